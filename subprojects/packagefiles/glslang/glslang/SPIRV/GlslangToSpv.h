@@ -1,0 +1,5 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+//
+// Where an installed glslang has this header.
+#include "../../SPIRV/GlslangToSpv.h"
