@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What the lowerings of cooperative matrices share (lower_cmat*.cc only).
+
+#pragma once
+
+#include "nir_passes/element_map.h"
+#include "nir_passes/target.h"
+
+#include "compiler/glsl_types.h"
+#include "compiler/nir/nir.h"
+#include "compiler/nir/nir_builder.h"
+
+#include <functional>
+#include <unordered_map>
+
+namespace weft::cmat {
+
+/// An operand of a cmat intrinsic: the deref of the array that holds the invocation's components.
+struct Matrix {
+   nir_deref_instr *deref;
+   glsl_cmat_description desc;
+};
+
+struct State {
+   State(nir_shader *nir, const Target &target);
+
+   const Target &target;
+   nir_builder b;
+   /// What each deref of a whole matrix was a matrix of, before its type became an array.
+   std::unordered_map<const nir_deref_instr *, glsl_cmat_description> matrices;
+
+   ElementMap map(const glsl_cmat_description &) const;
+   Matrix operand(const nir_intrinsic_instr *, unsigned source) const;
+
+   nir_def *load_component(const Matrix &, nir_def *component);
+   void store_component(const Matrix &, nir_def *component, nir_def *value);
+   /// Calls body with the number of each component: as constants if there are few, in a loop if
+   /// many.
+   void for_each_component(const glsl_cmat_description &,
+                           const std::function<void(nir_def *)> &body);
+   /// Calls body with the number of each component, as a constant.
+   void for_each_component_unrolled(const glsl_cmat_description &,
+                                    const std::function<void(uint32_t)> &body);
+};
+
+inline unsigned component_bits(const glsl_cmat_description &desc)
+{
+   return glsl_base_type_get_bit_size(glsl_base_type(desc.element_type));
+}
+
+/// The three operations that differ between a back end with tiles and one without.
+void lower_load_to_tiles(State &, nir_intrinsic_instr *);
+void lower_store_to_tiles(State &, nir_intrinsic_instr *);
+void lower_muladd_to_tiles(State &, nir_intrinsic_instr *);
+void lower_load_to_registers(State &, nir_intrinsic_instr *);
+void lower_store_to_registers(State &, nir_intrinsic_instr *);
+void lower_muladd_to_registers(State &, nir_intrinsic_instr *);
+
+} // namespace weft::cmat

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/compiler_options.h"
+
+namespace weft {
+
+namespace {
+
+nir_shader_compiler_options make_llvm_compiler_options()
+{
+   nir_shader_compiler_options o = {};
+
+   /* LLVM's vector code is best for single operations on scalars of NIR. */
+   o.lower_to_scalar = true;
+   o.lower_vector_cmp = true;
+   o.lower_fdot = true;
+   o.lower_fdph = true;
+
+   /* f32 and f64 have fused multiply-add on every supported CPU.  LLVM takes vectors of half apart
+    * for it, so there the product and the sum are two operations. */
+   o.fuse_ffma32 = true;
+   o.fuse_ffma64 = true;
+   o.lower_ffma16 = true;
+
+   o.lower_flrp16 = true;
+   o.lower_flrp32 = true;
+   o.lower_flrp64 = true;
+   o.lower_fpow = true;
+   o.lower_fsat = true;
+   o.lower_fmod = true;
+   o.lower_ffract = true;
+   o.lower_fsign = true;
+   o.lower_isign = true;
+   o.lower_ldexp = true;
+   o.lower_scmp = true;
+   o.lower_fisnormal = true;
+   o.lower_fquantize2f16 = true;
+   /* minps and maxps return their second operand for zeros of either sign. */
+   o.lower_fminmax_signed_zero = true;
+
+   /* LLVM has ctlz, cttz, ctpop and bitreverse, and saturating addition and subtraction. */
+   o.lower_bitfield_extract = true;
+   o.lower_bitfield_insert = true;
+   o.lower_ifind_msb = true;
+   o.lower_uadd_carry = true;
+   o.lower_usub_borrow = true;
+   o.lower_hadd = true;
+   /* 64 bits would need products of 128. */
+   o.lower_int64_options = nir_lower_imul_high64;
+
+   o.lower_pack_half_2x16 = true;
+   o.lower_pack_unorm_2x16 = true;
+   o.lower_pack_snorm_2x16 = true;
+   o.lower_pack_unorm_4x8 = true;
+   o.lower_pack_snorm_4x8 = true;
+   o.lower_pack_64_2x32 = true;
+   o.lower_pack_64_4x16 = true;
+   o.lower_pack_32_2x16 = true;
+   o.lower_pack_64_2x32_split = true;
+   o.lower_pack_32_2x16_split = true;
+   o.lower_pack_split = true;
+   o.lower_unpack_half_2x16 = true;
+   o.lower_unpack_unorm_2x16 = true;
+   o.lower_unpack_snorm_2x16 = true;
+   o.lower_unpack_unorm_4x8 = true;
+   o.lower_unpack_snorm_4x8 = true;
+   o.lower_unpack_64_2x32_split = true;
+   o.lower_unpack_32_2x16_split = true;
+   o.lower_extract_byte = true;
+   o.lower_extract_word = true;
+   o.lower_insert_byte = true;
+   o.lower_insert_word = true;
+
+   o.support_8bit_alu = true;
+   o.support_16bit_alu = true;
+   o.lower_device_index_to_zero = true;
+
+   /* Unrolled loops pay when arrays with dynamic indices become values; beyond that they cost
+    * compile time. */
+   o.max_unroll_iterations = 16;
+   return o;
+}
+
+} // namespace
+
+const nir_shader_compiler_options llvm_compiler_options = make_llvm_compiler_options();
+
+} // namespace weft

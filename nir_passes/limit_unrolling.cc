@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/limit_unrolling.h"
+
+#include "nir_passes/tiles.h"
+
+namespace weft {
+
+namespace {
+
+/// Limits the loops in a list; returns whether tile operations are somewhere in it.
+bool limit(exec_list *list)
+{
+   bool tiles = false;
+   foreach_list_typed(nir_cf_node, node, node, list)
+   {
+      switch (node->type) {
+      case nir_cf_node_block:
+         tiles |= has_tile_operation(nir_cf_node_as_block(node));
+         break;
+      case nir_cf_node_if:
+         tiles |= limit(&nir_cf_node_as_if(node)->then_list);
+         tiles |= limit(&nir_cf_node_as_if(node)->else_list);
+         break;
+      case nir_cf_node_loop: {
+         nir_loop *loop = nir_cf_node_as_loop(node);
+         const bool inside = limit(&loop->body);
+         if (inside)
+            loop->control = nir_loop_control_dont_unroll;
+         else if (loop->control == nir_loop_control_unroll)
+            loop->control = nir_loop_control_none;
+         tiles |= inside;
+         break;
+      }
+      default:
+         break;
+      }
+   }
+   return tiles;
+}
+
+} // namespace
+
+bool limit_unrolling(nir_shader *nir)
+{
+   nir_function_impl *impl = nir_shader_get_entrypoint(nir);
+   limit(&impl->body);
+   nir_metadata_preserve(impl, nir_metadata_all);
+   return false;
+}
+
+} // namespace weft

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "nir_passes/result.h"
+
+#include "compiler/nir/nir.h"
+
+#include <cstdint>
+#include <span>
+
+namespace weft {
+
+/// Where the descriptors of a binding lie: element i in memory block `slot`, `offset + i * stride`
+/// bytes in.
+struct DescriptorBinding {
+   uint32_t set, binding;
+   uint32_t slot;
+   uint32_t offset;
+   uint32_t stride;
+   uint32_t count; ///< array elements; for inline data its bytes
+   bool inline_data;
+};
+
+/// In the slot of a buffer's address: the data lies there itself, with no descriptor in between.
+constexpr uint32_t inline_data_slot = 0x80000000u;
+
+/// Replaces Vulkan's resource intrinsics by the (slot, offset of the descriptor, 0) that begins a
+/// buffer's address in nir_address_format_vec2_index_32bit_offset.  A dynamic index is clamped to
+/// the array. An Error when the shader uses a binding that is not listed, or has variables other
+/// than buffers.
+Result<bool> lower_descriptors(nir_shader *, std::span<const DescriptorBinding>);
+
+} // namespace weft

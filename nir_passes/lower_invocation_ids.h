@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "compiler/nir/nir.h"
+
+#include <cstdint>
+
+namespace weft {
+
+/// Expresses what Vulkan says of an invocation's place by subgroup_id, subgroup_invocation and
+/// constants, so that a back end sees that neighbours in a subgroup are neighbours in the
+/// workgroup:
+///    local_invocation_index = subgroup_id * subgroup_size + subgroup_invocation
+/// num_subgroups and subgroup_size are constants, and so is subgroup_id in a workgroup of one
+/// subgroup.
+bool lower_invocation_ids(nir_shader *, uint32_t subgroup_size);
+
+} // namespace weft

@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/opt_cmat_copies.h"
+
+#include "compiler/nir/nir_builder.h"
+#include "compiler/nir/nir_deref.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+namespace weft {
+
+namespace {
+
+bool is_cmat(const nir_intrinsic_instr *instr)
+{
+   switch (instr->intrinsic) {
+   case nir_intrinsic_cmat_construct:
+   case nir_intrinsic_cmat_load:
+   case nir_intrinsic_cmat_store:
+   case nir_intrinsic_cmat_muladd:
+   case nir_intrinsic_cmat_unary_op:
+   case nir_intrinsic_cmat_binary_op:
+   case nir_intrinsic_cmat_scalar_op:
+   case nir_intrinsic_cmat_bitcast:
+   case nir_intrinsic_cmat_extract:
+   case nir_intrinsic_cmat_insert:
+   case nir_intrinsic_cmat_copy:
+      return true;
+   default:
+      return false;
+   }
+}
+
+/// The source of a cmat intrinsic that names its result: the first, except of those that have none.
+bool is_result(const nir_intrinsic_instr *instr, unsigned source)
+{
+   return source == 0 && instr->intrinsic != nir_intrinsic_cmat_store &&
+          instr->intrinsic != nir_intrinsic_cmat_extract;
+}
+
+bool may_overlap(nir_deref_instr *x, nir_deref_instr *y)
+{
+   return nir_compare_derefs(x, y) != nir_derefs_do_not_alias;
+}
+
+/// How an instruction touches a matrix in function_temp memory.
+struct Touch {
+   bool reads, writes;
+};
+
+Touch touch(nir_instr *instr, nir_deref_instr *matrix)
+{
+   if (instr->type != nir_instr_type_intrinsic)
+      return {instr->type == nir_instr_type_call, instr->type == nir_instr_type_call};
+
+   Touch result = {false, false};
+   nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+   const unsigned sources = nir_intrinsic_infos[intrinsic->intrinsic].num_srcs;
+   for (unsigned i = 0; i < sources; ++i) {
+      nir_instr *parent = intrinsic->src[i].ssa->parent_instr;
+      if (parent->type != nir_instr_type_deref || !may_overlap(nir_instr_as_deref(parent), matrix))
+         continue;
+      if (is_cmat(intrinsic))
+         (is_result(intrinsic, i) ? result.writes : result.reads) = true;
+      else if (intrinsic->intrinsic == nir_intrinsic_load_deref)
+         result.reads = true;
+      else
+         result = {true, true};
+   }
+   return result;
+}
+
+/// A use of a variable as a whole by a cmat intrinsic.
+struct Use {
+   nir_intrinsic_instr *instr;
+   unsigned source;
+};
+
+struct Temporary {
+   std::vector<Use> writes, reads;
+   /// Nothing but cmat intrinsics uses it, as a whole.
+   bool plain = true;
+};
+
+class State {
+public:
+   explicit State(nir_shader *nir) : b(nir_builder_create(nir_shader_get_entrypoint(nir))) {}
+
+   bool run()
+   {
+      collect();
+      bool progress = false, again;
+      do {
+         again = false;
+         for (nir_intrinsic_instr *&copy : copies) {
+            if (copy && (forward(copy) || backward(copy))) {
+               copy = nullptr;
+               again = true;
+            }
+         }
+         again |= remove_unread();
+         progress |= again;
+      } while (again);
+      nir_metadata_preserve(b.impl, progress ? nir_metadata_control_flow : nir_metadata_all);
+      return progress;
+   }
+
+private:
+   void collect()
+   {
+      nir_foreach_block(block, b.impl) {
+         nir_foreach_instr(instr, block) {
+            if (instr->type == nir_instr_type_deref)
+               collect_uses(nir_instr_as_deref(instr));
+            else if (instr->type == nir_instr_type_intrinsic &&
+                     nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_cmat_copy)
+               copies.push_back(nir_instr_as_intrinsic(instr));
+         }
+      }
+   }
+
+   void collect_uses(nir_deref_instr *deref)
+   {
+      if (deref->deref_type != nir_deref_type_var || !glsl_type_is_cmat(deref->type))
+         return;
+      Temporary &t = temporaries[deref->var];
+      nir_foreach_use_including_if(src, &deref->def) {
+         if (nir_src_is_if(src) || nir_src_parent_instr(src)->type != nir_instr_type_intrinsic ||
+             !is_cmat(nir_instr_as_intrinsic(nir_src_parent_instr(src)))) {
+            t.plain = false;
+            continue;
+         }
+         nir_intrinsic_instr *user = nir_instr_as_intrinsic(nir_src_parent_instr(src));
+         const unsigned source = unsigned(src - user->src);
+         (is_result(user, source) ? t.writes : t.reads).push_back({user, source});
+      }
+   }
+
+   /// The bookkeeping of a matrix that is a variable of its own, else null.
+   Temporary *temporary(nir_deref_instr *deref)
+   {
+      if (deref->deref_type != nir_deref_type_var)
+         return nullptr;
+      const auto it = temporaries.find(deref->var);
+      return it != temporaries.end() && it->second.plain ? &it->second : nullptr;
+   }
+
+   static void remove_use(std::vector<Use> &uses, nir_intrinsic_instr *instr, unsigned source)
+   {
+      std::erase_if(uses, [&](const Use &u) { return u.instr == instr && u.source == source; });
+   }
+
+   /// Reads where the copy read, if the original is still unchanged at every reader.
+   bool forward(nir_intrinsic_instr *copy)
+   {
+      Temporary *t = temporary(nir_src_as_deref(copy->src[0]));
+      nir_deref_instr *original = nir_src_as_deref(copy->src[1]);
+      if (!t || t->writes.size() != 1 || t->reads.empty())
+         return false;
+
+      size_t found = 0;
+      for (nir_instr *i = nir_instr_next(&copy->instr); i; i = nir_instr_next(i)) {
+         found +=
+            std::ranges::count_if(t->reads, [&](const Use &u) { return &u.instr->instr == i; });
+         if (found == t->reads.size())
+            break;
+         if (touch(i, original).writes)
+            return false;
+      }
+      if (found != t->reads.size())
+         return false;
+
+      Temporary *of_original = temporary(original);
+      for (const Use &read : t->reads) {
+         nir_src_rewrite(&read.instr->src[read.source], &original->def);
+         if (of_original)
+            of_original->reads.push_back(read);
+      }
+      if (of_original)
+         remove_use(of_original->reads, copy, 1);
+      *t = {};
+      nir_instr_remove(&copy->instr);
+      return true;
+   }
+
+   /// Computes straight into the destination, if nobody looks at it between the computation and the
+   /// copy.
+   bool backward(nir_intrinsic_instr *copy)
+   {
+      Temporary *t = temporary(nir_src_as_deref(copy->src[1]));
+      nir_deref_instr *destination = nir_src_as_deref(copy->src[0]);
+      if (!t || t->writes.size() != 1 || t->reads.size() != 1)
+         return false;
+      nir_intrinsic_instr *writer = t->writes[0].instr;
+      if (writer->instr.block != copy->instr.block)
+         return false;
+
+      nir_instr *i = nir_instr_next(&writer->instr);
+      for (; i && i != &copy->instr; i = nir_instr_next(i)) {
+         const Touch touched = touch(i, destination);
+         if (touched.reads || touched.writes || is_index(i, destination))
+            return false;
+      }
+      if (!i || !reaches_variable(destination))
+         return false;
+
+      b.cursor = nir_before_instr(&writer->instr);
+      nir_deref_instr *moved = rebuild(destination);
+      nir_src_rewrite(&writer->src[0], &moved->def);
+      if (Temporary *of_destination = temporary(destination)) {
+         remove_use(of_destination->writes, copy, 0);
+         of_destination->writes.push_back({writer, 0});
+      }
+      *t = {};
+      nir_instr_remove(&copy->instr);
+      return true;
+   }
+
+   static bool reaches_variable(nir_deref_instr *deref)
+   {
+      for (; deref; deref = nir_deref_instr_parent(deref)) {
+         if (deref->deref_type == nir_deref_type_var)
+            return true;
+         if (deref->deref_type != nir_deref_type_array &&
+             deref->deref_type != nir_deref_type_struct)
+            return false;
+      }
+      return false;
+   }
+
+   static bool is_index(const nir_instr *instr, nir_deref_instr *deref)
+   {
+      for (; deref; deref = nir_deref_instr_parent(deref)) {
+         if (deref->deref_type == nir_deref_type_array &&
+             deref->arr.index.ssa->parent_instr == instr)
+            return true;
+      }
+      return false;
+   }
+
+   nir_deref_instr *rebuild(nir_deref_instr *deref)
+   {
+      if (deref->deref_type == nir_deref_type_var)
+         return nir_build_deref_var(&b, deref->var);
+      return nir_build_deref_follower(&b, rebuild(nir_deref_instr_parent(deref)), deref);
+   }
+
+   /// Writers of matrices that nobody reads.
+   bool remove_unread()
+   {
+      bool progress = false;
+      for (auto &[variable, t] : temporaries) {
+         if (!t.plain || !t.reads.empty() || t.writes.empty())
+            continue;
+         for (const Use &write : t.writes)
+            remove_writer(write.instr);
+         t = {};
+         progress = true;
+      }
+      return progress;
+   }
+
+   void remove_writer(nir_intrinsic_instr *writer)
+   {
+      const unsigned sources = nir_intrinsic_infos[writer->intrinsic].num_srcs;
+      for (unsigned i = 1; i < sources; ++i) {
+         nir_instr *parent = writer->src[i].ssa->parent_instr;
+         if (parent->type != nir_instr_type_deref)
+            continue;
+         if (Temporary *read = temporary(nir_instr_as_deref(parent)))
+            remove_use(read->reads, writer, i);
+      }
+      std::ranges::replace(copies, writer, nullptr);
+      nir_instr_remove(&writer->instr);
+   }
+
+   nir_builder b;
+   std::unordered_map<nir_variable *, Temporary> temporaries;
+   std::vector<nir_intrinsic_instr *> copies;
+};
+
+} // namespace
+
+bool opt_cmat_copies(nir_shader *nir)
+{
+   return State(nir).run();
+}
+
+} // namespace weft

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "compiler/nir/nir.h"
+
+namespace weft {
+
+/// Removes copies of matrices that only carry a value from one cmat intrinsic to another.  The
+/// SPIR-V front end makes a temporary for every loaded and every computed matrix, so a running sum
+///
+///    cmat_copy   t0, sum            becomes
+///    cmat_muladd t1, a, b, t0   ─►     cmat_muladd sum, a, b, sum
+///    cmat_copy   sum, t1
+///
+/// and one component read through a pointer is read where it lies.  Works within blocks. Afterwards
+/// the result of an intrinsic may be the same variable as an operand of the same type; an operand
+/// is never partly overlapped.
+///
+/// Assumes one function, before lower_cmat().
+bool opt_cmat_copies(nir_shader *);
+
+} // namespace weft

@@ -1,0 +1,297 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/pipeline.h"
+
+#include "nir_passes/limit_unrolling.h"
+#include "nir_passes/shader_limits.h"
+#include "nir_passes/lower_cmat.h"
+#include "nir_passes/lower_invocation_ids.h"
+#include "nir_passes/opt_cmat_copies.h"
+#include "nir_passes/opt_combine_accesses.h"
+#include "nir_passes/opt_visibility_barriers.h"
+#include "nir_passes/tiles.h"
+#include "nir_passes/validate_cmat.h"
+#include "nir_passes/validate_final_form.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace weft {
+
+namespace {
+
+/// Runs passes in order: validates the shader after each one (in debug builds of NIR) and shows it
+/// to the observer.
+class PassRunner {
+public:
+   PassRunner(nir_shader *nir, const PassObserver &observe) : nir(nir), observe(observe) {}
+
+   template <typename Function, typename... Arguments>
+   bool operator()(const char *name, Function function, Arguments... arguments)
+   {
+      const bool changed = function(nir, arguments...);
+      nir_validate_shader(nir, name);
+      if (changed && observe)
+         observe(name, nir);
+      progress |= changed;
+      return changed;
+   }
+
+   nir_shader *nir;
+   bool progress = false;
+
+private:
+   const PassObserver &observe;
+};
+
+#define RUN(run, pass, ...) run(#pass, pass __VA_OPT__(, ) __VA_ARGS__)
+
+bool uses_tiles(nir_shader *nir)
+{
+   nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
+      if (has_tile_operation(block))
+         return true;
+   }
+   return false;
+}
+
+/// Everything that makes a shader smaller, until nothing changes.
+void optimize(PassRunner &run)
+{
+   /* These follow values through variables and know nothing of tiles, which change them too. */
+   const bool variables = !uses_tiles(run.nir);
+   /* Each round opens chances for the next; pathological shaders gain nothing from more rounds than
+    * this. */
+   for (unsigned round = 0; round < 16; ++round) {
+      run.progress = false;
+      if (variables) {
+         RUN(run, nir_split_array_vars, nir_var_function_temp);
+         RUN(run, nir_shrink_vec_array_vars, nir_var_function_temp);
+      }
+      RUN(run, nir_opt_deref);
+      RUN(run, nir_lower_vars_to_ssa);
+      if (variables) {
+         RUN(run, nir_opt_copy_prop_vars);
+         RUN(run, nir_opt_dead_write_vars);
+      }
+      RUN(run, nir_copy_prop);
+      RUN(run, nir_opt_dce);
+      RUN(run, nir_opt_cse);
+      RUN(run, nir_lower_alu_to_scalar, nullptr, nullptr);
+      RUN(run, nir_lower_phis_to_scalar, true);
+      RUN(run, nir_opt_algebraic);
+      RUN(run, nir_opt_constant_folding);
+      RUN(run, nir_opt_remove_phis);
+      /* Both sides of small branches at once: a select is cheaper than masks. */
+      RUN(run, nir_opt_peephole_select, 8, true, true);
+      if (RUN(run, nir_opt_loop)) {
+         /* nir_opt_if and unrolling want its result cleaned up. */
+         RUN(run, nir_copy_prop);
+         RUN(run, nir_opt_dce);
+         RUN(run, nir_opt_remove_phis);
+      }
+      RUN(run, nir_opt_if, nir_opt_if_optimize_phi_true_false);
+      RUN(run, nir_opt_dead_cf);
+      RUN(run, nir_opt_remove_phis);
+      RUN(run, nir_opt_undef);
+      RUN(run, nir_opt_loop_unroll);
+      if (!run.progress)
+         return;
+   }
+}
+
+/// Transcendental functions exist for f32 and f64 only.
+unsigned wider_bit_size(const nir_instr *instr, void *)
+{
+   if (instr->type != nir_instr_type_alu)
+      return 0;
+   const nir_alu_instr *alu = nir_instr_as_alu(instr);
+   switch (alu->op) {
+   case nir_op_fsin:
+   case nir_op_fcos:
+   case nir_op_fexp2:
+   case nir_op_flog2:
+   case nir_op_fpow:
+      return alu->def.bit_size == 16 ? 32 : 0;
+   default:
+      return 0;
+   }
+}
+
+nir_lower_subgroups_options subgroup_options(const Target &target)
+{
+   nir_lower_subgroups_options o = {};
+   o.subgroup_size = target.subgroup_size;
+   o.ballot_bit_size = 64;
+   o.ballot_components = 1;
+   o.lower_to_scalar = true;
+   o.lower_vote_eq = true;
+   o.lower_vote_bool_eq = true;
+   o.lower_subgroup_masks = true;
+   o.lower_relative_shuffle = true;
+   o.lower_quad = true;
+   o.lower_quad_vote = true;
+   o.lower_elect = true;
+   o.lower_rotate_to_shuffle = true;
+   o.lower_rotate_clustered_to_shuffle = true;
+   o.lower_inverse_ballot = true;
+   o.lower_boolean_reduce = true;
+   return o;
+}
+
+/// Matrices become arrays, and tile operations if the target has them.
+void lower_matrices(PassRunner &run, const Target &target)
+{
+   /* Indices into arrays of matrices become values that opt_cmat_copies can compare.  None of these
+    * passes looks into a matrix. */
+   RUN(run, nir_lower_vars_to_ssa);
+   RUN(run, nir_copy_prop);
+   RUN(run, nir_opt_constant_folding);
+   RUN(run, nir_opt_cse);
+   RUN(run, nir_opt_dce);
+   /* While a copy is one instruction. */
+   RUN(run, opt_cmat_copies);
+   /* While pointers are derefs, whose types give the unit of strides. */
+   RUN(run, lower_cmat, target);
+   /* Before the first loop is unrolled. */
+   RUN(run, limit_unrolling);
+}
+
+/// Variables and system values become values; buffers and shared memory become addresses.
+Result<bool> lower_memory(PassRunner &run, const Target &target, const PipelineOptions &options)
+{
+   RUN(run, nir_lower_system_values);
+   nir_lower_compute_system_values_options ids = {};
+   ids.lower_cs_local_id_to_index = true;
+   RUN(run, nir_lower_compute_system_values, &ids);
+   /* After the pass above, which makes local ids from the index. */
+   RUN(run, lower_invocation_ids, target.subgroup_size);
+
+   /* Copies of whole arrays and structs, for vars_to_ssa and explicit_io know loads and stores
+    * only. */
+   RUN(run, nir_split_var_copies);
+   RUN(run, nir_lower_var_copies);
+   optimize(run);
+
+   /* Tables of constants would otherwise be built in scratch memory by every invocation.  Before
+    * function_temp gets explicit types; without dead variables, which nir_opt_large_constants does
+    * not survive. */
+   RUN(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
+   RUN(run, nir_opt_large_constants, glsl_get_natural_size_align_bytes, 32u);
+
+   /* After copy propagation within an invocation, before accesses are combined. */
+   RUN(run, opt_visibility_barriers);
+
+   /* Buffers have their layout from SPIR-V, shared memory gets one here. */
+   if (!run.nir->info.shared_memory_explicit_layout) {
+      RUN(run, nir_lower_vars_to_explicit_types, nir_var_mem_shared,
+          glsl_get_natural_size_align_bytes);
+   }
+   RUN(run, nir_lower_explicit_io, nir_variable_mode(nir_var_mem_ubo | nir_var_mem_ssbo),
+       nir_address_format_vec2_index_32bit_offset);
+   RUN(run, nir_lower_explicit_io, nir_variable_mode(nir_var_mem_push_const | nir_var_mem_shared),
+       nir_address_format_32bit_offset);
+   RUN(run, nir_lower_explicit_io, nir_variable_mode(nir_var_mem_global | nir_var_mem_constant),
+       nir_address_format_64bit_global);
+   if (run.nir->info.zero_initialize_shared_memory && run.nir->info.shared_size > 0)
+      RUN(run, nir_zero_initialize_shared_memory, run.nir->info.shared_size, 16u);
+
+   /* The bases of buffer addresses are plain values only now. */
+   Result<bool> descriptors = lower_descriptors(run.nir, options.bindings);
+   if (!descriptors)
+      return descriptors;
+   run("lower_descriptors", [](nir_shader *) { return true; });
+
+   optimize(run);
+   /* Once addresses are simple, and accesses that nobody needs are gone. */
+   RUN(run, opt_combine_accesses);
+
+   /* What could not become values: arrays with dynamic indices, and tiles. */
+   RUN(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
+   RUN(run, nir_lower_vars_to_explicit_types, nir_var_function_temp,
+       glsl_get_natural_size_align_bytes);
+   RUN(run, nir_lower_explicit_io, nir_var_function_temp, nir_address_format_32bit_offset);
+   return true;
+}
+
+/// Instructions that no back end wants.
+void lower_late(PassRunner &run, const Target &target)
+{
+   const nir_lower_subgroups_options subgroups = subgroup_options(target);
+   RUN(run, nir_lower_subgroups, &subgroups);
+   /* Quads and rotations became shuffles by the subgroup's size and the invocation's number. */
+   RUN(run, lower_invocation_ids, target.subgroup_size);
+   RUN(run, nir_lower_frexp);
+   RUN(run, nir_lower_flrp, unsigned(16 | 32 | 64), false);
+   RUN(run, nir_lower_pack);
+   RUN(run, nir_lower_int64);
+   RUN(run, nir_lower_bit_size, wider_bit_size, nullptr);
+   optimize(run);
+
+   /* After everything else: fuses multiplications with additions (where not NoContraction), which
+    * hides them from nir_opt_algebraic. */
+   for (unsigned round = 0; round < 16; ++round) {
+      if (!RUN(run, nir_opt_algebraic_late))
+         break;
+      RUN(run, nir_opt_constant_folding);
+      RUN(run, nir_copy_prop);
+      RUN(run, nir_opt_dce);
+      RUN(run, nir_opt_cse);
+   }
+   RUN(run, nir_lower_alu_to_scalar, nullptr, nullptr);
+   RUN(run, nir_lower_load_const_to_scalar);
+   RUN(run, nir_copy_prop);
+   RUN(run, nir_opt_cse);
+   RUN(run, nir_opt_dce);
+}
+
+} // namespace
+
+Result<Shader> spirv_to_target(const SpirvModule &module, const Target &target,
+                               const PipelineOptions &options)
+{
+   PassObserver observe;
+   if (options.dump)
+      observe = [&](const char *pass, nir_shader *nir) { options.dump(pass, shader_text(nir)); };
+
+   Result<Shader> shader = spirv_to_nir(module, target, observe);
+   if (!shader)
+      return shader;
+   PassRunner run(shader->get(), observe);
+
+   Result<bool> matrices = validate_cmat(run.nir, target);
+   if (!matrices)
+      return matrices.error();
+   lower_matrices(run, target);
+   Result<bool> memory = lower_memory(run, target, options);
+   if (!memory)
+      return memory.error();
+   lower_late(run, target);
+
+   nir_shader_gather_info(run.nir, nir_shader_get_entrypoint(run.nir));
+   Result<bool> limits = check_shader_limits(run.nir);
+   if (!limits)
+      return limits.error();
+   Result<bool> form = validate_final_form(run.nir);
+   if (!form)
+      return form.error();
+   nir_sweep(run.nir);
+   return shader;
+}
+
+std::string shader_text(nir_shader *nir)
+{
+   char *buffer = nullptr;
+   size_t size = 0;
+   FILE *file = open_memstream(&buffer, &size);
+   if (!file)
+      return {};
+   nir_print_shader(nir, file);
+   fclose(file);
+   std::string text(buffer, size);
+   free(buffer);
+   return text;
+}
+
+} // namespace weft

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The whole road from SPIR-V to the NIR that a back end translates.
+
+#pragma once
+
+#include "nir_passes/lower_descriptors.h"
+#include "nir_passes/result.h"
+#include "nir_passes/shader.h"
+#include "nir_passes/spirv_to_nir.h"
+#include "nir_passes/target.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+struct PipelineOptions {
+   std::vector<DescriptorBinding> bindings;
+   /// Called with the shader's text after each pass when set.
+   std::function<void(const char *pass, const std::string &text)> dump;
+};
+
+/// What a back end gets:
+/// * one function in SSA form, structured control flow, scalar instructions except for vec*, mov
+/// and memory accesses;
+///   booleans have one bit;
+/// * buffers as load/store_ssbo, load_ubo, ssbo_atomic*, get_ssbo_size, whose index is (slot,
+/// offset of the
+///   descriptor); shared memory, scratch and push constants by 32-bit offsets; global memory by
+///   64-bit addresses;
+/// * matrices as scratch memory under tile_*_weft (Target::native_tiles), or not at all;
+/// * subgroup operations on scalars: ballot with 64 bits, vote_any/all, reduce, scans, shuffle,
+/// read_invocation,
+///   read_first_invocation, first_invocation;
+/// * invocation ids: subgroup_id, subgroup_invocation, workgroup_id, num_workgroups.
+Result<Shader> spirv_to_target(const SpirvModule &, const Target &, const PipelineOptions &);
+
+/// nir_print_shader() into a string.
+std::string shader_text(nir_shader *);
+
+} // namespace weft

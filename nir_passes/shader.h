@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// A nir_shader and the right to it.
+
+#pragma once
+
+#include "compiler/glsl_types.h"
+#include "compiler/nir/nir.h"
+
+#include <functional>
+#include <memory>
+
+namespace weft {
+
+/// Keeps glsl_types' table of interned types alive.  Every thread that touches NIR holds one, or a
+/// Shader.
+class TypeTable {
+public:
+   TypeTable() { glsl_type_singleton_init_or_ref(); }
+   TypeTable(const TypeTable &) : TypeTable() {}
+   TypeTable &operator=(const TypeTable &) { return *this; }
+   ~TypeTable() { glsl_type_singleton_decref(); }
+};
+
+struct ShaderDeleter {
+   TypeTable types;
+   void operator()(nir_shader *shader) const { ralloc_free(shader); }
+};
+
+using Shader = std::unique_ptr<nir_shader, ShaderDeleter>;
+
+/// Called after each pass with its name.
+using PassObserver = std::function<void(const char *pass, nir_shader *)>;
+
+} // namespace weft

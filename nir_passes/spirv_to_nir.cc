@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/spirv_to_nir.h"
+
+#include "nir_passes/compiler_options.h"
+#include "nir_passes/shader_limits.h"
+#include "nir_passes/validate_spirv.h"
+
+#include "compiler/spirv/nir_spirv.h"
+#include "compiler/spirv/spirv_info.h"
+
+#include <cstring>
+
+namespace weft {
+
+namespace {
+
+/// What a Vulkan 1.3 compute device of ours can do.
+spirv_capabilities make_capabilities()
+{
+   spirv_capabilities c = {};
+
+   c.Matrix = true;
+   c.Shader = true;
+   c.Linkage = false;
+   c.VulkanMemoryModel = true;
+   c.VulkanMemoryModelDeviceScope = true;
+   c.VariablePointers = true;
+   c.VariablePointersStorageBuffer = true;
+   c.PhysicalStorageBufferAddresses = true;
+   c.WorkgroupMemoryExplicitLayoutKHR = true;
+   c.WorkgroupMemoryExplicitLayout8BitAccessKHR = true;
+   c.WorkgroupMemoryExplicitLayout16BitAccessKHR = true;
+   c.ExpectAssumeKHR = true;
+   c.DeviceGroup = true;
+
+   c.Float16 = true;
+   c.Float64 = true;
+   c.Int8 = true;
+   c.Int16 = true;
+   c.Int64 = true;
+   c.StorageBuffer8BitAccess = true;
+   c.UniformAndStorageBuffer8BitAccess = true;
+   c.StoragePushConstant8 = true;
+   c.StorageBuffer16BitAccess = true;
+   c.UniformAndStorageBuffer16BitAccess = true;
+   c.StoragePushConstant16 = true;
+   c.Int64Atomics = true;
+   c.AtomicFloat32AddEXT = true;
+   c.AtomicFloat64AddEXT = true;
+   c.AtomicFloat32MinMaxEXT = true;
+   c.AtomicFloat64MinMaxEXT = true;
+
+   c.UniformBufferArrayDynamicIndexing = true;
+   c.StorageBufferArrayDynamicIndexing = true;
+   c.ShaderNonUniform = true;
+   c.RuntimeDescriptorArray = true;
+   c.UniformBufferArrayNonUniformIndexing = true;
+   c.StorageBufferArrayNonUniformIndexing = true;
+
+   c.GroupNonUniform = true;
+   c.GroupNonUniformVote = true;
+   c.GroupNonUniformArithmetic = true;
+   c.GroupNonUniformBallot = true;
+   c.GroupNonUniformShuffle = true;
+   c.GroupNonUniformShuffleRelative = true;
+   c.GroupNonUniformClustered = true;
+   c.GroupNonUniformQuad = true;
+   c.GroupNonUniformRotateKHR = true;
+   c.SubgroupBallotKHR = true;
+   c.SubgroupVoteKHR = true;
+
+   c.DotProduct = true;
+   c.DotProductInputAll = true;
+   c.DotProductInput4x8Bit = true;
+   c.DotProductInput4x8BitPacked = true;
+
+   c.DenormPreserve = true;
+   c.SignedZeroInfNanPreserve = true;
+   c.RoundingModeRTE = true;
+   c.FloatControls2 = true;
+
+   c.CooperativeMatrixKHR = true;
+   return c;
+}
+
+/// Keeps the first message of each severity: later ones are consequences.
+struct Log {
+   std::string error;
+
+   static void write(void *data, nir_spirv_debug_level level, size_t, const char *message)
+   {
+      Log *log = static_cast<Log *>(data);
+      if (level == NIR_SPIRV_DEBUG_LEVEL_ERROR && log->error.empty())
+         log->error = message;
+   }
+};
+
+/// vtn's message without its banner and line breaks.
+std::string one_line(std::string text)
+{
+   for (const char *banner : {"SPIR-V parsing FAILED:", "SPIR-V ERROR:"}) {
+      if (text.starts_with(banner))
+         text.erase(0, strlen(banner));
+   }
+   std::string line;
+   for (char c : text) {
+      const bool space = c == '\n' || c == '\t' || c == ' ';
+      if (!space)
+         line += c;
+      else if (!line.empty() && line.back() != ' ')
+         line += ' ';
+   }
+   while (!line.empty() && line.back() == ' ')
+      line.pop_back();
+   return line;
+}
+
+std::vector<nir_spirv_specialization> specializations(const SpirvModule &module)
+{
+   std::vector<nir_spirv_specialization> out;
+   for (const SpecializationConstant &constant : module.constants) {
+      nir_spirv_specialization s = {};
+      s.id = constant.id;
+      if (constant.value.size() <= sizeof(s.value))
+         memcpy(&s.value, constant.value.data(), constant.value.size());
+      out.push_back(s);
+   }
+   return out;
+}
+
+/// One function without calls, initializers or dead interface: what every later pass assumes.
+void clean_up(nir_shader *nir, const PassObserver &observe)
+{
+   const auto pass = [&](const char *name, auto function, auto... arguments) {
+      function(nir, arguments...);
+      nir_validate_shader(nir, name);
+      if (observe)
+         observe(name, nir);
+   };
+
+   /* Initializers of locals become stores at the top of their own function, so before it is
+    * inlined. */
+   pass("nir_lower_variable_initializers", nir_lower_variable_initializers, nir_var_function_temp);
+   /* The inliner handles a single exit only. */
+   pass("nir_lower_returns", nir_lower_returns);
+   pass("nir_inline_functions", nir_inline_functions);
+   /* Parameters were copies and casts of derefs: see through them. */
+   pass("nir_copy_prop", nir_copy_prop);
+   pass("nir_opt_deref", nir_opt_deref);
+   /* Nothing calls the others any more. */
+   nir_remove_non_entrypoints(nir);
+   /* Now that there is one function only, the rest can become stores at its top. */
+   pass("nir_lower_variable_initializers", nir_lower_variable_initializers,
+        nir_variable_mode(nir_var_shader_temp | nir_var_function_temp));
+   /* Private variables are ordinary locals from here on. */
+   pass("nir_lower_global_vars_to_local", nir_lower_global_vars_to_local);
+   pass("nir_split_per_member_structs", nir_split_per_member_structs);
+   /* Modules declare built-ins and resources that nobody uses. */
+   pass("nir_remove_dead_variables", nir_remove_dead_variables,
+        nir_variable_mode(nir_var_shader_in | nir_var_system_value | nir_var_shader_temp |
+                          nir_var_uniform | nir_var_image),
+        static_cast<const nir_remove_dead_variables_options *>(nullptr));
+   pass("nir_propagate_invariant", nir_propagate_invariant, false);
+}
+
+} // namespace
+
+Result<Shader> spirv_to_nir(const SpirvModule &module, const Target &target,
+                            const PassObserver &observe)
+{
+   Result<bool> valid = validate_spirv(module.words);
+   if (!valid)
+      return valid.error();
+
+   TypeTable types;
+   Log log;
+
+   spirv_to_nir_options options = {};
+   options.environment = NIR_SPIRV_VULKAN;
+   const spirv_capabilities capabilities = make_capabilities();
+   options.capabilities = &capabilities;
+   options.subgroup_size = gl_subgroup_size(target.subgroup_size);
+   options.ubo_addr_format = nir_address_format_vec2_index_32bit_offset;
+   options.ssbo_addr_format = nir_address_format_vec2_index_32bit_offset;
+   options.phys_ssbo_addr_format = nir_address_format_64bit_global;
+   options.push_const_addr_format = nir_address_format_32bit_offset;
+   options.shared_addr_format = nir_address_format_32bit_offset;
+   options.global_addr_format = nir_address_format_64bit_global;
+   options.temp_addr_format = nir_address_format_32bit_offset;
+   options.constant_addr_format = nir_address_format_64bit_global;
+   options.min_ubo_alignment = 16;
+   options.min_ssbo_alignment = 16;
+   options.debug.func = Log::write;
+   options.debug.private_data = &log;
+   options.skip_os_break_in_debug_build = true;
+
+   std::vector<nir_spirv_specialization> constants = specializations(module);
+
+   Shader shader(::spirv_to_nir(module.words.data(), module.words.size(), constants.data(),
+                                constants.size(), MESA_SHADER_COMPUTE, module.entry_point.c_str(),
+                                &options, &llvm_compiler_options));
+   if (!shader) {
+      return Error{log.error.empty() ? "the SPIR-V front end failed" : one_line(log.error)};
+   }
+   nir_validate_shader(shader.get(), "spirv_to_nir");
+   if (observe)
+      observe("spirv_to_nir", shader.get());
+
+   /* Before anything grows. */
+   Result<bool> limits = check_module_limits(shader.get());
+   if (!limits)
+      return limits.error();
+
+   clean_up(shader.get(), observe);
+   return shader;
+}
+
+} // namespace weft

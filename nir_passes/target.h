@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace weft {
+
+/// A matrix component type, by the values of VkComponentTypeKHR.
+enum class ComponentType : uint32_t {
+   f16 = 0,
+   f32 = 1,
+   f64 = 2,
+   s8 = 3,
+   s16 = 4,
+   s32 = 5,
+   s64 = 6,
+   u8 = 7,
+   u16 = 8,
+   u32 = 9,
+   u64 = 10,
+};
+
+/// One row of VkCooperativeMatrixPropertiesKHR at subgroup scope: result (M×N) = A (M×K) · B (K×N) + C (M×N).
+struct MatrixOperation {
+   uint32_t m, n, k;
+   ComponentType a, b, c, result;
+   bool saturating;
+
+   bool operator==(const MatrixOperation &) const = default;
+};
+
+/// What the passes lower to.  Plain data: the layer fills it from the driver's queries, the CPU driver from CPUID,
+/// a test from a literal.
+struct Target {
+   /// Invocations per subgroup of the pipeline being compiled.
+   uint32_t subgroup_size;
+
+   /// The operations a program may use.  A matrix type is legal when it is an operand of one of them.
+   /// What is advertised to applications is this table and nothing else.
+   std::vector<MatrixOperation> operations;
+
+   /// The back end keeps tiles: loads, stores and muladds stay whole (tile_*_weft).  Otherwise every matrix becomes
+   /// registers and subgroup operations.
+   bool native_tiles;
+};
+
+} // namespace weft

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/validate_final_form.h"
+
+#include <string>
+
+namespace weft {
+
+namespace {
+
+/// Conversions between sizes and kinds of numbers: any pair of sizes.
+bool is_conversion(nir_op op)
+{
+   return nir_op_infos[op].is_conversion;
+}
+
+bool is_allowed(nir_op op)
+{
+   switch (op) {
+   /* Vectors come from these and from loads only. */
+   case nir_op_mov:
+   case nir_op_vec2:
+   case nir_op_vec3:
+   case nir_op_vec4:
+   case nir_op_vec5:
+   case nir_op_vec8:
+   case nir_op_vec16:
+
+   case nir_op_bcsel:
+   case nir_op_b2b1:
+
+   case nir_op_fadd:
+   case nir_op_fsub:
+   case nir_op_fmul:
+   case nir_op_fdiv:
+   case nir_op_frcp:
+   case nir_op_fsqrt:
+   case nir_op_frsq:
+   case nir_op_ffma:
+   case nir_op_fneg:
+   case nir_op_fabs:
+   case nir_op_fmin:
+   case nir_op_fmax:
+   case nir_op_ffloor:
+   case nir_op_fceil:
+   case nir_op_ftrunc:
+   case nir_op_fround_even:
+   case nir_op_fisfinite:
+   case nir_op_feq:
+   case nir_op_fneu:
+   case nir_op_flt:
+   case nir_op_fge:
+   /* f32 and f64 only. */
+   case nir_op_fsin:
+   case nir_op_fcos:
+   case nir_op_fexp2:
+   case nir_op_flog2:
+
+   case nir_op_iadd:
+   case nir_op_isub:
+   case nir_op_imul:
+   case nir_op_ineg:
+   case nir_op_iabs:
+   case nir_op_imin:
+   case nir_op_imax:
+   case nir_op_umin:
+   case nir_op_umax:
+   /* A divisor of 0 gives any value, and so does the least integer divided by -1. */
+   case nir_op_idiv:
+   case nir_op_udiv:
+   case nir_op_irem:
+   case nir_op_imod:
+   case nir_op_umod:
+   case nir_op_iadd_sat:
+   case nir_op_isub_sat:
+   case nir_op_uadd_sat:
+   case nir_op_usub_sat:
+   case nir_op_ieq:
+   case nir_op_ine:
+   case nir_op_ilt:
+   case nir_op_ige:
+   case nir_op_ult:
+   case nir_op_uge:
+   case nir_op_iand:
+   case nir_op_ior:
+   case nir_op_ixor:
+   case nir_op_inot:
+   /* Shift amounts have 32 bits and count modulo the size. */
+   case nir_op_ishl:
+   case nir_op_ishr:
+   case nir_op_ushr:
+   case nir_op_bit_count:
+   case nir_op_bitfield_reverse:
+   case nir_op_find_lsb:
+   case nir_op_ufind_msb:
+   /* Up to 32 bits. */
+   case nir_op_imul_high:
+   case nir_op_umul_high:
+   case nir_op_imul_2x32_64:
+   case nir_op_umul_2x32_64:
+      return true;
+   default:
+      return is_conversion(op);
+   }
+}
+
+bool may_be_vector(nir_op op)
+{
+   return op == nir_op_mov || nir_op_is_vec(op);
+}
+
+bool is_allowed(nir_intrinsic_op op)
+{
+   switch (op) {
+   case nir_intrinsic_load_ssbo:
+   case nir_intrinsic_store_ssbo:
+   case nir_intrinsic_ssbo_atomic:
+   case nir_intrinsic_ssbo_atomic_swap:
+   case nir_intrinsic_get_ssbo_size:
+   case nir_intrinsic_load_ubo:
+   case nir_intrinsic_load_push_constant:
+   case nir_intrinsic_load_constant:
+   case nir_intrinsic_load_shared:
+   case nir_intrinsic_store_shared:
+   case nir_intrinsic_shared_atomic:
+   case nir_intrinsic_shared_atomic_swap:
+   case nir_intrinsic_load_global:
+   case nir_intrinsic_load_global_constant:
+   case nir_intrinsic_store_global:
+   case nir_intrinsic_global_atomic:
+   case nir_intrinsic_global_atomic_swap:
+   case nir_intrinsic_load_scratch:
+   case nir_intrinsic_store_scratch:
+
+   case nir_intrinsic_tile_load_weft:
+   case nir_intrinsic_tile_store_weft:
+   case nir_intrinsic_tile_muladd_weft:
+
+   case nir_intrinsic_barrier:
+   case nir_intrinsic_load_workgroup_id:
+   case nir_intrinsic_load_num_workgroups:
+   case nir_intrinsic_load_subgroup_id:
+   case nir_intrinsic_load_subgroup_invocation:
+
+   case nir_intrinsic_ballot:
+   case nir_intrinsic_vote_any:
+   case nir_intrinsic_vote_all:
+   case nir_intrinsic_reduce:
+   case nir_intrinsic_inclusive_scan:
+   case nir_intrinsic_exclusive_scan:
+   case nir_intrinsic_shuffle:
+   case nir_intrinsic_read_invocation:
+   case nir_intrinsic_read_first_invocation:
+   case nir_intrinsic_first_invocation:
+      return true;
+   default:
+      return false;
+   }
+}
+
+/// Why an instruction is not in the form, or an empty string.
+std::string objection(nir_instr *instr)
+{
+   switch (instr->type) {
+   case nir_instr_type_alu: {
+      const nir_alu_instr *alu = nir_instr_as_alu(instr);
+      const std::string name = nir_op_infos[alu->op].name;
+      if (!is_allowed(alu->op))
+         return "the operation " + name + " is not supported";
+      if (alu->def.num_components > 1 && !may_be_vector(alu->op))
+         return "the operation " + name + " of vectors is not supported";
+      return {};
+   }
+   case nir_instr_type_intrinsic: {
+      const nir_intrinsic_op op = nir_instr_as_intrinsic(instr)->intrinsic;
+      if (!is_allowed(op))
+         return std::string("the intrinsic ") + nir_intrinsic_infos[op].name + " is not supported";
+      return {};
+   }
+   case nir_instr_type_load_const:
+   case nir_instr_type_undef:
+   case nir_instr_type_phi:
+      return {};
+   case nir_instr_type_jump: {
+      const nir_jump_type type = nir_instr_as_jump(instr)->type;
+      const bool loop = type == nir_jump_break || type == nir_jump_continue;
+      return loop ? std::string() : "a jump other than break and continue is not supported";
+   }
+   case nir_instr_type_tex:
+      return "sampled images are not supported";
+   case nir_instr_type_deref:
+      return "a pointer to a variable that is neither memory nor a value is not supported";
+   default:
+      return "an instruction is not supported";
+   }
+}
+
+} // namespace
+
+Result<bool> validate_final_form(nir_shader *nir)
+{
+   nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
+      nir_foreach_instr(instr, block) {
+         const std::string reason = objection(instr);
+         if (!reason.empty())
+            return Error{reason};
+      }
+   }
+   return true;
+}
+
+} // namespace weft
