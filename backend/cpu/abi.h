@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What generated code and its caller agree on.  Plain C layout: the code generator reads these structs by offset.
+
+#pragma once
+
+#include <cstdint>
+
+namespace weft::cpu {
+
+/// A buffer as a descriptor names it: 16 bytes in a descriptor set's memory.
+struct BufferDescriptor {
+   uint64_t address;
+   uint64_t size; ///< bytes that may be accessed from address on; 0 for a null descriptor
+};
+
+constexpr uint32_t max_sets = 8;
+/// The slot of DispatchState::sets where dynamic buffers lie, their offsets already applied.
+constexpr uint32_t dynamic_slot = max_sets;
+
+/// The same for every workgroup of a dispatch.
+struct DispatchState {
+   const uint8_t *sets[max_sets + 1];
+   const uint8_t *push_constants;
+   uint32_t num_workgroups[3];
+   uint32_t base_workgroup[3];
+};
+
+/// The state of the workgroup that a thread is running.
+struct WorkgroupState {
+   uint32_t workgroup_id[3]; ///< base_workgroup is already added
+   uint32_t reserved;
+   uint8_t *shared; ///< ProgramInfo::shared_bytes, 64-byte aligned
+   /// Returns when every subgroup of the workgroup has called it.
+   void (*barrier)(WorkgroupState *);
+};
+
+/// Runs one subgroup of one workgroup.
+using Kernel = void (*)(const DispatchState *, WorkgroupState *, uint32_t subgroup_id);
+
+} // namespace weft::cpu

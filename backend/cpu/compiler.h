@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// From SPIR-V to a program for this machine's CPU.  The one interface that a driver needs; neither NIR nor LLVM
+/// shows through it.
+
+#pragma once
+
+#include "backend/cpu/abi.h"
+#include "nir_passes/result.h"
+#include "nir_passes/target.h"
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::cpu {
+
+/// A specialization constant: its SpecId and the bytes of its value (1, 2, 4 or 8; a bool has 4).
+struct SpecConstant {
+   uint32_t id;
+   std::span<const std::byte> value;
+};
+
+struct ShaderSource {
+   std::span<const uint32_t> spirv;
+   std::string entry_point;
+   std::vector<SpecConstant> spec_constants;
+};
+
+/// Where a binding's descriptors lie: element i at DispatchState::sets[slot] + offset + i * stride.
+struct BindingLayout {
+   uint32_t set, binding;
+   uint32_t slot;
+   uint32_t offset; ///< bytes
+   uint32_t stride; ///< bytes between array elements, 0 for a single one
+   uint32_t count;  ///< array elements; for an inline uniform block its bytes
+   /// The binding's data lies there itself (inline uniform block), not a BufferDescriptor.
+   bool inline_data;
+};
+
+struct CompileOptions {
+   uint32_t subgroup_size = 0; ///< 8, 16, 32 or 64; 0: default_subgroup_size()
+   std::vector<BindingLayout> bindings;
+   /// Out-of-bounds accesses through descriptors read zeros and write nothing.
+   bool robust_buffer_access = true;
+   /// Called with the text after each phase when set: the name of each NIR pass, "nir" at the end of
+   /// them, "llvm" and "llvm-opt" before and after LLVM's passes, "asm".
+   std::function<void(const char *phase, const std::string &text)> dump;
+};
+
+struct ProgramInfo {
+   std::array<uint32_t, 3> workgroup_size;
+   uint32_t subgroup_size;
+   uint32_t subgroups;    ///< per workgroup
+   uint32_t shared_bytes; ///< per workgroup
+   uint32_t stack_bytes;  ///< per subgroup: what its private memory takes
+   bool uses_barrier;     ///< control barriers between the subgroups of a workgroup
+};
+
+/// Machine code and what is needed to run it.  Immutable; may be run by many threads at once.
+class Program {
+public:
+   virtual ~Program() = default;
+   virtual const ProgramInfo &info() const = 0;
+   virtual Kernel kernel() const = 0;
+   /// Bytes for deserialize(), in this version of Weft on this kind of CPU.
+   virtual std::vector<std::byte> serialize() const = 0;
+};
+
+/// The operations and sizes that compile() supports on this machine.
+const Target &host_target();
+uint32_t default_subgroup_size();
+/// For VkPhysicalDeviceProperties::deviceName: the CPU's brand string and the matrix instructions in use.
+std::string host_description();
+/// Changes whenever code from serialize() would not be valid any more: build, CPU features, flags.
+std::array<std::byte, 16> cache_uuid();
+
+/// Compiles one compute entry point.  Thread-safe.  Whatever the input, it returns: malformed SPIR-V, an
+/// unsupported capability, matrix type, shape or scope is an Error that says so.
+Result<std::shared_ptr<const Program>> compile(const ShaderSource &, const CompileOptions &);
+
+/// The inverse of Program::serialize(); an Error for bytes that are truncated, damaged or of another version.
+Result<std::shared_ptr<const Program>> deserialize(std::span<const std::byte>);
+
+} // namespace weft::cpu

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/cpu_features.h"
+
+#include "backend/cpu/options.h"
+
+#include <cpuid.h>
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+
+namespace weft::cpu {
+
+namespace {
+
+struct Leaf {
+   uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+
+/// All zeros for a leaf that the CPU does not have.
+Leaf cpuid(uint32_t leaf, uint32_t subleaf = 0)
+{
+   Leaf l;
+   __get_cpuid_count(leaf, subleaf, &l.eax, &l.ebx, &l.ecx, &l.edx);
+   return l;
+}
+
+bool has(uint32_t word, std::initializer_list<unsigned> bits)
+{
+   for (unsigned bit : bits) {
+      if (!(word >> bit & 1))
+         return false;
+   }
+   return true;
+}
+
+/// XCR0: the register state that the operating system saves (Intel SDM vol. 1, 13.3).
+uint64_t saved_state()
+{
+   uint32_t low, high;
+   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+   return uint64_t(high) << 32 | low;
+}
+
+std::string brand_string()
+{
+   if (cpuid(0x80000000).eax < 0x80000004)
+      return "x86-64 CPU";
+   char text[49] = {};
+   for (uint32_t i = 0; i < 3; i++) {
+      const Leaf l = cpuid(0x80000002 + i);
+      std::memcpy(text + 16 * i, &l, 16);
+   }
+   std::string brand = text;
+   while (!brand.empty() && brand.back() == ' ')
+      brand.pop_back();
+   brand.erase(0, brand.find_first_not_of(' '));
+   return brand;
+}
+
+} // namespace
+
+CpuFeatures detect_features(InstructionSet at_most)
+{
+   CpuFeatures f;
+   f.brand = brand_string();
+
+   const Leaf basic = cpuid(1), extended = cpuid(7), amd = cpuid(0x80000001);
+   // SSE3, SSSE3, FMA, CMPXCHG16B, SSE4.1, SSE4.2, MOVBE, POPCNT, OSXSAVE, AVX, F16C.
+   if (at_most < InstructionSet::avx2 ||
+       !has(basic.ecx, {0, 9, 12, 13, 19, 20, 22, 23, 27, 28, 29}))
+      return f;
+   // BMI1, AVX2, BMI2; LZCNT.
+   if (!has(extended.ebx, {3, 5, 8}) || !has(amd.ecx, {5}))
+      return f;
+   const uint64_t state = saved_state();
+   if ((state & 0x6) != 0x6)
+      return f;
+   f.instruction_set = InstructionSet::avx2;
+   f.llvm_cpu = "x86-64-v3";
+
+   // F, DQ, CD, BW, VL; opmask and both halves of the wide registers are saved.
+   if (at_most < InstructionSet::avx512 || !has(extended.ebx, {16, 17, 28, 30, 31}) ||
+       (state & 0xe6) != 0xe6)
+      return f;
+   f.instruction_set = InstructionSet::avx512;
+   f.llvm_cpu = "x86-64-v4";
+   f.llvm_features = "-prefer-256-bit";
+   f.avx512_vbmi = has(extended.ecx, {1});
+   f.avx512_vnni = has(extended.ecx, {11});
+   f.avx512_fp16 = has(extended.edx, {23});
+   f.avx512_bf16 = has(cpuid(7, 1).eax, {5});
+   if (f.avx512_vbmi)
+      f.llvm_features += ",+avx512vbmi";
+   if (f.avx512_vnni)
+      f.llvm_features += ",+avx512vnni";
+   if (f.avx512_fp16)
+      f.llvm_features += ",+avx512fp16";
+   if (f.avx512_bf16)
+      f.llvm_features += ",+avx512bf16";
+   return f;
+}
+
+const CpuFeatures &host_features()
+{
+   static const CpuFeatures features = detect_features(options().isa);
+   return features;
+}
+
+std::string describe(const CpuFeatures &f)
+{
+   std::string text = f.brand + " (";
+   switch (f.instruction_set) {
+   case InstructionSet::none:
+      text += "no AVX2";
+      break;
+   case InstructionSet::avx2:
+      text += "AVX2";
+      break;
+   case InstructionSet::avx512:
+      text += "AVX-512";
+      break;
+   }
+   if (f.avx512_vnni)
+      text += ", VNNI";
+   if (f.avx512_bf16)
+      text += ", BF16";
+   if (f.avx512_fp16)
+      text += ", FP16";
+   return text + ")";
+}
+
+} // namespace weft::cpu

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+
+namespace weft::cpu {
+
+namespace {
+
+constexpr std::string_view debug_words[] = {"log", "nir", "llvm", "asm", "perf", "registers"};
+
+/// 0 when the text is not a number.
+uint32_t parse_number(std::string_view text)
+{
+   uint32_t value = 0;
+   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+   return error == std::errc() && end == text.data() + text.size() ? value : 0;
+}
+
+} // namespace
+
+bool Options::has_debug(std::string_view word) const
+{
+   return std::find(debug.begin(), debug.end(), word) != debug.end();
+}
+
+Options parse_options(const char *(*lookup)(const char *name), std::vector<std::string> &problems)
+{
+   Options o;
+   const auto value_of = [&](const char *name) {
+      const char *value = lookup(name);
+      return std::string_view(value ? value : "");
+   };
+   const auto complain = [&](const char *name, std::string_view value, const char *expected) {
+      problems.push_back(std::string(name) + "=" + std::string(value) + ": expected " + expected);
+   };
+
+   std::string_view words = value_of("WEFT_DEBUG");
+   while (!words.empty()) {
+      const std::string_view word = words.substr(0, words.find(','));
+      words.remove_prefix(std::min(words.size(), word.size() + 1));
+      if (std::find(std::begin(debug_words), std::end(debug_words), word) != std::end(debug_words))
+         o.debug.emplace_back(word);
+      else if (!word.empty())
+         complain("WEFT_DEBUG", word, "log, nir, llvm, asm, perf or registers");
+   }
+
+   if (const std::string_view text = value_of("WEFT_SUBGROUP_SIZE"); !text.empty()) {
+      const uint32_t size = parse_number(text);
+      if (size == 8 || size == 16 || size == 32 || size == 64)
+         o.subgroup_size = size;
+      else
+         complain("WEFT_SUBGROUP_SIZE", text, "8, 16, 32 or 64");
+   }
+   if (const std::string_view text = value_of("WEFT_THREADS"); !text.empty()) {
+      const uint32_t threads = parse_number(text);
+      if (threads >= 1 && threads <= 4096)
+         o.threads = threads;
+      else
+         complain("WEFT_THREADS", text, "a number from 1 to 4096");
+   }
+   if (const std::string_view text = value_of("WEFT_ISA"); !text.empty()) {
+      if (text == "avx2")
+         o.isa = InstructionSet::avx2;
+      else if (text != "avx512")
+         complain("WEFT_ISA", text, "avx2 or avx512");
+   }
+   return o;
+}
+
+const Options &options()
+{
+   static const Options parsed = [] {
+      std::vector<std::string> problems;
+      Options o = parse_options([](const char *name) -> const char * { return std::getenv(name); },
+                                problems);
+      for (const std::string &problem : problems)
+         std::fprintf(stderr, "weft: %s\n", problem.c_str());
+      return o;
+   }();
+   return parsed;
+}
+
+} // namespace weft::cpu
