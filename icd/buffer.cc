@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/buffer.h"
+
+#include "icd/device.h"
+#include "icd/device_memory.h"
+#include "icd/physical_device.h"
+#include "weft_entrypoints.h"
+
+#include "vk_log.h"
+#include "vk_util.h"
+
+using namespace weft;
+
+VKAPI_ATTR VkResult VKAPI_CALL weft_CreateBuffer(VkDevice _device,
+                                                 const VkBufferCreateInfo *pCreateInfo,
+                                                 const VkAllocationCallbacks *pAllocator,
+                                                 VkBuffer *pBuffer)
+{
+   VK_FROM_HANDLE(Device, device, _device);
+   if (pCreateInfo->size > max_buffer_size)
+      return vk_error(device, VK_ERROR_OUT_OF_DEVICE_MEMORY);
+
+   auto *buffer =
+      static_cast<Buffer *>(vk_buffer_create(&device->vk, pCreateInfo, pAllocator, sizeof(Buffer)));
+   if (!buffer)
+      return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
+   *pBuffer = Buffer_to_handle(buffer);
+   return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_DestroyBuffer(VkDevice _device, VkBuffer _buffer,
+                                              const VkAllocationCallbacks *pAllocator)
+{
+   VK_FROM_HANDLE(Device, device, _device);
+   VK_FROM_HANDLE(Buffer, buffer, _buffer);
+   if (buffer)
+      vk_buffer_destroy(&device->vk, pAllocator, &buffer->vk);
+}
+
+VKAPI_ATTR void VKAPI_CALL
+weft_GetDeviceBufferMemoryRequirements(VkDevice, const VkDeviceBufferMemoryRequirements *pInfo,
+                                       VkMemoryRequirements2 *pMemoryRequirements)
+{
+   pMemoryRequirements->memoryRequirements = {
+      .size = align64(pInfo->pCreateInfo->size, memory_alignment),
+      .alignment = memory_alignment,
+      .memoryTypeBits = 1,
+   };
+   vk_foreach_struct(ext, pMemoryRequirements->pNext)
+   {
+      if (ext->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS) {
+         auto *dedicated = reinterpret_cast<VkMemoryDedicatedRequirements *>(ext);
+         dedicated->prefersDedicatedAllocation = false;
+         dedicated->requiresDedicatedAllocation = false;
+      }
+   }
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL weft_BindBufferMemory2(VkDevice, uint32_t bindInfoCount,
+                                                      const VkBindBufferMemoryInfo *pBindInfos)
+{
+   for (uint32_t i = 0; i < bindInfoCount; i++) {
+      VK_FROM_HANDLE(Buffer, buffer, pBindInfos[i].buffer);
+      VK_FROM_HANDLE(DeviceMemory, memory, pBindInfos[i].memory);
+      buffer->address = memory->map + pBindInfos[i].memoryOffset;
+
+      const VkBindMemoryStatusKHR *status =
+         vk_find_struct_const(pBindInfos[i].pNext, BIND_MEMORY_STATUS_KHR);
+      if (status)
+         *status->pResult = VK_SUCCESS;
+   }
+   return VK_SUCCESS;
+}
+
+VKAPI_ATTR VkDeviceAddress VKAPI_CALL
+weft_GetBufferDeviceAddress(VkDevice, const VkBufferDeviceAddressInfo *pInfo)
+{
+   VK_FROM_HANDLE(Buffer, buffer, pInfo->buffer);
+   return VkDeviceAddress(uintptr_t(buffer->address));
+}
+
+VKAPI_ATTR uint64_t VKAPI_CALL weft_GetBufferOpaqueCaptureAddress(VkDevice,
+                                                                  const VkBufferDeviceAddressInfo *)
+{
+   return 0; // bufferDeviceAddressCaptureReplay is not supported
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceExternalBufferProperties(
+   VkPhysicalDevice, const VkPhysicalDeviceExternalBufferInfo *pExternalBufferInfo,
+   VkExternalBufferProperties *pExternalBufferProperties)
+{
+   VkExternalMemoryProperties &properties = pExternalBufferProperties->externalMemoryProperties;
+   switch (pExternalBufferInfo->handleType) {
+   case VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT:
+      properties = {
+         .externalMemoryFeatures =
+            VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT,
+         .exportFromImportedHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+         .compatibleHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+      };
+      break;
+   case VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT:
+      properties = {
+         .externalMemoryFeatures = VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT,
+         .exportFromImportedHandleTypes = 0,
+         .compatibleHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT,
+      };
+      break;
+   default:
+      // VkExternalMemoryProperties: a handle type is always compatible with itself.
+      properties = {.compatibleHandleTypes =
+                       VkExternalMemoryHandleTypeFlags(pExternalBufferInfo->handleType)};
+      break;
+   }
+}

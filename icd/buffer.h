@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include "vk_buffer.h"
+
+#include <cstdint>
+
+namespace weft {
+
+struct Buffer {
+   vk_buffer vk;
+   uint8_t *address; ///< where its first byte lies; null until memory is bound
+};
+
+VK_DEFINE_NONDISP_HANDLE_CASTS(Buffer, vk.base, VkBuffer, VK_OBJECT_TYPE_BUFFER)
+
+} // namespace weft

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Recording: a list of commands in the command buffer's own memory, in which all bindings are
+/// already resolved to pointers, so that running it needs no state.  Each kind of command is a
+/// struct derived from Command, private to the file that records it, with the function that runs
+/// it.
+
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include "vk_command_buffer.h"
+
+#include "icd/physical_device.h"
+
+#include "backend/cpu/abi.h"
+
+#include <cstdint>
+#include <new>
+
+namespace weft {
+
+struct DescriptorSet;
+struct DescriptorSetLayout;
+struct Device;
+struct Pipeline;
+struct Queue;
+
+struct Command {
+   Command *next;
+   /// False when host memory runs out; the device is lost then.
+   bool (*run)(Queue *, const Command *);
+};
+
+/// Memory for commands, given back all at once.
+struct CommandChunk;
+
+/// What vkCmdBind* and vkCmdPush* have set, until a dispatch uses it.
+struct ComputeState {
+   const Pipeline *pipeline;
+   DescriptorSet *sets[cpu::max_sets];
+   uint32_t dynamic_offsets[cpu::max_sets][2 * max_dynamic_buffers];
+
+   uint8_t push_constants[max_push_constants_size];
+   /// Their copy among the commands; null when they have changed since.
+   const uint8_t *recorded_push_constants;
+
+   cpu::BufferDescriptor push_descriptors[max_push_descriptors];
+   uint32_t push_set; ///< the set that they are; max_sets: none
+   uint32_t push_descriptor_bytes;
+   const uint8_t *recorded_push_descriptors;
+};
+
+struct CommandBuffer {
+   vk_command_buffer vk;
+   CommandChunk *chunk; ///< the one being filled, linked to the full ones
+   Command *first, **last_link;
+   ComputeState state;
+
+   Device *device() const { return reinterpret_cast<Device *>(vk.base.device); }
+};
+
+VK_DEFINE_HANDLE_CASTS(CommandBuffer, vk.base, VkCommandBuffer, VK_OBJECT_TYPE_COMMAND_BUFFER)
+
+extern const vk_command_buffer_ops command_buffer_ops;
+
+/// Memory that lives as long as the recording, 64-byte aligned.  Null when there is none left: the
+/// error is then noted and comes out of vkEndCommandBuffer.
+void *allocate_command_memory(CommandBuffer *, size_t size);
+
+/// Appends a command; its run function and everything else is for the caller to set.  Null as
+/// above.
+template <typename T>
+T *record(CommandBuffer *cmd, size_t extra_bytes = 0)
+{
+   void *memory = allocate_command_memory(cmd, sizeof(T) + extra_bytes);
+   if (!memory)
+      return nullptr;
+   auto *command = new (memory) T();
+   *cmd->last_link = command;
+   cmd->last_link = &command->next;
+   return command;
+}
+
+bool execute_command_buffer(Queue *, const CommandBuffer *);
+
+} // namespace weft

@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Binding and dispatching.
+
+#include "icd/buffer.h"
+#include "icd/command_buffer.h"
+#include "icd/descriptor_set.h"
+#include "icd/descriptor_set_layout.h"
+#include "icd/pipeline.h"
+#include "icd/queue.h"
+#include "weft_entrypoints.h"
+
+#include "vk_descriptor_update_template.h"
+#include "vk_pipeline_layout.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace weft;
+
+namespace {
+
+struct Dispatch : Command {
+   const cpu::Program *program;
+   cpu::DispatchState state;
+   uint32_t groups[3];
+   const uint8_t *indirect; ///< a VkDispatchIndirectCommand, read when the dispatch runs, or null
+};
+
+bool run_dispatch(Queue *queue, const Command *command)
+{
+   auto *dispatch = static_cast<const Dispatch *>(command);
+   if (!dispatch->indirect) {
+      return queue->executor->dispatch(
+         *dispatch->program, dispatch->state,
+         {dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]});
+   }
+
+   VkDispatchIndirectCommand size;
+   memcpy(&size, dispatch->indirect, sizeof(size));
+   if (size.x == 0 || size.y == 0 || size.z == 0)
+      return true;
+   cpu::DispatchState state = dispatch->state;
+   state.num_workgroups[0] = size.x;
+   state.num_workgroups[1] = size.y;
+   state.num_workgroups[2] = size.z;
+   return queue->executor->dispatch(*dispatch->program, state, {size.x, size.y, size.z});
+}
+
+const uint8_t *copy_to_commands(CommandBuffer *cmd, const void *data, size_t size)
+{
+   void *copy = allocate_command_memory(cmd, size);
+   if (copy)
+      memcpy(copy, data, size);
+   return static_cast<const uint8_t *>(copy);
+}
+
+const uint8_t *push_constants(CommandBuffer *cmd)
+{
+   ComputeState &state = cmd->state;
+   if (!state.recorded_push_constants)
+      state.recorded_push_constants =
+         copy_to_commands(cmd, state.push_constants, sizeof(state.push_constants));
+   return state.recorded_push_constants;
+}
+
+const uint8_t *push_descriptors(CommandBuffer *cmd)
+{
+   ComputeState &state = cmd->state;
+   if (!state.recorded_push_descriptors)
+      state.recorded_push_descriptors =
+         copy_to_commands(cmd, state.push_descriptors, state.push_descriptor_bytes);
+   return state.recorded_push_descriptors;
+}
+
+/// The dynamic buffers of all sets, their offsets applied, as the pipeline's shader expects them.
+const uint8_t *dynamic_buffers(CommandBuffer *cmd)
+{
+   const ComputeState &state = cmd->state;
+   const uint32_t *base = state.pipeline->dynamic_base;
+   uint32_t count = base[cpu::max_sets];
+   if (count == 0)
+      return nullptr;
+   auto *out = static_cast<cpu::BufferDescriptor *>(
+      allocate_command_memory(cmd, count * sizeof(cpu::BufferDescriptor)));
+   if (!out)
+      return nullptr;
+   std::fill_n(out, count, cpu::BufferDescriptor{});
+   for (uint32_t s = 0; s < cpu::max_sets; s++) {
+      const DescriptorSet *set = state.sets[s];
+      if (!set)
+         continue;
+      uint32_t in_set = std::min(base[s + 1] - base[s], set->layout->dynamic_count);
+      for (uint32_t i = 0; i < in_set; i++) {
+         cpu::BufferDescriptor descriptor = set->storage.dynamic[i];
+         if (descriptor.size > 0)
+            descriptor.address += state.dynamic_offsets[s][i];
+         out[base[s] + i] = descriptor;
+      }
+   }
+   return reinterpret_cast<const uint8_t *>(out);
+}
+
+Dispatch *record_dispatch(CommandBuffer *cmd)
+{
+   const ComputeState &state = cmd->state;
+   cpu::DispatchState resolved = {};
+   for (uint32_t s = 0; s < cpu::max_sets; s++)
+      resolved.sets[s] = state.sets[s] ? state.sets[s]->storage.data : nullptr;
+   if (state.push_set < cpu::max_sets)
+      resolved.sets[state.push_set] = push_descriptors(cmd);
+   resolved.sets[cpu::dynamic_slot] = dynamic_buffers(cmd);
+   resolved.push_constants = push_constants(cmd);
+
+   auto *dispatch = record<Dispatch>(cmd);
+   if (!dispatch)
+      return nullptr;
+   dispatch->run = run_dispatch;
+   dispatch->program = state.pipeline->program();
+   dispatch->state = resolved;
+   return dispatch;
+}
+
+/// Makes `set` the push set of the command buffer and returns its memory.
+DescriptorStorage begin_push(CommandBuffer *cmd, const vk_pipeline_layout *layout, uint32_t set)
+{
+   ComputeState &state = cmd->state;
+   auto *set_layout = reinterpret_cast<const DescriptorSetLayout *>(layout->set_layouts[set]);
+   state.sets[set] = nullptr;
+   state.push_set = set;
+   state.push_descriptor_bytes = set_layout->data_size;
+   state.recorded_push_descriptors = nullptr;
+   return {
+      .layout = set_layout,
+      .data = reinterpret_cast<uint8_t *>(state.push_descriptors),
+      .dynamic = nullptr, // not allowed in push descriptors
+                          // (VUID-VkDescriptorSetLayoutCreateInfo-flags-00280)
+   };
+}
+
+} // namespace
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdBindPipeline(VkCommandBuffer commandBuffer, VkPipelineBindPoint,
+                                                VkPipeline _pipeline)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   VK_FROM_HANDLE(Pipeline, pipeline, _pipeline);
+   cmd->state.pipeline = pipeline;
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdBindDescriptorSets2KHR(
+   VkCommandBuffer commandBuffer, const VkBindDescriptorSetsInfoKHR *pBindDescriptorSetsInfo)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   if (!(pBindDescriptorSetsInfo->stageFlags & VK_SHADER_STAGE_COMPUTE_BIT))
+      return;
+   ComputeState &state = cmd->state;
+   const uint32_t *offsets = pBindDescriptorSetsInfo->pDynamicOffsets;
+   for (uint32_t i = 0; i < pBindDescriptorSetsInfo->descriptorSetCount; i++) {
+      VK_FROM_HANDLE(DescriptorSet, set, pBindDescriptorSetsInfo->pDescriptorSets[i]);
+      uint32_t s = pBindDescriptorSetsInfo->firstSet + i;
+      state.sets[s] = set;
+      if (state.push_set == s)
+         state.push_set = cpu::max_sets;
+      if (set && set->layout->dynamic_count > 0) {
+         std::copy_n(offsets, set->layout->dynamic_count, state.dynamic_offsets[s]);
+         offsets += set->layout->dynamic_count;
+      }
+   }
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdPushConstants2KHR(
+   VkCommandBuffer commandBuffer, const VkPushConstantsInfoKHR *pPushConstantsInfo)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   if (!(pPushConstantsInfo->stageFlags & VK_SHADER_STAGE_COMPUTE_BIT))
+      return;
+   memcpy(cmd->state.push_constants + pPushConstantsInfo->offset, pPushConstantsInfo->pValues,
+          pPushConstantsInfo->size);
+   cmd->state.recorded_push_constants = nullptr;
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdPushDescriptorSet2KHR(
+   VkCommandBuffer commandBuffer, const VkPushDescriptorSetInfoKHR *pPushDescriptorSetInfo)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   VK_FROM_HANDLE(vk_pipeline_layout, layout, pPushDescriptorSetInfo->layout);
+   if (!(pPushDescriptorSetInfo->stageFlags & VK_SHADER_STAGE_COMPUTE_BIT))
+      return;
+   DescriptorStorage storage = begin_push(cmd, layout, pPushDescriptorSetInfo->set);
+   for (uint32_t i = 0; i < pPushDescriptorSetInfo->descriptorWriteCount; i++)
+      write_descriptors(storage, pPushDescriptorSetInfo->pDescriptorWrites[i]);
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdPushDescriptorSetWithTemplate2KHR(
+   VkCommandBuffer commandBuffer,
+   const VkPushDescriptorSetWithTemplateInfoKHR *pPushDescriptorSetWithTemplateInfo)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   VK_FROM_HANDLE(vk_descriptor_update_template, templ,
+                  pPushDescriptorSetWithTemplateInfo->descriptorUpdateTemplate);
+   VK_FROM_HANDLE(vk_pipeline_layout, layout, pPushDescriptorSetWithTemplateInfo->layout);
+   if (templ->bind_point != VK_PIPELINE_BIND_POINT_COMPUTE)
+      return;
+   DescriptorStorage storage = begin_push(cmd, layout, pPushDescriptorSetWithTemplateInfo->set);
+   write_descriptors(storage, templ, pPushDescriptorSetWithTemplateInfo->pData);
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdDispatchBase(VkCommandBuffer commandBuffer, uint32_t baseGroupX,
+                                                uint32_t baseGroupY, uint32_t baseGroupZ,
+                                                uint32_t groupCountX, uint32_t groupCountY,
+                                                uint32_t groupCountZ)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   if (groupCountX == 0 || groupCountY == 0 || groupCountZ == 0)
+      return;
+   Dispatch *dispatch = record_dispatch(cmd);
+   if (!dispatch)
+      return;
+   const uint32_t base[3] = {baseGroupX, baseGroupY, baseGroupZ};
+   const uint32_t count[3] = {groupCountX, groupCountY, groupCountZ};
+   std::copy_n(base, 3, dispatch->state.base_workgroup);
+   std::copy_n(count, 3, dispatch->state.num_workgroups);
+   std::copy_n(count, 3, dispatch->groups);
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdDispatchIndirect(VkCommandBuffer commandBuffer, VkBuffer _buffer,
+                                                    VkDeviceSize offset)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   VK_FROM_HANDLE(Buffer, buffer, _buffer);
+   Dispatch *dispatch = record_dispatch(cmd);
+   if (dispatch)
+      dispatch->indirect = buffer->address + offset;
+}

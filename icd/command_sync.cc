@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Barriers, events and queries.  A queue runs its commands one after the other and every one is
+/// complete, its writes visible, before the next begins; so barriers have nothing to do.
+
+#include "icd/buffer.h"
+#include "icd/command_buffer.h"
+#include "icd/device.h"
+#include "icd/event.h"
+#include "icd/query_pool.h"
+#include "weft_entrypoints.h"
+
+#include <algorithm>
+
+using namespace weft;
+
+namespace {
+
+struct ChangeEvent : Command {
+   Event *event;
+   bool set;
+};
+
+struct WaitEvents : Command {
+   uint32_t count;
+
+   Event **events() { return reinterpret_cast<Event **>(this + 1); }
+   Event *const *events() const { return reinterpret_cast<Event *const *>(this + 1); }
+};
+
+struct QueryRange : Command {
+   QueryPool *pool;
+   uint32_t first, count;
+};
+
+struct CopyQueries : QueryRange {
+   uint8_t *dst;
+   uint64_t stride;
+   VkQueryResultFlags flags;
+};
+
+bool run_change_event(Queue *queue, const Command *command)
+{
+   auto *change = static_cast<const ChangeEvent *>(command);
+   queue->device()->progress.update([&] { change->event->set = change->set; });
+   return true;
+}
+
+/// An event may still be set by the host while the queue waits (VK_PIPELINE_STAGE_HOST_BIT).
+bool run_wait_events(Queue *queue, const Command *command)
+{
+   auto *wait = static_cast<const WaitEvents *>(command);
+   queue->device()->progress.wait(UINT64_MAX, [&] {
+      return std::all_of(wait->events(), wait->events() + wait->count,
+                         [](const Event *event) { return event->set; });
+   });
+   return true;
+}
+
+bool run_reset_queries(Queue *queue, const Command *command)
+{
+   auto *range = static_cast<const QueryRange *>(command);
+   reset_queries(queue->device(), range->pool, range->first, range->count);
+   return true;
+}
+
+bool run_write_timestamp(Queue *queue, const Command *command)
+{
+   auto *range = static_cast<const QueryRange *>(command);
+   write_timestamp(queue->device(), range->pool, range->first);
+   return true;
+}
+
+bool run_copy_queries(Queue *queue, const Command *command)
+{
+   auto *copy = static_cast<const CopyQueries *>(command);
+   (void)read_queries(queue->device(), copy->pool, copy->first, copy->count, copy->dst,
+                      copy->stride, copy->flags);
+   return true;
+}
+
+void record_event_change(VkCommandBuffer commandBuffer, VkEvent _event, bool set)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   VK_FROM_HANDLE(Event, event, _event);
+   if (auto *change = record<ChangeEvent>(cmd)) {
+      change->run = run_change_event;
+      change->event = event;
+      change->set = set;
+   }
+}
+
+} // namespace
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdPipelineBarrier2(VkCommandBuffer, const VkDependencyInfo *) {}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdSetEvent2(VkCommandBuffer commandBuffer, VkEvent event,
+                                             const VkDependencyInfo *)
+{
+   record_event_change(commandBuffer, event, true);
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdResetEvent2(VkCommandBuffer commandBuffer, VkEvent event,
+                                               VkPipelineStageFlags2)
+{
+   record_event_change(commandBuffer, event, false);
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdWaitEvents2(VkCommandBuffer commandBuffer, uint32_t eventCount,
+                                               const VkEvent *pEvents, const VkDependencyInfo *)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   auto *wait = record<WaitEvents>(cmd, eventCount * sizeof(Event *));
+   if (!wait)
+      return;
+   wait->run = run_wait_events;
+   wait->count = eventCount;
+   for (uint32_t i = 0; i < eventCount; i++)
+      wait->events()[i] = Event_from_handle(pEvents[i]);
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdResetQueryPool(VkCommandBuffer commandBuffer,
+                                                  VkQueryPool queryPool, uint32_t firstQuery,
+                                                  uint32_t queryCount)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   VK_FROM_HANDLE(QueryPool, pool, queryPool);
+   if (auto *range = record<QueryRange>(cmd)) {
+      range->run = run_reset_queries;
+      range->pool = pool;
+      range->first = firstQuery;
+      range->count = queryCount;
+   }
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdWriteTimestamp2(VkCommandBuffer commandBuffer,
+                                                   VkPipelineStageFlags2, VkQueryPool queryPool,
+                                                   uint32_t query)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   VK_FROM_HANDLE(QueryPool, pool, queryPool);
+   if (auto *range = record<QueryRange>(cmd)) {
+      range->run = run_write_timestamp;
+      range->pool = pool;
+      range->first = query;
+      range->count = 1;
+   }
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdCopyQueryPoolResults(VkCommandBuffer commandBuffer,
+                                                        VkQueryPool queryPool, uint32_t firstQuery,
+                                                        uint32_t queryCount, VkBuffer dstBuffer,
+                                                        VkDeviceSize dstOffset, VkDeviceSize stride,
+                                                        VkQueryResultFlags flags)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   VK_FROM_HANDLE(QueryPool, pool, queryPool);
+   VK_FROM_HANDLE(Buffer, dst, dstBuffer);
+   if (auto *copy = record<CopyQueries>(cmd)) {
+      copy->run = run_copy_queries;
+      copy->pool = pool;
+      copy->first = firstQuery;
+      copy->count = queryCount;
+      copy->dst = dst->address + dstOffset;
+      copy->stride = stride;
+      copy->flags = flags;
+   }
+}

@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/descriptor_set.h"
+
+#include "icd/buffer.h"
+#include "icd/descriptor_set_layout.h"
+#include "weft_entrypoints.h"
+
+#include "vk_descriptor_update_template.h"
+#include "vk_util.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft {
+namespace {
+
+cpu::BufferDescriptor make_descriptor(const VkDescriptorBufferInfo &info)
+{
+   VK_FROM_HANDLE(Buffer, buffer, info.buffer);
+   if (!buffer)
+      return {};
+   // Offsets in shaders have 32 bits, and so has what they are compared with.
+   uint64_t range = vk_buffer_range(&buffer->vk, info.offset, info.range);
+   return {
+      .address = uint64_t(uintptr_t(buffer->address)) + info.offset,
+      .size = std::min(range, uint64_t(UINT32_MAX)),
+   };
+}
+
+/// An element of a binding; steps to the next one, and from the last of a binding to the first of
+/// the next, as vkUpdateDescriptorSets does ("consecutive binding updates").
+class Cursor {
+public:
+   Cursor(const DescriptorStorage &storage, uint32_t binding, uint32_t element)
+       : storage(storage), binding(storage.layout->find(binding)), element(element)
+   {
+      skip_to_existing();
+   }
+
+   cpu::BufferDescriptor *descriptor() const
+   {
+      if (is_dynamic(binding->type))
+         return &storage.dynamic[binding->dynamic_index + element];
+      auto *first = reinterpret_cast<cpu::BufferDescriptor *>(storage.data + binding->offset);
+      return &first[element];
+   }
+
+   bool valid() const { return binding && is_buffer(binding->type); }
+
+   void next()
+   {
+      element++;
+      skip_to_existing();
+   }
+
+private:
+   static bool is_buffer(VkDescriptorType type)
+   {
+      return is_dynamic(type) || type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER ||
+             type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+   }
+
+   void skip_to_existing()
+   {
+      const DescriptorBinding *end = storage.layout->bindings + storage.layout->binding_count;
+      while (binding && element >= binding->count) {
+         element -= binding->count;
+         binding = binding + 1 < end ? binding + 1 : nullptr;
+      }
+   }
+
+   const DescriptorStorage &storage;
+   const DescriptorBinding *binding;
+   uint32_t element;
+};
+
+/// Bytes of an inline uniform block: array elements and counts are bytes there.
+void write_inline_data(const DescriptorStorage &storage, uint32_t binding, uint32_t offset,
+                       const void *data, uint32_t size)
+{
+   const DescriptorBinding *b = storage.layout->find(binding);
+   if (b)
+      memcpy(storage.data + b->offset + offset, data, size);
+}
+
+void copy_descriptors(const VkCopyDescriptorSet &copy)
+{
+   VK_FROM_HANDLE(DescriptorSet, src, copy.srcSet);
+   VK_FROM_HANDLE(DescriptorSet, dst, copy.dstSet);
+
+   const DescriptorBinding *b = src->layout->find(copy.srcBinding);
+   if (b && b->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
+      write_inline_data(dst->storage, copy.dstBinding, copy.dstArrayElement,
+                        src->storage.data + b->offset + copy.srcArrayElement, copy.descriptorCount);
+      return;
+   }
+   Cursor from(src->storage, copy.srcBinding, copy.srcArrayElement);
+   Cursor to(dst->storage, copy.dstBinding, copy.dstArrayElement);
+   for (uint32_t i = 0; i < copy.descriptorCount && from.valid() && to.valid(); i++) {
+      *to.descriptor() = *from.descriptor();
+      from.next();
+      to.next();
+   }
+}
+
+} // namespace
+
+void write_descriptors(const DescriptorStorage &storage, const VkWriteDescriptorSet &write)
+{
+   if (write.descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
+      const VkWriteDescriptorSetInlineUniformBlock *block =
+         vk_find_struct_const(write.pNext, WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK);
+      write_inline_data(storage, write.dstBinding, write.dstArrayElement, block->pData,
+                        block->dataSize);
+      return;
+   }
+   Cursor cursor(storage, write.dstBinding, write.dstArrayElement);
+   for (uint32_t i = 0; i < write.descriptorCount && cursor.valid(); i++, cursor.next())
+      *cursor.descriptor() = make_descriptor(write.pBufferInfo[i]);
+}
+
+void write_descriptors(const DescriptorStorage &storage, const vk_descriptor_update_template *templ,
+                       const void *data)
+{
+   for (uint32_t e = 0; e < templ->entry_count; e++) {
+      const vk_descriptor_template_entry &entry = templ->entries[e];
+      const uint8_t *source = static_cast<const uint8_t *>(data) + entry.offset;
+      if (entry.type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
+         write_inline_data(storage, entry.binding, entry.array_element, source, entry.array_count);
+         continue;
+      }
+      Cursor cursor(storage, entry.binding, entry.array_element);
+      for (uint32_t i = 0; i < entry.array_count && cursor.valid(); i++, cursor.next()) {
+         VkDescriptorBufferInfo info;
+         memcpy(&info, source + i * entry.stride, sizeof(info));
+         *cursor.descriptor() = make_descriptor(info);
+      }
+   }
+}
+
+} // namespace weft
+
+using namespace weft;
+
+VKAPI_ATTR void VKAPI_CALL weft_UpdateDescriptorSets(VkDevice, uint32_t descriptorWriteCount,
+                                                     const VkWriteDescriptorSet *pDescriptorWrites,
+                                                     uint32_t descriptorCopyCount,
+                                                     const VkCopyDescriptorSet *pDescriptorCopies)
+{
+   for (uint32_t i = 0; i < descriptorWriteCount; i++) {
+      VK_FROM_HANDLE(DescriptorSet, set, pDescriptorWrites[i].dstSet);
+      write_descriptors(set->storage, pDescriptorWrites[i]);
+   }
+   for (uint32_t i = 0; i < descriptorCopyCount; i++)
+      copy_descriptors(pDescriptorCopies[i]);
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_UpdateDescriptorSetWithTemplate(
+   VkDevice, VkDescriptorSet descriptorSet, VkDescriptorUpdateTemplate descriptorUpdateTemplate,
+   const void *pData)
+{
+   VK_FROM_HANDLE(DescriptorSet, set, descriptorSet);
+   VK_FROM_HANDLE(vk_descriptor_update_template, templ, descriptorUpdateTemplate);
+   write_descriptors(set->storage, templ, pData);
+}

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/descriptor_set_layout.h"
+
+#include "icd/device.h"
+#include "icd/physical_device.h"
+#include "weft_entrypoints.h"
+
+#include "vk_alloc.h"
+#include "vk_log.h"
+#include "vk_util.h"
+
+#include "util/mesa-blake3.h"
+
+#include <algorithm>
+
+namespace weft {
+
+uint32_t descriptor_bytes(VkDescriptorType type, uint32_t count)
+{
+   switch (type) {
+   case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
+   case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
+      return count * sizeof(cpu::BufferDescriptor);
+   case VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK:
+      return align(count, sizeof(cpu::BufferDescriptor));
+   default:
+      return 0;
+   }
+}
+
+const DescriptorBinding *DescriptorSetLayout::find(uint32_t number) const
+{
+   const DescriptorBinding *end = bindings + binding_count;
+   const DescriptorBinding *b = std::lower_bound(
+      static_cast<const DescriptorBinding *>(bindings), end, number,
+      [](const DescriptorBinding &binding, uint32_t n) { return binding.number < n; });
+   return b != end && b->number == number ? b : nullptr;
+}
+
+uint32_t DescriptorSetLayout::data_size_with(uint32_t variable_count) const
+{
+   if (binding_count == 0)
+      return 0;
+   const DescriptorBinding &last = bindings[binding_count - 1];
+   return last.offset + descriptor_bytes(last.type, std::min(variable_count, last.count));
+}
+
+} // namespace weft
+
+using namespace weft;
+
+namespace {
+
+/// Sets offsets and totals; the bindings are sorted.
+void lay_out(DescriptorSetLayout *layout)
+{
+   for (uint32_t i = 0; i < layout->binding_count; i++) {
+      DescriptorBinding &b = layout->bindings[i];
+      b.offset = layout->data_size;
+      layout->data_size += descriptor_bytes(b.type, b.count);
+      b.dynamic_index = layout->dynamic_count;
+      if (is_dynamic(b.type))
+         layout->dynamic_count += b.count;
+   }
+}
+
+} // namespace
+
+VKAPI_ATTR VkResult VKAPI_CALL
+weft_CreateDescriptorSetLayout(VkDevice _device, const VkDescriptorSetLayoutCreateInfo *pCreateInfo,
+                               const VkAllocationCallbacks *, VkDescriptorSetLayout *pSetLayout)
+{
+   VK_FROM_HANDLE(Device, device, _device);
+
+   // Layouts are reference-counted and may outlive their handle, so they come from the device's
+   // allocator.
+   size_t size =
+      sizeof(DescriptorSetLayout) + pCreateInfo->bindingCount * sizeof(DescriptorBinding);
+   auto *layout =
+      static_cast<DescriptorSetLayout *>(vk_descriptor_set_layout_zalloc(&device->vk, size));
+   if (!layout)
+      return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
+   layout->flags = pCreateInfo->flags;
+   layout->bindings = reinterpret_cast<DescriptorBinding *>(layout + 1);
+
+   const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags_info =
+      vk_find_struct_const(pCreateInfo->pNext, DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
+   for (uint32_t i = 0; i < pCreateInfo->bindingCount; i++) {
+      const VkDescriptorSetLayoutBinding &b = pCreateInfo->pBindings[i];
+      if (b.descriptorCount == 0)
+         continue;
+      layout->bindings[layout->binding_count++] = {
+         .number = b.binding,
+         .type = b.descriptorType,
+         .flags = flags_info && flags_info->bindingCount > 0 ? flags_info->pBindingFlags[i] : 0,
+         .count = b.descriptorCount,
+      };
+   }
+   std::sort(
+      layout->bindings, layout->bindings + layout->binding_count,
+      [](const DescriptorBinding &a, const DescriptorBinding &b) { return a.number < b.number; });
+   lay_out(layout);
+
+   _mesa_blake3_compute(layout->bindings, layout->binding_count * sizeof(DescriptorBinding),
+                        layout->vk.blake3);
+
+   *pSetLayout = DescriptorSetLayout_to_handle(layout);
+   return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_GetDescriptorSetLayoutSupport(
+   VkDevice _device, const VkDescriptorSetLayoutCreateInfo *pCreateInfo,
+   VkDescriptorSetLayoutSupport *pSupport)
+{
+   VK_FROM_HANDLE(Device, device, _device);
+
+   uint64_t bytes = 0, dynamic = 0;
+   bool known_kinds = true;
+   const VkDescriptorSetLayoutBinding *last = nullptr;
+   for (uint32_t i = 0; i < pCreateInfo->bindingCount; i++) {
+      const VkDescriptorSetLayoutBinding &b = pCreateInfo->pBindings[i];
+      if (!last || b.binding > last->binding)
+         last = &b;
+      if (b.descriptorCount == 0)
+         continue;
+      if (is_dynamic(b.descriptorType))
+         dynamic += b.descriptorCount;
+      else if (descriptor_bytes(b.descriptorType, 1) == 0)
+         known_kinds = false;
+      else if (b.descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
+         bytes += align64(b.descriptorCount, sizeof(cpu::BufferDescriptor));
+      else
+         bytes += uint64_t(b.descriptorCount) * sizeof(cpu::BufferDescriptor);
+   }
+   uint64_t limit = device->vk.physical->properties.maxPerSetDescriptors;
+   pSupport->supported = known_kinds && bytes <= limit * sizeof(cpu::BufferDescriptor) &&
+                         dynamic <= 2 * max_dynamic_buffers;
+
+   VkDescriptorSetVariableDescriptorCountLayoutSupport *variable =
+      vk_find_struct(pSupport->pNext, DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_LAYOUT_SUPPORT);
+   if (variable) {
+      const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags_info =
+         vk_find_struct_const(pCreateInfo->pNext, DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
+      bool is_variable = last && flags_info && flags_info->bindingCount > 0 &&
+                         (flags_info->pBindingFlags[last - pCreateInfo->pBindings] &
+                          VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT);
+      variable->maxVariableDescriptorCount = 0;
+      if (is_variable && pSupport->supported) {
+         bool inline_data = last->descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK;
+         variable->maxVariableDescriptorCount =
+            inline_data
+               ? device->vk.physical->properties.maxInlineUniformBlockSize
+               : uint32_t(limit - (bytes / sizeof(cpu::BufferDescriptor) - last->descriptorCount));
+      }
+   }
+}

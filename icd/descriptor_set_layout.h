@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// How the descriptors of a set lie in memory.  A buffer descriptor is a cpu::BufferDescriptor; the
+/// data of an inline uniform block lies among them; dynamic buffers lie apart, since their
+/// addresses are known only when a set is bound:
+///
+///    data:     | binding 0 [0] | binding 0 [1] | binding 3: inline data | binding 4 [0] | ...
+///    (16-byte units) dynamic:  | first dynamic buffer | second | ...      in the order of binding
+///    numbers, as offsets are given
+
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include "vk_descriptor_set_layout.h"
+
+#include "backend/cpu/abi.h"
+
+#include <cstdint>
+
+namespace weft {
+
+struct DescriptorBinding {
+   uint32_t number;
+   VkDescriptorType type;
+   VkDescriptorBindingFlags flags;
+   uint32_t count;         ///< array elements; bytes of an inline uniform block
+   uint32_t offset;        ///< bytes from the start of the set's data
+   uint32_t dynamic_index; ///< of its first element among the set's dynamic buffers
+};
+
+struct DescriptorSetLayout {
+   vk_descriptor_set_layout vk;
+   VkDescriptorSetLayoutCreateFlags flags;
+   uint32_t binding_count;
+   uint32_t data_size;          ///< bytes, with variable counts at their maximum
+   uint32_t dynamic_count;      ///< dynamic buffers
+   DescriptorBinding *bindings; ///< sorted by number, empty ones left out
+
+   const DescriptorBinding *find(uint32_t number) const;
+   /// Bytes of a set whose last binding has so many elements instead.
+   uint32_t data_size_with(uint32_t variable_count) const;
+};
+
+VK_DEFINE_NONDISP_HANDLE_CASTS(DescriptorSetLayout, vk.base, VkDescriptorSetLayout,
+                               VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT)
+
+inline bool is_dynamic(VkDescriptorType type)
+{
+   return type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ||
+          type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+}
+
+/// Bytes that count elements (or bytes of inline data) take in a set's data; 0 for kinds that are
+/// not there.
+uint32_t descriptor_bytes(VkDescriptorType type, uint32_t count);
+
+} // namespace weft

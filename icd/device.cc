@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/device.h"
+
+#include "icd/command_buffer.h"
+#include "icd/physical_device.h"
+#include "weft_entrypoints.h"
+
+#include "vk_alloc.h"
+#include "vk_common_entrypoints.h"
+#include "vk_log.h"
+
+#include <ctime>
+#include <new>
+
+using namespace weft;
+
+namespace {
+
+VkResult get_device_timestamp(vk_device *, uint64_t *timestamp)
+{
+   *timestamp = device_timestamp();
+   return VK_SUCCESS;
+}
+
+} // namespace
+
+VKAPI_ATTR VkResult VKAPI_CALL weft_CreateDevice(VkPhysicalDevice physicalDevice,
+                                                 const VkDeviceCreateInfo *pCreateInfo,
+                                                 const VkAllocationCallbacks *pAllocator,
+                                                 VkDevice *pDevice)
+{
+   VK_FROM_HANDLE(PhysicalDevice, pdev, physicalDevice);
+   const VkAllocationCallbacks *instance_alloc = &pdev->vk.instance->alloc;
+
+   void *memory =
+      vk_zalloc2(instance_alloc, pAllocator, sizeof(Device), 8, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
+   if (!memory)
+      return vk_error(pdev, VK_ERROR_OUT_OF_HOST_MEMORY);
+   auto *device = new (memory) Device();
+
+   vk_device_dispatch_table dispatch_table;
+   vk_device_dispatch_table_from_entrypoints(&dispatch_table, &weft_device_entrypoints, true);
+
+   VkResult result =
+      vk_device_init(&device->vk, &pdev->vk, &dispatch_table, pCreateInfo, pAllocator);
+   if (result != VK_SUCCESS) {
+      device->~Device();
+      vk_free2(instance_alloc, pAllocator, device);
+      return result;
+   }
+   device->vk.command_buffer_ops = &command_buffer_ops;
+   device->vk.get_timestamp = get_device_timestamp;
+
+   if (pCreateInfo->queueCreateInfoCount > 0) {
+      result = create_queue(device, &pCreateInfo->pQueueCreateInfos[0], &device->queue);
+      if (result != VK_SUCCESS) {
+         vk_device_finish(&device->vk);
+         device->~Device();
+         vk_free2(instance_alloc, pAllocator, device);
+         return result;
+      }
+   }
+
+   *pDevice = Device_to_handle(device);
+   return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_DestroyDevice(VkDevice _device,
+                                              const VkAllocationCallbacks *pAllocator)
+{
+   VK_FROM_HANDLE(Device, device, _device);
+   if (!device)
+      return;
+   if (device->queue)
+      destroy_queue(device->queue);
+   const VkAllocationCallbacks *instance_alloc = &device->vk.physical->instance->alloc;
+   vk_device_finish(&device->vk);
+   device->~Device();
+   vk_free2(instance_alloc, pAllocator, device);
+}

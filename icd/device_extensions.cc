@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The device extensions.  Those that became part of Vulkan 1.1 to 1.3 are listed too: programs
+/// look for the names.
+
+#include "icd/physical_device.h"
+
+#include "backend/cpu/compiler.h"
+
+namespace weft {
+
+void get_device_extensions(vk_device_extension_table *e)
+{
+   // Vulkan 1.1
+   e->KHR_16bit_storage = true;
+   e->KHR_bind_memory2 = true;
+   e->KHR_dedicated_allocation = true;
+   e->KHR_descriptor_update_template = true;
+   e->KHR_device_group = true;
+   e->KHR_external_fence = true;
+   e->KHR_external_memory = true;
+   e->KHR_external_semaphore = true;
+   e->KHR_get_memory_requirements2 = true;
+   e->KHR_maintenance1 = true;
+   e->KHR_maintenance2 = true;
+   e->KHR_maintenance3 = true;
+   e->KHR_relaxed_block_layout = true;
+   e->KHR_storage_buffer_storage_class = true;
+   e->KHR_variable_pointers = true;
+
+   // Vulkan 1.2
+   e->KHR_8bit_storage = true;
+   e->KHR_buffer_device_address = true;
+   e->KHR_driver_properties = true;
+   e->KHR_shader_atomic_int64 = true;
+   e->KHR_shader_float16_int8 = true;
+   e->KHR_shader_float_controls = true;
+   e->KHR_shader_subgroup_extended_types = true;
+   e->KHR_spirv_1_4 = true;
+   e->KHR_timeline_semaphore = true;
+   e->KHR_uniform_buffer_standard_layout = true;
+   e->KHR_vulkan_memory_model = true;
+   e->EXT_host_query_reset = true;
+   e->EXT_scalar_block_layout = true;
+
+   // Vulkan 1.3
+   e->KHR_copy_commands2 = true;
+   e->KHR_maintenance4 = true;
+   e->KHR_shader_integer_dot_product = true;
+   e->KHR_shader_non_semantic_info = true;
+   e->KHR_synchronization2 = true;
+   e->KHR_zero_initialize_workgroup_memory = true;
+   e->EXT_inline_uniform_block = true;
+   e->EXT_pipeline_creation_cache_control = true;
+   e->EXT_pipeline_creation_feedback = true;
+   e->EXT_private_data = true;
+   e->EXT_subgroup_size_control = true;
+   e->EXT_tooling_info = true;
+
+   // Not yet part of Vulkan, or of later versions
+   e->KHR_calibrated_timestamps = true;
+   e->KHR_cooperative_matrix = !cpu::host_target().operations.empty();
+   e->KHR_external_memory_fd = true;
+   e->KHR_map_memory2 = true;
+   e->KHR_pipeline_executable_properties = true;
+   e->KHR_maintenance5 = true;
+   e->KHR_maintenance6 = true;
+   e->KHR_push_descriptor = true;
+   e->KHR_shader_expect_assume = true;
+   e->KHR_shader_subgroup_rotate = true;
+   e->KHR_workgroup_memory_explicit_layout = true;
+   e->EXT_calibrated_timestamps = true;
+   e->EXT_external_memory_host = true;
+   e->EXT_memory_budget = true;
+   e->EXT_nested_command_buffer = true;
+   e->EXT_pipeline_robustness = true;
+   e->EXT_robustness2 = true;
+   e->EXT_shader_atomic_float = true;
+   e->EXT_shader_atomic_float2 = true;
+}
+
+} // namespace weft

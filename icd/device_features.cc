@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/physical_device.h"
+
+#include "backend/cpu/compiler.h"
+
+namespace weft {
+namespace {
+
+/// What shaders may use.
+void get_shader_features(vk_features *f)
+{
+   f->shaderFloat64 = true;
+   f->shaderInt64 = true;
+   f->shaderInt16 = true;
+   f->shaderFloat16 = true;
+   f->shaderInt8 = true;
+
+   f->storageBuffer16BitAccess = true;
+   f->uniformAndStorageBuffer16BitAccess = true;
+   f->storagePushConstant16 = true;
+   f->storageBuffer8BitAccess = true;
+   f->uniformAndStorageBuffer8BitAccess = true;
+   f->storagePushConstant8 = true;
+   f->scalarBlockLayout = true;
+   f->uniformBufferStandardLayout = true;
+
+   f->variablePointers = true;
+   f->variablePointersStorageBuffer = true;
+   f->bufferDeviceAddress = true;
+   f->shaderUniformBufferArrayDynamicIndexing = true;
+   f->shaderStorageBufferArrayDynamicIndexing = true;
+   f->shaderUniformBufferArrayNonUniformIndexing = true;
+   f->shaderStorageBufferArrayNonUniformIndexing = true;
+   f->runtimeDescriptorArray = true;
+
+   f->shaderBufferInt64Atomics = true;
+   f->shaderSharedInt64Atomics = true;
+   f->shaderBufferFloat32Atomics = true;
+   f->shaderBufferFloat32AtomicAdd = true;
+   f->shaderBufferFloat32AtomicMinMax = true;
+   f->shaderBufferFloat64Atomics = true;
+   f->shaderBufferFloat64AtomicAdd = true;
+   f->shaderBufferFloat64AtomicMinMax = true;
+   f->shaderSharedFloat32Atomics = true;
+   f->shaderSharedFloat32AtomicAdd = true;
+   f->shaderSharedFloat32AtomicMinMax = true;
+   f->shaderSharedFloat64Atomics = true;
+   f->shaderSharedFloat64AtomicAdd = true;
+   f->shaderSharedFloat64AtomicMinMax = true;
+
+   f->vulkanMemoryModel = true;
+   f->vulkanMemoryModelDeviceScope = true;
+   f->vulkanMemoryModelAvailabilityVisibilityChains = true;
+
+   f->subgroupSizeControl = true;
+   f->computeFullSubgroups = true;
+   f->subgroupBroadcastDynamicId = true;
+   f->shaderSubgroupExtendedTypes = true;
+   f->shaderSubgroupRotate = true;
+   f->shaderSubgroupRotateClustered = true;
+
+   f->shaderExpectAssume = true;
+   f->shaderIntegerDotProduct = true;
+   f->shaderZeroInitializeWorkgroupMemory = true;
+   f->workgroupMemoryExplicitLayout = true;
+   f->workgroupMemoryExplicitLayoutScalarBlockLayout = true;
+   f->workgroupMemoryExplicitLayout8BitAccess = true;
+   f->workgroupMemoryExplicitLayout16BitAccess = true;
+
+   f->cooperativeMatrix = !cpu::host_target().operations.empty();
+   f->cooperativeMatrixRobustBufferAccess = f->cooperativeMatrix;
+}
+
+/// What the API may be used for.
+void get_api_features(vk_features *f)
+{
+   f->robustBufferAccess = true;
+   f->pipelineRobustness = true;
+   f->nullDescriptor = true;
+
+   f->descriptorBindingUniformBufferUpdateAfterBind = true;
+   f->descriptorBindingStorageBufferUpdateAfterBind = true;
+   f->descriptorBindingUpdateUnusedWhilePending = true;
+   f->descriptorBindingPartiallyBound = true;
+   f->descriptorBindingVariableDescriptorCount = true;
+   f->inlineUniformBlock = true;
+   f->descriptorBindingInlineUniformBlockUpdateAfterBind = true;
+
+   f->hostQueryReset = true;
+   f->timelineSemaphore = true;
+   f->synchronization2 = true;
+   f->privateData = true;
+   f->maintenance4 = true;
+   f->maintenance5 = true;
+   f->maintenance6 = true;
+   f->nestedCommandBuffer = true;
+   f->nestedCommandBufferRendering = false;
+   f->nestedCommandBufferSimultaneousUse = true;
+   f->pipelineCreationCacheControl = true;
+   f->pipelineExecutableInfo = true;
+}
+
+/// Features of images and graphics that every Vulkan 1.3 device must report ("Feature
+/// Requirements").  With no image format and no graphics queue there is nothing they could be used
+/// with.
+void get_vacuous_features(vk_features *f)
+{
+   f->multiview = true;
+   f->imagelessFramebuffer = true;
+   f->separateDepthStencilLayouts = true;
+   f->robustImageAccess = true;
+   f->dynamicRendering = true;
+   f->shaderDemoteToHelperInvocation = true;
+   f->shaderTerminateInvocation = true;
+}
+
+} // namespace
+
+void get_device_features(vk_features *f)
+{
+   get_shader_features(f);
+   get_api_features(f);
+   get_vacuous_features(f);
+}
+
+} // namespace weft

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include "vk_device_memory.h"
+
+#include <cstdint>
+
+namespace weft {
+
+struct DeviceMemory {
+   vk_device_memory vk;
+   uint8_t *map;
+   uint64_t mapped_size; ///< what the mapping takes of the heap: whole pages
+   int fd;               ///< the memory file when it can be shared, else -1
+   bool borrowed;        ///< imported host memory: not ours to unmap, not counted
+};
+
+VK_DEFINE_NONDISP_HANDLE_CASTS(DeviceMemory, vk.base, VkDeviceMemory, VK_OBJECT_TYPE_DEVICE_MEMORY)
+
+} // namespace weft

@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/physical_device.h"
+
+#include "backend/cpu/abi.h"
+#include "backend/cpu/compiler.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace weft {
+namespace {
+
+/// VkPhysicalDeviceProperties::vendorID: the low numbers are PCI vendors, and this device is on no
+/// bus; from 0x10000 on Khronos gives numbers to vendors without one.  Weft has none of its own,
+/// and programs work around the faults of the vendors they recognise, so it takes Khronos' own
+/// (VK_VENDOR_ID_KHRONOS), which names nobody's hardware.
+constexpr uint32_t vendor_id = 0x10000;
+/// VkPhysicalDeviceProperties::deviceID: "WEFT" in ASCII; the vendor is free to choose.
+constexpr uint32_t device_id = 0x57454654;
+
+constexpr uint32_t max_shared_memory = 64 << 10;
+constexpr uint32_t max_workgroup_invocations = 1024;
+constexpr uint32_t min_subgroup_size = 8, max_subgroup_size = 64;
+/// Descriptors are plain memory, so this is only meant to be more than anybody wants.
+constexpr uint32_t max_descriptors = 1 << 20;
+constexpr uint32_t max_inline_uniform_blocks = 16, max_inline_uniform_block_size = 4096;
+
+template <size_t size>
+void copy_text(char (&out)[size], const char *text)
+{
+   snprintf(out, size, "%s", text);
+}
+
+void get_identity(vk_properties *p)
+{
+   p->apiVersion = VK_MAKE_API_VERSION(0, 1, 3, VK_HEADER_VERSION);
+   p->driverVersion =
+      VK_MAKE_API_VERSION(0, WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
+   p->vendorID = vendor_id;
+   p->deviceID = device_id;
+   p->deviceType = VK_PHYSICAL_DEVICE_TYPE_CPU;
+   copy_text(p->deviceName, cpu::host_description().c_str());
+
+   std::array<std::byte, 16> uuid = cpu::cache_uuid();
+   static_assert(sizeof(uuid) == VK_UUID_SIZE);
+   memcpy(p->pipelineCacheUUID, uuid.data(), VK_UUID_SIZE);
+   memcpy(p->driverUUID, uuid.data(), VK_UUID_SIZE);
+   memcpy(p->deviceUUID, "Weft CPU device", VK_UUID_SIZE);
+
+   // There is no VkDriverId for Weft; programs that want to know it read the name.
+   p->driverID = VkDriverId(0);
+   copy_text(p->driverName, "Weft");
+   copy_text(p->driverInfo, "Weft " WEFT_VERSION);
+   p->conformanceVersion = {}; // not submitted
+}
+
+void get_compute_limits(vk_properties *p)
+{
+   p->maxComputeSharedMemorySize = max_shared_memory;
+   p->maxComputeWorkGroupCount[0] = INT32_MAX;
+   p->maxComputeWorkGroupCount[1] = UINT16_MAX;
+   p->maxComputeWorkGroupCount[2] = UINT16_MAX;
+   p->maxComputeWorkGroupInvocations = max_workgroup_invocations;
+   std::fill_n(p->maxComputeWorkGroupSize, 3, max_workgroup_invocations);
+
+   p->subgroupSize = cpu::default_subgroup_size();
+   p->subgroupSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
+   p->subgroupSupportedOperations =
+      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
+      VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT |
+      VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT |
+      VK_SUBGROUP_FEATURE_CLUSTERED_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT |
+      VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR | VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR;
+   p->subgroupQuadOperationsInAllStages = false;
+   p->minSubgroupSize = min_subgroup_size;
+   p->maxSubgroupSize = max_subgroup_size;
+   p->maxComputeWorkgroupSubgroups = max_workgroup_invocations / min_subgroup_size;
+   p->requiredSubgroupSizeStages = VK_SHADER_STAGE_COMPUTE_BIT;
+   p->cooperativeMatrixSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
+
+   // The CPU's own behaviour: denormal numbers are kept, results rounded to nearest even.
+   p->denormBehaviorIndependence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
+   p->roundingModeIndependence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
+   p->shaderSignedZeroInfNanPreserveFloat16 = true;
+   p->shaderSignedZeroInfNanPreserveFloat32 = true;
+   p->shaderSignedZeroInfNanPreserveFloat64 = true;
+   p->shaderDenormPreserveFloat16 = true;
+   p->shaderDenormPreserveFloat32 = true;
+   p->shaderDenormPreserveFloat64 = true;
+   p->shaderRoundingModeRTEFloat16 = true;
+   p->shaderRoundingModeRTEFloat32 = true;
+   p->shaderRoundingModeRTEFloat64 = true;
+}
+
+void get_memory_limits(uint64_t heap_size, vk_properties *p)
+{
+   p->maxUniformBufferRange = UINT32_MAX;
+   p->maxStorageBufferRange = UINT32_MAX;
+   p->maxPushConstantsSize = max_push_constants_size;
+   p->maxMemoryAllocationCount = UINT32_MAX;
+   p->maxMemoryAllocationSize = heap_size;
+   p->maxBufferSize = std::min(heap_size, max_buffer_size);
+   p->bufferImageGranularity = 1;
+   p->minMemoryMapAlignment = 4096;
+   p->minImportedHostPointerAlignment = 4096;
+   p->minTexelBufferOffsetAlignment = 16;
+   p->storageTexelBufferOffsetAlignmentBytes = 16;
+   p->uniformTexelBufferOffsetAlignmentBytes = 16;
+   p->minUniformBufferOffsetAlignment = 16;
+   p->minStorageBufferOffsetAlignment = 16;
+   p->optimalBufferCopyOffsetAlignment = memory_alignment;
+   p->optimalBufferCopyRowPitchAlignment = memory_alignment;
+   p->nonCoherentAtomSize = 64;
+}
+
+void get_descriptor_limits(vk_properties *p)
+{
+   p->maxBoundDescriptorSets = cpu::max_sets;
+   p->maxPerSetDescriptors = max_descriptors;
+   p->maxPushDescriptors = max_push_descriptors;
+   p->maxPerStageResources = max_descriptors;
+   p->maxPerStageUpdateAfterBindResources = max_descriptors;
+   p->maxUpdateAfterBindDescriptorsInAllPools = UINT32_MAX;
+
+   p->maxPerStageDescriptorUniformBuffers = max_descriptors;
+   p->maxPerStageDescriptorUpdateAfterBindUniformBuffers = max_descriptors;
+   p->maxDescriptorSetUniformBuffers = max_descriptors;
+   p->maxDescriptorSetUpdateAfterBindUniformBuffers = max_descriptors;
+   p->maxDescriptorSetUniformBuffersDynamic = max_dynamic_buffers;
+   p->maxDescriptorSetUpdateAfterBindUniformBuffersDynamic = max_dynamic_buffers;
+
+   p->maxPerStageDescriptorStorageBuffers = max_descriptors;
+   p->maxPerStageDescriptorUpdateAfterBindStorageBuffers = max_descriptors;
+   p->maxDescriptorSetStorageBuffers = max_descriptors;
+   p->maxDescriptorSetUpdateAfterBindStorageBuffers = max_descriptors;
+   p->maxDescriptorSetStorageBuffersDynamic = max_dynamic_buffers;
+   p->maxDescriptorSetUpdateAfterBindStorageBuffersDynamic = max_dynamic_buffers;
+
+   p->maxInlineUniformBlockSize = max_inline_uniform_block_size;
+   p->maxPerStageDescriptorInlineUniformBlocks = max_inline_uniform_blocks;
+   p->maxPerStageDescriptorUpdateAfterBindInlineUniformBlocks = max_inline_uniform_blocks;
+   p->maxDescriptorSetInlineUniformBlocks = max_inline_uniform_blocks;
+   p->maxDescriptorSetUpdateAfterBindInlineUniformBlocks = max_inline_uniform_blocks;
+   p->maxInlineUniformTotalSize = max_inline_uniform_blocks * max_inline_uniform_block_size;
+
+   p->robustStorageBufferAccessSizeAlignment = 1;
+   p->robustUniformBufferAccessSizeAlignment = 1;
+   p->shaderUniformBufferArrayNonUniformIndexingNative = true;
+   p->shaderStorageBufferArrayNonUniformIndexingNative = true;
+   p->robustBufferAccessUpdateAfterBind = true;
+
+   // What is not asked for is not checked.
+   p->defaultRobustnessStorageBuffers = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT;
+   p->defaultRobustnessUniformBuffers = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT;
+   p->defaultRobustnessVertexInputs = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT;
+   p->defaultRobustnessImages = VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_DISABLED_EXT;
+}
+
+/// Images and graphics: none of it is there, so the limits are zero, but for the few that programs
+/// divide by or that describe mandatory features.
+void get_absent_limits(vk_properties *p)
+{
+   p->maxSamplerAllocationCount = 1 << 16;
+   p->maxSamplerLodBias = 2.0f;
+   p->maxSamplerAnisotropy = 1.0f;
+   p->pointSizeRange[0] = p->pointSizeRange[1] = 1.0f;
+   p->lineWidthRange[0] = p->lineWidthRange[1] = 1.0f;
+   p->maxMultiviewViewCount = 6;
+   p->maxMultiviewInstanceIndex = (1 << 27) - 1;
+   p->pointClippingBehavior = VK_POINT_CLIPPING_BEHAVIOR_ALL_CLIP_PLANES;
+   p->supportedDepthResolveModes = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
+   p->supportedStencilResolveModes = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
+   p->framebufferIntegerColorSampleCounts = VK_SAMPLE_COUNT_1_BIT;
+}
+
+} // namespace
+
+void get_device_properties(uint64_t heap_size, vk_properties *p)
+{
+   get_identity(p);
+   get_compute_limits(p);
+   get_memory_limits(heap_size, p);
+   get_descriptor_limits(p);
+   get_absent_limits(p);
+
+   p->maxCombinedImageSamplerDescriptorCount = 1;
+   p->maxCommandBufferNestingLevel = UINT32_MAX;
+   p->discreteQueuePriorities = 2;
+   p->timestampComputeAndGraphics = true;
+   p->timestampPeriod = 1.0f; // nanoseconds
+   p->maxTimelineSemaphoreValueDifference = UINT64_MAX;
+}
+
+} // namespace weft

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/log.h"
+
+#include "backend/cpu/options.h"
+#include "icd/device.h"
+
+#include "vk_log.h"
+
+#include <cstdio>
+
+namespace weft {
+
+void report_error(Device *device, const std::string &message)
+{
+   const void *object = &device->vk.base;
+   __vk_log(VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+            VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, 1, &object, __FILE__, __LINE__, "%s",
+            message.c_str());
+   if (cpu::options().has_debug("log"))
+      fprintf(stderr, "weft: %s\n", message.c_str());
+}
+
+} // namespace weft

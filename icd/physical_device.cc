@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/physical_device.h"
+
+#include "backend/cpu/compiler.h"
+#include "icd/instance.h"
+#include "icd/out_array.h"
+#include "icd/sync.h"
+#include "icd/system_memory.h"
+#include "weft_entrypoints.h"
+
+#include "vk_alloc.h"
+#include "vk_log.h"
+#include "vk_util.h"
+
+#include <new>
+
+namespace weft {
+
+VkResult enumerate_physical_devices(vk_instance *instance)
+{
+   void *memory =
+      vk_zalloc(&instance->alloc, sizeof(PhysicalDevice), 8, VK_SYSTEM_ALLOCATION_SCOPE_INSTANCE);
+   if (!memory)
+      return vk_error(instance, VK_ERROR_OUT_OF_HOST_MEMORY);
+   auto *pdev = new (memory) PhysicalDevice();
+
+   vk_physical_device_dispatch_table dispatch_table;
+   vk_physical_device_dispatch_table_from_entrypoints(&dispatch_table,
+                                                      &weft_physical_device_entrypoints, true);
+
+   uint64_t heap_size = total_system_memory();
+   vk_device_extension_table extensions = {};
+   get_device_extensions(&extensions);
+   vk_features features = {};
+   get_device_features(&features);
+   vk_properties properties = {};
+   get_device_properties(heap_size, &properties);
+
+   VkResult result = vk_physical_device_init(&pdev->vk, instance, &extensions, &features,
+                                             &properties, &dispatch_table);
+   if (result != VK_SUCCESS) {
+      vk_free(&instance->alloc, pdev);
+      return result;
+   }
+
+   pdev->heap_size = heap_size;
+   pdev->binary_sync = vk_sync_binary_get_type(&timeline_sync_type);
+   pdev->sync_types[0] = &timeline_sync_type;
+   pdev->sync_types[1] = &pdev->binary_sync.sync;
+   pdev->sync_types[2] = nullptr;
+   pdev->vk.supported_sync_types = pdev->sync_types;
+
+   list_addtail(&pdev->vk.link, &instance->physical_devices.list);
+   return VK_SUCCESS;
+}
+
+void destroy_physical_device(vk_physical_device *vk)
+{
+   auto *pdev = reinterpret_cast<PhysicalDevice *>(vk);
+   const VkAllocationCallbacks *alloc = &vk->instance->alloc;
+   vk_physical_device_finish(vk);
+   pdev->~PhysicalDevice();
+   vk_free(alloc, pdev);
+}
+
+} // namespace weft
+
+using namespace weft;
+
+VKAPI_ATTR void VKAPI_CALL
+weft_GetPhysicalDeviceQueueFamilyProperties2(VkPhysicalDevice, uint32_t *pQueueFamilyPropertyCount,
+                                             VkQueueFamilyProperties2 *pQueueFamilyProperties)
+{
+   OutArray out(pQueueFamilyProperties, pQueueFamilyPropertyCount);
+   if (VkQueueFamilyProperties2 *p = out.append()) {
+      p->queueFamilyProperties = VkQueueFamilyProperties{
+         .queueFlags = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT,
+         .queueCount = 1,
+         .timestampValidBits = 64,
+         .minImageTransferGranularity = {1, 1, 1},
+      };
+   }
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceMemoryProperties2(
+   VkPhysicalDevice physicalDevice, VkPhysicalDeviceMemoryProperties2 *pMemoryProperties)
+{
+   VK_FROM_HANDLE(PhysicalDevice, pdev, physicalDevice);
+
+   VkPhysicalDeviceMemoryProperties &props = pMemoryProperties->memoryProperties;
+   props = {};
+   props.memoryTypeCount = 1;
+   props.memoryTypes[0] = {
+      .propertyFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                       VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
+      .heapIndex = 0,
+   };
+   props.memoryHeapCount = 1;
+   props.memoryHeaps[0] = {
+      .size = pdev->heap_size,
+      .flags = VK_MEMORY_HEAP_DEVICE_LOCAL_BIT,
+   };
+
+   vk_foreach_struct(ext, pMemoryProperties->pNext)
+   {
+      if (ext->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT) {
+         auto *budget = reinterpret_cast<VkPhysicalDeviceMemoryBudgetPropertiesEXT *>(ext);
+         memset(budget->heapBudget, 0, sizeof(budget->heapBudget));
+         memset(budget->heapUsage, 0, sizeof(budget->heapUsage));
+         uint64_t used = pdev->heap_used.load(std::memory_order_relaxed);
+         uint64_t budget_size = used + available_system_memory();
+         budget->heapBudget[0] = budget_size < pdev->heap_size ? budget_size : pdev->heap_size;
+         budget->heapUsage[0] = used;
+      }
+   }
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixPropertiesKHR(
+   VkPhysicalDevice, uint32_t *pPropertyCount, VkCooperativeMatrixPropertiesKHR *pProperties)
+{
+   OutArray out(pProperties, pPropertyCount);
+   for (const MatrixOperation &op : cpu::host_target().operations) {
+      VkCooperativeMatrixPropertiesKHR *p = out.append();
+      if (!p)
+         continue;
+      void *next = p->pNext;
+      *p = VkCooperativeMatrixPropertiesKHR{
+         .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR,
+         .pNext = next,
+         .MSize = op.m,
+         .NSize = op.n,
+         .KSize = op.k,
+         .AType = VkComponentTypeKHR(op.a),
+         .BType = VkComponentTypeKHR(op.b),
+         .CType = VkComponentTypeKHR(op.c),
+         .ResultType = VkComponentTypeKHR(op.result),
+         .saturatingAccumulation = op.saturating,
+         .scope = VK_SCOPE_SUBGROUP_KHR,
+      };
+   }
+   return out.status();
+}

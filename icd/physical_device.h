@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include "vk_physical_device.h"
+#include "vk_sync_binary.h"
+
+#include <atomic>
+#include <cstdint>
+
+namespace weft {
+
+/// The device's limits that other parts of the driver rely on.
+constexpr uint32_t max_push_constants_size = 256;
+/// Dynamic buffers of each kind (uniform, storage) in all sets of a pipeline layout together.
+constexpr uint32_t max_dynamic_buffers = 16;
+constexpr uint32_t max_push_descriptors = 32;
+/// Buffers start at multiples of this, so that tiles and vectors at their start are aligned.
+constexpr uint32_t memory_alignment = 64;
+constexpr uint64_t max_buffer_size = uint64_t(1) << 40;
+
+/// All of this process's view of the machine: there is one per instance.
+struct PhysicalDevice {
+   vk_physical_device vk;
+
+   /// The one binary type is made of the timeline; the runtime reads both through the
+   /// null-terminated list.
+   vk_sync_binary_type binary_sync;
+   const vk_sync_type *sync_types[3];
+
+   /// The one memory heap: its size, and how much of it the devices of this instance have
+   /// allocated.
+   uint64_t heap_size;
+   std::atomic<uint64_t> heap_used;
+};
+
+VK_DEFINE_HANDLE_CASTS(PhysicalDevice, vk.base, VkPhysicalDevice, VK_OBJECT_TYPE_PHYSICAL_DEVICE)
+
+VkResult enumerate_physical_devices(vk_instance *);
+void destroy_physical_device(vk_physical_device *);
+
+/// The three tables of what the device can do; each in a file of its own.
+void get_device_extensions(vk_device_extension_table *);
+void get_device_features(vk_features *);
+void get_device_properties(uint64_t heap_size, vk_properties *);
+
+} // namespace weft

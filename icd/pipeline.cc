@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/pipeline.h"
+
+#include "icd/descriptor_set_layout.h"
+#include "icd/device.h"
+#include "icd/log.h"
+#include "icd/program_object.h"
+#include "weft_entrypoints.h"
+
+#include "vk_alloc.h"
+#include "vk_log.h"
+#include "vk_pipeline_layout.h"
+#include "vk_shader_module.h"
+#include "vk_util.h"
+
+#include <cstring>
+#include <exception>
+#include <new>
+
+using namespace weft;
+
+namespace {
+
+/// What vkCreateComputePipelines says about one pipeline, in the compiler's terms.
+struct Request {
+   cpu::ShaderSource source;
+   cpu::CompileOptions options;
+   blake3_hash key;
+   uint32_t dynamic_base[cpu::max_sets + 1] = {};
+};
+
+void read_module(const VkPipelineShaderStageCreateInfo &stage, Request *request)
+{
+   VK_FROM_HANDLE(vk_shader_module, module, stage.module);
+   if (module) {
+      request->source.spirv = {reinterpret_cast<const uint32_t *>(module->data), module->size / 4};
+   } else {
+      // VK_KHR_maintenance5: the module may be given in the chain instead.
+      const VkShaderModuleCreateInfo *info =
+         vk_find_struct_const(stage.pNext, SHADER_MODULE_CREATE_INFO);
+      if (info)
+         request->source.spirv = {info->pCode, info->codeSize / 4};
+   }
+   request->source.entry_point = stage.pName;
+}
+
+void read_spec_constants(const VkSpecializationInfo *info, Request *request)
+{
+   if (!info)
+      return;
+   for (uint32_t i = 0; i < info->mapEntryCount; i++) {
+      const VkSpecializationMapEntry &entry = info->pMapEntries[i];
+      auto *value = static_cast<const std::byte *>(info->pData) + entry.offset;
+      request->source.spec_constants.push_back({entry.constantID, {value, entry.size}});
+   }
+}
+
+void read_bindings(const vk_pipeline_layout *layout, Request *request)
+{
+   for (uint32_t s = 0; s < cpu::max_sets; s++) {
+      uint32_t dynamic_base = request->dynamic_base[s];
+      request->dynamic_base[s + 1] = dynamic_base;
+      auto *set = s < layout->set_count
+                     ? reinterpret_cast<const DescriptorSetLayout *>(layout->set_layouts[s])
+                     : nullptr;
+      if (!set)
+         continue;
+      request->dynamic_base[s + 1] += set->dynamic_count;
+      for (uint32_t i = 0; i < set->binding_count; i++) {
+         const DescriptorBinding &b = set->bindings[i];
+         constexpr uint32_t stride = sizeof(cpu::BufferDescriptor);
+         cpu::BindingLayout out = {
+            .set = s,
+            .binding = b.number,
+            .slot = s,
+            .offset = b.offset,
+            .stride = stride,
+            .count = b.count,
+            .inline_data = b.type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK,
+         };
+         if (is_dynamic(b.type)) {
+            out.slot = cpu::dynamic_slot;
+            out.offset = (dynamic_base + b.dynamic_index) * stride;
+         } else if (out.inline_data) {
+            out.stride = 0;
+         } else if (descriptor_bytes(b.type, 1) == 0) {
+            continue; // a kind of descriptor that no shader can use here
+         }
+         request->options.bindings.push_back(out);
+      }
+   }
+}
+
+bool wants_robust_access(const Device *device, const VkComputePipelineCreateInfo &info)
+{
+   vk_pipeline_robustness_state state;
+   vk_pipeline_robustness_state_fill(&device->vk, &state, info.pNext, info.stage.pNext);
+   // Reading through a null descriptor gives zeros, whatever the pipeline says of other buffers.
+   return state.storage_buffers != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT ||
+          state.uniform_buffers != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT ||
+          state.null_storage_buffer_descriptor || state.null_uniform_buffer_descriptor;
+}
+
+/// All that the machine code depends on, apart from what
+/// VkPhysicalDeviceProperties::pipelineCacheUUID covers.
+void compute_key(Request *request)
+{
+   mesa_blake3 ctx;
+   _mesa_blake3_init(&ctx);
+   auto add = [&](const void *data, uint64_t size) {
+      _mesa_blake3_update(&ctx, &size, sizeof(size));
+      _mesa_blake3_update(&ctx, data, size);
+   };
+   add(request->source.spirv.data(), request->source.spirv.size_bytes());
+   add(request->source.entry_point.data(), request->source.entry_point.size());
+   for (const cpu::SpecConstant &constant : request->source.spec_constants) {
+      add(&constant.id, sizeof(constant.id));
+      add(constant.value.data(), constant.value.size());
+   }
+   for (const cpu::BindingLayout &b : request->options.bindings) {
+      uint32_t words[] = {b.set, b.binding, b.slot, b.offset, b.stride, b.count, b.inline_data};
+      add(words, sizeof(words));
+   }
+   add(&request->options.subgroup_size, sizeof(request->options.subgroup_size));
+   add(&request->options.robust_buffer_access, sizeof(request->options.robust_buffer_access));
+   _mesa_blake3_final(&ctx, request->key);
+}
+
+Request make_request(const Device *device, const VkComputePipelineCreateInfo &info)
+{
+   VK_FROM_HANDLE(vk_pipeline_layout, layout, info.layout);
+   Request request;
+   read_module(info.stage, &request);
+   read_spec_constants(info.stage.pSpecializationInfo, &request);
+   read_bindings(layout, &request);
+   const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *size_info = vk_find_struct_const(
+      info.stage.pNext, PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+   request.options.subgroup_size =
+      size_info ? size_info->requiredSubgroupSize : cpu::default_subgroup_size();
+   request.options.robust_buffer_access = wants_robust_access(device, info);
+   compute_key(&request);
+   return request;
+}
+
+VkResult compile(Device *device, Request *request, std::vector<Representation> *representations,
+                 vk_pipeline_cache *cache, ProgramObject **object_out)
+{
+   if (representations) {
+      request->options.dump = [&](const char *phase, const std::string &text) {
+         representations->push_back({phase, text});
+      };
+   }
+   auto program = cpu::compile(request->source, request->options);
+   if (!program) {
+      // vkCreateComputePipelines may return VK_ERROR_INVALID_SHADER_NV only with VK_NV_glsl_shader;
+      // for input that cannot be used and has no code of its own the specification has
+      // VK_ERROR_UNKNOWN.
+      report_error(device, "vkCreateComputePipelines: " + program.error().message);
+      return VK_ERROR_UNKNOWN;
+   }
+   ProgramObject *object = create_program_object(&device->vk, request->key, std::move(*program));
+   if (!object)
+      return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
+   *object_out = cache_program(cache, object);
+   return VK_SUCCESS;
+}
+
+/// One pipeline.  The standard library's exceptions (no memory) end here.
+VkResult create_pipeline(Device *device, vk_pipeline_cache *cache,
+                         const VkComputePipelineCreateInfo &info,
+                         const VkAllocationCallbacks *allocator, VkPipeline *pipeline_out,
+                         VkPipelineCreationFeedback *feedback)
+{
+   VkPipelineCreateFlags2KHR flags = vk_compute_pipeline_create_flags(&info);
+   bool keep_text = flags & VK_PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+
+   auto *pipeline = static_cast<Pipeline *>(vk_pipeline_zalloc(&device->vk, &pipeline_ops,
+                                                               VK_PIPELINE_BIND_POINT_COMPUTE,
+                                                               flags, allocator, sizeof(Pipeline)));
+   if (!pipeline)
+      return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
+
+   VkResult result = VK_SUCCESS;
+   try {
+      Request request = make_request(device, info);
+      memcpy(pipeline->dynamic_base, request.dynamic_base, sizeof(pipeline->dynamic_base));
+
+      // The text of the phases is not cached: who asks for it gets a compilation.
+      if (keep_text)
+         pipeline->representations = new std::vector<Representation>();
+      else
+         pipeline->object = lookup_program(cache, request.key);
+
+      if (pipeline->object)
+         feedback->flags |= VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT;
+      else if (flags & VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT_KHR)
+         result = VK_PIPELINE_COMPILE_REQUIRED;
+      else
+         result = compile(device, &request, pipeline->representations, cache, &pipeline->object);
+   } catch (const std::exception &e) {
+      result = vk_errorf(device, VK_ERROR_OUT_OF_HOST_MEMORY, "%s", e.what());
+   }
+
+   if (result != VK_SUCCESS) {
+      delete pipeline->representations;
+      vk_pipeline_free(&device->vk, allocator, &pipeline->vk);
+      return result;
+   }
+   *pipeline_out = Pipeline_to_handle(pipeline);
+   return VK_SUCCESS;
+}
+
+} // namespace
+
+VKAPI_ATTR VkResult VKAPI_CALL weft_CreateComputePipelines(
+   VkDevice _device, VkPipelineCache pipelineCache, uint32_t createInfoCount,
+   const VkComputePipelineCreateInfo *pCreateInfos, const VkAllocationCallbacks *pAllocator,
+   VkPipeline *pPipelines)
+{
+   VK_FROM_HANDLE(Device, device, _device);
+   VK_FROM_HANDLE(vk_pipeline_cache, cache, pipelineCache);
+
+   for (uint32_t i = 0; i < createInfoCount; i++)
+      pPipelines[i] = VK_NULL_HANDLE;
+
+   VkResult first_failure = VK_SUCCESS;
+   for (uint32_t i = 0; i < createInfoCount; i++) {
+      uint64_t start = device_timestamp();
+      VkPipelineCreationFeedback feedback = {
+         .flags = VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT,
+      };
+      VkResult result =
+         create_pipeline(device, cache, pCreateInfos[i], pAllocator, &pPipelines[i], &feedback);
+      feedback.duration = device_timestamp() - start;
+
+      const VkPipelineCreationFeedbackCreateInfo *feedback_info =
+         vk_find_struct_const(pCreateInfos[i].pNext, PIPELINE_CREATION_FEEDBACK_CREATE_INFO);
+      if (feedback_info) {
+         *feedback_info->pPipelineCreationFeedback = feedback;
+         for (uint32_t s = 0; s < feedback_info->pipelineStageCreationFeedbackCount; s++)
+            feedback_info->pPipelineStageCreationFeedbacks[s] = feedback;
+      }
+
+      if (result != VK_SUCCESS) {
+         if (first_failure == VK_SUCCESS || first_failure == VK_PIPELINE_COMPILE_REQUIRED)
+            first_failure = result;
+         if (vk_compute_pipeline_create_flags(&pCreateInfos[i]) &
+             VK_PIPELINE_CREATE_2_EARLY_RETURN_ON_FAILURE_BIT_KHR)
+            break;
+      }
+   }
+   return first_failure;
+}

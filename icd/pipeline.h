@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include "vk_pipeline.h"
+
+#include "backend/cpu/abi.h"
+#include "backend/cpu/compiler.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+struct ProgramObject;
+
+/// The text of one phase of the compilation, for VK_KHR_pipeline_executable_properties.
+struct Representation {
+   std::string name, text;
+};
+
+struct Pipeline {
+   vk_pipeline vk;
+   ProgramObject *object;
+   /// The dynamic buffers of set s are dynamic_base[s] up to dynamic_base[s + 1] in the dynamic
+   /// slot.
+   uint32_t dynamic_base[cpu::max_sets + 1];
+   std::vector<Representation> *representations; ///< when they were asked to be kept, else null
+
+   const cpu::Program *program() const;
+};
+
+VK_DEFINE_NONDISP_HANDLE_CASTS(Pipeline, vk.base, VkPipeline, VK_OBJECT_TYPE_PIPELINE)
+
+extern const vk_pipeline_ops pipeline_ops;
+
+} // namespace weft

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/program_object.h"
+
+#include "vk_alloc.h"
+#include "vk_device.h"
+
+#include "util/blob.h"
+
+#include <cstring>
+#include <new>
+#include <span>
+
+namespace weft {
+namespace {
+
+ProgramObject *from_cache_object(vk_pipeline_cache_object *object)
+{
+   return reinterpret_cast<ProgramObject *>(object);
+}
+
+bool serialize(vk_pipeline_cache_object *object, blob *out)
+{
+   std::vector<std::byte> bytes = from_cache_object(object)->program->serialize();
+   if (bytes.empty())
+      return false;
+   // A blob of fixed size that is full says so here; the runtime turns that into VK_INCOMPLETE.
+   blob_write_bytes(out, bytes.data(), bytes.size());
+   return true;
+}
+
+vk_pipeline_cache_object *deserialize(vk_pipeline_cache *cache, const void *key, size_t key_size,
+                                      blob_reader *in)
+{
+   size_t size = in->end - in->current;
+   const void *bytes = blob_read_bytes(in, size);
+   if (key_size != sizeof(blake3_hash) || !bytes)
+      return nullptr;
+
+   auto program = cpu::deserialize(std::span(static_cast<const std::byte *>(bytes), size));
+   if (!program)
+      return nullptr;
+   ProgramObject *object =
+      create_program_object(cache->base.device, static_cast<const uint8_t *>(key), *program);
+   return object ? &object->cache : nullptr;
+}
+
+void destroy(vk_device *device, vk_pipeline_cache_object *cache_object)
+{
+   ProgramObject *object = from_cache_object(cache_object);
+   object->~ProgramObject();
+   vk_free(&device->alloc, object);
+}
+
+const vk_pipeline_cache_object_ops program_ops = {
+   .serialize = serialize,
+   .deserialize = deserialize,
+   .destroy = destroy,
+};
+
+} // namespace
+
+ProgramObject *create_program_object(vk_device *device, const blake3_hash key,
+                                     std::shared_ptr<const cpu::Program> program)
+{
+   void *memory =
+      vk_alloc(&device->alloc, sizeof(ProgramObject), 8, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
+   if (!memory)
+      return nullptr;
+   auto *object = new (memory) ProgramObject();
+   memcpy(object->key, key, sizeof(object->key));
+   object->program = std::move(program);
+   vk_pipeline_cache_object_init(device, &object->cache, &program_ops, object->key,
+                                 sizeof(object->key));
+   return object;
+}
+
+ProgramObject *lookup_program(vk_pipeline_cache *cache, const blake3_hash key)
+{
+   if (!cache)
+      return nullptr;
+   bool hit;
+   vk_pipeline_cache_object *object =
+      vk_pipeline_cache_lookup_object(cache, key, sizeof(blake3_hash), &program_ops, &hit);
+   return object ? from_cache_object(object) : nullptr;
+}
+
+ProgramObject *cache_program(vk_pipeline_cache *cache, ProgramObject *object)
+{
+   return cache ? from_cache_object(vk_pipeline_cache_add_object(cache, &object->cache)) : object;
+}
+
+void release_program(vk_device *device, ProgramObject *object)
+{
+   vk_pipeline_cache_object_unref(device, &object->cache);
+}
+
+} // namespace weft

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// A compiled program as the runtime's pipeline cache keeps it: reference-counted, found by the
+/// hash of all that went into its compilation, written to and read from VkPipelineCache data.
+
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include "vk_pipeline_cache.h"
+
+#include "backend/cpu/compiler.h"
+
+#include "util/mesa-blake3.h"
+
+#include <memory>
+
+namespace weft {
+
+struct Device;
+
+struct ProgramObject {
+   vk_pipeline_cache_object cache;
+   blake3_hash key;
+   std::shared_ptr<const cpu::Program> program;
+};
+
+/// Null when host memory runs out.
+ProgramObject *create_program_object(vk_device *, const blake3_hash key,
+                                     std::shared_ptr<const cpu::Program>);
+
+/// The object of this key with a reference for the caller, or null.  The cache may be null.
+ProgramObject *lookup_program(vk_pipeline_cache *, const blake3_hash key);
+/// Gives the caller's reference to the cache and returns one to the object that is in it now.  The
+/// cache may be null.
+ProgramObject *cache_program(vk_pipeline_cache *, ProgramObject *);
+void release_program(vk_device *, ProgramObject *);
+
+} // namespace weft

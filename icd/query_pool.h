@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include "vk_query_pool.h"
+
+#include <cstdint>
+
+namespace weft {
+
+struct Device;
+
+/// Guarded by Device::progress.
+struct QueryResult {
+   uint64_t value;
+   bool available;
+};
+
+/// Timestamps only: the one kind of query that means something without graphics.
+struct QueryPool {
+   vk_query_pool vk;
+   QueryResult *results; ///< query_count of them, in the same allocation
+};
+
+VK_DEFINE_NONDISP_HANDLE_CASTS(QueryPool, vk.base, VkQueryPool, VK_OBJECT_TYPE_QUERY_POOL)
+
+void reset_queries(Device *, QueryPool *, uint32_t first, uint32_t count);
+void write_timestamp(Device *, QueryPool *, uint32_t query);
+/// Writes results as vkGetQueryPoolResults and vkCmdCopyQueryPoolResults do; VK_NOT_READY if one
+/// was not available and nobody asked to wait.
+VkResult read_queries(Device *, const QueryPool *, uint32_t first, uint32_t count, uint8_t *out,
+                      uint64_t stride, VkQueryResultFlags flags);
+
+} // namespace weft

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/queue.h"
+
+#include "icd/command_buffer.h"
+#include "icd/device.h"
+
+#include "vk_alloc.h"
+#include "vk_log.h"
+
+#include <algorithm>
+#include <ctime>
+#include <exception>
+#include <new>
+#include <pthread.h>
+
+namespace weft {
+namespace {
+
+Submission *copy_submission(Device *device, const vk_queue_submit *submit)
+{
+   size_t size = sizeof(Submission) + submit->wait_count * sizeof(struct vk_sync_wait) +
+                 submit->signal_count * sizeof(struct vk_sync_signal) +
+                 submit->command_buffer_count * sizeof(vk_command_buffer *);
+   auto *memory = static_cast<std::byte *>(
+      vk_alloc(&device->vk.alloc, size, 8, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE));
+   if (!memory)
+      return nullptr;
+
+   auto *submission = new (memory) Submission();
+   submission->wait_count = submit->wait_count;
+   submission->command_buffer_count = submit->command_buffer_count;
+   submission->signal_count = submit->signal_count;
+   submission->waits = reinterpret_cast<struct vk_sync_wait *>(submission + 1);
+   submission->signals =
+      reinterpret_cast<struct vk_sync_signal *>(submission->waits + submit->wait_count);
+   submission->command_buffers =
+      reinterpret_cast<vk_command_buffer **>(submission->signals + submit->signal_count);
+   std::copy_n(submit->waits, submit->wait_count, submission->waits);
+   std::copy_n(submit->signals, submit->signal_count, submission->signals);
+   std::copy_n(submit->command_buffers, submit->command_buffer_count, submission->command_buffers);
+   return submission;
+}
+
+/// The runtime's hook: called from vkQueueSubmit, hands the work to the queue's thread.
+VkResult driver_submit(vk_queue *vk, vk_queue_submit *submit)
+{
+   auto *queue = reinterpret_cast<Queue *>(vk);
+   Device *device = queue->device();
+   Submission *submission = copy_submission(device, submit);
+   if (!submission)
+      return vk_error(queue, VK_ERROR_OUT_OF_HOST_MEMORY);
+
+   device->progress.update([&] {
+      for (uint32_t i = 0; i < submission->signal_count; i++) {
+         auto *timeline = reinterpret_cast<TimelineSync *>(submission->signals[i].sync);
+         timeline->pending = std::max(timeline->pending, submission->signals[i].signal_value);
+      }
+   });
+
+   {
+      std::lock_guard lock(queue->mutex);
+      *queue->last_link = submission;
+      queue->last_link = &submission->next;
+   }
+   queue->changed.notify_one();
+   return VK_SUCCESS;
+}
+
+void run_submission(Queue *queue, const Submission *submission)
+{
+   Device *device = queue->device();
+   if (submission->wait_count > 0) {
+      // Without a time limit a wait can only end by being satisfied.
+      (void)timeline_sync_type.wait_many(&device->vk, submission->wait_count, submission->waits,
+                                         VK_SYNC_WAIT_COMPLETE, UINT64_MAX);
+   }
+   for (uint32_t i = 0; i < submission->command_buffer_count; i++) {
+      if (!execute_command_buffer(
+             queue, reinterpret_cast<CommandBuffer *>(submission->command_buffers[i])))
+         vk_queue_set_lost(&queue->vk, "out of memory while running a command buffer");
+   }
+
+   // One change for all: whoever waits for several is woken once.
+   device->progress.update([&] {
+      for (uint32_t i = 0; i < submission->signal_count; i++) {
+         auto *timeline = reinterpret_cast<TimelineSync *>(submission->signals[i].sync);
+         timeline->value = std::max(timeline->value, submission->signals[i].signal_value);
+      }
+   });
+}
+
+void run_queue(Queue *queue)
+{
+   pthread_setname_np(pthread_self(), "weft-queue");
+   for (;;) {
+      Submission *submission;
+      {
+         std::unique_lock lock(queue->mutex);
+         queue->changed.wait(lock, [&] { return queue->first || queue->stop; });
+         if (!queue->first)
+            return;
+         submission = queue->first;
+         queue->first = submission->next;
+         if (!queue->first)
+            queue->last_link = &queue->first;
+      }
+      run_submission(queue, submission);
+      vk_free(&queue->device()->vk.alloc, submission);
+   }
+}
+
+} // namespace
+
+VkResult create_queue(Device *device, const VkDeviceQueueCreateInfo *info, Queue **queue_out)
+{
+   void *memory = vk_zalloc(&device->vk.alloc, sizeof(Queue), 8, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
+   if (!memory)
+      return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
+   auto *queue = new (memory) Queue();
+   queue->last_link = &queue->first;
+
+   VkResult result = vk_queue_init(&queue->vk, &device->vk, info, 0);
+   if (result != VK_SUCCESS) {
+      queue->~Queue();
+      vk_free(&device->vk.alloc, memory);
+      return result;
+   }
+   queue->vk.driver_submit = driver_submit;
+
+   // The standard library reports that there are no more threads or memory by an exception; it ends
+   // here.
+   try {
+      queue->executor = std::make_unique<cpu::Executor>();
+      queue->thread = std::thread(run_queue, queue);
+   } catch (const std::exception &e) {
+      result =
+         vk_errorf(device, VK_ERROR_OUT_OF_HOST_MEMORY, "cannot start the queue: %s", e.what());
+      vk_queue_finish(&queue->vk);
+      queue->~Queue();
+      vk_free(&device->vk.alloc, memory);
+      return result;
+   }
+   *queue_out = queue;
+   return VK_SUCCESS;
+}
+
+void destroy_queue(Queue *queue)
+{
+   Device *device = queue->device();
+   {
+      std::lock_guard lock(queue->mutex);
+      queue->stop = true;
+   }
+   queue->changed.notify_one();
+   queue->thread.join();
+   vk_queue_finish(&queue->vk);
+   queue->~Queue();
+   vk_free(&device->vk.alloc, queue);
+}
+
+uint64_t device_timestamp()
+{
+   timespec now;
+   clock_gettime(CLOCK_MONOTONIC, &now);
+   return uint64_t(now.tv_sec) * 1000000000 + uint64_t(now.tv_nsec);
+}
+
+} // namespace weft

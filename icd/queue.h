@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The device's one queue: a thread that takes submissions in order, waits for their semaphores,
+/// runs their command buffers and signals.
+
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include "vk_queue.h"
+
+#include "backend/cpu/executor.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace weft {
+
+struct Device;
+
+/// A vk_queue_submit that outlives vkQueueSubmit; one allocation with its arrays behind it.
+struct Submission {
+   Submission *next;
+   uint32_t wait_count, command_buffer_count, signal_count;
+   struct vk_sync_wait *waits;
+   vk_command_buffer **command_buffers;
+   struct vk_sync_signal *signals;
+};
+
+struct Queue {
+   vk_queue vk;
+   std::unique_ptr<cpu::Executor> executor;
+
+   std::mutex mutex; ///< guards the members below
+   std::condition_variable changed;
+   Submission *first, **last_link;
+   bool stop;
+
+   std::thread thread;
+
+   Device *device() const { return reinterpret_cast<Device *>(vk.base.device); }
+};
+
+VK_DEFINE_HANDLE_CASTS(Queue, vk.base, VkQueue, VK_OBJECT_TYPE_QUEUE)
+
+VkResult create_queue(Device *, const VkDeviceQueueCreateInfo *, Queue **);
+/// The queue must be idle.
+void destroy_queue(Queue *);
+
+/// The device's clock, for timestamp queries: nanoseconds of CLOCK_MONOTONIC.
+uint64_t device_timestamp();
+
+} // namespace weft

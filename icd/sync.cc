@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/sync.h"
+
+#include "icd/device.h"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+TimelineSync *as_timeline(vk_sync *sync)
+{
+   return reinterpret_cast<TimelineSync *>(sync);
+}
+
+Progress &progress_of(vk_device *device)
+{
+   return reinterpret_cast<Device *>(device)->progress;
+}
+
+VkResult init(vk_device *, vk_sync *sync, uint64_t initial_value)
+{
+   as_timeline(sync)->value = initial_value;
+   as_timeline(sync)->pending = initial_value;
+   return VK_SUCCESS;
+}
+
+void finish(vk_device *, vk_sync *) {}
+
+VkResult signal(vk_device *device, vk_sync *sync, uint64_t value)
+{
+   TimelineSync *timeline = as_timeline(sync);
+   progress_of(device).update([&] {
+      timeline->value = std::max(timeline->value, value);
+      timeline->pending = std::max(timeline->pending, value);
+   });
+   return VK_SUCCESS;
+}
+
+VkResult get_value(vk_device *device, vk_sync *sync, uint64_t *value)
+{
+   std::lock_guard lock(progress_of(device).mutex);
+   *value = as_timeline(sync)->value;
+   return VK_SUCCESS;
+}
+
+VkResult wait_many(vk_device *device, uint32_t wait_count, const struct vk_sync_wait *waits,
+                   vk_sync_wait_flags flags, uint64_t abs_timeout_ns)
+{
+   auto reached = [&](const struct vk_sync_wait &wait) {
+      const TimelineSync *timeline = as_timeline(wait.sync);
+      return (flags & VK_SYNC_WAIT_PENDING ? timeline->pending : timeline->value) >=
+             wait.wait_value;
+   };
+   auto done = [&] {
+      return flags & VK_SYNC_WAIT_ANY ? std::any_of(waits, waits + wait_count, reached)
+                                      : std::all_of(waits, waits + wait_count, reached);
+   };
+   return progress_of(device).wait(abs_timeout_ns, done) ? VK_SUCCESS : VK_TIMEOUT;
+}
+
+vk_sync_type make_timeline_sync_type()
+{
+   vk_sync_type type = {};
+   type.size = sizeof(TimelineSync);
+   type.features = vk_sync_features(VK_SYNC_FEATURE_TIMELINE | VK_SYNC_FEATURE_GPU_WAIT |
+                                    VK_SYNC_FEATURE_CPU_WAIT | VK_SYNC_FEATURE_CPU_SIGNAL |
+                                    VK_SYNC_FEATURE_WAIT_ANY | VK_SYNC_FEATURE_WAIT_PENDING |
+                                    VK_SYNC_FEATURE_WAIT_BEFORE_SIGNAL);
+   type.init = init;
+   type.finish = finish;
+   type.signal = signal;
+   type.get_value = get_value;
+   type.wait_many = wait_many;
+   return type;
+}
+
+} // namespace
+
+const vk_sync_type timeline_sync_type = make_timeline_sync_type();
+
+} // namespace weft
