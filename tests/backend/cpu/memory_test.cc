@@ -1,0 +1,357 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Loads and stores at random addresses that are regular, or nearly so, in the invocation's number: every way in which
+/// lane analysis can be right or wrong, against addresses computed one by one.
+
+#include "tests/backend/cpu/nir_harness.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <sstream>
+
+namespace weft::cpu::test {
+
+namespace {
+
+/// A chain of operations on the invocation's number; each also takes an earlier value of the chain.
+struct Step {
+   enum Kind { add, subtract, multiply, shift_left, shift_right, divide, modulo, bit_and, bit_or, multiply_uniform,
+               add_earlier, select, narrow_widen, count } kind;
+   uint32_t constant;
+   unsigned earlier;
+};
+using Chain = std::vector<Step>;
+
+Chain random_chain(std::mt19937_64 &random)
+{
+   static const uint32_t small[] = {1, 2, 3, 4, 6, 8, 12, 16, 20, 32, 36, 48, 64};
+   Chain chain;
+   const unsigned n = 1 + unsigned(random() % 6);
+   for (unsigned i = 0; i < n; i++) {
+      Step s{Step::Kind(random() % Step::count), small[random() % std::size(small)], unsigned(random() % (i + 1))};
+      if (s.kind == Step::shift_left || s.kind == Step::shift_right)
+         s.constant %= 6;
+      if (s.kind == Step::bit_and && random() % 4)
+         s.constant = s.constant * 2 - 1;
+      chain.push_back(s);
+   }
+   return chain;
+}
+
+/// `uniform` is a number that the compiler does not know.
+uint32_t evaluate(const Chain &chain, uint32_t invocation, uint32_t uniform)
+{
+   std::vector<uint32_t> values{invocation};
+   for (const Step &s : chain) {
+      const uint32_t x = values.back(), k = s.constant;
+      uint32_t v = x;
+      switch (s.kind) {
+      case Step::add: v = x + k; break;
+      case Step::subtract: v = x - k; break;
+      case Step::multiply: v = x * k; break;
+      case Step::shift_left: v = x << k; break;
+      case Step::shift_right: v = x >> k; break;
+      case Step::divide: v = x / k; break;
+      case Step::modulo: v = x % k; break;
+      case Step::bit_and: v = x & k; break;
+      case Step::bit_or: v = x | k; break;
+      case Step::multiply_uniform: v = x * uniform; break;
+      case Step::add_earlier: v = x + values[s.earlier]; break;
+      case Step::select: v = (invocation & 8) ? x : x + k; break;
+      case Step::narrow_widen: v = uint32_t(uint16_t(x)) + k; break;
+      default: break;
+      }
+      values.push_back(v);
+   }
+   return values.back();
+}
+
+nir_def *build(nir_builder *b, const Chain &chain, nir_def *invocation, nir_def *uniform)
+{
+   std::vector<nir_def *> values{invocation};
+   for (const Step &s : chain) {
+      nir_def *x = values.back(), *v = x;
+      const int k = int(s.constant);
+      switch (s.kind) {
+      case Step::add: v = nir_iadd(b, x, nir_imm_int(b, k)); break;
+      case Step::subtract: v = nir_isub(b, x, nir_imm_int(b, k)); break;
+      case Step::multiply: v = nir_imul(b, x, nir_imm_int(b, k)); break;
+      case Step::shift_left: v = nir_ishl(b, x, nir_imm_int(b, k)); break;
+      case Step::shift_right: v = nir_ushr(b, x, nir_imm_int(b, k)); break;
+      case Step::divide: v = nir_udiv(b, x, nir_imm_int(b, k)); break;
+      case Step::modulo: v = nir_umod(b, x, nir_imm_int(b, k)); break;
+      case Step::bit_and: v = nir_iand(b, x, nir_imm_int(b, k)); break;
+      case Step::bit_or: v = nir_ior(b, x, nir_imm_int(b, k)); break;
+      case Step::multiply_uniform: v = nir_imul(b, x, uniform); break;
+      case Step::add_earlier: v = nir_iadd(b, x, values[s.earlier]); break;
+      case Step::select:
+         v = nir_bcsel(b, nir_ine_imm(b, nir_iand_imm(b, invocation, 8), 0), x, nir_iadd_imm(b, x, k));
+         break;
+      case Step::narrow_widen: v = nir_iadd_imm(b, nir_u2u32(b, nir_u2u16(b, x)), k); break;
+      default: break;
+      }
+      values.push_back(v);
+   }
+   return values.back();
+}
+
+/// One access per shader and kind of memory.
+struct Trial {
+   Chain chain;
+   unsigned components, bytes;
+   uint32_t wrap; ///< elements: the chain's value modulo this
+   bool guarded;  ///< under a divergent if
+   bool shared;
+   uint32_t uniform;
+
+   uint32_t element() const { return components * bytes; }
+   uint32_t offset(uint32_t invocation) const { return evaluate(chain, invocation, uniform) % wrap * element(); }
+   bool active(uint32_t invocation) const { return !guarded || invocation % 3 != 1; }
+};
+
+Trial random_trial(std::mt19937_64 &random)
+{
+   Trial t;
+   t.chain = random_chain(random);
+   t.components = 1 + unsigned(random() % 4);
+   t.bytes = 1u << random() % 4;
+   static const uint32_t wraps[] = {7, 64, 256, 1000};
+   t.wrap = wraps[random() % std::size(wraps)];
+   t.guarded = random() % 3 == 0;
+   t.shared = random() % 3 == 0;
+   t.uniform = uint32_t(random() % 9);
+   return t;
+}
+
+std::string describe(const Trial &t, uint32_t W)
+{
+   std::ostringstream text;
+   text << "W=" << W << (t.shared ? " shared" : " buffer") << (t.guarded ? " guarded " : " ") << t.components << "x"
+        << t.bytes << " bytes, wrap " << t.wrap << ", uniform " << t.uniform << ", steps";
+   for (const Step &s : t.chain)
+      text << ' ' << s.kind << ':' << s.constant << ':' << s.earlier;
+   return text.str();
+}
+
+/// Buffers: 0 memory that is addressed, 1 the plain array [invocation] of elements, 2 the uniform number.
+struct Built {
+   NirShader shader;
+   nir_builder *b = &shader.b;
+   nir_def *invocation, *offset, *linear;
+   uint32_t size;
+
+   Built(uint32_t W, const Trial &t) : shader(W, 2 * W), size(2 * W)
+   {
+      invocation = shader.local_index();
+      nir_def *uniform = shader.load(2, nir_imm_int(b, 0), 1, 32);
+      nir_def *place = build(b, t.chain, invocation, uniform);
+      offset = nir_imul_imm(b, nir_umod_imm(b, place, t.wrap), t.element());
+      linear = nir_imul_imm(b, invocation, t.element());
+      if (t.shared)
+         shader.use_shared(t.wrap * t.element());
+   }
+   nir_def *active() { return nir_ine_imm(b, nir_umod_imm(b, invocation, 3), 1); }
+};
+
+Bytes random_bytes(std::mt19937_64 &random, size_t n)
+{
+   Bytes bytes(n);
+   for (uint8_t &byte : bytes)
+      byte = uint8_t(random());
+   return bytes;
+}
+
+Bytes uniform_buffer(uint32_t v)
+{
+   Bytes bytes(4);
+   std::memcpy(bytes.data(), &v, 4);
+   return bytes;
+}
+
+/// `cut`: bytes that are missing at the end of the addressed buffer.
+void check_load(const Trial &t, uint32_t W, std::mt19937_64 &random, uint32_t cut)
+{
+   Built s(W, t);
+   nir_builder *b = s.b;
+   const uint32_t memory_size = t.wrap * t.element();
+   if (t.shared) {
+      // Copies the buffer to shared memory first, bytewise.
+      nir_push_if(b, nir_ieq_imm(b, s.invocation, 0));
+      for (uint32_t i = 0; i < memory_size; i += 4)
+         s.shader.store_shared(nir_imm_int(b, int(i)), s.shader.load(0, nir_imm_int(b, int(i)), 1, 32));
+      nir_pop_if(b, nullptr);
+      s.shader.barrier();
+   }
+   if (t.guarded)
+      nir_push_if(b, s.active());
+   nir_def *v = t.shared ? s.shader.load_shared(s.offset, t.components, t.bytes * 8)
+                         : s.shader.load(0, s.offset, t.components, t.bytes * 8);
+   s.shader.store(1, s.linear, v);
+   if (t.guarded)
+      nir_pop_if(b, nullptr);
+   auto program = s.shader.compile();
+   ASSERT_TRUE(program) << program.error().message;
+
+   Bytes memory = random_bytes(random, memory_size);
+   const uint32_t available = memory_size - std::min(cut, memory_size);
+   Bytes visible(memory.begin(), memory.begin() + available);
+   std::vector<Bytes> buffers{visible, Bytes(s.size * t.element(), 0xcd), uniform_buffer(t.uniform)};
+   run(**program, buffers, 1);
+   for (uint32_t i = 0; i < s.size; i++) {
+      for (uint32_t k = 0; k < t.element(); k++) {
+         const uint32_t at = t.offset(i), end = at + (k / t.bytes + 1) * t.bytes; // of the byte's component
+         const uint8_t expected = !t.active(i) ? 0xcd : end <= available ? memory[at + k] : 0;
+         ASSERT_EQ(buffers[1][i * t.element() + k], expected)
+            << "load, " << describe(t, W) << ", cut " << cut << ", invocation " << i << ", byte " << k;
+      }
+   }
+}
+
+void check_store(const Trial &t, uint32_t W, std::mt19937_64 &random, uint32_t cut)
+{
+   Built s(W, t);
+   nir_builder *b = s.b;
+   nir_def *v = s.shader.load(1, s.linear, t.components, t.bytes * 8);
+   if (t.guarded)
+      nir_push_if(b, s.active());
+   s.shader.store(0, s.offset, v);
+   if (t.guarded)
+      nir_pop_if(b, nullptr);
+   auto program = s.shader.compile();
+   ASSERT_TRUE(program) << program.error().message;
+
+   const uint32_t memory_size = t.wrap * t.element(), available = memory_size - std::min(cut, memory_size);
+   Bytes memory = random_bytes(random, available);
+   Bytes data = random_bytes(random, s.size * t.element());
+   std::vector<Bytes> buffers{memory, data, uniform_buffer(t.uniform)};
+   run(**program, buffers, 1);
+   // Of the invocations that write to one place any may be the last.
+   for (uint32_t at = 0; at + t.bytes <= available; at += t.bytes) {
+      bool written = false, matches = false;
+      for (uint32_t i = 0; i < s.size; i++) {
+         const uint32_t part = at % t.element();
+         if (t.active(i) && t.offset(i) == at - part) {
+            written = true;
+            matches |= !std::memcmp(&buffers[0][at], &data[i * t.element() + part], t.bytes);
+         }
+      }
+      if (!written)
+         matches = !std::memcmp(&buffers[0][at], &memory[at], t.bytes);
+      ASSERT_TRUE(matches) << "store, " << describe(t, W) << ", cut " << cut << ", offset " << at
+                           << (written ? "" : " which nothing writes");
+   }
+}
+
+class Memory : public testing::TestWithParam<uint32_t> {};
+
+TEST_P(Memory, RandomAddresses)
+{
+   const uint32_t W = GetParam();
+   std::mt19937_64 random(test_seed() + W);
+   for (unsigned i = 0; i < 800 / W && !HasFailure(); i++) {
+      Trial t = random_trial(random);
+      const uint32_t cut = random() % 3 ? 0 : uint32_t(random() % (t.wrap * t.element() + 1));
+      if (t.shared)
+         t.wrap = (t.wrap + 3) / 4 * 4 % 128 + 4;
+      check_load(t, W, random, t.shared ? 0 : cut);
+      t.shared = false;
+      check_store(t, W, random, cut);
+   }
+}
+
+/// Private arrays: elements of all lanes lie together, whatever the index.
+TEST_P(Memory, Scratch)
+{
+   const uint32_t W = GetParam();
+   NirShader shader(W, W);
+   nir_builder *b = &shader.b;
+   constexpr uint32_t length = 8;
+   b->shader->scratch_size = length * 4;
+   nir_def *lane = shader.local_index();
+   const auto store = [&](nir_def *index, nir_def *value) {
+      _nir_build_store_scratch(b, value, nir_imul_imm(b, index, 4),
+                               {._ = 0, .align_mul = 4, .align_offset = 0, .write_mask = 1});
+   };
+   const auto load = [&](nir_def *index) {
+      return _nir_build_load_scratch(b, 1, 32, nir_imul_imm(b, index, 4), {._ = 0, .align_mul = 4, .align_offset = 0});
+   };
+   for (uint32_t i = 0; i < length; i++)
+      store(nir_imm_int(b, int(i)), nir_iadd_imm(b, nir_imul_imm(b, lane, 100), i));
+   // Each lane changes one element, odd lanes another one too.
+   store(nir_umod_imm(b, lane, length), nir_iadd_imm(b, lane, 5000));
+   nir_push_if(b, nir_ine_imm(b, nir_iand_imm(b, lane, 1), 0));
+   store(nir_imm_int(b, 2), nir_iadd_imm(b, lane, 7000));
+   nir_pop_if(b, nullptr);
+   nir_def *sum = nir_imm_int(b, 0);
+   for (uint32_t i = 0; i < length; i++)
+      sum = nir_iadd(b, nir_imul_imm(b, sum, 3), load(nir_umod_imm(b, nir_iadd_imm(b, lane, i), length)));
+   sum = nir_iadd(b, nir_imul_imm(b, sum, 3), load(nir_imm_int(b, 2)));
+   shader.store(0, nir_imul_imm(b, lane, 4), sum);
+   auto program = shader.compile();
+   ASSERT_TRUE(program) << program.error().message;
+   EXPECT_GE((*program)->info().stack_bytes, length * 4 * W);
+   std::vector<Bytes> buffers{Bytes(4 * W)};
+   run(**program, buffers, 1);
+   for (uint32_t l = 0; l < W; l++) {
+      uint32_t array[length], expected = 0, got;
+      for (uint32_t i = 0; i < length; i++)
+         array[i] = l * 100 + i;
+      array[l % length] = l + 5000;
+      if (l & 1)
+         array[2] = l + 7000;
+      for (uint32_t i = 0; i < length; i++)
+         expected = expected * 3 + array[(l + i) % length];
+      expected = expected * 3 + array[2];
+      std::memcpy(&got, &buffers[0][4 * l], 4);
+      EXPECT_EQ(got, expected) << "W=" << W << ", lane " << l;
+   }
+}
+
+/// A buffer array with an index per lane.
+TEST_P(Memory, BufferPerLane)
+{
+   const uint32_t W = GetParam();
+   NirShader shader(W, W);
+   nir_builder *b = &shader.b;
+   nir_def *lane = shader.local_index();
+   nir_def *index = nir_vec2(b, nir_imm_int(b, 0), nir_imul_imm(b, nir_umod_imm(b, lane, 3), 16));
+   nir_def *v = _nir_build_load_ssbo(b, 2, 32, index, nir_imul_imm(b, lane, 8),
+                                     {._ = 0, .access = ACCESS_NON_UNIFORM, .align_mul = 4, .align_offset = 0});
+   nir_def *size = _nir_build_get_ssbo_size(b, index, {._ = 0, .access = ACCESS_NON_UNIFORM});
+   nir_def *value = nir_iadd(b, nir_iadd(b, nir_channel(b, v, 0), nir_channel(b, v, 1)), size);
+   shader.store(3, nir_imul_imm(b, lane, 4), value);
+   _nir_build_store_ssbo(b, nir_imm_int(b, 77), index, nir_imul_imm(b, lane, 8),
+                         {._ = 0, .write_mask = 1, .access = ACCESS_NON_UNIFORM, .align_mul = 4, .align_offset = 0});
+   auto program = shader.compile();
+   ASSERT_TRUE(program) << program.error().message;
+   std::mt19937_64 random(test_seed());
+   // The last of the three is too small for the upper lanes.
+   std::vector<Bytes> buffers{random_bytes(random, 8 * W), random_bytes(random, 8 * W), random_bytes(random, 4 * W),
+                              Bytes(4 * W)};
+   const std::vector<Bytes> before = buffers;
+   run(**program, buffers, 1);
+   for (uint32_t l = 0; l < W; l++) {
+      const Bytes &own = before[l % 3];
+      uint32_t words[2] = {}, got, written = 0;
+      const bool inside = 8 * l + 8 <= own.size();
+      if (inside)
+         std::memcpy(words, &own[8 * l], 8);
+      else if (8 * l + 4 <= own.size())
+         std::memcpy(words, &own[8 * l], 4);
+      std::memcpy(&got, &buffers[3][4 * l], 4);
+      EXPECT_EQ(got, words[0] + words[1] + uint32_t(own.size())) << "W=" << W << ", lane " << l;
+      if (inside) {
+         std::memcpy(&written, &buffers[l % 3][8 * l], 4);
+         EXPECT_EQ(written, 77u);
+      }
+   }
+}
+
+INSTANTIATE_TEST_SUITE_P(, Memory, testing::Values(8u, 16u, 32u, 64u));
+
+} // namespace
+
+} // namespace weft::cpu::test

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/backend/cpu/nir_harness.h"
+
+#include "backend/cpu/cpu_features.h"
+#include "backend/cpu/executor.h"
+#include "backend/cpu/jit.h"
+#include "backend/cpu/nir_to_llvm.h"
+#include "nir_passes/compiler_options.h"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace weft::cpu::test {
+
+NirShader::NirShader(uint32_t subgroup_size, uint32_t workgroup_size)
+   : W(subgroup_size)
+{
+   const TypeTable types;
+   b = nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, &llvm_compiler_options, "test");
+   shader.reset(b.shader);
+   shader->info.workgroup_size[0] = uint16_t(workgroup_size);
+   shader->info.workgroup_size[1] = shader->info.workgroup_size[2] = 1;
+}
+
+nir_def *NirShader::load(uint32_t buffer_number, nir_def *offset, unsigned components, unsigned bits)
+{
+   return _nir_build_load_ssbo(&b, components, bits, buffer(buffer_number), offset,
+                               {._ = 0, .access = gl_access_qualifier(0), .align_mul = bits / 8, .align_offset = 0});
+}
+
+void NirShader::store(uint32_t buffer_number, nir_def *offset, nir_def *value)
+{
+   _nir_build_store_ssbo(&b, value, buffer(buffer_number), offset,
+                         {._ = 0,
+                          .write_mask = nir_component_mask(value->num_components),
+                          .access = gl_access_qualifier(0),
+                          .align_mul = value->bit_size / 8u,
+                          .align_offset = 0});
+}
+
+nir_def *NirShader::load_shared(nir_def *offset, unsigned components, unsigned bits)
+{
+   return _nir_build_load_shared(&b, components, bits, offset,
+                                 {._ = 0, .base = 0, .align_mul = bits / 8, .align_offset = 0});
+}
+
+void NirShader::store_shared(nir_def *offset, nir_def *value)
+{
+   _nir_build_store_shared(&b, value, offset,
+                           {._ = 0,
+                            .base = 0,
+                            .write_mask = nir_component_mask(value->num_components),
+                            .align_mul = value->bit_size / 8u,
+                            .align_offset = 0});
+}
+
+void NirShader::barrier()
+{
+   _nir_build_barrier(&b, {._ = 0,
+                           .execution_scope = SCOPE_WORKGROUP,
+                           .memory_scope = SCOPE_WORKGROUP,
+                           .memory_semantics = NIR_MEMORY_ACQ_REL,
+                           .memory_modes = nir_var_mem_shared});
+}
+
+nir_def *NirShader::local_index()
+{
+   return nir_iadd(&b, nir_imul_imm(&b, nir_load_subgroup_id(&b), W), nir_load_subgroup_invocation(&b));
+}
+
+Result<std::shared_ptr<const Program>> NirShader::compile(bool robust)
+{
+   nir_validate_shader(shader.get(), "test");
+   llvm::LLVMContext context;
+   auto translation =
+      nir_to_llvm(shader.get(), {W, host_features().vector_bits(), robust}, context);
+   if (!translation)
+      return translation.error();
+   std::function<void(const char *, const std::string &)> dump;
+   if (const char *phase = std::getenv("WEFT_TEST_DUMP")) // nir, llvm, llvm-opt or asm
+      dump = [=](const char *name, const std::string &text) {
+         if (!std::strcmp(name, phase))
+            std::fprintf(stderr, "%s\n", text.c_str());
+      };
+   auto object = compile_object(*translation->module, dump);
+   if (!object)
+      return object.error();
+   return link_program(translation->info, std::move(*object));
+}
+
+void run(const Program &program, std::vector<Bytes> &buffers, uint32_t groups)
+{
+   std::vector<BufferDescriptor> set;
+   for (Bytes &bytes : buffers)
+      set.push_back({reinterpret_cast<uint64_t>(bytes.data()), bytes.size()});
+   DispatchState state{};
+   state.sets[0] = reinterpret_cast<const uint8_t *>(set.data());
+   for (uint32_t &n : state.num_workgroups)
+      n = 1;
+   state.num_workgroups[0] = groups;
+   static Executor executor(1);
+   if (!executor.dispatch(program, state, {groups, 1, 1}))
+      std::abort();
+}
+
+uint64_t test_seed()
+{
+   static const uint64_t seed = [] {
+      const char *text = std::getenv("WEFT_TEST_SEED");
+      const uint64_t s = text ? std::strtoull(text, nullptr, 0)
+                              : uint64_t(std::chrono::steady_clock::now().time_since_epoch().count());
+      std::printf("WEFT_TEST_SEED=%llu\n", static_cast<unsigned long long>(s));
+      return s;
+   }();
+   return seed;
+}
+
+} // namespace weft::cpu::test

@@ -1,0 +1,410 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Subgroup operations against scalar loops: every subgroup size, all lanes active, some active, a last subgroup that is
+/// not full.
+
+#include "tests/backend/cpu/shader_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <random>
+
+namespace weft::cpu {
+namespace {
+
+template <typename T>
+constexpr bool is_floating = std::is_floating_point_v<T> || std::is_same_v<T, _Float16>;
+
+template <typename T>
+const char *glsl_name()
+{
+   if constexpr (std::is_same_v<T, _Float16>)
+      return "float16_t";
+   else if constexpr (std::is_floating_point_v<T>)
+      return sizeof(T) == 4 ? "float" : "double";
+   else if constexpr (std::is_signed_v<T>)
+      return sizeof(T) == 1 ? "int8_t" : sizeof(T) == 2 ? "int16_t" : sizeof(T) == 4 ? "int" : "int64_t";
+   else
+      return sizeof(T) == 1   ? "uint8_t"
+             : sizeof(T) == 2 ? "uint16_t"
+             : sizeof(T) == 4 ? "uint"
+                              : "uint64_t";
+}
+
+/// What the active lanes of one subgroup hold.
+template <typename T>
+struct Lanes {
+   std::vector<T> value;
+   std::vector<bool> active;
+   std::vector<uint32_t> index; ///< another operand: a number below twice the subgroup size
+
+   uint32_t size() const { return value.size(); }
+   uint32_t first() const
+   {
+      for (uint32_t l = 0; l < size(); l++)
+         if (active[l])
+            return l;
+      return 0;
+   }
+   std::optional<T> at(uint32_t l) const
+   {
+      if (l < size() && active[l])
+         return value[l];
+      return std::nullopt;
+   }
+};
+
+/// An expression in `v` (the lane's value) and `n` (its index), and what it should be in a lane; nothing if undefined.
+template <typename T, typename R = T>
+struct Case {
+   std::string expression;
+   std::function<std::optional<R>(const Lanes<T> &, uint32_t lane)> expected;
+};
+
+class Subgroups : public testing::TestWithParam<uint32_t> {
+protected:
+   Executor executor{1};
+   std::mt19937_64 random{0x5eed};
+
+   /// Small whole numbers: exact in every type whatever the order of sums.
+   template <typename T>
+   T draw()
+   {
+      const int n = int(random() % 16);
+      if constexpr (std::is_unsigned_v<T>)
+         return T(n);
+      else
+         return T(n - 8);
+   }
+
+   template <typename T, typename R>
+   void check(const std::vector<Case<T, R>> &cases);
+};
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Subgroups, testing::Values(8, 16, 32, 64),
+                         [](const auto &info) { return std::to_string(info.param); });
+
+template <typename T, typename R>
+void Subgroups::check(const std::vector<Case<T, R>> &cases)
+{
+   const uint32_t W = GetParam();
+   const uint32_t invocations = 3 * W + W / 2 + 1; // full subgroups, and one that is not
+   std::string body;
+   for (size_t c = 0; c < cases.size(); c++)
+      body += "      o[" + std::to_string(c * invocations) + " + i] = " + cases[c].expression + ";\n";
+   const std::string glsl = std::string("layout(local_size_x = ") + std::to_string(invocations) + R"() in;
+layout(set = 0, binding = 0, scalar) buffer V { )" + glsl_name<T>() + R"( a[]; };
+layout(set = 0, binding = 1, scalar) buffer N { uint index[]; };
+layout(set = 0, binding = 2, scalar) buffer A { uint active_lanes[]; };
+layout(set = 0, binding = 3, scalar) buffer O { )" + glsl_name<R>() + R"( o[]; };
+void main() {
+   uint i = gl_LocalInvocationIndex;
+   )" + glsl_name<T>() + R"( v = a[i];
+   uint n = index[i];
+   if (active_lanes[i] != 0) {
+)" + body + R"(   }
+}
+)";
+   auto program = compile_shader(glsl, W, 4);
+   ASSERT_TRUE(program) << program.error().message << glsl;
+
+   for (int round = 0; round < 4; round++) {
+      std::vector<T> a(invocations);
+      std::vector<uint32_t> index(invocations), active(invocations);
+      std::vector<R> o(cases.size() * invocations, R(77));
+      for (uint32_t i = 0; i < invocations; i++) {
+         a[i] = draw<T>();
+         index[i] = random() % W;
+         active[i] = round == 0 || (round == 3 ? i % W == 5 : random() % 3 != 0);
+      }
+      ASSERT_TRUE(run_shader(executor, **program,
+                             {std::as_writable_bytes(std::span(a)),
+                              std::as_writable_bytes(std::span(index)),
+                              std::as_writable_bytes(std::span(active)),
+                              std::as_writable_bytes(std::span(o))},
+                             {1, 1, 1}));
+      for (uint32_t subgroup = 0; subgroup * W < invocations; subgroup++) {
+         Lanes<T> lanes;
+         for (uint32_t l = 0; l < W; l++) {
+            const uint32_t i = subgroup * W + l;
+            const bool exists = i < invocations;
+            lanes.value.push_back(exists ? a[i] : T(0));
+            lanes.index.push_back(exists ? index[i] : 0);
+            lanes.active.push_back(exists && active[i]);
+         }
+         for (size_t c = 0; c < cases.size(); c++) {
+            for (uint32_t l = 0; l < W && subgroup * W + l < invocations; l++) {
+               const R actual = o[c * invocations + subgroup * W + l];
+               std::optional<R> expected = R(77);
+               if (lanes.active[l])
+                  expected = cases[c].expected(lanes, l);
+               if (expected) {
+                  ASSERT_EQ(double(actual), double(*expected))
+                     << cases[c].expression << " of " << glsl_name<T>() << ", round " << round
+                     << ", subgroup " << subgroup << ", lane " << l;
+               }
+            }
+         }
+      }
+   }
+}
+
+template <typename T>
+struct Operation {
+   std::string name;
+   T identity;
+   std::function<T(T, T)> combine;
+};
+
+template <typename T>
+std::vector<Operation<T>> operations()
+{
+   constexpr bool floating = is_floating<T>;
+   T lowest, highest;
+   if constexpr (floating) {
+      highest = T(std::numeric_limits<float>::infinity());
+      lowest = -highest;
+   } else {
+      lowest = std::numeric_limits<T>::min();
+      highest = std::numeric_limits<T>::max();
+   }
+   std::vector<Operation<T>> list = {
+      {"Add", T(0), [](T x, T y) { return T(x + y); }},
+      {"Min", highest, [](T x, T y) { return x < y ? x : y; }},
+      {"Max", lowest, [](T x, T y) { return x > y ? x : y; }},
+   };
+   if constexpr (!floating) {
+      // Products of floats would not be exact.
+      list.push_back({"Mul", T(1), [](T x, T y) { return T(uint64_t(x) * uint64_t(y)); }});
+      list.push_back({"And", T(~T(0)), [](T x, T y) { return T(x & y); }});
+      list.push_back({"Or", T(0), [](T x, T y) { return T(x | y); }});
+      list.push_back({"Xor", T(0), [](T x, T y) { return T(x ^ y); }});
+   }
+   return list;
+}
+
+template <typename T>
+std::vector<Case<T>> arithmetic_cases(uint32_t W)
+{
+   std::vector<Case<T>> cases;
+   for (const Operation<T> &op : operations<T>()) {
+      const auto over = [op](const Lanes<T> &lanes, uint32_t from, uint32_t to) {
+         T result = op.identity;
+         for (uint32_t l = from; l < to; l++)
+            if (lanes.active[l])
+               result = op.combine(result, lanes.value[l]);
+         return std::optional<T>(result);
+      };
+      cases.push_back({"subgroup" + op.name + "(v)", [=](const Lanes<T> &lanes, uint32_t) {
+                          return over(lanes, 0, lanes.size());
+                       }});
+      cases.push_back({"subgroupInclusive" + op.name + "(v)",
+                       [=](const Lanes<T> &lanes, uint32_t l) { return over(lanes, 0, l + 1); }});
+      cases.push_back({"subgroupExclusive" + op.name + "(v)",
+                       [=](const Lanes<T> &lanes, uint32_t l) { return over(lanes, 0, l); }});
+      for (uint32_t cluster = 1; cluster <= W; cluster *= 4)
+         cases.push_back({"subgroupClustered" + op.name + "(v, " + std::to_string(cluster) + ")",
+                          [=](const Lanes<T> &lanes, uint32_t l) {
+                             const uint32_t start = l / cluster * cluster;
+                             return over(lanes, start, start + cluster);
+                          }});
+   }
+   return cases;
+}
+
+TEST_P(Subgroups, ArithmeticOn8Bits)
+{
+   check(arithmetic_cases<int8_t>(GetParam()));
+   check(arithmetic_cases<uint8_t>(GetParam()));
+}
+
+TEST_P(Subgroups, ArithmeticOn16Bits)
+{
+   check(arithmetic_cases<int16_t>(GetParam()));
+   check(arithmetic_cases<uint16_t>(GetParam()));
+}
+
+TEST_P(Subgroups, ArithmeticOn32Bits)
+{
+   check(arithmetic_cases<int32_t>(GetParam()));
+   check(arithmetic_cases<uint32_t>(GetParam()));
+}
+
+TEST_P(Subgroups, ArithmeticOn64Bits)
+{
+   check(arithmetic_cases<int64_t>(GetParam()));
+   check(arithmetic_cases<uint64_t>(GetParam()));
+}
+
+TEST_P(Subgroups, ArithmeticOnFloats)
+{
+   check(arithmetic_cases<_Float16>(GetParam()));
+   check(arithmetic_cases<float>(GetParam()));
+   check(arithmetic_cases<double>(GetParam()));
+}
+
+template <typename T>
+std::vector<Case<T>> movement_cases(uint32_t W)
+{
+   using L = const Lanes<T> &;
+   return {
+      {"subgroupBroadcast(v, 3)", [](L lanes, uint32_t) { return lanes.at(3); }},
+      {"subgroupBroadcastFirst(v)", [](L lanes, uint32_t) { return lanes.at(lanes.first()); }},
+      {"subgroupShuffle(v, n)", [](L lanes, uint32_t l) { return lanes.at(lanes.index[l]); }},
+      {"subgroupShuffle(v, 2)", [](L lanes, uint32_t) { return lanes.at(2); }},
+      {"subgroupShuffle(v, subgroupBroadcastFirst(n))",
+       [](L lanes, uint32_t) { return lanes.at(lanes.index[lanes.first()]); }},
+      {"subgroupShuffleXor(v, 1)", [](L lanes, uint32_t l) { return lanes.at(l ^ 1); }},
+      {"subgroupShuffleXor(v, 5)", [](L lanes, uint32_t l) { return lanes.at(l ^ 5); }},
+      {"subgroupShuffleXor(v, gl_SubgroupSize / 2)",
+       [W](L lanes, uint32_t l) { return lanes.at(l ^ (W / 2)); }},
+      {"subgroupShuffleUp(v, 3)", [](L lanes, uint32_t l) { return lanes.at(l - 3); }},
+      {"subgroupShuffleDown(v, 3)", [](L lanes, uint32_t l) { return lanes.at(l + 3); }},
+      {"subgroupShuffleUp(v, n)", [](L lanes, uint32_t l) { return lanes.at(l - lanes.index[l]); }},
+      {"subgroupShuffleDown(v, n)",
+       [](L lanes, uint32_t l) { return lanes.at(l + lanes.index[l]); }},
+      {"subgroupRotate(v, 5)", [W](L lanes, uint32_t l) { return lanes.at((l + 5) % W); }},
+      {"subgroupClusteredRotate(v, 3, 4)",
+       [](L lanes, uint32_t l) { return lanes.at(l / 4 * 4 + (l + 3) % 4); }},
+      {"subgroupQuadBroadcast(v, 2)", [](L lanes, uint32_t l) { return lanes.at(l / 4 * 4 + 2); }},
+      {"subgroupQuadSwapHorizontal(v)", [](L lanes, uint32_t l) { return lanes.at(l ^ 1); }},
+      {"subgroupQuadSwapVertical(v)", [](L lanes, uint32_t l) { return lanes.at(l ^ 2); }},
+      {"subgroupQuadSwapDiagonal(v)", [](L lanes, uint32_t l) { return lanes.at(l ^ 3); }},
+   };
+}
+
+TEST_P(Subgroups, MoveIntegers)
+{
+   const uint32_t W = GetParam();
+   check(movement_cases<int8_t>(W));
+   check(movement_cases<uint16_t>(W));
+   check(movement_cases<int32_t>(W));
+   check(movement_cases<uint64_t>(W));
+}
+
+TEST_P(Subgroups, MoveFloats)
+{
+   const uint32_t W = GetParam();
+   check(movement_cases<_Float16>(W));
+   check(movement_cases<float>(W));
+   check(movement_cases<double>(W));
+}
+
+/// Number of active lanes in [from, to) that hold an odd number.
+uint32_t count_odd(const Lanes<uint32_t> &lanes, uint32_t from, uint32_t to)
+{
+   uint32_t count = 0;
+   for (uint32_t l = from; l < to; l++)
+      count += lanes.active[l] && lanes.value[l] % 2;
+   return count;
+}
+
+TEST_P(Subgroups, VoteAndBallot)
+{
+   const uint32_t W = GetParam();
+   using L = const Lanes<uint32_t> &;
+   using Answer = std::optional<uint32_t>;
+   const auto active_count = [](L lanes) {
+      return uint32_t(std::count(lanes.active.begin(), lanes.active.end(), true));
+   };
+   const auto ballot_word = [](L lanes, uint32_t word) {
+      uint32_t bits = 0;
+      for (uint32_t l = 32 * word; l < std::min(lanes.size(), 32 * word + 32); l++)
+         bits |= uint32_t(lanes.active[l] && lanes.value[l] % 2) << (l % 32);
+      return bits;
+   };
+   const auto all_equal = [](L lanes) {
+      for (uint32_t l = 0; l < lanes.size(); l++)
+         if (lanes.active[l] && lanes.value[l] != lanes.value[lanes.first()])
+            return 0u;
+      return 1u;
+   };
+   std::vector<Case<uint32_t>> cases = {
+      {"uint(subgroupElect())", [](L lanes, uint32_t l) { return Answer(l == lanes.first()); }},
+      {"uint(subgroupAny(v > 13))",
+       [](L lanes, uint32_t) {
+          bool any = false;
+          for (uint32_t l = 0; l < lanes.size(); l++)
+             any |= lanes.active[l] && lanes.value[l] > 13;
+          return Answer(any);
+       }},
+      {"uint(subgroupAll(v > 0))",
+       [](L lanes, uint32_t) {
+          bool all = true;
+          for (uint32_t l = 0; l < lanes.size(); l++)
+             all &= !lanes.active[l] || lanes.value[l] > 0;
+          return Answer(all);
+       }},
+      {"uint(subgroupAll(n < 1000))", [](L, uint32_t) { return Answer(1); }},
+      {"uint(subgroupAllEqual(v))", [=](L lanes, uint32_t) { return Answer(all_equal(lanes)); }},
+      {"uint(subgroupAllEqual(float(v)))",
+       [=](L lanes, uint32_t) { return Answer(all_equal(lanes)); }},
+      {"uint(subgroupAllEqual(v & 0))", [](L, uint32_t) { return Answer(1); }},
+      {"subgroupBallotBitCount(subgroupBallot((v & 1) != 0))",
+       [](L lanes, uint32_t) { return Answer(count_odd(lanes, 0, lanes.size())); }},
+      {"subgroupBallotBitCount(subgroupBallot(true))",
+       [=](L lanes, uint32_t) { return Answer(active_count(lanes)); }},
+      {"subgroupBallotInclusiveBitCount(subgroupBallot((v & 1) != 0))",
+       [](L lanes, uint32_t l) { return Answer(count_odd(lanes, 0, l + 1)); }},
+      {"subgroupBallotExclusiveBitCount(subgroupBallot((v & 1) != 0))",
+       [](L lanes, uint32_t l) { return Answer(count_odd(lanes, 0, l)); }},
+      {"subgroupBallotFindLSB(subgroupBallot(true))",
+       [](L lanes, uint32_t) { return Answer(lanes.first()); }},
+      {"subgroupBallotFindMSB(subgroupBallot(true))",
+       [](L lanes, uint32_t) {
+          uint32_t last = 0;
+          for (uint32_t l = 0; l < lanes.size(); l++)
+             last = lanes.active[l] ? l : last;
+          return Answer(last);
+       }},
+      {"uint(subgroupInverseBallot(subgroupBallot((v & 1) != 0)))",
+       [](L lanes, uint32_t l) { return Answer(lanes.value[l] % 2); }},
+      {"uint(subgroupBallotBitExtract(subgroupBallot((v & 1) != 0), n))",
+       [](L lanes, uint32_t l) {
+          return Answer(lanes.active[lanes.index[l]] && lanes.value[lanes.index[l]] % 2);
+       }},
+      {"gl_SubgroupInvocationID", [](L, uint32_t l) { return Answer(l); }},
+      {"gl_SubgroupSize", [=](L, uint32_t) { return Answer(W); }},
+      {"gl_SubgroupLtMask.x",
+       [](L, uint32_t l) { return Answer(l < 32 ? (1u << l) - 1 : ~0u); }},
+      {"gl_SubgroupGeMask.y",
+       [=](L, uint32_t l) {
+          return Answer(W < 64 ? 0u : l < 32 ? ~0u : ~0u << (l - 32));
+       }},
+      {"uint(subgroupAnd(int(v > 7)))",
+       [](L lanes, uint32_t) {
+          bool all = true;
+          for (uint32_t l = 0; l < lanes.size(); l++)
+             all &= !lanes.active[l] || lanes.value[l] > 7;
+          return Answer(all);
+       }},
+      {"uint(subgroupOr(v > 14))",
+       [](L lanes, uint32_t) {
+          bool any = false;
+          for (uint32_t l = 0; l < lanes.size(); l++)
+             any |= lanes.active[l] && lanes.value[l] > 14;
+          return Answer(any);
+       }},
+      {"uint(subgroupExclusiveXor((v & 1) != 0))",
+       [](L lanes, uint32_t l) { return Answer(count_odd(lanes, 0, l) % 2); }},
+      {"uint(subgroupClusteredAnd((v & 1) != 0, 4))",
+       [](L lanes, uint32_t l) {
+          bool all = true;
+          for (uint32_t i = l / 4 * 4; i < l / 4 * 4 + 4; i++)
+             all &= !lanes.active[i] || lanes.value[i] % 2;
+          return Answer(all);
+       }},
+   };
+   for (uint32_t word = 0; word < 4; word++)
+      cases.push_back({std::string("subgroupBallot((v & 1) != 0).") + "xyzw"[word],
+                       [=](L lanes, uint32_t) { return Answer(ballot_word(lanes, word)); }});
+   check(cases);
+}
+
+} // namespace
+} // namespace weft::cpu

@@ -1,0 +1,293 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Every tile kernel of every instruction set that this machine has, against the oracle.
+
+#include "backend/cpu/cpu_features.h"
+#include "backend/cpu/tile_kernels.h"
+#include "tests/oracle/matrix.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <set>
+
+namespace weft::cpu {
+namespace {
+
+using namespace weft::oracle;
+
+constexpr TileAccess accesses[] = {TileAccess::load, TileAccess::store};
+constexpr TileOrder orders[] = {TileOrder::row_major, TileOrder::column_major};
+constexpr uint32_t sides[] = {8, 16, 32}, component_bytes[] = {1, 2, 4, 8};
+
+/// The CPU's features as they are, and with the later ones taken away.
+std::vector<CpuFeatures> feature_sets()
+{
+   std::vector<CpuFeatures> sets = {detect_features(InstructionSet::avx512)};
+   if (sets[0].avx512_vnni) {
+      sets.push_back(sets[0]);
+      sets.back().avx512_vnni = false;
+   }
+   if (sets[0].instruction_set == InstructionSet::avx512)
+      sets.push_back(detect_features(InstructionSet::avx2));
+   return sets;
+}
+
+class TileKernels : public testing::Test {
+protected:
+   TileKernels()
+   {
+      const char *given = std::getenv("WEFT_TEST_SEED");
+      seed = given ? std::strtoull(given, nullptr, 0) : std::random_device()();
+      random.seed(seed);
+      std::printf("WEFT_TEST_SEED=%llu on %s\n", static_cast<unsigned long long>(seed),
+                  describe(detect_features(InstructionSet::avx512)).c_str());
+   }
+
+   uint64_t seed;
+   Random random;
+};
+
+/// A copy of bytes at an address that is `misalignment` past a multiple of 64.
+class Placed {
+public:
+   Placed(std::vector<std::byte> bytes, size_t misalignment)
+      : storage(bytes.size() + 128), count(bytes.size())
+   {
+      const auto address = reinterpret_cast<uintptr_t>(storage.data());
+      start = storage.data() + ((64 - address % 64) + misalignment);
+      std::copy(bytes.begin(), bytes.end(), start);
+   }
+   std::byte *data() { return start; }
+   std::vector<std::byte> bytes() const { return {start, start + count}; }
+
+private:
+   std::vector<std::byte> storage;
+   size_t count;
+   std::byte *start;
+};
+
+TEST_F(TileKernels, MultiplyAsTheOracleDoes)
+{
+   for (const CpuFeatures &cpu : feature_sets()) {
+      SCOPED_TRACE(describe(cpu));
+      for (const MatrixOperation &op : tile_operations()) {
+         SCOPED_TRACE(tile_muladd_symbol(op));
+         const TileMulAdd kernel = find_tile_muladd(op, cpu);
+         ASSERT_TRUE(kernel);
+         for (int round = 0; round < 24; round++) {
+            constexpr Inputs kinds[] = {Inputs::plain, Inputs::edges, Inputs::whole};
+            const Inputs kind = kinds[round % 3];
+            const Matrix a = random_matrix(random, op.a, op.m, op.k, kind);
+            const Matrix b = random_matrix(random, op.b, op.k, op.n, kind);
+            const Inputs c_kind = op.saturating && round % 2 ? Inputs::near_bounds : kind;
+            const Matrix c = random_matrix(random, op.c, op.m, op.n, c_kind);
+            const Expectation expected = muladd(a, b, Expectation(c), op.saturating,
+                                                internal_roundoff(op.result, true));
+            const bool aligned = round % 4 < 2, in_place = round % 8 < 3;
+            const auto shift = [&](ComponentType type) {
+               return aligned ? 0 : format(type).bytes * draw(random, 64 / format(type).bytes);
+            };
+            Placed a_tile(a.data, shift(op.a)), b_tile(b.data, shift(op.b));
+            Placed c_tile(c.data, shift(op.c));
+            Matrix d(op.result, op.m, op.n);
+            fill_poison(d.data);
+            Placed d_tile(d.data, shift(op.result));
+            Placed &result = in_place ? c_tile : d_tile;
+
+            kernel(result.data(), a_tile.data(), b_tile.data(), c_tile.data());
+
+            d.data = result.bytes();
+            const std::optional<std::string> wrong = expected.mismatch(d);
+            ASSERT_FALSE(wrong) << *wrong << ", round " << round;
+            ASSERT_EQ(a_tile.bytes(), a.data);
+            ASSERT_EQ(b_tile.bytes(), b.data);
+         }
+      }
+   }
+}
+
+/// A matrix somewhere in a buffer, and how the buffer must look after a store or the tile after a load.
+struct TransferCase {
+   TileTransfer transfer;
+   std::vector<std::byte> memory;
+   int64_t stride;
+   int64_t first; ///< position of component (0, 0) in memory
+
+   int64_t position(uint32_t row, uint32_t col) const
+   {
+      const bool row_major = transfer.order == TileOrder::row_major;
+      const int64_t line = row_major ? row : col, in_line = row_major ? col : row;
+      return first + line * stride + in_line * transfer.bytes;
+   }
+};
+
+TransferCase make_case(Random &random, const TileTransfer &transfer)
+{
+   TransferCase test;
+   test.transfer = transfer;
+   const bool row_major = transfer.order == TileOrder::row_major;
+   const uint32_t lines = row_major ? transfer.rows : transfer.cols;
+   const uint32_t line_bytes = (row_major ? transfer.cols : transfer.rows) * transfer.bytes;
+   test.stride = transfer.bytes * (line_bytes / transfer.bytes + draw(random, 20));
+   if (draw(random, 4) == 0)
+      test.stride += draw(random, transfer.bytes); // memory is only bytes
+   const size_t extent = (lines - 1) * test.stride + line_bytes;
+   test.first = draw(random, 100);
+   if (draw(random, 4) == 0) {
+      test.stride = -test.stride;
+      test.first -= (lines - 1) * test.stride;
+   }
+   test.memory.resize(extent + 200);
+   for (std::byte &byte : test.memory)
+      byte = std::byte(random());
+   return test;
+}
+
+TEST_F(TileKernels, TransferEverySizeAndOrder)
+{
+   const CpuFeatures &cpu = host_features();
+   int kernels = 0;
+   for (const TileAccess access : accesses) {
+      for (const TileOrder order : orders) {
+         for (const uint32_t rows : sides) {
+            for (const uint32_t cols : sides) {
+               for (const uint32_t bytes : component_bytes) {
+                  const TileTransfer transfer = {access, order, false, rows, cols, bytes};
+                  void *kernel = find_tile_transfer(transfer, cpu);
+                  if (!kernel)
+                     continue;
+                  kernels++;
+                  for (int round = 0; round < 20; round++) {
+                     SCOPED_TRACE(tile_transfer_symbol(transfer));
+                     TransferCase test = make_case(random, transfer);
+                     std::vector<std::byte> tile(rows * cols * bytes);
+                     for (std::byte &byte : tile)
+                        byte = std::byte(random());
+                     std::vector<std::byte> expected_memory = test.memory, expected_tile = tile;
+                     for (uint32_t row = 0; row < rows; row++) {
+                        for (uint32_t col = 0; col < cols; col++) {
+                           std::byte *in_tile = &expected_tile[(row * cols + col) * bytes];
+                           std::byte *in_memory = &expected_memory[test.position(row, col)];
+                           if (access == TileAccess::load)
+                              std::memcpy(in_tile, in_memory, bytes);
+                           else
+                              std::memcpy(in_memory, in_tile, bytes);
+                        }
+                     }
+                     if (access == TileAccess::load)
+                        reinterpret_cast<TileLoad>(kernel)(
+                           tile.data(), test.memory.data() + test.first, test.stride);
+                     else
+                        reinterpret_cast<TileStore>(kernel)(test.memory.data() + test.first,
+                                                            tile.data(), test.stride);
+                     ASSERT_EQ(tile, expected_tile);
+                     ASSERT_EQ(test.memory, expected_memory);
+                  }
+               }
+            }
+         }
+      }
+   }
+   EXPECT_EQ(kernels, 2 * 2 * 8 * 4);
+}
+
+TEST_F(TileKernels, RobustTransfersStayInBounds)
+{
+   const CpuFeatures &cpu = host_features();
+   for (const TileAccess access : accesses) {
+      for (const TileOrder order : orders) {
+         for (const uint32_t rows : sides) {
+            for (const uint32_t cols : sides) {
+               for (const uint32_t bytes : component_bytes) {
+                  const TileTransfer transfer = {access, order, true, rows, cols, bytes};
+                  void *kernel = find_tile_transfer(transfer, cpu);
+                  if (!kernel)
+                     continue;
+                  for (int round = 0; round < 20; round++) {
+                     SCOPED_TRACE(tile_transfer_symbol(transfer));
+                     TransferCase test = make_case(random, transfer);
+                     // The accessible range is cut somewhere, so that it ends in the tile, before it or after.
+                     const uint64_t base = draw(random, 60);
+                     const uint64_t size = round % 5 == 0 ? 0 : draw(random, test.memory.size() - base);
+                     const uint64_t offset = uint64_t(test.first) - base; // may wrap: then all is outside
+                     std::vector<std::byte> tile(rows * cols * bytes);
+                     fill_poison(tile);
+                     std::vector<std::byte> expected_memory = test.memory, expected_tile = tile;
+                     for (uint32_t row = 0; row < rows; row++) {
+                        for (uint32_t col = 0; col < cols; col++) {
+                           const int64_t at = test.position(row, col) - int64_t(base);
+                           const bool inside = test.first >= int64_t(base) && at >= 0 &&
+                                               uint64_t(at) + bytes <= size;
+                           std::byte *in_tile = &expected_tile[(row * cols + col) * bytes];
+                           std::byte *in_memory = &expected_memory[test.position(row, col)];
+                           if (access == TileAccess::store && inside)
+                              std::memcpy(in_memory, in_tile, bytes);
+                           if (access == TileAccess::load)
+                              inside ? std::memcpy(in_tile, in_memory, bytes)
+                                     : std::memset(in_tile, 0, bytes);
+                        }
+                     }
+                     if (access == TileAccess::load)
+                        reinterpret_cast<TileLoadRobust>(kernel)(
+                           tile.data(), test.memory.data() + base, offset, size, test.stride);
+                     else
+                        reinterpret_cast<TileStoreRobust>(kernel)(
+                           test.memory.data() + base, offset, size, tile.data(), test.stride);
+                     ASSERT_EQ(tile, expected_tile);
+                     ASSERT_EQ(test.memory, expected_memory);
+                  }
+               }
+            }
+         }
+      }
+   }
+}
+
+TEST_F(TileKernels, RobustTransfersSurviveAbsurdNumbers)
+{
+   const CpuFeatures &cpu = host_features();
+   const uint64_t numbers[] = {0, 1, 63, 64, 1ull << 31, (1ull << 32) - 4, 1ull << 62, 1ull << 63, ~0ull};
+   for (const TileOrder order : orders) {
+      const TileTransfer transfer = {TileAccess::load, order, true, 16, 16, 2};
+      const auto load = reinterpret_cast<TileLoadRobust>(find_tile_transfer(transfer, cpu));
+      uint16_t memory[32], tile[256];
+      std::fill(std::begin(memory), std::end(memory), 7);
+      for (const uint64_t offset : numbers) {
+         for (const uint64_t stride : numbers) {
+            load(tile, memory, offset, sizeof(memory), int64_t(stride));
+            // Stride 0 with a line of 32 bytes at 0, 1 (or inside) reads sevens only; any other has zeros as well.
+            for (const uint16_t component : tile)
+               ASSERT_TRUE(component == 7 || component == 0 || component == 0x700);
+         }
+      }
+   }
+}
+
+TEST_F(TileKernels, HaveUniqueSymbols)
+{
+   const CpuFeatures &cpu = host_features();
+   std::set<std::string> symbols;
+   for (const MatrixOperation &op : tile_operations()) {
+      const std::string symbol = tile_muladd_symbol(op);
+      EXPECT_TRUE(symbols.insert(symbol).second) << symbol;
+      EXPECT_EQ(find_tile_symbol(symbol, cpu), reinterpret_cast<void *>(find_tile_muladd(op, cpu)));
+   }
+   EXPECT_EQ(symbols.size(), 100u);
+   EXPECT_TRUE(symbols.count("weft_tile_muladd_16x16x16_f16_f16_f32_f32"));
+   const TileTransfer transfer = {TileAccess::load, TileOrder::column_major, true, 16, 8, 2};
+   EXPECT_EQ(tile_transfer_symbol(transfer), "weft_tile_load_column_16x8_2_robust");
+   EXPECT_EQ(find_tile_symbol("weft_tile_load_column_16x8_2_robust", cpu),
+             find_tile_transfer(transfer, cpu));
+   EXPECT_EQ(find_tile_symbol("weft_tile_load_column_16x9_2", cpu), nullptr);
+   const MatrixOperation unknown = {16, 16, 16, ComponentType::f16, ComponentType::f32,
+                                    ComponentType::f32, ComponentType::f32, false};
+   EXPECT_EQ(tile_muladd_symbol(unknown), "");
+   EXPECT_EQ(find_tile_muladd(unknown, cpu), nullptr);
+}
+
+} // namespace
+} // namespace weft::cpu

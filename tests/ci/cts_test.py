@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Weft authors
+# SPDX-License-Identifier: MIT
+"""Tests of ci/cts: its log parser, and the whole of it on a stand-in for deqp-vk."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+CTS = HERE.parent.parent / "ci/cts"
+
+
+def load_cts():
+    sys.dont_write_bytecode = True  # or ci/ would get a cache file
+    loader = importlib.machinery.SourceFileLoader("cts", str(CTS))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("cts", loader))
+    loader.exec_module(module)
+    return module
+
+
+cts = load_cts()
+
+
+class LogParserTest(unittest.TestCase):
+    def parse(self, text):
+        parser = cts.LogParser()
+        for line in text.splitlines(keepends=True):
+            parser.feed(line)
+        return parser
+
+    def test_results(self):
+        parser = self.parse(
+            "dEQP Core starting..\n"
+            "\nTest case 'a.b.c'..\n  Pass (Pass)\n"
+            "\nTest case 'a.b.d'..\n  NotSupported (cooperativeMatrix (KHR) not supported at f.cpp:769)\n"
+            "\nTest case 'a.b.e'..\n  Fail (Failed\nwith a second line)\n"
+            "\nTest case 'a.b.f'..\n  InternalError (x)\n\nDONE!\n")
+        self.assertIsNone(parser.running)
+        self.assertEqual({case: result.kind for case, result in parser.results.items()},
+                         {"a.b.c": "pass", "a.b.d": "not supported", "a.b.e": "fail", "a.b.f": "fail"})
+        self.assertEqual(parser.results["a.b.d"].detail,
+                         "NotSupported: cooperativeMatrix (KHR) not supported at f.cpp:769")
+        self.assertEqual(parser.results["a.b.e"].detail, "Fail: Failed")
+
+    def test_case_left_open(self):
+        parser = self.parse("Test case 'a.b'..\n  Pass (Pass)\nTest case 'a.c'..\n")
+        self.assertEqual(parser.running, "a.c")
+        self.assertEqual(list(parser.results), ["a.b"])
+
+    def test_noise_between_cases(self):
+        parser = self.parse("  Pass (nothing runs yet)\nTest case 'a'..\ndriver says hello\n  Pass (Pass)\n")
+        self.assertEqual(list(parser.results), ["a"])
+
+
+class RunTest(unittest.TestCase):
+    def run_cts(self, expected, *arguments):
+        with tempfile.TemporaryDirectory() as scratch:
+            expected_path = pathlib.Path(scratch, "expected.txt")
+            expected_path.write_text(expected)
+            return subprocess.run(
+                [CTS, HERE / "fake_deqp_vk", "--icd", CTS, "--expected", expected_path, "--timeout", "5",
+                 "--jobs", "2", "--batch", "5", *arguments],
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def counts(self, output, row):
+        line = next(line for line in output.splitlines() if line.startswith(row))
+        return [int(word) for word in line[len(row):].split()]
+
+    def test_crash_and_hang_cost_one_case_each(self):
+        run = self.run_cts("")
+        self.assertEqual(run.returncode, 1, run.stdout)
+        #                                                               pass fail n/s crash timeout
+        self.assertEqual(self.counts(run.stdout, "pipeline khr_a subgroup"), [2, 0, 0, 1, 0])
+        self.assertEqual(self.counts(run.stdout, "pipeline khr_a workgroup"), [0, 0, 1, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "pipeline khr_b subgroup"), [0, 1, 0, 0, 1])
+        self.assertEqual(self.counts(run.stdout, "pipeline op_constant_null"), [1, 1, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "total"), [3, 2, 1, 1, 1])
+        self.assertIn("unexpected failures: 4\n", run.stdout)
+        self.assertIn("add.crash  crash: exit status -6 driver: assertion failed", run.stdout)
+
+    def test_expected_failures(self):
+        run = self.run_cts("# comment\n*.fail  wrong sum\n*.crash  null pointer # really\n*.hang  endless\n")
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertIn("\nexpected failures: 4\n", run.stdout)
+        self.assertNotIn("unexpected", run.stdout)
+
+    def test_expected_failure_that_passes(self):
+        run = self.run_cts("*.sub.pass  old bug\n", "--filter", "*.pass")
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertIn("but passed (take it off the list): 1\n", run.stdout)
+
+    def test_too_few_passes(self):
+        run = self.run_cts("", "--filter", "*.unsupported")
+        self.assertEqual(run.returncode, 1, run.stdout)
+        self.assertIn("only 0 passed", run.stdout)
+
+    def test_pattern_without_reason(self):
+        run = self.run_cts("*.fail\n")
+        self.assertEqual(run.returncode, 2, run.stdout)
+        self.assertIn("no reason given", run.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

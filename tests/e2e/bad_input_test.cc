@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Bad input through the API: the answer is an error with a message through VK_EXT_debug_utils, and afterwards the device
+/// computes as before.  A driver need not check what the specification forbids: these are promises of Weft's own, and
+/// other drivers are not asked.
+
+#include "tests/e2e/cmat_program.h"
+#include "tests/e2e/compute.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::e2e {
+
+namespace {
+
+class bad_input : public testing::Test {
+protected:
+   void SetUp() override
+   {
+      if (!strstr(plain_device().properties.deviceName, "Weft") &&
+          !strstr(plain_device().properties12.driverName, "Weft")) {
+         skip_case("asks for more than Vulkan does: for Weft's own driver");
+         GTEST_SKIP();
+      }
+   }
+
+   /// A shader with loops, memory, shared memory and, where there are matrices, a multiply-add.
+   std::vector<uint32_t> good_module()
+   {
+      std::string matrix;
+      const std::vector<MatrixOperation> operations = matrix_operations(device());
+      if (!operations.empty()) {
+         const MatrixOperation &op = operations[0];
+         matrix = a_type(op).glsl() + " a; " + b_type(op).glsl() + " b; " + c_type(op).glsl() +
+                  " c;\ncoopMatLoad(a, source.data, 0, 64, 0); coopMatLoad(b, source.data, 0, 64, 1);\n"
+                  "coopMatLoad(c, source.data, 0, 64, 0); c = coopMatMulAdd(a, b, c);\n"
+                  "coopMatStore(c, target.data, 4096, 64, 0);\n";
+      }
+      return compile_glsl(std::string(glsl_header) + R"(
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0, std430) buffer Source { uint data[]; } source;
+layout(set = 0, binding = 1, std430) buffer Target { uint data[]; } target;
+shared uint line[64];
+void main()
+{
+   const uint i = gl_LocalInvocationIndex;
+   line[i] = source.data[i];
+   barrier();
+   uint sum = 0;
+   for (uint j = 0; j <= i; j++)
+      sum += line[j];
+   target.data[i] = sum;
+)" + matrix + "}\n");
+   }
+
+   Device &device() { return plain_device(); }
+
+   void expect_device_works()
+   {
+      const ComputeShader shader = {.source_type = "uint", .target_type = "uint", .declarations = "",
+                                    .body = "   target.data[id] = source.data[id] * 3 + 1;\n"};
+      std::vector<uint32_t> source(256);
+      for (uint32_t i = 0; i < 256; i++)
+         source[i] = i * i;
+      const std::vector<uint32_t> target = run_compute<uint32_t>(device(), shader, source, 256);
+      for (uint32_t i = 0; i < 256; i++)
+         ASSERT_EQ(target[i], i * i * 3 + 1) << "the device does not compute any more";
+   }
+
+   /// Tries to make a pipeline; true if it was refused, which must come with a message.
+   bool refused(std::span<const uint32_t> spirv, std::vector<SpecConstant> spec_constants = {})
+   {
+      count_case();
+      try {
+         Pipeline pipeline(device(), spirv,
+                           {.bindings = {1, 1}, .push_bytes = 16, .subgroup_size = 0, .spec_constants = spec_constants});
+         return false;
+      } catch (const VulkanError &error) {
+         EXPECT_FALSE(error.messages.empty()) << "refused without a message: " << error.what();
+         return true;
+      }
+   }
+
+   /// Compiles GLSL that is valid for some device, and expects that this one refuses it.
+   void expect_refused(const std::string &what, const std::string &glsl, std::vector<SpecConstant> spec_constants = {})
+   {
+      SCOPED_TRACE(what);
+      EXPECT_TRUE(refused(compile_glsl(glsl), spec_constants));
+      expect_device_works();
+   }
+
+   /// A shader that loads and stores one matrix of the given GLSL type.
+   std::string matrix_shader(const std::string &type, const std::string &declarations = "")
+   {
+      return std::string(glsl_header) + "#pragma use_vulkan_memory_model\nlayout(local_size_x = 64) in;\n" +
+             buffer_block(0, "uint", "source") + buffer_block(1, "uint", "target") + declarations + "\nvoid main() {\n   " +
+             type + " m;\n   coopMatLoad(m, source.data, 0, 64, 0);\n   coopMatStore(m, target.data, 0, 64, 0);\n}\n";
+   }
+};
+
+} // namespace
+
+TEST_F(bad_input, empty_module)
+{
+   const std::vector<uint32_t> module = good_module();
+   EXPECT_FALSE(refused(module));
+   EXPECT_TRUE(refused(std::span(module).first(5))) << "a header alone";
+   EXPECT_TRUE(refused(std::span(module).first(1)));
+   const uint32_t zero = 0;
+   EXPECT_TRUE(refused({&zero, 1}));
+   expect_device_works();
+}
+
+TEST_F(bad_input, truncated_modules)
+{
+   const std::vector<uint32_t> module = good_module();
+   oracle::Random random = test_random();
+   for (size_t words = 6; words < module.size(); words += 1 + oracle::draw(random, uint32_t(module.size() / 40))) {
+      SCOPED_TRACE("cut after " + std::to_string(words) + " of " + std::to_string(module.size()) + " words");
+      EXPECT_TRUE(refused(std::span(module).first(words)));
+   }
+   expect_device_works();
+}
+
+/// Flipped bits may well leave a valid module; whatever comes of it, the process and the device go on.
+TEST_F(bad_input, flipped_bits)
+{
+   const std::vector<uint32_t> module = good_module();
+   oracle::Random random = test_random();
+   int refusals = 0;
+   for (int i = 0; i < 200; i++) {
+      std::vector<uint32_t> changed = module;
+      const uint32_t flips = 1 + oracle::draw(random, 3);
+      for (uint32_t flip = 0; flip < flips; flip++)
+         changed[oracle::draw(random, uint32_t(module.size()))] ^= 1u << oracle::draw(random, 32);
+      refusals += refused(changed);
+      if (i % 50 == 0)
+         expect_device_works();
+   }
+   EXPECT_GT(refusals, 20);
+   expect_device_works();
+}
+
+TEST_F(bad_input, swapped_words)
+{
+   const std::vector<uint32_t> module = good_module();
+   oracle::Random random = test_random();
+   for (int i = 0; i < 100; i++) {
+      std::vector<uint32_t> changed = module;
+      std::swap(changed[5 + oracle::draw(random, uint32_t(module.size() - 5))],
+                changed[5 + oracle::draw(random, uint32_t(module.size() - 5))]);
+      refused(changed);
+   }
+   expect_device_works();
+}
+
+TEST_F(bad_input, unsupported_shapes)
+{
+   for (const char *type : {
+           "coopmat<float16_t, gl_ScopeSubgroup, 7, 9, gl_MatrixUseA>",
+           "coopmat<float, gl_ScopeSubgroup, 1, 1, gl_MatrixUseAccumulator>",
+           "coopmat<float, gl_ScopeSubgroup, 64, 64, gl_MatrixUseAccumulator>",
+           "coopmat<int8_t, gl_ScopeSubgroup, 16, 48, gl_MatrixUseB>",
+        })
+      expect_refused(type, matrix_shader(type));
+}
+
+TEST_F(bad_input, absurd_dimensions)
+{
+   for (const char *type : {
+           "coopmat<float, gl_ScopeSubgroup, 256, 256, gl_MatrixUseAccumulator>",
+           "coopmat<float, gl_ScopeSubgroup, 65536, 65536, gl_MatrixUseAccumulator>",
+           "coopmat<float, gl_ScopeSubgroup, 2147483647, 16, gl_MatrixUseA>",
+           "coopmat<float, gl_ScopeSubgroup, 16, 272, gl_MatrixUseA>", // 16 in eight bits
+        })
+      expect_refused(type, matrix_shader(type));
+   for (uint32_t rows : {0u, 255u, 256u, 272u, 65552u, 0x80000010u, ~0u})
+      expect_refused("specialized to " + std::to_string(rows) + " rows",
+                     matrix_shader("coopmat<float, gl_ScopeSubgroup, rows, 16, gl_MatrixUseAccumulator>",
+                                   "layout(constant_id = 1) const uint rows = 16;"),
+                     {{1, rows}});
+}
+
+TEST_F(bad_input, unsupported_types)
+{
+   for (const char *type : {
+           "coopmat<int16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA>",
+           "coopmat<uint16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator>",
+           "coopmat<float, gl_ScopeSubgroup, 16, 32, gl_MatrixUseA>",
+        })
+      expect_refused(type, matrix_shader(type));
+}
+
+TEST_F(bad_input, unsupported_scopes)
+{
+   for (const char *scope : {"gl_ScopeWorkgroup", "gl_ScopeDevice", "gl_ScopeQueueFamily", "gl_ScopeInvocation", "77"})
+      expect_refused(scope, matrix_shader(std::string("coopmat<float, ") + scope + ", 16, 16, gl_MatrixUseAccumulator>"));
+}
+
+TEST_F(bad_input, an_entry_point_that_is_not_there)
+{
+   std::vector<uint32_t> module = good_module();
+   // The name "main" in OpEntryPoint becomes "mxin".
+   for (size_t at = 5; at < module.size(); at += std::max(1u, module[at] >> 16)) {
+      if (uint16_t(module[at]) == 15)
+         module[at + 3] = 0x6e69786d;
+   }
+   EXPECT_TRUE(refused(module));
+   expect_device_works();
+}
+
+} // namespace weft::e2e

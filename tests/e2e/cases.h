@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What the tests of this folder share: devices, the seed, and the count of cases.  A test stands for a family of cases;
+/// a case that the device does not offer is skipped with a reason and counted.  The environment:
+///
+///   WEFT_SEED=N          repeats a run; the seed of every run is printed
+///   WEFT_SWEEP=reduced   a random slice of each sweep, for slow (instrumented) builds
+
+#pragma once
+
+#include "tests/e2e/glsl.h"
+#include "tests/e2e/vulkan_harness.h"
+#include "tests/oracle/random.h"
+
+#include <gtest/gtest.h>
+#include <string>
+
+namespace weft::e2e {
+
+/// The one device of this process, with or without robust accesses.
+Device &plain_device();
+Device &robust_device();
+
+/// The numbers of the running test: they follow from the seed and the test's name, so that a test run alone repeats
+/// what it did among others.
+oracle::Random test_random();
+
+/// In a reduced sweep, true for about one case in `reduction`; in a full one always.
+bool selected(oracle::Random &, uint32_t reduction = 16);
+
+void count_case();
+void skip_case(const std::string &reason);
+
+/// Devices, counts and the seed, printed around the tests; to be added to gtest's environments.
+class CaseEnvironment : public testing::Environment {
+public:
+   void SetUp() override;
+   void TearDown() override;
+};
+
+} // namespace weft::e2e

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Cooperative matrices as the tests speak of them: what the device advertises, their GLSL, and how they lie in memory.
+
+#pragma once
+
+#include "nir_passes/target.h"
+#include "tests/e2e/cases.h"
+#include "tests/oracle/matrix.h"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::e2e {
+
+enum class Use { a, b, accumulator };
+
+struct MatrixType {
+   ComponentType type;
+   uint32_t rows, cols;
+   Use use;
+
+   bool operator==(const MatrixType &) const = default;
+   uint32_t component_bytes() const { return oracle::format(type).bytes; }
+   std::string glsl() const; ///< coopmat<float16_t, gl_ScopeSubgroup, 16, 8, gl_MatrixUseB>
+   std::string name() const; ///< "16x8 f16 B"
+};
+
+MatrixType a_type(const MatrixOperation &);
+MatrixType b_type(const MatrixOperation &);
+MatrixType c_type(const MatrixOperation &);
+MatrixType result_type(const MatrixOperation &);
+std::string operation_name(const MatrixOperation &); ///< "16x8x16 s8·u8→s32 sat"
+
+/// The operations at subgroup scope; what else is advertised is skipped and counted.
+std::vector<MatrixOperation> matrix_operations(const Device &);
+/// Their operands' types, each once.
+std::vector<MatrixType> matrix_types(const Device &);
+
+/// The type of a shader's arithmetic or of a buffer's elements needs features of the device; why it cannot be had, or
+/// nothing.
+std::string missing_feature(const Device &, ComponentType);
+
+/// Unit roundoff inside one multiply-add that this device is held to: Vulkan asks for the result's precision; Weft's own
+/// driver promises f32 for f16 as well.
+double muladd_roundoff(const Device &, ComponentType result);
+
+/// Where a matrix lies, in bytes; a row (or, column-major, a column) is contiguous.
+struct Placement {
+   bool column_major = false;
+   uint32_t offset = 0, stride = 0;
+
+   const char *glsl_layout() const
+   {
+      return column_major ? "gl_CooperativeMatrixLayoutColumnMajor" : "gl_CooperativeMatrixLayoutRowMajor";
+   }
+   size_t address(const MatrixType &type, uint32_t row, uint32_t col) const
+   {
+      const uint32_t major = column_major ? col : row, minor = column_major ? row : col;
+      return offset + size_t(major) * stride + size_t(minor) * type.component_bytes();
+   }
+};
+
+/// Bytes of one row or column as it lies in memory, and what offset and stride must be multiples of: the smaller of
+/// that and 16 bytes (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986).
+uint32_t line_bytes(const MatrixType &, bool column_major);
+uint32_t required_alignment(const MatrixType &, bool column_major);
+/// Bytes from 0 to the end of a placed matrix.
+size_t extent(const MatrixType &, const Placement &);
+
+void place(const oracle::Matrix &, const MatrixType &, const Placement &, std::span<std::byte> memory);
+oracle::Matrix pick(const MatrixType &, const Placement &, std::span<const std::byte> memory);
+
+/// A placement that the rules allow: tight, padded by one unit or padded by several, at an offset of some units.  A unit is
+/// the larger of the required alignment and `element_bytes` (the size of the buffer's elements).
+Placement random_placement(oracle::Random &, const MatrixType &, bool column_major, uint32_t element_bytes);
+
+/// Checks the matrix in `memory`, and that every other byte is still what it was in `before`.
+testing::AssertionResult stored_as_expected(const oracle::Expectation &, const MatrixType &, const Placement &,
+                                            std::span<const std::byte> memory, std::span<const std::byte> before);
+
+/// Calls the body for each subgroup size, most of them; the size is part of every failure's message.
+void for_each_subgroup_size(Device &, const std::function<void(uint32_t size)> &);
+
+/// A storage-buffer binding's declaration: `buffer Name { T name[]; }`.
+std::string buffer_block(uint32_t binding, const std::string &element, const std::string &name);
+
+} // namespace weft::e2e

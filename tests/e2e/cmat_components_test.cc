@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Components of a matrix, one by one: length, extract and insert with constant and dynamic indices, and matrices in arrays and
+/// structs.  Which invocation owns which element is the device's choice; that every element has exactly one owner, and that
+/// all operations agree on it, is not.
+
+#include "tests/e2e/cmat_program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace weft::e2e {
+
+using oracle::Expectation;
+using oracle::Integer;
+using oracle::Matrix;
+
+TEST(cmat_components, lengths_cover_the_matrix)
+{
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      const MatrixProgram program = {
+         .inputs = {},
+         .outputs = {type},
+         .declarations = "",
+         .body = "   r0 = $R0($T0(0));\n   side[gl_LocalInvocationIndex] = r0.length();\n",
+         .words = {{"T0", oracle::format(type.type).glsl}},
+         .subgroup_size = subgroup_size,
+         .side_words = subgroup_size,
+      };
+      const ProgramResult result = run_program(device, program, {});
+      uint32_t total = 0;
+      for (uint32_t length : result.side)
+         total += length;
+      EXPECT_EQ(total, type.rows * type.cols);
+      EXPECT_MATRIX(Matrix(type.type, type.rows, type.cols), result.outputs[0]);
+   });
+}
+
+/// Writes a number of its own into every component: the stored matrix must hold each of them once, and reading component
+/// by component must find the same owner as storing.
+TEST(cmat_components, insert_and_extract_agree_with_store)
+{
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      const uint32_t elements = type.rows * type.cols;
+      const Matrix loaded = random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::plain);
+      const MatrixProgram program = {
+         .inputs = {type},
+         .outputs = {type, type},
+         .declarations = "",
+         // r0 gets its numbers through the matrix; m0 goes component by component to r1's buffer, which the store of
+         // an unchanged copy then may not alter.
+         .body = R"(   const uint length = r0.length();
+   for (uint i = 0; i < length; i++)
+      r0[i] = $T0((gl_SubgroupInvocationID * length + i) % 128u);
+   r1 = m0;
+   for (uint i = 0; i < length; i++)
+      r1[i] = r1[i];
+   for (uint i = 0; i < length; i++)
+      side[gl_SubgroupInvocationID * length + i] = (m0[i] == r1[i] && r0[i] == $T0((gl_SubgroupInvocationID * length + i) % 128u)) ? i : 999u;
+)",
+         .subgroup_size = subgroup_size,
+         .side_words = elements,
+      };
+      const ProgramResult result = run_program(device, program, {loaded});
+      std::map<long, int> seen;
+      for (uint32_t i = 0; i < elements; i++) {
+         const uint32_t row = i / type.cols, col = i % type.cols;
+         seen[oracle::format(type.type).is_float ? long(result.outputs[0].real(row, col))
+                                                 : long(result.outputs[0].integer(row, col))]++;
+         EXPECT_EQ(result.side[i], i % (elements / subgroup_size)) << "component " << i;
+      }
+      for (uint32_t number = 0; number < 128 && number < elements; number++)
+         EXPECT_EQ(seen[number], int(elements / 128 + (number < elements % 128))) << "number " << number;
+      EXPECT_MATRIX(loaded, result.outputs[1]);
+   });
+}
+
+TEST(cmat_components, element_functions)
+{
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      const std::vector<Matrix> m = {
+         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::whole),
+         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::whole),
+      };
+      const MatrixProgram program = {
+         .inputs = {type, type},
+         .outputs = {type, type},
+         .declarations = "$T0 twice_plus_one($T0 x) { return x + x + $T0(1); }\n",
+         .body = R"(   for (int i = 0; i < r0.length(); i++)
+      r0[i] = twice_plus_one(m0[i]) - m1[i];
+   // A constant index touches one component of each invocation.
+   r1 = m0;
+   r1[0] = m1[0];
+   r1[r1.length() - 1] += $T0(0);
+)",
+         .subgroup_size = subgroup_size,
+      };
+      const ProgramResult result = run_program(device, program, m);
+      uint32_t replaced = 0;
+      for (uint32_t i = 0; i < type.rows * type.cols; i++) {
+         const uint32_t row = i / type.cols, col = i % type.cols;
+         const auto number = [&](const Matrix &matrix) {
+            return oracle::format(type.type).is_float ? long(matrix.real(row, col)) : long(matrix.integer(row, col));
+         };
+         const long wrapped = 2 * number(m[0]) + 1 - number(m[1]);
+         std::byte bits[8];
+         oracle::encode_number(type.type, double(wrapped), bits);
+         EXPECT_EQ(memcmp(bits, result.outputs[0].at(row, col), type.component_bytes()), 0)
+            << "element " << row << ", " << col << " is " << number(result.outputs[0]) << ", expected " << wrapped;
+         const long mixed = number(result.outputs[1]);
+         EXPECT_TRUE(mixed == number(m[0]) || mixed == number(m[1]));
+         replaced += number(m[0]) != number(m[1]) && mixed == number(m[1]);
+      }
+      EXPECT_LE(replaced, subgroup_size);
+      EXPECT_GE(replaced, 1u);
+   });
+}
+
+TEST(cmat_components, divergent_extract)
+{
+   // Reading a component is an ordinary operation of each invocation: it may stand in divergent control flow.
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      const Matrix m = random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::whole);
+      const MatrixProgram program = {
+         .inputs = {type},
+         .outputs = {type},
+         .declarations = "",
+         .body = R"(   r0 = m0;
+   if (gl_SubgroupInvocationID % 3u == 1u) {
+      for (int i = 0; i < r0.length(); i++) {
+         if (i % 2 == int(gl_SubgroupInvocationID % 2u))
+            r0[i] = $T0(9);
+         else
+            r0[i] += $T0(1);
+      }
+   }
+   // Own elements: how many were changed.
+   uint changed = 0;
+   for (int i = 0; i < r0.length(); i++)
+      changed += r0[i] != m0[i] ? 1 : 0;
+   side[gl_SubgroupInvocationID] = changed;
+)",
+         .subgroup_size = subgroup_size,
+         .side_words = subgroup_size,
+      };
+      const ProgramResult result = run_program(device, program, {m});
+      uint32_t changed = 0;
+      for (uint32_t i = 0; i < type.rows * type.cols; i++) {
+         const uint32_t row = i / type.cols, col = i % type.cols;
+         changed += memcmp(m.at(row, col), result.outputs[0].at(row, col), type.component_bytes()) != 0;
+      }
+      const uint32_t length = type.rows * type.cols / subgroup_size;
+      uint32_t counted = 0;
+      for (uint32_t lane = 0; lane < subgroup_size; lane++) {
+         EXPECT_EQ(result.side[lane], lane % 3 == 1 ? length : 0) << "invocation " << lane;
+         counted += result.side[lane];
+      }
+      EXPECT_EQ(changed, counted);
+   });
+}
+
+TEST(cmat_components, arrays_of_matrices)
+{
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      const std::vector<Matrix> m = {
+         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::plain),
+         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::plain),
+         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::plain),
+      };
+      const MatrixProgram program = {
+         .inputs = {type, type, type},
+         .outputs = {type, type, type, type},
+         .declarations = "",
+         .body = R"(   $M0 all[3];
+   all[0] = m0;
+   all[1] = m1;
+   all[2] = m2;
+   // Rotated by a number of steps that the compiler does not know.
+   for (uint step = 0; step < push.x; step++) {
+      $M0 first = all[0];
+      for (uint i = 0; i < 2; i++)
+         all[i] = all[i + 1];
+      all[2] = first;
+   }
+   $M0 pairs[2][2];
+   pairs[1][0] = all[push.y];
+   pairs[0][1] = pairs[1][0];
+   pairs[1] = pairs[0];
+   r0 = all[0];
+   r1 = all[1];
+   r2 = all[2];
+   r3 = pairs[1][1];
+)",
+         .push = {4, 2, 0, 0},
+         .subgroup_size = subgroup_size,
+      };
+      const ProgramResult result = run_program(device, program, m);
+      EXPECT_EQ(result.outputs[0].data, m[1].data);
+      EXPECT_EQ(result.outputs[1].data, m[2].data);
+      EXPECT_EQ(result.outputs[2].data, m[0].data);
+      EXPECT_EQ(result.outputs[3].data, m[0].data);
+   });
+}
+
+TEST(cmat_components, structs_with_matrices)
+{
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      const std::vector<Matrix> m = {
+         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::whole),
+         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::whole),
+      };
+      const MatrixProgram program = {
+         .inputs = {type, type},
+         .outputs = {type, type, type},
+         .declarations = R"(
+struct Inner { $M0 matrix; uint number; };
+struct Outer { uint before; Inner inner[2]; $M0 other; };
+Outer swapped(Outer o)
+{
+   Inner first = o.inner[0];
+   o.inner[0] = o.inner[1];
+   o.inner[1] = first;
+   return o;
+}
+)",
+         .body = R"(   Outer o;
+   o.before = 7;
+   o.inner[0].matrix = m0;
+   o.inner[0].number = 1;
+   o.inner[1].matrix = m1;
+   o.inner[1].number = 2;
+   o.other = m0;
+   o.other[0] = m1[0];
+   o.other = m0;
+   Outer p = swapped(o);
+   r0 = p.inner[0].matrix;
+   r1 = p.inner[push.x].matrix;
+   r2 = p.other * $T0(o.inner[0].number + p.inner[0].number);
+   side[gl_LocalInvocationIndex] = p.before * 100 + p.inner[0].number * 10 + p.inner[1].number;
+)",
+         .push = {1, 0, 0, 0},
+         .subgroup_size = subgroup_size,
+         .side_words = subgroup_size,
+      };
+      const ProgramResult result = run_program(device, program, m);
+      EXPECT_EQ(result.outputs[0].data, m[1].data);
+      EXPECT_EQ(result.outputs[1].data, m[0].data);
+      for (uint32_t i = 0; i < type.rows * type.cols; i++) {
+         const uint32_t row = i / type.cols, col = i % type.cols;
+         if (oracle::format(type.type).is_float) {
+            EXPECT_EQ(result.outputs[2].real(row, col), 3 * m[0].real(row, col));
+         } else {
+            EXPECT_TRUE(result.outputs[2].integer(row, col) == 3 * m[0].integer(row, col));
+         }
+      }
+      for (uint32_t word : result.side)
+         EXPECT_EQ(word, 721u);
+   });
+}
+
+} // namespace weft::e2e

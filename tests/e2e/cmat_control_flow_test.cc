@@ -1,0 +1,308 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Matrices as values of programs: function parameters and results, loops, branches, globals, constants, and dimensions
+/// from specialization constants.
+
+#include "tests/e2e/cmat_program.h"
+
+namespace weft::e2e {
+
+namespace {
+
+using oracle::Expectation;
+using oracle::Matrix;
+
+/// An operation that can be computed exactly with small whole numbers, for tests that are not about arithmetic.
+std::vector<MatrixOperation>
+usable_operations(const Device &device)
+{
+   std::vector<MatrixOperation> usable;
+   for (const MatrixOperation &op : matrix_operations(device)) {
+      if (op.c == op.result && missing_features(device, {a_type(op), b_type(op), c_type(op)}).empty())
+         usable.push_back(op);
+   }
+   return usable;
+}
+
+std::vector<Matrix>
+whole_operands(oracle::Random &random, const MatrixOperation &op)
+{
+   std::vector<Matrix> m;
+   for (const MatrixType &type : {a_type(op), b_type(op), c_type(op)})
+      m.push_back(random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::whole));
+   return m;
+}
+
+/// C + times · A·B, one multiply-add after the other.
+Expectation
+accumulated(const Device &device, const MatrixOperation &op, const std::vector<Matrix> &m, uint32_t times)
+{
+   Expectation sum(m[2]);
+   for (uint32_t i = 0; i < times; i++)
+      sum = muladd(m[0], m[1], sum, op.saturating, muladd_roundoff(device, op.result));
+   return sum;
+}
+
+/// Runs a body over A (m0), B (m1), C (m2) for every operation; the results must be C plus so many products A·B.
+void
+for_each_operation(const char *declarations, const char *body, std::array<uint32_t, 4> push,
+                   const std::vector<uint32_t> &products, const std::function<void(std::vector<uint32_t> &)> &edit = {})
+{
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   const std::vector<uint32_t> sizes = device.subgroup_sizes();
+   uint32_t turn = oracle::draw(random, uint32_t(sizes.size()));
+   const std::vector<MatrixOperation> operations = usable_operations(device);
+   if (operations.empty())
+      GTEST_SKIP() << "no cooperative matrices";
+   for (const MatrixOperation &op : operations) {
+      const uint32_t size = sizes[turn++ % sizes.size()];
+      if (!selected(random))
+         continue;
+      SCOPED_TRACE(operation_name(op) + ", subgroup size " + std::to_string(size));
+      const std::vector<Matrix> m = whole_operands(random, op);
+      const MatrixProgram program = {
+         .inputs = {a_type(op), b_type(op), c_type(op)},
+         .outputs = std::vector<MatrixType>(products.size(), result_type(op)),
+         .declarations = declarations,
+         .body = body,
+         .words = {{"OPERANDS", op.saturating ? ", gl_MatrixOperandsSaturatingAccumulation" : ""}},
+         .push = push,
+         .subgroup_size = size,
+         .edit = edit,
+      };
+      const ProgramResult result = run_program(device, program, m);
+      for (uint32_t i = 0; i < products.size(); i++) {
+         SCOPED_TRACE("result " + std::to_string(i));
+         EXPECT_EQ(accumulated(device, op, m, products[i]).mismatch(result.outputs[i]), std::nullopt);
+      }
+      if (testing::Test::HasFailure())
+         return;
+   }
+}
+
+} // namespace
+
+TEST(cmat_functions, parameters_and_results)
+{
+   for_each_operation(R"(
+$R0 multiply($M0 a, $M1 b, $R0 c) { return coopMatMulAdd(a, b, c$OPERANDS); }
+void multiply_into($M0 a, $M1 b, inout $R0 c) { c = coopMatMulAdd(a, b, c$OPERANDS); }
+void give(out $R0 target, $R0 source) { target = source; }
+$R0 choose(bool first, $R0 x, $R0 y)
+{
+   if (first)
+      return x;
+   return y;
+}
+)",
+                      R"(
+   r0 = multiply(m0, m1, multiply(m0, m1, m2));
+   r1 = m2;
+   multiply_into(m0, m1, r1);
+   give(r2, r1);
+   multiply_into(m0, m1, r2);
+   r3 = choose(push.x == 1u, r0, m2);
+)",
+                      {0, 0, 0, 0}, {2, 1, 2, 0});
+}
+
+TEST(cmat_control_flow, loops)
+{
+   for_each_operation("", R"(
+   r0 = m2;
+   for (uint i = 0; i < push.x; i++)
+      r0 = coopMatMulAdd(m0, m1, r0$OPERANDS);
+   r1 = m2;
+   uint count = 0;
+   while (true) {
+      if (count == push.y)
+         break;
+      count++;
+      if (count % 2u == 0u)
+         continue;
+      r1 = coopMatMulAdd(m0, m1, r1$OPERANDS);
+   }
+   r2 = m2;
+   for (uint i = 0; i < 2u; i++) {
+      $R0 inner = r2;
+      for (uint j = 0; j < push.x; j++)
+         inner = coopMatMulAdd(m0, m1, inner$OPERANDS);
+      r2 = inner;
+   }
+)",
+                      {3, 5, 0, 0}, {3, 3, 6});
+}
+
+TEST(cmat_control_flow, branches)
+{
+   for_each_operation("", R"(
+   if (push.x == 1u)
+      r0 = coopMatMulAdd(m0, m1, m2$OPERANDS);
+   else
+      r0 = m2;
+   if (push.y == 1u)
+      r1 = r0;
+   else
+      r1 = m2;
+   switch (push.z) {
+   case 0u: r2 = m2; break;
+   case 2u: r2 = r0; // falls through
+   case 3u: r2 = coopMatMulAdd(m0, m1, r2$OPERANDS); break;
+   default: r2 = -m2; break;
+   }
+   // Uniform for the subgroup though computed from its invocations.
+   r3 = m2;
+   if (subgroupAdd(1u) == gl_SubgroupSize)
+      r3 = coopMatMulAdd(m0, m1, r3$OPERANDS);
+)",
+                      {1, 0, 2, 0}, {1, 0, 2, 1});
+}
+
+TEST(cmat_control_flow, phis)
+{
+   // GLSL compiles to variables; optimisers make OpPhi of them.
+   for_each_operation("", R"(
+   if (push.x == 1u)
+      r0 = coopMatMulAdd(m0, m1, m2$OPERANDS);
+   else
+      r0 = m2;
+   r1 = m2;
+   for (uint i = 0; i < push.y; i++) {
+      $R0 next;
+      if (i % 2u == 0u)
+         next = coopMatMulAdd(m0, m1, r1$OPERANDS);
+      else
+         next = r1;
+      r1 = next;
+   }
+)",
+                      {1, 5, 0, 0}, {1, 3},
+                      [](std::vector<uint32_t> &spirv) { EXPECT_EQ(insert_matrix_phis(spirv), 2u); });
+}
+
+TEST(cmat_control_flow, swapped_in_a_loop)
+{
+   // Two values that exchange places each turn: what becomes of them are phis that depend on each other.
+   for_each_operation("", R"(
+   $R0 x = m2;
+   $R0 y = coopMatMulAdd(m0, m1, m2$OPERANDS);
+   for (uint i = 0; i < push.x; i++) {
+      $R0 old = x;
+      x = y;
+      y = old;
+   }
+   r0 = x;
+   r1 = y;
+)",
+                      {5, 0, 0, 0}, {1, 0});
+}
+
+TEST(cmat_control_flow, globals)
+{
+   for_each_operation(R"(
+$R0 total;
+$R0 zero = $R0($T2(0));
+void step($M0 a, $M1 b) { total = coopMatMulAdd(a, b, total$OPERANDS); }
+)",
+                      R"(
+   total = m2;
+   step(m0, m1);
+   step(m0, m1);
+   r0 = total + zero;
+)",
+                      {}, {2});
+}
+
+TEST(cmat_constants, constructors)
+{
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      const MatrixProgram program = {
+         .inputs = {},
+         .outputs = {type, type, type, type},
+         .declarations = "const $R0 fives = $R0($T(5));\nconst $R0 pair[2] = { $R0($T(1)), $R0($T(2)) };\n",
+         .body = R"(   r0 = fives;
+   r1 = $R0($T(push.x));
+   $R0 sum = pair[push.y];
+   sum += fives;
+   r2 = sum;
+   r3 = $R0(3);
+)",
+         .words = {{"T", oracle::format(type.type).glsl}},
+         .push = {11, 1, 0, 0},
+         .subgroup_size = subgroup_size,
+      };
+      const ProgramResult result = run_program(device, program, {});
+      const double values[] = {5, 11, 7, 3};
+      for (int i = 0; i < 4; i++) {
+         SCOPED_TRACE("result " + std::to_string(i));
+         Matrix expected(type.type, type.rows, type.cols);
+         for (uint32_t e = 0; e < type.rows * type.cols; e++)
+            oracle::encode_number(type.type, values[i], expected.at(e / type.cols, e % type.cols));
+         EXPECT_MATRIX(expected, result.outputs[i]);
+      }
+   });
+}
+
+TEST(cmat_constants, specialized_dimensions)
+{
+   // The module names other dimensions; only the pipeline's make it valid.
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   const std::vector<MatrixOperation> operations = usable_operations(device);
+   if (operations.empty())
+      GTEST_SKIP() << "no cooperative matrices";
+   const std::vector<uint32_t> sizes = device.subgroup_sizes();
+   uint32_t turn = 0;
+   for (const MatrixOperation &op : operations) {
+      const uint32_t size = sizes[turn++ % sizes.size()];
+      if (!selected(random))
+         continue;
+      SCOPED_TRACE(operation_name(op) + ", subgroup size " + std::to_string(size));
+      const std::vector<Matrix> m = whole_operands(random, op);
+      const auto coopmat = [](ComponentType type, const char *rows, const char *cols, const char *use) {
+         return std::string("coopmat<") + oracle::format(type).glsl + ", scope, " + rows + ", " + cols + ", " + use + ">";
+      };
+      const MatrixProgram program = {
+         .inputs = {a_type(op), b_type(op), c_type(op)},
+         .outputs = {result_type(op)},
+         .declarations = R"(
+layout(constant_id = 3) const int M = 1;
+layout(constant_id = 5) const int N = 1;
+layout(constant_id = 8) const int K_half = 1;
+layout(constant_id = 9) const uint scope = 0;
+const int K = K_half * 2;
+)",
+         .body = R"(   $SPEC_A a;
+   $SPEC_B b;
+   $SPEC_C c;
+   coopMatLoad(a, m0_data.data, 0, K, gl_CooperativeMatrixLayoutRowMajor);
+   coopMatLoad(b, m1_data.data, 0, N, gl_CooperativeMatrixLayoutRowMajor);
+   coopMatLoad(c, m2_data.data, 0, N, gl_CooperativeMatrixLayoutRowMajor);
+   c = coopMatMulAdd(a, b, c$OPERANDS);
+   side[gl_LocalInvocationIndex] = c.length();
+   r0 = m2;
+   for (int i = 0; i < c.length(); i++)
+      r0[i] = c[i];
+)",
+         .words = {{"SPEC_A", coopmat(op.a, "M", "K", "gl_MatrixUseA")},
+                   {"SPEC_B", coopmat(op.b, "K", "N", "gl_MatrixUseB")},
+                   {"SPEC_C", coopmat(op.c, "M", "N", "gl_MatrixUseAccumulator")},
+                   {"OPERANDS", op.saturating ? ", gl_MatrixOperandsSaturatingAccumulation" : ""}},
+         .spec_constants = {{3, op.m}, {5, op.n}, {8, op.k / 2}, {9, VK_SCOPE_SUBGROUP_KHR}},
+         .subgroup_size = size,
+         .side_words = size,
+      };
+      const ProgramResult result = run_program(device, program, m);
+      EXPECT_EQ(accumulated(device, op, m, 1).mismatch(result.outputs[0]), std::nullopt);
+      for (uint32_t length : result.side)
+         EXPECT_EQ(length, op.m * op.n / size);
+      if (testing::Test::HasFailure())
+         return;
+   }
+}
+
+} // namespace weft::e2e

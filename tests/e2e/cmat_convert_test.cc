@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Conversions between all component types that a shape and use is advertised with, and bit casts between those of one
+/// size.
+
+#include "tests/e2e/cmat_program.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft::e2e {
+
+namespace {
+
+using oracle::Expectation;
+using oracle::Integer;
+using oracle::Matrix;
+
+/// Other types of the same shape and use that the device can handle.
+std::vector<MatrixType>
+siblings(const Device &device, const MatrixType &type)
+{
+   std::vector<MatrixType> found;
+   for (const MatrixType &other : matrix_types(device)) {
+      const bool same_form = other.rows == type.rows && other.cols == type.cols && other.use == type.use;
+      if (!same_form || other.type == type.type || !missing_features(device, {other}).empty())
+         continue;
+      if (const std::string why = inexpressible(type.glsl() + other.glsl()); !why.empty())
+         skip_case(why);
+      else
+         found.push_back(other);
+   }
+   return found;
+}
+
+double
+upper_limit(ComponentType type)
+{
+   return oracle::format(type).is_float ? oracle::largest_finite(type) : double(oracle::int_max(type));
+}
+
+double
+lower_limit(ComponentType type)
+{
+   return oracle::format(type).is_float ? -oracle::largest_finite(type) : double(oracle::int_min(type));
+}
+
+/// Numbers of `from` whose conversion to `to` is defined: within its range where a float is involved.
+Matrix
+convertible(oracle::Random &random, const MatrixType &from, ComponentType to)
+{
+   Matrix matrix = random_matrix(random, from.type, from.rows, from.cols, oracle::Inputs::edges);
+   const bool from_float = oracle::format(from.type).is_float, to_float = oracle::format(to).is_float;
+   if (!from_float && !to_float)
+      return matrix;
+   const double low = std::max(lower_limit(from.type), lower_limit(to));
+   const double high = std::min(upper_limit(from.type), upper_limit(to));
+   for (uint32_t i = 0; i < from.rows * from.cols; i++) {
+      std::byte *at = matrix.at(i / from.cols, i % from.cols);
+      // Floats to floats stay small now and then, so that subnormals and rounding both occur.
+      if (from_float && to_float && i % 2)
+         continue;
+      const double span = std::ldexp(1.0, int(oracle::draw(random, 32)));
+      const double value = std::uniform_real_distribution<double>(std::max(low, -span), std::min(high, span))(random);
+      oracle::encode_number(from.type, value, at);
+      const double stored = from_float ? oracle::decode_float(from.type, at) : double(oracle::decode_int(from.type, at));
+      // Rounding to the source type may have crossed the limit.
+      if (stored >= high || stored <= low)
+         oracle::encode_number(from.type, to_float || low < 0 ? -1 : 1, at);
+   }
+   if (from_float && !to_float && lower_limit(to) == 0) {
+      for (uint32_t i = 0; i < from.rows * from.cols; i++) {
+         std::byte *at = matrix.at(i / from.cols, i % from.cols);
+         oracle::encode_float(from.type, std::fabs(oracle::decode_float(from.type, at)), at);
+      }
+   }
+   if (!oracle::format(from.type).is_signed) {
+      for (uint32_t i = 0; i < from.rows * from.cols; i++) {
+         std::byte *at = matrix.at(i / from.cols, i % from.cols);
+         if (double(oracle::decode_int(from.type, at)) > high)
+            oracle::encode_int(from.type, 1, at);
+      }
+   }
+   return matrix;
+}
+
+Expectation
+converted(const Device &device, const Matrix &source, ComponentType to)
+{
+   const bool from_float = oracle::format(source.type).is_float;
+   if (oracle::format(to).is_float) {
+      return rounded(device, to, source.rows, source.cols, [&](uint32_t row, uint32_t col) {
+         return from_float ? source.real(row, col) : double(source.integer(row, col));
+      });
+   }
+   return exact_integers(to, source.rows, source.cols, [&](uint32_t row, uint32_t col) {
+      return from_float ? Integer(source.real(row, col)) : source.integer(row, col);
+   });
+}
+
+/// One matrix of `type` for each target.
+void
+convert(Device &device, oracle::Random &random, const MatrixType &type, const std::vector<MatrixType> &targets,
+        uint32_t subgroup_size)
+{
+   if (targets.empty())
+      return;
+   MatrixProgram program = {.inputs = {}, .outputs = targets, .declarations = "", .body = "",
+                            .subgroup_size = subgroup_size};
+   std::vector<Matrix> m;
+   for (uint32_t i = 0; i < targets.size(); i++) {
+      const std::string n = std::to_string(i);
+      program.inputs.push_back(type);
+      program.body += "   r" + n + " = " + targets[i].glsl() + "(m" + n + ");\n";
+      m.push_back(convertible(random, type, targets[i].type));
+   }
+   const ProgramResult result = run_program(device, program, m);
+   for (uint32_t i = 0; i < targets.size(); i++) {
+      SCOPED_TRACE("to " + targets[i].name());
+      EXPECT_MATRIX(converted(device, m[i], targets[i].type), result.outputs[i]);
+   }
+}
+
+} // namespace
+
+TEST(cmat_convert, between_component_types)
+{
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      // Doubles have a shader of their own.
+      std::vector<MatrixType> targets, doubles;
+      for (const MatrixType &target : siblings(device, type))
+         (target.type == ComponentType::f64 ? doubles : targets).push_back(target);
+      convert(device, random, type, targets, subgroup_size);
+      convert(device, random, type, doubles, subgroup_size);
+   });
+}
+
+/// A 16-bit integer stands for the double in GLSL; its memory is an array of pairs of words.
+TEST(cmat_convert, between_single_and_double)
+{
+   constexpr uint16_t op_convert_f_to_s = 110, op_convert_s_to_f = 111, op_f_convert = 115;
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   const std::vector<MatrixType> types = matrix_types(device);
+   for_each_matrix_type(device, random, [&](const MatrixType &single, uint32_t subgroup_size) {
+      const MatrixType twice = {ComponentType::f64, single.rows, single.cols, single.use};
+      if (single.type != ComponentType::f32 || !std::count(types.begin(), types.end(), twice) ||
+          !missing_features(device, {twice}).empty())
+         return;
+      const Words words = {
+         {"SIZE", std::to_string(subgroup_size)},
+         {"SINGLE", single.glsl()},
+         {"DOUBLE", MatrixType{ComponentType::s16, single.rows, single.cols, single.use}.glsl()},
+         {"COLS", std::to_string(single.cols)},
+         {"BLOCKS", buffer_block(0, "float", "single_in") + buffer_block(1, "uvec2", "double_in") +
+                       buffer_block(2, "float", "single_out") + buffer_block(3, "uvec2", "double_out")},
+      };
+      std::vector<uint32_t> spirv = compile_glsl(std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" + expand(R"(
+layout(local_size_x = $SIZE) in;
+$BLOCKS
+void main()
+{
+   $SINGLE s;
+   $DOUBLE d;
+   coopMatLoad(s, single_in.data, 0, $COLS, gl_CooperativeMatrixLayoutRowMajor);
+   coopMatLoad(d, double_in.data, 0, $COLS, gl_CooperativeMatrixLayoutRowMajor);
+   coopMatStore($SINGLE(d), single_out.data, 0, $COLS, gl_CooperativeMatrixLayoutRowMajor);
+   coopMatStore($DOUBLE(s), double_out.data, 0, $COLS, gl_CooperativeMatrixLayoutRowMajor);
+}
+)", words));
+      ASSERT_EQ(replace_matrix_opcode(spirv, op_convert_f_to_s, op_f_convert), 1u);
+      ASSERT_EQ(replace_matrix_opcode(spirv, op_convert_s_to_f, op_f_convert), 1u);
+      replace_short_by_double(spirv);
+      Pipeline pipeline(device, spirv,
+                        {.bindings = {1, 1, 1, 1}, .push_bytes = 0, .subgroup_size = subgroup_size,
+                         .spec_constants = {}});
+
+      const Matrix s = convertible(random, single, ComponentType::f64), d = convertible(random, twice, ComponentType::f32);
+      Buffer single_in(device, s.data.size()), double_in(device, d.data.size());
+      Buffer single_out(device, s.data.size()), double_out(device, d.data.size());
+      std::copy(s.data.begin(), s.data.end(), single_in.bytes().begin());
+      std::copy(d.data.begin(), d.data.end(), double_in.bytes().begin());
+      oracle::fill_poison(single_out.bytes());
+      oracle::fill_poison(double_out.bytes());
+      pipeline.dispatch({single_in, double_in, single_out, double_out});
+      count_case();
+      EXPECT_MATRIX(converted(device, d, ComponentType::f32),
+                    pick(single, {false, 0, line_bytes(single, false)}, single_out.bytes()));
+      EXPECT_MATRIX(converted(device, s, ComponentType::f64),
+                    pick(twice, {false, 0, line_bytes(twice, false)}, double_out.bytes()));
+   });
+}
+
+/// GLSL has no bit cast of a matrix; it has conversions, and OpBitcast has their form.
+TEST(cmat_convert, bit_cast)
+{
+   constexpr uint16_t op_convert_f_to_u = 109, op_convert_f_to_s = 110, op_convert_s_to_f = 111,
+                      op_convert_u_to_f = 112, op_bitcast = 124;
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      for (const MatrixType &target : siblings(device, type)) {
+         if (target.component_bytes() != type.component_bytes())
+            continue;
+         SCOPED_TRACE("to " + target.name());
+         const Matrix m = random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::edges);
+         const MatrixProgram program = {
+            .inputs = {type},
+            .outputs = {target},
+            .declarations = "",
+            .body = "   r0 = $R0(m0);\n",
+            .subgroup_size = subgroup_size,
+            .edit =
+               [&](std::vector<uint32_t> &spirv) {
+                  for (uint16_t from : {op_convert_f_to_u, op_convert_f_to_s, op_convert_s_to_f, op_convert_u_to_f})
+                     replace_matrix_opcode(spirv, from, op_bitcast);
+                  EXPECT_EQ(replace_matrix_opcode(spirv, op_bitcast, op_bitcast), 1u) << "not a bit cast";
+               },
+         };
+         const ProgramResult result = run_program(device, program, {m});
+         EXPECT_EQ(result.outputs[0].data, m.data);
+      }
+   });
+}
+
+} // namespace weft::e2e

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Multiply-add: every advertised operation × all layouts of A, B, C and D × subgroup sizes, with random strides and
+/// offsets, several subgroups side by side.
+
+#include "tests/e2e/cmat.h"
+
+#include <array>
+
+namespace weft::e2e {
+
+namespace {
+
+struct Push {
+   uint32_t at[4], stride[4]; ///< of A, B, C, D, in components
+   uint32_t step[4];          ///< from one workgroup's matrix to the next
+};
+
+const char *const text = R"(
+layout(local_size_x = $SIZE) in;
+layout(push_constant, std430) uniform Push { uvec4 at, stride, step; } push;
+$BLOCKS
+void main()
+{
+   $A a;
+   $B b;
+   $C c;
+   const uvec4 at = push.at + push.step * gl_WorkGroupID.x;
+   coopMatLoad(a, a_data.data, at.x, push.stride.x, $A_LAYOUT);
+   coopMatLoad(b, b_data.data, at.y, push.stride.y, $B_LAYOUT);
+   coopMatLoad(c, c_data.data, at.z, push.stride.z, $C_LAYOUT);
+   $D d = coopMatMulAdd(a, b, c$OPERANDS);
+   coopMatStore(d, d_data.data, at.w, push.stride.w, $D_LAYOUT);
+}
+)";
+
+constexpr uint32_t workgroups = 3;
+
+class MuladdSweep {
+public:
+   MuladdSweep(Device &device, oracle::Random &random, const MatrixOperation &op)
+       : device(device), random(random), op(op), types{a_type(op), b_type(op), c_type(op), result_type(op)}
+   {
+   }
+
+   /// Layouts: bits 0 to 3 say which of A, B, C, D are column-major.
+   void run(uint32_t layouts, uint32_t subgroup_size, oracle::Inputs inputs)
+   {
+      std::string layout_names;
+      for (int i = 0; i < 4; i++)
+         layout_names += layouts >> i & 1 ? "c" : "r";
+      SCOPED_TRACE(operation_name(op) + ", layouts of ABCD " + layout_names + ", subgroup size " +
+                   std::to_string(subgroup_size));
+      Pipeline pipeline(device, compile_glsl(shader_text(layouts, subgroup_size)),
+                        {.bindings = {1, 1, 1, 1}, .push_bytes = sizeof(Push), .subgroup_size = subgroup_size,
+                         .spec_constants = {}});
+      dispatch(pipeline, layouts, inputs);
+   }
+
+private:
+   std::string shader_text(uint32_t layouts, uint32_t subgroup_size)
+   {
+      static const char *const names[] = {"a_data", "b_data", "c_data", "d_data"};
+      Words words = {
+         {"SIZE", std::to_string(subgroup_size)},
+         {"A", types[0].glsl()},
+         {"B", types[1].glsl()},
+         {"C", types[2].glsl()},
+         {"D", types[3].glsl()},
+         {"OPERANDS", op.saturating ? ", gl_MatrixOperandsSaturatingAccumulation" : ""},
+      };
+      std::string blocks;
+      for (uint32_t i = 0; i < 4; i++) {
+         blocks += buffer_block(i, oracle::format(types[i].type).glsl, names[i]);
+         const Placement layout = {.column_major = bool(layouts >> i & 1)};
+         words[std::string(1, "ABCD"[i]) + "_LAYOUT"] = layout.glsl_layout();
+      }
+      words["BLOCKS"] = blocks;
+      return std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" + expand(text, words);
+   }
+
+   void dispatch(Pipeline &pipeline, uint32_t layouts, oracle::Inputs inputs)
+   {
+      std::vector<std::unique_ptr<Buffer>> buffers;
+      std::vector<BufferRange> ranges;
+      std::array<Placement, 4> placements;
+      std::array<size_t, 4> steps;
+      Push push;
+      for (uint32_t i = 0; i < 4; i++) {
+         placements[i] = random_placement(random, types[i], layouts >> i & 1, types[i].component_bytes());
+         steps[i] = (extent(types[i], placements[i]) + 127) / 64 * 64;
+         push.at[i] = placements[i].offset / types[i].component_bytes();
+         push.stride[i] = placements[i].stride / types[i].component_bytes();
+         push.step[i] = uint32_t(steps[i] / types[i].component_bytes());
+         buffers.push_back(std::make_unique<Buffer>(device, steps[i] * workgroups));
+         ranges.push_back(*buffers.back());
+         oracle::fill_poison(buffers[i]->bytes());
+      }
+      std::vector<oracle::Expectation> expected;
+      for (uint32_t group = 0; group < workgroups; group++) {
+         std::vector<oracle::Matrix> m;
+         for (uint32_t i = 0; i < 3; i++) {
+            const bool accumulator = i == 2;
+            m.push_back(random_matrix(random, types[i].type, types[i].rows, types[i].cols,
+                                      accumulator && op.saturating ? oracle::Inputs::near_bounds : inputs));
+            place(m[i], types[i], placements[i], buffers[i]->bytes().subspan(group * steps[i], steps[i]));
+         }
+         expected.push_back(oracle::muladd(m[0], m[1], oracle::Expectation(m[2]), op.saturating,
+                                           muladd_roundoff(device, op.result)));
+      }
+      const std::vector<std::byte> before(buffers[3]->bytes().begin(), buffers[3]->bytes().end());
+      pipeline.dispatch(ranges, {workgroups, 1, 1}, push);
+      count_case();
+      for (uint32_t group = 0; group < workgroups; group++) {
+         SCOPED_TRACE("workgroup " + std::to_string(group));
+         const size_t start = group * steps[3];
+         EXPECT_TRUE(stored_as_expected(expected[group], types[3], placements[3],
+                                        buffers[3]->bytes().subspan(start, steps[3]),
+                                        std::span(before).subspan(start, steps[3])));
+      }
+   }
+
+   Device &device;
+   oracle::Random &random;
+   const MatrixOperation &op;
+   std::array<MatrixType, 4> types;
+};
+
+void
+sweep(bool integers)
+{
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   const std::vector<uint32_t> sizes = device.subgroup_sizes();
+   uint32_t turn = 0;
+   for (const MatrixOperation &op : matrix_operations(device)) {
+      if (oracle::format(op.a).is_float == integers)
+         continue;
+      std::string missing;
+      for (ComponentType type : {op.a, op.b, op.c, op.result})
+         missing = missing.empty() ? missing_feature(device, type) : missing;
+      // C and the result may differ in type only where the shader can say so: GLSL cannot.
+      if (missing.empty() && op.c != op.result)
+         missing = "GLSL that gives the result another type than C";
+      if (!missing.empty()) {
+         skip_case("needs " + missing);
+         continue;
+      }
+      MuladdSweep run(device, random, op);
+      // Each subgroup size sees every pair of layouts of A and B; those of C and D take turns.
+      for (uint32_t layouts = 0; layouts < 16; layouts++, turn++) {
+         const uint32_t size = sizes[(layouts / 4 + turn / 16) % sizes.size()];
+         if (selected(random))
+            run.run(layouts, size, layouts % 2 ? oracle::Inputs::edges : oracle::Inputs::plain);
+         if (testing::Test::HasFailure())
+            return;
+      }
+      // Whole numbers have one right answer even in floating point.
+      for (uint32_t size : sizes) {
+         if (selected(random))
+            run.run(oracle::draw(random, 16), size, oracle::Inputs::whole);
+         if (testing::Test::HasFailure())
+            return;
+      }
+   }
+   if (turn == 0)
+      GTEST_SKIP() << "no such operation";
+}
+
+} // namespace
+
+TEST(cmat_muladd, floats)
+{
+   sweep(false);
+}
+
+TEST(cmat_muladd, integers)
+{
+   sweep(true);
+}
+
+} // namespace weft::e2e

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// For tests of what happens between load and store: a shader of one subgroup that loads the matrices m0, m1, … runs a
+/// body and stores the matrices r0, r1, … All lie tight and row-major in buffers of their own.
+
+#pragma once
+
+#include "tests/e2e/cmat.h"
+
+#include <array>
+#include <vector>
+
+namespace weft::e2e {
+
+struct MatrixProgram {
+   std::vector<MatrixType> inputs, outputs;
+   /// Before main(): functions, structs, constants, shared memory.
+   std::string declarations;
+   /// m0… are loaded, r0… declared.
+   std::string body;
+   /// Words for $NAME in declarations and body, beside $M0 and $R0 (a matrix's type), $T0 (its component type) and $SIZE
+   /// (the invocations of the workgroup).
+   Words words = {};
+   /// The body sees them as `uvec4 push`: values that the compiler cannot know.
+   std::array<uint32_t, 4> push = {};
+   std::vector<SpecConstant> spec_constants = {};
+   uint32_t subgroup_size;
+   /// 32-bit words of an extra buffer `uint side[]`, poisoned before; 0 for none.
+   uint32_t side_words = 0;
+   /// Called with the SPIR-V before it goes to the driver.
+   std::function<void(std::vector<uint32_t> &)> edit = {};
+};
+
+struct ProgramResult {
+   std::vector<oracle::Matrix> outputs;
+   std::vector<uint32_t> side;
+};
+
+/// Runs it with these inputs and counts a case.
+ProgramResult run_program(Device &, const MatrixProgram &, const std::vector<oracle::Matrix> &inputs);
+
+/// Why a program on these types cannot run on this device, or nothing.
+std::string missing_features(const Device &, const std::vector<MatrixType> &);
+
+/// Calls the body for each advertised matrix type that the device can load, compute with and store, with a subgroup
+/// size that takes turns; a skip if there is none.  Stops at the first failure.
+void for_each_matrix_type(Device &, oracle::Random &,
+                          const std::function<void(const MatrixType &, uint32_t subgroup_size)> &);
+
+/// A float result of one correctly rounded operation (to nearest or toward zero), or of one within `ulps`; an exact one for
+/// integers.  Subnormal results and inputs may be flushed where the device does not promise to keep them.
+oracle::Expectation rounded(const Device &, ComponentType, uint32_t rows, uint32_t cols,
+                            const std::function<double(uint32_t row, uint32_t col)> &exact, double ulps = 1);
+oracle::Expectation exact_integers(ComponentType, uint32_t rows, uint32_t cols,
+                                   const std::function<oracle::Integer(uint32_t row, uint32_t col)> &exact);
+
+#define EXPECT_MATRIX(expected, actual) EXPECT_EQ(::weft::oracle::Expectation(expected).mismatch(actual), std::nullopt)
+
+} // namespace weft::e2e

@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// cooperativeMatrixRobustBufferAccess: a matrix that lies partly or wholly outside of its descriptor's range loads zeros
+/// there and stores nothing there.  The bytes beyond the range belong to the same buffer, so that any trespass shows.
+
+#include "tests/e2e/cmat_program.h"
+
+#include <cstring>
+
+namespace weft::e2e {
+
+namespace {
+
+using oracle::Matrix;
+
+const char *const text = R"(
+layout(local_size_x = $SIZE) in;
+layout(push_constant, std430) uniform Push { uint load_at, load_stride, store_at, store_stride; } push;
+$BLOCKS
+void main()
+{
+   $MATRIX m;
+   coopMatLoad(m, source.data, push.load_at, push.load_stride, $LOAD_LAYOUT);
+   coopMatStore(m, target.data, push.store_at, push.store_stride, $STORE_LAYOUT);
+}
+)";
+
+struct Push {
+   uint32_t load_at, load_stride, store_at, store_stride;
+};
+
+constexpr uint32_t buffer_bytes = 16384;
+
+class RobustCase {
+public:
+   RobustCase(Device &device, oracle::Random &random, const MatrixType &type, uint32_t subgroup_size)
+       : device(device), random(random), type(type), source(device, buffer_bytes), target(device, buffer_bytes),
+         load_column_major(oracle::draw(random, 2)), store_column_major(oracle::draw(random, 2)),
+         pipeline(device, compile_glsl(shader_text(subgroup_size)),
+                  {.bindings = {1, 1}, .push_bytes = sizeof(Push), .subgroup_size = subgroup_size,
+                   .spec_constants = {}})
+   {
+   }
+
+   /// Both matrices at `offset` bytes in ranges of these sizes.
+   void run(uint32_t offset, uint32_t source_size, uint32_t target_size)
+   {
+      const uint32_t unit = type.component_bytes();
+      SCOPED_TRACE("at byte " + std::to_string(offset) + " of ranges of " + std::to_string(source_size) + " and " +
+                   std::to_string(target_size) + " bytes, loaded " + (load_column_major ? "column" : "row") +
+                   "-major, stored " + (store_column_major ? "column" : "row") + "-major");
+      const Placement load = {load_column_major, offset, stride(load_column_major)};
+      const Placement store = {store_column_major, offset, stride(store_column_major)};
+      const Matrix matrix = random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::edges);
+      oracle::fill_poison(source.bytes());
+      oracle::fill_random(random, ComponentType::u32, oracle::Inputs::plain, target.bytes());
+      const uint32_t start = uint32_t(device.properties.limits.minStorageBufferOffsetAlignment);
+      if (extent(type, load) + start <= buffer_bytes)
+         place(matrix, type, load, source.bytes().subspan(start));
+      std::vector<std::byte> expected(target.bytes().begin(), target.bytes().end());
+      for (uint32_t row = 0; row < type.rows; row++) {
+         for (uint32_t col = 0; col < type.cols; col++) {
+            const size_t from = load.address(type, row, col), to = store.address(type, row, col);
+            if (to + unit > target_size)
+               continue;
+            if (from + unit <= source_size)
+               memcpy(&expected[start + to], matrix.at(row, col), unit);
+            else
+               memset(&expected[start + to], 0, unit);
+         }
+      }
+      const Push push = {load.offset / unit, load.stride / unit, store.offset / unit, store.stride / unit};
+      pipeline.dispatch({{source, start, source_size}, {target, start, target_size}}, {}, push);
+      count_case();
+      for (size_t i = 0; i < expected.size(); i++) {
+         if (expected[i] != target.bytes()[i]) {
+            ADD_FAILURE() << "byte " << i << " (range starts at " << start << ") is " << unsigned(target.bytes()[i])
+                          << ", expected " << unsigned(expected[i])
+                          << (i >= start + target_size ? ": written outside of the range" : "");
+            return;
+         }
+      }
+   }
+
+   size_t largest_extent() const
+   {
+      return std::max(extent(type, {load_column_major, 0, stride(load_column_major)}),
+                      extent(type, {store_column_major, 0, stride(store_column_major)}));
+   }
+
+private:
+   uint32_t stride(bool column_major) const { return line_bytes(type, column_major) + 16; }
+
+   std::string shader_text(uint32_t subgroup_size)
+   {
+      const std::string element = oracle::format(type.type).glsl;
+      const Words words = {
+         {"SIZE", std::to_string(subgroup_size)},
+         {"BLOCKS", buffer_block(0, element, "source") + buffer_block(1, element, "target")},
+         {"MATRIX", type.glsl()},
+         {"LOAD_LAYOUT", Placement{load_column_major, 0, 0}.glsl_layout()},
+         {"STORE_LAYOUT", Placement{store_column_major, 0, 0}.glsl_layout()},
+      };
+      return std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" + expand(text, words);
+   }
+
+   Device &device;
+   oracle::Random &random;
+   MatrixType type;
+   Buffer source, target;
+   bool load_column_major, store_column_major;
+   Pipeline pipeline;
+};
+
+} // namespace
+
+TEST(cmat_robust, loads_zeros_and_stores_nothing_outside)
+{
+   Device &device = robust_device();
+   if (!device.matrix_features.cooperativeMatrixRobustBufferAccess) {
+      skip_case("needs cooperativeMatrixRobustBufferAccess");
+      GTEST_SKIP() << "no cooperativeMatrixRobustBufferAccess";
+   }
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      RobustCase c(device, random, type, subgroup_size);
+      const uint32_t whole = uint32_t((c.largest_extent() + 15) / 16 * 16);
+      const auto part = [&] { return std::max(16u, oracle::draw(random, whole / 4) * 4); };
+      c.run(0, whole, whole);             // all inside
+      c.run(0, part(), whole);            // loads end early
+      c.run(0, whole, part());            // stores end early
+      c.run(16, part(), part());          // both
+      c.run(16, whole, whole);            // the last line crosses the end
+      c.run(whole, whole, whole);         // all outside, just behind
+      c.run(0x40000000, whole, whole);    // far outside
+      c.run(0xfffffff0, whole, whole);    // where 32-bit addresses wrap
+   });
+}
+
+/// Tiles over the edge of a matrix whose size is no multiple of theirs, as programs use it: one buffer ends with the matrix,
+/// and what the tiles lack there is zero.
+TEST(cmat_robust, gemm_with_a_ragged_last_row_of_tiles)
+{
+   Device &device = robust_device();
+   if (!device.matrix_features.cooperativeMatrixRobustBufferAccess) {
+      skip_case("needs cooperativeMatrixRobustBufferAccess");
+      GTEST_SKIP() << "no cooperativeMatrixRobustBufferAccess";
+   }
+   oracle::Random random = test_random();
+   const std::vector<uint32_t> sizes = device.subgroup_sizes();
+   uint32_t turn = 0;
+   for (const MatrixOperation &op : matrix_operations(device)) {
+      const uint32_t size = sizes[turn++ % sizes.size()];
+      if (op.c != op.result || !missing_features(device, {a_type(op), b_type(op), c_type(op)}).empty() ||
+          !selected(random))
+         continue;
+      SCOPED_TRACE(operation_name(op) + ", subgroup size " + std::to_string(size));
+      const uint32_t rows = op.m + op.m / 2 + 1; // two tiles, the second cut short
+      const Matrix a = random_matrix(random, op.a, rows, op.k, oracle::Inputs::plain);
+      const Matrix b = random_matrix(random, op.b, op.k, op.n, oracle::Inputs::plain);
+      const Matrix c = random_matrix(random, op.c, rows, op.n, oracle::Inputs::plain);
+      const std::string a_name = oracle::format(op.a).glsl, b_name = oracle::format(op.b).glsl,
+                        c_name = oracle::format(op.c).glsl;
+      const Words words = {
+         {"SIZE", std::to_string(size)},
+         {"BLOCKS", buffer_block(0, a_name, "a_data") + buffer_block(1, b_name, "b_data") +
+                       buffer_block(2, c_name, "c_data") + buffer_block(3, c_name, "d_data")},
+         {"A", a_type(op).glsl()},
+         {"B", b_type(op).glsl()},
+         {"C", c_type(op).glsl()},
+         {"M", std::to_string(op.m)},
+         {"N", std::to_string(op.n)},
+         {"K", std::to_string(op.k)},
+         {"OPERANDS", op.saturating ? ", gl_MatrixOperandsSaturatingAccumulation" : ""},
+      };
+      const std::string source = std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" + expand(R"(
+layout(local_size_x = $SIZE) in;
+$BLOCKS
+void main()
+{
+   $A a;
+   $B b;
+   $C c;
+   const uint row = gl_WorkGroupID.x * $M;
+   coopMatLoad(a, a_data.data, row * $K, $K, gl_CooperativeMatrixLayoutRowMajor);
+   coopMatLoad(b, b_data.data, 0, $N, gl_CooperativeMatrixLayoutRowMajor);
+   coopMatLoad(c, c_data.data, row * $N, $N, gl_CooperativeMatrixLayoutRowMajor);
+   c = coopMatMulAdd(a, b, c$OPERANDS);
+   coopMatStore(c, d_data.data, row * $N, $N, gl_CooperativeMatrixLayoutRowMajor);
+}
+)", words);
+      Pipeline pipeline(device, compile_glsl(source),
+                        {.bindings = {1, 1, 1, 1}, .push_bytes = 0, .subgroup_size = size, .spec_constants = {}});
+      // A's and C's buffers go on with poison behind the range, D's with a guard.
+      constexpr size_t behind = 1024;
+      Buffer a_buffer(device, a.data.size() + behind), b_buffer(device, b.data.size()),
+         c_buffer(device, c.data.size() + behind), d_buffer(device, c.data.size() + behind);
+      for (Buffer *buffer : {&a_buffer, &b_buffer, &c_buffer, &d_buffer})
+         oracle::fill_poison(buffer->bytes());
+      std::vector<std::byte> before(d_buffer.bytes().begin(), d_buffer.bytes().end());
+      memcpy(a_buffer.bytes().data(), a.data.data(), a.data.size());
+      memcpy(b_buffer.bytes().data(), b.data.data(), b.data.size());
+      memcpy(c_buffer.bytes().data(), c.data.data(), c.data.size());
+      pipeline.dispatch({{a_buffer, 0, a.data.size()},
+                         {b_buffer, 0, b.data.size()},
+                         {c_buffer, 0, c.data.size()},
+                         {d_buffer, 0, c.data.size()}},
+                        {2, 1, 1});
+      count_case();
+      const MatrixType d_type = {op.result, rows, op.n, Use::accumulator};
+      const oracle::Expectation expected =
+         muladd(a, b, oracle::Expectation(c), op.saturating, muladd_roundoff(device, op.result));
+      EXPECT_TRUE(stored_as_expected(expected, d_type, {false, 0, line_bytes(d_type, false)}, d_buffer.bytes(),
+                                     before));
+      if (testing::Test::HasFailure())
+         return;
+   }
+}
+
+} // namespace weft::e2e

@@ -1,0 +1,235 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The demo: on the device that the loader finds, one matrix product for each advertised shape and combination of types,
+/// out of cooperative-matrix tiles, on fresh random numbers, checked element by element against the f64 reference and
+/// timed.  Ends with `verified`, or says what was wrong and fails.
+
+#include "tests/e2e/gemm.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <thread>
+#include <unistd.h>
+
+namespace weft::e2e {
+
+namespace {
+
+/// Sizes of every product; multiples of every tile and of what a workgroup covers.
+constexpr uint32_t gemm_m = 256, gemm_n = 256, gemm_k = 256;
+
+struct Verdict {
+   double worst_error = 0; ///< largest |computed - reference|
+   double bound = 0;       ///< what that element was held to
+   std::string mismatch;   ///< the first wrong element
+};
+
+/// Rows of the reference are independent: they are shared among the machine's threads.
+oracle::Expectation
+expectation_in_parallel(const Device &device, const MatrixOperation &op, const oracle::Matrix &a,
+                        const oracle::Matrix &b, const oracle::Matrix &c)
+{
+   constexpr uint32_t band = 64;
+   oracle::Expectation all(c);
+   std::atomic<uint32_t> next = 0;
+   const auto work = [&] {
+      for (uint32_t row; (row = next.fetch_add(band)) < c.rows;) {
+         const auto part = [&](const oracle::Matrix &whole) {
+            oracle::Matrix rows(whole.type, band, whole.cols);
+            memcpy(rows.data.data(), whole.at(row, 0), rows.data.size());
+            return rows;
+         };
+         const oracle::Expectation rows = gemm_expectation(device, op, part(a), b, part(c));
+         const size_t start = size_t(row) * c.cols;
+         std::copy(rows.value.begin(), rows.value.end(), all.value.begin() + start);
+         std::copy(rows.bound.begin(), rows.bound.end(), all.bound.begin() + start);
+         std::copy(rows.exact.begin(), rows.exact.end(), all.exact.begin() + start);
+      }
+   };
+   std::vector<std::jthread> threads(std::max(1u, std::thread::hardware_concurrency()));
+   for (std::jthread &thread : threads)
+      thread = std::jthread(work);
+   threads.clear();
+   return all;
+}
+
+Verdict
+compare(const oracle::Expectation &expected, const oracle::Matrix &actual)
+{
+   Verdict verdict;
+   if (std::optional<std::string> mismatch = expected.mismatch(actual))
+      verdict.mismatch = *mismatch;
+   for (size_t i = 0; i < expected.value.size(); i++) {
+      const double value = actual.real(uint32_t(i / actual.cols), uint32_t(i % actual.cols));
+      const double error = std::fabs(value - expected.value[i]);
+      if (error >= verdict.worst_error) {
+         verdict.worst_error = error;
+         verdict.bound = expected.bound[i];
+      }
+   }
+   return verdict;
+}
+
+/// Operations per second of the fastest of several submissions, each long enough for the clock.
+double
+measure(Gemm &gemm, double first_seconds)
+{
+   constexpr double enough_seconds = 0.02;
+   const uint32_t times = uint32_t(std::clamp(enough_seconds / first_seconds, 1.0, 1000.0));
+   double best = HUGE_VAL;
+   for (int round = 0; round < 3; round++)
+      best = std::min(best, gemm.run(times) / times);
+   return 2.0 * gemm_m * gemm_n * gemm_k / best;
+}
+
+/// The shape's part of a workgroup: 32×32 elements for each subgroup, as registers would hold them.
+GemmShader
+shader_for(const Device &device, const MatrixOperation &op)
+{
+   const std::vector<uint32_t> sizes = device.subgroup_sizes();
+   const bool has_default = std::count(sizes.begin(), sizes.end(), device.properties11.subgroupSize);
+   return {.operation = op,
+           .subgroup_size = has_default ? device.properties11.subgroupSize : sizes.back(),
+           .tiles_m = std::max(1u, 32 / op.m),
+           .tiles_n = std::max(1u, 32 / op.n),
+           .shared = false};
+}
+
+struct Colours {
+   const char *bold = "", *green = "", *red = "", *off = "";
+   Colours()
+   {
+      if (isatty(STDOUT_FILENO)) {
+         bold = "\033[1m";
+         green = "\033[32m";
+         red = "\033[31m";
+         off = "\033[0m";
+      }
+   }
+};
+
+std::string
+types_name(const MatrixOperation &op)
+{
+   return std::string(oracle::format(op.a).name) + " x " + oracle::format(op.b).name + " -> " +
+          oracle::format(op.result).name;
+}
+
+class Demo {
+public:
+   explicit Demo(uint64_t seed) : device(false), random(seed) {}
+
+   int run(uint64_t seed)
+   {
+      const auto start = std::chrono::steady_clock::now();
+      printf("%sdevice%s  %s\n", colours.bold, colours.off, device.properties.deviceName);
+      printf("%sdriver%s  %s %s\n", colours.bold, colours.off, device.properties12.driverName,
+             device.properties12.driverInfo);
+      printf("%sinputs%s  random, WEFT_SEED=%llu\n\n", colours.bold, colours.off, (unsigned long long)seed);
+      const std::vector<MatrixOperation> operations = matrix_operations(device);
+      if (operations.empty()) {
+         printf("%sthe device advertises no cooperative matrices%s\n", colours.red, colours.off);
+         return 1;
+      }
+      char header[200];
+      snprintf(header, sizeof(header), "%-10s  %-16s  %-4s  %-13s  %12s  %12s  %9s", "tile MxNxK", "types", "sat",
+               "product", "worst error", "its bound", "GFLOP/s");
+      printf("%s%s%s\n", colours.bold, header, colours.off);
+      for (size_t i = 0; i < strlen(header); i++)
+         printf("-");
+      printf("\n");
+
+      uint32_t rows = 0, wrong = 0, skipped = 0;
+      for (const MatrixOperation &op : operations) {
+         if (!can_run(op)) {
+            skipped++;
+            continue;
+         }
+         rows++;
+         wrong += !row(op);
+         fflush(stdout);
+      }
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      printf("\n%u combinations of shape and types, %.1f s", rows, seconds);
+      if (skipped)
+         printf(", %u not expressible in GLSL left out", skipped);
+      printf("\n");
+      if (wrong || rows == 0) {
+         printf("%s%u of %u products are WRONG%s\n", colours.red, wrong, rows, colours.off);
+         return 1;
+      }
+      printf("%sverified%s\n", colours.green, colours.off);
+      return 0;
+   }
+
+private:
+   bool can_run(const MatrixOperation &op) const
+   {
+      for (ComponentType type : {op.a, op.b, op.c}) {
+         if (!missing_feature(device, type).empty())
+            return false;
+      }
+      return op.c == op.result && gemm_m % (2 * op.m) == 0 && gemm_n % (2 * op.n) == 0 && gemm_k % op.k == 0;
+   }
+
+   /// Prints the row; false if the product was wrong.
+   bool row(const MatrixOperation &op)
+   {
+      const oracle::Inputs c_inputs = op.saturating ? oracle::Inputs::near_bounds : oracle::Inputs::plain;
+      const oracle::Matrix a = random_matrix(random, op.a, gemm_m, gemm_k, oracle::Inputs::plain);
+      const oracle::Matrix b = random_matrix(random, op.b, gemm_k, gemm_n, oracle::Inputs::plain);
+      const oracle::Matrix c = random_matrix(random, op.c, gemm_m, gemm_n, c_inputs);
+      Gemm gemm(device, shader_for(device, op), gemm_m, gemm_n, gemm_k);
+      gemm.upload(a, b, c);
+      const double first = gemm.run(1);
+      Verdict verdict = compare(expectation_in_parallel(device, op, a, b, c), gemm.download());
+      if (verdict.mismatch.empty() && !gemm.guards_intact())
+         verdict.mismatch = "bytes beside the result were overwritten";
+      const double rate = measure(gemm, first);
+
+      const std::string tile = std::to_string(op.m) + "x" + std::to_string(op.n) + "x" + std::to_string(op.k);
+      const std::string product =
+         std::to_string(gemm_m) + "x" + std::to_string(gemm_n) + "x" + std::to_string(gemm_k);
+      printf("%-10s  %-16s  %-4s  %-13s  ", tile.c_str(), types_name(op).c_str(), op.saturating ? "yes" : "",
+             product.c_str());
+      if (!oracle::format(op.result).is_float)
+         printf("%12s  %12s", verdict.mismatch.empty() ? "0" : "wrong", "exact");
+      else
+         printf("%12.3g  %12.3g", verdict.worst_error, verdict.bound);
+      printf("  %9.1f\n", rate * 1e-9);
+      if (!verdict.mismatch.empty())
+         printf("%s   MISMATCH: %s%s\n", colours.red, verdict.mismatch.c_str(), colours.off);
+      return verdict.mismatch.empty();
+   }
+
+   Device device;
+   oracle::Random random;
+   Colours colours;
+};
+
+} // namespace
+
+} // namespace weft::e2e
+
+int
+main()
+{
+   // The driver that was built beside this program, unless another one is asked for.
+   if (!getenv("VK_ICD_FILENAMES"))
+      setenv("VK_DRIVER_FILES", WEFT_ICD_MANIFEST, 0);
+   const char *asked = getenv("WEFT_SEED");
+   const uint64_t seed = asked ? strtoull(asked, nullptr, 0) : std::random_device()();
+   try {
+      return weft::e2e::Demo(seed).run(seed);
+   } catch (const std::exception &error) {
+      fflush(stdout);
+      fprintf(stderr, "weft_demo: %s\n", error.what());
+      return 1;
+   }
+}

@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/e2e/gemm.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace weft::e2e {
+
+namespace {
+
+constexpr size_t guard_bytes = 256;
+
+struct Push {
+   uint32_t m, n, k;
+   uint32_t d_start; ///< in components
+};
+
+const char *const text = R"(
+layout(local_size_x = $SIZE) in;
+layout(push_constant, std430) uniform Push { uint m, n, k, d_start; } push;
+$BLOCKS
+const uint M = $M, N = $N, K = $K;
+const uint tiles_m = $TILES_M, tiles_n = $TILES_N;
+const uint rows = M * tiles_m * $SUBGROUPS_M, cols = N * tiles_n * $SUBGROUPS_N;
+$SHARED
+void main()
+{
+   const uint row0 = gl_WorkGroupID.y * rows + (gl_SubgroupID / $SUBGROUPS_N) * M * tiles_m;
+   const uint col0 = gl_WorkGroupID.x * cols + (gl_SubgroupID % $SUBGROUPS_N) * N * tiles_n;
+   $C_TYPE sum[tiles_m][tiles_n];
+   [[unroll]] for (uint i = 0; i < tiles_m; i++) {
+      [[unroll]] for (uint j = 0; j < tiles_n; j++)
+         coopMatLoad(sum[i][j], c_data.data, (row0 + i * M) * push.n + col0 + j * N, push.n,
+                     gl_CooperativeMatrixLayoutRowMajor);
+   }
+   for (uint k = 0; k < push.k; k += K) {
+      $A_TYPE a[tiles_m];
+      $B_TYPE b;
+$STEP
+   }
+   [[unroll]] for (uint i = 0; i < tiles_m; i++) {
+      [[unroll]] for (uint j = 0; j < tiles_n; j++)
+         coopMatStore(sum[i][j], d_data.data, push.d_start + (row0 + i * M) * push.n + col0 + j * N, push.n,
+                      gl_CooperativeMatrixLayoutRowMajor);
+   }
+}
+)";
+
+const char *const direct_step = R"(
+      [[unroll]] for (uint i = 0; i < tiles_m; i++)
+         coopMatLoad(a[i], a_data.data, (row0 + i * M) * push.k + k, push.k, gl_CooperativeMatrixLayoutRowMajor);
+      [[unroll]] for (uint j = 0; j < tiles_n; j++) {
+         coopMatLoad(b, b_data.data, (col0 + j * N) * push.k + k, push.k, gl_CooperativeMatrixLayoutColumnMajor);
+         [[unroll]] for (uint i = 0; i < tiles_m; i++)
+            sum[i][j] = coopMatMulAdd(a[i], b, sum[i][j]$OPERANDS);
+      }
+)";
+
+/// Lines of shared memory are padded by 16 bytes.
+const char *const shared_step = R"(
+      const uint first_row = gl_WorkGroupID.y * rows, first_col = gl_WorkGroupID.x * cols;
+      for (uint i = gl_LocalInvocationIndex; i < rows * K; i += $SIZE)
+         shared_a[(i / K) * stride_a + i % K] = a_data.data[(first_row + i / K) * push.k + k + i % K];
+      for (uint i = gl_LocalInvocationIndex; i < cols * K; i += $SIZE)
+         shared_b[(i / K) * stride_b + i % K] = b_data.data[(first_col + i / K) * push.k + k + i % K];
+      barrier();
+      [[unroll]] for (uint i = 0; i < tiles_m; i++)
+         coopMatLoad(a[i], shared_a, (row0 - first_row + i * M) * stride_a, stride_a,
+                     gl_CooperativeMatrixLayoutRowMajor);
+      [[unroll]] for (uint j = 0; j < tiles_n; j++) {
+         coopMatLoad(b, shared_b, (col0 - first_col + j * N) * stride_b, stride_b,
+                     gl_CooperativeMatrixLayoutColumnMajor);
+         [[unroll]] for (uint i = 0; i < tiles_m; i++)
+            sum[i][j] = coopMatMulAdd(a[i], b, sum[i][j]$OPERANDS);
+      }
+      barrier();
+)";
+
+std::string
+shader_text(const GemmShader &shader, uint32_t subgroups_m, uint32_t subgroups_n)
+{
+   const MatrixOperation &op = shader.operation;
+   const std::string a = oracle::format(op.a).glsl, b = oracle::format(op.b).glsl, c = oracle::format(op.c).glsl;
+   const auto stride = [&](ComponentType type) {
+      return std::to_string(op.k + 16 / oracle::format(type).bytes);
+   };
+   const Words words = {
+      {"SIZE", std::to_string(shader.subgroup_size * subgroups_m * subgroups_n)},
+      {"BLOCKS", buffer_block(0, a, "a_data") + buffer_block(1, b, "b_data") + buffer_block(2, c, "c_data") +
+                    buffer_block(3, c, "d_data")},
+      {"M", std::to_string(op.m)},
+      {"N", std::to_string(op.n)},
+      {"K", std::to_string(op.k)},
+      {"TILES_M", std::to_string(shader.tiles_m)},
+      {"TILES_N", std::to_string(shader.tiles_n)},
+      {"SUBGROUPS_M", std::to_string(subgroups_m)},
+      {"SUBGROUPS_N", std::to_string(subgroups_n)},
+      {"A_TYPE", a_type(op).glsl()},
+      {"B_TYPE", b_type(op).glsl()},
+      {"C_TYPE", c_type(op).glsl()},
+      {"OPERANDS", op.saturating ? ", gl_MatrixOperandsSaturatingAccumulation" : ""},
+      {"STEP", shader.shared ? shared_step : direct_step},
+      {"SHARED", shader.shared ? "const uint stride_a = " + stride(op.a) + ", stride_b = " + stride(op.b) +
+                                    ";\nshared " + a + " shared_a[rows * stride_a];\nshared " + b +
+                                    " shared_b[cols * stride_b];\n"
+                               : ""},
+   };
+   return std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" + expand(text, words);
+}
+
+} // namespace
+
+Gemm::Gemm(Device &device, const GemmShader &shader, uint32_t m, uint32_t n, uint32_t k)
+    : shader(shader), m(m), n(n), k(k)
+{
+   const MatrixOperation &op = shader.operation;
+   subgroups_m = std::clamp(m / (op.m * shader.tiles_m), 1u, 2u);
+   subgroups_n = std::clamp(n / (op.n * shader.tiles_n), 1u, 2u);
+   a = std::make_unique<Buffer>(device, size_t(m) * k * oracle::format(op.a).bytes);
+   b = std::make_unique<Buffer>(device, size_t(k) * n * oracle::format(op.b).bytes);
+   c = std::make_unique<Buffer>(device, size_t(m) * n * oracle::format(op.c).bytes);
+   d = std::make_unique<Buffer>(device, size_t(m) * n * oracle::format(op.result).bytes + 2 * guard_bytes);
+   pipeline = std::make_unique<Pipeline>(
+      device, compile_glsl(shader_text(shader, subgroups_m, subgroups_n)),
+      PipelineOptions{.bindings = {1, 1, 1, 1}, .push_bytes = sizeof(Push), .subgroup_size = shader.subgroup_size,
+                      .spec_constants = {}});
+}
+
+void
+Gemm::upload(const oracle::Matrix &a_matrix, const oracle::Matrix &b_matrix, const oracle::Matrix &c_matrix)
+{
+   memcpy(a->bytes().data(), a_matrix.data.data(), a_matrix.data.size());
+   memcpy(c->bytes().data(), c_matrix.data.data(), c_matrix.data.size());
+   const uint32_t bytes = oracle::format(b_matrix.type).bytes;
+   for (uint32_t col = 0; col < n; col++) {
+      for (uint32_t row = 0; row < k; row++)
+         memcpy(&b->bytes()[(size_t(col) * k + row) * bytes], b_matrix.at(row, col), bytes);
+   }
+}
+
+double
+Gemm::run(uint32_t times)
+{
+   const MatrixOperation &op = shader.operation;
+   oracle::fill_poison(d->bytes());
+   const Push push = {m, n, k, uint32_t(guard_bytes / oracle::format(op.result).bytes)};
+   const Groups groups = {n / (op.n * shader.tiles_n * subgroups_n), m / (op.m * shader.tiles_m * subgroups_m), 1};
+   const auto start = std::chrono::steady_clock::now();
+   pipeline->dispatch({*a, *b, *c, *d}, groups, push, times);
+   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+oracle::Matrix
+Gemm::download()
+{
+   oracle::Matrix matrix(shader.operation.result, m, n);
+   memcpy(matrix.data.data(), d->bytes().data() + guard_bytes, matrix.data.size());
+   return matrix;
+}
+
+bool
+Gemm::guards_intact()
+{
+   std::vector<std::byte> fresh(size_t(d->size()));
+   oracle::fill_poison(fresh);
+   return memcmp(d->bytes().data(), fresh.data(), guard_bytes) == 0 &&
+          memcmp(&d->bytes()[fresh.size() - guard_bytes], &fresh[fresh.size() - guard_bytes], guard_bytes) == 0;
+}
+
+oracle::Expectation
+gemm_expectation(const Device &device, const MatrixOperation &op, const oracle::Matrix &a, const oracle::Matrix &b,
+                 const oracle::Matrix &c)
+{
+   oracle::Expectation sum(c);
+   oracle::Matrix a_part(op.a, a.rows, op.k), b_part(op.b, op.k, b.cols);
+   const size_t b_part_bytes = b_part.data.size();
+   for (uint32_t k = 0; k < a.cols; k += op.k) {
+      for (uint32_t row = 0; row < a.rows; row++)
+         memcpy(a_part.at(row, 0), a.at(row, k), size_t(op.k) * oracle::format(op.a).bytes);
+      memcpy(b_part.data.data(), b.at(k, 0), b_part_bytes);
+      sum = muladd(a_part, b_part, sum, op.saturating, muladd_roundoff(device, op.result));
+   }
+   return sum;
+}
+
+} // namespace weft::e2e

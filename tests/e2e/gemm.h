@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// A matrix product on the device, out of cooperative-matrix tiles: what the GEMM tests check and the demo measures.
+
+#pragma once
+
+#include "tests/e2e/cmat.h"
+
+#include <memory>
+
+namespace weft::e2e {
+
+/// A workgroup has two by two subgroups; each computes tiles_m × tiles_n tiles of the result, so a workgroup covers
+/// (2·tiles_m·m) × (2·tiles_n·n) elements; sizes that are smaller use fewer subgroups in that direction.
+struct GemmShader {
+   MatrixOperation operation;
+   uint32_t subgroup_size;
+   uint32_t tiles_m, tiles_n;
+   /// The workgroup copies its part of A and B into shared memory for each step along K.
+   bool shared;
+};
+
+/// A (m×k) and C, D (m×n) row-major, B (k×n) column-major; all sizes multiples of the tile's.
+class Gemm {
+public:
+   Gemm(Device &, const GemmShader &, uint32_t m, uint32_t n, uint32_t k);
+
+   void upload(const oracle::Matrix &a, const oracle::Matrix &b, const oracle::Matrix &c);
+   /// D = A·B + C, so many times over, D poisoned before; returns the seconds that it took.
+   double run(uint32_t times);
+   oracle::Matrix download();
+   /// The zones before and after D are as they were.
+   bool guards_intact();
+
+private:
+   GemmShader shader;
+   uint32_t m, n, k;
+   uint32_t subgroups_m, subgroups_n;
+   std::unique_ptr<Buffer> a, b, c, d;
+   std::unique_ptr<Pipeline> pipeline;
+};
+
+/// What D may hold: one multiply-add for each k columns of A, in ascending order.
+oracle::Expectation gemm_expectation(const Device &, const MatrixOperation &, const oracle::Matrix &a,
+                                     const oracle::Matrix &b, const oracle::Matrix &c);
+
+} // namespace weft::e2e

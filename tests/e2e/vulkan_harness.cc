@@ -1,0 +1,530 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/e2e/vulkan_harness.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace weft::e2e {
+
+const char *
+result_name(VkResult result)
+{
+   switch (result) {
+   case VK_SUCCESS: return "VK_SUCCESS";
+   case VK_NOT_READY: return "VK_NOT_READY";
+   case VK_TIMEOUT: return "VK_TIMEOUT";
+   case VK_INCOMPLETE: return "VK_INCOMPLETE";
+   case VK_ERROR_OUT_OF_HOST_MEMORY: return "VK_ERROR_OUT_OF_HOST_MEMORY";
+   case VK_ERROR_OUT_OF_DEVICE_MEMORY: return "VK_ERROR_OUT_OF_DEVICE_MEMORY";
+   case VK_ERROR_INITIALIZATION_FAILED: return "VK_ERROR_INITIALIZATION_FAILED";
+   case VK_ERROR_DEVICE_LOST: return "VK_ERROR_DEVICE_LOST";
+   case VK_ERROR_LAYER_NOT_PRESENT: return "VK_ERROR_LAYER_NOT_PRESENT";
+   case VK_ERROR_EXTENSION_NOT_PRESENT: return "VK_ERROR_EXTENSION_NOT_PRESENT";
+   case VK_ERROR_FEATURE_NOT_PRESENT: return "VK_ERROR_FEATURE_NOT_PRESENT";
+   case VK_ERROR_INCOMPATIBLE_DRIVER: return "VK_ERROR_INCOMPATIBLE_DRIVER";
+   case VK_ERROR_INVALID_SHADER_NV: return "VK_ERROR_INVALID_SHADER_NV";
+   case VK_ERROR_UNKNOWN: return "VK_ERROR_UNKNOWN";
+   default: return "another VkResult";
+   }
+}
+
+VulkanError::VulkanError(VkResult result, const std::string &what, const std::string &messages)
+    : std::runtime_error(what + ": " + result_name(result) + " (" + std::to_string(result) + ")" +
+                         (messages.empty() ? "" : "\n" + messages)),
+      result(result), messages(messages)
+{
+}
+
+static void
+check(VkResult result, const char *what)
+{
+   if (result != VK_SUCCESS)
+      throw VulkanError(result, what);
+}
+
+/* ---- device ---- */
+
+Device::Device(bool robust)
+{
+   try {
+      create_instance();
+      choose_physical();
+      query();
+      create_device(robust);
+   } catch (...) {
+      destroy();
+      throw;
+   }
+}
+
+Device::~Device()
+{
+   destroy();
+}
+
+void
+Device::destroy()
+{
+   if (device) {
+      vkDestroyCommandPool(device, pool, nullptr);
+      vkDestroyDevice(device, nullptr);
+   }
+   if (messenger) {
+      auto destroy_messenger = PFN_vkDestroyDebugUtilsMessengerEXT(
+         vkGetInstanceProcAddr(instance, "vkDestroyDebugUtilsMessengerEXT"));
+      destroy_messenger(instance, messenger, nullptr);
+   }
+   if (instance)
+      vkDestroyInstance(instance, nullptr);
+}
+
+static VKAPI_ATTR VkBool32 VKAPI_CALL
+append_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
+               const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+{
+   if (data->pMessage)
+      *static_cast<std::string *>(user) += std::string(data->pMessage) + "\n";
+   return VK_FALSE;
+}
+
+void
+Device::create_instance()
+{
+   const VkApplicationInfo application = {
+      .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+      .pApplicationName = "weft tests",
+      .apiVersion = VK_API_VERSION_1_3,
+   };
+   const char *const names[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
+   const VkInstanceCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+      .pApplicationInfo = &application,
+      .enabledExtensionCount = 1,
+      .ppEnabledExtensionNames = names,
+   };
+   check(vkCreateInstance(&info, nullptr, &instance), "vkCreateInstance");
+
+   const VkDebugUtilsMessengerCreateInfoEXT messenger_info = {
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+      .messageSeverity =
+         VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+      .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+                     VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT,
+      .pfnUserCallback = append_message,
+      .pUserData = &messages,
+   };
+   auto create_messenger =
+      PFN_vkCreateDebugUtilsMessengerEXT(vkGetInstanceProcAddr(instance, "vkCreateDebugUtilsMessengerEXT"));
+   check(create_messenger(instance, &messenger_info, nullptr, &messenger), "vkCreateDebugUtilsMessengerEXT");
+}
+
+void
+Device::choose_physical()
+{
+   uint32_t count = 0;
+   check(vkEnumeratePhysicalDevices(instance, &count, nullptr), "vkEnumeratePhysicalDevices");
+   std::vector<VkPhysicalDevice> all(count);
+   check(vkEnumeratePhysicalDevices(instance, &count, all.data()), "vkEnumeratePhysicalDevices");
+   const char *wanted = getenv("WEFT_TEST_DEVICE");
+   for (VkPhysicalDevice candidate : all) {
+      vkGetPhysicalDeviceProperties(candidate, &properties);
+      if (wanted && !strstr(properties.deviceName, wanted))
+         continue;
+      uint32_t families = 0;
+      vkGetPhysicalDeviceQueueFamilyProperties(candidate, &families, nullptr);
+      std::vector<VkQueueFamilyProperties> family(families);
+      vkGetPhysicalDeviceQueueFamilyProperties(candidate, &families, family.data());
+      for (uint32_t i = 0; i < families; i++) {
+         if (family[i].queueFlags & VK_QUEUE_COMPUTE_BIT) {
+            physical = candidate;
+            queue_family = i;
+            return;
+         }
+      }
+   }
+   throw VulkanError(VK_ERROR_INITIALIZATION_FAILED, "no such Vulkan device with a compute queue");
+}
+
+bool
+Device::has_extension(const char *name) const
+{
+   return std::any_of(extensions.begin(), extensions.end(),
+                      [&](const VkExtensionProperties &e) { return strcmp(e.extensionName, name) == 0; });
+}
+
+void
+Device::query()
+{
+   uint32_t count = 0;
+   check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr), "device extensions");
+   extensions.resize(count);
+   check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, extensions.data()), "device extensions");
+   vkGetPhysicalDeviceMemoryProperties(physical, &memory);
+
+   properties11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
+   properties12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES, .pNext = &properties11};
+   properties13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES, .pNext = &properties12};
+   VkPhysicalDeviceProperties2 properties2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                              .pNext = &properties13};
+   vkGetPhysicalDeviceProperties2(physical, &properties2);
+   properties = properties2.properties;
+
+   const bool matrices = has_extension(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   matrix_features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+   features11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
+                 .pNext = matrices ? &matrix_features : nullptr};
+   features12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &features11};
+   features13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .pNext = &features12};
+   VkPhysicalDeviceFeatures2 features2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          .pNext = &features13};
+   vkGetPhysicalDeviceFeatures2(physical, &features2);
+   features = features2.features;
+
+   if (matrices) {
+      auto get = PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR(
+         vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+      if (!get)
+         throw VulkanError(VK_ERROR_EXTENSION_NOT_PRESENT, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+      check(get(physical, &count, nullptr), "cooperative matrix properties");
+      matrix_properties.assign(count, {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
+      check(get(physical, &count, matrix_properties.data()), "cooperative matrix properties");
+   }
+}
+
+void
+Device::create_device(bool robust)
+{
+   features.robustBufferAccess = robust && features.robustBufferAccess;
+   matrix_features.cooperativeMatrixRobustBufferAccess =
+      robust && matrix_features.cooperativeMatrixRobustBufferAccess;
+   const VkPhysicalDeviceFeatures2 features2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                                .pNext = &features13,
+                                                .features = features};
+   const float priority = 1;
+   const VkDeviceQueueCreateInfo queue_info = {
+      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+      .queueFamilyIndex = queue_family,
+      .queueCount = 1,
+      .pQueuePriorities = &priority,
+   };
+   std::vector<const char *> names;
+   for (const char *name : {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME}) {
+      if (has_extension(name))
+         names.push_back(name);
+   }
+   VkPhysicalDeviceShaderSubgroupRotateFeaturesKHR rotate = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_ROTATE_FEATURES_KHR,
+      .pNext = const_cast<VkPhysicalDeviceFeatures2 *>(&features2),
+      .shaderSubgroupRotate = VK_TRUE,
+      .shaderSubgroupRotateClustered = VK_FALSE,
+   };
+   const bool has_rotate = has_extension(VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME);
+   const VkDeviceCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+      .pNext = has_rotate ? static_cast<const void *>(&rotate) : &features2,
+      .queueCreateInfoCount = 1,
+      .pQueueCreateInfos = &queue_info,
+      .enabledExtensionCount = uint32_t(names.size()),
+      .ppEnabledExtensionNames = names.data(),
+   };
+   check(vkCreateDevice(physical, &info, nullptr, &device), "vkCreateDevice");
+   vkGetDeviceQueue(device, queue_family, 0, &queue);
+
+   const VkCommandPoolCreateInfo pool_info = {
+      .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+      .queueFamilyIndex = queue_family,
+   };
+   check(vkCreateCommandPool(device, &pool_info, nullptr, &pool), "vkCreateCommandPool");
+}
+
+bool
+Device::can_require_subgroup_size() const
+{
+   return features13.subgroupSizeControl && features13.computeFullSubgroups &&
+          (properties13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
+}
+
+std::vector<uint32_t>
+Device::subgroup_sizes() const
+{
+   if (!can_require_subgroup_size())
+      return {properties11.subgroupSize};
+   std::vector<uint32_t> sizes;
+   for (uint32_t size = properties13.minSubgroupSize; size <= properties13.maxSubgroupSize; size *= 2)
+      sizes.push_back(size);
+   return sizes;
+}
+
+uint32_t
+Device::memory_type(uint32_t allowed) const
+{
+   const VkMemoryPropertyFlags wanted = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+   const VkMemoryPropertyFlags best = wanted | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+   for (VkMemoryPropertyFlags flags : {best, wanted}) {
+      for (uint32_t i = 0; i < memory.memoryTypeCount; i++) {
+         if ((allowed & 1u << i) && (memory.memoryTypes[i].propertyFlags & flags) == flags)
+            return i;
+      }
+   }
+   throw VulkanError(VK_ERROR_OUT_OF_DEVICE_MEMORY, "no host-visible coherent memory type");
+}
+
+std::string
+Device::take_messages()
+{
+   std::string taken;
+   taken.swap(messages);
+   return taken;
+}
+
+/* ---- buffer ---- */
+
+Buffer::Buffer(Device &device, VkDeviceSize size) : device(device), length(size)
+{
+   const bool addressable = device.features12.bufferDeviceAddress;
+   const VkBufferCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+      .size = size,
+      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+               (addressable ? VkBufferUsageFlags(VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) : 0),
+   };
+   check(vkCreateBuffer(device.device, &info, nullptr, &buffer), "vkCreateBuffer");
+   VkMemoryRequirements requirements;
+   vkGetBufferMemoryRequirements(device.device, buffer, &requirements);
+   const VkMemoryAllocateFlagsInfo flags = {
+      .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+      .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT,
+   };
+   const VkMemoryAllocateInfo allocate = {
+      .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+      .pNext = addressable ? &flags : nullptr,
+      .allocationSize = requirements.size,
+      .memoryTypeIndex = device.memory_type(requirements.memoryTypeBits),
+   };
+   check(vkAllocateMemory(device.device, &allocate, nullptr, &memory), "vkAllocateMemory");
+   check(vkBindBufferMemory(device.device, buffer, memory, 0), "vkBindBufferMemory");
+   void *pointer;
+   check(vkMapMemory(device.device, memory, 0, VK_WHOLE_SIZE, 0, &pointer), "vkMapMemory");
+   mapped = static_cast<std::byte *>(pointer);
+}
+
+Buffer::~Buffer()
+{
+   vkDestroyBuffer(device.device, buffer, nullptr);
+   vkFreeMemory(device.device, memory, nullptr);
+}
+
+VkDeviceAddress
+Buffer::address() const
+{
+   const VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = buffer};
+   return vkGetBufferDeviceAddress(device.device, &info);
+}
+
+/* ---- pipeline ---- */
+
+Pipeline::Pipeline(Device &device, std::span<const uint32_t> spirv, const PipelineOptions &options)
+    : device(device), options(options)
+{
+   try {
+      create(spirv);
+   } catch (...) {
+      destroy();
+      throw;
+   }
+}
+
+Pipeline::~Pipeline()
+{
+   destroy();
+}
+
+void
+Pipeline::destroy()
+{
+   vkDestroyFence(device.device, fence, nullptr);
+   vkDestroyDescriptorPool(device.device, descriptor_pool, nullptr);
+   vkDestroyPipeline(device.device, pipeline, nullptr);
+   vkDestroyPipelineLayout(device.device, layout, nullptr);
+   vkDestroyDescriptorSetLayout(device.device, set_layout, nullptr);
+   vkDestroyShaderModule(device.device, module, nullptr);
+}
+
+void
+Pipeline::create(std::span<const uint32_t> spirv)
+{
+   const VkShaderModuleCreateInfo module_info = {
+      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+      .codeSize = spirv.size_bytes(),
+      .pCode = spirv.data(),
+   };
+   device.take_messages();
+   VkResult result = vkCreateShaderModule(device.device, &module_info, nullptr, &module);
+   if (result != VK_SUCCESS)
+      throw VulkanError(result, "vkCreateShaderModule", device.take_messages());
+
+   std::vector<VkDescriptorSetLayoutBinding> bindings;
+   uint32_t descriptors = 0;
+   for (uint32_t count : options.bindings) {
+      bindings.push_back({.binding = uint32_t(bindings.size()),
+                          .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                          .descriptorCount = count,
+                          .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT});
+      descriptors += count;
+   }
+   const VkDescriptorSetLayoutCreateInfo set_info = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+      .bindingCount = uint32_t(bindings.size()),
+      .pBindings = bindings.data(),
+   };
+   check(vkCreateDescriptorSetLayout(device.device, &set_info, nullptr, &set_layout), "vkCreateDescriptorSetLayout");
+   const VkPushConstantRange push = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = options.push_bytes};
+   const VkPipelineLayoutCreateInfo layout_info = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+      .setLayoutCount = 1,
+      .pSetLayouts = &set_layout,
+      .pushConstantRangeCount = options.push_bytes ? 1u : 0u,
+      .pPushConstantRanges = &push,
+   };
+   check(vkCreatePipelineLayout(device.device, &layout_info, nullptr, &layout), "vkCreatePipelineLayout");
+
+   std::vector<VkSpecializationMapEntry> entries;
+   for (const SpecConstant &constant : options.spec_constants) {
+      const uint32_t offset = uint32_t(entries.size() * sizeof(SpecConstant) + offsetof(SpecConstant, value));
+      entries.push_back({.constantID = constant.id, .offset = offset, .size = sizeof(constant.value)});
+   }
+   const VkSpecializationInfo specialization = {
+      .mapEntryCount = uint32_t(entries.size()),
+      .pMapEntries = entries.data(),
+      .dataSize = options.spec_constants.size() * sizeof(SpecConstant),
+      .pData = options.spec_constants.data(),
+   };
+   const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo required = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+      .requiredSubgroupSize = options.subgroup_size,
+   };
+   const bool require = options.subgroup_size && device.can_require_subgroup_size();
+   const VkComputePipelineCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+      .stage =
+         {
+            .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+            .pNext = require ? &required : nullptr,
+            .flags = require
+                        ? VkPipelineShaderStageCreateFlags(VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT)
+                        : 0,
+            .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+            .module = module,
+            .pName = "main",
+            .pSpecializationInfo = &specialization,
+         },
+      .layout = layout,
+   };
+   result = vkCreateComputePipelines(device.device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
+   if (result != VK_SUCCESS)
+      throw VulkanError(result, "vkCreateComputePipelines", device.take_messages());
+
+   const VkDescriptorPoolSize pool_size = {.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                           .descriptorCount = std::max(descriptors, 1u)};
+   const VkDescriptorPoolCreateInfo pool_info = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+      .maxSets = 1,
+      .poolSizeCount = 1,
+      .pPoolSizes = &pool_size,
+   };
+   check(vkCreateDescriptorPool(device.device, &pool_info, nullptr, &descriptor_pool), "vkCreateDescriptorPool");
+   const VkDescriptorSetAllocateInfo set_allocate = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+      .descriptorPool = descriptor_pool,
+      .descriptorSetCount = 1,
+      .pSetLayouts = &set_layout,
+   };
+   check(vkAllocateDescriptorSets(device.device, &set_allocate, &set), "vkAllocateDescriptorSets");
+   const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+   check(vkCreateFence(device.device, &fence_info, nullptr, &fence), "vkCreateFence");
+}
+
+void
+Pipeline::write_descriptors(const std::vector<BufferRange> &buffers)
+{
+   std::vector<VkDescriptorBufferInfo> infos;
+   for (const BufferRange &range : buffers)
+      infos.push_back({range.buffer->handle(), range.offset, range.size});
+   std::vector<VkWriteDescriptorSet> writes;
+   size_t next = 0;
+   for (uint32_t binding = 0; binding < options.bindings.size(); binding++) {
+      const uint32_t count = options.bindings[binding];
+      if (next + count > infos.size())
+         throw std::logic_error("fewer buffers than bindings");
+      writes.push_back({.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                        .dstSet = set,
+                        .dstBinding = binding,
+                        .descriptorCount = count,
+                        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                        .pBufferInfo = &infos[next]});
+      next += count;
+   }
+   vkUpdateDescriptorSets(device.device, uint32_t(writes.size()), writes.data(), 0, nullptr);
+}
+
+void
+Pipeline::record(VkCommandBuffer commands, Groups groups, std::span<const std::byte> push, uint32_t times)
+{
+   const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                           .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+   check(vkBeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer");
+   vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+   if (!options.bindings.empty())
+      vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+   if (!push.empty())
+      vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, uint32_t(push.size()), push.data());
+   const auto barrier = [&](VkPipelineStageFlags stage, VkAccessFlags access) {
+      const VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                      .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
+                                      .dstAccessMask = access};
+      vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, stage, 0, 1, &memory, 0, nullptr, 0,
+                           nullptr);
+   };
+   for (uint32_t i = 0; i < times; i++) {
+      if (i > 0)
+         barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+      vkCmdDispatch(commands, groups.x, groups.y, groups.z);
+   }
+   barrier(VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+   check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
+}
+
+void
+Pipeline::dispatch(const std::vector<BufferRange> &buffers, Groups groups, std::span<const std::byte> push,
+                   uint32_t times)
+{
+   write_descriptors(buffers);
+   const VkCommandBufferAllocateInfo allocate = {
+      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+      .commandPool = device.pool,
+      .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+      .commandBufferCount = 1,
+   };
+   VkCommandBuffer commands;
+   check(vkAllocateCommandBuffers(device.device, &allocate, &commands), "vkAllocateCommandBuffers");
+   record(commands, groups, push, times);
+
+   const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                .commandBufferCount = 1,
+                                .pCommandBuffers = &commands};
+   constexpr uint64_t timeout_ns = 120'000'000'000;
+   VkResult result = vkQueueSubmit(device.queue, 1, &submit, fence);
+   if (result == VK_SUCCESS)
+      result = vkWaitForFences(device.device, 1, &fence, VK_TRUE, timeout_ns);
+   if (result == VK_SUCCESS)
+      result = vkResetFences(device.device, 1, &fence);
+   // A command buffer that timed out is still in use: it goes with its pool.
+   if (result != VK_TIMEOUT)
+      vkFreeCommandBuffers(device.device, device.pool, 1, &commands);
+   check(result, "submission");
+}
+
+} // namespace weft::e2e

@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The little of Vulkan that compute tests need: a device with every feature it has, buffers, pipelines, dispatches.
+/// Goes through the loader and knows nothing of the driver below; VK_DRIVER_FILES picks it, and WEFT_TEST_DEVICE (part
+/// of a device's name) where a driver has several.  Needs Vulkan 1.3 with one queue that can compute.
+///
+/// Errors are thrown as VulkanError: in a test that is a failure with its message.
+
+#pragma once
+
+#include <vulkan/vulkan.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace weft::e2e {
+
+struct VulkanError : std::runtime_error {
+   VkResult result;
+   std::string messages; ///< what the driver said through VK_EXT_debug_utils meanwhile
+   VulkanError(VkResult result, const std::string &what, const std::string &messages = "");
+};
+
+const char *result_name(VkResult);
+
+class Device {
+public:
+   /// With robust, buffer accesses outside of their descriptors' ranges are defined, matrix accesses among them where
+   /// the device has cooperativeMatrixRobustBufferAccess.
+   explicit Device(bool robust);
+   ~Device();
+   Device(const Device &) = delete;
+   Device &operator=(const Device &) = delete;
+
+   VkInstance instance = VK_NULL_HANDLE;
+   VkPhysicalDevice physical = VK_NULL_HANDLE;
+   VkDevice device = VK_NULL_HANDLE;
+   VkQueue queue = VK_NULL_HANDLE;
+   VkCommandPool pool = VK_NULL_HANDLE;
+
+   VkPhysicalDeviceProperties properties = {};
+   VkPhysicalDeviceVulkan11Properties properties11 = {};
+   VkPhysicalDeviceVulkan12Properties properties12 = {};
+   VkPhysicalDeviceVulkan13Properties properties13 = {};
+   /// What is there, and all of it enabled (robust accesses apart).
+   VkPhysicalDeviceFeatures features = {};
+   VkPhysicalDeviceVulkan11Features features11 = {};
+   VkPhysicalDeviceVulkan12Features features12 = {};
+   VkPhysicalDeviceVulkan13Features features13 = {};
+   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix_features = {};
+   /// Of vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR; empty without the extension.
+   std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties;
+
+   bool has_extension(const char *name) const;
+   /// Subgroup sizes that a pipeline may require, in ascending order; if it may not, the one size there is.
+   std::vector<uint32_t> subgroup_sizes() const;
+   bool can_require_subgroup_size() const;
+   uint32_t memory_type(uint32_t allowed) const;
+
+   /// What came through VK_EXT_debug_utils since the last call: warnings and errors.
+   std::string take_messages();
+
+private:
+   void create_instance();
+   void choose_physical();
+   void query();
+   void create_device(bool robust);
+   void destroy();
+
+   VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
+   std::vector<VkExtensionProperties> extensions;
+   uint32_t queue_family = 0;
+   VkPhysicalDeviceMemoryProperties memory = {};
+   std::string messages;
+};
+
+/// Storage that the host sees, mapped for as long as it lives.
+class Buffer {
+public:
+   Buffer(Device &, VkDeviceSize size);
+   ~Buffer();
+   Buffer(const Buffer &) = delete;
+   Buffer &operator=(const Buffer &) = delete;
+
+   std::span<std::byte> bytes() { return {mapped, size_t(length)}; }
+   template <typename T>
+   std::span<T> as()
+   {
+      return {reinterpret_cast<T *>(mapped), size_t(length) / sizeof(T)};
+   }
+   VkBuffer handle() const { return buffer; }
+   VkDeviceSize size() const { return length; }
+   VkDeviceAddress address() const;
+
+private:
+   Device &device;
+   VkBuffer buffer = VK_NULL_HANDLE;
+   VkDeviceMemory memory = VK_NULL_HANDLE;
+   std::byte *mapped = nullptr;
+   VkDeviceSize length;
+};
+
+/// A storage buffer as a shader sees it.
+struct BufferRange {
+   Buffer *buffer;
+   VkDeviceSize offset = 0, size = VK_WHOLE_SIZE;
+   BufferRange(Buffer &buffer) : buffer(&buffer) {}
+   BufferRange(Buffer &buffer, VkDeviceSize offset, VkDeviceSize size) : buffer(&buffer), offset(offset), size(size) {}
+};
+
+struct SpecConstant {
+   uint32_t id, value;
+};
+
+struct PipelineOptions {
+   /// Bindings 0, 1, … of set 0, each an array of so many storage buffers.
+   std::vector<uint32_t> bindings;
+   uint32_t push_bytes = 0;
+   /// Required subgroup size with full subgroups; 0 leaves it to the driver.
+   uint32_t subgroup_size = 0;
+   std::vector<SpecConstant> spec_constants;
+};
+
+struct Groups {
+   uint32_t x = 1, y = 1, z = 1;
+};
+
+class Pipeline {
+public:
+   Pipeline(Device &, std::span<const uint32_t> spirv, const PipelineOptions &);
+   ~Pipeline();
+   Pipeline(const Pipeline &) = delete;
+   Pipeline &operator=(const Pipeline &) = delete;
+
+   /// Runs to completion, `times` times in one submission; the buffers fill the bindings' array elements in order.
+   void dispatch(const std::vector<BufferRange> &buffers, Groups groups = {}, std::span<const std::byte> push = {},
+                 uint32_t times = 1);
+   template <typename T>
+   void dispatch(const std::vector<BufferRange> &buffers, Groups groups, const T &push, uint32_t times = 1)
+   {
+      dispatch(buffers, groups, std::as_bytes(std::span(&push, 1)), times);
+   }
+
+private:
+   void create(std::span<const uint32_t> spirv);
+   void destroy();
+   void write_descriptors(const std::vector<BufferRange> &buffers);
+   void record(VkCommandBuffer, Groups, std::span<const std::byte> push, uint32_t times);
+
+   Device &device;
+   PipelineOptions options;
+   VkShaderModule module = VK_NULL_HANDLE;
+   VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
+   VkPipelineLayout layout = VK_NULL_HANDLE;
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   VkDescriptorPool descriptor_pool = VK_NULL_HANDLE;
+   VkDescriptorSet set = VK_NULL_HANDLE;
+   VkFence fence = VK_NULL_HANDLE;
+};
+
+} // namespace weft::e2e

@@ -1,0 +1,554 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Compute: how what is bound and pushed reaches the shader.
+
+#include "tests/icd/fixture.h"
+
+#include "tests/e2e/glsl.h"
+
+#include <cstring>
+#include <numeric>
+
+namespace weft::icd_test {
+namespace {
+
+constexpr VkDescriptorType storage = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+constexpr VkDescriptorType uniform = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+constexpr VkDescriptorType storage_dynamic = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+constexpr VkDescriptorType uniform_dynamic = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
+
+/// Workgroup number x of n writes 1000 * (x + 1) + n to its element.
+const char *const mark_groups = R"(
+layout(local_size_x = 1) in;
+layout(set = 0, binding = 0) buffer Out { uint data[]; };
+void main()
+{
+   uvec3 n = gl_NumWorkGroups;
+   uvec3 i = gl_WorkGroupID;
+   data[i.x + 8 * (i.y + 8 * i.z)] = 1000 * (i.x + 1) + n.x * n.y * n.z;
+})";
+
+} // namespace
+
+class DispatchTest : public IcdTest {
+protected:
+   /// One storage buffer at set 0, binding 0.
+   void use_one_buffer(const char *glsl, VkDeviceSize size, uint32_t push_bytes = 0)
+   {
+      out = make_buffer(size);
+      recipe.sets = {make_set_layout({binding(0, storage)})};
+      recipe.push_bytes = push_bytes;
+      layout = make_layout(recipe);
+      pipeline = make_pipeline(glsl, recipe, layout);
+      set = make_set(recipe.sets[0]);
+      write_buffer(set, 0, storage, out);
+   }
+
+   VkCommandBuffer begin_bound()
+   {
+      VkCommandBuffer cmd = begin();
+      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      if (set)
+         vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0,
+                                 nullptr);
+      return cmd;
+   }
+
+   PipelineRecipe recipe;
+   VkPipelineLayout layout = VK_NULL_HANDLE;
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   VkDescriptorSet set = VK_NULL_HANDLE;
+   TestBuffer out;
+};
+
+TEST_F(DispatchTest, DirectAndEmpty)
+{
+   use_one_buffer(mark_groups, 2048);
+   VkCommandBuffer cmd = begin_bound();
+   vkCmdDispatch(cmd, 0, 5, 5);
+   vkCmdDispatch(cmd, 2, 3, 4);
+   run(cmd);
+   for (uint32_t i = 0; i < 512; i++) {
+      uint32_t x = i % 8, y = i / 8 % 8, z = i / 64;
+      ASSERT_EQ(out.as()[i], x < 2 && y < 3 && z < 4 ? 1000 * (x + 1) + 24 : 0) << i;
+   }
+}
+
+TEST_F(DispatchTest, Base)
+{
+   use_one_buffer(mark_groups, 2048);
+   recipe.flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
+   pipeline = make_pipeline(mark_groups, recipe, layout);
+   VkCommandBuffer cmd = begin_bound();
+   vkCmdDispatchBase(cmd, 3, 2, 1, 2, 2, 2);
+   run(cmd);
+   for (uint32_t i = 0; i < 512; i++) {
+      uint32_t x = i % 8, y = i / 8 % 8, z = i / 64;
+      bool inside = x >= 3 && x < 5 && y >= 2 && y < 4 && z >= 1 && z < 3;
+      ASSERT_EQ(out.as()[i], inside ? 1000 * (x + 1) + 8 : 0) << i;
+   }
+}
+
+TEST_F(DispatchTest, IndirectReadsTheSizeWhenItRuns)
+{
+   use_one_buffer(mark_groups, 2048);
+   TestBuffer size = make_buffer(64);
+   VkCommandBuffer cmd = begin_bound();
+   uint32_t words[] = {4, 1, 2};
+   vkCmdUpdateBuffer(cmd, size.handle, 16, 12, words);
+   vkCmdDispatchIndirect(cmd, size.handle, 16);
+   vkCmdDispatchIndirect(cmd, size.handle, 32); // zeros
+   run(cmd);
+   EXPECT_EQ(out.as()[3 + 64], 4008u);
+   EXPECT_EQ(out.as()[4], 0u);
+}
+
+TEST_F(DispatchTest, PushConstantsBelongToTheDispatch)
+{
+   const char *glsl = R"(
+      layout(local_size_x = 1) in;
+      layout(push_constant) uniform Push { uint index; uint pad[40]; uint a; uint b; };
+      layout(set = 0, binding = 0) buffer Out { uint data[]; };
+      void main() { data[index] = a * 1000 + b; })";
+   use_one_buffer(glsl, 64, 172);
+   VkCommandBuffer cmd = begin_bound();
+   uint32_t b = 7;
+   vkCmdPushConstants(cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 168, 4, &b);
+   for (uint32_t i = 0; i < 5; i++) {
+      uint32_t a = i + 1;
+      vkCmdPushConstants(cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &i);
+      vkCmdPushConstants(cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 164, 4, &a);
+      vkCmdDispatch(cmd, 1, 1, 1);
+   }
+   run(cmd);
+   for (uint32_t i = 0; i < 5; i++)
+      EXPECT_EQ(out.as()[i], (i + 1) * 1000 + 7);
+}
+
+TEST_F(DispatchTest, DynamicOffsetsGoByBindingNumber)
+{
+   // Two sets with dynamic buffers among others, bindings declared out of order.
+   VkDescriptorSetLayout first = make_set_layout(
+      {binding(5, storage_dynamic), binding(0, uniform), binding(2, uniform_dynamic, 2)});
+   VkDescriptorSetLayout second = make_set_layout({binding(1, uniform_dynamic)});
+   recipe.sets = {first, second};
+   layout = make_layout(recipe);
+   pipeline = make_pipeline(R"(
+      layout(local_size_x = 1) in;
+      layout(set = 0, binding = 0) uniform A { uint a; };
+      layout(set = 0, binding = 2) uniform B { uint b; } bs[2];
+      layout(set = 0, binding = 5) buffer Out { uint data[4]; };
+      layout(set = 1, binding = 1) uniform C { uint c; };
+      void main() { data[0] = a; data[1] = bs[0].b; data[2] = bs[1].b; data[3] = c; })",
+                            recipe, layout);
+   std::vector<uint32_t> numbers(256);
+   std::iota(numbers.begin(), numbers.end(), 0);
+   TestBuffer in = make_buffer(1024, numbers.data());
+   out = make_buffer(1024);
+   VkDescriptorSet sets[] = {make_set(first), make_set(second)};
+   write_buffer(sets[0], 0, uniform, in, 16, 16);
+   write_buffer(sets[0], 2, uniform_dynamic, in, 32, 16, 0);
+   write_buffer(sets[0], 2, uniform_dynamic, in, 48, 16, 1);
+   write_buffer(sets[0], 5, storage_dynamic, out, 0, 16);
+   write_buffer(sets[1], 1, uniform_dynamic, in, 64, 16);
+
+   VkCommandBuffer cmd = begin();
+   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+   uint32_t offsets[] = {64, 128, 256, 512}; // b[0], b[1], out, c
+   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 2, sets, 4, offsets);
+   vkCmdDispatch(cmd, 1, 1, 1);
+   offsets[2] = 16;
+   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, sets, 3, offsets);
+   vkCmdDispatch(cmd, 1, 1, 1);
+   run(cmd);
+   const uint32_t expected[] = {4, (32 + 64) / 4, (48 + 128) / 4, (64 + 512) / 4};
+   for (uint32_t i = 0; i < 4; i++) {
+      EXPECT_EQ(out.as()[64 + i], expected[i]) << i;
+      EXPECT_EQ(out.as()[4 + i], expected[i]) << i;
+   }
+}
+
+TEST_F(DispatchTest, PushDescriptors)
+{
+   recipe.sets = {make_set_layout({}),
+                  make_set_layout({binding(0, storage), binding(3, storage)},
+                                  VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR)};
+   layout = make_layout(recipe);
+   pipeline = make_pipeline(R"(
+      layout(local_size_x = 1) in;
+      layout(set = 1, binding = 0) buffer In { uint a; };
+      layout(set = 1, binding = 3) buffer Out { uint b; };
+      void main() { b = a + 1; })",
+                            recipe, layout);
+   const uint32_t start = 10;
+   TestBuffer buffers[3] = {make_buffer(4, &start), make_buffer(4), make_buffer(4)};
+   auto push = device_function<PFN_vkCmdPushDescriptorSetKHR>("vkCmdPushDescriptorSetKHR");
+   ASSERT_NE(push, nullptr);
+   VkDescriptorBufferInfo infos[3];
+   for (int i = 0; i < 3; i++)
+      infos[i] = {buffers[i].handle, 0, VK_WHOLE_SIZE};
+   auto write = [&](uint32_t binding, const VkDescriptorBufferInfo *info) {
+      return VkWriteDescriptorSet{
+         .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+         .dstBinding = binding,
+         .descriptorCount = 1,
+         .descriptorType = storage,
+         .pBufferInfo = info,
+      };
+   };
+   VkCommandBuffer cmd = begin();
+   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+   VkWriteDescriptorSet both[] = {write(0, &infos[0]), write(3, &infos[1])};
+   push(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 1, 2, both);
+   vkCmdDispatch(cmd, 1, 1, 1);
+
+   // The other two by a template.
+   VkDescriptorUpdateTemplateEntry entries[] = {
+      {.dstBinding = 0,
+       .descriptorCount = 1,
+       .descriptorType = storage,
+       .offset = sizeof(infos[0])},
+      {.dstBinding = 3,
+       .descriptorCount = 1,
+       .descriptorType = storage,
+       .offset = 2 * sizeof(infos[0])},
+   };
+   VkDescriptorUpdateTemplateCreateInfo template_info = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_UPDATE_TEMPLATE_CREATE_INFO,
+      .descriptorUpdateEntryCount = 2,
+      .pDescriptorUpdateEntries = entries,
+      .templateType = VK_DESCRIPTOR_UPDATE_TEMPLATE_TYPE_PUSH_DESCRIPTORS_KHR,
+      .pipelineBindPoint = VK_PIPELINE_BIND_POINT_COMPUTE,
+      .pipelineLayout = layout,
+      .set = 1,
+   };
+   VkDescriptorUpdateTemplate update;
+   ASSERT_VK(vkCreateDescriptorUpdateTemplate(device, &template_info, nullptr, &update));
+   auto push_template = device_function<PFN_vkCmdPushDescriptorSetWithTemplateKHR>(
+      "vkCmdPushDescriptorSetWithTemplateKHR");
+   push_template(cmd, update, layout, 1, infos);
+   vkDestroyDescriptorUpdateTemplate(device, update, nullptr);
+   vkCmdDispatch(cmd, 1, 1, 1);
+   run(cmd);
+   EXPECT_EQ(buffers[1].as()[0], 11u);
+   EXPECT_EQ(buffers[2].as()[0], 12u);
+}
+
+TEST_F(DispatchTest, UpdateTemplatesCopiesAndConsecutiveBindings)
+{
+   recipe.sets = {
+      make_set_layout({binding(0, storage, 2), binding(1, storage), binding(4, storage)})};
+   layout = make_layout(recipe);
+   pipeline = make_pipeline(R"(
+      layout(local_size_x = 1) in;
+      layout(set = 0, binding = 0) buffer A { uint x; } a[2];
+      layout(set = 0, binding = 1) buffer B { uint x; } b;
+      layout(set = 0, binding = 4) buffer Out { uint data[3]; };
+      void main() { data[0] = a[0].x; data[1] = a[1].x; data[2] = b.x; })",
+                            recipe, layout);
+   TestBuffer in[3];
+   VkDescriptorBufferInfo infos[4];
+   for (uint32_t i = 0; i < 3; i++) {
+      uint32_t value = 100 + i;
+      in[i] = make_buffer(4, &value);
+      infos[i] = {in[i].handle, 0, VK_WHOLE_SIZE};
+   }
+   out = make_buffer(12);
+   infos[3] = {out.handle, 0, VK_WHOLE_SIZE};
+
+   // The write runs over from binding 0 into 1 and, since 2 and 3 are not there, into 4.
+   VkDescriptorSet first = make_set(recipe.sets[0]);
+   VkWriteDescriptorSet write = {
+      .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+      .dstSet = first,
+      .dstBinding = 0,
+      .descriptorCount = 3,
+      .descriptorType = storage,
+      .pBufferInfo = infos,
+   };
+   vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
+
+   // A copy of its first three in another order, the last by a template.
+   set = make_set(recipe.sets[0]);
+   VkCopyDescriptorSet copies[] = {
+      {.sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
+       .srcSet = first,
+       .srcBinding = 0,
+       .srcArrayElement = 1,
+       .dstSet = set,
+       .dstBinding = 0,
+       .dstArrayElement = 0,
+       .descriptorCount = 2},
+      {.sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
+       .srcSet = first,
+       .srcBinding = 0,
+       .srcArrayElement = 0,
+       .dstSet = set,
+       .dstBinding = 1,
+       .dstArrayElement = 0,
+       .descriptorCount = 1},
+   };
+   vkUpdateDescriptorSets(device, 0, nullptr, 2, copies);
+   VkDescriptorUpdateTemplateEntry entry = {
+      .dstBinding = 4,
+      .descriptorCount = 1,
+      .descriptorType = storage,
+      .offset = 3 * sizeof(infos[0]),
+      .stride = sizeof(infos[0]),
+   };
+   VkDescriptorUpdateTemplateCreateInfo template_info = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_UPDATE_TEMPLATE_CREATE_INFO,
+      .descriptorUpdateEntryCount = 1,
+      .pDescriptorUpdateEntries = &entry,
+      .templateType = VK_DESCRIPTOR_UPDATE_TEMPLATE_TYPE_DESCRIPTOR_SET,
+      .descriptorSetLayout = recipe.sets[0],
+   };
+   VkDescriptorUpdateTemplate update;
+   ASSERT_VK(vkCreateDescriptorUpdateTemplate(device, &template_info, nullptr, &update));
+   vkUpdateDescriptorSetWithTemplate(device, set, update, infos);
+   vkDestroyDescriptorUpdateTemplate(device, update, nullptr);
+
+   VkCommandBuffer cmd = begin_bound();
+   vkCmdDispatch(cmd, 1, 1, 1);
+   run(cmd);
+   EXPECT_EQ(out.as()[0], 101u);
+   EXPECT_EQ(out.as()[1], 102u);
+   EXPECT_EQ(out.as()[2], 100u);
+}
+
+TEST_F(DispatchTest, InlineUniformBlocks)
+{
+   recipe.sets = {make_set_layout(
+      {binding(0, VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, 20), binding(1, storage)})};
+   layout = make_layout(recipe);
+   pipeline = make_pipeline(R"(
+      layout(local_size_x = 1) in;
+      layout(set = 0, binding = 0, std430) uniform In { uint words[5]; };
+      layout(set = 0, binding = 1) buffer Out { uint data[5]; };
+      void main() { for (int i = 0; i < 5; i++) data[i] = words[i] + 1; })",
+                            recipe, layout);
+   set = make_set(recipe.sets[0]);
+   out = make_buffer(20);
+   write_buffer(set, 1, storage, out);
+   const uint32_t words[] = {1, 2, 3, 4, 5};
+   for (uint32_t part = 0; part < 2; part++) {
+      VkWriteDescriptorSetInlineUniformBlock block = {
+         .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK,
+         .dataSize = part ? 12u : 8u,
+         .pData = words + (part ? 2 : 0),
+      };
+      VkWriteDescriptorSet write = {
+         .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+         .pNext = &block,
+         .dstSet = set,
+         .dstBinding = 0,
+         .dstArrayElement = part ? 8u : 0u,
+         .descriptorCount = block.dataSize,
+         .descriptorType = VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK,
+      };
+      vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
+   }
+   VkCommandBuffer cmd = begin_bound();
+   vkCmdDispatch(cmd, 1, 1, 1);
+   run(cmd);
+   for (uint32_t i = 0; i < 5; i++)
+      EXPECT_EQ(out.as()[i], i + 2);
+}
+
+TEST_F(DispatchTest, DescriptorsUpdatedAfterBindingAndIndexedPerInvocation)
+{
+   VkDescriptorBindingFlags flags[] = {0, VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT |
+                                             VK_DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT |
+                                             VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT};
+   VkDescriptorSetLayoutBindingFlagsCreateInfo flags_info = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO,
+      .bindingCount = 2,
+      .pBindingFlags = flags,
+   };
+   recipe.sets = {make_set_layout({binding(0, storage), binding(1, storage, 100)},
+                                  VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT,
+                                  &flags_info)};
+   layout = make_layout(recipe);
+   pipeline = make_pipeline(R"(
+      layout(local_size_x = 16) in;
+      layout(set = 0, binding = 0) buffer Out { uint data[]; };
+      layout(set = 0, binding = 1) buffer In { uint x; } ins[];
+      void main()
+      {
+         uint i = gl_LocalInvocationID.x;
+         data[i] = ins[nonuniformEXT(i * 7 % 16)].x;
+      })",
+                            recipe, layout);
+   uint32_t count = 16;
+   VkDescriptorSetVariableDescriptorCountAllocateInfo count_info = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_ALLOCATE_INFO,
+      .descriptorSetCount = 1,
+      .pDescriptorCounts = &count,
+   };
+   set = make_set(recipe.sets[0], VK_DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT, &count_info);
+   out = make_buffer(64);
+   write_buffer(set, 0, storage, out);
+   VkCommandBuffer cmd = begin_bound();
+   vkCmdDispatch(cmd, 1, 1, 1);
+   for (uint32_t i = 0; i < 16; i++) {
+      uint32_t value = 50 + i;
+      write_buffer(set, 1, storage, make_buffer(4, &value), 0, VK_WHOLE_SIZE, i);
+   }
+   run(cmd);
+   for (uint32_t i = 0; i < 16; i++)
+      EXPECT_EQ(out.as()[i], 50 + i * 7 % 16) << i;
+}
+
+TEST_F(DispatchTest, RobustAccessStaysInTheRange)
+{
+   std::vector<uint32_t> numbers(64, 5);
+   TestBuffer in = make_buffer(256, numbers.data());
+   out = make_buffer(256, numbers.data());
+   recipe.sets = {make_set_layout({binding(0, storage), binding(1, storage)})};
+   layout = make_layout(recipe);
+   pipeline = make_pipeline(R"(
+      layout(local_size_x = 32) in;
+      layout(set = 0, binding = 0) buffer In { uint a[]; };
+      layout(set = 0, binding = 1) buffer Out { uint b[]; };
+      void main() { uint i = gl_LocalInvocationID.x; b[i] = a[i] + 1; })",
+                            recipe, layout);
+   set = make_set(recipe.sets[0]);
+   write_buffer(set, 0, storage, in, 16, 40);
+   write_buffer(set, 1, storage, out, 32, 68);
+   VkCommandBuffer cmd = begin_bound();
+   vkCmdDispatch(cmd, 1, 1, 1);
+   run(cmd);
+   for (uint32_t i = 0; i < 64; i++) {
+      uint32_t expected = i < 8 || i >= 25 ? 5 : i < 18 ? 6 : 1;
+      ASSERT_EQ(out.as()[i], expected) << i;
+   }
+}
+
+TEST_F(DispatchTest, OffsetsUpTo4GiB)
+{
+   // Pages that nobody touches cost nothing.
+   constexpr VkDeviceSize size = (VkDeviceSize(4) << 30) + 4096;
+   VkPhysicalDeviceMemoryProperties properties;
+   vkGetPhysicalDeviceMemoryProperties(physical, &properties);
+   if (properties.memoryHeaps[0].size < 2 * size)
+      return;
+   const char *glsl = R"(
+      layout(local_size_x = 32) in;
+      layout(push_constant) uniform Push { uint base; uint one; };
+      layout(set = 0, binding = 0) buffer Out { uint data[]; };
+      void main()
+      {
+         uint i = gl_LocalInvocationID.x;
+         data[base + i] = data[base + i] + i + 1;       // neighbours
+         data[base + 64 + i * i * one] = i + 2;         // scattered
+         if (i == 0) data[base + 2000] = data.length() > 0x3fff0000u ? 3 : 0;
+      })";
+   use_one_buffer(glsl, size, 8);
+   const uint32_t bases[] = {0, 0x1ffffff0, 0x30000000, 0x3ffff000};
+   for (uint32_t base : bases) {
+      VkCommandBuffer cmd = begin_bound();
+      uint32_t push[] = {base, 1};
+      vkCmdPushConstants(cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 8, push);
+      vkCmdDispatch(cmd, 1, 1, 1);
+      run(cmd);
+   }
+   for (uint32_t base : bases) {
+      for (uint32_t i = 0; i < 32; i++) {
+         ASSERT_EQ(out.as()[base + 64 + i * i], i + 2) << base << " " << i;
+         ASSERT_EQ(out.as()[base + i], i + 1) << base << " " << i;
+      }
+      EXPECT_EQ(out.as()[base + 2000], 3u) << base;
+   }
+}
+
+TEST_F(DispatchTest, DispatchesFollowEachOther)
+{
+   const char *glsl = R"(
+      layout(local_size_x = 64) in;
+      layout(set = 0, binding = 0) buffer Out { uint data[]; };
+      void main() { uint i = gl_GlobalInvocationID.x; data[i] = data[(i + 1) % 256 + 0] * 0 + data[i] + 1; })";
+   use_one_buffer(glsl, 1024);
+   VkCommandBuffer cmd = begin_bound();
+   for (int i = 0; i < 500; i++)
+      vkCmdDispatch(cmd, 4, 1, 1);
+   run(cmd);
+   for (uint32_t value : out.as())
+      ASSERT_EQ(value, 500u);
+}
+
+TEST_F(DispatchTest, SharedMemoryOfTheLargestSize)
+{
+   const char *glsl = R"(
+      layout(local_size_x = 256) in;
+      layout(set = 0, binding = 0) buffer Out { uint data[]; };
+      shared uint scratch[16384];
+      void main()
+      {
+         uint i = gl_LocalInvocationID.x;
+         for (uint k = i; k < 16384; k += 256) scratch[k] = k;
+         barrier();
+         uint sum = 0;
+         for (uint k = 0; k < 64; k++) sum += scratch[(i + 1) % 256 * 64 + k];
+         data[gl_GlobalInvocationID.x] = sum;
+      })";
+   use_one_buffer(glsl, 4096);
+   VkCommandBuffer cmd = begin_bound();
+   vkCmdDispatch(cmd, 4, 1, 1);
+   run(cmd);
+   for (uint32_t i = 0; i < 1024; i++) {
+      uint32_t first = (i % 256 + 1) % 256 * 64;
+      ASSERT_EQ(out.as()[i], first * 64 + 63 * 32) << i;
+   }
+}
+
+TEST_F(DispatchTest, SecondaryWithItsOwnState)
+{
+   use_one_buffer(mark_groups, 2048);
+   VkCommandBuffer secondary = begin(VK_COMMAND_BUFFER_LEVEL_SECONDARY);
+   vkCmdBindPipeline(secondary, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+   vkCmdBindDescriptorSets(secondary, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0,
+                           nullptr);
+   vkCmdDispatch(secondary, 3, 1, 1);
+   ASSERT_VK(vkEndCommandBuffer(secondary));
+   VkCommandBuffer cmd = begin();
+   vkCmdExecuteCommands(cmd, 1, &secondary);
+   run(cmd);
+   EXPECT_EQ(out.as()[2], 3003u);
+}
+
+TEST_F(DispatchTest, PoolsRunOut)
+{
+   VkDescriptorSetLayout set_layout = make_set_layout({binding(0, storage, 2)});
+   VkDescriptorPoolSize size = {storage, 4};
+   VkDescriptorPoolCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+      .flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT,
+      .maxSets = 3,
+      .poolSizeCount = 1,
+      .pPoolSizes = &size,
+   };
+   VkDescriptorPool descriptor_pool;
+   ASSERT_VK(vkCreateDescriptorPool(device, &info, nullptr, &descriptor_pool));
+   VkDescriptorSetLayout layouts[] = {set_layout, set_layout, set_layout};
+   VkDescriptorSetAllocateInfo allocate_info = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+      .descriptorPool = descriptor_pool,
+      .descriptorSetCount = 3,
+      .pSetLayouts = layouts,
+   };
+   VkDescriptorSet sets[3];
+   EXPECT_EQ(vkAllocateDescriptorSets(device, &allocate_info, sets), VK_ERROR_OUT_OF_POOL_MEMORY);
+   EXPECT_EQ(sets[0], VkDescriptorSet(VK_NULL_HANDLE));
+   allocate_info.descriptorSetCount = 2;
+   ASSERT_VK(vkAllocateDescriptorSets(device, &allocate_info, sets));
+   EXPECT_EQ(vkAllocateDescriptorSets(device, &allocate_info, sets + 1),
+             VK_ERROR_OUT_OF_POOL_MEMORY);
+   ASSERT_VK(vkResetDescriptorPool(device, descriptor_pool, 0));
+   ASSERT_VK(vkAllocateDescriptorSets(device, &allocate_info, sets));
+   ASSERT_VK(vkFreeDescriptorSets(device, descriptor_pool, 2, sets));
+   ASSERT_VK(vkAllocateDescriptorSets(device, &allocate_info, sets));
+   vkDestroyDescriptorPool(device, descriptor_pool, nullptr);
+}
+
+} // namespace weft::icd_test

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What the driver's own tests share: an instance and a device with everything the driver has
+/// enabled, and short ways to make buffers, pipelines and submissions.  All of it goes through the
+/// Vulkan loader; VK_DRIVER_FILES names the driver.
+
+#pragma once
+
+#include <vulkan/vulkan.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::icd_test {
+
+#define ASSERT_VK(call) ASSERT_EQ(call, VK_SUCCESS)
+#define EXPECT_VK(call) EXPECT_EQ(call, VK_SUCCESS)
+
+/// A driver's allocations: counted, and failing from the n-th on when asked to.
+class CountingAllocator {
+public:
+   CountingAllocator();
+   const VkAllocationCallbacks *callbacks() const { return &table; }
+
+   void fail_from(int64_t nth) { failing = nth; } ///< 0: the next one; negative: never
+   int64_t live() const { return live_count; }
+   int64_t total() const { return total_count; }
+
+private:
+   static void *VKAPI_CALL allocate(void *, size_t, size_t, VkSystemAllocationScope);
+   static void *VKAPI_CALL reallocate(void *, void *, size_t, size_t, VkSystemAllocationScope);
+   static void VKAPI_CALL release(void *, void *);
+
+   VkAllocationCallbacks table = {};
+   // The driver's threads allocate and free too.
+   std::atomic<int64_t> failing{-1}, live_count{0}, total_count{0};
+};
+
+VkInstance create_instance(const VkAllocationCallbacks *allocator = nullptr);
+VkPhysicalDevice get_physical_device(VkInstance);
+/// With one queue, every extension and every feature.
+VkResult create_device(VkPhysicalDevice, const VkAllocationCallbacks *, VkDevice *);
+
+std::vector<std::string> device_extensions(VkPhysicalDevice);
+
+struct TestBuffer {
+   VkBuffer handle = VK_NULL_HANDLE;
+   VkDeviceMemory memory = VK_NULL_HANDLE;
+   uint8_t *map = nullptr;
+   VkDeviceSize size = 0;
+
+   template <typename T = uint32_t>
+   std::span<T> as() const
+   {
+      return {reinterpret_cast<T *>(map), size_t(size) / sizeof(T)};
+   }
+};
+
+/// What is needed besides the shader to make a pipeline of it.
+struct PipelineRecipe {
+   std::vector<VkDescriptorSetLayout> sets;
+   uint32_t push_bytes = 0;
+   const void *stage_next = nullptr;
+   const void *next = nullptr;
+   VkPipelineCreateFlags flags = 0;
+   const VkSpecializationInfo *specialization = nullptr;
+   VkPipelineCache cache = VK_NULL_HANDLE;
+};
+
+/// Objects made through a fixture are destroyed with it.
+class IcdTest : public testing::Test {
+protected:
+   void SetUp() override;
+   void TearDown() override;
+
+   template <typename F>
+   F device_function(const char *name)
+   {
+      return reinterpret_cast<F>(vkGetDeviceProcAddr(device, name));
+   }
+
+   TestBuffer make_buffer(VkDeviceSize size, const void *initial = nullptr);
+   VkDescriptorSetLayout make_set_layout(const std::vector<VkDescriptorSetLayoutBinding> &bindings,
+                                         VkDescriptorSetLayoutCreateFlags flags = 0,
+                                         const void *next = nullptr);
+   VkDescriptorSet make_set(VkDescriptorSetLayout layout, VkDescriptorPoolCreateFlags flags = 0,
+                            const void *next = nullptr);
+   void write_buffer(VkDescriptorSet set, uint32_t binding, VkDescriptorType type,
+                     const TestBuffer &buffer, VkDeviceSize offset = 0,
+                     VkDeviceSize range = VK_WHOLE_SIZE, uint32_t element = 0);
+   VkPipelineLayout make_layout(const PipelineRecipe &recipe);
+   VkShaderModule make_module(std::span<const uint32_t> spirv);
+   VkResult try_pipeline(std::span<const uint32_t> spirv, const PipelineRecipe &recipe,
+                         VkPipelineLayout layout, VkPipeline *pipeline);
+   VkPipeline make_pipeline(const std::string &glsl, const PipelineRecipe &recipe,
+                            VkPipelineLayout layout);
+
+   VkCommandBuffer begin(VkCommandBufferLevel level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                         VkCommandBufferUsageFlags flags = 0);
+   /// Ends the recording, submits it and waits.
+   void run(VkCommandBuffer cmd);
+
+   VkInstance instance = VK_NULL_HANDLE;
+   VkPhysicalDevice physical = VK_NULL_HANDLE;
+   VkDevice device = VK_NULL_HANDLE;
+   VkQueue queue = VK_NULL_HANDLE;
+   VkCommandPool pool = VK_NULL_HANDLE;
+   std::string messages; ///< warnings and errors of debug messengers
+
+   /// Run in reverse order when the test ends.
+   std::vector<std::function<void()>> clean_up;
+
+private:
+   VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
+};
+
+inline VkDescriptorSetLayoutBinding binding(uint32_t number, VkDescriptorType type,
+                                            uint32_t count = 1)
+{
+   return {.binding = number,
+           .descriptorType = type,
+           .descriptorCount = count,
+           .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
+}
+
+} // namespace weft::icd_test

@@ -1,0 +1,451 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Compute pipelines and pipeline caches.
+
+#include "tests/icd/fixture.h"
+
+#include "tests/e2e/glsl.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <thread>
+#include <unistd.h>
+
+namespace weft::icd_test {
+namespace {
+
+const char *const write_constant = R"(
+layout(local_size_x = 1) in;
+layout(constant_id = 0) const uint first = 11;
+layout(constant_id = 7) const uint second = 22;
+layout(constant_id = 8) const bool third = false;
+layout(set = 0, binding = 0) buffer Out { uint data[]; };
+void main() { data[0] = first; data[1] = second; data[2] = third ? 1 : 0; data[3] = gl_SubgroupSize; })";
+
+} // namespace
+
+class PipelineTest : public IcdTest {
+protected:
+   void SetUp() override
+   {
+      IcdTest::SetUp();
+      recipe.sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
+      layout = make_layout(recipe);
+      out = make_buffer(256);
+      set = make_set(recipe.sets[0]);
+      write_buffer(set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, out);
+      spirv = e2e::compile_glsl(std::string(e2e::glsl_header) + write_constant);
+   }
+
+   void dispatch(VkPipeline pipeline)
+   {
+      VkCommandBuffer cmd = begin();
+      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+      vkCmdDispatch(cmd, 1, 1, 1);
+      run(cmd);
+   }
+
+   VkPipelineCache make_cache(std::span<const uint8_t> data = {})
+   {
+      VkPipelineCacheCreateInfo info = {
+         .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
+         .initialDataSize = data.size(),
+         .pInitialData = data.data(),
+      };
+      VkPipelineCache cache = VK_NULL_HANDLE;
+      EXPECT_VK(vkCreatePipelineCache(device, &info, nullptr, &cache));
+      clean_up.push_back([this, cache] { vkDestroyPipelineCache(device, cache, nullptr); });
+      return cache;
+   }
+
+   std::vector<uint8_t> cache_data(VkPipelineCache cache)
+   {
+      size_t size = 0;
+      EXPECT_VK(vkGetPipelineCacheData(device, cache, &size, nullptr));
+      std::vector<uint8_t> data(size);
+      EXPECT_VK(vkGetPipelineCacheData(device, cache, &size, data.data()));
+      data.resize(size);
+      return data;
+   }
+
+   /// Whether a pipeline of the shader comes out of the cache without compiling.
+   bool is_cached(VkPipelineCache cache)
+   {
+      PipelineRecipe cached = recipe;
+      cached.cache = cache;
+      cached.flags = VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+      VkPipeline pipeline = VK_NULL_HANDLE;
+      VkResult result = try_pipeline(spirv, cached, layout, &pipeline);
+      if (result == VK_SUCCESS) {
+         memset(out.map, 0, out.size);
+         dispatch(pipeline);
+         EXPECT_EQ(out.as()[1], 22u);
+         return true;
+      }
+      EXPECT_EQ(result, VK_PIPELINE_COMPILE_REQUIRED);
+      EXPECT_EQ(pipeline, VkPipeline(VK_NULL_HANDLE));
+      return false;
+   }
+
+   PipelineRecipe recipe;
+   VkPipelineLayout layout = VK_NULL_HANDLE;
+   VkDescriptorSet set = VK_NULL_HANDLE;
+   TestBuffer out;
+   std::vector<uint32_t> spirv;
+};
+
+TEST_F(PipelineTest, SpecializationConstants)
+{
+   const uint32_t data[] = {0, 0, 1, 77};
+   VkSpecializationMapEntry entries[] = {{7, 12, 4}, {8, 8, 4}, {99, 0, 4}};
+   VkSpecializationInfo info = {3, entries, sizeof(data), data};
+   recipe.specialization = &info;
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
+   dispatch(pipeline);
+   EXPECT_EQ(out.as()[0], 11u);
+   EXPECT_EQ(out.as()[1], 77u);
+   EXPECT_EQ(out.as()[2], 1u);
+}
+
+TEST_F(PipelineTest, RequiredSubgroupSizes)
+{
+   for (uint32_t size : {8u, 16u, 32u, 64u}) {
+      VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size_info = {
+         .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+         .requiredSubgroupSize = size,
+      };
+      recipe.stage_next = &size_info;
+      VkPipeline pipeline = VK_NULL_HANDLE;
+      ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
+      dispatch(pipeline);
+      EXPECT_EQ(out.as()[3], size);
+   }
+}
+
+TEST_F(PipelineTest, BadShadersFailWithAMessageAndTheDeviceLives)
+{
+   VkPipeline good = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &good));
+
+   std::vector<std::vector<uint32_t>> bad;
+   bad.push_back(
+      std::vector<uint32_t>(spirv.begin(), spirv.begin() + spirv.size() / 2)); // truncated
+   bad.push_back({0x07230203});
+   bad.push_back(std::vector<uint32_t>(64, 0xdeadbeef));
+   std::mt19937 random(1);
+   for (int i = 0; i < 20; i++) {
+      bad.push_back(spirv);
+      for (int k = 0; k < 8; k++)
+         bad.back()[5 + random() % (spirv.size() - 5)] ^= 1u << random() % 32;
+   }
+   uint32_t failures = 0;
+   for (const std::vector<uint32_t> &words : bad) {
+      messages.clear();
+      VkPipeline pipeline = VkPipeline(uintptr_t(1));
+      VkResult result = try_pipeline(words, recipe, layout, &pipeline);
+      if (result != VK_SUCCESS) {
+         failures++;
+         EXPECT_EQ(pipeline, VkPipeline(VK_NULL_HANDLE));
+         EXPECT_LT(result, 0);
+         EXPECT_NE(messages.find("vkCreateComputePipelines"), std::string::npos) << messages;
+      }
+   }
+   EXPECT_GE(failures, 3u);
+   dispatch(good);
+   EXPECT_EQ(out.as()[0], 11u);
+}
+
+TEST_F(PipelineTest, WrongEntryPointFails)
+{
+   VkComputePipelineCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+      .stage =
+         {
+            .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+            .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+            .module = make_module(spirv),
+            .pName = "nobody",
+         },
+      .layout = layout,
+   };
+   VkPipeline pipeline;
+   EXPECT_LT(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline), 0);
+   EXPECT_EQ(pipeline, VkPipeline(VK_NULL_HANDLE));
+}
+
+TEST_F(PipelineTest, OneOfSeveralFails)
+{
+   const std::vector<uint32_t> bad = {0x07230203, 0x00010600, 0, 1, 0};
+   VkShaderModule modules[] = {make_module(spirv), make_module(bad), make_module(spirv)};
+   for (bool early : {false, true}) {
+      VkComputePipelineCreateInfo infos[3];
+      for (int i = 0; i < 3; i++) {
+         infos[i] = {
+            .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+            .flags =
+               early ? VkPipelineCreateFlags(VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT) : 0,
+            .stage =
+               {
+                  .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .module = modules[i],
+                  .pName = "main",
+               },
+            .layout = layout,
+         };
+      }
+      VkPipeline pipelines[3];
+      EXPECT_LT(vkCreateComputePipelines(device, VK_NULL_HANDLE, 3, infos, nullptr, pipelines), 0);
+      EXPECT_NE(pipelines[0], VkPipeline(VK_NULL_HANDLE));
+      EXPECT_EQ(pipelines[1], VkPipeline(VK_NULL_HANDLE));
+      EXPECT_EQ(pipelines[2] == VkPipeline(VK_NULL_HANDLE), early);
+      for (VkPipeline pipeline : pipelines)
+         vkDestroyPipeline(device, pipeline, nullptr);
+   }
+}
+
+TEST_F(PipelineTest, CacheHitsAndFeedback)
+{
+   VkPipelineCreationFeedback feedback = {}, stage_feedback = {};
+   VkPipelineCreationFeedbackCreateInfo feedback_info = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO,
+      .pPipelineCreationFeedback = &feedback,
+      .pipelineStageCreationFeedbackCount = 1,
+      .pPipelineStageCreationFeedbacks = &stage_feedback,
+   };
+   recipe.cache = make_cache();
+   recipe.next = &feedback_info;
+   EXPECT_FALSE(is_cached(recipe.cache));
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
+   EXPECT_EQ(feedback.flags,
+             VkPipelineCreationFeedbackFlags(VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT));
+   EXPECT_GT(feedback.duration, 0u);
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
+   EXPECT_EQ(feedback.flags, VkPipelineCreationFeedbackFlags(
+                                VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT |
+                                VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT));
+   EXPECT_TRUE(is_cached(recipe.cache));
+
+   // Another value of a constant is another program.
+   const uint32_t value = 5;
+   VkSpecializationMapEntry entry = {0, 0, 4};
+   VkSpecializationInfo info = {1, &entry, 4, &value};
+   recipe.specialization = &info;
+   EXPECT_FALSE(is_cached(recipe.cache));
+}
+
+TEST_F(PipelineTest, CacheDataRoundTrip)
+{
+   recipe.cache = make_cache();
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
+   std::vector<uint8_t> data = cache_data(recipe.cache);
+   ASSERT_GT(data.size(), 32u);
+   EXPECT_TRUE(is_cached(make_cache(data)));
+
+   VkPipelineCache merged = make_cache();
+   ASSERT_VK(vkMergePipelineCaches(device, merged, 1, &recipe.cache));
+   EXPECT_TRUE(is_cached(merged));
+
+   size_t size = data.size() / 2;
+   EXPECT_EQ(vkGetPipelineCacheData(device, recipe.cache, &size, data.data()), VK_INCOMPLETE);
+   EXPECT_LE(size, data.size() / 2);
+}
+
+/// A shader whose machine code calls out of itself: vector mathematics and matrix kernels.
+const char *const calls_out = R"(
+layout(local_size_x = 32) in;
+layout(set = 0, binding = 0) buffer Out { float data[]; };
+void main()
+{
+   coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA> a = coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA>(2.0);
+   coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB> b = coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB>(3.0);
+   coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> c =
+      coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator>(1.0);
+   coopMatStore(coopMatMulAdd(a, b, c), data, 64, 16, gl_CooperativeMatrixLayoutRowMajor);
+   data[gl_LocalInvocationID.x] = exp2(float(gl_LocalInvocationID.x % 8)) + pow(3.0, float(gl_LocalInvocationID.x % 4));
+})";
+
+class CacheFileTest : public PipelineTest {
+protected:
+   void SetUp() override
+   {
+      PipelineTest::SetUp();
+      spirv = e2e::compile_glsl(std::string(e2e::glsl_header) + calls_out);
+      VkDescriptorBufferInfo info = {(large = make_buffer(4096)).handle, 0, VK_WHOLE_SIZE};
+      VkWriteDescriptorSet write = {
+         .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+         .dstSet = set,
+         .descriptorCount = 1,
+         .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+         .pBufferInfo = &info,
+      };
+      vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
+   }
+
+   void check_result()
+   {
+      for (uint32_t i = 0; i < 32; i++)
+         EXPECT_NEAR(large.as<float>()[i], std::exp2(i % 8) + std::pow(3.0, i % 4), 1e-3);
+      for (uint32_t i = 64; i < 64 + 256; i++)
+         EXPECT_EQ(large.as<float>()[i], 97.0f);
+   }
+
+   TestBuffer large;
+};
+
+constexpr const char *cache_file_variable = "WEFT_TEST_CACHE_FILE";
+
+TEST_F(CacheFileTest, IsGoodInAnotherProcess)
+{
+   if (const char *path = getenv(cache_file_variable)) {
+      // The other process: nothing may be compiled here.
+      std::ifstream file(path, std::ios::binary);
+      std::vector<uint8_t> data((std::istreambuf_iterator<char>(file)),
+                                std::istreambuf_iterator<char>());
+      recipe.cache = make_cache(data);
+      recipe.flags = VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+      VkPipeline pipeline = VK_NULL_HANDLE;
+      ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
+      dispatch(pipeline);
+      check_result();
+      return;
+   }
+
+   recipe.cache = make_cache();
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline)) << messages;
+   dispatch(pipeline);
+   check_result();
+   char path[] = "/tmp/weft-cache-XXXXXX";
+   ASSERT_GE(mkstemp(path), 0);
+   std::vector<uint8_t> data = cache_data(recipe.cache);
+   std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(data.data()), data.size());
+
+   std::string self = std::filesystem::read_symlink("/proc/self/exe");
+   std::string command = std::string(cache_file_variable) + "=" + path + " '" + self +
+                         "' --gtest_output= --gtest_filter=CacheFileTest.IsGoodInAnotherProcess";
+   EXPECT_EQ(system(command.c_str()), 0);
+   unlink(path);
+}
+
+TEST_F(PipelineTest, DamagedCacheDataIsIgnored)
+{
+   recipe.cache = make_cache();
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
+   const std::vector<uint8_t> data = cache_data(recipe.cache);
+
+   for (size_t size :
+        {size_t(0), size_t(1), size_t(31), size_t(36), data.size() / 2, data.size() - 1})
+      EXPECT_FALSE(is_cached(make_cache(std::span(data).first(size)))) << size;
+
+   std::mt19937 random(2);
+   for (int i = 0; i < 100; i++) {
+      std::vector<uint8_t> damaged = data;
+      damaged[random() % damaged.size()] ^= 1u << random() % 8;
+      // Whether it still hits (padding was damaged) or not, a hit must compute the right thing.
+      is_cached(make_cache(damaged));
+   }
+   EXPECT_TRUE(is_cached(make_cache(data)));
+}
+
+TEST_F(PipelineTest, ExecutableProperties)
+{
+   recipe.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
+                  VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
+   auto get_executables = device_function<PFN_vkGetPipelineExecutablePropertiesKHR>(
+      "vkGetPipelineExecutablePropertiesKHR");
+   auto get_statistics = device_function<PFN_vkGetPipelineExecutableStatisticsKHR>(
+      "vkGetPipelineExecutableStatisticsKHR");
+   auto get_representations =
+      device_function<PFN_vkGetPipelineExecutableInternalRepresentationsKHR>(
+         "vkGetPipelineExecutableInternalRepresentationsKHR");
+
+   VkPipelineInfoKHR info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR, .pipeline = pipeline};
+   uint32_t count = 1;
+   VkPipelineExecutablePropertiesKHR properties = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR,
+   };
+   ASSERT_VK(get_executables(device, &info, &count, &properties));
+   ASSERT_EQ(count, 1u);
+   EXPECT_EQ(properties.stages, VkShaderStageFlags(VK_SHADER_STAGE_COMPUTE_BIT));
+   EXPECT_GE(properties.subgroupSize, 8u);
+
+   VkPipelineExecutableInfoKHR executable = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR,
+      .pipeline = pipeline,
+   };
+   ASSERT_VK(get_statistics(device, &executable, &count, nullptr));
+   EXPECT_GT(count, 1u);
+   VkPipelineExecutableStatisticKHR statistic = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR};
+   count = 1;
+   EXPECT_EQ(get_statistics(device, &executable, &count, &statistic), VK_INCOMPLETE);
+   EXPECT_EQ(statistic.value.u64, 1u); // one subgroup
+
+   ASSERT_VK(get_representations(device, &executable, &count, nullptr));
+   ASSERT_GT(count, 1u);
+   std::vector<VkPipelineExecutableInternalRepresentationKHR> texts(
+      count, {.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR});
+   ASSERT_VK(get_representations(device, &executable, &count, texts.data()));
+   std::vector<std::string> storage(count);
+   for (uint32_t i = 0; i < count; i++) {
+      ASSERT_GT(texts[i].dataSize, 1u);
+      storage[i].resize(texts[i].dataSize);
+      texts[i].pData = storage[i].data();
+   }
+   ASSERT_VK(get_representations(device, &executable, &count, texts.data()));
+   for (uint32_t i = 0; i < count; i++)
+      EXPECT_EQ(strlen(storage[i].c_str()) + 1, texts[i].dataSize) << texts[i].name;
+   texts[0].dataSize = 3;
+   EXPECT_EQ(get_representations(device, &executable, &count, texts.data()), VK_INCOMPLETE);
+   EXPECT_EQ(texts[0].dataSize, 3u);
+}
+
+TEST_F(PipelineTest, ThreadsCreatePipelinesAtOnce)
+{
+   recipe.cache = make_cache();
+   VkShaderModule module = make_module(spirv);
+   std::vector<std::thread> threads;
+   for (uint32_t t = 0; t < 4; t++) {
+      threads.emplace_back([&, t] {
+         for (uint32_t i = 0; i < 5; i++) {
+            const uint32_t value = (t + i) % 6;
+            VkSpecializationMapEntry entry = {0, 0, 4};
+            VkSpecializationInfo specialization = {1, &entry, 4, &value};
+            VkComputePipelineCreateInfo info = {
+               .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+               .stage =
+                  {
+                     .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                     .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                     .module = module,
+                     .pName = "main",
+                     .pSpecializationInfo = &specialization,
+                  },
+               .layout = layout,
+            };
+            VkPipeline pipeline;
+            EXPECT_VK(vkCreateComputePipelines(device, recipe.cache, 1, &info, nullptr, &pipeline));
+            vkDestroyPipeline(device, pipeline, nullptr);
+         }
+      });
+   }
+   for (std::thread &thread : threads)
+      thread.join();
+}
+
+} // namespace weft::icd_test

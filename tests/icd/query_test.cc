@@ -1,0 +1,246 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What the driver says about itself.
+
+#include "tests/icd/fixture.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace weft::icd_test {
+
+using QueryTest = IcdTest;
+
+TEST_F(QueryTest, DeviceIsACpuWithAVulkan13Version)
+{
+   VkPhysicalDeviceProperties properties;
+   vkGetPhysicalDeviceProperties(physical, &properties);
+   EXPECT_EQ(properties.deviceType, VK_PHYSICAL_DEVICE_TYPE_CPU);
+   EXPECT_EQ(VK_API_VERSION_MAJOR(properties.apiVersion), 1u);
+   EXPECT_EQ(VK_API_VERSION_MINOR(properties.apiVersion), 3u);
+   EXPECT_GE(properties.vendorID, 0x10000u);
+   EXPECT_GT(strlen(properties.deviceName), 0u);
+   EXPECT_GE(properties.limits.maxComputeSharedMemorySize, 32768u);
+   EXPECT_GE(properties.limits.maxComputeWorkGroupInvocations, 1024u);
+   EXPECT_GE(properties.limits.maxPushConstantsSize, 128u);
+   EXPECT_GE(properties.limits.maxStorageBufferRange, UINT32_MAX);
+}
+
+TEST_F(QueryTest, DriverNamesItself)
+{
+   VkPhysicalDeviceDriverProperties driver = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+   VkPhysicalDeviceProperties2 properties = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+      .pNext = &driver,
+   };
+   vkGetPhysicalDeviceProperties2(physical, &properties);
+   EXPECT_STREQ(driver.driverName, "Weft");
+}
+
+TEST_F(QueryTest, SubgroupSizesAre8To64)
+{
+   VkPhysicalDeviceVulkan13Properties properties13 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES,
+   };
+   VkPhysicalDeviceVulkan11Properties properties11 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES,
+      .pNext = &properties13,
+   };
+   VkPhysicalDeviceProperties2 properties = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+      .pNext = &properties11,
+   };
+   vkGetPhysicalDeviceProperties2(physical, &properties);
+   EXPECT_EQ(properties13.minSubgroupSize, 8u);
+   EXPECT_EQ(properties13.maxSubgroupSize, 64u);
+   EXPECT_GE(properties11.subgroupSize, 8u);
+   EXPECT_LE(properties11.subgroupSize, 64u);
+   EXPECT_EQ(properties11.subgroupSupportedStages, VkShaderStageFlags(VK_SHADER_STAGE_COMPUTE_BIT));
+}
+
+/// Calls an enumeration with every capacity up to the whole, and one more.
+template <typename T, typename F>
+void check_enumeration(T blank, F enumerate)
+{
+   uint32_t count = 0;
+   ASSERT_EQ(enumerate(&count, nullptr), VK_SUCCESS);
+   ASSERT_GT(count, 0u);
+   for (uint32_t capacity = 0; capacity <= count + 1; capacity++) {
+      std::vector<T> out(capacity + 1, blank);
+      uint32_t written = capacity;
+      VkResult result = enumerate(&written, out.data());
+      EXPECT_EQ(result, capacity < count ? VK_INCOMPLETE : VK_SUCCESS) << capacity;
+      EXPECT_EQ(written, std::min(capacity, count));
+      // What lies behind the capacity is not touched.
+      EXPECT_EQ(memcmp(&out[written], &blank, sizeof(T)), 0);
+   }
+}
+
+TEST_F(QueryTest, CooperativeMatrixProperties)
+{
+   auto get = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+      vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+   ASSERT_NE(get, nullptr);
+   VkCooperativeMatrixPropertiesKHR blank = {
+      .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
+   check_enumeration(blank, [&](uint32_t *count, VkCooperativeMatrixPropertiesKHR *out) {
+      return get(physical, count, out);
+   });
+   uint32_t count = 0;
+   get(physical, &count, nullptr);
+   std::vector<VkCooperativeMatrixPropertiesKHR> all(count, blank);
+   get(physical, &count, all.data());
+   for (const VkCooperativeMatrixPropertiesKHR &p : all) {
+      EXPECT_EQ(p.scope, VK_SCOPE_SUBGROUP_KHR);
+      EXPECT_GE(p.MSize * p.KSize, 64u);
+   }
+   // Programs take the first row with f16 operands for the preferred shape.
+   EXPECT_EQ(all[0].MSize, 16u);
+   EXPECT_EQ(all[0].NSize, 16u);
+   EXPECT_EQ(all[0].KSize, 16u);
+}
+
+TEST_F(QueryTest, DeviceExtensionsAreEnumeratedAndKnownOnce)
+{
+   VkExtensionProperties blank = {};
+   check_enumeration(blank, [&](uint32_t *count, VkExtensionProperties *out) {
+      return vkEnumerateDeviceExtensionProperties(physical, nullptr, count, out);
+   });
+   std::vector<std::string> names = device_extensions(physical);
+   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+   for (const char *wanted :
+        {"VK_KHR_cooperative_matrix", "VK_KHR_16bit_storage", "VK_KHR_shader_float16_int8",
+         "VK_KHR_push_descriptor", "VK_EXT_subgroup_size_control", "VK_EXT_memory_budget"})
+      EXPECT_NE(std::find(names.begin(), names.end(), wanted), names.end()) << wanted;
+}
+
+TEST_F(QueryTest, ToolAndTimeDomainQueries)
+{
+   uint32_t count = 77;
+   EXPECT_VK(vkGetPhysicalDeviceToolProperties(physical, &count, nullptr));
+   auto get_domains = reinterpret_cast<PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT>(
+      vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT"));
+   ASSERT_NE(get_domains, nullptr);
+   check_enumeration(VkTimeDomainEXT(0x7fffffff), [&](uint32_t *n, VkTimeDomainEXT *out) {
+      return get_domains(physical, n, out);
+   });
+}
+
+TEST_F(QueryTest, OneQueueFamilyComputesAndCopies)
+{
+   uint32_t count = 0;
+   vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, nullptr);
+   ASSERT_EQ(count, 1u);
+   VkQueueFamilyProperties family;
+   vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, &family);
+   EXPECT_EQ(family.queueFlags, VkQueueFlags(VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT));
+   EXPECT_EQ(family.timestampValidBits, 64u);
+   count = 0;
+   vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, &family);
+   EXPECT_EQ(count, 0u);
+}
+
+TEST_F(QueryTest, NoFormatIsSupported)
+{
+   for (VkFormat format : {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R32_SFLOAT, VK_FORMAT_D32_SFLOAT}) {
+      VkFormatProperties3 properties3 = {
+         .sType = VK_STRUCTURE_TYPE_FORMAT_PROPERTIES_3,
+         .linearTilingFeatures = ~0ull,
+         .optimalTilingFeatures = ~0ull,
+         .bufferFeatures = ~0ull,
+      };
+      VkFormatProperties2 properties = {.sType = VK_STRUCTURE_TYPE_FORMAT_PROPERTIES_2,
+                                        .pNext = &properties3};
+      vkGetPhysicalDeviceFormatProperties2(physical, format, &properties);
+      EXPECT_EQ(properties.formatProperties.bufferFeatures, 0u);
+      EXPECT_EQ(properties.formatProperties.optimalTilingFeatures, 0u);
+      EXPECT_EQ(properties3.linearTilingFeatures | properties3.optimalTilingFeatures |
+                   properties3.bufferFeatures,
+                0u);
+      VkImageFormatProperties image;
+      EXPECT_EQ(vkGetPhysicalDeviceImageFormatProperties(physical, format, VK_IMAGE_TYPE_2D,
+                                                         VK_IMAGE_TILING_OPTIMAL,
+                                                         VK_IMAGE_USAGE_SAMPLED_BIT, 0, &image),
+                VK_ERROR_FORMAT_NOT_SUPPORTED);
+   }
+}
+
+TEST_F(QueryTest, ImagesFailCleanly)
+{
+   VkImageCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+      .imageType = VK_IMAGE_TYPE_2D,
+      .format = VK_FORMAT_R8G8B8A8_UNORM,
+      .extent = {16, 16, 1},
+      .mipLevels = 1,
+      .arrayLayers = 1,
+      .samples = VK_SAMPLE_COUNT_1_BIT,
+      .usage = VK_IMAGE_USAGE_SAMPLED_BIT,
+   };
+   VkImage image;
+   EXPECT_LT(vkCreateImage(device, &info, nullptr, &image), 0);
+   EXPECT_EQ(image, VkImage(VK_NULL_HANDLE));
+   vkDestroyImage(device, VK_NULL_HANDLE, nullptr);
+}
+
+TEST_F(QueryTest, UnknownExtensionAndFeatureAreRefused)
+{
+   float priority = 1;
+   VkDeviceQueueCreateInfo queue_info = {
+      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+      .queueCount = 1,
+      .pQueuePriorities = &priority,
+   };
+   const char *name = "VK_EXT_mesh_shader";
+   VkDeviceCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+      .queueCreateInfoCount = 1,
+      .pQueueCreateInfos = &queue_info,
+      .enabledExtensionCount = 1,
+      .ppEnabledExtensionNames = &name,
+   };
+   VkDevice other;
+   EXPECT_EQ(vkCreateDevice(physical, &info, nullptr, &other), VK_ERROR_EXTENSION_NOT_PRESENT);
+   VkPhysicalDeviceFeatures features = {.geometryShader = VK_TRUE};
+   info.enabledExtensionCount = 0;
+   info.pEnabledFeatures = &features;
+   EXPECT_EQ(vkCreateDevice(physical, &info, nullptr, &other), VK_ERROR_FEATURE_NOT_PRESENT);
+}
+
+TEST_F(QueryTest, CommandsOfVulkan13HaveAddresses)
+{
+   for (const char *name :
+        {"vkCmdBeginRendering", "vkCmdBlitImage2", "vkCmdCopyBuffer2", "vkCmdDispatchBase",
+         "vkCmdDraw", "vkCmdPipelineBarrier2", "vkCmdWriteTimestamp2", "vkCreateBufferView",
+         "vkCreateGraphicsPipelines", "vkCreateImage", "vkCreatePrivateDataSlot",
+         "vkCreateRenderPass2", "vkCreateSampler", "vkGetBufferDeviceAddress",
+         "vkGetDeviceBufferMemoryRequirements", "vkGetDeviceImageMemoryRequirements",
+         "vkQueueSubmit2", "vkResetQueryPool", "vkWaitSemaphores"})
+      EXPECT_NE(vkGetDeviceProcAddr(device, name), nullptr) << name;
+   EXPECT_EQ(vkGetDeviceProcAddr(device, "vkCmdDrawMeshTasksEXT"), nullptr);
+}
+
+TEST_F(QueryTest, DescriptorLayoutSupport)
+{
+   auto supported = [&](VkDescriptorType type, uint32_t count) {
+      VkDescriptorSetLayoutBinding b = binding(3, type, count);
+      VkDescriptorSetLayoutCreateInfo info = {
+         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+         .bindingCount = 1,
+         .pBindings = &b,
+      };
+      VkDescriptorSetLayoutSupport support = {.sType =
+                                                 VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_SUPPORT};
+      vkGetDescriptorSetLayoutSupport(device, &info, &support);
+      return support.supported == VK_TRUE;
+   };
+   EXPECT_TRUE(supported(VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1000));
+   EXPECT_TRUE(supported(VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, 256));
+   EXPECT_FALSE(supported(VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 1));
+   EXPECT_FALSE(supported(VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, UINT32_MAX));
+}
+
+} // namespace weft::icd_test

@@ -1,0 +1,507 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/lower_cmat.h"
+#include "nir_passes/opt_cmat_copies.h"
+#include "tests/nir_passes/shaders.h"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+using test::compile;
+
+/// The shader with its matrices, before any pass of ours.
+Shader translate(const std::string &glsl, const Target &target)
+{
+   Result<Shader> shader = spirv_to_nir(compile(glsl).module(), target);
+   EXPECT_TRUE(shader) << (shader ? "" : shader.error().message);
+   nir_lower_vars_to_ssa(shader->get());
+   nir_copy_prop(shader->get());
+   nir_opt_constant_folding(shader->get());
+   nir_opt_cse(shader->get());
+   nir_opt_dce(shader->get());
+   return std::move(*shader);
+}
+
+void tidy(nir_shader *nir)
+{
+   nir_opt_constant_folding(nir);
+   nir_copy_prop(nir);
+   nir_opt_algebraic(nir);
+   nir_opt_constant_folding(nir);
+   nir_opt_cse(nir);
+   nir_remove_dead_variables(nir, nir_var_function_temp, nullptr);
+   nir_opt_dce(nir);
+   nir_validate_shader(nir, "the pass under test");
+}
+
+std::string lowered(const std::string &glsl, uint32_t subgroup_size, bool native_tiles)
+{
+   const Target target = test::target(subgroup_size, native_tiles);
+   Shader shader = translate(glsl, target);
+   opt_cmat_copies(shader.get());
+   lower_cmat(shader.get(), target);
+   tidy(shader.get());
+   return test::body(shader.get());
+}
+
+std::string before_copies(const std::string &glsl)
+{
+   Shader shader = translate(glsl, test::target(64, true));
+   tidy(shader.get());
+   return test::body(shader.get());
+}
+
+std::string after_copies(const std::string &glsl)
+{
+   Shader shader = translate(glsl, test::target(64, true));
+   opt_cmat_copies(shader.get());
+   tidy(shader.get());
+   return test::body(shader.get());
+}
+
+const std::string types =
+   "layout(binding = 0, scalar) buffer Data { float16_t data[]; };\n"
+   "layout(binding = 1, scalar) buffer Pairs { f16vec2 pairs[]; };\n"
+   "#define MAT(use) coopmat<float16_t, gl_ScopeSubgroup, 8, 8, gl_MatrixUse##use>\n"
+   "const int rows = gl_CooperativeMatrixLayoutRowMajor;\n"
+   "const int columns = gl_CooperativeMatrixLayoutColumnMajor;\n";
+
+const std::string accumulate = types + R"(
+   void main() {
+      MAT(Accumulator) sum = MAT(Accumulator)(0);
+      MAT(A) a;
+      MAT(B) b;
+      coopMatLoad(a, data, 0, 8, rows);
+      coopMatLoad(b, data, 64, 8, columns);
+      sum = coopMatMulAdd(a, b, sum);
+      coopMatStore(sum, data, 128, 8, rows);
+   })";
+
+const std::string one_component = types + R"(
+   void main() {
+      MAT(A) m[3];
+      m[0] = MAT(A)(1);
+      const uint i = gl_WorkGroupID.x;
+      m[i][1] += float16_t(1);
+      coopMatStore(m[2], data, 0, 8, rows);
+   })";
+
+const std::string two_matrices = types + R"(
+   void main() {
+      MAT(A) m = MAT(A)(1);
+      const MAT(A) before = m;
+      m[0] = float16_t(2);
+      coopMatStore(before, data, 0, 8, rows);
+      coopMatStore(m, data, 64, 8, rows);
+   })";
+
+const std::string pairs = types + R"(
+   void main() {
+      MAT(A) m;
+      coopMatLoad(m, pairs, 4, 16, columns);
+      coopMatStore(m, data, 0, 8, rows);
+   })";
+
+const std::string negate = types + R"(
+   void main() {
+      MAT(A) m;
+      coopMatLoad(m, data, 0, 8, rows);
+      m = -m;
+      coopMatStore(m, data, 0, 8, rows);
+   })";
+
+const std::string arithmetic = types + R"(
+   void main() {
+      MAT(A) m = MAT(A)(2);
+      m = -m * m;
+      m = m * float16_t(3);
+      m[1] = m[0];
+      data[0] = m[gl_WorkGroupID.x] + float16_t(m.length());
+   })";
+
+TEST(OptCmatCopies, TheFrontEndCopies)
+{
+   EXPECT_EQ(before_copies(accumulate), R"(impl main {
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR> sum
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> tempArg
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> a
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B> tempArg#1
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B> b
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR> cmat_constant
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> cmat_bitcast
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> cmat_ssa
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B> cmat_bitcast#2
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B> cmat_ssa#3
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> cmat_ssa#4
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B> cmat_ssa#5
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR> cmat_ssa#6
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR> cmat_muladd
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR> cmat_ssa#7
+32 %0 = deref_var &cmat_constant (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>)
+16 %1 = load_const (0x0000 = 0.000000)
+@cmat_construct (%0, %1 (0x0))
+32 %2 = deref_var &sum (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>)
+@cmat_copy (%2, %0)
+32 %3 = load_const (0x00000000 = 0.000000)
+32x3 %4 = @vulkan_resource_index (%3 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
+32x3 %5 = @load_vulkan_descriptor (%4) (desc_type=SSBO)
+32x3 %6 = deref_cast (Data *)%5 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
+32x3 %7 = deref_struct &%6->data (ssbo float16_t[])
+32x3 %8 = deref_array &(*%7)[0] (ssbo float16_t)
+32 %9 = load_const (0x00000008 = 0.000000)
+32 %10 = deref_var &cmat_bitcast (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
+@cmat_load (%10, %8, %9 (0x8)) (matrix_layout=row_major)
+32 %11 = deref_var &tempArg (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
+@cmat_copy (%11, %10)
+32 %12 = deref_var &cmat_ssa (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
+@cmat_copy (%12, %11)
+32 %13 = deref_var &a (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
+@cmat_copy (%13, %12)
+32 %14 = load_const (0x00000040 = 0.000000 = 64)
+32x3 %15 = deref_array &(*%7)[64] (ssbo float16_t)
+32 %16 = deref_var &cmat_bitcast#2 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
+@cmat_load (%16, %15, %9 (0x8)) (matrix_layout=col_major)
+32 %17 = deref_var &tempArg#1 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
+@cmat_copy (%17, %16)
+32 %18 = deref_var &cmat_ssa#3 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
+@cmat_copy (%18, %17)
+32 %19 = deref_var &b (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
+@cmat_copy (%19, %18)
+32 %20 = deref_var &cmat_ssa#4 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
+@cmat_copy (%20, %13)
+32 %21 = deref_var &cmat_ssa#5 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
+@cmat_copy (%21, %19)
+32 %22 = deref_var &cmat_ssa#6 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>)
+@cmat_copy (%22, %2)
+32 %23 = deref_var &cmat_muladd (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>)
+@cmat_muladd (%23, %20, %21, %22) (saturate=0, cmat_signed=0)
+@cmat_copy (%2, %23)
+32 %24 = deref_var &cmat_ssa#7 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>)
+@cmat_copy (%24, %2)
+32 %25 = load_const (0x00000080 = 0.000000 = 128)
+32x3 %26 = deref_array &(*%7)[128] (ssbo float16_t)
+@cmat_store (%26, %24, %9 (0x8)) (matrix_layout=row_major)
+}
+)");
+}
+
+TEST(OptCmatCopies, RunningSumStaysWhereItIs)
+{
+   EXPECT_EQ(after_copies(accumulate), R"(impl main {
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR> sum
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> cmat_bitcast
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B> cmat_bitcast#1
+16 %0 = load_const (0x0000 = 0.000000)
+32 %1 = deref_var &sum (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>)
+@cmat_construct (%1, %0 (0x0))
+32 %2 = load_const (0x00000000 = 0.000000)
+32x3 %3 = @vulkan_resource_index (%2 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
+32x3 %4 = @load_vulkan_descriptor (%3) (desc_type=SSBO)
+32x3 %5 = deref_cast (Data *)%4 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
+32x3 %6 = deref_struct &%5->data (ssbo float16_t[])
+32x3 %7 = deref_array &(*%6)[0] (ssbo float16_t)
+32 %8 = load_const (0x00000008 = 0.000000)
+32 %9 = deref_var &cmat_bitcast (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
+@cmat_load (%9, %7, %8 (0x8)) (matrix_layout=row_major)
+32 %10 = load_const (0x00000040 = 0.000000 = 64)
+32x3 %11 = deref_array &(*%6)[64] (ssbo float16_t)
+32 %12 = deref_var &cmat_bitcast#1 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
+@cmat_load (%12, %11, %8 (0x8)) (matrix_layout=col_major)
+@cmat_muladd (%1, %9, %12, %1) (saturate=0, cmat_signed=0)
+32 %13 = load_const (0x00000080 = 0.000000 = 128)
+32x3 %14 = deref_array &(*%6)[128] (ssbo float16_t)
+@cmat_store (%14, %1, %8 (0x8)) (matrix_layout=row_major)
+}
+)");
+}
+
+TEST(OptCmatCopies, ComponentsAreReadAndWrittenInPlace)
+{
+   EXPECT_EQ(after_copies(one_component), R"(impl main {
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>[3] m
+32 %0 = deref_var &m (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>[3])
+32 %1 = load_const (0x00000000 = 0.000000)
+32 %2 = deref_array &(*%0)[0] (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
+16 %3 = load_const (0x3c00 = 1.000000)
+@cmat_construct (%2, %3 (1.000000))
+32 %4 = deref_var &gl_WorkGroupID (system uvec3)
+32x3 %5 = @load_deref (%4) (access=none)
+32 %6 = mov %5.x
+32 %7 = deref_array &(*%0)[%6] (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
+32 %8 = load_const (0x00000001 = 0.000000)
+16 %9 = @cmat_extract (%7, %8 (0x1))
+16 %10 = fadd %9, %3 (1.000000)
+@cmat_insert (%7, %10, %7, %8 (0x1))
+32 %11 = load_const (0x00000002 = 0.000000)
+32 %12 = deref_array &(*%0)[2] (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
+32x3 %13 = @vulkan_resource_index (%1 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
+32x3 %14 = @load_vulkan_descriptor (%13) (desc_type=SSBO)
+32x3 %15 = deref_cast (Data *)%14 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
+32x3 %16 = deref_struct &%15->data (ssbo float16_t[])
+32x3 %17 = deref_array &(*%16)[0] (ssbo float16_t)
+32 %18 = load_const (0x00000008 = 0.000000)
+@cmat_store (%17, %12, %18 (0x8)) (matrix_layout=row_major)
+}
+)");
+}
+
+TEST(OptCmatCopies, CopiesThatMatterStay)
+{
+   EXPECT_EQ(after_copies(two_matrices), R"(impl main {
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> m
+decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> before
+16 %0 = load_const (0x3c00 = 1.000000 = 15360)
+32 %1 = deref_var &m (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
+@cmat_construct (%1, %0 (0x3c00))
+32 %2 = deref_var &before (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
+@cmat_copy (%2, %1)
+32 %3 = load_const (0x00000000 = 0.000000)
+16 %4 = load_const (0x4000 = 2.000000 = 16384)
+@cmat_insert (%1, %4 (0x4000), %1, %3 (0x0))
+32x3 %5 = @vulkan_resource_index (%3 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
+32x3 %6 = @load_vulkan_descriptor (%5) (desc_type=SSBO)
+32x3 %7 = deref_cast (Data *)%6 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
+32x3 %8 = deref_struct &%7->data (ssbo float16_t[])
+32x3 %9 = deref_array &(*%8)[0] (ssbo float16_t)
+32 %10 = load_const (0x00000008 = 0.000000)
+@cmat_store (%9, %2, %10 (0x8)) (matrix_layout=row_major)
+32 %11 = load_const (0x00000040 = 0.000000 = 64)
+32x3 %12 = deref_array &(*%8)[64] (ssbo float16_t)
+@cmat_store (%12, %1, %10 (0x8)) (matrix_layout=row_major)
+}
+)");
+}
+
+TEST(LowerCmatToTiles, MulAdd)
+{
+   EXPECT_EQ(lowered(accumulate, 64, true), R"(impl main {
+decl_var INTERP_MODE_NONE none float16_t[1] sum
+decl_var INTERP_MODE_NONE none float16_t[1] cmat_bitcast
+decl_var INTERP_MODE_NONE none float16_t[1] cmat_bitcast#1
+16 %0 = load_const (0x0000 = 0.000000)
+32 %1 = deref_var &sum (function_temp float16_t[1])
+32 %2 = load_const (0x00000000 = 0.000000)
+32 %3 = deref_array &(*%1)[0] (function_temp float16_t)
+@store_deref (%3, %0 (0.000000)) (wrmask=x, access=none)
+32x3 %4 = @vulkan_resource_index (%2 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
+32x3 %5 = @load_vulkan_descriptor (%4) (desc_type=SSBO)
+32x3 %6 = deref_cast (Data *)%5 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
+32x3 %7 = deref_struct &%6->data (ssbo float16_t[])
+32x3 %8 = deref_array &(*%7)[0] (ssbo float16_t)
+32 %9 = deref_var &cmat_bitcast (function_temp float16_t[1])
+64 %10 = load_const (0x0000000000000010 = 0.000000 = 16)
+@tile_load_weft (%9, %8, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo)
+32 %11 = load_const (0x00000040 = 0.000000 = 64)
+32x3 %12 = deref_array &(*%7)[64] (ssbo float16_t)
+32 %13 = deref_var &cmat_bitcast#1 (function_temp float16_t[1])
+@tile_load_weft (%13, %12, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>, matrix_layout=col_major, mem_modes=ssbo)
+@tile_muladd_weft (%1, %9, %13, %1) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, a=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, b=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>, saturate=0, cmat_signed=0)
+32 %14 = load_const (0x00000080 = 0.000000 = 128)
+32x3 %15 = deref_array &(*%7)[128] (ssbo float16_t)
+@tile_store_weft (%15, %1, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, matrix_layout=row_major, mem_modes=ssbo)
+}
+)");
+}
+
+TEST(LowerCmatToTiles, StrideCountsPairs)
+{
+   EXPECT_EQ(lowered(pairs, 32, true), R"(impl main {
+decl_var INTERP_MODE_NONE none float16_t[2] cmat_bitcast
+32 %0 = load_const (0x00000000 = 0.000000)
+32x3 %1 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=1, desc_type=SSBO)
+32x3 %2 = @load_vulkan_descriptor (%1) (desc_type=SSBO)
+32x3 %3 = deref_cast (Pairs *)%2 (ssbo Pairs) (ptr_stride=0, align_mul=16, align_offset=0)
+32x3 %4 = deref_struct &%3->pairs (ssbo f16vec2[])
+32 %5 = load_const (0x00000004 = 0.000000)
+32x3 %6 = deref_array &(*%4)[4] (ssbo f16vec2)
+32 %7 = deref_var &cmat_bitcast (function_temp float16_t[2])
+64 %8 = load_const (0x0000000000000010 = 0.000000 = 16)
+64 %9 = load_const (0x0000000000000040 = 0.000000 = 64)
+@tile_load_weft (%7, %6, %9 (0x40)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=col_major, mem_modes=ssbo)
+32x3 %10 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
+32x3 %11 = @load_vulkan_descriptor (%10) (desc_type=SSBO)
+32x3 %12 = deref_cast (Data *)%11 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
+32x3 %13 = deref_struct &%12->data (ssbo float16_t[])
+32x3 %14 = deref_array &(*%13)[0] (ssbo float16_t)
+@tile_store_weft (%14, %7, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo)
+}
+)");
+}
+
+TEST(LowerCmatToTiles, ManyComponentsMakeALoop)
+{
+   EXPECT_EQ(lowered(negate, 4, true), R"(impl main {
+decl_var INTERP_MODE_NONE none float16_t[16] m
+decl_var INTERP_MODE_NONE none uint component
+32 %0 = load_const (0x00000000)
+32x3 %1 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
+32x3 %2 = @load_vulkan_descriptor (%1) (desc_type=SSBO)
+32x3 %3 = deref_cast (Data *)%2 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
+32x3 %4 = deref_struct &%3->data (ssbo float16_t[])
+32x3 %5 = deref_array &(*%4)[0] (ssbo float16_t)
+32 %6 = deref_var &m (function_temp float16_t[16])
+32 %7 = load_const (0x00000001)
+64 %8 = load_const (0x0000000000000010 = 0.000000 = 16)
+@tile_load_weft (%6, %5, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo)
+32 %9 = deref_var &component (function_temp uint)
+@store_deref (%9, %0 (0x0)) (wrmask=x, access=none)
+loop {
+32 %10 = @load_deref (%9) (access=none)
+32 %11 = load_const (0x00000010 = 16)
+1 %12 = uge %10, %11 (0x10)
+if %12 {
+break
+} else {
+}
+32 %13 = deref_array &(*%6)[%10] (function_temp float16_t)
+16 %14 = @load_deref (%13) (access=none)
+16 %15 = fneg %14
+@store_deref (%13, %15) (wrmask=x, access=none)
+32 %16 = iadd %10, %7 (0x1)
+@store_deref (%9, %16) (wrmask=x, access=none)
+}
+@tile_store_weft (%5, %6, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo)
+}
+)");
+}
+
+TEST(LowerCmatToRegisters, StrideCountsPairs)
+{
+   EXPECT_EQ(lowered(pairs, 32, false), R"(impl main {
+decl_var INTERP_MODE_NONE none float16_t[2] cmat_bitcast
+32 %0 = load_const (0x00000000 = 0.000000)
+32x3 %1 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=1, desc_type=SSBO)
+32x3 %2 = @load_vulkan_descriptor (%1) (desc_type=SSBO)
+32x3 %3 = deref_cast (Pairs *)%2 (ssbo Pairs) (ptr_stride=0, align_mul=16, align_offset=0)
+32x3 %4 = deref_struct &%3->pairs (ssbo f16vec2[])
+32 %5 = load_const (0x00000004 = 0.000000)
+32x3 %6 = deref_array &(*%4)[4] (ssbo f16vec2)
+32 %7 = deref_var &cmat_bitcast (function_temp float16_t[2])
+32 %8 = load_const (0x00000001 = 0.000000)
+32 %9 = load_const (0x00000020 = 32)
+32x3 %10 = deref_cast (float16_t *)%6 (ssbo float16_t) (ptr_stride=2, align_mul=0, align_offset=0)
+32 %11 = @load_subgroup_invocation
+32 %12 = load_const (0x00000003)
+32 %13 = ushr %11, %12 (0x3)
+32 %14 = load_const (0x00000007)
+32 %15 = iand %11, %14 (0x7)
+32 %16 = load_const (0x00000005)
+32 %17 = ishl %15, %16 (0x5)
+32 %18 = iadd %17, %13
+32x3 %19 = deref_ptr_as_array &(*%10)[%18] (ssbo float16_t)
+16 %20 = @load_deref (%19) (access=none)
+32 %21 = deref_array &(*%7)[0] (function_temp float16_t)
+@store_deref (%21, %20) (wrmask=x, access=none)
+32 %22 = iadd %11, %9 (0x20)
+32 %23 = ushr %22, %12 (0x3)
+32 %24 = iand %22, %14 (0x7)
+32 %25 = ishl %24, %16 (0x5)
+32 %26 = iadd %25, %23
+32x3 %27 = deref_ptr_as_array &(*%10)[%26] (ssbo float16_t)
+16 %28 = @load_deref (%27) (access=none)
+32 %29 = deref_array &(*%7)[1] (function_temp float16_t)
+@store_deref (%29, %28) (wrmask=x, access=none)
+32x3 %30 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
+32x3 %31 = @load_vulkan_descriptor (%30) (desc_type=SSBO)
+32x3 %32 = deref_cast (Data *)%31 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
+32x3 %33 = deref_struct &%32->data (ssbo float16_t[])
+32x3 %34 = deref_array &(*%33)[0] (ssbo float16_t)
+32x3 %35 = deref_cast (float16_t *)%34 (ssbo float16_t) (ptr_stride=2, align_mul=0, align_offset=0)
+16 %36 = @load_deref (%21) (access=none)
+32 %37 = ishl %13, %12 (0x3)
+32 %38 = iadd %37, %15
+32x3 %39 = deref_ptr_as_array &(*%35)[%38] (ssbo float16_t)
+@store_deref (%39, %36) (wrmask=x, access=none)
+16 %40 = @load_deref (%29) (access=none)
+32 %41 = ishl %23, %12 (0x3)
+32 %42 = iadd %41, %24
+32x3 %43 = deref_ptr_as_array &(*%35)[%42] (ssbo float16_t)
+@store_deref (%43, %40) (wrmask=x, access=none)
+}
+)");
+}
+
+TEST(LowerCmatToRegisters, Arithmetic)
+{
+   EXPECT_EQ(lowered(arithmetic, 32, false), R"(impl main {
+decl_var INTERP_MODE_NONE none float16_t[2] m
+decl_var INTERP_MODE_NONE none float16_t[2] cmat_unary
+16 %0 = load_const (0x4000 = 2.000000)
+32 %1 = deref_var &m (function_temp float16_t[2])
+32 %2 = load_const (0x00000000 = 0.000000)
+32 %3 = deref_array &(*%1)[0] (function_temp float16_t)
+@store_deref (%3, %0 (2.000000)) (wrmask=x, access=none)
+32 %4 = load_const (0x00000001 = 0.000000)
+32 %5 = deref_array &(*%1)[1] (function_temp float16_t)
+@store_deref (%5, %0 (2.000000)) (wrmask=x, access=none)
+32 %6 = deref_var &cmat_unary (function_temp float16_t[2])
+16 %7 = @load_deref (%3) (access=none)
+16 %8 = fneg %7
+32 %9 = deref_array &(*%6)[0] (function_temp float16_t)
+@store_deref (%9, %8) (wrmask=x, access=none)
+16 %10 = @load_deref (%5) (access=none)
+16 %11 = fneg %10
+32 %12 = deref_array &(*%6)[1] (function_temp float16_t)
+@store_deref (%12, %11) (wrmask=x, access=none)
+16 %13 = @load_deref (%3) (access=none)
+16 %14 = @load_deref (%9) (access=none)
+16 %15 = fmul %14, %13
+@store_deref (%3, %15) (wrmask=x, access=none)
+16 %16 = @load_deref (%5) (access=none)
+16 %17 = @load_deref (%12) (access=none)
+16 %18 = fmul %17, %16
+@store_deref (%5, %18) (wrmask=x, access=none)
+16 %19 = load_const (0x4200 = 3.000000)
+16 %20 = @load_deref (%3) (access=none)
+16 %21 = fmul %20, %19 (3.000000)
+@store_deref (%3, %21) (wrmask=x, access=none)
+16 %22 = @load_deref (%5) (access=none)
+16 %23 = fmul %22, %19 (3.000000)
+@store_deref (%5, %23) (wrmask=x, access=none)
+16 %24 = @load_deref (%3) (access=none)
+@store_deref (%5, %24) (wrmask=x, access=none)
+32 %25 = deref_var &gl_WorkGroupID (system uvec3)
+32x3 %26 = @load_deref (%25) (access=none)
+32 %27 = mov %26.x
+32 %28 = deref_array &(*%1)[%27] (function_temp float16_t)
+16 %29 = @load_deref (%28) (access=none)
+16 %30 = fadd %29, %0 (2.000000)
+32x3 %31 = @vulkan_resource_index (%2 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
+32x3 %32 = @load_vulkan_descriptor (%31) (desc_type=SSBO)
+32x3 %33 = deref_cast (Data *)%32 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
+32x3 %34 = deref_struct &%33->data (ssbo float16_t[])
+32x3 %35 = deref_array &(*%34)[0] (ssbo float16_t)
+@store_deref (%35, %30) (wrmask=x, access=none)
+}
+)");
+}
+
+size_t count(const std::string &text, const std::string &word)
+{
+   size_t number = 0;
+   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+      ++number;
+   return number;
+}
+
+/// Who needs another invocation's component: with 8 invocations a row of c is one component of all,
+/// so a's elements are broadcast and b's are at hand; with 64 every element of a and b may be
+/// anywhere.
+TEST(LowerCmatToRegisters, MulAddBroadcastsOnlyWhatItMust)
+{
+   const std::string narrow = lowered(accumulate, 8, false);
+   EXPECT_EQ(count(narrow, "@read_invocation"), 64u);
+   EXPECT_EQ(count(narrow, "@shuffle"), 0u);
+   EXPECT_EQ(count(narrow, "fmul"), 64u);
+
+   const std::string wide = lowered(accumulate, 64, false);
+   EXPECT_EQ(count(wide, "@read_invocation"), 0u);
+   EXPECT_EQ(count(wide, "@shuffle"), 16u);
+   EXPECT_EQ(count(wide, "fmul"), 8u);
+}
+
+} // namespace
+} // namespace weft

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/nir_passes/shaders.h"
+
+#include "nir_passes/compiler_options.h"
+
+#include <sstream>
+
+namespace weft::test {
+
+Target target(uint32_t subgroup_size, bool native_tiles)
+{
+   using enum ComponentType;
+   return {
+      subgroup_size,
+      {
+         {16, 16, 16, f16, f16, f32, f32, false},
+         {8, 8, 8, f16, f16, f16, f16, false},
+         {16, 16, 32, s8, s8, s32, s32, false},
+         {16, 16, 32, s8, s8, s32, s32, true},
+      },
+      native_tiles,
+   };
+}
+
+SpirvModule Source::module() const
+{
+   SpirvModule module = {spirv, "main", {}};
+   for (size_t i = 0; i < constant_ids.size(); ++i)
+      module.constants.push_back(
+         {constant_ids[i], std::as_bytes(std::span(&constant_values[i], 1))});
+   return module;
+}
+
+Source compile(const std::string &glsl)
+{
+   const std::string text =
+      std::string(e2e::glsl_header) + "layout(local_size_x = 64) in;\n" + glsl;
+   return {e2e::compile_glsl(text), {}, {}};
+}
+
+std::vector<DescriptorBinding> storage_buffers()
+{
+   std::vector<DescriptorBinding> bindings;
+   for (uint32_t i = 0; i < 8; ++i)
+      bindings.push_back({0, i, 0, i * 16, 16, 1, false});
+   return bindings;
+}
+
+std::string body(nir_shader *nir)
+{
+   nir_index_ssa_defs(nir_shader_get_entrypoint(nir));
+   std::istringstream text(shader_text(nir));
+   std::string line, result;
+   bool inside = false;
+   while (std::getline(text, line)) {
+      inside |= line.starts_with("impl ");
+      line = line.substr(0, line.find("//"));
+      if (!inside)
+         continue;
+      std::istringstream words(line);
+      std::string word, tidy;
+      while (words >> word)
+         tidy += (tidy.empty() ? "" : " ") + word;
+      if (!tidy.empty() && !tidy.starts_with("block "))
+         result += tidy + "\n";
+   }
+   return result;
+}
+
+Built::Built()
+    : b(nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, &llvm_compiler_options, "test")),
+      shader(b.shader)
+{
+   b.shader->info.workgroup_size[0] = 64;
+   b.shader->info.workgroup_size[1] = 1;
+   b.shader->info.workgroup_size[2] = 1;
+}
+
+} // namespace weft::test

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Passes of a page or less, on shaders built by hand.
+
+#include "nir_passes/limit_unrolling.h"
+#include "nir_passes/lower_invocation_ids.h"
+#include "nir_passes/opt_visibility_barriers.h"
+#include "tests/nir_passes/shaders.h"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+using test::Built;
+
+TEST(LowerInvocationIds, IndexOfSubgroupAndInvocation)
+{
+   Built built;
+   nir_load_local_invocation_index(&built.b);
+   nir_load_num_subgroups(&built.b);
+   EXPECT_TRUE(lower_invocation_ids(built.shader.get(), 16));
+   EXPECT_EQ(test::body(built.shader.get()), "impl main {\n"
+                                             "32 %0 = @load_subgroup_id\n"
+                                             "32 %1 = load_const (0x00000004)\n"
+                                             "32 %2 = ishl %0, %1 (0x4)\n"
+                                             "32 %3 = @load_subgroup_invocation\n"
+                                             "32 %4 = iadd %2, %3\n"
+                                             "32 %5 = load_const (0x00000004 = 0.000000)\n"
+                                             "}\n");
+}
+
+TEST(LowerInvocationIds, OneSubgroupHasNumberZero)
+{
+   Built built;
+   nir_load_subgroup_id(&built.b);
+   EXPECT_TRUE(lower_invocation_ids(built.shader.get(), 64));
+   EXPECT_EQ(test::body(built.shader.get()).find("@load_subgroup_id"), std::string::npos);
+}
+
+void barrier(Built &built, mesa_scope execution, mesa_scope memory, unsigned semantics)
+{
+   _nir_build_barrier(&built.b, {._ = 0,
+                                 .execution_scope = execution,
+                                 .memory_scope = memory,
+                                 .memory_semantics = nir_memory_semantics(semantics),
+                                 .memory_modes = nir_var_mem_shared});
+}
+
+TEST(OptVisibilityBarriers, KeepsWhatOrdersOrReachesFurther)
+{
+   constexpr unsigned publish = NIR_MEMORY_RELEASE | NIR_MEMORY_MAKE_AVAILABLE;
+   Built built;
+   barrier(built, SCOPE_NONE, SCOPE_WORKGROUP, publish);
+   EXPECT_TRUE(opt_visibility_barriers(built.shader.get()));
+   built.b.cursor = nir_after_impl(built.b.impl);
+   barrier(built, SCOPE_WORKGROUP, SCOPE_WORKGROUP, publish);
+   barrier(built, SCOPE_NONE, SCOPE_DEVICE, publish);
+   barrier(built, SCOPE_NONE, SCOPE_WORKGROUP, NIR_MEMORY_ACQ_REL);
+   EXPECT_FALSE(opt_visibility_barriers(built.shader.get()));
+}
+
+TEST(LimitUnrolling, TheAuthorsWishDoesNotCount)
+{
+   Built built;
+   nir_loop *loop = nir_push_loop(&built.b);
+   nir_jump(&built.b, nir_jump_break);
+   nir_pop_loop(&built.b, loop);
+   loop->control = nir_loop_control_unroll;
+   limit_unrolling(built.shader.get());
+   EXPECT_EQ(loop->control, nir_loop_control_none);
+}
+
+} // namespace
+} // namespace weft

@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/oracle/matrix.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdio>
+
+namespace weft::oracle {
+
+Matrix
+random_matrix(Random &random, ComponentType type, uint32_t rows, uint32_t cols, Inputs inputs)
+{
+   Matrix matrix(type, rows, cols);
+   fill_random(random, type, inputs, matrix.data);
+   return matrix;
+}
+
+Expectation::Expectation(const Matrix &m) : type(m.type), rows(m.rows), cols(m.cols)
+{
+   for (uint32_t row = 0; row < rows; row++) {
+      for (uint32_t col = 0; col < cols; col++) {
+         if (format(type).is_float) {
+            value.push_back(m.real(row, col));
+            bound.push_back(0);
+         } else {
+            exact.push_back(m.integer(row, col));
+         }
+      }
+   }
+}
+
+static std::string
+mismatch_text(const char *text, double actual, double expected, double bound)
+{
+   char message[200];
+   snprintf(message, sizeof(message), "%s %.17g, expected %.17g within %.3g (error %.3g)", text, actual, expected,
+            bound, std::fabs(actual - expected));
+   return message;
+}
+
+std::optional<std::string>
+Expectation::mismatch(uint32_t row, uint32_t col, const void *bytes) const
+{
+   const size_t index = size_t(row) * cols + col;
+   if (!format(type).is_float) {
+      const Integer actual = decode_int(type, bytes);
+      if (actual == exact[index])
+         return std::nullopt;
+      char message[200];
+      if (format(type).is_signed)
+         snprintf(message, sizeof(message), "is %lld, expected %lld", (long long)actual, (long long)exact[index]);
+      else
+         snprintf(message, sizeof(message), "is %llu, expected %llu", (unsigned long long)actual,
+                  (unsigned long long)exact[index]);
+      return message;
+   }
+
+   const double actual = decode_float(type, bytes);
+   const double v = value[index], e = bound[index];
+   if (std::isinf(actual)) {
+      if ((actual > 0 && v + e > largest_finite(type)) || (actual < 0 && v - e < -largest_finite(type)))
+         return std::nullopt;
+   } else if (std::fabs(actual - v) <= e) {
+      return std::nullopt;
+   }
+   return mismatch_text("is", actual, v, e);
+}
+
+std::optional<std::string>
+Expectation::mismatch(const Matrix &actual) const
+{
+   assert(actual.type == type && actual.rows == rows && actual.cols == cols);
+   for (uint32_t row = 0; row < rows; row++) {
+      for (uint32_t col = 0; col < cols; col++) {
+         if (std::optional<std::string> why = mismatch(row, col, actual.at(row, col)))
+            return "element (" + std::to_string(row) + ", " + std::to_string(col) + ") " + *why;
+      }
+   }
+   return std::nullopt;
+}
+
+double
+internal_roundoff(ComponentType result, bool at_least_f32)
+{
+   if (!format(result).is_float)
+      return 0;
+   const double u = unit_roundoff(result);
+   return at_least_f32 ? std::min(u, unit_roundoff(ComponentType::f32)) : u;
+}
+
+namespace {
+
+double
+gamma(uint32_t n, double u)
+{
+   return n * u < 1 ? n * u / (1 - n * u) : HUGE_VAL;
+}
+
+std::vector<double>
+decode_all(const Matrix &m)
+{
+   std::vector<double> numbers(size_t(m.rows) * m.cols);
+   for (size_t i = 0; i < numbers.size(); i++)
+      numbers[i] = decode_float(m.type, &m.data[i * format(m.type).bytes]);
+   return numbers;
+}
+
+/// Row by row: the sums Σ a·b + c of a row of the result, and the sums of their terms' magnitudes.
+struct RowSums {
+   std::vector<double> value, magnitude;
+};
+
+/// For types whose products are exact in double.
+void
+add_exact_products(RowSums &sums, const double *a, const std::vector<double> &b, uint32_t depth)
+{
+   const size_t cols = sums.value.size();
+   for (uint32_t k = 0; k < depth; k++) {
+      const double *b_row = &b[k * cols];
+      for (size_t col = 0; col < cols; col++) {
+         const double product = a[k] * b_row[col];
+         sums.value[col] += product;
+         sums.magnitude[col] += std::fabs(product);
+      }
+   }
+}
+
+/// Dot2: the sums as if formed in twice the precision of double.
+void
+add_compensated_products(RowSums &sums, const double *a, const std::vector<double> &b, uint32_t depth)
+{
+   const size_t cols = sums.value.size();
+   for (size_t col = 0; col < cols; col++) {
+      double high = sums.value[col], low = 0;
+      for (uint32_t k = 0; k < depth; k++) {
+         const double x = a[k], y = b[k * cols + col];
+         const double product = x * y;
+         const double product_error = std::fma(x, y, -product);
+         const double sum = high + product;
+         const double part = sum - high;
+         const double sum_error = (high - (sum - part)) + (product - part);
+         high = sum;
+         low += product_error + sum_error;
+         sums.magnitude[col] += std::fabs(product);
+      }
+      sums.value[col] = high + low;
+   }
+}
+
+void
+muladd_floats(Expectation &d, const Matrix &a, const Matrix &b, double u)
+{
+   const uint32_t depth = a.cols;
+   const bool exact_products = format(a.type).fraction_bits + format(b.type).fraction_bits + 2 <= 53;
+   // What the sums above may lose themselves.
+   const double reference = exact_products ? gamma(depth, unit_roundoff(ComponentType::f64)) : 0;
+   const std::vector<double> a_numbers = decode_all(a), b_numbers = decode_all(b);
+   for (uint32_t row = 0; row < d.rows; row++) {
+      double *value = &d.value[size_t(row) * d.cols], *bound = &d.bound[size_t(row) * d.cols];
+      RowSums sums = {std::vector<double>(value, value + d.cols), std::vector<double>(d.cols)};
+      for (uint32_t col = 0; col < d.cols; col++)
+         sums.magnitude[col] = std::fabs(value[col]);
+      (exact_products ? add_exact_products : add_compensated_products)(sums, &a_numbers[size_t(row) * depth],
+                                                                        b_numbers, depth);
+      for (uint32_t col = 0; col < d.cols; col++) {
+         const double total = sums.magnitude[col] + bound[col];
+         const double inside = bound[col] + (gamma(depth + 1, u) + reference) * total;
+         const double rounding = 2 * unit_roundoff(d.type) * (std::fabs(sums.value[col]) + inside);
+         const double underflow = (depth + 2) * smallest_positive(d.type);
+         value[col] = sums.value[col];
+         bound[col] = inside + rounding + underflow;
+      }
+   }
+}
+
+/// Sum is wide enough for a sum of the products without overflow.
+template <typename Sum>
+void
+muladd_integers(Expectation &d, const Matrix &a, const Matrix &b, bool saturating)
+{
+   const auto decode = [](const Matrix &m) {
+      std::vector<Sum> numbers(size_t(m.rows) * m.cols);
+      for (size_t i = 0; i < numbers.size(); i++)
+         numbers[i] = Sum(decode_int(m.type, &m.data[i * format(m.type).bytes]));
+      return numbers;
+   };
+   const std::vector<Sum> a_numbers = decode(a), b_numbers = decode(b);
+   std::vector<Sum> sums(d.cols);
+   for (uint32_t row = 0; row < d.rows; row++) {
+      std::fill(sums.begin(), sums.end(), 0);
+      for (uint32_t k = 0; k < a.cols; k++) {
+         const Sum factor = a_numbers[size_t(row) * a.cols + k];
+         for (uint32_t col = 0; col < d.cols; col++)
+            sums[col] += factor * b_numbers[size_t(k) * d.cols + col];
+      }
+      for (uint32_t col = 0; col < d.cols; col++) {
+         Integer &result = d.exact[size_t(row) * d.cols + col];
+         result += Integer(sums[col]);
+         if (saturating) {
+            result = saturate(d.type, result);
+         } else {
+            std::byte bits[8];
+            encode_int(d.type, result, bits);
+            result = decode_int(d.type, bits);
+         }
+      }
+   }
+}
+
+} // namespace
+
+Expectation
+muladd(const Matrix &a, const Matrix &b, const Expectation &c, bool saturating, double u)
+{
+   assert(a.rows == c.rows && b.cols == c.cols && a.cols == b.rows);
+   Expectation d = c;
+   if (format(d.type).is_float)
+      muladd_floats(d, a, b, u);
+   else if (format(a.type).bytes <= 2 && format(b.type).bytes <= 2)
+      muladd_integers<int64_t>(d, a, b, saturating);
+   else
+      muladd_integers<Integer>(d, a, b, saturating);
+   return d;
+}
+
+} // namespace weft::oracle

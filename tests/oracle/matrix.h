@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Matrices as plain arrays and what a cooperative multiply-add of them may give.
+
+#pragma once
+
+#include "tests/oracle/component.h"
+#include "tests/oracle/random.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::oracle {
+
+/// rows × cols components, dense, row-major.
+struct Matrix {
+   ComponentType type;
+   uint32_t rows, cols;
+   std::vector<std::byte> data;
+
+   Matrix(ComponentType type, uint32_t rows, uint32_t cols)
+       : type(type), rows(rows), cols(cols), data(size_t(rows) * cols * format(type).bytes)
+   {
+   }
+
+   std::byte *at(uint32_t row, uint32_t col) { return &data[(size_t(row) * cols + col) * format(type).bytes]; }
+   const std::byte *at(uint32_t row, uint32_t col) const
+   {
+      return &data[(size_t(row) * cols + col) * format(type).bytes];
+   }
+   double real(uint32_t row, uint32_t col) const { return decode_float(type, at(row, col)); }
+   Integer integer(uint32_t row, uint32_t col) const { return decode_int(type, at(row, col)); }
+};
+
+Matrix random_matrix(Random &, ComponentType, uint32_t rows, uint32_t cols, Inputs);
+
+/// What a computed matrix may hold.  Integers are exact.  A float may be anything in value ± bound, and infinity where
+/// that interval reaches past the largest finite number of the type.
+struct Expectation {
+   ComponentType type;
+   uint32_t rows, cols;
+   std::vector<double> value, bound; ///< floating types
+   std::vector<Integer> exact;       ///< integer types
+
+   /// The matrix itself, with bound 0.
+   explicit Expectation(const Matrix &);
+
+   /// Why `actual`, found at (row, col), is wrong; nothing when it is right.
+   std::optional<std::string> mismatch(uint32_t row, uint32_t col, const void *actual) const;
+   /// The first mismatch of a whole matrix, with its place.
+   std::optional<std::string> mismatch(const Matrix &actual) const;
+};
+
+/// Precision inside one multiply-add: the unit roundoff to which products and partial sums are rounded, in any order,
+/// before the sum is rounded to the type of the result.
+double internal_roundoff(ComponentType result, bool at_least_f32);
+
+/// One A·B + C, C possibly known only to within a bound (itself the outcome of a multiply-add).
+///
+/// Floats: with u the internal roundoff, K columns of A, S the exact |A|·|B| + |C| + C.bound of an element and v the
+/// exact sum,
+///     error ≤ C.bound + γ_{K+1}(u)·S + u_r·(|v| + what precedes) + (K+2)·smallest subnormal,
+///     γ_n(u) = n·u / (1 - n·u):
+/// K products and K additions in any order touch a term at most K+1 times (Higham, Accuracy and Stability of Numerical
+/// Algorithms, §3.1); then the result is rounded once to its type, with roundoff u_r (twice u_r if truncation is
+/// allowed too, as Vulkan does).  The reference is formed in f64, and γ_K of f64 for its own rounding is added; f64
+/// operands, whose products f64 does not hold, get a compensated sum instead (Dot2 of Ogita, Rump and Oishi), whose error
+/// vanishes beside u of f64.
+///
+/// Integers: exact, wrapped to the result type or clamped to it.
+Expectation muladd(const Matrix &a, const Matrix &b, const Expectation &c, bool saturate, double internal_roundoff);
+
+} // namespace weft::oracle
