@@ -25,7 +25,7 @@ namespace {
 
 /// What vkCreateComputePipelines says about one pipeline, in the compiler's terms.
 struct Request {
-   cpu::ShaderSource source;
+   ShaderSource source;
    cpu::CompileOptions options;
    blake3_hash key;
    uint32_t dynamic_base[cpu::max_sets + 1] = {};
@@ -115,7 +115,7 @@ void compute_key(Request *request)
    };
    add(request->source.spirv.data(), request->source.spirv.size_bytes());
    add(request->source.entry_point.data(), request->source.entry_point.size());
-   for (const cpu::SpecConstant &constant : request->source.spec_constants) {
+   for (const SpecConstant &constant : request->source.spec_constants) {
       add(&constant.id, sizeof(constant.id));
       add(constant.value.data(), constant.value.size());
    }

@@ -248,14 +248,14 @@ void lower_late(PassRunner &run, const Target &target)
 
 } // namespace
 
-Result<Shader> spirv_to_target(const SpirvModule &module, const Target &target,
+Result<Shader> spirv_to_target(const ShaderSource &source, const Target &target,
                                const PipelineOptions &options)
 {
    PassObserver observe;
    if (options.dump)
       observe = [&](const char *pass, nir_shader *nir) { options.dump(pass, shader_text(nir)); };
 
-   Result<Shader> shader = spirv_to_nir(module, target, observe);
+   Result<Shader> shader = spirv_to_nir(source, target, observe);
    if (!shader)
       return shader;
    PassRunner run(shader->get(), observe);

@@ -36,7 +36,7 @@ struct PipelineOptions {
 /// read_invocation,
 ///   read_first_invocation, first_invocation;
 /// * invocation ids: subgroup_id, subgroup_invocation, workgroup_id, num_workgroups.
-Result<Shader> spirv_to_target(const SpirvModule &, const Target &, const PipelineOptions &);
+Result<Shader> spirv_to_target(const ShaderSource &, const Target &, const PipelineOptions &);
 
 /// nir_print_shader() into a string.
 std::string shader_text(nir_shader *);

@@ -117,10 +117,10 @@ std::string one_line(std::string text)
    return line;
 }
 
-std::vector<nir_spirv_specialization> specializations(const SpirvModule &module)
+std::vector<nir_spirv_specialization> specializations(const ShaderSource &source)
 {
    std::vector<nir_spirv_specialization> out;
-   for (const SpecializationConstant &constant : module.constants) {
+   for (const SpecConstant &constant : source.spec_constants) {
       nir_spirv_specialization s = {};
       s.id = constant.id;
       if (constant.value.size() <= sizeof(s.value))
@@ -167,10 +167,10 @@ void clean_up(nir_shader *nir, const PassObserver &observe)
 
 } // namespace
 
-Result<Shader> spirv_to_nir(const SpirvModule &module, const Target &target,
+Result<Shader> spirv_to_nir(const ShaderSource &source, const Target &target,
                             const PassObserver &observe)
 {
-   Result<bool> valid = validate_spirv(module.words);
+   Result<bool> valid = validate_spirv(source.spirv);
    if (!valid)
       return valid.error();
 
@@ -196,10 +196,10 @@ Result<Shader> spirv_to_nir(const SpirvModule &module, const Target &target,
    options.debug.private_data = &log;
    options.skip_os_break_in_debug_build = true;
 
-   std::vector<nir_spirv_specialization> constants = specializations(module);
+   std::vector<nir_spirv_specialization> constants = specializations(source);
 
-   Shader shader(::spirv_to_nir(module.words.data(), module.words.size(), constants.data(),
-                                constants.size(), MESA_SHADER_COMPUTE, module.entry_point.c_str(),
+   Shader shader(::spirv_to_nir(source.spirv.data(), source.spirv.size(), constants.data(),
+                                constants.size(), MESA_SHADER_COMPUTE, source.entry_point.c_str(),
                                 &options, &llvm_compiler_options));
    if (!shader) {
       return Error{log.error.empty() ? "the SPIR-V front end failed" : one_line(log.error)};

@@ -69,15 +69,12 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &source, const
       return Error{"the subgroup size " + std::to_string(W) + " is none of 8, 16, 32, 64"};
 
    // SPIR-V to NIR, all of NIR's passes.
-   SpirvModule module{source.spirv, source.entry_point, {}};
-   for (const SpecConstant &constant : source.spec_constants)
-      module.constants.push_back({constant.id, constant.value});
    PipelineOptions pipeline;
    for (const BindingLayout &l : compile_options.bindings)
       pipeline.bindings.push_back({l.set, l.binding, l.slot, l.offset, l.stride, l.count, l.inline_data});
    const Dump dump = with_debug_output(compile_options.dump);
    pipeline.dump = dump;
-   Result<Shader> shader = spirv_to_target(module, target, pipeline);
+   Result<Shader> shader = spirv_to_target(source, target, pipeline);
    if (!shader)
       return shader.error();
    if (dump)

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/abi.h"
 #include "nir_passes/result.h"
+#include "nir_passes/shader_source.h"
 #include "nir_passes/target.h"
 
 #include <array>
@@ -19,18 +20,6 @@
 #include <vector>
 
 namespace weft::cpu {
-
-/// A specialization constant: its SpecId and the bytes of its value (1, 2, 4 or 8; a bool has 4).
-struct SpecConstant {
-   uint32_t id;
-   std::span<const std::byte> value;
-};
-
-struct ShaderSource {
-   std::span<const uint32_t> spirv;
-   std::string entry_point;
-   std::vector<SpecConstant> spec_constants;
-};
 
 /// Where a binding's descriptors lie: element i at DispatchState::sets[slot] + offset + i * stride.
 struct BindingLayout {

@@ -15,7 +15,7 @@ using test::compile;
 /// The shader with its matrices, before any pass of ours.
 Shader translate(const std::string &glsl, const Target &target)
 {
-   Result<Shader> shader = spirv_to_nir(compile(glsl).module(), target);
+   Result<Shader> shader = spirv_to_nir(compile(glsl).shader_source(), target);
    EXPECT_TRUE(shader) << (shader ? "" : shader.error().message);
    nir_lower_vars_to_ssa(shader->get());
    nir_copy_prop(shader->get());

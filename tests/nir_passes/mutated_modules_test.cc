@@ -214,7 +214,7 @@ TEST(MutatedModules, AlwaysReturn)
                                      test::compile(integers)};
    for (const test::Source &original : originals) {
       const Result<Shader> shader =
-         spirv_to_target(original.module(), make_target(true), {test::storage_buffers(), {}});
+         spirv_to_target(original.shader_source(), make_target(true), {test::storage_buffers(), {}});
       ASSERT_TRUE(shader) << shader.error().message;
    }
 
@@ -236,7 +236,7 @@ TEST(MutatedModules, AlwaysReturn)
       snprintf(last_words, sizeof(last_words), "died of WEFT_SEED=%u, mutant %u\n", seed, i);
       alarm(seconds_for_one);
       const Result<Shader> shader =
-         spirv_to_target(mutant.module(), make_target(i % 2 == 0), {test::storage_buffers(), {}});
+         spirv_to_target(mutant.shader_source(), make_target(i % 2 == 0), {test::storage_buffers(), {}});
       alarm(0);
       if (shader)
          ++accepted;

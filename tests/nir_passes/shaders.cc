@@ -24,13 +24,13 @@ Target target(uint32_t subgroup_size, bool native_tiles)
    };
 }
 
-SpirvModule Source::module() const
+ShaderSource Source::shader_source() const
 {
-   SpirvModule module = {spirv, "main", {}};
+   ShaderSource source = {spirv, "main", {}};
    for (size_t i = 0; i < constant_ids.size(); ++i)
-      module.constants.push_back(
+      source.spec_constants.push_back(
          {constant_ids[i], std::as_bytes(std::span(&constant_values[i], 1))});
-   return module;
+   return source;
 }
 
 Source compile(const std::string &glsl)

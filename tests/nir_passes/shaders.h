@@ -24,7 +24,7 @@ struct Source {
    std::vector<uint32_t> constant_values;
    std::vector<uint32_t> constant_ids;
 
-   SpirvModule module() const;
+   ShaderSource shader_source() const;
 };
 
 /// Adds the header and a workgroup of 64 invocations.

@@ -18,7 +18,7 @@ using test::Source;
 std::string error_of(const Source &source)
 {
    const Result<Shader> shader =
-      spirv_to_target(source.module(), test::target(16, true), {test::storage_buffers(), {}});
+      spirv_to_target(source.shader_source(), test::target(16, true), {test::storage_buffers(), {}});
    return shader ? "" : shader.error().message;
 }
 
@@ -114,9 +114,9 @@ TEST(Errors, EntryPoints)
 {
    Source source = compile("void main() {}");
    EXPECT_EQ(error_of(source), "");
-   SpirvModule module = source.module();
-   module.entry_point = "other";
-   const Result<Shader> shader = spirv_to_target(module, test::target(16, true), {});
+   ShaderSource renamed = source.shader_source();
+   renamed.entry_point = "other";
+   const Result<Shader> shader = spirv_to_target(renamed, test::target(16, true), {});
    ASSERT_FALSE(shader);
    EXPECT_NE(shader.error().message.find("Entry point not found for compute shader \"other\""),
              std::string::npos)

@@ -60,12 +60,13 @@ public:
    }
 
 private:
-   SpirvModule module() const
+   ShaderSource source() const
    {
-      SpirvModule module = {words, arguments.entry, {}};
+      ShaderSource source = {words, arguments.entry, {}};
       for (const SpecArgument &constant : arguments.constants)
-         module.constants.push_back({constant.id, std::as_bytes(std::span(&constant.bits, 1))});
-      return module;
+         source.spec_constants.push_back(
+            {constant.id, std::as_bytes(std::span(&constant.bits, 1))});
+      return source;
    }
 
    Result<std::string> emit_nir(bool each_pass)
@@ -79,7 +80,7 @@ private:
             text += "// after " + std::string(pass) + "\n" + nir + "\n";
          };
       }
-      Result<Shader> shader = spirv_to_target(module(), target, options);
+      Result<Shader> shader = spirv_to_target(source(), target, options);
       if (!shader)
          return shader.error();
       return each_pass ? text : shader_text(shader->get());
@@ -87,10 +88,6 @@ private:
 
    Result<std::string> emit_phase(const std::string &wanted)
    {
-      cpu::ShaderSource source = {words, arguments.entry, {}};
-      for (const SpecArgument &constant : arguments.constants)
-         source.spec_constants.push_back(
-            {constant.id, std::as_bytes(std::span(&constant.bits, 1))});
       std::string text;
       cpu::CompileOptions options;
       options.subgroup_size = target.subgroup_size;
@@ -99,7 +96,7 @@ private:
          if (phase == wanted)
             text = dumped;
       };
-      const Result<std::shared_ptr<const cpu::Program>> program = cpu::compile(source, options);
+      const Result<std::shared_ptr<const cpu::Program>> program = cpu::compile(source(), options);
       if (!program)
          return program.error();
       return text;
@@ -107,7 +104,7 @@ private:
 
    Result<std::string> emit_map()
    {
-      Result<Shader> shader = spirv_to_nir(module(), target);
+      Result<Shader> shader = spirv_to_nir(source(), target);
       if (!shader)
          return shader.error();
       nir_foreach_function_temp_variable(var, nir_shader_get_entrypoint(shader->get()))

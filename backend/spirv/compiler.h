@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// From SPIR-V with cooperative matrices to SPIR-V that a driver without them takes.  The one interface that the layer
+/// needs; NIR does not show through it.
+
+#pragma once
+
+#include "nir_passes/result.h"
+#include "nir_passes/shader_source.h"
+#include "nir_passes/target.h"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::spirv {
+
+/// What a shader may ask of the driver below: features that are enabled on its device.
+struct Driver {
+   uint32_t spirv_version = 0x00010300; ///< the newest it takes, as in a module's header
+   uint32_t subgroup_operations = 0;    ///< VkSubgroupFeatureFlags in compute shaders
+   bool vulkan_memory_model = false;
+   bool vulkan_memory_model_device_scope = false;
+   bool int8 = false, int16 = false, int64 = false;
+   bool float16 = false, float64 = false;
+   bool storage_buffer_8bit = false, uniform_buffer_8bit = false, push_constant_8bit = false;
+   bool storage_buffer_16bit = false, uniform_buffer_16bit = false, push_constant_16bit = false;
+   bool shared_explicit_layout = false, shared_8bit = false, shared_16bit = false;
+   bool buffer_device_address = false;
+   bool integer_dot_product = false;
+   /// What the driver can promise of floats, by size: VkPhysicalDeviceFloatControlsProperties.
+   bool preserve_nan_16 = false, preserve_nan_32 = false, preserve_nan_64 = false;
+   bool preserve_denorms_16 = false, preserve_denorms_32 = false, preserve_denorms_64 = false;
+   bool round_to_even_16 = false, round_to_even_32 = false, round_to_even_64 = false;
+};
+
+struct CompileOptions {
+   Driver driver;
+   /// Invocations per subgroup, 4 to 128: the pipeline has to run with it, in full subgroups.
+   uint32_t subgroup_size;
+   /// What the program may use: Target::operations.
+   std::vector<MatrixOperation> operations;
+   /// Called with the text after each phase when set: the name of each NIR pass, "nir" at the end of them, "spirv"
+   /// (disassembled).
+   std::function<void(const char *phase, const std::string &text)> dump;
+};
+
+/// The operations that compile() can lower for this driver and subgroup size: what the layer advertises, and nothing else.
+std::vector<MatrixOperation> supported_operations(const Driver &, uint32_t subgroup_size);
+
+/// Whether a module declares a capability that compile() lowers.  Reads the capabilities only; false for anything
+/// that is not SPIR-V.
+bool needs_lowering(std::span<const uint32_t> spirv);
+
+/// Lowers one compute entry point, which keeps its name; specialization constants are folded.  The module passes
+/// spirv-val for the driver's version.  Thread-safe.  Whatever the input, it returns: malformed SPIR-V, an unsupported
+/// matrix type, a capability that the driver lacks is an Error that says so.
+Result<std::vector<uint32_t>> compile(const ShaderSource &, const CompileOptions &);
+
+} // namespace weft::spirv
