@@ -7,8 +7,6 @@
 
 #include "compiler/nir/nir_deref.h"
 
-#include "compiler/nir/nir_deref.h"
-
 #include <vector>
 
 namespace weft {

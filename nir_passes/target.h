@@ -23,7 +23,11 @@ enum class ComponentType : uint32_t {
    u64 = 10,
 };
 
-/// One row of VkCooperativeMatrixPropertiesKHR at subgroup scope: result (M×N) = A (M×K) · B (K×N) + C (M×N).
+/// As in messages and symbols: "f16", "s8".
+const char *component_type_name(ComponentType);
+
+/// One row of VkCooperativeMatrixPropertiesKHR at subgroup scope: result (M×N) = A (M×K) · B (K×N)
+/// + C (M×N).
 struct MatrixOperation {
    uint32_t m, n, k;
    ComponentType a, b, c, result;
@@ -32,18 +36,18 @@ struct MatrixOperation {
    bool operator==(const MatrixOperation &) const = default;
 };
 
-/// What the passes lower to.  Plain data: the layer fills it from the driver's queries, the CPU driver from CPUID,
-/// a test from a literal.
+/// What the passes lower to.  Plain data: the layer fills it from the driver's queries, the CPU
+/// driver from CPUID, a test from a literal.
 struct Target {
    /// Invocations per subgroup of the pipeline being compiled.
    uint32_t subgroup_size;
 
-   /// The operations a program may use.  A matrix type is legal when it is an operand of one of them.
-   /// What is advertised to applications is this table and nothing else.
+   /// The operations a program may use.  A matrix type is legal when it is an operand of one of
+   /// them. What is advertised to applications is this table and nothing else.
    std::vector<MatrixOperation> operations;
 
-   /// The back end keeps tiles: loads, stores and muladds stay whole (tile_*_weft).  Otherwise every matrix becomes
-   /// registers and subgroup operations.
+   /// The back end keeps tiles: loads, stores and muladds stay whole (tile_*_weft).  Otherwise
+   /// every matrix becomes registers and subgroup operations.
    bool native_tiles;
 };
 
