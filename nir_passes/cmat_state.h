@@ -6,6 +6,7 @@
 #pragma once
 
 #include "nir_passes/element_map.h"
+#include "nir_passes/register_map.h"
 #include "nir_passes/target.h"
 
 #include "compiler/glsl_types.h"
@@ -31,7 +32,9 @@ struct State {
    /// What each deref of a whole matrix was a matrix of, before its type became an array.
    std::unordered_map<const nir_deref_instr *, glsl_cmat_description> matrices;
 
-   ElementMap map(const glsl_cmat_description &) const;
+   RegisterMap register_map(const glsl_cmat_description &) const;
+   /// Components per invocation.
+   uint32_t length(const glsl_cmat_description &) const;
    Matrix operand(const nir_intrinsic_instr *, unsigned source) const;
 
    nir_def *load_component(const Matrix &, nir_def *component);

@@ -25,9 +25,20 @@ State::State(nir_shader *nir, const Target &target)
 {
 }
 
-ElementMap State::map(const glsl_cmat_description &desc) const
+RegisterMap State::register_map(const glsl_cmat_description &desc) const
 {
-   return {desc.rows, desc.cols, target.subgroup_size};
+   using Use = RegisterMap::Use;
+   const Use use = desc.use == GLSL_CMAT_USE_A   ? Use::a
+                   : desc.use == GLSL_CMAT_USE_B ? Use::b
+                                                 : Use::accumulator;
+   return {desc.rows, desc.cols, use, target.subgroup_size};
+}
+
+uint32_t State::length(const glsl_cmat_description &desc) const
+{
+   if (target.native_tiles)
+      return ElementMap{desc.rows, desc.cols, target.subgroup_size}.length();
+   return register_map(desc).length();
 }
 
 Matrix State::operand(const nir_intrinsic_instr *instr, unsigned source) const
@@ -49,15 +60,15 @@ void State::store_component(const Matrix &m, nir_def *component, nir_def *value)
 void State::for_each_component_unrolled(const glsl_cmat_description &desc,
                                         const std::function<void(uint32_t)> &body)
 {
-   for (uint32_t i = 0; i < map(desc).length(); ++i)
+   for (uint32_t i = 0; i < length(desc); ++i)
       body(i);
 }
 
 void State::for_each_component(const glsl_cmat_description &desc,
                                const std::function<void(nir_def *)> &body)
 {
-   const uint32_t length = map(desc).length();
-   if (!target.native_tiles || length <= max_unrolled_components) {
+   const uint32_t components = length(desc);
+   if (!target.native_tiles || components <= max_unrolled_components) {
       for_each_component_unrolled(desc, [&](uint32_t i) { body(nir_imm_int(&b, int(i))); });
       return;
    }
@@ -68,7 +79,7 @@ void State::for_each_component(const glsl_cmat_description &desc,
    loop->control = nir_loop_control_dont_unroll;
    {
       nir_def *component = nir_load_var(&b, counter);
-      nir_break_if(&b, nir_uge_imm(&b, component, length));
+      nir_break_if(&b, nir_uge_imm(&b, component, components));
       body(component);
       nir_store_var(&b, counter, nir_iadd_imm(&b, component, 1), 1);
    }
@@ -141,7 +152,7 @@ private:
    const glsl_type *lower_type(const glsl_type *type)
    {
       if (glsl_type_is_cmat(type)) {
-         const uint32_t length = state.map(*glsl_get_cmat_description(type)).length();
+         const uint32_t length = state.length(*glsl_get_cmat_description(type));
          return glsl_array_type(glsl_get_cmat_element(type), length, 0);
       }
       if (glsl_type_is_array(type)) {
@@ -225,7 +236,7 @@ void lower_copy(State &s, nir_intrinsic_instr *instr)
 
 void lower_length(State &s, nir_intrinsic_instr *instr)
 {
-   const uint32_t length = s.map(nir_intrinsic_cmat_desc(instr)).length();
+   const uint32_t length = s.length(nir_intrinsic_cmat_desc(instr));
    nir_def_rewrite_uses(&instr->def, nir_imm_int(&s.b, int(length)));
 }
 
@@ -284,6 +295,9 @@ bool lower_cmat(nir_shader *nir, const Target &target)
 {
    State state(nir, target);
    bool progress = TypeLowering(state).run(nir);
+   /* As matrices in memory are: see for_each_element() of the register lowering. */
+   nir_foreach_variable_with_modes(var, nir, nir_var_mem_shared)
+      var->data.alignment = std::max(var->data.alignment, 16u);
 
    /* Lowering adds control flow, so the list comes first. */
    std::vector<nir_intrinsic_instr *> work;

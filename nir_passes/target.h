@@ -47,7 +47,7 @@ struct Target {
    std::vector<MatrixOperation> operations;
 
    /// The back end keeps tiles: loads, stores and muladds stay whole (tile_*_weft).  Otherwise
-   /// every matrix becomes registers and subgroup operations.
+   /// every matrix becomes registers.
    bool native_tiles;
 };
 
