@@ -49,8 +49,7 @@ StructChain::StructChain(const void *original)
 
 VkBaseOutStructure *StructChain::add(VkStructureType type, size_t size)
 {
-   const size_t units = (size + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
-   copies.push_back(std::make_unique<std::max_align_t[]>(units));
+   copies.push_back(std::make_unique<uint64_t[]>((size + 7) / 8));
    VkBaseOutStructure *s = as_struct(copies.back());
    s->sType = type;
    return s;

@@ -8,6 +8,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -37,7 +38,7 @@ public:
    void *head();
 
 private:
-   using Block = std::unique_ptr<std::max_align_t[]>;
+   using Block = std::unique_ptr<uint64_t[]>; // no struct asks for more alignment
    VkBaseOutStructure *add(VkStructureType, size_t size);
 
    std::vector<Block> copies;
