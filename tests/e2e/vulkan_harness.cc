@@ -31,6 +31,8 @@ result_name(VkResult result)
    }
 }
 
+Preprocessor *preprocessor = nullptr;
+
 VulkanError::VulkanError(VkResult result, const std::string &what, const std::string &messages)
     : std::runtime_error(what + ": " + result_name(result) + " (" + std::to_string(result) + ")" +
                          (messages.empty() ? "" : "\n" + messages)),
@@ -192,6 +194,8 @@ Device::query()
       matrix_properties.assign(count, {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
       check(get(physical, &count, matrix_properties.data()), "cooperative matrix properties");
    }
+   if (preprocessor)
+      matrix_properties = preprocessor->matrix_properties(*this);
 }
 
 void
@@ -356,6 +360,11 @@ Pipeline::destroy()
 void
 Pipeline::create(std::span<const uint32_t> spirv)
 {
+   std::vector<uint32_t> lowered;
+   if (preprocessor) {
+      lowered = preprocessor->lower(device, spirv, options);
+      spirv = lowered;
+   }
    const VkShaderModuleCreateInfo module_info = {
       .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
       .codeSize = spirv.size_bytes(),

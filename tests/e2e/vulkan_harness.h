@@ -28,6 +28,22 @@ struct VulkanError : std::runtime_error {
 
 const char *result_name(VkResult);
 
+class Device;
+struct PipelineOptions;
+
+/// A compiler that stands between the tests and the driver, for tests of that compiler: it gives matrices to a device
+/// that has none.
+class Preprocessor {
+public:
+   virtual ~Preprocessor() = default;
+   virtual std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties(const Device &) = 0;
+   /// What goes to the driver; specialization constants are folded.
+   virtual std::vector<uint32_t> lower(const Device &, std::span<const uint32_t> spirv, const PipelineOptions &) = 0;
+};
+
+/// Null in tests of a driver.
+extern Preprocessor *preprocessor;
+
 class Device {
 public:
    /// With robust, buffer accesses outside of their descriptors' ranges are defined, matrix accesses among them where
