@@ -197,6 +197,7 @@ spirv::Driver PhysicalDevice::driver(const FeatureSet &on) const
                        : version >= VK_API_VERSION_1_2 ? 0x00010500u
                                                        : 0x00010300u,
       .subgroup_operations = subgroup.supportedOperations,
+      .subgroup_extended_types = on.has(Feature::subgroup_extended_types),
       .vulkan_memory_model = on.has(Feature::vulkan_memory_model),
       .vulkan_memory_model_device_scope = on.has(Feature::vulkan_memory_model_device_scope),
       .int8 = on.has(Feature::int8),
