@@ -61,6 +61,10 @@ const EntryPoint entry_points[] = {
    entry("vkGetPhysicalDeviceProperties2", Level::physical_device, get_physical_device_properties2),
    entry("vkGetPhysicalDeviceProperties2KHR", Level::physical_device,
          get_physical_device_properties2),
+   entry("vkGetPhysicalDeviceToolProperties", Level::physical_device,
+         get_physical_device_tool_properties),
+   entry("vkGetPhysicalDeviceToolPropertiesEXT", Level::physical_device,
+         get_physical_device_tool_properties),
    entry("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", Level::matrices,
          get_physical_device_cooperative_matrix_properties),
 

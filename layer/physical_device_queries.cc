@@ -10,6 +10,7 @@
 #include "vk_struct_type_cast.h"
 #include "vk_util.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace weft::layer {
@@ -172,6 +173,41 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice phys
       subgroup->subgroupSize = device->subgroup_size;
    if (auto *core = vk_find_struct(properties->pNext, PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES))
       core->subgroupSize = device->subgroup_size;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_tool_properties(
+   VkPhysicalDevice physical, uint32_t *count, VkPhysicalDeviceToolProperties *tools)
+{
+   return guarded([&] {
+      Instance *instance = find_instance(physical);
+      const auto &table = instance->next_physical;
+      const auto next = table.GetPhysicalDeviceToolProperties
+                           ? table.GetPhysicalDeviceToolProperties
+                           : table.GetPhysicalDeviceToolPropertiesEXT;
+      const PhysicalDevice *device;
+      VkResult result = instance->get(physical, &device);
+      if (result != VK_SUCCESS)
+         return result;
+      if (device->support != Support::lowered)
+         return next(physical, count, tools);
+
+      // First the layer, then what the next ones say.
+      const uint32_t capacity = *count;
+      uint32_t others = tools && capacity ? capacity - 1 : 0;
+      if (tools && capacity) {
+         void *chained = tools->pNext;
+         *tools = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TOOL_PROPERTIES, .pNext = chained};
+         strcpy(tools->name, "Weft");
+         strcpy(tools->version, WEFT_VERSION);
+         strcpy(tools->description, "Cooperative matrices on drivers without them");
+         strcpy(tools->layer, layer_name);
+         tools->purposes =
+            VK_TOOL_PURPOSE_ADDITIONAL_FEATURES_BIT | VK_TOOL_PURPOSE_MODIFYING_FEATURES_BIT;
+      }
+      result = next(physical, &others, tools && capacity ? tools + 1 : nullptr);
+      *count = tools ? std::min(capacity, others + 1) : others + 1;
+      return result == VK_SUCCESS && tools && capacity == 0 ? VK_INCOMPLETE : result;
+   });
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties(

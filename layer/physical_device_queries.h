@@ -25,4 +25,8 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice,
 VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties(
    VkPhysicalDevice, uint32_t *, VkCooperativeMatrixPropertiesKHR *);
 
+/// Names the layer among the tools that change what a device can do.
+VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_tool_properties(
+   VkPhysicalDevice, uint32_t *, VkPhysicalDeviceToolProperties *);
+
 } // namespace weft::layer

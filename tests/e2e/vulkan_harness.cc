@@ -174,6 +174,15 @@ Device::query()
    vkGetPhysicalDeviceProperties2(physical, &properties2);
    properties = properties2.properties;
 
+   is_weft = strstr(properties.deviceName, "Weft") || strstr(properties12.driverName, "Weft");
+   count = 0;
+   check(vkGetPhysicalDeviceToolProperties(physical, &count, nullptr), "tools");
+   std::vector<VkPhysicalDeviceToolProperties> tools(
+      count, {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TOOL_PROPERTIES});
+   check(vkGetPhysicalDeviceToolProperties(physical, &count, tools.data()), "tools");
+   for (const VkPhysicalDeviceToolProperties &tool : tools)
+      has_weft_layer |= strstr(tool.layer, "VK_LAYER_WEFT") != nullptr;
+
    const bool matrices = has_extension(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
    matrix_features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
    features11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,

@@ -73,6 +73,9 @@ public:
    std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties;
 
    bool has_extension(const char *name) const;
+   /// Whether Weft compiles shaders with matrices here: as the driver, or as a layer above it, which
+   /// leaves all others to the driver.
+   bool is_weft = false, has_weft_layer = false;
    /// Subgroup sizes that a pipeline may require, in ascending order; if it may not, the one size there is.
    std::vector<uint32_t> subgroup_sizes() const;
    bool can_require_subgroup_size() const;

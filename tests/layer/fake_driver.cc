@@ -282,6 +282,15 @@ VkResult VKAPI_CALL get_native_matrices(VkPhysicalDevice, uint32_t *count,
                count, out);
 }
 
+VkResult VKAPI_CALL get_tools(VkPhysicalDevice, uint32_t *count, VkPhysicalDeviceToolProperties *out)
+{
+   WithoutInjection w;
+   std::vector<VkPhysicalDeviceToolProperties> tools(2);
+   strcpy(tools[0].name, "one");
+   strcpy(tools[1].name, "two");
+   return give(tools, count, out);
+}
+
 void VKAPI_CALL submit_message(VkInstance, VkDebugUtilsMessageSeverityFlagBitsEXT,
                                VkDebugUtilsMessageTypeFlagsEXT,
                                const VkDebugUtilsMessengerCallbackDataEXT *data)
@@ -514,6 +523,7 @@ const Command instance_commands[] = {
    COMMAND("vkGetPhysicalDeviceFeatures2KHR", get_features2),
    COMMAND("vkGetPhysicalDeviceQueueFamilyProperties", get_queue_families),
    COMMAND("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", get_native_matrices),
+   COMMAND("vkGetPhysicalDeviceToolProperties", get_tools),
    COMMAND("vkSubmitDebugUtilsMessageEXT", submit_message),
    COMMAND("vkCreateDevice", create_device),
    COMMAND("vkGetDeviceProcAddr", FakeDriver::get_device_proc_addr),

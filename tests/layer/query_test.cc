@@ -140,6 +140,32 @@ TEST_F(Query, matrix_properties_keep_to_the_capacity)
    }
 }
 
+TEST_F(Query, tools)
+{
+   ASSERT_VK(create_instance());
+   auto get = instance_function<PFN_vkGetPhysicalDeviceToolProperties>(
+      "vkGetPhysicalDeviceToolProperties");
+   uint32_t count = 77;
+   EXPECT_VK(get(physical, &count, nullptr));
+   EXPECT_EQ(count, 3u);
+   for (uint32_t capacity = 0; capacity <= 4; capacity++) {
+      VkPhysicalDeviceToolProperties tools[5] = {};
+      count = capacity;
+      EXPECT_EQ(get(physical, &count, tools), capacity < 3 ? VK_INCOMPLETE : VK_SUCCESS);
+      ASSERT_EQ(count, std::min(capacity, 3u));
+      const char *const names[] = {"Weft", "one", "two"};
+      for (uint32_t i = 0; i < count; i++)
+         EXPECT_STREQ(tools[i].name, names[i]);
+      EXPECT_STREQ(tools[count].name, "");
+   }
+   driver.subgroup_operations = 0;
+   destroy_instance();
+   ASSERT_VK(create_instance());
+   get = instance_function<PFN_vkGetPhysicalDeviceToolProperties>("vkGetPhysicalDeviceToolProperties");
+   EXPECT_VK(get(physical, &count, nullptr));
+   EXPECT_EQ(count, 2u);
+}
+
 TEST_F(Query, steps_aside_for_native_matrices)
 {
    driver.native_matrices = true;
