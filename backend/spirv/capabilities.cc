@@ -25,6 +25,28 @@ const char *lacks_subgroup(const Driver &driver, VkSubgroupFeatureFlags operatio
 
 } // namespace
 
+Driver full_driver()
+{
+   Driver d;
+   d.spirv_version = 0x00010600;
+   d.subgroup_operations = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
+                           VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT |
+                           VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT |
+                           VK_SUBGROUP_FEATURE_CLUSTERED_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT |
+                           VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR | VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR;
+   d.subgroup_extended_types = true;
+   d.vulkan_memory_model = d.vulkan_memory_model_device_scope = true;
+   d.int8 = d.int16 = d.int64 = d.float16 = d.float64 = true;
+   d.storage_buffer_8bit = d.uniform_buffer_8bit = d.push_constant_8bit = true;
+   d.storage_buffer_16bit = d.uniform_buffer_16bit = d.push_constant_16bit = true;
+   d.shared_explicit_layout = d.shared_8bit = d.shared_16bit = true;
+   d.buffer_device_address = d.integer_dot_product = true;
+   d.preserve_nan_16 = d.preserve_nan_32 = d.preserve_nan_64 = true;
+   d.preserve_denorms_16 = d.preserve_denorms_32 = d.preserve_denorms_64 = true;
+   d.round_to_even_16 = d.round_to_even_32 = d.round_to_even_64 = true;
+   return d;
+}
+
 bool needs_lowering(std::span<const uint32_t> spirv)
 {
    if (spirv.size() < header_words || (spirv[0] != SpvMagicNumber && spirv[0] != swapped_magic_number))

@@ -39,6 +39,9 @@ struct Driver {
    bool round_to_even_16 = false, round_to_even_32 = false, round_to_even_64 = false;
 };
 
+/// A driver of Vulkan 1.3 with every feature above.
+Driver full_driver();
+
 struct CompileOptions {
    Driver driver;
    /// Invocations per subgroup, 4 to 128: the pipeline has to run with it, in full subgroups.

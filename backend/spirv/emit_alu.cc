@@ -316,16 +316,29 @@ private:
          define(t.glsl450(GLSLstd450PackHalf2x16, t.m.type_uint(32), {pair}), Kind::integer);
          return true;
       }
+      case nir_op_pack_half_2x16: {
+         const Id pair = t.vector(Kind::real, 32, {t.get(source(0, 0), Kind::real), t.get(source(0, 1), Kind::real)});
+         define(t.glsl450(GLSLstd450PackHalf2x16, t.m.type_uint(32), {pair}), Kind::integer);
+         return true;
+      }
+      case nir_op_unpack_half_2x16:
+         t.define_vector(alu.def, unpack_half(), Kind::real);
+         return true;
       case nir_op_unpack_half_2x16_split_x:
       case nir_op_unpack_half_2x16_split_y: {
-         const Id type = t.m.type_vector(t.m.type_float(32), 2);
-         const Id pair = t.glsl450(GLSLstd450UnpackHalf2x16, type, {get(0, Kind::integer)});
-         define(t.extract(pair, t.m.type_float(32), alu.op == nir_op_unpack_half_2x16_split_y), Kind::real);
+         const bool second = alu.op == nir_op_unpack_half_2x16_split_y;
+         define(t.extract(unpack_half(), t.m.type_float(32), second), Kind::real);
          return true;
       }
       default:
          return false;
       }
+   }
+
+   Id unpack_half() const
+   {
+      const Id type = t.m.type_vector(t.m.type_float(32), 2);
+      return t.glsl450(GLSLstd450UnpackHalf2x16, type, {get(0, Kind::integer)});
    }
 
    void pack(std::initializer_list<nir_scalar> parts) const

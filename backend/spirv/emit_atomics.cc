@@ -40,15 +40,23 @@ void Translator::emit_atomic(nir_intrinsic_instr *instr)
    }
 }
 
-void Translator::emit_atomic_at(nir_intrinsic_instr *instr, Pointer pointer, unsigned first, Kind kind)
+void Translator::emit_atomic_at(nir_intrinsic_instr *instr, Pointer pointer, unsigned first, Kind kind, Id stored)
 {
    const unsigned bits = instr->def.bit_size;
    const Id where = scope(pointer.storage == SpvStorageClassWorkgroup ? SpvScopeWorkgroup : device_scope());
    /* The front end has made barriers of an operation's semantics. */
    const Id relaxed = m.constant_uint(SpvMemorySemanticsMaskNone);
    const Id type = this->type(kind, bits);
-   const auto data = [&](unsigned i) { return get(instr->src[first + i], kind); };
-   const auto emit = [&](SpvOp op) { define(instr->def, 0, m.emit(op, type, {pointer.id, where, relaxed, data(0)}), kind); };
+   const bool cast_needed = stored && stored != type;
+   const Id there = cast_needed ? stored : type;
+   const auto data = [&](unsigned i) {
+      const Id value = get(instr->src[first + i], kind);
+      return cast_needed ? m.emit(SpvOpBitcast, stored, {value}) : value;
+   };
+   const auto result = [&](Id value) {
+      define(instr->def, 0, cast_needed ? m.emit(SpvOpBitcast, type, {value}) : value, kind);
+   };
+   const auto emit = [&](SpvOp op) { result(m.emit(op, there, {pointer.id, where, relaxed, data(0)})); };
 
    if (bits == 64 && kind == Kind::integer)
       m.capability(SpvCapabilityInt64Atomics);
@@ -74,9 +82,8 @@ void Translator::emit_atomic_at(nir_intrinsic_instr *instr, Pointer pointer, uns
    case nir_atomic_op_cmpxchg:
       if (kind == Kind::real)
          return fail("shared memory with atomic operations on both floats and integers is not supported");
-      return define(instr->def, 0,
-                    m.emit(SpvOpAtomicCompareExchange, type, {pointer.id, where, relaxed, relaxed, data(1), data(0)}),
-                    kind);
+      return result(
+         m.emit(SpvOpAtomicCompareExchange, there, {pointer.id, where, relaxed, relaxed, data(1), data(0)}));
    case nir_atomic_op_fadd:
       m.capability(bits == 16   ? SpvCapabilityAtomicFloat16AddEXT
                    : bits == 32 ? SpvCapabilityAtomicFloat32AddEXT

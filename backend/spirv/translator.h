@@ -120,10 +120,25 @@ public:
    bool emit_image(nir_intrinsic_instr *);
    void emit_texture(nir_tex_instr *);
 
+   /// An image, a sampler or both, as a descriptor.
+   struct Resource {
+      nir_variable *var; ///< null: not supported
+      const glsl_type *type;
+      Id pointer, value_type;
+      bool non_uniform;
+   };
+   Resource resource(nir_deref_instr *, bool non_uniform);
+   Id load_resource(const Resource &);
+   /// OpTypeImage, also within a combined image and sampler.
+   Id image_type(const glsl_type *, const nir_variable *);
+   Id texel_type(const glsl_type *);
+   void define_texel(const nir_def &, Id vector, const glsl_type *image, unsigned components);
+
    /// The memory operands of a load or store, SPIR-V 3.26.
    Words memory_operands(unsigned access, bool store, SpvStorageClass, unsigned alignment = 0);
-   /// Atomic operations on a pointer to a scalar, which may be a texel; data are the sources from `first` on.
-   void emit_atomic_at(nir_intrinsic_instr *, Pointer, unsigned first, Kind);
+   /// Atomic operations on a pointer to a scalar; data are the sources from `first` on.  What is there has the type
+   /// `stored`, if that is not the one that goes with the kind.
+   void emit_atomic_at(nir_intrinsic_instr *, Pointer, unsigned first, Kind, Id stored = 0);
    /// An OpConstant.
    Id scope(SpvScope);
    SpvScope device_scope();
@@ -153,6 +168,10 @@ private:
    const BufferBinding::View &buffer_view(BufferBinding &, Id unit_type, unsigned unit_bytes);
    void require_small_storage(unsigned bits);
    Id variable(nir_variable *);
+   Id resource_variable(nir_variable *);
+   Id resource_type(const glsl_type *, const nir_variable *);
+   void require_indexing(const glsl_type *, bool non_uniform);
+   Words image_operands(unsigned access, bool store, std::optional<Id> sample);
    void load_built_in(nir_intrinsic_instr *, SpvBuiltIn);
 
    const std::string entry_name;
