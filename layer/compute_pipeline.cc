@@ -29,7 +29,7 @@ VkPipelineCreateFlags2KHR flags_of(const VkComputePipelineCreateInfo &info)
 class EditedInfo {
 public:
    EditedInfo(const Device &device, const VkComputePipelineCreateInfo &original)
-      : info(original), device(device), chain(original.pNext), stage_chain(original.stage.pNext)
+       : info(original), device(device), chain(original.pNext), stage_chain(original.stage.pNext)
    {
    }
    ~EditedInfo()
@@ -217,7 +217,8 @@ VkResult refuse_pipelines(const Device &device, uint32_t count, VkPipeline *pipe
 {
    std::fill_n(pipelines, count, VkPipeline(VK_NULL_HANDLE));
    return guarded([&] {
-      report_error(device, "a module with cooperative matrices can be used for compute shaders only");
+      report_error(device,
+                   "a module with cooperative matrices can be used for compute shaders only");
       return VK_ERROR_UNKNOWN;
    });
 }
@@ -231,11 +232,10 @@ VKAPI_ATTR VkResult VKAPI_CALL create_compute_pipelines(VkDevice handle, VkPipel
                                                         VkPipeline *pipelines)
 {
    Device *device = find_device(handle);
-   const bool ours = device->lowers &&
-                     (device->changes_subgroup_size ||
-                      std::any_of(infos, infos + count, [&](const auto &info) {
-                         return find_source(*device, info.stage).is_ours();
-                      }));
+   const bool ours = device->lowers && (device->changes_subgroup_size ||
+                                        std::any_of(infos, infos + count, [&](const auto &info) {
+                                           return find_source(*device, info.stage).is_ours();
+                                        }));
    if (!ours)
       return device->next.CreateComputePipelines(handle, cache, count, infos, allocator, pipelines);
 

@@ -39,9 +39,9 @@ struct Request {
          extension |= strcmp(name, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME) == 0;
          hidden_extension |= physical.hides(name);
       }
-      if (auto *matrices = static_cast<const VkPhysicalDeviceCooperativeMatrixFeaturesKHR *>(
-             find_struct(info.pNext,
-                         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR))) {
+      if (auto *matrices =
+             static_cast<const VkPhysicalDeviceCooperativeMatrixFeaturesKHR *>(find_struct(
+                info.pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR))) {
          feature = matrices->cooperativeMatrix;
          robust = matrices->cooperativeMatrixRobustBufferAccess;
       }
@@ -75,7 +75,7 @@ VkResult check_request(const Request &request, const PhysicalDevice &physical, s
 class LoweredCreateInfo {
 public:
    LoweredCreateInfo(const VkDeviceCreateInfo &original, const PhysicalDevice &physical)
-      : info(original), chain(original.pNext)
+       : info(original), chain(original.pNext)
    {
       chain.remove(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR);
       enabled = enable_features(physical.features, core_features(original), chain);

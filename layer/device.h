@@ -42,8 +42,8 @@ struct Device {
    /// vkGetDeviceProcAddr leads the application's calls past the layer.
    bool lowers = false;
    spirv::Driver driver;
-   bool can_require_size = false; ///< of subgroups
-   bool full_subgroups = false;   ///< pipelines may require them
+   bool can_require_size = false;      ///< of subgroups
+   bool full_subgroups = false;        ///< pipelines may require them
    bool changes_subgroup_size = false; ///< a profile has another default than the driver
 
    Registry<VkShaderModule, MatrixModule> modules;

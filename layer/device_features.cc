@@ -176,8 +176,7 @@ FeatureSet query_features(uint32_t version, const HasExtension &has_extension,
 
    FeatureSet set;
    for (const FeatureRow &row : rows)
-      set.set(row.feature,
-              is_known(row) && read_bool(chain.find(row.single), row.single_offset));
+      set.set(row.feature, is_known(row) && read_bool(chain.find(row.single), row.single_offset));
    return set;
 }
 

@@ -22,12 +22,12 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance, cons
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice, const char *name);
 
 enum class Level {
-   global,          ///< before there is an instance
+   global, ///< before there is an instance
    instance,
    physical_device, ///< where the next layer has it too
    matrices,        ///< of a physical device, and the layer's own
    device,
-   lowering,        ///< of a device whose application uses the layer's matrices
+   lowering, ///< of a device whose application uses the layer's matrices
 };
 
 struct EntryPoint {

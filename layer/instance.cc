@@ -96,9 +96,9 @@ void report_error(const Instance &instance, VkObjectType type, uint64_t handle,
       .objectCount = 1,
       .pObjects = &object,
    };
-   instance.next.SubmitDebugUtilsMessageEXT(
-      instance.handle, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
-      VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, &data);
+   instance.next.SubmitDebugUtilsMessageEXT(instance.handle,
+                                            VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+                                            VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, &data);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
@@ -123,8 +123,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
          instance->api_version = info->pApplicationInfo->apiVersion;
 
       const auto next_get = instance->next_get_proc_addr;
-      const auto next_create =
-         PFN_vkCreateInstance(next_get(VK_NULL_HANDLE, "vkCreateInstance"));
+      const auto next_create = PFN_vkCreateInstance(next_get(VK_NULL_HANDLE, "vkCreateInstance"));
       if (!next_create)
          return VK_ERROR_INITIALIZATION_FAILED;
       const VkResult result = next_create(info, allocator, out);

@@ -60,7 +60,8 @@ VkResult lower_shader(const Device &device, std::span<const uint32_t> words,
    };
    if (capture || settings.dump_nir || settings.dump_spirv) {
       options.dump = [&](const char *phase, const std::string &text) {
-         const bool nir = std::string_view(phase) == "nir", spirv = std::string_view(phase) == "spirv";
+         const bool nir = std::string_view(phase) == "nir",
+                    spirv = std::string_view(phase) == "spirv";
          if ((nir && settings.dump_nir) || (spirv && settings.dump_spirv))
             fprintf(stderr, "weft: shader '%s' as %s\n%s\n", entry_point, phase, text.c_str());
          if (capture && nir)
@@ -89,7 +90,8 @@ VkResult demand_subgroups(const Device &device, const LoweredShader &shader, uin
    const auto [x, y, z] = shader.local_size;
    out = {};
    // A driver with one size needs not be told, and limits workgroups if it is.
-   if (device.can_require_size && physical.sizes.minSubgroupSize != physical.sizes.maxSubgroupSize) {
+   if (device.can_require_size &&
+       physical.sizes.minSubgroupSize != physical.sizes.maxSubgroupSize) {
       if (uint64_t(x) * y * z > uint64_t(subgroup_size) * physical.max_workgroup_subgroups) {
          report_error(device, "the driver runs no workgroups of " + std::to_string(x * y * z) +
                                  " invocations in subgroups of " + std::to_string(subgroup_size));

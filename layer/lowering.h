@@ -16,7 +16,7 @@ namespace weft::layer {
 
 struct LoweredShader {
    std::vector<uint32_t> words;
-   uint32_t local_size[3] = {}; ///< zeros when the module does not tell
+   uint32_t local_size[3] = {};                 ///< zeros when the module does not tell
    std::vector<Representation> representations; ///< if they were asked for
    std::chrono::nanoseconds duration = {};
 };

@@ -70,8 +70,7 @@ bool has_compute_queue(const Instance &instance, VkPhysicalDevice physical)
    uint32_t count = 0;
    instance.next_physical.GetPhysicalDeviceQueueFamilyProperties(physical, &count, nullptr);
    std::vector<VkQueueFamilyProperties> families(count);
-   instance.next_physical.GetPhysicalDeviceQueueFamilyProperties(physical, &count,
-                                                                 families.data());
+   instance.next_physical.GetPhysicalDeviceQueueFamilyProperties(physical, &count, families.data());
    families.resize(count);
    return std::ranges::any_of(families, [](const VkQueueFamilyProperties &family) {
       return family.queueCount && (family.queueFlags & VK_QUEUE_COMPUTE_BIT);
@@ -113,7 +112,8 @@ uint32_t choose_subgroup_size(const Settings &settings, PhysicalDevice &device)
       return 0;
    }
    uint32_t size = reported;
-   if (settings.profile && can_require && settings.profile->subgroup_size >= sizes.minSubgroupSize &&
+   if (settings.profile && can_require &&
+       settings.profile->subgroup_size >= sizes.minSubgroupSize &&
        settings.profile->subgroup_size <= sizes.maxSubgroupSize)
       size = settings.profile->subgroup_size;
    if (size < min_subgroup_size || size > max_subgroup_size) {
@@ -127,7 +127,8 @@ uint32_t choose_subgroup_size(const Settings &settings, PhysicalDevice &device)
 std::vector<MatrixOperation> list_operations(const Settings &settings, const PhysicalDevice &device)
 {
    const spirv::Driver driver = device.driver(device.features);
-   std::vector<MatrixOperation> operations = spirv::supported_operations(driver, device.subgroup_size);
+   std::vector<MatrixOperation> operations =
+      spirv::supported_operations(driver, device.subgroup_size);
    const auto keep = [&](std::span<const MatrixOperation> others) {
       std::erase_if(operations, [&](const MatrixOperation &operation) {
          return std::ranges::find(others, operation) == others.end();
@@ -231,8 +232,8 @@ spirv::Driver PhysicalDevice::driver(const FeatureSet &on) const
                         bool &f64) {
       if (independence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL)
          return;
-      const bool all = f16 && f64 &&
-                       (f32 || independence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_32_BIT_ONLY);
+      const bool all =
+         f16 && f64 && (f32 || independence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_32_BIT_ONLY);
       f16 = f64 = all;
       if (independence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE)
          f32 = all;

@@ -30,7 +30,7 @@ struct PhysicalDevice {
 
    uint32_t version = 0; ///< what the application may use: its own choice and the device's
    std::vector<VkExtensionProperties> extensions; ///< the driver's
-   bool native_hidden = false; ///< lowered although the driver has matrices
+   bool native_hidden = false;                    ///< lowered although the driver has matrices
    FeatureSet features;
    VkPhysicalDeviceSubgroupProperties subgroup = {};
    VkPhysicalDeviceSubgroupSizeControlProperties sizes = {};

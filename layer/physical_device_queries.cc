@@ -17,8 +17,8 @@ namespace weft::layer {
 
 namespace {
 
-constexpr VkExtensionProperties matrix_extension = {
-   VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, VK_KHR_COOPERATIVE_MATRIX_SPEC_VERSION};
+constexpr VkExtensionProperties matrix_extension = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
+                                                    VK_KHR_COOPERATIVE_MATRIX_SPEC_VERSION};
 constexpr VkExtensionProperties settings_extension = {VK_EXT_LAYER_SETTINGS_EXTENSION_NAME,
                                                       VK_EXT_LAYER_SETTINGS_SPEC_VERSION};
 
@@ -71,7 +71,8 @@ void hide_native_features(VkPhysicalDeviceFeatures2 *features)
       void *next = nv2->pNext;
       *nv2 = {.sType = nv2->sType, .pNext = next};
    }
-   vk_foreach_struct(s, features) {
+   vk_foreach_struct(s, features)
+   {
       auto *narrow = reinterpret_cast<NarrowFloatFeatures *>(s);
       if (s->sType == bfloat16_features)
          narrow->others[1] = VK_FALSE;
@@ -101,9 +102,8 @@ VKAPI_ATTR VkResult VKAPI_CALL enumerate_device_layer_properties(VkPhysicalDevic
    return list_layer(count, properties);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL
-enumerate_device_extension_properties(VkPhysicalDevice physical, const char *layer, uint32_t *count,
-                                      VkExtensionProperties *properties)
+VKAPI_ATTR VkResult VKAPI_CALL enumerate_device_extension_properties(
+   VkPhysicalDevice physical, const char *layer, uint32_t *count, VkExtensionProperties *properties)
 {
    if (is_ours(layer))
       return list_one(matrix_extension, count, properties);
@@ -139,7 +139,8 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_features2(VkPhysicalDevice physic
    const auto &next = instance->next_physical;
    (next.GetPhysicalDeviceFeatures2 ? next.GetPhysicalDeviceFeatures2
                                     : next.GetPhysicalDeviceFeatures2KHR)(physical, features);
-   auto *matrices = vk_find_struct(features->pNext, PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR);
+   auto *matrices =
+      vk_find_struct(features->pNext, PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR);
    const PhysicalDevice *device = find_device(*instance, physical);
    if (device && device->support == Support::native)
       return;

@@ -26,7 +26,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
    VkPhysicalDevice, uint32_t *, VkCooperativeMatrixPropertiesKHR *);
 
 /// Names the layer among the tools that change what a device can do.
-VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_tool_properties(
-   VkPhysicalDevice, uint32_t *, VkPhysicalDeviceToolProperties *);
+VKAPI_ATTR VkResult VKAPI_CALL
+get_physical_device_tool_properties(VkPhysicalDevice, uint32_t *, VkPhysicalDeviceToolProperties *);
 
 } // namespace weft::layer

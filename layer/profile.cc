@@ -23,11 +23,11 @@ constexpr MatrixOperation integers(uint32_t m, uint32_t n, uint32_t k, Component
 
 // Turing and later.
 constexpr MatrixOperation nvidia[] = {
-   floats(16, 16, 16, f16, f16),       floats(16, 16, 16, f16, f32),
-   floats(16, 8, 16, f16, f16),        floats(16, 8, 16, f16, f32),
-   floats(16, 8, 8, f16, f16),         floats(16, 8, 8, f16, f32),
-   integers(16, 16, 32, u8, u8, u32),  integers(16, 16, 32, s8, s8, s32),
-   integers(16, 8, 32, u8, u8, u32),   integers(16, 8, 32, s8, s8, s32),
+   floats(16, 16, 16, f16, f16),      floats(16, 16, 16, f16, f32),
+   floats(16, 8, 16, f16, f16),       floats(16, 8, 16, f16, f32),
+   floats(16, 8, 8, f16, f16),        floats(16, 8, 8, f16, f32),
+   integers(16, 16, 32, u8, u8, u32), integers(16, 16, 32, s8, s8, s32),
+   integers(16, 8, 32, u8, u8, u32),  integers(16, 8, 32, s8, s8, s32),
 };
 
 // RDNA 3, as RADV has it: any signedness of A and B, saturation with signed results only.
@@ -70,7 +70,7 @@ constexpr MatrixOperation lavapipe[] = {
 };
 
 constexpr Profile profiles[] = {
-   {"nvidia", 32, nvidia}, {"amd", 64, amd},           {"intel", 32, intel},
+   {"nvidia", 32, nvidia}, {"amd", 64, amd},          {"intel", 32, intel},
    {"apple", 32, apple},   {"lavapipe", 8, lavapipe},
 };
 

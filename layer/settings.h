@@ -27,8 +27,8 @@ enum class Lowering {
 struct Settings {
    Lowering lowering = Lowering::automatic;
    const Profile *profile = nullptr;
-   bool log = false;          ///< messages on stderr
-   bool dump_nir = false;     ///< lowered shaders on stderr, in these forms
+   bool log = false;      ///< messages on stderr
+   bool dump_nir = false; ///< lowered shaders on stderr, in these forms
    bool dump_spirv = false;
 
    /// Whether a driver's own matrices are hidden under ours.

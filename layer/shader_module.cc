@@ -41,19 +41,19 @@ bool is_our_identifier(const VkPipelineShaderStageModuleIdentifierCreateInfoEXT 
 std::vector<uint32_t> placeholder(uint32_t number)
 {
    return {
-      0x07230203, 0x00010000, 0, 7, 0, // header: version 1.0, ids below 7
-      2 << 16 | 17, 1,                 // OpCapability Shader
-      3 << 16 | 14, 0, 1,              // OpMemoryModel Logical GLSL450
-      5 << 16 | 15, 5, 1, 0x6e69616d, 0,   // OpEntryPoint GLCompute %1 "main"
-      6 << 16 | 16, 1, 17, 1, 1, 1,    // OpExecutionMode %1 LocalSize 1 1 1
-      2 << 16 | 19, 2,                 // %2 = OpTypeVoid
-      3 << 16 | 33, 3, 2,              // %3 = OpTypeFunction %2
-      4 << 16 | 21, 5, 32, 0,          // %5 = OpTypeInt 32 0
-      4 << 16 | 43, 5, 6, number,      // %6 = OpConstant %5 number
-      5 << 16 | 54, 2, 1, 0, 3,        // %1 = OpFunction %2 None %3
-      2 << 16 | 248, 4,                // %4 = OpLabel
-      1 << 16 | 253,                   // OpReturn
-      1 << 16 | 56,                    // OpFunctionEnd
+      0x07230203,    0x00010000, 0,  7,          0,    // header: version 1.0, ids below 7
+      2 << 16 | 17,  1,                                // OpCapability Shader
+      3 << 16 | 14,  0,          1,                    // OpMemoryModel Logical GLSL450
+      5 << 16 | 15,  5,          1,  0x6e69616d, 0,    // OpEntryPoint GLCompute %1 "main"
+      6 << 16 | 16,  1,          17, 1,          1, 1, // OpExecutionMode %1 LocalSize 1 1 1
+      2 << 16 | 19,  2,                                // %2 = OpTypeVoid
+      3 << 16 | 33,  3,          2,                    // %3 = OpTypeFunction %2
+      4 << 16 | 21,  5,          32, 0,                // %5 = OpTypeInt 32 0
+      4 << 16 | 43,  5,          6,  number,           // %6 = OpConstant %5 number
+      5 << 16 | 54,  2,          1,  0,          3,    // %1 = OpFunction %2 None %3
+      2 << 16 | 248, 4,                                // %4 = OpLabel
+      1 << 16 | 253,                                   // OpReturn
+      1 << 16 | 56,                                    // OpFunctionEnd
    };
 }
 
@@ -79,10 +79,10 @@ StageSource find_source(const Device &device, const VkPipelineShaderStageCreateI
                  find_struct(stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO))) {
       source.words = matrix_words(*info);
    } else {
-      source.by_identifier =
-         is_our_identifier(static_cast<const VkPipelineShaderStageModuleIdentifierCreateInfoEXT *>(
-            find_struct(stage.pNext,
-                        VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT)));
+      source.by_identifier = is_our_identifier(
+         static_cast<const VkPipelineShaderStageModuleIdentifierCreateInfoEXT *>(find_struct(
+            stage.pNext,
+            VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT)));
    }
    return source;
 }

@@ -44,8 +44,8 @@ VkResult edit(const Device &device, std::span<const uint32_t> words, Edited &edi
       report_error(device, "cooperative matrices can be used in compute shaders only");
       return VK_ERROR_UNKNOWN;
    }
-   VkResult result = lower_shader(device, words, info.pName, info.pSpecializationInfo, size, false,
-                                  edited.shader);
+   VkResult result =
+      lower_shader(device, words, info.pName, info.pSpecializationInfo, size, false, edited.shader);
    if (result != VK_SUCCESS)
       return result;
    SubgroupDemand demand;

@@ -36,7 +36,7 @@ const void *find_struct(const void *chain, VkStructureType type)
 }
 
 StructChain::StructChain(const void *original)
-   : rest(static_cast<const VkBaseInStructure *>(original))
+    : rest(static_cast<const VkBaseInStructure *>(original))
 {
    while (rest) {
       const size_t size = copyable_size(rest->sType);
@@ -83,7 +83,8 @@ void StructChain::remove(VkStructureType type)
 
 void *StructChain::head()
 {
-   auto *next = const_cast<VkBaseOutStructure *>(reinterpret_cast<const VkBaseOutStructure *>(rest));
+   auto *next =
+      const_cast<VkBaseOutStructure *>(reinterpret_cast<const VkBaseOutStructure *>(rest));
    for (auto block = copies.rbegin(); block != copies.rend(); ++block) {
       as_struct(*block)->pNext = next;
       next = as_struct(*block);

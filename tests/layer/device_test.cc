@@ -20,7 +20,10 @@ protected:
              driver.enabled_extensions.end();
    }
 
-   size_t in_chain(VkStructureType type) const { return std::ranges::count(driver.device_chain, type); }
+   size_t in_chain(VkStructureType type) const
+   {
+      return std::ranges::count(driver.device_chain, type);
+   }
 
    void expect_lowering_features() const
    {
@@ -83,7 +86,8 @@ TEST_F(DeviceTest, with_legacy_features)
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
       .cooperativeMatrix = VK_TRUE,
    };
-   const VkPhysicalDeviceFeatures features = {.robustBufferAccess = VK_TRUE, .shaderInt64 = VK_TRUE};
+   const VkPhysicalDeviceFeatures features = {.robustBufferAccess = VK_TRUE,
+                                              .shaderInt64 = VK_TRUE};
    const VkPhysicalDeviceFeatures before = features;
    const char *const names[] = {VK_EXT_SHADER_OBJECT_EXTENSION_NAME,
                                 VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
@@ -166,7 +170,7 @@ TEST_F(DeviceTest, adds_extensions_below_vulkan_1_3)
    EXPECT_TRUE(enabled(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME));
    EXPECT_TRUE(enabled(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME));
    EXPECT_TRUE(enabled(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME));
-   EXPECT_FALSE(enabled(VK_KHR_8BIT_STORAGE_EXTENSION_NAME)); // it has none
+   EXPECT_FALSE(enabled(VK_KHR_8BIT_STORAGE_EXTENSION_NAME));  // it has none
    EXPECT_FALSE(enabled(VK_KHR_16BIT_STORAGE_EXTENSION_NAME)); // core in 1.1
    const spirv::Driver lowered_for = compiled_for();
    EXPECT_EQ(lowered_for.spirv_version, 0x00010300u);
@@ -211,9 +215,8 @@ TEST_F(DeviceTest, refuses_robust_matrices)
       .cooperativeMatrixRobustBufferAccess = VK_TRUE,
    };
    const char *const names[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
-   EXPECT_EQ(create_device({.pNext = &matrices,
-                            .enabledExtensionCount = 1,
-                            .ppEnabledExtensionNames = names}),
+   EXPECT_EQ(create_device(
+                {.pNext = &matrices, .enabledExtensionCount = 1, .ppEnabledExtensionNames = names}),
              VK_ERROR_FEATURE_NOT_PRESENT);
    EXPECT_EQ(create_device({.pNext = &matrices}), VK_ERROR_FEATURE_NOT_PRESENT);
    EXPECT_EQ(driver.calls("vkCreateDevice"), 0u);

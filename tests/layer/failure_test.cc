@@ -74,7 +74,7 @@ TEST_F(OutOfMemory, queries)
                                          .pNext = &matrices};
    fail_allocation(0);
    instance_function<PFN_vkGetPhysicalDeviceFeatures2>("vkGetPhysicalDeviceFeatures2")(physical,
-                                                                                      &features);
+                                                                                       &features);
    EXPECT_TRUE(allocation_failed());
    fail_allocation(-1);
    EXPECT_EQ(matrices.cooperativeMatrix, VK_FALSE);
@@ -98,7 +98,8 @@ TEST_F(OutOfMemory, shader_module)
    };
    VkShaderModule module;
    const auto create = device_function<PFN_vkCreateShaderModule>("vkCreateShaderModule");
-   exhaust([&] { return create(device, &info, nullptr, &module); }, [&] { destroy_module(module); });
+   exhaust([&] { return create(device, &info, nullptr, &module); },
+           [&] { destroy_module(module); });
 }
 
 TEST_F(OutOfMemory, compute_pipeline)
@@ -109,8 +110,13 @@ TEST_F(OutOfMemory, compute_pipeline)
    VkComputePipelineCreateInfo info = pipeline_info(module);
    info.flags = VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
    VkPipeline pipeline;
-   exhaust([&] { return create_pipelines({&info, 1}, {&pipeline, 1}); },
-           [&] { destroy_pipelines({&pipeline, 1}); });
+   exhaust(
+      [&] {
+         return create_pipelines({&info, 1}, {&pipeline, 1});
+      },
+      [&] {
+         destroy_pipelines({&pipeline, 1});
+      });
    destroy_module(module);
 }
 
@@ -145,7 +151,8 @@ TEST_F(OutOfMemory, shader_object)
    const auto create = device_function<PFN_vkCreateShadersEXT>("vkCreateShadersEXT");
    exhaust([&] { return create(device, 1, &info, nullptr, &shader); },
            [&] {
-              device_function<PFN_vkDestroyShaderEXT>("vkDestroyShaderEXT")(device, shader, nullptr);
+              device_function<PFN_vkDestroyShaderEXT>("vkDestroyShaderEXT")(device, shader,
+                                                                            nullptr);
            });
 }
 

@@ -18,8 +18,9 @@ constexpr uint32_t lowered_mark = 0x10e4ed;
 
 std::vector<uint32_t> module_with_capability(uint32_t capability, uint32_t payload)
 {
-   return {0x07230203, 0x00010600, 0, 10, 0, 2 << 16 | 17, 1, 2 << 16 | 17, capability,
-           3 << 16 | 14, 0, 3, 2 << 16 | 19, payload};
+   return {
+      0x07230203,   0x00010600, 0, 10,           0,      2 << 16 | 17, 1, 2 << 16 | 17, capability,
+      3 << 16 | 14, 0,          3, 2 << 16 | 19, payload};
 }
 
 } // namespace
@@ -28,7 +29,8 @@ FakeCompiler::FakeCompiler()
 {
    using enum ComponentType;
    compiler = this;
-   operations = {{16, 16, 16, f16, f16, f32, f32, false}, {8, 8, 8, s8, s8, s32, s32, false},
+   operations = {{16, 16, 16, f16, f16, f32, f32, false},
+                 {8, 8, 8, s8, s8, s32, s32, false},
                  {16, 8, 16, f16, f16, f16, f16, false}};
 }
 
@@ -60,8 +62,8 @@ using namespace layer_test;
 
 std::vector<MatrixOperation> supported_operations(const Driver &driver, uint32_t)
 {
-   const bool can = driver.vulkan_memory_model &&
-                    (driver.subgroup_operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT);
+   const bool can =
+      driver.vulkan_memory_model && (driver.subgroup_operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT);
    return can ? compiler->operations : std::vector<MatrixOperation>();
 }
 
@@ -80,8 +82,8 @@ Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileO
 {
    {
       WithoutInjection w;
-      FakeCompiler::Seen seen = {{source.spirv.begin(), source.spirv.end()}, source.entry_point, {},
-                                 options};
+      FakeCompiler::Seen seen = {
+         {source.spirv.begin(), source.spirv.end()}, source.entry_point, {}, options};
       for (const SpecConstant &constant : source.spec_constants) {
          uint32_t value = 0;
          memcpy(&value, constant.value.data(), std::min<size_t>(4, constant.value.size()));
@@ -98,8 +100,19 @@ Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileO
       options.dump("spirv", "the SPIR-V text");
    }
    const auto [x, y, z] = compiler->local_size;
-   return std::vector<uint32_t>{0x07230203, 0x00010300, lowered_mark, 10, options.subgroup_size,
-                                2 << 16 | 17, 1, 6 << 16 | 16, 1, 17, x, y, z};
+   return std::vector<uint32_t>{0x07230203,
+                                0x00010300,
+                                lowered_mark,
+                                10,
+                                options.subgroup_size,
+                                2 << 16 | 17,
+                                1,
+                                6 << 16 | 16,
+                                1,
+                                17,
+                                x,
+                                y,
+                                z};
 }
 
 } // namespace weft::spirv

@@ -95,9 +95,15 @@ struct FeatureStructs {
          else
             core = static_cast<VkPhysicalDeviceFeatures2 *>(p)->features;
          break;
-      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES: copy_struct(p, f11); break;
-      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES: copy_struct(p, f12); break;
-      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES: copy_struct(p, f13); break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES:
+         copy_struct(p, f11);
+         break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES:
+         copy_struct(p, f12);
+         break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES:
+         copy_struct(p, f13);
+         break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR:
          copy_struct(p, shared);
          break;
@@ -147,7 +153,8 @@ struct FeatureStructs {
          copy(t->computeFullSubgroups, f13.computeFullSubgroups);
          break;
       }
-      default: break;
+      default:
+         break;
       }
    }
 };
@@ -243,7 +250,8 @@ void VKAPI_CALL get_properties2(VkPhysicalDevice physical, VkPhysicalDevicePrope
             static_cast<VkPhysicalDeviceCooperativeMatrixPropertiesKHR *>(s)
                ->cooperativeMatrixSupportedStages = VK_SHADER_STAGE_ALL;
          break;
-      default: break;
+      default:
+         break;
       }
    }
 }
@@ -282,7 +290,8 @@ VkResult VKAPI_CALL get_native_matrices(VkPhysicalDevice, uint32_t *count,
                count, out);
 }
 
-VkResult VKAPI_CALL get_tools(VkPhysicalDevice, uint32_t *count, VkPhysicalDeviceToolProperties *out)
+VkResult VKAPI_CALL get_tools(VkPhysicalDevice, uint32_t *count,
+                              VkPhysicalDeviceToolProperties *out)
 {
    WithoutInjection w;
    std::vector<VkPhysicalDeviceToolProperties> tools(2);
@@ -316,9 +325,12 @@ VkResult VKAPI_CALL create_device(VkPhysicalDevice, const VkDeviceCreateInfo *in
    driver->enabled12 = {};
    driver->enabled13 = {};
    driver->enabled_shared_layout = {};
-   const FeatureStructs structs = {driver->enabled,   driver->enabled11,
-                                   driver->enabled12, driver->enabled13,
-                                   driver->enabled_shared_layout, false};
+   const FeatureStructs structs = {driver->enabled,
+                                   driver->enabled11,
+                                   driver->enabled12,
+                                   driver->enabled13,
+                                   driver->enabled_shared_layout,
+                                   false};
    for (auto *s = static_cast<const VkBaseInStructure *>(info->pNext); s; s = s->pNext) {
       driver->device_chain.push_back(s->sType);
       structs.visit(reinterpret_cast<VkBaseOutStructure *>(const_cast<VkBaseInStructure *>(s)));
@@ -353,7 +365,8 @@ VkResult VKAPI_CALL create_shader_module(VkDevice, const VkShaderModuleCreateInf
    return VK_SUCCESS;
 }
 
-void VKAPI_CALL destroy_shader_module(VkDevice, VkShaderModule module, const VkAllocationCallbacks *)
+void VKAPI_CALL destroy_shader_module(VkDevice, VkShaderModule module,
+                                      const VkAllocationCallbacks *)
 {
    WithoutInjection w;
    if (module)
@@ -510,7 +523,10 @@ struct Command {
 };
 
 #define COMMAND(name, function, ...)                                                               \
-   Command { name, reinterpret_cast<PFN_vkVoidFunction>(function), ##__VA_ARGS__ }
+   Command                                                                                         \
+   {                                                                                               \
+      name, reinterpret_cast<PFN_vkVoidFunction>(function), ##__VA_ARGS__                          \
+   }
 
 const Command instance_commands[] = {
    COMMAND("vkCreateInstance", create_instance),
@@ -565,8 +581,7 @@ FakeDriver::FakeDriver()
 {
    driver = this;
    extensions = {VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME,
-                 VK_KHR_PIPELINE_BINARY_EXTENSION_NAME,
-                 VK_EXT_SHADER_OBJECT_EXTENSION_NAME,
+                 VK_KHR_PIPELINE_BINARY_EXTENSION_NAME, VK_EXT_SHADER_OBJECT_EXTENSION_NAME,
                  VK_EXT_SHADER_MODULE_IDENTIFIER_EXTENSION_NAME,
                  VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME};
    features.shaderInt16 = features.shaderInt64 = VK_TRUE;
@@ -575,11 +590,12 @@ FakeDriver::FakeDriver()
    features12.vulkanMemoryModel = features12.bufferDeviceAddress = VK_TRUE;
    features13.subgroupSizeControl = features13.computeFullSubgroups = VK_TRUE;
    shared_layout.workgroupMemoryExplicitLayout = VK_TRUE;
-   for (auto [type, at] : {std::pair(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &features11.sType),
-                           {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, &features12.sType},
-                           {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, &features13.sType},
-                           {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR,
-                            &shared_layout.sType}})
+   for (auto [type, at] :
+        {std::pair(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &features11.sType),
+         {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, &features12.sType},
+         {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, &features13.sType},
+         {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR,
+          &shared_layout.sType}})
       *at = type;
 }
 

@@ -21,7 +21,7 @@ namespace weft::layer_test {
 struct SeenShader {
    std::vector<uint32_t> words;
    std::string entry_point;
-   uint32_t flags = 0;       ///< the pipeline's or shader's
+   uint32_t flags = 0; ///< the pipeline's or shader's
    uint32_t stage_flags = 0;
    uint32_t required_size = 0;
    bool specialized = false;

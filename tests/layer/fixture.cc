@@ -78,7 +78,8 @@ VkResult LayerTest::create_device(const VkDeviceCreateInfo &wanted)
    VkDeviceCreateInfo info = wanted;
    info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
    info.pNext = &loader;
-   return instance_function<PFN_vkCreateDevice>("vkCreateDevice")(physical, &info, nullptr, &device);
+   return instance_function<PFN_vkCreateDevice>("vkCreateDevice")(physical, &info, nullptr,
+                                                                  &device);
 }
 
 VkResult LayerTest::create_matrix_device(const void *next)

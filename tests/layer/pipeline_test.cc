@@ -5,6 +5,8 @@
 
 #include "tests/layer/fixture.h"
 
+#include "spirv-tools/libspirv.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -83,14 +85,26 @@ TEST_F(PipelineTest, matrix_module_is_lowered_when_the_pipeline_is_created)
    EXPECT_TRUE(is_lowered(seen.words, 32));
    EXPECT_EQ(seen.entry_point, "entry");
    EXPECT_EQ(seen.required_size, 32u);
-   EXPECT_EQ(seen.stage_flags,
-             VkFlags(VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT));
+   EXPECT_EQ(seen.stage_flags, VkFlags(VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT));
    EXPECT_FALSE(seen.specialized);
    EXPECT_EQ(seen.cache, cache);
    EXPECT_EQ(driver.live(), 5u); // instance, device, two modules, pipeline: no more modules
    destroy_pipelines({&pipeline, 1});
    destroy_module(module);
    destroy_module(other);
+}
+
+TEST_F(PipelineTest, placeholder_is_valid)
+{
+   const VkShaderModule module = make_module(matrix_module());
+   const std::vector<uint32_t> &words = driver.modules.back();
+   spv_context context = spvContextCreate(SPV_ENV_VULKAN_1_1);
+   spv_diagnostic diagnostic = nullptr;
+   EXPECT_EQ(spvValidateBinary(context, words.data(), words.size(), &diagnostic), SPV_SUCCESS)
+      << diagnostic->error;
+   spvDiagnosticDestroy(diagnostic);
+   spvContextDestroy(context);
+   destroy_module(module);
 }
 
 TEST_F(PipelineTest, inline_module)
@@ -306,9 +320,8 @@ TEST_F(PipelineTest, graphics_pipelines)
    const VkShaderModule module = make_module(matrix_module());
    VkPipelineShaderStageCreateInfo stage = pipeline_info(module).stage;
    stage.stage = VK_SHADER_STAGE_VERTEX_BIT;
-   VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
-                                        .stageCount = 1,
-                                        .pStages = &stage};
+   VkGraphicsPipelineCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, .stageCount = 1, .pStages = &stage};
    VkPipeline pipeline = VkPipeline(uintptr_t(1));
    EXPECT_EQ(create(device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline), VK_ERROR_UNKNOWN);
    EXPECT_EQ(pipeline, VkPipeline(VK_NULL_HANDLE));

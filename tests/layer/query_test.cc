@@ -15,8 +15,8 @@ namespace {
 
 class Query : public LayerTest {
 protected:
-   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix_features(const char *command =
-                                                                   "vkGetPhysicalDeviceFeatures2")
+   VkPhysicalDeviceCooperativeMatrixFeaturesKHR
+   matrix_features(const char *command = "vkGetPhysicalDeviceFeatures2")
    {
       VkPhysicalDeviceVulkan12Features behind = {
          .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
@@ -143,8 +143,8 @@ TEST_F(Query, matrix_properties_keep_to_the_capacity)
 TEST_F(Query, tools)
 {
    ASSERT_VK(create_instance());
-   auto get = instance_function<PFN_vkGetPhysicalDeviceToolProperties>(
-      "vkGetPhysicalDeviceToolProperties");
+   auto get =
+      instance_function<PFN_vkGetPhysicalDeviceToolProperties>("vkGetPhysicalDeviceToolProperties");
    uint32_t count = 77;
    EXPECT_VK(get(physical, &count, nullptr));
    EXPECT_EQ(count, 3u);
@@ -161,7 +161,8 @@ TEST_F(Query, tools)
    driver.subgroup_operations = 0;
    destroy_instance();
    ASSERT_VK(create_instance());
-   get = instance_function<PFN_vkGetPhysicalDeviceToolProperties>("vkGetPhysicalDeviceToolProperties");
+   get =
+      instance_function<PFN_vkGetPhysicalDeviceToolProperties>("vkGetPhysicalDeviceToolProperties");
    EXPECT_VK(get(physical, &count, nullptr));
    EXPECT_EQ(count, 2u);
 }
@@ -187,9 +188,9 @@ TEST_F(Query, hides_native_matrices_when_told)
    driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
    ASSERT_VK(create_instance());
    EXPECT_TRUE(advertised());
-   EXPECT_EQ(std::ranges::count(extension_names(),
-                                std::string(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME)),
-             0);
+   EXPECT_EQ(
+      std::ranges::count(extension_names(), std::string(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME)),
+      0);
    EXPECT_EQ(matrix_features().cooperativeMatrixRobustBufferAccess, VK_FALSE);
    EXPECT_EQ(supported_stages(), VkShaderStageFlags(VK_SHADER_STAGE_COMPUTE_BIT));
    EXPECT_EQ(matrix_properties().size(), 3u);
@@ -206,7 +207,7 @@ TEST_F(Query, hides_native_matrices_when_told)
    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                          .pNext = &nv2};
    instance_function<PFN_vkGetPhysicalDeviceFeatures2>("vkGetPhysicalDeviceFeatures2")(physical,
-                                                                                      &features);
+                                                                                       &features);
    EXPECT_EQ(nv2.cooperativeMatrixReductions, VK_FALSE);
    EXPECT_EQ(nv2.pNext, &bfloat16);
    EXPECT_EQ(bfloat16.type, VK_TRUE);
@@ -254,7 +255,8 @@ TEST_P(QueryObstacle, advertises_nothing)
 
 const Obstacle obstacles[] = {
    {"vulkan_1_0", [](FakeDriver &d, FakeCompiler &) { d.api_version = VK_API_VERSION_1_0; }},
-   {"no_compute_queue", [](FakeDriver &d, FakeCompiler &) { d.queue_flags = VK_QUEUE_TRANSFER_BIT; }},
+   {"no_compute_queue",
+    [](FakeDriver &d, FakeCompiler &) { d.queue_flags = VK_QUEUE_TRANSFER_BIT; }},
    {"no_memory_model",
     [](FakeDriver &d, FakeCompiler &) { d.features12.vulkanMemoryModel = VK_FALSE; }},
    {"no_subgroup_operations", [](FakeDriver &d, FakeCompiler &) { d.subgroup_operations = 0; }},

@@ -35,9 +35,9 @@ TEST(settings_file, lines)
 /// VkLayerSettingsCreateInfoEXT with one string.
 struct ApiSetting {
    ApiSetting(const char *name, const char *text, const char *layer = layer::layer_name)
-      : value(text), setting{layer, name, VK_LAYER_SETTING_TYPE_STRING_EXT, 1, &value},
-        settings{VK_STRUCTURE_TYPE_LAYER_SETTINGS_CREATE_INFO_EXT, nullptr, 1, &setting},
-        info{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pNext = &settings}
+       : value(text), setting{layer, name, VK_LAYER_SETTING_TYPE_STRING_EXT, 1, &value},
+         settings{VK_STRUCTURE_TYPE_LAYER_SETTINGS_CREATE_INFO_EXT, nullptr, 1, &setting},
+         info{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pNext = &settings}
    {
    }
    const char *value;
@@ -53,8 +53,9 @@ TEST_F(SettingsTest, sources_in_order)
    std::vector<std::string> problems;
    const ApiSetting api("profile", "amd");
    EXPECT_EQ(layer::read_settings(api.info, problems).profile->name, "amd");
-   EXPECT_EQ(layer::read_settings(ApiSetting("profile", "amd", "VK_LAYER_other").info, problems).profile,
-             nullptr);
+   EXPECT_EQ(
+      layer::read_settings(ApiSetting("profile", "amd", "VK_LAYER_other").info, problems).profile,
+      nullptr);
    const std::string path = testing::TempDir() + "/vk_layer_settings.txt";
    std::ofstream(path) << "weft_cooperative_matrix.profile = intel\n";
    {
@@ -109,7 +110,8 @@ TEST_F(SettingsTest, log_and_dumps_on_stderr)
    ASSERT_VK(create_instance());
    ASSERT_VK(create_matrix_device());
    const VkShaderModule module = make_module(matrix_module());
-   const VkComputePipelineCreateInfo infos[] = {pipeline_info(module), pipeline_info(module, "fail")};
+   const VkComputePipelineCreateInfo infos[] = {pipeline_info(module),
+                                                pipeline_info(module, "fail")};
    VkPipeline pipelines[2];
    testing::internal::CaptureStderr();
    EXPECT_EQ(create_pipelines(infos, pipelines), VK_ERROR_UNKNOWN);
