@@ -138,9 +138,11 @@ void report(const char *what, std::vector<double> off, std::vector<double> on)
       std::sort(values.begin(), values.end());
       return values[(values.size() - 1) * quarter / 4];
    };
-   printf("%-26s off %8.1f ms [%.1f, %.1f]   on %8.1f ms [%.1f, %.1f]   on : off %.3f\n", what, quartile(off, 2),
-          quartile(off, 1), quartile(off, 3), quartile(on, 2), quartile(on, 1), quartile(on, 3),
-          quartile(on, 2) / quartile(off, 2));
+   printf("%-20s", what);
+   for (auto &[name, values] : {std::pair("off", &off), {"on", &on}})
+      printf("%s %.1f ms, median %.1f [%.1f, %.1f]   ", name, quartile(*values, 0), quartile(*values, 2),
+             quartile(*values, 1), quartile(*values, 3));
+   printf("on : off %.3f, medians %.3f\n", quartile(on, 0) / quartile(off, 0), quartile(on, 2) / quartile(off, 2));
 }
 
 } // namespace
@@ -163,7 +165,7 @@ int main(int argc, char **argv)
          dispatches[on].push_back(times.dispatches);
       }
    }
-   printf("median [quartiles] of %u rounds by turns\n", rounds);
+   printf("best, median and quartiles of %u rounds by turns\n", rounds);
    report("500 pipelines", pipelines[0], pipelines[1]);
    report("100000 dispatches", dispatches[0], dispatches[1]);
 }
