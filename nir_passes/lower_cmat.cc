@@ -7,8 +7,7 @@
 
 #include "compiler/nir/nir_deref.h"
 
-#include "compiler/nir/nir_deref.h"
-
+#include <algorithm>
 #include <vector>
 
 namespace weft {
@@ -25,6 +24,49 @@ constexpr uint32_t max_unrolled_components = 8;
 State::State(nir_shader *nir, const Target &target)
     : target(target), b(nir_builder_create(nir_shader_get_entrypoint(nir)))
 {
+}
+
+bool State::plan_exchange(const std::vector<nir_intrinsic_instr *> &work)
+{
+   if (target.exchange_bytes == 0)
+      return false;
+   for (const nir_intrinsic_instr *instr : work) {
+      if (instr->intrinsic != nir_intrinsic_cmat_muladd)
+         continue;
+      const auto grow = [&](unsigned source, uint32_t Exchange::*elements) {
+         const glsl_cmat_description &desc = operand(instr, source).desc;
+         uint32_t &current = exchanges[component_bits(desc)].*elements;
+         current = std::max(current, map(desc).length() * target.subgroup_size);
+      };
+      grow(1, &Exchange::left_elements);
+      grow(2, &Exchange::right_elements);
+   }
+
+   const uint16_t *size = b.shader->info.workgroup_size;
+   const uint32_t W = target.subgroup_size;
+   const uint32_t subgroups = (uint32_t(size[0]) * size[1] * size[2] + W - 1) / W;
+   uint64_t bytes = 0;
+   nir_foreach_variable_with_modes(var, b.shader, nir_var_mem_shared) {
+      unsigned var_size, align;
+      glsl_get_natural_size_align_bytes(var->type, &var_size, &align);
+      bytes += var_size + align;
+   }
+   for (const auto &[bits, e] : exchanges)
+      bytes += uint64_t(e.left_elements + e.right_elements) * subgroups * bits / 8;
+   uses_shared_memory = !exchanges.empty() && bytes <= target.exchange_bytes &&
+                        !b.shader->info.shared_memory_explicit_layout;
+   if (!uses_shared_memory)
+      return false;
+
+   for (auto &[bits, e] : exchanges) {
+      const auto make = [&](uint32_t elements, const char *name) {
+         const glsl_type *type = glsl_array_type(glsl_uintN_t_type(bits), elements * subgroups, 0);
+         return nir_variable_create(b.shader, nir_var_mem_shared, type, name);
+      };
+      e.left = make(e.left_elements, "matrix_a");
+      e.right = make(e.right_elements, "matrix_b");
+   }
+   return true;
 }
 
 ElementMap State::map(const glsl_cmat_description &desc) const
@@ -249,7 +291,7 @@ void lower_insert(State &s, nir_intrinsic_instr *instr)
 using Lowering = void (*)(State &, nir_intrinsic_instr *);
 
 /// The lowering of a cmat intrinsic, or null for any other instruction.
-Lowering lowering_of(nir_intrinsic_op op, bool native_tiles)
+Lowering lowering_of(nir_intrinsic_op op, bool native_tiles, bool shared_memory = false)
 {
    switch (op) {
    case nir_intrinsic_cmat_construct:
@@ -259,6 +301,8 @@ Lowering lowering_of(nir_intrinsic_op op, bool native_tiles)
    case nir_intrinsic_cmat_store:
       return native_tiles ? cmat::lower_store_to_tiles : cmat::lower_store_to_registers;
    case nir_intrinsic_cmat_muladd:
+      if (shared_memory)
+         return cmat::lower_muladd_through_shared_memory;
       return native_tiles ? cmat::lower_muladd_to_tiles : cmat::lower_muladd_to_registers;
    case nir_intrinsic_cmat_length:
       return lower_length;
@@ -296,9 +340,10 @@ bool lower_cmat(nir_shader *nir, const Target &target)
             work.push_back(nir_instr_as_intrinsic(instr));
       }
    }
+   state.plan_exchange(work);
    for (nir_intrinsic_instr *instr : work) {
       state.b.cursor = nir_before_instr(&instr->instr);
-      lowering_of(instr->intrinsic, target.native_tiles)(state, instr);
+      lowering_of(instr->intrinsic, target.native_tiles, state.uses_shared_memory)(state, instr);
       nir_instr_remove(&instr->instr);
       progress = true;
    }

@@ -16,7 +16,8 @@ namespace weft {
 /// * construct, extract, insert, copy, length and the arithmetic work component by component.
 /// * load, store and muladd: with Target::native_tiles, a tile_*_weft intrinsic on the arrays; else
 /// per-component
-///   memory accesses, and products of components broadcast across the subgroup.
+///   memory accesses, and products of components that come from other invocations by subgroup
+///   operations or, with Target::exchange_bytes, through shared memory.
 ///
 /// Assumes one function, as after spirv_to_nir(), and types that validate_cmat() let through.  The
 /// memory that matrices are loaded from is still named by derefs, whose type gives the unit of the

@@ -4,7 +4,7 @@
 /// Loads, stores and multiplications of matrices for a back end that knows scalars and subgroup
 /// operations only.
 
-#include "nir_passes/cmat_state.h"
+#include "nir_passes/cmat_arithmetic.h"
 
 #include <algorithm>
 #include <vector>
@@ -119,38 +119,6 @@ nir_def *fetch(State &s, const Matrix &m, const Position &wanted, const ElementO
    return value;
 }
 
-/// How the products of a muladd are summed.
-struct Arithmetic {
-   bool is_float;
-   unsigned bits; ///< of the sum; f16 is summed in f32
-   bool a_signed, b_signed, result_signed, saturate;
-};
-
-nir_def *widen(nir_builder *b, const Arithmetic &arithmetic, nir_def *value, bool is_signed)
-{
-   if (arithmetic.is_float)
-      return nir_f2fN(b, value, arithmetic.bits);
-   return is_signed ? nir_i2iN(b, value, arithmetic.bits) : nir_u2uN(b, value, arithmetic.bits);
-}
-
-nir_def *add_product(nir_builder *b, const Arithmetic &arithmetic, nir_def *x, nir_def *y,
-                     nir_def *sum)
-{
-   return arithmetic.is_float ? nir_ffma(b, x, y, sum) : nir_iadd(b, nir_imul(b, x, y), sum);
-}
-
-/// The sum as the result's component.  Sums of float products began with the addend; those of
-/// integer products cannot overflow before it is added.
-nir_def *finish(nir_builder *b, const Arithmetic &arithmetic, nir_def *sum, nir_def *addend)
-{
-   if (arithmetic.is_float)
-      return nir_f2fN(b, sum, addend->bit_size);
-   sum = nir_u2uN(b, sum, addend->bit_size);
-   if (!arithmetic.saturate)
-      return nir_iadd(b, sum, addend);
-   return arithmetic.result_signed ? nir_iadd_sat(b, sum, addend) : nir_uadd_sat(b, sum, addend);
-}
-
 } // namespace
 
 void lower_load_to_registers(State &s, nir_intrinsic_instr *instr)
@@ -182,23 +150,14 @@ void lower_muladd_to_registers(State &s, nir_intrinsic_instr *instr)
    const Matrix d = s.operand(instr, 0), a = s.operand(instr, 1), bm = s.operand(instr, 2),
                 c = s.operand(instr, 3);
    const ElementMap map = s.map(d.desc);
-   const unsigned mask = nir_intrinsic_cmat_signed_mask(instr);
-   const Arithmetic arithmetic = {
-      .is_float = glsl_type_is_float_16_32_64(glsl_get_cmat_element(glsl_cmat_type(&d.desc))),
-      .bits = std::max(component_bits(d.desc), 32u),
-      .a_signed = (mask & NIR_CMAT_A_SIGNED) != 0,
-      .b_signed = (mask & NIR_CMAT_B_SIGNED) != 0,
-      .result_signed = (mask & NIR_CMAT_RESULT_SIGNED) != 0,
-      .saturate = nir_intrinsic_saturate(instr) != 0,
-   };
+   const Arithmetic arithmetic = arithmetic_of(instr, d.desc);
 
    /* d may be the same variable as a, b or c: write it when everything is read. */
    std::vector<nir_def *> results;
    s.for_each_component_unrolled(d.desc, [&](uint32_t i) {
       const Position p = position(s, d.desc, i);
       nir_def *addend = s.load_component(c, nir_imm_int(b, int(i)));
-      nir_def *sum = arithmetic.is_float ? nir_f2fN(b, addend, arithmetic.bits)
-                                         : nir_imm_intN_t(b, 0, arithmetic.bits);
+      nir_def *sum = begin(b, arithmetic, addend);
       for (uint32_t k = 0; k < a.desc.cols; ++k) {
          nir_def *x = fetch(s, a, {p.row, nir_imm_int(b, int(k))}, [&](uint32_t invocation) {
             return ElementMap::Element{map.element({invocation, i}).row, k};

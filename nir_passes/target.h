@@ -54,6 +54,10 @@ struct Target {
    /// registers and subgroup operations.
    bool native_tiles;
 
+   /// Without tiles: how much shared memory a shader may have if multiplications exchange their operands there.  0, or if
+   /// it is not enough for one: by subgroup operations.
+   uint32_t exchange_bytes = 0;
+
    FinalForm form = FinalForm::machine;
    /// The back end has subgroup operations on 8 and 16 bits.
    bool small_subgroup_operands = true;
