@@ -82,8 +82,45 @@ nir_shader_compiler_options make_llvm_compiler_options()
    return o;
 }
 
+nir_shader_compiler_options make_spirv_compiler_options()
+{
+   nir_shader_compiler_options o = make_llvm_compiler_options();
+
+   /* Whether to fuse is the driver's decision; what is fused already exists at every size. */
+   o.fuse_ffma32 = false;
+   o.fuse_ffma64 = false;
+   o.lower_ffma16 = false;
+
+   o.lower_fpow = false;
+   o.lower_fminmax_signed_zero = false;
+   o.lower_iadd_sat = true;
+   o.lower_uadd_sat = true;
+   o.lower_usub_sat = true;
+   o.lower_mul_2x32_64 = true;
+   /* Vulkan's bit counting and searching has 32 bits. */
+   o.lower_int64_options = nir_lower_int64_options(
+      nir_lower_imul_high64 | nir_lower_bit_count64 | nir_lower_ufind_msb64 |
+      nir_lower_find_lsb64);
+
+   /* Bit casts of vectors, and GLSL.std.450's packing. */
+   o.lower_pack_half_2x16 = false;
+   o.lower_pack_64_2x32 = false;
+   o.lower_pack_64_4x16 = false;
+   o.lower_pack_32_2x16 = false;
+   o.lower_pack_64_2x32_split = false;
+   o.lower_pack_32_2x16_split = false;
+   o.lower_pack_split = false;
+   o.lower_unpack_half_2x16 = false;
+   o.lower_unpack_64_2x32_split = false;
+   o.lower_unpack_32_2x16_split = false;
+
+   o.has_cs_global_id = true;
+   return o;
+}
+
 } // namespace
 
+const nir_shader_compiler_options spirv_compiler_options = make_spirv_compiler_options();
 const nir_shader_compiler_options llvm_compiler_options = make_llvm_compiler_options();
 
 } // namespace weft

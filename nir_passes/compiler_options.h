@@ -13,4 +13,8 @@ namespace weft {
 /// should make.
 extern const nir_shader_compiler_options llvm_compiler_options;
 
+/// The same for one that emits SPIR-V for another compiler: nothing that hides what that compiler
+/// would recognise.
+extern const nir_shader_compiler_options spirv_compiler_options;
+
 } // namespace weft

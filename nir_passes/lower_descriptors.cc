@@ -24,10 +24,6 @@ public:
 
    Result<bool> run()
    {
-      nir_foreach_variable_with_modes(var, b.shader, nir_var_uniform | nir_var_image) {
-         return Error{std::string("images and samplers are not supported: ") +
-                      (var->name ? var->name : "a variable without a name")};
-      }
       for (nir_intrinsic_instr *instr : collect()) {
          b.cursor = nir_before_instr(&instr->instr);
          nir_def *address = lower(instr);
@@ -128,6 +124,20 @@ private:
 Result<bool> lower_descriptors(nir_shader *nir, std::span<const DescriptorBinding> bindings)
 {
    return State(nir, bindings).run();
+}
+
+std::vector<DescriptorBinding> own_bindings(nir_shader *nir)
+{
+   std::vector<DescriptorBinding> bindings;
+   nir_foreach_variable_with_modes(var, nir, nir_var_mem_ubo | nir_var_mem_ssbo) {
+      const uint32_t set = var->data.descriptor_set, binding = var->data.binding;
+      const bool known = std::ranges::any_of(bindings, [&](const DescriptorBinding &d) {
+         return d.set == set && d.binding == binding;
+      });
+      if (!known)
+         bindings.push_back({set, binding, uint32_t(bindings.size()), 0, 1, 0, false});
+   }
+   return bindings;
 }
 
 } // namespace weft

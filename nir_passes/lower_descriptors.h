@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace weft {
 
@@ -28,8 +29,12 @@ constexpr uint32_t inline_data_slot = 0x80000000u;
 
 /// Replaces Vulkan's resource intrinsics by the (slot, offset of the descriptor, 0) that begins a
 /// buffer's address in nir_address_format_vec2_index_32bit_offset.  A dynamic index is clamped to
-/// the array. An Error when the shader uses a binding that is not listed, or has variables other
-/// than buffers.
+/// the array (unless its `count` is 0). An Error when the shader uses a binding that is not listed.
 Result<bool> lower_descriptors(nir_shader *, std::span<const DescriptorBinding>);
+
+/// For a back end that keeps Vulkan's bindings: those of the shader's own buffers, with their number
+/// as the slot.  Through lower_descriptors() an address becomes (slot, index into the array of
+/// descriptors, offset).
+std::vector<DescriptorBinding> own_bindings(nir_shader *);
 
 } // namespace weft

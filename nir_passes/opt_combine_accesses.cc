@@ -47,6 +47,9 @@ unsigned component_bits(const nir_intrinsic_instr *instr)
 bool should_combine(unsigned, unsigned, unsigned bit_size, unsigned components, int64_t hole,
                     nir_intrinsic_instr *low, nir_intrinsic_instr *high, void *has_tiles)
 {
+   /* Memory that has no addresses has types. */
+   if (low->intrinsic == nir_intrinsic_load_deref || low->intrinsic == nir_intrinsic_store_deref)
+      return false;
    return hole <= 0 && bit_size == component_bits(low) && bit_size == component_bits(high) &&
           nir_num_components_valid(components) && bit_size * components <= max_bytes * 8 &&
           !(*static_cast<bool *>(has_tiles) && crosses_tile(&low->instr, &high->instr));

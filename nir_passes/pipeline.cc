@@ -4,9 +4,11 @@
 #include "nir_passes/pipeline.h"
 
 #include "nir_passes/limit_unrolling.h"
+#include "nir_passes/lower_access_units.h"
 #include "nir_passes/shader_limits.h"
 #include "nir_passes/lower_cmat.h"
 #include "nir_passes/lower_invocation_ids.h"
+#include "nir_passes/lower_shared_memory.h"
 #include "nir_passes/opt_cmat_copies.h"
 #include "nir_passes/opt_combine_accesses.h"
 #include "nir_passes/opt_visibility_barriers.h"
@@ -158,6 +160,15 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, limit_unrolling);
 }
 
+Result<bool> refuse_images(nir_shader *nir)
+{
+   nir_foreach_variable_with_modes(var, nir, nir_var_uniform | nir_var_image) {
+      return Error{std::string("images and samplers are not supported: ") +
+                   (var->name ? var->name : "a variable without a name")};
+   }
+   return true;
+}
+
 /// Variables and system values become values; buffers and shared memory become addresses.
 Result<bool> lower_memory(PassRunner &run, const Target &target, const PipelineOptions &options)
 {
@@ -198,6 +209,9 @@ Result<bool> lower_memory(PassRunner &run, const Target &target, const PipelineO
       RUN(run, nir_zero_initialize_shared_memory, run.nir->info.shared_size, 16u);
 
    /* The bases of buffer addresses are plain values only now. */
+   Result<bool> images = refuse_images(run.nir);
+   if (!images)
+      return images;
    Result<bool> descriptors = lower_descriptors(run.nir, options.bindings);
    if (!descriptors)
       return descriptors;
@@ -215,6 +229,112 @@ Result<bool> lower_memory(PassRunner &run, const Target &target, const PipelineO
    return true;
 }
 
+/// After everything else: hides additions and multiplications from nir_opt_algebraic, and fuses
+/// them (where not NoContraction) if the back end wants it.
+void clean_up_late(PassRunner &run)
+{
+   for (unsigned round = 0; round < 16; ++round) {
+      if (!RUN(run, nir_opt_algebraic_late))
+         break;
+      RUN(run, nir_opt_constant_folding);
+      RUN(run, nir_copy_prop);
+      RUN(run, nir_opt_dce);
+      RUN(run, nir_opt_cse);
+   }
+   RUN(run, nir_lower_alu_to_scalar, nullptr, nullptr);
+   RUN(run, nir_lower_load_const_to_scalar);
+   RUN(run, nir_copy_prop);
+   RUN(run, nir_opt_cse);
+   RUN(run, nir_opt_dce);
+}
+
+/// The same for SPIR-V, where variables and system values remain, and buffers are arrays of units.
+Result<bool> lower_memory_to_units(PassRunner &run)
+{
+   RUN(run, nir_lower_system_values);
+   /* Ids that do not begin at 0 are OpenCL's. */
+   const nir_lower_compute_system_values_options ids = {};
+   RUN(run, nir_lower_compute_system_values, &ids);
+
+   RUN(run, nir_split_var_copies);
+   RUN(run, nir_lower_var_copies);
+   optimize(run);
+   RUN(run, nir_remove_dead_variables,
+       nir_variable_mode(nir_var_function_temp | nir_var_mem_shared), nullptr);
+
+   /* While accesses name their variables. */
+   Result<bool> shared = lower_shared_memory(run.nir);
+   if (!shared)
+      return shared;
+   run("lower_shared_memory", [&](nir_shader *) { return *shared; });
+
+   RUN(run, nir_lower_explicit_io, nir_variable_mode(nir_var_mem_ubo | nir_var_mem_ssbo),
+       nir_address_format_vec2_index_32bit_offset);
+   RUN(run, nir_lower_explicit_io, nir_var_mem_push_const, nir_address_format_32bit_offset);
+   RUN(run, nir_lower_explicit_io, nir_var_mem_global, nir_address_format_64bit_global);
+   Result<bool> descriptors = lower_descriptors(run.nir, own_bindings(run.nir));
+   if (!descriptors)
+      return descriptors;
+   run("lower_descriptors", [](nir_shader *) { return true; });
+
+   optimize(run);
+   RUN(run, opt_combine_accesses);
+   /* The last that looks at byte offsets. */
+   RUN(run, lower_access_units);
+   optimize(run);
+   RUN(run, nir_remove_dead_variables,
+       nir_variable_mode(nir_var_function_temp | nir_var_mem_shared), nullptr);
+   return true;
+}
+
+/// What SPIR-V in Vulkan has at 32 bits only.
+unsigned spirv_bit_size(const nir_instr *instr, void *data)
+{
+   const Target &target = *static_cast<const Target *>(data);
+   if (instr->type == nir_instr_type_alu) {
+      const nir_alu_instr *alu = nir_instr_as_alu(instr);
+      switch (alu->op) {
+      case nir_op_bit_count:
+      case nir_op_bitfield_reverse:
+      case nir_op_find_lsb:
+      case nir_op_ufind_msb:
+      case nir_op_imul_high:
+      case nir_op_umul_high:
+         return alu->src[0].src.ssa->bit_size < 32 ? 32 : 0;
+      default:
+         return 0;
+      }
+   }
+   if (instr->type == nir_instr_type_intrinsic && !target.small_subgroup_operands) {
+      const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+      switch (intrinsic->intrinsic) {
+      case nir_intrinsic_shuffle:
+      case nir_intrinsic_read_invocation:
+         return intrinsic->def.bit_size > 1 && intrinsic->def.bit_size < 32 ? 32 : 0;
+      default:
+         return 0;
+      }
+   }
+   return 0;
+}
+
+/// What SPIR-V cannot say.
+void lower_late_for_spirv(PassRunner &run, const Target &target)
+{
+   nir_lower_subgroups_options subgroups = {};
+   subgroups.subgroup_size = uint8_t(target.subgroup_size);
+   subgroups.ballot_bit_size = 32;
+   subgroups.ballot_components = 4;
+   subgroups.lower_to_scalar = true;
+   RUN(run, nir_lower_subgroups, &subgroups);
+   RUN(run, nir_lower_frexp);
+   RUN(run, nir_lower_flrp, unsigned(16 | 32 | 64), false);
+   RUN(run, nir_lower_int64);
+   RUN(run, nir_lower_bit_size, spirv_bit_size, const_cast<Target *>(&target));
+   optimize(run);
+   clean_up_late(run);
+}
+
 /// Instructions that no back end wants.
 void lower_late(PassRunner &run, const Target &target)
 {
@@ -229,21 +349,7 @@ void lower_late(PassRunner &run, const Target &target)
    RUN(run, nir_lower_bit_size, wider_bit_size, nullptr);
    optimize(run);
 
-   /* After everything else: fuses multiplications with additions (where not NoContraction), which
-    * hides them from nir_opt_algebraic. */
-   for (unsigned round = 0; round < 16; ++round) {
-      if (!RUN(run, nir_opt_algebraic_late))
-         break;
-      RUN(run, nir_opt_constant_folding);
-      RUN(run, nir_copy_prop);
-      RUN(run, nir_opt_dce);
-      RUN(run, nir_opt_cse);
-   }
-   RUN(run, nir_lower_alu_to_scalar, nullptr, nullptr);
-   RUN(run, nir_lower_load_const_to_scalar);
-   RUN(run, nir_copy_prop);
-   RUN(run, nir_opt_cse);
-   RUN(run, nir_opt_dce);
+   clean_up_late(run);
 }
 
 } // namespace
@@ -264,18 +370,22 @@ Result<Shader> spirv_to_target(const ShaderSource &source, const Target &target,
    if (!matrices)
       return matrices.error();
    lower_matrices(run, target);
-   Result<bool> memory = lower_memory(run, target, options);
+   const bool machine = target.form == FinalForm::machine;
+   Result<bool> memory =
+      machine ? lower_memory(run, target, options) : lower_memory_to_units(run);
    if (!memory)
       return memory.error();
-   lower_late(run, target);
+   machine ? lower_late(run, target) : lower_late_for_spirv(run, target);
 
    nir_shader_gather_info(run.nir, nir_shader_get_entrypoint(run.nir));
    Result<bool> limits = check_shader_limits(run.nir);
    if (!limits)
       return limits.error();
-   Result<bool> form = validate_final_form(run.nir);
-   if (!form)
-      return form.error();
+   if (machine) {
+      Result<bool> form = validate_final_form(run.nir);
+      if (!form)
+         return form.error();
+   }
    nir_sweep(run.nir);
    return shader;
 }

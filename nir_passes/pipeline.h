@@ -18,12 +18,12 @@
 namespace weft {
 
 struct PipelineOptions {
-   std::vector<DescriptorBinding> bindings;
+   std::vector<DescriptorBinding> bindings; ///< not for FinalForm::spirv
    /// Called with the shader's text after each pass when set.
    std::function<void(const char *pass, const std::string &text)> dump;
 };
 
-/// What a back end gets:
+/// What a back end gets in FinalForm::machine:
 /// * one function in SSA form, structured control flow, scalar instructions except for vec*, mov
 /// and memory accesses;
 ///   booleans have one bit;
@@ -36,6 +36,15 @@ struct PipelineOptions {
 /// read_invocation,
 ///   read_first_invocation, first_invocation;
 /// * invocation ids: subgroup_id, subgroup_invocation, workgroup_id, num_workgroups.
+///
+/// In FinalForm::spirv:
+/// * one function in SSA form, structured control flow, scalar arithmetic; booleans have one bit;
+/// * buffers, push constants and global memory in units (lower_access_units.h), where the index of a
+/// buffer is
+///   (its number in own_bindings(), its index in the array of descriptors);
+/// * shared memory (lower_shared_memory.h), images, samplers and private arrays as variables with
+/// derefs;
+/// * subgroup operations on scalars, with ballots of 4×32 bits; system values as intrinsics.
 Result<Shader> spirv_to_target(const ShaderSource &, const Target &, const PipelineOptions &);
 
 /// nir_print_shader() into a string.

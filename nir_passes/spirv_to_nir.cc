@@ -85,6 +85,44 @@ spirv_capabilities make_capabilities()
    return c;
 }
 
+/// That, and what only a GPU's driver has.
+spirv_capabilities make_spirv_form_capabilities()
+{
+   spirv_capabilities c = make_capabilities();
+
+   c.Sampled1D = true;
+   c.Image1D = true;
+   c.SampledBuffer = true;
+   c.ImageBuffer = true;
+   c.SampledCubeArray = true;
+   c.ImageCubeArray = true;
+   c.ImageMSArray = true;
+   c.StorageImageMultisample = true;
+   c.StorageImageExtendedFormats = true;
+   c.StorageImageReadWithoutFormat = true;
+   c.StorageImageWriteWithoutFormat = true;
+   c.ImageQuery = true;
+   c.ImageGatherExtended = true;
+   c.MinLod = false;
+   c.SampledImageArrayDynamicIndexing = true;
+   c.StorageImageArrayDynamicIndexing = true;
+   c.UniformTexelBufferArrayDynamicIndexing = true;
+   c.StorageTexelBufferArrayDynamicIndexing = true;
+   c.SampledImageArrayNonUniformIndexing = true;
+   c.StorageImageArrayNonUniformIndexing = true;
+   c.UniformTexelBufferArrayNonUniformIndexing = true;
+   c.StorageTexelBufferArrayNonUniformIndexing = true;
+
+   /* NIR has no name for the device's index. */
+   c.DeviceGroup = false;
+
+   c.AtomicFloat16AddEXT = true;
+   c.AtomicFloat16MinMaxEXT = true;
+   c.DenormFlushToZero = true;
+   c.RoundingModeRTZ = true;
+   return c;
+}
+
 /// Keeps the first message of each severity: later ones are consequences.
 struct Log {
    std::string error;
@@ -179,7 +217,9 @@ Result<Shader> spirv_to_nir(const ShaderSource &source, const Target &target,
 
    spirv_to_nir_options options = {};
    options.environment = NIR_SPIRV_VULKAN;
-   const spirv_capabilities capabilities = make_capabilities();
+   const bool machine = target.form == FinalForm::machine;
+   const spirv_capabilities capabilities =
+      machine ? make_capabilities() : make_spirv_form_capabilities();
    options.capabilities = &capabilities;
    options.subgroup_size = gl_subgroup_size(target.subgroup_size);
    options.ubo_addr_format = nir_address_format_vec2_index_32bit_offset;
@@ -200,7 +240,8 @@ Result<Shader> spirv_to_nir(const ShaderSource &source, const Target &target,
 
    Shader shader(::spirv_to_nir(source.spirv.data(), source.spirv.size(), constants.data(),
                                 constants.size(), MESA_SHADER_COMPUTE, source.entry_point.c_str(),
-                                &options, &llvm_compiler_options));
+                                &options,
+                                machine ? &llvm_compiler_options : &spirv_compiler_options));
    if (!shader) {
       return Error{log.error.empty() ? "the SPIR-V front end failed" : one_line(log.error)};
    }

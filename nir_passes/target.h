@@ -36,8 +36,16 @@ struct MatrixOperation {
    bool operator==(const MatrixOperation &) const = default;
 };
 
-/// What the passes lower to.  Plain data: the layer fills it from the driver's queries, the CPU
-/// driver from CPUID, a test from a literal.
+/// The shape in which a back end wants its NIR.
+enum class FinalForm : uint8_t {
+   /// Memory as addresses, system values by subgroup: for generators of machine code.
+   machine,
+   /// What SPIR-V can say stays as it is: variables, images, all subgroup operations, built-in inputs.
+   spirv,
+};
+
+/// What the passes lower to.  Plain data: the layer fills it from the driver's queries, the CPU driver from CPUID,
+/// a test from a literal.
 struct Target {
    /// Invocations per subgroup of the pipeline being compiled.
    uint32_t subgroup_size;
@@ -49,6 +57,10 @@ struct Target {
    /// The back end keeps tiles: loads, stores and muladds stay whole (tile_*_weft).  Otherwise
    /// every matrix becomes registers.
    bool native_tiles;
+
+   FinalForm form = FinalForm::machine;
+   /// The back end has subgroup operations on 8 and 16 bits.
+   bool small_subgroup_operands = true;
 };
 
 } // namespace weft

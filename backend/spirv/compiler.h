@@ -22,6 +22,8 @@ namespace weft::spirv {
 struct Driver {
    uint32_t spirv_version = 0x00010300; ///< the newest it takes, as in a module's header
    uint32_t subgroup_operations = 0;    ///< VkSubgroupFeatureFlags in compute shaders
+   /// shaderSubgroupExtendedTypes: subgroup operations on 8, 16 and 64 bits, which matrices then use too.
+   bool subgroup_extended_types = false;
    bool vulkan_memory_model = false;
    bool vulkan_memory_model_device_scope = false;
    bool int8 = false, int16 = false, int64 = false;
@@ -36,6 +38,9 @@ struct Driver {
    bool preserve_denorms_16 = false, preserve_denorms_32 = false, preserve_denorms_64 = false;
    bool round_to_even_16 = false, round_to_even_32 = false, round_to_even_64 = false;
 };
+
+/// A driver of Vulkan 1.3 with every feature above.
+Driver full_driver();
 
 struct CompileOptions {
    Driver driver;

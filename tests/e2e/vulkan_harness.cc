@@ -31,6 +31,8 @@ result_name(VkResult result)
    }
 }
 
+Preprocessor *preprocessor = nullptr;
+
 VulkanError::VulkanError(VkResult result, const std::string &what, const std::string &messages)
     : std::runtime_error(what + ": " + result_name(result) + " (" + std::to_string(result) + ")" +
                          (messages.empty() ? "" : "\n" + messages)),
@@ -172,6 +174,15 @@ Device::query()
    vkGetPhysicalDeviceProperties2(physical, &properties2);
    properties = properties2.properties;
 
+   is_weft = strstr(properties.deviceName, "Weft") || strstr(properties12.driverName, "Weft");
+   count = 0;
+   check(vkGetPhysicalDeviceToolProperties(physical, &count, nullptr), "tools");
+   std::vector<VkPhysicalDeviceToolProperties> tools(
+      count, {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TOOL_PROPERTIES});
+   check(vkGetPhysicalDeviceToolProperties(physical, &count, tools.data()), "tools");
+   for (const VkPhysicalDeviceToolProperties &tool : tools)
+      has_weft_layer |= strstr(tool.layer, "VK_LAYER_WEFT") != nullptr;
+
    const bool matrices = has_extension(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
    matrix_features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
    features11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
@@ -192,6 +203,8 @@ Device::query()
       matrix_properties.assign(count, {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
       check(get(physical, &count, matrix_properties.data()), "cooperative matrix properties");
    }
+   if (preprocessor)
+      matrix_properties = preprocessor->matrix_properties(*this);
 }
 
 void
@@ -356,6 +369,11 @@ Pipeline::destroy()
 void
 Pipeline::create(std::span<const uint32_t> spirv)
 {
+   std::vector<uint32_t> lowered;
+   if (preprocessor) {
+      lowered = preprocessor->lower(device, spirv, options);
+      spirv = lowered;
+   }
    const VkShaderModuleCreateInfo module_info = {
       .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
       .codeSize = spirv.size_bytes(),

@@ -28,6 +28,22 @@ struct VulkanError : std::runtime_error {
 
 const char *result_name(VkResult);
 
+class Device;
+struct PipelineOptions;
+
+/// A compiler that stands between the tests and the driver, for tests of that compiler: it gives matrices to a device
+/// that has none.
+class Preprocessor {
+public:
+   virtual ~Preprocessor() = default;
+   virtual std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties(const Device &) = 0;
+   /// What goes to the driver; specialization constants are folded.
+   virtual std::vector<uint32_t> lower(const Device &, std::span<const uint32_t> spirv, const PipelineOptions &) = 0;
+};
+
+/// Null in tests of a driver.
+extern Preprocessor *preprocessor;
+
 class Device {
 public:
    /// With robust, buffer accesses outside of their descriptors' ranges are defined, matrix accesses among them where
@@ -57,6 +73,9 @@ public:
    std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties;
 
    bool has_extension(const char *name) const;
+   /// Whether Weft compiles shaders with matrices here: as the driver, or as a layer above it, which
+   /// leaves all others to the driver.
+   bool is_weft = false, has_weft_layer = false;
    /// Subgroup sizes that a pipeline may require, in ascending order; if it may not, the one size there is.
    std::vector<uint32_t> subgroup_sizes() const;
    bool can_require_subgroup_size() const;

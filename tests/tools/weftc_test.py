@@ -78,6 +78,9 @@ class Weftc(unittest.TestCase):
     def test_llvm_and_assembly(self):
         self.assertIn("define ", self.emit("--emit=llvm"))
         self.assertIn("ret", self.emit("--emit=asm"))
+        module = self.emit("--emit=spirv")
+        self.assertIn("OpEntryPoint GLCompute", module)
+        self.assertNotIn("CooperativeMatrix", module)
 
     def test_map(self):
         drawing = xml.fromstring(self.emit("--emit=map", "--subgroup-size", "32"))
@@ -114,7 +117,7 @@ class Weftc(unittest.TestCase):
 
     def test_bad_usage(self):
         self.assertIn("no input file", self.refuse(status=2))
-        self.assertIn("there are nir", self.refuse("--emit=spirv", self.module, status=2))
+        self.assertIn("there are nir", self.refuse("--emit=words", self.module, status=2))
         self.assertIn("ID=VALUE", self.refuse("--spec", "3", self.module, status=2))
         self.assertIn("there are 8", self.refuse("--subgroup-size", "12", self.module, status=2))
         self.assertIn("unknown option --frobnicate",

@@ -21,6 +21,7 @@ const char *const usage =
    "  --emit=passes        NIR after each pass\n"
    "  --emit=llvm          LLVM IR\n"
    "  --emit=asm           assembly of this machine\n"
+   "  --emit=spirv         SPIR-V without matrices, as the layer gives it to a driver\n"
    "  --emit=map           SVG drawing: which invocation and component owns which matrix element\n"
    "  --entry NAME         the entry point (main)\n"
    "  --spec ID=VALUE      a specialization constant: 16, 0x10, -1, true, 1.5 (32-bit float), "
@@ -44,6 +45,8 @@ std::optional<Emit> parse_emit(const std::string &word)
       return Emit::llvm;
    if (word == "asm")
       return Emit::assembly;
+   if (word == "spirv")
+      return Emit::spirv;
    if (word == "map")
       return Emit::map;
    return std::nullopt;
@@ -115,7 +118,7 @@ Result<Arguments> parse_arguments(int argc, char **argv)
       case emit: {
          const std::optional<Emit> what = parse_emit(value);
          if (!what)
-            return Error{"--emit=" + value + ": there are nir, passes, llvm, asm and map"};
+            return Error{"--emit=" + value + ": there are nir, passes, llvm, asm, spirv and map"};
          arguments.emit = *what;
          break;
       }

@@ -13,7 +13,7 @@
 
 namespace weft::weftc {
 
-enum class Emit { nir, passes, llvm, assembly, map };
+enum class Emit { nir, passes, llvm, assembly, spirv, map };
 
 /// A specialization constant's value, as 8 little-endian bytes of which its type uses the first
 /// ones.

@@ -9,6 +9,7 @@
 #include "tools/weftc/spirv_file.h"
 
 #include "backend/cpu/compiler.h"
+#include "backend/spirv/compiler.h"
 #include "nir_passes/pipeline.h"
 #include "nir_passes/validate_cmat.h"
 
@@ -53,6 +54,8 @@ public:
          return emit_phase("llvm");
       case Emit::assembly:
          return emit_phase("asm");
+      case Emit::spirv:
+         return emit_spirv();
       case Emit::map:
          return emit_map();
       }
@@ -99,6 +102,21 @@ private:
       const Result<std::shared_ptr<const cpu::Program>> program = cpu::compile(source(), options);
       if (!program)
          return program.error();
+      return text;
+   }
+
+   /// For a driver that has everything.
+   Result<std::string> emit_spirv()
+   {
+      std::string text;
+      spirv::CompileOptions options = {spirv::full_driver(), target.subgroup_size, target.operations, {}};
+      options.dump = [&](const char *phase, const std::string &dumped) {
+         if (phase == std::string("spirv"))
+            text = dumped;
+      };
+      const Result<std::vector<uint32_t>> module = spirv::compile(source(), options);
+      if (!module)
+         return module.error();
       return text;
    }
 

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "backend/spirv/compiler.h"
+
+#include "compiler/nir/nir.h"
+
+namespace weft::spirv {
+
+/// Translates NIR in FinalForm::spirv, which it takes out of SSA form.  An Error for what it cannot translate, or what
+/// needs a capability that the driver lacks.
+Result<std::vector<uint32_t>> nir_to_spirv(nir_shader *, const Driver &, const std::string &entry_name);
+
+} // namespace weft::spirv

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/spirv/compiler.h"
+
+#include <vulkan/vulkan_core.h>
+
+namespace weft::spirv {
+
+namespace {
+
+struct Shape {
+   uint32_t m, n, k;
+};
+
+constexpr Shape shapes[] = {{16, 16, 16}, {8, 8, 8}, {16, 8, 16}, {16, 8, 8}, {8, 16, 16}};
+constexpr Shape integer_shapes[] = {{16, 16, 32}, {16, 8, 32}, {8, 16, 32}};
+
+/// An invocation has to know its place in the subgroup, and no more.
+bool has_matrices(const Driver &driver, uint32_t subgroup_size)
+{
+   const bool power_of_two = (subgroup_size & (subgroup_size - 1)) == 0;
+   return subgroup_size >= 4 && subgroup_size <= 128 && power_of_two &&
+          (driver.subgroup_operations & VK_SUBGROUP_FEATURE_BASIC_BIT) != 0;
+}
+
+} // namespace
+
+std::vector<MatrixOperation> supported_operations(const Driver &driver, uint32_t subgroup_size)
+{
+   using enum ComponentType;
+   std::vector<MatrixOperation> list;
+   if (!has_matrices(driver, subgroup_size))
+      return list;
+
+   const auto add = [&](ComponentType ab, ComponentType c) {
+      for (const Shape &s : shapes)
+         list.push_back({s.m, s.n, s.k, ab, ab, c, c, false});
+   };
+   if (driver.float16 && driver.int16 && driver.storage_buffer_16bit) {
+      add(f16, f32);
+      add(f16, f16);
+   }
+   add(f32, f32);
+   if (driver.float64 && driver.int64)
+      add(f64, f64);
+
+   const auto add_integers = [&](const Shape &s) {
+      for (bool saturating : {false, true}) {
+         for (ComponentType a : {s8, u8}) {
+            for (ComponentType b : {s8, u8})
+               list.push_back({s.m, s.n, s.k, a, b, s32, s32, saturating});
+         }
+         list.push_back({s.m, s.n, s.k, u8, u8, u32, u32, saturating});
+      }
+   };
+   if (driver.int8 && driver.storage_buffer_8bit) {
+      for (const Shape &s : shapes)
+         add_integers(s);
+      for (const Shape &s : integer_shapes)
+         add_integers(s);
+   }
+   return list;
+}
+
+} // namespace weft::spirv

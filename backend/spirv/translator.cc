@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/spirv/translator.h"
+
+#include "compiler/spirv/GLSL.std.450.h"
+#include "util/half_float.h"
+
+namespace weft::spirv {
+
+Translator::Translator(nir_shader *nir, const Driver &driver, const std::string &entry_name)
+    : shader(nir), driver(driver), entry_name(entry_name), vulkan_memory(driver.vulkan_memory_model)
+{
+}
+
+void Translator::fail(const std::string &reason)
+{
+   if (error.empty())
+      error = reason;
+}
+
+void Translator::extension(const char *name, uint32_t version)
+{
+   if (driver.spirv_version < version)
+      m.extension(name);
+}
+
+/* ---- types ---- */
+
+Id Translator::type(Kind kind, unsigned bits)
+{
+   switch (kind) {
+   case Kind::boolean:
+      return m.type_bool();
+   case Kind::integer:
+      return m.type_uint(bits);
+   case Kind::real:
+      return m.type_float(bits);
+   }
+   return 0;
+}
+
+Id Translator::type(const glsl_type *t)
+{
+   if (glsl_type_is_array(t)) {
+      const Id length = m.constant_uint(std::max(glsl_get_length(t), 1u));
+      return m.type(SpvOpTypeArray, {type(glsl_get_array_element(t)), length});
+   }
+   if (glsl_type_is_struct_or_ifc(t)) {
+      Words members;
+      for (unsigned i = 0; i < glsl_get_length(t); ++i)
+         members.push_back(type(glsl_get_struct_field(t, i)));
+      return m.type(SpvOpTypeStruct, members);
+   }
+   if (glsl_type_is_matrix(t)) {
+      const Id column = type(glsl_get_column_type(t));
+      return m.type(SpvOpTypeArray, {column, m.constant_uint(glsl_get_matrix_columns(t))});
+   }
+   if (!glsl_type_is_vector_or_scalar(t) || glsl_get_vector_elements(t) > 4) {
+      fail(std::string("a private variable of the type ") + glsl_get_type_name(t) + " is not supported");
+      return m.type_uint(32);
+   }
+   const Kind kind = glsl_type_is_boolean(t)              ? Kind::boolean
+                     : glsl_type_is_float_16_32_64(t) ? Kind::real
+                                                          : Kind::integer;
+   return m.type_vector(type(kind, glsl_get_bit_size(t)), glsl_get_vector_elements(t));
+}
+
+/* ---- values ---- */
+
+Id Translator::constant(Kind kind, unsigned bits, uint64_t value)
+{
+   if (kind == Kind::boolean)
+      return m.constant_bool(value != 0);
+   if (bits < 64)
+      value &= (uint64_t(1) << bits) - 1;
+   const Id id = m.constant(type(kind, bits), bits, value);
+   constant_bits[id] = value;
+   return id;
+}
+
+Scalar Translator::scalar(nir_scalar s)
+{
+   const std::vector<Scalar> &components = values[s.def->index];
+   if (s.comp < components.size() && components[s.comp].id)
+      return components[s.comp];
+   fail("a value is used before it is defined");
+   return {zero(s.def->bit_size == 1 ? Kind::boolean : Kind::integer, s.def->bit_size), Kind::integer};
+}
+
+Id Translator::cast(Id id, Kind from, Kind to, unsigned bits)
+{
+   if (from == to)
+      return id;
+   if (const auto known = constant_bits.find(id); known != constant_bits.end())
+      return constant(to, bits, known->second);
+   Id &result = casts[{id, to}];
+   if (!result)
+      result = m.emit(SpvOpBitcast, type(to, bits), {id});
+   return result;
+}
+
+Id Translator::get(nir_scalar s, Kind kind)
+{
+   const Scalar value = scalar(s);
+   return cast(value.id, value.kind, s.def->bit_size == 1 ? Kind::boolean : kind, s.def->bit_size);
+}
+
+Id Translator::get(const nir_src &source, unsigned component, Kind kind)
+{
+   return get(nir_get_scalar(source.ssa, component), kind);
+}
+
+Id Translator::get_vector(const nir_src &source, Kind kind, unsigned components)
+{
+   Words ids;
+   for (unsigned i = 0; i < (components ? components : source.ssa->num_components); ++i)
+      ids.push_back(get(source, i, kind));
+   return vector(source.ssa->bit_size == 1 ? Kind::boolean : kind, source.ssa->bit_size, ids);
+}
+
+void Translator::define(const nir_def &def, unsigned component, Id id, Kind kind)
+{
+   std::vector<Scalar> &components = values[def.index];
+   components.resize(def.num_components);
+   components[component] = {id, kind};
+}
+
+void Translator::define_vector(const nir_def &def, Id id, Kind kind)
+{
+   if (def.num_components == 1) {
+      define(def, 0, id, kind);
+      return;
+   }
+   const Id component = type(kind, def.bit_size);
+   for (unsigned i = 0; i < def.num_components; ++i)
+      define(def, i, extract(id, component, i), kind);
+}
+
+Id Translator::vector(Kind kind, unsigned bits, const Words &components)
+{
+   if (components.size() == 1)
+      return components[0];
+   return m.emit(SpvOpCompositeConstruct, m.type_vector(type(kind, bits), unsigned(components.size())), components);
+}
+
+Id Translator::extract(Id composite, Id component_type, unsigned index)
+{
+   return m.emit(SpvOpCompositeExtract, component_type, {composite, index});
+}
+
+Id Translator::glsl450(GLSLstd450 op, Id result_type, std::initializer_list<uint32_t> operands)
+{
+   Words words = {m.extended_instructions("GLSL.std.450"), uint32_t(op)};
+   words.insert(words.end(), operands);
+   return m.emit(SpvOpExtInst, result_type, words);
+}
+
+void Translator::begin_block(Id label)
+{
+   m.label(label);
+   casts.clear();
+   block_ended = false;
+}
+
+} // namespace weft::spirv

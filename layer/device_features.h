@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The device features that bear on lowering: one table for asking, enabling and passing on.
+
+#pragma once
+
+#include "layer/struct_chain.h"
+
+#include <vulkan/vulkan_core.h>
+
+#include <bitset>
+#include <functional>
+#include <span>
+
+namespace weft::layer {
+
+enum class Feature {
+   subgroup_size_control,
+   compute_full_subgroups,
+   vulkan_memory_model,
+   vulkan_memory_model_device_scope,
+   subgroup_extended_types,
+   int8,
+   int16,
+   int64,
+   float16,
+   float64,
+   storage_buffer_8bit,
+   uniform_buffer_8bit,
+   push_constant_8bit,
+   storage_buffer_16bit,
+   uniform_buffer_16bit,
+   push_constant_16bit,
+   shared_explicit_layout,
+   shared_8bit,
+   shared_16bit,
+   buffer_device_address,
+   integer_dot_product,
+   count,
+};
+
+class FeatureSet {
+public:
+   bool has(Feature f) const { return bits[size_t(f)]; }
+   void set(Feature f, bool value) { bits[size_t(f)] = value; }
+
+private:
+   std::bitset<size_t(Feature::count)> bits;
+};
+
+/// Where a feature's VkBool32 is.
+struct FeatureRow {
+   Feature feature;
+   VkStructureType single; ///< its extension's struct
+   size_t single_offset;
+   VkStructureType aggregate; ///< VkPhysicalDeviceVulkan1xFeatures, or the same as single
+   size_t aggregate_offset;
+   const char *extension; ///< null: Vulkan 1.0
+   uint32_t core_since;   ///< the Vulkan version that needs no extension for it
+   /// Enabled on every device that may have matrices: lowered shaders are better for it.  The
+   /// others are the application's own choice, as its shaders have to declare them.
+   bool added;
+};
+
+std::span<const FeatureRow> feature_rows();
+
+using HasExtension = std::function<bool(const char *name)>;
+
+/// Asks a driver, of this effective version, through its vkGetPhysicalDeviceFeatures2.
+FeatureSet query_features(uint32_t version, const HasExtension &,
+                          const std::function<void(VkPhysicalDeviceFeatures2 *)> &query);
+
+/// Edits the chain of a VkDeviceCreateInfo: enables what is supported and `added`, by the structs
+/// that the application has there if it has some.  Returns what is enabled in the end.
+/// `core` are the features of Vulkan 1.0 where the application gave them apart (pEnabledFeatures);
+/// null where the chain has VkPhysicalDeviceFeatures2.
+FeatureSet enable_features(const FeatureSet &supported, VkPhysicalDeviceFeatures *core,
+                           StructChain &);
+
+} // namespace weft::layer

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What the loader finds: the one exported function, and the commands that the layer intercepts.
+/// Everything else goes past it.
+
+#include "layer/compute_pipeline.h"
+#include "layer/device.h"
+#include "layer/instance.h"
+#include "layer/physical_device_queries.h"
+#include "layer/pipeline_executable.h"
+#include "layer/shader_module.h"
+#include "layer/shader_object.h"
+
+#include <cstring>
+
+namespace weft::layer {
+
+namespace {
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance, const char *name);
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice, const char *name);
+
+enum class Level {
+   global, ///< before there is an instance
+   instance,
+   physical_device, ///< where the next layer has it too
+   matrices,        ///< of a physical device, and the layer's own
+   device,
+   lowering, ///< of a device whose application uses the layer's matrices
+};
+
+struct EntryPoint {
+   const char *name;
+   Level level;
+   PFN_vkVoidFunction function;
+};
+
+template <typename F>
+EntryPoint entry(const char *name, Level level, F function)
+{
+   return {name, level, reinterpret_cast<PFN_vkVoidFunction>(function)};
+}
+
+const EntryPoint entry_points[] = {
+   entry("vkGetInstanceProcAddr", Level::global, get_instance_proc_addr),
+   entry("vkCreateInstance", Level::global, create_instance),
+   entry("vkEnumerateInstanceLayerProperties", Level::global, enumerate_instance_layer_properties),
+   entry("vkEnumerateInstanceExtensionProperties", Level::global,
+         enumerate_instance_extension_properties),
+
+   entry("vkDestroyInstance", Level::instance, destroy_instance),
+   entry("vkCreateDevice", Level::instance, create_device),
+
+   entry("vkEnumerateDeviceLayerProperties", Level::physical_device,
+         enumerate_device_layer_properties),
+   entry("vkEnumerateDeviceExtensionProperties", Level::physical_device,
+         enumerate_device_extension_properties),
+   entry("vkGetPhysicalDeviceFeatures2", Level::physical_device, get_physical_device_features2),
+   entry("vkGetPhysicalDeviceFeatures2KHR", Level::physical_device, get_physical_device_features2),
+   entry("vkGetPhysicalDeviceProperties2", Level::physical_device, get_physical_device_properties2),
+   entry("vkGetPhysicalDeviceProperties2KHR", Level::physical_device,
+         get_physical_device_properties2),
+   entry("vkGetPhysicalDeviceToolProperties", Level::physical_device,
+         get_physical_device_tool_properties),
+   entry("vkGetPhysicalDeviceToolPropertiesEXT", Level::physical_device,
+         get_physical_device_tool_properties),
+   entry("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", Level::matrices,
+         get_physical_device_cooperative_matrix_properties),
+
+   entry("vkGetDeviceProcAddr", Level::device, get_device_proc_addr),
+   entry("vkDestroyDevice", Level::device, destroy_device),
+
+   entry("vkCreateShaderModule", Level::lowering, create_shader_module),
+   entry("vkDestroyShaderModule", Level::lowering, destroy_shader_module),
+   entry("vkGetShaderModuleIdentifierEXT", Level::lowering, get_shader_module_identifier),
+   entry("vkGetShaderModuleCreateInfoIdentifierEXT", Level::lowering,
+         get_shader_module_create_info_identifier),
+   entry("vkCreateComputePipelines", Level::lowering, create_compute_pipelines),
+   entry("vkCreateGraphicsPipelines", Level::lowering, create_graphics_pipelines),
+   entry("vkCreateRayTracingPipelinesKHR", Level::lowering, create_ray_tracing_pipelines),
+   entry("vkDestroyPipeline", Level::lowering, destroy_pipeline),
+   entry("vkGetPipelineKeyKHR", Level::lowering, get_pipeline_key),
+   entry("vkGetPipelineExecutableInternalRepresentationsKHR", Level::lowering,
+         get_pipeline_executable_internal_representations),
+   entry("vkCreateShadersEXT", Level::lowering, create_shaders),
+};
+
+const EntryPoint *find_entry_point(const char *name)
+{
+   for (const EntryPoint &entry : entry_points) {
+      if (strcmp(entry.name, name) == 0)
+         return &entry;
+   }
+   return nullptr;
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance handle, const char *name)
+{
+   const EntryPoint *entry = find_entry_point(name);
+   if (entry && entry->level == Level::global)
+      return entry->function;
+   const Instance *instance = handle ? find_instance(handle) : nullptr;
+   if (!instance)
+      return nullptr;
+   if (entry && entry->level == Level::matrices)
+      return entry->function;
+   const PFN_vkVoidFunction next = instance->next_get_proc_addr(handle, name);
+   return entry && next ? entry->function : next;
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice handle, const char *name)
+{
+   const Device *device = find_device(handle);
+   if (!device)
+      return nullptr;
+   const PFN_vkVoidFunction next = device->next_get_proc_addr(handle, name);
+   const EntryPoint *entry = next ? find_entry_point(name) : nullptr;
+   const bool ours = entry && (entry->level == Level::device ||
+                               (entry->level == Level::lowering && device->lowers));
+   return ours ? entry->function : next;
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle,
+                                                                       const char *name)
+{
+   const Instance *instance = handle ? find_instance(handle) : nullptr;
+   if (!instance)
+      return nullptr;
+   const EntryPoint *entry = find_entry_point(name);
+   if (entry && entry->level == Level::matrices)
+      return entry->function;
+   if (entry && entry->level == Level::physical_device)
+      return instance->next_get_proc_addr(handle, name) ? entry->function : nullptr;
+   const auto next = instance->next_get_physical_device_proc_addr;
+   return next ? next(handle, name) : nullptr;
+}
+
+} // namespace
+
+} // namespace weft::layer
+
+extern "C" __attribute__((visibility("default"))) VKAPI_ATTR VkResult VKAPI_CALL
+vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *interface)
+{
+   if (!interface || interface->sType != LAYER_NEGOTIATE_INTERFACE_STRUCT ||
+       interface->loaderLayerInterfaceVersion < 2)
+      return VK_ERROR_INITIALIZATION_FAILED;
+   interface->loaderLayerInterfaceVersion = 2;
+   interface->pfnGetInstanceProcAddr = weft::layer::get_instance_proc_addr;
+   interface->pfnGetDeviceProcAddr = weft::layer::get_device_proc_addr;
+   interface->pfnGetPhysicalDeviceProcAddr = weft::layer::get_physical_device_proc_addr;
+   return VK_SUCCESS;
+}

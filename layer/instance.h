@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "layer/physical_device.h"
+#include "layer/registry.h"
+#include "layer/settings.h"
+
+#include "vk_dispatch_table.h"
+#include <vulkan/vk_layer.h>
+
+#include <mutex>
+#include <string>
+
+namespace weft::layer {
+
+struct Instance {
+   VkInstance handle = VK_NULL_HANDLE;
+   PFN_vkGetInstanceProcAddr next_get_proc_addr = nullptr;
+   PFN_GetPhysicalDeviceProcAddr next_get_physical_device_proc_addr = nullptr;
+   vk_instance_dispatch_table next = {};
+   vk_physical_device_dispatch_table next_physical = {};
+   uint32_t api_version = VK_API_VERSION_1_0; ///< what the application asked for
+   Settings settings;
+
+   /// What is known of a physical device, found out at the first call.  An error is not kept.
+   VkResult get(VkPhysicalDevice, const PhysicalDevice **);
+
+private:
+   std::mutex mutex;
+   std::unordered_map<VkPhysicalDevice, std::unique_ptr<PhysicalDevice>> physical_devices;
+};
+
+/// Of an instance or one of its physical devices; null for any other.
+Instance *find_instance(const void *dispatchable);
+
+/// Says why something was refused: to the application's VK_EXT_debug_utils messengers, and on
+/// stderr if the settings want it.
+void report_error(const Instance &, VkObjectType, uint64_t handle, const std::string &message);
+
+VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *,
+                                               const VkAllocationCallbacks *, VkInstance *);
+VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance, const VkAllocationCallbacks *);
+
+} // namespace weft::layer

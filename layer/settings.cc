@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "layer/settings.h"
+
+#include "layer/struct_chain.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace weft::layer {
+
+namespace {
+
+constexpr std::string_view file_prefix = "weft_cooperative_matrix.";
+
+/// Words of WEFT_DEBUG that are meant for Weft's driver of the CPU.
+constexpr std::string_view driver_words[] = {"llvm", "asm", "perf", "registers"};
+
+std::string_view trim(std::string_view text)
+{
+   const size_t first = text.find_first_not_of(" \t\r");
+   if (first == std::string_view::npos)
+      return {};
+   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+/// vk_layer_settings.txt where VK_LAYER_SETTINGS_PATH says (the file or its folder), else where
+/// vkconfig puts it, else in the working directory.
+std::string read_settings_file()
+{
+   std::vector<std::string> paths;
+   if (const char *path = getenv("VK_LAYER_SETTINGS_PATH"); path && *path) {
+      paths = {std::string(path) + "/vk_layer_settings.txt", path};
+   } else {
+      const std::string below = "/vulkan/settings.d/vk_layer_settings.txt";
+      if (const char *data = getenv("XDG_DATA_HOME"); data && *data)
+         paths.push_back(data + below);
+      else if (const char *home = getenv("HOME"); home && *home)
+         paths.push_back(std::string(home) + "/.local/share" + below);
+      paths.emplace_back("vk_layer_settings.txt");
+   }
+   for (const std::string &path : paths) {
+      if (std::ifstream file(path); file)
+         return {std::istreambuf_iterator<char>(file), {}};
+   }
+   return {};
+}
+
+std::string environment_name(std::string_view setting)
+{
+   std::string name = "WEFT_";
+   for (char c : setting)
+      name += char(std::toupper(static_cast<unsigned char>(c)));
+   return name;
+}
+
+/// Several strings of one setting are joined by commas.
+std::string find_in_chain(const VkInstanceCreateInfo &info, std::string_view name)
+{
+   std::string value;
+   const void *next = info.pNext;
+   while (auto *settings = static_cast<const VkLayerSettingsCreateInfoEXT *>(
+             find_struct(next, VK_STRUCTURE_TYPE_LAYER_SETTINGS_CREATE_INFO_EXT))) {
+      next = settings->pNext;
+      for (uint32_t i = 0; i < settings->settingCount; i++) {
+         const VkLayerSettingEXT &s = settings->pSettings[i];
+         if (s.pLayerName != std::string_view(layer_name) || s.pSettingName != name ||
+             s.type != VK_LAYER_SETTING_TYPE_STRING_EXT)
+            continue;
+         for (uint32_t k = 0; k < s.valueCount; k++) {
+            value += value.empty() ? "" : ",";
+            value += static_cast<const char *const *>(s.pValues)[k];
+         }
+      }
+   }
+   return value;
+}
+
+void parse_debug(std::string_view words, Settings &settings, std::vector<std::string> &problems)
+{
+   while (!words.empty()) {
+      const std::string_view word = words.substr(0, words.find(','));
+      words.remove_prefix(std::min(words.size(), word.size() + 1));
+      if (word == "log")
+         settings.log = true;
+      else if (word == "nir")
+         settings.dump_nir = true;
+      else if (word == "spirv")
+         settings.dump_spirv = true;
+      else if (!word.empty() && std::ranges::find(driver_words, word) == std::end(driver_words))
+         problems.push_back("debug: '" + std::string(word) + "' is none of log, nir, spirv");
+   }
+}
+
+} // namespace
+
+std::string find_in_settings_file(std::string_view text, std::string_view name)
+{
+   while (!text.empty()) {
+      std::string_view line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(text.size(), line.size() + 1));
+      line = trim(line.substr(0, line.find('#')));
+      const size_t equals = line.find('=');
+      if (equals == std::string_view::npos || !line.starts_with(file_prefix))
+         continue;
+      if (trim(line.substr(file_prefix.size(), equals - file_prefix.size())) == name)
+         return std::string(trim(line.substr(equals + 1)));
+   }
+   return {};
+}
+
+Settings read_settings(const VkInstanceCreateInfo &info, std::vector<std::string> &problems)
+{
+   const std::string file = read_settings_file();
+   const auto value_of = [&](std::string_view name) {
+      if (const char *value = getenv(environment_name(name).c_str()); value && *value)
+         return std::string(value);
+      std::string value = find_in_settings_file(file, name);
+      return value.empty() ? find_in_chain(info, name) : value;
+   };
+
+   Settings settings;
+   parse_debug(value_of("debug"), settings, problems);
+   const std::string lowering = value_of("lowering");
+   if (lowering == "registers")
+      settings.lowering = Lowering::registers;
+   else if (!lowering.empty() && lowering != "auto")
+      problems.push_back("lowering: '" + lowering + "' is none of auto, registers");
+   const std::string profile = value_of("profile");
+   settings.profile = find_profile(profile);
+   if (!settings.profile && !profile.empty() && profile != "none")
+      problems.push_back("profile: '" + profile + "' is none of none, " + profile_names());
+   return settings;
+}
+
+} // namespace weft::layer

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The layer's settings (docs/settings.md).  Each comes from the first of: the environment variable
+/// WEFT_NAME, a line `weft_cooperative_matrix.name = value` in vk_layer_settings.txt (what vkconfig
+/// writes), VkLayerSettingsCreateInfoEXT in the chain of VkInstanceCreateInfo.
+
+#pragma once
+
+#include "layer/profile.h"
+
+#include <vulkan/vulkan_core.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::layer {
+
+inline constexpr char layer_name[] = "VK_LAYER_WEFT_cooperative_matrix";
+
+enum class Lowering {
+   automatic, ///< the driver's own matrices where it has some
+   registers, ///< always ours
+};
+
+struct Settings {
+   Lowering lowering = Lowering::automatic;
+   const Profile *profile = nullptr;
+   bool log = false;      ///< messages on stderr
+   bool dump_nir = false; ///< lowered shaders on stderr, in these forms
+   bool dump_spirv = false;
+
+   /// Whether a driver's own matrices are hidden under ours.
+   bool hides_native() const { return lowering == Lowering::registers || profile; }
+};
+
+/// What is not understood is ignored and named in problems.
+Settings read_settings(const VkInstanceCreateInfo &, std::vector<std::string> &problems);
+
+/// A setting's value in the text of vk_layer_settings.txt; empty when it is not there.
+std::string find_in_settings_file(std::string_view text, std::string_view name);
+
+} // namespace weft::layer

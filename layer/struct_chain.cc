@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "layer/struct_chain.h"
+
+#include <vulkan/vk_layer.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace weft::layer {
+
+namespace {
+
+size_t copyable_size(VkStructureType type)
+{
+   return type == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO ? sizeof(VkLayerDeviceCreateInfo)
+                                                              : struct_size(type);
+}
+
+template <typename Block>
+VkBaseOutStructure *as_struct(const Block &block)
+{
+   return reinterpret_cast<VkBaseOutStructure *>(block.get());
+}
+
+} // namespace
+
+const void *find_struct(const void *chain, VkStructureType type)
+{
+   auto *s = static_cast<const VkBaseInStructure *>(chain);
+   while (s && s->sType != type)
+      s = s->pNext;
+   return s;
+}
+
+StructChain::StructChain(const void *original)
+    : rest(static_cast<const VkBaseInStructure *>(original))
+{
+   while (rest) {
+      const size_t size = copyable_size(rest->sType);
+      if (!size)
+         break;
+      memcpy(add(rest->sType, size), rest, size);
+      rest = rest->pNext;
+   }
+}
+
+VkBaseOutStructure *StructChain::add(VkStructureType type, size_t size)
+{
+   copies.push_back(std::make_unique<uint64_t[]>((size + 7) / 8));
+   VkBaseOutStructure *s = as_struct(copies.back());
+   s->sType = type;
+   return s;
+}
+
+void *StructChain::find(VkStructureType type) const
+{
+   for (const Block &block : copies) {
+      if (as_struct(block)->sType == type)
+         return block.get();
+   }
+   return nullptr;
+}
+
+const void *StructChain::find_in_rest(VkStructureType type) const
+{
+   return find_struct(rest, type);
+}
+
+void *StructChain::append(VkStructureType type)
+{
+   const size_t size = copyable_size(type);
+   assert(size);
+   return add(type, size);
+}
+
+void StructChain::remove(VkStructureType type)
+{
+   std::erase_if(copies, [&](const Block &block) { return as_struct(block)->sType == type; });
+}
+
+void *StructChain::head()
+{
+   auto *next =
+      const_cast<VkBaseOutStructure *>(reinterpret_cast<const VkBaseOutStructure *>(rest));
+   for (auto block = copies.rbegin(); block != copies.rend(); ++block) {
+      as_struct(*block)->pNext = next;
+      next = as_struct(*block);
+   }
+   return next;
+}
+
+} // namespace weft::layer

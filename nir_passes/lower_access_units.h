@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "compiler/nir/nir.h"
+
+namespace weft {
+
+/// For a back end whose memory is typed: every access to buffers, push constants and global memory
+/// becomes accesses of whole units, as large as the alignment allows.
+///
+/// | memory                | units                                           | place             |
+/// |-----------------------|-------------------------------------------------|-------------------|
+/// | storage buffers       | u8, u16, u32, u32×2, u32×4; an atomic's own size | number of the unit |
+/// | uniform buffers       | u32, u32×2, u32×4                               | number of the u32 |
+/// | push constants        | u32                                             | number of the u32 |
+/// | global memory         | as storage buffers                              | address           |
+///
+/// The place is the intrinsic's offset source.  Runs once, after everything that reads byte offsets.
+bool lower_access_units(nir_shader *);
+
+} // namespace weft

@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/lower_shared_memory.h"
+
+#include "nir_passes/unit_index.h"
+
+#include "compiler/nir/nir_builder.h"
+#include "compiler/nir/nir_deref.h"
+#include "util/u_math.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+namespace {
+
+/// One array of the result, and what it stands for.
+struct Block {
+   unsigned bytes = 0;
+   unsigned width = 64;       ///< bits of the narrowest access
+   unsigned atomic_width = 0; ///< 0 without atomic operations
+   bool float_atomics = false, integer_atomics = false;
+   nir_variable *array = nullptr;
+};
+
+struct Access {
+   nir_intrinsic_instr *instr;
+   Block *block;
+};
+
+bool is_atomic(const nir_intrinsic_instr *instr)
+{
+   return instr->intrinsic == nir_intrinsic_deref_atomic ||
+          instr->intrinsic == nir_intrinsic_deref_atomic_swap;
+}
+
+/// Booleans are 32 bits in memory.
+unsigned memory_bits(const nir_def *value)
+{
+   return value->bit_size == 1 ? 32 : value->bit_size;
+}
+
+const nir_def *accessed_value(const nir_intrinsic_instr *instr)
+{
+   return instr->intrinsic == nir_intrinsic_store_deref ? instr->src[1].ssa : &instr->def;
+}
+
+class State {
+public:
+   explicit State(nir_shader *nir)
+       : b(nir_builder_create(nir_shader_get_entrypoint(nir))),
+         one_block(nir->info.shared_memory_explicit_layout)
+   {
+   }
+
+   Result<bool> run()
+   {
+      nir_foreach_variable_with_modes(var, b.shader, nir_var_mem_shared)
+         old.push_back(var);
+      if (old.empty())
+         return false;
+      collect();
+      for (nir_variable *var : old) {
+         if (const auto block = blocks.find(var); block != blocks.end())
+            make_array(var, block->second);
+      }
+      if (!error.empty())
+         return Error{error};
+
+      for (const Access &access : accesses) {
+         b.cursor = nir_before_instr(&access.instr->instr);
+         rewrite(access);
+      }
+      nir_remove_dead_derefs(b.shader);
+      for (nir_variable *var : old)
+         exec_node_remove(&var->node);
+      nir_metadata_preserve(b.impl, nir_metadata_control_flow);
+      return true;
+   }
+
+private:
+   void collect()
+   {
+      nir_foreach_block(block, b.impl) {
+         nir_foreach_instr(instr, block) {
+            if (instr->type != nir_instr_type_intrinsic)
+               continue;
+            nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+            switch (intrinsic->intrinsic) {
+            case nir_intrinsic_load_deref:
+            case nir_intrinsic_store_deref:
+            case nir_intrinsic_deref_atomic:
+            case nir_intrinsic_deref_atomic_swap: {
+               nir_deref_instr *deref = nir_src_as_deref(intrinsic->src[0]);
+               if (nir_deref_mode_may_be(deref, nir_var_mem_shared))
+                  collect(intrinsic, deref);
+               break;
+            }
+            default:
+               break;
+            }
+         }
+      }
+   }
+
+   void collect(nir_intrinsic_instr *instr, nir_deref_instr *deref)
+   {
+      nir_variable *var = root(deref);
+      if (!var) {
+         error = "a pointer into shared memory that may point to several variables is not supported";
+         return;
+      }
+      Block &block = blocks[one_block ? old.front() : var];
+      accesses.push_back({instr, &block});
+      const unsigned bits = memory_bits(accessed_value(instr));
+      block.width = std::min(block.width, bits);
+      if (is_atomic(instr)) {
+         block.atomic_width = std::max(block.atomic_width, bits);
+         const bool is_float = nir_atomic_op_type(nir_intrinsic_atomic_op(instr)) == nir_type_float;
+         (is_float ? block.float_atomics : block.integer_atomics) = true;
+      }
+   }
+
+   static nir_variable *root(nir_deref_instr *deref)
+   {
+      while (deref && deref->deref_type != nir_deref_type_var)
+         deref = nir_src_as_deref(deref->parent);
+      return deref ? deref->var : nullptr;
+   }
+
+   void make_array(nir_variable *var, Block &block)
+   {
+      if (block.atomic_width && block.atomic_width != block.width)
+         error = "shared memory with atomic operations and accesses to parts of it is not supported";
+      if (block.float_atomics && block.integer_atomics)
+         error = "shared memory with atomic operations on both floats and integers is not supported";
+      for (const nir_variable *v : old) {
+         if (one_block || v == var)
+            block.bytes = std::max(block.bytes, glsl_get_explicit_size(v->type, false));
+      }
+      const glsl_type *scalar = block.float_atomics ? glsl_floatN_t_type(block.width)
+                                                    : glsl_uintN_t_type(block.width);
+      const unsigned length = std::max(DIV_ROUND_UP(block.bytes * 8, block.width), 1u);
+      block.array = nir_variable_create(b.shader, nir_var_mem_shared,
+                                        glsl_array_type(scalar, length, 0), var->name);
+      b.shader->info.shared_size += length * block.width / 8;
+   }
+
+   nir_def *offset(nir_deref_instr *deref)
+   {
+      if (deref->deref_type == nir_deref_type_var)
+         return nir_imm_int(&b, 0);
+      nir_def *base = offset(nir_src_as_deref(deref->parent));
+      return nir_explicit_io_address_from_deref(&b, deref, base, nir_address_format_32bit_offset);
+   }
+
+   void rewrite(const Access &access)
+   {
+      nir_intrinsic_instr *instr = access.instr;
+      nir_deref_instr *deref = nir_src_as_deref(instr->src[0]);
+      nir_def *bytes = offset(deref);
+      if (is_atomic(instr)) {
+         nir_src_rewrite(&instr->src[0], &element(access, bytes)->def);
+         return;
+      }
+      /* The columns of a row-major matrix are vectors with a stride. */
+      const unsigned stride = glsl_type_is_vector(deref->type) ? glsl_get_explicit_stride(deref->type)
+                                                                : 0;
+      if (instr->intrinsic == nir_intrinsic_load_deref)
+         load(access, bytes, stride);
+      else
+         store(access, bytes, stride);
+      nir_instr_remove(&instr->instr);
+   }
+
+   nir_deref_instr *element(const Access &access, nir_def *bytes)
+   {
+      nir_def *index = unit_index(&b, bytes, util_logbase2(access.block->width / 8));
+      return nir_build_deref_array(&b, nir_build_deref_var(&b, access.block->array), index);
+   }
+
+   void load(const Access &access, nir_def *bytes, unsigned stride)
+   {
+      nir_intrinsic_instr *instr = access.instr;
+      const unsigned bits = memory_bits(&instr->def), width = access.block->width;
+      nir_def *components[NIR_MAX_VEC_COMPONENTS];
+      for (unsigned c = 0; c < instr->def.num_components; ++c) {
+         nir_def *pieces[8];
+         for (unsigned p = 0; p < bits / width; ++p) {
+            const unsigned at = c * (stride ? stride : bits / 8) + p * width / 8;
+            pieces[p] = nir_load_deref_with_access(
+               &b, element(access, nir_iadd_imm(&b, bytes, at)), nir_intrinsic_access(instr));
+         }
+         components[c] = nir_extract_bits(&b, pieces, bits / width, 0, 1, bits);
+         if (instr->def.bit_size == 1)
+            components[c] = nir_ine_imm(&b, components[c], 0);
+      }
+      nir_def_rewrite_uses(&instr->def, nir_vec(&b, components, instr->def.num_components));
+   }
+
+   void store(const Access &access, nir_def *bytes, unsigned stride)
+   {
+      nir_intrinsic_instr *instr = access.instr;
+      nir_def *value = instr->src[1].ssa;
+      if (value->bit_size == 1)
+         value = nir_b2i32(&b, value);
+      const unsigned bits = value->bit_size, width = access.block->width;
+      for (unsigned c = 0; c < value->num_components; ++c) {
+         if (!(nir_intrinsic_write_mask(instr) & 1u << c))
+            continue;
+         for (unsigned p = 0; p < bits / width; ++p) {
+            const unsigned at = c * (stride ? stride : bits / 8) + p * width / 8;
+            nir_def *piece = nir_extract_bits(&b, &value, 1, c * bits + p * width, 1, width);
+            nir_store_deref_with_access(&b, element(access, nir_iadd_imm(&b, bytes, at)), piece, 1,
+                                        nir_intrinsic_access(instr));
+         }
+      }
+   }
+
+   nir_builder b;
+   const bool one_block;
+   std::vector<nir_variable *> old;
+   std::map<nir_variable *, Block> blocks;
+   std::vector<Access> accesses;
+   std::string error;
+};
+
+} // namespace
+
+Result<bool> lower_shared_memory(nir_shader *nir)
+{
+   if (!nir->info.shared_memory_explicit_layout)
+      nir_lower_vars_to_explicit_types(nir, nir_var_mem_shared, glsl_get_natural_size_align_bytes);
+   nir->info.shared_size = 0;
+   return State(nir).run();
+}
+
+} // namespace weft

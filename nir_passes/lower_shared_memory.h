@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "nir_passes/result.h"
+
+#include "compiler/nir/nir.h"
+
+namespace weft {
+
+/// For a back end whose memory is typed: every variable of shared memory becomes an array of
+/// unsigned scalars (floats, where there are atomic operations on floats), as wide as the narrowest
+/// access to it, and every access one of scalars.  No two variables alias: blocks with an explicit
+/// layout, which all lie in the same place, become one array.
+///
+/// An Error where a pointer may point to several variables, or atomic operations and other accesses
+/// to the same variable differ too much.
+Result<bool> lower_shared_memory(nir_shader *);
+
+} // namespace weft

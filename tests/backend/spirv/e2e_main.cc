@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The end-to-end tests of tests/e2e on a driver without matrices, with backend/spirv before it: every module of theirs,
+/// with matrices or not, goes through the compiler, has to be valid, and has to compute the same as ever.
+
+#include "backend/spirv/compiler.h"
+#include "backend/spirv/spirv_text.h"
+#include "tests/e2e/cases.h"
+
+#include <cstdlib>
+
+namespace weft::e2e {
+namespace {
+
+spirv::Driver driver_of(const Device &device)
+{
+   const auto has = [](VkBool32 feature) { return feature == VK_TRUE; };
+   spirv::Driver d;
+   d.spirv_version = 0x00010600;
+   if (const char *version = getenv("WEFT_TEST_SPIRV_VERSION"))
+      d.spirv_version = uint32_t(strtoul(version, nullptr, 0));
+   d.subgroup_operations = device.properties11.subgroupSupportedOperations;
+   d.subgroup_extended_types = has(device.features12.shaderSubgroupExtendedTypes);
+   d.vulkan_memory_model = has(device.features12.vulkanMemoryModel) && !getenv("WEFT_TEST_GLSL_MEMORY_MODEL");
+   d.vulkan_memory_model_device_scope = has(device.features12.vulkanMemoryModelDeviceScope);
+   d.int8 = has(device.features12.shaderInt8);
+   d.int16 = has(device.features.shaderInt16);
+   d.int64 = has(device.features.shaderInt64);
+   d.float16 = has(device.features12.shaderFloat16);
+   d.float64 = has(device.features.shaderFloat64);
+   d.storage_buffer_8bit = has(device.features12.storageBuffer8BitAccess);
+   d.uniform_buffer_8bit = has(device.features12.uniformAndStorageBuffer8BitAccess);
+   d.push_constant_8bit = has(device.features12.storagePushConstant8);
+   d.storage_buffer_16bit = has(device.features11.storageBuffer16BitAccess);
+   d.uniform_buffer_16bit = has(device.features11.uniformAndStorageBuffer16BitAccess);
+   d.push_constant_16bit = has(device.features11.storagePushConstant16);
+   d.buffer_device_address = has(device.features12.bufferDeviceAddress);
+   return d;
+}
+
+class Backend : public Preprocessor {
+public:
+   std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties(const Device &device) override
+   {
+      std::vector<VkCooperativeMatrixPropertiesKHR> list;
+      for (const MatrixOperation &o : operations(device)) {
+         VkCooperativeMatrixPropertiesKHR p = {};
+         p.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+         p.MSize = o.m;
+         p.NSize = o.n;
+         p.KSize = o.k;
+         p.AType = VkComponentTypeKHR(o.a);
+         p.BType = VkComponentTypeKHR(o.b);
+         p.CType = VkComponentTypeKHR(o.c);
+         p.ResultType = VkComponentTypeKHR(o.result);
+         p.saturatingAccumulation = o.saturating;
+         p.scope = VK_SCOPE_SUBGROUP_KHR;
+         list.push_back(p);
+      }
+      return list;
+   }
+
+   std::vector<uint32_t>
+   lower(const Device &device, std::span<const uint32_t> words, const PipelineOptions &options) override
+   {
+      ShaderSource source = {words, "main", {}};
+      for (const SpecConstant &constant : options.spec_constants)
+         source.spec_constants.push_back({constant.id, std::as_bytes(std::span(&constant.value, 1))});
+      spirv::CompileOptions compile;
+      compile.driver = driver_of(device);
+      compile.subgroup_size = options.subgroup_size ? options.subgroup_size : device.properties11.subgroupSize;
+      compile.operations = operations(device);
+
+      Result<std::vector<uint32_t>> lowered = spirv::compile(source, compile);
+      if (!lowered)
+         throw VulkanError(VK_ERROR_INVALID_SHADER_NV, "spirv::compile", lowered.error().message);
+      if (getenv("WEFT_SIZES")) { fprintf(stderr, "words %zu\n", lowered->size()); if (FILE *f = fopen("/tmp/last.spv", "wb")) { fwrite(lowered->data(), 4, lowered->size(), f); fclose(f); } if (FILE *f = fopen("/tmp/last_in.spv", "wb")) { fwrite(words.data(), 4, words.size(), f); fclose(f); }}
+      const Result<bool> valid = spirv::validate(*lowered);
+      EXPECT_TRUE(valid) << valid.error().message << "\n" << spirv::disassemble(*lowered);
+      if (!valid)
+         throw VulkanError(VK_ERROR_INVALID_SHADER_NV, "spirv::validate", valid.error().message);
+      return *lowered;
+   }
+
+private:
+   static std::vector<MatrixOperation> operations(const Device &device)
+   {
+      return spirv::supported_operations(driver_of(device), device.properties11.subgroupSize);
+   }
+};
+
+} // namespace
+} // namespace weft::e2e
+
+int main(int argc, char **argv)
+{
+   static weft::e2e::Backend backend;
+   weft::e2e::preprocessor = &backend;
+   testing::InitGoogleTest(&argc, argv);
+   testing::AddGlobalTestEnvironment(new weft::e2e::CaseEnvironment);
+   return RUN_ALL_TESTS();
+}

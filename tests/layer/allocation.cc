@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/layer/allocation.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace weft::layer_test {
+
+namespace {
+
+thread_local int64_t countdown = -1;
+thread_local bool failed = false;
+thread_local int suspended = 0;
+
+bool must_fail()
+{
+   if (suspended || countdown < 0)
+      return false;
+   if (countdown-- > 0)
+      return false;
+   failed = true;
+   return true;
+}
+
+} // namespace
+
+void fail_allocation(int64_t nth)
+{
+   countdown = nth;
+   failed = false;
+}
+
+bool allocation_failed()
+{
+   return failed;
+}
+
+WithoutInjection::WithoutInjection()
+{
+   suspended++;
+}
+
+WithoutInjection::~WithoutInjection()
+{
+   suspended--;
+}
+
+} // namespace weft::layer_test
+
+void *operator new(size_t size)
+{
+   void *memory = weft::layer_test::must_fail() ? nullptr : malloc(size ? size : 1);
+   if (!memory)
+      throw std::bad_alloc();
+   return memory;
+}
+
+void operator delete(void *memory) noexcept
+{
+   free(memory);
+}
+
+void operator delete(void *memory, size_t) noexcept
+{
+   free(memory);
+}

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Makes operator new fail.
+
+#pragma once
+
+#include <cstdint>
+
+namespace weft::layer_test {
+
+/// The n-th allocation from now on of this thread throws std::bad_alloc; negative: none.
+void fail_allocation(int64_t nth);
+/// Whether it has, since fail_allocation().
+bool allocation_failed();
+
+/// In the driver's functions, which are not what is being tested.
+class WithoutInjection {
+public:
+   WithoutInjection();
+   ~WithoutInjection();
+   WithoutInjection(const WithoutInjection &) = delete;
+   WithoutInjection &operator=(const WithoutInjection &) = delete;
+};
+
+} // namespace weft::layer_test

@@ -1,0 +1,318 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// vkCreateDevice: what the driver is asked for in place of the application's matrices.
+
+#include "tests/layer/fixture.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::layer_test {
+
+namespace {
+
+class DeviceTest : public LayerTest {
+protected:
+   bool enabled(const char *extension) const
+   {
+      return std::ranges::find(driver.enabled_extensions, std::string(extension)) !=
+             driver.enabled_extensions.end();
+   }
+
+   size_t in_chain(VkStructureType type) const
+   {
+      return std::ranges::count(driver.device_chain, type);
+   }
+
+   void expect_lowering_features() const
+   {
+      EXPECT_TRUE(driver.enabled.shaderInt16);
+      EXPECT_TRUE(driver.enabled11.storageBuffer16BitAccess);
+      EXPECT_TRUE(driver.enabled12.storageBuffer8BitAccess);
+      EXPECT_TRUE(driver.enabled12.shaderFloat16);
+      EXPECT_TRUE(driver.enabled12.shaderInt8);
+      EXPECT_TRUE(driver.enabled12.vulkanMemoryModel);
+      EXPECT_TRUE(driver.enabled13.subgroupSizeControl);
+      EXPECT_TRUE(driver.enabled13.computeFullSubgroups);
+      EXPECT_TRUE(driver.enabled_shared_layout.workgroupMemoryExplicitLayout);
+      // What the driver lacks, and what is the application's choice.
+      EXPECT_FALSE(driver.enabled12.storagePushConstant8);
+      EXPECT_FALSE(driver.enabled13.shaderIntegerDotProduct);
+   }
+
+   /// What shaders of the device may use, as the compiler is told.
+   spirv::Driver compiled_for()
+   {
+      const VkShaderModule module = make_module(matrix_module());
+      const VkComputePipelineCreateInfo info = pipeline_info(module);
+      VkPipeline pipeline;
+      EXPECT_VK(create_pipelines({&info, 1}, {&pipeline, 1}));
+      destroy_pipelines({&pipeline, 1});
+      destroy_module(module);
+      return compiler.seen.back().options.driver;
+   }
+};
+
+TEST_F(DeviceTest, without_any_features)
+{
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   expect_lowering_features();
+   EXPECT_TRUE(driver.used_enabled_features);
+   EXPECT_FALSE(enabled(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME));
+   EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR), 0u);
+   // Core in Vulkan 1.3, so no extension but the one that never became core.
+   EXPECT_EQ(driver.enabled_extensions,
+             std::vector<std::string>{VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME});
+   const spirv::Driver lowered_for = compiled_for();
+   EXPECT_EQ(lowered_for.spirv_version, 0x00010600u);
+   EXPECT_TRUE(lowered_for.float16 && lowered_for.int8 && lowered_for.int16);
+   EXPECT_TRUE(lowered_for.shared_explicit_layout);
+   EXPECT_FALSE(lowered_for.int64 || lowered_for.buffer_device_address || lowered_for.float64);
+   EXPECT_FALSE(lowered_for.push_constant_8bit || lowered_for.integer_dot_product);
+   EXPECT_EQ(lowered_for.subgroup_operations, 0xffu);
+   // Denormals of 16 and 64 bits go together in this driver, and it has not both.
+   EXPECT_FALSE(lowered_for.preserve_denorms_16 || lowered_for.preserve_denorms_64);
+   EXPECT_TRUE(lowered_for.preserve_denorms_32);
+   EXPECT_TRUE(lowered_for.round_to_even_16);
+   EXPECT_FALSE(lowered_for.round_to_even_32);
+}
+
+TEST_F(DeviceTest, with_legacy_features)
+{
+   ASSERT_VK(create_instance());
+   const VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .cooperativeMatrix = VK_TRUE,
+   };
+   const VkPhysicalDeviceFeatures features = {.robustBufferAccess = VK_TRUE,
+                                              .shaderInt64 = VK_TRUE};
+   const VkPhysicalDeviceFeatures before = features;
+   const char *const names[] = {VK_EXT_SHADER_OBJECT_EXTENSION_NAME,
+                                VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
+                                VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME};
+   ASSERT_VK(create_device({.pNext = &matrices,
+                            .enabledExtensionCount = 3,
+                            .ppEnabledExtensionNames = names,
+                            .pEnabledFeatures = &features}));
+   expect_lowering_features();
+   EXPECT_TRUE(driver.enabled.robustBufferAccess);
+   EXPECT_TRUE(compiled_for().int64);
+   EXPECT_EQ(memcmp(&before, &features, sizeof(features)), 0);
+   EXPECT_EQ(driver.enabled_extensions,
+             (std::vector<std::string>{names[0], names[2]})); // none twice
+}
+
+TEST_F(DeviceTest, with_structs_of_vulkan_1_1_to_1_3)
+{
+   ASSERT_VK(create_instance());
+   const VkPhysicalDeviceVulkan11Features features11 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
+      .multiview = VK_TRUE,
+   };
+   VkPhysicalDeviceFeatures2 features2 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+      .pNext = const_cast<VkPhysicalDeviceVulkan11Features *>(&features11),
+   };
+   VkPhysicalDeviceVulkan12Features features12 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+      .pNext = &features2,
+      .bufferDeviceAddress = VK_TRUE,
+   };
+   const VkPhysicalDeviceVulkan13Features features13 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+      .pNext = &features12,
+      .synchronization2 = VK_TRUE,
+   };
+   const auto before = std::tuple(features12.shaderInt8, features13.subgroupSizeControl);
+   ASSERT_VK(create_matrix_device(&features13));
+   expect_lowering_features();
+   EXPECT_TRUE(driver.enabled13.synchronization2);
+   EXPECT_TRUE(driver.enabled11.multiview);
+   EXPECT_FALSE(driver.used_enabled_features);
+   // A struct of Vulkan 1.x and the single ones that it replaces exclude each other.
+   EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES), 0u);
+   EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES), 0u);
+   EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES), 0u);
+   EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2), 1u);
+   EXPECT_EQ(before, std::tuple(features12.shaderInt8, features13.subgroupSizeControl));
+   EXPECT_TRUE(compiled_for().buffer_device_address);
+}
+
+TEST_F(DeviceTest, with_single_structs)
+{
+   ASSERT_VK(create_instance());
+   const VkPhysicalDeviceShaderFloat16Int8Features types = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES,
+   };
+   const VkPhysicalDevice16BitStorageFeatures storage = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
+      .pNext = const_cast<VkPhysicalDeviceShaderFloat16Int8Features *>(&types),
+   };
+   ASSERT_VK(create_matrix_device(&storage));
+   expect_lowering_features();
+   EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES), 1u);
+   EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES), 1u);
+   EXPECT_EQ(types.shaderInt8, VK_FALSE);
+}
+
+TEST_F(DeviceTest, adds_extensions_below_vulkan_1_3)
+{
+   driver.api_version = VK_API_VERSION_1_1;
+   for (const char *name :
+        {VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME,
+         VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME})
+      driver.extensions.push_back(name);
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   EXPECT_TRUE(enabled(VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME));
+   EXPECT_TRUE(enabled(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME));
+   EXPECT_TRUE(enabled(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME));
+   EXPECT_TRUE(enabled(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME));
+   EXPECT_FALSE(enabled(VK_KHR_8BIT_STORAGE_EXTENSION_NAME));  // it has none
+   EXPECT_FALSE(enabled(VK_KHR_16BIT_STORAGE_EXTENSION_NAME)); // core in 1.1
+   const spirv::Driver lowered_for = compiled_for();
+   EXPECT_EQ(lowered_for.spirv_version, 0x00010300u);
+   EXPECT_TRUE(lowered_for.float16);
+   EXPECT_FALSE(lowered_for.storage_buffer_8bit);
+   EXPECT_TRUE(lowered_for.storage_buffer_16bit);
+}
+
+/// A struct newer than the layer, of unknown size: nothing behind it can be edited.
+TEST_F(DeviceTest, with_a_struct_of_unknown_size)
+{
+   struct Unknown {
+      VkStructureType sType;
+      const void *pNext;
+      uint64_t data;
+   };
+   VkPhysicalDeviceVulkan12Features features12 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+      .shaderInt8 = VK_TRUE,
+      .vulkanMemoryModel = VK_TRUE,
+   };
+   const Unknown unknown = {VkStructureType(1999999000), &features12, 5};
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device(&unknown));
+   EXPECT_EQ(in_chain(unknown.sType), 1u);
+   EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES), 0u);
+   const spirv::Driver lowered_for = compiled_for();
+   EXPECT_TRUE(lowered_for.int8);
+   EXPECT_FALSE(lowered_for.float16);
+   destroy_device();
+
+   features12.vulkanMemoryModel = VK_FALSE;
+   EXPECT_EQ(create_matrix_device(&unknown), VK_ERROR_FEATURE_NOT_PRESENT);
+}
+
+TEST_F(DeviceTest, refuses_robust_matrices)
+{
+   ASSERT_VK(create_instance());
+   const VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .cooperativeMatrix = VK_TRUE,
+      .cooperativeMatrixRobustBufferAccess = VK_TRUE,
+   };
+   const char *const names[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
+   EXPECT_EQ(create_device(
+                {.pNext = &matrices, .enabledExtensionCount = 1, .ppEnabledExtensionNames = names}),
+             VK_ERROR_FEATURE_NOT_PRESENT);
+   EXPECT_EQ(create_device({.pNext = &matrices}), VK_ERROR_FEATURE_NOT_PRESENT);
+   EXPECT_EQ(driver.calls("vkCreateDevice"), 0u);
+}
+
+/// Without the extension the layer is not there: neither in vkCreateDevice nor in any command.
+TEST_F(DeviceTest, without_matrices)
+{
+   ASSERT_VK(create_instance());
+   const VkPhysicalDeviceVulkan12Features features = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+   };
+   ASSERT_VK(create_device({.pNext = &features}));
+   EXPECT_FALSE(driver.enabled12.shaderInt8);
+   EXPECT_FALSE(driver.used_enabled_features);
+   EXPECT_TRUE(driver.enabled_extensions.empty());
+   for (const char *name : {"vkCreateShaderModule", "vkDestroyShaderModule",
+                            "vkCreateComputePipelines", "vkDestroyPipeline", "vkCreateShadersEXT"})
+      EXPECT_EQ(layer.pfnGetDeviceProcAddr(device, name),
+                FakeDriver::get_device_proc_addr(device, name))
+         << name;
+   const VkShaderModule module = make_module(matrix_module());
+   EXPECT_EQ(driver.modules.back(), matrix_module());
+   destroy_module(module);
+}
+
+TEST_F(DeviceTest, with_native_matrices)
+{
+   driver.native_matrices = true;
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   EXPECT_TRUE(enabled(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME));
+   EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR), 1u);
+   EXPECT_EQ(layer.pfnGetDeviceProcAddr(device, "vkCreateShaderModule"),
+             FakeDriver::get_device_proc_addr(device, "vkCreateShaderModule"));
+}
+
+TEST_F(DeviceTest, hidden_extensions_cannot_be_enabled)
+{
+   const Environment registers("WEFT_LOWERING", "registers");
+   driver.native_matrices = true;
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
+   ASSERT_VK(create_instance());
+   const char *const names[] = {VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME};
+   EXPECT_EQ(create_device({.enabledExtensionCount = 1, .ppEnabledExtensionNames = names}),
+             VK_ERROR_EXTENSION_NOT_PRESENT);
+   ASSERT_VK(create_matrix_device());
+   EXPECT_FALSE(enabled(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME));
+}
+
+TEST_F(DeviceTest, errors_of_the_driver_come_through)
+{
+   ASSERT_VK(create_instance());
+   for (VkResult error : {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_TOO_MANY_OBJECTS,
+                          VK_ERROR_FEATURE_NOT_PRESENT, VK_ERROR_DEVICE_LOST}) {
+      driver.fail("vkCreateDevice", error);
+      EXPECT_EQ(create_matrix_device(), error);
+      driver.fail("vkCreateInstance", error);
+      VkInstance kept = std::exchange(instance, VkInstance(VK_NULL_HANDLE));
+      EXPECT_EQ(create_instance(), error);
+      instance = kept;
+   }
+}
+
+/// Several devices and instances at once have nothing to do with each other.
+TEST_F(DeviceTest, several_at_once)
+{
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   const VkDevice with = std::exchange(device, VkDevice(VK_NULL_HANDLE));
+   ASSERT_VK(create_device({}));
+   const VkDevice without = device;
+   EXPECT_EQ(layer.pfnGetDeviceProcAddr(without, "vkCreateShaderModule"),
+             FakeDriver::get_device_proc_addr(without, "vkCreateShaderModule"));
+   EXPECT_NE(layer.pfnGetDeviceProcAddr(with, "vkCreateShaderModule"),
+             FakeDriver::get_device_proc_addr(with, "vkCreateShaderModule"));
+   destroy_device();
+   device = with;
+   const VkShaderModule module = make_module(matrix_module());
+   EXPECT_NE(driver.modules.back(), matrix_module());
+   destroy_module(module);
+}
+
+TEST_F(DeviceTest, null_handles_are_ignored)
+{
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   device_function<PFN_vkDestroyShaderModule>("vkDestroyShaderModule")(device, VK_NULL_HANDLE,
+                                                                       nullptr);
+   device_function<PFN_vkDestroyPipeline>("vkDestroyPipeline")(device, VK_NULL_HANDLE, nullptr);
+   device_function<PFN_vkDestroyDevice>("vkDestroyDevice")(VK_NULL_HANDLE, nullptr);
+   instance_function<PFN_vkDestroyInstance>("vkDestroyInstance")(VK_NULL_HANDLE, nullptr);
+}
+
+} // namespace
+
+} // namespace weft::layer_test

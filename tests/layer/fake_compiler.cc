@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/layer/fake_compiler.h"
+
+#include "tests/layer/allocation.h"
+
+#include <vulkan/vulkan_core.h>
+
+#include <cstring>
+
+namespace weft::layer_test {
+
+namespace {
+
+FakeCompiler *compiler;
+constexpr uint32_t lowered_mark = 0x10e4ed;
+
+std::vector<uint32_t> module_with_capability(uint32_t capability, uint32_t payload)
+{
+   return {
+      0x07230203,   0x00010600, 0, 10,           0,      2 << 16 | 17, 1, 2 << 16 | 17, capability,
+      3 << 16 | 14, 0,          3, 2 << 16 | 19, payload};
+}
+
+} // namespace
+
+FakeCompiler::FakeCompiler()
+{
+   using enum ComponentType;
+   compiler = this;
+   operations = {{16, 16, 16, f16, f16, f32, f32, false},
+                 {8, 8, 8, s8, s8, s32, s32, false},
+                 {16, 8, 16, f16, f16, f16, f16, false}};
+}
+
+FakeCompiler::~FakeCompiler()
+{
+   compiler = nullptr;
+}
+
+std::vector<uint32_t> matrix_module(uint32_t payload)
+{
+   return module_with_capability(6022, payload); // CooperativeMatrixKHR
+}
+
+std::vector<uint32_t> plain_module(uint32_t payload)
+{
+   return module_with_capability(61, payload); // GroupNonUniform
+}
+
+bool is_lowered(const std::vector<uint32_t> &words, uint32_t subgroup_size)
+{
+   return words.size() > 5 && words[2] == lowered_mark && words[4] == subgroup_size;
+}
+
+} // namespace weft::layer_test
+
+namespace weft::spirv {
+
+using namespace layer_test;
+
+std::vector<MatrixOperation> supported_operations(const Driver &driver, uint32_t)
+{
+   const bool can =
+      driver.vulkan_memory_model && (driver.subgroup_operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT);
+   return can ? compiler->operations : std::vector<MatrixOperation>();
+}
+
+bool needs_lowering(std::span<const uint32_t> words)
+{
+   if (words.size() < 5 || words[0] != 0x07230203)
+      return false;
+   for (size_t at = 5; at + 1 < words.size() && words[at] == (2 << 16 | 17); at += 2) {
+      if (words[at + 1] == 6022)
+         return true;
+   }
+   return false;
+}
+
+Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileOptions &options)
+{
+   {
+      WithoutInjection w;
+      FakeCompiler::Seen seen = {
+         {source.spirv.begin(), source.spirv.end()}, source.entry_point, {}, options};
+      for (const SpecConstant &constant : source.spec_constants) {
+         uint32_t value = 0;
+         memcpy(&value, constant.value.data(), std::min<size_t>(4, constant.value.size()));
+         seen.spec_constants.emplace_back(constant.id, value);
+      }
+      std::lock_guard lock(compiler->mutex);
+      compiler->seen.push_back(std::move(seen));
+   }
+   if (source.entry_point == "fail")
+      return Error{"made to fail"};
+   if (options.dump) {
+      options.dump("nir_opt_dce", "not to be kept");
+      options.dump("nir", "the NIR");
+      options.dump("spirv", "the SPIR-V text");
+   }
+   const auto [x, y, z] = compiler->local_size;
+   return std::vector<uint32_t>{0x07230203,
+                                0x00010300,
+                                lowered_mark,
+                                10,
+                                options.subgroup_size,
+                                2 << 16 | 17,
+                                1,
+                                6 << 16 | 16,
+                                1,
+                                17,
+                                x,
+                                y,
+                                z};
+}
+
+} // namespace weft::spirv

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// A stand-in for backend/spirv: it lowers nothing, and tells what it was asked.
+
+#pragma once
+
+#include "backend/spirv/compiler.h"
+
+#include <mutex>
+
+namespace weft::layer_test {
+
+struct FakeCompiler {
+   FakeCompiler();
+   ~FakeCompiler();
+
+   std::vector<MatrixOperation> operations; ///< of supported_operations()
+   uint32_t local_size[3] = {64, 1, 1};     ///< of what compile() returns
+
+   struct Seen {
+      std::vector<uint32_t> words;
+      std::string entry_point;
+      std::vector<std::pair<uint32_t, uint32_t>> spec_constants;
+      spirv::CompileOptions options;
+   };
+   std::vector<Seen> seen;
+   std::mutex mutex;
+};
+
+/// A module that has to be lowered.  Compiling its entry point "fail" is an error.
+std::vector<uint32_t> matrix_module(uint32_t payload = 0);
+/// One that has not.
+std::vector<uint32_t> plain_module(uint32_t payload = 0);
+/// What compile() makes: without matrices, and known by the subgroup size that it was made for.
+bool is_lowered(const std::vector<uint32_t> &words, uint32_t subgroup_size);
+
+} // namespace weft::layer_test

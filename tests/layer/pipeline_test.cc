@@ -1,0 +1,366 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Shader modules and compute pipelines.
+
+#include "tests/layer/fixture.h"
+
+#include "spirv-tools/libspirv.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::layer_test {
+
+namespace {
+
+class PipelineTest : public LayerTest {
+protected:
+   void SetUp() override
+   {
+      ASSERT_VK(create_instance());
+      ASSERT_VK(create_matrix_device());
+   }
+
+   VkResult create_one(const VkComputePipelineCreateInfo &info)
+   {
+      VkPipeline pipeline;
+      const VkResult result = create_pipelines({&info, 1}, {&pipeline, 1});
+      EXPECT_EQ(pipeline == VK_NULL_HANDLE, result != VK_SUCCESS);
+      destroy_pipelines({&pipeline, 1});
+      return result;
+   }
+};
+
+VkShaderModuleCreateInfo module_info(const std::vector<uint32_t> &words, const void *next = nullptr)
+{
+   return {
+      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+      .pNext = next,
+      .codeSize = words.size() * sizeof(uint32_t),
+      .pCode = words.data(),
+   };
+}
+
+TEST_F(PipelineTest, plain_modules_pass_through)
+{
+   const VkShaderModule module = make_module(plain_module());
+   EXPECT_EQ(driver.modules.back(), plain_module());
+   const VkComputePipelineCreateInfo infos[] = {pipeline_info(module), pipeline_info(module)};
+   VkPipeline pipelines[2];
+   ASSERT_VK(create_pipelines(infos, pipelines));
+   EXPECT_EQ(driver.calls("vkCreateComputePipelines"), 1u); // one call for both
+   EXPECT_EQ(driver.shaders[0].required_size, 0u);
+   EXPECT_TRUE(compiler.seen.empty());
+   destroy_pipelines(pipelines);
+   destroy_module(module);
+}
+
+TEST_F(PipelineTest, matrix_module_is_lowered_when_the_pipeline_is_created)
+{
+   const VkShaderModule module = make_module(matrix_module(5));
+   const VkShaderModule other = make_module(matrix_module(5));
+   EXPECT_NE(module, other);
+   EXPECT_NE(driver.modules[0], driver.modules[1]); // placeholders, each its own
+   EXPECT_FALSE(spirv::needs_lowering(driver.modules[0]));
+   EXPECT_TRUE(compiler.seen.empty());
+
+   const uint32_t values[] = {3, 4};
+   const VkSpecializationMapEntry entries[] = {{10, 0, 4}, {11, 4, 4}, {12, 8, 4}};
+   const VkSpecializationInfo specialization = {3, entries, sizeof(values), values};
+   VkComputePipelineCreateInfo info = pipeline_info(module, "entry");
+   info.stage.pSpecializationInfo = &specialization;
+   const auto cache = VkPipelineCache(uintptr_t(0xcace));
+   VkPipeline pipeline;
+   ASSERT_VK(device_function<PFN_vkCreateComputePipelines>("vkCreateComputePipelines")(
+      device, cache, 1, &info, nullptr, &pipeline));
+   ASSERT_EQ(compiler.seen.size(), 1u);
+   EXPECT_EQ(compiler.seen[0].words, matrix_module(5));
+   EXPECT_EQ(compiler.seen[0].entry_point, "entry");
+   // The third entry lies outside of the data.
+   EXPECT_EQ(compiler.seen[0].spec_constants,
+             (std::vector<std::pair<uint32_t, uint32_t>>{{10, 3}, {11, 4}}));
+   EXPECT_EQ(compiler.seen[0].options.operations, compiler.operations);
+   const SeenShader &seen = driver.shaders.back();
+   EXPECT_TRUE(is_lowered(seen.words, 32));
+   EXPECT_EQ(seen.entry_point, "entry");
+   EXPECT_EQ(seen.required_size, 32u);
+   EXPECT_EQ(seen.stage_flags, VkFlags(VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT));
+   EXPECT_FALSE(seen.specialized);
+   EXPECT_EQ(seen.cache, cache);
+   EXPECT_EQ(driver.live(), 5u); // instance, device, two modules, pipeline: no more modules
+   destroy_pipelines({&pipeline, 1});
+   destroy_module(module);
+   destroy_module(other);
+}
+
+TEST_F(PipelineTest, placeholder_is_valid)
+{
+   const VkShaderModule module = make_module(matrix_module());
+   const std::vector<uint32_t> &words = driver.modules.back();
+   spv_context context = spvContextCreate(SPV_ENV_VULKAN_1_1);
+   spv_diagnostic diagnostic = nullptr;
+   EXPECT_EQ(spvValidateBinary(context, words.data(), words.size(), &diagnostic), SPV_SUCCESS)
+      << diagnostic->error;
+   spvDiagnosticDestroy(diagnostic);
+   spvContextDestroy(context);
+   destroy_module(module);
+}
+
+TEST_F(PipelineTest, inline_module)
+{
+   const std::vector<uint32_t> words = matrix_module(9);
+   const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+      .requiredSubgroupSize = 16,
+   };
+   const VkShaderModuleCreateInfo inlined = module_info(words, &size);
+   EXPECT_VK(create_one(pipeline_info(VK_NULL_HANDLE, "main", &inlined)));
+   EXPECT_EQ(compiler.seen.back().words, words);
+   EXPECT_EQ(compiler.seen.back().options.subgroup_size, 16u);
+   EXPECT_TRUE(is_lowered(driver.shaders.back().words, 16));
+   EXPECT_FALSE(driver.shaders.back().inline_module);
+   EXPECT_EQ(driver.shaders.back().required_size, 16u);
+
+   const std::vector<uint32_t> plain = plain_module();
+   const VkShaderModuleCreateInfo inlined_plain = module_info(plain);
+   EXPECT_VK(create_one(pipeline_info(VK_NULL_HANDLE, "main", &inlined_plain)));
+   EXPECT_TRUE(driver.shaders.back().inline_module);
+   EXPECT_EQ(compiler.seen.size(), 1u);
+}
+
+TEST_F(PipelineTest, subgroup_demands)
+{
+   const VkShaderModule module = make_module(matrix_module());
+   VkComputePipelineCreateInfo info = pipeline_info(module);
+   info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT;
+   compiler.local_size[0] = 48; // not of full subgroups
+   EXPECT_VK(create_one(info));
+   EXPECT_EQ(driver.shaders.back().stage_flags, 0u);
+   EXPECT_EQ(driver.shaders.back().required_size, 32u);
+   compiler.local_size[0] = 32;
+   compiler.local_size[1] = 17; // more subgroups than the driver runs at a required size
+   EXPECT_EQ(create_one(info), VK_ERROR_UNKNOWN);
+   destroy_module(module);
+}
+
+TEST_F(PipelineTest, driver_with_one_subgroup_size_is_not_told)
+{
+   destroy_device();
+   destroy_instance();
+   driver.min_subgroup_size = driver.max_subgroup_size = 32;
+   SetUp();
+   compiler.local_size[1] = 100;
+   const VkShaderModule module = make_module(matrix_module());
+   EXPECT_VK(create_one(pipeline_info(module)));
+   EXPECT_EQ(driver.shaders.back().required_size, 0u);
+   EXPECT_EQ(driver.shaders.back().stage_flags,
+             VkFlags(VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT));
+   destroy_module(module);
+}
+
+TEST_F(PipelineTest, some_fail)
+{
+   const VkShaderModule module = make_module(matrix_module());
+   const VkShaderModule plain = make_module(plain_module());
+   VkComputePipelineCreateInfo infos[] = {pipeline_info(module), pipeline_info(module, "fail"),
+                                          pipeline_info(plain), pipeline_info(module)};
+   VkPipeline pipelines[4];
+   EXPECT_EQ(create_pipelines(infos, pipelines), VK_ERROR_UNKNOWN);
+   EXPECT_TRUE(pipelines[0] && !pipelines[1] && pipelines[2] && pipelines[3]);
+   ASSERT_EQ(driver.messages.size(), 1u);
+   EXPECT_NE(driver.messages[0].find("'fail': made to fail"), std::string::npos);
+   destroy_pipelines(pipelines);
+
+   infos[1].flags = VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT;
+   EXPECT_EQ(create_pipelines(infos, pipelines), VK_ERROR_UNKNOWN);
+   EXPECT_TRUE(pipelines[0] && !pipelines[1] && !pipelines[2] && !pipelines[3]);
+   destroy_pipelines(pipelines);
+
+   // The driver's own failures, of the second of four pipelines and of its module.
+   infos[1] = pipeline_info(module);
+   driver.fail("vkCreateComputePipelines", VK_ERROR_OUT_OF_DEVICE_MEMORY, 1);
+   EXPECT_EQ(create_pipelines(infos, pipelines), VK_ERROR_OUT_OF_DEVICE_MEMORY);
+   EXPECT_TRUE(pipelines[0] && !pipelines[1] && pipelines[2] && pipelines[3]);
+   destroy_pipelines(pipelines);
+   driver.fail("vkCreateShaderModule", VK_ERROR_OUT_OF_HOST_MEMORY, 1);
+   EXPECT_EQ(create_pipelines(infos, pipelines), VK_ERROR_OUT_OF_HOST_MEMORY);
+   EXPECT_TRUE(pipelines[0] && !pipelines[1] && pipelines[2] && pipelines[3]);
+   destroy_pipelines(pipelines);
+   destroy_module(module);
+   destroy_module(plain);
+}
+
+TEST_F(PipelineTest, compile_required)
+{
+   const VkShaderModule module = make_module(matrix_module());
+   const VkShaderModule plain = make_module(plain_module());
+   VkComputePipelineCreateInfo infos[] = {pipeline_info(plain), pipeline_info(module),
+                                          pipeline_info(plain)};
+   for (VkComputePipelineCreateInfo &info : infos)
+      info.flags = VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+   VkPipeline pipelines[3];
+   EXPECT_EQ(create_pipelines(infos, pipelines), VK_PIPELINE_COMPILE_REQUIRED);
+   EXPECT_TRUE(pipelines[0] && !pipelines[1] && pipelines[2]);
+   EXPECT_TRUE(compiler.seen.empty());
+   destroy_pipelines(pipelines);
+
+   // maintenance5's flags take the place of the others.
+   const VkPipelineCreateFlags2CreateInfoKHR flags2 = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR,
+      .flags = VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT_KHR |
+               VK_PIPELINE_CREATE_2_EARLY_RETURN_ON_FAILURE_BIT_KHR,
+   };
+   infos[1].flags = 0;
+   infos[1].pNext = &flags2;
+   EXPECT_EQ(create_pipelines(infos, pipelines), VK_PIPELINE_COMPILE_REQUIRED);
+   EXPECT_TRUE(pipelines[0] && !pipelines[1] && !pipelines[2]);
+   destroy_pipelines(pipelines);
+   destroy_module(module);
+   destroy_module(plain);
+}
+
+TEST_F(PipelineTest, derivatives)
+{
+   const VkShaderModule module = make_module(matrix_module());
+   VkComputePipelineCreateInfo infos[] = {pipeline_info(module), pipeline_info(module),
+                                          pipeline_info(module, "fail"), pipeline_info(module)};
+   infos[0].flags = infos[2].flags = VK_PIPELINE_CREATE_ALLOW_DERIVATIVES_BIT;
+   infos[1].flags = infos[3].flags = VK_PIPELINE_CREATE_DERIVATIVE_BIT;
+   infos[1].basePipelineIndex = 0;
+   infos[3].basePipelineIndex = 2; // which fails
+   VkPipeline pipelines[4];
+   EXPECT_EQ(create_pipelines(infos, pipelines), VK_ERROR_UNKNOWN);
+   ASSERT_EQ(driver.shaders.size(), 3u);
+   EXPECT_EQ(driver.shaders[1].base, pipelines[0]);
+   EXPECT_EQ(driver.shaders[1].base_index, -1);
+   EXPECT_EQ(driver.shaders[2].flags, 0u);
+   destroy_pipelines(pipelines);
+   destroy_module(module);
+}
+
+TEST_F(PipelineTest, creation_feedback)
+{
+   const VkShaderModule module = make_module(matrix_module());
+   VkPipelineCreationFeedback feedback = {77, 77}, stage = {77, 77};
+   const VkPipelineCreationFeedbackCreateInfo feedback_info = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO,
+      .pPipelineCreationFeedback = &feedback,
+      .pipelineStageCreationFeedbackCount = 1,
+      .pPipelineStageCreationFeedbacks = &stage,
+   };
+   VkComputePipelineCreateInfo info = pipeline_info(module);
+   info.pNext = &feedback_info;
+   EXPECT_VK(create_one(info));
+   EXPECT_EQ(feedback.flags, VkFlags(VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT));
+   EXPECT_GT(feedback.duration, 1u); // the driver says 1
+   EXPECT_EQ(stage.flags, 0u);       // of which the driver says nothing
+   info.stage.pName = "fail";
+   EXPECT_EQ(create_one(info), VK_ERROR_UNKNOWN);
+   EXPECT_EQ(feedback.flags, 0u);
+   destroy_module(module);
+}
+
+TEST_F(PipelineTest, module_identifiers)
+{
+   auto of_module =
+      device_function<PFN_vkGetShaderModuleIdentifierEXT>("vkGetShaderModuleIdentifierEXT");
+   auto of_info = device_function<PFN_vkGetShaderModuleCreateInfoIdentifierEXT>(
+      "vkGetShaderModuleCreateInfoIdentifierEXT");
+   const std::vector<uint32_t> words = matrix_module(3), others = matrix_module(4);
+   const VkShaderModule module = make_module(words), again = make_module(words);
+   const VkShaderModule other = make_module(others), plain = make_module(plain_module());
+   const auto identify = [&](VkShaderModule m) {
+      VkShaderModuleIdentifierEXT id = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_IDENTIFIER_EXT};
+      of_module(device, m, &id);
+      return std::vector<uint8_t>(id.identifier, id.identifier + id.identifierSize);
+   };
+   EXPECT_EQ(identify(module), identify(again));
+   EXPECT_NE(identify(module), identify(other));
+   EXPECT_EQ(identify(plain), std::vector<uint8_t>{0xaa});
+   const VkShaderModuleCreateInfo info = module_info(words);
+   VkShaderModuleIdentifierEXT id = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_IDENTIFIER_EXT};
+   of_info(device, &info, &id);
+   EXPECT_EQ(std::vector<uint8_t>(id.identifier, id.identifier + id.identifierSize),
+             identify(module));
+
+   const VkPipelineShaderStageModuleIdentifierCreateInfoEXT by_identifier = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_MODULE_IDENTIFIER_CREATE_INFO_EXT,
+      .identifierSize = id.identifierSize,
+      .pIdentifier = id.identifier,
+   };
+   VkComputePipelineCreateInfo identified = pipeline_info(VK_NULL_HANDLE, "main", &by_identifier);
+   identified.flags = VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+   EXPECT_EQ(create_one(identified), VK_PIPELINE_COMPILE_REQUIRED);
+   EXPECT_EQ(driver.calls("vkCreateComputePipelines"), 0u);
+   for (VkShaderModule m : {module, again, other, plain})
+      destroy_module(m);
+}
+
+TEST_F(PipelineTest, key_is_that_of_the_lowered_pipeline)
+{
+   const VkShaderModule module = make_module(matrix_module());
+   VkComputePipelineCreateInfo compute = pipeline_info(module);
+   const VkPipelineCreateInfoKHR info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_INFO_KHR,
+                                         .pNext = &compute};
+   VkPipelineBinaryKeyKHR key = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_KEY_KHR};
+   auto get = device_function<PFN_vkGetPipelineKeyKHR>("vkGetPipelineKeyKHR");
+   EXPECT_VK(get(device, &info, &key));
+   EXPECT_EQ(key.key[0], 13); // words of a lowered module
+   EXPECT_VK(get(device, nullptr, &key));
+   EXPECT_EQ(key.key[0], 0);
+   compute.stage.pName = "fail";
+   EXPECT_EQ(get(device, &info, &key), VK_ERROR_UNKNOWN);
+   destroy_module(module);
+}
+
+TEST_F(PipelineTest, graphics_pipelines)
+{
+   auto create = device_function<PFN_vkCreateGraphicsPipelines>("vkCreateGraphicsPipelines");
+   const VkShaderModule module = make_module(matrix_module());
+   VkPipelineShaderStageCreateInfo stage = pipeline_info(module).stage;
+   stage.stage = VK_SHADER_STAGE_VERTEX_BIT;
+   VkGraphicsPipelineCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, .stageCount = 1, .pStages = &stage};
+   VkPipeline pipeline = VkPipeline(uintptr_t(1));
+   EXPECT_EQ(create(device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline), VK_ERROR_UNKNOWN);
+   EXPECT_EQ(pipeline, VkPipeline(VK_NULL_HANDLE));
+   EXPECT_EQ(driver.messages.size(), 1u);
+   info.stageCount = 0;
+   EXPECT_VK(create(device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline));
+   destroy_pipelines({&pipeline, 1});
+   destroy_module(module);
+}
+
+TEST_F(PipelineTest, code_that_is_not_spirv_is_the_drivers)
+{
+   for (const std::vector<uint32_t> &words :
+        {std::vector<uint32_t>{}, {1, 2, 3}, {0x07230203}, {0x07230203, 0, 0, 0, 0, 0xffffffff}}) {
+      const VkShaderModule module = make_module(words);
+      EXPECT_EQ(driver.modules.back(), words);
+      destroy_module(module);
+   }
+   // A size that is not of whole words.
+   const std::vector<uint32_t> words = matrix_module();
+   VkShaderModuleCreateInfo info = module_info(words);
+   info.codeSize -= 1;
+   VkShaderModule module;
+   ASSERT_VK(device_function<PFN_vkCreateShaderModule>("vkCreateShaderModule")(device, &info,
+                                                                               nullptr, &module));
+   EXPECT_EQ(driver.modules.back().size(), words.size() - 1);
+   destroy_module(module);
+}
+
+TEST_F(PipelineTest, module_that_the_driver_refuses)
+{
+   const std::vector<uint32_t> words = matrix_module();
+   const VkShaderModuleCreateInfo info = module_info(words);
+   auto create = device_function<PFN_vkCreateShaderModule>("vkCreateShaderModule");
+   VkShaderModule module;
+   driver.fail("vkCreateShaderModule", VK_ERROR_OUT_OF_DEVICE_MEMORY);
+   EXPECT_EQ(create(device, &info, nullptr, &module), VK_ERROR_OUT_OF_DEVICE_MEMORY);
+}
+
+} // namespace
+
+} // namespace weft::layer_test

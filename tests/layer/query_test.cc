@@ -1,0 +1,326 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What the layer advertises, above drivers with and without matrices.
+
+#include "tests/layer/fixture.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+namespace weft::layer_test {
+
+namespace {
+
+class Query : public LayerTest {
+protected:
+   VkPhysicalDeviceCooperativeMatrixFeaturesKHR
+   matrix_features(const char *command = "vkGetPhysicalDeviceFeatures2")
+   {
+      VkPhysicalDeviceVulkan12Features behind = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+      };
+      VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+         .pNext = &behind,
+         .cooperativeMatrixRobustBufferAccess = 77,
+      };
+      VkPhysicalDeviceVulkan13Features before = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+         .pNext = &matrices,
+      };
+      VkPhysicalDeviceFeatures2 features = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+         .pNext = &before,
+      };
+      instance_function<PFN_vkGetPhysicalDeviceFeatures2>(command)(physical, &features);
+      EXPECT_EQ(behind.vulkanMemoryModel, driver.features12.vulkanMemoryModel);
+      EXPECT_EQ(before.subgroupSizeControl, driver.features13.subgroupSizeControl);
+      return matrices;
+   }
+
+   VkShaderStageFlags supported_stages(uint32_t *subgroup_size = nullptr)
+   {
+      VkPhysicalDeviceVulkan11Properties core = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES,
+      };
+      VkPhysicalDeviceCooperativeMatrixPropertiesKHR matrices = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR,
+         .pNext = &core,
+      };
+      VkPhysicalDeviceProperties2 properties = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+         .pNext = &matrices,
+      };
+      instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(
+         physical, &properties);
+      if (subgroup_size)
+         *subgroup_size = core.subgroupSize;
+      return matrices.cooperativeMatrixSupportedStages;
+   }
+};
+
+TEST_F(Query, advertises_where_the_driver_can_carry_it)
+{
+   ASSERT_VK(create_instance());
+   EXPECT_TRUE(advertised());
+   for (const char *command : {"vkGetPhysicalDeviceFeatures2", "vkGetPhysicalDeviceFeatures2KHR"}) {
+      EXPECT_EQ(matrix_features(command).cooperativeMatrix, VK_TRUE);
+      EXPECT_EQ(matrix_features(command).cooperativeMatrixRobustBufferAccess, VK_FALSE);
+   }
+   uint32_t subgroup_size = 0;
+   EXPECT_EQ(supported_stages(&subgroup_size), VkShaderStageFlags(VK_SHADER_STAGE_COMPUTE_BIT));
+   EXPECT_EQ(subgroup_size, 32u);
+   const auto properties = matrix_properties();
+   ASSERT_EQ(properties.size(), 3u);
+   EXPECT_EQ(properties[1].MSize, 8u);
+   EXPECT_EQ(properties[1].AType, VK_COMPONENT_TYPE_SINT8_KHR);
+   EXPECT_EQ(properties[1].ResultType, VK_COMPONENT_TYPE_SINT32_KHR);
+   EXPECT_EQ(properties[1].scope, VK_SCOPE_SUBGROUP_KHR);
+}
+
+TEST_F(Query, extensions_keep_to_the_capacity)
+{
+   ASSERT_VK(create_instance());
+   auto enumerate = instance_function<PFN_vkEnumerateDeviceExtensionProperties>(
+      "vkEnumerateDeviceExtensionProperties");
+   const uint32_t all = uint32_t(driver.extensions.size()) + 1;
+   for (uint32_t capacity = 0; capacity <= all + 1; capacity++) {
+      std::vector<VkExtensionProperties> list(all + 2);
+      uint32_t count = capacity;
+      EXPECT_EQ(enumerate(physical, nullptr, &count, list.data()),
+                capacity < all ? VK_INCOMPLETE : VK_SUCCESS);
+      EXPECT_EQ(count, std::min(capacity, all));
+      EXPECT_STREQ(list[count].extensionName, "");
+   }
+}
+
+TEST_F(Query, extensions_of_a_layer)
+{
+   ASSERT_VK(create_instance());
+   auto enumerate = instance_function<PFN_vkEnumerateDeviceExtensionProperties>(
+      "vkEnumerateDeviceExtensionProperties");
+   VkExtensionProperties list[2];
+   uint32_t count = 2;
+   EXPECT_VK(enumerate(physical, "VK_LAYER_WEFT_cooperative_matrix", &count, list));
+   ASSERT_EQ(count, 1u);
+   EXPECT_STREQ(list[0].extensionName, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   count = 0;
+   EXPECT_EQ(enumerate(physical, "VK_LAYER_WEFT_cooperative_matrix", &count, list), VK_INCOMPLETE);
+   EXPECT_EQ(enumerate(physical, "VK_LAYER_other", &count, list), VK_ERROR_LAYER_NOT_PRESENT);
+
+   auto of_instance = instance_function<PFN_vkEnumerateInstanceExtensionProperties>(
+      "vkEnumerateInstanceExtensionProperties");
+   count = 2;
+   EXPECT_VK(of_instance("VK_LAYER_WEFT_cooperative_matrix", &count, list));
+   ASSERT_EQ(count, 1u);
+   EXPECT_STREQ(list[0].extensionName, VK_EXT_LAYER_SETTINGS_EXTENSION_NAME);
+   EXPECT_EQ(of_instance(nullptr, &count, list), VK_ERROR_LAYER_NOT_PRESENT);
+
+   VkLayerProperties layers[2];
+   count = 2;
+   EXPECT_VK(instance_function<PFN_vkEnumerateInstanceLayerProperties>(
+      "vkEnumerateInstanceLayerProperties")(&count, layers));
+   ASSERT_EQ(count, 1u);
+   EXPECT_STREQ(layers[0].layerName, "VK_LAYER_WEFT_cooperative_matrix");
+}
+
+TEST_F(Query, matrix_properties_keep_to_the_capacity)
+{
+   ASSERT_VK(create_instance());
+   auto get = instance_function<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+      "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+   for (uint32_t capacity = 0; capacity <= 4; capacity++) {
+      VkCooperativeMatrixPropertiesKHR list[5] = {};
+      uint32_t count = capacity;
+      EXPECT_EQ(get(physical, &count, list), capacity < 3 ? VK_INCOMPLETE : VK_SUCCESS);
+      EXPECT_EQ(count, std::min(capacity, 3u));
+      EXPECT_EQ(list[count].MSize, 0u);
+   }
+}
+
+TEST_F(Query, tools)
+{
+   ASSERT_VK(create_instance());
+   auto get =
+      instance_function<PFN_vkGetPhysicalDeviceToolProperties>("vkGetPhysicalDeviceToolProperties");
+   uint32_t count = 77;
+   EXPECT_VK(get(physical, &count, nullptr));
+   EXPECT_EQ(count, 3u);
+   for (uint32_t capacity = 0; capacity <= 4; capacity++) {
+      VkPhysicalDeviceToolProperties tools[5] = {};
+      count = capacity;
+      EXPECT_EQ(get(physical, &count, tools), capacity < 3 ? VK_INCOMPLETE : VK_SUCCESS);
+      ASSERT_EQ(count, std::min(capacity, 3u));
+      const char *const names[] = {"Weft", "one", "two"};
+      for (uint32_t i = 0; i < count; i++)
+         EXPECT_STREQ(tools[i].name, names[i]);
+      EXPECT_STREQ(tools[count].name, "");
+   }
+   driver.subgroup_operations = 0;
+   destroy_instance();
+   ASSERT_VK(create_instance());
+   get =
+      instance_function<PFN_vkGetPhysicalDeviceToolProperties>("vkGetPhysicalDeviceToolProperties");
+   EXPECT_VK(get(physical, &count, nullptr));
+   EXPECT_EQ(count, 2u);
+}
+
+TEST_F(Query, steps_aside_for_native_matrices)
+{
+   driver.native_matrices = true;
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
+   ASSERT_VK(create_instance());
+   EXPECT_EQ(extension_names(), driver.extensions);
+   EXPECT_EQ(matrix_features().cooperativeMatrixRobustBufferAccess, VK_TRUE);
+   EXPECT_EQ(supported_stages(), VkShaderStageFlags(VK_SHADER_STAGE_ALL));
+   ASSERT_EQ(matrix_properties().size(), 1u);
+   EXPECT_EQ(matrix_properties()[0].MSize, 7u);
+}
+
+TEST_F(Query, hides_native_matrices_when_told)
+{
+   const Environment registers("WEFT_LOWERING", "registers");
+   driver.native_matrices = true;
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
+   ASSERT_VK(create_instance());
+   EXPECT_TRUE(advertised());
+   EXPECT_EQ(
+      std::ranges::count(extension_names(), std::string(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME)),
+      0);
+   EXPECT_EQ(matrix_features().cooperativeMatrixRobustBufferAccess, VK_FALSE);
+   EXPECT_EQ(supported_stages(), VkShaderStageFlags(VK_SHADER_STAGE_COMPUTE_BIT));
+   EXPECT_EQ(matrix_properties().size(), 3u);
+
+   struct {
+      VkStructureType sType;
+      void *pNext;
+      VkBool32 type, dot_product, matrices;
+   } bfloat16 = {VkStructureType(1000141000), nullptr, VK_TRUE, VK_TRUE, VK_TRUE};
+   VkPhysicalDeviceCooperativeMatrix2FeaturesNV nv2 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV,
+      .pNext = &bfloat16,
+   };
+   VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                         .pNext = &nv2};
+   instance_function<PFN_vkGetPhysicalDeviceFeatures2>("vkGetPhysicalDeviceFeatures2")(physical,
+                                                                                       &features);
+   EXPECT_EQ(nv2.cooperativeMatrixReductions, VK_FALSE);
+   EXPECT_EQ(nv2.pNext, &bfloat16);
+   EXPECT_EQ(bfloat16.type, VK_TRUE);
+   EXPECT_EQ(bfloat16.matrices, VK_FALSE);
+}
+
+/// A loader lists an implicit layer's extensions beside the driver's: that is not native support.
+TEST_F(Query, does_not_take_its_own_manifest_for_native_support)
+{
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   ASSERT_VK(create_instance());
+   EXPECT_TRUE(advertised());
+   EXPECT_EQ(matrix_properties().size(), 3u);
+   driver.features12.vulkanMemoryModel = VK_FALSE;
+   destroy_instance();
+   ASSERT_VK(create_instance());
+   EXPECT_FALSE(advertised());
+}
+
+struct Obstacle {
+   const char *name;
+   std::function<void(FakeDriver &, FakeCompiler &)> put;
+};
+
+class QueryObstacle : public Query, public testing::WithParamInterface<Obstacle> {};
+
+TEST_P(QueryObstacle, advertises_nothing)
+{
+   GetParam().put(driver, compiler);
+   ASSERT_VK(create_instance());
+   EXPECT_FALSE(advertised());
+   EXPECT_EQ(matrix_features().cooperativeMatrix, VK_FALSE);
+   EXPECT_EQ(supported_stages(), VkShaderStageFlags(0));
+   EXPECT_TRUE(matrix_properties().empty());
+   EXPECT_EQ(create_matrix_device(), VK_ERROR_EXTENSION_NOT_PRESENT);
+   ASSERT_EQ(driver.messages.size(), 1u);
+   EXPECT_NE(driver.messages[0].find("no cooperative matrices on 'fake'"), std::string::npos);
+   const VkPhysicalDeviceCooperativeMatrixFeaturesKHR feature = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .cooperativeMatrix = VK_TRUE,
+   };
+   EXPECT_EQ(create_device({.pNext = &feature}), VK_ERROR_FEATURE_NOT_PRESENT);
+   EXPECT_VK(create_device({}));
+}
+
+const Obstacle obstacles[] = {
+   {"vulkan_1_0", [](FakeDriver &d, FakeCompiler &) { d.api_version = VK_API_VERSION_1_0; }},
+   {"no_compute_queue",
+    [](FakeDriver &d, FakeCompiler &) { d.queue_flags = VK_QUEUE_TRANSFER_BIT; }},
+   {"no_memory_model",
+    [](FakeDriver &d, FakeCompiler &) { d.features12.vulkanMemoryModel = VK_FALSE; }},
+   {"no_subgroup_operations", [](FakeDriver &d, FakeCompiler &) { d.subgroup_operations = 0; }},
+   {"no_shuffle",
+    [](FakeDriver &d, FakeCompiler &) {
+       d.subgroup_operations = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT;
+    }},
+   {"no_subgroups_in_compute",
+    [](FakeDriver &d, FakeCompiler &) { d.subgroup_stages = VK_SHADER_STAGE_FRAGMENT_BIT; }},
+   {"subgroup_size_out_of_hand",
+    [](FakeDriver &d, FakeCompiler &) { d.features13.subgroupSizeControl = VK_FALSE; }},
+   {"no_required_size_in_compute",
+    [](FakeDriver &d, FakeCompiler &) { d.required_size_stages = VK_SHADER_STAGE_FRAGMENT_BIT; }},
+   {"no_size_control_known",
+    [](FakeDriver &d, FakeCompiler &) { d.api_version = VK_API_VERSION_1_2; }},
+   {"subgroups_of_one",
+    [](FakeDriver &d, FakeCompiler &) {
+       d.subgroup_size = d.min_subgroup_size = d.max_subgroup_size = 1;
+    }},
+   {"nothing_to_lower", [](FakeDriver &, FakeCompiler &c) { c.operations.clear(); }},
+};
+
+INSTANTIATE_TEST_SUITE_P(Each, QueryObstacle, testing::ValuesIn(obstacles),
+                         [](const auto &info) { return info.param.name; });
+
+TEST_F(Query, application_below_vulkan_1_1)
+{
+   ASSERT_VK(create_instance(VK_API_VERSION_1_0));
+   EXPECT_FALSE(advertised());
+}
+
+/// No size control is needed where there is one size only.
+TEST_F(Query, fixed_subgroup_size)
+{
+   driver.features13.subgroupSizeControl = VK_FALSE;
+   driver.min_subgroup_size = driver.max_subgroup_size = 32;
+   ASSERT_VK(create_instance());
+   EXPECT_TRUE(advertised());
+}
+
+TEST_F(Query, vulkan_1_1_with_extensions)
+{
+   driver.api_version = VK_API_VERSION_1_1;
+   driver.extensions.push_back(VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
+   driver.extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+   ASSERT_VK(create_instance());
+   EXPECT_TRUE(advertised());
+}
+
+TEST_F(Query, errors_of_the_driver_come_through_and_are_not_kept)
+{
+   ASSERT_VK(create_instance());
+   auto enumerate = instance_function<PFN_vkEnumerateDeviceExtensionProperties>(
+      "vkEnumerateDeviceExtensionProperties");
+   uint32_t count = 0;
+   for (VkResult error : {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY}) {
+      driver.fail("vkEnumerateDeviceExtensionProperties", error);
+      EXPECT_EQ(enumerate(physical, nullptr, &count, nullptr), error);
+      driver.fail("vkEnumerateDeviceExtensionProperties", error);
+      EXPECT_EQ(create_matrix_device(), error);
+   }
+   EXPECT_TRUE(advertised());
+}
+
+} // namespace
+
+} // namespace weft::layer_test

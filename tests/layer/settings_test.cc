@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Settings and vendors' profiles.
+
+#include "layer/settings.h"
+#include "tests/layer/fixture.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+
+namespace weft::layer_test {
+
+namespace {
+
+using layer::find_in_settings_file;
+
+TEST(settings_file, lines)
+{
+   const char *text = "# a comment\n"
+                      "other_layer.lowering = nothing\n"
+                      "  weft_cooperative_matrix.lowering =  registers  # why\r\n"
+                      "weft_cooperative_matrix.debug=log,nir\n"
+                      "weft_cooperative_matrix.profile\n"
+                      "weft_cooperative_matrix.last = amd";
+   EXPECT_EQ(find_in_settings_file(text, "lowering"), "registers");
+   EXPECT_EQ(find_in_settings_file(text, "debug"), "log,nir");
+   EXPECT_EQ(find_in_settings_file(text, "profile"), "");
+   EXPECT_EQ(find_in_settings_file(text, "last"), "amd");
+   EXPECT_EQ(find_in_settings_file(text, "low"), "");
+   EXPECT_EQ(find_in_settings_file("", "lowering"), "");
+}
+
+/// VkLayerSettingsCreateInfoEXT with one string.
+struct ApiSetting {
+   ApiSetting(const char *name, const char *text, const char *layer = layer::layer_name)
+       : value(text), setting{layer, name, VK_LAYER_SETTING_TYPE_STRING_EXT, 1, &value},
+         settings{VK_STRUCTURE_TYPE_LAYER_SETTINGS_CREATE_INFO_EXT, nullptr, 1, &setting},
+         info{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pNext = &settings}
+   {
+   }
+   const char *value;
+   VkLayerSettingEXT setting;
+   VkLayerSettingsCreateInfoEXT settings;
+   VkInstanceCreateInfo info;
+};
+
+class SettingsTest : public LayerTest {};
+
+TEST_F(SettingsTest, sources_in_order)
+{
+   std::vector<std::string> problems;
+   const ApiSetting api("profile", "amd");
+   EXPECT_EQ(layer::read_settings(api.info, problems).profile->name, "amd");
+   EXPECT_EQ(
+      layer::read_settings(ApiSetting("profile", "amd", "VK_LAYER_other").info, problems).profile,
+      nullptr);
+   const std::string path = testing::TempDir() + "/vk_layer_settings.txt";
+   std::ofstream(path) << "weft_cooperative_matrix.profile = intel\n";
+   {
+      const Environment file("VK_LAYER_SETTINGS_PATH", path.c_str());
+      EXPECT_EQ(layer::read_settings(api.info, problems).profile->name, "intel");
+      const Environment variable("WEFT_PROFILE", "nvidia");
+      EXPECT_EQ(layer::read_settings(api.info, problems).profile->name, "nvidia");
+   }
+   {
+      const Environment folder("VK_LAYER_SETTINGS_PATH", testing::TempDir().c_str());
+      EXPECT_EQ(layer::read_settings(api.info, problems).profile->name, "intel");
+   }
+   remove(path.c_str());
+   EXPECT_TRUE(problems.empty());
+}
+
+TEST_F(SettingsTest, unknown_values_are_named_and_ignored)
+{
+   const Environment debug("WEFT_DEBUG", "nir,llvm,what"); // llvm is for Weft's driver
+   const Environment lowering("WEFT_LOWERING", "magic");
+   const Environment profile("WEFT_PROFILE", "acme");
+   std::vector<std::string> problems;
+   const layer::Settings settings = layer::read_settings({}, problems);
+   EXPECT_TRUE(settings.dump_nir);
+   EXPECT_FALSE(settings.log || settings.dump_spirv || settings.hides_native());
+   ASSERT_EQ(problems.size(), 3u);
+   EXPECT_NE(problems[0].find("'what'"), std::string::npos);
+
+   // They reach the messengers that listen to vkCreateInstance.
+   std::string heard;
+   const VkDebugUtilsMessengerCreateInfoEXT messenger = {
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+      .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+      .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT,
+      .pfnUserCallback =
+         [](VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
+            const VkDebugUtilsMessengerCallbackDataEXT *data, void *user) {
+            *static_cast<std::string *>(user) += data->pMessage;
+            return VkBool32(VK_FALSE);
+         },
+      .pUserData = &heard,
+   };
+   testing::internal::CaptureStderr();
+   ASSERT_VK(create_instance(VK_API_VERSION_1_3, &messenger));
+   EXPECT_NE(testing::internal::GetCapturedStderr().find("acme"), std::string::npos);
+   EXPECT_NE(heard.find("acme"), std::string::npos);
+}
+
+TEST_F(SettingsTest, log_and_dumps_on_stderr)
+{
+   const Environment debug("WEFT_DEBUG", "log,spirv");
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   const VkShaderModule module = make_module(matrix_module());
+   const VkComputePipelineCreateInfo infos[] = {pipeline_info(module),
+                                                pipeline_info(module, "fail")};
+   VkPipeline pipelines[2];
+   testing::internal::CaptureStderr();
+   EXPECT_EQ(create_pipelines(infos, pipelines), VK_ERROR_UNKNOWN);
+   const std::string output = testing::internal::GetCapturedStderr();
+   EXPECT_NE(output.find("the SPIR-V text"), std::string::npos);
+   EXPECT_EQ(output.find("the NIR"), std::string::npos);
+   EXPECT_NE(output.find("made to fail"), std::string::npos);
+   destroy_pipelines(pipelines);
+   destroy_module(module);
+}
+
+class ProfileTest : public LayerTest {
+protected:
+   /// An application's view of subgroupSize.
+   uint32_t subgroup_size()
+   {
+      VkPhysicalDeviceSubgroupProperties subgroup = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+      VkPhysicalDeviceProperties2 properties = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup};
+      instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(
+         physical, &properties);
+      return subgroup.subgroupSize;
+   }
+};
+
+TEST_F(ProfileTest, advertises_what_vendor_and_compiler_share)
+{
+   const Environment amd("WEFT_PROFILE", "amd");
+   ASSERT_VK(create_instance());
+   const auto properties = matrix_properties();
+   ASSERT_EQ(properties.size(), 1u);
+   EXPECT_EQ(properties[0].MSize, 16u);
+   EXPECT_EQ(properties[0].NSize, 16u);
+   EXPECT_EQ(subgroup_size(), 64u);
+}
+
+TEST_F(ProfileTest, hides_native_matrices)
+{
+   const Environment amd("WEFT_PROFILE", "amd");
+   driver.native_matrices = true;
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   ASSERT_VK(create_instance());
+   EXPECT_EQ(matrix_properties()[0].MSize, 16u);
+}
+
+/// Other shaders, too, run with the subgroup size that is reported.
+TEST_F(ProfileTest, subgroup_size_of_all_pipelines)
+{
+   const Environment amd("WEFT_PROFILE", "amd");
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   const VkShaderModule module = make_module(matrix_module()), plain = make_module(plain_module());
+   VkComputePipelineCreateInfo infos[] = {pipeline_info(module), pipeline_info(plain),
+                                          pipeline_info(plain)};
+   infos[2].stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT;
+   VkPipeline pipelines[3];
+   ASSERT_VK(create_pipelines(infos, pipelines));
+   EXPECT_TRUE(is_lowered(driver.shaders[0].words, 64));
+   EXPECT_EQ(driver.shaders[0].required_size, 64u);
+   EXPECT_EQ(driver.shaders[1].words, plain_module());
+   EXPECT_EQ(driver.shaders[1].required_size, 64u);
+   EXPECT_EQ(driver.shaders[2].required_size, 0u);
+   destroy_pipelines(pipelines);
+   destroy_module(module);
+   destroy_module(plain);
+}
+
+TEST_F(ProfileTest, size_beyond_the_driver)
+{
+   const Environment amd("WEFT_PROFILE", "amd");
+   driver.subgroup_size = driver.min_subgroup_size = driver.max_subgroup_size = 8;
+   ASSERT_VK(create_instance());
+   EXPECT_EQ(subgroup_size(), 8u);
+   EXPECT_EQ(matrix_properties().size(), 1u);
+}
+
+TEST_F(ProfileTest, nothing_shared)
+{
+   const Environment apple("WEFT_PROFILE", "apple");
+   ASSERT_VK(create_instance());
+   EXPECT_FALSE(advertised());
+}
+
+TEST(profile, every_operation_once)
+{
+   for (const char *name : {"nvidia", "amd", "intel", "apple", "lavapipe"}) {
+      const layer::Profile *profile = layer::find_profile(name);
+      ASSERT_TRUE(profile);
+      EXPECT_NE(layer::profile_names().find(name), std::string::npos);
+      for (const MatrixOperation &operation : profile->operations)
+         EXPECT_EQ(std::ranges::count(profile->operations, operation), 1);
+   }
+   EXPECT_FALSE(layer::find_profile(""));
+}
+
+} // namespace
+
+} // namespace weft::layer_test
