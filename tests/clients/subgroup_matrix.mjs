@@ -1,0 +1,646 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+//
+// Checks WGSL subgroup matrices on a WebGPU device, in node and in a browser alike: for every entry
+// of adapter.info.subgroupMatrixConfigs the products, loads, stores, constructors and scalar
+// operations, each against plain JavaScript.
+//
+// One *program* is one pipeline that runs several *checks*. Its inputs are one 2x3 grid of left
+// tiles, a 3x2 grid of right tiles and a 2x2 grid of result tiles, each held row-major and
+// column-major, so that a check's tile brings its own offset and stride. Every check stores one
+// matrix of its own; whatever the output buffers hold beyond those matrices must keep its poison.
+//
+//    inputs (of the component type, of the result type)      outputs
+//    +---------+--------------+-----------------+            +-------+---+-------+---+----
+//    | scalars | grid by rows | grid by columns | …          | check |gap| check |gap| …
+//    +---------+--------------+-----------------+            +-------+---+-------+---+----
+
+import {TYPES, bitsOf, randomGenerator} from './component_types.mjs';
+
+// Vulkan wants pointer and stride of a matrix access aligned to 16 bytes, or to a row if smaller.
+const ALIGNMENT = 16;
+const POISON = 0xfe;  // a NaN in every float type
+const GRID = {left: [2, 3], right: [3, 2], result: [2, 2]};
+const KINDS = Object.keys(GRID);
+const MAJORNESSES = ['row', 'col'];
+
+/// The two ways to write accesses: majorness among the template's parameters, offset and stride in
+/// elements of the array; or, as in the proposal and in older compilers, majorness as an argument
+/// and everything in components of the matrix.
+const DIALECTS = [
+  {
+    load: ({type, majorness, array, offset, stride}) =>
+      `subgroupMatrixLoad<${type}, ${majorness}_major>(&${array}, ${offset}, ${stride})`,
+    store: ({majorness, array, offset, stride}, value) =>
+      `subgroupMatrixStore<${majorness}_major>(&${array}, ${offset}, ${value}, ${stride});`,
+  },
+  {
+    load: ({type, majorness, array, offset, stride, components}) =>
+      `subgroupMatrixLoad<${type}>(&${array}, (${offset}) * ${components}, ${
+        majorness === 'col'}, ${stride * components})`,
+    store: ({majorness, array, offset, stride, components}, value) =>
+      `subgroupMatrixStore(&${array}, (${offset}) * ${components}, ${value}, ${
+        majorness === 'col'}, ${stride * components});`,
+  },
+];
+
+/// A matrix in JavaScript: values by rows.
+class Matrix {
+  constructor(rows, columns, at) {
+    this.rows = rows;
+    this.columns = columns;
+    this.values = Array.from({length: rows * columns},
+                             (_, i) => at(Math.floor(i / columns), i % columns));
+  }
+
+  at(row, column) {
+    return this.values[row * this.columns + column];
+  }
+
+  map(change) {
+    return new Matrix(this.rows, this.columns, (row, column) => change(this.at(row, column)));
+  }
+
+  tile(rows, columns, tileRow, tileColumn) {
+    return new Matrix(rows, columns, (row, column) => this.at(tileRow * rows + row,
+                                                              tileColumn * columns + column));
+  }
+}
+
+/// Where a matrix lies in a buffer: offset and stride count elements of the WGSL array.
+class Place {
+  constructor(type, rows, columns, majorness, start, gap = 0) {
+    Object.assign(this, {type, rows, columns, majorness, start});
+    const minor = majorness === 'row' ? columns : rows;
+    const padded = Math.ceil(minor * type.bytes / ALIGNMENT) * ALIGNMENT + gap;
+    this.stride = padded / type.elementBytes;
+    this.offset = start / type.elementBytes;
+    this.end = start + padded * (majorness === 'row' ? rows : columns);
+  }
+
+  tile(rows, columns, tileRow, tileColumn) {
+    const tile = Object.assign(Object.create(Place.prototype), this, {rows, columns});
+    tile.start = this.byteAt(tileRow * rows, tileColumn * columns);
+    tile.offset = tile.start / this.type.elementBytes;
+    if (!Number.isInteger(tile.offset)) throw new Error('a tile starts within an array element');
+    return tile;
+  }
+
+  byteAt(row, column) {
+    const [major, minor] = this.majorness === 'row' ? [row, column] : [column, row];
+    return this.start + major * this.stride * this.type.elementBytes + minor * this.type.bytes;
+  }
+
+  /// Array elements from the first to behind the last one.
+  get length() {
+    const last = this.byteAt(this.rows - 1, this.columns - 1) + this.type.bytes;
+    return Math.ceil((last - this.start) / this.type.elementBytes);
+  }
+
+  write(view, matrix, codec) {
+    for (let row = 0; row < this.rows; row++)
+      for (let column = 0; column < this.columns; column++)
+        codec.write(view, this.byteAt(row, column), matrix.at(row, column));
+  }
+
+  read(view, codec) {
+    return new Matrix(this.rows, this.columns,
+                      (row, column) => codec.read(view, this.byteAt(row, column)));
+  }
+}
+
+/// Everything that depends only on the configuration and the compiler.
+class Shape {
+  constructor(config, dialect) {
+    const {M, N, K} = config;
+    this.dialect = dialect;
+    this.component = TYPES[config.componentType];
+    this.result = TYPES[config.resultComponentType];
+    this.title = `${config.componentType}→${config.resultComponentType} ${M}×${N}×${K}`;
+    this.sizes = {left: [M, K], right: [K, N], result: [M, N]};
+    // Whole numbers up to this size make sums of products, the longest of a check and the number
+    // that it starts from, that are exact in either type.
+    const precision = Math.min(this.component.precision ?? 32, this.result.precision ?? 32);
+    this.wholeNumbers = Math.min(
+      Math.floor(Math.sqrt(2 ** precision / (GRID.left[1] * K + 1))), 100);
+    this.inputs = {};
+    const ends = {component: ALIGNMENT, result: ALIGNMENT};
+    for (const kind of KINDS) {
+      const [rows, columns] = this.sizes[kind].map((size, i) => size * GRID[kind][i]);
+      for (const majorness of MAJORNESSES) {
+        const use = this.use(kind);
+        const place = new Place(this[use], rows, columns, majorness, ends[use]);
+        ends[use] = place.end;
+        this.inputs[`${kind} ${majorness}`] = place;
+      }
+    }
+    this.inputBytes = ends;
+  }
+
+  /// Which of the two types a matrix of this kind has.
+  use(kind) {
+    return kind === 'result' ? 'result' : 'component';
+  }
+
+  type(kind) {
+    return this[this.use(kind)];
+  }
+
+  /// A matrix in memory as the dialects want it described; unless told otherwise it begins at the
+  /// place's own offset.
+  access(kind, array, {majorness, offset, stride}, at = offset) {
+    const {elementBytes, bytes} = this.type(kind);
+    return {type: wgslName(kind), majorness, array, offset: at, stride,
+            components: elementBytes / bytes};
+  }
+
+  wgslTypes() {
+    const [{name: T}, {name: R}] = [this.component, this.result];
+    const [[M, K], [, N]] = [this.sizes.left, this.sizes.right];
+    return `
+alias Left = subgroup_matrix_left<${T}, ${K}, ${M}>;
+alias Right = subgroup_matrix_right<${T}, ${N}, ${K}>;
+alias Result = subgroup_matrix_result<${R}, ${N}, ${M}>;
+@group(0) @binding(0) var<storage, read> component_in: array<${this.component.element}>;
+@group(0) @binding(1) var<storage, read> result_in: array<${this.result.element}>;
+@group(0) @binding(2) var<storage, read_write> component_out: array<${this.component.element}>;
+@group(0) @binding(3) var<storage, read_write> result_out: array<${this.result.element}>;
+`;
+  }
+}
+
+const wgslName = (kind) => kind[0].toUpperCase() + kind.slice(1);
+
+/// Random inputs. 'bits' is any bit pattern, 'random' any value of a moderate size, 'whole' numbers
+/// so small that sums of their products are exact in the result type.
+class Data {
+  constructor(shape, filling, random) {
+    this.exact = filling !== 'random';
+    this.codec = {};
+    this.scalars = {};
+    this.grids = {};
+    for (const use of ['component', 'result']) {
+      const type = shape[use];
+      this.codec[use] = filling === 'bits' ? bitsOf(type) : type;
+      // In range, above and below what the type holds.
+      this.scalars[use] = [type.random(random, filling, shape),
+                           type.float ? 1 : type.max + 45, type.float ? 1 : type.min - 45];
+    }
+    for (const kind of KINDS) {
+      const codec = this.codec[shape.use(kind)];
+      const place = shape.inputs[`${kind} row`];
+      this.grids[kind] = new Matrix(place.rows, place.columns, 
+                                      () => codec.random(random, filling, shape));
+    }
+  }
+
+  buffer(shape, use) {
+    const view = new DataView(new ArrayBuffer(shape.inputBytes[use]));
+    this.scalars[use].forEach((scalar, i) => shape[use].writeElement(view, i, scalar));
+    for (const kind of KINDS.filter((kind) => shape.use(kind) === use))
+      for (const majorness of MAJORNESSES)
+        shape.inputs[`${kind} ${majorness}`].write(view, this.grids[kind], this.codec[use]);
+    return view.buffer;
+  }
+}
+
+/// What a matrix should be: values, and by how much each may differ.
+function exactly(matrix) {
+  return {values: matrix, bounds: matrix.map(() => 0)};
+}
+
+/// left · right + start. A sum of n products in any order, each step rounded in any direction, is
+/// off by at most γ = n·ε / (1 − n·ε) times the sum of the magnitudes (Higham, Accuracy and
+/// Stability of Numerical Algorithms, 3.1), plus what flushing subnormal numbers takes away.
+function product(left, right, start, type, exact) {
+  const values = start.map((value) => value), bounds = start.map(() => 0);
+  for (let row = 0; row < values.rows; row++) {
+    for (let column = 0; column < values.columns; column++) {
+      const i = row * values.columns + column;
+      let sum = start.at(row, column), magnitude = Math.abs(sum);
+      for (let k = 0; k < left.columns; k++) {
+        const term = type.multiply(left.at(row, k), right.at(k, column));
+        sum = type.add(sum, term);
+        magnitude += Math.abs(term);
+      }
+      values.values[i] = type.wrap(sum);
+      const relative = (left.columns + 1) * type.epsilon;
+      bounds.values[i] = exact || !type.float ? 0 :
+        relative / (1 - relative) * magnitude + (2 * left.columns + 1) * type.tiny;
+    }
+  }
+  return {values, bounds};
+}
+
+/// One operation per element, rounded in any direction.
+function elementwise(matrix, type, exact, operation) {
+  const values = matrix.map((value) => type.wrap(operation(value)));
+  const bounds = values.map((value) => exact || !type.float ? 0 :
+    Math.abs(value) * type.epsilon + type.tiny);
+  return {values, bounds};
+}
+
+/// A tile of an input grid, drawn at random, loaded from storage or from workgroup memory.
+class Operand {
+  constructor(shape, kind, majorness, memory, random) {
+    Object.assign(this, {shape, kind, majorness, memory});
+    this.tileRow = Math.floor(random() * GRID[kind][0]);
+    this.tileColumn = Math.floor(random() * GRID[kind][1]);
+    this.place = shape.inputs[`${kind} ${majorness}`].tile(...shape.sizes[kind], this.tileRow,
+                                                           this.tileColumn);
+  }
+
+  value(data) {
+    return data.grids[this.kind].tile(...this.shape.sizes[this.kind], this.tileRow,
+                                      this.tileColumn);
+  }
+
+  wgsl() {
+    const use = this.shape.use(this.kind);
+    const load = (array, offset) => `let ${this.kind} = ${
+      this.shape.dialect.load(this.shape.access(this.kind, array, this.place, offset))};`;
+    if (this.memory === 'storage') return load(`${use}_in`);
+    const array = `shared_${this.kind}`;
+    const margin = ALIGNMENT / this.shape[use].elementBytes;
+    return copy(array, margin, `${use}_in`, this.place.offset, this.place.length) +
+      load(array, margin);
+  }
+}
+
+/// WGSL by which the whole workgroup copies array elements.
+function copy(to, toOffset, from, fromOffset, length) {
+  return `workgroupBarrier();
+  for (var i = lane; i < ${length}; i += lanes) { ${to}[${toOffset} + i] = ${from}[${
+    fromOffset} + i]; }
+  workgroupBarrier();
+  `;
+}
+
+/// One stored matrix: what it is made of in WGSL, and what it should be.
+class Check {
+  constructor(name, operands, expression, kind, expected, {majorness = 'row',
+                                                           memory = 'storage'} = {}) {
+    Object.assign(this, {name, operands, expression, kind, expected, majorness, memory});
+  }
+
+  wgsl(shape) {
+    const out = `${shape.use(this.kind)}_out`;
+    const {offset, length} = this.place;
+    const store = (array, at) =>
+      shape.dialect.store(shape.access(this.kind, array, this.place, at), this.expression);
+    let stored = store(out);
+    if (this.memory === 'workgroup') {
+      const array = `shared_${this.kind}`;
+      const margin = ALIGNMENT / this.place.type.elementBytes;
+      stored = copy(array, margin, out, offset, length) + store(array, margin) + '\n  ' +
+        copy(out, offset, array, margin, length);
+    }
+    return `{  // ${this.name}
+  ${[...this.operands.map((operand) => operand.wgsl()), stored].join('\n  ')}
+}`;
+  }
+}
+
+function* loadAndStoreChecks(shape, random, from, to) {
+  for (const kind of KINDS) {
+    for (const load of MAJORNESSES) {
+      for (const store of MAJORNESSES) {
+        const operand = new Operand(shape, kind, load, from, random);
+        yield new Check(`${kind} loaded by ${load} from ${from}, stored by ${store} to ${to}`,
+                        [operand], kind, kind, (data) => exactly(operand.value(data)),
+                        {majorness: store, memory: to});
+      }
+    }
+  }
+}
+
+function* productChecks(shape, random, memory) {
+  for (const leftMajorness of MAJORNESSES) {
+    for (const rightMajorness of MAJORNESSES) {
+      // Loads from workgroup memory have checks of their own; two products suffice there.
+      if (memory === 'workgroup' && leftMajorness === rightMajorness) continue;
+      const left = new Operand(shape, 'left', leftMajorness, memory, random);
+      const right = new Operand(shape, 'right', rightMajorness, memory, random);
+      const start = new Operand(shape, 'result', leftMajorness, memory, random);
+      const zero = new Matrix(...shape.sizes.result, () => 0);
+      const how = `left by ${leftMajorness}, right by ${rightMajorness}, from ${memory}`;
+      yield new Check(
+        `multiply, ${how}`, [left, right],
+        `subgroupMatrixMultiply<${shape.result.name}>(left, right)`, 'result',
+        (data) => product(left.value(data), right.value(data), zero, shape.result, data.exact));
+      yield new Check(
+        `multiply-accumulate, ${how}`, [left, right, start],
+        'subgroupMatrixMultiplyAccumulate(left, right, result)', 'result',
+        (data) => product(left.value(data), right.value(data), start.value(data), shape.result,
+                          data.exact), {majorness: rightMajorness});
+    }
+  }
+}
+
+function* constructorAndScalarChecks(shape, random) {
+  for (const kind of KINDS) {
+    const type = shape.type(kind), use = shape.use(kind);
+    const scalar = (i) => `${use}_in[${i}]`;
+    const filled = (at) => (data) =>
+      exactly(new Matrix(...shape.sizes[kind], () => type.wrap(at(data))));
+    yield new Check(`${kind} constructed empty`, [], `${wgslName(kind)}()`, kind, filled(() => 0));
+    yield new Check(`${kind} constructed of a constant`, [], `${wgslName(kind)}(3)`, kind,
+                    filled(() => 3));
+    yield new Check(`${kind} constructed of a value`, [], `${wgslName(kind)}(${scalar(0)})`, kind,
+                    filled((data) => data.scalars[use][0]));
+    const operations = {Add: type.add, Subtract: type.subtract, Multiply: type.multiply};
+    for (const [name, operation] of Object.entries(operations)) {
+      // Only types narrower than the shader's scalar can be given one out of their range.
+      for (const i of type.bytes === 1 ? [0, 1, 2] : [0]) {
+        const operand = new Operand(shape, kind, i % 2 ? 'col' : 'row', 'storage', random);
+        const title = ['', ', clamped above', ', clamped below'][i];
+        yield new Check(
+          `${kind} scalar ${name.toLowerCase()}${title}`, [operand],
+          `subgroupMatrixScalar${name}(${kind}, ${scalar(i)})`, kind, (data) =>
+            elementwise(operand.value(data), type, data.exact, (value) =>
+              operation(value, type.clamp(type.storedScalar(data.scalars[use][i])))));
+      }
+    }
+  }
+}
+
+/// The product of the whole grids as a matrix-multiply kernel does it: a workgroup for each row of
+/// tiles, a loop over the tiles of a sum, an array of accumulators in a function's variable.
+class TiledCheck extends Check {
+  constructor(shape, majorness) {
+    super(`product of ${GRID.left.join('×')} and ${GRID.right.join('×')} tiles, stored by ${
+      majorness}`, [], '', 'result', (data) =>
+      product(data.grids.left, data.grids.right, data.grids.result, shape.result, data.exact),
+          {majorness});
+  }
+
+  wgsl(shape) {
+    const [left, right, start] = [`left ${this.majorness}`, 'right row', `result ${
+      this.majorness}`].map((key) => shape.inputs[key]);
+    const tile = (kind, array, place, row, column) => {
+      const step = (byRow) => place.tile(...shape.sizes[kind], byRow ? 1 : 0, byRow ? 0 : 1)
+        .offset - place.offset;
+      return shape.access(kind, array, place, `${place.offset} + ${row} * ${step(true)} + ${
+        column} * ${step(false)}`);
+    };
+    const steps = GRID.left[1], columns = GRID.right[1];
+    const {load, store} = shape.dialect;
+    return `{  // ${this.name}
+  var sums: array<Result, ${columns}>;
+  for (var j = 0u; j < ${columns}; j++) {
+    sums[j] = ${load(tile('result', 'result_in', start, 'group.x', 'j'))};
+  }
+  for (var k = 0u; k < ${steps}; k++) {
+    let left = ${load(tile('left', 'component_in', left, 'group.x', 'k'))};
+    for (var j = 0u; j < ${columns}; j++) {
+      let right = ${load(tile('right', 'component_in', right, 'k', 'j'))};
+      sums[j] = subgroupMatrixMultiplyAccumulate(left, right, sums[j]);
+    }
+  }
+  for (var j = 0u; j < ${columns}; j++) {
+    ${store(tile('result', 'result_out', this.place, 'group.x', 'j'), 'sums[j]')}
+  }
+}`;
+  }
+
+  outputSize(shape) {
+    const place = shape.inputs['result row'];
+    return [place.rows, place.columns];
+  }
+}
+
+/// A pipeline's worth of checks, with the places of their outputs.
+class Program {
+  constructor(shape, name, fillings, checks, workgroups = 1) {
+    Object.assign(this, {shape, name, fillings, workgroups, checks: [...checks]});
+    this.outputBytes = {component: 0, result: 0};
+    for (const check of this.checks) {
+      const use = shape.use(check.kind);
+      const size = check.outputSize?.(shape) ?? shape.sizes[check.kind];
+      check.place = new Place(shape[use], ...size, check.majorness,
+                              this.outputBytes[use] + ALIGNMENT, ALIGNMENT);
+      this.outputBytes[use] = check.place.end;
+    }
+    for (const use in this.outputBytes) this.outputBytes[use] += ALIGNMENT;
+  }
+
+  wgsl(lanes) {
+    const {shape} = this;
+    const halves = [shape.component, shape.result].some((type) => type.name === 'f16');
+    const shared = {};
+    const share = (kind, length) => {
+      const margins = 2 * ALIGNMENT / shape.type(kind).elementBytes;
+      shared[kind] = Math.max(shared[kind] ?? 0, length + margins);
+    };
+    for (const check of this.checks) {
+      for (const {kind, memory, place} of [...check.operands, check])
+        if (memory === 'workgroup') share(kind, place.length);
+    }
+    return `enable chromium_experimental_subgroup_matrix;
+${halves ? 'enable f16;' : ''}
+const lanes = ${lanes}u;
+${shape.wgslTypes()}${Object.entries(shared).map(([kind, length]) =>
+      `var<workgroup> shared_${kind}: array<${shape.type(kind).element}, ${length}>;`).join('\n')}
+@compute @workgroup_size(lanes)
+fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3u) {
+  // Every program names every buffer, so that all have one layout.
+  _ = lane + group.x + u32(component_in[0]) + u32(result_in[0]) + u32(component_out[0]) +
+      u32(result_out[0]);
+${this.checks.map((check) => check.wgsl(shape)).join('\n')}
+}
+`;
+  }
+}
+
+function programs(shape, random) {
+  const {fillings} = shape.result;
+  const loadAndStore = (from, to) => new Program(
+    shape, `${from} to ${to}`, ['bits'], loadAndStoreChecks(shape, random, from, to));
+  const products = (memory) => new Program(
+    shape, `products from ${memory}`, fillings, productChecks(shape, random, memory));
+  return [
+    loadAndStore('storage', 'storage'),
+    loadAndStore('workgroup', 'storage'),
+    loadAndStore('storage', 'workgroup'),
+    products('storage'),
+    products('workgroup'),
+    new Program(shape, 'constructors and scalars', fillings,
+                constructorAndScalarChecks(shape, random)),
+    new Program(shape, 'tiled product', fillings,
+                MAJORNESSES.map((majorness) => new TiledCheck(shape, majorness)), GRID.left[0]),
+  ];
+}
+
+async function compile(device, code) {
+  const module = device.createShaderModule({code});
+  const {messages} = await module.getCompilationInfo();
+  const wrong = messages.find(({type}) => type === 'error');
+  if (wrong) throw new Error(`WGSL line ${wrong.lineNum}: ${wrong.message}`);
+  return module;
+}
+
+/// Does the work without letting its validation errors out into the console.
+async function quietly(device, work) {
+  device.pushErrorScope('validation');
+  try {
+    return await work();
+  } finally {
+    await device.popErrorScope();
+  }
+}
+
+async function buildPipeline(device, code) {
+  return quietly(device, async () => device.createComputePipelineAsync(
+    {layout: 'auto', compute: {module: await compile(device, code)}}));
+}
+
+/// The first dialect that the device's compiler takes.
+async function chooseDialect(device) {
+  for (const dialect of DIALECTS) {
+    const code = `enable chromium_experimental_subgroup_matrix;
+@group(0) @binding(0) var<storage, read_write> numbers: array<u32>;
+@compute @workgroup_size(1) fn main() {
+  ${dialect.store({majorness: 'row', array: 'numbers', offset: 0, stride: 8, components: 1},
+                  'subgroup_matrix_result<u32, 8, 8>()')}
+}`;
+    if (await quietly(device, () => compile(device, code)).catch(() => null)) return dialect;
+  }
+  throw new Error('the compiler takes no known form of subgroupMatrixStore');
+}
+
+/// Runs the pipeline once; the bytes of its two output buffers.
+async function dispatch(device, pipeline, program, data) {
+  const buffers = [];
+  const make = (usage, bytes) => {
+    const size = Math.ceil(bytes.byteLength / ALIGNMENT) * ALIGNMENT;
+    const buffer = device.createBuffer({size, usage: GPUBufferUsage.STORAGE | usage,
+                                        mappedAtCreation: true});
+    new Uint8Array(buffer.getMappedRange()).set(new Uint8Array(bytes));
+    buffer.unmap();
+    buffers.push(buffer);
+    return buffer;
+  };
+  const inputs = ['component', 'result'].map((use) => make(0, data.buffer(program.shape, use)));
+  const outputs = ['component', 'result'].map((use) => make(
+    GPUBufferUsage.COPY_SRC, new Uint8Array(program.outputBytes[use]).fill(POISON).buffer));
+  const results = outputs.map(({size}) => device.createBuffer(
+    {size, usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ}));
+  const group = device.createBindGroup({
+    layout: pipeline.getBindGroupLayout(0),
+    entries: [...inputs, ...outputs].map((buffer, binding) => ({binding, resource: {buffer}})),
+  });
+  const encoder = device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  pass.setPipeline(pipeline);
+  pass.setBindGroup(0, group);
+  pass.dispatchWorkgroups(program.workgroups);
+  pass.end();
+  outputs.forEach((output, i) => encoder.copyBufferToBuffer(output, 0, results[i], 0,
+                                                            output.size));
+  device.queue.submit([encoder.finish()]);
+  await Promise.all(results.map((result) => result.mapAsync(GPUMapMode.READ)));
+  const [component, result] = results.map((buffer) => buffer.getMappedRange().slice(0));
+  [...buffers, ...results].forEach((buffer) => buffer.destroy());
+  return {component: new DataView(component), result: new DataView(result)};
+}
+
+/// What is wrong with a stored matrix, or null.
+function difference(check, data, view, use) {
+  const {values, bounds} = check.expected(data);
+  const stored = check.place.read(view, data.codec[use]);
+  // Written so that a NaN counts as wrong.
+  const isWrong = (i) => !(Math.abs(stored.values[i] - values.values[i]) <= bounds.values[i]);
+  const wrong = values.values.flatMap((_, i) => isWrong(i) ? [i] : []);
+  if (!wrong.length) return null;
+  const [i] = wrong, [row, column] = [Math.floor(i / values.columns), i % values.columns];
+  const bound = bounds.values[i] ? ` ± ${bounds.values[i].toPrecision(3)}` : '';
+  return `${wrong.length} of ${values.values.length} elements wrong, the first is [${row},${
+    column}]: ${stored.values[i]} for ${values.values[i]}${bound}`;
+}
+
+/// Which bytes outside of all matrices lost their poison, or null.
+function spill(program, views) {
+  for (const use of ['component', 'result']) {
+    const free = new Uint8Array(views[use].byteLength).fill(1);
+    for (const {kind, place} of program.checks) {
+      if (program.shape.use(kind) !== use) continue;
+      for (let row = 0; row < place.rows; row++)
+        for (let column = 0; column < place.columns; column++)
+          free.fill(0, place.byteAt(row, column), place.byteAt(row, column) + place.type.bytes);
+    }
+    for (let i = 0; i < program.outputBytes[use]; i++) {
+      if (free[i] && views[use].getUint8(i) !== POISON)
+        return `byte ${i} of the ${use} outputs is overwritten`;
+    }
+  }
+  return null;
+}
+
+async function runProgram(device, program, lanes, random, report) {
+  const {shape} = program;
+  const firstLine = ({message}) => message.trim().split('\n')[0];
+  let pipeline, problem = null;
+  try {
+    pipeline = await buildPipeline(device, program.wgsl(lanes));
+  } catch (error) {
+    problem = `no pipeline: ${firstLine(error)}`;
+  }
+  for (const filling of program.fillings) {
+    const data = new Data(shape, filling, random);
+    let views = null;
+    if (!problem) {
+      device.pushErrorScope('validation');
+      views = await dispatch(device, pipeline, program, data);
+      const error = await device.popErrorScope();
+      if (error) problem = firstLine(error);
+    }
+    const told = (name, found) => report({
+      config: shape.title, program: program.name,
+      name: filling === 'bits' ? name : `${name}, ${filling} numbers`, problem: problem ?? found()});
+    for (const check of program.checks) {
+      const use = shape.use(check.kind);
+      told(check.name, () => difference(check, data, views[use], use));
+    }
+    told(`${program.name}: nothing written elsewhere`, () => spill(program, views));
+  }
+}
+
+/// A check as a line of text.
+export function lineOf({config, name, problem}) {
+  const what = config ? `${config} ${name}` : name;
+  return problem === null ? `ok    ${what}` : `FAIL  ${what}: ${problem}`;
+}
+
+/// Runs all checks. Calls report({config, program, name, problem}) for each, the problem being null
+/// where it passed; say(text) announces what is run. Throws where there is nothing to run.
+export async function checkSubgroupMatrices(gpu, {seed, only = '', say, report}) {
+  const adapter = await gpu.requestAdapter();
+  if (!adapter) throw new Error('there is no WebGPU adapter');
+  const {info} = adapter;
+  say(`${info.device || info.architecture || 'device'}: ${info.description || info.vendor}, ${
+    info.subgroupMinSize} to ${info.subgroupMaxSize} lanes; seed ${seed}`);
+  const needed = ['subgroups', 'chromium-experimental-subgroup-matrix'];
+  const missing = needed.filter((feature) => !adapter.features.has(feature));
+  if (missing.length) throw new Error(`the adapter lacks ${missing.join(' and ')}`);
+  const configs = [...info.subgroupMatrixConfigs];
+  if (!configs.length) throw new Error('the adapter has no configuration');
+  say(`${configs.length} configurations: ${
+    configs.map((config) => new Shape(config).title).join(', ')}`);
+  const device = await adapter.requestDevice({
+    requiredFeatures: [...needed, ...adapter.features.has('shader-f16') ? ['shader-f16'] : []],
+    requiredLimits: {maxComputeWorkgroupStorageSize: adapter.limits.maxComputeWorkgroupStorageSize},
+  });
+  let lost = null;
+  device.lost.then(({message}) => { lost = message; });
+  const random = randomGenerator(seed);
+  const dialect = await chooseDialect(device);
+  for (const config of configs) {
+    const shape = new Shape(config, dialect);
+    if (!shape.title.includes(only)) continue;
+    for (const program of programs(shape, random)) {
+      await runProgram(device, program, info.subgroupMaxSize, random, report);
+      if (lost) throw new Error(`the device is lost: ${lost}`);
+    }
+  }
+  device.destroy();
+}
