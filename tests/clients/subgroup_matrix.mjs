@@ -5,10 +5,14 @@
 // of adapter.info.subgroupMatrixConfigs the products, loads, stores, constructors and scalar
 // operations, each against plain JavaScript.
 //
-// One *program* is one pipeline that runs several *checks*. Its inputs are one 2x3 grid of left
-// tiles, a 3x2 grid of right tiles and a 2x2 grid of result tiles, each held row-major and
-// column-major, so that a check's tile brings its own offset and stride. Every check stores one
-// matrix of its own; whatever the output buffers hold beyond those matrices must keep its poison.
+// A configuration has two programs. One can do every operation on every kind of access; each of
+// its workgroups reads from a buffer which ones to do, so that checks cost no further compilation.
+// The other multiplies a grid of tiles as a real kernel does.
+//
+// The inputs are a 2x3 grid of left tiles, a 3x2 grid of right tiles and a 2x2 grid of result
+// tiles, each held row-major and column-major: a check's tile brings its own offset and stride.
+// Every check stores one matrix of its own; whatever the output buffers hold beyond those matrices
+// must keep its poison.
 //
 //    inputs (of the component type, of the result type)      outputs
 //    +---------+--------------+-----------------+            +-------+---+-------+---+----
@@ -23,10 +27,17 @@ const POISON = 0xfe;  // a NaN in every float type
 const GRID = {left: [2, 3], right: [3, 2], result: [2, 2]};
 const KINDS = Object.keys(GRID);
 const MAJORNESSES = ['row', 'col'];
+/// Ways to access a matrix; the shader knows them by their index, and 0 as no access.
+const WAYS = [null, ...['storage', 'workgroup'].flatMap(
+  (memory) => MAJORNESSES.map((majorness) => ({memory, majorness})))];
+const EVERY_WAY = WAYS.slice(1);
+const OPERATIONS = ['none', 'multiply', 'multiply-accumulate', 'construct empty',
+                    'construct of a constant', 'construct of a value', 'scalar add',
+                    'scalar subtract', 'scalar multiply'];
 
-/// The two ways to write accesses: majorness among the template's parameters, offset and stride in
+/// The two forms of accesses in WGSL: majorness among the template's parameters, offset and stride in
 /// elements of the array; or, as in the proposal and in older compilers, majorness as an argument
-/// and everything in components of the matrix.
+/// and everything in components of the matrix, of which an array element holds one or four.
 const DIALECTS = [
   {
     load: ({type, majorness, array, offset, stride}) =>
@@ -37,10 +48,10 @@ const DIALECTS = [
   {
     load: ({type, majorness, array, offset, stride, components}) =>
       `subgroupMatrixLoad<${type}>(&${array}, (${offset}) * ${components}, ${
-        majorness === 'col'}, ${stride * components})`,
+        majorness === 'col'}, (${stride}) * ${components})`,
     store: ({majorness, array, offset, stride, components}, value) =>
       `subgroupMatrixStore(&${array}, (${offset}) * ${components}, ${value}, ${
-        majorness === 'col'}, ${stride * components});`,
+        majorness === 'col'}, (${stride}) * ${components});`,
   },
 ];
 
@@ -146,18 +157,19 @@ class Shape {
     return this[this.use(kind)];
   }
 
-  /// A matrix in memory as the dialects want it described; unless told otherwise it begins at the
-  /// place's own offset.
-  access(kind, array, {majorness, offset, stride}, at = offset) {
+  /// A matrix in memory as the dialects want it described, with offset and stride in WGSL.
+  access(kind, majorness, array, offset, stride) {
     const {elementBytes, bytes} = this.type(kind);
-    return {type: wgslName(kind), majorness, array, offset: at, stride,
+    return {type: wgslName(kind), majorness, array, offset, stride,
             components: elementBytes / bytes};
   }
 
-  wgslTypes() {
+  wgslHead(lanes) {
     const [{name: T}, {name: R}] = [this.component, this.result];
     const [[M, K], [, N]] = [this.sizes.left, this.sizes.right];
-    return `
+    return `enable chromium_experimental_subgroup_matrix;
+${[T, R].includes('f16') ? 'enable f16;' : ''}
+const lanes = ${lanes}u;
 alias Left = subgroup_matrix_left<${T}, ${K}, ${M}>;
 alias Right = subgroup_matrix_right<${T}, ${N}, ${K}>;
 alias Result = subgroup_matrix_result<${R}, ${N}, ${M}>;
@@ -240,235 +252,287 @@ function elementwise(matrix, type, exact, operation) {
   return {values, bounds};
 }
 
-/// A tile of an input grid, drawn at random, loaded from storage or from workgroup memory.
+/// A tile of an input grid, drawn at random, and the way by which it is loaded.
 class Operand {
-  constructor(shape, kind, majorness, memory, random) {
-    Object.assign(this, {shape, kind, majorness, memory});
+  constructor(shape, kind, way, random) {
+    Object.assign(this, {shape, kind, way});
     this.tileRow = Math.floor(random() * GRID[kind][0]);
     this.tileColumn = Math.floor(random() * GRID[kind][1]);
-    this.place = shape.inputs[`${kind} ${majorness}`].tile(...shape.sizes[kind], this.tileRow,
-                                                           this.tileColumn);
+    this.place = shape.inputs[`${kind} ${way.majorness}`].tile(
+      ...shape.sizes[kind], this.tileRow, this.tileColumn);
   }
 
   value(data) {
     return data.grids[this.kind].tile(...this.shape.sizes[this.kind], this.tileRow,
                                       this.tileColumn);
   }
+}
 
-  wgsl() {
-    const use = this.shape.use(this.kind);
-    const load = (array, offset) => `let ${this.kind} = ${
-      this.shape.dialect.load(this.shape.access(this.kind, array, this.place, offset))};`;
-    if (this.memory === 'storage') return load(`${use}_in`);
-    const array = `shared_${this.kind}`;
-    const margin = ALIGNMENT / this.shape[use].elementBytes;
-    return copy(array, margin, `${use}_in`, this.place.offset, this.place.length) +
-      load(array, margin);
+/// One stored matrix: what it is made of, how it is stored, and what it should be.
+class Check {
+  constructor(group, name, {operation = 'none', scalar = 0, operands = [], kind, way, expected}) {
+    Object.assign(this, {group, name, operation, scalar, operands, kind, way, expected});
+  }
+
+  size(shape) {
+    return shape.sizes[this.kind];
+  }
+
+  /// Only what keeps every bit can be checked with numbers that may be NaNs.
+  holdsFor(filling) {
+    return (filling === 'bits') === (this.group === 'load and store');
+  }
+
+  /// As struct Check of the shader.
+  words() {
+    const access = (way, place) => way ?
+      [WAYS.findIndex((one) => one?.memory === way.memory && one.majorness === way.majorness),
+       place.offset, place.stride, place.length] : [0, 0, 0, 0];
+    const operand = (kind) => {
+      const {way, place} = this.operands.find((one) => one.kind === kind) ?? {};
+      return access(way, place);
+    };
+    return [OPERATIONS.indexOf(this.operation), this.scalar, KINDS.indexOf(this.kind), 0,
+            ...KINDS.flatMap(operand), ...access(this.way, this.place)];
+  }
+}
+
+const nameOf = ({memory, majorness}) => `${memory} by ${majorness}`;
+
+function* loadAndStoreChecks(shape, random) {
+  for (const kind of KINDS) {
+    for (const from of EVERY_WAY) {
+      for (const way of EVERY_WAY) {
+        const operand = new Operand(shape, kind, from, random);
+        yield new Check('load and store', `${kind} from ${nameOf(from)} to ${nameOf(way)}`, {
+          operands: [operand], kind, way, expected: (data) => exactly(operand.value(data))});
+      }
+    }
+  }
+}
+
+function* productChecks(shape, random) {
+  const zero = new Matrix(...shape.sizes.result, () => 0);
+  const anyWay = () => EVERY_WAY[Math.floor(random() * EVERY_WAY.length)];
+  for (const leftWay of EVERY_WAY) {
+    for (const rightWay of EVERY_WAY) {
+      const left = new Operand(shape, 'left', leftWay, random);
+      const right = new Operand(shape, 'right', rightWay, random);
+      const start = new Operand(shape, 'result', anyWay(), random);
+      const how = `left from ${nameOf(leftWay)}, right from ${nameOf(rightWay)}`;
+      yield new Check('products', `multiply, ${how}`, {
+        operation: 'multiply', operands: [left, right], kind: 'result', way: anyWay(),
+        expected: (data) =>
+          product(left.value(data), right.value(data), zero, shape.result, data.exact)});
+      yield new Check('products', `multiply-accumulate, ${how}`, {
+        operation: 'multiply-accumulate', operands: [left, right, start], kind: 'result',
+        way: anyWay(), expected: (data) =>
+          product(left.value(data), right.value(data), start.value(data), shape.result,
+                  data.exact)});
+    }
+  }
+}
+
+function* constructorAndScalarChecks(shape, random) {
+  const [way, otherWay] = EVERY_WAY;
+  for (const kind of KINDS) {
+    const type = shape.type(kind), use = shape.use(kind);
+    const constructed = (from, at) => new Check('constructors', `${kind} constructed ${from}`, {
+      operation: from === 'empty' ? 'construct empty' : `construct ${from}`, kind, way,
+      expected: (data) =>
+        exactly(new Matrix(...shape.sizes[kind], () => type.wrap(at(data))))});
+    yield constructed('empty', () => 0);
+    yield constructed('of a constant', () => 3);
+    yield constructed('of a value', (data) => data.scalars[use][0]);
+    const operations = {add: type.add, subtract: type.subtract, multiply: type.multiply};
+    for (const [name, operation] of Object.entries(operations)) {
+      // Only types narrower than the shader's scalar can be given one out of their range.
+      for (const scalar of type.bytes === 1 ? [0, 1, 2] : [0]) {
+        const operand = new Operand(shape, kind, scalar % 2 ? otherWay : way, random);
+        const title = ['', ', clamped above', ', clamped below'][scalar];
+        yield new Check('scalars', `${kind} scalar ${name}${title}`, {
+          operation: `scalar ${name}`, scalar, operands: [operand], kind, way,
+          expected: (data) => elementwise(operand.value(data), type, data.exact, (value) =>
+            operation(value, type.clamp(type.storedScalar(data.scalars[use][scalar]))))});
+      }
+    }
+  }
+}
+
+/// A number of workgroups that run checks, with the places of their outputs.
+class Program {
+  constructor(shape, fillings, checks, workgroups) {
+    Object.assign(this, {shape, fillings, checks, workgroups});
+    this.outputBytes = {component: 0, result: 0};
+    for (const check of checks) {
+      const use = shape.use(check.kind);
+      check.place = new Place(shape[use], ...check.size(shape), check.way.majorness,
+                              this.outputBytes[use] + ALIGNMENT, ALIGNMENT);
+      this.outputBytes[use] = check.place.end;
+    }
+    for (const use in this.outputBytes) this.outputBytes[use] += ALIGNMENT;
+  }
+}
+
+/// Every operation and every access once; a workgroup for each check.
+class OperationsProgram extends Program {
+  constructor(shape, fillings, checks) {
+    super(shape, fillings, checks, checks.length);
+    // Workgroup memory for the longest of each kind of matrix, off its beginning by a margin.
+    this.shared = Object.fromEntries(KINDS.map((kind) => [kind, 0]));
+    for (const check of checks)
+      for (const {kind, way, place} of [...check.operands, check])
+        if (way.memory === 'workgroup')
+          this.shared[kind] = Math.max(this.shared[kind], place.length);
+  }
+
+  words() {
+    return new Uint32Array(this.checks.flatMap((check) => check.words())).buffer;
+  }
+
+  margin(kind) {
+    return ALIGNMENT / this.shape.type(kind).elementBytes;
+  }
+
+  load(kind) {
+    const {shape} = this, use = shape.use(kind), from = `check.${kind}`, margin = this.margin(kind);
+    return `switch ${from}.way {${EVERY_WAY.map(({memory, majorness}, i) => {
+      const shared = memory === 'workgroup';
+      const load = shape.dialect.load(shape.access(
+        kind, majorness, shared ? `shared_${kind}` : `${use}_in`,
+        shared ? margin : `${from}.offset`, `${from}.stride`));
+      return `
+    case ${i + 1} {
+      ${shared ? copy(`shared_${kind}`, margin, `${use}_in`, `${from}.offset`, `${from}.length`) : ''
+      }${kind} = ${load};
+    }`;
+    }).join('')}
+    default { }
+  }`;
+  }
+
+  store(kind) {
+    const {shape} = this, out = `${shape.use(kind)}_out`, margin = this.margin(kind);
+    return `switch check.out.way {${EVERY_WAY.map(({memory, majorness}, i) => {
+      const shared = memory === 'workgroup', array = `shared_${kind}`;
+      const store = shape.dialect.store(shape.access(
+        kind, majorness, shared ? array : out, shared ? margin : 'check.out.offset',
+        'check.out.stride'), kind);
+      return `
+    case ${i + 1} {
+      ${shared ? copy(array, margin, out, 'check.out.offset', 'check.out.length') + store +
+        copy(out, 'check.out.offset', array, margin, 'check.out.length') : store}
+    }`;
+    }).join('')}
+    default { }
+  }`;
+  }
+
+  wgsl(lanes) {
+    const {shape} = this;
+    const each = (change) => KINDS.map((kind) => `${kind} = ${change(
+      kind, `${shape.use(kind)}_in[check.scalar]`)};`).join(' ');
+    const operations = [
+      '',
+      `result = subgroupMatrixMultiply<${shape.result.name}>(left, right);`,
+      'result = subgroupMatrixMultiplyAccumulate(left, right, result);',
+      each((kind) => `${wgslName(kind)}()`),
+      each((kind) => `${wgslName(kind)}(3)`),
+      each((kind, scalar) => `${wgslName(kind)}(${scalar})`),
+      each((kind, scalar) => `subgroupMatrixScalarAdd(${kind}, ${scalar})`),
+      each((kind, scalar) => `subgroupMatrixScalarSubtract(${kind}, ${scalar})`),
+      each((kind, scalar) => `subgroupMatrixScalarMultiply(${kind}, ${scalar})`),
+    ];
+    return `${shape.wgslHead(lanes)}
+struct Access { way: u32, offset: u32, stride: u32, length: u32 }
+struct Check {
+  operation: u32, scalar: u32, kind: u32, unused: u32,
+  left: Access, right: Access, result: Access, out: Access,
+}
+@group(0) @binding(4) var<storage, read> checks: array<Check>;
+${KINDS.map((kind) => `var<workgroup> shared_${kind}: array<${
+      shape.type(kind).element}, ${this.shared[kind] + 2 * this.margin(kind)}>;`).join('\n')}
+
+@compute @workgroup_size(lanes)
+fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3u) {
+  let check = checks[group.x];
+  var left: Left;
+  var right: Right;
+  var result: Result;
+  ${KINDS.map((kind) => this.load(kind)).join('\n  ')}
+  switch check.operation {${operations.map((code, i) => `
+    case ${i} { ${code} }`).join('')}
+    default { }
+  }
+  switch check.kind {${KINDS.map((kind, i) => `
+    case ${i} {
+  ${this.store(kind)}
+    }`).join('')}
+    default { }
+  }
+}
+`;
   }
 }
 
 /// WGSL by which the whole workgroup copies array elements.
 function copy(to, toOffset, from, fromOffset, length) {
   return `workgroupBarrier();
-  for (var i = lane; i < ${length}; i += lanes) { ${to}[${toOffset} + i] = ${from}[${
+      for (var i = lane; i < ${length}; i += lanes) { ${to}[${toOffset} + i] = ${from}[${
     fromOffset} + i]; }
-  workgroupBarrier();
-  `;
+      workgroupBarrier();
+      `;
 }
 
-/// One stored matrix: what it is made of in WGSL, and what it should be.
-class Check {
-  constructor(name, operands, expression, kind, expected, {majorness = 'row',
-                                                           memory = 'storage'} = {}) {
-    Object.assign(this, {name, operands, expression, kind, expected, majorness, memory});
+/// The product of the whole grids: a workgroup for each row of tiles, a loop over the tiles of a
+/// sum, an array of accumulators in a function's variable.
+class TiledProgram extends Program {
+  constructor(shape, fillings) {
+    const check = new Check('tiled product', `product of ${GRID.left.join('×')} and ${
+      GRID.right.join('×')} tiles`, {
+      kind: 'result', way: {memory: 'storage', majorness: 'row'}, expected: (data) =>
+        product(data.grids.left, data.grids.right, data.grids.result, shape.result, data.exact)});
+    check.size = ({inputs: {'result row': {rows, columns}}}) => [rows, columns];
+    super(shape, fillings, [check], GRID.left[0]);
   }
 
-  wgsl(shape) {
-    const out = `${shape.use(this.kind)}_out`;
-    const {offset, length} = this.place;
-    const store = (array, at) =>
-      shape.dialect.store(shape.access(this.kind, array, this.place, at), this.expression);
-    let stored = store(out);
-    if (this.memory === 'workgroup') {
-      const array = `shared_${this.kind}`;
-      const margin = ALIGNMENT / this.place.type.elementBytes;
-      stored = copy(array, margin, out, offset, length) + store(array, margin) + '\n  ' +
-        copy(out, offset, array, margin, length);
-    }
-    return `{  // ${this.name}
-  ${[...this.operands.map((operand) => operand.wgsl()), stored].join('\n  ')}
-}`;
-  }
-}
-
-function* loadAndStoreChecks(shape, random, from, to) {
-  for (const kind of KINDS) {
-    for (const load of MAJORNESSES) {
-      for (const store of MAJORNESSES) {
-        const operand = new Operand(shape, kind, load, from, random);
-        yield new Check(`${kind} loaded by ${load} from ${from}, stored by ${store} to ${to}`,
-                        [operand], kind, kind, (data) => exactly(operand.value(data)),
-                        {majorness: store, memory: to});
-      }
-    }
-  }
-}
-
-function* productChecks(shape, random, memory) {
-  for (const leftMajorness of MAJORNESSES) {
-    for (const rightMajorness of MAJORNESSES) {
-      // Loads from workgroup memory have checks of their own; two products suffice there.
-      if (memory === 'workgroup' && leftMajorness === rightMajorness) continue;
-      const left = new Operand(shape, 'left', leftMajorness, memory, random);
-      const right = new Operand(shape, 'right', rightMajorness, memory, random);
-      const start = new Operand(shape, 'result', leftMajorness, memory, random);
-      const zero = new Matrix(...shape.sizes.result, () => 0);
-      const how = `left by ${leftMajorness}, right by ${rightMajorness}, from ${memory}`;
-      yield new Check(
-        `multiply, ${how}`, [left, right],
-        `subgroupMatrixMultiply<${shape.result.name}>(left, right)`, 'result',
-        (data) => product(left.value(data), right.value(data), zero, shape.result, data.exact));
-      yield new Check(
-        `multiply-accumulate, ${how}`, [left, right, start],
-        'subgroupMatrixMultiplyAccumulate(left, right, result)', 'result',
-        (data) => product(left.value(data), right.value(data), start.value(data), shape.result,
-                          data.exact), {majorness: rightMajorness});
-    }
-  }
-}
-
-function* constructorAndScalarChecks(shape, random) {
-  for (const kind of KINDS) {
-    const type = shape.type(kind), use = shape.use(kind);
-    const scalar = (i) => `${use}_in[${i}]`;
-    const filled = (at) => (data) =>
-      exactly(new Matrix(...shape.sizes[kind], () => type.wrap(at(data))));
-    yield new Check(`${kind} constructed empty`, [], `${wgslName(kind)}()`, kind, filled(() => 0));
-    yield new Check(`${kind} constructed of a constant`, [], `${wgslName(kind)}(3)`, kind,
-                    filled(() => 3));
-    yield new Check(`${kind} constructed of a value`, [], `${wgslName(kind)}(${scalar(0)})`, kind,
-                    filled((data) => data.scalars[use][0]));
-    const operations = {Add: type.add, Subtract: type.subtract, Multiply: type.multiply};
-    for (const [name, operation] of Object.entries(operations)) {
-      // Only types narrower than the shader's scalar can be given one out of their range.
-      for (const i of type.bytes === 1 ? [0, 1, 2] : [0]) {
-        const operand = new Operand(shape, kind, i % 2 ? 'col' : 'row', 'storage', random);
-        const title = ['', ', clamped above', ', clamped below'][i];
-        yield new Check(
-          `${kind} scalar ${name.toLowerCase()}${title}`, [operand],
-          `subgroupMatrixScalar${name}(${kind}, ${scalar(i)})`, kind, (data) =>
-            elementwise(operand.value(data), type, data.exact, (value) =>
-              operation(value, type.clamp(type.storedScalar(data.scalars[use][i])))));
-      }
-    }
-  }
-}
-
-/// The product of the whole grids as a matrix-multiply kernel does it: a workgroup for each row of
-/// tiles, a loop over the tiles of a sum, an array of accumulators in a function's variable.
-class TiledCheck extends Check {
-  constructor(shape, majorness) {
-    super(`product of ${GRID.left.join('×')} and ${GRID.right.join('×')} tiles, stored by ${
-      majorness}`, [], '', 'result', (data) =>
-      product(data.grids.left, data.grids.right, data.grids.result, shape.result, data.exact),
-          {majorness});
+  words() {
+    return new Uint32Array([GRID.right[1]]).buffer;
   }
 
-  wgsl(shape) {
-    const [left, right, start] = [`left ${this.majorness}`, 'right row', `result ${
-      this.majorness}`].map((key) => shape.inputs[key]);
+  wgsl(lanes) {
+    const {shape, checks: [{place: out}]} = this;
     const tile = (kind, array, place, row, column) => {
       const step = (byRow) => place.tile(...shape.sizes[kind], byRow ? 1 : 0, byRow ? 0 : 1)
         .offset - place.offset;
-      return shape.access(kind, array, place, `${place.offset} + ${row} * ${step(true)} + ${
-        column} * ${step(false)}`);
+      return shape.access(kind, place.majorness, array, `${place.offset} + ${row} * ${
+        step(true)} + ${column} * ${step(false)}`, place.stride);
     };
-    const steps = GRID.left[1], columns = GRID.right[1];
     const {load, store} = shape.dialect;
-    return `{  // ${this.name}
-  var sums: array<Result, ${columns}>;
-  for (var j = 0u; j < ${columns}; j++) {
+    const {'left row': left, 'right col': right, 'result col': start} = shape.inputs;
+    return `${shape.wgslHead(lanes)}
+@group(0) @binding(4) var<storage, read> columns: u32;
+
+@compute @workgroup_size(lanes)
+fn main(@builtin(workgroup_id) group: vec3u) {
+  _ = u32(component_out[0]);
+  var sums: array<Result, ${GRID.right[1]}>;
+  for (var j = 0u; j < columns; j++) {
     sums[j] = ${load(tile('result', 'result_in', start, 'group.x', 'j'))};
   }
-  for (var k = 0u; k < ${steps}; k++) {
+  for (var k = 0u; k < ${GRID.left[1]}; k++) {
     let left = ${load(tile('left', 'component_in', left, 'group.x', 'k'))};
-    for (var j = 0u; j < ${columns}; j++) {
+    for (var j = 0u; j < columns; j++) {
       let right = ${load(tile('right', 'component_in', right, 'k', 'j'))};
       sums[j] = subgroupMatrixMultiplyAccumulate(left, right, sums[j]);
     }
   }
-  for (var j = 0u; j < ${columns}; j++) {
-    ${store(tile('result', 'result_out', this.place, 'group.x', 'j'), 'sums[j]')}
+  for (var j = 0u; j < columns; j++) {
+    ${store(tile('result', 'result_out', out, 'group.x', 'j'), 'sums[j]')}
   }
-}`;
-  }
-
-  outputSize(shape) {
-    const place = shape.inputs['result row'];
-    return [place.rows, place.columns];
-  }
-}
-
-/// A pipeline's worth of checks, with the places of their outputs.
-class Program {
-  constructor(shape, name, fillings, checks, workgroups = 1) {
-    Object.assign(this, {shape, name, fillings, workgroups, checks: [...checks]});
-    this.outputBytes = {component: 0, result: 0};
-    for (const check of this.checks) {
-      const use = shape.use(check.kind);
-      const size = check.outputSize?.(shape) ?? shape.sizes[check.kind];
-      check.place = new Place(shape[use], ...size, check.majorness,
-                              this.outputBytes[use] + ALIGNMENT, ALIGNMENT);
-      this.outputBytes[use] = check.place.end;
-    }
-    for (const use in this.outputBytes) this.outputBytes[use] += ALIGNMENT;
-  }
-
-  wgsl(lanes) {
-    const {shape} = this;
-    const halves = [shape.component, shape.result].some((type) => type.name === 'f16');
-    const shared = {};
-    const share = (kind, length) => {
-      const margins = 2 * ALIGNMENT / shape.type(kind).elementBytes;
-      shared[kind] = Math.max(shared[kind] ?? 0, length + margins);
-    };
-    for (const check of this.checks) {
-      for (const {kind, memory, place} of [...check.operands, check])
-        if (memory === 'workgroup') share(kind, place.length);
-    }
-    return `enable chromium_experimental_subgroup_matrix;
-${halves ? 'enable f16;' : ''}
-const lanes = ${lanes}u;
-${shape.wgslTypes()}${Object.entries(shared).map(([kind, length]) =>
-      `var<workgroup> shared_${kind}: array<${shape.type(kind).element}, ${length}>;`).join('\n')}
-@compute @workgroup_size(lanes)
-fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3u) {
-  // Every program names every buffer, so that all have one layout.
-  _ = lane + group.x + u32(component_in[0]) + u32(result_in[0]) + u32(component_out[0]) +
-      u32(result_out[0]);
-${this.checks.map((check) => check.wgsl(shape)).join('\n')}
 }
 `;
   }
-}
-
-function programs(shape, random) {
-  const {fillings} = shape.result;
-  const loadAndStore = (from, to) => new Program(
-    shape, `${from} to ${to}`, ['bits'], loadAndStoreChecks(shape, random, from, to));
-  const products = (memory) => new Program(
-    shape, `products from ${memory}`, fillings, productChecks(shape, random, memory));
-  return [
-    loadAndStore('storage', 'storage'),
-    loadAndStore('workgroup', 'storage'),
-    loadAndStore('storage', 'workgroup'),
-    products('storage'),
-    products('workgroup'),
-    new Program(shape, 'constructors and scalars', fillings,
-                constructorAndScalarChecks(shape, random)),
-    new Program(shape, 'tiled product', fillings,
-                MAJORNESSES.map((majorness) => new TiledCheck(shape, majorness)), GRID.left[0]),
-  ];
 }
 
 async function compile(device, code) {
@@ -521,13 +585,14 @@ async function dispatch(device, pipeline, program, data) {
     return buffer;
   };
   const inputs = ['component', 'result'].map((use) => make(0, data.buffer(program.shape, use)));
+  const words = make(0, program.words());
   const outputs = ['component', 'result'].map((use) => make(
     GPUBufferUsage.COPY_SRC, new Uint8Array(program.outputBytes[use]).fill(POISON).buffer));
   const results = outputs.map(({size}) => device.createBuffer(
     {size, usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ}));
   const group = device.createBindGroup({
     layout: pipeline.getBindGroupLayout(0),
-    entries: [...inputs, ...outputs].map((buffer, binding) => ({binding, resource: {buffer}})),
+    entries: [...inputs, ...outputs, words].map((buffer, binding) => ({binding, resource: {buffer}})),
   });
   const encoder = device.createCommandEncoder();
   const pass = encoder.beginComputePass();
@@ -594,14 +659,15 @@ async function runProgram(device, program, lanes, random, report) {
       const error = await device.popErrorScope();
       if (error) problem = firstLine(error);
     }
-    const told = (name, found) => report({
-      config: shape.title, program: program.name,
-      name: filling === 'bits' ? name : `${name}, ${filling} numbers`, problem: problem ?? found()});
-    for (const check of program.checks) {
+    const told = (group, name, found) => report({
+      config: shape.title, group, problem: problem ?? found(),
+      name: filling === 'bits' ? name : `${name}, ${filling} numbers`});
+    for (const check of program.checks.filter((check) => check.holdsFor(filling))) {
       const use = shape.use(check.kind);
-      told(check.name, () => difference(check, data, views[use], use));
+      told(check.group, check.name, () => difference(check, data, views[use], use));
     }
-    told(`${program.name}: nothing written elsewhere`, () => spill(program, views));
+    told('spills', `nothing written besides ${program.checks.length} matrices`,
+         () => spill(program, views));
   }
 }
 
@@ -611,7 +677,7 @@ export function lineOf({config, name, problem}) {
   return problem === null ? `ok    ${what}` : `FAIL  ${what}: ${problem}`;
 }
 
-/// Runs all checks. Calls report({config, program, name, problem}) for each, the problem being null
+/// Runs all checks. Calls report({config, group, name, problem}) for each, the problem being null
 /// where it passed; say(text) announces what is run. Throws where there is nothing to run.
 export async function checkSubgroupMatrices(gpu, {seed, only = '', say, report}) {
   const adapter = await gpu.requestAdapter();
@@ -637,7 +703,11 @@ export async function checkSubgroupMatrices(gpu, {seed, only = '', say, report})
   for (const config of configs) {
     const shape = new Shape(config, dialect);
     if (!shape.title.includes(only)) continue;
-    for (const program of programs(shape, random)) {
+    const checks = [...loadAndStoreChecks(shape, random), ...productChecks(shape, random),
+                    ...constructorAndScalarChecks(shape, random)];
+    const {fillings} = shape.result;
+    for (const program of [new OperationsProgram(shape, ['bits', ...fillings], checks),
+                           new TiledProgram(shape, fillings)]) {
       await runProgram(device, program, info.subgroupMaxSize, random, report);
       if (lost) throw new Error(`the device is lost: ${lost}`);
     }
