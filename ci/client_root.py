@@ -22,7 +22,8 @@ PACKAGES = ['ca-certificates', 'chromium', 'g++', 'libllvm19', 'libvulkan-dev', 
 # Debian 13's own Mesa lies beside the one of backports, unpacked but not installed.
 OTHER_MESA = 'opt/mesa-25.0'
 UNPACK_OTHER_MESA = (
-    f'mkdir "$1/{OTHER_MESA}" && cd "$1/{OTHER_MESA}" && export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" '
+    f'mkdir "$1/{OTHER_MESA}" && cd "$1/{OTHER_MESA}" '
+    '&& export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" '
     '&& apt-get --quiet=2 --option APT::Sandbox::User=root download mesa-vulkan-drivers/trixie '
     '&& dpkg-deb --extract *.deb . && rm *.deb')
 # Names the packages of a finished root, so that a root of another list is made anew.

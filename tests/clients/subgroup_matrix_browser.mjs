@@ -16,9 +16,9 @@ import {basename, extname, join} from 'node:path';
 const [screenshot, seed = Math.floor(Math.random() * 2 ** 32), only = ''] = process.argv.slice(2);
 
 const CHROMIUM = [
-  '--headless', '--window-size=1200,800', '--remote-debugging-pipe', '--no-sandbox', '--no-first-run',
-  '--disable-extensions', '--disable-background-networking', '--disable-dev-shm-usage',
-  '--user-data-dir=/tmp/chromium',
+  '--headless', '--window-size=1200,800', '--remote-debugging-pipe', '--no-sandbox',
+  '--no-first-run', '--disable-extensions', '--disable-background-networking',
+  '--disable-dev-shm-usage', '--user-data-dir=/tmp/chromium',
   // WebGPU on whatever Vulkan offers, with its experimental features.
   '--enable-unsafe-webgpu', '--ignore-gpu-blocklist', '--enable-features=Vulkan',
   '--use-angle=vulkan', '--disable-vulkan-surface', '--disable-gpu-watchdog',
@@ -71,7 +71,8 @@ class Browser {
 
   hear({method, params}) {
     if (method === 'Page.loadEventFired') this.loaded();
-    if (method === 'Runtime.consoleAPICalled') console.log(params.args.map((v) => v.value).join(' '));
+    if (method === 'Runtime.consoleAPICalled')
+      console.log(params.args.map(({value}) => value).join(' '));
   }
 
   send(method, params = {}, sessionId = this.session) {
