@@ -27,13 +27,15 @@ std::mutex mutex;
 std::unordered_map<void *, Instance> instances;
 
 /// An instance and its physical devices begin with the same pointer, the loader's.
-template <typename Handle> Instance instance_of(Handle handle)
+template <typename Handle>
+Instance instance_of(Handle handle)
 {
    std::lock_guard lock(mutex);
    return instances.at(*reinterpret_cast<void **>(handle));
 }
 
-template <typename Function> Function next_function(const Instance &instance, const char *name)
+template <typename Function>
+Function next_function(const Instance &instance, const char *name)
 {
    return reinterpret_cast<Function>(instance.next(instance.handle, name));
 }
@@ -57,11 +59,11 @@ VKAPI_ATTR void VKAPI_CALL get_properties2(VkPhysicalDevice device,
 {
    // Both names are of one function, but an instance may have only one of them.
    const Instance instance = instance_of(device);
-   auto next = next_function<PFN_vkGetPhysicalDeviceProperties2>(
-      instance, "vkGetPhysicalDeviceProperties2");
+   auto next =
+      next_function<PFN_vkGetPhysicalDeviceProperties2>(instance, "vkGetPhysicalDeviceProperties2");
    if (!next)
-      next = next_function<PFN_vkGetPhysicalDeviceProperties2>(
-         instance, "vkGetPhysicalDeviceProperties2KHR");
+      next = next_function<PFN_vkGetPhysicalDeviceProperties2>(instance,
+                                                               "vkGetPhysicalDeviceProperties2KHR");
    next(device, properties);
    disguise(properties->properties);
 }
@@ -94,8 +96,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance handle,
 {
    if (!handle)
       return;
-   const auto next =
-      next_function<PFN_vkDestroyInstance>(instance_of(handle), "vkDestroyInstance");
+   const auto next = next_function<PFN_vkDestroyInstance>(instance_of(handle), "vkDestroyInstance");
    {
       std::lock_guard lock(mutex);
       instances.erase(*reinterpret_cast<void **>(handle));
@@ -103,8 +104,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance handle,
    next(handle, allocator);
 }
 
-VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance handle,
-                                                                const char *name)
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance handle, const char *name)
 {
    const struct {
       const char *name;
