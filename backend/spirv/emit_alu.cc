@@ -243,6 +243,8 @@ private:
    {
       if (kind == Kind::real && alu.exact)
          t.m.decorate(id, SpvDecorationNoContraction);
+      if (kind == Kind::real && nir_alu_instr_is_signed_zero_inf_nan_preserve(&alu))
+         t.preserved_sizes |= bits;
       t.define(alu.def, 0, id, kind);
    }
 

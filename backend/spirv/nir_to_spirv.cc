@@ -264,8 +264,16 @@ void Translator::float_controls(Id function)
       {FLOAT_CONTROLS_ROUNDING_MODE_RTZ_FP64, SpvExecutionModeRoundingModeRTZ,
        SpvCapabilityRoundingModeRTZ, 64},
    };
+   /* Single instructions may keep them too (SPV_KHR_float_controls2); then all do, if the driver
+    * can. */
+   const unsigned can_preserve = (driver.preserve_nan_16 ? 16 : 0) |
+                                 (driver.preserve_nan_32 ? 32 : 0) |
+                                 (driver.preserve_nan_64 ? 64 : 0);
    for (const Mode &mode : modes) {
-      if (!(shader->info.float_controls_execution_mode & mode.flag))
+      const bool asked = shader->info.float_controls_execution_mode & mode.flag;
+      const bool implied = mode.mode == SpvExecutionModeSignedZeroInfNanPreserve &&
+                           preserved_sizes & can_preserve & mode.bits;
+      if (!asked && !implied)
          continue;
       m.capability(mode.capability);
       extension("SPV_KHR_float_controls", 0x00010400);

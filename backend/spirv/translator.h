@@ -153,6 +153,9 @@ public:
    std::vector<Loop> loops;
    bool block_ended = false; ///< by a jump
 
+   /// Sizes (16 | 32 | 64) of floats with instructions that keep signed zeros, infinities and NaNs.
+   unsigned preserved_sizes = 0;
+
    /// To shared or private memory.
    Pointer variable_pointer(nir_deref_instr *);
 

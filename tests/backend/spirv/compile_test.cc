@@ -300,6 +300,19 @@ TEST(Compile, PreciseIsNotContracted)
    EXPECT_FALSE(has(compiled(control_flow), "NoContraction"));
 }
 
+TEST(Compile, FloatControlsAreKept)
+{
+   const std::string text = compiled(R"(
+      #extension GL_EXT_spirv_intrinsics : enable
+      spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [4466], 4461, 32);
+      spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [4467], 4462, 32);
+      layout(binding = 0) buffer B { float b[]; };
+      void main() { b[0] = b[1] + b[2]; })");
+   EXPECT_TRUE(has(text, "SignedZeroInfNanPreserve 32")) << text;
+   EXPECT_TRUE(has(text, "RoundingModeRTE 32")) << text;
+   EXPECT_FALSE(has(compiled(types), "RoundingMode"));
+}
+
 TEST(Compile, SpecializationIsFolded)
 {
    test::Source source = test::compile(R"(

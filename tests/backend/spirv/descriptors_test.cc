@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Kinds of descriptors that the end-to-end tests' harness does not know: uniform buffers, storage images, combined images
-/// and samplers, texel buffers.  What a shader reads of them is compared with what was put there.
+/// Kinds of descriptors that the end-to-end tests' harness does not know: uniform buffers, storage
+/// images, combined images and samplers, texel buffers.  What a shader reads of them is compared
+/// with what was put there.
 
 #include "tests/e2e/cases.h"
 
@@ -69,10 +70,10 @@ public:
       options.subgroup_size = d.properties11.subgroupSize;
       const std::vector<uint32_t> words =
          preprocessor->lower(d, compile_glsl(std::string(glsl_header) + glsl), options);
-      const VkShaderModuleCreateInfo module_info = {
-         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-         .codeSize = words.size() * 4,
-         .pCode = words.data()};
+      const VkShaderModuleCreateInfo module_info = {.sType =
+                                                       VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                                    .codeSize = words.size() * 4,
+                                                    .pCode = words.data()};
       VkShaderModule module;
       check(vkCreateShaderModule(d.device, &module_info, nullptr, &module));
       const VkComputePipelineCreateInfo info = {
@@ -170,15 +171,15 @@ private:
       const VkDescriptorBufferInfo out_info = {out.buffer, 0, VK_WHOLE_SIZE};
       const VkDescriptorImageInfo image_info = {sampler, view, VK_IMAGE_LAYOUT_GENERAL};
       for (uint32_t binding = 0; binding < std::size(types); ++binding) {
-         const VkWriteDescriptorSet write = {
-            .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-            .dstSet = set,
-            .dstBinding = binding,
-            .descriptorCount = 1,
-            .descriptorType = types[binding],
-            .pImageInfo = &image_info,
-            .pBufferInfo = binding == 0 ? &uniform_info : &out_info,
-            .pTexelBufferView = &texel_view};
+         const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                             .dstSet = set,
+                                             .dstBinding = binding,
+                                             .descriptorCount = 1,
+                                             .descriptorType = types[binding],
+                                             .pImageInfo = &image_info,
+                                             .pBufferInfo =
+                                                binding == 0 ? &uniform_info : &out_info,
+                                             .pTexelBufferView = &texel_view};
          vkUpdateDescriptorSets(d.device, 1, &write, 0, nullptr);
       }
    }
