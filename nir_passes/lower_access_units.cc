@@ -19,9 +19,9 @@ nir_mem_access_size_align words(unsigned count)
    return {uint8_t(count), 32, uint16_t(count * 4), nir_mem_access_shift_method_scalar};
 }
 
-nir_mem_access_size_align choose_unit(nir_intrinsic_op intrinsic, uint8_t bytes, uint8_t,
-                                      uint32_t align_mul, uint32_t align_offset, bool,
-                                      gl_access_qualifier, const void *)
+nir_mem_access_size_align choose_unit(nir_intrinsic_op intrinsic, uint8_t bytes,
+                                      uint8_t bit_size, uint32_t align_mul, uint32_t align_offset,
+                                      bool, gl_access_qualifier access, const void *)
 {
    const unsigned align = std::min(nir_combined_align(align_mul, align_offset), 16u);
    const unsigned unit = std::min(align, std::bit_floor(unsigned(bytes)));
@@ -31,6 +31,9 @@ nir_mem_access_size_align choose_unit(nir_intrinsic_op intrinsic, uint8_t bytes,
    case nir_intrinsic_load_ubo:
       return words(std::max(unit / 4, 1u));
    default:
+      /* Atomic loads and stores are these to NIR. */
+      if (access & (ACCESS_COHERENT | ACCESS_VOLATILE) && align >= bit_size / 8u)
+         return {1, bit_size, uint16_t(bit_size / 8), nir_mem_access_shift_method_scalar};
       if (unit >= 4)
          return words(unit / 4);
       return {1, uint8_t(unit * 8), uint16_t(unit), nir_mem_access_shift_method_scalar};

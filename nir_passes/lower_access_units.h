@@ -17,7 +17,7 @@ namespace weft {
 /// | push constants        | u32                                             | number of the u32 |
 /// | global memory         | as storage buffers                              | address           |
 ///
-/// The place is the intrinsic's offset source.  Runs once, after everything that reads byte offsets.
+/// What is coherent or volatile is not joined or taken apart.  The place is the intrinsic's offset source.  Runs once, after everything that reads byte offsets.
 bool lower_access_units(nir_shader *);
 
 } // namespace weft

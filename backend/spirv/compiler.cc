@@ -34,7 +34,7 @@ Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileO
       options.dump("nir", shader_text(shader->get()));
 
    // NIR to SPIR-V.
-   Result<std::vector<uint32_t>> module = nir_to_spirv(shader->get(), options.driver, source.entry_point);
+   Result<std::vector<uint32_t>> module = nir_to_spirv(shader->get(), options.driver, source);
    if (module && options.dump)
       options.dump("spirv", disassemble(*module));
    return module;

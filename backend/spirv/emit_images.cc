@@ -110,7 +110,7 @@ Id Translator::resource_variable(nir_variable *var)
          m.decorate(id, SpvDecorationNonWritable);
       if (var->data.access & ACCESS_NON_READABLE)
          m.decorate(id, SpvDecorationNonReadable);
-      if (var->data.access & ACCESS_RESTRICT)
+      if (restricted.contains({uint32_t(var->data.descriptor_set), uint32_t(var->data.binding)}))
          m.decorate(id, SpvDecorationRestrict);
       if (!vulkan_memory && var->data.access & ACCESS_COHERENT)
          m.decorate(id, SpvDecorationCoherent);

@@ -164,10 +164,12 @@ void Translator::emit_header(Id function)
 {
    for (const BufferBinding &b : buffers) {
       for (const auto &[type, view] : b.views) {
-         if (b.views.size() == 1 && b.access & ACCESS_RESTRICT)
-            m.decorate(view.variable, SpvDecorationRestrict);
-         else if (!b.uniform)
+         if (b.uniform)
+            continue;
+         if (b.views.size() > 1 || !(b.access & ACCESS_RESTRICT))
             m.decorate(view.variable, SpvDecorationAliased);
+         else if (restricted.contains({b.set, b.binding}))
+            m.decorate(view.variable, SpvDecorationRestrict);
       }
    }
    m.capability(SpvCapabilityShader);
@@ -233,11 +235,11 @@ void Translator::float_controls(Id function)
    }
 }
 
-Result<std::vector<uint32_t>> nir_to_spirv(nir_shader *nir, const Driver &driver, const std::string &entry_name)
+Result<std::vector<uint32_t>> nir_to_spirv(nir_shader *nir, const Driver &driver, const ShaderSource &source)
 {
    /* Variables instead of phis: drivers make values of them again. */
    nir_convert_from_ssa(nir, true, false);
-   return Translator(nir, driver, entry_name).run();
+   return Translator(nir, driver, source).run();
 }
 
 } // namespace weft::spirv

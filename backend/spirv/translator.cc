@@ -3,13 +3,15 @@
 
 #include "backend/spirv/translator.h"
 
-#include "compiler/spirv/GLSL.std.450.h"
-#include "util/half_float.h"
+#include "backend/spirv/restrict_bindings.h"
+
+#include <algorithm>
 
 namespace weft::spirv {
 
-Translator::Translator(nir_shader *nir, const Driver &driver, const std::string &entry_name)
-    : shader(nir), driver(driver), entry_name(entry_name), vulkan_memory(driver.vulkan_memory_model)
+Translator::Translator(nir_shader *nir, const Driver &driver, const ShaderSource &source)
+    : shader(nir), driver(driver), entry_name(source.entry_point), restricted(restrict_bindings(source.spirv)),
+      vulkan_memory(driver.vulkan_memory_model)
 {
 }
 

@@ -58,7 +58,7 @@ struct Pointer {
 
 class Translator {
 public:
-   Translator(nir_shader *, const Driver &, const std::string &entry_name);
+   Translator(nir_shader *, const Driver &, const ShaderSource &);
    Result<Words> run();
 
    ModuleBuilder m;
@@ -175,6 +175,7 @@ private:
    void load_built_in(nir_intrinsic_instr *, SpvBuiltIn);
 
    const std::string entry_name;
+   const std::set<std::pair<uint32_t, uint32_t>> restricted; ///< bindings
    std::string error;
    std::vector<std::vector<Scalar>> values; ///< by nir_def::index
    std::unordered_map<Id, uint64_t> constant_bits;

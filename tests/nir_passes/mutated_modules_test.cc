@@ -2,120 +2,16 @@
 // SPDX-License-Identifier: MIT
 
 /// Whatever the words of a module are, the front end and the passes return: a shader, or an error
-/// that says something. Mutants of real matrix shaders; the seed is printed, and WEFT_SEED=N
-/// repeats a run.
+/// that says something.
 
-#include "tests/nir_passes/shaders.h"
+#include "tests/nir_passes/mutants.h"
 
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
 #include <gtest/gtest.h>
-#include <random>
-#include <unistd.h>
 
 namespace weft {
 namespace {
 
-using Words = std::vector<uint32_t>;
-using Random = std::mt19937;
-
 constexpr unsigned mutants = 2400;
-/// Far more than any of these shaders takes.
-constexpr unsigned seconds_for_one = 60;
-
-const std::string header = R"(
-   layout(constant_id = 0) const uint SIZE = 16;
-   layout(constant_id = 1) const uint TILES = 2;
-   layout(binding = 0, scalar) buffer A { float16_t a[]; };
-   layout(binding = 1, scalar) buffer B { f16vec4 b[]; };
-   layout(binding = 2, scalar) buffer C { float c[]; };
-   layout(push_constant) uniform Push { uint stride, count; };
-   #define MAT_A coopmat<float16_t, gl_ScopeSubgroup, SIZE, 16, gl_MatrixUseA>
-   #define MAT_B coopmat<float16_t, gl_ScopeSubgroup, 16, SIZE, gl_MatrixUseB>
-   #define SUM coopmat<float, gl_ScopeSubgroup, SIZE, SIZE, gl_MatrixUseAccumulator>
-   const int rows = gl_CooperativeMatrixLayoutRowMajor;
-   const int columns = gl_CooperativeMatrixLayoutColumnMajor;
-)";
-
-/// A product of large matrices: arrays of tiles, loops, shared memory.
-const std::string product = header + R"(
-   shared float16_t tile_a[16 * 32];
-   shared f16vec4 tile_b[16 * 8];
-   void main() {
-      SUM sums[TILES][TILES];
-      for (uint i = 0; i < TILES; ++i)
-         for (uint j = 0; j < TILES; ++j)
-            sums[i][j] = SUM(0);
-      for (uint k = 0; k < count; k += 16) {
-         for (uint i = gl_LocalInvocationIndex; i < 512; i += 64)
-            tile_a[i] = a[i * stride + k];
-         tile_b[gl_LocalInvocationIndex] = b[gl_GlobalInvocationID.x + k];
-         barrier();
-         for (uint i = 0; i < TILES; ++i) {
-            MAT_A ma;
-            coopMatLoad(ma, tile_a, i * 256, 16, rows);
-            for (uint j = 0; j < TILES; ++j) {
-               MAT_B mb;
-               coopMatLoad(mb, tile_b, j * 64, 4, columns);
-               sums[i][j] = coopMatMulAdd(ma, mb, sums[i][j]);
-            }
-         }
-         barrier();
-      }
-      for (uint i = 0; i < TILES; ++i)
-         for (uint j = 0; j < TILES; ++j)
-            coopMatStore(sums[i][j], c, i * 256 + j * 16, stride, rows);
-   })";
-
-/// Element-wise work: functions, structs, conversions, components, branches, subgroup operations.
-const std::string elements = header + R"(
-   struct Pair { SUM first; SUM second[2]; float scale; };
-   void soften(inout SUM m, const float limit) {
-      for (int i = 0; i < m.length(); ++i)
-         m[i] = tanh(m[i] / limit) * limit;
-   }
-   SUM combine(Pair p, uint which) {
-      if (which > 1)
-         return p.first * p.scale + p.second[which & 1];
-      return -p.first;
-   }
-   void main() {
-      Pair p;
-      coopMatLoad(p.first, c, 0, stride, rows);
-      p.second[0] = p.first - SUM(1);
-      p.second[1] = p.second[0] * p.first;
-      p.scale = subgroupAdd(c[gl_SubgroupInvocationID]);
-      SUM m = combine(p, count);
-      soften(m, 30.0);
-      switch (stride) {
-      case 1: m[0] = subgroupMax(m[0]); break;
-      case 2: m = m / p.first; break;
-      default: m = SUM(coopmat<float16_t, gl_ScopeSubgroup, SIZE, SIZE, gl_MatrixUseAccumulator>(m));
-      }
-      coopMatStore(m, c, 256, stride, columns);
-   })";
-
-/// Integers, saturation, buffer references.
-const std::string integers = R"(
-   layout(buffer_reference, scalar) buffer Bytes { int8_t data[]; };
-   layout(binding = 0, scalar) buffer C { int c[]; };
-   layout(push_constant, scalar) uniform Push { Bytes left, right; uint count; };
-   void main() {
-      coopmat<int8_t, gl_ScopeSubgroup, 16, 32, gl_MatrixUseA> a;
-      coopmat<int8_t, gl_ScopeSubgroup, 32, 16, gl_MatrixUseB> b;
-      coopmat<int, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> sum;
-      coopMatLoad(sum, c, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
-      uint i = 0;
-      do {
-         coopMatLoad(a, left.data, i * 512, 32, gl_CooperativeMatrixLayoutRowMajor);
-         coopMatLoad(b, right.data, i * 512, 32, gl_CooperativeMatrixLayoutColumnMajor);
-         sum = coopMatMulAdd(a, b, sum, gl_MatrixOperandsSaturatingAccumulation);
-      } while (++i < count);
-      atomicAdd(c[300], sum[0]);
-      coopMatStore(sum, c, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
-   })";
 
 Target make_target(bool native_tiles)
 {
@@ -125,125 +21,20 @@ Target make_target(bool native_tiles)
    return target;
 }
 
-uint32_t below(Random &random, size_t bound)
-{
-   return bound ? uint32_t(random() % bound) : 0;
-}
-
-/// Where the instructions of a module begin.
-std::vector<size_t> instructions(const Words &words)
-{
-   std::vector<size_t> starts;
-   for (size_t at = 5; at < words.size(); at += std::max(words[at] >> 16, 1u))
-      starts.push_back(at);
-   return starts;
-}
-
-void truncate(Words &words, Random &random)
-{
-   words.resize(below(random, words.size()));
-}
-
-void empty(Words &words, Random &)
-{
-   words.clear();
-}
-
-void flip_bits(Words &words, Random &random)
-{
-   for (uint32_t n = 1 + below(random, 3); n > 0; --n)
-      words[below(random, words.size())] ^= 1u << below(random, 32);
-}
-
-void swap_words(Words &words, Random &random)
-{
-   std::swap(words[below(random, words.size())], words[below(random, words.size())]);
-}
-
-/// Small numbers are ids, enumerants and sizes: these mutants get past the validator most often.
-void change_operand(Words &words, Random &random)
-{
-   const std::vector<size_t> starts = instructions(words);
-   const size_t start = starts[below(random, starts.size())];
-   const uint32_t length = words[start] >> 16;
-   if (length > 1)
-      words[start + 1 + below(random, length - 1)] = below(random, words[3] + 2);
-}
-
-void change_opcode(Words &words, Random &random)
-{
-   const std::vector<size_t> starts = instructions(words);
-   uint32_t &word = words[starts[below(random, starts.size())]];
-   word = (word & 0xffff0000) | (words[starts[below(random, starts.size())]] & 0xffff);
-}
-
-void remove_instruction(Words &words, Random &random)
-{
-   const std::vector<size_t> starts = instructions(words);
-   const size_t start = starts[below(random, starts.size())];
-   words.erase(words.begin() + start, words.begin() + start + (words[start] >> 16));
-}
-
-void repeat_instruction(Words &words, Random &random)
-{
-   const std::vector<size_t> starts = instructions(words);
-   const size_t start = starts[below(random, starts.size())];
-   const Words copy(words.begin() + start, words.begin() + start + (words[start] >> 16));
-   words.insert(words.begin() + starts[below(random, starts.size())], copy.begin(), copy.end());
-}
-
-/// Says which mutant it was when the process dies of one.
-char last_words[80];
-
-void on_death(int signal)
-{
-   (void)!write(STDERR_FILENO, last_words, strlen(last_words));
-   std::signal(signal, SIG_DFL);
-   raise(signal);
-}
-
 TEST(MutatedModules, AlwaysReturn)
 {
-   const char *chosen = getenv("WEFT_SEED");
-   const uint32_t seed = chosen ? uint32_t(strtoul(chosen, nullptr, 0)) : std::random_device()();
-   printf("WEFT_SEED=%u\n", seed);
-   for (const int signal : {SIGALRM, SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS})
-      std::signal(signal, on_death);
-
-   const test::Source originals[] = {test::compile(product), test::compile(elements),
-                                     test::compile(integers)};
-   for (const test::Source &original : originals) {
+   for (const test::Source &original : test::mutation_originals()) {
       const Result<Shader> shader =
          spirv_to_target(original.shader_source(), make_target(true), {test::storage_buffers(), {}});
       ASSERT_TRUE(shader) << shader.error().message;
    }
-
-   using Mutation = void (*)(Words &, Random &);
-   const Mutation mutations[] = {truncate,           flip_bits,         swap_words,
-                                 change_operand,     change_operand,    change_opcode,
-                                 remove_instruction, repeat_instruction};
-   unsigned accepted = 0;
-   for (unsigned i = 0; i < mutants; ++i) {
-      Random random(seed + i);
-      test::Source mutant = originals[below(random, std::size(originals))];
-      if (i == 0)
-         empty(mutant.spirv, random);
-      else
-         mutations[below(random, std::size(mutations))](mutant.spirv, random);
-      mutant.constant_ids = {0, 1};
-      mutant.constant_values = {16, below(random, 8) == 0 ? uint32_t(random()) : below(random, 4)};
-
-      snprintf(last_words, sizeof(last_words), "died of WEFT_SEED=%u, mutant %u\n", seed, i);
-      alarm(seconds_for_one);
+   test::for_each_mutant(mutants, [](const ShaderSource &source, unsigned mutant) {
       const Result<Shader> shader =
-         spirv_to_target(mutant.shader_source(), make_target(i % 2 == 0), {test::storage_buffers(), {}});
-      alarm(0);
-      if (shader)
-         ++accepted;
-      else
-         EXPECT_FALSE(shader.error().message.empty()) << "mutant " << i;
-   }
-   printf("%u of %u mutants are shaders still\n", accepted, mutants);
+         spirv_to_target(source, make_target(mutant % 2 == 0), {test::storage_buffers(), {}});
+      if (!shader)
+         EXPECT_FALSE(shader.error().message.empty()) << "mutant " << mutant;
+      return bool(shader);
+   });
 }
 
 } // namespace

@@ -76,7 +76,6 @@ public:
       Result<std::vector<uint32_t>> lowered = spirv::compile(source, compile);
       if (!lowered)
          throw VulkanError(VK_ERROR_INVALID_SHADER_NV, "spirv::compile", lowered.error().message);
-      if (getenv("WEFT_SIZES")) { fprintf(stderr, "words %zu\n", lowered->size()); if (FILE *f = fopen("/tmp/last.spv", "wb")) { fwrite(lowered->data(), 4, lowered->size(), f); fclose(f); } if (FILE *f = fopen("/tmp/last_in.spv", "wb")) { fwrite(words.data(), 4, words.size(), f); fclose(f); }}
       const Result<bool> valid = spirv::validate(*lowered);
       EXPECT_TRUE(valid) << valid.error().message << "\n" << spirv::disassemble(*lowered);
       if (!valid)

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/lower_access_units.h"
+#include "nir_passes/unit_index.h"
+#include "tests/nir_passes/shaders.h"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+using test::Built;
+
+/// The index as an expression of %0, the subgroup's number.
+std::string index_of(nir_def *(*offset)(nir_builder *, nir_def *), unsigned log2)
+{
+   Built built;
+   nir_def *id = nir_load_subgroup_id(&built.b);
+   nir_def *index = unit_index(&built.b, offset(&built.b, id), log2);
+   nir_store_global(&built.b, nir_imm_int64(&built.b, 0), 4, index, 1);
+   nir_opt_constant_folding(built.shader.get());
+   nir_copy_prop(built.shader.get());
+   nir_opt_algebraic(built.shader.get());
+   nir_opt_dce(built.shader.get());
+   return test::body(built.shader.get());
+}
+
+TEST(UnitIndex, SumsAndProductsAreDivided)
+{
+   const std::string text = index_of(
+      [](nir_builder *b, nir_def *id) { return nir_iadd_imm(b, nir_imul_imm(b, id, 12), 8); }, 2);
+   EXPECT_NE(text.find("imul %0, "), std::string::npos) << text;
+   EXPECT_NE(text.find("iadd"), std::string::npos) << text;
+   EXPECT_EQ(text.find("ushr"), std::string::npos) << text;
+}
+
+TEST(UnitIndex, NegativeOffsetsStayNegative)
+{
+   const std::string text = index_of(
+      [](nir_builder *b, nir_def *id) { return nir_iadd_imm(b, nir_ishl_imm(b, id, 4), -16); }, 4);
+   EXPECT_NE(text.find("0xffffffff"), std::string::npos) << text;
+   EXPECT_EQ(text.find("ushr"), std::string::npos) << text;
+}
+
+TEST(UnitIndex, WhatIsNotSeenToBeAMultipleIsShifted)
+{
+   const std::string text = index_of([](nir_builder *b, nir_def *id) { return nir_iadd_imm(b, id, 4); }, 2);
+   EXPECT_NE(text.find("ushr"), std::string::npos) << text;
+}
+
+/// One load of a storage buffer with this alignment, after the pass.
+std::string load(unsigned components, unsigned bits, unsigned align, unsigned access = 0)
+{
+   Built built;
+   nir_builder *b = &built.b;
+   nir_def *offset = nir_imul_imm(b, nir_load_subgroup_id(b), align);
+   nir_def *value = _nir_build_load_ssbo(b, components, bits, nir_imm_ivec2(b, 0, 0), offset,
+                                         {._ = 0, .access = gl_access_qualifier(access), .align_mul = align,
+                                          .align_offset = 0});
+   nir_store_global(b, nir_imm_int64(b, 0), 4, value, nir_component_mask(components));
+   lower_access_units(built.shader.get());
+   nir_validate_shader(built.shader.get(), "lower_access_units");
+   return test::body(built.shader.get());
+}
+
+unsigned count(const std::string &text, const std::string &part)
+{
+   unsigned n = 0;
+   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+      ++n;
+   return n;
+}
+
+TEST(LowerAccessUnits, AlignmentGivesTheUnit)
+{
+   EXPECT_EQ(count(load(8, 16, 16), "32x4"), 1u);
+   EXPECT_EQ(count(load(8, 16, 2), "@load_ssbo"), 8u);
+   EXPECT_EQ(count(load(3, 32, 16), "@load_ssbo"), 2u);
+   EXPECT_EQ(count(load(1, 32, 4), "@load_ssbo"), 1u);
+   EXPECT_EQ(count(load(1, 32, 1), "@load_ssbo"), 4u);
+}
+
+TEST(LowerAccessUnits, WhatOthersSeeIsNotTakenApart)
+{
+   EXPECT_GT(count(load(1, 64, 8), "= pack_64_2x32"), 0u);
+   EXPECT_EQ(count(load(1, 64, 8, ACCESS_COHERENT), "= pack_64_2x32"), 0u);
+}
+
+} // namespace
+} // namespace weft
