@@ -18,7 +18,8 @@ struct Arithmetic {
    bool a_signed, b_signed, result_signed, saturate;
 };
 
-inline Arithmetic arithmetic_of(const nir_intrinsic_instr *instr, const glsl_cmat_description &result)
+inline Arithmetic arithmetic_of(const nir_intrinsic_instr *instr,
+                                const glsl_cmat_description &result)
 {
    const unsigned mask = nir_intrinsic_cmat_signed_mask(instr);
    return {
@@ -46,7 +47,7 @@ inline nir_def *widen(nir_builder *b, const Arithmetic &arithmetic, nir_def *val
 }
 
 inline nir_def *add_product(nir_builder *b, const Arithmetic &arithmetic, nir_def *x, nir_def *y,
-                     nir_def *sum)
+                            nir_def *sum)
 {
    return arithmetic.is_float ? nir_ffma(b, x, y, sum) : nir_iadd(b, nir_imul(b, x, y), sum);
 }

@@ -19,9 +19,9 @@ nir_mem_access_size_align words(unsigned count)
    return {uint8_t(count), 32, uint16_t(count * 4), nir_mem_access_shift_method_scalar};
 }
 
-nir_mem_access_size_align choose_unit(nir_intrinsic_op intrinsic, uint8_t bytes,
-                                      uint8_t bit_size, uint32_t align_mul, uint32_t align_offset,
-                                      bool, gl_access_qualifier access, const void *)
+nir_mem_access_size_align choose_unit(nir_intrinsic_op intrinsic, uint8_t bytes, uint8_t bit_size,
+                                      uint32_t align_mul, uint32_t align_offset, bool,
+                                      gl_access_qualifier access, const void *)
 {
    const unsigned align = std::min(nir_combined_align(align_mul, align_offset), 16u);
    const unsigned unit = std::min(align, std::bit_floor(unsigned(bytes)));
@@ -42,8 +42,8 @@ nir_mem_access_size_align choose_unit(nir_intrinsic_op intrinsic, uint8_t bytes,
 
 unsigned log2_unit(const nir_intrinsic_instr *instr)
 {
-   const nir_def *value = nir_intrinsic_infos[instr->intrinsic].has_dest ? &instr->def
-                                                                        : instr->src[0].ssa;
+   const nir_def *value =
+      nir_intrinsic_infos[instr->intrinsic].has_dest ? &instr->def : instr->src[0].ssa;
    return util_logbase2(value->bit_size / 8 * util_next_power_of_two(value->num_components));
 }
 

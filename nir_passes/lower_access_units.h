@@ -12,12 +12,13 @@ namespace weft {
 ///
 /// | memory                | units                                           | place             |
 /// |-----------------------|-------------------------------------------------|-------------------|
-/// | storage buffers       | u8, u16, u32, u32×2, u32×4; an atomic's own size | number of the unit |
-/// | uniform buffers       | u32, u32×2, u32×4                               | number of the u32 |
-/// | push constants        | u32                                             | number of the u32 |
-/// | global memory         | as storage buffers                              | address           |
+/// | storage buffers       | u8, u16, u32, u32×2, u32×4; an atomic's own size | number of the unit
+/// | | uniform buffers       | u32, u32×2, u32×4                               | number of the u32
+/// | | push constants        | u32                                             | number of the u32
+/// | | global memory         | as storage buffers                              | address |
 ///
-/// What is coherent or volatile is not joined or taken apart.  The place is the intrinsic's offset source.  Runs once, after everything that reads byte offsets.
+/// What is coherent or volatile is not joined or taken apart.  The place is the intrinsic's offset
+/// source.  Runs once, after everything that reads byte offsets.
 bool lower_access_units(nir_shader *);
 
 } // namespace weft

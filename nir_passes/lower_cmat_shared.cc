@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Multiplication for a back end without tiles, where invocations see each other's components through shared memory.
+/// Multiplication for a back end without tiles, where invocations see each other's components
+/// through shared memory.
 ///
-/// Each subgroup has a stretch of shared memory for A and one for B, dense and row-major as the matrices themselves: by the
-/// element map the subgroup's component i of all W invocations is the run of elements i*W … i*W + W-1.  It writes both,
-/// and then runs over k:
+/// Each subgroup has a stretch of shared memory for A and one for B, dense and row-major as the
+/// matrices themselves: by the element map the subgroup's component i of all W invocations is the
+/// run of elements i*W … i*W + W-1.  It writes both, and then runs over k:
 ///
 ///   for (k = 0; k < K; ++k)
 ///      for each component i:   sum[i] += A[row(i)][k] * B[k][column(i)]
 ///
-/// Where W is a multiple of N all components of an invocation lie in one column, where N is one of W all of a component's
-/// row are the same: what is the same is loaded once.
+/// Where W is a multiple of N all components of an invocation lie in one column, where N is one of
+/// W all of a component's row are the same: what is the same is loaded once.
 
 #include "nir_passes/cmat_arithmetic.h"
 
@@ -34,7 +35,8 @@ public:
    {
       const uint32_t first = component * map.subgroup_size;
       if (map.cols % map.subgroup_size == 0)
-         return memo(rows, first / map.cols, [&](uint32_t row) { return nir_imm_int(b, int(row)); });
+         return memo(rows, first / map.cols,
+                     [&](uint32_t row) { return nir_imm_int(b, int(row)); });
       if (map.subgroup_size % map.cols == 0) {
          nir_def *within = nir_udiv_imm(b, invocation, map.cols);
          /* Those beyond the matrix read its last row; nothing uses what they compute. */
@@ -79,13 +81,13 @@ private:
 
 void subgroup_barrier(nir_builder *b)
 {
-   _nir_build_barrier(b, {._ = 0,
-                          .execution_scope = SCOPE_SUBGROUP,
-                          .memory_scope = SCOPE_SUBGROUP,
-                          .memory_semantics = nir_memory_semantics(NIR_MEMORY_ACQ_REL |
-                                                                   NIR_MEMORY_MAKE_AVAILABLE |
-                                                                   NIR_MEMORY_MAKE_VISIBLE),
-                          .memory_modes = nir_var_mem_shared});
+   _nir_build_barrier(b,
+                      {._ = 0,
+                       .execution_scope = SCOPE_SUBGROUP,
+                       .memory_scope = SCOPE_SUBGROUP,
+                       .memory_semantics = nir_memory_semantics(
+                          NIR_MEMORY_ACQ_REL | NIR_MEMORY_MAKE_AVAILABLE | NIR_MEMORY_MAKE_VISIBLE),
+                       .memory_modes = nir_var_mem_shared});
 }
 
 /// A matrix of the running subgroup in shared memory.
@@ -114,8 +116,8 @@ Staged stage(State &s, const Matrix &m, bool left)
    nir_def *place = nir_iadd(b, staged.first, nir_load_subgroup_invocation(b));
    s.for_each_component_unrolled(m.desc, [&](uint32_t i) {
       nir_def *value = s.load_component(m, nir_imm_int(b, int(i)));
-      nir_store_array_var(b, staged.memory, nir_iadd_imm(b, place, i * s.target.subgroup_size), value,
-                          1);
+      nir_store_array_var(b, staged.memory, nir_iadd_imm(b, place, i * s.target.subgroup_size),
+                          value, 1);
    });
    return staged;
 }
@@ -175,14 +177,16 @@ void lower_muladd_through_shared_memory(State &s, nir_intrinsic_instr *instr)
          nir_def *product_x = widen(b, arithmetic, x(rows[i], rows[i], k), arithmetic.a_signed);
          nir_def *product_y = widen(b, arithmetic, y(cols[i], k, cols[i]), arithmetic.b_signed);
          nir_store_var(b, sums[i],
-                       add_product(b, arithmetic, product_x, product_y, nir_load_var(b, sums[i])), 1);
+                       add_product(b, arithmetic, product_x, product_y, nir_load_var(b, sums[i])),
+                       1);
       }
       nir_store_var(b, counter, nir_iadd_imm(b, k, 1), 1);
    }
    nir_pop_loop(b, loop);
 
    for (uint32_t i = 0; i < length; ++i)
-      s.store_component(d, nir_imm_int(b, int(i)), finish(b, arithmetic, nir_load_var(b, sums[i]), addends[i]));
+      s.store_component(d, nir_imm_int(b, int(i)),
+                        finish(b, arithmetic, nir_load_var(b, sums[i]), addends[i]));
 }
 
 } // namespace weft::cmat

@@ -111,7 +111,8 @@ private:
    {
       nir_variable *var = root(deref);
       if (!var) {
-         error = "a pointer into shared memory that may point to several variables is not supported";
+         error =
+            "a pointer into shared memory that may point to several variables is not supported";
          return;
       }
       Block &block = blocks[one_block ? old.front() : var];
@@ -135,15 +136,17 @@ private:
    void make_array(nir_variable *var, Block &block)
    {
       if (block.atomic_width && block.atomic_width != block.width)
-         error = "shared memory with atomic operations and accesses to parts of it is not supported";
+         error =
+            "shared memory with atomic operations and accesses to parts of it is not supported";
       if (block.float_atomics && block.integer_atomics)
-         error = "shared memory with atomic operations on both floats and integers is not supported";
+         error =
+            "shared memory with atomic operations on both floats and integers is not supported";
       for (const nir_variable *v : old) {
          if (one_block || v == var)
             block.bytes = std::max(block.bytes, glsl_get_explicit_size(v->type, false));
       }
-      const glsl_type *scalar = block.float_atomics ? glsl_floatN_t_type(block.width)
-                                                    : glsl_uintN_t_type(block.width);
+      const glsl_type *scalar =
+         block.float_atomics ? glsl_floatN_t_type(block.width) : glsl_uintN_t_type(block.width);
       const unsigned length = std::max(DIV_ROUND_UP(block.bytes * 8, block.width), 1u);
       block.array = nir_variable_create(b.shader, nir_var_mem_shared,
                                         glsl_array_type(scalar, length, 0), var->name);
@@ -168,8 +171,8 @@ private:
          return;
       }
       /* The columns of a row-major matrix are vectors with a stride. */
-      const unsigned stride = glsl_type_is_vector(deref->type) ? glsl_get_explicit_stride(deref->type)
-                                                                : 0;
+      const unsigned stride =
+         glsl_type_is_vector(deref->type) ? glsl_get_explicit_stride(deref->type) : 0;
       if (instr->intrinsic == nir_intrinsic_load_deref)
          load(access, bytes, stride);
       else
@@ -192,8 +195,8 @@ private:
          nir_def *pieces[8];
          for (unsigned p = 0; p < bits / width; ++p) {
             const unsigned at = c * (stride ? stride : bits / 8) + p * width / 8;
-            pieces[p] = nir_load_deref_with_access(
-               &b, element(access, nir_iadd_imm(&b, bytes, at)), nir_intrinsic_access(instr));
+            pieces[p] = nir_load_deref_with_access(&b, element(access, nir_iadd_imm(&b, bytes, at)),
+                                                   nir_intrinsic_access(instr));
          }
          components[c] = nir_extract_bits(&b, pieces, bits / width, 0, 1, bits);
          if (instr->def.bit_size == 1)

@@ -378,10 +378,10 @@ Result<Shader> spirv_to_target(const ShaderSource &source, const Target &target,
    machine ? lower_late(run, target) : lower_late_for_spirv(run, target);
 
    nir_shader_gather_info(run.nir, nir_shader_get_entrypoint(run.nir));
-   Result<bool> limits = check_shader_limits(run.nir);
-   if (!limits)
-      return limits.error();
    if (machine) {
+      Result<bool> limits = check_shader_limits(run.nir);
+      if (!limits)
+         return limits.error();
       Result<bool> form = validate_final_form(run.nir);
       if (!form)
          return form.error();

@@ -18,7 +18,8 @@ const char *unless(bool available, const char *feature)
    return available ? nullptr : feature;
 }
 
-const char *lacks_subgroup(const Driver &driver, VkSubgroupFeatureFlags operation, const char *feature)
+const char *lacks_subgroup(const Driver &driver, VkSubgroupFeatureFlags operation,
+                           const char *feature)
 {
    return unless(driver.subgroup_operations & operation, feature);
 }
@@ -29,11 +30,12 @@ Driver full_driver()
 {
    Driver d;
    d.spirv_version = 0x00010600;
-   d.subgroup_operations = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
-                           VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT |
-                           VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT |
-                           VK_SUBGROUP_FEATURE_CLUSTERED_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT |
-                           VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR | VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR;
+   d.subgroup_operations =
+      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
+      VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT |
+      VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT |
+      VK_SUBGROUP_FEATURE_CLUSTERED_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT |
+      VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR | VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR;
    d.subgroup_extended_types = true;
    d.vulkan_memory_model = d.vulkan_memory_model_device_scope = true;
    d.int8 = d.int16 = d.int64 = d.float16 = d.float64 = true;
@@ -50,7 +52,8 @@ Driver full_driver()
 
 bool needs_lowering(std::span<const uint32_t> spirv)
 {
-   if (spirv.size() < header_words || (spirv[0] != SpvMagicNumber && spirv[0] != swapped_magic_number))
+   if (spirv.size() < header_words ||
+       (spirv[0] != SpvMagicNumber && spirv[0] != swapped_magic_number))
       return false;
    const bool swapped = spirv[0] == swapped_magic_number;
    const auto word = [&](size_t at) { return swapped ? __builtin_bswap32(spirv[at]) : spirv[at]; };
@@ -97,9 +100,11 @@ const char *lacks(const Driver &driver, SpvCapability capability)
    case SpvCapabilityGroupNonUniformShuffle:
       return lacks_subgroup(driver, VK_SUBGROUP_FEATURE_SHUFFLE_BIT, "subgroup shuffles");
    case SpvCapabilityGroupNonUniformShuffleRelative:
-      return lacks_subgroup(driver, VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT, "relative subgroup shuffles");
+      return lacks_subgroup(driver, VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT,
+                            "relative subgroup shuffles");
    case SpvCapabilityGroupNonUniformClustered:
-      return lacks_subgroup(driver, VK_SUBGROUP_FEATURE_CLUSTERED_BIT, "clustered subgroup arithmetic");
+      return lacks_subgroup(driver, VK_SUBGROUP_FEATURE_CLUSTERED_BIT,
+                            "clustered subgroup arithmetic");
    case SpvCapabilityGroupNonUniformQuad:
       return lacks_subgroup(driver, VK_SUBGROUP_FEATURE_QUAD_BIT, "subgroup quads");
    case SpvCapabilityGroupNonUniformRotateKHR:

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// From SPIR-V with cooperative matrices to SPIR-V that a driver without them takes.  The one interface that the layer
-/// needs; NIR does not show through it.
+/// From SPIR-V with cooperative matrices to SPIR-V that a driver without them takes.  The one
+/// interface that the layer needs; NIR does not show through it.
 
 #pragma once
 
@@ -22,7 +22,8 @@ namespace weft::spirv {
 struct Driver {
    uint32_t spirv_version = 0x00010300; ///< the newest it takes, as in a module's header
    uint32_t subgroup_operations = 0;    ///< VkSubgroupFeatureFlags in compute shaders
-   /// shaderSubgroupExtendedTypes: subgroup operations on 8, 16 and 64 bits, which matrices then use too.
+   /// shaderSubgroupExtendedTypes: subgroup operations on 8, 16 and 64 bits, which matrices then
+   /// use too.
    bool subgroup_extended_types = false;
    bool vulkan_memory_model = false;
    bool vulkan_memory_model_device_scope = false;
@@ -33,8 +34,9 @@ struct Driver {
    bool shared_explicit_layout = false, shared_8bit = false, shared_16bit = false;
    bool buffer_device_address = false;
    bool integer_dot_product = false;
-   /// maxComputeSharedMemorySize.  Multiplications of matrices exchange their operands in what a shader's own variables
-   /// leave of it, which is faster than subgroup operations; those serve where it is too little.
+   /// maxComputeSharedMemorySize.  Multiplications of matrices exchange their operands in what a
+   /// shader's own variables leave of it, which is faster than subgroup operations; those serve
+   /// where it is too little.
    uint32_t shared_memory_bytes = 16384;
    /// What the driver can promise of floats, by size: VkPhysicalDeviceFloatControlsProperties.
    bool preserve_nan_16 = false, preserve_nan_32 = false, preserve_nan_64 = false;
@@ -51,21 +53,23 @@ struct CompileOptions {
    uint32_t subgroup_size;
    /// What the program may use: Target::operations.
    std::vector<MatrixOperation> operations;
-   /// Called with the text after each phase when set: the name of each NIR pass, "nir" at the end of them, "spirv"
-   /// (disassembled).
+   /// Called with the text after each phase when set: the name of each NIR pass, "nir" at the end
+   /// of them, "spirv" (disassembled).
    std::function<void(const char *phase, const std::string &text)> dump;
 };
 
-/// The operations that compile() can lower for this driver and subgroup size: what the layer advertises, and nothing else.
+/// The operations that compile() can lower for this driver and subgroup size: what the layer
+/// advertises, and nothing else.
 std::vector<MatrixOperation> supported_operations(const Driver &, uint32_t subgroup_size);
 
-/// Whether a module declares a capability that compile() lowers.  Reads the capabilities only; false for anything
-/// that is not SPIR-V.
+/// Whether a module declares a capability that compile() lowers.  Reads the capabilities only;
+/// false for anything that is not SPIR-V.
 bool needs_lowering(std::span<const uint32_t> spirv);
 
-/// Lowers one compute entry point, which keeps its name; specialization constants are folded.  The module passes
-/// spirv-val for the driver's version.  Thread-safe.  Whatever the input, it returns: malformed SPIR-V, an unsupported
-/// matrix type, a capability that the driver lacks is an Error that says so.
+/// Lowers one compute entry point, which keeps its name; specialization constants are folded.  The
+/// module passes spirv-val for the driver's version.  Thread-safe.  Whatever the input, it returns:
+/// malformed SPIR-V, an unsupported matrix type, a capability that the driver lacks is an Error
+/// that says so.
 Result<std::vector<uint32_t>> compile(const ShaderSource &, const CompileOptions &);
 
 } // namespace weft::spirv

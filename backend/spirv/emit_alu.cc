@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Arithmetic, which is scalar: NIR's pass has seen to it.  Integers are unsigned; signed operations are signed by their
-/// opcode, as SPIR-V has it for all of them.
+/// Arithmetic, which is scalar: NIR's pass has seen to it.  Integers are unsigned; signed
+/// operations are signed by their opcode, as SPIR-V has it for all of them.
 
 #include "backend/spirv/translator.h"
 
@@ -219,7 +219,8 @@ public:
       if (emit_pack())
          return;
       if (alu.def.num_components > 1)
-         return t.fail(std::string("the operation ") + nir_op_infos[alu.op].name + " of vectors is not supported");
+         return t.fail(std::string("the operation ") + nir_op_infos[alu.op].name +
+                       " of vectors is not supported");
       const Simple simple = find();
       if (!is_none(simple))
          return emit_simple(simple);
@@ -242,6 +243,8 @@ private:
    {
       if (kind == Kind::real && alu.exact)
          t.m.decorate(id, SpvDecorationNoContraction);
+      if (kind == Kind::real && nir_alu_instr_is_signed_zero_inf_nan_preserve(&alu))
+         t.preserved_sizes |= bits;
       t.define(alu.def, 0, id, kind);
    }
 
@@ -260,7 +263,8 @@ private:
          operands.push_back(get(i, simple.from));
       const Id type = t.type(simple.to, bits);
       if (simple.extended) {
-         operands.insert(operands.begin(), {t.m.extended_instructions("GLSL.std.450"), uint32_t(simple.extended)});
+         operands.insert(operands.begin(),
+                         {t.m.extended_instructions("GLSL.std.450"), uint32_t(simple.extended)});
          define(t.m.emit(SpvOpExtInst, type, operands), simple.to);
       } else {
          define(t.m.emit(simple.op, type, operands), simple.to);
@@ -270,8 +274,9 @@ private:
    void emit_copy() const
    {
       for (unsigned i = 0; i < alu.def.num_components; ++i) {
-         const nir_scalar s = alu.op == nir_op_mov ? nir_get_scalar(alu.src[0].src.ssa, alu.src[0].swizzle[i])
-                                                   : nir_get_scalar(alu.src[i].src.ssa, alu.src[i].swizzle[0]);
+         const nir_scalar s = alu.op == nir_op_mov
+                                 ? nir_get_scalar(alu.src[0].src.ssa, alu.src[0].swizzle[i])
+                                 : nir_get_scalar(alu.src[i].src.ssa, alu.src[i].swizzle[0]);
          const Scalar value = t.scalar(s);
          t.define(alu.def, i, value.id, value.kind);
       }
@@ -317,7 +322,8 @@ private:
          return true;
       }
       case nir_op_pack_half_2x16: {
-         const Id pair = t.vector(Kind::real, 32, {t.get(source(0, 0), Kind::real), t.get(source(0, 1), Kind::real)});
+         const Id pair = t.vector(
+            Kind::real, 32, {t.get(source(0, 0), Kind::real), t.get(source(0, 1), Kind::real)});
          define(t.glsl450(GLSLstd450PackHalf2x16, t.m.type_uint(32), {pair}), Kind::integer);
          return true;
       }
@@ -366,7 +372,8 @@ private:
       if (from == nir_type_bool || source_bits(0) == 1)
          return convert_from_bool(to);
       if (to == nir_type_bool || bits == 1)
-         return t.fail(std::string("the operation ") + nir_op_infos[alu.op].name + " is not supported");
+         return t.fail(std::string("the operation ") + nir_op_infos[alu.op].name +
+                       " is not supported");
       if (alu.op == nir_op_f2f16_rtz && source_bits(0) > 16)
          return round_to_zero();
 
@@ -380,7 +387,9 @@ private:
    SpvOp conversion(nir_alu_type from, nir_alu_type to) const
    {
       if (from == nir_type_float) {
-         return to == nir_type_float ? SpvOpFConvert : to == nir_type_int ? SpvOpConvertFToS : SpvOpConvertFToU;
+         return to == nir_type_float ? SpvOpFConvert
+                : to == nir_type_int ? SpvOpConvertFToS
+                                     : SpvOpConvertFToU;
       }
       if (to == nir_type_float)
          return from == nir_type_int ? SpvOpConvertSToF : SpvOpConvertUToF;
@@ -389,20 +398,27 @@ private:
 
    void convert_from_bool(nir_alu_type to) const
    {
-      const Kind kind = bits == 1 ? Kind::boolean : to == nir_type_float ? Kind::real : Kind::integer;
+      const Kind kind = bits == 1              ? Kind::boolean
+                        : to == nir_type_float ? Kind::real
+                                               : Kind::integer;
       const Id condition = get(0, Kind::boolean);
       if (kind == Kind::boolean)
          return define(condition, kind);
-      const uint64_t one = to == nir_type_float ? float_one(bits) : to == nir_type_bool ? ~uint64_t(0) : 1;
-      define(t.m.emit(SpvOpSelect, t.type(kind, bits), {condition, t.constant(kind, bits, one), t.zero(kind, bits)}),
+      const uint64_t one = to == nir_type_float  ? float_one(bits)
+                           : to == nir_type_bool ? ~uint64_t(0)
+                                                 : 1;
+      define(t.m.emit(SpvOpSelect, t.type(kind, bits),
+                      {condition, t.constant(kind, bits, one), t.zero(kind, bits)}),
              kind);
    }
 
-   /// Whatever way the driver rounds: where that went away from zero, the number before it in magnitude.
+   /// Whatever way the driver rounds: where that went away from zero, the number before it in
+   /// magnitude.
    void round_to_zero() const
    {
       const unsigned wide = source_bits(0);
-      const Id half_type = t.m.type_float(16), wide_type = t.m.type_float(wide), bits_type = t.m.type_uint(16);
+      const Id half_type = t.m.type_float(16), wide_type = t.m.type_float(wide),
+               bits_type = t.m.type_uint(16);
       const Id value = get(0, Kind::real);
       const Id half = t.m.emit(SpvOpFConvert, half_type, {value});
       const Id back = t.m.emit(SpvOpFConvert, wide_type, {half});
@@ -419,13 +435,15 @@ private:
       switch (alu.op) {
       case nir_op_frcp: {
          const Id one = t.constant(Kind::real, bits, float_one(bits));
-         return define(t.m.emit(SpvOpFDiv, t.m.type_float(bits), {one, get(0, Kind::real)}), Kind::real);
+         return define(t.m.emit(SpvOpFDiv, t.m.type_float(bits), {one, get(0, Kind::real)}),
+                       Kind::real);
       }
       case nir_op_fisfinite: {
          const unsigned wide = source_bits(0);
          const Id magnitude = t.glsl450(GLSLstd450FAbs, t.m.type_float(wide), {get(0, Kind::real)});
          const Id infinity = t.constant(Kind::real, wide, float_infinity(wide));
-         return define(t.m.emit(SpvOpFOrdLessThan, t.m.type_bool(), {magnitude, infinity}), Kind::boolean);
+         return define(t.m.emit(SpvOpFOrdLessThan, t.m.type_bool(), {magnitude, infinity}),
+                       Kind::boolean);
       }
       case nir_op_bcsel: {
          const Scalar value = t.scalar(source(1));
@@ -446,7 +464,8 @@ private:
       default:
          t.fail(std::string("the operation ") + nir_op_infos[alu.op].name + " is not supported");
          for (unsigned i = 0; i < alu.def.num_components; ++i)
-            t.define(alu.def, i, t.zero(bits == 1 ? Kind::boolean : Kind::integer, bits), Kind::integer);
+            t.define(alu.def, i, t.zero(bits == 1 ? Kind::boolean : Kind::integer, bits),
+                     Kind::integer);
       }
    }
 
@@ -466,7 +485,8 @@ private:
    void emit_multiply_high(SpvOp op) const
    {
       const Id type = t.m.type_uint(bits);
-      const Id both = t.m.emit(op, t.m.type(SpvOpTypeStruct, {type, type}), {get(0, Kind::integer), get(1, Kind::integer)});
+      const Id both = t.m.emit(op, t.m.type(SpvOpTypeStruct, {type, type}),
+                               {get(0, Kind::integer), get(1, Kind::integer)});
       define(t.extract(both, type, 1), Kind::integer);
    }
 

@@ -26,7 +26,8 @@ void Translator::emit_atomic(nir_intrinsic_instr *instr)
    case nir_intrinsic_ssbo_atomic:
    case nir_intrinsic_ssbo_atomic_swap: {
       const Id unit = get(instr->src[1], Kind::integer);
-      return emit_atomic_at(instr, buffer_pointer(instr, instr->src[0], type, unit, bits / 8), 2, kind);
+      return emit_atomic_at(instr, buffer_pointer(instr, instr->src[0], type, unit, bits / 8), 2,
+                            kind);
    }
    case nir_intrinsic_global_atomic:
    case nir_intrinsic_global_atomic_swap:
@@ -35,15 +36,18 @@ void Translator::emit_atomic(nir_intrinsic_instr *instr)
       nir_deref_instr *deref = nir_src_as_deref(instr->src[0]);
       /* An exchange takes the type that the other operations on the variable have. */
       const bool is_float = glsl_type_is_float_16_32_64(deref->type);
-      return emit_atomic_at(instr, variable_pointer(deref), 1, is_float ? Kind::real : Kind::integer);
+      return emit_atomic_at(instr, variable_pointer(deref), 1,
+                            is_float ? Kind::real : Kind::integer);
    }
    }
 }
 
-void Translator::emit_atomic_at(nir_intrinsic_instr *instr, Pointer pointer, unsigned first, Kind kind, Id stored)
+void Translator::emit_atomic_at(nir_intrinsic_instr *instr, Pointer pointer, unsigned first,
+                                Kind kind, Id stored)
 {
    const unsigned bits = instr->def.bit_size;
-   const Id where = scope(pointer.storage == SpvStorageClassWorkgroup ? SpvScopeWorkgroup : device_scope());
+   const Id where =
+      scope(pointer.storage == SpvStorageClassWorkgroup ? SpvScopeWorkgroup : device_scope());
    /* The front end has made barriers of an operation's semantics. */
    const Id relaxed = m.constant_uint(SpvMemorySemanticsMaskNone);
    const Id type = this->type(kind, bits);
@@ -56,7 +60,9 @@ void Translator::emit_atomic_at(nir_intrinsic_instr *instr, Pointer pointer, uns
    const auto result = [&](Id value) {
       define(instr->def, 0, cast_needed ? m.emit(SpvOpBitcast, type, {value}) : value, kind);
    };
-   const auto emit = [&](SpvOp op) { result(m.emit(op, there, {pointer.id, where, relaxed, data(0)})); };
+   const auto emit = [&](SpvOp op) {
+      result(m.emit(op, there, {pointer.id, where, relaxed, data(0)}));
+   };
 
    if (bits == 64 && kind == Kind::integer)
       m.capability(SpvCapabilityInt64Atomics);
@@ -81,14 +87,16 @@ void Translator::emit_atomic_at(nir_intrinsic_instr *instr, Pointer pointer, uns
       return emit(SpvOpAtomicExchange);
    case nir_atomic_op_cmpxchg:
       if (kind == Kind::real)
-         return fail("shared memory with atomic operations on both floats and integers is not supported");
-      return result(
-         m.emit(SpvOpAtomicCompareExchange, there, {pointer.id, where, relaxed, relaxed, data(1), data(0)}));
+         return fail(
+            "shared memory with atomic operations on both floats and integers is not supported");
+      return result(m.emit(SpvOpAtomicCompareExchange, there,
+                           {pointer.id, where, relaxed, relaxed, data(1), data(0)}));
    case nir_atomic_op_fadd:
       m.capability(bits == 16   ? SpvCapabilityAtomicFloat16AddEXT
                    : bits == 32 ? SpvCapabilityAtomicFloat32AddEXT
                                 : SpvCapabilityAtomicFloat64AddEXT);
-      m.extension(bits == 16 ? "SPV_EXT_shader_atomic_float16_add" : "SPV_EXT_shader_atomic_float_add");
+      m.extension(bits == 16 ? "SPV_EXT_shader_atomic_float16_add"
+                             : "SPV_EXT_shader_atomic_float_add");
       return emit(SpvOpAtomicFAddEXT);
    case nir_atomic_op_fmin:
    case nir_atomic_op_fmax:
@@ -96,7 +104,8 @@ void Translator::emit_atomic_at(nir_intrinsic_instr *instr, Pointer pointer, uns
                    : bits == 32 ? SpvCapabilityAtomicFloat32MinMaxEXT
                                 : SpvCapabilityAtomicFloat64MinMaxEXT);
       m.extension("SPV_EXT_shader_atomic_float_min_max");
-      return emit(nir_intrinsic_atomic_op(instr) == nir_atomic_op_fmin ? SpvOpAtomicFMinEXT : SpvOpAtomicFMaxEXT);
+      return emit(nir_intrinsic_atomic_op(instr) == nir_atomic_op_fmin ? SpvOpAtomicFMinEXT
+                                                                       : SpvOpAtomicFMaxEXT);
    default:
       fail("an atomic operation is not supported");
       define(instr->def, 0, zero(kind, bits), kind);

@@ -63,7 +63,8 @@ Id Translator::image_type(const glsl_type *type, const nir_variable *var)
 {
    const bool storage = glsl_type_is_image(type), array = glsl_sampler_type_is_array(type);
    const SpvDim dim = dim_of(type);
-   const SpvImageFormat format = storage ? image_format(var->data.image.format) : SpvImageFormatUnknown;
+   const SpvImageFormat format =
+      storage ? image_format(var->data.image.format) : SpvImageFormatUnknown;
 
    if (dim == SpvDim1D)
       m.capability(storage ? SpvCapabilityImage1D : SpvCapabilitySampled1D);
@@ -75,8 +76,10 @@ Id Translator::image_type(const glsl_type *type, const nir_variable *var)
       m.capability(array ? SpvCapabilityImageMSArray : SpvCapabilityStorageImageMultisample);
    if (is_extended_format(format))
       m.capability(SpvCapabilityStorageImageExtendedFormats);
-   return m.type(SpvOpTypeImage, {texel_type(type), uint32_t(dim), glsl_type_is_sampler(type) && glsl_sampler_type_is_shadow(type),
-                                  array, is_multisampled(type), storage ? 2u : 1u, uint32_t(format)});
+   return m.type(SpvOpTypeImage,
+                 {texel_type(type), uint32_t(dim),
+                  glsl_type_is_sampler(type) && glsl_sampler_type_is_shadow(type), array,
+                  is_multisampled(type), storage ? 2u : 1u, uint32_t(format)});
 }
 
 Id Translator::resource_type(const glsl_type *type, const nir_variable *var)
@@ -100,8 +103,9 @@ Id Translator::resource_variable(nir_variable *var)
    Id &id = variables[var];
    if (id)
       return id;
-   id = m.global_variable(m.type_pointer(SpvStorageClassUniformConstant, resource_type(var->type, var)),
-                          SpvStorageClassUniformConstant);
+   id = m.global_variable(
+      m.type_pointer(SpvStorageClassUniformConstant, resource_type(var->type, var)),
+      SpvStorageClassUniformConstant);
    m.name(id, var->name);
    m.decorate(id, SpvDecorationDescriptorSet, {uint32_t(var->data.descriptor_set)});
    m.decorate(id, SpvDecorationBinding, {uint32_t(var->data.binding)});
@@ -125,7 +129,8 @@ void Translator::require_indexing(const glsl_type *type, bool non_uniform)
    const bool storage = glsl_type_is_image(type);
    const bool texels = !glsl_type_is_bare_sampler(type) && dim_of(type) == SpvDimBuffer;
    if (!texels)
-      m.capability(storage ? SpvCapabilityStorageImageArrayDynamicIndexing : SpvCapabilitySampledImageArrayDynamicIndexing);
+      m.capability(storage ? SpvCapabilityStorageImageArrayDynamicIndexing
+                           : SpvCapabilitySampledImageArrayDynamicIndexing);
    else
       m.capability(storage ? SpvCapabilityStorageTexelBufferArrayDynamicIndexing
                            : SpvCapabilityUniformTexelBufferArrayDynamicIndexing);
@@ -154,7 +159,8 @@ Translator::Resource Translator::resource(nir_deref_instr *deref, bool non_unifo
    r.var = var;
    Words operands;
    bool varying = false;
-   for (nir_deref_instr *d = deref; d->deref_type != nir_deref_type_var; d = nir_deref_instr_parent(d)) {
+   for (nir_deref_instr *d = deref; d->deref_type != nir_deref_type_var;
+        d = nir_deref_instr_parent(d)) {
       if (d->deref_type != nir_deref_type_array) {
          fail("a pointer to an image of another type is not supported");
          return {};
@@ -170,7 +176,8 @@ Translator::Resource Translator::resource(nir_deref_instr *deref, bool non_unifo
       require_indexing(deref->type, r.non_uniform);
    r.pointer = operands[0];
    if (operands.size() > 1) {
-      r.pointer = m.emit(SpvOpAccessChain, m.type_pointer(SpvStorageClassUniformConstant, r.value_type), operands);
+      r.pointer = m.emit(SpvOpAccessChain,
+                         m.type_pointer(SpvStorageClassUniformConstant, r.value_type), operands);
       if (r.non_uniform)
          m.decorate(r.pointer, SpvDecorationNonUniform);
    }
@@ -186,7 +193,8 @@ Id Translator::load_resource(const Resource &r)
 }
 
 /// A vector of texel_type() as a NIR value.
-void Translator::define_texel(const nir_def &def, Id vector, const glsl_type *type, unsigned components)
+void Translator::define_texel(const nir_def &def, Id vector, const glsl_type *type,
+                              unsigned components)
 {
    if (def.bit_size != 32)
       fail("texels of another size than 32 bits are not supported");
@@ -215,7 +223,8 @@ Words Translator::image_operands(unsigned access, bool store, std::optional<Id> 
       if (access & ACCESS_VOLATILE)
          mask |= SpvImageOperandsVolatileTexelMask;
       if (access & ACCESS_COHERENT) {
-         mask |= store ? SpvImageOperandsMakeTexelAvailableMask : SpvImageOperandsMakeTexelVisibleMask;
+         mask |=
+            store ? SpvImageOperandsMakeTexelAvailableMask : SpvImageOperandsMakeTexelVisibleMask;
          literals.push_back(scope(device_scope()));
       }
    }
@@ -247,10 +256,12 @@ bool Translator::emit_image(nir_intrinsic_instr *instr)
    const bool is_signed = glsl_get_sampler_result_type(r.type) == GLSL_TYPE_INT;
    const Kind kind = is_float ? Kind::real : Kind::integer;
    const auto coordinate = [&] {
-      return get_vector(instr->src[1], Kind::integer, glsl_get_sampler_coordinate_components(r.type));
+      return get_vector(instr->src[1], Kind::integer,
+                        glsl_get_sampler_coordinate_components(r.type));
    };
    const auto sample = [&]() -> std::optional<Id> {
-      return is_multisampled(r.type) ? std::optional(get(instr->src[2], Kind::integer)) : std::nullopt;
+      return is_multisampled(r.type) ? std::optional(get(instr->src[2], Kind::integer))
+                                     : std::nullopt;
    };
    const auto with_operands = [&](Words operands, bool store) {
       const Words more = image_operands(access, store, sample());
@@ -264,7 +275,8 @@ bool Translator::emit_image(nir_intrinsic_instr *instr)
       if (unknown_format)
          m.capability(SpvCapabilityStorageImageReadWithoutFormat);
       const Id image = load_resource(r), at = coordinate();
-      define_texel(instr->def, m.emit(SpvOpImageRead, texels, with_operands({image, at}, false)), r.type, 4);
+      define_texel(instr->def, m.emit(SpvOpImageRead, texels, with_operands({image, at}, false)),
+                   r.type, 4);
       return true;
    }
    case nir_intrinsic_image_deref_store: {
@@ -273,7 +285,8 @@ bool Translator::emit_image(nir_intrinsic_instr *instr)
       const Id image = load_resource(r), at = coordinate();
       Id value = get_vector(instr->src[3], kind);
       if (is_signed)
-         value = m.emit(SpvOpBitcast, m.type_vector(texel, instr->src[3].ssa->num_components), {value});
+         value =
+            m.emit(SpvOpBitcast, m.type_vector(texel, instr->src[3].ssa->num_components), {value});
       m.emit(SpvOpImageWrite, with_operands({image, at, value}, true));
       return true;
    }
@@ -289,12 +302,14 @@ bool Translator::emit_image(nir_intrinsic_instr *instr)
    case nir_intrinsic_image_deref_size: {
       m.capability(SpvCapabilityImageQuery);
       const Id type = m.type_vector(m.type_uint(32), instr->def.num_components);
-      define_vector(instr->def, m.emit(SpvOpImageQuerySize, type, {load_resource(r)}), Kind::integer);
+      define_vector(instr->def, m.emit(SpvOpImageQuerySize, type, {load_resource(r)}),
+                    Kind::integer);
       return true;
    }
    default:
       m.capability(SpvCapabilityImageQuery);
-      define(instr->def, 0, m.emit(SpvOpImageQuerySamples, m.type_uint(32), {load_resource(r)}), Kind::integer);
+      define(instr->def, 0, m.emit(SpvOpImageQuerySamples, m.type_uint(32), {load_resource(r)}),
+             Kind::integer);
       return true;
    }
 }

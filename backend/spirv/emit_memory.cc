@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Loads, stores and barriers.  Buffers come in units (nir_passes/lower_access_units.h): a binding that is accessed in
-/// units of several types is several variables, aliases of each other.
+/// Loads, stores and barriers.  Buffers come in units (nir_passes/lower_access_units.h): a binding
+/// that is accessed in units of several types is several variables, aliases of each other.
 
 #include "backend/spirv/translator.h"
 
@@ -41,7 +41,8 @@ const BufferBinding::View &Translator::buffer_view(BufferBinding &b, Id unit_typ
 
    Id array;
    if (b.uniform) {
-      array = m.distinct_type(SpvOpTypeArray, {unit_type, m.constant_uint(std::max(DIV_ROUND_UP(b.bytes, 16), 1u))});
+      array = m.distinct_type(
+         SpvOpTypeArray, {unit_type, m.constant_uint(std::max(DIV_ROUND_UP(b.bytes, 16), 1u))});
    } else {
       array = m.distinct_type(SpvOpTypeRuntimeArray, {unit_type});
       require_small_storage(bytes * 8);
@@ -67,7 +68,8 @@ const BufferBinding::View &Translator::buffer_view(BufferBinding &b, Id unit_typ
    } else if (b.is_array) {
       type = m.type(SpvOpTypeArray, {block, m.constant_uint(b.length)});
    }
-   const SpvStorageClass storage = b.uniform ? SpvStorageClassUniform : SpvStorageClassStorageBuffer;
+   const SpvStorageClass storage =
+      b.uniform ? SpvStorageClassUniform : SpvStorageClassStorageBuffer;
    const Id variable = m.global_variable(m.type_pointer(storage, type), storage);
    m.name(variable, b.var->name);
    m.decorate(variable, SpvDecorationDescriptorSet, {b.set});
@@ -76,13 +78,14 @@ const BufferBinding::View &Translator::buffer_view(BufferBinding &b, Id unit_typ
    return view;
 }
 
-Pointer Translator::buffer_pointer(nir_intrinsic_instr *instr, const nir_src &index, Id unit_type, Id unit,
-                                   unsigned bytes)
+Pointer Translator::buffer_pointer(nir_intrinsic_instr *instr, const nir_src &index, Id unit_type,
+                                   Id unit, unsigned bytes)
 {
    BufferBinding *b = buffer(index);
    if (!b)
       return {0, SpvStorageClassStorageBuffer};
-   const SpvStorageClass storage = b->uniform ? SpvStorageClassUniform : SpvStorageClassStorageBuffer;
+   const SpvStorageClass storage =
+      b->uniform ? SpvStorageClassUniform : SpvStorageClassStorageBuffer;
    Words operands = {buffer_view(*b, unit_type, bytes).variable};
    bool non_uniform = false;
    if (b->is_array) {
@@ -91,7 +94,8 @@ Pointer Translator::buffer_pointer(nir_intrinsic_instr *instr, const nir_src &in
       if (!nir_scalar_is_const(element)) {
          m.capability(b->uniform ? SpvCapabilityUniformBufferArrayDynamicIndexing
                                  : SpvCapabilityStorageBufferArrayDynamicIndexing);
-         non_uniform = nir_intrinsic_has_access(instr) && nir_intrinsic_access(instr) & ACCESS_NON_UNIFORM;
+         non_uniform =
+            nir_intrinsic_has_access(instr) && nir_intrinsic_access(instr) & ACCESS_NON_UNIFORM;
       }
    }
    operands.push_back(m.constant_uint(0));
@@ -122,7 +126,8 @@ void Translator::emit_load_buffer(nir_intrinsic_instr *instr)
       return define_vector(def, m.emit(SpvOpLoad, type, operands), Kind::integer);
    }
 
-   /* A uniform buffer is an array of 4×32 bits, whose stride every device allows; the unit counts 32 bits. */
+   /* A uniform buffer is an array of 4×32 bits, whose stride every device allows; the unit counts
+    * 32 bits. */
    const Id row_type = m.type_vector(scalar_type, 4), uint_type = m.type_uint(32);
    const Id row = m.emit(SpvOpShiftRightLogical, uint_type, {unit, m.constant_uint(2)});
    const Pointer pointer = buffer_pointer(instr, instr->src[0], row_type, row, 16);
@@ -170,7 +175,8 @@ void Translator::emit_buffer_size(nir_intrinsic_instr *instr)
    }
    const Id uint_type = m.type_uint(32);
    const Id length = m.emit(SpvOpArrayLength, uint_type, {base, 0});
-   define(instr->def, 0, m.emit(SpvOpIMul, uint_type, {length, m.constant_uint(b->stride)}), Kind::integer);
+   define(instr->def, 0, m.emit(SpvOpIMul, uint_type, {length, m.constant_uint(b->stride)}),
+          Kind::integer);
 }
 
 /* ---- push constants, global memory ---- */
@@ -191,11 +197,13 @@ void Translator::emit_load_push_constant(nir_intrinsic_instr *instr)
       const Id block = m.distinct_type(SpvOpTypeStruct, {array});
       m.decorate(block, SpvDecorationBlock);
       m.decorate_member(block, 0, SpvDecorationOffset, {0});
-      push_constants = m.global_variable(m.type_pointer(SpvStorageClassPushConstant, block), SpvStorageClassPushConstant);
+      push_constants = m.global_variable(m.type_pointer(SpvStorageClassPushConstant, block),
+                                         SpvStorageClassPushConstant);
       m.name(push_constants, name);
    }
-   const Id pointer = m.emit(SpvOpAccessChain, m.type_pointer(SpvStorageClassPushConstant, uint_type),
-                             {push_constants, m.constant_uint(0), get(instr->src[0], Kind::integer)});
+   const Id pointer =
+      m.emit(SpvOpAccessChain, m.type_pointer(SpvStorageClassPushConstant, uint_type),
+             {push_constants, m.constant_uint(0), get(instr->src[0], Kind::integer)});
    define(instr->def, 0, m.emit(SpvOpLoad, uint_type, {pointer}), Kind::integer);
 }
 
@@ -215,7 +223,8 @@ void Translator::emit_load_global(nir_intrinsic_instr *instr)
    require_small_storage(def.bit_size);
    const Pointer pointer = global_pointer(instr, type);
    Words operands = {pointer.id};
-   for (uint32_t word : memory_operands(nir_intrinsic_access(instr), false, pointer.storage, unit_bytes(def)))
+   for (uint32_t word :
+        memory_operands(nir_intrinsic_access(instr), false, pointer.storage, unit_bytes(def)))
       operands.push_back(word);
    define_vector(def, m.emit(SpvOpLoad, type, operands), Kind::integer);
 }
@@ -228,7 +237,8 @@ void Translator::emit_store_global(nir_intrinsic_instr *instr)
    const Id object = get_vector(instr->src[0], Kind::integer);
    const Pointer pointer = global_pointer(instr, type);
    Words operands = {pointer.id, object};
-   for (uint32_t word : memory_operands(nir_intrinsic_access(instr), true, pointer.storage, unit_bytes(value)))
+   for (uint32_t word :
+        memory_operands(nir_intrinsic_access(instr), true, pointer.storage, unit_bytes(value)))
       operands.push_back(word);
    m.emit(SpvOpStore, operands);
 }
@@ -261,7 +271,8 @@ Id Translator::scope(SpvScope s)
    return m.constant_uint(uint32_t(s));
 }
 
-Words Translator::memory_operands(unsigned access, bool store, SpvStorageClass storage, unsigned alignment)
+Words Translator::memory_operands(unsigned access, bool store, SpvStorageClass storage,
+                                  unsigned alignment)
 {
    uint32_t mask = 0;
    Words literals;
@@ -277,10 +288,12 @@ Words Translator::memory_operands(unsigned access, bool store, SpvStorageClass s
       if (access & ACCESS_VOLATILE)
          mask |= SpvMemoryAccessVolatileMask;
       if (access & ACCESS_COHERENT && storage != SpvStorageClassWorkgroup) {
-         mask |= store ? SpvMemoryAccessMakePointerAvailableMask : SpvMemoryAccessMakePointerVisibleMask;
+         mask |=
+            store ? SpvMemoryAccessMakePointerAvailableMask : SpvMemoryAccessMakePointerVisibleMask;
          literals.push_back(scope(device_scope()));
       }
-   } else if (storage == SpvStorageClassPhysicalStorageBuffer && access & (ACCESS_VOLATILE | ACCESS_COHERENT)) {
+   } else if (storage == SpvStorageClassPhysicalStorageBuffer &&
+              access & (ACCESS_VOLATILE | ACCESS_COHERENT)) {
       /* There is no variable that a decoration could say it of. */
       mask |= SpvMemoryAccessVolatileMask;
    }
@@ -307,7 +320,8 @@ void Translator::emit_barrier(nir_intrinsic_instr *instr)
       }
    };
 
-   const unsigned from = nir_intrinsic_memory_semantics(instr), modes = nir_intrinsic_memory_modes(instr);
+   const unsigned from = nir_intrinsic_memory_semantics(instr),
+                  modes = nir_intrinsic_memory_modes(instr);
    uint32_t where = 0;
    if (modes & (nir_var_mem_ssbo | nir_var_mem_global))
       where |= SpvMemorySemanticsUniformMemoryMask;

@@ -63,14 +63,17 @@ public:
       case nir_intrinsic_vote_ieq:
          return whole(SpvOpGroupNonUniformAllEqual, SpvCapabilityGroupNonUniformVote, {integer(0)});
       case nir_intrinsic_vote_feq:
-         return whole(SpvOpGroupNonUniformAllEqual, SpvCapabilityGroupNonUniformVote, {t.get(instr.src[0], Kind::real)});
+         return whole(SpvOpGroupNonUniformAllEqual, SpvCapabilityGroupNonUniformVote,
+                      {t.get(instr.src[0], Kind::real)});
 
       case nir_intrinsic_ballot:
          return emit_ballot();
       case nir_intrinsic_inverse_ballot:
-         return whole(SpvOpGroupNonUniformInverseBallot, SpvCapabilityGroupNonUniformBallot, {mask(0)});
+         return whole(SpvOpGroupNonUniformInverseBallot, SpvCapabilityGroupNonUniformBallot,
+                      {mask(0)});
       case nir_intrinsic_ballot_bitfield_extract:
-         return whole(SpvOpGroupNonUniformBallotBitExtract, SpvCapabilityGroupNonUniformBallot, {mask(0), integer(1)});
+         return whole(SpvOpGroupNonUniformBallotBitExtract, SpvCapabilityGroupNonUniformBallot,
+                      {mask(0), integer(1)});
       case nir_intrinsic_ballot_bit_count_reduce:
          return whole(SpvOpGroupNonUniformBallotBitCount, SpvCapabilityGroupNonUniformBallot,
                       {SpvGroupOperationReduce, mask(0)});
@@ -81,13 +84,17 @@ public:
          return whole(SpvOpGroupNonUniformBallotBitCount, SpvCapabilityGroupNonUniformBallot,
                       {SpvGroupOperationExclusiveScan, mask(0)});
       case nir_intrinsic_ballot_find_lsb:
-         return whole(SpvOpGroupNonUniformBallotFindLSB, SpvCapabilityGroupNonUniformBallot, {mask(0)});
+         return whole(SpvOpGroupNonUniformBallotFindLSB, SpvCapabilityGroupNonUniformBallot,
+                      {mask(0)});
       case nir_intrinsic_ballot_find_msb:
-         return whole(SpvOpGroupNonUniformBallotFindMSB, SpvCapabilityGroupNonUniformBallot, {mask(0)});
+         return whole(SpvOpGroupNonUniformBallotFindMSB, SpvCapabilityGroupNonUniformBallot,
+                      {mask(0)});
       case nir_intrinsic_first_invocation:
-         return whole(SpvOpGroupNonUniformBallotFindLSB, SpvCapabilityGroupNonUniformBallot, {active_mask()});
+         return whole(SpvOpGroupNonUniformBallotFindLSB, SpvCapabilityGroupNonUniformBallot,
+                      {active_mask()});
       case nir_intrinsic_last_invocation:
-         return whole(SpvOpGroupNonUniformBallotFindMSB, SpvCapabilityGroupNonUniformBallot, {active_mask()});
+         return whole(SpvOpGroupNonUniformBallotFindMSB, SpvCapabilityGroupNonUniformBallot,
+                      {active_mask()});
 
       case nir_intrinsic_read_invocation:
          return emit_read_invocation();
@@ -105,8 +112,9 @@ public:
          return emit_rotate();
 
       case nir_intrinsic_reduce:
-         return emit_arithmetic(nir_intrinsic_cluster_size(&instr) ? SpvGroupOperationClusteredReduce
-                                                                    : SpvGroupOperationReduce);
+         return emit_arithmetic(nir_intrinsic_cluster_size(&instr)
+                                   ? SpvGroupOperationClusteredReduce
+                                   : SpvGroupOperationReduce);
       case nir_intrinsic_inclusive_scan:
          return emit_arithmetic(SpvGroupOperationInclusiveScan);
       case nir_intrinsic_exclusive_scan:
@@ -167,7 +175,8 @@ private:
       m.capability(SpvCapabilityGroupNonUniformBallot);
       if (instr.def.bit_size != 32 || instr.def.num_components != 4)
          t.fail("a ballot of another form than 4×32 bits is not supported");
-      t.define_vector(instr.def, m.emit(SpvOpGroupNonUniformBallot, mask_type(), {subgroup(), boolean(0)}),
+      t.define_vector(instr.def,
+                      m.emit(SpvOpGroupNonUniformBallot, mask_type(), {subgroup(), boolean(0)}),
                       Kind::integer);
       return true;
    }
@@ -185,7 +194,8 @@ private:
       m.extension("SPV_KHR_subgroup_rotate");
       const unsigned cluster = nir_intrinsic_cluster_size(&instr);
       if (cluster)
-         return move(SpvOpGroupNonUniformRotateKHR, SpvCapabilityGroupNonUniformRotateKHR, {m.constant_uint(cluster)});
+         return move(SpvOpGroupNonUniformRotateKHR, SpvCapabilityGroupNonUniformRotateKHR,
+                     {m.constant_uint(cluster)});
       return move(SpvOpGroupNonUniformRotateKHR, SpvCapabilityGroupNonUniformRotateKHR);
    }
 
@@ -198,7 +208,8 @@ private:
          t.fail("a reduction is not supported");
          return true;
       }
-      const bool is_float = nir_alu_type_get_base_type(nir_op_infos[op].output_type) == nir_type_float;
+      const bool is_float =
+         nir_alu_type_get_base_type(nir_op_infos[op].output_type) == nir_type_float;
       const Kind kind = boolean ? Kind::boolean : is_float ? Kind::real : Kind::integer;
       Words operands = {subgroup(), uint32_t(group), t.get(instr.src[0], kind)};
       if (group == SpvGroupOperationClusteredReduce) {
@@ -220,7 +231,8 @@ private:
 
    bool emit_quad_swap(unsigned direction)
    {
-      return move(SpvOpGroupNonUniformQuadSwap, SpvCapabilityGroupNonUniformQuad, {m.constant_uint(direction)});
+      return move(SpvOpGroupNonUniformQuadSwap, SpvCapabilityGroupNonUniformQuad,
+                  {m.constant_uint(direction)});
    }
 
    Translator &t;

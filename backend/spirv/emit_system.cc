@@ -12,7 +12,8 @@ void Translator::load_built_in(nir_intrinsic_instr *instr, SpvBuiltIn built_in)
    const Id type = m.type_vector(m.type_uint(32), instr->def.num_components);
    Id &variable = built_ins[built_in];
    if (!variable) {
-      variable = m.global_variable(m.type_pointer(SpvStorageClassInput, type), SpvStorageClassInput);
+      variable =
+         m.global_variable(m.type_pointer(SpvStorageClassInput, type), SpvStorageClassInput);
       m.decorate(variable, SpvDecorationBuiltIn, {uint32_t(built_in)});
    }
    if (instr->def.bit_size != 32)

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Sampling, fetching and gathering.  Compute shaders have no derivatives, so every level of detail is explicit.
+/// Sampling, fetching and gathering.  Compute shaders have no derivatives, so every level of detail
+/// is explicit.
 
 #include "backend/spirv/translator.h"
 
@@ -16,7 +17,8 @@ public:
 
    void emit()
    {
-      nir_deref_instr *texture = deref(nir_tex_src_texture_deref), *sampler = deref(nir_tex_src_sampler_deref);
+      nir_deref_instr *texture = deref(nir_tex_src_texture_deref),
+                      *sampler = deref(nir_tex_src_sampler_deref);
       if (!texture || tex.is_sparse)
          return t.fail("a texture operation without a variable, or a sparse one, is not supported");
       image = t.resource(texture, tex.texture_non_uniform);
@@ -54,15 +56,19 @@ private:
       return s ? nir_src_as_deref(*s) : nullptr;
    }
 
-   bool is_combined() const { return glsl_type_is_sampler(image.type) && !glsl_type_is_bare_sampler(image.type); }
+   bool is_combined() const
+   {
+      return glsl_type_is_sampler(image.type) && !glsl_type_is_bare_sampler(image.type);
+   }
 
    Id sampled_image(nir_deref_instr *sampler_deref)
    {
       const Id value = t.load_resource(image);
       if (is_combined())
          return value;
-      const Translator::Resource sampler =
-         sampler_deref ? t.resource(sampler_deref, tex.sampler_non_uniform) : Translator::Resource{};
+      const Translator::Resource sampler = sampler_deref
+                                              ? t.resource(sampler_deref, tex.sampler_non_uniform)
+                                              : Translator::Resource{};
       if (!sampler.var) {
          t.fail("sampling without a sampler is not supported");
          return value;
@@ -86,7 +92,10 @@ private:
       return result;
    }
 
-   Id coordinate(Kind kind) { return t.get_vector(*source(nir_tex_src_coord), kind, tex.coord_components); }
+   Id coordinate(Kind kind)
+   {
+      return t.get_vector(*source(nir_tex_src_coord), kind, tex.coord_components);
+   }
 
    void operand(uint32_t bit, Id value)
    {
@@ -129,7 +138,8 @@ private:
          return operand(SpvImageOperandsOffsetMask, t.vector(Kind::integer, 32, parts));
       }
       const Id type = m.type_vector(m.type_uint(32), unsigned(parts.size()));
-      operand(SpvImageOperandsConstOffsetMask, parts.size() == 1 ? parts[0] : m.constant_composite(type, parts));
+      operand(SpvImageOperandsConstOffsetMask,
+              parts.size() == 1 ? parts[0] : m.constant_composite(type, parts));
    }
 
    void add_gather_offsets()
@@ -138,8 +148,9 @@ private:
       const Id pair = m.type_vector(m.type_uint(32), 2);
       Words four;
       for (const auto &offset : tex.tg4_offsets) {
-         four.push_back(m.constant_composite(pair, {t.constant(Kind::integer, 32, uint32_t(offset[0])),
-                                                    t.constant(Kind::integer, 32, uint32_t(offset[1]))}));
+         four.push_back(
+            m.constant_composite(pair, {t.constant(Kind::integer, 32, uint32_t(offset[0])),
+                                        t.constant(Kind::integer, 32, uint32_t(offset[1]))}));
       }
       const Id array = m.type(SpvOpTypeArray, {pair, m.constant_uint(4)});
       operand(SpvImageOperandsConstOffsetsMask, m.constant_composite(array, four));
@@ -156,7 +167,8 @@ private:
       const Id texel = t.texel_type(image.type);
       if (reference)
          return define_compared(m.emit(SpvOpImageSampleDrefExplicitLod, texel, words));
-      t.define_texel(tex.def, m.emit(SpvOpImageSampleExplicitLod, m.type_vector(texel, 4), words), image.type, 4);
+      t.define_texel(tex.def, m.emit(SpvOpImageSampleExplicitLod, m.type_vector(texel, 4), words),
+                     image.type, 4);
    }
 
    /// In the old style of shadow samplers the result is (c, c, c, 1), of which only c is used.
@@ -213,7 +225,8 @@ private:
       else if (dim == GLSL_SAMPLER_DIM_BUF || dim == GLSL_SAMPLER_DIM_MS)
          value = m.emit(SpvOpImageQuerySize, type, {from});
       else
-         value = m.emit(SpvOpImageQuerySizeLod, type, {from, lod ? t.get(*lod, Kind::integer) : m.constant_uint(0)});
+         value = m.emit(SpvOpImageQuerySizeLod, type,
+                        {from, lod ? t.get(*lod, Kind::integer) : m.constant_uint(0)});
       t.define_vector(tex.def, value, Kind::integer);
    }
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Variables that have a type in SPIR-V as in NIR: private arrays, shared memory, and the registers that phis became.
+/// Variables that have a type in SPIR-V as in NIR: private arrays, shared memory, and the registers
+/// that phis became.
 
 #include "backend/spirv/translator.h"
 
@@ -64,8 +65,9 @@ Pointer Translator::variable_pointer(nir_deref_instr *deref)
       fail("a pointer that may point to several private variables is not supported");
       return {0, SpvStorageClassFunction};
    }
-   const SpvStorageClass storage =
-      deref->var->data.mode == nir_var_mem_shared ? SpvStorageClassWorkgroup : SpvStorageClassFunction;
+   const SpvStorageClass storage = deref->var->data.mode == nir_var_mem_shared
+                                      ? SpvStorageClassWorkgroup
+                                      : SpvStorageClassFunction;
    const Id base = variable(deref->var);
    if (indices.empty())
       return {base, storage};
@@ -115,7 +117,8 @@ void Translator::emit_declare_register(nir_intrinsic_instr *instr)
       return fail("an array of registers is not supported");
    std::vector<Scalar> &variables = registers[&instr->def];
    for (unsigned i = 0; i < nir_intrinsic_num_components(instr); ++i)
-      variables.push_back({m.local_variable(m.type_pointer(SpvStorageClassFunction, type(kind, bits))), kind});
+      variables.push_back(
+         {m.local_variable(m.type_pointer(SpvStorageClassFunction, type(kind, bits))), kind});
 }
 
 void Translator::emit_load_register(nir_intrinsic_instr *instr)

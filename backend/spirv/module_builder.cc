@@ -66,7 +66,8 @@ void ModuleBuilder::entry_point(SpvExecutionModel stage, Id function, const std:
    append(entries, SpvOpEntryPoint, operands);
 }
 
-void ModuleBuilder::execution_mode(Id function, SpvExecutionMode mode, std::initializer_list<uint32_t> operands)
+void ModuleBuilder::execution_mode(Id function, SpvExecutionMode mode,
+                                   std::initializer_list<uint32_t> operands)
 {
    Words words = {function, uint32_t(mode)};
    words.insert(words.end(), operands);
@@ -82,7 +83,8 @@ void ModuleBuilder::name(Id id, const char *text)
    append(names, SpvOpName, operands);
 }
 
-void ModuleBuilder::decorate(Id id, SpvDecoration decoration, std::initializer_list<uint32_t> operands)
+void ModuleBuilder::decorate(Id id, SpvDecoration decoration,
+                             std::initializer_list<uint32_t> operands)
 {
    Words words = {id, uint32_t(decoration)};
    words.insert(words.end(), operands);
@@ -191,7 +193,8 @@ Id ModuleBuilder::constant_null(Id type)
    return it->second;
 }
 
-Id ModuleBuilder::global_variable(Id pointer_type, SpvStorageClass storage, std::optional<Id> initializer)
+Id ModuleBuilder::global_variable(Id pointer_type, SpvStorageClass storage,
+                                  std::optional<Id> initializer)
 {
    Words operands = {uint32_t(storage)};
    if (initializer)
@@ -202,7 +205,8 @@ Id ModuleBuilder::global_variable(Id pointer_type, SpvStorageClass storage, std:
 
 void ModuleBuilder::begin_function(Id function, Id function_type)
 {
-   append(function_head, SpvOpFunction, Words{type_void(), function, SpvFunctionControlMaskNone, function_type});
+   append(function_head, SpvOpFunction,
+          Words{type_void(), function, SpvFunctionControlMaskNone, function_type});
    append(function_head, SpvOpLabel, Words{new_id()});
 }
 
@@ -257,8 +261,8 @@ Words ModuleBuilder::finish(uint32_t version) const
       append_string(operands, name);
       append(words, SpvOpExtInstImport, operands);
    }
-   for (const Words *section :
-        {&model, &entries, &modes, &names, &decorations, &definitions, &function_head, &locals, &body})
+   for (const Words *section : {&model, &entries, &modes, &names, &decorations, &definitions,
+                                &function_head, &locals, &body})
       append_all(words, *section);
    return words;
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The words of a SPIR-V module under construction: sections in the order of SPIR-V 2.4, types and constants once
-/// each.  Knows the grammar's layout, not what instructions mean.
+/// The words of a SPIR-V module under construction: sections in the order of SPIR-V 2.4, types and
+/// constants once each.  Knows the grammar's layout, not what instructions mean.
 
 #pragma once
 
@@ -32,11 +32,14 @@ public:
    void extension(const std::string &name) { extensions.insert(name); }
    Id extended_instructions(const char *name);
    void memory_model(SpvAddressingModel, SpvMemoryModel);
-   void entry_point(SpvExecutionModel, Id function, const std::string &name, std::span<const Id> interface);
-   void execution_mode(Id function, SpvExecutionMode, std::initializer_list<uint32_t> operands = {});
+   void entry_point(SpvExecutionModel, Id function, const std::string &name,
+                    std::span<const Id> interface);
+   void execution_mode(Id function, SpvExecutionMode,
+                       std::initializer_list<uint32_t> operands = {});
    void name(Id, const char *);
    void decorate(Id, SpvDecoration, std::initializer_list<uint32_t> operands = {});
-   void decorate_member(Id type, uint32_t member, SpvDecoration, std::initializer_list<uint32_t> operands = {});
+   void decorate_member(Id type, uint32_t member, SpvDecoration,
+                        std::initializer_list<uint32_t> operands = {});
 
    /// A type with these operands, made once.
    Id type(SpvOp, const Words &operands = {});
@@ -47,8 +50,14 @@ public:
    Id type_float(unsigned bits);
    Id type_bool() { return type(SpvOpTypeBool); }
    Id type_void() { return type(SpvOpTypeVoid); }
-   Id type_vector(Id component, unsigned count) { return count == 1 ? component : type(SpvOpTypeVector, {component, count}); }
-   Id type_pointer(SpvStorageClass storage, Id to) { return type(SpvOpTypePointer, {uint32_t(storage), to}); }
+   Id type_vector(Id component, unsigned count)
+   {
+      return count == 1 ? component : type(SpvOpTypeVector, {component, count});
+   }
+   Id type_pointer(SpvStorageClass storage, Id to)
+   {
+      return type(SpvOpTypePointer, {uint32_t(storage), to});
+   }
 
    /// OpConstant of a number's bits, made once.
    Id constant(Id type, unsigned bits, uint64_t value);

@@ -24,7 +24,8 @@ std::vector<BufferBinding> list_buffers(nir_shader *nir)
       b.binding = d.binding;
       b.stride = 4;
       nir_foreach_variable_with_modes(var, nir, nir_var_mem_ubo | nir_var_mem_ssbo) {
-         if (uint32_t(var->data.descriptor_set) != d.set || uint32_t(var->data.binding) != d.binding)
+         if (uint32_t(var->data.descriptor_set) != d.set ||
+             uint32_t(var->data.binding) != d.binding)
             continue;
          if (!b.var)
             b.var = var;
@@ -37,7 +38,8 @@ std::vector<BufferBinding> list_buffers(nir_shader *nir)
          const unsigned fields = glsl_type_is_struct_or_ifc(block) ? glsl_get_length(block) : 0;
          if (fields) {
             const glsl_type *last = glsl_get_struct_field(block, fields - 1);
-            const unsigned offset = unsigned(std::max(glsl_get_struct_field_offset(block, fields - 1), 0));
+            const unsigned offset =
+               unsigned(std::max(glsl_get_struct_field_offset(block, fields - 1), 0));
             const unsigned stride = glsl_get_explicit_stride(last);
             const unsigned odd = offset | stride | 4;
             b.stride = std::min(b.stride, odd & -odd);
@@ -49,11 +51,33 @@ std::vector<BufferBinding> list_buffers(nir_shader *nir)
    return buffers;
 }
 
+/// Whether other invocations may look at what this one has written to buffers.
+bool publishes_buffers(nir_shader *nir)
+{
+   nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type != nir_instr_type_intrinsic)
+            continue;
+         const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+         if (intrinsic->intrinsic == nir_intrinsic_barrier &&
+             nir_intrinsic_memory_modes(intrinsic) & (nir_var_mem_ssbo | nir_var_mem_global))
+            return true;
+      }
+   }
+   return false;
+}
+
 } // namespace
 
 Result<Words> Translator::run()
 {
    buffers = list_buffers(shader);
+   /* The Vulkan memory model says it at each access and barrier; the older one only of variables.
+    */
+   if (!vulkan_memory && publishes_buffers(shader)) {
+      for (BufferBinding &b : buffers)
+         b.access |= b.uniform ? 0 : ACCESS_COHERENT;
+   }
    nir_function_impl *impl = nir_shader_get_entrypoint(shader);
    nir_index_ssa_defs(impl);
    values.resize(impl->ssa_alloc);
@@ -68,8 +92,8 @@ Result<Words> Translator::run()
       return Error{error};
    for (SpvCapability capability : m.used_capabilities()) {
       if (const char *feature = lacks(driver, capability))
-         return Error{std::string("the shader needs the capability ") + spirv_capability_to_string(capability) +
-                      ", and the driver lacks " + feature};
+         return Error{std::string("the shader needs the capability ") +
+                      spirv_capability_to_string(capability) + ", and the driver lacks " + feature};
    }
    return m.finish(driver.spirv_version);
 }
@@ -155,7 +179,8 @@ void Translator::emit_intrinsic(nir_intrinsic_instr *instr)
       return emit_store_register(instr);
    default:
       if (!emit_subgroup(instr) && !emit_system(instr) && !emit_image(instr))
-         fail(std::string("the intrinsic ") + nir_intrinsic_infos[instr->intrinsic].name + " is not supported");
+         fail(std::string("the intrinsic ") + nir_intrinsic_infos[instr->intrinsic].name +
+              " is not supported");
    }
 }
 
@@ -181,7 +206,8 @@ void Translator::emit_header(Id function)
       m.capability(SpvCapabilityPhysicalStorageBufferAddresses);
       extension("SPV_KHR_physical_storage_buffer", 0x00010500);
    }
-   m.memory_model(physical_addresses ? SpvAddressingModelPhysicalStorageBuffer64 : SpvAddressingModelLogical,
+   m.memory_model(physical_addresses ? SpvAddressingModelPhysicalStorageBuffer64
+                                     : SpvAddressingModelLogical,
                   vulkan_memory ? SpvMemoryModelVulkan : SpvMemoryModelGLSL450);
 
    /* Before SPIR-V 1.4 the interface is inputs and outputs only. */
@@ -207,27 +233,47 @@ void Translator::float_controls(Id function)
       unsigned bits;
    };
    static const Mode modes[] = {
-      {FLOAT_CONTROLS_DENORM_PRESERVE_FP16, SpvExecutionModeDenormPreserve, SpvCapabilityDenormPreserve, 16},
-      {FLOAT_CONTROLS_DENORM_PRESERVE_FP32, SpvExecutionModeDenormPreserve, SpvCapabilityDenormPreserve, 32},
-      {FLOAT_CONTROLS_DENORM_PRESERVE_FP64, SpvExecutionModeDenormPreserve, SpvCapabilityDenormPreserve, 64},
-      {FLOAT_CONTROLS_DENORM_FLUSH_TO_ZERO_FP16, SpvExecutionModeDenormFlushToZero, SpvCapabilityDenormFlushToZero, 16},
-      {FLOAT_CONTROLS_DENORM_FLUSH_TO_ZERO_FP32, SpvExecutionModeDenormFlushToZero, SpvCapabilityDenormFlushToZero, 32},
-      {FLOAT_CONTROLS_DENORM_FLUSH_TO_ZERO_FP64, SpvExecutionModeDenormFlushToZero, SpvCapabilityDenormFlushToZero, 64},
+      {FLOAT_CONTROLS_DENORM_PRESERVE_FP16, SpvExecutionModeDenormPreserve,
+       SpvCapabilityDenormPreserve, 16},
+      {FLOAT_CONTROLS_DENORM_PRESERVE_FP32, SpvExecutionModeDenormPreserve,
+       SpvCapabilityDenormPreserve, 32},
+      {FLOAT_CONTROLS_DENORM_PRESERVE_FP64, SpvExecutionModeDenormPreserve,
+       SpvCapabilityDenormPreserve, 64},
+      {FLOAT_CONTROLS_DENORM_FLUSH_TO_ZERO_FP16, SpvExecutionModeDenormFlushToZero,
+       SpvCapabilityDenormFlushToZero, 16},
+      {FLOAT_CONTROLS_DENORM_FLUSH_TO_ZERO_FP32, SpvExecutionModeDenormFlushToZero,
+       SpvCapabilityDenormFlushToZero, 32},
+      {FLOAT_CONTROLS_DENORM_FLUSH_TO_ZERO_FP64, SpvExecutionModeDenormFlushToZero,
+       SpvCapabilityDenormFlushToZero, 64},
       {FLOAT_CONTROLS_SIGNED_ZERO_PRESERVE_FP16, SpvExecutionModeSignedZeroInfNanPreserve,
        SpvCapabilitySignedZeroInfNanPreserve, 16},
       {FLOAT_CONTROLS_SIGNED_ZERO_PRESERVE_FP32, SpvExecutionModeSignedZeroInfNanPreserve,
        SpvCapabilitySignedZeroInfNanPreserve, 32},
       {FLOAT_CONTROLS_SIGNED_ZERO_PRESERVE_FP64, SpvExecutionModeSignedZeroInfNanPreserve,
        SpvCapabilitySignedZeroInfNanPreserve, 64},
-      {FLOAT_CONTROLS_ROUNDING_MODE_RTE_FP16, SpvExecutionModeRoundingModeRTE, SpvCapabilityRoundingModeRTE, 16},
-      {FLOAT_CONTROLS_ROUNDING_MODE_RTE_FP32, SpvExecutionModeRoundingModeRTE, SpvCapabilityRoundingModeRTE, 32},
-      {FLOAT_CONTROLS_ROUNDING_MODE_RTE_FP64, SpvExecutionModeRoundingModeRTE, SpvCapabilityRoundingModeRTE, 64},
-      {FLOAT_CONTROLS_ROUNDING_MODE_RTZ_FP16, SpvExecutionModeRoundingModeRTZ, SpvCapabilityRoundingModeRTZ, 16},
-      {FLOAT_CONTROLS_ROUNDING_MODE_RTZ_FP32, SpvExecutionModeRoundingModeRTZ, SpvCapabilityRoundingModeRTZ, 32},
-      {FLOAT_CONTROLS_ROUNDING_MODE_RTZ_FP64, SpvExecutionModeRoundingModeRTZ, SpvCapabilityRoundingModeRTZ, 64},
+      {FLOAT_CONTROLS_ROUNDING_MODE_RTE_FP16, SpvExecutionModeRoundingModeRTE,
+       SpvCapabilityRoundingModeRTE, 16},
+      {FLOAT_CONTROLS_ROUNDING_MODE_RTE_FP32, SpvExecutionModeRoundingModeRTE,
+       SpvCapabilityRoundingModeRTE, 32},
+      {FLOAT_CONTROLS_ROUNDING_MODE_RTE_FP64, SpvExecutionModeRoundingModeRTE,
+       SpvCapabilityRoundingModeRTE, 64},
+      {FLOAT_CONTROLS_ROUNDING_MODE_RTZ_FP16, SpvExecutionModeRoundingModeRTZ,
+       SpvCapabilityRoundingModeRTZ, 16},
+      {FLOAT_CONTROLS_ROUNDING_MODE_RTZ_FP32, SpvExecutionModeRoundingModeRTZ,
+       SpvCapabilityRoundingModeRTZ, 32},
+      {FLOAT_CONTROLS_ROUNDING_MODE_RTZ_FP64, SpvExecutionModeRoundingModeRTZ,
+       SpvCapabilityRoundingModeRTZ, 64},
    };
+   /* Single instructions may keep them too (SPV_KHR_float_controls2); then all do, if the driver
+    * can. */
+   const unsigned can_preserve = (driver.preserve_nan_16 ? 16 : 0) |
+                                 (driver.preserve_nan_32 ? 32 : 0) |
+                                 (driver.preserve_nan_64 ? 64 : 0);
    for (const Mode &mode : modes) {
-      if (!(shader->info.float_controls_execution_mode & mode.flag))
+      const bool asked = shader->info.float_controls_execution_mode & mode.flag;
+      const bool implied = mode.mode == SpvExecutionModeSignedZeroInfNanPreserve &&
+                           preserved_sizes & can_preserve & mode.bits;
+      if (!asked && !implied)
          continue;
       m.capability(mode.capability);
       extension("SPV_KHR_float_controls", 0x00010400);
@@ -235,7 +281,8 @@ void Translator::float_controls(Id function)
    }
 }
 
-Result<std::vector<uint32_t>> nir_to_spirv(nir_shader *nir, const Driver &driver, const ShaderSource &source)
+Result<std::vector<uint32_t>> nir_to_spirv(nir_shader *nir, const Driver &driver,
+                                           const ShaderSource &source)
 {
    /* Variables instead of phis: drivers make values of them again. */
    nir_convert_from_ssa(nir, true, false);

@@ -32,7 +32,8 @@ std::string disassemble(std::span<const uint32_t> words)
 {
    spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
    spv_text text = nullptr;
-   const uint32_t options = SPV_BINARY_TO_TEXT_OPTION_INDENT | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES |
+   const uint32_t options = SPV_BINARY_TO_TEXT_OPTION_INDENT |
+                            SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES |
                             SPV_BINARY_TO_TEXT_OPTION_NO_HEADER;
    std::string result;
    if (spvBinaryToText(context, words.data(), words.size(), options, &text, nullptr) == SPV_SUCCESS)
@@ -48,7 +49,8 @@ Result<bool> validate(std::span<const uint32_t> words)
    spv_const_binary_t binary = {words.data(), words.size()};
    spv_diagnostic diagnostic = nullptr;
    const spv_result_t result = spvValidate(context, &binary, &diagnostic);
-   const std::string message = diagnostic && diagnostic->error ? diagnostic->error : "invalid SPIR-V";
+   const std::string message =
+      diagnostic && diagnostic->error ? diagnostic->error : "invalid SPIR-V";
    spvDiagnosticDestroy(diagnostic);
    spvContextDestroy(context);
    if (result != SPV_SUCCESS)

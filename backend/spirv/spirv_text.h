@@ -15,8 +15,8 @@ namespace weft::spirv {
 
 std::string disassemble(std::span<const uint32_t> words);
 
-/// The validator, with the rules of the oldest Vulkan that takes the module's version, and no layout but what every
-/// device allows.
+/// The validator, with the rules of the oldest Vulkan that takes the module's version, and no
+/// layout but what every device allows.
 Result<bool> validate(std::span<const uint32_t> words);
 
 } // namespace weft::spirv

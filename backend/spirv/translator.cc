@@ -10,8 +10,8 @@
 namespace weft::spirv {
 
 Translator::Translator(nir_shader *nir, const Driver &driver, const ShaderSource &source)
-    : shader(nir), driver(driver), entry_name(source.entry_point), restricted(restrict_bindings(source.spirv)),
-      vulkan_memory(driver.vulkan_memory_model)
+    : shader(nir), driver(driver), entry_name(source.entry_point),
+      restricted(restrict_bindings(source.spirv)), vulkan_memory(driver.vulkan_memory_model)
 {
 }
 
@@ -59,12 +59,13 @@ Id Translator::type(const glsl_type *t)
       return m.type(SpvOpTypeArray, {column, m.constant_uint(glsl_get_matrix_columns(t))});
    }
    if (!glsl_type_is_vector_or_scalar(t) || glsl_get_vector_elements(t) > 4) {
-      fail(std::string("a private variable of the type ") + glsl_get_type_name(t) + " is not supported");
+      fail(std::string("a private variable of the type ") + glsl_get_type_name(t) +
+           " is not supported");
       return m.type_uint(32);
    }
-   const Kind kind = glsl_type_is_boolean(t)              ? Kind::boolean
+   const Kind kind = glsl_type_is_boolean(t)          ? Kind::boolean
                      : glsl_type_is_float_16_32_64(t) ? Kind::real
-                                                          : Kind::integer;
+                                                      : Kind::integer;
    return m.type_vector(type(kind, glsl_get_bit_size(t)), glsl_get_vector_elements(t));
 }
 
@@ -87,7 +88,8 @@ Scalar Translator::scalar(nir_scalar s)
    if (s.comp < components.size() && components[s.comp].id)
       return components[s.comp];
    fail("a value is used before it is defined");
-   return {zero(s.def->bit_size == 1 ? Kind::boolean : Kind::integer, s.def->bit_size), Kind::integer};
+   return {zero(s.def->bit_size == 1 ? Kind::boolean : Kind::integer, s.def->bit_size),
+           Kind::integer};
 }
 
 Id Translator::cast(Id id, Kind from, Kind to, unsigned bits)
@@ -143,7 +145,8 @@ Id Translator::vector(Kind kind, unsigned bits, const Words &components)
 {
    if (components.size() == 1)
       return components[0];
-   return m.emit(SpvOpCompositeConstruct, m.type_vector(type(kind, bits), unsigned(components.size())), components);
+   return m.emit(SpvOpCompositeConstruct,
+                 m.type_vector(type(kind, bits), unsigned(components.size())), components);
 }
 
 Id Translator::extract(Id composite, Id component_type, unsigned index)

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the files that turn NIR into SPIR-V share: the module, the values of the shader, its variables.
+/// What the files that turn NIR into SPIR-V share: the module, the values of the shader, its
+/// variables.
 ///
-/// NIR's values are vectors of untyped bits.  Here a value is its components, each an id of SPIR-V whose type is the
-/// one that the instruction behind it gives: unsigned integer, float or bool.  Users ask for the type that they need and
-/// get a bit cast if it is another one.  Vectors of SPIR-V exist only within one instruction.
+/// NIR's values are vectors of untyped bits.  Here a value is its components, each an id of SPIR-V
+/// whose type is the one that the instruction behind it gives: unsigned integer, float or bool.
+/// Users ask for the type that they need and get a bit cast if it is another one.  Vectors of
+/// SPIR-V exist only within one instruction.
 
 #pragma once
 
@@ -33,16 +35,17 @@ struct Scalar {
    Kind kind = Kind::integer;
 };
 
-/// A buffer binding: one variable per type of unit that the shader accesses, all aliases of each other.
+/// A buffer binding: one variable per type of unit that the shader accesses, all aliases of each
+/// other.
 struct BufferBinding {
-   nir_variable *var;  ///< the first of the shader's with this binding
+   nir_variable *var; ///< the first of the shader's with this binding
    uint32_t set, binding;
-   bool uniform;       ///< else storage
-   bool is_array;      ///< of descriptors
-   uint32_t length;    ///< of that array, 0: runtime
-   uint32_t bytes;     ///< of a uniform buffer
-   uint32_t stride;    ///< a power of two that divides the length of the buffer as the shader sees it
-   unsigned access;    ///< gl_access_qualifier of all variables
+   bool uniform;    ///< else storage
+   bool is_array;   ///< of descriptors
+   uint32_t length; ///< of that array, 0: runtime
+   uint32_t bytes;  ///< of a uniform buffer
+   uint32_t stride; ///< a power of two that divides the length of the buffer as the shader sees it
+   unsigned access; ///< gl_access_qualifier of all variables
 
    struct View {
       Id variable, block_type;
@@ -136,8 +139,8 @@ public:
 
    /// The memory operands of a load or store, SPIR-V 3.26.
    Words memory_operands(unsigned access, bool store, SpvStorageClass, unsigned alignment = 0);
-   /// Atomic operations on a pointer to a scalar; data are the sources from `first` on.  What is there has the type
-   /// `stored`, if that is not the one that goes with the kind.
+   /// Atomic operations on a pointer to a scalar; data are the sources from `first` on.  What is
+   /// there has the type `stored`, if that is not the one that goes with the kind.
    void emit_atomic_at(nir_intrinsic_instr *, Pointer, unsigned first, Kind, Id stored = 0);
    /// An OpConstant.
    Id scope(SpvScope);
@@ -149,6 +152,9 @@ public:
    };
    std::vector<Loop> loops;
    bool block_ended = false; ///< by a jump
+
+   /// Sizes (16 | 32 | 64) of floats with instructions that keep signed zeros, infinities and NaNs.
+   unsigned preserved_sizes = 0;
 
    /// To shared or private memory.
    Pointer variable_pointer(nir_deref_instr *);
@@ -162,7 +168,8 @@ private:
    void float_controls(Id function);
    std::string lacking_capability() const;
 
-   Pointer buffer_pointer(nir_intrinsic_instr *, const nir_src &index, Id unit_type, Id unit, unsigned unit_bytes);
+   Pointer buffer_pointer(nir_intrinsic_instr *, const nir_src &index, Id unit_type, Id unit,
+                          unsigned unit_bytes);
    Pointer global_pointer(nir_intrinsic_instr *, Id type);
    BufferBinding *buffer(const nir_src &index);
    const BufferBinding::View &buffer_view(BufferBinding &, Id unit_type, unsigned unit_bytes);
@@ -189,7 +196,8 @@ private:
    bool physical_addresses = false;
 };
 
-/// A feature or a subgroup operation that the driver lacks and the capability asks for, in words; or null.
+/// A feature or a subgroup operation that the driver lacks and the capability asks for, in words;
+/// or null.
 const char *lacks(const Driver &, SpvCapability);
 
 } // namespace weft::spirv

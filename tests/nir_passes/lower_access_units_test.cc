@@ -45,7 +45,8 @@ TEST(UnitIndex, NegativeOffsetsStayNegative)
 
 TEST(UnitIndex, WhatIsNotSeenToBeAMultipleIsShifted)
 {
-   const std::string text = index_of([](nir_builder *b, nir_def *id) { return nir_iadd_imm(b, id, 4); }, 2);
+   const std::string text =
+      index_of([](nir_builder *b, nir_def *id) { return nir_iadd_imm(b, id, 4); }, 2);
    EXPECT_NE(text.find("ushr"), std::string::npos) << text;
 }
 
@@ -55,9 +56,9 @@ std::string load(unsigned components, unsigned bits, unsigned align, unsigned ac
    Built built;
    nir_builder *b = &built.b;
    nir_def *offset = nir_imul_imm(b, nir_load_subgroup_id(b), align);
-   nir_def *value = _nir_build_load_ssbo(b, components, bits, nir_imm_ivec2(b, 0, 0), offset,
-                                         {._ = 0, .access = gl_access_qualifier(access), .align_mul = align,
-                                          .align_offset = 0});
+   nir_def *value = _nir_build_load_ssbo(
+      b, components, bits, nir_imm_ivec2(b, 0, 0), offset,
+      {._ = 0, .access = gl_access_qualifier(access), .align_mul = align, .align_offset = 0});
    nir_store_global(b, nir_imm_int64(b, 0), 4, value, nir_component_mask(components));
    lower_access_units(built.shader.get());
    nir_validate_shader(built.shader.get(), "lower_access_units");

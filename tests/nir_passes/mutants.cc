@@ -196,7 +196,8 @@ std::vector<Source> mutation_originals()
    return {compile(product), compile(elements), compile(integers)};
 }
 
-void for_each_mutant(unsigned count, const std::function<bool(const ShaderSource &, unsigned mutant)> &compile)
+void for_each_mutant(unsigned count,
+                     const std::function<bool(const ShaderSource &, unsigned mutant)> &compile)
 {
    const char *chosen = getenv("WEFT_SEED");
    const uint32_t seed = chosen ? uint32_t(strtoul(chosen, nullptr, 0)) : std::random_device()();

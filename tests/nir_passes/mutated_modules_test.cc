@@ -24,8 +24,8 @@ Target make_target(bool native_tiles)
 TEST(MutatedModules, AlwaysReturn)
 {
    for (const test::Source &original : test::mutation_originals()) {
-      const Result<Shader> shader =
-         spirv_to_target(original.shader_source(), make_target(true), {test::storage_buffers(), {}});
+      const Result<Shader> shader = spirv_to_target(original.shader_source(), make_target(true),
+                                                    {test::storage_buffers(), {}});
       ASSERT_TRUE(shader) << shader.error().message;
    }
    test::for_each_mutant(mutants, [](const ShaderSource &source, unsigned mutant) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the compiler makes of small shaders: valid for each version of SPIR-V and both memory models, with what it should
-/// keep, and asking for no more than it needs.
+/// What the compiler makes of small shaders: valid for each version of SPIR-V and both memory
+/// models, with what it should keep, and asking for no more than it needs.
 
 #include "backend/spirv/compiler.h"
 #include "backend/spirv/spirv_text.h"
@@ -192,8 +192,9 @@ struct Shader {
    const std::string &glsl;
 };
 
-const Shader all_shaders[] = {{"matrices", matrices},   {"memory", memory}, {"control_flow", control_flow},
-                              {"subgroups", subgroups}, {"images", images}, {"types", types}};
+const Shader all_shaders[] = {
+   {"matrices", matrices},   {"memory", memory}, {"control_flow", control_flow},
+   {"subgroups", subgroups}, {"images", images}, {"types", types}};
 
 TEST(Compile, EveryVersionAndMemoryModelIsValid)
 {
@@ -201,8 +202,8 @@ TEST(Compile, EveryVersionAndMemoryModelIsValid)
       const test::Source source = test::compile(shader.glsl);
       for (const uint32_t version : versions) {
          for (const bool vulkan : {true, false}) {
-            SCOPED_TRACE(testing::Message() << shader.name << ", version " << std::hex << version << ", Vulkan memory model "
-                                            << vulkan);
+            SCOPED_TRACE(testing::Message() << shader.name << ", version " << std::hex << version
+                                            << ", Vulkan memory model " << vulkan);
             spirv::Driver driver = spirv::full_driver();
             driver.spirv_version = version;
             driver.vulkan_memory_model = driver.vulkan_memory_model_device_scope = vulkan;
@@ -299,6 +300,19 @@ TEST(Compile, PreciseIsNotContracted)
    EXPECT_FALSE(has(compiled(control_flow), "NoContraction"));
 }
 
+TEST(Compile, FloatControlsAreKept)
+{
+   const std::string text = compiled(R"(
+      #extension GL_EXT_spirv_intrinsics : enable
+      spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [4466], 4461, 32);
+      spirv_execution_mode(extensions = ["SPV_KHR_float_controls"], capabilities = [4467], 4462, 32);
+      layout(binding = 0) buffer B { float b[]; };
+      void main() { b[0] = b[1] + b[2]; })");
+   EXPECT_TRUE(has(text, "SignedZeroInfNanPreserve 32")) << text;
+   EXPECT_TRUE(has(text, "RoundingModeRTE 32")) << text;
+   EXPECT_FALSE(has(compiled(types), "RoundingMode"));
+}
+
 TEST(Compile, SpecializationIsFolded)
 {
    test::Source source = test::compile(R"(
@@ -327,7 +341,8 @@ TEST(SupportedOperations, FollowTheDriver)
 {
    using enum ComponentType;
    const auto uses = [](const std::vector<MatrixOperation> &list, ComponentType type) {
-      return std::ranges::any_of(list, [&](const MatrixOperation &o) { return o.a == type || o.result == type; });
+      return std::ranges::any_of(
+         list, [&](const MatrixOperation &o) { return o.a == type || o.result == type; });
    };
    spirv::Driver driver = spirv::full_driver();
    const auto full = spirv::supported_operations(driver, 32);

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The end-to-end tests of tests/e2e on a driver without matrices, with backend/spirv before it: every module of theirs,
-/// with matrices or not, goes through the compiler, has to be valid, and has to compute the same as ever.
+/// The end-to-end tests of tests/e2e on a driver without matrices, with backend/spirv before it:
+/// every module of theirs, with matrices or not, goes through the compiler, has to be valid, and
+/// has to compute the same as ever.
 
 #include "backend/spirv/compiler.h"
 #include "backend/spirv/spirv_text.h"
@@ -22,7 +23,8 @@ spirv::Driver driver_of(const Device &device)
       d.spirv_version = uint32_t(strtoul(version, nullptr, 0));
    d.subgroup_operations = device.properties11.subgroupSupportedOperations;
    d.subgroup_extended_types = has(device.features12.shaderSubgroupExtendedTypes);
-   d.vulkan_memory_model = has(device.features12.vulkanMemoryModel) && !getenv("WEFT_TEST_GLSL_MEMORY_MODEL");
+   d.vulkan_memory_model =
+      has(device.features12.vulkanMemoryModel) && !getenv("WEFT_TEST_GLSL_MEMORY_MODEL");
    d.vulkan_memory_model_device_scope = has(device.features12.vulkanMemoryModelDeviceScope);
    d.int8 = has(device.features12.shaderInt8);
    d.int16 = has(device.features.shaderInt16);
@@ -36,7 +38,8 @@ spirv::Driver driver_of(const Device &device)
    d.uniform_buffer_16bit = has(device.features11.uniformAndStorageBuffer16BitAccess);
    d.push_constant_16bit = has(device.features11.storagePushConstant16);
    d.buffer_device_address = has(device.features12.bufferDeviceAddress);
-   d.shared_memory_bytes = getenv("WEFT_TEST_SHUFFLES") ? 0 : device.properties.limits.maxComputeSharedMemorySize;
+   d.shared_memory_bytes =
+      getenv("WEFT_TEST_SHUFFLES") ? 0 : device.properties.limits.maxComputeSharedMemorySize;
    return d;
 }
 
@@ -62,15 +65,17 @@ public:
       return list;
    }
 
-   std::vector<uint32_t>
-   lower(const Device &device, std::span<const uint32_t> words, const PipelineOptions &options) override
+   std::vector<uint32_t> lower(const Device &device, std::span<const uint32_t> words,
+                               const PipelineOptions &options) override
    {
       ShaderSource source = {words, "main", {}};
       for (const SpecConstant &constant : options.spec_constants)
-         source.spec_constants.push_back({constant.id, std::as_bytes(std::span(&constant.value, 1))});
+         source.spec_constants.push_back(
+            {constant.id, std::as_bytes(std::span(&constant.value, 1))});
       spirv::CompileOptions compile;
       compile.driver = driver_of(device);
-      compile.subgroup_size = options.subgroup_size ? options.subgroup_size : device.properties11.subgroupSize;
+      compile.subgroup_size =
+         options.subgroup_size ? options.subgroup_size : device.properties11.subgroupSize;
       compile.operations = operations(device);
 
       Result<std::vector<uint32_t>> lowered = spirv::compile(source, compile);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Whatever the words of a module are, the compiler returns: a valid module, or an error that says something.
+/// Whatever the words of a module are, the compiler returns: a valid module, or an error that says
+/// something.
 
 #include "backend/spirv/compiler.h"
 #include "backend/spirv/spirv_text.h"
