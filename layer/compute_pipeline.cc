@@ -58,8 +58,9 @@ public:
 
    VkResult lower(std::span<const uint32_t> words, bool capture)
    {
-      auto *required = static_cast<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *>(
-         stage_chain.find(size_struct));
+      const auto *required =
+         static_cast<const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *>(
+            find_struct(info.stage.pNext, size_struct));
       const uint32_t size =
          required ? required->requiredSubgroupSize : device.physical->subgroup_size;
       VkResult result = lower_shader(device, words, info.stage.pName,

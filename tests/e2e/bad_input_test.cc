@@ -56,6 +56,15 @@ void main()
 
    Device &device() { return plain_device(); }
 
+   /// A changed module may be valid, and use descriptors that the pipeline's layout lacks: it reaches the driver then, which
+   /// survives it if it is Weft's.
+   bool may_get_any_module()
+   {
+      if (!device().is_weft)
+         skip_case("for Weft's own driver: a module that does not fit its layout");
+      return device().is_weft;
+   }
+
    void expect_device_works()
    {
       const ComputeShader shader = {.source_type = "uint", .target_type = "uint", .declarations = "",
@@ -140,6 +149,8 @@ TEST_F(bad_input, truncated_modules)
 /// Flipped bits may well leave a valid module; whatever comes of it, the process and the device go on.
 TEST_F(bad_input, flipped_bits)
 {
+   if (!may_get_any_module())
+      GTEST_SKIP();
    const std::vector<uint32_t> module = good_module();
    oracle::Random random = test_random();
    int refusals = 0;
@@ -159,6 +170,8 @@ TEST_F(bad_input, flipped_bits)
 
 TEST_F(bad_input, swapped_words)
 {
+   if (!may_get_any_module())
+      GTEST_SKIP();
    const std::vector<uint32_t> module = good_module();
    oracle::Random random = test_random();
    for (int i = 0; i < 100; i++) {

@@ -210,7 +210,7 @@ VkResult VKAPI_CALL enumerate_device_extension_properties(VkPhysicalDevice, cons
 
 void VKAPI_CALL get_properties(VkPhysicalDevice, VkPhysicalDeviceProperties *out)
 {
-   *out = {.apiVersion = driver->api_version};
+   *out = {.apiVersion = driver->api_version, .limits = {.maxComputeSharedMemorySize = 12345}};
    strcpy(out->deviceName, "fake");
 }
 
@@ -431,6 +431,18 @@ VkResult VKAPI_CALL create_graphics_pipelines(VkDevice, VkPipelineCache, uint32_
    return result;
 }
 
+VkResult VKAPI_CALL create_ray_tracing_pipelines(VkDevice, VkDeferredOperationKHR operation,
+                                                 VkPipelineCache, uint32_t count,
+                                                 const VkRayTracingPipelineCreateInfoKHR *,
+                                                 const VkAllocationCallbacks *, VkPipeline *out)
+{
+   WithoutInjection w;
+   driver->deferred_operation = operation;
+   for (uint32_t i = 0; i < count; i++)
+      out[i] = handle_of<VkPipeline>(driver->add("pipeline"));
+   return VK_OPERATION_DEFERRED_KHR;
+}
+
 void VKAPI_CALL destroy_pipeline(VkDevice, VkPipeline pipeline, const VkAllocationCallbacks *)
 {
    WithoutInjection w;
@@ -552,6 +564,7 @@ const Command device_commands[] = {
    COMMAND("vkDestroyShaderModule", destroy_shader_module),
    COMMAND("vkCreateComputePipelines", create_compute_pipelines),
    COMMAND("vkCreateGraphicsPipelines", create_graphics_pipelines),
+   COMMAND("vkCreateRayTracingPipelinesKHR", create_ray_tracing_pipelines),
    COMMAND("vkDestroyPipeline", destroy_pipeline),
    COMMAND("vkGetPipelineExecutableInternalRepresentationsKHR", get_representations,
            VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME),

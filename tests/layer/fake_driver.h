@@ -68,6 +68,7 @@ public:
    VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR enabled_shared_layout = {};
    std::vector<std::vector<uint32_t>> modules; ///< words, in the order of creation
    std::vector<SeenShader> shaders;
+   VkDeferredOperationKHR deferred_operation = VK_NULL_HANDLE;
    std::vector<std::string> messages; ///< of vkSubmitDebugUtilsMessageEXT
    uint32_t calls(const std::string &command) const;
 

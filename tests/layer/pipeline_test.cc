@@ -122,11 +122,18 @@ TEST_F(PipelineTest, inline_module)
    EXPECT_FALSE(driver.shaders.back().inline_module);
    EXPECT_EQ(driver.shaders.back().required_size, 16u);
 
+   // Behind a struct that cannot be copied.
+   const VkBaseInStructure unknown = {VkStructureType(1999999000),
+                                      reinterpret_cast<const VkBaseInStructure *>(&inlined)};
+   EXPECT_VK(create_one(pipeline_info(VK_NULL_HANDLE, "main", &unknown)));
+   EXPECT_TRUE(is_lowered(driver.shaders.back().words, 16));
+   EXPECT_EQ(driver.shaders.back().required_size, 16u);
+
    const std::vector<uint32_t> plain = plain_module();
    const VkShaderModuleCreateInfo inlined_plain = module_info(plain);
    EXPECT_VK(create_one(pipeline_info(VK_NULL_HANDLE, "main", &inlined_plain)));
    EXPECT_TRUE(driver.shaders.back().inline_module);
-   EXPECT_EQ(compiler.seen.size(), 1u);
+   EXPECT_EQ(compiler.seen.size(), 2u);
 }
 
 TEST_F(PipelineTest, subgroup_demands)
@@ -330,6 +337,30 @@ TEST_F(PipelineTest, graphics_pipelines)
    EXPECT_VK(create(device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline));
    destroy_pipelines({&pipeline, 1});
    destroy_module(module);
+}
+
+TEST_F(PipelineTest, ray_tracing_pipelines)
+{
+   auto create =
+      device_function<PFN_vkCreateRayTracingPipelinesKHR>("vkCreateRayTracingPipelinesKHR");
+   const auto operation = VkDeferredOperationKHR(uintptr_t(0xdef));
+   VkRayTracingPipelineCreateInfoKHR info = {
+      .sType = VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_CREATE_INFO_KHR};
+   VkPipeline pipeline;
+   EXPECT_EQ(create(device, operation, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
+             VK_OPERATION_DEFERRED_KHR);
+   EXPECT_EQ(driver.deferred_operation, operation);
+   destroy_pipelines({&pipeline, 1});
+
+   const std::vector<uint32_t> words = matrix_module();
+   const VkShaderModuleCreateInfo inlined = module_info(words);
+   const VkPipelineShaderStageCreateInfo stage =
+      pipeline_info(VK_NULL_HANDLE, "main", &inlined).stage;
+   info.stageCount = 1;
+   info.pStages = &stage;
+   EXPECT_EQ(create(device, operation, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
+             VK_ERROR_UNKNOWN);
+   EXPECT_EQ(pipeline, VkPipeline(VK_NULL_HANDLE));
 }
 
 TEST_F(PipelineTest, code_that_is_not_spirv_is_the_drivers)
