@@ -296,8 +296,10 @@ bool lower_cmat(nir_shader *nir, const Target &target)
    State state(nir, target);
    bool progress = TypeLowering(state).run(nir);
    /* As matrices in memory are: see for_each_element() of the register lowering. */
-   nir_foreach_variable_with_modes(var, nir, nir_var_mem_shared)
-      var->data.alignment = std::max(var->data.alignment, 16u);
+   if (progress && !target.native_tiles) {
+      nir_foreach_variable_with_modes(var, nir, nir_var_mem_shared)
+         var->data.alignment = std::max(var->data.alignment, 16u);
+   }
 
    /* Lowering adds control flow, so the list comes first. */
    std::vector<nir_intrinsic_instr *> work;
