@@ -6,6 +6,7 @@
 #pragma once
 
 #include "nir_passes/element_map.h"
+#include "nir_passes/register_map.h"
 #include "nir_passes/target.h"
 
 #include "compiler/glsl_types.h"
@@ -13,9 +14,7 @@
 #include "compiler/nir/nir_builder.h"
 
 #include <functional>
-#include <map>
 #include <unordered_map>
-#include <vector>
 
 namespace weft::cmat {
 
@@ -25,27 +24,17 @@ struct Matrix {
    glsl_cmat_description desc;
 };
 
-/// Where the operands of multiplications lie in shared memory, for one size of components.
-struct Exchange {
-   nir_variable *left = nullptr, *right = nullptr;
-   uint32_t left_elements = 0, right_elements = 0; ///< per subgroup
-};
-
 struct State {
    State(nir_shader *nir, const Target &target);
-
-   /// Looks at all multiplications beforehand.  Whether the target wants their operands exchanged through shared memory,
-   /// and has room for it besides the shader's own variables.
-   bool plan_exchange(const std::vector<nir_intrinsic_instr *> &);
-   const Exchange &exchange(unsigned bits) const { return exchanges.at(bits); }
-   bool uses_shared_memory = false;
 
    const Target &target;
    nir_builder b;
    /// What each deref of a whole matrix was a matrix of, before its type became an array.
    std::unordered_map<const nir_deref_instr *, glsl_cmat_description> matrices;
 
-   ElementMap map(const glsl_cmat_description &) const;
+   RegisterMap register_map(const glsl_cmat_description &) const;
+   /// Components per invocation.
+   uint32_t length(const glsl_cmat_description &) const;
    Matrix operand(const nir_intrinsic_instr *, unsigned source) const;
 
    nir_def *load_component(const Matrix &, nir_def *component);
@@ -57,9 +46,6 @@ struct State {
    /// Calls body with the number of each component, as a constant.
    void for_each_component_unrolled(const glsl_cmat_description &,
                                     const std::function<void(uint32_t)> &body);
-
-private:
-   std::map<unsigned, Exchange> exchanges;
 };
 
 inline unsigned component_bits(const glsl_cmat_description &desc)
@@ -67,13 +53,12 @@ inline unsigned component_bits(const glsl_cmat_description &desc)
    return glsl_base_type_get_bit_size(glsl_base_type(desc.element_type));
 }
 
-/// The three operations that differ between back ends.
+/// The three operations that differ between a back end with tiles and one without.
 void lower_load_to_tiles(State &, nir_intrinsic_instr *);
 void lower_store_to_tiles(State &, nir_intrinsic_instr *);
 void lower_muladd_to_tiles(State &, nir_intrinsic_instr *);
 void lower_load_to_registers(State &, nir_intrinsic_instr *);
 void lower_store_to_registers(State &, nir_intrinsic_instr *);
 void lower_muladd_to_registers(State &, nir_intrinsic_instr *);
-void lower_muladd_through_shared_memory(State &, nir_intrinsic_instr *);
 
 } // namespace weft::cmat

@@ -7,7 +7,6 @@
 
 #include "compiler/nir/nir_deref.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace weft {
@@ -26,52 +25,20 @@ State::State(nir_shader *nir, const Target &target)
 {
 }
 
-bool State::plan_exchange(const std::vector<nir_intrinsic_instr *> &work)
+RegisterMap State::register_map(const glsl_cmat_description &desc) const
 {
-   if (target.exchange_bytes == 0)
-      return false;
-   for (const nir_intrinsic_instr *instr : work) {
-      if (instr->intrinsic != nir_intrinsic_cmat_muladd)
-         continue;
-      const auto grow = [&](unsigned source, uint32_t Exchange::*elements) {
-         const glsl_cmat_description &desc = operand(instr, source).desc;
-         uint32_t &current = exchanges[component_bits(desc)].*elements;
-         current = std::max(current, map(desc).length() * target.subgroup_size);
-      };
-      grow(1, &Exchange::left_elements);
-      grow(2, &Exchange::right_elements);
-   }
-
-   const uint16_t *size = b.shader->info.workgroup_size;
-   const uint32_t W = target.subgroup_size;
-   const uint32_t subgroups = (uint32_t(size[0]) * size[1] * size[2] + W - 1) / W;
-   uint64_t bytes = 0;
-   nir_foreach_variable_with_modes(var, b.shader, nir_var_mem_shared) {
-      unsigned var_size, align;
-      glsl_get_natural_size_align_bytes(var->type, &var_size, &align);
-      bytes += var_size + align;
-   }
-   for (const auto &[bits, e] : exchanges)
-      bytes += uint64_t(e.left_elements + e.right_elements) * subgroups * bits / 8;
-   uses_shared_memory = !exchanges.empty() && bytes <= target.exchange_bytes &&
-                        !b.shader->info.shared_memory_explicit_layout;
-   if (!uses_shared_memory)
-      return false;
-
-   for (auto &[bits, e] : exchanges) {
-      const auto make = [&](uint32_t elements, const char *name) {
-         const glsl_type *type = glsl_array_type(glsl_uintN_t_type(bits), elements * subgroups, 0);
-         return nir_variable_create(b.shader, nir_var_mem_shared, type, name);
-      };
-      e.left = make(e.left_elements, "matrix_a");
-      e.right = make(e.right_elements, "matrix_b");
-   }
-   return true;
+   using Use = RegisterMap::Use;
+   const Use use = desc.use == GLSL_CMAT_USE_A   ? Use::a
+                   : desc.use == GLSL_CMAT_USE_B ? Use::b
+                                                 : Use::accumulator;
+   return {desc.rows, desc.cols, use, target.subgroup_size};
 }
 
-ElementMap State::map(const glsl_cmat_description &desc) const
+uint32_t State::length(const glsl_cmat_description &desc) const
 {
-   return {desc.rows, desc.cols, target.subgroup_size};
+   if (target.native_tiles)
+      return ElementMap{desc.rows, desc.cols, target.subgroup_size}.length();
+   return register_map(desc).length();
 }
 
 Matrix State::operand(const nir_intrinsic_instr *instr, unsigned source) const
@@ -93,15 +60,15 @@ void State::store_component(const Matrix &m, nir_def *component, nir_def *value)
 void State::for_each_component_unrolled(const glsl_cmat_description &desc,
                                         const std::function<void(uint32_t)> &body)
 {
-   for (uint32_t i = 0; i < map(desc).length(); ++i)
+   for (uint32_t i = 0; i < length(desc); ++i)
       body(i);
 }
 
 void State::for_each_component(const glsl_cmat_description &desc,
                                const std::function<void(nir_def *)> &body)
 {
-   const uint32_t length = map(desc).length();
-   if (!target.native_tiles || length <= max_unrolled_components) {
+   const uint32_t components = length(desc);
+   if (!target.native_tiles || components <= max_unrolled_components) {
       for_each_component_unrolled(desc, [&](uint32_t i) { body(nir_imm_int(&b, int(i))); });
       return;
    }
@@ -112,7 +79,7 @@ void State::for_each_component(const glsl_cmat_description &desc,
    loop->control = nir_loop_control_dont_unroll;
    {
       nir_def *component = nir_load_var(&b, counter);
-      nir_break_if(&b, nir_uge_imm(&b, component, length));
+      nir_break_if(&b, nir_uge_imm(&b, component, components));
       body(component);
       nir_store_var(&b, counter, nir_iadd_imm(&b, component, 1), 1);
    }
@@ -185,7 +152,7 @@ private:
    const glsl_type *lower_type(const glsl_type *type)
    {
       if (glsl_type_is_cmat(type)) {
-         const uint32_t length = state.map(*glsl_get_cmat_description(type)).length();
+         const uint32_t length = state.length(*glsl_get_cmat_description(type));
          return glsl_array_type(glsl_get_cmat_element(type), length, 0);
       }
       if (glsl_type_is_array(type)) {
@@ -269,7 +236,7 @@ void lower_copy(State &s, nir_intrinsic_instr *instr)
 
 void lower_length(State &s, nir_intrinsic_instr *instr)
 {
-   const uint32_t length = s.map(nir_intrinsic_cmat_desc(instr)).length();
+   const uint32_t length = s.length(nir_intrinsic_cmat_desc(instr));
    nir_def_rewrite_uses(&instr->def, nir_imm_int(&s.b, int(length)));
 }
 
@@ -291,7 +258,7 @@ void lower_insert(State &s, nir_intrinsic_instr *instr)
 using Lowering = void (*)(State &, nir_intrinsic_instr *);
 
 /// The lowering of a cmat intrinsic, or null for any other instruction.
-Lowering lowering_of(nir_intrinsic_op op, bool native_tiles, bool shared_memory = false)
+Lowering lowering_of(nir_intrinsic_op op, bool native_tiles)
 {
    switch (op) {
    case nir_intrinsic_cmat_construct:
@@ -301,8 +268,6 @@ Lowering lowering_of(nir_intrinsic_op op, bool native_tiles, bool shared_memory 
    case nir_intrinsic_cmat_store:
       return native_tiles ? cmat::lower_store_to_tiles : cmat::lower_store_to_registers;
    case nir_intrinsic_cmat_muladd:
-      if (shared_memory)
-         return cmat::lower_muladd_through_shared_memory;
       return native_tiles ? cmat::lower_muladd_to_tiles : cmat::lower_muladd_to_registers;
    case nir_intrinsic_cmat_length:
       return lower_length;
@@ -330,6 +295,9 @@ bool lower_cmat(nir_shader *nir, const Target &target)
 {
    State state(nir, target);
    bool progress = TypeLowering(state).run(nir);
+   /* As matrices in memory are: see for_each_element() of the register lowering. */
+   nir_foreach_variable_with_modes(var, nir, nir_var_mem_shared)
+      var->data.alignment = std::max(var->data.alignment, 16u);
 
    /* Lowering adds control flow, so the list comes first. */
    std::vector<nir_intrinsic_instr *> work;
@@ -340,10 +308,9 @@ bool lower_cmat(nir_shader *nir, const Target &target)
             work.push_back(nir_instr_as_intrinsic(instr));
       }
    }
-   state.plan_exchange(work);
    for (nir_intrinsic_instr *instr : work) {
       state.b.cursor = nir_before_instr(&instr->instr);
-      lowering_of(instr->intrinsic, target.native_tiles, state.uses_shared_memory)(state, instr);
+      lowering_of(instr->intrinsic, target.native_tiles)(state, instr);
       nir_instr_remove(&instr->instr);
       progress = true;
    }

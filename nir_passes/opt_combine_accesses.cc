@@ -50,7 +50,8 @@ bool should_combine(unsigned, unsigned, unsigned bit_size, unsigned components, 
    /* Memory that has no addresses has types. */
    if (low->intrinsic == nir_intrinsic_load_deref || low->intrinsic == nir_intrinsic_store_deref)
       return false;
-   return hole <= 0 && bit_size == component_bits(low) && bit_size == component_bits(high) &&
+   /* Five are valid in NIR, but keep eight from being found. */
+   return hole <= 0 && components != 5 && bit_size == component_bits(low) && bit_size == component_bits(high) &&
           nir_num_components_valid(components) && bit_size * components <= max_bytes * 8 &&
           !(*static_cast<bool *>(has_tiles) && crosses_tile(&low->instr, &high->instr));
 }

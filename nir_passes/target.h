@@ -23,7 +23,11 @@ enum class ComponentType : uint32_t {
    u64 = 10,
 };
 
-/// One row of VkCooperativeMatrixPropertiesKHR at subgroup scope: result (M×N) = A (M×K) · B (K×N) + C (M×N).
+/// As in messages and symbols: "f16", "s8".
+const char *component_type_name(ComponentType);
+
+/// One row of VkCooperativeMatrixPropertiesKHR at subgroup scope: result (M×N) = A (M×K) · B (K×N)
+/// + C (M×N).
 struct MatrixOperation {
    uint32_t m, n, k;
    ComponentType a, b, c, result;
@@ -46,17 +50,13 @@ struct Target {
    /// Invocations per subgroup of the pipeline being compiled.
    uint32_t subgroup_size;
 
-   /// The operations a program may use.  A matrix type is legal when it is an operand of one of them.
-   /// What is advertised to applications is this table and nothing else.
+   /// The operations a program may use.  A matrix type is legal when it is an operand of one of
+   /// them. What is advertised to applications is this table and nothing else.
    std::vector<MatrixOperation> operations;
 
-   /// The back end keeps tiles: loads, stores and muladds stay whole (tile_*_weft).  Otherwise every matrix becomes
-   /// registers and subgroup operations.
+   /// The back end keeps tiles: loads, stores and muladds stay whole (tile_*_weft).  Otherwise
+   /// every matrix becomes registers.
    bool native_tiles;
-
-   /// Without tiles: how much shared memory a shader may have if multiplications exchange their operands there.  0, or if
-   /// it is not enough for one: by subgroup operations.
-   uint32_t exchange_bytes = 0;
 
    FinalForm form = FinalForm::machine;
    /// The back end has subgroup operations on 8 and 16 bits.

@@ -11,35 +11,6 @@ namespace weft {
 
 namespace {
 
-const char *name(ComponentType type)
-{
-   switch (type) {
-   case ComponentType::f16:
-      return "f16";
-   case ComponentType::f32:
-      return "f32";
-   case ComponentType::f64:
-      return "f64";
-   case ComponentType::s8:
-      return "s8";
-   case ComponentType::s16:
-      return "s16";
-   case ComponentType::s32:
-      return "s32";
-   case ComponentType::s64:
-      return "s64";
-   case ComponentType::u8:
-      return "u8";
-   case ComponentType::u16:
-      return "u16";
-   case ComponentType::u32:
-      return "u32";
-   case ComponentType::u64:
-      return "u64";
-   }
-   return "unknown";
-}
-
 /// The component type of a matrix.  Whether the bits of an integer have a sign is for each
 /// operation to say.
 std::optional<ComponentType> component_type(uint8_t base_type, bool is_signed)
@@ -128,7 +99,7 @@ std::string list_operands(const Target &target, glsl_cmat_use use)
    std::set<std::string> seen;
    std::string list;
    const auto add = [&](ComponentType type, uint32_t rows, uint32_t cols) {
-      const std::string item = size(rows, cols) + " " + name(type);
+      const std::string item = size(rows, cols) + " " + component_type_name(type);
       if (seen.insert(item).second)
          list += (list.empty() ? "" : ", ") + item;
    };
@@ -260,14 +231,16 @@ private:
 std::string describe(const glsl_cmat_description &desc)
 {
    const auto type = component_type(desc.element_type, is_signed(desc.element_type));
-   return size(desc.rows, desc.cols) + " " + (type ? name(*type) : "of an unknown type") + " (" +
+   return size(desc.rows, desc.cols) + " " +
+          (type ? component_type_name(*type) : "of an unknown type") + " (" +
           name(glsl_cmat_use(desc.use)) + ")";
 }
 
 std::string describe(const MatrixOperation &op)
 {
-   return size(op.m, op.n) + "x" + std::to_string(op.k) + ": " + name(op.a) + " * " + name(op.b) +
-          " + " + name(op.c) + " -> " + name(op.result) + (op.saturating ? ", saturating" : "");
+   return size(op.m, op.n) + "x" + std::to_string(op.k) + ": " + component_type_name(op.a) + " * " +
+          component_type_name(op.b) + " + " + component_type_name(op.c) + " -> " +
+          component_type_name(op.result) + (op.saturating ? ", saturating" : "");
 }
 
 Result<bool> validate_cmat(nir_shader *nir, const Target &target)

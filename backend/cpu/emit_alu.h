@@ -43,6 +43,13 @@ struct Alu {
    llvm::Value *boolean(llvm::Value *i1) { return b.CreateSExt(i1, ints(bits())); }
 };
 
+/// The cases of a comparison, whose result may have 1, 8, 16 or 32 bits.
+#define WEFT_COMPARISON(name)                                                                      \
+   case nir_op_##name:                                                                             \
+   case nir_op_##name##8:                                                                          \
+   case nir_op_##name##16:                                                                         \
+   case nir_op_##name##32
+
 // The component's value, or null for an operation of another file.
 llvm::Value *emit_integer(Alu &);  // emit_integer.cc: arithmetic, comparison, bits
 llvm::Value *emit_float(Alu &);    // emit_float.cc: arithmetic, comparison

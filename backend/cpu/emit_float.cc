@@ -88,22 +88,16 @@ Value *emit_compare(Alu &a)
 {
    llvm::CmpInst::Predicate predicate;
    switch (a.op()) {
-#define EACH_WIDTH(name, p)                                                                        \
-   case nir_op_##name:                                                                             \
-   case nir_op_##name##8:                                                                          \
-   case nir_op_##name##16:                                                                         \
-   case nir_op_##name##32: predicate = llvm::CmpInst::p; break;
-      EACH_WIDTH(flt, FCMP_OLT)
-      EACH_WIDTH(fge, FCMP_OGE)
-      EACH_WIDTH(fltu, FCMP_ULT)
-      EACH_WIDTH(fgeu, FCMP_UGE)
-      EACH_WIDTH(feq, FCMP_OEQ)
-      EACH_WIDTH(fneu, FCMP_UNE)
-      EACH_WIDTH(fequ, FCMP_UEQ)
-      EACH_WIDTH(fneo, FCMP_ONE)
-      EACH_WIDTH(funord, FCMP_UNO)
-      EACH_WIDTH(ford, FCMP_ORD)
-#undef EACH_WIDTH
+   WEFT_COMPARISON(flt): predicate = llvm::CmpInst::FCMP_OLT; break;
+   WEFT_COMPARISON(fge): predicate = llvm::CmpInst::FCMP_OGE; break;
+   WEFT_COMPARISON(fltu): predicate = llvm::CmpInst::FCMP_ULT; break;
+   WEFT_COMPARISON(fgeu): predicate = llvm::CmpInst::FCMP_UGE; break;
+   WEFT_COMPARISON(feq): predicate = llvm::CmpInst::FCMP_OEQ; break;
+   WEFT_COMPARISON(fneu): predicate = llvm::CmpInst::FCMP_UNE; break;
+   WEFT_COMPARISON(fequ): predicate = llvm::CmpInst::FCMP_UEQ; break;
+   WEFT_COMPARISON(fneo): predicate = llvm::CmpInst::FCMP_ONE; break;
+   WEFT_COMPARISON(funord): predicate = llvm::CmpInst::FCMP_UNO; break;
+   WEFT_COMPARISON(ford): predicate = llvm::CmpInst::FCMP_ORD; break;
    case nir_op_slt: return one_or_zero(a, a.b.CreateFCmpOLT(a.f(0), a.f(1)));
    case nir_op_sge: return one_or_zero(a, a.b.CreateFCmpOGE(a.f(0), a.f(1)));
    case nir_op_seq: return one_or_zero(a, a.b.CreateFCmpOEQ(a.f(0), a.f(1)));

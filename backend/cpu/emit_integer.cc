@@ -166,18 +166,12 @@ Value *emit_compare(Alu &a)
 {
    llvm::CmpInst::Predicate predicate;
    switch (a.op()) {
-#define EACH_WIDTH(name, p)                                                                        \
-   case nir_op_##name:                                                                             \
-   case nir_op_##name##8:                                                                          \
-   case nir_op_##name##16:                                                                         \
-   case nir_op_##name##32: predicate = llvm::CmpInst::p; break;
-      EACH_WIDTH(ieq, ICMP_EQ)
-      EACH_WIDTH(ine, ICMP_NE)
-      EACH_WIDTH(ilt, ICMP_SLT)
-      EACH_WIDTH(ige, ICMP_SGE)
-      EACH_WIDTH(ult, ICMP_ULT)
-      EACH_WIDTH(uge, ICMP_UGE)
-#undef EACH_WIDTH
+   WEFT_COMPARISON(ieq): predicate = llvm::CmpInst::ICMP_EQ; break;
+   WEFT_COMPARISON(ine): predicate = llvm::CmpInst::ICMP_NE; break;
+   WEFT_COMPARISON(ilt): predicate = llvm::CmpInst::ICMP_SLT; break;
+   WEFT_COMPARISON(ige): predicate = llvm::CmpInst::ICMP_SGE; break;
+   WEFT_COMPARISON(ult): predicate = llvm::CmpInst::ICMP_ULT; break;
+   WEFT_COMPARISON(uge): predicate = llvm::CmpInst::ICMP_UGE; break;
    case nir_op_bitnz:
    case nir_op_bitz: {
       Value *shifted = a.b.CreateLShr(a.src[0], shift_count(a, a.src[1], a.src_bits()));

@@ -22,28 +22,6 @@ struct Shape {
 constexpr Shape shapes[] = {{16, 16, 16}, {8, 8, 8}, {16, 8, 16}, {16, 8, 8}, {8, 16, 16}};
 constexpr Shape integer_shapes[] = {{16, 16, 32}, {16, 8, 32}, {8, 16, 32}};
 
-const char *name_of(ComponentType type)
-{
-   switch (type) {
-   case ComponentType::f16:
-      return "f16";
-   case ComponentType::f32:
-      return "f32";
-   case ComponentType::f64:
-      return "f64";
-   case ComponentType::s8:
-      return "s8";
-   case ComponentType::s32:
-      return "s32";
-   case ComponentType::u8:
-      return "u8";
-   case ComponentType::u32:
-      return "u32";
-   default:
-      return "other";
-   }
-}
-
 std::string numbers(std::initializer_list<uint32_t> list)
 {
    std::string text;
@@ -133,7 +111,7 @@ std::string tile_muladd_symbol(const MatrixOperation &op)
    std::string name = "weft_tile_muladd_" + numbers({op.m, op.n, op.k});
    for (ComponentType type : {op.a, op.b, op.c, op.result}) {
       name += '_';
-      name += name_of(type);
+      name += component_type_name(type);
    }
    if (op.saturating)
       name += "_saturating";

@@ -43,7 +43,6 @@ Driver full_driver()
    d.storage_buffer_16bit = d.uniform_buffer_16bit = d.push_constant_16bit = true;
    d.shared_explicit_layout = d.shared_8bit = d.shared_16bit = true;
    d.buffer_device_address = d.integer_dot_product = true;
-   d.shared_memory_bytes = 48 * 1024;
    d.preserve_nan_16 = d.preserve_nan_32 = d.preserve_nan_64 = true;
    d.preserve_denorms_16 = d.preserve_denorms_32 = d.preserve_denorms_64 = true;
    d.round_to_even_16 = d.round_to_even_32 = d.round_to_even_64 = true;

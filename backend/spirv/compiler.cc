@@ -21,7 +21,6 @@ Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileO
       .subgroup_size = W,
       .operations = options.operations,
       .native_tiles = false,
-      .exchange_bytes = options.driver.shared_memory_bytes,
       .form = FinalForm::spirv,
       .small_subgroup_operands = options.driver.subgroup_extended_types,
    };

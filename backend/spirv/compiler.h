@@ -34,10 +34,6 @@ struct Driver {
    bool shared_explicit_layout = false, shared_8bit = false, shared_16bit = false;
    bool buffer_device_address = false;
    bool integer_dot_product = false;
-   /// maxComputeSharedMemorySize.  Multiplications of matrices exchange their operands in what a
-   /// shader's own variables leave of it, which is faster than subgroup operations; those serve
-   /// where it is too little.
-   uint32_t shared_memory_bytes = 16384;
    /// What the driver can promise of floats, by size: VkPhysicalDeviceFloatControlsProperties.
    bool preserve_nan_16 = false, preserve_nan_32 = false, preserve_nan_64 = false;
    bool preserve_denorms_16 = false, preserve_denorms_32 = false, preserve_denorms_64 = false;

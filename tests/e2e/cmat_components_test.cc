@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: MIT
 
 /// Components of a matrix, one by one: length, extract and insert with constant and dynamic indices, and matrices in arrays and
-/// structs.  Which invocation owns which element is the device's choice; that every element has exactly one owner, and that
-/// all operations agree on it, is not.
+/// structs.  Which invocations hold which element is the device's choice, and it may give an element to several, as some
+/// hardware does with A and B; that every element has an owner, and that all operations agree on it, is not.
 
 #include "tests/e2e/cmat_program.h"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
 namespace weft::e2e {
 
@@ -35,20 +36,24 @@ TEST(cmat_components, lengths_cover_the_matrix)
       uint32_t total = 0;
       for (uint32_t length : result.side)
          total += length;
-      EXPECT_EQ(total, type.rows * type.cols);
+      EXPECT_GE(total, type.rows * type.cols);
+      EXPECT_EQ(total % (type.rows * type.cols), 0u) << "not as many owners of one element as of another";
       EXPECT_MATRIX(Matrix(type.type, type.rows, type.cols), result.outputs[0]);
    });
 }
 
-/// Writes a number of its own into every component: the stored matrix must hold each of them once, and reading component
-/// by component must find the same owner as storing.
+/// Writes a number of its own into every component: a stored element must hold the number of one of its owners, whom a
+/// matrix of known numbers tells.
 TEST(cmat_components, insert_and_extract_agree_with_store)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
       const uint32_t elements = type.rows * type.cols;
-      const Matrix loaded = random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::plain);
+      const auto key = [&](uint32_t row, uint32_t col) { return (row * type.cols + col) % 128; };
+      Matrix keys(type.type, type.rows, type.cols);
+      for (uint32_t i = 0; i < elements; i++)
+         oracle::encode_number(type.type, key(i / type.cols, i % type.cols), keys.at(i / type.cols, i % type.cols));
       const MatrixProgram program = {
          .inputs = {type},
          .outputs = {type, type},
@@ -62,22 +67,30 @@ TEST(cmat_components, insert_and_extract_agree_with_store)
    for (uint i = 0; i < length; i++)
       r1[i] = r1[i];
    for (uint i = 0; i < length; i++)
-      side[gl_SubgroupInvocationID * length + i] = (m0[i] == r1[i] && r0[i] == $T0((gl_SubgroupInvocationID * length + i) % 128u)) ? i : 999u;
+      side[1 + gl_SubgroupInvocationID * length + i] = (m0[i] == r1[i] && r0[i] == $T0((gl_SubgroupInvocationID * length + i) % 128u)) ? uint(m0[i]) : 999u;
+   side[0] = length;
 )",
          .subgroup_size = subgroup_size,
-         .side_words = elements,
+         .side_words = 1 + elements * subgroup_size,
       };
-      const ProgramResult result = run_program(device, program, {loaded});
-      std::map<long, int> seen;
+      const ProgramResult result = run_program(device, program, {keys});
+      const uint32_t components = result.side[0] * subgroup_size;
+      ASSERT_LE(components, elements * subgroup_size);
+      std::map<uint32_t, std::multiset<long>> written; // by the owned element's key
+      for (uint32_t i = 0; i < components; i++) {
+         ASSERT_LT(result.side[1 + i], 128u) << "component " << i;
+         written[result.side[1 + i]].insert(i % 128);
+      }
       for (uint32_t i = 0; i < elements; i++) {
          const uint32_t row = i / type.cols, col = i % type.cols;
-         seen[oracle::format(type.type).is_float ? long(result.outputs[0].real(row, col))
-                                                 : long(result.outputs[0].integer(row, col))]++;
-         EXPECT_EQ(result.side[i], i % (elements / subgroup_size)) << "component " << i;
+         const long stored = oracle::format(type.type).is_float ? long(result.outputs[0].real(row, col))
+                                                                : long(result.outputs[0].integer(row, col));
+         std::multiset<long> &numbers = written[key(row, col)];
+         const auto number = numbers.find(stored);
+         ASSERT_NE(number, numbers.end()) << "element " << row << ", " << col << " is " << stored << ", of none of its owners";
+         numbers.erase(number);
       }
-      for (uint32_t number = 0; number < 128 && number < elements; number++)
-         EXPECT_EQ(seen[number], int(elements / 128 + (number < elements % 128))) << "number " << number;
-      EXPECT_MATRIX(loaded, result.outputs[1]);
+      EXPECT_MATRIX(keys, result.outputs[1]);
    });
 }
 
@@ -149,9 +162,10 @@ TEST(cmat_components, divergent_extract)
    for (int i = 0; i < r0.length(); i++)
       changed += r0[i] != m0[i] ? 1 : 0;
    side[gl_SubgroupInvocationID] = changed;
+   side[gl_SubgroupSize] = r0.length();
 )",
          .subgroup_size = subgroup_size,
-         .side_words = subgroup_size,
+         .side_words = subgroup_size + 1,
       };
       const ProgramResult result = run_program(device, program, {m});
       uint32_t changed = 0;
@@ -159,13 +173,16 @@ TEST(cmat_components, divergent_extract)
          const uint32_t row = i / type.cols, col = i % type.cols;
          changed += memcmp(m.at(row, col), result.outputs[0].at(row, col), type.component_bytes()) != 0;
       }
-      const uint32_t length = type.rows * type.cols / subgroup_size;
+      const uint32_t length = result.side[subgroup_size];
       uint32_t counted = 0;
       for (uint32_t lane = 0; lane < subgroup_size; lane++) {
          EXPECT_EQ(result.side[lane], lane % 3 == 1 ? length : 0) << "invocation " << lane;
          counted += result.side[lane];
       }
-      EXPECT_EQ(changed, counted);
+      if (length * subgroup_size == type.rows * type.cols)
+         EXPECT_EQ(changed, counted);
+      else // several owners: what one of them has
+         EXPECT_LE(changed, counted);
    });
 }
 

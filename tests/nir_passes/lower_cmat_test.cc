@@ -105,6 +105,13 @@ const std::string pairs = types + R"(
       coopMatStore(m, data, 0, 8, rows);
    })";
 
+const std::string pair_sums = types + R"(
+   void main() {
+      MAT(Accumulator) m;
+      coopMatLoad(m, pairs, 4, 16, columns);
+      coopMatStore(m, data, 0, 8, rows);
+   })";
+
 const std::string negate = types + R"(
    void main() {
       MAT(A) m;
@@ -115,7 +122,7 @@ const std::string negate = types + R"(
 
 const std::string arithmetic = types + R"(
    void main() {
-      MAT(A) m = MAT(A)(2);
+      MAT(Accumulator) m = MAT(Accumulator)(2);
       m = -m * m;
       m = m * float16_t(3);
       m[1] = m[0];
@@ -370,8 +377,8 @@ break
 
 TEST(LowerCmatToRegisters, StrideCountsPairs)
 {
-   EXPECT_EQ(lowered(pairs, 32, false), R"(impl main {
-decl_var INTERP_MODE_NONE none float16_t[2] cmat_bitcast
+   EXPECT_EQ(lowered(pair_sums, 64, false), R"(impl main {
+decl_var INTERP_MODE_NONE none float16_t[1] cmat_bitcast
 32 %0 = load_const (0x00000000 = 0.000000)
 32x3 %1 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=1, desc_type=SSBO)
 32x3 %2 = @load_vulkan_descriptor (%1) (desc_type=SSBO)
@@ -379,47 +386,40 @@ decl_var INTERP_MODE_NONE none float16_t[2] cmat_bitcast
 32x3 %4 = deref_struct &%3->pairs (ssbo f16vec2[])
 32 %5 = load_const (0x00000004 = 0.000000)
 32x3 %6 = deref_array &(*%4)[4] (ssbo f16vec2)
-32 %7 = deref_var &cmat_bitcast (function_temp float16_t[2])
-32 %8 = load_const (0x00000001 = 0.000000)
-32 %9 = load_const (0x00000020 = 32)
-32x3 %10 = deref_cast (float16_t *)%6 (ssbo float16_t) (ptr_stride=2, align_mul=0, align_offset=0)
-32 %11 = @load_subgroup_invocation
-32 %12 = load_const (0x00000003)
-32 %13 = ushr %11, %12 (0x3)
-32 %14 = load_const (0x00000007)
-32 %15 = iand %11, %14 (0x7)
-32 %16 = load_const (0x00000005)
-32 %17 = ishl %15, %16 (0x5)
-32 %18 = iadd %17, %13
-32x3 %19 = deref_ptr_as_array &(*%10)[%18] (ssbo float16_t)
-16 %20 = @load_deref (%19) (access=none)
-32 %21 = deref_array &(*%7)[0] (function_temp float16_t)
-@store_deref (%21, %20) (wrmask=x, access=none)
-32 %22 = iadd %11, %9 (0x20)
-32 %23 = ushr %22, %12 (0x3)
-32 %24 = iand %22, %14 (0x7)
-32 %25 = ishl %24, %16 (0x5)
-32 %26 = iadd %25, %23
-32x3 %27 = deref_ptr_as_array &(*%10)[%26] (ssbo float16_t)
-16 %28 = @load_deref (%27) (access=none)
-32 %29 = deref_array &(*%7)[1] (function_temp float16_t)
-@store_deref (%29, %28) (wrmask=x, access=none)
-32x3 %30 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
-32x3 %31 = @load_vulkan_descriptor (%30) (desc_type=SSBO)
-32x3 %32 = deref_cast (Data *)%31 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
-32x3 %33 = deref_struct &%32->data (ssbo float16_t[])
-32x3 %34 = deref_array &(*%33)[0] (ssbo float16_t)
-32x3 %35 = deref_cast (float16_t *)%34 (ssbo float16_t) (ptr_stride=2, align_mul=0, align_offset=0)
-16 %36 = @load_deref (%21) (access=none)
-32 %37 = ishl %13, %12 (0x3)
-32 %38 = iadd %37, %15
-32x3 %39 = deref_ptr_as_array &(*%35)[%38] (ssbo float16_t)
-@store_deref (%39, %36) (wrmask=x, access=none)
-16 %40 = @load_deref (%29) (access=none)
-32 %41 = ishl %23, %12 (0x3)
-32 %42 = iadd %41, %24
-32x3 %43 = deref_ptr_as_array &(*%35)[%42] (ssbo float16_t)
-@store_deref (%43, %40) (wrmask=x, access=none)
+32 %7 = deref_var &cmat_bitcast (function_temp float16_t[1])
+32x3 %8 = deref_cast (float16_t *)%6 (ssbo float16_t) (ptr_stride=2, align_mul=0, align_offset=0)
+32 %9 = @load_subgroup_invocation
+32 %10 = load_const (0x00000003)
+32 %11 = ushr %9, %10 (0x3)
+32 %12 = load_const (0x00000007)
+32 %13 = iand %9, %12 (0x7)
+32 %14 = iand %11, %12 (0x7)
+32 %15 = load_const (0x00000005)
+32 %16 = ishl %13, %15 (0x5)
+32 %17 = iadd %16, %14
+32x3 %18 = deref_ptr_as_array &(*%8)[%17] (ssbo float16_t)
+32x3 %19 = deref_cast (float16_t *)%18 (ssbo float16_t) (ptr_stride=2, align_mul=2, align_offset=0)
+32x3 %20 = deref_ptr_as_array &(*%19)[0] (ssbo float16_t)
+16 %21 = @load_deref (%20) (access=none)
+32 %22 = deref_array &(*%7)[0] (function_temp float16_t)
+@store_deref (%22, %21) (wrmask=x, access=none)
+32x3 %23 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
+32x3 %24 = @load_vulkan_descriptor (%23) (desc_type=SSBO)
+32x3 %25 = deref_cast (Data *)%24 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
+32x3 %26 = deref_struct &%25->data (ssbo float16_t[])
+32x3 %27 = deref_array &(*%26)[0] (ssbo float16_t)
+32x3 %28 = deref_cast (float16_t *)%27 (ssbo float16_t) (ptr_stride=2, align_mul=0, align_offset=0)
+1 %29 = load_const (true)
+if %29 (true) {
+32 %30 = ishl %14, %10 (0x3)
+32 %31 = iadd %30, %13
+32x3 %32 = deref_ptr_as_array &(*%28)[%31] (ssbo float16_t)
+32x3 %33 = deref_cast (float16_t *)%32 (ssbo float16_t) (ptr_stride=2, align_mul=2, align_offset=0)
+32x3 %34 = deref_ptr_as_array &(*%33)[0] (ssbo float16_t)
+16 %35 = @load_deref (%22) (access=none)
+@store_deref (%34, %35) (wrmask=x, access=none)
+} else {
+}
 }
 )");
 }
@@ -487,20 +487,27 @@ size_t count(const std::string &text, const std::string &word)
    return number;
 }
 
-/// Who needs another invocation's component: with 8 invocations a row of c is one component of all,
-/// so a's elements are broadcast and b's are at hand; with 64 every element of a and b may be
-/// anywhere.
-TEST(LowerCmatToRegisters, MulAddBroadcastsOnlyWhatItMust)
+/// Every product of A's rows and B's columns that an invocation holds, and no word between
+/// invocations: of 8×8×8 with a grid of 2×4, 4×2 elements of sums of 8.
+TEST(LowerCmatToRegisters, MulAddNeedsNoOtherInvocation)
 {
    const std::string narrow = lowered(accumulate, 8, false);
-   EXPECT_EQ(count(narrow, "@read_invocation"), 64u);
-   EXPECT_EQ(count(narrow, "@shuffle"), 0u);
    EXPECT_EQ(count(narrow, "fmul"), 64u);
-
+   EXPECT_EQ(count(narrow, "f2f32"), 8u * 4 + 8 * 2 + 8);
    const std::string wide = lowered(accumulate, 64, false);
-   EXPECT_EQ(count(wide, "@read_invocation"), 0u);
-   EXPECT_EQ(count(wide, "@shuffle"), 16u);
    EXPECT_EQ(count(wide, "fmul"), 8u);
+   for (const char *word : {"@shuffle", "@read_invocation", "@barrier"})
+      EXPECT_EQ(count(narrow + wide, word), 0u) << word;
+}
+
+/// A is held by the four invocations of a row of the grid; one of them stores it.  Each holds four
+/// rows, which begin at multiples of 16 bytes.
+TEST(LowerCmatToRegisters, OneHolderStores)
+{
+   const std::string text = lowered(negate, 8, false);
+   EXPECT_EQ(count(text, "if "), 1u);
+   EXPECT_EQ(count(text, "= ieq "), 1u);
+   EXPECT_EQ(count(text, "(ssbo float16_t) (ptr_stride=2, align_mul=16, align_offset=0)"), 4u);
 }
 
 } // namespace

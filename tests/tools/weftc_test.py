@@ -66,7 +66,8 @@ class Weftc(unittest.TestCase):
     def test_registers(self):
         text = self.emit("--registers", "--subgroup-size", "16")
         self.assertNotIn("tile_", text)
-        self.assertIn("@read_invocation", text)
+        self.assertIn("ffma", text)
+        self.assertNotIn("@shuffle", text)
 
     def test_passes(self):
         text = self.emit("--emit=passes")

@@ -38,8 +38,6 @@ spirv::Driver driver_of(const Device &device)
    d.uniform_buffer_16bit = has(device.features11.uniformAndStorageBuffer16BitAccess);
    d.push_constant_16bit = has(device.features11.storagePushConstant16);
    d.buffer_device_address = has(device.features12.bufferDeviceAddress);
-   d.shared_memory_bytes =
-      getenv("WEFT_TEST_SHUFFLES") ? 0 : device.properties.limits.maxComputeSharedMemorySize;
    return d;
 }
 

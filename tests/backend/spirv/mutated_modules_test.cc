@@ -20,7 +20,6 @@ TEST(MutatedModules, AreCompiledOrRefused)
    test::for_each_mutant(mutants, [](const ShaderSource &source, unsigned mutant) {
       spirv::Driver driver = spirv::full_driver();
       driver.vulkan_memory_model = mutant % 2;
-      driver.shared_memory_bytes = mutant % 3 ? 65536 : 0;
       const auto module =
          spirv::compile(source, {driver, 16, spirv::supported_operations(driver, 16), {}});
       if (!module) {

@@ -1,0 +1,205 @@
+# SPDX-FileCopyrightText: The Weft authors
+# SPDX-License-Identifier: MIT
+"""The Debian 13 root directory that ci/clients runs its programs in.
+
+It is made once by mmdebstrap (about 1.6 GB) and entered in a mount and process namespace of its
+own, so nothing stays mounted or running however a run ends.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
+PACKAGES = ['ca-certificates', 'chromium', 'g++', 'libllvm19', 'libvulkan-dev', 'libvulkan1',
+            'nodejs', 'vulkan-tools', 'vulkan-validationlayers'] + [
+    name + '/trixie-backports' for name in
+    ('libggml0', 'libggml-dev', 'libggml0-backend-vulkan', 'mesa-vulkan-drivers')]
+# Debian 13's own Mesa lies beside the one of backports, unpacked but not installed.
+OTHER_MESA = 'opt/mesa-25.0'
+UNPACK_OTHER_MESA = (
+    f'mkdir "$1/{OTHER_MESA}" && cd "$1/{OTHER_MESA}" '
+    '&& export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" '
+    '&& apt-get --quiet=2 --option APT::Sandbox::User=root download mesa-vulkan-drivers/trixie '
+    '&& dpkg-deb --extract *.deb . && rm *.deb')
+# Names the packages of a finished root, so that a root of another list is made anew.
+STAMP = 'opt/weft-packages'
+
+INSTALLED_LAVAPIPE = '/usr/share/vulkan/icd.d/lvp_icd.json'
+LAVAPIPES = ('lavapipe-25.0', 'lavapipe-26.1')
+
+
+def fail(message):
+    sys.exit('ci/clients: ' + message)
+
+
+def run(command, **options):
+    return subprocess.run(command, check=True, **options)
+
+
+def run_in_namespaces():
+    """Runs the script again inside namespaces that end with it; its exit status."""
+    if os.geteuid() != 0:
+        fail('root rights are needed (chroot, mounts): run it with sudo')
+    for tool, package in (('mmdebstrap', 'mmdebstrap'), ('unshare', 'util-linux')):
+        if not shutil.which(tool):
+            fail(f'{tool} is missing: apt-get install {package}')
+    namespaces = ['unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
+    if subprocess.run(namespaces + ['true'], stderr=subprocess.DEVNULL).returncode != 0:
+        fail('cannot make mount and process namespaces here (a container without CAP_SYS_ADMIN?)')
+    # unshare itself ignores SIGTERM; when it is killed, everything in the namespaces is.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    inside = subprocess.Popen(namespaces + [sys.executable] + sys.argv,
+                              env=os.environ | {'WEFT_CLIENTS_INSIDE': '1'})
+    try:
+        return inside.wait()
+    finally:
+        inside.kill()
+
+
+def mirror():
+    """The Debian mirror that the host itself uses."""
+    targets = subprocess.run(
+        ['apt-get', 'indextargets', '--format', '$(RELEASE) $(COMPONENT) $(REPO_URI)',
+         'Created-By: Packages'], capture_output=True, text=True).stdout
+    for line in targets.splitlines():
+        release, component, uri = line.split(maxsplit=2)
+        if release in ('bookworm', 'trixie', 'stable') and component == 'main':
+            return uri
+    fail('apt knows no Debian mirror: its sources name neither bookworm, trixie nor stable')
+
+
+def make_root(root):
+    contents = '\n'.join(PACKAGES) + '\n'
+    if (root / STAMP).exists():
+        if (root / STAMP).read_text() == contents:
+            return
+        shutil.rmtree(root)
+    elif root.exists():
+        fail(f'{root} is not a root that this script has finished: remove it, or give --root')
+    print(f'making a Debian 13 root in {root} (two minutes or so)', flush=True)
+    root.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = root.with_name(root.name + '.unfinished')
+    shutil.rmtree(unfinished, ignore_errors=True)
+    proxy = subprocess.run(['apt-config', 'shell', 'P', 'Acquire::http::Proxy'],
+                           capture_output=True, text=True).stdout.strip()
+    options = [f'--aptopt=Acquire::http::Proxy "{proxy[3:-1]}";'] if proxy else []
+    uri = mirror()
+    made = subprocess.run(
+        ['mmdebstrap', '--quiet', '--variant=apt', '--include=' + ','.join(PACKAGES),
+         '--customize-hook=' + UNPACK_OTHER_MESA, *options, 'trixie', unfinished] +
+        [f'deb [signed-by={KEYRING}] {uri} {suite} main' for suite in
+         ('trixie', 'trixie-backports')])
+    if made.returncode != 0:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        fail('mmdebstrap failed; its messages are above')
+    (unfinished / STAMP).write_text(contents)
+    unfinished.rename(root)
+
+
+class Root:
+    """The root directory with its mounts; /weft in it is memory that only this run sees.
+
+    What a program is run with is a dictionary of variables: driver() and layers() give those that
+    choose what lies behind the Vulkan loader.
+    """
+
+    def __init__(self, path):
+        self.path = path
+        self.run_count = 0
+        self.weft = path / 'weft'
+        self.weft.mkdir(exist_ok=True)
+        for kind, target in (('proc', 'proc'), ('tmpfs', 'weft'), ('tmpfs', 'tmp')):
+            run(['mount', '-t', kind, kind, path / target])
+        for tree in ('sys', 'dev'):
+            run(['mount', '--rbind', '/' + tree, path / tree])
+        for folder in ('lib', 'layers'):
+            (self.weft / folder).mkdir()
+
+    def command(self, command, variables={}):
+        """The command line that runs `command` in the root; its caches start empty."""
+        self.run_count += 1
+        environment = {name: value for name, value in os.environ.items()
+                       if name.startswith(('WEFT_', 'GGML_'))}
+        environment |= {
+            'PATH': '/usr/bin:/bin', 'LC_ALL': 'C.UTF-8', 'HOME': f'/weft/home{self.run_count}',
+            'MESA_SHADER_CACHE_DISABLE': 'true'}
+        environment |= variables
+        return (['chroot', self.path, 'env', '-i'] +
+                [f'{name}={value}' for name, value in environment.items()] + command)
+
+    def run(self, command, variables={}, **options):
+        return subprocess.run(self.command(command, variables), **options)
+
+    def hide(self, file):
+        """For this run, the file has nothing in it."""
+        run(['mount', '--bind', '/dev/null', self.path / file])
+
+    def driver(self, name):
+        """One of LAVAPIPES or the path of a manifest."""
+        if name == 'lavapipe-26.1':
+            return {'VK_DRIVER_FILES': INSTALLED_LAVAPIPE}
+        if name == 'lavapipe-25.0':
+            mesa = self.path / OTHER_MESA
+            described = json.loads((mesa / INSTALLED_LAVAPIPE[1:]).read_text())
+            library, = mesa.glob('usr/lib/*/' + described['ICD']['library_path'])
+            described['ICD']['library_path'] = f'/{library.relative_to(self.path)}'
+            library_path = {}
+        else:
+            described = self.install(pathlib.Path(name), 'ICD')
+            library_path = {'LD_LIBRARY_PATH': '/weft/lib'}
+        (self.weft / 'driver.json').write_text(json.dumps(described))
+        return {'VK_DRIVER_FILES': '/weft/driver.json'} | library_path
+
+    def layers(self, manifests):
+        """Layers by their manifests, the first the nearest to the program."""
+        names = []
+        for manifest in manifests:
+            described = self.install(manifest, 'layer')
+            names.append(described['layer']['name'])
+            (self.weft / 'layers' / f'{names[-1]}.json').write_text(json.dumps(described))
+        return {'VK_INSTANCE_LAYERS': ':'.join(names), 'VK_ADD_LAYER_PATH': '/weft/layers',
+                'LD_LIBRARY_PATH': '/weft/lib'} if names else {}
+
+    def install(self, manifest, kind):
+        """Copies a library, by its manifest, and what it is linked with beyond the root's own
+        libraries; the manifest's contents with the new path."""
+        try:
+            described = json.loads(manifest.read_text())
+        except OSError as error:
+            fail(f'no manifest: {error} (build first, or name another)')
+        library = pathlib.Path(described[kind]['library_path'])
+        library = manifest.resolve().parent / library  # an absolute path stays as it is
+        if not library.exists():
+            fail(f'{manifest} names {library}, which does not exist')
+        lib = self.weft / 'lib'
+        shutil.copy(library, lib)
+        host = self.dependencies(subprocess.run(['ldd', library], capture_output=True, text=True))
+        while True:
+            linked = self.run(['ldd', f'/weft/lib/{library.name}'], capture_output=True, text=True,
+                              variables={'LD_LIBRARY_PATH': '/weft/lib'})
+            if linked.stderr:
+                fail(f'{library} does not load in the Debian 13 root:\n' + linked.stderr)
+            missing = [name for name, path in self.dependencies(linked).items() if not path]
+            if not missing:
+                break
+            for name in missing:
+                if not host.get(name):
+                    fail(f'{library} needs {name}, which is not on this machine')
+                shutil.copy(host[name], lib / name)
+        described[kind]['library_path'] = f'/weft/lib/{library.name}'
+        return described
+
+    @staticmethod
+    def dependencies(ldd):
+        """Library name → path, None where the loader finds none."""
+        found = {}
+        for line in ldd.stdout.splitlines():
+            name, arrow, path = line.strip().partition(' => ')
+            if arrow:
+                found[name] = None if path == 'not found' else path.rsplit(' (', 1)[0]
+        return found

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The register map: what each invocation holds of a matrix where the back end has no tiles.
+///
+/// The invocations of a subgroup form a grid, gl_SubgroupInvocationID counting along its rows.  An
+/// accumulator is cut into as many blocks, and each invocation holds one.  Of A an invocation holds
+/// all the rows that its block of the accumulator has, of B all the columns: a multiplication then
+/// needs nobody else's registers.  So an element of A is held by every invocation in a row of the
+/// grid, one of B by every one in a column.  For 8×8 matrices and 8 invocations (a grid of 2×4):
+///
+///        accumulator                 A                     B
+///        ┌ 0 0 1 1 2 2 3 3      ┌ 0…3 0…3 …          ┌ 0,4 0,4 1,5 1,5 …
+///      4 │ 0 0 1 1 2 2 3 3      │ 0…3 0…3 …          │ 0,4 0,4 1,5 1,5 …
+///   rows │ …                    │ …                  │ …
+///        │ 4 4 5 5 6 6 7 7      │ 4…7 4…7 …          │ …
+///        └ …                    └ …                  └
+///
+/// A block's elements are components in row-major order.
+
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace weft {
+
+struct RegisterMap {
+   enum class Use { a, b, accumulator };
+
+   uint32_t rows, cols;
+   Use use;
+   uint32_t subgroup_size; ///< a power of two
+
+   struct Grid {
+      uint32_t rows, cols;
+   };
+   /// As square as can be, wider than high.
+   constexpr Grid grid() const
+   {
+      const uint32_t high = 1u << (std::bit_width(subgroup_size) - 1) / 2;
+      return {high, subgroup_size / high};
+   }
+
+   /// Blocks from top to bottom and from left to right.  Where they are fewer than the grid has
+   /// rows or columns, they begin again: several invocations hold the same.
+   constexpr Grid blocks() const
+   {
+      return {use == Use::b ? 1 : divide(rows, grid().rows),
+              use == Use::a ? 1 : divide(cols, grid().cols)};
+   }
+   constexpr uint32_t block_rows() const { return rows / blocks().rows; }
+   constexpr uint32_t block_cols() const { return cols / blocks().cols; }
+
+   /// Components per invocation.
+   constexpr uint32_t length() const { return block_rows() * block_cols(); }
+
+   struct Element {
+      uint32_t row, col;
+      auto operator<=>(const Element &) const = default;
+   };
+   constexpr Element element(uint32_t invocation, uint32_t component) const
+   {
+      const uint32_t down = invocation / grid().cols % blocks().rows,
+                     right = invocation % grid().cols % blocks().cols;
+      return {down * block_rows() + component / block_cols(),
+              right * block_cols() + component % block_cols()};
+   }
+
+   /// Of those that hold the same block, the one that stores it.
+   constexpr bool stores(uint32_t invocation) const
+   {
+      return invocation / grid().cols < blocks().rows && invocation % grid().cols < blocks().cols;
+   }
+
+private:
+   /// The most equal parts of n that are a power of two, at most `parts`.
+   static constexpr uint32_t divide(uint32_t n, uint32_t parts) { return std::min(n & -n, parts); }
+};
+
+} // namespace weft

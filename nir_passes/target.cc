@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/target.h"
+
+namespace weft {
+
+const char *component_type_name(ComponentType type)
+{
+   switch (type) {
+   case ComponentType::f16:
+      return "f16";
+   case ComponentType::f32:
+      return "f32";
+   case ComponentType::f64:
+      return "f64";
+   case ComponentType::s8:
+      return "s8";
+   case ComponentType::s16:
+      return "s16";
+   case ComponentType::s32:
+      return "s32";
+   case ComponentType::s64:
+      return "s64";
+   case ComponentType::u8:
+      return "u8";
+   case ComponentType::u16:
+      return "u16";
+   case ComponentType::u32:
+      return "u32";
+   case ComponentType::u64:
+      return "u64";
+   }
+   return "unknown";
+}
+
+} // namespace weft
