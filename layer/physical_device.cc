@@ -217,7 +217,6 @@ spirv::Driver PhysicalDevice::driver(const FeatureSet &on) const
       .shared_16bit = on.has(Feature::shared_16bit),
       .buffer_device_address = on.has(Feature::buffer_device_address),
       .integer_dot_product = on.has(Feature::integer_dot_product),
-      .shared_memory_bytes = shared_memory_bytes,
       .preserve_nan_16 = bool(floats.shaderSignedZeroInfNanPreserveFloat16),
       .preserve_nan_32 = bool(floats.shaderSignedZeroInfNanPreserveFloat32),
       .preserve_nan_64 = bool(floats.shaderSignedZeroInfNanPreserveFloat64),
@@ -255,7 +254,6 @@ VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, 
    VkPhysicalDeviceProperties properties;
    next.GetPhysicalDeviceProperties(physical, &properties);
    out.name = properties.deviceName;
-   out.shared_memory_bytes = properties.limits.maxComputeSharedMemorySize;
    out.version = std::min(instance.api_version, properties.apiVersion);
    if (!next.GetPhysicalDeviceFeatures2 && !next.GetPhysicalDeviceFeatures2KHR) {
       out.reason = "neither Vulkan 1.1 nor VK_KHR_get_physical_device_properties2 is on";

@@ -36,7 +36,6 @@ struct PhysicalDevice {
    VkPhysicalDeviceSubgroupSizeControlProperties sizes = {};
    VkPhysicalDeviceFloatControlsProperties floats = {};
    uint32_t max_workgroup_subgroups = 0; ///< at a required subgroup size
-   uint32_t shared_memory_bytes = 0;
 
    /// Of pipelines that do not ask for one; reported as subgroupSize.
    uint32_t subgroup_size = 0;

@@ -72,7 +72,6 @@ TEST_F(DeviceTest, without_any_features)
    EXPECT_FALSE(lowered_for.int64 || lowered_for.buffer_device_address || lowered_for.float64);
    EXPECT_FALSE(lowered_for.push_constant_8bit || lowered_for.integer_dot_product);
    EXPECT_EQ(lowered_for.subgroup_operations, 0xffu);
-   EXPECT_EQ(lowered_for.shared_memory_bytes, 12345u);
    // Denormals of 16 and 64 bits go together in this driver, and it has not both.
    EXPECT_FALSE(lowered_for.preserve_denorms_16 || lowered_for.preserve_denorms_64);
    EXPECT_TRUE(lowered_for.preserve_denorms_32);
