@@ -12,7 +12,8 @@ namespace weft::cpu {
 
 namespace {
 
-constexpr std::string_view debug_words[] = {"log", "nir", "llvm", "asm", "perf", "registers"};
+/// "spirv" is the layer's word.
+constexpr std::string_view debug_words[] = {"log", "nir", "llvm", "asm", "perf", "registers", "spirv"};
 
 /// 0 when the text is not a number.
 uint32_t parse_number(std::string_view text)
