@@ -102,11 +102,16 @@ missing_feature(const Device &device, ComponentType type)
    return "";
 }
 
+bool
+is_ours(const Device &device)
+{
+   return strstr(device.properties.deviceName, "Weft") || strstr(device.properties12.driverName, "Weft");
+}
+
 double
 muladd_roundoff(const Device &device, ComponentType result)
 {
-   const bool ours = strstr(device.properties.deviceName, "Weft") || strstr(device.properties12.driverName, "Weft");
-   return oracle::internal_roundoff(result, ours);
+   return oracle::internal_roundoff(result, is_ours(device));
 }
 
 uint32_t

@@ -44,6 +44,9 @@ std::vector<MatrixType> matrix_types(const Device &);
 /// nothing.
 std::string missing_feature(const Device &, ComponentType);
 
+/// Whether Weft's own driver is below, which promises more than Vulkan asks for.
+bool is_ours(const Device &);
+
 /// Unit roundoff inside one multiply-add that this device is held to: Vulkan asks for the result's precision; Weft's own
 /// driver promises f32 for f16 as well.
 double muladd_roundoff(const Device &, ComponentType result);

@@ -90,9 +90,18 @@ converted(const Device &device, const Matrix &source, ComponentType to)
 {
    const bool from_float = oracle::format(source.type).is_float;
    if (oracle::format(to).is_float) {
-      return rounded(device, to, source.rows, source.cols, [&](uint32_t row, uint32_t col) {
+      Expectation expected = rounded(device, to, source.rows, source.cols, [&](uint32_t row, uint32_t col) {
          return from_float ? source.real(row, col) : double(source.integer(row, col));
       });
+      // A wider type has normal numbers for the source's subnormal ones, which may be flushed before.
+      if (from_float && !keeps_subnormals(device, source.type)) {
+         for (size_t i = 0; i < expected.value.size(); i++) {
+            const double value = std::fabs(expected.value[i]);
+            if (value < oracle::smallest_normal(source.type))
+               expected.bound[i] += value;
+         }
+      }
+      return expected;
    }
    return exact_integers(to, source.rows, source.cols, [&](uint32_t row, uint32_t col) {
       return from_float ? Integer(source.real(row, col)) : source.integer(row, col);

@@ -138,9 +138,11 @@ for_each_matrix_type(Device &device, oracle::Random &random,
    }
 }
 
-static bool
+bool
 keeps_subnormals(const Device &device, ComponentType type)
 {
+   if (!is_ours(device))
+      return false;
    switch (oracle::format(type).bytes) {
    case 2: return device.properties12.shaderDenormPreserveFloat16;
    case 4: return device.properties12.shaderDenormPreserveFloat32;

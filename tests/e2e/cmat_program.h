@@ -48,8 +48,12 @@ std::string missing_features(const Device &, const std::vector<MatrixType> &);
 void for_each_matrix_type(Device &, oracle::Random &,
                           const std::function<void(const MatrixType &, uint32_t subgroup_size)> &);
 
+/// Whether subnormal numbers stay what they are in shaders that do not ask for it, as those of the tests: elsewhere than
+/// on Weft's own driver they may be flushed (Vulkan, Precision and Operation of SPIR-V Instructions).
+bool keeps_subnormals(const Device &, ComponentType);
+
 /// A float result of one correctly rounded operation (to nearest or toward zero), or of one within `ulps`; an exact one for
-/// integers.  Subnormal results and inputs may be flushed where the device does not promise to keep them.
+/// integers.  Subnormal results may be flushed unless keeps_subnormals().
 oracle::Expectation rounded(const Device &, ComponentType, uint32_t rows, uint32_t cols,
                             const std::function<double(uint32_t row, uint32_t col)> &exact, double ulps = 1);
 oracle::Expectation exact_integers(ComponentType, uint32_t rows, uint32_t cols,

@@ -113,16 +113,16 @@ shader_text(const GemmShader &shader, uint32_t subgroups_m, uint32_t subgroups_n
 
 } // namespace
 
-Gemm::Gemm(Device &device, const GemmShader &shader, uint32_t m, uint32_t n, uint32_t k)
+Gemm::Gemm(Device &device, const GemmShader &shader, uint32_t m, uint32_t n, uint32_t k, MemoryPlace place)
     : shader(shader), m(m), n(n), k(k)
 {
    const MatrixOperation &op = shader.operation;
    subgroups_m = std::clamp(m / (op.m * shader.tiles_m), 1u, 2u);
    subgroups_n = std::clamp(n / (op.n * shader.tiles_n), 1u, 2u);
-   a = std::make_unique<Buffer>(device, size_t(m) * k * oracle::format(op.a).bytes);
-   b = std::make_unique<Buffer>(device, size_t(k) * n * oracle::format(op.b).bytes);
-   c = std::make_unique<Buffer>(device, size_t(m) * n * oracle::format(op.c).bytes);
-   d = std::make_unique<Buffer>(device, size_t(m) * n * oracle::format(op.result).bytes + 2 * guard_bytes);
+   a = std::make_unique<Buffer>(device, size_t(m) * k * oracle::format(op.a).bytes, place);
+   b = std::make_unique<Buffer>(device, size_t(k) * n * oracle::format(op.b).bytes, place);
+   c = std::make_unique<Buffer>(device, size_t(m) * n * oracle::format(op.c).bytes, place);
+   d = std::make_unique<Buffer>(device, size_t(m) * n * oracle::format(op.result).bytes + 2 * guard_bytes, place);
    pipeline = std::make_unique<Pipeline>(
       device, compile_glsl(shader_text(shader, subgroups_m, subgroups_n)),
       PipelineOptions{.bindings = {1, 1, 1, 1}, .push_bytes = sizeof(Push), .subgroup_size = shader.subgroup_size,

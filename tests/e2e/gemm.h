@@ -24,7 +24,7 @@ struct GemmShader {
 /// A (m×k) and C, D (m×n) row-major, B (k×n) column-major; all sizes multiples of the tile's.
 class Gemm {
 public:
-   Gemm(Device &, const GemmShader &, uint32_t m, uint32_t n, uint32_t k);
+   Gemm(Device &, const GemmShader &, uint32_t m, uint32_t n, uint32_t k, MemoryPlace = MemoryPlace::host);
 
    void upload(const oracle::Matrix &a, const oracle::Matrix &b, const oracle::Matrix &c);
    /// D = A·B + C, so many times over, D poisoned before; returns the seconds that it took.

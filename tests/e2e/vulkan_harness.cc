@@ -272,10 +272,11 @@ Device::subgroup_sizes() const
 }
 
 uint32_t
-Device::memory_type(uint32_t allowed) const
+Device::memory_type(uint32_t allowed, MemoryPlace place) const
 {
    const VkMemoryPropertyFlags wanted = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-   const VkMemoryPropertyFlags best = wanted | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+   const VkMemoryPropertyFlags best = wanted | (place == MemoryPlace::host ? VK_MEMORY_PROPERTY_HOST_CACHED_BIT
+                                                                           : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
    for (VkMemoryPropertyFlags flags : {best, wanted}) {
       for (uint32_t i = 0; i < memory.memoryTypeCount; i++) {
          if ((allowed & 1u << i) && (memory.memoryTypes[i].propertyFlags & flags) == flags)
@@ -295,7 +296,7 @@ Device::take_messages()
 
 /* ---- buffer ---- */
 
-Buffer::Buffer(Device &device, VkDeviceSize size) : device(device), length(size)
+Buffer::Buffer(Device &device, VkDeviceSize size, MemoryPlace place) : device(device), length(size)
 {
    const bool addressable = device.features12.bufferDeviceAddress;
    const VkBufferCreateInfo info = {
@@ -315,7 +316,7 @@ Buffer::Buffer(Device &device, VkDeviceSize size) : device(device), length(size)
       .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
       .pNext = addressable ? &flags : nullptr,
       .allocationSize = requirements.size,
-      .memoryTypeIndex = device.memory_type(requirements.memoryTypeBits),
+      .memoryTypeIndex = device.memory_type(requirements.memoryTypeBits, place),
    };
    check(vkAllocateMemory(device.device, &allocate, nullptr, &memory), "vkAllocateMemory");
    check(vkBindBufferMemory(device.device, buffer, memory, 0), "vkBindBufferMemory");

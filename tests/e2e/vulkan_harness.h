@@ -44,6 +44,8 @@ public:
 /// Null in tests of a driver.
 extern Preprocessor *preprocessor;
 
+enum class MemoryPlace { host, device };
+
 class Device {
 public:
    /// With robust, buffer accesses outside of their descriptors' ranges are defined, matrix accesses among them where
@@ -79,7 +81,8 @@ public:
    /// Subgroup sizes that a pipeline may require, in ascending order; if it may not, the one size there is.
    std::vector<uint32_t> subgroup_sizes() const;
    bool can_require_subgroup_size() const;
-   uint32_t memory_type(uint32_t allowed) const;
+   /// Of memory that the host can map: cached by the host if there is any, or else, on request, near the device.
+   uint32_t memory_type(uint32_t allowed, MemoryPlace) const;
 
    /// What came through VK_EXT_debug_utils since the last call: warnings and errors.
    std::string take_messages();
@@ -101,7 +104,7 @@ private:
 /// Storage that the host sees, mapped for as long as it lives.
 class Buffer {
 public:
-   Buffer(Device &, VkDeviceSize size);
+   Buffer(Device &, VkDeviceSize size, MemoryPlace = MemoryPlace::host);
    ~Buffer();
    Buffer(const Buffer &) = delete;
    Buffer &operator=(const Buffer &) = delete;

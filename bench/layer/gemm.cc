@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// How fast matrix programs run through the layer: a product of 4096×4096 matrices with the driver's own matrices, with
+/// the layer's registers, and, for comparison, with a plain shader that multiplies and adds out of shared memory.  Rounds
+/// take turns; the best of each counts, over several numbers of tiles per subgroup.
+///
+/// VK_DRIVER_FILES and VK_LAYER_PATH name the driver and the layer's manifest.  The environment of a way is set before its
+/// instance is made; with an argument, that is the size instead of 4096 (a multiple of 512).
+
+#include "tests/e2e/gemm.h"
+#include "tests/e2e/glsl.h"
+#include "tests/oracle/random.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace weft::e2e {
+namespace {
+
+constexpr int rounds = 3;
+constexpr uint32_t repetitions = 3;
+
+/// A workgroup of 16×16 invocations computes 128×128 elements, an invocation 8×8 of them; A row-major, B column-major.
+const char *const plain_shader = R"(
+layout(local_size_x = 256) in;
+layout(push_constant, std430) uniform Push { uint m, n, k; } push;
+layout(binding = 0, std430) buffer A { uvec4 data[]; } a;
+layout(binding = 1, std430) buffer B { uvec4 data[]; } b;
+layout(binding = 2, std430) buffer D { float data[]; } d;
+shared float shared_a[16][132], shared_b[16][132];
+void main()
+{
+   const uint t = gl_LocalInvocationIndex, row = t / 2, part = t % 2 * 8;
+   const uint x = t % 16, y = t / 16;
+   float sum[8][8];
+   [[unroll]] for (uint i = 0; i < 8; i++)
+      [[unroll]] for (uint j = 0; j < 8; j++)
+         sum[i][j] = 0;
+   for (uint k = 0; k < push.k; k += 16) {
+      const uvec4 from_a = a.data[((gl_WorkGroupID.y * 128 + row) * push.k + k + part) / 8];
+      const uvec4 from_b = b.data[((gl_WorkGroupID.x * 128 + row) * push.k + k + part) / 8];
+      [[unroll]] for (uint i = 0; i < 4; i++) {
+         const vec2 pair_a = unpackHalf2x16(from_a[i]), pair_b = unpackHalf2x16(from_b[i]);
+         shared_a[part + 2 * i][row] = pair_a.x;
+         shared_a[part + 2 * i + 1][row] = pair_a.y;
+         shared_b[part + 2 * i][row] = pair_b.x;
+         shared_b[part + 2 * i + 1][row] = pair_b.y;
+      }
+      barrier();
+      [[unroll]] for (uint l = 0; l < 16; l++) {
+         float p[8], q[8];
+         [[unroll]] for (uint i = 0; i < 8; i++) {
+            p[i] = shared_a[l][y * 8 + i];
+            q[i] = shared_b[l][x * 8 + i];
+         }
+         [[unroll]] for (uint i = 0; i < 8; i++)
+            [[unroll]] for (uint j = 0; j < 8; j++)
+               sum[i][j] = fma(p[i], q[j], sum[i][j]);
+      }
+      barrier();
+   }
+   [[unroll]] for (uint i = 0; i < 8; i++)
+      [[unroll]] for (uint j = 0; j < 8; j++)
+         d.data[(gl_WorkGroupID.y * 128 + y * 8 + i) * push.n + gl_WorkGroupID.x * 128 + x * 8 + j] = sum[i][j];
+}
+)";
+
+using oracle::Matrix;
+
+/// Small whole numbers, whose sums are exact in every order.
+Matrix whole_numbers(oracle::Random &random, ComponentType type, uint32_t size)
+{
+   Matrix matrix(type, size, size);
+   for (uint32_t i = 0; i < size * size; i++)
+      oracle::encode_number(type, double(oracle::draw(random, 5)) - 2, matrix.at(i / size, i % size));
+   return matrix;
+}
+
+double number(const Matrix &m, uint32_t row, uint32_t col)
+{
+   return oracle::format(m.type).is_float ? m.real(row, col) : double(m.integer(row, col));
+}
+
+struct Inputs {
+   Matrix a, b;
+};
+
+/// A sample of the elements.
+void check(const Inputs &in, const std::function<double(uint32_t row, uint32_t col)> &result, oracle::Random &random)
+{
+   const uint32_t size = in.a.rows;
+   for (int sample = 0; sample < 200; sample++) {
+      const uint32_t row = uint32_t(oracle::draw(random, size)), col = uint32_t(oracle::draw(random, size));
+      double expected = 0;
+      for (uint32_t k = 0; k < size; k++)
+         expected += number(in.a, row, k) * number(in.b, k, col);
+      if (result(row, col) != expected) {
+         fprintf(stderr, "element %u, %u is %g, expected %g\n", row, col, result(row, col), expected);
+         exit(1);
+      }
+   }
+}
+
+double teraflops(uint32_t size, double seconds)
+{
+   return 2e-12 * size * size * size * repetitions / seconds;
+}
+
+/// The best over the tilings; nothing where the device lacks the operation.
+std::optional<double> measure_matrices(Device &device, const MatrixOperation &op, const Inputs &in, oracle::Random &random)
+{
+   const auto list = matrix_operations(device);
+   if (std::find(list.begin(), list.end(), op) == list.end())
+      return std::nullopt;
+   const uint32_t size = in.a.rows;
+   double best = 0;
+   for (const uint32_t tiles : {2, 4}) {
+      for (const bool shared : {false, true}) {
+         Gemm gemm(device, {op, device.properties11.subgroupSize, tiles, tiles, shared}, size, size, size,
+                   MemoryPlace::device);
+         gemm.upload(in.a, in.b, Matrix(op.c, size, size));
+         gemm.run(1);
+         best = std::max(best, teraflops(size, gemm.run(repetitions)));
+         const Matrix result = gemm.download();
+         check(in, [&](uint32_t row, uint32_t col) { return number(result, row, col); }, random);
+      }
+   }
+   return best;
+}
+
+double measure_plain(Device &device, const Inputs &in, oracle::Random &random)
+{
+   const uint32_t size = in.a.rows;
+   const size_t bytes = size_t(size) * size * 2;
+   Buffer a(device, bytes, MemoryPlace::device), b(device, bytes, MemoryPlace::device),
+      d(device, 2 * bytes, MemoryPlace::device);
+   memcpy(a.bytes().data(), in.a.data.data(), bytes);
+   std::vector<uint16_t> columns(size_t(size) * size);
+   for (uint32_t row = 0; row < size; row++) {
+      for (uint32_t col = 0; col < size; col++)
+         memcpy(&columns[size_t(col) * size + row], in.b.at(row, col), 2);
+   }
+   memcpy(b.bytes().data(), columns.data(), bytes);
+   Pipeline pipeline(device, compile_glsl(std::string(glsl_header) + plain_shader),
+                     {.bindings = {1, 1, 1}, .push_bytes = 12, .subgroup_size = 0, .spec_constants = {}});
+   const struct { uint32_t m, n, k; } push = {size, size, size};
+   const Groups groups = {size / 128, size / 128, 1};
+   pipeline.dispatch({a, b, d}, groups, push);
+   const auto start = std::chrono::steady_clock::now();
+   pipeline.dispatch({a, b, d}, groups, push, repetitions);
+   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+   std::vector<float> result(size_t(size) * size);
+   memcpy(result.data(), d.bytes().data(), result.size() * 4);
+   check(in, [&](uint32_t row, uint32_t col) { return result[size_t(row) * size + col]; }, random);
+   return teraflops(size, seconds);
+}
+
+int run(uint32_t size)
+{
+   using enum ComponentType;
+   oracle::Random random(std::random_device{}());
+   const MatrixOperation floats = {16, 16, 16, f16, f16, f32, f32, false};
+   const MatrixOperation integers = {16, 16, 32, s8, s8, s32, s32, false};
+   const Inputs halves = {whole_numbers(random, f16, size), whole_numbers(random, f16, size)};
+   const Inputs bytes = {whole_numbers(random, s8, size), whole_numbers(random, s8, size)};
+
+   std::map<std::string, double> best;
+   const auto note = [&](const std::string &name, std::optional<double> value) {
+      if (value)
+         best[name] = std::max(best[name], *value);
+   };
+   std::string name;
+   for (int round = 0; round < rounds; round++) {
+      for (const char *lowering : {"native", "registers"}) {
+         const bool layer = strcmp(lowering, "native") != 0;
+         setenv("VK_INSTANCE_LAYERS", layer ? "VK_LAYER_WEFT_cooperative_matrix" : "", 1);
+         setenv("WEFT_LOWERING", layer ? lowering : "auto", 1);
+         Device device(false);
+         name = device.properties.deviceName;
+         note(std::string("f16→f32 16×16×16, ") + lowering, measure_matrices(device, floats, halves, random));
+         note(std::string("s8→s32 16×16×32, ") + lowering, measure_matrices(device, integers, bytes, random));
+         if (!layer)
+            note("f16→f32 without matrices", measure_plain(device, halves, random));
+      }
+   }
+   printf("%s, %u×%u×%u, best of %d rounds\n", name.c_str(), size, size, size, rounds);
+   for (const auto &[way, value] : best)
+      printf("%-34s %8.2f T(FL)OP/s\n", way.c_str(), value);
+   return 0;
+}
+
+} // namespace
+} // namespace weft::e2e
+
+int main(int argc, char **argv)
+{
+   try {
+      return weft::e2e::run(argc > 1 ? uint32_t(atoi(argv[1])) : 4096);
+   } catch (const std::exception &error) {
+      fprintf(stderr, "%s\n", error.what());
+      return 1;
+   }
+}
