@@ -50,7 +50,8 @@ VkResult give(const std::vector<T> &from, uint32_t *count, T *to)
       return VK_SUCCESS;
    }
    const uint32_t given = std::min(*count, uint32_t(from.size()));
-   std::copy_n(from.begin(), given, to);
+   for (uint32_t i = 0; i < given; i++)
+      to[i] = from[i];
    *count = given;
    return given < from.size() ? VK_INCOMPLETE : VK_SUCCESS;
 }

@@ -31,8 +31,9 @@ TEST(MutatedModules, AlwaysReturn)
    test::for_each_mutant(mutants, [](const ShaderSource &source, unsigned mutant) {
       const Result<Shader> shader =
          spirv_to_target(source, make_target(mutant % 2 == 0), {test::storage_buffers(), {}});
-      if (!shader)
+      if (!shader) {
          EXPECT_FALSE(shader.error().message.empty()) << "mutant " << mutant;
+      }
       return bool(shader);
    });
 }
