@@ -102,6 +102,12 @@ missing_feature(const Device &device, ComponentType type)
    return "";
 }
 
+oracle::Matrix
+random_matrix(oracle::Random &random, const MatrixType &type, oracle::Inputs inputs)
+{
+   return oracle::random_matrix(random, type.type, type.rows, type.cols, inputs);
+}
+
 bool
 is_ours(const Device &device)
 {

@@ -35,6 +35,8 @@ MatrixType c_type(const MatrixOperation &);
 MatrixType result_type(const MatrixOperation &);
 std::string operation_name(const MatrixOperation &); ///< "16x8x16 s8·u8→s32 sat"
 
+oracle::Matrix random_matrix(oracle::Random &, const MatrixType &, oracle::Inputs);
+
 /// The operations at subgroup scope; what else is advertised is skipped and counted.
 std::vector<MatrixOperation> matrix_operations(const Device &);
 /// Their operands' types, each once.

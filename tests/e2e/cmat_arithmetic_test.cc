@@ -19,7 +19,7 @@ using oracle::Matrix;
 Matrix
 random_divisors(oracle::Random &random, const MatrixType &type)
 {
-   Matrix matrix = random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::plain);
+   Matrix matrix = random_matrix(random, type, oracle::Inputs::plain);
    for (uint32_t i = 0; i < type.rows * type.cols; i++) {
       std::byte *at = matrix.at(i / type.cols, i % type.cols);
       if (oracle::format(type.type).is_float) {
@@ -50,8 +50,8 @@ TEST(cmat_arithmetic, matrix_with_matrix)
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
       const std::vector<Matrix> m = {
-         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::edges),
-         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::edges),
+         random_matrix(random, type, oracle::Inputs::edges),
+         random_matrix(random, type, oracle::Inputs::edges),
          random_divisors(random, type),
       };
       const MatrixProgram program = {
@@ -94,8 +94,8 @@ TEST(cmat_arithmetic, matrix_with_scalar)
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
       const std::vector<Matrix> m = {
-         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::edges),
-         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::plain),
+         random_matrix(random, type, oracle::Inputs::edges),
+         random_matrix(random, type, oracle::Inputs::plain),
       };
       const MatrixProgram program = {
          .inputs = {type, type},
@@ -130,8 +130,8 @@ TEST(cmat_arithmetic, chains)
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
       const std::vector<Matrix> m = {
-         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::whole),
-         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::whole),
+         random_matrix(random, type, oracle::Inputs::whole),
+         random_matrix(random, type, oracle::Inputs::whole),
       };
       const MatrixProgram program = {
          .inputs = {type, type},

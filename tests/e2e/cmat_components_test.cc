@@ -100,8 +100,8 @@ TEST(cmat_components, element_functions)
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
       const std::vector<Matrix> m = {
-         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::whole),
-         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::whole),
+         random_matrix(random, type, oracle::Inputs::whole),
+         random_matrix(random, type, oracle::Inputs::whole),
       };
       const MatrixProgram program = {
          .inputs = {type, type},
@@ -143,7 +143,7 @@ TEST(cmat_components, divergent_extract)
    Device &device = plain_device();
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
-      const Matrix m = random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::whole);
+      const Matrix m = random_matrix(random, type, oracle::Inputs::whole);
       const MatrixProgram program = {
          .inputs = {type},
          .outputs = {type},
@@ -192,9 +192,9 @@ TEST(cmat_components, arrays_of_matrices)
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
       const std::vector<Matrix> m = {
-         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::plain),
-         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::plain),
-         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::plain),
+         random_matrix(random, type, oracle::Inputs::plain),
+         random_matrix(random, type, oracle::Inputs::plain),
+         random_matrix(random, type, oracle::Inputs::plain),
       };
       const MatrixProgram program = {
          .inputs = {type, type, type},
@@ -237,8 +237,8 @@ TEST(cmat_components, structs_with_matrices)
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
       const std::vector<Matrix> m = {
-         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::whole),
-         random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::whole),
+         random_matrix(random, type, oracle::Inputs::whole),
+         random_matrix(random, type, oracle::Inputs::whole),
       };
       const MatrixProgram program = {
          .inputs = {type, type},

@@ -30,7 +30,7 @@ whole_operands(oracle::Random &random, const MatrixOperation &op)
 {
    std::vector<Matrix> m;
    for (const MatrixType &type : {a_type(op), b_type(op), c_type(op)})
-      m.push_back(random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::whole));
+      m.push_back(random_matrix(random, type, oracle::Inputs::whole));
    return m;
 }
 

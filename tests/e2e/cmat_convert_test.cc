@@ -50,7 +50,7 @@ lower_limit(ComponentType type)
 Matrix
 convertible(oracle::Random &random, const MatrixType &from, ComponentType to)
 {
-   Matrix matrix = random_matrix(random, from.type, from.rows, from.cols, oracle::Inputs::edges);
+   Matrix matrix = random_matrix(random, from, oracle::Inputs::edges);
    const bool from_float = oracle::format(from.type).is_float, to_float = oracle::format(to).is_float;
    if (!from_float && !to_float)
       return matrix;
@@ -215,7 +215,7 @@ TEST(cmat_convert, bit_cast)
          if (target.component_bytes() != type.component_bytes())
             continue;
          SCOPED_TRACE("to " + target.name());
-         const Matrix m = random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::edges);
+         const Matrix m = random_matrix(random, type, oracle::Inputs::edges);
          const MatrixProgram program = {
             .inputs = {type},
             .outputs = {target},

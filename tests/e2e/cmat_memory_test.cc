@@ -195,7 +195,7 @@ private:
                    std::to_string(store.stride));
       ASSERT_LE(std::max(extent(c.matrix, load), extent(c.matrix, store)), memory_bytes);
       const oracle::Matrix matrix =
-         random_matrix(random, c.matrix.type, c.matrix.rows, c.matrix.cols, oracle::Inputs::edges);
+         random_matrix(random, c.matrix, oracle::Inputs::edges);
       oracle::fill_poison(source.bytes());
       place(matrix, c.matrix, load, source.bytes());
       // A pattern of its own, else a wrongly read neighbour could pass for an untouched byte.

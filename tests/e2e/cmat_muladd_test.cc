@@ -102,8 +102,7 @@ private:
          std::vector<oracle::Matrix> m;
          for (uint32_t i = 0; i < 3; i++) {
             const bool accumulator = i == 2;
-            m.push_back(random_matrix(random, types[i].type, types[i].rows, types[i].cols,
-                                      accumulator && op.saturating ? oracle::Inputs::near_bounds : inputs));
+            m.push_back(random_matrix(random, types[i], accumulator && op.saturating ? oracle::Inputs::near_bounds : inputs));
             place(m[i], types[i], placements[i], buffers[i]->bytes().subspan(group * steps[i], steps[i]));
          }
          expected.push_back(oracle::muladd(m[0], m[1], oracle::Expectation(m[2]), op.saturating,

@@ -52,7 +52,7 @@ public:
                    "-major, stored " + (store_column_major ? "column" : "row") + "-major");
       const Placement load = {load_column_major, offset, stride(load_column_major)};
       const Placement store = {store_column_major, offset, stride(store_column_major)};
-      const Matrix matrix = random_matrix(random, type.type, type.rows, type.cols, oracle::Inputs::edges);
+      const Matrix matrix = random_matrix(random, type, oracle::Inputs::edges);
       oracle::fill_poison(source.bytes());
       oracle::fill_random(random, ComponentType::u32, oracle::Inputs::plain, target.bytes());
       const uint32_t start = uint32_t(device.properties.limits.minStorageBufferOffsetAlignment);
