@@ -99,10 +99,16 @@ TEST(cmat_components, element_functions)
    Device &device = plain_device();
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
-      const std::vector<Matrix> m = {
+      std::vector<Matrix> m = {
          random_matrix(random, type, oracle::Inputs::whole),
          random_matrix(random, type, oracle::Inputs::whole),
       };
+      // Different everywhere: a component that is replaced shows.
+      for (uint32_t i = 0; i < type.rows * type.cols; i++) {
+         const uint32_t row = i / type.cols, col = i % type.cols;
+         if (memcmp(m[0].at(row, col), m[1].at(row, col), type.component_bytes()) == 0)
+            oracle::encode_number(type.type, 9, m[1].at(row, col));
+      }
       const MatrixProgram program = {
          .inputs = {type, type},
          .outputs = {type, type},

@@ -57,6 +57,11 @@ void *operator new(size_t size)
    return memory;
 }
 
+void *operator new(size_t size, const std::nothrow_t &) noexcept
+{
+   return weft::layer_test::must_fail() ? nullptr : malloc(size ? size : 1);
+}
+
 void operator delete(void *memory) noexcept
 {
    free(memory);
