@@ -27,10 +27,10 @@ struct Memory {
 
    void allocate(Device &d, const VkMemoryRequirements &requirements)
    {
-      const VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                         .allocationSize = requirements.size,
-                                         .memoryTypeIndex =
-                                            d.memory_type(requirements.memoryTypeBits)};
+      const VkMemoryAllocateInfo info = {
+         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+         .allocationSize = requirements.size,
+         .memoryTypeIndex = d.memory_type(requirements.memoryTypeBits, MemoryPlace::host)};
       check(vkAllocateMemory(d.device, &info, nullptr, &memory));
       check(vkMapMemory(d.device, memory, 0, VK_WHOLE_SIZE, 0, &mapped));
    }
