@@ -56,6 +56,7 @@ public:
          flags2->flags &= ~VK_PIPELINE_CREATE_2_DERIVATIVE_BIT_KHR;
    }
 
+   /// Leaves alone what the driver is to take as it is.
    VkResult lower(std::span<const uint32_t> words, bool capture)
    {
       const auto *required =
@@ -63,6 +64,8 @@ public:
             find_struct(info.stage.pNext, size_struct));
       const uint32_t size =
          required ? required->requiredSubgroupSize : device.physical->subgroup_size;
+      if (is_for_driver(device, words, info.stage.pName, info.stage.pSpecializationInfo, size))
+         return VK_SUCCESS;
       VkResult result = lower_shader(device, words, info.stage.pName,
                                      info.stage.pSpecializationInfo, size, capture, shader);
       if (result != VK_SUCCESS)
@@ -201,10 +204,12 @@ VkResult create_one(const Call &call, const VkComputePipelineCreateInfo &origina
    return result;
 }
 
-/// Refuses a call with a stage that cannot be lowered.
+/// Whether a call has a stage that would have to be lowered and cannot.
 template <typename Info>
 bool has_matrix_stage(const Device &device, const Info *infos, uint32_t count)
 {
+   if (device.physical->extends_native())
+      return false;
    for (const Info &info : std::span(infos, count)) {
       for (const auto &stage : std::span(info.pStages, info.pStages ? info.stageCount : 0)) {
          if (find_source(device, stage).is_ours())

@@ -70,14 +70,15 @@ VkResult check_request(const Request &request, const PhysicalDevice &physical, s
    return VK_SUCCESS;
 }
 
-/// The application's VkDeviceCreateInfo without the layer's own extension and with what lowered
-/// shaders need.
+/// The application's VkDeviceCreateInfo without the layer's own extension, unless the driver has it
+/// too, and with what lowered shaders need.
 class LoweredCreateInfo {
 public:
    LoweredCreateInfo(const VkDeviceCreateInfo &original, const PhysicalDevice &physical)
        : info(original), chain(original.pNext)
    {
-      chain.remove(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR);
+      if (!physical.extends_native())
+         chain.remove(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR);
       enabled = enable_features(physical.features, core_features(original), chain);
       list_extensions(original, physical);
       info.enabledExtensionCount = uint32_t(extensions.size());
@@ -104,7 +105,8 @@ private:
    {
       for (uint32_t i = 0; i < original.enabledExtensionCount; i++) {
          const char *name = original.ppEnabledExtensionNames[i];
-         if (strcmp(name, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME) != 0)
+         if (physical.extends_native() ||
+             strcmp(name, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME) != 0)
             extensions.push_back(name);
       }
       for (const FeatureRow &row : feature_rows()) {

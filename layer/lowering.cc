@@ -45,6 +45,17 @@ std::vector<SpecConstant> read_spec_constants(const VkSpecializationInfo *info)
 
 } // namespace
 
+bool is_for_driver(const Device &device, std::span<const uint32_t> words, const char *entry_point,
+                   const VkSpecializationInfo *specialization, uint32_t subgroup_size)
+{
+   const PhysicalDevice &physical = *device.physical;
+   if (!physical.extends_native() || device.instance->settings.lowering == Lowering::tiles)
+      return false;
+   const ShaderSource source = {words, entry_point, read_spec_constants(specialization)};
+   return spirv::fits(source, subgroup_size, physical.native_operations) ||
+          !spirv::fits(source, subgroup_size, physical.operations);
+}
+
 VkResult lower_shader(const Device &device, std::span<const uint32_t> words,
                       const char *entry_point, const VkSpecializationInfo *specialization,
                       uint32_t subgroup_size, bool capture, LoweredShader &out)
@@ -56,6 +67,7 @@ VkResult lower_shader(const Device &device, std::span<const uint32_t> words,
       .driver = device.driver,
       .subgroup_size = subgroup_size,
       .operations = device.physical->operations,
+      .native_operations = device.physical->native_operations,
       .dump = {},
    };
    if (capture || settings.dump_nir || settings.dump_spirv) {

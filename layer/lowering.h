@@ -27,6 +27,11 @@ struct SubgroupDemand {
    bool require_full = false;
 };
 
+/// Whether the driver gets a shader as it is: it has all the shader's matrices, or the layer does
+/// not have them either, as with matrices of the workgroup.
+bool is_for_driver(const Device &, std::span<const uint32_t> words, const char *entry_point,
+                   const VkSpecializationInfo *, uint32_t subgroup_size);
+
 /// An error has been reported when it returns.
 VkResult lower_shader(const Device &, std::span<const uint32_t> words, const char *entry_point,
                       const VkSpecializationInfo *, uint32_t subgroup_size, bool capture,

@@ -123,6 +123,39 @@ uint32_t choose_subgroup_size(const Settings &settings, PhysicalDevice &device)
    return size;
 }
 
+VkResult read_native_properties(const Instance &instance, VkPhysicalDevice physical,
+                                PhysicalDevice &out)
+{
+   const auto get = instance.next_physical.GetPhysicalDeviceCooperativeMatrixPropertiesKHR;
+   auto &list = out.native_properties;
+   VkResult result;
+   do {
+      uint32_t count = 0;
+      result = get(physical, &count, nullptr);
+      if (result != VK_SUCCESS)
+         return result;
+      list.assign(count, {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
+      result = get(physical, &count, list.data());
+      list.resize(count);
+   } while (result == VK_INCOMPLETE);
+   for (const VkCooperativeMatrixPropertiesKHR &p : list) {
+      const auto known = [](VkComponentTypeKHR type) { return type <= VK_COMPONENT_TYPE_UINT64_KHR; };
+      if (p.scope != VK_SCOPE_SUBGROUP_KHR || !known(p.AType) || !known(p.BType) ||
+          !known(p.CType) || !known(p.ResultType))
+         continue;
+      out.native_operations.push_back({p.MSize, p.NSize, p.KSize, ComponentType(p.AType),
+                                       ComponentType(p.BType), ComponentType(p.CType),
+                                       ComponentType(p.ResultType),
+                                       p.saturatingAccumulation == VK_TRUE});
+   }
+   return result;
+}
+
+bool contains(std::span<const MatrixOperation> operations, const MatrixOperation &operation)
+{
+   return std::ranges::find(operations, operation) != operations.end();
+}
+
 /// What compiles whatever subgroup size a pipeline requires.
 std::vector<MatrixOperation> list_operations(const Settings &settings, const PhysicalDevice &device)
 {
@@ -131,7 +164,7 @@ std::vector<MatrixOperation> list_operations(const Settings &settings, const Phy
       spirv::supported_operations(driver, device.subgroup_size);
    const auto keep = [&](std::span<const MatrixOperation> others) {
       std::erase_if(operations, [&](const MatrixOperation &operation) {
-         return std::ranges::find(others, operation) == others.end();
+         return !contains(others, operation);
       });
    };
    if (device.can_require_size(device.features)) {
@@ -143,6 +176,15 @@ std::vector<MatrixOperation> list_operations(const Settings &settings, const Phy
    if (settings.profile)
       keep(settings.profile->operations);
    return operations;
+}
+
+/// Whether there is anything to do above a driver with matrices of its own.
+bool adds_to_native(const Settings &settings, const PhysicalDevice &device)
+{
+   return settings.lowering == Lowering::tiles ||
+          std::ranges::any_of(device.operations, [&](const MatrixOperation &operation) {
+             return !contains(device.native_operations, operation);
+          });
 }
 
 /// An empty answer is the layer's promise that it can; else the reason why it cannot.
@@ -260,12 +302,21 @@ VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, 
       return VK_SUCCESS;
    }
    const bool native = has_native_matrices(instance, physical, out);
-   if (native && !instance.settings.hides_native()) {
+   out.native_hidden = native && instance.settings.hides_native();
+   if (native && !out.native_hidden) {
+      result = read_native_properties(instance, physical, out);
+      if (result != VK_SUCCESS)
+         return result;
+   }
+   out.reason = find_obstacle(instance, physical, out);
+   if (native && !out.native_hidden &&
+       (!out.reason.empty() || !adds_to_native(instance.settings, out))) {
       out.support = Support::native;
       return VK_SUCCESS;
    }
-   out.native_hidden = native;
-   out.reason = find_obstacle(instance, physical, out);
+   // A shader may have both.
+   std::ranges::copy_if(out.native_operations, std::back_inserter(out.operations),
+                        [&](const auto &operation) { return !contains(out.operations, operation); });
    out.support = out.reason.empty() ? Support::lowered : Support::absent;
    return VK_SUCCESS;
 }

@@ -19,8 +19,8 @@ struct Instance;
 
 enum class Support {
    absent,  ///< neither the driver nor the layer has matrices there
-   native,  ///< the driver has them: the layer steps aside
-   lowered, ///< the layer has them
+   native,  ///< the driver has all there can be: the layer steps aside
+   lowered, ///< the layer has them, perhaps beside the driver's own
 };
 
 struct PhysicalDevice {
@@ -39,8 +39,14 @@ struct PhysicalDevice {
 
    /// Of pipelines that do not ask for one; reported as subgroupSize.
    uint32_t subgroup_size = 0;
-   std::vector<MatrixOperation> operations;
+   std::vector<MatrixOperation> operations; ///< all that a shader may use
+   /// The driver's own, where they are not hidden: as the driver tells of them, and those that
+   /// others can be built from.
+   std::vector<VkCooperativeMatrixPropertiesKHR> native_properties;
+   std::vector<MatrixOperation> native_operations;
 
+   /// Whether the driver's own matrices can be used beside the layer's.
+   bool extends_native() const { return !native_properties.empty(); }
    bool has_extension(const char *name) const;
    /// Whether pipelines may require a subgroup size, given the features that are on.
    bool can_require_size(const FeatureSet &on) const;

@@ -116,7 +116,7 @@ VKAPI_ATTR VkResult VKAPI_CALL enumerate_device_extension_properties(
       const VkResult result = instance->get(physical, &device);
       if (result != VK_SUCCESS)
          return result;
-      if (device->support == Support::native)
+      if (device->support == Support::native || device->extends_native())
          return next(physical, layer, count, properties);
 
       VK_OUTARRAY_MAKE_TYPED(VkExtensionProperties, out, properties, count);
@@ -163,8 +163,9 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice phys
    if (device && device->support == Support::native)
       return;
    const bool lowered = device && device->support == Support::lowered;
-   if (auto *matrices =
-          vk_find_struct(properties->pNext, PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR))
+   auto *matrices =
+      vk_find_struct(properties->pNext, PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR);
+   if (matrices && !(device && device->extends_native()))
       matrices->cooperativeMatrixSupportedStages =
          lowered ? VkShaderStageFlags(VK_SHADER_STAGE_COMPUTE_BIT) : 0;
    if (!lowered)
@@ -224,9 +225,20 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
          return instance->next_physical.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(
             physical, count, properties);
 
+      // The driver's own first: programs often take the first that fits.
       VK_OUTARRAY_MAKE_TYPED(VkCooperativeMatrixPropertiesKHR, out, properties, count);
+      for (const VkCooperativeMatrixPropertiesKHR &native : device->native_properties) {
+         vk_outarray_append_typed(VkCooperativeMatrixPropertiesKHR, &out, p)
+         {
+            void *next = p->pNext;
+            *p = native;
+            p->pNext = next;
+         }
+      }
       if (device->support == Support::lowered) {
          for (const MatrixOperation &operation : device->operations) {
+            if (std::ranges::count(device->native_operations, operation))
+               continue;
             vk_outarray_append_typed(VkCooperativeMatrixPropertiesKHR, &out, p)
             {
                p->MSize = operation.m;

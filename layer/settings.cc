@@ -128,8 +128,10 @@ Settings read_settings(const VkInstanceCreateInfo &info, std::vector<std::string
    const std::string lowering = value_of("lowering");
    if (lowering == "registers")
       settings.lowering = Lowering::registers;
+   else if (lowering == "tiles")
+      settings.lowering = Lowering::tiles;
    else if (!lowering.empty() && lowering != "auto")
-      problems.push_back("lowering: '" + lowering + "' is none of auto, registers");
+      problems.push_back("lowering: '" + lowering + "' is none of auto, tiles, registers");
    const std::string profile = value_of("profile");
    settings.profile = find_profile(profile);
    if (!settings.profile && !profile.empty() && profile != "none")

@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include "layer/profile.h"
+#include "nir_passes/profile.h"
 
 #include <vulkan/vulkan_core.h>
 
@@ -20,8 +20,9 @@ namespace weft::layer {
 inline constexpr char layer_name[] = "VK_LAYER_WEFT_cooperative_matrix";
 
 enum class Lowering {
-   automatic, ///< the driver's own matrices where it has some
-   registers, ///< always ours
+   automatic, ///< what the driver can do itself stays as it is
+   tiles,     ///< every shader is lowered, to the driver's own tiles where it can be built from them
+   registers, ///< the driver's own matrices are hidden
 };
 
 struct Settings {

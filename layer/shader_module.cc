@@ -5,6 +5,7 @@
 
 #include "layer/device.h"
 #include "layer/guard.h"
+#include "layer/physical_device.h"
 #include "layer/struct_chain.h"
 
 #include "util/mesa-blake3.h"
@@ -106,8 +107,9 @@ VKAPI_ATTR VkResult VKAPI_CALL create_shader_module(VkDevice handle,
          .codeSize = code.size() * sizeof(uint32_t),
          .pCode = code.data(),
       };
-      const VkResult result =
-         device->next.CreateShaderModule(handle, &placeholder_info, allocator, out);
+      // A driver with matrices of its own may have to take it as it is.
+      const VkResult result = device->next.CreateShaderModule(
+         handle, device->physical->extends_native() ? info : &placeholder_info, allocator, out);
       if (result != VK_SUCCESS)
          return result;
       OnFailure undo([&] {

@@ -40,7 +40,11 @@ VkResult edit(const Device &device, std::span<const uint32_t> words, Edited &edi
    const auto *required = static_cast<const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *>(
       find_struct(info.pNext, size_struct));
    const uint32_t size = required ? required->requiredSubgroupSize : device.physical->subgroup_size;
-   if (info.stage != VK_SHADER_STAGE_COMPUTE_BIT) {
+   const bool compute = info.stage == VK_SHADER_STAGE_COMPUTE_BIT;
+   if ((!compute && device.physical->extends_native()) ||
+       is_for_driver(device, words, info.pName, info.pSpecializationInfo, size))
+      return VK_SUCCESS;
+   if (!compute) {
       report_error(device, "cooperative matrices can be used in compute shaders only");
       return VK_ERROR_UNKNOWN;
    }

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include "nir_passes/cmat_types.h"
 #include "nir_passes/element_map.h"
 #include "nir_passes/register_map.h"
 #include "nir_passes/target.h"
@@ -14,28 +15,24 @@
 #include "compiler/nir/nir_builder.h"
 
 #include <functional>
-#include <unordered_map>
 
 namespace weft::cmat {
-
-/// An operand of a cmat intrinsic: the deref of the array that holds the invocation's components.
-struct Matrix {
-   nir_deref_instr *deref;
-   glsl_cmat_description desc;
-};
 
 struct State {
    State(nir_shader *nir, const Target &target);
 
    const Target &target;
    nir_builder b;
-   /// What each deref of a whole matrix was a matrix of, before its type became an array.
-   std::unordered_map<const nir_deref_instr *, glsl_cmat_description> matrices;
+   /// Matrices become arrays of the components that the invocation has.
+   CmatTypes types;
 
    RegisterMap register_map(const glsl_cmat_description &) const;
    /// Components per invocation.
    uint32_t length(const glsl_cmat_description &) const;
-   Matrix operand(const nir_intrinsic_instr *, unsigned source) const;
+   Matrix operand(const nir_intrinsic_instr *instr, unsigned source) const
+   {
+      return types.operand(instr, source);
+   }
 
    nir_def *load_component(const Matrix &, nir_def *component);
    void store_component(const Matrix &, nir_def *component, nir_def *value);

@@ -47,6 +47,26 @@ unsigned log2_unit(const nir_intrinsic_instr *instr)
    return util_logbase2(value->bit_size / 8 * util_next_power_of_two(value->num_components));
 }
 
+/// A tile in a storage buffer: units are components.  In global memory only the stride counts
+/// them.
+bool number_tile_units(nir_builder *b, nir_intrinsic_instr *instr)
+{
+   const auto modes = nir_variable_mode(nir_intrinsic_memory_modes(instr));
+   if (!(modes & (nir_var_mem_ssbo | nir_var_mem_global)))
+      return false;
+   const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
+   const unsigned log2 =
+      util_logbase2(glsl_base_type_get_bit_size(glsl_base_type(desc.element_type)) / 8);
+   b->cursor = nir_before_instr(&instr->instr);
+   nir_src_rewrite(&instr->src[2], unit_index(b, instr->src[2].ssa, log2));
+   if (modes & nir_var_mem_ssbo) {
+      nir_src &source = instr->src[instr->intrinsic == nir_intrinsic_tile_load_weft ? 1 : 0];
+      nir_def *unit = unit_index(b, nir_channel(b, source.ssa, 2), log2);
+      nir_src_rewrite(&source, nir_vector_insert_imm(b, source.ssa, unit, 2));
+   }
+   return true;
+}
+
 bool number_units(nir_builder *b, nir_intrinsic_instr *instr, void *)
 {
    unsigned log2;
@@ -61,6 +81,9 @@ bool number_units(nir_builder *b, nir_intrinsic_instr *instr, void *)
    case nir_intrinsic_load_push_constant:
       log2 = 2;
       break;
+   case nir_intrinsic_tile_load_weft:
+   case nir_intrinsic_tile_store_weft:
+      return number_tile_units(b, instr);
    default:
       return false;
    }

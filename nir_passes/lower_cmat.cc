@@ -21,7 +21,11 @@ constexpr uint32_t max_unrolled_components = 8;
 } // namespace
 
 State::State(nir_shader *nir, const Target &target)
-    : target(target), b(nir_builder_create(nir_shader_get_entrypoint(nir)))
+    : target(target), b(nir_builder_create(nir_shader_get_entrypoint(nir))),
+      types(nir, [&](const glsl_cmat_description &desc) {
+         const auto component = glsl_scalar_type(glsl_base_type(desc.element_type));
+         return glsl_array_type(component, length(desc), 0);
+      })
 {
 }
 
@@ -39,12 +43,6 @@ uint32_t State::length(const glsl_cmat_description &desc) const
    if (target.native_tiles)
       return ElementMap{desc.rows, desc.cols, target.subgroup_size}.length();
    return register_map(desc).length();
-}
-
-Matrix State::operand(const nir_intrinsic_instr *instr, unsigned source) const
-{
-   nir_deref_instr *deref = nir_src_as_deref(instr->src[source]);
-   return {deref, matrices.at(deref)};
 }
 
 nir_def *State::load_component(const Matrix &m, nir_def *component)
@@ -90,101 +88,7 @@ void State::for_each_component(const glsl_cmat_description &desc,
 
 namespace {
 
-using cmat::Matrix;
 using cmat::State;
-
-/// Gives variables and derefs of matrices their array types, and remembers what they were.
-class TypeLowering {
-public:
-   explicit TypeLowering(State &state) : state(state) {}
-
-   bool run(nir_shader *nir)
-   {
-      nir_foreach_function_temp_variable(var, state.b.impl)
-         lower_variable(var);
-      nir_foreach_variable_with_modes(var, nir, nir_var_shader_temp)
-         lower_variable(var);
-      if (!progress)
-         return false;
-      /* Blocks are visited in dominance order: the parent of a deref is done before it. */
-      nir_foreach_block(block, state.b.impl) {
-         nir_foreach_instr(instr, block) {
-            if (instr->type == nir_instr_type_deref)
-               lower_deref(nir_instr_as_deref(instr));
-         }
-      }
-      return true;
-   }
-
-private:
-   void lower_variable(nir_variable *var)
-   {
-      const glsl_type *type = lower_type(var->type);
-      progress |= type != var->type;
-      var->type = type;
-   }
-
-   void lower_deref(nir_deref_instr *deref)
-   {
-      if (glsl_type_is_cmat(deref->type))
-         state.matrices.emplace(deref, *glsl_get_cmat_description(deref->type));
-
-      nir_deref_instr *parent = nir_deref_instr_parent(deref);
-      switch (deref->deref_type) {
-      case nir_deref_type_var:
-         deref->type = deref->var->type;
-         break;
-      case nir_deref_type_array:
-      case nir_deref_type_array_wildcard:
-         if (glsl_type_is_array(parent->type))
-            deref->type = glsl_get_array_element(parent->type);
-         break;
-      case nir_deref_type_struct:
-         deref->type = glsl_get_struct_field(parent->type, deref->strct.index);
-         break;
-      case nir_deref_type_cast:
-      case nir_deref_type_ptr_as_array:
-         deref->type = lower_type(deref->type);
-         break;
-      }
-   }
-
-   const glsl_type *lower_type(const glsl_type *type)
-   {
-      if (glsl_type_is_cmat(type)) {
-         const uint32_t length = state.length(*glsl_get_cmat_description(type));
-         return glsl_array_type(glsl_get_cmat_element(type), length, 0);
-      }
-      if (glsl_type_is_array(type)) {
-         const glsl_type *element = glsl_get_array_element(type);
-         const glsl_type *lowered = lower_type(element);
-         if (lowered == element)
-            return type;
-         return glsl_array_type(lowered, glsl_get_length(type), 0);
-      }
-      if (glsl_type_is_struct(type))
-         return lower_struct(type);
-      return type;
-   }
-
-   const glsl_type *lower_struct(const glsl_type *type)
-   {
-      bool changed = false;
-      std::vector<glsl_struct_field> fields;
-      for (unsigned i = 0; i < glsl_get_length(type); ++i) {
-         fields.push_back(*glsl_get_struct_field_data(type, i));
-         const glsl_type *lowered = lower_type(fields.back().type);
-         changed |= lowered != fields.back().type;
-         fields.back().type = lowered;
-      }
-      if (!changed)
-         return type;
-      return glsl_struct_type(fields.data(), fields.size(), glsl_get_type_name(type), false);
-   }
-
-   State &state;
-   bool progress = false;
-};
 
 void lower_construct(State &s, nir_intrinsic_instr *instr)
 {
@@ -294,7 +198,7 @@ Lowering lowering_of(nir_intrinsic_op op, bool native_tiles)
 bool lower_cmat(nir_shader *nir, const Target &target)
 {
    State state(nir, target);
-   bool progress = TypeLowering(state).run(nir);
+   bool progress = state.types.found();
    /* As matrices in memory are: see for_each_element() of the register lowering. */
    if (progress && !target.native_tiles) {
       nir_foreach_variable_with_modes(var, nir, nir_var_mem_shared)

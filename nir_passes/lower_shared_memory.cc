@@ -38,6 +38,29 @@ bool is_atomic(const nir_intrinsic_instr *instr)
           instr->intrinsic == nir_intrinsic_deref_atomic_swap;
 }
 
+bool is_tile(const nir_intrinsic_instr *instr)
+{
+   return instr->intrinsic == nir_intrinsic_tile_load_weft ||
+          instr->intrinsic == nir_intrinsic_tile_store_weft;
+}
+
+/// The source that says where, null if the instruction accesses no memory by a deref.
+nir_src *pointer_source(nir_intrinsic_instr *instr)
+{
+   switch (instr->intrinsic) {
+   case nir_intrinsic_load_deref:
+   case nir_intrinsic_store_deref:
+   case nir_intrinsic_deref_atomic:
+   case nir_intrinsic_deref_atomic_swap:
+   case nir_intrinsic_tile_store_weft:
+      return &instr->src[0];
+   case nir_intrinsic_tile_load_weft:
+      return &instr->src[1];
+   default:
+      return nullptr;
+   }
+}
+
 /// Booleans are 32 bits in memory.
 unsigned memory_bits(const nir_def *value)
 {
@@ -90,19 +113,10 @@ private:
             if (instr->type != nir_instr_type_intrinsic)
                continue;
             nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
-            switch (intrinsic->intrinsic) {
-            case nir_intrinsic_load_deref:
-            case nir_intrinsic_store_deref:
-            case nir_intrinsic_deref_atomic:
-            case nir_intrinsic_deref_atomic_swap: {
-               nir_deref_instr *deref = nir_src_as_deref(intrinsic->src[0]);
-               if (nir_deref_mode_may_be(deref, nir_var_mem_shared))
-                  collect(intrinsic, deref);
-               break;
-            }
-            default:
-               break;
-            }
+            nir_src *pointer = pointer_source(intrinsic);
+            nir_deref_instr *deref = pointer ? nir_src_as_deref(*pointer) : nullptr;
+            if (deref && nir_deref_mode_may_be(deref, nir_var_mem_shared))
+               collect(intrinsic, deref);
          }
       }
    }
@@ -117,7 +131,8 @@ private:
       }
       Block &block = blocks[one_block ? old.front() : var];
       accesses.push_back({instr, &block});
-      const unsigned bits = memory_bits(accessed_value(instr));
+      const unsigned bits =
+         is_tile(instr) ? glsl_get_bit_size(deref->type) : memory_bits(accessed_value(instr));
       block.width = std::min(block.width, bits);
       if (is_atomic(instr)) {
          block.atomic_width = std::max(block.atomic_width, bits);
@@ -164,8 +179,14 @@ private:
    void rewrite(const Access &access)
    {
       nir_intrinsic_instr *instr = access.instr;
-      nir_deref_instr *deref = nir_src_as_deref(instr->src[0]);
+      nir_src *pointer = pointer_source(instr);
+      nir_deref_instr *deref = nir_src_as_deref(*pointer);
       nir_def *bytes = offset(deref);
+      if (is_tile(instr)) {
+         nir_src_rewrite(pointer, &element(access, bytes)->def);
+         nir_src_rewrite(&instr->src[2], units(access, instr->src[2].ssa));
+         return;
+      }
       if (is_atomic(instr)) {
          nir_src_rewrite(&instr->src[0], &element(access, bytes)->def);
          return;
@@ -182,8 +203,13 @@ private:
 
    nir_deref_instr *element(const Access &access, nir_def *bytes)
    {
-      nir_def *index = unit_index(&b, bytes, util_logbase2(access.block->width / 8));
-      return nir_build_deref_array(&b, nir_build_deref_var(&b, access.block->array), index);
+      return nir_build_deref_array(&b, nir_build_deref_var(&b, access.block->array),
+                                   units(access, bytes));
+   }
+
+   nir_def *units(const Access &access, nir_def *bytes)
+   {
+      return unit_index(&b, bytes, util_logbase2(access.block->width / 8));
    }
 
    void load(const Access &access, nir_def *bytes, unsigned stride)

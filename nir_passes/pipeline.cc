@@ -3,10 +3,13 @@
 
 #include "nir_passes/pipeline.h"
 
+#include "nir_passes/choose_native_shape.h"
+#include "nir_passes/compiler_options.h"
 #include "nir_passes/limit_unrolling.h"
 #include "nir_passes/lower_access_units.h"
 #include "nir_passes/shader_limits.h"
 #include "nir_passes/lower_cmat.h"
+#include "nir_passes/lower_cmat_shapes.h"
 #include "nir_passes/lower_invocation_ids.h"
 #include "nir_passes/lower_shared_memory.h"
 #include "nir_passes/opt_cmat_copies.h"
@@ -61,8 +64,11 @@ bool uses_tiles(nir_shader *nir)
 /// Everything that makes a shader smaller, until nothing changes.
 void optimize(PassRunner &run)
 {
+   const bool tiles = uses_tiles(run.nir);
    /* These follow values through variables and know nothing of tiles, which change them too. */
-   const bool variables = !uses_tiles(run.nir);
+   const bool variables = !tiles;
+   /* Where the driver has tiles, it knows what unrolling them is worth. */
+   const bool unroll = !tiles || run.nir->options != &spirv_compiler_options;
    /* Each round opens chances for the next; pathological shaders gain nothing from more rounds than
     * this. */
    for (unsigned round = 0; round < 16; ++round) {
@@ -97,7 +103,8 @@ void optimize(PassRunner &run)
       RUN(run, nir_opt_dead_cf);
       RUN(run, nir_opt_remove_phis);
       RUN(run, nir_opt_undef);
-      RUN(run, nir_opt_loop_unroll);
+      if (unroll)
+         RUN(run, nir_opt_loop_unroll);
       if (!run.progress)
          return;
    }
@@ -142,6 +149,15 @@ nir_lower_subgroups_options subgroup_options(const Target &target)
    return o;
 }
 
+/// The driver's own tiles, if all of a shader's matrices can be built from them.
+std::optional<NativeShape> native_shape(nir_shader *nir, const Target &target)
+{
+   const Result<CmatUses> uses = gather_cmat_uses(nir);
+   if (!uses || uses->matrices.empty())
+      return std::nullopt;
+   return choose_native_shape(*uses, target.native_operations);
+}
+
 /// Matrices become arrays, and tile operations if the target has them.
 void lower_matrices(PassRunner &run, const Target &target)
 {
@@ -154,6 +170,10 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, nir_opt_dce);
    /* While a copy is one instruction. */
    RUN(run, opt_cmat_copies);
+   if (const std::optional<NativeShape> shape = native_shape(run.nir, target)) {
+      RUN(run, lower_cmat_shapes, *shape);
+      return;
+   }
    /* While pointers are derefs, whose types give the unit of strides. */
    RUN(run, lower_cmat, target);
    /* Before the first loop is unrolled. */

@@ -59,6 +59,10 @@ struct Target {
    bool native_tiles;
 
    FinalForm form = FinalForm::machine;
+   /// For FinalForm::spirv: the operations for which the driver takes SPIR-V's own cooperative
+   /// matrices.  A shader whose matrices can be built from these keeps them, in those shapes;
+   /// every other one gets registers.
+   std::vector<MatrixOperation> native_operations = {};
    /// The back end has subgroup operations on 8 and 16 bits.
    bool small_subgroup_operands = true;
 };

@@ -8,18 +8,11 @@
 
 #include "compiler/nir/nir.h"
 
-#include <string>
-
 namespace weft {
 
 /// Asks first whether all of the shader's matrices can be lowered for the target: every matrix type
 /// must be an operand of one of Target::operations, and every muladd one of them, with its
 /// signedness and saturation. The Error names what the shader asks for and what there is instead.
 Result<bool> validate_cmat(nir_shader *, const Target &);
-
-/// "16x8 f16 (A)", for messages.
-std::string describe(const glsl_cmat_description &);
-/// "16x16x32: s8 * s8 + s32 -> s32, saturating", for messages; sizes are M x N x K.
-std::string describe(const MatrixOperation &);
 
 } // namespace weft

@@ -14,6 +14,7 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace weft::cpu {
@@ -42,15 +43,30 @@ uint32_t default_subgroup_size()
 {
    if (options().subgroup_size)
       return options().subgroup_size;
+   if (options().profile)
+      return std::max(options().profile->subgroup_size, 8u);
    // Not the width of a vector register: programs size a workgroup's tiles by the default subgroup and were tuned on
    // GPUs of 32 or 64.  llama.cpp's matrix shaders leave subgroups of 8 no whole tile, and give 32 invocations the work
    // of one subgroup.
    return 32;
 }
 
+/// All that the tile kernels do, or what a vendor's driver has of it.
+static std::vector<MatrixOperation> advertised_operations()
+{
+   std::vector<MatrixOperation> operations = tile_operations();
+   if (const Profile *profile = options().profile) {
+      std::erase_if(operations, [&](const MatrixOperation &op) {
+         return std::ranges::find(profile->operations, op) == profile->operations.end();
+      });
+   }
+   return operations;
+}
+
 const Target &host_target()
 {
-   static const Target target = {default_subgroup_size(), tile_operations(), !options().has_debug("registers")};
+   static const Target target = {default_subgroup_size(), advertised_operations(),
+                                 !options().has_debug("registers")};
    return target;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "backend/cpu/cpu_features.h"
+#include "nir_passes/profile.h"
 
 #include <cstdint>
 #include <string>
@@ -21,6 +22,8 @@ struct Options {
    std::vector<std::string> debug;
    uint32_t subgroup_size = 0; ///< WEFT_SUBGROUP_SIZE: the default subgroup size, 8, 16, 32 or 64
    uint32_t threads = 0;       ///< WEFT_THREADS: of the executor; 0: one per CPU
+   /// WEFT_ICD_PROFILE, else WEFT_PROFILE: the vendor whose matrices to advertise; null: all.
+   const Profile *profile = nullptr;
    InstructionSet isa = InstructionSet::avx512; ///< WEFT_ISA: avx2 or avx512, the most to use
 
    bool has_debug(std::string_view word) const;

@@ -7,8 +7,23 @@
 #include "backend/spirv/spirv_text.h"
 
 #include "nir_passes/pipeline.h"
+#include "nir_passes/spirv_to_nir.h"
+#include "nir_passes/validate_cmat.h"
 
 namespace weft::spirv {
+
+bool fits(const ShaderSource &source, uint32_t subgroup_size,
+          const std::vector<MatrixOperation> &operations)
+{
+   const Target target = {
+      .subgroup_size = subgroup_size,
+      .operations = operations,
+      .native_tiles = false,
+      .form = FinalForm::spirv,
+   };
+   Result<Shader> shader = spirv_to_nir(source, target);
+   return shader && validate_cmat(shader->get(), target);
+}
 
 Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileOptions &options)
 {
@@ -22,6 +37,7 @@ Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileO
       .operations = options.operations,
       .native_tiles = false,
       .form = FinalForm::spirv,
+      .native_operations = options.native_operations,
       .small_subgroup_operands = options.driver.subgroup_extended_types,
    };
    PipelineOptions pipeline;

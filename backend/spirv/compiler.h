@@ -49,6 +49,8 @@ struct CompileOptions {
    uint32_t subgroup_size;
    /// What the program may use: Target::operations.
    std::vector<MatrixOperation> operations;
+   /// What the driver does itself: Target::native_operations.
+   std::vector<MatrixOperation> native_operations = {};
    /// Called with the text after each phase when set: the name of each NIR pass, "nir" at the end
    /// of them, "spirv" (disassembled).
    std::function<void(const char *phase, const std::string &text)> dump;
@@ -61,6 +63,10 @@ std::vector<MatrixOperation> supported_operations(const Driver &, uint32_t subgr
 /// Whether a module declares a capability that compile() lowers.  Reads the capabilities only;
 /// false for anything that is not SPIR-V.
 bool needs_lowering(std::span<const uint32_t> spirv);
+
+/// Whether the shader has matrices of the subgroup only, and only such as are operands of these
+/// operations, and multiplies by these; false for what the front end does not understand.
+bool fits(const ShaderSource &, uint32_t subgroup_size, const std::vector<MatrixOperation> &);
 
 /// Lowers one compute entry point, which keeps its name; specialization constants are folded.  The
 /// module passes spirv-val for the driver's version.  Thread-safe.  Whatever the input, it returns:

@@ -118,7 +118,7 @@ Id ModuleBuilder::distinct_type(SpvOp op, const Words &operands)
    return id;
 }
 
-Id ModuleBuilder::type_uint(unsigned bits)
+Id ModuleBuilder::type_int(unsigned bits, bool is_signed)
 {
    switch (bits) {
    case 8:
@@ -133,7 +133,7 @@ Id ModuleBuilder::type_uint(unsigned bits)
    default:
       break;
    }
-   return type(SpvOpTypeInt, {bits, 0});
+   return type(SpvOpTypeInt, {bits, is_signed});
 }
 
 Id ModuleBuilder::type_float(unsigned bits)

@@ -45,8 +45,9 @@ public:
    Id type(SpvOp, const Words &operands = {});
    /// A type of its own, to be decorated.
    Id distinct_type(SpvOp, const Words &operands);
-   /// Int (unsigned), float and bool by bits.
-   Id type_uint(unsigned bits);
+   /// Int, float and bool by bits.
+   Id type_int(unsigned bits, bool is_signed);
+   Id type_uint(unsigned bits) { return type_int(bits, false); }
    Id type_float(unsigned bits);
    Id type_bool() { return type(SpvOpTypeBool); }
    Id type_void() { return type(SpvOpTypeVoid); }

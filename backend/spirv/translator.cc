@@ -54,6 +54,8 @@ Id Translator::type(const glsl_type *t)
          members.push_back(type(glsl_get_struct_field(t, i)));
       return m.type(SpvOpTypeStruct, members);
    }
+   if (glsl_type_is_cmat(t))
+      return matrix_type(t);
    if (glsl_type_is_matrix(t)) {
       const Id column = type(glsl_get_column_type(t));
       return m.type(SpvOpTypeArray, {column, m.constant_uint(glsl_get_matrix_columns(t))});

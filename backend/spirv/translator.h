@@ -117,10 +117,11 @@ public:
    void emit_load_register(nir_intrinsic_instr *);
    void emit_store_register(nir_intrinsic_instr *);
 
-   // emit_subgroup.cc, emit_system.cc, emit_images.cc: whether it is one of theirs.
+   // emit_subgroup.cc, emit_system.cc, emit_images.cc, emit_matrices.cc: whether it is one of theirs.
    bool emit_subgroup(nir_intrinsic_instr *);
    bool emit_system(nir_intrinsic_instr *);
    bool emit_image(nir_intrinsic_instr *);
+   bool emit_matrix(nir_intrinsic_instr *);
    void emit_texture(nir_tex_instr *);
 
    /// An image, a sampler or both, as a descriptor.
@@ -178,6 +179,18 @@ private:
    Id resource_variable(nir_variable *);
    Id resource_type(const glsl_type *, const nir_variable *);
    void require_indexing(const glsl_type *, bool non_uniform);
+   Id matrix_type(const glsl_type *);
+   Id component_type_id(const glsl_type *matrix);
+   Id load_matrix(const nir_src &);
+   void store_matrix(const nir_src &, Id);
+   Id matrix_scalar(const nir_src &, const glsl_type *matrix);
+   Pointer tile_pointer(nir_intrinsic_instr *, const nir_src &address);
+   Pointer component_pointer(const nir_src &matrix, const nir_src &component);
+   void emit_tile_access(nir_intrinsic_instr *);
+   void emit_tile_muladd(nir_intrinsic_instr *);
+   void emit_matrix_op(nir_intrinsic_instr *);
+   void emit_extract(nir_intrinsic_instr *);
+   void emit_insert(nir_intrinsic_instr *);
    Words image_operands(unsigned access, bool store, std::optional<Id> sample);
    void load_built_in(nir_intrinsic_instr *, SpvBuiltIn);
 
@@ -192,6 +205,7 @@ private:
    std::map<SpvBuiltIn, Id> built_ins;
    std::unordered_map<const nir_def *, std::vector<Scalar>> registers; ///< variables, by component
    Id push_constants = 0;
+   std::map<Id, Id> global_arrays; ///< blocks of an array, by its type, for pointers to tiles
    const bool vulkan_memory;
    bool physical_addresses = false;
 };

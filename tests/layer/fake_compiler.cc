@@ -7,6 +7,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace weft::layer_test {
@@ -76,6 +77,13 @@ bool needs_lowering(std::span<const uint32_t> words)
          return true;
    }
    return false;
+}
+
+bool fits(const ShaderSource &source, uint32_t, const std::vector<MatrixOperation> &operations)
+{
+   /* The last word of a module is the K of its one multiplication. */
+   const uint32_t k = source.spirv.back();
+   return std::ranges::any_of(operations, [&](const MatrixOperation &op) { return op.k == k; });
 }
 
 Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileOptions &options)

@@ -199,13 +199,13 @@ TEST_F(ProfileTest, nothing_shared)
 TEST(profile, every_operation_once)
 {
    for (const char *name : {"nvidia", "amd", "intel", "apple", "lavapipe"}) {
-      const layer::Profile *profile = layer::find_profile(name);
+      const Profile *profile = find_profile(name);
       ASSERT_TRUE(profile);
-      EXPECT_NE(layer::profile_names().find(name), std::string::npos);
+      EXPECT_NE(profile_names().find(name), std::string::npos);
       for (const MatrixOperation &operation : profile->operations)
          EXPECT_EQ(std::ranges::count(profile->operations, operation), 1);
    }
-   EXPECT_FALSE(layer::find_profile(""));
+   EXPECT_FALSE(find_profile(""));
 }
 
 } // namespace

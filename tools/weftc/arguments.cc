@@ -21,7 +21,7 @@ const char *const usage =
    "  --emit=passes        NIR after each pass\n"
    "  --emit=llvm          LLVM IR\n"
    "  --emit=asm           assembly of this machine\n"
-   "  --emit=spirv         SPIR-V without matrices, as the layer gives it to a driver\n"
+   "  --emit=spirv         SPIR-V as the layer gives it to a driver without matrices\n"
    "  --emit=map           SVG drawing: which invocation and component owns which matrix element\n"
    "  --entry NAME         the entry point (main)\n"
    "  --spec ID=VALUE      a specialization constant: 16, 0x10, -1, true, 1.5 (32-bit float), "
@@ -30,6 +30,7 @@ const char *const usage =
    "  --subgroup-size N    8, 16, 32 or 64 (the machine's default)\n"
    "  --registers          lower matrices to registers, not to tiles of the back end (with nir, "
    "passes)\n"
+   "  --native MxNxK       a shape that the driver has matrices for (with spirv); may be repeated\n"
    "  -o, --output FILE    write there instead of to the standard output\n"
    "  -h, --help           this text\n";
 
@@ -90,17 +91,28 @@ std::optional<SpecArgument> parse_spec(const std::string &text)
    return SpecArgument{uint32_t(*id), *bits};
 }
 
+/// "8x8x8"
+std::optional<std::array<uint32_t, 3>> parse_shape(const std::string &text)
+{
+   std::array<uint32_t, 3> shape;
+   char end;
+   if (sscanf(text.c_str(), "%ux%ux%u%c", &shape[0], &shape[1], &shape[2], &end) != 3)
+      return std::nullopt;
+   return shape;
+}
+
 } // namespace
 
 Result<Arguments> parse_arguments(int argc, char **argv)
 {
-   enum { emit = 256, entry, spec, subgroup_size, registers };
+   enum { emit = 256, entry, spec, subgroup_size, registers, native };
    const option options[] = {
       {"emit", required_argument, nullptr, emit},
       {"entry", required_argument, nullptr, entry},
       {"spec", required_argument, nullptr, spec},
       {"subgroup-size", required_argument, nullptr, subgroup_size},
       {"registers", no_argument, nullptr, registers},
+      {"native", required_argument, nullptr, native},
       {"output", required_argument, nullptr, 'o'},
       {"help", no_argument, nullptr, 'h'},
       {},
@@ -140,6 +152,13 @@ Result<Arguments> parse_arguments(int argc, char **argv)
       case registers:
          arguments.registers = true;
          break;
+      case native: {
+         const std::optional<std::array<uint32_t, 3>> shape = parse_shape(value);
+         if (!shape)
+            return Error{"--native=" + value + ": not of the form MxNxK"};
+         arguments.native_shapes.push_back(*shape);
+         break;
+      }
       case 'o':
          arguments.output = value;
          break;
@@ -157,6 +176,8 @@ Result<Arguments> parse_arguments(int argc, char **argv)
    arguments.input = argv[optind];
    if (arguments.registers && arguments.emit != Emit::nir && arguments.emit != Emit::passes)
       return Error{"--registers goes with --emit=nir and --emit=passes"};
+   if (!arguments.native_shapes.empty() && arguments.emit != Emit::spirv)
+      return Error{"--native goes with --emit=spirv"};
    return arguments;
 }
 

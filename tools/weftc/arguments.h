@@ -7,6 +7,7 @@
 
 #include "nir_passes/result.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ struct Arguments {
    std::vector<SpecArgument> constants;
    uint32_t subgroup_size = 0; ///< 0: the machine's default
    bool registers = false;     ///< matrices to registers instead of the back end's tiles
+   /// Shapes (M, N, K) that the driver below has matrices for.
+   std::vector<std::array<uint32_t, 3>> native_shapes;
    bool help = false;
 };
 

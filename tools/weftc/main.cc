@@ -10,8 +10,8 @@
 
 #include "backend/cpu/compiler.h"
 #include "backend/spirv/compiler.h"
+#include "nir_passes/cmat_uses.h"
 #include "nir_passes/pipeline.h"
-#include "nir_passes/validate_cmat.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -105,11 +105,22 @@ private:
       return text;
    }
 
-   /// For a driver that has everything.
+   /// For a driver that has everything, of matrices only what --native says.
    Result<std::string> emit_spirv()
    {
       std::string text;
-      spirv::CompileOptions options = {spirv::full_driver(), target.subgroup_size, target.operations, {}};
+      spirv::CompileOptions options = {
+         .driver = spirv::full_driver(),
+         .subgroup_size = target.subgroup_size,
+         .operations = target.operations,
+         .native_operations = {},
+         .dump = {},
+      };
+      std::ranges::copy_if(target.operations, std::back_inserter(options.native_operations),
+                           [&](const MatrixOperation &op) {
+                              const std::array shape = {op.m, op.n, op.k};
+                              return std::ranges::count(arguments.native_shapes, shape) > 0;
+                           });
       options.dump = [&](const char *phase, const std::string &dumped) {
          if (phase == std::string("spirv"))
             text = dumped;

@@ -18,7 +18,7 @@ constexpr uint32_t versions[] = {0x00010300, 0x00010400, 0x00010500, 0x00010600}
 
 spirv::CompileOptions options_for(const spirv::Driver &driver, uint32_t subgroup_size = 32)
 {
-   return {driver, subgroup_size, spirv::supported_operations(driver, subgroup_size), {}};
+   return {driver, subgroup_size, spirv::supported_operations(driver, subgroup_size), {}, {}};
 }
 
 /// The disassembled module; or the compiler's error.

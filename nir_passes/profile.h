@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace weft::layer {
+namespace weft {
 
 struct Profile {
    std::string_view name;
@@ -25,4 +25,4 @@ const Profile *find_profile(std::string_view name);
 /// All names, with commas between.
 std::string profile_names();
 
-} // namespace weft::layer
+} // namespace weft

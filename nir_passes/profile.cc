@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "layer/profile.h"
+#include "nir_passes/profile.h"
 
-namespace weft::layer {
+namespace weft {
 
 namespace {
 
@@ -93,4 +93,4 @@ std::string profile_names()
    return names;
 }
 
-} // namespace weft::layer
+} // namespace weft

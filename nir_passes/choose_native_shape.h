@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "nir_passes/cmat_uses.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace weft {
+
+/// The tiles that a shader's matrices are built from: m×n accumulators, m×k and k×n matrices A and
+/// B, where k depends on the size of their components.  One for all of a shader, so that a matrix
+/// fits into every operation on it.
+struct NativeShape {
+   uint32_t m, n;
+   std::array<uint32_t, 4> k; ///< of 8, 16, 32 and 64 bits; 0: no such matrices
+
+   /// The tile of a matrix.
+   glsl_cmat_description tile(const glsl_cmat_description &matrix) const;
+};
+
+/// The largest tiles of which every matrix of the shader is a whole number, and with which every
+/// multiplication of the shader is a number of native ones; or none.  Sums that saturate are not
+/// cut along K, as each part would saturate on its own.
+std::optional<NativeShape> choose_native_shape(const CmatUses &,
+                                               std::span<const MatrixOperation> native);
+
+} // namespace weft

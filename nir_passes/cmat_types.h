@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Other types in place of cooperative matrices, for passes that lower what is done with them.
+
+#pragma once
+
+#include "compiler/glsl_types.h"
+#include "compiler/nir/nir.h"
+
+#include <functional>
+#include <unordered_map>
+
+namespace weft {
+
+/// An operand of a cmat intrinsic: a deref whose type is the new one, and what it was before.
+struct Matrix {
+   nir_deref_instr *deref;
+   glsl_cmat_description desc;
+};
+
+class CmatTypes {
+public:
+   using Lower = std::function<const glsl_type *(const glsl_cmat_description &)>;
+
+   /// Gives variables and derefs of matrices, and of arrays and structs of them, the types that
+   /// `lower` says.
+   CmatTypes(nir_shader *, Lower lower);
+
+   /// Whether there was any matrix.
+   bool found() const { return any; }
+   Matrix operand(const nir_intrinsic_instr *, unsigned source) const;
+
+private:
+   void replace_type(nir_variable *);
+   void replace_type(nir_deref_instr *);
+   const glsl_type *replacement(const glsl_type *);
+   const glsl_type *struct_replacement(const glsl_type *);
+
+   const Lower lower;
+   bool any = false;
+   /// Of each deref of a whole matrix.
+   std::unordered_map<const nir_deref_instr *, glsl_cmat_description> descriptions;
+};
+
+} // namespace weft
