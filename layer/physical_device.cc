@@ -139,7 +139,9 @@ VkResult read_native_properties(const Instance &instance, VkPhysicalDevice physi
       list.resize(count);
    } while (result == VK_INCOMPLETE);
    for (const VkCooperativeMatrixPropertiesKHR &p : list) {
-      const auto known = [](VkComponentTypeKHR type) { return type <= VK_COMPONENT_TYPE_UINT64_KHR; };
+      const auto known = [](VkComponentTypeKHR type) {
+         return type <= VK_COMPONENT_TYPE_UINT64_KHR;
+      };
       if (p.scope != VK_SCOPE_SUBGROUP_KHR || !known(p.AType) || !known(p.BType) ||
           !known(p.CType) || !known(p.ResultType))
          continue;
@@ -163,9 +165,8 @@ std::vector<MatrixOperation> list_operations(const Settings &settings, const Phy
    std::vector<MatrixOperation> operations =
       spirv::supported_operations(driver, device.subgroup_size);
    const auto keep = [&](std::span<const MatrixOperation> others) {
-      std::erase_if(operations, [&](const MatrixOperation &operation) {
-         return !contains(others, operation);
-      });
+      std::erase_if(operations,
+                    [&](const MatrixOperation &operation) { return !contains(others, operation); });
    };
    if (device.can_require_size(device.features)) {
       const uint32_t last = std::min(device.sizes.maxSubgroupSize, max_subgroup_size);
@@ -315,8 +316,9 @@ VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, 
       return VK_SUCCESS;
    }
    // A shader may have both.
-   std::ranges::copy_if(out.native_operations, std::back_inserter(out.operations),
-                        [&](const auto &operation) { return !contains(out.operations, operation); });
+   std::ranges::copy_if(
+      out.native_operations, std::back_inserter(out.operations),
+      [&](const auto &operation) { return !contains(out.operations, operation); });
    out.support = out.reason.empty() ? Support::lowered : Support::absent;
    return VK_SUCCESS;
 }

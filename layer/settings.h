@@ -21,7 +21,7 @@ inline constexpr char layer_name[] = "VK_LAYER_WEFT_cooperative_matrix";
 
 enum class Lowering {
    automatic, ///< what the driver can do itself stays as it is
-   tiles,     ///< every shader is lowered, to the driver's own tiles where it can be built from them
+   tiles, ///< every shader is lowered, to the driver's own tiles where it can be built from them
    registers, ///< the driver's own matrices are hidden
 };
 

@@ -3,8 +3,8 @@
 
 /// Shader modules with matrices.  They are lowered when a pipeline is created, as specialization
 /// and subgroup size are known only then.  Until then the words are kept here, and a module of the
-/// driver's with an empty shader stands for them (with their own, where the driver has matrices too): names, tags, private data and the like reach the
-/// driver with a handle that it knows.
+/// driver's with an empty shader stands for them (with their own, where the driver has matrices
+/// too): names, tags, private data and the like reach the driver with a handle that it knows.
 
 #pragma once
 

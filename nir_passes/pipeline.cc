@@ -7,7 +7,6 @@
 #include "nir_passes/compiler_options.h"
 #include "nir_passes/limit_unrolling.h"
 #include "nir_passes/lower_access_units.h"
-#include "nir_passes/shader_limits.h"
 #include "nir_passes/lower_cmat.h"
 #include "nir_passes/lower_cmat_shapes.h"
 #include "nir_passes/lower_invocation_ids.h"
@@ -15,6 +14,7 @@
 #include "nir_passes/opt_cmat_copies.h"
 #include "nir_passes/opt_combine_accesses.h"
 #include "nir_passes/opt_visibility_barriers.h"
+#include "nir_passes/shader_limits.h"
 #include "nir_passes/tiles.h"
 #include "nir_passes/validate_cmat.h"
 #include "nir_passes/validate_final_form.h"
@@ -391,8 +391,7 @@ Result<Shader> spirv_to_target(const ShaderSource &source, const Target &target,
       return matrices.error();
    lower_matrices(run, target);
    const bool machine = target.form == FinalForm::machine;
-   Result<bool> memory =
-      machine ? lower_memory(run, target, options) : lower_memory_to_units(run);
+   Result<bool> memory = machine ? lower_memory(run, target, options) : lower_memory_to_units(run);
    if (!memory)
       return memory.error();
    machine ? lower_late(run, target) : lower_late_for_spirv(run, target);

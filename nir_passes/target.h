@@ -40,12 +40,13 @@ struct MatrixOperation {
 enum class FinalForm : uint8_t {
    /// Memory as addresses, system values by subgroup: for generators of machine code.
    machine,
-   /// What SPIR-V can say stays as it is: variables, images, all subgroup operations, built-in inputs.
+   /// What SPIR-V can say stays as it is: variables, images, all subgroup operations, built-in
+   /// inputs.
    spirv,
 };
 
-/// What the passes lower to.  Plain data: the layer fills it from the driver's queries, the CPU driver from CPUID,
-/// a test from a literal.
+/// What the passes lower to.  Plain data: the layer fills it from the driver's queries, the CPU
+/// driver from CPUID, a test from a literal.
 struct Target {
    /// Invocations per subgroup of the pipeline being compiled.
    uint32_t subgroup_size;

@@ -243,9 +243,23 @@ TEST_F(DeviceTest, without_matrices)
    destroy_module(module);
 }
 
-TEST_F(DeviceTest, with_native_matrices)
+TEST_F(DeviceTest, beside_native_matrices)
 {
    driver.native_matrices = true;
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   EXPECT_TRUE(enabled(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME));
+   EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR), 1u);
+   EXPECT_TRUE(driver.enabled12.shaderInt8);
+   EXPECT_NE(layer.pfnGetDeviceProcAddr(device, "vkCreateShaderModule"),
+             FakeDriver::get_device_proc_addr(device, "vkCreateShaderModule"));
+}
+
+TEST_F(DeviceTest, aside_of_native_matrices)
+{
+   driver.native_matrices = true;
+   compiler.operations.clear();
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
    ASSERT_VK(create_instance());
    ASSERT_VK(create_matrix_device());

@@ -286,9 +286,9 @@ VkResult VKAPI_CALL get_native_matrices(VkPhysicalDevice, uint32_t *count,
                                         VkCooperativeMatrixPropertiesKHR *out)
 {
    WithoutInjection w;
-   return give(std::vector<VkCooperativeMatrixPropertiesKHR>(
-                  1, {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR, .MSize = 7}),
-               count, out);
+   if (VkResult r = driver->enter("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"))
+      return r;
+   return give(driver->native_properties, count, out);
 }
 
 VkResult VKAPI_CALL get_tools(VkPhysicalDevice, uint32_t *count,
@@ -594,6 +594,15 @@ PFN_vkVoidFunction look_up(const Command (&commands)[n], const char *name)
 FakeDriver::FakeDriver()
 {
    driver = this;
+   native_properties = {{.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR,
+                         .MSize = 7,
+                         .NSize = 7,
+                         .KSize = 7,
+                         .AType = VK_COMPONENT_TYPE_FLOAT16_KHR,
+                         .BType = VK_COMPONENT_TYPE_FLOAT16_KHR,
+                         .CType = VK_COMPONENT_TYPE_FLOAT16_KHR,
+                         .ResultType = VK_COMPONENT_TYPE_FLOAT16_KHR,
+                         .scope = VK_SCOPE_SUBGROUP_KHR}};
    extensions = {VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME,
                  VK_KHR_PIPELINE_BINARY_EXTENSION_NAME, VK_EXT_SHADER_OBJECT_EXTENSION_NAME,
                  VK_EXT_SHADER_MODULE_IDENTIFIER_EXTENSION_NAME,

@@ -167,9 +167,45 @@ TEST_F(Query, tools)
    EXPECT_EQ(count, 2u);
 }
 
+/// Not with the layer's own operations, which are listed behind the driver's.
+TEST_F(Query, adds_to_native_matrices)
+{
+   driver.native_matrices = true;
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   ASSERT_VK(create_instance());
+   EXPECT_EQ(extension_names(), driver.extensions);
+   EXPECT_EQ(matrix_features().cooperativeMatrix, VK_TRUE);
+   EXPECT_EQ(supported_stages(), VkShaderStageFlags(VK_SHADER_STAGE_ALL));
+   const auto rows = matrix_properties();
+   ASSERT_EQ(rows.size(), 1 + compiler.operations.size());
+   EXPECT_EQ(rows[0].KSize, 7u);
+   EXPECT_EQ(rows[1].KSize, 16u);
+
+   // What both have is listed once.
+   driver.native_properties.push_back(rows[1]);
+   destroy_instance();
+   ASSERT_VK(create_instance());
+   EXPECT_EQ(matrix_properties().size(), 1 + compiler.operations.size());
+}
+
+TEST_F(Query, native_matrices_that_cannot_be_listed)
+{
+   driver.native_matrices = true;
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   driver.fail("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", VK_ERROR_OUT_OF_HOST_MEMORY);
+   ASSERT_VK(create_instance());
+   uint32_t count = 0;
+   EXPECT_EQ(instance_function<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+                "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR")(physical, &count, nullptr),
+             VK_ERROR_OUT_OF_HOST_MEMORY);
+}
+
+/// There is nothing to add, or adding is not possible.
 TEST_F(Query, steps_aside_for_native_matrices)
 {
    driver.native_matrices = true;
+   compiler.operations = {{7, 7, 7, ComponentType::f16, ComponentType::f16, ComponentType::f16,
+                           ComponentType::f16, false}};
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
    driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
    ASSERT_VK(create_instance());

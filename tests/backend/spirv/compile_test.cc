@@ -227,6 +227,94 @@ TEST(Compile, EverySubgroupSizeIsValid)
    }
 }
 
+/// Everything that can be done with a matrix.
+const std::string matrix_operations = R"(
+   #define M(type, use) coopmat<type, gl_ScopeSubgroup, 16, 16, use>
+   #define ACC gl_MatrixUseAccumulator
+   layout(binding = 0) buffer H { float16_t h[]; };
+   layout(binding = 1) buffer I { int i[]; };
+   layout(binding = 2) buffer J { int8_t j[]; };
+   layout(binding = 3) buffer U { uint8_t u[]; };
+   void main() {
+      M(float16_t, ACC) a = M(float16_t, ACC)(1.5hf);
+      M(float, ACC) b = (M(float, ACC)(a) / M(float, ACC)(3) - M(float, ACC)(2)) * 4.0;
+      M(int, ACC) c = -M(int, ACC)(b) * M(int, ACC)(3) / M(int, ACC)(2);
+      M(uint, ACC) d = M(uint, ACC)(b) / M(uint, ACC)(3);
+      M(float, ACC) e = M(float, ACC)(c) + M(float, ACC)(d);
+      for (int k = 0; k < e.length(); ++k) {
+         e[k] = e[k] * 2;
+         c[k] += int(a[k]);
+      }
+      M(int8_t, gl_MatrixUseA) s;
+      M(uint8_t, gl_MatrixUseB) t;
+      coopMatLoad(s, j, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatLoad(t, u, 0, 16, gl_CooperativeMatrixLayoutColumnMajor);
+      c = coopMatMulAdd(s, t, c + M(int, ACC)(d), gl_MatrixOperandsSaturatingAccumulation);
+      coopMatStore(M(float16_t, ACC)(e) + a, h, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatStore(c, i, 0, 16, gl_CooperativeMatrixLayoutColumnMajor);
+   })";
+
+/// For a driver with all that there is in one shape.
+Result<std::vector<uint32_t>> compiled_natively(const std::string &glsl, spirv::Driver driver,
+                                                uint32_t m, uint32_t n, uint32_t k)
+{
+   const test::Source source = test::compile(glsl);
+   spirv::CompileOptions options = options_for(driver);
+   std::ranges::copy_if(options.operations, std::back_inserter(options.native_operations),
+                        [&](const auto &op) { return op.m == m && op.n == n && op.k == k; });
+   return spirv::compile(source.shader_source(), options);
+}
+
+TEST(Compile, NativeMatricesAreValid)
+{
+   for (const std::string &glsl : {matrices, matrix_operations}) {
+      for (const uint32_t version : versions) {
+         for (const bool vulkan : {true, false}) {
+            SCOPED_TRACE(testing::Message() << "version " << std::hex << version
+                                            << ", Vulkan memory model " << vulkan);
+            spirv::Driver driver = spirv::full_driver();
+            driver.spirv_version = version;
+            driver.vulkan_memory_model = driver.vulkan_memory_model_device_scope = vulkan;
+            const auto module = compiled_natively(glsl, driver, 16, 16, 16);
+            ASSERT_TRUE(module) << module.error().message;
+            const std::string text = spirv::disassemble(*module);
+            const Result<bool> valid = spirv::validate(*module);
+            EXPECT_TRUE(valid) << valid.error().message << text;
+            EXPECT_EQ(count(text, "OpCooperativeMatrixMulAddKHR"), 1u) << text;
+            EXPECT_EQ(count(text, "OpCapability CooperativeMatrixKHR"), 1u);
+         }
+      }
+   }
+}
+
+/// Two accumulators of 16×8 instead of one of 16×16; for the saturating sum 8×8×8 will not do.
+TEST(Compile, NativeMatricesAreBuiltFromTheDriversShapes)
+{
+   for (const auto &[glsl, n, k, products] : {std::tuple(matrices, 16u, 16u, 1u),
+                                              {matrices, 8u, 16u, 2u},
+                                              {matrices, 8u, 8u, 4u},
+                                              {matrix_operations, 8u, 16u, 2u},
+                                              {matrix_operations, 8u, 8u, 0u}}) {
+      const auto module = compiled_natively(glsl, spirv::full_driver(), 16, n, k);
+      ASSERT_TRUE(module) << module.error().message;
+      const std::string text = spirv::disassemble(*module);
+      EXPECT_TRUE(spirv::validate(*module)) << text;
+      EXPECT_EQ(count(text, "OpCooperativeMatrixMulAddKHR"), products) << text;
+      EXPECT_EQ(has(text, "CooperativeMatrix"), products > 0);
+   }
+}
+
+TEST(Compile, FitsTellsWhatADriverCanDoAlone)
+{
+   const test::Source source = test::compile(matrices);
+   const auto f = ComponentType::f16, g = ComponentType::f32;
+   EXPECT_TRUE(spirv::fits(source.shader_source(), 32, {{16, 16, 16, f, f, g, g, false}}));
+   EXPECT_FALSE(spirv::fits(source.shader_source(), 32, {{16, 8, 16, f, f, g, g, false}}));
+   EXPECT_FALSE(spirv::fits(source.shader_source(), 32, {}));
+   std::vector<uint32_t> words(source.spirv.begin(), source.spirv.begin() + 40);
+   EXPECT_FALSE(spirv::fits({words, "main", {}}, 32, {{16, 16, 16, f, f, g, g, false}}));
+}
+
 TEST(Compile, ASizeThatIsNoSubgroupsIsRefused)
 {
    EXPECT_TRUE(has(compiled(control_flow, spirv::full_driver(), 48), "subgroup size 48"));

@@ -20,8 +20,9 @@ TEST(MutatedModules, AreCompiledOrRefused)
    test::for_each_mutant(mutants, [](const ShaderSource &source, unsigned mutant) {
       spirv::Driver driver = spirv::full_driver();
       driver.vulkan_memory_model = mutant % 2;
-      const auto module =
-         spirv::compile(source, {driver, 16, spirv::supported_operations(driver, 16), {}});
+      const auto operations = spirv::supported_operations(driver, 16);
+      const auto native = mutant % 4 < 2 ? operations : std::vector<MatrixOperation>();
+      const auto module = spirv::compile(source, {driver, 16, operations, native, {}});
       if (!module) {
          EXPECT_FALSE(module.error().message.empty()) << "mutant " << mutant;
          return false;

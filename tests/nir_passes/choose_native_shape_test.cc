@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/choose_native_shape.h"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+using enum ComponentType;
+
+constexpr MatrixOperation floats(uint32_t m, uint32_t n, uint32_t k)
+{
+   return {m, n, k, f16, f16, f32, f32, false};
+}
+constexpr MatrixOperation bytes(uint32_t m, uint32_t n, uint32_t k, bool saturating = false)
+{
+   return {m, n, k, s8, s8, s32, s32, saturating};
+}
+
+glsl_cmat_description matrix(glsl_base_type type, uint32_t rows, uint32_t cols, glsl_cmat_use use)
+{
+   glsl_cmat_description desc = {};
+   desc.element_type = type;
+   desc.scope = SCOPE_SUBGROUP;
+   desc.rows = uint8_t(rows);
+   desc.cols = uint8_t(cols);
+   desc.use = uint8_t(use);
+   return desc;
+}
+
+/// Shaders with one multiplication each, put together.
+CmatUses uses(std::initializer_list<MatrixOperation> operations)
+{
+   CmatUses u;
+   for (const MatrixOperation &op : operations) {
+      const bool is_float = op.a == f16;
+      const auto ab = is_float ? GLSL_TYPE_FLOAT16 : GLSL_TYPE_INT8;
+      u.matrices.push_back(matrix(ab, op.m, op.k, GLSL_CMAT_USE_A));
+      u.matrices.push_back(matrix(ab, op.k, op.n, GLSL_CMAT_USE_B));
+      u.matrices.push_back(
+         matrix(is_float ? GLSL_TYPE_FLOAT : GLSL_TYPE_INT, op.m, op.n, GLSL_CMAT_USE_ACCUMULATOR));
+      u.operations.push_back(op);
+   }
+   return u;
+}
+
+/// "16x8, 8 bits: 32, 16 bits: 16"; "none".
+std::string chosen(const CmatUses &u, std::vector<MatrixOperation> native)
+{
+   const std::optional<NativeShape> shape = choose_native_shape(u, native);
+   if (!shape)
+      return "none";
+   std::string text = std::to_string(shape->m) + "x" + std::to_string(shape->n);
+   for (unsigned i = 0; i < shape->k.size(); ++i) {
+      if (shape->k[i])
+         text += ", " + std::to_string(8 << i) + " bits: " + std::to_string(shape->k[i]);
+   }
+   return text;
+}
+
+TEST(choose_native_shape, the_largest_that_divides)
+{
+   const std::vector<MatrixOperation> native = {floats(16, 8, 8), floats(16, 8, 16),
+                                                floats(16, 16, 16), floats(8, 8, 8)};
+   EXPECT_EQ(chosen(uses({floats(16, 16, 16)}), native), "16x16, 16 bits: 16");
+   EXPECT_EQ(chosen(uses({floats(64, 32, 16)}), native), "16x16, 16 bits: 16");
+   EXPECT_EQ(chosen(uses({floats(16, 8, 24)}), native), "16x8, 16 bits: 8");
+   EXPECT_EQ(chosen(uses({floats(8, 16, 16)}), native), "8x8, 16 bits: 8");
+   EXPECT_EQ(chosen(uses({floats(12, 16, 16)}), native), "none");
+   EXPECT_EQ(chosen(uses({floats(16, 16, 16)}), {}), "none");
+}
+
+/// Of other types, the driver has nothing to build from.
+TEST(choose_native_shape, types_have_to_be_the_same)
+{
+   EXPECT_EQ(chosen(uses({floats(16, 16, 16)}), {bytes(16, 16, 16)}), "none");
+   MatrixOperation narrow = floats(16, 16, 16);
+   narrow.c = narrow.result = f16;
+   EXPECT_EQ(chosen(uses({floats(16, 16, 16)}), {narrow}), "none");
+}
+
+TEST(choose_native_shape, one_for_all_of_a_shader)
+{
+   const std::vector<MatrixOperation> native = {floats(16, 16, 16), floats(16, 8, 16),
+                                                bytes(16, 8, 32)};
+   EXPECT_EQ(chosen(uses({floats(16, 16, 16), bytes(16, 16, 32)}), native),
+             "16x8, 8 bits: 32, 16 bits: 16");
+   EXPECT_EQ(chosen(uses({floats(16, 16, 16), floats(16, 8, 16)}), native), "16x8, 16 bits: 16");
+   EXPECT_EQ(chosen(uses({floats(16, 16, 16), bytes(16, 16, 16)}), native), "none");
+}
+
+/// Each part of a longer sum would saturate on its own.
+TEST(choose_native_shape, saturating_sums_are_not_cut)
+{
+   const std::vector<MatrixOperation> native = {bytes(16, 16, 16, true), bytes(16, 16, 16)};
+   EXPECT_EQ(chosen(uses({bytes(16, 16, 32)}), native), "16x16, 8 bits: 16");
+   EXPECT_EQ(chosen(uses({bytes(16, 16, 32, true)}), native), "none");
+   EXPECT_EQ(chosen(uses({bytes(32, 16, 16, true)}), native), "16x16, 8 bits: 16");
+}
+
+/// Matrices that are not multiplied have to be something that the driver has, too.
+TEST(choose_native_shape, matrices_without_operations)
+{
+   CmatUses u = uses({floats(16, 16, 16)});
+   u.matrices.push_back(matrix(GLSL_TYPE_FLOAT16, 16, 16, GLSL_CMAT_USE_ACCUMULATOR));
+   EXPECT_EQ(chosen(u, {floats(16, 16, 16)}), "none");
+   MatrixOperation narrow = floats(16, 16, 16);
+   narrow.c = narrow.result = f16;
+   EXPECT_EQ(chosen(u, {floats(16, 16, 16), narrow}), "16x16, 16 bits: 16");
+}
+
+} // namespace
+} // namespace weft
