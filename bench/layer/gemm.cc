@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /// How fast matrix programs run through the layer: a product of 4096×4096 matrices with the driver's own matrices, with
-/// the layer's registers, and, for comparison, with a plain shader that multiplies and adds out of shared memory.  Rounds
-/// take turns; the best of each counts, over several numbers of tiles per subgroup.
+/// the layer's tiles (out of these) and registers, and, for comparison, with a plain shader that multiplies and adds out of shared memory.  Rounds
+/// take turns; the best of each counts, with the number of tiles per subgroup that the first round found fastest.  Results
+/// are checked in the first round: reading them back takes longer than all else.
 ///
 /// VK_DRIVER_FILES and VK_LAYER_PATH name the driver and the layer's manifest.  The environment of a way is set before its
 /// instance is made; with an argument, that is the size instead of 4096 (a multiple of 512).
@@ -19,7 +20,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 
@@ -115,29 +115,70 @@ double teraflops(uint32_t size, double seconds)
    return 2e-12 * size * size * size * repetitions / seconds;
 }
 
-/// The best over the tilings; nothing where the device lacks the operation.
-std::optional<double> measure_matrices(Device &device, const MatrixOperation &op, const Inputs &in, oracle::Random &random)
-{
-   const auto list = matrix_operations(device);
-   if (std::find(list.begin(), list.end(), op) == list.end())
-      return std::nullopt;
-   const uint32_t size = in.a.rows;
-   double best = 0;
-   for (const uint32_t tiles : {2, 4}) {
-      for (const bool shared : {false, true}) {
-         Gemm gemm(device, {op, device.properties11.subgroupSize, tiles, tiles, shared}, size, size, size,
-                   MemoryPlace::device);
-         gemm.upload(in.a, in.b, Matrix(op.c, size, size));
-         gemm.run(1);
-         best = std::max(best, teraflops(size, gemm.run(repetitions)));
-         const Matrix result = gemm.download();
-         check(in, [&](uint32_t row, uint32_t col) { return number(result, row, col); }, random);
-      }
+struct Tiling {
+   uint32_t tiles; ///< of a subgroup, in both directions
+   bool shared;
+};
+
+/// A way to have an operation done.
+struct Way {
+   const char *lowering; ///< "native": without the layer
+   MatrixOperation operation;
+   const Inputs &inputs;
+   std::optional<Tiling> tiling = {}; ///< the fastest, once it is known
+   double best = 0;                   ///< T(FL)OP/s
+
+   std::string name() const
+   {
+      return operation_name(operation) + ", " + lowering;
    }
-   return best;
+};
+
+Gemm make(Device &device, const Way &way, const Tiling &t)
+{
+   const uint32_t size = way.inputs.a.rows;
+   return Gemm(device, {way.operation, device.properties11.subgroupSize, t.tiles, t.tiles, t.shared}, size, size, size,
+               MemoryPlace::device);
 }
 
-double measure_plain(Device &device, const Inputs &in, oracle::Random &random)
+/// Tries the tilings, and checks the fastest one's result.
+void choose_tiling(Device &device, Way &way, oracle::Random &random)
+{
+   double best = 0;
+   for (const Tiling t : {Tiling{2, false}, {2, true}, {4, false}, {4, true}}) {
+      Gemm gemm = make(device, way, t);
+      gemm.run(1);
+      const double speed = 1 / gemm.run(1);
+      if (speed > best)
+         way.tiling = t;
+      best = std::max(best, speed);
+   }
+   Gemm gemm = make(device, way, *way.tiling);
+   gemm.upload(way.inputs.a, way.inputs.b, Matrix(way.operation.c, way.inputs.a.rows, way.inputs.a.rows));
+   gemm.run(1);
+   const Matrix result = gemm.download();
+   check(way.inputs, [&](uint32_t row, uint32_t col) { return number(result, row, col); }, random);
+}
+
+/// Nothing happens where the device lacks the operation.
+void measure(Device &device, Way &way, oracle::Random &random)
+{
+   const auto list = matrix_operations(device);
+   if (std::find(list.begin(), list.end(), way.operation) == list.end())
+      return;
+   if (!way.tiling)
+      choose_tiling(device, way, random);
+   const uint32_t size = way.inputs.a.rows;
+   Gemm gemm = make(device, way, *way.tiling);
+   gemm.upload(way.inputs.a, way.inputs.b, Matrix(way.operation.c, size, size));
+   gemm.run(1);
+   const double speed = teraflops(size, gemm.run(repetitions));
+   fprintf(stderr, "%s: %.2f (%u×%u tiles%s)\n", way.name().c_str(), speed, way.tiling->tiles, way.tiling->tiles,
+           way.tiling->shared ? ", shared memory" : "");
+   way.best = std::max(way.best, speed);
+}
+
+double measure_plain(Device &device, const Inputs &in, oracle::Random &random, bool with_check)
 {
    const uint32_t size = in.a.rows;
    const size_t bytes = size_t(size) * size * 2;
@@ -158,6 +199,8 @@ double measure_plain(Device &device, const Inputs &in, oracle::Random &random)
    const auto start = std::chrono::steady_clock::now();
    pipeline.dispatch({a, b, d}, groups, push, repetitions);
    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+   if (!with_check)
+      return teraflops(size, seconds);
    std::vector<float> result(size_t(size) * size);
    memcpy(result.data(), d.bytes().data(), result.size() * 4);
    check(in, [&](uint32_t row, uint32_t col) { return result[size_t(row) * size + col]; }, random);
@@ -173,28 +216,33 @@ int run(uint32_t size)
    const Inputs halves = {whole_numbers(random, f16, size), whole_numbers(random, f16, size)};
    const Inputs bytes = {whole_numbers(random, s8, size), whole_numbers(random, s8, size)};
 
-   std::map<std::string, double> best;
-   const auto note = [&](const std::string &name, std::optional<double> value) {
-      if (value)
-         best[name] = std::max(best[name], *value);
-   };
+   std::vector<Way> ways;
+   for (const char *lowering : {"native", "tiles", "registers"}) {
+      ways.push_back({lowering, floats, halves});
+      ways.push_back({lowering, integers, bytes});
+   }
+
    std::string name;
+   double plain = 0;
    for (int round = 0; round < rounds; round++) {
-      for (const char *lowering : {"native", "registers"}) {
-         const bool layer = strcmp(lowering, "native") != 0;
+      for (size_t i = 0; i < ways.size(); i += 2) {
+         const bool layer = strcmp(ways[i].lowering, "native") != 0;
          setenv("VK_INSTANCE_LAYERS", layer ? "VK_LAYER_WEFT_cooperative_matrix" : "", 1);
-         setenv("WEFT_LOWERING", layer ? lowering : "auto", 1);
+         setenv("WEFT_LOWERING", layer ? ways[i].lowering : "auto", 1);
          Device device(false);
          name = device.properties.deviceName;
-         note(std::string("f16→f32 16×16×16, ") + lowering, measure_matrices(device, floats, halves, random));
-         note(std::string("s8→s32 16×16×32, ") + lowering, measure_matrices(device, integers, bytes, random));
+         measure(device, ways[i], random);
+         measure(device, ways[i + 1], random);
          if (!layer)
-            note("f16→f32 without matrices", measure_plain(device, halves, random));
+            plain = std::max(plain, measure_plain(device, halves, random, round == 0));
       }
    }
    printf("%s, %u×%u×%u, best of %d rounds\n", name.c_str(), size, size, size, rounds);
-   for (const auto &[way, value] : best)
-      printf("%-34s %8.2f T(FL)OP/s\n", way.c_str(), value);
+   for (const Way &way : ways) {
+      if (way.best > 0)
+         printf("%-34s %8.2f T(FL)OP/s\n", way.name().c_str(), way.best);
+   }
+   printf("%-34s %8.2f T(FL)OP/s\n", "f16→f32 without matrices", plain);
    return 0;
 }
 

@@ -2,14 +2,45 @@
 // SPDX-License-Identifier: MIT
 
 /// Whether Weft's layer is where a run of these tests wants it (WEFT_TEST_LAYER): without it, tests of matrices above a
-/// driver that has none would have nothing to do and pass.
+/// driver that has none would have nothing to do and pass.  And, where the driver has matrices of its own, whether both
+/// compute the same.
 
 #include "tests/e2e/cases.h"
+#include "tests/e2e/gemm.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
 namespace weft::e2e {
+
+namespace {
+
+/// The same driver without the layer.
+class BareDevice {
+public:
+   BareDevice()
+   {
+      const char *layers = getenv("VK_INSTANCE_LAYERS");
+      const std::string kept = layers ? layers : "";
+      setenv("VK_INSTANCE_LAYERS", "", 1);
+      device.emplace(false);
+      setenv("VK_INSTANCE_LAYERS", kept.c_str(), 1);
+   }
+
+   std::optional<Device> device;
+};
+
+/// What another device may give that is held to the same bounds.
+oracle::Expectation around(const oracle::Matrix &result, const oracle::Expectation &expectation)
+{
+   oracle::Expectation e(result);
+   for (size_t i = 0; i < e.bound.size(); i++)
+      e.bound[i] = 2 * expectation.bound[i];
+   return e;
+}
+
+} // namespace
 
 TEST(layer, is_where_it_should_be)
 {
@@ -23,6 +54,35 @@ TEST(layer, is_where_it_should_be)
    EXPECT_FALSE(device.matrix_properties.empty());
    EXPECT_TRUE(device.matrix_features.cooperativeMatrix);
    count_case();
+}
+
+TEST(layer, results_are_the_drivers_own)
+{
+   Device &device = plain_device();
+   if (!device.has_weft_layer)
+      GTEST_SKIP() << "no layer that lowers";
+   BareDevice bare;
+   const std::vector<MatrixOperation> native = matrix_operations(*bare.device);
+   oracle::Random random = test_random();
+   for (const MatrixOperation &op : matrix_operations(device)) {
+      if (std::find(native.begin(), native.end(), op) == native.end() || op.c != op.result)
+         continue;
+      const uint32_t m = op.m * 4, n = op.n * 4, k = op.k * 3;
+      const oracle::Matrix a = random_matrix(random, op.a, m, k, oracle::Inputs::plain),
+                           b = random_matrix(random, op.b, k, n, oracle::Inputs::plain),
+                           c = random_matrix(random, op.c, m, n, oracle::Inputs::plain);
+      const oracle::Expectation expectation = gemm_expectation(device, op, a, b, c);
+      const auto result_of = [&](Device &on) {
+         Gemm gemm(on, {op, on.properties11.subgroupSize, 2, 2, false}, m, n, k);
+         gemm.upload(a, b, c);
+         gemm.run(1);
+         return gemm.download();
+      };
+      SCOPED_TRACE(operation_name(op));
+      const oracle::Matrix theirs = result_of(*bare.device);
+      EXPECT_EQ(around(theirs, expectation).mismatch(result_of(device)), std::nullopt);
+      count_case();
+   }
 }
 
 } // namespace weft::e2e
