@@ -4,9 +4,11 @@
 /// Loads, stores and multiplications of matrices for a back end that knows scalars only: elements
 /// lie as the register map says.
 
+#include "nir_passes/cmat_bounds.h"
 #include "nir_passes/cmat_state.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace weft::cmat {
@@ -19,6 +21,7 @@ struct Memory {
    nir_deref_instr *base;
    nir_def *stride;
    bool row_major;
+   std::optional<Bounds> bounds; ///< where elements may lie outside of the buffer
 };
 
 Memory memory(State &s, nir_intrinsic_instr *instr, unsigned pointer_source,
@@ -30,6 +33,10 @@ Memory memory(State &s, nir_intrinsic_instr *instr, unsigned pointer_source,
    const uint32_t element =
       glsl_get_vector_elements(pointer->type) * glsl_get_bit_size(pointer->type) / 8;
 
+   std::optional<Bounds> limits;
+   if (s.target.robust_access && nir_deref_mode_is(pointer, nir_var_mem_ssbo))
+      limits = bounds(b, pointer, instr->src[2].ssa, component);
+
    /* The stride counts elements of the type pointed to; rows begin at whole components. */
    nir_def *stride = nir_u2uN(b, instr->src[2].ssa, pointer->def.bit_size);
    stride = nir_udiv_imm(b, nir_imul_imm(b, stride, element), component);
@@ -37,7 +44,8 @@ Memory memory(State &s, nir_intrinsic_instr *instr, unsigned pointer_source,
    nir_deref_instr *base =
       nir_build_deref_cast(b, &pointer->def, pointer->modes,
                            glsl_scalar_type(glsl_base_type(desc.element_type)), component);
-   return {base, stride, nir_intrinsic_matrix_layout(instr) == GLSL_MATRIX_LAYOUT_ROW_MAJOR};
+   return {base, stride, nir_intrinsic_matrix_layout(instr) == GLSL_MATRIX_LAYOUT_ROW_MAJOR,
+           limits};
 }
 
 /// What the running invocation's place in the grid is.
@@ -53,43 +61,168 @@ Place place(State &s, const RegisterMap &map)
            nir_umod_imm(b, invocation, map.grid().cols)};
 }
 
+/// What the running invocation holds of a matrix, as memory has it: lines are rows or columns.
+struct Block {
+   uint32_t lines, length;
+   bool row_major;
+   nir_def *line, *place; ///< its first line and the first element there, by numbers in the matrix
+   uint32_t align;        ///< bytes of which the offset of each of its lines is a multiple
+
+   uint32_t component(uint32_t in_line, uint32_t in_block) const
+   {
+      return row_major ? in_block * length + in_line : in_line * lines + in_block;
+   }
+};
+
 /// Bytes of which a number is a multiple for sure, at most 16.
 uint32_t alignment(uint32_t bytes)
 {
    return std::min(bytes & -bytes, 16u);
 }
 
-/// Calls body with each component and a pointer to its element.  Pointers of a row (or column) of
-/// the invocation's block have a common base, whose alignment follows from what the specification
-/// asks of pointer and stride: 16 bytes, or a whole row (or column) if that is less
-/// (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986).
+/// The alignment follows from what the specification asks of pointer and stride: 16 bytes, or a
+/// whole row (or column) if that is less (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986).
+Block block(State &s, const RegisterMap &map, const Place &p, const Memory &memory)
+{
+   nir_builder *b = &s.b;
+   const uint32_t bytes = glsl_get_bit_size(memory.base->type) / 8;
+   nir_def *row = nir_imul_imm(b, nir_umod_imm(b, p.down, map.blocks().rows), map.block_rows());
+   nir_def *col = nir_imul_imm(b, nir_umod_imm(b, p.right, map.blocks().cols), map.block_cols());
+   const bool row_major = memory.row_major;
+   const uint32_t length = row_major ? map.block_cols() : map.block_rows();
+   const uint32_t line_bytes = bytes * (row_major ? map.cols : map.rows);
+   return {
+      .lines = row_major ? map.block_rows() : map.block_cols(),
+      .length = length,
+      .row_major = row_major,
+      .line = row_major ? row : col,
+      .place = row_major ? col : row,
+      .align = std::min(alignment(line_bytes), alignment(length * bytes)),
+   };
+}
+
+nir_deref_instr *element(nir_builder *b, const Memory &memory, nir_def *line, nir_def *place)
+{
+   const unsigned bits = memory.base->def.bit_size;
+   nir_def *index = nir_imul(b, nir_u2uN(b, line, bits), memory.stride);
+   index = nir_iadd(b, index, nir_u2uN(b, place, bits));
+   return nir_build_deref_ptr_as_array(b, memory.base, index);
+}
+
+/// Calls body with each component and a pointer to its element.  Pointers of a line have a common
+/// base, whose alignment is known.
 template <typename Body>
-void for_each_element(State &s, const RegisterMap &map, const Place &p, const Memory &memory,
-                      const Body &body)
+void for_each_element(State &s, const Block &block, const Memory &memory, const Body &body)
 {
    nir_builder *b = &s.b;
    const unsigned bits = memory.base->def.bit_size;
    const uint32_t bytes = glsl_get_bit_size(memory.base->type) / 8;
-   nir_def *row = nir_imul_imm(b, nir_umod_imm(b, p.down, map.blocks().rows), map.block_rows());
-   nir_def *col = nir_imul_imm(b, nir_umod_imm(b, p.right, map.blocks().cols), map.block_cols());
-   nir_def *major = memory.row_major ? row : col, *minor = memory.row_major ? col : row;
-   const uint32_t lines = memory.row_major ? map.block_rows() : map.block_cols();
-   const uint32_t length = memory.row_major ? map.block_cols() : map.block_rows();
-   const uint32_t line_bytes = bytes * (memory.row_major ? map.cols : map.rows);
-   const uint32_t align = std::min(alignment(line_bytes), alignment(length * bytes));
-
-   for (uint32_t line = 0; line < lines; ++line) {
-      nir_def *index = nir_imul(b, nir_u2uN(b, nir_iadd_imm(b, major, line), bits), memory.stride);
-      index = nir_iadd(b, index, nir_u2uN(b, minor, bits));
-      nir_deref_instr *first = nir_build_deref_ptr_as_array(b, memory.base, index);
+   for (uint32_t line = 0; line < block.lines; ++line) {
+      nir_deref_instr *first = element(b, memory, nir_iadd_imm(b, block.line, line), block.place);
       first = nir_build_deref_cast_with_alignment(b, &first->def, first->modes, first->type, bytes,
-                                                  align, 0);
-      for (uint32_t i = 0; i < length; ++i) {
-         const uint32_t component =
-            memory.row_major ? line * map.block_cols() + i : i * map.block_cols() + line;
-         body(component, nir_build_deref_ptr_as_array(b, first, nir_imm_intN_t(b, i, bits)));
+                                                  block.align, 0);
+      for (uint32_t i = 0; i < block.length; ++i)
+         body(block.component(i, line),
+              nir_build_deref_ptr_as_array(b, first, nir_imm_intN_t(b, i, bits)));
+   }
+}
+
+/// Whether every element of a block lies in the buffer: then the last does.
+nir_def *all_inside(nir_builder *b, const Block &block, const Bounds &bounds)
+{
+   return is_inside(b, bounds, nir_iadd_imm(b, block.line, block.lines - 1),
+                    nir_iadd_imm(b, block.place, block.length - 1));
+}
+
+/// The components of a block that lies partly or wholly outside, in the order of memory.  Few do,
+/// so that their code is short rather than fast: a loop over an array.
+struct Edge {
+   Edge(State &s, const Block &block, const Memory &memory)
+       : s(s), block(block), memory(memory),
+         array(nir_local_variable_create(
+            s.b.impl, glsl_array_type(memory.base->type, block.lines * block.length, 0), "edge"))
+   {
+   }
+
+   nir_deref_instr *component(nir_def *i)
+   {
+      return nir_build_deref_array(&s.b, nir_build_deref_var(&s.b, array), i);
+   }
+
+   /// Calls body with each component of the matrix and its place in the array.
+   template <typename Body>
+   void for_each_component(const Body &body)
+   {
+      for (uint32_t line = 0; line < block.lines; ++line) {
+         for (uint32_t i = 0; i < block.length; ++i)
+            body(nir_imm_int(&s.b, int(block.component(i, line))),
+                 component(nir_imm_int(&s.b, int(line * block.length + i))));
       }
    }
+
+   /// Calls body with a place in the array, a pointer to the element, and whether it lies in the
+   /// buffer.
+   template <typename Body>
+   void for_each_element(const Body &body)
+   {
+      nir_builder *b = &s.b;
+      s.loop(block.lines * block.length, [&](nir_def *i) {
+         nir_def *line = nir_iadd(b, block.line, nir_udiv_imm(b, i, block.length)),
+                 *place = nir_iadd(b, block.place, nir_umod_imm(b, i, block.length));
+         body(component(i), element(b, memory, line, place),
+              is_inside(b, *memory.bounds, line, place));
+      });
+   }
+
+   State &s;
+   const Block &block;
+   const Memory &memory;
+   nir_variable *array;
+};
+
+void load_edge(State &s, const Block &block, const Memory &source, const Matrix &result)
+{
+   nir_builder *b = &s.b;
+   Edge edge(s, block, source);
+   edge.for_each_element(
+      [&](nir_deref_instr *component, nir_deref_instr *element, nir_def *inside) {
+         nir_store_deref(b, component, nir_imm_intN_t(b, 0, component_bits(result.desc)), 1);
+         nir_if *there = nir_push_if(b, inside);
+         nir_store_deref(b, component, nir_load_deref(b, element), 1);
+         nir_pop_if(b, there);
+      });
+   edge.for_each_component([&](nir_def *i, nir_deref_instr *component) {
+      s.store_component(result, i, nir_load_deref(b, component));
+   });
+}
+
+void store_edge(State &s, const Block &block, const Memory &destination, const Matrix &source)
+{
+   nir_builder *b = &s.b;
+   Edge edge(s, block, destination);
+   edge.for_each_component([&](nir_def *i, nir_deref_instr *component) {
+      nir_store_deref(b, component, s.load_component(source, i), 1);
+   });
+   edge.for_each_element(
+      [&](nir_deref_instr *component, nir_deref_instr *element, nir_def *inside) {
+         nir_if *there = nir_push_if(b, inside);
+         nir_store_deref(b, element, nir_load_deref(b, component), 1);
+         nir_pop_if(b, there);
+      });
+}
+
+/// One way for blocks inside of their buffer, another one at its edge if that needs minding.
+template <typename Inside, typename AtEdge>
+void access(State &s, const Block &block, const Memory &memory, const Inside &inside,
+            const AtEdge &at_edge)
+{
+   if (!memory.bounds)
+      return for_each_element(s, block, memory, inside);
+   nir_if *whole = nir_push_if(&s.b, all_inside(&s.b, block, *memory.bounds));
+   for_each_element(s, block, memory, inside);
+   nir_push_else(&s.b, whole);
+   at_edge();
+   nir_pop_if(&s.b, whole);
 }
 
 /// How the products of a muladd are summed.
@@ -131,9 +264,13 @@ void lower_load_to_registers(State &s, nir_intrinsic_instr *instr)
    const Matrix result = s.operand(instr, 0);
    const RegisterMap map = s.register_map(result.desc);
    const Memory source = memory(s, instr, 1, result.desc);
-   for_each_element(s, map, place(s, map), source, [&](uint32_t i, nir_deref_instr *element) {
-      s.store_component(result, nir_imm_int(&s.b, int(i)), nir_load_deref(&s.b, element));
-   });
+   const Block part = block(s, map, place(s, map), source);
+   access(
+      s, part, source,
+      [&](uint32_t i, nir_deref_instr *element) {
+         s.store_component(result, nir_imm_int(&s.b, int(i)), nir_load_deref(&s.b, element));
+      },
+      [&] { load_edge(s, part, source, result); });
 }
 
 /// Of those that hold an element, one stores it.
@@ -150,9 +287,13 @@ void lower_store_to_registers(State &s, nir_intrinsic_instr *instr)
    if (map.blocks().cols < map.grid().cols)
       stores = nir_iand(b, stores, nir_ult_imm(b, p.right, map.blocks().cols));
    nir_if *chosen = nir_push_if(b, stores);
-   for_each_element(s, map, p, destination, [&](uint32_t i, nir_deref_instr *element) {
-      nir_store_deref(b, element, s.load_component(source, nir_imm_int(b, int(i))), 1);
-   });
+   const Block part = block(s, map, p, destination);
+   access(
+      s, part, destination,
+      [&](uint32_t i, nir_deref_instr *element) {
+         nir_store_deref(b, element, s.load_component(source, nir_imm_int(b, int(i))), 1);
+      },
+      [&] { store_edge(s, part, destination, source); });
    nir_pop_if(b, chosen);
 }
 

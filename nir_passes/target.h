@@ -61,6 +61,9 @@ struct Target {
    FinalForm form = FinalForm::machine;
    /// The back end has subgroup operations on 8 and 16 bits.
    bool small_subgroup_operands = true;
+   /// Matrices as registers keep within their storage buffers, element by element
+   /// (cooperativeMatrixRobustBufferAccess).  A back end with tiles sees to it itself.
+   bool robust_access = false;
 };
 
 } // namespace weft
