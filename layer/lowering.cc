@@ -56,6 +56,7 @@ VkResult lower_shader(const Device &device, std::span<const uint32_t> words,
       .driver = device.driver,
       .subgroup_size = subgroup_size,
       .operations = device.physical->operations,
+      .robust_access = device.robust_access,
       .dump = {},
    };
    if (capture || settings.dump_nir || settings.dump_spirv) {

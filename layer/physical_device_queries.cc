@@ -146,7 +146,7 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_features2(VkPhysicalDevice physic
       return;
    if (matrices) {
       matrices->cooperativeMatrix = device && device->support == Support::lowered;
-      matrices->cooperativeMatrixRobustBufferAccess = VK_FALSE;
+      matrices->cooperativeMatrixRobustBufferAccess = matrices->cooperativeMatrix;
    }
    if (device && device->native_hidden)
       hide_native_features(features);

@@ -23,6 +23,7 @@ Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileO
       .native_tiles = false,
       .form = FinalForm::spirv,
       .small_subgroup_operands = options.driver.subgroup_extended_types,
+      .robust_access = options.robust_access,
    };
    PipelineOptions pipeline;
    pipeline.dump = options.dump;

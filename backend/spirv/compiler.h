@@ -49,6 +49,8 @@ struct CompileOptions {
    uint32_t subgroup_size;
    /// What the program may use: Target::operations.
    std::vector<MatrixOperation> operations;
+   /// cooperativeMatrixRobustBufferAccess is enabled.
+   bool robust_access = false;
    /// Called with the text after each phase when set: the name of each NIR pass, "nir" at the end
    /// of them, "spirv" (disassembled).
    std::function<void(const char *phase, const std::string &text)> dump;

@@ -206,18 +206,36 @@ TEST_F(DeviceTest, with_a_struct_of_unknown_size)
    EXPECT_EQ(create_matrix_device(&unknown), VK_ERROR_FEATURE_NOT_PRESENT);
 }
 
-TEST_F(DeviceTest, refuses_robust_matrices)
+/// The layer's own feature, whatever the driver has; shaders pay for it only where it is enabled.
+TEST_F(DeviceTest, robust_matrices)
 {
    ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   compiled_for();
+   EXPECT_FALSE(compiler.seen.back().options.robust_access);
+   destroy_device();
+
    const VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
       .cooperativeMatrix = VK_TRUE,
       .cooperativeMatrixRobustBufferAccess = VK_TRUE,
    };
    const char *const names[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
-   EXPECT_EQ(create_device(
-                {.pNext = &matrices, .enabledExtensionCount = 1, .ppEnabledExtensionNames = names}),
-             VK_ERROR_FEATURE_NOT_PRESENT);
+   ASSERT_VK(create_device(
+      {.pNext = &matrices, .enabledExtensionCount = 1, .ppEnabledExtensionNames = names}));
+   EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR), 0u);
+   EXPECT_FALSE(driver.enabled.robustBufferAccess); // that is the application's own choice
+   compiled_for();
+   EXPECT_TRUE(compiler.seen.back().options.robust_access);
+}
+
+TEST_F(DeviceTest, robust_matrices_need_the_extension)
+{
+   ASSERT_VK(create_instance());
+   const VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .cooperativeMatrixRobustBufferAccess = VK_TRUE,
+   };
    EXPECT_EQ(create_device({.pNext = &matrices}), VK_ERROR_FEATURE_NOT_PRESENT);
    EXPECT_EQ(driver.calls("vkCreateDevice"), 0u);
 }

@@ -510,5 +510,43 @@ TEST(LowerCmatToRegisters, OneHolderStores)
    EXPECT_EQ(count(text, "(ssbo float16_t) (ptr_stride=2, align_mul=16, align_offset=0)"), 4u);
 }
 
+/// With robust access, accesses to storage buffers come in two ways: for blocks that lie inside as
+/// ever, element by element in a loop for the others.
+TEST(LowerCmatToRegisters, RobustAccess)
+{
+   const auto robust = [](const std::string &glsl, bool enabled) {
+      Target target = test::target(32, false);
+      target.robust_access = enabled;
+      Shader shader = translate(glsl, target);
+      opt_cmat_copies(shader.get());
+      lower_cmat(shader.get(), target);
+      tidy(shader.get());
+      return test::body(shader.get());
+   };
+   const std::string text = robust(accumulate, true);
+   EXPECT_EQ(count(text, "@get_ssbo_size"), 1u) << text; // of one buffer
+   EXPECT_EQ(count(text, "loop {"), 3u);
+   EXPECT_EQ(count(text, " edge"), 3u);
+   const std::string plain = robust(accumulate, false);
+   EXPECT_EQ(count(plain, "@get_ssbo_size"), 0u);
+   EXPECT_EQ(count(plain, "loop {"), 0u);
+   for (const char *pointer : {"(ssbo float16_t) (ptr_stride=2, align_mul=16",
+                               "(ssbo float16_t) (ptr_stride=2, align_mul=8"})
+      EXPECT_EQ(count(text, pointer), count(plain, pointer));
+
+   const std::string shared = robust(types + R"(
+      shared float16_t tile[64];
+      layout(buffer_reference, scalar) buffer Data16 { float16_t data[]; };
+      layout(push_constant) uniform Push { Data16 pointer; };
+      void main() {
+         MAT(A) m;
+         coopMatLoad(m, tile, 0, 8, rows);
+         coopMatStore(m, pointer.data, 0, 8, rows);
+      })",
+                                     true);
+   EXPECT_EQ(count(shared, "@get_ssbo_size"), 0u);
+   EXPECT_EQ(count(shared, "loop {"), 0u);
+}
+
 } // namespace
 } // namespace weft

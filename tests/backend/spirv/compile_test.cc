@@ -18,7 +18,10 @@ constexpr uint32_t versions[] = {0x00010300, 0x00010400, 0x00010500, 0x00010600}
 
 spirv::CompileOptions options_for(const spirv::Driver &driver, uint32_t subgroup_size = 32)
 {
-   return {driver, subgroup_size, spirv::supported_operations(driver, subgroup_size), {}};
+   return {.driver = driver,
+           .subgroup_size = subgroup_size,
+           .operations = spirv::supported_operations(driver, subgroup_size),
+           .dump = {}};
 }
 
 /// The disassembled module; or the compiler's error.
@@ -356,6 +359,24 @@ TEST(SupportedOperations, FollowTheDriver)
    EXPECT_TRUE(uses(spirv::supported_operations(driver, 32), f32));
    driver.subgroup_operations = 0;
    EXPECT_TRUE(spirv::supported_operations(driver, 32).empty());
+}
+
+/// Bounds are the buffer's own; shared and global memory have none.
+TEST(Compile, RobustMatrices)
+{
+   const test::Source source = test::compile(matrices);
+   for (bool robust : {false, true}) {
+      spirv::CompileOptions options = options_for(spirv::full_driver());
+      options.robust_access = robust;
+      for (uint32_t version : versions) {
+         options.driver.spirv_version = version;
+         const auto module = spirv::compile(source.shader_source(), options);
+         ASSERT_TRUE(module) << module.error().message;
+         const Result<bool> valid = spirv::validate(*module);
+         EXPECT_TRUE(valid) << valid.error().message << spirv::disassemble(*module);
+         EXPECT_EQ(count(spirv::disassemble(*module), "= OpArrayLength"), robust ? 2u : 0u);
+      }
+   }
 }
 
 } // namespace
