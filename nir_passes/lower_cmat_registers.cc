@@ -228,32 +228,60 @@ void access(State &s, const Block &block, const Memory &memory, const Inside &in
 /// How the products of a muladd are summed.
 struct Arithmetic {
    bool is_float;
+   bool dots;     ///< four products of 8-bit integers at once
    unsigned bits; ///< of the sum; f16 is summed in f32
    bool a_signed, b_signed, result_signed, saturate;
+
+   uint32_t products() const { return dots ? 4 : 1; }
 };
 
-nir_def *widen(nir_builder *b, const Arithmetic &arithmetic, nir_def *value, bool is_signed)
+/// What a product, or several at once, takes of one line of A or B: components from `at` on.
+nir_def *operand(nir_builder *b, const Arithmetic &arithmetic, const std::vector<nir_def *> &values,
+                 uint32_t at, uint32_t step, bool is_signed)
 {
    if (arithmetic.is_float)
-      return nir_f2fN(b, value, arithmetic.bits);
-   return is_signed ? nir_i2iN(b, value, arithmetic.bits) : nir_u2uN(b, value, arithmetic.bits);
+      return nir_f2fN(b, values[at], arithmetic.bits);
+   if (arithmetic.dots)
+      return nir_pack_32_4x8(b, nir_vec4(b, values[at], values[at + step], values[at + 2 * step],
+                                         values[at + 3 * step]));
+   return is_signed ? nir_i2iN(b, values[at], arithmetic.bits)
+                    : nir_u2uN(b, values[at], arithmetic.bits);
 }
 
 nir_def *add_product(nir_builder *b, const Arithmetic &arithmetic, nir_def *x, nir_def *y,
                      nir_def *sum)
 {
-   return arithmetic.is_float ? nir_ffma(b, x, y, sum) : nir_iadd(b, nir_imul(b, x, y), sum);
+   if (arithmetic.is_float)
+      return nir_ffma(b, x, y, sum);
+   if (!arithmetic.dots)
+      return nir_iadd(b, nir_imul(b, x, y), sum);
+   if (arithmetic.a_signed && arithmetic.b_signed)
+      return nir_sdot_4x8_iadd(b, x, y, sum);
+   if (arithmetic.a_signed)
+      return nir_sudot_4x8_iadd(b, x, y, sum);
+   if (arithmetic.b_signed)
+      return nir_sudot_4x8_iadd(b, y, x, sum);
+   return nir_udot_4x8_uadd(b, x, y, sum);
 }
 
-/// The sum as the result's component.  Sums of float products began with the addend; those of
-/// integer products cannot overflow before it is added.
+/// Sums begin with the addend, but saturating ones: their products are added up first, which
+/// cannot overflow.
+nir_def *begin(nir_builder *b, const Arithmetic &arithmetic, nir_def *addend)
+{
+   if (arithmetic.is_float)
+      return nir_f2fN(b, addend, arithmetic.bits);
+   return arithmetic.saturate ? nir_imm_intN_t(b, 0, arithmetic.bits)
+                              : nir_u2uN(b, addend, arithmetic.bits);
+}
+
+/// The sum as the result's component.
 nir_def *finish(nir_builder *b, const Arithmetic &arithmetic, nir_def *sum, nir_def *addend)
 {
    if (arithmetic.is_float)
       return nir_f2fN(b, sum, addend->bit_size);
    sum = nir_u2uN(b, sum, addend->bit_size);
    if (!arithmetic.saturate)
-      return nir_iadd(b, sum, addend);
+      return sum;
    return arithmetic.result_signed ? nir_iadd_sat(b, sum, addend) : nir_uadd_sat(b, sum, addend);
 }
 
@@ -303,36 +331,45 @@ void lower_muladd_to_registers(State &s, nir_intrinsic_instr *instr)
    nir_builder *b = &s.b;
    const Matrix d = s.operand(instr, 0), a = s.operand(instr, 1), bm = s.operand(instr, 2),
                 c = s.operand(instr, 3);
-   const uint32_t K = a.desc.cols, cols = s.register_map(d.desc).block_cols();
+   const uint32_t K = a.desc.cols, rows = s.register_map(d.desc).block_rows(),
+                  cols = s.register_map(d.desc).block_cols();
    const unsigned mask = nir_intrinsic_cmat_signed_mask(instr);
+   const bool bytes = component_bits(a.desc) == 8 && component_bits(bm.desc) == 8;
    const Arithmetic arithmetic = {
       .is_float = glsl_type_is_float_16_32_64(glsl_get_cmat_element(glsl_cmat_type(&d.desc))),
+      .dots = s.target.dot_product_4x8 && bytes && component_bits(d.desc) == 32 && K % 4 == 0,
       .bits = std::max(component_bits(d.desc), 32u),
       .a_signed = (mask & NIR_CMAT_A_SIGNED) != 0,
       .b_signed = (mask & NIR_CMAT_B_SIGNED) != 0,
       .result_signed = (mask & NIR_CMAT_RESULT_SIGNED) != 0,
       .saturate = nir_intrinsic_saturate(instr) != 0,
    };
-   const auto widened = [&](const Matrix &m, bool is_signed) {
-      std::vector<nir_def *> values;
+   /* Lines of A are rows and lines of B columns, one after the other and each along k. */
+   const uint32_t length = K / arithmetic.products();
+   const auto lines = [&](const Matrix &m, uint32_t count, uint32_t to_next, uint32_t along_k,
+                          bool is_signed) {
+      std::vector<nir_def *> values, operands;
       s.for_each_component_unrolled(m.desc, [&](uint32_t i) {
-         nir_def *component = s.load_component(m, nir_imm_int(b, int(i)));
-         values.push_back(widen(b, arithmetic, component, is_signed));
+         values.push_back(s.load_component(m, nir_imm_int(b, int(i))));
       });
-      return values;
+      for (uint32_t i = 0; i < count * length; ++i) {
+         const uint32_t k = i % length * arithmetic.products();
+         operands.push_back(
+            operand(b, arithmetic, values, i / length * to_next + k * along_k, along_k, is_signed));
+      }
+      return operands;
    };
-   const std::vector<nir_def *> a_values = widened(a, arithmetic.a_signed),
-                                b_values = widened(bm, arithmetic.b_signed);
+   const std::vector<nir_def *> a_lines = lines(a, rows, K, 1, arithmetic.a_signed),
+                                b_lines = lines(bm, cols, 1, cols, arithmetic.b_signed);
 
    /* d may be the same variable as c: write it when everything is read. */
    std::vector<nir_def *> results;
    s.for_each_component_unrolled(d.desc, [&](uint32_t i) {
       nir_def *addend = s.load_component(c, nir_imm_int(b, int(i)));
-      nir_def *sum = arithmetic.is_float ? nir_f2fN(b, addend, arithmetic.bits)
-                                         : nir_imm_intN_t(b, 0, arithmetic.bits);
-      for (uint32_t k = 0; k < K; ++k)
-         sum = add_product(b, arithmetic, a_values[i / cols * K + k], b_values[k * cols + i % cols],
-                           sum);
+      nir_def *sum = begin(b, arithmetic, addend);
+      for (uint32_t k = 0; k < length; ++k)
+         sum = add_product(b, arithmetic, a_lines[i / cols * length + k],
+                           b_lines[i % cols * length + k], sum);
       results.push_back(finish(b, arithmetic, sum, addend));
    });
    for (uint32_t i = 0; i < results.size(); ++i)

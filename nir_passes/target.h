@@ -64,6 +64,8 @@ struct Target {
    /// Matrices as registers keep within their storage buffers, element by element
    /// (cooperativeMatrixRobustBufferAccess).  A back end with tiles sees to it itself.
    bool robust_access = false;
+   /// Matrices as registers multiply 8-bit integers by nir_op_*dot_4x8_*, four at a time.
+   bool dot_product_4x8 = false;
 };
 
 } // namespace weft

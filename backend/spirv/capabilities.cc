@@ -86,6 +86,9 @@ const char *lacks(const Driver &driver, SpvCapability capability)
       return unless(driver.storage_buffer_16bit, "storageBuffer16BitAccess");
    case SpvCapabilityPhysicalStorageBufferAddresses:
       return unless(driver.buffer_device_address, "bufferDeviceAddress");
+   case SpvCapabilityDotProduct:
+   case SpvCapabilityDotProductInput4x8BitPacked:
+      return unless(driver.integer_dot_product, "shaderIntegerDotProduct");
    case SpvCapabilityVulkanMemoryModel:
       return unless(driver.vulkan_memory_model, "vulkanMemoryModel");
    case SpvCapabilityGroupNonUniform:

@@ -24,6 +24,7 @@ Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileO
       .form = FinalForm::spirv,
       .small_subgroup_operands = options.driver.subgroup_extended_types,
       .robust_access = options.robust_access,
+      .dot_product_4x8 = options.driver.integer_dot_product,
    };
    PipelineOptions pipeline;
    pipeline.dump = options.dump;

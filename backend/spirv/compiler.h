@@ -33,6 +33,9 @@ struct Driver {
    bool storage_buffer_16bit = false, uniform_buffer_16bit = false, push_constant_16bit = false;
    bool shared_explicit_layout = false, shared_8bit = false, shared_16bit = false;
    bool buffer_device_address = false;
+   /// shaderIntegerDotProduct: 8-bit integers are then multiplied four at a time.  Whether the
+   /// driver says that it has an instruction for it (integerDotProduct4x8BitPacked*Accelerated)
+   /// does not matter: one without expands it to what would stand here else.
    bool integer_dot_product = false;
    /// What the driver can promise of floats, by size: VkPhysicalDeviceFloatControlsProperties.
    bool preserve_nan_16 = false, preserve_nan_32 = false, preserve_nan_64 = false;

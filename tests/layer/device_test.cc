@@ -79,6 +79,15 @@ TEST_F(DeviceTest, without_any_features)
    EXPECT_FALSE(lowered_for.round_to_even_32);
 }
 
+TEST_F(DeviceTest, integer_dot_product_is_enabled_where_the_driver_has_it)
+{
+   driver.features13.shaderIntegerDotProduct = VK_TRUE;
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   EXPECT_TRUE(driver.enabled13.shaderIntegerDotProduct);
+   EXPECT_TRUE(compiled_for().integer_dot_product);
+}
+
 TEST_F(DeviceTest, with_legacy_features)
 {
    ASSERT_VK(create_instance());

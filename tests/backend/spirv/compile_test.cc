@@ -379,5 +379,38 @@ TEST(Compile, RobustMatrices)
    }
 }
 
+const std::string bytes = R"(
+   layout(binding = 0, scalar) buffer A { int8_t a[]; };
+   layout(binding = 1, scalar) buffer B { uint8_t b[]; };
+   layout(binding = 2, scalar) buffer C { int c[]; };
+   void main() {
+      coopmat<int8_t, gl_ScopeSubgroup, 16, 32, gl_MatrixUseA> ma;
+      coopmat<uint8_t, gl_ScopeSubgroup, 32, 16, gl_MatrixUseB> mb;
+      coopmat<int, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> mc;
+      coopMatLoad(ma, a, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatLoad(mb, b, 0, 32, gl_CooperativeMatrixLayoutColumnMajor);
+      coopMatLoad(mc, c, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+      mc = coopMatMulAdd(ma, mb, mc);
+      coopMatStore(mc, c, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+   })";
+
+/// What lies along k in memory is loaded as the dot products want it, without a byte being touched.
+TEST(Compile, BytesAreMultipliedByDotProducts)
+{
+   spirv::Driver driver = spirv::full_driver();
+   for (uint32_t version : versions) {
+      driver.spirv_version = version;
+      const std::string text = compiled(bytes, driver);
+      EXPECT_EQ(count(text, "= OpSUDot"), 64u) << text;
+      EXPECT_EQ(has(text, "\"SPV_KHR_integer_dot_product\""), version < 0x00010600);
+      for (const char *word : {"OpIMul", "Convert", "OpBitcast", "Int8", "%uchar"})
+         EXPECT_FALSE(has(text, word)) << word;
+   }
+   driver.integer_dot_product = false;
+   const std::string without = compiled(bytes, driver);
+   EXPECT_FALSE(has(without, "Dot"));
+   EXPECT_EQ(count(without, "= OpIMul"), 256u);
+}
+
 } // namespace
 } // namespace weft

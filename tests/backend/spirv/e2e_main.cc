@@ -37,6 +37,7 @@ spirv::Driver driver_of(const Device &device)
    d.storage_buffer_16bit = has(device.features11.storageBuffer16BitAccess);
    d.uniform_buffer_16bit = has(device.features11.uniformAndStorageBuffer16BitAccess);
    d.push_constant_16bit = has(device.features11.storagePushConstant16);
+   d.integer_dot_product = has(device.features13.shaderIntegerDotProduct);
    d.buffer_device_address = has(device.features12.bufferDeviceAddress);
    return d;
 }
