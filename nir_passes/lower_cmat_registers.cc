@@ -109,10 +109,11 @@ nir_deref_instr *element(nir_builder *b, const Memory &memory, nir_def *line, ni
    return nir_build_deref_ptr_as_array(b, memory.base, index);
 }
 
-/// Calls body with each component and a pointer to its element.  Pointers of a line have a common
-/// base, whose alignment is known.
+/// Calls body with each component, or every `step` of a line, and a pointer to its element.
+/// Pointers of a line have a common base, whose alignment is known.
 template <typename Body>
-void for_each_element(State &s, const Block &block, const Memory &memory, const Body &body)
+void for_each_element(State &s, const Block &block, const Memory &memory, const Body &body,
+                      uint32_t step = 1)
 {
    nir_builder *b = &s.b;
    const unsigned bits = memory.base->def.bit_size;
@@ -121,10 +122,34 @@ void for_each_element(State &s, const Block &block, const Memory &memory, const 
       nir_deref_instr *first = element(b, memory, nir_iadd_imm(b, block.line, line), block.place);
       first = nir_build_deref_cast_with_alignment(b, &first->def, first->modes, first->type, bytes,
                                                   block.align, 0);
-      for (uint32_t i = 0; i < block.length; ++i)
+      for (uint32_t i = 0; i < block.length; i += step)
          body(block.component(i, line),
               nir_build_deref_ptr_as_array(b, first, nir_imm_intN_t(b, i, bits)));
    }
+}
+
+/// Shared memory becomes arrays of its narrowest accesses (lower_shared_memory.h), so that nothing
+/// joins narrow ones later: 32 bits at once where lines consist of them.
+bool has_words(const Block &block, const Memory &memory)
+{
+   return nir_deref_mode_is(memory.base, nir_var_mem_shared) &&
+          glsl_get_bit_size(memory.base->type) < 32 && block.align >= 4;
+}
+
+void load_words(State &s, const Block &block, const Memory &source, const Matrix &result)
+{
+   nir_builder *b = &s.b;
+   const unsigned bits = component_bits(result.desc);
+   const auto load = [&](uint32_t first, nir_deref_instr *element) {
+      nir_deref_instr *word =
+         nir_build_deref_cast(b, &element->def, element->modes, glsl_uint_type(), 4);
+      nir_def *parts = nir_unpack_bits(b, nir_load_deref(b, word), bits);
+      const uint32_t to_next = block.component(1, 0) - block.component(0, 0);
+      for (uint32_t i = 0; i < parts->num_components; ++i)
+         s.store_component(result, nir_imm_int(b, int(first + i * to_next)),
+                           nir_channel(b, parts, i));
+   };
+   for_each_element(s, block, source, load, 32 / bits);
 }
 
 /// Whether every element of a block lies in the buffer: then the last does.
@@ -293,6 +318,8 @@ void lower_load_to_registers(State &s, nir_intrinsic_instr *instr)
    const RegisterMap map = s.register_map(result.desc);
    const Memory source = memory(s, instr, 1, result.desc);
    const Block part = block(s, map, place(s, map), source);
+   if (has_words(part, source))
+      return load_words(s, part, source, result);
    access(
       s, part, source,
       [&](uint32_t i, nir_deref_instr *element) {

@@ -615,5 +615,41 @@ TEST(LowerCmatToRegisters, MixedDotProducts)
    EXPECT_EQ(a_b.substr(comma + 2) + ", " + a_b.substr(0, comma), b_a);
 }
 
+/// Nothing joins narrow accesses to shared memory later.
+TEST(LowerCmatToRegisters, SharedMemoryIsLoadedInWords)
+{
+   const std::string text = lowered(types + R"(
+      shared uvec4 tile[8];
+      void main() {
+         MAT(A) m;
+         coopMatLoad(m, tile, 0, 1, rows);
+         coopMatStore(m, data, 0, 8, rows);
+      })",
+                                    32, false);
+   EXPECT_EQ(count(text, "(shared uint) (ptr_stride=4"), 2u * 8 / 2) << text;
+   EXPECT_EQ(count(text, "= unpack_32_2x16"), 2u * 8 / 2);
+
+   /* Two rows of eight columns: each column is a word. */
+   const std::string across = lowered(types + R"(
+      shared float16_t tile[64];
+      void main() {
+         MAT(A) m;
+         coopMatLoad(m, tile, 0, 8, columns);
+         coopMatStore(m, data, 0, 8, rows);
+      })",
+                                      32, false);
+   EXPECT_EQ(count(across, "= unpack_32_2x16"), 8u);
+   EXPECT_EQ(count(lowered(types + R"(
+      shared float16_t tile[64];
+      void main() {
+         MAT(B) m;
+         coopMatLoad(m, tile, 0, 8, rows);
+         coopMatStore(m, data, 0, 8, rows);
+      })",
+                           64, false),
+                   "= unpack_32_2x16"),
+             0u); // one column of eight
+}
+
 } // namespace
 } // namespace weft
