@@ -70,13 +70,10 @@ TEST_F(DeviceTest, without_any_features)
    EXPECT_TRUE(lowered_for.float16 && lowered_for.int8 && lowered_for.int16);
    EXPECT_TRUE(lowered_for.shared_explicit_layout);
    EXPECT_FALSE(lowered_for.int64 || lowered_for.buffer_device_address || lowered_for.float64);
-   EXPECT_FALSE(lowered_for.push_constant_8bit || lowered_for.integer_dot_product);
+   EXPECT_FALSE(lowered_for.integer_dot_product);
    EXPECT_EQ(lowered_for.subgroup_operations, 0xffu);
-   // Denormals of 16 and 64 bits go together in this driver, and it has not both.
-   EXPECT_FALSE(lowered_for.preserve_denorms_16 || lowered_for.preserve_denorms_64);
-   EXPECT_TRUE(lowered_for.preserve_denorms_32);
-   EXPECT_TRUE(lowered_for.round_to_even_16);
-   EXPECT_FALSE(lowered_for.round_to_even_32);
+   EXPECT_TRUE(lowered_for.preserve_nan_32);
+   EXPECT_FALSE(lowered_for.preserve_nan_16 || lowered_for.preserve_nan_64);
 }
 
 TEST_F(DeviceTest, integer_dot_product_is_enabled_where_the_driver_has_it)
