@@ -64,6 +64,7 @@ Place place(State &s, const RegisterMap &map)
 /// What the running invocation holds of a matrix, as memory has it: lines are rows or columns.
 struct Block {
    uint32_t lines, length;
+   uint32_t unit; ///< elements of a line that are loaded at once
    bool row_major;
    nir_def *line, *place; ///< its first line and the first element there, by numbers in the matrix
    uint32_t align;        ///< bytes of which the offset of each of its lines is a multiple
@@ -91,13 +92,15 @@ Block block(State &s, const RegisterMap &map, const Place &p, const Memory &memo
    const bool row_major = memory.row_major;
    const uint32_t length = row_major ? map.block_cols() : map.block_rows();
    const uint32_t line_bytes = bytes * (row_major ? map.cols : map.rows);
+   const uint32_t align = std::min(alignment(line_bytes), alignment(length * bytes));
    return {
       .lines = row_major ? map.block_rows() : map.block_cols(),
       .length = length,
+      .unit = bytes < 4 && align >= 4 ? 4 / bytes : 1,
       .row_major = row_major,
       .line = row_major ? row : col,
       .place = row_major ? col : row,
-      .align = std::min(alignment(line_bytes), alignment(length * bytes)),
+      .align = align,
    };
 }
 
@@ -128,30 +131,6 @@ void for_each_element(State &s, const Block &block, const Memory &memory, const 
    }
 }
 
-/// Shared memory becomes arrays of its narrowest accesses (lower_shared_memory.h), so that nothing
-/// joins narrow ones later: 32 bits at once where lines consist of them.
-bool has_words(const Block &block, const Memory &memory)
-{
-   return nir_deref_mode_is(memory.base, nir_var_mem_shared) &&
-          glsl_get_bit_size(memory.base->type) < 32 && block.align >= 4;
-}
-
-void load_words(State &s, const Block &block, const Memory &source, const Matrix &result)
-{
-   nir_builder *b = &s.b;
-   const unsigned bits = component_bits(result.desc);
-   const auto load = [&](uint32_t first, nir_deref_instr *element) {
-      nir_deref_instr *word =
-         nir_build_deref_cast(b, &element->def, element->modes, glsl_uint_type(), 4);
-      nir_def *parts = nir_unpack_bits(b, nir_load_deref(b, word), bits);
-      const uint32_t to_next = block.component(1, 0) - block.component(0, 0);
-      for (uint32_t i = 0; i < parts->num_components; ++i)
-         s.store_component(result, nir_imm_int(b, int(first + i * to_next)),
-                           nir_channel(b, parts, i));
-   };
-   for_each_element(s, block, source, load, 32 / bits);
-}
-
 /// Whether every element of a block lies in the buffer: then the last does.
 nir_def *all_inside(nir_builder *b, const Block &block, const Bounds &bounds)
 {
@@ -174,17 +153,6 @@ struct Edge {
       return nir_build_deref_array(&s.b, nir_build_deref_var(&s.b, array), i);
    }
 
-   /// Calls body with each component of the matrix and its place in the array.
-   template <typename Body>
-   void for_each_component(const Body &body)
-   {
-      for (uint32_t line = 0; line < block.lines; ++line) {
-         for (uint32_t i = 0; i < block.length; ++i)
-            body(nir_imm_int(&s.b, int(block.component(i, line))),
-                 component(nir_imm_int(&s.b, int(line * block.length + i))));
-      }
-   }
-
    /// Calls body with a place in the array, a pointer to the element, and whether it lies in the
    /// buffer.
    template <typename Body>
@@ -205,49 +173,72 @@ struct Edge {
    nir_variable *array;
 };
 
-void load_edge(State &s, const Block &block, const Memory &source, const Matrix &result)
+/// A block in the order of memory, narrow elements as 32 bits: accesses to shared memory are not
+/// joined later as those to buffers are (lower_shared_memory.h), and bytes are multiplied four at a
+/// time.
+std::vector<nir_def *> load_units(State &s, const Block &block, const Memory &source)
 {
    nir_builder *b = &s.b;
+   std::vector<nir_def *> units;
+   const auto load = [&](uint32_t, nir_deref_instr *pointer) {
+      if (block.unit > 1)
+         pointer = nir_build_deref_cast(b, &pointer->def, pointer->modes, glsl_uint_type(), 4);
+      units.push_back(nir_load_deref(b, pointer));
+   };
+   for_each_element(s, block, source, load, block.unit);
+   return units;
+}
+
+std::vector<nir_def *> load_edge(State &s, const Block &block, const Memory &source)
+{
+   nir_builder *b = &s.b;
+   const unsigned bits = glsl_get_bit_size(source.base->type);
    Edge edge(s, block, source);
    edge.for_each_element(
       [&](nir_deref_instr *component, nir_deref_instr *element, nir_def *inside) {
-         nir_store_deref(b, component, nir_imm_intN_t(b, 0, component_bits(result.desc)), 1);
+         nir_store_deref(b, component, nir_imm_intN_t(b, 0, bits), 1);
          nir_if *there = nir_push_if(b, inside);
          nir_store_deref(b, component, nir_load_deref(b, element), 1);
          nir_pop_if(b, there);
       });
-   edge.for_each_component([&](nir_def *i, nir_deref_instr *component) {
-      s.store_component(result, i, nir_load_deref(b, component));
-   });
+   std::vector<nir_def *> units;
+   for (uint32_t i = 0; i < block.lines * block.length; i += block.unit) {
+      nir_def *parts[4];
+      for (uint32_t part = 0; part < block.unit; ++part)
+         parts[part] = nir_load_deref(b, edge.component(nir_imm_int(b, int(i + part))));
+      units.push_back(nir_pack_bits(b, nir_vec(b, parts, block.unit), block.unit * bits));
+   }
+   return units;
+}
+
+std::vector<nir_def *> load_robust(State &s, const Block &block, const Memory &source)
+{
+   nir_builder *b = &s.b;
+   nir_if *whole = nir_push_if(b, all_inside(b, block, *source.bounds));
+   std::vector<nir_def *> units = load_units(s, block, source);
+   nir_push_else(b, whole);
+   const std::vector<nir_def *> edge = load_edge(s, block, source);
+   nir_pop_if(b, whole);
+   for (size_t i = 0; i < units.size(); ++i)
+      units[i] = nir_if_phi(b, units[i], edge[i]);
+   return units;
 }
 
 void store_edge(State &s, const Block &block, const Memory &destination, const Matrix &source)
 {
    nir_builder *b = &s.b;
    Edge edge(s, block, destination);
-   edge.for_each_component([&](nir_def *i, nir_deref_instr *component) {
-      nir_store_deref(b, component, s.load_component(source, i), 1);
-   });
+   for (uint32_t i = 0; i < block.lines * block.length; ++i) {
+      const uint32_t component = block.component(i % block.length, i / block.length);
+      nir_store_deref(b, edge.component(nir_imm_int(b, int(i))),
+                      s.load_component(source, nir_imm_int(b, int(component))), 1);
+   }
    edge.for_each_element(
       [&](nir_deref_instr *component, nir_deref_instr *element, nir_def *inside) {
          nir_if *there = nir_push_if(b, inside);
          nir_store_deref(b, element, nir_load_deref(b, component), 1);
          nir_pop_if(b, there);
       });
-}
-
-/// One way for blocks inside of their buffer, another one at its edge if that needs minding.
-template <typename Inside, typename AtEdge>
-void access(State &s, const Block &block, const Memory &memory, const Inside &inside,
-            const AtEdge &at_edge)
-{
-   if (!memory.bounds)
-      return for_each_element(s, block, memory, inside);
-   nir_if *whole = nir_push_if(&s.b, all_inside(&s.b, block, *memory.bounds));
-   for_each_element(s, block, memory, inside);
-   nir_push_else(&s.b, whole);
-   at_edge();
-   nir_pop_if(&s.b, whole);
 }
 
 /// How the products of a muladd are summed.
@@ -318,14 +309,17 @@ void lower_load_to_registers(State &s, nir_intrinsic_instr *instr)
    const RegisterMap map = s.register_map(result.desc);
    const Memory source = memory(s, instr, 1, result.desc);
    const Block part = block(s, map, place(s, map), source);
-   if (has_words(part, source))
-      return load_words(s, part, source, result);
-   access(
-      s, part, source,
-      [&](uint32_t i, nir_deref_instr *element) {
-         s.store_component(result, nir_imm_int(&s.b, int(i)), nir_load_deref(&s.b, element));
-      },
-      [&] { load_edge(s, part, source, result); });
+   const std::vector<nir_def *> units =
+      source.bounds ? load_robust(s, part, source) : load_units(s, part, source);
+   const uint32_t units_per_line = part.length / part.unit;
+   for (uint32_t i = 0; i < units.size(); ++i) {
+      nir_def *parts = nir_unpack_bits(&s.b, units[i], component_bits(result.desc));
+      const uint32_t line = i / units_per_line, first = i % units_per_line * part.unit;
+      for (uint32_t n = 0; n < part.unit; ++n) {
+         nir_def *component = nir_imm_int(&s.b, int(part.component(first + n, line)));
+         s.store_component(result, component, nir_channel(&s.b, parts, n));
+      }
+   }
 }
 
 /// Of those that hold an element, one stores it.
@@ -343,12 +337,16 @@ void lower_store_to_registers(State &s, nir_intrinsic_instr *instr)
       stores = nir_iand(b, stores, nir_ult_imm(b, p.right, map.blocks().cols));
    nir_if *chosen = nir_push_if(b, stores);
    const Block part = block(s, map, p, destination);
-   access(
-      s, part, destination,
-      [&](uint32_t i, nir_deref_instr *element) {
-         nir_store_deref(b, element, s.load_component(source, nir_imm_int(b, int(i))), 1);
-      },
-      [&] { store_edge(s, part, destination, source); });
+   nir_if *whole =
+      destination.bounds ? nir_push_if(b, all_inside(b, part, *destination.bounds)) : nullptr;
+   for_each_element(s, part, destination, [&](uint32_t i, nir_deref_instr *element) {
+      nir_store_deref(b, element, s.load_component(source, nir_imm_int(b, int(i))), 1);
+   });
+   if (whole) {
+      nir_push_else(b, whole);
+      store_edge(s, part, destination, source);
+      nir_pop_if(b, whole);
+   }
    nir_pop_if(b, chosen);
 }
 

@@ -406,6 +406,17 @@ TEST(Compile, BytesAreMultipliedByDotProducts)
       for (const char *word : {"OpIMul", "Convert", "OpBitcast", "Int8", "%uchar"})
          EXPECT_FALSE(has(text, word)) << word;
    }
+   /* Nor with robust access, but by those at the edge: four bytes for each of 4×8 and 2×8 words. */
+   spirv::CompileOptions options = options_for(driver);
+   options.robust_access = true;
+   const test::Source source = test::compile(bytes);
+   const auto robust = spirv::compile(source.shader_source(), options);
+   ASSERT_TRUE(robust) << robust.error().message;
+   const std::string text = spirv::disassemble(*robust);
+   EXPECT_EQ(count(text, "= OpSUDot"), 64u);
+   EXPECT_EQ(count(text, "= OpBitcast"), 48u);
+   EXPECT_FALSE(has(text, "Convert"));
+
    driver.integer_dot_product = false;
    const std::string without = compiled(bytes, driver);
    EXPECT_FALSE(has(without, "Dot"));
