@@ -55,16 +55,13 @@ VkResult check_request(const Request &request, const PhysicalDevice &physical, s
       why = "an extension of the driver's own matrices, which a setting hides";
       return VK_ERROR_EXTENSION_NOT_PRESENT;
    }
-   if (physical.support == Support::absent && (request.extension || request.feature)) {
+   const bool feature = request.feature || request.robust;
+   if (physical.support == Support::absent && (request.extension || feature)) {
       why = "no cooperative matrices on '" + physical.name + "': " + physical.reason;
       return request.extension ? VK_ERROR_EXTENSION_NOT_PRESENT : VK_ERROR_FEATURE_NOT_PRESENT;
    }
-   if (request.feature && !request.extension) {
-      why = "cooperativeMatrix without " VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
-      return VK_ERROR_FEATURE_NOT_PRESENT;
-   }
-   if (request.robust) {
-      why = "no cooperativeMatrixRobustBufferAccess";
+   if (feature && !request.extension) {
+      why = "features of cooperative matrices without " VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
       return VK_ERROR_FEATURE_NOT_PRESENT;
    }
    return VK_SUCCESS;
@@ -191,6 +188,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice handle,
             device->lowers = true;
             lowered = std::make_unique<LoweredCreateInfo>(*info, physical);
             prepare_lowering(*device, physical, lowered->enabled);
+            device->robust_access = request.robust;
             if (!lowered->enabled.has(Feature::vulkan_memory_model)) {
                report_error(*instance, VK_OBJECT_TYPE_PHYSICAL_DEVICE, uint64_t(uintptr_t(handle)),
                             "vkCreateDevice: vulkanMemoryModel is off in a struct that follows one "

@@ -42,6 +42,7 @@ struct Device {
    /// vkGetDeviceProcAddr leads the application's calls past the layer.
    bool lowers = false;
    spirv::Driver driver;
+   bool robust_access = false;         ///< of matrices to storage buffers
    bool can_require_size = false;      ///< of subgroups
    bool full_subgroups = false;        ///< pipelines may require them
    bool changes_subgroup_size = false; ///< a profile has another default than the driver

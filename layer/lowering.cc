@@ -68,6 +68,7 @@ VkResult lower_shader(const Device &device, std::span<const uint32_t> words,
       .subgroup_size = subgroup_size,
       .operations = device.physical->operations,
       .native_operations = device.physical->native_operations,
+      .robust_access = device.robust_access,
       .dump = {},
    };
    if (capture || settings.dump_nir || settings.dump_spirv) {

@@ -236,7 +236,7 @@ bool PhysicalDevice::hides(const char *extension) const
 
 spirv::Driver PhysicalDevice::driver(const FeatureSet &on) const
 {
-   spirv::Driver d = {
+   return {
       .spirv_version = version >= VK_API_VERSION_1_3   ? 0x00010600u
                        : version >= VK_API_VERSION_1_2 ? 0x00010500u
                                                        : 0x00010300u,
@@ -250,11 +250,7 @@ spirv::Driver PhysicalDevice::driver(const FeatureSet &on) const
       .float16 = on.has(Feature::float16),
       .float64 = on.has(Feature::float64),
       .storage_buffer_8bit = on.has(Feature::storage_buffer_8bit),
-      .uniform_buffer_8bit = on.has(Feature::uniform_buffer_8bit),
-      .push_constant_8bit = on.has(Feature::push_constant_8bit),
       .storage_buffer_16bit = on.has(Feature::storage_buffer_16bit),
-      .uniform_buffer_16bit = on.has(Feature::uniform_buffer_16bit),
-      .push_constant_16bit = on.has(Feature::push_constant_16bit),
       .shared_explicit_layout = on.has(Feature::shared_explicit_layout),
       .shared_8bit = on.has(Feature::shared_8bit),
       .shared_16bit = on.has(Feature::shared_16bit),
@@ -263,29 +259,7 @@ spirv::Driver PhysicalDevice::driver(const FeatureSet &on) const
       .preserve_nan_16 = bool(floats.shaderSignedZeroInfNanPreserveFloat16),
       .preserve_nan_32 = bool(floats.shaderSignedZeroInfNanPreserveFloat32),
       .preserve_nan_64 = bool(floats.shaderSignedZeroInfNanPreserveFloat64),
-      .preserve_denorms_16 = bool(floats.shaderDenormPreserveFloat16),
-      .preserve_denorms_32 = bool(floats.shaderDenormPreserveFloat32),
-      .preserve_denorms_64 = bool(floats.shaderDenormPreserveFloat64),
-      .round_to_even_16 = bool(floats.shaderRoundingModeRTEFloat16),
-      .round_to_even_32 = bool(floats.shaderRoundingModeRTEFloat32),
-      .round_to_even_64 = bool(floats.shaderRoundingModeRTEFloat64),
    };
-   // Sizes whose modes cannot be chosen independently have the mode together or not at all.
-   const auto join = [](VkShaderFloatControlsIndependence independence, bool &f16, bool &f32,
-                        bool &f64) {
-      if (independence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL)
-         return;
-      const bool all =
-         f16 && f64 && (f32 || independence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_32_BIT_ONLY);
-      f16 = f64 = all;
-      if (independence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE)
-         f32 = all;
-   };
-   join(floats.denormBehaviorIndependence, d.preserve_denorms_16, d.preserve_denorms_32,
-        d.preserve_denorms_64);
-   join(floats.roundingModeIndependence, d.round_to_even_16, d.round_to_even_32,
-        d.round_to_even_64);
-   return d;
 }
 
 VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, PhysicalDevice &out)

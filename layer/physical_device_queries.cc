@@ -144,9 +144,9 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_features2(VkPhysicalDevice physic
    const PhysicalDevice *device = find_device(*instance, physical);
    if (device && device->support == Support::native)
       return;
-   if (matrices) {
+   if (matrices && !(device && device->extends_native())) {
       matrices->cooperativeMatrix = device && device->support == Support::lowered;
-      matrices->cooperativeMatrixRobustBufferAccess = VK_FALSE;
+      matrices->cooperativeMatrixRobustBufferAccess = matrices->cooperativeMatrix;
    }
    if (device && device->native_hidden)
       hide_native_features(features);

@@ -43,6 +43,8 @@ struct State {
    /// Calls body with the number of each component, as a constant.
    void for_each_component_unrolled(const glsl_cmat_description &,
                                     const std::function<void(uint32_t)> &body);
+   /// A loop that stays one, with 0 to count - 1.
+   void loop(uint32_t count, const std::function<void(nir_def *)> &body);
 };
 
 inline unsigned component_bits(const glsl_cmat_description &desc)

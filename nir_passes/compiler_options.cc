@@ -114,6 +114,11 @@ nir_shader_compiler_options make_spirv_compiler_options()
    o.lower_unpack_64_2x32_split = false;
    o.lower_unpack_32_2x16_split = false;
 
+   /* They are SPIR-V's own; a shader that has them asks for the driver's feature. */
+   o.has_sdot_4x8 = true;
+   o.has_udot_4x8 = true;
+   o.has_sudot_4x8 = true;
+
    o.has_cs_global_id = true;
    return o;
 }

@@ -71,13 +71,18 @@ void State::for_each_component(const glsl_cmat_description &desc,
       return;
    }
 
+   loop(components, body);
+}
+
+void State::loop(uint32_t count, const std::function<void(nir_def *)> &body)
+{
    nir_variable *counter = nir_local_variable_create(b.impl, glsl_uint_type(), "component");
    nir_store_var(&b, counter, nir_imm_int(&b, 0), 1);
    nir_loop *loop = nir_push_loop(&b);
    loop->control = nir_loop_control_dont_unroll;
    {
       nir_def *component = nir_load_var(&b, counter);
-      nir_break_if(&b, nir_uge_imm(&b, component, components));
+      nir_break_if(&b, nir_uge_imm(&b, component, count));
       body(component);
       nir_store_var(&b, counter, nir_iadd_imm(&b, component, 1), 1);
    }

@@ -4,9 +4,11 @@
 /// Loads, stores and multiplications of matrices for a back end that knows scalars only: elements
 /// lie as the register map says.
 
+#include "nir_passes/cmat_bounds.h"
 #include "nir_passes/cmat_state.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace weft::cmat {
@@ -19,6 +21,7 @@ struct Memory {
    nir_deref_instr *base;
    nir_def *stride;
    bool row_major;
+   std::optional<Bounds> bounds; ///< where elements may lie outside of the buffer
 };
 
 Memory memory(State &s, nir_intrinsic_instr *instr, unsigned pointer_source,
@@ -30,6 +33,10 @@ Memory memory(State &s, nir_intrinsic_instr *instr, unsigned pointer_source,
    const uint32_t element =
       glsl_get_vector_elements(pointer->type) * glsl_get_bit_size(pointer->type) / 8;
 
+   std::optional<Bounds> limits;
+   if (s.target.robust_access && nir_deref_mode_is(pointer, nir_var_mem_ssbo))
+      limits = bounds(b, pointer, instr->src[2].ssa, component);
+
    /* The stride counts elements of the type pointed to; rows begin at whole components. */
    nir_def *stride = nir_u2uN(b, instr->src[2].ssa, pointer->def.bit_size);
    stride = nir_udiv_imm(b, nir_imul_imm(b, stride, element), component);
@@ -37,7 +44,8 @@ Memory memory(State &s, nir_intrinsic_instr *instr, unsigned pointer_source,
    nir_deref_instr *base =
       nir_build_deref_cast(b, &pointer->def, pointer->modes,
                            glsl_scalar_type(glsl_base_type(desc.element_type)), component);
-   return {base, stride, nir_intrinsic_matrix_layout(instr) == GLSL_MATRIX_LAYOUT_ROW_MAJOR};
+   return {base, stride, nir_intrinsic_matrix_layout(instr) == GLSL_MATRIX_LAYOUT_ROW_MAJOR,
+           limits};
 }
 
 /// What the running invocation's place in the grid is.
@@ -53,74 +61,243 @@ Place place(State &s, const RegisterMap &map)
            nir_umod_imm(b, invocation, map.grid().cols)};
 }
 
+/// What the running invocation holds of a matrix, as memory has it: lines are rows or columns.
+struct Block {
+   uint32_t lines, length;
+   uint32_t unit; ///< elements of a line that are loaded at once
+   bool row_major;
+   nir_def *line, *place; ///< its first line and the first element there, by numbers in the matrix
+   uint32_t align;        ///< bytes of which the offset of each of its lines is a multiple
+
+   uint32_t component(uint32_t in_line, uint32_t in_block) const
+   {
+      return row_major ? in_block * length + in_line : in_line * lines + in_block;
+   }
+};
+
 /// Bytes of which a number is a multiple for sure, at most 16.
 uint32_t alignment(uint32_t bytes)
 {
    return std::min(bytes & -bytes, 16u);
 }
 
-/// Calls body with each component and a pointer to its element.  Pointers of a row (or column) of
-/// the invocation's block have a common base, whose alignment follows from what the specification
-/// asks of pointer and stride: 16 bytes, or a whole row (or column) if that is less
-/// (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986).
+/// The alignment follows from what the specification asks of pointer and stride: 16 bytes, or a
+/// whole row (or column) if that is less (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986).
+Block block(State &s, const RegisterMap &map, const Place &p, const Memory &memory)
+{
+   nir_builder *b = &s.b;
+   const uint32_t bytes = glsl_get_bit_size(memory.base->type) / 8;
+   nir_def *row = nir_imul_imm(b, nir_umod_imm(b, p.down, map.blocks().rows), map.block_rows());
+   nir_def *col = nir_imul_imm(b, nir_umod_imm(b, p.right, map.blocks().cols), map.block_cols());
+   const bool row_major = memory.row_major;
+   const uint32_t length = row_major ? map.block_cols() : map.block_rows();
+   const uint32_t line_bytes = bytes * (row_major ? map.cols : map.rows);
+   const uint32_t align = std::min(alignment(line_bytes), alignment(length * bytes));
+   return {
+      .lines = row_major ? map.block_rows() : map.block_cols(),
+      .length = length,
+      .unit = bytes < 4 && align >= 4 ? 4 / bytes : 1,
+      .row_major = row_major,
+      .line = row_major ? row : col,
+      .place = row_major ? col : row,
+      .align = align,
+   };
+}
+
+nir_deref_instr *element(nir_builder *b, const Memory &memory, nir_def *line, nir_def *place)
+{
+   const unsigned bits = memory.base->def.bit_size;
+   nir_def *index = nir_imul(b, nir_u2uN(b, line, bits), memory.stride);
+   index = nir_iadd(b, index, nir_u2uN(b, place, bits));
+   return nir_build_deref_ptr_as_array(b, memory.base, index);
+}
+
+/// Calls body with each component, or every `step` of a line, and a pointer to its element.
+/// Pointers of a line have a common base, whose alignment is known.
 template <typename Body>
-void for_each_element(State &s, const RegisterMap &map, const Place &p, const Memory &memory,
-                      const Body &body)
+void for_each_element(State &s, const Block &block, const Memory &memory, const Body &body,
+                      uint32_t step = 1)
 {
    nir_builder *b = &s.b;
    const unsigned bits = memory.base->def.bit_size;
    const uint32_t bytes = glsl_get_bit_size(memory.base->type) / 8;
-   nir_def *row = nir_imul_imm(b, nir_umod_imm(b, p.down, map.blocks().rows), map.block_rows());
-   nir_def *col = nir_imul_imm(b, nir_umod_imm(b, p.right, map.blocks().cols), map.block_cols());
-   nir_def *major = memory.row_major ? row : col, *minor = memory.row_major ? col : row;
-   const uint32_t lines = memory.row_major ? map.block_rows() : map.block_cols();
-   const uint32_t length = memory.row_major ? map.block_cols() : map.block_rows();
-   const uint32_t line_bytes = bytes * (memory.row_major ? map.cols : map.rows);
-   const uint32_t align = std::min(alignment(line_bytes), alignment(length * bytes));
-
-   for (uint32_t line = 0; line < lines; ++line) {
-      nir_def *index = nir_imul(b, nir_u2uN(b, nir_iadd_imm(b, major, line), bits), memory.stride);
-      index = nir_iadd(b, index, nir_u2uN(b, minor, bits));
-      nir_deref_instr *first = nir_build_deref_ptr_as_array(b, memory.base, index);
+   for (uint32_t line = 0; line < block.lines; ++line) {
+      nir_deref_instr *first = element(b, memory, nir_iadd_imm(b, block.line, line), block.place);
       first = nir_build_deref_cast_with_alignment(b, &first->def, first->modes, first->type, bytes,
-                                                  align, 0);
-      for (uint32_t i = 0; i < length; ++i) {
-         const uint32_t component =
-            memory.row_major ? line * map.block_cols() + i : i * map.block_cols() + line;
-         body(component, nir_build_deref_ptr_as_array(b, first, nir_imm_intN_t(b, i, bits)));
-      }
+                                                  block.align, 0);
+      for (uint32_t i = 0; i < block.length; i += step)
+         body(block.component(i, line),
+              nir_build_deref_ptr_as_array(b, first, nir_imm_intN_t(b, i, bits)));
    }
+}
+
+/// Whether every element of a block lies in the buffer: then the last does.
+nir_def *all_inside(nir_builder *b, const Block &block, const Bounds &bounds)
+{
+   return is_inside(b, bounds, nir_iadd_imm(b, block.line, block.lines - 1),
+                    nir_iadd_imm(b, block.place, block.length - 1));
+}
+
+/// The components of a block that lies partly or wholly outside, in the order of memory.  Few do,
+/// so that their code is short rather than fast: a loop over an array.
+struct Edge {
+   Edge(State &s, const Block &block, const Memory &memory)
+       : s(s), block(block), memory(memory),
+         array(nir_local_variable_create(
+            s.b.impl, glsl_array_type(memory.base->type, block.lines * block.length, 0), "edge"))
+   {
+   }
+
+   nir_deref_instr *component(nir_def *i)
+   {
+      return nir_build_deref_array(&s.b, nir_build_deref_var(&s.b, array), i);
+   }
+
+   /// Calls body with a place in the array, a pointer to the element, and whether it lies in the
+   /// buffer.
+   template <typename Body>
+   void for_each_element(const Body &body)
+   {
+      nir_builder *b = &s.b;
+      s.loop(block.lines * block.length, [&](nir_def *i) {
+         nir_def *line = nir_iadd(b, block.line, nir_udiv_imm(b, i, block.length)),
+                 *place = nir_iadd(b, block.place, nir_umod_imm(b, i, block.length));
+         body(component(i), element(b, memory, line, place),
+              is_inside(b, *memory.bounds, line, place));
+      });
+   }
+
+   State &s;
+   const Block &block;
+   const Memory &memory;
+   nir_variable *array;
+};
+
+/// A block in the order of memory, narrow elements as 32 bits: accesses to shared memory are not
+/// joined later as those to buffers are (lower_shared_memory.h), and bytes are multiplied four at a
+/// time.
+std::vector<nir_def *> load_units(State &s, const Block &block, const Memory &source)
+{
+   nir_builder *b = &s.b;
+   std::vector<nir_def *> units;
+   const auto load = [&](uint32_t, nir_deref_instr *pointer) {
+      if (block.unit > 1)
+         pointer = nir_build_deref_cast(b, &pointer->def, pointer->modes, glsl_uint_type(), 4);
+      units.push_back(nir_load_deref(b, pointer));
+   };
+   for_each_element(s, block, source, load, block.unit);
+   return units;
+}
+
+std::vector<nir_def *> load_edge(State &s, const Block &block, const Memory &source)
+{
+   nir_builder *b = &s.b;
+   const unsigned bits = glsl_get_bit_size(source.base->type);
+   Edge edge(s, block, source);
+   edge.for_each_element(
+      [&](nir_deref_instr *component, nir_deref_instr *element, nir_def *inside) {
+         nir_store_deref(b, component, nir_imm_intN_t(b, 0, bits), 1);
+         nir_if *there = nir_push_if(b, inside);
+         nir_store_deref(b, component, nir_load_deref(b, element), 1);
+         nir_pop_if(b, there);
+      });
+   std::vector<nir_def *> units;
+   for (uint32_t i = 0; i < block.lines * block.length; i += block.unit) {
+      nir_def *parts[4];
+      for (uint32_t part = 0; part < block.unit; ++part)
+         parts[part] = nir_load_deref(b, edge.component(nir_imm_int(b, int(i + part))));
+      units.push_back(nir_pack_bits(b, nir_vec(b, parts, block.unit), block.unit * bits));
+   }
+   return units;
+}
+
+std::vector<nir_def *> load_robust(State &s, const Block &block, const Memory &source)
+{
+   nir_builder *b = &s.b;
+   nir_if *whole = nir_push_if(b, all_inside(b, block, *source.bounds));
+   std::vector<nir_def *> units = load_units(s, block, source);
+   nir_push_else(b, whole);
+   const std::vector<nir_def *> edge = load_edge(s, block, source);
+   nir_pop_if(b, whole);
+   for (size_t i = 0; i < units.size(); ++i)
+      units[i] = nir_if_phi(b, units[i], edge[i]);
+   return units;
+}
+
+void store_edge(State &s, const Block &block, const Memory &destination, const Matrix &source)
+{
+   nir_builder *b = &s.b;
+   Edge edge(s, block, destination);
+   for (uint32_t i = 0; i < block.lines * block.length; ++i) {
+      const uint32_t component = block.component(i % block.length, i / block.length);
+      nir_store_deref(b, edge.component(nir_imm_int(b, int(i))),
+                      s.load_component(source, nir_imm_int(b, int(component))), 1);
+   }
+   edge.for_each_element(
+      [&](nir_deref_instr *component, nir_deref_instr *element, nir_def *inside) {
+         nir_if *there = nir_push_if(b, inside);
+         nir_store_deref(b, element, nir_load_deref(b, component), 1);
+         nir_pop_if(b, there);
+      });
 }
 
 /// How the products of a muladd are summed.
 struct Arithmetic {
    bool is_float;
+   bool dots;     ///< four products of 8-bit integers at once
    unsigned bits; ///< of the sum; f16 is summed in f32
    bool a_signed, b_signed, result_signed, saturate;
+
+   uint32_t products() const { return dots ? 4 : 1; }
 };
 
-nir_def *widen(nir_builder *b, const Arithmetic &arithmetic, nir_def *value, bool is_signed)
+/// What a product, or several at once, takes of one line of A or B: components from `at` on.
+nir_def *operand(nir_builder *b, const Arithmetic &arithmetic, const std::vector<nir_def *> &values,
+                 uint32_t at, uint32_t step, bool is_signed)
 {
    if (arithmetic.is_float)
-      return nir_f2fN(b, value, arithmetic.bits);
-   return is_signed ? nir_i2iN(b, value, arithmetic.bits) : nir_u2uN(b, value, arithmetic.bits);
+      return nir_f2fN(b, values[at], arithmetic.bits);
+   if (arithmetic.dots)
+      return nir_pack_32_4x8(b, nir_vec4(b, values[at], values[at + step], values[at + 2 * step],
+                                         values[at + 3 * step]));
+   return is_signed ? nir_i2iN(b, values[at], arithmetic.bits)
+                    : nir_u2uN(b, values[at], arithmetic.bits);
 }
 
 nir_def *add_product(nir_builder *b, const Arithmetic &arithmetic, nir_def *x, nir_def *y,
                      nir_def *sum)
 {
-   return arithmetic.is_float ? nir_ffma(b, x, y, sum) : nir_iadd(b, nir_imul(b, x, y), sum);
+   if (arithmetic.is_float)
+      return nir_ffma(b, x, y, sum);
+   if (!arithmetic.dots)
+      return nir_iadd(b, nir_imul(b, x, y), sum);
+   if (arithmetic.a_signed && arithmetic.b_signed)
+      return nir_sdot_4x8_iadd(b, x, y, sum);
+   if (arithmetic.a_signed)
+      return nir_sudot_4x8_iadd(b, x, y, sum);
+   if (arithmetic.b_signed)
+      return nir_sudot_4x8_iadd(b, y, x, sum);
+   return nir_udot_4x8_uadd(b, x, y, sum);
 }
 
-/// The sum as the result's component.  Sums of float products began with the addend; those of
-/// integer products cannot overflow before it is added.
+/// Sums begin with the addend, but saturating ones: their products are added up first, which
+/// cannot overflow.
+nir_def *begin(nir_builder *b, const Arithmetic &arithmetic, nir_def *addend)
+{
+   if (arithmetic.is_float)
+      return nir_f2fN(b, addend, arithmetic.bits);
+   return arithmetic.saturate ? nir_imm_intN_t(b, 0, arithmetic.bits)
+                              : nir_u2uN(b, addend, arithmetic.bits);
+}
+
+/// The sum as the result's component.
 nir_def *finish(nir_builder *b, const Arithmetic &arithmetic, nir_def *sum, nir_def *addend)
 {
    if (arithmetic.is_float)
       return nir_f2fN(b, sum, addend->bit_size);
    sum = nir_u2uN(b, sum, addend->bit_size);
    if (!arithmetic.saturate)
-      return nir_iadd(b, sum, addend);
+      return sum;
    return arithmetic.result_signed ? nir_iadd_sat(b, sum, addend) : nir_uadd_sat(b, sum, addend);
 }
 
@@ -131,9 +308,18 @@ void lower_load_to_registers(State &s, nir_intrinsic_instr *instr)
    const Matrix result = s.operand(instr, 0);
    const RegisterMap map = s.register_map(result.desc);
    const Memory source = memory(s, instr, 1, result.desc);
-   for_each_element(s, map, place(s, map), source, [&](uint32_t i, nir_deref_instr *element) {
-      s.store_component(result, nir_imm_int(&s.b, int(i)), nir_load_deref(&s.b, element));
-   });
+   const Block part = block(s, map, place(s, map), source);
+   const std::vector<nir_def *> units =
+      source.bounds ? load_robust(s, part, source) : load_units(s, part, source);
+   const uint32_t units_per_line = part.length / part.unit;
+   for (uint32_t i = 0; i < units.size(); ++i) {
+      nir_def *parts = nir_unpack_bits(&s.b, units[i], component_bits(result.desc));
+      const uint32_t line = i / units_per_line, first = i % units_per_line * part.unit;
+      for (uint32_t n = 0; n < part.unit; ++n) {
+         nir_def *component = nir_imm_int(&s.b, int(part.component(first + n, line)));
+         s.store_component(result, component, nir_channel(&s.b, parts, n));
+      }
+   }
 }
 
 /// Of those that hold an element, one stores it.
@@ -150,9 +336,17 @@ void lower_store_to_registers(State &s, nir_intrinsic_instr *instr)
    if (map.blocks().cols < map.grid().cols)
       stores = nir_iand(b, stores, nir_ult_imm(b, p.right, map.blocks().cols));
    nir_if *chosen = nir_push_if(b, stores);
-   for_each_element(s, map, p, destination, [&](uint32_t i, nir_deref_instr *element) {
+   const Block part = block(s, map, p, destination);
+   nir_if *whole =
+      destination.bounds ? nir_push_if(b, all_inside(b, part, *destination.bounds)) : nullptr;
+   for_each_element(s, part, destination, [&](uint32_t i, nir_deref_instr *element) {
       nir_store_deref(b, element, s.load_component(source, nir_imm_int(b, int(i))), 1);
    });
+   if (whole) {
+      nir_push_else(b, whole);
+      store_edge(s, part, destination, source);
+      nir_pop_if(b, whole);
+   }
    nir_pop_if(b, chosen);
 }
 
@@ -162,36 +356,45 @@ void lower_muladd_to_registers(State &s, nir_intrinsic_instr *instr)
    nir_builder *b = &s.b;
    const Matrix d = s.operand(instr, 0), a = s.operand(instr, 1), bm = s.operand(instr, 2),
                 c = s.operand(instr, 3);
-   const uint32_t K = a.desc.cols, cols = s.register_map(d.desc).block_cols();
+   const uint32_t K = a.desc.cols, rows = s.register_map(d.desc).block_rows(),
+                  cols = s.register_map(d.desc).block_cols();
    const unsigned mask = nir_intrinsic_cmat_signed_mask(instr);
+   const bool bytes = component_bits(a.desc) == 8 && component_bits(bm.desc) == 8;
    const Arithmetic arithmetic = {
       .is_float = glsl_type_is_float_16_32_64(glsl_get_cmat_element(glsl_cmat_type(&d.desc))),
+      .dots = s.target.dot_product_4x8 && bytes && component_bits(d.desc) == 32 && K % 4 == 0,
       .bits = std::max(component_bits(d.desc), 32u),
       .a_signed = (mask & NIR_CMAT_A_SIGNED) != 0,
       .b_signed = (mask & NIR_CMAT_B_SIGNED) != 0,
       .result_signed = (mask & NIR_CMAT_RESULT_SIGNED) != 0,
       .saturate = nir_intrinsic_saturate(instr) != 0,
    };
-   const auto widened = [&](const Matrix &m, bool is_signed) {
-      std::vector<nir_def *> values;
+   /* Lines of A are rows and lines of B columns, one after the other and each along k. */
+   const uint32_t length = K / arithmetic.products();
+   const auto lines = [&](const Matrix &m, uint32_t count, uint32_t to_next, uint32_t along_k,
+                          bool is_signed) {
+      std::vector<nir_def *> values, operands;
       s.for_each_component_unrolled(m.desc, [&](uint32_t i) {
-         nir_def *component = s.load_component(m, nir_imm_int(b, int(i)));
-         values.push_back(widen(b, arithmetic, component, is_signed));
+         values.push_back(s.load_component(m, nir_imm_int(b, int(i))));
       });
-      return values;
+      for (uint32_t i = 0; i < count * length; ++i) {
+         const uint32_t k = i % length * arithmetic.products();
+         operands.push_back(
+            operand(b, arithmetic, values, i / length * to_next + k * along_k, along_k, is_signed));
+      }
+      return operands;
    };
-   const std::vector<nir_def *> a_values = widened(a, arithmetic.a_signed),
-                                b_values = widened(bm, arithmetic.b_signed);
+   const std::vector<nir_def *> a_lines = lines(a, rows, K, 1, arithmetic.a_signed),
+                                b_lines = lines(bm, cols, 1, cols, arithmetic.b_signed);
 
    /* d may be the same variable as c: write it when everything is read. */
    std::vector<nir_def *> results;
    s.for_each_component_unrolled(d.desc, [&](uint32_t i) {
       nir_def *addend = s.load_component(c, nir_imm_int(b, int(i)));
-      nir_def *sum = arithmetic.is_float ? nir_f2fN(b, addend, arithmetic.bits)
-                                         : nir_imm_intN_t(b, 0, arithmetic.bits);
-      for (uint32_t k = 0; k < K; ++k)
-         sum = add_product(b, arithmetic, a_values[i / cols * K + k], b_values[k * cols + i % cols],
-                           sum);
+      nir_def *sum = begin(b, arithmetic, addend);
+      for (uint32_t k = 0; k < length; ++k)
+         sum = add_product(b, arithmetic, a_lines[i / cols * length + k],
+                           b_lines[i % cols * length + k], sum);
       results.push_back(finish(b, arithmetic, sum, addend));
    });
    for (uint32_t i = 0; i < results.size(); ++i)

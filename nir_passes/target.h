@@ -66,6 +66,11 @@ struct Target {
    std::vector<MatrixOperation> native_operations = {};
    /// The back end has subgroup operations on 8 and 16 bits.
    bool small_subgroup_operands = true;
+   /// Matrices as registers keep within their storage buffers, element by element
+   /// (cooperativeMatrixRobustBufferAccess).  A back end with tiles sees to it itself.
+   bool robust_access = false;
+   /// Matrices as registers multiply 8-bit integers by nir_op_*dot_4x8_*, four at a time.
+   bool dot_product_4x8 = false;
 };
 
 } // namespace weft

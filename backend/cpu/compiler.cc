@@ -80,6 +80,7 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &source, const
    Target target = host_target();
    if (compile_options.subgroup_size)
       target.subgroup_size = compile_options.subgroup_size;
+   target.robust_access = compile_options.robust_buffer_access;
    const uint32_t W = target.subgroup_size;
    if (W != 8 && W != 16 && W != 32 && W != 64)
       return Error{"the subgroup size " + std::to_string(W) + " is none of 8, 16, 32, 64"};

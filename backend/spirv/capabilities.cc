@@ -39,13 +39,10 @@ Driver full_driver()
    d.subgroup_extended_types = true;
    d.vulkan_memory_model = d.vulkan_memory_model_device_scope = true;
    d.int8 = d.int16 = d.int64 = d.float16 = d.float64 = true;
-   d.storage_buffer_8bit = d.uniform_buffer_8bit = d.push_constant_8bit = true;
-   d.storage_buffer_16bit = d.uniform_buffer_16bit = d.push_constant_16bit = true;
+   d.storage_buffer_8bit = d.storage_buffer_16bit = true;
    d.shared_explicit_layout = d.shared_8bit = d.shared_16bit = true;
    d.buffer_device_address = d.integer_dot_product = true;
    d.preserve_nan_16 = d.preserve_nan_32 = d.preserve_nan_64 = true;
-   d.preserve_denorms_16 = d.preserve_denorms_32 = d.preserve_denorms_64 = true;
-   d.round_to_even_16 = d.round_to_even_32 = d.round_to_even_64 = true;
    return d;
 }
 
@@ -86,6 +83,9 @@ const char *lacks(const Driver &driver, SpvCapability capability)
       return unless(driver.storage_buffer_16bit, "storageBuffer16BitAccess");
    case SpvCapabilityPhysicalStorageBufferAddresses:
       return unless(driver.buffer_device_address, "bufferDeviceAddress");
+   case SpvCapabilityDotProduct:
+   case SpvCapabilityDotProductInput4x8BitPacked:
+      return unless(driver.integer_dot_product, "shaderIntegerDotProduct");
    case SpvCapabilityVulkanMemoryModel:
       return unless(driver.vulkan_memory_model, "vulkanMemoryModel");
    case SpvCapabilityGroupNonUniform:

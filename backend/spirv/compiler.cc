@@ -39,6 +39,8 @@ Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileO
       .form = FinalForm::spirv,
       .native_operations = options.native_operations,
       .small_subgroup_operands = options.driver.subgroup_extended_types,
+      .robust_access = options.robust_access,
+      .dot_product_4x8 = options.driver.integer_dot_product,
    };
    PipelineOptions pipeline;
    pipeline.dump = options.dump;

@@ -29,15 +29,15 @@ struct Driver {
    bool vulkan_memory_model_device_scope = false;
    bool int8 = false, int16 = false, int64 = false;
    bool float16 = false, float64 = false;
-   bool storage_buffer_8bit = false, uniform_buffer_8bit = false, push_constant_8bit = false;
-   bool storage_buffer_16bit = false, uniform_buffer_16bit = false, push_constant_16bit = false;
+   bool storage_buffer_8bit = false, storage_buffer_16bit = false;
    bool shared_explicit_layout = false, shared_8bit = false, shared_16bit = false;
    bool buffer_device_address = false;
+   /// shaderIntegerDotProduct: 8-bit integers are then multiplied four at a time.  Whether the
+   /// driver says that it has an instruction for it (integerDotProduct4x8BitPacked*Accelerated)
+   /// does not matter: one without expands it to what would stand here else.
    bool integer_dot_product = false;
-   /// What the driver can promise of floats, by size: VkPhysicalDeviceFloatControlsProperties.
+   /// shaderSignedZeroInfNanPreserveFloat16, 32 and 64.
    bool preserve_nan_16 = false, preserve_nan_32 = false, preserve_nan_64 = false;
-   bool preserve_denorms_16 = false, preserve_denorms_32 = false, preserve_denorms_64 = false;
-   bool round_to_even_16 = false, round_to_even_32 = false, round_to_even_64 = false;
 };
 
 /// A driver of Vulkan 1.3 with every feature above.
@@ -51,6 +51,8 @@ struct CompileOptions {
    std::vector<MatrixOperation> operations;
    /// What the driver does itself: Target::native_operations.
    std::vector<MatrixOperation> native_operations = {};
+   /// cooperativeMatrixRobustBufferAccess is enabled.
+   bool robust_access = false;
    /// Called with the text after each phase when set: the name of each NIR pass, "nir" at the end
    /// of them, "spirv" (disassembled).
    std::function<void(const char *phase, const std::string &text)> dump;

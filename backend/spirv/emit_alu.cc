@@ -461,6 +461,12 @@ private:
          return emit_multiply_high(SpvOpSMulExtended);
       case nir_op_umul_high:
          return emit_multiply_high(SpvOpUMulExtended);
+      case nir_op_sdot_4x8_iadd:
+         return emit_dot(SpvOpSDot);
+      case nir_op_udot_4x8_uadd:
+         return emit_dot(SpvOpUDot);
+      case nir_op_sudot_4x8_iadd:
+         return emit_dot(SpvOpSUDot);
       default:
          t.fail(std::string("the operation ") + nir_op_infos[alu.op].name + " is not supported");
          for (unsigned i = 0; i < alu.def.num_components; ++i)
@@ -488,6 +494,21 @@ private:
       const Id both = t.m.emit(op, t.m.type(SpvOpTypeStruct, {type, type}),
                                {get(0, Kind::integer), get(1, Kind::integer)});
       define(t.extract(both, type, 1), Kind::integer);
+   }
+
+   /// Of four bytes each; drivers see the addition behind it.
+   void emit_dot(SpvOp op) const
+   {
+      t.m.capability(SpvCapabilityDotProduct);
+      t.m.capability(SpvCapabilityDotProductInput4x8BitPacked);
+      t.extension("SPV_KHR_integer_dot_product", 0x00010600);
+      const Id type = t.m.type_uint(32);
+      const Id dot = t.m.emit(op, type,
+                              {get(0, Kind::integer), get(1, Kind::integer),
+                               uint32_t(SpvPackedVectorFormatPackedVectorFormat4x8Bit)});
+      const nir_scalar sum = source(2);
+      const bool is_sum = !nir_scalar_is_const(sum) || nir_scalar_as_uint(sum) != 0;
+      define(is_sum ? t.m.emit(SpvOpIAdd, type, {dot, get(2, Kind::integer)}) : dot, Kind::integer);
    }
 
    Translator &t;

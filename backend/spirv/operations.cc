@@ -45,14 +45,16 @@ std::vector<MatrixOperation> supported_operations(const Driver &driver, uint32_t
    if (driver.float64 && driver.int64)
       add(f64, f64);
 
+   /* Sums modulo 2^32 are of any signedness; u32 saturates for unsigned factors only. */
    const auto add_integers = [&](const Shape &s) {
-      for (bool saturating : {false, true}) {
-         for (ComponentType a : {s8, u8}) {
-            for (ComponentType b : {s8, u8})
-               list.push_back({s.m, s.n, s.k, a, b, s32, s32, saturating});
+      for (ComponentType a : {s8, u8}) {
+         for (ComponentType b : {s8, u8}) {
+            list.push_back({s.m, s.n, s.k, a, b, s32, s32, false});
+            list.push_back({s.m, s.n, s.k, a, b, s32, s32, true});
+            list.push_back({s.m, s.n, s.k, a, b, u32, u32, false});
          }
-         list.push_back({s.m, s.n, s.k, u8, u8, u32, u32, saturating});
       }
+      list.push_back({s.m, s.n, s.k, u8, u8, u32, u32, true});
    };
    if (driver.int8 && driver.storage_buffer_8bit) {
       for (const Shape &s : shapes)

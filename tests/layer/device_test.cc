@@ -70,13 +70,19 @@ TEST_F(DeviceTest, without_any_features)
    EXPECT_TRUE(lowered_for.float16 && lowered_for.int8 && lowered_for.int16);
    EXPECT_TRUE(lowered_for.shared_explicit_layout);
    EXPECT_FALSE(lowered_for.int64 || lowered_for.buffer_device_address || lowered_for.float64);
-   EXPECT_FALSE(lowered_for.push_constant_8bit || lowered_for.integer_dot_product);
+   EXPECT_FALSE(lowered_for.integer_dot_product);
    EXPECT_EQ(lowered_for.subgroup_operations, 0xffu);
-   // Denormals of 16 and 64 bits go together in this driver, and it has not both.
-   EXPECT_FALSE(lowered_for.preserve_denorms_16 || lowered_for.preserve_denorms_64);
-   EXPECT_TRUE(lowered_for.preserve_denorms_32);
-   EXPECT_TRUE(lowered_for.round_to_even_16);
-   EXPECT_FALSE(lowered_for.round_to_even_32);
+   EXPECT_TRUE(lowered_for.preserve_nan_32);
+   EXPECT_FALSE(lowered_for.preserve_nan_16 || lowered_for.preserve_nan_64);
+}
+
+TEST_F(DeviceTest, integer_dot_product_is_enabled_where_the_driver_has_it)
+{
+   driver.features13.shaderIntegerDotProduct = VK_TRUE;
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   EXPECT_TRUE(driver.enabled13.shaderIntegerDotProduct);
+   EXPECT_TRUE(compiled_for().integer_dot_product);
 }
 
 TEST_F(DeviceTest, with_legacy_features)
@@ -206,18 +212,36 @@ TEST_F(DeviceTest, with_a_struct_of_unknown_size)
    EXPECT_EQ(create_matrix_device(&unknown), VK_ERROR_FEATURE_NOT_PRESENT);
 }
 
-TEST_F(DeviceTest, refuses_robust_matrices)
+/// The layer's own feature, whatever the driver has; shaders pay for it only where it is enabled.
+TEST_F(DeviceTest, robust_matrices)
 {
    ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   compiled_for();
+   EXPECT_FALSE(compiler.seen.back().options.robust_access);
+   destroy_device();
+
    const VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
       .cooperativeMatrix = VK_TRUE,
       .cooperativeMatrixRobustBufferAccess = VK_TRUE,
    };
    const char *const names[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
-   EXPECT_EQ(create_device(
-                {.pNext = &matrices, .enabledExtensionCount = 1, .ppEnabledExtensionNames = names}),
-             VK_ERROR_FEATURE_NOT_PRESENT);
+   ASSERT_VK(create_device(
+      {.pNext = &matrices, .enabledExtensionCount = 1, .ppEnabledExtensionNames = names}));
+   EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR), 0u);
+   EXPECT_FALSE(driver.enabled.robustBufferAccess); // that is the application's own choice
+   compiled_for();
+   EXPECT_TRUE(compiler.seen.back().options.robust_access);
+}
+
+TEST_F(DeviceTest, robust_matrices_need_the_extension)
+{
+   ASSERT_VK(create_instance());
+   const VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .cooperativeMatrixRobustBufferAccess = VK_TRUE,
+   };
    EXPECT_EQ(create_device({.pNext = &matrices}), VK_ERROR_FEATURE_NOT_PRESENT);
    EXPECT_EQ(driver.calls("vkCreateDevice"), 0u);
 }

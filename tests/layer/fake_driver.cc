@@ -240,10 +240,7 @@ void VKAPI_CALL get_properties2(VkPhysicalDevice physical, VkPhysicalDevicePrope
       }
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES: {
          auto *p = static_cast<VkPhysicalDeviceFloatControlsProperties *>(s);
-         p->denormBehaviorIndependence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_32_BIT_ONLY;
-         p->roundingModeIndependence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
-         p->shaderDenormPreserveFloat16 = p->shaderDenormPreserveFloat32 = VK_TRUE;
-         p->shaderRoundingModeRTEFloat16 = VK_TRUE;
+         p->shaderSignedZeroInfNanPreserveFloat32 = VK_TRUE;
          break;
       }
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR:

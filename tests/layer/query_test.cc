@@ -67,7 +67,7 @@ TEST_F(Query, advertises_where_the_driver_can_carry_it)
    EXPECT_TRUE(advertised());
    for (const char *command : {"vkGetPhysicalDeviceFeatures2", "vkGetPhysicalDeviceFeatures2KHR"}) {
       EXPECT_EQ(matrix_features(command).cooperativeMatrix, VK_TRUE);
-      EXPECT_EQ(matrix_features(command).cooperativeMatrixRobustBufferAccess, VK_FALSE);
+      EXPECT_EQ(matrix_features(command).cooperativeMatrixRobustBufferAccess, VK_TRUE);
    }
    uint32_t subgroup_size = 0;
    EXPECT_EQ(supported_stages(&subgroup_size), VkShaderStageFlags(VK_SHADER_STAGE_COMPUTE_BIT));
@@ -175,6 +175,7 @@ TEST_F(Query, adds_to_native_matrices)
    ASSERT_VK(create_instance());
    EXPECT_EQ(extension_names(), driver.extensions);
    EXPECT_EQ(matrix_features().cooperativeMatrix, VK_TRUE);
+   EXPECT_EQ(matrix_features().cooperativeMatrixRobustBufferAccess, VK_TRUE); // the driver's word
    EXPECT_EQ(supported_stages(), VkShaderStageFlags(VK_SHADER_STAGE_ALL));
    const auto rows = matrix_properties();
    ASSERT_EQ(rows.size(), 1 + compiler.operations.size());
@@ -227,7 +228,7 @@ TEST_F(Query, hides_native_matrices_when_told)
    EXPECT_EQ(
       std::ranges::count(extension_names(), std::string(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME)),
       0);
-   EXPECT_EQ(matrix_features().cooperativeMatrixRobustBufferAccess, VK_FALSE);
+   EXPECT_EQ(matrix_features().cooperativeMatrixRobustBufferAccess, VK_TRUE);
    EXPECT_EQ(supported_stages(), VkShaderStageFlags(VK_SHADER_STAGE_COMPUTE_BIT));
    EXPECT_EQ(matrix_properties().size(), 3u);
 

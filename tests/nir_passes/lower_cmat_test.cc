@@ -510,5 +510,146 @@ TEST(LowerCmatToRegisters, OneHolderStores)
    EXPECT_EQ(count(text, "(ssbo float16_t) (ptr_stride=2, align_mul=16, align_offset=0)"), 4u);
 }
 
+/// With robust access, accesses to storage buffers come in two ways: for blocks that lie inside as
+/// ever, element by element in a loop for the others.
+TEST(LowerCmatToRegisters, RobustAccess)
+{
+   const auto robust = [](const std::string &glsl, bool enabled) {
+      Target target = test::target(32, false);
+      target.robust_access = enabled;
+      Shader shader = translate(glsl, target);
+      opt_cmat_copies(shader.get());
+      lower_cmat(shader.get(), target);
+      tidy(shader.get());
+      return test::body(shader.get());
+   };
+   const std::string text = robust(accumulate, true);
+   EXPECT_EQ(count(text, "@get_ssbo_size"), 1u) << text; // of one buffer
+   EXPECT_EQ(count(text, "loop {"), 3u);
+   EXPECT_EQ(count(text, " edge"), 3u);
+   const std::string plain = robust(accumulate, false);
+   EXPECT_EQ(count(plain, "@get_ssbo_size"), 0u);
+   EXPECT_EQ(count(plain, "loop {"), 0u);
+   for (const char *pointer : {"(ssbo float16_t) (ptr_stride=2, align_mul=16",
+                               "(ssbo float16_t) (ptr_stride=2, align_mul=8"})
+      EXPECT_EQ(count(text, pointer), count(plain, pointer));
+
+   const std::string shared = robust(types + R"(
+      shared float16_t tile[64];
+      layout(buffer_reference, scalar) buffer Data16 { float16_t data[]; };
+      layout(push_constant) uniform Push { Data16 pointer; };
+      void main() {
+         MAT(A) m;
+         coopMatLoad(m, tile, 0, 8, rows);
+         coopMatStore(m, pointer.data, 0, 8, rows);
+      })",
+                                     true);
+   EXPECT_EQ(count(shared, "@get_ssbo_size"), 0u);
+   EXPECT_EQ(count(shared, "loop {"), 0u);
+}
+
+/// 8-bit integers of a 16×16×32 multiplication in a subgroup of 32: 4×2 sums of 32 products each.
+std::string multiplied(bool dots, const std::string &a, const std::string &b, const std::string &c,
+                       bool saturate)
+{
+   Target target = test::target(32, false);
+   target.form = FinalForm::spirv;
+   target.dot_product_4x8 = dots;
+   const auto matrix = [](const std::string &type, int rows, int cols, const std::string &use) {
+      return "coopmat<" + type + ", gl_ScopeSubgroup, " + std::to_string(rows) + ", " +
+             std::to_string(cols) + ", gl_MatrixUse" + use + "> ";
+   };
+   Shader shader =
+      translate("layout(binding = 0, scalar) buffer Data { " + c + " data[]; };\n" +
+                   "layout(binding = 1, scalar) buffer A { " + a + " a[]; };\n" +
+                   "layout(binding = 2, scalar) buffer B { " + b + " b[]; };\n" + "void main() {" +
+                   matrix(a, 16, 32, "A") + "ma; " + matrix(b, 32, 16, "B") + "mb; " +
+                   matrix(c, 16, 16, "Accumulator") + R"(sum;
+      coopMatLoad(sum, data, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatLoad(ma, a, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatLoad(mb, b, 0, 32, gl_CooperativeMatrixLayoutColumnMajor);
+      sum = coopMatMulAdd(ma, mb, sum)" +
+                   (saturate ? ", gl_MatrixOperandsSaturatingAccumulation" : "") +
+                   R"();
+      coopMatStore(sum, data, 256, 16, gl_CooperativeMatrixLayoutRowMajor);
+   })",
+                target);
+   opt_cmat_copies(shader.get());
+   lower_cmat(shader.get(), target);
+   tidy(shader.get());
+   return test::body(shader.get());
+}
+
+TEST(LowerCmatToRegisters, DotProducts)
+{
+   const auto s8 = "int8_t", u8 = "uint8_t", s32 = "int", u32 = "uint";
+   const std::string both_signed = multiplied(true, s8, s8, s32, false);
+   EXPECT_EQ(count(both_signed, "= sdot_4x8_iadd"), 8u * 32 / 4);
+   EXPECT_EQ(count(both_signed, "= pack_32_4x8"), (4u + 2) * 32 / 4);
+   EXPECT_EQ(count(both_signed, "= imul"), 0u);
+   EXPECT_EQ(count(multiplied(true, u8, u8, u32, false), "= udot_4x8_uadd"), 64u);
+   EXPECT_EQ(count(multiplied(true, s8, u8, s32, false), "= sudot_4x8_iadd"), 64u);
+   EXPECT_EQ(count(multiplied(true, u8, s8, s32, false), "= sudot_4x8_iadd"), 64u);
+
+   /* One saturating addition for each sum (which nir_opt_algebraic takes apart for SPIR-V). */
+   const std::string saturating = multiplied(true, s8, s8, s32, true);
+   EXPECT_EQ(count(saturating, "= sdot_4x8_iadd"), 64u);
+   EXPECT_GT(count(saturating, "= bcsel"), 0u);
+
+   const std::string without = multiplied(false, s8, s8, s32, false);
+   EXPECT_EQ(count(without, "dot_4x8"), 0u);
+   EXPECT_EQ(count(without, "= imul"), 8u * 32);
+}
+
+/// The signed factor of a mixed product comes first, whichever matrix has it.
+TEST(LowerCmatToRegisters, MixedDotProducts)
+{
+   const std::string first = multiplied(true, "int8_t", "uint8_t", "int", false),
+                     second = multiplied(true, "uint8_t", "int8_t", "int", false);
+   const auto factors = [](const std::string &text) {
+      const size_t at = text.find("= sudot_4x8_iadd ") + 17;
+      return text.substr(at, text.find(", %", text.find(", %", at) + 1) - at);
+   };
+   const std::string a_b = factors(first), b_a = factors(second);
+   const size_t comma = a_b.find(", ");
+   EXPECT_EQ(a_b.substr(comma + 2) + ", " + a_b.substr(0, comma), b_a);
+}
+
+/// Nothing joins narrow accesses to shared memory later.
+TEST(LowerCmatToRegisters, SharedMemoryIsLoadedInWords)
+{
+   const std::string text = lowered(types + R"(
+      shared uvec4 tile[8];
+      void main() {
+         MAT(A) m;
+         coopMatLoad(m, tile, 0, 1, rows);
+         coopMatStore(m, data, 0, 8, rows);
+      })",
+                                    32, false);
+   EXPECT_EQ(count(text, "(shared uint) (ptr_stride=4"), 2u * 8 / 2) << text;
+   EXPECT_EQ(count(text, "= unpack_32_2x16"), 2u * 8 / 2);
+
+   /* Two rows of eight columns: each column is a word. */
+   const std::string across = lowered(types + R"(
+      shared float16_t tile[64];
+      void main() {
+         MAT(A) m;
+         coopMatLoad(m, tile, 0, 8, columns);
+         coopMatStore(m, data, 0, 8, rows);
+      })",
+                                      32, false);
+   EXPECT_EQ(count(across, "= unpack_32_2x16"), 8u);
+   EXPECT_EQ(count(lowered(types + R"(
+      shared float16_t tile[64];
+      void main() {
+         MAT(B) m;
+         coopMatLoad(m, tile, 0, 8, rows);
+         coopMatStore(m, data, 0, 8, rows);
+      })",
+                           64, false),
+                   "= unpack_32_2x16"),
+             0u); // one column of eight
+}
+
 } // namespace
 } // namespace weft

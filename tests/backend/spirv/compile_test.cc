@@ -18,7 +18,10 @@ constexpr uint32_t versions[] = {0x00010300, 0x00010400, 0x00010500, 0x00010600}
 
 spirv::CompileOptions options_for(const spirv::Driver &driver, uint32_t subgroup_size = 32)
 {
-   return {driver, subgroup_size, spirv::supported_operations(driver, subgroup_size), {}, {}};
+   return {.driver = driver,
+           .subgroup_size = subgroup_size,
+           .operations = spirv::supported_operations(driver, subgroup_size),
+           .dump = {}};
 }
 
 /// The disassembled module; or the compiler's error.
@@ -444,6 +447,68 @@ TEST(SupportedOperations, FollowTheDriver)
    EXPECT_TRUE(uses(spirv::supported_operations(driver, 32), f32));
    driver.subgroup_operations = 0;
    EXPECT_TRUE(spirv::supported_operations(driver, 32).empty());
+}
+
+/// Bounds are the buffer's own; shared and global memory have none.
+TEST(Compile, RobustMatrices)
+{
+   const test::Source source = test::compile(matrices);
+   for (bool robust : {false, true}) {
+      spirv::CompileOptions options = options_for(spirv::full_driver());
+      options.robust_access = robust;
+      for (uint32_t version : versions) {
+         options.driver.spirv_version = version;
+         const auto module = spirv::compile(source.shader_source(), options);
+         ASSERT_TRUE(module) << module.error().message;
+         const Result<bool> valid = spirv::validate(*module);
+         EXPECT_TRUE(valid) << valid.error().message << spirv::disassemble(*module);
+         EXPECT_EQ(count(spirv::disassemble(*module), "= OpArrayLength"), robust ? 2u : 0u);
+      }
+   }
+}
+
+const std::string bytes = R"(
+   layout(binding = 0, scalar) buffer A { int8_t a[]; };
+   layout(binding = 1, scalar) buffer B { uint8_t b[]; };
+   layout(binding = 2, scalar) buffer C { int c[]; };
+   void main() {
+      coopmat<int8_t, gl_ScopeSubgroup, 16, 32, gl_MatrixUseA> ma;
+      coopmat<uint8_t, gl_ScopeSubgroup, 32, 16, gl_MatrixUseB> mb;
+      coopmat<int, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> mc;
+      coopMatLoad(ma, a, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatLoad(mb, b, 0, 32, gl_CooperativeMatrixLayoutColumnMajor);
+      coopMatLoad(mc, c, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+      mc = coopMatMulAdd(ma, mb, mc);
+      coopMatStore(mc, c, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+   })";
+
+/// What lies along k in memory is loaded as the dot products want it, without a byte being touched.
+TEST(Compile, BytesAreMultipliedByDotProducts)
+{
+   spirv::Driver driver = spirv::full_driver();
+   for (uint32_t version : versions) {
+      driver.spirv_version = version;
+      const std::string text = compiled(bytes, driver);
+      EXPECT_EQ(count(text, "= OpSUDot"), 64u) << text;
+      EXPECT_EQ(has(text, "\"SPV_KHR_integer_dot_product\""), version < 0x00010600);
+      for (const char *word : {"OpIMul", "Convert", "OpBitcast", "Int8", "%uchar"})
+         EXPECT_FALSE(has(text, word)) << word;
+   }
+   /* Nor with robust access, but by those at the edge: four bytes for each of 4×8 and 2×8 words. */
+   spirv::CompileOptions options = options_for(driver);
+   options.robust_access = true;
+   const test::Source source = test::compile(bytes);
+   const auto robust = spirv::compile(source.shader_source(), options);
+   ASSERT_TRUE(robust) << robust.error().message;
+   const std::string text = spirv::disassemble(*robust);
+   EXPECT_EQ(count(text, "= OpSUDot"), 64u);
+   EXPECT_EQ(count(text, "= OpBitcast"), 48u);
+   EXPECT_FALSE(has(text, "Convert"));
+
+   driver.integer_dot_product = false;
+   const std::string without = compiled(bytes, driver);
+   EXPECT_FALSE(has(without, "Dot"));
+   EXPECT_EQ(count(without, "= OpIMul"), 256u);
 }
 
 } // namespace

@@ -32,11 +32,8 @@ spirv::Driver driver_of(const Device &device)
    d.float16 = has(device.features12.shaderFloat16);
    d.float64 = has(device.features.shaderFloat64);
    d.storage_buffer_8bit = has(device.features12.storageBuffer8BitAccess);
-   d.uniform_buffer_8bit = has(device.features12.uniformAndStorageBuffer8BitAccess);
-   d.push_constant_8bit = has(device.features12.storagePushConstant8);
    d.storage_buffer_16bit = has(device.features11.storageBuffer16BitAccess);
-   d.uniform_buffer_16bit = has(device.features11.uniformAndStorageBuffer16BitAccess);
-   d.push_constant_16bit = has(device.features11.storagePushConstant16);
+   d.integer_dot_product = has(device.features13.shaderIntegerDotProduct);
    d.buffer_device_address = has(device.features12.bufferDeviceAddress);
    return d;
 }

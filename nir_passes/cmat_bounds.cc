@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/cmat_bounds.h"
+
+#include "compiler/nir/nir_deref.h"
+
+namespace weft::cmat {
+
+namespace {
+
+nir_def *multiply(nir_builder *b, nir_def *x, nir_def *y)
+{
+   return nir_bcsel(b, nir_ieq_imm(b, nir_umul_high(b, x, y), 0), nir_imul(b, x, y),
+                    nir_imm_int(b, -1));
+}
+
+bool indexes(const nir_deref_instr *deref)
+{
+   return deref->deref_type == nir_deref_type_array ||
+          deref->deref_type == nir_deref_type_ptr_as_array;
+}
+
+/// Of what a pointer points to, from the beginning of its buffer.
+nir_def *byte_offset(nir_builder *b, nir_deref_instr *deref)
+{
+   nir_deref_instr *parent = nir_deref_instr_parent(deref);
+   if (!parent)
+      return nir_channel(b, deref->parent.ssa, 2);
+   if (deref->deref_type == nir_deref_type_cast)
+      return byte_offset(b, parent);
+   if (deref->deref_type == nir_deref_type_struct) {
+      const int field = glsl_get_struct_field_offset(parent->type, deref->strct.index);
+      return nir_uadd_sat(b, byte_offset(b, parent), nir_imm_int(b, field));
+   }
+
+   assert(indexes(deref));
+   const uint32_t stride = nir_deref_instr_array_stride(deref);
+   nir_def *index = nir_u2u32(b, deref->arr.index.ssa);
+   /* OpPtrAccessChain may go back, within the same array. */
+   while (deref->deref_type == nir_deref_type_ptr_as_array && indexes(parent)) {
+      deref = parent;
+      parent = nir_deref_instr_parent(deref);
+      index = nir_iadd(b, index, nir_u2u32(b, deref->arr.index.ssa));
+   }
+   /* Or from a pointer that is a variable's, of which nothing else is known. */
+   if (deref->deref_type == nir_deref_type_ptr_as_array && !nir_deref_instr_parent(parent))
+      return nir_iadd(b, byte_offset(b, parent), nir_imul_imm(b, index, stride));
+   return nir_uadd_sat(b, byte_offset(b, parent), multiply(b, index, nir_imm_int(b, int(stride))));
+}
+
+} // namespace
+
+Bounds bounds(nir_builder *b, nir_deref_instr *pointer, nir_def *stride, uint32_t element_bytes)
+{
+   const uint32_t unit =
+      glsl_get_vector_elements(pointer->type) * glsl_get_bit_size(pointer->type) / 8;
+   if (stride->bit_size > 32)
+      stride = nir_umin(b, stride, nir_imm_intN_t(b, UINT32_MAX, stride->bit_size));
+
+   nir_deref_instr *root = pointer;
+   while (nir_deref_instr *parent = nir_deref_instr_parent(root))
+      root = parent;
+   nir_def *index = nir_channels(b, root->parent.ssa, 0b011);
+   nir_def *size = nir_get_ssbo_size(b, index);
+   return {
+      .base = byte_offset(b, pointer),
+      .end = nir_usub_sat(b, size, nir_imm_int(b, int(element_bytes - 1))),
+      .stride = multiply(b, nir_u2u32(b, stride), nir_imm_int(b, int(unit))),
+      .element = element_bytes,
+   };
+}
+
+nir_def *is_inside(nir_builder *b, const Bounds &bounds, nir_def *line, nir_def *place_in_line)
+{
+   nir_def *offset = nir_uadd_sat(b, multiply(b, line, bounds.stride),
+                                  nir_imul_imm(b, place_in_line, bounds.element));
+   return nir_ult(b, nir_uadd_sat(b, bounds.base, offset), bounds.end);
+}
+
+} // namespace weft::cmat

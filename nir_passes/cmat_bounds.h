@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Where a matrix in a storage buffer lies within it (lower_cmat_registers.cc only).
+///
+/// cooperativeMatrixRobustBufferAccess (Vulkan, "Robust Buffer Access") asks that an element
+/// outside of the descriptor's range reads as zero and is not written.  Offset and stride are the
+/// program's, so what they come to may be more than 32 bits hold: here it saturates, and UINT32_MAX
+/// lies outside of every buffer.  An access whose offset is inside has lost nothing in 32 bits.
+
+#pragma once
+
+#include "compiler/nir/nir_builder.h"
+
+namespace weft::cmat {
+
+/// Numbers of bytes.
+struct Bounds {
+   nir_def *base;    ///< from the beginning of the buffer to the matrix
+   nir_def *end;     ///< elements begin before it
+   nir_def *stride;  ///< from one line (row or column) to the next
+   uint32_t element; ///< of one element
+};
+
+/// The pointer is a deref of a storage buffer; buffers have (index, index, offset) as addresses.
+/// The stride counts elements of the type that it points to.
+Bounds bounds(nir_builder *, nir_deref_instr *pointer, nir_def *stride, uint32_t element_bytes);
+
+/// Whether an element lies in the buffer: a 1-bit value.
+nir_def *is_inside(nir_builder *, const Bounds &, nir_def *line, nir_def *place_in_line);
+
+} // namespace weft::cmat
