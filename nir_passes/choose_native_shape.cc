@@ -129,7 +129,8 @@ private:
             continue;
          const MatrixOperation tile = {shape.m, shape.n, k,         op.a,
                                        op.b,    op.c,    op.result, op.saturating};
-         if (component_bits(op.a) != component_bits(op.b) || (op.saturating && op.k != k) ||
+         const bool whole = op.saturating || component_bits(op.result) < 32;
+         if (component_bits(op.a) != component_bits(op.b) || (whole && op.k != k) ||
              std::ranges::find(native, tile) == native.end())
             return false;
       }

@@ -24,8 +24,8 @@ struct NativeShape {
 };
 
 /// The largest tiles of which every matrix of the shader is a whole number, and with which every
-/// multiplication of the shader is a number of native ones; or none.  Sums that saturate are not
-/// cut along K, as each part would saturate on its own.
+/// multiplication of the shader is a number of native ones; or none.  Sums that saturate or are
+/// rounded to 16 bits are not cut along K, as each part would be on its own.
 std::optional<NativeShape> choose_native_shape(const CmatUses &,
                                                std::span<const MatrixOperation> native);
 

@@ -71,11 +71,16 @@ Bounds bounds(nir_builder *b, nir_deref_instr *pointer, nir_def *stride, uint32_
    };
 }
 
+nir_def *offset(nir_builder *b, const Bounds &bounds, nir_def *line, nir_def *place_in_line)
+{
+   nir_def *in_matrix = nir_uadd_sat(b, multiply(b, line, bounds.stride),
+                                     nir_imul_imm(b, place_in_line, bounds.element));
+   return nir_uadd_sat(b, bounds.base, in_matrix);
+}
+
 nir_def *is_inside(nir_builder *b, const Bounds &bounds, nir_def *line, nir_def *place_in_line)
 {
-   nir_def *offset = nir_uadd_sat(b, multiply(b, line, bounds.stride),
-                                  nir_imul_imm(b, place_in_line, bounds.element));
-   return nir_ult(b, nir_uadd_sat(b, bounds.base, offset), bounds.end);
+   return nir_ult(b, offset(b, bounds, line, place_in_line), bounds.end);
 }
 
 } // namespace weft::cmat

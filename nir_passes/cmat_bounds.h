@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Where a matrix in a storage buffer lies within it (lower_cmat_registers.cc only).
+/// Where a matrix in a storage buffer lies within it (for the lowerings of matrices).
 ///
 /// cooperativeMatrixRobustBufferAccess (Vulkan, "Robust Buffer Access") asks that an element
 /// outside of the descriptor's range reads as zero and is not written.  Offset and stride are the
@@ -25,6 +25,9 @@ struct Bounds {
 /// The pointer is a deref of a storage buffer; buffers have (index, index, offset) as addresses.
 /// The stride counts elements of the type that it points to.
 Bounds bounds(nir_builder *, nir_deref_instr *pointer, nir_def *stride, uint32_t element_bytes);
+
+/// Of an element, from the beginning of the buffer.
+nir_def *offset(nir_builder *, const Bounds &, nir_def *line, nir_def *place_in_line);
 
 /// Whether an element lies in the buffer: a 1-bit value.
 nir_def *is_inside(nir_builder *, const Bounds &, nir_def *line, nir_def *place_in_line);

@@ -3,12 +3,15 @@
 
 #include "nir_passes/lower_cmat_shapes.h"
 
+#include "nir_passes/cmat_bounds.h"
 #include "nir_passes/cmat_types.h"
 
 #include "compiler/nir/nir_builder.h"
 #include "compiler/nir/nir_deref.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -23,8 +26,8 @@ struct Grid {
 
 class State {
 public:
-   State(nir_shader *nir, const NativeShape &shape)
-       : shape(shape), b(nir_builder_create(nir_shader_get_entrypoint(nir))),
+   State(nir_shader *nir, const NativeShape &shape, bool robust)
+       : shape(shape), robust(robust), b(nir_builder_create(nir_shader_get_entrypoint(nir))),
          types(nir, [&](const glsl_cmat_description &desc) {
             const glsl_cmat_description tile = shape.tile(desc);
             const uint32_t tiles = grid(desc).size();
@@ -148,42 +151,78 @@ private:
       });
    }
 
-   /// The stride counts elements of the type pointed to, scalars or vectors without padding between
-   /// them.  Tiles begin at whole components.  Pointers keep words where they had some: memory that
-   /// is accessed in words by everybody else can stay an array of words.
-   void lower_access(nir_intrinsic_instr *instr, const Matrix &matrix, nir_deref_instr *pointer)
+   /// The memory that a matrix lies in.
+   struct Memory {
+      /// Of words where the program's pointer is to words or wider: memory that is accessed in
+      /// words by everybody else can stay an array of words.
+      nir_deref_instr *base;
+      uint32_t unit;
+      nir_def *stride; ///< bytes
+      /// For robust access: the base is the buffer's.
+      std::optional<cmat::Bounds> bounds;
+   };
+
+   /// The program's stride counts elements of the type pointed to, scalars or vectors without
+   /// padding between them.
+   Memory memory(nir_deref_instr *pointer, nir_def *stride, uint32_t component_bytes)
    {
-      const auto component = glsl_base_type(matrix.desc.element_type);
-      const uint32_t bytes = glsl_base_type_get_bit_size(component) / 8;
       const uint32_t element =
          glsl_get_vector_elements(pointer->type) * glsl_get_bit_size(pointer->type) / 8;
-      const uint32_t unit = std::max(bytes, std::min(element & -element, 4u));
-      nir_def *stride = nir_imul_imm(&b, nir_u2u32(&b, instr->src[2].ssa), element);
-      nir_def *stride_in_units = nir_udiv_imm(&b, stride, unit);
-      nir_deref_instr *base =
-         nir_build_deref_cast(&b, &pointer->def, pointer->modes, glsl_uintN_t_type(unit * 8), unit);
+      const uint32_t unit = std::max(component_bytes, std::min(element & -element, 4u));
+      const auto cast = [&](nir_def *address) {
+         return nir_build_deref_cast(&b, address, pointer->modes, glsl_uintN_t_type(unit * 8),
+                                     unit);
+      };
+      if (!robust || !nir_deref_mode_is(pointer, nir_var_mem_ssbo)) {
+         nir_def *bytes = nir_imul_imm(&b, nir_u2u32(&b, stride), element);
+         return {cast(&pointer->def), unit, bytes, {}};
+      }
+      const cmat::Bounds bounds = cmat::bounds(&b, pointer, stride, component_bytes);
+      while (nir_deref_instr *parent = nir_deref_instr_parent(pointer))
+         pointer = parent;
+      return {cast(pointer->parent.ssa), unit, bounds.stride, bounds};
+   }
 
+   /// A pointer to the element at a place in one of the matrix's lines (rows or columns), where a
+   /// tile begins.
+   nir_deref_instr *element(const Memory &memory, uint32_t line, uint32_t place,
+                            uint32_t component_bytes)
+   {
+      nir_def *index;
+      if (memory.bounds) {
+         nir_def *bytes = cmat::offset(&b, *memory.bounds, nir_imm_int(&b, int(line)),
+                                       nir_imm_int(&b, int(place)));
+         index = nir_udiv_imm(&b, bytes, memory.unit);
+      } else {
+         nir_def *units = nir_udiv_imm(&b, memory.stride, memory.unit);
+         index =
+            nir_iadd_imm(&b, nir_imul_imm(&b, units, line), place * component_bytes / memory.unit);
+      }
+      return nir_build_deref_ptr_as_array(&b, memory.base,
+                                          nir_u2uN(&b, index, memory.base->def.bit_size));
+   }
+
+   void lower_access(nir_intrinsic_instr *instr, const Matrix &matrix, nir_deref_instr *pointer)
+   {
+      const uint32_t bytes =
+         glsl_base_type_get_bit_size(glsl_base_type(matrix.desc.element_type)) / 8;
+      const Memory memory = this->memory(pointer, instr->src[2].ssa, bytes);
       const glsl_cmat_description desc = shape.tile(matrix.desc);
       const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);
       for_each_tile(matrix, [&](const Matrix &m, uint32_t i) {
-         uint32_t major = i / grid(m.desc).cols * desc.rows,
-                  minor = i % grid(m.desc).cols * desc.cols;
+         uint32_t line = i / grid(m.desc).cols * desc.rows,
+                  place = i % grid(m.desc).cols * desc.cols;
          if (layout != GLSL_MATRIX_LAYOUT_ROW_MAJOR)
-            std::swap(major, minor);
-         nir_def *index =
-            nir_iadd_imm(&b, nir_imul_imm(&b, stride_in_units, major), minor * bytes / unit);
-         nir_deref_instr *first =
-            i == 0
-               ? base
-               : nir_build_deref_ptr_as_array(&b, base, nir_u2uN(&b, index, base->def.bit_size));
+            std::swap(line, place);
+         nir_deref_instr *first = element(memory, line, place, bytes);
          if (instr->intrinsic == nir_intrinsic_cmat_load) {
-            _nir_build_tile_load_weft(&b, tile(m, i), &first->def, stride,
+            _nir_build_tile_load_weft(&b, tile(m, i), &first->def, memory.stride,
                                       {._ = 0,
                                        .cmat_desc = desc,
                                        .matrix_layout = layout,
                                        .memory_modes = pointer->modes});
          } else {
-            _nir_build_tile_store_weft(&b, &first->def, tile(m, i), stride,
+            _nir_build_tile_store_weft(&b, &first->def, tile(m, i), memory.stride,
                                        {._ = 0,
                                         .cmat_desc = desc,
                                         .matrix_layout = layout,
@@ -256,15 +295,16 @@ private:
    }
 
    const NativeShape &shape;
+   const bool robust;
    nir_builder b;
    CmatTypes types;
 };
 
 } // namespace
 
-bool lower_cmat_shapes(nir_shader *nir, const NativeShape &shape)
+bool lower_cmat_shapes(nir_shader *nir, const NativeShape &shape, bool robust_access)
 {
-   return State(nir, shape).run();
+   return State(nir, shape, robust_access).run();
 }
 
 } // namespace weft

@@ -14,6 +14,9 @@ namespace weft {
 /// for each tile.  The components of an invocation are those of the first tile, then those of the
 /// second and so on; how many a tile has only the driver knows.  Loads, stores and multiplications
 /// come out as tile_*_weft, whose stride is 32 bits here.
-bool lower_cmat_shapes(nir_shader *, const NativeShape &);
+///
+/// With robust access the place of a tile in its buffer does not wrap around 32 bits; within a tile
+/// it is for the driver to keep to the buffer.
+bool lower_cmat_shapes(nir_shader *, const NativeShape &, bool robust_access);
 
 } // namespace weft

@@ -171,7 +171,7 @@ void lower_matrices(PassRunner &run, const Target &target)
    /* While a copy is one instruction. */
    RUN(run, opt_cmat_copies);
    if (const std::optional<NativeShape> shape = native_shape(run.nir, target)) {
-      RUN(run, lower_cmat_shapes, *shape);
+      RUN(run, lower_cmat_shapes, *shape, target.robust_access);
       return;
    }
    /* While pointers are derefs, whose types give the unit of strides. */

@@ -100,6 +100,17 @@ TEST(choose_native_shape, saturating_sums_are_not_cut)
    EXPECT_EQ(chosen(uses({bytes(32, 16, 16, true)}), native), "16x16, 8 bits: 16");
 }
 
+TEST(choose_native_shape, narrow_sums_are_not_cut)
+{
+   MatrixOperation part = floats(16, 16, 8), whole = floats(16, 16, 16);
+   part.c = part.result = whole.c = whole.result = f16;
+   CmatUses u = uses({floats(16, 16, 16)});
+   u.matrices.back().element_type = GLSL_TYPE_FLOAT16;
+   u.operations = {whole};
+   EXPECT_EQ(chosen(u, {part}), "none");
+   EXPECT_EQ(chosen(u, {part, whole}), "16x16, 16 bits: 16");
+}
+
 /// Matrices that are not multiplied have to be something that the driver has, too.
 TEST(choose_native_shape, matrices_without_operations)
 {

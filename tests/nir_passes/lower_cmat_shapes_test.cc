@@ -28,7 +28,7 @@ std::string lowered(const std::string &main)
    EXPECT_TRUE(shader) << (shader ? "" : shader.error().message);
    nir_shader *nir = shader->get();
    nir_opt_constant_folding(nir);
-   EXPECT_TRUE(lower_cmat_shapes(nir, eight));
+   EXPECT_TRUE(lower_cmat_shapes(nir, eight, false));
    nir_opt_constant_folding(nir);
    nir_copy_prop(nir);
    nir_opt_cse(nir);
