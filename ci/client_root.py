@@ -124,7 +124,7 @@ class Root:
         """The command line that runs `command` in the root; its caches start empty."""
         self.run_count += 1
         environment = {name: value for name, value in os.environ.items()
-                       if name.startswith(('WEFT_', 'GGML_'))}
+                       if name.startswith(('WEFT_', 'GGML_', 'LP_'))}
         environment |= {
             'PATH': '/usr/bin:/bin', 'LC_ALL': 'C.UTF-8', 'HOME': f'/weft/home{self.run_count}',
             'MESA_SHADER_CACHE_DISABLE': 'true'}
