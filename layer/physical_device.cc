@@ -82,6 +82,7 @@ void read_properties(const Instance &instance, VkPhysicalDevice physical, Physic
    device.subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
    device.sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
    device.floats.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES;
+   device.driver_name.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
    VkPhysicalDeviceProperties2 properties = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
       .pNext = &device.subgroup,
@@ -93,8 +94,13 @@ void read_properties(const Instance &instance, VkPhysicalDevice physical, Physic
       tail = &device.sizes.pNext;
    }
    if (device.version >= VK_API_VERSION_1_2 ||
-       device.has_extension(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
+       device.has_extension(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME)) {
       *tail = &device.floats;
+      tail = &device.floats.pNext;
+   }
+   if (device.version >= VK_API_VERSION_1_2 ||
+       device.has_extension(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))
+      *tail = &device.driver_name;
    get_properties(instance, physical, &properties);
    device.subgroup.pNext = device.sizes.pNext = device.floats.pNext = nullptr;
    device.max_workgroup_subgroups = device.sizes.maxComputeWorkgroupSubgroups;
@@ -256,6 +262,7 @@ spirv::Driver PhysicalDevice::driver(const FeatureSet &on) const
       .shared_16bit = on.has(Feature::shared_16bit),
       .buffer_device_address = on.has(Feature::buffer_device_address),
       .integer_dot_product = on.has(Feature::integer_dot_product),
+      .subgroup_control_barrier = driver_name.driverID != VK_DRIVER_ID_MESA_LLVMPIPE,
       .preserve_nan_16 = bool(floats.shaderSignedZeroInfNanPreserveFloat16),
       .preserve_nan_32 = bool(floats.shaderSignedZeroInfNanPreserveFloat32),
       .preserve_nan_64 = bool(floats.shaderSignedZeroInfNanPreserveFloat64),

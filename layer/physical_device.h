@@ -35,6 +35,7 @@ struct PhysicalDevice {
    VkPhysicalDeviceSubgroupProperties subgroup = {};
    VkPhysicalDeviceSubgroupSizeControlProperties sizes = {};
    VkPhysicalDeviceFloatControlsProperties floats = {};
+   VkPhysicalDeviceDriverProperties driver_name = {};
    uint32_t max_workgroup_subgroups = 0; ///< at a required subgroup size
 
    /// Of pipelines that do not ask for one; reported as subgroupSize.

@@ -36,6 +36,10 @@ struct Driver {
    /// driver says that it has an instruction for it (integerDotProduct4x8BitPacked*Accelerated)
    /// does not matter: one without expands it to what would stand here else.
    bool integer_dot_product = false;
+   /// A control barrier of a subgroup is one.  Lavapipe (seen in Mesa 22.3 to 26.1) takes it for the
+   /// workgroup's, and what other subgroups have still to do is lost if some do not reach it; its
+   /// subgroups run in lockstep, so that they need a memory barrier only.
+   bool subgroup_control_barrier = true;
    /// shaderSignedZeroInfNanPreserveFloat16, 32 and 64.
    bool preserve_nan_16 = false, preserve_nan_32 = false, preserve_nan_64 = false;
 };

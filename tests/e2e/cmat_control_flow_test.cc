@@ -6,6 +6,8 @@
 
 #include "tests/e2e/cmat_program.h"
 
+#include <cstring>
+
 namespace weft::e2e {
 
 namespace {
@@ -213,6 +215,73 @@ void step($M0 a, $M1 b) { total = coopMatMulAdd(a, b, total$OPERANDS); }
    r0 = total + zero;
 )",
                       {}, {2});
+}
+
+/// Not all subgroups of the workgroup reach the barriers: each is for one of them, as the scratch memory between a matrix
+/// and its invocations is (llama.cpp stores the ragged edge of a product in this way).
+TEST(cmat_control_flow, barriers_of_some_subgroups)
+{
+   const char *const text = R"(#pragma use_vulkan_memory_model
+layout(local_size_x = 4 * $SIZE) in;
+layout(push_constant, std430) uniform Push { uint active, turns; } push;
+$BLOCKS
+const uint elements = $ROWS * $COLS;
+shared float stage[4 * elements];
+void main()
+{
+   const uint mine = gl_SubgroupID * elements;
+   $MATRIX m;
+   coopMatLoad(m, source.data, 0, $COLS, gl_CooperativeMatrixLayoutRowMajor);
+   if (gl_SubgroupID >= push.active)
+      return;
+   for (uint turn = 0; turn < push.turns; turn++) {
+      coopMatStore(m, stage, mine, $COLS, gl_CooperativeMatrixLayoutRowMajor);
+      controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
+      for (uint i = gl_SubgroupInvocationID; i < elements; i += gl_SubgroupSize)
+         target.data[turn * 4 * elements + mine + i] = stage[mine + i];
+      controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
+      m += m;
+   }
+}
+)";
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   constexpr uint32_t turns = 3;
+   uint32_t used = 0;
+   for (const MatrixOperation &op : usable_operations(device)) {
+      if (op.c != ComponentType::f32 || used++ > 3)
+         continue;
+      const uint32_t size = device.properties11.subgroupSize, elements = op.m * op.n;
+      SCOPED_TRACE(operation_name(op) + ", subgroup size " + std::to_string(size));
+      const Words words = {
+         {"SIZE", std::to_string(size)},
+         {"BLOCKS", buffer_block(0, "float", "source") + buffer_block(1, "float", "target")},
+         {"ROWS", std::to_string(op.m)},
+         {"COLS", std::to_string(op.n)},
+         {"MATRIX", c_type(op).glsl()},
+      };
+      const Matrix m = random_matrix(random, c_type(op), oracle::Inputs::whole);
+      Buffer source(device, elements * 4), target(device, size_t(turns) * 4 * elements * 4);
+      memcpy(source.bytes().data(), m.data.data(), m.data.size());
+      Pipeline pipeline(device, compile_glsl(std::string(glsl_header) + expand(text, words)),
+                        {.bindings = {1, 1}, .push_bytes = 8, .subgroup_size = size, .spec_constants = {}});
+      for (const uint32_t active : {4u, 1u, 3u}) {
+         oracle::fill_poison(target.bytes());
+         const std::vector<std::byte> poison(target.bytes().begin(), target.bytes().end());
+         const struct { uint32_t active, turns; } push = {active, turns};
+         pipeline.dispatch({source, target}, {}, push);
+         count_case();
+         for (uint32_t i = 0; i < turns * 4 * elements; i++) {
+            const uint32_t turn = i / (4 * elements), subgroup = i / elements % 4, element = i % elements;
+            const float wanted = float(m.real(element / op.n, element % op.n) * (1 << turn));
+            const void *const expected = subgroup < active ? static_cast<const void *>(&wanted) : &poison[i * 4];
+            ASSERT_EQ(memcmp(&target.bytes()[i * 4], expected, 4), 0)
+               << "element " << element << " of subgroup " << subgroup << ", turn " << turn << ", " << active << " active";
+         }
+      }
+   }
+   if (used == 0)
+      GTEST_SKIP() << "no accumulators of f32";
 }
 
 TEST(cmat_constants, constructors)

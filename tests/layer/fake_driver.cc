@@ -238,6 +238,9 @@ void VKAPI_CALL get_properties2(VkPhysicalDevice physical, VkPhysicalDevicePrope
          p->requiredSubgroupSizeStages = driver->required_size_stages;
          break;
       }
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES:
+         static_cast<VkPhysicalDeviceDriverProperties *>(s)->driverID = driver->id;
+         break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES: {
          auto *p = static_cast<VkPhysicalDeviceFloatControlsProperties *>(s);
          p->shaderSignedZeroInfNanPreserveFloat32 = VK_TRUE;

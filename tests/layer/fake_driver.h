@@ -53,6 +53,7 @@ public:
    VkShaderStageFlags required_size_stages = VK_SHADER_STAGE_COMPUTE_BIT;
    uint32_t representations = 1; ///< of each pipeline
    bool feedback = true;
+   VkDriverId id = VK_DRIVER_ID_MESA_VENUS;
 
    /// Makes the n-th call from now of a command fail (0: the next).
    void fail(const std::string &command, VkResult, uint32_t nth = 0);

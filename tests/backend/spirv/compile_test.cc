@@ -230,6 +230,24 @@ TEST(Compile, EverySubgroupSizeIsValid)
    }
 }
 
+TEST(Compile, BarriersOfSubgroups)
+{
+   const std::string glsl = R"(
+      shared uint s[64];
+      layout(binding = 0) buffer B { uint b[]; };
+      void main() {
+         s[gl_LocalInvocationIndex] = b[gl_LocalInvocationIndex];
+         controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared,
+                        gl_SemanticsAcquireRelease);
+         b[gl_LocalInvocationIndex] = s[gl_LocalInvocationIndex ^ 1];
+      })";
+   EXPECT_EQ(count(compiled(glsl), "OpControlBarrier"), 1u);
+   spirv::Driver driver = spirv::full_driver();
+   driver.subgroup_control_barrier = false;
+   EXPECT_EQ(count(compiled(glsl, driver), "OpControlBarrier"), 0u);
+   EXPECT_EQ(count(compiled(glsl, driver), "OpMemoryBarrier"), 1u);
+}
+
 /// Everything that can be done with a matrix.
 const std::string matrix_operations = R"(
    #define M(type, use) coopmat<type, gl_ScopeSubgroup, 16, 16, use>
