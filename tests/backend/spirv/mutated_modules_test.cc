@@ -21,11 +21,7 @@ TEST(MutatedModules, AreCompiledOrRefused)
       spirv::Driver driver = spirv::full_driver();
       driver.vulkan_memory_model = mutant % 2;
       const auto module =
-         spirv::compile(source, {.driver = driver,
-                                 .subgroup_size = 16,
-                                 .operations = spirv::supported_operations(driver, 16),
-                                 .robust_access = mutant % 3 == 0,
-                                 .dump = {}});
+         spirv::compile(source, {driver, 16, spirv::supported_operations(driver, 16), {}});
       if (!module) {
          EXPECT_FALSE(module.error().message.empty()) << "mutant " << mutant;
          return false;
