@@ -61,6 +61,7 @@ Bounds bounds(nir_builder *b, nir_deref_instr *pointer, nir_def *stride, uint32_
    nir_deref_instr *root = pointer;
    while (nir_deref_instr *parent = nir_deref_instr_parent(root))
       root = parent;
+   assert(root->deref_type == nir_deref_type_cast);
    nir_def *index = nir_channels(b, root->parent.ssa, 0b011);
    nir_def *size = nir_get_ssbo_size(b, index);
    return {

@@ -112,22 +112,23 @@ nir_deref_instr *element(nir_builder *b, const Memory &memory, nir_def *line, ni
    return nir_build_deref_ptr_as_array(b, memory.base, index);
 }
 
-/// Calls body with each component, or every `step` of a line, and a pointer to its element.
-/// Pointers of a line have a common base, whose alignment is known.
+/// Calls body with the component at the beginning of each unit of `count` elements, and a pointer
+/// to that: to 32 bits where it is several.  Pointers of a line have a common base, whose alignment
+/// is known.
 template <typename Body>
-void for_each_element(State &s, const Block &block, const Memory &memory, const Body &body,
-                      uint32_t step = 1)
+void for_each_unit(State &s, const Block &block, const Memory &memory, uint32_t count,
+                   const Body &body)
 {
    nir_builder *b = &s.b;
    const unsigned bits = memory.base->def.bit_size;
-   const uint32_t bytes = glsl_get_bit_size(memory.base->type) / 8;
+   const glsl_type *type = count > 1 ? glsl_uint_type() : memory.base->type;
    for (uint32_t line = 0; line < block.lines; ++line) {
       nir_deref_instr *first = element(b, memory, nir_iadd_imm(b, block.line, line), block.place);
-      first = nir_build_deref_cast_with_alignment(b, &first->def, first->modes, first->type, bytes,
-                                                  block.align, 0);
-      for (uint32_t i = 0; i < block.length; i += step)
+      first = nir_build_deref_cast_with_alignment(b, &first->def, first->modes, type,
+                                                  glsl_get_bit_size(type) / 8, block.align, 0);
+      for (uint32_t i = 0; i < block.length; i += count)
          body(block.component(i, line),
-              nir_build_deref_ptr_as_array(b, first, nir_imm_intN_t(b, i, bits)));
+              nir_build_deref_ptr_as_array(b, first, nir_imm_intN_t(b, i / count, bits)));
    }
 }
 
@@ -180,12 +181,9 @@ std::vector<nir_def *> load_units(State &s, const Block &block, const Memory &so
 {
    nir_builder *b = &s.b;
    std::vector<nir_def *> units;
-   const auto load = [&](uint32_t, nir_deref_instr *pointer) {
-      if (block.unit > 1)
-         pointer = nir_build_deref_cast(b, &pointer->def, pointer->modes, glsl_uint_type(), 4);
+   for_each_unit(s, block, source, block.unit, [&](uint32_t, nir_deref_instr *pointer) {
       units.push_back(nir_load_deref(b, pointer));
-   };
-   for_each_element(s, block, source, load, block.unit);
+   });
    return units;
 }
 
@@ -339,7 +337,7 @@ void lower_store_to_registers(State &s, nir_intrinsic_instr *instr)
    const Block part = block(s, map, p, destination);
    nir_if *whole =
       destination.bounds ? nir_push_if(b, all_inside(b, part, *destination.bounds)) : nullptr;
-   for_each_element(s, part, destination, [&](uint32_t i, nir_deref_instr *element) {
+   for_each_unit(s, part, destination, 1, [&](uint32_t i, nir_deref_instr *element) {
       nir_store_deref(b, element, s.load_component(source, nir_imm_int(b, int(i))), 1);
    });
    if (whole) {

@@ -117,7 +117,7 @@ TEST_F(CmatBounds, AsIn64Bits)
          case 1:
             return draw(uint64_t(1) << 32);
          case 2:
-            return std::min<uint64_t>(turn * draw(bytes + 1) + draw(3), UINT32_MAX);
+            return std::min<uint64_t>(turn * (1 + draw(bytes)) + draw(40) - 20, UINT32_MAX);
          default:
             return draw(turn);
          }
@@ -144,7 +144,7 @@ TEST_F(CmatBounds, AsIn64Bits)
          p.size = uint32_t(std::min<uint64_t>(end + draw(5) - 2, UINT32_MAX));
          break;
       default:
-         p.size = uint32_t(draw(200));
+         p.size = uint32_t(draw(draw(2) ? 8 : 200));
          break;
       }
 

@@ -626,7 +626,7 @@ TEST(LowerCmatToRegisters, SharedMemoryIsLoadedInWords)
          coopMatStore(m, data, 0, 8, rows);
       })",
                                     32, false);
-   EXPECT_EQ(count(text, "(shared uint) (ptr_stride=4"), 2u * 8 / 2) << text;
+   EXPECT_EQ(count(text, "(shared uint) (ptr_stride=4, align_mul=16"), 2u) << text;
    EXPECT_EQ(count(text, "= unpack_32_2x16"), 2u * 8 / 2);
 
    /* Two rows of eight columns: each column is a word. */
