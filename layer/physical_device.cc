@@ -262,7 +262,7 @@ spirv::Driver PhysicalDevice::driver(const FeatureSet &on) const
       .shared_16bit = on.has(Feature::shared_16bit),
       .buffer_device_address = on.has(Feature::buffer_device_address),
       .integer_dot_product = on.has(Feature::integer_dot_product),
-      .subgroup_control_barrier = driver_name.driverID != VK_DRIVER_ID_MESA_LLVMPIPE,
+      .partial_barriers = driver_name.driverID != VK_DRIVER_ID_MESA_LLVMPIPE,
       .preserve_nan_16 = bool(floats.shaderSignedZeroInfNanPreserveFloat16),
       .preserve_nan_32 = bool(floats.shaderSignedZeroInfNanPreserveFloat32),
       .preserve_nan_64 = bool(floats.shaderSignedZeroInfNanPreserveFloat64),

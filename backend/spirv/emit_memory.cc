@@ -343,9 +343,10 @@ void Translator::emit_barrier(nir_intrinsic_instr *instr)
       }
    }
 
-   mesa_scope execution = nir_intrinsic_execution_scope(instr);
-   if (execution == SCOPE_SUBGROUP && !driver.subgroup_control_barrier)
-      execution = SCOPE_NONE;
+   const mesa_scope execution = nir_intrinsic_execution_scope(instr);
+   if (!driver.partial_barriers && execution <= SCOPE_SUBGROUP &&
+       nir_intrinsic_memory_scope(instr) <= SCOPE_WORKGROUP)
+      return;
    const Id memory = scope(to_scope(nir_intrinsic_memory_scope(instr)));
    if (execution != SCOPE_NONE && execution != SCOPE_INVOCATION)
       m.emit(SpvOpControlBarrier, {scope(to_scope(execution)), memory, m.constant_uint(semantics)});

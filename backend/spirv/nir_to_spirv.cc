@@ -178,8 +178,7 @@ void Translator::emit_intrinsic(nir_intrinsic_instr *instr)
    case nir_intrinsic_store_reg:
       return emit_store_register(instr);
    default:
-      if (!emit_subgroup(instr) && !emit_system(instr) && !emit_image(instr) &&
-          !emit_matrix(instr))
+      if (!emit_subgroup(instr) && !emit_system(instr) && !emit_image(instr) && !emit_matrix(instr))
          fail(std::string("the intrinsic ") + nir_intrinsic_infos[instr->intrinsic].name +
               " is not supported");
    }

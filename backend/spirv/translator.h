@@ -117,7 +117,8 @@ public:
    void emit_load_register(nir_intrinsic_instr *);
    void emit_store_register(nir_intrinsic_instr *);
 
-   // emit_subgroup.cc, emit_system.cc, emit_images.cc, emit_matrices.cc: whether it is one of theirs.
+   // emit_subgroup.cc, emit_system.cc, emit_images.cc, emit_matrices.cc: whether it is one of
+   // theirs.
    bool emit_subgroup(nir_intrinsic_instr *);
    bool emit_system(nir_intrinsic_instr *);
    bool emit_image(nir_intrinsic_instr *);

@@ -223,7 +223,7 @@ TEST(cmat_control_flow, barriers_of_some_subgroups)
 {
    const char *const text = R"(#pragma use_vulkan_memory_model
 layout(local_size_x = 4 * $SIZE) in;
-layout(push_constant, std430) uniform Push { uint active, turns; } push;
+layout(push_constant, std430) uniform Push { uint subgroups, turns; } push;
 $BLOCKS
 const uint elements = $ROWS * $COLS;
 shared float stage[4 * elements];
@@ -232,7 +232,7 @@ void main()
    const uint mine = gl_SubgroupID * elements;
    $MATRIX m;
    coopMatLoad(m, source.data, 0, $COLS, gl_CooperativeMatrixLayoutRowMajor);
-   if (gl_SubgroupID >= push.active)
+   if (gl_SubgroupID >= push.subgroups)
       return;
    for (uint turn = 0; turn < push.turns; turn++) {
       coopMatStore(m, stage, mine, $COLS, gl_CooperativeMatrixLayoutRowMajor);

@@ -85,13 +85,13 @@ TEST_F(DeviceTest, integer_dot_product_is_enabled_where_the_driver_has_it)
    EXPECT_TRUE(compiled_for().integer_dot_product);
 }
 
-TEST_F(DeviceTest, barriers_of_subgroups_that_the_driver_gets_wrong)
+TEST_F(DeviceTest, partial_barriers_are_not_for_lavapipe)
 {
    for (const VkDriverId id : {VK_DRIVER_ID_MESA_RADV, VK_DRIVER_ID_MESA_LLVMPIPE}) {
       driver.id = id;
       ASSERT_VK(create_instance());
       ASSERT_VK(create_matrix_device());
-      EXPECT_EQ(compiled_for().subgroup_control_barrier, id == VK_DRIVER_ID_MESA_RADV);
+      EXPECT_EQ(compiled_for().partial_barriers, id == VK_DRIVER_ID_MESA_RADV);
       destroy_device();
       destroy_instance();
    }

@@ -230,7 +230,7 @@ TEST(Compile, EverySubgroupSizeIsValid)
    }
 }
 
-TEST(Compile, BarriersOfSubgroups)
+TEST(Compile, PartialBarriersAreLeftOutWhereTheyAreHarmful)
 {
    const std::string glsl = R"(
       shared uint s[64];
@@ -243,9 +243,8 @@ TEST(Compile, BarriersOfSubgroups)
       })";
    EXPECT_EQ(count(compiled(glsl), "OpControlBarrier"), 1u);
    spirv::Driver driver = spirv::full_driver();
-   driver.subgroup_control_barrier = false;
-   EXPECT_EQ(count(compiled(glsl, driver), "OpControlBarrier"), 0u);
-   EXPECT_EQ(count(compiled(glsl, driver), "OpMemoryBarrier"), 1u);
+   driver.partial_barriers = false;
+   EXPECT_EQ(count(compiled(glsl, driver), "Barrier"), 0u);
 }
 
 /// Everything that can be done with a matrix.

@@ -22,7 +22,8 @@ TEST(MutatedModules, AreCompiledOrRefused)
       driver.vulkan_memory_model = mutant % 2;
       const auto operations = spirv::supported_operations(driver, 16);
       const auto native = mutant % 4 < 2 ? operations : std::vector<MatrixOperation>();
-      const auto module = spirv::compile(source, {driver, 16, operations, native, mutant % 8 < 4, {}});
+      const auto module =
+         spirv::compile(source, {driver, 16, operations, native, mutant % 8 < 4, {}});
       if (!module) {
          EXPECT_FALSE(module.error().message.empty()) << "mutant " << mutant;
          return false;
