@@ -165,6 +165,8 @@ private:
       const unsigned length = std::max(DIV_ROUND_UP(block.bytes * 8, block.width), 1u);
       block.array = nir_variable_create(b.shader, nir_var_mem_shared,
                                         glsl_array_type(scalar, length, 0), var->name);
+      for (const nir_variable *v : old)
+         block.array->data.access |= v->data.access;
       b.shader->info.shared_size += length * block.width / 8;
    }
 

@@ -14,9 +14,10 @@ bool is_wider_than_workgroup(mesa_scope scope)
    return scope == SCOPE_DEVICE || scope == SCOPE_QUEUE_FAMILY;
 }
 
-bool remove_barrier(nir_builder *, nir_intrinsic_instr *instr, void *)
+bool remove_barrier(nir_builder *, nir_intrinsic_instr *instr, void *data)
 {
-   if (instr->intrinsic != nir_intrinsic_barrier ||
+   const nir_variable_mode modes = *static_cast<const nir_variable_mode *>(data);
+   if (instr->intrinsic != nir_intrinsic_barrier || nir_intrinsic_memory_modes(instr) & ~modes ||
        nir_intrinsic_execution_scope(instr) != SCOPE_NONE ||
        is_wider_than_workgroup(nir_intrinsic_memory_scope(instr)))
       return false;
@@ -30,9 +31,13 @@ bool remove_barrier(nir_builder *, nir_intrinsic_instr *instr, void *)
 
 } // namespace
 
-bool opt_visibility_barriers(nir_shader *nir)
+bool opt_visibility_barriers(nir_shader *nir, nir_variable_mode modes)
 {
-   return nir_shader_intrinsics_pass(nir, remove_barrier, nir_metadata_control_flow, nullptr);
+   if (!nir_shader_intrinsics_pass(nir, remove_barrier, nir_metadata_control_flow, &modes))
+      return false;
+   nir_foreach_variable_with_modes(var, nir, nir_var_mem_shared)
+      var->data.access |= ACCESS_COHERENT;
+   return true;
 }
 
 } // namespace weft

@@ -212,7 +212,7 @@ Result<bool> lower_memory(PassRunner &run, const Target &target, const PipelineO
    RUN(run, nir_opt_large_constants, glsl_get_natural_size_align_bytes, 32u);
 
    /* After copy propagation within an invocation, before accesses are combined. */
-   RUN(run, opt_visibility_barriers);
+   RUN(run, opt_visibility_barriers, nir_var_all);
 
    /* Buffers have their layout from SPIR-V, shared memory gets one here. */
    if (!run.nir->info.shared_memory_explicit_layout) {
@@ -282,6 +282,7 @@ Result<bool> lower_memory_to_units(PassRunner &run)
    RUN(run, nir_remove_dead_variables,
        nir_variable_mode(nir_var_function_temp | nir_var_mem_shared), nullptr);
 
+   RUN(run, opt_visibility_barriers, nir_var_mem_shared);
    /* While accesses name their variables. */
    Result<bool> shared = lower_shared_memory(run.nir);
    if (!shared)

@@ -177,7 +177,7 @@ void Translator::emit_tile_access(nir_intrinsic_instr *instr)
    const unsigned align = pointer.storage == SpvStorageClassPhysicalStorageBuffer
                              ? glsl_base_type_get_bit_size(glsl_base_type(desc.element_type)) / 8
                              : 0;
-   for (uint32_t word : memory_operands(0, store, pointer.storage, align))
+   for (uint32_t word : memory_operands(pointer.access, store, pointer.storage, align))
       operands.push_back(word);
    if (store)
       m.emit(SpvOpCooperativeMatrixStoreKHR, operands);

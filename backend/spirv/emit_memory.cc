@@ -287,10 +287,11 @@ Words Translator::memory_operands(unsigned access, bool store, SpvStorageClass s
          mask |= SpvMemoryAccessNonPrivatePointerMask;
       if (access & ACCESS_VOLATILE)
          mask |= SpvMemoryAccessVolatileMask;
-      if (access & ACCESS_COHERENT && storage != SpvStorageClassWorkgroup) {
+      if (access & ACCESS_COHERENT) {
          mask |=
             store ? SpvMemoryAccessMakePointerAvailableMask : SpvMemoryAccessMakePointerVisibleMask;
-         literals.push_back(scope(device_scope()));
+         const bool shared = storage == SpvStorageClassWorkgroup;
+         literals.push_back(scope(shared ? SpvScopeWorkgroup : device_scope()));
       }
    } else if (storage == SpvStorageClassPhysicalStorageBuffer &&
               access & (ACCESS_VOLATILE | ACCESS_COHERENT)) {

@@ -69,11 +69,13 @@ Pointer Translator::variable_pointer(nir_deref_instr *deref)
                                       ? SpvStorageClassWorkgroup
                                       : SpvStorageClassFunction;
    const Id base = variable(deref->var);
+   const unsigned access = storage == SpvStorageClassWorkgroup ? deref->var->data.access : 0;
    if (indices.empty())
-      return {base, storage};
+      return {base, storage, access};
    std::ranges::reverse(indices);
    indices.insert(indices.begin(), base);
-   return {m.emit(SpvOpAccessChain, m.type_pointer(storage, type(pointee)), indices), storage};
+   return {m.emit(SpvOpAccessChain, m.type_pointer(storage, type(pointee)), indices), storage,
+           access};
 }
 
 void Translator::emit_load_variable(nir_intrinsic_instr *instr)
@@ -81,7 +83,8 @@ void Translator::emit_load_variable(nir_intrinsic_instr *instr)
    nir_deref_instr *deref = nir_src_as_deref(instr->src[0]);
    const Pointer pointer = variable_pointer(deref);
    Words operands = {pointer.id};
-   for (uint32_t word : memory_operands(nir_intrinsic_access(instr), false, pointer.storage))
+   for (uint32_t word :
+        memory_operands(nir_intrinsic_access(instr) | pointer.access, false, pointer.storage))
       operands.push_back(word);
    define_vector(instr->def, m.emit(SpvOpLoad, type(deref->type), operands), kind_of(deref->type));
 }
@@ -92,7 +95,8 @@ void Translator::emit_store_variable(nir_intrinsic_instr *instr)
    const Kind kind = kind_of(deref->type);
    const nir_def &value = *instr->src[1].ssa;
    const Pointer pointer = variable_pointer(deref);
-   const Words access = memory_operands(nir_intrinsic_access(instr), true, pointer.storage);
+   const Words access =
+      memory_operands(nir_intrinsic_access(instr) | pointer.access, true, pointer.storage);
    const auto store = [&](Id to, Id object) {
       Words operands = {to, object};
       operands.insert(operands.end(), access.begin(), access.end());

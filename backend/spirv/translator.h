@@ -57,6 +57,7 @@ struct BufferBinding {
 struct Pointer {
    Id id;
    SpvStorageClass storage;
+   unsigned access = 0; ///< gl_access_qualifier of the variable, for shared memory
 };
 
 class Translator {

@@ -53,12 +53,16 @@ TEST(OptVisibilityBarriers, KeepsWhatOrdersOrReachesFurther)
    constexpr unsigned publish = NIR_MEMORY_RELEASE | NIR_MEMORY_MAKE_AVAILABLE;
    Built built;
    barrier(built, SCOPE_NONE, SCOPE_WORKGROUP, publish);
-   EXPECT_TRUE(opt_visibility_barriers(built.shader.get()));
+   EXPECT_FALSE(opt_visibility_barriers(built.shader.get(), nir_var_mem_ssbo));
+   nir_variable *shared =
+      nir_variable_create(built.shader.get(), nir_var_mem_shared, glsl_uint_type(), "s");
+   EXPECT_TRUE(opt_visibility_barriers(built.shader.get(), nir_var_mem_shared));
+   EXPECT_TRUE(shared->data.access & ACCESS_COHERENT);
    built.b.cursor = nir_after_impl(built.b.impl);
    barrier(built, SCOPE_WORKGROUP, SCOPE_WORKGROUP, publish);
    barrier(built, SCOPE_NONE, SCOPE_DEVICE, publish);
    barrier(built, SCOPE_NONE, SCOPE_WORKGROUP, NIR_MEMORY_ACQ_REL);
-   EXPECT_FALSE(opt_visibility_barriers(built.shader.get()));
+   EXPECT_FALSE(opt_visibility_barriers(built.shader.get(), nir_var_all));
 }
 
 TEST(LimitUnrolling, TheAuthorsWishDoesNotCount)

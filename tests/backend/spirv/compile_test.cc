@@ -230,6 +230,23 @@ TEST(Compile, EverySubgroupSizeIsValid)
    }
 }
 
+/// What glslang makes of shared memory with the Vulkan memory model: it is said with each access.
+TEST(Compile, AvailabilityOfSharedMemoryIsSaidWithAccesses)
+{
+   const std::string text = compiled(R"(
+      #pragma use_vulkan_memory_model
+      shared uint s[64];
+      layout(binding = 0) buffer B { uint b[]; };
+      void main() {
+         s[gl_LocalInvocationIndex] = b[gl_LocalInvocationIndex];
+         barrier();
+         b[gl_LocalInvocationIndex] = s[gl_LocalInvocationIndex ^ 1];
+      })");
+   EXPECT_EQ(count(text, "MakePointerAvailable"), 1u) << text;
+   EXPECT_EQ(count(text, "MakePointerVisible"), 1u) << text;
+   EXPECT_EQ(count(text, "Barrier"), 1u) << text;
+}
+
 TEST(Compile, PartialBarriersAreLeftOutWhereTheyAreHarmful)
 {
    const std::string glsl = R"(
