@@ -3,6 +3,8 @@
 
 #include "nir_passes/target.h"
 
+#include <algorithm>
+
 namespace weft {
 
 const char *component_type_name(ComponentType type)
@@ -32,6 +34,12 @@ const char *component_type_name(ComponentType type)
       return "u64";
    }
    return "unknown";
+}
+
+void prefer_small_tiles(std::vector<MatrixOperation> &operations, uint32_t subgroup_size)
+{
+   std::ranges::stable_partition(operations,
+                                 [&](const MatrixOperation &op) { return op.m <= subgroup_size; });
 }
 
 } // namespace weft

@@ -36,6 +36,11 @@ struct MatrixOperation {
    bool operator==(const MatrixOperation &) const = default;
 };
 
+/// Puts operations first whose tiles have no more rows than the subgroup has invocations.  Programs
+/// take the first that suits them, and some rely on that: llama.cpp's kernels divide the invocations
+/// by the rows.
+void prefer_small_tiles(std::vector<MatrixOperation> &, uint32_t subgroup_size);
+
 /// The shape in which a back end wants its NIR.
 enum class FinalForm : uint8_t {
    /// Memory as addresses, system values by subgroup: for generators of machine code.

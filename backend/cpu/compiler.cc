@@ -60,6 +60,7 @@ static std::vector<MatrixOperation> advertised_operations()
          return std::ranges::find(profile->operations, op) == profile->operations.end();
       });
    }
+   prefer_small_tiles(operations, default_subgroup_size());
    return operations;
 }
 
