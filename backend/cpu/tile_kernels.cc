@@ -48,6 +48,7 @@ std::vector<MatrixOperation> list_operations()
       add(s, f32, f32, f32);
    for (Shape s : shapes)
       add(s, f64, f64, f64);
+   /* Sums modulo 2^32 are of any signedness; u32 saturates for unsigned factors only. */
    const auto add_integers = [&](Shape s) {
       const size_t first = list.size();
       for (ComponentType a : {s8, u8})
@@ -58,6 +59,8 @@ std::vector<MatrixOperation> list_operations()
          list.push_back(list[i]);
          list.back().saturating = true;
       }
+      for (const auto &[a, b] : {std::pair(s8, s8), {s8, u8}, {u8, s8}})
+         add(s, a, b, u32);
    };
    for (Shape s : shapes)
       add_integers(s);

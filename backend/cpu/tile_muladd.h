@@ -77,14 +77,10 @@ inline TileMulAdd with_integer_types(const MatrixOperation &op, Use use)
    const bool a_signed = op.a == s8, b_signed = op.b == s8;
    if ((!a_signed && op.a != u8) || (!b_signed && op.b != u8) || op.c != op.result)
       return nullptr;
-   if (op.c == u32) {
-      if (a_signed || b_signed)
-         return nullptr;
-      return op.saturating ? use(IntegerTypes<false, false, saturating_unsigned>())
-                           : use(IntegerTypes<false, false, wrapping>());
-   }
-   if (op.c != s32)
+   if (op.c != s32 && op.c != u32)
       return nullptr;
+   if (op.saturating && op.c == u32)
+      return a_signed || b_signed ? nullptr : use(IntegerTypes<false, false, saturating_unsigned>());
    if (op.saturating) {
       if (a_signed)
          return b_signed ? use(IntegerTypes<true, true, saturating_signed>())
