@@ -287,10 +287,11 @@ Words Translator::memory_operands(unsigned access, bool store, SpvStorageClass s
          mask |= SpvMemoryAccessNonPrivatePointerMask;
       if (access & ACCESS_VOLATILE)
          mask |= SpvMemoryAccessVolatileMask;
-      if (access & ACCESS_COHERENT) {
+      const bool shared = storage == SpvStorageClassWorkgroup;
+      /* Drivers may make barriers of it. */
+      if (access & ACCESS_COHERENT && (!shared || driver.partial_barriers)) {
          mask |=
             store ? SpvMemoryAccessMakePointerAvailableMask : SpvMemoryAccessMakePointerVisibleMask;
-         const bool shared = storage == SpvStorageClassWorkgroup;
          literals.push_back(scope(shared ? SpvScopeWorkgroup : device_scope()));
       }
    } else if (storage == SpvStorageClassPhysicalStorageBuffer &&

@@ -262,6 +262,7 @@ TEST(Compile, PartialBarriersAreLeftOutWhereTheyAreHarmful)
    spirv::Driver driver = spirv::full_driver();
    driver.partial_barriers = false;
    EXPECT_EQ(count(compiled(glsl, driver), "Barrier"), 0u);
+   EXPECT_FALSE(has(compiled("#pragma use_vulkan_memory_model\n" + glsl, driver), "MakePointer"));
 }
 
 /// Everything that can be done with a matrix.
