@@ -38,9 +38,9 @@ struct Driver {
    bool integer_dot_product = false;
    /// Barriers within a workgroup that are not control barriers of all of it are worth having, and
    /// so is the availability of single accesses to shared memory.  Lavapipe (seen in Mesa 22.3 to
-   /// 26.1) makes barriers of both and suspends a subgroup at each of any kind, and if some end before
-   /// they reach it, what others have still to do is lost.  Its workgroups run on one thread, their
-   /// subgroups in lockstep, so that none of this says anything there.
+   /// 26.1) makes barriers of both and suspends a subgroup at each of any kind, and if some end
+   /// before they reach it, what others have still to do is lost.  Its workgroups run on one
+   /// thread, their subgroups in lockstep, so that none of this says anything there.
    bool partial_barriers = true;
    /// shaderSignedZeroInfNanPreserveFloat16, 32 and 64.
    bool preserve_nan_16 = false, preserve_nan_32 = false, preserve_nan_64 = false;
