@@ -39,19 +39,6 @@ std::optional<ComponentType> component_type(uint8_t base_type, bool is_signed)
    }
 }
 
-bool is_signed(uint8_t base_type)
-{
-   switch (glsl_base_type(base_type)) {
-   case GLSL_TYPE_INT8:
-   case GLSL_TYPE_INT16:
-   case GLSL_TYPE_INT:
-   case GLSL_TYPE_INT64:
-      return true;
-   default:
-      return false;
-   }
-}
-
 bool is_operand(const MatrixOperation &op, const glsl_cmat_description &desc,
                 std::optional<ComponentType> type)
 {
@@ -173,9 +160,22 @@ bool has_operand_of_any_sign(const MatrixOperation &op, const glsl_cmat_descript
           is_operand(op, desc, component_type(desc.element_type, false));
 }
 
+bool has_signed_components(const glsl_cmat_description &desc)
+{
+   switch (glsl_base_type(desc.element_type)) {
+   case GLSL_TYPE_INT8:
+   case GLSL_TYPE_INT16:
+   case GLSL_TYPE_INT:
+   case GLSL_TYPE_INT64:
+      return true;
+   default:
+      return false;
+   }
+}
+
 std::optional<ComponentType> component_type(const glsl_cmat_description &desc)
 {
-   return component_type(desc.element_type, is_signed(desc.element_type));
+   return component_type(desc.element_type, has_signed_components(desc));
 }
 
 const char *describe(glsl_cmat_use use)

@@ -6,6 +6,8 @@
 
 #include "backend/spirv/translator.h"
 
+#include "nir_passes/cmat_uses.h"
+
 namespace weft::spirv {
 
 namespace {
@@ -13,19 +15,6 @@ namespace {
 glsl_base_type component_type(const glsl_type *matrix)
 {
    return glsl_base_type(glsl_get_cmat_description(matrix)->element_type);
-}
-
-bool is_signed(glsl_base_type component)
-{
-   switch (component) {
-   case GLSL_TYPE_INT8:
-   case GLSL_TYPE_INT16:
-   case GLSL_TYPE_INT:
-   case GLSL_TYPE_INT64:
-      return true;
-   default:
-      return false;
-   }
 }
 
 Kind kind_of(glsl_base_type component)
@@ -89,7 +78,9 @@ Id Translator::component_type_id(const glsl_type *matrix)
 {
    const glsl_base_type component = component_type(matrix);
    const unsigned bits = glsl_base_type_get_bit_size(component);
-   return is_signed(component) ? m.type_int(bits, true) : type(kind_of(component), bits);
+   return has_signed_components(*glsl_get_cmat_description(matrix))
+             ? m.type_int(bits, true)
+             : type(kind_of(component), bits);
 }
 
 Id Translator::matrix_type(const glsl_type *matrix)
@@ -123,7 +114,9 @@ Id Translator::matrix_scalar(const nir_src &source, const glsl_type *matrix)
 {
    const glsl_base_type component = component_type(matrix);
    const Id value = get(source, kind_of(component));
-   return is_signed(component) ? m.emit(SpvOpBitcast, component_type_id(matrix), {value}) : value;
+   return has_signed_components(*glsl_get_cmat_description(matrix))
+             ? m.emit(SpvOpBitcast, component_type_id(matrix), {value})
+             : value;
 }
 
 /// Where a tile lies in memory: `address` as lower_access_units() or lower_shared_memory() leaves
@@ -245,7 +238,7 @@ void Translator::emit_extract(nir_intrinsic_instr *instr)
    const Kind kind = kind_of(component_type(matrix));
    const Id pointer = component_pointer(instr->src[0], instr->src[1]).id;
    Id value = m.emit(SpvOpLoad, component_type_id(matrix), {pointer});
-   if (is_signed(component_type(matrix)))
+   if (has_signed_components(*glsl_get_cmat_description(matrix)))
       value = m.emit(SpvOpBitcast, type(kind, instr->def.bit_size), {value});
    define(instr->def, 0, value, kind);
 }
