@@ -52,8 +52,8 @@ bool is_for_driver(const Device &device, std::span<const uint32_t> words, const 
    if (!physical.extends_native() || device.instance->settings.lowering == Lowering::tiles)
       return false;
    const ShaderSource source = {words, entry_point, read_spec_constants(specialization)};
-   return spirv::fits(source, subgroup_size, physical.native_operations) ||
-          !spirv::fits(source, subgroup_size, physical.operations);
+   return !spirv::needs_lowering(source, subgroup_size, physical.operations,
+                                 physical.native_operations);
 }
 
 VkResult lower_shader(const Device &device, std::span<const uint32_t> words,

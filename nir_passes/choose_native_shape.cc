@@ -17,34 +17,6 @@ unsigned size_class(unsigned bits)
    return std::countr_zero(bits / 8);
 }
 
-unsigned component_bits(const glsl_cmat_description &desc)
-{
-   return glsl_base_type_get_bit_size(glsl_base_type(desc.element_type));
-}
-
-unsigned component_bits(ComponentType type)
-{
-   using enum ComponentType;
-   switch (type) {
-   case s8:
-   case u8:
-      return 8;
-   case f16:
-   case s16:
-   case u16:
-      return 16;
-   case f32:
-   case s32:
-   case u32:
-      return 32;
-   case f64:
-   case s64:
-   case u64:
-      return 64;
-   }
-   return 0;
-}
-
 bool is_operand(const glsl_cmat_description &desc)
 {
    return desc.use != GLSL_CMAT_USE_ACCUMULATOR;

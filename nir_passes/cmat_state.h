@@ -47,11 +47,6 @@ struct State {
    void loop(uint32_t count, const std::function<void(nir_def *)> &body);
 };
 
-inline unsigned component_bits(const glsl_cmat_description &desc)
-{
-   return glsl_base_type_get_bit_size(glsl_base_type(desc.element_type));
-}
-
 /// The three operations that differ between a back end with tiles and one without.
 void lower_load_to_tiles(State &, nir_intrinsic_instr *);
 void lower_store_to_tiles(State &, nir_intrinsic_instr *);

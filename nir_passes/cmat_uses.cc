@@ -160,6 +160,11 @@ bool has_operand_of_any_sign(const MatrixOperation &op, const glsl_cmat_descript
           is_operand(op, desc, component_type(desc.element_type, false));
 }
 
+unsigned component_bits(const glsl_cmat_description &desc)
+{
+   return glsl_base_type_get_bit_size(glsl_base_type(desc.element_type));
+}
+
 bool has_signed_components(const glsl_cmat_description &desc)
 {
    switch (glsl_base_type(desc.element_type)) {

@@ -29,6 +29,8 @@ bool has_operand(const MatrixOperation &, const glsl_cmat_description &);
 /// The same, whatever the sign of integers: their bits alone have none.
 bool has_operand_of_any_sign(const MatrixOperation &, const glsl_cmat_description &);
 
+/// Bits of one component.
+unsigned component_bits(const glsl_cmat_description &);
 /// Whether its components were declared as signed integers.
 bool has_signed_components(const glsl_cmat_description &);
 /// The component type of a matrix, as it was declared.

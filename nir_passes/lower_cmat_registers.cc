@@ -6,6 +6,7 @@
 
 #include "nir_passes/cmat_bounds.h"
 #include "nir_passes/cmat_state.h"
+#include "nir_passes/cmat_uses.h"
 
 #include <algorithm>
 #include <optional>

@@ -3,6 +3,8 @@
 
 #include "nir_passes/opt_cmat_copies.h"
 
+#include "nir_passes/tiles.h"
+
 #include "compiler/nir/nir_builder.h"
 #include "compiler/nir/nir_deref.h"
 
@@ -16,22 +18,9 @@ namespace {
 
 bool is_cmat(const nir_intrinsic_instr *instr)
 {
-   switch (instr->intrinsic) {
-   case nir_intrinsic_cmat_construct:
-   case nir_intrinsic_cmat_load:
-   case nir_intrinsic_cmat_store:
-   case nir_intrinsic_cmat_muladd:
-   case nir_intrinsic_cmat_unary_op:
-   case nir_intrinsic_cmat_binary_op:
-   case nir_intrinsic_cmat_scalar_op:
-   case nir_intrinsic_cmat_bitcast:
-   case nir_intrinsic_cmat_extract:
-   case nir_intrinsic_cmat_insert:
-   case nir_intrinsic_cmat_copy:
-      return true;
-   default:
-      return false;
-   }
+   const nir_intrinsic_op op = instr->intrinsic;
+   return op == nir_intrinsic_cmat_load || op == nir_intrinsic_cmat_store ||
+          op == nir_intrinsic_cmat_muladd || is_cmat_component_operation(op);
 }
 
 /// The source of a cmat intrinsic that names its result: the first, except of those that have none.

@@ -36,6 +36,29 @@ const char *component_type_name(ComponentType type)
    return "unknown";
 }
 
+unsigned component_bits(ComponentType type)
+{
+   using enum ComponentType;
+   switch (type) {
+   case s8:
+   case u8:
+      return 8;
+   case f16:
+   case s16:
+   case u16:
+      return 16;
+   case f32:
+   case s32:
+   case u32:
+      return 32;
+   case f64:
+   case s64:
+   case u64:
+      return 64;
+   }
+   return 0;
+}
+
 void prefer_small_tiles(std::vector<MatrixOperation> &operations, uint32_t subgroup_size)
 {
    std::ranges::stable_partition(operations,

@@ -25,6 +25,7 @@ enum class ComponentType : uint32_t {
 
 /// As in messages and symbols: "f16", "s8".
 const char *component_type_name(ComponentType);
+unsigned component_bits(ComponentType);
 
 /// One row of VkCooperativeMatrixPropertiesKHR at subgroup scope: result (M×N) = A (M×K) · B (K×N)
 /// + C (M×N).
@@ -37,8 +38,8 @@ struct MatrixOperation {
 };
 
 /// Puts operations first whose tiles have no more rows than the subgroup has invocations.  Programs
-/// take the first that suits them, and some rely on that: llama.cpp's kernels divide the invocations
-/// by the rows.
+/// take the first that suits them, and some rely on that: llama.cpp's kernels divide the
+/// invocations by the rows.
 void prefer_small_tiles(std::vector<MatrixOperation> &, uint32_t subgroup_size);
 
 /// The shape in which a back end wants its NIR.

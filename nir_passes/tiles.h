@@ -9,15 +9,10 @@
 
 namespace weft {
 
-/// Also what is done with the components of matrices, where the driver has them.
-inline bool is_tile_operation(const nir_instr *instr)
+/// What is done with a matrix's components, each by itself.
+inline bool is_cmat_component_operation(nir_intrinsic_op op)
 {
-   if (instr->type != nir_instr_type_intrinsic)
-      return false;
-   switch (nir_instr_as_intrinsic(instr)->intrinsic) {
-   case nir_intrinsic_tile_load_weft:
-   case nir_intrinsic_tile_store_weft:
-   case nir_intrinsic_tile_muladd_weft:
+   switch (op) {
    case nir_intrinsic_cmat_construct:
    case nir_intrinsic_cmat_unary_op:
    case nir_intrinsic_cmat_binary_op:
@@ -30,6 +25,16 @@ inline bool is_tile_operation(const nir_instr *instr)
    default:
       return false;
    }
+}
+
+/// Also operations on the components of matrices, where the driver has them.
+inline bool is_tile_operation(const nir_instr *instr)
+{
+   if (instr->type != nir_instr_type_intrinsic)
+      return false;
+   const nir_intrinsic_op op = nir_instr_as_intrinsic(instr)->intrinsic;
+   return op == nir_intrinsic_tile_load_weft || op == nir_intrinsic_tile_store_weft ||
+          op == nir_intrinsic_tile_muladd_weft || is_cmat_component_operation(op);
 }
 
 inline bool has_tile_operation(nir_block *block)

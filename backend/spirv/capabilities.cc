@@ -40,7 +40,6 @@ Driver full_driver()
    d.vulkan_memory_model = d.vulkan_memory_model_device_scope = true;
    d.int8 = d.int16 = d.int64 = d.float16 = d.float64 = true;
    d.storage_buffer_8bit = d.storage_buffer_16bit = true;
-   d.shared_explicit_layout = d.shared_8bit = d.shared_16bit = true;
    d.buffer_device_address = d.integer_dot_product = true;
    d.preserve_nan_16 = d.preserve_nan_32 = d.preserve_nan_64 = true;
    return d;

@@ -12,17 +12,21 @@
 
 namespace weft::spirv {
 
-bool fits(const ShaderSource &source, uint32_t subgroup_size,
-          const std::vector<MatrixOperation> &operations)
+bool needs_lowering(const ShaderSource &source, uint32_t subgroup_size,
+                    const std::vector<MatrixOperation> &operations,
+                    const std::vector<MatrixOperation> &native_operations)
 {
-   const Target target = {
+   Target target = {
       .subgroup_size = subgroup_size,
       .operations = operations,
       .native_tiles = false,
       .form = FinalForm::spirv,
    };
    Result<Shader> shader = spirv_to_nir(source, target);
-   return shader && validate_cmat(shader->get(), target);
+   if (!shader || !validate_cmat(shader->get(), target))
+      return false;
+   target.operations = native_operations;
+   return !validate_cmat(shader->get(), target);
 }
 
 Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileOptions &options)

@@ -30,7 +30,6 @@ struct Driver {
    bool int8 = false, int16 = false, int64 = false;
    bool float16 = false, float64 = false;
    bool storage_buffer_8bit = false, storage_buffer_16bit = false;
-   bool shared_explicit_layout = false, shared_8bit = false, shared_16bit = false;
    bool buffer_device_address = false;
    /// shaderIntegerDotProduct: 8-bit integers are then multiplied four at a time.  Whether the
    /// driver says that it has an instruction for it (integerDotProduct4x8BitPacked*Accelerated)
@@ -72,9 +71,12 @@ std::vector<MatrixOperation> supported_operations(const Driver &, uint32_t subgr
 /// false for anything that is not SPIR-V.
 bool needs_lowering(std::span<const uint32_t> spirv);
 
-/// Whether the shader has matrices of the subgroup only, and only such as are operands of these
-/// operations, and multiplies by these; false for what the front end does not understand.
-bool fits(const ShaderSource &, uint32_t subgroup_size, const std::vector<MatrixOperation> &);
+/// The same of a shader above a driver with matrices: whether these operations are all that it
+/// needs, and the driver's own are not.  False for what the front end does not understand, and for
+/// matrices of other scopes than the subgroup's.
+bool needs_lowering(const ShaderSource &, uint32_t subgroup_size,
+                    const std::vector<MatrixOperation> &operations,
+                    const std::vector<MatrixOperation> &native_operations);
 
 /// Lowers one compute entry point, which keeps its name; specialization constants are folded.  The
 /// module passes spirv-val for the driver's version.  Thread-safe.  Whatever the input, it returns:

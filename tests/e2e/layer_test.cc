@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Whether Weft's layer is where a run of these tests wants it (WEFT_TEST_LAYER): without it, tests of matrices above a
-/// driver that has none would have nothing to do and pass.  And, where the driver has matrices of its own, whether both
-/// compute the same.
+/// Whether Weft's layer is where a run of these tests wants it (WEFT_TEST_LAYER): without it, tests
+/// of matrices above a driver that has none would have nothing to do and pass.  And, where the
+/// driver has matrices of its own, whether both compute the same.
 
 #include "tests/e2e/cases.h"
 #include "tests/e2e/gemm.h"
@@ -40,6 +40,33 @@ oracle::Expectation around(const oracle::Matrix &result, const oracle::Expectati
    return e;
 }
 
+/// A product of 4 × 4 tiles, three along K.
+struct Product {
+   Product(oracle::Random &random, const MatrixOperation &op)
+       : op(op), a(random_matrix(random, op.a, 4 * op.m, 3 * op.k, oracle::Inputs::plain)),
+         b(random_matrix(random, op.b, 3 * op.k, 4 * op.n, oracle::Inputs::plain)),
+         c(random_matrix(random, op.c, 4 * op.m, 4 * op.n, oracle::Inputs::plain))
+   {
+   }
+
+   oracle::Expectation expectation(const Device &device) const
+   {
+      return gemm_expectation(device, op, a, b, c);
+   }
+
+   oracle::Matrix run(Device &device) const
+   {
+      Gemm gemm(device, {op, device.properties11.subgroupSize, 2, 2, false}, a.rows, b.cols,
+                a.cols);
+      gemm.upload(a, b, c);
+      gemm.run(1);
+      return gemm.download();
+   }
+
+   MatrixOperation op;
+   oracle::Matrix a, b, c;
+};
+
 } // namespace
 
 TEST(layer, is_where_it_should_be)
@@ -67,20 +94,27 @@ TEST(layer, results_are_the_drivers_own)
    for (const MatrixOperation &op : matrix_operations(device)) {
       if (std::find(native.begin(), native.end(), op) == native.end() || op.c != op.result)
          continue;
-      const uint32_t m = op.m * 4, n = op.n * 4, k = op.k * 3;
-      const oracle::Matrix a = random_matrix(random, op.a, m, k, oracle::Inputs::plain),
-                           b = random_matrix(random, op.b, k, n, oracle::Inputs::plain),
-                           c = random_matrix(random, op.c, m, n, oracle::Inputs::plain);
-      const oracle::Expectation expectation = gemm_expectation(device, op, a, b, c);
-      const auto result_of = [&](Device &on) {
-         Gemm gemm(on, {op, on.properties11.subgroupSize, 2, 2, false}, m, n, k);
-         gemm.upload(a, b, c);
-         gemm.run(1);
-         return gemm.download();
-      };
       SCOPED_TRACE(operation_name(op));
-      const oracle::Matrix theirs = result_of(*bare.device);
-      EXPECT_EQ(around(theirs, expectation).mismatch(result_of(device)), std::nullopt);
+      const Product product(random, op);
+      const oracle::Matrix theirs = product.run(*bare.device);
+      EXPECT_EQ(around(theirs, product.expectation(device)).mismatch(product.run(device)),
+                std::nullopt);
+      count_case();
+   }
+}
+
+TEST(layer, shader_objects)
+{
+   if (!plain_device().has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME))
+      GTEST_SKIP() << "no VK_EXT_shader_object";
+   Device device(false, ShaderKind::object);
+   oracle::Random random = test_random();
+   for (const MatrixOperation &op : matrix_operations(device)) {
+      if (op.c != op.result || !selected(random))
+         continue;
+      SCOPED_TRACE(operation_name(op));
+      const Product product(random, op);
+      EXPECT_EQ(product.expectation(device).mismatch(product.run(device)), std::nullopt);
       count_case();
    }
 }

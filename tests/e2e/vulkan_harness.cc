@@ -4,30 +4,46 @@
 #include "tests/e2e/vulkan_harness.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 namespace weft::e2e {
 
-const char *
-result_name(VkResult result)
+const char *result_name(VkResult result)
 {
    switch (result) {
-   case VK_SUCCESS: return "VK_SUCCESS";
-   case VK_NOT_READY: return "VK_NOT_READY";
-   case VK_TIMEOUT: return "VK_TIMEOUT";
-   case VK_INCOMPLETE: return "VK_INCOMPLETE";
-   case VK_ERROR_OUT_OF_HOST_MEMORY: return "VK_ERROR_OUT_OF_HOST_MEMORY";
-   case VK_ERROR_OUT_OF_DEVICE_MEMORY: return "VK_ERROR_OUT_OF_DEVICE_MEMORY";
-   case VK_ERROR_INITIALIZATION_FAILED: return "VK_ERROR_INITIALIZATION_FAILED";
-   case VK_ERROR_DEVICE_LOST: return "VK_ERROR_DEVICE_LOST";
-   case VK_ERROR_LAYER_NOT_PRESENT: return "VK_ERROR_LAYER_NOT_PRESENT";
-   case VK_ERROR_EXTENSION_NOT_PRESENT: return "VK_ERROR_EXTENSION_NOT_PRESENT";
-   case VK_ERROR_FEATURE_NOT_PRESENT: return "VK_ERROR_FEATURE_NOT_PRESENT";
-   case VK_ERROR_INCOMPATIBLE_DRIVER: return "VK_ERROR_INCOMPATIBLE_DRIVER";
-   case VK_ERROR_INVALID_SHADER_NV: return "VK_ERROR_INVALID_SHADER_NV";
-   case VK_ERROR_UNKNOWN: return "VK_ERROR_UNKNOWN";
-   default: return "another VkResult";
+   case VK_SUCCESS:
+      return "VK_SUCCESS";
+   case VK_NOT_READY:
+      return "VK_NOT_READY";
+   case VK_TIMEOUT:
+      return "VK_TIMEOUT";
+   case VK_INCOMPLETE:
+      return "VK_INCOMPLETE";
+   case VK_ERROR_OUT_OF_HOST_MEMORY:
+      return "VK_ERROR_OUT_OF_HOST_MEMORY";
+   case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+      return "VK_ERROR_OUT_OF_DEVICE_MEMORY";
+   case VK_ERROR_INITIALIZATION_FAILED:
+      return "VK_ERROR_INITIALIZATION_FAILED";
+   case VK_ERROR_DEVICE_LOST:
+      return "VK_ERROR_DEVICE_LOST";
+   case VK_ERROR_LAYER_NOT_PRESENT:
+      return "VK_ERROR_LAYER_NOT_PRESENT";
+   case VK_ERROR_EXTENSION_NOT_PRESENT:
+      return "VK_ERROR_EXTENSION_NOT_PRESENT";
+   case VK_ERROR_FEATURE_NOT_PRESENT:
+      return "VK_ERROR_FEATURE_NOT_PRESENT";
+   case VK_ERROR_INCOMPATIBLE_DRIVER:
+      return "VK_ERROR_INCOMPATIBLE_DRIVER";
+   case VK_ERROR_INVALID_SHADER_NV:
+      return "VK_ERROR_INVALID_SHADER_NV";
+   case VK_ERROR_UNKNOWN:
+      return "VK_ERROR_UNKNOWN";
+   default:
+      return "another VkResult";
    }
 }
 
@@ -40,8 +56,7 @@ VulkanError::VulkanError(VkResult result, const std::string &what, const std::st
 {
 }
 
-static void
-check(VkResult result, const char *what)
+static void check(VkResult result, const char *what)
 {
    if (result != VK_SUCCESS)
       throw VulkanError(result, what);
@@ -49,7 +64,7 @@ check(VkResult result, const char *what)
 
 /* ---- device ---- */
 
-Device::Device(bool robust)
+Device::Device(bool robust, ShaderKind shader_kind) : shader_kind(shader_kind)
 {
    try {
       create_instance();
@@ -67,8 +82,7 @@ Device::~Device()
    destroy();
 }
 
-void
-Device::destroy()
+void Device::destroy()
 {
    if (device) {
       vkDestroyCommandPool(device, pool, nullptr);
@@ -92,8 +106,7 @@ append_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFl
    return VK_FALSE;
 }
 
-void
-Device::create_instance()
+void Device::create_instance()
 {
    const VkApplicationInfo application = {
       .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
@@ -111,20 +124,21 @@ Device::create_instance()
 
    const VkDebugUtilsMessengerCreateInfoEXT messenger_info = {
       .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
-      .messageSeverity =
-         VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
-      .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+      .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+                         VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+      .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT |
+                     VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
                      VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT,
       .pfnUserCallback = append_message,
       .pUserData = &messages,
    };
-   auto create_messenger =
-      PFN_vkCreateDebugUtilsMessengerEXT(vkGetInstanceProcAddr(instance, "vkCreateDebugUtilsMessengerEXT"));
-   check(create_messenger(instance, &messenger_info, nullptr, &messenger), "vkCreateDebugUtilsMessengerEXT");
+   auto create_messenger = PFN_vkCreateDebugUtilsMessengerEXT(
+      vkGetInstanceProcAddr(instance, "vkCreateDebugUtilsMessengerEXT"));
+   check(create_messenger(instance, &messenger_info, nullptr, &messenger),
+         "vkCreateDebugUtilsMessengerEXT");
 }
 
-void
-Device::choose_physical()
+void Device::choose_physical()
 {
    uint32_t count = 0;
    check(vkEnumeratePhysicalDevices(instance, &count, nullptr), "vkEnumeratePhysicalDevices");
@@ -150,27 +164,30 @@ Device::choose_physical()
    throw VulkanError(VK_ERROR_INITIALIZATION_FAILED, "no such Vulkan device with a compute queue");
 }
 
-bool
-Device::has_extension(const char *name) const
+bool Device::has_extension(const char *name) const
 {
-   return std::any_of(extensions.begin(), extensions.end(),
-                      [&](const VkExtensionProperties &e) { return strcmp(e.extensionName, name) == 0; });
+   return std::any_of(extensions.begin(), extensions.end(), [&](const VkExtensionProperties &e) {
+      return strcmp(e.extensionName, name) == 0;
+   });
 }
 
-void
-Device::query()
+void Device::query()
 {
    uint32_t count = 0;
-   check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr), "device extensions");
+   check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr),
+         "device extensions");
    extensions.resize(count);
-   check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, extensions.data()), "device extensions");
+   check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, extensions.data()),
+         "device extensions");
    vkGetPhysicalDeviceMemoryProperties(physical, &memory);
 
    properties11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
-   properties12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES, .pNext = &properties11};
-   properties13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES, .pNext = &properties12};
-   VkPhysicalDeviceProperties2 properties2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                              .pNext = &properties13};
+   properties12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES,
+                   .pNext = &properties11};
+   properties13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES,
+                   .pNext = &properties12};
+   VkPhysicalDeviceProperties2 properties2 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &properties13};
    vkGetPhysicalDeviceProperties2(physical, &properties2);
    properties = properties2.properties;
 
@@ -187,8 +204,10 @@ Device::query()
    matrix_features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
    features11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
                  .pNext = matrices ? &matrix_features : nullptr};
-   features12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &features11};
-   features13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .pNext = &features12};
+   features12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                 .pNext = &features11};
+   features13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+                 .pNext = &features12};
    VkPhysicalDeviceFeatures2 features2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                           .pNext = &features13};
    vkGetPhysicalDeviceFeatures2(physical, &features2);
@@ -198,22 +217,24 @@ Device::query()
       auto get = PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR(
          vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
       if (!get)
-         throw VulkanError(VK_ERROR_EXTENSION_NOT_PRESENT, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+         throw VulkanError(VK_ERROR_EXTENSION_NOT_PRESENT,
+                           "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
       check(get(physical, &count, nullptr), "cooperative matrix properties");
-      matrix_properties.assign(count, {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
+      matrix_properties.assign(count,
+                               {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
       check(get(physical, &count, matrix_properties.data()), "cooperative matrix properties");
    }
    if (preprocessor)
       matrix_properties = preprocessor->matrix_properties(*this);
 }
 
-void
-Device::create_device(bool robust)
+void Device::create_device(bool robust)
 {
    features.robustBufferAccess = robust && features.robustBufferAccess;
    matrix_features.cooperativeMatrixRobustBufferAccess =
       robust && matrix_features.cooperativeMatrixRobustBufferAccess;
-   const VkPhysicalDeviceFeatures2 features2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+   const VkPhysicalDeviceFeatures2 features2 = {.sType =
+                                                   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                                 .pNext = &features13,
                                                 .features = features};
    const float priority = 1;
@@ -224,7 +245,8 @@ Device::create_device(bool robust)
       .pQueuePriorities = &priority,
    };
    std::vector<const char *> names;
-   for (const char *name : {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME}) {
+   for (const char *name :
+        {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME}) {
       if (has_extension(name))
          names.push_back(name);
    }
@@ -235,9 +257,17 @@ Device::create_device(bool robust)
       .shaderSubgroupRotateClustered = VK_FALSE,
    };
    const bool has_rotate = has_extension(VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME);
+   const void *const chain = has_rotate ? static_cast<const void *>(&rotate) : &features2;
+   const VkPhysicalDeviceShaderObjectFeaturesEXT objects = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT,
+      .pNext = const_cast<void *>(chain),
+      .shaderObject = VK_TRUE,
+   };
+   if (shader_kind == ShaderKind::object)
+      names.push_back(VK_EXT_SHADER_OBJECT_EXTENSION_NAME);
    const VkDeviceCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-      .pNext = has_rotate ? static_cast<const void *>(&rotate) : &features2,
+      .pNext = shader_kind == ShaderKind::object ? &objects : chain,
       .queueCreateInfoCount = 1,
       .pQueueCreateInfos = &queue_info,
       .enabledExtensionCount = uint32_t(names.size()),
@@ -253,30 +283,30 @@ Device::create_device(bool robust)
    check(vkCreateCommandPool(device, &pool_info, nullptr, &pool), "vkCreateCommandPool");
 }
 
-bool
-Device::can_require_subgroup_size() const
+bool Device::can_require_subgroup_size() const
 {
    return features13.subgroupSizeControl && features13.computeFullSubgroups &&
           (properties13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
 }
 
-std::vector<uint32_t>
-Device::subgroup_sizes() const
+std::vector<uint32_t> Device::subgroup_sizes() const
 {
    if (!can_require_subgroup_size())
       return {properties11.subgroupSize};
    std::vector<uint32_t> sizes;
-   for (uint32_t size = properties13.minSubgroupSize; size <= properties13.maxSubgroupSize; size *= 2)
+   for (uint32_t size = properties13.minSubgroupSize; size <= properties13.maxSubgroupSize;
+        size *= 2)
       sizes.push_back(size);
    return sizes;
 }
 
-uint32_t
-Device::memory_type(uint32_t allowed, MemoryPlace place) const
+uint32_t Device::memory_type(uint32_t allowed, MemoryPlace place) const
 {
-   const VkMemoryPropertyFlags wanted = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-   const VkMemoryPropertyFlags best = wanted | (place == MemoryPlace::host ? VK_MEMORY_PROPERTY_HOST_CACHED_BIT
-                                                                           : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+   const VkMemoryPropertyFlags wanted =
+      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+   const VkMemoryPropertyFlags best =
+      wanted | (place == MemoryPlace::host ? VK_MEMORY_PROPERTY_HOST_CACHED_BIT
+                                           : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
    for (VkMemoryPropertyFlags flags : {best, wanted}) {
       for (uint32_t i = 0; i < memory.memoryTypeCount; i++) {
          if ((allowed & 1u << i) && (memory.memoryTypes[i].propertyFlags & flags) == flags)
@@ -286,8 +316,7 @@ Device::memory_type(uint32_t allowed, MemoryPlace place) const
    throw VulkanError(VK_ERROR_OUT_OF_DEVICE_MEMORY, "no host-visible coherent memory type");
 }
 
-std::string
-Device::take_messages()
+std::string Device::take_messages()
 {
    std::string taken;
    taken.swap(messages);
@@ -331,10 +360,10 @@ Buffer::~Buffer()
    vkFreeMemory(device.device, memory, nullptr);
 }
 
-VkDeviceAddress
-Buffer::address() const
+VkDeviceAddress Buffer::address() const
 {
-   const VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = buffer};
+   const VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                           .buffer = buffer};
    return vkGetBufferDeviceAddress(device.device, &info);
 }
 
@@ -356,51 +385,63 @@ Pipeline::~Pipeline()
    destroy();
 }
 
-void
-Pipeline::destroy()
+template <typename Function>
+static Function device_function(const Device &device, const char *name)
+{
+   const auto function = reinterpret_cast<Function>(vkGetDeviceProcAddr(device.device, name));
+   if (!function)
+      throw VulkanError(VK_ERROR_EXTENSION_NOT_PRESENT, name);
+   return function;
+}
+
+void Pipeline::destroy()
 {
    vkDestroyFence(device.device, fence, nullptr);
    vkDestroyDescriptorPool(device.device, descriptor_pool, nullptr);
+   if (shader)
+      device_function<PFN_vkDestroyShaderEXT>(device, "vkDestroyShaderEXT")(device.device, shader,
+                                                                            nullptr);
    vkDestroyPipeline(device.device, pipeline, nullptr);
    vkDestroyPipelineLayout(device.device, layout, nullptr);
    vkDestroyDescriptorSetLayout(device.device, set_layout, nullptr);
    vkDestroyShaderModule(device.device, module, nullptr);
 }
 
-void
-Pipeline::create(std::span<const uint32_t> spirv)
+void Pipeline::create(std::span<const uint32_t> spirv)
 {
    std::vector<uint32_t> lowered;
    if (preprocessor) {
       lowered = preprocessor->lower(device, spirv, options);
       spirv = lowered;
    }
-   const VkShaderModuleCreateInfo module_info = {
-      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-      .codeSize = spirv.size_bytes(),
-      .pCode = spirv.data(),
-   };
+   create_layout();
    device.take_messages();
-   VkResult result = vkCreateShaderModule(device.device, &module_info, nullptr, &module);
+   const bool object = device.shader_kind == ShaderKind::object;
+   const VkResult result = object ? create_shader_object(spirv) : create_pipeline(spirv);
    if (result != VK_SUCCESS)
-      throw VulkanError(result, "vkCreateShaderModule", device.take_messages());
+      throw VulkanError(result, object ? "vkCreateShadersEXT" : "vkCreateComputePipelines",
+                        device.take_messages());
+   create_descriptors();
+}
 
+void Pipeline::create_layout()
+{
    std::vector<VkDescriptorSetLayoutBinding> bindings;
-   uint32_t descriptors = 0;
    for (uint32_t count : options.bindings) {
       bindings.push_back({.binding = uint32_t(bindings.size()),
                           .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                           .descriptorCount = count,
                           .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT});
-      descriptors += count;
    }
    const VkDescriptorSetLayoutCreateInfo set_info = {
       .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
       .bindingCount = uint32_t(bindings.size()),
       .pBindings = bindings.data(),
    };
-   check(vkCreateDescriptorSetLayout(device.device, &set_info, nullptr, &set_layout), "vkCreateDescriptorSetLayout");
-   const VkPushConstantRange push = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = options.push_bytes};
+   check(vkCreateDescriptorSetLayout(device.device, &set_info, nullptr, &set_layout),
+         "vkCreateDescriptorSetLayout");
+   const VkPushConstantRange push = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+                                     .size = options.push_bytes};
    const VkPipelineLayoutCreateInfo layout_info = {
       .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
       .setLayoutCount = 1,
@@ -408,44 +449,100 @@ Pipeline::create(std::span<const uint32_t> spirv)
       .pushConstantRangeCount = options.push_bytes ? 1u : 0u,
       .pPushConstantRanges = &push,
    };
-   check(vkCreatePipelineLayout(device.device, &layout_info, nullptr, &layout), "vkCreatePipelineLayout");
+   check(vkCreatePipelineLayout(device.device, &layout_info, nullptr, &layout),
+         "vkCreatePipelineLayout");
+}
 
-   std::vector<VkSpecializationMapEntry> entries;
-   for (const SpecConstant &constant : options.spec_constants) {
-      const uint32_t offset = uint32_t(entries.size() * sizeof(SpecConstant) + offsetof(SpecConstant, value));
-      entries.push_back({.constantID = constant.id, .offset = offset, .size = sizeof(constant.value)});
+namespace {
+
+/// What pipelines and shader objects are told of their options.
+struct Stage {
+   Stage(const Device &device, const PipelineOptions &options)
+       : constants(options.spec_constants),
+         requires_size(options.subgroup_size && device.can_require_subgroup_size())
+   {
+      for (uint32_t i = 0; i < constants.size(); i++) {
+         entries.push_back(
+            {.constantID = constants[i].id,
+             .offset = uint32_t(i * sizeof(SpecConstant) + offsetof(SpecConstant, value)),
+             .size = sizeof(constants[i].value)});
+      }
+      specialization = {uint32_t(entries.size()), entries.data(),
+                        constants.size() * sizeof(SpecConstant), constants.data()};
+      size = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+              .requiredSubgroupSize = options.subgroup_size};
    }
-   const VkSpecializationInfo specialization = {
-      .mapEntryCount = uint32_t(entries.size()),
-      .pMapEntries = entries.data(),
-      .dataSize = options.spec_constants.size() * sizeof(SpecConstant),
-      .pData = options.spec_constants.data(),
+   Stage(const Stage &) = delete;
+   Stage &operator=(const Stage &) = delete;
+
+   const std::vector<SpecConstant> &constants;
+   const bool requires_size;
+   std::vector<VkSpecializationMapEntry> entries;
+   VkSpecializationInfo specialization;
+   VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size;
+};
+
+} // namespace
+
+VkResult Pipeline::create_pipeline(std::span<const uint32_t> spirv)
+{
+   const VkShaderModuleCreateInfo module_info = {
+      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+      .codeSize = spirv.size_bytes(),
+      .pCode = spirv.data(),
    };
-   const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo required = {
-      .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
-      .requiredSubgroupSize = options.subgroup_size,
-   };
-   const bool require = options.subgroup_size && device.can_require_subgroup_size();
+   const VkResult result = vkCreateShaderModule(device.device, &module_info, nullptr, &module);
+   if (result != VK_SUCCESS)
+      throw VulkanError(result, "vkCreateShaderModule", device.take_messages());
+   const Stage stage(device, options);
+   const VkPipelineShaderStageCreateFlags full =
+      VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
    const VkComputePipelineCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
       .stage =
          {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-            .pNext = require ? &required : nullptr,
-            .flags = require
-                        ? VkPipelineShaderStageCreateFlags(VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT)
-                        : 0,
+            .pNext = stage.requires_size ? &stage.size : nullptr,
+            .flags = stage.requires_size ? full : 0,
             .stage = VK_SHADER_STAGE_COMPUTE_BIT,
             .module = module,
             .pName = "main",
-            .pSpecializationInfo = &specialization,
+            .pSpecializationInfo = &stage.specialization,
          },
       .layout = layout,
    };
-   result = vkCreateComputePipelines(device.device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
-   if (result != VK_SUCCESS)
-      throw VulkanError(result, "vkCreateComputePipelines", device.take_messages());
+   return vkCreateComputePipelines(device.device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);
+}
 
+VkResult Pipeline::create_shader_object(std::span<const uint32_t> spirv)
+{
+   const Stage stage(device, options);
+   const VkShaderCreateFlagsEXT full = VK_SHADER_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
+   const VkPushConstantRange push = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+                                     .size = options.push_bytes};
+   const VkShaderCreateInfoEXT info = {
+      .sType = VK_STRUCTURE_TYPE_SHADER_CREATE_INFO_EXT,
+      .pNext = stage.requires_size ? &stage.size : nullptr,
+      .flags = stage.requires_size ? full : 0,
+      .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+      .codeType = VK_SHADER_CODE_TYPE_SPIRV_EXT,
+      .codeSize = spirv.size_bytes(),
+      .pCode = spirv.data(),
+      .pName = "main",
+      .setLayoutCount = 1,
+      .pSetLayouts = &set_layout,
+      .pushConstantRangeCount = options.push_bytes ? 1u : 0u,
+      .pPushConstantRanges = &push,
+      .pSpecializationInfo = &stage.specialization,
+   };
+   return device_function<PFN_vkCreateShadersEXT>(device, "vkCreateShadersEXT")(
+      device.device, 1, &info, nullptr, &shader);
+}
+
+void Pipeline::create_descriptors()
+{
+   const uint32_t descriptors =
+      std::accumulate(options.bindings.begin(), options.bindings.end(), 0u);
    const VkDescriptorPoolSize pool_size = {.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                            .descriptorCount = std::max(descriptors, 1u)};
    const VkDescriptorPoolCreateInfo pool_info = {
@@ -454,7 +551,8 @@ Pipeline::create(std::span<const uint32_t> spirv)
       .poolSizeCount = 1,
       .pPoolSizes = &pool_size,
    };
-   check(vkCreateDescriptorPool(device.device, &pool_info, nullptr, &descriptor_pool), "vkCreateDescriptorPool");
+   check(vkCreateDescriptorPool(device.device, &pool_info, nullptr, &descriptor_pool),
+         "vkCreateDescriptorPool");
    const VkDescriptorSetAllocateInfo set_allocate = {
       .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
       .descriptorPool = descriptor_pool,
@@ -466,8 +564,7 @@ Pipeline::create(std::span<const uint32_t> spirv)
    check(vkCreateFence(device.device, &fence_info, nullptr, &fence), "vkCreateFence");
 }
 
-void
-Pipeline::write_descriptors(const std::vector<BufferRange> &buffers)
+void Pipeline::write_descriptors(const std::vector<BufferRange> &buffers)
 {
    std::vector<VkDescriptorBufferInfo> infos;
    for (const BufferRange &range : buffers)
@@ -489,36 +586,49 @@ Pipeline::write_descriptors(const std::vector<BufferRange> &buffers)
    vkUpdateDescriptorSets(device.device, uint32_t(writes.size()), writes.data(), 0, nullptr);
 }
 
-void
-Pipeline::record(VkCommandBuffer commands, Groups groups, std::span<const std::byte> push, uint32_t times)
+void Pipeline::bind(VkCommandBuffer commands) const
+{
+   if (device.shader_kind == ShaderKind::pipeline) {
+      vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      return;
+   }
+   const VkShaderStageFlagBits stage = VK_SHADER_STAGE_COMPUTE_BIT;
+   device_function<PFN_vkCmdBindShadersEXT>(device, "vkCmdBindShadersEXT")(commands, 1, &stage,
+                                                                           &shader);
+}
+
+void Pipeline::record(VkCommandBuffer commands, Groups groups, std::span<const std::byte> push,
+                      uint32_t times)
 {
    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                            .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
    check(vkBeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer");
-   vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+   bind(commands);
    if (!options.bindings.empty())
-      vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+      vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0,
+                              nullptr);
    if (!push.empty())
-      vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, uint32_t(push.size()), push.data());
+      vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, uint32_t(push.size()),
+                         push.data());
    const auto barrier = [&](VkPipelineStageFlags stage, VkAccessFlags access) {
       const VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                       .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
                                       .dstAccessMask = access};
-      vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, stage, 0, 1, &memory, 0, nullptr, 0,
-                           nullptr);
+      vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, stage, 0, 1, &memory, 0,
+                           nullptr, 0, nullptr);
    };
    for (uint32_t i = 0; i < times; i++) {
       if (i > 0)
-         barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+         barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                 VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
       vkCmdDispatch(commands, groups.x, groups.y, groups.z);
    }
    barrier(VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
    check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
 }
 
-void
-Pipeline::dispatch(const std::vector<BufferRange> &buffers, Groups groups, std::span<const std::byte> push,
-                   uint32_t times)
+void Pipeline::dispatch(const std::vector<BufferRange> &buffers, Groups groups,
+                        std::span<const std::byte> push, uint32_t times)
 {
    write_descriptors(buffers);
    const VkCommandBufferAllocateInfo allocate = {
@@ -534,15 +644,18 @@ Pipeline::dispatch(const std::vector<BufferRange> &buffers, Groups groups, std::
    const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                                 .commandBufferCount = 1,
                                 .pCommandBuffers = &commands};
-   constexpr uint64_t timeout_ns = 120'000'000'000;
+   constexpr uint64_t timeout_ns = 600'000'000'000;
    VkResult result = vkQueueSubmit(device.queue, 1, &submit, fence);
    if (result == VK_SUCCESS)
       result = vkWaitForFences(device.device, 1, &fence, VK_TRUE, timeout_ns);
+   if (result == VK_TIMEOUT) {
+      fprintf(stderr, "a dispatch has not finished after 600 s: what it uses cannot be destroyed, "
+                      "so this ends here\n");
+      _Exit(EXIT_FAILURE);
+   }
    if (result == VK_SUCCESS)
       result = vkResetFences(device.device, 1, &fence);
-   // A command buffer that timed out is still in use: it goes with its pool.
-   if (result != VK_TIMEOUT)
-      vkFreeCommandBuffers(device.device, device.pool, 1, &commands);
+   vkFreeCommandBuffers(device.device, device.pool, 1, &commands);
    check(result, "submission");
 }
 

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The little of Vulkan that compute tests need: a device with every feature it has, buffers, pipelines, dispatches.
-/// Goes through the loader and knows nothing of the driver below; VK_DRIVER_FILES picks it, and WEFT_TEST_DEVICE (part
-/// of a device's name) where a driver has several.  Needs Vulkan 1.3 with one queue that can compute.
+/// The little of Vulkan that compute tests need: a device with every feature it has, buffers,
+/// pipelines, dispatches. Goes through the loader and knows nothing of the driver below;
+/// VK_DRIVER_FILES picks it, and WEFT_TEST_DEVICE (part of a device's name) where a driver has
+/// several.  Needs Vulkan 1.3 with one queue that can compute.
 ///
 /// Errors are thrown as VulkanError: in a test that is a failure with its message.
 
@@ -31,14 +32,15 @@ const char *result_name(VkResult);
 class Device;
 struct PipelineOptions;
 
-/// A compiler that stands between the tests and the driver, for tests of that compiler: it gives matrices to a device
-/// that has none.
+/// A compiler that stands between the tests and the driver, for tests of that compiler: it gives
+/// matrices to a device that has none.
 class Preprocessor {
 public:
    virtual ~Preprocessor() = default;
    virtual std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties(const Device &) = 0;
    /// What goes to the driver; specialization constants are folded.
-   virtual std::vector<uint32_t> lower(const Device &, std::span<const uint32_t> spirv, const PipelineOptions &) = 0;
+   virtual std::vector<uint32_t> lower(const Device &, std::span<const uint32_t> spirv,
+                                       const PipelineOptions &) = 0;
 };
 
 /// Null in tests of a driver.
@@ -46,15 +48,22 @@ extern Preprocessor *preprocessor;
 
 enum class MemoryPlace { host, device };
 
+/// What a Pipeline is made of.
+enum class ShaderKind {
+   pipeline,
+   object, ///< VK_EXT_shader_object, which the device has to have
+};
+
 class Device {
 public:
-   /// With robust, buffer accesses outside of their descriptors' ranges are defined, matrix accesses among them where
-   /// the device has cooperativeMatrixRobustBufferAccess.
-   explicit Device(bool robust);
+   /// With robust, buffer accesses outside of their descriptors' ranges are defined, matrix
+   /// accesses among them where the device has cooperativeMatrixRobustBufferAccess.
+   explicit Device(bool robust, ShaderKind = ShaderKind::pipeline);
    ~Device();
    Device(const Device &) = delete;
    Device &operator=(const Device &) = delete;
 
+   const ShaderKind shader_kind;
    VkInstance instance = VK_NULL_HANDLE;
    VkPhysicalDevice physical = VK_NULL_HANDLE;
    VkDevice device = VK_NULL_HANDLE;
@@ -75,13 +84,15 @@ public:
    std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties;
 
    bool has_extension(const char *name) const;
-   /// Whether Weft compiles shaders with matrices here: as the driver, or as a layer above it, which
-   /// leaves all others to the driver.
+   /// Whether Weft compiles shaders with matrices here: as the driver, or as a layer above it,
+   /// which leaves all others to the driver.
    bool is_weft = false, has_weft_layer = false;
-   /// Subgroup sizes that a pipeline may require, in ascending order; if it may not, the one size there is.
+   /// Subgroup sizes that a pipeline may require, in ascending order; if it may not, the one size
+   /// there is.
    std::vector<uint32_t> subgroup_sizes() const;
    bool can_require_subgroup_size() const;
-   /// Of memory that the host can map: cached by the host if there is any, or else, on request, near the device.
+   /// Of memory that the host can map: cached by the host if there is any, or else, on request,
+   /// near the device.
    uint32_t memory_type(uint32_t allowed, MemoryPlace) const;
 
    /// What came through VK_EXT_debug_utils since the last call: warnings and errors.
@@ -132,7 +143,10 @@ struct BufferRange {
    Buffer *buffer;
    VkDeviceSize offset = 0, size = VK_WHOLE_SIZE;
    BufferRange(Buffer &buffer) : buffer(&buffer) {}
-   BufferRange(Buffer &buffer, VkDeviceSize offset, VkDeviceSize size) : buffer(&buffer), offset(offset), size(size) {}
+   BufferRange(Buffer &buffer, VkDeviceSize offset, VkDeviceSize size)
+       : buffer(&buffer), offset(offset), size(size)
+   {
+   }
 };
 
 struct SpecConstant {
@@ -152,6 +166,7 @@ struct Groups {
    uint32_t x = 1, y = 1, z = 1;
 };
 
+/// A compute shader that is ready to run.
 class Pipeline {
 public:
    Pipeline(Device &, std::span<const uint32_t> spirv, const PipelineOptions &);
@@ -159,19 +174,26 @@ public:
    Pipeline(const Pipeline &) = delete;
    Pipeline &operator=(const Pipeline &) = delete;
 
-   /// Runs to completion, `times` times in one submission; the buffers fill the bindings' array elements in order.
-   void dispatch(const std::vector<BufferRange> &buffers, Groups groups = {}, std::span<const std::byte> push = {},
-                 uint32_t times = 1);
+   /// Runs to completion, `times` times in one submission; the buffers fill the bindings' array
+   /// elements in order.
+   void dispatch(const std::vector<BufferRange> &buffers, Groups groups = {},
+                 std::span<const std::byte> push = {}, uint32_t times = 1);
    template <typename T>
-   void dispatch(const std::vector<BufferRange> &buffers, Groups groups, const T &push, uint32_t times = 1)
+   void dispatch(const std::vector<BufferRange> &buffers, Groups groups, const T &push,
+                 uint32_t times = 1)
    {
       dispatch(buffers, groups, std::as_bytes(std::span(&push, 1)), times);
    }
 
 private:
    void create(std::span<const uint32_t> spirv);
+   void create_layout();
+   VkResult create_pipeline(std::span<const uint32_t> spirv);
+   VkResult create_shader_object(std::span<const uint32_t> spirv);
+   void create_descriptors();
    void destroy();
    void write_descriptors(const std::vector<BufferRange> &buffers);
+   void bind(VkCommandBuffer) const;
    void record(VkCommandBuffer, Groups, std::span<const std::byte> push, uint32_t times);
 
    Device &device;
@@ -180,6 +202,7 @@ private:
    VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
    VkPipelineLayout layout = VK_NULL_HANDLE;
    VkPipeline pipeline = VK_NULL_HANDLE;
+   VkShaderEXT shader = VK_NULL_HANDLE;
    VkDescriptorPool descriptor_pool = VK_NULL_HANDLE;
    VkDescriptorSet set = VK_NULL_HANDLE;
    VkFence fence = VK_NULL_HANDLE;

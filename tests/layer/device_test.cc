@@ -35,7 +35,6 @@ protected:
       EXPECT_TRUE(driver.enabled12.vulkanMemoryModel);
       EXPECT_TRUE(driver.enabled13.subgroupSizeControl);
       EXPECT_TRUE(driver.enabled13.computeFullSubgroups);
-      EXPECT_TRUE(driver.enabled_shared_layout.workgroupMemoryExplicitLayout);
       // What the driver lacks, and what is the application's choice.
       EXPECT_FALSE(driver.enabled12.storagePushConstant8);
       EXPECT_FALSE(driver.enabled13.shaderIntegerDotProduct);
@@ -62,13 +61,10 @@ TEST_F(DeviceTest, without_any_features)
    EXPECT_TRUE(driver.used_enabled_features);
    EXPECT_FALSE(enabled(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME));
    EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR), 0u);
-   // Core in Vulkan 1.3, so no extension but the one that never became core.
-   EXPECT_EQ(driver.enabled_extensions,
-             std::vector<std::string>{VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME});
+   EXPECT_TRUE(driver.enabled_extensions.empty()); // core in Vulkan 1.3
    const spirv::Driver lowered_for = compiled_for();
    EXPECT_EQ(lowered_for.spirv_version, 0x00010600u);
    EXPECT_TRUE(lowered_for.float16 && lowered_for.int8 && lowered_for.int16);
-   EXPECT_TRUE(lowered_for.shared_explicit_layout);
    EXPECT_FALSE(lowered_for.int64 || lowered_for.buffer_device_address || lowered_for.float64);
    EXPECT_FALSE(lowered_for.integer_dot_product);
    EXPECT_EQ(lowered_for.subgroup_operations, 0xffu);
@@ -108,18 +104,16 @@ TEST_F(DeviceTest, with_legacy_features)
                                               .shaderInt64 = VK_TRUE};
    const VkPhysicalDeviceFeatures before = features;
    const char *const names[] = {VK_EXT_SHADER_OBJECT_EXTENSION_NAME,
-                                VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
-                                VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME};
+                                VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
    ASSERT_VK(create_device({.pNext = &matrices,
-                            .enabledExtensionCount = 3,
+                            .enabledExtensionCount = 2,
                             .ppEnabledExtensionNames = names,
                             .pEnabledFeatures = &features}));
    expect_lowering_features();
    EXPECT_TRUE(driver.enabled.robustBufferAccess);
    EXPECT_TRUE(compiled_for().int64);
    EXPECT_EQ(memcmp(&before, &features, sizeof(features)), 0);
-   EXPECT_EQ(driver.enabled_extensions,
-             (std::vector<std::string>{names[0], names[2]})); // none twice
+   EXPECT_EQ(driver.enabled_extensions, std::vector<std::string>{names[0]});
 }
 
 TEST_F(DeviceTest, with_structs_of_vulkan_1_1_to_1_3)
@@ -195,6 +189,17 @@ TEST_F(DeviceTest, adds_extensions_below_vulkan_1_3)
    EXPECT_TRUE(lowered_for.float16);
    EXPECT_FALSE(lowered_for.storage_buffer_8bit);
    EXPECT_TRUE(lowered_for.storage_buffer_16bit);
+   destroy_device();
+
+   const char *const names[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
+                                VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME};
+   const VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .cooperativeMatrix = VK_TRUE,
+   };
+   ASSERT_VK(create_device(
+      {.pNext = &matrices, .enabledExtensionCount = 2, .ppEnabledExtensionNames = names}));
+   EXPECT_EQ(std::ranges::count(driver.enabled_extensions, names[1]), 1); // none twice
 }
 
 /// A struct newer than the layer, of unknown size: nothing behind it can be edited.

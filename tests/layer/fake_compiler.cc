@@ -79,11 +79,16 @@ bool needs_lowering(std::span<const uint32_t> words)
    return false;
 }
 
-bool fits(const ShaderSource &source, uint32_t, const std::vector<MatrixOperation> &operations)
+bool needs_lowering(const ShaderSource &source, uint32_t,
+                    const std::vector<MatrixOperation> &operations,
+                    const std::vector<MatrixOperation> &native_operations)
 {
    /* The last word of a module is the K of its one multiplication. */
-   const uint32_t k = source.spirv.back();
-   return std::ranges::any_of(operations, [&](const MatrixOperation &op) { return op.k == k; });
+   const auto multiplies = [k = source.spirv.back()](const MatrixOperation &op) {
+      return op.k == k;
+   };
+   return std::ranges::any_of(operations, multiplies) &&
+          std::ranges::none_of(native_operations, multiplies);
 }
 
 Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileOptions &options)

@@ -28,8 +28,8 @@ struct FakeCompiler {
    std::mutex mutex;
 };
 
-/// A module that has to be lowered; to fits(), one that multiplies with a K of `payload`. Compiling
-/// its entry point "fail" is an error.
+/// A module that has to be lowered; above a driver with matrices, one that multiplies with a K of
+/// `payload`. Compiling its entry point "fail" is an error.
 std::vector<uint32_t> matrix_module(uint32_t payload = 0);
 /// One that has not.
 std::vector<uint32_t> plain_module(uint32_t payload = 0);

@@ -63,7 +63,6 @@ struct FeatureStructs {
    VkPhysicalDeviceVulkan11Features &f11;
    VkPhysicalDeviceVulkan12Features &f12;
    VkPhysicalDeviceVulkan13Features &f13;
-   VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR &shared;
    bool read;
 
    void copy(VkBool32 &theirs, VkBool32 &ours) const
@@ -104,9 +103,6 @@ struct FeatureStructs {
          break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES:
          copy_struct(p, f13);
-         break;
-      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR:
-         copy_struct(p, shared);
          break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES: {
          auto *t = static_cast<VkPhysicalDevice16BitStorageFeatures *>(p);
@@ -259,8 +255,8 @@ void VKAPI_CALL get_properties2(VkPhysicalDevice physical, VkPhysicalDevicePrope
 
 void VKAPI_CALL get_features2(VkPhysicalDevice, VkPhysicalDeviceFeatures2 *out)
 {
-   const FeatureStructs structs = {driver->features,   driver->features11,    driver->features12,
-                                   driver->features13, driver->shared_layout, true};
+   const FeatureStructs structs = {driver->features, driver->features11, driver->features12,
+                                   driver->features13, true};
    for (auto *s = reinterpret_cast<VkBaseOutStructure *>(out); s; s = s->pNext) {
       structs.visit(s);
       if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR &&
@@ -325,13 +321,8 @@ VkResult VKAPI_CALL create_device(VkPhysicalDevice, const VkDeviceCreateInfo *in
    driver->enabled11 = {};
    driver->enabled12 = {};
    driver->enabled13 = {};
-   driver->enabled_shared_layout = {};
-   const FeatureStructs structs = {driver->enabled,
-                                   driver->enabled11,
-                                   driver->enabled12,
-                                   driver->enabled13,
-                                   driver->enabled_shared_layout,
-                                   false};
+   const FeatureStructs structs = {driver->enabled, driver->enabled11, driver->enabled12,
+                                   driver->enabled13, false};
    for (auto *s = static_cast<const VkBaseInStructure *>(info->pNext); s; s = s->pNext) {
       driver->device_chain.push_back(s->sType);
       structs.visit(reinterpret_cast<VkBaseOutStructure *>(const_cast<VkBaseInStructure *>(s)));
@@ -605,20 +596,16 @@ FakeDriver::FakeDriver()
                          .scope = VK_SCOPE_SUBGROUP_KHR}};
    extensions = {VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME,
                  VK_KHR_PIPELINE_BINARY_EXTENSION_NAME, VK_EXT_SHADER_OBJECT_EXTENSION_NAME,
-                 VK_EXT_SHADER_MODULE_IDENTIFIER_EXTENSION_NAME,
-                 VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME};
+                 VK_EXT_SHADER_MODULE_IDENTIFIER_EXTENSION_NAME};
    features.shaderInt16 = features.shaderInt64 = VK_TRUE;
    features11.storageBuffer16BitAccess = VK_TRUE;
    features12.storageBuffer8BitAccess = features12.shaderFloat16 = features12.shaderInt8 = VK_TRUE;
    features12.vulkanMemoryModel = features12.bufferDeviceAddress = VK_TRUE;
    features13.subgroupSizeControl = features13.computeFullSubgroups = VK_TRUE;
-   shared_layout.workgroupMemoryExplicitLayout = VK_TRUE;
    for (auto [type, at] :
         {std::pair(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &features11.sType),
          {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, &features12.sType},
-         {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, &features13.sType},
-         {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR,
-          &shared_layout.sType}})
+         {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, &features13.sType}})
       *at = type;
 }
 

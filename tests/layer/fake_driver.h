@@ -44,7 +44,6 @@ public:
    VkPhysicalDeviceVulkan11Features features11 = {};
    VkPhysicalDeviceVulkan12Features features12 = {};
    VkPhysicalDeviceVulkan13Features features13 = {};
-   VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR shared_layout = {};
    bool native_matrices = false;
    std::vector<VkCooperativeMatrixPropertiesKHR> native_properties; ///< 7×7×7 in the beginning
    uint32_t subgroup_size = 32, min_subgroup_size = 8, max_subgroup_size = 64;
@@ -67,7 +66,6 @@ public:
    VkPhysicalDeviceVulkan11Features enabled11 = {};
    VkPhysicalDeviceVulkan12Features enabled12 = {};
    VkPhysicalDeviceVulkan13Features enabled13 = {};
-   VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR enabled_shared_layout = {};
    std::vector<std::vector<uint32_t>> modules; ///< words, in the order of creation
    std::vector<SeenShader> shaders;
    VkDeferredOperationKHR deferred_operation = VK_NULL_HANDLE;

@@ -342,15 +342,18 @@ TEST(Compile, NativeMatricesAreBuiltFromTheDriversShapes)
    }
 }
 
-TEST(Compile, FitsTellsWhatADriverCanDoAlone)
+TEST(Compile, ADriversOwnMatricesNeedNoLowering)
 {
    const test::Source source = test::compile(matrices);
    const auto f = ComponentType::f16, g = ComponentType::f32;
-   EXPECT_TRUE(spirv::fits(source.shader_source(), 32, {{16, 16, 16, f, f, g, g, false}}));
-   EXPECT_FALSE(spirv::fits(source.shader_source(), 32, {{16, 8, 16, f, f, g, g, false}}));
-   EXPECT_FALSE(spirv::fits(source.shader_source(), 32, {}));
-   std::vector<uint32_t> words(source.spirv.begin(), source.spirv.begin() + 40);
-   EXPECT_FALSE(spirv::fits({words, "main", {}}, 32, {{16, 16, 16, f, f, g, g, false}}));
+   const std::vector<MatrixOperation> none, same = {{16, 16, 16, f, f, g, g, false}},
+                                            other = {{16, 8, 16, f, f, g, g, false}};
+   EXPECT_TRUE(spirv::needs_lowering(source.shader_source(), 32, same, none));
+   EXPECT_TRUE(spirv::needs_lowering(source.shader_source(), 32, same, other));
+   EXPECT_FALSE(spirv::needs_lowering(source.shader_source(), 32, same, same));
+   EXPECT_FALSE(spirv::needs_lowering(source.shader_source(), 32, other, none));
+   const std::vector<uint32_t> words(source.spirv.begin(), source.spirv.begin() + 40);
+   EXPECT_FALSE(spirv::needs_lowering({words, "main", {}}, 32, same, none));
 }
 
 TEST(Compile, SmallTilesComeFirstForSmallSubgroups)
