@@ -3,6 +3,7 @@
 
 #include "nir_passes/lower_access_units.h"
 
+#include "nir_passes/cmat_uses.h"
 #include "nir_passes/unit_index.h"
 
 #include "util/u_math.h"
@@ -55,8 +56,7 @@ bool number_tile_units(nir_builder *b, nir_intrinsic_instr *instr)
    if (!(modes & (nir_var_mem_ssbo | nir_var_mem_global)))
       return false;
    const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
-   const unsigned log2 =
-      util_logbase2(glsl_base_type_get_bit_size(glsl_base_type(desc.element_type)) / 8);
+   const unsigned log2 = util_logbase2(component_bits(desc) / 8);
    b->cursor = nir_before_instr(&instr->instr);
    nir_src_rewrite(&instr->src[2], unit_index(b, instr->src[2].ssa, log2));
    if (modes & nir_var_mem_ssbo) {

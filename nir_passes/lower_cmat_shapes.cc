@@ -5,6 +5,7 @@
 
 #include "nir_passes/cmat_bounds.h"
 #include "nir_passes/cmat_types.h"
+#include "nir_passes/cmat_uses.h"
 
 #include "compiler/nir/nir_builder.h"
 #include "compiler/nir/nir_deref.h"
@@ -204,8 +205,7 @@ private:
 
    void lower_access(nir_intrinsic_instr *instr, const Matrix &matrix, nir_deref_instr *pointer)
    {
-      const uint32_t bytes =
-         glsl_base_type_get_bit_size(glsl_base_type(matrix.desc.element_type)) / 8;
+      const uint32_t bytes = component_bits(matrix.desc) / 8;
       const Memory memory = this->memory(pointer, instr->src[2].ssa, bytes);
       const glsl_cmat_description desc = shape.tile(matrix.desc);
       const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);

@@ -7,6 +7,8 @@
 #include "backend/cpu/memory_access.h"
 #include "backend/cpu/tile_kernels.h"
 
+#include "nir_passes/cmat_uses.h"
+
 namespace weft::cpu {
 
 using llvm::Value;
@@ -95,7 +97,7 @@ void emit_transfer(Translator &t, nir_intrinsic_instr *intr, TileAccess directio
       nir_intrinsic_matrix_layout(intr) == GLSL_MATRIX_LAYOUT_COLUMN_MAJOR ? TileOrder::column_major
                                                                            : TileOrder::row_major,
       region.size && t.options.robust_buffer_access,
-      desc.rows, desc.cols, glsl_base_type_get_bit_size(glsl_base_type(desc.element_type)) / 8u,
+      desc.rows, desc.cols, component_bits(desc) / 8,
    };
    const std::string symbol = tile_transfer_symbol(transfer);
    if (transfer.robust) {

@@ -128,7 +128,7 @@ Pointer Translator::tile_pointer(nir_intrinsic_instr *instr, const nir_src &addr
       return variable_pointer(nir_src_as_deref(address));
 
    const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
-   const unsigned bits = glsl_base_type_get_bit_size(glsl_base_type(desc.element_type));
+   const unsigned bits = component_bits(desc);
    const Id unit_type = m.type_uint(bits);
    if (modes & nir_var_mem_ssbo)
       return buffer_pointer(instr, address, unit_type, get(address, 2, Kind::integer), bits / 8);
@@ -167,9 +167,8 @@ void Translator::emit_tile_access(nir_intrinsic_instr *instr)
    operands.push_back(m.constant_uint(row_major ? SpvCooperativeMatrixLayoutRowMajorKHR
                                                 : SpvCooperativeMatrixLayoutColumnMajorKHR));
    operands.push_back(get(instr->src[2], Kind::integer));
-   const unsigned align = pointer.storage == SpvStorageClassPhysicalStorageBuffer
-                             ? glsl_base_type_get_bit_size(glsl_base_type(desc.element_type)) / 8
-                             : 0;
+   const unsigned align =
+      pointer.storage == SpvStorageClassPhysicalStorageBuffer ? component_bits(desc) / 8 : 0;
    for (uint32_t word : memory_operands(pointer.access, store, pointer.storage, align))
       operands.push_back(word);
    if (store)
