@@ -6,6 +6,7 @@
 #include "tests/e2e/compute.h"
 
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <optional>
 
@@ -270,6 +271,14 @@ movements()
    return all;
 }
 
+/// Mesa 22.3's lavapipe makes a conversion to float and a broadcast something that LLVM 15 "cannot select".
+bool
+aborts(const Device &device, const Movement &movement, const TypeCase &type)
+{
+   return strstr(device.properties.deviceName, "LLVM 15") && strcmp(type.glsl, "float") == 0 &&
+          strcmp(movement.expression, "subgroupBroadcastFirst(x)") == 0;
+}
+
 } // namespace
 
 TEST(subgroup, movements)
@@ -280,6 +289,10 @@ TEST(subgroup, movements)
       if (!offers(movement.needs))
          continue;
       for (const TypeCase &type : types(device)) {
+         if (aborts(device, movement, type)) {
+            skip_case("aborts in LLVM 15 below lavapipe");
+            continue;
+         }
          for (uint32_t size : device.subgroup_sizes()) {
             const Activity &activity = oracle::draw(random, 2) ? everyone : some;
             if (!selected(random, 8))
