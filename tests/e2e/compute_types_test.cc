@@ -4,7 +4,7 @@
 /// Scalar and vector arithmetic of every type, conversions, bit operations, and the mathematical functions within the
 /// errors that Vulkan allows.
 
-#include "tests/e2e/cmat.h"
+#include "tests/e2e/cmat_program.h"
 #include "tests/e2e/compute.h"
 
 #include <algorithm>
@@ -280,7 +280,11 @@ TEST(types, conversions)
                const double expected = f.is_float ? oracle::decode_float(from, at) : double(oracle::decode_int(from, at));
                const double bound =
                   2 * oracle::unit_roundoff(to) * std::fabs(expected) + oracle::smallest_normal(to);
-               ASSERT_LE(std::fabs(oracle::decode_float(to, actual) - expected), bound) << expected;
+               const double result = oracle::decode_float(to, actual);
+               const bool subnormal = f.is_float && std::fabs(expected) < oracle::smallest_normal(from);
+               if (subnormal && result == 0 && !keeps_subnormals(device, from))
+                  continue;
+               ASSERT_LE(std::fabs(result - expected), bound) << expected;
             } else {
                const Integer expected = f.is_float ? Integer(oracle::decode_float(from, at)) : oracle::decode_int(from, at);
                std::byte bits[8];
