@@ -152,6 +152,13 @@ private:
       });
    }
 
+   /// For robust access.
+   struct Robust {
+      cmat::Bounds bounds;
+      /// A number of bytes at which nothing of the buffer is left, aligned for any tile.
+      nir_def *outside;
+   };
+
    /// The memory that a matrix lies in.
    struct Memory {
       /// Of words where the program's pointer is to words or wider: memory that is accessed in
@@ -159,8 +166,8 @@ private:
       nir_deref_instr *base;
       uint32_t unit;
       nir_def *stride; ///< bytes
-      /// For robust access: the base is the buffer's.
-      std::optional<cmat::Bounds> bounds;
+      /// With it, the base is the buffer's.
+      std::optional<Robust> robust;
    };
 
    /// The program's stride counts elements of the type pointed to, scalars or vectors without
@@ -179,9 +186,17 @@ private:
          return {cast(&pointer->def), unit, bytes, {}};
       }
       const cmat::Bounds bounds = cmat::bounds(&b, pointer, stride, component_bytes);
+      nir_def *size = nir_uadd_sat(&b, bounds.end, nir_imm_int(&b, int(component_bytes - 1)));
+      nir_def *outside =
+         nir_iand_imm(&b, nir_uadd_sat(&b, size, nir_imm_int(&b, 15)), ~uint64_t(15));
       while (nir_deref_instr *parent = nir_deref_instr_parent(pointer))
          pointer = parent;
-      return {cast(pointer->parent.ssa), unit, bounds.stride, bounds};
+      /* Drivers count in 32 bits.  A tile that begins outside, or a line after the first that does,
+       * needs to be no further away than that, so that the rest of it does not come round. */
+      return {cast(pointer->parent.ssa),
+              unit,
+              nir_umin(&b, bounds.stride, outside),
+              {{bounds, outside}}};
    }
 
    /// A pointer to the element at a place in one of the matrix's lines (rows or columns), where a
@@ -190,10 +205,10 @@ private:
                             uint32_t component_bytes)
    {
       nir_def *index;
-      if (memory.bounds) {
-         nir_def *bytes = cmat::offset(&b, *memory.bounds, nir_imm_int(&b, int(line)),
+      if (memory.robust) {
+         nir_def *bytes = cmat::offset(&b, memory.robust->bounds, nir_imm_int(&b, int(line)),
                                        nir_imm_int(&b, int(place)));
-         index = nir_udiv_imm(&b, bytes, memory.unit);
+         index = nir_udiv_imm(&b, nir_umin(&b, bytes, memory.robust->outside), memory.unit);
       } else {
          nir_def *units = nir_udiv_imm(&b, memory.stride, memory.unit);
          index =

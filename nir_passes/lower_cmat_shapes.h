@@ -15,8 +15,8 @@ namespace weft {
 /// second and so on; how many a tile has only the driver knows.  Loads, stores and multiplications
 /// come out as tile_*_weft, whose stride is 32 bits here.
 ///
-/// With robust access the place of a tile in its buffer does not wrap around 32 bits; within a tile
-/// it is for the driver to keep to the buffer.
+/// With robust access a tile's place in its buffer does not wrap around 32 bits, nor the places of
+/// its lines in buffers of up to 128 MiB; beyond, and to keep to the buffer, is for the driver.
 bool lower_cmat_shapes(nir_shader *, const NativeShape &, bool robust_access);
 
 } // namespace weft

@@ -17,7 +17,7 @@ struct Counts {
    bool reduced = false;
    uint64_t run = 0;
    std::map<std::string, uint64_t> skipped;
-   std::unique_ptr<Device> plain, robust;
+   std::unique_ptr<Device> plain, robust, bare;
 };
 
 Counts &
@@ -47,6 +47,17 @@ Device &
 robust_device()
 {
    return made(counts().robust, true);
+}
+
+Device &
+bare_device()
+{
+   const char *layers = getenv("VK_INSTANCE_LAYERS");
+   const std::string kept = layers ? layers : "";
+   setenv("VK_INSTANCE_LAYERS", "", 1);
+   Device &device = made(counts().bare, false);
+   setenv("VK_INSTANCE_LAYERS", kept.c_str(), 1);
+   return device;
 }
 
 oracle::Random
@@ -103,6 +114,7 @@ CaseEnvironment::TearDown()
    for (const auto &[reason, count] : counts().skipped)
       printf("  skipped %6llu: %s\n", (unsigned long long)count, reason.c_str());
    fflush(stdout);
+   counts().bare.reset();
    counts().robust.reset();
    counts().plain.reset();
 }

@@ -21,6 +21,8 @@ namespace weft::e2e {
 /// The one device of this process, with or without robust accesses.
 Device &plain_device();
 Device &robust_device();
+/// The same driver without the layers that VK_INSTANCE_LAYERS names.
+Device &bare_device();
 
 /// The numbers of the running test: they follow from the seed and the test's name, so that a test run alone repeats
 /// what it did among others.

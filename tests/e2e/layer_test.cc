@@ -16,21 +16,6 @@ namespace weft::e2e {
 
 namespace {
 
-/// The same driver without the layer.
-class BareDevice {
-public:
-   BareDevice()
-   {
-      const char *layers = getenv("VK_INSTANCE_LAYERS");
-      const std::string kept = layers ? layers : "";
-      setenv("VK_INSTANCE_LAYERS", "", 1);
-      device.emplace(false);
-      setenv("VK_INSTANCE_LAYERS", kept.c_str(), 1);
-   }
-
-   std::optional<Device> device;
-};
-
 /// What another device may give that is held to the same bounds.
 oracle::Expectation around(const oracle::Matrix &result, const oracle::Expectation &expectation)
 {
@@ -88,15 +73,14 @@ TEST(layer, results_are_the_drivers_own)
    Device &device = plain_device();
    if (!device.has_weft_layer)
       GTEST_SKIP() << "no layer that lowers";
-   BareDevice bare;
-   const std::vector<MatrixOperation> native = matrix_operations(*bare.device);
+   const std::vector<MatrixOperation> native = matrix_operations(bare_device());
    oracle::Random random = test_random();
    for (const MatrixOperation &op : matrix_operations(device)) {
       if (std::find(native.begin(), native.end(), op) == native.end() || op.c != op.result)
          continue;
       SCOPED_TRACE(operation_name(op));
       const Product product(random, op);
-      const oracle::Matrix theirs = product.run(*bare.device);
+      const oracle::Matrix theirs = product.run(bare_device());
       EXPECT_EQ(around(theirs, product.expectation(device)).mismatch(product.run(device)),
                 std::nullopt);
       count_case();
