@@ -10,8 +10,6 @@ namespace weft::layer {
 
 namespace {
 
-constexpr uint32_t never = UINT32_MAX;
-
 // clang-format off
 #define OF(type, member) offsetof(VkPhysicalDevice##type, member)
 #define IN(structure) VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##structure##_FEATURES
