@@ -9,6 +9,7 @@ own, so nothing stays mounted or running however a run ends.
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -134,6 +135,15 @@ class Root:
 
     def run(self, command, variables={}, **options):
         return subprocess.run(self.command(command, variables), **options)
+
+    def describe_device(self, variables):
+        """Name and version of the driver's first device: a name in LAVAPIPES is what the list of
+        packages held when it was written."""
+        shown = self.run(['vulkaninfo', '--summary'], variables, stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL, text=True).stdout
+        found = dict(re.findall(r'^\s*(deviceName|driverName|driverInfo)\s*= (.*)$', shown,
+                                re.MULTILINE)[2::-1])
+        return ', '.join(found.get(name, '?') for name in ('deviceName', 'driverName', 'driverInfo'))
 
     def hide(self, file):
         """For this run, the file has nothing in it."""

@@ -6,7 +6,10 @@
 Meson's log tells how each test program ended, GoogleTest's XML file beside it (BUILD/NAME.xml) how
 each of its cases did. A program without such a file counts as one case. One that failed although
 none of its cases did (it crashed half way, or a sanitizer complained at its end) counts as one
-failed case more.
+failed case more, and so do one whose filter selects no case and a folder without a log.
+
+A case of the end-to-end tests stands for a sweep; how many combinations it ran, and how many it
+left out why, it prints itself, and the sums are shown here.
 
 Prints what failed, what was skipped and why, and as the last line `N passed, N failed`. The exit
 status is 0 when something passed and nothing failed.
@@ -15,6 +18,7 @@ status is 0 when something passed and nothing failed.
 import collections
 import json
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -43,6 +47,8 @@ def program_cases(folder, entry):
     if report.exists():
         cases = [(f"{program}: {name}", outcome, message)
                  for name, outcome, message in gtest_cases(report)]
+        if not cases and result in GOOD:
+            cases = [(program, "failed", "none of its cases matches the filter")]
     elif result == "SKIP":
         cases = [(program, "skipped", entry.get("stdout", "").strip())]
     elif result in GOOD:
@@ -52,12 +58,34 @@ def program_cases(folder, entry):
     return cases
 
 
+def sweep_counts(output):
+    """(run, {reason: skipped}) that the end-to-end tests printed."""
+    run = sum(int(number) for number in re.findall(r"^cases: (\d+) run", output, re.MULTILINE))
+    skipped = collections.Counter()
+    for number, reason in re.findall(r"^  skipped +(\d+): (.*)$", output, re.MULTILINE):
+        skipped[reason] += int(number)
+    return run, skipped
+
+
+def log_entries(folder):
+    log = folder / "meson-logs/testlog.json"
+    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+
 def main(folders):
     count = collections.Counter()
     skipped = collections.Counter()
+    sweeps_run, sweeps_skipped = 0, collections.Counter()
     for folder in map(pathlib.Path, folders):
-        for line in (folder / "meson-logs/testlog.json").read_text().splitlines():
-            for name, outcome, message in program_cases(folder, json.loads(line)):
+        entries = log_entries(folder)
+        if not entries:
+            count["failed"] += 1
+            print(f"failed: {folder}: no test ran")
+        for entry in entries:
+            run, left_out = sweep_counts(entry.get("stdout", ""))
+            sweeps_run += run
+            sweeps_skipped += left_out
+            for name, outcome, message in program_cases(folder, entry):
                 count[outcome] += 1
                 first_line = message.strip().split("\n")[0]
                 if outcome == "failed":
@@ -65,8 +93,12 @@ def main(folders):
                 elif outcome == "skipped":
                     # GoogleTest's message starts with the place in the source; the reason follows.
                     skipped[message.strip().split("\n")[-1] or "no reason given"] += 1
-    for reason, number in skipped.items():
+    for reason, number in sorted(skipped.items()):
         print(f"skipped: {number}: {reason}")
+    if sweeps_run:
+        print(f"combinations in sweeps: {sweeps_run} run, {sweeps_skipped.total()} left out")
+    for reason, number in sorted(sweeps_skipped.items()):
+        print(f"left out: {number}: {reason}")
     print(f"{count['passed']} passed, {count['failed']} failed")
     return 0 if count["passed"] and not count["failed"] else 1
 

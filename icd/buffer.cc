@@ -86,32 +86,3 @@ VKAPI_ATTR uint64_t VKAPI_CALL weft_GetBufferOpaqueCaptureAddress(VkDevice,
 {
    return 0; // bufferDeviceAddressCaptureReplay is not supported
 }
-
-VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceExternalBufferProperties(
-   VkPhysicalDevice, const VkPhysicalDeviceExternalBufferInfo *pExternalBufferInfo,
-   VkExternalBufferProperties *pExternalBufferProperties)
-{
-   VkExternalMemoryProperties &properties = pExternalBufferProperties->externalMemoryProperties;
-   switch (pExternalBufferInfo->handleType) {
-   case VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT:
-      properties = {
-         .externalMemoryFeatures =
-            VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT,
-         .exportFromImportedHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-         .compatibleHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-      };
-      break;
-   case VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT:
-      properties = {
-         .externalMemoryFeatures = VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT,
-         .exportFromImportedHandleTypes = 0,
-         .compatibleHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT,
-      };
-      break;
-   default:
-      // VkExternalMemoryProperties: a handle type is always compatible with itself.
-      properties = {.compatibleHandleTypes =
-                       VkExternalMemoryHandleTypeFlags(pExternalBufferInfo->handleType)};
-      break;
-   }
-}

@@ -16,14 +16,12 @@
 
 namespace weft {
 
-struct CommandChunk {
+struct alignas(host_alignment) CommandChunk {
    CommandChunk *full; ///< filled before this one
    size_t capacity, used;
 
-   uint8_t *bytes() { return reinterpret_cast<uint8_t *>(this) + memory_alignment; }
+   uint8_t *bytes() { return reinterpret_cast<uint8_t *>(this + 1); }
 };
-
-static_assert(sizeof(CommandChunk) <= memory_alignment);
 
 namespace {
 
@@ -98,15 +96,15 @@ const vk_command_buffer_ops command_buffer_ops = {
 
 void *allocate_command_memory(CommandBuffer *cmd, size_t size)
 {
-   size = align64(size, memory_alignment);
+   size = align64(size, host_alignment);
    CommandChunk *chunk = cmd->chunk;
    if (!chunk || chunk->capacity - chunk->used < size) {
       size_t capacity =
          chunk ? std::min(2 * chunk->capacity, largest_chunk_bytes) : first_chunk_bytes;
       capacity = std::max(capacity, size);
       auto *fresh =
-         static_cast<CommandChunk *>(vk_alloc(&cmd->vk.pool->alloc, memory_alignment + capacity,
-                                              memory_alignment, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT));
+         static_cast<CommandChunk *>(vk_alloc(&cmd->vk.pool->alloc, sizeof(CommandChunk) + capacity,
+                                              host_alignment, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT));
       if (!fresh) {
          vk_command_buffer_set_error(&cmd->vk, VK_ERROR_OUT_OF_HOST_MEMORY);
          return nullptr;

@@ -29,7 +29,7 @@ struct Queue;
 
 struct Command {
    Command *next;
-   /// False when host memory runs out; the device is lost then.
+   /// False ends the command buffer: the device is lost, or being destroyed.
    bool (*run)(Queue *, const Command *);
 };
 
@@ -65,8 +65,8 @@ VK_DEFINE_HANDLE_CASTS(CommandBuffer, vk.base, VkCommandBuffer, VK_OBJECT_TYPE_C
 
 extern const vk_command_buffer_ops command_buffer_ops;
 
-/// Memory that lives as long as the recording, 64-byte aligned.  Null when there is none left: the
-/// error is then noted and comes out of vkEndCommandBuffer.
+/// Memory that lives as long as the recording, aligned to host_alignment.  Null when there is none
+/// left: the error is then noted and comes out of vkEndCommandBuffer.
 void *allocate_command_memory(CommandBuffer *, size_t size);
 
 /// Appends a command; its run function and everything else is for the caller to set.  Null as
@@ -74,6 +74,7 @@ void *allocate_command_memory(CommandBuffer *, size_t size);
 template <typename T>
 T *record(CommandBuffer *cmd, size_t extra_bytes = 0)
 {
+   static_assert(alignof(T) <= host_alignment);
    void *memory = allocate_command_memory(cmd, sizeof(T) + extra_bytes);
    if (!memory)
       return nullptr;

@@ -15,6 +15,7 @@
 #include "vk_pipeline_layout.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 using namespace weft;
@@ -28,13 +29,21 @@ struct Dispatch : Command {
    const uint8_t *indirect; ///< a VkDispatchIndirectCommand, read when the dispatch runs, or null
 };
 
+bool dispatch_now(Queue *queue, const Dispatch *dispatch, const cpu::DispatchState &state,
+                  const std::array<uint32_t, 3> &groups)
+{
+   if (queue->executor->dispatch(*dispatch->program, state, groups))
+      return true;
+   vk_queue_set_lost(&queue->vk, "no memory for the stacks or the shared memory of a workgroup");
+   return false;
+}
+
 bool run_dispatch(Queue *queue, const Command *command)
 {
    auto *dispatch = static_cast<const Dispatch *>(command);
    if (!dispatch->indirect) {
-      return queue->executor->dispatch(
-         *dispatch->program, dispatch->state,
-         {dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]});
+      return dispatch_now(queue, dispatch, dispatch->state,
+                          {dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]});
    }
 
    VkDispatchIndirectCommand size;
@@ -45,7 +54,7 @@ bool run_dispatch(Queue *queue, const Command *command)
    state.num_workgroups[0] = size.x;
    state.num_workgroups[1] = size.y;
    state.num_workgroups[2] = size.z;
-   return queue->executor->dispatch(*dispatch->program, state, {size.x, size.y, size.z});
+   return dispatch_now(queue, dispatch, state, {size.x, size.y, size.z});
 }
 
 const uint8_t *copy_to_commands(CommandBuffer *cmd, const void *data, size_t size)

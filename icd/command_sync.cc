@@ -51,11 +51,10 @@ bool run_change_event(Queue *queue, const Command *command)
 bool run_wait_events(Queue *queue, const Command *command)
 {
    auto *wait = static_cast<const WaitEvents *>(command);
-   queue->device()->progress.wait(UINT64_MAX, [&] {
+   return wait_in_queue(queue->device(), [&] {
       return std::all_of(wait->events(), wait->events() + wait->count,
                          [](const Event *event) { return event->set; });
    });
-   return true;
 }
 
 bool run_reset_queries(Queue *queue, const Command *command)

@@ -6,6 +6,7 @@
 #include "icd/descriptor_set.h"
 #include "icd/descriptor_set_layout.h"
 #include "icd/device.h"
+#include "icd/physical_device.h"
 #include "weft_entrypoints.h"
 
 #include "vk_alloc.h"
@@ -45,10 +46,10 @@ VkResult allocate_set(Device *device, DescriptorPool *pool, DescriptorSetLayout 
 
    // The set, its dynamic descriptors and its data in one piece.
    size_t dynamic_offset = align64(sizeof(DescriptorSet), alignof(cpu::BufferDescriptor));
-   size_t data_offset =
-      align64(dynamic_offset + layout->dynamic_count * sizeof(cpu::BufferDescriptor), 64);
-   auto *memory = static_cast<uint8_t *>(
-      vk_zalloc(&pool->alloc, data_offset + data_size, 64, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT));
+   size_t data_offset = align64(
+      dynamic_offset + layout->dynamic_count * sizeof(cpu::BufferDescriptor), host_alignment);
+   auto *memory = static_cast<uint8_t *>(vk_zalloc(
+      &pool->alloc, data_offset + data_size, host_alignment, VK_SYSTEM_ALLOCATION_SCOPE_OBJECT));
    if (!memory)
       return vk_error(pool, VK_ERROR_OUT_OF_HOST_MEMORY);
 

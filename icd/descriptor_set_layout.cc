@@ -44,6 +44,9 @@ uint32_t DescriptorSetLayout::data_size_with(uint32_t variable_count) const
    if (binding_count == 0)
       return 0;
    const DescriptorBinding &last = bindings[binding_count - 1];
+   // The compiler knows the bound that the layout gives inline data, and no other.
+   if (last.type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
+      return data_size;
    return last.offset + descriptor_bytes(last.type, std::min(variable_count, last.count));
 }
 
@@ -82,7 +85,6 @@ weft_CreateDescriptorSetLayout(VkDevice _device, const VkDescriptorSetLayoutCrea
       static_cast<DescriptorSetLayout *>(vk_descriptor_set_layout_zalloc(&device->vk, size));
    if (!layout)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
-   layout->flags = pCreateInfo->flags;
    layout->bindings = reinterpret_cast<DescriptorBinding *>(layout + 1);
 
    const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags_info =

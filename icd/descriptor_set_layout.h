@@ -32,14 +32,13 @@ struct DescriptorBinding {
 
 struct DescriptorSetLayout {
    vk_descriptor_set_layout vk;
-   VkDescriptorSetLayoutCreateFlags flags;
    uint32_t binding_count;
    uint32_t data_size;          ///< bytes, with variable counts at their maximum
    uint32_t dynamic_count;      ///< dynamic buffers
    DescriptorBinding *bindings; ///< sorted by number, empty ones left out
 
    const DescriptorBinding *find(uint32_t number) const;
-   /// Bytes of a set whose last binding has so many elements instead.
+   /// Bytes of a set whose last binding has so many elements instead, if those are descriptors.
    uint32_t data_size_with(uint32_t variable_count) const;
 };
 

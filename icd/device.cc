@@ -26,6 +26,13 @@ VkResult get_device_timestamp(vk_device *, uint64_t *timestamp)
 
 } // namespace
 
+uint64_t weft::device_timestamp()
+{
+   timespec now;
+   clock_gettime(CLOCK_MONOTONIC, &now);
+   return uint64_t(now.tv_sec) * 1000000000 + uint64_t(now.tv_nsec);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL weft_CreateDevice(VkPhysicalDevice physicalDevice,
                                                  const VkDeviceCreateInfo *pCreateInfo,
                                                  const VkAllocationCallbacks *pAllocator,

@@ -22,6 +22,24 @@ struct Device {
    PhysicalDevice *physical() const { return reinterpret_cast<PhysicalDevice *>(vk.physical); }
 };
 
+/// For the queue's thread: waits until done() is true (called with the mutex of `progress` held).
+/// False if the device is lost, or is being destroyed and nothing may come any more.
+template <typename Done>
+bool wait_in_queue(Device *device, Done done)
+{
+   bool satisfied = false;
+   device->progress.wait(UINT64_MAX, [&] {
+      if (vk_device_is_lost_no_report(&device->vk))
+         return true;
+      satisfied = done();
+      return satisfied || device->progress.closing;
+   });
+   return satisfied;
+}
+
+/// The device's clock, for timestamp queries: nanoseconds of CLOCK_MONOTONIC.
+uint64_t device_timestamp();
+
 VK_DEFINE_HANDLE_CASTS(Device, vk.base, VkDevice, VK_OBJECT_TYPE_DEVICE)
 
 } // namespace weft

@@ -69,7 +69,7 @@ void get_shader_features(vk_features *f)
    f->workgroupMemoryExplicitLayout8BitAccess = true;
    f->workgroupMemoryExplicitLayout16BitAccess = true;
 
-   f->cooperativeMatrix = !cpu::host_target().operations.empty();
+   f->cooperativeMatrix = !cpu::host_target().matrices.operations.empty();
    f->cooperativeMatrixRobustBufferAccess = f->cooperativeMatrix;
 }
 

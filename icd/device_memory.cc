@@ -11,8 +11,8 @@
 #include "vk_log.h"
 #include "vk_util.h"
 
-#include <cerrno>
-#include <cstring>
+#include <atomic>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,20 +26,22 @@ constexpr uint64_t page_size = 4096;
 /// with huge pages.
 constexpr uint64_t huge_page_size = 2 << 20;
 
+std::atomic<uint64_t> heap_used = 0;
+
 /// Takes size bytes of the heap, or says that there are not so many.
-bool reserve_heap(PhysicalDevice *pdev, uint64_t size)
+bool reserve_heap(const PhysicalDevice *pdev, uint64_t size)
 {
-   uint64_t used = pdev->heap_used.load(std::memory_order_relaxed);
+   uint64_t used = heap_used.load(std::memory_order_relaxed);
    do {
       if (size > pdev->heap_size || used > pdev->heap_size - size)
          return false;
-   } while (!pdev->heap_used.compare_exchange_weak(used, used + size, std::memory_order_relaxed));
+   } while (!heap_used.compare_exchange_weak(used, used + size, std::memory_order_relaxed));
    return true;
 }
 
-void release_heap(PhysicalDevice *pdev, uint64_t size)
+void release_heap(uint64_t size)
 {
-   pdev->heap_used.fetch_sub(size, std::memory_order_relaxed);
+   heap_used.fetch_sub(size, std::memory_order_relaxed);
 }
 
 /// Zeroed pages of our own, at a multiple of the huge page size when they could fill one.  Null
@@ -114,13 +116,18 @@ VkResult provide_pages(DeviceMemory *memory, const VkMemoryAllocateInfo *info)
 
 } // namespace
 
+uint64_t weft::heap_usage()
+{
+   return heap_used.load(std::memory_order_relaxed);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL weft_AllocateMemory(VkDevice _device,
                                                    const VkMemoryAllocateInfo *pAllocateInfo,
                                                    const VkAllocationCallbacks *pAllocator,
                                                    VkDeviceMemory *pMemory)
 {
    VK_FROM_HANDLE(Device, device, _device);
-   PhysicalDevice *pdev = device->physical();
+   const PhysicalDevice *pdev = device->physical();
 
    auto *memory = static_cast<DeviceMemory *>(
       vk_device_memory_create(&device->vk, pAllocateInfo, pAllocator, sizeof(DeviceMemory)));
@@ -140,7 +147,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_AllocateMemory(VkDevice _device,
    if (!counted || reserve_heap(pdev, memory->mapped_size)) {
       result = provide_pages(memory, pAllocateInfo);
       if (result != VK_SUCCESS && counted)
-         release_heap(pdev, memory->mapped_size);
+         release_heap(memory->mapped_size);
    }
    if (result != VK_SUCCESS) {
       if (memory->fd >= 0)
@@ -163,7 +170,7 @@ VKAPI_ATTR void VKAPI_CALL weft_FreeMemory(VkDevice _device, VkDeviceMemory _mem
       return;
    if (!memory->borrowed) {
       munmap(memory->map, memory->mapped_size);
-      release_heap(device->physical(), memory->mapped_size);
+      release_heap(memory->mapped_size);
    }
    if (memory->fd >= 0)
       close(memory->fd);
@@ -215,7 +222,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetMemoryFdKHR(VkDevice _device,
 {
    VK_FROM_HANDLE(Device, device, _device);
    VK_FROM_HANDLE(DeviceMemory, memory, pGetFdInfo->memory);
-   *pFd = dup(memory->fd);
+   *pFd = fcntl(memory->fd, F_DUPFD_CLOEXEC, 0);
    return *pFd < 0 ? vk_error(device, VK_ERROR_TOO_MANY_OBJECTS) : VK_SUCCESS;
 }
 

@@ -19,6 +19,10 @@ struct DeviceMemory {
    bool borrowed;        ///< imported host memory: not ours to unmap, not counted
 };
 
+/// Bytes of the heap that the process has allocated, by whatever instance: what
+/// VK_EXT_memory_budget calls the heap's usage, and what all of them share is the machine's memory.
+uint64_t heap_usage();
+
 VK_DEFINE_NONDISP_HANDLE_CASTS(DeviceMemory, vk.base, VkDeviceMemory, VK_OBJECT_TYPE_DEVICE_MEMORY)
 
 } // namespace weft

@@ -5,9 +5,10 @@
 
 #include "backend/cpu/abi.h"
 #include "backend/cpu/compiler.h"
+#include "nir_passes/compile_limits.h"
+#include "vulkan_util/text.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 namespace weft {
@@ -23,16 +24,12 @@ constexpr uint32_t device_id = 0x57454654;
 
 constexpr uint32_t max_shared_memory = 64 << 10;
 constexpr uint32_t max_workgroup_invocations = 1024;
+static_assert(max_shared_memory <= limits::shared_bytes &&
+              max_workgroup_invocations <= limits::workgroup_invocations);
 constexpr uint32_t min_subgroup_size = 8, max_subgroup_size = 64;
 /// Descriptors are plain memory, so this is only meant to be more than anybody wants.
 constexpr uint32_t max_descriptors = 1 << 20;
 constexpr uint32_t max_inline_uniform_blocks = 16, max_inline_uniform_block_size = 4096;
-
-template <size_t size>
-void copy_text(char (&out)[size], const char *text)
-{
-   snprintf(out, size, "%s", text);
-}
 
 void get_identity(vk_properties *p)
 {

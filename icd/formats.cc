@@ -4,7 +4,7 @@
 /// No format can be used for anything: there are neither images nor texel buffers.  The queries say
 /// so.
 
-#include "icd/out_array.h"
+#include "vulkan_util/out_array.h"
 #include "weft_entrypoints.h"
 
 #include "vk_log.h"

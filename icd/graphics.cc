@@ -9,7 +9,6 @@
 #include "weft_entrypoints.h"
 
 #include "vk_log.h"
-#include "vk_sampler.h"
 
 #include <algorithm>
 
@@ -58,30 +57,6 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateGraphicsPipelines(VkDevice _device, Vk
    VK_FROM_HANDLE(Device, device, _device);
    std::fill_n(pPipelines, createInfoCount, VkPipeline(VK_NULL_HANDLE));
    return vk_errorf(device, VK_ERROR_FEATURE_NOT_PRESENT, "there is no graphics queue");
-}
-
-// Samplers can be created on every device: no format comes into it.
-VKAPI_ATTR VkResult VKAPI_CALL weft_CreateSampler(VkDevice _device,
-                                                  const VkSamplerCreateInfo *pCreateInfo,
-                                                  const VkAllocationCallbacks *pAllocator,
-                                                  VkSampler *pSampler)
-{
-   VK_FROM_HANDLE(Device, device, _device);
-   auto *sampler = static_cast<vk_sampler *>(
-      vk_sampler_create(&device->vk, pCreateInfo, pAllocator, sizeof(vk_sampler)));
-   if (!sampler)
-      return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
-   *pSampler = vk_sampler_to_handle(sampler);
-   return VK_SUCCESS;
-}
-
-VKAPI_ATTR void VKAPI_CALL weft_DestroySampler(VkDevice _device, VkSampler _sampler,
-                                               const VkAllocationCallbacks *pAllocator)
-{
-   VK_FROM_HANDLE(Device, device, _device);
-   VK_FROM_HANDLE(vk_sampler, sampler, _sampler);
-   if (sampler)
-      vk_sampler_destroy(&device->vk, pAllocator, sampler);
 }
 
 VKAPI_ATTR void VKAPI_CALL weft_DestroyImage(VkDevice, VkImage, const VkAllocationCallbacks *) {}

@@ -4,10 +4,11 @@
 #include "icd/physical_device.h"
 
 #include "backend/cpu/compiler.h"
+#include "icd/device_memory.h"
 #include "icd/instance.h"
-#include "icd/out_array.h"
 #include "icd/sync.h"
 #include "icd/system_memory.h"
+#include "vulkan_util/out_array.h"
 #include "weft_entrypoints.h"
 
 #include "vk_alloc.h"
@@ -109,7 +110,7 @@ VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceMemoryProperties2(
          auto *budget = reinterpret_cast<VkPhysicalDeviceMemoryBudgetPropertiesEXT *>(ext);
          memset(budget->heapBudget, 0, sizeof(budget->heapBudget));
          memset(budget->heapUsage, 0, sizeof(budget->heapUsage));
-         uint64_t used = pdev->heap_used.load(std::memory_order_relaxed);
+         uint64_t used = heap_usage();
          uint64_t budget_size = used + available_system_memory();
          budget->heapBudget[0] = budget_size < pdev->heap_size ? budget_size : pdev->heap_size;
          budget->heapUsage[0] = used;
@@ -117,11 +118,40 @@ VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceMemoryProperties2(
    }
 }
 
+VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceExternalBufferProperties(
+   VkPhysicalDevice, const VkPhysicalDeviceExternalBufferInfo *pExternalBufferInfo,
+   VkExternalBufferProperties *pExternalBufferProperties)
+{
+   VkExternalMemoryProperties &properties = pExternalBufferProperties->externalMemoryProperties;
+   switch (pExternalBufferInfo->handleType) {
+   case VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT:
+      properties = {
+         .externalMemoryFeatures =
+            VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT,
+         .exportFromImportedHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+         .compatibleHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+      };
+      break;
+   case VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT:
+      properties = {
+         .externalMemoryFeatures = VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT,
+         .exportFromImportedHandleTypes = 0,
+         .compatibleHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT,
+      };
+      break;
+   default:
+      // VkExternalMemoryProperties: a handle type is always compatible with itself.
+      properties = {.compatibleHandleTypes =
+                       VkExternalMemoryHandleTypeFlags(pExternalBufferInfo->handleType)};
+      break;
+   }
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixPropertiesKHR(
    VkPhysicalDevice, uint32_t *pPropertyCount, VkCooperativeMatrixPropertiesKHR *pProperties)
 {
    OutArray out(pProperties, pPropertyCount);
-   for (const MatrixOperation &op : cpu::host_target().operations) {
+   for (const MatrixOperation &op : cpu::host_target().matrices.operations) {
       VkCooperativeMatrixPropertiesKHR *p = out.append();
       if (!p)
          continue;

@@ -8,7 +8,7 @@
 #include "vk_physical_device.h"
 #include "vk_sync_binary.h"
 
-#include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace weft {
@@ -20,9 +20,13 @@ constexpr uint32_t max_dynamic_buffers = 16;
 constexpr uint32_t max_push_descriptors = 32;
 /// Buffers start at multiples of this, so that tiles and vectors at their start are aligned.
 constexpr uint32_t memory_alignment = 64;
+/// The most that the runtime's default allocator gives the driver's own structures, and enough for
+/// descriptors and for push and inline data, of which no access assumes more than 16.
+constexpr uint32_t host_alignment = alignof(std::max_align_t);
+static_assert(host_alignment >= 16);
 constexpr uint64_t max_buffer_size = uint64_t(1) << 40;
 
-/// All of this process's view of the machine: there is one per instance.
+/// The machine; each instance has one.
 struct PhysicalDevice {
    vk_physical_device vk;
 
@@ -31,10 +35,7 @@ struct PhysicalDevice {
    vk_sync_binary_type binary_sync;
    const vk_sync_type *sync_types[3];
 
-   /// The one memory heap: its size, and how much of it the devices of this instance have
-   /// allocated.
-   uint64_t heap_size;
-   std::atomic<uint64_t> heap_used;
+   uint64_t heap_size; ///< of the one memory heap
 };
 
 VK_DEFINE_HANDLE_CASTS(PhysicalDevice, vk.base, VkPhysicalDevice, VK_OBJECT_TYPE_PHYSICAL_DEVICE)

@@ -7,6 +7,7 @@
 #include "icd/device.h"
 #include "icd/log.h"
 #include "icd/program_object.h"
+#include "vulkan_util/spec_constants.h"
 #include "weft_entrypoints.h"
 
 #include "vk_alloc.h"
@@ -17,6 +18,7 @@
 
 #include <cstring>
 #include <exception>
+#include <map>
 #include <new>
 
 using namespace weft;
@@ -46,17 +48,6 @@ void read_module(const VkPipelineShaderStageCreateInfo &stage, Request *request)
    request->source.entry_point = stage.pName;
 }
 
-void read_spec_constants(const VkSpecializationInfo *info, Request *request)
-{
-   if (!info)
-      return;
-   for (uint32_t i = 0; i < info->mapEntryCount; i++) {
-      const VkSpecializationMapEntry &entry = info->pMapEntries[i];
-      auto *value = static_cast<const std::byte *>(info->pData) + entry.offset;
-      request->source.spec_constants.push_back({entry.constantID, {value, entry.size}});
-   }
-}
-
 void read_bindings(const vk_pipeline_layout *layout, Request *request)
 {
    for (uint32_t s = 0; s < cpu::max_sets; s++) {
@@ -79,6 +70,7 @@ void read_bindings(const vk_pipeline_layout *layout, Request *request)
             .stride = stride,
             .count = b.count,
             .inline_data = b.type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK,
+            .variable_count = (b.flags & VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT) != 0,
          };
          if (is_dynamic(b.type)) {
             out.slot = cpu::dynamic_slot;
@@ -120,7 +112,8 @@ void compute_key(Request *request)
       add(constant.value.data(), constant.value.size());
    }
    for (const cpu::BindingLayout &b : request->options.bindings) {
-      uint32_t words[] = {b.set, b.binding, b.slot, b.offset, b.stride, b.count, b.inline_data};
+      uint32_t words[] = {b.set,    b.binding, b.slot,        b.offset,
+                          b.stride, b.count,   b.inline_data, b.variable_count};
       add(words, sizeof(words));
    }
    add(&request->options.subgroup_size, sizeof(request->options.subgroup_size));
@@ -133,7 +126,7 @@ Request make_request(const Device *device, const VkComputePipelineCreateInfo &in
    VK_FROM_HANDLE(vk_pipeline_layout, layout, info.layout);
    Request request;
    read_module(info.stage, &request);
-   read_spec_constants(info.stage.pSpecializationInfo, &request);
+   request.source.spec_constants = read_spec_constants(info.stage.pSpecializationInfo);
    read_bindings(layout, &request);
    const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *size_info = vk_find_struct_const(
       info.stage.pNext, PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
@@ -148,8 +141,15 @@ VkResult compile(Device *device, Request *request, std::vector<Representation> *
                  vk_pipeline_cache *cache, ProgramObject **object_out)
 {
    if (representations) {
-      request->options.dump = [&](const char *phase, const std::string &text) {
-         representations->push_back({phase, text});
+      // Names must be unique within an executable, and a pass may run several times.
+      request->options.dump = [&, turns = std::map<std::string, uint32_t>()](
+                                 const char *phase, const std::string &text) mutable {
+         const uint32_t turn = ++turns[phase];
+         std::string name = phase;
+         if (turn > 1)
+            name.append(1, '#').append(std::to_string(turn));
+         representations->push_back(
+            {std::move(name), "the shader after this phase of the compiler", text});
       };
    }
    auto program = cpu::compile(request->source, request->options);
@@ -166,6 +166,21 @@ VkResult compile(Device *device, Request *request, std::vector<Representation> *
    *object_out = cache_program(cache, object);
    return VK_SUCCESS;
 }
+
+void destroy(vk_device *device, vk_pipeline *vk, const VkAllocationCallbacks *allocator)
+{
+   auto *pipeline = reinterpret_cast<Pipeline *>(vk);
+   release_program(device, pipeline->object);
+   delete pipeline->representations;
+   vk_pipeline_free(device, allocator, vk);
+}
+
+const vk_pipeline_ops pipeline_ops = {
+   .destroy = destroy,
+   .get_executable_properties = get_executable_properties,
+   .get_executable_statistics = get_executable_statistics,
+   .get_internal_representations = get_internal_representations,
+};
 
 /// One pipeline.  The standard library's exceptions (no memory) end here.
 VkResult create_pipeline(Device *device, vk_pipeline_cache *cache,
@@ -213,6 +228,11 @@ VkResult create_pipeline(Device *device, vk_pipeline_cache *cache,
 }
 
 } // namespace
+
+const cpu::Program *Pipeline::program() const
+{
+   return object->program.get();
+}
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_CreateComputePipelines(
    VkDevice _device, VkPipelineCache pipelineCache, uint32_t createInfoCount,

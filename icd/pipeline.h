@@ -9,6 +9,7 @@
 
 #include "backend/cpu/abi.h"
 #include "backend/cpu/compiler.h"
+#include "vulkan_util/text.h"
 
 #include <cstdint>
 #include <string>
@@ -17,11 +18,6 @@
 namespace weft {
 
 struct ProgramObject;
-
-/// The text of one phase of the compilation, for VK_KHR_pipeline_executable_properties.
-struct Representation {
-   std::string name, text;
-};
 
 struct Pipeline {
    vk_pipeline vk;
@@ -36,6 +32,13 @@ struct Pipeline {
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(Pipeline, vk.base, VkPipeline, VK_OBJECT_TYPE_PIPELINE)
 
-extern const vk_pipeline_ops pipeline_ops;
+// What VK_KHR_pipeline_executable_properties tells of a pipeline: the runtime's hooks.
+VkResult get_executable_properties(vk_device *, vk_pipeline *, uint32_t *count,
+                                   VkPipelineExecutablePropertiesKHR *);
+VkResult get_executable_statistics(vk_device *, vk_pipeline *, uint32_t executable, uint32_t *count,
+                                   VkPipelineExecutableStatisticKHR *);
+VkResult get_internal_representations(vk_device *, vk_pipeline *, uint32_t executable,
+                                      uint32_t *count,
+                                      VkPipelineExecutableInternalRepresentationKHR *);
 
 } // namespace weft

@@ -5,30 +5,12 @@
 /// figures and, when they were asked to be kept, the texts of the compiler's phases.
 
 #include "icd/device.h"
-#include "icd/out_array.h"
 #include "icd/pipeline.h"
 #include "icd/program_object.h"
-
-#include <cstdio>
-#include <cstring>
+#include "vulkan_util/out_array.h"
+#include "vulkan_util/text.h"
 
 namespace weft {
-namespace {
-
-template <size_t size>
-void copy_text(char (&out)[size], const char *text)
-{
-   snprintf(out, size, "%s", text);
-}
-
-void destroy(vk_device *device, vk_pipeline *vk, const VkAllocationCallbacks *allocator)
-{
-   auto *pipeline = reinterpret_cast<Pipeline *>(vk);
-   release_program(device, pipeline->object);
-   delete pipeline->representations;
-   vk_pipeline_free(device, allocator, vk);
-}
-
 VkResult get_executable_properties(vk_device *, vk_pipeline *vk, uint32_t *count,
                                    VkPipelineExecutablePropertiesKHR *properties)
 {
@@ -63,26 +45,6 @@ VkResult get_executable_statistics(vk_device *, vk_pipeline *vk, uint32_t, uint3
    return out.status();
 }
 
-/// Fills in one text by Vulkan's rule for buffers of bytes: null asks for the size, too small a
-/// buffer is filled and VK_INCOMPLETE.
-bool copy_representation(const std::string &text,
-                         VkPipelineExecutableInternalRepresentationKHR *out)
-{
-   size_t size = text.size() + 1;
-   if (!out->pData) {
-      out->dataSize = size;
-      return true;
-   }
-   bool fits = out->dataSize >= size;
-   if (!fits)
-      size = out->dataSize;
-   memcpy(out->pData, text.c_str(), size);
-   if (!fits && size > 0)
-      static_cast<char *>(out->pData)[size - 1] = 0;
-   out->dataSize = size;
-   return fits;
-}
-
 VkResult
 get_internal_representations(vk_device *, vk_pipeline *vk, uint32_t, uint32_t *count,
                              VkPipelineExecutableInternalRepresentationKHR *representations)
@@ -92,29 +54,11 @@ get_internal_representations(vk_device *, vk_pipeline *vk, uint32_t, uint32_t *c
    bool complete = true;
    if (pipeline->representations) {
       for (const Representation &representation : *pipeline->representations) {
-         if (VkPipelineExecutableInternalRepresentationKHR *p = out.append()) {
-            copy_text(p->name, representation.name.c_str());
-            copy_text(p->description, "the shader after this phase of the compiler");
-            p->isText = true;
-            complete &= copy_representation(representation.text, p);
-         }
+         if (VkPipelineExecutableInternalRepresentationKHR *p = out.append())
+            complete &= copy_representation(representation, *p);
       }
    }
    return complete ? out.status() : VK_INCOMPLETE;
 }
-
-} // namespace
-
-const cpu::Program *Pipeline::program() const
-{
-   return object->program.get();
-}
-
-const vk_pipeline_ops pipeline_ops = {
-   .destroy = destroy,
-   .get_executable_properties = get_executable_properties,
-   .get_executable_statistics = get_executable_statistics,
-   .get_internal_representations = get_internal_representations,
-};
 
 } // namespace weft

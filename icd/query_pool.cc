@@ -37,7 +37,10 @@ VkResult read_queries(Device *device, const QueryPool *pool, uint32_t first, uin
                       uint8_t *out, uint64_t stride, VkQueryResultFlags flags)
 {
    if (flags & VK_QUERY_RESULT_WAIT_BIT) {
+      // What a lost device has not written yet it never writes.
       device->progress.wait(UINT64_MAX, [&] {
+         if (device->progress.closing || vk_device_is_lost_no_report(&device->vk))
+            return true;
          for (uint32_t i = first; i < first + count; i++) {
             if (!pool->results[i].available)
                return false;
@@ -109,8 +112,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetQueryPoolResults(VkDevice _device, VkQuer
 {
    VK_FROM_HANDLE(Device, device, _device);
    VK_FROM_HANDLE(QueryPool, pool, queryPool);
-   if (vk_device_is_lost(&device->vk))
-      return VK_ERROR_DEVICE_LOST;
-   return read_queries(device, pool, firstQuery, queryCount, static_cast<uint8_t *>(pData), stride,
-                       flags);
+   const VkResult result = read_queries(device, pool, firstQuery, queryCount,
+                                        static_cast<uint8_t *>(pData), stride, flags);
+   return vk_device_is_lost(&device->vk) ? VK_ERROR_DEVICE_LOST : result;
 }

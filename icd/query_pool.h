@@ -30,7 +30,7 @@ VK_DEFINE_NONDISP_HANDLE_CASTS(QueryPool, vk.base, VkQueryPool, VK_OBJECT_TYPE_Q
 void reset_queries(Device *, QueryPool *, uint32_t first, uint32_t count);
 void write_timestamp(Device *, QueryPool *, uint32_t query);
 /// Writes results as vkGetQueryPoolResults and vkCmdCopyQueryPoolResults do; VK_NOT_READY if one
-/// was not available and nobody asked to wait.
+/// was not available: nobody asked to wait, or the device is lost.
 VkResult read_queries(Device *, const QueryPool *, uint32_t first, uint32_t count, uint8_t *out,
                       uint64_t stride, VkQueryResultFlags flags);
 

@@ -3,6 +3,7 @@
 
 #include "icd/queue.h"
 
+#include "backend/cpu/runtime/blocked_signals.h"
 #include "icd/command_buffer.h"
 #include "icd/device.h"
 
@@ -10,7 +11,6 @@
 #include "vk_log.h"
 
 #include <algorithm>
-#include <ctime>
 #include <exception>
 #include <new>
 #include <pthread.h>
@@ -68,19 +68,28 @@ VkResult driver_submit(vk_queue *vk, vk_queue_submit *submit)
    return VK_SUCCESS;
 }
 
+/// False when the device is lost, or destroyed meanwhile: the rest of the submission does not run.
+bool wait_for_semaphores(Device *device, const Submission *submission)
+{
+   const auto *begin = submission->waits, *end = begin + submission->wait_count;
+   return wait_in_queue(device, [&] {
+      return std::all_of(begin, end, [](const struct vk_sync_wait &wait) {
+         return reinterpret_cast<TimelineSync *>(wait.sync)->value >= wait.wait_value;
+      });
+   });
+}
+
 void run_submission(Queue *queue, const Submission *submission)
 {
    Device *device = queue->device();
-   if (submission->wait_count > 0) {
-      // Without a time limit a wait can only end by being satisfied.
-      (void)timeline_sync_type.wait_many(&device->vk, submission->wait_count, submission->waits,
-                                         VK_SYNC_WAIT_COMPLETE, UINT64_MAX);
+   bool running = wait_for_semaphores(device, submission);
+   for (uint32_t i = 0; running && i < submission->command_buffer_count; i++) {
+      running = execute_command_buffer(
+         queue, reinterpret_cast<CommandBuffer *>(submission->command_buffers[i]));
    }
-   for (uint32_t i = 0; i < submission->command_buffer_count; i++) {
-      if (!execute_command_buffer(
-             queue, reinterpret_cast<CommandBuffer *>(submission->command_buffers[i])))
-         vk_queue_set_lost(&queue->vk, "out of memory while running a command buffer");
-   }
+   // What follows may rely on what did not run.
+   if (!running && !vk_device_is_lost_no_report(&device->vk))
+      vk_queue_set_lost(&queue->vk, "the device was destroyed while its queue was waiting");
 
    // One change for all: whoever waits for several is woken once.
    device->progress.update([&] {
@@ -133,6 +142,7 @@ VkResult create_queue(Device *device, const VkDeviceQueueCreateInfo *info, Queue
    // here.
    try {
       queue->executor = std::make_unique<cpu::Executor>();
+      const cpu::BlockedSignals inherited;
       queue->thread = std::thread(run_queue, queue);
    } catch (const std::exception &e) {
       result =
@@ -154,17 +164,13 @@ void destroy_queue(Queue *queue)
       queue->stop = true;
    }
    queue->changed.notify_one();
+   // Vulkan wants the queue to be idle.  If it waits for what never comes, destroying the device
+   // must not wait with it.
+   device->progress.update([&] { device->progress.closing = true; });
    queue->thread.join();
    vk_queue_finish(&queue->vk);
    queue->~Queue();
    vk_free(&device->vk.alloc, queue);
-}
-
-uint64_t device_timestamp()
-{
-   timespec now;
-   clock_gettime(CLOCK_MONOTONIC, &now);
-   return uint64_t(now.tv_sec) * 1000000000 + uint64_t(now.tv_nsec);
 }
 
 } // namespace weft

@@ -10,7 +10,7 @@
 
 #include "vk_queue.h"
 
-#include "backend/cpu/executor.h"
+#include "backend/cpu/runtime/executor.h"
 
 #include <condition_variable>
 #include <memory>
@@ -47,10 +47,6 @@ struct Queue {
 VK_DEFINE_HANDLE_CASTS(Queue, vk.base, VkQueue, VK_OBJECT_TYPE_QUEUE)
 
 VkResult create_queue(Device *, const VkDeviceQueueCreateInfo *, Queue **);
-/// The queue must be idle.
 void destroy_queue(Queue *);
-
-/// The device's clock, for timestamp queries: nanoseconds of CLOCK_MONOTONIC.
-uint64_t device_timestamp();
 
 } // namespace weft

@@ -23,6 +23,8 @@ namespace weft {
 struct Progress {
    std::mutex mutex;
    std::condition_variable changed;
+   /// The device is being destroyed: its queue waits for nothing any more.  Guarded by the mutex.
+   bool closing = false;
 
    /// Waits until done() is true (called with the mutex held) or the absolute time has come; false
    /// then.  The time is in nanoseconds of CLOCK_MONOTONIC, as everywhere in the runtime;

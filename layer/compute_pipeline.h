@@ -12,16 +12,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_compute_pipelines(VkDevice, VkPipelineCach
                                                         const VkAllocationCallbacks *,
                                                         VkPipeline *);
 VKAPI_ATTR void VKAPI_CALL destroy_pipeline(VkDevice, VkPipeline, const VkAllocationCallbacks *);
-VKAPI_ATTR VkResult VKAPI_CALL get_pipeline_key(VkDevice, const VkPipelineCreateInfoKHR *,
-                                                VkPipelineBinaryKeyKHR *);
-
-/// Modules with matrices have compute shaders only: other pipelines of them are refused.
-VKAPI_ATTR VkResult VKAPI_CALL create_graphics_pipelines(VkDevice, VkPipelineCache, uint32_t count,
-                                                         const VkGraphicsPipelineCreateInfo *,
-                                                         const VkAllocationCallbacks *,
-                                                         VkPipeline *);
-VKAPI_ATTR VkResult VKAPI_CALL create_ray_tracing_pipelines(
-   VkDevice, VkDeferredOperationKHR, VkPipelineCache, uint32_t count,
-   const VkRayTracingPipelineCreateInfoKHR *, const VkAllocationCallbacks *, VkPipeline *);
+/// VK_NV_device_generated_commands_compute: of the pipeline that the driver will be given.
+VKAPI_ATTR void VKAPI_CALL get_pipeline_indirect_memory_requirements(
+   VkDevice, const VkComputePipelineCreateInfo *, VkMemoryRequirements2 *);
 
 } // namespace weft::layer

@@ -7,6 +7,8 @@
 #include "layer/instance.h"
 #include "layer/struct_chain.h"
 
+#include <array>
+#include <cassert>
 #include <cstring>
 
 namespace weft::layer {
@@ -29,64 +31,108 @@ VkLayerDeviceCreateInfo *find_link(const VkDeviceCreateInfo *info)
 
 /// What the application asks for in a VkDeviceCreateInfo.
 struct Request {
-   bool extension = false, hidden_extension = false;
-   bool feature = false, robust = false;
+   ExtensionSet extensions;
+   std::array<uint32_t, extension_count> features = {}; ///< masks of those of matrices
 
-   Request(const VkDeviceCreateInfo &info, const PhysicalDevice &physical)
+   explicit Request(const VkDeviceCreateInfo &info)
    {
       for (uint32_t i = 0; i < info.enabledExtensionCount; i++) {
-         const char *name = info.ppEnabledExtensionNames[i];
-         extension |= strcmp(name, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME) == 0;
-         hidden_extension |= physical.hides(name);
+         if (const ExtensionRow *row = find_extension(info.ppEnabledExtensionNames[i]))
+            extensions.add(row->extension);
       }
-      if (auto *matrices =
-             static_cast<const VkPhysicalDeviceCooperativeMatrixFeaturesKHR *>(find_struct(
-                info.pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR))) {
-         feature = matrices->cooperativeMatrix;
-         robust = matrices->cooperativeMatrixRobustBufferAccess;
+      for (const ExtensionRow &row : extension_rows()) {
+         if (const void *s = find_struct(info.pNext, row.features))
+            features[size_t(row.extension)] = read_features(row, s) & row.matrix_features;
       }
+   }
+
+   /// Those of the layer's.
+   ExtensionSet lowered(const PhysicalDevice &physical) const
+   {
+      ExtensionSet set;
+      for (const ExtensionRow &row : extension_rows()) {
+         if (extensions.has(row.extension) && physical.lowers(row.extension))
+            set.add(row.extension);
+      }
+      return set;
    }
 };
 
-/// Why a request cannot be met, or VK_SUCCESS.
+/// Why a request cannot be met, or VK_SUCCESS.  Of what the driver has it says so itself.
 VkResult check_request(const Request &request, const PhysicalDevice &physical, std::string &why)
 {
-   if (request.hidden_extension) {
-      why = "an extension of the driver's own matrices, which a setting hides";
-      return VK_ERROR_EXTENSION_NOT_PRESENT;
-   }
-   const bool feature = request.feature || request.robust;
-   if (physical.support == Support::absent && (request.extension || feature)) {
-      why = "no cooperative matrices on '" + physical.name + "': " + physical.reason;
-      return request.extension ? VK_ERROR_EXTENSION_NOT_PRESENT : VK_ERROR_FEATURE_NOT_PRESENT;
-   }
-   if (feature && !request.extension) {
-      why = "features of cooperative matrices without " VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
-      return VK_ERROR_FEATURE_NOT_PRESENT;
+   for (const ExtensionRow &row : extension_rows()) {
+      const bool extension = request.extensions.has(row.extension),
+                 features = request.features[size_t(row.extension)];
+      if (physical.driver_has(row.extension) || !(extension || features))
+         continue;
+      if (physical.support_of(row.extension) == Support::absent) {
+         if (extension && row.has_other_uses && !features)
+            continue;
+         why = std::string("no ") + row.name + " on '" + physical.name +
+               "': " + physical.why_absent(row);
+         return extension && !row.has_other_uses ? VK_ERROR_EXTENSION_NOT_PRESENT
+                                                 : VK_ERROR_FEATURE_NOT_PRESENT;
+      }
+      if (features && !extension) {
+         why = std::string("features of cooperative matrices without ") + row.name;
+         return VK_ERROR_FEATURE_NOT_PRESENT;
+      }
    }
    return VK_SUCCESS;
 }
 
-/// The application's VkDeviceCreateInfo without the layer's own extension, unless the driver has it
-/// too, and with what lowered shaders need.
-class LoweredCreateInfo {
+/// The application's VkDeviceCreateInfo with what edited shaders need, and without the extensions
+/// that only the layer has.
+class EditedCreateInfo {
 public:
-   LoweredCreateInfo(const VkDeviceCreateInfo &original, const PhysicalDevice &physical)
-       : info(original), chain(original.pNext)
+   EditedCreateInfo(const VkDeviceCreateInfo &original, const PhysicalDevice &physical,
+                    const ExtensionSet &lowered)
+       : info(original), matrices(!lowered.empty()), chain(original.pNext)
    {
-      if (!physical.extends_native())
-         chain.remove(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR);
-      enabled = enable_features(physical.features, core_features(original), chain);
-      list_extensions(original, physical);
+      for (const ExtensionRow &row : extension_rows()) {
+         if (physical.support_of(row.extension) == Support::lowered)
+            chain.remove(row.features);
+      }
+      FeatureSet wanted;
+      if (matrices)
+         wanted = features_of_lowering();
+      wanted.set(Feature::subgroup_size_control, true);
+      enabled = enable_features(physical.features, wanted, core_features(original), chain);
+      list_extensions(original, physical, wanted);
       info.enabledExtensionCount = uint32_t(extensions.size());
       info.ppEnabledExtensionNames = extensions.data();
       info.pNext = chain.head();
+   }
+
+   /// A struct of unknown size can hide from the layer what it would have to edit.  Returns why
+   /// this one does.
+   std::string find_obstacle(const PhysicalDevice &physical) const
+   {
+      for (const ExtensionRow &row : extension_rows()) {
+         if (physical.support_of(row.extension) == Support::lowered &&
+             chain.find_in_rest(row.features))
+            return behind_unknown(std::string("the features of ") + row.name +
+                                  " cannot be taken out of the chain");
+      }
+      if (matrices && !enabled.has(Feature::vulkan_memory_model))
+         return behind_unknown("vulkanMemoryModel is off and cannot be switched on");
+      if (!physical.has_one_size() && !physical.can_require_size(enabled))
+         return behind_unknown("subgroupSizeControl is off and cannot be switched on");
+      return {};
    }
 
    VkDeviceCreateInfo info;
    FeatureSet enabled;
 
 private:
+   std::string behind_unknown(const std::string &what) const
+   {
+      assert(chain.first_of_rest());
+      return what + ": a struct that is unknown to the layer stands before it (sType " +
+             std::to_string(chain.first_of_rest()->sType) + ")";
+   }
+
    /// pEnabledFeatures as a copy, or null where the application uses VkPhysicalDeviceFeatures2.
    VkPhysicalDeviceFeatures *core_features(const VkDeviceCreateInfo &original)
    {
@@ -98,19 +144,21 @@ private:
       return &core;
    }
 
-   void list_extensions(const VkDeviceCreateInfo &original, const PhysicalDevice &physical)
+   void list_extensions(const VkDeviceCreateInfo &original, const PhysicalDevice &physical,
+                        const FeatureSet &wanted)
    {
       for (uint32_t i = 0; i < original.enabledExtensionCount; i++) {
          const char *name = original.ppEnabledExtensionNames[i];
-         if (physical.extends_native() ||
-             strcmp(name, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME) != 0)
+         const ExtensionRow *row = find_extension(name);
+         if (!row || physical.support_of(row->extension) != Support::lowered)
             extensions.push_back(name);
       }
       for (const FeatureRow &row : feature_rows()) {
-         if (enabled.has(row.feature) && row.added && physical.version < row.core_since)
+         if (enabled.has(row.feature) && wanted.has(row.feature) &&
+             physical.version < row.core_since)
             add_extension(row.extension);
       }
-      if (physical.version < VK_API_VERSION_1_2 &&
+      if (matrices && physical.version < VK_API_VERSION_1_2 &&
           physical.has_extension(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
          add_extension(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
    }
@@ -124,17 +172,38 @@ private:
       extensions.push_back(name);
    }
 
+   const bool matrices;
    VkPhysicalDeviceFeatures core = {};
    StructChain chain;
    std::vector<const char *> extensions;
 };
 
-void prepare_lowering(Device &device, const PhysicalDevice &physical, const FeatureSet &enabled)
+void prepare_editing(Device &device, const PhysicalDevice &physical, const FeatureSet &enabled)
 {
+   device.edits_shaders = true;
    device.driver = physical.driver(enabled);
    device.can_require_size = physical.can_require_size(enabled);
    device.full_subgroups = enabled.has(Feature::compute_full_subgroups);
-   device.changes_subgroup_size = physical.subgroup_size != physical.subgroup.subgroupSize;
+   if (physical.changes_subgroup_size())
+      device.sized_stages = physical.sized_stages();
+}
+
+void declare_matrices(Device &device, const ExtensionSet &lowered, const Request &request)
+{
+   for (const ExtensionRow &row : extension_rows()) {
+      device.native_extensions |= request.extensions.has(row.extension) &&
+                                  device.physical->support_of(row.extension) == Support::native;
+      if (!lowered.has(row.extension))
+         continue;
+      auto &[capabilities, extensions] = device.matrices;
+      capabilities.insert(capabilities.end(), row.spirv_capabilities.begin(),
+                          row.spirv_capabilities.end());
+      extensions.insert(extensions.end(), row.spirv_extensions.begin(), row.spirv_extensions.end());
+   }
+   constexpr auto khr = Extension::khr_cooperative_matrix;
+   constexpr uint32_t robust_buffer_access = 1u << 1;
+   device.robust_access =
+      lowered.has(khr) && (request.features[size_t(khr)] & robust_buffer_access) != 0;
 }
 
 } // namespace
@@ -148,6 +217,12 @@ void report_error(const Device &device, const std::string &message)
 {
    report_error(*device.instance, VK_OBJECT_TYPE_DEVICE, uint64_t(uintptr_t(device.handle)),
                 message);
+}
+
+void report_info(const Device &device, const std::string &message)
+{
+   report(*device.instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, VK_OBJECT_TYPE_DEVICE,
+          uint64_t(uintptr_t(device.handle)), message);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice handle,
@@ -174,39 +249,36 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice handle,
          return result;
       device->instance = instance;
       const PhysicalDevice &physical = *device->physical;
-      std::unique_ptr<LoweredCreateInfo> lowered;
-      if (physical.support != Support::native) {
-         const Request request(*info, physical);
-         std::string why;
-         result = check_request(request, physical, why);
-         if (result != VK_SUCCESS) {
-            report_error(*instance, VK_OBJECT_TYPE_PHYSICAL_DEVICE, uint64_t(uintptr_t(handle)),
-                         "vkCreateDevice: " + why);
-            return result;
-         }
-         if (request.extension) {
-            device->lowers = true;
-            lowered = std::make_unique<LoweredCreateInfo>(*info, physical);
-            prepare_lowering(*device, physical, lowered->enabled);
-            device->robust_access = request.robust;
-            if (!lowered->enabled.has(Feature::vulkan_memory_model)) {
-               report_error(*instance, VK_OBJECT_TYPE_PHYSICAL_DEVICE, uint64_t(uintptr_t(handle)),
-                            "vkCreateDevice: vulkanMemoryModel is off in a struct that follows one "
-                            "unknown to the layer");
-               return VK_ERROR_FEATURE_NOT_PRESENT;
-            }
-         }
+      std::unique_ptr<EditedCreateInfo> edited;
+      const Request request(*info);
+      std::string why;
+      result = check_request(request, physical, why);
+      const ExtensionSet lowered = request.lowered(physical);
+      if (result == VK_SUCCESS && (!lowered.empty() || physical.changes_subgroup_size())) {
+         edited = std::make_unique<EditedCreateInfo>(*info, physical, lowered);
+         prepare_editing(*device, physical, edited->enabled);
+         declare_matrices(*device, lowered, request);
+         why = edited->find_obstacle(physical);
+         result = why.empty() ? VK_SUCCESS : VK_ERROR_FEATURE_NOT_PRESENT;
+      }
+      if (result != VK_SUCCESS) {
+         report_error(*instance, VK_OBJECT_TYPE_PHYSICAL_DEVICE, uint64_t(uintptr_t(handle)),
+                      "vkCreateDevice: " + why);
+         return result;
       }
 
-      result = next_create(handle, lowered ? &lowered->info : info, allocator, out);
+      result = next_create(handle, edited ? &edited->info : info, allocator, out);
       if (result != VK_SUCCESS)
          return result;
       device->handle = *out;
-      vk_device_dispatch_table_load(&device->next, device->next_get_proc_addr, *out);
-      OnFailure undo([&, destroy = device->next.DestroyDevice] {
+      const auto next_get = device->next_get_proc_addr;
+      OnFailure undo([&, destroy = PFN_vkDestroyDevice(next_get(*out, "vkDestroyDevice"))] {
          destroy(*out, allocator);
          *out = VK_NULL_HANDLE;
       });
+      vk_device_dispatch_table_load(&device->next, next_get, *out);
+      device->next_create_execution_graph_pipelines = PFN_vkCreateExecutionGraphPipelinesAMDX(
+         next_get(*out, "vkCreateExecutionGraphPipelinesAMDX"));
       devices.add(dispatch_key(*out), std::move(device));
       undo.succeeded();
       return VK_SUCCESS;

@@ -5,9 +5,11 @@
 
 #include "backend/spirv/compiler.h"
 #include "layer/registry.h"
+#include "vulkan_util/text.h"
 
 #include "vk_dispatch_table.h"
 #include <vulkan/vk_layer.h>
+#include <vulkan/vulkan_beta.h>
 
 #include <string>
 #include <vector>
@@ -22,10 +24,7 @@ struct MatrixModule {
    std::vector<uint32_t> words;
 };
 
-/// The texts of a lowered pipeline that the application asked to capture.
-struct Representation {
-   std::string name, description, text;
-};
+/// A lowered pipeline whose texts the application asked to capture.
 struct CapturedPipeline {
    std::vector<Representation> representations;
 };
@@ -37,15 +36,23 @@ struct Device {
    PFN_vkGetDeviceProcAddr next_get_proc_addr = nullptr;
 
    vk_device_dispatch_table next = {};
+   PFN_vkCreateExecutionGraphPipelinesAMDX next_create_execution_graph_pipelines = nullptr;
 
-   /// Whether the application has enabled the layer's matrices.  If not, nothing below is used, and
+   /// Whether shaders may have to be edited: the application has enabled the layer's matrices, or
+   /// relies on a subgroup size that is not the driver's.  If not, nothing below is used, and
    /// vkGetDeviceProcAddr leads the application's calls past the layer.
-   bool lowers = false;
+   bool edits_shaders = false;
+   /// What a module declares that has matrices of the layer's: nothing, unless the application has
+   /// enabled them.
+   spirv::Declarations matrices;
+   /// The application has enabled extensions of the driver's own on top of them, with which more
+   /// shapes and types may be the driver's than it lists.
+   bool native_extensions = false;
    spirv::Driver driver;
-   bool robust_access = false;         ///< of matrices to storage buffers
-   bool can_require_size = false;      ///< of subgroups
-   bool full_subgroups = false;        ///< pipelines may require them
-   bool changes_subgroup_size = false; ///< a profile has another default than the driver
+   bool robust_access = false;          ///< of matrices to storage buffers
+   bool can_require_size = false;       ///< of subgroups
+   bool full_subgroups = false;         ///< pipelines may require them
+   VkShaderStageFlags sized_stages = 0; ///< have to be told the default subgroup size
 
    Registry<VkShaderModule, MatrixModule> modules;
    Registry<VkPipeline, CapturedPipeline> captured;
@@ -56,6 +63,7 @@ struct Device {
 Device *find_device(const void *dispatchable);
 
 void report_error(const Device &, const std::string &message);
+void report_info(const Device &, const std::string &message);
 
 VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice, const VkDeviceCreateInfo *,
                                              const VkAllocationCallbacks *, VkDevice *);

@@ -50,7 +50,7 @@ constexpr FeatureRow rows[] = {
    {Feature::int64,
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, OF(Features2, features.shaderInt64),
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, OF(Features2, features.shaderInt64),
-    nullptr, VK_API_VERSION_1_0, false},
+    nullptr, VK_API_VERSION_1_0, true},
    {Feature::float64,
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, OF(Features2, features.shaderFloat64),
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, OF(Features2, features.shaderFloat64),
@@ -71,6 +71,10 @@ constexpr FeatureRow rows[] = {
     IN(SHADER_INTEGER_DOT_PRODUCT), OF(ShaderIntegerDotProductFeatures, shaderIntegerDotProduct),
     IN(VULKAN_1_3), OF(Vulkan13Features, shaderIntegerDotProduct),
     VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, VK_API_VERSION_1_3, true},
+   {Feature::robust_buffer_access_2,
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT, OF(Robustness2FeaturesEXT, robustBufferAccess2),
+    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT, OF(Robustness2FeaturesEXT, robustBufferAccess2),
+    VK_EXT_ROBUSTNESS_2_EXTENSION_NAME, UINT32_MAX, false},
 };
 // clang-format on
 
@@ -144,12 +148,20 @@ FeatureSet query_features(uint32_t version, const HasExtension &has_extension,
    return set;
 }
 
-FeatureSet enable_features(const FeatureSet &supported, VkPhysicalDeviceFeatures *core,
-                           StructChain &chain)
+FeatureSet features_of_lowering()
+{
+   FeatureSet set;
+   for (const FeatureRow &row : rows)
+      set.set(row.feature, row.added);
+   return set;
+}
+
+FeatureSet enable_features(const FeatureSet &supported, const FeatureSet &wanted,
+                           VkPhysicalDeviceFeatures *core, StructChain &chain)
 {
    FeatureSet enabled;
    for (const FeatureRow &row : rows) {
-      const bool add = row.added && supported.has(row.feature);
+      const bool add = wanted.has(row.feature) && supported.has(row.feature);
       if (VkBool32 *place = find_or_add(row, core, chain, add)) {
          if (add)
             *place = VK_TRUE;

@@ -30,6 +30,7 @@ enum class Feature {
    storage_buffer_16bit,
    buffer_device_address,
    integer_dot_product,
+   robust_buffer_access_2,
    count,
 };
 
@@ -51,8 +52,9 @@ struct FeatureRow {
    size_t aggregate_offset;
    const char *extension; ///< null: Vulkan 1.0
    uint32_t core_since;   ///< the Vulkan version that needs no extension for it
-   /// Enabled on every device that may have matrices: lowered shaders are better for it.  The
-   /// others are the application's own choice, as its shaders have to declare them.
+   /// Enabled on every device that may have matrices: lowered shaders use it where the original
+   /// does not, such as 64-bit integers for the addresses of buffers.  The others are the
+   /// application's own choice, as its shaders have to declare them.
    bool added;
 };
 
@@ -64,11 +66,14 @@ using HasExtension = std::function<bool(const char *name)>;
 FeatureSet query_features(uint32_t version, const HasExtension &,
                           const std::function<void(VkPhysicalDeviceFeatures2 *)> &query);
 
-/// Edits the chain of a VkDeviceCreateInfo: enables what is supported and `added`, by the structs
+/// The `added` ones.
+FeatureSet features_of_lowering();
+
+/// Edits the chain of a VkDeviceCreateInfo: enables what is supported and wanted, by the structs
 /// that the application has there if it has some.  Returns what is enabled in the end.
 /// `core` are the features of Vulkan 1.0 where the application gave them apart (pEnabledFeatures);
 /// null where the chain has VkPhysicalDeviceFeatures2.
-FeatureSet enable_features(const FeatureSet &supported, VkPhysicalDeviceFeatures *core,
-                           StructChain &);
+FeatureSet enable_features(const FeatureSet &supported, const FeatureSet &wanted,
+                           VkPhysicalDeviceFeatures *core, StructChain &);
 
 } // namespace weft::layer

@@ -7,7 +7,9 @@
 #include "layer/compute_pipeline.h"
 #include "layer/device.h"
 #include "layer/instance.h"
+#include "layer/other_pipelines.h"
 #include "layer/physical_device_queries.h"
+#include "layer/pipeline_binary.h"
 #include "layer/pipeline_executable.h"
 #include "layer/shader_module.h"
 #include "layer/shader_object.h"
@@ -27,7 +29,7 @@ enum class Level {
    physical_device, ///< where the next layer has it too
    matrices,        ///< of a physical device, and the layer's own
    device,
-   lowering, ///< of a device whose application uses the layer's matrices
+   lowering, ///< of a device whose shaders the layer may have to edit
 };
 
 struct EntryPoint {
@@ -58,6 +60,7 @@ const EntryPoint entry_points[] = {
          enumerate_device_extension_properties),
    entry("vkGetPhysicalDeviceFeatures2", Level::physical_device, get_physical_device_features2),
    entry("vkGetPhysicalDeviceFeatures2KHR", Level::physical_device, get_physical_device_features2),
+   entry("vkGetPhysicalDeviceProperties", Level::physical_device, get_physical_device_properties),
    entry("vkGetPhysicalDeviceProperties2", Level::physical_device, get_physical_device_properties2),
    entry("vkGetPhysicalDeviceProperties2KHR", Level::physical_device,
          get_physical_device_properties2),
@@ -79,8 +82,13 @@ const EntryPoint entry_points[] = {
    entry("vkCreateComputePipelines", Level::lowering, create_compute_pipelines),
    entry("vkCreateGraphicsPipelines", Level::lowering, create_graphics_pipelines),
    entry("vkCreateRayTracingPipelinesKHR", Level::lowering, create_ray_tracing_pipelines),
+   entry("vkCreateRayTracingPipelinesNV", Level::lowering, create_ray_tracing_pipelines_nv),
+   entry("vkCreateExecutionGraphPipelinesAMDX", Level::lowering, create_execution_graph_pipelines),
    entry("vkDestroyPipeline", Level::lowering, destroy_pipeline),
+   entry("vkGetPipelineIndirectMemoryRequirementsNV", Level::lowering,
+         get_pipeline_indirect_memory_requirements),
    entry("vkGetPipelineKeyKHR", Level::lowering, get_pipeline_key),
+   entry("vkCreatePipelineBinariesKHR", Level::lowering, create_pipeline_binaries),
    entry("vkGetPipelineExecutableInternalRepresentationsKHR", Level::lowering,
          get_pipeline_executable_internal_representations),
    entry("vkCreateShadersEXT", Level::lowering, create_shaders),
@@ -117,7 +125,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice handle, c
    const PFN_vkVoidFunction next = device->next_get_proc_addr(handle, name);
    const EntryPoint *entry = next ? find_entry_point(name) : nullptr;
    const bool ours = entry && (entry->level == Level::device ||
-                               (entry->level == Level::lowering && device->lowers));
+                               (entry->level == Level::lowering && device->edits_shaders));
    return ours ? entry->function : next;
 }
 

@@ -68,16 +68,19 @@ VkResult Instance::get(VkPhysicalDevice physical, const PhysicalDevice **out)
       if (result != VK_SUCCESS)
          return result;
       entry = std::move(device);
-      if (settings.log && entry->support == Support::absent)
-         fprintf(stderr, "weft: no cooperative matrices on '%s': %s\n", entry->name.c_str(),
-                 entry->reason.c_str());
+      for (const ExtensionRow &row : extension_rows()) {
+         if (settings.log && row.find_obstacle &&
+             entry->support_of(row.extension) == Support::absent)
+            fprintf(stderr, "weft: no %s on '%s': %s\n", row.name, entry->name.c_str(),
+                    entry->why_absent(row).c_str());
+      }
    }
    *out = entry.get();
    return VK_SUCCESS;
 }
 
-void report_error(const Instance &instance, VkObjectType type, uint64_t handle,
-                  const std::string &message)
+void report(const Instance &instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+            VkObjectType type, uint64_t handle, const std::string &message)
 {
    if (instance.settings.log)
       fprintf(stderr, "weft: %s\n", message.c_str());
@@ -96,8 +99,7 @@ void report_error(const Instance &instance, VkObjectType type, uint64_t handle,
       .objectCount = 1,
       .pObjects = &object,
    };
-   instance.next.SubmitDebugUtilsMessageEXT(instance.handle,
-                                            VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+   instance.next.SubmitDebugUtilsMessageEXT(instance.handle, severity,
                                             VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, &data);
 }
 

@@ -35,9 +35,15 @@ private:
 /// Of an instance or one of its physical devices; null for any other.
 Instance *find_instance(const void *dispatchable);
 
-/// Says why something was refused: to the application's VK_EXT_debug_utils messengers, and on
-/// stderr if the settings want it.
-void report_error(const Instance &, VkObjectType, uint64_t handle, const std::string &message);
+/// Tells the application's VK_EXT_debug_utils messengers, and stderr if the settings want it, why
+/// something was refused, or how a shader is dealt with.
+void report(const Instance &, VkDebugUtilsMessageSeverityFlagBitsEXT, VkObjectType, uint64_t handle,
+            const std::string &message);
+inline void report_error(const Instance &instance, VkObjectType type, uint64_t handle,
+                         const std::string &message)
+{
+   report(instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, type, handle, message);
+}
 
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *,
                                                const VkAllocationCallbacks *, VkInstance *);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// One compute shader through the compiler, for a device.
+/// One shader of a module with matrices, for a device: what the driver gets in its place.
 
 #pragma once
 
@@ -14,32 +14,40 @@
 
 namespace weft::layer {
 
+struct ShaderRequest {
+   std::span<const uint32_t> words;
+   VkShaderStageFlagBits stage;
+   const char *entry_point;
+   const VkSpecializationInfo *specialization;
+   uint32_t subgroup_size;
+   bool may_compile = true;
+   bool capture = false; ///< representations are wanted
+};
+
+/// In which form the driver gets a shader.
+enum class Form {
+   original, ///< as it is: its matrices, if it has any, are the driver's
+   cut_down, ///< it has no matrices: what it needs of the module, for a driver that knows none
+   lowered,  ///< from the compiler
+};
+
 struct LoweredShader {
-   std::vector<uint32_t> words;
-   uint32_t local_size[3] = {};                 ///< zeros when the module does not tell
-   std::vector<Representation> representations; ///< if they were asked for
-   std::chrono::nanoseconds duration = {};
-};
+   Form form = Form::original;
+   std::vector<uint32_t> words; ///< empty in the original form
+   std::vector<Representation> representations;
+   std::chrono::nanoseconds duration = {}; ///< of lowering
 
-/// Subgroup size and flags with which a lowered shader has to run.
-struct SubgroupDemand {
+   /// How a lowered shader has to run.
    bool require_size = false;
-   bool require_full = false;
+   bool require_full_subgroups = false;
 };
 
-/// Whether the driver gets a shader as it is: it has all the shader's matrices, or the layer does
-/// not have them either, as with matrices of the workgroup.
-bool is_for_driver(const Device &, std::span<const uint32_t> words, const char *entry_point,
-                   const VkSpecializationInfo *, uint32_t subgroup_size);
-
-/// An error has been reported when it returns.
-VkResult lower_shader(const Device &, std::span<const uint32_t> words, const char *entry_point,
-                      const VkSpecializationInfo *, uint32_t subgroup_size, bool capture,
-                      LoweredShader &out);
-
-/// VUID-VkPipelineShaderStageCreateInfo-pNext-02756 and -02758: both have conditions that the
-/// workgroup's size has to meet.
-VkResult demand_subgroups(const Device &, const LoweredShader &, uint32_t subgroup_size,
-                          SubgroupDemand &out);
+/// The decision is made for an entry point, not for its module.  One without matrices, of whatever
+/// stage, is not lowered.  Beside the driver's own matrices, a shader is the driver's if it needs
+/// none of the layer's; and also, whatever the settings, if the compiler refuses it and it may be
+/// the driver's.
+/// VK_PIPELINE_COMPILE_REQUIRED where it would have to compile and may not; any other failure has
+/// been reported when it returns.
+VkResult lower_shader(const Device &, const ShaderRequest &, LoweredShader &out);
 
 } // namespace weft::layer

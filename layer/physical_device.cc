@@ -3,7 +3,10 @@
 
 #include "layer/physical_device.h"
 
+#include "backend/spirv/driver_quirks.h"
+
 #include "layer/instance.h"
+#include "layer/struct_chain.h"
 
 #include <algorithm>
 #include <cstring>
@@ -47,22 +50,23 @@ VkResult read_extensions(const Instance &instance, VkPhysicalDevice physical, Ph
    return result;
 }
 
-/// The loader lists what manifests promise beside what drivers have, so the name alone tells
-/// nothing.
-bool has_native_matrices(const Instance &instance, VkPhysicalDevice physical,
-                         const PhysicalDevice &device)
+/// The extensions of the driver's own.  The loader lists what manifests promise beside what drivers
+/// have: of what the layer's promises, the name alone tells nothing.
+ExtensionSet find_native_extensions(const Instance &instance, VkPhysicalDevice physical,
+                                    const PhysicalDevice &device)
 {
-   if (!device.has_extension(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME))
-      return false;
-   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
-   };
-   VkPhysicalDeviceFeatures2 features = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-      .pNext = &matrices,
-   };
-   get_features(instance, physical, &features);
-   return matrices.cooperativeMatrix;
+   ExtensionSet set;
+   for (const ExtensionRow &row : extension_rows()) {
+      if (!device.has_extension(row.name))
+         continue;
+      StructChain chain;
+      chain.append(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+      const void *own = chain.append(row.features);
+      get_features(instance, physical, static_cast<VkPhysicalDeviceFeatures2 *>(chain.head()));
+      if (!row.find_obstacle || read_features(row, own))
+         set.add(row.extension);
+   }
+   return set;
 }
 
 bool has_compute_queue(const Instance &instance, VkPhysicalDevice physical)
@@ -106,22 +110,35 @@ void read_properties(const Instance &instance, VkPhysicalDevice physical, Physic
    device.max_workgroup_subgroups = device.sizes.maxComputeWorkgroupSubgroups;
 }
 
+/// What every implementation has to allow: maxComputeWorkgroupInvocations of the table "Required
+/// Limits".
+uint32_t least_max_invocations(const PhysicalDevice &device)
+{
+   return device.version >= VK_API_VERSION_1_4 ? 256 : 128;
+}
+
 /// The subgroup size of pipelines that do not ask for one, or 0 with a reason.
 uint32_t choose_subgroup_size(const Settings &settings, PhysicalDevice &device)
 {
    const auto &sizes = device.sizes;
    const uint32_t reported = device.subgroup.subgroupSize;
-   const bool fixed = sizes.minSubgroupSize == reported && sizes.maxSubgroupSize == reported;
    const bool can_require = device.can_require_size(device.features);
-   if (!fixed && !can_require) {
+   if (!sizes.maxSubgroupSize) {
+      device.reason = "subgroup sizes are not known: neither Vulkan 1.3 nor "
+                      "VK_EXT_subgroup_size_control";
+      return 0;
+   }
+   if (!device.has_one_size() && !can_require) {
       device.reason = "the driver chooses the subgroup size and cannot be told which";
       return 0;
    }
    uint32_t size = reported;
-   if (settings.profile && can_require &&
-       settings.profile->subgroup_size >= sizes.minSubgroupSize &&
-       settings.profile->subgroup_size <= sizes.maxSubgroupSize)
-      size = settings.profile->subgroup_size;
+   if (settings.profile && can_require) {
+      const uint32_t wanted = settings.profile->subgroup_size;
+      if (wanted >= sizes.minSubgroupSize && wanted <= sizes.maxSubgroupSize &&
+          uint64_t(wanted) * device.max_workgroup_subgroups >= least_max_invocations(device))
+         size = wanted;
+   }
    if (size < min_subgroup_size || size > max_subgroup_size) {
       device.reason = "subgroups of " + std::to_string(size) + " invocations";
       return 0;
@@ -185,16 +202,7 @@ std::vector<MatrixOperation> list_operations(const Settings &settings, const Phy
    return operations;
 }
 
-/// Whether there is anything to do above a driver with matrices of its own.
-bool adds_to_native(const Settings &settings, const PhysicalDevice &device)
-{
-   return settings.lowering == Lowering::tiles ||
-          std::ranges::any_of(device.operations, [&](const MatrixOperation &operation) {
-             return !contains(device.native_operations, operation);
-          });
-}
-
-/// An empty answer is the layer's promise that it can; else the reason why it cannot.
+/// An empty answer if shaders can be lowered for the device; else the reason why not.
 std::string find_obstacle(const Instance &instance, VkPhysicalDevice physical,
                           PhysicalDevice &device)
 {
@@ -214,9 +222,19 @@ std::string find_obstacle(const Instance &instance, VkPhysicalDevice physical,
    if (!device.subgroup_size)
       return device.reason;
    device.operations = list_operations(instance.settings, device);
-   if (device.operations.empty())
-      return "no matrix operation can be lowered to what the driver has";
    return {};
+}
+
+/// Who has an extension; its base has been decided before.
+Support decide(const ExtensionRow &row, const Settings &settings, bool has_native,
+               const PhysicalDevice &device)
+{
+   const bool native = has_native && !device.native_hidden &&
+                       (row.base == Extension::none || device.driver_has(row.base));
+   const bool lowers = device.reason.empty() && row.find_obstacle && !row.find_obstacle(device);
+   if (native)
+      return lowers && row.adds_to_native(settings, device) ? Support::extended : Support::native;
+   return lowers ? Support::lowered : Support::absent;
 }
 
 } // namespace
@@ -234,21 +252,37 @@ bool PhysicalDevice::can_require_size(const FeatureSet &on) const
           (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
 }
 
-bool PhysicalDevice::hides(const char *extension) const
+std::string PhysicalDevice::why_absent(const ExtensionRow &row) const
 {
-   // It is defined on top of the driver's KHR matrices.
-   return native_hidden && strcmp(extension, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME) == 0;
+   if (!reason.empty())
+      return reason;
+   if (native_hidden && !row.find_obstacle)
+      return "a setting hides the driver's own matrices";
+   const char *obstacle = row.find_obstacle ? row.find_obstacle(*this) : nullptr;
+   return obstacle ? obstacle : "neither the driver nor the layer has that extension";
+}
+
+VkShaderStageFlags PhysicalDevice::sized_stages() const
+{
+   // The workgroups of task and mesh shaders have limits of their own, which nobody has lowered.
+   return sizes.requiredSubgroupSizeStages &
+          ~VkShaderStageFlags(VK_SHADER_STAGE_TASK_BIT_EXT | VK_SHADER_STAGE_MESH_BIT_EXT);
+}
+
+bool PhysicalDevice::lowers() const
+{
+   return std::ranges::any_of(extension_rows(),
+                              [&](const ExtensionRow &row) { return lowers(row.extension); });
 }
 
 spirv::Driver PhysicalDevice::driver(const FeatureSet &on) const
 {
-   return {
+   spirv::Driver driver = {
       .spirv_version = version >= VK_API_VERSION_1_3   ? 0x00010600u
                        : version >= VK_API_VERSION_1_2 ? 0x00010500u
                                                        : 0x00010300u,
       .subgroup_operations = subgroup.supportedOperations,
       .subgroup_extended_types = on.has(Feature::subgroup_extended_types),
-      .vulkan_memory_model = on.has(Feature::vulkan_memory_model),
       .vulkan_memory_model_device_scope = on.has(Feature::vulkan_memory_model_device_scope),
       .int8 = on.has(Feature::int8),
       .int16 = on.has(Feature::int16),
@@ -259,11 +293,13 @@ spirv::Driver PhysicalDevice::driver(const FeatureSet &on) const
       .storage_buffer_16bit = on.has(Feature::storage_buffer_16bit),
       .buffer_device_address = on.has(Feature::buffer_device_address),
       .integer_dot_product = on.has(Feature::integer_dot_product),
-      .partial_barriers = driver_name.driverID != VK_DRIVER_ID_MESA_LLVMPIPE,
+      .robust_buffer_access_2 = on.has(Feature::robust_buffer_access_2),
       .preserve_nan_16 = bool(floats.shaderSignedZeroInfNanPreserveFloat16),
       .preserve_nan_32 = bool(floats.shaderSignedZeroInfNanPreserveFloat32),
       .preserve_nan_64 = bool(floats.shaderSignedZeroInfNanPreserveFloat64),
    };
+   spirv::apply_driver_quirks(driver, driver_name.driverID, driver_version);
+   return driver;
 }
 
 VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, PhysicalDevice &out)
@@ -275,29 +311,29 @@ VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, 
    VkPhysicalDeviceProperties properties;
    next.GetPhysicalDeviceProperties(physical, &properties);
    out.name = properties.deviceName;
+   out.driver_version = properties.driverVersion;
    out.version = std::min(instance.api_version, properties.apiVersion);
    if (!next.GetPhysicalDeviceFeatures2 && !next.GetPhysicalDeviceFeatures2KHR) {
       out.reason = "neither Vulkan 1.1 nor VK_KHR_get_physical_device_properties2 is on";
       return VK_SUCCESS;
    }
-   const bool native = has_native_matrices(instance, physical, out);
-   out.native_hidden = native && instance.settings.hides_native();
-   if (native && !out.native_hidden) {
+   const ExtensionSet native = find_native_extensions(instance, physical, out);
+   out.native_hidden = !native.empty() && instance.settings.hides_native();
+   if (native.has(Extension::khr_cooperative_matrix) && !out.native_hidden) {
       result = read_native_properties(instance, physical, out);
       if (result != VK_SUCCESS)
          return result;
    }
    out.reason = find_obstacle(instance, physical, out);
-   if (native && !out.native_hidden &&
-       (!out.reason.empty() || !adds_to_native(instance.settings, out))) {
-      out.support = Support::native;
-      return VK_SUCCESS;
+   for (const ExtensionRow &row : extension_rows())
+      out.support[size_t(row.extension)] =
+         decide(row, instance.settings, native.has(row.extension), out);
+   if (out.extends_native()) {
+      // A shader may have both.
+      std::ranges::copy_if(
+         out.native_operations, std::back_inserter(out.operations),
+         [&](const auto &operation) { return !contains(out.operations, operation); });
    }
-   // A shader may have both.
-   std::ranges::copy_if(
-      out.native_operations, std::back_inserter(out.operations),
-      [&](const auto &operation) { return !contains(out.operations, operation); });
-   out.support = out.reason.empty() ? Support::lowered : Support::absent;
    return VK_SUCCESS;
 }
 

@@ -7,9 +7,11 @@
 
 #include "backend/spirv/compiler.h"
 #include "layer/device_features.h"
+#include "layer/extensions.h"
 
 #include <vulkan/vulkan_core.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -17,20 +19,15 @@ namespace weft::layer {
 
 struct Instance;
 
-enum class Support {
-   absent,  ///< neither the driver nor the layer has matrices there
-   native,  ///< the driver has all there can be: the layer steps aside
-   lowered, ///< the layer has them, perhaps beside the driver's own
-};
-
 struct PhysicalDevice {
-   Support support = Support::absent;
-   std::string reason; ///< why absent
+   std::array<Support, extension_count> support = {};
+   std::string reason; ///< why nothing can be lowered
    std::string name;
 
-   uint32_t version = 0; ///< what the application may use: its own choice and the device's
+   uint32_t driver_version = 0; ///< as the driver packs it
+   uint32_t version = 0;        ///< what the application may use: its own choice and the device's
    std::vector<VkExtensionProperties> extensions; ///< the driver's
-   bool native_hidden = false;                    ///< lowered although the driver has matrices
+   bool native_hidden = false;                    ///< although the driver has matrices
    FeatureSet features;
    VkPhysicalDeviceSubgroupProperties subgroup = {};
    VkPhysicalDeviceSubgroupSizeControlProperties sizes = {};
@@ -40,21 +37,47 @@ struct PhysicalDevice {
 
    /// Of pipelines that do not ask for one; reported as subgroupSize.
    uint32_t subgroup_size = 0;
+   /// Where a profile has another size than the driver, each stage has to be told.  The others have
+   /// no subgroup operations then, and workgroups are as large as the driver can run them.
+   bool changes_subgroup_size() const { return lowers() && subgroup_size != subgroup.subgroupSize; }
+   VkShaderStageFlags sized_stages() const;
+   uint32_t max_invocations_of_size() const { return subgroup_size * max_workgroup_subgroups; }
    std::vector<MatrixOperation> operations; ///< all that a shader may use
    /// The driver's own, where they are not hidden: as the driver tells of them, and those that
    /// others can be built from.
    std::vector<VkCooperativeMatrixPropertiesKHR> native_properties;
    std::vector<MatrixOperation> native_operations;
 
+   Support support_of(Extension extension) const { return support[size_t(extension)]; }
+   /// Whether the driver is given an extension where the application has it.
+   bool driver_has(Extension extension) const
+   {
+      return support_of(extension) == Support::native || support_of(extension) == Support::extended;
+   }
+   /// Whether the layer has anything to do with an extension's shaders.
+   bool lowers(Extension extension) const
+   {
+      return support_of(extension) == Support::lowered ||
+             support_of(extension) == Support::extended;
+   }
+   bool lowers() const; ///< any
+   std::string why_absent(const ExtensionRow &) const;
    /// Whether the driver's own matrices can be used beside the layer's.
-   bool extends_native() const { return !native_properties.empty(); }
+   bool extends_native() const
+   {
+      return support_of(Extension::khr_cooperative_matrix) == Support::extended;
+   }
    bool has_extension(const char *name) const;
+   /// Every subgroup has the same size, whatever the driver or a pipeline does.
+   bool has_one_size() const
+   {
+      return sizes.minSubgroupSize == subgroup.subgroupSize &&
+             sizes.maxSubgroupSize == subgroup.subgroupSize;
+   }
    /// Whether pipelines may require a subgroup size, given the features that are on.
    bool can_require_size(const FeatureSet &on) const;
    /// What lowered shaders may use, given the features that are on.
    spirv::Driver driver(const FeatureSet &on) const;
-   /// An extension of the driver that goes away together with its native matrices.
-   bool hides(const char *extension) const;
 };
 
 VkResult inspect_physical_device(Instance &, VkPhysicalDevice, PhysicalDevice &out);

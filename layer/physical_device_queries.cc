@@ -6,6 +6,8 @@
 #include "layer/guard.h"
 #include "layer/instance.h"
 #include "layer/struct_chain.h"
+#include "vulkan_util/out_array.h"
+#include "vulkan_util/text.h"
 
 #include "vk_struct_type_cast.h"
 #include "vk_util.h"
@@ -17,44 +19,51 @@ namespace weft::layer {
 
 namespace {
 
-constexpr VkExtensionProperties matrix_extension = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
-                                                    VK_KHR_COOPERATIVE_MATRIX_SPEC_VERSION};
 constexpr VkExtensionProperties settings_extension = {VK_EXT_LAYER_SETTINGS_EXTENSION_NAME,
                                                       VK_EXT_LAYER_SETTINGS_SPEC_VERSION};
-
-/// Of VK_KHR_shader_bfloat16 and VK_EXT_shader_float8, which our headers are too old for; both
-/// have the feature that needs the driver's own matrices last.
-struct NarrowFloatFeatures {
-   VkStructureType sType;
-   void *pNext;
-   VkBool32 type, others[2];
-};
-constexpr auto bfloat16_features = VkStructureType(1000141000);
-constexpr auto float8_features = VkStructureType(1000567000);
 
 bool is_ours(const char *layer)
 {
    return layer && strcmp(layer, layer_name) == 0;
 }
 
-VkResult list_one(const VkExtensionProperties &extension, uint32_t *count,
-                  VkExtensionProperties *properties)
+VkResult list_settings_extension(uint32_t *count, VkExtensionProperties *properties)
 {
-   VK_OUTARRAY_MAKE_TYPED(VkExtensionProperties, out, properties, count);
-   vk_outarray_append_typed(VkExtensionProperties, &out, p) *p = extension;
-   return vk_outarray_status(&out);
+   OutArray out(properties, count);
+   if (auto *p = out.append())
+      *p = settings_extension;
+   return out.status();
+}
+
+VkExtensionProperties properties_of(const ExtensionRow &row)
+{
+   VkExtensionProperties properties = {.specVersion = row.spec_version};
+   copy_text(properties.extensionName, row.name);
+   return properties;
+}
+
+/// What the manifest promises.
+VkResult list_own_extensions(uint32_t *count, VkExtensionProperties *properties)
+{
+   OutArray out(properties, count);
+   for (const ExtensionRow &row : extension_rows()) {
+      if (!row.find_obstacle)
+         continue;
+      if (auto *p = out.append())
+         *p = properties_of(row);
+   }
+   return out.status();
 }
 
 VkResult list_layer(uint32_t *count, VkLayerProperties *properties)
 {
-   VK_OUTARRAY_MAKE_TYPED(VkLayerProperties, out, properties, count);
-   vk_outarray_append_typed(VkLayerProperties, &out, p)
-   {
+   OutArray out(properties, count);
+   if (auto *p = out.append()) {
       *p = {.specVersion = VK_HEADER_VERSION_COMPLETE, .implementationVersion = 1};
-      strcpy(p->layerName, layer_name);
-      strcpy(p->description, "Cooperative matrices on drivers without them");
+      copy_text(p->layerName, layer_name);
+      copy_text(p->description, "Cooperative matrices on drivers without them");
    }
-   return vk_outarray_status(&out);
+   return out.status();
 }
 
 /// What is known of a device while a query without a result is answered; null without memory.
@@ -65,20 +74,17 @@ const PhysicalDevice *find_device(Instance &instance, VkPhysicalDevice physical)
    return result == VK_SUCCESS ? device : nullptr;
 }
 
-void hide_native_features(VkPhysicalDeviceFeatures2 *features)
+Support support_of(const PhysicalDevice *device, const ExtensionRow &row)
 {
-   if (auto *nv2 = vk_find_struct(features, PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV)) {
-      void *next = nv2->pNext;
-      *nv2 = {.sType = nv2->sType, .pNext = next};
-   }
-   vk_foreach_struct(s, features)
-   {
-      auto *narrow = reinterpret_cast<NarrowFloatFeatures *>(s);
-      if (s->sType == bfloat16_features)
-         narrow->others[1] = VK_FALSE;
-      else if (s->sType == float8_features)
-         narrow->others[0] = VK_FALSE;
-   }
+   return device ? device->support_of(row.extension) : Support::absent;
+}
+
+/// VUID-VkPipelineShaderStageCreateInfo-pNext-02756 for every shader, as each will have to run with
+/// the size of a profile.
+void limit_workgroups(const PhysicalDevice &device, VkPhysicalDeviceLimits &limits)
+{
+   limits.maxComputeWorkGroupInvocations =
+      std::min(limits.maxComputeWorkGroupInvocations, device.max_invocations_of_size());
 }
 
 } // namespace
@@ -92,8 +98,7 @@ VKAPI_ATTR VkResult VKAPI_CALL enumerate_instance_layer_properties(uint32_t *cou
 VKAPI_ATTR VkResult VKAPI_CALL enumerate_instance_extension_properties(
    const char *layer, uint32_t *count, VkExtensionProperties *properties)
 {
-   return is_ours(layer) ? list_one(settings_extension, count, properties)
-                         : VK_ERROR_LAYER_NOT_PRESENT;
+   return is_ours(layer) ? list_settings_extension(count, properties) : VK_ERROR_LAYER_NOT_PRESENT;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL enumerate_device_layer_properties(VkPhysicalDevice, uint32_t *count,
@@ -106,7 +111,7 @@ VKAPI_ATTR VkResult VKAPI_CALL enumerate_device_extension_properties(
    VkPhysicalDevice physical, const char *layer, uint32_t *count, VkExtensionProperties *properties)
 {
    if (is_ours(layer))
-      return list_one(matrix_extension, count, properties);
+      return list_own_extensions(count, properties);
    return guarded([&] {
       Instance *instance = find_instance(physical);
       const auto next = instance->next_physical.EnumerateDeviceExtensionProperties;
@@ -116,19 +121,21 @@ VKAPI_ATTR VkResult VKAPI_CALL enumerate_device_extension_properties(
       const VkResult result = instance->get(physical, &device);
       if (result != VK_SUCCESS)
          return result;
-      if (device->support == Support::native || device->extends_native())
-         return next(physical, layer, count, properties);
-
-      VK_OUTARRAY_MAKE_TYPED(VkExtensionProperties, out, properties, count);
+      OutArray out(properties, count);
       for (const VkExtensionProperties &extension : device->extensions) {
-         if (strcmp(extension.extensionName, matrix_extension.extensionName) == 0 ||
-             device->hides(extension.extensionName))
+         const ExtensionRow *row = find_extension(extension.extensionName);
+         if (row && !(row->has_other_uses || device->driver_has(row->extension)))
             continue;
-         vk_outarray_append_typed(VkExtensionProperties, &out, p) *p = extension;
+         if (auto *p = out.append())
+            *p = extension;
       }
-      if (device->support == Support::lowered)
-         vk_outarray_append_typed(VkExtensionProperties, &out, p) *p = matrix_extension;
-      return vk_outarray_status(&out);
+      for (const ExtensionRow &row : extension_rows()) {
+         if (device->support_of(row.extension) != Support::lowered)
+            continue;
+         if (auto *p = out.append())
+            *p = properties_of(row);
+      }
+      return out.status();
    });
 }
 
@@ -139,17 +146,27 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_features2(VkPhysicalDevice physic
    const auto &next = instance->next_physical;
    (next.GetPhysicalDeviceFeatures2 ? next.GetPhysicalDeviceFeatures2
                                     : next.GetPhysicalDeviceFeatures2KHR)(physical, features);
-   auto *matrices =
-      vk_find_struct(features->pNext, PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR);
    const PhysicalDevice *device = find_device(*instance, physical);
-   if (device && device->support == Support::native)
-      return;
-   if (matrices && !(device && device->extends_native())) {
-      matrices->cooperativeMatrix = device && device->support == Support::lowered;
-      matrices->cooperativeMatrixRobustBufferAccess = matrices->cooperativeMatrix;
+   vk_foreach_struct(s, features->pNext)
+   {
+      for (const ExtensionRow &row : extension_rows()) {
+         const Support support = support_of(device, row);
+         if (s->sType == row.features && support == Support::lowered)
+            write_features(row, s, row.matrix_features, row.lowered_features);
+         else if (s->sType == row.features && support == Support::absent)
+            write_features(row, s, row.matrix_features, 0);
+      }
    }
-   if (device && device->native_hidden)
-      hide_native_features(features);
+}
+
+VKAPI_ATTR void VKAPI_CALL get_physical_device_properties(VkPhysicalDevice physical,
+                                                          VkPhysicalDeviceProperties *properties)
+{
+   Instance *instance = find_instance(physical);
+   instance->next_physical.GetPhysicalDeviceProperties(physical, properties);
+   const PhysicalDevice *device = find_device(*instance, physical);
+   if (device && device->changes_subgroup_size())
+      limit_workgroups(*device, properties->limits);
 }
 
 VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice physical,
@@ -160,21 +177,29 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice phys
    (next.GetPhysicalDeviceProperties2 ? next.GetPhysicalDeviceProperties2
                                       : next.GetPhysicalDeviceProperties2KHR)(physical, properties);
    const PhysicalDevice *device = find_device(*instance, physical);
-   if (device && device->support == Support::native)
+   vk_foreach_struct(s, properties->pNext)
+   {
+      for (const ExtensionRow &row : extension_rows()) {
+         const Support support = support_of(device, row);
+         if (s->sType != row.properties || support == Support::native ||
+             support == Support::extended)
+            continue;
+         memset(s + 1, 0, row.property_words * sizeof(uint32_t));
+         if (support == Support::lowered)
+            row.tell_properties(*device, s);
+      }
+   }
+   if (!device || !device->changes_subgroup_size())
       return;
-   const bool lowered = device && device->support == Support::lowered;
-   auto *matrices =
-      vk_find_struct(properties->pNext, PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR);
-   if (matrices && !(device && device->extends_native()))
-      matrices->cooperativeMatrixSupportedStages =
-         lowered ? VkShaderStageFlags(VK_SHADER_STAGE_COMPUTE_BIT) : 0;
-   if (!lowered)
-      return;
-   // The driver's own size unless a profile has another.
-   if (auto *subgroup = vk_find_struct(properties->pNext, PHYSICAL_DEVICE_SUBGROUP_PROPERTIES))
+   limit_workgroups(*device, properties->properties.limits);
+   if (auto *subgroup = vk_find_struct(properties->pNext, PHYSICAL_DEVICE_SUBGROUP_PROPERTIES)) {
       subgroup->subgroupSize = device->subgroup_size;
-   if (auto *core = vk_find_struct(properties->pNext, PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES))
+      subgroup->supportedStages &= device->sized_stages();
+   }
+   if (auto *core = vk_find_struct(properties->pNext, PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES)) {
       core->subgroupSize = device->subgroup_size;
+      core->subgroupSupportedStages &= device->sized_stages();
+   }
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_tool_properties(
@@ -190,7 +215,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_tool_properties(
       VkResult result = instance->get(physical, &device);
       if (result != VK_SUCCESS)
          return result;
-      if (device->support != Support::lowered)
+      if (!device->lowers())
          return next(physical, count, tools);
 
       // First the layer, then what the next ones say.
@@ -199,10 +224,10 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_tool_properties(
       if (tools && capacity) {
          void *chained = tools->pNext;
          *tools = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TOOL_PROPERTIES, .pNext = chained};
-         strcpy(tools->name, "Weft");
-         strcpy(tools->version, WEFT_VERSION);
-         strcpy(tools->description, "Cooperative matrices on drivers without them");
-         strcpy(tools->layer, layer_name);
+         copy_text(tools->name, "Weft");
+         copy_text(tools->version, WEFT_VERSION);
+         copy_text(tools->description, "Cooperative matrices on drivers without them");
+         copy_text(tools->layer, layer_name);
          tools->purposes =
             VK_TOOL_PURPOSE_ADDITIONAL_FEATURES_BIT | VK_TOOL_PURPOSE_MODIFYING_FEATURES_BIT;
       }
@@ -221,26 +246,25 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
       const VkResult result = instance->get(physical, &device);
       if (result != VK_SUCCESS)
          return result;
-      if (device->support == Support::native)
+      constexpr Extension extension = Extension::khr_cooperative_matrix;
+      if (device->support_of(extension) == Support::native)
          return instance->next_physical.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(
             physical, count, properties);
 
       // The driver's own first: programs often take the first that fits.
-      VK_OUTARRAY_MAKE_TYPED(VkCooperativeMatrixPropertiesKHR, out, properties, count);
+      OutArray out(properties, count);
       for (const VkCooperativeMatrixPropertiesKHR &native : device->native_properties) {
-         vk_outarray_append_typed(VkCooperativeMatrixPropertiesKHR, &out, p)
-         {
+         if (auto *p = out.append()) {
             void *next = p->pNext;
             *p = native;
             p->pNext = next;
          }
       }
-      if (device->support == Support::lowered) {
+      if (device->lowers(extension)) {
          for (const MatrixOperation &operation : device->operations) {
             if (std::ranges::count(device->native_operations, operation))
                continue;
-            vk_outarray_append_typed(VkCooperativeMatrixPropertiesKHR, &out, p)
-            {
+            if (auto *p = out.append()) {
                p->MSize = operation.m;
                p->NSize = operation.n;
                p->KSize = operation.k;
@@ -253,7 +277,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
             }
          }
       }
-      return vk_outarray_status(&out);
+      return out.status();
    });
 }
 

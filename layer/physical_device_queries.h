@@ -20,6 +20,8 @@ VKAPI_ATTR VkResult VKAPI_CALL enumerate_device_extension_properties(VkPhysicalD
                                                                      VkExtensionProperties *);
 VKAPI_ATTR void VKAPI_CALL get_physical_device_features2(VkPhysicalDevice,
                                                          VkPhysicalDeviceFeatures2 *);
+VKAPI_ATTR void VKAPI_CALL get_physical_device_properties(VkPhysicalDevice,
+                                                          VkPhysicalDeviceProperties *);
 VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice,
                                                            VkPhysicalDeviceProperties2 *);
 VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties(

@@ -6,31 +6,8 @@
 #include "layer/device.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
 
 namespace weft::layer {
-
-namespace {
-
-/// By Vulkan's rule for texts: null asks for the size, too small a buffer is filled as far as it
-/// goes.  Returns whether it was large enough.
-bool copy_text(const std::string &text, VkPipelineExecutableInternalRepresentationKHR &out)
-{
-   const size_t size = text.size() + 1;
-   if (!out.pData) {
-      out.dataSize = size;
-      return true;
-   }
-   const bool fits = out.dataSize >= size;
-   out.dataSize = std::min(out.dataSize, size);
-   memcpy(out.pData, text.c_str(), out.dataSize);
-   if (!fits && out.dataSize > 0)
-      static_cast<char *>(out.pData)[out.dataSize - 1] = 0;
-   return fits;
-}
-
-} // namespace
 
 VKAPI_ATTR VkResult VKAPI_CALL get_pipeline_executable_internal_representations(
    VkDevice handle, const VkPipelineExecutableInfoKHR *info, uint32_t *count,
@@ -64,12 +41,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_pipeline_executable_internal_representations(
    for (const Representation &representation : ours) {
       if (*count == capacity)
          break;
-      VkPipelineExecutableInternalRepresentationKHR &entry = out[(*count)++];
-      snprintf(entry.name, sizeof(entry.name), "%s", representation.name.c_str());
-      snprintf(entry.description, sizeof(entry.description), "%s",
-               representation.description.c_str());
-      entry.isText = VK_TRUE;
-      complete &= copy_text(representation.text, entry);
+      complete &= copy_representation(representation, out[(*count)++]);
    }
    return complete ? VK_SUCCESS : VK_INCOMPLETE;
 }

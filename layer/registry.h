@@ -21,7 +21,8 @@ inline const void *dispatch_key(const void *dispatchable)
 }
 
 /// Thread-safe.  A pointer that find() gave stays valid until take(): Vulkan does not let an
-/// application use an object while it destroys it.
+/// application use an object while it destroys it.  Drivers may give equal objects equal handles
+/// (Vulkan, "Object Lifetime"): what is known of one is kept until the last is taken.
 template <typename Key, typename T>
 class Registry {
 public:
@@ -31,33 +32,46 @@ public:
          return nullptr;
       std::shared_lock lock(mutex);
       auto it = entries.find(key);
-      return it == entries.end() ? nullptr : it->second.get();
+      return it == entries.end() ? nullptr : it->second.value.get();
    }
 
    /// May throw std::bad_alloc, and has not changed anything then.
    T *add(Key key, std::unique_ptr<T> value)
    {
       std::unique_lock lock(mutex);
-      T *added = (entries[key] = std::move(value)).get();
+      Entry &entry = entries[key];
+      entry.objects++;
+      if (!entry.value)
+         entry.value = std::move(value);
       count = entries.size();
-      return added;
+      return entry.value.get();
    }
 
+   /// Null while there are others of that handle.
    std::unique_ptr<T> take(Key key)
    {
       if (empty())
          return nullptr;
       std::unique_lock lock(mutex);
-      auto node = entries.extract(key);
+      auto it = entries.find(key);
+      if (it == entries.end() || --it->second.objects)
+         return nullptr;
+      std::unique_ptr<T> value = std::move(it->second.value);
+      entries.erase(it);
       count = entries.size();
-      return node ? std::move(node.mapped()) : nullptr;
+      return value;
    }
 
    bool empty() const { return count.load(std::memory_order_acquire) == 0; }
 
 private:
+   struct Entry {
+      std::unique_ptr<T> value;
+      size_t objects = 0;
+   };
+
    mutable std::shared_mutex mutex;
-   std::unordered_map<Key, std::unique_ptr<T>> entries;
+   std::unordered_map<Key, Entry> entries;
    std::atomic<size_t> count = 0; ///< spares programs without matrices the lock
 };
 

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <sys/auxv.h>
 
 namespace weft::layer {
 
@@ -33,15 +35,16 @@ std::string_view trim(std::string_view text)
 std::string read_settings_file()
 {
    std::vector<std::string> paths;
-   if (const char *path = getenv("VK_LAYER_SETTINGS_PATH"); path && *path) {
+   if (const char *path = secure_getenv("VK_LAYER_SETTINGS_PATH"); path && *path) {
       paths = {std::string(path) + "/vk_layer_settings.txt", path};
    } else {
       const std::string below = "/vulkan/settings.d/vk_layer_settings.txt";
-      if (const char *data = getenv("XDG_DATA_HOME"); data && *data)
+      if (const char *data = secure_getenv("XDG_DATA_HOME"); data && *data)
          paths.push_back(data + below);
-      else if (const char *home = getenv("HOME"); home && *home)
+      else if (const char *home = secure_getenv("HOME"); home && *home)
          paths.push_back(std::string(home) + "/.local/share" + below);
-      paths.emplace_back("vk_layer_settings.txt");
+      if (!getauxval(AT_SECURE))
+         paths.emplace_back("vk_layer_settings.txt");
    }
    for (const std::string &path : paths) {
       if (std::ifstream file(path); file)
@@ -58,26 +61,43 @@ std::string environment_name(std::string_view setting)
    return name;
 }
 
-/// Several strings of one setting are joined by commas.
-std::string find_in_chain(const VkInstanceCreateInfo &info, std::string_view name)
+using Values = std::map<std::string, std::string, std::less<>>;
+
+/// The names that there are.
+constexpr std::string_view names[] = {"debug", "lowering", "profile"};
+
+bool is_name(std::string_view name, std::vector<std::string> &problems)
 {
-   std::string value;
+   const bool known = std::ranges::find(names, name) != std::end(names);
+   if (!known)
+      problems.push_back("there is none named '" + std::string(name) + "'");
+   return known;
+}
+
+/// Several strings of one setting are joined by commas.
+Values read_chain(const VkInstanceCreateInfo &info, std::vector<std::string> &problems)
+{
+   Values values;
    const void *next = info.pNext;
    while (auto *settings = static_cast<const VkLayerSettingsCreateInfoEXT *>(
              find_struct(next, VK_STRUCTURE_TYPE_LAYER_SETTINGS_CREATE_INFO_EXT))) {
       next = settings->pNext;
       for (uint32_t i = 0; i < settings->settingCount; i++) {
          const VkLayerSettingEXT &s = settings->pSettings[i];
-         if (s.pLayerName != std::string_view(layer_name) || s.pSettingName != name ||
-             s.type != VK_LAYER_SETTING_TYPE_STRING_EXT)
+         if (s.pLayerName != std::string_view(layer_name) || !is_name(s.pSettingName, problems))
             continue;
+         if (s.type != VK_LAYER_SETTING_TYPE_STRING_EXT) {
+            problems.push_back(std::string(s.pSettingName) + ": it is not a string");
+            continue;
+         }
+         std::string &value = values[s.pSettingName];
          for (uint32_t k = 0; k < s.valueCount; k++) {
             value += value.empty() ? "" : ",";
             value += static_cast<const char *const *>(s.pValues)[k];
          }
       }
    }
-   return value;
+   return values;
 }
 
 void parse_debug(std::string_view words, Settings &settings, std::vector<std::string> &problems)
@@ -98,8 +118,9 @@ void parse_debug(std::string_view words, Settings &settings, std::vector<std::st
 
 } // namespace
 
-std::string find_in_settings_file(std::string_view text, std::string_view name)
+std::map<std::string, std::string, std::less<>> parse_settings_file(std::string_view text)
 {
+   Values values;
    while (!text.empty()) {
       std::string_view line = text.substr(0, text.find('\n'));
       text.remove_prefix(std::min(text.size(), line.size() + 1));
@@ -107,20 +128,27 @@ std::string find_in_settings_file(std::string_view text, std::string_view name)
       const size_t equals = line.find('=');
       if (equals == std::string_view::npos || !line.starts_with(file_prefix))
          continue;
-      if (trim(line.substr(file_prefix.size(), equals - file_prefix.size())) == name)
-         return std::string(trim(line.substr(equals + 1)));
+      const std::string_view name =
+         trim(line.substr(file_prefix.size(), equals - file_prefix.size()));
+      values.emplace(name, trim(line.substr(equals + 1)));
    }
-   return {};
+   return values;
 }
 
 Settings read_settings(const VkInstanceCreateInfo &info, std::vector<std::string> &problems)
 {
-   const std::string file = read_settings_file();
-   const auto value_of = [&](std::string_view name) {
-      if (const char *value = getenv(environment_name(name).c_str()); value && *value)
-         return std::string(value);
-      std::string value = find_in_settings_file(file, name);
-      return value.empty() ? find_in_chain(info, name) : value;
+   const Values file = parse_settings_file(read_settings_file());
+   for (const auto &[name, value] : file)
+      is_name(name, problems);
+   const Values chain = read_chain(info, problems);
+   const auto value_of = [&](std::string_view name) -> std::string {
+      if (const char *value = secure_getenv(environment_name(name).c_str()); value && *value)
+         return value;
+      for (const Values *values : {&file, &chain}) {
+         if (auto it = values->find(name); it != values->end() && !it->second.empty())
+            return it->second;
+      }
+      return {};
    };
 
    Settings settings;

@@ -11,6 +11,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,7 @@ struct Settings {
 /// What is not understood is ignored and named in problems.
 Settings read_settings(const VkInstanceCreateInfo &, std::vector<std::string> &problems);
 
-/// A setting's value in the text of vk_layer_settings.txt; empty when it is not there.
-std::string find_in_settings_file(std::string_view text, std::string_view name);
+/// The layer's settings in the text of vk_layer_settings.txt.  The first line of a name counts.
+std::map<std::string, std::string, std::less<>> parse_settings_file(std::string_view text);
 
 } // namespace weft::layer

@@ -60,10 +60,10 @@ std::vector<uint32_t> placeholder(uint32_t number)
 
 } // namespace
 
-std::span<const uint32_t> matrix_words(const VkShaderModuleCreateInfo &info)
+std::span<const uint32_t> matrix_words(const Device &device, const void *code, size_t bytes)
 {
-   const std::span words(info.pCode, info.codeSize / sizeof(uint32_t));
-   return info.codeSize % sizeof(uint32_t) == 0 && spirv::needs_lowering(words)
+   const std::span words(static_cast<const uint32_t *>(code), bytes / sizeof(uint32_t));
+   return bytes % sizeof(uint32_t) == 0 && spirv::declares_any(words, device.matrices.capabilities)
              ? words
              : std::span<const uint32_t>();
 }
@@ -71,14 +71,14 @@ std::span<const uint32_t> matrix_words(const VkShaderModuleCreateInfo &info)
 StageSource find_source(const Device &device, const VkPipelineShaderStageCreateInfo &stage)
 {
    StageSource source;
-   if (!device.lowers)
+   if (device.matrices.capabilities.empty())
       return source;
    if (stage.module) {
       if (const MatrixModule *module = device.modules.find(stage.module))
          source.words = module->words;
    } else if (auto *info = static_cast<const VkShaderModuleCreateInfo *>(
                  find_struct(stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO))) {
-      source.words = matrix_words(*info);
+      source.words = matrix_words(device, info->pCode, info->codeSize);
    } else {
       source.by_identifier = is_our_identifier(
          static_cast<const VkPipelineShaderStageModuleIdentifierCreateInfoEXT *>(find_struct(
@@ -94,7 +94,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_shader_module(VkDevice handle,
                                                     VkShaderModule *out)
 {
    Device *device = find_device(handle);
-   const std::span words = device->lowers ? matrix_words(*info) : std::span<const uint32_t>();
+   const std::span words = matrix_words(*device, info->pCode, info->codeSize);
    if (words.empty())
       return device->next.CreateShaderModule(handle, info, allocator, out);
 
@@ -134,7 +134,11 @@ VKAPI_ATTR void VKAPI_CALL get_shader_module_identifier(VkDevice handle, VkShade
                                                         VkShaderModuleIdentifierEXT *identifier)
 {
    Device *device = find_device(handle);
-   if (const MatrixModule *ours = device->modules.find(module))
+   // Beside the driver's own matrices the driver knows the module, and its cache the pipelines that
+   // it makes of it.
+   const MatrixModule *ours =
+      device->physical->extends_native() ? nullptr : device->modules.find(module);
+   if (ours)
       make_identifier(ours->words, identifier);
    else
       device->next.GetShaderModuleIdentifierEXT(handle, module, identifier);
@@ -144,7 +148,9 @@ VKAPI_ATTR void VKAPI_CALL get_shader_module_create_info_identifier(
    VkDevice handle, const VkShaderModuleCreateInfo *info, VkShaderModuleIdentifierEXT *identifier)
 {
    Device *device = find_device(handle);
-   const std::span words = device->lowers ? matrix_words(*info) : std::span<const uint32_t>();
+   const std::span words = device->physical->extends_native()
+                              ? std::span<const uint32_t>()
+                              : matrix_words(*device, info->pCode, info->codeSize);
    if (!words.empty())
       make_identifier(words, identifier);
    else

@@ -16,8 +16,8 @@ namespace weft::layer {
 
 struct Device;
 
-/// The words of a module that has to be lowered; empty for every other.
-std::span<const uint32_t> matrix_words(const VkShaderModuleCreateInfo &);
+/// A module's words if it declares matrices that the layer sees to on this device, else nothing.
+std::span<const uint32_t> matrix_words(const Device &, const void *code, size_t bytes);
 
 /// Of a stage's module, by handle or inline.
 struct StageSource {

@@ -8,6 +8,7 @@
 #include "layer/guard.h"
 #include "layer/instance.h"
 #include "layer/lowering.h"
+#include "layer/shader_module.h"
 #include "layer/struct_chain.h"
 
 #include <algorithm>
@@ -17,12 +18,10 @@ namespace weft::layer {
 
 namespace {
 
-std::span<const uint32_t> matrix_words(const VkShaderCreateInfoEXT &info)
+std::span<const uint32_t> words_of(const Device &device, const VkShaderCreateInfoEXT &info)
 {
-   const std::span words(static_cast<const uint32_t *>(info.pCode), info.codeSize / 4);
-   return info.codeType == VK_SHADER_CODE_TYPE_SPIRV_EXT && info.codeSize % 4 == 0 &&
-                spirv::needs_lowering(words)
-             ? words
+   return info.codeType == VK_SHADER_CODE_TYPE_SPIRV_EXT
+             ? matrix_words(device, info.pCode, info.codeSize)
              : std::span<const uint32_t>();
 }
 
@@ -32,40 +31,45 @@ struct Edited {
    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size;
 };
 
+constexpr auto size_struct =
+   VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
+
+void require_size(uint32_t size, Edited &edited, VkShaderCreateInfoEXT &info)
+{
+   if (find_struct(info.pNext, size_struct))
+      return;
+   edited.size = {size_struct, const_cast<void *>(info.pNext), size};
+   info.pNext = &edited.size;
+}
+
 VkResult edit(const Device &device, std::span<const uint32_t> words, Edited &edited,
               VkShaderCreateInfoEXT &info)
 {
-   constexpr auto size_struct =
-      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
    const auto *required = static_cast<const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *>(
       find_struct(info.pNext, size_struct));
    const uint32_t size = required ? required->requiredSubgroupSize : device.physical->subgroup_size;
-   const bool compute = info.stage == VK_SHADER_STAGE_COMPUTE_BIT;
-   if ((!compute && device.physical->extends_native()) ||
-       is_for_driver(device, words, info.pName, info.pSpecializationInfo, size))
+   LoweredShader &shader = edited.shader;
+   if (!words.empty()) {
+      const ShaderRequest request = {words, info.stage, info.pName, info.pSpecializationInfo, size};
+      const VkResult result = lower_shader(device, request, shader);
+      if (result != VK_SUCCESS)
+         return result;
+   }
+   if (shader.form != Form::lowered && (device.sized_stages & info.stage) &&
+       !(info.flags & VK_SHADER_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT_EXT))
+      require_size(size, edited, info);
+   if (shader.form == Form::original)
       return VK_SUCCESS;
-   if (!compute) {
-      report_error(device, "cooperative matrices can be used in compute shaders only");
-      return VK_ERROR_UNKNOWN;
+   if (shader.form == Form::lowered) {
+      info.flags &= ~VK_SHADER_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT_EXT;
+      if (shader.require_full_subgroups)
+         info.flags |= VK_SHADER_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
+      if (shader.require_size)
+         require_size(size, edited, info);
+      info.pSpecializationInfo = nullptr; // folded in
    }
-   VkResult result =
-      lower_shader(device, words, info.pName, info.pSpecializationInfo, size, false, edited.shader);
-   if (result != VK_SUCCESS)
-      return result;
-   SubgroupDemand demand;
-   result = demand_subgroups(device, edited.shader, size, demand);
-   if (result != VK_SUCCESS)
-      return result;
-   info.flags &= ~VK_SHADER_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT_EXT;
-   if (demand.require_full)
-      info.flags |= VK_SHADER_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
-   if (demand.require_size && !required) {
-      edited.size = {size_struct, const_cast<void *>(info.pNext), size};
-      info.pNext = &edited.size;
-   }
-   info.codeSize = edited.shader.words.size() * sizeof(uint32_t);
-   info.pCode = edited.shader.words.data();
-   info.pSpecializationInfo = nullptr; // folded in
+   info.codeSize = shader.words.size() * sizeof(uint32_t);
+   info.pCode = shader.words.data();
    return VK_SUCCESS;
 }
 
@@ -77,9 +81,9 @@ VKAPI_ATTR VkResult VKAPI_CALL create_shaders(VkDevice handle, uint32_t count,
                                               VkShaderEXT *shaders)
 {
    Device *device = find_device(handle);
-   const bool ours = device->lowers && std::any_of(infos, infos + count, [](const auto &info) {
-                        return !matrix_words(info).empty();
-                     });
+   const bool ours = std::any_of(infos, infos + count, [&](const auto &info) {
+      return (device->sized_stages & info.stage) || !words_of(*device, info).empty();
+   });
    if (!ours)
       return device->next.CreateShadersEXT(handle, count, infos, allocator, shaders);
 
@@ -91,9 +95,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_shaders(VkDevice handle, uint32_t count,
       VkResult failure = VK_SUCCESS;
       uint32_t good = 0;
       for (; good < count; good++) {
-         const std::span<const uint32_t> words = matrix_words(infos[good]);
-         if (!words.empty())
-            failure = edit(*device, words, edited.emplace_back(), edited_infos[good]);
+         const std::span<const uint32_t> words = words_of(*device, infos[good]);
+         failure = edit(*device, words, edited.emplace_back(), edited_infos[good]);
          if (failure != VK_SUCCESS)
             break;
       }

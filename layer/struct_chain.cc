@@ -8,10 +8,19 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 namespace weft::layer {
 
 namespace {
+
+static_assert(sizeof(void *) == 8, "struct_sizes.inc is for pointers of 64 bits");
+
+/// In the order of their types.
+constexpr std::pair<uint32_t, uint32_t> struct_sizes[] = {
+#include "layer/struct_sizes.inc"
+};
 
 size_t copyable_size(VkStructureType type)
 {
@@ -26,6 +35,13 @@ VkBaseOutStructure *as_struct(const Block &block)
 }
 
 } // namespace
+
+size_t struct_size(VkStructureType type)
+{
+   const auto found = std::ranges::lower_bound(struct_sizes, uint32_t(type), {},
+                                               &std::pair<uint32_t, uint32_t>::first);
+   return found != std::end(struct_sizes) && found->first == uint32_t(type) ? found->second : 0;
+}
 
 const void *find_struct(const void *chain, VkStructureType type)
 {

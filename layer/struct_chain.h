@@ -14,12 +14,12 @@
 
 namespace weft::layer {
 
-/// Of a struct that may stand in the chains that the layer copies (generated from vk.xml); 0 for
-/// any other.
+/// Of a struct that may stand in the chains that the layer copies (struct_sizes.inc); 0 for any
+/// other.
 size_t struct_size(VkStructureType);
 
 /// A copy of a chain, struct by struct: pointers inside a struct stay the original's.  A struct
-/// whose size is not known here (of an extension newer than our headers) ends the copy: it and what
+/// whose size is not known here (of an extension newer than our table) ends the copy: it and what
 /// follows stay the application's, to be read and passed on only.
 class StructChain {
 public:
@@ -30,6 +30,8 @@ public:
    void *find(VkStructureType) const;
    /// A struct of the part that could not be copied, or null.
    const void *find_in_rest(VkStructureType) const;
+   /// The struct that ended the copy, or null.
+   const VkBaseInStructure *first_of_rest() const { return rest; }
    /// A new struct at the end of the copies, all zero apart from its sType.
    void *append(VkStructureType);
    void remove(VkStructureType);

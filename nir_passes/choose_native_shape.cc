@@ -22,24 +22,45 @@ bool is_operand(const glsl_cmat_description &desc)
    return desc.use != GLSL_CMAT_USE_ACCUMULATOR;
 }
 
+bool has_operand(const TileRules &rules, const glsl_cmat_description &desc)
+{
+   return std::ranges::any_of(rules.native, [&](const MatrixOperation &op) {
+      return rules.any_sign ? has_operand_of_any_sign(op, desc) : has_operand(op, desc);
+   });
+}
+
+uint32_t round_up(uint32_t n, uint32_t unit)
+{
+   return (n + unit - 1) / unit * unit;
+}
+
 class Search {
 public:
-   Search(const CmatUses &uses, std::span<const MatrixOperation> native)
-       : uses(uses), native(native)
+   Search(const CmatUses &uses, const TileRules &rules, bool pad)
+       : uses(uses), rules(rules), pad(pad)
    {
    }
 
    std::optional<NativeShape> run() const
    {
+      std::optional<NativeShape> best;
+      uint64_t best_size = 0;
       for (const auto &[m, n] : sizes()) {
          NativeShape shape = {m, n, {}};
          const auto accumulators_fit = [&](const glsl_cmat_description &desc) {
             return is_operand(desc) || fits(desc, shape);
          };
-         if (std::ranges::all_of(uses.matrices, accumulators_fit) && choose_k(shape))
-            return shape;
+         if (!std::ranges::all_of(uses.matrices, accumulators_fit) || !choose_k(shape))
+            continue;
+         uint64_t size = 0;
+         for (const glsl_cmat_description &desc : uses.matrices)
+            size += padded_size(desc, shape);
+         if (!best || size < best_size) {
+            best = shape;
+            best_size = size;
+         }
       }
-      return std::nullopt;
+      return best;
    }
 
 private:
@@ -51,7 +72,7 @@ private:
    std::vector<Size> sizes() const
    {
       std::vector<Size> list;
-      for (const MatrixOperation &op : native)
+      for (const MatrixOperation &op : rules.native)
          list.push_back({op.m, op.n});
       std::ranges::stable_sort(list, std::greater(), [](const Size &s) { return s.m * s.n; });
       return list;
@@ -60,74 +81,106 @@ private:
    bool fits(const glsl_cmat_description &desc, const NativeShape &shape) const
    {
       const glsl_cmat_description tile = shape.tile(desc);
-      return tile.rows && tile.cols && desc.rows % tile.rows == 0 && desc.cols % tile.cols == 0 &&
-             std::ranges::any_of(native,
-                                 [&](const MatrixOperation &op) { return has_operand(op, tile); });
+      return tile.rows && tile.cols &&
+             (pad || (desc.rows % tile.rows == 0 && desc.cols % tile.cols == 0)) &&
+             has_operand(rules, tile);
    }
 
-   /// For each size of components the largest that goes.
+   /// Elements, with the padding.
+   static uint64_t padded_size(const glsl_cmat_description &desc, const NativeShape &shape)
+   {
+      const glsl_cmat_description tile = shape.tile(desc);
+      return uint64_t(round_up(desc.rows, tile.rows)) * round_up(desc.cols, tile.cols);
+   }
+
+   /// For each size of components the one with the least padding, and of these the largest.
    bool choose_k(NativeShape &shape) const
    {
       std::vector<uint32_t> candidates;
-      for (const MatrixOperation &op : native)
+      for (const MatrixOperation &op : rules.native)
          candidates.push_back(op.k);
       std::ranges::sort(candidates, std::greater());
       for (unsigned bits : {8, 16, 32, 64}) {
-         const bool used = std::ranges::any_of(uses.matrices, [&](const auto &desc) {
+         std::vector<glsl_cmat_description> operands;
+         std::ranges::copy_if(uses.matrices, std::back_inserter(operands), [&](const auto &desc) {
             return is_operand(desc) && component_bits(desc) == bits;
          });
-         if (!used)
+         if (operands.empty())
             continue;
          uint32_t &k = shape.k[size_class(bits)];
-         const auto goes = [&](uint32_t candidate) {
+         uint32_t best = 0;
+         uint64_t best_size = 0;
+         for (uint32_t candidate : candidates) {
             k = candidate;
-            return operands_fit(shape, bits);
-         };
-         if (std::ranges::none_of(candidates, goes))
+            if (!operands_fit(operands, shape, bits))
+               continue;
+            uint64_t size = 0;
+            for (const glsl_cmat_description &desc : operands)
+               size += padded_size(desc, shape);
+            if (best == 0 || size < best_size) {
+               best = candidate;
+               best_size = size;
+            }
+         }
+         k = best;
+         if (best == 0)
             return false;
       }
       return true;
    }
 
-   bool operands_fit(const NativeShape &shape, unsigned bits) const
+   bool operands_fit(const std::vector<glsl_cmat_description> &operands, const NativeShape &shape,
+                     unsigned bits) const
    {
-      for (const glsl_cmat_description &desc : uses.matrices) {
-         if (is_operand(desc) && component_bits(desc) == bits && !fits(desc, shape))
-            return false;
-      }
+      if (!std::ranges::all_of(operands, [&](const auto &desc) { return fits(desc, shape); }))
+         return false;
       const uint32_t k = shape.k[size_class(bits)];
       for (const MatrixOperation &op : uses.operations) {
          if (component_bits(op.a) != bits && component_bits(op.b) != bits)
             continue;
-         const MatrixOperation tile = {shape.m, shape.n, k,         op.a,
-                                       op.b,    op.c,    op.result, op.saturating};
+         MatrixOperation tile = op;
+         tile.m = shape.m;
+         tile.n = shape.n;
+         tile.k = k;
          const bool whole = op.saturating || component_bits(op.result) < 32;
-         if (component_bits(op.a) != component_bits(op.b) || (whole && op.k != k) ||
-             std::ranges::find(native, tile) == native.end())
+         const bool cut = pad ? op.k > k : op.k != k;
+         if (component_bits(op.a) != component_bits(op.b) || (whole && cut) ||
+             std::ranges::find(rules.native, tile) == rules.native.end())
             return false;
       }
       return true;
    }
 
    const CmatUses &uses;
-   const std::span<const MatrixOperation> native;
+   const TileRules &rules;
+   const bool pad;
 };
 
 } // namespace
+
+bool are_native(const CmatUses &uses, const TileRules &rules)
+{
+   const auto is_native = [&](const MatrixOperation &op) {
+      return std::ranges::find(rules.native, op) != rules.native.end();
+   };
+   return std::ranges::all_of(uses.matrices,
+                              [&](const auto &desc) { return has_operand(rules, desc); }) &&
+          std::ranges::all_of(uses.operations, is_native);
+}
 
 glsl_cmat_description NativeShape::tile(const glsl_cmat_description &matrix) const
 {
    glsl_cmat_description t = matrix;
    const uint32_t k_here = k[size_class(component_bits(matrix))];
-   t.rows = uint8_t(matrix.use == GLSL_CMAT_USE_B ? k_here : m);
-   t.cols = uint8_t(matrix.use == GLSL_CMAT_USE_A ? k_here : n);
+   t.rows = matrix.use == GLSL_CMAT_USE_B ? k_here : m;
+   t.cols = matrix.use == GLSL_CMAT_USE_A ? k_here : n;
    return t;
 }
 
-std::optional<NativeShape> choose_native_shape(const CmatUses &uses,
-                                               std::span<const MatrixOperation> native)
+std::optional<NativeShape> choose_native_shape(const CmatUses &uses, const TileRules &rules)
 {
-   return Search(uses, native).run();
+   const std::optional<NativeShape> exact = Search(uses, rules, false).run();
+   return exact || !rules.may_pad ? exact : Search(uses, rules, true).run();
 }
 
 } // namespace weft

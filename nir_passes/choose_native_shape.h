@@ -23,10 +23,22 @@ struct NativeShape {
    glsl_cmat_description tile(const glsl_cmat_description &matrix) const;
 };
 
+/// What a back end can do with tiles.
+struct TileRules {
+   std::span<const MatrixOperation> native;
+   /// Integers of one size are the same to it, whatever sign they were declared with.
+   bool any_sign = false;
+   /// It can pad matrices that are no whole number of tiles.
+   bool may_pad = false;
+};
+
+/// Whether the shader's matrices and multiplications are native ones as they are.
+bool are_native(const CmatUses &, const TileRules &);
+
 /// The largest tiles of which every matrix of the shader is a whole number, and with which every
-/// multiplication of the shader is a number of native ones; or none.  Sums that saturate or are
-/// rounded to 16 bits are not cut along K, as each part would be on its own.
-std::optional<NativeShape> choose_native_shape(const CmatUses &,
-                                               std::span<const MatrixOperation> native);
+/// multiplication of the shader is a number of native ones; else, if it may be padded, those that
+/// take the least padding; or none.  Sums that saturate or are rounded to 16 bits are not cut along
+/// K, as each part would be on its own.
+std::optional<NativeShape> choose_native_shape(const CmatUses &, const TileRules &);
 
 } // namespace weft

@@ -5,6 +5,8 @@
 
 #include "compiler/nir/nir_deref.h"
 
+#include <algorithm>
+
 namespace weft::cmat {
 
 namespace {
@@ -19,6 +21,21 @@ bool indexes(const nir_deref_instr *deref)
 {
    return deref->deref_type == nir_deref_type_array ||
           deref->deref_type == nir_deref_type_ptr_as_array;
+}
+
+/// What does not fit lies outside, wherever it would be modulo 2^32.
+nir_def *saturate(nir_builder *b, nir_def *x)
+{
+   if (x->bit_size <= 32)
+      return nir_u2u32(b, x);
+   return nir_u2u32(b, nir_umin(b, x, nir_imm_intN_t(b, UINT32_MAX, x->bit_size)));
+}
+
+/// In the wider of both's bits: indices are signed.
+nir_def *add_indices(nir_builder *b, nir_def *x, nir_def *y)
+{
+   const unsigned bits = std::max<unsigned>({x->bit_size, y->bit_size, 32});
+   return nir_iadd(b, nir_i2iN(b, x, bits), nir_i2iN(b, y, bits));
 }
 
 /// Of what a pointer points to, from the beginning of its buffer.
@@ -36,17 +53,22 @@ nir_def *byte_offset(nir_builder *b, nir_deref_instr *deref)
 
    assert(indexes(deref));
    const uint32_t stride = nir_deref_instr_array_stride(deref);
-   nir_def *index = nir_u2u32(b, deref->arr.index.ssa);
+   nir_def *index = deref->arr.index.ssa;
    /* OpPtrAccessChain may go back, within the same array. */
    while (deref->deref_type == nir_deref_type_ptr_as_array && indexes(parent)) {
       deref = parent;
       parent = nir_deref_instr_parent(deref);
-      index = nir_iadd(b, index, nir_u2u32(b, deref->arr.index.ssa));
+      index = add_indices(b, index, deref->arr.index.ssa);
    }
    /* Or from a pointer that is a variable's, of which nothing else is known. */
-   if (deref->deref_type == nir_deref_type_ptr_as_array && !nir_deref_instr_parent(parent))
-      return nir_iadd(b, byte_offset(b, parent), nir_imul_imm(b, index, stride));
-   return nir_uadd_sat(b, byte_offset(b, parent), multiply(b, index, nir_imm_int(b, int(stride))));
+   if (deref->deref_type == nir_deref_type_ptr_as_array && !nir_deref_instr_parent(parent)) {
+      nir_def *base = byte_offset(b, parent);
+      if (index->bit_size > 32)
+         base = nir_u2u64(b, base);
+      return saturate(b, add_indices(b, base, nir_imul_imm(b, index, stride)));
+   }
+   return nir_uadd_sat(b, byte_offset(b, parent),
+                       multiply(b, saturate(b, index), nir_imm_int(b, int(stride))));
 }
 
 } // namespace
@@ -55,9 +77,6 @@ Bounds bounds(nir_builder *b, nir_deref_instr *pointer, nir_def *stride, uint32_
 {
    const uint32_t unit =
       glsl_get_vector_elements(pointer->type) * glsl_get_bit_size(pointer->type) / 8;
-   if (stride->bit_size > 32)
-      stride = nir_umin(b, stride, nir_imm_intN_t(b, UINT32_MAX, stride->bit_size));
-
    nir_deref_instr *root = pointer;
    while (nir_deref_instr *parent = nir_deref_instr_parent(root))
       root = parent;
@@ -67,7 +86,7 @@ Bounds bounds(nir_builder *b, nir_deref_instr *pointer, nir_def *stride, uint32_
    return {
       .base = byte_offset(b, pointer),
       .end = nir_usub_sat(b, size, nir_imm_int(b, int(element_bytes - 1))),
-      .stride = multiply(b, nir_u2u32(b, stride), nir_imm_int(b, int(unit))),
+      .stride = multiply(b, saturate(b, stride), nir_imm_int(b, int(unit))),
       .element = element_bytes,
    };
 }

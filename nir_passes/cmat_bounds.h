@@ -7,6 +7,11 @@
 /// outside of the descriptor's range reads as zero and is not written.  Offset and stride are the
 /// program's, so what they come to may be more than 32 bits hold: here it saturates, and UINT32_MAX
 /// lies outside of every buffer.  An access whose offset is inside has lost nothing in 32 bits.
+/// (Only a 32-bit index from a pointer that is itself a value wraps: of it nothing else is known.)
+///
+/// The CPU's tiles get their address from nir_lower_explicit_io, modulo 2^32, as every access there
+/// that is no matrix's: their kernels saturate from there on.  Both are robustBufferAccess; what
+/// differs is which element of the buffer, or none, an index of 2^32 or more means.
 
 #pragma once
 

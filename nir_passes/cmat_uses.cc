@@ -10,40 +10,27 @@ namespace weft {
 
 namespace {
 
-/// The component type of a matrix.  Whether the bits of an integer have a sign is for each
-/// operation to say.
-std::optional<ComponentType> component_type(uint8_t base_type, bool is_signed)
+std::optional<MatrixScope> matrix_scope(const glsl_cmat_description &desc)
 {
-   using enum ComponentType;
-   switch (glsl_base_type(base_type)) {
-   case GLSL_TYPE_FLOAT16:
-      return f16;
-   case GLSL_TYPE_FLOAT:
-      return f32;
-   case GLSL_TYPE_DOUBLE:
-      return f64;
-   case GLSL_TYPE_INT8:
-   case GLSL_TYPE_UINT8:
-      return is_signed ? s8 : u8;
-   case GLSL_TYPE_INT16:
-   case GLSL_TYPE_UINT16:
-      return is_signed ? s16 : u16;
-   case GLSL_TYPE_INT:
-   case GLSL_TYPE_UINT:
-      return is_signed ? s32 : u32;
-   case GLSL_TYPE_INT64:
-   case GLSL_TYPE_UINT64:
-      return is_signed ? s64 : u64;
+   switch (desc.scope) {
+   case SCOPE_SUBGROUP:
+      return MatrixScope::subgroup;
+   case SCOPE_WORKGROUP:
+      return MatrixScope::workgroup;
    default:
       return std::nullopt;
    }
 }
 
+/// Whether a matrix, taken for one of a type, has the use, scope and type of one of the operation's
+/// operands, and its size by `fits(rows, operation's rows, cols, operation's cols)`.
+template <typename Fits>
 bool is_operand(const MatrixOperation &op, const glsl_cmat_description &desc,
-                std::optional<ComponentType> type)
+                std::optional<ComponentType> type, const Fits &fits)
 {
    const auto is = [&](ComponentType operand, uint32_t rows, uint32_t cols) {
-      return desc.rows == rows && desc.cols == cols && type == operand;
+      return type == operand && op.scope == matrix_scope(desc) &&
+             fits(desc.rows, rows, desc.cols, cols);
    };
    switch (glsl_cmat_use(desc.use)) {
    case GLSL_CMAT_USE_A:
@@ -55,6 +42,20 @@ bool is_operand(const MatrixOperation &op, const glsl_cmat_description &desc,
    default:
       return false;
    }
+}
+
+bool same_size(uint32_t rows, uint32_t op_rows, uint32_t cols, uint32_t op_cols)
+{
+   return rows == op_rows && cols == op_cols;
+}
+
+template <typename Fits>
+bool is_operand_of_any_sign(const MatrixOperation &op, const glsl_cmat_description &desc,
+                            const Fits &fits)
+{
+   const auto base = glsl_base_type(desc.element_type);
+   return is_operand(op, desc, component_type(base, true), fits) ||
+          is_operand(op, desc, component_type(base, false), fits);
 }
 
 Result<MatrixOperation> operation_of(nir_intrinsic_instr *muladd)
@@ -69,20 +70,16 @@ Result<MatrixOperation> operation_of(nir_intrinsic_instr *muladd)
       return Error{"OpCooperativeMatrixMulAddKHR of matrices that do not fit: " + describe(a) +
                    " * " + describe(b) + " + " + describe(c) + " -> " + describe(d)};
    }
-   const unsigned mask = nir_intrinsic_cmat_signed_mask(muladd);
-   const auto type_a = component_type(a.element_type, mask & NIR_CMAT_A_SIGNED);
-   const auto type_b = component_type(b.element_type, mask & NIR_CMAT_B_SIGNED);
-   const auto type_c = component_type(c.element_type, mask & NIR_CMAT_C_SIGNED);
-   const auto type_d = component_type(d.element_type, mask & NIR_CMAT_RESULT_SIGNED);
-   if (!type_a || !type_b || !type_c || !type_d)
-      return Error{"OpCooperativeMatrixMulAddKHR of an unknown component type"};
-   return MatrixOperation{d.rows,  d.cols,  a.cols,  *type_a,
-                          *type_b, *type_c, *type_d, nir_intrinsic_saturate(muladd) != 0};
+   const auto operation = matrix_operation(d, a, b, c, nir_intrinsic_cmat_signed_mask(muladd),
+                                           nir_intrinsic_saturate(muladd) != 0);
+   if (!operation)
+      return Error{"OpCooperativeMatrixMulAddKHR of an unknown component type or scope"};
+   return *operation;
 }
 
-class State {
+class UseCollector {
 public:
-   explicit State(nir_shader *nir) : nir(nir) {}
+   explicit UseCollector(nir_shader *nir) : nir(nir) {}
 
    Result<CmatUses> run()
    {
@@ -146,63 +143,50 @@ private:
 
 Result<CmatUses> gather_cmat_uses(nir_shader *nir)
 {
-   return State(nir).run();
+   return UseCollector(nir).run();
 }
 
 bool has_operand(const MatrixOperation &op, const glsl_cmat_description &desc)
 {
-   return is_operand(op, desc, component_type(desc));
+   return is_operand(op, desc, component_type(desc), same_size);
 }
 
 bool has_operand_of_any_sign(const MatrixOperation &op, const glsl_cmat_description &desc)
 {
-   return is_operand(op, desc, component_type(desc.element_type, true)) ||
-          is_operand(op, desc, component_type(desc.element_type, false));
+   return is_operand_of_any_sign(op, desc, same_size);
 }
 
-unsigned component_bits(const glsl_cmat_description &desc)
+bool has_operand(const MatrixSupport &support, const glsl_cmat_description &desc)
 {
-   return glsl_base_type_get_bit_size(glsl_base_type(desc.element_type));
+   const auto of_flexible = [&](const FlexibleOperation &f) {
+      const auto fits = [&](uint32_t rows, uint32_t row_unit, uint32_t cols, uint32_t col_unit) {
+         return rows % row_unit == 0 && cols % col_unit == 0 && rows <= f.max_dimension &&
+                cols <= f.max_dimension;
+      };
+      return is_operand_of_any_sign(f.granularity, desc, fits);
+   };
+   return std::ranges::any_of(
+             support.operations,
+             [&](const MatrixOperation &op) { return has_operand_of_any_sign(op, desc); }) ||
+          std::ranges::any_of(support.flexible, of_flexible);
 }
 
-bool has_signed_components(const glsl_cmat_description &desc)
+std::optional<MatrixOperation> matrix_operation(const glsl_cmat_description &d,
+                                                const glsl_cmat_description &a,
+                                                const glsl_cmat_description &b,
+                                                const glsl_cmat_description &c,
+                                                nir_cmat_signed signs, bool saturating)
 {
-   switch (glsl_base_type(desc.element_type)) {
-   case GLSL_TYPE_INT8:
-   case GLSL_TYPE_INT16:
-   case GLSL_TYPE_INT:
-   case GLSL_TYPE_INT64:
-      return true;
-   default:
-      return false;
-   }
-}
-
-std::optional<ComponentType> component_type(const glsl_cmat_description &desc)
-{
-   return component_type(desc.element_type, has_signed_components(desc));
-}
-
-const char *describe(glsl_cmat_use use)
-{
-   switch (use) {
-   case GLSL_CMAT_USE_A:
-      return "A";
-   case GLSL_CMAT_USE_B:
-      return "B";
-   case GLSL_CMAT_USE_ACCUMULATOR:
-      return "accumulator";
-   default:
-      return "no use";
-   }
-}
-
-std::string describe(const glsl_cmat_description &desc)
-{
-   const auto type = component_type(desc);
-   return std::to_string(desc.rows) + "x" + std::to_string(desc.cols) + " " +
-          (type ? component_type_name(*type) : "of an unknown type") + " (" +
-          describe(glsl_cmat_use(desc.use)) + ")";
+   const auto type = [&](const glsl_cmat_description &desc, nir_cmat_signed sign) {
+      return component_type(glsl_base_type(desc.element_type), (signs & sign) != 0);
+   };
+   const auto type_a = type(a, NIR_CMAT_A_SIGNED), type_b = type(b, NIR_CMAT_B_SIGNED),
+              type_c = type(c, NIR_CMAT_C_SIGNED), type_d = type(d, NIR_CMAT_RESULT_SIGNED);
+   const auto scope = matrix_scope(d);
+   if (!type_a || !type_b || !type_c || !type_d || !scope)
+      return std::nullopt;
+   return MatrixOperation{d.rows,  d.cols,  a.cols,     *type_a, *type_b,
+                          *type_c, *type_d, saturating, *scope};
 }
 
 std::string describe(const MatrixOperation &op)

@@ -5,13 +5,10 @@
 
 #pragma once
 
+#include "nir_passes/cmat_description.h"
 #include "nir_passes/result.h"
 #include "nir_passes/target.h"
 
-#include "compiler/glsl_types.h"
-#include "compiler/nir/nir.h"
-
-#include <optional>
 #include <vector>
 
 namespace weft {
@@ -28,18 +25,16 @@ Result<CmatUses> gather_cmat_uses(nir_shader *);
 bool has_operand(const MatrixOperation &, const glsl_cmat_description &);
 /// The same, whatever the sign of integers: their bits alone have none.
 bool has_operand_of_any_sign(const MatrixOperation &, const glsl_cmat_description &);
+/// Whether some operation has such an operand, of any sign.
+bool has_operand(const MatrixSupport &, const glsl_cmat_description &);
 
-/// Bits of one component.
-unsigned component_bits(const glsl_cmat_description &);
-/// Whether its components were declared as signed integers.
-bool has_signed_components(const glsl_cmat_description &);
-/// The component type of a matrix, as it was declared.
-std::optional<ComponentType> component_type(const glsl_cmat_description &);
+/// The operation of a muladd; nothing if a component type is unknown.
+std::optional<MatrixOperation> matrix_operation(const glsl_cmat_description &d,
+                                                const glsl_cmat_description &a,
+                                                const glsl_cmat_description &b,
+                                                const glsl_cmat_description &c,
+                                                nir_cmat_signed signs, bool saturating);
 
-/// "A", for messages.
-const char *describe(glsl_cmat_use);
-/// "16x8 f16 (A)", for messages.
-std::string describe(const glsl_cmat_description &);
 /// "16x16x32: s8 * s8 + s32 -> s32, saturating", for messages; sizes are M x N x K.
 std::string describe(const MatrixOperation &);
 

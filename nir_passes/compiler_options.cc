@@ -72,6 +72,10 @@ nir_shader_compiler_options make_llvm_compiler_options()
    o.lower_insert_byte = true;
    o.lower_insert_word = true;
 
+   o.has_sdot_4x8 = o.has_sdot_4x8_sat = true;
+   o.has_udot_4x8 = o.has_udot_4x8_sat = true;
+   o.has_sudot_4x8 = o.has_sudot_4x8_sat = true;
+
    o.support_8bit_alu = true;
    o.support_16bit_alu = true;
    o.lower_device_index_to_zero = true;
@@ -98,9 +102,8 @@ nir_shader_compiler_options make_spirv_compiler_options()
    o.lower_usub_sat = true;
    o.lower_mul_2x32_64 = true;
    /* Vulkan's bit counting and searching has 32 bits. */
-   o.lower_int64_options = nir_lower_int64_options(
-      nir_lower_imul_high64 | nir_lower_bit_count64 | nir_lower_ufind_msb64 |
-      nir_lower_find_lsb64);
+   o.lower_int64_options = nir_lower_int64_options(nir_lower_imul_high64 | nir_lower_bit_count64 |
+                                                   nir_lower_ufind_msb64 | nir_lower_find_lsb64);
 
    /* Bit casts of vectors, and GLSL.std.450's packing. */
    o.lower_pack_half_2x16 = false;
@@ -114,12 +117,15 @@ nir_shader_compiler_options make_spirv_compiler_options()
    o.lower_unpack_64_2x32_split = false;
    o.lower_unpack_32_2x16_split = false;
 
-   /* They are SPIR-V's own; a shader that has them asks for the driver's feature. */
-   o.has_sdot_4x8 = true;
-   o.has_udot_4x8 = true;
-   o.has_sudot_4x8 = true;
+   /* Those without saturation are SPIR-V's own; a shader that has them asks for the driver's
+    * feature. */
+   o.has_sdot_4x8_sat = false;
+   o.has_udot_4x8_sat = false;
+   o.has_sudot_4x8_sat = false;
 
    o.has_cs_global_id = true;
+   /* The shader may run on any device of a group. */
+   o.lower_device_index_to_zero = false;
    return o;
 }
 

@@ -26,10 +26,13 @@ struct ElementMap {
    uint32_t rows, cols;
    uint32_t subgroup_size; ///< W
 
-   struct Element {
-      uint32_t row, col;
-      bool operator==(const Element &) const = default;
+   /// A row and a column: numbers, or expressions of NIR as in register_map.h.
+   template <typename Number>
+   struct Position {
+      Number row, col;
+      bool operator==(const Position &) const = default;
    };
+   using Element = Position<uint32_t>;
    struct Owner {
       uint32_t invocation, component;
       bool operator==(const Owner &) const = default;
@@ -45,11 +48,13 @@ struct ElementMap {
       return {linear % subgroup_size, linear / subgroup_size};
    }
 
-   constexpr Element element(Owner o) const
+   template <typename Number>
+   constexpr Position<Number> element(const Number &invocation, const Number &component) const
    {
-      const uint32_t linear = o.component * subgroup_size + o.invocation;
+      const Number linear = component * subgroup_size + invocation;
       return {linear / cols, linear % cols};
    }
+   constexpr Element element(Owner o) const { return element(o.invocation, o.component); }
 
    constexpr bool contains(Element e) const { return e.row < rows && e.col < cols; }
 };

@@ -3,7 +3,7 @@
 
 #include "nir_passes/limit_unrolling.h"
 
-#include "nir_passes/tiles.h"
+#include "nir_passes/cmat_intrinsics.h"
 
 namespace weft {
 
@@ -17,7 +17,7 @@ bool limit(exec_list *list)
    {
       switch (node->type) {
       case nir_cf_node_block:
-         tiles |= has_tile_operation(nir_cf_node_as_block(node));
+         tiles |= uses_tile(nir_cf_node_as_block(node));
          break;
       case nir_cf_node_if:
          tiles |= limit(&nir_cf_node_as_if(node)->then_list);

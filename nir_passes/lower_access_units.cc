@@ -3,7 +3,7 @@
 
 #include "nir_passes/lower_access_units.h"
 
-#include "nir_passes/cmat_uses.h"
+#include "nir_passes/cmat_description.h"
 #include "nir_passes/unit_index.h"
 
 #include "util/u_math.h"
@@ -56,7 +56,9 @@ bool number_tile_units(nir_builder *b, nir_intrinsic_instr *instr)
    if (!(modes & (nir_var_mem_ssbo | nir_var_mem_global)))
       return false;
    const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
-   const unsigned log2 = util_logbase2(component_bits(desc) / 8);
+   assert(nir_intrinsic_stride_unit(instr) == 1);
+   const unsigned bytes = component_bits(desc) / 8, log2 = util_logbase2(bytes);
+   nir_intrinsic_set_stride_unit(instr, bytes);
    b->cursor = nir_before_instr(&instr->instr);
    nir_src_rewrite(&instr->src[2], unit_index(b, instr->src[2].ssa, log2));
    if (modes & nir_var_mem_ssbo) {

@@ -10,12 +10,13 @@ namespace weft {
 /// For a back end whose memory is typed: every access to buffers, push constants and global memory
 /// becomes accesses of whole units, as large as the alignment allows.
 ///
-/// | memory                | units                                           | place             |
-/// |-----------------------|-------------------------------------------------|-------------------|
-/// | storage buffers       | u8, u16, u32, u32×2, u32×4; an atomic's own size | number of the unit
-/// | | uniform buffers       | u32, u32×2, u32×4                               | number of the u32
-/// | | push constants        | u32                                             | number of the u32
-/// | | global memory         | as storage buffers                              | address |
+/// | memory          | units                                             | place              |
+/// |-----------------|---------------------------------------------------|--------------------|
+/// | storage buffers | u8, u16, u32, u32×2, u32×4; an atomic's own size  | number of the unit |
+/// |   of tiles      | a component; also what the stride counts          | number of the unit |
+/// | uniform buffers | u32, u32×2, u32×4                                 | number of the u32  |
+/// | push constants  | u32                                               | number of the u32  |
+/// | global memory   | as storage buffers                                | address            |
 ///
 /// What is coherent or volatile is not joined or taken apart.  The place is the intrinsic's offset
 /// source.  Runs once, after everything that reads byte offsets.

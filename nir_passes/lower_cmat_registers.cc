@@ -4,9 +4,10 @@
 /// Loads, stores and multiplications of matrices for a back end that knows scalars only: elements
 /// lie as the register map says.
 
+#include "nir_passes/build_loop.h"
 #include "nir_passes/cmat_bounds.h"
-#include "nir_passes/cmat_state.h"
-#include "nir_passes/cmat_uses.h"
+#include "nir_passes/cmat_context.h"
+#include "nir_passes/cmat_description.h"
 
 #include <algorithm>
 #include <optional>
@@ -18,29 +19,27 @@ namespace {
 
 /// A pointer to the matrix's components in memory, and how many of them lie from one row (or
 /// column) to the next.
-struct Memory {
+struct MatrixMemory {
    nir_deref_instr *base;
    nir_def *stride;
    bool row_major;
    std::optional<Bounds> bounds; ///< where elements may lie outside of the buffer
 };
 
-Memory memory(State &s, nir_intrinsic_instr *instr, unsigned pointer_source,
-              const glsl_cmat_description &desc)
+MatrixMemory matrix_memory(Context &s, nir_intrinsic_instr *instr, unsigned pointer_source,
+                           const glsl_cmat_description &desc)
 {
    nir_builder *b = &s.b;
    nir_deref_instr *pointer = nir_src_as_deref(instr->src[pointer_source]);
    const uint32_t component = component_bits(desc) / 8;
-   const uint32_t element =
-      glsl_get_vector_elements(pointer->type) * glsl_get_bit_size(pointer->type) / 8;
 
    std::optional<Bounds> limits;
-   if (s.target.robust_access && nir_deref_mode_is(pointer, nir_var_mem_ssbo))
+   if (s.target.lowering.robust_access && nir_deref_mode_is(pointer, nir_var_mem_ssbo))
       limits = bounds(b, pointer, instr->src[2].ssa, component);
 
    /* The stride counts elements of the type pointed to; rows begin at whole components. */
    nir_def *stride = nir_u2uN(b, instr->src[2].ssa, pointer->def.bit_size);
-   stride = nir_udiv_imm(b, nir_imul_imm(b, stride, element), component);
+   stride = nir_udiv_imm(b, nir_imul_imm(b, stride, pointee_bytes(pointer)), component);
 
    nir_deref_instr *base =
       nir_build_deref_cast(b, &pointer->def, pointer->modes,
@@ -49,30 +48,18 @@ Memory memory(State &s, nir_intrinsic_instr *instr, unsigned pointer_source,
            limits};
 }
 
-/// What the running invocation's place in the grid is.
-struct Place {
-   nir_def *down, *right;
-};
-
-Place place(State &s, const RegisterMap &map)
-{
-   nir_builder *b = &s.b;
-   nir_def *invocation = nir_load_subgroup_invocation(b);
-   return {nir_udiv_imm(b, invocation, map.grid().cols),
-           nir_umod_imm(b, invocation, map.grid().cols)};
-}
-
 /// What the running invocation holds of a matrix, as memory has it: lines are rows or columns.
-struct Block {
+struct HeldBlock {
    uint32_t lines, length;
    uint32_t unit; ///< elements of a line that are loaded at once
    bool row_major;
    nir_def *line, *place; ///< its first line and the first element there, by numbers in the matrix
    uint32_t align;        ///< bytes of which the offset of each of its lines is a multiple
+   RegisterMap map;
 
    uint32_t component(uint32_t in_line, uint32_t in_block) const
    {
-      return row_major ? in_block * length + in_line : in_line * lines + in_block;
+      return row_major ? map.component(in_block, in_line) : map.component(in_line, in_block);
    }
 };
 
@@ -84,12 +71,10 @@ uint32_t alignment(uint32_t bytes)
 
 /// The alignment follows from what the specification asks of pointer and stride: 16 bytes, or a
 /// whole row (or column) if that is less (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986).
-Block block(State &s, const RegisterMap &map, const Place &p, const Memory &memory)
+HeldBlock held_block(Context &s, const RegisterMap &map, const MatrixMemory &memory)
 {
-   nir_builder *b = &s.b;
    const uint32_t bytes = glsl_get_bit_size(memory.base->type) / 8;
-   nir_def *row = nir_imul_imm(b, nir_umod_imm(b, p.down, map.blocks().rows), map.block_rows());
-   nir_def *col = nir_imul_imm(b, nir_umod_imm(b, p.right, map.blocks().cols), map.block_cols());
+   const Coordinates first = origin(&s.b, map);
    const bool row_major = memory.row_major;
    const uint32_t length = row_major ? map.block_cols() : map.block_rows();
    const uint32_t line_bytes = bytes * (row_major ? map.cols : map.rows);
@@ -99,13 +84,14 @@ Block block(State &s, const RegisterMap &map, const Place &p, const Memory &memo
       .length = length,
       .unit = bytes < 4 && align >= 4 ? 4 / bytes : 1,
       .row_major = row_major,
-      .line = row_major ? row : col,
-      .place = row_major ? col : row,
+      .line = row_major ? first.row : first.col,
+      .place = row_major ? first.col : first.row,
       .align = align,
+      .map = map,
    };
 }
 
-nir_deref_instr *element(nir_builder *b, const Memory &memory, nir_def *line, nir_def *place)
+nir_deref_instr *element(nir_builder *b, const MatrixMemory &memory, nir_def *line, nir_def *place)
 {
    const unsigned bits = memory.base->def.bit_size;
    nir_def *index = nir_imul(b, nir_u2uN(b, line, bits), memory.stride);
@@ -117,7 +103,7 @@ nir_deref_instr *element(nir_builder *b, const Memory &memory, nir_def *line, ni
 /// to that: to 32 bits where it is several.  Pointers of a line have a common base, whose alignment
 /// is known.
 template <typename Body>
-void for_each_unit(State &s, const Block &block, const Memory &memory, uint32_t count,
+void for_each_unit(Context &s, const HeldBlock &block, const MatrixMemory &memory, uint32_t count,
                    const Body &body)
 {
    nir_builder *b = &s.b;
@@ -134,7 +120,7 @@ void for_each_unit(State &s, const Block &block, const Memory &memory, uint32_t 
 }
 
 /// Whether every element of a block lies in the buffer: then the last does.
-nir_def *all_inside(nir_builder *b, const Block &block, const Bounds &bounds)
+nir_def *all_inside(nir_builder *b, const HeldBlock &block, const Bounds &bounds)
 {
    return is_inside(b, bounds, nir_iadd_imm(b, block.line, block.lines - 1),
                     nir_iadd_imm(b, block.place, block.length - 1));
@@ -143,7 +129,7 @@ nir_def *all_inside(nir_builder *b, const Block &block, const Bounds &bounds)
 /// The components of a block that lies partly or wholly outside, in the order of memory.  Few do,
 /// so that their code is short rather than fast: a loop over an array.
 struct Edge {
-   Edge(State &s, const Block &block, const Memory &memory)
+   Edge(Context &s, const HeldBlock &block, const MatrixMemory &memory)
        : s(s), block(block), memory(memory),
          array(nir_local_variable_create(
             s.b.impl, glsl_array_type(memory.base->type, block.lines * block.length, 0), "edge"))
@@ -161,7 +147,7 @@ struct Edge {
    void for_each_element(const Body &body)
    {
       nir_builder *b = &s.b;
-      s.loop(block.lines * block.length, [&](nir_def *i) {
+      build_loop(b, block.lines * block.length, [&](nir_def *i) {
          nir_def *line = nir_iadd(b, block.line, nir_udiv_imm(b, i, block.length)),
                  *place = nir_iadd(b, block.place, nir_umod_imm(b, i, block.length));
          body(component(i), element(b, memory, line, place),
@@ -169,16 +155,16 @@ struct Edge {
       });
    }
 
-   State &s;
-   const Block &block;
-   const Memory &memory;
+   Context &s;
+   const HeldBlock &block;
+   const MatrixMemory &memory;
    nir_variable *array;
 };
 
 /// A block in the order of memory, narrow elements as 32 bits: accesses to shared memory are not
 /// joined later as those to buffers are (lower_shared_memory.h), and bytes are multiplied four at a
 /// time.
-std::vector<nir_def *> load_units(State &s, const Block &block, const Memory &source)
+std::vector<nir_def *> load_units(Context &s, const HeldBlock &block, const MatrixMemory &source)
 {
    nir_builder *b = &s.b;
    std::vector<nir_def *> units;
@@ -188,7 +174,7 @@ std::vector<nir_def *> load_units(State &s, const Block &block, const Memory &so
    return units;
 }
 
-std::vector<nir_def *> load_edge(State &s, const Block &block, const Memory &source)
+std::vector<nir_def *> load_edge(Context &s, const HeldBlock &block, const MatrixMemory &source)
 {
    nir_builder *b = &s.b;
    const unsigned bits = glsl_get_bit_size(source.base->type);
@@ -210,7 +196,7 @@ std::vector<nir_def *> load_edge(State &s, const Block &block, const Memory &sou
    return units;
 }
 
-std::vector<nir_def *> load_robust(State &s, const Block &block, const Memory &source)
+std::vector<nir_def *> load_robust(Context &s, const HeldBlock &block, const MatrixMemory &source)
 {
    nir_builder *b = &s.b;
    nir_if *whole = nir_push_if(b, all_inside(b, block, *source.bounds));
@@ -223,7 +209,8 @@ std::vector<nir_def *> load_robust(State &s, const Block &block, const Memory &s
    return units;
 }
 
-void store_edge(State &s, const Block &block, const Memory &destination, const Matrix &source)
+void store_edge(Context &s, const HeldBlock &block, const MatrixMemory &destination,
+                const Matrix &source)
 {
    nir_builder *b = &s.b;
    Edge edge(s, block, destination);
@@ -245,6 +232,7 @@ struct Arithmetic {
    bool is_float;
    bool dots;     ///< four products of 8-bit integers at once
    unsigned bits; ///< of the sum; f16 is summed in f32
+   unsigned result_bits;
    bool a_signed, b_signed, result_signed, saturate;
 
    uint32_t products() const { return dots ? 4 : 1; }
@@ -293,8 +281,8 @@ nir_def *begin(nir_builder *b, const Arithmetic &arithmetic, nir_def *addend)
 nir_def *finish(nir_builder *b, const Arithmetic &arithmetic, nir_def *sum, nir_def *addend)
 {
    if (arithmetic.is_float)
-      return nir_f2fN(b, sum, addend->bit_size);
-   sum = nir_u2uN(b, sum, addend->bit_size);
+      return nir_f2fN(b, sum, arithmetic.result_bits);
+   sum = nir_u2uN(b, sum, arithmetic.result_bits);
    if (!arithmetic.saturate)
       return sum;
    return arithmetic.result_signed ? nir_iadd_sat(b, sum, addend) : nir_uadd_sat(b, sum, addend);
@@ -302,12 +290,12 @@ nir_def *finish(nir_builder *b, const Arithmetic &arithmetic, nir_def *sum, nir_
 
 } // namespace
 
-void lower_load_to_registers(State &s, nir_intrinsic_instr *instr)
+void lower_load_to_registers(Context &s, nir_intrinsic_instr *instr)
 {
    const Matrix result = s.operand(instr, 0);
    const RegisterMap map = s.register_map(result.desc);
-   const Memory source = memory(s, instr, 1, result.desc);
-   const Block part = block(s, map, place(s, map), source);
+   const MatrixMemory source = matrix_memory(s, instr, 1, result.desc);
+   const HeldBlock part = held_block(s, map, source);
    const std::vector<nir_def *> units =
       source.bounds ? load_robust(s, part, source) : load_units(s, part, source);
    const uint32_t units_per_line = part.length / part.unit;
@@ -322,20 +310,14 @@ void lower_load_to_registers(State &s, nir_intrinsic_instr *instr)
 }
 
 /// Of those that hold an element, one stores it.
-void lower_store_to_registers(State &s, nir_intrinsic_instr *instr)
+void lower_store_to_registers(Context &s, nir_intrinsic_instr *instr)
 {
    nir_builder *b = &s.b;
    const Matrix source = s.operand(instr, 1);
    const RegisterMap map = s.register_map(source.desc);
-   const Memory destination = memory(s, instr, 0, source.desc);
-   const Place p = place(s, map);
-   nir_def *stores = nir_imm_true(b);
-   if (map.blocks().rows < map.grid().rows)
-      stores = nir_ult_imm(b, p.down, map.blocks().rows);
-   if (map.blocks().cols < map.grid().cols)
-      stores = nir_iand(b, stores, nir_ult_imm(b, p.right, map.blocks().cols));
-   nir_if *chosen = nir_push_if(b, stores);
-   const Block part = block(s, map, p, destination);
+   const MatrixMemory destination = matrix_memory(s, instr, 0, source.desc);
+   nir_if *chosen = nir_push_if(b, stores(b, map));
+   const HeldBlock part = held_block(s, map, destination);
    nir_if *whole =
       destination.bounds ? nir_push_if(b, all_inside(b, part, *destination.bounds)) : nullptr;
    for_each_unit(s, part, destination, 1, [&](uint32_t i, nir_deref_instr *element) {
@@ -350,7 +332,7 @@ void lower_store_to_registers(State &s, nir_intrinsic_instr *instr)
 }
 
 /// d(row, col) = c(row, col) + Σ_k a(row, k) · b(k, col), everything at hand.
-void lower_muladd_to_registers(State &s, nir_intrinsic_instr *instr)
+void lower_muladd_to_registers(Context &s, nir_intrinsic_instr *instr)
 {
    nir_builder *b = &s.b;
    const Matrix d = s.operand(instr, 0), a = s.operand(instr, 1), bm = s.operand(instr, 2),
@@ -360,9 +342,11 @@ void lower_muladd_to_registers(State &s, nir_intrinsic_instr *instr)
    const unsigned mask = nir_intrinsic_cmat_signed_mask(instr);
    const bool bytes = component_bits(a.desc) == 8 && component_bits(bm.desc) == 8;
    const Arithmetic arithmetic = {
-      .is_float = glsl_type_is_float_16_32_64(glsl_get_cmat_element(glsl_cmat_type(&d.desc))),
-      .dots = s.target.dot_product_4x8 && bytes && component_bits(d.desc) == 32 && K % 4 == 0,
+      .is_float = has_real_components(d.desc),
+      .dots =
+         s.target.lowering.dot_product_4x8 && bytes && component_bits(d.desc) == 32 && K % 4 == 0,
       .bits = std::max(component_bits(d.desc), 32u),
+      .result_bits = component_bits(d.desc),
       .a_signed = (mask & NIR_CMAT_A_SIGNED) != 0,
       .b_signed = (mask & NIR_CMAT_B_SIGNED) != 0,
       .result_signed = (mask & NIR_CMAT_RESULT_SIGNED) != 0,

@@ -90,13 +90,21 @@ private:
          find(nir_intrinsic_desc_set(instr), nir_intrinsic_binding(instr));
       if (!d)
          return nullptr;
-      if (d->inline_data)
-         return nir_imm_ivec3(&b, int(d->slot | inline_data_slot), int(d->offset), 0);
+      if (d->inline_data) {
+         if (d->count > max_inline_bytes) {
+            error =
+               "an inline uniform block of " + std::to_string(d->count) + " bytes is too large";
+            return nullptr;
+         }
+         return nir_imm_ivec3(&b, int(d->slot | d->count << 8 | inline_data_slot), int(d->offset),
+                              0);
+      }
       nir_def *index = nir_u2u32(&b, instr->src[0].ssa);
       if (d->count > 0)
          index = nir_umin(&b, index, nir_imm_int(&b, int(d->count - 1)));
       nir_def *offset = nir_iadd_imm(&b, nir_imul_imm(&b, index, d->stride), d->offset);
-      return nir_vec3(&b, nir_imm_int(&b, int(d->slot)), offset, nir_imm_int(&b, int(d->stride)));
+      const uint32_t slot = d->slot | (d->variable_count ? optional_slot : 0);
+      return nir_vec3(&b, nir_imm_int(&b, int(slot)), offset, nir_imm_int(&b, int(d->stride)));
    }
 
    /// Moves on within an array of descriptors.

@@ -156,17 +156,19 @@ private:
       if (block.float_atomics && block.integer_atomics)
          error =
             "shared memory with atomic operations on both floats and integers is not supported";
+      unsigned access = 0;
       for (const nir_variable *v : old) {
-         if (one_block || v == var)
-            block.bytes = std::max(block.bytes, glsl_get_explicit_size(v->type, false));
+         if (!one_block && v != var)
+            continue;
+         block.bytes = std::max(block.bytes, glsl_get_explicit_size(v->type, false));
+         access |= v->data.access;
       }
       const glsl_type *scalar =
          block.float_atomics ? glsl_floatN_t_type(block.width) : glsl_uintN_t_type(block.width);
       const unsigned length = std::max(DIV_ROUND_UP(block.bytes * 8, block.width), 1u);
       block.array = nir_variable_create(b.shader, nir_var_mem_shared,
                                         glsl_array_type(scalar, length, 0), var->name);
-      for (const nir_variable *v : old)
-         block.array->data.access |= v->data.access;
+      block.array->data.access = access;
       b.shader->info.shared_size += length * block.width / 8;
    }
 
@@ -187,6 +189,7 @@ private:
       if (is_tile(instr)) {
          nir_src_rewrite(pointer, &element(access, bytes)->def);
          nir_src_rewrite(&instr->src[2], units(access, instr->src[2].ssa));
+         nir_intrinsic_set_stride_unit(instr, access.block->width / 8);
          return;
       }
       if (is_atomic(instr)) {

@@ -3,7 +3,7 @@
 
 #include "nir_passes/opt_cmat_copies.h"
 
-#include "nir_passes/tiles.h"
+#include "nir_passes/cmat_intrinsics.h"
 
 #include "compiler/nir/nir_builder.h"
 #include "compiler/nir/nir_deref.h"
@@ -74,9 +74,9 @@ struct Temporary {
    bool plain = true;
 };
 
-class State {
+class CopyRemover {
 public:
-   explicit State(nir_shader *nir) : b(nir_builder_create(nir_shader_get_entrypoint(nir))) {}
+   explicit CopyRemover(nir_shader *nir) : b(nir_builder_create(nir_shader_get_entrypoint(nir))) {}
 
    bool run()
    {
@@ -275,7 +275,7 @@ private:
 
 bool opt_cmat_copies(nir_shader *nir)
 {
-   return State(nir).run();
+   return CopyRemover(nir).run();
 }
 
 } // namespace weft

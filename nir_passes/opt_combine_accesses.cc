@@ -3,7 +3,7 @@
 
 #include "nir_passes/opt_combine_accesses.h"
 
-#include "nir_passes/tiles.h"
+#include "nir_passes/cmat_intrinsics.h"
 
 namespace weft {
 
@@ -11,13 +11,12 @@ namespace {
 
 constexpr unsigned max_bytes = 32;
 
-/// Whether a tile operation that touches memory lies on the way from one instruction of a block to
+/// Whether a load or store of a tile lies on the way from one instruction of a block to
 /// a later one.
 bool tile_between(nir_instr *first, nir_instr *last)
 {
    for (nir_instr *i = nir_instr_next(first); i && i != last; i = nir_instr_next(i)) {
-      if (is_tile_operation(i) &&
-          nir_instr_as_intrinsic(i)->intrinsic != nir_intrinsic_tile_muladd_weft)
+      if (is_tile_access(i))
          return true;
    }
    return false;
@@ -51,25 +50,27 @@ bool should_combine(unsigned, unsigned, unsigned bit_size, unsigned components, 
    if (low->intrinsic == nir_intrinsic_load_deref || low->intrinsic == nir_intrinsic_store_deref)
       return false;
    /* Five are valid in NIR, but keep eight from being found. */
-   return hole <= 0 && components != 5 && bit_size == component_bits(low) && bit_size == component_bits(high) &&
-          nir_num_components_valid(components) && bit_size * components <= max_bytes * 8 &&
+   return hole <= 0 && components != 5 && bit_size == component_bits(low) &&
+          bit_size == component_bits(high) && nir_num_components_valid(components) &&
+          bit_size * components <= max_bytes * 8 &&
           !(*static_cast<bool *>(has_tiles) && crosses_tile(&low->instr, &high->instr));
 }
 
 } // namespace
 
-bool opt_combine_accesses(nir_shader *nir)
+bool opt_combine_accesses(nir_shader *nir, bool keep_buffers)
 {
    bool has_tiles = false;
    nir_foreach_block(block, nir_shader_get_entrypoint(nir))
-      has_tiles |= has_tile_operation(block);
+      has_tiles |= uses_tile(block);
 
    nir_load_store_vectorize_options options = {};
    options.callback = should_combine;
    options.cb_data = &has_tiles;
-   options.modes = nir_var_mem_ubo | nir_var_mem_ssbo | nir_var_mem_shared | nir_var_mem_global |
-                   nir_var_mem_push_const;
-   options.robust_modes = nir_var_mem_ubo | nir_var_mem_ssbo;
+   constexpr auto buffers = nir_variable_mode(nir_var_mem_ubo | nir_var_mem_ssbo);
+   options.modes = nir_variable_mode((keep_buffers ? 0 : buffers) | nir_var_mem_shared |
+                                     nir_var_mem_global | nir_var_mem_push_const);
+   options.robust_modes = buffers;
    /* Of six components there is no vector: pairs of pairs need a second look. */
    bool progress = false;
    while (nir_opt_load_store_vectorize(nir, &options))

@@ -4,18 +4,18 @@
 #include "nir_passes/pipeline.h"
 
 #include "nir_passes/choose_native_shape.h"
-#include "nir_passes/compiler_options.h"
+#include "nir_passes/cmat_intrinsics.h"
 #include "nir_passes/limit_unrolling.h"
 #include "nir_passes/lower_access_units.h"
 #include "nir_passes/lower_cmat.h"
-#include "nir_passes/lower_cmat_shapes.h"
 #include "nir_passes/lower_invocation_ids.h"
 #include "nir_passes/lower_shared_memory.h"
 #include "nir_passes/opt_cmat_copies.h"
 #include "nir_passes/opt_combine_accesses.h"
 #include "nir_passes/opt_visibility_barriers.h"
+#include "nir_passes/pass_runner.h"
 #include "nir_passes/shader_limits.h"
-#include "nir_passes/tiles.h"
+#include "nir_passes/split_cmat_shapes.h"
 #include "nir_passes/validate_cmat.h"
 #include "nir_passes/validate_final_form.h"
 
@@ -26,49 +26,23 @@ namespace weft {
 
 namespace {
 
-/// Runs passes in order: validates the shader after each one (in debug builds of NIR) and shows it
-/// to the observer.
-class PassRunner {
-public:
-   PassRunner(nir_shader *nir, const PassObserver &observe) : nir(nir), observe(observe) {}
-
-   template <typename Function, typename... Arguments>
-   bool operator()(const char *name, Function function, Arguments... arguments)
-   {
-      const bool changed = function(nir, arguments...);
-      nir_validate_shader(nir, name);
-      if (changed && observe)
-         observe(name, nir);
-      progress |= changed;
-      return changed;
-   }
-
-   nir_shader *nir;
-   bool progress = false;
-
-private:
-   const PassObserver &observe;
-};
-
-#define RUN(run, pass, ...) run(#pass, pass __VA_OPT__(, ) __VA_ARGS__)
-
 bool uses_tiles(nir_shader *nir)
 {
    nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
-      if (has_tile_operation(block))
+      if (uses_tile(block))
          return true;
    }
    return false;
 }
 
 /// Everything that makes a shader smaller, until nothing changes.
-void optimize(PassRunner &run)
+void optimize(PassRunner &run, FinalForm form)
 {
    const bool tiles = uses_tiles(run.nir);
    /* These follow values through variables and know nothing of tiles, which change them too. */
    const bool variables = !tiles;
    /* Where the driver has tiles, it knows what unrolling them is worth. */
-   const bool unroll = !tiles || run.nir->options != &spirv_compiler_options;
+   const bool unroll = !tiles || form == FinalForm::machine;
    /* Each round opens chances for the next; pathological shaders gain nothing from more rounds than
     * this. */
    for (unsigned round = 0; round < 16; ++round) {
@@ -149,17 +123,32 @@ nir_lower_subgroups_options subgroup_options(const Target &target)
    return o;
 }
 
-/// The driver's own tiles, if all of a shader's matrices can be built from them.
-std::optional<NativeShape> native_shape(nir_shader *nir, const Target &target)
+/// What becomes of a shader's matrices.
+struct MatrixPlan {
+   MatrixForm form;
+   std::optional<NativeShape> split; ///< first into these tiles
+};
+
+Result<MatrixPlan> plan_matrices(nir_shader *nir, const MatrixLowering &lowering)
 {
    const Result<CmatUses> uses = gather_cmat_uses(nir);
-   if (!uses || uses->matrices.empty())
-      return std::nullopt;
-   return choose_native_shape(*uses, target.native_operations);
+   if (!uses)
+      return uses.error();
+   if (lowering.form == MatrixForm::registers || uses->matrices.empty())
+      return MatrixPlan{MatrixForm::registers, {}};
+   const bool is_private = lowering.form == MatrixForm::private_tiles;
+   const TileRules rules = {lowering.native, /* any_sign */ is_private, /* may_pad */ is_private};
+   if (are_native(*uses, rules))
+      return MatrixPlan{lowering.form, {}};
+   if (const std::optional<NativeShape> shape = choose_native_shape(*uses, rules))
+      return MatrixPlan{lowering.form, shape};
+   if (is_private)
+      return Error{"the shader's cooperative matrices cannot be built from tiles that there are"};
+   return MatrixPlan{MatrixForm::registers, {}};
 }
 
-/// Matrices become arrays, and tile operations if the target has them.
-void lower_matrices(PassRunner &run, const Target &target)
+/// Matrices become tiles or registers.
+Result<bool> lower_matrices(PassRunner &run, const Target &target)
 {
    /* Indices into arrays of matrices become values that opt_cmat_copies can compare.  None of these
     * passes looks into a matrix. */
@@ -170,14 +159,22 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, nir_opt_dce);
    /* While a copy is one instruction. */
    RUN(run, opt_cmat_copies);
-   if (const std::optional<NativeShape> shape = native_shape(run.nir, target)) {
-      RUN(run, lower_cmat_shapes, *shape, target.robust_access);
-      return;
+
+   const Result<MatrixPlan> plan = plan_matrices(run.nir, target.lowering);
+   if (!plan)
+      return plan.error();
+   if (plan->split) {
+      const SplitOptions options = {*plan->split, target.subgroup_size,
+                                    target.lowering.robust_access};
+      RUN(run, split_cmat_shapes, options);
    }
    /* While pointers are derefs, whose types give the unit of strides. */
-   RUN(run, lower_cmat, target);
-   /* Before the first loop is unrolled. */
-   RUN(run, limit_unrolling);
+   RUN(run, lower_cmat, target, plan->form);
+   /* Before the first loop is unrolled.  Where the driver has tiles, it knows what unrolling them
+    * is worth. */
+   if (plan->form != MatrixForm::driver_tiles)
+      RUN(run, limit_unrolling);
+   return true;
 }
 
 Result<bool> refuse_images(nir_shader *nir)
@@ -203,7 +200,7 @@ Result<bool> lower_memory(PassRunner &run, const Target &target, const PipelineO
     * only. */
    RUN(run, nir_split_var_copies);
    RUN(run, nir_lower_var_copies);
-   optimize(run);
+   optimize(run, FinalForm::machine);
 
    /* Tables of constants would otherwise be built in scratch memory by every invocation.  Before
     * function_temp gets explicit types; without dead variables, which nir_opt_large_constants does
@@ -225,24 +222,30 @@ Result<bool> lower_memory(PassRunner &run, const Target &target, const PipelineO
        nir_address_format_32bit_offset);
    RUN(run, nir_lower_explicit_io, nir_variable_mode(nir_var_mem_global | nir_var_mem_constant),
        nir_address_format_64bit_global);
-   if (run.nir->info.zero_initialize_shared_memory && run.nir->info.shared_size > 0)
-      RUN(run, nir_zero_initialize_shared_memory, run.nir->info.shared_size, 16u);
+   if (run.nir->info.zero_initialize_shared_memory && run.nir->info.shared_size > 0) {
+      /* The pass writes whole chunks. */
+      constexpr unsigned chunk = 16;
+      run.nir->info.shared_size = align(run.nir->info.shared_size, chunk);
+      RUN(run, nir_zero_initialize_shared_memory, run.nir->info.shared_size, chunk);
+   }
 
    /* The bases of buffer addresses are plain values only now. */
    Result<bool> images = refuse_images(run.nir);
    if (!images)
       return images;
-   Result<bool> descriptors = lower_descriptors(run.nir, options.bindings);
+   Result<bool> descriptors = RUN(run, lower_descriptors, options.bindings);
    if (!descriptors)
       return descriptors;
-   run("lower_descriptors", [](nir_shader *) { return true; });
 
-   optimize(run);
+   optimize(run, FinalForm::machine);
    /* Once addresses are simple, and accesses that nobody needs are gone. */
-   RUN(run, opt_combine_accesses);
+   RUN(run, opt_combine_accesses, false);
 
    /* What could not become values: arrays with dynamic indices, and tiles. */
    RUN(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
+   Result<bool> private_memory = RUN(run, validate_private_memory);
+   if (!private_memory)
+      return private_memory;
    RUN(run, nir_lower_vars_to_explicit_types, nir_var_function_temp,
        glsl_get_natural_size_align_bytes);
    RUN(run, nir_lower_explicit_io, nir_var_function_temp, nir_address_format_32bit_offset);
@@ -268,9 +271,26 @@ void clean_up_late(PassRunner &run)
    RUN(run, nir_opt_dce);
 }
 
-/// The same for SPIR-V, where variables and system values remain, and buffers are arrays of units.
-Result<bool> lower_memory_to_units(PassRunner &run)
+/// NIR has no instruction for it.
+Result<bool> refuse_device_index(nir_shader *nir)
 {
+   nir_foreach_variable_with_modes(var, nir, nir_var_system_value) {
+      if (var->data.location == SYSTEM_VALUE_DEVICE_INDEX)
+         return Error{"the built-in input DeviceIndex is not supported"};
+   }
+   return true;
+}
+
+/// The same for SPIR-V, where variables and system values remain, and buffers are arrays of units.
+Result<bool> lower_memory_to_units(PassRunner &run, const Target &target)
+{
+   Result<bool> device_index = refuse_device_index(run.nir);
+   if (!device_index)
+      return device_index;
+   nir_lower_tex_options textures = {};
+   textures.lower_txp = ~0u;
+   textures.lower_txp_array = true;
+   RUN(run, nir_lower_tex, &textures);
    RUN(run, nir_lower_system_values);
    /* Ids that do not begin at 0 are OpenCL's. */
    const nir_lower_compute_system_values_options ids = {};
@@ -278,31 +298,29 @@ Result<bool> lower_memory_to_units(PassRunner &run)
 
    RUN(run, nir_split_var_copies);
    RUN(run, nir_lower_var_copies);
-   optimize(run);
+   optimize(run, FinalForm::spirv);
    RUN(run, nir_remove_dead_variables,
        nir_variable_mode(nir_var_function_temp | nir_var_mem_shared), nullptr);
 
    RUN(run, opt_visibility_barriers, nir_var_mem_shared);
    /* While accesses name their variables. */
-   Result<bool> shared = lower_shared_memory(run.nir);
+   Result<bool> shared = RUN(run, lower_shared_memory);
    if (!shared)
       return shared;
-   run("lower_shared_memory", [&](nir_shader *) { return *shared; });
 
    RUN(run, nir_lower_explicit_io, nir_variable_mode(nir_var_mem_ubo | nir_var_mem_ssbo),
        nir_address_format_vec2_index_32bit_offset);
    RUN(run, nir_lower_explicit_io, nir_var_mem_push_const, nir_address_format_32bit_offset);
    RUN(run, nir_lower_explicit_io, nir_var_mem_global, nir_address_format_64bit_global);
-   Result<bool> descriptors = lower_descriptors(run.nir, own_bindings(run.nir));
+   Result<bool> descriptors = RUN(run, lower_descriptors, own_bindings(run.nir));
    if (!descriptors)
       return descriptors;
-   run("lower_descriptors", [](nir_shader *) { return true; });
 
-   optimize(run);
-   RUN(run, opt_combine_accesses);
+   optimize(run, FinalForm::spirv);
+   RUN(run, opt_combine_accesses, target.spirv.scalar_bounds);
    /* The last that looks at byte offsets. */
    RUN(run, lower_access_units);
-   optimize(run);
+   optimize(run, FinalForm::spirv);
    RUN(run, nir_remove_dead_variables,
        nir_variable_mode(nir_var_function_temp | nir_var_mem_shared), nullptr);
    return true;
@@ -326,10 +344,12 @@ unsigned spirv_bit_size(const nir_instr *instr, void *data)
          return 0;
       }
    }
-   if (instr->type == nir_instr_type_intrinsic && !target.small_subgroup_operands) {
+   if (instr->type == nir_instr_type_intrinsic && !target.spirv.small_subgroup_operands) {
       const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
       switch (intrinsic->intrinsic) {
       case nir_intrinsic_shuffle:
+      case nir_intrinsic_shuffle_up:
+      case nir_intrinsic_shuffle_xor:
       case nir_intrinsic_read_invocation:
          return intrinsic->def.bit_size > 1 && intrinsic->def.bit_size < 32 ? 32 : 0;
       default:
@@ -339,7 +359,16 @@ unsigned spirv_bit_size(const nir_instr *instr, void *data)
    return 0;
 }
 
-/// What SPIR-V cannot say.
+bool keeps_matrices(nir_shader *nir)
+{
+   nir_foreach_function_temp_variable(var, nir_shader_get_entrypoint(nir)) {
+      if (glsl_type_is_cmat(glsl_without_array(var->type)))
+         return true;
+   }
+   return false;
+}
+
+/// What SPIR-V cannot say, or the driver does not take.
 void lower_late_for_spirv(PassRunner &run, const Target &target)
 {
    nir_lower_subgroups_options subgroups = {};
@@ -347,12 +376,14 @@ void lower_late_for_spirv(PassRunner &run, const Target &target)
    subgroups.ballot_bit_size = 32;
    subgroups.ballot_components = 4;
    subgroups.lower_to_scalar = true;
+   subgroups.lower_reduce =
+      !target.spirv.subgroup_arithmetic_with_matrices && keeps_matrices(run.nir);
    RUN(run, nir_lower_subgroups, &subgroups);
    RUN(run, nir_lower_frexp);
    RUN(run, nir_lower_flrp, unsigned(16 | 32 | 64), false);
    RUN(run, nir_lower_int64);
    RUN(run, nir_lower_bit_size, spirv_bit_size, const_cast<Target *>(&target));
-   optimize(run);
+   optimize(run, FinalForm::spirv);
    clean_up_late(run);
 }
 
@@ -368,7 +399,7 @@ void lower_late(PassRunner &run, const Target &target)
    RUN(run, nir_lower_pack);
    RUN(run, nir_lower_int64);
    RUN(run, nir_lower_bit_size, wider_bit_size, nullptr);
-   optimize(run);
+   optimize(run, FinalForm::machine);
 
    clean_up_late(run);
 }
@@ -382,17 +413,20 @@ Result<Shader> spirv_to_target(const ShaderSource &source, const Target &target,
    if (options.dump)
       observe = [&](const char *pass, nir_shader *nir) { options.dump(pass, shader_text(nir)); };
 
-   Result<Shader> shader = spirv_to_nir(source, target, observe);
+   Result<Shader> shader = spirv_to_nir(source, target, observe, options.control);
    if (!shader)
       return shader;
-   PassRunner run(shader->get(), observe);
+   PassRunner run(shader->get(), observe, options.control);
 
-   Result<bool> matrices = validate_cmat(run.nir, target);
+   Result<bool> legal = validate_cmat(run.nir, target.matrices);
+   if (!legal)
+      return legal.error();
+   Result<bool> matrices = lower_matrices(run, target);
    if (!matrices)
       return matrices.error();
-   lower_matrices(run, target);
    const bool machine = target.form == FinalForm::machine;
-   Result<bool> memory = machine ? lower_memory(run, target, options) : lower_memory_to_units(run);
+   Result<bool> memory =
+      machine ? lower_memory(run, target, options) : lower_memory_to_units(run, target);
    if (!memory)
       return memory.error();
    machine ? lower_late(run, target) : lower_late_for_spirv(run, target);

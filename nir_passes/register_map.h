@@ -56,22 +56,46 @@ struct RegisterMap {
    /// Components per invocation.
    constexpr uint32_t length() const { return block_rows() * block_cols(); }
 
-   struct Element {
-      uint32_t row, col;
-      auto operator<=>(const Element &) const = default;
+   /// A row and a column.  Here and below numbers may also be expressions, which know /, %, * by a
+   /// uint32_t and + among themselves: NIR's come from the same lines (cmat_coordinates.h).
+   template <typename Number>
+   struct Position {
+      Number row, col;
+      auto operator<=>(const Position &) const = default;
    };
-   constexpr Element element(uint32_t invocation, uint32_t component) const
+   using Element = Position<uint32_t>;
+
+   /// The invocation's place in the grid.
+   template <typename Number>
+   constexpr Position<Number> place(const Number &invocation) const
    {
-      const uint32_t down = invocation / grid().cols % blocks().rows,
-                     right = invocation % grid().cols % blocks().cols;
-      return {down * block_rows() + component / block_cols(),
-              right * block_cols() + component % block_cols()};
+      return {invocation / grid().cols, invocation % grid().cols};
+   }
+   /// The first element of the invocation's block.
+   template <typename Number>
+   constexpr Position<Number> origin(const Number &invocation) const
+   {
+      const Position<Number> p = place(invocation);
+      return {p.row % blocks().rows * block_rows(), p.col % blocks().cols * block_cols()};
+   }
+   template <typename Number>
+   constexpr Position<Number> element(const Number &invocation, const Number &component) const
+   {
+      const Position<Number> first = origin(invocation);
+      return {first.row + component / block_cols(), first.col + component % block_cols()};
+   }
+
+   /// The component at a place in the block.
+   constexpr uint32_t component(uint32_t row_in_block, uint32_t col_in_block) const
+   {
+      return row_in_block * block_cols() + col_in_block;
    }
 
    /// Of those that hold the same block, the one that stores it.
    constexpr bool stores(uint32_t invocation) const
    {
-      return invocation / grid().cols < blocks().rows && invocation % grid().cols < blocks().cols;
+      const Element p = place(invocation);
+      return p.row < blocks().rows && p.col < blocks().cols;
    }
 
 private:

@@ -5,10 +5,11 @@
 
 #pragma once
 
+#include "nir_passes/pass_control.h"
+
 #include "compiler/glsl_types.h"
 #include "compiler/nir/nir.h"
 
-#include <functional>
 #include <memory>
 
 namespace weft {
@@ -29,8 +30,5 @@ struct ShaderDeleter {
 };
 
 using Shader = std::unique_ptr<nir_shader, ShaderDeleter>;
-
-/// Called after each pass with its name.
-using PassObserver = std::function<void(const char *pass, nir_shader *)>;
 
 } // namespace weft

@@ -12,10 +12,10 @@ namespace weft {
 
 namespace {
 
-/// Scalars in a type, saturating somewhere above max_variable_components.
+/// Scalars in a type, saturating somewhere above any limit.
 uint64_t components(const glsl_type *type)
 {
-   constexpr uint64_t enough = max_variable_components + 1;
+   constexpr uint64_t enough = std::max(limits::private_components, limits::shared_components) + 1;
    if (glsl_type_is_array(type))
       return std::min(glsl_get_length(type) * components(glsl_get_array_element(type)), enough);
    if (glsl_type_is_struct_or_ifc(type)) {
@@ -29,6 +29,21 @@ uint64_t components(const glsl_type *type)
       return uint64_t(desc->rows) * desc->cols;
    }
    return glsl_get_components(type);
+}
+
+/// SPIR-V's arrays have a length of at least 1, which its validator cannot know where the length is
+/// a specialization constant.
+bool has_empty_array(const glsl_type *type)
+{
+   if (glsl_type_is_array(type))
+      return glsl_get_length(type) == 0 || has_empty_array(glsl_get_array_element(type));
+   if (glsl_type_is_struct_or_ifc(type)) {
+      for (unsigned i = 0; i < glsl_get_length(type); ++i) {
+         if (has_empty_array(glsl_get_struct_field(type, i)))
+            return true;
+      }
+   }
+   return false;
 }
 
 /// How many instructions a function has with all its callees inlined.
@@ -50,7 +65,7 @@ public:
             const std::optional<uint64_t> callee = of(nir_instr_as_call(instr)->callee);
             if (!callee)
                return std::nullopt;
-            size = std::min(size + *callee, max_instructions + 1);
+            size = std::min(size + *callee, limits::instructions + 1);
          }
       }
       sizes[function] = size;
@@ -67,16 +82,19 @@ Error too_large(const char *what, uint64_t size, uint64_t limit)
            std::to_string(limit) + " are supported"};
 }
 
-bool is_too_large(const nir_variable *var)
+/// Of a variable outside buffers.
+Result<bool> check_variable(const nir_variable *var)
 {
-   return components(var->type) > max_variable_components;
-}
-
-Error too_large(const nir_variable *var)
-{
-   return {std::string("the variable ") + (var->name ? var->name : "without a name") +
-           " is too large: at most " + std::to_string(max_variable_components) +
-           " components are supported outside buffers"};
+   const std::string name =
+      std::string("the variable ") + (var->name ? var->name : "without a name");
+   if (has_empty_array(var->type))
+      return Error{name + " has an array of length 0"};
+   const uint64_t limit =
+      var->data.mode == nir_var_mem_shared ? limits::shared_components : limits::private_components;
+   if (components(var->type) > limit)
+      return Error{name + " is too large: at most " + std::to_string(limit) +
+                   " components are supported there"};
+   return true;
 }
 
 } // namespace
@@ -87,17 +105,17 @@ Result<bool> check_module_limits(nir_shader *nir)
    const uint64_t invocations = uint64_t(size[0]) * size[1] * size[2];
    if (invocations == 0)
       return Error{"the workgroup has no invocations"};
-   if (invocations > max_workgroup_invocations)
-      return too_large("invocations per workgroup", invocations, max_workgroup_invocations);
+   if (invocations > limits::workgroup_invocations)
+      return too_large("invocations per workgroup", invocations, limits::workgroup_invocations);
 
    nir_foreach_variable_with_modes(var, nir, nir_var_shader_temp | nir_var_mem_shared) {
-      if (is_too_large(var))
-         return too_large(var);
+      if (Result<bool> good = check_variable(var); !good)
+         return good.error();
    }
    nir_foreach_function_impl(impl, nir) {
       nir_foreach_function_temp_variable(var, impl) {
-         if (is_too_large(var))
-            return too_large(var);
+         if (Result<bool> good = check_variable(var); !good)
+            return good.error();
       }
    }
 
@@ -105,20 +123,20 @@ Result<bool> check_module_limits(nir_shader *nir)
       InlinedSize().of(nir_shader_get_entrypoint(nir)->function);
    if (!instructions)
       return Error{"a function calls itself"};
-   if (*instructions > max_instructions)
-      return Error{"the shader has more than " + std::to_string(max_instructions) +
+   if (*instructions > limits::instructions)
+      return Error{"the shader has more than " + std::to_string(limits::instructions) +
                    " instructions once its functions are inlined"};
    return true;
 }
 
 Result<bool> check_shader_limits(nir_shader *nir)
 {
-   if (nir->info.shared_size > max_shared_bytes)
-      return too_large("bytes of shared memory", nir->info.shared_size, max_shared_bytes);
-   if (nir->scratch_size > max_scratch_bytes)
-      return too_large("bytes of private memory", nir->scratch_size, max_scratch_bytes);
-   if (nir->num_uniforms > max_push_constant_bytes)
-      return too_large("bytes of push constants", nir->num_uniforms, max_push_constant_bytes);
+   if (nir->info.shared_size > limits::shared_bytes)
+      return too_large("bytes of shared memory", nir->info.shared_size, limits::shared_bytes);
+   if (nir->scratch_size > limits::scratch_bytes)
+      return too_large("bytes of private memory", nir->scratch_size, limits::scratch_bytes);
+   if (nir->num_uniforms > limits::push_constant_bytes)
+      return too_large("bytes of push constants", nir->num_uniforms, limits::push_constant_bytes);
    return true;
 }
 

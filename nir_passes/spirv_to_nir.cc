@@ -3,27 +3,46 @@
 
 #include "nir_passes/spirv_to_nir.h"
 
+#include "nir_passes/compact_ids.h"
 #include "nir_passes/compiler_options.h"
+#include "nir_passes/pass_runner.h"
 #include "nir_passes/shader_limits.h"
 #include "nir_passes/validate_spirv.h"
+#include "nir_passes/vtn_handlers.h"
+
+extern "C" {
+#include "compiler/spirv/spirv_info.h"
+}
 
 #include "compiler/spirv/nir_spirv.h"
-#include "compiler/spirv/spirv_info.h"
 
 #include <cstring>
+#include <string_view>
 
 namespace weft {
 
 namespace {
 
-/// What a Vulkan 1.3 compute device of ours can do.
+/// What modules may declare for a Vulkan 1.3 compute device of ours.
 spirv_capabilities make_capabilities()
 {
    spirv_capabilities c = {};
 
    c.Matrix = true;
    c.Shader = true;
-   c.Linkage = false;
+   /* Every Vulkan 1.3 device knows these; what they are for is refused where it is used. */
+   c.InputAttachment = true;
+   c.Sampled1D = true;
+   c.Image1D = true;
+   c.SampledBuffer = true;
+   c.ImageBuffer = true;
+   c.ImageQuery = true;
+   c.DerivativeControl = true;
+   c.StorageImageReadWithoutFormat = true;
+   c.StorageImageWriteWithoutFormat = true;
+   c.DemoteToHelperInvocation = true;
+   c.MultiView = true;
+
    c.VulkanMemoryModel = true;
    c.VulkanMemoryModelDeviceScope = true;
    c.VariablePointers = true;
@@ -90,20 +109,12 @@ spirv_capabilities make_spirv_form_capabilities()
 {
    spirv_capabilities c = make_capabilities();
 
-   c.Sampled1D = true;
-   c.Image1D = true;
-   c.SampledBuffer = true;
-   c.ImageBuffer = true;
    c.SampledCubeArray = true;
    c.ImageCubeArray = true;
    c.ImageMSArray = true;
    c.StorageImageMultisample = true;
    c.StorageImageExtendedFormats = true;
-   c.StorageImageReadWithoutFormat = true;
-   c.StorageImageWriteWithoutFormat = true;
-   c.ImageQuery = true;
    c.ImageGatherExtended = true;
-   c.MinLod = false;
    c.SampledImageArrayDynamicIndexing = true;
    c.StorageImageArrayDynamicIndexing = true;
    c.UniformTexelBufferArrayDynamicIndexing = true;
@@ -120,7 +131,52 @@ spirv_capabilities make_spirv_form_capabilities()
    c.AtomicFloat16MinMaxEXT = true;
    c.DenormFlushToZero = true;
    c.RoundingModeRTZ = true;
+
+   /* Of other entry points of the module, in stages that are the driver's alone. */
+   c.Geometry = true;
+   c.GeometryPointSize = true;
+   c.GeometryStreams = true;
+   c.Tessellation = true;
+   c.TessellationPointSize = true;
+   c.TransformFeedback = true;
+   c.ClipDistance = true;
+   c.CullDistance = true;
+   c.DrawParameters = true;
+   c.MultiViewport = true;
+   c.ShaderLayer = true;
+   c.ShaderViewportIndex = true;
+   c.ShaderViewportIndexLayerEXT = true;
+   c.SampleRateShading = true;
+   c.InterpolationFunction = true;
+   c.FragmentBarycentricKHR = true;
+   c.FragmentShadingRateKHR = true;
+   c.FragmentShaderPixelInterlockEXT = true;
+   c.FragmentShaderSampleInterlockEXT = true;
+   c.StencilExportEXT = true;
+   c.StorageInputOutput16 = true;
+   c.MeshShadingEXT = true;
+   c.InputAttachmentArrayDynamicIndexing = true;
+   c.InputAttachmentArrayNonUniformIndexing = true;
    return c;
+}
+
+/// The front end only warns of capabilities that it was not told of.
+Result<bool> check_capabilities(std::span<const uint32_t> spirv, const spirv_capabilities &allowed)
+{
+   constexpr size_t header_words = 5;
+   /* SPIR-V 2.4: capabilities come first. */
+   for (size_t at = header_words; at + 1 < spirv.size(); at += 2) {
+      if (spirv[at] != (2u << SpvWordCountShift | SpvOpCapability))
+         break;
+      const auto capability = SpvCapability(spirv[at + 1]);
+      if (spirv_capabilities_get(&allowed, capability))
+         continue;
+      constexpr std::string_view prefix = "SpvCapability";
+      std::string name = spirv_capability_to_string(capability);
+      name = name.starts_with(prefix) ? name.substr(prefix.size()) : std::to_string(capability);
+      return Error{"the SPIR-V capability " + name + " is not supported"};
+   }
+   return true;
 }
 
 /// Keeps the first message of each severity: later ones are consequences.
@@ -169,48 +225,51 @@ std::vector<nir_spirv_specialization> specializations(const ShaderSource &source
 }
 
 /// One function without calls, initializers or dead interface: what every later pass assumes.
-void clean_up(nir_shader *nir, const PassObserver &observe)
+void clean_up(PassRunner run)
 {
-   const auto pass = [&](const char *name, auto function, auto... arguments) {
-      function(nir, arguments...);
-      nir_validate_shader(nir, name);
-      if (observe)
-         observe(name, nir);
-   };
-
    /* Initializers of locals become stores at the top of their own function, so before it is
     * inlined. */
-   pass("nir_lower_variable_initializers", nir_lower_variable_initializers, nir_var_function_temp);
+   RUN(run, nir_lower_variable_initializers, nir_var_function_temp);
    /* The inliner handles a single exit only. */
-   pass("nir_lower_returns", nir_lower_returns);
-   pass("nir_inline_functions", nir_inline_functions);
+   RUN(run, nir_lower_returns);
+   RUN(run, nir_inline_functions);
    /* Parameters were copies and casts of derefs: see through them. */
-   pass("nir_copy_prop", nir_copy_prop);
-   pass("nir_opt_deref", nir_opt_deref);
+   RUN(run, nir_copy_prop);
+   RUN(run, nir_opt_deref);
    /* Nothing calls the others any more. */
-   nir_remove_non_entrypoints(nir);
+   nir_remove_non_entrypoints(run.nir);
    /* Now that there is one function only, the rest can become stores at its top. */
-   pass("nir_lower_variable_initializers", nir_lower_variable_initializers,
-        nir_variable_mode(nir_var_shader_temp | nir_var_function_temp));
+   RUN(run, nir_lower_variable_initializers,
+       nir_variable_mode(nir_var_shader_temp | nir_var_function_temp));
    /* Private variables are ordinary locals from here on. */
-   pass("nir_lower_global_vars_to_local", nir_lower_global_vars_to_local);
-   pass("nir_split_per_member_structs", nir_split_per_member_structs);
+   RUN(run, nir_lower_global_vars_to_local);
+   RUN(run, nir_split_per_member_structs);
    /* Modules declare built-ins and resources that nobody uses. */
-   pass("nir_remove_dead_variables", nir_remove_dead_variables,
-        nir_variable_mode(nir_var_shader_in | nir_var_system_value | nir_var_shader_temp |
-                          nir_var_uniform | nir_var_image),
-        static_cast<const nir_remove_dead_variables_options *>(nullptr));
-   pass("nir_propagate_invariant", nir_propagate_invariant, false);
+   RUN(run, nir_remove_dead_variables,
+       nir_variable_mode(nir_var_shader_in | nir_var_system_value | nir_var_shader_temp |
+                         nir_var_uniform | nir_var_image),
+       static_cast<const nir_remove_dead_variables_options *>(nullptr));
+   RUN(run, nir_propagate_invariant, false);
 }
 
 } // namespace
 
 Result<Shader> spirv_to_nir(const ShaderSource &source, const Target &target,
-                            const PassObserver &observe)
+                            const PassObserver &observe, PassControl *control)
 {
    Result<bool> valid = validate_spirv(source.spirv);
    if (!valid)
       return valid.error();
+
+   std::span<const uint32_t> words = source.spirv;
+   std::vector<uint32_t> compacted;
+   if (has_sparse_ids(words)) {
+      Result<std::vector<uint32_t>> result = compact_ids(words);
+      if (!result)
+         return result.error();
+      compacted = std::move(*result);
+      words = compacted;
+   }
 
    TypeTable types;
    Log log;
@@ -220,7 +279,11 @@ Result<Shader> spirv_to_nir(const ShaderSource &source, const Target &target,
    const bool machine = target.form == FinalForm::machine;
    const spirv_capabilities capabilities =
       machine ? make_capabilities() : make_spirv_form_capabilities();
+   Result<bool> supported = check_capabilities(source.spirv, capabilities);
+   if (!supported)
+      return supported.error();
    options.capabilities = &capabilities;
+   weft_set_vtn_handlers(&options);
    options.subgroup_size = gl_subgroup_size(target.subgroup_size);
    options.ubo_addr_format = nir_address_format_vec2_index_32bit_offset;
    options.ssbo_addr_format = nir_address_format_vec2_index_32bit_offset;
@@ -238,9 +301,8 @@ Result<Shader> spirv_to_nir(const ShaderSource &source, const Target &target,
 
    std::vector<nir_spirv_specialization> constants = specializations(source);
 
-   Shader shader(::spirv_to_nir(source.spirv.data(), source.spirv.size(), constants.data(),
-                                constants.size(), MESA_SHADER_COMPUTE, source.entry_point.c_str(),
-                                &options,
+   Shader shader(::spirv_to_nir(words.data(), words.size(), constants.data(), constants.size(),
+                                MESA_SHADER_COMPUTE, source.entry_point.c_str(), &options,
                                 machine ? &llvm_compiler_options : &spirv_compiler_options));
    if (!shader) {
       return Error{log.error.empty() ? "the SPIR-V front end failed" : one_line(log.error)};
@@ -254,7 +316,7 @@ Result<Shader> spirv_to_nir(const ShaderSource &source, const Target &target,
    if (!limits)
       return limits.error();
 
-   clean_up(shader.get(), observe);
+   clean_up(PassRunner(shader.get(), observe, control));
    return shader;
 }
 

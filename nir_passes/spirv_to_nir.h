@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include "nir_passes/pass_control.h"
 #include "nir_passes/result.h"
 #include "nir_passes/shader.h"
 #include "nir_passes/shader_source.h"
@@ -16,6 +17,7 @@ namespace weft {
 /// into the entry point: one function, no variable initializers, no unused interface variables.
 /// Matrices are function_temp variables (as are the Private ones). Whatever the words are, this
 /// returns: what the front end rejects is an Error with its message.
-Result<Shader> spirv_to_nir(const ShaderSource &, const Target &, const PassObserver & = {});
+Result<Shader> spirv_to_nir(const ShaderSource &, const Target &, const PassObserver & = {},
+                            PassControl * = nullptr);
 
 } // namespace weft

@@ -7,56 +7,23 @@
 
 namespace weft {
 
-const char *component_type_name(ComponentType type)
+bool FlexibleOperation::covers(const MatrixOperation &op) const
 {
-   switch (type) {
-   case ComponentType::f16:
-      return "f16";
-   case ComponentType::f32:
-      return "f32";
-   case ComponentType::f64:
-      return "f64";
-   case ComponentType::s8:
-      return "s8";
-   case ComponentType::s16:
-      return "s16";
-   case ComponentType::s32:
-      return "s32";
-   case ComponentType::s64:
-      return "s64";
-   case ComponentType::u8:
-      return "u8";
-   case ComponentType::u16:
-      return "u16";
-   case ComponentType::u32:
-      return "u32";
-   case ComponentType::u64:
-      return "u64";
-   }
-   return "unknown";
+   MatrixOperation same_types = op;
+   same_types.m = granularity.m;
+   same_types.n = granularity.n;
+   same_types.k = granularity.k;
+   const auto fits = [&](uint32_t size, uint32_t unit) {
+      return size > 0 && size % unit == 0 && size <= max_dimension;
+   };
+   return same_types == granularity && fits(op.m, granularity.m) && fits(op.n, granularity.n) &&
+          fits(op.k, granularity.k);
 }
 
-unsigned component_bits(ComponentType type)
+bool MatrixSupport::covers(const MatrixOperation &op) const
 {
-   using enum ComponentType;
-   switch (type) {
-   case s8:
-   case u8:
-      return 8;
-   case f16:
-   case s16:
-   case u16:
-      return 16;
-   case f32:
-   case s32:
-   case u32:
-      return 32;
-   case f64:
-   case s64:
-   case u64:
-      return 64;
-   }
-   return 0;
+   return std::ranges::find(operations, op) != operations.end() ||
+          std::ranges::any_of(flexible, [&](const FlexibleOperation &f) { return f.covers(op); });
 }
 
 void prefer_small_tiles(std::vector<MatrixOperation> &operations, uint32_t subgroup_size)

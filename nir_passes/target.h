@@ -3,44 +3,74 @@
 
 #pragma once
 
+#include "nir_passes/component_type.h"
+
 #include <cstdint>
 #include <vector>
 
 namespace weft {
 
-/// A matrix component type, by the values of VkComponentTypeKHR.
-enum class ComponentType : uint32_t {
-   f16 = 0,
-   f32 = 1,
-   f64 = 2,
-   s8 = 3,
-   s16 = 4,
-   s32 = 5,
-   s64 = 6,
-   u8 = 7,
-   u16 = 8,
-   u32 = 9,
-   u64 = 10,
-};
+/// The invocations that have a matrix together.
+enum class MatrixScope : uint8_t { subgroup, workgroup };
 
-/// As in messages and symbols: "f16", "s8".
-const char *component_type_name(ComponentType);
-unsigned component_bits(ComponentType);
-
-/// One row of VkCooperativeMatrixPropertiesKHR at subgroup scope: result (M×N) = A (M×K) · B (K×N)
-/// + C (M×N).
+/// One row of VkCooperativeMatrixPropertiesKHR: result (M×N) = A (M×K) · B (K×N) + C (M×N).
 struct MatrixOperation {
    uint32_t m, n, k;
    ComponentType a, b, c, result;
    bool saturating;
+   MatrixScope scope = MatrixScope::subgroup;
 
    bool operator==(const MatrixOperation &) const = default;
+};
+
+/// Operations of many sizes: one row of VkCooperativeMatrixFlexibleDimensionsPropertiesNV.
+struct FlexibleOperation {
+   /// Its m, n and k are the numbers of which sizes are multiples.
+   MatrixOperation granularity;
+   uint32_t max_dimension; ///< of m, n and k
+   /// The workgroup that operations of workgroup scope are for.
+   uint32_t workgroup_invocations = 0;
+
+   bool covers(const MatrixOperation &) const;
+};
+
+/// What a program may use: the one description from which it is advertised and against which
+/// shaders are checked.  A matrix type is legal when it is an operand of some operation.
+struct MatrixSupport {
+   std::vector<MatrixOperation> operations;
+   std::vector<FlexibleOperation> flexible = {};
+
+   bool covers(const MatrixOperation &) const;
 };
 
 /// Puts operations first whose tiles have no more rows than the subgroup has invocations.  Programs
 /// take the first that suits them, and some rely on that: llama.cpp's kernels divide the
 /// invocations by the rows.
 void prefer_small_tiles(std::vector<MatrixOperation> &, uint32_t subgroup_size);
+
+/// What becomes of matrices.
+enum class MatrixForm : uint8_t {
+   /// Each is an array with the components of the invocation, by register_map.h; nothing is left of
+   /// them.
+   registers,
+   /// Each is such an array, by element_map.h; loads, stores and muladds stay whole (tile_*_weft).
+   private_tiles,
+   /// They stay matrices, of the driver below; loads, stores and muladds are tile_*_weft.
+   driver_tiles,
+};
+
+/// What a back end wants of matrices.
+struct MatrixLowering {
+   MatrixForm form = MatrixForm::registers;
+   /// With tiles, the operations that the back end has.  A shader's matrices are kept, or cut into
+   /// such tiles.  Where that does not go above a driver, they become registers.
+   std::vector<MatrixOperation> native = {};
+   /// Matrices keep within their storage buffers, element by element
+   /// (cooperativeMatrixRobustBufferAccess); a back end with private tiles sees to it itself.
+   bool robust_access = false;
+   /// Registers multiply 8-bit integers by nir_op_*dot_4x8_*, four at a time.
+   bool dot_product_4x8 = false;
+};
 
 /// The shape in which a back end wants its NIR.
 enum class FinalForm : uint8_t {
@@ -51,32 +81,28 @@ enum class FinalForm : uint8_t {
    spirv,
 };
 
+/// What the driver below takes, for FinalForm::spirv.
+struct SpirvForm {
+   /// Subgroup operations on 8 and 16 bits.
+   bool small_subgroup_operands = true;
+   /// A shader may keep matrices and have reductions and scans of the subgroup; else these become
+   /// shuffles where it keeps matrices.
+   bool subgroup_arithmetic_with_matrices = true;
+   /// Of accesses to uniform and storage buffers that the shader makes apart, each is in the
+   /// buffer's range or not, whatever the others are (robustBufferAccess2).  Else those within 16
+   /// bytes may share a fate, which is what robustBufferAccess allows.
+   bool scalar_bounds = false;
+};
+
 /// What the passes lower to.  Plain data: the layer fills it from the driver's queries, the CPU
 /// driver from CPUID, a test from a literal.
 struct Target {
    /// Invocations per subgroup of the pipeline being compiled.
    uint32_t subgroup_size;
-
-   /// The operations a program may use.  A matrix type is legal when it is an operand of one of
-   /// them. What is advertised to applications is this table and nothing else.
-   std::vector<MatrixOperation> operations;
-
-   /// The back end keeps tiles: loads, stores and muladds stay whole (tile_*_weft).  Otherwise
-   /// every matrix becomes registers.
-   bool native_tiles;
-
+   MatrixSupport matrices;
+   MatrixLowering lowering;
    FinalForm form = FinalForm::machine;
-   /// For FinalForm::spirv: the operations for which the driver takes SPIR-V's own cooperative
-   /// matrices.  A shader whose matrices can be built from these keeps them, in those shapes;
-   /// every other one gets registers.
-   std::vector<MatrixOperation> native_operations = {};
-   /// The back end has subgroup operations on 8 and 16 bits.
-   bool small_subgroup_operands = true;
-   /// Matrices as registers keep within their storage buffers, element by element
-   /// (cooperativeMatrixRobustBufferAccess).  A back end with tiles sees to it itself.
-   bool robust_access = false;
-   /// Matrices as registers multiply 8-bit integers by nir_op_*dot_4x8_*, four at a time.
-   bool dot_product_4x8 = false;
+   SpirvForm spirv = {};
 };
 
 } // namespace weft

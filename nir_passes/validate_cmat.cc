@@ -13,34 +13,38 @@ namespace weft {
 namespace {
 
 /// "8x8 f16, 16x16 f16, …": the types that there are for a use.
-std::string list_operands(const Target &target, glsl_cmat_use use)
+std::string list_operands(const MatrixSupport &support, glsl_cmat_use use)
 {
    std::set<std::string> seen;
    std::string list;
-   const auto add = [&](ComponentType type, uint32_t rows, uint32_t cols) {
-      const std::string item =
-         std::to_string(rows) + "x" + std::to_string(cols) + " " + component_type_name(type);
+   const auto add = [&](ComponentType type, uint32_t rows, uint32_t cols, const char *prefix) {
+      const std::string item = prefix + std::to_string(rows) + "x" + std::to_string(cols) + " " +
+                               component_type_name(type);
       if (seen.insert(item).second)
          list += (list.empty() ? "" : ", ") + item;
    };
-   for (const MatrixOperation &op : target.operations) {
+   const auto add_operands = [&](const MatrixOperation &op, const char *times) {
       if (use == GLSL_CMAT_USE_A)
-         add(op.a, op.m, op.k);
+         add(op.a, op.m, op.k, times);
       if (use == GLSL_CMAT_USE_B)
-         add(op.b, op.k, op.n);
+         add(op.b, op.k, op.n, times);
       if (use == GLSL_CMAT_USE_ACCUMULATOR) {
-         add(op.c, op.m, op.n);
-         add(op.result, op.m, op.n);
+         add(op.c, op.m, op.n, times);
+         add(op.result, op.m, op.n, times);
       }
-   }
+   };
+   for (const MatrixOperation &op : support.operations)
+      add_operands(op, "");
+   for (const FlexibleOperation &op : support.flexible)
+      add_operands(op.granularity, "multiples of ");
    return list.empty() ? "none" : list;
 }
 
 /// The nearest things to an operation that is not there: those of its size.
-std::string list_operations(const Target &target, const MatrixOperation &wanted)
+std::string list_operations(const MatrixSupport &support, const MatrixOperation &wanted)
 {
    std::string list;
-   for (const MatrixOperation &op : target.operations) {
+   for (const MatrixOperation &op : support.operations) {
       if (op.m == wanted.m && op.n == wanted.n && op.k == wanted.k)
          list += (list.empty() ? "there are " : "; ") + describe(op);
    }
@@ -49,27 +53,25 @@ std::string list_operations(const Target &target, const MatrixOperation &wanted)
 
 } // namespace
 
-Result<bool> validate_cmat(nir_shader *nir, const Target &target)
+Result<bool> validate_cmat(nir_shader *nir, const MatrixSupport &support)
 {
    const Result<CmatUses> uses = gather_cmat_uses(nir);
    if (!uses)
       return uses.error();
    for (const glsl_cmat_description &desc : uses->matrices) {
-      const auto use = glsl_cmat_use(desc.use);
+      if (has_operand(support, desc))
+         continue;
       if (desc.scope != SCOPE_SUBGROUP) {
          return Error{"a cooperative matrix " + describe(desc) +
                       " has a scope other than the subgroup, which is not supported"};
       }
-      if (std::ranges::none_of(target.operations, [&](const MatrixOperation &op) {
-             return has_operand_of_any_sign(op, desc);
-          })) {
-         return Error{"the cooperative matrix " + describe(desc) + " is not supported; for " +
-                      describe(use) + " there are: " + list_operands(target, use)};
-      }
+      const auto use = glsl_cmat_use(desc.use);
+      return Error{"the cooperative matrix " + describe(desc) + " is not supported; for " +
+                   describe(use) + " there are: " + list_operands(support, use)};
    }
    for (const MatrixOperation &wanted : uses->operations) {
-      if (std::ranges::find(target.operations, wanted) == target.operations.end())
-         return Error{"no operation " + describe(wanted) + "; " + list_operations(target, wanted)};
+      if (!support.covers(wanted))
+         return Error{"no operation " + describe(wanted) + "; " + list_operations(support, wanted)};
    }
    return true;
 }

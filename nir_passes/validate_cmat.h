@@ -10,9 +10,9 @@
 
 namespace weft {
 
-/// Asks first whether all of the shader's matrices can be lowered for the target: every matrix type
-/// must be an operand of one of Target::operations, and every muladd one of them, with its
-/// signedness and saturation. The Error names what the shader asks for and what there is instead.
-Result<bool> validate_cmat(nir_shader *, const Target &);
+/// Asks first whether the shader uses of matrices only what it may: every matrix type must be an
+/// operand of one of the operations, and every muladd one of them, with its signedness and
+/// saturation.  The Error names what the shader asks for and what there is instead.
+Result<bool> validate_cmat(nir_shader *, const MatrixSupport &);
 
 } // namespace weft

@@ -7,15 +7,7 @@
 
 namespace weft {
 
-namespace {
-
-/// Conversions between sizes and kinds of numbers: any pair of sizes.
-bool is_conversion(nir_op op)
-{
-   return nir_op_infos[op].is_conversion;
-}
-
-bool is_allowed(nir_op op)
+bool is_in_final_form(nir_op op, unsigned bit_size)
 {
    switch (op) {
    /* Vectors come from these and from loads only. */
@@ -28,7 +20,6 @@ bool is_allowed(nir_op op)
    case nir_op_vec16:
 
    case nir_op_bcsel:
-   case nir_op_b2b1:
 
    case nir_op_fadd:
    case nir_op_fsub:
@@ -37,7 +28,6 @@ bool is_allowed(nir_op op)
    case nir_op_frcp:
    case nir_op_fsqrt:
    case nir_op_frsq:
-   case nir_op_ffma:
    case nir_op_fneg:
    case nir_op_fabs:
    case nir_op_fmin:
@@ -46,16 +36,10 @@ bool is_allowed(nir_op op)
    case nir_op_fceil:
    case nir_op_ftrunc:
    case nir_op_fround_even:
-   case nir_op_fisfinite:
    case nir_op_feq:
    case nir_op_fneu:
    case nir_op_flt:
    case nir_op_fge:
-   /* f32 and f64 only. */
-   case nir_op_fsin:
-   case nir_op_fcos:
-   case nir_op_fexp2:
-   case nir_op_flog2:
 
    case nir_op_iadd:
    case nir_op_isub:
@@ -94,23 +78,79 @@ bool is_allowed(nir_op op)
    case nir_op_bitfield_reverse:
    case nir_op_find_lsb:
    case nir_op_ufind_msb:
-   /* Up to 32 bits. */
-   case nir_op_imul_high:
-   case nir_op_umul_high:
    case nir_op_imul_2x32_64:
    case nir_op_umul_2x32_64:
+   /* Four bytes in 32 bits. */
+   case nir_op_sdot_4x8_iadd:
+   case nir_op_sdot_4x8_iadd_sat:
+   case nir_op_udot_4x8_uadd:
+   case nir_op_udot_4x8_uadd_sat:
+   case nir_op_sudot_4x8_iadd:
+   case nir_op_sudot_4x8_iadd_sat:
+
+   case nir_op_f2f16:
+   case nir_op_f2f16_rtne:
+   case nir_op_f2f16_rtz:
+   case nir_op_f2f32:
+   case nir_op_f2f64:
+   case nir_op_f2i8:
+   case nir_op_f2i16:
+   case nir_op_f2i32:
+   case nir_op_f2i64:
+   case nir_op_f2u8:
+   case nir_op_f2u16:
+   case nir_op_f2u32:
+   case nir_op_f2u64:
+   case nir_op_i2f16:
+   case nir_op_i2f32:
+   case nir_op_i2f64:
+   case nir_op_u2f16:
+   case nir_op_u2f32:
+   case nir_op_u2f64:
+   case nir_op_i2i8:
+   case nir_op_i2i16:
+   case nir_op_i2i32:
+   case nir_op_i2i64:
+   case nir_op_u2u8:
+   case nir_op_u2u16:
+   case nir_op_u2u32:
+   case nir_op_u2u64:
+   case nir_op_b2i8:
+   case nir_op_b2i16:
+   case nir_op_b2i32:
+   case nir_op_b2i64:
+   case nir_op_b2f16:
+   case nir_op_b2f32:
+   case nir_op_b2f64:
+   /* Booleans in memory. */
+   case nir_op_b2b1:
+   case nir_op_b2b32:
       return true;
+
+   case nir_op_ffma:
+   case nir_op_fsin:
+   case nir_op_fcos:
+   case nir_op_fexp2:
+   case nir_op_flog2:
+      return bit_size >= 32;
+   case nir_op_imul_high:
+   case nir_op_umul_high:
+      return bit_size <= 32;
    default:
-      return is_conversion(op);
+      return false;
    }
 }
+
+namespace {
 
 bool may_be_vector(nir_op op)
 {
    return op == nir_op_mov || nir_op_is_vec(op);
 }
 
-bool is_allowed(nir_intrinsic_op op)
+} // namespace
+
+bool is_in_final_form(nir_intrinsic_op op)
 {
    switch (op) {
    case nir_intrinsic_load_ssbo:
@@ -159,6 +199,8 @@ bool is_allowed(nir_intrinsic_op op)
    }
 }
 
+namespace {
+
 /// Why an instruction is not in the form, or an empty string.
 std::string objection(nir_instr *instr)
 {
@@ -166,15 +208,16 @@ std::string objection(nir_instr *instr)
    case nir_instr_type_alu: {
       const nir_alu_instr *alu = nir_instr_as_alu(instr);
       const std::string name = nir_op_infos[alu->op].name;
-      if (!is_allowed(alu->op))
-         return "the operation " + name + " is not supported";
+      if (!is_in_final_form(alu->op, alu->def.bit_size))
+         return "the operation " + name + " of " + std::to_string(alu->def.bit_size) +
+                " bits is not supported";
       if (alu->def.num_components > 1 && !may_be_vector(alu->op))
          return "the operation " + name + " of vectors is not supported";
       return {};
    }
    case nir_instr_type_intrinsic: {
       const nir_intrinsic_op op = nir_instr_as_intrinsic(instr)->intrinsic;
-      if (!is_allowed(op))
+      if (!is_in_final_form(op))
          return std::string("the intrinsic ") + nir_intrinsic_infos[op].name + " is not supported";
       return {};
    }
@@ -208,6 +251,22 @@ Result<bool> validate_final_form(nir_shader *nir)
       }
    }
    return true;
+}
+
+Result<bool> validate_private_memory(nir_shader *nir)
+{
+   nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type != nir_instr_type_deref)
+            continue;
+         const nir_deref_instr *deref = nir_instr_as_deref(instr);
+         if (nir_deref_mode_may_be(deref, nir_var_function_temp) &&
+             (deref->deref_type == nir_deref_type_cast ||
+              deref->deref_type == nir_deref_type_ptr_as_array))
+            return Error{"private memory accessed as another type is not supported"};
+      }
+   }
+   return false;
 }
 
 } // namespace weft

@@ -5,7 +5,6 @@
 
 #include <spirv-tools/libspirv.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -29,14 +28,7 @@ using Diagnostic = std::unique_ptr<spv_diagnostic_t, Deleter<spvDiagnosticDestro
 constexpr uint32_t spirv_magic_number = 0x07230203;
 constexpr size_t schema_word = 4;
 
-/// The front end keeps a table of all ids below the bound, so a damaged bound costs memory.
-/// Compilers number ids densely: an instruction defines one and has three words or more.
-uint32_t max_id_bound(size_t words)
-{
-   return uint32_t(std::min<size_t>(std::max<size_t>(words * 8, 1 << 16), 0x3fffff));
-}
-
-Options make_options(size_t words)
+Options make_options()
 {
    Options options(spvValidatorOptionsCreate());
    spvValidatorOptionsSetRelaxBlockLayout(options.get(), true);
@@ -45,8 +37,6 @@ Options make_options(size_t words)
    spvValidatorOptionsSetWorkgroupScalarBlockLayout(options.get(), true);
    spvValidatorOptionsSetAllowLocalSizeId(options.get(), true);
    spvValidatorOptionsSetFriendlyNames(options.get(), true);
-   spvValidatorOptionsSetUniversalLimit(options.get(), spv_validator_limit_max_id_bound,
-                                        max_id_bound(words));
    return options;
 }
 
@@ -56,14 +46,15 @@ Result<bool> validate_spirv(std::span<const uint32_t> words)
 {
    if (words.empty())
       return Error{"the SPIR-V module is empty"};
-   /* SPIRV-Tools reads the other byte order too, and ignores the reserved word; the front end trips over both. */
+   /* SPIRV-Tools reads the other byte order too, and ignores the reserved word; the front end trips
+    * over both. */
    if (words[0] != spirv_magic_number)
       return Error{"invalid SPIR-V: the magic number is wrong"};
    if (words.size() > schema_word && words[schema_word] != 0)
       return Error{"invalid SPIR-V: the reserved word of the header is not zero"};
 
    const Context context(spvContextCreate(SPV_ENV_VULKAN_1_3));
-   const Options options = make_options(words.size());
+   const Options options = make_options();
    spv_const_binary_t binary = {words.data(), words.size()};
    spv_diagnostic message = nullptr;
    const spv_result_t result =

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What generated code and its caller agree on.  Plain C layout: the code generator reads these structs by offset.
+/// What generated code and its caller agree on.  Plain C layout: the code generator reads these
+/// structs by offset.
 
 #pragma once
 

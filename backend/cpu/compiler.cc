@@ -3,11 +3,11 @@
 
 #include "backend/cpu/compiler.h"
 
+#include "backend/cpu/codegen/nir_to_llvm.h"
 #include "backend/cpu/cpu_features.h"
-#include "backend/cpu/jit.h"
-#include "backend/cpu/nir_to_llvm.h"
+#include "backend/cpu/jit/jit.h"
+#include "backend/cpu/kernels/tile_kernels.h"
 #include "backend/cpu/options.h"
-#include "backend/cpu/tile_kernels.h"
 
 #include "nir_passes/pipeline.h"
 
@@ -15,12 +15,14 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 namespace weft::cpu {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
 using Dump = std::function<void(const char *phase, const std::string &text)>;
 
 /// What the caller wants to see, and on stderr what WEFT_DEBUG names.
@@ -37,6 +39,20 @@ Dump with_debug_output(const Dump &callers)
    };
 }
 
+/// Found out once for each level.
+Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
+{
+   static const CpuFeatures avx2 = detect_features(InstructionSet::avx2),
+                            avx512 = detect_features(InstructionSet::avx512);
+   if (!wanted)
+      return &host_features();
+   const CpuFeatures &found = *wanted == InstructionSet::avx512 ? avx512 : avx2;
+   if (found.instruction_set < *wanted)
+      return Error{std::string("this CPU has no ") +
+                   (*wanted == InstructionSet::avx512 ? "AVX-512" : "AVX2")};
+   return &found;
+}
+
 } // namespace
 
 uint32_t default_subgroup_size()
@@ -45,9 +61,9 @@ uint32_t default_subgroup_size()
       return options().subgroup_size;
    if (options().profile)
       return std::max(options().profile->subgroup_size, 8u);
-   // Not the width of a vector register: programs size a workgroup's tiles by the default subgroup and were tuned on
-   // GPUs of 32 or 64.  llama.cpp's matrix shaders leave subgroups of 8 no whole tile, and give 32 invocations the work
-   // of one subgroup.
+   // Not the width of a vector register: programs size a workgroup's tiles by the default subgroup
+   // and were tuned on GPUs of 32 or 64.  llama.cpp's matrix shaders leave subgroups of 8 no whole
+   // tile, and give 32 invocations the work of one subgroup.
    return 32;
 }
 
@@ -66,8 +82,13 @@ static std::vector<MatrixOperation> advertised_operations()
 
 const Target &host_target()
 {
-   static const Target target = {default_subgroup_size(), advertised_operations(),
-                                 !options().has_debug("registers")};
+   static const Target target = {
+      .subgroup_size = default_subgroup_size(),
+      .matrices = {advertised_operations()},
+      .lowering = {.form = options().has_debug("registers") ? MatrixForm::registers
+                                                            : MatrixForm::private_tiles,
+                   .native = tile_operations()},
+   };
    return target;
 }
 
@@ -76,12 +97,23 @@ std::string host_description()
    return describe(host_features());
 }
 
-Result<std::shared_ptr<const Program>> compile(const ShaderSource &source, const CompileOptions &compile_options)
+Result<std::shared_ptr<const Program>> compile(const ShaderSource &source,
+                                               const CompileOptions &compile_options)
 {
    Target target = host_target();
    if (compile_options.subgroup_size)
       target.subgroup_size = compile_options.subgroup_size;
-   target.robust_access = compile_options.robust_buffer_access;
+   target.lowering.robust_access = compile_options.robust_buffer_access;
+   if (compile_options.native_tiles) {
+      target.lowering.form =
+         *compile_options.native_tiles ? MatrixForm::private_tiles : MatrixForm::registers;
+   }
+   if (compile_options.matrices)
+      target.matrices = *compile_options.matrices;
+   const Result<const CpuFeatures *> features = features_for(compile_options.instruction_set);
+   if (!features)
+      return features.error();
+   const CpuFeatures &cpu = **features;
    const uint32_t W = target.subgroup_size;
    if (W != 8 && W != 16 && W != 32 && W != 64)
       return Error{"the subgroup size " + std::to_string(W) + " is none of 8, 16, 32, 64"};
@@ -89,9 +121,11 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &source, const
    // SPIR-V to NIR, all of NIR's passes.
    PipelineOptions pipeline;
    for (const BindingLayout &l : compile_options.bindings)
-      pipeline.bindings.push_back({l.set, l.binding, l.slot, l.offset, l.stride, l.count, l.inline_data});
+      pipeline.bindings.push_back(
+         {l.set, l.binding, l.slot, l.offset, l.stride, l.count, l.inline_data, l.variable_count});
    const Dump dump = with_debug_output(compile_options.dump);
    pipeline.dump = dump;
+   pipeline.control = compile_options.control;
    Result<Shader> shader = spirv_to_target(source, target, pipeline);
    if (!shader)
       return shader.error();
@@ -100,16 +134,34 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &source, const
 
    // NIR to LLVM IR.
    llvm::LLVMContext context;
-   const TranslateOptions translate{W, host_features().vector_bits(), compile_options.robust_buffer_access};
+   TranslateOptions translate{W, cpu.vector_bits(), compile_options.robust_buffer_access};
+   if (dump) {
+      translate.observe = [&](const char *pass, nir_shader *nir) { dump(pass, shader_text(nir)); };
+   }
+   translate.control = compile_options.control;
+   CompileStatistics *const statistics = compile_options.statistics;
+   const Clock::time_point start = Clock::now();
    Result<Translation> translation = nir_to_llvm(shader->get(), translate, context);
    if (!translation)
       return translation.error();
 
    // LLVM's passes, machine code, a callable program.
-   Result<std::vector<std::byte>> object = compile_object(*translation->module, dump);
+   const Clock::time_point translated = Clock::now();
+   Result<std::vector<std::byte>> object =
+      compile_object(*translation->module, dump, cpu, statistics);
    if (!object)
       return object.error();
-   return link_program(translation->info, std::move(*object));
+   const Clock::time_point compiled = Clock::now();
+   auto program = link_program(translation->info, std::move(*object), cpu);
+   if (statistics) {
+      const auto ms = [](Clock::duration d) {
+         return std::chrono::duration<double, std::milli>(d).count();
+      };
+      statistics->translation_ms = ms(translated - start);
+      statistics->link_ms = ms(Clock::now() - compiled);
+      statistics->accesses = translation->accesses;
+   }
+   return program;
 }
 
 } // namespace weft::cpu

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// From SPIR-V to a program for this machine's CPU.  The one interface that a driver needs; neither NIR nor LLVM
-/// shows through it.
+/// From SPIR-V to a program for this machine's CPU.  The one interface that a driver needs; neither
+/// NIR nor LLVM shows through it.
 
 #pragma once
 
 #include "backend/cpu/abi.h"
+#include "backend/cpu/cpu_features.h"
+#include "nir_passes/pass_control.h"
 #include "nir_passes/result.h"
 #include "nir_passes/shader_source.h"
 #include "nir_passes/target.h"
@@ -15,6 +17,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +33,23 @@ struct BindingLayout {
    uint32_t count;  ///< array elements; for an inline uniform block its bytes
    /// The binding's data lies there itself (inline uniform block), not a BufferDescriptor.
    bool inline_data;
+   bool variable_count = false; ///< a set may hold fewer elements than `count`
+};
+
+/// Accesses to memory other than invocations' own, as they stand in the code.
+struct AccessCounts {
+   uint32_t uniform = 0;    ///< one address for the whole subgroup
+   uint32_t contiguous = 0; ///< vectors
+   uint32_t strided = 0;    ///< the same distance from lane to lane, in groups of lanes at least
+   uint32_t gathered = 0;   ///< and scattered: lane by lane
+};
+
+/// What one compilation took and what came out.
+struct CompileStatistics {
+   /// To LLVM IR with the back end's own NIR passes, LLVM's passes, its code generator, the linker.
+   double translation_ms = 0, optimisation_ms = 0, code_generation_ms = 0, link_ms = 0;
+   uint64_t code_bytes = 0;
+   AccessCounts accesses;
 };
 
 struct CompileOptions {
@@ -37,9 +57,19 @@ struct CompileOptions {
    std::vector<BindingLayout> bindings;
    /// Out-of-bounds accesses through descriptors read zeros and write nothing.
    bool robust_buffer_access = true;
-   /// Called with the text after each phase when set: the name of each NIR pass, "nir" at the end of
-   /// them, "llvm" and "llvm-opt" before and after LLVM's passes, "asm".
-   std::function<void(const char *phase, const std::string &text)> dump;
+   /// Matrices become tiles, or else registers; unset: as host_target() has it.
+   std::optional<bool> native_tiles = {};
+   /// The most of the CPU's instructions to use; unset: those of host_features().
+   std::optional<InstructionSet> instruction_set = {};
+   /// What the program may use of matrices; unset: as host_target() has it.  What is more than the
+   /// tile kernels do is cut into their shapes, and padded.
+   std::optional<MatrixSupport> matrices = {};
+   /// Called with the text after each phase when set: the name of each NIR pass, "nir" when the
+   /// translator gets it, the translator's own passes, "llvm" and "llvm-opt" before and after LLVM's
+   /// passes, "asm".
+   std::function<void(const char *phase, const std::string &text)> dump = {};
+   PassControl *control = nullptr;          ///< of optional NIR passes, if wanted
+   CompileStatistics *statistics = nullptr; ///< gets them, if wanted
 };
 
 struct ProgramInfo {
@@ -64,16 +94,18 @@ public:
 /// The operations and sizes that compile() supports on this machine.
 const Target &host_target();
 uint32_t default_subgroup_size();
-/// For VkPhysicalDeviceProperties::deviceName: the CPU's brand string and the matrix instructions in use.
+/// For VkPhysicalDeviceProperties::deviceName: the CPU's brand string and the matrix instructions
+/// in use.
 std::string host_description();
 /// Changes whenever code from serialize() would not be valid any more: build, CPU features, flags.
 std::array<std::byte, 16> cache_uuid();
 
-/// Compiles one compute entry point.  Thread-safe.  Whatever the input, it returns: malformed SPIR-V, an
-/// unsupported capability, matrix type, shape or scope is an Error that says so.
+/// Compiles one compute entry point.  Thread-safe.  Whatever the input, it returns: malformed
+/// SPIR-V, an unsupported capability, matrix type, shape or scope is an Error that says so.
 Result<std::shared_ptr<const Program>> compile(const ShaderSource &, const CompileOptions &);
 
-/// The inverse of Program::serialize(); an Error for bytes that are truncated, damaged or of another version.
+/// The inverse of Program::serialize(); an Error for bytes that are truncated, damaged or of
+/// another version.
 Result<std::shared_ptr<const Program>> deserialize(std::span<const std::byte>);
 
 } // namespace weft::cpu

@@ -88,17 +88,14 @@ CpuFeatures detect_features(InstructionSet at_most)
    f.instruction_set = InstructionSet::avx512;
    f.llvm_cpu = "x86-64-v4";
    f.llvm_features = "-prefer-256-bit";
-   f.avx512_vbmi = has(extended.ecx, {1});
    f.avx512_vnni = has(extended.ecx, {11});
-   f.avx512_fp16 = has(extended.edx, {23});
-   f.avx512_bf16 = has(cpuid(7, 1).eax, {5});
-   if (f.avx512_vbmi)
-      f.llvm_features += ",+avx512vbmi";
    if (f.avx512_vnni)
       f.llvm_features += ",+avx512vnni";
-   if (f.avx512_fp16)
+   if (has(extended.ecx, {1}))
+      f.llvm_features += ",+avx512vbmi";
+   if (has(extended.edx, {23}))
       f.llvm_features += ",+avx512fp16";
-   if (f.avx512_bf16)
+   if (has(cpuid(7, 1).eax, {5}))
       f.llvm_features += ",+avx512bf16";
    return f;
 }
@@ -125,10 +122,6 @@ std::string describe(const CpuFeatures &f)
    }
    if (f.avx512_vnni)
       text += ", VNNI";
-   if (f.avx512_bf16)
-      text += ", BF16";
-   if (f.avx512_fp16)
-      text += ", FP16";
    return text + ")";
 }
 

@@ -12,7 +12,8 @@
 
 namespace weft::cpu {
 
-/// Code is generated for one of these levels; what lies beyond the level (VNNI, FP16, ...) is a feature of its own.
+/// Code is generated for one of these levels; what lies beyond the level (VNNI, ...) is a feature of
+/// its own.
 enum class InstructionSet : uint8_t {
    none,   ///< less than AVX2: nothing of Weft's CPU back end runs here
    avx2,   ///< x86-64-v3: AVX2, FMA, F16C, BMI2
@@ -21,11 +22,8 @@ enum class InstructionSet : uint8_t {
 
 struct CpuFeatures {
    InstructionSet instruction_set = InstructionSet::none;
-   /// Beyond AVX-512's base; all false unless instruction_set is avx512.
+   /// Beyond AVX-512's base, and there are kernels for it.
    bool avx512_vnni = false;
-   bool avx512_bf16 = false;
-   bool avx512_fp16 = false;
-   bool avx512_vbmi = false;
    /// For llvm::TargetMachine.
    std::string llvm_cpu;      ///< "x86-64-v3" or "x86-64-v4"
    std::string llvm_features; ///< "+avx512vnni,..."
@@ -38,10 +36,10 @@ struct CpuFeatures {
 /// The features of this machine, narrowed by WEFT_ISA.
 const CpuFeatures &host_features();
 
-/// The features that the machine has, narrowed to a level; for tests that try every path.
+/// The features that the machine has, narrowed to a level.
 CpuFeatures detect_features(InstructionSet at_most);
 
-/// "AMD EPYC ... (AVX-512, VNNI, BF16)".
+/// The CPU's name and the instructions that matrices use: "AMD EPYC ... (AVX-512, VNNI)".
 std::string describe(const CpuFeatures &);
 
 } // namespace weft::cpu

@@ -13,7 +13,8 @@ namespace weft::cpu {
 namespace {
 
 /// "spirv" is the layer's word.
-constexpr std::string_view debug_words[] = {"log", "nir", "llvm", "asm", "perf", "registers", "spirv"};
+constexpr std::string_view debug_words[] = {"log",  "nir",       "llvm", "asm",
+                                            "perf", "registers", "spirv"};
 
 /// 0 when the text is not a number.
 uint32_t parse_number(std::string_view text)
@@ -87,8 +88,9 @@ const Options &options()
 {
    static const Options parsed = [] {
       std::vector<std::string> problems;
-      Options o = parse_options([](const char *name) -> const char * { return std::getenv(name); },
-                                problems);
+      // A program with more rights than its caller does not take the caller's settings.
+      Options o = parse_options(
+         [](const char *name) -> const char * { return secure_getenv(name); }, problems);
       for (const std::string &problem : problems)
          std::fprintf(stderr, "weft: %s\n", problem.c_str());
       return o;

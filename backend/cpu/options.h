@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The environment variables of the CPU back end, parsed once.  docs/settings.md lists them for users.
+/// The environment variables of the CPU back end, parsed once.  docs/settings.md lists them for
+/// users.
 
 #pragma once
 
@@ -16,9 +17,9 @@
 namespace weft::cpu {
 
 struct Options {
-   /// WEFT_DEBUG: comma-separated words.  "log": errors on stderr; "nir", "llvm", "asm": those phases of every shader on
-   /// stderr; "perf": /tmp/perf-PID.map for perf(1); "registers": matrices as registers instead of
-   /// tiles.
+   /// WEFT_DEBUG: comma-separated words.  "log": errors on stderr; "nir", "llvm", "asm": those
+   /// phases of every shader on stderr; "perf": /tmp/perf-PID.map for perf(1); "registers":
+   /// matrices as registers instead of tiles.
    std::vector<std::string> debug;
    uint32_t subgroup_size = 0; ///< WEFT_SUBGROUP_SIZE: the default subgroup size, 8, 16, 32 or 64
    uint32_t threads = 0;       ///< WEFT_THREADS: of the executor; 0: one per CPU
@@ -29,7 +30,8 @@ struct Options {
    bool has_debug(std::string_view word) const;
 };
 
-/// From the environment as it was at the first call.  A word or value that is not known is reported on stderr, once.
+/// From the environment as it was at the first call.  A word or value that is not known is reported
+/// on stderr, once.
 const Options &options();
 
 /// From a lookup function like getenv; complaints are appended to `problems`.

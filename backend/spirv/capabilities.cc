@@ -1,15 +1,18 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
+#include "backend/spirv/spirv_words.h"
 #include "backend/spirv/translator.h"
 
+#include <algorithm>
 #include <vulkan/vulkan_core.h>
+
+#include <algorithm>
 
 namespace weft::spirv {
 
 namespace {
 
-constexpr size_t header_words = 5;
 /// The byte order of modules that were written on the other kind of machine.
 constexpr uint32_t swapped_magic_number = 0x03022307;
 
@@ -37,7 +40,7 @@ Driver full_driver()
       VK_SUBGROUP_FEATURE_CLUSTERED_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT |
       VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR | VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR;
    d.subgroup_extended_types = true;
-   d.vulkan_memory_model = d.vulkan_memory_model_device_scope = true;
+   d.vulkan_memory_model_device_scope = true;
    d.int8 = d.int16 = d.int64 = d.float16 = d.float64 = true;
    d.storage_buffer_8bit = d.storage_buffer_16bit = true;
    d.buffer_device_address = d.integer_dot_product = true;
@@ -45,19 +48,21 @@ Driver full_driver()
    return d;
 }
 
-bool needs_lowering(std::span<const uint32_t> spirv)
+bool declares_any(std::span<const uint32_t> spirv, std::span<const uint32_t> capabilities)
 {
-   if (spirv.size() < header_words ||
-       (spirv[0] != SpvMagicNumber && spirv[0] != swapped_magic_number))
+   if (spirv.empty() || (spirv[0] != SpvMagicNumber && spirv[0] != swapped_magic_number))
       return false;
-   const bool swapped = spirv[0] == swapped_magic_number;
-   const auto word = [&](size_t at) { return swapped ? __builtin_bswap32(spirv[at]) : spirv[at]; };
-
+   std::vector<uint32_t> swapped;
+   if (spirv[0] == swapped_magic_number) {
+      std::ranges::transform(spirv, std::back_inserter(swapped),
+                             [](uint32_t word) { return __builtin_bswap32(word); });
+      spirv = swapped;
+   }
    /* SPIR-V 2.4: capabilities come first. */
-   for (size_t at = header_words; at + 1 < spirv.size(); at += 2) {
-      if (word(at) != (2u << 16 | SpvOpCapability))
+   for (const auto &[opcode, operands] : Instructions(spirv)) {
+      if (opcode != SpvOpCapability || operands.empty())
          return false;
-      if (word(at + 1) == SpvCapabilityCooperativeMatrixKHR)
+      if (std::ranges::find(capabilities, operands[0]) != capabilities.end())
          return true;
    }
    return false;
@@ -85,8 +90,6 @@ const char *lacks(const Driver &driver, SpvCapability capability)
    case SpvCapabilityDotProduct:
    case SpvCapabilityDotProductInput4x8BitPacked:
       return unless(driver.integer_dot_product, "shaderIntegerDotProduct");
-   case SpvCapabilityVulkanMemoryModel:
-      return unless(driver.vulkan_memory_model, "vulkanMemoryModel");
    case SpvCapabilityGroupNonUniform:
       return lacks_subgroup(driver, VK_SUBGROUP_FEATURE_BASIC_BIT, "basic subgroup operations");
    case SpvCapabilityGroupNonUniformVote:

@@ -6,26 +6,28 @@
 
 #pragma once
 
+#include "nir_passes/pass_control.h"
 #include "nir_passes/result.h"
 #include "nir_passes/shader_source.h"
 #include "nir_passes/target.h"
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace weft::spirv {
 
-/// What a shader may ask of the driver below: features that are enabled on its device.
+/// What a shader may ask of the driver below: features that are enabled on its device.  One is
+/// required and has no place here, vulkanMemoryModel.
 struct Driver {
    uint32_t spirv_version = 0x00010300; ///< the newest it takes, as in a module's header
    uint32_t subgroup_operations = 0;    ///< VkSubgroupFeatureFlags in compute shaders
    /// shaderSubgroupExtendedTypes: subgroup operations on 8, 16 and 64 bits, which matrices then
    /// use too.
    bool subgroup_extended_types = false;
-   bool vulkan_memory_model = false;
    bool vulkan_memory_model_device_scope = false;
    bool int8 = false, int16 = false, int64 = false;
    bool float16 = false, float64 = false;
@@ -36,11 +38,13 @@ struct Driver {
    /// does not matter: one without expands it to what would stand here else.
    bool integer_dot_product = false;
    /// Barriers within a workgroup that are not control barriers of all of it are worth having, and
-   /// so is the availability of single accesses to shared memory.  Lavapipe (seen in Mesa 22.3 to
-   /// 26.1) makes barriers of both and suspends a subgroup at each of any kind, and if some end
-   /// before they reach it, what others have still to do is lost.  Its workgroups run on one
-   /// thread, their subgroups in lockstep, so that none of this says anything there.
+   /// so is the availability of single accesses to shared memory (driver_quirks.cc).
    bool partial_barriers = true;
+   /// A module may have the driver's own matrices and subgroup arithmetic (driver_quirks.cc).
+   bool subgroup_arithmetic_with_matrices = true;
+   /// robustBufferAccess2 is on: accesses to buffers are not joined, as the driver may look at the
+   /// bounds of each as a whole.
+   bool robust_buffer_access_2 = false;
    /// shaderSignedZeroInfNanPreserveFloat16, 32 and 64.
    bool preserve_nan_16 = false, preserve_nan_32 = false, preserve_nan_64 = false;
 };
@@ -52,36 +56,63 @@ struct CompileOptions {
    Driver driver;
    /// Invocations per subgroup, 4 to 128: the pipeline has to run with it, in full subgroups.
    uint32_t subgroup_size;
-   /// What the program may use: Target::operations.
+   /// What the program may use of matrices.
    std::vector<MatrixOperation> operations;
-   /// What the driver does itself: Target::native_operations.
+   /// What of it the driver does itself.
    std::vector<MatrixOperation> native_operations = {};
    /// cooperativeMatrixRobustBufferAccess is enabled.
    bool robust_access = false;
    /// Called with the text after each phase when set: the name of each NIR pass, "nir" at the end
    /// of them, "spirv" (disassembled).
-   std::function<void(const char *phase, const std::string &text)> dump;
+   std::function<void(const char *phase, const std::string &text)> dump = {};
+   PassControl *control = nullptr; ///< of optional NIR passes, if wanted
+};
+
+/// What becomes of a shader, and how it has to run.
+struct CompiledModule {
+   std::vector<uint32_t> words;
+   uint32_t local_size[3] = {};
+   /// Matrices are spread over whole subgroups (VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_
+   /// SUBGROUPS_BIT).
+   bool needs_full_subgroups = false;
 };
 
 /// The operations that compile() can lower for this driver and subgroup size: what the layer
 /// advertises, and nothing else.
 std::vector<MatrixOperation> supported_operations(const Driver &, uint32_t subgroup_size);
 
-/// Whether a module declares a capability that compile() lowers.  Reads the capabilities only;
-/// false for anything that is not SPIR-V.
-bool needs_lowering(std::span<const uint32_t> spirv);
+/// Whether a module declares one of these capabilities.  Reads nothing else; false for anything
+/// that is not SPIR-V.
+bool declares_any(std::span<const uint32_t> spirv, std::span<const uint32_t> capabilities);
 
-/// The same of a shader above a driver with matrices: whether these operations are all that it
-/// needs, and the driver's own are not.  False for what the front end does not understand, and for
-/// matrices of other scopes than the subgroup's.
-bool needs_lowering(const ShaderSource &, uint32_t subgroup_size,
-                    const std::vector<MatrixOperation> &operations,
-                    const std::vector<MatrixOperation> &native_operations);
+/// Whose a shader's matrices are, above a driver that has some itself.
+enum class MatrixOwner {
+   driver,  ///< its own operations are all that the shader needs
+   layer,   ///< the shader needs operations that compile() adds to the driver's
+   unknown, ///< other matrices, such as the workgroup's, or a module that is not understood
+};
+MatrixOwner matrix_owner(const ShaderSource &, uint32_t subgroup_size,
+                         const std::vector<MatrixOperation> &operations,
+                         const std::vector<MatrixOperation> &native_operations);
+
+/// What a module declares at its head.
+struct Declarations {
+   std::vector<uint32_t> capabilities;
+   std::vector<std::string> extensions; ///< of SPIR-V
+};
+
+/// A module with matrices, for an entry point that may have none: the module cut down to what that
+/// entry point reaches, without the declarations to be dropped.  Nothing if it reaches a matrix; an
+/// Error for what is not understood.  The stage is a VkShaderStageFlagBits.
+Result<std::optional<std::vector<uint32_t>>> without_matrices(std::span<const uint32_t> spirv,
+                                                              uint32_t stage,
+                                                              const std::string &entry_point,
+                                                              const Declarations &dropped);
 
 /// Lowers one compute entry point, which keeps its name; specialization constants are folded.  The
 /// module passes spirv-val for the driver's version.  Thread-safe.  Whatever the input, it returns:
 /// malformed SPIR-V, an unsupported matrix type, a capability that the driver lacks is an Error
 /// that says so.
-Result<std::vector<uint32_t>> compile(const ShaderSource &, const CompileOptions &);
+Result<CompiledModule> compile(const ShaderSource &, const CompileOptions &);
 
 } // namespace weft::spirv

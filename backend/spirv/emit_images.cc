@@ -116,10 +116,6 @@ Id Translator::resource_variable(nir_variable *var)
          m.decorate(id, SpvDecorationNonReadable);
       if (restricted.contains({uint32_t(var->data.descriptor_set), uint32_t(var->data.binding)}))
          m.decorate(id, SpvDecorationRestrict);
-      if (!vulkan_memory && var->data.access & ACCESS_COHERENT)
-         m.decorate(id, SpvDecorationCoherent);
-      if (!vulkan_memory && var->data.access & ACCESS_VOLATILE)
-         m.decorate(id, SpvDecorationVolatile);
    }
    return id;
 }
@@ -218,18 +214,14 @@ Words Translator::image_operands(unsigned access, bool store, std::optional<Id> 
       mask |= SpvImageOperandsSampleMask;
       literals.push_back(*sample);
    }
-   if (vulkan_memory) {
-      mask |= SpvImageOperandsNonPrivateTexelMask;
-      if (access & ACCESS_VOLATILE)
-         mask |= SpvImageOperandsVolatileTexelMask;
-      if (access & ACCESS_COHERENT) {
-         mask |=
-            store ? SpvImageOperandsMakeTexelAvailableMask : SpvImageOperandsMakeTexelVisibleMask;
-         literals.push_back(scope(device_scope()));
-      }
+   mask |= SpvImageOperandsNonPrivateTexelMask;
+   if (access & ACCESS_VOLATILE)
+      mask |= SpvImageOperandsVolatileTexelMask;
+   if (access & ACCESS_COHERENT) {
+      mask |= store ? SpvImageOperandsMakeTexelAvailableMask : SpvImageOperandsMakeTexelVisibleMask;
+      literals.push_back(scope(device_scope()));
    }
-   if (mask)
-      literals.insert(literals.begin(), mask);
+   literals.insert(literals.begin(), mask);
    return literals;
 }
 

@@ -6,20 +6,15 @@
 
 #include "backend/spirv/translator.h"
 
-#include "nir_passes/cmat_uses.h"
+#include "nir_passes/cmat_description.h"
 
 namespace weft::spirv {
 
 namespace {
 
-glsl_base_type component_type(const glsl_type *matrix)
+Kind kind_of(const glsl_type *matrix)
 {
-   return glsl_base_type(glsl_get_cmat_description(matrix)->element_type);
-}
-
-Kind kind_of(glsl_base_type component)
-{
-   return glsl_type_is_float_16_32_64(glsl_scalar_type(component)) ? Kind::real : Kind::integer;
+   return has_real_components(*glsl_get_cmat_description(matrix)) ? Kind::real : Kind::integer;
 }
 
 /// Of unary_op, binary_op and scalar_op; OpNop for what SPIR-V does not do with matrices.
@@ -76,11 +71,9 @@ SpvOp matrix_op(nir_op op)
 /// Matrices tell signed integers from unsigned ones, as nothing else here does.
 Id Translator::component_type_id(const glsl_type *matrix)
 {
-   const glsl_base_type component = component_type(matrix);
-   const unsigned bits = glsl_base_type_get_bit_size(component);
-   return has_signed_components(*glsl_get_cmat_description(matrix))
-             ? m.type_int(bits, true)
-             : type(kind_of(component), bits);
+   const glsl_cmat_description &desc = *glsl_get_cmat_description(matrix);
+   const unsigned bits = component_bits(desc);
+   return has_signed_components(desc) ? m.type_int(bits, true) : type(kind_of(matrix), bits);
 }
 
 Id Translator::matrix_type(const glsl_type *matrix)
@@ -112,23 +105,26 @@ void Translator::store_matrix(const nir_src &destination, Id matrix)
 
 Id Translator::matrix_scalar(const nir_src &source, const glsl_type *matrix)
 {
-   const glsl_base_type component = component_type(matrix);
-   const Id value = get(source, kind_of(component));
+   const Id value = get(source, kind_of(matrix));
    return has_signed_components(*glsl_get_cmat_description(matrix))
              ? m.emit(SpvOpBitcast, component_type_id(matrix), {value})
              : value;
 }
 
-/// Where a tile lies in memory: `address` as lower_access_units() or lower_shared_memory() leaves
-/// it.
+/// Where a tile lies in memory: a pointer to units, which the stride counts, as
+/// lower_access_units() and lower_shared_memory() leave them.
 Pointer Translator::tile_pointer(nir_intrinsic_instr *instr, const nir_src &address)
 {
    const auto modes = nir_variable_mode(nir_intrinsic_memory_modes(instr));
-   if (modes & nir_var_mem_shared)
-      return variable_pointer(nir_src_as_deref(address));
+   if (modes & nir_var_mem_shared) {
+      nir_deref_instr *element = nir_src_as_deref(address);
+      assert(nir_intrinsic_stride_unit(instr) == pointee_bytes(element));
+      return variable_pointer(element);
+   }
 
    const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
    const unsigned bits = component_bits(desc);
+   assert(nir_intrinsic_stride_unit(instr) == bits / 8);
    const Id unit_type = m.type_uint(bits);
    if (modes & nir_var_mem_ssbo)
       return buffer_pointer(instr, address, unit_type, get(address, 2, Kind::integer), bits / 8);
@@ -234,7 +230,7 @@ Pointer Translator::component_pointer(const nir_src &matrix, const nir_src &comp
 void Translator::emit_extract(nir_intrinsic_instr *instr)
 {
    const glsl_type *matrix = nir_src_as_deref(instr->src[0])->type;
-   const Kind kind = kind_of(component_type(matrix));
+   const Kind kind = kind_of(matrix);
    const Id pointer = component_pointer(instr->src[0], instr->src[1]).id;
    Id value = m.emit(SpvOpLoad, component_type_id(matrix), {pointer});
    if (has_signed_components(*glsl_get_cmat_description(matrix)))

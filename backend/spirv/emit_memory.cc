@@ -8,6 +8,9 @@
 
 #include "util/u_math.h"
 
+#include <algorithm>
+#include <climits>
+
 namespace weft::spirv {
 
 namespace {
@@ -16,6 +19,15 @@ namespace {
 unsigned unit_bytes(const nir_def &value)
 {
    return value.bit_size / 8 * value.num_components;
+}
+
+/// Where the first member of a block lies.
+unsigned first_offset(const glsl_type *block)
+{
+   unsigned first = UINT_MAX;
+   for (unsigned i = 0; glsl_type_is_struct_or_ifc(block) && i < glsl_get_length(block); ++i)
+      first = std::min(first, unsigned(std::max(glsl_get_struct_field_offset(block, i), 0)));
+   return first == UINT_MAX ? 0 : first;
 }
 
 } // namespace
@@ -55,10 +67,6 @@ const BufferBinding::View &Translator::buffer_view(BufferBinding &b, Id unit_typ
       m.decorate_member(block, 0, SpvDecorationNonWritable);
    if (b.access & ACCESS_NON_READABLE)
       m.decorate_member(block, 0, SpvDecorationNonReadable);
-   if (!vulkan_memory && b.access & ACCESS_COHERENT)
-      m.decorate_member(block, 0, SpvDecorationCoherent);
-   if (!vulkan_memory && b.access & ACCESS_VOLATILE)
-      m.decorate_member(block, 0, SpvDecorationVolatile);
 
    Id type = block;
    if (b.is_array && b.length == 0) {
@@ -78,8 +86,9 @@ const BufferBinding::View &Translator::buffer_view(BufferBinding &b, Id unit_typ
    return view;
 }
 
+/// To a unit, or to a part of it: `place` are the indices that lead there.
 Pointer Translator::buffer_pointer(nir_intrinsic_instr *instr, const nir_src &index, Id unit_type,
-                                   Id unit, unsigned bytes)
+                                   unsigned bytes, const Words &place, Id accessed_type)
 {
    BufferBinding *b = buffer(index);
    if (!b)
@@ -87,28 +96,32 @@ Pointer Translator::buffer_pointer(nir_intrinsic_instr *instr, const nir_src &in
    const SpvStorageClass storage =
       b->uniform ? SpvStorageClassUniform : SpvStorageClassStorageBuffer;
    Words operands = {buffer_view(*b, unit_type, bytes).variable};
-   bool non_uniform = false;
-   if (b->is_array) {
-      const nir_scalar element = nir_scalar_resolved(index.ssa, 1);
-      operands.push_back(get(element, Kind::integer));
-      if (!nir_scalar_is_const(element)) {
-         m.capability(b->uniform ? SpvCapabilityUniformBufferArrayDynamicIndexing
-                                 : SpvCapabilityStorageBufferArrayDynamicIndexing);
-         non_uniform =
-            nir_intrinsic_has_access(instr) && nir_intrinsic_access(instr) & ACCESS_NON_UNIFORM;
-      }
-   }
+   const bool non_uniform = b->is_array && add_descriptor(*b, instr, index, operands);
    operands.push_back(m.constant_uint(0));
-   operands.push_back(unit);
-   const Id pointer = m.emit(SpvOpAccessChain, m.type_pointer(storage, unit_type), operands);
-   if (non_uniform) {
-      m.capability(SpvCapabilityShaderNonUniform);
-      m.capability(b->uniform ? SpvCapabilityUniformBufferArrayNonUniformIndexing
-                              : SpvCapabilityStorageBufferArrayNonUniformIndexing);
-      extension("SPV_EXT_descriptor_indexing", 0x00010500);
+   operands.insert(operands.end(), place.begin(), place.end());
+   const Id pointer = m.emit(SpvOpAccessChain, m.type_pointer(storage, accessed_type), operands);
+   if (non_uniform)
       m.decorate(pointer, SpvDecorationNonUniform);
-   }
    return {pointer, storage};
+}
+
+/// Appends the index into an array of descriptors; whether the pointer is NonUniform.
+bool Translator::add_descriptor(const BufferBinding &b, nir_intrinsic_instr *instr,
+                                const nir_src &index, Words &operands)
+{
+   const nir_scalar element = nir_scalar_resolved(index.ssa, 1);
+   operands.push_back(get(element, Kind::integer));
+   if (nir_scalar_is_const(element))
+      return false;
+   m.capability(b.uniform ? SpvCapabilityUniformBufferArrayDynamicIndexing
+                          : SpvCapabilityStorageBufferArrayDynamicIndexing);
+   if (!nir_intrinsic_has_access(instr) || !(nir_intrinsic_access(instr) & ACCESS_NON_UNIFORM))
+      return false;
+   m.capability(SpvCapabilityShaderNonUniform);
+   m.capability(b.uniform ? SpvCapabilityUniformBufferArrayNonUniformIndexing
+                          : SpvCapabilityStorageBufferArrayNonUniformIndexing);
+   extension("SPV_EXT_descriptor_indexing", 0x00010500);
+   return true;
 }
 
 void Translator::emit_load_buffer(nir_intrinsic_instr *instr)
@@ -127,23 +140,25 @@ void Translator::emit_load_buffer(nir_intrinsic_instr *instr)
    }
 
    /* A uniform buffer is an array of 4×32 bits, whose stride every device allows; the unit counts
-    * 32 bits. */
+    * 32 bits.  Of a row only the components are read that are asked for: the buffer may end after
+    * them. */
    const Id row_type = m.type_vector(scalar_type, 4), uint_type = m.type_uint(32);
-   const Id row = m.emit(SpvOpShiftRightLogical, uint_type, {unit, m.constant_uint(2)});
-   const Pointer pointer = buffer_pointer(instr, instr->src[0], row_type, row, 16);
-   const Id value = m.emit(SpvOpLoad, row_type, {pointer.id});
-   if (def.num_components == 4)
-      return define_vector(def, value, Kind::integer);
-   if (nir_src_is_const(instr->src[1])) {
-      const unsigned column = nir_src_as_uint(instr->src[1]) % 4;
-      for (unsigned i = 0; i < def.num_components; ++i)
-         define(def, i, extract(value, scalar_type, column + i), Kind::integer);
-      return;
+   const bool known = nir_src_is_const(instr->src[1]);
+   const uint32_t known_unit = known ? uint32_t(nir_src_as_uint(instr->src[1])) : 0;
+   const Id row = known ? m.constant_uint(known_unit / 4)
+                        : m.emit(SpvOpShiftRightLogical, uint_type, {unit, m.constant_uint(2)});
+   if (def.num_components == 4) {
+      const Pointer pointer = buffer_pointer(instr, instr->src[0], row_type, row, 16);
+      return define_vector(def, m.emit(SpvOpLoad, row_type, {pointer.id}), Kind::integer);
    }
-   const Id column = m.emit(SpvOpBitwiseAnd, uint_type, {unit, m.constant_uint(3)});
+   const Id first = known ? 0 : m.emit(SpvOpBitwiseAnd, uint_type, {unit, m.constant_uint(3)});
    for (unsigned i = 0; i < def.num_components; ++i) {
-      const Id at = i ? m.emit(SpvOpIAdd, uint_type, {column, m.constant_uint(i)}) : column;
-      define(def, i, m.emit(SpvOpVectorExtractDynamic, scalar_type, {value, at}), Kind::integer);
+      const Id at = known ? m.constant_uint(known_unit % 4 + i)
+                    : i   ? m.emit(SpvOpIAdd, uint_type, {first, m.constant_uint(i)})
+                          : first;
+      const Pointer pointer =
+         buffer_pointer(instr, instr->src[0], row_type, 16, {row, at}, scalar_type);
+      define(def, i, m.emit(SpvOpLoad, scalar_type, {pointer.id}), Kind::integer);
    }
 }
 
@@ -168,9 +183,11 @@ void Translator::emit_buffer_size(nir_intrinsic_instr *instr)
    const BufferBinding::View &view = buffer_view(*b, m.type_uint(b->stride * 8), b->stride);
    Id base = view.variable;
    if (b->is_array) {
+      Words operands = {base};
+      const bool non_uniform = add_descriptor(*b, instr, instr->src[0], operands);
       base = m.emit(SpvOpAccessChain, m.type_pointer(SpvStorageClassStorageBuffer, view.block_type),
-                    {base, get(nir_scalar_resolved(instr->src[0].ssa, 1), Kind::integer)});
-      if (nir_intrinsic_access(instr) & ACCESS_NON_UNIFORM)
+                    operands);
+      if (non_uniform)
          m.decorate(base, SpvDecorationNonUniform);
    }
    const Id uint_type = m.type_uint(32);
@@ -185,25 +202,37 @@ void Translator::emit_load_push_constant(nir_intrinsic_instr *instr)
 {
    const Id uint_type = m.type_uint(32);
    if (!push_constants) {
-      unsigned bytes = 0;
+      unsigned begin = UINT_MAX, end = 0;
       const char *name = nullptr;
       nir_foreach_variable_with_modes(var, shader, nir_var_mem_push_const) {
-         bytes = std::max(bytes, glsl_get_explicit_size(var->type, false));
+         begin = std::min(begin, first_offset(var->type));
+         end = std::max(end, glsl_get_explicit_size(var->type, false));
          name = var->name;
       }
-      const Id length = m.constant_uint(std::max(DIV_ROUND_UP(bytes, 4), 1u));
+      /* Ranges of push constants begin and end at multiples of four bytes. */
+      first_push_constant = std::min(begin, end) / 4;
+      const unsigned words = DIV_ROUND_UP(end, 4) - first_push_constant;
+      const Id length = m.constant_uint(std::max(words, 1u));
       const Id array = m.distinct_type(SpvOpTypeArray, {uint_type, length});
       m.decorate(array, SpvDecorationArrayStride, {4});
       const Id block = m.distinct_type(SpvOpTypeStruct, {array});
       m.decorate(block, SpvDecorationBlock);
-      m.decorate_member(block, 0, SpvDecorationOffset, {0});
+      m.decorate_member(block, 0, SpvDecorationOffset, {first_push_constant * 4});
       push_constants = m.global_variable(m.type_pointer(SpvStorageClassPushConstant, block),
                                          SpvStorageClassPushConstant);
       m.name(push_constants, name);
    }
+   Id word;
+   if (nir_src_is_const(instr->src[0]))
+      word = m.constant_uint(uint32_t(nir_src_as_uint(instr->src[0])) - first_push_constant);
+   else if (first_push_constant)
+      word = m.emit(SpvOpISub, uint_type,
+                    {get(instr->src[0], Kind::integer), m.constant_uint(first_push_constant)});
+   else
+      word = get(instr->src[0], Kind::integer);
    const Id pointer =
       m.emit(SpvOpAccessChain, m.type_pointer(SpvStorageClassPushConstant, uint_type),
-             {push_constants, m.constant_uint(0), get(instr->src[0], Kind::integer)});
+             {push_constants, m.constant_uint(0), word});
    define(instr->def, 0, m.emit(SpvOpLoad, uint_type, {pointer}), Kind::integer);
 }
 
@@ -258,8 +287,6 @@ void Translator::require_small_storage(unsigned bits)
 
 SpvScope Translator::device_scope()
 {
-   if (!vulkan_memory)
-      return SpvScopeDevice;
    if (!driver.vulkan_memory_model_device_scope)
       return SpvScopeQueueFamily;
    m.capability(SpvCapabilityVulkanMemoryModelDeviceScope);
@@ -282,22 +309,16 @@ Words Translator::memory_operands(unsigned access, bool store, SpvStorageClass s
    }
    if (access & ACCESS_NON_TEMPORAL)
       mask |= SpvMemoryAccessNontemporalMask;
-   if (vulkan_memory) {
-      if (storage != SpvStorageClassFunction && storage != SpvStorageClassUniform)
-         mask |= SpvMemoryAccessNonPrivatePointerMask;
-      if (access & ACCESS_VOLATILE)
-         mask |= SpvMemoryAccessVolatileMask;
-      const bool shared = storage == SpvStorageClassWorkgroup;
-      /* Drivers may make barriers of it. */
-      if (access & ACCESS_COHERENT && (!shared || driver.partial_barriers)) {
-         mask |=
-            store ? SpvMemoryAccessMakePointerAvailableMask : SpvMemoryAccessMakePointerVisibleMask;
-         literals.push_back(scope(shared ? SpvScopeWorkgroup : device_scope()));
-      }
-   } else if (storage == SpvStorageClassPhysicalStorageBuffer &&
-              access & (ACCESS_VOLATILE | ACCESS_COHERENT)) {
-      /* There is no variable that a decoration could say it of. */
+   if (storage != SpvStorageClassFunction && storage != SpvStorageClassUniform)
+      mask |= SpvMemoryAccessNonPrivatePointerMask;
+   if (access & ACCESS_VOLATILE)
       mask |= SpvMemoryAccessVolatileMask;
+   const bool shared = storage == SpvStorageClassWorkgroup;
+   /* Drivers may make barriers of it. */
+   if (access & ACCESS_COHERENT && (!shared || driver.partial_barriers)) {
+      mask |=
+         store ? SpvMemoryAccessMakePointerAvailableMask : SpvMemoryAccessMakePointerVisibleMask;
+      literals.push_back(scope(shared ? SpvScopeWorkgroup : device_scope()));
    }
    if (!mask)
       return {};
@@ -312,7 +333,7 @@ void Translator::emit_barrier(nir_intrinsic_instr *instr)
       case SCOPE_DEVICE:
          return device_scope();
       case SCOPE_QUEUE_FAMILY:
-         return vulkan_memory ? SpvScopeQueueFamily : SpvScopeDevice;
+         return SpvScopeQueueFamily;
       case SCOPE_WORKGROUP:
          return SpvScopeWorkgroup;
       case SCOPE_SUBGROUP:
@@ -338,9 +359,9 @@ void Translator::emit_barrier(nir_intrinsic_instr *instr)
          semantics = where | (acquire && release ? SpvMemorySemanticsAcquireReleaseMask
                               : acquire          ? SpvMemorySemanticsAcquireMask
                                                  : SpvMemorySemanticsReleaseMask);
-         if (vulkan_memory && from & NIR_MEMORY_MAKE_AVAILABLE && release)
+         if (from & NIR_MEMORY_MAKE_AVAILABLE && release)
             semantics |= SpvMemorySemanticsMakeAvailableMask;
-         if (vulkan_memory && from & NIR_MEMORY_MAKE_VISIBLE && acquire)
+         if (from & NIR_MEMORY_MAKE_VISIBLE && acquire)
             semantics |= SpvMemorySemanticsMakeVisibleMask;
       }
    }

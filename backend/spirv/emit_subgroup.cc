@@ -11,40 +11,6 @@ namespace {
 
 constexpr uint32_t spirv_1_5 = 0x00010500;
 
-SpvOp arithmetic_op(nir_op op, bool boolean)
-{
-   switch (op) {
-   case nir_op_iadd:
-      return SpvOpGroupNonUniformIAdd;
-   case nir_op_fadd:
-      return SpvOpGroupNonUniformFAdd;
-   case nir_op_imul:
-      return SpvOpGroupNonUniformIMul;
-   case nir_op_fmul:
-      return SpvOpGroupNonUniformFMul;
-   case nir_op_imin:
-      return SpvOpGroupNonUniformSMin;
-   case nir_op_umin:
-      return SpvOpGroupNonUniformUMin;
-   case nir_op_fmin:
-      return SpvOpGroupNonUniformFMin;
-   case nir_op_imax:
-      return SpvOpGroupNonUniformSMax;
-   case nir_op_umax:
-      return SpvOpGroupNonUniformUMax;
-   case nir_op_fmax:
-      return SpvOpGroupNonUniformFMax;
-   case nir_op_iand:
-      return boolean ? SpvOpGroupNonUniformLogicalAnd : SpvOpGroupNonUniformBitwiseAnd;
-   case nir_op_ior:
-      return boolean ? SpvOpGroupNonUniformLogicalOr : SpvOpGroupNonUniformBitwiseOr;
-   case nir_op_ixor:
-      return boolean ? SpvOpGroupNonUniformLogicalXor : SpvOpGroupNonUniformBitwiseXor;
-   default:
-      return SpvOpNop;
-   }
-}
-
 /// One NIR instruction under translation.
 class Subgroup {
 public:
@@ -203,7 +169,7 @@ private:
    {
       const nir_op op = nir_op(nir_intrinsic_reduction_op(&instr));
       const bool boolean = instr.def.bit_size == 1;
-      const SpvOp spirv = arithmetic_op(op, boolean);
+      const SpvOp spirv = subgroup_arithmetic_op(op, boolean);
       if (spirv == SpvOpNop) {
          t.fail("a reduction is not supported");
          return true;
@@ -241,6 +207,40 @@ private:
 };
 
 } // namespace
+
+SpvOp subgroup_arithmetic_op(nir_op op, bool boolean)
+{
+   switch (op) {
+   case nir_op_iadd:
+      return SpvOpGroupNonUniformIAdd;
+   case nir_op_fadd:
+      return SpvOpGroupNonUniformFAdd;
+   case nir_op_imul:
+      return SpvOpGroupNonUniformIMul;
+   case nir_op_fmul:
+      return SpvOpGroupNonUniformFMul;
+   case nir_op_imin:
+      return SpvOpGroupNonUniformSMin;
+   case nir_op_umin:
+      return SpvOpGroupNonUniformUMin;
+   case nir_op_fmin:
+      return SpvOpGroupNonUniformFMin;
+   case nir_op_imax:
+      return SpvOpGroupNonUniformSMax;
+   case nir_op_umax:
+      return SpvOpGroupNonUniformUMax;
+   case nir_op_fmax:
+      return SpvOpGroupNonUniformFMax;
+   case nir_op_iand:
+      return boolean ? SpvOpGroupNonUniformLogicalAnd : SpvOpGroupNonUniformBitwiseAnd;
+   case nir_op_ior:
+      return boolean ? SpvOpGroupNonUniformLogicalOr : SpvOpGroupNonUniformBitwiseOr;
+   case nir_op_ixor:
+      return boolean ? SpvOpGroupNonUniformLogicalXor : SpvOpGroupNonUniformBitwiseXor;
+   default:
+      return SpvOpNop;
+   }
+}
 
 bool Translator::emit_subgroup(nir_intrinsic_instr *instr)
 {

@@ -19,8 +19,6 @@ public:
    {
       nir_deref_instr *texture = deref(nir_tex_src_texture_deref),
                       *sampler = deref(nir_tex_src_sampler_deref);
-      if (!texture || tex.is_sparse)
-         return t.fail("a texture operation without a variable, or a sparse one, is not supported");
       image = t.resource(texture, tex.texture_non_uniform);
       if (!image.var)
          return;
@@ -39,7 +37,7 @@ public:
       case nir_texop_texture_samples:
          return emit_query();
       default:
-         return t.fail("sampling with an implicit level of detail is not supported");
+         return t.fail("a texture operation is in the form and has no translation");
       }
    }
 

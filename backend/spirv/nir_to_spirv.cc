@@ -4,6 +4,7 @@
 #include "backend/spirv/nir_to_spirv.h"
 
 #include "backend/spirv/translator.h"
+#include "backend/spirv/validate_spirv_form.h"
 
 #include "util/u_math.h"
 
@@ -27,6 +28,8 @@ std::vector<BufferBinding> list_buffers(nir_shader *nir)
          if (uint32_t(var->data.descriptor_set) != d.set ||
              uint32_t(var->data.binding) != d.binding)
             continue;
+         /* Qualifiers of a block are promises: they hold if all variables make them. */
+         b.access = b.var ? b.access & var->data.access : var->data.access;
          if (!b.var)
             b.var = var;
          b.uniform |= var->data.mode == nir_var_mem_ubo;
@@ -44,27 +47,10 @@ std::vector<BufferBinding> list_buffers(nir_shader *nir)
             const unsigned odd = offset | stride | 4;
             b.stride = std::min(b.stride, odd & -odd);
          }
-         b.access |= var->data.access;
       }
       buffers.push_back(std::move(b));
    }
    return buffers;
-}
-
-/// Whether other invocations may look at what this one has written to buffers.
-bool publishes_buffers(nir_shader *nir)
-{
-   nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
-      nir_foreach_instr(instr, block) {
-         if (instr->type != nir_instr_type_intrinsic)
-            continue;
-         const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
-         if (intrinsic->intrinsic == nir_intrinsic_barrier &&
-             nir_intrinsic_memory_modes(intrinsic) & (nir_var_mem_ssbo | nir_var_mem_global))
-            return true;
-      }
-   }
-   return false;
 }
 
 } // namespace
@@ -72,12 +58,6 @@ bool publishes_buffers(nir_shader *nir)
 Result<Words> Translator::run()
 {
    buffers = list_buffers(shader);
-   /* The Vulkan memory model says it at each access and barrier; the older one only of variables.
-    */
-   if (!vulkan_memory && publishes_buffers(shader)) {
-      for (BufferBinding &b : buffers)
-         b.access |= b.uniform ? 0 : ACCESS_COHERENT;
-   }
    nir_function_impl *impl = nir_shader_get_entrypoint(shader);
    nir_index_ssa_defs(impl);
    values.resize(impl->ssa_alloc);
@@ -143,45 +123,53 @@ void Translator::define_undefined(nir_undef_instr *instr)
 
 void Translator::emit_intrinsic(nir_intrinsic_instr *instr)
 {
-   switch (instr->intrinsic) {
-   case nir_intrinsic_load_ssbo:
-   case nir_intrinsic_load_ubo:
+   bool translated = true;
+   switch (group_of(instr->intrinsic)) {
+   case IntrinsicGroup::load_buffer:
       return emit_load_buffer(instr);
-   case nir_intrinsic_store_ssbo:
+   case IntrinsicGroup::store_buffer:
       return emit_store_buffer(instr);
-   case nir_intrinsic_get_ssbo_size:
+   case IntrinsicGroup::buffer_size:
       return emit_buffer_size(instr);
-   case nir_intrinsic_load_push_constant:
+   case IntrinsicGroup::push_constant:
       return emit_load_push_constant(instr);
-   case nir_intrinsic_load_global:
-   case nir_intrinsic_load_global_constant:
+   case IntrinsicGroup::load_global:
       return emit_load_global(instr);
-   case nir_intrinsic_store_global:
+   case IntrinsicGroup::store_global:
       return emit_store_global(instr);
-   case nir_intrinsic_load_deref:
+   case IntrinsicGroup::load_variable:
       return emit_load_variable(instr);
-   case nir_intrinsic_store_deref:
+   case IntrinsicGroup::store_variable:
       return emit_store_variable(instr);
-   case nir_intrinsic_ssbo_atomic:
-   case nir_intrinsic_ssbo_atomic_swap:
-   case nir_intrinsic_global_atomic:
-   case nir_intrinsic_global_atomic_swap:
-   case nir_intrinsic_deref_atomic:
-   case nir_intrinsic_deref_atomic_swap:
+   case IntrinsicGroup::atomic:
       return emit_atomic(instr);
-   case nir_intrinsic_barrier:
+   case IntrinsicGroup::barrier:
       return emit_barrier(instr);
-   case nir_intrinsic_decl_reg:
+   case IntrinsicGroup::declare_register:
       return emit_declare_register(instr);
-   case nir_intrinsic_load_reg:
+   case IntrinsicGroup::load_register:
       return emit_load_register(instr);
-   case nir_intrinsic_store_reg:
+   case IntrinsicGroup::store_register:
       return emit_store_register(instr);
-   default:
-      if (!emit_subgroup(instr) && !emit_system(instr) && !emit_image(instr) && !emit_matrix(instr))
-         fail(std::string("the intrinsic ") + nir_intrinsic_infos[instr->intrinsic].name +
-              " is not supported");
+   case IntrinsicGroup::subgroup:
+      translated = emit_subgroup(instr);
+      break;
+   case IntrinsicGroup::system:
+      translated = emit_system(instr);
+      break;
+   case IntrinsicGroup::image:
+      translated = emit_image(instr);
+      break;
+   case IntrinsicGroup::matrix:
+      translated = emit_matrix(instr);
+      break;
+   case IntrinsicGroup::unsupported:
+      translated = false;
+      break;
    }
+   if (!translated)
+      fail(std::string("the intrinsic ") + nir_intrinsic_infos[instr->intrinsic].name +
+           " is in the form and has no translation");
 }
 
 /// Everything that is known only when the function is there.
@@ -198,17 +186,15 @@ void Translator::emit_header(Id function)
       }
    }
    m.capability(SpvCapabilityShader);
-   if (vulkan_memory) {
-      m.capability(SpvCapabilityVulkanMemoryModel);
-      extension("SPV_KHR_vulkan_memory_model", 0x00010500);
-   }
+   m.capability(SpvCapabilityVulkanMemoryModel);
+   extension("SPV_KHR_vulkan_memory_model", 0x00010500);
    if (physical_addresses) {
       m.capability(SpvCapabilityPhysicalStorageBufferAddresses);
       extension("SPV_KHR_physical_storage_buffer", 0x00010500);
    }
    m.memory_model(physical_addresses ? SpvAddressingModelPhysicalStorageBuffer64
                                      : SpvAddressingModelLogical,
-                  vulkan_memory ? SpvMemoryModelVulkan : SpvMemoryModelGLSL450);
+                  SpvMemoryModelVulkan);
 
    /* Before SPIR-V 1.4 the interface is inputs and outputs only. */
    std::vector<Id> interface;
@@ -221,6 +207,10 @@ void Translator::emit_header(Id function)
    m.entry_point(SpvExecutionModelGLCompute, function, entry_name, interface);
    const uint16_t *size = shader->info.workgroup_size;
    m.execution_mode(function, SpvExecutionModeLocalSize, {size[0], size[1], size[2]});
+   for (const SpvExecutionMode mode : reconvergence) {
+      extension(extension_of(mode));
+      m.execution_mode(function, mode);
+   }
    float_controls(function);
 }
 
@@ -286,6 +276,9 @@ Result<std::vector<uint32_t>> nir_to_spirv(nir_shader *nir, const Driver &driver
 {
    /* Variables instead of phis: drivers make values of them again. */
    nir_convert_from_ssa(nir, true, false);
+   Result<bool> form = validate_spirv_form(nir);
+   if (!form)
+      return form.error();
    return Translator(nir, driver, source).run();
 }
 

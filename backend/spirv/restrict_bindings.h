@@ -10,9 +10,12 @@
 
 namespace weft::spirv {
 
-/// The (set, binding) of the variables that a module decorates with Restrict.  To the front end
-/// everything is that is not Aliased, as SPIR-V 2.18.2 has it; drivers are more careful, so it must
-/// stay known who said so.
-std::set<std::pair<uint32_t, uint32_t>> restrict_bindings(std::span<const uint32_t> spirv);
+/// Of (set, binding).
+using BindingSet = std::set<std::pair<uint32_t, uint32_t>>;
+
+/// The bindings all of whose variables a module decorates with Restrict: themselves, or each member
+/// of their blocks.  To the front end everything is that is not Aliased, as SPIR-V 2.18.2 has it;
+/// drivers are more careful, so it must stay known who said so.
+BindingSet restrict_bindings(std::span<const uint32_t> spirv);
 
 } // namespace weft::spirv

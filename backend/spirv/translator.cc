@@ -3,15 +3,14 @@
 
 #include "backend/spirv/translator.h"
 
-#include "backend/spirv/restrict_bindings.h"
-
 #include <algorithm>
 
 namespace weft::spirv {
 
 Translator::Translator(nir_shader *nir, const Driver &driver, const ShaderSource &source)
     : shader(nir), driver(driver), entry_name(source.entry_point),
-      restricted(restrict_bindings(source.spirv)), vulkan_memory(driver.vulkan_memory_model)
+      restricted(restrict_bindings(source.spirv)),
+      reconvergence(reconvergence_modes(source.spirv, source.entry_point))
 {
 }
 

@@ -13,6 +13,8 @@
 
 #include "backend/spirv/compiler.h"
 #include "backend/spirv/module_builder.h"
+#include "backend/spirv/reconvergence_modes.h"
+#include "backend/spirv/restrict_bindings.h"
 
 #include "nir_passes/lower_descriptors.h"
 
@@ -45,7 +47,7 @@ struct BufferBinding {
    uint32_t length; ///< of that array, 0: runtime
    uint32_t bytes;  ///< of a uniform buffer
    uint32_t stride; ///< a power of two that divides the length of the buffer as the shader sees it
-   unsigned access; ///< gl_access_qualifier of all variables
+   unsigned access; ///< gl_access_qualifier, what all variables have
 
    struct View {
       Id variable, block_type;
@@ -169,10 +171,16 @@ private:
    void define_constant(nir_load_const_instr *);
    void define_undefined(nir_undef_instr *);
    void float_controls(Id function);
-   std::string lacking_capability() const;
 
-   Pointer buffer_pointer(nir_intrinsic_instr *, const nir_src &index, Id unit_type, Id unit,
-                          unsigned unit_bytes);
+   Pointer buffer_pointer(nir_intrinsic_instr *, const nir_src &index, Id unit_type,
+                          unsigned unit_bytes, const Words &place, Id accessed_type);
+   Pointer buffer_pointer(nir_intrinsic_instr *instr, const nir_src &index, Id unit_type, Id unit,
+                          unsigned unit_bytes)
+   {
+      return buffer_pointer(instr, index, unit_type, unit_bytes, {unit}, unit_type);
+   }
+   bool add_descriptor(const BufferBinding &, nir_intrinsic_instr *, const nir_src &index,
+                       Words &operands);
    Pointer global_pointer(nir_intrinsic_instr *, Id type);
    BufferBinding *buffer(const nir_src &index);
    const BufferBinding::View &buffer_view(BufferBinding &, Id unit_type, unsigned unit_bytes);
@@ -197,7 +205,8 @@ private:
    void load_built_in(nir_intrinsic_instr *, SpvBuiltIn);
 
    const std::string entry_name;
-   const std::set<std::pair<uint32_t, uint32_t>> restricted; ///< bindings
+   const BindingSet restricted;
+   const std::set<SpvExecutionMode> reconvergence;
    std::string error;
    std::vector<std::vector<Scalar>> values; ///< by nir_def::index
    std::unordered_map<Id, uint64_t> constant_bits;
@@ -207,10 +216,13 @@ private:
    std::map<SpvBuiltIn, Id> built_ins;
    std::unordered_map<const nir_def *, std::vector<Scalar>> registers; ///< variables, by component
    Id push_constants = 0;
-   std::map<Id, Id> global_arrays; ///< blocks of an array, by its type, for pointers to tiles
-   const bool vulkan_memory;
+   unsigned first_push_constant = 0; ///< the number of the block's first word
+   std::map<Id, Id> global_arrays;   ///< blocks of an array, by its type, for pointers to tiles
    bool physical_addresses = false;
 };
+
+/// Of the reductions and scans by a NIR operation; OpNop for those that SPIR-V has not.
+SpvOp subgroup_arithmetic_op(nir_op, bool boolean);
 
 /// A feature or a subgroup operation that the driver lacks and the capability asks for, in words;
 /// or null.

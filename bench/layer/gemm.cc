@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// How fast matrix programs run through the layer: a product of 4096×4096 matrices with the driver's own matrices, with
-/// the layer's tiles (out of these) and registers, and, for comparison, with a plain shader that multiplies and adds out of shared memory.  Rounds
-/// take turns; the best of each counts, with the number of tiles per subgroup that the first round found fastest.  Results
-/// are checked in the first round: reading them back takes longer than all else.
+/// How fast matrix programs run through the layer: a product of 4096×4096 matrices with the
+/// driver's own matrices, with the layer's tiles (out of these) and registers, and, for comparison,
+/// with a plain shader that multiplies and adds out of shared memory.  Rounds take turns; the best
+/// of each counts, with the number of tiles per subgroup that the first round found fastest.
+/// Results are checked in the first round: reading them back takes longer than all else.
 ///
-/// VK_DRIVER_FILES and VK_LAYER_PATH name the driver and the layer's manifest.  The environment of a way is set before its
-/// instance is made; with an argument, that is the size instead of 4096 (a multiple of 512).
+/// VK_DRIVER_FILES and VK_LAYER_PATH name the driver and the layer's manifest.  The environment of
+/// a way is set before its instance is made; with an argument, that is the size instead of 4096 (a
+/// multiple of 512).
 
 #include "tests/e2e/gemm.h"
 #include "tests/e2e/glsl.h"
@@ -29,7 +31,8 @@ namespace {
 constexpr int rounds = 3;
 constexpr uint32_t repetitions = 3;
 
-/// A workgroup of 16×16 invocations computes 128×128 elements, an invocation 8×8 of them; A row-major, B column-major.
+/// A workgroup of 16×16 invocations computes 128×128 elements, an invocation 8×8 of them; A
+/// row-major, B column-major.
 const char *const plain_shader = R"(
 layout(local_size_x = 256) in;
 layout(push_constant, std430) uniform Push { uint m, n, k; } push;
@@ -81,7 +84,8 @@ Matrix whole_numbers(oracle::Random &random, ComponentType type, uint32_t size)
 {
    Matrix matrix(type, size, size);
    for (uint32_t i = 0; i < size * size; i++)
-      oracle::encode_number(type, double(oracle::draw(random, 5)) - 2, matrix.at(i / size, i % size));
+      oracle::encode_number(type, double(oracle::draw(random, 5)) - 2,
+                            matrix.at(i / size, i % size));
    return matrix;
 }
 
@@ -95,16 +99,19 @@ struct Inputs {
 };
 
 /// A sample of the elements.
-void check(const Inputs &in, const std::function<double(uint32_t row, uint32_t col)> &result, oracle::Random &random)
+void check(const Inputs &in, const std::function<double(uint32_t row, uint32_t col)> &result,
+           oracle::Random &random)
 {
    const uint32_t size = in.a.rows;
    for (int sample = 0; sample < 200; sample++) {
-      const uint32_t row = uint32_t(oracle::draw(random, size)), col = uint32_t(oracle::draw(random, size));
+      const uint32_t row = uint32_t(oracle::draw(random, size)),
+                     col = uint32_t(oracle::draw(random, size));
       double expected = 0;
       for (uint32_t k = 0; k < size; k++)
          expected += number(in.a, row, k) * number(in.b, k, col);
       if (result(row, col) != expected) {
-         fprintf(stderr, "element %u, %u is %g, expected %g\n", row, col, result(row, col), expected);
+         fprintf(stderr, "element %u, %u is %g, expected %g\n", row, col, result(row, col),
+                 expected);
          exit(1);
       }
    }
@@ -128,17 +135,15 @@ struct Way {
    std::optional<Tiling> tiling = {}; ///< the fastest, once it is known
    double best = 0;                   ///< T(FL)OP/s
 
-   std::string name() const
-   {
-      return operation_name(operation) + ", " + lowering;
-   }
+   std::string name() const { return operation_name(operation) + ", " + lowering; }
 };
 
 Gemm make(Device &device, const Way &way, const Tiling &t)
 {
    const uint32_t size = way.inputs.a.rows;
-   return Gemm(device, {way.operation, device.properties11.subgroupSize, t.tiles, t.tiles, t.shared}, size, size, size,
-               MemoryPlace::device);
+   return Gemm(device,
+               {way.operation, device.properties11.subgroupSize, t.tiles, t.tiles, t.shared}, size,
+               size, size, MemoryPlace::device);
 }
 
 /// Tries the tilings, and checks the fastest one's result.
@@ -154,7 +159,8 @@ void choose_tiling(Device &device, Way &way, oracle::Random &random)
       best = std::max(best, speed);
    }
    Gemm gemm = make(device, way, *way.tiling);
-   gemm.upload(way.inputs.a, way.inputs.b, Matrix(way.operation.c, way.inputs.a.rows, way.inputs.a.rows));
+   gemm.upload(way.inputs.a, way.inputs.b,
+               Matrix(way.operation.c, way.inputs.a.rows, way.inputs.a.rows));
    gemm.run(1);
    const Matrix result = gemm.download();
    check(way.inputs, [&](uint32_t row, uint32_t col) { return number(result, row, col); }, random);
@@ -173,8 +179,8 @@ void measure(Device &device, Way &way, oracle::Random &random)
    gemm.upload(way.inputs.a, way.inputs.b, Matrix(way.operation.c, size, size));
    gemm.run(1);
    const double speed = teraflops(size, gemm.run(repetitions));
-   fprintf(stderr, "%s: %.2f (%u×%u tiles%s)\n", way.name().c_str(), speed, way.tiling->tiles, way.tiling->tiles,
-           way.tiling->shared ? ", shared memory" : "");
+   fprintf(stderr, "%s: %.2f (%u×%u tiles%s)\n", way.name().c_str(), speed, way.tiling->tiles,
+           way.tiling->tiles, way.tiling->shared ? ", shared memory" : "");
    way.best = std::max(way.best, speed);
 }
 
@@ -191,14 +197,18 @@ double measure_plain(Device &device, const Inputs &in, oracle::Random &random, b
          memcpy(&columns[size_t(col) * size + row], in.b.at(row, col), 2);
    }
    memcpy(b.bytes().data(), columns.data(), bytes);
-   Pipeline pipeline(device, compile_glsl(std::string(glsl_header) + plain_shader),
-                     {.bindings = {1, 1, 1}, .push_bytes = 12, .subgroup_size = 0, .spec_constants = {}});
-   const struct { uint32_t m, n, k; } push = {size, size, size};
+   Pipeline pipeline(
+      device, compile_glsl(std::string(glsl_header) + plain_shader),
+      {.bindings = {1, 1, 1}, .push_bytes = 12, .subgroup_size = 0, .spec_constants = {}});
+   const struct {
+      uint32_t m, n, k;
+   } push = {size, size, size};
    const Groups groups = {size / 128, size / 128, 1};
    pipeline.dispatch({a, b, d}, groups, push);
    const auto start = std::chrono::steady_clock::now();
    pipeline.dispatch({a, b, d}, groups, push, repetitions);
-   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+   const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
    if (!with_check)
       return teraflops(size, seconds);
    std::vector<float> result(size_t(size) * size);

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the layer costs a program without matrices: creating pipelines, and recording and running dispatches, in rounds
-/// with the layer on and off by turns.  The program asks for no matrices, as most do; with --matrices its device has the
-/// extension enabled where the layer gives it, and the shaders still have none.
+/// What the layer costs a program without matrices: creating pipelines, and recording and running
+/// dispatches, in rounds with the layer on and off by turns.  The program asks for no matrices, as
+/// most do; with --matrices its device has the extension enabled where the layer gives it, and the
+/// shaders still have none.
 ///
 /// VK_DRIVER_FILES and VK_LAYER_PATH name the driver and the layer's manifest.
 
@@ -32,7 +33,8 @@ void check(VkResult result, const char *what)
 
 double milliseconds_since(std::chrono::steady_clock::time_point start)
 {
-   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 struct Times {
@@ -44,7 +46,8 @@ bool has_matrices(VkPhysicalDevice physical)
    uint32_t count = 0;
    check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr), "extensions");
    std::vector<VkExtensionProperties> list(count);
-   check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, list.data()), "extensions");
+   check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, list.data()),
+         "extensions");
    return std::any_of(list.begin(), list.end(), [](const VkExtensionProperties &e) {
       return strcmp(e.extensionName, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME) == 0;
    });
@@ -52,7 +55,8 @@ bool has_matrices(VkPhysicalDevice physical)
 
 Times run(const std::vector<uint32_t> &spirv, bool matrices)
 {
-   const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_3};
+   const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                          .apiVersion = VK_API_VERSION_1_3};
    const VkInstanceCreateInfo instance_info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                                .pApplicationInfo = &application};
    VkInstance instance;
@@ -69,11 +73,13 @@ Times run(const std::vector<uint32_t> &spirv, bool matrices)
    const VkDeviceCreateInfo device_info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                            .queueCreateInfoCount = 1,
                                            .pQueueCreateInfos = &queue_info,
-                                           .enabledExtensionCount = matrices && has_matrices(physical) ? 1u : 0u,
+                                           .enabledExtensionCount =
+                                              matrices && has_matrices(physical) ? 1u : 0u,
                                            .ppEnabledExtensionNames = names};
    VkDevice device;
    check(vkCreateDevice(physical, &device_info, nullptr, &device), "vkCreateDevice");
-   const VkPipelineLayoutCreateInfo layout_info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+   const VkPipelineLayoutCreateInfo layout_info = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
    VkPipelineLayout layout;
    check(vkCreatePipelineLayout(device, &layout_info, nullptr, &layout), "vkCreatePipelineLayout");
 
@@ -81,7 +87,8 @@ Times run(const std::vector<uint32_t> &spirv, bool matrices)
    std::vector<VkPipeline> pipelines(pipelines_per_round);
    auto start = std::chrono::steady_clock::now();
    for (VkPipeline &pipeline : pipelines) {
-      const VkShaderModuleCreateInfo module_info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+      const VkShaderModuleCreateInfo module_info = {.sType =
+                                                       VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                                     .codeSize = spirv.size() * sizeof(uint32_t),
                                                     .pCode = spirv.data()};
       VkShaderModule module;
@@ -103,7 +110,8 @@ Times run(const std::vector<uint32_t> &spirv, bool matrices)
    const VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
    VkCommandPool pool;
    check(vkCreateCommandPool(device, &pool_info, nullptr, &pool), "vkCreateCommandPool");
-   const VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+   const VkCommandBufferAllocateInfo allocate = {.sType =
+                                                    VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                                  .commandPool = pool,
                                                  .commandBufferCount = 1};
    VkCommandBuffer commands;
@@ -118,7 +126,9 @@ Times run(const std::vector<uint32_t> &spirv, bool matrices)
       vkCmdDispatch(commands, 1, 1, 1);
    }
    check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
-   const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
+   const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                .commandBufferCount = 1,
+                                .pCommandBuffers = &commands};
    check(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE), "vkQueueSubmit");
    check(vkQueueWaitIdle(queue), "vkQueueWaitIdle");
    times.dispatches = milliseconds_since(start);
@@ -140,9 +150,10 @@ void report(const char *what, std::vector<double> off, std::vector<double> on)
    };
    printf("%-20s", what);
    for (auto &[name, values] : {std::pair("off", &off), {"on", &on}})
-      printf("%s %.1f ms, median %.1f [%.1f, %.1f]   ", name, quartile(*values, 0), quartile(*values, 2),
-             quartile(*values, 1), quartile(*values, 3));
-   printf("on : off %.3f, medians %.3f\n", quartile(on, 0) / quartile(off, 0), quartile(on, 2) / quartile(off, 2));
+      printf("%s %.1f ms, median %.1f [%.1f, %.1f]   ", name, quartile(*values, 0),
+             quartile(*values, 2), quartile(*values, 1), quartile(*values, 3));
+   printf("on : off %.3f, medians %.3f\n", quartile(on, 0) / quartile(off, 0),
+          quartile(on, 2) / quartile(off, 2));
 }
 
 } // namespace
@@ -150,9 +161,10 @@ void report(const char *what, std::vector<double> off, std::vector<double> on)
 int main(int argc, char **argv)
 {
    const bool matrices = argc > 1 && strcmp(argv[1], "--matrices") == 0;
-   const std::vector<uint32_t> spirv = weft::e2e::compile_glsl("#version 450\nlayout(local_size_x = 32) in;\n"
-                                                              "shared uint a[32];\nvoid main() {\n"
-                                                              "   a[gl_LocalInvocationIndex] = gl_WorkGroupID.x;\n}\n");
+   const std::vector<uint32_t> spirv =
+      weft::e2e::compile_glsl("#version 450\nlayout(local_size_x = 32) in;\n"
+                              "shared uint a[32];\nvoid main() {\n"
+                              "   a[gl_LocalInvocationIndex] = gl_WorkGroupID.x;\n}\n");
    std::vector<double> pipelines[2], dispatches[2];
    // One round of each to warm up.
    for (uint32_t round = 0; round <= rounds; round++) {

@@ -84,7 +84,8 @@ class RunTest(unittest.TestCase):
         self.assertIn("add.crash  crash: exit status -6 driver: assertion failed", run.stdout)
 
     def test_expected_failures(self):
-        run = self.run_cts("# comment\n*.fail  wrong sum\n*.crash  null pointer # really\n*.hang  endless\n")
+        run = self.run_cts("# comment\n*.fail  wrong sum\n*.crash  null pointer # really\n*.hang  endless\n",
+                           "--min-pass", "3")
         self.assertEqual(run.returncode, 0, run.stdout)
         self.assertIn("\nexpected failures: 4\n", run.stdout)
         self.assertNotIn("unexpected", run.stdout)
@@ -98,6 +99,19 @@ class RunTest(unittest.TestCase):
         run = self.run_cts("", "--filter", "*.unsupported")
         self.assertEqual(run.returncode, 1, run.stdout)
         self.assertIn("only 0 passed", run.stdout)
+
+    def test_lost_passes(self):
+        run = self.run_cts("*.fail  a\n*.crash  b\n*.hang  c\n")
+        self.assertEqual(run.returncode, 1, run.stdout)
+        self.assertIn("only 3 passed, at least 1228 should", run.stdout)
+
+    def test_groups_leave_graphics_and_each_other_out(self):
+        run = self.run_cts("", "--group", "subgroups", "--group", "memory_model", "--group", "compute",
+                           "--min-pass", "2")
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertEqual(self.counts(run.stdout, "subgroups vote"), [1, 0, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "compute pipeline"), [1, 0, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "total"), [2, 0, 0, 0, 0])
 
     def test_pattern_without_reason(self):
         run = self.run_cts("*.fail\n")

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Bad input through the API: the answer is an error with a message through VK_EXT_debug_utils, and afterwards the device
-/// computes as before.  A driver need not check what the specification forbids: these are promises of Weft's own, and
-/// other drivers are not asked.
+/// Bad input through the API: the answer is an error with a message through VK_EXT_debug_utils, and
+/// afterwards the device computes as before.  A driver need not check what the specification
+/// forbids: these are promises of Weft's own, and other drivers are not asked.
 
 #include "tests/e2e/cmat_program.h"
 #include "tests/e2e/compute.h"
@@ -32,10 +32,11 @@ protected:
       const std::vector<MatrixOperation> operations = matrix_operations(device());
       if (!operations.empty()) {
          const MatrixOperation &op = operations[0];
-         matrix = a_type(op).glsl() + " a; " + b_type(op).glsl() + " b; " + c_type(op).glsl() +
-                  " c;\ncoopMatLoad(a, source.data, 0, 64, 0); coopMatLoad(b, source.data, 0, 64, 1);\n"
-                  "coopMatLoad(c, source.data, 0, 64, 0); c = coopMatMulAdd(a, b, c);\n"
-                  "coopMatStore(c, target.data, 4096, 64, 0);\n";
+         matrix =
+            a_type(op).glsl() + " a; " + b_type(op).glsl() + " b; " + c_type(op).glsl() +
+            " c;\ncoopMatLoad(a, source.data, 0, 64, 0); coopMatLoad(b, source.data, 0, 64, 1);\n"
+            "coopMatLoad(c, source.data, 0, 64, 0); c = coopMatMulAdd(a, b, c);\n"
+            "coopMatStore(c, target.data, 4096, 64, 0);\n";
       }
       return compile_glsl(std::string(glsl_header) + R"(
 layout(local_size_x = 64) in;
@@ -56,8 +57,8 @@ void main()
 
    Device &device() { return plain_device(); }
 
-   /// A changed module may be valid, and use descriptors that the pipeline's layout lacks: it reaches the driver then, which
-   /// survives it if it is Weft's.
+   /// A changed module may be valid, and use descriptors that the pipeline's layout lacks: it
+   /// reaches the driver then, which survives it if it is Weft's.
    bool may_get_any_module()
    {
       if (!device().is_weft)
@@ -67,7 +68,9 @@ void main()
 
    void expect_device_works()
    {
-      const ComputeShader shader = {.source_type = "uint", .target_type = "uint", .declarations = "",
+      const ComputeShader shader = {.source_type = "uint",
+                                    .target_type = "uint",
+                                    .declarations = "",
                                     .body = "   target.data[id] = source.data[id] * 3 + 1;\n"};
       std::vector<uint32_t> source(256);
       for (uint32_t i = 0; i < 256; i++)
@@ -77,7 +80,8 @@ void main()
          ASSERT_EQ(target[i], i * i * 3 + 1) << "the device does not compute any more";
    }
 
-   /// Whether Weft is to judge a module: the layer leaves what does not declare matrices to the driver below.
+   /// Whether Weft is to judge a module: the layer leaves what does not declare matrices to the
+   /// driver below.
    bool is_for_weft(std::span<const uint32_t> spirv)
    {
       constexpr uint32_t op_capability = 2 << 16 | 17, cooperative_matrix = 6022;
@@ -97,7 +101,10 @@ void main()
       count_case();
       try {
          Pipeline pipeline(device(), spirv,
-                           {.bindings = {1, 1}, .push_bytes = 16, .subgroup_size = 0, .spec_constants = spec_constants});
+                           {.bindings = {1, 1},
+                            .push_bytes = 16,
+                            .subgroup_size = 0,
+                            .spec_constants = spec_constants});
          return false;
       } catch (const VulkanError &error) {
          EXPECT_FALSE(error.messages.empty()) << "refused without a message: " << error.what();
@@ -105,8 +112,96 @@ void main()
       }
    }
 
+   /// A shader without loops and shared memory, so that no change of a few words can make it run on
+   /// or leave the memory it may use: with robust access it can be executed whatever it became.
+   std::vector<uint32_t> straight_module()
+   {
+      const std::vector<MatrixOperation> operations = matrix_operations(robust_device());
+      std::string matrix;
+      if (!operations.empty()) {
+         const MatrixOperation &op = operations[0];
+         matrix =
+            expand(R"(   $A a; $B b; $C c;
+   coopMatLoad(a, source.data, 3, 64, gl_CooperativeMatrixLayoutRowMajor);
+   coopMatLoad(b, source.data, 40, 64, gl_CooperativeMatrixLayoutColumnMajor);
+   coopMatLoad(c, source.data, 9, 64, gl_CooperativeMatrixLayoutRowMajor);
+   c = coopMatMulAdd(a, b, c) - c;
+   coopMatStore(c, target.data, 256, 64, gl_CooperativeMatrixLayoutRowMajor);
+)",
+                   {{"A", a_type(op).glsl()}, {"B", b_type(op).glsl()}, {"C", c_type(op).glsl()}});
+      }
+      return compile_glsl(std::string(glsl_header) + R"(
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0, std430) buffer Source { uint data[]; } source;
+layout(set = 0, binding = 1, std430) buffer Target { uint data[]; } target;
+void main()
+{
+   const uint i = gl_GlobalInvocationID.x;
+   uint x = source.data[i] * 77 + source.data[i ^ 5];
+   if (x > 1000)
+      x = subgroupAdd(x) / (i + 1);
+   else
+      target.data[x] = bitCount(x);
+   const vec4 v = vec4(x, i, 3, 4) * float(source.data[x % 128]);
+   target.data[i] = x + uint(dot(v, v));
+   target.data[64 + i] = atomicAdd(target.data[128 + i % 4], x);
+)" + matrix + "}\n");
+   }
+
+   /// Whether the module asks for nothing but the two bindings that there are: others would be the
+   /// program's fault.
+   static bool uses_given_bindings(std::span<const uint32_t> spirv)
+   {
+      constexpr uint32_t op_decorate = 71, op_variable = 59, binding = 33, set = 34,
+                         storage_buffer = 12, input = 1, function = 7;
+      for (size_t at = 5; at < spirv.size(); at += std::max(1u, spirv[at] >> 16)) {
+         const uint32_t opcode = spirv[at] & 0xffff, words = spirv[at] >> 16;
+         if (opcode == op_decorate && words == 4 &&
+             ((spirv[at + 2] == binding && spirv[at + 3] > 1) ||
+              (spirv[at + 2] == set && spirv[at + 3] != 0)))
+            return false;
+         if (opcode == op_variable && spirv[at + 3] != storage_buffer && spirv[at + 3] != input &&
+             spirv[at + 3] != function)
+            return false;
+      }
+      return true;
+   }
+
+   /// Runs a module if it is accepted; true if it ran.
+   bool runs(std::span<const uint32_t> spirv)
+   {
+      if (!uses_given_bindings(spirv))
+         return false;
+      Device &device = robust_device();
+      std::unique_ptr<Pipeline> pipeline;
+      try {
+         pipeline = std::make_unique<Pipeline>(
+            device, spirv,
+            PipelineOptions{
+               .bindings = {1, 1}, .push_bytes = 16, .subgroup_size = 0, .spec_constants = {}});
+      } catch (const VulkanError &) {
+         return false;
+      }
+      Buffer source(device, 4096), target(device, 4096);
+      oracle::Random random = test_random();
+      oracle::fill_random(random, ComponentType::u32, oracle::Inputs::plain, source.bytes());
+      oracle::fill_poison(target.bytes());
+      pipeline->dispatch({{source, 256, 2048}, {target, 256, 2048}}, {3, 1, 1});
+      count_case();
+      for (uint32_t i = 0; i < 1024; i++) {
+         const bool inside = i >= 64 && i < 64 + 512;
+         std::byte poison[4096];
+         oracle::fill_poison(poison);
+         if (!inside)
+            EXPECT_EQ(memcmp(&target.bytes()[4 * i], &poison[4 * i], 4), 0)
+               << "word " << i << " outside of the range was overwritten";
+      }
+      return true;
+   }
+
    /// Compiles GLSL that is valid for some device, and expects that this one refuses it.
-   void expect_refused(const std::string &what, const std::string &glsl, std::vector<SpecConstant> spec_constants = {})
+   void expect_refused(const std::string &what, const std::string &glsl,
+                       std::vector<SpecConstant> spec_constants = {})
    {
       SCOPED_TRACE(what);
       EXPECT_TRUE(refused(compile_glsl(glsl), spec_constants));
@@ -116,9 +211,12 @@ void main()
    /// A shader that loads and stores one matrix of the given GLSL type.
    std::string matrix_shader(const std::string &type, const std::string &declarations = "")
    {
-      return std::string(glsl_header) + "#pragma use_vulkan_memory_model\nlayout(local_size_x = 64) in;\n" +
-             buffer_block(0, "uint", "source") + buffer_block(1, "uint", "target") + declarations + "\nvoid main() {\n   " +
-             type + " m;\n   coopMatLoad(m, source.data, 0, 64, 0);\n   coopMatStore(m, target.data, 0, 64, 0);\n}\n";
+      return std::string(glsl_header) +
+             "#pragma use_vulkan_memory_model\nlayout(local_size_x = 64) in;\n" +
+             buffer_block(0, "uint", "source") + buffer_block(1, "uint", "target") + declarations +
+             "\nvoid main() {\n   " + type +
+             " m;\n   coopMatLoad(m, source.data, 0, 64, 0);\n   coopMatStore(m, target.data, 0, "
+             "64, 0);\n}\n";
    }
 };
 
@@ -139,14 +237,17 @@ TEST_F(bad_input, truncated_modules)
 {
    const std::vector<uint32_t> module = good_module();
    oracle::Random random = test_random();
-   for (size_t words = 6; words < module.size(); words += 1 + oracle::draw(random, uint32_t(module.size() / 40))) {
-      SCOPED_TRACE("cut after " + std::to_string(words) + " of " + std::to_string(module.size()) + " words");
+   for (size_t words = 6; words < module.size();
+        words += 1 + oracle::draw(random, uint32_t(module.size() / 40))) {
+      SCOPED_TRACE("cut after " + std::to_string(words) + " of " + std::to_string(module.size()) +
+                   " words");
       EXPECT_TRUE(refused(std::span(module).first(words)));
    }
    expect_device_works();
 }
 
-/// Flipped bits may well leave a valid module; whatever comes of it, the process and the device go on.
+/// Flipped bits may well leave a valid module; whatever comes of it, the process and the device go
+/// on.
 TEST_F(bad_input, flipped_bits)
 {
    if (!may_get_any_module())
@@ -183,6 +284,32 @@ TEST_F(bad_input, swapped_words)
    expect_device_works();
 }
 
+/// What is accepted is also executed.
+TEST_F(bad_input, accepted_mutants_run)
+{
+   if (!may_get_any_module())
+      GTEST_SKIP();
+   const std::vector<uint32_t> module = straight_module();
+   ASSERT_TRUE(runs(module));
+   oracle::Random random = test_random();
+   // Ids and constants are small numbers: so changed, a word is the likeliest to stay valid.
+   uint32_t executed = 0;
+   for (int i = 0; i < 400 && !HasFailure(); i++) {
+      SCOPED_TRACE("mutant " + std::to_string(i));
+      std::vector<uint32_t> changed = module;
+      uint32_t &word = changed[5 + oracle::draw(random, uint32_t(module.size() - 5))];
+      if (i % 4 == 0)
+         word ^= 1u << oracle::draw(random, 32);
+      else if (i % 4 == 1)
+         std::swap(word, changed[5 + oracle::draw(random, uint32_t(module.size() - 5))]);
+      else
+         word = oracle::draw(random, module[3]);
+      executed += runs(changed);
+   }
+   EXPECT_GT(executed, 10u);
+   expect_device_works();
+}
+
 TEST_F(bad_input, unsupported_shapes)
 {
    for (const char *type : {
@@ -204,10 +331,11 @@ TEST_F(bad_input, absurd_dimensions)
         })
       expect_refused(type, matrix_shader(type));
    for (uint32_t rows : {0u, 255u, 256u, 272u, 65552u, 0x80000010u, ~0u})
-      expect_refused("specialized to " + std::to_string(rows) + " rows",
-                     matrix_shader("coopmat<float, gl_ScopeSubgroup, rows, 16, gl_MatrixUseAccumulator>",
-                                   "layout(constant_id = 1) const uint rows = 16;"),
-                     {{1, rows}});
+      expect_refused(
+         "specialized to " + std::to_string(rows) + " rows",
+         matrix_shader("coopmat<float, gl_ScopeSubgroup, rows, 16, gl_MatrixUseAccumulator>",
+                       "layout(constant_id = 1) const uint rows = 16;"),
+         {{1, rows}});
 }
 
 TEST_F(bad_input, unsupported_types)
@@ -222,8 +350,10 @@ TEST_F(bad_input, unsupported_types)
 
 TEST_F(bad_input, unsupported_scopes)
 {
-   for (const char *scope : {"gl_ScopeWorkgroup", "gl_ScopeDevice", "gl_ScopeQueueFamily", "gl_ScopeInvocation", "77"})
-      expect_refused(scope, matrix_shader(std::string("coopmat<float, ") + scope + ", 16, 16, gl_MatrixUseAccumulator>"));
+   for (const char *scope :
+        {"gl_ScopeWorkgroup", "gl_ScopeDevice", "gl_ScopeQueueFamily", "gl_ScopeInvocation", "77"})
+      expect_refused(scope, matrix_shader(std::string("coopmat<float, ") + scope +
+                                          ", 16, 16, gl_MatrixUseAccumulator>"));
 }
 
 TEST_F(bad_input, an_entry_point_that_is_not_there)

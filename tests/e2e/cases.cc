@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <utility>
 
 namespace weft::e2e {
 
@@ -15,42 +16,64 @@ namespace {
 struct Counts {
    uint64_t seed = 0;
    bool reduced = false;
+   bool asked = false; ///< the running test has called selected()
    uint64_t run = 0;
    std::map<std::string, uint64_t> skipped;
    std::unique_ptr<Device> plain, robust, bare;
 };
 
-Counts &
-counts()
+Counts &counts()
 {
    static Counts instance;
    return instance;
 }
 
-Device &
-made(std::unique_ptr<Device> &device, bool robust)
+Device &made(std::unique_ptr<Device> &device, bool robust)
 {
    if (!device)
       device = std::make_unique<Device>(robust);
    return *device;
 }
 
+/// A test whose sweep was empty has not tested anything.  What a reduced one leaves may be what the
+/// device cannot do.
+class EmptyTests : public testing::EmptyTestEventListener {
+   uint64_t before = 0;
+
+   static uint64_t counted()
+   {
+      uint64_t sum = counts().run;
+      for (const auto &[reason, count] : counts().skipped)
+         sum += count;
+      return sum;
+   }
+
+   void OnTestStart(const testing::TestInfo &) override
+   {
+      before = counted();
+      counts().asked = false;
+   }
+
+   void OnTestEnd(const testing::TestInfo &test) override
+   {
+      if (counted() == before && !counts().reduced && test.result()->Passed())
+         ADD_FAILURE() << "no case ran, and none was skipped for a reason";
+   }
+};
+
 } // namespace
 
-Device &
-plain_device()
+Device &plain_device()
 {
    return made(counts().plain, false);
 }
 
-Device &
-robust_device()
+Device &robust_device()
 {
    return made(counts().robust, true);
 }
 
-Device &
-bare_device()
+Device &bare_device()
 {
    const char *layers = getenv("VK_INSTANCE_LAYERS");
    const std::string kept = layers ? layers : "";
@@ -60,8 +83,7 @@ bare_device()
    return device;
 }
 
-oracle::Random
-test_random()
+oracle::Random test_random()
 {
    uint64_t hash = counts().seed;
    if (const testing::TestInfo *test = testing::UnitTest::GetInstance()->current_test_info()) {
@@ -73,44 +95,46 @@ test_random()
    return oracle::Random(hash);
 }
 
-bool
-selected(oracle::Random &random, uint32_t reduction)
+bool selected(oracle::Random &random, uint32_t reduction)
 {
-   return !counts().reduced || oracle::draw(random, reduction) == 0;
+   const bool first = !std::exchange(counts().asked, true);
+   return !counts().reduced || oracle::draw(random, reduction) == 0 || first;
 }
 
-void
-count_case()
+void count_case()
 {
    counts().run++;
 }
 
-void
-skip_case(const std::string &reason)
+void skip_case(const std::string &reason)
 {
    counts().skipped[reason]++;
 }
 
-void
-CaseEnvironment::SetUp()
+void CaseEnvironment::SetUp()
 {
    const char *seed = getenv("WEFT_SEED");
    const char *sweep = getenv("WEFT_SWEEP");
    counts().seed = seed ? strtoull(seed, nullptr, 0) : std::random_device()();
    counts().reduced = sweep && strcmp(sweep, "reduced") == 0;
+   testing::UnitTest::GetInstance()->listeners().Append(new EmptyTests);
+   on_validation_error = [](const std::string &message) { ADD_FAILURE() << message; };
    const Device &device = plain_device();
-   printf("device: %s\nseed: WEFT_SEED=%llu%s\n", device.properties.deviceName, (unsigned long long)counts().seed,
-          counts().reduced ? ", reduced sweep" : "");
+   const char *driver = getenv("WEFT_TEST_DRIVER");
+   if (driver && strcmp(driver, "weft") == 0)
+      ASSERT_TRUE(device.is_weft) << device.properties.deviceName << " is not Weft's";
+   printf("device: %s\nseed: WEFT_SEED=%llu%s\n", device.properties.deviceName,
+          (unsigned long long)counts().seed, counts().reduced ? ", reduced sweep" : "");
    fflush(stdout);
 }
 
-void
-CaseEnvironment::TearDown()
+void CaseEnvironment::TearDown()
 {
    uint64_t skipped = 0;
    for (const auto &[reason, count] : counts().skipped)
       skipped += count;
-   printf("cases: %llu run, %llu skipped\n", (unsigned long long)counts().run, (unsigned long long)skipped);
+   printf("cases: %llu run, %llu skipped\n", (unsigned long long)counts().run,
+          (unsigned long long)skipped);
    for (const auto &[reason, count] : counts().skipped)
       printf("  skipped %6llu: %s\n", (unsigned long long)count, reason.c_str());
    fflush(stdout);

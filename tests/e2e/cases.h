@@ -6,6 +6,10 @@
 ///
 ///   WEFT_SEED=N          repeats a run; the seed of every run is printed
 ///   WEFT_SWEEP=reduced   a random slice of each sweep, for slow (instrumented) builds
+///   WEFT_TEST_DRIVER=weft  fails unless Weft's own driver is below, which is held to more than others
+///
+/// A test that in a full sweep neither runs nor skips a case fails, and so does one to which Khronos'
+/// validation layers object, where they are switched on.
 
 #pragma once
 
@@ -24,11 +28,12 @@ Device &robust_device();
 /// The same driver without the layers that VK_INSTANCE_LAYERS names.
 Device &bare_device();
 
-/// The numbers of the running test: they follow from the seed and the test's name, so that a test run alone repeats
-/// what it did among others.
+/// The numbers of the running test: they follow from the seed and the test's name, so that a test
+/// run alone repeats what it did among others.
 oracle::Random test_random();
 
-/// In a reduced sweep, true for about one case in `reduction`; in a full one always.
+/// In a reduced sweep, true for a test's first case and for about one in `reduction` of the others;
+/// in a full one always.
 bool selected(oracle::Random &, uint32_t reduction = 16);
 
 void count_case();

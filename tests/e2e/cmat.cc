@@ -8,74 +8,67 @@
 
 namespace weft::e2e {
 
-std::string
-MatrixType::glsl() const
+std::string MatrixType::glsl() const
 {
    static const char *const uses[] = {"gl_MatrixUseA", "gl_MatrixUseB", "gl_MatrixUseAccumulator"};
-   return std::string("coopmat<") + oracle::format(type).glsl + ", gl_ScopeSubgroup, " + std::to_string(rows) + ", " +
-          std::to_string(cols) + ", " + uses[int(use)] + ">";
+   return std::string("coopmat<") + oracle::format(type).glsl + ", gl_ScopeSubgroup, " +
+          std::to_string(rows) + ", " + std::to_string(cols) + ", " + uses[int(use)] + ">";
 }
 
-std::string
-MatrixType::name() const
+std::string MatrixType::name() const
 {
    static const char *const uses[] = {"A", "B", "accumulator"};
-   return std::to_string(rows) + "x" + std::to_string(cols) + " " + oracle::format(type).name + " " + uses[int(use)];
+   return std::to_string(rows) + "x" + std::to_string(cols) + " " + oracle::format(type).name +
+          " " + uses[int(use)];
 }
 
-MatrixType
-a_type(const MatrixOperation &op)
+MatrixType a_type(const MatrixOperation &op)
 {
    return {op.a, op.m, op.k, Use::a};
 }
 
-MatrixType
-b_type(const MatrixOperation &op)
+MatrixType b_type(const MatrixOperation &op)
 {
    return {op.b, op.k, op.n, Use::b};
 }
 
-MatrixType
-c_type(const MatrixOperation &op)
+MatrixType c_type(const MatrixOperation &op)
 {
    return {op.c, op.m, op.n, Use::accumulator};
 }
 
-MatrixType
-result_type(const MatrixOperation &op)
+MatrixType result_type(const MatrixOperation &op)
 {
    return {op.result, op.m, op.n, Use::accumulator};
 }
 
-std::string
-operation_name(const MatrixOperation &op)
+std::string operation_name(const MatrixOperation &op)
 {
    return std::to_string(op.m) + "x" + std::to_string(op.n) + "x" + std::to_string(op.k) + " " +
-          oracle::format(op.a).name + "·" + oracle::format(op.b).name + "+" + oracle::format(op.c).name + "→" +
-          oracle::format(op.result).name + (op.saturating ? " saturating" : "");
+          oracle::format(op.a).name + "·" + oracle::format(op.b).name + "+" +
+          oracle::format(op.c).name + "→" + oracle::format(op.result).name +
+          (op.saturating ? " saturating" : "");
 }
 
-std::vector<MatrixOperation>
-matrix_operations(const Device &device)
+std::vector<MatrixOperation> matrix_operations(const Device &device)
 {
    std::vector<MatrixOperation> operations;
    for (const VkCooperativeMatrixPropertiesKHR &row : device.matrix_properties) {
-      const bool known =
-         std::max({row.AType, row.BType, row.CType, row.ResultType}) <= VK_COMPONENT_TYPE_UINT64_KHR;
+      const bool known = std::max({row.AType, row.BType, row.CType, row.ResultType}) <=
+                         VK_COMPONENT_TYPE_UINT64_KHR;
       if (row.scope != VK_SCOPE_SUBGROUP_KHR)
          skip_case("matrix operation of another scope than the subgroup");
       else if (!known)
          skip_case("matrix operation with a component type that the oracle does not know");
       else
-         operations.push_back({row.MSize, row.NSize, row.KSize, ComponentType(row.AType), ComponentType(row.BType),
-                               ComponentType(row.CType), ComponentType(row.ResultType),
-                               bool(row.saturatingAccumulation)});
+         operations.push_back({row.MSize, row.NSize, row.KSize, ComponentType(row.AType),
+                               ComponentType(row.BType), ComponentType(row.CType),
+                               ComponentType(row.ResultType), bool(row.saturatingAccumulation)});
    }
    return operations;
 }
 
-std::vector<MatrixType>
-matrix_types(const Device &device)
+std::vector<MatrixType> matrix_types(const Device &device)
 {
    std::vector<MatrixType> types;
    for (const MatrixOperation &op : matrix_operations(device)) {
@@ -87,79 +80,72 @@ matrix_types(const Device &device)
    return types;
 }
 
-std::string
-missing_feature(const Device &device, ComponentType type)
+std::string missing_feature(const Device &device, ComponentType type)
 {
    const oracle::Format &f = oracle::format(type);
    if (f.bytes == 1 && !(device.features12.shaderInt8 && device.features12.storageBuffer8BitAccess))
       return "8-bit types";
    if (f.bytes == 2 && !device.features11.storageBuffer16BitAccess)
       return "16-bit storage";
-   if (f.bytes == 2 && !(f.is_float ? device.features12.shaderFloat16 : device.features.shaderInt16))
+   if (f.bytes == 2 &&
+       !(f.is_float ? device.features12.shaderFloat16 : device.features.shaderInt16))
       return f.is_float ? "shaderFloat16" : "shaderInt16";
    if (f.bytes == 8 && !(f.is_float ? device.features.shaderFloat64 : device.features.shaderInt64))
       return f.is_float ? "shaderFloat64" : "shaderInt64";
    return "";
 }
 
-oracle::Matrix
-random_matrix(oracle::Random &random, const MatrixType &type, oracle::Inputs inputs)
+oracle::Matrix random_matrix(oracle::Random &random, const MatrixType &type, oracle::Inputs inputs)
 {
    return oracle::random_matrix(random, type.type, type.rows, type.cols, inputs);
 }
 
-bool
-is_ours(const Device &device)
+oracle::MuladdRules muladd_rules(const Device &device, ComponentType result)
 {
-   return strstr(device.properties.deviceName, "Weft") || strstr(device.properties12.driverName, "Weft");
+   return {.internal_roundoff = oracle::internal_roundoff(result, device.is_weft),
+           .may_truncate = !device.is_weft,
+           .keeps_specials = device.is_weft};
 }
 
-double
-muladd_roundoff(const Device &device, ComponentType result)
-{
-   return oracle::internal_roundoff(result, is_ours(device));
-}
-
-uint32_t
-line_bytes(const MatrixType &type, bool column_major)
+uint32_t line_bytes(const MatrixType &type, bool column_major)
 {
    return (column_major ? type.rows : type.cols) * type.component_bytes();
 }
 
-uint32_t
-required_alignment(const MatrixType &type, bool column_major)
+uint32_t required_alignment(const MatrixType &type, bool column_major)
 {
    return std::min(16u, line_bytes(type, column_major));
 }
 
-size_t
-extent(const MatrixType &type, const Placement &placement)
+size_t extent(const MatrixType &type, const Placement &placement)
 {
    return placement.address(type, type.rows - 1, type.cols - 1) + type.component_bytes();
 }
 
-void
-place(const oracle::Matrix &matrix, const MatrixType &type, const Placement &placement, std::span<std::byte> memory)
+void place(const oracle::Matrix &matrix, const MatrixType &type, const Placement &placement,
+           std::span<std::byte> memory)
 {
    for (uint32_t row = 0; row < type.rows; row++) {
       for (uint32_t col = 0; col < type.cols; col++)
-         memcpy(&memory[placement.address(type, row, col)], matrix.at(row, col), type.component_bytes());
+         memcpy(&memory[placement.address(type, row, col)], matrix.at(row, col),
+                type.component_bytes());
    }
 }
 
-oracle::Matrix
-pick(const MatrixType &type, const Placement &placement, std::span<const std::byte> memory)
+oracle::Matrix pick(const MatrixType &type, const Placement &placement,
+                    std::span<const std::byte> memory)
 {
    oracle::Matrix matrix(type.type, type.rows, type.cols);
    for (uint32_t row = 0; row < type.rows; row++) {
       for (uint32_t col = 0; col < type.cols; col++)
-         memcpy(matrix.at(row, col), &memory[placement.address(type, row, col)], type.component_bytes());
+         memcpy(matrix.at(row, col), &memory[placement.address(type, row, col)],
+                type.component_bytes());
    }
    return matrix;
 }
 
-Placement
-random_placement(oracle::Random &random, const MatrixType &type, bool column_major, uint32_t element_bytes)
+Placement random_placement(oracle::Random &random, const MatrixType &type, bool column_major,
+                           uint32_t element_bytes)
 {
    static constexpr uint32_t paddings[] = {0, 0, 1, 2, 3, 5};
    const uint32_t unit = std::max(required_alignment(type, column_major), element_bytes);
@@ -171,8 +157,7 @@ random_placement(oracle::Random &random, const MatrixType &type, bool column_maj
    return placement;
 }
 
-static std::string
-hex(const std::byte *bytes, size_t count)
+static std::string hex(const std::byte *bytes, size_t count)
 {
    std::string text;
    for (size_t i = 0; i < count; i++) {
@@ -183,9 +168,10 @@ hex(const std::byte *bytes, size_t count)
    return text;
 }
 
-testing::AssertionResult
-stored_as_expected(const oracle::Expectation &expected, const MatrixType &type, const Placement &placement,
-                   std::span<const std::byte> memory, std::span<const std::byte> before)
+testing::AssertionResult stored_as_expected(const oracle::Expectation &expected,
+                                            const MatrixType &type, const Placement &placement,
+                                            std::span<const std::byte> memory,
+                                            std::span<const std::byte> before)
 {
    std::vector<bool> inside(memory.size());
    uint32_t wrong = 0;
@@ -196,27 +182,28 @@ stored_as_expected(const oracle::Expectation &expected, const MatrixType &type, 
          std::fill_n(inside.begin() + address, type.component_bytes(), true);
          if (std::optional<std::string> why = expected.mismatch(row, col, &memory[address])) {
             if (wrong++ == 0)
-               first = "element (" + std::to_string(row) + ", " + std::to_string(col) + ") " + *why + "; its bytes " +
-                       hex(&memory[address], type.component_bytes()) +
-                       (memcmp(&memory[address], &before[address], type.component_bytes()) == 0 ? "(never written)"
-                                                                                               : "");
+               first = "element (" + std::to_string(row) + ", " + std::to_string(col) + ") " +
+                       *why + "; its bytes " + hex(&memory[address], type.component_bytes()) +
+                       (memcmp(&memory[address], &before[address], type.component_bytes()) == 0
+                           ? "(never written)"
+                           : "");
          }
       }
    }
    if (wrong)
-      return testing::AssertionFailure() << wrong << " of " << type.rows * type.cols << " elements wrong, first: "
-                                         << first;
+      return testing::AssertionFailure()
+             << wrong << " of " << type.rows * type.cols << " elements wrong, first: " << first;
    for (size_t i = 0; i < memory.size(); i++) {
       if (!inside[i] && memory[i] != before[i])
          return testing::AssertionFailure()
-                << "byte " << i << " outside of the matrix was overwritten (matrix at " << placement.offset
-                << ", stride " << placement.stride << ", ends at " << extent(type, placement) << ")";
+                << "byte " << i << " outside of the matrix was overwritten (matrix at "
+                << placement.offset << ", stride " << placement.stride << ", ends at "
+                << extent(type, placement) << ")";
    }
    return testing::AssertionSuccess();
 }
 
-void
-for_each_subgroup_size(Device &device, const std::function<void(uint32_t size)> &body)
+void for_each_subgroup_size(Device &device, const std::function<void(uint32_t size)> &body)
 {
    for (uint32_t size : device.subgroup_sizes()) {
       SCOPED_TRACE("subgroup size " + std::to_string(size));
@@ -224,12 +211,11 @@ for_each_subgroup_size(Device &device, const std::function<void(uint32_t size)> 
    }
 }
 
-std::string
-buffer_block(uint32_t binding, const std::string &element, const std::string &name)
+std::string buffer_block(uint32_t binding, const std::string &element, const std::string &name)
 {
    const std::string number = std::to_string(binding);
-   return "layout(set = 0, binding = " + number + ", std430) buffer Block" + number + " { " + element + " data[]; } " +
-          name + ";\n";
+   return "layout(set = 0, binding = " + number + ", std430) buffer Block" + number + " { " +
+          element + " data[]; } " + name + ";\n";
 }
 
 } // namespace weft::e2e

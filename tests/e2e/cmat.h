@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Cooperative matrices as the tests speak of them: what the device advertises, their GLSL, and how they lie in memory.
+/// Cooperative matrices as the tests speak of them: what the device advertises, their GLSL, and how
+/// they lie in memory.
 
 #pragma once
 
@@ -42,16 +43,14 @@ std::vector<MatrixOperation> matrix_operations(const Device &);
 /// Their operands' types, each once.
 std::vector<MatrixType> matrix_types(const Device &);
 
-/// The type of a shader's arithmetic or of a buffer's elements needs features of the device; why it cannot be had, or
-/// nothing.
+/// The type of a shader's arithmetic or of a buffer's elements needs features of the device; why it
+/// cannot be had, or nothing.
 std::string missing_feature(const Device &, ComponentType);
 
-/// Whether Weft's own driver is below, which promises more than Vulkan asks for.
-bool is_ours(const Device &);
-
-/// Unit roundoff inside one multiply-add that this device is held to: Vulkan asks for the result's precision; Weft's own
-/// driver promises f32 for f16 as well.
-double muladd_roundoff(const Device &, ComponentType result);
+/// What one multiply-add of this device is held to: Vulkan asks for the result's precision, lets a
+/// device truncate and leaves infinities and NaN open; Weft's own driver promises f32 inside for
+/// f16 as well, rounding to nearest and IEEE 754's infinities and NaN.
+oracle::MuladdRules muladd_rules(const Device &, ComponentType result);
 
 /// Where a matrix lies, in bytes; a row (or, column-major, a column) is contiguous.
 struct Placement {
@@ -60,7 +59,8 @@ struct Placement {
 
    const char *glsl_layout() const
    {
-      return column_major ? "gl_CooperativeMatrixLayoutColumnMajor" : "gl_CooperativeMatrixLayoutRowMajor";
+      return column_major ? "gl_CooperativeMatrixLayoutColumnMajor"
+                          : "gl_CooperativeMatrixLayoutRowMajor";
    }
    size_t address(const MatrixType &type, uint32_t row, uint32_t col) const
    {
@@ -69,25 +69,30 @@ struct Placement {
    }
 };
 
-/// Bytes of one row or column as it lies in memory, and what offset and stride must be multiples of: the smaller of
-/// that and 16 bytes (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986).
+/// Bytes of one row or column as it lies in memory, and what offset and stride must be multiples
+/// of: the smaller of that and 16 bytes (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986).
 uint32_t line_bytes(const MatrixType &, bool column_major);
 uint32_t required_alignment(const MatrixType &, bool column_major);
 /// Bytes from 0 to the end of a placed matrix.
 size_t extent(const MatrixType &, const Placement &);
 
-void place(const oracle::Matrix &, const MatrixType &, const Placement &, std::span<std::byte> memory);
+void place(const oracle::Matrix &, const MatrixType &, const Placement &,
+           std::span<std::byte> memory);
 oracle::Matrix pick(const MatrixType &, const Placement &, std::span<const std::byte> memory);
 
-/// A placement that the rules allow: tight, padded by one unit or padded by several, at an offset of some units.  A unit is
-/// the larger of the required alignment and `element_bytes` (the size of the buffer's elements).
-Placement random_placement(oracle::Random &, const MatrixType &, bool column_major, uint32_t element_bytes);
+/// A placement that the rules allow: tight, padded by one unit or padded by several, at an offset
+/// of some units.  A unit is the larger of the required alignment and `element_bytes` (the size of
+/// the buffer's elements).
+Placement random_placement(oracle::Random &, const MatrixType &, bool column_major,
+                           uint32_t element_bytes);
 
 /// Checks the matrix in `memory`, and that every other byte is still what it was in `before`.
-testing::AssertionResult stored_as_expected(const oracle::Expectation &, const MatrixType &, const Placement &,
-                                            std::span<const std::byte> memory, std::span<const std::byte> before);
+testing::AssertionResult stored_as_expected(const oracle::Expectation &, const MatrixType &,
+                                            const Placement &, std::span<const std::byte> memory,
+                                            std::span<const std::byte> before);
 
-/// Calls the body for each subgroup size, most of them; the size is part of every failure's message.
+/// Calls the body for each subgroup size, most of them; the size is part of every failure's
+/// message.
 void for_each_subgroup_size(Device &, const std::function<void(uint32_t size)> &);
 
 /// A storage-buffer binding's declaration: `buffer Name { T name[]; }`.

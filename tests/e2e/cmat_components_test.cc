@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Components of a matrix, one by one: length, extract and insert with constant and dynamic indices, and matrices in arrays and
-/// structs.  Which invocations hold which element is the device's choice, and it may give an element to several, as some
-/// hardware does with A and B; that every element has an owner, and that all operations agree on it, is not.
+/// Components of a matrix, one by one: length, extract and insert with constant and dynamic
+/// indices, and matrices in arrays and structs.  Which invocations hold which element is the
+/// device's choice, and it may give an element to several, as some hardware does with A and B; that
+/// every element has an owner, and that all operations agree on it, is not.
 
 #include "tests/e2e/cmat_program.h"
 
@@ -37,13 +38,14 @@ TEST(cmat_components, lengths_cover_the_matrix)
       for (uint32_t length : result.side)
          total += length;
       EXPECT_GE(total, type.rows * type.cols);
-      EXPECT_EQ(total % (type.rows * type.cols), 0u) << "not as many owners of one element as of another";
+      EXPECT_EQ(total % (type.rows * type.cols), 0u)
+         << "not as many owners of one element as of another";
       EXPECT_MATRIX(Matrix(type.type, type.rows, type.cols), result.outputs[0]);
    });
 }
 
-/// Writes a number of its own into every component: a stored element must hold the number of one of its owners, whom a
-/// matrix of known numbers tells.
+/// Writes a number of its own into every component: a stored element must hold the number of one of
+/// its owners, whom a matrix of known numbers tells.
 TEST(cmat_components, insert_and_extract_agree_with_store)
 {
    Device &device = plain_device();
@@ -53,13 +55,14 @@ TEST(cmat_components, insert_and_extract_agree_with_store)
       const auto key = [&](uint32_t row, uint32_t col) { return (row * type.cols + col) % 128; };
       Matrix keys(type.type, type.rows, type.cols);
       for (uint32_t i = 0; i < elements; i++)
-         oracle::encode_number(type.type, key(i / type.cols, i % type.cols), keys.at(i / type.cols, i % type.cols));
+         oracle::encode_number(type.type, key(i / type.cols, i % type.cols),
+                               keys.at(i / type.cols, i % type.cols));
       const MatrixProgram program = {
          .inputs = {type},
          .outputs = {type, type},
          .declarations = "",
-         // r0 gets its numbers through the matrix; m0 goes component by component to r1's buffer, which the store of
-         // an unchanged copy then may not alter.
+         // r0 gets its numbers through the matrix; m0 goes component by component to r1's buffer,
+         // which the store of an unchanged copy then may not alter.
          .body = R"(   const uint length = r0.length();
    for (uint i = 0; i < length; i++)
       r0[i] = $T0((gl_SubgroupInvocationID * length + i) % 128u);
@@ -83,11 +86,13 @@ TEST(cmat_components, insert_and_extract_agree_with_store)
       }
       for (uint32_t i = 0; i < elements; i++) {
          const uint32_t row = i / type.cols, col = i % type.cols;
-         const long stored = oracle::format(type.type).is_float ? long(result.outputs[0].real(row, col))
-                                                                : long(result.outputs[0].integer(row, col));
+         const long stored = oracle::format(type.type).is_float
+                                ? long(result.outputs[0].real(row, col))
+                                : long(result.outputs[0].integer(row, col));
          std::multiset<long> &numbers = written[key(row, col)];
          const auto number = numbers.find(stored);
-         ASSERT_NE(number, numbers.end()) << "element " << row << ", " << col << " is " << stored << ", of none of its owners";
+         ASSERT_NE(number, numbers.end())
+            << "element " << row << ", " << col << " is " << stored << ", of none of its owners";
          numbers.erase(number);
       }
       EXPECT_MATRIX(keys, result.outputs[1]);
@@ -127,13 +132,15 @@ TEST(cmat_components, element_functions)
       for (uint32_t i = 0; i < type.rows * type.cols; i++) {
          const uint32_t row = i / type.cols, col = i % type.cols;
          const auto number = [&](const Matrix &matrix) {
-            return oracle::format(type.type).is_float ? long(matrix.real(row, col)) : long(matrix.integer(row, col));
+            return oracle::format(type.type).is_float ? long(matrix.real(row, col))
+                                                      : long(matrix.integer(row, col));
          };
          const long wrapped = 2 * number(m[0]) + 1 - number(m[1]);
          std::byte bits[8];
          oracle::encode_number(type.type, double(wrapped), bits);
          EXPECT_EQ(memcmp(bits, result.outputs[0].at(row, col), type.component_bytes()), 0)
-            << "element " << row << ", " << col << " is " << number(result.outputs[0]) << ", expected " << wrapped;
+            << "element " << row << ", " << col << " is " << number(result.outputs[0])
+            << ", expected " << wrapped;
          const long mixed = number(result.outputs[1]);
          EXPECT_TRUE(mixed == number(m[0]) || mixed == number(m[1]));
          replaced += number(m[0]) != number(m[1]) && mixed == number(m[1]);
@@ -145,7 +152,8 @@ TEST(cmat_components, element_functions)
 
 TEST(cmat_components, divergent_extract)
 {
-   // Reading a component is an ordinary operation of each invocation: it may stand in divergent control flow.
+   // Reading a component is an ordinary operation of each invocation: it may stand in divergent
+   // control flow.
    Device &device = plain_device();
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
@@ -177,7 +185,8 @@ TEST(cmat_components, divergent_extract)
       uint32_t changed = 0;
       for (uint32_t i = 0; i < type.rows * type.cols; i++) {
          const uint32_t row = i / type.cols, col = i % type.cols;
-         changed += memcmp(m.at(row, col), result.outputs[0].at(row, col), type.component_bytes()) != 0;
+         changed +=
+            memcmp(m.at(row, col), result.outputs[0].at(row, col), type.component_bytes()) != 0;
       }
       const uint32_t length = result.side[subgroup_size];
       uint32_t counted = 0;

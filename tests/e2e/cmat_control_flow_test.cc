@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Matrices as values of programs: function parameters and results, loops, branches, globals, constants, and dimensions
-/// from specialization constants.
+/// Matrices as values of programs: function parameters and results, loops, branches, globals,
+/// constants, and dimensions from specialization constants.
 
 #include "tests/e2e/cmat_program.h"
 
@@ -15,20 +15,20 @@ namespace {
 using oracle::Expectation;
 using oracle::Matrix;
 
-/// An operation that can be computed exactly with small whole numbers, for tests that are not about arithmetic.
-std::vector<MatrixOperation>
-usable_operations(const Device &device)
+/// An operation that can be computed exactly with small whole numbers, for tests that are not about
+/// arithmetic.
+std::vector<MatrixOperation> usable_operations(const Device &device)
 {
    std::vector<MatrixOperation> usable;
    for (const MatrixOperation &op : matrix_operations(device)) {
-      if (op.c == op.result && missing_features(device, {a_type(op), b_type(op), c_type(op)}).empty())
+      if (op.c == op.result &&
+          missing_features(device, {a_type(op), b_type(op), c_type(op)}).empty())
          usable.push_back(op);
    }
    return usable;
 }
 
-std::vector<Matrix>
-whole_operands(oracle::Random &random, const MatrixOperation &op)
+std::vector<Matrix> whole_operands(oracle::Random &random, const MatrixOperation &op)
 {
    std::vector<Matrix> m;
    for (const MatrixType &type : {a_type(op), b_type(op), c_type(op)})
@@ -37,19 +37,20 @@ whole_operands(oracle::Random &random, const MatrixOperation &op)
 }
 
 /// C + times · A·B, one multiply-add after the other.
-Expectation
-accumulated(const Device &device, const MatrixOperation &op, const std::vector<Matrix> &m, uint32_t times)
+Expectation accumulated(const Device &device, const MatrixOperation &op,
+                        const std::vector<Matrix> &m, uint32_t times)
 {
    Expectation sum(m[2]);
    for (uint32_t i = 0; i < times; i++)
-      sum = muladd(m[0], m[1], sum, op.saturating, muladd_roundoff(device, op.result));
+      sum = muladd(m[0], m[1], sum, op.saturating, muladd_rules(device, op.result));
    return sum;
 }
 
-/// Runs a body over A (m0), B (m1), C (m2) for every operation; the results must be C plus so many products A·B.
-void
-for_each_operation(const char *declarations, const char *body, std::array<uint32_t, 4> push,
-                   const std::vector<uint32_t> &products, const std::function<void(std::vector<uint32_t> &)> &edit = {})
+/// Runs a body over A (m0), B (m1), C (m2) for every operation; the results must be C plus so many
+/// products A·B.
+void for_each_operation(const char *declarations, const char *body, std::array<uint32_t, 4> push,
+                        const std::vector<uint32_t> &products,
+                        const std::function<void(std::vector<uint32_t> &)> &edit = {})
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -77,7 +78,8 @@ for_each_operation(const char *declarations, const char *body, std::array<uint32
       const ProgramResult result = run_program(device, program, m);
       for (uint32_t i = 0; i < products.size(); i++) {
          SCOPED_TRACE("result " + std::to_string(i));
-         EXPECT_EQ(accumulated(device, op, m, products[i]).mismatch(result.outputs[i]), std::nullopt);
+         EXPECT_EQ(accumulated(device, op, m, products[i]).mismatch(result.outputs[i]),
+                   std::nullopt);
       }
       if (testing::Test::HasFailure())
          return;
@@ -180,13 +182,15 @@ TEST(cmat_control_flow, phis)
       r1 = next;
    }
 )",
-                      {1, 5, 0, 0}, {1, 3},
-                      [](std::vector<uint32_t> &spirv) { EXPECT_EQ(insert_matrix_phis(spirv), 2u); });
+                      {1, 5, 0, 0}, {1, 3}, [](std::vector<uint32_t> &spirv) {
+                         EXPECT_EQ(insert_matrix_phis(spirv), 2u);
+                      });
 }
 
 TEST(cmat_control_flow, swapped_in_a_loop)
 {
-   // Two values that exchange places each turn: what becomes of them are phis that depend on each other.
+   // Two values that exchange places each turn: what becomes of them are phis that depend on each
+   // other.
    for_each_operation("", R"(
    $R0 x = m2;
    $R0 y = coopMatMulAdd(m0, m1, m2$OPERANDS);
@@ -217,8 +221,9 @@ void step($M0 a, $M1 b) { total = coopMatMulAdd(a, b, total$OPERANDS); }
                       {}, {2});
 }
 
-/// Not all subgroups of the workgroup reach the barriers: each is for one of them, as the scratch memory between a matrix
-/// and its invocations is (llama.cpp stores the ragged edge of a product in this way).
+/// Not all subgroups of the workgroup reach the barriers: each is for one of them, as the scratch
+/// memory between a matrix and its invocations is (llama.cpp stores the ragged edge of a product in
+/// this way).
 TEST(cmat_control_flow, barriers_of_some_subgroups)
 {
    const char *const text = R"(#pragma use_vulkan_memory_model
@@ -263,20 +268,26 @@ void main()
       const Matrix m = random_matrix(random, c_type(op), oracle::Inputs::whole);
       Buffer source(device, elements * 4), target(device, size_t(turns) * 4 * elements * 4);
       memcpy(source.bytes().data(), m.data.data(), m.data.size());
-      Pipeline pipeline(device, compile_glsl(std::string(glsl_header) + expand(text, words)),
-                        {.bindings = {1, 1}, .push_bytes = 8, .subgroup_size = size, .spec_constants = {}});
+      Pipeline pipeline(
+         device, compile_glsl(std::string(glsl_header) + expand(text, words)),
+         {.bindings = {1, 1}, .push_bytes = 8, .subgroup_size = size, .spec_constants = {}});
       for (const uint32_t active : {4u, 1u, 3u}) {
          oracle::fill_poison(target.bytes());
          const std::vector<std::byte> poison(target.bytes().begin(), target.bytes().end());
-         const struct { uint32_t active, turns; } push = {active, turns};
+         const struct {
+            uint32_t active, turns;
+         } push = {active, turns};
          pipeline.dispatch({source, target}, {}, push);
          count_case();
          for (uint32_t i = 0; i < turns * 4 * elements; i++) {
-            const uint32_t turn = i / (4 * elements), subgroup = i / elements % 4, element = i % elements;
+            const uint32_t turn = i / (4 * elements), subgroup = i / elements % 4,
+                           element = i % elements;
             const float wanted = float(m.real(element / op.n, element % op.n) * (1 << turn));
-            const void *const expected = subgroup < active ? static_cast<const void *>(&wanted) : &poison[i * 4];
+            const void *const expected =
+               subgroup < active ? static_cast<const void *>(&wanted) : &poison[i * 4];
             ASSERT_EQ(memcmp(&target.bytes()[i * 4], expected, 4), 0)
-               << "element " << element << " of subgroup " << subgroup << ", turn " << turn << ", " << active << " active";
+               << "element " << element << " of subgroup " << subgroup << ", turn " << turn << ", "
+               << active << " active";
          }
       }
    }
@@ -292,7 +303,8 @@ TEST(cmat_constants, constructors)
       const MatrixProgram program = {
          .inputs = {},
          .outputs = {type, type, type, type},
-         .declarations = "const $R0 fives = $R0($T(5));\nconst $R0 pair[2] = { $R0($T(1)), $R0($T(2)) };\n",
+         .declarations =
+            "const $R0 fives = $R0($T(5));\nconst $R0 pair[2] = { $R0($T(1)), $R0($T(2)) };\n",
          .body = R"(   r0 = fives;
    r1 = $R0($T(push.x));
    $R0 sum = pair[push.y];
@@ -332,8 +344,10 @@ TEST(cmat_constants, specialized_dimensions)
          continue;
       SCOPED_TRACE(operation_name(op) + ", subgroup size " + std::to_string(size));
       const std::vector<Matrix> m = whole_operands(random, op);
-      const auto coopmat = [](ComponentType type, const char *rows, const char *cols, const char *use) {
-         return std::string("coopmat<") + oracle::format(type).glsl + ", scope, " + rows + ", " + cols + ", " + use + ">";
+      const auto coopmat = [](ComponentType type, const char *rows, const char *cols,
+                              const char *use) {
+         return std::string("coopmat<") + oracle::format(type).glsl + ", scope, " + rows + ", " +
+                cols + ", " + use + ">";
       };
       const MatrixProgram program = {
          .inputs = {a_type(op), b_type(op), c_type(op)},

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Matrix loads and stores: every advertised matrix type × where the memory is × the type its pointer points to, over
-/// layouts, strides, offsets and subgroup sizes.  A matrix goes from one buffer to another unchanged; nothing else of the
-/// second may change.
+/// Matrix loads and stores: every advertised matrix type × where the memory is × the type its
+/// pointer points to, over layouts, strides, offsets and subgroup sizes.  A matrix goes from one
+/// buffer to another unchanged; nothing else of the second may change.
 
 #include "tests/e2e/cmat.h"
 
@@ -16,8 +16,7 @@ namespace {
 
 enum class Storage { buffer, shared, reference };
 
-const char *
-storage_name(Storage storage)
+const char *storage_name(Storage storage)
 {
    static const char *const names[] = {"storage buffer", "shared memory", "buffer reference"};
    return names[int(storage)];
@@ -33,14 +32,18 @@ struct Pointee {
 };
 
 constexpr Pointee pointees[] = {
-   {"int8_t", ComponentType::s8, 1},     {"uint8_t", ComponentType::u8, 1},   {"int16_t", ComponentType::s16, 1},
-   {"uint16_t", ComponentType::u16, 1},  {"int", ComponentType::s32, 1},      {"uint", ComponentType::u32, 1},
-   {"int64_t", ComponentType::s64, 1},   {"uint64_t", ComponentType::u64, 1}, {"float16_t", ComponentType::f16, 1},
-   {"float", ComponentType::f32, 1},     {"double", ComponentType::f64, 1},   {"i8vec2", ComponentType::s8, 2},
-   {"u8vec4", ComponentType::u8, 4},     {"u16vec2", ComponentType::u16, 2},  {"i16vec4", ComponentType::s16, 4},
-   {"uvec2", ComponentType::u32, 2},     {"uvec4", ComponentType::u32, 4},    {"u64vec2", ComponentType::u64, 2},
-   {"f16vec2", ComponentType::f16, 2},   {"f16vec4", ComponentType::f16, 4},  {"vec2", ComponentType::f32, 2},
-   {"vec4", ComponentType::f32, 4},      {"dvec2", ComponentType::f64, 2},
+   {"int8_t", ComponentType::s8, 1},     {"uint8_t", ComponentType::u8, 1},
+   {"int16_t", ComponentType::s16, 1},   {"uint16_t", ComponentType::u16, 1},
+   {"int", ComponentType::s32, 1},       {"uint", ComponentType::u32, 1},
+   {"int64_t", ComponentType::s64, 1},   {"uint64_t", ComponentType::u64, 1},
+   {"float16_t", ComponentType::f16, 1}, {"float", ComponentType::f32, 1},
+   {"double", ComponentType::f64, 1},    {"i8vec2", ComponentType::s8, 2},
+   {"u8vec4", ComponentType::u8, 4},     {"u16vec2", ComponentType::u16, 2},
+   {"i16vec4", ComponentType::s16, 4},   {"uvec2", ComponentType::u32, 2},
+   {"uvec4", ComponentType::u32, 4},     {"u64vec2", ComponentType::u64, 2},
+   {"f16vec2", ComponentType::f16, 2},   {"f16vec4", ComponentType::f16, 4},
+   {"vec2", ComponentType::f32, 2},      {"vec4", ComponentType::f32, 4},
+   {"dvec2", ComponentType::f64, 2},
 };
 
 struct MemoryCase {
@@ -55,8 +58,9 @@ struct MemoryCase {
    std::string name() const
    {
       return matrix.name() + " in " + storage_name(storage) + " of " + pointee.glsl + ", loaded " +
-             (load_column_major ? "column" : "row") + "-major, stored " + (store_column_major ? "column" : "row") +
-             "-major, subgroup size " + std::to_string(subgroup_size);
+             (load_column_major ? "column" : "row") + "-major, stored " +
+             (store_column_major ? "column" : "row") + "-major, subgroup size " +
+             std::to_string(subgroup_size);
    }
 };
 
@@ -65,7 +69,8 @@ struct Push {
    uint64_t from, to;                                     ///< addresses
 };
 
-/// Both buffers have this size: a 16×16 matrix of f64 padded to the largest stride, with room behind it.
+/// Both buffers have this size: a 16×16 matrix of f64 padded to the largest stride, with room
+/// behind it.
 constexpr uint32_t memory_bytes = 8192;
 
 const char *const text = R"(
@@ -87,14 +92,15 @@ void main()
 }
 )";
 
-std::string
-shader_text(const MemoryCase &c, const Placement &load, const Placement &store)
+std::string shader_text(const MemoryCase &c, const Placement &load, const Placement &store)
 {
    Words words = {
       {"SIZE", std::to_string(c.subgroup_size)},
       {"POINTEE", c.pointee.glsl},
-      {"BLOCKS", buffer_block(0, c.pointee.glsl, "source") + buffer_block(1, c.pointee.glsl, "target")},
-      {"COUNT", std::to_string(c.storage == Storage::shared ? memory_bytes / c.pointee.bytes() : 1)},
+      {"BLOCKS",
+       buffer_block(0, c.pointee.glsl, "source") + buffer_block(1, c.pointee.glsl, "target")},
+      {"COUNT",
+       std::to_string(c.storage == Storage::shared ? memory_bytes / c.pointee.bytes() : 1)},
       {"MATRIX", c.matrix.glsl()},
       {"LOAD_LAYOUT", load.glsl_layout()},
       {"STORE_LAYOUT", store.glsl_layout()},
@@ -102,12 +108,18 @@ shader_text(const MemoryCase &c, const Placement &load, const Placement &store)
       {"AFTER", ""},
    };
    if (c.dynamic) {
-      words.insert({{"LOAD_AT", "push.load_at"}, {"LOAD_STRIDE", "push.load_stride"},
-                    {"STORE_AT", "push.store_at"}, {"STORE_STRIDE", "push.store_stride"}});
+      words.insert({{"LOAD_AT", "push.load_at"},
+                    {"LOAD_STRIDE", "push.load_stride"},
+                    {"STORE_AT", "push.store_at"},
+                    {"STORE_STRIDE", "push.store_stride"}});
    } else {
-      const auto in_pointees = [&](uint32_t bytes) { return std::to_string(bytes / c.pointee.bytes()) + "u"; };
-      words.insert({{"LOAD_AT", in_pointees(load.offset)}, {"LOAD_STRIDE", in_pointees(load.stride)},
-                    {"STORE_AT", in_pointees(store.offset)}, {"STORE_STRIDE", in_pointees(store.stride)}});
+      const auto in_pointees = [&](uint32_t bytes) {
+         return std::to_string(bytes / c.pointee.bytes()) + "u";
+      };
+      words.insert({{"LOAD_AT", in_pointees(load.offset)},
+                    {"LOAD_STRIDE", in_pointees(load.stride)},
+                    {"STORE_AT", in_pointees(store.offset)},
+                    {"STORE_STRIDE", in_pointees(store.stride)}});
    }
    switch (c.storage) {
    case Storage::buffer:
@@ -144,13 +156,16 @@ public:
       if (!offered(c))
          return;
       // With constants the pipeline is for one placement; else it serves three.
-      Placement load = placement(c, c.load_column_major), store = placement(c, c.store_column_major);
+      Placement load = placement(c, c.load_column_major),
+                store = placement(c, c.store_column_major);
       const std::string source_text = shader_text(c, load, store);
       if (const std::string why = inexpressible(source_text); !why.empty())
          return skip_case(why);
       const std::vector<uint32_t> spirv = compile_glsl(source_text);
       Pipeline pipeline(device, spirv,
-                        {.bindings = {1, 1}, .push_bytes = sizeof(Push), .subgroup_size = c.subgroup_size,
+                        {.bindings = {1, 1},
+                         .push_bytes = sizeof(Push),
+                         .subgroup_size = c.subgroup_size,
                          .spec_constants = {}});
       for (int round = 0; round < (c.dynamic ? 3 : 1); round++) {
          transfer(c, pipeline, load, store);
@@ -187,15 +202,15 @@ private:
       return random_placement(random, c.matrix, column_major, c.pointee.bytes());
    }
 
-   void transfer(const MemoryCase &c, Pipeline &pipeline, const Placement &load, const Placement &store)
+   void transfer(const MemoryCase &c, Pipeline &pipeline, const Placement &load,
+                 const Placement &store)
    {
       const uint32_t unit = c.pointee.bytes();
-      SCOPED_TRACE("loaded at byte " + std::to_string(load.offset) + " with stride " + std::to_string(load.stride) +
-                   ", stored at byte " + std::to_string(store.offset) + " with stride " +
-                   std::to_string(store.stride));
+      SCOPED_TRACE("loaded at byte " + std::to_string(load.offset) + " with stride " +
+                   std::to_string(load.stride) + ", stored at byte " +
+                   std::to_string(store.offset) + " with stride " + std::to_string(store.stride));
       ASSERT_LE(std::max(extent(c.matrix, load), extent(c.matrix, store)), memory_bytes);
-      const oracle::Matrix matrix =
-         random_matrix(random, c.matrix, oracle::Inputs::edges);
+      const oracle::Matrix matrix = random_matrix(random, c.matrix, oracle::Inputs::bits);
       oracle::fill_poison(source.bytes());
       place(matrix, c.matrix, load, source.bytes());
       // A pattern of its own, else a wrongly read neighbour could pass for an untouched byte.
@@ -203,8 +218,12 @@ private:
       const std::vector<std::byte> before(target.bytes().begin(), target.bytes().end());
 
       const bool addresses = c.storage == Storage::reference;
-      const Push push = {load.offset / unit, load.stride / unit, store.offset / unit, store.stride / unit,
-                         addresses ? source.address() : 0, addresses ? target.address() : 0};
+      const Push push = {load.offset / unit,
+                         load.stride / unit,
+                         store.offset / unit,
+                         store.stride / unit,
+                         addresses ? source.address() : 0,
+                         addresses ? target.address() : 0};
       pipeline.dispatch({source, target}, {}, push);
       count_case();
       expect_same_bits(c, matrix, store, before);
@@ -225,14 +244,13 @@ private:
 };
 
 /// The pointee's own elements must be able to hold whole lines and steps of the matrix.
-bool
-suits(const MatrixType &matrix, const Pointee &pointee)
+bool suits(const MatrixType &matrix, const Pointee &pointee)
 {
-   return line_bytes(matrix, false) % pointee.bytes() == 0 && line_bytes(matrix, true) % pointee.bytes() == 0;
+   return line_bytes(matrix, false) % pointee.bytes() == 0 &&
+          line_bytes(matrix, true) % pointee.bytes() == 0;
 }
 
-void
-sweep(Storage storage)
+void sweep(Storage storage)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -250,8 +268,8 @@ sweep(Storage storage)
             if (!selected(random))
                continue;
             const uint32_t layouts = same ? i : oracle::draw(random, 4);
-            run.run({matrix, storage, pointee, bool(layouts & 1), bool(layouts & 2), oracle::draw(random, 2) != 0,
-                     sizes[turn % sizes.size()]});
+            run.run({matrix, storage, pointee, bool(layouts & 1), bool(layouts & 2),
+                     oracle::draw(random, 2) != 0, sizes[turn % sizes.size()]});
             if (testing::Test::HasFailure())
                return;
          }

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// For tests of what happens between load and store: a shader of one subgroup that loads the matrices m0, m1, … runs a
-/// body and stores the matrices r0, r1, … All lie tight and row-major in buffers of their own.
+/// For tests of what happens between load and store: a shader of one subgroup that loads the
+/// matrices m0, m1, … runs a body and stores the matrices r0, r1, … All lie tight and row-major in
+/// buffers of their own.
 
 #pragma once
 
@@ -19,8 +20,8 @@ struct MatrixProgram {
    std::string declarations;
    /// m0… are loaded, r0… declared.
    std::string body;
-   /// Words for $NAME in declarations and body, beside $M0 and $R0 (a matrix's type), $T0 (its component type) and $SIZE
-   /// (the invocations of the workgroup).
+   /// Words for $NAME in declarations and body, beside $M0 and $R0 (a matrix's type), $T0 (its
+   /// component type) and $SIZE (the invocations of the workgroup).
    Words words = {};
    /// The body sees them as `uvec4 push`: values that the compiler cannot know.
    std::array<uint32_t, 4> push = {};
@@ -38,27 +39,33 @@ struct ProgramResult {
 };
 
 /// Runs it with these inputs and counts a case.
-ProgramResult run_program(Device &, const MatrixProgram &, const std::vector<oracle::Matrix> &inputs);
+ProgramResult run_program(Device &, const MatrixProgram &,
+                          const std::vector<oracle::Matrix> &inputs);
 
 /// Why a program on these types cannot run on this device, or nothing.
 std::string missing_features(const Device &, const std::vector<MatrixType> &);
 
-/// Calls the body for each advertised matrix type that the device can load, compute with and store, with a subgroup
-/// size that takes turns; a skip if there is none.  Stops at the first failure.
+/// Calls the body for each advertised matrix type that the device can load, compute with and store,
+/// with a subgroup size that takes turns; a skip if there is none.  Stops at the first failure.
 void for_each_matrix_type(Device &, oracle::Random &,
                           const std::function<void(const MatrixType &, uint32_t subgroup_size)> &);
 
-/// Whether subnormal numbers stay what they are in shaders that do not ask for it, as those of the tests: elsewhere than
-/// on Weft's own driver they may be flushed (Vulkan, Precision and Operation of SPIR-V Instructions).
+/// Whether subnormal numbers stay what they are in shaders that do not ask for it, as those of the
+/// tests: elsewhere than on Weft's own driver they may be flushed (Vulkan, Precision and Operation
+/// of SPIR-V Instructions).
 bool keeps_subnormals(const Device &, ComponentType);
 
-/// A float result of one correctly rounded operation (to nearest or toward zero), or of one within `ulps`; an exact one for
-/// integers.  Subnormal results may be flushed unless keeps_subnormals().
+/// A float result of one correctly rounded operation (to nearest or toward zero), or of one within
+/// `ulps`; an exact one for integers.  Subnormal results may be flushed unless keeps_subnormals().
+/// Weft's own driver rounds to nearest whatever Vulkan allows.
 oracle::Expectation rounded(const Device &, ComponentType, uint32_t rows, uint32_t cols,
-                            const std::function<double(uint32_t row, uint32_t col)> &exact, double ulps = 1);
-oracle::Expectation exact_integers(ComponentType, uint32_t rows, uint32_t cols,
-                                   const std::function<oracle::Integer(uint32_t row, uint32_t col)> &exact);
+                            const std::function<double(uint32_t row, uint32_t col)> &exact,
+                            double ulps = 1);
+oracle::Expectation
+exact_integers(ComponentType, uint32_t rows, uint32_t cols,
+               const std::function<oracle::Integer(uint32_t row, uint32_t col)> &exact);
 
-#define EXPECT_MATRIX(expected, actual) EXPECT_EQ(::weft::oracle::Expectation(expected).mismatch(actual), std::nullopt)
+#define EXPECT_MATRIX(expected, actual)                                                            \
+   EXPECT_EQ(::weft::oracle::Expectation(expected).mismatch(actual), std::nullopt)
 
 } // namespace weft::e2e

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// cooperativeMatrixRobustBufferAccess: a matrix that lies partly or wholly outside of its descriptor's range loads zeros
-/// there and stores nothing there.  The bytes beyond the range belong to the same buffer, so that any trespass shows.
+/// cooperativeMatrixRobustBufferAccess: a matrix that lies partly or wholly outside of its
+/// descriptor's range loads zeros there and stores nothing there.  The bytes beyond the range
+/// belong to the same buffer, so that any trespass shows.
 
 #include "tests/e2e/cmat_program.h"
 
@@ -35,11 +36,15 @@ constexpr uint32_t buffer_bytes = 16384;
 
 class RobustCase {
 public:
-   RobustCase(Device &device, oracle::Random &random, const MatrixType &type, uint32_t subgroup_size)
-       : device(device), random(random), type(type), source(device, buffer_bytes), target(device, buffer_bytes),
-         load_column_major(oracle::draw(random, 2)), store_column_major(oracle::draw(random, 2)),
+   RobustCase(Device &device, oracle::Random &random, const MatrixType &type,
+              uint32_t subgroup_size)
+       : device(device), random(random), type(type), source(device, buffer_bytes),
+         target(device, buffer_bytes), load_column_major(oracle::draw(random, 2)),
+         store_column_major(oracle::draw(random, 2)),
          pipeline(device, compile_glsl(shader_text(subgroup_size)),
-                  {.bindings = {1, 1}, .push_bytes = sizeof(Push), .subgroup_size = subgroup_size,
+                  {.bindings = {1, 1},
+                   .push_bytes = sizeof(Push),
+                   .subgroup_size = subgroup_size,
                    .spec_constants = {}})
    {
    }
@@ -50,12 +55,14 @@ public:
       run(offset, source_size, target_size, stride(load_column_major), stride(store_column_major));
    }
 
-   void run(uint32_t offset, uint32_t source_size, uint32_t target_size, uint32_t load_stride, uint32_t store_stride)
+   void run(uint32_t offset, uint32_t source_size, uint32_t target_size, uint32_t load_stride,
+            uint32_t store_stride)
    {
       const uint32_t unit = type.component_bytes();
-      SCOPED_TRACE("at byte " + std::to_string(offset) + " of ranges of " + std::to_string(source_size) + " and " +
-                   std::to_string(target_size) + " bytes, loaded " + (load_column_major ? "column" : "row") +
-                   "-major, stored " + (store_column_major ? "column" : "row") + "-major");
+      SCOPED_TRACE("at byte " + std::to_string(offset) + " of ranges of " +
+                   std::to_string(source_size) + " and " + std::to_string(target_size) +
+                   " bytes, loaded " + (load_column_major ? "column" : "row") + "-major, stored " +
+                   (store_column_major ? "column" : "row") + "-major");
       const Placement load = {load_column_major, offset, load_stride};
       const Placement store = {store_column_major, offset, store_stride};
       const Matrix matrix = random_matrix(random, type, oracle::Inputs::edges);
@@ -76,13 +83,14 @@ public:
                memset(&expected[start + to], 0, unit);
          }
       }
-      const Push push = {load.offset / unit, load.stride / unit, store.offset / unit, store.stride / unit};
+      const Push push = {load.offset / unit, load.stride / unit, store.offset / unit,
+                         store.stride / unit};
       pipeline.dispatch({{source, start, source_size}, {target, start, target_size}}, {}, push);
       count_case();
       for (size_t i = 0; i < expected.size(); i++) {
          if (expected[i] != target.bytes()[i]) {
-            ADD_FAILURE() << "byte " << i << " (range starts at " << start << ") is " << unsigned(target.bytes()[i])
-                          << ", expected " << unsigned(expected[i])
+            ADD_FAILURE() << "byte " << i << " (range starts at " << start << ") is "
+                          << unsigned(target.bytes()[i]) << ", expected " << unsigned(expected[i])
                           << (i >= start + target_size ? ": written outside of the range" : "");
             return;
          }
@@ -119,14 +127,15 @@ private:
    Pipeline pipeline;
 };
 
-/// Vulkan lets accesses that are out of bounds come round to other places of the same buffer, as those of lavapipe's own
-/// matrices do, which the layer leaves alone unless it is told to lower everything.
-bool
-may_wrap(const Device &device)
+/// Vulkan lets accesses that are out of bounds wrap to other places of the same buffer, as
+/// those of lavapipe's own matrices do, which the layer leaves alone unless it is told to lower
+/// everything.
+bool may_wrap(const Device &device)
 {
    const char *lowering = getenv("WEFT_LOWERING");
    const bool lowers_all = device.has_weft_layer && lowering && strcmp(lowering, "auto") != 0;
-   return !device.is_weft && !lowers_all && bare_device().has_extension(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   return !device.is_weft && !lowers_all &&
+          bare_device().has_extension(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
 }
 
 } // namespace
@@ -143,22 +152,23 @@ TEST(cmat_robust, loads_zeros_and_stores_nothing_outside)
       RobustCase c(device, random, type, subgroup_size);
       const uint32_t whole = uint32_t((c.largest_extent() + 15) / 16 * 16);
       const auto part = [&] { return std::max(16u, oracle::draw(random, whole / 4) * 4); };
-      c.run(0, whole, whole);             // all inside
-      c.run(0, part(), whole);            // loads end early
-      c.run(0, whole, part());            // stores end early
-      c.run(16, part(), part());          // both
-      c.run(16, whole, whole);            // the last line crosses the end
-      c.run(whole, whole, whole);         // all outside, just behind
-      c.run(0x40000000, whole, whole);    // far outside
+      c.run(0, whole, whole);          // all inside
+      c.run(0, part(), whole);         // loads end early
+      c.run(0, whole, part());         // stores end early
+      c.run(16, part(), part());       // both
+      c.run(16, whole, whole);         // the last line crosses the end
+      c.run(whole, whole, whole);      // all outside, just behind
+      c.run(0x40000000, whole, whole); // far outside
       if (may_wrap(device))
          return;
-      c.run(0xfffffff0, whole, whole);    // where 32-bit addresses wrap
-      c.run(16, whole, whole, 0x20000000, 0x80000000); // lines of which the 8th and the 2nd would be back at the start
+      c.run(0xfffffff0, whole, whole); // where 32-bit addresses wrap
+      c.run(16, whole, whole, 0x20000000,
+            0x80000000); // lines of which the 8th and the 2nd would be back at the start
    });
 }
 
-/// Tiles over the edge of a matrix whose size is no multiple of theirs, as programs use it: one buffer ends with the matrix,
-/// and what the tiles lack there is zero.
+/// Tiles over the edge of a matrix whose size is no multiple of theirs, as programs use it: one
+/// buffer ends with the matrix, and what the tiles lack there is zero.
 TEST(cmat_robust, gemm_with_a_ragged_last_row_of_tiles)
 {
    Device &device = robust_device();
@@ -171,7 +181,8 @@ TEST(cmat_robust, gemm_with_a_ragged_last_row_of_tiles)
    uint32_t turn = 0;
    for (const MatrixOperation &op : matrix_operations(device)) {
       const uint32_t size = sizes[turn++ % sizes.size()];
-      if (op.c != op.result || !missing_features(device, {a_type(op), b_type(op), c_type(op)}).empty() ||
+      if (op.c != op.result ||
+          !missing_features(device, {a_type(op), b_type(op), c_type(op)}).empty() ||
           !selected(random))
          continue;
       SCOPED_TRACE(operation_name(op) + ", subgroup size " + std::to_string(size));
@@ -193,7 +204,8 @@ TEST(cmat_robust, gemm_with_a_ragged_last_row_of_tiles)
          {"K", std::to_string(op.k)},
          {"OPERANDS", op.saturating ? ", gl_MatrixOperandsSaturatingAccumulation" : ""},
       };
-      const std::string source = std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" + expand(R"(
+      const std::string source = std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" +
+                                 expand(R"(
 layout(local_size_x = $SIZE) in;
 $BLOCKS
 void main()
@@ -208,9 +220,11 @@ void main()
    c = coopMatMulAdd(a, b, c$OPERANDS);
    coopMatStore(c, d_data.data, row * $N, $N, gl_CooperativeMatrixLayoutRowMajor);
 }
-)", words);
-      Pipeline pipeline(device, compile_glsl(source),
-                        {.bindings = {1, 1, 1, 1}, .push_bytes = 0, .subgroup_size = size, .spec_constants = {}});
+)",
+                                        words);
+      Pipeline pipeline(
+         device, compile_glsl(source),
+         {.bindings = {1, 1, 1, 1}, .push_bytes = 0, .subgroup_size = size, .spec_constants = {}});
       // A's and C's buffers go on with poison behind the range, D's with a guard.
       constexpr size_t behind = 1024;
       Buffer a_buffer(device, a.data.size() + behind), b_buffer(device, b.data.size()),
@@ -229,9 +243,9 @@ void main()
       count_case();
       const MatrixType d_type = {op.result, rows, op.n, Use::accumulator};
       const oracle::Expectation expected =
-         muladd(a, b, oracle::Expectation(c), op.saturating, muladd_roundoff(device, op.result));
-      EXPECT_TRUE(stored_as_expected(expected, d_type, {false, 0, line_bytes(d_type, false)}, d_buffer.bytes(),
-                                     before));
+         muladd(a, b, oracle::Expectation(c), op.saturating, muladd_rules(device, op.result));
+      EXPECT_TRUE(stored_as_expected(expected, d_type, {false, 0, line_bytes(d_type, false)},
+                                     d_buffer.bytes(), before));
       if (testing::Test::HasFailure())
          return;
    }

@@ -19,8 +19,9 @@ $BODY
 }
 )";
 
-std::vector<std::byte>
-run_compute(Device &device, const ComputeShader &shader, std::span<const std::byte> source, size_t target_bytes)
+std::vector<std::byte> run_compute(Device &device, const ComputeShader &shader,
+                                   std::span<const std::byte> source, size_t target_bytes,
+                                   std::span<std::byte> source_after)
 {
    Words words = shader.words;
    words.insert({{"SIZE", std::to_string(shader.local_size)},
@@ -29,13 +30,16 @@ run_compute(Device &device, const ComputeShader &shader, std::span<const std::by
                  {"DECLARATIONS", shader.declarations},
                  {"BODY", shader.body}});
    Pipeline pipeline(device, compile_glsl(glsl_header + expand(text, words)),
-                     {.bindings = {1, 1}, .push_bytes = sizeof(shader.push), .subgroup_size = shader.subgroup_size,
+                     {.bindings = {1, 1},
+                      .push_bytes = sizeof(shader.push),
+                      .subgroup_size = shader.subgroup_size,
                       .spec_constants = {}});
    Buffer from(device, std::max<size_t>(source.size(), 16)), to(device, target_bytes);
    memcpy(from.bytes().data(), source.data(), source.size());
    oracle::fill_poison(to.bytes());
    pipeline.dispatch({from, to}, {shader.groups, 1, 1}, shader.push);
    count_case();
+   std::copy_n(from.bytes().begin(), source_after.size(), source_after.begin());
    return {to.bytes().begin(), to.bytes().end()};
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// For tests of ordinary compute shaders: one source and one target buffer, a body per invocation, compared with a
-/// function of C++ that does the same for one invocation after the other.
+/// For tests of ordinary compute shaders: one source and one target buffer, a body per invocation,
+/// compared with a function of C++ that does the same for one invocation after the other.
 
 #pragma once
 
@@ -26,16 +26,24 @@ struct ComputeShader {
    Words words = {};
 };
 
-/// The target buffer afterwards; it is poisoned before and has `target_bytes`.
-std::vector<std::byte> run_compute(Device &, const ComputeShader &, std::span<const std::byte> source,
-                                   size_t target_bytes);
+/// The target buffer afterwards; it is poisoned before and has `target_bytes`.  What has become of
+/// the source goes to `source_after`, of its size.
+std::vector<std::byte> run_compute(Device &, const ComputeShader &,
+                                   std::span<const std::byte> source, size_t target_bytes,
+                                   std::span<std::byte> source_after = {});
 
 template <typename Target, typename Source>
-std::vector<Target>
-run_compute(Device &device, const ComputeShader &shader, const std::vector<Source> &source, size_t targets)
+std::vector<Target> run_compute(Device &device, const ComputeShader &shader,
+                                const std::vector<Source> &source, size_t targets,
+                                std::vector<Source> *source_after = nullptr)
 {
-   const std::vector<std::byte> bytes =
-      run_compute(device, shader, std::as_bytes(std::span(source)), targets * sizeof(Target));
+   std::span<std::byte> after;
+   if (source_after) {
+      source_after->resize(source.size());
+      after = std::as_writable_bytes(std::span(*source_after));
+   }
+   const std::vector<std::byte> bytes = run_compute(
+      device, shader, std::as_bytes(std::span(source)), targets * sizeof(Target), after);
    std::vector<Target> result(targets);
    memcpy(result.data(), bytes.data(), bytes.size());
    return result;

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Divergent control flow: invocations of one subgroup go their own ways; each must end up where a scalar program would.
-/// The programs are written once and compiled both as GLSL and as C++.
+/// Divergent control flow: invocations of one subgroup go their own ways; each must end up where a
+/// scalar program would. The programs are written once and compiled both as GLSL and as C++.
 
 #include "tests/e2e/compute.h"
 
 #include <cstdint>
 
 /// The text of a function, for GLSL, and the function itself.
-#define BOTH(...)                                                                                                       \
-   __VA_ARGS__                                                                                                          \
+#define BOTH(...)                                                                                  \
+   __VA_ARGS__                                                                                     \
    static const char *const glsl_text = #__VA_ARGS__;
 
 namespace weft::e2e {
@@ -152,25 +152,25 @@ BOTH(uint f(uint x) {
 } // namespace short_circuit
 
 namespace calls {
-BOTH(uint leaf(uint x, uint y) {
-   if (x > y)
-      return x - y;
-   return y - x + 1u;
-} uint middle(uint x) {
-   uint sum = 0u;
-   for (uint i = 0u; i < x % 6u; i++)
-      sum += leaf(x % 100u, i * 20u);
-   return sum;
-} uint f(uint x) {
-   uint r = middle(x);
-   if (r % 2u == 1u)
-      r = middle(r + x) + leaf(r, 50u);
-   return r;
-})
+BOTH(
+   uint leaf(uint x, uint y) {
+      if (x > y)
+         return x - y;
+      return y - x + 1u;
+   } uint middle(uint x) {
+      uint sum = 0u;
+      for (uint i = 0u; i < x % 6u; i++)
+         sum += leaf(x % 100u, i * 20u);
+      return sum;
+   } uint f(uint x) {
+      uint r = middle(x);
+      if (r % 2u == 1u)
+         r = middle(r + x) + leaf(r, 50u);
+      return r;
+   })
 } // namespace calls
 
-static void
-expect_same(const char *glsl, uint (*f)(uint), const char *name)
+static void expect_same(const char *glsl, uint (*f)(uint), const char *name)
 {
    SCOPED_TRACE(name);
    Device &device = plain_device();
@@ -241,7 +241,8 @@ TEST(control_flow, invocations_beyond_the_workgroup_do_nothing)
 )",
                                     .local_size = local,
                                     .groups = 3};
-      const std::vector<uint> target = run_compute<uint>(device, shader, std::vector<uint>{0}, 3 * local + 64);
+      const std::vector<uint> target =
+         run_compute<uint>(device, shader, std::vector<uint>{0}, 3 * local + 64);
       for (uint32_t i = 0; i < 3 * local; i++)
          ASSERT_EQ(target[i], local * 1000 + i % local);
       std::vector<std::byte> poison(target.size() * 4);

@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Memory: atomics, shared memory and barriers, structures, descriptor arrays, pointers, robust accesses, built-in variables.
+/// Memory: atomics, shared memory and barriers, structures, descriptor arrays, pointers, robust
+/// accesses, built-in variables.
 
 #include "tests/e2e/compute.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <set>
 
 namespace weft::e2e {
 
@@ -51,15 +54,32 @@ TEST(memory, atomics_add_up)
    source[1025] = ~0u;
    source[1029] = 0;
    source[1030] = 5;
-   const std::vector<uint32_t> target = run_compute<uint32_t>(device, shader, source, 2062);
+   std::vector<uint32_t> after;
+   const std::vector<uint32_t> target = run_compute<uint32_t>(device, shader, source, 2062, &after);
    std::vector<uint32_t> tickets(target.begin(), target.begin() + 1024);
    std::sort(tickets.begin(), tickets.end());
    for (uint32_t i = 0; i < 1024; i++)
       ASSERT_EQ(tickets[i], i);
    EXPECT_EQ(std::count(target.begin() + 1024, target.begin() + 2048, 5u), 1);
-   for (uint32_t group = 0; group < 8; group++)
-      EXPECT_EQ(target[2054 + group],
-                std::accumulate(source.begin() + group * 128, source.begin() + (group + 1) * 128, 0u));
+   // What the workgroups made of the words behind the invocations' own.
+   std::vector<uint32_t> expected = source;
+   for (uint32_t group = 0; group < 8; group++) {
+      const auto first = source.begin() + group * 128, last = first + 128;
+      const uint32_t sum = std::accumulate(first, last, 0u);
+      EXPECT_EQ(target[2054 + group], sum);
+      uint32_t bits = 0;
+      for (auto word = first; word != last; ++word)
+         bits |= 1u << (*word % 32);
+      expected[1024] += sum;
+      expected[1025] = std::min(expected[1025], *std::min_element(first, last));
+      expected[1026] = std::max(expected[1026], sum);
+      expected[1027] ^= bits;
+      expected[1028] &= ~bits;
+   }
+   expected[1029] = 1024;
+   const auto winner = std::find(target.begin() + 1024, target.begin() + 2048, 5u);
+   expected[1030] = uint32_t(winner - target.begin() - 1024) + 100;
+   EXPECT_EQ(after, expected);
 }
 
 TEST(memory, atomics_of_64_bits)
@@ -69,14 +89,52 @@ TEST(memory, atomics_of_64_bits)
       skip_case("needs shaderBufferInt64Atomics");
       GTEST_SKIP();
    }
-   const ComputeShader shader = {.source_type = "uint64_t",
-                                 .target_type = "uint64_t",
-                                 .declarations = "",
-                                 .body = "   target.data[id] = atomicAdd(source.data[0], 0x100000001ul);\n"};
-   std::vector<uint64_t> target = run_compute<uint64_t>(device, shader, std::vector<uint64_t>{7}, 256);
-   std::sort(target.begin(), target.end());
+   const ComputeShader shader = {
+      .source_type = "uint64_t",
+      .target_type = "uint64_t",
+      .declarations = "",
+      .body = R"(   target.data[id] = atomicAdd(source.data[0], 0x100000001ul);
+   const uint64_t mine = source.data[8 + id];
+   atomicMin(source.data[1], mine);
+   atomicMax(source.data[2], mine);
+   atomicAnd(source.data[3], mine | 0xf000000f0000000ful);
+   atomicOr(source.data[4], mine & 0x0ff0000000000ff0ul);
+   atomicXor(source.data[5], mine);
+   target.data[256 + id] = atomicExchange(source.data[6], mine);
+   target.data[512 + id] = atomicCompSwap(source.data[7], 1ul << 40, mine);
+)"};
+   oracle::Random random = test_random();
+   std::vector<uint64_t> source(8 + 256);
+   for (uint64_t &x : source)
+      x = random();
+   source[0] = 7;
+   source[7] = uint64_t(1) << 40;
+   std::vector<uint64_t> after;
+   std::vector<uint64_t> target = run_compute<uint64_t>(device, shader, source, 768, &after);
+   std::sort(target.begin(), target.begin() + 256);
    for (uint64_t i = 0; i < 256; i++)
       ASSERT_EQ(target[i], 7 + i * 0x100000001u);
+   std::vector<uint64_t> expected = source;
+   expected[0] = 7 + 256 * uint64_t(0x100000001);
+   for (uint32_t id = 0; id < 256; id++) {
+      const uint64_t mine = source[8 + id];
+      expected[1] = std::min(expected[1], mine);
+      expected[2] = std::max(expected[2], mine);
+      expected[3] &= mine | 0xf000000f0000000fu;
+      expected[4] |= mine & 0x0ff0000000000ff0u;
+      expected[5] ^= mine;
+   }
+   // The exchanges hand each value on; the last one stays.
+   std::vector<uint64_t> handed_on(target.begin() + 256, target.begin() + 512);
+   handed_on.push_back(after[6]);
+   std::vector<uint64_t> put_in(source.begin() + 8, source.end());
+   put_in.push_back(source[6]);
+   EXPECT_TRUE(std::is_permutation(handed_on.begin(), handed_on.end(), put_in.begin()));
+   expected[6] = after[6];
+   const auto winner = std::find(target.begin() + 512, target.end(), source[7]);
+   ASSERT_NE(winner, target.end());
+   expected[7] = source[8 + (winner - target.begin() - 512)];
+   EXPECT_EQ(after, expected);
 }
 
 TEST(memory, barriers_order_shared_memory)
@@ -106,7 +164,8 @@ TEST(memory, barriers_order_shared_memory)
       std::vector<uint32_t> source(5 * 256);
       for (uint32_t &x : source)
          x = uint32_t(random());
-      const std::vector<uint32_t> target = run_compute<uint32_t>(device, shader, source, source.size());
+      const std::vector<uint32_t> target =
+         run_compute<uint32_t>(device, shader, source, source.size());
       for (uint32_t group = 0; group < 5; group++) {
          uint32_t sum = 0;
          for (uint32_t i = 0; i < 256; i++) {
@@ -131,8 +190,8 @@ TEST(memory, structures_keep_their_layout)
    };
    static_assert(sizeof(Element) == 80);
    Device &device = plain_device();
-   if (!device.features12.shaderInt8 || !device.features.shaderInt16 || !device.features12.storageBuffer8BitAccess ||
-       !device.features11.storageBuffer16BitAccess) {
+   if (!device.features12.shaderInt8 || !device.features.shaderInt16 ||
+       !device.features12.storageBuffer8BitAccess || !device.features11.storageBuffer16BitAccess) {
       skip_case("needs 8-bit types");
       GTEST_SKIP();
    }
@@ -174,7 +233,9 @@ void main()
 {
    const uint id = gl_GlobalInvocationID.x;
 )" + body + "}\n";
-   Pipeline pipeline(device, compile_glsl(text), {.bindings = {1, 1}, .push_bytes = 0, .subgroup_size = 0, .spec_constants = {}});
+   Pipeline pipeline(
+      device, compile_glsl(text),
+      {.bindings = {1, 1}, .push_bytes = 0, .subgroup_size = 0, .spec_constants = {}});
    Buffer from(device, sizeof(Element) * 256), to(device, sizeof(Element) * 256);
    memcpy(from.bytes().data(), source.data(), from.bytes().size());
    oracle::fill_poison(to.bytes());
@@ -207,7 +268,8 @@ TEST(memory, descriptor_arrays)
       GTEST_SKIP();
    }
    const bool divergent = device.features12.shaderStorageBufferArrayNonUniformIndexing;
-   const std::string text = std::string(glsl_header) + R"(
+   const std::string text =
+      std::string(glsl_header) + R"(
 layout(local_size_x = 64) in;
 layout(push_constant, std430) uniform Push { uint which; } push;
 layout(set = 0, binding = 0, std430) buffer Source { uint data[]; } source[4];
@@ -216,12 +278,14 @@ void main()
 {
    const uint i = gl_LocalInvocationIndex;
    target[push.which / 2].data[i] = source[push.which].data[i];
-)" + (divergent ? "   target[1 - push.which / 2].data[i] = source[nonuniformEXT(i % 4)].data[i] + "
-                  "source[nonuniformEXT(i / 16)].data.length();\n"
-                : "") +
-                            "}\n";
-   Pipeline pipeline(device, compile_glsl(text),
-                     {.bindings = {4, 2}, .push_bytes = 4, .subgroup_size = 0, .spec_constants = {}});
+)" +
+      (divergent ? "   target[1 - push.which / 2].data[i] = source[nonuniformEXT(i % 4)].data[i] + "
+                   "source[nonuniformEXT(i / 16)].data.length();\n"
+                 : "") +
+      "}\n";
+   Pipeline pipeline(
+      device, compile_glsl(text),
+      {.bindings = {4, 2}, .push_bytes = 4, .subgroup_size = 0, .spec_constants = {}});
    std::vector<std::unique_ptr<Buffer>> buffers;
    std::vector<BufferRange> ranges;
    for (uint32_t i = 0; i < 6; i++) {
@@ -267,7 +331,8 @@ void main()
    target.data[gl_GlobalInvocationID.x] = sum;
 }
 )";
-   Pipeline pipeline(device, compile_glsl(text), {.bindings = {1}, .push_bytes = 8, .subgroup_size = 0, .spec_constants = {}});
+   Pipeline pipeline(device, compile_glsl(text),
+                     {.bindings = {1}, .push_bytes = 8, .subgroup_size = 0, .spec_constants = {}});
    struct Node {
       uint64_t next;
       uint32_t value, pad;
@@ -296,23 +361,43 @@ layout(set = 0, binding = 1, std430) buffer Target { uint data[]; } target;
 void main()
 {
    const uint i = gl_GlobalInvocationID.x;
-   target.data[i] = source.data[i] + source.data[i * 0x1000001u] * 0u;
+   target.data[2 * i] = source.data[i];
+   target.data[2 * i + 1] = source.data[100 + i * 0x1000001u];
    target.data[0x20000000u + i * 3u] = 1;
 }
 )";
-   Pipeline pipeline(device, compile_glsl(text), {.bindings = {1, 1}, .push_bytes = 0, .subgroup_size = 0, .spec_constants = {}});
+   Pipeline pipeline(
+      device, compile_glsl(text),
+      {.bindings = {1, 1}, .push_bytes = 0, .subgroup_size = 0, .spec_constants = {}});
    Buffer source(device, 4096), target(device, 4096);
    for (uint32_t i = 0; i < 1024; i++) {
       source.as<uint32_t>()[i] = i + 1;
       target.as<uint32_t>()[i] = 0xabcd0000 + i;
    }
-   const VkDeviceSize start = std::max<VkDeviceSize>(64, device.properties.limits.minStorageBufferOffsetAlignment);
-   pipeline.dispatch({{source, start, 100 * 4}, {target, start, 80 * 4}}, {2, 1, 1});
+   const VkDeviceSize start =
+      std::max<VkDeviceSize>(64, device.properties.limits.minStorageBufferOffsetAlignment);
+   constexpr uint32_t readable = 100, writable = 160;
+   pipeline.dispatch({{source, start, readable * 4}, {target, start, writable * 4}}, {2, 1, 1});
    count_case();
    const uint32_t first = uint32_t(start / 4);
    for (uint32_t i = 0; i < 1024; i++) {
-      const bool inside = i >= first && i < first + 80;
-      ASSERT_EQ(target.as<uint32_t>()[i], inside ? i + 1 : 0xabcd0000 + i) << "word " << i;
+      const uint32_t word = target.as<uint32_t>()[i];
+      if (i < first || i >= first + writable) {
+         ASSERT_EQ(word, 0xabcd0000 + i) << "word " << i << " was overwritten";
+         continue;
+      }
+      const uint32_t invocation = (i - first) / 2;
+      if ((i - first) % 2 == 0) {
+         ASSERT_EQ(word, first + invocation + 1);
+         continue;
+      }
+      // What lies outside reads as zero, or as something of the buffer's; Weft's driver promises
+      // zero where the offset does not wrap at 2^32 bytes.
+      const bool of_the_buffer = word <= 1024 && !(device.is_weft && word > first + readable);
+      ASSERT_TRUE(word == 0 || of_the_buffer) << "invocation " << invocation << " read " << word;
+      if (device.is_weft && invocation < 64) {
+         ASSERT_EQ(word, 0u) << "invocation " << invocation;
+      }
    }
 }
 
@@ -327,27 +412,43 @@ void main()
    const uvec3 total = gl_NumWorkGroups * gl_WorkGroupSize;
    const uvec3 g = gl_GlobalInvocationID;
    const uint at = ((g.z * total.y) + g.y) * total.x + g.x;
-   target.data[at * 2] = uvec4(gl_WorkGroupID, gl_LocalInvocationIndex);
-   target.data[at * 2 + 1] = uvec4(gl_LocalInvocationID, gl_NumSubgroups * 1000 + gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID);
+   target.data[at * 3] = uvec4(gl_WorkGroupID, gl_LocalInvocationIndex);
+   target.data[at * 3 + 1] = uvec4(gl_LocalInvocationID, 0);
+   target.data[at * 3 + 2] = uvec4(gl_NumSubgroups, gl_SubgroupID, gl_SubgroupSize, gl_SubgroupInvocationID);
 }
 )";
-   Pipeline pipeline(device, compile_glsl(text), {.bindings = {1}, .push_bytes = 0, .subgroup_size = 0, .spec_constants = {}});
+   Pipeline pipeline(device, compile_glsl(text),
+                     {.bindings = {1}, .push_bytes = 0, .subgroup_size = 0, .spec_constants = {}});
    const uint32_t sizes[3] = {4, 3, 2}, groups[3] = {3, 2, 5};
    const uint32_t count = 24 * 30;
-   Buffer target(device, count * 32);
+   Buffer target(device, count * 48);
+   oracle::fill_poison(target.bytes());
    pipeline.dispatch({target}, {groups[0], groups[1], groups[2]});
    count_case();
+   // Places in subgroups, each taken once.
+   std::set<std::array<uint32_t, 5>> places;
    for (uint32_t z = 0; z < 10; z++) {
       for (uint32_t y = 0; y < 6; y++) {
          for (uint32_t x = 0; x < 12; x++) {
-            const uint32_t *v = &target.as<uint32_t>()[((z * 6 + y) * 12 + x) * 8];
+            const uint32_t *v = &target.as<uint32_t>()[((z * 6 + y) * 12 + x) * 12];
             const uint32_t global[3] = {x, y, z};
             for (int i = 0; i < 3; i++) {
                ASSERT_EQ(v[i], global[i] / sizes[i]);
                ASSERT_EQ(v[4 + i], global[i] % sizes[i]);
             }
             ASSERT_EQ(v[3], (z % 2 * 3 + y % 3) * 4 + x % 4);
-            ASSERT_LT(v[7] % 1000, 64u);
+            const uint32_t subgroups = v[8], subgroup = v[9], size = v[10], invocation = v[11];
+            ASSERT_GE(size, device.properties13.minSubgroupSize);
+            ASSERT_LE(size, device.properties13.maxSubgroupSize);
+            ASSERT_GE(subgroups, (24 + size - 1) / size);
+            ASSERT_LE(subgroups, 24u);
+            ASSERT_LT(subgroup, subgroups);
+            ASSERT_LT(invocation, size);
+            if (device.is_weft) { // lavapipe 22.3.6 gives one place to several invocations
+               ASSERT_TRUE(places.insert({v[0], v[1], v[2], subgroup, invocation}).second);
+               ASSERT_EQ(subgroup * size + invocation, v[3]);
+               ASSERT_EQ(subgroups, (24 + size - 1) / size);
+            }
          }
       }
    }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Subgroup operations against a scalar model of one subgroup, with all invocations active and with some inactive.
+/// Subgroup operations against a scalar model of one subgroup, with all invocations active and with
+/// some inactive.
 
 #include "tests/e2e/compute.h"
 
@@ -26,8 +27,7 @@ struct Reduction {
    bool integers_only;
 };
 
-const std::vector<Reduction> &
-reductions()
+const std::vector<Reduction> &reductions()
 {
    static const std::vector<Reduction> all = {
       {"Add", 0, [](Value x, Value y) { return x + y; }, false},
@@ -42,8 +42,7 @@ reductions()
 }
 
 /// One invocation's result over the active ones from `first` to before `end`.
-Value
-reduce(const Reduction &op, const Lanes &lanes, size_t first, size_t end)
+Value reduce(const Reduction &op, const Lanes &lanes, size_t first, size_t end)
 {
    Value result = op.identity;
    for (size_t i = first; i < end; i++) {
@@ -53,28 +52,33 @@ reduce(const Reduction &op, const Lanes &lanes, size_t first, size_t end)
    return result;
 }
 
-/// Runs `expression` of `x` in the invocations that `condition` names, in 3 workgroups of 2 subgroups, and compares with
-/// model(lanes, own number); where the model has no answer anything goes.
-void
-expect_model(uint32_t size, const std::string &type, const std::string &expression, const std::string &condition,
-             const std::function<bool(uint32_t)> &active, const std::function<Value(oracle::Random &)> &draw,
-             const std::function<std::optional<Value>(const Lanes &, uint32_t)> &model, Value modulus)
+/// Runs `expression` of `x` in the invocations that `condition` names, in 3 workgroups of 2
+/// subgroups, and compares with model(lanes, own number); where the model has no answer anything
+/// goes.
+void expect_model(uint32_t size, const std::string &type, const std::string &expression,
+                  const std::string &condition, const std::function<bool(uint32_t)> &active,
+                  const std::function<Value(oracle::Random &)> &draw,
+                  const std::function<std::optional<Value>(const Lanes &, uint32_t)> &model,
+                  Value modulus)
 {
-   SCOPED_TRACE(type + ": " + expression + " where " + condition + ", subgroup size " + std::to_string(size));
+   SCOPED_TRACE(type + ": " + expression + " where " + condition + ", subgroup size " +
+                std::to_string(size));
    Device &device = plain_device();
    oracle::Random random = test_random();
    const uint32_t count = 6 * size;
    std::vector<int32_t> source(count);
    for (int32_t &x : source)
       x = int32_t(draw(random));
-   const ComputeShader shader = {.source_type = "int",
-                                 .target_type = "int",
-                                 .declarations = "",
-                                 .body = "   " + type + " x = " + type + "(source.data[id]);\n   const uint lane = gl_SubgroupInvocationID;\n   if (" + condition +
-                                         ")\n      target.data[id] = int(" + expression + ");\n",
-                                 .local_size = 2 * size,
-                                 .groups = 3,
-                                 .subgroup_size = size};
+   const ComputeShader shader = {
+      .source_type = "int",
+      .target_type = "int",
+      .declarations = "",
+      .body = "   " + type + " x = " + type +
+              "(source.data[id]);\n   const uint lane = gl_SubgroupInvocationID;\n   if (" +
+              condition + ")\n      target.data[id] = int(" + expression + ");\n",
+      .local_size = 2 * size,
+      .groups = 3,
+      .subgroup_size = size};
    const std::vector<int32_t> target = run_compute<int32_t>(device, shader, source, count);
    for (uint32_t i = 0; i < count; i++) {
       const uint32_t lane = i % size;
@@ -88,7 +92,8 @@ expect_model(uint32_t size, const std::string &type, const std::string &expressi
       const std::optional<Value> expected = model(lanes, lane);
       // Types narrower than 32 bits compare modulo their range.
       if (expected) {
-         ASSERT_EQ((Value(target[i]) % modulus + modulus) % modulus, (*expected % modulus + modulus) % modulus)
+         ASSERT_EQ((Value(target[i]) % modulus + modulus) % modulus,
+                   (*expected % modulus + modulus) % modulus)
             << "invocation " << lane << " of subgroup " << i / size;
       }
    }
@@ -100,8 +105,7 @@ struct TypeCase {
    bool is_float;
 };
 
-std::vector<TypeCase>
-types(const Device &device)
+std::vector<TypeCase> types(const Device &device)
 {
    const Value all = Value(1) << 32;
    std::vector<TypeCase> found = {{"int", all, false}, {"uint", all, false}, {"float", all, true}};
@@ -123,8 +127,7 @@ types(const Device &device)
 }
 
 /// Small factors, mostly 1, so that products stay exact; sums and bits have more to work with.
-std::function<Value(oracle::Random &)>
-values_for(const Reduction &op)
+std::function<Value(oracle::Random &)> values_for(const Reduction &op)
 {
    const bool product = std::string(op.name) == "Mul";
    return [product](oracle::Random &random) -> Value {
@@ -141,17 +144,17 @@ struct Activity {
 const Activity everyone = {"true", [](uint32_t) { return true; }};
 const Activity some = {"lane % 3 != 1", [](uint32_t lane) { return lane % 3 != 1; }};
 
-bool
-offers(VkSubgroupFeatureFlagBits operations)
+bool offers(VkSubgroupFeatureFlagBits operations)
 {
-   if ((plain_device().properties11.subgroupSupportedOperations & operations) == VkSubgroupFeatureFlags(operations))
+   if ((plain_device().properties11.subgroupSupportedOperations & operations) ==
+       VkSubgroupFeatureFlags(operations))
       return true;
    skip_case("needs a subgroup operation that is not advertised");
    return false;
 }
 
-void
-for_each_reduction(const std::function<void(const Reduction &, const TypeCase &, const Activity &, uint32_t size)> &body)
+void for_each_reduction(const std::function<void(const Reduction &, const TypeCase &,
+                                                 const Activity &, uint32_t size)> &body)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -179,30 +182,37 @@ TEST(subgroup, reductions)
 {
    if (!offers(VK_SUBGROUP_FEATURE_ARITHMETIC_BIT))
       GTEST_SKIP();
-   for_each_reduction([](const Reduction &op, const TypeCase &type, const Activity &activity, uint32_t size) {
-      expect_model(size, type.glsl, std::string("subgroup") + op.name + "(x)", activity.condition, activity.active,
-                   values_for(op), [&](const Lanes &lanes, uint32_t) { return reduce(op, lanes, 0, lanes.size()); },
-                   type.modulus);
-   });
+   for_each_reduction(
+      [](const Reduction &op, const TypeCase &type, const Activity &activity, uint32_t size) {
+         expect_model(
+            size, type.glsl, std::string("subgroup") + op.name + "(x)", activity.condition,
+            activity.active, values_for(op),
+            [&](const Lanes &lanes, uint32_t) { return reduce(op, lanes, 0, lanes.size()); },
+            type.modulus);
+      });
 }
 
 TEST(subgroup, scans)
 {
    if (!offers(VK_SUBGROUP_FEATURE_ARITHMETIC_BIT))
       GTEST_SKIP();
-   for_each_reduction([](const Reduction &op, const TypeCase &type, const Activity &activity, uint32_t size) {
-      expect_model(size, type.glsl, std::string("subgroupInclusive") + op.name + "(x)", activity.condition,
-                   activity.active, values_for(op),
-                   [&](const Lanes &lanes, uint32_t lane) { return reduce(op, lanes, 0, lane + 1); }, type.modulus);
-      // The first invocation of an exclusive scan gets an identity that depends on the type.
-      expect_model(size, type.glsl, std::string("subgroupExclusive") + op.name + "(x)", activity.condition,
-                   activity.active, values_for(op),
-                   [&](const Lanes &lanes, uint32_t lane) -> std::optional<Value> {
-                      const bool first = lane == 0 && std::abs(op.identity) == 127;
-                      return first ? std::nullopt : std::optional(reduce(op, lanes, 0, lane));
-                   },
-                   type.modulus);
-   });
+   for_each_reduction(
+      [](const Reduction &op, const TypeCase &type, const Activity &activity, uint32_t size) {
+         expect_model(
+            size, type.glsl, std::string("subgroupInclusive") + op.name + "(x)", activity.condition,
+            activity.active, values_for(op),
+            [&](const Lanes &lanes, uint32_t lane) { return reduce(op, lanes, 0, lane + 1); },
+            type.modulus);
+         // The first invocation of an exclusive scan gets an identity that depends on the type.
+         expect_model(
+            size, type.glsl, std::string("subgroupExclusive") + op.name + "(x)", activity.condition,
+            activity.active, values_for(op),
+            [&](const Lanes &lanes, uint32_t lane) -> std::optional<Value> {
+               const bool first = lane == 0 && std::abs(op.identity) == 127;
+               return first ? std::nullopt : std::optional(reduce(op, lanes, 0, lane));
+            },
+            type.modulus);
+      });
 }
 
 TEST(subgroup, clustered_reductions)
@@ -210,17 +220,20 @@ TEST(subgroup, clustered_reductions)
    if (!offers(VK_SUBGROUP_FEATURE_CLUSTERED_BIT))
       GTEST_SKIP();
    oracle::Random random = test_random();
-   for_each_reduction([&](const Reduction &op, const TypeCase &type, const Activity &activity, uint32_t size) {
-      uint32_t cluster = 1u << oracle::draw(random, 7);
-      cluster = std::min(cluster, size);
-      expect_model(size, type.glsl, std::string("subgroupClustered") + op.name + "(x, " + std::to_string(cluster) + ")",
-                   activity.condition, activity.active, values_for(op),
-                   [&](const Lanes &lanes, uint32_t lane) {
-                      const uint32_t first = lane / cluster * cluster;
-                      return reduce(op, lanes, first, first + cluster);
-                   },
-                   type.modulus);
-   });
+   for_each_reduction(
+      [&](const Reduction &op, const TypeCase &type, const Activity &activity, uint32_t size) {
+         uint32_t cluster = 1u << oracle::draw(random, 7);
+         cluster = std::min(cluster, size);
+         expect_model(
+            size, type.glsl,
+            std::string("subgroupClustered") + op.name + "(x, " + std::to_string(cluster) + ")",
+            activity.condition, activity.active, values_for(op),
+            [&](const Lanes &lanes, uint32_t lane) {
+               const uint32_t first = lane / cluster * cluster;
+               return reduce(op, lanes, first, first + cluster);
+            },
+            type.modulus);
+      });
 }
 
 namespace {
@@ -233,8 +246,7 @@ struct Movement {
    std::function<std::optional<uint32_t>(const Lanes &, uint32_t lane, uint32_t size)> origin;
 };
 
-const std::vector<Movement> &
-movements()
+const std::vector<Movement> &movements()
 {
    const auto shuffle = VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
    const auto relative = VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT;
@@ -244,15 +256,22 @@ movements()
    static const std::vector<Movement> all = {
       {"subgroupShuffle(x, (lane * 5u + 3u) % gl_SubgroupSize)", shuffle,
        [](const Lanes &, uint32_t lane, uint32_t size) -> Origin { return (lane * 5 + 3) % size; }},
-      {"subgroupShuffle(x, push.x)", shuffle, [](const Lanes &, uint32_t, uint32_t) -> Origin { return 0; }},
-      {"subgroupShuffleXor(x, 1u)", shuffle, [](const Lanes &, uint32_t lane, uint32_t) -> Origin { return lane ^ 1; }},
+      {"subgroupShuffle(x, push.x)", shuffle,
+       [](const Lanes &, uint32_t, uint32_t) -> Origin { return 0; }},
+      {"subgroupShuffleXor(x, 1u)", shuffle,
+       [](const Lanes &, uint32_t lane, uint32_t) -> Origin { return lane ^ 1; }},
       {"subgroupShuffleXor(x, gl_SubgroupSize / 2u)", shuffle,
        [](const Lanes &, uint32_t lane, uint32_t size) -> Origin { return lane ^ (size / 2); }},
       {"subgroupShuffleUp(x, 3u)", relative,
-       [](const Lanes &, uint32_t lane, uint32_t) -> Origin { return lane < 3 ? Origin() : lane - 3; }},
+       [](const Lanes &, uint32_t lane, uint32_t) -> Origin {
+          return lane < 3 ? Origin() : lane - 3;
+       }},
       {"subgroupShuffleDown(x, 2u)", relative,
-       [](const Lanes &, uint32_t lane, uint32_t size) -> Origin { return lane + 2 < size ? Origin(lane + 2) : Origin(); }},
-      {"subgroupBroadcast(x, 3u)", ballot, [](const Lanes &, uint32_t, uint32_t) -> Origin { return 3; }},
+       [](const Lanes &, uint32_t lane, uint32_t size) -> Origin {
+          return lane + 2 < size ? Origin(lane + 2) : Origin();
+       }},
+      {"subgroupBroadcast(x, 3u)", ballot,
+       [](const Lanes &, uint32_t, uint32_t) -> Origin { return 3; }},
       {"subgroupBroadcastFirst(x)", ballot,
        [](const Lanes &lanes, uint32_t, uint32_t) -> Origin {
           for (uint32_t i = 0; i < lanes.size(); i++) {
@@ -265,15 +284,17 @@ movements()
        [](const Lanes &, uint32_t lane, uint32_t) -> Origin { return lane / 4 * 4 + 2; }},
       {"subgroupQuadSwapHorizontal(x)", quad,
        [](const Lanes &, uint32_t lane, uint32_t) -> Origin { return lane ^ 1; }},
-      {"subgroupQuadSwapVertical(x)", quad, [](const Lanes &, uint32_t lane, uint32_t) -> Origin { return lane ^ 2; }},
-      {"subgroupQuadSwapDiagonal(x)", quad, [](const Lanes &, uint32_t lane, uint32_t) -> Origin { return lane ^ 3; }},
+      {"subgroupQuadSwapVertical(x)", quad,
+       [](const Lanes &, uint32_t lane, uint32_t) -> Origin { return lane ^ 2; }},
+      {"subgroupQuadSwapDiagonal(x)", quad,
+       [](const Lanes &, uint32_t lane, uint32_t) -> Origin { return lane ^ 3; }},
    };
    return all;
 }
 
-/// Mesa 22.3's lavapipe makes a conversion to float and a broadcast something that LLVM 15 "cannot select".
-bool
-aborts(const Device &device, const Movement &movement, const TypeCase &type)
+/// Mesa 22.3's lavapipe makes a conversion to float and a broadcast something that LLVM 15 "cannot
+/// select".
+bool aborts(const Device &device, const Movement &movement, const TypeCase &type)
 {
    return strstr(device.properties.deviceName, "LLVM 15") && strcmp(type.glsl, "float") == 0 &&
           strcmp(movement.expression, "subgroupBroadcastFirst(x)") == 0;
@@ -297,13 +318,14 @@ TEST(subgroup, movements)
             const Activity &activity = oracle::draw(random, 2) ? everyone : some;
             if (!selected(random, 8))
                continue;
-            expect_model(size, type.glsl, movement.expression, activity.condition, activity.active,
-                         [](oracle::Random &r) { return Value(oracle::draw(r, 100)); },
-                         [&](const Lanes &lanes, uint32_t lane) -> std::optional<Value> {
-                            const std::optional<uint32_t> origin = movement.origin(lanes, lane, size);
-                            return origin ? lanes[*origin] : std::nullopt;
-                         },
-                         type.modulus);
+            expect_model(
+               size, type.glsl, movement.expression, activity.condition, activity.active,
+               [](oracle::Random &r) { return Value(oracle::draw(r, 100)); },
+               [&](const Lanes &lanes, uint32_t lane) -> std::optional<Value> {
+                  const std::optional<uint32_t> origin = movement.origin(lanes, lane, size);
+                  return origin ? lanes[*origin] : std::nullopt;
+               },
+               type.modulus);
             if (HasFailure())
                return;
          }
@@ -320,10 +342,12 @@ TEST(subgroup, rotations)
    }
    for (uint32_t size : device.subgroup_sizes()) {
       for (uint32_t delta : {0u, 1u, 5u, size - 1}) {
-         expect_model(size, "int", "subgroupRotate(x, " + std::to_string(delta) + "u)", "true",
-                      [](uint32_t) { return true; }, [](oracle::Random &r) { return Value(oracle::draw(r, 100)); },
-                      [&](const Lanes &lanes, uint32_t lane) { return lanes[(lane + delta) % size]; },
-                      Value(1) << 32);
+         expect_model(
+            size, "int", "subgroupRotate(x, " + std::to_string(delta) + "u)", "true",
+            [](uint32_t) { return true; },
+            [](oracle::Random &r) { return Value(oracle::draw(r, 100)); },
+            [&](const Lanes &lanes, uint32_t lane) { return lanes[(lane + delta) % size]; },
+            Value(1) << 32);
       }
    }
 }
@@ -346,7 +370,9 @@ TEST(subgroup, votes_and_ballots)
    const auto active_count = [&](const Lanes &lanes) {
       return count_if(lanes, uint32_t(lanes.size()), [](Value) { return true; });
    };
-   const auto odd_count = [&](const Lanes &lanes, uint32_t end) { return count_if(lanes, end, odd); };
+   const auto odd_count = [&](const Lanes &lanes, uint32_t end) {
+      return count_if(lanes, end, odd);
+   };
    const auto nth_odd = [&](const Lanes &lanes, bool last) -> Value {
       Value found = 0;
       for (uint32_t i = 0; i < lanes.size(); i++) {
@@ -360,11 +386,15 @@ TEST(subgroup, votes_and_ballots)
    };
    const Question questions[] = {
       {"subgroupAll(x % 2 != 0)",
-       [&](const Lanes &l, uint32_t) { return Value(odd_count(l, uint32_t(l.size())) == active_count(l)); }},
-      {"subgroupAny(x % 2 != 0)", [&](const Lanes &l, uint32_t) { return Value(odd_count(l, uint32_t(l.size())) > 0); }},
+       [&](const Lanes &l, uint32_t) {
+          return Value(odd_count(l, uint32_t(l.size())) == active_count(l));
+       }},
+      {"subgroupAny(x % 2 != 0)",
+       [&](const Lanes &l, uint32_t) { return Value(odd_count(l, uint32_t(l.size())) > 0); }},
       {"subgroupAllEqual(x)",
        [&](const Lanes &l, uint32_t lane) {
-          return Value(count_if(l, uint32_t(l.size()), [&](Value x) { return x == *l[lane]; }) == active_count(l));
+          return Value(count_if(l, uint32_t(l.size()), [&](Value x) { return x == *l[lane]; }) ==
+                       active_count(l));
        }},
       {"subgroupBallotBitCount(subgroupBallot(x % 2 != 0))",
        [&](const Lanes &l, uint32_t) { return odd_count(l, uint32_t(l.size())); }},
@@ -372,7 +402,8 @@ TEST(subgroup, votes_and_ballots)
        [&](const Lanes &l, uint32_t lane) { return odd_count(l, lane + 1); }},
       {"subgroupBallotExclusiveBitCount(subgroupBallot(x % 2 != 0))",
        [&](const Lanes &l, uint32_t lane) { return odd_count(l, lane); }},
-      {"subgroupInverseBallot(subgroupBallot(x % 2 != 0))", [&](const Lanes &l, uint32_t lane) { return Value(odd(*l[lane])); }},
+      {"subgroupInverseBallot(subgroupBallot(x % 2 != 0))",
+       [&](const Lanes &l, uint32_t lane) { return Value(odd(*l[lane])); }},
       {"subgroupBallotBitExtract(subgroupBallot(x % 2 != 0), (lane * 7u) % gl_SubgroupSize)",
        [&](const Lanes &l, uint32_t lane) {
           const auto &other = l[lane * 7 % l.size()];
@@ -386,22 +417,28 @@ TEST(subgroup, votes_and_ballots)
        [&](const Lanes &l, uint32_t lane) {
           return Value(count_if(l, lane, [](Value) { return true; }) == 0);
        }},
-      {"bitCount((subgroupBallot(true) & gl_SubgroupLtMask).x) + bitCount((subgroupBallot(true) & gl_SubgroupLtMask).y)",
-       [&](const Lanes &l, uint32_t lane) { return count_if(l, lane, [](Value) { return true; }); }},
-      {"bitCount((subgroupBallot(true) & gl_SubgroupGeMask).x) + bitCount((subgroupBallot(true) & gl_SubgroupGeMask).y)",
+      {"bitCount((subgroupBallot(true) & gl_SubgroupLtMask).x) + bitCount((subgroupBallot(true) & "
+       "gl_SubgroupLtMask).y)",
+       [&](const Lanes &l, uint32_t lane) {
+          return count_if(l, lane, [](Value) { return true; });
+       }},
+      {"bitCount((subgroupBallot(true) & gl_SubgroupGeMask).x) + bitCount((subgroupBallot(true) & "
+       "gl_SubgroupGeMask).y)",
        [&](const Lanes &l, uint32_t lane) {
           return active_count(l) - count_if(l, lane, [](Value) { return true; });
        }},
-      {"gl_SubgroupSize * 100u + lane", [&](const Lanes &l, uint32_t lane) { return Value(l.size() * 100 + lane); }},
+      {"gl_SubgroupSize * 100u + lane",
+       [&](const Lanes &l, uint32_t lane) { return Value(l.size() * 100 + lane); }},
    };
    Device &device = plain_device();
    for (uint32_t size : device.subgroup_sizes()) {
       for (const Question &question : questions) {
          for (const Activity *activity : {&everyone, &some}) {
             for (uint32_t range : {2u, 1u}) {
-               expect_model(size, "int", question.expression, activity->condition, activity->active,
-                            [&](oracle::Random &r) { return Value(1 + 2 * oracle::draw(r, range) / 2); },
-                            question.answer, Value(1) << 32);
+               expect_model(
+                  size, "int", question.expression, activity->condition, activity->active,
+                  [&](oracle::Random &r) { return Value(1 + 2 * oracle::draw(r, range) / 2); },
+                  question.answer, Value(1) << 32);
                if (HasFailure())
                   return;
             }
@@ -434,7 +471,8 @@ TEST(subgroup, operations_in_divergent_loops)
                                     .local_size = size,
                                     .groups = 4,
                                     .subgroup_size = size};
-      const std::vector<uint32_t> target = run_compute<uint32_t>(device, shader, source, source.size());
+      const std::vector<uint32_t> target =
+         run_compute<uint32_t>(device, shader, source, source.size());
       for (uint32_t id = 0; id < source.size(); id++) {
          uint32_t expected = 0;
          for (uint32_t i = 0; i < source[id]; i++) {

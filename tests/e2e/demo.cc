@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The demo: on the device that the loader finds, one matrix product for each advertised shape and combination of types,
-/// out of cooperative-matrix tiles, on fresh random numbers, checked element by element against the f64 reference and
-/// timed.  Ends with `verified`, or says what was wrong and fails.
+/// The demo: on the device that the loader finds, one matrix product for each advertised shape and
+/// combination of types, out of cooperative-matrix tiles, on fresh random numbers, checked element
+/// by element against the f64 reference and timed.  Ends with `verified`, or says what was wrong
+/// and fails.
 
 #include "tests/e2e/gemm.h"
 
@@ -31,9 +32,9 @@ struct Verdict {
 };
 
 /// Rows of the reference are independent: they are shared among the machine's threads.
-oracle::Expectation
-expectation_in_parallel(const Device &device, const MatrixOperation &op, const oracle::Matrix &a,
-                        const oracle::Matrix &b, const oracle::Matrix &c)
+oracle::Expectation expectation_in_parallel(const Device &device, const MatrixOperation &op,
+                                            const oracle::Matrix &a, const oracle::Matrix &b,
+                                            const oracle::Matrix &c)
 {
    constexpr uint32_t band = 64;
    oracle::Expectation all(c);
@@ -59,8 +60,7 @@ expectation_in_parallel(const Device &device, const MatrixOperation &op, const o
    return all;
 }
 
-Verdict
-compare(const oracle::Expectation &expected, const oracle::Matrix &actual)
+Verdict compare(const oracle::Expectation &expected, const oracle::Matrix &actual)
 {
    Verdict verdict;
    if (std::optional<std::string> mismatch = expected.mismatch(actual))
@@ -77,8 +77,7 @@ compare(const oracle::Expectation &expected, const oracle::Matrix &actual)
 }
 
 /// Operations per second of the fastest of several submissions, each long enough for the clock.
-double
-measure(Gemm &gemm, double first_seconds)
+double measure(Gemm &gemm, double first_seconds)
 {
    constexpr double enough_seconds = 0.02;
    const uint32_t times = uint32_t(std::clamp(enough_seconds / first_seconds, 1.0, 1000.0));
@@ -89,11 +88,11 @@ measure(Gemm &gemm, double first_seconds)
 }
 
 /// The shape's part of a workgroup: 32×32 elements for each subgroup, as registers would hold them.
-GemmShader
-shader_for(const Device &device, const MatrixOperation &op)
+GemmShader shader_for(const Device &device, const MatrixOperation &op)
 {
    const std::vector<uint32_t> sizes = device.subgroup_sizes();
-   const bool has_default = std::count(sizes.begin(), sizes.end(), device.properties11.subgroupSize);
+   const bool has_default =
+      std::count(sizes.begin(), sizes.end(), device.properties11.subgroupSize);
    return {.operation = op,
            .subgroup_size = has_default ? device.properties11.subgroupSize : sizes.back(),
            .tiles_m = std::max(1u, 32 / op.m),
@@ -114,8 +113,7 @@ struct Colours {
    }
 };
 
-std::string
-types_name(const MatrixOperation &op)
+std::string types_name(const MatrixOperation &op)
 {
    return std::string(oracle::format(op.a).name) + " x " + oracle::format(op.b).name + " -> " +
           oracle::format(op.result).name;
@@ -131,15 +129,16 @@ public:
       printf("%sdevice%s  %s\n", colours.bold, colours.off, device.properties.deviceName);
       printf("%sdriver%s  %s %s\n", colours.bold, colours.off, device.properties12.driverName,
              device.properties12.driverInfo);
-      printf("%sinputs%s  random, WEFT_SEED=%llu\n\n", colours.bold, colours.off, (unsigned long long)seed);
+      printf("%sinputs%s  random, WEFT_SEED=%llu\n\n", colours.bold, colours.off,
+             (unsigned long long)seed);
       const std::vector<MatrixOperation> operations = matrix_operations(device);
       if (operations.empty()) {
          printf("%sthe device advertises no cooperative matrices%s\n", colours.red, colours.off);
          return 1;
       }
       char header[200];
-      snprintf(header, sizeof(header), "%-10s  %-16s  %-4s  %-13s  %12s  %12s  %9s", "tile MxNxK", "types", "sat",
-               "product", "worst error", "its bound", "GFLOP/s");
+      snprintf(header, sizeof(header), "%-10s  %-16s  %-4s  %-13s  %12s  %12s  %9s", "tile MxNxK",
+               "types", "sat", "product", "worst error", "its bound", "GFLOP/s");
       printf("%s%s%s\n", colours.bold, header, colours.off);
       for (size_t i = 0; i < strlen(header); i++)
          printf("-");
@@ -155,7 +154,8 @@ public:
          wrong += !row(op);
          fflush(stdout);
       }
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      const double seconds =
+         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       printf("\n%u combinations of shape and types, %.1f s", rows, seconds);
       if (skipped)
          printf(", %u not expressible in GLSL left out", skipped);
@@ -175,29 +175,36 @@ private:
          if (!missing_feature(device, type).empty())
             return false;
       }
-      return op.c == op.result && gemm_m % (2 * op.m) == 0 && gemm_n % (2 * op.n) == 0 && gemm_k % op.k == 0;
+      return op.c == op.result && gemm_m % (2 * op.m) == 0 && gemm_n % (2 * op.n) == 0 &&
+             gemm_k % op.k == 0;
    }
 
    /// Prints the row; false if the product was wrong.
    bool row(const MatrixOperation &op)
    {
-      const oracle::Inputs c_inputs = op.saturating ? oracle::Inputs::near_bounds : oracle::Inputs::plain;
+      const oracle::Inputs c_inputs =
+         op.saturating ? oracle::Inputs::near_bounds : oracle::Inputs::plain;
       const oracle::Matrix a = random_matrix(random, op.a, gemm_m, gemm_k, oracle::Inputs::plain);
       const oracle::Matrix b = random_matrix(random, op.b, gemm_k, gemm_n, oracle::Inputs::plain);
       const oracle::Matrix c = random_matrix(random, op.c, gemm_m, gemm_n, c_inputs);
       Gemm gemm(device, shader_for(device, op), gemm_m, gemm_n, gemm_k);
       gemm.upload(a, b, c);
       const double first = gemm.run(1);
-      Verdict verdict = compare(expectation_in_parallel(device, op, a, b, c), gemm.download());
+      const oracle::Expectation expected = expectation_in_parallel(device, op, a, b, c);
+      const oracle::Matrix d = gemm.download();
+      Verdict verdict = compare(expected, d);
+      if (verdict.mismatch.empty() && device.is_weft && rms_error(expected, d) > rms_limit(gemm_k))
+         verdict.mismatch = "each error is within its bound, but together they are too large";
       if (verdict.mismatch.empty() && !gemm.guards_intact())
          verdict.mismatch = "bytes beside the result were overwritten";
       const double rate = measure(gemm, first);
 
-      const std::string tile = std::to_string(op.m) + "x" + std::to_string(op.n) + "x" + std::to_string(op.k);
+      const std::string tile =
+         std::to_string(op.m) + "x" + std::to_string(op.n) + "x" + std::to_string(op.k);
       const std::string product =
          std::to_string(gemm_m) + "x" + std::to_string(gemm_n) + "x" + std::to_string(gemm_k);
-      printf("%-10s  %-16s  %-4s  %-13s  ", tile.c_str(), types_name(op).c_str(), op.saturating ? "yes" : "",
-             product.c_str());
+      printf("%-10s  %-16s  %-4s  %-13s  ", tile.c_str(), types_name(op).c_str(),
+             op.saturating ? "yes" : "", product.c_str());
       if (!oracle::format(op.result).is_float)
          printf("%12s  %12s", verdict.mismatch.empty() ? "0" : "wrong", "exact");
       else
@@ -217,8 +224,7 @@ private:
 
 } // namespace weft::e2e
 
-int
-main()
+int main()
 {
    // The driver that was built beside this program, unless another one is asked for.
    if (!getenv("VK_ICD_FILENAMES"))

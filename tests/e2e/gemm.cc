@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 
 namespace weft::e2e {
@@ -79,18 +80,18 @@ const char *const shared_step = R"(
       barrier();
 )";
 
-std::string
-shader_text(const GemmShader &shader, uint32_t subgroups_m, uint32_t subgroups_n)
+std::string shader_text(const GemmShader &shader, uint32_t subgroups_m, uint32_t subgroups_n)
 {
    const MatrixOperation &op = shader.operation;
-   const std::string a = oracle::format(op.a).glsl, b = oracle::format(op.b).glsl, c = oracle::format(op.c).glsl;
+   const std::string a = oracle::format(op.a).glsl, b = oracle::format(op.b).glsl,
+                     c = oracle::format(op.c).glsl;
    const auto stride = [&](ComponentType type) {
       return std::to_string(op.k + 16 / oracle::format(type).bytes);
    };
    const Words words = {
       {"SIZE", std::to_string(shader.subgroup_size * subgroups_m * subgroups_n)},
-      {"BLOCKS", buffer_block(0, a, "a_data") + buffer_block(1, b, "b_data") + buffer_block(2, c, "c_data") +
-                    buffer_block(3, c, "d_data")},
+      {"BLOCKS", buffer_block(0, a, "a_data") + buffer_block(1, b, "b_data") +
+                    buffer_block(2, c, "c_data") + buffer_block(3, c, "d_data")},
       {"M", std::to_string(op.m)},
       {"N", std::to_string(op.n)},
       {"K", std::to_string(op.k)},
@@ -103,17 +104,19 @@ shader_text(const GemmShader &shader, uint32_t subgroups_m, uint32_t subgroups_n
       {"C_TYPE", c_type(op).glsl()},
       {"OPERANDS", op.saturating ? ", gl_MatrixOperandsSaturatingAccumulation" : ""},
       {"STEP", shader.shared ? shared_step : direct_step},
-      {"SHARED", shader.shared ? "const uint stride_a = " + stride(op.a) + ", stride_b = " + stride(op.b) +
-                                    ";\nshared " + a + " shared_a[rows * stride_a];\nshared " + b +
-                                    " shared_b[cols * stride_b];\n"
-                               : ""},
+      {"SHARED", shader.shared
+                    ? "const uint stride_a = " + stride(op.a) + ", stride_b = " + stride(op.b) +
+                         ";\nshared " + a + " shared_a[rows * stride_a];\nshared " + b +
+                         " shared_b[cols * stride_b];\n"
+                    : ""},
    };
    return std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" + expand(text, words);
 }
 
 } // namespace
 
-Gemm::Gemm(Device &device, const GemmShader &shader, uint32_t m, uint32_t n, uint32_t k, MemoryPlace place)
+Gemm::Gemm(Device &device, const GemmShader &shader, uint32_t m, uint32_t n, uint32_t k,
+           MemoryPlace place)
     : shader(shader), m(m), n(n), k(k)
 {
    const MatrixOperation &op = shader.operation;
@@ -122,15 +125,18 @@ Gemm::Gemm(Device &device, const GemmShader &shader, uint32_t m, uint32_t n, uin
    a = std::make_unique<Buffer>(device, size_t(m) * k * oracle::format(op.a).bytes, place);
    b = std::make_unique<Buffer>(device, size_t(k) * n * oracle::format(op.b).bytes, place);
    c = std::make_unique<Buffer>(device, size_t(m) * n * oracle::format(op.c).bytes, place);
-   d = std::make_unique<Buffer>(device, size_t(m) * n * oracle::format(op.result).bytes + 2 * guard_bytes, place);
+   d = std::make_unique<Buffer>(
+      device, size_t(m) * n * oracle::format(op.result).bytes + 2 * guard_bytes, place);
    pipeline = std::make_unique<Pipeline>(
       device, compile_glsl(shader_text(shader, subgroups_m, subgroups_n)),
-      PipelineOptions{.bindings = {1, 1, 1, 1}, .push_bytes = sizeof(Push), .subgroup_size = shader.subgroup_size,
+      PipelineOptions{.bindings = {1, 1, 1, 1},
+                      .push_bytes = sizeof(Push),
+                      .subgroup_size = shader.subgroup_size,
                       .spec_constants = {}});
 }
 
-void
-Gemm::upload(const oracle::Matrix &a_matrix, const oracle::Matrix &b_matrix, const oracle::Matrix &c_matrix)
+void Gemm::upload(const oracle::Matrix &a_matrix, const oracle::Matrix &b_matrix,
+                  const oracle::Matrix &c_matrix)
 {
    memcpy(a->bytes().data(), a_matrix.data.data(), a_matrix.data.size());
    memcpy(c->bytes().data(), c_matrix.data.data(), c_matrix.data.size());
@@ -141,38 +147,54 @@ Gemm::upload(const oracle::Matrix &a_matrix, const oracle::Matrix &b_matrix, con
    }
 }
 
-double
-Gemm::run(uint32_t times)
+double Gemm::run(uint32_t times)
 {
    const MatrixOperation &op = shader.operation;
    oracle::fill_poison(d->bytes());
    const Push push = {m, n, k, uint32_t(guard_bytes / oracle::format(op.result).bytes)};
-   const Groups groups = {n / (op.n * shader.tiles_n * subgroups_n), m / (op.m * shader.tiles_m * subgroups_m), 1};
+   const Groups groups = {n / (op.n * shader.tiles_n * subgroups_n),
+                          m / (op.m * shader.tiles_m * subgroups_m), 1};
    const auto start = std::chrono::steady_clock::now();
    pipeline->dispatch({*a, *b, *c, *d}, groups, push, times);
    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-oracle::Matrix
-Gemm::download()
+oracle::Matrix Gemm::download()
 {
    oracle::Matrix matrix(shader.operation.result, m, n);
    memcpy(matrix.data.data(), d->bytes().data() + guard_bytes, matrix.data.size());
    return matrix;
 }
 
-bool
-Gemm::guards_intact()
+bool Gemm::guards_intact()
 {
    std::vector<std::byte> fresh(size_t(d->size()));
    oracle::fill_poison(fresh);
    return memcmp(d->bytes().data(), fresh.data(), guard_bytes) == 0 &&
-          memcmp(&d->bytes()[fresh.size() - guard_bytes], &fresh[fresh.size() - guard_bytes], guard_bytes) == 0;
+          memcmp(&d->bytes()[fresh.size() - guard_bytes], &fresh[fresh.size() - guard_bytes],
+                 guard_bytes) == 0;
 }
 
-oracle::Expectation
-gemm_expectation(const Device &device, const MatrixOperation &op, const oracle::Matrix &a, const oracle::Matrix &b,
-                 const oracle::Matrix &c)
+double rms_error(const oracle::Expectation &expected, const oracle::Matrix &actual)
+{
+   double squares = 0;
+   for (size_t i = 0; i < expected.value.size(); i++) {
+      const double error =
+         actual.real(uint32_t(i / actual.cols), uint32_t(i % actual.cols)) - expected.value[i];
+      if (expected.bound[i] > 0)
+         squares += (error / expected.bound[i]) * (error / expected.bound[i]);
+   }
+   return expected.value.empty() ? 0 : std::sqrt(squares / double(expected.value.size()));
+}
+
+double rms_limit(uint32_t depth)
+{
+   return std::min(1.0, 4 / std::sqrt(double(depth)));
+}
+
+oracle::Expectation gemm_expectation(const Device &device, const MatrixOperation &op,
+                                     const oracle::Matrix &a, const oracle::Matrix &b,
+                                     const oracle::Matrix &c)
 {
    oracle::Expectation sum(c);
    oracle::Matrix a_part(op.a, a.rows, op.k), b_part(op.b, op.k, b.cols);
@@ -181,7 +203,7 @@ gemm_expectation(const Device &device, const MatrixOperation &op, const oracle::
       for (uint32_t row = 0; row < a.rows; row++)
          memcpy(a_part.at(row, 0), a.at(row, k), size_t(op.k) * oracle::format(op.a).bytes);
       memcpy(b_part.data.data(), b.at(k, 0), b_part_bytes);
-      sum = muladd(a_part, b_part, sum, op.saturating, muladd_roundoff(device, op.result));
+      sum = muladd(a_part, b_part, sum, op.saturating, muladd_rules(device, op.result));
    }
    return sum;
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A matrix product on the device, out of cooperative-matrix tiles: what the GEMM tests check and the demo measures.
+/// A matrix product on the device, out of cooperative-matrix tiles: what the GEMM tests check and
+/// the demo measures.
 
 #pragma once
 
@@ -11,8 +12,9 @@
 
 namespace weft::e2e {
 
-/// A workgroup has two by two subgroups; each computes tiles_m × tiles_n tiles of the result, so a workgroup covers
-/// (2·tiles_m·m) × (2·tiles_n·n) elements; sizes that are smaller use fewer subgroups in that direction.
+/// A workgroup has two by two subgroups; each computes tiles_m × tiles_n tiles of the result, so a
+/// workgroup covers (2·tiles_m·m) × (2·tiles_n·n) elements; sizes that are smaller use fewer
+/// subgroups in that direction.
 struct GemmShader {
    MatrixOperation operation;
    uint32_t subgroup_size;
@@ -24,7 +26,8 @@ struct GemmShader {
 /// A (m×k) and C, D (m×n) row-major, B (k×n) column-major; all sizes multiples of the tile's.
 class Gemm {
 public:
-   Gemm(Device &, const GemmShader &, uint32_t m, uint32_t n, uint32_t k, MemoryPlace = MemoryPlace::host);
+   Gemm(Device &, const GemmShader &, uint32_t m, uint32_t n, uint32_t k,
+        MemoryPlace = MemoryPlace::host);
 
    void upload(const oracle::Matrix &a, const oracle::Matrix &b, const oracle::Matrix &c);
    /// D = A·B + C, so many times over, D poisoned before; returns the seconds that it took.
@@ -41,8 +44,16 @@ private:
    std::unique_ptr<Pipeline> pipeline;
 };
 
+/// Root mean square of the errors of floats, each as a part of its bound.  Bounds are for the worst
+/// case; roundings that err to either side by chance stay far below them, by about the square root
+/// of their number, and what errs to one side does not.  0 for integers.
+double rms_error(const oracle::Expectation &, const oracle::Matrix &actual);
+/// What it is held to, for a sum of `depth` products.
+double rms_limit(uint32_t depth);
+
 /// What D may hold: one multiply-add for each k columns of A, in ascending order.
-oracle::Expectation gemm_expectation(const Device &, const MatrixOperation &, const oracle::Matrix &a,
-                                     const oracle::Matrix &b, const oracle::Matrix &c);
+oracle::Expectation gemm_expectation(const Device &, const MatrixOperation &,
+                                     const oracle::Matrix &a, const oracle::Matrix &b,
+                                     const oracle::Matrix &c);
 
 } // namespace weft::e2e

@@ -20,8 +20,7 @@
 
 namespace weft::e2e {
 
-std::string
-expand(const std::string &text, const Words &words)
+std::string expand(const std::string &text, const Words &words)
 {
    std::string result;
    for (size_t at = 0; at < text.size();) {
@@ -70,8 +69,7 @@ const char *const glsl_header = R"(#version 460
 #extension GL_KHR_shader_subgroup_rotate : enable
 )";
 
-static void
-dump(const std::string &source)
+static void dump(const std::string &source)
 {
    const char *folder = getenv("WEFT_DUMP_GLSL");
    if (!folder)
@@ -81,11 +79,11 @@ dump(const std::string &source)
    if (const testing::TestInfo *test = testing::UnitTest::GetInstance()->current_test_info())
       name = std::string(test->test_suite_name()) + "." + test->name();
    std::replace(name.begin(), name.end(), '/', '_');
-   std::ofstream(std::string(folder) + "/" + name + "." + std::to_string(count++) + ".comp") << source;
+   std::ofstream(std::string(folder) + "/" + name + "." + std::to_string(count++) + ".comp")
+      << source;
 }
 
-static std::string
-numbered(const std::string &source)
+static std::string numbered(const std::string &source)
 {
    std::istringstream lines(source);
    std::string line, result;
@@ -94,14 +92,12 @@ numbered(const std::string &source)
    return result;
 }
 
-static bool
-has_double_matrices(const std::string &source)
+static bool has_double_matrices(const std::string &source)
 {
    return source.find("coopmat<float64_t") != std::string::npos;
 }
 
-std::string
-inexpressible(const std::string &source)
+std::string inexpressible(const std::string &source)
 {
    static const std::regex single("\\b(float|float32_t|vec[234]|f32vec[234])\\b");
    if (has_double_matrices(source) && std::regex_search(source, single))
@@ -113,13 +109,13 @@ namespace {
 
 constexpr size_t header_words = 5;
 constexpr uint32_t capability_float64 = 10;
-constexpr uint16_t op_capability = 17, op_type_int = 21, op_type_float = 22, op_type_vector = 23, op_type_array = 28,
-                   op_type_runtime_array = 29, op_constant = 43, op_decorate = 71, op_type_cooperative_matrix = 4456;
+constexpr uint16_t op_capability = 17, op_type_int = 21, op_type_float = 22, op_type_vector = 23,
+                   op_type_array = 28, op_type_runtime_array = 29, op_constant = 43,
+                   op_decorate = 71, op_type_cooperative_matrix = 4456;
 
 /// Calls the body with each instruction's opcode and words.
 template <typename Body>
-void
-for_each_instruction(const std::vector<uint32_t> &spirv, Body body)
+void for_each_instruction(const std::vector<uint32_t> &spirv, Body body)
 {
    for (size_t at = header_words; at < spirv.size();) {
       const size_t count = std::clamp<size_t>(spirv[at] >> 16, 1, spirv.size() - at);
@@ -128,9 +124,9 @@ for_each_instruction(const std::vector<uint32_t> &spirv, Body body)
    }
 }
 
-/// Makes a module's 32-bit floats 64 bits wide: the type, its constants, the strides of arrays of it.
-std::vector<uint32_t>
-widen_floats(const std::vector<uint32_t> &spirv)
+/// Makes a module's 32-bit floats 64 bits wide: the type, its constants, the strides of arrays of
+/// it.
+std::vector<uint32_t> widen_floats(const std::vector<uint32_t> &spirv)
 {
    constexpr uint32_t decoration_array_stride = 6;
    uint32_t float_type = 0;
@@ -138,7 +134,8 @@ widen_floats(const std::vector<uint32_t> &spirv)
    for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t) {
       if (opcode == op_type_float && words[2] == 32)
          widened.insert(float_type = words[1]);
-      const bool holds = opcode == op_type_vector || opcode == op_type_array || opcode == op_type_runtime_array;
+      const bool holds =
+         opcode == op_type_vector || opcode == op_type_array || opcode == op_type_runtime_array;
       if (holds && widened.count(words[2]))
          widened.insert(words[1]);
    });
@@ -158,7 +155,8 @@ widen_floats(const std::vector<uint32_t> &spirv)
          result[start] = 5u << 16 | op_constant;
          result[start + 3] = bits[0];
          result.push_back(bits[1]);
-      } else if (opcode == op_decorate && words[2] == decoration_array_stride && widened.count(words[1])) {
+      } else if (opcode == op_decorate && words[2] == decoration_array_stride &&
+                 widened.count(words[1])) {
          result[start + 3] *= 2;
       }
    });
@@ -167,8 +165,7 @@ widen_floats(const std::vector<uint32_t> &spirv)
 
 } // namespace
 
-static std::vector<uint32_t>
-compile_as_written(const std::string &source)
+static std::vector<uint32_t> compile_as_written(const std::string &source)
 {
    glslang::TShader shader(EShLangCompute);
    const char *text = source.c_str();
@@ -178,11 +175,13 @@ compile_as_written(const std::string &source)
    shader.setEnvTarget(glslang::EShTargetSpv, glslang::EShTargetSpv_1_6);
    const auto messages = EShMessages(EShMsgSpvRules | EShMsgVulkanRules);
    if (!shader.parse(GetDefaultResources(), 100, false, messages))
-      throw std::runtime_error(std::string("GLSL: ") + shader.getInfoLog() + "\n" + numbered(source));
+      throw std::runtime_error(std::string("GLSL: ") + shader.getInfoLog() + "\n" +
+                               numbered(source));
    glslang::TProgram program;
    program.addShader(&shader);
    if (!program.link(messages))
-      throw std::runtime_error(std::string("GLSL: ") + program.getInfoLog() + "\n" + numbered(source));
+      throw std::runtime_error(std::string("GLSL: ") + program.getInfoLog() + "\n" +
+                               numbered(source));
 
    std::vector<uint32_t> spirv;
    glslang::SpvOptions options;
@@ -191,8 +190,7 @@ compile_as_written(const std::string &source)
    return spirv;
 }
 
-std::vector<uint32_t>
-compile_glsl(const std::string &source)
+std::vector<uint32_t> compile_glsl(const std::string &source)
 {
    static const bool initialised = glslang::InitializeProcess();
    if (!initialised)
@@ -202,13 +200,13 @@ compile_glsl(const std::string &source)
       throw std::logic_error(why);
    if (!has_double_matrices(source))
       return compile_as_written(source);
-   std::string singles = std::regex_replace(source, std::regex("\\b(double|float64_t)\\b"), "float32_t");
+   std::string singles =
+      std::regex_replace(source, std::regex("\\b(double|float64_t)\\b"), "float32_t");
    singles = std::regex_replace(singles, std::regex("\\b(f64|d)vec([234])\\b"), "vec$2");
    return widen_floats(compile_as_written(singles));
 }
 
-uint32_t
-replace_matrix_opcode(std::vector<uint32_t> &spirv, uint16_t from, uint16_t to)
+uint32_t replace_matrix_opcode(std::vector<uint32_t> &spirv, uint16_t from, uint16_t to)
 {
    std::set<uint32_t> matrix_types;
    for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t) {
@@ -226,8 +224,27 @@ replace_matrix_opcode(std::vector<uint32_t> &spirv, uint16_t from, uint16_t to)
    return replaced;
 }
 
-void
-replace_short_by_double(std::vector<uint32_t> &spirv)
+uint32_t replace_by_packed_dot(std::vector<uint32_t> &spirv, uint16_t from, uint16_t to)
+{
+   constexpr uint32_t capability_dot_product = 6019, capability_packed = 6018, packed_4x8 = 0;
+   uint32_t replaced = 0;
+   std::vector<uint32_t> result(spirv.begin(), spirv.begin() + header_words);
+   result.insert(result.end(), {2u << 16 | op_capability, capability_dot_product,
+                                2u << 16 | op_capability, capability_packed});
+   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
+      const size_t start = result.size();
+      result.insert(result.end(), words, words + count);
+      if (opcode != from)
+         return;
+      result[start] = uint32_t(count + 1) << 16 | to;
+      result.push_back(packed_4x8);
+      replaced++;
+   });
+   spirv = result;
+   return replaced;
+}
+
+void replace_short_by_double(std::vector<uint32_t> &spirv)
 {
    std::vector<uint32_t> result(spirv.begin(), spirv.begin() + header_words);
    result.insert(result.end(), {2u << 16 | op_capability, capability_float64});
@@ -240,15 +257,14 @@ replace_short_by_double(std::vector<uint32_t> &spirv)
    spirv = result;
 }
 
-uint32_t
-insert_matrix_phis(std::vector<uint32_t> &spirv)
+uint32_t insert_matrix_phis(std::vector<uint32_t> &spirv)
 {
    constexpr uint16_t op_store = 62, op_phi = 245, op_label = 248, op_branch = 249;
    struct Block {
       uint32_t label, pointer, value; ///< what its last matrix store stored, and where
    };
    std::set<uint32_t> matrix_types;
-   std::map<uint32_t, uint32_t> type_of;              // of matrices
+   std::map<uint32_t, uint32_t> type_of;                // of matrices
    std::map<uint32_t, std::vector<Block>> predecessors; // by label
    Block block = {};
    for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
@@ -271,11 +287,13 @@ insert_matrix_phis(std::vector<uint32_t> &spirv)
       if (opcode != op_label)
          return;
       const std::vector<Block> &from = predecessors[words[1]];
-      if (from.size() != 2 || !from[0].value || !from[1].value || from[0].pointer != from[1].pointer)
+      if (from.size() != 2 || !from[0].value || !from[1].value ||
+          from[0].pointer != from[1].pointer)
          return;
       const uint32_t phi = result[3]++; // the module's bound on ids
-      result.insert(result.end(), {7u << 16 | op_phi, type_of[from[0].value], phi, from[0].value, from[0].label,
-                                   from[1].value, from[1].label, 3u << 16 | op_store, from[0].pointer, phi});
+      result.insert(result.end(),
+                    {7u << 16 | op_phi, type_of[from[0].value], phi, from[0].value, from[0].label,
+                     from[1].value, from[1].label, 3u << 16 | op_store, from[0].pointer, phi});
       inserted++;
    });
    spirv = result;

@@ -15,32 +15,38 @@ namespace weft::e2e {
 
 using Words = std::map<std::string, std::string>;
 
-/// Replaces every $NAME (capitals, digits, underscores) by its word; an unknown name is a std::logic_error.
+/// Replaces every $NAME (capitals, digits, underscores) by its word; an unknown name is a
+/// std::logic_error.
 std::string expand(const std::string &text, const Words &words);
 
-/// #version and all the extensions that the tests use, for features that the device may or may not have: a shader
-/// needs only those whose types it names.
+/// #version and all the extensions that the tests use, for features that the device may or may not
+/// have: a shader needs only those whose types it names.
 extern const char *const glsl_header;
 
-/// GLSL has no matrices of doubles, though SPIR-V does.  compile_glsl() therefore takes a source with coopmat<float64_t, …>
-/// as if it said float, and widens every float of the module; such a source cannot use single floats as well: why this one
-/// cannot be expressed, or nothing.
+/// GLSL has no matrices of doubles, though SPIR-V does.  compile_glsl() therefore takes a source
+/// with coopmat<float64_t, …> as if it said float, and widens every float of the module; such a
+/// source cannot use single floats as well: why this one cannot be expressed, or nothing.
 std::string inexpressible(const std::string &source);
 
-/// Compiles for Vulkan 1.3; throws std::runtime_error with the numbered source.  With the environment variable
-/// WEFT_DUMP_GLSL=FOLDER every source is also written there, named after the running test.
+/// Compiles for Vulkan 1.3; throws std::runtime_error with the numbered source.  With the
+/// environment variable WEFT_DUMP_GLSL=FOLDER every source is also written there, named after the
+/// running test.
 std::vector<uint32_t> compile_glsl(const std::string &source);
 
-/// Replaces, in every instruction of opcode `from` whose result type is a cooperative matrix, the opcode by `to`; for
-/// instructions of equal form that GLSL cannot spell.  Returns how many.
+/// Replaces, in every instruction of opcode `from` whose result type is a cooperative matrix, the
+/// opcode by `to`; for instructions of equal form that GLSL cannot spell.  Returns how many.
 uint32_t replace_matrix_opcode(std::vector<uint32_t> &spirv, uint16_t from, uint16_t to);
 
-/// Makes a double of the type int16_t; with OpFConvert for the conversions that this makes of integer ones, matrices of both
-/// widths can meet.
+/// Makes dot products of packed bytes of all instructions `from`, which take the same two operands,
+/// or three with the accumulator; returns how many there were.
+uint32_t replace_by_packed_dot(std::vector<uint32_t> &spirv, uint16_t from, uint16_t to);
+
+/// Makes a double of the type int16_t; with OpFConvert for the conversions that this makes of
+/// integer ones, matrices of both widths can meet.
 void replace_short_by_double(std::vector<uint32_t> &spirv);
 
-/// Where both ways into a block end with storing a matrix to the same variable, makes it one OpPhi and one store at the
-/// block's beginning, as an optimiser would.  Returns how many.
+/// Where both ways into a block end with storing a matrix to the same variable, makes it one OpPhi
+/// and one store at the block's beginning, as an optimiser would.  Returns how many.
 uint32_t insert_matrix_phis(std::vector<uint32_t> &spirv);
 
 } // namespace weft::e2e

@@ -75,8 +75,12 @@ TEST(layer, results_are_the_drivers_own)
       GTEST_SKIP() << "no layer that lowers";
    const std::vector<MatrixOperation> native = matrix_operations(bare_device());
    oracle::Random random = test_random();
+   uint32_t common = 0;
    for (const MatrixOperation &op : matrix_operations(device)) {
       if (std::find(native.begin(), native.end(), op) == native.end() || op.c != op.result)
+         continue;
+      common++;
+      if (!selected(random, 4))
          continue;
       SCOPED_TRACE(operation_name(op));
       const Product product(random, op);
@@ -85,6 +89,8 @@ TEST(layer, results_are_the_drivers_own)
                 std::nullopt);
       count_case();
    }
+   if (common == 0)
+      GTEST_SKIP() << "the driver below has none of the layer's matrix operations";
 }
 
 TEST(layer, shader_objects)

@@ -3,8 +3,7 @@
 
 #include "tests/e2e/cases.h"
 
-int
-main(int argc, char **argv)
+int main(int argc, char **argv)
 {
    testing::InitGoogleTest(&argc, argv);
    testing::AddGlobalTestEnvironment(new weft::e2e::CaseEnvironment);

@@ -97,12 +97,26 @@ void Device::destroy()
       vkDestroyInstance(instance, nullptr);
 }
 
+std::function<void(const std::string &)> on_validation_error;
+
+/// Khronos' validation layers name the rule that was broken, as drivers do not.
+static bool is_validation_error(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                const VkDebugUtilsMessengerCallbackDataEXT &data)
+{
+   const char *const name = data.pMessageIdName ? data.pMessageIdName : "";
+   return (severity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) &&
+          (strncmp(name, "VUID-", 5) == 0 || strncmp(name, "UNASSIGNED-", 11) == 0);
+}
+
 static VKAPI_ATTR VkBool32 VKAPI_CALL
-append_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
+append_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity, VkDebugUtilsMessageTypeFlagsEXT,
                const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
 {
-   if (data->pMessage)
-      *static_cast<std::string *>(user) += std::string(data->pMessage) + "\n";
+   if (!data->pMessage)
+      return VK_FALSE;
+   *static_cast<std::string *>(user) += std::string(data->pMessage) + "\n";
+   if (on_validation_error && is_validation_error(severity, *data))
+      on_validation_error(data->pMessage);
    return VK_FALSE;
 }
 
@@ -644,13 +658,19 @@ void Pipeline::dispatch(const std::vector<BufferRange> &buffers, Groups groups,
    const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                                 .commandBufferCount = 1,
                                 .pCommandBuffers = &commands};
-   constexpr uint64_t timeout_ns = 600'000'000'000;
+   // Other drivers may compile at the first dispatch.
+   uint64_t timeout_s = device.is_weft ? 30 : 240;
+#ifdef __SANITIZE_ADDRESS__
+   timeout_s *= 3;
+#endif
    VkResult result = vkQueueSubmit(device.queue, 1, &submit, fence);
    if (result == VK_SUCCESS)
-      result = vkWaitForFences(device.device, 1, &fence, VK_TRUE, timeout_ns);
+      result = vkWaitForFences(device.device, 1, &fence, VK_TRUE, timeout_s * 1'000'000'000);
    if (result == VK_TIMEOUT) {
-      fprintf(stderr, "a dispatch has not finished after 600 s: what it uses cannot be destroyed, "
-                      "so this ends here\n");
+      fprintf(stderr,
+              "a dispatch has not finished after %llu s: what it uses cannot be destroyed, so this "
+              "ends here\n",
+              (unsigned long long)timeout_s);
       _Exit(EXIT_FAILURE);
    }
    if (result == VK_SUCCESS)

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -45,6 +46,9 @@ public:
 
 /// Null in tests of a driver.
 extern Preprocessor *preprocessor;
+
+/// Called with what Khronos' validation layers object to, where they are switched on.
+extern std::function<void(const std::string &)> on_validation_error;
 
 enum class MemoryPlace { host, device };
 
@@ -85,7 +89,7 @@ public:
 
    bool has_extension(const char *name) const;
    /// Whether Weft compiles shaders with matrices here: as the driver, or as a layer above it,
-   /// which leaves all others to the driver.
+   /// which leaves all others to the driver.  The driver promises more than Vulkan asks for.
    bool is_weft = false, has_weft_layer = false;
    /// Subgroup sizes that a pipeline may require, in ascending order; if it may not, the one size
    /// there is.

@@ -432,7 +432,7 @@ TEST_F(DispatchTest, OffsetsUpTo4GiB)
    VkPhysicalDeviceMemoryProperties properties;
    vkGetPhysicalDeviceMemoryProperties(physical, &properties);
    if (properties.memoryHeaps[0].size < 2 * size)
-      return;
+      GTEST_SKIP() << "the memory heap is too small";
    const char *glsl = R"(
       layout(local_size_x = 32) in;
       layout(push_constant) uniform Push { uint base; uint one; };
@@ -464,17 +464,155 @@ TEST_F(DispatchTest, OffsetsUpTo4GiB)
 
 TEST_F(DispatchTest, DispatchesFollowEachOther)
 {
+   // Each dispatch reads what another invocation, mostly of another workgroup, wrote in the one
+   // before: its own element and the one 65 on, modulo a prime.
    const char *glsl = R"(
       layout(local_size_x = 64) in;
+      layout(push_constant) uniform Push { uint from; };
       layout(set = 0, binding = 0) buffer Out { uint data[]; };
-      void main() { uint i = gl_GlobalInvocationID.x; data[i] = data[(i + 1) % 256 + 0] * 0 + data[i] + 1; })";
-   use_one_buffer(glsl, 1024);
+      void main()
+      {
+         uint i = gl_GlobalInvocationID.x, to = 256 - from;
+         data[to + i] = (data[from + i] * 3 + data[from + (i + 65) % 256] + 1) % 65521;
+      })";
+   use_one_buffer(glsl, 2048, 4);
+   std::vector<uint32_t> expected(256);
+   for (uint32_t i = 0; i < 256; i++)
+      out.as()[i] = expected[i] = i * i % 251;
    VkCommandBuffer cmd = begin_bound();
-   for (int i = 0; i < 500; i++)
+   for (uint32_t i = 0; i < 500; i++) {
+      const uint32_t from = i % 2 * 256;
+      vkCmdPushConstants(cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &from);
       vkCmdDispatch(cmd, 4, 1, 1);
+      std::vector<uint32_t> next(256);
+      for (uint32_t k = 0; k < 256; k++)
+         next[k] = (expected[k] * 3 + expected[(k + 65) % 256] + 1) % 65521;
+      expected = next;
+   }
    run(cmd);
-   for (uint32_t value : out.as())
-      ASSERT_EQ(value, 500u);
+   for (uint32_t i = 0; i < 256; i++)
+      ASSERT_EQ(out.as()[i], expected[i]) << i;
+}
+
+/// As many invocations as a workgroup may have: with subgroups of 8 they are 128 fibers.
+TEST_F(DispatchTest, WorkgroupsOfTheLargestSize)
+{
+   const char *glsl = R"(
+      layout(local_size_x = 32, local_size_y = 4, local_size_z = 8) in;
+      layout(set = 0, binding = 0) buffer Out { uint data[]; };
+      shared uint scratch[1024];
+      void main()
+      {
+         uint i = gl_LocalInvocationIndex;
+         scratch[i] = i * 7 + gl_WorkGroupID.x;
+         for (uint step = 1; step < 1024; step *= 2) {
+            barrier();
+            uint sum = scratch[i] + scratch[(i + step) % 1024];
+            barrier();
+            scratch[i] = sum;
+         }
+         barrier();
+         data[gl_WorkGroupID.x * 1024 + i] = scratch[1023 - i] + gl_NumSubgroups;
+      })";
+   for (uint32_t size : {8u, 16u, 32u, 64u}) {
+      VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size_info = {
+         .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+         .requiredSubgroupSize = size,
+      };
+      recipe.stage_next = &size_info;
+      use_one_buffer(glsl, 7 * 4096);
+      VkCommandBuffer cmd = begin_bound();
+      vkCmdDispatch(cmd, 7, 1, 1);
+      run(cmd);
+      for (uint32_t i = 0; i < 7 * 1024; i++) {
+         // Every sum is over all the workgroup's numbers.
+         const uint32_t sum = 1023 * 512 * 7 + 1024 * (i / 1024);
+         ASSERT_EQ(out.as()[i], sum + 1024 / size) << i << ", subgroups of " << size;
+      }
+   }
+}
+
+TEST_F(DispatchTest, EightSetsAndAllPushConstants)
+{
+   std::string glsl = "layout(local_size_x = 1) in;\n"
+                      "layout(push_constant) uniform Push { uint words[64]; };\n";
+   std::string body;
+   VkDescriptorSet sets[8];
+   TestBuffer buffers[8];
+   for (uint32_t s = 0; s < 8; s++) {
+      const std::string n = std::to_string(s);
+      // The bindings' numbers differ, so that mixed up sets do not happen to fit.
+      glsl += "layout(set = " + n + ", binding = " + std::to_string(7 - s) + ") buffer B" + n +
+              " { uint in" + n + "; uint out" + n + "; uint word" + n + "; };\n";
+      body += "out" + n + " = in" + n + " * 10 + " + n + "; word" + n + " = words[56 + " + n +
+              "] + words[" + n + "];\n";
+      recipe.sets.push_back(make_set_layout({binding(7 - s, storage)}));
+      const uint32_t start[3] = {100 + s, 0, 0};
+      buffers[s] = make_buffer(12, start);
+      sets[s] = make_set(recipe.sets[s]);
+      write_buffer(sets[s], 7 - s, storage, buffers[s]);
+   }
+   recipe.push_bytes = 256;
+   layout = make_layout(recipe);
+   pipeline = make_pipeline(glsl + "void main() {" + body + "}", recipe, layout);
+   uint32_t words[64];
+   for (uint32_t i = 0; i < 64; i++)
+      words[i] = i * i + 1;
+   VkCommandBuffer cmd = begin();
+   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 3, sets, 0, nullptr);
+   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 3, 5, sets + 3, 0, nullptr);
+   vkCmdPushConstants(cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 256, words);
+   vkCmdDispatch(cmd, 1, 1, 1);
+   run(cmd);
+   for (uint32_t s = 0; s < 8; s++) {
+      EXPECT_EQ(buffers[s].as()[1], (100 + s) * 10 + s) << s;
+      EXPECT_EQ(buffers[s].as()[2], words[56 + s] + words[s]) << s;
+   }
+}
+
+/// As many dynamic buffers of both kinds as a layout may have, over several sets.
+TEST_F(DispatchTest, AllDynamicBuffers)
+{
+   std::string glsl = "layout(local_size_x = 1) in;\n";
+   std::string body;
+   std::vector<uint32_t> numbers(4096);
+   std::iota(numbers.begin(), numbers.end(), 1);
+   TestBuffer in = make_buffer(16384, numbers.data());
+   out = make_buffer(16384);
+   VkDescriptorSet sets[2];
+   for (uint32_t s = 0; s < 2; s++) {
+      const std::string n = std::to_string(s);
+      glsl += "layout(set = " + n + ", binding = 0) uniform In" + n + " { uint x; } in" + n +
+              "[8];\nlayout(set = " + n + ", binding = 1) buffer Out" + n + " { uint x; } out" + n +
+              "[8];\n";
+      body += "for (uint i = 0; i < 8; i++) out" + n + "[i].x = in" + n + "[i].x * 2;\n";
+      recipe.sets.push_back(
+         make_set_layout({binding(0, uniform_dynamic, 8), binding(1, storage_dynamic, 8)}));
+      sets[s] = make_set(recipe.sets[s]);
+      for (uint32_t i = 0; i < 8; i++) {
+         write_buffer(sets[s], 0, uniform_dynamic, in, 16 * i, 16, i);
+         write_buffer(sets[s], 1, storage_dynamic, out, 16 * i, 16, i);
+      }
+   }
+   layout = make_layout(recipe);
+   pipeline = make_pipeline(glsl + "void main() {" + body + "}", recipe, layout);
+   std::vector<uint32_t> offsets;
+   for (uint32_t i = 0; i < 32; i++)
+      offsets.push_back(i * 256);
+   VkCommandBuffer cmd = begin();
+   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 2, sets, 32,
+                           offsets.data());
+   vkCmdDispatch(cmd, 1, 1, 1);
+   run(cmd);
+   for (uint32_t s = 0; s < 2; s++) {
+      for (uint32_t i = 0; i < 8; i++) {
+         const uint32_t from = (16 * i + offsets[16 * s + i]) / 4;
+         const uint32_t to = (16 * i + offsets[16 * s + 8 + i]) / 4;
+         EXPECT_EQ(out.as()[to], 2 * numbers[from]) << s << " " << i;
+      }
+   }
 }
 
 TEST_F(DispatchTest, SharedMemoryOfTheLargestSize)

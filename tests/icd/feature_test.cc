@@ -7,6 +7,9 @@
 
 #include "tests/e2e/glsl.h"
 
+#include <spirv-tools/libspirv.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -102,7 +105,7 @@ TEST_F(FeatureTest, FloatAtomics)
          atomicAdd(shared_sum, 1.0);
          atomicMax(shared_high, double(x));
          barrier();
-         if (gl_LocalInvocationID.x == 0) atomicAdd(from_shared, double(shared_sum) + shared_high * 0);
+         if (gl_LocalInvocationID.x == 0) atomicAdd(from_shared, double(shared_sum) + shared_high);
       })";
    TestBuffer out = run_shader(glsl, 48, 8);
    double sum = 0;
@@ -115,7 +118,11 @@ TEST_F(FeatureTest, FloatAtomics)
    EXPECT_EQ(out.as<double>()[2], sum);
    EXPECT_EQ(out.as<double>()[3], -100.0);
    EXPECT_EQ(out.as<double>()[4], 411.0);
-   EXPECT_EQ(out.as<double>()[5], 512.0);
+   // Each of the 8 workgroups adds 64 and its highest.
+   double from_shared = 0;
+   for (int group = 0; group < 8; group++)
+      from_shared += 64 + group * 64 + 63 - 100;
+   EXPECT_EQ(out.as<double>()[5], from_shared);
 }
 
 TEST_F(FeatureTest, ExplicitLayoutOfWorkgroupMemory)
@@ -278,6 +285,220 @@ TEST_F(FeatureTest, ShaderModuleInThePipeline)
    vkCmdExecuteCommands(cmd, 1, &outer);
    run(cmd);
    EXPECT_EQ(out.as()[0], 123u);
+}
+
+TEST_F(FeatureTest, IntegerDotProducts)
+{
+   const char *glsl = R"(
+      #extension GL_EXT_integer_dot_product : require
+      layout(local_size_x = 1) in;
+      layout(push_constant) uniform Push { uint a; uint b; uint c; uint d; };
+      layout(set = 0, binding = 0) buffer Out { uint data[16]; };
+      void main()
+      {
+         data[0] = uint(dotPacked4x8EXT(int(a), int(b)));
+         data[1] = dotPacked4x8EXT(a, b);
+         data[2] = uint(dotPacked4x8EXT(a, int(b)));
+         data[3] = uint(dotPacked4x8AccSatEXT(int(a), int(b), int(c)));
+         data[4] = dotPacked4x8AccSatEXT(a, b, c);
+         data[5] = uint(dotPacked4x8AccSatEXT(a, int(b), int(c)));
+         i8vec4 sa = unpack8(int(a)), sb = unpack8(int(b));
+         u8vec4 ua = unpack8(a), ub = unpack8(b);
+         data[6] = uint(dotEXT(sa, sb));
+         data[7] = dotEXT(ua, ub);
+         data[8] = uint(dotEXT(ua.xyz, sb.xyz));
+         data[9] = uint(dotAccSatEXT(sa, sb, int(c)));
+         i16vec2 ha = unpack16(int(a)), hb = unpack16(int(b));
+         data[10] = uint(dotEXT(ha, hb));
+         data[11] = dotEXT(u16vec2(ha), u16vec2(hb));
+         data[12] = uint(dotEXT(ivec3(a, c, 3), ivec3(b, d, 5)));
+         data[13] = dotAccSatEXT(u16vec2(ha), u16vec2(hb), c);
+         int64_t wide = dotEXT(i64vec2(int(a), int(c)), i64vec2(int(b), int(d)));
+         data[14] = uint(wide);
+         data[15] = uint(wide >> 32);
+      })";
+   const auto byte = [](uint32_t word, int i, bool is_signed) {
+      const uint8_t b = uint8_t(word >> 8 * i);
+      return is_signed ? int64_t(int8_t(b)) : int64_t(b);
+   };
+   const auto half = [](uint32_t word, int i, bool is_signed) {
+      const uint16_t h = uint16_t(word >> 16 * i);
+      return is_signed ? int64_t(int16_t(h)) : int64_t(h);
+   };
+   const auto bytes = [&](uint32_t a, bool a_signed, uint32_t b, bool b_signed, int count) {
+      int64_t sum = 0;
+      for (int i = 0; i < count; i++)
+         sum += byte(a, i, a_signed) * byte(b, i, b_signed);
+      return sum;
+   };
+   const auto halves = [&](uint32_t a, uint32_t b, bool is_signed) {
+      return half(a, 0, is_signed) * half(b, 0, is_signed) +
+             half(a, 1, is_signed) * half(b, 1, is_signed);
+   };
+   const auto clamp_signed = [](int64_t value) {
+      return uint32_t(std::clamp<int64_t>(value, INT32_MIN, INT32_MAX));
+   };
+   const auto clamp_unsigned = [](int64_t value) {
+      return uint32_t(std::clamp<int64_t>(value, 0, UINT32_MAX));
+   };
+   const uint32_t cases[][4] = {
+      {0x01020304, 0x05060708, 9, 10},
+      {0x80808080, 0x80808080, 0x7fffffff, 1},
+      {0xff80fe7f, 0x7f80ff01, 0x80000000, 0xffffffff},
+      {0xffffffff, 0xffffffff, 0xffffffff, 0xfffffff0},
+      {0x80008000, 0x80008000, 0x7ffffff0, 0x12345678},
+      {0x80000000, 0x7f7f7f7f, 0x80000000, 0x80000000},
+   };
+   for (const auto &c : cases) {
+      uint8_t push[16];
+      memcpy(push, c, 16);
+      TestBuffer out = run_shader(glsl, 64, 1, push);
+      const uint32_t a = c[0], b = c[1];
+      const int64_t sum = int32_t(c[2]);
+      const uint64_t wide = uint64_t(int64_t(int32_t(a))) * uint64_t(int64_t(int32_t(b))) +
+                            uint64_t(sum) * uint64_t(int64_t(int32_t(c[3])));
+      const uint32_t expected[16] = {
+         uint32_t(bytes(a, true, b, true, 4)),
+         uint32_t(bytes(a, false, b, false, 4)),
+         uint32_t(bytes(a, false, b, true, 4)),
+         clamp_signed(bytes(a, true, b, true, 4) + sum),
+         clamp_unsigned(bytes(a, false, b, false, 4) + c[2]),
+         clamp_signed(bytes(a, false, b, true, 4) + sum),
+         uint32_t(bytes(a, true, b, true, 4)),
+         uint32_t(bytes(a, false, b, false, 4)),
+         uint32_t(bytes(a, false, b, true, 3)),
+         clamp_signed(bytes(a, true, b, true, 4) + sum),
+         uint32_t(halves(a, b, true)),
+         uint32_t(halves(a, b, false)),
+         a * b + c[2] * c[3] + 15,
+         // A sum of products that needs more than 32 bits is undefined.
+         halves(a, b, false) > UINT32_MAX ? out.as()[13]
+                                          : clamp_unsigned(halves(a, b, false) + c[2]),
+         uint32_t(wide),
+         uint32_t(wide >> 32),
+      };
+      for (int i = 0; i < 16; i++)
+         EXPECT_EQ(out.as()[i], expected[i]) << i << std::hex << " of " << a << " and " << b;
+   }
+}
+
+TEST_F(FeatureTest, ExpectAndAssume)
+{
+   const char *glsl = R"(
+      #extension GL_EXT_expect_assume : require
+      layout(local_size_x = 8) in;
+      layout(push_constant) uniform Push { uint n; };
+      layout(set = 0, binding = 0) buffer Out { uint data[8]; };
+      void main()
+      {
+         uint i = gl_LocalInvocationID.x;
+         assumeEXT(n > 3u);
+         data[i] = expectEXT(i, 2u) == 2u ? n : i;
+         if (expectEXT(i > n, false)) data[i] += 100;
+      })";
+   uint8_t push[4] = {5, 0, 0, 0};
+   TestBuffer out = run_shader(glsl, 32, 1, push);
+   for (uint32_t i = 0; i < 8; i++)
+      EXPECT_EQ(out.as()[i], (i == 2 ? 5u : i) + (i > 5 ? 100 : 0)) << i;
+}
+
+/// Pointers of storage buffers and of shared memory that are chosen as the shader runs; GLSL has
+/// none.
+TEST_F(FeatureTest, VariablePointers)
+{
+   const char *const text = R"(
+      OpCapability Shader
+      OpCapability VariablePointers
+      OpExtension "SPV_KHR_variable_pointers"
+      OpMemoryModel Logical GLSL450
+      OpEntryPoint GLCompute %main "main" %first %second %shared_words %index
+      OpExecutionMode %main LocalSize 16 1 1
+      OpDecorate %index BuiltIn LocalInvocationIndex
+      OpDecorate %first DescriptorSet 0
+      OpDecorate %first Binding 0
+      OpDecorate %second DescriptorSet 0
+      OpDecorate %second Binding 1
+      OpDecorate %block Block
+      OpMemberDecorate %block 0 Offset 0
+      OpDecorate %array ArrayStride 4
+      OpDecorate %pointer ArrayStride 4
+      OpDecorate %shared_pointer ArrayStride 4
+      %void = OpTypeVoid
+      %function = OpTypeFunction %void
+      %uint = OpTypeInt 32 0
+      %bool = OpTypeBool
+      %c0 = OpConstant %uint 0
+      %c1 = OpConstant %uint 1
+      %c2 = OpConstant %uint 2
+      %c3 = OpConstant %uint 3
+      %c15 = OpConstant %uint 15
+      %c16 = OpConstant %uint 16
+      %c264 = OpConstant %uint 264
+      %array = OpTypeRuntimeArray %uint
+      %block = OpTypeStruct %array
+      %block_pointer = OpTypePointer StorageBuffer %block
+      %pointer = OpTypePointer StorageBuffer %uint
+      %shared_array = OpTypeArray %uint %c16
+      %shared_array_pointer = OpTypePointer Workgroup %shared_array
+      %shared_pointer = OpTypePointer Workgroup %uint
+      %input_pointer = OpTypePointer Input %uint
+      %first = OpVariable %block_pointer StorageBuffer
+      %second = OpVariable %block_pointer StorageBuffer
+      %shared_words = OpVariable %shared_array_pointer Workgroup
+      %index = OpVariable %input_pointer Input
+      %main = OpFunction %void None %function
+      %entry = OpLabel
+      %i = OpLoad %uint %index
+      %bit = OpBitwiseAnd %uint %i %c1
+      %odd = OpINotEqual %bool %bit %c0
+      %in_first = OpAccessChain %pointer %first %c0 %i
+      %in_second = OpAccessChain %pointer %second %c0 %i
+      %chosen = OpSelect %pointer %odd %in_first %in_second
+      %value = OpLoad %uint %chosen
+      %mirror = OpISub %uint %c15 %i
+      %slot = OpAccessChain %shared_pointer %shared_words %mirror
+      OpStore %slot %value
+      OpControlBarrier %c2 %c2 %c264
+      %own = OpAccessChain %shared_pointer %shared_words %i
+      %other = OpAccessChain %shared_pointer %shared_words %c3
+      %from = OpSelect %shared_pointer %odd %own %other
+      %read = OpLoad %uint %from
+      %to = OpPtrAccessChain %pointer %chosen %c16
+      OpStore %to %read
+      OpReturn
+      OpFunctionEnd)";
+   const spv_context context = spvContextCreate(SPV_ENV_VULKAN_1_3);
+   spv_binary binary = nullptr;
+   ASSERT_EQ(spvTextToBinary(context, text, strlen(text), &binary, nullptr), SPV_SUCCESS);
+   const std::vector<uint32_t> spirv(binary->code, binary->code + binary->wordCount);
+   spvBinaryDestroy(binary);
+   spvContextDestroy(context);
+
+   PipelineRecipe recipe;
+   recipe.sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),
+                                   binding(1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
+   VkPipelineLayout layout = make_layout(recipe);
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline)) << messages;
+   TestBuffer buffers[2] = {make_buffer(128), make_buffer(128)};
+   for (uint32_t i = 0; i < 16; i++) {
+      buffers[0].as()[i] = 1000 + i;
+      buffers[1].as()[i] = 2000 + i;
+   }
+   VkDescriptorSet set = make_set(recipe.sets[0]);
+   write_buffer(set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers[0]);
+   write_buffer(set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers[1]);
+   VkCommandBuffer cmd = begin();
+   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+   vkCmdDispatch(cmd, 1, 1, 1);
+   run(cmd);
+   for (uint32_t i = 0; i < 16; i++) {
+      const uint32_t lane = i % 2 ? 15 - i : 15 - 3; // who wrote the slot that is read
+      const uint32_t value = (lane % 2 ? 1000 : 2000) + lane;
+      EXPECT_EQ(buffers[i % 2 ? 0 : 1].as()[16 + i], value) << i;
+      EXPECT_EQ(buffers[i % 2 ? 1 : 0].as()[16 + i], 0u) << i;
+   }
 }
 
 } // namespace weft::icd_test

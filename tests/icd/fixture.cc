@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 
 namespace weft::icd_test {
 
@@ -201,6 +202,7 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL keep_message(VkDebugUtilsMessageSeverityFl
 
 void IcdTest::SetUp()
 {
+   alarm(4 * uint32_t(wait_limit / 1'000'000'000));
    instance = create_instance();
    ASSERT_NE(instance, VkInstance(VK_NULL_HANDLE));
    VkDebugUtilsMessengerCreateInfoEXT messenger_info = {
@@ -226,15 +228,22 @@ void IcdTest::SetUp()
    ASSERT_VK(vkCreateCommandPool(device, &pool_info, nullptr, &pool));
 }
 
+void IcdTest::destroy_device()
+{
+   if (!device)
+      return;
+   vkDeviceWaitIdle(device);
+   for (auto f = clean_up.rbegin(); f != clean_up.rend(); ++f)
+      (*f)();
+   clean_up.clear();
+   vkDestroyCommandPool(device, pool, nullptr);
+   vkDestroyDevice(device, nullptr);
+   device = VK_NULL_HANDLE;
+}
+
 void IcdTest::TearDown()
 {
-   if (device) {
-      vkDeviceWaitIdle(device);
-      for (auto f = clean_up.rbegin(); f != clean_up.rend(); ++f)
-         (*f)();
-      vkDestroyCommandPool(device, pool, nullptr);
-      vkDestroyDevice(device, nullptr);
-   }
+   destroy_device();
    if (messenger) {
       auto destroy_messenger = reinterpret_cast<PFN_vkDestroyDebugUtilsMessengerEXT>(
          vkGetInstanceProcAddr(instance, "vkDestroyDebugUtilsMessengerEXT"));
@@ -436,19 +445,24 @@ VkCommandBuffer IcdTest::begin(VkCommandBufferLevel level, VkCommandBufferUsageF
    return cmd;
 }
 
+VkResult IcdTest::submit(VkCommandBuffer cmd, VkFence fence)
+{
+   VkSubmitInfo info = {
+      .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+      .commandBufferCount = 1,
+      .pCommandBuffers = &cmd,
+   };
+   return vkQueueSubmit(queue, 1, &info, fence);
+}
+
 void IcdTest::run(VkCommandBuffer cmd)
 {
    EXPECT_VK(vkEndCommandBuffer(cmd));
    VkFence fence;
    VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
    EXPECT_VK(vkCreateFence(device, &fence_info, nullptr, &fence));
-   VkSubmitInfo submit = {
-      .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-      .commandBufferCount = 1,
-      .pCommandBuffers = &cmd,
-   };
-   EXPECT_VK(vkQueueSubmit(queue, 1, &submit, fence));
-   EXPECT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, UINT64_MAX));
+   EXPECT_VK(submit(cmd, fence));
+   EXPECT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, wait_limit));
    vkDestroyFence(device, fence, nullptr);
 }
 

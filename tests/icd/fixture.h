@@ -23,6 +23,9 @@ namespace weft::icd_test {
 #define ASSERT_VK(call) ASSERT_EQ(call, VK_SUCCESS)
 #define EXPECT_VK(call) EXPECT_EQ(call, VK_SUCCESS)
 
+/// Nothing that a test waits for takes this long, in nanoseconds; that it hangs is an outcome too.
+constexpr uint64_t wait_limit = 120'000'000'000;
+
 /// A driver's allocations: counted, and failing from the n-th on when asked to.
 class CountingAllocator {
 public:
@@ -74,7 +77,8 @@ struct PipelineRecipe {
    VkPipelineCache cache = VK_NULL_HANDLE;
 };
 
-/// Objects made through a fixture are destroyed with it.
+/// Objects made through a fixture are destroyed with it.  A test that hangs in a call without a time
+/// limit ends the program after some minutes.
 class IcdTest : public testing::Test {
 protected:
    void SetUp() override;
@@ -104,8 +108,12 @@ protected:
 
    VkCommandBuffer begin(VkCommandBufferLevel level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                          VkCommandBufferUsageFlags flags = 0);
+   /// Submits a recorded command buffer.
+   VkResult submit(VkCommandBuffer cmd, VkFence fence = VK_NULL_HANDLE);
    /// Ends the recording, submits it and waits.
    void run(VkCommandBuffer cmd);
+   /// Destroys the device and all that the test has made.
+   void destroy_device();
 
    VkInstance instance = VK_NULL_HANDLE;
    VkPhysicalDevice physical = VK_NULL_HANDLE;
@@ -119,6 +127,18 @@ protected:
 
 private:
    VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
+};
+
+/// One more device, of an instance of its own, beside the test's.
+class AnotherDevice : public IcdTest {
+public:
+   AnotherDevice() { IcdTest::SetUp(); }
+   ~AnotherDevice() override { IcdTest::TearDown(); }
+   void TestBody() override {}
+
+   using IcdTest::begin, IcdTest::clean_up, IcdTest::device, IcdTest::make_buffer,
+      IcdTest::make_layout, IcdTest::make_set, IcdTest::make_set_layout, IcdTest::pool,
+      IcdTest::queue, IcdTest::run, IcdTest::submit, IcdTest::try_pipeline, IcdTest::write_buffer;
 };
 
 inline VkDescriptorSetLayoutBinding binding(uint32_t number, VkDescriptorType type,

@@ -5,7 +5,10 @@
 
 #include "tests/icd/fixture.h"
 
+#include "tests/backend/cpu/seed.h"
 #include "tests/e2e/glsl.h"
+
+#include <spirv-tools/libspirv.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -14,6 +17,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <set>
 #include <thread>
 #include <unistd.h>
 
@@ -115,6 +119,63 @@ TEST_F(PipelineTest, SpecializationConstants)
    EXPECT_EQ(out.as()[2], 1u);
 }
 
+TEST_F(PipelineTest, SpecializationConstantsBehindTheDataAreIgnored)
+{
+   const uint32_t data[] = {5, 6, 7, 77};
+   VkSpecializationMapEntry entries[] = {{0, 8, 4}, {7, 12, 4}, {8, UINT32_MAX, 4}};
+   VkSpecializationInfo info = {3, entries, 12, data};
+   recipe.specialization = &info;
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
+   dispatch(pipeline);
+   EXPECT_EQ(out.as()[0], 7u);
+   EXPECT_EQ(out.as()[1], 22u);
+   EXPECT_EQ(out.as()[2], 0u);
+}
+
+/// SPIR-V allows ids up to 4,194,303, wherever they lie.
+TEST_F(PipelineTest, SparseIds)
+{
+   const char *const text = R"(
+      OpCapability Shader
+      OpMemoryModel Logical GLSL450
+      OpEntryPoint GLCompute %4194302 "main" %4194301
+      OpExecutionMode %4194302 LocalSize 1 1 1
+      OpDecorate %4194301 DescriptorSet 0
+      OpDecorate %4194301 Binding 0
+      OpDecorate %1000000 Block
+      OpMemberDecorate %1000000 0 Offset 0
+      %1 = OpTypeVoid
+      %70000 = OpTypeFunction %1
+      %3 = OpTypeInt 32 0
+      %1000000 = OpTypeStruct %3
+      %2000000 = OpTypePointer StorageBuffer %1000000
+      %2000001 = OpTypePointer StorageBuffer %3
+      %4194301 = OpVariable %2000000 StorageBuffer
+      %65537 = OpConstant %3 4711
+      %131072 = OpConstant %3 0
+      %4194302 = OpFunction %1 None %70000
+      %3000000 = OpLabel
+      %3000001 = OpAccessChain %2000001 %4194301 %131072
+      OpStore %3000001 %65537
+      OpReturn
+      OpFunctionEnd)";
+   const spv_context context = spvContextCreate(SPV_ENV_VULKAN_1_3);
+   spv_binary binary = nullptr;
+   ASSERT_EQ(spvTextToBinaryWithOptions(context, text, strlen(text),
+                                        SPV_TEXT_TO_BINARY_OPTION_PRESERVE_NUMERIC_IDS, &binary,
+                                        nullptr),
+             SPV_SUCCESS);
+   const std::vector<uint32_t> words(binary->code, binary->code + binary->wordCount);
+   spvBinaryDestroy(binary);
+   spvContextDestroy(context);
+   ASSERT_EQ(words[3], 4194303u);
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(words, recipe, layout, &pipeline)) << messages;
+   dispatch(pipeline);
+   EXPECT_EQ(out.as()[0], 4711u);
+}
+
 TEST_F(PipelineTest, RequiredSubgroupSizes)
 {
    for (uint32_t size : {8u, 16u, 32u, 64u}) {
@@ -140,7 +201,7 @@ TEST_F(PipelineTest, BadShadersFailWithAMessageAndTheDeviceLives)
       std::vector<uint32_t>(spirv.begin(), spirv.begin() + spirv.size() / 2)); // truncated
    bad.push_back({0x07230203});
    bad.push_back(std::vector<uint32_t>(64, 0xdeadbeef));
-   std::mt19937 random(1);
+   std::mt19937_64 random(cpu::test::test_seed());
    for (int i = 0; i < 20; i++) {
       bad.push_back(spirv);
       for (int k = 0; k < 8; k++)
@@ -300,19 +361,43 @@ protected:
          EXPECT_EQ(large.as<float>()[i], 97.0f);
    }
 
+   static std::vector<uint8_t> read_file(const char *path)
+   {
+      std::ifstream file(path, std::ios::binary);
+      return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+   }
+
+   /// The data of recipe.cache as a file; returns its path.
+   std::string write_cache()
+   {
+      char path[] = "/tmp/weft-cache-XXXXXX";
+      const int fd = mkstemp(path);
+      EXPECT_GE(fd, 0);
+      close(fd);
+      const std::vector<uint8_t> data = cache_data(recipe.cache);
+      std::ofstream(path, std::ios::binary)
+         .write(reinterpret_cast<const char *>(data.data()), data.size());
+      return path;
+   }
+
    TestBuffer large;
 };
 
 constexpr const char *cache_file_variable = "WEFT_TEST_CACHE_FILE";
 
+/// Runs a test of this program again, with `variables` set.
+int run_again(const std::string &variables, const std::string &test)
+{
+   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+   return system(
+      (variables + " '" + self + "' --gtest_output= --gtest_filter=CacheFileTest." + test).c_str());
+}
+
 TEST_F(CacheFileTest, IsGoodInAnotherProcess)
 {
    if (const char *path = getenv(cache_file_variable)) {
       // The other process: nothing may be compiled here.
-      std::ifstream file(path, std::ios::binary);
-      std::vector<uint8_t> data((std::istreambuf_iterator<char>(file)),
-                                std::istreambuf_iterator<char>());
-      recipe.cache = make_cache(data);
+      recipe.cache = make_cache(read_file(path));
       recipe.flags = VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
       VkPipeline pipeline = VK_NULL_HANDLE;
       ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
@@ -326,17 +411,37 @@ TEST_F(CacheFileTest, IsGoodInAnotherProcess)
    ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline)) << messages;
    dispatch(pipeline);
    check_result();
-   char path[] = "/tmp/weft-cache-XXXXXX";
-   ASSERT_GE(mkstemp(path), 0);
-   std::vector<uint8_t> data = cache_data(recipe.cache);
-   std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char *>(data.data()), data.size());
+   const std::string path = write_cache();
+   EXPECT_EQ(run_again(std::string(cache_file_variable) + "=" + path, "IsGoodInAnotherProcess"), 0);
+   unlink(path.c_str());
+}
 
-   std::string self = std::filesystem::read_symlink("/proc/self/exe");
-   std::string command = std::string(cache_file_variable) + "=" + path + " '" + self +
-                         "' --gtest_output= --gtest_filter=CacheFileTest.IsGoodInAnotherProcess";
-   EXPECT_EQ(system(command.c_str()), 0);
-   unlink(path);
+/// A CPU with fewer instructions must not run what is in the cache.
+TEST_F(CacheFileTest, IsOfNoUseToAnotherCpu)
+{
+   if (const char *path = getenv(cache_file_variable)) {
+      recipe.cache = make_cache(read_file(path));
+      recipe.flags = VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+      VkPipeline pipeline = VK_NULL_HANDLE;
+      ASSERT_EQ(try_pipeline(spirv, recipe, layout, &pipeline), VK_PIPELINE_COMPILE_REQUIRED);
+      recipe.flags = 0;
+      ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
+      dispatch(pipeline);
+      check_result();
+      return;
+   }
+   VkPhysicalDeviceProperties properties;
+   vkGetPhysicalDeviceProperties(physical, &properties);
+   if (!strstr(properties.deviceName, "AVX-512"))
+      GTEST_SKIP() << "this CPU has no AVX-512 to do without";
+   recipe.cache = make_cache();
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline)) << messages;
+   const std::string path = write_cache();
+   EXPECT_EQ(run_again("WEFT_ISA=avx2 " + std::string(cache_file_variable) + "=" + path,
+                       "IsOfNoUseToAnotherCpu"),
+             0);
+   unlink(path.c_str());
 }
 
 TEST_F(PipelineTest, DamagedCacheDataIsIgnored)
@@ -350,7 +455,7 @@ TEST_F(PipelineTest, DamagedCacheDataIsIgnored)
         {size_t(0), size_t(1), size_t(31), size_t(36), data.size() / 2, data.size() - 1})
       EXPECT_FALSE(is_cached(make_cache(std::span(data).first(size)))) << size;
 
-   std::mt19937 random(2);
+   std::mt19937_64 random(cpu::test::test_seed());
    for (int i = 0; i < 100; i++) {
       std::vector<uint8_t> damaged = data;
       damaged[random() % damaged.size()] ^= 1u << random() % 8;
@@ -408,22 +513,38 @@ TEST_F(PipelineTest, ExecutableProperties)
       texts[i].pData = storage[i].data();
    }
    ASSERT_VK(get_representations(device, &executable, &count, texts.data()));
-   for (uint32_t i = 0; i < count; i++)
+   std::set<std::string> names;
+   for (uint32_t i = 0; i < count; i++) {
       EXPECT_EQ(strlen(storage[i].c_str()) + 1, texts[i].dataSize) << texts[i].name;
+      EXPECT_TRUE(names.insert(texts[i].name).second) << "twice: " << texts[i].name;
+   }
    texts[0].dataSize = 3;
    EXPECT_EQ(get_representations(device, &executable, &count, texts.data()), VK_INCOMPLETE);
    EXPECT_EQ(texts[0].dataSize, 3u);
 }
 
+/// Some of the threads use one cache together, some none; the queue is at work meanwhile.
 TEST_F(PipelineTest, ThreadsCreatePipelinesAtOnce)
 {
+   constexpr uint32_t thread_count = 4, rounds = 5, values = 6;
    recipe.cache = make_cache();
    VkShaderModule module = make_module(spirv);
+   VkPipeline busy = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &busy));
+   VkCommandBuffer work = begin(VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+   vkCmdBindPipeline(work, VK_PIPELINE_BIND_POINT_COMPUTE, busy);
+   vkCmdBindDescriptorSets(work, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+   for (uint32_t i = 0; i < 1000; i++)
+      vkCmdDispatch(work, 1, 1, 1);
+   ASSERT_VK(vkEndCommandBuffer(work));
+   ASSERT_VK(submit(work));
+
+   VkPipeline pipelines[thread_count][rounds] = {};
    std::vector<std::thread> threads;
-   for (uint32_t t = 0; t < 4; t++) {
+   for (uint32_t t = 0; t < thread_count; t++) {
       threads.emplace_back([&, t] {
-         for (uint32_t i = 0; i < 5; i++) {
-            const uint32_t value = (t + i) % 6;
+         for (uint32_t i = 0; i < rounds; i++) {
+            const uint32_t value = (t + i) % values;
             VkSpecializationMapEntry entry = {0, 0, 4};
             VkSpecializationInfo specialization = {1, &entry, 4, &value};
             VkComputePipelineCreateInfo info = {
@@ -438,14 +559,79 @@ TEST_F(PipelineTest, ThreadsCreatePipelinesAtOnce)
                   },
                .layout = layout,
             };
-            VkPipeline pipeline;
-            EXPECT_VK(vkCreateComputePipelines(device, recipe.cache, 1, &info, nullptr, &pipeline));
-            vkDestroyPipeline(device, pipeline, nullptr);
+            EXPECT_VK(vkCreateComputePipelines(device, t % 4 ? recipe.cache : VK_NULL_HANDLE, 1,
+                                               &info, nullptr, &pipelines[t][i]));
          }
       });
    }
    for (std::thread &thread : threads)
       thread.join();
+   for (uint32_t t = 0; t < thread_count; t++) {
+      for (uint32_t i = 0; i < rounds; i++) {
+         ASSERT_NE(pipelines[t][i], VkPipeline(VK_NULL_HANDLE));
+         memset(out.map, 0xff, out.size);
+         dispatch(pipelines[t][i]);
+         EXPECT_EQ(out.as()[0], (t + i) % values);
+         EXPECT_EQ(out.as()[1], 22u);
+         vkDestroyPipeline(device, pipelines[t][i], nullptr);
+      }
+   }
+}
+
+TEST_F(PipelineTest, CacheDataIsGoodOnAnotherDevice)
+{
+   recipe.cache = make_cache();
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
+   const std::vector<uint8_t> data = cache_data(recipe.cache);
+
+   AnotherDevice other;
+   VkPipelineCacheCreateInfo cache_info = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
+      .initialDataSize = data.size(),
+      .pInitialData = data.data(),
+   };
+   PipelineRecipe there;
+   ASSERT_VK(vkCreatePipelineCache(other.device, &cache_info, nullptr, &there.cache));
+   other.clean_up.push_back(
+      [to = other.device, cache = there.cache] { vkDestroyPipelineCache(to, cache, nullptr); });
+   there.sets = {other.make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
+   there.flags = VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+   VkPipelineLayout other_layout = other.make_layout(there);
+   VkPipeline cached = VK_NULL_HANDLE;
+   ASSERT_VK(other.try_pipeline(spirv, there, other_layout, &cached));
+   TestBuffer buffer = other.make_buffer(16);
+   VkDescriptorSet other_set = other.make_set(there.sets[0]);
+   other.write_buffer(other_set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffer);
+   VkCommandBuffer cmd = other.begin();
+   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, cached);
+   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, other_layout, 0, 1, &other_set, 0,
+                           nullptr);
+   vkCmdDispatch(cmd, 1, 1, 1);
+   // The program outlives the cache and the device that it was compiled for.
+   destroy_device();
+   other.run(cmd);
+   EXPECT_EQ(buffer.as()[0], 11u);
+   EXPECT_EQ(buffer.as()[1], 22u);
+}
+
+/// Of another driver, another device, or another build: what VkPipelineCacheHeaderVersionOne names.
+TEST_F(PipelineTest, CacheDataOfOthersIsIgnored)
+{
+   recipe.cache = make_cache();
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
+   const std::vector<uint8_t> data = cache_data(recipe.cache);
+   EXPECT_TRUE(is_cached(make_cache(data)));
+   for (size_t at : {offsetof(VkPipelineCacheHeaderVersionOne, headerVersion),
+                     offsetof(VkPipelineCacheHeaderVersionOne, vendorID),
+                     offsetof(VkPipelineCacheHeaderVersionOne, deviceID),
+                     offsetof(VkPipelineCacheHeaderVersionOne, pipelineCacheUUID),
+                     offsetof(VkPipelineCacheHeaderVersionOne, pipelineCacheUUID) + 15}) {
+      std::vector<uint8_t> other = data;
+      other[at] ^= 1;
+      EXPECT_FALSE(is_cached(make_cache(other))) << at;
+   }
 }
 
 } // namespace weft::icd_test

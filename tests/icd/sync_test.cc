@@ -96,7 +96,7 @@ TEST_F(SyncTest, FenceLifeCycle)
    EXPECT_EQ(vkWaitForFences(device, 1, &fence, VK_TRUE, 1000000), VK_TIMEOUT);
    for (int i = 0; i < 100; i++) {
       ASSERT_VK(vkQueueSubmit(queue, 0, nullptr, fence));
-      ASSERT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, UINT64_MAX));
+      ASSERT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, wait_limit));
       EXPECT_VK(vkGetFenceStatus(device, fence));
       ASSERT_VK(vkResetFences(device, 1, &fence));
       EXPECT_EQ(vkGetFenceStatus(device, fence), VK_NOT_READY);
@@ -109,7 +109,7 @@ TEST_F(SyncTest, WaitForAnyFence)
    VkFence fences[] = {make_fence(), make_fence(), make_fence()};
    EXPECT_EQ(vkWaitForFences(device, 3, fences, VK_FALSE, 1000), VK_TIMEOUT);
    ASSERT_VK(vkQueueSubmit(queue, 0, nullptr, fences[1]));
-   EXPECT_VK(vkWaitForFences(device, 3, fences, VK_FALSE, UINT64_MAX));
+   EXPECT_VK(vkWaitForFences(device, 3, fences, VK_FALSE, wait_limit));
    EXPECT_EQ(vkWaitForFences(device, 3, fences, VK_TRUE, 1000), VK_TIMEOUT);
 }
 
@@ -128,7 +128,7 @@ TEST_F(SyncTest, TimelineIsWaitedForBeforeItIsSignalled)
    signal(a, 2);
    EXPECT_EQ(wait(b, 6, 20000000), VK_TIMEOUT);
    signal(a, 3);
-   EXPECT_VK(wait(b, 6, UINT64_MAX));
+   EXPECT_VK(wait(b, 6, wait_limit));
    EXPECT_EQ(buffer.as()[0], 9u);
    uint64_t value = 0;
    EXPECT_VK(vkGetSemaphoreCounterValue(device, b, &value));
@@ -149,7 +149,7 @@ TEST_F(SyncTest, WaitForAnyTimeline)
    };
    EXPECT_EQ(vkWaitSemaphores(device, &info, 1000), VK_TIMEOUT);
    std::thread other([&] { signal(semaphores[1], 1); });
-   EXPECT_VK(vkWaitSemaphores(device, &info, UINT64_MAX));
+   EXPECT_VK(vkWaitSemaphores(device, &info, wait_limit));
    info.flags = 0;
    EXPECT_EQ(vkWaitSemaphores(device, &info, 1000), VK_TIMEOUT);
    other.join();
@@ -200,7 +200,7 @@ TEST_F(SyncTest, SeveralBatchesInOneCall)
        .pSignalSemaphores = &semaphore},
    };
    ASSERT_VK(vkQueueSubmit(queue, 2, infos, fence));
-   ASSERT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, UINT64_MAX));
+   ASSERT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, wait_limit));
    uint64_t value = 0;
    EXPECT_VK(vkGetSemaphoreCounterValue(device, semaphore, &value));
    EXPECT_EQ(value, 2u);

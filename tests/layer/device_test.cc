@@ -28,6 +28,7 @@ protected:
    void expect_lowering_features() const
    {
       EXPECT_TRUE(driver.enabled.shaderInt16);
+      EXPECT_TRUE(driver.enabled.shaderInt64);
       EXPECT_TRUE(driver.enabled11.storageBuffer16BitAccess);
       EXPECT_TRUE(driver.enabled12.storageBuffer8BitAccess);
       EXPECT_TRUE(driver.enabled12.shaderFloat16);
@@ -65,7 +66,8 @@ TEST_F(DeviceTest, without_any_features)
    const spirv::Driver lowered_for = compiled_for();
    EXPECT_EQ(lowered_for.spirv_version, 0x00010600u);
    EXPECT_TRUE(lowered_for.float16 && lowered_for.int8 && lowered_for.int16);
-   EXPECT_FALSE(lowered_for.int64 || lowered_for.buffer_device_address || lowered_for.float64);
+   EXPECT_TRUE(lowered_for.int64); // for addresses, which the original declares otherwise
+   EXPECT_FALSE(lowered_for.buffer_device_address || lowered_for.float64);
    EXPECT_FALSE(lowered_for.integer_dot_product);
    EXPECT_EQ(lowered_for.subgroup_operations, 0xffu);
    EXPECT_TRUE(lowered_for.preserve_nan_32);
@@ -79,6 +81,23 @@ TEST_F(DeviceTest, integer_dot_product_is_enabled_where_the_driver_has_it)
    ASSERT_VK(create_matrix_device());
    EXPECT_TRUE(driver.enabled13.shaderIntegerDotProduct);
    EXPECT_TRUE(compiled_for().integer_dot_product);
+}
+
+/// It is the application's choice, and the compiler has to know.
+TEST_F(DeviceTest, robust_buffer_access_2_is_passed_on)
+{
+   driver.extensions.push_back(VK_EXT_ROBUSTNESS_2_EXTENSION_NAME);
+   driver.robust_buffer_access_2 = true;
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   EXPECT_FALSE(compiled_for().robust_buffer_access_2);
+   destroy_device();
+   const VkPhysicalDeviceRobustness2FeaturesEXT robust = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT,
+      .robustBufferAccess2 = VK_TRUE,
+   };
+   ASSERT_VK(create_matrix_device(&robust));
+   EXPECT_TRUE(compiled_for().robust_buffer_access_2);
 }
 
 TEST_F(DeviceTest, partial_barriers_are_not_for_lavapipe)
@@ -227,6 +246,43 @@ TEST_F(DeviceTest, with_a_struct_of_unknown_size)
 
    features12.vulkanMemoryModel = VK_FALSE;
    EXPECT_EQ(create_matrix_device(&unknown), VK_ERROR_FEATURE_NOT_PRESENT);
+   features12.vulkanMemoryModel = VK_TRUE;
+   VkPhysicalDeviceVulkan13Features features13 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+   };
+   features12.pNext = &features13;
+   EXPECT_EQ(create_matrix_device(&unknown), VK_ERROR_FEATURE_NOT_PRESENT);
+   EXPECT_NE(driver.messages.back().find("subgroupSizeControl"), std::string::npos);
+}
+
+/// Above a driver without matrices, the struct of ours must not reach it.
+TEST_F(DeviceTest, with_newer_structs_before_the_matrices)
+{
+   const VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .cooperativeMatrix = VK_TRUE,
+   };
+   struct Bfloat16 {
+      VkStructureType sType;
+      const void *pNext;
+      VkBool32 type, dot_product, matrices;
+   } newer = {VkStructureType(1000141000), &matrices, VK_TRUE, VK_FALSE, VK_FALSE};
+   const char *const names[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
+   const VkDeviceCreateInfo info = {
+      .pNext = &newer, .enabledExtensionCount = 1, .ppEnabledExtensionNames = names};
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_device(info));
+   EXPECT_EQ(in_chain(newer.sType), 1u);
+   EXPECT_EQ(in_chain(matrices.sType), 0u);
+   expect_lowering_features();
+   destroy_device();
+
+   // One that nobody knows.
+   newer.sType = VkStructureType(1999999000);
+   EXPECT_EQ(create_device(info), VK_ERROR_FEATURE_NOT_PRESENT);
+   EXPECT_EQ(driver.calls("vkCreateDevice"), 1u);
+   ASSERT_EQ(driver.messages.size(), 1u);
+   EXPECT_NE(driver.messages[0].find("1999999000"), std::string::npos);
 }
 
 /// The layer's own feature, whatever the driver has; shaders pay for it only where it is enabled.
@@ -322,6 +378,28 @@ TEST_F(DeviceTest, hidden_extensions_cannot_be_enabled)
              VK_ERROR_EXTENSION_NOT_PRESENT);
    ASSERT_VK(create_matrix_device());
    EXPECT_FALSE(enabled(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME));
+}
+
+/// Types that have other uses stay, without matrices of them.
+TEST_F(DeviceTest, hidden_features_cannot_be_enabled)
+{
+   const Environment registers("WEFT_LOWERING", "registers");
+   driver.native_matrices = true;
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   driver.extensions.push_back("VK_KHR_shader_bfloat16");
+   ASSERT_VK(create_instance());
+   struct {
+      VkStructureType sType;
+      void *pNext;
+      VkBool32 type, dot_product, matrices;
+   } bfloat16 = {VkStructureType(1000141000), nullptr, VK_TRUE, VK_TRUE, VK_TRUE};
+   const char *const names[] = {"VK_KHR_shader_bfloat16"};
+   const VkDeviceCreateInfo info = {
+      .pNext = &bfloat16, .enabledExtensionCount = 1, .ppEnabledExtensionNames = names};
+   EXPECT_EQ(create_device(info), VK_ERROR_FEATURE_NOT_PRESENT);
+   bfloat16.matrices = VK_FALSE;
+   EXPECT_VK(create_device(info));
+   EXPECT_TRUE(enabled("VK_KHR_shader_bfloat16"));
 }
 
 TEST_F(DeviceTest, errors_of_the_driver_come_through)

@@ -110,13 +110,8 @@ TEST_F(OutOfMemory, compute_pipeline)
    VkComputePipelineCreateInfo info = pipeline_info(module);
    info.flags = VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
    VkPipeline pipeline;
-   exhaust(
-      [&] {
-         return create_pipelines({&info, 1}, {&pipeline, 1});
-      },
-      [&] {
-         destroy_pipelines({&pipeline, 1});
-      });
+   exhaust([&] { return create_pipelines({&info, 1}, {&pipeline, 1}); },
+           [&] { destroy_pipelines({&pipeline, 1}); });
    destroy_module(module);
 }
 

@@ -63,35 +63,48 @@ using namespace layer_test;
 
 std::vector<MatrixOperation> supported_operations(const Driver &driver, uint32_t)
 {
-   const bool can =
-      driver.vulkan_memory_model && (driver.subgroup_operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT);
-   return can ? compiler->operations : std::vector<MatrixOperation>();
+   return driver.subgroup_operations & VK_SUBGROUP_FEATURE_BASIC_BIT
+             ? compiler->operations
+             : std::vector<MatrixOperation>();
 }
 
-bool needs_lowering(std::span<const uint32_t> words)
+bool declares_any(std::span<const uint32_t> words, std::span<const uint32_t> capabilities)
 {
    if (words.size() < 5 || words[0] != 0x07230203)
       return false;
    for (size_t at = 5; at + 1 < words.size() && words[at] == (2 << 16 | 17); at += 2) {
-      if (words[at + 1] == 6022)
+      if (std::ranges::find(capabilities, words[at + 1]) != capabilities.end())
          return true;
    }
    return false;
 }
 
-bool needs_lowering(const ShaderSource &source, uint32_t,
-                    const std::vector<MatrixOperation> &operations,
-                    const std::vector<MatrixOperation> &native_operations)
+MatrixOwner matrix_owner(const ShaderSource &source, uint32_t,
+                         const std::vector<MatrixOperation> &operations,
+                         const std::vector<MatrixOperation> &native_operations)
 {
    /* The last word of a module is the K of its one multiplication. */
    const auto multiplies = [k = source.spirv.back()](const MatrixOperation &op) {
       return op.k == k;
    };
-   return std::ranges::any_of(operations, multiplies) &&
-          std::ranges::none_of(native_operations, multiplies);
+   if (std::ranges::none_of(operations, multiplies))
+      return MatrixOwner::unknown;
+   return std::ranges::any_of(native_operations, multiplies) ? MatrixOwner::driver
+                                                             : MatrixOwner::layer;
 }
 
-Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileOptions &options)
+Result<std::optional<std::vector<uint32_t>>> without_matrices(std::span<const uint32_t> words,
+                                                              uint32_t, const std::string &entry,
+                                                              const Declarations &)
+{
+   if (entry == "broken")
+      return Error{"made not to be understood"};
+   if (entry == "plain")
+      return std::optional(plain_module(words.back()));
+   return std::optional<std::vector<uint32_t>>();
+}
+
+Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions &options)
 {
    {
       WithoutInjection w;
@@ -113,19 +126,11 @@ Result<std::vector<uint32_t>> compile(const ShaderSource &source, const CompileO
       options.dump("spirv", "the SPIR-V text");
    }
    const auto [x, y, z] = compiler->local_size;
-   return std::vector<uint32_t>{0x07230203,
-                                0x00010300,
-                                lowered_mark,
-                                10,
-                                options.subgroup_size,
-                                2 << 16 | 17,
-                                1,
-                                6 << 16 | 16,
-                                1,
-                                17,
-                                x,
-                                y,
-                                z};
+   return CompiledModule{
+      .words = {0x07230203, 0x00010300, lowered_mark, 10, options.subgroup_size, 2 << 16 | 17, 1},
+      .local_size = {x, y, z},
+      .needs_full_subgroups = true,
+   };
 }
 
 } // namespace weft::spirv

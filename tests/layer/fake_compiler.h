@@ -29,7 +29,8 @@ struct FakeCompiler {
 };
 
 /// A module that has to be lowered; above a driver with matrices, one that multiplies with a K of
-/// `payload`. Compiling its entry point "fail" is an error.
+/// `payload`.  Compiling its entry point "fail" is an error.
+/// Its entry point "plain" has no matrices, and "broken" is not understood.
 std::vector<uint32_t> matrix_module(uint32_t payload = 0);
 /// One that has not.
 std::vector<uint32_t> plain_module(uint32_t payload = 0);

@@ -5,6 +5,8 @@
 
 #include "tests/layer/allocation.h"
 
+#include <vulkan/vulkan_beta.h>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -207,7 +209,7 @@ VkResult VKAPI_CALL enumerate_device_extension_properties(VkPhysicalDevice, cons
 
 void VKAPI_CALL get_properties(VkPhysicalDevice, VkPhysicalDeviceProperties *out)
 {
-   *out = {.apiVersion = driver->api_version};
+   *out = {.apiVersion = driver->api_version, .limits = {.maxComputeWorkGroupInvocations = 1024}};
    strcpy(out->deviceName, "fake");
 }
 
@@ -225,6 +227,8 @@ void VKAPI_CALL get_properties2(VkPhysicalDevice physical, VkPhysicalDevicePrope
       }
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES:
          static_cast<VkPhysicalDeviceVulkan11Properties *>(s)->subgroupSize = driver->subgroup_size;
+         static_cast<VkPhysicalDeviceVulkan11Properties *>(s)->subgroupSupportedStages =
+            driver->subgroup_stages;
          break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES: {
          auto *p = static_cast<VkPhysicalDeviceSubgroupSizeControlProperties *>(s);
@@ -264,6 +268,9 @@ void VKAPI_CALL get_features2(VkPhysicalDevice, VkPhysicalDeviceFeatures2 *out)
          auto *matrices = reinterpret_cast<VkPhysicalDeviceCooperativeMatrixFeaturesKHR *>(s);
          matrices->cooperativeMatrix = matrices->cooperativeMatrixRobustBufferAccess = VK_TRUE;
       }
+      if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT)
+         reinterpret_cast<VkPhysicalDeviceRobustness2FeaturesEXT *>(s)->robustBufferAccess2 =
+            driver->robust_buffer_access_2;
       if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV &&
           driver->native_matrices)
          reinterpret_cast<VkPhysicalDeviceCooperativeMatrix2FeaturesNV *>(s)
@@ -351,9 +358,7 @@ VkResult VKAPI_CALL create_shader_module(VkDevice, const VkShaderModuleCreateInf
       return r;
    std::lock_guard lock(driver->mutex);
    driver->modules.emplace_back(info->pCode, info->pCode + info->codeSize / 4);
-   const uint64_t handle = driver->add("module");
-   driver->set_words(handle, driver->modules.back());
-   *out = handle_of<VkShaderModule>(handle);
+   *out = handle_of<VkShaderModule>(driver->add_module(driver->modules.back()));
    return VK_SUCCESS;
 }
 
@@ -372,23 +377,43 @@ void see_required_size(SeenShader &seen, const void *chain)
       seen.required_size = size->requiredSubgroupSize;
 }
 
-SeenShader see(const VkComputePipelineCreateInfo &info, VkPipelineCache cache)
+SeenShader see(const VkPipelineShaderStageCreateInfo &stage)
 {
    const auto *inline_module = find<const VkShaderModuleCreateInfo>(
-      info.stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+      stage.pNext, VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
    SeenShader seen = {
-      .words = info.stage.module ? driver->words_of(info.stage.module) : std::vector<uint32_t>(),
-      .entry_point = info.stage.pName,
-      .flags = info.flags,
-      .stage_flags = info.stage.flags,
-      .specialized = info.stage.pSpecializationInfo != nullptr,
+      .words = stage.module ? driver->words_of(stage.module) : std::vector<uint32_t>(),
+      .entry_point = stage.pName,
+      .stage_flags = stage.flags,
+      .specialized = stage.pSpecializationInfo != nullptr,
       .inline_module = inline_module != nullptr,
-      .cache = cache,
-      .base = info.basePipelineHandle,
-      .base_index = info.basePipelineIndex,
    };
-   see_required_size(seen, info.stage.pNext);
+   see_required_size(seen, stage.pNext);
    return seen;
+}
+
+SeenShader see(const VkComputePipelineCreateInfo &info, VkPipelineCache cache)
+{
+   SeenShader seen = see(info.stage);
+   seen.flags = info.flags;
+   seen.cache = cache;
+   seen.base = info.basePipelineHandle;
+   seen.base_index = info.basePipelineIndex;
+   return seen;
+}
+
+/// Pipelines with several stages.
+template <typename Info>
+VkResult create_stages(const char *command, uint32_t count, const Info *infos, VkPipeline *out)
+{
+   const VkResult result = driver->enter(command);
+   std::lock_guard lock(driver->mutex);
+   for (uint32_t i = 0; i < count; i++) {
+      for (uint32_t k = 0; k < infos[i].stageCount; k++)
+         driver->shaders.push_back(see(infos[i].pStages[k]));
+      out[i] = handle_of<VkPipeline>(driver->add("pipeline"));
+   }
+   return result;
 }
 
 VkResult VKAPI_CALL create_compute_pipelines(VkDevice, VkPipelineCache cache, uint32_t count,
@@ -413,26 +438,46 @@ VkResult VKAPI_CALL create_compute_pipelines(VkDevice, VkPipelineCache cache, ui
 }
 
 VkResult VKAPI_CALL create_graphics_pipelines(VkDevice, VkPipelineCache, uint32_t count,
-                                              const VkGraphicsPipelineCreateInfo *,
+                                              const VkGraphicsPipelineCreateInfo *infos,
                                               const VkAllocationCallbacks *, VkPipeline *out)
 {
    WithoutInjection w;
-   const VkResult result = driver->enter("vkCreateGraphicsPipelines");
-   for (uint32_t i = 0; i < count; i++)
-      out[i] = handle_of<VkPipeline>(driver->add("pipeline"));
-   return result;
+   return create_stages("vkCreateGraphicsPipelines", count, infos, out);
 }
 
 VkResult VKAPI_CALL create_ray_tracing_pipelines(VkDevice, VkDeferredOperationKHR operation,
                                                  VkPipelineCache, uint32_t count,
-                                                 const VkRayTracingPipelineCreateInfoKHR *,
+                                                 const VkRayTracingPipelineCreateInfoKHR *infos,
                                                  const VkAllocationCallbacks *, VkPipeline *out)
 {
    WithoutInjection w;
    driver->deferred_operation = operation;
-   for (uint32_t i = 0; i < count; i++)
-      out[i] = handle_of<VkPipeline>(driver->add("pipeline"));
-   return VK_OPERATION_DEFERRED_KHR;
+   const VkResult result = create_stages("vkCreateRayTracingPipelinesKHR", count, infos, out);
+   return operation ? VK_OPERATION_DEFERRED_KHR : result;
+}
+
+VkResult VKAPI_CALL create_ray_tracing_pipelines_nv(VkDevice, VkPipelineCache, uint32_t count,
+                                                    const VkRayTracingPipelineCreateInfoNV *infos,
+                                                    const VkAllocationCallbacks *, VkPipeline *out)
+{
+   WithoutInjection w;
+   return create_stages("vkCreateRayTracingPipelinesNV", count, infos, out);
+}
+
+VkResult VKAPI_CALL create_execution_graphs(VkDevice, VkPipelineCache, uint32_t count,
+                                            const VkExecutionGraphPipelineCreateInfoAMDX *infos,
+                                            const VkAllocationCallbacks *, VkPipeline *out)
+{
+   WithoutInjection w;
+   return create_stages("vkCreateExecutionGraphPipelinesAMDX", count, infos, out);
+}
+
+void VKAPI_CALL get_indirect_requirements(VkDevice, const VkComputePipelineCreateInfo *info,
+                                          VkMemoryRequirements2 *out)
+{
+   WithoutInjection w;
+   driver->shaders.push_back(see(*info, VK_NULL_HANDLE));
+   out->memoryRequirements.size = driver->shaders.back().words.size();
 }
 
 void VKAPI_CALL destroy_pipeline(VkDevice, VkPipeline pipeline, const VkAllocationCallbacks *)
@@ -462,17 +507,37 @@ VkResult VKAPI_CALL get_representations(VkDevice, const VkPipelineExecutableInfo
    return result;
 }
 
+void see_described(const VkPipelineCreateInfoKHR *info)
+{
+   const void *chain = info ? info->pNext : nullptr;
+   if (auto *compute = find<const VkComputePipelineCreateInfo>(
+          chain, VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO))
+      driver->shaders.push_back(see(*compute, VK_NULL_HANDLE));
+   if (auto *graphics = find<const VkGraphicsPipelineCreateInfo>(
+          chain, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO))
+      driver->shaders.push_back(see(*graphics->pStages));
+}
+
 VkResult VKAPI_CALL get_pipeline_key(VkDevice, const VkPipelineCreateInfoKHR *info,
                                      VkPipelineBinaryKeyKHR *key)
 {
    WithoutInjection w;
    if (VkResult r = driver->enter("vkGetPipelineKeyKHR"))
       return r;
-   auto *compute = find<const VkComputePipelineCreateInfo>(
-      info ? info->pNext : nullptr, VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
+   see_described(info);
    key->keySize = 1;
-   key->key[0] = uint8_t(compute ? driver->words_of(compute->stage.module).size() : 0);
+   key->key[0] = uint8_t(info ? driver->shaders.back().words.size() : 0);
    return VK_SUCCESS;
+}
+
+VkResult VKAPI_CALL create_binaries(VkDevice, const VkPipelineBinaryCreateInfoKHR *info,
+                                    const VkAllocationCallbacks *,
+                                    VkPipelineBinaryHandlesInfoKHR *out)
+{
+   WithoutInjection w;
+   see_described(info->pPipelineCreateInfo);
+   out->pipelineBinaryCount = 0;
+   return driver->enter("vkCreatePipelineBinariesKHR");
 }
 
 VkResult VKAPI_CALL create_shaders(VkDevice, uint32_t count, const VkShaderCreateInfoEXT *infos,
@@ -557,10 +622,14 @@ const Command device_commands[] = {
    COMMAND("vkCreateComputePipelines", create_compute_pipelines),
    COMMAND("vkCreateGraphicsPipelines", create_graphics_pipelines),
    COMMAND("vkCreateRayTracingPipelinesKHR", create_ray_tracing_pipelines),
+   COMMAND("vkCreateRayTracingPipelinesNV", create_ray_tracing_pipelines_nv),
+   COMMAND("vkCreateExecutionGraphPipelinesAMDX", create_execution_graphs),
+   COMMAND("vkGetPipelineIndirectMemoryRequirementsNV", get_indirect_requirements),
    COMMAND("vkDestroyPipeline", destroy_pipeline),
    COMMAND("vkGetPipelineExecutableInternalRepresentationsKHR", get_representations,
            VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME),
    COMMAND("vkGetPipelineKeyKHR", get_pipeline_key, VK_KHR_PIPELINE_BINARY_EXTENSION_NAME),
+   COMMAND("vkCreatePipelineBinariesKHR", create_binaries, VK_KHR_PIPELINE_BINARY_EXTENSION_NAME),
    COMMAND("vkCreateShadersEXT", create_shaders, VK_EXT_SHADER_OBJECT_EXTENSION_NAME),
    COMMAND("vkDestroyShaderEXT", destroy_shader, VK_EXT_SHADER_OBJECT_EXTENSION_NAME),
    COMMAND("vkGetShaderModuleIdentifierEXT", get_module_identifier,
@@ -651,7 +720,7 @@ uint64_t FakeDriver::add(const char *type)
 {
    std::lock_guard lock(mutex);
    static uint64_t last = 0x1000;
-   objects[++last] = type;
+   objects.emplace(++last, type);
    return last;
 }
 
@@ -675,19 +744,30 @@ std::vector<uint32_t> FakeDriver::words_of(VkShaderModule module) const
    return it == module_words.end() ? std::vector<uint32_t>() : it->second;
 }
 
-void FakeDriver::set_words(uint64_t module, std::vector<uint32_t> words)
+uint64_t FakeDriver::add_module(const std::vector<uint32_t> &words)
 {
-   module_words[module] = std::move(words);
+   std::lock_guard lock(mutex);
+   for (const auto &[handle, present] : module_words) {
+      if (equal_handles && present == words && objects.contains(handle)) {
+         objects.emplace(handle, "module");
+         return handle;
+      }
+   }
+   const uint64_t handle = add("module");
+   module_words[handle] = words;
+   return handle;
 }
 
 PFN_vkVoidFunction VKAPI_CALL FakeDriver::get_instance_proc_addr(VkInstance, const char *name)
 {
+   WithoutInjection w;
    const PFN_vkVoidFunction function = look_up(instance_commands, name);
    return function ? function : look_up(device_commands, name);
 }
 
 PFN_vkVoidFunction VKAPI_CALL FakeDriver::get_device_proc_addr(VkDevice, const char *name)
 {
+   WithoutInjection w;
    return look_up(device_commands, name);
 }
 

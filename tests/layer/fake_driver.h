@@ -39,6 +39,7 @@ public:
    /* What it has; the beginning is a Vulkan 1.3 driver with all that lowering likes. */
    uint32_t api_version = VK_API_VERSION_1_3;
    std::vector<std::string> extensions;
+   bool robust_buffer_access_2 = false;
    VkQueueFlags queue_flags = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
    VkPhysicalDeviceFeatures features = {};
    VkPhysicalDeviceVulkan11Features features11 = {};
@@ -53,6 +54,7 @@ public:
    uint32_t representations = 1; ///< of each pipeline
    bool feedback = true;
    VkDriverId id = VK_DRIVER_ID_MESA_VENUS;
+   bool equal_handles = false; ///< of equal modules
 
    /// Makes the n-th call from now of a command fail (0: the next).
    void fail(const std::string &command, VkResult, uint32_t nth = 0);
@@ -67,7 +69,7 @@ public:
    VkPhysicalDeviceVulkan12Features enabled12 = {};
    VkPhysicalDeviceVulkan13Features enabled13 = {};
    std::vector<std::vector<uint32_t>> modules; ///< words, in the order of creation
-   std::vector<SeenShader> shaders;
+   std::vector<SeenShader> shaders;            ///< of pipelines, keys and binaries, stage by stage
    VkDeferredOperationKHR deferred_operation = VK_NULL_HANDLE;
    std::vector<std::string> messages; ///< of vkSubmitDebugUtilsMessageEXT
    uint32_t calls(const std::string &command) const;
@@ -81,14 +83,14 @@ public:
    /* For the driver's own functions. */
    VkResult enter(const char *command);
    uint64_t add(const char *type);
+   uint64_t add_module(const std::vector<uint32_t> &words);
    void remove(uint64_t handle, const char *type);
    std::vector<uint32_t> words_of(VkShaderModule) const;
-   void set_words(uint64_t module, std::vector<uint32_t>);
 
    mutable std::recursive_mutex mutex;
 
 private:
-   std::map<uint64_t, std::string> objects;
+   std::multimap<uint64_t, std::string> objects; ///< once for each time that it was created
    std::map<uint64_t, std::vector<uint32_t>> module_words;
    std::map<std::string, uint32_t> call_counts;
    std::map<std::string, std::map<uint32_t, VkResult>> failures;

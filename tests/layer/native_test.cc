@@ -23,13 +23,13 @@ protected:
    }
 
    /// What the driver gets for a pipeline with a specialization constant.
-   SeenShader pipeline_shader(uint32_t k)
+   SeenShader pipeline_shader(uint32_t k, const char *entry = "main")
    {
       const uint32_t value = 5;
-      const VkSpecializationMapEntry entry = {1, 0, sizeof(value)};
-      const VkSpecializationInfo constants = {1, &entry, sizeof(value), &value};
+      const VkSpecializationMapEntry map = {1, 0, sizeof(value)};
+      const VkSpecializationInfo constants = {1, &map, sizeof(value), &value};
       const VkShaderModule module = make_module(matrix_module(k));
-      VkComputePipelineCreateInfo info = pipeline_info(module);
+      VkComputePipelineCreateInfo info = pipeline_info(module, entry);
       info.stage.pSpecializationInfo = &constants;
       VkPipeline pipeline;
       EXPECT_VK(create_pipelines({&info, 1}, {&pipeline, 1}));
@@ -38,7 +38,8 @@ protected:
       return driver.shaders.back();
    }
 
-   SeenShader shader_object(uint32_t k, VkShaderStageFlagBits stage = VK_SHADER_STAGE_COMPUTE_BIT)
+   SeenShader shader_object(uint32_t k, VkShaderStageFlagBits stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                            const char *entry = "main")
    {
       const std::vector<uint32_t> words = matrix_module(k);
       const VkShaderCreateInfoEXT info = {
@@ -47,7 +48,7 @@ protected:
          .codeType = VK_SHADER_CODE_TYPE_SPIRV_EXT,
          .codeSize = words.size() * sizeof(uint32_t),
          .pCode = words.data(),
-         .pName = "main",
+         .pName = entry,
       };
       VkShaderEXT shader;
       EXPECT_VK(device_function<PFN_vkCreateShadersEXT>("vkCreateShadersEXT")(device, 1, &info,
@@ -92,6 +93,122 @@ TEST_F(Native, every_shader_is_lowered_when_told)
       EXPECT_TRUE(is_lowered(pipeline_shader(k).words, 32));
       EXPECT_EQ(compiler.seen.back().options.native_operations.size(), 1u);
    }
+}
+
+/// What runs without the layer runs under it.
+TEST_F(Native, shaders_that_the_compiler_refuses_are_left_to_the_driver)
+{
+   const Environment tiles("WEFT_LOWERING", "tiles");
+   create();
+   for (uint32_t k : {native_k, unknown_k}) {
+      driver.messages.clear();
+      const SeenShader seen = pipeline_shader(k, "fail");
+      EXPECT_EQ(seen.words, matrix_module(k));
+      EXPECT_TRUE(seen.specialized);
+      EXPECT_EQ(seen.required_size, 0u);
+      EXPECT_EQ(shader_object(k, VK_SHADER_STAGE_COMPUTE_BIT, "fail").words, matrix_module(k));
+      ASSERT_EQ(driver.messages.size(), 2u);
+      EXPECT_NE(driver.messages[0].find("'fail': left to the driver"), std::string::npos);
+      EXPECT_NE(driver.messages[0].find("made to fail"), std::string::npos);
+   }
+   // Not with the layer's own operations.
+   const VkShaderModule module = make_module(matrix_module(added_k));
+   const VkComputePipelineCreateInfo info = pipeline_info(module, "fail");
+   VkPipeline pipeline;
+   EXPECT_EQ(create_pipelines({&info, 1}, {&pipeline, 1}), VK_ERROR_UNKNOWN);
+   destroy_module(module);
+}
+
+/// Flexible dimensions make shapes the driver's that it does not list.
+TEST_F(Native, with_extensions_of_the_driver_any_matrices_may_be_its_own)
+{
+   driver.native_matrices = true;
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
+   ASSERT_VK(create_instance());
+   const VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .cooperativeMatrix = VK_TRUE,
+   };
+   const char *const names[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
+                                VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME};
+   ASSERT_VK(create_device(
+      {.pNext = &matrices, .enabledExtensionCount = 2, .ppEnabledExtensionNames = names}));
+   EXPECT_TRUE(is_lowered(pipeline_shader(added_k).words, 32));
+   EXPECT_EQ(pipeline_shader(added_k, "fail").words, matrix_module(added_k));
+}
+
+TEST_F(Native, workgroups_that_cannot_be_lowered_are_left_to_the_driver)
+{
+   const Environment tiles("WEFT_LOWERING", "tiles");
+   create();
+   compiler.local_size[1] = 100;
+   EXPECT_EQ(pipeline_shader(native_k).words, matrix_module(native_k));
+   EXPECT_EQ(shader_object(native_k).words, matrix_module(native_k));
+}
+
+/// A cache of pipelines is asked for the driver's own as if the layer were not there.
+TEST_F(Native, only_the_layers_shaders_require_a_compilation)
+{
+   create();
+   for (uint32_t k : {native_k, unknown_k, added_k}) {
+      const VkShaderModule module = make_module(matrix_module(k));
+      VkComputePipelineCreateInfo info = pipeline_info(module);
+      info.flags = VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+      VkPipeline pipeline;
+      EXPECT_EQ(create_pipelines({&info, 1}, {&pipeline, 1}),
+                k == added_k ? VK_PIPELINE_COMPILE_REQUIRED : VK_SUCCESS);
+      destroy_pipelines({&pipeline, 1});
+      destroy_module(module);
+   }
+   EXPECT_TRUE(compiler.seen.empty());
+}
+
+/// The driver's cache knows a pipeline by the identifiers of its modules.
+TEST_F(Native, identifiers_are_the_drivers)
+{
+   create();
+   const std::vector<uint32_t> words = matrix_module(native_k);
+   const VkShaderModule module = make_module(words);
+   VkShaderModuleIdentifierEXT id = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_IDENTIFIER_EXT};
+   device_function<PFN_vkGetShaderModuleIdentifierEXT>("vkGetShaderModuleIdentifierEXT")(
+      device, module, &id);
+   EXPECT_EQ(id.identifier[0], 0xaa);
+   const VkShaderModuleCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+      .codeSize = words.size() * sizeof(uint32_t),
+      .pCode = words.data(),
+   };
+   id = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_IDENTIFIER_EXT};
+   device_function<PFN_vkGetShaderModuleCreateInfoIdentifierEXT>(
+      "vkGetShaderModuleCreateInfoIdentifierEXT")(device, &info, &id);
+   EXPECT_EQ(id.identifier[0], 0xaa);
+   destroy_module(module);
+}
+
+/// A driver may give equal modules one handle.
+TEST_F(Native, modules_of_one_handle)
+{
+   create();
+   driver.equal_handles = true;
+   const VkShaderModule first = make_module(matrix_module(added_k));
+   const VkShaderModule second = make_module(matrix_module(added_k));
+   ASSERT_EQ(first, second);
+   destroy_module(first);
+   const VkComputePipelineCreateInfo info = pipeline_info(second);
+   VkPipeline pipeline;
+   EXPECT_VK(create_pipelines({&info, 1}, {&pipeline, 1}));
+   EXPECT_TRUE(is_lowered(driver.shaders.back().words, 32));
+   destroy_pipelines({&pipeline, 1});
+   destroy_module(second);
+}
+
+TEST_F(Native, entry_points_without_matrices_stay_as_they_are)
+{
+   const Environment tiles("WEFT_LOWERING", "tiles");
+   create();
+   EXPECT_EQ(pipeline_shader(native_k, "plain").words, matrix_module(native_k));
+   EXPECT_TRUE(compiler.seen.empty());
 }
 
 TEST_F(Native, nothing_native_is_used_when_hidden)

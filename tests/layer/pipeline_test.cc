@@ -6,6 +6,7 @@
 #include "tests/layer/fixture.h"
 
 #include "spirv-tools/libspirv.h"
+#include <vulkan/vulkan_beta.h>
 
 #include <algorithm>
 #include <cstring>
@@ -62,7 +63,8 @@ TEST_F(PipelineTest, matrix_module_is_lowered_when_the_pipeline_is_created)
    const VkShaderModule other = make_module(matrix_module(5));
    EXPECT_NE(module, other);
    EXPECT_NE(driver.modules[0], driver.modules[1]); // placeholders, each its own
-   EXPECT_FALSE(spirv::needs_lowering(driver.modules[0]));
+   const uint32_t matrices[] = {6022};              // CooperativeMatrixKHR
+   EXPECT_FALSE(spirv::declares_any(driver.modules[0], matrices));
    EXPECT_TRUE(compiler.seen.empty());
 
    const uint32_t values[] = {3, 4};
@@ -313,11 +315,185 @@ TEST_F(PipelineTest, key_is_that_of_the_lowered_pipeline)
    VkPipelineBinaryKeyKHR key = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_KEY_KHR};
    auto get = device_function<PFN_vkGetPipelineKeyKHR>("vkGetPipelineKeyKHR");
    EXPECT_VK(get(device, &info, &key));
-   EXPECT_EQ(key.key[0], 13); // words of a lowered module
+   EXPECT_EQ(key.key[0], 7); // words of a lowered module
    EXPECT_VK(get(device, nullptr, &key));
    EXPECT_EQ(key.key[0], 0);
    compute.stage.pName = "fail";
    EXPECT_EQ(get(device, &info, &key), VK_ERROR_UNKNOWN);
+   destroy_module(module);
+}
+
+/// In the driver's internal cache.
+TEST_F(PipelineTest, binaries_are_those_of_the_lowered_pipeline)
+{
+   const VkShaderModule module = make_module(matrix_module());
+   VkComputePipelineCreateInfo compute = pipeline_info(module);
+   const VkPipelineCreateInfoKHR described = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_INFO_KHR,
+                                              .pNext = &compute};
+   VkPipelineBinaryCreateInfoKHR info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_CREATE_INFO_KHR,
+                                         .pPipelineCreateInfo = &described};
+   VkPipelineBinaryHandlesInfoKHR handles = {.sType =
+                                                VK_STRUCTURE_TYPE_PIPELINE_BINARY_HANDLES_INFO_KHR};
+   auto create = device_function<PFN_vkCreatePipelineBinariesKHR>("vkCreatePipelineBinariesKHR");
+   EXPECT_VK(create(device, &info, nullptr, &handles));
+   EXPECT_TRUE(is_lowered(driver.shaders.back().words, 32));
+   EXPECT_EQ(driver.shaders.back().required_size, 32u);
+   compute.stage.pName = "fail";
+   EXPECT_EQ(create(device, &info, nullptr, &handles), VK_ERROR_UNKNOWN);
+   info.pPipelineCreateInfo = nullptr;
+   EXPECT_VK(create(device, &info, nullptr, &handles));
+   EXPECT_EQ(driver.calls("vkCreatePipelineBinariesKHR"), 2u);
+   destroy_module(module);
+}
+
+/// Nothing is to be compiled, and nobody looks at the shader.
+TEST_F(PipelineTest, pipelines_of_binaries_are_not_lowered)
+{
+   const VkShaderModule module = make_module(matrix_module());
+   const auto binary = VkPipelineBinaryKHR(uintptr_t(0xb1));
+   const VkPipelineBinaryInfoKHR binaries = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR,
+                                             .binaryCount = 1,
+                                             .pPipelineBinaries = &binary};
+   VkComputePipelineCreateInfo info = pipeline_info(module);
+   info.pNext = &binaries;
+   info.flags = VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+   EXPECT_VK(create_one(info));
+   EXPECT_TRUE(compiler.seen.empty());
+   destroy_module(module);
+}
+
+TEST_F(PipelineTest, indirect_memory_is_that_of_the_lowered_pipeline)
+{
+   const VkShaderModule module = make_module(matrix_module());
+   VkComputePipelineCreateInfo info = pipeline_info(module);
+   VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
+   auto get = device_function<PFN_vkGetPipelineIndirectMemoryRequirementsNV>(
+      "vkGetPipelineIndirectMemoryRequirementsNV");
+   get(device, &info, &requirements);
+   EXPECT_TRUE(is_lowered(driver.shaders.back().words, 32));
+   EXPECT_EQ(requirements.memoryRequirements.size, 7u); // words of a lowered module
+   info.stage.pName = "fail";
+   get(device, &info, &requirements);
+   EXPECT_EQ(driver.messages.size(), 1u);
+   destroy_module(module);
+}
+
+/// Of a module with matrices, an entry point that has none goes to the driver without the rest.
+TEST_F(PipelineTest, entry_points_without_matrices)
+{
+   const VkShaderModule module = make_module(matrix_module(6));
+   const uint32_t value = 5;
+   const VkSpecializationMapEntry entry = {1, 0, sizeof(value)};
+   const VkSpecializationInfo constants = {1, &entry, sizeof(value), &value};
+   VkComputePipelineCreateInfo compute = pipeline_info(module, "plain");
+   compute.stage.pSpecializationInfo = &constants;
+   compute.flags = VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT; // the driver's to say
+   EXPECT_VK(create_one(compute));
+   EXPECT_EQ(driver.shaders.back().words, plain_module(6));
+   EXPECT_TRUE(driver.shaders.back().specialized);
+   EXPECT_EQ(driver.shaders.back().required_size, 0u);
+
+   VkPipelineShaderStageCreateInfo stages[2];
+   stages[0] = stages[1] = compute.stage;
+   stages[0].stage = VK_SHADER_STAGE_VERTEX_BIT;
+   stages[1].stage = VK_SHADER_STAGE_FRAGMENT_BIT;
+   const std::vector<uint32_t> words = matrix_module(7);
+   const VkShaderModuleCreateInfo inlined = module_info(words);
+   stages[1].module = VK_NULL_HANDLE;
+   stages[1].pNext = &inlined;
+   const VkGraphicsPipelineCreateInfo graphics = {
+      .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, .stageCount = 2, .pStages = stages};
+   VkPipeline pipeline;
+   ASSERT_VK(device_function<PFN_vkCreateGraphicsPipelines>("vkCreateGraphicsPipelines")(
+      device, VK_NULL_HANDLE, 1, &graphics, nullptr, &pipeline));
+   ASSERT_EQ(driver.shaders.size(), 3u);
+   EXPECT_EQ(driver.shaders[1].words, plain_module(6));
+   EXPECT_TRUE(driver.shaders[1].specialized);
+   EXPECT_EQ(driver.shaders[2].words, plain_module(7));
+   EXPECT_FALSE(driver.shaders[2].inline_module);
+   EXPECT_EQ(driver.live(), 4u); // instance, device, module, pipeline: no more modules
+   EXPECT_TRUE(compiler.seen.empty());
+   destroy_pipelines({&pipeline, 1});
+
+   // What is edited lives as long as the call, so that it is not deferred.
+   const VkRayTracingPipelineCreateInfoKHR rays = {
+      .sType = VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_CREATE_INFO_KHR,
+      .stageCount = 1,
+      .pStages = stages};
+   EXPECT_EQ(device_function<PFN_vkCreateRayTracingPipelinesKHR>("vkCreateRayTracingPipelinesKHR")(
+                device, VkDeferredOperationKHR(uintptr_t(0xdef)), VK_NULL_HANDLE, 1, &rays, nullptr,
+                &pipeline),
+             VK_OPERATION_NOT_DEFERRED_KHR);
+   EXPECT_EQ(driver.deferred_operation, VkDeferredOperationKHR(VK_NULL_HANDLE));
+   EXPECT_EQ(driver.shaders.back().words, plain_module(6));
+   destroy_pipelines({&pipeline, 1});
+   destroy_module(module);
+}
+
+TEST_F(PipelineTest, entry_points_that_are_not_understood)
+{
+   const VkShaderModule module = make_module(matrix_module());
+   VkPipelineShaderStageCreateInfo stage = pipeline_info(module, "broken").stage;
+   stage.stage = VK_SHADER_STAGE_FRAGMENT_BIT;
+   const VkGraphicsPipelineCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, .stageCount = 1, .pStages = &stage};
+   VkPipeline pipeline;
+   EXPECT_EQ(device_function<PFN_vkCreateGraphicsPipelines>("vkCreateGraphicsPipelines")(
+                device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
+             VK_ERROR_UNKNOWN);
+   ASSERT_EQ(driver.messages.size(), 1u);
+   EXPECT_NE(driver.messages[0].find("made not to be understood"), std::string::npos);
+   // The compiler decides about compute shaders.
+   EXPECT_VK(create_one(pipeline_info(module, "broken")));
+   EXPECT_TRUE(is_lowered(driver.shaders.back().words, 32));
+   destroy_module(module);
+}
+
+/// Whatever else takes a stage must not be given the placeholder.
+TEST_F(PipelineTest, pipelines_of_other_extensions)
+{
+   const VkShaderModule module = make_module(matrix_module());
+   VkPipelineShaderStageCreateInfo stage = pipeline_info(module).stage;
+   VkPipeline pipeline;
+   const VkExecutionGraphPipelineCreateInfoAMDX graph = {
+      .sType = VkStructureType(1000134003), // which is for beta extensions only
+      .stageCount = 1,
+      .pStages = &stage};
+   const auto create_graph = device_function<PFN_vkCreateExecutionGraphPipelinesAMDX>(
+      "vkCreateExecutionGraphPipelinesAMDX");
+   EXPECT_EQ(create_graph(device, VK_NULL_HANDLE, 1, &graph, nullptr, &pipeline), VK_ERROR_UNKNOWN);
+   EXPECT_EQ(pipeline, VkPipeline(VK_NULL_HANDLE));
+   stage.pName = "plain";
+   EXPECT_VK(create_graph(device, VK_NULL_HANDLE, 1, &graph, nullptr, &pipeline));
+   EXPECT_EQ(driver.shaders.back().words, plain_module());
+   destroy_pipelines({&pipeline, 1});
+
+   stage.stage = VK_SHADER_STAGE_RAYGEN_BIT_KHR;
+   const VkRayTracingPipelineCreateInfoNV rays = {
+      .sType = VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_CREATE_INFO_NV,
+      .stageCount = 1,
+      .pStages = &stage};
+   const auto create_rays =
+      device_function<PFN_vkCreateRayTracingPipelinesNV>("vkCreateRayTracingPipelinesNV");
+   EXPECT_VK(create_rays(device, VK_NULL_HANDLE, 1, &rays, nullptr, &pipeline));
+   EXPECT_EQ(driver.shaders.back().words, plain_module());
+   destroy_pipelines({&pipeline, 1});
+   stage.pName = "main";
+   EXPECT_EQ(create_rays(device, VK_NULL_HANDLE, 1, &rays, nullptr, &pipeline), VK_ERROR_UNKNOWN);
+
+   const VkGraphicsShaderGroupCreateInfoNV group = {
+      .sType = VK_STRUCTURE_TYPE_GRAPHICS_SHADER_GROUP_CREATE_INFO_NV,
+      .stageCount = 1,
+      .pStages = &stage};
+   const VkGraphicsPipelineShaderGroupsCreateInfoNV groups = {
+      .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_SHADER_GROUPS_CREATE_INFO_NV,
+      .groupCount = 1,
+      .pGroups = &group};
+   const VkGraphicsPipelineCreateInfo graphics = {
+      .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, .pNext = &groups};
+   EXPECT_EQ(device_function<PFN_vkCreateGraphicsPipelines>("vkCreateGraphicsPipelines")(
+                device, VK_NULL_HANDLE, 1, &graphics, nullptr, &pipeline),
+             VK_ERROR_UNKNOWN);
    destroy_module(module);
 }
 

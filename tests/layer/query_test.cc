@@ -222,12 +222,20 @@ TEST_F(Query, hides_native_matrices_when_told)
    const Environment registers("WEFT_LOWERING", "registers");
    driver.native_matrices = true;
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
-   driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
+   for (const char *name :
+        {VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME,
+         "VK_NV_cooperative_matrix_decode_vector", "VK_EXT_cooperative_matrix_maintenance1",
+         "VK_QCOM_cooperative_matrix_conversion", "VK_KHR_shader_bfloat16"})
+      driver.extensions.push_back(name);
    ASSERT_VK(create_instance());
    EXPECT_TRUE(advertised());
-   EXPECT_EQ(
-      std::ranges::count(extension_names(), std::string(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME)),
-      0);
+   const std::vector<std::string> names = extension_names();
+   for (const char *hidden :
+        {VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME,
+         "VK_NV_cooperative_matrix_decode_vector", "VK_EXT_cooperative_matrix_maintenance1",
+         "VK_QCOM_cooperative_matrix_conversion"})
+      EXPECT_EQ(std::ranges::count(names, std::string(hidden)), 0) << hidden;
+   EXPECT_EQ(std::ranges::count(names, std::string("VK_KHR_shader_bfloat16")), 1);
    EXPECT_EQ(matrix_features().cooperativeMatrixRobustBufferAccess, VK_TRUE);
    EXPECT_EQ(supported_stages(), VkShaderStageFlags(VK_SHADER_STAGE_COMPUTE_BIT));
    EXPECT_EQ(matrix_properties().size(), 3u);
@@ -249,6 +257,16 @@ TEST_F(Query, hides_native_matrices_when_told)
    EXPECT_EQ(nv2.pNext, &bfloat16);
    EXPECT_EQ(bfloat16.type, VK_TRUE);
    EXPECT_EQ(bfloat16.matrices, VK_FALSE);
+
+   VkPhysicalDeviceCooperativeMatrix2PropertiesNV nv2_properties = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV,
+      .cooperativeMatrixWorkgroupScopeReservedSharedMemory = 77,
+   };
+   VkPhysicalDeviceProperties2 properties = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &nv2_properties};
+   instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(
+      physical, &properties);
+   EXPECT_EQ(nv2_properties.cooperativeMatrixWorkgroupScopeReservedSharedMemory, 0u);
 }
 
 /// A loader lists an implicit layer's extensions beside the driver's: that is not native support.
@@ -281,7 +299,7 @@ TEST_P(QueryObstacle, advertises_nothing)
    EXPECT_TRUE(matrix_properties().empty());
    EXPECT_EQ(create_matrix_device(), VK_ERROR_EXTENSION_NOT_PRESENT);
    ASSERT_EQ(driver.messages.size(), 1u);
-   EXPECT_NE(driver.messages[0].find("no cooperative matrices on 'fake'"), std::string::npos);
+   EXPECT_NE(driver.messages[0].find("no VK_KHR_cooperative_matrix on 'fake'"), std::string::npos);
    const VkPhysicalDeviceCooperativeMatrixFeaturesKHR feature = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
       .cooperativeMatrix = VK_TRUE,
@@ -297,10 +315,6 @@ const Obstacle obstacles[] = {
    {"no_memory_model",
     [](FakeDriver &d, FakeCompiler &) { d.features12.vulkanMemoryModel = VK_FALSE; }},
    {"no_subgroup_operations", [](FakeDriver &d, FakeCompiler &) { d.subgroup_operations = 0; }},
-   {"no_shuffle",
-    [](FakeDriver &d, FakeCompiler &) {
-       d.subgroup_operations = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT;
-    }},
    {"no_subgroups_in_compute",
     [](FakeDriver &d, FakeCompiler &) { d.subgroup_stages = VK_SHADER_STAGE_FRAGMENT_BIT; }},
    {"subgroup_size_out_of_hand",
@@ -319,10 +333,31 @@ const Obstacle obstacles[] = {
 INSTANTIATE_TEST_SUITE_P(Each, QueryObstacle, testing::ValuesIn(obstacles),
                          [](const auto &info) { return info.param.name; });
 
+TEST_F(Query, tells_unknown_subgroup_sizes_from_uncontrolled_ones)
+{
+   driver.api_version = VK_API_VERSION_1_2;
+   ASSERT_VK(create_instance());
+   EXPECT_EQ(create_matrix_device(), VK_ERROR_EXTENSION_NOT_PRESENT);
+   EXPECT_NE(driver.messages.at(0).find("VK_EXT_subgroup_size_control"), std::string::npos);
+   destroy_instance();
+   driver.api_version = VK_API_VERSION_1_3;
+   driver.features13.subgroupSizeControl = VK_FALSE;
+   ASSERT_VK(create_instance());
+   EXPECT_EQ(create_matrix_device(), VK_ERROR_EXTENSION_NOT_PRESENT);
+   EXPECT_NE(driver.messages.at(1).find("the driver chooses"), std::string::npos);
+}
+
 TEST_F(Query, application_below_vulkan_1_1)
 {
    ASSERT_VK(create_instance(VK_API_VERSION_1_0));
    EXPECT_FALSE(advertised());
+}
+
+TEST_F(Query, basic_subgroup_operations_are_enough)
+{
+   driver.subgroup_operations = VK_SUBGROUP_FEATURE_BASIC_BIT;
+   ASSERT_VK(create_instance());
+   EXPECT_TRUE(advertised());
 }
 
 /// No size control is needed where there is one size only.

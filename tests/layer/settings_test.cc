@@ -14,8 +14,6 @@ namespace weft::layer_test {
 
 namespace {
 
-using layer::find_in_settings_file;
-
 TEST(settings_file, lines)
 {
    const char *text = "# a comment\n"
@@ -24,12 +22,10 @@ TEST(settings_file, lines)
                       "weft_cooperative_matrix.debug=log,nir\n"
                       "weft_cooperative_matrix.profile\n"
                       "weft_cooperative_matrix.last = amd";
-   EXPECT_EQ(find_in_settings_file(text, "lowering"), "registers");
-   EXPECT_EQ(find_in_settings_file(text, "debug"), "log,nir");
-   EXPECT_EQ(find_in_settings_file(text, "profile"), "");
-   EXPECT_EQ(find_in_settings_file(text, "last"), "amd");
-   EXPECT_EQ(find_in_settings_file(text, "low"), "");
-   EXPECT_EQ(find_in_settings_file("", "lowering"), "");
+   EXPECT_EQ(layer::parse_settings_file(text),
+             (std::map<std::string, std::string, std::less<>>{
+                {"lowering", "registers"}, {"debug", "log,nir"}, {"last", "amd"}}));
+   EXPECT_TRUE(layer::parse_settings_file("").empty());
 }
 
 /// VkLayerSettingsCreateInfoEXT with one string.
@@ -102,6 +98,27 @@ TEST_F(SettingsTest, unknown_values_are_named_and_ignored)
    ASSERT_VK(create_instance(VK_API_VERSION_1_3, &messenger));
    EXPECT_NE(testing::internal::GetCapturedStderr().find("acme"), std::string::npos);
    EXPECT_NE(heard.find("acme"), std::string::npos);
+}
+
+TEST_F(SettingsTest, unknown_names_and_types_are_named_and_ignored)
+{
+   const std::string path = testing::TempDir() + "/vk_layer_settings.txt";
+   std::ofstream(path) << "weft_cooperative_matrix.profil = intel\nother.profil = intel\n";
+   const Environment file("VK_LAYER_SETTINGS_PATH", path.c_str());
+   std::vector<std::string> problems;
+   EXPECT_EQ(layer::read_settings({}, problems).profile, nullptr);
+   ASSERT_EQ(problems.size(), 1u);
+   EXPECT_NE(problems[0].find("'profil'"), std::string::npos);
+   remove(path.c_str());
+
+   problems.clear();
+   ApiSetting named("Lowering", "registers"), typed("lowering", "registers");
+   typed.setting.type = VK_LAYER_SETTING_TYPE_BOOL32_EXT;
+   typed.settings.pNext = &named.settings;
+   EXPECT_FALSE(layer::read_settings(typed.info, problems).hides_native());
+   ASSERT_EQ(problems.size(), 2u);
+   EXPECT_NE(problems[0].find("not a string"), std::string::npos);
+   EXPECT_NE(problems[1].find("'Lowering'"), std::string::npos);
 }
 
 TEST_F(SettingsTest, log_and_dumps_on_stderr)
@@ -178,6 +195,127 @@ TEST_F(ProfileTest, subgroup_size_of_all_pipelines)
    destroy_pipelines(pipelines);
    destroy_module(module);
    destroy_module(plain);
+}
+
+/// A device may rely on the size without having enabled matrices.
+TEST_F(ProfileTest, subgroup_size_of_devices_without_matrices)
+{
+   const Environment amd("WEFT_PROFILE", "amd");
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_device({}));
+   EXPECT_TRUE(driver.enabled13.subgroupSizeControl);
+   EXPECT_FALSE(driver.enabled12.shaderInt8);
+   const VkShaderModule module = make_module(plain_module());
+   const VkComputePipelineCreateInfo info = pipeline_info(module);
+   VkPipeline pipeline;
+   ASSERT_VK(create_pipelines({&info, 1}, {&pipeline, 1}));
+   EXPECT_EQ(driver.shaders[0].required_size, 64u);
+   destroy_pipelines({&pipeline, 1});
+   destroy_module(module);
+   // Matrices are not the layer's there.
+   const VkShaderModule matrices = make_module(matrix_module());
+   EXPECT_EQ(driver.modules.back(), matrix_module());
+   destroy_module(matrices);
+}
+
+TEST_F(ProfileTest, subgroup_size_of_shader_objects)
+{
+   const Environment amd("WEFT_PROFILE", "amd");
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   const std::vector<uint32_t> words = plain_module();
+   VkShaderCreateInfoEXT infos[2];
+   infos[0] = infos[1] = {
+      .sType = VK_STRUCTURE_TYPE_SHADER_CREATE_INFO_EXT,
+      .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+      .codeType = VK_SHADER_CODE_TYPE_SPIRV_EXT,
+      .codeSize = words.size() * sizeof(uint32_t),
+      .pCode = words.data(),
+      .pName = "main",
+   };
+   infos[1].flags = VK_SHADER_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT_EXT;
+   VkShaderEXT shaders[2];
+   ASSERT_VK(device_function<PFN_vkCreateShadersEXT>("vkCreateShadersEXT")(device, 2, infos,
+                                                                           nullptr, shaders));
+   EXPECT_EQ(driver.shaders[0].required_size, 64u);
+   EXPECT_EQ(driver.shaders[0].words, words);
+   EXPECT_EQ(driver.shaders[1].required_size, 0u);
+   for (VkShaderEXT shader : shaders)
+      device_function<PFN_vkDestroyShaderEXT>("vkDestroyShaderEXT")(device, shader, nullptr);
+}
+
+/// Stages that cannot be told a size have no subgroup operations any more.
+TEST_F(ProfileTest, subgroup_size_of_other_stages)
+{
+   const Environment amd("WEFT_PROFILE", "amd");
+   driver.subgroup_stages = VK_SHADER_STAGE_ALL;
+   driver.required_size_stages =
+      VK_SHADER_STAGE_COMPUTE_BIT | VK_SHADER_STAGE_FRAGMENT_BIT | VK_SHADER_STAGE_MESH_BIT_EXT;
+   ASSERT_VK(create_instance());
+   VkPhysicalDeviceVulkan11Properties core = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
+   VkPhysicalDeviceSubgroupProperties subgroup = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, .pNext = &core};
+   VkPhysicalDeviceProperties2 properties = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup};
+   instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(
+      physical, &properties);
+   const VkShaderStageFlags sized = VK_SHADER_STAGE_COMPUTE_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
+   EXPECT_EQ(subgroup.supportedStages, sized);
+   EXPECT_EQ(core.subgroupSupportedStages, sized);
+
+   ASSERT_VK(create_matrix_device());
+   const VkShaderModule module = make_module(plain_module());
+   VkPipelineShaderStageCreateInfo stages[2];
+   stages[0] = stages[1] = pipeline_info(module).stage;
+   stages[0].stage = VK_SHADER_STAGE_VERTEX_BIT;
+   stages[1].stage = VK_SHADER_STAGE_FRAGMENT_BIT;
+   VkGraphicsPipelineCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, .stageCount = 2, .pStages = stages};
+   VkPipeline pipeline;
+   ASSERT_VK(device_function<PFN_vkCreateGraphicsPipelines>("vkCreateGraphicsPipelines")(
+      device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline));
+   ASSERT_EQ(driver.shaders.size(), 2u);
+   EXPECT_EQ(driver.shaders[0].required_size, 0u);
+   EXPECT_EQ(driver.shaders[1].required_size, 64u);
+
+   // A key is that of the same pipeline.
+   const VkPipelineCreateInfoKHR described = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_INFO_KHR,
+                                              .pNext = &info};
+   info.stageCount = 1;
+   info.pStages = &stages[1];
+   VkPipelineBinaryKeyKHR key = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_KEY_KHR};
+   EXPECT_VK(
+      device_function<PFN_vkGetPipelineKeyKHR>("vkGetPipelineKeyKHR")(device, &described, &key));
+   EXPECT_EQ(driver.shaders.back().required_size, 64u);
+   destroy_pipelines({&pipeline, 1});
+   destroy_module(module);
+}
+
+/// A size may be required of small enough workgroups only: no others are allowed then.
+TEST_F(ProfileTest, workgroups_of_the_subgroup_size)
+{
+   const Environment lavapipe("WEFT_PROFILE", "lavapipe"); // subgroups of 8; the driver has 16
+   ASSERT_VK(create_instance());
+   EXPECT_EQ(subgroup_size(), 8u);
+   VkPhysicalDeviceProperties2 properties2 = {.sType =
+                                                 VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+   instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(
+      physical, &properties2);
+   VkPhysicalDeviceProperties properties;
+   instance_function<PFN_vkGetPhysicalDeviceProperties>("vkGetPhysicalDeviceProperties")(
+      physical, &properties);
+   EXPECT_EQ(properties2.properties.limits.maxComputeWorkGroupInvocations, 8u * 16u);
+   EXPECT_EQ(properties.limits.maxComputeWorkGroupInvocations, 8u * 16u);
+
+   // Vulkan 1.4 has to allow 256.
+   destroy_instance();
+   driver.api_version = VK_API_VERSION_1_4;
+   ASSERT_VK(create_instance(VK_API_VERSION_1_4));
+   EXPECT_EQ(subgroup_size(), 32u);
+   instance_function<PFN_vkGetPhysicalDeviceProperties>("vkGetPhysicalDeviceProperties")(
+      physical, &properties);
+   EXPECT_EQ(properties.limits.maxComputeWorkGroupInvocations, 1024u);
 }
 
 TEST_F(ProfileTest, size_beyond_the_driver)

@@ -86,6 +86,11 @@ TEST_F(ShaderObject, other_stages_and_binaries)
    vertex.stage = VK_SHADER_STAGE_VERTEX_BIT;
    VkShaderEXT shader;
    EXPECT_EQ(create({&vertex, 1}, {&shader, 1}), VK_ERROR_UNKNOWN);
+   EXPECT_TRUE(compiler.seen.empty());
+   vertex.pName = "plain"; // an entry point without matrices
+   ASSERT_VK(create({&vertex, 1}, {&shader, 1}));
+   EXPECT_EQ(driver.shaders.back().words, plain);
+   destroy({&shader, 1});
    VkShaderCreateInfoEXT binary = info(matrices);
    binary.codeType = VK_SHADER_CODE_TYPE_BINARY_EXT;
    ASSERT_VK(create({&binary, 1}, {&shader, 1}));

@@ -24,9 +24,9 @@ glsl_cmat_description matrix(glsl_base_type type, uint32_t rows, uint32_t cols, 
    glsl_cmat_description desc = {};
    desc.element_type = type;
    desc.scope = SCOPE_SUBGROUP;
-   desc.rows = uint8_t(rows);
-   desc.cols = uint8_t(cols);
-   desc.use = uint8_t(use);
+   desc.rows = rows;
+   desc.cols = cols;
+   desc.use = use;
    return desc;
 }
 
@@ -47,9 +47,10 @@ CmatUses uses(std::initializer_list<MatrixOperation> operations)
 }
 
 /// "16x8, 8 bits: 32, 16 bits: 16"; "none".
-std::string chosen(const CmatUses &u, std::vector<MatrixOperation> native)
+std::string chosen(const CmatUses &u, std::vector<MatrixOperation> native, bool may_pad = false)
 {
-   const std::optional<NativeShape> shape = choose_native_shape(u, native);
+   const std::optional<NativeShape> shape =
+      choose_native_shape(u, {native, /* any_sign */ false, may_pad});
    if (!shape)
       return "none";
    std::string text = std::to_string(shape->m) + "x" + std::to_string(shape->n);
@@ -109,6 +110,39 @@ TEST(choose_native_shape, narrow_sums_are_not_cut)
    u.operations = {whole};
    EXPECT_EQ(chosen(u, {part}), "none");
    EXPECT_EQ(chosen(u, {part, whole}), "16x16, 16 bits: 16");
+}
+
+/// Tiles of which matrices are a whole number come first, then those with the least padding.
+TEST(choose_native_shape, padding)
+{
+   const std::vector<MatrixOperation> native = {floats(16, 16, 16), floats(8, 8, 8)};
+   EXPECT_EQ(chosen(uses({floats(32, 16, 16)}), native, true), "16x16, 16 bits: 16");
+   EXPECT_EQ(chosen(uses({floats(24, 24, 24)}), native, true), "8x8, 16 bits: 8");
+   EXPECT_EQ(chosen(uses({floats(20, 20, 20)}), native, true), "8x8, 16 bits: 8");
+   EXPECT_EQ(chosen(uses({floats(31, 31, 31)}), native, true), "16x16, 16 bits: 16");
+   EXPECT_EQ(chosen(uses({floats(1, 1, 1)}), native, true), "8x8, 16 bits: 8");
+   EXPECT_EQ(chosen(uses({floats(20, 20, 20)}), native, false), "none");
+   EXPECT_EQ(chosen(uses({floats(20, 20, 20)}), {bytes(16, 16, 16)}, true), "none");
+   /* A sum that must not be cut may still be padded. */
+   const std::vector<MatrixOperation> saturating = {bytes(16, 16, 32, true)};
+   EXPECT_EQ(chosen(uses({bytes(16, 16, 20, true)}), saturating, true), "16x16, 8 bits: 32");
+   EXPECT_EQ(chosen(uses({bytes(16, 16, 40, true)}), saturating, true), "none");
+}
+
+TEST(choose_native_shape, native_as_they_are)
+{
+   const std::vector<MatrixOperation> native = {floats(16, 16, 16), floats(8, 8, 8)};
+   EXPECT_TRUE(are_native(uses({floats(16, 16, 16), floats(8, 8, 8)}), {native}));
+   EXPECT_FALSE(are_native(uses({floats(16, 16, 16), floats(8, 8, 16)}), {native}));
+   CmatUses u = uses({floats(16, 16, 16)});
+   u.matrices.push_back(matrix(GLSL_TYPE_FLOAT16, 16, 16, GLSL_CMAT_USE_ACCUMULATOR));
+   EXPECT_FALSE(are_native(u, {native}));
+   /* Only tiles that are memory do not care for signs. */
+   CmatUses unsigned_matrix = uses({bytes(16, 16, 16)});
+   unsigned_matrix.matrices[0].element_type = GLSL_TYPE_UINT8;
+   const std::vector<MatrixOperation> of_bytes = {bytes(16, 16, 16)};
+   EXPECT_FALSE(are_native(unsigned_matrix, {of_bytes, false}));
+   EXPECT_TRUE(are_native(unsigned_matrix, {of_bytes, true}));
 }
 
 /// Matrices that are not multiplied have to be something that the driver has, too.

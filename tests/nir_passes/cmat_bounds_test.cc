@@ -4,6 +4,7 @@
 /// The bounds of matrices in storage buffers against the same sum in 64 bits.
 
 #include "nir_passes/cmat_bounds.h"
+#include "tests/nir_passes/mutants.h"
 #include "tests/nir_passes/shaders.h"
 
 #include "compiler/nir/nir_deref.h"
@@ -94,9 +95,7 @@ struct Kind {
 
 TEST_F(CmatBounds, AsIn64Bits)
 {
-   const uint32_t seed = std::random_device()();
-   SCOPED_TRACE("seed " + std::to_string(seed));
-   std::mt19937 random(seed);
+   std::mt19937 random(test::mutation_seed());
    const auto draw = [&](uint64_t n) {
       return std::uniform_int_distribution<uint64_t>(0, n - 1)(random);
    };
@@ -159,6 +158,38 @@ TEST_F(CmatBounds, AsIn64Bits)
    }
    EXPECT_GT(in, 200u);
    EXPECT_GT(out, 200u);
+}
+
+/// An index of 64 bits is not cut off at 32.
+TEST_F(CmatBounds, LargeIndicesLieOutside)
+{
+   const glsl_type *type = block_type(glsl_float_type(), 4);
+   nir_builder *b = &built.b;
+   const auto at = [&](int64_t index) {
+      /* The builder makes no index of another size than the pointer's. */
+      nir_def *wide = nir_imm_int64(b, index);
+      nir_deref_instr *element = nir_build_deref_array_imm(b, array(block(type)), 0);
+      nir_src_rewrite(&element->arr.index, wide);
+      return element;
+   };
+   const uint32_t size = header_bytes + 8 * 4;
+   EXPECT_TRUE(inside(at(7), {size, 0, 0, 0, 0}, 4, 32));
+   EXPECT_FALSE(inside(at(8), {size, 0, 0, 0, 0}, 4, 32));
+   EXPECT_FALSE(inside(at(int64_t(1) << 32), {size, 0, 0, 0, 0}, 4, 32));
+   EXPECT_FALSE(inside(at(int64_t(1) << 62), {size, 0, 0, 0, 0}, 4, 32));
+   EXPECT_FALSE(inside(at(-1), {size, 0, 0, 0, 0}, 4, 32));
+
+   /* Of two indices that are added the sum counts. */
+   const auto step = [&](nir_deref_instr *from, int64_t by) {
+      return nir_build_deref_ptr_as_array(b, from, nir_imm_int64(b, by));
+   };
+   EXPECT_TRUE(inside(step(at(10), -3), {size, 0, 0, 0, 0}, 4, 32));
+   EXPECT_FALSE(inside(step(at(3), int64_t(1) << 32), {size, 0, 0, 0, 0}, 4, 32));
+   nir_deref_instr *value =
+      nir_build_deref_cast(b, nir_imm_ivec3(b, 0, 0, 40), nir_var_mem_ssbo, glsl_float_type(), 4);
+   EXPECT_TRUE(inside(step(value, -1), {40, 0, 0, 0, 0}, 4, 32));
+   EXPECT_FALSE(inside(step(value, -11), {40, 0, 0, 0, 0}, 4, 32));
+   EXPECT_FALSE(inside(step(value, (int64_t(1) << 32) - 1), {40, 0, 0, 0, 0}, 4, 32));
 }
 
 /// OpPtrAccessChain may go back within an array, and from a pointer that is a value.

@@ -42,7 +42,7 @@ std::string lowered(const std::string &glsl, uint32_t subgroup_size, bool native
    const Target target = test::target(subgroup_size, native_tiles);
    Shader shader = translate(glsl, target);
    opt_cmat_copies(shader.get());
-   lower_cmat(shader.get(), target);
+   lower_cmat(shader.get(), target, target.lowering.form);
    tidy(shader.get());
    return test::body(shader.get());
 }
@@ -300,15 +300,15 @@ decl_var INTERP_MODE_NONE none float16_t[1] cmat_bitcast#1
 32x3 %8 = deref_array &(*%7)[0] (ssbo float16_t)
 32 %9 = deref_var &cmat_bitcast (function_temp float16_t[1])
 64 %10 = load_const (0x0000000000000010 = 0.000000 = 16)
-@tile_load_weft (%9, %8, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo)
+@tile_load_weft (%9, %8, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1)
 32 %11 = load_const (0x00000040 = 0.000000 = 64)
 32x3 %12 = deref_array &(*%7)[64] (ssbo float16_t)
 32 %13 = deref_var &cmat_bitcast#1 (function_temp float16_t[1])
-@tile_load_weft (%13, %12, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>, matrix_layout=col_major, mem_modes=ssbo)
-@tile_muladd_weft (%1, %9, %13, %1) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, a=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, b=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>, saturate=0, cmat_signed=0)
+@tile_load_weft (%13, %12, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>, matrix_layout=col_major, mem_modes=ssbo, stride_unit=1)
+@tile_muladd_weft (%1, %9, %13, %1) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, a=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, b=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>, c=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, saturate=0, cmat_signed=0)
 32 %14 = load_const (0x00000080 = 0.000000 = 128)
 32x3 %15 = deref_array &(*%7)[128] (ssbo float16_t)
-@tile_store_weft (%15, %1, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, matrix_layout=row_major, mem_modes=ssbo)
+@tile_store_weft (%15, %1, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1)
 }
 )");
 }
@@ -327,13 +327,13 @@ decl_var INTERP_MODE_NONE none float16_t[2] cmat_bitcast
 32 %7 = deref_var &cmat_bitcast (function_temp float16_t[2])
 64 %8 = load_const (0x0000000000000010 = 0.000000 = 16)
 64 %9 = load_const (0x0000000000000040 = 0.000000 = 64)
-@tile_load_weft (%7, %6, %9 (0x40)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=col_major, mem_modes=ssbo)
+@tile_load_weft (%7, %6, %9 (0x40)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=col_major, mem_modes=ssbo, stride_unit=1)
 32x3 %10 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
 32x3 %11 = @load_vulkan_descriptor (%10) (desc_type=SSBO)
 32x3 %12 = deref_cast (Data *)%11 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
 32x3 %13 = deref_struct &%12->data (ssbo float16_t[])
 32x3 %14 = deref_array &(*%13)[0] (ssbo float16_t)
-@tile_store_weft (%14, %7, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo)
+@tile_store_weft (%14, %7, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1)
 }
 )");
 }
@@ -352,7 +352,7 @@ decl_var INTERP_MODE_NONE none uint component
 32 %6 = deref_var &m (function_temp float16_t[16])
 32 %7 = load_const (0x00000001)
 64 %8 = load_const (0x0000000000000010 = 0.000000 = 16)
-@tile_load_weft (%6, %5, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo)
+@tile_load_weft (%6, %5, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1)
 32 %9 = deref_var &component (function_temp uint)
 @store_deref (%9, %0 (0x0)) (wrmask=x, access=none)
 loop {
@@ -370,7 +370,7 @@ break
 32 %16 = iadd %10, %7 (0x1)
 @store_deref (%9, %16) (wrmask=x, access=none)
 }
-@tile_store_weft (%5, %6, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo)
+@tile_store_weft (%5, %6, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1)
 }
 )");
 }
@@ -516,10 +516,10 @@ TEST(LowerCmatToRegisters, RobustAccess)
 {
    const auto robust = [](const std::string &glsl, bool enabled) {
       Target target = test::target(32, false);
-      target.robust_access = enabled;
+      target.lowering.robust_access = enabled;
       Shader shader = translate(glsl, target);
       opt_cmat_copies(shader.get());
-      lower_cmat(shader.get(), target);
+      lower_cmat(shader.get(), target, target.lowering.form);
       tidy(shader.get());
       return test::body(shader.get());
    };
@@ -554,7 +554,7 @@ std::string multiplied(bool dots, const std::string &a, const std::string &b, co
 {
    Target target = test::target(32, false);
    target.form = FinalForm::spirv;
-   target.dot_product_4x8 = dots;
+   target.lowering.dot_product_4x8 = dots;
    const auto matrix = [](const std::string &type, int rows, int cols, const std::string &use) {
       return "coopmat<" + type + ", gl_ScopeSubgroup, " + std::to_string(rows) + ", " +
              std::to_string(cols) + ", gl_MatrixUse" + use + "> ";
@@ -575,7 +575,7 @@ std::string multiplied(bool dots, const std::string &a, const std::string &b, co
    })",
                 target);
    opt_cmat_copies(shader.get());
-   lower_cmat(shader.get(), target);
+   lower_cmat(shader.get(), target, target.lowering.form);
    tidy(shader.get());
    return test::body(shader.get());
 }

@@ -4,13 +4,15 @@
 #include "nir_passes/lower_shared_memory.h"
 #include "tests/nir_passes/shaders.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 
 namespace weft {
 namespace {
 
-/// The shader after the pass, with its variables; or the pass's error.
-std::string lowered(const std::string &glsl)
+/// The shader after the pass, with its variables; or the pass's error.  A name makes that variable
+/// volatile, which GLSL's shared ones cannot be.
+std::string lowered(const std::string &glsl, const char *volatile_name = "")
 {
    Target target = test::target(32, false);
    target.form = FinalForm::spirv;
@@ -22,6 +24,10 @@ std::string lowered(const std::string &glsl)
    nir_opt_deref(nir);
    nir_copy_prop(nir);
    nir_opt_dce(nir);
+   nir_foreach_variable_with_modes(var, nir, nir_var_mem_shared) {
+      if (strcmp(var->name, volatile_name) == 0)
+         var->data.access = ACCESS_VOLATILE;
+   }
    Result<bool> result = lower_shared_memory(nir);
    if (!result)
       return result.error().message;
@@ -81,6 +87,16 @@ TEST(LowerSharedMemory, BooleansAreWords)
          data[1] = flags[3] ? 1 : 0;
       })");
    EXPECT_TRUE(has(text, "uint[64] flags")) << text;
+}
+
+TEST(LowerSharedMemory, AVolatileVariableLeavesTheOthersAlone)
+{
+   const std::string text = lowered("shared uint flag;\n"
+                                    "shared uint sums[64];\n"
+                                    "void main() { sums[gl_LocalInvocationIndex] = 3; flag = 1; }",
+                                    "flag");
+   EXPECT_TRUE(has(text, " volatile uint[1] flag")) << text;
+   EXPECT_FALSE(has(text, " volatile uint[64] sums")) << text;
 }
 
 TEST(LowerSharedMemory, ExplicitLayoutIsOneArray)

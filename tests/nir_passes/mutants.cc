@@ -46,7 +46,8 @@ const std::string product = header + R"(
       for (uint k = 0; k < count; k += 16) {
          for (uint i = gl_LocalInvocationIndex; i < 512; i += 64)
             tile_a[i] = a[i * stride + k];
-         tile_b[gl_LocalInvocationIndex] = b[gl_GlobalInvocationID.x + k];
+         for (uint i = gl_LocalInvocationIndex; i < 128; i += 64)
+            tile_b[i] = b[i * 2 + k];
          barrier();
          for (uint i = 0; i < TILES; ++i) {
             MAT_A ma;
@@ -196,12 +197,21 @@ std::vector<Source> mutation_originals()
    return {compile(product), compile(elements), compile(integers)};
 }
 
-void for_each_mutant(unsigned count,
-                     const std::function<bool(const ShaderSource &, unsigned mutant)> &compile)
+uint32_t mutation_seed()
 {
-   const char *chosen = getenv("WEFT_SEED");
-   const uint32_t seed = chosen ? uint32_t(strtoul(chosen, nullptr, 0)) : std::random_device()();
-   printf("WEFT_SEED=%u\n", seed);
+   static const uint32_t seed = [] {
+      const char *chosen = getenv("WEFT_SEED");
+      const uint32_t s = chosen ? uint32_t(strtoul(chosen, nullptr, 0)) : std::random_device()();
+      printf("WEFT_SEED=%u\n", s);
+      return s;
+   }();
+   return seed;
+}
+
+unsigned for_each_mutant(unsigned count,
+                         const std::function<bool(const ShaderSource &, unsigned mutant)> &compile)
+{
+   const uint32_t seed = mutation_seed();
    for (const int signal : {SIGALRM, SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS})
       std::signal(signal, on_death);
 
@@ -227,6 +237,7 @@ void for_each_mutant(unsigned count,
       alarm(0);
    }
    printf("%u of %u mutants are shaders still\n", accepted, count);
+   return accepted;
 }
 
 } // namespace weft::test

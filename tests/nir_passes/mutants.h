@@ -14,10 +14,13 @@
 namespace weft::test {
 
 /// Calls `compile` with mutants of real matrix shaders, with the number of each; it returns whether
-/// the mutant was a shader still.  A crash, or one that takes a minute, names its mutant.  The seed
-/// is printed, and WEFT_SEED=N repeats a run.
-void for_each_mutant(unsigned count,
-                     const std::function<bool(const ShaderSource &, unsigned mutant)> &compile);
+/// the mutant was a shader still, and so does this: of how many.  A crash, or one that takes a
+/// minute, names its mutant.
+unsigned for_each_mutant(unsigned count,
+                         const std::function<bool(const ShaderSource &, unsigned mutant)> &compile);
+
+/// Printed at the first call; WEFT_SEED=N repeats a run.
+uint32_t mutation_seed();
 
 /// The shaders that mutants are made of.
 std::vector<Source> mutation_originals();

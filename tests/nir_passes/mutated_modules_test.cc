@@ -17,7 +17,8 @@ Target make_target(bool native_tiles)
 {
    using enum ComponentType;
    Target target = test::target(16, native_tiles);
-   target.operations.push_back({16, 16, 16, f16, f16, f16, f16, false});
+   target.matrices.operations.push_back({16, 16, 16, f16, f16, f16, f16, false});
+   target.lowering.native = target.matrices.operations;
    return target;
 }
 

@@ -19,11 +19,11 @@ TEST(RegisterMap, FollowsTheDrawing)
    constexpr RegisterMap c = {8, 8, Use::accumulator, 8}, a = {8, 8, Use::a, 8},
                          b = {8, 8, Use::b, 8};
    static_assert(c.length() == 8 && a.length() == 32 && b.length() == 16);
-   static_assert(c.element(1, 3) == RegisterMap::Element{1, 3});
-   static_assert(c.element(4, 0) == RegisterMap::Element{4, 0});
-   static_assert(a.element(2, 8) == RegisterMap::Element{1, 0});
-   static_assert(a.element(7, 8) == RegisterMap::Element{5, 0});
-   static_assert(b.element(5, 2) == RegisterMap::Element{1, 2});
+   static_assert(c.element(1u, 3u) == RegisterMap::Element{1, 3});
+   static_assert(c.element(4u, 0u) == RegisterMap::Element{4, 0});
+   static_assert(a.element(2u, 8u) == RegisterMap::Element{1, 0});
+   static_assert(a.element(7u, 8u) == RegisterMap::Element{5, 0});
+   static_assert(b.element(5u, 2u) == RegisterMap::Element{1, 2});
    static_assert(a.stores(4) && !a.stores(5) && b.stores(3) && !b.stores(4));
 }
 

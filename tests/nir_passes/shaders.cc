@@ -12,15 +12,17 @@ namespace weft::test {
 Target target(uint32_t subgroup_size, bool native_tiles)
 {
    using enum ComponentType;
+   const std::vector<MatrixOperation> operations = {
+      {16, 16, 16, f16, f16, f32, f32, false},
+      {8, 8, 8, f16, f16, f16, f16, false},
+      {16, 16, 32, s8, s8, s32, s32, false},
+      {16, 16, 32, s8, s8, s32, s32, true},
+   };
    return {
-      subgroup_size,
-      {
-         {16, 16, 16, f16, f16, f32, f32, false},
-         {8, 8, 8, f16, f16, f16, f16, false},
-         {16, 16, 32, s8, s8, s32, s32, false},
-         {16, 16, 32, s8, s8, s32, s32, true},
-      },
-      native_tiles,
+      .subgroup_size = subgroup_size,
+      .matrices = {operations},
+      .lowering = {.form = native_tiles ? MatrixForm::private_tiles : MatrixForm::registers,
+                   .native = operations},
    };
 }
 

@@ -3,7 +3,6 @@
 
 /// What the front end and the checks refuse, and how they say it.
 
-#include "nir_passes/shader_limits.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>
@@ -17,8 +16,8 @@ using test::Source;
 
 std::string error_of(const Source &source)
 {
-   const Result<Shader> shader =
-      spirv_to_target(source.shader_source(), test::target(16, true), {test::storage_buffers(), {}});
+   const Result<Shader> shader = spirv_to_target(source.shader_source(), test::target(16, true),
+                                                 {test::storage_buffers(), {}});
    return shader ? "" : shader.error().message;
 }
 
@@ -44,6 +43,44 @@ std::string muladd(const std::string &a, const std::string &b, const std::string
 }
 
 const std::string scope = "gl_ScopeSubgroup, ";
+
+TEST(MatrixSupport, CoversMultiplesOfGranularities)
+{
+   using enum ComponentType;
+   const FlexibleOperation flexible = {{16, 8, 4, f16, f16, f32, f32, false}, 64};
+   const MatrixSupport support = {{{8, 8, 8, f32, f32, f32, f32, false}}, {flexible}};
+   const auto covers = [&](uint32_t m, uint32_t n, uint32_t k) {
+      return support.covers({m, n, k, f16, f16, f32, f32, false});
+   };
+   EXPECT_TRUE(covers(16, 8, 4) && covers(48, 64, 12) && covers(64, 64, 64));
+   EXPECT_FALSE(covers(8, 8, 4) || covers(16, 12, 4) || covers(16, 8, 6) || covers(80, 8, 4));
+   EXPECT_TRUE(support.covers({8, 8, 8, f32, f32, f32, f32, false}));
+   EXPECT_FALSE(support.covers({16, 8, 8, f32, f32, f32, f32, false}));
+   MatrixOperation of_workgroup = {16, 8, 4, f16, f16, f32, f32, false};
+   of_workgroup.scope = MatrixScope::workgroup;
+   EXPECT_FALSE(support.covers(of_workgroup));
+}
+
+std::string flexible_error(const std::string &a_size, const std::string &b_size,
+                           const std::string &c_size)
+{
+   const Source source = compile(muladd("float16_t, " + scope + a_size + ", gl_MatrixUseA",
+                                        "float16_t, " + scope + b_size + ", gl_MatrixUseB",
+                                        "float, " + scope + c_size + ", gl_MatrixUseAccumulator"));
+   Target target = test::target(16, true);
+   target.matrices.flexible = {{target.matrices.operations[0], 64}};
+   const Result<Shader> shader =
+      spirv_to_target(source.shader_source(), target, {test::storage_buffers(), {}});
+   return shader ? "" : shader.error().message;
+}
+
+TEST(ValidateCmat, FlexibleSizes)
+{
+   EXPECT_EQ(flexible_error("48, 32", "32, 16", "48, 16"), "");
+   EXPECT_EQ(flexible_error("48, 24", "24, 16", "48, 16"),
+             "the cooperative matrix 48x24 f16 (A) is not supported; for A there are: 16x16 f16, "
+             "8x8 f16, 16x32 s8, multiples of 16x16 f16");
+}
 
 TEST(ValidateCmat, AcceptsWhatIsListed)
 {
@@ -102,10 +139,14 @@ TEST(ValidateCmat, TakesDimensionsFromSpecializationConstants)
    source.constant_values = {24};
    EXPECT_EQ(error_of(source).substr(0, 56),
              "the cooperative matrix 16x24 f16 (A) is not supported; f");
-   /* Would be 16 in the eight bits that NIR has. */
-   for (const uint32_t absurd : {0u, 272u, 0x80000010u}) {
+   /* Larger than the eight bits that Mesa's own descriptions have. */
+   source.constant_values = {1024};
+   EXPECT_EQ(error_of(source).substr(0, 58),
+             "the cooperative matrix 16x1024 f16 (A) is not supported; f");
+   /* Would be 16 in the eleven bits that NIR has. */
+   for (const uint32_t absurd : {0u, 1025u, 2064u, 0x80000010u}) {
       source.constant_values = {absurd};
-      EXPECT_NE(error_of(source).find("there may be 1 to 255 rows and columns"), std::string::npos)
+      EXPECT_NE(error_of(source).find("there may be 1 to 1024 rows and columns"), std::string::npos)
          << error_of(source);
    }
 }
@@ -162,7 +203,8 @@ TEST(Errors, HugeSizes)
    };
    const std::string local = "void main() { uint a[N]; a[data[0]] = 1; data[1] = a[data[2]]; }";
    EXPECT_EQ(with_size(local, 1000), "");
-   EXPECT_NE(with_size(local, 100'000).find("bytes of private memory"), std::string::npos);
+   EXPECT_NE(with_size(local, 20'000).find("bytes of private memory"), std::string::npos);
+   EXPECT_NE(with_size(local, 100'000).find("too large: at most 65536"), std::string::npos);
    EXPECT_NE(with_size(local, 0xffffffff).find("is too large"), std::string::npos);
 
    const std::string shared = "shared uint s[N];\n"
@@ -176,6 +218,9 @@ TEST(Errors, HugeSizes)
                              "void main() { S s; s.a[data[0]] = 1; data[1] = f(s).a[data[2]]; }";
    EXPECT_EQ(with_size(value, 100), "");
    EXPECT_NE(with_size(value, 0x10000000), "");
+
+   for (const std::string &glsl : {local, shared, value})
+      EXPECT_NE(with_size(glsl, 0).find("has an array of length 0"), std::string::npos);
 }
 
 TEST(Errors, Workgroups)

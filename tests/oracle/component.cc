@@ -25,8 +25,7 @@ static constexpr Format formats[] = {
    {ComponentType::u64, "u64", "uint64_t", 8, false, false, 0, 0},
 };
 
-const Format &
-format(ComponentType type)
+const Format &format(ComponentType type)
 {
    for (const Format &f : formats) {
       if (f.type == type)
@@ -36,22 +35,19 @@ format(ComponentType type)
    return formats[0];
 }
 
-static int
-bias(const Format &f)
+static int bias(const Format &f)
 {
    return (1 << (f.exponent_bits - 1)) - 1;
 }
 
-static uint64_t
-load_bits(const Format &f, const void *in)
+static uint64_t load_bits(const Format &f, const void *in)
 {
    uint64_t bits = 0;
    memcpy(&bits, in, f.bytes);
    return bits;
 }
 
-double
-decode_float(ComponentType type, const void *in)
+double decode_float(ComponentType type, const void *in)
 {
    const Format &f = format(type);
    const uint64_t bits = load_bits(f, in);
@@ -61,7 +57,8 @@ decode_float(ComponentType type, const void *in)
 
    double magnitude;
    if (exponent == (uint64_t(1) << f.exponent_bits) - 1)
-      magnitude = fraction ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+      magnitude = fraction ? std::numeric_limits<double>::quiet_NaN()
+                           : std::numeric_limits<double>::infinity();
    else if (exponent == 0)
       magnitude = std::ldexp(double(fraction), 1 - bias(f) - int(f.fraction_bits));
    else
@@ -70,8 +67,7 @@ decode_float(ComponentType type, const void *in)
    return negative ? -magnitude : magnitude;
 }
 
-Integer
-decode_int(ComponentType type, const void *in)
+Integer decode_int(ComponentType type, const void *in)
 {
    const Format &f = format(type);
    const uint64_t bits = load_bits(f, in);
@@ -81,8 +77,7 @@ decode_int(ComponentType type, const void *in)
    return Integer(bits);
 }
 
-void
-encode_float(ComponentType type, double value, void *out, Rounding rounding)
+void encode_float(ComponentType type, double value, void *out, Rounding rounding)
 {
    const Format &f = format(type);
    const uint64_t infinity = ((uint64_t(1) << f.exponent_bits) - 1) << f.fraction_bits;
@@ -94,12 +89,14 @@ encode_float(ComponentType type, double value, void *out, Rounding rounding)
    } else if (value == 0) {
       bits = 0;
    } else {
-      // In units of the last place, `count` is below 2^(fraction_bits+1); that it may reach it by rounding, and that
-      // subnormals lack the hidden bit, comes out right when exponent and count are simply added.
+      // In units of the last place, `count` is below 2^(fraction_bits+1); that it may reach it by
+      // rounding, and that subnormals lack the hidden bit, comes out right when exponent and count
+      // are simply added.
       const int min_exponent = 1 - bias(f);
       const int exponent = std::max(std::ilogb(value), min_exponent);
       const double units = std::ldexp(std::fabs(value), int(f.fraction_bits) - exponent);
-      const double count = rounding == Rounding::nearest_even ? std::nearbyint(units) : std::trunc(units);
+      const double count =
+         rounding == Rounding::nearest_even ? std::nearbyint(units) : std::trunc(units);
       bits = (uint64_t(exponent - min_exponent) << f.fraction_bits) + uint64_t(count);
       if (bits >= infinity)
          bits = rounding == Rounding::nearest_even ? infinity : infinity - 1;
@@ -108,15 +105,13 @@ encode_float(ComponentType type, double value, void *out, Rounding rounding)
    memcpy(out, &bits, f.bytes);
 }
 
-void
-encode_int(ComponentType type, Integer value, void *out)
+void encode_int(ComponentType type, Integer value, void *out)
 {
    const uint64_t bits = uint64_t(value);
    memcpy(out, &bits, format(type).bytes);
 }
 
-void
-encode_number(ComponentType type, double value, void *out)
+void encode_number(ComponentType type, double value, void *out)
 {
    if (format(type).is_float)
       encode_float(type, value, out);
@@ -124,48 +119,41 @@ encode_number(ComponentType type, double value, void *out)
       encode_int(type, Integer(value), out);
 }
 
-Integer
-int_min(ComponentType type)
+Integer int_min(ComponentType type)
 {
    const Format &f = format(type);
    return f.is_signed ? -(Integer(1) << (8 * f.bytes - 1)) : Integer(0);
 }
 
-Integer
-int_max(ComponentType type)
+Integer int_max(ComponentType type)
 {
    const Format &f = format(type);
    return (Integer(1) << (8 * f.bytes - (f.is_signed ? 1 : 0))) - 1;
 }
 
-Integer
-saturate(ComponentType type, Integer value)
+Integer saturate(ComponentType type, Integer value)
 {
    return std::clamp(value, int_min(type), int_max(type));
 }
 
-double
-largest_finite(ComponentType type)
+double largest_finite(ComponentType type)
 {
    const Format &f = format(type);
    return std::ldexp(2.0 - std::ldexp(1.0, -int(f.fraction_bits)), bias(f));
 }
 
-double
-smallest_normal(ComponentType type)
+double smallest_normal(ComponentType type)
 {
    return std::ldexp(1.0, 1 - bias(format(type)));
 }
 
-double
-smallest_positive(ComponentType type)
+double smallest_positive(ComponentType type)
 {
    const Format &f = format(type);
    return std::ldexp(1.0, 1 - bias(f) - int(f.fraction_bits));
 }
 
-double
-unit_roundoff(ComponentType type)
+double unit_roundoff(ComponentType type)
 {
    return std::ldexp(1.0, -int(format(type).fraction_bits) - 1);
 }

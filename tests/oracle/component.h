@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Component types as numbers: exact decoding to double or to a wide integer, and encoding with a chosen rounding.
-/// Written from the format definitions (IEEE 754 and its small relatives); shares no code with the compiler.
+/// Component types as numbers: exact decoding to double or to a wide integer, and encoding with a
+/// chosen rounding. Written from the format definitions (IEEE 754 and its small relatives); shares
+/// no code with the compiler.
 
 #pragma once
 
@@ -23,8 +24,8 @@ struct Format {
    uint32_t bytes;
    bool is_float;
    bool is_signed;
-   /// Floating formats: bits of the exponent and of the stored fraction; the bias is 2^(exponent_bits-1) - 1, the
-   /// largest exponent field means infinity and NaN.
+   /// Floating formats: bits of the exponent and of the stored fraction; the bias is
+   /// 2^(exponent_bits-1) - 1, the largest exponent field means infinity and NaN.
    uint32_t exponent_bits, fraction_bits;
 };
 
@@ -35,7 +36,8 @@ Integer decode_int(ComponentType, const void *);
 
 enum class Rounding { nearest_even, toward_zero };
 
-/// Rounds to the format; values past the largest finite become infinity (nearest) or stay there (toward zero).
+/// Rounds to the format; values past the largest finite become infinity (nearest) or stay there
+/// (toward zero).
 void encode_float(ComponentType, double value, void *out, Rounding = Rounding::nearest_even);
 /// Keeps the low bits.
 void encode_int(ComponentType, Integer value, void *out);

@@ -4,14 +4,17 @@
 #include "tests/oracle/matrix.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
+#include <climits>
 #include <cmath>
 #include <cstdio>
+#include <span>
 
 namespace weft::oracle {
 
-Matrix
-random_matrix(Random &random, ComponentType type, uint32_t rows, uint32_t cols, Inputs inputs)
+Matrix random_matrix(Random &random, ComponentType type, uint32_t rows, uint32_t cols,
+                     Inputs inputs)
 {
    Matrix matrix(type, rows, cols);
    fill_random(random, type, inputs, matrix.data);
@@ -32,17 +35,16 @@ Expectation::Expectation(const Matrix &m) : type(m.type), rows(m.rows), cols(m.c
    }
 }
 
-static std::string
-mismatch_text(const char *text, double actual, double expected, double bound)
+static std::string mismatch_text(const char *text, double actual, double expected, double bound)
 {
    char message[200];
-   snprintf(message, sizeof(message), "%s %.17g, expected %.17g within %.3g (error %.3g)", text, actual, expected,
-            bound, std::fabs(actual - expected));
+   snprintf(message, sizeof(message), "%s %.17g, expected %.17g within %.3g (error %.3g)", text,
+            actual, expected, bound, std::fabs(actual - expected));
    return message;
 }
 
-std::optional<std::string>
-Expectation::mismatch(uint32_t row, uint32_t col, const void *bytes) const
+std::optional<std::string> Expectation::mismatch(uint32_t row, uint32_t col,
+                                                 const void *bytes) const
 {
    const size_t index = size_t(row) * cols + col;
    if (!format(type).is_float) {
@@ -51,7 +53,8 @@ Expectation::mismatch(uint32_t row, uint32_t col, const void *bytes) const
          return std::nullopt;
       char message[200];
       if (format(type).is_signed)
-         snprintf(message, sizeof(message), "is %lld, expected %lld", (long long)actual, (long long)exact[index]);
+         snprintf(message, sizeof(message), "is %lld, expected %lld", (long long)actual,
+                  (long long)exact[index]);
       else
          snprintf(message, sizeof(message), "is %llu, expected %llu", (unsigned long long)actual,
                   (unsigned long long)exact[index]);
@@ -60,17 +63,19 @@ Expectation::mismatch(uint32_t row, uint32_t col, const void *bytes) const
 
    const double actual = decode_float(type, bytes);
    const double v = value[index], e = bound[index];
+   if (std::isinf(e) || (std::isnan(v) && std::isnan(actual)) || v == actual)
+      return std::nullopt;
    if (std::isinf(actual)) {
-      if ((actual > 0 && v + e > largest_finite(type)) || (actual < 0 && v - e < -largest_finite(type)))
+      if ((actual > 0 && v + e > largest_finite(type)) ||
+          (actual < 0 && v - e < -largest_finite(type)))
          return std::nullopt;
-   } else if (std::fabs(actual - v) <= e) {
+   } else if (std::fabs(actual - v) <= e && !std::isinf(v)) {
       return std::nullopt;
    }
    return mismatch_text("is", actual, v, e);
 }
 
-std::optional<std::string>
-Expectation::mismatch(const Matrix &actual) const
+std::optional<std::string> Expectation::mismatch(const Matrix &actual) const
 {
    assert(actual.type == type && actual.rows == rows && actual.cols == cols);
    for (uint32_t row = 0; row < rows; row++) {
@@ -82,8 +87,7 @@ Expectation::mismatch(const Matrix &actual) const
    return std::nullopt;
 }
 
-double
-internal_roundoff(ComponentType result, bool at_least_f32)
+double internal_roundoff(ComponentType result, bool at_least_f32)
 {
    if (!format(result).is_float)
       return 0;
@@ -93,14 +97,12 @@ internal_roundoff(ComponentType result, bool at_least_f32)
 
 namespace {
 
-double
-gamma(uint32_t n, double u)
+double gamma(uint32_t n, double u)
 {
    return n * u < 1 ? n * u / (1 - n * u) : HUGE_VAL;
 }
 
-std::vector<double>
-decode_all(const Matrix &m)
+std::vector<double> decode_all(const Matrix &m)
 {
    std::vector<double> numbers(size_t(m.rows) * m.cols);
    for (size_t i = 0; i < numbers.size(); i++)
@@ -114,8 +116,8 @@ struct RowSums {
 };
 
 /// For types whose products are exact in double.
-void
-add_exact_products(RowSums &sums, const double *a, const std::vector<double> &b, uint32_t depth)
+void add_exact_products(RowSums &sums, const double *a, const std::vector<double> &b,
+                        uint32_t depth)
 {
    const size_t cols = sums.value.size();
    for (uint32_t k = 0; k < depth; k++) {
@@ -129,8 +131,8 @@ add_exact_products(RowSums &sums, const double *a, const std::vector<double> &b,
 }
 
 /// Dot2: the sums as if formed in twice the precision of double.
-void
-add_compensated_products(RowSums &sums, const double *a, const std::vector<double> &b, uint32_t depth)
+void add_compensated_products(RowSums &sums, const double *a, const std::vector<double> &b,
+                              uint32_t depth)
 {
    const size_t cols = sums.value.size();
    for (size_t col = 0; col < cols; col++) {
@@ -150,36 +152,119 @@ add_compensated_products(RowSums &sums, const double *a, const std::vector<doubl
    }
 }
 
-void
-muladd_floats(Expectation &d, const Matrix &a, const Matrix &b, double u)
+/// Infinity or NaN that the terms a·b and c of a sum make whatever their order; nothing where they
+/// are all finite, or where the finite ones may overflow by themselves.
+std::optional<double> special_sum(const double *a, const double *b, uint32_t b_stride,
+                                  uint32_t depth, double c, double largest)
+{
+   double special = 0, finite = 0;
+   const auto add = [&](double x, double y) {
+      const double term = x * y;
+      if (std::isfinite(x) && std::isfinite(y))
+         finite += std::fabs(term);
+      else
+         special += term;
+   };
+   add(c, 1);
+   for (uint32_t k = 0; k < depth; k++)
+      add(a[k], b[size_t(k) * b_stride]);
+   if (std::isfinite(special) || !(finite <= largest))
+      return std::nullopt;
+   return special;
+}
+
+/// The largest power of two, as its exponent, that all of these are whole multiples of.
+int common_exponent(std::span<const double> numbers)
+{
+   int least = INT_MAX;
+   for (double number : numbers) {
+      if (number == 0 || !std::isfinite(number))
+         continue;
+      int exponent;
+      const int64_t digits = int64_t(std::ldexp(std::frexp(number, &exponent), 53));
+      least = std::min(least, exponent - 53 + std::countr_zero(uint64_t(digits)));
+   }
+   return least;
+}
+
+/// How muladd() of two types rounds, and where it is exact.
+class FloatBounds {
+public:
+   FloatBounds(const MuladdRules &rules, ComponentType result, uint32_t depth, double reference)
+       : type(result), depth(depth), factor(rules.may_truncate ? 2 : 1),
+         inner(gamma(depth + 1, rules.internal_roundoff) + reference),
+         narrower(std::max(rules.internal_roundoff, unit_roundoff(result)))
+   {
+   }
+
+   /// Of a sum of terms of this magnitude, where C is known to within c_bound.
+   double of(double sum, double magnitude, double c_bound) const
+   {
+      const double inside = c_bound + inner * (magnitude + c_bound);
+      const double rounding = factor * unit_roundoff(type) * (std::fabs(sum) + inside);
+      return inside + rounding + (depth + 2) * smallest_positive(type);
+   }
+
+   /// Whether sums of multiples of 2^exponent of that magnitude lose nothing.
+   bool exact(int exponent, double magnitude) const
+   {
+      return magnitude == 0 ||
+             (exponent < INT_MAX && std::ldexp(1.0, exponent) >= smallest_normal(type) &&
+              std::ldexp(magnitude, -exponent) <= 1 / narrower &&
+              magnitude <= largest_finite(type));
+   }
+
+private:
+   ComponentType type;
+   uint32_t depth;
+   double factor, inner, narrower;
+};
+
+void muladd_floats(Expectation &d, const Matrix &a, const Matrix &b, const MuladdRules &rules)
 {
    const uint32_t depth = a.cols;
-   const bool exact_products = format(a.type).fraction_bits + format(b.type).fraction_bits + 2 <= 53;
-   // What the sums above may lose themselves.
+   const bool exact_products =
+      format(a.type).fraction_bits + format(b.type).fraction_bits + 2 <= 53;
+   // What the sums of exact products may lose themselves.
    const double reference = exact_products ? gamma(depth, unit_roundoff(ComponentType::f64)) : 0;
+   const FloatBounds bounds(rules, d.type, depth, reference);
+   const bool wider_inside = rules.internal_roundoff < unit_roundoff(d.type);
+   const double widest =
+      std::max(largest_finite(d.type), wider_inside ? largest_finite(ComponentType::f32) : 0);
    const std::vector<double> a_numbers = decode_all(a), b_numbers = decode_all(b);
+   const int a_exponent = common_exponent(a_numbers), b_exponent = common_exponent(b_numbers);
+   const int products_exponent =
+      std::max(a_exponent, b_exponent) == INT_MAX ? INT_MAX : a_exponent + b_exponent;
    for (uint32_t row = 0; row < d.rows; row++) {
       double *value = &d.value[size_t(row) * d.cols], *bound = &d.bound[size_t(row) * d.cols];
-      RowSums sums = {std::vector<double>(value, value + d.cols), std::vector<double>(d.cols)};
+      const double *const a_row = &a_numbers[size_t(row) * depth];
+      const std::vector<double> c_row(value, value + d.cols);
+      const int exponent = std::min(products_exponent, common_exponent(c_row));
+      RowSums sums = {c_row, std::vector<double>(d.cols)};
       for (uint32_t col = 0; col < d.cols; col++)
-         sums.magnitude[col] = std::fabs(value[col]);
-      (exact_products ? add_exact_products : add_compensated_products)(sums, &a_numbers[size_t(row) * depth],
-                                                                        b_numbers, depth);
+         sums.magnitude[col] = std::fabs(c_row[col]);
+      (exact_products ? add_exact_products : add_compensated_products)(sums, a_row, b_numbers,
+                                                                       depth);
       for (uint32_t col = 0; col < d.cols; col++) {
-         const double total = sums.magnitude[col] + bound[col];
-         const double inside = bound[col] + (gamma(depth + 1, u) + reference) * total;
-         const double rounding = 2 * unit_roundoff(d.type) * (std::fabs(sums.value[col]) + inside);
-         const double underflow = (depth + 2) * smallest_positive(d.type);
+         if (!(sums.magnitude[col] + bound[col] <= widest)) {
+            const std::optional<double> special =
+               special_sum(a_row, &b_numbers[col], d.cols, depth, c_row[col], widest);
+            const bool known = special && rules.keeps_specials && std::isfinite(bound[col]);
+            value[col] = known ? *special : 0;
+            bound[col] = known ? 0 : HUGE_VAL;
+            continue;
+         }
          value[col] = sums.value[col];
-         bound[col] = inside + rounding + underflow;
+         if (bound[col] == 0 && bounds.exact(exponent, sums.magnitude[col]))
+            continue;
+         bound[col] = bounds.of(sums.value[col], sums.magnitude[col], bound[col]);
       }
    }
 }
 
 /// Sum is wide enough for a sum of the products without overflow.
 template <typename Sum>
-void
-muladd_integers(Expectation &d, const Matrix &a, const Matrix &b, bool saturating)
+void muladd_integers(Expectation &d, const Matrix &a, const Matrix &b, bool saturating)
 {
    const auto decode = [](const Matrix &m) {
       std::vector<Sum> numbers(size_t(m.rows) * m.cols);
@@ -212,13 +297,19 @@ muladd_integers(Expectation &d, const Matrix &a, const Matrix &b, bool saturatin
 
 } // namespace
 
-Expectation
-muladd(const Matrix &a, const Matrix &b, const Expectation &c, bool saturating, double u)
+Expectation muladd(const Matrix &a, const Matrix &b, const Expectation &c, bool saturating,
+                   double internal_roundoff)
+{
+   return muladd(a, b, c, saturating, MuladdRules{.internal_roundoff = internal_roundoff});
+}
+
+Expectation muladd(const Matrix &a, const Matrix &b, const Expectation &c, bool saturating,
+                   const MuladdRules &rules)
 {
    assert(a.rows == c.rows && b.cols == c.cols && a.cols == b.rows);
    Expectation d = c;
    if (format(d.type).is_float)
-      muladd_floats(d, a, b, u);
+      muladd_floats(d, a, b, rules);
    else if (format(a.type).bytes <= 2 && format(b.type).bytes <= 2)
       muladd_integers<int64_t>(d, a, b, saturating);
    else

@@ -25,7 +25,10 @@ struct Matrix {
    {
    }
 
-   std::byte *at(uint32_t row, uint32_t col) { return &data[(size_t(row) * cols + col) * format(type).bytes]; }
+   std::byte *at(uint32_t row, uint32_t col)
+   {
+      return &data[(size_t(row) * cols + col) * format(type).bytes];
+   }
    const std::byte *at(uint32_t row, uint32_t col) const
    {
       return &data[(size_t(row) * cols + col) * format(type).bytes];
@@ -36,8 +39,9 @@ struct Matrix {
 
 Matrix random_matrix(Random &, ComponentType, uint32_t rows, uint32_t cols, Inputs);
 
-/// What a computed matrix may hold.  Integers are exact.  A float may be anything in value ± bound, and infinity where
-/// that interval reaches past the largest finite number of the type.
+/// What a computed matrix may hold.  Integers are exact.  A float may be anything in value ± bound,
+/// and infinity where that interval reaches past the largest finite number of the type.  Where the
+/// value is infinite or NaN, so is what is computed; where the bound is infinite, it may be anything.
 struct Expectation {
    ComponentType type;
    uint32_t rows, cols;
@@ -53,23 +57,44 @@ struct Expectation {
    std::optional<std::string> mismatch(const Matrix &actual) const;
 };
 
-/// Precision inside one multiply-add: the unit roundoff to which products and partial sums are rounded, in any order,
-/// before the sum is rounded to the type of the result.
+/// Precision inside one multiply-add: the unit roundoff to which products and partial sums are
+/// rounded, in any order, before the sum is rounded to the type of the result.
 double internal_roundoff(ComponentType result, bool at_least_f32);
+
+/// What a device is held to in one multiply-add of floats.
+struct MuladdRules {
+   double internal_roundoff;
+   /// Roundings may be toward zero, as Vulkan lets a device do; else they are to nearest.
+   bool may_truncate = true;
+   /// What IEEE 754 says of infinities and NaN holds, which Vulkan leaves open.
+   bool keeps_specials = false;
+};
 
 /// One A·B + C, C possibly known only to within a bound (itself the outcome of a multiply-add).
 ///
-/// Floats: with u the internal roundoff, K columns of A, S the exact |A|·|B| + |C| + C.bound of an element and v the
-/// exact sum,
+/// Floats: with u the internal roundoff, K columns of A, S the exact |A|·|B| + |C| + C.bound of an
+/// element and v the exact sum,
 ///     error ≤ C.bound + γ_{K+1}(u)·S + u_r·(|v| + what precedes) + (K+2)·smallest subnormal,
 ///     γ_n(u) = n·u / (1 - n·u):
-/// K products and K additions in any order touch a term at most K+1 times (Higham, Accuracy and Stability of Numerical
-/// Algorithms, §3.1); then the result is rounded once to its type, with roundoff u_r (twice u_r if truncation is
-/// allowed too, as Vulkan does).  The reference is formed in f64, and γ_K of f64 for its own rounding is added; f64
-/// operands, whose products f64 does not hold, get a compensated sum instead (Dot2 of Ogita, Rump and Oishi), whose error
-/// vanishes beside u of f64.
+/// K products and K additions in any order touch a term at most K+1 times (Higham, Accuracy and
+/// Stability of Numerical Algorithms, §3.1); then the result is rounded once to its type, with
+/// roundoff u_r (twice u_r if truncation is allowed too).  The reference is formed in f64, and γ_K
+/// of f64 for its own rounding is added; f64 operands, whose products f64 does not hold, get a
+/// compensated sum instead (Dot2 of Ogita, Rump and Oishi), whose error vanishes beside u of f64.
+///
+/// Where C has no bound and all terms are whole multiples of a power of two, few enough for their
+/// magnitudes' sum to fit into the narrower of the two significands, every order of summation gives
+/// the exact sum: the bound is 0.
+///
+/// If a term is infinite or NaN, the sum is what IEEE 754 makes of it, in any order, unless finite
+/// terms may overflow as well: then, and wherever partial sums may leave the range of the
+/// precision inside, anything is right.
 ///
 /// Integers: exact, wrapped to the result type or clamped to it.
-Expectation muladd(const Matrix &a, const Matrix &b, const Expectation &c, bool saturate, double internal_roundoff);
+Expectation muladd(const Matrix &a, const Matrix &b, const Expectation &c, bool saturate,
+                   const MuladdRules &);
+/// With truncation allowed.
+Expectation muladd(const Matrix &a, const Matrix &b, const Expectation &c, bool saturate,
+                   double internal_roundoff);
 
 } // namespace weft::oracle

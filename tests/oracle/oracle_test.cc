@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The oracle is what everything else is measured with, so it is checked against known encodings and by mutation: a
-/// right result must pass and the nearest wrong one must not.
+/// The oracle is what everything else is measured with, so it is checked against known encodings
+/// and by mutation: a right result must pass and the nearest wrong one must not.
 
 #include "tests/oracle/matrix.h"
 
@@ -12,8 +12,8 @@
 
 namespace weft::oracle {
 
-static uint64_t
-encoded(ComponentType type, double value, Rounding rounding = Rounding::nearest_even)
+static uint64_t encoded(ComponentType type, double value,
+                        Rounding rounding = Rounding::nearest_even)
 {
    uint64_t bits = 0;
    encode_float(type, value, &bits, rounding);
@@ -77,9 +77,11 @@ TEST(component, integers)
    const int8_t minus_one = -1;
    EXPECT_TRUE(decode_int(ComponentType::s8, &minus_one) == -1);
    EXPECT_TRUE(decode_int(ComponentType::u8, &minus_one) == 255);
-   EXPECT_TRUE(int_min(ComponentType::s32) == INT32_MIN && int_max(ComponentType::s32) == INT32_MAX);
+   EXPECT_TRUE(int_min(ComponentType::s32) == INT32_MIN &&
+               int_max(ComponentType::s32) == INT32_MAX);
    EXPECT_TRUE(int_min(ComponentType::u16) == 0 && int_max(ComponentType::u16) == 65535);
-   EXPECT_TRUE(saturate(ComponentType::s8, 1000) == 127 && saturate(ComponentType::s8, -1000) == -128);
+   EXPECT_TRUE(saturate(ComponentType::s8, 1000) == 127 &&
+               saturate(ComponentType::s8, -1000) == -128);
    int32_t wrapped;
    encode_int(ComponentType::s32, Integer(INT32_MAX) + 1, &wrapped);
    EXPECT_EQ(wrapped, INT32_MIN);
@@ -94,9 +96,9 @@ TEST(component, limits)
    EXPECT_EQ(smallest_positive(ComponentType::f16), 0x1p-24);
 }
 
-/// The sum in plain C++, in the type itself and in order: one of the results that the bound must admit.
-static Matrix
-naive_f32(const Matrix &a, const Matrix &b, const Matrix &c)
+/// The sum in plain C++, in the type itself and in order: one of the results that the bound must
+/// admit.
+static Matrix naive_f32(const Matrix &a, const Matrix &b, const Matrix &c)
 {
    Matrix d(ComponentType::f32, c.rows, c.cols);
    for (uint32_t row = 0; row < c.rows; row++) {
@@ -130,7 +132,7 @@ TEST(muladd, admits_arithmetic_in_order_and_rejects_a_lost_term)
    }
 }
 
-TEST(muladd, bound_of_whole_numbers_is_below_one)
+TEST(muladd, whole_numbers_are_exact)
 {
    Random random(3);
    const Matrix a = random_matrix(random, ComponentType::f16, 8, 16, Inputs::whole);
@@ -139,8 +141,64 @@ TEST(muladd, bound_of_whole_numbers_is_below_one)
    const Expectation expected =
       muladd(a, b, Expectation(c), false, internal_roundoff(ComponentType::f32, false));
    for (double bound : expected.bound)
-      EXPECT_LT(bound, 0.01);
+      EXPECT_EQ(bound, 0);
    EXPECT_EQ(expected.mismatch(naive_f32(a, b, c)), std::nullopt);
+}
+
+/// 2048 is the last of the whole numbers that f16 has all of, however they are scaled.
+TEST(muladd, is_exact_as_far_as_the_significand_reaches)
+{
+   for (const double scale : {1.0, 0.125, 16.0}) {
+      const auto bound = [&](double c_value) {
+         Matrix a(ComponentType::f16, 1, 2), b(ComponentType::f16, 2, 1),
+            c(ComponentType::f16, 1, 1);
+         encode_float(ComponentType::f16, scale, a.at(0, 0));
+         encode_float(ComponentType::f16, -scale, a.at(0, 1));
+         for (uint32_t k = 0; k < 2; k++)
+            encode_float(ComponentType::f16, 23, b.at(k, 0));
+         encode_float(ComponentType::f16, scale * c_value, c.at(0, 0));
+         const Expectation expected =
+            muladd(a, b, Expectation(c), false, internal_roundoff(ComponentType::f16, false));
+         EXPECT_EQ(expected.value[0], scale * c_value);
+         return expected.bound[0];
+      };
+      EXPECT_EQ(bound(2048 - 46), 0) << scale;
+      EXPECT_GT(bound(2048 - 44), 0) << scale;
+   }
+}
+
+TEST(muladd, infinities_and_nan)
+{
+   const auto expected = [](double a_value, double b_value, double c_value, bool keeps) {
+      Matrix a(ComponentType::f32, 1, 2), b(ComponentType::f32, 2, 1), c(ComponentType::f32, 1, 1);
+      encode_float(ComponentType::f32, a_value, a.at(0, 0));
+      encode_float(ComponentType::f32, b_value, b.at(0, 0));
+      encode_float(ComponentType::f32, 3, a.at(0, 1));
+      encode_float(ComponentType::f32, 4, b.at(1, 0));
+      encode_float(ComponentType::f32, c_value, c.at(0, 0));
+      return muladd(a, b, Expectation(c), false,
+                    MuladdRules{.internal_roundoff = unit_roundoff(ComponentType::f32),
+                                .may_truncate = false,
+                                .keeps_specials = keeps});
+   };
+   const float infinity = INFINITY, nan = NAN, one = 1;
+   const auto takes = [](const Expectation &e, float x) { return !e.mismatch(0, 0, &x); };
+
+   const Expectation infinite = expected(INFINITY, 2, 1, true);
+   EXPECT_TRUE(takes(infinite, infinity));
+   EXPECT_FALSE(takes(infinite, -infinity) || takes(infinite, nan) || takes(infinite, one));
+   for (const Expectation &e : {expected(INFINITY, 0, 1, true), expected(1, 1, NAN, true),
+                                expected(INFINITY, 1, -INFINITY, true)}) {
+      EXPECT_TRUE(takes(e, nan));
+      EXPECT_FALSE(takes(e, infinity) || takes(e, one));
+   }
+   // Finite numbers may overflow on the way, and other devices may know no infinity.
+   for (const Expectation &e :
+        {expected(1e30, 1e30, 1, true), expected(1e30, 1e30, -INFINITY, true),
+         expected(INFINITY, 1, 1, false)})
+      EXPECT_TRUE(takes(e, nan) && takes(e, infinity) && takes(e, one));
+   const Expectation finite = expected(1, 1, 1, true);
+   EXPECT_FALSE(takes(finite, nan) || takes(finite, infinity));
 }
 
 TEST(muladd, f64_reference_outlives_cancellation)
@@ -175,7 +233,8 @@ TEST(muladd, overflow_may_be_infinite_or_finite)
    Matrix a(ComponentType::f16, 1, 1), b(ComponentType::f16, 1, 1), c(ComponentType::f16, 1, 1);
    encode_float(ComponentType::f16, 256, a.at(0, 0));
    encode_float(ComponentType::f16, 256, b.at(0, 0));
-   const Expectation expected = muladd(a, b, Expectation(c), false, internal_roundoff(ComponentType::f16, true));
+   const Expectation expected =
+      muladd(a, b, Expectation(c), false, internal_roundoff(ComponentType::f16, true));
    const uint16_t infinity = 0x7c00, minus_infinity = 0xfc00, nan = 0x7e00, one = 0x3c00;
    EXPECT_EQ(expected.mismatch(0, 0, &infinity), std::nullopt);
    EXPECT_NE(expected.mismatch(0, 0, &minus_infinity), std::nullopt);
@@ -193,12 +252,33 @@ TEST(random, poison_is_nan_in_every_float)
    }
 }
 
+TEST(random, extremes_reach_what_there_is)
+{
+   for (ComponentType type : {ComponentType::f16, ComponentType::f32, ComponentType::f64}) {
+      Random random(4);
+      const Matrix m = random_matrix(random, type, 64, 64, Inputs::extremes);
+      uint32_t nans = 0, infinities = 0, subnormals = 0, largest = 0, large = 0;
+      for (uint32_t i = 0; i < 64 * 64; i++) {
+         const double x = std::fabs(m.real(i / 64, i % 64));
+         nans += std::isnan(x);
+         infinities += std::isinf(x);
+         subnormals += x > 0 && x < smallest_normal(type);
+         largest += x == largest_finite(type);
+         large += std::isfinite(x) && x > std::sqrt(largest_finite(type)) / 8;
+      }
+      EXPECT_TRUE(nans > 16 && infinities > 16 && subnormals > 16 && largest > 16 && large > 16)
+         << format(type).name;
+   }
+}
+
 TEST(random, inputs_follow_from_the_seed_and_stay_finite)
 {
-   for (ComponentType type : {ComponentType::f16, ComponentType::f32, ComponentType::f64, ComponentType::s8}) {
+   for (ComponentType type :
+        {ComponentType::f16, ComponentType::f32, ComponentType::f64, ComponentType::s8}) {
       for (Inputs inputs : {Inputs::plain, Inputs::edges, Inputs::whole}) {
          Random first(9), second(9);
-         const Matrix x = random_matrix(first, type, 16, 16, inputs), y = random_matrix(second, type, 16, 16, inputs);
+         const Matrix x = random_matrix(first, type, 16, 16, inputs),
+                      y = random_matrix(second, type, 16, 16, inputs);
          EXPECT_EQ(x.data, y.data);
          for (uint32_t i = 0; format(type).is_float && i < 256; i++)
             EXPECT_LE(std::fabs(x.real(i / 16, i % 16)), 16);

@@ -16,12 +16,20 @@ using Random = std::mt19937_64;
 
 /// What numbers to draw.
 enum class Inputs {
-   /// Floats of magnitude up to 1 that use all their bits; integers over the whole range of their type.
+   /// Floats of magnitude up to 1 that use all their bits; integers over the whole range of their
+   /// type.
    plain,
-   /// As plain, and one in eight is an edge: zero, minus zero, ±1, a power of two, the smallest normal and subnormal,
+   /// As plain, and one in eight is an edge: zero, minus zero, ±1, a power of two, the smallest
+   /// normal and subnormal,
    /// an integer's bounds and their neighbours.
    edges,
-   /// Small whole numbers, |x| ≤ 8 (0..8 when unsigned): every sum and product of a few thousand is exact in f32.
+   /// As edges, with magnitudes from the smallest subnormal to the square root of the largest number
+   /// and, one in 64 each, the largest number, infinity and NaN.
+   extremes,
+   /// Any bits at all; floats may be signalling NaNs.
+   bits,
+   /// Small whole numbers, |x| ≤ 8 (0..8 when unsigned): every sum and product of a few thousand is
+   /// exact in f32.
    whole,
    /// Whole numbers whose sums with products of 8-bit integers lie around the bounds of the type.
    near_bounds,
@@ -29,7 +37,8 @@ enum class Inputs {
 
 void fill_random(Random &, ComponentType, Inputs, std::span<std::byte> out);
 
-/// Bytes that no test computes by accident: as floats they are NaN, as integers large and position dependent.
+/// Bytes that no test computes by accident: as floats they are NaN, as integers large and position
+/// dependent.
 void fill_poison(std::span<std::byte> out);
 
 /// A number in 0..bound-1.

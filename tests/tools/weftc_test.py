@@ -3,7 +3,11 @@
 # SPDX-License-Identifier: MIT
 """weftc's command line, on a matrix shader.  usage: weftc_test.py WEFTC GLSLANG"""
 
+import json
 import os
+import random
+import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -29,20 +33,98 @@ void main() {
 """
 
 
+# Divergent control flow and the three kinds of addresses.
+SCALARS = """#version 460
+layout(local_size_x = 32) in;
+layout(set = 0, binding = 0) buffer Out { float result[]; };
+layout(set = 0, binding = 1) buffer In { uint index[32]; float values[]; };
+layout(push_constant) uniform Constants { uint scale; };
+void main() {
+   uint i = gl_GlobalInvocationID.x;
+   float sum = values[gl_WorkGroupID.x] + values[i] + values[2 * i];
+   for (uint n = 0; n < (index[i % 32] & 3); n++)
+      sum += values[index[(i + n) % 32]];
+   result[i] = sum * float(scale);
+}
+"""
+
+# One element of a matrix depends on the size of the subgroup.
+SIZES = """#version 460
+#extension GL_KHR_cooperative_matrix : enable
+#extension GL_KHR_memory_scope_semantics : enable
+#extension GL_KHR_shader_subgroup_basic : enable
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) buffer Out { float outside[16]; float result[]; };
+layout(set = 0, binding = 1) buffer In { float values[256]; };
+void main() {
+   if (gl_SubgroupID == 0) {
+      if (gl_SubgroupInvocationID == 0)
+         values[2 * 16 + 5] = float(gl_SubgroupSize);
+      controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsBuffer,
+                     gl_SemanticsAcquireRelease);
+      coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> c;
+      coopMatStore(c, result, 256, 16, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatLoad(c, values, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatStore(c, result, 256 * gl_WorkGroupID.x, 16, gl_CooperativeMatrixLayoutColumnMajor);
+   }
+}
+"""
+
+# What passes that are called optimisations have to lower: a pointer to an array, an exponent of two.
+ARRAYS = """#version 460
+#extension GL_EXT_shader_explicit_arithmetic_types : enable
+layout(local_size_x = 32) in;
+layout(set = 0, binding = 0) buffer Data { uint8_t data[]; };
+uint8_t pick(inout uint8_t values[4], uint i) { values[i] *= uint8_t(4); return values[3 - i]; }
+void main() {
+   uint8_t values[4];
+   for (uint i = 0; i < 4; i++)
+      values[i] = data[i + gl_LocalInvocationIndex];
+   data[gl_LocalInvocationIndex + 64] = pick(values, data[gl_LocalInvocationIndex] & 3);
+}
+"""
+
+ENDLESS = """#version 460
+layout(local_size_x = 1) in;
+layout(set = 0, binding = 0) buffer Data { uint data[]; };
+void main() {
+   while (data[0] == data[0])
+      data[1]++;
+}
+"""
+
+FAR = """#version 460
+layout(local_size_x = 1) in;
+layout(set = 0, binding = 0) buffer Data { uint data[]; };
+void main() { data[0x3fff0000] = 1; }
+"""
+
+ALL_PATHS = ["tiles", "registers", "spirv-tiles", "spirv-registers"]
+
+
 class Weftc(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        source = os.path.join(cls.folder.name, "shader.comp")
-        cls.module = os.path.join(cls.folder.name, "shader.spv")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(SHADER)
-        subprocess.run([GLSLANG, "--target-env", "vulkan1.3", "-V", source, "-o", cls.module],
-                       check=True, stdout=subprocess.DEVNULL)
+        cls.module = cls.compile("shader", SHADER)
 
     @classmethod
     def tearDownClass(cls):
         cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+    @classmethod
+    def compile(cls, name, source):
+        module = cls.path(name + ".spv")
+        if not os.path.exists(module):
+            with open(cls.path(name + ".comp"), "w", encoding="utf-8") as file:
+                file.write(source)
+            subprocess.run([GLSLANG, "--target-env", "vulkan1.3", "-V", cls.path(name + ".comp"),
+                            "-o", module], check=True, stdout=subprocess.DEVNULL)
+        return module
 
     def weftc(self, *arguments, stdin=None):
         return subprocess.run([WEFTC, *arguments], input=stdin, capture_output=True, check=False)
@@ -76,12 +158,100 @@ class Weftc(unittest.TestCase):
         self.assertEqual(order, sorted(order))
         self.assertIn("@cmat_muladd", text)
 
-    def test_llvm_and_assembly(self):
-        self.assertIn("define ", self.emit("--emit=llvm"))
-        self.assertIn("ret", self.emit("--emit=asm"))
-        module = self.emit("--emit=spirv")
-        self.assertIn("OpEntryPoint GLCompute", module)
-        self.assertNotIn("CooperativeMatrix", module)
+    def test_passes_of_the_back_end(self):
+        text = self.emit("--emit=passes")
+        order = [text.index("// after " + name)
+                 for name in ("lower_descriptors", "nir_divergence_analysis#1")]
+        self.assertEqual(order, sorted(order))
+        self.assertRegex(text, r"// after nir_opt_cse#1 \(optional pass number \d+\)\n")
+
+    def test_llvm(self):
+        text = self.emit("--emit=llvm")
+        self.assertIn("define void @weft_kernel(", text)
+        self.assertRegex(text, r"call void @weft_tile_muladd_16x16x16_f16_f16_f16_f16\(ptr")
+        self.assertEqual(text.count("call void @weft_tile_load_row_16x16_2_robust("), 2)
+        self.assertEqual(text.count("call void @weft_tile_store_row_16x16_2_robust("), 1)
+        self.assertIn("@weft_tile_load_row_16x16_2(",
+                      self.emit("--emit=llvm", "--no-robust"))
+
+    def test_assembly(self):
+        text = self.emit("--emit=asm")
+        self.assertRegex(text, r"weft_kernel:")
+        self.assertEqual(len(re.findall(r"\tcall.*weft_tile_muladd_16x16x16", text)), 1)
+        self.assertRegex(text, r"\n\tretq")
+        registers = self.emit("--emit=asm", "--registers", "--isa", "avx2")
+        self.assertNotIn("weft_tile", registers)
+        self.assertRegex(registers, r"vfmadd\d+ps\t.*%ymm")
+        self.assertNotIn("%zmm", registers)
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            has_avx512 = "avx512dq" in file.read()
+        if has_avx512:
+            self.assertIn("%zmm", self.emit("--emit=asm", "--registers", "--isa", "avx512"))
+
+    def test_spirv(self):
+        text = self.emit("--emit=spirv-text")
+        self.assertIn("OpEntryPoint GLCompute", text)
+        self.assertNotIn("CooperativeMatrix", text)
+        module = self.path("out.spv")
+        self.assertEqual(self.emit("--emit=spirv", "-o", module), "")
+        with open(module, "rb") as file:
+            words = file.read()
+        self.assertEqual(words[:4], bytes.fromhex("03022307"))
+        # It is a shader like another.
+        self.assertEqual(self.weftc("--emit=nir", module).returncode, 0)
+        self.assertEqual(self.weftc("--emit=spirv", self.module).stdout, words)
+
+    def test_driver(self):
+        def header(*arguments):
+            return self.emit("--emit=spirv-text", *arguments)
+
+        def version(*arguments):
+            result = self.weftc("--emit=spirv", *arguments, self.module)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return struct.unpack("<2I", result.stdout[:8])[1]
+
+        self.assertEqual(version(), 0x10600)
+        self.assertEqual(version("--spirv-version", "1.4"), 0x10400)
+        native = header("--native", "16x16x16", "--native", "8x8x8")
+        self.assertIn("OpCooperativeMatrixMulAddKHR", native)
+        self.assertIn("OpCapability CooperativeMatrixKHR", native)
+        self.assertNotIn("CooperativeMatrix", header("--native", "8x8x16"))
+        self.assertIn("OpCooperativeMatrixMulAddKHR", header("--driver", "nvidia"))
+        self.assertNotIn("CooperativeMatrix", header("--driver", "lavapipe"))
+        # Robust loads look at the buffer's length.
+        self.assertNotIn("OpArrayLength", header())
+        self.assertIn("OpArrayLength", header("--robust"))
+
+        file = self.path("driver.txt")
+
+        def described(text):
+            with open(file, "w", encoding="utf-8") as out:
+                out.write(text)
+            return "--driver", file
+
+        self.assertEqual(version(*described("# a comment\nspirv-version 1.5\n\n")), 0x10500)
+        self.assertIn("OpCooperativeMatrixMulAddKHR",
+                      header(*described("native 16x16x16 f16 f16 f16 f16 # own\n")))
+        emit = ("--emit=spirv", "-o", self.path("none"))
+        message = self.refuse(*emit, *described("base lavapipe\nwithout float16"), self.module)
+        self.assertIn("f16", message)
+        for text, expected in (("wit int8", "line 1: 'wit'"), ("\nwith int7", "line 2: int7"),
+                               ("base mine", "there are full"), ("spirv-version 2.0", "1.3 to 1.6"),
+                               ("native 16x16 f16", "MxNxK"), ("subgroup-size 5", "there are 4"),
+                               ("subgroup-operations basic wave", "wave: there are basic")):
+            self.assertIn(expected, self.refuse(*emit, *described(text), self.module))
+        self.assertIn("neither", self.refuse(*emit, "--driver", "other", self.module))
+        self.assertFalse(os.path.exists(self.path("none")))
+
+    def test_layer(self):
+        text = self.emit("--target=layer", "--emit=passes")
+        self.assertIn("// after lower_access_units", text)
+        self.assertNotIn("// after nir_divergence_analysis", text)
+        nir = self.emit("--target=layer")
+        self.assertNotIn("@cmat_", nir)
+        self.assertNotIn("@tile_", nir)
+        self.assertNotEqual(nir, self.emit("--registers"))
+        self.assertIn("16, 16, A", self.emit("--target=layer", "--native", "16x16x16"))
 
     def test_map(self):
         drawing = xml.fromstring(self.emit("--emit=map", "--subgroup-size", "32"))
@@ -91,6 +261,166 @@ class Weftc(unittest.TestCase):
         self.assertEqual(cells[0], "0.0")
         self.assertEqual(cells[2 * 16 + 3], "3.1")
         self.assertEqual(len(set(cells)), 256)
+
+    def test_register_map(self):
+        drawing = xml.fromstring(self.emit("--emit=register-map", "--subgroup-size", "8"))
+        svg = "{http://www.w3.org/2000/svg}"
+        titles = [t.text for t in drawing.iter(svg + "text") if t.get("class") == "title"]
+        self.assertEqual(titles, ["16x16 f16 (A)", "16x16 f16 (B)", "16x16 f16 (accumulator)"])
+        cells = [t.text for t in drawing.iter(svg + "text") if t.get("class") == "cell"]
+        owners = [t.text for t in drawing.iter(svg + "title")]
+        self.assertEqual(len(cells), 3 * 256)
+        # A grid of 2 by 4 invocations: each has 8 rows of A, 4 columns of B and 8 by 4 elements.
+        self.assertEqual(cells[7 * 16 + 15], "0.127")
+        self.assertEqual(cells[8 * 16], "4.0")
+        self.assertEqual(owners[8 * 16], "component 0 of invocations 4 5 6 7")
+        self.assertEqual(cells[256 + 5], "1.1")
+        self.assertEqual(owners[256 + 5], "component 1 of invocations 1 5")
+        self.assertEqual(cells[512 + 9 * 16 + 5], "5.5")
+        self.assertEqual(len(set(cells[512:])), 256)
+
+    def stats(self, module, *arguments):
+        result = self.weftc("--stats", *arguments, module)
+        self.assertEqual(result.returncode, 0, result.stderr.decode())
+        return json.loads(result.stdout)
+
+    def test_statistics(self):
+        stats = self.stats(self.module)
+        self.assertEqual(stats["kernels"], {"weft_tile_load_row_16x16_2_robust": 2,
+                                            "weft_tile_muladd_16x16x16_f16_f16_f16_f16": 1,
+                                            "weft_tile_store_row_16x16_2_robust": 1})
+        self.assertEqual(stats["calls"], 4)
+        self.assertEqual(stats["subgroups"], 2)
+        self.assertGreaterEqual(stats["stack_bytes"], 3 * 512)
+        self.assertGreater(stats["code_bytes"], stats["instructions"])
+        phases = stats["phases_ms"]
+        self.assertEqual(list(phases), ["front_end", "nir_passes", "llvm_ir", "llvm_passes",
+                                        "machine_code", "link"])
+        self.assertTrue(all(ms > 0 for ms in phases.values()))
+        self.assertGreater(stats["passes"]["nir_opt_cse"]["runs"], 2)
+
+        scalars = self.stats(self.compile("scalars", SCALARS), "--isa", "avx2")
+        # values[group] and the push constant; values[i] and the result; values[2 * i]; values[index].
+        accesses = scalars["accesses"]
+        self.assertGreaterEqual(accesses["uniform"], 2)
+        self.assertGreaterEqual(accesses["contiguous"], 2)
+        self.assertGreaterEqual(accesses["strided"], 1)
+        self.assertGreaterEqual(accesses["gathered"], 1)
+        self.assertEqual(scalars["kernels"], {})
+        registers = self.stats(self.module, "--registers", "--isa", "avx2")
+        self.assertEqual(registers["kernels"], {})
+        self.assertGreater(registers["spills"], 0)
+
+        layer = self.stats(self.module, "--target=layer")
+        self.assertGreater(layer["words"], layer["instructions"])
+        self.assertIn("lower_access_units", layer["passes"])
+
+    def test_pass_control(self):
+        def applications(*arguments):
+            text = self.emit("--emit=passes", *arguments)
+            return re.findall(r"// after (\S+)", text)
+
+        every = applications()
+        self.assertIn("nir_opt_cse#1", every)
+        self.assertFalse([a for a in applications("--skip", "nir_opt_cse")
+                          if a.startswith("nir_opt_cse")])
+        self.assertNotIn("nir_opt_cse#1", applications("--skip", "nir_opt_cse#1"))
+        required = r"nir_opt_(algebraic|algebraic_late|constant_folding|deref)#"
+        self.assertFalse([a for a in applications("--pass-limit", "0")
+                          if "opt_" in a and not re.match(required, a)])
+        middle = every[len(every) // 2]
+        self.assertEqual(applications("--stop-after", middle)[-1], middle)
+        nir = self.emit("--stop-after", "opt_cmat_copies")
+        self.assertIn("@cmat_muladd", nir)
+        # What comes behind the NIR passes sees them too.
+        self.assertNotEqual(self.emit("--emit=llvm", "--pass-limit", "0"),
+                            self.emit("--emit=llvm"))
+        self.assertIn("not an optional pass",
+                      self.refuse("--skip", "lower_cmat", self.module, status=2))
+        self.assertIn("would not have run",
+                      self.refuse("--skip", "nir_opt_cse#1000", self.module))
+        self.assertIn("did not run", self.refuse("--stop-after", "lower_frobs", self.module))
+        self.assertIn("PASS#NUMBER", self.refuse("--skip", "nir_opt_cse#x", self.module, status=2))
+
+    def run_shader(self, module, *arguments, status=0):
+        result = self.weftc("--run", *arguments, module)
+        self.assertEqual(result.returncode, status, result.stdout.decode() + result.stderr.decode())
+        return result.stdout.decode()
+
+    def test_compare(self):
+        text = self.run_shader(self.module, "--compare", "all", "--seed", "5",
+                               "--buffer", "1.2=random:2048")
+        self.assertIn("seed 5\nbuffer 1.2 Data: 2048 bytes, random\n", text)
+        for path in ALL_PATHS:
+            self.assertIn(path + "/avx2: agrees with tiles\n", text)
+        self.assertEqual(text, self.run_shader(self.module, "--compare", "all", "--seed", "5",
+                                               "--buffer", "1.2=random:2048"))
+        scalars = self.compile("scalars", SCALARS)
+        text = self.run_shader(scalars, "--workgroups", "3", "--compare", ",".join(ALL_PATHS))
+        self.assertEqual(text.count("agrees with"), 3)
+        # Optional passes are optional.
+        for module in (self.module, scalars, self.compile("arrays", ARRAYS)):
+            self.run_shader(module, "--compare", "all", "--pass-limit", "0")
+
+    def test_given_buffers(self):
+        scalars = self.compile("scalars", SCALARS)
+        values = struct.pack("32I64f", *[0] * 32, *range(64))
+        with open(self.path("in.bin"), "wb") as file:
+            file.write(values)
+        text = self.run_shader(scalars, "--buffer", "0.0=zero:136", "--buffer",
+                               "0.1=" + self.path("in.bin"), "--push", "3",
+                               "--save", "0.0=" + self.path("out.bin"))
+        self.assertIn("buffer 0.0: 0 9 18 27 36 45 54 63 ...", text)
+        with open(self.path("out.bin"), "rb") as file:
+            result = struct.unpack("34f", file.read())
+        self.assertEqual(result, tuple(9.0 * i for i in range(32)) + (0, 0))
+
+    def test_difference(self):
+        module = self.compile("sizes", SIZES)
+        text = self.run_shader(module, "--path", "tiles/w8", "--compare",
+                               "spirv-tiles/w8,registers/w16", "--workgroups", "2", status=3)
+        self.assertIn("spirv-tiles/w8: agrees with tiles/w8\n", text)
+        self.assertIn("registers/w16: differs from tiles/w8\n", text)
+        # Element (2, 5) of the column-major matrix, behind 16 floats.
+        self.assertIn(f"buffer 0.0, byte {(16 + 5 * 16 + 2) * 4} (f32): 16 instead of 8; "
+                      "values that differ: 3\n", text)
+        self.assertIn("element (row 2, column 5) of a matrix 16x16 f32 (accumulator), stored by "
+                      "matrix store 2 of the shader in subgroup 0 of workgroup (0, 0, 0)\n", text)
+        # By the maps: 37 = 4 * 8 + 5; the block of 8 by 4 to the right of the first.
+        self.assertIn("as tiles: component 4 of invocation 5; as registers: component 9 of "
+                      "invocation 1\n", text)
+        # Nor is it found by a pass.
+        result = self.weftc("--bisect", "--path", "tiles/w8", "--reference", "tiles/w16", module)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("without any optional pass too", result.stderr.decode())
+        result = self.weftc("--bisect", module)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("nothing is wrong", result.stderr.decode())
+
+    def test_runs_that_fail(self):
+        self.assertIn("did not end within 1000 ms",
+                      self.refuse("--run", "--timeout", "1", self.compile("endless", ENDLESS)))
+        far = self.compile("far", FAR)
+        self.run_shader(far)
+        self.assertIn("crashed (Segmentation fault)",
+                      self.refuse("--run", "--path", "tiles/unchecked", far))
+        text = self.run_shader(far, "--compare", "registers/unchecked", status=1)
+        self.assertIn("registers/unchecked: crashed", text)
+        self.assertIn("declares no such buffer",
+                      self.refuse("--run", "--buffer", "3.4=zero:4", far))
+        self.assertIn("No such file", self.refuse("--run", "--buffer", "0.0=none", far))
+
+    def test_damaged_modules(self):
+        with open(self.module, "rb") as file:
+            words = file.read()
+        numbers = random.Random(7)
+        for _ in range(60):
+            damaged = bytearray(words)
+            for _ in range(3):
+                damaged[numbers.randrange(20, len(words))] = numbers.randrange(256)
+            length = len(words) if numbers.random() < 0.7 else 4 * numbers.randrange(len(words) // 4)
+            result = self.weftc("--run", "--timeout", "5", "-", stdin=bytes(damaged[:length]))
+            self.assertIn(result.returncode, (0, 1), result.stderr)
 
     def test_constants(self):
         self.assertIn("16, 8, B", self.emit("--spec", "3=8", "--emit=passes"))
@@ -124,9 +454,30 @@ class Weftc(unittest.TestCase):
         self.assertIn("unknown option --frobnicate",
                       self.refuse("--frobnicate", self.module, status=2))
         self.assertIn("needs a value", self.refuse("--entry", status=2))
+        for option, value, expected in (
+                ("--buffer", "0=zero:4", "SET.BINDING"), ("--buffer", "0.0=zero:x", "SET.BINDING"),
+                ("--buffer", "0.0=", "SET.BINDING"), ("--path", "tile", "expected tiles"),
+                ("--compare", "tiles,", "expected tiles"), ("--workgroups", "1,2,3,4", "X,Y,Z"),
+                ("--workgroups", "-1", "X,Y,Z"), ("--tolerance", "x", "not a number"),
+                ("--push", "1,,2", "'' is no value"), ("--seed", "x", "not a number"),
+                ("--timeout", "0", "seconds"), ("--save", "0.0", "SET.BINDING"),
+                ("--isa", "sse", "avx2"), ("--target", "gpu", "layer"),
+                ("--spirv-version", "1.9", "1.3 to 1.6"), ("--native", "16", "MxNxK"),
+                ("--pass-limit", "-1", "not a number")):
+            self.assertIn(expected, self.refuse("--run", option, value, self.module, status=2))
+        self.assertIn("--seed goes with --run",
+                      self.refuse("--seed", "3", self.module, status=2))
+        self.assertIn("--native goes with",
+                      self.refuse("--native", "16x16x16", self.module, status=2))
+        self.assertIn("--registers goes with",
+                      self.refuse("--emit=spirv", "--registers", self.module, status=2))
+        self.assertIn("--target=layer goes with",
+                      self.refuse("--emit=asm", "--target=layer", self.module, status=2))
+        self.assertIn("limits the passes itself",
+                      self.refuse("--bisect", "--pass-limit", "3", self.module, status=2))
         self.assertIn("--emit=map", self.emit("--help"))
 
 
 if __name__ == "__main__":
     WEFTC, GLSLANG = sys.argv[1:3]
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -6,15 +6,21 @@
 #pragma once
 
 #include "nir_passes/result.h"
+#include "tools/runner/path.h"
+#include "tools/runner/runner.h"
+#include "tools/weftc/pass_selection.h"
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace weft::weftc {
 
-enum class Emit { nir, passes, llvm, assembly, spirv, map };
+enum class Command { emit, statistics, run, bisect };
+
+enum class Emit { nir, passes, llvm, assembly, spirv, spirv_text, map, register_map };
 
 /// A specialization constant's value, as 8 little-endian bytes of which its type uses the first
 /// ones.
@@ -23,21 +29,65 @@ struct SpecArgument {
    uint64_t bits;
 };
 
+/// --buffer SET.BINDING[.ELEMENT]=WHAT
+struct BufferArgument {
+   runner::BufferPlace place;
+   enum class Contents { file, random, zero } contents;
+   std::string file;
+   uint64_t size;
+};
+
+/// --save SET.BINDING[.ELEMENT]=FILE
+struct SaveArgument {
+   runner::BufferPlace place;
+   std::string file;
+};
+
 struct Arguments {
    std::string input;  ///< "-": standard input
    std::string output; ///< empty: standard output
    std::string entry = "main";
+   Command command = Command::emit;
    Emit emit = Emit::nir;
    std::vector<SpecArgument> constants;
-   uint32_t subgroup_size = 0; ///< 0: the machine's default
+   bool help = false;
+
+   // What is compiled for.
+   uint32_t subgroup_size = 0; ///< 0: the machine's default, or the driver's
    bool registers = false;     ///< matrices to registers instead of the back end's tiles
+   std::optional<cpu::InstructionSet> instruction_set;
+   bool layer = false; ///< nir, passes, statistics: of the layer's compiler
+   std::optional<bool> robust;
+   std::string driver = "full";
+   std::optional<uint32_t> spirv_version;
    /// Shapes (M, N, K) that the driver below has matrices for.
    std::vector<std::array<uint32_t, 3>> native_shapes;
-   bool help = false;
+   PassSelection passes;
+
+   // --run
+   std::vector<BufferArgument> buffers;
+   std::vector<SaveArgument> saves;
+   std::string push_constants; ///< as given: values with commas between; empty: random
+   std::array<uint32_t, 3> workgroups = {1, 1, 1};
+   std::optional<uint64_t> seed;
+   std::optional<runner::Path> path;      ///< --path
+   std::vector<runner::Path> compared;    ///< --compare
+   bool compare_all = false;              ///< --compare all
+   std::optional<runner::Path> reference; ///< --reference
+   double tolerance = 0;
+   uint32_t timeout_ms = 60000;
 };
 
 extern const char *const usage;
 
 Result<Arguments> parse_arguments(int argc, char **argv);
+
+/// "16", "0x10", "-1", "true", "1.5", "1.5d": bits as in SpecArgument, and how many bytes the value
+/// has, 4 or 8.
+struct ParsedValue {
+   uint64_t bits;
+   uint32_t bytes;
+};
+std::optional<ParsedValue> parse_value(const std::string &text);
 
 } // namespace weft::weftc

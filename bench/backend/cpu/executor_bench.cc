@@ -3,7 +3,7 @@
 
 /// What a barrier and a dispatch cost.
 
-#include "backend/cpu/executor.h"
+#include "backend/cpu/runtime/executor.h"
 #include "tests/backend/cpu/handwritten_program.h"
 
 #include <benchmark/benchmark.h>
@@ -28,9 +28,9 @@ void barrier(benchmark::State &bench)
    const DispatchState state = {};
    for (auto _ : bench)
       executor.dispatch(program, state, {1, 1, 1});
-   bench.counters["each"] =
-      benchmark::Counter(double(barriers) * subgroups,
-                         benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+   bench.counters["each"] = benchmark::Counter(double(barriers) * subgroups,
+                                               benchmark::Counter::kIsIterationInvariantRate |
+                                                  benchmark::Counter::kInvert);
 }
 BENCHMARK(barrier)->Arg(2)->Arg(8)->Arg(32)->Arg(128);
 
@@ -45,9 +45,8 @@ void dispatch(benchmark::State &bench)
    const uint32_t groups = bench.range(0);
    for (auto _ : bench)
       executor.dispatch(program, state, {groups, 1, 1});
-   bench.counters["each"] =
-      benchmark::Counter(groups,
-                         benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+   bench.counters["each"] = benchmark::Counter(
+      groups, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(dispatch)
    ->ArgNames({"groups", "threads", "barriers"})

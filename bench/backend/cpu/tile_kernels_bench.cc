@@ -4,7 +4,7 @@
 /// Rates of the tile kernels, operands in the first-level cache, one thread.
 
 #include "backend/cpu/cpu_features.h"
-#include "backend/cpu/tile_kernels.h"
+#include "backend/cpu/kernels/tile_kernels.h"
 
 #include <benchmark/benchmark.h>
 
@@ -34,8 +34,8 @@ void muladd(benchmark::State &bench, const MatrixOperation &op)
       kernel(c.get(), a.get(), b.get(), c.get());
       benchmark::ClobberMemory();
    }
-   bench.counters["GOP/s"] = benchmark::Counter(2e-9 * op.m * op.n * op.k,
-                                                benchmark::Counter::kIsIterationInvariantRate);
+   bench.counters["GOP/s"] =
+      benchmark::Counter(2e-9 * op.m * op.n * op.k, benchmark::Counter::kIsIterationInvariantRate);
 }
 
 void transfer(benchmark::State &bench, const TileTransfer &t)

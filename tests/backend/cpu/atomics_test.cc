@@ -3,6 +3,7 @@
 
 /// Atomic operations by all invocations of many workgroups, on several threads.
 
+#include "tests/backend/cpu/seed.h"
 #include "tests/backend/cpu/shader_runner.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ constexpr uint32_t invocations = local * groups;
 class Atomics : public testing::TestWithParam<uint32_t> {
 protected:
    Executor executor{3};
-   std::mt19937_64 random{0xa70};
+   std::mt19937_64 random{test::test_seed()};
 };
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Atomics, testing::Values(8, 16, 32, 64),
@@ -64,7 +65,8 @@ void main() {
    T data = a[i];
    uint v = uint(data);
    if (v % 5 != 0)
-      o[i] = )" + test.function + "(places[" + place + R"(], data);
+      o[i] = )" + test.function + "(places[" +
+                                  place + R"(], data);
 }
 )";
          auto program = compile_shader(glsl, W, 3);
@@ -72,11 +74,11 @@ void main() {
          std::vector<T> a(invocations), at(places, test.initial), o(invocations, T(77));
          for (T &x : a)
             x = T(random() & (sizeof(T) == 8 ? 0x7fffffff0fffffffull : 0x7fffffffull));
-         ASSERT_TRUE(run_shader(executor, **program,
-                                {std::as_writable_bytes(std::span(a)),
-                                 std::as_writable_bytes(std::span(at)),
-                                 std::as_writable_bytes(std::span(o))},
-                                {groups, 1, 1}));
+         ASSERT_TRUE(
+            run_shader(executor, **program,
+                       {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(at)),
+                        std::as_writable_bytes(std::span(o))},
+                       {groups, 1, 1}));
          std::vector<T> expected(places, test.initial);
          for (uint32_t i = 0; i < invocations; i++) {
             const uint32_t v = uint32_t(a[i]);
@@ -112,15 +114,16 @@ TEST_P(Atomics, CountersReturnEveryNumberOnce)
 layout(local_size_x = 100) in;
 layout(set = 0, binding = 0) buffer P { uint counter[]; };
 layout(set = 0, binding = 1) buffer O { uint o[]; };
-void main() { o[gl_GlobalInvocationID.x] = atomicAdd(counter[)") + place + R"(], 1); }
+void main() { o[gl_GlobalInvocationID.x] = atomicAdd(counter[)") +
+                               place + R"(], 1); }
 )";
       auto program = compile_shader(glsl, GetParam(), 2);
       ASSERT_TRUE(program) << program.error().message;
       std::vector<uint32_t> counter(1), o(invocations, ~0u), numbers(invocations);
-      ASSERT_TRUE(run_shader(executor, **program,
-                             {std::as_writable_bytes(std::span(counter)),
-                              std::as_writable_bytes(std::span(o))},
-                             {groups, 1, 1}));
+      ASSERT_TRUE(run_shader(
+         executor, **program,
+         {std::as_writable_bytes(std::span(counter)), std::as_writable_bytes(std::span(o))},
+         {groups, 1, 1}));
       EXPECT_EQ(counter[0], invocations);
       std::sort(o.begin(), o.end());
       for (uint32_t i = 0; i < invocations; i++)
@@ -131,8 +134,8 @@ void main() { o[gl_GlobalInvocationID.x] = atomicAdd(counter[)") + place + R"(],
 
 TEST_P(Atomics, ExchangeAndCompare)
 {
-   // A lock made of compare-and-swap would not end on a machine whose lanes wait for each other; a list does: each
-   // invocation exchanges the head for itself.
+   // A lock made of compare-and-swap would not end on a machine whose lanes wait for each other; a
+   // list does: each invocation exchanges the head for itself.
    auto program = compile_shader(R"(
 layout(local_size_x = 100) in;
 layout(set = 0, binding = 0) buffer H { uint head; uint claimed[]; };
@@ -147,11 +150,11 @@ void main() {
                                  GetParam(), 3);
    ASSERT_TRUE(program) << program.error().message;
    std::vector<uint32_t> head(1 + places, ~0u), next(invocations), winner(invocations, 77);
-   ASSERT_TRUE(run_shader(executor, **program,
-                          {std::as_writable_bytes(std::span(head)),
-                           std::as_writable_bytes(std::span(next)),
-                           std::as_writable_bytes(std::span(winner))},
-                          {groups, 1, 1}));
+   ASSERT_TRUE(
+      run_shader(executor, **program,
+                 {std::as_writable_bytes(std::span(head)), std::as_writable_bytes(std::span(next)),
+                  std::as_writable_bytes(std::span(winner))},
+                 {groups, 1, 1}));
    // The list visits everybody.
    uint32_t length = 0;
    for (uint32_t i = head[0]; i != ~0u && length <= invocations; i = next[i])
@@ -195,10 +198,10 @@ void main() {
       out[8] += a[i] % 3 == 0 ? a[i] : 0;
       out[9] = std::max(out[9], a[i]);
    }
-   ASSERT_TRUE(run_shader(executor, **program,
-                          {std::as_writable_bytes(std::span(a)),
-                           std::as_writable_bytes(std::span(o))},
-                          {groups, 1, 1}));
+   ASSERT_TRUE(
+      run_shader(executor, **program,
+                 {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(o))},
+                 {groups, 1, 1}));
    EXPECT_EQ(o, expected);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Random structured programs, run by the translator with all lanes at once and by an interpreter lane by lane.
+/// Random structured programs, run by the translator with all lanes at once and by an interpreter
+/// lane by lane.
 
 #include "tests/backend/cpu/nir_harness.h"
 
@@ -26,7 +27,7 @@ struct Operand {
 
 struct Condition {
    Operand a, b;
-   bool less;     ///< a % 8 < b % 8, else the equality of their lowest bits
+   bool less; ///< a % 8 < b % 8, else the equality of their lowest bits
 };
 
 struct Statement {
@@ -61,17 +62,23 @@ private:
    Operand operand()
    {
       switch (random() % 8) {
-      case 0: return {Operand::invocation, 0};
-      case 1: return {Operand::workgroup, 0};
-      case 2: return {Operand::constant, uint32_t(random() % 8)};
-      default: return {Operand::variable, uint32_t(random() % variables)};
+      case 0:
+         return {Operand::invocation, 0};
+      case 1:
+         return {Operand::workgroup, 0};
+      case 2:
+         return {Operand::constant, uint32_t(random() % 8)};
+      default:
+         return {Operand::variable, uint32_t(random() % variables)};
       }
    }
    Condition condition()
    {
       // Often of uniform values, so that there are uniform branches among the divergent ones.
       if (random() % 3 == 0)
-         return {{Operand::workgroup, 0}, {Operand::constant, uint32_t(random() % 4)}, bool(random() % 2)};
+         return {{Operand::workgroup, 0},
+                 {Operand::constant, uint32_t(random() % 4)},
+                 bool(random() % 2)};
       return {operand(), operand(), bool(random() % 2)};
    }
    Statement statement(unsigned depth, bool in_loop)
@@ -106,10 +113,12 @@ private:
    std::mt19937_64 random;
 };
 
-/// What both sides share: every loop counts in a variable of its own and ends after `iterations` rounds.
+/// What both sides share: every loop counts in a variable of its own and ends after `iterations`
+/// rounds.
 class Interpreter {
 public:
-   Interpreter(uint32_t invocation, uint32_t workgroup) : invocation(invocation), workgroup(workgroup)
+   Interpreter(uint32_t invocation, uint32_t workgroup)
+       : invocation(invocation), workgroup(workgroup)
    {
       for (unsigned i = 0; i < variables; i++)
          values[i] = i * 3 + 1;
@@ -128,10 +137,14 @@ private:
    uint32_t value(Operand o) const
    {
       switch (o.kind) {
-      case Operand::variable: return values[o.number];
-      case Operand::invocation: return invocation;
-      case Operand::workgroup: return workgroup;
-      default: return o.number;
+      case Operand::variable:
+         return values[o.number];
+      case Operand::invocation:
+         return invocation;
+      case Operand::workgroup:
+         return workgroup;
+      default:
+         return o.number;
       }
    }
    bool holds(const Condition &c) const
@@ -155,8 +168,11 @@ private:
          values[s.target] = s.op == 0 ? a + b : s.op == 1 ? a * b + 1 : a ^ b;
          return next;
       }
-      case Statement::store: trace = trace * 17 + values[s.target]; return next;
-      case Statement::branch: return block(holds(s.condition) ? s.first : s.second);
+      case Statement::store:
+         trace = trace * 17 + values[s.target];
+         return next;
+      case Statement::branch:
+         return block(holds(s.condition) ? s.first : s.second);
       case Statement::loop:
          for (uint32_t i = 0; i < iterations; i++) {
             if (i > 0 && holds(s.condition))
@@ -165,8 +181,10 @@ private:
                break;
          }
          return next;
-      case Statement::jump_break: return broken;
-      case Statement::jump_continue: return continued;
+      case Statement::jump_break:
+         return broken;
+      case Statement::jump_continue:
+         return continued;
       }
       return next;
    }
@@ -180,7 +198,8 @@ class Emitter {
 public:
    /// `trace` is memory: a store under a wrong mask shows.
    Emitter(NirShader &shader, nir_def *invocation, nir_def *workgroup, nir_def *trace_offset)
-      : shader(shader), b(&shader.b), invocation(invocation), workgroup(workgroup), trace_offset(trace_offset)
+       : shader(shader), b(&shader.b), invocation(invocation), workgroup(workgroup),
+         trace_offset(trace_offset)
    {
       for (unsigned i = 0; i < variables; i++) {
          values[i] = nir_local_variable_create(b->impl, glsl_uint_type(), "v");
@@ -200,10 +219,14 @@ private:
    nir_def *value(Operand o)
    {
       switch (o.kind) {
-      case Operand::variable: return nir_load_var(b, values[o.number]);
-      case Operand::invocation: return invocation;
-      case Operand::workgroup: return workgroup;
-      default: return nir_imm_int(b, int(o.number));
+      case Operand::variable:
+         return nir_load_var(b, values[o.number]);
+      case Operand::invocation:
+         return invocation;
+      case Operand::workgroup:
+         return workgroup;
+      default:
+         return nir_imm_int(b, int(o.number));
       }
    }
    nir_def *holds(const Condition &c)
@@ -253,8 +276,12 @@ private:
          nir_pop_loop(b, nullptr);
          return;
       }
-      case Statement::jump_break: nir_jump(b, nir_jump_break); return;
-      case Statement::jump_continue: nir_jump(b, nir_jump_continue); return;
+      case Statement::jump_break:
+         nir_jump(b, nir_jump_break);
+         return;
+      case Statement::jump_continue:
+         nir_jump(b, nir_jump_continue);
+         return;
       }
    }
 

@@ -1,20 +1,52 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "backend/cpu/executor.h"
+#include "backend/cpu/runtime/executor.h"
 #include "tests/backend/cpu/handwritten_program.h"
 
 #include <gtest/gtest.h>
 
 #include <immintrin.h>
+#include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
 #include <vector>
+
+/// Allocations of the calling thread that still succeed; negative: all.
+static thread_local int64_t allocations_left = -1;
+
+// Not inlined: g++ would take free() for another allocator's.
+[[gnu::noinline]] void *operator new(size_t size)
+{
+   if (allocations_left > 0)
+      allocations_left--;
+   void *memory = allocations_left ? std::malloc(size ? size : 1) : nullptr;
+   if (!memory)
+      throw std::bad_alloc();
+   return memory;
+}
+
+[[gnu::noinline]] void operator delete(void *memory) noexcept
+{
+   std::free(memory);
+}
+
+[[gnu::noinline]] void operator delete(void *memory, size_t) noexcept
+{
+   std::free(memory);
+}
 
 namespace weft::cpu {
 namespace {
@@ -27,8 +59,8 @@ struct Visits {
    std::atomic<uint32_t> strays = 0;
 
    Visits(std::array<uint32_t, 3> groups, std::array<uint32_t, 3> base, uint32_t subgroups)
-      : groups(groups), base(base), subgroups(subgroups),
-        counts(size_t(groups[0]) * groups[1] * groups[2] * subgroups)
+       : groups(groups), base(base), subgroups(subgroups),
+         counts(size_t(groups[0]) * groups[1] * groups[2] * subgroups)
    {
    }
 
@@ -43,7 +75,8 @@ struct Visits {
             return;
          }
       }
-      const size_t workgroup = (size_t(at[2]) * visits.groups[1] + at[1]) * visits.groups[0] + at[0];
+      const size_t workgroup =
+         (size_t(at[2]) * visits.groups[1] + at[1]) * visits.groups[0] + at[0];
       visits.counts[workgroup * visits.subgroups + subgroup]++;
       if (visits.with_barrier)
          group->barrier(group);
@@ -60,11 +93,8 @@ TEST_P(Executors, VisitsEveryWorkgroupOnce)
    Executor executor(GetParam());
    EXPECT_EQ(executor.threads(), GetParam());
    for (const bool barriers : {false, true}) {
-      for (const std::array<uint32_t, 3> groups : {std::array<uint32_t, 3>{1, 1, 1},
-                                                   {1, 1, 7},
-                                                   {3, 5, 2},
-                                                   {1000, 1, 1},
-                                                   {13, 17, 19}}) {
+      for (const std::array<uint32_t, 3> groups :
+           {std::array<uint32_t, 3>{1, 1, 1}, {1, 1, 7}, {3, 5, 2}, {1000, 1, 1}, {13, 17, 19}}) {
          for (const uint32_t subgroups : {1u, 4u}) {
             Visits visits(groups, {2, 3, 4}, subgroups);
             visits.with_barrier = barriers;
@@ -86,8 +116,8 @@ TEST_P(Executors, VisitsEveryWorkgroupOnce)
 TEST_P(Executors, DoesNothingForNoWorkgroups)
 {
    Executor executor(GetParam());
-   const HandwrittenProgram program([](const DispatchState *, WorkgroupState *, uint32_t) { FAIL(); },
-                                    program_info(2, true));
+   const HandwrittenProgram program(
+      [](const DispatchState *, WorkgroupState *, uint32_t) { FAIL(); }, program_info(2, true));
    DispatchState state = {};
    EXPECT_TRUE(executor.dispatch(program, state, {0, 1, 1}));
    EXPECT_TRUE(executor.dispatch(program, state, {5, 5, 0}));
@@ -95,7 +125,8 @@ TEST_P(Executors, DoesNothingForNoWorkgroups)
 
 constexpr uint32_t phases = 5;
 
-/// Every subgroup writes its slot in shared memory in each phase; after the barrier it must see all the others'.
+/// Every subgroup writes its slot in shared memory in each phase; after the barrier it must see all
+/// the others'.
 struct Exchange {
    std::atomic<uint32_t> errors = 0;
    uint32_t subgroups;
@@ -125,7 +156,8 @@ TEST_P(Executors, BarriersOrderSharedMemory)
    for (const uint32_t subgroups : {1u, 2u, 3u, 16u, 128u}) {
       Exchange exchange;
       exchange.subgroups = subgroups;
-      const HandwrittenProgram program(Exchange::kernel, program_info(subgroups, true, 4 * subgroups));
+      const HandwrittenProgram program(Exchange::kernel,
+                                       program_info(subgroups, true, 4 * subgroups));
       ASSERT_TRUE(executor.dispatch(program, state_of(exchange), {100, 1, 1}));
       EXPECT_EQ(exchange.errors, 0u);
    }
@@ -237,7 +269,8 @@ TEST(Executor, RunsWithTheDefaultFloatingPointMode)
 
 TEST(Executor, UsesTheCpusOfItsAffinityMask)
 {
-   // In a thread of its own: the mask is inherited by the executor's threads and must not outlive the test.
+   // In a thread of its own: the mask is inherited by the executor's threads and must not outlive
+   // the test.
    std::thread([] {
       cpu_set_t all, one;
       ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
@@ -253,6 +286,159 @@ TEST(Executor, UsesTheCpusOfItsAffinityMask)
          EXPECT_EQ(Executor().threads(), 1u);
       }
    }).join();
+}
+
+/// Every workgroup waits until all are running, so that each has a thread of its own; what each
+/// thread blocks is kept.
+struct MaskReaders {
+   static constexpr uint32_t threads = 4;
+   const pthread_t caller = pthread_self();
+   std::atomic<uint32_t> arrived = 0, lonely = 0;
+   std::mutex mutex;
+   std::vector<sigset_t> workers;
+
+   static void kernel(const DispatchState *state, WorkgroupState *, uint32_t)
+   {
+      auto &test = object_of<MaskReaders>(state);
+      test.arrived++;
+      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (test.arrived < threads) {
+         if (std::chrono::steady_clock::now() > until) {
+            test.lonely++;
+            return;
+         }
+         std::this_thread::yield();
+      }
+      if (pthread_equal(pthread_self(), test.caller))
+         return;
+      sigset_t mask;
+      pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+      const std::lock_guard lock(test.mutex);
+      test.workers.push_back(mask);
+   }
+};
+
+TEST(Executor, WorkersTakeFaultsAndNoOtherSignals)
+{
+   sigset_t before, after;
+   pthread_sigmask(SIG_BLOCK, nullptr, &before);
+   Executor executor(MaskReaders::threads);
+   pthread_sigmask(SIG_BLOCK, nullptr, &after);
+   MaskReaders readers;
+   const HandwrittenProgram program(MaskReaders::kernel, program_info(1, false));
+   ASSERT_TRUE(executor.dispatch(program, state_of(readers), {MaskReaders::threads, 1, 1}));
+   EXPECT_EQ(readers.lonely, 0u);
+   ASSERT_EQ(readers.workers.size(), 3u);
+   for (const sigset_t &mask : readers.workers) {
+      for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
+         EXPECT_FALSE(sigismember(&mask, fault)) << fault;
+      for (const int sent : {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGCHLD, SIGPROF})
+         EXPECT_TRUE(sigismember(&mask, sent)) << sent;
+   }
+   for (int signal = 1; signal < SIGRTMAX; signal++)
+      EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal)) << signal;
+}
+
+TEST(Executor, IsMadeWholeOrNotAtAllWhenMemoryRunsOut)
+{
+   bool whole = false;
+   for (int64_t allocations = 0; !whole; allocations++) {
+      ASSERT_LT(allocations, 200);
+      sigset_t mask;
+      std::unique_ptr<Executor> executor;
+      allocations_left = allocations;
+      try {
+         executor.reset(new Executor(4));
+      } catch (const std::bad_alloc &) {
+      }
+      whole = allocations_left != 0;
+      allocations_left = -1;
+      pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+      EXPECT_FALSE(sigismember(&mask, SIGINT)) << allocations;
+      if (!executor)
+         continue;
+      // Perhaps with fewer threads.
+      Visits visits({40, 1, 1}, {0, 0, 0}, 2);
+      const HandwrittenProgram program(Visits::kernel, program_info(2, true));
+      ASSERT_TRUE(executor->dispatch(program, state_of(visits), visits.groups));
+      for (const auto &count : visits.counts)
+         ASSERT_EQ(count, 1u) << allocations;
+   }
+}
+
+uint64_t address_space_in_use()
+{
+   unsigned long long pages = 0;
+   if (FILE *file = std::fopen("/proc/self/statm", "r")) {
+      if (std::fscanf(file, "%llu", &pages) != 1)
+         pages = 0;
+      std::fclose(file);
+   }
+   return uint64_t(pages) * sysconf(_SC_PAGESIZE);
+}
+
+TEST(Executor, ThreadsWithoutMemoryLeaveTheWorkToTheOthers)
+{
+   constexpr uint32_t subgroups = 64, stack_bytes = 16 << 20; // a thread's stacks take 1 GiB
+   Executor executor(4);
+   Visits visits({100, 1, 1}, {0, 0, 0}, subgroups);
+   visits.with_barrier = true;
+   const HandwrittenProgram program(Visits::kernel, program_info(subgroups, true, 0, stack_bytes));
+   rlimit before;
+   ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+   rlimit limit = before;
+   limit.rlim_cur = address_space_in_use() + (uint64_t(3) << 29); // one thread's, not two
+   ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+   const bool ran = executor.dispatch(program, state_of(visits), visits.groups);
+   ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+   EXPECT_TRUE(ran);
+   for (const auto &count : visits.counts)
+      ASSERT_EQ(count, 1u);
+}
+
+/// Callers that know nothing of each other, each with its executor.
+TEST(Executor, SeveralWorkAtOnce)
+{
+   std::vector<std::thread> callers;
+   for (uint32_t caller = 0; caller < 4; caller++) {
+      callers.emplace_back([caller] {
+         Executor executor(1 + caller);
+         for (uint32_t round = 0; round < 50; round++) {
+            const uint32_t subgroups = 1 + (caller + round) % 5;
+            Visits visits({1 + round * 3 % 20, 2, 1}, {0, 0, 0}, subgroups);
+            visits.with_barrier = round % 2;
+            const HandwrittenProgram program(
+               Visits::kernel, program_info(subgroups, visits.with_barrier, 64 * round));
+            ASSERT_TRUE(executor.dispatch(program, state_of(visits), visits.groups));
+            for (const auto &count : visits.counts)
+               ASSERT_EQ(count, 1u);
+         }
+      });
+   }
+   for (std::thread &caller : callers)
+      caller.join();
+}
+
+/// One executor, dispatched from one thread after another: the stacks of the caller change.
+TEST(Executor, MayBeUsedByAnyThreadInTurn)
+{
+   Executor executor(3);
+   std::mutex turn;
+   std::vector<std::thread> callers;
+   for (uint32_t caller = 0; caller < 4; caller++) {
+      callers.emplace_back([&] {
+         for (uint32_t round = 0; round < 50; round++) {
+            Exchange exchange;
+            exchange.subgroups = 4;
+            const HandwrittenProgram program(Exchange::kernel, program_info(4, true, 16));
+            const std::lock_guard lock(turn);
+            ASSERT_TRUE(executor.dispatch(program, state_of(exchange), {8, 1, 1}));
+            EXPECT_EQ(exchange.errors, 0u);
+         }
+      });
+   }
+   for (std::thread &caller : callers)
+      caller.join();
 }
 
 TEST(Executor, RefusesAbsurdStacks)

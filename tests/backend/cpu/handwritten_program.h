@@ -11,7 +11,9 @@ namespace weft::cpu {
 
 class HandwrittenProgram final : public Program {
 public:
-   HandwrittenProgram(Kernel kernel, const ProgramInfo &info) : function(kernel), program_info(info) {}
+   HandwrittenProgram(Kernel kernel, const ProgramInfo &info) : function(kernel), program_info(info)
+   {
+   }
 
    const ProgramInfo &info() const override { return program_info; }
    Kernel kernel() const override { return function; }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "backend/cpu/cpu_features.h"
-#include "backend/cpu/jit.h"
+#include "backend/cpu/jit/jit.h"
 
 #include <gtest/gtest.h>
 
@@ -18,15 +18,15 @@
 namespace weft::cpu {
 namespace {
 
-/// Writes expf of eight push constant floats to where the first set points.
+/// Writes exp2f of eight push constant floats to where the first set points.
 constexpr const char *exp_kernel = R"(
-declare <8 x float> @_ZGVdN8v_expf(<8 x float>)
+declare <8 x float> @_ZGVdN8v_exp2f(<8 x float>)
 define void @weft_kernel(ptr %dispatch, ptr %group, i32 %subgroup) {
    %set = load ptr, ptr %dispatch
    %push_at = getelementptr i8, ptr %dispatch, i64 72
    %push = load ptr, ptr %push_at
    %x = load <8 x float>, ptr %push, align 4
-   %y = call <8 x float> @_ZGVdN8v_expf(<8 x float> %x)
+   %y = call <8 x float> @_ZGVdN8v_exp2f(<8 x float> %x)
    store <8 x float> %y, ptr %set, align 4
    ret void
 }
@@ -68,7 +68,7 @@ void expect_exponentials(const Program &program)
    WorkgroupState group = {};
    program.kernel()(&state, &group, 0);
    for (int i = 0; i < 8; i++)
-      EXPECT_NEAR(out[i], std::exp(in[i]), 1e-6 * std::exp(in[i]));
+      EXPECT_NEAR(out[i], std::exp2(in[i]), 1e-6 * std::exp2(in[i]));
 }
 
 TEST(Jit, RunsCode)
@@ -135,8 +135,7 @@ TEST(Jit, ReportsMissingFunctions)
       }
    )");
    ASSERT_FALSE(program);
-   EXPECT_NE(program.error().message.find("system"), std::string::npos)
-      << program.error().message;
+   EXPECT_NE(program.error().message.find("system"), std::string::npos) << program.error().message;
 }
 
 TEST(Jit, ReportsAModuleWithoutKernel)
@@ -146,7 +145,8 @@ TEST(Jit, ReportsAModuleWithoutKernel)
 
 TEST(Jit, ReportsErrorsOfCodeGeneration)
 {
-   // Inline assembly with an impossible constraint: the instruction selector's diagnostic would end the process.
+   // Inline assembly with an impossible constraint: the instruction selector's diagnostic would end
+   // the process.
    Result<std::shared_ptr<const Program>> program = build(R"(
       define void @weft_kernel(ptr %dispatch, ptr %group, i32 %subgroup) {
          %x = call <64 x i32> asm "", "={ax}"()
@@ -172,7 +172,7 @@ TEST(Jit, Dumps)
          assembly = text;
    }));
    EXPECT_EQ(phases, "llvm llvm-opt asm ");
-   EXPECT_NE(assembly.find("_ZGVdN8v_expf"), std::string::npos);
+   EXPECT_NE(assembly.find("_ZGVdN8v_exp2f"), std::string::npos);
 }
 
 TEST(Jit, CompilesOnManyThreads)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Loads and stores at random addresses that are regular, or nearly so, in the invocation's number: every way in which
-/// lane analysis can be right or wrong, against addresses computed one by one.
+/// Loads and stores at random addresses that are regular, or nearly so, in the invocation's number:
+/// every way in which lane analysis can be right or wrong, against addresses computed one by one.
 
 #include "tests/backend/cpu/nir_harness.h"
 
@@ -18,8 +18,22 @@ namespace {
 
 /// A chain of operations on the invocation's number; each also takes an earlier value of the chain.
 struct Step {
-   enum Kind { add, subtract, multiply, shift_left, shift_right, divide, modulo, bit_and, bit_or, multiply_uniform,
-               add_earlier, select, narrow_widen, count } kind;
+   enum Kind {
+      add,
+      subtract,
+      multiply,
+      shift_left,
+      shift_right,
+      divide,
+      modulo,
+      bit_and,
+      bit_or,
+      multiply_uniform,
+      add_earlier,
+      select,
+      narrow_widen,
+      count
+   } kind;
    uint32_t constant;
    unsigned earlier;
 };
@@ -31,7 +45,8 @@ Chain random_chain(std::mt19937_64 &random)
    Chain chain;
    const unsigned n = 1 + unsigned(random() % 6);
    for (unsigned i = 0; i < n; i++) {
-      Step s{Step::Kind(random() % Step::count), small[random() % std::size(small)], unsigned(random() % (i + 1))};
+      Step s{Step::Kind(random() % Step::count), small[random() % std::size(small)],
+             unsigned(random() % (i + 1))};
       if (s.kind == Step::shift_left || s.kind == Step::shift_right)
          s.constant %= 6;
       if (s.kind == Step::bit_and && random() % 4)
@@ -49,20 +64,47 @@ uint32_t evaluate(const Chain &chain, uint32_t invocation, uint32_t uniform)
       const uint32_t x = values.back(), k = s.constant;
       uint32_t v = x;
       switch (s.kind) {
-      case Step::add: v = x + k; break;
-      case Step::subtract: v = x - k; break;
-      case Step::multiply: v = x * k; break;
-      case Step::shift_left: v = x << k; break;
-      case Step::shift_right: v = x >> k; break;
-      case Step::divide: v = x / k; break;
-      case Step::modulo: v = x % k; break;
-      case Step::bit_and: v = x & k; break;
-      case Step::bit_or: v = x | k; break;
-      case Step::multiply_uniform: v = x * uniform; break;
-      case Step::add_earlier: v = x + values[s.earlier]; break;
-      case Step::select: v = (invocation & 8) ? x : x + k; break;
-      case Step::narrow_widen: v = uint32_t(uint16_t(x)) + k; break;
-      default: break;
+      case Step::add:
+         v = x + k;
+         break;
+      case Step::subtract:
+         v = x - k;
+         break;
+      case Step::multiply:
+         v = x * k;
+         break;
+      case Step::shift_left:
+         v = x << k;
+         break;
+      case Step::shift_right:
+         v = x >> k;
+         break;
+      case Step::divide:
+         v = x / k;
+         break;
+      case Step::modulo:
+         v = x % k;
+         break;
+      case Step::bit_and:
+         v = x & k;
+         break;
+      case Step::bit_or:
+         v = x | k;
+         break;
+      case Step::multiply_uniform:
+         v = x * uniform;
+         break;
+      case Step::add_earlier:
+         v = x + values[s.earlier];
+         break;
+      case Step::select:
+         v = (invocation & 8) ? x : x + k;
+         break;
+      case Step::narrow_widen:
+         v = uint32_t(uint16_t(x)) + k;
+         break;
+      default:
+         break;
       }
       values.push_back(v);
    }
@@ -76,22 +118,48 @@ nir_def *build(nir_builder *b, const Chain &chain, nir_def *invocation, nir_def 
       nir_def *x = values.back(), *v = x;
       const int k = int(s.constant);
       switch (s.kind) {
-      case Step::add: v = nir_iadd(b, x, nir_imm_int(b, k)); break;
-      case Step::subtract: v = nir_isub(b, x, nir_imm_int(b, k)); break;
-      case Step::multiply: v = nir_imul(b, x, nir_imm_int(b, k)); break;
-      case Step::shift_left: v = nir_ishl(b, x, nir_imm_int(b, k)); break;
-      case Step::shift_right: v = nir_ushr(b, x, nir_imm_int(b, k)); break;
-      case Step::divide: v = nir_udiv(b, x, nir_imm_int(b, k)); break;
-      case Step::modulo: v = nir_umod(b, x, nir_imm_int(b, k)); break;
-      case Step::bit_and: v = nir_iand(b, x, nir_imm_int(b, k)); break;
-      case Step::bit_or: v = nir_ior(b, x, nir_imm_int(b, k)); break;
-      case Step::multiply_uniform: v = nir_imul(b, x, uniform); break;
-      case Step::add_earlier: v = nir_iadd(b, x, values[s.earlier]); break;
-      case Step::select:
-         v = nir_bcsel(b, nir_ine_imm(b, nir_iand_imm(b, invocation, 8), 0), x, nir_iadd_imm(b, x, k));
+      case Step::add:
+         v = nir_iadd(b, x, nir_imm_int(b, k));
          break;
-      case Step::narrow_widen: v = nir_iadd_imm(b, nir_u2u32(b, nir_u2u16(b, x)), k); break;
-      default: break;
+      case Step::subtract:
+         v = nir_isub(b, x, nir_imm_int(b, k));
+         break;
+      case Step::multiply:
+         v = nir_imul(b, x, nir_imm_int(b, k));
+         break;
+      case Step::shift_left:
+         v = nir_ishl(b, x, nir_imm_int(b, k));
+         break;
+      case Step::shift_right:
+         v = nir_ushr(b, x, nir_imm_int(b, k));
+         break;
+      case Step::divide:
+         v = nir_udiv(b, x, nir_imm_int(b, k));
+         break;
+      case Step::modulo:
+         v = nir_umod(b, x, nir_imm_int(b, k));
+         break;
+      case Step::bit_and:
+         v = nir_iand(b, x, nir_imm_int(b, k));
+         break;
+      case Step::bit_or:
+         v = nir_ior(b, x, nir_imm_int(b, k));
+         break;
+      case Step::multiply_uniform:
+         v = nir_imul(b, x, uniform);
+         break;
+      case Step::add_earlier:
+         v = nir_iadd(b, x, values[s.earlier]);
+         break;
+      case Step::select:
+         v = nir_bcsel(b, nir_ine_imm(b, nir_iand_imm(b, invocation, 8), 0), x,
+                       nir_iadd_imm(b, x, k));
+         break;
+      case Step::narrow_widen:
+         v = nir_iadd_imm(b, nir_u2u32(b, nir_u2u16(b, x)), k);
+         break;
+      default:
+         break;
       }
       values.push_back(v);
    }
@@ -108,7 +176,10 @@ struct Trial {
    uint32_t uniform;
 
    uint32_t element() const { return components * bytes; }
-   uint32_t offset(uint32_t invocation) const { return evaluate(chain, invocation, uniform) % wrap * element(); }
+   uint32_t offset(uint32_t invocation) const
+   {
+      return evaluate(chain, invocation, uniform) % wrap * element();
+   }
    bool active(uint32_t invocation) const { return !guarded || invocation % 3 != 1; }
 };
 
@@ -129,14 +200,16 @@ Trial random_trial(std::mt19937_64 &random)
 std::string describe(const Trial &t, uint32_t W)
 {
    std::ostringstream text;
-   text << "W=" << W << (t.shared ? " shared" : " buffer") << (t.guarded ? " guarded " : " ") << t.components << "x"
-        << t.bytes << " bytes, wrap " << t.wrap << ", uniform " << t.uniform << ", steps";
+   text << "W=" << W << (t.shared ? " shared" : " buffer") << (t.guarded ? " guarded " : " ")
+        << t.components << "x" << t.bytes << " bytes, wrap " << t.wrap << ", uniform " << t.uniform
+        << ", steps";
    for (const Step &s : t.chain)
       text << ' ' << s.kind << ':' << s.constant << ':' << s.earlier;
    return text.str();
 }
 
-/// Buffers: 0 memory that is addressed, 1 the plain array [invocation] of elements, 2 the uniform number.
+/// Buffers: 0 memory that is addressed, 1 the plain array [invocation] of elements, 2 the uniform
+/// number.
 struct Built {
    NirShader shader;
    nir_builder *b = &shader.b;
@@ -181,7 +254,8 @@ void check_load(const Trial &t, uint32_t W, std::mt19937_64 &random, uint32_t cu
       // Copies the buffer to shared memory first, bytewise.
       nir_push_if(b, nir_ieq_imm(b, s.invocation, 0));
       for (uint32_t i = 0; i < memory_size; i += 4)
-         s.shader.store_shared(nir_imm_int(b, int(i)), s.shader.load(0, nir_imm_int(b, int(i)), 1, 32));
+         s.shader.store_shared(nir_imm_int(b, int(i)),
+                               s.shader.load(0, nir_imm_int(b, int(i)), 1, 32));
       nir_pop_if(b, nullptr);
       s.shader.barrier();
    }
@@ -198,14 +272,17 @@ void check_load(const Trial &t, uint32_t W, std::mt19937_64 &random, uint32_t cu
    Bytes memory = random_bytes(random, memory_size);
    const uint32_t available = memory_size - std::min(cut, memory_size);
    Bytes visible(memory.begin(), memory.begin() + available);
-   std::vector<Bytes> buffers{visible, Bytes(s.size * t.element(), 0xcd), uniform_buffer(t.uniform)};
+   std::vector<Bytes> buffers{visible, Bytes(s.size * t.element(), 0xcd),
+                              uniform_buffer(t.uniform)};
    run(**program, buffers, 1);
    for (uint32_t i = 0; i < s.size; i++) {
       for (uint32_t k = 0; k < t.element(); k++) {
-         const uint32_t at = t.offset(i), end = at + (k / t.bytes + 1) * t.bytes; // of the byte's component
+         const uint32_t at = t.offset(i),
+                        end = at + (k / t.bytes + 1) * t.bytes; // of the byte's component
          const uint8_t expected = !t.active(i) ? 0xcd : end <= available ? memory[at + k] : 0;
          ASSERT_EQ(buffers[1][i * t.element() + k], expected)
-            << "load, " << describe(t, W) << ", cut " << cut << ", invocation " << i << ", byte " << k;
+            << "load, " << describe(t, W) << ", cut " << cut << ", invocation " << i << ", byte "
+            << k;
       }
    }
 }
@@ -223,7 +300,8 @@ void check_store(const Trial &t, uint32_t W, std::mt19937_64 &random, uint32_t c
    auto program = s.shader.compile();
    ASSERT_TRUE(program) << program.error().message;
 
-   const uint32_t memory_size = t.wrap * t.element(), available = memory_size - std::min(cut, memory_size);
+   const uint32_t memory_size = t.wrap * t.element(),
+                  available = memory_size - std::min(cut, memory_size);
    Bytes memory = random_bytes(random, available);
    Bytes data = random_bytes(random, s.size * t.element());
    std::vector<Bytes> buffers{memory, data, uniform_buffer(t.uniform)};
@@ -276,7 +354,8 @@ TEST_P(Memory, Scratch)
                                {._ = 0, .align_mul = 4, .align_offset = 0, .write_mask = 1});
    };
    const auto load = [&](nir_def *index) {
-      return _nir_build_load_scratch(b, 1, 32, nir_imul_imm(b, index, 4), {._ = 0, .align_mul = 4, .align_offset = 0});
+      return _nir_build_load_scratch(b, 1, 32, nir_imul_imm(b, index, 4),
+                                     {._ = 0, .align_mul = 4, .align_offset = 0});
    };
    for (uint32_t i = 0; i < length; i++)
       store(nir_imm_int(b, int(i)), nir_iadd_imm(b, nir_imul_imm(b, lane, 100), i));
@@ -287,7 +366,8 @@ TEST_P(Memory, Scratch)
    nir_pop_if(b, nullptr);
    nir_def *sum = nir_imm_int(b, 0);
    for (uint32_t i = 0; i < length; i++)
-      sum = nir_iadd(b, nir_imul_imm(b, sum, 3), load(nir_umod_imm(b, nir_iadd_imm(b, lane, i), length)));
+      sum = nir_iadd(b, nir_imul_imm(b, sum, 3),
+                     load(nir_umod_imm(b, nir_iadd_imm(b, lane, i), length)));
    sum = nir_iadd(b, nir_imul_imm(b, sum, 3), load(nir_imm_int(b, 2)));
    shader.store(0, nir_imul_imm(b, lane, 4), sum);
    auto program = shader.compile();
@@ -318,19 +398,21 @@ TEST_P(Memory, BufferPerLane)
    nir_builder *b = &shader.b;
    nir_def *lane = shader.local_index();
    nir_def *index = nir_vec2(b, nir_imm_int(b, 0), nir_imul_imm(b, nir_umod_imm(b, lane, 3), 16));
-   nir_def *v = _nir_build_load_ssbo(b, 2, 32, index, nir_imul_imm(b, lane, 8),
-                                     {._ = 0, .access = ACCESS_NON_UNIFORM, .align_mul = 4, .align_offset = 0});
+   nir_def *v = _nir_build_load_ssbo(
+      b, 2, 32, index, nir_imul_imm(b, lane, 8),
+      {._ = 0, .access = ACCESS_NON_UNIFORM, .align_mul = 4, .align_offset = 0});
    nir_def *size = _nir_build_get_ssbo_size(b, index, {._ = 0, .access = ACCESS_NON_UNIFORM});
    nir_def *value = nir_iadd(b, nir_iadd(b, nir_channel(b, v, 0), nir_channel(b, v, 1)), size);
    shader.store(3, nir_imul_imm(b, lane, 4), value);
-   _nir_build_store_ssbo(b, nir_imm_int(b, 77), index, nir_imul_imm(b, lane, 8),
-                         {._ = 0, .write_mask = 1, .access = ACCESS_NON_UNIFORM, .align_mul = 4, .align_offset = 0});
+   _nir_build_store_ssbo(
+      b, nir_imm_int(b, 77), index, nir_imul_imm(b, lane, 8),
+      {._ = 0, .write_mask = 1, .access = ACCESS_NON_UNIFORM, .align_mul = 4, .align_offset = 0});
    auto program = shader.compile();
    ASSERT_TRUE(program) << program.error().message;
    std::mt19937_64 random(test_seed());
    // The last of the three is too small for the upper lanes.
-   std::vector<Bytes> buffers{random_bytes(random, 8 * W), random_bytes(random, 8 * W), random_bytes(random, 4 * W),
-                              Bytes(4 * W)};
+   std::vector<Bytes> buffers{random_bytes(random, 8 * W), random_bytes(random, 8 * W),
+                              random_bytes(random, 4 * W), Bytes(4 * W)};
    const std::vector<Bytes> before = buffers;
    run(**program, buffers, 1);
    for (uint32_t l = 0; l < W; l++) {
@@ -348,6 +430,31 @@ TEST_P(Memory, BufferPerLane)
          EXPECT_EQ(written, 77u);
       }
    }
+}
+
+/// Code for a null pointer may be there, as long as no lane gets to it.
+TEST_P(Memory, NullPointersThatNobodyFollows)
+{
+   const uint32_t W = GetParam();
+   NirShader shader(W, W);
+   nir_builder *b = &shader.b;
+   nir_def *lane = shader.local_index(), *place = nir_imul_imm(b, lane, 4);
+   nir_def *v = shader.load(0, place, 1, 32);
+   nir_def *null = nir_imm_ivec2(b, -1, -1);
+   for (bool uniform : {false, true}) {
+      nir_def *condition = uniform ? nir_read_first_invocation(b, v) : v;
+      nir_push_if(b, nir_ine_imm(b, condition, 0));
+      nir_def *read = _nir_build_load_ssbo(
+         b, 1, 32, null, nir_imm_int(b, -1),
+         {._ = 0, .access = gl_access_qualifier(0), .align_mul = 4, .align_offset = 0});
+      shader.store(1, place, read);
+      nir_pop_if(b, nullptr);
+   }
+   auto program = shader.compile();
+   ASSERT_TRUE(program) << program.error().message;
+   std::vector<Bytes> buffers{Bytes(4 * W, 0), Bytes(4 * W, 1)};
+   run(**program, buffers, 1);
+   EXPECT_EQ(buffers[1], Bytes(4 * W, 1));
 }
 
 INSTANTIATE_TEST_SUITE_P(, Memory, testing::Values(8u, 16u, 32u, 64u));

@@ -3,24 +3,22 @@
 
 #include "tests/backend/cpu/nir_harness.h"
 
+#include "backend/cpu/codegen/nir_to_llvm.h"
 #include "backend/cpu/cpu_features.h"
-#include "backend/cpu/executor.h"
-#include "backend/cpu/jit.h"
-#include "backend/cpu/nir_to_llvm.h"
+#include "backend/cpu/jit/jit.h"
+#include "backend/cpu/runtime/executor.h"
 #include "nir_passes/compiler_options.h"
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 namespace weft::cpu::test {
 
-NirShader::NirShader(uint32_t subgroup_size, uint32_t workgroup_size)
-   : W(subgroup_size)
+NirShader::NirShader(uint32_t subgroup_size, uint32_t workgroup_size) : W(subgroup_size)
 {
    const TypeTable types;
    b = nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, &llvm_compiler_options, "test");
@@ -29,10 +27,12 @@ NirShader::NirShader(uint32_t subgroup_size, uint32_t workgroup_size)
    shader->info.workgroup_size[1] = shader->info.workgroup_size[2] = 1;
 }
 
-nir_def *NirShader::load(uint32_t buffer_number, nir_def *offset, unsigned components, unsigned bits)
+nir_def *NirShader::load(uint32_t buffer_number, nir_def *offset, unsigned components,
+                         unsigned bits)
 {
-   return _nir_build_load_ssbo(&b, components, bits, buffer(buffer_number), offset,
-                               {._ = 0, .access = gl_access_qualifier(0), .align_mul = bits / 8, .align_offset = 0});
+   return _nir_build_load_ssbo(
+      &b, components, bits, buffer(buffer_number), offset,
+      {._ = 0, .access = gl_access_qualifier(0), .align_mul = bits / 8, .align_offset = 0});
 }
 
 void NirShader::store(uint32_t buffer_number, nir_def *offset, nir_def *value)
@@ -72,7 +72,8 @@ void NirShader::barrier()
 
 nir_def *NirShader::local_index()
 {
-   return nir_iadd(&b, nir_imul_imm(&b, nir_load_subgroup_id(&b), W), nir_load_subgroup_invocation(&b));
+   return nir_iadd(&b, nir_imul_imm(&b, nir_load_subgroup_id(&b), W),
+                   nir_load_subgroup_invocation(&b));
 }
 
 Result<std::shared_ptr<const Program>> NirShader::compile(bool robust)
@@ -108,18 +109,6 @@ void run(const Program &program, std::vector<Bytes> &buffers, uint32_t groups)
    static Executor executor(1);
    if (!executor.dispatch(program, state, {groups, 1, 1}))
       std::abort();
-}
-
-uint64_t test_seed()
-{
-   static const uint64_t seed = [] {
-      const char *text = std::getenv("WEFT_TEST_SEED");
-      const uint64_t s = text ? std::strtoull(text, nullptr, 0)
-                              : uint64_t(std::chrono::steady_clock::now().time_since_epoch().count());
-      std::printf("WEFT_TEST_SEED=%llu\n", static_cast<unsigned long long>(s));
-      return s;
-   }();
-   return seed;
 }
 
 } // namespace weft::cpu::test

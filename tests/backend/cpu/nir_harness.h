@@ -7,6 +7,7 @@
 
 #include "backend/cpu/compiler.h"
 #include "nir_passes/shader.h"
+#include "tests/backend/cpu/seed.h"
 
 #include "compiler/nir/nir_builder.h"
 
@@ -48,8 +49,5 @@ private:
 
 /// Runs workgroups 0 … groups - 1 of a program; buffers[i] is buffer i.
 void run(const Program &, std::vector<Bytes> &buffers, uint32_t groups);
-
-/// From WEFT_TEST_SEED or the clock; printed, so that a failure can be repeated.
-uint64_t test_seed();
 
 } // namespace weft::cpu::test

@@ -4,7 +4,7 @@
 /// Every tile kernel of every instruction set that this machine has, against the oracle.
 
 #include "backend/cpu/cpu_features.h"
-#include "backend/cpu/tile_kernels.h"
+#include "backend/cpu/kernels/tile_kernels.h"
 #include "tests/oracle/matrix.h"
 
 #include <gtest/gtest.h>
@@ -40,10 +40,10 @@ class TileKernels : public testing::Test {
 protected:
    TileKernels()
    {
-      const char *given = std::getenv("WEFT_TEST_SEED");
+      const char *given = std::getenv("WEFT_SEED");
       seed = given ? std::strtoull(given, nullptr, 0) : std::random_device()();
       random.seed(seed);
-      std::printf("WEFT_TEST_SEED=%llu on %s\n", static_cast<unsigned long long>(seed),
+      std::printf("WEFT_SEED=%llu on %s\n", static_cast<unsigned long long>(seed),
                   describe(detect_features(InstructionSet::avx512)).c_str());
    }
 
@@ -55,7 +55,7 @@ protected:
 class Placed {
 public:
    Placed(std::vector<std::byte> bytes, size_t misalignment)
-      : storage(bytes.size() + 128), count(bytes.size())
+       : storage(bytes.size() + 128), count(bytes.size())
    {
       const auto address = reinterpret_cast<uintptr_t>(storage.data());
       start = storage.data() + ((64 - address % 64) + misalignment);
@@ -85,8 +85,8 @@ TEST_F(TileKernels, MultiplyAsTheOracleDoes)
             const Matrix b = random_matrix(random, op.b, op.k, op.n, kind);
             const Inputs c_kind = op.saturating && round % 2 ? Inputs::near_bounds : kind;
             const Matrix c = random_matrix(random, op.c, op.m, op.n, c_kind);
-            const Expectation expected = muladd(a, b, Expectation(c), op.saturating,
-                                                internal_roundoff(op.result, true));
+            const Expectation expected =
+               muladd(a, b, Expectation(c), op.saturating, internal_roundoff(op.result, true));
             const bool aligned = round % 4 < 2, in_place = round % 8 < 3;
             const auto shift = [&](ComponentType type) {
                return aligned ? 0 : format(type).bytes * draw(random, 64 / format(type).bytes);
@@ -110,7 +110,8 @@ TEST_F(TileKernels, MultiplyAsTheOracleDoes)
    }
 }
 
-/// A matrix somewhere in a buffer, and how the buffer must look after a store or the tile after a load.
+/// A matrix somewhere in a buffer, and how the buffer must look after a store or the tile after a
+/// load.
 struct TransferCase {
    TileTransfer transfer;
    std::vector<std::byte> memory;
@@ -210,10 +211,13 @@ TEST_F(TileKernels, RobustTransfersStayInBounds)
                   for (int round = 0; round < 20; round++) {
                      SCOPED_TRACE(tile_transfer_symbol(transfer));
                      TransferCase test = make_case(random, transfer);
-                     // The accessible range is cut somewhere, so that it ends in the tile, before it or after.
+                     // The accessible range is cut somewhere, so that it ends in the tile, before
+                     // it or after.
                      const uint64_t base = draw(random, 60);
-                     const uint64_t size = round % 5 == 0 ? 0 : draw(random, test.memory.size() - base);
-                     const uint64_t offset = uint64_t(test.first) - base; // may wrap: then all is outside
+                     const uint64_t size =
+                        round % 5 == 0 ? 0 : draw(random, test.memory.size() - base);
+                     const uint64_t offset =
+                        uint64_t(test.first) - base; // may wrap: then all is outside
                      std::vector<std::byte> tile(rows * cols * bytes);
                      fill_poison(tile);
                      std::vector<std::byte> expected_memory = test.memory, expected_tile = tile;
@@ -235,8 +239,8 @@ TEST_F(TileKernels, RobustTransfersStayInBounds)
                         reinterpret_cast<TileLoadRobust>(kernel)(
                            tile.data(), test.memory.data() + base, offset, size, test.stride);
                      else
-                        reinterpret_cast<TileStoreRobust>(kernel)(
-                           test.memory.data() + base, offset, size, tile.data(), test.stride);
+                        reinterpret_cast<TileStoreRobust>(kernel)(test.memory.data() + base, offset,
+                                                                  size, tile.data(), test.stride);
                      ASSERT_EQ(tile, expected_tile);
                      ASSERT_EQ(test.memory, expected_memory);
                   }
@@ -250,7 +254,8 @@ TEST_F(TileKernels, RobustTransfersStayInBounds)
 TEST_F(TileKernels, RobustTransfersSurviveAbsurdNumbers)
 {
    const CpuFeatures &cpu = host_features();
-   const uint64_t numbers[] = {0, 1, 63, 64, 1ull << 31, (1ull << 32) - 4, 1ull << 62, 1ull << 63, ~0ull};
+   const uint64_t numbers[] = {0,          1,          63,   64, 1ull << 31, (1ull << 32) - 4,
+                               1ull << 62, 1ull << 63, ~0ull};
    for (const TileOrder order : orders) {
       const TileTransfer transfer = {TileAccess::load, order, true, 16, 16, 2};
       const auto load = reinterpret_cast<TileLoadRobust>(find_tile_transfer(transfer, cpu));
@@ -259,7 +264,8 @@ TEST_F(TileKernels, RobustTransfersSurviveAbsurdNumbers)
       for (const uint64_t offset : numbers) {
          for (const uint64_t stride : numbers) {
             load(tile, memory, offset, sizeof(memory), int64_t(stride));
-            // Stride 0 with a line of 32 bytes at 0, 1 (or inside) reads sevens only; any other has zeros as well.
+            // Stride 0 with a line of 32 bytes at 0, 1 (or inside) reads sevens only; any other has
+            // zeros as well.
             for (const uint16_t component : tile)
                ASSERT_TRUE(component == 7 || component == 0 || component == 0x700);
          }
@@ -283,8 +289,9 @@ TEST_F(TileKernels, HaveUniqueSymbols)
    EXPECT_EQ(find_tile_symbol("weft_tile_load_column_16x8_2_robust", cpu),
              find_tile_transfer(transfer, cpu));
    EXPECT_EQ(find_tile_symbol("weft_tile_load_column_16x9_2", cpu), nullptr);
-   const MatrixOperation unknown = {16, 16, 16, ComponentType::f16, ComponentType::f32,
-                                    ComponentType::f32, ComponentType::f32, false};
+   const MatrixOperation unknown = {
+      16,   16, 16, ComponentType::f16, ComponentType::f32, ComponentType::f32, ComponentType::f32,
+      false};
    EXPECT_EQ(tile_muladd_symbol(unknown), "");
    EXPECT_EQ(find_tile_muladd(unknown, cpu), nullptr);
 }

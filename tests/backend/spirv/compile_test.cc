@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the compiler makes of small shaders: valid for each version of SPIR-V and both memory
-/// models, with what it should keep, and asking for no more than it needs.
+/// What the compiler makes of small shaders: valid for each version of SPIR-V, with what it should keep, and asking for no more than it needs.
 
 #include "backend/spirv/compiler.h"
 #include "backend/spirv/spirv_text.h"
+#include "tests/backend/spirv/compiled.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <algorithm>
@@ -14,41 +14,11 @@
 namespace weft {
 namespace {
 
-constexpr uint32_t versions[] = {0x00010300, 0x00010400, 0x00010500, 0x00010600};
-
-spirv::CompileOptions options_for(const spirv::Driver &driver, uint32_t subgroup_size = 32)
-{
-   return {.driver = driver,
-           .subgroup_size = subgroup_size,
-           .operations = spirv::supported_operations(driver, subgroup_size),
-           .dump = {}};
-}
-
-/// The disassembled module; or the compiler's error.
-std::string compiled(const std::string &glsl, const spirv::Driver &driver = spirv::full_driver(),
-                     uint32_t subgroup_size = 32)
-{
-   const test::Source source = test::compile(glsl);
-   const auto module = spirv::compile(source.shader_source(), options_for(driver, subgroup_size));
-   if (!module)
-      return module.error().message;
-   const Result<bool> valid = spirv::validate(*module);
-   EXPECT_TRUE(valid) << valid.error().message << spirv::disassemble(*module);
-   return spirv::disassemble(*module);
-}
-
-bool has(const std::string &text, const std::string &part)
-{
-   return text.find(part) != std::string::npos;
-}
-
-unsigned count(const std::string &text, const std::string &part)
-{
-   unsigned n = 0;
-   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-      ++n;
-   return n;
-}
+using test::compiled;
+using test::count;
+using test::has;
+using test::options_for;
+using test::spirv_versions;
 
 const std::string matrices = R"(
    layout(binding = 0) readonly buffer A { float16_t a[]; };
@@ -199,22 +169,18 @@ const Shader all_shaders[] = {
    {"matrices", matrices},   {"memory", memory}, {"control_flow", control_flow},
    {"subgroups", subgroups}, {"images", images}, {"types", types}};
 
-TEST(Compile, EveryVersionAndMemoryModelIsValid)
+TEST(Compile, EveryVersionIsValid)
 {
    for (const Shader &shader : all_shaders) {
       const test::Source source = test::compile(shader.glsl);
-      for (const uint32_t version : versions) {
-         for (const bool vulkan : {true, false}) {
-            SCOPED_TRACE(testing::Message() << shader.name << ", version " << std::hex << version
-                                            << ", Vulkan memory model " << vulkan);
-            spirv::Driver driver = spirv::full_driver();
-            driver.spirv_version = version;
-            driver.vulkan_memory_model = driver.vulkan_memory_model_device_scope = vulkan;
-            const auto module = spirv::compile(source.shader_source(), options_for(driver));
-            ASSERT_TRUE(module) << module.error().message;
-            const Result<bool> valid = spirv::validate(*module);
-            EXPECT_TRUE(valid) << valid.error().message << spirv::disassemble(*module);
-         }
+      for (const uint32_t version : spirv_versions) {
+         SCOPED_TRACE(testing::Message() << shader.name << ", version " << std::hex << version);
+         spirv::Driver driver = spirv::full_driver();
+         driver.spirv_version = version;
+         const auto module = spirv::compile(source.shader_source(), options_for(driver));
+         ASSERT_TRUE(module) << module.error().message;
+         const Result<bool> valid = spirv::validate(module->words);
+         EXPECT_TRUE(valid) << valid.error().message << spirv::disassemble(module->words);
       }
    }
 }
@@ -293,7 +259,7 @@ const std::string matrix_operations = R"(
    })";
 
 /// For a driver with all that there is in one shape.
-Result<std::vector<uint32_t>> compiled_natively(const std::string &glsl, spirv::Driver driver,
+Result<spirv::CompiledModule> compiled_natively(const std::string &glsl, spirv::Driver driver,
                                                 uint32_t m, uint32_t n, uint32_t k)
 {
    const test::Source source = test::compile(glsl);
@@ -306,22 +272,68 @@ Result<std::vector<uint32_t>> compiled_natively(const std::string &glsl, spirv::
 TEST(Compile, NativeMatricesAreValid)
 {
    for (const std::string &glsl : {matrices, matrix_operations}) {
-      for (const uint32_t version : versions) {
-         for (const bool vulkan : {true, false}) {
-            SCOPED_TRACE(testing::Message() << "version " << std::hex << version
-                                            << ", Vulkan memory model " << vulkan);
+      for (const uint32_t version : spirv_versions) {
+         SCOPED_TRACE(testing::Message() << "version " << std::hex << version);
+         spirv::Driver driver = spirv::full_driver();
+         driver.spirv_version = version;
+         const auto module = compiled_natively(glsl, driver, 16, 16, 16);
+         ASSERT_TRUE(module) << module.error().message;
+         const std::string text = spirv::disassemble(module->words);
+         const Result<bool> valid = spirv::validate(module->words);
+         EXPECT_TRUE(valid) << valid.error().message << text;
+         EXPECT_EQ(count(text, "OpCooperativeMatrixMulAddKHR"), 1u) << text;
+         EXPECT_EQ(count(text, "OpCapability CooperativeMatrixKHR"), 1u);
+      }
+   }
+}
+
+/// Reductions of every kind, beside the driver's matrices, on a driver that does not take both.
+TEST(Compile, NativeMatricesWithoutSubgroupArithmetic)
+{
+   const std::string glsl = R"(
+      layout(binding = 0) buffer F { float f[]; };
+      layout(binding = 1) buffer H { float16_t h[]; };
+      layout(binding = 2) buffer U { uvec2 u[]; };
+      void main() {
+         coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> m;
+         coopMatLoad(m, f, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+         const uint i = gl_SubgroupInvocationID;
+         const float x = subgroupAdd(f[i]) + subgroupExclusiveMul(f[i + 1]);
+         if (u[i].x > 5)
+            u[i] = subgroupInclusiveMax(u[i]) + subgroupClusteredXor(u[i + 1], 8);
+         h[i] = subgroupMin(h[i]) + subgroupExclusiveAdd(h[i + 1]);
+         coopMatStore(m * (subgroupOr(x > 1.0) ? x : 2.0), f, 0, 16,
+                      gl_CooperativeMatrixLayoutRowMajor);
+      })";
+   for (const uint32_t version : spirv_versions) {
+      for (const bool both : {true, false}) {
+         for (const bool native : {true, false}) {
             spirv::Driver driver = spirv::full_driver();
             driver.spirv_version = version;
-            driver.vulkan_memory_model = driver.vulkan_memory_model_device_scope = vulkan;
-            const auto module = compiled_natively(glsl, driver, 16, 16, 16);
+            driver.subgroup_arithmetic_with_matrices = both;
+            driver.subgroup_extended_types = version % 2;
+            const auto module = compiled_natively(glsl, driver, native ? 16 : 1, 16, 16);
             ASSERT_TRUE(module) << module.error().message;
-            const std::string text = spirv::disassemble(*module);
-            const Result<bool> valid = spirv::validate(*module);
+            const std::string text = spirv::disassemble(module->words);
+            const Result<bool> valid = spirv::validate(module->words);
             EXPECT_TRUE(valid) << valid.error().message << text;
-            EXPECT_EQ(count(text, "OpCooperativeMatrixMulAddKHR"), 1u) << text;
-            EXPECT_EQ(count(text, "OpCapability CooperativeMatrixKHR"), 1u);
+            EXPECT_EQ(has(text, "OpCapability CooperativeMatrixKHR"), native) << text;
+            EXPECT_EQ(has(text, "OpCapability GroupNonUniformArithmetic"), both || !native) << text;
          }
       }
+   }
+}
+
+TEST(Compile, TellsHowTheModuleHasToRun)
+{
+   for (const bool matrix : {true, false}) {
+      const test::Source source = test::compile(matrix ? matrices : control_flow);
+      const auto module = spirv::compile(source.shader_source(), options_for(spirv::full_driver()));
+      ASSERT_TRUE(module) << module.error().message;
+      EXPECT_EQ(module->local_size[0], 64u);
+      EXPECT_EQ(module->local_size[1], 1u);
+      EXPECT_EQ(module->local_size[2], 1u);
+      EXPECT_EQ(module->needs_full_subgroups, matrix);
    }
 }
 
@@ -335,25 +347,51 @@ TEST(Compile, NativeMatricesAreBuiltFromTheDriversShapes)
                                               {matrix_operations, 8u, 8u, 0u}}) {
       const auto module = compiled_natively(glsl, spirv::full_driver(), 16, n, k);
       ASSERT_TRUE(module) << module.error().message;
-      const std::string text = spirv::disassemble(*module);
-      EXPECT_TRUE(spirv::validate(*module)) << text;
+      const std::string text = spirv::disassemble(module->words);
+      EXPECT_TRUE(spirv::validate(module->words)) << text;
       EXPECT_EQ(count(text, "OpCooperativeMatrixMulAddKHR"), products) << text;
       EXPECT_EQ(has(text, "CooperativeMatrix"), products > 0);
    }
 }
 
-TEST(Compile, ADriversOwnMatricesNeedNoLowering)
+const std::string tensor_addressing = R"(
+   #extension GL_NV_cooperative_matrix2 : enable
+   layout(binding = 0) buffer A { float16_t a[]; };
+   layout(constant_id = 0) const uint M = 128;
+   layout(constant_id = 1) const uint K = 64;
+   void main() {
+      coopmat<float16_t, gl_ScopeWorkgroup, M, K, gl_MatrixUseA> m;
+      tensorLayoutNV<2> layout_of_a = createTensorLayoutNV(2);
+      layout_of_a = setTensorLayoutDimensionNV(layout_of_a, 128, 64);
+      coopMatLoadTensorNV(m, a, 0, sliceTensorLayoutNV(layout_of_a, 0, M, 0, K));
+      a[0] = m[0];
+   })";
+
+TEST(Compile, TellsADriversOwnMatricesFromOthers)
 {
    const test::Source source = test::compile(matrices);
    const auto f = ComponentType::f16, g = ComponentType::f32;
    const std::vector<MatrixOperation> none, same = {{16, 16, 16, f, f, g, g, false}},
                                             other = {{16, 8, 16, f, f, g, g, false}};
-   EXPECT_TRUE(spirv::needs_lowering(source.shader_source(), 32, same, none));
-   EXPECT_TRUE(spirv::needs_lowering(source.shader_source(), 32, same, other));
-   EXPECT_FALSE(spirv::needs_lowering(source.shader_source(), 32, same, same));
-   EXPECT_FALSE(spirv::needs_lowering(source.shader_source(), 32, other, none));
+   const auto owner = [&](const auto &operations, const auto &native) {
+      return spirv::matrix_owner(source.shader_source(), 32, operations, native);
+   };
+   using enum spirv::MatrixOwner;
+   EXPECT_EQ(owner(same, none), layer);
+   EXPECT_EQ(owner(same, other), layer);
+   EXPECT_EQ(owner(same, same), driver);
+   EXPECT_EQ(owner(other, none), unknown);
    const std::vector<uint32_t> words(source.spirv.begin(), source.spirv.begin() + 40);
-   EXPECT_FALSE(spirv::needs_lowering({words, "main", {}}, 32, same, none));
+   EXPECT_EQ(spirv::matrix_owner({words, "main", {}}, 32, same, none), unknown);
+
+   // Matrices of a workgroup, and what later extensions do with them, may be the driver's only.
+   EXPECT_EQ(spirv::matrix_owner(test::compile(tensor_addressing).shader_source(), 32, same, same),
+             unknown);
+   std::string workgroup = matrices;
+   for (size_t at; (at = workgroup.find("gl_ScopeSubgroup")) != std::string::npos;)
+      workgroup.replace(at, strlen("gl_ScopeSubgroup"), "gl_ScopeWorkgroup");
+   EXPECT_EQ(spirv::matrix_owner(test::compile(workgroup).shader_source(), 32, same, same),
+             unknown);
 }
 
 TEST(Compile, SmallTilesComeFirstForSmallSubgroups)
@@ -410,13 +448,6 @@ TEST(Compile, QualifiersAreKept)
    EXPECT_TRUE(has(text, "NonWritable"));
    EXPECT_TRUE(has(text, "Volatile|"));
    EXPECT_TRUE(has(text, "MakePointerAvailable|NonPrivatePointer"));
-
-   spirv::Driver driver = spirv::full_driver();
-   driver.vulkan_memory_model = false;
-   const std::string old = compiled(memory, driver);
-   EXPECT_TRUE(has(old, "Coherent"));
-   EXPECT_TRUE(has(old, "Volatile"));
-   EXPECT_FALSE(has(old, "NonPrivatePointer"));
 }
 
 TEST(Compile, AlignmentGivesWideAccesses)
@@ -458,18 +489,20 @@ TEST(Compile, SpecializationIsFolded)
    source.constant_values = {5};
    const auto module = spirv::compile(source.shader_source(), options_for(spirv::full_driver()));
    ASSERT_TRUE(module) << module.error().message;
-   EXPECT_TRUE(has(spirv::disassemble(*module), "%uint_5000"));
+   EXPECT_TRUE(has(spirv::disassemble(module->words), "%uint_5000"));
 }
 
-TEST(NeedsLowering, ReadsCapabilities)
+TEST(DeclaresAny, ReadsCapabilities)
 {
-   EXPECT_TRUE(spirv::needs_lowering(test::compile(matrices).spirv));
-   EXPECT_FALSE(spirv::needs_lowering(test::compile(memory).spirv));
-   EXPECT_FALSE(spirv::needs_lowering({}));
+   const std::vector<uint32_t> cooperative = {5430, 6022}, none;
+   EXPECT_TRUE(spirv::declares_any(test::compile(matrices).spirv, cooperative));
+   EXPECT_FALSE(spirv::declares_any(test::compile(matrices).spirv, none));
+   EXPECT_FALSE(spirv::declares_any(test::compile(memory).spirv, cooperative));
+   EXPECT_FALSE(spirv::declares_any({}, cooperative));
    const uint32_t short_module[] = {0x07230203, 0x00010600};
-   EXPECT_FALSE(spirv::needs_lowering(short_module));
+   EXPECT_FALSE(spirv::declares_any(short_module, cooperative));
    const uint32_t noise[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-   EXPECT_FALSE(spirv::needs_lowering(noise));
+   EXPECT_FALSE(spirv::declares_any(noise, cooperative));
 }
 
 TEST(SupportedOperations, FollowTheDriver)
@@ -504,13 +537,13 @@ TEST(Compile, RobustMatrices)
    for (bool robust : {false, true}) {
       spirv::CompileOptions options = options_for(spirv::full_driver());
       options.robust_access = robust;
-      for (uint32_t version : versions) {
+      for (uint32_t version : spirv_versions) {
          options.driver.spirv_version = version;
          const auto module = spirv::compile(source.shader_source(), options);
          ASSERT_TRUE(module) << module.error().message;
-         const Result<bool> valid = spirv::validate(*module);
-         EXPECT_TRUE(valid) << valid.error().message << spirv::disassemble(*module);
-         EXPECT_EQ(count(spirv::disassemble(*module), "= OpArrayLength"), robust ? 2u : 0u);
+         const Result<bool> valid = spirv::validate(module->words);
+         EXPECT_TRUE(valid) << valid.error().message << spirv::disassemble(module->words);
+         EXPECT_EQ(count(spirv::disassemble(module->words), "= OpArrayLength"), robust ? 2u : 0u);
       }
    }
 }
@@ -534,7 +567,7 @@ const std::string bytes = R"(
 TEST(Compile, BytesAreMultipliedByDotProducts)
 {
    spirv::Driver driver = spirv::full_driver();
-   for (uint32_t version : versions) {
+   for (uint32_t version : spirv_versions) {
       driver.spirv_version = version;
       const std::string text = compiled(bytes, driver);
       EXPECT_EQ(count(text, "= OpSUDot"), 64u) << text;
@@ -548,7 +581,7 @@ TEST(Compile, BytesAreMultipliedByDotProducts)
    const test::Source source = test::compile(bytes);
    const auto robust = spirv::compile(source.shader_source(), options);
    ASSERT_TRUE(robust) << robust.error().message;
-   const std::string text = spirv::disassemble(*robust);
+   const std::string text = spirv::disassemble(robust->words);
    EXPECT_EQ(count(text, "= OpSUDot"), 64u);
    EXPECT_EQ(count(text, "= OpBitcast"), 48u);
    EXPECT_FALSE(has(text, "Convert"));

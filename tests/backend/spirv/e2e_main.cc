@@ -23,8 +23,6 @@ spirv::Driver driver_of(const Device &device)
       d.spirv_version = uint32_t(strtoul(version, nullptr, 0));
    d.subgroup_operations = device.properties11.subgroupSupportedOperations;
    d.subgroup_extended_types = has(device.features12.shaderSubgroupExtendedTypes);
-   d.vulkan_memory_model =
-      has(device.features12.vulkanMemoryModel) && !getenv("WEFT_TEST_GLSL_MEMORY_MODEL");
    d.vulkan_memory_model_device_scope = has(device.features12.vulkanMemoryModelDeviceScope);
    d.int8 = has(device.features12.shaderInt8);
    d.int16 = has(device.features.shaderInt16);
@@ -73,14 +71,14 @@ public:
          options.subgroup_size ? options.subgroup_size : device.properties11.subgroupSize;
       compile.operations = operations(device);
 
-      Result<std::vector<uint32_t>> lowered = spirv::compile(source, compile);
+      Result<spirv::CompiledModule> lowered = spirv::compile(source, compile);
       if (!lowered)
          throw VulkanError(VK_ERROR_INVALID_SHADER_NV, "spirv::compile", lowered.error().message);
-      const Result<bool> valid = spirv::validate(*lowered);
-      EXPECT_TRUE(valid) << valid.error().message << "\n" << spirv::disassemble(*lowered);
+      const Result<bool> valid = spirv::validate(lowered->words);
+      EXPECT_TRUE(valid) << valid.error().message << "\n" << spirv::disassemble(lowered->words);
       if (!valid)
          throw VulkanError(VK_ERROR_INVALID_SHADER_NV, "spirv::validate", valid.error().message);
-      return *lowered;
+      return lowered->words;
    }
 
 private:

@@ -1,0 +1,599 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Loads and stores.
+///
+/// One address for all lanes is a scalar access.  Where lane analysis knows how addresses run from
+/// lane to lane, the access is made of one piece per group of lanes (`Pieces`): a vector when the
+/// lanes' elements touch, a scalar when they are the same, else elements at constant distances.
+/// Those pieces may read what belongs to inactive lanes, so they stand behind one check that all of
+/// it is in bounds; if not, and where a store has inactive lanes, lane_memory.h does it component
+/// by component.  Everything else is gathered and scattered, behind the same kind of check;
+/// inactive lanes go to a harmless place.
+
+#include "backend/cpu/codegen/memory_access.h"
+#include "backend/cpu/codegen/packed_values.h"
+#include "backend/cpu/runtime/lane_memory.h"
+
+#include "util/bitscan.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+namespace weft::cpu {
+
+using llvm::Value;
+using Values = llvm::SmallVector<Value *, 16>;
+
+namespace {
+
+/// An access whose addresses differ from lane to lane.
+struct Pieces {
+   Translator &t;
+   Region region;
+   Value *offsets; ///< <W x i32 or i64>
+   LanePattern pattern;
+   unsigned components, bytes;
+   bool check; ///< offsets may be out of bounds
+   bool is_volatile, invariant;
+
+   llvm::IRBuilder<> &b = t.b;
+   unsigned element() const { return components * bytes; }
+   unsigned groups() const { return t.W / pattern.group; }
+   /// Bytes from a group's first address to its end.
+   uint64_t extent() const
+   {
+      return uint64_t(pattern.group - 1) * uint64_t(pattern.step) + element();
+   }
+   void count() const
+   {
+      AccessCounts &counts = t.accesses;
+      (!regular()                  ? counts.gathered
+       : pattern.step == element() ? counts.contiguous
+                                   : counts.strided)++;
+   }
+   bool regular() const { return pattern.group > 1 && pattern.step >= 0 && pattern.step < 65536; }
+   llvm::Type *component_type() const { return t.int_type(bytes * 8); }
+   llvm::Type *vector_type(unsigned n) const
+   {
+      return n == 1 ? component_type() : llvm::FixedVectorType::get(component_type(), n);
+   }
+
+   Value *load(llvm::Type *, Value *pointer);
+   void store(Value *, Value *pointer);
+   Value *group_pointer(unsigned group);
+   Value *groups_in_bounds();
+   Value *lanes_all_in_bounds();
+   llvm::Type *packed_type() const { return vector_type(t.W * components); }
+   Value *slice(Value *all, unsigned first, unsigned count);
+   // These load and store packed vectors (packed_values.h).
+   Value *load_regular();
+   Value *gather();
+   Value *load_slowly();
+   void store_regular(Value *all);
+   void scatter(Value *all);
+   void store_slowly(Value *all);
+   Value *lane_access();
+};
+
+Value *Pieces::load(llvm::Type *type, Value *pointer)
+{
+   llvm::LoadInst *load = b.CreateAlignedLoad(type, pointer, llvm::Align(1), is_volatile);
+   if (invariant)
+      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(t.context, {}));
+   return load;
+}
+
+void Pieces::store(Value *v, Value *pointer)
+{
+   b.CreateAlignedStore(v, pointer, llvm::Align(1), is_volatile);
+}
+
+Value *Pieces::group_pointer(unsigned group)
+{
+   return pointer_to(t, region, b.CreateExtractElement(offsets, uint64_t(group) * pattern.group));
+}
+
+/// i1: every byte of every group is in bounds.  Null when there is nothing to check.
+Value *Pieces::groups_in_bounds()
+{
+   if (!check || !region.size)
+      return nullptr;
+   if (groups() == 1)
+      return in_bounds(t, region, b.CreateExtractElement(offsets, uint64_t(0)), extent());
+   llvm::SmallVector<int, 64> first_lanes;
+   for (unsigned g = 0; g < groups(); g++)
+      first_lanes.push_back(int(g * pattern.group));
+   Value *starts = b.CreateShuffleVector(offsets, first_lanes);
+   // The highest start decides.
+   llvm::Type *start_type = offsets->getType()->getScalarType();
+   Value *highest = b.CreateIntrinsic(start_type, llvm::Intrinsic::vector_reduce_umax, {starts});
+   return in_bounds(t, region, highest, extent());
+}
+
+Value *Pieces::load_regular()
+{
+   const bool same = pattern.step == 0, touching = pattern.step == element();
+   const unsigned group = pattern.group;
+   Values parts;
+   for (unsigned g = 0; g < groups(); g++) {
+      Value *pointer = group_pointer(g);
+      if (same)
+         parts.push_back(load(vector_type(components), pointer));
+      else if (touching)
+         parts.push_back(load(vector_type(components * group), pointer));
+      else
+         for (unsigned i = 0; i < group; i++)
+            parts.push_back(
+               load(vector_type(components),
+                    b.CreateConstGEP1_64(b.getInt8Ty(), pointer, uint64_t(i) * pattern.step)));
+   }
+   if (parts.size() == 1 && !parts[0]->getType()->isVectorTy())
+      return t.splat(parts[0]);
+   Value *all = concatenate(t, parts);
+   if (!same)
+      return all;
+   llvm::SmallVector<int, 256> order;
+   for (unsigned l = 0; l < t.W; l++)
+      for (unsigned c = 0; c < components; c++)
+         order.push_back(int(l / group * components + c));
+   return reorder(t, all, order);
+}
+
+/// The struct LaneAccess for lane_memory.h.
+Value *Pieces::lane_access()
+{
+   auto *type = llvm::StructType::get(b.getPtrTy(), b.getInt64Ty(), b.getPtrTy(), b.getInt64Ty());
+   static_assert(sizeof(LaneAccess) == 32);
+   llvm::Type *offsets_type = t.vector_of(b.getInt64Ty());
+   if (!t.lane_access) {
+      t.lane_access = t.variable(type, "lane.access");
+      t.lane_offsets = t.variable(offsets_type, "lane.offsets");
+   }
+   b.CreateStore(b.CreateZExt(offsets, offsets_type), t.lane_offsets);
+   const auto set = [&](unsigned field, Value *v) {
+      b.CreateStore(v, b.CreateStructGEP(type, t.lane_access, field));
+   };
+   set(0, region.base ? region.base : llvm::ConstantPointerNull::get(b.getPtrTy()));
+   set(1, region.size ? region.size : b.getInt64(~uint64_t(0)));
+   set(2, t.lane_offsets);
+   set(3, b.CreateZExt(t.bits_of(t.mask_or_ones()), b.getInt64Ty()));
+   return t.lane_access;
+}
+
+Value *Pieces::load_slowly()
+{
+   llvm::AllocaInst *data = t.lane_data(packed_type());
+   t.call(load_lanes_symbol, b.getVoidTy(),
+          {lane_access(), data, b.getInt32(t.W), b.getInt32(components), b.getInt32(bytes)});
+   return b.CreateLoad(packed_type(), data);
+}
+
+void Pieces::store_slowly(Value *all)
+{
+   llvm::AllocaInst *data = t.lane_data(packed_type());
+   b.CreateStore(all, data);
+   t.call(store_lanes_symbol, b.getVoidTy(),
+          {lane_access(), data, b.getInt32(t.W), b.getInt32(components), b.getInt32(bytes)});
+}
+
+/// The value (or null) of `fast`, behind a branch to the slow way unless `condition` is null.
+template <typename Fast, typename Slow>
+Value *choose(Translator &t, Value *condition, Fast fast, Slow slow)
+{
+   if (!condition)
+      return fast();
+   llvm::IRBuilder<> &b = t.b;
+   llvm::BasicBlock *fast_block = t.block("pieces"), *slow_block = t.block("lanewise"),
+                    *join = t.block("joined");
+   b.CreateCondBr(condition, fast_block, slow_block,
+                  llvm::MDBuilder(t.context).createBranchWeights(1000, 1));
+   b.SetInsertPoint(slow_block);
+   Value *slow_value = slow();
+   slow_block = b.GetInsertBlock();
+   b.CreateBr(join);
+   b.SetInsertPoint(fast_block);
+   Value *fast_value = fast();
+   fast_block = b.GetInsertBlock();
+   b.CreateBr(join);
+   b.SetInsertPoint(join);
+   if (!fast_value)
+      return nullptr;
+   llvm::PHINode *phi = b.CreatePHI(fast_value->getType(), 2);
+   phi->addIncoming(fast_value, fast_block);
+   phi->addIncoming(slow_value, slow_block);
+   return phi;
+}
+
+/// i1: every byte of every active lane is in bounds.  Null when there is nothing to check.
+Value *Pieces::lanes_all_in_bounds()
+{
+   Value *ok = check ? lanes_in_bounds(t, region, offsets, element()) : nullptr;
+   if (!ok)
+      return nullptr;
+   Value *outside = b.CreateNot(ok);
+   if (t.mask)
+      outside = b.CreateAnd(outside, t.mask);
+   return b.CreateNot(t.any(outside));
+}
+
+Value *Pieces::gather()
+{
+   Value *safe = offsets;
+   if (t.mask) {
+      // The first bytes are there if any active lane's are.
+      Value *instead = region.base
+                          ? llvm::Constant::getNullValue(offsets->getType())
+                          : t.splat(b.CreatePtrToInt(harmless_memory(t, false), b.getInt64Ty()));
+      safe = b.CreateSelect(t.mask, offsets, instead);
+   }
+   Values parts;
+   for (unsigned l = 0; l < t.W; l++)
+      parts.push_back(load(vector_type(components),
+                           pointer_to(t, region, b.CreateExtractElement(safe, uint64_t(l)))));
+   return concatenate(t, parts);
+}
+
+/// Part of a packed vector: a scalar if count is 1.
+Value *Pieces::slice(Value *all, unsigned first, unsigned count)
+{
+   if (count == 1)
+      return b.CreateExtractElement(all, uint64_t(first));
+   llvm::SmallVector<int, 256> part;
+   for (unsigned i = 0; i < count; i++)
+      part.push_back(int(first + i));
+   return reorder(t, all, part);
+}
+
+void Pieces::store_regular(Value *all)
+{
+   const unsigned group = pattern.group;
+   for (unsigned g = 0; g < groups(); g++) {
+      Value *pointer = group_pointer(g);
+      if (pattern.step == element()) {
+         store(slice(all, g * group * components, group * components), pointer);
+         continue;
+      }
+      for (unsigned i = 0; i < group; i++)
+         store(slice(all, (g * group + i) * components, components),
+               b.CreateConstGEP1_64(b.getInt8Ty(), pointer, uint64_t(i) * pattern.step));
+   }
+}
+
+void Pieces::scatter(Value *all)
+{
+   Value *bits = t.mask ? t.bits_of(t.mask) : nullptr;
+   for (unsigned l = 0; l < t.W; l++) {
+      Value *pointer = pointer_to(t, region, b.CreateExtractElement(offsets, uint64_t(l)));
+      if (bits) {
+         Value *bit = b.CreateTrunc(b.CreateLShr(bits, l), b.getInt1Ty());
+         pointer = b.CreateSelect(bit, pointer, harmless_memory(t, true));
+      }
+      store(slice(all, l * components, components), pointer);
+   }
+}
+
+/// More lanes than this are gathered and scattered by lane_memory.h: code size is compile time.
+constexpr unsigned max_inline_lanes = 32;
+
+Values load_pieces(Pieces p)
+{
+   Translator &t = p.t;
+   p.count();
+   Value *all;
+   if (p.regular()) {
+      Value *condition = p.groups_in_bounds();
+      if (!condition && t.mask && !p.region.size)
+         condition = p.b.CreateNot(t.any(p.b.CreateNot(t.mask)));
+      all = choose(t, condition, [&] { return p.load_regular(); }, [&] { return p.load_slowly(); });
+   } else if (t.W > max_inline_lanes) {
+      all = p.load_slowly();
+   } else {
+      all = choose(
+         t, p.lanes_all_in_bounds(), [&] { return p.gather(); }, [&] { return p.load_slowly(); });
+   }
+   return unpack(t, all, p.components);
+}
+
+void store_pieces(Pieces p, const Values &data)
+{
+   Translator &t = p.t;
+   p.count();
+   Value *all = pack(t, data);
+   const bool regular = p.regular() && p.pattern.step > 0;
+   if (!regular && t.W > max_inline_lanes)
+      return p.store_slowly(all);
+   Value *condition = regular ? p.groups_in_bounds() : p.lanes_all_in_bounds();
+   if (regular && t.mask) {
+      Value *full = p.b.CreateNot(t.any(p.b.CreateNot(t.mask)));
+      condition = condition ? p.b.CreateAnd(condition, full) : full;
+   }
+   const auto fast = [&] {
+      if (regular)
+         p.store_regular(all);
+      else
+         p.scatter(all);
+      return nullptr;
+   };
+   const auto slow = [&] {
+      p.store_slowly(all);
+      return nullptr;
+   };
+   choose(t, condition, fast, slow);
+}
+
+/// Must the bounds of an access be looked at?
+bool needs_check(Translator &t, const Access &access)
+{
+   switch (access.space) {
+   case Space::buffer:
+      return t.options.robust_buffer_access || t.mask;
+   case Space::shared:
+      return t
+         .mask; // what active lanes do out of bounds is undefined, inactive lanes must do nothing
+   case Space::scratch:
+   case Space::constant:
+      return true;
+   default:
+      return false;
+   }
+}
+
+/// The place of one component of a scalar access; a harmless one if it is out of bounds.
+Value *component_pointer(Translator &t, const Access &access, const Region &region, Value *offset,
+                         unsigned component)
+{
+   llvm::IRBuilder<> &b = t.b;
+   Value *pointer = b.CreateConstGEP1_64(b.getInt8Ty(), pointer_to(t, region, offset),
+                                         uint64_t(component) * access.bytes);
+   if (access.space == Space::buffer ? t.options.robust_buffer_access
+                                     : access.space == Space::constant) {
+      if (Value *ok = in_bounds(t, region, offset, uint64_t(component + 1) * access.bytes))
+         pointer = b.CreateSelect(ok, pointer, harmless_memory(t, access.store));
+   }
+   return pointer;
+}
+
+Values load_uniform(Translator &t, const Access &access, const Region &region, Value *offset)
+{
+   t.accesses.uniform++;
+   Pieces p{t,
+            region,
+            nullptr,
+            {},
+            access.components,
+            access.bytes,
+            false,
+            access.is_volatile,
+            access.invariant};
+   Values result;
+   for (unsigned c = 0; c < access.components; c++)
+      result.push_back(p.load(p.component_type(), component_pointer(t, access, region, offset, c)));
+   return result;
+}
+
+void store_uniform(Translator &t, const Access &access, const Region &region, Value *offset,
+                   llvm::ArrayRef<Value *> data)
+{
+   t.accesses.uniform++;
+   Pieces p{t,    region, nullptr, {}, access.components, access.bytes, false, access.is_volatile,
+            false};
+   for (unsigned c = 0; c < data.size(); c++)
+      p.store(data[c], component_pointer(t, access, region, offset, c));
+}
+
+/// Private memory keeps each component of all lanes together: component c of lane l is at (o + c*s)
+/// * W + l*s.
+struct ScratchAddress {
+   Value *offsets; ///< bytes in the subgroup's scratch memory: a scalar for all lanes' vector, or
+                   ///< per lane
+   LanePattern pattern;
+};
+
+ScratchAddress scratch_address(Translator &t, const Access &access, unsigned component)
+{
+   llvm::IRBuilder<> &b = t.b;
+   Value *offset = offset_value(t, access);
+   const auto constant = [&](uint64_t v) { return llvm::ConstantInt::get(offset->getType(), v); };
+   offset = b.CreateAdd(offset, constant(component * access.bytes));
+   if (!offset->getType()->isVectorTy())
+      return {scratch_offset(t, offset, access.bytes), {}};
+   offset = b.CreateMul(offset, constant(t.W));
+   Value *lanes = b.CreateMul(t.lane_numbers(32), constant(access.bytes));
+   LanePattern pattern = t.patterns->pattern(*access.offset);
+   pattern.step = pattern.step * t.W + access.bytes;
+   return {b.CreateAdd(offset, lanes), pattern};
+}
+
+Region scratch_region(Translator &t)
+{
+   return {t.scratch, t.b.getInt64(t.info.stack_bytes)};
+}
+
+void load_scratch(Translator &t, nir_intrinsic_instr *intr, const Access &access)
+{
+   llvm::Type *vector = t.vector_of(t.int_type(access.bytes * 8));
+   for (unsigned c = 0; c < access.components; c++) {
+      const ScratchAddress address = scratch_address(t, access, c);
+      Value *v;
+      if (address.offsets->getType()->isVectorTy())
+         v = load_pieces({t, scratch_region(t), address.offsets, address.pattern, 1, access.bytes,
+                          true, false, false})[0];
+      else
+         v = t.b.CreateAlignedLoad(vector, pointer_to(t, scratch_region(t), address.offsets),
+                                   llvm::Align(access.bytes));
+      // What was never stored is undef for LLVM, on which it must not branch.
+      t.define(intr->def, c, t.b.CreateFreeze(v));
+   }
+}
+
+void store_scratch(Translator &t, nir_intrinsic_instr *intr, const Access &access)
+{
+   llvm::Type *vector = t.vector_of(t.int_type(access.bytes * 8));
+   u_foreach_bit(c, nir_intrinsic_write_mask(intr))
+   {
+      const ScratchAddress address = scratch_address(t, access, c);
+      Value *v = t.varying(intr->src[0], c);
+      if (address.offsets->getType()->isVectorTy()) {
+         store_pieces({t, scratch_region(t), address.offsets, address.pattern, 1, access.bytes,
+                       true, false, false},
+                      {v});
+         continue;
+      }
+      Value *pointer = pointer_to(t, scratch_region(t), address.offsets);
+      const llvm::Align align(access.bytes);
+      if (t.mask)
+         v = t.b.CreateSelect(t.mask, v, t.b.CreateAlignedLoad(vector, pointer, align));
+      t.b.CreateAlignedStore(v, pointer, align);
+   }
+}
+
+/// Every lane has a buffer of its own: one lane after the other.
+void load_from_own_buffers(Translator &t, nir_intrinsic_instr *intr, const Access &access)
+{
+   llvm::IRBuilder<> &b = t.b;
+   llvm::Type *vector = t.vector_of(t.int_type(access.bytes * 8));
+   Values results;
+   for (unsigned c = 0; c < access.components; c++) {
+      results.push_back(t.variable(vector));
+      b.CreateStore(llvm::Constant::getNullValue(vector), results.back());
+   }
+   Value *slots = t.varying(*access.index, 0), *descriptors = t.varying(*access.index, 1);
+   Value *offset = offset_value(t, access);
+   t.for_each_lane(t.mask, [&](Value *lane) {
+      const Region region = buffer_region(t, b.CreateExtractElement(slots, lane),
+                                          b.CreateExtractElement(descriptors, lane));
+      Value *own = offset->getType()->isVectorTy() ? b.CreateExtractElement(offset, lane) : offset;
+      const Values loaded = load_uniform(t, access, region, own);
+      for (unsigned c = 0; c < access.components; c++)
+         b.CreateStore(b.CreateInsertElement(b.CreateLoad(vector, results[c]), loaded[c], lane),
+                       results[c]);
+   });
+   for (unsigned c = 0; c < access.components; c++)
+      t.define(intr->def, c, b.CreateLoad(vector, results[c]));
+}
+
+void emit_load(Translator &t, nir_intrinsic_instr *intr, const Access &access)
+{
+   if (access.space == Space::scratch)
+      return load_scratch(t, intr, access);
+   if (access.index && !t.is_uniform(*access.index) && !t.is_uniform(intr->def))
+      return load_from_own_buffers(t, intr, access);
+   const Region region = region_of(t, access);
+   Value *offset = offset_value(t, access);
+   if (offset->getType()->isVectorTy() && t.is_uniform(intr->def))
+      offset = t.b.CreateExtractElement(
+         offset, t.first_active_lane()); // push constants, dynamically uniform
+   Values result;
+   if (!offset->getType()->isVectorTy())
+      result = load_uniform(t, access, region, offset);
+   else
+      result =
+         load_pieces({t, region, offset, t.patterns->pattern(*access.offset), access.components,
+                      access.bytes, needs_check(t, access), access.is_volatile, access.invariant});
+   for (unsigned c = 0; c < access.components; c++)
+      t.define(intr->def, c, result[c]);
+}
+
+/// The components [first, first + count) of a store.
+void emit_store_run(Translator &t, nir_intrinsic_instr *intr, Access access, unsigned first,
+                    unsigned count)
+{
+   llvm::IRBuilder<> &b = t.b;
+   access.constant_offset += first * access.bytes;
+   Value *offset = offset_value(t, access);
+   const bool own_buffers = access.index && !t.is_uniform(*access.index);
+   if (own_buffers) {
+      Value *slots = t.varying(*access.index, 0), *descriptors = t.varying(*access.index, 1);
+      Values data;
+      for (unsigned c = 0; c < count; c++)
+         data.push_back(t.varying(intr->src[0], first + c));
+      t.for_each_lane(t.mask, [&](Value *lane) {
+         const Region region = buffer_region(t, b.CreateExtractElement(slots, lane),
+                                             b.CreateExtractElement(descriptors, lane));
+         Values own;
+         for (Value *v : data)
+            own.push_back(b.CreateExtractElement(v, lane));
+         store_uniform(
+            t, access, region,
+            offset->getType()->isVectorTy() ? b.CreateExtractElement(offset, lane) : offset, own);
+      });
+      return;
+   }
+   const Region region = region_of(t, access);
+   Values data;
+   if (!offset->getType()->isVectorTy()) {
+      // All active lanes write to one place: one of them is the last.
+      for (unsigned c = 0; c < count; c++)
+         data.push_back(t.first_active(intr->src[0], first + c));
+      return store_uniform(t, access, region, offset, data);
+   }
+   for (unsigned c = 0; c < count; c++)
+      data.push_back(t.varying(intr->src[0], first + c));
+   store_pieces({t, region, offset, t.patterns->pattern(*access.offset), count, access.bytes,
+                 needs_check(t, access), access.is_volatile, false},
+                data);
+}
+
+void emit_buffer_size(Translator &t, nir_intrinsic_instr *intr)
+{
+   llvm::IRBuilder<> &b = t.b;
+   const nir_src &index = intr->src[0];
+   if (t.is_uniform(intr->def)) {
+      const Region region = buffer_region(t, t.first_active(index, 0), t.first_active(index, 1));
+      t.define(intr->def, 0, b.CreateTrunc(region.size, b.getInt32Ty()));
+      return;
+   }
+   llvm::Type *vector = t.vector_of(b.getInt32Ty());
+   llvm::AllocaInst *sizes = t.variable(vector);
+   b.CreateStore(llvm::Constant::getNullValue(vector), sizes);
+   Value *slots = t.varying(index, 0), *descriptors = t.varying(index, 1);
+   t.for_each_lane(t.mask, [&](Value *lane) {
+      const Region region = buffer_region(t, b.CreateExtractElement(slots, lane),
+                                          b.CreateExtractElement(descriptors, lane));
+      Value *size = b.CreateTrunc(region.size, b.getInt32Ty());
+      b.CreateStore(b.CreateInsertElement(b.CreateLoad(vector, sizes), size, lane), sizes);
+   });
+   t.define(intr->def, 0, b.CreateLoad(vector, sizes));
+}
+
+} // namespace
+
+bool emit_memory(Translator &t, nir_intrinsic_instr *intr)
+{
+   switch (intr->intrinsic) {
+   case nir_intrinsic_get_ssbo_size:
+      emit_buffer_size(t, intr);
+      return true;
+   case nir_intrinsic_ssbo_atomic:
+   case nir_intrinsic_ssbo_atomic_swap:
+   case nir_intrinsic_shared_atomic:
+   case nir_intrinsic_shared_atomic_swap:
+   case nir_intrinsic_global_atomic:
+   case nir_intrinsic_global_atomic_swap:
+      return false;
+   default:
+      break;
+   }
+   const std::optional<Access> access = decode_access(intr);
+   if (!access)
+      return false;
+   if (access->bytes == 0) {
+      t.fail("booleans in memory have 32 bits");
+      return true;
+   }
+   if (!access->store) {
+      emit_load(t, intr, *access);
+   } else if (access->space == Space::scratch) {
+      store_scratch(t, intr, *access);
+   } else {
+      unsigned mask = nir_intrinsic_write_mask(intr);
+      while (mask) {
+         int first, count;
+         u_bit_scan_consecutive_range(&mask, &first, &count);
+         emit_store_run(t, intr, *access, unsigned(first), unsigned(count));
+      }
+   }
+   return true;
+}
+
+} // namespace weft::cpu

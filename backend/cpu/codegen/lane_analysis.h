@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// How the integer values of a shader change from lane to lane: what makes a contiguous load out of
+/// a gather.
+
+#pragma once
+
+#include "compiler/nir/nir.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace weft::cpu {
+
+/// In every aligned group of `group` lanes the value runs in equal steps:
+///
+///    lane        0    1    2    3  |  4    5    6    7
+///    value       a   a+s  a+2s a+3s|  b   b+s  b+2s b+3s        group = 4, step = s
+///
+/// modulo 2^bits.  A uniform value has group = W and step = 0; nothing is known when group = 1.
+struct LanePattern {
+   uint32_t group = 1;      ///< power of two, at most W
+   int64_t step = 0;        ///< sign-extended from the value's bits
+   uint32_t log2_align = 0; ///< the value of a group's first lane is a multiple of 2^log2_align
+
+   bool operator==(const LanePattern &) const = default;
+};
+
+class LaneAnalysis {
+public:
+   /// The entry point must be in SSA form, with divergence information; it must not change
+   /// afterwards.
+   LaneAnalysis(nir_shader *, uint32_t subgroup_size);
+
+   LanePattern pattern(const nir_def &, uint32_t component = 0) const;
+   LanePattern pattern(const nir_src &src, uint32_t component = 0) const
+   {
+      return pattern(*src.ssa, component);
+   }
+
+private:
+   uint32_t W;
+   std::vector<uint32_t> first; ///< by def index: its first component in `patterns`
+   std::vector<LanePattern> patterns;
+};
+
+/// The same knowledge about a smaller group of lanes.
+LanePattern shrink(LanePattern, uint32_t group);
+
+} // namespace weft::cpu

@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/codegen/memory_access.h"
+
+#include "nir_passes/lower_descriptors.h"
+
+#include <cstddef>
+
+namespace weft::cpu {
+
+using llvm::Value;
+
+std::optional<Access> decode_access(nir_intrinsic_instr *intr)
+{
+   Access a{};
+   switch (intr->intrinsic) {
+   case nir_intrinsic_load_ssbo:
+   case nir_intrinsic_load_ubo:
+   case nir_intrinsic_ssbo_atomic:
+   case nir_intrinsic_ssbo_atomic_swap:
+      a.space = Space::buffer;
+      a.index = &intr->src[0];
+      a.offset = &intr->src[1];
+      break;
+   case nir_intrinsic_store_ssbo:
+      a.space = Space::buffer;
+      a.index = &intr->src[1];
+      a.offset = &intr->src[2];
+      break;
+   case nir_intrinsic_load_shared:
+   case nir_intrinsic_shared_atomic:
+   case nir_intrinsic_shared_atomic_swap:
+   case nir_intrinsic_store_shared:
+      a.space = Space::shared;
+      break;
+   case nir_intrinsic_load_global:
+   case nir_intrinsic_load_global_constant:
+   case nir_intrinsic_global_atomic:
+   case nir_intrinsic_global_atomic_swap:
+   case nir_intrinsic_store_global:
+      a.space = Space::global;
+      break;
+   case nir_intrinsic_load_scratch:
+   case nir_intrinsic_store_scratch:
+      a.space = Space::scratch;
+      break;
+   case nir_intrinsic_load_push_constant:
+      a.space = Space::push_constant;
+      break;
+   case nir_intrinsic_load_constant:
+      a.space = Space::constant;
+      break;
+   default:
+      return std::nullopt;
+   }
+   a.store = !nir_intrinsic_infos[intr->intrinsic].has_dest;
+   if (!a.offset)
+      a.offset = &intr->src[a.store ? 1 : 0];
+   if (nir_intrinsic_has_base(intr))
+      a.constant_offset = uint32_t(nir_intrinsic_base(intr));
+   const nir_def &data = a.store ? *intr->src[0].ssa : intr->def;
+   a.components = data.num_components;
+   a.bytes = data.bit_size / 8;
+   a.invariant = intr->intrinsic == nir_intrinsic_load_ubo ||
+                 intr->intrinsic == nir_intrinsic_load_global_constant ||
+                 a.space == Space::push_constant || a.space == Space::constant;
+   if (nir_intrinsic_has_access(intr)) {
+      // LLVM must not keep in a register what another thread is to see, or to change.
+      const auto access = nir_intrinsic_access(intr);
+      a.is_volatile = access & (ACCESS_VOLATILE | ACCESS_COHERENT);
+      a.invariant |= (access & ACCESS_CAN_REORDER) != 0;
+   }
+   return a;
+}
+
+namespace {
+
+Value *load_invariant(Translator &t, llvm::Type *type, Value *base, uint64_t offset)
+{
+   Value *address = t.b.CreateConstInBoundsGEP1_64(t.b.getInt8Ty(), base, offset);
+   llvm::LoadInst *load = t.b.CreateLoad(type, address);
+   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(t.context, {}));
+   return load;
+}
+
+} // namespace
+
+Region buffer_region(Translator &t, Value *slot, Value *descriptor)
+{
+   llvm::IRBuilder<> &b = t.b;
+   auto *known_slot = llvm::dyn_cast<llvm::ConstantInt>(slot);
+   auto *known_descriptor = llvm::dyn_cast<llvm::ConstantInt>(descriptor);
+   // Arrays and variable pointers are of descriptors only, so that inline data is always known.
+   const uint32_t flags = known_slot ? uint32_t(known_slot->getZExtValue()) : optional_slot;
+   if (slot_number(flags) > dynamic_slot) // a null pointer, in code that must not be reached
+      return {harmless_memory(t, true), b.getInt64(0)};
+   const bool inline_data = flags & inline_data_slot;
+
+   // Descriptors do not change during a dispatch: those that are there and that the shader names
+   // are read once.
+   std::optional<llvm::IRBuilder<>::InsertPointGuard> guard;
+   const bool once = known_descriptor && (inline_data || !(flags & optional_slot));
+   if (once) {
+      const std::pair<uint32_t, uint32_t> key(flags, known_descriptor->getZExtValue());
+      if (auto found = t.buffers.find(key); found != t.buffers.end())
+         return {found->second.first, found->second.second};
+      guard.emplace(b);
+      t.begin_prologue_code();
+   }
+   Value *set_index = b.CreateAnd(slot, b.getInt32(slot_number(~0u)));
+   Value *set_address =
+      b.CreateInBoundsGEP(b.getPtrTy(), t.dispatch_state, b.CreateZExt(set_index, b.getInt64Ty()));
+   static_assert(offsetof(DispatchState, sets) == 0);
+   Value *set = load_invariant(t, b.getPtrTy(), set_address, 0);
+   Value *place = b.CreateInBoundsGEP(b.getInt8Ty(), set, b.CreateZExt(descriptor, b.getInt64Ty()));
+   Region region{place, b.getInt64(inline_bytes(flags))};
+   if (!inline_data)
+      region = {load_invariant(t, b.getPtrTy(), place, offsetof(BufferDescriptor, address)),
+                load_invariant(t, b.getInt64Ty(), place, offsetof(BufferDescriptor, size))};
+   if (once)
+      t.buffers[{flags, known_descriptor->getZExtValue()}] = {region.base, region.size};
+   return region;
+}
+
+Region region_of(Translator &t, const Access &access)
+{
+   llvm::IRBuilder<> &b = t.b;
+   switch (access.space) {
+   case Space::buffer:
+      return buffer_region(t, t.first_active(*access.index, 0), t.first_active(*access.index, 1));
+   case Space::shared:
+   case Space::push_constant: {
+      Value *&base = access.space == Space::shared ? t.shared_memory : t.push_constants;
+      if (!base) {
+         llvm::IRBuilder<>::InsertPointGuard guard(b);
+         t.begin_prologue_code();
+         base = access.space == Space::shared
+                   ? load_invariant(t, b.getPtrTy(), t.workgroup_state,
+                                    offsetof(WorkgroupState, shared))
+                   : load_invariant(t, b.getPtrTy(), t.dispatch_state,
+                                    offsetof(DispatchState, push_constants));
+      }
+      return {base, access.space == Space::shared ? b.getInt64(t.info.shared_bytes) : nullptr};
+   }
+   case Space::constant: {
+      if (!t.constant_data) {
+         auto *bytes = llvm::ConstantDataArray::getString(
+            t.context,
+            llvm::StringRef(static_cast<const char *>(t.shader->constant_data),
+                            t.shader->constant_data_size),
+            false);
+         t.constant_data =
+            new llvm::GlobalVariable(*t.module, bytes->getType(), true,
+                                     llvm::GlobalValue::InternalLinkage, bytes, "constants");
+      }
+      return {t.constant_data, b.getInt64(t.shader->constant_data_size)};
+   }
+   case Space::scratch:
+      return {t.scratch, nullptr};
+   case Space::global:
+      break;
+   }
+   return {nullptr, nullptr};
+}
+
+Value *offset_value(Translator &t, const Access &access)
+{
+   Value *offset = t.value(*access.offset);
+   if (access.constant_offset)
+      offset =
+         t.b.CreateAdd(offset, llvm::ConstantInt::get(offset->getType(), access.constant_offset));
+   return offset;
+}
+
+Value *in_bounds(Translator &t, const Region &region, Value *offset, uint64_t bytes)
+{
+   if (!region.size)
+      return nullptr;
+   // Signed, as a small buffer's limit is negative; sizes and offsets stay far below 2^63.
+   Value *limit = t.b.CreateSub(region.size, t.b.getInt64(bytes));
+   return t.b.CreateICmpSLE(t.b.CreateZExt(offset, t.b.getInt64Ty()), limit);
+}
+
+Value *lanes_in_bounds(Translator &t, const Region &region, Value *offsets, uint64_t bytes)
+{
+   if (!region.size)
+      return nullptr;
+   llvm::IRBuilder<> &b = t.b;
+   // In 32 bits, that is half the vectors: offsets up to the last byte that a 32-bit offset
+   // reaches.
+   Value *fits = b.CreateICmpUGE(region.size, b.getInt64(bytes));
+   Value *limit = b.CreateBinaryIntrinsic(
+      llvm::Intrinsic::umin, b.CreateSub(region.size, b.getInt64(bytes)), b.getInt64(UINT32_MAX));
+   Value *below = b.CreateICmpULE(offsets, t.splat(b.CreateTrunc(limit, b.getInt32Ty())));
+   return b.CreateAnd(below, t.splat(fits));
+}
+
+Value *pointer_to(Translator &t, const Region &region, Value *offset)
+{
+   llvm::IRBuilder<> &b = t.b;
+   if (!region.base) {
+      llvm::Type *type = offset->getType()->getWithNewType(b.getPtrTy());
+      return b.CreateIntToPtr(offset, type);
+   }
+   offset = b.CreateZExt(offset, offset->getType()->getWithNewType(b.getInt64Ty()));
+   return b.CreateGEP(b.getInt8Ty(), region.base, offset);
+}
+
+Value *scratch_offset(Translator &t, Value *offset, uint32_t bytes)
+{
+   llvm::IRBuilder<> &b = t.b;
+   assert(bytes <= t.shader->scratch_size);
+   Value *last = b.getInt32(t.shader->scratch_size - bytes);
+   return b.CreateMul(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, offset, last),
+                      b.getInt32(t.W));
+}
+
+Value *harmless_memory(Translator &t, bool store)
+{
+   auto *type = llvm::ArrayType::get(t.b.getInt8Ty(), 128);
+   Value *&memory = store ? t.sink : t.zeros;
+   if (!memory && store) {
+      llvm::AllocaInst *sink = t.variable(type, "sink");
+      sink->setAlignment(llvm::Align(64)); // for atomic operations of every size
+      memory = sink;
+   }
+   if (!memory)
+      memory = new llvm::GlobalVariable(*t.module, type, true, llvm::GlobalValue::InternalLinkage,
+                                        llvm::ConstantAggregateZero::get(type), "zeros");
+   return memory;
+}
+
+} // namespace weft::cpu

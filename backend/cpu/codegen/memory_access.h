@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// A NIR memory access taken apart: where it goes, within which bounds, and how its lanes lie to
+/// each other.
+
+#pragma once
+
+#include "backend/cpu/codegen/translator.h"
+
+namespace weft::cpu {
+
+/// A piece of memory with a uniform beginning.
+struct Region {
+   llvm::Value *base; ///< ptr; null: offsets are addresses
+   llvm::Value
+      *size; ///< i64 bytes from base that may be accessed; null: there is no bound to check
+};
+
+enum class Space { buffer, shared, global, scratch, push_constant, constant };
+
+struct Access {
+   Space space;
+   bool store;
+   const nir_src *index = nullptr; ///< buffers: (slot, offset of the descriptor)
+   const nir_src *offset;          ///< bytes; global: the address
+   uint32_t constant_offset = 0;   ///< to be added to it
+   unsigned components, bytes;     ///< bytes of one component
+   bool is_volatile = false;
+   bool invariant = false; ///< the memory does not change while the kernel runs
+
+   unsigned element() const { return components * bytes; } ///< bytes per lane
+};
+
+/// How to take the intrinsic apart; nothing if it is not a memory access.
+std::optional<Access> decode_access(nir_intrinsic_instr *);
+
+/// The buffer that a uniform (slot, offset of the descriptor) names.
+Region buffer_region(Translator &, llvm::Value *slot, llvm::Value *descriptor);
+/// The memory of a space other than buffers, or of a buffer with uniform index.
+Region region_of(Translator &, const Access &);
+
+/// The offset's value with constant_offset added: i32 (i64 in global memory), a scalar if uniform.
+llvm::Value *offset_value(Translator &, const Access &);
+
+/// i1: may `bytes` bytes from `offset` (i32 or i64) on be accessed?  Null when there is no bound.
+llvm::Value *in_bounds(Translator &, const Region &, llvm::Value *offset, uint64_t bytes);
+/// The same for a vector of offsets: <W x i1>.
+llvm::Value *lanes_in_bounds(Translator &, const Region &, llvm::Value *offsets, uint64_t bytes);
+
+/// base + offset.
+llvm::Value *pointer_to(Translator &, const Region &, llvm::Value *offset);
+
+/// The place in the subgroup's private memory of what begins `offset` bytes (a scalar i32) into
+/// each invocation's and takes `bytes` of it there.  An offset that is out of bounds, which no
+/// shader may have, gives another place of the same memory.
+llvm::Value *scratch_offset(Translator &, llvm::Value *offset, uint32_t bytes);
+
+/// 128 bytes of zeros for loads, or to be overwritten by stores, that must not reach memory.
+llvm::Value *harmless_memory(Translator &, bool store);
+
+} // namespace weft::cpu

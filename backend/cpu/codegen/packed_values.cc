@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/codegen/packed_values.h"
+
+#include <llvm/IR/IntrinsicInst.h>
+
+namespace weft::cpu {
+
+using llvm::Value;
+using Values = llvm::SmallVector<Value *, 16>;
+
+namespace {
+
+/// Chains of operations longer than this are packed at their end.
+constexpr unsigned max_depth = 8;
+
+Value *packed_form(Translator &t, llvm::ArrayRef<Value *> components, unsigned depth);
+
+/// If the components are the same operation on each component of packed vectors, that operation on
+/// those vectors.
+Value *packed_operation(Translator &t, llvm::ArrayRef<Value *> components, unsigned depth)
+{
+   auto *first = llvm::dyn_cast<llvm::Instruction>(components[0]);
+   if (!first || depth == max_depth)
+      return nullptr;
+   auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(first);
+   const bool elementwise =
+      llvm::isa<llvm::CastInst>(first) || llvm::isa<llvm::BinaryOperator>(first) ||
+      llvm::isa<llvm::UnaryOperator>(first) ||
+      (intrinsic && (intrinsic->getIntrinsicID() == llvm::Intrinsic::arithmetic_fence ||
+                     intrinsic->getIntrinsicID() == llvm::Intrinsic::minnum ||
+                     intrinsic->getIntrinsicID() == llvm::Intrinsic::maxnum));
+   if (!elementwise)
+      return nullptr;
+
+   const unsigned operands = intrinsic ? intrinsic->arg_size() : first->getNumOperands();
+   llvm::SmallVector<Values, 2> of_operand(operands);
+   for (Value *component : components) {
+      auto *instruction = llvm::dyn_cast<llvm::Instruction>(component);
+      if (!instruction || !instruction->isSameOperationAs(first) ||
+          !instruction->hasSameSubclassOptionalData(first))
+         return nullptr;
+      if (intrinsic && llvm::cast<llvm::CallInst>(instruction)->getCalledOperand() !=
+                          intrinsic->getCalledOperand())
+         return nullptr;
+      for (unsigned i = 0; i < operands; i++) {
+         // A cast must keep lanes: a vector of another length would not be component by component.
+         auto *type = llvm::dyn_cast<llvm::FixedVectorType>(instruction->getOperand(i)->getType());
+         if (!type || type->getNumElements() != t.W)
+            return nullptr;
+         of_operand[i].push_back(instruction->getOperand(i));
+      }
+   }
+   Values packed;
+   for (const Values &operand : of_operand) {
+      packed.push_back(packed_form(t, operand, depth + 1));
+      if (!packed.back())
+         return nullptr;
+   }
+
+   llvm::IRBuilder<> &b = t.b;
+   llvm::Type *type = llvm::FixedVectorType::get(first->getType()->getScalarType(),
+                                                 unsigned(t.W * components.size()));
+   Value *result;
+   if (intrinsic)
+      result = b.CreateIntrinsic(intrinsic->getIntrinsicID(), {type}, packed);
+   else if (auto *cast = llvm::dyn_cast<llvm::CastInst>(first))
+      result = b.CreateCast(cast->getOpcode(), packed[0], type);
+   else if (auto *unary = llvm::dyn_cast<llvm::UnaryOperator>(first))
+      result = b.CreateUnOp(unary->getOpcode(), packed[0]);
+   else
+      result =
+         b.CreateBinOp(llvm::cast<llvm::BinaryOperator>(first)->getOpcode(), packed[0], packed[1]);
+   if (auto *instruction = llvm::dyn_cast<llvm::Instruction>(result))
+      instruction->copyIRFlags(first);
+   return result;
+}
+
+/// The packed vector whose components these are, if it can be had without moving elements; else
+/// null.
+Value *packed_form(Translator &t, llvm::ArrayRef<Value *> components, unsigned depth)
+{
+   // All of one packed vector, in order.
+   Value *all = nullptr;
+   for (unsigned c = 0; c < components.size(); c++) {
+      const auto found = t.packed_components.find(components[c]);
+      if (found == t.packed_components.end() || found->second.second != c ||
+          (all && found->second.first != all)) {
+         all = nullptr;
+         break;
+      }
+      all = found->second.first;
+   }
+   const unsigned elements = unsigned(t.W * components.size());
+   if (all && llvm::cast<llvm::FixedVectorType>(all->getType())->getNumElements() == elements)
+      return all;
+
+   // One scalar for all lanes of all components.
+   if (auto *constant = llvm::dyn_cast<llvm::Constant>(components[0])) {
+      for (Value *component : components) {
+         if (component != constant)
+            return nullptr;
+      }
+      if (llvm::Constant *scalar = constant->getSplatValue())
+         return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(elements), scalar);
+      return nullptr;
+   }
+   return packed_operation(t, components, depth);
+}
+
+} // namespace
+
+Value *reorder(Translator &t, Value *v, llvm::ArrayRef<int> order)
+{
+   const unsigned n = llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements();
+   bool identity = order.size() == n;
+   for (unsigned i = 0; identity && i < n; i++)
+      identity = order[i] == int(i);
+   return identity ? v : t.b.CreateShuffleVector(v, order);
+}
+
+Value *concatenate(Translator &t, llvm::ArrayRef<Value *> list)
+{
+   llvm::IRBuilder<> &b = t.b;
+   Values parts(list.begin(), list.end());
+   if (!parts[0]->getType()->isVectorTy()) {
+      Value *all = llvm::PoisonValue::get(
+         llvm::FixedVectorType::get(parts[0]->getType(), unsigned(parts.size())));
+      for (unsigned i = 0; i < parts.size(); i++)
+         all = b.CreateInsertElement(all, parts[i], uint64_t(i));
+      return all;
+   }
+   while (parts.size() > 1) {
+      const unsigned n = llvm::cast<llvm::FixedVectorType>(parts[0]->getType())->getNumElements();
+      llvm::SmallVector<int, 128> both;
+      for (unsigned i = 0; i < 2 * n; i++)
+         both.push_back(int(i));
+      Values joined;
+      for (unsigned i = 0; i < parts.size(); i += 2)
+         joined.push_back(b.CreateShuffleVector(parts[i], parts[i + 1], both));
+      parts = joined;
+   }
+   return parts[0];
+}
+
+Values unpack(Translator &t, Value *all, unsigned components)
+{
+   if (components == 1)
+      return {all};
+   Values result;
+   for (unsigned c = 0; c < components; c++) {
+      llvm::SmallVector<int, 64> lanes;
+      for (unsigned l = 0; l < t.W; l++)
+         lanes.push_back(int(l * components + c));
+      result.push_back(t.b.CreateShuffleVector(all, lanes));
+      t.packed_components[result.back()] = {all, c};
+   }
+   return result;
+}
+
+Value *pack(Translator &t, llvm::ArrayRef<Value *> components)
+{
+   if (components.size() == 1)
+      return components[0];
+   if (Value *all = packed_form(t, components, 0))
+      return all;
+   Values padded(components.begin(), components.end());
+   while (padded.size() & (padded.size() - 1))
+      padded.push_back(components[0]);
+   llvm::SmallVector<int, 256> order;
+   for (unsigned l = 0; l < t.W; l++)
+      for (unsigned c = 0; c < components.size(); c++)
+         order.push_back(int(c * t.W + l));
+   return reorder(t, concatenate(t, padded), order);
+}
+
+} // namespace weft::cpu

@@ -1,0 +1,351 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/codegen/translator.h"
+
+#include "backend/cpu/codegen/opt_uniform.h"
+#include "backend/cpu/jit/jit.h"
+
+#include "nir_passes/pass_runner.h"
+
+namespace weft::cpu {
+
+using llvm::Value;
+
+Result<Translation> nir_to_llvm(nir_shader *shader, const TranslateOptions &options,
+                                llvm::LLVMContext &context)
+{
+   return Translator(shader, options, context).run();
+}
+
+Translator::Translator(nir_shader *shader, const TranslateOptions &options,
+                       llvm::LLVMContext &context)
+    : context(context), module(std::make_unique<llvm::Module>("weft", context)), b(context),
+      shader(shader), options(options), W(options.subgroup_size)
+{
+   prepare_module(*module);
+}
+
+namespace {
+
+/// Puts constants, and vectors of them like buffer indices, first: one that is defined in a loop
+/// and used behind it would go through a phi and be unknown there.
+bool hoist_constants(nir_shader *shader)
+{
+   nir_function_impl *impl = nir_shader_get_entrypoint(shader);
+   nir_block *start = nir_start_block(impl);
+   nir_instr *last = nullptr;
+   bool moved = false;
+   const auto hoist = [&](nir_instr *instr) {
+      moved |= nir_instr_prev(instr) != last || instr->block != start;
+      nir_instr_move(last ? nir_after_instr(last) : nir_before_impl(impl), instr);
+      last = instr;
+   };
+   nir_foreach_block(block, impl) {
+      nir_foreach_instr_safe(instr, block) {
+         if (instr->type == nir_instr_type_load_const || instr->type == nir_instr_type_undef)
+            hoist(instr);
+      }
+   }
+   nir_foreach_block(block, impl) {
+      nir_foreach_instr_safe(instr, block) {
+         if (block == start || instr->type != nir_instr_type_alu ||
+             !nir_op_is_vec(nir_instr_as_alu(instr)->op))
+            continue;
+         const auto is_constant = [](nir_src *src, void *) { return nir_src_is_const(*src); };
+         if (nir_foreach_src(instr, is_constant, nullptr))
+            hoist(instr);
+      }
+   }
+   nir_metadata_preserve(impl, nir_metadata_control_flow);
+   return moved;
+}
+
+} // namespace
+
+Result<Translation> Translator::run()
+{
+   PassRunner run(shader, options.observe, options.control);
+   RUN(run, hoist_constants);
+   // Every value that leaves a loop goes through a phi, where lanes that leave in different
+   // iterations each keep their own: even loop invariants, since a loop of masks has exits that
+   // NIR's control flow does not show.
+   RUN(run, nir_convert_to_lcssa, false, false);
+   RUN(run, nir_divergence_analysis);
+   if (RUN(run, opt_uniform, W))
+      RUN(run, nir_divergence_analysis);
+   nir_function_impl *impl = nir_shader_get_entrypoint(shader);
+   nir_index_ssa_defs(impl);
+   nir_metadata_require(impl, nir_metadata_block_index | nir_metadata_dominance);
+   patterns.emplace(shader, W);
+
+   finish_info();
+   begin_function();
+   emit_control_flow(*this, impl);
+   if (error)
+      return std::move(*error);
+   return Translation{std::move(module), info, accesses};
+}
+
+void Translator::finish_info()
+{
+   const uint16_t *size = shader->info.workgroup_size;
+   info.workgroup_size = {size[0], size[1], size[2]};
+   const uint32_t invocations = uint32_t(size[0]) * size[1] * size[2];
+   info.subgroup_size = W;
+   info.subgroups = (invocations + W - 1) / W;
+   info.shared_bytes = shader->info.shared_size;
+   info.stack_bytes = shader->scratch_size * W;
+   info.uses_barrier = false;
+   nir_foreach_block(block, nir_shader_get_entrypoint(shader)) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type != nir_instr_type_intrinsic)
+            continue;
+         nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+         if (intrinsic->intrinsic == nir_intrinsic_barrier &&
+             nir_intrinsic_execution_scope(intrinsic) >= SCOPE_WORKGROUP && info.subgroups > 1)
+            info.uses_barrier = true;
+      }
+   }
+}
+
+void Translator::begin_function()
+{
+   llvm::Type *pointer = b.getPtrTy();
+   auto *type = llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, b.getInt32Ty()}, false);
+   function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                     llvm::StringRef(kernel_symbol), *module);
+   function->addFnAttr(llvm::Attribute::NoUnwind);
+   dispatch_state = function->getArg(0);
+   workgroup_state = function->getArg(1);
+   subgroup_id = function->getArg(2);
+   for (unsigned i = 0; i < 2; i++) {
+      function->addParamAttr(i, llvm::Attribute::NoAlias);
+      function->addParamAttr(i, llvm::Attribute::NoUndef);
+   }
+
+   entry = block("entry");
+   b.SetInsertPoint(entry);
+   if (shader->scratch_size) {
+      auto *bytes = llvm::ArrayType::get(b.getInt8Ty(), uint64_t(shader->scratch_size) * W);
+      auto *memory = b.CreateAlloca(bytes, nullptr, "scratch");
+      memory->setAlignment(llvm::Align(64));
+      scratch = memory;
+   }
+   const uint32_t invocations =
+      info.workgroup_size[0] * info.workgroup_size[1] * info.workgroup_size[2];
+   if (invocations % W != 0) {
+      Value *remaining =
+         b.CreateSub(b.getInt32(invocations), b.CreateMul(subgroup_id, b.getInt32(W)));
+      mask = b.CreateICmpULT(lane_numbers(32), b.CreateVectorSplat(W, remaining), "mask");
+   }
+   llvm::BasicBlock *body = block("body");
+   b.CreateBr(body);
+   b.SetInsertPoint(body);
+}
+
+void Translator::fail(const std::string &message)
+{
+   if (!error)
+      error = Error{message};
+}
+
+llvm::Type *Translator::float_type(unsigned bits)
+{
+   return bits == 16 ? b.getHalfTy() : bits == 32 ? b.getFloatTy() : b.getDoubleTy();
+}
+
+Value *Translator::as_float(Value *v)
+{
+   llvm::Type *type = v->getType();
+   if (type->isFPOrFPVectorTy())
+      return v;
+   llvm::Type *result = type->getWithNewType(float_type(type->getScalarSizeInBits()));
+   if (auto *cast = llvm::dyn_cast<llvm::BitCastInst>(v); cast && cast->getSrcTy() == result)
+      return cast->getOperand(0);
+   return b.CreateBitCast(v, result);
+}
+
+Value *Translator::as_int(Value *v)
+{
+   llvm::Type *type = v->getType();
+   if (!type->isFPOrFPVectorTy())
+      return v;
+   llvm::Type *result = type->getWithNewType(int_type(type->getScalarSizeInBits()));
+   if (auto *cast = llvm::dyn_cast<llvm::BitCastInst>(v); cast && cast->getSrcTy() == result)
+      return cast->getOperand(0);
+   return b.CreateBitCast(v, result);
+}
+
+Value *Translator::splat(Value *scalar)
+{
+   if (llvm::isa<llvm::Constant>(scalar))
+      return b.CreateVectorSplat(W, scalar);
+   if (splats_block != b.GetInsertBlock()) {
+      splats.clear();
+      splats_block = b.GetInsertBlock();
+   }
+   Value *&vector = splats[scalar];
+   if (!vector)
+      vector = b.CreateVectorSplat(W, scalar);
+   return vector;
+}
+
+Value *Translator::lane_numbers(unsigned bits)
+{
+   llvm::SmallVector<llvm::Constant *, 64> numbers;
+   for (unsigned l = 0; l < W; l++)
+      numbers.push_back(b.getIntN(bits, l));
+   return llvm::ConstantVector::get(numbers);
+}
+
+Value *Translator::value(const nir_src &src, unsigned component)
+{
+   auto found = values.find(src.ssa);
+   if (found == values.end() || component >= found->second.values.size() ||
+       !found->second.values[component]) {
+      // Only after an instruction that failed to translate.
+      fail("use of an undefined value");
+      llvm::Type *type = scalar_type(*src.ssa);
+      return llvm::Constant::getNullValue(is_uniform(src) ? type : vector_of(type));
+   }
+   return found->second.values[component];
+}
+
+Value *Translator::uniform(const nir_src &src, unsigned component)
+{
+   assert(is_uniform(src));
+   return value(src, component);
+}
+
+Value *Translator::varying(const nir_src &src, unsigned component)
+{
+   Value *v = value(src, component);
+   return is_uniform(src) ? splat(v) : v;
+}
+
+Value *Translator::first_active(const nir_src &src, unsigned component)
+{
+   Value *v = value(src, component);
+   if (is_uniform(src))
+      return v;
+   return b.CreateExtractElement(v, mask ? first_active_lane() : b.getInt32(0));
+}
+
+void Translator::define(const nir_def &def, unsigned component, Value *v)
+{
+   v = as_int(v);
+   if (!is_uniform(def) && !v->getType()->isVectorTy())
+      v = splat(v);
+   assert(v->getType() == (is_uniform(def) ? scalar_type(def) : vector_of(scalar_type(def))));
+   Components &components = values[&def];
+   components.values.resize(def.num_components);
+   components.values[component] = v;
+}
+
+Value *Translator::bits_of(Value *lane_bools)
+{
+   return b.CreateBitCast(lane_bools, int_type(W));
+}
+
+Value *Translator::lanes_of(Value *bits)
+{
+   return b.CreateBitCast(bits, vector_of(b.getInt1Ty()));
+}
+
+Value *Translator::any(Value *lane_bools)
+{
+   return b.CreateICmpNE(bits_of(lane_bools), llvm::ConstantInt::get(int_type(W), 0));
+}
+
+Value *Translator::first_active_lane()
+{
+   if (!mask)
+      return b.getInt32(0);
+   Value *lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits_of(mask), b.getTrue());
+   return b.CreateZExtOrTrunc(lane, b.getInt32Ty());
+}
+
+void Translator::for_each_lane(Value *lane_bools, const std::function<void(Value *lane)> &body)
+{
+   llvm::Type *bits_type = int_type(W);
+   llvm::AllocaInst *remaining = variable(bits_type, "remaining");
+   b.CreateStore(lane_bools ? bits_of(lane_bools) : llvm::Constant::getAllOnesValue(bits_type),
+                 remaining);
+   llvm::BasicBlock *head = block("lanes"), *inside = block("lane"), *done = block("lanes.done");
+   b.CreateBr(head);
+   b.SetInsertPoint(head);
+   Value *bits = b.CreateLoad(bits_type, remaining);
+   b.CreateCondBr(b.CreateIsNull(bits), done, inside);
+   b.SetInsertPoint(inside);
+   Value *lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b.getTrue());
+   b.CreateStore(b.CreateAnd(bits, b.CreateSub(bits, llvm::ConstantInt::get(bits_type, 1))),
+                 remaining);
+   body(b.CreateZExtOrTrunc(lane, b.getInt32Ty()));
+   b.CreateBr(head);
+   b.SetInsertPoint(done);
+}
+
+llvm::AllocaInst *Translator::variable(llvm::Type *type, const char *name)
+{
+   llvm::IRBuilder<>::InsertPointGuard guard(b);
+   b.SetInsertPoint(entry, entry->begin());
+   return b.CreateAlloca(type, nullptr, name);
+}
+
+llvm::AllocaInst *Translator::lane_data(llvm::Type *vector)
+{
+   llvm::AllocaInst *&memory = lane_data_of[vector];
+   if (!memory)
+      memory = variable(vector, "lane.data");
+   return memory;
+}
+
+llvm::CallInst *Translator::call(const char *symbol, llvm::Type *result,
+                                 llvm::ArrayRef<Value *> arguments)
+{
+   llvm::SmallVector<llvm::Type *, 8> types;
+   for (Value *argument : arguments)
+      types.push_back(argument->getType());
+   auto callee = module->getOrInsertFunction(symbol, llvm::FunctionType::get(result, types, false));
+   llvm::CallInst *instruction = b.CreateCall(callee, arguments);
+   instruction->setDoesNotThrow();
+   return instruction;
+}
+
+void Translator::emit_instruction(nir_instr *instr)
+{
+   switch (instr->type) {
+   case nir_instr_type_alu:
+      emit_alu(*this, nir_instr_as_alu(instr));
+      break;
+   case nir_instr_type_load_const: {
+      nir_load_const_instr *load = nir_instr_as_load_const(instr);
+      for (unsigned c = 0; c < load->def.num_components; c++)
+         define(load->def, c,
+                b.getIntN(load->def.bit_size,
+                          nir_const_value_as_uint(load->value[c], load->def.bit_size)));
+      break;
+   }
+   case nir_instr_type_undef: {
+      // Zero is as good a value as any, and unlike LLVM's undef it is the same at every use.
+      nir_undef_instr *undef = nir_instr_as_undef(instr);
+      for (unsigned c = 0; c < undef->def.num_components; c++)
+         define(undef->def, c, b.getIntN(undef->def.bit_size, 0));
+      break;
+   }
+   case nir_instr_type_intrinsic: {
+      nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+      if (!emit_system(*this, intrinsic) && !emit_memory(*this, intrinsic) &&
+          !emit_subgroup(*this, intrinsic) && !emit_atomic(*this, intrinsic) &&
+          !emit_tile(*this, intrinsic))
+         fail(std::string("the CPU back end does not support the NIR intrinsic ") +
+              nir_intrinsic_infos[intrinsic->intrinsic].name);
+      break;
+   }
+   default:
+      fail("the CPU back end does not support this kind of NIR instruction");
+   }
+}
+
+} // namespace weft::cpu

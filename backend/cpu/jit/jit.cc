@@ -1,0 +1,430 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/jit/jit.h"
+
+#include "backend/cpu/cpu_features.h"
+#include "backend/cpu/jit/program_file.h"
+#include "backend/cpu/options.h"
+#include "backend/cpu/runtime/runtime_symbols.h"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/ExecutionEngine/JITLink/JITLink.h>
+#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/LEB128.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+
+namespace weft::cpu {
+
+namespace {
+
+namespace jitlink = llvm::jitlink;
+
+constexpr const char *triple = "x86_64-unknown-linux-gnu";
+
+std::string to_text(llvm::Error error)
+{
+   return llvm::toString(std::move(error));
+}
+
+std::string to_text(const llvm::Module &module)
+{
+   std::string text;
+   llvm::raw_string_ostream(text) << module;
+   return text;
+}
+
+/// Null if LLVM was built without its x86 part.
+std::unique_ptr<llvm::TargetMachine> create_target_machine(const CpuFeatures &cpu)
+{
+   static std::once_flag once;
+   std::call_once(once, [] {
+      LLVMInitializeX86TargetInfo();
+      LLVMInitializeX86Target();
+      LLVMInitializeX86TargetMC();
+      LLVMInitializeX86AsmPrinter();
+   });
+   std::string error;
+   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+   if (!target)
+      return nullptr;
+
+   llvm::TargetOptions options;
+   options.EmitStackSizeSection = true;
+   options.MCOptions.AsmVerbose = true; // what is spilled, in assembly for people
+   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+   // Position-independent with small offsets: calls to our kernels, which may be anywhere, go
+   // through stubs. One level more of effort costs a tenth of the time of compiling a large shader,
+   // and its code is no faster; nor is code scheduled for the very model of CPU ("tune-cpu").
+   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, cpu.llvm_cpu, cpu.llvm_features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      llvm::CodeGenOptLevel::Less, /*JIT=*/true));
+}
+
+/// No function name has a meaning: a call that LLVM made up could not be linked.
+llvm::TargetLibraryInfoImpl library_info()
+{
+   llvm::TargetLibraryInfoImpl info{llvm::Triple(triple)};
+   info.disableAllFunctions();
+   return info;
+}
+
+/// Keeps what LLVM reports while a module is compiled; without it an error ends the process.
+class DiagnosticCollector final : public llvm::DiagnosticHandler {
+public:
+   explicit DiagnosticCollector(std::string &errors) : errors(errors) {}
+
+   bool handleDiagnostics(const llvm::DiagnosticInfo &info) override
+   {
+      if (info.getSeverity() == llvm::DS_Error) {
+         llvm::raw_string_ostream stream(errors);
+         llvm::DiagnosticPrinterRawOStream printer(stream);
+         info.print(printer);
+         stream << "; ";
+      }
+      return true;
+   }
+
+private:
+   std::string &errors;
+};
+
+/// The translator writes straightforward code without redundant control flow, and vectors of a
+/// whole subgroup: what pays is promotion to registers, common subexpressions and invariants out of
+/// loops.
+void optimise(llvm::Module &module, llvm::TargetMachine &machine)
+{
+   llvm::LoopAnalysisManager loops;
+   llvm::FunctionAnalysisManager functions;
+   llvm::CGSCCAnalysisManager call_graph;
+   llvm::ModuleAnalysisManager modules;
+   functions.registerPass([] { return llvm::TargetLibraryAnalysis(library_info()); });
+   llvm::PassBuilder builder(&machine);
+   builder.registerModuleAnalyses(modules);
+   builder.registerCGSCCAnalyses(call_graph);
+   builder.registerFunctionAnalyses(functions);
+   builder.registerLoopAnalyses(loops);
+   builder.crossRegisterProxies(loops, functions, call_graph, modules);
+
+   llvm::FunctionPassManager passes;
+   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+   passes.addPass(llvm::SimplifyCFGPass());
+   passes.addPass(llvm::InstCombinePass());
+   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                        /*UseMemorySSA=*/true));
+   passes.addPass(llvm::GVNPass());
+   passes.addPass(llvm::InstCombinePass());
+   passes.addPass(llvm::SimplifyCFGPass());
+   passes.addPass(llvm::ADCEPass());
+   llvm::createModuleToFunctionPassAdaptor(std::move(passes)).run(module, modules);
+}
+
+void set_function_attributes(llvm::Module &module, const CpuFeatures &cpu)
+{
+   const std::string bits = std::to_string(cpu.vector_bits());
+   for (llvm::Function &function : module) {
+      if (function.isDeclaration())
+         continue;
+      function.addFnAttr("prefer-vector-width", bits);
+      function.addFnAttr("min-legal-vector-width", bits);
+      function.addFnAttr(llvm::Attribute::NoUnwind);
+   }
+}
+
+/// False if the target cannot write this kind of file.
+bool emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type,
+          llvm::SmallVectorImpl<char> &bytes)
+{
+   llvm::raw_svector_ostream stream(bytes);
+   llvm::legacy::PassManager passes;
+   passes.add(new llvm::TargetLibraryInfoWrapperPass(library_info()));
+   if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true))
+      return false;
+   passes.run(module);
+   return true;
+}
+
+/// What an object's functions need of stack, all together, as the code generator noted it (section
+/// .stack_sizes: per function its address and a ULEB128 of its frame's bytes).
+uint64_t stack_bytes(llvm::MemoryBufferRef bytes)
+{
+   llvm::Expected<std::unique_ptr<llvm::object::ObjectFile>> object =
+      llvm::object::ObjectFile::createELFObjectFile(bytes);
+   if (!object) {
+      llvm::consumeError(object.takeError());
+      return 0;
+   }
+   uint64_t sum = 0;
+   for (const llvm::object::SectionRef &section : (*object)->sections()) {
+      llvm::Expected<llvm::StringRef> name = section.getName();
+      if (!name || *name != ".stack_sizes") {
+         llvm::consumeError(name.takeError());
+         continue;
+      }
+      llvm::Expected<llvm::StringRef> contents = section.getContents();
+      if (!contents) {
+         llvm::consumeError(contents.takeError());
+         continue;
+      }
+      const uint8_t *at = contents->bytes_begin(), *end = contents->bytes_end();
+      while (end - at > 8) {
+         unsigned length = 0;
+         sum += llvm::decodeULEB128(at + 8, &length, end);
+         at += 8 + length;
+      }
+   }
+   return sum;
+}
+
+/// The machine code in an object.
+uint64_t code_bytes(llvm::MemoryBufferRef bytes)
+{
+   llvm::Expected<std::unique_ptr<llvm::object::ObjectFile>> object =
+      llvm::object::ObjectFile::createELFObjectFile(bytes);
+   if (!object) {
+      llvm::consumeError(object.takeError());
+      return 0;
+   }
+   uint64_t sum = 0;
+   for (const llvm::object::SectionRef &section : (*object)->sections())
+      sum += section.isText() ? section.getSize() : 0;
+   return sum;
+}
+
+/// For perf(1): see tools/perf/Documentation/jit-interface.txt in Linux.
+void write_perf_map(llvm::jitlink::LinkGraph &graph)
+{
+   static std::mutex mutex;
+   const std::lock_guard lock(mutex);
+   const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+   std::FILE *file = std::fopen(path.c_str(), "a");
+   if (!file)
+      return;
+   static unsigned count = 0;
+   for (const jitlink::Symbol *symbol : graph.defined_symbols()) {
+      if (symbol->hasName() && symbol->isCallable())
+         std::fprintf(file, "%llx %llx %s.%u\n",
+                      static_cast<unsigned long long>(symbol->getAddress().getValue()),
+                      static_cast<unsigned long long>(symbol->getSize()),
+                      symbol->getName().str().c_str(), count);
+   }
+   count++;
+   std::fclose(file);
+}
+
+/// What a link leaves behind.
+struct LinkedCode {
+   jitlink::JITLinkMemoryManager::FinalizedAlloc allocation;
+   uint64_t kernel = 0;
+   std::string error;
+};
+
+/// Links one object against find_runtime_symbol().  JITLink owns it and may destroy it before
+/// link() returns; all its results are in LinkedCode.
+class LinkContext final : public jitlink::JITLinkContext {
+public:
+   LinkContext(jitlink::JITLinkMemoryManager &memory, LinkedCode &code, const CpuFeatures &cpu)
+       : JITLinkContext(nullptr), memory(memory), code(code), cpu(cpu)
+   {
+   }
+
+   jitlink::JITLinkMemoryManager &getMemoryManager() override { return memory; }
+
+   void notifyFailed(llvm::Error error) override { code.error += to_text(std::move(error)); }
+
+   void lookup(const LookupMap &symbols,
+               std::unique_ptr<jitlink::JITLinkAsyncLookupContinuation> continuation) override
+   {
+      jitlink::AsyncLookupResult found;
+      std::string missing;
+      for (const auto &[name, flags] : symbols) {
+         void *address = find_runtime_symbol({name.data(), name.size()}, cpu);
+         if (!address && flags == jitlink::SymbolLookupFlags::RequiredSymbol)
+            missing += " " + name.str();
+         found[name] = {llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
+      }
+      if (missing.empty())
+         continuation->run(std::move(found));
+      else
+         continuation->run(llvm::make_error<llvm::StringError>(
+            "generated code calls what is not there:" + missing, llvm::inconvertibleErrorCode()));
+   }
+
+   llvm::Error notifyResolved(jitlink::LinkGraph &graph) override
+   {
+      for (const jitlink::Symbol *symbol : graph.defined_symbols()) {
+         if (symbol->hasName() &&
+             symbol->getName() == llvm::StringRef(kernel_symbol.data(), kernel_symbol.size()))
+            code.kernel = symbol->getAddress().getValue();
+      }
+      if (options().has_debug("perf"))
+         write_perf_map(graph);
+      return llvm::Error::success();
+   }
+
+   void notifyFinalized(jitlink::JITLinkMemoryManager::FinalizedAlloc allocation) override
+   {
+      code.allocation = std::move(allocation);
+   }
+
+private:
+   jitlink::JITLinkMemoryManager &memory;
+   LinkedCode &code;
+   const CpuFeatures &cpu;
+};
+
+class JitProgram final : public Program {
+public:
+   JitProgram(const ProgramInfo &info, std::vector<std::byte> object)
+       : memory(sysconf(_SC_PAGESIZE)), program_info(info), object(std::move(object))
+   {
+   }
+
+   ~JitProgram() override
+   {
+      if (code.allocation)
+         llvm::consumeError(memory.deallocate(std::move(code.allocation)));
+   }
+
+   /// Empty, or what went wrong.
+   std::string link(const CpuFeatures &cpu)
+   {
+      const llvm::MemoryBufferRef buffer(
+         llvm::StringRef(reinterpret_cast<const char *>(object.data()), object.size()), "weft");
+      const uint64_t stack = stack_bytes(buffer);
+      if (stack > max_stack_bytes)
+         return "the shader needs " + std::to_string(stack) + " bytes of stack";
+      program_info.stack_bytes = stack;
+
+      llvm::Expected<std::unique_ptr<jitlink::LinkGraph>> graph =
+         jitlink::createLinkGraphFromObject(buffer);
+      if (!graph)
+         return to_text(graph.takeError());
+      jitlink::link(std::move(*graph), std::make_unique<LinkContext>(memory, code, cpu));
+      if (code.error.empty() && !code.kernel)
+         code.error = "the object has no kernel";
+      return code.error;
+   }
+
+   const ProgramInfo &info() const override { return program_info; }
+   Kernel kernel() const override { return reinterpret_cast<Kernel>(code.kernel); }
+   std::vector<std::byte> serialize() const override
+   {
+      return write_program_file(program_info, object);
+   }
+
+private:
+   /// More private memory than a subgroup can sensibly have, and less than overflows 32 bits.
+   static constexpr uint64_t max_stack_bytes = 1u << 28;
+
+   jitlink::InProcessMemoryManager memory;
+   ProgramInfo program_info;
+   std::vector<std::byte> object;
+   LinkedCode code;
+};
+
+} // namespace
+
+void prepare_module(llvm::Module &module)
+{
+   module.setTargetTriple(triple);
+   if (const auto machine = create_target_machine(host_features()))
+      module.setDataLayout(machine->createDataLayout());
+}
+
+Result<std::vector<std::byte>>
+compile_object(llvm::Module &module,
+               const std::function<void(const char *phase, const std::string &text)> &dump,
+               const CpuFeatures &cpu, CompileStatistics *statistics)
+{
+   using Clock = std::chrono::steady_clock;
+   const std::unique_ptr<llvm::TargetMachine> machine = create_target_machine(cpu);
+   if (!machine)
+      return Error{"LLVM has no x86-64 code generator"};
+   if (cpu.instruction_set == InstructionSet::none)
+      return Error{"this CPU lacks AVX2, FMA or F16C"};
+
+   std::string errors;
+   module.getContext().setDiagnosticHandler(std::make_unique<DiagnosticCollector>(errors));
+   if (dump)
+      dump("llvm", to_text(module));
+
+   // The passes assume what the verifier checks; on anything else they may crash.
+   llvm::raw_string_ostream stream(errors);
+   if (llvm::verifyModule(module, &stream))
+      return Error{"invalid LLVM IR: " + errors};
+
+   set_function_attributes(module, cpu);
+   const Clock::time_point start = Clock::now();
+   optimise(module, *machine);
+   const Clock::time_point optimised = Clock::now();
+   if (dump) {
+      dump("llvm-opt", to_text(module));
+      llvm::SmallVector<char, 0> text;
+      if (emit(*llvm::CloneModule(module), *machine, llvm::CodeGenFileType::AssemblyFile, text))
+         dump("asm", std::string(text.data(), text.size()));
+   }
+
+   llvm::SmallVector<char, 0> object;
+   if (!emit(module, *machine, llvm::CodeGenFileType::ObjectFile, object))
+      return Error{"LLVM cannot write x86-64 objects"};
+   module.getContext().setDiagnosticHandler(nullptr);
+   if (!errors.empty())
+      return Error{"code generation: " + errors};
+   if (statistics) {
+      const auto ms = [](Clock::duration d) {
+         return std::chrono::duration<double, std::milli>(d).count();
+      };
+      statistics->optimisation_ms = ms(optimised - start);
+      statistics->code_generation_ms = ms(Clock::now() - optimised);
+      statistics->code_bytes = code_bytes({{object.data(), object.size()}, "weft"});
+   }
+   const auto *bytes = reinterpret_cast<const std::byte *>(object.data());
+   return std::vector<std::byte>(bytes, bytes + object.size());
+}
+
+Result<std::shared_ptr<const Program>>
+link_program(const ProgramInfo &info, std::vector<std::byte> object, const CpuFeatures &cpu)
+{
+   auto program = std::make_shared<JitProgram>(info, std::move(object));
+   if (std::string error = program->link(cpu); !error.empty())
+      return Error{"linking: " + error};
+   return std::shared_ptr<const Program>(std::move(program));
+}
+
+Result<std::shared_ptr<const Program>> deserialize(std::span<const std::byte> bytes)
+{
+   Result<ProgramFile> file = read_program_file(bytes);
+   if (!file)
+      return file.error();
+   return link_program(file->info, std::move(file->object));
+}
+
+} // namespace weft::cpu

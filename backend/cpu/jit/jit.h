@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// LLVM modules to machine code in memory, and back from the bytes of a cache.  The only file of
+/// the back end that knows of LLVM's passes, targets and linker.
+
+#pragma once
+
+#include "backend/cpu/compiler.h"
+#include "backend/cpu/cpu_features.h"
+#include "nir_passes/result.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
+
+namespace weft::cpu {
+
+/// The kernel's name in the module; it has the type Kernel.
+constexpr std::string_view kernel_symbol = "weft_kernel";
+
+/// Sets the data layout and triple of an empty module, so that the translator can ask it for sizes;
+/// and makes errors of code generation in the context end up in compile_object()'s result (LLVM
+/// would end the process).
+void prepare_module(llvm::Module &);
+
+/// Optimises the module and compiles it to an object file for a CPU.  `dump` is
+/// CompileOptions::dump: it gets the phases "llvm" (before optimisation), "llvm-opt" and "asm".
+/// Thread-safe for modules of different contexts.
+Result<std::vector<std::byte>>
+compile_object(llvm::Module &,
+               const std::function<void(const char *phase, const std::string &text)> &dump,
+               const CpuFeatures & = host_features(), CompileStatistics * = nullptr);
+
+/// Links an object file in memory, with the tile kernels for a CPU.  The program keeps the object's
+/// bytes for serialize().
+Result<std::shared_ptr<const Program>> link_program(const ProgramInfo &,
+                                                    std::vector<std::byte> object,
+                                                    const CpuFeatures & = host_features());
+
+} // namespace weft::cpu

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/jit/program_file.h"
+
+#include "backend/cpu/cpu_features.h"
+#include "backend/cpu/options.h"
+
+#include <llvm/Config/llvm-config.h>
+#include <llvm/Support/xxhash.h>
+
+#include "util/build_id.h"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+#include <cstring>
+#include <string>
+
+namespace weft::cpu {
+
+namespace {
+
+constexpr char magic[8] = {'W', 'E', 'F', 'T', 'P', 'R', 'O', 'G'};
+
+struct Header {
+   char magic[8];
+   std::array<std::byte, 16> uuid;
+   uint32_t workgroup_size[3];
+   uint32_t subgroup_size, subgroups, shared_bytes, stack_bytes, uses_barrier;
+   uint64_t object_bytes;
+   uint64_t checksum;
+};
+static_assert(sizeof(Header) == 72 && std::is_trivially_copyable_v<Header>);
+
+uint64_t checksum(Header header, std::span<const std::byte> object)
+{
+   header.checksum = llvm::xxh3_64bits(
+      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(object.data()), object.size()));
+   return llvm::xxh3_64bits(
+      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(&header), sizeof(header)));
+}
+
+/// Names the file that this code was loaded from, in this very build of it.
+std::string build_name()
+{
+   Dl_info info;
+   if (!dladdr(reinterpret_cast<const void *>(&build_name), &info))
+      return "unknown";
+   if (const build_id_note *note =
+          build_id_find_nhdr_for_addr(reinterpret_cast<const void *>(&build_name)))
+      return std::string(reinterpret_cast<const char *>(build_id_data(note)),
+                         build_id_length(note));
+   struct stat status;
+   if (!info.dli_fname || stat(info.dli_fname, &status))
+      return "unknown";
+   return std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec) +
+          "." + std::to_string(status.st_size);
+}
+
+} // namespace
+
+std::array<std::byte, 16> cache_uuid()
+{
+   static const std::array<std::byte, 16> uuid = [] {
+      const CpuFeatures &cpu = host_features();
+      const std::string key = build_name() + "|" LLVM_VERSION_STRING "|" + cpu.llvm_cpu + "|" +
+                              cpu.llvm_features + "|" + cpu.brand +
+                              (options().has_debug("registers") ? "|registers" : "");
+      const llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
+         llvm::ArrayRef(reinterpret_cast<const uint8_t *>(key.data()), key.size()));
+      std::array<std::byte, 16> bytes;
+      std::memcpy(bytes.data(), &hash.low64, 8);
+      std::memcpy(bytes.data() + 8, &hash.high64, 8);
+      return bytes;
+   }();
+   return uuid;
+}
+
+std::vector<std::byte> write_program_file(const ProgramInfo &info,
+                                          std::span<const std::byte> object)
+{
+   Header header = {};
+   std::memcpy(header.magic, magic, sizeof(magic));
+   header.uuid = cache_uuid();
+   for (uint32_t i = 0; i < 3; i++)
+      header.workgroup_size[i] = info.workgroup_size[i];
+   header.subgroup_size = info.subgroup_size;
+   header.subgroups = info.subgroups;
+   header.shared_bytes = info.shared_bytes;
+   header.stack_bytes = info.stack_bytes;
+   header.uses_barrier = info.uses_barrier;
+   header.object_bytes = object.size();
+   header.checksum = checksum(header, object);
+
+   std::vector<std::byte> bytes(sizeof(header) + object.size());
+   std::memcpy(bytes.data(), &header, sizeof(header));
+   std::copy(object.begin(), object.end(), bytes.begin() + sizeof(header));
+   return bytes;
+}
+
+Result<ProgramFile> read_program_file(std::span<const std::byte> bytes)
+{
+   Header header;
+   if (bytes.size() < sizeof(header))
+      return Error{"compiled program: truncated"};
+   std::memcpy(&header, bytes.data(), sizeof(header));
+   const std::span<const std::byte> object = bytes.subspan(sizeof(header));
+   if (std::memcmp(header.magic, magic, sizeof(magic)) != 0)
+      return Error{"compiled program: not a program of Weft"};
+   if (header.uuid != cache_uuid())
+      return Error{"compiled program: of another version of Weft or another CPU"};
+   if (header.object_bytes != object.size())
+      return Error{"compiled program: truncated"};
+   if (header.checksum != checksum(header, object))
+      return Error{"compiled program: damaged"};
+
+   ProgramFile file;
+   for (uint32_t i = 0; i < 3; i++)
+      file.info.workgroup_size[i] = header.workgroup_size[i];
+   file.info.subgroup_size = header.subgroup_size;
+   file.info.subgroups = header.subgroups;
+   file.info.shared_bytes = header.shared_bytes;
+   file.info.stack_bytes = header.stack_bytes;
+   file.info.uses_barrier = header.uses_barrier != 0;
+   file.object.assign(object.begin(), object.end());
+   return file;
+}
+
+} // namespace weft::cpu

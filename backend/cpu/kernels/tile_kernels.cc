@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/kernels/tile_kernels.h"
+
+#include "backend/cpu/cpu_features.h"
+#include "backend/cpu/kernels/tile_muladd.h"
+#include "backend/cpu/kernels/tile_transfer.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <variant>
+
+namespace weft::cpu {
+
+namespace {
+
+struct Shape {
+   uint32_t m, n, k;
+};
+
+constexpr Shape shapes[] = {{16, 16, 16}, {8, 8, 8}, {16, 8, 16}, {16, 8, 8}, {8, 16, 16}};
+constexpr Shape integer_shapes[] = {{16, 16, 32}, {16, 8, 32}, {8, 16, 32}};
+
+std::string numbers(std::initializer_list<uint32_t> list)
+{
+   std::string text;
+   for (uint32_t number : list) {
+      if (!text.empty())
+         text += 'x';
+      text += std::to_string(number);
+   }
+   return text;
+}
+
+std::vector<MatrixOperation> list_operations()
+{
+   using enum ComponentType;
+   std::vector<MatrixOperation> list;
+   const auto add = [&](Shape s, ComponentType a, ComponentType b, ComponentType c) {
+      list.push_back({s.m, s.n, s.k, a, b, c, c, false});
+   };
+   for (Shape s : shapes)
+      add(s, f16, f16, f32);
+   for (Shape s : shapes)
+      add(s, f16, f16, f16);
+   for (Shape s : shapes)
+      add(s, f32, f32, f32);
+   for (Shape s : shapes)
+      add(s, f64, f64, f64);
+   /* Sums modulo 2^32 are of any signedness; u32 saturates for unsigned factors only. */
+   const auto add_integers = [&](Shape s) {
+      const size_t first = list.size();
+      for (ComponentType a : {s8, u8})
+         for (ComponentType b : {s8, u8})
+            add(s, a, b, s32);
+      add(s, u8, u8, u32);
+      for (size_t i = first, end = list.size(); i < end; i++) {
+         list.push_back(list[i]);
+         list.back().saturating = true;
+      }
+      for (const auto &[a, b] : {std::pair(s8, s8), {s8, u8}, {u8, s8}})
+         add(s, a, b, u32);
+   };
+   for (Shape s : shapes)
+      add_integers(s);
+   for (Shape s : integer_shapes)
+      add_integers(s);
+   return list;
+}
+
+bool is_advertised(const MatrixOperation &op)
+{
+   const auto &all = tile_operations();
+   return std::find(all.begin(), all.end(), op) != all.end();
+}
+
+/// Everything that has a symbol.
+using Kernel = std::variant<MatrixOperation, TileTransfer>;
+
+const std::unordered_map<std::string, Kernel> &kernels_by_symbol()
+{
+   static const std::unordered_map<std::string, Kernel> map = [] {
+      std::unordered_map<std::string, Kernel> m;
+      for (const MatrixOperation &op : tile_operations())
+         m.emplace(tile_muladd_symbol(op), op);
+      for (const TileAccess access : {TileAccess::load, TileAccess::store})
+         for (const TileOrder order : {TileOrder::row_major, TileOrder::column_major})
+            for (const bool robust : {false, true})
+               for (const uint32_t rows : {8, 16, 32})
+                  for (const uint32_t cols : {8, 16, 32})
+                     for (const uint32_t bytes : {1, 2, 4, 8}) {
+                        const TileTransfer t = {access, order, robust, rows, cols, bytes};
+                        if (std::string symbol = tile_transfer_symbol(t); !symbol.empty())
+                           m.emplace(std::move(symbol), t);
+                     }
+      return m;
+   }();
+   return map;
+}
+
+} // namespace
+
+const std::vector<MatrixOperation> &tile_operations()
+{
+   static const std::vector<MatrixOperation> operations = list_operations();
+   return operations;
+}
+
+std::string tile_muladd_symbol(const MatrixOperation &op)
+{
+   if (!is_advertised(op))
+      return "";
+   std::string name = "weft_tile_muladd_" + numbers({op.m, op.n, op.k});
+   for (ComponentType type : {op.a, op.b, op.c, op.result}) {
+      name += '_';
+      name += component_type_name(type);
+   }
+   if (op.saturating)
+      name += "_saturating";
+   return name;
+}
+
+std::string tile_transfer_symbol(const TileTransfer &t)
+{
+   if (!find_tile_transfer_avx2(t))
+      return "";
+   std::string name = t.access == TileAccess::load ? "weft_tile_load_" : "weft_tile_store_";
+   name += t.order == TileOrder::row_major ? "row_" : "column_";
+   name += numbers({t.rows, t.cols});
+   name += '_';
+   name += std::to_string(t.bytes);
+   if (t.robust)
+      name += "_robust";
+   return name;
+}
+
+TileMulAdd find_tile_muladd(const MatrixOperation &op, const CpuFeatures &cpu)
+{
+   if (!is_advertised(op) || cpu.instruction_set < InstructionSet::avx2)
+      return nullptr;
+   TileMulAdd found = nullptr;
+   if (cpu.avx512_vnni)
+      found = find_tile_muladd_avx512_vnni(op);
+   if (!found && cpu.instruction_set >= InstructionSet::avx512)
+      found = find_tile_muladd_avx512(op);
+   return found ? found : find_tile_muladd_avx2(op);
+}
+
+void *find_tile_transfer(const TileTransfer &t, const CpuFeatures &cpu)
+{
+   return cpu.instruction_set >= InstructionSet::avx2 ? find_tile_transfer_avx2(t) : nullptr;
+}
+
+void *find_tile_symbol(std::string_view name, const CpuFeatures &cpu)
+{
+   const auto &kernels = kernels_by_symbol();
+   const auto found = kernels.find(std::string(name));
+   if (found == kernels.end())
+      return nullptr;
+   if (const auto *op = std::get_if<MatrixOperation>(&found->second))
+      return reinterpret_cast<void *>(find_tile_muladd(*op, cpu));
+   return find_tile_transfer(std::get<TileTransfer>(found->second), cpu);
+}
+
+} // namespace weft::cpu

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Matrix tiles: the functions that generated code calls for a tile's load, store and multiplication.
+///
+/// A tile of rows x cols components is a dense row-major array in the subgroup's private memory, as the element map
+/// lays it out:
+///
+///        tile + (row * cols + col) * bytes
+///
+/// Neither tiles nor memory need more alignment than a component has.  A tile whose address is a multiple of 64
+/// is faster, as no vector of it straddles two cache lines.
+///
+/// In memory, row r (row major) or column c (column major) starts at memory + r * stride; stride is in bytes, may be
+/// zero or negative and need not be a multiple of anything.
+///
+/// Generated code names these functions by symbol, so that a cached object can be linked in another process; the
+/// linker finds them with find_runtime_symbol() (runtime_symbols.h).  A symbol does not name an instruction set: it
+/// stands for the best function for the CPU that the program is linked for.
+
+#pragma once
+
+#include "nir_passes/target.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::cpu {
+
+struct CpuFeatures;
+
+/// d = a * b + c on whole tiles.  d may be c; otherwise d overlaps none of the others.
+using TileMulAdd = void (*)(void *d, const void *a, const void *b, const void *c);
+
+/// Memory to tile.
+using TileLoad = void (*)(void *tile, const void *memory, int64_t stride);
+/// Tile to memory.
+using TileStore = void (*)(void *memory, const void *tile, int64_t stride);
+
+/// The same for memory = base + offset of which `size` bytes from base on may be accessed: a
+/// component that does not lie wholly in there is read as zero and not written.
+using TileLoadRobust = void (*)(void *tile, const void *base, uint64_t offset, uint64_t size,
+                                int64_t stride);
+using TileStoreRobust = void (*)(void *base, uint64_t offset, uint64_t size, const void *tile,
+                                 int64_t stride);
+
+enum class TileAccess : uint8_t { load, store };
+enum class TileOrder : uint8_t { row_major, column_major };
+
+/// Which tile, how it lies in memory, and whether bounds are checked.
+struct TileTransfer {
+   TileAccess access;
+   TileOrder order;
+   bool robust;
+   uint32_t rows, cols; ///< 8, 16 or 32
+   uint32_t bytes;      ///< per component: 1, 2, 4 or 8
+};
+
+/// The operations that have a kernel, hence what the CPU target advertises; the same for every
+/// instruction set.
+const std::vector<MatrixOperation> &tile_operations();
+
+/// "weft_tile_muladd_16x16x16_f16_f16_f32_f32"; an operation outside tile_operations() has the
+/// empty name.
+std::string tile_muladd_symbol(const MatrixOperation &);
+/// "weft_tile_load_column_16x8_2_robust"; the empty name for sizes that no advertised operation
+/// has.
+std::string tile_transfer_symbol(const TileTransfer &);
+
+/// The functions themselves; null where the name would be empty.
+TileMulAdd find_tile_muladd(const MatrixOperation &, const CpuFeatures &);
+void *find_tile_transfer(const TileTransfer &, const CpuFeatures &);
+/// By symbol; null when the name is not one of these.
+void *find_tile_symbol(std::string_view name, const CpuFeatures &);
+
+} // namespace weft::cpu

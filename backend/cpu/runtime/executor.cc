@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/runtime/executor.h"
+
+#include "backend/cpu/options.h"
+#include "backend/cpu/runtime/blocked_signals.h"
+#include "backend/cpu/runtime/workgroup_runner.h"
+
+#include <immintrin.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace weft::cpu {
+
+namespace {
+
+/// A thread waits this many PAUSEs (some 10 microseconds) for the next dispatch before it sleeps:
+/// an application that submits many small dispatches does not pay for waking it each time.
+constexpr int spin_pauses = 256;
+
+/// Threads get about this many chunks each, so that late ones still find work.
+constexpr uint64_t chunks_per_thread = 16, max_chunk = 64;
+
+uint32_t allowed_cpus()
+{
+   for (int capacity = 1024; capacity <= 1 << 20; capacity *= 2) {
+      cpu_set_t *set = CPU_ALLOC(capacity);
+      if (!set)
+         break;
+      const size_t bytes = CPU_ALLOC_SIZE(capacity);
+      const int failed = sched_getaffinity(0, bytes, set);
+      const int count = failed ? 0 : CPU_COUNT_S(bytes, set);
+      CPU_FREE(set);
+      if (count > 0)
+         return count;
+   }
+   return std::max(1u, std::thread::hardware_concurrency());
+}
+
+/// Returns when `word` is no longer `old`.
+void wait_while(const std::atomic<uint32_t> &word, uint32_t old)
+{
+   for (int i = 0; i < spin_pauses; i++) {
+      if (word.load(std::memory_order_acquire) != old)
+         return;
+      _mm_pause();
+   }
+   while (word.load(std::memory_order_acquire) == old)
+      word.wait(old, std::memory_order_acquire);
+}
+
+} // namespace
+
+struct Executor::Impl {
+   /// Bit of `gate`: threads may join the job; the other bits count those who have and are not
+   /// done.
+   static constexpr uint32_t open = 1u << 31;
+
+   Job job;
+   std::atomic<uint32_t> gate = 0;
+   std::atomic<uint32_t> generation = 0; ///< of jobs; sleeping threads wait for it to change
+   std::atomic<bool> stopping = false;
+   std::vector<std::thread> threads;
+   /// [0] is the dispatching thread's.
+   std::vector<std::unique_ptr<WorkgroupRunner>> runners;
+
+   explicit Impl(uint32_t count);
+   ~Impl();
+   void work(WorkgroupRunner &);
+   bool join();
+   void leave();
+   void run_job(bool alone);
+};
+
+Executor::Impl::Impl(uint32_t count)
+{
+   // All memory first: an exception past the first thread would find it running.
+   for (uint32_t i = 0; i < count; i++)
+      runners.push_back(std::make_unique<WorkgroupRunner>());
+   threads.reserve(count);
+
+   const BlockedSignals inherited;
+   while (threads.size() + 1 < count) {
+      WorkgroupRunner &runner = *runners[threads.size() + 1];
+      try {
+         threads.emplace_back([this, &runner] { work(runner); });
+      } catch (const std::exception &) {
+         // The system has no more threads, or no memory for one: those that there are will do.
+         break;
+      }
+      pthread_setname_np(threads.back().native_handle(), "weft");
+   }
+   runners.resize(threads.size() + 1);
+}
+
+Executor::Impl::~Impl()
+{
+   stopping = true;
+   generation.fetch_add(1, std::memory_order_release);
+   generation.notify_all();
+   for (std::thread &thread : threads)
+      thread.join();
+}
+
+void Executor::Impl::work(WorkgroupRunner &runner)
+{
+   uint32_t seen = 0;
+   for (;;) {
+      wait_while(generation, seen);
+      seen = generation.load(std::memory_order_acquire);
+      if (stopping)
+         return;
+      if (join()) {
+         // A thread that finds no memory leaves the work to the others.
+         if (runner.reserve(*job.info))
+            runner.run(job);
+         leave();
+      }
+   }
+}
+
+/// False for a thread that comes when the job is done already.
+bool Executor::Impl::join()
+{
+   uint32_t value = gate.load(std::memory_order_relaxed);
+   while (value & open) {
+      if (gate.compare_exchange_weak(value, value + 1, std::memory_order_acquire))
+         return true;
+   }
+   return false;
+}
+
+void Executor::Impl::leave()
+{
+   if (gate.fetch_sub(1, std::memory_order_release) == 1)
+      gate.notify_one();
+}
+
+void Executor::Impl::run_job(bool alone)
+{
+   if (alone) {
+      runners[0]->run(job);
+      return;
+   }
+   gate.store(open, std::memory_order_release);
+   generation.fetch_add(1, std::memory_order_release);
+   generation.notify_all();
+   runners[0]->run(job);
+   uint32_t value = gate.fetch_and(~open, std::memory_order_acquire) & ~open;
+   while (value) {
+      wait_while(gate, value);
+      value = gate.load(std::memory_order_acquire);
+   }
+}
+
+Executor::Executor(uint32_t threads)
+{
+   const uint32_t cpus = options().threads ? options().threads : allowed_cpus();
+   impl = std::make_unique<Impl>(threads ? threads : cpus);
+}
+
+Executor::~Executor() = default;
+
+uint32_t Executor::threads() const
+{
+   return impl->runners.size();
+}
+
+bool Executor::dispatch(const Program &program, const DispatchState &state,
+                        std::array<uint32_t, 3> groups)
+{
+   const uint64_t total = uint64_t(groups[0]) * groups[1] * groups[2];
+   if (!total)
+      return true;
+   const ProgramInfo &info = program.info();
+   if (!impl->runners[0]->reserve(info))
+      return false;
+
+   Job &job = impl->job;
+   job.kernel = program.kernel();
+   job.info = &info;
+   job.state = &state;
+   job.subgroups = info.subgroups;
+   job.fibers = info.uses_barrier && info.subgroups > 1;
+   job.groups = groups;
+   job.total = total;
+   job.chunk =
+      std::clamp<uint64_t>(total / (impl->runners.size() * chunks_per_thread), 1, max_chunk);
+   job.next.store(0, std::memory_order_relaxed);
+   impl->run_job(total == 1 || impl->runners.size() == 1);
+   return true;
+}
+
+} // namespace weft::cpu

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/runtime/fiber_stacks.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace weft::cpu {
+
+namespace {
+
+/// Tops are staggered by this much, over this many stacks.
+constexpr size_t stagger_bytes = 256, stagger_count = 16;
+
+/// Guard pages that the process may still have.  Each splits a mapping, which makes two more of
+/// them, and Linux allows a process 65,530 (vm.max_map_count) for everything, the application's own
+/// included: 256 threads with 128 fibers each would take them all.
+std::atomic<int64_t> guards_left = 8192;
+
+/// How many of that many guard pages there may be.
+uint32_t take_guards(uint32_t wanted)
+{
+   const int64_t left = guards_left.fetch_sub(wanted, std::memory_order_relaxed);
+   const int64_t given = std::clamp<int64_t>(left, 0, wanted);
+   guards_left.fetch_add(wanted - given, std::memory_order_relaxed);
+   return given;
+}
+
+size_t page_bytes()
+{
+   static const size_t bytes = sysconf(_SC_PAGESIZE);
+   return bytes;
+}
+
+} // namespace
+
+FiberStacks::~FiberStacks()
+{
+   release();
+}
+
+void FiberStacks::release()
+{
+   if (mapping)
+      munmap(mapping, mapping_bytes);
+   guards_left.fetch_add(guards, std::memory_order_relaxed);
+   mapping = nullptr;
+   mapping_bytes = 0;
+   guards = 0;
+   count = 0;
+   bytes = 0;
+}
+
+bool FiberStacks::reserve(uint32_t wanted_count, size_t wanted_bytes, bool &changed)
+{
+   changed = false;
+   const size_t page = page_bytes();
+   wanted_bytes = (wanted_bytes + stagger_bytes * stagger_count + page - 1) / page * page;
+   if (wanted_count <= count && wanted_bytes <= bytes)
+      return true;
+
+   changed = true;
+   wanted_count = std::max(wanted_count, count);
+   wanted_bytes = std::max(wanted_bytes, bytes);
+   release();
+   const size_t size = wanted_count * (page + wanted_bytes);
+   // Pages get memory when they are first touched.
+   void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+   if (memory == MAP_FAILED)
+      return false;
+   mapping = static_cast<std::byte *>(memory);
+   mapping_bytes = size;
+   count = wanted_count;
+   bytes = wanted_bytes;
+   guards = take_guards(count);
+   for (uint32_t i = 0; i < guards; i++) {
+      // Without its guard page a stack is as good; the application may have used up the mappings.
+      if (mprotect(bottom(i) - page, page, PROT_NONE)) {
+         guards_left.fetch_add(guards - i, std::memory_order_relaxed);
+         guards = i;
+      }
+   }
+   return true;
+}
+
+std::byte *FiberStacks::bottom(uint32_t stack) const
+{
+   const size_t page = page_bytes();
+   return mapping + stack * (page + bytes) + page;
+}
+
+std::byte *FiberStacks::top(uint32_t stack) const
+{
+   return bottom(stack) + bytes - stack % stagger_count * stagger_bytes;
+}
+
+size_t FiberStacks::size(uint32_t stack) const
+{
+   return top(stack) - bottom(stack);
+}
+
+} // namespace weft::cpu

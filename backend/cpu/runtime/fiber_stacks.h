@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Stacks for fibers: one mapping, each stack with a guard page below it, as long as the process has
+/// not too many of them.  (A guard page finds a fault of ours; that stacks are large enough is known
+/// from the size of the frames that LLVM reports.)
+///
+///     | guard | stack 0 | guard | stack 1 | ...
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::cpu {
+
+class FiberStacks {
+public:
+   FiberStacks() = default;
+   ~FiberStacks();
+   FiberStacks(const FiberStacks &) = delete;
+   FiberStacks &operator=(const FiberStacks &) = delete;
+
+   /// Makes place for that many stacks of at least that many bytes.  The stacks that were there are
+   /// kept if they do, else they are lost: `changed` says so.  False if there is no memory; the old
+   /// ones are then gone too.
+   bool reserve(uint32_t count, size_t bytes, bool &changed);
+
+   /// Where the stack starts (its highest address, exclusive).  Tops differ in their offset within
+   /// a page, so that the frames of different fibers do not compete for the same sets of the
+   /// first-level cache.
+   std::byte *top(uint32_t stack) const;
+   /// Bytes from the guard page to top().
+   size_t size(uint32_t stack) const;
+
+private:
+   std::byte *bottom(uint32_t stack) const;
+   void release();
+
+   std::byte *mapping = nullptr;
+   size_t mapping_bytes = 0;
+   uint32_t count = 0;
+   uint32_t guards = 0; ///< the lowest stacks that have one
+   size_t bytes = 0;    ///< of one stack, without its guard page
+};
+
+} // namespace weft::cpu

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Runs workgroups on one thread, one after the other: their subgroups are fibers if they meet at barriers.
+///
+/// The fibers of a workgroup form a ring.  A barrier switches to the next fiber of the ring, a fiber that is done leaves
+/// it.  So between two barriers every fiber runs once, in order, and when the first one comes out of a barrier all have
+/// arrived.  Fibers live on: after a workgroup each waits in its loop for the next one.
+///
+///      caller ──► fiber 0 ──► fiber 1 ──► … ──► fiber n-1 ──┐     (to the caller once the ring is empty)
+///                    ▲──────────────────────────────────────┘
+
+#pragma once
+
+#include "backend/cpu/abi.h"
+#include "backend/cpu/compiler.h"
+#include "backend/cpu/runtime/fiber_stacks.h"
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+namespace weft::cpu {
+
+/// A dispatch under way; threads take chunks of workgroups from it.
+struct Job {
+   Kernel kernel;
+   const ProgramInfo *info; ///< for each thread to get memory by
+   const DispatchState *state;
+   uint32_t subgroups;
+   bool fibers; ///< a fiber per subgroup, as the program has barriers
+   std::array<uint32_t, 3> groups;
+   uint64_t total;                         ///< workgroups
+   uint64_t chunk;                         ///< workgroups taken at once
+   alignas(64) std::atomic<uint64_t> next; ///< the first workgroup that nobody has taken
+};
+
+class WorkgroupRunner final : private WorkgroupState {
+public:
+   WorkgroupRunner();
+   ~WorkgroupRunner();
+
+   /// Gets memory for a program's workgroups; false if there is none.
+   bool reserve(const ProgramInfo &);
+
+   /// Runs chunks of the job until none is left.  After reserve() for the job's program.
+   void run(Job &);
+
+private:
+   /// jump_fcontext's handle of a suspended stack.
+   using Context = void *;
+
+   struct Fiber {
+      Context context;
+      uint32_t previous, next; ///< in the ring
+      void *fake_stack;        ///< AddressSanitizer's
+      void *shadow;            ///< ThreadSanitizer's
+   };
+
+   static void barrier_entry(WorkgroupState *);
+   /// The body of every fiber.
+   void fiber_loop();
+   friend struct FiberEntry;
+
+   /// Suspends the running fiber `from`, runs `to` (caller_slot: the thread's own stack).
+   void switch_fiber(uint32_t from, uint32_t to);
+   /// What a stack does first when it has been switched to.
+   void arrive(Context from_context, void *fake_stack);
+   void run_chunks();
+   void run_workgroup();
+   void make_fibers(uint32_t count);
+   void forget_fibers();
+   void make_ring(uint32_t count);
+   void leave_ring();
+   void move_to(uint64_t workgroup);
+   void move_to_next();
+
+   Job *job = nullptr;
+   std::array<uint32_t, 3> position = {}; ///< of the current workgroup, without base_workgroup
+   uint32_t current = 0;                  ///< the running fiber
+   uint32_t switched_from = 0;
+   uint32_t caller_slot = 0; ///< fibers' last element stands for the thread's own stack
+   std::vector<Fiber> fibers;
+   FiberStacks stacks;
+
+   struct Free {
+      void operator()(uint8_t *memory) const { std::free(memory); }
+   };
+   std::unique_ptr<uint8_t, Free> shared_memory;
+   size_t shared_bytes = 0;
+
+   // The thread's own stack, for AddressSanitizer.
+   const void *caller_bottom = nullptr;
+   size_t caller_size = 0;
+};
+
+} // namespace weft::cpu

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/spirv/driver_quirks.h"
+
+namespace weft::spirv {
+
+namespace {
+
+/// As NVIDIA's driver packs its version: 10, 8, 8 and 6 bits.
+constexpr uint32_t nvidia_version(uint32_t major, uint32_t minor)
+{
+   return major << 22 | minor << 14;
+}
+
+constexpr uint32_t last_of_nvidia(uint32_t major)
+{
+   return nvidia_version(major + 1, 0) - 1;
+}
+
+constexpr DriverQuirk quirks[] = {
+   {
+      .driver = VK_DRIVER_ID_MESA_LLVMPIPE,
+      /* Its version is always 1.  Seen in Mesa 22.3 to 26.1. */
+      .first_version = 0,
+      .last_version = UINT32_MAX,
+      .quirk = Quirk::partial_barriers,
+      .what =
+         "no barriers of memory alone or of a subgroup, and no availability of single accesses "
+         "to shared memory",
+      .why =
+         "it suspends a subgroup at every barrier, makes one of each such access, and loses what "
+         "is left to do for subgroups that wait at one when others have ended; its workgroups "
+         "run on one thread, their subgroups in lockstep, so that none of these says anything",
+      .test = "Compile.PartialBarriersAreLeftOutWhereTheyAreHarmful",
+   },
+   {
+      .driver = VK_DRIVER_ID_NVIDIA_PROPRIETARY,
+      /* Reported of 595.58 (kvark/blade#333); neither other versions nor a fix are known. */
+      .first_version = nvidia_version(595, 0),
+      .last_version = last_of_nvidia(595),
+      .quirk = Quirk::subgroup_arithmetic_in_matrices,
+      .what = "no subgroup arithmetic in modules that have the driver's own matrices: shuffles and "
+              "ballots in its place",
+      .why = "vkCreateComputePipelines crashes on a module that declares CooperativeMatrixKHR and "
+             "GroupNonUniformArithmetic",
+      .test = "Compile.NativeMatricesWithoutSubgroupArithmetic",
+   },
+};
+
+} // namespace
+
+std::span<const DriverQuirk> driver_quirks()
+{
+   return quirks;
+}
+
+void apply_driver_quirks(Driver &driver, VkDriverId id, uint32_t version)
+{
+   for (const DriverQuirk &q : quirks) {
+      if (q.driver != id || version < q.first_version || version > q.last_version)
+         continue;
+      switch (q.quirk) {
+      case Quirk::partial_barriers:
+         driver.partial_barriers = false;
+         break;
+      case Quirk::subgroup_arithmetic_in_matrices:
+         driver.subgroup_arithmetic_with_matrices = false;
+         break;
+      }
+   }
+}
+
+} // namespace weft::spirv

@@ -1,0 +1,294 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Cuts a module down to one entry point: its functions and those that they call, and of the global
+/// instructions what these need.  What follows the sections of SPIR-V 2.4 stays in their order.
+
+#include "backend/spirv/compiler.h"
+
+#include "compiler/spirv/spirv.h"
+#include <spirv-tools/libspirv.h>
+#include <vulkan/vulkan_core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+namespace weft::spirv {
+
+namespace {
+
+struct Instruction {
+   uint16_t opcode;
+   uint32_t result; ///< 0: none
+   size_t at, length;
+   size_t first_id, ids; ///< operands that are ids, in Module::ids
+};
+
+/// A module taken apart.
+struct Module {
+   std::vector<uint32_t> words; ///< in this machine's byte order, without the header
+   uint32_t header[5] = {};
+   std::vector<uint32_t> ids;
+   std::vector<Instruction> instructions;
+
+   std::span<const uint32_t> words_of(const Instruction &i) const
+   {
+      return std::span(words).subspan(i.at, i.length);
+   }
+   std::span<const uint32_t> ids_of(const Instruction &i) const
+   {
+      return std::span(ids).subspan(i.first_id, i.ids);
+   }
+   std::string_view string_at(const Instruction &i, size_t word) const
+   {
+      const std::span<const uint32_t> w = words_of(i).subspan(word);
+      const char *text = reinterpret_cast<const char *>(w.data());
+      return {text, strnlen(text, w.size_bytes())};
+   }
+};
+
+bool is_id_operand(spv_operand_type_t type)
+{
+   return type == SPV_OPERAND_TYPE_ID || type == SPV_OPERAND_TYPE_TYPE_ID ||
+          type == SPV_OPERAND_TYPE_SCOPE_ID || type == SPV_OPERAND_TYPE_MEMORY_SEMANTICS_ID;
+}
+
+spv_result_t read_header(void *user, spv_endianness_t, uint32_t magic, uint32_t version,
+                         uint32_t generator, uint32_t bound, uint32_t schema)
+{
+   const uint32_t header[] = {magic, version, generator, bound, schema};
+   std::ranges::copy(header, static_cast<Module *>(user)->header);
+   return SPV_SUCCESS;
+}
+
+spv_result_t read_instruction(void *user, const spv_parsed_instruction_t *parsed)
+{
+   auto &m = *static_cast<Module *>(user);
+   Instruction i = {parsed->opcode,    parsed->result_id, m.words.size(),
+                    parsed->num_words, m.ids.size(),      0};
+   m.words.insert(m.words.end(), parsed->words, parsed->words + parsed->num_words);
+   for (uint32_t k = 0; k < parsed->num_operands; k++) {
+      const spv_parsed_operand_t &operand = parsed->operands[k];
+      if (is_id_operand(operand.type))
+         m.ids.push_back(parsed->words[operand.offset]);
+   }
+   i.ids = m.ids.size() - i.first_id;
+   m.instructions.push_back(i);
+   return SPV_SUCCESS;
+}
+
+Result<Module> parse(std::span<const uint32_t> spirv)
+{
+   Module module;
+   spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
+   spv_diagnostic diagnostic = nullptr;
+   const spv_result_t result = spvBinaryParse(context, &module, spirv.data(), spirv.size(),
+                                              read_header, read_instruction, &diagnostic);
+   std::string why = diagnostic ? diagnostic->error : "not a SPIR-V module";
+   spvDiagnosticDestroy(diagnostic);
+   spvContextDestroy(context);
+   if (result != SPV_SUCCESS)
+      return Error{std::move(why)};
+   return module;
+}
+
+std::vector<uint32_t> execution_models(uint32_t stage)
+{
+   switch (stage) {
+   case VK_SHADER_STAGE_VERTEX_BIT:
+      return {SpvExecutionModelVertex};
+   case VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT:
+      return {SpvExecutionModelTessellationControl};
+   case VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT:
+      return {SpvExecutionModelTessellationEvaluation};
+   case VK_SHADER_STAGE_GEOMETRY_BIT:
+      return {SpvExecutionModelGeometry};
+   case VK_SHADER_STAGE_FRAGMENT_BIT:
+      return {SpvExecutionModelFragment};
+   case VK_SHADER_STAGE_COMPUTE_BIT:
+      return {SpvExecutionModelGLCompute};
+   case VK_SHADER_STAGE_TASK_BIT_EXT:
+      return {SpvExecutionModelTaskEXT, SpvExecutionModelTaskNV};
+   case VK_SHADER_STAGE_MESH_BIT_EXT:
+      return {SpvExecutionModelMeshEXT, SpvExecutionModelMeshNV};
+   case VK_SHADER_STAGE_RAYGEN_BIT_KHR:
+      return {SpvExecutionModelRayGenerationKHR};
+   case VK_SHADER_STAGE_INTERSECTION_BIT_KHR:
+      return {SpvExecutionModelIntersectionKHR};
+   case VK_SHADER_STAGE_ANY_HIT_BIT_KHR:
+      return {SpvExecutionModelAnyHitKHR};
+   case VK_SHADER_STAGE_CLOSEST_HIT_BIT_KHR:
+      return {SpvExecutionModelClosestHitKHR};
+   case VK_SHADER_STAGE_MISS_BIT_KHR:
+      return {SpvExecutionModelMissKHR};
+   case VK_SHADER_STAGE_CALLABLE_BIT_KHR:
+      return {SpvExecutionModelCallableKHR};
+   default:
+      return {};
+   }
+}
+
+/// An annotation, name or mode belongs to its first id, and is kept if that is.
+bool belongs_to_target(uint16_t opcode)
+{
+   switch (opcode) {
+   case SpvOpName:
+   case SpvOpMemberName:
+   case SpvOpDecorate:
+   case SpvOpDecorateId:
+   case SpvOpDecorateString:
+   case SpvOpMemberDecorate:
+   case SpvOpMemberDecorateString:
+   case SpvOpTypeForwardPointer:
+   case SpvOpExecutionMode:
+   case SpvOpExecutionModeId:
+      return true;
+   default:
+      return false;
+   }
+}
+
+class Cutter {
+public:
+   Cutter(const Module &module, const Declarations &dropped) : m(module), dropped(dropped)
+   {
+      size_t function = 0;
+      for (size_t i = 0; i < m.instructions.size(); i++) {
+         const Instruction &instruction = m.instructions[i];
+         if (instruction.opcode == SpvOpFunction)
+            function = i;
+         if (instruction.opcode == SpvOpFunctionEnd)
+            ends[function] = i;
+         if (instruction.result)
+            definitions[instruction.result] = i;
+      }
+      live.resize(m.instructions.size());
+   }
+
+   Result<std::optional<std::vector<uint32_t>>> run(uint32_t stage, const std::string &name)
+   {
+      const std::vector<uint32_t> models = execution_models(stage);
+      for (size_t i = 0; i < m.instructions.size(); i++) {
+         const Instruction &entry = m.instructions[i];
+         if (entry.opcode == SpvOpGroupDecorate || entry.opcode == SpvOpGroupMemberDecorate)
+            return Error{"groups of decorations in a module with cooperative matrices"};
+         if (entry.opcode == SpvOpEntryPoint && m.string_at(entry, 3) == name &&
+             std::ranges::find(models, m.words_of(entry)[1]) != models.end())
+            reach_instruction(i);
+      }
+      if (queue.empty())
+         return Error{"there is no such entry point"};
+      while (!queue.empty()) {
+         while (!queue.empty())
+            reach_next();
+         for (size_t i = 0; i < m.instructions.size(); i++) {
+            const Instruction &instruction = m.instructions[i];
+            if (belongs_to_target(instruction.opcode) && is_live(m.ids_of(instruction)[0]))
+               reach_instruction(i);
+         }
+      }
+      if (has_matrices)
+         return std::optional<std::vector<uint32_t>>();
+      return std::optional(write());
+   }
+
+private:
+   bool is_live(uint32_t id) const
+   {
+      auto it = definitions.find(id);
+      return it != definitions.end() && live[it->second];
+   }
+
+   void reach_instruction(size_t i)
+   {
+      if (!live[i])
+         queue.push_back(i);
+      live[i] = true;
+   }
+
+   void reach_next()
+   {
+      const size_t i = queue.back();
+      queue.pop_back();
+      const Instruction &instruction = m.instructions[i];
+      has_matrices |= instruction.opcode == SpvOpTypeCooperativeMatrixKHR;
+      for (uint32_t id : m.ids_of(instruction)) {
+         if (auto it = definitions.find(id); it != definitions.end())
+            reach_instruction(it->second);
+      }
+      if (instruction.opcode == SpvOpFunction) {
+         for (size_t part = i + 1; part <= ends[i]; part++)
+            reach_instruction(part);
+      }
+   }
+
+   bool is_dropped(const Instruction &instruction) const
+   {
+      switch (instruction.opcode) {
+      case SpvOpCapability:
+         return std::ranges::find(dropped.capabilities, m.words_of(instruction)[1]) !=
+                dropped.capabilities.end();
+      case SpvOpExtension:
+         return std::ranges::find(dropped.extensions, m.string_at(instruction, 1)) !=
+                dropped.extensions.end();
+      default:
+         return false;
+      }
+   }
+
+   /// Whether it is neither code nor something that code can ask for.
+   static bool concerns_the_module(uint16_t opcode)
+   {
+      switch (opcode) {
+      case SpvOpCapability:
+      case SpvOpExtension:
+      case SpvOpExtInstImport:
+      case SpvOpMemoryModel:
+      case SpvOpSource:
+      case SpvOpSourceContinued:
+      case SpvOpSourceExtension:
+      case SpvOpString:
+      case SpvOpModuleProcessed:
+         return true;
+      default:
+         return false;
+      }
+   }
+
+   std::vector<uint32_t> write() const
+   {
+      std::vector<uint32_t> out(std::begin(m.header), std::end(m.header));
+      for (size_t i = 0; i < m.instructions.size(); i++) {
+         const Instruction &instruction = m.instructions[i];
+         if (is_dropped(instruction) || !(live[i] || concerns_the_module(instruction.opcode)))
+            continue;
+         const std::span<const uint32_t> words = m.words_of(instruction);
+         out.insert(out.end(), words.begin(), words.end());
+      }
+      return out;
+   }
+
+   const Module &m;
+   const Declarations &dropped;
+   std::unordered_map<uint32_t, size_t> definitions; ///< by id
+   std::unordered_map<size_t, size_t> ends;          ///< of functions
+   std::vector<bool> live;
+   std::vector<size_t> queue; ///< live, and what they need is not yet
+   bool has_matrices = false;
+};
+
+} // namespace
+
+Result<std::optional<std::vector<uint32_t>>> without_matrices(std::span<const uint32_t> spirv,
+                                                              uint32_t stage,
+                                                              const std::string &entry_point,
+                                                              const Declarations &dropped)
+{
+   const Result<Module> module = parse(spirv);
+   if (!module)
+      return module.error();
+   return Cutter(*module, dropped).run(stage, entry_point);
+}
+
+} // namespace weft::spirv

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The description of a pipeline as the driver gets it.
+
+#pragma once
+
+#include "layer/edited_stage.h"
+#include "layer/shader_module.h"
+
+#include "vk_struct_type_cast.h"
+#include "vk_util.h"
+
+#include <algorithm>
+#include <deque>
+#include <span>
+#include <vector>
+
+namespace weft::layer {
+
+VkPipelineCreateFlags2KHR flags_of(const VkComputePipelineCreateInfo &);
+
+/// On its own, that is, without an index into the array that it came from.
+class EditedComputePipeline {
+public:
+   EditedComputePipeline(const Device &, const VkComputePipelineCreateInfo &original);
+
+   /// `made` are the pipelines of the same call so far.
+   void resolve_base(const VkPipeline *made);
+   /// A pipeline that is made of binaries keeps its shader, which nobody looks at.
+   VkResult edit(bool may_compile, bool capture);
+   /// To be used until the next change.
+   const VkComputePipelineCreateInfo &finish();
+
+   EditedStage stage;
+
+private:
+   VkComputePipelineCreateInfo info;
+   StructChain chain;
+};
+
+/// Pipelines with other stages: VkGraphicsPipelineCreateInfo and its like.
+template <typename Info>
+std::span<const VkPipelineShaderStageCreateInfo> stages_of(const Info &info)
+{
+   return {info.pStages, info.pStages ? info.stageCount : 0};
+}
+
+/// A library that has no shaders may have anything there.
+inline std::span<const VkPipelineShaderStageCreateInfo>
+stages_of(const VkGraphicsPipelineCreateInfo &info)
+{
+   const auto *library =
+      vk_find_struct_const(info.pNext, GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
+   if (library &&
+       !(library->flags & (VK_GRAPHICS_PIPELINE_LIBRARY_PRE_RASTERIZATION_SHADERS_BIT_EXT |
+                           VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_SHADER_BIT_EXT)))
+      return {};
+   return {info.pStages, info.pStages ? info.stageCount : 0};
+}
+
+template <typename Info>
+class EditedPipeline {
+public:
+   EditedPipeline(const Device &device, const Info &original) : device(device), info(original)
+   {
+      for (const VkPipelineShaderStageCreateInfo &stage : stages_of(original))
+         stages.emplace_back(device, stage);
+   }
+
+   VkResult edit()
+   {
+      for (EditedStage &stage : stages) {
+         const VkResult result = stage.edit(true, false);
+         if (result != VK_SUCCESS)
+            return result;
+         if (stage.shader.form == Form::lowered) {
+            report_error(device, "cooperative matrices can be used in compute pipelines only");
+            return VK_ERROR_UNKNOWN;
+         }
+      }
+      return VK_SUCCESS;
+   }
+
+   /// To be used until the next change.
+   const Info &finish()
+   {
+      finished.clear();
+      for (EditedStage &stage : stages)
+         finished.push_back(stage.finish());
+      if (!finished.empty())
+         info.pStages = finished.data();
+      return info;
+   }
+
+private:
+   const Device &device;
+   Info info;
+   std::deque<EditedStage> stages;
+   std::vector<VkPipelineShaderStageCreateInfo> finished;
+};
+
+/// Whether one of a pipeline's stages is not to reach the driver as it is.
+bool needs_edit(const Device &, std::span<const VkPipelineShaderStageCreateInfo>);
+
+} // namespace weft::layer

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "layer/extensions.h"
+
+#include "layer/physical_device.h"
+#include "layer/settings.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::layer {
+
+namespace {
+
+const char *has_no_operations(const PhysicalDevice &device)
+{
+   return device.operations.empty() ? "no matrix operation can be lowered to what the driver has"
+                                    : nullptr;
+}
+
+bool adds_operations(const Settings &settings, const PhysicalDevice &device)
+{
+   return settings.lowering == Lowering::tiles ||
+          std::ranges::any_of(device.operations, [&](const MatrixOperation &operation) {
+             return std::ranges::find(device.native_operations, operation) ==
+                    device.native_operations.end();
+          });
+}
+
+void tell_matrix_properties(const PhysicalDevice &, void *structure)
+{
+   static_cast<VkPhysicalDeviceCooperativeMatrixPropertiesKHR *>(structure)
+      ->cooperativeMatrixSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
+}
+
+/// Extensions that the headers do not have yet.
+constexpr auto no_struct = VK_STRUCTURE_TYPE_MAX_ENUM;
+constexpr auto bfloat16_features = VkStructureType(1000141000);
+constexpr auto float8_features = VkStructureType(1000567000);
+constexpr auto maintenance1_features = VkStructureType(1000659000);
+constexpr auto conversion_features = VkStructureType(1000172000);
+constexpr auto decode_vector_features = VkStructureType(1000689000);
+
+constexpr uint32_t all(uint32_t count)
+{
+   return (1u << count) - 1;
+}
+
+/// An extension that the layer does not lower.
+ExtensionRow foreign_row(Extension extension, const char *name, Extension base,
+                         VkStructureType features, uint32_t feature_count, uint32_t matrix_features,
+                         VkStructureType properties = no_struct, uint32_t property_words = 0)
+{
+   ExtensionRow row = {};
+   row.extension = extension;
+   row.name = name;
+   row.spec_version = 1;
+   row.base = base;
+   row.has_other_uses = matrix_features != all(feature_count);
+   row.features = features;
+   row.feature_count = feature_count;
+   row.matrix_features = matrix_features;
+   row.properties = properties;
+   row.property_words = property_words;
+   return row;
+}
+
+const ExtensionRow rows[] = {
+   {
+      .extension = Extension::khr_cooperative_matrix,
+      .name = VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
+      .spec_version = VK_KHR_COOPERATIVE_MATRIX_SPEC_VERSION,
+      .base = Extension::none,
+      .has_other_uses = false,
+      .features = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .feature_count = 2, // cooperativeMatrix, cooperativeMatrixRobustBufferAccess
+      .matrix_features = all(2),
+      .lowered_features = all(2),
+      .properties = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR,
+      .property_words = 1,
+      .tell_properties = tell_matrix_properties,
+      .spirv_capabilities = {6022}, // CooperativeMatrixKHR
+      .spirv_extensions = {"SPV_KHR_cooperative_matrix"},
+      .queries = {"vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"},
+      .find_obstacle = has_no_operations,
+      .adds_to_native = adds_operations,
+   },
+   foreign_row(Extension::nv_cooperative_matrix, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME,
+               Extension::none, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV, 2,
+               all(2), VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_NV, 1),
+   foreign_row(Extension::nv_cooperative_matrix2, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME,
+               Extension::khr_cooperative_matrix,
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV, 7, all(7),
+               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV, 3),
+   foreign_row(Extension::nv_cooperative_matrix_decode_vector,
+               "VK_NV_cooperative_matrix_decode_vector", Extension::nv_cooperative_matrix2,
+               decode_vector_features, 1, all(1)),
+   foreign_row(Extension::ext_cooperative_matrix_maintenance1,
+               "VK_EXT_cooperative_matrix_maintenance1", Extension::khr_cooperative_matrix,
+               maintenance1_features, 5, all(5)),
+   foreign_row(Extension::qcom_cooperative_matrix_conversion,
+               "VK_QCOM_cooperative_matrix_conversion", Extension::khr_cooperative_matrix,
+               conversion_features, 1, all(1)),
+   // shaderBFloat16Type, shaderBFloat16DotProduct, shaderBFloat16CooperativeMatrix
+   foreign_row(Extension::khr_shader_bfloat16, "VK_KHR_shader_bfloat16",
+               Extension::khr_cooperative_matrix, bfloat16_features, 3, 1u << 2),
+   // shaderFloat8, shaderFloat8CooperativeMatrix
+   foreign_row(Extension::ext_shader_float8, "VK_EXT_shader_float8",
+               Extension::khr_cooperative_matrix, float8_features, 2, 1u << 1),
+};
+static_assert(std::size(rows) == extension_count);
+
+} // namespace
+
+std::span<const ExtensionRow> extension_rows()
+{
+   return rows;
+}
+
+const ExtensionRow *find_extension(const char *name)
+{
+   const auto found = std::ranges::find_if(
+      rows, [&](const ExtensionRow &row) { return strcmp(row.name, name) == 0; });
+   return found == std::end(rows) ? nullptr : found;
+}
+
+uint32_t read_features(const ExtensionRow &row, const void *structure)
+{
+   const auto *bools =
+      reinterpret_cast<const VkBool32 *>(static_cast<const VkBaseInStructure *>(structure) + 1);
+   uint32_t mask = 0;
+   for (uint32_t i = 0; i < row.feature_count; i++)
+      mask |= bools[i] ? 1u << i : 0;
+   return mask;
+}
+
+void write_features(const ExtensionRow &row, void *structure, uint32_t which, uint32_t values)
+{
+   auto *bools = reinterpret_cast<VkBool32 *>(static_cast<VkBaseOutStructure *>(structure) + 1);
+   for (uint32_t i = 0; i < row.feature_count; i++) {
+      if (which & 1u << i)
+         bools[i] = values & 1u << i ? VK_TRUE : VK_FALSE;
+   }
+}
+
+} // namespace weft::layer

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The one table of the extensions of cooperative matrices.  What is enumerated, the answers for
+/// features and properties, what vkCreateDevice takes and passes on, and which shaders are looked at
+/// follow from it; the manifest repeats it, which a test watches.
+///
+/// An extension to be lowered is added by giving its row what can stand in its way
+/// (ExtensionRow::find_obstacle), the features that are reported, its capabilities of SPIR-V and its
+/// queries.  Rows without that are there since the driver's own are hidden where its matrices are.
+
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <bitset>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::layer {
+
+struct PhysicalDevice;
+struct Settings;
+
+enum class Extension {
+   khr_cooperative_matrix,
+   nv_cooperative_matrix,
+   nv_cooperative_matrix2,
+   nv_cooperative_matrix_decode_vector,
+   ext_cooperative_matrix_maintenance1,
+   qcom_cooperative_matrix_conversion,
+   khr_shader_bfloat16,
+   ext_shader_float8,
+   count,
+   none = count,
+};
+inline constexpr size_t extension_count = size_t(Extension::count);
+
+/// Who has an extension.
+enum class Support {
+   absent,   ///< nobody, or the driver's own is hidden
+   native,   ///< the driver: the layer steps aside
+   extended, ///< the driver, and the layer adds to it
+   lowered,  ///< the layer alone: the driver must not see it
+};
+
+struct ExtensionRow {
+   Extension extension;
+   const char *name;
+   uint32_t spec_version;
+   /// What it is defined on top of: the driver's own can be used only with the driver's own base.
+   Extension base;
+   /// There is more to the extension than matrices: only the features of `matrix_features` are
+   /// hidden.
+   bool has_other_uses;
+
+   /// VkBool32s behind the header of the struct of features.  The masks have a bit for each.
+   VkStructureType features;
+   uint32_t feature_count;
+   uint32_t matrix_features;
+   uint32_t lowered_features;
+
+   /// 32-bit words behind the header of the struct of properties, if there is one.
+   VkStructureType properties;
+   uint32_t property_words;
+   void (*tell_properties)(const PhysicalDevice &, void *structure);
+
+   /// Those whose shaders the layer has to look at, and the names by which a module declares them.
+   std::vector<uint32_t> spirv_capabilities;
+   std::vector<std::string> spirv_extensions;
+   /// Commands of a physical device that the layer answers, whether the driver has them or not.
+   std::vector<const char *> queries;
+
+   /// Why the layer cannot have it above a driver that it could lower for, or nothing.  Null: it is
+   /// never lowered.
+   const char *(*find_obstacle)(const PhysicalDevice &);
+   /// Whether the layer has something to add to the driver's own.
+   bool (*adds_to_native)(const Settings &, const PhysicalDevice &);
+};
+
+/// In the order of Extension.
+std::span<const ExtensionRow> extension_rows();
+const ExtensionRow *find_extension(const char *name);
+
+class ExtensionSet {
+public:
+   bool has(Extension e) const { return bits[size_t(e)]; }
+   void add(Extension e) { bits.set(size_t(e)); }
+   bool empty() const { return bits.none(); }
+
+private:
+   std::bitset<extension_count> bits;
+};
+
+/// A struct of a row's features, as a mask.
+uint32_t read_features(const ExtensionRow &, const void *structure);
+/// Sets the features of the mask `which` to those of `values`.
+void write_features(const ExtensionRow &, void *structure, uint32_t which, uint32_t values);
+
+} // namespace weft::layer

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// VK_KHR_pipeline_binary: keys and binaries are those of the pipeline that the driver is given.
+
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+namespace weft::layer {
+
+VKAPI_ATTR VkResult VKAPI_CALL get_pipeline_key(VkDevice, const VkPipelineCreateInfoKHR *,
+                                                VkPipelineBinaryKeyKHR *);
+VKAPI_ATTR VkResult VKAPI_CALL create_pipeline_binaries(VkDevice,
+                                                        const VkPipelineBinaryCreateInfoKHR *,
+                                                        const VkAllocationCallbacks *,
+                                                        VkPipelineBinaryHandlesInfoKHR *);
+
+} // namespace weft::layer

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "compiler/nir/nir_builder.h"
+
+#include <functional>
+
+namespace weft {
+
+/// A loop that stays one: calls body once, with a value that runs from 0 to count - 1.
+void build_loop(nir_builder *, uint32_t count, const std::function<void(nir_def *)> &body);
+
+} // namespace weft

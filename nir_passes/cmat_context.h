@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What the lowerings of matrices to arrays of components share (lower_cmat*.cc only).
+
+#pragma once
+
+#include "nir_passes/cmat_coordinates.h"
+#include "nir_passes/cmat_types.h"
+#include "nir_passes/target.h"
+
+#include "compiler/glsl_types.h"
+#include "compiler/nir/nir.h"
+#include "compiler/nir/nir_builder.h"
+
+#include <functional>
+
+namespace weft::cmat {
+
+struct Context {
+   /// The form is one whose matrices become arrays.
+   Context(nir_shader *nir, const Target &target, MatrixForm form);
+
+   const Target &target;
+   const Map map;
+   nir_builder b;
+   /// Matrices become arrays of the components that the invocation has.
+   CmatTypes types;
+
+   RegisterMap register_map(const glsl_cmat_description &desc) const
+   {
+      return cmat::register_map(desc, target.subgroup_size);
+   }
+   /// Components per invocation.
+   uint32_t length(const glsl_cmat_description &desc) const
+   {
+      return cmat::length(map, desc, target.subgroup_size);
+   }
+   Matrix operand(const nir_intrinsic_instr *instr, unsigned source) const
+   {
+      return types.operand(instr, source);
+   }
+
+   nir_def *load_component(const Matrix &, nir_def *component);
+   void store_component(const Matrix &, nir_def *component, nir_def *value);
+   /// Calls body with the number of each component: as constants if there are few, in a loop if
+   /// many.
+   void for_each_component(const glsl_cmat_description &,
+                           const std::function<void(nir_def *)> &body);
+   /// Calls body with the number of each component, as a constant.
+   void for_each_component_unrolled(const glsl_cmat_description &,
+                                    const std::function<void(uint32_t)> &body);
+};
+
+/// The three operations that differ from form to form: with private tiles …
+void lower_load_to_tiles(Context &, nir_intrinsic_instr *);
+void lower_store_to_tiles(Context &, nir_intrinsic_instr *);
+void lower_muladd_to_tiles(Context &, nir_intrinsic_instr *);
+/// … and with registers.
+void lower_load_to_registers(Context &, nir_intrinsic_instr *);
+void lower_store_to_registers(Context &, nir_intrinsic_instr *);
+void lower_muladd_to_registers(Context &, nir_intrinsic_instr *);
+
+/// Makes tile_*_weft of loads, stores and muladds of matrices that stay matrices.
+bool lower_to_driver_tiles(nir_shader *);
+
+} // namespace weft::cmat

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Where the elements of matrices are, as NIR: made from element_map.h and register_map.h, and the
+/// one place from which passes learn it.
+
+#pragma once
+
+#include "nir_passes/element_map.h"
+#include "nir_passes/register_map.h"
+
+#include "compiler/glsl_types.h"
+#include "compiler/nir/nir_builder.h"
+
+namespace weft::cmat {
+
+/// Which of the maps a shader's matrices go by.
+enum class Map : uint8_t {
+   dense,     ///< element_map.h: tiles in private memory
+   registers, ///< register_map.h
+};
+
+ElementMap element_map(const glsl_cmat_description &, uint32_t subgroup_size);
+RegisterMap register_map(const glsl_cmat_description &, uint32_t subgroup_size);
+
+/// Components per invocation.
+uint32_t length(Map, const glsl_cmat_description &, uint32_t subgroup_size);
+
+/// Numbers of 32 bits.
+struct Coordinates {
+   nir_def *row, *col;
+};
+
+/// The element that is a component of the running invocation's.  Of the dense map some may lie
+/// below the last row (ElementMap::length).
+Coordinates coordinates(nir_builder *, Map, const glsl_cmat_description &, uint32_t subgroup_size,
+                        nir_def *component);
+/// The same for the invocation of a given number.
+Coordinates coordinates(nir_builder *, Map, const glsl_cmat_description &, uint32_t subgroup_size,
+                        nir_def *invocation, nir_def *component);
+
+/// The first element of the running invocation's block.
+Coordinates origin(nir_builder *, const RegisterMap &);
+/// Whether the running invocation is the one to store its block, of those that hold the same.
+nir_def *stores(nir_builder *, const RegisterMap &);
+
+} // namespace weft::cmat

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What passes ask about the intrinsics on matrices (cmat_*) and tiles (tile_*_weft).
+
+#pragma once
+
+#include "compiler/nir/nir.h"
+
+namespace weft {
+
+/// What is done with a matrix's components, each by itself.
+inline bool is_cmat_component_operation(nir_intrinsic_op op)
+{
+   switch (op) {
+   case nir_intrinsic_cmat_construct:
+   case nir_intrinsic_cmat_unary_op:
+   case nir_intrinsic_cmat_binary_op:
+   case nir_intrinsic_cmat_scalar_op:
+   case nir_intrinsic_cmat_bitcast:
+   case nir_intrinsic_cmat_extract:
+   case nir_intrinsic_cmat_insert:
+   case nir_intrinsic_cmat_copy:
+      return true;
+   default:
+      return false;
+   }
+}
+
+/// Whether it moves a tile from or to memory.
+inline bool is_tile_access(const nir_instr *instr)
+{
+   if (instr->type != nir_instr_type_intrinsic)
+      return false;
+   const nir_intrinsic_op op = nir_instr_as_intrinsic(instr)->intrinsic;
+   return op == nir_intrinsic_tile_load_weft || op == nir_intrinsic_tile_store_weft;
+}
+
+/// Whether it reads or writes a variable that is a tile: also what is done with the components of
+/// a driver's tiles, which stay matrices.
+inline bool uses_tile(const nir_instr *instr)
+{
+   if (instr->type != nir_instr_type_intrinsic)
+      return false;
+   const nir_intrinsic_op op = nir_instr_as_intrinsic(instr)->intrinsic;
+   return is_tile_access(instr) || op == nir_intrinsic_tile_muladd_weft ||
+          is_cmat_component_operation(op);
+}
+
+inline bool uses_tile(nir_block *block)
+{
+   nir_foreach_instr(instr, block) {
+      if (uses_tile(instr))
+         return true;
+   }
+   return false;
+}
+
+} // namespace weft

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "nir_passes/result.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace weft {
+
+/// Whether the module's ids are so sparse that a table of all numbers below the bound, as the front
+/// end has, would be out of proportion to the module.  SPIR-V allows ids up to 4,194,303 whatever
+/// the module's length (Universal Limits).
+bool has_sparse_ids(std::span<const uint32_t> words);
+
+/// The same module, its ids numbered from 1 in the order in which they occur.
+Result<std::vector<uint32_t>> compact_ids(std::span<const uint32_t> words);
+
+} // namespace weft

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What a shader may ask for: beyond it compiling would take memory or time without bound.  A
+/// device advertises these or less, and says so where it does (icd/device_properties.cc).
+
+#pragma once
+
+#include <cstdint>
+
+namespace weft::limits {
+
+constexpr uint32_t workgroup_invocations = 2048;
+constexpr uint32_t push_constant_bytes = 256;
+constexpr uint32_t shared_bytes = 256 * 1024;
+/// Private memory of one invocation that does not become values.
+constexpr uint32_t scratch_bytes = 64 * 1024;
+/// Components of a private variable.  Mesa's front end keeps values scalar by scalar, and with our
+/// patch (vtn-huge-values) refuses larger ones as soon as one is read or written as a whole.
+constexpr uint64_t private_components = 64 * 1024;
+/// Components of a variable in shared memory.
+constexpr uint64_t shared_components = 128 * 1024;
+/// Instructions after inlining.
+constexpr uint64_t instructions = 1 << 20;
+
+} // namespace weft::limits

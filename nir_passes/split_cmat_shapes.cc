@@ -1,0 +1,446 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/split_cmat_shapes.h"
+
+#include "nir_passes/build_loop.h"
+#include "nir_passes/cmat_bounds.h"
+#include "nir_passes/cmat_coordinates.h"
+#include "nir_passes/cmat_description.h"
+#include "nir_passes/cmat_types.h"
+
+#include "compiler/nir/nir_builder.h"
+#include "compiler/nir/nir_deref.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+namespace {
+
+/// Tiles from top to bottom and from left to right.
+struct Grid {
+   uint32_t rows, cols;
+   uint32_t size() const { return rows * cols; }
+};
+
+/// The part of a tile that belongs to the matrix: its upper left.
+struct Extent {
+   uint32_t rows, cols;
+};
+
+class Splitter {
+public:
+   Splitter(nir_shader *nir, const SplitOptions &options)
+       : options(options), b(nir_builder_create(nir_shader_get_entrypoint(nir))),
+         types(nir, [&](const glsl_cmat_description &desc) {
+            const glsl_cmat_description tile = options.shape.tile(desc);
+            const uint32_t tiles = grid(desc).size();
+            return tiles == 1 ? glsl_cmat_type(&tile)
+                              : glsl_array_type(glsl_cmat_type(&tile), tiles, 0);
+         })
+   {
+   }
+
+   bool run()
+   {
+      std::vector<nir_intrinsic_instr *> work;
+      nir_foreach_block(block, b.impl) {
+         nir_foreach_instr(instr, block) {
+            if (instr->type == nir_instr_type_intrinsic)
+               work.push_back(nir_instr_as_intrinsic(instr));
+         }
+      }
+      bool progress = types.found();
+      for (nir_intrinsic_instr *instr : work) {
+         b.cursor = nir_before_instr(&instr->instr);
+         if (!split(instr))
+            continue;
+         nir_instr_remove(&instr->instr);
+         progress = true;
+      }
+      nir_metadata_preserve(b.impl, progress ? nir_metadata_none : nir_metadata_all);
+      return progress;
+   }
+
+private:
+   /* ---- tiles of a matrix ---- */
+
+   glsl_cmat_description tile_of(const glsl_cmat_description &desc) const
+   {
+      return options.shape.tile(desc);
+   }
+
+   Grid grid(const glsl_cmat_description &desc) const
+   {
+      const glsl_cmat_description tile = tile_of(desc);
+      return {(desc.rows + tile.rows - 1) / tile.rows, (desc.cols + tile.cols - 1) / tile.cols};
+   }
+
+   nir_def *tile(const Matrix &matrix, nir_def *number)
+   {
+      return grid(matrix.desc).size() == 1 ? &matrix.deref->def
+                                           : &nir_build_deref_array(&b, matrix.deref, number)->def;
+   }
+   nir_def *tile(const Matrix &matrix, uint32_t number)
+   {
+      return tile(matrix, nir_imm_int(&b, int(number)));
+   }
+   nir_def *tile(const Matrix &matrix, uint32_t row, uint32_t col)
+   {
+      return tile(matrix, row * grid(matrix.desc).cols + col);
+   }
+
+   template <typename Body>
+   void for_each_tile(const Matrix &result, const Body &body)
+   {
+      for (uint32_t i = 0; i < grid(result.desc).size(); ++i)
+         body(result, i);
+   }
+
+   /* ---- padding ---- */
+
+   Extent extent(const glsl_cmat_description &desc, uint32_t number) const
+   {
+      const glsl_cmat_description tile = tile_of(desc);
+      const uint32_t row = number / grid(desc).cols * tile.rows,
+                     col = number % grid(desc).cols * tile.cols;
+      return {std::min<uint32_t>(tile.rows, desc.rows - row),
+              std::min<uint32_t>(tile.cols, desc.cols - col)};
+   }
+
+   bool is_whole(const glsl_cmat_description &desc, const Extent &e) const
+   {
+      const glsl_cmat_description tile = tile_of(desc);
+      return e.rows == tile.rows && e.cols == tile.cols;
+   }
+
+   cmat::Coordinates coordinates(const glsl_cmat_description &desc, nir_def *component)
+   {
+      return cmat::coordinates(&b, cmat::Map::dense, tile_of(desc), options.subgroup_size,
+                               component);
+   }
+
+   uint32_t components(const glsl_cmat_description &desc) const
+   {
+      return cmat::length(cmat::Map::dense, tile_of(desc), options.subgroup_size);
+   }
+
+   nir_def *is_in(const cmat::Coordinates &element, const Extent &e)
+   {
+      return nir_iand(&b, nir_ult_imm(&b, element.row, e.rows),
+                      nir_ult_imm(&b, element.col, e.cols));
+   }
+
+   /// Whether a matrix has padding that is kept at 0: that of factors, along K.
+   bool has_zeros(const glsl_cmat_description &desc) const
+   {
+      const glsl_cmat_description tile = tile_of(desc);
+      return (desc.use == GLSL_CMAT_USE_A && desc.cols % tile.cols != 0) ||
+             (desc.use == GLSL_CMAT_USE_B && desc.rows % tile.rows != 0);
+   }
+
+   /// Makes it 0 again after an operation on every component.
+   void clear_padding(const Matrix &matrix)
+   {
+      if (!has_zeros(matrix.desc))
+         return;
+      const unsigned bits = component_bits(matrix.desc);
+      for_each_tile(matrix, [&](const Matrix &m, uint32_t i) {
+         const Extent e = extent(m.desc, i);
+         if (is_whole(m.desc, e))
+            return;
+         build_loop(&b, components(m.desc), [&](nir_def *component) {
+            nir_def *value = nir_cmat_extract(&b, bits, tile(m, i), component);
+            nir_def *zero = nir_imm_intN_t(&b, 0, bits);
+            value = nir_bcsel(&b, is_in(coordinates(m.desc, component), e), value, zero);
+            nir_cmat_insert(&b, tile(m, i), value, tile(m, i), component);
+         });
+      });
+   }
+
+   /* ---- instructions ---- */
+
+   bool split(nir_intrinsic_instr *instr)
+   {
+      const auto operand = [&](unsigned source) { return types.operand(instr, source); };
+      switch (instr->intrinsic) {
+      case nir_intrinsic_cmat_construct:
+         for_each_tile(operand(0), [&](const Matrix &result, uint32_t i) {
+            nir_cmat_construct(&b, tile(result, i), instr->src[1].ssa);
+         });
+         clear_padding(operand(0));
+         return true;
+      case nir_intrinsic_cmat_load:
+         split_access(instr, operand(0), nir_src_as_deref(instr->src[1]));
+         return true;
+      case nir_intrinsic_cmat_store:
+         split_access(instr, operand(1), nir_src_as_deref(instr->src[0]));
+         return true;
+      case nir_intrinsic_cmat_muladd:
+         split_muladd(instr, operand(0), operand(1), operand(2), operand(3));
+         return true;
+      case nir_intrinsic_cmat_length:
+         split_length(instr);
+         return true;
+      case nir_intrinsic_cmat_unary_op:
+         for_each_tile(operand(0), [&](const Matrix &result, uint32_t i) {
+            _nir_build_cmat_unary_op(&b, tile(result, i), tile(operand(1), i),
+                                     {._ = 0, .alu_op = nir_intrinsic_alu_op(instr)});
+         });
+         clear_padding(operand(0));
+         return true;
+      case nir_intrinsic_cmat_binary_op:
+         for_each_tile(operand(0), [&](const Matrix &result, uint32_t i) {
+            _nir_build_cmat_binary_op(&b, tile(result, i), tile(operand(1), i), tile(operand(2), i),
+                                      {._ = 0, .alu_op = nir_intrinsic_alu_op(instr)});
+         });
+         clear_padding(operand(0));
+         return true;
+      case nir_intrinsic_cmat_scalar_op:
+         for_each_tile(operand(0), [&](const Matrix &result, uint32_t i) {
+            _nir_build_cmat_scalar_op(&b, tile(result, i), tile(operand(1), i), instr->src[2].ssa,
+                                      {._ = 0, .alu_op = nir_intrinsic_alu_op(instr)});
+         });
+         clear_padding(operand(0));
+         return true;
+      case nir_intrinsic_cmat_bitcast:
+         for_each_tile(operand(0), [&](const Matrix &result, uint32_t i) {
+            nir_cmat_bitcast(&b, tile(result, i), tile(operand(1), i));
+         });
+         return true;
+      case nir_intrinsic_cmat_copy:
+         copy(operand(0), operand(1));
+         return true;
+      case nir_intrinsic_cmat_extract:
+         split_extract(instr, operand(0));
+         return true;
+      case nir_intrinsic_cmat_insert:
+         split_insert(instr, operand(0), operand(2));
+         return true;
+      default:
+         return false;
+      }
+   }
+
+   void copy(const Matrix &result, const Matrix &source)
+   {
+      for_each_tile(result, [&](const Matrix &m, uint32_t i) {
+         nir_cmat_copy(&b, tile(m, i), tile(source, i));
+      });
+   }
+
+   /* ---- memory ---- */
+
+   /// For robust access.
+   struct Robust {
+      cmat::Bounds bounds;
+      /// A number of bytes at which nothing of the buffer is left, aligned for any tile.
+      nir_def *outside;
+   };
+
+   /// The memory that a matrix lies in.
+   struct MatrixMemory {
+      nir_deref_instr *base; ///< to units (cmat_unit_pointer()); with robust access the buffer's
+      uint32_t unit;         ///< bytes
+      nir_def *stride;       ///< in units
+      std::optional<Robust> robust;
+   };
+
+   MatrixMemory matrix_memory(nir_deref_instr *pointer, nir_def *stride,
+                              const glsl_cmat_description &desc)
+   {
+      nir_deref_instr *units = cmat_unit_pointer(&b, pointer, desc);
+      const uint32_t unit = pointee_bytes(units), component = component_bits(desc) / 8;
+      if (!options.robust_access || !nir_deref_mode_is(pointer, nir_var_mem_ssbo))
+         return {units, unit, scale(nir_u2u32(&b, stride), pointee_bytes(pointer), unit), {}};
+      const cmat::Bounds bounds = cmat::bounds(&b, pointer, stride, component);
+      nir_def *size = nir_uadd_sat(&b, bounds.end, nir_imm_int(&b, int(component - 1)));
+      nir_def *outside =
+         nir_iand_imm(&b, nir_uadd_sat(&b, size, nir_imm_int(&b, 15)), ~uint64_t(15));
+      while (nir_deref_instr *parent = nir_deref_instr_parent(pointer))
+         pointer = parent;
+      nir_deref_instr *buffer =
+         nir_build_deref_cast(&b, pointer->parent.ssa, pointer->modes, units->type, unit);
+      /* Drivers count in 32 bits.  A tile that begins outside, or a line after the first that does,
+       * needs to be no further away than that, so that the rest of it does not wrap around. */
+      nir_def *bytes = nir_umin(&b, bounds.stride, outside);
+      return {buffer, unit, nir_udiv_imm(&b, bytes, unit), {{bounds, outside}}};
+   }
+
+   /// A pointer to the element at a place in one of the matrix's lines (rows or columns), where a
+   /// tile begins.
+   nir_deref_instr *element(const MatrixMemory &memory, uint32_t line, uint32_t place,
+                            uint32_t component_bytes)
+   {
+      nir_def *index;
+      if (memory.robust) {
+         nir_def *bytes = cmat::offset(&b, memory.robust->bounds, nir_imm_int(&b, int(line)),
+                                       nir_imm_int(&b, int(place)));
+         index = nir_udiv_imm(&b, nir_umin(&b, bytes, memory.robust->outside), memory.unit);
+      } else {
+         index = nir_iadd_imm(&b, nir_imul_imm(&b, memory.stride, line),
+                              place * component_bytes / memory.unit);
+      }
+      return nir_build_deref_ptr_as_array(&b, memory.base,
+                                          nir_u2uN(&b, index, memory.base->def.bit_size));
+   }
+
+   void split_access(nir_intrinsic_instr *instr, const Matrix &matrix, nir_deref_instr *pointer)
+   {
+      const uint32_t bytes = component_bits(matrix.desc) / 8;
+      const MatrixMemory memory = matrix_memory(pointer, instr->src[2].ssa, matrix.desc);
+      const glsl_cmat_description desc = tile_of(matrix.desc);
+      const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);
+      for_each_tile(matrix, [&](const Matrix &m, uint32_t i) {
+         uint32_t line = i / grid(m.desc).cols * desc.rows,
+                  place = i % grid(m.desc).cols * desc.cols;
+         if (layout != GLSL_MATRIX_LAYOUT_ROW_MAJOR)
+            std::swap(line, place);
+         nir_deref_instr *first = element(memory, line, place, bytes);
+         if (const Extent e = extent(m.desc, i); !is_whole(m.desc, e))
+            access_elements(instr, m, i, e, first, memory);
+         else if (instr->intrinsic == nir_intrinsic_cmat_load)
+            _nir_build_cmat_load(&b, tile(m, i), &first->def, memory.stride,
+                                 {._ = 0, .matrix_layout = layout});
+         else
+            _nir_build_cmat_store(&b, &first->def, tile(m, i), memory.stride,
+                                  {._ = 0, .matrix_layout = layout});
+      });
+   }
+
+   /// A tile at the edge, of which `first` points to the first element.
+   void access_elements(nir_intrinsic_instr *instr, const Matrix &m, uint32_t number,
+                        const Extent &e, nir_deref_instr *first, const MatrixMemory &memory)
+   {
+      const unsigned bits = component_bits(m.desc);
+      const bool row_major = nir_intrinsic_matrix_layout(instr) == GLSL_MATRIX_LAYOUT_ROW_MAJOR;
+      nir_deref_instr *base =
+         nir_build_deref_cast(&b, &first->def, first->modes, glsl_uintN_t_type(bits), bits / 8);
+      nir_def *stride = scale(memory.stride, memory.unit, bits / 8);
+      const bool is_load = instr->intrinsic == nir_intrinsic_cmat_load;
+      if (is_load)
+         nir_cmat_construct(&b, tile(m, number), nir_imm_intN_t(&b, 0, bits));
+      build_loop(&b, components(m.desc), [&](nir_def *component) {
+         const cmat::Coordinates at = coordinates(m.desc, component);
+         nir_if *there = nir_push_if(&b, is_in(at, e));
+         nir_def *line = row_major ? at.row : at.col, *place = row_major ? at.col : at.row;
+         nir_def *index = nir_iadd(&b, nir_imul(&b, line, stride), place);
+         nir_deref_instr *pointer =
+            nir_build_deref_ptr_as_array(&b, base, nir_u2uN(&b, index, base->def.bit_size));
+         if (is_load) {
+            nir_def *value = nir_load_deref(&b, pointer);
+            nir_cmat_insert(&b, tile(m, number), value, tile(m, number), component);
+         } else {
+            nir_store_deref(&b, pointer, nir_cmat_extract(&b, bits, tile(m, number), component), 1);
+         }
+         nir_pop_if(&b, there);
+      });
+   }
+
+   /// value * factor / divisor, where that is a whole number.
+   nir_def *scale(nir_def *value, uint32_t factor, uint32_t divisor)
+   {
+      if (factor % divisor == 0)
+         return nir_imul_imm(&b, value, factor / divisor);
+      return nir_udiv_imm(&b, nir_imul_imm(&b, value, factor), divisor);
+   }
+
+   /* ---- products ---- */
+
+   /// A sum over K is one tile after the other, each added to the sum so far.
+   void split_muladd(nir_intrinsic_instr *instr, const Matrix &d, const Matrix &a, const Matrix &bm,
+                     const Matrix &c)
+   {
+      const Grid g = grid(d.desc);
+      for (uint32_t row = 0; row < g.rows; ++row) {
+         for (uint32_t col = 0; col < g.cols; ++col) {
+            nir_def *sum = tile(d, row, col);
+            for (uint32_t k = 0; k < grid(a.desc).cols; ++k) {
+               _nir_build_cmat_muladd(&b, sum, tile(a, row, k), tile(bm, k, col),
+                                      k == 0 ? tile(c, row, col) : sum,
+                                      {._ = 0,
+                                       .saturate = nir_intrinsic_saturate(instr),
+                                       .cmat_signed_mask = nir_intrinsic_cmat_signed_mask(instr)});
+            }
+         }
+      }
+   }
+
+   /* ---- components ---- */
+
+   /// Components of an invocation.
+   nir_def *tile_length(const glsl_cmat_description &desc)
+   {
+      return _nir_build_cmat_length(&b, {._ = 0, .cmat_desc = tile_of(desc)});
+   }
+
+   void split_length(nir_intrinsic_instr *instr)
+   {
+      const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
+      nir_def_rewrite_uses(&instr->def, nir_imul_imm(&b, tile_length(desc), grid(desc).size()));
+   }
+
+   /// Where a component of the whole matrix is.
+   struct Place {
+      nir_def *number; ///< of the tile
+      nir_def *component;
+   };
+   Place place(const Matrix &matrix, nir_def *component)
+   {
+      component = nir_u2u32(&b, component);
+      if (grid(matrix.desc).size() == 1)
+         return {nir_imm_int(&b, 0), component};
+      nir_def *length = tile_length(matrix.desc);
+      return {nir_udiv(&b, component, length), nir_umod(&b, component, length)};
+   }
+
+   void split_extract(nir_intrinsic_instr *instr, const Matrix &source)
+   {
+      const Place p = place(source, instr->src[1].ssa);
+      nir_def *value =
+         nir_cmat_extract(&b, instr->def.bit_size, tile(source, p.number), p.component);
+      nir_def_rewrite_uses(&instr->def, value);
+   }
+
+   void split_insert(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
+   {
+      /* In place, as opt_cmat_copies leaves it, nothing but the component changes. */
+      if (!(nir_compare_derefs(result.deref, source.deref) & nir_derefs_equal_bit))
+         copy(result, source);
+      const Place p = place(result, instr->src[3].ssa);
+      nir_def *value = instr->src[1].ssa, *into = tile(result, p.number);
+      if (has_zeros(result.desc)) {
+         nir_def *zero = nir_imm_intN_t(&b, 0, value->bit_size);
+         value = nir_bcsel(&b, is_in_matrix(result.desc, p), value, zero);
+      }
+      nir_cmat_insert(&b, into, value, into, p.component);
+   }
+
+   nir_def *is_in_matrix(const glsl_cmat_description &desc, const Place &p)
+   {
+      const glsl_cmat_description tile = tile_of(desc);
+      const cmat::Coordinates in_tile = coordinates(desc, p.component);
+      nir_def *tile_row = nir_udiv_imm(&b, p.number, grid(desc).cols);
+      nir_def *tile_col = nir_umod_imm(&b, p.number, grid(desc).cols);
+      return is_in({nir_iadd(&b, in_tile.row, nir_imul_imm(&b, tile_row, tile.rows)),
+                    nir_iadd(&b, in_tile.col, nir_imul_imm(&b, tile_col, tile.cols))},
+                   {desc.rows, desc.cols});
+   }
+
+   const SplitOptions &options;
+   nir_builder b;
+   CmatTypes types;
+};
+
+} // namespace
+
+bool split_cmat_shapes(nir_shader *nir, const SplitOptions &options)
+{
+   return Splitter(nir, options).run();
+}
+
+} // namespace weft

@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Matrices of shapes for which there is no kernel, cut into tiles and padded, and as registers,
+/// against scalar loops.  Numbers are small integers, which every type has exactly.
+
+#include "tests/e2e/glsl.h"
+#include "tools/runner/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace weft::cpu {
+namespace {
+
+using enum ComponentType;
+using Words = e2e::Words;
+
+struct Types {
+   const char *name;
+   ComponentType ab, c;
+   std::string ab_glsl, c_glsl;
+};
+
+const Types f16_f32 = {"f16_f32", f16, f32, "float16_t", "float"},
+            s8_s32 = {"s8_s32", s8, s32, "int8_t", "int"};
+
+struct Case {
+   uint32_t m, n, k;
+   Types types;
+   uint32_t subgroup_size;
+   runner::Matrices matrices;
+};
+
+std::string case_name(const testing::TestParamInfo<Case> &info)
+{
+   const Case &c = info.param;
+   return std::to_string(c.m) + "x" + std::to_string(c.n) + "x" + std::to_string(c.k) + "_" +
+          c.types.name + "_" + std::to_string(c.subgroup_size) +
+          (c.matrices == runner::Matrices::tiles ? "_tiles" : "_registers");
+}
+
+/// Padding that is not 0, or NaN, would show in the sums: it is written by loops over components,
+/// by a constructor, and by a division of itself.
+const std::string shader = R"(
+   layout(local_size_x = $W) in;
+   layout(binding = 0) buffer ABuffer { $AB a_memory[]; };
+   layout(binding = 1) buffer BBuffer { $AB b_memory[]; };
+   layout(binding = 2) buffer CBuffer { $C c_memory[]; };
+   layout(binding = 3) buffer DBuffer { $C d_memory[]; };
+   const int rows = gl_CooperativeMatrixLayoutRowMajor;
+   const int columns = gl_CooperativeMatrixLayoutColumnMajor;
+   #define A coopmat<$AB, gl_ScopeSubgroup, $M, $K, gl_MatrixUseA>
+   #define B coopmat<$AB, gl_ScopeSubgroup, $K, $N, gl_MatrixUseB>
+   #define C coopmat<$C, gl_ScopeSubgroup, $M, $N, gl_MatrixUseAccumulator>
+   void main() {
+      A a;
+      B b;
+      C c[2];
+      coopMatLoad(a, a_memory, 3, $K + 2, rows);
+      coopMatLoad(b, b_memory, 1, $K + 1, columns);
+      for (int i = 0; i < a.length(); ++i)
+         a[i] = a[i] + $AB(1);
+      a = a + a / a;
+      b = (b + B($AB(2))) - B($AB(1));
+      b = b * $AB(2);
+      coopMatLoad(c[0], c_memory, 2, $M + 3, columns);
+      c[1] = C($C(5));
+      for (uint i = 0; i < 2 + gl_WorkGroupID.x; ++i)
+         c[i] = coopMatMulAdd(a, b, c[i]);
+      for (int i = 0; i < c[1].length(); ++i)
+         c[1][i] *= $C(2);
+      coopMatStore(c[0], d_memory, 1, $N + 2, rows);
+      coopMatStore(c[1], d_memory, $SECOND, $M + 1, columns);
+   })";
+
+double to_number(const std::byte *bytes, ComponentType type)
+{
+   if (type == f32) {
+      float f;
+      memcpy(&f, bytes, sizeof(f));
+      return f;
+   }
+   int32_t i;
+   memcpy(&i, bytes, sizeof(i));
+   return i;
+}
+
+/// A small integer in a type.
+void put(std::vector<std::byte> &bytes, size_t index, int number, ComponentType type)
+{
+   if (type == s8) {
+      bytes[index] = std::byte(number);
+   } else if (type == f16) {
+      const _Float16 h = _Float16(number);
+      memcpy(&bytes[index * 2], &h, 2);
+   } else if (type == f32) {
+      const float f = float(number);
+      memcpy(&bytes[index * 4], &f, 4);
+   } else {
+      memcpy(&bytes[index * 4], &number, 4);
+   }
+}
+
+class CmatShapes : public testing::TestWithParam<Case> {};
+
+TEST_P(CmatShapes, MultiplyAdd)
+{
+   const Case &p = GetParam();
+   const uint32_t second = 1 + p.m * (p.n + 2) + 7, size = second + p.n * (p.m + 1) + 5;
+   const auto number = [](uint32_t n) { return std::to_string(n); };
+   const std::vector<uint32_t> spirv =
+      e2e::compile_glsl(e2e::glsl_header + e2e::expand(shader, {{"W", number(p.subgroup_size)},
+                                                                {"M", number(p.m)},
+                                                                {"N", number(p.n)},
+                                                                {"K", number(p.k)},
+                                                                {"AB", p.types.ab_glsl},
+                                                                {"C", p.types.c_glsl},
+                                                                {"SECOND", number(second)}}));
+
+   const auto a = [](uint32_t row, uint32_t k) { return int(row * 5 + k * 3) % 4 + 1; };
+   const auto b = [](uint32_t k, uint32_t col) { return int(k * 7 + col) % 5 - 2; };
+   const auto c = [](uint32_t row, uint32_t col) { return int(row + col * 3) % 9 - 4; };
+   runner::Dispatch dispatch = {{spirv, "main", {}}, {}, {}};
+   const uint32_t ab_bytes = component_bits(p.types.ab) / 8;
+   std::vector<std::byte> a_memory((3 + p.m * (p.k + 2)) * ab_bytes),
+      b_memory((1 + p.n * (p.k + 1)) * ab_bytes), c_memory((2 + p.n * (p.m + 3)) * 4),
+      d_memory(size * 4, std::byte(0x7b));
+   for (uint32_t k = 0; k < p.k; ++k) {
+      for (uint32_t row = 0; row < p.m; ++row)
+         put(a_memory, 3 + row * (p.k + 2) + k, a(row, k), p.types.ab);
+      for (uint32_t col = 0; col < p.n; ++col)
+         put(b_memory, 1 + col * (p.k + 1) + k, b(k, col), p.types.ab);
+   }
+   for (uint32_t row = 0; row < p.m; ++row) {
+      for (uint32_t col = 0; col < p.n; ++col)
+         put(c_memory, 2 + col * (p.m + 3) + row, c(row, col), p.types.c);
+   }
+   const std::vector<std::byte> before = d_memory;
+   dispatch.buffers = {
+      {{0, 0}, a_memory}, {{0, 1}, b_memory}, {{0, 2}, c_memory}, {{0, 3}, d_memory}};
+
+   /* Every size that the test wants. */
+   const MatrixOperation any = {1, 1, 1, p.types.ab, p.types.ab, p.types.c, p.types.c, false};
+   runner::CompileOptions options;
+   options.matrices = MatrixSupport{{}, {{any, 64}}};
+   const auto result =
+      runner::run(dispatch, {.matrices = p.matrices, .subgroup_size = p.subgroup_size}, options);
+   ASSERT_TRUE(result) << result.error().message;
+
+   const std::vector<std::byte> &d = (*result)[3].bytes;
+   std::vector<bool> written(size);
+   for (uint32_t row = 0; row < p.m; ++row) {
+      for (uint32_t col = 0; col < p.n; ++col) {
+         int product = 0;
+         for (uint32_t k = 0; k < p.k; ++k)
+            product += (a(row, k) + 2) * (b(k, col) + 1) * 2;
+         const uint32_t first = 1 + row * (p.n + 2) + col, other = second + col * (p.m + 1) + row;
+         ASSERT_EQ(to_number(&d[first * 4], p.types.c), c(row, col) + product)
+            << "row " << row << ", column " << col;
+         ASSERT_EQ(to_number(&d[other * 4], p.types.c), (5 + product) * 2)
+            << "row " << row << ", column " << col << ", by columns";
+         written[first] = written[other] = true;
+      }
+   }
+   for (uint32_t i = 0; i < size; ++i) {
+      EXPECT_TRUE(written[i] || memcmp(&d[i * 4], &before[i * 4], 4) == 0)
+         << "element " << i << " was not to be written";
+   }
+}
+
+std::vector<Case> cases()
+{
+   constexpr uint32_t shapes[][3] = {{32, 32, 32}, {16, 16, 64}, {20, 12, 24}, {5, 3, 7},
+                                     {40, 8, 16},  {16, 16, 20}, {1, 1, 1},    {33, 17, 47}};
+   std::vector<Case> list;
+   for (const auto &[m, n, k] : shapes) {
+      for (const Types &types : {f16_f32, s8_s32}) {
+         for (const uint32_t W : {8, 32, 64})
+            list.push_back({m, n, k, types, W, runner::Matrices::tiles});
+         /* Each invocation holds what does not divide, and code is by the element. */
+         if (m * n * k <= 32 * 32 * 32 && k % 2 == 0)
+            list.push_back({m, n, k, types, 32, runner::Matrices::registers});
+      }
+   }
+   return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CmatShapes, testing::ValuesIn(cases()), case_name);
+
+} // namespace
+} // namespace weft::cpu

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/options.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace weft::cpu {
+namespace {
+
+std::map<std::string, std::string> environment;
+
+const char *lookup(const char *name)
+{
+   const auto found = environment.find(name);
+   return found == environment.end() ? nullptr : found->second.c_str();
+}
+
+Options parse(std::map<std::string, std::string> variables, size_t problem_count = 0)
+{
+   environment = std::move(variables);
+   std::vector<std::string> problems;
+   Options options = parse_options(lookup, problems);
+   EXPECT_EQ(problems.size(), problem_count) << (problems.empty() ? "" : problems[0]);
+   // Each problem names the variable and what it holds.
+   for (const std::string &problem : problems) {
+      bool named = false;
+      for (const auto &[name, value] : environment)
+         named |= problem.starts_with(name + "=");
+      EXPECT_TRUE(named) << problem;
+   }
+   return options;
+}
+
+TEST(Options, HaveDefaults)
+{
+   const Options options = parse({});
+   EXPECT_TRUE(options.debug.empty());
+   EXPECT_EQ(options.subgroup_size, 0u);
+   EXPECT_EQ(options.threads, 0u);
+   EXPECT_EQ(options.profile, nullptr);
+   EXPECT_EQ(options.isa, InstructionSet::avx512);
+   // Empty is the same as not set.
+   EXPECT_EQ(parse({{"WEFT_THREADS", ""}, {"WEFT_ISA", ""}, {"WEFT_DEBUG", ""}}).threads, 0u);
+}
+
+TEST(Options, TakeDebugWords)
+{
+   const Options options = parse({{"WEFT_DEBUG", "log,,asm,nonsense,perf"}}, 1);
+   EXPECT_TRUE(options.has_debug("log"));
+   EXPECT_TRUE(options.has_debug("asm"));
+   EXPECT_TRUE(options.has_debug("perf"));
+   EXPECT_FALSE(options.has_debug("llvm"));
+   EXPECT_FALSE(options.has_debug("nonsense"));
+}
+
+TEST(Options, TakeSubgroupSizes)
+{
+   for (const uint32_t size : {8u, 16u, 32u, 64u})
+      EXPECT_EQ(parse({{"WEFT_SUBGROUP_SIZE", std::to_string(size)}}).subgroup_size, size);
+   for (const char *wrong : {"0", "4", "24", "128", "-8", "16x", "x"})
+      EXPECT_EQ(parse({{"WEFT_SUBGROUP_SIZE", wrong}}, 1).subgroup_size, 0u) << wrong;
+}
+
+TEST(Options, TakeThreads)
+{
+   EXPECT_EQ(parse({{"WEFT_THREADS", "1"}}).threads, 1u);
+   EXPECT_EQ(parse({{"WEFT_THREADS", "4096"}}).threads, 4096u);
+   for (const char *wrong : {"0", "4097", "99999999999999", "-1", "two", "3 "})
+      EXPECT_EQ(parse({{"WEFT_THREADS", wrong}}, 1).threads, 0u) << wrong;
+}
+
+TEST(Options, TakeInstructionSets)
+{
+   EXPECT_EQ(parse({{"WEFT_ISA", "avx2"}}).isa, InstructionSet::avx2);
+   EXPECT_EQ(parse({{"WEFT_ISA", "avx512"}}).isa, InstructionSet::avx512);
+   EXPECT_EQ(parse({{"WEFT_ISA", "sse"}}, 1).isa, InstructionSet::avx512);
+}
+
+TEST(Options, TakeTheDriversOwnProfileFirst)
+{
+   const Profile *nvidia = find_profile("nvidia"), *intel = find_profile("intel");
+   ASSERT_NE(nvidia, nullptr);
+   ASSERT_NE(intel, nullptr);
+   EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia"}}).profile, nvidia);
+   EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia"}, {"WEFT_ICD_PROFILE", "intel"}}).profile, intel);
+   EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia"}, {"WEFT_ICD_PROFILE", "none"}}).profile, nullptr);
+   EXPECT_EQ(parse({{"WEFT_PROFILE", "voodoo"}}, 1).profile, nullptr);
+}
+
+} // namespace
+} // namespace weft::cpu

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Packed vectors are taken apart and put together without moving what nobody looked at.
+
+#include "backend/cpu/codegen/packed_values.h"
+
+#include "tests/backend/cpu/nir_harness.h"
+
+#include <gtest/gtest.h>
+
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/LLVMContext.h>
+
+namespace weft::cpu::test {
+namespace {
+
+constexpr unsigned W = 8;
+
+class PackedValues : public testing::Test {
+protected:
+   PackedValues()
+   {
+      auto *type = llvm::FunctionType::get(t.b.getVoidTy(), {vector(2), vector(2)}, false);
+      t.function =
+         llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "test", *t.module);
+      t.b.SetInsertPoint(t.block("body"));
+   }
+
+   llvm::FixedVectorType *vector(unsigned components)
+   {
+      return llvm::FixedVectorType::get(t.b.getInt32Ty(), W * components);
+   }
+   llvm::Value *argument(unsigned i) { return t.function->getArg(i); }
+   unsigned shuffles() const
+   {
+      unsigned count = 0;
+      for (const llvm::BasicBlock &block : *t.function)
+         for (const llvm::Instruction &instruction : block)
+            count += llvm::isa<llvm::ShuffleVectorInst>(instruction);
+      return count;
+   }
+
+   NirShader shader{W, W};
+   llvm::LLVMContext context;
+   Translator t{shader.b.shader, {W, 256, true}, context};
+};
+
+TEST_F(PackedValues, WhatWasUnpackedIsThere)
+{
+   auto parts = unpack(t, argument(0), 2);
+   const unsigned before = shuffles();
+   EXPECT_EQ(pack(t, parts), argument(0));
+   EXPECT_EQ(shuffles(), before);
+}
+
+TEST_F(PackedValues, TheSameOperationOnAllComponentsIsOne)
+{
+   auto x = unpack(t, argument(0), 2), y = unpack(t, argument(1), 2);
+   llvm::Value *sums[] = {t.b.CreateAdd(x[0], y[0]), t.b.CreateAdd(x[1], y[1])};
+   const unsigned before = shuffles();
+   auto *sum = llvm::dyn_cast<llvm::BinaryOperator>(pack(t, sums));
+   ASSERT_NE(sum, nullptr);
+   EXPECT_EQ(sum->getOpcode(), llvm::Instruction::Add);
+   EXPECT_EQ(sum->getOperand(0), argument(0));
+   EXPECT_EQ(sum->getOperand(1), argument(1));
+   EXPECT_EQ(shuffles(), before);
+}
+
+TEST_F(PackedValues, ConstantsGoAlong)
+{
+   auto x = unpack(t, argument(0), 2);
+   llvm::Value *seven = t.b.CreateVectorSplat(W, t.b.getInt32(7));
+   llvm::Value *sums[] = {t.b.CreateMul(x[0], seven), t.b.CreateMul(x[1], seven)};
+   auto *product = llvm::dyn_cast<llvm::BinaryOperator>(pack(t, sums));
+   ASSERT_NE(product, nullptr);
+   EXPECT_EQ(product->getOperand(0), argument(0));
+   EXPECT_EQ(product->getType(), vector(2));
+}
+
+TEST_F(PackedValues, DifferentOperationsAndOrdersAreMoved)
+{
+   auto x = unpack(t, argument(0), 2);
+   llvm::Value *mixed[] = {t.b.CreateAdd(x[0], x[0]), t.b.CreateMul(x[1], x[1])};
+   EXPECT_TRUE(llvm::isa<llvm::ShuffleVectorInst>(pack(t, mixed)));
+   llvm::Value *swapped[] = {x[1], x[0]};
+   llvm::Value *packed = pack(t, swapped);
+   EXPECT_NE(packed, argument(0));
+   ASSERT_TRUE(llvm::isa<llvm::ShuffleVectorInst>(packed));
+   EXPECT_EQ(packed->getType(), vector(2));
+}
+
+/// x0 y0 x1 y1 … out of x0 x1 … and y0 y1 …
+TEST_F(PackedValues, LanesAreInterleaved)
+{
+   llvm::Value *x = t.b.CreateVectorSplat(W, t.b.getInt32(1));
+   llvm::Value *parts[] = {x, t.lane_numbers(32)};
+   auto *packed = llvm::dyn_cast<llvm::Constant>(pack(t, parts));
+   ASSERT_NE(packed, nullptr);
+   for (unsigned i = 0; i < 2 * W; i++) {
+      auto *element = llvm::cast<llvm::ConstantInt>(packed->getAggregateElement(i));
+      EXPECT_EQ(element->getZExtValue(), i % 2 ? i / 2 : 1) << i;
+   }
+}
+
+} // namespace
+} // namespace weft::cpu::test

@@ -1,0 +1,302 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Memory beyond its bounds, behind descriptors that are not there, never written: whole shaders.
+
+#include "tests/backend/cpu/shader_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace weft::cpu {
+namespace {
+
+class ShaderMemory : public testing::TestWithParam<uint32_t> {
+protected:
+   Executor executor{1};
+
+   /// Storage buffer i is binding i of set 0; what is in `more` comes on top.
+   Result<std::shared_ptr<const Program>> compile_with(const std::string &glsl, uint32_t buffers,
+                                                       std::vector<BindingLayout> more = {})
+   {
+      const std::vector<uint32_t> spirv = e2e::compile_glsl(e2e::glsl_header + glsl);
+      ShaderSource source;
+      source.spirv = spirv;
+      source.entry_point = "main";
+      CompileOptions options;
+      options.subgroup_size = GetParam();
+      options.bindings = std::move(more);
+      for (uint32_t i = 0; i < buffers; i++)
+         options.bindings.push_back({0, i, 0, uint32_t(i * sizeof(BufferDescriptor)), 0, 1, false});
+      options.dump = [this](const char *phase, const std::string &text) {
+         if (!std::strcmp(phase, "llvm"))
+            llvm = text;
+      };
+      return compile(source, options);
+   }
+
+   bool run(const Program &program, std::span<const BufferDescriptor> set0,
+            const void *set1 = nullptr, uint32_t groups = 1)
+   {
+      DispatchState state = {};
+      state.sets[0] = reinterpret_cast<const uint8_t *>(set0.data());
+      state.sets[1] = static_cast<const uint8_t *>(set1);
+      state.num_workgroups[0] = groups;
+      state.num_workgroups[1] = state.num_workgroups[2] = 1;
+      return executor.dispatch(program, state, {groups, 1, 1});
+   }
+
+   template <typename T>
+   static BufferDescriptor descriptor(std::vector<T> &v)
+   {
+      return {reinterpret_cast<uint64_t>(v.data()), v.size() * sizeof(T)};
+   }
+
+   std::string llvm; ///< the text of the module that compile_with() made
+};
+
+INSTANTIATE_TEST_SUITE_P(Sizes, ShaderMemory, testing::Values(8, 16, 32, 64),
+                         [](const auto &info) { return std::to_string(info.param); });
+
+/// Beyond an inline uniform block there are zeros, for an index per lane and for one of all.
+TEST_P(ShaderMemory, InlineUniformBlocksHaveBounds)
+{
+   constexpr uint32_t words = 5;
+   auto program = compile_with(R"(
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) buffer N { uint index[]; };
+layout(set = 0, binding = 1) buffer O { uint o[]; };
+layout(set = 1, binding = 0, std430) uniform B { uint a[5]; };
+void main() {
+   uint i = gl_LocalInvocationIndex;
+   o[i] = a[index[i]];
+   if (i < 8) o[64 + i] = a[index[gl_WorkGroupID.x + 7]];
+})",
+                               2, {{1, 0, 1, 16, 0, words * 4, true}});
+   ASSERT_TRUE(program) << program.error().message;
+
+   std::vector<uint32_t> set1(4 + words, 0), index(64), o(72);
+   for (uint32_t i = 0; i < words; i++)
+      set1[4 + i] = 100 + i;
+   for (uint32_t last : {3u, 5u, 0x10000000u, 0x3fffffffu}) {
+      for (uint32_t i = 0; i < 64; i++)
+         index[i] = i % 3 == 1 ? last : i % 7;
+      const BufferDescriptor set0[] = {descriptor(index), descriptor(o)};
+      ASSERT_TRUE(run(**program, set0, set1.data()));
+      const auto expected = [&](uint32_t i) { return i < words ? 100 + i : 0; };
+      for (uint32_t i = 0; i < 64; i++)
+         EXPECT_EQ(o[i], expected(index[i])) << i;
+      for (uint32_t i = 0; i < 8; i++)
+         EXPECT_EQ(o[64 + i], expected(index[7]));
+   }
+}
+
+/// A set may end before an element of an array that it holds with a variable count, and a shader
+/// may have code for more elements than there are.
+TEST_P(ShaderMemory, DescriptorsAreReadWhereTheShaderGetsToThem)
+{
+   auto program = compile_with(R"(
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) buffer N { uint count; };
+layout(set = 0, binding = 1) buffer O { uint o[]; };
+layout(set = 1, binding = 0) buffer B { uint x[]; } b[100000];
+void main() {
+   uint i = gl_LocalInvocationIndex;
+   uint v = b[0].x[i];
+   if (count > 90000) v += b[90000].x[i];
+   if (count > i) v += b[count * i + 80000].x[i];
+   if (count > i) v += b[70000].x[i];
+   o[i] = v;
+})",
+                               2, {{1, 0, 1, 0, sizeof(BufferDescriptor), 100000, false, true}});
+   ASSERT_TRUE(program) << program.error().message;
+
+   // A set of one descriptor, at the end of what can be read.
+   const size_t page = size_t(sysconf(_SC_PAGESIZE));
+   void *pages =
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+   ASSERT_NE(pages, MAP_FAILED);
+   ASSERT_EQ(mprotect(static_cast<char *>(pages) + page, page, PROT_NONE), 0);
+   std::vector<uint32_t> count(1), o(64), x(64);
+   for (uint32_t i = 0; i < 64; i++)
+      x[i] = 3 * i + 1;
+   auto *set1 = reinterpret_cast<BufferDescriptor *>(static_cast<char *>(pages) + page) - 1;
+   *set1 = descriptor(x);
+   const BufferDescriptor set0[] = {descriptor(count), descriptor(o)};
+   EXPECT_TRUE(run(**program, set0, set1));
+   EXPECT_EQ(o, x);
+   munmap(pages, 2 * page);
+}
+
+/// Whatever its size, and whatever the workgroup before has left there.
+TEST_P(ShaderMemory, SharedMemoryBeginsWithZeros)
+{
+   auto program = compile_with(R"(
+#extension GL_EXT_null_initializer : require
+layout(local_size_x = 8) in;
+layout(set = 0, binding = 0) buffer O { uint o[]; };
+shared uint a[5] = {};
+shared uint b = {};
+void main() {
+   uint i = gl_LocalInvocationIndex;
+   o[gl_GlobalInvocationID.x] = i < 5 ? a[i] : b;
+   barrier();
+   if (i < 5) a[i] = 77; else b = 78;
+})",
+                               1);
+   ASSERT_TRUE(program) << program.error().message;
+   EXPECT_EQ((*program)->info().shared_bytes, 32u); // of 24: zeros are written 16 bytes at a time
+   std::vector<uint32_t> o(8 * 16, 5);
+   const BufferDescriptor set0[] = {descriptor(o)};
+   ASSERT_TRUE(run(**program, set0, nullptr, 16));
+   EXPECT_EQ(o, std::vector<uint32_t>(o.size(), 0));
+}
+
+/// A variable without a value has any value, but one: it can be branched on, and every use sees the
+/// same.
+TEST_P(ShaderMemory, WhatWasNeverWrittenIsSomeValue)
+{
+   auto program = compile_with(R"(
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) buffer N { uint n; uint x[]; };
+layout(set = 0, binding = 1) buffer O { uint o[]; };
+void main() {
+   uint i = gl_LocalInvocationIndex;
+   bool f;
+   uint v;
+   if (n > 0) { f = x[i] > 50u; v = x[i] * 3; o[i] = 1; }
+   if (f) o[64 + i] = 1; else o[64 + i] = 2;
+   if (f) o[128 + i] = 1; else o[128 + i] = 2;
+   o[192 + i] = v;
+   o[256 + i] = ~v;
+})",
+                               2);
+   ASSERT_TRUE(program) << program.error().message;
+   // Both come from phis of an undefined value.
+   EXPECT_NE(llvm.find("freeze"), std::string::npos);
+   for (uint32_t n : {0u, 1u}) {
+      std::vector<uint32_t> in(65, n), o(5 * 64, 0);
+      for (uint32_t i = 0; i < 64; i++)
+         in[1 + i] = 2 * i;
+      const BufferDescriptor set0[] = {descriptor(in), descriptor(o)};
+      ASSERT_TRUE(run(**program, set0));
+      for (uint32_t i = 0; i < 64; i++) {
+         const uint32_t f = o[64 + i];
+         EXPECT_TRUE(f == 1 || f == 2) << f;
+         EXPECT_EQ(o[128 + i], f);
+         EXPECT_EQ(o[256 + i], ~o[192 + i]);
+         if (n) {
+            EXPECT_EQ(f, i > 25 ? 1u : 2u);
+            EXPECT_EQ(o[192 + i], 6 * i);
+         }
+      }
+   }
+}
+
+TEST_P(ShaderMemory, ArraysWithoutValuesHaveSome)
+{
+   auto program = compile_with(R"(
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) buffer N { uint n; };
+layout(set = 0, binding = 1) buffer O { uint o[]; };
+void main() {
+   uint i = gl_LocalInvocationIndex;
+   uint a[40];
+   a[n] = i;
+   if (a[n + 1] > 7) o[i] = 1; else o[i] = 2;
+   o[64 + i] = a[n];
+})",
+                               2);
+   ASSERT_TRUE(program) << program.error().message;
+   EXPECT_NE(llvm.find("freeze"), std::string::npos);
+   std::vector<uint32_t> n(1, 3), o(128, 0);
+   const BufferDescriptor set0[] = {descriptor(n), descriptor(o)};
+   ASSERT_TRUE(run(**program, set0));
+   for (uint32_t i = 0; i < 64; i++) {
+      EXPECT_TRUE(o[i] == 1 || o[i] == 2) << o[i];
+      EXPECT_EQ(o[64 + i], i);
+   }
+}
+
+/// An index beyond a private array has no defined result, but what it writes stays within the
+/// invocations' private memory.
+TEST_P(ShaderMemory, PrivateArraysKeepToTheirMemory)
+{
+   for (const char *index : {"n", "n + (i & 1)"}) {
+      auto program = compile_with(std::string(R"(
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) buffer N { uint n, other; };
+layout(set = 0, binding = 1) buffer O { uint o[]; };
+void main() {
+   uint i = gl_LocalInvocationIndex;
+   uint a[40];
+   for (uint k = 0; k < 40; k++) a[k] = k;
+   a[)") + index + R"(] = i;
+   o[i] = a[other];
+   o[64 + i] = 7;
+})",
+                                  2);
+      ASSERT_TRUE(program) << program.error().message;
+      for (uint32_t n : {39u, 0x10000u, 0x200000u, 0x3fffffffu}) {
+         std::vector<uint32_t> in(2, n), o(128, 0);
+         const BufferDescriptor set0[] = {descriptor(in), descriptor(o)};
+         ASSERT_TRUE(run(**program, set0));
+         EXPECT_EQ(std::vector<uint32_t>(o.begin() + 64, o.end()), std::vector<uint32_t>(64, 7));
+      }
+   }
+}
+
+TEST_P(ShaderMemory, ArraysOfMatricesKeepToTheirMemory)
+{
+   auto program = compile_with(std::string(R"(
+layout(local_size_x = )") + std::to_string(GetParam()) +
+                                  R"() in;
+layout(set = 0, binding = 0) buffer N { uint n; };
+layout(set = 0, binding = 1) buffer O { float o[]; };
+void main() {
+   coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseAccumulator> m[6];
+   for (uint k = 0; k < 6; k++)
+      m[k] = coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseAccumulator>(float(k));
+   coopMatLoad(m[n], o, 64, 8, gl_CooperativeMatrixLayoutRowMajor);
+   coopMatStore(m[n], o, 0, 8, gl_CooperativeMatrixLayoutRowMajor);
+})",
+                               2);
+   ASSERT_TRUE(program) << program.error().message;
+   for (uint32_t n : {2u, 0x10000u, 0x200000u, 0x3fffffffu}) {
+      std::vector<uint32_t> in(1, n);
+      std::vector<float> o(128, 3.5f);
+      const BufferDescriptor set0[] = {descriptor(in), descriptor(o)};
+      ASSERT_TRUE(run(**program, set0));
+      if (n < 6) {
+         EXPECT_EQ(o, std::vector<float>(128, 3.5f));
+      }
+   }
+}
+
+/// What an atomic operation beyond a buffer does instead must be aligned as it claims.
+TEST_P(ShaderMemory, TheSinkIsAligned)
+{
+   auto program = compile_with(R"(
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0, scalar) buffer N { uint64_t n[]; };
+layout(set = 0, binding = 1) buffer I { uint index[]; };
+void main() { atomicAdd(n[index[gl_LocalInvocationIndex]], uint64_t(1)); }
+)",
+                               2);
+   ASSERT_TRUE(program) << program.error().message;
+   EXPECT_NE(llvm.find("alloca [128 x i8], align 64"), std::string::npos);
+   std::vector<uint64_t> n(2);
+   std::vector<uint32_t> index(64);
+   for (uint32_t i = 0; i < 64; i++)
+      index[i] = i % 4;
+   const BufferDescriptor set0[] = {descriptor(n), descriptor(index)};
+   ASSERT_TRUE(run(**program, set0));
+   EXPECT_EQ(n, std::vector<uint64_t>(2, 16));
+}
+
+} // namespace
+} // namespace weft::cpu

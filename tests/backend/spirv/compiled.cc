@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/backend/spirv/compiled.h"
+
+#include "backend/spirv/spirv_text.h"
+#include "tests/nir_passes/shaders.h"
+
+#include <gtest/gtest.h>
+#include <spirv-tools/libspirv.h>
+
+namespace weft::test {
+
+namespace {
+
+std::string compiled(const ShaderSource &source, const spirv::Driver &driver,
+                     uint32_t subgroup_size)
+{
+   const auto module = spirv::compile(source, options_for(driver, subgroup_size));
+   if (!module)
+      return module.error().message;
+   const Result<bool> valid = spirv::validate(module->words);
+   EXPECT_TRUE(valid) << valid.error().message << spirv::disassemble(module->words);
+   return spirv::disassemble(module->words);
+}
+
+} // namespace
+
+spirv::CompileOptions options_for(const spirv::Driver &driver, uint32_t subgroup_size)
+{
+   return {.driver = driver,
+           .subgroup_size = subgroup_size,
+           .operations = spirv::supported_operations(driver, subgroup_size),
+           .dump = {}};
+}
+
+std::string compiled(const std::string &glsl, const spirv::Driver &driver, uint32_t subgroup_size)
+{
+   const Source source = compile(glsl);
+   return compiled(source.shader_source(), driver, subgroup_size);
+}
+
+std::string compiled_assembly(const std::string &text, const spirv::Driver &driver)
+{
+   const std::vector<uint32_t> words = assemble(text);
+   return compiled(ShaderSource{words, "main", {}}, driver, 32);
+}
+
+std::vector<uint32_t> assemble(const std::string &text)
+{
+   spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_3);
+   spv_binary binary = nullptr;
+   spv_diagnostic diagnostic = nullptr;
+   std::vector<uint32_t> words;
+   if (spvTextToBinary(context, text.data(), text.size(), &binary, &diagnostic) == SPV_SUCCESS)
+      words.assign(binary->code, binary->code + binary->wordCount);
+   else
+      ADD_FAILURE() << (diagnostic ? diagnostic->error : "no SPIR-V") << "\n" << text;
+   spvDiagnosticDestroy(diagnostic);
+   spvBinaryDestroy(binary);
+   spvContextDestroy(context);
+   return words;
+}
+
+bool has(const std::string &text, const std::string &part)
+{
+   return text.find(part) != std::string::npos;
+}
+
+unsigned count(const std::string &text, const std::string &part)
+{
+   unsigned n = 0;
+   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+      ++n;
+   return n;
+}
+
+} // namespace weft::test

@@ -1,0 +1,409 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Random programs, each by every path, against the interpreter.  See docs/testing.md, or --help.
+///
+/// Programs run in child processes, so that one that crashes or hangs is a failure like others.  A
+/// child tells through a pipe what it is about to do.
+
+#include "tests/fuzz/generate.h"
+#include "tests/fuzz/paths.h"
+#include "tests/fuzz/print.h"
+#include "tests/fuzz/shrink.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <poll.h>
+#include <random>
+#include <signal.h>
+#include <sstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace weft::fuzz {
+namespace {
+
+constexpr const char *help = R"(usage: weft_fuzz [option]…
+Makes random programs with cooperative matrices and compares what each path computes with an
+interpreter of its own.
+
+  --seed S          the first program's seed; the next ones count up (default: random)
+  --count N         how many programs (default 200; 25 with WEFT_SWEEP=reduced)
+  --minutes M       as many as fit into M minutes instead
+  --path A,B,…      these paths; --list names them (default: of similar ones some)
+  --all-paths       every path
+  --in-process      no path through Vulkan
+  --failures N      stop after so many failing programs (default 1)
+  --no-shrink       do not make failing programs smaller
+  --shrink-seconds N  spend at most that on each (default 120)
+  --output FOLDER   where failing programs are written (default: .)
+  --print           show the programs instead of running them
+  --list            name the paths
+)";
+
+/// Fewer where slow builds are tested.
+uint64_t default_count()
+{
+   const char *sweep = getenv("WEFT_SWEEP");
+   return sweep && strcmp(sweep, "reduced") == 0 ? 25 : 200;
+}
+
+struct Settings {
+   uint64_t seed = std::random_device()();
+   uint64_t count = default_count();
+   double minutes = 0;
+   std::vector<std::string> paths;
+   uint32_t failures = 1;
+   bool all_paths = false, in_process = false, shrinks = true, prints = false, lists = false;
+   uint32_t shrink_seconds = 120;
+   std::string output = ".";
+   VulkanFiles vulkan = {WEFT_ICD_MANIFEST, WEFT_LAYER_FOLDER};
+
+   bool names(const std::string &path) const
+   {
+      return std::ranges::find(paths, path) != paths.end();
+   }
+};
+
+std::vector<std::string> split(const std::string &text)
+{
+   std::vector<std::string> words;
+   std::istringstream stream(text);
+   for (std::string word; std::getline(stream, word, ',');)
+      words.push_back(word);
+   return words;
+}
+
+bool parse(int argc, char **argv, Settings &s)
+{
+   for (int i = 1; i < argc; i++) {
+      const std::string option = argv[i];
+      const auto value = [&] { return i + 1 < argc ? argv[++i] : ""; };
+      if (option == "--seed")
+         s.seed = strtoull(value(), nullptr, 0);
+      else if (option == "--count")
+         s.count = strtoull(value(), nullptr, 0);
+      else if (option == "--minutes")
+         s.minutes = atof(value());
+      else if (option == "--path")
+         s.paths = split(value());
+      else if (option == "--failures")
+         s.failures = uint32_t(atoi(value()));
+      else if (option == "--all-paths")
+         s.all_paths = true;
+      else if (option == "--in-process")
+         s.in_process = true;
+      else if (option == "--no-shrink")
+         s.shrinks = false;
+      else if (option == "--shrink-seconds")
+         s.shrink_seconds = uint32_t(atoi(value()));
+      else if (option == "--output")
+         s.output = value();
+      else if (option == "--print")
+         s.prints = true;
+      else if (option == "--list")
+         s.lists = true;
+      else
+         return false;
+   }
+   return true;
+}
+
+/// What a child is about to do, or has found.
+struct Report {
+   enum class What : uint32_t { starts, agrees, differs } what;
+   uint32_t path; ///< of those that `differs` and `starts` name
+   uint64_t index;
+};
+
+constexpr uint64_t batch = 40;       ///< programs for each child
+constexpr int timeout_seconds = 240; ///< for one path of one program, on a busy machine
+
+using Paths = std::vector<std::unique_ptr<Path>>;
+
+std::vector<uint32_t> to_spirv(const Program &program)
+{
+   return e2e::compile_glsl(to_glsl(program));
+}
+
+std::optional<std::string> run(Path &path, const Program &program, const Expected &expected)
+{
+   return path.run(program, to_spirv(program), expected);
+}
+
+std::string describe(const Program &program)
+{
+   std::ostringstream text;
+   text << "subgroups of " << program.subgroup_size << ", " << program.subgroups
+        << " of them per workgroup, " << program.workgroups << " workgroups\npush constants:";
+   for (uint32_t word : program.push)
+      text << " " << word;
+   text << "\n";
+   static const char *const contents[] = {
+      "written by the program", "tiny", "small", "fine", "bounds", "any"};
+   static const char *const storages[] = {"buffer", "buffer reference", "shared"};
+   for (size_t m = 0; m < program.memories.size(); m++) {
+      const Memory &memory = program.memories[m];
+      text << "mem" << m << ": " << storages[int(memory.storage)] << ", " << memory.elements
+           << " × " << glsl_name(memory.type) << ", " << contents[int(memory.contents)] << "\n";
+   }
+   return text.str();
+}
+
+/// Prints and writes what fails, as small as it gets.
+void report_failure(const Settings &settings, const Program &original, Path &path,
+                    const std::string &why, const StillFails &still_fails)
+{
+   printf("program %llu differs on %s:\n%s", (unsigned long long)original.seed, path.name().c_str(),
+          why.c_str());
+   printf("repeat with: weft_fuzz --seed %llu --count 1 --path %s\n",
+          (unsigned long long)original.seed, path.name().c_str());
+   fflush(stdout);
+   Program small = original;
+   if (settings.shrinks)
+      small = shrink(original, still_fails, std::chrono::seconds(settings.shrink_seconds));
+   std::string small_why = why;
+   const std::variant<Expected, Invalid> result = interpret(small);
+   if (const Expected *expected = std::get_if<Expected>(&result);
+       expected && why.find("crashed") == std::string::npos)
+      small_why = run(path, small, *expected).value_or("not every time\n");
+   const Size before = size(original), after = size(small);
+   std::ostringstream text;
+   text << "seed " << original.seed << ", path " << path.name() << "\n"
+        << small_why << before.statements << " statements, " << before.expressions
+        << " expressions; smaller: " << after.statements << ", " << after.expressions << "\n"
+        << describe(small) << to_glsl(small);
+   printf("%s", text.str().c_str());
+   const std::string file = settings.output + "/fuzz-" + std::to_string(original.seed) + ".txt";
+   std::ofstream(file) << text.str() << "\n---- before it was made smaller:\n"
+                       << describe(original) << to_glsl(original);
+   printf("written to %s\n", file.c_str());
+   fflush(stdout);
+}
+
+void send(int pipe, const Report &report)
+{
+   if (write(pipe, &report, sizeof(report)) != sizeof(report))
+      _exit(2);
+}
+
+/// The paths that a program takes: tiles by both instruction sets, through SPIR-V by one of them,
+/// the layer in both lowerings, and in this process one of those with registers, which take by far
+/// the longest to compile.
+std::vector<uint32_t> choose_paths(const Settings &settings, const Paths &paths, uint64_t index)
+{
+   oracle::Random random(settings.seed + index);
+   std::vector<std::string> skipped;
+   const auto one_of = [&](const std::vector<std::string> &names, size_t taken) {
+      for (size_t i = 0; i < names.size(); i++) {
+         if (i != taken % names.size())
+            skipped.push_back(names[i]);
+      }
+   };
+   if (!settings.all_paths && settings.paths.empty()) {
+      one_of(
+         {"registers/avx512", "registers/avx2", "spirv-registers/avx512", "spirv-registers/avx2"},
+         random());
+      one_of({"spirv-tiles/avx512", "spirv-tiles/avx2"}, random());
+   }
+   // A child has one driver below the layer.
+   one_of({"layer-split", "layer-tiles"}, index / batch);
+   std::vector<uint32_t> chosen;
+   for (uint32_t p = 0; p < paths.size(); p++) {
+      const std::string name = paths[p]->name();
+      if (settings.in_process && name.starts_with("layer-"))
+         continue;
+      if (std::ranges::find(skipped, name) == skipped.end() || settings.names(name))
+         chosen.push_back(p);
+   }
+   return chosen;
+}
+
+/// Runs programs first … end-1 and exits.
+[[noreturn]] void child(const Settings &settings, uint64_t first, uint64_t end, int pipe)
+{
+   const std::vector<MatrixOperation> operations = common_operations();
+   const Paths paths = make_paths(settings.vulkan, settings.paths);
+   for (uint64_t index = first; index < end; index++) {
+      send(pipe, {Report::What::starts, uint32_t(paths.size()), index});
+      const GeneratedProgram g = generate(settings.seed + index, operations);
+      const std::vector<uint32_t> spirv = to_spirv(g.program);
+      bool agrees = true;
+      for (const uint32_t p : choose_paths(settings, paths, index)) {
+         if (!agrees)
+            break;
+         send(pipe, {Report::What::starts, p, index});
+         const std::optional<std::string> why = paths[p]->run(g.program, spirv, g.expected);
+         if (!why)
+            continue;
+         agrees = false;
+         send(pipe, {Report::What::differs, p, index});
+         report_failure(settings, g.program, *paths[p], *why,
+                        [&](const Program &candidate, const Expected &expected) {
+                           return run(*paths[p], candidate, expected).has_value();
+                        });
+      }
+      if (agrees)
+         send(pipe, {Report::What::agrees, 0, index});
+   }
+   fflush(stdout);
+   _exit(0);
+}
+
+/// Whether a program's path ends by itself, in a process of its own.
+bool crashes(Path &path, const Program &program, const Expected &expected)
+{
+   const pid_t pid = fork();
+   if (pid == 0) {
+      alarm(timeout_seconds / 4);
+      // Only the first words of what it says are of interest.
+      const int null = open("/dev/null", O_WRONLY);
+      dup2(null, STDERR_FILENO);
+      run(path, program, expected);
+      _exit(0);
+   }
+   int status = 0;
+   waitpid(pid, &status, 0);
+   return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+/// A child ended in the middle of a path.
+void report_crash(const Settings &settings, const Report &last, const std::string &how)
+{
+   fflush(stdout);
+   const pid_t pid = fork();
+   if (pid == 0) {
+      const GeneratedProgram g = generate(settings.seed + last.index, common_operations());
+      const Paths paths = make_paths(settings.vulkan, settings.paths);
+      if (last.path >= paths.size()) {
+         printf("program %llu %s before any path\n%s", (unsigned long long)g.program.seed,
+                how.c_str(), to_glsl(g.program).c_str());
+      } else {
+         Path &path = *paths[last.path];
+         report_failure(settings, g.program, path, "crashed: " + how + "\n",
+                        [&](const Program &candidate, const Expected &expected) {
+                           return crashes(path, candidate, expected);
+                        });
+      }
+      fflush(stdout);
+      _exit(0);
+   }
+   waitpid(pid, nullptr, 0);
+}
+
+struct Totals {
+   uint64_t agreed = 0;
+   uint32_t failed = 0;
+};
+
+/// Follows one child; returns the index after the last program that it dealt with.
+uint64_t follow(const Settings &settings, uint64_t first, uint64_t end, Totals &totals)
+{
+   int ends[2];
+   if (pipe(ends) != 0)
+      return end;
+   fflush(stdout);
+   const pid_t pid = fork();
+   if (pid == 0) {
+      close(ends[0]);
+      child(settings, first, end, ends[1]);
+   }
+   close(ends[1]);
+   Report report = {Report::What::starts, ~0u, first};
+   bool hangs = false;
+   while (true) {
+      pollfd wait = {ends[0], POLLIN, 0};
+      // What differs is then made smaller, which takes its time.
+      const int patience = report.what == Report::What::differs
+                              ? int(settings.shrink_seconds) + timeout_seconds
+                              : timeout_seconds;
+      if (poll(&wait, 1, patience * 1000) == 0) {
+         hangs = true;
+         kill(pid, SIGKILL);
+         break;
+      }
+      Report next;
+      if (read(ends[0], &next, sizeof(next)) != sizeof(next))
+         break;
+      report = next;
+      totals.agreed += report.what == Report::What::agrees;
+      totals.failed += report.what == Report::What::differs;
+      if (totals.failed >= settings.failures && report.what != Report::What::differs)
+         break;
+   }
+   close(ends[0]);
+   int status = 0;
+   if (totals.failed >= settings.failures && !hangs)
+      kill(pid, SIGTERM);
+   waitpid(pid, &status, 0);
+   if (report.what == Report::What::starts && (hangs || totals.failed < settings.failures)) {
+      totals.failed++;
+      const std::string how = hangs ? "no end within the time"
+                              : WIFSIGNALED(status)
+                                 ? strsignal(WTERMSIG(status))
+                                 : "exit status " + std::to_string(WEXITSTATUS(status));
+      report_crash(settings, report, how);
+   }
+   return report.index + 1;
+}
+
+int run_all(const Settings &settings)
+{
+   printf("seed: %llu\n", (unsigned long long)settings.seed);
+   const auto start = std::chrono::steady_clock::now();
+   const auto minutes = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 60;
+   };
+   Totals totals;
+   double told = 0;
+   for (uint64_t index = 0; totals.failed < settings.failures;) {
+      if (minutes() >= told + 1) {
+         told = minutes();
+         fprintf(stderr, "%.0f minutes: %llu programs agree, %u differ\n", told,
+                 (unsigned long long)totals.agreed, totals.failed);
+      }
+      if (settings.minutes ? minutes() >= settings.minutes : index >= settings.count)
+         break;
+      // Children begin where a batch begins, unless one has ended too early.
+      const uint64_t next = (index / batch + 1) * batch;
+      index =
+         follow(settings, index, settings.minutes ? next : std::min(next, settings.count), totals);
+   }
+   printf("seed %llu: %llu programs agree, %u differ, %.1f minutes\n",
+          (unsigned long long)settings.seed, (unsigned long long)totals.agreed, totals.failed,
+          minutes());
+   return totals.failed ? 1 : 0;
+}
+
+} // namespace
+} // namespace weft::fuzz
+
+int main(int argc, char **argv)
+{
+   using namespace weft::fuzz;
+   Settings settings;
+   if (!parse(argc, argv, settings)) {
+      fputs(help, stderr);
+      return 2;
+   }
+   if (settings.lists) {
+      for (const auto &path : make_paths(settings.vulkan, {}))
+         puts(path->name().c_str());
+      return 0;
+   }
+   if (settings.prints) {
+      for (uint64_t i = 0; i < settings.count; i++) {
+         const GeneratedProgram g = generate(settings.seed + i, common_operations());
+         printf("// seed %llu\n%s%s\n", (unsigned long long)g.program.seed,
+                describe(g.program).c_str(), to_glsl(g.program).c_str());
+      }
+      return 0;
+   }
+   return run_all(settings);
+}

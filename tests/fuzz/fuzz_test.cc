@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The generator's own parts: what the interpreter allows and computes, that seeds repeat programs,
+/// that programs shrink.
+
+#include "tests/fuzz/generate.h"
+#include "tests/fuzz/numbers.h"
+#include "tests/fuzz/print.h"
+#include "tests/fuzz/shrink.h"
+
+#include <gtest/gtest.h>
+
+namespace weft::fuzz {
+namespace {
+
+Expr literal(uint32_t value)
+{
+   Expr e;
+   e.number = value;
+   return e;
+}
+
+Expr own_index()
+{
+   Expr e;
+   e.op = Op::builtin;
+   e.number = int64_t(Builtin::local_index);
+   return e;
+}
+
+Expr sum(Expr x, Expr y)
+{
+   return {Op::binary, Type::u32, uint8_t(Binary::add), 0, 0, {std::move(x), std::move(y)}};
+}
+
+Memory memory(Storage storage, uint32_t elements)
+{
+   Memory m;
+   m.storage = storage;
+   m.elements = elements;
+   m.unit = "uint32_t";
+   m.unit_bytes = 4;
+   return m;
+}
+
+/// Two subgroups; each invocation writes its place of shared memory (memory 1) and gives the next
+/// one's to the output (memory 0).
+Program exchange(bool with_barrier)
+{
+   Program p;
+   p.subgroup_size = 8;
+   p.subgroups = 2;
+   p.memories = {memory(Storage::buffer, 16), memory(Storage::shared, 16)};
+   p.functions.resize(1);
+   std::vector<Stmt> &body = p.functions[0].body;
+   body.push_back({Kind::store, 0, 1, {own_index(), sum(own_index(), literal(100))}, {}, {}, {}});
+   if (with_barrier)
+      body.push_back({Kind::barrier, 0, 0, {}, {}, {}, {}});
+   Expr next = {Op::binary, Type::u32, uint8_t(Binary::bit_and), 0, 0, {}};
+   next.args = {sum(own_index(), literal(1)), literal(15)};
+   Expr loaded = {Op::load, Type::u32, 0, 1, 0, {next}};
+   body.push_back({Kind::store, 0, 0, {own_index(), loaded}, {}, {}, {}});
+   return p;
+}
+
+const std::vector<MatrixOperation> operations = {
+   {8, 8, 8, ComponentType::f16, ComponentType::f16, ComponentType::f16, ComponentType::f16, false},
+   {8, 8, 8, ComponentType::f16, ComponentType::f16, ComponentType::f32, ComponentType::f32, false},
+   {16, 16, 32, ComponentType::s8, ComponentType::u8, ComponentType::s32, ComponentType::s32, true},
+};
+
+TEST(interpreter, sees_a_missing_barrier)
+{
+   const auto result = interpret(exchange(true));
+   const auto *expected = std::get_if<Expected>(&result);
+   ASSERT_TRUE(expected) << std::get<Invalid>(result).why;
+   for (int64_t i = 0; i < 16; i++) {
+      EXPECT_TRUE((*expected)[0][size_t(i)].written);
+      EXPECT_EQ((*expected)[0][size_t(i)].number.i, (i + 1) % 16 + 100);
+   }
+   const auto racing = interpret(exchange(false));
+   ASSERT_TRUE(std::holds_alternative<Invalid>(racing));
+}
+
+TEST(interpreter, refuses_what_is_not_defined)
+{
+   const auto refusal = [](const auto &edit) {
+      Program p = exchange(true);
+      edit(p);
+      const auto result = interpret(p);
+      return std::holds_alternative<Invalid>(result) ? std::get<Invalid>(result).why : "";
+   };
+   EXPECT_EQ(refusal([](Program &) {}), "");
+   EXPECT_EQ(refusal([](Program &p) { p.memories[0].elements = 15; }),
+             "a write outside of a memory");
+   EXPECT_EQ(refusal([](Program &p) { p.functions[0].body.erase(p.functions[0].body.begin()); }),
+             "a read of what is not written");
+   EXPECT_EQ(refusal([](Program &p) { p.functions[0].body[0].exprs[0] = literal(3); }),
+             "two writes race");
+   EXPECT_EQ(refusal([](Program &p) {
+                const Expr condition = {Op::vote, Type::boolean, uint8_t(Vote::elect), 0, 0, {}};
+                const Stmt barrier = p.functions[0].body[1];
+                p.functions[0].body[1] = {Kind::branch, 0, 0, {condition}, {}, {barrier}, {}};
+             }),
+             "a barrier that a part of the workgroup reaches");
+   EXPECT_EQ(refusal([](Program &p) {
+                Expr shuffle = {Op::shuffle, Type::u32, uint8_t(Shuffle::up), 1, 0, {literal(7)}};
+                p.functions[0].body[0].exprs[1] = shuffle;
+             }),
+             "an undefined value is used");
+}
+
+TEST(numbers, only_exact_floats)
+{
+   EXPECT_TRUE(binary(Binary::add, Type::f16, {0, 2047}, {0, 1}));
+   EXPECT_FALSE(binary(Binary::add, Type::f16, {0, 2047}, {0, 2}));
+   EXPECT_FALSE(binary(Binary::div, Type::f32, {0, 6}, {0, 3}));
+   EXPECT_EQ(binary(Binary::div, Type::f32, {0, 6}, {0, -4})->f, -1.5);
+   EXPECT_TRUE(exact_in_any_order(Type::f16, 0.5, 1023));
+   EXPECT_FALSE(exact_in_any_order(Type::f16, 0.5, 1025));
+   EXPECT_FALSE(convert(Type::u8, Type::f32, {0, -1}));
+   EXPECT_EQ(convert(Type::u8, Type::s32, {-1})->i, 255);
+   EXPECT_FALSE(binary(Binary::div, Type::s8, {-128}, {-1}));
+   EXPECT_EQ(binary(Binary::shift_right, Type::s8, {-128}, {3})->i, -16);
+   EXPECT_EQ(binary(Binary::less, Type::u64, {1}, {-1})->i, 1);
+}
+
+TEST(generator, a_seed_repeats_its_program)
+{
+   for (uint64_t seed = 1; seed < 10; seed++) {
+      const GeneratedProgram g = generate(seed, operations);
+      EXPECT_EQ(to_glsl(g.program), to_glsl(generate(seed, operations).program));
+      EXPECT_FALSE(fault(g.program).has_value());
+   }
+}
+
+TEST(generator, has_all_kinds_of_statements)
+{
+   std::vector<uint32_t> kinds(size_t(Kind::struct_copy) + 1), ops(size_t(Op::ballot) + 1);
+   for (uint64_t seed = 1; seed < 150; seed++) {
+      for (const Function &f : generate(seed, operations).program.functions) {
+         for_each_stmt(f.body, [&](const Stmt &s) {
+            kinds[size_t(s.kind)]++;
+            for_each_own_expr(s, [&](const Expr &e) { ops[size_t(e.op)]++; });
+         });
+      }
+   }
+   for (size_t kind = 0; kind < kinds.size(); kind++)
+      EXPECT_NE(kinds[kind], 0u) << "statement " << kind;
+   for (size_t op = 0; op < ops.size(); op++)
+      EXPECT_NE(ops[op], 0u) << "expression " << op;
+}
+
+TEST(shrink, leaves_what_fails)
+{
+   const auto multiplies = [](const Program &p) {
+      bool found = false;
+      for_each_stmt(p.functions[0].body,
+                    [&](const Stmt &s) { found |= s.kind == Kind::matrix_muladd; });
+      return found;
+   };
+   uint32_t shrunk = 0;
+   for (uint64_t seed = 1; shrunk < 3; seed++) {
+      const Program program = generate(seed, operations).program;
+      if (!multiplies(program))
+         continue;
+      const Program small = shrink(
+         program, [&](const Program &p, const Expected &) { return multiplies(p); },
+         std::chrono::seconds(100));
+      EXPECT_TRUE(multiplies(small));
+      EXPECT_EQ(size(small).statements, 1u) << to_glsl(small);
+      shrunk++;
+   }
+}
+
+} // namespace
+} // namespace weft::fuzz

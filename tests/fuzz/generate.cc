@@ -1,0 +1,509 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/fuzz/generate.h"
+
+#include "tests/fuzz/generator.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace weft::fuzz {
+
+using e2e::MatrixType;
+
+Generator::Generator(uint64_t seed, const std::vector<MatrixOperation> &operations)
+    : random(seed), advertised(operations)
+{
+   p.seed = seed;
+}
+
+Program Generator::run()
+{
+   choose_sizes();
+   if (!advertised.empty() && percent(80))
+      choose_operations();
+   using enum Type;
+   scalar_types = {u32, u32, u32, s32, s32, boolean, boolean, f16, s8, u8, s16, u16, s64, u64, f64};
+   scalar_types.insert(scalar_types.end(), 2, doubles ? f64 : f32);
+   for (const MatrixType &t : types)
+      scalar_types.insert(scalar_types.end(), 2, type_of(t.type));
+   make_inputs();
+
+   p.functions.resize(types.empty() || percent(60) ? 1 : 1 + draw(3));
+   make_functions();
+   f = &p.functions[0];
+   scalars.clear();
+   for (uint32_t i = 0; i < 1 + scale; i++)
+      add_scalar(u32, Level(draw(3)));
+   for (uint32_t i = 0; i < 2 + scale / 2; i++)
+      add_scalar(scalar_type(), Level(draw(3)));
+   if (percent(30))
+      add_scalar(scalar_type(), Level::invocation, 4 << draw(2));
+   for (const MatrixType &t : types)
+      add_matrix(t, one_in(5) ? 2 + draw(3) : 0);
+   if (!types.empty() && one_in(4))
+      add_structs();
+
+   Block &body = f->body;
+   const Flow flow;
+   for (size_t v = 0; v < f->variables.size(); v++) {
+      if (f->variables[v].matrix && percent(80))
+         load_matrix(body, place_of(uint32_t(v), flow), *f->variables[v].matrix, flow);
+   }
+   // Variables begin with something that the compiler does not know.
+   for (uint32_t v = 0; v < f->variables.size(); v++) {
+      const Variable variable_copy = f->variables[v];
+      if (variable_copy.matrix || variable_copy.array || !percent(80))
+         continue;
+      Level level = Level::invocation;
+      for (const Scalar &s : scalars) {
+         if (s.variable == v)
+            level = s.level;
+      }
+      Wanted w = wanted(level, flow);
+      body.push_back({Kind::assign, 0, 0, {variable(v), given(variable_copy.type, w)}, {}, {}, {}});
+   }
+   block(body, 2 + scale + draw((types.empty() ? 4 : 3) * (scale + 1)), flow);
+   write_results(body);
+   finish_memories();
+   return p;
+}
+
+void Generator::choose_sizes()
+{
+   // Half of them tiny: they compile several times as fast and find nearly as much.
+   scale = pick({0u, 0u, 0u, 1u, 1u, 2u});
+   budget = scale == 0 ? 120 : scale == 1 ? 400 : 1600;
+   p.subgroup_size = pick({8u, 8u, 8u, 16u, 16u, 16u, 32u, 32u, 32u, scale ? 64u : 16u});
+   p.subgroups = pick({1u, 1u, 2u, 2u, 3u, 4u});
+   while (p.invocations() > 128)
+      p.subgroups--;
+   p.workgroups = 1 + draw(2);
+   for (uint32_t &word : p.push)
+      word = draw(4);
+}
+
+/// One operation, often a second of the same shape, so that there is something to convert.
+void Generator::choose_operations()
+{
+   // Types first: there are many more integer operations than others.
+   std::vector<std::pair<ComponentType, ComponentType>> kinds;
+   for (const MatrixOperation &op : advertised) {
+      const std::pair kind(oracle::format(op.a).is_float ? op.a : ComponentType::s8, op.result);
+      if (std::ranges::find(kinds, kind) == kinds.end())
+         kinds.push_back(kind);
+   }
+   const auto draw_operation = [&](const MatrixOperation *like) {
+      const auto kind = pick(kinds);
+      // A multiplication has to be within the budget.
+      const uint32_t largest = scale == 0 ? 8 * 8 * 8 : scale == 1 ? 16 * 8 * 16 : 16 * 16 * 32;
+      std::vector<MatrixOperation> list;
+      for (const MatrixOperation &op : advertised) {
+         if (op.m * op.n * op.k > largest && !one_in(16))
+            continue;
+         if ((oracle::format(op.a).is_float ? op.a : ComponentType::s8) == kind.first &&
+             op.result == kind.second &&
+             (!like || (op.m == like->m && op.n == like->n && op.k == like->k)))
+            list.push_back(op);
+      }
+      return list.empty() ? std::optional<MatrixOperation>() : pick(list);
+   };
+   std::optional<MatrixOperation> first_operation;
+   while (!first_operation)
+      first_operation = draw_operation(nullptr);
+   operations.push_back(*first_operation);
+   if (percent(40)) {
+      const MatrixOperation first = operations[0];
+      if (const auto second = draw_operation(&first))
+         operations.push_back(*second);
+   }
+   const auto has = [&](ComponentType type) {
+      return std::ranges::any_of(
+         operations, [&](const MatrixOperation &op) { return op.a == type || op.result == type; });
+   };
+   doubles = has(ComponentType::f64);
+   // GLSL cannot express both: e2e::inexpressible().
+   if (doubles && has(ComponentType::f32))
+      operations.resize(1);
+   doubles = has(ComponentType::f64);
+   for (const MatrixOperation &op : operations) {
+      for (const MatrixType &t : {e2e::a_type(op), e2e::b_type(op), e2e::c_type(op)}) {
+         if (std::ranges::find(types, t) == types.end())
+            types.push_back(t);
+      }
+   }
+}
+
+/// A GLSL type to see a memory as.
+std::string Generator::choose_unit(Type type, uint32_t &bytes)
+{
+   struct Unit {
+      const char *glsl;
+      uint32_t bytes;
+      bool single; ///< a float of 32 bits
+   };
+   static constexpr Unit units[] = {
+      {"int8_t", 1, false},   {"uint8_t", 1, false},   {"int16_t", 2, false},
+      {"uint16_t", 2, false}, {"float16_t", 2, false}, {"int", 4, false},
+      {"uint", 4, false},     {"float", 4, true},      {"int64_t", 8, false},
+      {"uint64_t", 8, false}, {"u8vec2", 2, false},    {"u8vec4", 4, false},
+      {"f16vec2", 4, false},  {"f16vec4", 8, false},   {"uvec2", 8, false},
+      {"uvec4", 16, false},   {"vec2", 8, true},       {"vec4", 16, true},
+      {"u64vec2", 16, false}};
+   while (true) {
+      const Unit &u = units[draw(uint32_t(std::size(units)))];
+      if (u.bytes < bits(type) / 8 || (u.single && doubles))
+         continue;
+      bytes = u.bytes;
+      return u.glsl;
+   }
+}
+
+uint32_t Generator::add_memory(Storage storage, Type type, uint32_t elements, Contents contents)
+{
+   Memory m;
+   m.storage = storage;
+   m.type = type;
+   m.elements = elements;
+   m.contents = contents;
+   m.seed = random();
+   m.unit = glsl_name(type);
+   m.unit_bytes = bits(type) / 8;
+   p.memories.push_back(m);
+   return uint32_t(p.memories.size() - 1);
+}
+
+void Generator::make_inputs()
+{
+   const bool saturates =
+      std::ranges::any_of(operations, [](const MatrixOperation &op) { return op.saturating; });
+   const auto contents = [&](Type type) {
+      if (is_float(type))
+         return pick({Contents::tiny, Contents::tiny, Contents::tiny, Contents::small,
+                      Contents::small, Contents::fine, Contents::any});
+      if (saturates)
+         return bits(type) == 32 ? pick({Contents::bounds, Contents::bounds, Contents::any})
+                                 : pick({Contents::small, Contents::any, Contents::any});
+      return pick({Contents::tiny, Contents::small, Contents::bounds, Contents::any});
+   };
+   for (const MatrixType &t : types) {
+      const Type type = type_of(t.type);
+      if (inputs.count(type) && !one_in(4))
+         continue;
+      const uint32_t elements = (4 + draw(2)) * 512;
+      const uint32_t m = add_memory(one_in(5) ? Storage::reference : Storage::buffer, type,
+                                    elements, contents(type));
+      if (one_in(3))
+         p.memories[m].unit = choose_unit(type, p.memories[m].unit_bytes);
+      inputs[type].push_back(m);
+   }
+   inputs[Type::u32].push_back(add_memory(Storage::buffer, Type::u32, 256, Contents::any));
+   const Type real = doubles ? Type::f64 : Type::f32;
+   inputs[real].push_back(add_memory(Storage::buffer, real, 128, Contents::small));
+   // Too small for matrices, so of another type than theirs.
+   const Type type = pick({Type::s8, Type::u16, Type::s32, Type::u64, Type::f16});
+   if (one_in(2) && !inputs.count(type)) {
+      inputs[type].push_back(
+         add_memory(Storage::buffer, type, 64, is_float(type) ? Contents::fine : Contents::any));
+   }
+}
+
+void Generator::spend(uint32_t operations)
+{
+   // Subgroups of 64 are several vectors wide.
+   budget -= operations / 8 * (p.subgroup_size == 64 ? 2 : 1);
+}
+
+uint32_t Generator::region(Type type) const
+{
+   uint32_t most = 64;
+   for (const MatrixType &t : types) {
+      if (type_of(t.type) == type)
+         most = std::max(most, t.rows * t.cols);
+   }
+   return most * 2;
+}
+
+uint32_t Generator::output_memory(Type type, bool scalar)
+{
+   const auto [it, inserted] = outputs.try_emplace({type, scalar}, Output{0, 0});
+   if (inserted) {
+      it->second.memory =
+         add_memory(one_in(6) ? Storage::reference : Storage::buffer, type, 0, Contents::none);
+      Memory &m = p.memories[it->second.memory];
+      if (!scalar && one_in(4))
+         m.unit = choose_unit(type, m.unit_bytes);
+   }
+   return it->second.memory;
+}
+
+uint32_t Generator::shared_memory(Type type, bool scalar, bool own_regions)
+{
+   const uint32_t use = scalar ? 0 : own_regions ? 1 : 2;
+   const auto [it, inserted] = shared.try_emplace({type, use}, 0);
+   if (inserted) {
+      it->second =
+         add_memory(Storage::shared, type, scalar ? p.invocations() : p.subgroups * region(type),
+                    Contents::none);
+      Memory &m = p.memories[it->second];
+      if (!scalar && one_in(4))
+         m.unit = choose_unit(type, m.unit_bytes);
+   }
+   return it->second;
+}
+
+void Generator::finish_memories()
+{
+   for (const auto &[key, output] : outputs) {
+      const auto [type, scalar] = key;
+      const uint32_t each = scalar ? p.invocations() : p.subgroups * region(type);
+      p.memories[output.memory].elements = std::max(output.regions, 1u) * p.workgroups * each;
+   }
+}
+
+void Generator::make_functions()
+{
+   for (size_t i = p.functions.size(); i-- > 1;) {
+      f = &p.functions[i];
+      scalars.clear();
+      make_function();
+   }
+}
+
+/// Parameters of operands of a multiplication and a number; the result is of the accumulator's
+/// type.
+void Generator::make_function()
+{
+   const MatrixOperation op = pick(operations);
+   Flow flow;
+   flow.level = Level::subgroup;
+   flow.in_function = true;
+   flow.depth = 1;
+   const auto parameter = [&](uint32_t v, bool in, bool out) {
+      f->parameters.push_back({v, in, out});
+   };
+   parameter(add_matrix(e2e::a_type(op)), true, one_in(6));
+   parameter(add_matrix(e2e::b_type(op)), true, false);
+   const uint32_t c = add_matrix(e2e::c_type(op));
+   const bool returns = one_in(2);
+   parameter(c, returns || !one_in(5), !returns);
+   parameter(add_scalar(pick({Type::u32, Type::s32, Type::boolean}), Level::subgroup), true, false);
+   if (returns)
+      f->result = one_in(2) ? c : add_matrix(e2e::c_type(op));
+   // A local array, so that not all of them are main's.
+   if (one_in(4))
+      add_matrix(e2e::c_type(op), 2);
+   add_scalar(Type::u32, Level::subgroup);
+   muladd(f->body, flow);
+   block(f->body, 1 + draw(3), flow);
+   if (f->result && *f->result != c)
+      f->body.push_back({Kind::matrix_copy, 0, 0, {}, {{*f->result, {}}, {c, {}}}, {}, {}});
+}
+
+void Generator::write_results(Block &body)
+{
+   const Flow flow;
+   const size_t count = f->variables.size();
+   // Some subgroups have nothing to say: nobody waits for them any more.
+   if (one_in(6)) {
+      Stmt s{Kind::branch, 0, 0, {truth(wanted(Level::subgroup, flow))}, {}, {}, {}};
+      s.body.push_back({Kind::finish, 0, 0, {}, {}, {}, {}});
+      body.push_back(std::move(s));
+   }
+   for (uint32_t v = 0; v < count; v++) {
+      const Variable variable_copy = f->variables[v];
+      if (variable_copy.matrix) {
+         if (percent(budget > 0 ? 80 : 40))
+            store_matrix(body, place_of(v, flow), *variable_copy.matrix, flow);
+         continue;
+      }
+      Expr value = variable(v);
+      if (variable_copy.array)
+         value.args.push_back(below(variable_copy.array, {.depth = 1}));
+      if (percent(80))
+         store_scalar(body, value, flow);
+   }
+}
+
+uint32_t Generator::add_scalar(Type type, Level level, uint32_t array)
+{
+   Variable v;
+   v.type = type;
+   v.array = array;
+   f->variables.push_back(v);
+   const auto number = uint32_t(f->variables.size() - 1);
+   scalars.push_back({number, level, false});
+   return number;
+}
+
+uint32_t Generator::add_matrix(const MatrixType &type, uint32_t array)
+{
+   Variable v;
+   v.type = type_of(type.type);
+   v.matrix = type;
+   v.array = array;
+   v.global = f == &p.functions[0] && one_in(10);
+   f->variables.push_back(v);
+   return uint32_t(f->variables.size() - 1);
+}
+
+/// Two structs of the same members, to copy from one to the other.
+void Generator::add_structs()
+{
+   std::vector<MatrixType> members;
+   for (uint32_t i = 0; i < 1 + draw(3); i++)
+      members.push_back(pick(types));
+   const uint32_t array = one_in(3) ? 2 : 0;
+   for (uint32_t s = 1; s <= 2; s++) {
+      for (const MatrixType &t : members) {
+         const uint32_t v = add_matrix(t, array);
+         f->variables[v].global = false;
+         f->variables[v].structure = s;
+      }
+      const uint32_t number = add_scalar(Type::u32, Level::subgroup);
+      f->variables[number].structure = s;
+   }
+   f->structs = 2;
+}
+
+Type Generator::scalar_type()
+{
+   return pick(scalar_types);
+}
+
+std::optional<uint32_t> Generator::find_scalar(Type type, Level at_most, bool array)
+{
+   std::vector<uint32_t> found;
+   for (const Scalar &s : scalars) {
+      const Variable &v = f->variables[s.variable];
+      if (v.type == type && s.level <= at_most && (v.array != 0) == array)
+         found.push_back(s.variable);
+   }
+   return found.empty() ? std::nullopt : std::optional(pick(found));
+}
+
+/// A variable that may be assigned to where a flow is.
+std::optional<uint32_t> Generator::find_target(Level flow, bool array)
+{
+   std::vector<uint32_t> found;
+   for (const Scalar &s : scalars) {
+      if (!s.counter && s.level >= flow && (f->variables[s.variable].array != 0) == array)
+         found.push_back(s.variable);
+   }
+   return found.empty() ? std::nullopt : std::optional(pick(found));
+}
+
+Place Generator::place_of(uint32_t variable, const Flow &flow)
+{
+   const uint32_t array = f->variables[variable].array;
+   if (!array)
+      return {variable, {}};
+   if (one_in(2))
+      return {variable, {literal(Type::u32, draw(array))}};
+   (void)flow;
+   return {variable,
+           {below(array, {.level = Level::subgroup, .depth = 1, .subgroup_operations = false})}};
+}
+
+Place Generator::matrix_place(const MatrixType &type, const Flow &flow)
+{
+   std::vector<uint32_t> found;
+   for (uint32_t v = 0; v < f->variables.size(); v++) {
+      if (f->variables[v].matrix == type)
+         found.push_back(v);
+   }
+   if (found.empty() || (found.size() < 3 && one_in(6)))
+      found = {add_matrix(type)};
+   return place_of(pick(found), flow);
+}
+
+void make_literal(Expr &e)
+{
+   e.args.clear();
+   e.op = Op::literal;
+   e.detail = 0;
+   e.number = is_float(e.type) ? 0 : 1;
+   e.real = is_float(e.type) ? 1 : 0;
+}
+
+static void fold_literals(Expr &e)
+{
+   for (Expr &arg : e.args)
+      fold_literals(arg);
+   const bool computes = e.op == Op::convert || e.op == Op::select || e.op == Op::unary ||
+                         e.op == Op::binary || e.op == Op::fma;
+   if (computes && std::ranges::all_of(e.args, [](const Expr &a) { return a.op == Op::literal; }))
+      make_literal(e);
+}
+
+void fold_literals(Program &program)
+{
+   for (Function &f : program.functions) {
+      for_each_stmt(f.body, [](Stmt &stmt) {
+         for (Expr &e : stmt.exprs)
+            fold_literals(e);
+         for (Place &place : stmt.places)
+            for (Expr &e : place.index)
+               fold_literals(e);
+      });
+   }
+}
+
+static bool remove_statement(std::vector<Stmt> &block, const Stmt *stmt)
+{
+   for (size_t i = 0; i < block.size(); i++) {
+      if (&block[i] == stmt) {
+         block.erase(block.begin() + ptrdiff_t(i));
+         return true;
+      }
+      if (remove_statement(block[i].body, stmt) || remove_statement(block[i].otherwise, stmt))
+         return true;
+   }
+   return false;
+}
+
+void remove_statement(Program &program, const Stmt *stmt)
+{
+   for (Function &f : program.functions) {
+      if (remove_statement(f.body, stmt))
+         return;
+   }
+}
+
+/// Makes what is not valid simpler.
+static void repair(Program &program, const Invalid &invalid)
+{
+   // The expression is one of the program's own.
+   Expr *const e = const_cast<Expr *>(invalid.expr);
+   const bool target =
+      e && e->op == Op::variable && invalid.stmt &&
+      std::ranges::any_of(invalid.stmt->exprs, [&](const Expr &own) { return &own == e; });
+   if (e && e->op != Op::literal && !target)
+      make_literal(*e);
+   else
+      remove_statement(program, invalid.stmt);
+   fold_literals(program);
+}
+
+GeneratedProgram generate(uint64_t seed, const std::vector<MatrixOperation> &operations)
+{
+   constexpr int max_repairs = 150;
+   for (uint64_t attempt = 0;; attempt++) {
+      // Few programs need a second attempt.
+      Program program = Generator(seed + attempt * 0x9e3779b97f4a7c15, operations).run();
+      program.seed = seed;
+      fold_literals(program);
+      for (int i = 0; i < max_repairs; i++) {
+         std::variant<Expected, Invalid> result = interpret(program);
+         if (Expected *expected = std::get_if<Expected>(&result))
+            return {std::move(program), std::move(*expected)};
+         const Invalid &invalid = std::get<Invalid>(result);
+         if (!invalid.stmt)
+            break;
+         repair(program, invalid);
+      }
+   }
+}
+
+} // namespace weft::fuzz

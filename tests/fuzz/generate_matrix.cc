@@ -1,0 +1,357 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Random statements about matrices.
+
+#include "tests/fuzz/generator.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft::fuzz {
+
+using e2e::MatrixType;
+
+void Generator::matrix_statement(Block &out, const Flow &flow)
+{
+   if (budget <= 0)
+      return scalar_statement(out, flow);
+   switch (draw(22)) {
+   case 0:
+   case 1:
+   case 2:
+   case 3:
+   case 4:
+      return muladd(out, flow);
+   case 5:
+   case 6: {
+      const MatrixType type = pick(types);
+      return load_matrix(out, matrix_place(type, flow), type, flow);
+   }
+   case 7:
+   case 8:
+      return convert_matrix(out, flow);
+   case 9:
+   case 10:
+   case 11:
+      return matrix_arithmetic(out, flow);
+   case 12:
+      return divide(out, flow);
+   case 13:
+   case 14:
+      return element_loop(out, flow);
+   case 15:
+      return element_reduce(out, flow);
+   case 16:
+      return flow.in_function ? muladd(out, flow) : through_own_memory(out, flow);
+   case 17:
+   case 18:
+      if (flow.level == Level::workgroup && !flow.in_function)
+         return one_in(3) ? staged_load(out, flow) : through_shared(out, flow);
+      return element_loop(out, flow);
+   case 19: {
+      const MatrixType type = pick(types);
+      if (flow.in_function)
+         return matrix_arithmetic(out, flow);
+      return store_matrix(out, matrix_place(type, flow), type, flow);
+   }
+   case 20:
+      return copy_struct(out, flow);
+   default:
+      return call(out, flow);
+   }
+}
+
+Generator::Layout Generator::layout(const MatrixType &type, const Memory &memory, bool for_store,
+                                    uint32_t most_units)
+{
+   const uint32_t unit = memory.unit_bytes;
+   while (true) {
+      const bool column_major = one_in(2);
+      const uint32_t line = e2e::line_bytes(type, column_major);
+      const uint32_t step = std::lcm(e2e::required_alignment(type, column_major), unit);
+      uint32_t stride = (line + step - 1) / step * step;
+      if (one_in(2))
+         stride += draw(4) * step;
+      // Loads may see lines that overlap.
+      if (!for_store && one_in(8))
+         stride = draw(3) * step;
+      const uint32_t lines = column_major ? type.cols : type.rows;
+      const uint32_t bytes = (lines - 1) * stride + line;
+      const Layout l = {column_major, step / unit, stride / unit, (bytes + unit - 1) / unit};
+      if (l.units <= most_units)
+         return l;
+   }
+}
+
+Stmt Generator::transfer(Kind kind, const Place &place, uint32_t memory, const Layout &l,
+                         Expr offset)
+{
+   const MatrixType &type = *f->variables[place.variable].matrix;
+   spend(type.rows * type.cols * 2);
+   Expr stride = literal(Type::u32, l.stride);
+   // The same from the push constants, which the compiler does not know.
+   if (one_in(3)) {
+      const uint32_t word = draw(push_words);
+      const uint32_t part = p.push[word] * l.step;
+      if (part <= l.stride && part)
+         stride = arithmetic(Binary::add,
+                             arithmetic(Binary::mul, Expr{Op::push, Type::u32, 0, word, 0, {}},
+                                        literal(Type::u32, l.step)),
+                             literal(Type::u32, l.stride - part));
+   }
+   return {kind, l.column_major, memory, {std::move(offset), std::move(stride)}, {place}, {}, {}};
+}
+
+void Generator::load_matrix(Block &out, const Place &place, const MatrixType &type,
+                            const Flow &flow)
+{
+   const uint32_t m = pick(inputs.at(type_of(type.type)));
+   const Memory &memory = p.memories[m];
+   const uint32_t units = memory.bytes() / memory.unit_bytes;
+   const Layout l = layout(type, memory, false, units);
+   const uint32_t room = (units - l.units) / l.step; // steps that the offset may have
+   Expr offset = literal(Type::u32, draw(room + 1) * l.step);
+   if (room > 8 && one_in(2)) {
+      const uint32_t fixed = draw(room - 7);
+      Expr moving =
+         one_in(3) && !flow.counters.empty()
+            ? arithmetic(Binary::bit_and, variable(flow.counters.back()), literal(Type::u32, 7))
+            : below(8, {.level = Level::subgroup,
+                        .depth = 1,
+                        .subgroup_operations = flow.level <= Level::subgroup});
+      offset = arithmetic(Binary::mul, std::move(moving), literal(Type::u32, l.step));
+      offset = arithmetic(Binary::add, std::move(offset), literal(Type::u32, fixed * l.step));
+   }
+   out.push_back(transfer(Kind::matrix_load, place, m, l, std::move(offset)));
+}
+
+/// To a region of the output that no other store has.
+void Generator::store_matrix(Block &out, const Place &place, const MatrixType &type,
+                             const Flow &flow)
+{
+   const Type scalar = type_of(type.type);
+   const uint32_t m = output_memory(scalar, false);
+   const Memory memory = p.memories[m];
+   const uint32_t per_unit = memory.unit_bytes / memory.component_bytes();
+   const uint32_t units = region(scalar) / per_unit;
+   const uint32_t number = outputs.at({scalar, false}).regions++;
+   const Layout l = layout(type, memory, true, units);
+   Expr own = arithmetic(
+      Binary::add,
+      arithmetic(Binary::mul, builtin(Builtin::workgroup), literal(Type::u32, p.subgroups)),
+      builtin(Builtin::subgroup));
+   own = arithmetic(Binary::mul, std::move(own), literal(Type::u32, units));
+   const uint32_t shift = draw((units - l.units) / l.step + 1) * l.step;
+   own = arithmetic(Binary::add, std::move(own),
+                    literal(Type::u32, number * p.workgroups * p.subgroups * units + shift));
+   if (flow.in_loop)
+      out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+   out.push_back(transfer(Kind::matrix_store, place, m, l, own));
+   if (one_in(6)) {
+      // And back, with another layout where it fits.
+      out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+      Layout again = l;
+      if (one_in(2) && type.rows == type.cols)
+         again.column_major = !l.column_major;
+      out.push_back(
+         transfer(Kind::matrix_load, matrix_place(type, flow), m, again, std::move(own)));
+   }
+}
+
+void Generator::muladd(Block &out, const Flow &flow)
+{
+   const MatrixOperation op = pick(operations);
+   spend(op.m * op.n * op.k * (op.result == ComponentType::f32 ? 1 : 2));
+   const Place c = matrix_place(e2e::c_type(op), flow);
+   const Place d = percent(60) ? c : matrix_place(e2e::c_type(op), flow);
+   out.push_back({Kind::matrix_muladd,
+                  op.saturating,
+                  0,
+                  {},
+                  {d, matrix_place(e2e::a_type(op), flow), matrix_place(e2e::b_type(op), flow), c},
+                  {},
+                  {}});
+}
+
+void Generator::convert_matrix(Block &out, const Flow &flow)
+{
+   std::vector<std::pair<MatrixType, MatrixType>> pairs;
+   for (const MatrixType &from : types) {
+      for (const MatrixType &to : types) {
+         if (from.rows == to.rows && from.cols == to.cols && from.use == to.use && !(from == to))
+            pairs.emplace_back(from, to);
+      }
+   }
+   if (pairs.empty())
+      return muladd(out, flow);
+   const auto [from, to] = pick(pairs);
+   const Place source = matrix_place(from, flow);
+   out.push_back({Kind::matrix_convert, 0, 0, {}, {matrix_place(to, flow), source}, {}, {}});
+}
+
+void Generator::matrix_arithmetic(Block &out, const Flow &flow)
+{
+   const MatrixType type = pick(types);
+   const Type scalar = type_of(type.type);
+   const auto place = [&] { return matrix_place(type, flow); };
+   switch (draw(7)) {
+   case 0:
+      out.push_back({Kind::matrix_negate, 0, 0, {}, {place(), place()}, {}, {}});
+      return;
+   case 1:
+      out.push_back({Kind::matrix_copy, 0, 0, {}, {place(), place()}, {}, {}});
+      return;
+   case 2: {
+      Expr value = any(scalar, wanted(Level::subgroup, flow));
+      out.push_back({Kind::matrix_fill, 0, 0, {std::move(value)}, {place()}, {}, {}});
+      return;
+   }
+   case 3: {
+      Expr factor = one_in(2) ? random_literal(scalar) : any(scalar, wanted(Level::subgroup, flow));
+      out.push_back({Kind::matrix_scale, 0, 0, {std::move(factor)}, {place(), place()}, {}, {}});
+      return;
+   }
+   default: {
+      const Binary op = pick({Binary::add, Binary::sub, Binary::sub, Binary::mul});
+      out.push_back({Kind::matrix_binary, uint8_t(op), 0, {}, {place(), place(), place()}, {}, {}});
+   }
+   }
+}
+
+/// By a matrix whose elements nobody divides wrongly.
+void Generator::divide(Block &out, const Flow &flow)
+{
+   const MatrixType type = pick(types);
+   const Type scalar = type_of(type.type);
+   const Place divisor = {add_matrix(type), {}};
+   Expr value = literal(scalar, is_float(scalar) ? pick({-2, 2, 4}) : 1 + int64_t(draw(9)));
+   out.push_back({Kind::matrix_fill, 0, 0, {std::move(value)}, {divisor}, {}, {}});
+   out.push_back({Kind::matrix_binary,
+                  uint8_t(Binary::div),
+                  0,
+                  {},
+                  {matrix_place(type, flow), matrix_place(type, flow), divisor},
+                  {},
+                  {}});
+}
+
+void Generator::element_loop(Block &out, const Flow &flow)
+{
+   const MatrixType type = pick(types);
+   spend(type.rows * type.cols * 2);
+   Stmt s{Kind::element_loop, 0, 0, {}, {}, {}, {}};
+   const uint32_t operands = 1 + draw(3);
+   for (uint32_t i = 0; i < operands; i++)
+      s.places.push_back(matrix_place(type, flow));
+   Wanted w;
+   w.level = Level::subgroup;
+   w.depth = 2;
+   w.subgroup_operations = false;
+   w.elements = operands;
+   w.element = type_of(type.type);
+   s.exprs.push_back(any(w.element, w));
+   if (one_in(3))
+      s.exprs.push_back(truth(w));
+   out.push_back(std::move(s));
+}
+
+void Generator::element_reduce(Block &out, const Flow &flow)
+{
+   const MatrixType type = pick(types);
+   const Type scalar = type_of(type.type);
+   std::vector<Reduction> reductions = {Reduction::min, Reduction::max};
+   if (is_integer(scalar))
+      reductions.insert(reductions.end(), {Reduction::bit_and, Reduction::bit_or});
+   const uint32_t target = add_scalar(scalar, Level::subgroup);
+   out.push_back({Kind::element_reduce,
+                  uint8_t(pick(reductions)),
+                  0,
+                  {variable(target)},
+                  {matrix_place(type, flow)},
+                  {},
+                  {}});
+}
+
+/// A region of shared memory for each subgroup alone: stored, and loaded in another layout.
+void Generator::through_own_memory(Block &out, const Flow &flow)
+{
+   const MatrixType type = pick(types);
+   const Type scalar = type_of(type.type);
+   const uint32_t m = shared_memory(scalar, false, true);
+   const Memory &memory = p.memories[m];
+   const uint32_t units = region(scalar) * memory.component_bytes() / memory.unit_bytes;
+   const Layout l = layout(type, memory, true, units);
+   Layout back = l;
+   if (type.rows == type.cols && one_in(2))
+      back.column_major = !l.column_major;
+   const Expr own = arithmetic(Binary::mul, builtin(Builtin::subgroup), literal(Type::u32, units));
+   out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+   out.push_back(transfer(Kind::matrix_store, matrix_place(type, flow), m, l, own));
+   out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+   out.push_back(transfer(Kind::matrix_load, matrix_place(type, flow), m, back, own));
+}
+
+/// Each subgroup stores a matrix, and loads the next one's, if it likes as another type.
+void Generator::through_shared(Block &out, const Flow &flow)
+{
+   const MatrixType type = pick(types);
+   const Type scalar = type_of(type.type);
+   const uint32_t m = shared_memory(scalar, false, false);
+   const Memory memory = p.memories[m];
+   const uint32_t units = region(scalar) * memory.component_bytes() / memory.unit_bytes;
+   Layout l = layout(type, memory, true, units);
+   const auto at = [&](Expr subgroup) {
+      return arithmetic(Binary::mul, std::move(subgroup), literal(Type::u32, units));
+   };
+   out.push_back({Kind::barrier, 0, 0, {}, {}, {}, {}});
+   out.push_back(
+      transfer(Kind::matrix_store, matrix_place(type, flow), m, l, at(builtin(Builtin::subgroup))));
+   out.push_back({Kind::barrier, 0, 0, {}, {}, {}, {}});
+   Expr next = p.subgroups == 1 ? literal(Type::u32, 0)
+                                : arithmetic(Binary::mod,
+                                             arithmetic(Binary::add, builtin(Builtin::subgroup),
+                                                        literal(Type::u32, 1 + draw(3))),
+                                             literal(Type::u32, p.subgroups));
+   // Another use of the same shape sees the same lines.
+   MatrixType other = type;
+   for (const MatrixType &t : types) {
+      if (t.type == type.type && t.rows == type.rows && t.cols == type.cols && one_in(2))
+         other = t;
+   }
+   if (type.rows == type.cols && one_in(2))
+      l.column_major = !l.column_major;
+   out.push_back(transfer(Kind::matrix_load, matrix_place(other, flow), m, l, at(std::move(next))));
+}
+
+/// The workgroup copies numbers to shared memory; its subgroups load matrices of them.
+void Generator::staged_load(Block &out, const Flow &flow)
+{
+   const MatrixType type = pick(types);
+   const Type scalar = type_of(type.type);
+   const uint32_t m = shared_memory(scalar, false, false), from = pick(inputs.at(scalar));
+   if (p.memories[m].unit != glsl_name(scalar) || p.memories[from].unit != glsl_name(scalar))
+      return through_shared(out, flow);
+   const Memory memory = p.memories[m];
+   const uint32_t elements = std::min(memory.elements, p.memories[from].elements);
+   const uint32_t N = p.invocations(), turns = elements / N;
+   if (turns * N < type.rows * type.cols)
+      return through_shared(out, flow);
+   const uint32_t counter = add_scalar(Type::u32, Level::workgroup);
+   scalars.back().counter = true;
+   const Expr element =
+      arithmetic(Binary::add, arithmetic(Binary::mul, variable(counter), literal(Type::u32, N)),
+                 builtin(Builtin::local_index));
+   const Expr loaded{Op::load, scalar, 0, from, 0, {element}};
+   Stmt copy{Kind::loop, uint8_t(draw(4)), counter, {literal(Type::u32, turns)}, {}, {}, {}};
+   copy.body.push_back({Kind::store, 0, m, {element, loaded}, {}, {}, {}});
+   out.push_back({Kind::barrier, 0, 0, {}, {}, {}, {}});
+   out.push_back(std::move(copy));
+   out.push_back({Kind::barrier, 0, 0, {}, {}, {}, {}});
+   const Layout l = layout(type, memory, false, turns * N);
+   const uint32_t room = (turns * N - l.units) / l.step;
+   out.push_back(transfer(Kind::matrix_load, matrix_place(type, flow), m, l,
+                          literal(Type::u32, draw(room + 1) * l.step)));
+}
+
+} // namespace weft::fuzz

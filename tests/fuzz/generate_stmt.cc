@@ -1,0 +1,235 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Random statements about scalars, control flow, memory shared by the workgroup.
+
+#include "tests/fuzz/generator.h"
+
+#include <algorithm>
+
+namespace weft::fuzz {
+
+Wanted Generator::wanted(Level level, const Flow &flow, uint32_t depth)
+{
+   Wanted w;
+   w.level = level;
+   w.depth = depth;
+   w.whole = flow.level <= Level::subgroup;
+   return w;
+}
+
+void Generator::block(Block &out, uint32_t statements, const Flow &flow)
+{
+   for (uint32_t i = 0; i < statements; i++)
+      statement(out, flow);
+}
+
+void Generator::statement(Block &out, const Flow &flow)
+{
+   const bool matrices = !types.empty() && flow.level <= Level::subgroup;
+   const uint32_t choice = draw(20);
+   if (choice < 3 && flow.depth < 3)
+      return branch(out, flow);
+   if (choice < 5 && flow.depth < 3)
+      return loop(out, flow);
+   if (choice == 5 && flow.level == Level::workgroup && !flow.in_function)
+      return exchange(out, flow);
+   if (matrices && choice < 17)
+      return matrix_statement(out, flow);
+   scalar_statement(out, flow);
+}
+
+void Generator::scalar_statement(Block &out, const Flow &flow)
+{
+   if (!flow.in_function && one_in(8))
+      return store_scalar(out, any(scalar_type(), wanted(Level::invocation, flow)), flow);
+   if (flow.level <= Level::subgroup && one_in(8))
+      return guarded_shuffle(out, flow);
+   assign(out, flow);
+}
+
+void Generator::assign(Block &out, const Flow &flow)
+{
+   const bool array = one_in(4);
+   std::optional<uint32_t> target = find_target(flow.level, array);
+   if (!target)
+      target = add_scalar(scalar_type(), Level::invocation);
+   Level level = Level::invocation;
+   for (const Scalar &s : scalars) {
+      if (s.variable == *target)
+         level = s.level;
+   }
+   Stmt s{Kind::assign, 0, 0, {variable(*target)}, {}, {}, {}};
+   if (f->variables[*target].array)
+      s.exprs[0].args.push_back(below(f->variables[*target].array, wanted(level, flow, 1)));
+   s.exprs.push_back(any(f->variables[*target].type, wanted(level, flow, 3)));
+   out.push_back(std::move(s));
+}
+
+/// What a shuffle brings from nowhere is not used.
+void Generator::guarded_shuffle(Block &out, const Flow &flow)
+{
+   const Type type = scalar_type();
+   const uint32_t distance = 1 + draw(p.subgroup_size / 2);
+   const bool up = one_in(2);
+   const uint32_t fetched = add_scalar(type, Level::invocation);
+   const uint32_t target = add_scalar(type, Level::invocation);
+   Expr shuffle{Op::shuffle, type, uint8_t(up ? Shuffle::up : Shuffle::down), distance, 0, {}};
+   shuffle.args.push_back(any(type, wanted(Level::invocation, flow)));
+   Expr guard =
+      arithmetic(up ? Binary::greater_equal : Binary::less, builtin(Builtin::subgroup_invocation),
+                 literal(Type::u32, up ? distance : p.subgroup_size - distance));
+   Expr chosen{Op::select, type, 0, 0, 0, {std::move(guard), variable(fetched), literal(type, 1)}};
+   out.push_back({Kind::assign, 0, 0, {variable(fetched), std::move(shuffle)}, {}, {}, {}});
+   out.push_back({Kind::assign, 0, 0, {variable(target), std::move(chosen)}, {}, {}, {}});
+   // Not to be read by chance.
+   std::erase_if(scalars, [&](const Scalar &s) { return s.variable == fetched; });
+}
+
+void Generator::store_scalar(Block &out, const Expr &value, const Flow &)
+{
+   Type type = value.type;
+   Expr stored = value;
+   if (type == Type::boolean) {
+      type = Type::u32;
+      if (value.op == Op::literal)
+         return;
+      stored = {Op::convert, type, 0, 0, 0, {value}};
+   }
+   const uint32_t m = output_memory(type, true);
+   Output &output = outputs.at({type, true});
+   const uint32_t all = p.invocations() * p.workgroups;
+   Expr own = arithmetic(
+      Binary::add,
+      arithmetic(Binary::mul, builtin(Builtin::workgroup), literal(Type::u32, p.invocations())),
+      builtin(Builtin::local_index));
+   Expr element =
+      arithmetic(Binary::add, std::move(own), literal(Type::u32, output.regions++ * all));
+   out.push_back({Kind::store, 0, m, {std::move(element), std::move(stored)}, {}, {}, {}});
+}
+
+void Generator::branch(Block &out, const Flow &flow)
+{
+   const Level level = std::max(flow.level, Level(draw(3)));
+   Flow inner = flow;
+   inner.level = level;
+   inner.depth++;
+   Stmt s{Kind::branch, 0, 0, {truth(wanted(level, flow))}, {}, {}, {}};
+   block(s.body, 1 + draw(3), inner);
+   if (one_in(2))
+      block(s.otherwise, 1 + draw(2), inner);
+   out.push_back(std::move(s));
+}
+
+void Generator::loop(Block &out, const Flow &flow)
+{
+   // Whoever leaves early leaves the others alone from there on, so the whole loop is theirs.
+   const Level level = std::max(flow.level, Level(draw(3)));
+   const uint32_t counter = add_scalar(Type::u32, level);
+   scalars.back().counter = true;
+   Flow inner = flow;
+   inner.level = level;
+   inner.depth++;
+   inner.in_loop = true;
+   inner.counters.push_back(counter);
+
+   Stmt s{Kind::loop, uint8_t(draw(4)), counter, {}, {}, {}, {}};
+   if (one_in(3))
+      s.exprs.push_back(literal(Type::u32, 1 + draw(4)));
+   else
+      s.exprs.push_back(
+         arithmetic(Binary::add, below(4, wanted(level, flow)), literal(Type::u32, draw(2))));
+   block(s.body, 1 + draw(3), inner);
+   if (one_in(3)) {
+      Stmt way_out{Kind::branch, 0, 0, {truth(wanted(level, inner))}, {}, {}, {}};
+      Flow conditional = inner;
+      conditional.depth++;
+      if (one_in(3))
+         scalar_statement(way_out.body, conditional);
+      way_out.body.push_back({one_in(3) ? Kind::next : Kind::leave, 0, 0, {}, {}, {}, {}});
+      s.body.push_back(std::move(way_out));
+      block(s.body, 1 + draw(2), inner);
+   }
+   // Afterwards the counter is the number of turns, of those that it is for.
+   if (flow.level < level && level == Level::invocation && !flow.in_function && one_in(3))
+      out.push_back(std::move(s)), store_scalar(out, variable(counter), flow);
+   else
+      out.push_back(std::move(s));
+}
+
+/// Each invocation writes a place of shared memory and reads another's.
+void Generator::exchange(Block &out, const Flow &flow)
+{
+   Type type = scalar_type();
+   if (type == Type::boolean)
+      type = Type::s32;
+   const uint32_t m = shared_memory(type, true, false), N = p.invocations();
+   const uint32_t target =
+      find_scalar(type, Level::invocation, false).value_or(add_scalar(type, Level::invocation));
+   const auto is_target = [&](const Scalar &s) {
+      return s.variable == target && s.level == Level::invocation && !s.counter;
+   };
+   const uint32_t variable_number =
+      std::ranges::any_of(scalars, is_target) ? target : add_scalar(type, Level::invocation);
+   out.push_back({Kind::barrier, 0, 0, {}, {}, {}, {}});
+   out.push_back({Kind::store,
+                  0,
+                  m,
+                  {builtin(Builtin::local_index), any(type, wanted(Level::invocation, flow))},
+                  {},
+                  {},
+                  {}});
+   out.push_back({Kind::barrier, 0, 0, {}, {}, {}, {}});
+   Expr place = one_in(2) ? arithmetic(Binary::mod,
+                                       arithmetic(Binary::add, builtin(Builtin::local_index),
+                                                  literal(Type::u32, 1 + draw(N))),
+                                       literal(Type::u32, N))
+                          : below(N, wanted(Level::invocation, flow));
+   out.push_back({Kind::assign,
+                  0,
+                  0,
+                  {variable(variable_number), {Op::load, type, 0, m, 0, {std::move(place)}}},
+                  {},
+                  {},
+                  {}});
+}
+
+void Generator::call(Block &out, const Flow &flow)
+{
+   const auto self = uint32_t(f - p.functions.data());
+   if (self + 1 >= p.functions.size())
+      return;
+   Stmt s{Kind::call, 0, self + 1 + draw(uint32_t(p.functions.size()) - self - 1), {}, {}, {}, {}};
+   const Function &callee = p.functions[s.target];
+   for (const Parameter &parameter : callee.parameters) {
+      const Variable &v = callee.variables[parameter.variable];
+      if (v.matrix) {
+         // A new variable where another argument is in the way.
+         Place place = matrix_place(*v.matrix, flow);
+         place.index.clear();
+         const bool taken = f->variables[place.variable].array ||
+                            std::ranges::any_of(s.places, [&](const Place &other) {
+                               return other.variable == place.variable;
+                            });
+         if (taken) {
+            place.variable = add_matrix(*v.matrix);
+            load_matrix(out, place, *v.matrix, flow);
+         }
+         s.places.push_back(std::move(place));
+      } else {
+         s.exprs.push_back(any(v.type, wanted(Level::subgroup, flow)));
+      }
+   }
+   if (callee.result)
+      s.places.push_back({add_matrix(*callee.variables[*callee.result].matrix), {}});
+   out.push_back(std::move(s));
+}
+
+void Generator::copy_struct(Block &out, const Flow &)
+{
+   const uint32_t to = 1 + draw(2);
+   if (f->structs == 2)
+      out.push_back({Kind::struct_copy, uint8_t(3 - to), to, {}, {}, {}, {}});
+}
+
+} // namespace weft::fuzz

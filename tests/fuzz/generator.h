@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The generator's state, shared by generate*.cc.
+
+#pragma once
+
+#include "tests/fuzz/generate.h"
+
+#include <initializer_list>
+#include <map>
+
+namespace weft::fuzz {
+
+/// Who agrees on a value, or takes the same way.
+enum class Level : uint8_t { workgroup, subgroup, invocation };
+
+/// Where a statement stands.
+struct Flow {
+   Level level = Level::workgroup; ///< who gets here together
+   uint32_t depth = 0;
+   bool in_loop = false;                ///< of the same function
+   bool in_function = false;            ///< not in main: no stores, no barriers
+   std::vector<uint32_t> counters = {}; ///< of the loops around
+};
+
+/// What an expression may be made of.
+struct Wanted {
+   Level level = Level::invocation;
+   uint32_t depth = 2;
+   bool subgroup_operations = true;
+   bool whole = true;     ///< all invocations of the subgroup are there
+   uint32_t elements = 0; ///< in an element loop: matrices of that type
+   Type element = Type::u32;
+};
+
+class Generator {
+public:
+   Generator(uint64_t seed, const std::vector<MatrixOperation> &operations);
+   Program run();
+
+private:
+   using Block = std::vector<Stmt>;
+
+   uint32_t draw(uint32_t bound) { return oracle::draw(random, bound); }
+   bool one_in(uint32_t n) { return draw(n) == 0; }
+   bool percent(uint32_t p) { return draw(100) < p; }
+   template <typename T>
+   const T &pick(const std::vector<T> &list)
+   {
+      return list[draw(uint32_t(list.size()))];
+   }
+   template <typename T>
+   T pick(std::initializer_list<T> list)
+   {
+      return list.begin()[draw(uint32_t(list.size()))];
+   }
+
+   // generate.cc
+   void choose_sizes();
+   void choose_operations();
+   void make_inputs();
+   std::string choose_unit(Type, uint32_t &bytes);
+   uint32_t add_memory(Storage, Type, uint32_t elements, Contents);
+   uint32_t output_memory(Type, bool scalar);
+   uint32_t shared_memory(Type, bool scalar, bool own_regions);
+   void finish_memories();
+   void make_functions();
+   void make_function();
+   void write_results(Block &);
+
+   // Variables.
+   uint32_t add_scalar(Type, Level, uint32_t array = 0);
+   uint32_t add_matrix(const e2e::MatrixType &, uint32_t array = 0);
+   void add_structs();
+   std::optional<uint32_t> find_scalar(Type, Level at_most, bool array);
+   std::optional<uint32_t> find_target(Level flow, bool array);
+   Place matrix_place(const e2e::MatrixType &, const Flow &);
+   Place place_of(uint32_t variable, const Flow &);
+   Type scalar_type();
+
+   // generate_expr.cc
+   Expr literal(Type, int64_t);
+   Expr random_literal(Type);
+   Expr variable(uint32_t);
+   Expr builtin(Builtin);
+   Expr arithmetic(Binary, Expr, Expr);
+   Expr any(Type, const Wanted &);
+   Expr leaf(Type, const Wanted &);
+   Expr integer(Type, const Wanted &);
+   Expr real(Type, const Wanted &);
+   Expr truth(const Wanted &);
+   Expr converted(Type, const Wanted &);
+   Expr subgroup_operation(Type, const Wanted &);
+   Expr load(uint32_t memory, const Wanted &);
+   Expr given(Type, const Wanted &);           ///< from an input
+   Expr below(uint32_t bound, const Wanted &); ///< a u32
+
+   // generate_stmt.cc
+   Wanted wanted(Level, const Flow &, uint32_t depth = 2);
+   void block(Block &, uint32_t statements, const Flow &);
+   void statement(Block &, const Flow &);
+   void scalar_statement(Block &, const Flow &);
+   void assign(Block &, const Flow &);
+   void guarded_shuffle(Block &, const Flow &);
+   void store_scalar(Block &, const Expr &value, const Flow &);
+   void branch(Block &, const Flow &);
+   void loop(Block &, const Flow &);
+   void exchange(Block &, const Flow &);
+   void call(Block &, const Flow &);
+   void copy_struct(Block &, const Flow &);
+
+   // generate_matrix.cc
+   void matrix_statement(Block &, const Flow &);
+   void load_matrix(Block &, const Place &, const e2e::MatrixType &, const Flow &);
+   void store_matrix(Block &, const Place &, const e2e::MatrixType &, const Flow &);
+   void muladd(Block &, const Flow &);
+   void convert_matrix(Block &, const Flow &);
+   void matrix_arithmetic(Block &, const Flow &);
+   void divide(Block &, const Flow &);
+   void element_loop(Block &, const Flow &);
+   void element_reduce(Block &, const Flow &);
+   void through_own_memory(Block &, const Flow &);
+   void through_shared(Block &, const Flow &);
+   void staged_load(Block &, const Flow &);
+   /// A layout, and a stride in units of the memory that suits it.
+   struct Layout {
+      bool column_major;
+      uint32_t step;   ///< what offsets and strides are multiples of, in units
+      uint32_t stride; ///< in units
+      uint32_t units;  ///< from the first to behind the last
+   };
+   Layout layout(const e2e::MatrixType &, const Memory &, bool for_store, uint32_t most_units);
+   Stmt transfer(Kind, const Place &, uint32_t memory, const Layout &, Expr offset);
+   /// The components that each subgroup may store of a type at once.
+   uint32_t region(Type) const;
+   /// Takes a statement's share of what a program may cost.
+   void spend(uint32_t operations);
+
+   oracle::Random random;
+   const std::vector<MatrixOperation> &advertised;
+   Program p;
+   Function *f = nullptr;
+   std::vector<MatrixOperation> operations;
+   std::vector<e2e::MatrixType> types; ///< of the matrices there may be
+   /// What is left to spend, in vector instructions where matrices are registers: compile time is
+   /// nearly all that a program takes.
+   int64_t budget = 0;
+   uint32_t scale = 0;   ///< 0 for tiny programs … 2 for large ones
+   bool doubles = false; ///< matrices of f64, and then no f32 anywhere
+   std::vector<Type> scalar_types;
+
+   struct Scalar {
+      uint32_t variable;
+      Level level;
+      bool counter;
+   };
+   std::vector<Scalar> scalars;                  ///< of the current function
+   std::map<Type, std::vector<uint32_t>> inputs; ///< memories, by type
+   struct Output {
+      uint32_t memory, regions;
+   };
+   std::map<std::pair<Type, bool>, Output> outputs; ///< by type, and whether of scalars
+   std::map<std::pair<Type, uint32_t>, uint32_t> shared;
+};
+
+} // namespace weft::fuzz

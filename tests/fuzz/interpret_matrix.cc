@@ -1,0 +1,297 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Matrices of one subgroup.
+
+#include "tests/fuzz/interpreter.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace weft::fuzz {
+
+bool MatrixValue::exact() const
+{
+   return std::ranges::all_of(bounds, [](double b) { return b == 0; });
+}
+
+MatrixValue Interpreter::make_matrix(const e2e::MatrixType &type, const Number &n) const
+{
+   const size_t count = size_t(type.rows) * type.cols;
+   return {std::vector<Number>(count, n), std::vector<double>(count)};
+}
+
+const e2e::MatrixType &Interpreter::type(const Place &place) const
+{
+   return *frames.back().function->variables[place.variable].matrix;
+}
+
+MatrixValue &Interpreter::matrix(const Place &place, uint32_t subgroup)
+{
+   const Variable &v = frames.back().function->variables[place.variable];
+   uint64_t element = 0;
+   if (!place.index.empty())
+      element = uint64_t(uniform(place.index[0], subgroup).i);
+   if (element >= std::max(v.array, 1u))
+      fail("an index outside of an array of matrices",
+           place.index.empty() ? nullptr : &place.index[0]);
+   return frames.back().matrices[place.variable][element * program.subgroups + subgroup];
+}
+
+Number Interpreter::uniform(const Expr &e, uint32_t subgroup)
+{
+   return uniform(e, evaluate(e, subgroup_mask(subgroup)), subgroup);
+}
+
+void Interpreter::execute_matrix(const Stmt &stmt, uint32_t subgroup)
+{
+   switch (stmt.kind) {
+   case Kind::matrix_load:
+   case Kind::matrix_store:
+      return transfer(stmt, subgroup);
+   case Kind::matrix_fill: {
+      const MatrixValue value = make_matrix(type(stmt.places[0]), uniform(stmt.exprs[0], subgroup));
+      matrix(stmt.places[0], subgroup) = value;
+      return;
+   }
+   case Kind::matrix_copy: {
+      const MatrixValue value = matrix(stmt.places[1], subgroup);
+      matrix(stmt.places[0], subgroup) = value;
+      return;
+   }
+   case Kind::matrix_convert:
+      return convert_matrix(stmt, subgroup);
+   case Kind::matrix_negate:
+   case Kind::matrix_binary:
+   case Kind::matrix_scale:
+      return matrix_arithmetic(stmt, subgroup);
+   case Kind::matrix_muladd:
+      return muladd(stmt, subgroup);
+   case Kind::element_loop:
+      return element_loop(stmt, subgroup);
+   case Kind::element_reduce:
+      return element_reduce(stmt, subgroup);
+   default:
+      assert(!"not a statement about matrices");
+   }
+}
+
+void Interpreter::transfer(const Stmt &stmt, uint32_t subgroup)
+{
+   const Memory &memory = program.memories[stmt.target];
+   const e2e::MatrixType &t = type(stmt.places[0]);
+   const bool column_major = stmt.detail != 0;
+   const uint64_t offset = uint64_t(uniform(stmt.exprs[0], subgroup).i) * memory.unit_bytes;
+   const uint64_t stride = uint64_t(uniform(stmt.exprs[1], subgroup).i) * memory.unit_bytes;
+   const uint32_t alignment = e2e::required_alignment(t, column_major);
+   if (offset % alignment || stride % alignment)
+      fail("a matrix access that is not aligned");
+   if (offset + stride * 64 > UINT32_MAX)
+      fail("a matrix access outside of a memory");
+   MatrixValue &m = matrix(stmt.places[0], subgroup);
+   const e2e::Placement placement = {column_major, uint32_t(offset), uint32_t(stride)};
+   for (uint32_t row = 0; row < t.rows; row++) {
+      for (uint32_t col = 0; col < t.cols; col++) {
+         const uint64_t at = placement.address(t, row, col) / memory.component_bytes();
+         const size_t e = size_t(row) * t.cols + col;
+         const char *why = stmt.kind == Kind::matrix_load
+                              ? memories[stmt.target].read(at, access(int32_t(subgroup), -1),
+                                                           m.elements[e], m.bounds[e])
+                              : memories[stmt.target].write(at, access(int32_t(subgroup), -1),
+                                                            m.elements[e], m.bounds[e]);
+         if (why)
+            fail(why);
+      }
+   }
+}
+
+static oracle::Matrix to_oracle(const e2e::MatrixType &type, const MatrixValue &value)
+{
+   oracle::Matrix m(type.type, type.rows, type.cols);
+   for (uint32_t row = 0; row < type.rows; row++) {
+      for (uint32_t col = 0; col < type.cols; col++)
+         encode(type_of(type.type), value.elements[size_t(row) * type.cols + col], m.at(row, col));
+   }
+   return m;
+}
+
+/// Whether A·B + C is exact in each element whatever the order of its sum.
+static bool is_exact_product(const e2e::MatrixType &d, uint32_t depth, const MatrixValue &a,
+                             const MatrixValue &b, const MatrixValue &c)
+{
+   for (uint32_t row = 0; row < d.rows; row++) {
+      for (uint32_t col = 0; col < d.cols; col++) {
+         const double start = c.elements[size_t(row) * d.cols + col].f;
+         double unit = granule(start), magnitude = std::fabs(start);
+         for (uint32_t k = 0; k < depth; k++) {
+            const double product =
+               a.elements[size_t(row) * depth + k].f * b.elements[size_t(k) * d.cols + col].f;
+            unit = std::min(unit, granule(product));
+            magnitude += std::fabs(product);
+         }
+         if (!exact_in_any_order(type_of(d.type), unit, magnitude))
+            return false;
+      }
+   }
+   return true;
+}
+
+void Interpreter::muladd(const Stmt &stmt, uint32_t subgroup)
+{
+   steps += 4;
+   const e2e::MatrixType &at = type(stmt.places[1]), &bt = type(stmt.places[2]),
+                         &dt = type(stmt.places[0]);
+   const MatrixValue a = matrix(stmt.places[1], subgroup), b = matrix(stmt.places[2], subgroup),
+                     c = matrix(stmt.places[3], subgroup);
+   if (!a.exact() || !b.exact())
+      fail("factors that are rounded");
+   oracle::Expectation sum(to_oracle(dt, c));
+   for (size_t e = 0; e < sum.bound.size(); e++) {
+      sum.value[e] = c.elements[e].f;
+      sum.bound[e] = c.bounds[e];
+   }
+   sum = oracle::muladd(to_oracle(at, a), to_oracle(bt, b), sum, stmt.detail != 0,
+                        oracle::internal_roundoff(dt.type, true));
+   MatrixValue &d = matrix(stmt.places[0], subgroup);
+   d = make_matrix(dt, {});
+   const bool exact = c.exact() && is_exact_product(dt, at.cols, a, b, c);
+   for (size_t e = 0; e < d.elements.size(); e++) {
+      if (!is_float(type_of(dt.type))) {
+         d.elements[e] = {wrap(type_of(dt.type), int64_t(sum.exact[e]))};
+         continue;
+      }
+      d.elements[e] = {0, sum.value[e]};
+      d.bounds[e] = exact ? 0 : sum.bound[e];
+      if (std::fabs(sum.value[e]) + sum.bound[e] > oracle::largest_finite(dt.type) / 4)
+         fail("a sum may become infinite");
+   }
+}
+
+/// Rounds what may be off by `bound` already to a float type.
+static double rounded_bound(ComponentType type, double value, double bound)
+{
+   return bound + 2 * oracle::unit_roundoff(type) * (std::fabs(value) + bound) +
+          oracle::smallest_normal(type);
+}
+
+void Interpreter::convert_matrix(const Stmt &stmt, uint32_t subgroup)
+{
+   const e2e::MatrixType &to = type(stmt.places[0]), &from = type(stmt.places[1]);
+   const MatrixValue source = matrix(stmt.places[1], subgroup);
+   MatrixValue &target = matrix(stmt.places[0], subgroup);
+   const Type to_type = type_of(to.type), from_type = type_of(from.type);
+   for (size_t e = 0; e < source.elements.size(); e++) {
+      const std::optional<Number> exact =
+         source.bounds[e] ? std::nullopt : convert(to_type, from_type, source.elements[e]);
+      target.bounds[e] = 0;
+      if (exact) {
+         target.elements[e] = *exact;
+         continue;
+      }
+      const double value = source.elements[e].f;
+      if (!is_float(to_type) || !is_float(from_type) ||
+          std::fabs(value) + source.bounds[e] > oracle::largest_finite(to.type) / 4)
+         fail("a conversion that is not defined, or not exact");
+      target.elements[e] = {0, value};
+      target.bounds[e] = rounded_bound(to.type, value, source.bounds[e]);
+   }
+}
+
+void Interpreter::matrix_arithmetic(const Stmt &stmt, uint32_t subgroup)
+{
+   const e2e::MatrixType &t = type(stmt.places[0]);
+   const Type scalar = type_of(t.type);
+   const MatrixValue x = matrix(stmt.places[1], subgroup);
+   MatrixValue y;
+   Binary op = Binary::mul;
+   if (stmt.kind == Kind::matrix_binary) {
+      y = matrix(stmt.places[2], subgroup);
+      op = Binary(stmt.detail);
+   } else if (stmt.kind == Kind::matrix_scale) {
+      y = make_matrix(t, uniform(stmt.exprs[0], subgroup));
+   }
+   MatrixValue &target = matrix(stmt.places[0], subgroup);
+   for (size_t e = 0; e < x.elements.size(); e++) {
+      const double v1 = x.elements[e].f, b1 = x.bounds[e];
+      if (stmt.kind == Kind::matrix_negate) {
+         target.elements[e] = *unary(Unary::negate, scalar, x.elements[e]);
+         target.bounds[e] = b1;
+         continue;
+      }
+      const double v2 = y.elements[e].f, b2 = y.bounds[e];
+      const std::optional<Number> exact =
+         b1 || b2 ? std::nullopt : binary(op, scalar, x.elements[e], y.elements[e]);
+      target.bounds[e] = 0;
+      if (exact) {
+         target.elements[e] = *exact;
+         continue;
+      }
+      if (!is_float(scalar) || op == Binary::div)
+         fail("an element that is not defined, or not exact");
+      const double value = op == Binary::add ? v1 + v2 : op == Binary::sub ? v1 - v2 : v1 * v2;
+      const double bound =
+         op == Binary::mul ? std::fabs(v1) * b2 + std::fabs(v2) * b1 + b1 * b2 : b1 + b2;
+      target.elements[e] = {0, value};
+      target.bounds[e] = rounded_bound(t.type, value, bound);
+      if (std::fabs(value) + target.bounds[e] > oracle::largest_finite(t.type) / 4)
+         fail("an element may become infinite");
+   }
+}
+
+Number Interpreter::element_value(const Expr &e, const std::vector<MatrixValue> &operands,
+                                  size_t element, uint32_t subgroup)
+{
+   std::vector<Number> args;
+   const auto arg = [&](size_t i) {
+      return defined(element_value(e.args[i], operands, element, subgroup), e);
+   };
+   switch (e.op) {
+   case Op::element:
+      return operands[size_t(e.number)].elements[element];
+   case Op::select:
+      return arg(0).i ? arg(1) : arg(2);
+   case Op::convert:
+      return checked(convert(e.type, e.args[0].type, arg(0)), e);
+   case Op::unary:
+      return checked(unary(Unary(e.detail), e.args[0].type, arg(0)), e);
+   case Op::binary:
+      return checked(binary(Binary(e.detail), e.args[0].type, arg(0), arg(1)), e);
+   case Op::fma:
+      return checked(multiply_add(e.type, arg(0), arg(1), arg(2)), e);
+   default:
+      // Which invocation has the element is not known, so that it may not matter.
+      return uniform(e, subgroup);
+   }
+}
+
+void Interpreter::element_loop(const Stmt &stmt, uint32_t subgroup)
+{
+   steps += 2;
+   std::vector<MatrixValue> operands;
+   for (const Place &place : stmt.places) {
+      operands.push_back(matrix(place, subgroup));
+      if (!operands.back().exact())
+         fail("rounded numbers as scalars");
+   }
+   MatrixValue &target = matrix(stmt.places[0], subgroup);
+   for (size_t e = 0; e < target.elements.size(); e++) {
+      if (stmt.exprs.size() > 1 && !element_value(stmt.exprs[1], operands, e, subgroup).i)
+         continue;
+      target.elements[e] = element_value(stmt.exprs[0], operands, e, subgroup);
+   }
+}
+
+void Interpreter::element_reduce(const Stmt &stmt, uint32_t subgroup)
+{
+   const MatrixValue &m = matrix(stmt.places[0], subgroup);
+   if (!m.exact())
+      fail("rounded numbers as scalars");
+   const std::optional<Number> result =
+      reduce(Reduction(stmt.detail), type_of(type(stmt.places[0]).type), m.elements);
+   if (!result)
+      fail("a reduction that is not exact");
+   assign(stmt.exprs[0], Lanes(N, *result), subgroup_mask(subgroup));
+}
+
+} // namespace weft::fuzz

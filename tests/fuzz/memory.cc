@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/fuzz/memory.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace weft::fuzz {
+
+/// Whether everything of the first is seen by the second.
+static bool ordered(const Access &first, const Access &second)
+{
+   if (first.workgroup != second.workgroup)
+      return false;
+   if (first.workgroup_barriers < second.workgroup_barriers)
+      return true;
+   if (first.subgroup != second.subgroup)
+      return false;
+   if (first.subgroup_barriers < second.subgroup_barriers)
+      return true;
+   return first.invocation == second.invocation && first.invocation >= 0;
+}
+
+CellArray::CellArray(const Memory &memory) : writable(memory.writable()), cells(memory.elements)
+{
+   if (writable)
+      return;
+   const std::vector<std::byte> bytes = initial_bytes(memory);
+   for (uint32_t i = 0; i < memory.elements; i++)
+      cells[i].number = decode(memory.type, &bytes[size_t(i) * memory.component_bytes()]);
+}
+
+const char *CellArray::read(uint64_t element, const Access &access, Number &number, double &bound)
+{
+   if (element >= cells.size())
+      return "a read outside of a memory";
+   Cell &cell = cells[element];
+   number = cell.number;
+   bound = cell.bound;
+   if (!writable)
+      return nullptr;
+   if (!cell.written)
+      return "a read of what is not written";
+   if (!ordered(cell.write, access))
+      return "a read races with a write";
+   std::erase_if(cell.reads, [&](const Access &r) { return ordered(r, access); });
+   cell.reads.push_back(access);
+   return nullptr;
+}
+
+const char *CellArray::write(uint64_t element, const Access &access, const Number &number,
+                             double bound)
+{
+   if (element >= cells.size())
+      return "a write outside of a memory";
+   if (!writable)
+      return "a write to an input";
+   Cell &cell = cells[element];
+   if (cell.written && !ordered(cell.write, access))
+      return "two writes race";
+   for (const Access &r : cell.reads) {
+      if (!ordered(r, access))
+         return "a write races with a read";
+   }
+   cell = {number, bound, true, access, {}};
+   return nullptr;
+}
+
+void CellArray::clear()
+{
+   if (writable)
+      cells.assign(cells.size(), {});
+}
+
+static std::string text(Type type, const Number &n)
+{
+   char s[40];
+   if (is_float(type))
+      snprintf(s, sizeof(s), "%.17g", n.f);
+   else if (type == Type::u64)
+      snprintf(s, sizeof(s), "%llu", (unsigned long long)n.i);
+   else
+      snprintf(s, sizeof(s), "%lld", (long long)n.i);
+   return s;
+}
+
+std::optional<std::string> difference(const Memory &memory, const std::vector<Cell> &cells,
+                                      std::span<const std::byte> actual)
+{
+   const std::vector<std::byte> before = initial_bytes(memory);
+   const uint32_t bytes = memory.component_bytes();
+   uint32_t wrong = 0;
+   std::string first;
+   for (uint32_t i = 0; i < memory.elements; i++) {
+      const std::byte *const at = &actual[size_t(i) * bytes];
+      const Cell &cell = cells[i];
+      const Number found = decode(memory.type, at);
+      std::string why;
+      if (!cell.written) {
+         if (memcmp(at, &before[size_t(i) * bytes], bytes) != 0)
+            why = "was overwritten with " + text(memory.type, found);
+      } else {
+         // Zeros of either sign are the same: the order of a sum decides.
+         const bool right = is_float(memory.type) ? std::fabs(found.f - cell.number.f) <= cell.bound
+                                                  : found.i == cell.number.i;
+         if (!right)
+            why = "is " + text(memory.type, found) + ", expected " +
+                  text(memory.type, cell.number) +
+                  (cell.bound ? " within " + std::to_string(cell.bound) : "");
+      }
+      if (why.empty())
+         continue;
+      if (!wrong++)
+         first = "element " + std::to_string(i) + " " + why;
+   }
+   if (!wrong)
+      return std::nullopt;
+   return first + " (" + std::to_string(wrong) + " of " + std::to_string(memory.elements) +
+          " elements differ)";
+}
+
+} // namespace weft::fuzz

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Memories of a program while it is interpreted.  They know who touched each element when, and
+/// refuse what Vulkan leaves open: data races, elements read before they are written, places
+/// outside.
+
+#pragma once
+
+#include "tests/fuzz/numbers.h"
+
+namespace weft::fuzz {
+
+/// Who accesses, and when: how many barriers he has passed.  Invocation -1 is any one of the
+/// subgroup, as matrix accesses are.
+struct Access {
+   int32_t workgroup = 0, subgroup = 0, invocation = 0;
+   uint32_t workgroup_barriers = 0, subgroup_barriers = 0;
+};
+
+struct Cell {
+   Number number;
+   double bound = 0; ///< how far a float may be from `number`
+   bool written = false;
+   Access write;
+   std::vector<Access> reads; ///< since that write, as far as they still matter
+};
+
+class CellArray {
+public:
+   explicit CellArray(const Memory &);
+
+   /// Why it is not allowed, or null.
+   const char *read(uint64_t element, const Access &, Number &, double &bound);
+   const char *write(uint64_t element, const Access &, const Number &, double bound);
+   /// As before the program; for shared memory of the next workgroup.
+   void clear();
+
+   const std::vector<Cell> &all() const { return cells; }
+
+private:
+   bool writable;
+   std::vector<Cell> cells;
+};
+
+/// What a program leaves in its memories, by memory; of shared ones nothing.
+using Expected = std::vector<std::vector<Cell>>;
+
+/// What differs between a buffer of the program and what is expected there, or nothing.
+/// `actual` was initial_bytes() before.
+std::optional<std::string> difference(const Memory &, const std::vector<Cell> &,
+                                      std::span<const std::byte> actual);
+
+} // namespace weft::fuzz

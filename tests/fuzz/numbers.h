@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Scalar arithmetic of the interpreter.  Every result is the only one that Vulkan allows: an
+/// operation whose result might be rounded, overflow a float, or is undefined, gives nothing.
+
+#pragma once
+
+#include "tests/fuzz/program.h"
+
+#include <array>
+
+namespace weft::fuzz {
+
+/// A scalar of any type.
+struct Number {
+   int64_t i = 0; ///< integers, u64 by its bits; booleans
+   double f = 0;  ///< floats
+   bool undefined = false;
+
+   bool operator==(const Number &) const = default;
+};
+
+Number whole(Type, int64_t);
+Number boolean(bool);
+
+/// The low bits, sign- or zero-extended as the type says.
+int64_t wrap(Type, int64_t);
+oracle::Integer mathematical(Type, int64_t);
+
+/// Whether a float is small enough in exponent and digits that no step of ours, in double, and no
+/// step of a shader loses anything: zero, or normal with at most 24 digits (11 in f16).
+bool representable(Type, double);
+/// Whether the sum of these numbers is exact in the type in any order and with any association.
+bool exact_in_any_order(Type, double granule, double magnitude);
+/// The largest power of two that divides a number; infinity for 0.
+double granule(double);
+
+std::optional<Number> unary(Unary, Type, const Number &);
+/// `type` is that of the arguments.
+std::optional<Number> binary(Binary, Type type, const Number &, const Number &);
+std::optional<Number> multiply_add(Type, const Number &, const Number &, const Number &);
+std::optional<Number> convert(Type to, Type from, const Number &);
+/// Of whatever numbers there are, in any order; nothing for none where that has no representable
+/// answer.
+std::optional<Number> reduce(Reduction, Type, const std::vector<Number> &);
+
+Number decode(Type, const std::byte *);
+void encode(Type, const Number &, std::byte *);
+
+} // namespace weft::fuzz

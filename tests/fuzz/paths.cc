@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/fuzz/paths.h"
+
+#include "tests/e2e/vulkan_harness.h"
+#include "tools/runner/runner.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace weft::fuzz {
+
+namespace {
+
+/// Memory around a buffer that nobody may write.
+constexpr size_t guard = 256;
+
+/// The word of the push constants where the addresses begin.
+std::vector<std::byte> push_constants(const Program &program,
+                                      const std::vector<uint64_t> &addresses)
+{
+   std::vector<std::byte> bytes(sizeof(program.push) + addresses.size() * sizeof(uint64_t));
+   memcpy(bytes.data(), program.push, sizeof(program.push));
+   if (!addresses.empty())
+      memcpy(&bytes[sizeof(program.push)], addresses.data(), addresses.size() * sizeof(uint64_t));
+   return bytes;
+}
+
+/// Compares each buffer, whose bytes are `bytes_of(memory)`, guards included.
+template <typename BytesOf>
+std::optional<std::string> compare(const Program &program, const Expected &expected,
+                                   BytesOf bytes_of)
+{
+   std::string text;
+   for (size_t m = 0; m < program.memories.size(); m++) {
+      const Memory &memory = program.memories[m];
+      if (memory.storage == Storage::shared)
+         continue;
+      const std::span<const std::byte> all = bytes_of(m);
+      const auto spoiled = [](std::byte b) { return b != std::byte(0xa5); };
+      if (std::ranges::any_of(all.first(guard), spoiled) ||
+          std::ranges::any_of(all.last(guard), spoiled))
+         text += "mem" + std::to_string(m) + ": written outside of it\n";
+      if (const auto why = difference(memory, expected[m], all.subspan(guard, memory.bytes())))
+         text += "mem" + std::to_string(m) + ": " + *why + "\n";
+   }
+   return text.empty() ? std::nullopt : std::optional(text);
+}
+
+void fill(const Memory &memory, std::span<std::byte> all)
+{
+   std::ranges::fill(all, std::byte(0xa5));
+   std::ranges::copy(initial_bytes(memory), all.begin() + guard);
+}
+
+class InProcess : public Path {
+public:
+   InProcess(const runner::Path &path, cpu::Executor &executor) : path(path), executor(executor) {}
+
+   std::string name() const override { return runner::name(path); }
+
+   std::optional<std::string> run(const Program &program, std::span<const uint32_t> spirv,
+                                  const Expected &expected) override
+   {
+      struct alignas(64) Line {
+         std::byte bytes[64];
+      };
+      std::vector<std::vector<Line>> storage(program.memories.size());
+      const auto bytes = [&](size_t m) {
+         return std::span(reinterpret_cast<std::byte *>(storage[m].data()),
+                          program.memories[m].bytes() + 2 * guard);
+      };
+      std::vector<runner::BufferPlace> places;
+      std::vector<runner::BufferView> views;
+      std::vector<uint64_t> addresses;
+      for (size_t m = 0; m < storage.size(); m++) {
+         const Memory &memory = program.memories[m];
+         if (memory.storage == Storage::shared)
+            continue;
+         storage[m].resize((memory.bytes() + 2 * guard) / sizeof(Line) + 1);
+         fill(memory, bytes(m));
+         const std::span<std::byte> own = bytes(m).subspan(guard, memory.bytes());
+         if (memory.storage == Storage::reference) {
+            addresses.push_back(reinterpret_cast<uint64_t>(own.data()));
+            continue;
+         }
+         places.push_back({0, uint32_t(places.size()), 0});
+         views.push_back({places.back(), own});
+      }
+      runner::Path actual = path;
+      actual.subgroup_size = program.subgroup_size;
+      // Checks of bounds take their time to compile.
+      actual.robust_access = program.seed % 4 == 0;
+      const auto compiled = runner::compile({spirv, "main", {}}, places, actual);
+      if (!compiled)
+         return "refused: " + compiled.error().message + "\n";
+      if (!runner::execute(executor, **compiled, views, {program.workgroups, 1, 1},
+                           push_constants(program, addresses)))
+         return "did not run: no memory\n";
+      return compare(program, expected, bytes);
+   }
+
+private:
+   runner::Path path;
+   cpu::Executor &executor;
+};
+
+/// The layer above our driver.
+class ThroughVulkan : public Path {
+public:
+   ThroughVulkan(const VulkanFiles &files, const std::string &kind) : files(files), kind(kind) {}
+
+   std::string name() const override { return "layer-" + kind; }
+
+   std::optional<std::string> run(const Program &program, std::span<const uint32_t> spirv,
+                                  const Expected &expected) override
+   {
+      try {
+         if (!device)
+            start();
+         return run_on_device(program, spirv, expected);
+      } catch (const std::exception &e) {
+         return std::string("refused: ") + e.what() + "\n" +
+                (device ? device->take_messages() : "no device");
+      }
+   }
+
+private:
+   /// The environment is read when an instance is made.
+   void start()
+   {
+      setenv("VK_DRIVER_FILES", files.driver_manifest.c_str(), 1);
+      setenv("VK_ICD_FILENAMES", files.driver_manifest.c_str(), 1);
+      setenv("VK_LAYER_PATH", files.layer_folder.c_str(), 1);
+      setenv("VK_INSTANCE_LAYERS", "VK_LAYER_WEFT_cooperative_matrix", 1);
+      setenv("WEFT_LOWERING", kind == "registers" ? "registers" : "tiles", 1);
+      // 8×8×8 is then all that the driver has, so that most matrices are built from several tiles.
+      if (kind == "split")
+         setenv("WEFT_ICD_PROFILE", "lavapipe", 1);
+      device = std::make_unique<e2e::Device>(false);
+   }
+
+   std::optional<std::string> run_on_device(const Program &program, std::span<const uint32_t> spirv,
+                                            const Expected &expected)
+   {
+      std::vector<std::unique_ptr<e2e::Buffer>> buffers(program.memories.size());
+      std::vector<e2e::BufferRange> ranges;
+      std::vector<uint64_t> addresses;
+      for (size_t m = 0; m < buffers.size(); m++) {
+         const Memory &memory = program.memories[m];
+         if (memory.storage == Storage::shared)
+            continue;
+         buffers[m] = std::make_unique<e2e::Buffer>(*device, memory.bytes() + 2 * guard);
+         fill(memory, buffers[m]->bytes());
+         if (memory.storage == Storage::reference)
+            addresses.push_back(buffers[m]->address() + guard);
+         else
+            ranges.emplace_back(*buffers[m], guard, memory.bytes());
+      }
+      const std::vector<std::byte> push = push_constants(program, addresses);
+      e2e::Pipeline pipeline(*device, spirv,
+                             {.bindings = std::vector<uint32_t>(ranges.size(), 1),
+                              .push_bytes = uint32_t(push.size()),
+                              .subgroup_size = program.subgroup_size,
+                              .spec_constants = {}});
+      pipeline.dispatch(ranges, {program.workgroups, 1, 1}, std::span<const std::byte>(push));
+      return compare(program, expected, [&](size_t m) {
+         return std::span<const std::byte>(buffers[m]->bytes())
+            .first(program.memories[m].bytes() + 2 * guard);
+      });
+   }
+
+   const VulkanFiles files;
+   const std::string kind;
+   std::unique_ptr<e2e::Device> device;
+};
+
+} // namespace
+
+std::vector<std::unique_ptr<Path>> make_paths(const VulkanFiles &files,
+                                              const std::vector<std::string> &names)
+{
+   static cpu::Executor executor{1};
+   std::vector<std::unique_ptr<Path>> list;
+   for (const runner::Path &path : runner::all_paths())
+      list.push_back(std::make_unique<InProcess>(path, executor));
+   for (const char *kind : {"registers", "tiles", "split"})
+      list.push_back(std::make_unique<ThroughVulkan>(files, kind));
+   if (!names.empty()) {
+      std::erase_if(list, [&](const std::unique_ptr<Path> &path) {
+         return std::ranges::find(names, path->name()) == names.end();
+      });
+   }
+   return list;
+}
+
+std::vector<MatrixOperation> common_operations()
+{
+   std::vector<MatrixOperation> operations = spirv::supported_operations(spirv::full_driver(), 32);
+   const std::vector<MatrixOperation> &ours = cpu::host_target().matrices.operations;
+   std::erase_if(operations, [&](const MatrixOperation &op) {
+      return std::ranges::find(ours, op) == ours.end();
+   });
+   return operations;
+}
+
+} // namespace weft::fuzz

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The ways to run a program: in this process, by each of the runner's paths, and through Vulkan
+/// with the layer above our own driver.
+
+#pragma once
+
+#include "tests/fuzz/memory.h"
+
+#include <memory>
+
+namespace weft::fuzz {
+
+class Path {
+public:
+   virtual ~Path() = default;
+   virtual std::string name() const = 0;
+   /// Runs a program and compares its buffers: what is wrong, or nothing.
+   virtual std::optional<std::string> run(const Program &, std::span<const uint32_t> spirv,
+                                          const Expected &) = 0;
+};
+
+/// Where the driver and the layer lie; see tests/fuzz/meson.build.
+struct VulkanFiles {
+   std::string driver_manifest, layer_folder;
+};
+
+/// All paths, or those that are named.  A path through Vulkan starts when it first runs; of
+/// layer-tiles and layer-split, which differ in the driver below, a process can have only one.
+std::vector<std::unique_ptr<Path>> make_paths(const VulkanFiles &,
+                                              const std::vector<std::string> &names);
+
+/// The operations that all paths have.
+std::vector<MatrixOperation> common_operations();
+
+} // namespace weft::fuzz

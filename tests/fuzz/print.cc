@@ -1,0 +1,575 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/fuzz/print.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+
+namespace weft::fuzz {
+
+namespace {
+
+std::string decimal(double value)
+{
+   char text[40];
+   snprintf(text, sizeof(text), "%.17g", value);
+   std::string s = text;
+   if (s.find_first_of(".e") == std::string::npos)
+      s += ".0";
+   return s;
+}
+
+std::string literal(Type type, int64_t number, double real)
+{
+   const std::string name = glsl_name(type);
+   char hex[24];
+   switch (type) {
+   case Type::boolean:
+      return number ? "true" : "false";
+   case Type::f16:
+   case Type::f32:
+   case Type::f64:
+      return name + "(" + decimal(real) + ")";
+   case Type::u32:
+      return std::to_string(uint32_t(number)) + "u";
+   case Type::s64:
+   case Type::u64:
+      snprintf(hex, sizeof(hex), "0x%llxul", (unsigned long long)number);
+      return name + "(" + hex + ")";
+   default:
+      if (type == Type::s32 && number == INT32_MIN)
+         return "int32_t(0x80000000)";
+      return name + "(" + std::to_string(number) + ")";
+   }
+}
+
+const char *builtin_name(Builtin b)
+{
+   static const char *const names[] = {
+      "gl_SubgroupInvocationID", "gl_SubgroupID",   "gl_LocalInvocationIndex", "gl_WorkGroupID.x",
+      "gl_NumWorkGroups.x",      "gl_SubgroupSize", "gl_NumSubgroups"};
+   return names[int(b)];
+}
+
+const char *reduction_name(Reduction r)
+{
+   static const char *const names[] = {"Add", "Mul", "Min", "Max", "And", "Or", "Xor"};
+   return names[int(r)];
+}
+
+const char *extent_name(Extent e)
+{
+   static const char *const names[] = {"", "Inclusive", "Exclusive", "Clustered"};
+   return names[int(e)];
+}
+
+class Printer {
+public:
+   explicit Printer(const Program &program) : program(program) {}
+
+   std::string run()
+   {
+      print_interface();
+      for (size_t f = 0; f < program.functions.size(); f++)
+         struct_types(program.functions[f]);
+      // Callees come later in the list, and have to be declared first.
+      for (size_t f = program.functions.size(); f-- > 0;)
+         print_function(f);
+      std::string structs;
+      for (const auto &[fields, name] : struct_names)
+         structs += "struct " + name + " {\n" + fields + "};\n";
+      return std::string(e2e::glsl_header) + "#pragma use_vulkan_memory_model\n" + interface +
+             structs + text;
+   }
+
+private:
+   void line(const std::string &s) { text += std::string(3 * depth, ' ') + s + "\n"; }
+
+   void print_interface()
+   {
+      interface += "layout(local_size_x = " + std::to_string(program.invocations()) + ") in;\n";
+      uint32_t references = 0, binding = 0;
+      std::string blocks;
+      for (size_t m = 0; m < program.memories.size(); m++) {
+         const Memory &memory = program.memories[m];
+         const std::string number = std::to_string(m);
+         switch (memory.storage) {
+         case Storage::buffer:
+            blocks += "layout(set = 0, binding = " + std::to_string(binding++) +
+                      ", scalar) buffer Block" + number + " { " + memory.unit + " data[]; } mem" +
+                      number + ";\n";
+            break;
+         case Storage::reference:
+            blocks += "layout(buffer_reference, scalar, buffer_reference_align = 16) buffer Block" +
+                      number + " { " + memory.unit + " data[]; };\n#define mem" + number +
+                      " Block" + number + "(push.address" + std::to_string(references++) + ")\n";
+            break;
+         case Storage::shared:
+            blocks += "shared " + memory.unit + " mem" + number + "[" +
+                      std::to_string(memory.bytes() / memory.unit_bytes) + "];\n";
+            break;
+         }
+      }
+      interface += "layout(push_constant, std430) uniform Push {\n   uint word[" +
+                   std::to_string(push_words) + "];\n";
+      for (uint32_t i = 0; i < references; i++)
+         interface += "   uvec2 address" + std::to_string(i) + ";\n";
+      interface += "} push;\n" + blocks;
+   }
+
+   static std::string type_name(const Variable &v)
+   {
+      return v.matrix ? v.matrix->glsl() : glsl_name(v.type);
+   }
+
+   /// The name of the type of a function's struct, made once for the same members.
+   std::string struct_type(const Function &f, uint32_t structure)
+   {
+      std::string fields;
+      uint32_t field = 0;
+      for (const Variable &v : f.variables) {
+         if (v.structure == structure)
+            fields += "   " + type_name(v) + " m" + std::to_string(field++) + array(v) + ";\n";
+      }
+      return struct_names.emplace(fields, "S" + std::to_string(struct_names.size())).first->second;
+   }
+   void struct_types(const Function &f)
+   {
+      for (uint32_t s = 1; s <= f.structs; s++)
+         struct_type(f, s);
+   }
+
+   static std::string array(const Variable &v)
+   {
+      return v.array ? "[" + std::to_string(v.array) + "]" : "";
+   }
+
+   std::string name(uint32_t variable) const
+   {
+      const Variable &v = function->variables[variable];
+      if (!v.structure)
+         return "v" + std::to_string(variable);
+      uint32_t field = 0;
+      for (uint32_t i = 0; i < variable; i++)
+         field += function->variables[i].structure == v.structure;
+      return "s" + std::to_string(v.structure) + ".m" + std::to_string(field);
+   }
+
+   std::string zero(const Variable &v) const
+   {
+      const std::string scalar = literal(v.type, 0, 0);
+      return v.matrix ? v.matrix->glsl() + "(" + literal(type_of(v.matrix->type), 0, 0) + ")"
+                      : scalar;
+   }
+
+   /// Which variables a function names at all: a shrunk program has many that it does not.
+   std::set<uint32_t> used_variables(const Function &f) const
+   {
+      std::set<uint32_t> used;
+      for_each_stmt(f.body, [&](const Stmt &s) {
+         if (s.kind == Kind::loop)
+            used.insert(s.target);
+         for (const Place &p : s.places)
+            used.insert(p.variable);
+         for_each_own_expr(s, [&](const Expr &e) {
+            if (e.op == Op::variable)
+               used.insert(uint32_t(e.number));
+         });
+      });
+      return used;
+   }
+
+   void print_function(size_t index)
+   {
+      function = &program.functions[index];
+      const Function &f = *function;
+      std::set<uint32_t> used = used_variables(f), parameters;
+      for (const Parameter &p : f.parameters)
+         parameters.insert(p.variable);
+      if (f.result)
+         used.insert(*f.result);
+      // A struct is there when it is copied or a member is used.
+      std::set<uint32_t> structs;
+      for_each_stmt(f.body, [&](const Stmt &s) {
+         if (s.kind == Kind::struct_copy)
+            structs.insert({s.target, s.detail});
+      });
+      for (uint32_t v : used)
+         structs.insert(f.variables[v].structure);
+
+      if (index == 0) {
+         for (uint32_t v : used)
+            if (f.variables[v].global)
+               line(type_name(f.variables[v]) + " " + name(v) + array(f.variables[v]) + ";");
+         line("void main()");
+      } else {
+         std::string head =
+            (f.result ? type_name(f.variables[*f.result]) : "void") + " f" + std::to_string(index);
+         std::string list;
+         for (const Parameter &p : f.parameters)
+            list += std::string(list.empty() ? "" : ", ") +
+                    (p.in && p.out ? "inout "
+                     : p.out       ? "out "
+                                   : "") +
+                    type_name(f.variables[p.variable]) + " " + name(p.variable);
+         line(head + "(" + list + ")");
+      }
+      line("{");
+      depth++;
+      for (uint32_t s = 1; s <= f.structs; s++)
+         if (structs.count(s))
+            line(struct_type(f, s) + " s" + std::to_string(s) + ";");
+      for (uint32_t v = 0; v < f.variables.size(); v++)
+         print_variable(f.variables[v], v, used.count(v), structs.count(f.variables[v].structure),
+                        parameters.count(v));
+      for (const Parameter &p : f.parameters)
+         if (!p.in)
+            line(name(p.variable) + " = " + zero(f.variables[p.variable]) + ";");
+      print_block(f.body);
+      if (f.result)
+         line("return " + name(*f.result) + ";");
+      depth--;
+      line("}");
+   }
+
+   /// Every variable is zero first.
+   void print_variable(const Variable &v, uint32_t number, bool used, bool in_used_struct,
+                       bool parameter)
+   {
+      if (parameter || (v.structure ? !in_used_struct : !used))
+         return;
+      const bool declared = v.structure || v.global;
+      if (!v.array) {
+         line((declared ? "" : type_name(v) + " ") + name(number) + " = " + zero(v) + ";");
+         return;
+      }
+      if (!declared)
+         line(type_name(v) + " " + name(number) + array(v) + ";");
+      line("for (uint i = 0u; i < " + std::to_string(v.array) + "u; i++)");
+      line("   " + name(number) + "[i] = " + zero(v) + ";");
+   }
+
+   std::string place(const Place &p) const
+   {
+      return name(p.variable) + (p.index.empty() ? "" : "[" + expr(p.index[0]) + "]");
+   }
+
+   std::string scalar_memory(uint32_t memory, const Expr &index) const
+   {
+      const std::string number = std::to_string(memory);
+      const char *const data = program.memories[memory].storage == Storage::shared ? "" : ".data";
+      return "mem" + number + data + "[" + expr(index) + "]";
+   }
+
+   std::string args(const Expr &e) const
+   {
+      std::string list;
+      for (const Expr &a : e.args)
+         list += (list.empty() ? "" : ", ") + expr(a);
+      return list;
+   }
+
+   std::string expr(const Expr &e) const
+   {
+      switch (e.op) {
+      case Op::literal:
+         return literal(e.type, e.number, e.real);
+      case Op::variable:
+         return name(uint32_t(e.number)) + (e.args.empty() ? "" : "[" + expr(e.args[0]) + "]");
+      case Op::builtin:
+         return builtin_name(Builtin(e.number));
+      case Op::push:
+         return "push.word[" + std::to_string(e.number) + "]";
+      case Op::load:
+         return scalar_memory(uint32_t(e.number), e.args[0]);
+      case Op::element:
+         return place(stmt->places[size_t(e.number)]) + "[i]";
+      case Op::convert:
+         return std::string(glsl_name(e.type)) + "(" + expr(e.args[0]) + ")";
+      case Op::select:
+         return "(" + expr(e.args[0]) + " ? " + expr(e.args[1]) + " : " + expr(e.args[2]) + ")";
+      case Op::unary:
+         return unary(e);
+      case Op::binary:
+         return binary(e);
+      case Op::fma:
+         return "fma(" + args(e) + ")";
+      case Op::reduction:
+         return std::string("subgroup") + extent_name(Extent(e.number)) +
+                reduction_name(Reduction(e.detail)) + "(" + args(e) +
+                (Extent(e.number) == Extent::cluster ? ", " + std::to_string(uint32_t(e.real)) + "u"
+                                                     : "") +
+                ")";
+      case Op::shuffle:
+         return shuffle(e);
+      case Op::vote: {
+         static const char *const names[] = {"subgroupAll", "subgroupAny", "subgroupAllEqual",
+                                             "subgroupElect"};
+         return std::string(names[e.detail]) + "(" + args(e) + ")";
+      }
+      case Op::ballot:
+         return ballot(e);
+      }
+      return "";
+   }
+
+   std::string unary(const Expr &e) const
+   {
+      static const char *const before[] = {"(-",
+                                           "(~",
+                                           "(!",
+                                           "abs(",
+                                           "sign(",
+                                           "floor(",
+                                           "trunc(",
+                                           "uint32_t(bitCount(",
+                                           "bitfieldReverse(",
+                                           "uint32_t(findLSB(",
+                                           "uint32_t(findMSB("};
+      const Unary op = Unary(e.detail);
+      const bool converted =
+         op == Unary::bit_count || op == Unary::find_lsb || op == Unary::find_msb;
+      return before[e.detail] + expr(e.args[0]) + (converted ? "))" : ")");
+   }
+
+   std::string binary(const Expr &e) const
+   {
+      static const char *const signs[] = {
+         "+",  "-",  "*",  "/", "%",  "min", "max", "&",  "|",  "^", "<<",
+         ">>", "==", "!=", "<", "<=", ">",   ">=",  "&&", "||", "^^"};
+      const Binary op = Binary(e.detail);
+      if (op == Binary::min || op == Binary::max)
+         return std::string(signs[e.detail]) + "(" + args(e) + ")";
+      return "(" + expr(e.args[0]) + " " + signs[e.detail] + " " + expr(e.args[1]) + ")";
+   }
+
+   std::string shuffle(const Expr &e) const
+   {
+      static const char *const names[] = {
+         "Shuffle",          "ShuffleXor",      "ShuffleUp",
+         "ShuffleDown",      "Rotate",          "Broadcast",
+         "BroadcastFirst",   "QuadBroadcast",   "QuadSwapHorizontal",
+         "QuadSwapVertical", "QuadSwapDiagonal"};
+      const Shuffle s = Shuffle(e.detail);
+      const bool numbered =
+         (s >= Shuffle::exclusive_or && s <= Shuffle::broadcast) || s == Shuffle::quad_broadcast;
+      return std::string("subgroup") + names[e.detail] + "(" + args(e) +
+             (numbered ? ", " + std::to_string(e.number) + "u" : "") + ")";
+   }
+
+   std::string ballot(const Expr &e) const
+   {
+      const std::string b = "subgroupBallot(" + expr(e.args[0]) + ")";
+      switch (Ballot(e.detail)) {
+      case Ballot::word0:
+         return b + ".x";
+      case Ballot::word1:
+         return b + ".y";
+      case Ballot::count:
+         return "subgroupBallotBitCount(" + b + ")";
+      case Ballot::inclusive_count:
+         return "subgroupBallotInclusiveBitCount(" + b + ")";
+      case Ballot::exclusive_count:
+         return "subgroupBallotExclusiveBitCount(" + b + ")";
+      case Ballot::find_lsb:
+         return "subgroupBallotFindLSB(" + b + ")";
+      case Ballot::find_msb:
+         return "subgroupBallotFindMSB(" + b + ")";
+      case Ballot::inverse:
+         return "subgroupInverseBallot(" + b + ")";
+      case Ballot::extract:
+         return "subgroupBallotBitExtract(" + b + ", " + expr(e.args[1]) + ")";
+      }
+      return "";
+   }
+
+   void print_block(const std::vector<Stmt> &block)
+   {
+      for (const Stmt &s : block) {
+         stmt = &s;
+         print(s);
+      }
+   }
+
+   std::string matrix_memory(const Stmt &s) const
+   {
+      const bool shared = program.memories[s.target].storage == Storage::shared;
+      return place(s.places[0]) + ", mem" + std::to_string(s.target) + (shared ? "" : ".data") +
+             ", " + expr(s.exprs[0]) + ", " + expr(s.exprs[1]) + ", gl_CooperativeMatrixLayout" +
+             (s.detail ? "ColumnMajor" : "RowMajor");
+   }
+
+   void print(const Stmt &s)
+   {
+      const auto is = [&](const std::string &value) {
+         line(place(s.places[0]) + " = " + value + ";");
+      };
+      switch (s.kind) {
+      case Kind::assign:
+         return line(expr(s.exprs[0]) + " = " + expr(s.exprs[1]) + ";");
+      case Kind::store:
+         return line(scalar_memory(s.target, s.exprs[0]) + " = " + expr(s.exprs[1]) + ";");
+      case Kind::branch:
+         return print_branch(s);
+      case Kind::loop:
+         return print_loop(s);
+      case Kind::leave:
+         return line("break;");
+      case Kind::next:
+         return line("continue;");
+      case Kind::finish:
+         return line("return;");
+      case Kind::barrier:
+         return line("controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, " + semantics);
+      case Kind::subgroup_barrier:
+         return line("controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, " + semantics);
+      case Kind::matrix_load:
+         return line("coopMatLoad(" + matrix_memory(s) + ");");
+      case Kind::matrix_store:
+         return line("coopMatStore(" + matrix_memory(s) + ");");
+      case Kind::matrix_fill:
+         return is(type_name(function->variables[s.places[0].variable]) + "(" + expr(s.exprs[0]) +
+                   ")");
+      case Kind::matrix_copy:
+         return is(place(s.places[1]));
+      case Kind::matrix_convert:
+         return is(type_name(function->variables[s.places[0].variable]) + "(" + place(s.places[1]) +
+                   ")");
+      case Kind::matrix_negate:
+         return is("-" + place(s.places[1]));
+      case Kind::matrix_binary: {
+         static const char *const signs[] = {" + ", " - ", " * ", " / "};
+         return is(place(s.places[1]) + signs[s.detail] + place(s.places[2]));
+      }
+      case Kind::matrix_scale:
+         return is(place(s.places[1]) + " * " + expr(s.exprs[0]));
+      case Kind::matrix_muladd:
+         return is("coopMatMulAdd(" + place(s.places[1]) + ", " + place(s.places[2]) + ", " +
+                   place(s.places[3]) +
+                   (s.detail ? ", gl_MatrixOperandsSaturatingAccumulation)" : ")"));
+      case Kind::element_loop:
+         line("for (uint i = 0u; i < " + place(s.places[0]) + ".length(); i++)");
+         return line("   " + (s.exprs.size() > 1 ? "if (" + expr(s.exprs[1]) + ") " : "") +
+                     place(s.places[0]) + "[i] = " + expr(s.exprs[0]) + ";");
+      case Kind::element_reduce:
+         return print_reduce(s);
+      case Kind::call:
+         return print_call(s);
+      case Kind::struct_copy:
+         return line("s" + std::to_string(s.target) + " = s" + std::to_string(s.detail) + ";");
+      }
+   }
+
+   void print_branch(const Stmt &s)
+   {
+      line("if (" + expr(s.exprs[0]) + ") {");
+      depth++;
+      print_block(s.body);
+      depth--;
+      if (!s.otherwise.empty()) {
+         line("} else {");
+         depth++;
+         print_block(s.otherwise);
+         depth--;
+      }
+      line("}");
+   }
+
+   void print_loop(const Stmt &s)
+   {
+      const std::string v = name(s.target), count = "count" + std::to_string(s.target);
+      line("const uint " + count + " = " + expr(s.exprs[0]) + ";");
+      switch (LoopForm(s.detail)) {
+      case LoopForm::endless:
+         // The counter steps first, so that `continue` is what it is in the other forms.
+         line(v + " = 0xffffffffu;");
+         line("while (true) {");
+         line("   " + v + "++;");
+         line("   if (" + v + " >= " + count + ") break;");
+         break;
+      case LoopForm::counted_unrolled:
+         line("[[unroll]]");
+         [[fallthrough]];
+      case LoopForm::counted_rolled:
+      case LoopForm::counted:
+         if (LoopForm(s.detail) == LoopForm::counted_rolled)
+            line("[[dont_unroll]]");
+         line("for (" + v + " = 0u; " + v + " < " + count + "; " + v + "++) {");
+         break;
+      }
+      depth++;
+      print_block(s.body);
+      depth--;
+      line("}");
+   }
+
+   void print_reduce(const Stmt &s)
+   {
+      const Type type = type_of(function->variables[s.places[0].variable].matrix->type);
+      const Reduction r = Reduction(s.detail);
+      const std::string m = place(s.places[0]);
+      std::string step = "e = ";
+      switch (r) {
+      case Reduction::min:
+         step += "min(e, " + m + "[i])";
+         break;
+      case Reduction::max:
+         step += "max(e, " + m + "[i])";
+         break;
+      case Reduction::bit_and:
+         step += "e & " + m + "[i]";
+         break;
+      default:
+         step += "e | " + m + "[i]";
+         break;
+      }
+      line("{");
+      line("   " + std::string(glsl_name(type)) + " e = " + m + "[0];");
+      line("   for (uint i = 1u; i < " + m + ".length(); i++)");
+      line("      " + step + ";");
+      line("   " + expr(s.exprs[0]) + " = subgroup" + reduction_name(r) + "(e);");
+      line("}");
+   }
+
+   void print_call(const Stmt &s)
+   {
+      const Function &callee = program.functions[s.target];
+      std::string list;
+      size_t next_place = 0, next_expr = 0;
+      for (const Parameter &p : callee.parameters) {
+         list += list.empty() ? "" : ", ";
+         list += callee.variables[p.variable].matrix ? place(s.places[next_place++])
+                                                     : expr(s.exprs[next_expr++]);
+      }
+      std::string result;
+      if (callee.result)
+         result = (callee.variables[*callee.result].matrix ? place(s.places[next_place])
+                                                           : expr(s.exprs[next_expr])) +
+                  " = ";
+      line(result + "f" + std::to_string(s.target) + "(" + list + ");");
+   }
+
+   static inline const std::string semantics =
+      "gl_StorageSemanticsBuffer | gl_StorageSemanticsShared, gl_SemanticsAcquireRelease | "
+      "gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);";
+
+   const Program &program;
+   const Function *function = nullptr;
+   const Stmt *stmt = nullptr;
+   std::map<std::string, std::string> struct_names; ///< by their members
+   std::string interface, text;
+   uint32_t depth = 0;
+};
+
+} // namespace
+
+std::string to_glsl(const Program &program)
+{
+   return Printer(program).run();
+}
+
+} // namespace weft::fuzz

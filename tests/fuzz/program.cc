@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/fuzz/program.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace weft::fuzz {
+
+ComponentType component(Type type)
+{
+   assert(type != Type::boolean);
+   return ComponentType(type);
+}
+
+Type type_of(ComponentType type)
+{
+   return Type(type);
+}
+
+bool is_float(Type type)
+{
+   return type == Type::f16 || type == Type::f32 || type == Type::f64;
+}
+
+bool is_integer(Type type)
+{
+   return !is_float(type) && type != Type::boolean;
+}
+
+bool is_signed(Type type)
+{
+   return is_integer(type) && oracle::format(component(type)).is_signed;
+}
+
+uint32_t bits(Type type)
+{
+   return type == Type::boolean ? 1 : 8 * oracle::format(component(type)).bytes;
+}
+
+const char *glsl_name(Type type)
+{
+   return type == Type::boolean ? "bool" : oracle::format(component(type)).glsl;
+}
+
+bool is_comparison(Binary op)
+{
+   return op >= Binary::equal && op <= Binary::greater_equal;
+}
+
+bool Program::has_doubles() const
+{
+   return std::ranges::any_of(functions, [](const Function &f) {
+      return std::ranges::any_of(f.variables, [](const Variable &v) {
+         return v.matrix && v.matrix->type == ComponentType::f64;
+      });
+   });
+}
+
+static double draw_float(oracle::Random &random, Contents contents)
+{
+   const auto whole = [&](int most) { return double(oracle::draw(random, 2 * most + 1)) - most; };
+   switch (contents) {
+   case Contents::tiny:
+      return whole(2);
+   case Contents::fine:
+      return whole(16) / 4;
+   case Contents::any:
+      return std::uniform_real_distribution<double>(-1, 1)(random);
+   default:
+      return whole(8);
+   }
+}
+
+static oracle::Integer draw_integer(oracle::Random &random, ComponentType type, Contents contents)
+{
+   const bool has_sign = oracle::format(type).is_signed;
+   const auto whole = [&](int most) {
+      return has_sign ? oracle::Integer(oracle::draw(random, 2 * most + 1)) - most
+                      : oracle::Integer(oracle::draw(random, most + 1));
+   };
+   switch (contents) {
+   case Contents::tiny:
+      return whole(2);
+   case Contents::bounds: {
+      const uint32_t most = (1u << 17) >> oracle::draw(random, 14);
+      const oracle::Integer distance = oracle::draw(random, most) % (oracle::int_max(type) / 2);
+      return oracle::draw(random, 2) ? oracle::int_max(type) - distance
+                                     : oracle::int_min(type) + distance;
+   }
+   case Contents::any:
+      return oracle::Integer(random());
+   default:
+      return whole(8);
+   }
+}
+
+std::vector<std::byte> initial_bytes(const Memory &memory)
+{
+   std::vector<std::byte> bytes(memory.bytes());
+   if (memory.contents == Contents::none) {
+      oracle::fill_poison(bytes);
+      return bytes;
+   }
+   oracle::Random random(memory.seed);
+   const ComponentType type = component(memory.type);
+   for (uint32_t i = 0; i < memory.elements; i++) {
+      std::byte *const at = &bytes[size_t(i) * memory.component_bytes()];
+      if (is_float(memory.type))
+         oracle::encode_float(type, draw_float(random, memory.contents), at);
+      else
+         oracle::encode_int(type, draw_integer(random, type, memory.contents), at);
+   }
+   return bytes;
+}
+
+Size size(const Program &program)
+{
+   Size s;
+   for (const Function &f : program.functions) {
+      for_each_stmt(f.body, [&](const Stmt &stmt) {
+         s.statements++;
+         for_each_own_expr(stmt, [&](const Expr &) { s.expressions++; });
+      });
+   }
+   return s;
+}
+
+namespace {
+
+bool is_subgroup_operation(Op op)
+{
+   return op == Op::reduction || op == Op::shuffle || op == Op::vote || op == Op::ballot;
+}
+
+bool contains_subgroup_operation(const Expr &expr)
+{
+   bool found = false;
+   for_each_expr(expr, [&](const Expr &e) { found |= is_subgroup_operation(e.op); });
+   return found;
+}
+
+bool may_skip_arguments(const Expr &e)
+{
+   const bool logical = e.op == Op::binary && (Binary(e.detail) == Binary::logical_and ||
+                                               Binary(e.detail) == Binary::logical_or);
+   return e.op == Op::select || logical;
+}
+
+std::optional<std::string> fault(const Expr &e)
+{
+   const bool computes = e.op == Op::convert || e.op == Op::select || e.op == Op::unary ||
+                         e.op == Op::binary || e.op == Op::fma;
+   if (computes && std::ranges::all_of(e.args, [](const Expr &a) { return a.op == Op::literal; }))
+      return "an operator of literals alone";
+   if (may_skip_arguments(e) && std::ranges::any_of(e.args, contains_subgroup_operation))
+      return "a subgroup operation that may be skipped";
+   return std::nullopt;
+}
+
+/// An argument for an out parameter must be that variable's only mention in the call.
+std::optional<std::string> call_fault(const Program &program, const Stmt &stmt)
+{
+   const Function &callee = program.functions[stmt.target];
+   std::vector<uint32_t> outs, all;
+   const auto add = [&](uint32_t variable, bool out) {
+      all.push_back(variable);
+      if (out)
+         outs.push_back(variable);
+   };
+   size_t place = 0, expr = 0;
+   for (const Parameter &p : callee.parameters) {
+      if (callee.variables[p.variable].matrix) {
+         add(stmt.places[place++].variable, p.out);
+         continue;
+      }
+      if (p.out)
+         add(uint32_t(stmt.exprs[expr].number), true);
+      else
+         for_each_expr(stmt.exprs[expr], [&](const Expr &e) {
+            if (e.op == Op::variable)
+               add(uint32_t(e.number), false);
+         });
+      expr++;
+   }
+   if (place < stmt.places.size())
+      add(stmt.places[place].variable, true);
+   if (expr < stmt.exprs.size())
+      add(uint32_t(stmt.exprs[expr].number), true);
+   for (const Place &p : stmt.places)
+      for (const Expr &index : p.index)
+         for_each_expr(index, [&](const Expr &e) {
+            if (e.op == Op::variable)
+               add(uint32_t(e.number), false);
+         });
+   for (uint32_t out : outs) {
+      if (std::ranges::count(all, out) > 1)
+         return "an aliased out parameter";
+   }
+   return std::nullopt;
+}
+
+} // namespace
+
+std::optional<std::string> fault(const Program &program)
+{
+   std::optional<std::string> found;
+   for (const Function &f : program.functions) {
+      for_each_stmt(f.body, [&](const Stmt &stmt) {
+         for_each_own_expr(stmt, [&](const Expr &e) {
+            if (!found)
+               found = fault(e);
+            if (!found && stmt.kind == Kind::element_loop && is_subgroup_operation(e.op))
+               found = "a subgroup operation in an element loop";
+         });
+         if (!found && stmt.kind == Kind::call)
+            found = call_fault(program, stmt);
+      });
+   }
+   return found;
+}
+
+} // namespace weft::fuzz

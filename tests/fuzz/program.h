@@ -1,0 +1,294 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Compute programs with cooperative matrices as a small typed tree, which can be printed as GLSL
+/// (print.h), interpreted (interpret.h), made at random (generate.h) and made smaller (shrink.h).
+///
+/// A program is run by `workgroups` workgroups of `subgroups` full subgroups, in one dimension.
+/// Nodes are values: copying a program copies all of it.
+
+#pragma once
+
+#include "tests/e2e/cmat.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::fuzz {
+
+/// A component type, by the values of ComponentType, or bool.
+enum class Type : uint8_t { f16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64, boolean };
+
+ComponentType component(Type); ///< not of booleans
+Type type_of(ComponentType);
+bool is_float(Type);
+bool is_integer(Type);
+bool is_signed(Type);
+uint32_t bits(Type);         ///< 1 for booleans
+const char *glsl_name(Type); ///< "float16_t"
+
+enum class Op : uint8_t {
+   literal,   ///< `number` or, of floats, `real`
+   variable,  ///< variable `number` of the function; args: index, where it is an array
+   builtin,   ///< Builtin in `number`, u32
+   push,      ///< word `number` of the push constants, u32
+   load,      ///< memory `number`, args: element
+   element,   ///< within an element loop: the current element of the statement's place `number`
+   convert,   ///< args: value
+   select,    ///< args: condition, value, value; both are computed
+   unary,     ///< Unary in `detail`
+   binary,    ///< Binary in `detail`
+   fma,       ///< args: factor, factor, summand
+   reduction, ///< Reduction in `detail`, Extent in `number`; clusters: the size in `real`
+   shuffle,   ///< Shuffle in `detail`; args: value and, where dynamic, index; else `number`
+   vote,      ///< Vote in `detail`; args: value, but for elect
+   ballot,    ///< Ballot in `detail`; args: condition
+};
+
+enum class Builtin : uint8_t {
+   subgroup_invocation,
+   subgroup,
+   local_index,
+   workgroup,
+   workgroups,
+   subgroup_size,
+   subgroups,
+};
+
+enum class Unary : uint8_t {
+   negate,
+   bit_not,
+   logical_not,
+   absolute,
+   sign,
+   floor,
+   trunc,
+   bit_count, ///< of u32, as the next three
+   bit_reverse,
+   find_lsb, ///< ~0 for 0
+   find_msb,
+};
+
+enum class Binary : uint8_t {
+   add,
+   sub,
+   mul,
+   div,
+   mod,
+   min,
+   max,
+   bit_and,
+   bit_or,
+   bit_xor,
+   shift_left,
+   shift_right,
+   // Their arguments may have any type, the result is a boolean.
+   equal,
+   not_equal,
+   less,
+   less_equal,
+   greater,
+   greater_equal,
+   // Of booleans.
+   logical_and,
+   logical_or,
+   logical_xor,
+};
+bool is_comparison(Binary);
+
+enum class Reduction : uint8_t { add, mul, min, max, bit_and, bit_or, bit_xor };
+enum class Extent : uint8_t { all, inclusive, exclusive, cluster };
+
+enum class Shuffle : uint8_t {
+   index,        ///< args: value, index
+   exclusive_or, ///< the rest: by `number`
+   up,
+   down,
+   rotate,
+   broadcast,
+   broadcast_first,
+   quad_broadcast,
+   quad_horizontal,
+   quad_vertical,
+   quad_diagonal,
+};
+
+enum class Vote : uint8_t { all, any, all_equal, elect };
+
+enum class Ballot : uint8_t {
+   word0,
+   word1, ///< words of the ballot
+   count,
+   inclusive_count,
+   exclusive_count,
+   find_lsb,
+   find_msb,
+   inverse, ///< inverseBallot of the ballot, a boolean
+   extract, ///< the bit of invocation args[1], a boolean
+};
+
+struct Expr {
+   Op op = Op::literal;
+   Type type = Type::u32;
+   uint8_t detail = 0;
+   int64_t number = 0;
+   double real = 0;
+   std::vector<Expr> args;
+};
+
+/// A matrix variable or an element of an array of matrices.
+struct Place {
+   uint32_t variable = 0;
+   std::vector<Expr> index; ///< empty, or the one index
+};
+
+enum class Kind : uint8_t {
+   assign,  ///< exprs: variable, value
+   store,   ///< memory `target`; exprs: element, value
+   branch,  ///< exprs: condition; body, otherwise
+   loop,    ///< variable `target` counts; exprs: how often; body; LoopForm in `detail`
+   leave,   ///< break
+   next,    ///< continue
+   finish,  ///< return from main
+   barrier, ///< of the workgroup; all memory
+   subgroup_barrier,
+   // Whole subgroups only from here on.
+   matrix_load,    ///< places: target; memory `target`; exprs: offset and stride in units of the
+                   ///< memory; `detail`: column-major
+   matrix_store,   ///< as matrix_load
+   matrix_fill,    ///< places: target; exprs: value
+   matrix_copy,    ///< places: target, source
+   matrix_convert, ///< places: target, source
+   matrix_negate,  ///< places: target, source
+   matrix_binary,  ///< places: target, left, right; Binary add, sub, mul or div in `detail`
+   matrix_scale,   ///< places: target, source; exprs: factor
+   matrix_muladd,  ///< places: target, A, B, C; `detail`: saturating
+   /// places: target, more of its type; exprs: new element and, if conditional, whether
+   element_loop,
+   /// The Reduction in `detail` (min, max, and, or) over all elements; places: source; exprs:
+   /// variable
+   element_reduce,
+   /// function `target`; places: of matrix parameters in order, then the result; exprs: of scalar
+   /// ones, then the result
+   call,
+   struct_copy, ///< the function's structs: `target` = `detail`
+};
+
+enum class LoopForm : uint8_t { counted, counted_unrolled, counted_rolled, endless };
+
+struct Stmt {
+   Kind kind;
+   uint8_t detail = 0;
+   uint32_t target = 0;
+   std::vector<Expr> exprs;
+   std::vector<Place> places;
+   std::vector<Stmt> body, otherwise;
+};
+
+struct Variable {
+   Type type = Type::u32;
+   std::optional<e2e::MatrixType> matrix;
+   uint32_t array = 0;     ///< elements, 0 for none
+   bool global = false;    ///< main's only: declared outside of it
+   uint32_t structure = 0; ///< 1 + the struct of the function whose member it is
+};
+
+struct Parameter {
+   uint32_t variable;
+   bool in, out;
+};
+
+struct Function {
+   std::vector<Variable> variables;
+   std::vector<Parameter> parameters;
+   std::optional<uint32_t> result; ///< the variable that is returned
+   uint32_t structs = 0;
+   std::vector<Stmt> body;
+};
+
+enum class Storage : uint8_t { buffer, reference, shared };
+
+/// What a memory holds at first.
+enum class Contents : uint8_t {
+   none,   ///< poison: written before it is read
+   tiny,   ///< whole numbers up to 2, or 0 and 1 when unsigned
+   small,  ///< whole numbers up to 8
+   fine,   ///< quarters up to 4; of integers as small
+   bounds, ///< integers near the bounds of their type; of floats as small
+   any,    ///< integers from all of their range; floats that use all their bits
+};
+
+/// An array of `elements` components, which a matrix access sees in units of `unit` (a GLSL type of
+/// `unit_bytes`).  Scalar accesses need units of the component type.
+struct Memory {
+   Storage storage = Storage::buffer;
+   Type type = Type::u32;
+   uint32_t elements = 0;
+   Contents contents = Contents::none;
+   uint64_t seed = 0;
+   std::string unit;
+   uint32_t unit_bytes = 0;
+
+   bool writable() const { return contents == Contents::none; }
+   uint32_t component_bytes() const { return bits(type) / 8; }
+   uint32_t bytes() const { return elements * component_bytes(); }
+};
+
+constexpr uint32_t push_words = 8;
+
+struct Program {
+   uint64_t seed = 0;
+   uint32_t subgroup_size = 32, subgroups = 1, workgroups = 1;
+   std::vector<Memory> memories;
+   std::vector<Function> functions; ///< the first is main; a function calls later ones only
+   uint32_t push[push_words] = {};
+
+   uint32_t invocations() const { return subgroup_size * subgroups; }
+   bool has_doubles() const; ///< matrices of f64: see e2e::inexpressible()
+};
+
+/// The bytes of a memory before the program runs.
+std::vector<std::byte> initial_bytes(const Memory &);
+
+/// Statements and expressions, all of them.
+struct Size {
+   uint32_t statements = 0, expressions = 0;
+};
+Size size(const Program &);
+
+/// What the types do not say: no operator of literals alone (glslang's folding is not what is
+/// tested), no subgroup operation that might be skipped, no aliased out parameters.  The first
+/// fault, or nothing.
+std::optional<std::string> fault(const Program &);
+
+/// Calls body(expr) for all of a statement's own expressions, outermost first.
+template <typename E, typename Body>
+void for_each_expr(E &expr, Body &&body)
+{
+   body(expr);
+   for (auto &arg : expr.args)
+      for_each_expr(arg, body);
+}
+template <typename S, typename Body>
+void for_each_own_expr(S &stmt, Body &&body)
+{
+   for (auto &expr : stmt.exprs)
+      for_each_expr(expr, body);
+   for (auto &place : stmt.places)
+      for (auto &index : place.index)
+         for_each_expr(index, body);
+}
+/// Calls body(statement) for all statements of a list, before what is inside of them.
+template <typename List, typename Body>
+void for_each_stmt(List &list, Body &&body)
+{
+   for (auto &stmt : list) {
+      body(stmt);
+      for_each_stmt(stmt.body, body);
+      for_each_stmt(stmt.otherwise, body);
+   }
+}
+
+} // namespace weft::fuzz

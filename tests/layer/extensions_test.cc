@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The table of extensions, and what has to agree with it.
+
+#include "layer/extensions.h"
+#include "tests/layer/fixture.h"
+
+#include "layer/struct_chain.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace weft::layer_test {
+
+namespace {
+
+using layer::extension_rows;
+using layer::ExtensionRow;
+
+class Extensions : public LayerTest {};
+
+TEST_F(Extensions, rows_are_in_order_and_after_their_base)
+{
+   for (size_t i = 0; i < extension_rows().size(); i++) {
+      const ExtensionRow &row = extension_rows()[i];
+      EXPECT_EQ(size_t(row.extension), i);
+      EXPECT_EQ(layer::find_extension(row.name), &row);
+      EXPECT_TRUE(row.base == layer::Extension::none || row.base < row.extension) << row.name;
+      EXPECT_EQ(layer::struct_size(row.features),
+                (sizeof(VkBaseInStructure) + row.feature_count * sizeof(VkBool32) + 7) / 8 * 8)
+         << row.name;
+   }
+   EXPECT_EQ(layer::find_extension("VK_KHR_swapchain"), nullptr);
+}
+
+TEST_F(Extensions, the_manifest_repeats_the_table)
+{
+   std::string expected;
+   for (const ExtensionRow &row : extension_rows()) {
+      if (!row.find_obstacle)
+         continue;
+      std::string queries;
+      for (const char *query : row.queries)
+         queries += std::string(queries.empty() ? "" : ",") + '"' + query + '"';
+      expected += std::string(expected.empty() ? "" : ",") + "{\"name\":\"" + row.name +
+                  "\",\"spec_version\":\"" + std::to_string(row.spec_version) +
+                  "\",\"entrypoints\":[" + queries + "]}";
+   }
+   std::ifstream file(WEFT_LAYER_MANIFEST);
+   std::string text(std::istreambuf_iterator<char>(file), {});
+   std::erase_if(text, [](char c) { return isspace(static_cast<unsigned char>(c)); });
+   EXPECT_NE(text.find("\"device_extensions\":[" + expected + "],\"features\""), std::string::npos)
+      << expected;
+}
+
+TEST_F(Extensions, queries_are_answered_whatever_the_driver_has)
+{
+   ASSERT_VK(create_instance());
+   for (const ExtensionRow &row : extension_rows()) {
+      for (const char *query : row.queries) {
+         EXPECT_TRUE(layer.pfnGetInstanceProcAddr(instance, query)) << query;
+         EXPECT_TRUE(layer.pfnGetPhysicalDeviceProcAddr(instance, query)) << query;
+      }
+   }
+}
+
+} // namespace
+
+} // namespace weft::layer_test

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Which neighbours in memory are accessed at once.
+
+#include "nir_passes/opt_combine_accesses.h"
+
+#include "tests/nir_passes/shaders.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+class CombineAccesses : public testing::Test {
+protected:
+   test::Built built;
+   nir_builder *b = &built.b;
+   nir_def *buffer = nir_imm_ivec2(b, 0, 0);
+   nir_def *base = nir_imul_imm(b, nir_load_subgroup_invocation(b), 64);
+
+   nir_def *load(uint32_t offset, unsigned bits = 32)
+   {
+      nir_def *value = _nir_build_load_ssbo(
+         b, 1, bits, buffer, nir_iadd_imm(b, base, offset),
+         {._ = 0, .access = gl_access_qualifier(0), .align_mul = 64, .align_offset = offset});
+      nir_mov(b, value); // what nobody uses is not loaded
+      return value;
+   }
+
+   void store(uint32_t offset, nir_def *value)
+   {
+      _nir_build_store_ssbo(b, value, buffer, nir_iadd_imm(b, base, offset),
+                            {._ = 0,
+                             .write_mask = 1,
+                             .access = gl_access_qualifier(0),
+                             .align_mul = 64,
+                             .align_offset = offset});
+   }
+
+   /// Components of the loads (or stores) that the pass leaves.
+   std::vector<unsigned> left(nir_intrinsic_op op = nir_intrinsic_load_ssbo)
+   {
+      opt_combine_accesses(built.shader.get(), false);
+      std::vector<unsigned> sizes;
+      nir_foreach_block(block, b->impl) {
+         nir_foreach_instr(instr, block) {
+            if (instr->type == nir_instr_type_intrinsic &&
+                nir_instr_as_intrinsic(instr)->intrinsic == op)
+               sizes.push_back(nir_instr_as_intrinsic(instr)->num_components);
+         }
+      }
+      return sizes;
+   }
+};
+
+TEST_F(CombineAccesses, NeighboursInAnyOrder)
+{
+   for (uint32_t offset : {8u, 0u, 12u, 4u})
+      load(offset);
+   EXPECT_EQ(left(), std::vector<unsigned>{4});
+}
+
+TEST_F(CombineAccesses, NotMoreThan32Bytes)
+{
+   for (uint32_t i = 0; i < 16; i++)
+      load(4 * i);
+   EXPECT_EQ(left(), (std::vector<unsigned>{8, 8}));
+}
+
+TEST_F(CombineAccesses, NotOverAHole)
+{
+   load(0);
+   load(8);
+   EXPECT_EQ(left(), (std::vector<unsigned>{1, 1}));
+}
+
+TEST_F(CombineAccesses, NotOfDifferentSizes)
+{
+   load(0, 32);
+   load(4, 16);
+   EXPECT_EQ(left(), (std::vector<unsigned>{1, 1}));
+}
+
+TEST_F(CombineAccesses, NotOverAStoreToTheSamePlace)
+{
+   nir_def *first = load(0);
+   store(4, nir_iadd_imm(b, first, 1));
+   load(4);
+   EXPECT_EQ(left(), (std::vector<unsigned>{1, 1}));
+}
+
+TEST_F(CombineAccesses, Stores)
+{
+   store(4, base);
+   store(0, base);
+   EXPECT_EQ(left(nir_intrinsic_store_ssbo), std::vector<unsigned>{2});
+}
+
+TEST_F(CombineAccesses, SixAreFourAndTwo)
+{
+   for (uint32_t i = 0; i < 6; i++)
+      load(4 * i);
+   std::vector<unsigned> sizes = left();
+   std::ranges::sort(sizes);
+   EXPECT_EQ(sizes, (std::vector<unsigned>{2, 4}));
+}
+
+} // namespace
+} // namespace weft

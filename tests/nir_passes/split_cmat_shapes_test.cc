@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The pass as text, on matrices of two or four tiles of 8×8.
+
+#include "nir_passes/split_cmat_shapes.h"
+#include "tests/nir_passes/shaders.h"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+constexpr NativeShape eight = {8, 8, {0, 8, 0, 0}};
+
+const std::string types = R"(
+   #define ACC coopmat<float, gl_ScopeSubgroup, 8, 16, gl_MatrixUseAccumulator>
+   #define A coopmat<float16_t, gl_ScopeSubgroup, 8, 16, gl_MatrixUseA>
+   #define B coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB>
+   layout(binding = 0) buffer Halves { float16_t h[]; };
+   layout(binding = 1) buffer Floats { float f[]; };
+)";
+
+std::string lowered(const std::string &main)
+{
+   const test::Source source = test::compile(types + "void main() {" + main + "}");
+   Result<Shader> shader = spirv_to_nir(source.shader_source(), test::target(32, false));
+   EXPECT_TRUE(shader) << (shader ? "" : shader.error().message);
+   nir_shader *nir = shader->get();
+   nir_opt_constant_folding(nir);
+   EXPECT_TRUE(split_cmat_shapes(nir, {eight, 32}));
+   nir_opt_constant_folding(nir);
+   nir_copy_prop(nir);
+   nir_opt_cse(nir);
+   nir_opt_dce(nir);
+   nir_validate_shader(nir, "split_cmat_shapes");
+   return test::body(nir);
+}
+
+unsigned count(const std::string &text, const std::string &part)
+{
+   unsigned n = 0;
+   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+      ++n;
+   return n;
+}
+
+TEST(split_cmat_shapes, a_product_is_the_products_of_tiles)
+{
+   const std::string text = lowered(R"(
+      A a; B b; ACC c;
+      coopMatLoad(a, h, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatLoad(b, h, 1, 32, gl_CooperativeMatrixLayoutColumnMajor);
+      coopMatLoad(c, f, 2, 64, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatStore(coopMatMulAdd(a, b, c), f, 2, 64, gl_CooperativeMatrixLayoutRowMajor);)");
+   EXPECT_EQ(count(text, "@cmat_load"), 2u + 4u + 2u) << text;
+   EXPECT_EQ(count(text, "@cmat_muladd"), 2u * 2u) << text;
+   EXPECT_EQ(count(text, "@cmat_store"), 2u) << text;
+}
+
+/// Eight columns on, or eight rows of the stride's bytes; strides stay those of the whole matrix.
+TEST(split_cmat_shapes, tiles_lie_within_the_matrix)
+{
+   const std::string text = lowered(R"(
+      B b;
+      coopMatLoad(b, h, 0, 40, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatStore(b, h, 0, 40, gl_CooperativeMatrixLayoutRowMajor);)");
+   /* Eight columns, eight rows of 40, both; the stride. */
+   for (const char *number : {"0x00000008", "0x00000140", "0x00000148", "0x00000028"})
+      EXPECT_NE(text.find(number), std::string::npos) << number << "\n" << text;
+}
+
+/// How many components a tile has is for the driver to say.
+TEST(split_cmat_shapes, components_are_numbered_by_tile)
+{
+   const std::string text = lowered(R"(
+      ACC c = ACC(0);
+      for (int i = 0; i < c.length(); ++i)
+         c[i] = c[i] + 1;
+      coopMatStore(c, f, 0, 16, gl_CooperativeMatrixLayoutRowMajor);)");
+   EXPECT_NE(text.find("@cmat_length"), std::string::npos) << text;
+   EXPECT_NE(text.find("udiv"), std::string::npos) << text;
+   EXPECT_NE(text.find("umod"), std::string::npos) << text;
+   EXPECT_EQ(count(text, "@cmat_construct"), 2u) << text;
+   EXPECT_EQ(count(text, "@cmat_extract"), 1u) << text;
+   EXPECT_EQ(count(text, "@cmat_insert"), 1u) << text;
+}
+
+TEST(split_cmat_shapes, operations_on_components_are_done_for_each_tile)
+{
+   const std::string text = lowered(R"(
+      ACC c;
+      coopMatLoad(c, f, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatStore((-c + c) * 2.0, f, 0, 16, gl_CooperativeMatrixLayoutRowMajor);)");
+   EXPECT_EQ(count(text, "@cmat_unary_op"), 2u) << text;
+   EXPECT_EQ(count(text, "@cmat_binary_op"), 2u) << text;
+   EXPECT_EQ(count(text, "@cmat_scalar_op"), 2u) << text;
+}
+
+/// Of 12 columns the second tile has four: its elements are asked for one by one, and only these.
+TEST(split_cmat_shapes, tiles_at_the_edge_are_accessed_by_element)
+{
+   const std::string text = lowered(R"(
+      coopmat<float16_t, gl_ScopeSubgroup, 8, 12, gl_MatrixUseA> a;
+      coopMatLoad(a, h, 0, 12, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatStore(a, h, 0, 12, gl_CooperativeMatrixLayoutRowMajor);)");
+   EXPECT_EQ(count(text, "@cmat_load"), 1u) << text;
+   EXPECT_EQ(count(text, "@cmat_store"), 1u) << text;
+   EXPECT_EQ(count(text, "@cmat_construct"), 1u) << text; // zeros
+   EXPECT_EQ(count(text, "@cmat_insert"), 1u) << text;
+   EXPECT_EQ(count(text, "@cmat_extract"), 1u) << text;
+   EXPECT_EQ(count(text, "loop {"), 2u) << text;
+}
+
+/// Of factors along K, as it takes part in sums.
+TEST(split_cmat_shapes, padding_of_factors_stays_zero)
+{
+   const auto clearings = [](const std::string &use, const std::string &size) {
+      const std::string text = lowered(
+         "coopmat<float16_t, gl_ScopeSubgroup, " + size + ", gl_MatrixUse" + use +
+         "> m = coopmat<float16_t, gl_ScopeSubgroup, " + size + ", gl_MatrixUse" + use + R"(>(7);
+      coopMatStore(m, h, 0, 16, gl_CooperativeMatrixLayoutRowMajor);)");
+      return count(text, "bcsel");
+   };
+   EXPECT_EQ(clearings("A", "8, 12"), 1u);
+   EXPECT_EQ(clearings("A", "12, 8"), 0u);
+   EXPECT_EQ(clearings("B", "12, 8"), 1u);
+   EXPECT_EQ(clearings("B", "8, 12"), 0u);
+   EXPECT_EQ(clearings("Accumulator", "12, 12"), 0u);
+}
+
+} // namespace
+} // namespace weft

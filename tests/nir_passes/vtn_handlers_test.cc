@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The front end's handlers by themselves: modules get past them that SPIRV-Tools would not let
+/// through.
+
+#include "nir_passes/compiler_options.h"
+#include "nir_passes/shader.h"
+#include "nir_passes/vtn_handlers.h"
+
+#include "compiler/spirv/spirv.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace weft {
+namespace {
+
+using Words = std::vector<uint32_t>;
+
+void append(Words &module, uint32_t opcode, const Words &operands)
+{
+   module.push_back(uint32_t(operands.size() + 1) << 16 | opcode);
+   module.insert(module.end(), operands.begin(), operands.end());
+}
+
+/// An empty compute shader with a capability and an instruction, in the section of types or in the
+/// function.
+Words module(uint32_t capability, const Words &type, const Words &instruction)
+{
+   Words words = {0x07230203, 0x00010600, 0, 100, 0};
+   append(words, SpvOpCapability, {SpvCapabilityShader});
+   if (capability)
+      append(words, SpvOpCapability, {capability});
+   append(words, SpvOpMemoryModel, {SpvAddressingModelLogical, SpvMemoryModelGLSL450});
+   append(words, SpvOpEntryPoint, {SpvExecutionModelGLCompute, 1, 0x6e69616d, 0});
+   append(words, SpvOpExecutionMode, {1, SpvExecutionModeLocalSize, 1, 1, 1});
+   append(words, SpvOpTypeVoid, {2});
+   append(words, SpvOpTypeFunction, {3, 2});
+   if (!type.empty())
+      append(words, type[0], Words(type.begin() + 1, type.end()));
+   append(words, SpvOpFunction, {2, 1, SpvFunctionControlMaskNone, 3});
+   append(words, SpvOpLabel, {4});
+   if (!instruction.empty())
+      append(words, instruction[0], Words(instruction.begin() + 1, instruction.end()));
+   append(words, SpvOpReturn, {});
+   append(words, SpvOpFunctionEnd, {});
+   return words;
+}
+
+/// The front end's error, or nothing.
+std::string error_of(const Words &words)
+{
+   TypeTable types;
+   std::string error;
+   spirv_to_nir_options options = {};
+   options.environment = NIR_SPIRV_VULKAN;
+   options.debug.func = [](void *data, nir_spirv_debug_level level, size_t, const char *message) {
+      if (level == NIR_SPIRV_DEBUG_LEVEL_ERROR)
+         *static_cast<std::string *>(data) += message;
+   };
+   options.debug.private_data = &error;
+   options.skip_os_break_in_debug_build = true;
+   weft_set_vtn_handlers(&options);
+   const Shader shader(spirv_to_nir(words.data(), words.size(), nullptr, 0, MESA_SHADER_COMPUTE,
+                                    "main", &options, &llvm_compiler_options));
+   return shader ? "" : error;
+}
+
+TEST(vtn_handlers, leave_what_is_not_theirs)
+{
+   EXPECT_EQ(error_of(module(0, {}, {})), "");
+   EXPECT_EQ(error_of(module(SpvCapabilityInt64, {SpvOpTypeInt, 5, 64, 0}, {SpvOpNop})), "");
+}
+
+TEST(vtn_handlers, name_the_familys_capabilities)
+{
+   const auto refused = [](uint32_t capability) { return error_of(module(capability, {}, {})); };
+   EXPECT_NE(refused(5357).find("the SPIR-V capability CooperativeMatrixNV is not supported"),
+             std::string::npos)
+      << refused(5357);
+   EXPECT_NE(refused(5447).find("CooperativeMatrixDecodeVectorNV is not supported"),
+             std::string::npos)
+      << refused(5447);
+   EXPECT_EQ(weft_family_capability(SpvCapabilityCooperativeMatrixKHR), nullptr);
+}
+
+TEST(vtn_handlers, name_the_familys_instructions)
+{
+   const std::string type = error_of(module(0, {5358, 5, 6, 7, 8, 9}, {}));
+   EXPECT_NE(type.find("OpTypeCooperativeMatrixNV is not supported"), std::string::npos) << type;
+   const std::string instruction = error_of(module(0, {}, {5366, 2, 6, 7, 8, 9}));
+   EXPECT_NE(instruction.find("OpCooperativeMatrixReduceNV is not supported"), std::string::npos)
+      << instruction;
+}
+
+} // namespace
+} // namespace weft

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Drawings of the rules that say which invocation holds which element of a matrix.
+
+#pragma once
+
+#include "nir_passes/element_map.h"
+#include "nir_passes/register_map.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::weftc {
+
+struct MapDrawing {
+   struct Owner {
+      std::vector<uint32_t> invocations; ///< all that hold the element
+      uint32_t component;
+   };
+
+   uint32_t rows, cols, subgroup_size;
+   uint32_t components;                    ///< per invocation
+   std::vector<Owner> owners;              ///< of each element, row by row
+   std::string rule;                       ///< in words
+   std::vector<std::string> matrices = {}; ///< that have this map, for the title
+};
+
+MapDrawing drawing_of(const ElementMap &);
+MapDrawing drawing_of(const RegisterMap &);
+
+/// One SVG document with a grid for each map: a cell is an element, its colour and first number the
+/// (first) invocation that holds it, the second number the component there.  A cell's tooltip lists
+/// all invocations if there are several.
+std::string draw_maps(const std::vector<MapDrawing> &);
+
+} // namespace weft::weftc

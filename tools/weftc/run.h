@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// --run, --compare and --bisect.
+
+#pragma once
+
+#include "nir_passes/result.h"
+#include "tools/weftc/arguments.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace weft::weftc {
+
+/// What weftc ends with.
+enum class Status { success = 0, failure = 1, usage = 2, disagreement = 3 };
+
+struct Outcome {
+   Status status;
+   std::string report; ///< for the standard output
+};
+
+Result<Outcome> run_shader(const Arguments &, std::span<const uint32_t> words);
+Result<Outcome> bisect_shader(const Arguments &, std::span<const uint32_t> words);
+
+} // namespace weft::weftc
