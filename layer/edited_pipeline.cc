@@ -15,7 +15,7 @@ VkPipelineCreateFlags2KHR flags_of(const VkComputePipelineCreateInfo &info)
 
 EditedComputePipeline::EditedComputePipeline(const Device &device,
                                              const VkComputePipelineCreateInfo &original)
-    : stage(device, original.stage), info(original), chain(original.pNext)
+    : stage(device, original.stage, original.pNext), info(original), chain(original.pNext)
 {
 }
 

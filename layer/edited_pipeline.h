@@ -65,7 +65,7 @@ public:
    EditedPipeline(const Device &device, const Info &original) : device(device), info(original)
    {
       for (const VkPipelineShaderStageCreateInfo &stage : stages_of(original))
-         stages.emplace_back(device, stage);
+         stages.emplace_back(device, stage, original.pNext);
    }
 
    VkResult edit()

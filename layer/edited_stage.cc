@@ -13,11 +13,21 @@ namespace {
 constexpr auto size_struct =
    VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
 
+const VkPipelineRobustnessCreateInfo *find_robustness(const void *chain)
+{
+   return static_cast<const VkPipelineRobustnessCreateInfo *>(
+      find_struct(chain, VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO));
+}
+
 } // namespace
 
-EditedStage::EditedStage(const Device &device, const VkPipelineShaderStageCreateInfo &original)
-    : info(original), device(device), chain(original.pNext)
+EditedStage::EditedStage(const Device &device, const VkPipelineShaderStageCreateInfo &original,
+                         const void *pipeline)
+    : info(original), device(device), robustness(find_robustness(original.pNext)),
+      chain(original.pNext)
 {
+   if (!robustness)
+      robustness = find_robustness(pipeline);
 }
 
 EditedStage::~EditedStage()
@@ -44,6 +54,7 @@ VkResult EditedStage::edit(bool may_compile, bool capture)
       .entry_point = info.pName,
       .specialization = info.pSpecializationInfo,
       .subgroup_size = size,
+      .robustness = robustness,
       .may_compile = may_compile,
       .capture = capture,
    };

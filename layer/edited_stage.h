@@ -16,7 +16,9 @@ namespace weft::layer {
 /// subgroup size that the layer reports or has lowered for.
 class EditedStage {
 public:
-   EditedStage(const Device &, const VkPipelineShaderStageCreateInfo &original);
+   /// `pipeline` is the chain of the pipeline's own description.
+   EditedStage(const Device &, const VkPipelineShaderStageCreateInfo &original,
+               const void *pipeline);
    ~EditedStage();
    EditedStage(const EditedStage &) = delete;
    EditedStage &operator=(const EditedStage &) = delete;
@@ -38,6 +40,7 @@ private:
 
    VkPipelineShaderStageCreateInfo info;
    const Device &device;
+   const VkPipelineRobustnessCreateInfo *robustness; ///< the stage's, else the pipeline's, or null
    StructChain chain;
    VkShaderModule module = VK_NULL_HANDLE;
 };

@@ -37,6 +37,20 @@ std::string demand_subgroups(const Device &device, const spirv::CompiledModule &
    return {};
 }
 
+/// A pipeline may ask for more or less than the features of its device.
+void apply(const VkPipelineRobustnessCreateInfo &robustness, spirv::CompileOptions &options)
+{
+   const auto has_exact_bounds = [&](VkPipelineRobustnessBufferBehavior behavior) {
+      return behavior == VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DEVICE_DEFAULT
+                ? options.driver.robust_buffer_access_2
+                : behavior == VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2;
+   };
+   options.driver.robust_buffer_access_2 =
+      has_exact_bounds(robustness.storageBuffers) || has_exact_bounds(robustness.uniformBuffers);
+   options.robust_access &=
+      robustness.storageBuffers != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED;
+}
+
 /// An empty answer, or why the shader cannot be lowered.
 std::string compile(const Device &device, const ShaderRequest &request, const ShaderSource &source,
                     LoweredShader &out)
@@ -51,6 +65,8 @@ std::string compile(const Device &device, const ShaderRequest &request, const Sh
       .robust_access = device.robust_access,
       .dump = {},
    };
+   if (request.robustness)
+      apply(*request.robustness, options);
    if (request.capture || settings.dump_nir || settings.dump_spirv) {
       options.dump = [&](const char *phase, const std::string &text) {
          const bool nir = std::string_view(phase) == "nir",

@@ -20,6 +20,8 @@ struct ShaderRequest {
    const char *entry_point;
    const VkSpecializationInfo *specialization;
    uint32_t subgroup_size;
+   /// What the pipeline asks of accesses to buffers, if it does not leave that to the device.
+   const VkPipelineRobustnessCreateInfo *robustness = nullptr;
    bool may_compile = true;
    bool capture = false; ///< representations are wanted
 };

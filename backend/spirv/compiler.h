@@ -42,8 +42,8 @@ struct Driver {
    bool partial_barriers = true;
    /// A module may have the driver's own matrices and subgroup arithmetic (driver_quirks.cc).
    bool subgroup_arithmetic_with_matrices = true;
-   /// robustBufferAccess2 is on: accesses to buffers are not joined, as the driver may look at the
-   /// bounds of each as a whole.
+   /// The shader runs with robustBufferAccess2: accesses to buffers are not joined, as the driver
+   /// may look at the bounds of each as a whole.
    bool robust_buffer_access_2 = false;
    /// shaderSignedZeroInfNanPreserveFloat16, 32 and 64.
    bool preserve_nan_16 = false, preserve_nan_32 = false, preserve_nan_64 = false;

@@ -42,10 +42,11 @@ protected:
    }
 
    /// What shaders of the device may use, as the compiler is told.
-   spirv::Driver compiled_for()
+   spirv::Driver compiled_for(const void *stage_next = nullptr, const void *next = nullptr)
    {
       const VkShaderModule module = make_module(matrix_module());
-      const VkComputePipelineCreateInfo info = pipeline_info(module);
+      VkComputePipelineCreateInfo info = pipeline_info(module, "main", stage_next);
+      info.pNext = next;
       VkPipeline pipeline;
       EXPECT_VK(create_pipelines({&info, 1}, {&pipeline, 1}));
       destroy_pipelines({&pipeline, 1});
@@ -306,6 +307,66 @@ TEST_F(DeviceTest, robust_matrices)
    EXPECT_FALSE(driver.enabled.robustBufferAccess); // that is the application's own choice
    compiled_for();
    EXPECT_TRUE(compiler.seen.back().options.robust_access);
+}
+
+/// The stage's wish comes before the pipeline's, and both before the device's features.
+TEST_F(DeviceTest, pipelines_choose_their_robustness)
+{
+   constexpr auto as_the_device = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DEVICE_DEFAULT,
+                  disabled = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED,
+                  robust = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS,
+                  exact = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2;
+   driver.extensions.push_back(VK_EXT_ROBUSTNESS_2_EXTENSION_NAME);
+   driver.robust_buffer_access_2 = true;
+   ASSERT_VK(create_instance());
+   for (const VkBool32 on : {VK_FALSE, VK_TRUE}) {
+      SCOPED_TRACE(on ? "robust device" : "plain device");
+      VkPhysicalDeviceRobustness2FeaturesEXT buffers = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT,
+         .robustBufferAccess2 = on,
+      };
+      const VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+         .pNext = &buffers,
+         .cooperativeMatrix = VK_TRUE,
+         .cooperativeMatrixRobustBufferAccess = on,
+      };
+      const char *const names[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
+      ASSERT_VK(create_device(
+         {.pNext = &matrices, .enabledExtensionCount = 1, .ppEnabledExtensionNames = names}));
+      const struct {
+         VkPipelineRobustnessBufferBehavior storage, uniform;
+         bool exact, matrices;
+      } cases[] = {
+         {as_the_device, as_the_device, bool(on), bool(on)},
+         {as_the_device, disabled, bool(on), bool(on)},
+         {disabled, disabled, false, false},
+         {disabled, as_the_device, bool(on), false},
+         {robust, robust, false, bool(on)},
+         {exact, disabled, true, bool(on)},
+         {robust, exact, true, bool(on)},
+      };
+      for (const auto &c : cases) {
+         SCOPED_TRACE(std::to_string(c.storage) + " " + std::to_string(c.uniform));
+         const VkPipelineRobustnessCreateInfo wish = {
+            .sType = VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO,
+            .storageBuffers = c.storage,
+            .uniformBuffers = c.uniform,
+         };
+         const VkPipelineRobustnessCreateInfo other = {
+            .sType = VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO,
+            .storageBuffers = c.exact ? disabled : exact,
+            .uniformBuffers = c.exact ? disabled : exact,
+         };
+         EXPECT_EQ(compiled_for(&wish).robust_buffer_access_2, c.exact);
+         EXPECT_EQ(compiler.seen.back().options.robust_access, c.matrices);
+         EXPECT_EQ(compiled_for(nullptr, &wish).robust_buffer_access_2, c.exact);
+         EXPECT_EQ(compiler.seen.back().options.robust_access, c.matrices);
+         EXPECT_EQ(compiled_for(&wish, &other).robust_buffer_access_2, c.exact);
+         EXPECT_EQ(compiler.seen.back().options.robust_access, c.matrices);
+      }
+      destroy_device();
+   }
 }
 
 TEST_F(DeviceTest, robust_matrices_need_the_extension)
