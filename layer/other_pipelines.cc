@@ -26,11 +26,21 @@ std::span<const VkGraphicsShaderGroupCreateInfoNV> groups_of(const Info &)
    return {};
 }
 
+template <typename Info>
+bool needs_edit(const Device &device, std::span<const Info> infos)
+{
+   return std::ranges::any_of(infos, [&](const Info &info) {
+      return needs_edit(device, stages_of(info)) || !groups_of(info).empty();
+   });
+}
+
 /// Creates pipelines with edited stages, by create(infos); or as they are, where no stage needs it.
 template <typename Info, typename Create>
 VkResult create_pipelines(const Device &device, std::span<const Info> infos, VkPipeline *pipelines,
                           Create &&create)
 {
+   if (!needs_edit(device, infos))
+      return create(infos.data());
    std::fill_n(pipelines, infos.size(), VkPipeline(VK_NULL_HANDLE));
    return guarded([&] {
       std::deque<EditedPipeline<Info>> edited;
@@ -54,14 +64,6 @@ VkResult create_pipelines(const Device &device, std::span<const Info> infos, VkP
    });
 }
 
-template <typename Info>
-bool needs_edit(const Device &device, const Info *infos, uint32_t count)
-{
-   return std::any_of(infos, infos + count, [&](const Info &info) {
-      return needs_edit(device, stages_of(info)) || !groups_of(info).empty();
-   });
-}
-
 } // namespace
 
 VKAPI_ATTR VkResult VKAPI_CALL create_graphics_pipelines(VkDevice handle, VkPipelineCache cache,
@@ -71,13 +73,10 @@ VKAPI_ATTR VkResult VKAPI_CALL create_graphics_pipelines(VkDevice handle, VkPipe
                                                          VkPipeline *pipelines)
 {
    Device *device = find_device(handle);
-   const auto create = [&](const VkGraphicsPipelineCreateInfo *edited) {
+   return create_pipelines(*device, std::span(infos, count), pipelines, [&](const auto *edited) {
       return device->next.CreateGraphicsPipelines(handle, cache, count, edited, allocator,
                                                   pipelines);
-   };
-   return needs_edit(*device, infos, count)
-             ? create_pipelines(*device, std::span(infos, count), pipelines, create)
-             : create(infos);
+   });
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL create_ray_tracing_pipelines(
@@ -87,15 +86,14 @@ VKAPI_ATTR VkResult VKAPI_CALL create_ray_tracing_pipelines(
 {
    Device *device = find_device(handle);
    const auto create_ray_tracing = device->next.CreateRayTracingPipelinesKHR;
-   if (!needs_edit(*device, infos, count))
+   if (!needs_edit(*device, std::span(infos, count)))
       return create_ray_tracing(handle, operation, cache, count, infos, allocator, pipelines);
    // What is edited does not outlive this call, so the operation is not deferred.
    const VkResult result =
-      create_pipelines(*device, std::span(infos, count), pipelines,
-                       [&](const VkRayTracingPipelineCreateInfoKHR *edited) {
-                          return create_ray_tracing(handle, VK_NULL_HANDLE, cache, count, edited,
-                                                    allocator, pipelines);
-                       });
+      create_pipelines(*device, std::span(infos, count), pipelines, [&](const auto *edited) {
+         return create_ray_tracing(handle, VK_NULL_HANDLE, cache, count, edited, allocator,
+                                   pipelines);
+      });
    return result == VK_SUCCESS && operation ? VK_OPERATION_NOT_DEFERRED_KHR : result;
 }
 
@@ -105,13 +103,10 @@ create_ray_tracing_pipelines_nv(VkDevice handle, VkPipelineCache cache, uint32_t
                                 const VkAllocationCallbacks *allocator, VkPipeline *pipelines)
 {
    Device *device = find_device(handle);
-   const auto create = [&](const VkRayTracingPipelineCreateInfoNV *edited) {
+   return create_pipelines(*device, std::span(infos, count), pipelines, [&](const auto *edited) {
       return device->next.CreateRayTracingPipelinesNV(handle, cache, count, edited, allocator,
                                                       pipelines);
-   };
-   return needs_edit(*device, infos, count)
-             ? create_pipelines(*device, std::span(infos, count), pipelines, create)
-             : create(infos);
+   });
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL
@@ -120,13 +115,10 @@ create_execution_graph_pipelines(VkDevice handle, VkPipelineCache cache, uint32_
                                  const VkAllocationCallbacks *allocator, VkPipeline *pipelines)
 {
    Device *device = find_device(handle);
-   const auto create = [&](const VkExecutionGraphPipelineCreateInfoAMDX *edited) {
+   return create_pipelines(*device, std::span(infos, count), pipelines, [&](const auto *edited) {
       return device->next_create_execution_graph_pipelines(handle, cache, count, edited, allocator,
                                                            pipelines);
-   };
-   return needs_edit(*device, infos, count)
-             ? create_pipelines(*device, std::span(infos, count), pipelines, create)
-             : create(infos);
+   });
 }
 
 } // namespace weft::layer

@@ -3,6 +3,8 @@
 
 #include "nir_passes/cmat_bounds.h"
 
+#include "nir_passes/cmat_description.h"
+
 #include "compiler/nir/nir_deref.h"
 
 #include <algorithm>
@@ -75,8 +77,6 @@ nir_def *byte_offset(nir_builder *b, nir_deref_instr *deref)
 
 Bounds bounds(nir_builder *b, nir_deref_instr *pointer, nir_def *stride, uint32_t element_bytes)
 {
-   const uint32_t unit =
-      glsl_get_vector_elements(pointer->type) * glsl_get_bit_size(pointer->type) / 8;
    nir_deref_instr *root = pointer;
    while (nir_deref_instr *parent = nir_deref_instr_parent(root))
       root = parent;
@@ -86,7 +86,7 @@ Bounds bounds(nir_builder *b, nir_deref_instr *pointer, nir_def *stride, uint32_
    return {
       .base = byte_offset(b, pointer),
       .end = nir_usub_sat(b, size, nir_imm_int(b, int(element_bytes - 1))),
-      .stride = multiply(b, saturate(b, stride), nir_imm_int(b, int(unit))),
+      .stride = multiply(b, saturate(b, stride), nir_imm_int(b, int(pointee_bytes(pointer)))),
       .element = element_bytes,
    };
 }

@@ -3,6 +3,8 @@
 
 #include "nir_passes/validate_final_form.h"
 
+#include "nir_passes/validate_instructions.h"
+
 #include <string>
 
 namespace weft {
@@ -201,7 +203,6 @@ bool is_in_final_form(nir_intrinsic_op op)
 
 namespace {
 
-/// Why an instruction is not in the form, or an empty string.
 std::string objection(nir_instr *instr)
 {
    switch (instr->type) {
@@ -225,11 +226,8 @@ std::string objection(nir_instr *instr)
    case nir_instr_type_undef:
    case nir_instr_type_phi:
       return {};
-   case nir_instr_type_jump: {
-      const nir_jump_type type = nir_instr_as_jump(instr)->type;
-      const bool loop = type == nir_jump_break || type == nir_jump_continue;
-      return loop ? std::string() : "a jump other than break and continue is not supported";
-   }
+   case nir_instr_type_jump:
+      return objection_to_jump(nir_instr_as_jump(instr));
    case nir_instr_type_tex:
       return "sampled images are not supported";
    case nir_instr_type_deref:
@@ -243,30 +241,24 @@ std::string objection(nir_instr *instr)
 
 Result<bool> validate_final_form(nir_shader *nir)
 {
-   nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
-      nir_foreach_instr(instr, block) {
-         const std::string reason = objection(instr);
-         if (!reason.empty())
-            return Error{reason};
-      }
-   }
-   return true;
+   return validate_instructions(nir, objection);
 }
 
 Result<bool> validate_private_memory(nir_shader *nir)
 {
-   nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
-      nir_foreach_instr(instr, block) {
-         if (instr->type != nir_instr_type_deref)
-            continue;
-         const nir_deref_instr *deref = nir_instr_as_deref(instr);
-         if (nir_deref_mode_may_be(deref, nir_var_function_temp) &&
-             (deref->deref_type == nir_deref_type_cast ||
-              deref->deref_type == nir_deref_type_ptr_as_array))
-            return Error{"private memory accessed as another type is not supported"};
-      }
-   }
-   return false;
+   Result<bool> valid = validate_instructions(nir, [](nir_instr *instr) -> std::string {
+      if (instr->type != nir_instr_type_deref)
+         return {};
+      const nir_deref_instr *deref = nir_instr_as_deref(instr);
+      const bool other_type = deref->deref_type == nir_deref_type_cast ||
+                              deref->deref_type == nir_deref_type_ptr_as_array;
+      return other_type && nir_deref_mode_may_be(deref, nir_var_function_temp)
+                ? "private memory accessed as another type is not supported"
+                : "";
+   });
+   if (valid)
+      *valid = false; /* nothing was changed */
+   return valid;
 }
 
 } // namespace weft

@@ -5,6 +5,8 @@
 
 #include "backend/spirv/translator.h"
 
+#include "nir_passes/validate_instructions.h"
+
 namespace weft::spirv {
 
 namespace {
@@ -479,11 +481,8 @@ std::string objection(nir_instr *instr)
    case nir_instr_type_load_const:
    case nir_instr_type_undef:
       return {};
-   case nir_instr_type_jump: {
-      const nir_jump_type type = nir_instr_as_jump(instr)->type;
-      const bool loop = type == nir_jump_break || type == nir_jump_continue;
-      return loop ? "" : "a jump other than break and continue is not supported";
-   }
+   case nir_instr_type_jump:
+      return objection_to_jump(nir_instr_as_jump(instr));
    case nir_instr_type_phi:
       return "a phi is not supported";
    default:
@@ -493,14 +492,7 @@ std::string objection(nir_instr *instr)
 
 Result<bool> validate_spirv_form(nir_shader *nir)
 {
-   nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
-      nir_foreach_instr(instr, block) {
-         const std::string reason = objection(instr);
-         if (!reason.empty())
-            return Error{reason};
-      }
-   }
-   return true;
+   return validate_instructions(nir, objection);
 }
 
 } // namespace weft::spirv

@@ -165,12 +165,15 @@ TEST_F(CmatBounds, LargeIndicesLieOutside)
 {
    const glsl_type *type = block_type(glsl_float_type(), 4);
    nir_builder *b = &built.b;
-   const auto at = [&](int64_t index) {
-      /* The builder makes no index of another size than the pointer's. */
-      nir_def *wide = nir_imm_int64(b, index);
-      nir_deref_instr *element = nir_build_deref_array_imm(b, array(block(type)), 0);
-      nir_src_rewrite(&element->arr.index, wide);
+   /* The builder makes no index of another size than the pointer's. */
+   const auto widen = [&](nir_deref_instr *element, int64_t index) {
+      b->cursor = nir_before_instr(&element->instr);
+      nir_src_rewrite(&element->arr.index, nir_imm_int64(b, index));
+      b->cursor = nir_after_instr(&element->instr);
       return element;
+   };
+   const auto at = [&](int64_t index) {
+      return widen(nir_build_deref_array_imm(b, array(block(type)), 0), index);
    };
    const uint32_t size = header_bytes + 8 * 4;
    EXPECT_TRUE(inside(at(7), {size, 0, 0, 0, 0}, 4, 32));
@@ -181,7 +184,7 @@ TEST_F(CmatBounds, LargeIndicesLieOutside)
 
    /* Of two indices that are added the sum counts. */
    const auto step = [&](nir_deref_instr *from, int64_t by) {
-      return nir_build_deref_ptr_as_array(b, from, nir_imm_int64(b, by));
+      return widen(nir_build_deref_ptr_as_array(b, from, nir_imm_int(b, 0)), by);
    };
    EXPECT_TRUE(inside(step(at(10), -3), {size, 0, 0, 0, 0}, 4, 32));
    EXPECT_FALSE(inside(step(at(3), int64_t(1) << 32), {size, 0, 0, 0, 0}, 4, 32));

@@ -171,40 +171,9 @@ bool emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileT
    return true;
 }
 
-/// What an object's functions need of stack, all together, as the code generator noted it (section
-/// .stack_sizes: per function its address and a ULEB128 of its frame's bytes).
-uint64_t stack_bytes(llvm::MemoryBufferRef bytes)
-{
-   llvm::Expected<std::unique_ptr<llvm::object::ObjectFile>> object =
-      llvm::object::ObjectFile::createELFObjectFile(bytes);
-   if (!object) {
-      llvm::consumeError(object.takeError());
-      return 0;
-   }
-   uint64_t sum = 0;
-   for (const llvm::object::SectionRef &section : (*object)->sections()) {
-      llvm::Expected<llvm::StringRef> name = section.getName();
-      if (!name || *name != ".stack_sizes") {
-         llvm::consumeError(name.takeError());
-         continue;
-      }
-      llvm::Expected<llvm::StringRef> contents = section.getContents();
-      if (!contents) {
-         llvm::consumeError(contents.takeError());
-         continue;
-      }
-      const uint8_t *at = contents->bytes_begin(), *end = contents->bytes_end();
-      while (end - at > 8) {
-         unsigned length = 0;
-         sum += llvm::decodeULEB128(at + 8, &length, end);
-         at += 8 + length;
-      }
-   }
-   return sum;
-}
-
-/// The machine code in an object.
-uint64_t code_bytes(llvm::MemoryBufferRef bytes)
+/// Of an object's sections, the sum of `count(section)`; 0 for what is no object.
+template <typename Count>
+uint64_t sum_over_sections(llvm::MemoryBufferRef bytes, Count &&count)
 {
    llvm::Expected<std::unique_ptr<llvm::object::ObjectFile>> object =
       llvm::object::ObjectFile::createELFObjectFile(bytes);
@@ -214,8 +183,42 @@ uint64_t code_bytes(llvm::MemoryBufferRef bytes)
    }
    uint64_t sum = 0;
    for (const llvm::object::SectionRef &section : (*object)->sections())
-      sum += section.isText() ? section.getSize() : 0;
+      sum += count(section);
    return sum;
+}
+
+/// What an object's functions need of stack, all together, as the code generator noted it (section
+/// .stack_sizes: per function its address and a ULEB128 of its frame's bytes).
+uint64_t stack_bytes(llvm::MemoryBufferRef bytes)
+{
+   return sum_over_sections(bytes, [](const llvm::object::SectionRef &section) -> uint64_t {
+      llvm::Expected<llvm::StringRef> name = section.getName();
+      if (!name || *name != ".stack_sizes") {
+         llvm::consumeError(name.takeError());
+         return 0;
+      }
+      llvm::Expected<llvm::StringRef> contents = section.getContents();
+      if (!contents) {
+         llvm::consumeError(contents.takeError());
+         return 0;
+      }
+      uint64_t sum = 0;
+      const uint8_t *at = contents->bytes_begin(), *end = contents->bytes_end();
+      while (end - at > 8) {
+         unsigned length = 0;
+         sum += llvm::decodeULEB128(at + 8, &length, end);
+         at += 8 + length;
+      }
+      return sum;
+   });
+}
+
+/// The machine code in an object.
+uint64_t code_bytes(llvm::MemoryBufferRef bytes)
+{
+   return sum_over_sections(bytes, [](const llvm::object::SectionRef &section) -> uint64_t {
+      return section.isText() ? section.getSize() : 0;
+   });
 }
 
 /// For perf(1): see tools/perf/Documentation/jit-interface.txt in Linux.

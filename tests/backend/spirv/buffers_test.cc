@@ -15,6 +15,12 @@ using test::compiled_assembly;
 using test::count;
 using test::has;
 
+void expect_all(const std::string &text, std::initializer_list<const char *> parts)
+{
+   for (const char *part : parts)
+      EXPECT_TRUE(has(text, part)) << part << " is not in\n" << text;
+}
+
 /// Two blocks at one binding, with `first` and `second` as qualifiers; the second is written.
 std::string at_one_binding(const std::string &first, const std::string &second)
 {
@@ -89,10 +95,8 @@ TEST(Buffers, ALengthFromAVaryingDescriptorHasItsCapabilities)
       compiled("layout(binding = 0) buffer A { uint a[]; } many[];\n"
                "layout(binding = 1) buffer B { uint b[]; };\n"
                "void main() { b[0] = many[nonuniformEXT(gl_LocalInvocationIndex)].a.length(); }");
-   EXPECT_TRUE(has(text, "OpArrayLength")) << text;
-   EXPECT_TRUE(has(text, "NonUniform")) << text;
-   EXPECT_TRUE(has(text, "OpCapability ShaderNonUniform")) << text;
-   EXPECT_TRUE(has(text, "OpCapability StorageBufferArrayNonUniformIndexing")) << text;
+   expect_all(text, {"OpArrayLength", " NonUniform\n", "OpCapability ShaderNonUniform",
+                     "OpCapability StorageBufferArrayNonUniformIndexing"});
 }
 
 /// A buffer that ends within 16 bytes is not read beyond its end.
@@ -143,17 +147,14 @@ TEST(Buffers, PushConstantsBeginWhereTheirBlockDoes)
       compiled("layout(push_constant) uniform P { layout(offset = 64) uint a; uint b[3]; };\n"
                "layout(binding = 0) buffer B { uint x[]; };\n"
                "void main() { x[0] = a + b[2] + b[x[1] & 1]; }");
-   EXPECT_TRUE(has(text, "0 Offset 64")) << text;
-   EXPECT_TRUE(has(text, "= OpTypeArray %uint %uint_4")) << text;
-   /* The constant indices. */
-   EXPECT_TRUE(has(text, "%uint_0 %uint_0\n")) << text;
-   EXPECT_TRUE(has(text, "%uint_0 %uint_3\n")) << text;
+   /* The last two are the constant indices. */
+   expect_all(text, {"0 Offset 64", "= OpTypeArray %uint %uint_4", "%uint_0 %uint_0\n",
+                     "%uint_0 %uint_3\n"});
 
    const std::string from_zero = compiled("layout(push_constant) uniform P { uint a; uint b; };\n"
                                           "layout(binding = 0) buffer B { uint x[]; };\n"
                                           "void main() { x[0] = b; }");
-   EXPECT_TRUE(has(from_zero, "0 Offset 0")) << from_zero;
-   EXPECT_TRUE(has(from_zero, "= OpTypeArray %uint %uint_2")) << from_zero;
+   expect_all(from_zero, {"0 Offset 0", "= OpTypeArray %uint %uint_2"});
 }
 
 } // namespace
