@@ -251,23 +251,61 @@ TEST_F(TileKernels, RobustTransfersStayInBounds)
    }
 }
 
+/// Offsets and strides from which sums of 64 bits wrap: places are those of unbounded numbers.
 TEST_F(TileKernels, RobustTransfersSurviveAbsurdNumbers)
 {
+   constexpr uint32_t side = 16;
+   constexpr size_t size = 64, guard = 64;
    const CpuFeatures &cpu = host_features();
    const uint64_t numbers[] = {0,          1,          63,   64, 1ull << 31, (1ull << 32) - 4,
                                1ull << 62, 1ull << 63, ~0ull};
-   for (const TileOrder order : orders) {
-      const TileTransfer transfer = {TileAccess::load, order, true, 16, 16, 2};
-      const auto load = reinterpret_cast<TileLoadRobust>(find_tile_transfer(transfer, cpu));
-      uint16_t memory[32], tile[256];
-      std::fill(std::begin(memory), std::end(memory), 7);
-      for (const uint64_t offset : numbers) {
-         for (const uint64_t stride : numbers) {
-            load(tile, memory, offset, sizeof(memory), int64_t(stride));
-            // Stride 0 with a line of 32 bytes at 0, 1 (or inside) reads sevens only; any other has
-            // zeros as well.
-            for (const uint16_t component : tile)
-               ASSERT_TRUE(component == 7 || component == 0 || component == 0x700);
+   for (const TileAccess access : accesses) {
+      for (const TileOrder order : orders) {
+         for (const uint32_t bytes : component_bytes) {
+            const TileTransfer transfer = {access, order, true, side, side, bytes};
+            void *kernel = find_tile_transfer(transfer, cpu);
+            ASSERT_NE(kernel, nullptr);
+            for (const uint64_t offset : numbers) {
+               for (const uint64_t stride : numbers) {
+                  SCOPED_TRACE(tile_transfer_symbol(transfer) + ", offset " +
+                               std::to_string(offset) + ", stride " +
+                               std::to_string(int64_t(stride)));
+                  std::vector<std::byte> memory(guard + size + guard), tile(side * side * bytes);
+                  for (std::byte &byte : memory)
+                     byte = std::byte(random());
+                  // Where lines overlap, any of their elements may be the last that is stored.
+                  const bool overlap = stride < side * bytes || -stride < side * bytes;
+                  const std::byte same = std::byte(random());
+                  for (std::byte &byte : tile)
+                     byte = overlap ? same : std::byte(random());
+                  std::vector<std::byte> expected_memory = memory, expected_tile = tile;
+                  for (uint32_t line = 0; line < side; line++) {
+                     for (uint32_t i = 0; i < side; i++) {
+                        const __int128 at =
+                           __int128(offset) + __int128(line) * int64_t(stride) + i * bytes;
+                        const bool inside = at >= 0 && at + bytes <= __int128(size);
+                        const uint32_t element =
+                           order == TileOrder::row_major ? line * side + i : i * side + line;
+                        std::byte *in_tile = &expected_tile[element * bytes];
+                        std::byte *in_memory = &expected_memory[inside ? guard + size_t(at) : 0];
+                        if (access == TileAccess::store && inside)
+                           std::memcpy(in_memory, in_tile, bytes);
+                        if (access == TileAccess::load)
+                           inside ? std::memcpy(in_tile, in_memory, bytes)
+                                  : std::memset(in_tile, 0, bytes);
+                     }
+                  }
+                  std::byte *base = memory.data() + guard;
+                  if (access == TileAccess::load)
+                     reinterpret_cast<TileLoadRobust>(kernel)(tile.data(), base, offset, size,
+                                                              int64_t(stride));
+                  else
+                     reinterpret_cast<TileStoreRobust>(kernel)(base, offset, size, tile.data(),
+                                                               int64_t(stride));
+                  ASSERT_EQ(tile, expected_tile);
+                  ASSERT_EQ(memory, expected_memory);
+               }
+            }
          }
       }
    }
