@@ -62,7 +62,7 @@ void read_bindings(const vk_pipeline_layout *layout, Request *request)
       for (uint32_t i = 0; i < set->binding_count; i++) {
          const DescriptorBinding &b = set->bindings[i];
          constexpr uint32_t stride = sizeof(cpu::BufferDescriptor);
-         cpu::BindingLayout out = {
+         BindingLayout out = {
             .set = s,
             .binding = b.number,
             .slot = s,
@@ -111,7 +111,7 @@ void compute_key(Request *request)
       add(&constant.id, sizeof(constant.id));
       add(constant.value.data(), constant.value.size());
    }
-   for (const cpu::BindingLayout &b : request->options.bindings) {
+   for (const BindingLayout &b : request->options.bindings) {
       uint32_t words[] = {b.set,    b.binding, b.slot,        b.offset,
                           b.stride, b.count,   b.inline_data, b.variable_count};
       add(words, sizeof(words));

@@ -17,7 +17,7 @@ namespace {
 /// address of its buffer's first byte, (slot, offset of the descriptor, 0).
 class State {
 public:
-   State(nir_shader *nir, std::span<const DescriptorBinding> bindings)
+   State(nir_shader *nir, std::span<const BindingLayout> bindings)
        : bindings(bindings), b(nir_builder_create(nir_shader_get_entrypoint(nir)))
    {
    }
@@ -72,11 +72,10 @@ private:
       }
    }
 
-   const DescriptorBinding *find(uint32_t set, uint32_t binding)
+   const BindingLayout *find(uint32_t set, uint32_t binding)
    {
-      const auto it = std::ranges::find_if(bindings, [&](const DescriptorBinding &d) {
-         return d.set == set && d.binding == binding;
-      });
+      const auto it = std::ranges::find_if(
+         bindings, [&](const BindingLayout &d) { return d.set == set && d.binding == binding; });
       if (it != bindings.end())
          return &*it;
       error = "the shader uses the binding " + std::to_string(binding) + " of the descriptor set " +
@@ -86,8 +85,7 @@ private:
 
    nir_def *lower_index(nir_intrinsic_instr *instr)
    {
-      const DescriptorBinding *d =
-         find(nir_intrinsic_desc_set(instr), nir_intrinsic_binding(instr));
+      const BindingLayout *d = find(nir_intrinsic_desc_set(instr), nir_intrinsic_binding(instr));
       if (!d)
          return nullptr;
       if (d->inline_data) {
@@ -121,7 +119,7 @@ private:
       return nir_vector_insert_imm(&b, instr->src[0].ssa, nir_imm_int(&b, 0), 2);
    }
 
-   std::span<const DescriptorBinding> bindings;
+   std::span<const BindingLayout> bindings;
    nir_builder b;
    std::string error;
    bool progress = false;
@@ -129,19 +127,18 @@ private:
 
 } // namespace
 
-Result<bool> lower_descriptors(nir_shader *nir, std::span<const DescriptorBinding> bindings)
+Result<bool> lower_descriptors(nir_shader *nir, std::span<const BindingLayout> bindings)
 {
    return State(nir, bindings).run();
 }
 
-std::vector<DescriptorBinding> own_bindings(nir_shader *nir)
+std::vector<BindingLayout> own_bindings(nir_shader *nir)
 {
-   std::vector<DescriptorBinding> bindings;
+   std::vector<BindingLayout> bindings;
    nir_foreach_variable_with_modes(var, nir, nir_var_mem_ubo | nir_var_mem_ssbo) {
       const uint32_t set = var->data.descriptor_set, binding = var->data.binding;
-      const bool known = std::ranges::any_of(bindings, [&](const DescriptorBinding &d) {
-         return d.set == set && d.binding == binding;
-      });
+      const bool known = std::ranges::any_of(
+         bindings, [&](const BindingLayout &d) { return d.set == set && d.binding == binding; });
       if (!known)
          bindings.push_back({set, binding, uint32_t(bindings.size()), 0, 1, 0, false});
    }

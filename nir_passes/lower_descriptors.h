@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "nir_passes/binding_layout.h"
 #include "nir_passes/result.h"
 
 #include "compiler/nir/nir.h"
@@ -12,18 +13,6 @@
 #include <vector>
 
 namespace weft {
-
-/// Where the descriptors of a binding lie: element i in memory block `slot`, `offset + i * stride`
-/// bytes in.
-struct DescriptorBinding {
-   uint32_t set, binding;
-   uint32_t slot;
-   uint32_t offset;
-   uint32_t stride;
-   uint32_t count; ///< array elements; for inline data its bytes
-   bool inline_data;
-   bool variable_count = false; ///< a set may hold fewer elements than `count`
-};
 
 /// The slot of a buffer's address, where a back end keeps descriptors in memory:
 ///
@@ -47,11 +36,11 @@ constexpr uint32_t inline_bytes(uint32_t slot)
 /// Replaces Vulkan's resource intrinsics by the (slot, offset of the descriptor, 0) that begins a
 /// buffer's address in nir_address_format_vec2_index_32bit_offset.  A dynamic index is clamped to
 /// the array (unless its `count` is 0). An Error when the shader uses a binding that is not listed.
-Result<bool> lower_descriptors(nir_shader *, std::span<const DescriptorBinding>);
+Result<bool> lower_descriptors(nir_shader *, std::span<const BindingLayout>);
 
 /// For a back end that keeps Vulkan's bindings: those of the shader's own buffers, with their
 /// number as the slot.  Through lower_descriptors() an address becomes (slot, index into the array
 /// of descriptors, offset).
-std::vector<DescriptorBinding> own_bindings(nir_shader *);
+std::vector<BindingLayout> own_bindings(nir_shader *);
 
 } // namespace weft

@@ -19,7 +19,7 @@
 namespace weft {
 
 struct PipelineOptions {
-   std::vector<DescriptorBinding> bindings; ///< not for FinalForm::spirv
+   std::vector<BindingLayout> bindings; ///< not for FinalForm::spirv
    /// Called with the shader's text after each pass when set.
    std::function<void(const char *pass, const std::string &text)> dump;
    PassControl *control = nullptr; ///< of optional passes, if wanted

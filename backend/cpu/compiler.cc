@@ -120,9 +120,7 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &source,
 
    // SPIR-V to NIR, all of NIR's passes.
    PipelineOptions pipeline;
-   for (const BindingLayout &l : compile_options.bindings)
-      pipeline.bindings.push_back(
-         {l.set, l.binding, l.slot, l.offset, l.stride, l.count, l.inline_data, l.variable_count});
+   pipeline.bindings = compile_options.bindings;
    const Dump dump = with_debug_output(compile_options.dump);
    pipeline.dump = dump;
    pipeline.control = compile_options.control;

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/abi.h"
 #include "backend/cpu/cpu_features.h"
+#include "nir_passes/binding_layout.h"
 #include "nir_passes/pass_control.h"
 #include "nir_passes/result.h"
 #include "nir_passes/shader_source.h"
@@ -23,18 +24,6 @@
 #include <vector>
 
 namespace weft::cpu {
-
-/// Where a binding's descriptors lie: element i at DispatchState::sets[slot] + offset + i * stride.
-struct BindingLayout {
-   uint32_t set, binding;
-   uint32_t slot;
-   uint32_t offset; ///< bytes
-   uint32_t stride; ///< bytes between array elements, 0 for a single one
-   uint32_t count;  ///< array elements; for an inline uniform block its bytes
-   /// The binding's data lies there itself (inline uniform block), not a BufferDescriptor.
-   bool inline_data;
-   bool variable_count = false; ///< a set may hold fewer elements than `count`
-};
 
 /// Accesses to memory other than invocations' own, as they stand in the code.
 struct AccessCounts {
@@ -54,6 +43,7 @@ struct CompileStatistics {
 
 struct CompileOptions {
    uint32_t subgroup_size = 0; ///< 8, 16, 32 or 64; 0: default_subgroup_size()
+   /// The memory blocks are DispatchState::sets, the descriptors BufferDescriptors.
    std::vector<BindingLayout> bindings;
    /// Out-of-bounds accesses through descriptors read zeros and write nothing.
    bool robust_buffer_access = true;

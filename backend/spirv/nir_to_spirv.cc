@@ -19,7 +19,7 @@ namespace {
 std::vector<BufferBinding> list_buffers(nir_shader *nir)
 {
    std::vector<BufferBinding> buffers;
-   for (const DescriptorBinding &d : own_bindings(nir)) {
+   for (const BindingLayout &d : own_bindings(nir)) {
       BufferBinding b = {};
       b.set = d.set;
       b.binding = d.binding;

@@ -32,7 +32,7 @@ protected:
    }
 
    /// What the pass and constant folding make of an address.
-   std::array<uint32_t, 3> lowered(nir_def *address, std::span<const DescriptorBinding> bindings)
+   std::array<uint32_t, 3> lowered(nir_def *address, std::span<const BindingLayout> bindings)
    {
       nir_intrinsic_instr *use =
          _nir_build_store_scratch(b, address, nir_imm_int(b, 0),
@@ -50,7 +50,7 @@ protected:
    }
 };
 
-constexpr DescriptorBinding bindings[] = {
+constexpr BindingLayout bindings[] = {
    {0, 0, 0, 0, 16, 1, false},         // one
    {0, 3, 0, 16, 16, 5, false},        // an array
    {2, 0, 2, 64, 0, 20, true},         // inline data
@@ -108,7 +108,7 @@ TEST_F(LowerDescriptors, UnknownBindingsAreRefused)
 
 TEST_F(LowerDescriptors, InlineDataHasALimit)
 {
-   const DescriptorBinding large[] = {{0, 0, 0, 0, 0, max_inline_bytes + 1, true}};
+   const BindingLayout large[] = {{0, 0, 0, 0, 0, max_inline_bytes + 1, true}};
    descriptor(index(0, 0, nir_imm_int(b, 0)));
    EXPECT_FALSE(lower_descriptors(built.shader.get(), large));
 }

@@ -42,9 +42,9 @@ Source compile(const std::string &glsl)
    return {e2e::compile_glsl(text), {}, {}};
 }
 
-std::vector<DescriptorBinding> storage_buffers()
+std::vector<BindingLayout> storage_buffers()
 {
-   std::vector<DescriptorBinding> bindings;
+   std::vector<BindingLayout> bindings;
    for (uint32_t i = 0; i < 8; ++i)
       bindings.push_back({0, i, 0, i * 16, 16, 1, false});
    return bindings;

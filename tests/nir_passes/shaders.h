@@ -31,7 +31,7 @@ struct Source {
 Source compile(const std::string &glsl);
 
 /// Storage buffers 0 to 7 of set 0.
-std::vector<DescriptorBinding> storage_buffers();
+std::vector<BindingLayout> storage_buffers();
 
 /// The body of the shader's one function as text, without what varies or says nothing: comments,
 /// the numbers of bytes in names, doubled blanks.

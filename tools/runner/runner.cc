@@ -14,7 +14,7 @@ namespace {
 /// A block of descriptors: each binding's begin at a multiple of the descriptor's size and may have
 /// gaps where no buffer was given.
 struct Layout {
-   std::vector<cpu::BindingLayout> bindings;
+   std::vector<BindingLayout> bindings;
    std::vector<uint32_t> descriptors; ///< of each place, its number in the block
    uint32_t length = 0;               ///< of the block, in descriptors
 };
@@ -24,7 +24,7 @@ Result<Layout> lay_out(std::span<const BufferPlace> places)
    constexpr uint32_t max_elements = 1u << 16;
    Layout layout;
    for (const BufferPlace &place : places) {
-      const auto same = [&](const cpu::BindingLayout &l) {
+      const auto same = [&](const BindingLayout &l) {
          return l.set == place.set && l.binding == place.binding;
       };
       if (std::ranges::any_of(layout.bindings, same))
@@ -42,7 +42,7 @@ Result<Layout> lay_out(std::span<const BufferPlace> places)
       layout.length += count;
    }
    for (const BufferPlace &place : places) {
-      const auto found = std::ranges::find_if(layout.bindings, [&](const cpu::BindingLayout &l) {
+      const auto found = std::ranges::find_if(layout.bindings, [&](const BindingLayout &l) {
          return l.set == place.set && l.binding == place.binding;
       });
       layout.descriptors.push_back(found->offset / uint32_t(sizeof(cpu::BufferDescriptor)) +
