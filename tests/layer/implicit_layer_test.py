@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Weft authors
+# SPDX-License-Identifier: MIT
+"""The implicit layer is there when WEFT_ENABLE asks for it, unless WEFT_DISABLE is set.
+usage: implicit_layer_test.py BUILD
+
+The manifest that would be installed, with the library of BUILD, lies where the loader looks for a
+user's own. Whether the layer is there shows in the subgroup size: the driver imitates one vendor,
+the layer another.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LAYER, DRIVER = 32, 8  # subgroup sizes of the profiles nvidia and lavapipe
+
+
+class ImplicitLayerTest(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self.scratch.cleanup)
+        folder = pathlib.Path(self.scratch.name, "vulkan/implicit_layer.d")
+        folder.mkdir(parents=True)
+        manifest = json.loads(
+            (BUILD / "layer/install/VkLayer_weft_cooperative_matrix_implicit.json").read_text())
+        library = pathlib.Path(manifest["layer"]["library_path"]).name
+        manifest["layer"]["library_path"] = str(BUILD / "layer" / library)
+        (folder / "weft.json").write_text(json.dumps(manifest))
+
+    def subgroup_size(self, **variables):
+        icd = str(next(BUILD.glob("icd/weft_icd.*.json")))
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith(("WEFT_", "VK_"))}
+        environment.update(variables, XDG_DATA_HOME=self.scratch.name, VK_DRIVER_FILES=icd,
+                           VK_ICD_FILENAMES=icd, WEFT_ICD_PROFILE="lavapipe", WEFT_PROFILE="nvidia")
+        shown = subprocess.run(["vulkaninfo"], env=environment, check=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True).stdout
+        return int(re.search(r"\bsubgroupSize\s*= (\d+)", shown)[1])
+
+    def test_variables(self):
+        self.assertEqual(self.subgroup_size(), DRIVER)
+        self.assertEqual(self.subgroup_size(WEFT_ENABLE="1"), LAYER)
+        self.assertEqual(self.subgroup_size(WEFT_ENABLE="1", WEFT_DISABLE="1"), DRIVER)
+
+
+if __name__ == "__main__":
+    BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()
