@@ -4,6 +4,7 @@
 /// Arithmetic, which is scalar: NIR's pass has seen to it.  Integers are unsigned; signed
 /// operations are signed by their opcode, as SPIR-V has it for all of them.
 
+#include "backend/spirv/emit.h"
 #include "backend/spirv/translator.h"
 
 #include "compiler/spirv/GLSL.std.450.h"
@@ -244,7 +245,7 @@ private:
       if (kind == Kind::real && alu.exact)
          t.m.decorate(id, SpvDecorationNoContraction);
       if (kind == Kind::real && nir_alu_instr_is_signed_zero_inf_nan_preserve(&alu))
-         t.preserved_sizes |= bits;
+         t.float_controls.preserve(bits);
       t.define(alu.def, 0, id, kind);
    }
 
@@ -518,9 +519,9 @@ private:
 
 } // namespace
 
-void Translator::emit_alu(nir_alu_instr *alu)
+void emit_alu(Translator &t, nir_alu_instr *alu)
 {
-   Alu(*this, alu).emit();
+   Alu(t, alu).emit();
 }
 
 } // namespace weft::spirv

@@ -1,212 +1,18 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Images, samplers and texel buffers: variables of opaque types, loaded where they are used.
+/// Storage images and texel buffers.
 
+#include "backend/spirv/emit.h"
 #include "backend/spirv/image_formats.h"
+#include "backend/spirv/memory_model.h"
 #include "backend/spirv/translator.h"
-
-#include "compiler/nir/nir_deref.h"
-
-#include <algorithm>
 
 namespace weft::spirv {
 
 namespace {
 
-SpvDim dim_of(const glsl_type *type)
-{
-   switch (glsl_get_sampler_dim(type)) {
-   case GLSL_SAMPLER_DIM_1D:
-      return SpvDim1D;
-   case GLSL_SAMPLER_DIM_3D:
-      return SpvDim3D;
-   case GLSL_SAMPLER_DIM_CUBE:
-      return SpvDimCube;
-   case GLSL_SAMPLER_DIM_BUF:
-      return SpvDimBuffer;
-   default:
-      return SpvDim2D;
-   }
-}
-
-bool is_multisampled(const glsl_type *type)
-{
-   return glsl_get_sampler_dim(type) == GLSL_SAMPLER_DIM_MS;
-}
-
-bool is_resource(const nir_variable *var)
-{
-   return var->data.mode == nir_var_image || var->data.mode == nir_var_uniform;
-}
-
-} // namespace
-
-/* ---- types and variables ---- */
-
-Id Translator::texel_type(const glsl_type *type)
-{
-   switch (glsl_get_sampler_result_type(type)) {
-   case GLSL_TYPE_FLOAT:
-      return m.type_float(32);
-   case GLSL_TYPE_INT:
-      return m.type(SpvOpTypeInt, {32, 1});
-   case GLSL_TYPE_UINT:
-      return m.type_uint(32);
-   default:
-      fail("an image of another component type than 32-bit floats and integers is not supported");
-      return m.type_uint(32);
-   }
-}
-
-Id Translator::image_type(const glsl_type *type, const nir_variable *var)
-{
-   const bool storage = glsl_type_is_image(type), array = glsl_sampler_type_is_array(type);
-   const SpvDim dim = dim_of(type);
-   const SpvImageFormat format =
-      storage ? image_format(var->data.image.format) : SpvImageFormatUnknown;
-
-   if (dim == SpvDim1D)
-      m.capability(storage ? SpvCapabilityImage1D : SpvCapabilitySampled1D);
-   if (dim == SpvDimBuffer)
-      m.capability(storage ? SpvCapabilityImageBuffer : SpvCapabilitySampledBuffer);
-   if (dim == SpvDimCube && array)
-      m.capability(storage ? SpvCapabilityImageCubeArray : SpvCapabilitySampledCubeArray);
-   if (is_multisampled(type) && storage)
-      m.capability(array ? SpvCapabilityImageMSArray : SpvCapabilityStorageImageMultisample);
-   if (is_extended_format(format))
-      m.capability(SpvCapabilityStorageImageExtendedFormats);
-   return m.type(SpvOpTypeImage,
-                 {texel_type(type), uint32_t(dim),
-                  glsl_type_is_sampler(type) && glsl_sampler_type_is_shadow(type), array,
-                  is_multisampled(type), storage ? 2u : 1u, uint32_t(format)});
-}
-
-Id Translator::resource_type(const glsl_type *type, const nir_variable *var)
-{
-   if (glsl_type_is_array(type)) {
-      const Id element = resource_type(glsl_get_array_element(type), var);
-      if (glsl_get_length(type) > 0)
-         return m.type(SpvOpTypeArray, {element, m.constant_uint(glsl_get_length(type))});
-      m.capability(SpvCapabilityRuntimeDescriptorArray);
-      extension("SPV_EXT_descriptor_indexing", 0x00010500);
-      return m.type(SpvOpTypeRuntimeArray, {element});
-   }
-   if (glsl_type_is_bare_sampler(type))
-      return m.type(SpvOpTypeSampler);
-   const Id image = image_type(type, var);
-   return glsl_type_is_sampler(type) ? m.type(SpvOpTypeSampledImage, {image}) : image;
-}
-
-Id Translator::resource_variable(nir_variable *var)
-{
-   Id &id = variables[var];
-   if (id)
-      return id;
-   id = m.global_variable(
-      m.type_pointer(SpvStorageClassUniformConstant, resource_type(var->type, var)),
-      SpvStorageClassUniformConstant);
-   m.name(id, var->name);
-   m.decorate(id, SpvDecorationDescriptorSet, {uint32_t(var->data.descriptor_set)});
-   m.decorate(id, SpvDecorationBinding, {uint32_t(var->data.binding)});
-   if (glsl_type_is_image(glsl_without_array(var->type))) {
-      if (var->data.access & ACCESS_NON_WRITEABLE)
-         m.decorate(id, SpvDecorationNonWritable);
-      if (var->data.access & ACCESS_NON_READABLE)
-         m.decorate(id, SpvDecorationNonReadable);
-      if (restricted.contains({uint32_t(var->data.descriptor_set), uint32_t(var->data.binding)}))
-         m.decorate(id, SpvDecorationRestrict);
-   }
-   return id;
-}
-
-void Translator::require_indexing(const glsl_type *type, bool non_uniform)
-{
-   const bool storage = glsl_type_is_image(type);
-   const bool texels = !glsl_type_is_bare_sampler(type) && dim_of(type) == SpvDimBuffer;
-   if (!texels)
-      m.capability(storage ? SpvCapabilityStorageImageArrayDynamicIndexing
-                           : SpvCapabilitySampledImageArrayDynamicIndexing);
-   else
-      m.capability(storage ? SpvCapabilityStorageTexelBufferArrayDynamicIndexing
-                           : SpvCapabilityUniformTexelBufferArrayDynamicIndexing);
-   if (texels || non_uniform)
-      extension("SPV_EXT_descriptor_indexing", 0x00010500);
-   if (!non_uniform)
-      return;
-   m.capability(SpvCapabilityShaderNonUniform);
-   if (!texels)
-      m.capability(storage ? SpvCapabilityStorageImageArrayNonUniformIndexing
-                           : SpvCapabilitySampledImageArrayNonUniformIndexing);
-   else
-      m.capability(storage ? SpvCapabilityStorageTexelBufferArrayNonUniformIndexing
-                           : SpvCapabilityUniformTexelBufferArrayNonUniformIndexing);
-}
-
-Translator::Resource Translator::resource(nir_deref_instr *deref, bool non_uniform)
-{
-   nir_variable *var = nir_deref_instr_get_variable(deref);
-   if (!var || !is_resource(var)) {
-      fail("a pointer that may point to several images is not supported");
-      return {};
-   }
-   Resource r = {};
-   r.type = deref->type;
-   r.var = var;
-   Words operands;
-   bool varying = false;
-   for (nir_deref_instr *d = deref; d->deref_type != nir_deref_type_var;
-        d = nir_deref_instr_parent(d)) {
-      if (d->deref_type != nir_deref_type_array) {
-         fail("a pointer to an image of another type is not supported");
-         return {};
-      }
-      operands.push_back(get(d->arr.index, Kind::integer));
-      varying |= !nir_src_is_const(d->arr.index);
-   }
-   operands.push_back(resource_variable(var));
-   std::ranges::reverse(operands);
-   r.value_type = resource_type(deref->type, var);
-   r.non_uniform = non_uniform && varying;
-   if (varying)
-      require_indexing(deref->type, r.non_uniform);
-   r.pointer = operands[0];
-   if (operands.size() > 1) {
-      r.pointer = m.emit(SpvOpAccessChain,
-                         m.type_pointer(SpvStorageClassUniformConstant, r.value_type), operands);
-      if (r.non_uniform)
-         m.decorate(r.pointer, SpvDecorationNonUniform);
-   }
-   return r;
-}
-
-Id Translator::load_resource(const Resource &r)
-{
-   const Id value = m.emit(SpvOpLoad, r.value_type, {r.pointer});
-   if (r.non_uniform)
-      m.decorate(value, SpvDecorationNonUniform);
-   return value;
-}
-
-/// A vector of texel_type() as a NIR value.
-void Translator::define_texel(const nir_def &def, Id vector, const glsl_type *type,
-                              unsigned components)
-{
-   if (def.bit_size != 32)
-      fail("texels of another size than 32 bits are not supported");
-   const bool is_float = glsl_get_sampler_result_type(type) == GLSL_TYPE_FLOAT;
-   if (glsl_get_sampler_result_type(type) == GLSL_TYPE_INT)
-      vector = m.emit(SpvOpBitcast, m.type_vector(m.type_uint(32), components), {vector});
-   const Kind kind = is_float ? Kind::real : Kind::integer;
-   if (components == 1)
-      return define(def, 0, vector, kind);
-   for (unsigned i = 0; i < def.num_components; ++i)
-      define(def, i, extract(vector, this->type(kind, 32), std::min(i, components - 1)), kind);
-}
-
-/* ---- storage images ---- */
-
-Words Translator::image_operands(unsigned access, bool store, std::optional<Id> sample)
+Words image_operands(Translator &t, unsigned access, bool store, std::optional<Id> sample)
 {
    uint32_t mask = 0;
    Words literals;
@@ -219,13 +25,15 @@ Words Translator::image_operands(unsigned access, bool store, std::optional<Id> 
       mask |= SpvImageOperandsVolatileTexelMask;
    if (access & ACCESS_COHERENT) {
       mask |= store ? SpvImageOperandsMakeTexelAvailableMask : SpvImageOperandsMakeTexelVisibleMask;
-      literals.push_back(scope(device_scope()));
+      literals.push_back(scope(t, device_scope(t)));
    }
    literals.insert(literals.begin(), mask);
    return literals;
 }
 
-bool Translator::emit_image(nir_intrinsic_instr *instr)
+} // namespace
+
+bool emit_image(Translator &t, nir_intrinsic_instr *instr)
 {
    switch (instr->intrinsic) {
    case nir_intrinsic_image_deref_load:
@@ -240,23 +48,24 @@ bool Translator::emit_image(nir_intrinsic_instr *instr)
    }
 
    const unsigned access = nir_intrinsic_access(instr);
-   const Resource r = resource(nir_src_as_deref(instr->src[0]), access & ACCESS_NON_UNIFORM);
+   const Resource r =
+      t.resources.find(nir_src_as_deref(instr->src[0]), access & ACCESS_NON_UNIFORM);
    if (!r.var)
       return true;
-   const Id texel = texel_type(r.type), texels = m.type_vector(texel, 4);
+   const Id texel = t.resources.texel_type(r.type), texels = t.m.type_vector(texel, 4);
    const bool is_float = glsl_get_sampler_result_type(r.type) == GLSL_TYPE_FLOAT;
    const bool is_signed = glsl_get_sampler_result_type(r.type) == GLSL_TYPE_INT;
    const Kind kind = is_float ? Kind::real : Kind::integer;
    const auto coordinate = [&] {
-      return get_vector(instr->src[1], Kind::integer,
-                        glsl_get_sampler_coordinate_components(r.type));
+      return t.get_vector(instr->src[1], Kind::integer,
+                          glsl_get_sampler_coordinate_components(r.type));
    };
    const auto sample = [&]() -> std::optional<Id> {
-      return is_multisampled(r.type) ? std::optional(get(instr->src[2], Kind::integer))
+      return is_multisampled(r.type) ? std::optional(t.get(instr->src[2], Kind::integer))
                                      : std::nullopt;
    };
    const auto with_operands = [&](Words operands, bool store) {
-      const Words more = image_operands(access, store, sample());
+      const Words more = image_operands(t, access, store, sample());
       operands.insert(operands.end(), more.begin(), more.end());
       return operands;
    };
@@ -265,43 +74,46 @@ bool Translator::emit_image(nir_intrinsic_instr *instr)
    switch (instr->intrinsic) {
    case nir_intrinsic_image_deref_load: {
       if (unknown_format)
-         m.capability(SpvCapabilityStorageImageReadWithoutFormat);
-      const Id image = load_resource(r), at = coordinate();
-      define_texel(instr->def, m.emit(SpvOpImageRead, texels, with_operands({image, at}, false)),
-                   r.type, 4);
+         t.m.capability(SpvCapabilityStorageImageReadWithoutFormat);
+      const Id image = t.resources.load(r), at = coordinate();
+      t.resources.define_texel(instr->def,
+                               t.m.emit(SpvOpImageRead, texels, with_operands({image, at}, false)),
+                               r.type, 4);
       return true;
    }
    case nir_intrinsic_image_deref_store: {
       if (unknown_format)
-         m.capability(SpvCapabilityStorageImageWriteWithoutFormat);
-      const Id image = load_resource(r), at = coordinate();
-      Id value = get_vector(instr->src[3], kind);
+         t.m.capability(SpvCapabilityStorageImageWriteWithoutFormat);
+      const Id image = t.resources.load(r), at = coordinate();
+      Id value = t.get_vector(instr->src[3], kind);
       if (is_signed)
-         value =
-            m.emit(SpvOpBitcast, m.type_vector(texel, instr->src[3].ssa->num_components), {value});
-      m.emit(SpvOpImageWrite, with_operands({image, at, value}, true));
+         value = t.m.emit(SpvOpBitcast, t.m.type_vector(texel, instr->src[3].ssa->num_components),
+                          {value});
+      t.m.emit(SpvOpImageWrite, with_operands({image, at, value}, true));
       return true;
    }
    case nir_intrinsic_image_deref_atomic:
    case nir_intrinsic_image_deref_atomic_swap: {
-      const Id pointer = m.emit(SpvOpImageTexelPointer, m.type_pointer(SpvStorageClassImage, texel),
-                                {r.pointer, coordinate(), sample().value_or(m.constant_uint(0))});
+      const Id pointer =
+         t.m.emit(SpvOpImageTexelPointer, t.m.type_pointer(SpvStorageClassImage, texel),
+                  {r.pointer, coordinate(), sample().value_or(t.m.constant_uint(0))});
       if (r.non_uniform)
-         m.decorate(pointer, SpvDecorationNonUniform);
-      emit_atomic_at(instr, {pointer, SpvStorageClassImage}, 3, kind, texel);
+         t.m.decorate(pointer, SpvDecorationNonUniform);
+      emit_atomic_at(t, instr, {pointer, SpvStorageClassImage}, 3, kind, texel);
       return true;
    }
    case nir_intrinsic_image_deref_size: {
-      m.capability(SpvCapabilityImageQuery);
-      const Id type = m.type_vector(m.type_uint(32), instr->def.num_components);
-      define_vector(instr->def, m.emit(SpvOpImageQuerySize, type, {load_resource(r)}),
-                    Kind::integer);
+      t.m.capability(SpvCapabilityImageQuery);
+      const Id type = t.m.type_vector(t.m.type_uint(32), instr->def.num_components);
+      t.define_vector(instr->def, t.m.emit(SpvOpImageQuerySize, type, {t.resources.load(r)}),
+                      Kind::integer);
       return true;
    }
    default:
-      m.capability(SpvCapabilityImageQuery);
-      define(instr->def, 0, m.emit(SpvOpImageQuerySamples, m.type_uint(32), {load_resource(r)}),
-             Kind::integer);
+      t.m.capability(SpvCapabilityImageQuery);
+      t.define(instr->def, 0,
+               t.m.emit(SpvOpImageQuerySamples, t.m.type_uint(32), {t.resources.load(r)}),
+               Kind::integer);
       return true;
    }
 }

@@ -3,6 +3,8 @@
 
 /// Subgroup operations: NIR's come from SPIR-V's, and go back to them.
 
+#include "backend/spirv/emit.h"
+#include "backend/spirv/memory_model.h"
 #include "backend/spirv/translator.h"
 
 namespace weft::spirv {
@@ -104,7 +106,7 @@ private:
    Id integer(unsigned i) { return t.get(instr.src[i], Kind::integer); }
    Id mask(unsigned i) { return t.get_vector(instr.src[i], Kind::integer); }
    Id mask_type() { return m.type_vector(m.type_uint(32), 4); }
-   Id subgroup() { return t.scope(SpvScopeSubgroup); }
+   Id subgroup() { return scope(t, SpvScopeSubgroup); }
 
    /// An operation whose result is a bool or an integer.
    bool whole(SpvOp op, SpvCapability capability, std::initializer_list<uint32_t> operands)
@@ -242,9 +244,9 @@ SpvOp subgroup_arithmetic_op(nir_op op, bool boolean)
    }
 }
 
-bool Translator::emit_subgroup(nir_intrinsic_instr *instr)
+bool emit_subgroup(Translator &t, nir_intrinsic_instr *instr)
 {
-   return Subgroup(*this, instr).emit();
+   return Subgroup(t, instr).emit();
 }
 
 } // namespace weft::spirv

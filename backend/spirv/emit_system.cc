@@ -3,33 +3,35 @@
 
 /// System values: built-in inputs.
 
+#include "backend/spirv/built_ins.h"
+#include "backend/spirv/emit.h"
 #include "backend/spirv/translator.h"
 
 namespace weft::spirv {
 
-void Translator::load_built_in(nir_intrinsic_instr *instr, SpvBuiltIn built_in)
+void BuiltIns::load(Translator &t, nir_intrinsic_instr *instr, SpvBuiltIn built_in)
 {
-   const Id type = m.type_vector(m.type_uint(32), instr->def.num_components);
-   Id &variable = built_ins[built_in];
+   const Id type = t.m.type_vector(t.m.type_uint(32), instr->def.num_components);
+   Id &variable = variables[built_in];
    if (!variable) {
       variable =
-         m.global_variable(m.type_pointer(SpvStorageClassInput, type), SpvStorageClassInput);
-      m.decorate(variable, SpvDecorationBuiltIn, {uint32_t(built_in)});
+         t.m.global_variable(t.m.type_pointer(SpvStorageClassInput, type), SpvStorageClassInput);
+      t.m.decorate(variable, SpvDecorationBuiltIn, {uint32_t(built_in)});
    }
    if (instr->def.bit_size != 32)
-      return fail("a built-in input of a size other than 32 bits is not supported");
-   define_vector(instr->def, m.emit(SpvOpLoad, type, {variable}), Kind::integer);
+      return t.fail("a built-in input of a size other than 32 bits is not supported");
+   t.define_vector(instr->def, t.m.emit(SpvOpLoad, type, {variable}), Kind::integer);
 }
 
-bool Translator::emit_system(nir_intrinsic_instr *instr)
+bool emit_system(Translator &t, nir_intrinsic_instr *instr)
 {
    const auto subgroup = [&](SpvBuiltIn built_in, SpvCapability capability) {
-      m.capability(capability);
-      load_built_in(instr, built_in);
+      t.m.capability(capability);
+      t.built_ins.load(t, instr, built_in);
       return true;
    };
    const auto plain = [&](SpvBuiltIn built_in) {
-      load_built_in(instr, built_in);
+      t.built_ins.load(t, instr, built_in);
       return true;
    };
 

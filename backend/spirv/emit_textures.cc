@@ -4,6 +4,7 @@
 /// Sampling, fetching and gathering.  Compute shaders have no derivatives, so every level of detail
 /// is explicit.
 
+#include "backend/spirv/emit.h"
 #include "backend/spirv/translator.h"
 
 namespace weft::spirv {
@@ -19,7 +20,7 @@ public:
    {
       nir_deref_instr *texture = deref(nir_tex_src_texture_deref),
                       *sampler = deref(nir_tex_src_sampler_deref);
-      image = t.resource(texture, tex.texture_non_uniform);
+      image = t.resources.find(texture, tex.texture_non_uniform);
       if (!image.var)
          return;
 
@@ -61,18 +62,17 @@ private:
 
    Id sampled_image(nir_deref_instr *sampler_deref)
    {
-      const Id value = t.load_resource(image);
+      const Id value = t.resources.load(image);
       if (is_combined())
          return value;
-      const Translator::Resource sampler = sampler_deref
-                                              ? t.resource(sampler_deref, tex.sampler_non_uniform)
-                                              : Translator::Resource{};
+      const Resource sampler =
+         sampler_deref ? t.resources.find(sampler_deref, tex.sampler_non_uniform) : Resource{};
       if (!sampler.var) {
          t.fail("sampling without a sampler is not supported");
          return value;
       }
       const Id result = m.emit(SpvOpSampledImage, m.type(SpvOpTypeSampledImage, {image.value_type}),
-                               {value, t.load_resource(sampler)});
+                               {value, t.resources.load(sampler)});
       if (image.non_uniform || sampler.non_uniform)
          m.decorate(result, SpvDecorationNonUniform);
       return result;
@@ -81,10 +81,10 @@ private:
    /// The image alone.
    Id plain_image()
    {
-      const Id value = t.load_resource(image);
+      const Id value = t.resources.load(image);
       if (!is_combined())
          return value;
-      const Id result = m.emit(SpvOpImage, t.image_type(image.type, image.var), {value});
+      const Id result = m.emit(SpvOpImage, t.resources.image_type(image.type, image.var), {value});
       if (image.non_uniform)
          m.decorate(result, SpvDecorationNonUniform);
       return result;
@@ -162,11 +162,12 @@ private:
       if (reference)
          words.push_back(t.get(*reference, Kind::real));
       add_operands(words, false);
-      const Id texel = t.texel_type(image.type);
+      const Id texel = t.resources.texel_type(image.type);
       if (reference)
          return define_compared(m.emit(SpvOpImageSampleDrefExplicitLod, texel, words));
-      t.define_texel(tex.def, m.emit(SpvOpImageSampleExplicitLod, m.type_vector(texel, 4), words),
-                     image.type, 4);
+      t.resources.define_texel(tex.def,
+                               m.emit(SpvOpImageSampleExplicitLod, m.type_vector(texel, 4), words),
+                               image.type, 4);
    }
 
    /// In the old style of shadow samplers the result is (c, c, c, 1), of which only c is used.
@@ -183,9 +184,9 @@ private:
       const nir_src *reference = source(nir_tex_src_comparator);
       words.push_back(reference ? t.get(*reference, Kind::real) : m.constant_uint(tex.component));
       add_operands(words, false);
-      const Id type = m.type_vector(t.texel_type(image.type), 4);
+      const Id type = m.type_vector(t.resources.texel_type(image.type), 4);
       const Id value = m.emit(reference ? SpvOpImageDrefGather : SpvOpImageGather, type, words);
-      t.define_texel(tex.def, value, image.type, 4);
+      t.resources.define_texel(tex.def, value, image.type, 4);
    }
 
    void emit_fetch()
@@ -197,8 +198,8 @@ private:
       if (dim == GLSL_SAMPLER_DIM_BUF || dim == GLSL_SAMPLER_DIM_MS)
          remove_lod();
       add_operands(words, true);
-      const Id type = m.type_vector(t.texel_type(image.type), 4);
-      t.define_texel(tex.def, m.emit(SpvOpImageFetch, type, words), image.type, 4);
+      const Id type = m.type_vector(t.resources.texel_type(image.type), 4);
+      t.resources.define_texel(tex.def, m.emit(SpvOpImageFetch, type, words), image.type, 4);
    }
 
    void remove_lod()
@@ -231,16 +232,16 @@ private:
    Translator &t;
    ModuleBuilder &m;
    nir_tex_instr &tex;
-   Translator::Resource image = {};
+   Resource image = {};
    uint32_t mask = 0;
    Words literals;
 };
 
 } // namespace
 
-void Translator::emit_texture(nir_tex_instr *tex)
+void emit_texture(Translator &t, nir_tex_instr *tex)
 {
-   Texture(*this, tex).emit();
+   Texture(t, tex).emit();
 }
 
 } // namespace weft::spirv

@@ -3,14 +3,16 @@
 
 #include "backend/spirv/translator.h"
 
+#include "backend/spirv/matrix_types.h"
+
 #include <algorithm>
 
 namespace weft::spirv {
 
 Translator::Translator(nir_shader *nir, const Driver &driver, const ShaderSource &source)
-    : shader(nir), driver(driver), entry_name(source.entry_point),
-      restricted(restrict_bindings(source.spirv)),
-      reconvergence(reconvergence_modes(source.spirv, source.entry_point))
+    : shader(nir), driver(driver), restricted(restrict_bindings(source.spirv)), buffers(*this),
+      global_memory(*this), push_constants(*this), resources(*this), variables(*this),
+      values(nir_shader_get_entrypoint(nir)->ssa_alloc)
 {
 }
 
@@ -26,7 +28,7 @@ void Translator::extension(const char *name, uint32_t version)
       m.extension(name);
 }
 
-/* ---- types ---- */
+/* ---- types and constants ---- */
 
 Id Translator::type(Kind kind, unsigned bits)
 {
@@ -54,7 +56,7 @@ Id Translator::type(const glsl_type *t)
       return m.type(SpvOpTypeStruct, members);
    }
    if (glsl_type_is_cmat(t))
-      return matrix_type(t);
+      return matrix_type(*this, t);
    if (glsl_type_is_matrix(t)) {
       const Id column = type(glsl_get_column_type(t));
       return m.type(SpvOpTypeArray, {column, m.constant_uint(glsl_get_matrix_columns(t))});
@@ -70,8 +72,6 @@ Id Translator::type(const glsl_type *t)
    return m.type_vector(type(kind, glsl_get_bit_size(t)), glsl_get_vector_elements(t));
 }
 
-/* ---- values ---- */
-
 Id Translator::constant(Kind kind, unsigned bits, uint64_t value)
 {
    if (kind == Kind::boolean)
@@ -82,6 +82,8 @@ Id Translator::constant(Kind kind, unsigned bits, uint64_t value)
    constant_bits[id] = value;
    return id;
 }
+
+/* ---- values ---- */
 
 Scalar Translator::scalar(nir_scalar s)
 {
@@ -166,7 +168,6 @@ void Translator::begin_block(Id label)
 {
    m.label(label);
    casts.clear();
-   block_ended = false;
 }
 
 } // namespace weft::spirv

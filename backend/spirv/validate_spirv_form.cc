@@ -3,7 +3,7 @@
 
 #include "backend/spirv/validate_spirv_form.h"
 
-#include "backend/spirv/translator.h"
+#include "backend/spirv/emit.h"
 
 #include "nir_passes/validate_instructions.h"
 
