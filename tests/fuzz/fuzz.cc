@@ -64,11 +64,6 @@ struct Settings {
    uint32_t shrink_seconds = 120;
    std::string output = ".";
    VulkanFiles vulkan = {WEFT_ICD_MANIFEST, WEFT_LAYER_FOLDER};
-
-   bool names(const std::string &path) const
-   {
-      return std::ranges::find(paths, path) != paths.end();
-   }
 };
 
 std::vector<std::string> split(const std::string &text)
@@ -193,33 +188,61 @@ void send(int pipe, const Report &report)
       _exit(2);
 }
 
-/// The paths that a program takes: tiles by both instruction sets, through SPIR-V by one of them,
-/// the layer in both lowerings, and in this process one of those with registers, which take by far
-/// the longest to compile.
+/// What the driver below the layer is told through the environment: a child has one such driver.
+struct Driver {
+   std::string isa;
+   bool split; ///< of the layer-… paths with tiles, this one
+   bool has(const std::string &path) const
+   {
+      return path.ends_with("/" + isa) && !path.starts_with(split ? "layer-tiles" : "layer-split");
+   }
+};
+
+bool is_layer(const std::string &path)
+{
+   return path.starts_with("layer-");
+}
+
+/// Of all drivers that the paths ask for, one batch after the other.
+Driver choose_driver(const Paths &paths, uint64_t index)
+{
+   std::vector<Driver> drivers;
+   for (const char *isa : {"avx512", "avx2"}) {
+      for (const bool split : {true, false}) {
+         const Driver driver = {isa, split};
+         if (std::ranges::any_of(paths, [&](const auto &path) {
+                return is_layer(path->name()) && driver.has(path->name());
+             }))
+            drivers.push_back(driver);
+      }
+   }
+   return drivers.empty() ? Driver() : drivers[index / batch % drivers.size()];
+}
+
+/// The paths that a program takes: in this process tiles by one instruction set and registers by
+/// the other, and the layer in both lowerings, or without Vulkan what the layer does.  Registers
+/// take by far the longest to compile.
 std::vector<uint32_t> choose_paths(const Settings &settings, const Paths &paths, uint64_t index)
 {
-   oracle::Random random(settings.seed + index);
-   std::vector<std::string> skipped;
-   const auto one_of = [&](const std::vector<std::string> &names, size_t taken) {
-      for (size_t i = 0; i < names.size(); i++) {
-         if (i != taken % names.size())
-            skipped.push_back(names[i]);
-      }
+   const Driver driver = choose_driver(paths, index);
+   const auto there = [&](const std::string &name) {
+      return std::ranges::any_of(paths, [&](const auto &path) { return path->name() == name; });
    };
-   if (!settings.all_paths && settings.paths.empty()) {
-      one_of(
-         {"registers/avx512", "registers/avx2", "spirv-registers/avx512", "spirv-registers/avx2"},
-         random());
-      one_of({"spirv-tiles/avx512", "spirv-tiles/avx2"}, random());
+   const uint64_t drawn = oracle::Random(settings.seed + index)();
+   const auto isa = [&](bool wide) {
+      return wide && there("tiles/avx512") ? std::string("/avx512") : std::string("/avx2");
+   };
+   std::vector<std::string> usual = {"tiles" + isa(drawn & 1), "registers" + isa(~drawn & 1)};
+   if (settings.in_process) {
+      usual.push_back("spirv-tiles" + isa(drawn & 2));
+      usual.push_back("spirv-registers" + isa(~drawn & 2));
    }
-   // A child has one driver below the layer.
-   one_of({"layer-split", "layer-tiles"}, index / batch);
    std::vector<uint32_t> chosen;
    for (uint32_t p = 0; p < paths.size(); p++) {
       const std::string name = paths[p]->name();
-      if (settings.in_process && name.starts_with("layer-"))
-         continue;
-      if (std::ranges::find(skipped, name) == skipped.end() || settings.names(name))
+      const bool wanted = settings.all_paths || !settings.paths.empty() ||
+                          std::ranges::find(usual, name) != usual.end();
+      if (is_layer(name) ? !settings.in_process && driver.has(name) : wanted)
          chosen.push_back(p);
    }
    return chosen;

@@ -72,9 +72,9 @@ Program Generator::run()
 
 void Generator::choose_sizes()
 {
-   // Half of them tiny: they compile several times as fast and find nearly as much.
-   scale = pick({0u, 0u, 0u, 1u, 1u, 2u});
-   budget = scale == 0 ? 120 : scale == 1 ? 400 : 1600;
+   // Most of them tiny: they compile several times as fast and find nearly as much.
+   scale = percent(60) ? 0 : percent(80) ? 1 : 2;
+   budget = scale == 0 ? 120 : scale == 1 ? 250 : 800;
    p.subgroup_size = pick({8u, 8u, 8u, 16u, 16u, 16u, 32u, 32u, 32u, scale ? 64u : 16u});
    p.subgroups = pick({1u, 1u, 2u, 2u, 3u, 4u});
    while (p.invocations() > 128)
@@ -94,13 +94,20 @@ void Generator::choose_operations()
       if (std::ranges::find(kinds, kind) == kinds.end())
          kinds.push_back(kind);
    }
+   // A multiplication has to be within the budget, nearly always.
+   const uint32_t most_products = scale == 0 ? 8 * 8 * 8 : scale == 1 ? 16 * 8 * 16 : 16 * 16 * 16;
+   const uint32_t most_components = 8 << scale; // of an invocation
+   bool any_size = one_in(60);
+   const auto is_large = [&](const MatrixOperation &op) {
+      const uint32_t elements = std::max({op.m * op.n, op.m * op.k, op.k * op.n});
+      return op.m * op.n * op.k > most_products ||
+             elements * (op.a == ComponentType::f64 ? 2 : 1) > most_components * p.subgroup_size;
+   };
    const auto draw_operation = [&](const MatrixOperation *like) {
       const auto kind = pick(kinds);
-      // A multiplication has to be within the budget.
-      const uint32_t largest = scale == 0 ? 8 * 8 * 8 : scale == 1 ? 16 * 8 * 16 : 16 * 16 * 32;
       std::vector<MatrixOperation> list;
       for (const MatrixOperation &op : advertised) {
-         if (op.m * op.n * op.k > largest && !one_in(16))
+         if (is_large(op) && !any_size)
             continue;
          if ((oracle::format(op.a).is_float ? op.a : ComponentType::s8) == kind.first &&
              op.result == kind.second &&
@@ -110,8 +117,11 @@ void Generator::choose_operations()
       return list.empty() ? std::optional<MatrixOperation>() : pick(list);
    };
    std::optional<MatrixOperation> first_operation;
-   while (!first_operation)
+   for (uint32_t attempt = 0; !first_operation; attempt++) {
+      // There may be none but large ones.
+      any_size |= attempt == 20;
       first_operation = draw_operation(nullptr);
+   }
    operations.push_back(*first_operation);
    if (percent(40)) {
       const MatrixOperation first = operations[0];
@@ -314,7 +324,7 @@ void Generator::write_results(Block &body)
    for (uint32_t v = 0; v < count; v++) {
       const Variable variable_copy = f->variables[v];
       if (variable_copy.matrix) {
-         if (percent(budget > 0 ? 80 : 40))
+         if (percent(budget > 0 && !variable_copy.unset ? 80 : 40))
             store_matrix(body, place_of(v, flow), *variable_copy.matrix, flow);
          continue;
       }
@@ -343,6 +353,7 @@ uint32_t Generator::add_matrix(const MatrixType &type, uint32_t array)
    v.type = type_of(type.type);
    v.matrix = type;
    v.array = array;
+   spend(array * type.rows * type.cols);
    v.global = f == &p.functions[0] && one_in(10);
    f->variables.push_back(v);
    return uint32_t(f->variables.size() - 1);
@@ -410,12 +421,32 @@ Place Generator::matrix_place(const MatrixType &type, const Flow &flow)
 {
    std::vector<uint32_t> found;
    for (uint32_t v = 0; v < f->variables.size(); v++) {
-      if (f->variables[v].matrix == type)
+      if (f->variables[v].matrix == type && !f->variables[v].unset)
          found.push_back(v);
    }
    if (found.empty() || (found.size() < 3 && one_in(6)))
       found = {add_matrix(type)};
    return place_of(pick(found), flow);
+}
+
+/// Also those that are written once, wherever that is: what is too early does not stay.
+Place Generator::matrix_source(const MatrixType &type, const Flow &flow)
+{
+   std::vector<uint32_t> kept;
+   for (uint32_t v = 0; v < f->variables.size(); v++) {
+      if (f->variables[v].matrix == type && f->variables[v].unset)
+         kept.push_back(v);
+   }
+   return kept.empty() || !one_in(4) ? matrix_place(type, flow) : place_of(pick(kept), flow);
+}
+
+/// Whoever asks for it writes it, and nobody else.
+Place Generator::unset_matrix(const MatrixType &type)
+{
+   const uint32_t v = add_matrix(type);
+   f->variables[v].unset = true;
+   f->variables[v].global = false;
+   return {v, {}};
 }
 
 void make_literal(Expr &e)

@@ -16,7 +16,7 @@ void Generator::matrix_statement(Block &out, const Flow &flow)
 {
    if (budget <= 0)
       return scalar_statement(out, flow);
-   switch (draw(22)) {
+   switch (draw(24)) {
    case 0:
    case 1:
    case 2:
@@ -53,10 +53,13 @@ void Generator::matrix_statement(Block &out, const Flow &flow)
       const MatrixType type = pick(types);
       if (flow.in_function)
          return matrix_arithmetic(out, flow);
-      return store_matrix(out, matrix_place(type, flow), type, flow);
+      return store_matrix(out, matrix_source(type, flow), type, flow);
    }
    case 20:
       return copy_struct(out, flow);
+   case 21:
+   case 22:
+      return keep(out, flow);
    default:
       return call(out, flow);
    }
@@ -163,15 +166,16 @@ void Generator::muladd(Block &out, const Flow &flow)
 {
    const MatrixOperation op = pick(operations);
    spend(op.m * op.n * op.k * (op.result == ComponentType::f32 ? 1 : 2));
-   const Place c = matrix_place(e2e::c_type(op), flow);
-   const Place d = percent(60) ? c : matrix_place(e2e::c_type(op), flow);
-   out.push_back({Kind::matrix_muladd,
-                  op.saturating,
-                  0,
-                  {},
-                  {d, matrix_place(e2e::a_type(op), flow), matrix_place(e2e::b_type(op), flow), c},
-                  {},
-                  {}});
+   const Place d = matrix_place(e2e::c_type(op), flow);
+   const Place c = percent(60) ? d : matrix_source(e2e::c_type(op), flow);
+   out.push_back(
+      {Kind::matrix_muladd,
+       op.saturating,
+       0,
+       {},
+       {d, matrix_source(e2e::a_type(op), flow), matrix_source(e2e::b_type(op), flow), c},
+       {},
+       {}});
 }
 
 void Generator::convert_matrix(Block &out, const Flow &flow)
@@ -186,37 +190,67 @@ void Generator::convert_matrix(Block &out, const Flow &flow)
    if (pairs.empty())
       return muladd(out, flow);
    const auto [from, to] = pick(pairs);
-   const Place source = matrix_place(from, flow);
+   const Place source = matrix_source(from, flow);
    out.push_back({Kind::matrix_convert, 0, 0, {}, {matrix_place(to, flow), source}, {}, {}});
 }
 
 void Generator::matrix_arithmetic(Block &out, const Flow &flow)
 {
    const MatrixType type = pick(types);
+   compute(out, matrix_place(type, flow), type, flow);
+}
+
+/// One statement that gives a matrix a value.
+void Generator::compute(Block &out, const Place &target, const MatrixType &type, const Flow &flow)
+{
    const Type scalar = type_of(type.type);
-   const auto place = [&] { return matrix_place(type, flow); };
+   const auto source = [&] { return matrix_source(type, flow); };
    switch (draw(7)) {
    case 0:
-      out.push_back({Kind::matrix_negate, 0, 0, {}, {place(), place()}, {}, {}});
+      out.push_back({Kind::matrix_negate, 0, 0, {}, {target, source()}, {}, {}});
       return;
    case 1:
-      out.push_back({Kind::matrix_copy, 0, 0, {}, {place(), place()}, {}, {}});
+      out.push_back({Kind::matrix_copy, 0, 0, {}, {target, source()}, {}, {}});
       return;
    case 2: {
       Expr value = any(scalar, wanted(Level::subgroup, flow));
-      out.push_back({Kind::matrix_fill, 0, 0, {std::move(value)}, {place()}, {}, {}});
+      out.push_back({Kind::matrix_fill, 0, 0, {std::move(value)}, {target}, {}, {}});
       return;
    }
    case 3: {
       Expr factor = one_in(2) ? random_literal(scalar) : any(scalar, wanted(Level::subgroup, flow));
-      out.push_back({Kind::matrix_scale, 0, 0, {std::move(factor)}, {place(), place()}, {}, {}});
+      out.push_back({Kind::matrix_scale, 0, 0, {std::move(factor)}, {target, source()}, {}, {}});
       return;
    }
    default: {
       const Binary op = pick({Binary::add, Binary::sub, Binary::sub, Binary::mul});
-      out.push_back({Kind::matrix_binary, uint8_t(op), 0, {}, {place(), place(), place()}, {}, {}});
+      out.push_back(
+         {Kind::matrix_binary, uint8_t(op), 0, {}, {target, source(), source()}, {}, {}});
    }
    }
+}
+
+/// A matrix that is written once, and used after what it was made of has changed: its value may
+/// not be taken from there.
+void Generator::keep(Block &out, const Flow &flow)
+{
+   const MatrixType type = pick(types);
+   const Place original = matrix_place(type, flow), kept = unset_matrix(type);
+   if (percent(70))
+      out.push_back({Kind::matrix_copy, 0, 0, {}, {kept, original}, {}, {}});
+   else
+      compute(out, kept, type, flow);
+   if (one_in(2))
+      load_matrix(out, original, type, flow);
+   else
+      compute(out, original, type, flow);
+   if (one_in(3))
+      statement(out, flow);
+   if (one_in(2) && !flow.in_function)
+      return store_matrix(out, kept, type, flow);
+   const Place result = matrix_place(type, flow);
+   const Binary op = pick({Binary::add, Binary::sub});
+   out.push_back({Kind::matrix_binary, uint8_t(op), 0, {}, {result, original, kept}, {}, {}});
 }
 
 /// By a matrix whose elements nobody divides wrongly.
@@ -231,7 +265,7 @@ void Generator::divide(Block &out, const Flow &flow)
                   uint8_t(Binary::div),
                   0,
                   {},
-                  {matrix_place(type, flow), matrix_place(type, flow), divisor},
+                  {matrix_place(type, flow), matrix_source(type, flow), divisor},
                   {},
                   {}});
 }
@@ -243,7 +277,7 @@ void Generator::element_loop(Block &out, const Flow &flow)
    Stmt s{Kind::element_loop, 0, 0, {}, {}, {}, {}};
    const uint32_t operands = 1 + draw(3);
    for (uint32_t i = 0; i < operands; i++)
-      s.places.push_back(matrix_place(type, flow));
+      s.places.push_back(i ? matrix_source(type, flow) : matrix_place(type, flow));
    Wanted w;
    w.level = Level::subgroup;
    w.depth = 2;
@@ -268,7 +302,7 @@ void Generator::element_reduce(Block &out, const Flow &flow)
                   uint8_t(pick(reductions)),
                   0,
                   {variable(target)},
-                  {matrix_place(type, flow)},
+                  {matrix_source(type, flow)},
                   {},
                   {}});
 }
@@ -287,9 +321,19 @@ void Generator::through_own_memory(Block &out, const Flow &flow)
       back.column_major = !l.column_major;
    const Expr own = arithmetic(Binary::mul, builtin(Builtin::subgroup), literal(Type::u32, units));
    out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
-   out.push_back(transfer(Kind::matrix_store, matrix_place(type, flow), m, l, own));
+   out.push_back(transfer(Kind::matrix_store, matrix_source(type, flow), m, l, own));
    out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
-   out.push_back(transfer(Kind::matrix_load, matrix_place(type, flow), m, back, own));
+   const bool changes = one_in(3);
+   const Place loaded = changes ? unset_matrix(type) : matrix_place(type, flow);
+   out.push_back(transfer(Kind::matrix_load, loaded, m, back, own));
+   if (!changes)
+      return;
+   // What was loaded stays when other numbers come to its place in memory.
+   out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+   out.push_back(transfer(Kind::matrix_store, matrix_source(type, flow), m, l, own));
+   const Place result = matrix_place(type, flow);
+   out.push_back(
+      {Kind::matrix_binary, uint8_t(Binary::sub), 0, {}, {result, loaded, result}, {}, {}});
 }
 
 /// Each subgroup stores a matrix, and loads the next one's, if it likes as another type.
@@ -305,8 +349,8 @@ void Generator::through_shared(Block &out, const Flow &flow)
       return arithmetic(Binary::mul, std::move(subgroup), literal(Type::u32, units));
    };
    out.push_back({Kind::barrier, 0, 0, {}, {}, {}, {}});
-   out.push_back(
-      transfer(Kind::matrix_store, matrix_place(type, flow), m, l, at(builtin(Builtin::subgroup))));
+   out.push_back(transfer(Kind::matrix_store, matrix_source(type, flow), m, l,
+                          at(builtin(Builtin::subgroup))));
    out.push_back({Kind::barrier, 0, 0, {}, {}, {}, {}});
    Expr next = p.subgroups == 1 ? literal(Type::u32, 0)
                                 : arithmetic(Binary::mod,

@@ -75,7 +75,9 @@ private:
    void add_structs();
    std::optional<uint32_t> find_scalar(Type, Level at_most, bool array);
    std::optional<uint32_t> find_target(Level flow, bool array);
-   Place matrix_place(const e2e::MatrixType &, const Flow &);
+   Place matrix_place(const e2e::MatrixType &, const Flow &); ///< that may be written
+   Place matrix_source(const e2e::MatrixType &, const Flow &);
+   Place unset_matrix(const e2e::MatrixType &);
    Place place_of(uint32_t variable, const Flow &);
    Type scalar_type();
 
@@ -120,6 +122,8 @@ private:
    void divide(Block &, const Flow &);
    void element_loop(Block &, const Flow &);
    void element_reduce(Block &, const Flow &);
+   void keep(Block &, const Flow &);
+   void compute(Block &, const Place &, const e2e::MatrixType &, const Flow &);
    void through_own_memory(Block &, const Flow &);
    void through_shared(Block &, const Flow &);
    void staged_load(Block &, const Flow &);

@@ -81,8 +81,9 @@ Frame Interpreter::make_frame(const Function &f) const
       const size_t count = std::max(v.array, 1u);
       frame.scalars.emplace_back(v.matrix ? 0 : count * N);
       frame.matrices.emplace_back();
+      const Number first = {.i = 0, .f = 0, .undefined = v.unset};
       if (v.matrix)
-         frame.matrices.back().assign(count * program.subgroups, make_matrix(*v.matrix, {}));
+         frame.matrices.back().assign(count * program.subgroups, make_matrix(*v.matrix, first));
    }
    return frame;
 }
@@ -245,7 +246,7 @@ void Interpreter::call(const Stmt &stmt, const Mask &mask)
          const Place &argument = stmt.places[place++];
          for (uint32_t s = 0; s < program.subgroups; s++) {
             if (p.in && (mask & subgroup_mask(s)).any())
-               copy_matrix(matrix(argument, s), frame.matrices[p.variable][s], s);
+               copy_matrix(operand(argument, s), frame.matrices[p.variable][s], s);
          }
       } else {
          const Expr &argument = stmt.exprs[expr++];

@@ -39,6 +39,14 @@ MatrixValue &Interpreter::matrix(const Place &place, uint32_t subgroup)
    return frames.back().matrices[place.variable][element * program.subgroups + subgroup];
 }
 
+const MatrixValue &Interpreter::operand(const Place &place, uint32_t subgroup)
+{
+   const MatrixValue &m = matrix(place, subgroup);
+   if (m.elements[0].undefined)
+      fail("a matrix that has no value yet");
+   return m;
+}
+
 Number Interpreter::uniform(const Expr &e, uint32_t subgroup)
 {
    return uniform(e, evaluate(e, subgroup_mask(subgroup)), subgroup);
@@ -56,7 +64,7 @@ void Interpreter::execute_matrix(const Stmt &stmt, uint32_t subgroup)
       return;
    }
    case Kind::matrix_copy: {
-      const MatrixValue value = matrix(stmt.places[1], subgroup);
+      const MatrixValue value = operand(stmt.places[1], subgroup);
       matrix(stmt.places[0], subgroup) = value;
       return;
    }
@@ -90,6 +98,8 @@ void Interpreter::transfer(const Stmt &stmt, uint32_t subgroup)
    if (offset + stride * 64 > UINT32_MAX)
       fail("a matrix access outside of a memory");
    MatrixValue &m = matrix(stmt.places[0], subgroup);
+   if (stmt.kind == Kind::matrix_store)
+      operand(stmt.places[0], subgroup);
    const e2e::Placement placement = {column_major, uint32_t(offset), uint32_t(stride)};
    for (uint32_t row = 0; row < t.rows; row++) {
       for (uint32_t col = 0; col < t.cols; col++) {
@@ -142,8 +152,8 @@ void Interpreter::muladd(const Stmt &stmt, uint32_t subgroup)
    steps += 4;
    const e2e::MatrixType &at = type(stmt.places[1]), &bt = type(stmt.places[2]),
                          &dt = type(stmt.places[0]);
-   const MatrixValue a = matrix(stmt.places[1], subgroup), b = matrix(stmt.places[2], subgroup),
-                     c = matrix(stmt.places[3], subgroup);
+   const MatrixValue a = operand(stmt.places[1], subgroup), b = operand(stmt.places[2], subgroup),
+                     c = operand(stmt.places[3], subgroup);
    if (!a.exact() || !b.exact())
       fail("factors that are rounded");
    oracle::Expectation sum(to_oracle(dt, c));
@@ -178,7 +188,7 @@ static double rounded_bound(ComponentType type, double value, double bound)
 void Interpreter::convert_matrix(const Stmt &stmt, uint32_t subgroup)
 {
    const e2e::MatrixType &to = type(stmt.places[0]), &from = type(stmt.places[1]);
-   const MatrixValue source = matrix(stmt.places[1], subgroup);
+   const MatrixValue source = operand(stmt.places[1], subgroup);
    MatrixValue &target = matrix(stmt.places[0], subgroup);
    const Type to_type = type_of(to.type), from_type = type_of(from.type);
    for (size_t e = 0; e < source.elements.size(); e++) {
@@ -202,11 +212,11 @@ void Interpreter::matrix_arithmetic(const Stmt &stmt, uint32_t subgroup)
 {
    const e2e::MatrixType &t = type(stmt.places[0]);
    const Type scalar = type_of(t.type);
-   const MatrixValue x = matrix(stmt.places[1], subgroup);
+   const MatrixValue x = operand(stmt.places[1], subgroup);
    MatrixValue y;
    Binary op = Binary::mul;
    if (stmt.kind == Kind::matrix_binary) {
-      y = matrix(stmt.places[2], subgroup);
+      y = operand(stmt.places[2], subgroup);
       op = Binary(stmt.detail);
    } else if (stmt.kind == Kind::matrix_scale) {
       y = make_matrix(t, uniform(stmt.exprs[0], subgroup));
@@ -270,7 +280,7 @@ void Interpreter::element_loop(const Stmt &stmt, uint32_t subgroup)
    steps += 2;
    std::vector<MatrixValue> operands;
    for (const Place &place : stmt.places) {
-      operands.push_back(matrix(place, subgroup));
+      operands.push_back(operand(place, subgroup));
       if (!operands.back().exact())
          fail("rounded numbers as scalars");
    }
@@ -284,7 +294,7 @@ void Interpreter::element_loop(const Stmt &stmt, uint32_t subgroup)
 
 void Interpreter::element_reduce(const Stmt &stmt, uint32_t subgroup)
 {
-   const MatrixValue &m = matrix(stmt.places[0], subgroup);
+   const MatrixValue &m = operand(stmt.places[0], subgroup);
    if (!m.exact())
       fail("rounded numbers as scalars");
    const std::optional<Number> result =

@@ -69,6 +69,7 @@ private:
    // Matrices: interpret_matrix.cc.
    void execute_matrix(const Stmt &, uint32_t subgroup);
    MatrixValue &matrix(const Place &, uint32_t subgroup);
+   const MatrixValue &operand(const Place &, uint32_t subgroup); ///< to be read
    const e2e::MatrixType &type(const Place &) const;
    Number uniform(const Expr &, uint32_t subgroup);
    void transfer(const Stmt &, uint32_t subgroup);

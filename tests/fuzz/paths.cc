@@ -110,9 +110,12 @@ private:
 /// The layer above our driver.
 class ThroughVulkan : public Path {
 public:
-   ThroughVulkan(const VulkanFiles &files, const std::string &kind) : files(files), kind(kind) {}
+   ThroughVulkan(const VulkanFiles &files, const std::string &kind, const std::string &isa)
+       : files(files), kind(kind), isa(isa)
+   {
+   }
 
-   std::string name() const override { return "layer-" + kind; }
+   std::string name() const override { return "layer-" + kind + "/" + isa; }
 
    std::optional<std::string> run(const Program &program, std::span<const uint32_t> spirv,
                                   const Expected &expected) override
@@ -135,6 +138,7 @@ private:
       setenv("VK_ICD_FILENAMES", files.driver_manifest.c_str(), 1);
       setenv("VK_LAYER_PATH", files.layer_folder.c_str(), 1);
       setenv("VK_INSTANCE_LAYERS", "VK_LAYER_WEFT_cooperative_matrix", 1);
+      setenv("WEFT_ISA", isa.c_str(), 1);
       setenv("WEFT_LOWERING", kind == "registers" ? "registers" : "tiles", 1);
       // 8×8×8 is then all that the driver has, so that most matrices are built from several tiles.
       if (kind == "split")
@@ -173,7 +177,7 @@ private:
    }
 
    const VulkanFiles files;
-   const std::string kind;
+   const std::string kind, isa;
    std::unique_ptr<e2e::Device> device;
 };
 
@@ -184,10 +188,14 @@ std::vector<std::unique_ptr<Path>> make_paths(const VulkanFiles &files,
 {
    static cpu::Executor executor{1};
    std::vector<std::unique_ptr<Path>> list;
+   // The first to ask what the machine has, before the environment says otherwise.
    for (const runner::Path &path : runner::all_paths())
       list.push_back(std::make_unique<InProcess>(path, executor));
-   for (const char *kind : {"registers", "tiles", "split"})
-      list.push_back(std::make_unique<ThroughVulkan>(files, kind));
+   for (const char *kind : {"registers", "tiles", "split"}) {
+      if (cpu::host_features().instruction_set >= cpu::InstructionSet::avx512)
+         list.push_back(std::make_unique<ThroughVulkan>(files, kind, "avx512"));
+      list.push_back(std::make_unique<ThroughVulkan>(files, kind, "avx2"));
+   }
    if (!names.empty()) {
       std::erase_if(list, [&](const std::unique_ptr<Path> &path) {
          return std::ranges::find(names, path->name()) == names.end();

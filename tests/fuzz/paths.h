@@ -26,8 +26,9 @@ struct VulkanFiles {
    std::string driver_manifest, layer_folder;
 };
 
-/// All paths, or those that are named.  A path through Vulkan starts when it first runs; of
-/// layer-tiles and layer-split, which differ in the driver below, a process can have only one.
+/// All paths, or those that are named.  A path through Vulkan starts when it first runs; a process
+/// can have only one driver below the layer, which is of one instruction set, and has 8×8×8 tiles
+/// alone (layer-split) or all (layer-tiles).
 std::vector<std::unique_ptr<Path>> make_paths(const VulkanFiles &,
                                               const std::vector<std::string> &names);
 

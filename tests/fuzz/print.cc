@@ -236,13 +236,15 @@ private:
       line("}");
    }
 
-   /// Every variable is zero first.
+   /// Every variable is zero first, but for matrices that have no value yet.
    void print_variable(const Variable &v, uint32_t number, bool used, bool in_used_struct,
                        bool parameter)
    {
       if (parameter || (v.structure ? !in_used_struct : !used))
          return;
       const bool declared = v.structure || v.global;
+      if (v.unset)
+         return line(type_name(v) + " " + name(number) + array(v) + ";");
       if (!v.array) {
          line((declared ? "" : type_name(v) + " ") + name(number) + " = " + zero(v) + ";");
          return;

@@ -192,6 +192,7 @@ struct Variable {
    std::optional<e2e::MatrixType> matrix;
    uint32_t array = 0;     ///< elements, 0 for none
    bool global = false;    ///< main's only: declared outside of it
+   bool unset = false;     ///< a matrix that is not zero at first: it has no value
    uint32_t structure = 0; ///< 1 + the struct of the function whose member it is
 };
 
