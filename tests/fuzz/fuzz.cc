@@ -219,23 +219,25 @@ Driver choose_driver(const Paths &paths, uint64_t index)
    return drivers.empty() ? Driver() : drivers[index / batch % drivers.size()];
 }
 
-/// The paths that a program takes: in this process tiles by one instruction set and registers by
-/// the other, and the layer in both lowerings, or without Vulkan what the layer does.  Registers
-/// take by far the longest to compile.
+/// The paths that a program takes: tiles in this process, the layer in both lowerings with the
+/// other instruction set below it (or without Vulkan what the layer does), and one in three as
+/// registers in this process, which take by far the longest to compile.
 std::vector<uint32_t> choose_paths(const Settings &settings, const Paths &paths, uint64_t index)
 {
    const Driver driver = choose_driver(paths, index);
    const auto there = [&](const std::string &name) {
       return std::ranges::any_of(paths, [&](const auto &path) { return path->name() == name; });
    };
-   const uint64_t drawn = oracle::Random(settings.seed + index)();
-   const auto isa = [&](bool wide) {
-      return wide && there("tiles/avx512") ? std::string("/avx512") : std::string("/avx2");
+   const bool avx512_below = driver.isa == "avx512";
+   const auto isa = [&](bool avx512) {
+      return avx512 && there("tiles/avx512") ? std::string("/avx512") : std::string("/avx2");
    };
-   std::vector<std::string> usual = {"tiles" + isa(drawn & 1), "registers" + isa(~drawn & 1)};
+   std::vector<std::string> usual = {"tiles" + isa(!avx512_below)};
+   if (const uint64_t drawn = oracle::Random(settings.seed + index)(); drawn % 3 == 0)
+      usual.push_back("registers" + isa(drawn % 2 == 0));
    if (settings.in_process) {
-      usual.push_back("spirv-tiles" + isa(drawn & 2));
-      usual.push_back("spirv-registers" + isa(~drawn & 2));
+      usual.push_back("spirv-tiles" + isa(avx512_below));
+      usual.push_back("spirv-registers" + isa(avx512_below));
    }
    std::vector<uint32_t> chosen;
    for (uint32_t p = 0; p < paths.size(); p++) {

@@ -65,6 +65,11 @@ Program Generator::run()
       body.push_back({Kind::assign, 0, 0, {variable(v), given(variable_copy.type, w)}, {}, {}, {}});
    }
    block(body, 2 + scale + draw((types.empty() ? 4 : 3) * (scale + 1)), flow);
+   // By chance alone most structs and functions would not be used.
+   if (one_in(2))
+      copy_struct(body, flow);
+   if (one_in(2))
+      call(body, flow);
    write_results(body);
    finish_memories();
    return p;
