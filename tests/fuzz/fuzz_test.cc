@@ -111,6 +111,27 @@ TEST(interpreter, refuses_what_is_not_defined)
              "an undefined value is used");
 }
 
+TEST(interpreter, refuses_a_matrix_without_a_value)
+{
+   Program p;
+   p.subgroup_size = 8;
+   p.memories = {memory(Storage::buffer, 64)};
+   p.functions.resize(1);
+   p.functions[0].variables.resize(2);
+   for (Variable &v : p.functions[0].variables)
+      v.matrix = {ComponentType::u32, 8, 8, e2e::Use::accumulator};
+   p.functions[0].variables[1].unset = true;
+   const Place zero = {0, {}}, unset = {1, {}};
+   const Stmt copy = {Kind::matrix_copy, 0, 0, {}, {unset, zero}, {}, {}};
+   const Stmt store = {Kind::matrix_store, 0, 0, {literal(0), literal(8)}, {unset}, {}, {}};
+   p.functions[0].body = {store};
+   const auto refused = interpret(p);
+   ASSERT_TRUE(std::holds_alternative<Invalid>(refused));
+   EXPECT_EQ(std::get<Invalid>(refused).why, "a matrix that has no value yet");
+   p.functions[0].body = {copy, store};
+   EXPECT_TRUE(std::holds_alternative<Expected>(interpret(p)));
+}
+
 TEST(numbers, only_exact_floats)
 {
    EXPECT_TRUE(binary(Binary::add, Type::f16, {0, 2047}, {0, 1}));
@@ -150,6 +171,23 @@ TEST(generator, has_all_kinds_of_statements)
       EXPECT_NE(kinds[kind], 0u) << "statement " << kind;
    for (size_t op = 0; op < ops.size(); op++)
       EXPECT_NE(ops[op], 0u) << "expression " << op;
+}
+
+TEST(generator, changes_what_was_copied)
+{
+   uint32_t found = 0;
+   for (uint64_t seed = 1; seed < 50; seed++) {
+      const Program program = generate(seed, operations).program;
+      const Function &main = program.functions[0];
+      const Stmt *copy = nullptr;
+      for_each_stmt(main.body, [&](const Stmt &s) {
+         if (s.kind == Kind::matrix_copy && main.variables[s.places[0].variable].unset)
+            copy = &s;
+         else if (copy && s.kind != Kind::matrix_store && !s.places.empty())
+            found += s.places[0].variable == copy->places[1].variable;
+      });
+   }
+   EXPECT_GE(found, 5u);
 }
 
 TEST(shrink, leaves_what_fails)
