@@ -201,7 +201,7 @@ TEST_F(AllocationTest, ADeviceGivesEverythingBack)
    ASSERT_VK(vkCreateFence(other_device, &fence_info, allocator.callbacks(), &fence));
    for (int i = 0; i < 10; i++) {
       ASSERT_VK(vkQueueSubmit(other_queue, 0, nullptr, fence));
-      ASSERT_VK(vkWaitForFences(other_device, 1, &fence, VK_TRUE, UINT64_MAX));
+      ASSERT_VK(vkWaitForFences(other_device, 1, &fence, VK_TRUE, wait_limit));
       ASSERT_VK(vkResetFences(other_device, 1, &fence));
    }
    ASSERT_VK(vkDeviceWaitIdle(other_device));
