@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Multiply-add: every advertised operation × all layouts of A, B, C and D × subgroup sizes, with
-/// random strides and offsets, several subgroups side by side.
+/// random strides and offsets, several subgroups side by side, in one workgroup or in several.
 
 #include "tests/e2e/cmat.h"
 
@@ -14,11 +14,11 @@ namespace {
 
 struct Push {
    uint32_t at[4], stride[4]; ///< of A, B, C, D, in components
-   uint32_t step[4];          ///< from one workgroup's matrix to the next
+   uint32_t step[4];          ///< from one subgroup's matrix to the next
 };
 
 const char *const text = R"(
-layout(local_size_x = $SIZE) in;
+layout(local_size_x = $SIZE, local_size_y = $SIZE_Y, local_size_z = $SIZE_Z) in;
 layout(push_constant, std430) uniform Push { uvec4 at, stride, step; } push;
 $BLOCKS
 void main()
@@ -26,7 +26,7 @@ void main()
    $A a;
    $B b;
    $C c;
-   const uvec4 at = push.at + push.step * gl_WorkGroupID.x;
+   const uvec4 at = push.at + push.step * (gl_WorkGroupID.x + gl_SubgroupID);
    coopMatLoad(a, a_data.data, at.x, push.stride.x, $A_LAYOUT);
    coopMatLoad(b, b_data.data, at.y, push.stride.y, $B_LAYOUT);
    coopMatLoad(c, c_data.data, at.z, push.stride.z, $C_LAYOUT);
@@ -35,7 +35,13 @@ void main()
 }
 )";
 
-constexpr uint32_t workgroups = 3;
+constexpr uint32_t subgroups = 3;
+
+/// In which workgroups they are.
+struct Grouping {
+   uint32_t workgroups, y, z;
+};
+constexpr Grouping groupings[] = {{subgroups, 1, 1}, {1, subgroups, 1}, {1, 1, subgroups}};
 
 class MuladdSweep {
 public:
@@ -51,22 +57,26 @@ public:
       std::string layout_names;
       for (int i = 0; i < 4; i++)
          layout_names += layouts >> i & 1 ? "c" : "r";
+      const Grouping grouping = groupings[oracle::draw(random, std::size(groupings))];
       SCOPED_TRACE(operation_name(op) + ", layouts of ABCD " + layout_names + ", subgroup size " +
-                   std::to_string(subgroup_size));
-      Pipeline pipeline(device, compile_glsl(shader_text(layouts, subgroup_size)),
+                   std::to_string(subgroup_size) + ", workgroups of 1 × " +
+                   std::to_string(grouping.y) + " × " + std::to_string(grouping.z) + " subgroups");
+      Pipeline pipeline(device, compile_glsl(shader_text(layouts, subgroup_size, grouping)),
                         {.bindings = {1, 1, 1, 1},
                          .push_bytes = sizeof(Push),
                          .subgroup_size = subgroup_size,
                          .spec_constants = {}});
-      dispatch(pipeline, layouts, inputs);
+      dispatch(pipeline, layouts, grouping.workgroups, inputs);
    }
 
 private:
-   std::string shader_text(uint32_t layouts, uint32_t subgroup_size)
+   std::string shader_text(uint32_t layouts, uint32_t subgroup_size, const Grouping &grouping)
    {
       static const char *const names[] = {"a_data", "b_data", "c_data", "d_data"};
       Words words = {
          {"SIZE", std::to_string(subgroup_size)},
+         {"SIZE_Y", std::to_string(grouping.y)},
+         {"SIZE_Z", std::to_string(grouping.z)},
          {"A", types[0].glsl()},
          {"B", types[1].glsl()},
          {"C", types[2].glsl()},
@@ -94,7 +104,7 @@ private:
          oracle::encode_float(c.type, -product.value[i], c.at(i / c.cols, i % c.cols));
    }
 
-   void dispatch(Pipeline &pipeline, uint32_t layouts, oracle::Inputs inputs)
+   void dispatch(Pipeline &pipeline, uint32_t layouts, uint32_t workgroups, oracle::Inputs inputs)
    {
       std::vector<std::unique_ptr<Buffer>> buffers;
       std::vector<BufferRange> ranges;
@@ -108,12 +118,12 @@ private:
          push.at[i] = placements[i].offset / types[i].component_bytes();
          push.stride[i] = placements[i].stride / types[i].component_bytes();
          push.step[i] = uint32_t(steps[i] / types[i].component_bytes());
-         buffers.push_back(std::make_unique<Buffer>(device, steps[i] * workgroups));
+         buffers.push_back(std::make_unique<Buffer>(device, steps[i] * subgroups));
          ranges.push_back(*buffers.back());
          oracle::fill_poison(buffers[i]->bytes());
       }
       std::vector<oracle::Expectation> expected;
-      for (uint32_t group = 0; group < workgroups; group++) {
+      for (uint32_t group = 0; group < subgroups; group++) {
          std::vector<oracle::Matrix> m;
          for (uint32_t i = 0; i < 3; i++) {
             const bool accumulator = i == 2;
@@ -132,8 +142,8 @@ private:
       const std::vector<std::byte> before(buffers[3]->bytes().begin(), buffers[3]->bytes().end());
       pipeline.dispatch(ranges, {workgroups, 1, 1}, push);
       count_case();
-      for (uint32_t group = 0; group < workgroups; group++) {
-         SCOPED_TRACE("workgroup " + std::to_string(group));
+      for (uint32_t group = 0; group < subgroups; group++) {
+         SCOPED_TRACE("subgroup " + std::to_string(group));
          const size_t start = group * steps[3];
          EXPECT_TRUE(stored_as_expected(expected[group], types[3], placements[3],
                                         buffers[3]->bytes().subspan(start, steps[3]),
