@@ -176,8 +176,7 @@ class Root:
                 'LD_LIBRARY_PATH': '/weft/lib'} if names else {}
 
     def install(self, manifest, kind):
-        """Copies a library, by its manifest, and what it is linked with beyond the root's own
-        libraries; the manifest's contents with the new path."""
+        """Copies a library by its manifest; the manifest's contents with the new path."""
         try:
             described = json.loads(manifest.read_text())
         except OSError as error:
@@ -186,23 +185,28 @@ class Root:
         library = manifest.resolve().parent / library  # an absolute path stays as it is
         if not library.exists():
             fail(f'{manifest} names {library}, which does not exist')
+        described[kind]['library_path'] = self.install_binary(library)
+        return described
+
+    def install_binary(self, binary):
+        """Copies a library or a program, and what it is linked with beyond the root's own
+        libraries; its path in the root."""
         lib = self.weft / 'lib'
-        shutil.copy(library, lib)
-        host = self.dependencies(subprocess.run(['ldd', library], capture_output=True, text=True))
+        shutil.copy(binary, lib)
+        host = self.dependencies(subprocess.run(['ldd', binary], capture_output=True, text=True))
         while True:
-            linked = self.run(['ldd', f'/weft/lib/{library.name}'], capture_output=True, text=True,
+            linked = self.run(['ldd', f'/weft/lib/{binary.name}'], capture_output=True, text=True,
                               variables={'LD_LIBRARY_PATH': '/weft/lib'})
             if linked.stderr:
-                fail(f'{library} does not load in the Debian 13 root:\n' + linked.stderr)
+                fail(f'{binary} does not load in the Debian 13 root:\n' + linked.stderr)
             missing = [name for name, path in self.dependencies(linked).items() if not path]
             if not missing:
                 break
             for name in missing:
                 if not host.get(name):
-                    fail(f'{library} needs {name}, which is not on this machine')
+                    fail(f'{binary} needs {name}, which is not on this machine')
                 shutil.copy(host[name], lib / name)
-        described[kind]['library_path'] = f'/weft/lib/{library.name}'
-        return described
+        return f'/weft/lib/{binary.name}'
 
     @staticmethod
     def dependencies(ldd):

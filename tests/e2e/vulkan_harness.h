@@ -102,6 +102,9 @@ public:
    /// What came through VK_EXT_debug_utils since the last call: warnings and errors.
    std::string take_messages();
 
+   /// The options of the pipeline that is being created.
+   const PipelineOptions *creating = nullptr;
+
 private:
    void create_instance();
    void choose_physical();
@@ -109,6 +112,10 @@ private:
    void create_device(bool robust);
    void destroy();
 
+   static VKAPI_ATTR VkBool32 VKAPI_CALL take_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
+                                                      VkDebugUtilsMessageTypeFlagsEXT,
+                                                      const VkDebugUtilsMessengerCallbackDataEXT *,
+                                                      void *device);
    VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
    std::vector<VkExtensionProperties> extensions;
    uint32_t queue_family = 0;
