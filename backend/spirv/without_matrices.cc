@@ -180,8 +180,10 @@ public:
       if (queue.empty())
          return Error{"there is no such entry point"};
       while (!queue.empty()) {
-         while (!queue.empty())
+         while (!queue.empty() && refusal.empty())
             reach_next();
+         if (!refusal.empty())
+            return Error{refusal};
          for (size_t i = 0; i < m.instructions.size(); i++) {
             const Instruction &instruction = m.instructions[i];
             if (belongs_to_target(instruction.opcode) && is_live(m.ids_of(instruction)[0]))
@@ -213,12 +215,19 @@ private:
       queue.pop_back();
       const Instruction &instruction = m.instructions[i];
       has_matrices |= instruction.opcode == SpvOpTypeCooperativeMatrixKHR;
+      // What is cut off here would be blamed on the driver, which may not survive it.
       for (uint32_t id : m.ids_of(instruction)) {
-         if (auto it = definitions.find(id); it != definitions.end())
+         auto it = definitions.find(id);
+         if (it != definitions.end())
             reach_instruction(it->second);
+         else
+            refusal = "id " + std::to_string(id) + " is used and not defined";
       }
       if (instruction.opcode == SpvOpFunction) {
-         for (size_t part = i + 1; part <= ends[i]; part++)
+         const auto end = ends.find(i);
+         if (end == ends.end())
+            refusal = "function " + std::to_string(instruction.result) + " has no end";
+         for (size_t part = i + 1; end != ends.end() && part <= end->second; part++)
             reach_instruction(part);
       }
    }
@@ -276,6 +285,7 @@ private:
    std::vector<bool> live;
    std::vector<size_t> queue; ///< live, and what they need is not yet
    bool has_matrices = false;
+   std::string refusal;
 };
 
 } // namespace

@@ -163,9 +163,23 @@ TEST(WithoutMatrices, RefusesWhatItDoesNotUnderstand)
    EXPECT_TRUE(refuses(words, VK_SHADER_STAGE_ALL, "main"));
    EXPECT_TRUE(refuses({}, VK_SHADER_STAGE_VERTEX_BIT, "main"));
    EXPECT_TRUE(refuses(std::span(words).first(20), VK_SHADER_STAGE_VERTEX_BIT, "main"));
-   // Whatever the input, it returns.
-   for (size_t size = 0; size < words.size(); size++)
-      (void)refuses(std::span(words).first(size), VK_SHADER_STAGE_VERTEX_BIT, "main");
+}
+
+/// A driver may well crash on a function without an end, or on an entry point without a function.
+TEST(WithoutMatrices, RefusesTruncatedModules)
+{
+   const std::vector<uint32_t> words = assembled(assembly);
+   for (size_t size = 0; size < words.size(); size++) {
+      const auto module = std::span(words).first(size);
+      // "plain" comes last: nothing that is cut off is superfluous.
+      EXPECT_FALSE(
+         spirv::without_matrices(module, VK_SHADER_STAGE_COMPUTE_BIT, "plain", dropped))
+         << "cut after " << size << " of " << words.size() << " words";
+      const auto vertex =
+         spirv::without_matrices(module, VK_SHADER_STAGE_VERTEX_BIT, "main", dropped);
+      if (vertex && *vertex)
+         EXPECT_TRUE(spirv::validate(**vertex)) << "cut after " << size << " words";
+   }
 }
 
 } // namespace
