@@ -15,14 +15,31 @@ namespace {
 using oracle::Expectation;
 using oracle::Matrix;
 
-/// An operation that can be computed exactly with small whole numbers, for tests that are not about
-/// arithmetic.
+/// Operations for tests that are not about arithmetic, of those that small whole numbers compute
+/// exactly: every combination of types and every shape, but not each with each.  Which go together
+/// is drawn.
 std::vector<MatrixOperation> usable_operations(const Device &device)
 {
-   std::vector<MatrixOperation> usable;
+   const auto same_types = [](const MatrixOperation &x, const MatrixOperation &y) {
+      return x.a == y.a && x.b == y.b && x.c == y.c && x.saturating == y.saturating;
+   };
+   const auto same_shape = [](const MatrixOperation &x, const MatrixOperation &y) {
+      return x.m == y.m && x.n == y.n && x.k == y.k;
+   };
+   std::vector<MatrixOperation> all;
    for (const MatrixOperation &op : matrix_operations(device)) {
       if (op.c == op.result &&
           missing_features(device, {a_type(op), b_type(op), c_type(op)}).empty())
+         all.push_back(op);
+   }
+   oracle::Random random = test_random();
+   std::shuffle(all.begin(), all.end(), random);
+   std::vector<MatrixOperation> usable;
+   for (const MatrixOperation &op : all) {
+      const auto known = [&](const auto &same) {
+         return std::ranges::any_of(usable, [&](const auto &other) { return same(op, other); });
+      };
+      if (!known(same_types) || !known(same_shape))
          usable.push_back(op);
    }
    return usable;
