@@ -6,6 +6,7 @@
 
 #include "tests/e2e/cmat_program.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace weft::e2e {

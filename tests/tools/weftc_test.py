@@ -62,7 +62,8 @@ void main() {
          values[2 * 16 + 5] = float(gl_SubgroupSize);
       controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsBuffer,
                      gl_SemanticsAcquireRelease);
-      coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> c;
+      coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> c =
+         coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator>(1);
       coopMatStore(c, result, 256, 16, gl_CooperativeMatrixLayoutRowMajor);
       coopMatLoad(c, values, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
       coopMatStore(c, result, 256 * gl_WorkGroupID.x, 16, gl_CooperativeMatrixLayoutColumnMajor);
