@@ -172,8 +172,7 @@ TEST(WithoutMatrices, RefusesTruncatedModules)
    for (size_t size = 0; size < words.size(); size++) {
       const auto module = std::span(words).first(size);
       // "plain" comes last: nothing that is cut off is superfluous.
-      EXPECT_FALSE(
-         spirv::without_matrices(module, VK_SHADER_STAGE_COMPUTE_BIT, "plain", dropped))
+      EXPECT_FALSE(spirv::without_matrices(module, VK_SHADER_STAGE_COMPUTE_BIT, "plain", dropped))
          << "cut after " << size << " of " << words.size() << " words";
       const auto vertex =
          spirv::without_matrices(module, VK_SHADER_STAGE_VERTEX_BIT, "main", dropped);
