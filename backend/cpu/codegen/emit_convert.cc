@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Conversions between types.  A float that an integer type cannot hold becomes some
-/// integer, as in SPIR-V, but never LLVM's poison.
+/// Conversions between types.  A float that an integer type cannot hold becomes some integer, as in
+/// SPIR-V, but never LLVM's poison; for unsigned types of 32 and 64 bits it is the nearest one, and
+/// zero for NaN, as on GPUs: the CTS wants negative numbers to become zero.
 
 #include "backend/cpu/codegen/emit_alu.h"
+
+#include <algorithm>
 
 namespace weft::cpu {
 
@@ -82,10 +85,10 @@ Value *float_to_integer(Alu &a, bool is_signed, unsigned bits)
    Value *x = a.f(0);
    if (a.src_bits() == 16)
       x = a.fcast(x, 32);
+   if (!is_signed && bits >= 32)
+      return a.b.CreateIntrinsic(llvm::Intrinsic::fptoui_sat, {a.ints(bits), x->getType()}, {x});
    // Narrow results come from a wider conversion, which the CPU has.
-   const unsigned wide = bits < 32 ? 32 : bits;
-   Value *integer = is_signed || bits < 32 ? a.b.CreateFPToSI(x, a.ints(wide))
-                                           : a.b.CreateFPToUI(x, a.ints(wide));
+   Value *integer = a.b.CreateFPToSI(x, a.ints(std::max(bits, 32u)));
    return a.zext(a.b.CreateFreeze(integer), bits);
 }
 
