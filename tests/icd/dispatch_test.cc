@@ -462,6 +462,69 @@ TEST_F(DispatchTest, OffsetsUpTo4GiB)
    }
 }
 
+/// Matrices whose lines lie far from each other and from the buffer's beginning: by descriptor up to
+/// 4 GiB, by address beyond.
+TEST_F(DispatchTest, TilesUpTo4GiB)
+{
+   constexpr VkDeviceSize size = (VkDeviceSize(5) << 30) + 4096;
+   VkPhysicalDeviceMemoryProperties properties;
+   vkGetPhysicalDeviceMemoryProperties(physical, &properties);
+   if (properties.memoryHeaps[0].size < 2 * size)
+      GTEST_SKIP() << "the memory heap is too small";
+   const std::string glsl = R"(
+      layout(local_size_x = 64) in;
+      layout(push_constant) uniform Push { uvec2 address; uint from, to, stride; };
+      layout(set = 0, binding = 0) buffer Out { uint data[]; };
+      layout(buffer_reference, std430, buffer_reference_align = 4) buffer Words { uint data[]; };
+      void main()
+      {
+         if (gl_SubgroupID > 0)
+            return;
+         coopmat<uint, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> m;
+         coopMatLoad(m, $WHERE, from, stride, gl_CooperativeMatrixLayoutRowMajor);
+         m = m + m;
+         coopMatStore(m, $WHERE, to, stride, gl_CooperativeMatrixLayoutRowMajor);
+      })";
+   const auto with = [&](const std::string &where) {
+      std::string text = glsl;
+      for (size_t at; (at = text.find("$WHERE")) != std::string::npos;)
+         text.replace(at, strlen("$WHERE"), where);
+      return text;
+   };
+   use_one_buffer(with("data").c_str(), size, 20);
+   const VkPipeline by_descriptor = pipeline,
+                    by_address = make_pipeline(with("Words(address).data"), recipe, layout);
+   const VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                           .buffer = out.handle};
+   const uint64_t start = vkGetBufferDeviceAddress(device, &info);
+   // In words: the lines of the second lie on either side of 2 GiB, the third lies
+   // beyond 4 GiB, and so do lines of the last.
+   const struct {
+      bool address;
+      uint32_t from, to, stride;
+   } cases[] = {
+      {false, 0x3fffe000, 0x3ffff000, 16},
+      {false, 64, 128, 0x4000000},
+      {true, 0x48000000, 0x48001000, 16},
+      {true, 256, 512, 0x5000000},
+   };
+   for (const auto &c : cases) {
+      SCOPED_TRACE(std::to_string(c.from) + " to " + std::to_string(c.to) + " by " +
+                   std::to_string(c.stride) + (c.address ? ", by address" : ""));
+      for (uint32_t i = 0; i < 256; i++)
+         out.as()[c.from + uint64_t(i / 16) * c.stride + i % 16] = i * i + c.stride;
+      pipeline = c.address ? by_address : by_descriptor;
+      VkCommandBuffer cmd = begin_bound();
+      const uint32_t push[] = {uint32_t(start), uint32_t(start >> 32), c.from, c.to, c.stride};
+      vkCmdPushConstants(cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), push);
+      vkCmdDispatch(cmd, 1, 1, 1);
+      run(cmd);
+      for (uint32_t i = 0; i < 256; i++)
+         ASSERT_EQ(out.as()[c.to + uint64_t(i / 16) * c.stride + i % 16], 2 * (i * i + c.stride))
+            << i;
+   }
+}
+
 TEST_F(DispatchTest, DispatchesFollowEachOther)
 {
    // Each dispatch reads what another invocation, mostly of another workgroup, wrote in the one
