@@ -5,6 +5,7 @@
 /// look for the names.
 
 #include "icd/physical_device.h"
+#include "icd/settings.h"
 
 #include "backend/cpu/compiler.h"
 
@@ -60,7 +61,7 @@ void get_device_extensions(vk_device_extension_table *e)
 
    // Not yet part of Vulkan, or of later versions
    e->KHR_calibrated_timestamps = true;
-   e->KHR_cooperative_matrix = !cpu::host_target().matrices.operations.empty();
+   e->KHR_cooperative_matrix = !advertised_matrices().operations.empty();
    e->KHR_external_memory_fd = true;
    e->KHR_map_memory2 = true;
    e->KHR_pipeline_executable_properties = true;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "icd/physical_device.h"
+#include "icd/settings.h"
 
 #include "backend/cpu/compiler.h"
 
@@ -69,7 +70,7 @@ void get_shader_features(vk_features *f)
    f->workgroupMemoryExplicitLayout8BitAccess = true;
    f->workgroupMemoryExplicitLayout16BitAccess = true;
 
-   f->cooperativeMatrix = !cpu::host_target().matrices.operations.empty();
+   f->cooperativeMatrix = !advertised_matrices().operations.empty();
    f->cooperativeMatrixRobustBufferAccess = f->cooperativeMatrix;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "icd/physical_device.h"
+#include "icd/settings.h"
 
 #include "backend/cpu/abi.h"
 #include "backend/cpu/compiler.h"
@@ -63,7 +64,7 @@ void get_compute_limits(vk_properties *p)
    p->maxComputeWorkGroupInvocations = max_workgroup_invocations;
    std::fill_n(p->maxComputeWorkGroupSize, 3, max_workgroup_invocations);
 
-   p->subgroupSize = cpu::default_subgroup_size();
+   p->subgroupSize = settings().default_subgroup_size();
    p->subgroupSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
    p->subgroupSupportedOperations =
       VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |

@@ -6,6 +6,7 @@
 #include "backend/cpu/compiler.h"
 #include "icd/device_memory.h"
 #include "icd/instance.h"
+#include "icd/settings.h"
 #include "icd/sync.h"
 #include "icd/system_memory.h"
 #include "vulkan_util/out_array.h"
@@ -151,7 +152,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties
    VkPhysicalDevice, uint32_t *pPropertyCount, VkCooperativeMatrixPropertiesKHR *pProperties)
 {
    OutArray out(pProperties, pPropertyCount);
-   for (const MatrixOperation &op : cpu::host_target().matrices.operations) {
+   for (const MatrixOperation &op : advertised_matrices().operations) {
       VkCooperativeMatrixPropertiesKHR *p = out.append();
       if (!p)
          continue;

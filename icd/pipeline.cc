@@ -7,6 +7,7 @@
 #include "icd/device.h"
 #include "icd/log.h"
 #include "icd/program_object.h"
+#include "icd/settings.h"
 #include "vulkan_util/spec_constants.h"
 #include "weft_entrypoints.h"
 
@@ -131,8 +132,9 @@ Request make_request(const Device *device, const VkComputePipelineCreateInfo &in
    const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *size_info = vk_find_struct_const(
       info.stage.pNext, PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
    request.options.subgroup_size =
-      size_info ? size_info->requiredSubgroupSize : cpu::default_subgroup_size();
+      size_info ? size_info->requiredSubgroupSize : settings().default_subgroup_size();
    request.options.robust_buffer_access = wants_robust_access(device, info);
+   request.options.matrices = advertised_matrices();
    compute_key(&request);
    return request;
 }

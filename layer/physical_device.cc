@@ -181,7 +181,7 @@ bool contains(std::span<const MatrixOperation> operations, const MatrixOperation
    return std::ranges::find(operations, operation) != operations.end();
 }
 
-/// What compiles whatever subgroup size a pipeline requires.
+/// Of what compiles whatever subgroup size a pipeline requires.
 std::vector<MatrixOperation> list_operations(const Settings &settings, const PhysicalDevice &device)
 {
    const spirv::Driver driver = device.driver(device.features);
@@ -197,9 +197,7 @@ std::vector<MatrixOperation> list_operations(const Settings &settings, const Phy
            size *= 2)
          keep(spirv::supported_operations(driver, size));
    }
-   if (settings.profile)
-      keep(settings.profile->operations);
-   return operations;
+   return advertised_operations(std::move(operations), settings.profile, device.subgroup_size);
 }
 
 /// An empty answer if shaders can be lowered for the device; else the reason why not.

@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include "nir_passes/profile.h"
+#include "vulkan_util/profile.h"
 
 #include <vulkan/vulkan_core.h>
 

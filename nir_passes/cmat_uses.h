@@ -6,8 +6,8 @@
 #pragma once
 
 #include "nir_passes/cmat_description.h"
+#include "nir_passes/matrix_support.h"
 #include "nir_passes/result.h"
-#include "nir_passes/target.h"
 
 #include <vector>
 

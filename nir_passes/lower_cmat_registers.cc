@@ -34,7 +34,7 @@ MatrixMemory matrix_memory(Context &s, nir_intrinsic_instr *instr, unsigned poin
    const uint32_t component = component_bits(desc) / 8;
 
    std::optional<Bounds> limits;
-   if (s.target.lowering.robust_access && nir_deref_mode_is(pointer, nir_var_mem_ssbo))
+   if (s.target.robust_access && nir_deref_mode_is(pointer, nir_var_mem_ssbo))
       limits = bounds(b, pointer, instr->src[2].ssa, component);
 
    /* The stride counts elements of the type pointed to; rows begin at whole components. */
@@ -343,8 +343,7 @@ void lower_muladd_to_registers(Context &s, nir_intrinsic_instr *instr)
    const bool bytes = component_bits(a.desc) == 8 && component_bits(bm.desc) == 8;
    const Arithmetic arithmetic = {
       .is_float = has_real_components(d.desc),
-      .dots =
-         s.target.lowering.dot_product_4x8 && bytes && component_bits(d.desc) == 32 && K % 4 == 0,
+      .dots = s.target.dot_product_4x8 && bytes && component_bits(d.desc) == 32 && K % 4 == 0,
       .bits = std::max(component_bits(d.desc), 32u),
       .result_bits = component_bits(d.desc),
       .a_signed = (mask & NIR_CMAT_A_SIGNED) != 0,

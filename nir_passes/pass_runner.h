@@ -9,12 +9,14 @@
 #include "nir_passes/result.h"
 #include "nir_passes/shader.h"
 
+#include <optional>
 #include <type_traits>
 
 namespace weft {
 
 /// Runs passes in order: validates the shader after each one (in debug builds of NIR) and shows it
-/// to the observer.  A pass returns whether it changed the shader, a Result of that, or nothing.
+/// to the observer.  Once one has refused the shader, the others do nothing: so a list of passes
+/// needs to look for an error only at its end.
 class PassRunner {
 public:
    PassRunner(nir_shader *nir, const PassObserver &observe, PassControl *control = nullptr)
@@ -22,31 +24,47 @@ public:
    {
    }
 
-   /// What the pass returns; true if it returns nothing.
+   /// Whether the pass changed the shader.  It returns that, a Result of it, or nothing if it always
+   /// does.
    template <typename Function, typename... Arguments>
-   auto operator()(const char *name, Function function, Arguments... arguments)
+   bool operator()(const char *name, Function function, Arguments... arguments)
    {
       using Returned = std::invoke_result_t<Function, nir_shader *, Arguments...>;
+      if (refusal)
+         return false;
+      const PassApplication application = next(name);
+      if (!may_run(application))
+         return false;
+      bool changed = true;
       if constexpr (std::is_void_v<Returned>) {
-         const PassApplication application = next(name);
          function(nir, arguments...);
-         finish(application, true);
-         return true;
       } else if constexpr (std::is_same_v<Returned, Result<bool>>) {
-         const PassApplication application = next(name);
-         Returned changed = function(nir, arguments...);
-         if (changed)
-            finish(application, *changed);
-         return changed;
-      } else {
-         const PassApplication application = next(name);
-         if (!may_run(application))
+         const Returned result = function(nir, arguments...);
+         if (!result) {
+            refuse(result.error());
             return false;
-         const bool changed = function(nir, arguments...);
-         finish(application, changed);
-         return changed;
+         }
+         changed = *result;
+      } else {
+         changed = function(nir, arguments...);
       }
+      finish(application, changed);
+      return changed;
    }
+
+   /// A question about the shader, which may be an Error: no pass, so nobody sees it.
+   template <typename Question, typename... Arguments>
+   void check(Question question, Arguments... arguments)
+   {
+      if (refusal)
+         return;
+      if (const Result<bool> answer = question(nir, arguments...); !answer)
+         refuse(answer.error());
+   }
+
+   void refuse(const Error &error) { refusal = error; }
+   bool refused() const { return refusal.has_value(); }
+   const Error &error() const { return *refusal; }
 
    nir_shader *nir;
    bool progress = false;
@@ -56,8 +74,9 @@ private:
    bool may_run(const PassApplication &) const;
    void finish(const PassApplication &, bool changed);
 
-   const PassObserver &observe;
+   const PassObserver observe;
    PassControl *control;
+   std::optional<Error> refusal; ///< the first
 };
 
 #define RUN(run, pass, ...) run(#pass, pass __VA_OPT__(, ) __VA_ARGS__)

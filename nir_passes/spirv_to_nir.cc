@@ -5,8 +5,6 @@
 
 #include "nir_passes/compact_ids.h"
 #include "nir_passes/compiler_options.h"
-#include "nir_passes/pass_runner.h"
-#include "nir_passes/shader_limits.h"
 #include "nir_passes/validate_spirv.h"
 #include "nir_passes/vtn_handlers.h"
 
@@ -105,7 +103,7 @@ spirv_capabilities make_capabilities()
 }
 
 /// That, and what only a GPU's driver has.
-spirv_capabilities make_spirv_form_capabilities()
+spirv_capabilities make_driver_capabilities()
 {
    spirv_capabilities c = make_capabilities();
 
@@ -224,38 +222,9 @@ std::vector<nir_spirv_specialization> specializations(const ShaderSource &source
    return out;
 }
 
-/// One function without calls, initializers or dead interface: what every later pass assumes.
-void clean_up(PassRunner run)
-{
-   /* Initializers of locals become stores at the top of their own function, so before it is
-    * inlined. */
-   RUN(run, nir_lower_variable_initializers, nir_var_function_temp);
-   /* The inliner handles a single exit only. */
-   RUN(run, nir_lower_returns);
-   RUN(run, nir_inline_functions);
-   /* Parameters were copies and casts of derefs: see through them. */
-   RUN(run, nir_copy_prop);
-   RUN(run, nir_opt_deref);
-   /* Nothing calls the others any more. */
-   nir_remove_non_entrypoints(run.nir);
-   /* Now that there is one function only, the rest can become stores at its top. */
-   RUN(run, nir_lower_variable_initializers,
-       nir_variable_mode(nir_var_shader_temp | nir_var_function_temp));
-   /* Private variables are ordinary locals from here on. */
-   RUN(run, nir_lower_global_vars_to_local);
-   RUN(run, nir_split_per_member_structs);
-   /* Modules declare built-ins and resources that nobody uses. */
-   RUN(run, nir_remove_dead_variables,
-       nir_variable_mode(nir_var_shader_in | nir_var_system_value | nir_var_shader_temp |
-                         nir_var_uniform | nir_var_image),
-       static_cast<const nir_remove_dead_variables_options *>(nullptr));
-   RUN(run, nir_propagate_invariant, false);
-}
-
 } // namespace
 
-Result<Shader> spirv_to_nir(const ShaderSource &source, const Target &target,
-                            const PassObserver &observe, PassControl *control)
+Result<Shader> spirv_to_nir(const ShaderSource &source, Consumer consumer, uint32_t subgroup_size)
 {
    Result<bool> valid = validate_spirv(source.spirv);
    if (!valid)
@@ -276,15 +245,14 @@ Result<Shader> spirv_to_nir(const ShaderSource &source, const Target &target,
 
    spirv_to_nir_options options = {};
    options.environment = NIR_SPIRV_VULKAN;
-   const bool machine = target.form == FinalForm::machine;
-   const spirv_capabilities capabilities =
-      machine ? make_capabilities() : make_spirv_form_capabilities();
+   const bool cpu = consumer == Consumer::cpu;
+   const spirv_capabilities capabilities = cpu ? make_capabilities() : make_driver_capabilities();
    Result<bool> supported = check_capabilities(source.spirv, capabilities);
    if (!supported)
       return supported.error();
    options.capabilities = &capabilities;
    weft_set_vtn_handlers(&options);
-   options.subgroup_size = gl_subgroup_size(target.subgroup_size);
+   options.subgroup_size = gl_subgroup_size(subgroup_size);
    options.ubo_addr_format = nir_address_format_vec2_index_32bit_offset;
    options.ssbo_addr_format = nir_address_format_vec2_index_32bit_offset;
    options.phys_ssbo_addr_format = nir_address_format_64bit_global;
@@ -303,20 +271,11 @@ Result<Shader> spirv_to_nir(const ShaderSource &source, const Target &target,
 
    Shader shader(::spirv_to_nir(words.data(), words.size(), constants.data(), constants.size(),
                                 MESA_SHADER_COMPUTE, source.entry_point.c_str(), &options,
-                                machine ? &llvm_compiler_options : &spirv_compiler_options));
+                                cpu ? &llvm_compiler_options : &spirv_compiler_options));
    if (!shader) {
       return Error{log.error.empty() ? "the SPIR-V front end failed" : one_line(log.error)};
    }
    nir_validate_shader(shader.get(), "spirv_to_nir");
-   if (observe)
-      observe("spirv_to_nir", shader.get());
-
-   /* Before anything grows. */
-   Result<bool> limits = check_module_limits(shader.get());
-   if (!limits)
-      return limits.error();
-
-   clean_up(PassRunner(shader.get(), observe, control));
    return shader;
 }
 

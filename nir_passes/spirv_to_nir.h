@@ -5,19 +5,23 @@
 
 #pragma once
 
-#include "nir_passes/pass_control.h"
 #include "nir_passes/result.h"
 #include "nir_passes/shader.h"
 #include "nir_passes/shader_source.h"
-#include "nir_passes/target.h"
+
+#include <cstdint>
 
 namespace weft {
 
-/// Accepts the capabilities of a Vulkan 1.3 compute device.  Translates, then inlines everything
-/// into the entry point: one function, no variable initializers, no unused interface variables.
-/// Matrices are function_temp variables (as are the Private ones). Whatever the words are, this
-/// returns: what the front end rejects is an Error with its message.
-Result<Shader> spirv_to_nir(const ShaderSource &, const Target &, const PassObserver & = {},
-                            PassControl * = nullptr);
+/// Who compiles what comes out of the passes.
+enum class Consumer : uint8_t {
+   cpu,    ///< backend/cpu: takes the capabilities of a Vulkan 1.3 compute device
+   driver, ///< one below the layer, through backend/spirv: takes also what only a GPU has
+};
+
+/// Translates, and no more: functions are still there, and matrices are variables of their own
+/// types.  Whatever the words are, this returns: what the front end rejects is an Error with its
+/// message.
+Result<Shader> spirv_to_nir(const ShaderSource &, Consumer, uint32_t subgroup_size);
 
 } // namespace weft

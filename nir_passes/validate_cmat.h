@@ -3,8 +3,8 @@
 
 #pragma once
 
+#include "nir_passes/matrix_support.h"
 #include "nir_passes/result.h"
-#include "nir_passes/target.h"
 
 #include "compiler/nir/nir.h"
 

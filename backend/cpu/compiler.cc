@@ -8,8 +8,9 @@
 #include "backend/cpu/jit/jit.h"
 #include "backend/cpu/kernels/tile_kernels.h"
 #include "backend/cpu/options.h"
+#include "backend/cpu/passes.h"
 
-#include "nir_passes/pipeline.h"
+#include "nir_passes/shader_text.h"
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -55,41 +56,10 @@ Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
 
 } // namespace
 
-uint32_t default_subgroup_size()
+const MatrixSupport &supported_matrices()
 {
-   if (options().subgroup_size)
-      return options().subgroup_size;
-   if (options().profile)
-      return std::max(options().profile->subgroup_size, 8u);
-   // Not the width of a vector register: programs size a workgroup's tiles by the default subgroup
-   // and were tuned on GPUs of 32 or 64.  llama.cpp's matrix shaders leave subgroups of 8 no whole
-   // tile, and give 32 invocations the work of one subgroup.
-   return 32;
-}
-
-/// All that the tile kernels do, or what a vendor's driver has of it.
-static std::vector<MatrixOperation> advertised_operations()
-{
-   std::vector<MatrixOperation> operations = tile_operations();
-   if (const Profile *profile = options().profile) {
-      std::erase_if(operations, [&](const MatrixOperation &op) {
-         return std::ranges::find(profile->operations, op) == profile->operations.end();
-      });
-   }
-   prefer_small_tiles(operations, default_subgroup_size());
-   return operations;
-}
-
-const Target &host_target()
-{
-   static const Target target = {
-      .subgroup_size = default_subgroup_size(),
-      .matrices = {advertised_operations()},
-      .lowering = {.form = options().has_debug("registers") ? MatrixForm::registers
-                                                            : MatrixForm::private_tiles,
-                   .native = tile_operations()},
-   };
-   return target;
+   static const MatrixSupport support = {tile_operations()};
+   return support;
 }
 
 std::string host_description()
@@ -100,31 +70,27 @@ std::string host_description()
 Result<std::shared_ptr<const Program>> compile(const ShaderSource &source,
                                                const CompileOptions &compile_options)
 {
-   Target target = host_target();
-   if (compile_options.subgroup_size)
-      target.subgroup_size = compile_options.subgroup_size;
-   target.lowering.robust_access = compile_options.robust_buffer_access;
-   if (compile_options.native_tiles) {
-      target.lowering.form =
-         *compile_options.native_tiles ? MatrixForm::private_tiles : MatrixForm::registers;
-   }
-   if (compile_options.matrices)
-      target.matrices = *compile_options.matrices;
+   const uint32_t W =
+      compile_options.subgroup_size ? compile_options.subgroup_size : default_subgroup_size;
+   if (W != 8 && W != 16 && W != 32 && W != 64)
+      return Error{"the subgroup size " + std::to_string(W) + " is none of 8, 16, 32, 64"};
+   const bool tiles = compile_options.native_tiles.value_or(!options().has_debug("registers"));
    const Result<const CpuFeatures *> features = features_for(compile_options.instruction_set);
    if (!features)
       return features.error();
    const CpuFeatures &cpu = **features;
-   const uint32_t W = target.subgroup_size;
-   if (W != 8 && W != 16 && W != 32 && W != 64)
-      return Error{"the subgroup size " + std::to_string(W) + " is none of 8, 16, 32, 64"};
 
    // SPIR-V to NIR, all of NIR's passes.
-   PipelineOptions pipeline;
-   pipeline.bindings = compile_options.bindings;
    const Dump dump = with_debug_output(compile_options.dump);
-   pipeline.dump = dump;
-   pipeline.control = compile_options.control;
-   Result<Shader> shader = spirv_to_target(source, target, pipeline);
+   Result<Shader> shader = lower_for_cpu(
+      source, {.target = {.subgroup_size = W,
+                          .form = tiles ? MatrixForm::private_tiles : MatrixForm::registers,
+                          .native = tile_operations(),
+                          .robust_access = compile_options.robust_buffer_access},
+               .matrices = compile_options.matrices.value_or(supported_matrices()),
+               .bindings = compile_options.bindings,
+               .observe = show_text(dump),
+               .control = compile_options.control});
    if (!shader)
       return shader.error();
    if (dump)
@@ -132,11 +98,7 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &source,
 
    // NIR to LLVM IR.
    llvm::LLVMContext context;
-   TranslateOptions translate{W, cpu.vector_bits(), compile_options.robust_buffer_access};
-   if (dump) {
-      translate.observe = [&](const char *pass, nir_shader *nir) { dump(pass, shader_text(nir)); };
-   }
-   translate.control = compile_options.control;
+   const TranslateOptions translate{W, cpu.vector_bits(), compile_options.robust_buffer_access};
    CompileStatistics *const statistics = compile_options.statistics;
    const Clock::time_point start = Clock::now();
    Result<Translation> translation = nir_to_llvm(shader->get(), translate, context);

@@ -9,10 +9,10 @@
 #include "backend/cpu/abi.h"
 #include "backend/cpu/cpu_features.h"
 #include "nir_passes/binding_layout.h"
+#include "nir_passes/matrix_support.h"
 #include "nir_passes/pass_control.h"
 #include "nir_passes/result.h"
 #include "nir_passes/shader_source.h"
-#include "nir_passes/target.h"
 
 #include <array>
 #include <cstddef>
@@ -25,6 +25,11 @@
 
 namespace weft::cpu {
 
+/// Not the width of a vector register: programs size a workgroup's tiles by the default subgroup and
+/// were tuned on GPUs of 32 or 64.  llama.cpp's matrix shaders leave subgroups of 8 no whole tile,
+/// and give 32 invocations the work of one subgroup.
+constexpr uint32_t default_subgroup_size = 32;
+
 /// Accesses to memory other than invocations' own, as they stand in the code.
 struct AccessCounts {
    uint32_t uniform = 0;    ///< one address for the whole subgroup
@@ -35,28 +40,27 @@ struct AccessCounts {
 
 /// What one compilation took and what came out.
 struct CompileStatistics {
-   /// To LLVM IR with the back end's own NIR passes, LLVM's passes, its code generator, the linker.
+   /// To LLVM IR, LLVM's passes, its code generator, the linker.
    double translation_ms = 0, optimisation_ms = 0, code_generation_ms = 0, link_ms = 0;
    uint64_t code_bytes = 0;
    AccessCounts accesses;
 };
 
 struct CompileOptions {
-   uint32_t subgroup_size = 0; ///< 8, 16, 32 or 64; 0: default_subgroup_size()
+   uint32_t subgroup_size = 0; ///< 8, 16, 32 or 64; 0: default_subgroup_size
    /// The memory blocks are DispatchState::sets, the descriptors BufferDescriptors.
    std::vector<BindingLayout> bindings;
    /// Out-of-bounds accesses through descriptors read zeros and write nothing.
    bool robust_buffer_access = true;
-   /// Matrices become tiles, or else registers; unset: as host_target() has it.
+   /// Matrices become tiles, or else registers; unset: tiles, but for WEFT_DEBUG=registers.
    std::optional<bool> native_tiles = {};
    /// The most of the CPU's instructions to use; unset: those of host_features().
    std::optional<InstructionSet> instruction_set = {};
-   /// What the program may use of matrices; unset: as host_target() has it.  What is more than the
-   /// tile kernels do is cut into their shapes, and padded.
+   /// What the program may use of matrices; unset: supported_matrices().  What is more than the tile
+   /// kernels do is cut into their shapes, and padded.
    std::optional<MatrixSupport> matrices = {};
    /// Called with the text after each phase when set: the name of each NIR pass, "nir" when the
-   /// translator gets it, the translator's own passes, "llvm" and "llvm-opt" before and after LLVM's
-   /// passes, "asm".
+   /// translator gets it, "llvm" and "llvm-opt" before and after LLVM's passes, "asm".
    std::function<void(const char *phase, const std::string &text)> dump = {};
    PassControl *control = nullptr;          ///< of optional NIR passes, if wanted
    CompileStatistics *statistics = nullptr; ///< gets them, if wanted
@@ -81,9 +85,8 @@ public:
    virtual std::vector<std::byte> serialize() const = 0;
 };
 
-/// The operations and sizes that compile() supports on this machine.
-const Target &host_target();
-uint32_t default_subgroup_size();
+/// What compile() supports on this machine.
+const MatrixSupport &supported_matrices();
 /// For VkPhysicalDeviceProperties::deviceName: the CPU's brand string and the matrix instructions
 /// in use.
 std::string host_description();

@@ -52,22 +52,6 @@ Options parse_options(const char *(*lookup)(const char *name), std::vector<std::
          complain("WEFT_DEBUG", word, "log, nir, llvm, asm, perf or registers");
    }
 
-   if (const std::string_view text = value_of("WEFT_SUBGROUP_SIZE"); !text.empty()) {
-      const uint32_t size = parse_number(text);
-      if (size == 8 || size == 16 || size == 32 || size == 64)
-         o.subgroup_size = size;
-      else
-         complain("WEFT_SUBGROUP_SIZE", text, "8, 16, 32 or 64");
-   }
-   for (const char *name : {"WEFT_ICD_PROFILE", "WEFT_PROFILE"}) {
-      const std::string_view text = value_of(name);
-      if (text.empty())
-         continue;
-      o.profile = find_profile(text);
-      if (!o.profile && text != "none")
-         complain(name, text, ("none, " + profile_names()).c_str());
-      break;
-   }
    if (const std::string_view text = value_of("WEFT_THREADS"); !text.empty()) {
       const uint32_t threads = parse_number(text);
       if (threads >= 1 && threads <= 4096)

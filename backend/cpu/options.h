@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The environment variables of the CPU back end, parsed once.  docs/settings.md lists them for
-/// users.
+/// The environment variables of the CPU back end, parsed once; icd/settings.h has those of the
+/// driver.  docs/settings.md lists all for users.
 
 #pragma once
 
 #include "backend/cpu/cpu_features.h"
-#include "nir_passes/profile.h"
 
 #include <cstdint>
 #include <string>
@@ -21,10 +20,7 @@ struct Options {
    /// phases of every shader on stderr; "perf": /tmp/perf-PID.map for perf(1); "registers":
    /// matrices as registers instead of tiles.
    std::vector<std::string> debug;
-   uint32_t subgroup_size = 0; ///< WEFT_SUBGROUP_SIZE: the default subgroup size, 8, 16, 32 or 64
-   uint32_t threads = 0;       ///< WEFT_THREADS: of the executor; 0: one per CPU
-   /// WEFT_ICD_PROFILE, else WEFT_PROFILE: the vendor whose matrices to advertise; null: all.
-   const Profile *profile = nullptr;
+   uint32_t threads = 0;                        ///< WEFT_THREADS: of the executor; 0: one per CPU
    InstructionSet isa = InstructionSet::avx512; ///< WEFT_ISA: avx2 or avx512, the most to use
 
    bool has_debug(std::string_view word) const;

@@ -4,10 +4,11 @@
 #include "backend/spirv/compiler.h"
 
 #include "backend/spirv/nir_to_spirv.h"
+#include "backend/spirv/passes.h"
 #include "backend/spirv/spirv_text.h"
 
-#include "nir_passes/pipeline.h"
-#include "nir_passes/spirv_to_nir.h"
+#include "nir_passes/shader_text.h"
+#include "nir_passes/stages.h"
 #include "nir_passes/validate_cmat.h"
 
 namespace weft::spirv {
@@ -16,14 +17,8 @@ MatrixOwner matrix_owner(const ShaderSource &source, uint32_t subgroup_size,
                          const std::vector<MatrixOperation> &operations,
                          const std::vector<MatrixOperation> &native_operations)
 {
-   const Target target = {
-      .subgroup_size = subgroup_size,
-      .matrices = {operations},
-      .lowering = {},
-      .form = FinalForm::spirv,
-   };
-   Result<Shader> shader = spirv_to_nir(source, target);
-   if (!shader || !validate_cmat(shader->get(), target.matrices))
+   Result<Shader> shader = read_shader(source, Consumer::driver, subgroup_size);
+   if (!shader || !validate_cmat(shader->get(), {operations}))
       return MatrixOwner::unknown;
    return validate_cmat(shader->get(), {native_operations}) ? MatrixOwner::driver
                                                             : MatrixOwner::layer;
@@ -36,24 +31,17 @@ Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions 
       return Error{"the subgroup size " + std::to_string(W) + " is no power of two from 4 to 128"};
 
    // SPIR-V to NIR, all of NIR's passes.
-   const Target target = {
-      .subgroup_size = W,
-      .matrices = {options.operations},
-      .lowering = {.form = options.native_operations.empty() ? MatrixForm::registers
-                                                             : MatrixForm::driver_tiles,
-                   .native = options.native_operations,
-                   .robust_access = options.robust_access,
-                   .dot_product_4x8 = options.driver.integer_dot_product},
-      .form = FinalForm::spirv,
-      .spirv = {.small_subgroup_operands = options.driver.subgroup_extended_types,
-                .subgroup_arithmetic_with_matrices =
-                   options.driver.subgroup_arithmetic_with_matrices,
-                .scalar_bounds = options.driver.robust_buffer_access_2},
-   };
-   PipelineOptions pipeline;
-   pipeline.dump = options.dump;
-   pipeline.control = options.control;
-   Result<Shader> shader = spirv_to_target(source, target, pipeline);
+   Result<Shader> shader = lower_for_driver(
+      source, {.target = {.subgroup_size = W,
+                          .form = options.native_operations.empty() ? MatrixForm::registers
+                                                                    : MatrixForm::driver_tiles,
+                          .native = options.native_operations,
+                          .robust_access = options.robust_access,
+                          .dot_product_4x8 = options.driver.integer_dot_product},
+               .matrices = {options.operations},
+               .driver = options.driver,
+               .observe = show_text(options.dump),
+               .control = options.control});
    if (!shader)
       return shader.error();
    if (options.dump)

@@ -6,10 +6,10 @@
 
 #pragma once
 
+#include "nir_passes/matrix_support.h"
 #include "nir_passes/pass_control.h"
 #include "nir_passes/result.h"
 #include "nir_passes/shader_source.h"
-#include "nir_passes/target.h"
 
 #include <cstdint>
 #include <functional>

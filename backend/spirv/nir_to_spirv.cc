@@ -154,12 +154,6 @@ void emit_header(Translator &t, Id function, const ShaderSource &source)
 Result<std::vector<uint32_t>> nir_to_spirv(nir_shader *nir, const Driver &driver,
                                            const ShaderSource &source)
 {
-   /* Variables instead of phis: drivers make values of them again. */
-   nir_convert_from_ssa(nir, true, false);
-   Result<bool> form = validate_spirv_form(nir);
-   if (!form)
-      return form.error();
-
    nir_function_impl *impl = nir_shader_get_entrypoint(nir);
    nir_index_ssa_defs(impl);
    Translator t(nir, driver, source);

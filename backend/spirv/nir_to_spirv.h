@@ -9,8 +9,7 @@
 
 namespace weft::spirv {
 
-/// Translates NIR in FinalForm::spirv, made of this source, which it takes out of SSA form.  An
-/// Error for what it cannot translate, or what needs a capability that the driver lacks.
+/// Translates what lower_for_driver() has made of this source.  An Error for what it cannot translate, or what needs a capability that the driver lacks.
 Result<std::vector<uint32_t>> nir_to_spirv(nir_shader *, const Driver &, const ShaderSource &);
 
 } // namespace weft::spirv

@@ -62,7 +62,6 @@ std::vector<MatrixOperation> supported_operations(const Driver &driver, uint32_t
       for (const Shape &s : integer_shapes)
          add_integers(s);
    }
-   prefer_small_tiles(list, subgroup_size);
    return list;
 }
 

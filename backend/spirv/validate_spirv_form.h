@@ -41,7 +41,7 @@ IntrinsicGroup group_of(nir_intrinsic_op);
 /// Why an instruction, with its operands, is not translated; empty if it is.
 std::string objection(nir_instr *);
 
-/// Runs in front of the translation: an Error names the first instruction that is not in the form.
+/// An Error names the first instruction that is not in the form.
 Result<bool> validate_spirv_form(nir_shader *);
 
 } // namespace weft::spirv

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "nir_passes/target.h"
+#include "nir_passes/matrix_support.h"
 #include "tests/e2e/cases.h"
 #include "tests/oracle/matrix.h"
 

@@ -207,7 +207,7 @@ std::vector<std::unique_ptr<Path>> make_paths(const VulkanFiles &files,
 std::vector<MatrixOperation> common_operations()
 {
    std::vector<MatrixOperation> operations = spirv::supported_operations(spirv::full_driver(), 32);
-   const std::vector<MatrixOperation> &ours = cpu::host_target().matrices.operations;
+   const std::vector<MatrixOperation> &ours = cpu::supported_matrices().operations;
    std::erase_if(operations, [&](const MatrixOperation &op) {
       return std::ranges::find(ours, op) == ours.end();
    });

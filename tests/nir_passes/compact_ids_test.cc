@@ -97,13 +97,13 @@ TEST(CompactIds, FrontEndTakesTheLargestBoundInLittleMemory)
    source.spirv[3] = largest_bound;
    rusage before, after;
    getrusage(RUSAGE_SELF, &before);
-   const Result<Shader> nir = spirv_to_nir(source.shader_source(), target(32, false), {});
+   const Result<Shader> nir = read_shader(source.shader_source(), Consumer::cpu, 32);
    getrusage(RUSAGE_SELF, &after);
    ASSERT_TRUE(nir) << nir.error().message;
    EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10); // KiB
 
    source.spirv[3] = largest_bound + 1;
-   const Result<Shader> refused = spirv_to_nir(source.shader_source(), target(32, false), {});
+   const Result<Shader> refused = read_shader(source.shader_source(), Consumer::cpu, 32);
    EXPECT_FALSE(refused);
 }
 

@@ -13,9 +13,10 @@ namespace {
 using test::compile;
 
 /// The shader with its matrices, before any pass of ours.
-Shader translate(const std::string &glsl, const Target &target)
+Shader translate(const std::string &glsl, const Target &target, Consumer consumer = Consumer::cpu)
 {
-   Result<Shader> shader = spirv_to_nir(compile(glsl).shader_source(), target);
+   Result<Shader> shader =
+      read_shader(compile(glsl).shader_source(), consumer, target.subgroup_size);
    EXPECT_TRUE(shader) << (shader ? "" : shader.error().message);
    nir_lower_vars_to_ssa(shader->get());
    nir_copy_prop(shader->get());
@@ -42,7 +43,7 @@ std::string lowered(const std::string &glsl, uint32_t subgroup_size, bool native
    const Target target = test::target(subgroup_size, native_tiles);
    Shader shader = translate(glsl, target);
    opt_cmat_copies(shader.get());
-   lower_cmat(shader.get(), target, target.lowering.form);
+   lower_cmat(shader.get(), target, target.form);
    tidy(shader.get());
    return test::body(shader.get());
 }
@@ -516,10 +517,10 @@ TEST(LowerCmatToRegisters, RobustAccess)
 {
    const auto robust = [](const std::string &glsl, bool enabled) {
       Target target = test::target(32, false);
-      target.lowering.robust_access = enabled;
+      target.robust_access = enabled;
       Shader shader = translate(glsl, target);
       opt_cmat_copies(shader.get());
-      lower_cmat(shader.get(), target, target.lowering.form);
+      lower_cmat(shader.get(), target, target.form);
       tidy(shader.get());
       return test::body(shader.get());
    };
@@ -553,8 +554,7 @@ std::string multiplied(bool dots, const std::string &a, const std::string &b, co
                        bool saturate)
 {
    Target target = test::target(32, false);
-   target.form = FinalForm::spirv;
-   target.lowering.dot_product_4x8 = dots;
+   target.dot_product_4x8 = dots;
    const auto matrix = [](const std::string &type, int rows, int cols, const std::string &use) {
       return "coopmat<" + type + ", gl_ScopeSubgroup, " + std::to_string(rows) + ", " +
              std::to_string(cols) + ", gl_MatrixUse" + use + "> ";
@@ -573,9 +573,9 @@ std::string multiplied(bool dots, const std::string &a, const std::string &b, co
                    R"();
       coopMatStore(sum, data, 256, 16, gl_CooperativeMatrixLayoutRowMajor);
    })",
-                target);
+                target, Consumer::driver);
    opt_cmat_copies(shader.get());
-   lower_cmat(shader.get(), target, target.lowering.form);
+   lower_cmat(shader.get(), target, target.form);
    tidy(shader.get());
    return test::body(shader.get());
 }

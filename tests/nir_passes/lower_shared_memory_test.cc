@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "nir_passes/lower_shared_memory.h"
+#include "nir_passes/shader_text.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <cstring>
@@ -14,9 +15,7 @@ namespace {
 /// volatile, which GLSL's shared ones cannot be.
 std::string lowered(const std::string &glsl, const char *volatile_name = "")
 {
-   Target target = test::target(32, false);
-   target.form = FinalForm::spirv;
-   Result<Shader> shader = spirv_to_nir(test::compile(glsl).shader_source(), target);
+   Result<Shader> shader = read_shader(test::compile(glsl).shader_source(), Consumer::driver, 32);
    EXPECT_TRUE(shader) << (shader ? "" : shader.error().message);
    nir_shader *nir = shader->get();
    nir_split_var_copies(nir);

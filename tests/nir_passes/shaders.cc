@@ -4,25 +4,29 @@
 #include "tests/nir_passes/shaders.h"
 
 #include "nir_passes/compiler_options.h"
+#include "nir_passes/shader_text.h"
 
 #include <sstream>
 
 namespace weft::test {
 
-Target target(uint32_t subgroup_size, bool native_tiles)
+std::vector<MatrixOperation> operations()
 {
    using enum ComponentType;
-   const std::vector<MatrixOperation> operations = {
+   return {
       {16, 16, 16, f16, f16, f32, f32, false},
       {8, 8, 8, f16, f16, f16, f16, false},
       {16, 16, 32, s8, s8, s32, s32, false},
       {16, 16, 32, s8, s8, s32, s32, true},
    };
+}
+
+Target target(uint32_t subgroup_size, bool native_tiles)
+{
    return {
       .subgroup_size = subgroup_size,
-      .matrices = {operations},
-      .lowering = {.form = native_tiles ? MatrixForm::private_tiles : MatrixForm::registers,
-                   .native = operations},
+      .form = native_tiles ? MatrixForm::private_tiles : MatrixForm::registers,
+      .native = operations(),
    };
 }
 
@@ -40,14 +44,6 @@ Source compile(const std::string &glsl)
    const std::string text =
       std::string(e2e::glsl_header) + "layout(local_size_x = 64) in;\n" + glsl;
    return {e2e::compile_glsl(text), {}, {}};
-}
-
-std::vector<BindingLayout> storage_buffers()
-{
-   std::vector<BindingLayout> bindings;
-   for (uint32_t i = 0; i < 8; ++i)
-      bindings.push_back({0, i, 0, i * 16, 16, 1, false});
-   return bindings;
 }
 
 std::string body(nir_shader *nir)

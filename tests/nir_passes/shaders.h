@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "nir_passes/pipeline.h"
+#include "nir_passes/stages.h"
 #include "tests/e2e/glsl.h"
 
 #include "compiler/nir/nir_builder.h"
@@ -16,6 +16,8 @@
 namespace weft::test {
 
 /// 16x16x16 f16 -> f32, 8x8x8 f16 -> f16, and 16x16x32 s8 -> s32 with and without saturation.
+std::vector<MatrixOperation> operations();
+/// A back end that has these tiles, or none.
 Target target(uint32_t subgroup_size, bool native_tiles);
 
 /// A compute shader of GLSL, its entry point main.
@@ -29,9 +31,6 @@ struct Source {
 
 /// Adds the header and a workgroup of 64 invocations.
 Source compile(const std::string &glsl);
-
-/// Storage buffers 0 to 7 of set 0.
-std::vector<BindingLayout> storage_buffers();
 
 /// The body of the shader's one function as text, without what varies or says nothing: comments,
 /// the numbers of bytes in names, doubled blanks.

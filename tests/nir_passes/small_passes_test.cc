@@ -6,7 +6,6 @@
 #include "nir_passes/limit_unrolling.h"
 #include "nir_passes/lower_invocation_ids.h"
 #include "nir_passes/opt_visibility_barriers.h"
-#include "nir_passes/validate_final_form.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>
@@ -75,23 +74,6 @@ TEST(LimitUnrolling, TheAuthorsWishDoesNotCount)
    loop->control = nir_loop_control_unroll;
    limit_unrolling(built.shader.get());
    EXPECT_EQ(loop->control, nir_loop_control_none);
-}
-
-TEST(validate_private_memory, has_one_type)
-{
-   test::Built shader;
-   nir_builder *b = &shader.b;
-   nir_variable *array =
-      nir_local_variable_create(b->impl, glsl_array_type(glsl_uint_type(), 4, 0), "array");
-   nir_deref_instr *element = nir_build_deref_array_imm(b, nir_build_deref_var(b, array), 1);
-   nir_store_deref(b, element, nir_imm_int(b, 1), 1);
-   EXPECT_TRUE(validate_private_memory(b->shader));
-   nir_deref_instr *half =
-      nir_build_deref_cast(b, &element->def, nir_var_function_temp, glsl_uint16_t_type(), 2);
-   nir_store_deref(b, half, nir_imm_intN_t(b, 1, 16), 1);
-   const Result<bool> other = validate_private_memory(b->shader);
-   ASSERT_FALSE(other);
-   EXPECT_EQ(other.error().message, "private memory accessed as another type is not supported");
 }
 
 } // namespace

@@ -15,14 +15,12 @@ namespace weft {
 namespace {
 
 /// The error of a module that declares the capability, used or not; empty if it is taken.
-std::string error_with(SpvCapability capability, FinalForm form)
+std::string error_with(SpvCapability capability, Consumer consumer)
 {
    test::Source source = test::compile("void main() {}");
    const uint32_t declaration[] = {2u << 16 | SpvOpCapability, uint32_t(capability)};
    source.spirv.insert(source.spirv.begin() + 5, std::begin(declaration), std::end(declaration));
-   Target target = test::target(32, true);
-   target.form = form;
-   Result<Shader> shader = spirv_to_nir(source.shader_source(), target);
+   const Result<Shader> shader = spirv_to_nir(source.shader_source(), consumer, 32);
    return shader ? "" : shader.error().message;
 }
 
@@ -40,10 +38,10 @@ TEST(Capabilities, WhatNobodyAdvertisesIsRefusedByName)
       {SpvCapabilityStorageInputOutput16, "StorageInputOutput16"},
    };
    for (const auto &[capability, name] : refused)
-      EXPECT_EQ(error_with(capability, FinalForm::machine),
+      EXPECT_EQ(error_with(capability, Consumer::cpu),
                 std::string("the SPIR-V capability ") + name + " is not supported");
    for (SpvCapability capability : {SpvCapabilitySparseResidency, SpvCapabilityMinLod})
-      EXPECT_NE(error_with(capability, FinalForm::spirv), "") << capability;
+      EXPECT_NE(error_with(capability, Consumer::driver), "") << capability;
 }
 
 TEST(Capabilities, WhatVulkanRequiresIsTakenAlthoughNothingUsesIt)
@@ -56,19 +54,19 @@ TEST(Capabilities, WhatVulkanRequiresIsTakenAlthoughNothingUsesIt)
          SpvCapabilityDotProduct, SpvCapabilityPhysicalStorageBufferAddresses,
          SpvCapabilityInt64Atomics, SpvCapabilityRoundingModeRTE, SpvCapabilityDenormPreserve,
          SpvCapabilitySignedZeroInfNanPreserve, SpvCapabilityGroupNonUniformQuad}) {
-      EXPECT_EQ(error_with(capability, FinalForm::machine), "") << capability;
-      EXPECT_EQ(error_with(capability, FinalForm::spirv), "") << capability;
+      EXPECT_EQ(error_with(capability, Consumer::cpu), "") << capability;
+      EXPECT_EQ(error_with(capability, Consumer::driver), "") << capability;
    }
 }
 
 /// A driver below the layer may have them, and other entry points of the module may need them.
-TEST(Capabilities, TheDriversOwnAreTakenForSpirv)
+TEST(Capabilities, TheDriversOwnAreTakenForIt)
 {
    for (SpvCapability capability :
         {SpvCapabilityRoundingModeRTZ, SpvCapabilityDenormFlushToZero,
          SpvCapabilitySampledCubeArray, SpvCapabilityImageGatherExtended, SpvCapabilityGeometry,
          SpvCapabilityTessellation, SpvCapabilityClipDistance})
-      EXPECT_EQ(error_with(capability, FinalForm::spirv), "") << capability;
+      EXPECT_EQ(error_with(capability, Consumer::driver), "") << capability;
 }
 
 } // namespace

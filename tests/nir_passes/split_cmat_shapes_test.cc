@@ -24,7 +24,7 @@ const std::string types = R"(
 std::string lowered(const std::string &main)
 {
    const test::Source source = test::compile(types + "void main() {" + main + "}");
-   Result<Shader> shader = spirv_to_nir(source.shader_source(), test::target(32, false));
+   Result<Shader> shader = read_shader(source.shader_source(), Consumer::cpu, 32);
    EXPECT_TRUE(shader) << (shader ? "" : shader.error().message);
    nir_shader *nir = shader->get();
    nir_opt_constant_folding(nir);

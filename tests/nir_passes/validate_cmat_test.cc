@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the front end and the checks refuse, and how they say it.
+#include "nir_passes/validate_cmat.h"
 
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>
-#include <sstream>
 
 namespace weft {
 namespace {
@@ -14,11 +13,13 @@ namespace {
 using test::compile;
 using test::Source;
 
-std::string error_of(const Source &source)
+std::string error_of(const Source &source, const MatrixSupport &support = {test::operations()})
 {
-   const Result<Shader> shader = spirv_to_target(source.shader_source(), test::target(16, true),
-                                                 {test::storage_buffers(), {}});
-   return shader ? "" : shader.error().message;
+   const Result<Shader> shader = read_shader(source.shader_source(), Consumer::cpu, 16);
+   if (!shader)
+      return shader.error().message;
+   const Result<bool> valid = validate_cmat(shader->get(), support);
+   return valid ? "" : valid.error().message;
 }
 
 std::string muladd(const std::string &a, const std::string &b, const std::string &c,
@@ -67,11 +68,7 @@ std::string flexible_error(const std::string &a_size, const std::string &b_size,
    const Source source = compile(muladd("float16_t, " + scope + a_size + ", gl_MatrixUseA",
                                         "float16_t, " + scope + b_size + ", gl_MatrixUseB",
                                         "float, " + scope + c_size + ", gl_MatrixUseAccumulator"));
-   Target target = test::target(16, true);
-   target.matrices.flexible = {{target.matrices.operations[0], 64}};
-   const Result<Shader> shader =
-      spirv_to_target(source.shader_source(), target, {test::storage_buffers(), {}});
-   return shader ? "" : shader.error().message;
+   return error_of(source, {test::operations(), {{test::operations()[0], 64}}});
 }
 
 TEST(ValidateCmat, FlexibleSizes)
@@ -149,117 +146,6 @@ TEST(ValidateCmat, TakesDimensionsFromSpecializationConstants)
       EXPECT_NE(error_of(source).find("there may be 1 to 1024 rows and columns"), std::string::npos)
          << error_of(source);
    }
-}
-
-TEST(Errors, EntryPoints)
-{
-   Source source = compile("void main() {}");
-   EXPECT_EQ(error_of(source), "");
-   ShaderSource renamed = source.shader_source();
-   renamed.entry_point = "other";
-   const Result<Shader> shader = spirv_to_target(renamed, test::target(16, true), {});
-   ASSERT_FALSE(shader);
-   EXPECT_NE(shader.error().message.find("Entry point not found for compute shader \"other\""),
-             std::string::npos)
-      << shader.error().message;
-}
-
-TEST(Errors, MissingBinding)
-{
-   EXPECT_EQ(error_of(compile("layout(set = 2, binding = 5) buffer B { uint x; };\n"
-                              "void main() { x = 1; }")),
-             "the shader uses the binding 5 of the descriptor set 2, which the pipeline layout "
-             "lacks");
-}
-
-TEST(Errors, Images)
-{
-   EXPECT_EQ(error_of(compile("layout(binding = 0) uniform sampler2D s;\n"
-                              "layout(binding = 1) buffer B { vec4 x; };\n"
-                              "void main() { x = textureLod(s, vec2(0), 0); }")),
-             "images and samplers are not supported: s");
-   EXPECT_EQ(error_of(compile("layout(binding = 0, r32f) uniform image2D i;\n"
-                              "void main() { imageStore(i, ivec2(0), vec4(0)); }")),
-             "images and samplers are not supported: i");
-}
-
-TEST(Errors, NotSpirv)
-{
-   EXPECT_EQ(error_of({}), "the SPIR-V module is empty");
-   EXPECT_EQ(error_of({{0x07230203}, {}, {}}).substr(0, 15), "invalid SPIR-V:");
-   EXPECT_EQ(error_of({{1, 2, 3, 4, 5, 6}, {}, {}}).substr(0, 15), "invalid SPIR-V:");
-}
-
-/// Sizes that only a specialization constant can make.
-TEST(Errors, HugeSizes)
-{
-   const auto with_size = [](const std::string &glsl, uint32_t size) {
-      Source source = compile("layout(constant_id = 0) const uint N = 4;\n"
-                              "layout(binding = 0) buffer B { uint data[]; };\n" +
-                              glsl);
-      source.constant_ids = {0};
-      source.constant_values = {size};
-      return error_of(source);
-   };
-   const std::string local = "void main() { uint a[N]; a[data[0]] = 1; data[1] = a[data[2]]; }";
-   EXPECT_EQ(with_size(local, 1000), "");
-   EXPECT_NE(with_size(local, 20'000).find("bytes of private memory"), std::string::npos);
-   EXPECT_NE(with_size(local, 100'000).find("too large: at most 65536"), std::string::npos);
-   EXPECT_NE(with_size(local, 0xffffffff).find("is too large"), std::string::npos);
-
-   const std::string shared = "shared uint s[N];\n"
-                              "void main() { s[data[0]] = 1; barrier(); data[1] = s[data[2]]; }";
-   EXPECT_EQ(with_size(shared, 1000), "");
-   EXPECT_NE(with_size(shared, 120'000).find("bytes of shared memory"), std::string::npos);
-   EXPECT_NE(with_size(shared, 0x80000001).find("is too large"), std::string::npos);
-
-   const std::string value = "struct S { uint a[N]; };\n"
-                             "S f(S s) { s.a[data[3]] = 3; return s; }\n"
-                             "void main() { S s; s.a[data[0]] = 1; data[1] = f(s).a[data[2]]; }";
-   EXPECT_EQ(with_size(value, 100), "");
-   EXPECT_NE(with_size(value, 0x10000000), "");
-
-   for (const std::string &glsl : {local, shared, value})
-      EXPECT_NE(with_size(glsl, 0).find("has an array of length 0"), std::string::npos);
-}
-
-TEST(Errors, Workgroups)
-{
-   const auto with_size = [](uint32_t size) {
-      Source source = {e2e::compile_glsl(std::string(e2e::glsl_header) +
-                                         "layout(local_size_x_id = 0) in;\nvoid main() {}"),
-                       {size},
-                       {0}};
-      return error_of(source);
-   };
-   EXPECT_EQ(with_size(1024), "");
-   EXPECT_EQ(with_size(4096),
-             "the shader needs 4096 invocations per workgroup; at most 2048 are supported");
-   EXPECT_NE(with_size(0), "");
-   EXPECT_NE(with_size(65537), "");
-}
-
-TEST(Errors, InliningThatExplodes)
-{
-   std::ostringstream glsl;
-   glsl << "layout(binding = 0) buffer B { uint x; };\nvoid f0() { x *= x + 1; }\n";
-   for (int i = 1; i < 40; ++i)
-      glsl << "void f" << i << "() { f" << i - 1 << "(); f" << i - 1 << "(); }\n";
-   glsl << "void main() { f39(); }";
-   EXPECT_EQ(error_of(compile(glsl.str())),
-             "the shader has more than 1048576 instructions once its functions are inlined");
-}
-
-/// The compiler folds these; the CPU traps on them.
-TEST(Constants, DivisionsThatOverflow)
-{
-   EXPECT_EQ(error_of(compile("layout(constant_id = 0) const int X = -2147483648;\n"
-                              "layout(constant_id = 1) const int Y = -1;\n"
-                              "layout(binding = 0) buffer B { int data[]; };\n"
-                              "const int quotient = X / Y;\nconst int rest = X % Y;\n"
-                              "void main() { data[0] = quotient; data[1] = rest; data[2] = X / 0; "
-                              "int64_t z = int64_t(1) << 63; data[3] = int(z / -1 + z % -1); }")),
-             "");
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include "nir_passes/target.h"
+#include "nir_passes/matrix_support.h"
 
 #include <cstddef>
 #include <cstdint>

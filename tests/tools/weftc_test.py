@@ -159,12 +159,27 @@ class Weftc(unittest.TestCase):
         self.assertEqual(order, sorted(order))
         self.assertIn("@cmat_muladd", text)
 
-    def test_passes_of_the_back_end(self):
-        text = self.emit("--emit=passes")
-        order = [text.index("// after " + name)
-                 for name in ("lower_descriptors", "nir_divergence_analysis#1")]
-        self.assertEqual(order, sorted(order))
-        self.assertRegex(text, r"// after nir_opt_cse#1 \(optional pass number \d+\)\n")
+    def test_passes_to_the_end(self):
+        scalars = self.compile("scalars", SCALARS)
+
+        def emit(*arguments):
+            result = self.weftc("--target", target, *arguments, scalars)
+            self.assertEqual(result.returncode, 0, result.stderr.decode())
+            # The numbers of values are not always the same.
+            return re.sub(r"%\d+", "%", " ".join(result.stdout.decode().split()))
+
+        for target, last in (("cpu", "nir_divergence_analysis"), ("layer", "nir_convert_from_ssa")):
+            shown = emit("--emit=passes").split("// after ")
+            names = [text.split("#")[0] for text in shown]
+            order = [names.index(name) for name in ("lower_descriptors", "opt_combine_accesses", last)]
+            self.assertEqual(order, sorted(order))
+            self.assertEqual(names[-1], last)
+            self.assertTrue([text for text in shown
+                             if re.match(r"nir_opt_cse#1 \(optional pass number \d+\) ", text)])
+            # What is shown last is what the translator gets.
+            application, shader = shown[-1].split(" ", 1)
+            self.assertEqual(shader, emit())
+            self.assertEqual(emit("--stop-after", application), shader)
 
     def test_llvm(self):
         text = self.emit("--emit=llvm")

@@ -182,7 +182,7 @@ public:
       if (path.through_spirv)
          this->path = {Matrices::tiles, false, path.instruction_set, path.subgroup_size,
                        path.robust_access};
-      W = path.subgroup_size ? path.subgroup_size : cpu::default_subgroup_size();
+      W = path.subgroup_size ? path.subgroup_size : cpu::default_subgroup_size;
    }
 
    std::optional<ElementOwner> run()

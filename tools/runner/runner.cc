@@ -56,7 +56,7 @@ Result<std::vector<uint32_t>> through_spirv(const ShaderSource &source, const Pa
                                             const CompileOptions &options)
 {
    const uint32_t subgroup_size =
-      path.subgroup_size ? path.subgroup_size : cpu::default_subgroup_size();
+      path.subgroup_size ? path.subgroup_size : cpu::default_subgroup_size;
    spirv::CompileOptions spirv_options = {
       .driver = options.driver ? *options.driver : spirv::full_driver(),
       .subgroup_size = subgroup_size,
@@ -67,7 +67,7 @@ Result<std::vector<uint32_t>> through_spirv(const ShaderSource &source, const Pa
    };
    spirv_options.operations = spirv::supported_operations(spirv_options.driver, subgroup_size);
    if (path.matrices == Matrices::tiles)
-      spirv_options.native_operations = cpu::host_target().matrices.operations;
+      spirv_options.native_operations = cpu::supported_matrices().operations;
    Result<spirv::CompiledModule> module = spirv::compile(source, spirv_options);
    if (!module)
       return module.error();

@@ -4,7 +4,7 @@
 #include "tools/weftc/driver.h"
 
 #include "backend/spirv/driver_quirks.h"
-#include "nir_passes/profile.h"
+#include "vulkan_util/profile.h"
 
 #include <vulkan/vulkan_core.h>
 
@@ -228,7 +228,7 @@ Result<DescribedDriver> describe_driver(const Arguments &arguments)
    }
    if (arguments.spirv_version)
       d.driver.spirv_version = *arguments.spirv_version;
-   for (const MatrixOperation &op : cpu::host_target().matrices.operations) {
+   for (const MatrixOperation &op : cpu::supported_matrices().operations) {
       if (std::ranges::count(arguments.native_shapes, std::array{op.m, op.n, op.k}) > 0)
          d.native_operations.push_back(op);
    }

@@ -5,8 +5,8 @@
 
 #include "backend/spirv/spirv_text.h"
 #include "nir_passes/cmat_uses.h"
-#include "nir_passes/pipeline.h"
-#include "nir_passes/spirv_to_nir.h"
+#include "nir_passes/shader_text.h"
+#include "nir_passes/stages.h"
 #include "tools/runner/shader_interface.h"
 #include "tools/weftc/driver.h"
 #include "tools/weftc/map_svg.h"
@@ -127,10 +127,9 @@ public:
 
 Emitted emit_map(const Arguments &arguments, std::span<const uint32_t> words)
 {
-   Target target = cpu::host_target();
-   if (arguments.subgroup_size)
-      target.subgroup_size = arguments.subgroup_size;
-   const Result<Shader> shader = spirv_to_nir(source_of(arguments, words), target);
+   const uint32_t W =
+      arguments.subgroup_size ? arguments.subgroup_size : cpu::default_subgroup_size;
+   const Result<Shader> shader = read_shader(source_of(arguments, words), Consumer::cpu, W);
    if (!shader)
       return {"", shader.error()};
    Matrices matrices = {{}, arguments.emit == Emit::register_map};
@@ -141,9 +140,8 @@ Emitted emit_map(const Arguments &arguments, std::span<const uint32_t> words)
    std::vector<MapDrawing> drawings;
    for (const auto &[key, names] : matrices.found) {
       const auto &[rows, cols, use] = key;
-      drawings.push_back(matrices.by_use
-                            ? drawing_of(RegisterMap{rows, cols, use, target.subgroup_size})
-                            : drawing_of(ElementMap{rows, cols, target.subgroup_size}));
+      drawings.push_back(matrices.by_use ? drawing_of(RegisterMap{rows, cols, use, W})
+                                         : drawing_of(ElementMap{rows, cols, W}));
       drawings.back().matrices = {names.begin(), names.end()};
    }
    return {draw_maps(drawings)};
@@ -190,7 +188,7 @@ compile_for_driver(const Arguments &arguments, std::span<const uint32_t> words,
       return described.error();
    const uint32_t subgroup_size = arguments.subgroup_size    ? arguments.subgroup_size
                                   : described->subgroup_size ? described->subgroup_size
-                                                             : cpu::default_subgroup_size();
+                                                             : cpu::default_subgroup_size;
    Result<spirv::CompiledModule> module = spirv::compile(
       source_of(arguments, words), {
                                       .driver = described->driver,

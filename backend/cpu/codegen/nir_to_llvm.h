@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// From a NIR compute shader, in the form that nir_passes leaves behind, to an LLVM module with one
+/// From a NIR compute shader, in the form that lower_for_cpu() leaves behind (passes.h), to an LLVM module with one
 /// function, kernel_symbol (jit.h), that runs one subgroup.
 
 #pragma once
 
 #include "backend/cpu/compiler.h"
-#include "nir_passes/pass_control.h"
 #include "nir_passes/result.h"
 
 #include <memory>
@@ -25,8 +24,6 @@ struct TranslateOptions {
    uint32_t subgroup_size;    ///< W: 8, 16, 32 or 64
    uint32_t vector_bits;      ///< of the widest registers in use: 256 or 512
    bool robust_buffer_access; ///< see CompileOptions
-   PassObserver observe = {};
-   PassControl *control = nullptr;
 };
 
 struct Translation {
@@ -35,8 +32,8 @@ struct Translation {
    AccessCounts accesses;
 };
 
-/// Translates the shader's entry point; `shader` is changed on the way (LCSSA form, divergence
-/// information). An instruction that has no translation is an Error that names it.
+/// Translates the shader's entry point.  An instruction that has no translation is an Error that
+/// names it.
 Result<Translation> nir_to_llvm(nir_shader *shader, const TranslateOptions &, llvm::LLVMContext &);
 
 } // namespace weft::cpu

@@ -3,10 +3,7 @@
 
 #include "backend/cpu/codegen/translator.h"
 
-#include "backend/cpu/codegen/opt_uniform.h"
 #include "backend/cpu/jit/jit.h"
-
-#include "nir_passes/pass_runner.h"
 
 namespace weft::cpu {
 
@@ -26,54 +23,8 @@ Translator::Translator(nir_shader *shader, const TranslateOptions &options,
    prepare_module(*module);
 }
 
-namespace {
-
-/// Puts constants, and vectors of them like buffer indices, first: one that is defined in a loop
-/// and used behind it would go through a phi and be unknown there.
-bool hoist_constants(nir_shader *shader)
-{
-   nir_function_impl *impl = nir_shader_get_entrypoint(shader);
-   nir_block *start = nir_start_block(impl);
-   nir_instr *last = nullptr;
-   bool moved = false;
-   const auto hoist = [&](nir_instr *instr) {
-      moved |= nir_instr_prev(instr) != last || instr->block != start;
-      nir_instr_move(last ? nir_after_instr(last) : nir_before_impl(impl), instr);
-      last = instr;
-   };
-   nir_foreach_block(block, impl) {
-      nir_foreach_instr_safe(instr, block) {
-         if (instr->type == nir_instr_type_load_const || instr->type == nir_instr_type_undef)
-            hoist(instr);
-      }
-   }
-   nir_foreach_block(block, impl) {
-      nir_foreach_instr_safe(instr, block) {
-         if (block == start || instr->type != nir_instr_type_alu ||
-             !nir_op_is_vec(nir_instr_as_alu(instr)->op))
-            continue;
-         const auto is_constant = [](nir_src *src, void *) { return nir_src_is_const(*src); };
-         if (nir_foreach_src(instr, is_constant, nullptr))
-            hoist(instr);
-      }
-   }
-   nir_metadata_preserve(impl, nir_metadata_control_flow);
-   return moved;
-}
-
-} // namespace
-
 Result<Translation> Translator::run()
 {
-   PassRunner run(shader, options.observe, options.control);
-   RUN(run, hoist_constants);
-   // Every value that leaves a loop goes through a phi, where lanes that leave in different
-   // iterations each keep their own: even loop invariants, since a loop of masks has exits that
-   // NIR's control flow does not show.
-   RUN(run, nir_convert_to_lcssa, false, false);
-   RUN(run, nir_divergence_analysis);
-   if (RUN(run, opt_uniform, W))
-      RUN(run, nir_divergence_analysis);
    nir_function_impl *impl = nir_shader_get_entrypoint(shader);
    nir_index_ssa_defs(impl);
    nir_metadata_require(impl, nir_metadata_block_index | nir_metadata_dominance);

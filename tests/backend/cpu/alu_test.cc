@@ -5,7 +5,8 @@
 /// and on uniform values, against NIR's own constant folding; and that it knows no other.
 
 #include "backend/cpu/codegen/nir_to_llvm.h"
-#include "nir_passes/validate_final_form.h"
+#include "backend/cpu/codegen/validate_final_form.h"
+#include "backend/cpu/passes.h"
 #include "tests/backend/cpu/nir_harness.h"
 
 extern "C" {
@@ -440,6 +441,8 @@ TEST(Alu, NothingElseIsTranslated)
          nir_build_alu(&shader.b, op, operands[0], operands[1], operands[2], operands[3]);
       if (!nir_num_components_valid(result->num_components))
          continue; // NIR's builder cannot make it either
+      PassRunner passes(shader.b.shader, {});
+      find_uniform_values(passes, 8);
       llvm::LLVMContext context;
       auto translation = nir_to_llvm(shader.b.shader, {8, 256, true}, context);
       ASSERT_FALSE(translation) << info.name;

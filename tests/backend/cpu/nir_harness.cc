@@ -6,6 +6,7 @@
 #include "backend/cpu/codegen/nir_to_llvm.h"
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/jit/jit.h"
+#include "backend/cpu/passes.h"
 #include "backend/cpu/runtime/executor.h"
 #include "nir_passes/compiler_options.h"
 
@@ -79,6 +80,8 @@ nir_def *NirShader::local_index()
 Result<std::shared_ptr<const Program>> NirShader::compile(bool robust)
 {
    nir_validate_shader(shader.get(), "test");
+   PassRunner passes(shader.get(), {});
+   find_uniform_values(passes, W);
    llvm::LLVMContext context;
    auto translation =
       nir_to_llvm(shader.get(), {W, host_features().vector_bits(), robust}, context);

@@ -38,9 +38,7 @@ TEST(Options, HaveDefaults)
 {
    const Options options = parse({});
    EXPECT_TRUE(options.debug.empty());
-   EXPECT_EQ(options.subgroup_size, 0u);
    EXPECT_EQ(options.threads, 0u);
-   EXPECT_EQ(options.profile, nullptr);
    EXPECT_EQ(options.isa, InstructionSet::avx512);
    // Empty is the same as not set.
    EXPECT_EQ(parse({{"WEFT_THREADS", ""}, {"WEFT_ISA", ""}, {"WEFT_DEBUG", ""}}).threads, 0u);
@@ -56,14 +54,6 @@ TEST(Options, TakeDebugWords)
    EXPECT_FALSE(options.has_debug("nonsense"));
 }
 
-TEST(Options, TakeSubgroupSizes)
-{
-   for (const uint32_t size : {8u, 16u, 32u, 64u})
-      EXPECT_EQ(parse({{"WEFT_SUBGROUP_SIZE", std::to_string(size)}}).subgroup_size, size);
-   for (const char *wrong : {"0", "4", "24", "128", "-8", "16x", "x"})
-      EXPECT_EQ(parse({{"WEFT_SUBGROUP_SIZE", wrong}}, 1).subgroup_size, 0u) << wrong;
-}
-
 TEST(Options, TakeThreads)
 {
    EXPECT_EQ(parse({{"WEFT_THREADS", "1"}}).threads, 1u);
@@ -77,17 +67,6 @@ TEST(Options, TakeInstructionSets)
    EXPECT_EQ(parse({{"WEFT_ISA", "avx2"}}).isa, InstructionSet::avx2);
    EXPECT_EQ(parse({{"WEFT_ISA", "avx512"}}).isa, InstructionSet::avx512);
    EXPECT_EQ(parse({{"WEFT_ISA", "sse"}}, 1).isa, InstructionSet::avx512);
-}
-
-TEST(Options, TakeTheDriversOwnProfileFirst)
-{
-   const Profile *nvidia = find_profile("nvidia"), *intel = find_profile("intel");
-   ASSERT_NE(nvidia, nullptr);
-   ASSERT_NE(intel, nullptr);
-   EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia"}}).profile, nvidia);
-   EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia"}, {"WEFT_ICD_PROFILE", "intel"}}).profile, intel);
-   EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia"}, {"WEFT_ICD_PROFILE", "none"}}).profile, nullptr);
-   EXPECT_EQ(parse({{"WEFT_PROFILE", "voodoo"}}, 1).profile, nullptr);
 }
 
 } // namespace

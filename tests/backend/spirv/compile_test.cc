@@ -394,16 +394,6 @@ TEST(Compile, TellsADriversOwnMatricesFromOthers)
              unknown);
 }
 
-TEST(Compile, SmallTilesComeFirstForSmallSubgroups)
-{
-   const spirv::Driver driver = spirv::full_driver();
-   const auto large = spirv::supported_operations(driver, 16),
-              small = spirv::supported_operations(driver, 8);
-   EXPECT_EQ(large.front().m, 16u);
-   EXPECT_EQ(small.front().m, 8u);
-   EXPECT_TRUE(std::ranges::is_permutation(small, large));
-}
-
 TEST(Compile, ASizeThatIsNoSubgroupsIsRefused)
 {
    EXPECT_TRUE(has(compiled(control_flow, spirv::full_driver(), 48), "subgroup size 48"));

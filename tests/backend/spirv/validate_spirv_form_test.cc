@@ -71,13 +71,13 @@ TEST(ValidateSpirvForm, ListsTheArithmeticThatIsTranslated)
          SCOPED_TRACE(testing::Message() << nir_op_infos[op].name << " at " << bits << " bits");
          nir_shader *nir = built.shader.get();
          const Result<bool> form = spirv::validate_spirv_form(nir);
-         const auto words = spirv::nir_to_spirv(nir, spirv::full_driver(), {{}, "main", {}});
-         ASSERT_EQ(bool(words), bool(form)) << (words ? form.error() : words.error()).message;
          (form ? listed : refused)++;
          if (!form) {
             EXPECT_TRUE(test::has(form.error().message, nir_op_infos[op].name));
             continue;
          }
+         const auto words = spirv::nir_to_spirv(nir, spirv::full_driver(), {{}, "main", {}});
+         ASSERT_TRUE(words) << words.error().message;
          const Result<bool> valid = spirv::validate(*words);
          EXPECT_TRUE(valid) << valid.error().message << spirv::disassemble(*words);
       }

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/profile.h"
+#include "vulkan_util/profile.h"
+
+#include <algorithm>
 
 namespace weft {
 
@@ -91,6 +93,19 @@ std::string profile_names()
    for (const Profile &profile : profiles)
       names += (names.empty() ? "" : ", ") + std::string(profile.name);
    return names;
+}
+
+std::vector<MatrixOperation> advertised_operations(std::vector<MatrixOperation> operations,
+                                                   const Profile *profile, uint32_t subgroup_size)
+{
+   if (profile) {
+      std::erase_if(operations, [&](const MatrixOperation &op) {
+         return std::ranges::find(profile->operations, op) == profile->operations.end();
+      });
+   }
+   std::ranges::stable_partition(operations,
+                                 [&](const MatrixOperation &op) { return op.m <= subgroup_size; });
+   return operations;
 }
 
 } // namespace weft

@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What a back end for machines need not expect.  That it translates the rest is the back end's
-/// test.
+/// What the translator need not expect.  That it translates the rest is for alu_test and others.
 
-#include "nir_passes/validate_final_form.h"
+#include "backend/cpu/codegen/validate_final_form.h"
 
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::cpu {
 namespace {
+
+namespace test = weft::test;
 
 class FinalFormTest : public testing::Test {
 protected:
@@ -87,5 +88,22 @@ TEST_F(FinalFormTest, Images)
    EXPECT_EQ(objection(), "sampled images are not supported");
 }
 
+TEST(PrivateMemory, HasOneType)
+{
+   test::Built shader;
+   nir_builder *b = &shader.b;
+   nir_variable *array =
+      nir_local_variable_create(b->impl, glsl_array_type(glsl_uint_type(), 4, 0), "array");
+   nir_deref_instr *element = nir_build_deref_array_imm(b, nir_build_deref_var(b, array), 1);
+   nir_store_deref(b, element, nir_imm_int(b, 1), 1);
+   EXPECT_TRUE(validate_private_memory(b->shader));
+   nir_deref_instr *half =
+      nir_build_deref_cast(b, &element->def, nir_var_function_temp, glsl_uint16_t_type(), 2);
+   nir_store_deref(b, half, nir_imm_intN_t(b, 1, 16), 1);
+   const Result<bool> other = validate_private_memory(b->shader);
+   ASSERT_FALSE(other);
+   EXPECT_EQ(other.error().message, "private memory accessed as another type is not supported");
+}
+
 } // namespace
-} // namespace weft
+} // namespace weft::cpu

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/target.h"
+#include "nir_passes/matrix_support.h"
 
 #include <algorithm>
 
@@ -24,12 +24,6 @@ bool MatrixSupport::covers(const MatrixOperation &op) const
 {
    return std::ranges::find(operations, op) != operations.end() ||
           std::ranges::any_of(flexible, [&](const FlexibleOperation &f) { return f.covers(op); });
-}
-
-void prefer_small_tiles(std::vector<MatrixOperation> &operations, uint32_t subgroup_size)
-{
-   std::ranges::stable_partition(operations,
-                                 [&](const MatrixOperation &op) { return op.m <= subgroup_size; });
 }
 
 } // namespace weft

@@ -7,10 +7,10 @@
 
 #include "compiler/nir/nir.h"
 
-namespace weft {
+namespace weft::cpu {
 
-/// The contract between spirv_to_target() and a back end of FinalForm::machine: these operations and
-/// intrinsics come, and no others.  `bit_size` is that of the operation's result.
+/// The contract between lower_for_cpu() and nir_to_llvm(): these operations and intrinsics come, and
+/// no others.  `bit_size` is that of the operation's result.
 bool is_in_final_form(nir_op, unsigned bit_size);
 bool is_in_final_form(nir_intrinsic_op);
 
@@ -18,9 +18,9 @@ bool is_in_final_form(nir_intrinsic_op);
 Result<bool> validate_final_form(nir_shader *);
 
 /// Of private memory, while it still has derefs: an Error if some of it is accessed as another type
-/// than the variable's.  A back end may lay it out as [component][lane] of the element's size, as
+/// than the variable's.  It is laid out as [component][lane] of the element's size, as
 /// the dense map of matrices assumes (element_map.h): then bytes of one invocation are not
 /// neighbours, and only accesses of the element's own width find what was written.
 Result<bool> validate_private_memory(nir_shader *);
 
-} // namespace weft
+} // namespace weft::cpu

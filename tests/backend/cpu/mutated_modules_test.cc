@@ -4,6 +4,7 @@
 /// Whatever the words of a module are, the front end and the passes return: a shader, or an error
 /// that says something.
 
+#include "backend/cpu/passes.h"
 #include "tests/nir_passes/mutants.h"
 
 #include <gtest/gtest.h>
@@ -13,25 +14,26 @@ namespace {
 
 constexpr unsigned mutants = 2400;
 
-Target make_target(bool native_tiles)
+Result<Shader> lower(const ShaderSource &source, bool native_tiles)
 {
    using enum ComponentType;
-   Target target = test::target(16, native_tiles);
-   target.matrices.operations.push_back({16, 16, 16, f16, f16, f16, f16, false});
-   target.lowering.native = target.matrices.operations;
-   return target;
+   cpu::PassOptions options = {
+      .target = test::target(16, native_tiles), .matrices = {test::operations()}, .bindings = {}};
+   options.matrices.operations.push_back({16, 16, 16, f16, f16, f16, f16, false});
+   options.target.native = options.matrices.operations;
+   for (uint32_t i = 0; i < 8; ++i)
+      options.bindings.push_back({0, i, 0, i * 16, 16, 1, false});
+   return cpu::lower_for_cpu(source, options);
 }
 
 TEST(MutatedModules, AlwaysReturn)
 {
    for (const test::Source &original : test::mutation_originals()) {
-      const Result<Shader> shader = spirv_to_target(original.shader_source(), make_target(true),
-                                                    {test::storage_buffers(), {}});
+      const Result<Shader> shader = lower(original.shader_source(), true);
       ASSERT_TRUE(shader) << shader.error().message;
    }
    test::for_each_mutant(mutants, [](const ShaderSource &source, unsigned mutant) {
-      const Result<Shader> shader =
-         spirv_to_target(source, make_target(mutant % 2 == 0), {test::storage_buffers(), {}});
+      const Result<Shader> shader = lower(source, mutant % 2 == 0);
       if (!shader) {
          EXPECT_FALSE(shader.error().message.empty()) << "mutant " << mutant;
       }

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/validate_final_form.h"
+#include "backend/cpu/codegen/validate_final_form.h"
 
 #include "nir_passes/validate_instructions.h"
 
 #include <string>
 
-namespace weft {
+namespace weft::cpu {
 
 bool is_in_final_form(nir_op op, unsigned bit_size)
 {
@@ -246,7 +246,7 @@ Result<bool> validate_final_form(nir_shader *nir)
 
 Result<bool> validate_private_memory(nir_shader *nir)
 {
-   Result<bool> valid = validate_instructions(nir, [](nir_instr *instr) -> std::string {
+   return validate_instructions(nir, [](nir_instr *instr) -> std::string {
       if (instr->type != nir_instr_type_deref)
          return {};
       const nir_deref_instr *deref = nir_instr_as_deref(instr);
@@ -256,9 +256,6 @@ Result<bool> validate_private_memory(nir_shader *nir)
                 ? "private memory accessed as another type is not supported"
                 : "";
    });
-   if (valid)
-      *valid = false; /* nothing was changed */
-   return valid;
 }
 
-} // namespace weft
+} // namespace weft::cpu

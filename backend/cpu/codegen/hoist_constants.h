@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "compiler/nir/nir.h"
+
+namespace weft::cpu {
+
+/// Puts constants, and vectors of them like buffer indices, first: one that is defined in a loop
+/// and used behind it would go through a phi and be unknown there.
+bool hoist_constants(nir_shader *);
+
+} // namespace weft::cpu

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/passes.h"
+
+#include "backend/cpu/codegen/hoist_constants.h"
+#include "backend/cpu/codegen/opt_uniform.h"
+#include "backend/cpu/codegen/validate_final_form.h"
+
+#include "nir_passes/lower_descriptors.h"
+#include "nir_passes/lower_invocation_ids.h"
+#include "nir_passes/opt_combine_accesses.h"
+#include "nir_passes/opt_visibility_barriers.h"
+#include "nir_passes/shader_limits.h"
+#include "nir_passes/stages.h"
+#include "nir_passes/validate_cmat.h"
+
+#include "util/u_math.h"
+
+namespace weft::cpu {
+
+namespace {
+
+/// Transcendental functions exist for f32 and f64 only.
+unsigned wider_bit_size(const nir_instr *instr, void *)
+{
+   if (instr->type != nir_instr_type_alu)
+      return 0;
+   const nir_alu_instr *alu = nir_instr_as_alu(instr);
+   switch (alu->op) {
+   case nir_op_fsin:
+   case nir_op_fcos:
+   case nir_op_fexp2:
+   case nir_op_flog2:
+   case nir_op_fpow:
+      return alu->def.bit_size == 16 ? 32 : 0;
+   default:
+      return 0;
+   }
+}
+
+nir_lower_subgroups_options subgroup_options(uint32_t subgroup_size)
+{
+   nir_lower_subgroups_options o = {};
+   o.subgroup_size = uint8_t(subgroup_size);
+   o.ballot_bit_size = 64;
+   o.ballot_components = 1;
+   o.lower_to_scalar = true;
+   o.lower_vote_eq = true;
+   o.lower_vote_bool_eq = true;
+   o.lower_subgroup_masks = true;
+   o.lower_relative_shuffle = true;
+   o.lower_quad = true;
+   o.lower_quad_vote = true;
+   o.lower_elect = true;
+   o.lower_rotate_to_shuffle = true;
+   o.lower_rotate_clustered_to_shuffle = true;
+   o.lower_inverse_ballot = true;
+   o.lower_boolean_reduce = true;
+   return o;
+}
+
+Result<bool> refuse_images(nir_shader *nir)
+{
+   nir_foreach_variable_with_modes(var, nir, nir_var_uniform | nir_var_image) {
+      return Error{std::string("images and samplers are not supported: ") +
+                   (var->name ? var->name : "a variable without a name")};
+   }
+   return true;
+}
+
+} // namespace
+
+Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &options)
+{
+   const uint32_t W = options.target.subgroup_size;
+   constexpr bool unroll_tiles = true;
+   Result<Shader> shader = read_shader(source, Consumer::cpu, W, options.observe, options.control);
+   if (!shader)
+      return shader;
+   PassRunner run(shader->get(), options.observe, options.control);
+
+   /* Matrices become private arrays. */
+   run.check(validate_cmat, options.matrices);
+   lower_matrices(run, options.target);
+
+   /* System values become those that a subgroup has. */
+   RUN(run, nir_lower_system_values);
+   nir_lower_compute_system_values_options ids = {};
+   ids.lower_cs_local_id_to_index = true;
+   RUN(run, nir_lower_compute_system_values, &ids);
+   /* After the pass above, which makes local ids from the index. */
+   RUN(run, lower_invocation_ids, W);
+
+   /* Variables become values.  Copies of whole arrays and structs go first: vars_to_ssa and
+    * explicit_io know loads and stores only. */
+   RUN(run, nir_split_var_copies);
+   RUN(run, nir_lower_var_copies);
+   optimize(run, unroll_tiles);
+
+   /* Tables of constants would otherwise be built in scratch memory by every invocation.  Before
+    * function_temp gets explicit types; without dead variables, which nir_opt_large_constants does
+    * not survive. */
+   RUN(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
+   RUN(run, nir_opt_large_constants, glsl_get_natural_size_align_bytes, 32u);
+
+   /* After copy propagation within an invocation, before accesses are combined. */
+   RUN(run, opt_visibility_barriers, nir_var_all);
+
+   /* Buffers and shared memory become addresses.  Buffers have their layout from SPIR-V, shared
+    * memory gets one here. */
+   if (!run.nir->info.shared_memory_explicit_layout) {
+      RUN(run, nir_lower_vars_to_explicit_types, nir_var_mem_shared,
+          glsl_get_natural_size_align_bytes);
+   }
+   RUN(run, nir_lower_explicit_io, nir_variable_mode(nir_var_mem_ubo | nir_var_mem_ssbo),
+       nir_address_format_vec2_index_32bit_offset);
+   RUN(run, nir_lower_explicit_io, nir_variable_mode(nir_var_mem_push_const | nir_var_mem_shared),
+       nir_address_format_32bit_offset);
+   RUN(run, nir_lower_explicit_io, nir_variable_mode(nir_var_mem_global | nir_var_mem_constant),
+       nir_address_format_64bit_global);
+   if (run.nir->info.zero_initialize_shared_memory && run.nir->info.shared_size > 0) {
+      /* The pass writes whole chunks. */
+      constexpr unsigned chunk = 16;
+      run.nir->info.shared_size = align(run.nir->info.shared_size, chunk);
+      RUN(run, nir_zero_initialize_shared_memory, run.nir->info.shared_size, chunk);
+   }
+
+   run.check(refuse_images);
+   /* The bases of buffer addresses are plain values only now. */
+   RUN(run, lower_descriptors, options.bindings);
+
+   optimize(run, unroll_tiles);
+   /* Once addresses are simple, and accesses that nobody needs are gone. */
+   RUN(run, opt_combine_accesses, false);
+
+   /* What could not become values: arrays with dynamic indices, and tiles. */
+   RUN(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
+   run.check(validate_private_memory);
+   RUN(run, nir_lower_vars_to_explicit_types, nir_var_function_temp,
+       glsl_get_natural_size_align_bytes);
+   RUN(run, nir_lower_explicit_io, nir_var_function_temp, nir_address_format_32bit_offset);
+
+   /* Instructions that the translator does not want. */
+   const nir_lower_subgroups_options subgroups = subgroup_options(W);
+   RUN(run, nir_lower_subgroups, &subgroups);
+   /* Quads and rotations became shuffles by the subgroup's size and the invocation's number. */
+   RUN(run, lower_invocation_ids, W);
+   RUN(run, nir_lower_frexp);
+   RUN(run, nir_lower_flrp, unsigned(16 | 32 | 64), false);
+   RUN(run, nir_lower_pack);
+   RUN(run, nir_lower_int64);
+   RUN(run, nir_lower_bit_size, wider_bit_size, nullptr);
+   optimize(run, unroll_tiles);
+   optimize_late(run);
+
+   if (run.refused())
+      return run.error();
+   nir_shader_gather_info(run.nir, nir_shader_get_entrypoint(run.nir));
+   nir_sweep(run.nir);
+
+   run.check(check_shader_limits);
+   run.check(validate_final_form);
+   find_uniform_values(run, W);
+   if (run.refused())
+      return run.error();
+   return shader;
+}
+
+void find_uniform_values(PassRunner &run, uint32_t subgroup_size)
+{
+   RUN(run, hoist_constants);
+   /* Every value that leaves a loop goes through a phi, where lanes that leave in different
+    * iterations each keep their own: even loop invariants, since a loop of masks has exits that
+    * NIR's control flow does not show. */
+   RUN(run, nir_convert_to_lcssa, false, false);
+   RUN(run, nir_divergence_analysis);
+   if (RUN(run, opt_uniform, subgroup_size))
+      RUN(run, nir_divergence_analysis);
+}
+
+} // namespace weft::cpu

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// All passes on the way to machine code.
+
+#pragma once
+
+#include "nir_passes/binding_layout.h"
+#include "nir_passes/pass_runner.h"
+#include "nir_passes/result.h"
+#include "nir_passes/shader.h"
+#include "nir_passes/shader_source.h"
+#include "nir_passes/target.h"
+
+#include <vector>
+
+namespace weft::cpu {
+
+struct PassOptions {
+   Target target;
+   MatrixSupport matrices;
+   std::vector<BindingLayout> bindings;
+   PassObserver observe = {};
+   PassControl *control = nullptr; ///< of optional passes, if wanted
+};
+
+/// From SPIR-V to what nir_to_llvm() translates:
+/// * one function in SSA form, structured control flow, scalar instructions except for vec*, mov
+///   and memory accesses; booleans have one bit;
+/// * buffers as load/store_ssbo, load_ubo, ssbo_atomic*, get_ssbo_size, whose index is (slot,
+///   offset of the descriptor); shared memory, scratch and push constants by 32-bit offsets; global
+///   memory by 64-bit addresses;
+/// * matrices as scratch memory under tile_*_weft (MatrixForm::private_tiles), or not at all;
+/// * subgroup operations on scalars: ballot with 64 bits, vote_any/all, reduce, scans, shuffle,
+///   read_invocation, read_first_invocation, first_invocation;
+/// * invocation ids: subgroup_id, subgroup_invocation, workgroup_id, num_workgroups;
+/// * what find_uniform_values() says below.
+Result<Shader> lower_for_cpu(const ShaderSource &, const PassOptions &);
+
+/// The last of these passes, after which values that leave loops go through phis (LCSSA form) and
+/// nir_def::divergent is true.  For a shader that was not made of SPIR-V, but is in that form.
+void find_uniform_values(PassRunner &, uint32_t subgroup_size);
+
+} // namespace weft::cpu

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/settings.h"
+
+#include "backend/cpu/compiler.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace weft {
+
+uint32_t Settings::default_subgroup_size() const
+{
+   if (subgroup_size)
+      return subgroup_size;
+   return profile ? std::max(profile->subgroup_size, 8u) : cpu::default_subgroup_size;
+}
+
+Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std::string> &problems)
+{
+   Settings s;
+   const auto value_of = [&](const char *name) {
+      const char *value = lookup(name);
+      return std::string_view(value ? value : "");
+   };
+   const auto complain = [&](const char *name, std::string_view value,
+                             const std::string &expected) {
+      problems.push_back(std::string(name) + "=" + std::string(value) + ": expected " + expected);
+   };
+
+   if (const std::string_view text = value_of("WEFT_SUBGROUP_SIZE"); !text.empty()) {
+      for (const uint32_t size : {8, 16, 32, 64}) {
+         if (text == std::to_string(size))
+            s.subgroup_size = size;
+      }
+      if (!s.subgroup_size)
+         complain("WEFT_SUBGROUP_SIZE", text, "8, 16, 32 or 64");
+   }
+   for (const char *name : {"WEFT_ICD_PROFILE", "WEFT_PROFILE"}) {
+      const std::string_view text = value_of(name);
+      if (text.empty())
+         continue;
+      s.profile = find_profile(text);
+      if (!s.profile && text != "none")
+         complain(name, text, "none, " + profile_names());
+      break;
+   }
+   return s;
+}
+
+const Settings &settings()
+{
+   static const Settings parsed = [] {
+      std::vector<std::string> problems;
+      // A program with more rights than its caller does not take the caller's settings.
+      Settings s = parse_settings(
+         [](const char *name) -> const char * { return secure_getenv(name); }, problems);
+      for (const std::string &problem : problems)
+         std::fprintf(stderr, "weft: %s\n", problem.c_str());
+      return s;
+   }();
+   return parsed;
+}
+
+const MatrixSupport &advertised_matrices()
+{
+   static const MatrixSupport advertised = {
+      advertised_operations(cpu::supported_matrices().operations, settings().profile,
+                            settings().default_subgroup_size())};
+   return advertised;
+}
+
+} // namespace weft

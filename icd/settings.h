@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What the driver presents of the compiler: its environment variables, parsed once.
+/// backend/cpu/options.h has those of the compiler.  docs/settings.md lists all for users.
+
+#pragma once
+
+#include "nir_passes/matrix_support.h"
+#include "vulkan_util/profile.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+struct Settings {
+   uint32_t subgroup_size = 0; ///< WEFT_SUBGROUP_SIZE: the default subgroup size, 8, 16, 32 or 64
+   /// WEFT_ICD_PROFILE, else WEFT_PROFILE: the vendor whose matrices to advertise; null: all.
+   const Profile *profile = nullptr;
+
+   /// What is set, else the profile's, else the compiler's.
+   uint32_t default_subgroup_size() const;
+};
+
+/// From the environment as it was at the first call.  A value that is not known is reported on
+/// stderr, once.
+const Settings &settings();
+
+/// From a lookup function like getenv; complaints are appended to `problems`.
+Settings parse_settings(const char *(*lookup)(const char *name),
+                        std::vector<std::string> &problems);
+
+/// All that the compiler does, or what a vendor's driver has of it.
+const MatrixSupport &advertised_matrices();
+
+} // namespace weft

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What programs may use of matrices: what is advertised, and what shaders are checked against.
+
+#pragma once
+
+#include "nir_passes/component_type.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace weft {
+
+/// The invocations that have a matrix together.
+enum class MatrixScope : uint8_t { subgroup, workgroup };
+
+/// One row of VkCooperativeMatrixPropertiesKHR: result (M×N) = A (M×K) · B (K×N) + C (M×N).
+struct MatrixOperation {
+   uint32_t m, n, k;
+   ComponentType a, b, c, result;
+   bool saturating;
+   MatrixScope scope = MatrixScope::subgroup;
+
+   bool operator==(const MatrixOperation &) const = default;
+};
+
+/// Operations of many sizes: one row of VkCooperativeMatrixFlexibleDimensionsPropertiesNV.
+struct FlexibleOperation {
+   /// Its m, n and k are the numbers of which sizes are multiples.
+   MatrixOperation granularity;
+   uint32_t max_dimension; ///< of m, n and k
+   /// The workgroup that operations of workgroup scope are for.
+   uint32_t workgroup_invocations = 0;
+
+   bool covers(const MatrixOperation &) const;
+};
+
+/// A matrix type is legal when it is an operand of some operation.
+struct MatrixSupport {
+   std::vector<MatrixOperation> operations;
+   std::vector<FlexibleOperation> flexible = {};
+
+   bool covers(const MatrixOperation &) const;
+};
+
+} // namespace weft

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/stages.h"
+
+#include "nir_passes/choose_native_shape.h"
+#include "nir_passes/cmat_intrinsics.h"
+#include "nir_passes/limit_unrolling.h"
+#include "nir_passes/lower_cmat.h"
+#include "nir_passes/opt_cmat_copies.h"
+#include "nir_passes/shader_limits.h"
+#include "nir_passes/split_cmat_shapes.h"
+
+namespace weft {
+
+namespace {
+
+/// One function without calls, initializers or dead interface: what every later pass assumes.
+void inline_functions(PassRunner &run)
+{
+   /* Initializers of locals become stores at the top of their own function, so before it is
+    * inlined. */
+   RUN(run, nir_lower_variable_initializers, nir_var_function_temp);
+   /* The inliner handles a single exit only. */
+   RUN(run, nir_lower_returns);
+   RUN(run, nir_inline_functions);
+   /* Parameters were copies and casts of derefs: see through them. */
+   RUN(run, nir_copy_prop);
+   RUN(run, nir_opt_deref);
+   /* Nothing calls the others any more. */
+   nir_remove_non_entrypoints(run.nir);
+   /* Now that there is one function only, the rest can become stores at its top. */
+   RUN(run, nir_lower_variable_initializers,
+       nir_variable_mode(nir_var_shader_temp | nir_var_function_temp));
+   /* Private variables are ordinary locals from here on. */
+   RUN(run, nir_lower_global_vars_to_local);
+   RUN(run, nir_split_per_member_structs);
+   /* Modules declare built-ins and resources that nobody uses. */
+   RUN(run, nir_remove_dead_variables,
+       nir_variable_mode(nir_var_shader_in | nir_var_system_value | nir_var_shader_temp |
+                         nir_var_uniform | nir_var_image),
+       static_cast<const nir_remove_dead_variables_options *>(nullptr));
+   RUN(run, nir_propagate_invariant, false);
+}
+
+} // namespace
+
+Result<Shader> read_shader(const ShaderSource &source, Consumer consumer, uint32_t subgroup_size,
+                           const PassObserver &observe, PassControl *control)
+{
+   Result<Shader> shader = spirv_to_nir(source, consumer, subgroup_size);
+   if (!shader)
+      return shader;
+   if (observe)
+      observe("spirv_to_nir", shader->get());
+   /* Before anything grows. */
+   if (const Result<bool> limits = check_module_limits(shader->get()); !limits)
+      return limits.error();
+   PassRunner run(shader->get(), observe, control);
+   inline_functions(run);
+   return shader;
+}
+
+namespace {
+
+/// What becomes of a shader's matrices.
+struct MatrixPlan {
+   MatrixForm form;
+   std::optional<NativeShape> split; ///< first into these tiles
+};
+
+Result<MatrixPlan> plan_matrices(nir_shader *nir, const Target &target)
+{
+   const Result<CmatUses> uses = gather_cmat_uses(nir);
+   if (!uses)
+      return uses.error();
+   if (target.form == MatrixForm::registers || uses->matrices.empty())
+      return MatrixPlan{MatrixForm::registers, {}};
+   const bool is_private = target.form == MatrixForm::private_tiles;
+   const TileRules rules = {target.native, /* any_sign */ is_private, /* may_pad */ is_private};
+   if (are_native(*uses, rules))
+      return MatrixPlan{target.form, {}};
+   if (const std::optional<NativeShape> shape = choose_native_shape(*uses, rules))
+      return MatrixPlan{target.form, shape};
+   if (is_private)
+      return Error{"the shader's cooperative matrices cannot be built from tiles that there are"};
+   return MatrixPlan{MatrixForm::registers, {}};
+}
+
+} // namespace
+
+void lower_matrices(PassRunner &run, const Target &target)
+{
+   /* Indices into arrays of matrices become values that opt_cmat_copies can compare.  None of these
+    * passes looks into a matrix. */
+   RUN(run, nir_lower_vars_to_ssa);
+   RUN(run, nir_copy_prop);
+   RUN(run, nir_opt_constant_folding);
+   RUN(run, nir_opt_cse);
+   RUN(run, nir_opt_dce);
+   /* While a copy is one instruction. */
+   RUN(run, opt_cmat_copies);
+
+   if (run.refused())
+      return;
+   const Result<MatrixPlan> plan = plan_matrices(run.nir, target);
+   if (!plan)
+      return run.refuse(plan.error());
+   if (plan->split) {
+      const SplitOptions options = {*plan->split, target.subgroup_size, target.robust_access};
+      RUN(run, split_cmat_shapes, options);
+   }
+   /* While pointers are derefs, whose types give the unit of strides. */
+   RUN(run, lower_cmat, target, plan->form);
+   /* Before the first loop is unrolled.  Where the driver has tiles, it knows what unrolling them
+    * is worth. */
+   if (plan->form != MatrixForm::driver_tiles)
+      RUN(run, limit_unrolling);
+}
+
+namespace {
+
+bool uses_tiles(nir_shader *nir)
+{
+   nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
+      if (uses_tile(block))
+         return true;
+   }
+   return false;
+}
+
+} // namespace
+
+void optimize(PassRunner &run, bool unroll_tiles)
+{
+   const bool tiles = uses_tiles(run.nir);
+   /* These follow values through variables and know nothing of tiles, which change them too. */
+   const bool variables = !tiles;
+   const bool unroll = !tiles || unroll_tiles;
+   /* Each round opens chances for the next; pathological shaders gain nothing from more rounds than
+    * this. */
+   for (unsigned round = 0; round < 16; ++round) {
+      run.progress = false;
+      if (variables) {
+         RUN(run, nir_split_array_vars, nir_var_function_temp);
+         RUN(run, nir_shrink_vec_array_vars, nir_var_function_temp);
+      }
+      RUN(run, nir_opt_deref);
+      RUN(run, nir_lower_vars_to_ssa);
+      if (variables) {
+         RUN(run, nir_opt_copy_prop_vars);
+         RUN(run, nir_opt_dead_write_vars);
+      }
+      RUN(run, nir_copy_prop);
+      RUN(run, nir_opt_dce);
+      RUN(run, nir_opt_cse);
+      RUN(run, nir_lower_alu_to_scalar, nullptr, nullptr);
+      RUN(run, nir_lower_phis_to_scalar, true);
+      RUN(run, nir_opt_algebraic);
+      RUN(run, nir_opt_constant_folding);
+      RUN(run, nir_opt_remove_phis);
+      /* Both sides of small branches at once: a select is cheaper than masks. */
+      RUN(run, nir_opt_peephole_select, 8, true, true);
+      if (RUN(run, nir_opt_loop)) {
+         /* nir_opt_if and unrolling want its result cleaned up. */
+         RUN(run, nir_copy_prop);
+         RUN(run, nir_opt_dce);
+         RUN(run, nir_opt_remove_phis);
+      }
+      RUN(run, nir_opt_if, nir_opt_if_optimize_phi_true_false);
+      RUN(run, nir_opt_dead_cf);
+      RUN(run, nir_opt_remove_phis);
+      RUN(run, nir_opt_undef);
+      if (unroll)
+         RUN(run, nir_opt_loop_unroll);
+      if (!run.progress)
+         return;
+   }
+}
+
+void optimize_late(PassRunner &run)
+{
+   for (unsigned round = 0; round < 16; ++round) {
+      if (!RUN(run, nir_opt_algebraic_late))
+         break;
+      RUN(run, nir_opt_constant_folding);
+      RUN(run, nir_copy_prop);
+      RUN(run, nir_opt_dce);
+      RUN(run, nir_opt_cse);
+   }
+   RUN(run, nir_lower_alu_to_scalar, nullptr, nullptr);
+   RUN(run, nir_lower_load_const_to_scalar);
+   RUN(run, nir_copy_prop);
+   RUN(run, nir_opt_cse);
+   RUN(run, nir_opt_dce);
+}
+
+} // namespace weft

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace weft {
+namespace {
+
+std::map<std::string, std::string> environment;
+
+const char *lookup(const char *name)
+{
+   const auto found = environment.find(name);
+   return found == environment.end() ? nullptr : found->second.c_str();
+}
+
+Settings parse(std::map<std::string, std::string> variables, size_t problem_count = 0)
+{
+   environment = std::move(variables);
+   std::vector<std::string> problems;
+   Settings settings = parse_settings(lookup, problems);
+   EXPECT_EQ(problems.size(), problem_count) << (problems.empty() ? "" : problems[0]);
+   // Each problem names the variable and what it holds.
+   for (const std::string &problem : problems) {
+      bool named = false;
+      for (const auto &[name, value] : environment)
+         named |= problem.starts_with(name + "=");
+      EXPECT_TRUE(named) << problem;
+   }
+   return settings;
+}
+
+TEST(Settings, HaveDefaults)
+{
+   const Settings settings = parse({});
+   EXPECT_EQ(settings.subgroup_size, 0u);
+   EXPECT_EQ(settings.default_subgroup_size(), 32u);
+   EXPECT_EQ(settings.profile, nullptr);
+   // Empty is the same as not set.
+   EXPECT_EQ(parse({{"WEFT_SUBGROUP_SIZE", ""}, {"WEFT_PROFILE", ""}}).subgroup_size, 0u);
+}
+
+TEST(Settings, TakeSubgroupSizes)
+{
+   for (const uint32_t size : {8u, 16u, 32u, 64u})
+      EXPECT_EQ(parse({{"WEFT_SUBGROUP_SIZE", std::to_string(size)}}).subgroup_size, size);
+   for (const char *wrong : {"0", "4", "24", "128", "-8", "16x", "x"})
+      EXPECT_EQ(parse({{"WEFT_SUBGROUP_SIZE", wrong}}, 1).subgroup_size, 0u) << wrong;
+}
+
+TEST(Settings, TakeTheSubgroupSizeOfTheProfile)
+{
+   EXPECT_EQ(parse({{"WEFT_PROFILE", "amd"}}).default_subgroup_size(), 64u);
+   EXPECT_EQ(parse({{"WEFT_PROFILE", "amd"}, {"WEFT_SUBGROUP_SIZE", "16"}}).default_subgroup_size(),
+             16u);
+}
+
+TEST(Settings, TakeTheDriversOwnProfileFirst)
+{
+   const Profile *nvidia = find_profile("nvidia"), *intel = find_profile("intel");
+   ASSERT_NE(nvidia, nullptr);
+   ASSERT_NE(intel, nullptr);
+   EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia"}}).profile, nvidia);
+   EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia"}, {"WEFT_ICD_PROFILE", "intel"}}).profile, intel);
+   EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia"}, {"WEFT_ICD_PROFILE", "none"}}).profile, nullptr);
+   EXPECT_EQ(parse({{"WEFT_PROFILE", "voodoo"}}, 1).profile, nullptr);
+}
+
+} // namespace
+} // namespace weft
