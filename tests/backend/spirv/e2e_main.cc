@@ -6,6 +6,7 @@
 /// has to compute the same as ever.
 
 #include "backend/spirv/compiler.h"
+#include "backend/spirv/driver_quirks.h"
 #include "backend/spirv/spirv_text.h"
 #include "tests/e2e/cases.h"
 
@@ -33,6 +34,7 @@ spirv::Driver driver_of(const Device &device)
    d.storage_buffer_16bit = has(device.features11.storageBuffer16BitAccess);
    d.integer_dot_product = has(device.features13.shaderIntegerDotProduct);
    d.buffer_device_address = has(device.features12.bufferDeviceAddress);
+   spirv::apply_driver_quirks(d, device.properties12.driverID, device.properties.driverVersion);
    return d;
 }
 
