@@ -33,6 +33,7 @@ Program Generator::run()
    p.functions.resize(types.empty() || percent(60) ? 1 : 1 + draw(3));
    make_functions();
    f = &p.functions[0];
+   budget = main_budget();
    scalars.clear();
    for (uint32_t i = 0; i < 1 + scale; i++)
       add_scalar(u32, Level(draw(3)));
@@ -65,11 +66,13 @@ Program Generator::run()
       body.push_back({Kind::assign, 0, 0, {variable(v), given(variable_copy.type, w)}, {}, {}, {}});
    }
    block(body, 2 + scale + draw((types.empty() ? 4 : 3) * (scale + 1)), flow);
-   // By chance alone most structs and functions would not be used.
+   // By chance alone too few structs and functions would be used, and too few matrices multiplied.
    if (one_in(2))
       copy_struct(body, flow);
    if (one_in(2))
       call(body, flow);
+   if (!types.empty() && one_in(2))
+      muladd(body, flow);
    write_results(body);
    finish_memories();
    return p;
@@ -78,8 +81,8 @@ Program Generator::run()
 void Generator::choose_sizes()
 {
    // Most of them tiny: they compile several times as fast and find nearly as much.
-   scale = percent(60) ? 0 : percent(80) ? 1 : 2;
-   budget = scale == 0 ? 120 : scale == 1 ? 250 : 800;
+   scale = percent(70) ? 0 : percent(85) ? 1 : 2;
+   budget = main_budget() / 2; // of functions
    p.subgroup_size = pick({8u, 8u, 8u, 16u, 16u, 16u, 32u, 32u, 32u, scale ? 64u : 16u});
    p.subgroups = pick({1u, 1u, 2u, 2u, 3u, 4u});
    while (p.invocations() > 128)
@@ -224,6 +227,11 @@ void Generator::make_inputs()
    }
 }
 
+int64_t Generator::main_budget() const
+{
+   return scale == 0 ? 100 : scale == 1 ? 250 : 600;
+}
+
 void Generator::spend(uint32_t operations)
 {
    // Subgroups of 64 are several vectors wide.
@@ -329,7 +337,7 @@ void Generator::write_results(Block &body)
    for (uint32_t v = 0; v < count; v++) {
       const Variable variable_copy = f->variables[v];
       if (variable_copy.matrix) {
-         if (percent(budget > 0 && !variable_copy.unset ? 80 : 40))
+         if (percent(variable_copy.unset ? 40 : 85))
             store_matrix(body, place_of(v, flow), *variable_copy.matrix, flow);
          continue;
       }
@@ -507,8 +515,31 @@ void remove_statement(Program &program, const Stmt *stmt)
    }
 }
 
+static Expr push_word(uint32_t number)
+{
+   return {Op::push, Type::u32, 0, number % push_words, 0, {}};
+}
+
+/// Puts a small number that the compiler does not know in an expression's place; a literal where
+/// there was one already.
+static void simplify(Expr &e, uint32_t word)
+{
+   const bool is_simple = e.op == Op::push || (!e.args.empty() && e.args[0].op == Op::push);
+   if (is_simple)
+      return make_literal(e);
+   const Type type = e.type;
+   if (type == Type::u32) {
+      e = push_word(word);
+   } else if (type == Type::boolean) {
+      Expr two = {Op::literal, Type::u32, 0, 2, 0, {}};
+      e = {Op::binary, type, uint8_t(Binary::less), 0, 0, {push_word(word), std::move(two)}};
+   } else {
+      e = {Op::convert, type, 0, 0, 0, {push_word(word)}};
+   }
+}
+
 /// Makes what is not valid simpler.
-static void repair(Program &program, const Invalid &invalid)
+static void repair(Program &program, const Invalid &invalid, uint32_t word)
 {
    // The expression is one of the program's own.
    Expr *const e = const_cast<Expr *>(invalid.expr);
@@ -516,7 +547,7 @@ static void repair(Program &program, const Invalid &invalid)
       e && e->op == Op::variable && invalid.stmt &&
       std::ranges::any_of(invalid.stmt->exprs, [&](const Expr &own) { return &own == e; });
    if (e && e->op != Op::literal && !target)
-      make_literal(*e);
+      simplify(*e, word);
    else
       remove_statement(program, invalid.stmt);
    fold_literals(program);
@@ -524,7 +555,7 @@ static void repair(Program &program, const Invalid &invalid)
 
 GeneratedProgram generate(uint64_t seed, const std::vector<MatrixOperation> &operations)
 {
-   constexpr int max_repairs = 150;
+   constexpr int max_repairs = 300;
    for (uint64_t attempt = 0;; attempt++) {
       // Few programs need a second attempt.
       Program program = Generator(seed + attempt * 0x9e3779b97f4a7c15, operations).run();
@@ -537,7 +568,7 @@ GeneratedProgram generate(uint64_t seed, const std::vector<MatrixOperation> &ope
          const Invalid &invalid = std::get<Invalid>(result);
          if (!invalid.stmt)
             break;
-         repair(program, invalid);
+         repair(program, invalid, uint32_t(i));
       }
    }
 }

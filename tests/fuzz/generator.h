@@ -138,6 +138,7 @@ private:
    Stmt transfer(Kind, const Place &, uint32_t memory, const Layout &, Expr offset);
    /// The components that each subgroup may store of a type at once.
    uint32_t region(Type) const;
+   int64_t main_budget() const;
    /// Takes a statement's share of what a program may cost.
    void spend(uint32_t operations);
 
