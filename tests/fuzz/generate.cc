@@ -33,7 +33,6 @@ Program Generator::run()
    p.functions.resize(types.empty() || percent(60) ? 1 : 1 + draw(3));
    make_functions();
    f = &p.functions[0];
-   budget = main_budget();
    scalars.clear();
    for (uint32_t i = 0; i < 1 + scale; i++)
       add_scalar(u32, Level(draw(3)));
@@ -52,6 +51,7 @@ Program Generator::run()
       if (f->variables[v].matrix && percent(80))
          load_matrix(body, place_of(uint32_t(v), flow), *f->variables[v].matrix, flow);
    }
+   budget = main_budget();
    // Variables begin with something that the compiler does not know.
    for (uint32_t v = 0; v < f->variables.size(); v++) {
       const Variable variable_copy = f->variables[v];

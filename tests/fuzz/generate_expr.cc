@@ -265,7 +265,13 @@ Expr Generator::truth(const Wanted &wanted)
       if (type == Type::boolean)
          type = Type::u32;
       const auto op = Binary(uint8_t(Binary::equal) + draw(6));
-      return make(Op::binary, Type::boolean, uint8_t(op), {any(type, wanted), any(type, wanted)});
+      Expr x = any(type, wanted), y = any(type, wanted);
+      if (x.op == Op::literal && y.op == Op::literal) {
+         x = make(Op::push, Type::u32, 0, {}, draw(push_words));
+         if (type != Type::u32)
+            x = make(Op::convert, type, 0, {std::move(x)});
+      }
+      return make(Op::binary, Type::boolean, uint8_t(op), {std::move(x), std::move(y)});
    }
    }
 }
