@@ -73,6 +73,8 @@ Program Generator::run()
       call(body, flow);
    if (!types.empty() && one_in(2))
       muladd(body, flow);
+   if (!types.empty() && one_in(4))
+      keep(body, flow);
    write_results(body);
    finish_memories();
    return p;
