@@ -97,6 +97,28 @@ Result<bool> check_variable(const nir_variable *var)
    return true;
 }
 
+/// NIR's offsets in structs are signed, and negative where there are none.
+Result<bool> check_offsets(nir_function_impl *impl)
+{
+   constexpr auto laid_out =
+      nir_variable_mode(nir_var_mem_ubo | nir_var_mem_ssbo | nir_var_mem_push_const |
+                        nir_var_mem_global | nir_var_mem_constant);
+   nir_foreach_block(block, impl) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type != nir_instr_type_deref)
+            continue;
+         const nir_deref_instr *deref = nir_instr_as_deref(instr);
+         if (deref->deref_type != nir_deref_type_struct || !nir_deref_mode_must_be(deref, laid_out))
+            continue;
+         const glsl_type *type = nir_deref_instr_parent(deref)->type;
+         if (glsl_get_struct_field_offset(type, deref->strct.index) < 0)
+            return Error{"member " + std::to_string(deref->strct.index) +
+                         " of a block has no offset, or one of 2 GiB or more"};
+      }
+   }
+   return true;
+}
+
 } // namespace
 
 Result<bool> check_module_limits(nir_shader *nir)
@@ -117,6 +139,8 @@ Result<bool> check_module_limits(nir_shader *nir)
          if (Result<bool> good = check_variable(var); !good)
             return good.error();
       }
+      if (Result<bool> good = check_offsets(impl); !good)
+         return good.error();
    }
 
    const std::optional<uint64_t> instructions =

@@ -104,6 +104,29 @@ TEST(Errors, HugeSizes)
       EXPECT_NE(with_size(glsl, 0).find("has an array of length 0"), std::string::npos);
 }
 
+/// SPIR-V's offsets have 32 bits, NIR's a sign.
+TEST(Errors, OffsetsOfBlocks)
+{
+   const auto with_offset = [](uint32_t offset) {
+      Source source =
+         compile("layout(binding = 0) buffer B { uint x; layout(offset = 77700) uint y; };\n"
+                 "void main() { y = x; }");
+      uint32_t found = 0;
+      for (uint32_t &word : source.spirv) {
+         if (word == 77700) {
+            word = offset;
+            found++;
+         }
+      }
+      EXPECT_EQ(found, 1u);
+      return error_of(source);
+   };
+   EXPECT_EQ(with_offset(77700), "");
+   EXPECT_EQ(with_offset(0x7ffffffc), "");
+   for (uint32_t offset : {0x80000000u, 0xfffffffcu})
+      EXPECT_EQ(with_offset(offset), "member 1 of a block has no offset, or one of 2 GiB or more");
+}
+
 TEST(Errors, Workgroups)
 {
    const auto with_size = [](uint32_t size) {
