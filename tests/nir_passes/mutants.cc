@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <sys/time.h>
 #include <unistd.h>
 
 namespace weft::test {
@@ -17,7 +18,7 @@ namespace {
 using Words = std::vector<uint32_t>;
 using Random = std::mt19937;
 
-/// Far more than any of these shaders takes.
+/// Of a processor's time: far more than any of these shaders takes.
 constexpr unsigned seconds_for_one = 60;
 
 const std::string header = R"(
@@ -190,6 +191,13 @@ void on_death(int signal)
    raise(signal);
 }
 
+/// SIGPROF after so many seconds on a processor, however busy the machine is; 0 for never.
+void limit_processor_seconds(unsigned seconds)
+{
+   const itimerval timer = {{}, {time_t(seconds), 0}};
+   setitimer(ITIMER_PROF, &timer, nullptr);
+}
+
 } // namespace
 
 std::vector<Source> mutation_originals()
@@ -212,7 +220,7 @@ unsigned for_each_mutant(unsigned count,
                          const std::function<bool(const ShaderSource &, unsigned mutant)> &compile)
 {
    const uint32_t seed = mutation_seed();
-   for (const int signal : {SIGALRM, SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS})
+   for (const int signal : {SIGPROF, SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS})
       std::signal(signal, on_death);
 
    const std::vector<Source> originals = mutation_originals();
@@ -232,9 +240,9 @@ unsigned for_each_mutant(unsigned count,
       mutant.constant_values = {16, below(random, 8) == 0 ? uint32_t(random()) : below(random, 4)};
 
       snprintf(last_words, sizeof(last_words), "died of WEFT_SEED=%u, mutant %u\n", seed, i);
-      alarm(seconds_for_one);
+      limit_processor_seconds(seconds_for_one);
       accepted += compile(mutant.shader_source(), i);
-      alarm(0);
+      limit_processor_seconds(0);
    }
    printf("%u of %u mutants are shaders still\n", accepted, count);
    return accepted;
