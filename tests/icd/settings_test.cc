@@ -2,36 +2,16 @@
 // SPDX-License-Identifier: MIT
 
 #include "icd/settings.h"
+#include "tests/parse_variables.h"
 
 #include <gtest/gtest.h>
-
-#include <map>
 
 namespace weft {
 namespace {
 
-std::map<std::string, std::string> environment;
-
-const char *lookup(const char *name)
-{
-   const auto found = environment.find(name);
-   return found == environment.end() ? nullptr : found->second.c_str();
-}
-
 Settings parse(std::map<std::string, std::string> variables, size_t problem_count = 0)
 {
-   environment = std::move(variables);
-   std::vector<std::string> problems;
-   Settings settings = parse_settings(lookup, problems);
-   EXPECT_EQ(problems.size(), problem_count) << (problems.empty() ? "" : problems[0]);
-   // Each problem names the variable and what it holds.
-   for (const std::string &problem : problems) {
-      bool named = false;
-      for (const auto &[name, value] : environment)
-         named |= problem.starts_with(name + "=");
-      EXPECT_TRUE(named) << problem;
-   }
-   return settings;
+   return test::parse_variables(parse_settings, std::move(variables), problem_count);
 }
 
 TEST(Settings, HaveDefaults)

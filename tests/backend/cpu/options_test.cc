@@ -2,36 +2,16 @@
 // SPDX-License-Identifier: MIT
 
 #include "backend/cpu/options.h"
+#include "tests/parse_variables.h"
 
 #include <gtest/gtest.h>
-
-#include <map>
 
 namespace weft::cpu {
 namespace {
 
-std::map<std::string, std::string> environment;
-
-const char *lookup(const char *name)
-{
-   const auto found = environment.find(name);
-   return found == environment.end() ? nullptr : found->second.c_str();
-}
-
 Options parse(std::map<std::string, std::string> variables, size_t problem_count = 0)
 {
-   environment = std::move(variables);
-   std::vector<std::string> problems;
-   Options options = parse_options(lookup, problems);
-   EXPECT_EQ(problems.size(), problem_count) << (problems.empty() ? "" : problems[0]);
-   // Each problem names the variable and what it holds.
-   for (const std::string &problem : problems) {
-      bool named = false;
-      for (const auto &[name, value] : environment)
-         named |= problem.starts_with(name + "=");
-      EXPECT_TRUE(named) << problem;
-   }
-   return options;
+   return test::parse_variables(parse_options, std::move(variables), problem_count);
 }
 
 TEST(Options, HaveDefaults)
