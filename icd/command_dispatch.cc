@@ -34,7 +34,7 @@ bool dispatch_now(Queue *queue, const Dispatch *dispatch, const cpu::DispatchSta
 {
    if (queue->executor->dispatch(*dispatch->program, state, groups))
       return true;
-   vk_queue_set_lost(&queue->vk, "no memory for the stacks or the shared memory of a workgroup");
+   queue->failure = "no memory for the stacks or the shared memory of a workgroup";
    return false;
 }
 

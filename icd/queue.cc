@@ -61,11 +61,24 @@ VkResult driver_submit(vk_queue *vk, vk_queue_submit *submit)
 
    {
       std::lock_guard lock(queue->mutex);
+      if (queue->lost) {
+         vk_free(&device->vk.alloc, submission);
+         return VK_ERROR_DEVICE_LOST;
+      }
       *queue->last_link = submission;
       queue->last_link = &submission->next;
    }
    queue->changed.notify_one();
    return VK_SUCCESS;
+}
+
+/// With the mutex of `progress` held.
+void signal(const Submission *submission)
+{
+   for (uint32_t i = 0; i < submission->signal_count; i++) {
+      auto *timeline = reinterpret_cast<TimelineSync *>(submission->signals[i].sync);
+      timeline->value = std::max(timeline->value, submission->signals[i].signal_value);
+   }
 }
 
 /// False when the device is lost, or destroyed meanwhile: the rest of the submission does not run.
@@ -79,25 +92,42 @@ bool wait_for_semaphores(Device *device, const Submission *submission)
    });
 }
 
-void run_submission(Queue *queue, const Submission *submission)
+/// False when it did not run to its end.
+bool run_submission(Queue *queue, const Submission *submission)
+{
+   if (!wait_for_semaphores(queue->device(), submission))
+      return false;
+   for (uint32_t i = 0; i < submission->command_buffer_count; i++) {
+      if (!execute_command_buffer(
+             queue, reinterpret_cast<CommandBuffer *>(submission->command_buffers[i])))
+         return false;
+   }
+   return true;
+}
+
+/// Gives up a submission and all behind it, which may rely on what did not run.  Programs may
+/// destroy what their work refers to as soon as they know that the device is lost: by then nothing
+/// here refers to it.
+void lose(Queue *queue, Submission *submission)
 {
    Device *device = queue->device();
-   bool running = wait_for_semaphores(device, submission);
-   for (uint32_t i = 0; running && i < submission->command_buffer_count; i++) {
-      running = execute_command_buffer(
-         queue, reinterpret_cast<CommandBuffer *>(submission->command_buffers[i]));
+   {
+      std::lock_guard lock(queue->mutex);
+      submission->next = queue->first;
+      queue->first = nullptr;
+      queue->last_link = &queue->first;
+      queue->lost = true;
    }
-   // What follows may rely on what did not run.
-   if (!running && !vk_device_is_lost_no_report(&device->vk))
-      vk_queue_set_lost(&queue->vk, "the device was destroyed while its queue was waiting");
-
-   // One change for all: whoever waits for several is woken once.
    device->progress.update([&] {
-      for (uint32_t i = 0; i < submission->signal_count; i++) {
-         auto *timeline = reinterpret_cast<TimelineSync *>(submission->signals[i].sync);
-         timeline->value = std::max(timeline->value, submission->signals[i].signal_value);
-      }
+      for (const Submission *s = submission; s; s = s->next)
+         signal(s);
+      vk_queue_set_lost(&queue->vk, "%s", queue->failure);
    });
+   while (submission) {
+      Submission *next = submission->next;
+      vk_free(&device->vk.alloc, submission);
+      submission = next;
+   }
 }
 
 void run_queue(Queue *queue)
@@ -115,7 +145,12 @@ void run_queue(Queue *queue)
          if (!queue->first)
             queue->last_link = &queue->first;
       }
-      run_submission(queue, submission);
+      if (!run_submission(queue, submission)) {
+         lose(queue, submission);
+         continue;
+      }
+      // One change for all: whoever waits for several is woken once.
+      queue->device()->progress.update([&] { signal(submission); });
       vk_free(&queue->device()->vk.alloc, submission);
    }
 }

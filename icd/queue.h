@@ -33,11 +33,14 @@ struct Submission {
 struct Queue {
    vk_queue vk;
    std::unique_ptr<cpu::Executor> executor;
+   /// Of its thread: why the work that it runs cannot go on.
+   const char *failure = "the device was destroyed while its queue was waiting";
 
    std::mutex mutex; ///< guards the members below
    std::condition_variable changed;
    Submission *first, **last_link;
    bool stop;
+   bool lost; ///< nothing runs any more
 
    std::thread thread;
 
