@@ -75,6 +75,11 @@ Coordinates coordinates(nir_builder *b, Map map, const glsl_cmat_description &de
    return coordinates(b, map, desc, subgroup_size, running_invocation(b).def, component);
 }
 
+bool has_outside(Map map, const glsl_cmat_description &desc, uint32_t subgroup_size)
+{
+   return map == Map::dense && uint32_t(desc.rows) * desc.cols % subgroup_size != 0;
+}
+
 Coordinates origin(nir_builder *b, const RegisterMap &map)
 {
    const auto first = map.origin(running_invocation(b));

@@ -39,6 +39,9 @@ Coordinates coordinates(nir_builder *, Map, const glsl_cmat_description &, uint3
 Coordinates coordinates(nir_builder *, Map, const glsl_cmat_description &, uint32_t subgroup_size,
                         nir_def *invocation, nir_def *component);
 
+/// Whether components of some invocations lie outside of the matrix.
+bool has_outside(Map, const glsl_cmat_description &, uint32_t subgroup_size);
+
 /// The first element of the running invocation's block.
 Coordinates origin(nir_builder *, const RegisterMap &);
 /// Whether the running invocation is the one to store its block, of those that hold the same.

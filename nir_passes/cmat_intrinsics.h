@@ -27,6 +27,20 @@ inline bool is_cmat_component_operation(nir_intrinsic_op op)
    }
 }
 
+/// Whether it takes to know which invocation has which element.
+inline bool needs_element_places(nir_intrinsic_op op)
+{
+   switch (op) {
+   case nir_intrinsic_cmat_coordinates_weft:
+   case nir_intrinsic_cmat_element_weft:
+   case nir_intrinsic_cmat_convert_weft:
+   case nir_intrinsic_cmat_transpose_weft:
+      return true;
+   default:
+      return false;
+   }
+}
+
 /// Whether it moves a tile from or to memory.
 inline bool is_tile_access(const nir_instr *instr)
 {

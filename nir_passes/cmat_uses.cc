@@ -3,6 +3,8 @@
 
 #include "nir_passes/cmat_uses.h"
 
+#include "nir_passes/cmat_intrinsics.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -123,8 +125,10 @@ private:
 
    void add_instr(nir_intrinsic_instr *instr)
    {
-      if (instr->intrinsic == nir_intrinsic_cmat_length)
+      if (instr->intrinsic == nir_intrinsic_cmat_length ||
+          instr->intrinsic == nir_intrinsic_cmat_coordinates_weft)
          add(nir_intrinsic_cmat_desc(instr));
+      uses.single_elements |= needs_element_places(instr->intrinsic);
       if (instr->intrinsic != nir_intrinsic_cmat_muladd)
          return;
       Result<MatrixOperation> operation = operation_of(instr);

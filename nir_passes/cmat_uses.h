@@ -16,6 +16,7 @@ namespace weft {
 struct CmatUses {
    std::vector<glsl_cmat_description> matrices; ///< each type once
    std::vector<MatrixOperation> operations;     ///< of the muladds, each once
+   bool single_elements = false;                ///< needs_element_places() of some intrinsic
 };
 
 /// An Error for a muladd of matrices that do not fit, or of a component type without a name.

@@ -5,6 +5,7 @@
 
 #include "nir_passes/build_loop.h"
 #include "nir_passes/cmat_context.h"
+#include "nir_passes/small_floats.h"
 
 #include "compiler/nir/nir_deref.h"
 
@@ -75,8 +76,15 @@ void lower_unary_op(Context &s, nir_intrinsic_instr *instr)
 {
    const Matrix result = s.operand(instr, 0), source = s.operand(instr, 1);
    const nir_op op = nir_op(nir_intrinsic_alu_op(instr));
+   const auto from = glsl_base_type(source.desc.element_type),
+              to = glsl_base_type(result.desc.element_type);
+   const bool small = weft_is_small_float(from) || weft_is_small_float(to);
    s.for_each_component(result.desc, [&](nir_def *i) {
-      s.store_component(result, i, nir_build_alu1(&s.b, op, s.load_component(source, i)));
+      nir_def *value = s.load_component(source, i);
+      value = small ? weft_convert_small_float(&s.b, value, op, from, to,
+                                               nir_intrinsic_saturate(instr) != 0)
+                    : nir_build_alu1(&s.b, op, value);
+      s.store_component(result, i, value);
    });
 }
 
@@ -118,6 +126,18 @@ void lower_length(Context &s, nir_intrinsic_instr *instr)
    nir_def_rewrite_uses(&instr->def, nir_imm_int(&s.b, int(length)));
 }
 
+void lower_coordinates(Context &s, nir_intrinsic_instr *instr)
+{
+   nir_builder *b = &s.b;
+   const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
+   const uint32_t W = s.target.subgroup_size;
+   const cmat::Coordinates at =
+      cmat::coordinates(b, s.map, desc, W, nir_u2u32(b, instr->src[0].ssa));
+   nir_def *inside =
+      cmat::has_outside(s.map, desc, W) ? nir_ult_imm(b, at.row, desc.rows) : nir_imm_true(b);
+   nir_def_rewrite_uses(&instr->def, nir_vec3(b, at.row, at.col, nir_b2i32(b, inside)));
+}
+
 void lower_extract(Context &s, nir_intrinsic_instr *instr)
 {
    nir_def *component = nir_u2u32(&s.b, instr->src[1].ssa);
@@ -150,6 +170,8 @@ Lowering lowering_of(nir_intrinsic_op op, cmat::Map map)
                                      : cmat::lower_muladd_to_registers;
    case nir_intrinsic_cmat_length:
       return lower_length;
+   case nir_intrinsic_cmat_coordinates_weft:
+      return lower_coordinates;
    case nir_intrinsic_cmat_unary_op:
       return lower_unary_op;
    case nir_intrinsic_cmat_binary_op:

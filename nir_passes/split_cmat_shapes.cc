@@ -186,10 +186,15 @@ private:
       case nir_intrinsic_cmat_length:
          split_length(instr);
          return true;
+      case nir_intrinsic_cmat_coordinates_weft:
+         split_coordinates(instr);
+         return true;
       case nir_intrinsic_cmat_unary_op:
          for_each_tile(operand(0), [&](const Matrix &result, uint32_t i) {
             _nir_build_cmat_unary_op(&b, tile(result, i), tile(operand(1), i),
-                                     {._ = 0, .alu_op = nir_intrinsic_alu_op(instr)});
+                                     {._ = 0,
+                                      .alu_op = nir_intrinsic_alu_op(instr),
+                                      .saturate = nir_intrinsic_saturate(instr)});
          });
          clear_padding(operand(0));
          return true;
@@ -389,18 +394,43 @@ private:
       nir_def *number; ///< of the tile
       nir_def *component;
    };
-   Place place(const Matrix &matrix, nir_def *component)
+   Place place(const glsl_cmat_description &desc, nir_def *component)
    {
       component = nir_u2u32(&b, component);
-      if (grid(matrix.desc).size() == 1)
+      if (grid(desc).size() == 1)
          return {nir_imm_int(&b, 0), component};
-      nir_def *length = tile_length(matrix.desc);
+      nir_def *length = tile_length(desc);
       return {nir_udiv(&b, component, length), nir_umod(&b, component, length)};
+   }
+
+   /// The element of the whole matrix that is one of a tile.
+   cmat::Coordinates in_matrix(const glsl_cmat_description &desc, nir_def *tile_number,
+                               const cmat::Coordinates &in_tile)
+   {
+      const glsl_cmat_description tile = tile_of(desc);
+      nir_def *tile_row = nir_udiv_imm(&b, tile_number, grid(desc).cols);
+      nir_def *tile_col = nir_umod_imm(&b, tile_number, grid(desc).cols);
+      return {nir_iadd(&b, in_tile.row, nir_imul_imm(&b, tile_row, tile.rows)),
+              nir_iadd(&b, in_tile.col, nir_imul_imm(&b, tile_col, tile.cols))};
+   }
+
+   void split_coordinates(nir_intrinsic_instr *instr)
+   {
+      const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr), tile = tile_of(desc);
+      const Place p = place(desc, instr->src[0].ssa);
+      nir_def *in_tile =
+         _nir_build_cmat_coordinates_weft(&b, p.component, {._ = 0, .cmat_desc = tile});
+      const cmat::Coordinates at =
+         in_matrix(desc, p.number, {nir_channel(&b, in_tile, 0), nir_channel(&b, in_tile, 1)});
+      nir_def *inside = nir_channel(&b, in_tile, 2);
+      if (desc.rows % tile.rows != 0 || desc.cols % tile.cols != 0)
+         inside = nir_iand(&b, inside, nir_b2i32(&b, is_in(at, {desc.rows, desc.cols})));
+      nir_def_rewrite_uses(&instr->def, nir_vec3(&b, at.row, at.col, inside));
    }
 
    void split_extract(nir_intrinsic_instr *instr, const Matrix &source)
    {
-      const Place p = place(source, instr->src[1].ssa);
+      const Place p = place(source.desc, instr->src[1].ssa);
       nir_def *value =
          nir_cmat_extract(&b, instr->def.bit_size, tile(source, p.number), p.component);
       nir_def_rewrite_uses(&instr->def, value);
@@ -411,7 +441,7 @@ private:
       /* In place, as opt_cmat_copies leaves it, nothing but the component changes. */
       if (!(nir_compare_derefs(result.deref, source.deref) & nir_derefs_equal_bit))
          copy(result, source);
-      const Place p = place(result, instr->src[3].ssa);
+      const Place p = place(result.desc, instr->src[3].ssa);
       nir_def *value = instr->src[1].ssa, *into = tile(result, p.number);
       if (has_zeros(result.desc)) {
          nir_def *zero = nir_imm_intN_t(&b, 0, value->bit_size);
@@ -422,12 +452,7 @@ private:
 
    nir_def *is_in_matrix(const glsl_cmat_description &desc, const Place &p)
    {
-      const glsl_cmat_description tile = tile_of(desc);
-      const cmat::Coordinates in_tile = coordinates(desc, p.component);
-      nir_def *tile_row = nir_udiv_imm(&b, p.number, grid(desc).cols);
-      nir_def *tile_col = nir_umod_imm(&b, p.number, grid(desc).cols);
-      return is_in({nir_iadd(&b, in_tile.row, nir_imul_imm(&b, tile_row, tile.rows)),
-                    nir_iadd(&b, in_tile.col, nir_imul_imm(&b, tile_col, tile.cols))},
+      return is_in(in_matrix(desc, p.number, coordinates(desc, p.component)),
                    {desc.rows, desc.cols});
    }
 

@@ -74,9 +74,11 @@ Result<MatrixPlan> plan_matrices(nir_shader *nir, const Target &target)
    const Result<CmatUses> uses = gather_cmat_uses(nir);
    if (!uses)
       return uses.error();
-   if (target.form == MatrixForm::registers || uses->matrices.empty())
-      return MatrixPlan{MatrixForm::registers, {}};
    const bool is_private = target.form == MatrixForm::private_tiles;
+   /* Where a driver keeps the elements of its matrices is its secret. */
+   if (target.form == MatrixForm::registers || uses->matrices.empty() ||
+       (uses->single_elements && !is_private))
+      return MatrixPlan{MatrixForm::registers, {}};
    const TileRules rules = {target.native, /* any_sign */ is_private, /* may_pad */ is_private};
    if (are_native(*uses, rules))
       return MatrixPlan{target.form, {}};

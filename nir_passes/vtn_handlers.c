@@ -4,6 +4,8 @@
 
 #include "nir_passes/vtn_handlers.h"
 
+#include "nir_passes/vtn_small_floats.h"
+
 #include "compiler/spirv/vtn_private.h"
 
 /* Translates one instruction: w points to its first word, and for those with a result the result's
@@ -79,6 +81,8 @@ static bool handle_capability(struct vtn_builder *b, uint32_t capability)
 static bool handle_instruction(struct vtn_builder *b, uint32_t opcode, const uint32_t *w,
                                unsigned count)
 {
+   if (weft_handle_small_floats(b, opcode, w, count))
+      return true;
    const struct row *row = find_row(instructions, ARRAY_SIZE(instructions), opcode);
    if (!row)
       return false;
