@@ -68,11 +68,13 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_maintenance5 = true;
    e->KHR_maintenance6 = true;
    e->KHR_push_descriptor = true;
+   e->KHR_shader_bfloat16 = advertises_matrices_of(ComponentType::bf16);
    e->KHR_shader_expect_assume = true;
    e->KHR_shader_subgroup_rotate = true;
    e->KHR_workgroup_memory_explicit_layout = true;
    e->EXT_calibrated_timestamps = true;
    e->EXT_external_memory_host = true;
+   e->EXT_shader_float8 = advertises_matrices_of(ComponentType::e4m3);
    e->EXT_memory_budget = true;
    e->EXT_nested_command_buffer = true;
    e->EXT_pipeline_robustness = true;

@@ -72,6 +72,12 @@ void get_shader_features(vk_features *f)
 
    f->cooperativeMatrix = !advertised_matrices().operations.empty();
    f->cooperativeMatrixRobustBufferAccess = f->cooperativeMatrix;
+
+   f->shaderBFloat16Type = advertises_matrices_of(ComponentType::bf16);
+   f->shaderBFloat16DotProduct = f->shaderBFloat16Type;
+   f->shaderBFloat16CooperativeMatrix = f->shaderBFloat16Type;
+   f->shaderFloat8 = advertises_matrices_of(ComponentType::e4m3);
+   f->shaderFloat8CooperativeMatrix = f->shaderFloat8;
 }
 
 /// What the API may be used for.

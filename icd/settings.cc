@@ -73,4 +73,10 @@ const MatrixSupport &advertised_matrices()
    return advertised;
 }
 
+bool advertises_matrices_of(ComponentType type)
+{
+   return std::ranges::any_of(advertised_matrices().operations,
+                              [&](const MatrixOperation &op) { return op.a == type; });
+}
+
 } // namespace weft

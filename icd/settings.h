@@ -34,5 +34,7 @@ Settings parse_settings(const char *(*lookup)(const char *name),
 
 /// All that the compiler does, or what a vendor's driver has of it.
 const MatrixSupport &advertised_matrices();
+/// Whether A may have components of the type.  A profile has neither bfloat16 nor float8.
+bool advertises_matrices_of(ComponentType);
 
 } // namespace weft

@@ -195,6 +195,10 @@ void declare_matrices(Device &device, const ExtensionSet &lowered, const Request
                                   device.physical->support_of(row.extension) == Support::native;
       if (!lowered.has(row.extension))
          continue;
+      if (device.physical->support_of(row.extension) == Support::lowered)
+         device.unknown_to_driver.insert(device.unknown_to_driver.end(),
+                                         row.spirv_capabilities.begin(),
+                                         row.spirv_capabilities.end());
       auto &[capabilities, extensions] = device.matrices;
       capabilities.insert(capabilities.end(), row.spirv_capabilities.begin(),
                           row.spirv_capabilities.end());

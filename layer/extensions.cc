@@ -19,6 +19,30 @@ const char *has_no_operations(const PhysicalDevice &device)
                                     : nullptr;
 }
 
+bool has_type(const PhysicalDevice &device, std::initializer_list<ComponentType> types)
+{
+   return std::ranges::any_of(device.operations, [&](const MatrixOperation &operation) {
+      return std::ranges::find(types, operation.a) != types.end();
+   });
+}
+
+const char *has_no_bfloat16(const PhysicalDevice &device)
+{
+   return has_type(device, {ComponentType::bf16}) ? nullptr
+                                                  : "the driver lacks 16-bit integers or storage";
+}
+
+const char *has_no_float8(const PhysicalDevice &device)
+{
+   return has_type(device, {ComponentType::e4m3}) ? nullptr
+                                                  : "the driver lacks 8-bit integers or storage";
+}
+
+bool adds_nothing(const Settings &, const PhysicalDevice &)
+{
+   return false;
+}
+
 bool adds_operations(const Settings &settings, const PhysicalDevice &device)
 {
    return settings.lowering == Lowering::tiles ||
@@ -34,13 +58,7 @@ void tell_matrix_properties(const PhysicalDevice &, void *structure)
       ->cooperativeMatrixSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
 }
 
-/// Extensions that the headers do not have yet.
 constexpr auto no_struct = VK_STRUCTURE_TYPE_MAX_ENUM;
-constexpr auto bfloat16_features = VkStructureType(1000141000);
-constexpr auto float8_features = VkStructureType(1000567000);
-constexpr auto maintenance1_features = VkStructureType(1000659000);
-constexpr auto conversion_features = VkStructureType(1000172000);
-constexpr auto decode_vector_features = VkStructureType(1000689000);
 
 constexpr uint32_t all(uint32_t count)
 {
@@ -93,21 +111,57 @@ const ExtensionRow rows[] = {
                Extension::khr_cooperative_matrix,
                VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV, 7, all(7),
                VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV, 3),
-   foreign_row(Extension::nv_cooperative_matrix_decode_vector,
-               "VK_NV_cooperative_matrix_decode_vector", Extension::nv_cooperative_matrix2,
-               decode_vector_features, 1, all(1)),
-   foreign_row(Extension::ext_cooperative_matrix_maintenance1,
-               "VK_EXT_cooperative_matrix_maintenance1", Extension::khr_cooperative_matrix,
-               maintenance1_features, 5, all(5)),
-   foreign_row(Extension::qcom_cooperative_matrix_conversion,
-               "VK_QCOM_cooperative_matrix_conversion", Extension::khr_cooperative_matrix,
-               conversion_features, 1, all(1)),
-   // shaderBFloat16Type, shaderBFloat16DotProduct, shaderBFloat16CooperativeMatrix
-   foreign_row(Extension::khr_shader_bfloat16, "VK_KHR_shader_bfloat16",
-               Extension::khr_cooperative_matrix, bfloat16_features, 3, 1u << 2),
-   // shaderFloat8, shaderFloat8CooperativeMatrix
-   foreign_row(Extension::ext_shader_float8, "VK_EXT_shader_float8",
-               Extension::khr_cooperative_matrix, float8_features, 2, 1u << 1),
+   foreign_row(
+      Extension::nv_cooperative_matrix_decode_vector,
+      VK_NV_COOPERATIVE_MATRIX_DECODE_VECTOR_EXTENSION_NAME, Extension::nv_cooperative_matrix2,
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_DECODE_VECTOR_FEATURES_NV, 1, all(1)),
+   foreign_row(
+      Extension::ext_cooperative_matrix_maintenance1,
+      VK_EXT_COOPERATIVE_MATRIX_MAINTENANCE_1_EXTENSION_NAME, Extension::khr_cooperative_matrix,
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_MAINTENANCE_1_FEATURES_EXT, 5, all(5)),
+   foreign_row(
+      Extension::qcom_cooperative_matrix_conversion,
+      VK_QCOM_COOPERATIVE_MATRIX_CONVERSION_EXTENSION_NAME, Extension::khr_cooperative_matrix,
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_CONVERSION_FEATURES_QCOM, 1, all(1)),
+   {
+      .extension = Extension::khr_shader_bfloat16,
+      .name = VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
+      .spec_version = VK_KHR_SHADER_BFLOAT16_SPEC_VERSION,
+      .base = Extension::khr_cooperative_matrix,
+      .has_other_uses = true,
+      .features = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR,
+      .feature_count = 3, // shaderBFloat16Type, …DotProduct, …CooperativeMatrix
+      .matrix_features = 1u << 2,
+      .lowered_features = all(3),
+      .properties = no_struct,
+      .property_words = 0,
+      .tell_properties = nullptr,
+      .spirv_capabilities = {5116, 5117,
+                             5118}, // BFloat16TypeKHR, …DotProductKHR, …CooperativeMatrixKHR
+      .spirv_extensions = {"SPV_KHR_bfloat16"},
+      .queries = {},
+      .find_obstacle = has_no_bfloat16,
+      .adds_to_native = adds_nothing,
+   },
+   {
+      .extension = Extension::ext_shader_float8,
+      .name = VK_EXT_SHADER_FLOAT8_EXTENSION_NAME,
+      .spec_version = VK_EXT_SHADER_FLOAT8_SPEC_VERSION,
+      .base = Extension::khr_cooperative_matrix,
+      .has_other_uses = true,
+      .features = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT8_FEATURES_EXT,
+      .feature_count = 2, // shaderFloat8, shaderFloat8CooperativeMatrix
+      .matrix_features = 1u << 1,
+      .lowered_features = all(2),
+      .properties = no_struct,
+      .property_words = 0,
+      .tell_properties = nullptr,
+      .spirv_capabilities = {4212, 4213}, // Float8EXT, Float8CooperativeMatrixEXT
+      .spirv_extensions = {"SPV_EXT_float8"},
+      .queries = {},
+      .find_obstacle = has_no_float8,
+      .adds_to_native = adds_nothing,
+   },
 };
 static_assert(std::size(rows) == extension_count);
 

@@ -94,7 +94,8 @@ std::string compile(const Device &device, const ShaderRequest &request, const Sh
 
 VkResult lower_shader(const Device &device, const ShaderRequest &request, LoweredShader &out)
 {
-   const bool native = device.physical->extends_native();
+   const bool native = device.physical->extends_native() &&
+                       !spirv::declares_any(request.words, device.unknown_to_driver);
    const bool compute = request.stage == VK_SHADER_STAGE_COMPUTE_BIT;
    out = {};
    if (!compute && native)

@@ -326,6 +326,19 @@ VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, 
    for (const ExtensionRow &row : extension_rows())
       out.support[size_t(row.extension)] =
          decide(row, instance.settings, native.has(row.extension), out);
+   // Matrices of types that are the driver's own are left to it.
+   const auto leave = [&](Extension extension, std::initializer_list<ComponentType> types) {
+      if (out.support_of(extension) != Support::native)
+         return;
+      std::erase_if(out.operations, [&](const MatrixOperation &o) {
+         const auto is_one = [&](ComponentType type) {
+            return std::ranges::find(types, type) != types.end();
+         };
+         return is_one(o.a) || is_one(o.b) || is_one(o.c);
+      });
+   };
+   leave(Extension::khr_shader_bfloat16, {ComponentType::bf16});
+   leave(Extension::ext_shader_float8, {ComponentType::e4m3, ComponentType::e5m2});
    if (out.extends_native()) {
       // A shader may have both.
       std::ranges::copy_if(

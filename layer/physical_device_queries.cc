@@ -124,7 +124,8 @@ VKAPI_ATTR VkResult VKAPI_CALL enumerate_device_extension_properties(
       OutArray out(properties, count);
       for (const VkExtensionProperties &extension : device->extensions) {
          const ExtensionRow *row = find_extension(extension.extensionName);
-         if (row && !(row->has_other_uses || device->driver_has(row->extension)))
+         if (row && !device->driver_has(row->extension) &&
+             (!row->has_other_uses || device->lowers(row->extension)))
             continue;
          if (auto *p = out.append())
             *p = extension;
@@ -152,7 +153,7 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_features2(VkPhysicalDevice physic
       for (const ExtensionRow &row : extension_rows()) {
          const Support support = support_of(device, row);
          if (s->sType == row.features && support == Support::lowered)
-            write_features(row, s, row.matrix_features, row.lowered_features);
+            write_features(row, s, ~0u, row.lowered_features);
          else if (s->sType == row.features && support == Support::absent)
             write_features(row, s, row.matrix_features, 0);
       }

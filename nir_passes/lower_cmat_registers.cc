@@ -8,6 +8,7 @@
 #include "nir_passes/cmat_bounds.h"
 #include "nir_passes/cmat_context.h"
 #include "nir_passes/cmat_description.h"
+#include "nir_passes/small_floats.h"
 
 #include <algorithm>
 #include <optional>
@@ -231,19 +232,34 @@ void store_edge(Context &s, const HeldBlock &block, const MatrixMemory &destinat
 struct Arithmetic {
    bool is_float;
    bool dots;     ///< four products of 8-bit integers at once
-   unsigned bits; ///< of the sum; f16 is summed in f32
+   unsigned bits; ///< of the sum; narrow floats are summed in f32
    unsigned result_bits;
    bool a_signed, b_signed, result_signed, saturate;
 
    uint32_t products() const { return dots ? 4 : 1; }
 };
 
+nir_def *widen_float(nir_builder *b, nir_def *value, const glsl_cmat_description &desc,
+                     unsigned bits)
+{
+   const auto type = glsl_base_type(desc.element_type);
+   return nir_f2fN(b, weft_is_small_float(type) ? weft_small_float_to_f32(b, value, type) : value,
+                   bits);
+}
+
+nir_def *round_float(nir_builder *b, nir_def *value, const glsl_cmat_description &desc)
+{
+   const auto type = glsl_base_type(desc.element_type);
+   return weft_is_small_float(type) ? weft_f32_to_small_float(b, value, type, false)
+                                    : nir_f2fN(b, value, component_bits(desc));
+}
+
 /// What a product, or several at once, takes of one line of A or B: components from `at` on.
-nir_def *operand(nir_builder *b, const Arithmetic &arithmetic, const std::vector<nir_def *> &values,
-                 uint32_t at, uint32_t step, bool is_signed)
+nir_def *operand(nir_builder *b, const Arithmetic &arithmetic, const glsl_cmat_description &desc,
+                 const std::vector<nir_def *> &values, uint32_t at, uint32_t step, bool is_signed)
 {
    if (arithmetic.is_float)
-      return nir_f2fN(b, values[at], arithmetic.bits);
+      return widen_float(b, values[at], desc, arithmetic.bits);
    if (arithmetic.dots)
       return nir_pack_32_4x8(b, nir_vec4(b, values[at], values[at + step], values[at + 2 * step],
                                          values[at + 3 * step]));
@@ -269,19 +285,21 @@ nir_def *add_product(nir_builder *b, const Arithmetic &arithmetic, nir_def *x, n
 
 /// Sums begin with the addend, but saturating ones: their products are added up first, which
 /// cannot overflow.
-nir_def *begin(nir_builder *b, const Arithmetic &arithmetic, nir_def *addend)
+nir_def *begin(nir_builder *b, const Arithmetic &arithmetic, const glsl_cmat_description &desc,
+               nir_def *addend)
 {
    if (arithmetic.is_float)
-      return nir_f2fN(b, addend, arithmetic.bits);
+      return widen_float(b, addend, desc, arithmetic.bits);
    return arithmetic.saturate ? nir_imm_intN_t(b, 0, arithmetic.bits)
                               : nir_u2uN(b, addend, arithmetic.bits);
 }
 
 /// The sum as the result's component.
-nir_def *finish(nir_builder *b, const Arithmetic &arithmetic, nir_def *sum, nir_def *addend)
+nir_def *finish(nir_builder *b, const Arithmetic &arithmetic, const glsl_cmat_description &desc,
+                nir_def *sum, nir_def *addend)
 {
    if (arithmetic.is_float)
-      return nir_f2fN(b, sum, arithmetic.result_bits);
+      return round_float(b, sum, desc);
    sum = nir_u2uN(b, sum, arithmetic.result_bits);
    if (!arithmetic.saturate)
       return sum;
@@ -343,7 +361,8 @@ void lower_muladd_to_registers(Context &s, nir_intrinsic_instr *instr)
    const bool bytes = component_bits(a.desc) == 8 && component_bits(bm.desc) == 8;
    const Arithmetic arithmetic = {
       .is_float = has_real_components(d.desc),
-      .dots = s.target.dot_product_4x8 && bytes && component_bits(d.desc) == 32 && K % 4 == 0,
+      .dots = s.target.dot_product_4x8 && bytes && !has_real_components(d.desc) &&
+              component_bits(d.desc) == 32 && K % 4 == 0,
       .bits = std::max(component_bits(d.desc), 32u),
       .result_bits = component_bits(d.desc),
       .a_signed = (mask & NIR_CMAT_A_SIGNED) != 0,
@@ -361,8 +380,8 @@ void lower_muladd_to_registers(Context &s, nir_intrinsic_instr *instr)
       });
       for (uint32_t i = 0; i < count * length; ++i) {
          const uint32_t k = i % length * arithmetic.products();
-         operands.push_back(
-            operand(b, arithmetic, values, i / length * to_next + k * along_k, along_k, is_signed));
+         operands.push_back(operand(b, arithmetic, m.desc, values,
+                                    i / length * to_next + k * along_k, along_k, is_signed));
       }
       return operands;
    };
@@ -373,11 +392,11 @@ void lower_muladd_to_registers(Context &s, nir_intrinsic_instr *instr)
    std::vector<nir_def *> results;
    s.for_each_component_unrolled(d.desc, [&](uint32_t i) {
       nir_def *addend = s.load_component(c, nir_imm_int(b, int(i)));
-      nir_def *sum = begin(b, arithmetic, addend);
+      nir_def *sum = begin(b, arithmetic, c.desc, addend);
       for (uint32_t k = 0; k < length; ++k)
          sum = add_product(b, arithmetic, a_lines[i / cols * length + k],
                            b_lines[i % cols * length + k], sum);
-      results.push_back(finish(b, arithmetic, sum, addend));
+      results.push_back(finish(b, arithmetic, d.desc, sum, addend));
    });
    for (uint32_t i = 0; i < results.size(); ++i)
       s.store_component(d, nir_imm_int(b, int(i)), results[i]);

@@ -7,6 +7,20 @@
 
 namespace weft {
 
+std::span<const MatrixTypes> widened_types()
+{
+   using enum ComponentType;
+   static constexpr MatrixTypes types[] = {
+      {bf16, bf16, f32},  {bf16, bf16, bf16}, {e4m3, e4m3, f32}, {e4m3, e4m3, f16},
+      {e4m3, e4m3, e4m3}, {e5m2, e5m2, f32},  {e5m2, e5m2, f16}, {e5m2, e5m2, e5m2},
+      {e4m3, e5m2, f32},  {e4m3, e5m2, f16},  {e5m2, e4m3, f32}, {e5m2, e4m3, f16},
+      {s8, s8, s8},       {u8, u8, u8},       {s16, s16, s16},   {u16, u16, u16},
+      {s16, s16, s32},    {u16, u16, u32},    {s32, s32, s32},   {u32, u32, u32},
+      {s64, s64, s64},    {u64, u64, u64},
+   };
+   return types;
+}
+
 bool FlexibleOperation::covers(const MatrixOperation &op) const
 {
    MatrixOperation same_types = op;

@@ -8,6 +8,7 @@
 #include "nir_passes/component_type.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace weft {
@@ -24,6 +25,15 @@ struct MatrixOperation {
 
    bool operator==(const MatrixOperation &) const = default;
 };
+
+/// The types of operations: A and B, C and the result.
+struct MatrixTypes {
+   ComponentType a, b, c;
+};
+
+/// Types that few devices have in hardware and that Weft therefore has in two shapes only, 16x16x16
+/// and 8x8x8, on every target: narrow floats, and integers of every size in every role.
+std::span<const MatrixTypes> widened_types();
 
 /// Operations of many sizes: one row of VkCooperativeMatrixFlexibleDimensionsPropertiesNV.
 struct FlexibleOperation {

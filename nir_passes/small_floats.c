@@ -140,7 +140,7 @@ static nir_def *integer_to_odd_f32(nir_builder *b, nir_def *value, bool is_signe
 /* SPV_KHR_bfloat16 wants f32 as a step of its own. */
 static nir_def *to_f32(nir_builder *b, nir_def *value, nir_op op, enum glsl_base_type to)
 {
-   if (to == GLSL_TYPE_BFLOAT16)
+   if (to == GLSL_TYPE_BFLOAT16 || op == nir_op_mov)
       return nir_build_alu1(b, op, value);
    switch (nir_alu_type_get_base_type(nir_op_infos[op].input_types[0])) {
    case nir_type_int:

@@ -46,36 +46,47 @@ static const struct row instructions[] = {
 };
 
 /* The same, and SPV_NV_cooperative_matrix_decode_vector, SPV_KHR_bfloat16, SPV_EXT_float8. */
-static const struct row capabilities[] = {
-   {4212, "Float8EXT", NULL},
-   {4213, "Float8CooperativeMatrixEXT", NULL},
-   {5116, "BFloat16TypeKHR", NULL},
-   {5117, "BFloat16DotProductKHR", NULL},
-   {5118, "BFloat16CooperativeMatrixKHR", NULL},
-   {5357, "CooperativeMatrixNV", NULL},
-   {5430, "CooperativeMatrixReductionsNV", NULL},
-   {5431, "CooperativeMatrixConversionsNV", NULL},
-   {5432, "CooperativeMatrixPerElementOperationsNV", NULL},
-   {5433, "CooperativeMatrixTensorAddressingNV", NULL},
-   {5434, "CooperativeMatrixBlockLoadsNV", NULL},
-   {5439, "TensorAddressingNV", NULL},
-   {5447, "CooperativeMatrixDecodeVectorNV", NULL},
+static const struct weft_capability capabilities[] = {
+   {4212, "Float8EXT", true},
+   {4213, "Float8CooperativeMatrixEXT", true},
+   {5116, "BFloat16TypeKHR", true},
+   {5117, "BFloat16DotProductKHR", true},
+   {5118, "BFloat16CooperativeMatrixKHR", true},
+   {5357, "CooperativeMatrixNV", false},
+   {5430, "CooperativeMatrixReductionsNV", false},
+   {5431, "CooperativeMatrixConversionsNV", false},
+   {5432, "CooperativeMatrixPerElementOperationsNV", false},
+   {5433, "CooperativeMatrixTensorAddressingNV", false},
+   {5434, "CooperativeMatrixBlockLoadsNV", false},
+   {5439, "TensorAddressingNV", false},
+   {5447, "CooperativeMatrixDecodeVectorNV", false},
 };
 
-static const struct row *find_row(const struct row *rows, size_t count, uint32_t number)
+static const struct row *find_instruction(uint32_t opcode)
 {
-   for (size_t i = 0; i < count; i++) {
-      if (rows[i].number == number)
-         return &rows[i];
+   for (size_t i = 0; i < ARRAY_SIZE(instructions); i++) {
+      if (instructions[i].number == opcode)
+         return &instructions[i];
+   }
+   return NULL;
+}
+
+const struct weft_capability *weft_family_capability(uint32_t capability)
+{
+   for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++) {
+      if (capabilities[i].number == capability)
+         return &capabilities[i];
    }
    return NULL;
 }
 
 static bool handle_capability(struct vtn_builder *b, uint32_t capability)
 {
-   const char *name = weft_family_capability(capability);
-   vtn_fail_if(name, "the SPIR-V capability %s is not supported", name);
-   return false;
+   const struct weft_capability *found = weft_family_capability(capability);
+   if (!found)
+      return false;
+   vtn_fail_if(!found->supported, "the SPIR-V capability %s is not supported", found->name);
+   return true;
 }
 
 static bool handle_instruction(struct vtn_builder *b, uint32_t opcode, const uint32_t *w,
@@ -83,18 +94,12 @@ static bool handle_instruction(struct vtn_builder *b, uint32_t opcode, const uin
 {
    if (weft_handle_small_floats(b, opcode, w, count))
       return true;
-   const struct row *row = find_row(instructions, ARRAY_SIZE(instructions), opcode);
+   const struct row *row = find_instruction(opcode);
    if (!row)
       return false;
    vtn_fail_if(!row->translate, "%s is not supported", row->name);
    row->translate(b, w, count);
    return true;
-}
-
-const char *weft_family_capability(uint32_t capability)
-{
-   const struct row *row = find_row(capabilities, ARRAY_SIZE(capabilities), capability);
-   return row ? row->name : NULL;
 }
 
 void weft_set_vtn_handlers(struct spirv_to_nir_options *options)

@@ -19,8 +19,15 @@ extern "C" {
 
 void weft_set_vtn_handlers(struct spirv_to_nir_options *options);
 
-/* The name of one of the family's capabilities, if the family is where it comes from; else NULL. */
-const char *weft_family_capability(uint32_t capability);
+/* One of the cooperative-matrix family's capabilities. */
+struct weft_capability {
+   uint32_t number;
+   const char *name;
+   bool supported;
+};
+
+/* NULL for one that is not of the family. */
+const struct weft_capability *weft_family_capability(uint32_t capability);
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,24 @@ struct Shape {
 };
 
 constexpr Shape shapes[] = {{16, 16, 16}, {8, 8, 8}, {16, 8, 16}, {16, 8, 8}, {8, 16, 16}};
+constexpr Shape widened_shapes[] = {{16, 16, 16}, {8, 8, 8}};
 constexpr Shape integer_shapes[] = {{16, 16, 32}, {16, 8, 32}, {8, 16, 32}};
+
+/// Whether components can be held, and have a type that lies in buffers.
+bool has_components(const Driver &driver, ComponentType type)
+{
+   switch (component_bits(type)) {
+   case 8:
+      return driver.int8 && driver.storage_buffer_8bit;
+   case 16:
+      return driver.int16 && driver.storage_buffer_16bit &&
+             (driver.float16 || type != ComponentType::f16);
+   case 64:
+      return driver.int64 && (driver.float64 || type != ComponentType::f64);
+   default:
+      return true;
+   }
+}
 
 /// An invocation has to know its place in the subgroup, and no more.
 bool has_matrices(const Driver &driver, uint32_t subgroup_size)
@@ -61,6 +78,13 @@ std::vector<MatrixOperation> supported_operations(const Driver &driver, uint32_t
          add_integers(s);
       for (const Shape &s : integer_shapes)
          add_integers(s);
+   }
+   for (const MatrixTypes &types : widened_types()) {
+      if (!has_components(driver, types.a) || !has_components(driver, types.b) ||
+          !has_components(driver, types.c))
+         continue;
+      for (const Shape &s : widened_shapes)
+         list.push_back({s.m, s.n, s.k, types.a, types.b, types.c, types.c, false});
    }
    return list;
 }

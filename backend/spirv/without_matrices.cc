@@ -214,7 +214,8 @@ private:
       const size_t i = queue.back();
       queue.pop_back();
       const Instruction &instruction = m.instructions[i];
-      has_matrices |= instruction.opcode == SpvOpTypeCooperativeMatrixKHR;
+      has_matrices |=
+         instruction.opcode == SpvOpTypeCooperativeMatrixKHR || is_dropped_float(instruction);
       // What is cut off here would be blamed on the driver, which may not survive it.
       for (uint32_t id : m.ids_of(instruction)) {
          auto it = definitions.find(id);
@@ -244,6 +245,18 @@ private:
       default:
          return false;
       }
+   }
+
+   /// A bfloat16 or float8 whose capability the driver does not have.
+   bool is_dropped_float(const Instruction &instruction) const
+   {
+      constexpr size_t encoding_word = 3;
+      constexpr uint32_t bfloat16 = 0, bfloat16_type = 5116, float8 = 4212;
+      if (instruction.opcode != SpvOpTypeFloat || instruction.length <= encoding_word)
+         return false;
+      const uint32_t capability =
+         m.words_of(instruction)[encoding_word] == bfloat16 ? bfloat16_type : float8;
+      return std::ranges::find(dropped.capabilities, capability) != dropped.capabilities.end();
    }
 
    /// Whether it is neither code nor something that code can ask for.

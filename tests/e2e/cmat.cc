@@ -50,17 +50,28 @@ std::string operation_name(const MatrixOperation &op)
           (op.saturating ? " saturating" : "");
 }
 
-std::vector<MatrixOperation> matrix_operations(const Device &device)
+bool is_small_float(ComponentType type)
+{
+   return type == ComponentType::bf16 || type == ComponentType::e4m3 || type == ComponentType::e5m2;
+}
+
+std::vector<MatrixOperation> matrix_operations(const Device &device, SmallFloats small_floats)
 {
    std::vector<MatrixOperation> operations;
    for (const VkCooperativeMatrixPropertiesKHR &row : device.matrix_properties) {
-      const bool known = std::max({row.AType, row.BType, row.CType, row.ResultType}) <=
-                         VK_COMPONENT_TYPE_UINT64_KHR;
+      bool known = true, integer64 = false, small = false;
+      for (const VkComponentTypeKHR type : {row.AType, row.BType, row.CType, row.ResultType}) {
+         known &= oracle::has_format(ComponentType(type));
+         integer64 |= type == VK_COMPONENT_TYPE_SINT64_KHR || type == VK_COMPONENT_TYPE_UINT64_KHR;
+         small |= is_small_float(ComponentType(type));
+      }
       if (row.scope != VK_SCOPE_SUBGROUP_KHR)
          skip_case("matrix operation of another scope than the subgroup");
       else if (!known)
          skip_case("matrix operation with a component type that the oracle does not know");
-      else
+      else if (integer64)
+         skip_case("matrices of 64-bit integers, which GLSL does not have");
+      else if (!small || small_floats == SmallFloats::with)
          operations.push_back({row.MSize, row.NSize, row.KSize, ComponentType(row.AType),
                                ComponentType(row.BType), ComponentType(row.CType),
                                ComponentType(row.ResultType), bool(row.saturatingAccumulation)});
@@ -68,10 +79,10 @@ std::vector<MatrixOperation> matrix_operations(const Device &device)
    return operations;
 }
 
-std::vector<MatrixType> matrix_types(const Device &device)
+std::vector<MatrixType> matrix_types(const Device &device, SmallFloats small_floats)
 {
    std::vector<MatrixType> types;
-   for (const MatrixOperation &op : matrix_operations(device)) {
+   for (const MatrixOperation &op : matrix_operations(device, small_floats)) {
       for (const MatrixType &type : {a_type(op), b_type(op), c_type(op), result_type(op)}) {
          if (std::find(types.begin(), types.end(), type) == types.end())
             types.push_back(type);
@@ -83,6 +94,10 @@ std::vector<MatrixType> matrix_types(const Device &device)
 std::string missing_feature(const Device &device, ComponentType type)
 {
    const oracle::Format &f = oracle::format(type);
+   if (type == ComponentType::bf16)
+      return device.bfloat16_features.shaderBFloat16CooperativeMatrix ? "" : "bfloat16 matrices";
+   if (is_small_float(type) && !device.float8_features.shaderFloat8CooperativeMatrix)
+      return "float8 matrices";
    if (f.bytes == 1 && !(device.features12.shaderInt8 && device.features12.storageBuffer8BitAccess))
       return "8-bit types";
    if (f.bytes == 2 && !device.features11.storageBuffer16BitAccess)

@@ -38,10 +38,16 @@ std::string operation_name(const MatrixOperation &); ///< "16x8x16 s8·u8→s32 
 
 oracle::Matrix random_matrix(oracle::Random &, const MatrixType &, oracle::Inputs);
 
-/// The operations at subgroup scope; what else is advertised is skipped and counted.
-std::vector<MatrixOperation> matrix_operations(const Device &);
+/// bfloat16 and float8, which can be converted, moved and multiplied as matrices, and no more.
+bool is_small_float(ComponentType);
+
+enum class SmallFloats { without, with };
+
+/// The operations at subgroup scope; what else is advertised is skipped and counted, as are 64-bit
+/// integers, of which GLSL has no matrices (tile_kernels_test.cc multiplies them).
+std::vector<MatrixOperation> matrix_operations(const Device &, SmallFloats = SmallFloats::without);
 /// Their operands' types, each once.
-std::vector<MatrixType> matrix_types(const Device &);
+std::vector<MatrixType> matrix_types(const Device &, SmallFloats = SmallFloats::without);
 
 /// The type of a shader's arithmetic or of a buffer's elements needs features of the device; why it
 /// cannot be had, or nothing.

@@ -40,7 +40,7 @@ void for_each_gemm(Device &device, oracle::Random &random, uint32_t reduction,
 {
    const std::vector<uint32_t> sizes = device.subgroup_sizes();
    uint32_t turn = oracle::draw(random, uint32_t(sizes.size())), used = 0;
-   for (const MatrixOperation &op : matrix_operations(device)) {
+   for (const MatrixOperation &op : matrix_operations(device, SmallFloats::with)) {
       const uint32_t size = sizes[turn++ % sizes.size()];
       std::string missing =
          op.c != op.result ? "GLSL that gives the result another type than C" : "";

@@ -256,7 +256,7 @@ void sweep(Storage storage)
    oracle::Random random = test_random();
    MemorySweep run(device, random);
    const std::vector<uint32_t> sizes = device.subgroup_sizes();
-   const std::vector<MatrixType> types = matrix_types(device);
+   const std::vector<MatrixType> types = matrix_types(device, SmallFloats::with);
    if (types.empty())
       GTEST_SKIP() << "no cooperative matrices";
    uint32_t turn = 0;

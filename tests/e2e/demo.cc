@@ -131,7 +131,7 @@ public:
              device.properties12.driverInfo);
       printf("%sinputs%s  random, WEFT_SEED=%llu\n\n", colours.bold, colours.off,
              (unsigned long long)seed);
-      const std::vector<MatrixOperation> operations = matrix_operations(device);
+      const std::vector<MatrixOperation> operations = matrix_operations(device, SmallFloats::with);
       if (operations.empty()) {
          printf("%sthe device advertises no cooperative matrices%s\n", colours.red, colours.off);
          return 1;

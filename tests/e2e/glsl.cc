@@ -3,6 +3,8 @@
 
 #include "tests/e2e/glsl.h"
 
+#include "tests/oracle/component.h"
+
 #include <glslang/Public/ResourceLimits.h>
 #include <glslang/Public/ShaderLang.h>
 #include <glslang/SPIRV/GlslangToSpv.h>
@@ -97,8 +99,56 @@ static bool has_double_matrices(const std::string &source)
    return source.find("coopmat<float64_t") != std::string::npos;
 }
 
+namespace {
+
+/// A type that glslang does not know, and one that stands in for it (glsl.h).
+struct SmallFloat {
+   const char *name, *stand_in;
+   uint32_t bits, is_signed, encoding; ///< OpTypeInt's operands, and OpTypeFloat's
+   ComponentType type;
+   std::vector<uint32_t> capabilities;
+   const char *extension;
+};
+
+const SmallFloat small_floats[] = {
+   {"bfloat16_t", "uint16_t", 16, 0, 0, ComponentType::bf16, {5116, 5118}, "SPV_KHR_bfloat16"},
+   {"floate4m3_t", "uint8_t", 8, 0, 4214, ComponentType::e4m3, {4212, 4213}, "SPV_EXT_float8"},
+   {"floate5m2_t", "int8_t", 8, 1, 4215, ComponentType::e5m2, {4212, 4213}, "SPV_EXT_float8"},
+};
+
+bool has_word(const std::string &source, const char *word)
+{
+   return std::regex_search(source, std::regex(std::string("\\b") + word + "\\b"));
+}
+
+/// Those that a source names.  glslang converts between integers of two sizes and signs in two
+/// steps: so a stand-in has the sign of the integers beside it.
+std::vector<SmallFloat> small_floats_of(const std::string &source)
+{
+   std::vector<SmallFloat> found;
+   for (const SmallFloat &f : small_floats) {
+      if (has_word(source, f.name))
+         found.push_back(f);
+   }
+   const bool same_size = found.size() == 2 && found[0].bits == found[1].bits;
+   const bool is_signed = (found.size() == 2 && found[1].is_signed) ||
+                          (found.size() == 1 && has_word(source, "int(8|16|32)_t"));
+   if (!found.empty() && !same_size) {
+      found[0].is_signed = is_signed;
+      found[0].stand_in = is_signed ? (found[0].bits == 16 ? "int16_t" : "int8_t")
+                                    : (found[0].bits == 16 ? "uint16_t" : "uint8_t");
+   }
+   return found;
+}
+
+} // namespace
+
 std::string inexpressible(const std::string &source)
 {
+   for (const SmallFloat &f : small_floats_of(source)) {
+      if (has_word(source, f.stand_in))
+         return std::string(f.name) + " beside " + f.stand_in + ", which GLSL cannot express";
+   }
    static const std::regex single("\\b(float|float32_t|vec[234]|f32vec[234])\\b");
    if (has_double_matrices(source) && std::regex_search(source, single))
       return "matrices of doubles beside single floats, which GLSL cannot express";
@@ -165,6 +215,105 @@ std::vector<uint32_t> widen_floats(const std::vector<uint32_t> &spirv)
 
 } // namespace
 
+namespace {
+
+/// What a type or a value holds, as far as conversions go.
+enum class Holds { other, small_float, real, signed_integer, unsigned_integer };
+
+constexpr uint16_t op_convert_f_to_u = 109, op_convert_f_to_s = 110, op_convert_s_to_f = 111,
+                   op_convert_u_to_f = 112, op_u_convert = 113, op_s_convert = 114,
+                   op_f_convert = 115, op_bitcast = 124, op_muladd = 4459;
+
+/// The conversion that is meant, where the stand-in made one of integers.
+uint16_t conversion(uint16_t opcode, Holds from, Holds to)
+{
+   const bool converts = (opcode >= op_convert_f_to_u && opcode <= op_f_convert) ||
+                         (opcode == op_bitcast && from != to);
+   if (!converts || (from != Holds::small_float && to != Holds::small_float))
+      return opcode;
+   const Holds other = from == Holds::small_float ? to : from;
+   const bool to_small = to == Holds::small_float;
+   switch (other) {
+   case Holds::signed_integer:
+      return to_small ? op_convert_s_to_f : op_convert_f_to_s;
+   case Holds::unsigned_integer:
+      return to_small ? op_convert_u_to_f : op_convert_f_to_u;
+   default:
+      return op_f_convert;
+   }
+}
+
+/// Makes the float of a module's stand-in.
+std::vector<uint32_t> make_small_float(const std::vector<uint32_t> &spirv, const SmallFloat &f)
+{
+   constexpr uint16_t op_extension = 10, op_ext_inst_import = 11, op_memory_model = 14;
+   std::map<uint32_t, Holds> types, values;
+   const auto find = [](const std::map<uint32_t, Holds> &map, uint32_t id) {
+      const auto it = map.find(id);
+      return it == map.end() ? Holds::other : it->second;
+   };
+   std::vector<uint32_t> result(spirv.begin(), spirv.begin() + header_words);
+   bool declared = false;
+   uint32_t made = 0; // the type
+   for (uint32_t capability : f.capabilities)
+      result.insert(result.end(), {2u << 16 | op_capability, capability});
+   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
+      if (!declared &&
+          (opcode == op_extension || opcode == op_ext_inst_import || opcode == op_memory_model)) {
+         std::vector<uint32_t> text(strlen(f.extension) / 4 + 1);
+         memcpy(text.data(), f.extension, strlen(f.extension));
+         result.push_back(uint32_t(text.size() + 1) << 16 | op_extension);
+         result.insert(result.end(), text.begin(), text.end());
+         declared = true;
+      }
+      const size_t start = result.size();
+      result.insert(result.end(), words, words + count);
+      switch (opcode) {
+      case op_type_int:
+         types[words[1]] = words[3] ? Holds::signed_integer : Holds::unsigned_integer;
+         if (words[2] == f.bits && words[3] == f.is_signed) {
+            types[made = words[1]] = Holds::small_float;
+            result.resize(start);
+            result.insert(result.end(), {4u << 16 | op_type_float, words[1], f.bits, f.encoding});
+         }
+         return;
+      case op_type_float:
+         /* One with an encoding was made here before. */
+         types[words[1]] = count > 3 ? Holds::small_float : Holds::real;
+         return;
+      case op_type_vector:
+      case op_type_cooperative_matrix:
+         types[words[1]] = find(types, words[2]);
+         return;
+      case op_constant:
+         if (words[1] == made)
+            oracle::encode_float(f.type, double(int32_t(words[3])), &result[start + 3]);
+         break;
+      case op_muladd: {
+         /* The signs of operands that are no integers any more: of A, B, C and the result. */
+         const uint32_t operands[] = {words[3], words[4], words[5]};
+         for (uint32_t i = 0; i < 4 && count > 6; i++) {
+            const Holds holds = i < 3 ? find(values, operands[i]) : find(types, words[1]);
+            if (holds == Holds::small_float)
+               result[start + 6] &= ~(1u << i);
+         }
+         break;
+      }
+      default:
+         if (count == 4) {
+            const uint16_t meant =
+               conversion(opcode, find(values, words[3]), find(types, words[1]));
+            result[start] = uint32_t(count) << 16 | meant;
+         }
+      }
+      if (count > 2 && types.count(words[1]))
+         values[words[2]] = types[words[1]];
+   });
+   return result;
+}
+
+} // namespace
+
 static std::vector<uint32_t> compile_as_written(const std::string &source)
 {
    glslang::TShader shader(EShLangCompute);
@@ -198,6 +347,16 @@ std::vector<uint32_t> compile_glsl(const std::string &source)
    dump(source);
    if (const std::string why = inexpressible(source); !why.empty())
       throw std::logic_error(why);
+   if (const std::vector<SmallFloat> found = small_floats_of(source); !found.empty()) {
+      std::string text = source;
+      for (const SmallFloat &f : found)
+         text =
+            std::regex_replace(text, std::regex(std::string("\\b") + f.name + "\\b"), f.stand_in);
+      std::vector<uint32_t> spirv = compile_glsl(text);
+      for (const SmallFloat &f : found)
+         spirv = make_small_float(spirv, f);
+      return spirv;
+   }
    if (!has_double_matrices(source))
       return compile_as_written(source);
    std::string singles =

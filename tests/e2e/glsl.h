@@ -28,6 +28,11 @@ extern const char *const glsl_header;
 /// source cannot use single floats as well: why this one cannot be expressed, or nothing.
 std::string inexpressible(const std::string &source);
 
+/// The glslang in reach knows neither bfloat16 nor float8.  bfloat16_t, floate4m3_t and floate5m2_t
+/// therefore become integers of their size, of the sign of others beside them, in a source that
+/// compile_glsl() takes, which has no other use for those; and in the module these become floats of
+/// an encoding, with conversions of floats.  Of constants only whole numbers can be expressed.
+
 /// Compiles for Vulkan 1.3; throws std::runtime_error with the numbered source.  With the
 /// environment variable WEFT_DUMP_GLSL=FOLDER every source is also written there, named after the
 /// running test.

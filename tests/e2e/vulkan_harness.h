@@ -84,6 +84,8 @@ public:
    VkPhysicalDeviceVulkan12Features features12 = {};
    VkPhysicalDeviceVulkan13Features features13 = {};
    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix_features = {};
+   VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16_features = {};
+   VkPhysicalDeviceShaderFloat8FeaturesEXT float8_features = {};
    /// Of vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR; empty without the extension.
    std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties;
 

@@ -136,6 +136,38 @@ TEST_F(DeviceTest, with_legacy_features)
    EXPECT_EQ(driver.enabled_extensions, std::vector<std::string>{names[0]});
 }
 
+TEST_F(DeviceTest, small_floats_are_the_layers_own)
+{
+   using enum ComponentType;
+   compiler.operations.push_back({16, 16, 16, bf16, bf16, f32, f32, false});
+   compiler.operations.push_back({16, 16, 16, e4m3, e4m3, f32, f32, false});
+   ASSERT_VK(create_instance());
+   VkPhysicalDeviceShaderFloat8FeaturesEXT float8 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT8_FEATURES_EXT,
+   };
+   VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR,
+      .pNext = &float8,
+   };
+   VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                         .pNext = &bfloat16};
+   instance_function<PFN_vkGetPhysicalDeviceFeatures2>("vkGetPhysicalDeviceFeatures2")(physical,
+                                                                                       &features);
+   EXPECT_TRUE(bfloat16.shaderBFloat16Type);
+   EXPECT_TRUE(bfloat16.shaderBFloat16DotProduct);
+   EXPECT_TRUE(bfloat16.shaderBFloat16CooperativeMatrix);
+   EXPECT_TRUE(float8.shaderFloat8);
+   EXPECT_TRUE(float8.shaderFloat8CooperativeMatrix);
+
+   const char *const names[] = {VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
+                                VK_EXT_SHADER_FLOAT8_EXTENSION_NAME};
+   ASSERT_VK(create_device(
+      {.pNext = &features, .enabledExtensionCount = 2, .ppEnabledExtensionNames = names}));
+   EXPECT_EQ(driver.enabled_extensions, std::vector<std::string>());
+   EXPECT_EQ(in_chain(bfloat16.sType), 0u);
+   EXPECT_EQ(in_chain(float8.sType), 0u);
+}
+
 TEST_F(DeviceTest, with_structs_of_vulkan_1_1_to_1_3)
 {
    ASSERT_VK(create_instance());

@@ -15,6 +15,9 @@ static constexpr Format formats[] = {
    {ComponentType::f16, "f16", "float16_t", 2, true, true, 5, 10},
    {ComponentType::f32, "f32", "float32_t", 4, true, true, 8, 23},
    {ComponentType::f64, "f64", "float64_t", 8, true, true, 11, 52},
+   {ComponentType::bf16, "bf16", "bfloat16_t", 2, true, true, 8, 7},
+   {ComponentType::e4m3, "e4m3", "floate4m3_t", 1, true, true, 4, 3, false},
+   {ComponentType::e5m2, "e5m2", "floate5m2_t", 1, true, true, 5, 2},
    {ComponentType::s8, "s8", "int8_t", 1, false, true, 0, 0},
    {ComponentType::s16, "s16", "int16_t", 2, false, true, 0, 0},
    {ComponentType::s32, "s32", "int32_t", 4, false, true, 0, 0},
@@ -35,9 +38,21 @@ const Format &format(ComponentType type)
    return formats[0];
 }
 
+bool has_format(ComponentType type)
+{
+   return std::ranges::any_of(formats, [&](const Format &f) { return f.type == type; });
+}
+
 static int bias(const Format &f)
 {
    return (1 << (f.exponent_bits - 1)) - 1;
+}
+
+/// The least bits, without the sign, that are no number.
+static uint64_t first_special(const Format &f)
+{
+   const uint64_t all = (uint64_t(1) << (f.exponent_bits + f.fraction_bits)) - 1;
+   return f.has_infinity ? all << f.fraction_bits & all : all;
 }
 
 static uint64_t load_bits(const Format &f, const void *in)
@@ -56,9 +71,11 @@ double decode_float(ComponentType type, const void *in)
    const bool negative = bits >> (f.exponent_bits + f.fraction_bits) & 1;
 
    double magnitude;
-   if (exponent == (uint64_t(1) << f.exponent_bits) - 1)
-      magnitude = fraction ? std::numeric_limits<double>::quiet_NaN()
-                           : std::numeric_limits<double>::infinity();
+   const uint64_t without_sign = exponent << f.fraction_bits | fraction;
+   if (without_sign >= first_special(f))
+      magnitude = without_sign > first_special(f) || !f.has_infinity
+                     ? std::numeric_limits<double>::quiet_NaN()
+                     : std::numeric_limits<double>::infinity();
    else if (exponent == 0)
       magnitude = std::ldexp(double(fraction), 1 - bias(f) - int(f.fraction_bits));
    else
@@ -80,12 +97,12 @@ Integer decode_int(ComponentType type, const void *in)
 void encode_float(ComponentType type, double value, void *out, Rounding rounding)
 {
    const Format &f = format(type);
-   const uint64_t infinity = ((uint64_t(1) << f.exponent_bits) - 1) << f.fraction_bits;
+   const uint64_t special = first_special(f);
    uint64_t bits;
    if (std::isnan(value)) {
-      bits = infinity | uint64_t(1) << (f.fraction_bits - 1);
+      bits = special | uint64_t(1) << (f.fraction_bits - 1);
    } else if (std::isinf(value)) {
-      bits = infinity;
+      bits = special;
    } else if (value == 0) {
       bits = 0;
    } else {
@@ -98,8 +115,8 @@ void encode_float(ComponentType type, double value, void *out, Rounding rounding
       const double count =
          rounding == Rounding::nearest_even ? std::nearbyint(units) : std::trunc(units);
       bits = (uint64_t(exponent - min_exponent) << f.fraction_bits) + uint64_t(count);
-      if (bits >= infinity)
-         bits = rounding == Rounding::nearest_even ? infinity : infinity - 1;
+      if (bits >= special)
+         bits = rounding == Rounding::nearest_even ? special : special - 1;
    }
    bits |= uint64_t(std::signbit(value)) << (f.exponent_bits + f.fraction_bits);
    memcpy(out, &bits, f.bytes);
@@ -138,8 +155,8 @@ Integer saturate(ComponentType type, Integer value)
 
 double largest_finite(ComponentType type)
 {
-   const Format &f = format(type);
-   return std::ldexp(2.0 - std::ldexp(1.0, -int(f.fraction_bits)), bias(f));
+   const uint64_t bits = first_special(format(type)) - 1;
+   return decode_float(type, &bits);
 }
 
 double smallest_normal(ComponentType type)

@@ -27,17 +27,20 @@ struct Format {
    /// Floating formats: bits of the exponent and of the stored fraction; the bias is
    /// 2^(exponent_bits-1) - 1, the largest exponent field means infinity and NaN.
    uint32_t exponent_bits, fraction_bits;
+   /// Without infinity, every bit of exponent and fraction set means NaN, and nothing else does.
+   bool has_infinity = true;
 };
 
 const Format &format(ComponentType);
+bool has_format(ComponentType);
 
 double decode_float(ComponentType, const void *);
 Integer decode_int(ComponentType, const void *);
 
 enum class Rounding { nearest_even, toward_zero };
 
-/// Rounds to the format; values past the largest finite become infinity (nearest) or stay there
-/// (toward zero).
+/// Rounds to the format; values past the largest finite become infinity, or NaN where there is none
+/// (nearest), or stay there (toward zero).
 void encode_float(ComponentType, double value, void *out, Rounding = Rounding::nearest_even);
 /// Keeps the low bits.
 void encode_int(ComponentType, Integer value, void *out);

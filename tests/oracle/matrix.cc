@@ -65,7 +65,11 @@ std::optional<std::string> Expectation::mismatch(uint32_t row, uint32_t col,
    const double v = value[index], e = bound[index];
    if (std::isinf(e) || (std::isnan(v) && std::isnan(actual)) || v == actual)
       return std::nullopt;
-   if (std::isinf(actual)) {
+   /* Without infinity, NaN is what overflows. */
+   if (std::isnan(actual) && !format(type).has_infinity) {
+      if (std::isinf(v) || std::fabs(v) + e > largest_finite(type))
+         return std::nullopt;
+   } else if (std::isinf(actual)) {
       if ((actual > 0 && v + e > largest_finite(type)) ||
           (actual < 0 && v - e < -largest_finite(type)))
          return std::nullopt;
@@ -262,7 +266,7 @@ void muladd_floats(Expectation &d, const Matrix &a, const Matrix &b, const Mulad
    }
 }
 
-/// Sum is wide enough for a sum of the products without overflow.
+/// Sum is wide enough for a sum of the products without overflow, or one that wraps like the result.
 template <typename Sum>
 void muladd_integers(Expectation &d, const Matrix &a, const Matrix &b, bool saturating)
 {
@@ -312,6 +316,8 @@ Expectation muladd(const Matrix &a, const Matrix &b, const Expectation &c, bool 
       muladd_floats(d, a, b, rules);
    else if (format(a.type).bytes <= 2 && format(b.type).bytes <= 2)
       muladd_integers<int64_t>(d, a, b, saturating);
+   else if (format(a.type).bytes == 8 && format(b.type).bytes == 8 && !saturating)
+      muladd_integers<uint64_t>(d, a, b, saturating);
    else
       muladd_integers<Integer>(d, a, b, saturating);
    return d;

@@ -40,7 +40,8 @@ struct Matrix {
 Matrix random_matrix(Random &, ComponentType, uint32_t rows, uint32_t cols, Inputs);
 
 /// What a computed matrix may hold.  Integers are exact.  A float may be anything in value ± bound,
-/// and infinity where that interval reaches past the largest finite number of the type.  Where the
+/// and infinity (NaN where the type has none) where that interval reaches past the largest finite
+/// number of the type.  Where the
 /// value is infinite or NaN, so is what is computed; where the bound is infinite, it may be anything.
 struct Expectation {
    ComponentType type;

@@ -14,7 +14,7 @@ namespace weft::cpu {
 
 /// Everything in tile_operations().
 TileMulAdd find_tile_muladd_avx2(const MatrixOperation &);
-/// The floating-point ones, else null.
+/// All but those of 8-bit factors and 32-bit sums, for which null.
 TileMulAdd find_tile_muladd_avx512(const MatrixOperation &);
 /// The integer ones, else null.
 TileMulAdd find_tile_muladd_avx512_vnni(const MatrixOperation &);
@@ -42,6 +42,17 @@ inline TileMulAdd with_float_shape(const MatrixOperation &op, Use use)
       return use(TileShape<16, 8, 8>());
    if (is(8, 16, 16))
       return use(TileShape<8, 16, 16>());
+   return nullptr;
+}
+
+/// The same for types without kernels of their own, which have fewer.
+template <typename Use>
+inline TileMulAdd with_widened_shape(const MatrixOperation &op, Use use)
+{
+   if (op.m == 16 && op.n == 16 && op.k == 16)
+      return use(TileShape<16, 16, 16>());
+   if (op.m == 8 && op.n == 8 && op.k == 8)
+      return use(TileShape<8, 8, 8>());
    return nullptr;
 }
 

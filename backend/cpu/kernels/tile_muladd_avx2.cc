@@ -37,6 +37,7 @@ struct HalfVector {
 } // namespace weft::cpu
 
 #include "backend/cpu/kernels/tile_muladd_float.h"
+#include "backend/cpu/kernels/tile_muladd_widened.h"
 
 namespace weft::cpu {
 namespace {
@@ -134,10 +135,11 @@ TileMulAdd find_tile_muladd_avx2(const MatrixOperation &op)
 {
    if (TileMulAdd found = find_float_muladd(op))
       return found;
-   return with_integer_types(op, [&]<typename Types>(Types) {
+   const TileMulAdd found = with_integer_types(op, [&]<typename Types>(Types) {
       return with_integer_shape(
          op, []<typename Shape>(Shape) -> TileMulAdd { return muladd_i8<Shape, Types>; });
    });
+   return found ? found : find_widened_muladd(op);
 }
 
 } // namespace weft::cpu

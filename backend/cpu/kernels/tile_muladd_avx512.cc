@@ -44,12 +44,14 @@ struct HalfVector {
 } // namespace weft::cpu
 
 #include "backend/cpu/kernels/tile_muladd_float.h"
+#include "backend/cpu/kernels/tile_muladd_widened.h"
 
 namespace weft::cpu {
 
 TileMulAdd find_tile_muladd_avx512(const MatrixOperation &op)
 {
-   return find_float_muladd(op);
+   const TileMulAdd found = find_float_muladd(op);
+   return found ? found : find_widened_muladd(op);
 }
 
 } // namespace weft::cpu

@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Operations without a kernel of their own: components are widened, to f32 or to integers of the
+/// sum's size, multiplied and rounded or cut to the result's type.  Included by the files of the
+/// instruction sets behind tile_muladd_float.h, in which the compiler finds the vectors.
+
+namespace weft::cpu {
+namespace {
+
+template <typename To, typename From>
+constexpr To bits_as(From value)
+{
+   return __builtin_bit_cast(To, value);
+}
+
+struct Single {
+   using Storage = float;
+   static float widen(float value) { return value; }
+};
+
+struct Half {
+   using Storage = _Float16;
+   static float widen(_Float16 value) { return float(value); }
+   static _Float16 narrow(float value) { return _Float16(value); }
+};
+
+struct BFloat16 {
+   using Storage = unsigned short;
+   static float widen(unsigned short bits) { return bits_as<float>(unsigned(bits) << 16); }
+   static unsigned short narrow(float value)
+   {
+      const unsigned bits = bits_as<unsigned>(value);
+      const unsigned rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+      return value != value ? 0x7fc0 : (unsigned short)rounded;
+   }
+};
+
+/// SPV_EXT_float8's types: magnitudes from Special on are infinity, if that is not NaN, and NaN.
+template <unsigned Mantissa, unsigned Bias, unsigned Special, unsigned Nan>
+struct Float8 {
+   using Storage = unsigned char;
+   static constexpr unsigned shift = 23 - Mantissa, bias_difference = 127 - Bias;
+
+   static constexpr float power_of_two(int exponent)
+   {
+      return bits_as<float>(unsigned(exponent + 127) << 23);
+   }
+
+   static float widen(unsigned char bits)
+   {
+      const unsigned magnitude = bits & 0x7f, sign = unsigned(bits & 0x80) << 24;
+      const float subnormal = float(int(magnitude)) * power_of_two(1 - int(Bias) - int(Mantissa));
+      unsigned value = (magnitude << shift) + (bias_difference << 23);
+      value = magnitude < (1u << Mantissa) ? bits_as<unsigned>(subnormal) : value;
+      value = magnitude >= Special ? 0x7f800000 : value;
+      value = magnitude > Special || (magnitude == Special && Special == Nan) ? 0x7fc00000 : value;
+      return bits_as<float>(value | sign);
+   }
+
+   /// Where the addition of a number whose last bit is worth the smallest subnormal rounds to that.
+   static unsigned char narrow(float value)
+   {
+      constexpr float ruler = power_of_two(1 - int(Bias) + int(shift));
+      const unsigned bits = bits_as<unsigned>(value), magnitude = bits & 0x7fffffff;
+      const unsigned odd = magnitude >> shift & 1, half = (1u << (shift - 1)) - 1;
+      unsigned result = ((magnitude + half + odd) >> shift) - (bias_difference << Mantissa);
+      const unsigned subnormal =
+         bits_as<unsigned>(bits_as<float>(magnitude) + ruler) - bits_as<unsigned>(ruler);
+      result = magnitude < ((bias_difference + 1) << 23) ? subnormal : result;
+      result = result > Special ? Special : result;
+      result = magnitude > 0x7f800000 ? Nan : result;
+      return (unsigned char)(result | (bits >> 24 & 0x80));
+   }
+};
+using E4m3 = Float8<3, 7, 0x7f, 0x7f>;
+using E5m2 = Float8<2, 15, 0x7c, 0x7e>;
+
+template <typename Type, int Count>
+void widen(float *to, const void *from)
+{
+   for (int i = 0; i < Count; i++) {
+      typename Type::Storage value;
+      __builtin_memcpy(&value, static_cast<const char *>(from) + i * sizeof(value), sizeof(value));
+      to[i] = Type::widen(value);
+   }
+}
+
+template <typename Type, int Count>
+void narrow(void *to, const float *from)
+{
+   for (int i = 0; i < Count; i++) {
+      const typename Type::Storage value = Type::narrow(from[i]);
+      __builtin_memcpy(static_cast<char *>(to) + i * sizeof(value), &value, sizeof(value));
+   }
+}
+
+template <typename Shape, typename A, typename B, typename C>
+void muladd_widened(void *d, const void *a, const void *b, const void *c)
+{
+   constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
+   alignas(64) float a_wide[M * K], b_wide[K * N];
+   widen<A, M * K>(a_wide, a);
+   widen<B, K * N>(b_wide, b);
+   if constexpr (__is_same(C, Single)) {
+      muladd_f32<Shape>(d, a_wide, b_wide, c);
+   } else {
+      alignas(64) float sums[M * N];
+      widen<C, M * N>(sums, c);
+      muladd_f32<Shape>(sums, a_wide, b_wide, sums);
+      narrow<C, M * N>(d, sums);
+   }
+}
+
+/// Sums are of the unsigned type Sum, in which they wrap, and are cut to Result.
+template <typename Shape, typename Factor, typename Result, typename Sum>
+void muladd_integers(void *d, const void *a, const void *b, const void *c)
+{
+   constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
+   const auto load = [](auto *to, const void *from, int count, auto element) {
+      for (int i = 0; i < count; i++) {
+         __builtin_memcpy(&element, static_cast<const char *>(from) + i * sizeof(element),
+                          sizeof(element));
+         to[i] = Sum(element);
+      }
+   };
+   alignas(64) Sum a_wide[M * K], b_wide[K * N], sums[M * N];
+   load(a_wide, a, M * K, Factor());
+   load(b_wide, b, K * N, Factor());
+   load(sums, c, M * N, Result());
+   for (int row = 0; row < M; row++) {
+      for (int k = 0; k < K; k++) {
+         for (int col = 0; col < N; col++)
+            sums[row * N + col] += a_wide[row * K + k] * b_wide[k * N + col];
+      }
+   }
+   for (int i = 0; i < M * N; i++) {
+      const Result value = Result(sums[i]);
+      __builtin_memcpy(static_cast<char *>(d) + i * sizeof(value), &value, sizeof(value));
+   }
+}
+
+template <typename Shape, typename A, typename B>
+TileMulAdd find_float8_muladd(ComponentType result)
+{
+   switch (result) {
+   case ComponentType::f32:
+      return muladd_widened<Shape, A, B, Single>;
+   case ComponentType::f16:
+      return muladd_widened<Shape, A, B, Half>;
+   default:
+      break;
+   }
+   if constexpr (__is_same(A, B))
+      return muladd_widened<Shape, A, B, A>;
+   return nullptr;
+}
+
+/// tile_operations() has the types as a table, with the shapes of with_widened_shape().
+TileMulAdd find_widened_muladd(const MatrixOperation &op)
+{
+   using enum ComponentType;
+   if (op.c != op.result || op.saturating)
+      return nullptr;
+   return with_widened_shape(op, [&]<typename Shape>(Shape) -> TileMulAdd {
+      if (op.a == e4m3)
+         return op.b == e4m3 ? find_float8_muladd<Shape, E4m3, E4m3>(op.c)
+                             : find_float8_muladd<Shape, E4m3, E5m2>(op.c);
+      if (op.a == e5m2)
+         return op.b == e4m3 ? find_float8_muladd<Shape, E5m2, E4m3>(op.c)
+                             : find_float8_muladd<Shape, E5m2, E5m2>(op.c);
+      switch (op.a) {
+      case bf16:
+         return op.c == f32 ? muladd_widened<Shape, BFloat16, BFloat16, Single>
+                            : muladd_widened<Shape, BFloat16, BFloat16, BFloat16>;
+      case s8:
+         return op.c == s8 ? muladd_integers<Shape, signed char, signed char, unsigned> : nullptr;
+      case u8:
+         return op.c == u8 ? muladd_integers<Shape, unsigned char, unsigned char, unsigned>
+                           : nullptr;
+      case s16:
+         return op.c == s16 ? muladd_integers<Shape, short, short, unsigned>
+                            : muladd_integers<Shape, short, int, unsigned>;
+      case u16:
+         return op.c == u16 ? muladd_integers<Shape, unsigned short, unsigned short, unsigned>
+                            : muladd_integers<Shape, unsigned short, unsigned, unsigned>;
+      case s32:
+      case u32:
+         return muladd_integers<Shape, unsigned, unsigned, unsigned>;
+      case s64:
+      case u64:
+         return muladd_integers<Shape, unsigned long, unsigned long, unsigned long>;
+      default:
+         return nullptr;
+      }
+   });
+}
+
+} // namespace
+} // namespace weft::cpu

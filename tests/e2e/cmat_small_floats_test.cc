@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What there is of bfloat16 and float8 beside loads, stores and products: conversions, with and
+/// without saturation, and bfloat16's dot product.
+
+#include "tests/e2e/cmat_program.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace weft::e2e {
+
+namespace {
+
+using oracle::Expectation;
+using oracle::Matrix;
+using Type = ComponentType;
+
+/// The oracle's conversion, which rounds once; to and from bfloat16 by way of f32
+/// (SPV_KHR_bfloat16).
+Matrix converted(const Matrix &source, Type to, bool saturate)
+{
+   Matrix result(to, source.rows, source.cols);
+   for (uint32_t row = 0; row < source.rows; row++) {
+      for (uint32_t col = 0; col < source.cols; col++) {
+         double value = oracle::format(source.type).is_float ? source.real(row, col)
+                                                             : double(source.integer(row, col));
+         if (to == Type::bf16)
+            value = float(value);
+         if (saturate && !std::isnan(value))
+            value = std::clamp(value, -oracle::largest_finite(to), oracle::largest_finite(to));
+         oracle::encode_number(to, value, result.at(row, col));
+      }
+   }
+   return result;
+}
+
+/// Decorates every conversion of a module to a float8 as saturating.
+void saturate_conversions(std::vector<uint32_t> &spirv)
+{
+   constexpr uint32_t op_type_float = 22, op_type_matrix = 4456, op_f_convert = 115,
+                      op_type_void = 19, op_decorate = 71, saturated = 4216;
+   std::vector<uint32_t> types, results;
+   size_t first_type = 0;
+   for (size_t at = 5; at < spirv.size(); at += spirv[at] >> 16) {
+      const uint32_t opcode = spirv[at] & 0xffff, *words = &spirv[at];
+      const auto is_float8 = [&](uint32_t id) {
+         return std::find(types.begin(), types.end(), id) != types.end();
+      };
+      if (!first_type && opcode == op_type_void)
+         first_type = at;
+      if ((opcode == op_type_float && words[2] == 8) ||
+          (opcode == op_type_matrix && is_float8(words[2])))
+         types.push_back(words[1]);
+      if (opcode == op_f_convert && is_float8(words[1]))
+         results.push_back(words[2]);
+   }
+   ASSERT_FALSE(results.empty());
+   std::vector<uint32_t> decorations;
+   for (uint32_t id : results)
+      decorations.insert(decorations.end(), {3u << 16 | op_decorate, id, saturated});
+   spirv.insert(spirv.begin() + ptrdiff_t(first_type), decorations.begin(), decorations.end());
+}
+
+/// Numbers that the other type has a conversion for.
+Matrix convertible(oracle::Random &random, const MatrixType &from, Type to)
+{
+   constexpr oracle::Inputs kinds[] = {oracle::Inputs::extremes, oracle::Inputs::bits,
+                                       oracle::Inputs::plain};
+   const oracle::Format &from_format = oracle::format(from.type), &to_format = oracle::format(to);
+   if (from_format.is_float && to_format.is_float)
+      return random_matrix(random, from, kinds[oracle::draw(random, 3)]);
+   Matrix matrix = random_matrix(random, from, oracle::Inputs::whole);
+   for (uint32_t row = 0; row < from.rows && !to_format.is_float && !to_format.is_signed; row++) {
+      for (uint32_t col = 0; col < from.cols; col++)
+         oracle::encode_float(from.type, std::fabs(matrix.real(row, col)), matrix.at(row, col));
+   }
+   return matrix;
+}
+
+/// From `type` to others of its shape, both of which the device may not have as operands of one
+/// operation.
+void convert(Device &device, oracle::Random &random, const MatrixType &type, Type to,
+             uint32_t subgroup_size, bool saturate)
+{
+   const MatrixType target = {to, type.rows, type.cols, type.use};
+   MatrixProgram program = {.inputs = {type},
+                            .outputs = {target},
+                            .declarations = "",
+                            .body = "r0 = $R0(m0);",
+                            .subgroup_size = subgroup_size,
+                            .edit = saturate ? saturate_conversions : nullptr};
+   const std::vector<Matrix> m = {convertible(random, type, to)};
+   const ProgramResult result = run_program(device, program, m);
+   SCOPED_TRACE("to " + target.name() + (saturate ? ", saturating" : ""));
+   EXPECT_MATRIX(converted(m[0], to, saturate), result.outputs[0]);
+}
+
+} // namespace
+
+TEST(cmat_small_floats, matrices_are_converted)
+{
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   const std::vector<MatrixType> types = matrix_types(device, SmallFloats::with);
+   if (std::ranges::none_of(types, [](const MatrixType &t) { return is_small_float(t.type); }))
+      GTEST_SKIP() << "no matrices of bfloat16 or float8";
+   const std::vector<uint32_t> sizes = device.subgroup_sizes();
+   uint32_t turn = 0;
+   for (const MatrixType &from : types) {
+      for (const MatrixType &to : types) {
+         if (from.rows != to.rows || from.cols != to.cols || from.use != to.use ||
+             from.type == to.type || !(is_small_float(from.type) || is_small_float(to.type)))
+            continue;
+         if (const std::string missing = missing_features(device, {from, to}); !missing.empty()) {
+            skip_case("needs " + missing);
+            continue;
+         }
+         if (const std::string why = inexpressible(from.glsl() + to.glsl()); !why.empty()) {
+            skip_case(why);
+            continue;
+         }
+         const uint32_t size = sizes[turn++ % sizes.size()];
+         const bool float8 = to.type == Type::e4m3 || to.type == Type::e5m2;
+         for (const bool saturate : {false, true}) {
+            if ((saturate && !(float8 && oracle::format(from.type).is_float)) ||
+                !selected(random, 8))
+               continue;
+            SCOPED_TRACE(from.name() + ", subgroup size " + std::to_string(size));
+            convert(device, random, from, to.type, size, saturate);
+            if (HasFailure())
+               return;
+         }
+      }
+   }
+}
+
+/// In GLSL the dot product is one of halves, which become bfloat16 in the module; so there are no
+/// constants of them.
+TEST(cmat_small_floats, dot_product)
+{
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   if (!device.bfloat16_features.shaderBFloat16DotProduct) {
+      skip_case("needs shaderBFloat16DotProduct");
+      return;
+   }
+   const std::vector<MatrixType> types = matrix_types(device);
+   const auto single = std::ranges::find_if(types, [](const MatrixType &type) {
+      return type.type == Type::f32 && type.use == Use::accumulator;
+   });
+   ASSERT_NE(single, types.end());
+   MatrixProgram program = {.inputs = {*single, *single},
+                            .outputs = {*single},
+                            .declarations = "",
+                            .body = R"(
+   for (int i = 0; i < r0.length(); i++) {
+      float x = m0[i], y = m1[i];
+      r0[i] = float(dot(f16vec4(x, y, x + y, y), f16vec4(y, x, x, y)));
+   })",
+                            .subgroup_size = device.subgroup_sizes().front(),
+                            .edit = [](std::vector<uint32_t> &spirv) {
+                               constexpr uint32_t op_capability = 17, op_memory_model = 14,
+                                                  op_extension = 10, op_type_float = 22;
+                               std::vector<uint32_t> out(spirv.begin(), spirv.begin() + 5);
+                               for (uint32_t capability : {5116, 5117})
+                                  out.insert(out.end(), {2u << 16 | op_capability, capability});
+                               uint32_t changed = 0;
+                               bool declared = false;
+                               for (size_t at = 5; at < spirv.size(); at += spirv[at] >> 16) {
+                                  const uint32_t *w = &spirv[at], opcode = w[0] & 0xffff;
+                                  if (!declared && opcode >= op_extension &&
+                                      opcode <= op_memory_model) {
+                                     declared = true;
+                                     uint32_t text[5] = {};
+                                     memcpy(text, "SPV_KHR_bfloat16", 16);
+                                     out.push_back(6u << 16 | op_extension);
+                                     out.insert(out.end(), text, text + 5);
+                                  }
+                                  if (opcode == op_type_float && w[2] == 16) {
+                                     out.insert(out.end(), {4u << 16 | op_type_float, w[1], 16, 0});
+                                     changed++;
+                                  } else {
+                                     out.insert(out.end(), w, w + (w[0] >> 16));
+                                  }
+                               }
+                               EXPECT_EQ(changed, 1u);
+                               spirv = out;
+                            }};
+   const std::vector<Matrix> m = {random_matrix(random, *single, oracle::Inputs::edges),
+                                  random_matrix(random, *single, oracle::Inputs::plain)};
+   const ProgramResult result = run_program(device, program, m);
+   Expectation expected(m[0]);
+   for (uint32_t row = 0; row < single->rows; row++) {
+      for (uint32_t col = 0; col < single->cols; col++) {
+         const auto narrow = [](double value) {
+            uint16_t bits;
+            oracle::encode_float(Type::bf16, value, &bits);
+            return oracle::decode_float(Type::bf16, &bits);
+         };
+         const float fx = float(m[0].real(row, col)), fy = float(m[1].real(row, col));
+         const double x = narrow(fx), y = narrow(fy), sum = narrow(fx + fy);
+         const double terms[] = {x * y, y * x, sum * x, y * y};
+         double value = 0, magnitude = 0;
+         for (const double term : terms) {
+            value += term;
+            magnitude += std::fabs(term);
+         }
+         const size_t index = size_t(row) * single->cols + col;
+         expected.value[index] = value;
+         /* Products and sums in f32, one rounding to bfloat16. */
+         expected.bound[index] = 8 * oracle::unit_roundoff(Type::f32) * magnitude +
+                                 2 * oracle::unit_roundoff(Type::bf16) * std::fabs(value) +
+                                 oracle::smallest_normal(Type::bf16);
+      }
+   }
+   EXPECT_MATRIX(expected, result.outputs[0]);
+}
+
+} // namespace weft::e2e
