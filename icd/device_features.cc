@@ -78,6 +78,16 @@ void get_shader_features(vk_features *f)
    f->shaderBFloat16CooperativeMatrix = f->shaderBFloat16Type;
    f->shaderFloat8 = advertises_matrices_of(ComponentType::e4m3);
    f->shaderFloat8CooperativeMatrix = f->shaderFloat8;
+
+   // VK_NV_cooperative_matrix2 and VK_EXT_cooperative_matrix_maintenance1
+   f->cooperativeMatrixReductions = f->cooperativeMatrix;
+   f->cooperativeMatrixReductionsEXT = f->cooperativeMatrix;
+   f->cooperativeMatrixConversions = f->cooperativeMatrix;
+   f->cooperativeMatrixConversionsEXT = f->cooperativeMatrix;
+   f->cooperativeMatrixPerElementOperations = f->cooperativeMatrix;
+   f->cooperativeMatrixPerElementOperationsEXT = f->cooperativeMatrix;
+   f->cooperativeMatrixGetCoordinate = f->cooperativeMatrix;
+   f->cooperativeMatrixProperties2 = f->cooperativeMatrix;
 }
 
 /// What the API may be used for.

@@ -173,3 +173,41 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties
    }
    return out.status();
 }
+
+/// Whatever the subgroup size; with or without saturation.
+VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties2EXT(
+   VkPhysicalDevice, const VkPhysicalDeviceCooperativeMatrixInfo2EXT *pInfo,
+   uint32_t *pPropertyCount, VkCooperativeMatrixProperties2EXT *pProperties)
+{
+   OutArray out(pProperties, pPropertyCount);
+   const bool saturating = pInfo->flags & VK_COOPERATIVE_MATRIX_SATURATING_ACCUMULATION_BIT_EXT;
+   for (const MatrixOperation &op : advertised_matrices().operations) {
+      if (pInfo->scope != VK_SCOPE_SUBGROUP_KHR || op.saturating != saturating)
+         continue;
+      VkCooperativeMatrixProperties2EXT *p = out.append();
+      if (!p)
+         continue;
+      void *next = p->pNext;
+      *p = VkCooperativeMatrixProperties2EXT{
+         .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_2_EXT,
+         .pNext = next,
+         .MGranularity = op.m,
+         .NGranularity = op.n,
+         .KGranularity = op.k,
+         .AType = VkComponentTypeKHR(op.a),
+         .BType = VkComponentTypeKHR(op.b),
+         .CType = VkComponentTypeKHR(op.c),
+         .ResultType = VkComponentTypeKHR(op.result),
+      };
+   }
+   return out.status();
+}
+
+/// None: cooperativeMatrixFlexibleDimensions is not supported.
+VKAPI_ATTR VkResult VKAPI_CALL
+weft_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
+   VkPhysicalDevice, uint32_t *pPropertyCount,
+   VkCooperativeMatrixFlexibleDimensionsPropertiesNV *pProperties)
+{
+   return OutArray(pProperties, pPropertyCount).status();
+}

@@ -61,6 +61,15 @@ void lower_load_to_registers(Context &, nir_intrinsic_instr *);
 void lower_store_to_registers(Context &, nir_intrinsic_instr *);
 void lower_muladd_to_registers(Context &, nir_intrinsic_instr *);
 
+/// Single elements, which other invocations may have (lower_cmat_elements.cc).
+void lower_element(Context &, nir_intrinsic_instr *);
+void lower_convert(Context &, nir_intrinsic_instr *);
+void lower_transpose(Context &, nir_intrinsic_instr *);
+/// Calls of a function with each component of the result and the element of the source at its
+/// place, with row and column swapped if so wanted.  The matrices are not the same.
+void for_each_element(Context &, const Matrix &result, const Matrix &source, bool transposed,
+                      const std::function<void(nir_def *component, nir_def *element)> &body);
+
 /// Makes tile_*_weft of loads, stores and muladds of matrices that stay matrices.
 bool lower_to_driver_tiles(nir_shader *);
 

@@ -80,6 +80,12 @@ bool has_outside(Map map, const glsl_cmat_description &desc, uint32_t subgroup_s
    return map == Map::dense && uint32_t(desc.rows) * desc.cols % subgroup_size != 0;
 }
 
+Owner owner(nir_builder *b, const RegisterMap &map, const Coordinates &at)
+{
+   const auto o = map.owner(RegisterMap::Position<Expression>{{b, at.row}, {b, at.col}});
+   return {o.invocation.def, o.component.def};
+}
+
 Coordinates origin(nir_builder *b, const RegisterMap &map)
 {
    const auto first = map.origin(running_invocation(b));

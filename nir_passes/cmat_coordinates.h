@@ -42,6 +42,12 @@ Coordinates coordinates(nir_builder *, Map, const glsl_cmat_description &, uint3
 /// Whether components of some invocations lie outside of the matrix.
 bool has_outside(Map, const glsl_cmat_description &, uint32_t subgroup_size);
 
+/// One that holds an element, and as which component.
+struct Owner {
+   nir_def *invocation, *component;
+};
+Owner owner(nir_builder *, const RegisterMap &, const Coordinates &);
+
 /// The first element of the running invocation's block.
 Coordinates origin(nir_builder *, const RegisterMap &);
 /// Whether the running invocation is the one to store its block, of those that hold the same.

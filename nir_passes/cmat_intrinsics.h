@@ -27,6 +27,17 @@ inline bool is_cmat_component_operation(nir_intrinsic_op op)
    }
 }
 
+/// Whether it is a conversion of components between matrices of different use.
+inline bool converts_use(const nir_intrinsic_instr *instr)
+{
+   if (instr->intrinsic != nir_intrinsic_cmat_unary_op)
+      return false;
+   const auto use = [&](unsigned source) {
+      return glsl_get_cmat_description(nir_src_as_deref(instr->src[source])->type)->use;
+   };
+   return use(0) != use(1);
+}
+
 /// Whether it takes to know which invocation has which element.
 inline bool needs_element_places(nir_intrinsic_op op)
 {
@@ -58,7 +69,7 @@ inline bool uses_tile(const nir_instr *instr)
       return false;
    const nir_intrinsic_op op = nir_instr_as_intrinsic(instr)->intrinsic;
    return is_tile_access(instr) || op == nir_intrinsic_tile_muladd_weft ||
-          is_cmat_component_operation(op);
+          op == nir_intrinsic_tile_element_weft || is_cmat_component_operation(op);
 }
 
 inline bool uses_tile(nir_block *block)

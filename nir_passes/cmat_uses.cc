@@ -128,7 +128,7 @@ private:
       if (instr->intrinsic == nir_intrinsic_cmat_length ||
           instr->intrinsic == nir_intrinsic_cmat_coordinates_weft)
          add(nir_intrinsic_cmat_desc(instr));
-      uses.single_elements |= needs_element_places(instr->intrinsic);
+      uses.single_elements |= needs_element_places(instr->intrinsic) || converts_use(instr);
       if (instr->intrinsic != nir_intrinsic_cmat_muladd)
          return;
       Result<MatrixOperation> operation = operation_of(instr);

@@ -79,13 +79,16 @@ void lower_unary_op(Context &s, nir_intrinsic_instr *instr)
    const auto from = glsl_base_type(source.desc.element_type),
               to = glsl_base_type(result.desc.element_type);
    const bool small = weft_is_small_float(from) || weft_is_small_float(to);
-   s.for_each_component(result.desc, [&](nir_def *i) {
-      nir_def *value = s.load_component(source, i);
+   const auto store = [&](nir_def *i, nir_def *value) {
       value = small ? weft_convert_small_float(&s.b, value, op, from, to,
                                                nir_intrinsic_saturate(instr) != 0)
                     : nir_build_alu1(&s.b, op, value);
       s.store_component(result, i, value);
-   });
+   };
+   if (result.desc.use != source.desc.use)
+      cmat::for_each_element(s, result, source, false, store);
+   else
+      s.for_each_component(result.desc, [&](nir_def *i) { store(i, s.load_component(source, i)); });
 }
 
 void lower_binary_op(Context &s, nir_intrinsic_instr *instr)
@@ -172,6 +175,12 @@ Lowering lowering_of(nir_intrinsic_op op, cmat::Map map)
       return lower_length;
    case nir_intrinsic_cmat_coordinates_weft:
       return lower_coordinates;
+   case nir_intrinsic_cmat_element_weft:
+      return cmat::lower_element;
+   case nir_intrinsic_cmat_convert_weft:
+      return cmat::lower_convert;
+   case nir_intrinsic_cmat_transpose_weft:
+      return cmat::lower_transpose;
    case nir_intrinsic_cmat_unary_op:
       return lower_unary_op;
    case nir_intrinsic_cmat_binary_op:

@@ -20,14 +20,17 @@ bool is_cmat(const nir_intrinsic_instr *instr)
 {
    const nir_intrinsic_op op = instr->intrinsic;
    return op == nir_intrinsic_cmat_load || op == nir_intrinsic_cmat_store ||
-          op == nir_intrinsic_cmat_muladd || is_cmat_component_operation(op);
+          op == nir_intrinsic_cmat_muladd || op == nir_intrinsic_cmat_element_weft ||
+          op == nir_intrinsic_cmat_convert_weft || op == nir_intrinsic_cmat_transpose_weft ||
+          is_cmat_component_operation(op);
 }
 
 /// The source of a cmat intrinsic that names its result: the first, except of those that have none.
 bool is_result(const nir_intrinsic_instr *instr, unsigned source)
 {
    return source == 0 && instr->intrinsic != nir_intrinsic_cmat_store &&
-          instr->intrinsic != nir_intrinsic_cmat_extract;
+          instr->intrinsic != nir_intrinsic_cmat_extract &&
+          instr->intrinsic != nir_intrinsic_cmat_element_weft;
 }
 
 bool may_overlap(nir_deref_instr *x, nir_deref_instr *y)

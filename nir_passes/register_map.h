@@ -85,6 +85,24 @@ struct RegisterMap {
       return {first.row + component / block_cols(), first.col + component % block_cols()};
    }
 
+   template <typename Number>
+   struct Owner {
+      Number invocation, component;
+   };
+   /// The first of the invocations that hold an element, and its component; each of the others
+   /// holds it as the same component.
+   template <typename Number>
+   constexpr Owner<Number> owner(const Position<Number> &e) const
+   {
+      return {e.row / block_rows() * grid().cols + e.col / block_cols(),
+              e.row % block_rows() * block_cols() + e.col % block_cols()};
+   }
+   constexpr bool holds(uint32_t invocation, const Element &e) const
+   {
+      const Element first = origin(invocation);
+      return e.row - first.row < block_rows() && e.col - first.col < block_cols();
+   }
+
    /// The component at a place in the block.
    constexpr uint32_t component(uint32_t row_in_block, uint32_t col_in_block) const
    {

@@ -36,12 +36,7 @@ class Splitter {
 public:
    Splitter(nir_shader *nir, const SplitOptions &options)
        : options(options), b(nir_builder_create(nir_shader_get_entrypoint(nir))),
-         types(nir, [&](const glsl_cmat_description &desc) {
-            const glsl_cmat_description tile = options.shape.tile(desc);
-            const uint32_t tiles = grid(desc).size();
-            return tiles == 1 ? glsl_cmat_type(&tile)
-                              : glsl_array_type(glsl_cmat_type(&tile), tiles, 0);
-         })
+         types(nir, [&](const glsl_cmat_description &desc) { return cut(desc); })
    {
    }
 
@@ -74,10 +69,18 @@ private:
       return options.shape.tile(desc);
    }
 
+   const glsl_type *cut(const glsl_cmat_description &desc) const
+   {
+      const glsl_cmat_description tile = tile_of(desc);
+      const uint32_t tiles = grid(desc).size();
+      return tiles == 1 ? glsl_cmat_type(&tile) : glsl_array_type(glsl_cmat_type(&tile), tiles, 0);
+   }
+
    Grid grid(const glsl_cmat_description &desc) const
    {
       const glsl_cmat_description tile = tile_of(desc);
-      return {(desc.rows + tile.rows - 1) / tile.rows, (desc.cols + tile.cols - 1) / tile.cols};
+      return {DIV_ROUND_UP(uint32_t(desc.rows), uint32_t(tile.rows)),
+              DIV_ROUND_UP(uint32_t(desc.cols), uint32_t(tile.cols))};
    }
 
    nir_def *tile(const Matrix &matrix, nir_def *number)
@@ -190,12 +193,7 @@ private:
          split_coordinates(instr);
          return true;
       case nir_intrinsic_cmat_unary_op:
-         for_each_tile(operand(0), [&](const Matrix &result, uint32_t i) {
-            _nir_build_cmat_unary_op(&b, tile(result, i), tile(operand(1), i),
-                                     {._ = 0,
-                                      .alu_op = nir_intrinsic_alu_op(instr),
-                                      .saturate = nir_intrinsic_saturate(instr)});
-         });
+         split_unary_op(instr, operand(0), operand(1));
          clear_padding(operand(0));
          return true;
       case nir_intrinsic_cmat_binary_op:
@@ -225,6 +223,17 @@ private:
          return true;
       case nir_intrinsic_cmat_insert:
          split_insert(instr, operand(0), operand(2));
+         return true;
+      case nir_intrinsic_cmat_element_weft:
+         split_element(instr, operand(0));
+         return true;
+      case nir_intrinsic_cmat_convert_weft:
+         convert(operand(0), operand(1));
+         clear_padding(operand(0));
+         return true;
+      case nir_intrinsic_cmat_transpose_weft:
+         take_elements(operand(0), operand(1), true);
+         clear_padding(operand(0));
          return true;
       default:
          return false;
@@ -454,6 +463,92 @@ private:
    {
       return is_in(in_matrix(desc, p.number, coordinates(desc, p.component)),
                    {desc.rows, desc.cols});
+   }
+
+   /* ---- single elements ---- */
+
+   /// Coordinates may differ between invocations, and so the tile: that is for the dense map, where
+   /// tiles are memory.
+   nir_def *element(const Matrix &matrix, const cmat::Coordinates &at)
+   {
+      const glsl_cmat_description t = tile_of(matrix.desc);
+      nir_def *number = nir_imul_imm(&b, nir_udiv_imm(&b, at.row, t.rows), grid(matrix.desc).cols);
+      number = nir_iadd(&b, number, nir_udiv_imm(&b, at.col, t.cols));
+      return nir_cmat_element_weft(&b, component_bits(matrix.desc), tile(matrix, number),
+                                   nir_umod_imm(&b, at.row, t.rows),
+                                   nir_umod_imm(&b, at.col, t.cols));
+   }
+
+   void split_element(nir_intrinsic_instr *instr, const Matrix &source)
+   {
+      nir_def_rewrite_uses(&instr->def, element(source, {instr->src[1].ssa, instr->src[2].ssa}));
+   }
+
+   /// Every component of the result from where it is in the source.  Those outside of the matrix
+   /// become some element or other.
+   void take_elements(const Matrix &result, const Matrix &source, bool transposed)
+   {
+      for_each_tile(result, [&](const Matrix &m, uint32_t i) {
+         build_loop(&b, components(m.desc), [&](nir_def *component) {
+            const cmat::Coordinates at =
+               in_matrix(m.desc, nir_imm_int(&b, int(i)), coordinates(m.desc, component));
+            nir_def *row = nir_umin(&b, at.row, nir_imm_int(&b, m.desc.rows - 1)),
+                    *col = nir_umin(&b, at.col, nir_imm_int(&b, m.desc.cols - 1));
+            nir_def *value = element(source, transposed ? cmat::Coordinates{col, row}
+                                                        : cmat::Coordinates{row, col});
+            nir_cmat_insert(&b, tile(m, i), value, tile(m, i), component);
+         });
+      });
+   }
+
+   bool are_cut_alike(const glsl_cmat_description &x, const glsl_cmat_description &y) const
+   {
+      return tile_of(x).rows == tile_of(y).rows && tile_of(x).cols == tile_of(y).cols;
+   }
+
+   /// To another use.
+   void convert(const Matrix &result, const Matrix &source)
+   {
+      if (!are_cut_alike(result.desc, source.desc))
+         return take_elements(result, source, false);
+      for_each_tile(result, [&](const Matrix &m, uint32_t i) {
+         nir_cmat_convert_weft(&b, tile(m, i), tile(source, i));
+      });
+   }
+
+   void convert_tiles(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
+   {
+      for_each_tile(result, [&](const Matrix &m, uint32_t i) {
+         _nir_build_cmat_unary_op(&b, tile(m, i), tile(source, i),
+                                  {._ = 0,
+                                   .alu_op = nir_intrinsic_alu_op(instr),
+                                   .saturate = nir_intrinsic_saturate(instr)});
+      });
+   }
+
+   /// The tiles of A and B depend on the type, those of accumulators do not: where the use changes
+   /// with the type, the type changes while the matrix is an accumulator.
+   void split_unary_op(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
+   {
+      if (are_cut_alike(result.desc, source.desc))
+         return convert_tiles(instr, result, source);
+      const bool from_accumulator = source.desc.use == GLSL_CMAT_USE_ACCUMULATOR;
+      const Matrix between =
+         temporary(from_accumulator ? result.desc : source.desc, GLSL_CMAT_USE_ACCUMULATOR);
+      if (from_accumulator) {
+         convert_tiles(instr, between, source);
+         convert(result, between);
+      } else {
+         convert(between, source);
+         convert_tiles(instr, result, between);
+      }
+   }
+
+   Matrix temporary(glsl_cmat_description desc, glsl_cmat_use use)
+   {
+      desc.use = uint8_t(use);
+      nir_variable *variable = nir_local_variable_create(b.impl, cut(desc), "converted");
+      return {nir_build_deref_var(&b, variable), desc};
    }
 
    const SplitOptions &options;

@@ -4,6 +4,7 @@
 
 #include "nir_passes/vtn_handlers.h"
 
+#include "nir_passes/vtn_elements.h"
 #include "nir_passes/vtn_small_floats.h"
 
 #include "compiler/spirv/vtn_private.h"
@@ -15,21 +16,23 @@ typedef void (*translate_function)(struct vtn_builder *b, const uint32_t *w, uns
 struct row {
    uint32_t number;
    const char *name;
-   translate_function translate; /* of an instruction; NULL: not supported */
+   translate_function translate; /* NULL: not supported */
 };
 
-/* SPV_NV_cooperative_matrix, SPV_NV_cooperative_matrix2, SPV_NV_tensor_addressing. */
+/* SPV_NV_cooperative_matrix, SPV_NV_cooperative_matrix2, SPV_NV_tensor_addressing,
+ * SPV_EXT_cooperative_matrix_maintenance1, which has other names for some of them. */
 static const struct row instructions[] = {
-   {5293, "OpCooperativeMatrixConvertNV", NULL},
+   {5293, "OpCooperativeMatrixConvertNV", weft_convert_use},
    {5358, "OpTypeCooperativeMatrixNV", NULL},
    {5359, "OpCooperativeMatrixLoadNV", NULL},
    {5360, "OpCooperativeMatrixStoreNV", NULL},
    {5361, "OpCooperativeMatrixMulAddNV", NULL},
    {5362, "OpCooperativeMatrixLengthNV", NULL},
-   {5366, "OpCooperativeMatrixReduceNV", NULL},
+   {5363, "OpCooperativeMatrixGetCoordinateEXT", weft_get_coordinate},
+   {5366, "OpCooperativeMatrixReduceNV", weft_reduce},
    {5367, "OpCooperativeMatrixLoadTensorNV", NULL},
    {5368, "OpCooperativeMatrixStoreTensorNV", NULL},
-   {5369, "OpCooperativeMatrixPerElementOpNV", NULL},
+   {5369, "OpCooperativeMatrixPerElementOpNV", weft_per_element_op},
    {5370, "OpTypeTensorLayoutNV", NULL},
    {5371, "OpTypeTensorViewNV", NULL},
    {5372, "OpCreateTensorLayoutNV", NULL},
@@ -42,10 +45,10 @@ static const struct row instructions[] = {
    {5379, "OpTensorViewSetStrideNV", NULL},
    {5382, "OpTensorViewSetClipNV", NULL},
    {5384, "OpTensorLayoutSetBlockSizeNV", NULL},
-   {5390, "OpCooperativeMatrixTransposeNV", NULL},
+   {5390, "OpCooperativeMatrixTransposeNV", weft_transpose},
 };
 
-/* The same, and SPV_NV_cooperative_matrix_decode_vector, SPV_KHR_bfloat16, SPV_EXT_float8. */
+/* Of the same, and of SPV_NV_cooperative_matrix_decode_vector, SPV_KHR_bfloat16, SPV_EXT_float8. */
 static const struct weft_capability capabilities[] = {
    {4212, "Float8EXT", true},
    {4213, "Float8CooperativeMatrixEXT", true},
@@ -53,11 +56,13 @@ static const struct weft_capability capabilities[] = {
    {5117, "BFloat16DotProductKHR", true},
    {5118, "BFloat16CooperativeMatrixKHR", true},
    {5357, "CooperativeMatrixNV", false},
-   {5430, "CooperativeMatrixReductionsNV", false},
-   {5431, "CooperativeMatrixConversionsNV", false},
-   {5432, "CooperativeMatrixPerElementOperationsNV", false},
+   {5429, "CooperativeMatrixConversionsEXT", true},
+   {5430, "CooperativeMatrixReductionsNV", true},
+   {5431, "CooperativeMatrixConversionsNV", true},
+   {5432, "CooperativeMatrixPerElementOperationsNV", true},
    {5433, "CooperativeMatrixTensorAddressingNV", false},
    {5434, "CooperativeMatrixBlockLoadsNV", false},
+   {5438, "CooperativeMatrixGetCoordinateEXT", true},
    {5439, "TensorAddressingNV", false},
    {5447, "CooperativeMatrixDecodeVectorNV", false},
 };
@@ -92,7 +97,8 @@ static bool handle_capability(struct vtn_builder *b, uint32_t capability)
 static bool handle_instruction(struct vtn_builder *b, uint32_t opcode, const uint32_t *w,
                                unsigned count)
 {
-   if (weft_handle_small_floats(b, opcode, w, count))
+   if (weft_handle_transposing_conversion(b, opcode, w) ||
+       weft_handle_small_floats(b, opcode, w, count))
       return true;
    const struct row *row = find_instruction(opcode);
    if (!row)

@@ -43,6 +43,24 @@ static nir_def *convert_vector(nir_builder *nb, nir_def *value, nir_op op, enum 
    return nir_vec(nb, components, value->num_components);
 }
 
+bool weft_is_saturating(struct vtn_builder *b, uint32_t id)
+{
+   bool saturate = false;
+   vtn_foreach_decoration(b, vtn_untyped_value(b, id), find_saturation, &saturate);
+   return saturate;
+}
+
+nir_def *weft_convert_component(struct vtn_builder *b, nir_def *value, uint32_t opcode,
+                                const struct glsl_type *source, const struct glsl_type *result,
+                                bool saturate)
+{
+   const enum glsl_base_type from = component_type(source), to = component_type(result);
+   const nir_op op = conversion(b, opcode, from, to);
+   return weft_is_small_float(from) || weft_is_small_float(to)
+             ? weft_convert_small_float(&b->nb, value, op, from, to, saturate)
+             : nir_build_alu1(&b->nb, op, value);
+}
+
 static bool handle_conversion(struct vtn_builder *b, uint32_t opcode, const uint32_t *w)
 {
    const struct glsl_type *result = vtn_get_type(b, w[1])->type,
@@ -50,8 +68,7 @@ static bool handle_conversion(struct vtn_builder *b, uint32_t opcode, const uint
    if (!vtn_is_bits_only_float(result) && !vtn_is_bits_only_float(source))
       return false;
 
-   bool saturate = false;
-   vtn_foreach_decoration(b, vtn_untyped_value(b, w[2]), find_saturation, &saturate);
+   const bool saturate = weft_is_saturating(b, w[2]);
    const enum glsl_base_type from = component_type(source), to = component_type(result);
    const nir_op op = conversion(b, opcode, from, to);
    if (glsl_type_is_cmat(result)) {

@@ -11,3 +11,11 @@
 /* Whether the instruction was one of those; others are vtn's own. */
 bool weft_handle_small_floats(struct vtn_builder *b, uint32_t opcode, const uint32_t *w,
                               unsigned count);
+
+/* A conversion of one component, by the instruction's opcode, of these types or others (the matrices'
+ * types will do). */
+nir_def *weft_convert_component(struct vtn_builder *b, nir_def *value, uint32_t opcode,
+                                const struct glsl_type *source, const struct glsl_type *result,
+                                bool saturate);
+/* Whether the value is decorated so. */
+bool weft_is_saturating(struct vtn_builder *b, uint32_t id);

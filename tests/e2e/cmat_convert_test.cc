@@ -17,14 +17,13 @@ using oracle::Expectation;
 using oracle::Integer;
 using oracle::Matrix;
 
-/// Other types of the same shape and use that the device can handle.
-std::vector<MatrixType> siblings(const Device &device, const MatrixType &type)
+/// Other types of the same shape and a use that the device can handle.
+std::vector<MatrixType> siblings(const Device &device, const MatrixType &type, Use use)
 {
    std::vector<MatrixType> found;
    for (const MatrixType &other : matrix_types(device)) {
-      const bool same_form =
-         other.rows == type.rows && other.cols == type.cols && other.use == type.use;
-      if (!same_form || other.type == type.type || !missing_features(device, {other}).empty())
+      const bool same_form = other.rows == type.rows && other.cols == type.cols && other.use == use;
+      if (!same_form || other == type || !missing_features(device, {other}).empty())
          continue;
       if (const std::string why = inexpressible(type.glsl() + other.glsl()); !why.empty())
          skip_case(why);
@@ -150,10 +149,30 @@ TEST(cmat_convert, between_component_types)
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
       // Doubles have a shader of their own.
       std::vector<MatrixType> targets, doubles;
-      for (const MatrixType &target : siblings(device, type))
+      for (const MatrixType &target : siblings(device, type, type.use))
          (target.type == ComponentType::f64 ? doubles : targets).push_back(target);
       convert(device, random, type, targets, subgroup_size);
       convert(device, random, type, doubles, subgroup_size);
+   });
+}
+
+/// VK_NV_cooperative_matrix2: an accumulator becomes A or B, of the same component type or another.
+TEST(cmat_convert, to_operands)
+{
+   Device &device = plain_device();
+   if (!device.matrix2_features.cooperativeMatrixConversions)
+      return skip_case("no cooperativeMatrixConversions");
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      if (type.use != Use::accumulator)
+         return;
+      for (Use use : {Use::a, Use::b}) {
+         std::vector<MatrixType> targets, doubles;
+         for (const MatrixType &target : siblings(device, type, use))
+            (target.type == ComponentType::f64 ? doubles : targets).push_back(target);
+         convert(device, random, type, targets, subgroup_size);
+         convert(device, random, type, doubles, subgroup_size);
+      }
    });
 }
 
@@ -230,7 +249,7 @@ TEST(cmat_convert, bit_cast)
    Device &device = plain_device();
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
-      for (const MatrixType &target : siblings(device, type)) {
+      for (const MatrixType &target : siblings(device, type, type.use)) {
          if (target.component_bytes() != type.component_bytes())
             continue;
          SCOPED_TRACE("to " + target.name());

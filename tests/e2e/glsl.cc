@@ -69,6 +69,7 @@ const char *const glsl_header = R"(#version 460
 #extension GL_KHR_shader_subgroup_shuffle_relative : enable
 #extension GL_KHR_shader_subgroup_vote : enable
 #extension GL_KHR_shader_subgroup_rotate : enable
+#extension GL_NV_cooperative_matrix2 : enable
 )";
 
 static void dump(const std::string &source)

@@ -262,6 +262,9 @@ void Device::query()
    matrix_features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
    bfloat16_features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR};
    float8_features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT8_FEATURES_EXT};
+   matrix2_features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV};
+   maintenance1_features = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_MAINTENANCE_1_FEATURES_EXT};
    void *chain = nullptr;
    const auto add = [&](const char *extension, auto &structure) {
       if (!has_extension(extension))
@@ -272,6 +275,8 @@ void Device::query()
    add(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, matrix_features);
    add(VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME, bfloat16_features);
    add(VK_EXT_SHADER_FLOAT8_EXTENSION_NAME, float8_features);
+   add(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME, matrix2_features);
+   add(VK_EXT_COOPERATIVE_MATRIX_MAINTENANCE_1_EXTENSION_NAME, maintenance1_features);
    features11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = chain};
    features12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                  .pNext = &features11};
@@ -315,8 +320,10 @@ void Device::create_device(bool robust)
    };
    std::vector<const char *> names;
    for (const char *name :
-        {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
-         VK_EXT_SHADER_FLOAT8_EXTENSION_NAME, VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME}) {
+        {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME,
+         VK_EXT_COOPERATIVE_MATRIX_MAINTENANCE_1_EXTENSION_NAME,
+         VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME, VK_EXT_SHADER_FLOAT8_EXTENSION_NAME,
+         VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME}) {
       if (has_extension(name))
          names.push_back(name);
    }

@@ -86,6 +86,8 @@ public:
    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix_features = {};
    VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16_features = {};
    VkPhysicalDeviceShaderFloat8FeaturesEXT float8_features = {};
+   VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2_features = {};
+   VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT maintenance1_features = {};
    /// Of vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR; empty without the extension.
    std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties;
 

@@ -55,6 +55,22 @@ TEST_P(Registers, EveryElementIsStoredOnce)
    });
 }
 
+TEST_P(Registers, OwnersHoldTheirElements)
+{
+   for_each_use([](const RegisterMap &map) {
+      for (uint32_t row = 0; row < map.rows; ++row) {
+         for (uint32_t col = 0; col < map.cols; ++col) {
+            const RegisterMap::Element e = {row, col};
+            const auto owner = map.owner(e);
+            EXPECT_EQ(map.element(owner.invocation, owner.component), e);
+            EXPECT_TRUE(map.stores(owner.invocation));
+            for (uint32_t invocation = 0; invocation < map.subgroup_size; ++invocation)
+               EXPECT_EQ(map.holds(invocation, e), map.element(invocation, owner.component) == e);
+         }
+      }
+   });
+}
+
 TEST_P(Registers, AMultiplicationNeedsNobodyElse)
 {
    const auto [rows, cols, subgroup_size] = GetParam();

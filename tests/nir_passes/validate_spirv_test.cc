@@ -417,6 +417,46 @@ TEST(validate_spirv, per_element_operations)
    });
 }
 
+/// Functions that are called by these instructions are parts of the call graph as others are.
+TEST(validate_spirv, recursion)
+{
+   const std::string types = matrices + "%F = OpTypeFunction %f32 %uint %uint %f32\n"
+                                        "%G = OpTypeFunction %f32 %f32 %f32\n";
+   const std::string functions = R"(
+      %f = OpFunction %f32 None %F
+      %f_row = OpFunctionParameter %uint
+      %f_col = OpFunctionParameter %uint
+      %f_x = OpFunctionParameter %f32
+      %l1 = OpLabel
+      %f_y = OpFunctionCall %f32 %f %f_col %f_row %f_x
+      OpReturnValue %f_y
+      OpFunctionEnd
+      %g = OpFunction %f32 None %G
+      %g_x = OpFunctionParameter %f32
+      %g_y = OpFunctionParameter %f32
+      %l2 = OpLabel
+      %g_z = OpFunctionCall %f32 %h %g_y %g_x
+      OpReturnValue %g_z
+      OpFunctionEnd
+      %h = OpFunction %f32 None %G
+      %h_x = OpFunctionParameter %f32
+      %h_y = OpFunctionParameter %f32
+      %l3 = OpLabel
+      %m = OpCooperativeMatrixReduceNV %C %c Row %g
+      OpReturnValue %h_x
+      OpFunctionEnd
+)";
+   const std::vector<std::string> per_element = {"CooperativeMatrixKHR",
+                                                 "CooperativeMatrixPerElementOperationsNV",
+                                                 "CooperativeMatrixReductionsNV"};
+   check({
+      {"per element", per_element, types, "%x = OpCooperativeMatrixPerElementOpNV %C %c %f",
+       functions, "", "call graph with cycles"},
+      {"reduction", per_element, types, "%x = OpCooperativeMatrixReduceNV %C %c Row %g", functions,
+       "", "call graph with cycles"},
+   });
+}
+
 TEST(validate_spirv, coordinates)
 {
    const std::vector<std::string> ext = {"CooperativeMatrixKHR",

@@ -91,8 +91,8 @@ TEST(vtn_handlers, name_the_familys_instructions)
 {
    const std::string type = error_of(module(0, {5358, 5, 6, 7, 8, 9}, {}));
    EXPECT_NE(type.find("OpTypeCooperativeMatrixNV is not supported"), std::string::npos) << type;
-   const std::string instruction = error_of(module(0, {}, {5366, 2, 6, 7, 8, 9}));
-   EXPECT_NE(instruction.find("OpCooperativeMatrixReduceNV is not supported"), std::string::npos)
+   const std::string instruction = error_of(module(0, {}, {5361, 2, 6, 7, 8, 9}));
+   EXPECT_NE(instruction.find("OpCooperativeMatrixMulAddNV is not supported"), std::string::npos)
       << instruction;
 }
 

@@ -558,6 +558,22 @@ void emit_buffer_size(Translator &t, nir_intrinsic_instr *intr)
 
 } // namespace
 
+Value *load_from_scratch(Translator &t, Value *place, uint32_t bytes)
+{
+   llvm::IRBuilder<> &b = t.b;
+   Value *v;
+   if (place->getType()->isVectorTy()) {
+      v = load_pieces({t, scratch_region(t), place, {}, 1, bytes, true, false, false})[0];
+   } else {
+      Value *last = b.getInt32(t.info.stack_bytes - bytes);
+      place = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, place, last);
+      v = b.CreateAlignedLoad(t.int_type(bytes * 8), pointer_to(t, scratch_region(t), place),
+                              llvm::Align(1));
+   }
+   // As in load_scratch().
+   return b.CreateFreeze(v);
+}
+
 bool emit_memory(Translator &t, nir_intrinsic_instr *intr)
 {
    switch (intr->intrinsic) {

@@ -54,6 +54,24 @@ void emit_muladd(Translator &t, nir_intrinsic_instr *intr)
                 tile_pointer(t, intr->src[2], b), tile_pointer(t, intr->src[3], c)});
 }
 
+/// The one operation whose operands may differ from lane to lane, the tile too.
+void emit_element(Translator &t, nir_intrinsic_instr *intr)
+{
+   llvm::IRBuilder<> &b = t.b;
+   const glsl_cmat_description desc = nir_intrinsic_cmat_desc(intr);
+   const uint32_t bytes = component_bits(desc) / 8;
+   const bool uniform = t.is_uniform(intr->def);
+   const auto operand = [&](unsigned source) {
+      return uniform ? t.first_active(intr->src[source]) : t.varying(intr->src[source]);
+   };
+   Value *tile = operand(0), *row = operand(1), *col = operand(2);
+   const auto constant = [&](uint64_t v) { return llvm::ConstantInt::get(tile->getType(), v); };
+   Value *element = b.CreateAdd(b.CreateMul(row, constant(desc.cols)), col);
+   Value *place =
+      b.CreateAdd(b.CreateMul(tile, constant(t.W)), b.CreateMul(element, constant(bytes)));
+   t.define(intr->def, 0, load_from_scratch(t, place, bytes));
+}
+
 void emit_transfer(Translator &t, nir_intrinsic_instr *intr, TileAccess direction)
 {
    llvm::IRBuilder<> &b = t.b;
@@ -115,6 +133,9 @@ bool emit_tile(Translator &t, nir_intrinsic_instr *intr)
       return true;
    case nir_intrinsic_tile_muladd_weft:
       emit_muladd(t, intr);
+      return true;
+   case nir_intrinsic_tile_element_weft:
+      emit_element(t, intr);
       return true;
    default:
       return false;

@@ -56,6 +56,10 @@ llvm::Value *pointer_to(Translator &, const Region &, llvm::Value *offset);
 /// shader may have, gives another place of the same memory.
 llvm::Value *scratch_offset(Translator &, llvm::Value *offset, uint32_t bytes);
 
+/// The numbers of `bytes` bytes that begin at a place (i32) in the subgroup's private memory: a
+/// scalar, or of a vector of places each lane's own.
+llvm::Value *load_from_scratch(Translator &, llvm::Value *place, uint32_t bytes);
+
 /// 128 bytes of zeros for loads, or to be overwritten by stores, that must not reach memory.
 llvm::Value *harmless_memory(Translator &, bool store);
 

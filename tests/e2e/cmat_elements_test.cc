@@ -1,0 +1,394 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What looks at single elements of matrices, in VK_NV_cooperative_matrix2 and
+/// VK_EXT_cooperative_matrix_maintenance1: per-element operations, transposes, reductions and
+/// coordinates.  Conversions of the use are with the others in cmat_convert_test.cc.
+
+#include "tests/e2e/cmat_program.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::e2e {
+
+using oracle::Integer;
+using oracle::Matrix;
+
+namespace {
+
+/// An element as a whole number, which those of these tests are.
+long number(const Matrix &m, uint32_t row, uint32_t col)
+{
+   return oracle::format(m.type).is_float ? long(m.real(row, col)) : long(m.integer(row, col));
+}
+
+/// Compares every element with a whole number, as far as the component type keeps it.
+void expect_numbers(const Matrix &actual,
+                    const std::function<long(uint32_t row, uint32_t col)> &expected)
+{
+   uint32_t wrong = 0;
+   for (uint32_t row = 0; row < actual.rows; row++) {
+      for (uint32_t col = 0; col < actual.cols; col++) {
+         const long value = expected(row, col);
+         std::byte bits[8];
+         if (oracle::format(actual.type).is_float)
+            oracle::encode_float(actual.type, double(value), bits);
+         else
+            oracle::encode_int(actual.type, value, bits);
+         if (memcmp(bits, actual.at(row, col), oracle::format(actual.type).bytes) != 0 &&
+             wrong++ < 4)
+            ADD_FAILURE() << "element (" << row << ", " << col << ") is "
+                          << number(actual, row, col) << ", expected " << value;
+      }
+   }
+   EXPECT_EQ(wrong, 0u) << "elements wrong";
+}
+
+/// Other types that the device has, of the same component type.
+std::vector<MatrixType> of_same_component(const Device &device, const MatrixType &type, Use use)
+{
+   std::vector<MatrixType> found = matrix_types(device);
+   std::erase_if(found, [&](const MatrixType &t) { return t.type != type.type || t.use != use; });
+   return found;
+}
+
+/* ---- edits of modules, for what GLSL cannot say ---- */
+
+constexpr size_t header_words = 5;
+constexpr uint16_t op_extension = 10, op_capability = 17, op_type_vector = 23,
+                   op_function_call = 57, op_decorate = 71;
+constexpr uint16_t op_convert_use = 5293, op_get_coordinate = 5363, op_transpose = 5390;
+constexpr uint32_t capability_conversions_ext = 5429, capability_conversions_nv = 5431,
+                   capability_get_coordinate = 5438, decoration_transpose = 5440;
+
+/// Calls the body with the index of each instruction of an opcode.
+template <typename Body>
+void for_each(const std::vector<uint32_t> &spirv, uint16_t opcode, const Body &body)
+{
+   for (size_t at = header_words; at < spirv.size(); at += spirv[at] >> 16) {
+      if ((spirv[at] & 0xffff) == opcode)
+         body(at);
+   }
+}
+
+void insert(std::vector<uint32_t> &spirv, size_t at, uint16_t opcode,
+            const std::vector<uint32_t> &operands)
+{
+   std::vector<uint32_t> words = {uint32_t(operands.size() + 1) << 16 | opcode};
+   words.insert(words.end(), operands.begin(), operands.end());
+   spirv.insert(spirv.begin() + ptrdiff_t(at), words.begin(), words.end());
+}
+
+void declare_maintenance1(std::vector<uint32_t> &spirv, uint32_t capability)
+{
+   size_t extensions = 0;
+   for_each(spirv, op_capability, [&](size_t at) { extensions = at + 2; });
+   const std::string name = "SPV_EXT_cooperative_matrix_maintenance1";
+   std::vector<uint32_t> words(name.size() / 4 + 1);
+   memcpy(words.data(), name.data(), name.size());
+   insert(spirv, extensions, op_extension, words);
+   insert(spirv, extensions, op_capability, {capability});
+}
+
+/// Makes EXT's form of NV's transposes, and of conversions of the use.
+void use_maintenance1(std::vector<uint32_t> &spirv)
+{
+   std::vector<uint32_t> transposed;
+   for_each(spirv, op_transpose, [&](size_t at) {
+      transposed.push_back(spirv[at + 2]);
+      spirv[at] = 4u << 16 | op_convert_use;
+   });
+   size_t decorations = 0;
+   for_each(spirv, op_decorate, [&](size_t at) { decorations = at; });
+   for (uint32_t id : transposed)
+      insert(spirv, decorations, op_decorate, {id, decoration_transpose});
+   for_each(spirv, op_capability, [&](size_t at) {
+      if (spirv[at + 1] == capability_conversions_nv)
+         spirv[at + 1] = capability_conversions_ext;
+   });
+   declare_maintenance1(spirv, capability_conversions_ext);
+}
+
+/// Makes OpCooperativeMatrixGetCoordinateEXT of calls that give a vector of two.
+void call_get_coordinate(std::vector<uint32_t> &spirv)
+{
+   uint32_t pair = 0;
+   for_each(spirv, op_type_vector, [&](size_t at) {
+      if (spirv[at + 3] == 2)
+         pair = spirv[at + 1];
+   });
+   std::vector<size_t> calls;
+   for_each(spirv, op_function_call, [&](size_t at) {
+      if (spirv[at + 1] == pair)
+         calls.push_back(at);
+   });
+   EXPECT_EQ(calls.size(), 1u);
+   for (size_t at : calls) {
+      spirv[at] = 5u << 16 | op_get_coordinate;
+      spirv.erase(spirv.begin() + ptrdiff_t(at) + 3); // the function
+   }
+   declare_maintenance1(spirv, capability_get_coordinate);
+}
+
+} // namespace
+
+TEST(cmat_elements, per_element_operations)
+{
+   Device &device = plain_device();
+   if (!device.matrix2_features.cooperativeMatrixPerElementOperations)
+      return skip_case("no cooperativeMatrixPerElementOperations");
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      const std::vector<Matrix> m = {
+         random_matrix(random, type, oracle::Inputs::whole),
+         random_matrix(random, type, oracle::Inputs::whole),
+      };
+      const MatrixProgram program = {
+         .inputs = {type, type},
+         .outputs = {type, type, type},
+         .declarations = R"(
+struct Factors { $T0 x, y; uint modulus; };
+$T0 place(const in uint row, const in uint col, const in $T0 x)
+{
+   return x + $T0(row) * $T0(3) + $T0(col);
+}
+$T0 inner($T0 x, Factors f) { return x * f.x; }
+$T0 mixed(const in uint row, const in uint col, const in $T0 x, const in Factors f, const in $T0 y,
+          const in uint add)
+{
+   if ((row + col) % f.modulus == 0u)
+      return inner(x, f) - y;
+   return x + y * f.y + $T0(add);
+}
+$T0 upper(const in uint row, const in uint col, const in $T0 x, const in $T0 y)
+{
+   return row < col ? x : y;
+}
+)",
+         .body = R"(   coopMatPerElementNV(r0, m0, place);
+   Factors f;
+   f.x = $T0(push.x);
+   f.y = $T0(push.y);
+   f.modulus = push.z;
+   coopMatPerElementNV(r1, m0, mixed, f, m1, push.w);
+   // In uniform control flow, again and again.
+   r2 = m0;
+   for (uint i = 0; i < push.x; i++)
+      coopMatPerElementNV(r2, r2, upper, m1);
+)",
+         .push = {2, 3, 3, 1},
+         .subgroup_size = subgroup_size,
+      };
+      const ProgramResult result = run_program(device, program, m);
+      expect_numbers(result.outputs[0], [&](uint32_t row, uint32_t col) {
+         return number(m[0], row, col) + long(row) * 3 + long(col);
+      });
+      expect_numbers(result.outputs[1], [&](uint32_t row, uint32_t col) {
+         const long x = number(m[0], row, col), y = number(m[1], row, col);
+         return (row + col) % 3 == 0 ? x * 2 - y : x + y * 3 + 1;
+      });
+      expect_numbers(result.outputs[2], [&](uint32_t row, uint32_t col) {
+         return number(m[row < col ? 0 : 1], row, col);
+      });
+   });
+}
+
+/// Of the same component type bit by bit; of another one, which a transpose converts to.
+TEST(cmat_elements, transposes)
+{
+   Device &device = plain_device();
+   if (!device.matrix2_features.cooperativeMatrixConversions)
+      return skip_case("no cooperativeMatrixConversions");
+   const bool maintenance1 = device.maintenance1_features.cooperativeMatrixConversions;
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      if (type.use != Use::accumulator)
+         return;
+      for (const MatrixType &to : matrix_types(device)) {
+         const bool same_type = to.type == type.type;
+         if (to.use != Use::b || to.rows != type.cols || to.cols != type.rows ||
+             !missing_features(device, {to}).empty())
+            continue;
+         if (!inexpressible(type.glsl() + to.glsl()).empty() || !(same_type || selected(random, 4)))
+            continue;
+         SCOPED_TRACE("to " + to.name());
+         const Matrix m =
+            random_matrix(random, type, same_type ? oracle::Inputs::bits : oracle::Inputs::whole);
+         for (bool ext : {false, true}) {
+            // EXT's is another instruction for each conversion.
+            if (ext && !(maintenance1 && same_type))
+               continue;
+            const MatrixProgram program = {
+               .inputs = {type},
+               .outputs = {to},
+               .body = "   coopMatTransposeNV(r0, m0);\n",
+               .subgroup_size = subgroup_size,
+               .edit = ext ? use_maintenance1 : decltype(MatrixProgram::edit)(),
+            };
+            const ProgramResult result = run_program(device, program, {m});
+            if (!same_type) {
+               expect_numbers(result.outputs[0], [&](uint32_t row, uint32_t col) {
+                  const long value = number(m, col, row);
+                  const bool to_unsigned = oracle::format(type.type).is_float &&
+                                           !oracle::format(to.type).is_signed &&
+                                           !oracle::format(to.type).is_float;
+                  // Not defined.
+                  return to_unsigned && value < 0 ? number(result.outputs[0], row, col) : value;
+               });
+               continue;
+            }
+            uint32_t wrong = 0;
+            for (uint32_t row = 0; row < to.rows; row++) {
+               for (uint32_t col = 0; col < to.cols; col++)
+                  wrong += memcmp(result.outputs[0].at(row, col), m.at(col, row),
+                                  type.component_bytes()) != 0;
+            }
+            EXPECT_EQ(wrong, 0u) << (ext ? "elements wrong in EXT's form" : "elements wrong");
+         }
+      }
+   });
+}
+
+/// Sums tell whether every element takes part exactly once, maxima are indifferent to that; neither
+/// is rounded.
+TEST(cmat_elements, reductions)
+{
+   Device &device = plain_device();
+   if (!device.matrix2_features.cooperativeMatrixReductions)
+      return skip_case("no cooperativeMatrixReductions");
+   enum class Over { rows, columns, both, quads };
+   static const char *const names[] = {
+      "gl_CooperativeMatrixReduceRowNV", "gl_CooperativeMatrixReduceColumnNV",
+      "gl_CooperativeMatrixReduceRowAndColumnNV", "gl_CooperativeMatrixReduce2x2NV"};
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      if (type.use != Use::accumulator)
+         return;
+      for (Over over : {Over::rows, Over::columns, Over::both, Over::quads}) {
+         std::vector<MatrixType> results = of_same_component(device, type, Use::accumulator);
+         std::erase_if(results, [&](const MatrixType &to) {
+            switch (over) {
+            case Over::rows:
+               return to.rows != type.rows;
+            case Over::columns:
+               return to.cols != type.cols;
+            case Over::both:
+               return false;
+            default:
+               return to.rows * 2 != type.rows || to.cols * 2 != type.cols;
+            }
+         });
+         // The same size and another one.
+         std::stable_partition(results.begin(), results.end(),
+                               [&](const MatrixType &to) { return to == type; });
+         results.resize(std::min<size_t>(results.size(), 2));
+         for (const MatrixType &to : results) {
+            SCOPED_TRACE(std::string(names[int(over)]) + " to " + to.name());
+            const Matrix m = random_matrix(random, type, oracle::Inputs::whole);
+            const MatrixProgram program = {
+               .inputs = {type},
+               .outputs = {to, to},
+               .declarations = R"(
+$T0 sum(const in $T0 x, const in $T0 y) { return x + y; }
+$T0 maximum(const in $T0 x, const in $T0 y) { return x > y ? x : y; }
+)",
+               .body = R"(   coopMatReduceNV(r0, m0, $OVER, sum);
+   coopMatReduceNV(r1, m0, $OVER, maximum);
+)",
+               .words = {{"OVER", names[int(over)]}},
+               .subgroup_size = subgroup_size,
+            };
+            const ProgramResult result = run_program(device, program, {m});
+            const auto reduced = [&](uint32_t row, uint32_t col, const auto &combine, long value) {
+               const uint32_t height = over == Over::rows    ? 1
+                                       : over == Over::quads ? 2
+                                                             : type.rows,
+                              width = over == Over::columns ? 1
+                                      : over == Over::quads ? 2
+                                                            : type.cols;
+               const uint32_t top = over == Over::rows    ? row
+                                    : over == Over::quads ? row * 2
+                                                          : 0,
+                              left = over == Over::columns ? col
+                                     : over == Over::quads ? col * 2
+                                                           : 0;
+               for (uint32_t r = top; r < top + height; r++) {
+                  for (uint32_t c = left; c < left + width; c++)
+                     value = combine(value, number(m, r, c));
+               }
+               return value;
+            };
+            expect_numbers(result.outputs[0], [&](uint32_t row, uint32_t col) {
+               return reduced(row, col, [](long x, long y) { return x + y; }, 0);
+            });
+            expect_numbers(result.outputs[1], [&](uint32_t row, uint32_t col) {
+               return reduced(row, col, [](long x, long y) { return std::max(x, y); }, -1000);
+            });
+         }
+      }
+   });
+}
+
+TEST(cmat_elements, sums_of_a_row_are_the_same_to_the_last_bit)
+{
+   Device &device = plain_device();
+   if (!device.matrix2_features.cooperativeMatrixReductions)
+      return skip_case("no cooperativeMatrixReductions");
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      if (type.use != Use::accumulator || !oracle::format(type.type).is_float)
+         return;
+      const Matrix m = random_matrix(random, type, oracle::Inputs::plain);
+      const MatrixProgram program = {
+         .inputs = {type},
+         .outputs = {type},
+         .declarations = "$T0 sum(const in $T0 x, const in $T0 y) { return x + y; }\n",
+         .body = "   coopMatReduceNV(r0, m0, gl_CooperativeMatrixReduceRowNV, sum);\n",
+         .subgroup_size = subgroup_size,
+      };
+      const ProgramResult result = run_program(device, program, {m});
+      for (uint32_t row = 0; row < type.rows; row++) {
+         double sum = 0, magnitude = 0;
+         for (uint32_t col = 0; col < type.cols; col++) {
+            sum += m.real(row, col);
+            magnitude += std::abs(m.real(row, col));
+            EXPECT_EQ(memcmp(result.outputs[0].at(row, col), result.outputs[0].at(row, 0),
+                             type.component_bytes()),
+                      0)
+               << "(" << row << ", " << col << ")";
+         }
+         EXPECT_NEAR(result.outputs[0].real(row, 0), sum,
+                     2 * type.cols * oracle::unit_roundoff(type.type) * magnitude);
+      }
+   });
+}
+
+TEST(cmat_elements, coordinates)
+{
+   Device &device = plain_device();
+   if (!device.maintenance1_features.cooperativeMatrixGetCoordinate)
+      return skip_case("no cooperativeMatrixGetCoordinate");
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      const Matrix m = random_matrix(random, type, oracle::Inputs::whole);
+      const MatrixProgram program = {
+         .inputs = {type},
+         .outputs = {type},
+         .declarations = "uvec2 coordinate(const in $M0 m, const in uint i) { return uvec2(i); }\n",
+         .body = R"(   for (uint i = 0; i < m0.length(); i++) {
+      const uvec2 at = coordinate(m0, i);
+      r0[i] = m0[i] + $T0(at.x) * $T0(2) + $T0(at.y);
+   }
+)",
+         .subgroup_size = subgroup_size,
+         .edit = call_get_coordinate,
+      };
+      const ProgramResult result = run_program(device, program, {m});
+      expect_numbers(result.outputs[0], [&](uint32_t row, uint32_t col) {
+         return number(m, row, col) + long(row) * 2 + long(col);
+      });
+   });
+}
+
+} // namespace weft::e2e
