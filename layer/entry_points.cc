@@ -70,6 +70,10 @@ const EntryPoint entry_points[] = {
          get_physical_device_tool_properties),
    entry("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", Level::matrices,
          get_physical_device_cooperative_matrix_properties),
+   entry("vkGetPhysicalDeviceCooperativeMatrixProperties2EXT", Level::matrices,
+         get_physical_device_cooperative_matrix_properties2),
+   entry("vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV", Level::matrices,
+         get_physical_device_cooperative_matrix_flexible_dimensions),
 
    entry("vkGetDeviceProcAddr", Level::device, get_device_proc_addr),
    entry("vkDestroyDevice", Level::device, destroy_device),

@@ -52,6 +52,16 @@ bool adds_operations(const Settings &settings, const PhysicalDevice &device)
           });
 }
 
+/// Elements go from invocation to invocation.
+const char *has_no_elements(const PhysicalDevice &device)
+{
+   if (const char *obstacle = has_no_operations(device))
+      return obstacle;
+   return device.subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT
+             ? nullptr
+             : "the driver has no subgroup shuffles";
+}
+
 void tell_matrix_properties(const PhysicalDevice &, void *structure)
 {
    static_cast<VkPhysicalDeviceCooperativeMatrixPropertiesKHR *>(structure)
@@ -64,6 +74,8 @@ constexpr uint32_t all(uint32_t count)
 {
    return (1u << count) - 1;
 }
+
+void tell_nothing(const PhysicalDevice &, void *) {}
 
 /// An extension that the layer does not lower.
 ExtensionRow foreign_row(Extension extension, const char *name, Extension base,
@@ -107,18 +119,55 @@ const ExtensionRow rows[] = {
    foreign_row(Extension::nv_cooperative_matrix, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME,
                Extension::none, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV, 2,
                all(2), VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_NV, 1),
-   foreign_row(Extension::nv_cooperative_matrix2, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME,
-               Extension::khr_cooperative_matrix,
-               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV, 7, all(7),
-               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV, 3),
+   {
+      .extension = Extension::nv_cooperative_matrix2,
+      .name = VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME,
+      .spec_version = VK_NV_COOPERATIVE_MATRIX_2_SPEC_VERSION,
+      .base = Extension::khr_cooperative_matrix,
+      .has_other_uses = false,
+      .features = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV,
+      // cooperativeMatrixWorkgroupScope, …FlexibleDimensions, …Reductions, …Conversions,
+      // …PerElementOperations, …TensorAddressing, …BlockLoads
+      .feature_count = 7,
+      .matrix_features = all(7),
+      .lowered_features = 1u << 2 | 1u << 3 | 1u << 4,
+      .properties = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV,
+      .property_words = 3, // of workgroup scope and of flexible dimensions
+      .tell_properties = tell_nothing,
+      // CooperativeMatrixReductionsNV, …ConversionsNV, …PerElementOperationsNV
+      .spirv_capabilities = {5430, 5431, 5432},
+      .spirv_extensions = {"SPV_NV_cooperative_matrix2"},
+      .queries = {"vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"},
+      .find_obstacle = has_no_elements,
+      .adds_to_native = adds_nothing,
+   },
    foreign_row(
       Extension::nv_cooperative_matrix_decode_vector,
       VK_NV_COOPERATIVE_MATRIX_DECODE_VECTOR_EXTENSION_NAME, Extension::nv_cooperative_matrix2,
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_DECODE_VECTOR_FEATURES_NV, 1, all(1)),
-   foreign_row(
-      Extension::ext_cooperative_matrix_maintenance1,
-      VK_EXT_COOPERATIVE_MATRIX_MAINTENANCE_1_EXTENSION_NAME, Extension::khr_cooperative_matrix,
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_MAINTENANCE_1_FEATURES_EXT, 5, all(5)),
+   {
+      .extension = Extension::ext_cooperative_matrix_maintenance1,
+      .name = VK_EXT_COOPERATIVE_MATRIX_MAINTENANCE_1_EXTENSION_NAME,
+      .spec_version = VK_EXT_COOPERATIVE_MATRIX_MAINTENANCE_1_SPEC_VERSION,
+      .base = Extension::khr_cooperative_matrix,
+      .has_other_uses = false,
+      .features = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_MAINTENANCE_1_FEATURES_EXT,
+      // cooperativeMatrixProperties2, …Reductions, …Conversions, …PerElementOperations,
+      // …GetCoordinate
+      .feature_count = 5,
+      .matrix_features = all(5),
+      .lowered_features = all(5),
+      .properties = no_struct,
+      .property_words = 0,
+      .tell_properties = tell_nothing,
+      // CooperativeMatrixConversionsEXT, …ReductionsEXT, …PerElementOperationsEXT,
+      // …GetCoordinateEXT
+      .spirv_capabilities = {5429, 5430, 5432, 5438},
+      .spirv_extensions = {"SPV_EXT_cooperative_matrix_maintenance1"},
+      .queries = {"vkGetPhysicalDeviceCooperativeMatrixProperties2EXT"},
+      .find_obstacle = has_no_elements,
+      .adds_to_native = adds_nothing,
+   },
    foreign_row(
       Extension::qcom_cooperative_matrix_conversion,
       VK_QCOM_COOPERATIVE_MATRIX_CONVERSION_EXTENSION_NAME, Extension::khr_cooperative_matrix,

@@ -140,12 +140,17 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
       vk_instance_dispatch_table_load(&instance->next, next_get, *out);
       vk_physical_device_dispatch_table_load(&instance->next_physical, next_get, *out);
       // Older loaders give a physical device's commands that they do not know themselves only so.
-      auto &get_matrix_properties =
-         instance->next_physical.GetPhysicalDeviceCooperativeMatrixPropertiesKHR;
-      if (!get_matrix_properties && instance->next_get_physical_device_proc_addr)
-         get_matrix_properties = PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR(
-            instance->next_get_physical_device_proc_addr(
-               *out, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+      const auto find = [&]<typename F>(F &function, const char *name) {
+         if (!function && instance->next_get_physical_device_proc_addr)
+            function = F(instance->next_get_physical_device_proc_addr(*out, name));
+      };
+      auto &next = instance->next_physical;
+      find(next.GetPhysicalDeviceCooperativeMatrixPropertiesKHR,
+           "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+      find(next.GetPhysicalDeviceCooperativeMatrixProperties2EXT,
+           "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT");
+      find(next.GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV,
+           "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV");
       instances.add(dispatch_key(*out), std::move(instance));
       undo.succeeded();
       return VK_SUCCESS;

@@ -339,8 +339,8 @@ VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, 
    };
    leave(Extension::khr_shader_bfloat16, {ComponentType::bf16});
    leave(Extension::ext_shader_float8, {ComponentType::e4m3, ComponentType::e5m2});
-   if (out.extends_native()) {
-      // A shader may have both.
+   if (out.driver_has(Extension::khr_cooperative_matrix)) {
+      // A shader may have both, and what only the layer can do with them.
       std::ranges::copy_if(
          out.native_operations, std::back_inserter(out.operations),
          [&](const auto &operation) { return !contains(out.operations, operation); });

@@ -282,4 +282,58 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
    });
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties2(
+   VkPhysicalDevice physical, const VkPhysicalDeviceCooperativeMatrixInfo2EXT *info,
+   uint32_t *count, VkCooperativeMatrixProperties2EXT *properties)
+{
+   return guarded([&] {
+      Instance *instance = find_instance(physical);
+      const PhysicalDevice *device;
+      const VkResult result = instance->get(physical, &device);
+      if (result != VK_SUCCESS)
+         return result;
+      if (device->support_of(Extension::ext_cooperative_matrix_maintenance1) == Support::native)
+         return instance->next_physical.GetPhysicalDeviceCooperativeMatrixProperties2EXT(
+            physical, info, count, properties);
+
+      OutArray out(properties, count);
+      const bool saturating = info->flags & VK_COOPERATIVE_MATRIX_SATURATING_ACCUMULATION_BIT_EXT;
+      const auto append = [&](const MatrixOperation &operation) {
+         if (info->scope != VK_SCOPE_SUBGROUP_KHR || operation.saturating != saturating)
+            return;
+         if (auto *p = out.append()) {
+            p->MGranularity = operation.m;
+            p->NGranularity = operation.n;
+            p->KGranularity = operation.k;
+            p->AType = VkComponentTypeKHR(operation.a);
+            p->BType = VkComponentTypeKHR(operation.b);
+            p->CType = VkComponentTypeKHR(operation.c);
+            p->ResultType = VkComponentTypeKHR(operation.result);
+         }
+      };
+      if (device->lowers(Extension::ext_cooperative_matrix_maintenance1))
+         std::ranges::for_each(device->operations, append);
+      return out.status();
+   });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_flexible_dimensions(
+   VkPhysicalDevice physical, uint32_t *count,
+   VkCooperativeMatrixFlexibleDimensionsPropertiesNV *properties)
+{
+   return guarded([&] {
+      Instance *instance = find_instance(physical);
+      const PhysicalDevice *device;
+      const VkResult result = instance->get(physical, &device);
+      if (result != VK_SUCCESS)
+         return result;
+      if (device->support_of(Extension::nv_cooperative_matrix2) == Support::native)
+         return instance->next_physical
+            .GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(physical, count,
+                                                                              properties);
+      // None: the layer does not have cooperativeMatrixFlexibleDimensions.
+      return OutArray(properties, count).status();
+   });
+}
+
 } // namespace weft::layer

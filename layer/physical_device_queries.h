@@ -26,6 +26,11 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice,
                                                            VkPhysicalDeviceProperties2 *);
 VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties(
    VkPhysicalDevice, uint32_t *, VkCooperativeMatrixPropertiesKHR *);
+VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties2(
+   VkPhysicalDevice, const VkPhysicalDeviceCooperativeMatrixInfo2EXT *, uint32_t *,
+   VkCooperativeMatrixProperties2EXT *);
+VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_flexible_dimensions(
+   VkPhysicalDevice, uint32_t *, VkCooperativeMatrixFlexibleDimensionsPropertiesNV *);
 
 /// Names the layer among the tools that change what a device can do.
 VKAPI_ATTR VkResult VKAPI_CALL

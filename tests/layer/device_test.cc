@@ -464,13 +464,33 @@ TEST_F(DeviceTest, hidden_extensions_cannot_be_enabled)
    const Environment registers("WEFT_LOWERING", "registers");
    driver.native_matrices = true;
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
-   driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
+   driver.extensions.push_back(VK_QCOM_COOPERATIVE_MATRIX_CONVERSION_EXTENSION_NAME);
    ASSERT_VK(create_instance());
-   const char *const names[] = {VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME};
+   const char *const names[] = {VK_QCOM_COOPERATIVE_MATRIX_CONVERSION_EXTENSION_NAME};
    EXPECT_EQ(create_device({.enabledExtensionCount = 1, .ppEnabledExtensionNames = names}),
              VK_ERROR_EXTENSION_NOT_PRESENT);
    ASSERT_VK(create_matrix_device());
    EXPECT_FALSE(enabled(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME));
+}
+
+/// What the layer lowers itself is not the driver's any more.
+TEST_F(DeviceTest, lowered_extensions_stay_above_the_driver)
+{
+   const Environment registers("WEFT_LOWERING", "registers");
+   driver.native_matrices = true;
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
+   ASSERT_VK(create_instance());
+   VkPhysicalDeviceCooperativeMatrix2FeaturesNV features = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV,
+      .cooperativeMatrixReductions = VK_TRUE,
+   };
+   const char *const names[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
+                                VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME};
+   ASSERT_VK(create_device(
+      {.pNext = &features, .enabledExtensionCount = 2, .ppEnabledExtensionNames = names}));
+   EXPECT_FALSE(enabled(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME));
+   EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV), 0u);
 }
 
 /// Types that have other uses stay, without matrices of them.

@@ -85,7 +85,9 @@ TEST_F(Query, extensions_keep_to_the_capacity)
    ASSERT_VK(create_instance());
    auto enumerate = instance_function<PFN_vkEnumerateDeviceExtensionProperties>(
       "vkEnumerateDeviceExtensionProperties");
-   const uint32_t all = uint32_t(driver.extensions.size()) + 1;
+   uint32_t all = 0;
+   EXPECT_VK(enumerate(physical, nullptr, &all, nullptr));
+   EXPECT_GT(all, driver.extensions.size());
    for (uint32_t capacity = 0; capacity <= all + 1; capacity++) {
       std::vector<VkExtensionProperties> list(all + 2);
       uint32_t count = capacity;
@@ -175,7 +177,10 @@ TEST_F(Query, adds_to_native_matrices)
    driver.native_matrices = true;
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
    ASSERT_VK(create_instance());
-   EXPECT_EQ(extension_names(), driver.extensions);
+   std::vector<std::string> names = extension_names();
+   EXPECT_EQ(std::ranges::count(names, std::string(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME)), 1);
+   names.resize(driver.extensions.size()); // the layer's own follow
+   EXPECT_EQ(names, driver.extensions);
    EXPECT_EQ(matrix_features().cooperativeMatrix, VK_TRUE);
    EXPECT_EQ(matrix_features().cooperativeMatrixRobustBufferAccess, VK_TRUE); // the driver's word
    EXPECT_EQ(supported_stages(), VkShaderStageFlags(VK_SHADER_STAGE_ALL));
@@ -212,7 +217,10 @@ TEST_F(Query, steps_aside_for_native_matrices)
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
    driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
    ASSERT_VK(create_instance());
-   EXPECT_EQ(extension_names(), driver.extensions);
+   std::vector<std::string> names = extension_names();
+   EXPECT_EQ(std::ranges::count(names, std::string(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME)), 1);
+   names.resize(driver.extensions.size()); // what the driver has not follows
+   EXPECT_EQ(names, driver.extensions);
    EXPECT_EQ(matrix_features().cooperativeMatrixRobustBufferAccess, VK_TRUE);
    EXPECT_EQ(supported_stages(), VkShaderStageFlags(VK_SHADER_STAGE_ALL));
    ASSERT_EQ(matrix_properties().size(), 1u);
@@ -233,10 +241,13 @@ TEST_F(Query, hides_native_matrices_when_told)
    EXPECT_TRUE(advertised());
    const std::vector<std::string> names = extension_names();
    for (const char *hidden :
-        {VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME,
-         "VK_NV_cooperative_matrix_decode_vector", "VK_EXT_cooperative_matrix_maintenance1",
+        {VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, "VK_NV_cooperative_matrix_decode_vector",
          "VK_QCOM_cooperative_matrix_conversion"})
       EXPECT_EQ(std::ranges::count(names, std::string(hidden)), 0) << hidden;
+   // The layer's.
+   for (const char *lowered :
+        {VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME, "VK_EXT_cooperative_matrix_maintenance1"})
+      EXPECT_EQ(std::ranges::count(names, std::string(lowered)), 1) << lowered;
    EXPECT_EQ(std::ranges::count(names, std::string("VK_KHR_shader_bfloat16")), 1);
    EXPECT_EQ(matrix_features().cooperativeMatrixRobustBufferAccess, VK_TRUE);
    EXPECT_EQ(supported_stages(), VkShaderStageFlags(VK_SHADER_STAGE_COMPUTE_BIT));
@@ -255,7 +266,8 @@ TEST_F(Query, hides_native_matrices_when_told)
                                          .pNext = &nv2};
    instance_function<PFN_vkGetPhysicalDeviceFeatures2>("vkGetPhysicalDeviceFeatures2")(physical,
                                                                                        &features);
-   EXPECT_EQ(nv2.cooperativeMatrixReductions, VK_FALSE);
+   EXPECT_EQ(nv2.cooperativeMatrixReductions, VK_TRUE);
+   EXPECT_EQ(nv2.cooperativeMatrixWorkgroupScope, VK_FALSE);
    EXPECT_EQ(nv2.pNext, &bfloat16);
    EXPECT_EQ(bfloat16.type, VK_TRUE);
    EXPECT_EQ(bfloat16.matrices, VK_FALSE);
@@ -269,6 +281,38 @@ TEST_F(Query, hides_native_matrices_when_told)
    instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(
       physical, &properties);
    EXPECT_EQ(nv2_properties.cooperativeMatrixWorkgroupScopeReservedSharedMemory, 0u);
+}
+
+/// Without saturation or with it, each by itself; other scopes have none.
+TEST_F(Query, matrix_properties_by_class)
+{
+   compiler.operations[1].saturating = true;
+   ASSERT_VK(create_instance());
+   auto get = instance_function<PFN_vkGetPhysicalDeviceCooperativeMatrixProperties2EXT>(
+      "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT");
+   VkPhysicalDeviceCooperativeMatrixInfo2EXT info = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_INFO_2_EXT,
+      .scope = VK_SCOPE_SUBGROUP_KHR,
+   };
+   uint32_t count = 0;
+   EXPECT_VK(get(physical, &info, &count, nullptr));
+   EXPECT_EQ(count, compiler.operations.size() - 1);
+   info.flags = VK_COOPERATIVE_MATRIX_SATURATING_ACCUMULATION_BIT_EXT;
+   VkCooperativeMatrixProperties2EXT rows[2] = {};
+   count = 2;
+   EXPECT_VK(get(physical, &info, &count, rows));
+   ASSERT_EQ(count, 1u);
+   EXPECT_EQ(rows[0].MGranularity, compiler.operations[1].m);
+   EXPECT_EQ(rows[0].AType, VkComponentTypeKHR(compiler.operations[1].a));
+   info.scope = VK_SCOPE_WORKGROUP_KHR;
+   EXPECT_VK(get(physical, &info, &count, nullptr));
+   EXPECT_EQ(count, 0u);
+
+   EXPECT_VK(
+      instance_function<PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV>(
+         "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV")(physical, &count,
+                                                                               nullptr));
+   EXPECT_EQ(count, 0u);
 }
 
 /// A loader lists an implicit layer's extensions beside the driver's: that is not native support.
