@@ -170,6 +170,104 @@ TEST_P(CmatShapes, MultiplyAdd)
    }
 }
 
+/// What looks at single elements: an accumulator becomes A and B, whose product shows whether their
+/// padding is 0; sums of rows, of columns and of all go into one matrix, of another shape where
+/// they can.
+const std::string elements_shader = R"(
+   layout(local_size_x = $W) in;
+   layout(binding = 0) buffer CBuffer { $C c_memory[]; };
+   layout(binding = 1) buffer DBuffer { $C d_memory[]; };
+   layout(binding = 2) buffer EBuffer { $C e_memory[]; };
+   layout(binding = 3) buffer FBuffer { $AB f_memory[]; };
+   const int rows = gl_CooperativeMatrixLayoutRowMajor;
+   #define C coopmat<$C, gl_ScopeSubgroup, $M, $N, gl_MatrixUseAccumulator>
+   #define SQUARE coopmat<$C, gl_ScopeSubgroup, $M, $M, gl_MatrixUseAccumulator>
+   #define A coopmat<$AB, gl_ScopeSubgroup, $M, $N, gl_MatrixUseA>
+   #define B coopmat<$AB, gl_ScopeSubgroup, $N, $M, gl_MatrixUseB>
+   $C sum(const in $C x, const in $C y) { return x + y; }
+   $C place(const in uint row, const in uint col, const in $C x, const in $C y) {
+      return row > col ? x + y * $C(2) : x * $C(row) - $C(col);
+   }
+   void main() {
+      C c, by_row, by_column;
+      SQUARE all, e = SQUARE(1);
+      B b;
+      coopMatLoad(c, c_memory, 0, $N, rows);
+      A a = A(c);
+      coopMatTransposeNV(b, c);
+      coopMatStore(coopMatMulAdd(a, b, e), e_memory, 0, $M, rows);
+      coopMatStore(a, f_memory, 0, $N, rows);
+      coopMatReduceNV(by_row, c, gl_CooperativeMatrixReduceRowNV, sum);
+      coopMatReduceNV(by_column, c, gl_CooperativeMatrixReduceColumnNV, sum);
+      coopMatReduceNV(all, c, gl_CooperativeMatrixReduceRowAndColumnNV, sum);
+      by_row = by_row + by_column * $C(3);
+      coopMatPerElementNV(c, c, place, by_row);
+      coopMatStore(c, d_memory, 0, $N, rows);
+      coopMatStore(all, d_memory, $M * $N, $M, rows);
+   })";
+
+class CmatElements : public CmatShapes {};
+
+TEST_P(CmatElements, Elements)
+{
+   const Case &p = GetParam();
+   const auto number = [](uint32_t n) { return std::to_string(n); };
+   const std::vector<uint32_t> spirv = e2e::compile_glsl(
+      e2e::glsl_header + e2e::expand(elements_shader, {{"W", number(p.subgroup_size)},
+                                                       {"M", number(p.m)},
+                                                       {"N", number(p.n)},
+                                                       {"AB", p.types.ab_glsl},
+                                                       {"C", p.types.c_glsl}}));
+   const auto c = [](uint32_t row, uint32_t col) { return int(row * 3 + col * 5) % 7 - 3; };
+   const uint32_t ab_bytes = component_bits(p.types.ab) / 8;
+   std::vector<std::byte> c_memory(p.m * p.n * 4), d_memory((p.m * p.n + p.m * p.m) * 4),
+      e_memory(p.m * p.m * 4), f_memory(p.m * p.n * ab_bytes);
+   for (uint32_t i = 0; i < p.m * p.n; ++i)
+      put(c_memory, i, c(i / p.n, i % p.n), p.types.c);
+   runner::Dispatch dispatch = {{spirv, "main", {}}, {}, {}};
+   dispatch.buffers = {
+      {{0, 0}, c_memory}, {{0, 1}, d_memory}, {{0, 2}, e_memory}, {{0, 3}, f_memory}};
+   const MatrixOperation any = {1, 1, 1, p.types.ab, p.types.ab, p.types.c, p.types.c, false};
+   runner::CompileOptions options;
+   options.matrices = MatrixSupport{{}, {{any, 64}}};
+   const auto result =
+      runner::run(dispatch, {.matrices = p.matrices, .subgroup_size = p.subgroup_size}, options);
+   ASSERT_TRUE(result) << result.error().message;
+
+   std::vector<int> row_sums(p.m), column_sums(p.n);
+   int total = 0;
+   for (uint32_t row = 0; row < p.m; ++row) {
+      for (uint32_t col = 0; col < p.n; ++col) {
+         row_sums[row] += c(row, col);
+         column_sums[col] += c(row, col);
+         total += c(row, col);
+      }
+   }
+   const auto &buffers = *result;
+   const auto is = [&](uint32_t buffer, size_t index) {
+      return to_number(&buffers[buffer].bytes[index * 4], p.types.c);
+   };
+   for (uint32_t row = 0; row < p.m; ++row) {
+      for (uint32_t col = 0; col < p.n; ++col) {
+         const int y = row_sums[row] + 3 * column_sums[col], x = c(row, col);
+         ASSERT_EQ(is(1, row * p.n + col), row > col ? x + y * 2 : x * int(row) - int(col))
+            << "row " << row << ", column " << col;
+         std::vector<std::byte> expected(ab_bytes);
+         put(expected, 0, x, p.types.ab);
+         ASSERT_EQ(
+            memcmp(expected.data(), &buffers[3].bytes[(row * p.n + col) * ab_bytes], ab_bytes), 0)
+            << "row " << row << ", column " << col << " as A";
+      }
+      for (uint32_t col = 0; col < p.m; ++col) {
+         int product = 1;
+         for (uint32_t k = 0; k < p.n; ++k)
+            product += c(row, k) * c(col, k);
+         ASSERT_EQ(is(2, row * p.m + col), product) << "row " << row << ", column " << col;
+         ASSERT_EQ(is(1, p.m * p.n + row * p.m + col), total);
+      }
+   }
+}
+
 std::vector<Case> cases()
 {
    constexpr uint32_t shapes[][3] = {{32, 32, 32}, {16, 16, 64}, {20, 12, 24}, {5, 3, 7},
@@ -188,6 +286,20 @@ std::vector<Case> cases()
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CmatShapes, testing::ValuesIn(cases()), case_name);
+
+/// K plays no part; the largest and the registers take long to compile.
+std::vector<Case> element_cases()
+{
+   std::vector<Case> list = cases();
+   std::erase_if(list, [](const Case &c) {
+      const bool again = c.m == 16 && c.k != 20, large = c.m * c.n > 20 * 12;
+      return again || (large && c.subgroup_size != 32) ||
+             (c.matrices == runner::Matrices::registers && (large || c.types.c == s32));
+   });
+   return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CmatElements, testing::ValuesIn(element_cases()), case_name);
 
 } // namespace
 } // namespace weft::cpu
