@@ -178,6 +178,15 @@ struct step {
    unsigned stride, factor;
 };
 
+/* The element of a group: the one at `first` and those after it. */
+static nir_def *group_element(nir_builder *nb, const struct step *step,
+                              const struct weft_component *c, nir_def *first, nir_def *number)
+{
+   nir_def *place = nir_iadd(nb, first, nir_imul_imm(nb, number, step->stride));
+   return nir_cmat_element_weft(nb, bits_of(step->source), &step->source->def,
+                                step->along_row ? c->row : place, step->along_row ? place : c->col);
+}
+
 static void combine_group(struct vtn_builder *b, const struct weft_component *c, void *data)
 {
    const struct step *step = data;
@@ -185,13 +194,26 @@ static void combine_group(struct vtn_builder *b, const struct weft_component *c,
    nir_def *at = step->along_row ? c->col : c->row;
    nir_def *in_group = nir_umod_imm(nb, nir_udiv_imm(nb, at, step->stride), step->factor);
    nir_def *first = nir_isub(nb, at, nir_imul_imm(nb, in_group, step->stride));
-   nir_def *value = NULL;
-   for (unsigned i = 0; i < step->factor; i++) {
-      nir_def *place = nir_iadd_imm(nb, first, i * step->stride);
-      nir_def *element =
-         nir_cmat_element_weft(nb, bits_of(step->source), &step->source->def,
-                               step->along_row ? c->row : place, step->along_row ? place : c->col);
-      value = value ? combine(b, step->function, value, element) : element;
+   nir_def *value = group_element(nb, step, c, first, nir_imm_int(nb, 0));
+   if (step->factor == 2) {
+      nir_def *other = group_element(nb, step, c, first, nir_imm_int(nb, 1));
+      value = combine(b, step->function, value, other);
+   } else {
+      nir_variable *sum =
+         nir_local_variable_create(nb->impl, glsl_uintN_t_type(value->bit_size), "combined");
+      nir_variable *counter = nir_local_variable_create(nb->impl, glsl_uint_type(), "of_group");
+      nir_store_var(nb, sum, value, 1);
+      nir_store_var(nb, counter, nir_imm_int(nb, 1), 1);
+      nir_loop *loop = nir_push_loop(nb);
+      {
+         nir_def *number = nir_load_var(nb, counter);
+         nir_break_if(nb, nir_uge_imm(nb, number, step->factor));
+         nir_def *element = group_element(nb, step, c, first, number);
+         nir_store_var(nb, sum, combine(b, step->function, nir_load_var(nb, sum), element), 1);
+         nir_store_var(nb, counter, nir_iadd_imm(nb, number, 1), 1);
+      }
+      nir_pop_loop(nb, loop);
+      value = nir_load_var(nb, sum);
    }
    nir_cmat_insert(nb, &step->result->def, value, &step->result->def, c->number);
 }

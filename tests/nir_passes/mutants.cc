@@ -94,6 +94,34 @@ const std::string elements = header + R"(
       coopMatStore(m, c, 256, stride, columns);
    })";
 
+/// Calls of functions for elements, reductions, other uses.
+const std::string single_elements = header + R"(
+   #define HALVES coopmat<float16_t, gl_ScopeSubgroup, SIZE, SIZE, gl_MatrixUseAccumulator>
+   struct Bounds { float16_t low, high; };
+   float16_t largest(const in float16_t x, const in float16_t y) { return max(x, y); }
+   float16_t inner(float16_t x, uint times) {
+      for (uint i = 0; i < times; ++i)
+         x = x * x + float16_t(1);
+      return x;
+   }
+   float16_t limit(const in uint row, const in uint col, const in float16_t x, const in Bounds b,
+                   const in float16_t other) {
+      return row < col ? clamp(x, b.low, b.high) : inner(other, row);
+   }
+   void main() {
+      HALVES m, by_row, all;
+      coopMatLoad(m, a, 0, stride, rows);
+      coopMatReduceNV(by_row, m, gl_CooperativeMatrixReduceRowNV, largest);
+      coopMatReduceNV(all, m, gl_CooperativeMatrixReduceRowAndColumnNV, largest);
+      Bounds bounds = {float16_t(c[0]), float16_t(c[1])};
+      coopMatPerElementNV(m, by_row, limit, bounds, all);
+      coopmat<float16_t, gl_ScopeSubgroup, SIZE, SIZE, gl_MatrixUseB> turned;
+      coopMatTransposeNV(turned, m);
+      SUM product = coopMatMulAdd(
+         coopmat<float16_t, gl_ScopeSubgroup, SIZE, SIZE, gl_MatrixUseA>(m), turned, SUM(1));
+      coopMatStore(product, c, 256, stride, rows);
+   })";
+
 /// Integers, saturation, buffer references.
 const std::string integers = R"(
    layout(buffer_reference, scalar) buffer Bytes { int8_t data[]; };
@@ -202,7 +230,7 @@ void limit_processor_seconds(unsigned seconds)
 
 std::vector<Source> mutation_originals()
 {
-   return {compile(product), compile(elements), compile(integers)};
+   return {compile(product), compile(elements), compile(integers), compile(single_elements)};
 }
 
 uint32_t mutation_seed()

@@ -457,6 +457,55 @@ TEST(validate_spirv, recursion)
    });
 }
 
+/// Elements' functions run for some invocations and not for others.
+TEST(validate_spirv, functions_of_elements_have_no_tangled_instructions)
+{
+   const std::vector<std::string> capabilities = {
+      "CooperativeMatrixKHR", "CooperativeMatrixReductionsNV", "GroupNonUniformArithmetic"};
+   const std::string types = matrices + "%G = OpTypeFunction %f32 %f32 %f32\n"
+                                        "%U = OpTypeFunction %f32 %f32\n";
+   const auto functions = [](const std::string &instruction) {
+      return R"(
+      %g = OpFunction %f32 None %G
+      %g_x = OpFunctionParameter %f32
+      %g_y = OpFunctionParameter %f32
+      %l2 = OpLabel
+      %g_z = OpFunctionCall %f32 %h %g_y
+      OpReturnValue %g_z
+      OpFunctionEnd
+      %h = OpFunction %f32 None %U
+      %h_x = OpFunctionParameter %f32
+      %l3 = OpLabel
+)" + instruction +
+             R"(
+      OpReturnValue %h_x
+      OpFunctionEnd
+)";
+   };
+   const std::string reduce = "%x = OpCooperativeMatrixReduceNV %C %c Row %g";
+   check({
+      {"none", capabilities, types, reduce, functions("%y = OpFAdd %f32 %h_x %h_x")},
+      {"in the caller", capabilities, types,
+       reduce + "\nOpControlBarrier %u3 %u3 %u0\n%y = OpGroupNonUniformFAdd %f32 %u3 Reduce %f1",
+       functions("")},
+      {"a barrier", capabilities, types, reduce, functions("OpControlBarrier %u3 %u3 %u0"), "",
+       "ControlBarrier cannot be in a function"},
+      {"a subgroup operation", capabilities, types, reduce,
+       functions("%y = OpGroupNonUniformFAdd %f32 %u3 Reduce %h_x"), "",
+       "GroupNonUniformFAdd cannot be in a function"},
+      {"another reduction", capabilities, types, reduce,
+       functions("%y = OpCooperativeMatrixReduceNV %C %c Row %other") + R"(
+      %other = OpFunction %f32 None %G
+      %o_x = OpFunctionParameter %f32
+      %o_y = OpFunctionParameter %f32
+      %l4 = OpLabel
+      OpReturnValue %o_x
+      OpFunctionEnd
+)",
+       "", "CooperativeMatrixReduceNV cannot be in a function"},
+   });
+}
+
 TEST(validate_spirv, coordinates)
 {
    const std::vector<std::string> ext = {"CooperativeMatrixKHR",
