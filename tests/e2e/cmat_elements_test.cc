@@ -250,6 +250,52 @@ TEST(cmat_elements, transposes)
    });
 }
 
+/// VK_EXT_cooperative_matrix_maintenance1: an operand becomes an accumulator, bit by bit or with its
+/// components converted.
+TEST(cmat_elements, operands_to_accumulators)
+{
+   Device &device = plain_device();
+   if (!device.maintenance1_features.cooperativeMatrixConversions)
+      return skip_case("no cooperativeMatrixConversions of VK_EXT_cooperative_matrix_maintenance1");
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      if (type.use == Use::accumulator)
+         return;
+      for (const MatrixType &to : matrix_types(device)) {
+         if (is_bit_cast(type.type, to.type) || to.use != Use::accumulator ||
+             to.rows != type.rows || to.cols != type.cols ||
+             !missing_features(device, {to}).empty() ||
+             !inexpressible(type.glsl() + to.glsl()).empty())
+            continue;
+         SCOPED_TRACE("to " + to.name());
+         const bool same_type = to.type == type.type;
+         const Matrix m =
+            random_matrix(random, type, same_type ? oracle::Inputs::bits : oracle::Inputs::whole);
+         const MatrixProgram program = {
+            .inputs = {type},
+            .outputs = {to},
+            .body = "   r0 = $R0(m0);\n",
+            .subgroup_size = subgroup_size,
+            .edit = use_maintenance1,
+         };
+         const ProgramResult result = run_program(device, program, {m});
+         if (same_type) {
+            EXPECT_EQ(m.data, result.outputs[0].data);
+            continue;
+         }
+         const oracle::Format &from_format = oracle::format(type.type),
+                              &to_format = oracle::format(to.type);
+         expect_numbers(result.outputs[0], [&](uint32_t row, uint32_t col) {
+            const long value = number(m, row, col);
+            // A negative float as an unsigned integer is not defined.
+            const bool undefined =
+               value < 0 && from_format.is_float && !to_format.is_float && !to_format.is_signed;
+            return undefined ? number(result.outputs[0], row, col) : value;
+         });
+      }
+   });
+}
+
 /// Sums tell whether every element takes part exactly once, maxima are indifferent to that; neither
 /// is rounded.
 TEST(cmat_elements, reductions)
@@ -284,6 +330,8 @@ TEST(cmat_elements, reductions)
                                [&](const MatrixType &to) { return to == type; });
          results.resize(std::min<size_t>(results.size(), 2));
          for (const MatrixType &to : results) {
+            if (!selected(random, 3))
+               continue;
             SCOPED_TRACE(std::string(names[int(over)]) + " to " + to.name());
             const Matrix m = random_matrix(random, type, oracle::Inputs::whole);
             const MatrixProgram program = {

@@ -116,6 +116,12 @@ std::string missing_features(const Device &device, const std::vector<MatrixType>
    return "";
 }
 
+bool is_bit_cast(ComponentType from, ComponentType to)
+{
+   const oracle::Format &x = oracle::format(from), &y = oracle::format(to);
+   return !x.is_float && !y.is_float && x.bytes == y.bytes && from != to;
+}
+
 void for_each_matrix_type(
    Device &device, oracle::Random &random,
    const std::function<void(const MatrixType &, uint32_t subgroup_size)> &body)

@@ -45,6 +45,9 @@ ProgramResult run_program(Device &, const MatrixProgram &,
 /// Why a program on these types cannot run on this device, or nothing.
 std::string missing_features(const Device &, const std::vector<MatrixType> &);
 
+/// Whether GLSL's conversion is a bit cast: between integers of one size, which cannot change the use.
+bool is_bit_cast(ComponentType from, ComponentType to);
+
 /// Calls the body for each advertised matrix type that the device can load, compute with and store,
 /// with a subgroup size that takes turns; a skip if there is none.  Stops at the first failure.
 void for_each_matrix_type(Device &, oracle::Random &,
