@@ -85,6 +85,8 @@ void get_shader_features(vk_features *f)
    f->cooperativeMatrixConversions = f->cooperativeMatrix;
    f->cooperativeMatrixConversionsEXT = f->cooperativeMatrix;
    f->cooperativeMatrixPerElementOperations = f->cooperativeMatrix;
+   f->cooperativeMatrixTensorAddressing = f->cooperativeMatrix;
+   f->cooperativeMatrixBlockLoads = f->cooperativeMatrix;
    f->cooperativeMatrixPerElementOperationsEXT = f->cooperativeMatrix;
    f->cooperativeMatrixGetCoordinate = f->cooperativeMatrix;
    f->cooperativeMatrixProperties2 = f->cooperativeMatrix;

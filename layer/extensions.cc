@@ -130,13 +130,14 @@ const ExtensionRow rows[] = {
       // …PerElementOperations, …TensorAddressing, …BlockLoads
       .feature_count = 7,
       .matrix_features = all(7),
-      .lowered_features = 1u << 2 | 1u << 3 | 1u << 4,
+      .lowered_features = all(7) & ~(1u << 0 | 1u << 1),
       .properties = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV,
       .property_words = 3, // of workgroup scope and of flexible dimensions
       .tell_properties = tell_nothing,
-      // CooperativeMatrixReductionsNV, …ConversionsNV, …PerElementOperationsNV
-      .spirv_capabilities = {5430, 5431, 5432},
-      .spirv_extensions = {"SPV_NV_cooperative_matrix2"},
+      // CooperativeMatrixReductionsNV, …ConversionsNV, …PerElementOperationsNV,
+      // …TensorAddressingNV, …BlockLoadsNV, TensorAddressingNV
+      .spirv_capabilities = {5430, 5431, 5432, 5433, 5434, 5439},
+      .spirv_extensions = {"SPV_NV_cooperative_matrix2", "SPV_NV_tensor_addressing"},
       .queries = {"vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"},
       .find_obstacle = has_no_elements,
       .adds_to_native = adds_nothing,

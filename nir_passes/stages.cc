@@ -7,6 +7,7 @@
 #include "nir_passes/cmat_intrinsics.h"
 #include "nir_passes/limit_unrolling.h"
 #include "nir_passes/lower_cmat.h"
+#include "nir_passes/lower_decode_pointers.h"
 #include "nir_passes/opt_cmat_copies.h"
 #include "nir_passes/shader_limits.h"
 #include "nir_passes/split_cmat_shapes.h"
@@ -100,6 +101,7 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, nir_opt_constant_folding);
    RUN(run, nir_opt_cse);
    RUN(run, nir_opt_dce);
+   RUN(run, lower_decode_pointers);
    /* While a copy is one instruction. */
    RUN(run, opt_cmat_copies);
 

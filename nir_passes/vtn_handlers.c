@@ -6,6 +6,7 @@
 
 #include "nir_passes/vtn_elements.h"
 #include "nir_passes/vtn_small_floats.h"
+#include "nir_passes/vtn_tensors.h"
 
 #include "compiler/spirv/vtn_private.h"
 
@@ -30,21 +31,21 @@ static const struct row instructions[] = {
    {5362, "OpCooperativeMatrixLengthNV", NULL},
    {5363, "OpCooperativeMatrixGetCoordinateEXT", weft_get_coordinate},
    {5366, "OpCooperativeMatrixReduceNV", weft_reduce},
-   {5367, "OpCooperativeMatrixLoadTensorNV", NULL},
-   {5368, "OpCooperativeMatrixStoreTensorNV", NULL},
+   {5367, "OpCooperativeMatrixLoadTensorNV", weft_cooperative_matrix_load_tensor},
+   {5368, "OpCooperativeMatrixStoreTensorNV", weft_cooperative_matrix_store_tensor},
    {5369, "OpCooperativeMatrixPerElementOpNV", weft_per_element_op},
-   {5370, "OpTypeTensorLayoutNV", NULL},
-   {5371, "OpTypeTensorViewNV", NULL},
-   {5372, "OpCreateTensorLayoutNV", NULL},
-   {5373, "OpTensorLayoutSetDimensionNV", NULL},
-   {5374, "OpTensorLayoutSetStrideNV", NULL},
-   {5375, "OpTensorLayoutSliceNV", NULL},
-   {5376, "OpTensorLayoutSetClampValueNV", NULL},
-   {5377, "OpCreateTensorViewNV", NULL},
-   {5378, "OpTensorViewSetDimensionNV", NULL},
-   {5379, "OpTensorViewSetStrideNV", NULL},
-   {5382, "OpTensorViewSetClipNV", NULL},
-   {5384, "OpTensorLayoutSetBlockSizeNV", NULL},
+   {5370, "OpTypeTensorLayoutNV", weft_type_tensor_layout},
+   {5371, "OpTypeTensorViewNV", weft_type_tensor_view},
+   {5372, "OpCreateTensorLayoutNV", weft_create_tensor_layout},
+   {5373, "OpTensorLayoutSetDimensionNV", weft_tensor_layout_set_dimension},
+   {5374, "OpTensorLayoutSetStrideNV", weft_tensor_layout_set_stride},
+   {5375, "OpTensorLayoutSliceNV", weft_tensor_layout_slice},
+   {5376, "OpTensorLayoutSetClampValueNV", weft_tensor_layout_set_clamp_value},
+   {5377, "OpCreateTensorViewNV", weft_create_tensor_view},
+   {5378, "OpTensorViewSetDimensionNV", weft_tensor_view_set_dimension},
+   {5379, "OpTensorViewSetStrideNV", weft_tensor_view_set_stride},
+   {5382, "OpTensorViewSetClipNV", weft_tensor_view_set_clip},
+   {5384, "OpTensorLayoutSetBlockSizeNV", weft_tensor_layout_set_block_size},
    {5390, "OpCooperativeMatrixTransposeNV", weft_transpose},
 };
 
@@ -60,10 +61,10 @@ static const struct weft_capability capabilities[] = {
    {5430, "CooperativeMatrixReductionsNV", true},
    {5431, "CooperativeMatrixConversionsNV", true},
    {5432, "CooperativeMatrixPerElementOperationsNV", true},
-   {5433, "CooperativeMatrixTensorAddressingNV", false},
-   {5434, "CooperativeMatrixBlockLoadsNV", false},
+   {5433, "CooperativeMatrixTensorAddressingNV", true},
+   {5434, "CooperativeMatrixBlockLoadsNV", true},
    {5438, "CooperativeMatrixGetCoordinateEXT", true},
-   {5439, "TensorAddressingNV", false},
+   {5439, "TensorAddressingNV", true},
    {5447, "CooperativeMatrixDecodeVectorNV", false},
 };
 

@@ -267,6 +267,7 @@ TEST_F(Query, hides_native_matrices_when_told)
    instance_function<PFN_vkGetPhysicalDeviceFeatures2>("vkGetPhysicalDeviceFeatures2")(physical,
                                                                                        &features);
    EXPECT_EQ(nv2.cooperativeMatrixReductions, VK_TRUE);
+   EXPECT_EQ(nv2.cooperativeMatrixTensorAddressing, VK_TRUE);
    EXPECT_EQ(nv2.cooperativeMatrixWorkgroupScope, VK_FALSE);
    EXPECT_EQ(nv2.pNext, &bfloat16);
    EXPECT_EQ(bfloat16.type, VK_TRUE);

@@ -1,0 +1,55 @@
+/* SPDX-FileCopyrightText: The Weft authors
+ * SPDX-License-Identifier: MIT
+ */
+
+/* Tensor layouts and views of SPV_NV_tensor_addressing (vtn_*.c only).
+ *
+ * A layout or view is a struct of 32-bit numbers, so that variables, arrays, parameters and phis of
+ * them are as those of any struct, and constant ones fold away. */
+
+#pragma once
+
+#include "compiler/spirv/vtn_private.h"
+
+#define WEFT_MAX_TENSOR_DIM 5
+
+struct weft_tensor_layout {
+   unsigned dim;
+   SpvTensorClampMode clamp_mode;
+   nir_def *block_size[WEFT_MAX_TENSOR_DIM];
+   nir_def *dimension[WEFT_MAX_TENSOR_DIM];
+   nir_def *stride[WEFT_MAX_TENSOR_DIM];
+   nir_def *offset[WEFT_MAX_TENSOR_DIM];
+   nir_def *span[WEFT_MAX_TENSOR_DIM];
+   nir_def *clamp_value;
+};
+
+struct weft_tensor_view {
+   unsigned dim;
+   bool has_dimensions;
+   unsigned permutation[WEFT_MAX_TENSOR_DIM];
+   nir_def *dimension[WEFT_MAX_TENSOR_DIM];
+   nir_def *stride[WEFT_MAX_TENSOR_DIM];
+   nir_def *clip_row_offset, *clip_row_span, *clip_col_offset, *clip_col_span;
+};
+
+struct weft_tensor_layout weft_get_tensor_layout(struct vtn_builder *b, uint32_t id);
+struct weft_tensor_view weft_get_tensor_view(struct vtn_builder *b, uint32_t id);
+
+/* Translations of instructions, as in the table of vtn_handlers.c. */
+void weft_type_tensor_layout(struct vtn_builder *b, const uint32_t *w, unsigned count);
+void weft_type_tensor_view(struct vtn_builder *b, const uint32_t *w, unsigned count);
+void weft_create_tensor_layout(struct vtn_builder *b, const uint32_t *w, unsigned count);
+void weft_tensor_layout_set_block_size(struct vtn_builder *b, const uint32_t *w, unsigned count);
+void weft_tensor_layout_set_dimension(struct vtn_builder *b, const uint32_t *w, unsigned count);
+void weft_tensor_layout_set_stride(struct vtn_builder *b, const uint32_t *w, unsigned count);
+void weft_tensor_layout_slice(struct vtn_builder *b, const uint32_t *w, unsigned count);
+void weft_tensor_layout_set_clamp_value(struct vtn_builder *b, const uint32_t *w, unsigned count);
+void weft_create_tensor_view(struct vtn_builder *b, const uint32_t *w, unsigned count);
+void weft_tensor_view_set_dimension(struct vtn_builder *b, const uint32_t *w, unsigned count);
+void weft_tensor_view_set_stride(struct vtn_builder *b, const uint32_t *w, unsigned count);
+void weft_tensor_view_set_clip(struct vtn_builder *b, const uint32_t *w, unsigned count);
+
+/* In vtn_tensor_access.c. */
+void weft_cooperative_matrix_load_tensor(struct vtn_builder *b, const uint32_t *w, unsigned count);
+void weft_cooperative_matrix_store_tensor(struct vtn_builder *b, const uint32_t *w, unsigned count);
