@@ -43,12 +43,28 @@ bool adds_nothing(const Settings &, const PhysicalDevice &)
    return false;
 }
 
+/// Whether the driver has it, also of types that nothing is built from.
+bool is_listed(const PhysicalDevice &device, const MatrixOperation &o)
+{
+   return std::ranges::any_of(device.native_properties,
+                              [&](const VkCooperativeMatrixPropertiesKHR &p) {
+                                 return p.scope == VK_SCOPE_SUBGROUP_KHR &&
+                                        o == MatrixOperation{p.MSize,
+                                                             p.NSize,
+                                                             p.KSize,
+                                                             ComponentType(p.AType),
+                                                             ComponentType(p.BType),
+                                                             ComponentType(p.CType),
+                                                             ComponentType(p.ResultType),
+                                                             p.saturatingAccumulation == VK_TRUE};
+                              });
+}
+
 bool adds_operations(const Settings &settings, const PhysicalDevice &device)
 {
    return settings.lowering == Lowering::tiles ||
           std::ranges::any_of(device.operations, [&](const MatrixOperation &operation) {
-             return std::ranges::find(device.native_operations, operation) ==
-                    device.native_operations.end();
+             return !is_listed(device, operation);
           });
 }
 

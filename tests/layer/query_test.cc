@@ -227,6 +227,24 @@ TEST_F(Query, steps_aside_for_native_matrices)
    EXPECT_EQ(matrix_properties()[0].MSize, 7u);
 }
 
+/// Operations of types that the layer does not build from are operations, too.
+TEST_F(Query, steps_aside_for_native_matrices_of_newer_types)
+{
+   driver.native_matrices = true;
+   constexpr auto bf16 = ComponentType::bf16;
+   compiler.operations = {{7, 7, 7, bf16, bf16, ComponentType::f32, ComponentType::f32, false}};
+   VkCooperativeMatrixPropertiesKHR row = driver.native_properties[0];
+   row.MSize = row.NSize = row.KSize = 7;
+   row.AType = row.BType = VK_COMPONENT_TYPE_BFLOAT16_KHR;
+   row.CType = row.ResultType = VK_COMPONENT_TYPE_FLOAT32_KHR;
+   row.saturatingAccumulation = VK_FALSE;
+   driver.native_properties = {row};
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   ASSERT_VK(create_instance());
+   EXPECT_EQ(supported_stages(), VkShaderStageFlags(VK_SHADER_STAGE_ALL));
+   EXPECT_EQ(matrix_properties().size(), 1u);
+}
+
 TEST_F(Query, hides_native_matrices_when_told)
 {
    const Environment registers("WEFT_LOWERING", "registers");
