@@ -82,10 +82,10 @@ Matrix convertible(oracle::Random &random, const MatrixType &from, Type to)
 
 /// From `type` to others of its shape, both of which the device may not have as operands of one
 /// operation.
-void convert(Device &device, oracle::Random &random, const MatrixType &type, Type to,
-             uint32_t subgroup_size, bool saturate)
+void convert(Device &device, oracle::Random &random, const MatrixType &type,
+             const MatrixType &target, uint32_t subgroup_size, bool saturate)
 {
-   const MatrixType target = {to, type.rows, type.cols, type.use};
+   const Type to = target.type;
    MatrixProgram program = {.inputs = {type},
                             .outputs = {target},
                             .declarations = "",
@@ -111,8 +111,12 @@ TEST(cmat_small_floats, matrices_are_converted)
    uint32_t turn = 0;
    for (const MatrixType &from : types) {
       for (const MatrixType &to : types) {
-         if (from.rows != to.rows || from.cols != to.cols || from.use != to.use ||
-             from.type == to.type || !(is_small_float(from.type) || is_small_float(to.type)))
+         // Also to another use, which may be all that changes.
+         const bool to_operand = device.matrix2_features.cooperativeMatrixConversions &&
+                                 from.use == Use::accumulator && to.use != from.use;
+         if (from.rows != to.rows || from.cols != to.cols ||
+             !(to_operand || (from.use == to.use && from.type != to.type)) ||
+             !(is_small_float(from.type) || is_small_float(to.type)))
             continue;
          if (const std::string missing = missing_features(device, {from, to}); !missing.empty()) {
             skip_case("needs " + missing);
@@ -123,15 +127,68 @@ TEST(cmat_small_floats, matrices_are_converted)
             continue;
          }
          const uint32_t size = sizes[turn++ % sizes.size()];
-         const bool float8 = to.type == Type::e4m3 || to.type == Type::e5m2;
+         const bool float8 =
+            from.type != to.type && (to.type == Type::e4m3 || to.type == Type::e5m2);
          for (const bool saturate : {false, true}) {
             if ((saturate && !(float8 && oracle::format(from.type).is_float)) ||
                 !selected(random, 8))
                continue;
             SCOPED_TRACE(from.name() + ", subgroup size " + std::to_string(size));
-            convert(device, random, from, to.type, size, saturate);
+            convert(device, random, from, to, size, saturate);
             if (HasFailure())
                return;
+         }
+      }
+   }
+}
+
+/// Functions for elements convert, compute and convert back; what is only moved keeps its bits.
+TEST(cmat_small_floats, single_elements)
+{
+   Device &device = plain_device();
+   if (!device.matrix2_features.cooperativeMatrixReductions)
+      return skip_case("no cooperativeMatrixReductions");
+   oracle::Random random = test_random();
+   const std::vector<uint32_t> sizes = device.subgroup_sizes();
+   uint32_t turn = 0;
+   for (const MatrixType &type : matrix_types(device, SmallFloats::with)) {
+      const MatrixType turned = {type.type, type.cols, type.rows, Use::b};
+      if (!is_small_float(type.type) || type.use != Use::accumulator ||
+          !missing_features(device, {type}).empty())
+         continue;
+      SCOPED_TRACE(type.name());
+      const Matrix m = random_matrix(random, type, oracle::Inputs::plain);
+      const MatrixProgram program = {
+         .inputs = {type},
+         .outputs = {type, type, turned},
+         .declarations = R"(
+$T0 place(const in uint row, const in uint col, const in $T0 x)
+{
+   return $T0(float(x) * 2.0 + float(row) - float(col));
+}
+$T0 larger(const in $T0 x, const in $T0 y) { return float(x) > float(y) ? x : y; }
+)",
+         .body = R"(   coopMatPerElementNV(r0, m0, place);
+   coopMatReduceNV(r1, m0, gl_CooperativeMatrixReduceRowNV, larger);
+   coopMatTransposeNV(r2, m0);
+)",
+         .subgroup_size = sizes[turn++ % sizes.size()],
+      };
+      const ProgramResult result = run_program(device, program, {m});
+      for (uint32_t row = 0; row < type.rows; row++) {
+         double largest = m.real(row, 0);
+         for (uint32_t col = 0; col < type.cols; col++)
+            largest = std::max(largest, m.real(row, col));
+         for (uint32_t col = 0; col < type.cols; col++) {
+            std::byte placed[4];
+            oracle::encode_float(type.type, m.real(row, col) * 2 + double(row) - double(col),
+                                 placed);
+            EXPECT_EQ(result.outputs[0].real(row, col), oracle::decode_float(type.type, placed))
+               << row << ", " << col;
+            EXPECT_EQ(result.outputs[1].real(row, col), largest) << row << ", " << col;
+            EXPECT_EQ(
+               memcmp(result.outputs[2].at(col, row), m.at(row, col), type.component_bytes()), 0)
+               << row << ", " << col;
          }
       }
    }
