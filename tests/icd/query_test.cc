@@ -103,6 +103,51 @@ TEST_F(QueryTest, CooperativeMatrixProperties)
    EXPECT_EQ(all[0].KSize, 16u);
 }
 
+/// The same rows, by whether they saturate (VK_EXT_cooperative_matrix_maintenance1).
+TEST_F(QueryTest, CooperativeMatrixPropertiesByClass)
+{
+   auto get = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+      vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+   auto get_class = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixProperties2EXT>(
+      vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT"));
+   ASSERT_NE(get_class, nullptr);
+   uint32_t count = 0;
+   get(physical, &count, nullptr);
+   std::vector<VkCooperativeMatrixPropertiesKHR> all(
+      count, {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
+   get(physical, &count, all.data());
+   for (bool saturating : {false, true}) {
+      VkPhysicalDeviceCooperativeMatrixInfo2EXT info = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_INFO_2_EXT,
+         .scope = VK_SCOPE_SUBGROUP_KHR,
+         .flags = saturating ? VK_COOPERATIVE_MATRIX_SATURATING_ACCUMULATION_BIT_EXT : 0u,
+      };
+      const VkCooperativeMatrixProperties2EXT blank = {
+         .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_2_EXT};
+      check_enumeration(blank, [&](uint32_t *n, VkCooperativeMatrixProperties2EXT *out) {
+         return get_class(physical, &info, n, out);
+      });
+      EXPECT_VK(get_class(physical, &info, &count, nullptr));
+      std::vector<VkCooperativeMatrixProperties2EXT> rows(count, blank);
+      EXPECT_VK(get_class(physical, &info, &count, rows.data()));
+      size_t i = 0;
+      for (const VkCooperativeMatrixPropertiesKHR &p : all) {
+         if (bool(p.saturatingAccumulation) != saturating)
+            continue;
+         ASSERT_LT(i, rows.size());
+         EXPECT_EQ(rows[i].MGranularity, p.MSize);
+         EXPECT_EQ(rows[i].NGranularity, p.NSize);
+         EXPECT_EQ(rows[i].KGranularity, p.KSize);
+         EXPECT_EQ(rows[i].AType, p.AType);
+         EXPECT_EQ(rows[i].BType, p.BType);
+         EXPECT_EQ(rows[i].CType, p.CType);
+         EXPECT_EQ(rows[i].ResultType, p.ResultType);
+         i++;
+      }
+      EXPECT_EQ(i, rows.size());
+   }
+}
+
 TEST_F(QueryTest, DeviceExtensionsAreEnumeratedAndKnownOnce)
 {
    VkExtensionProperties blank = {};
