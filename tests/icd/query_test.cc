@@ -120,7 +120,8 @@ TEST_F(QueryTest, CooperativeMatrixPropertiesByClass)
       VkPhysicalDeviceCooperativeMatrixInfo2EXT info = {
          .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_INFO_2_EXT,
          .scope = VK_SCOPE_SUBGROUP_KHR,
-         .flags = saturating ? VK_COOPERATIVE_MATRIX_SATURATING_ACCUMULATION_BIT_EXT : 0u,
+         .flags = VkCooperativeMatrixFlagsEXT(
+            saturating ? VK_COOPERATIVE_MATRIX_SATURATING_ACCUMULATION_BIT_EXT : 0),
       };
       const VkCooperativeMatrixProperties2EXT blank = {
          .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_2_EXT};
