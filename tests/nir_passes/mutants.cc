@@ -122,6 +122,37 @@ const std::string single_elements = header + R"(
       coopMatStore(product, c, 256, stride, rows);
    })";
 
+/// Tensor layouts and views, a decode function, layouts that depend on the way taken.
+const std::string tensors = header + R"(
+   layout(binding = 3, scalar) buffer D { uint words[]; };
+   layout(buffer_reference, scalar, buffer_reference_align = 2) buffer Block {
+      float16_t scale;
+      uint8_t values[16];
+   };
+   float16_t decode(const in Block block, const in uint at[2], const in uint inside[2]) {
+      return block.scale * float16_t(block.values[inside[1]] ^ (at[0] & 1u));
+   }
+   void main() {
+      tensorLayoutNV<2, 3> t = createTensorLayoutNV(2, 3);
+      t = setTensorLayoutDimensionNV(t, count, stride);
+      if (count > 64)
+         t = setTensorLayoutStrideNV(t, stride * 2, 1);
+      MAT_A ma;
+      coopMatLoad(ma, a, 0, stride, rows);
+      tensorViewNV<3, true, 2, 0, 1> v = createTensorViewNV(3, true, 2, 0, 1);
+      v = setTensorViewDimensionsNV(v, 4, count, 8);
+      v = setTensorViewClipNV(v, 0, SIZE, 2, 11);
+      coopMatLoadTensorNV(ma, a, 0, sliceTensorLayoutNV(t, count, SIZE, 3, 16), v);
+      tensorLayoutNV<2, 1> blocks = createTensorLayoutNV(2, 1);
+      blocks = setTensorLayoutBlockSizeNV(blocks, 1, 16);
+      blocks = setTensorLayoutDimensionNV(blocks, 16, SIZE);
+      blocks = setTensorLayoutClampValueNV(blocks, stride);
+      MAT_B mb;
+      coopMatLoadTensorNV(mb, words, 0, blocks, decode);
+      coopMatStoreTensorNV(coopMatMulAdd(ma, mb, SUM(0)), c, 0, sliceTensorLayoutNV(t, 0, SIZE, 0, SIZE),
+                           createTensorViewNV(2, false, 1, 0));
+   })";
+
 /// Integers, saturation, buffer references.
 const std::string integers = R"(
    layout(buffer_reference, scalar) buffer Bytes { int8_t data[]; };
@@ -230,7 +261,8 @@ void limit_processor_seconds(unsigned seconds)
 
 std::vector<Source> mutation_originals()
 {
-   return {compile(product), compile(elements), compile(integers), compile(single_elements)};
+   return {compile(product), compile(elements), compile(integers), compile(single_elements),
+           compile(tensors)};
 }
 
 uint32_t mutation_seed()
