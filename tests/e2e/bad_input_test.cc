@@ -341,8 +341,8 @@ TEST_F(bad_input, absurd_dimensions)
 TEST_F(bad_input, unsupported_types)
 {
    for (const char *type : {
-           "coopmat<int16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA>",
-           "coopmat<uint16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator>",
+           "coopmat<int16_t, gl_ScopeSubgroup, 16, 8, gl_MatrixUseA>",
+           "coopmat<uint16_t, gl_ScopeSubgroup, 8, 16, gl_MatrixUseAccumulator>",
            "coopmat<float, gl_ScopeSubgroup, 16, 32, gl_MatrixUseA>",
         })
       expect_refused(type, matrix_shader(type));
