@@ -137,7 +137,7 @@ public:
          return 1;
       }
       char header[200];
-      snprintf(header, sizeof(header), "%-10s  %-16s  %-4s  %-13s  %12s  %12s  %9s", "tile MxNxK",
+      snprintf(header, sizeof(header), "%-10s  %-20s  %-4s  %-13s  %12s  %12s  %9s", "tile MxNxK",
                "types", "sat", "product", "worst error", "its bound", "GFLOP/s");
       printf("%s%s%s\n", colours.bold, header, colours.off);
       for (size_t i = 0; i < strlen(header); i++)
@@ -203,7 +203,7 @@ private:
          std::to_string(op.m) + "x" + std::to_string(op.n) + "x" + std::to_string(op.k);
       const std::string product =
          std::to_string(gemm_m) + "x" + std::to_string(gemm_n) + "x" + std::to_string(gemm_k);
-      printf("%-10s  %-16s  %-4s  %-13s  ", tile.c_str(), types_name(op).c_str(),
+      printf("%-10s  %-20s  %-4s  %-13s  ", tile.c_str(), types_name(op).c_str(),
              op.saturating ? "yes" : "", product.c_str());
       if (!oracle::format(op.result).is_float)
          printf("%12s  %12s", verdict.mismatch.empty() ? "0" : "wrong", "exact");
