@@ -87,6 +87,18 @@ void limit_workgroups(const PhysicalDevice &device, VkPhysicalDeviceLimits &limi
       std::min(limits.maxComputeWorkGroupInvocations, device.max_invocations_of_size());
 }
 
+/// Of what is known of a device.
+template <typename Body>
+VkResult answer(VkPhysicalDevice physical, const Body &body)
+{
+   return guarded([&] {
+      Instance *instance = find_instance(physical);
+      const PhysicalDevice *device;
+      const VkResult result = instance->get(physical, &device);
+      return result == VK_SUCCESS ? body(instance, device) : result;
+   });
+}
+
 } // namespace
 
 VKAPI_ATTR VkResult VKAPI_CALL enumerate_instance_layer_properties(uint32_t *count,
@@ -241,12 +253,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_tool_properties(
 VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties(
    VkPhysicalDevice physical, uint32_t *count, VkCooperativeMatrixPropertiesKHR *properties)
 {
-   return guarded([&] {
-      Instance *instance = find_instance(physical);
-      const PhysicalDevice *device;
-      const VkResult result = instance->get(physical, &device);
-      if (result != VK_SUCCESS)
-         return result;
+   return answer(physical, [&](const Instance *instance, const PhysicalDevice *device) {
       constexpr Extension extension = Extension::khr_cooperative_matrix;
       if (device->support_of(extension) == Support::native)
          return instance->next_physical.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(
@@ -286,12 +293,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
    VkPhysicalDevice physical, const VkPhysicalDeviceCooperativeMatrixInfo2EXT *info,
    uint32_t *count, VkCooperativeMatrixProperties2EXT *properties)
 {
-   return guarded([&] {
-      Instance *instance = find_instance(physical);
-      const PhysicalDevice *device;
-      const VkResult result = instance->get(physical, &device);
-      if (result != VK_SUCCESS)
-         return result;
+   return answer(physical, [&](const Instance *instance, const PhysicalDevice *device) {
       if (device->support_of(Extension::ext_cooperative_matrix_maintenance1) == Support::native)
          return instance->next_physical.GetPhysicalDeviceCooperativeMatrixProperties2EXT(
             physical, info, count, properties);
@@ -321,12 +323,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_flexible_d
    VkPhysicalDevice physical, uint32_t *count,
    VkCooperativeMatrixFlexibleDimensionsPropertiesNV *properties)
 {
-   return guarded([&] {
-      Instance *instance = find_instance(physical);
-      const PhysicalDevice *device;
-      const VkResult result = instance->get(physical, &device);
-      if (result != VK_SUCCESS)
-         return result;
+   return answer(physical, [&](const Instance *instance, const PhysicalDevice *device) {
       if (device->support_of(Extension::nv_cooperative_matrix2) == Support::native)
          return instance->next_physical
             .GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(physical, count,

@@ -7,10 +7,13 @@
 
 namespace weft {
 
-std::span<const MatrixTypes> widened_types()
+const std::vector<MatrixOperation> &widened_operations()
 {
    using enum ComponentType;
-   static constexpr MatrixTypes types[] = {
+   struct Types {
+      ComponentType a, b, c;
+   };
+   static constexpr Types all_types[] = {
       {bf16, bf16, f32},  {bf16, bf16, bf16}, {e4m3, e4m3, f32}, {e4m3, e4m3, f16},
       {e4m3, e4m3, e4m3}, {e5m2, e5m2, f32},  {e5m2, e5m2, f16}, {e5m2, e5m2, e5m2},
       {e4m3, e5m2, f32},  {e4m3, e5m2, f16},  {e5m2, e4m3, f32}, {e5m2, e4m3, f16},
@@ -18,7 +21,15 @@ std::span<const MatrixTypes> widened_types()
       {s16, s16, s32},    {u16, u16, u32},    {s32, s32, s32},   {u32, u32, u32},
       {s64, s64, s64},    {u64, u64, u64},
    };
-   return types;
+   static const std::vector<MatrixOperation> operations = [] {
+      std::vector<MatrixOperation> list;
+      for (const Types &types : all_types) {
+         for (const uint32_t size : {16, 8})
+            list.push_back({size, size, size, types.a, types.b, types.c, types.c, false});
+      }
+      return list;
+   }();
+   return operations;
 }
 
 bool FlexibleOperation::covers(const MatrixOperation &op) const

@@ -8,7 +8,6 @@
 #include "nir_passes/component_type.h"
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace weft {
@@ -26,14 +25,9 @@ struct MatrixOperation {
    bool operator==(const MatrixOperation &) const = default;
 };
 
-/// The types of operations: A and B, C and the result.
-struct MatrixTypes {
-   ComponentType a, b, c;
-};
-
-/// Types that few devices have in hardware and that Weft therefore has in two shapes only, 16x16x16
-/// and 8x8x8, on every target: narrow floats, and integers of every size in every role.
-std::span<const MatrixTypes> widened_types();
+/// Operations on types that few devices have in hardware, and that every back end therefore has in
+/// two shapes only, 16x16x16 and 8x8x8: narrow floats, and integers of every size in every role.
+const std::vector<MatrixOperation> &widened_operations();
 
 /// Operations of many sizes: one row of VkCooperativeMatrixFlexibleDimensionsPropertiesNV.
 struct FlexibleOperation {

@@ -14,7 +14,6 @@ struct Shape {
 };
 
 constexpr Shape shapes[] = {{16, 16, 16}, {8, 8, 8}, {16, 8, 16}, {16, 8, 8}, {8, 16, 16}};
-constexpr Shape widened_shapes[] = {{16, 16, 16}, {8, 8, 8}};
 constexpr Shape integer_shapes[] = {{16, 16, 32}, {16, 8, 32}, {8, 16, 32}};
 
 /// Whether components can be held, and have a type that lies in buffers.
@@ -79,12 +78,10 @@ std::vector<MatrixOperation> supported_operations(const Driver &driver, uint32_t
       for (const Shape &s : integer_shapes)
          add_integers(s);
    }
-   for (const MatrixTypes &types : widened_types()) {
-      if (!has_components(driver, types.a) || !has_components(driver, types.b) ||
-          !has_components(driver, types.c))
-         continue;
-      for (const Shape &s : widened_shapes)
-         list.push_back({s.m, s.n, s.k, types.a, types.b, types.c, types.c, false});
+   for (const MatrixOperation &op : widened_operations()) {
+      if (has_components(driver, op.a) && has_components(driver, op.b) &&
+          has_components(driver, op.c))
+         list.push_back(op);
    }
    return list;
 }

@@ -209,13 +209,10 @@ std::vector<MatrixOperation> common_operations()
    std::vector<MatrixOperation> operations = spirv::supported_operations(spirv::full_driver(), 32);
    const std::vector<MatrixOperation> &ours = cpu::supported_matrices().operations;
    /* The generator knows neither small floats nor the wider integers yet. */
-   const auto is_widened = [](const MatrixOperation &op) {
-      return std::ranges::any_of(widened_types(), [&](const MatrixTypes &types) {
-         return op.a == types.a && op.b == types.b && op.c == types.c;
-      });
-   };
+   const std::vector<MatrixOperation> &unknown = widened_operations();
    std::erase_if(operations, [&](const MatrixOperation &op) {
-      return std::ranges::find(ours, op) == ours.end() || is_widened(op);
+      return std::ranges::find(ours, op) == ours.end() ||
+             std::ranges::find(unknown, op) != unknown.end();
    });
    return operations;
 }

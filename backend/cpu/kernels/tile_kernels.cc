@@ -20,7 +20,6 @@ struct Shape {
 };
 
 constexpr Shape shapes[] = {{16, 16, 16}, {8, 8, 8}, {16, 8, 16}, {16, 8, 8}, {8, 16, 16}};
-constexpr Shape widened_shapes[] = {{16, 16, 16}, {8, 8, 8}};
 constexpr Shape integer_shapes[] = {{16, 16, 32}, {16, 8, 32}, {8, 16, 32}};
 
 std::string numbers(std::initializer_list<uint32_t> list)
@@ -67,10 +66,7 @@ std::vector<MatrixOperation> list_operations()
       add_integers(s);
    for (Shape s : integer_shapes)
       add_integers(s);
-   for (const MatrixTypes &types : widened_types()) {
-      for (Shape s : widened_shapes)
-         add(s, types.a, types.b, types.c);
-   }
+   list.insert(list.end(), widened_operations().begin(), widened_operations().end());
    return list;
 }
 
