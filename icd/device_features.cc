@@ -72,6 +72,8 @@ void get_shader_features(vk_features *f)
 
    f->cooperativeMatrix = !advertised_matrices().operations.empty();
    f->cooperativeMatrixRobustBufferAccess = f->cooperativeMatrix;
+   f->cooperativeMatrixNV = f->cooperativeMatrix;
+   f->cooperativeMatrixRobustBufferAccessNV = f->cooperativeMatrix;
 
    f->shaderBFloat16Type = advertises_matrices_of(ComponentType::bf16);
    f->shaderBFloat16DotProduct = f->shaderBFloat16Type;

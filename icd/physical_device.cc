@@ -174,6 +174,31 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties
    return out.status();
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixPropertiesNV(
+   VkPhysicalDevice, uint32_t *pPropertyCount, VkCooperativeMatrixPropertiesNV *pProperties)
+{
+   OutArray out(pProperties, pPropertyCount);
+   for (const MatrixOperation &op : advertised_matrices().operations) {
+      VkCooperativeMatrixPropertiesNV *p = is_nv_operation(op) ? out.append() : nullptr;
+      if (!p)
+         continue;
+      void *next = p->pNext;
+      *p = VkCooperativeMatrixPropertiesNV{
+         .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV,
+         .pNext = next,
+         .MSize = op.m,
+         .NSize = op.n,
+         .KSize = op.k,
+         .AType = VkComponentTypeNV(op.a),
+         .BType = VkComponentTypeNV(op.b),
+         .CType = VkComponentTypeNV(op.c),
+         .DType = VkComponentTypeNV(op.result),
+         .scope = VK_SCOPE_SUBGROUP_NV,
+      };
+   }
+   return out.status();
+}
+
 /// Whatever the subgroup size; with or without saturation.
 VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties2EXT(
    VkPhysicalDevice, const VkPhysicalDeviceCooperativeMatrixInfo2EXT *pInfo,

@@ -204,10 +204,11 @@ void declare_matrices(Device &device, const ExtensionSet &lowered, const Request
                           row.spirv_capabilities.end());
       extensions.insert(extensions.end(), row.spirv_extensions.begin(), row.spirv_extensions.end());
    }
-   constexpr auto khr = Extension::khr_cooperative_matrix;
    constexpr uint32_t robust_buffer_access = 1u << 1;
-   device.robust_access =
-      lowered.has(khr) && (request.features[size_t(khr)] & robust_buffer_access) != 0;
+   for (const Extension e : {Extension::khr_cooperative_matrix, Extension::nv_cooperative_matrix}) {
+      if (lowered.has(e) && (request.features[size_t(e)] & robust_buffer_access))
+         device.robust_access = true;
+   }
 }
 
 } // namespace

@@ -70,6 +70,8 @@ const EntryPoint entry_points[] = {
          get_physical_device_tool_properties),
    entry("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", Level::matrices,
          get_physical_device_cooperative_matrix_properties),
+   entry("vkGetPhysicalDeviceCooperativeMatrixPropertiesNV", Level::matrices,
+         get_physical_device_cooperative_matrix_properties_nv),
    entry("vkGetPhysicalDeviceCooperativeMatrixProperties2EXT", Level::matrices,
          get_physical_device_cooperative_matrix_properties2),
    entry("vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV", Level::matrices,

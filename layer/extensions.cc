@@ -80,6 +80,8 @@ const char *has_no_elements(const PhysicalDevice &device)
 
 void tell_matrix_properties(const PhysicalDevice &, void *structure)
 {
+   static_assert(sizeof(VkPhysicalDeviceCooperativeMatrixPropertiesKHR) ==
+                 sizeof(VkPhysicalDeviceCooperativeMatrixPropertiesNV));
    static_cast<VkPhysicalDeviceCooperativeMatrixPropertiesKHR *>(structure)
       ->cooperativeMatrixSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
 }
@@ -132,9 +134,25 @@ const ExtensionRow rows[] = {
       .find_obstacle = has_no_operations,
       .adds_to_native = adds_operations,
    },
-   foreign_row(Extension::nv_cooperative_matrix, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME,
-               Extension::none, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV, 2,
-               all(2), VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_NV, 1),
+   {
+      .extension = Extension::nv_cooperative_matrix,
+      .name = VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME,
+      .spec_version = VK_NV_COOPERATIVE_MATRIX_SPEC_VERSION,
+      .base = Extension::none,
+      .has_other_uses = false,
+      .features = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV,
+      .feature_count = 2, // cooperativeMatrix, cooperativeMatrixRobustBufferAccess
+      .matrix_features = all(2),
+      .lowered_features = all(2),
+      .properties = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_NV,
+      .property_words = 1,
+      .tell_properties = tell_matrix_properties,
+      .spirv_capabilities = {5357}, // CooperativeMatrixNV
+      .spirv_extensions = {"SPV_NV_cooperative_matrix"},
+      .queries = {"vkGetPhysicalDeviceCooperativeMatrixPropertiesNV"},
+      .find_obstacle = has_no_elements,
+      .adds_to_native = adds_nothing,
+   },
    {
       .extension = Extension::nv_cooperative_matrix2,
       .name = VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME,

@@ -147,6 +147,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
       auto &next = instance->next_physical;
       find(next.GetPhysicalDeviceCooperativeMatrixPropertiesKHR,
            "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+      find(next.GetPhysicalDeviceCooperativeMatrixPropertiesNV,
+           "vkGetPhysicalDeviceCooperativeMatrixPropertiesNV");
       find(next.GetPhysicalDeviceCooperativeMatrixProperties2EXT,
            "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT");
       find(next.GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV,

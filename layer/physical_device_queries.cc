@@ -289,6 +289,34 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
    });
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties_nv(
+   VkPhysicalDevice physical, uint32_t *count, VkCooperativeMatrixPropertiesNV *properties)
+{
+   return answer(physical, [&](const Instance *instance, const PhysicalDevice *device) {
+      constexpr Extension extension = Extension::nv_cooperative_matrix;
+      if (device->support_of(extension) == Support::native)
+         return instance->next_physical.GetPhysicalDeviceCooperativeMatrixPropertiesNV(
+            physical, count, properties);
+
+      OutArray out(properties, count);
+      const auto append = [&](const MatrixOperation &operation) {
+         if (auto *p = is_nv_operation(operation) ? out.append() : nullptr) {
+            p->MSize = operation.m;
+            p->NSize = operation.n;
+            p->KSize = operation.k;
+            p->AType = VkComponentTypeNV(operation.a);
+            p->BType = VkComponentTypeNV(operation.b);
+            p->CType = VkComponentTypeNV(operation.c);
+            p->DType = VkComponentTypeNV(operation.result);
+            p->scope = VK_SCOPE_SUBGROUP_NV;
+         }
+      };
+      if (device->lowers(extension))
+         std::ranges::for_each(device->operations, append);
+      return out.status();
+   });
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties2(
    VkPhysicalDevice physical, const VkPhysicalDeviceCooperativeMatrixInfo2EXT *info,
    uint32_t *count, VkCooperativeMatrixProperties2EXT *properties)

@@ -26,6 +26,8 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice,
                                                            VkPhysicalDeviceProperties2 *);
 VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties(
    VkPhysicalDevice, uint32_t *, VkCooperativeMatrixPropertiesKHR *);
+VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties_nv(
+   VkPhysicalDevice, uint32_t *, VkCooperativeMatrixPropertiesNV *);
 VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties2(
    VkPhysicalDevice, const VkPhysicalDeviceCooperativeMatrixInfo2EXT *, uint32_t *,
    VkCooperativeMatrixProperties2EXT *);

@@ -19,7 +19,7 @@ unsigned size_class(unsigned bits)
 
 bool is_operand(const glsl_cmat_description &desc)
 {
-   return desc.use != GLSL_CMAT_USE_ACCUMULATOR;
+   return desc.use == GLSL_CMAT_USE_A || desc.use == GLSL_CMAT_USE_B;
 }
 
 bool has_operand(const TileRules &rules, const glsl_cmat_description &desc)
@@ -171,6 +171,8 @@ bool are_native(const CmatUses &uses, const TileRules &rules)
 glsl_cmat_description NativeShape::tile(const glsl_cmat_description &matrix) const
 {
    glsl_cmat_description t = matrix;
+   if (matrix.use == GLSL_CMAT_USE_NONE)
+      return t;
    const uint32_t k_here = k[size_class(component_bits(matrix))];
    t.rows = matrix.use == GLSL_CMAT_USE_B ? k_here : m;
    t.cols = matrix.use == GLSL_CMAT_USE_A ? k_here : n;

@@ -19,7 +19,8 @@ struct NativeShape {
    uint32_t m, n;
    std::array<uint32_t, 4> k; ///< of 8, 16, 32 and 64 bits; 0: no such matrices
 
-   /// The tile of a matrix.
+   /// The tile of a matrix.  One without a use stays whole: how long it is, is a constant of its
+   /// module, and it may become any operand.
    glsl_cmat_description tile(const glsl_cmat_description &matrix) const;
 };
 

@@ -41,9 +41,12 @@ bool is_operand(const MatrixOperation &op, const glsl_cmat_description &desc,
       return is(op.b, op.k, op.n);
    case GLSL_CMAT_USE_ACCUMULATOR:
       return is(op.c, op.m, op.n) || is(op.result, op.m, op.n);
-   default:
-      return false;
+   case GLSL_CMAT_USE_NONE:
+      /* SPV_NV_cooperative_matrix: it may become any of them. */
+      return is(op.a, op.m, op.k) || is(op.b, op.k, op.n) || is(op.c, op.m, op.n) ||
+             is(op.result, op.m, op.n);
    }
+   return false;
 }
 
 bool same_size(uint32_t rows, uint32_t op_rows, uint32_t cols, uint32_t op_cols)
@@ -69,13 +72,13 @@ Result<MatrixOperation> operation_of(nir_intrinsic_instr *muladd)
    if (a.cols != b.rows || a.rows != d.rows || b.cols != d.cols || c.rows != d.rows ||
        c.cols != d.cols || a.use != GLSL_CMAT_USE_A || b.use != GLSL_CMAT_USE_B ||
        c.use != GLSL_CMAT_USE_ACCUMULATOR || d.use != GLSL_CMAT_USE_ACCUMULATOR) {
-      return Error{"OpCooperativeMatrixMulAddKHR of matrices that do not fit: " + describe(a) +
-                   " * " + describe(b) + " + " + describe(c) + " -> " + describe(d)};
+      return Error{"a multiplication of matrices that do not fit: " + describe(a) + " * " +
+                   describe(b) + " + " + describe(c) + " -> " + describe(d)};
    }
    const auto operation = matrix_operation(d, a, b, c, nir_intrinsic_cmat_signed_mask(muladd),
                                            nir_intrinsic_saturate(muladd) != 0);
    if (!operation)
-      return Error{"OpCooperativeMatrixMulAddKHR of an unknown component type or scope"};
+      return Error{"a multiplication of matrices of an unknown component type or scope"};
    return *operation;
 }
 

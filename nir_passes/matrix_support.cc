@@ -7,6 +7,16 @@
 
 namespace weft {
 
+bool is_nv_operation(const MatrixOperation &op)
+{
+   using enum ComponentType;
+   const auto is_later = [](ComponentType type) {
+      return type == bf16 || type == e4m3 || type == e5m2;
+   };
+   return op.scope == MatrixScope::subgroup && !op.saturating && !is_later(op.a) &&
+          !is_later(op.b) && !is_later(op.c) && !is_later(op.result);
+}
+
 const std::vector<MatrixOperation> &widened_operations()
 {
    using enum ComponentType;

@@ -25,6 +25,10 @@ struct MatrixOperation {
    bool operator==(const MatrixOperation &) const = default;
 };
 
+/// Whether VK_NV_cooperative_matrix can list it, which has neither saturation nor the component types
+/// of later extensions.
+bool is_nv_operation(const MatrixOperation &);
+
 /// Operations on types that few devices have in hardware, and that every back end therefore has in
 /// two shapes only, 16x16x16 and 8x8x8: narrow floats, and integers of every size in every role.
 const std::vector<MatrixOperation> &widened_operations();

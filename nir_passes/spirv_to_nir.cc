@@ -3,6 +3,7 @@
 
 #include "nir_passes/spirv_to_nir.h"
 
+#include "nir_passes/cmat_coordinates.h"
 #include "nir_passes/compact_ids.h"
 #include "nir_passes/compiler_options.h"
 #include "nir_passes/validate_spirv.h"
@@ -212,6 +213,24 @@ std::string one_line(std::string text)
    return line;
 }
 
+/// With private tiles, matrices without a use stay whole; drivers' tiles have uses, so above a driver
+/// they are in registers.
+struct FrontEnd : weft_front_end {
+   FrontEnd(uint32_t subgroup_size, MatrixForm form)
+       : weft_front_end{subgroup_size, length},
+         map(form == MatrixForm::private_tiles ? cmat::Map::dense : cmat::Map::registers)
+   {
+   }
+
+   const cmat::Map map;
+
+private:
+   static uint32_t length(const weft_front_end *f, const glsl_cmat_description *desc)
+   {
+      return cmat::length(static_cast<const FrontEnd *>(f)->map, *desc, f->subgroup_size);
+   }
+};
+
 std::vector<nir_spirv_specialization> specializations(const ShaderSource &source)
 {
    std::vector<nir_spirv_specialization> out;
@@ -227,7 +246,8 @@ std::vector<nir_spirv_specialization> specializations(const ShaderSource &source
 
 } // namespace
 
-Result<Shader> spirv_to_nir(const ShaderSource &source, Consumer consumer, uint32_t subgroup_size)
+Result<Shader> spirv_to_nir(const ShaderSource &source, Consumer consumer, uint32_t subgroup_size,
+                            MatrixForm form)
 {
    Result<bool> valid = validate_spirv(source.spirv);
    if (!valid)
@@ -254,7 +274,8 @@ Result<Shader> spirv_to_nir(const ShaderSource &source, Consumer consumer, uint3
    if (!supported)
       return supported.error();
    options.capabilities = &capabilities;
-   weft_set_vtn_handlers(&options);
+   FrontEnd front_end(subgroup_size, form);
+   weft_set_vtn_handlers(&options, &front_end);
    options.subgroup_size = gl_subgroup_size(subgroup_size);
    options.ubo_addr_format = nir_address_format_vec2_index_32bit_offset;
    options.ssbo_addr_format = nir_address_format_vec2_index_32bit_offset;

@@ -8,6 +8,7 @@
 #include "nir_passes/result.h"
 #include "nir_passes/shader.h"
 #include "nir_passes/shader_source.h"
+#include "nir_passes/target.h"
 
 #include <cstdint>
 
@@ -21,7 +22,9 @@ enum class Consumer : uint8_t {
 
 /// Translates, and no more: functions are still there, and matrices are variables of their own
 /// types.  Whatever the words are, this returns: what the front end rejects is an Error with its
-/// message.
-Result<Shader> spirv_to_nir(const ShaderSource &, Consumer, uint32_t subgroup_size);
+/// message.  The form says how long matrices are, where that is a constant of the module
+/// (SPV_NV_cooperative_matrix).
+Result<Shader> spirv_to_nir(const ShaderSource &, Consumer, uint32_t subgroup_size,
+                            MatrixForm = MatrixForm::registers);
 
 } // namespace weft

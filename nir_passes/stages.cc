@@ -12,6 +12,8 @@
 #include "nir_passes/shader_limits.h"
 #include "nir_passes/split_cmat_shapes.h"
 
+#include <algorithm>
+
 namespace weft {
 
 namespace {
@@ -47,9 +49,9 @@ void inline_functions(PassRunner &run)
 } // namespace
 
 Result<Shader> read_shader(const ShaderSource &source, Consumer consumer, uint32_t subgroup_size,
-                           const PassObserver &observe, PassControl *control)
+                           const PassObserver &observe, PassControl *control, MatrixForm form)
 {
-   Result<Shader> shader = spirv_to_nir(source, consumer, subgroup_size);
+   Result<Shader> shader = spirv_to_nir(source, consumer, subgroup_size, form);
    if (!shader)
       return shader;
    if (observe)
@@ -76,9 +78,11 @@ Result<MatrixPlan> plan_matrices(nir_shader *nir, const Target &target)
    if (!uses)
       return uses.error();
    const bool is_private = target.form == MatrixForm::private_tiles;
-   /* Where a driver keeps the elements of its matrices is its secret. */
+   const bool without_use = std::ranges::any_of(
+      uses->matrices, [](const glsl_cmat_description &d) { return d.use == GLSL_CMAT_USE_NONE; });
+   /* Where a driver keeps the elements of its matrices is its secret, and all of them have a use. */
    if (target.form == MatrixForm::registers || uses->matrices.empty() ||
-       (uses->single_elements && !is_private))
+       ((uses->single_elements || without_use) && !is_private))
       return MatrixPlan{MatrixForm::registers, {}};
    const TileRules rules = {target.native, /* any_sign */ is_private, /* may_pad */ is_private};
    if (are_native(*uses, rules))

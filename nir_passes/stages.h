@@ -16,7 +16,8 @@ namespace weft {
 /// initializers, no unused interface variables.  Matrices are function_temp variables, as are the
 /// Private ones.  An Error for a shader beyond compile_limits.h.
 Result<Shader> read_shader(const ShaderSource &, Consumer, uint32_t subgroup_size,
-                           const PassObserver & = {}, PassControl * = nullptr);
+                           const PassObserver & = {}, PassControl * = nullptr,
+                           MatrixForm = MatrixForm::registers);
 
 /// Matrices, which validate_cmat() has let through, become tiles or registers.
 void lower_matrices(PassRunner &, const Target &);

@@ -24,11 +24,12 @@ std::string list_operands(const MatrixSupport &support, glsl_cmat_use use)
          list += (list.empty() ? "" : ", ") + item;
    };
    const auto add_operands = [&](const MatrixOperation &op, const char *times) {
-      if (use == GLSL_CMAT_USE_A)
+      const bool any = use == GLSL_CMAT_USE_NONE;
+      if (any || use == GLSL_CMAT_USE_A)
          add(op.a, op.m, op.k, times);
-      if (use == GLSL_CMAT_USE_B)
+      if (any || use == GLSL_CMAT_USE_B)
          add(op.b, op.k, op.n, times);
-      if (use == GLSL_CMAT_USE_ACCUMULATOR) {
+      if (any || use == GLSL_CMAT_USE_ACCUMULATOR) {
          add(op.c, op.m, op.n, times);
          add(op.result, op.m, op.n, times);
       }

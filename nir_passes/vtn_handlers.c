@@ -5,6 +5,7 @@
 #include "nir_passes/vtn_handlers.h"
 
 #include "nir_passes/vtn_elements.h"
+#include "nir_passes/vtn_nv_matrices.h"
 #include "nir_passes/vtn_small_floats.h"
 #include "nir_passes/vtn_tensors.h"
 
@@ -16,19 +17,19 @@ typedef void (*translate_function)(struct vtn_builder *b, const uint32_t *w, uns
 
 struct row {
    uint32_t number;
-   const char *name;
-   translate_function translate; /* NULL: not supported */
+   const char *name; /* for readers */
+   translate_function translate;
 };
 
 /* SPV_NV_cooperative_matrix, SPV_NV_cooperative_matrix2, SPV_NV_tensor_addressing,
  * SPV_EXT_cooperative_matrix_maintenance1, which has other names for some of them. */
 static const struct row instructions[] = {
    {5293, "OpCooperativeMatrixConvertNV", weft_convert_use},
-   {5358, "OpTypeCooperativeMatrixNV", NULL},
-   {5359, "OpCooperativeMatrixLoadNV", NULL},
-   {5360, "OpCooperativeMatrixStoreNV", NULL},
-   {5361, "OpCooperativeMatrixMulAddNV", NULL},
-   {5362, "OpCooperativeMatrixLengthNV", NULL},
+   {5358, "OpTypeCooperativeMatrixNV", weft_nv_matrix_type},
+   {5359, "OpCooperativeMatrixLoadNV", weft_nv_load},
+   {5360, "OpCooperativeMatrixStoreNV", weft_nv_store},
+   {5361, "OpCooperativeMatrixMulAddNV", weft_nv_muladd},
+   {5362, "OpCooperativeMatrixLengthNV", weft_nv_length},
    {5363, "OpCooperativeMatrixGetCoordinateEXT", weft_get_coordinate},
    {5366, "OpCooperativeMatrixReduceNV", weft_reduce},
    {5367, "OpCooperativeMatrixLoadTensorNV", weft_cooperative_matrix_load_tensor},
@@ -56,7 +57,7 @@ static const struct weft_capability capabilities[] = {
    {5116, "BFloat16TypeKHR", true},
    {5117, "BFloat16DotProductKHR", true},
    {5118, "BFloat16CooperativeMatrixKHR", true},
-   {5357, "CooperativeMatrixNV", false},
+   {5357, "CooperativeMatrixNV", true},
    {5429, "CooperativeMatrixConversionsEXT", true},
    {5430, "CooperativeMatrixReductionsNV", true},
    {5431, "CooperativeMatrixConversionsNV", true},
@@ -98,19 +99,20 @@ static bool handle_capability(struct vtn_builder *b, uint32_t capability)
 static bool handle_instruction(struct vtn_builder *b, uint32_t opcode, const uint32_t *w,
                                unsigned count)
 {
-   if (weft_handle_transposing_conversion(b, opcode, w) ||
+   if (weft_handle_constant_length(b, opcode, w) ||
+       weft_handle_transposing_conversion(b, opcode, w) ||
        weft_handle_small_floats(b, opcode, w, count))
       return true;
    const struct row *row = find_instruction(opcode);
    if (!row)
       return false;
-   vtn_fail_if(!row->translate, "%s is not supported", row->name);
    row->translate(b, w, count);
    return true;
 }
 
-void weft_set_vtn_handlers(struct spirv_to_nir_options *options)
+void weft_set_vtn_handlers(struct spirv_to_nir_options *options, struct weft_front_end *front_end)
 {
+   options->handlers.private_data = front_end;
    options->handlers.capability = handle_capability;
    options->handlers.type = handle_instruction;
    options->handlers.instruction = handle_instruction;

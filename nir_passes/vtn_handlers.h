@@ -4,9 +4,9 @@
 
 /* Our part of the SPIR-V front end: what of the cooperative-matrix family Mesa's vtn does not know.
  *
- * vtn asks these handlers first, for each capability, each type and each instruction.  An opcode
- * has a row in the table of vtn_handlers.c with its translation, or with none: then a module that
- * uses it is refused by name, where vtn would stumble over an unknown number.  A handler is C, as
+ * vtn asks these handlers first, for each capability, each type and each instruction: those of the
+ * table in vtn_handlers.c have a translation there.  A capability without support is refused by
+ * name, where vtn would stumble over an unknown number later.  A handler is C, as
  * vtn_fail() is a longjmp() that no destructor would survive. */
 
 #pragma once
@@ -17,7 +17,15 @@
 extern "C" {
 #endif
 
-void weft_set_vtn_handlers(struct spirv_to_nir_options *options);
+/* What handlers have to know of the target. */
+struct weft_front_end {
+   uint32_t subgroup_size;
+   /* Components per invocation. */
+   uint32_t (*length)(const struct weft_front_end *, const struct glsl_cmat_description *);
+};
+
+/* Both are needed until spirv_to_nir() returns. */
+void weft_set_vtn_handlers(struct spirv_to_nir_options *options, struct weft_front_end *front_end);
 
 /* One of the cooperative-matrix family's capabilities. */
 struct weft_capability {

@@ -75,7 +75,8 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
 {
    const uint32_t W = options.target.subgroup_size;
    constexpr bool unroll_tiles = true;
-   Result<Shader> shader = read_shader(source, Consumer::cpu, W, options.observe, options.control);
+   Result<Shader> shader =
+      read_shader(source, Consumer::cpu, W, options.observe, options.control, options.target.form);
    if (!shader)
       return shader;
    PassRunner run(shader->get(), options.observe, options.control);

@@ -214,8 +214,9 @@ private:
       const size_t i = queue.back();
       queue.pop_back();
       const Instruction &instruction = m.instructions[i];
-      has_matrices |=
-         instruction.opcode == SpvOpTypeCooperativeMatrixKHR || is_dropped_float(instruction);
+      has_matrices |= instruction.opcode == SpvOpTypeCooperativeMatrixKHR ||
+                      instruction.opcode == SpvOpTypeCooperativeMatrixNV ||
+                      is_dropped_float(instruction);
       // What is cut off here would be blamed on the driver, which may not survive it.
       for (uint32_t id : m.ids_of(instruction)) {
          auto it = definitions.find(id);

@@ -84,10 +84,10 @@ void main()
    /// driver below.
    bool is_for_weft(std::span<const uint32_t> spirv)
    {
-      constexpr uint32_t op_capability = 2 << 16 | 17, cooperative_matrix = 6022;
+      constexpr uint32_t op_capability = 2 << 16 | 17, khr = 6022, nv = 5357;
       bool declared = false;
       for (size_t at = 5; at + 1 < spirv.size() && spirv[at] == op_capability; at += 2)
-         declared |= spirv[at + 1] == cooperative_matrix && spirv[0] == 0x07230203;
+         declared |= (spirv[at + 1] == khr || spirv[at + 1] == nv) && spirv[0] == 0x07230203;
       return device().is_weft || declared;
    }
 
@@ -114,11 +114,13 @@ void main()
 
    /// A shader without loops and shared memory, so that no change of a few words can make it run on
    /// or leave the memory it may use: with robust access it can be executed whatever it became.
-   std::vector<uint32_t> straight_module()
+   std::vector<uint32_t> straight_module(bool nv)
    {
       const std::vector<MatrixOperation> operations = matrix_operations(robust_device());
       std::string matrix;
-      if (!operations.empty()) {
+      if (nv) {
+         matrix = nv_body(robust_device());
+      } else if (!operations.empty()) {
          const MatrixOperation &op = operations[0];
          matrix =
             expand(R"(   $A a; $B b; $C c;
@@ -208,6 +210,31 @@ void main()
       expect_device_works();
    }
 
+   /// Matrices without a use, of an operation that there is (VK_NV_cooperative_matrix); none without
+   /// it.
+   std::string nv_body(const Device &device)
+   {
+      std::string text;
+      for (const VkCooperativeMatrixPropertiesNV &p : device.nv_matrix_properties) {
+         if (text.empty() && p.AType == VK_COMPONENT_TYPE_FLOAT32_NV && p.BType == p.AType &&
+             p.CType == p.AType && p.DType == p.AType)
+            text = expand(R"(   fcoopmatNV<32, gl_ScopeSubgroup, $M, $K> a;
+   fcoopmatNV<32, gl_ScopeSubgroup, $K, $N> b;
+   fcoopmatNV<32, gl_ScopeSubgroup, $M, $N> c;
+   coopMatLoadNV(a, source.data, 4, 64, false);
+   coopMatLoadNV(b, source.data, 40, 64, true);
+   coopMatLoadNV(c, source.data, 8, 64, false);
+   c = coopMatMulAddNV(a, b, c) - c;
+   c[c.length() - 1] += a[0];
+   coopMatStoreNV(c, target.data, 256, 64, false);
+)",
+                          {{"M", std::to_string(p.MSize)},
+                           {"N", std::to_string(p.NSize)},
+                           {"K", std::to_string(p.KSize)}});
+      }
+      return text;
+   }
+
    /// A shader that loads and stores one matrix of the given GLSL type.
    std::string matrix_shader(const std::string &type, const std::string &declarations = "")
    {
@@ -289,13 +316,15 @@ TEST_F(bad_input, accepted_mutants_run)
 {
    if (!may_get_any_module())
       GTEST_SKIP();
-   const std::vector<uint32_t> module = straight_module();
-   ASSERT_TRUE(runs(module));
+   const std::vector<uint32_t> modules[] = {straight_module(false), straight_module(true)};
+   for (const std::vector<uint32_t> &module : modules)
+      ASSERT_TRUE(runs(module));
    oracle::Random random = test_random();
    // Ids and constants are small numbers: so changed, a word is the likeliest to stay valid.
    uint32_t executed = 0;
-   for (int i = 0; i < 400 && !HasFailure(); i++) {
+   for (int i = 0; i < 500 && !HasFailure(); i++) {
       SCOPED_TRACE("mutant " + std::to_string(i));
+      const std::vector<uint32_t> &module = modules[oracle::draw(random, 2)];
       std::vector<uint32_t> changed = module;
       uint32_t &word = changed[5 + oracle::draw(random, uint32_t(module.size() - 5))];
       if (i % 4 == 0)
@@ -354,6 +383,46 @@ TEST_F(bad_input, unsupported_scopes)
         {"gl_ScopeWorkgroup", "gl_ScopeDevice", "gl_ScopeQueueFamily", "gl_ScopeInvocation", "77"})
       expect_refused(scope, matrix_shader(std::string("coopmat<float, ") + scope +
                                           ", 16, 16, gl_MatrixUseAccumulator>"));
+}
+
+/// VK_NV_cooperative_matrix.
+TEST_F(bad_input, matrices_without_a_use)
+{
+   if (!device().nv_matrix_features.cooperativeMatrix) {
+      skip_case("needs VK_NV_cooperative_matrix");
+      GTEST_SKIP();
+   }
+   const std::string start = std::string(glsl_header) + "layout(local_size_x = 64) in;\n" +
+                             buffer_block(0, "uint", "source") + buffer_block(1, "uint", "target") +
+                             "layout(constant_id = 1) const uint rows = 16;\nvoid main() {\n";
+   const std::string good = start + nv_body(device()) + "}\n";
+   EXPECT_FALSE(refused(compile_glsl(good)));
+   const auto loads = [&](const std::string &type) {
+      return start + "   " + type + " m;\n   coopMatLoadNV(m, source.data, 0, 64, false);\n" +
+             "   coopMatStoreNV(m, target.data, 0, 64, false);\n}\n";
+   };
+   for (const char *type : {
+           "fcoopmatNV<16, gl_ScopeSubgroup, 7, 9>",
+           "fcoopmatNV<32, gl_ScopeSubgroup, 1, 1>",
+           "fcoopmatNV<32, gl_ScopeWorkgroup, 16, 16>",
+           "fcoopmatNV<32, gl_ScopeDevice, 16, 16>",
+           "icoopmatNV<8, gl_ScopeSubgroup, 16, 272>",
+           "ucoopmatNV<8, gl_ScopeSubgroup, 65536, 65536>",
+        })
+      expect_refused(type, loads(type));
+   for (uint32_t rows : {0u, 255u, 272u, 65552u, ~0u})
+      expect_refused("specialized to " + std::to_string(rows) + " rows",
+                     loads("fcoopmatNV<32, gl_ScopeSubgroup, rows, 16>"), {{1, rows}});
+   // Multiplications that fit no operation, or not at all.
+   const auto product = [&](const std::string &b) {
+      return start +
+             "   fcoopmatNV<32, gl_ScopeSubgroup, 8, 8> a = fcoopmatNV<32, gl_ScopeSubgroup, 8, "
+             "8>(2.0);\n   " +
+             b + " b = " + b + "(3.0);\n   a = coopMatMulAddNV(a, b, a);\n" +
+             "   coopMatStoreNV(a, target.data, 0, 64, false);\n}\n";
+   };
+   expect_refused("f32 * f16", product("fcoopmatNV<16, gl_ScopeSubgroup, 8, 8>"));
+   expect_refused("8x8 * 16x16", product("fcoopmatNV<32, gl_ScopeSubgroup, rows, rows>"));
 }
 
 TEST_F(bad_input, an_entry_point_that_is_not_there)

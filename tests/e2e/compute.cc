@@ -33,7 +33,7 @@ std::vector<std::byte> run_compute(Device &device, const ComputeShader &shader,
                      {.bindings = {1, 1},
                       .push_bytes = sizeof(shader.push),
                       .subgroup_size = shader.subgroup_size,
-                      .spec_constants = {}});
+                      .spec_constants = shader.spec_constants});
    Buffer from(device, std::max<size_t>(source.size(), 16)), to(device, target_bytes);
    memcpy(from.bytes().data(), source.data(), source.size());
    oracle::fill_poison(to.bytes());

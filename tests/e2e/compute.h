@@ -24,6 +24,7 @@ struct ComputeShader {
    uint32_t subgroup_size = 0; ///< required, 0 for any
    std::array<uint32_t, 4> push = {};
    Words words = {};
+   std::vector<SpecConstant> spec_constants = {};
 };
 
 /// The target buffer afterwards; it is poisoned before and has `target_bytes`.  What has become of

@@ -220,10 +220,15 @@ void Device::choose_physical()
 
 bool Device::has_extension(const char *name) const
 {
-   // The validation layers in reach know neither of these, and object.
-   if (getenv("WEFT_TEST_VALIDATION") && (!strcmp(name, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME) ||
-                                          !strcmp(name, VK_EXT_SHADER_FLOAT8_EXTENSION_NAME)))
-      return false;
+   // The validation layers in reach know none of these, and object.
+   if (getenv("WEFT_TEST_VALIDATION")) {
+      for (const char *newer :
+           {VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME, VK_EXT_SHADER_FLOAT8_EXTENSION_NAME,
+            VK_EXT_COOPERATIVE_MATRIX_MAINTENANCE_1_EXTENSION_NAME}) {
+         if (strcmp(name, newer) == 0)
+            return false;
+      }
+   }
    return std::any_of(extensions.begin(), extensions.end(), [&](const VkExtensionProperties &e) {
       return strcmp(e.extensionName, name) == 0;
    });
@@ -260,6 +265,7 @@ void Device::query()
 
    const bool matrices = has_extension(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
    matrix_features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+   nv_matrix_features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
    bfloat16_features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR};
    float8_features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT8_FEATURES_EXT};
    matrix2_features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV};
@@ -273,6 +279,7 @@ void Device::query()
       chain = &structure;
    };
    add(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, matrix_features);
+   add(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, nv_matrix_features);
    add(VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME, bfloat16_features);
    add(VK_EXT_SHADER_FLOAT8_EXTENSION_NAME, float8_features);
    add(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME, matrix2_features);
@@ -298,6 +305,18 @@ void Device::query()
                                {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
       check(get(physical, &count, matrix_properties.data()), "cooperative matrix properties");
    }
+   if (has_extension(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME)) {
+      auto get = PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesNV(
+         vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesNV"));
+      if (!get)
+         throw VulkanError(VK_ERROR_EXTENSION_NOT_PRESENT,
+                           "vkGetPhysicalDeviceCooperativeMatrixPropertiesNV");
+      check(get(physical, &count, nullptr), "properties of VK_NV_cooperative_matrix");
+      nv_matrix_properties.assign(count,
+                                  {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV});
+      check(get(physical, &count, nv_matrix_properties.data()),
+            "properties of VK_NV_cooperative_matrix");
+   }
    if (preprocessor)
       matrix_properties = preprocessor->matrix_properties(*this);
 }
@@ -307,6 +326,8 @@ void Device::create_device(bool robust)
    features.robustBufferAccess = robust && features.robustBufferAccess;
    matrix_features.cooperativeMatrixRobustBufferAccess =
       robust && matrix_features.cooperativeMatrixRobustBufferAccess;
+   nv_matrix_features.cooperativeMatrixRobustBufferAccess =
+      robust && nv_matrix_features.cooperativeMatrixRobustBufferAccess;
    const VkPhysicalDeviceFeatures2 features2 = {.sType =
                                                    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                                 .pNext = &features13,
@@ -320,7 +341,8 @@ void Device::create_device(bool robust)
    };
    std::vector<const char *> names;
    for (const char *name :
-        {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME,
+        {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME,
+         VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME,
          VK_EXT_COOPERATIVE_MATRIX_MAINTENANCE_1_EXTENSION_NAME,
          VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME, VK_EXT_SHADER_FLOAT8_EXTENSION_NAME,
          VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME}) {

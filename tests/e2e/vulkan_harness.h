@@ -84,6 +84,8 @@ public:
    VkPhysicalDeviceVulkan12Features features12 = {};
    VkPhysicalDeviceVulkan13Features features13 = {};
    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix_features = {};
+   VkPhysicalDeviceCooperativeMatrixFeaturesNV nv_matrix_features = {};
+   std::vector<VkCooperativeMatrixPropertiesNV> nv_matrix_properties;
    VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16_features = {};
    VkPhysicalDeviceShaderFloat8FeaturesEXT float8_features = {};
    VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2_features = {};

@@ -259,12 +259,12 @@ TEST_F(Query, hides_native_matrices_when_told)
    EXPECT_TRUE(advertised());
    const std::vector<std::string> names = extension_names();
    for (const char *hidden :
-        {VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, "VK_NV_cooperative_matrix_decode_vector",
-         "VK_QCOM_cooperative_matrix_conversion"})
+        {"VK_NV_cooperative_matrix_decode_vector", "VK_QCOM_cooperative_matrix_conversion"})
       EXPECT_EQ(std::ranges::count(names, std::string(hidden)), 0) << hidden;
    // The layer's.
    for (const char *lowered :
-        {VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME, "VK_EXT_cooperative_matrix_maintenance1"})
+        {VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME,
+         "VK_EXT_cooperative_matrix_maintenance1"})
       EXPECT_EQ(std::ranges::count(names, std::string(lowered)), 1) << lowered;
    EXPECT_EQ(std::ranges::count(names, std::string("VK_KHR_shader_bfloat16")), 1);
    EXPECT_EQ(matrix_features().cooperativeMatrixRobustBufferAccess, VK_TRUE);
@@ -332,6 +332,37 @@ TEST_F(Query, matrix_properties_by_class)
          "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV")(physical, &count,
                                                                                nullptr));
    EXPECT_EQ(count, 0u);
+}
+
+/// Without saturation and without the component types of later extensions.
+TEST_F(Query, matrix_properties_of_nv)
+{
+   compiler.operations[1].saturating = true;
+   compiler.operations[2].b = ComponentType::bf16;
+   ASSERT_VK(create_instance());
+   auto get = instance_function<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesNV>(
+      "vkGetPhysicalDeviceCooperativeMatrixPropertiesNV");
+   const MatrixOperation &op = compiler.operations[0];
+   for (uint32_t capacity = 0; capacity <= 2; capacity++) {
+      VkCooperativeMatrixPropertiesNV list[3] = {};
+      uint32_t count = capacity;
+      EXPECT_EQ(get(physical, &count, list), capacity < 1 ? VK_INCOMPLETE : VK_SUCCESS);
+      ASSERT_EQ(count, std::min(capacity, 1u));
+      EXPECT_EQ(list[count].MSize, 0u);
+      if (count == 0)
+         continue;
+      EXPECT_EQ(list[0].MSize, op.m);
+      EXPECT_EQ(list[0].NSize, op.n);
+      EXPECT_EQ(list[0].KSize, op.k);
+      EXPECT_EQ(list[0].AType, VkComponentTypeNV(op.a));
+      EXPECT_EQ(list[0].BType, VkComponentTypeNV(op.b));
+      EXPECT_EQ(list[0].CType, VkComponentTypeNV(op.c));
+      EXPECT_EQ(list[0].DType, VkComponentTypeNV(op.result));
+      EXPECT_EQ(list[0].scope, VK_SCOPE_SUBGROUP_NV);
+   }
+   uint32_t count = 0;
+   EXPECT_VK(get(physical, &count, nullptr));
+   EXPECT_EQ(count, 1u);
 }
 
 /// A loader lists an implicit layer's extensions beside the driver's: that is not native support.

@@ -156,5 +156,16 @@ TEST(choose_native_shape, matrices_without_operations)
    EXPECT_EQ(chosen(u, {floats(16, 16, 16), narrow}), "16x16, 16 bits: 16");
 }
 
+/// Beside others that are cut.
+TEST(choose_native_shape, keeps_matrices_without_a_use_whole)
+{
+   const std::vector<MatrixOperation> native = {floats(8, 8, 8), floats(16, 16, 16)};
+   CmatUses u = uses({floats(24, 8, 8)});
+   const glsl_cmat_description none = matrix(GLSL_TYPE_FLOAT16, 16, 16, GLSL_CMAT_USE_NONE);
+   u.matrices.push_back(none);
+   EXPECT_EQ(chosen(u, native), "8x8, 16 bits: 8");
+   EXPECT_EQ((NativeShape{8, 8, {0, 8, 0, 0}}.tile(none).rows), 16);
+}
+
 } // namespace
 } // namespace weft
