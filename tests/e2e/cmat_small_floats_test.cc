@@ -37,6 +37,28 @@ Matrix converted(const Matrix &source, Type to, bool saturate)
    return result;
 }
 
+/// Exactly that, but for numbers that a driver may flush on the way since they are subnormal in the
+/// type that they have or get.  Float8 has no flushing.
+Expectation expected_of(const Device &device, const Matrix &source, Type to, bool saturate)
+{
+   Expectation expected(converted(source, to, saturate));
+   if (!oracle::format(source.type).is_float)
+      return expected;
+   double tiny = 0;
+   for (const Type type : {source.type, to}) {
+      if (oracle::format(type).is_float && oracle::format(type).bytes > 1 &&
+          !keeps_subnormals(device, type))
+         tiny = std::max(tiny, oracle::smallest_normal(type));
+   }
+   for (size_t i = 0; i < expected.value.size(); i++) {
+      const double value =
+         std::fabs(source.real(uint32_t(i / source.cols), uint32_t(i % source.cols)));
+      if (value < tiny)
+         expected.bound[i] += value;
+   }
+   return expected;
+}
+
 /// Decorates every conversion of a module to a float8 as saturating.
 void saturate_conversions(std::vector<uint32_t> &spirv)
 {
@@ -95,7 +117,7 @@ void convert(Device &device, oracle::Random &random, const MatrixType &type,
    const std::vector<Matrix> m = {convertible(random, type, to)};
    const ProgramResult result = run_program(device, program, m);
    SCOPED_TRACE("to " + target.name() + (saturate ? ", saturating" : ""));
-   EXPECT_MATRIX(converted(m[0], to, saturate), result.outputs[0]);
+   EXPECT_MATRIX(expected_of(device, m[0], to, saturate), result.outputs[0]);
 }
 
 } // namespace
