@@ -6,6 +6,7 @@
 
 #include "backend/cpu/abi.h"
 #include "backend/cpu/compiler.h"
+#include "backend/cpu/options.h"
 #include "nir_passes/compile_limits.h"
 #include "vulkan_util/text.h"
 
@@ -53,6 +54,13 @@ void get_identity(vk_properties *p)
    copy_text(p->driverName, "Weft");
    copy_text(p->driverInfo, "Weft " WEFT_VERSION);
    p->conformanceVersion = {}; // not submitted
+
+   if (const Identity *identity = settings().identity) {
+      present_device(*identity, *p);
+      present_driver(*identity, *p);
+      if (cpu::options().has_debug("log"))
+         fprintf(stderr, "weft: the device presents itself as %s\n", describe(*identity).c_str());
+   }
 }
 
 void get_compute_limits(vk_properties *p)

@@ -43,9 +43,12 @@ Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std
       const std::string_view text = value_of(name);
       if (text.empty())
          continue;
-      s.profile = find_profile(text);
-      if (!s.profile && text != "none")
-         complain(name, text, "none, " + profile_names());
+      if (const std::optional<ProfileChoice> choice = parse_profile(text)) {
+         s.profile = choice->profile;
+         s.identity = choice->identity;
+      } else {
+         complain(name, text, "one of " + profile_choices());
+      }
       break;
    }
    return s;

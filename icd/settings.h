@@ -19,6 +19,7 @@ struct Settings {
    uint32_t subgroup_size = 0; ///< WEFT_SUBGROUP_SIZE: the default subgroup size, 8, 16, 32 or 64
    /// WEFT_ICD_PROFILE, else WEFT_PROFILE: the vendor whose matrices to advertise; null: all.
    const Profile *profile = nullptr;
+   const Identity *identity = nullptr; ///< to be presented; null: the driver's own
 
    /// What is set, else the profile's, else the compiler's.
    uint32_t default_subgroup_size() const;

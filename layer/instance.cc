@@ -74,6 +74,9 @@ VkResult Instance::get(VkPhysicalDevice physical, const PhysicalDevice **out)
             fprintf(stderr, "weft: no %s on '%s': %s\n", row.name, entry->name.c_str(),
                     entry->why_absent(row).c_str());
       }
+      if (settings.log && settings.identity && entry->lowers())
+         fprintf(stderr, "weft: '%s' is presented as %s\n", entry->name.c_str(),
+                 describe(*settings.identity).c_str());
    }
    *out = entry.get();
    return VK_SUCCESS;

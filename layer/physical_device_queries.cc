@@ -87,6 +87,12 @@ void limit_workgroups(const PhysicalDevice &device, VkPhysicalDeviceLimits &limi
       std::min(limits.maxComputeWorkGroupInvocations, device.max_invocations_of_size());
 }
 
+/// What a device is to be presented as; null: itself.
+const Identity *identity_of(const Instance &instance, const PhysicalDevice *device)
+{
+   return device && device->lowers() ? instance.settings.identity : nullptr;
+}
+
 /// Of what is known of a device.
 template <typename Body>
 VkResult answer(VkPhysicalDevice physical, const Body &body)
@@ -178,6 +184,8 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties(VkPhysicalDevice physi
    Instance *instance = find_instance(physical);
    instance->next_physical.GetPhysicalDeviceProperties(physical, properties);
    const PhysicalDevice *device = find_device(*instance, physical);
+   if (const Identity *identity = identity_of(*instance, device))
+      present_device(*identity, *properties);
    if (device && device->changes_subgroup_size())
       limit_workgroups(*device, properties->limits);
 }
@@ -201,6 +209,17 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice phys
          if (support == Support::lowered)
             row.tell_properties(*device, s);
       }
+   }
+   if (const Identity *identity = identity_of(*instance, device)) {
+      // Structs that the driver does not know are not filled.
+      const bool has_core = properties->properties.apiVersion >= VK_API_VERSION_1_2;
+      auto *driver = vk_find_struct(properties->pNext, PHYSICAL_DEVICE_DRIVER_PROPERTIES);
+      if (driver && (has_core || device->has_extension(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)))
+         present_driver(*identity, *driver);
+      auto *core = vk_find_struct(properties->pNext, PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES);
+      if (core && has_core)
+         present_driver(*identity, *core);
+      present_device(*identity, properties->properties);
    }
    if (!device || !device->changes_subgroup_size())
       return;

@@ -161,9 +161,12 @@ Settings read_settings(const VkInstanceCreateInfo &info, std::vector<std::string
    else if (!lowering.empty() && lowering != "auto")
       problems.push_back("lowering: '" + lowering + "' is none of auto, tiles, registers");
    const std::string profile = value_of("profile");
-   settings.profile = find_profile(profile);
-   if (!settings.profile && !profile.empty() && profile != "none")
-      problems.push_back("profile: '" + profile + "' is none of none, " + profile_names());
+   if (const std::optional<ProfileChoice> choice = parse_profile(profile)) {
+      settings.profile = choice->profile;
+      settings.identity = choice->identity;
+   } else if (!profile.empty()) {
+      problems.push_back("profile: '" + profile + "' is none of " + profile_choices());
+   }
    return settings;
 }
 

@@ -29,6 +29,8 @@ enum class Lowering {
 struct Settings {
    Lowering lowering = Lowering::automatic;
    const Profile *profile = nullptr;
+   const Identity *identity =
+      nullptr;            ///< to be presented where matrices are lowered; null: the driver's
    bool log = false;      ///< messages on stderr
    bool dump_nir = false; ///< lowered shaders on stderr, in these forms
    bool dump_spirv = false;

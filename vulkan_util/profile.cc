@@ -71,10 +71,46 @@ constexpr MatrixOperation lavapipe[] = {
    integers(8, 8, 8, s8, s8, s32),
 };
 
-constexpr Profile profiles[] = {
-   {"nvidia", 32, nvidia}, {"amd", 64, amd},          {"intel", 32, intel},
-   {"apple", 32, apple},   {"lavapipe", 8, lavapipe},
+constexpr Identity h200 = {
+   .vendor_id = 0x10de,
+   .device_id = 0x2335,
+   .device_name = "NVIDIA H200",
+   .driver_id = VK_DRIVER_ID_NVIDIA_PROPRIETARY,
+   .driver_name = "NVIDIA",
+   .driver_version = 580u << 22 | 159u << 14,
 };
+constexpr Identity navi31 = {
+   .vendor_id = 0x1002,
+   .device_id = 0x744c,
+   .device_name = "AMD Radeon RX 7900 XTX (RADV NAVI31)",
+   .driver_id = VK_DRIVER_ID_MESA_RADV,
+   .driver_name = "radv",
+   .driver_version = VK_MAKE_API_VERSION(0, 25, 0, 7),
+};
+constexpr Identity bmg_g21 = {
+   .vendor_id = 0x8086,
+   .device_id = 0xe20b,
+   .device_name = "Intel(R) Graphics (BMG G21)",
+   .driver_id = VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA,
+   .driver_name = "Intel open-source Mesa driver",
+   .driver_version = VK_MAKE_API_VERSION(0, 25, 0, 7),
+};
+constexpr Identity m1_pro = {
+   .vendor_id = 0x106b,
+   .device_id = 0x1a020207,
+   .device_name = "Apple M1 Pro",
+   .driver_id = VK_DRIVER_ID_MOLTENVK,
+   .driver_name = "MoltenVK",
+   .driver_version = 10400,
+};
+
+constexpr Profile profiles[] = {
+   {"nvidia", 32, nvidia, &h200},      {"amd", 64, amd, &navi31},
+   {"intel", 32, intel, &bmg_g21},     {"apple", 32, apple, &m1_pro},
+   {"lavapipe", 8, lavapipe, nullptr},
+};
+
+constexpr std::string_view with_identity = "+identity";
 
 } // namespace
 
@@ -87,12 +123,36 @@ const Profile *find_profile(std::string_view name)
    return nullptr;
 }
 
-std::string profile_names()
+std::optional<ProfileChoice> parse_profile(std::string_view text)
 {
-   std::string names;
-   for (const Profile &profile : profiles)
-      names += (names.empty() ? "" : ", ") + std::string(profile.name);
-   return names;
+   if (text == "none")
+      return ProfileChoice{};
+   const bool identity = text.ends_with(with_identity);
+   if (identity)
+      text.remove_suffix(with_identity.size());
+   const Profile *profile = find_profile(text);
+   if (!profile || (identity && !profile->identity))
+      return std::nullopt;
+   return ProfileChoice{profile, identity ? profile->identity : nullptr};
+}
+
+std::string profile_choices()
+{
+   std::string choices = "none";
+   for (const Profile &profile : profiles) {
+      choices += ", " + std::string(profile.name);
+      if (profile.identity)
+         choices += ", " + std::string(profile.name) + std::string(with_identity);
+   }
+   return choices;
+}
+
+std::string describe(const Identity &identity)
+{
+   char numbers[64];
+   snprintf(numbers, sizeof(numbers), "vendor 0x%04x, device 0x%04x, driver %d", identity.vendor_id,
+            identity.device_id, int(identity.driver_id));
+   return std::string(identity.device_name) + " (" + numbers + ": " + identity.driver_name + ")";
 }
 
 std::vector<MatrixOperation> advertised_operations(std::vector<MatrixOperation> operations,

@@ -8,7 +8,11 @@
 #pragma once
 
 #include "nir_passes/matrix_support.h"
+#include "vulkan_util/text.h"
 
+#include <vulkan/vulkan_core.h>
+
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,16 +20,59 @@
 
 namespace weft {
 
+/// By what programs recognise a vendor's device and driver.
+struct Identity {
+   uint32_t vendor_id, device_id;
+   const char *device_name;
+   VkDriverId driver_id;
+   const char *driver_name;
+   uint32_t driver_version; ///< as the vendor packs it
+};
+
 struct Profile {
    std::string_view name;
    uint32_t subgroup_size; ///< what the vendor's driver reports as subgroupSize
    std::span<const MatrixOperation> operations;
+   const Identity *identity; ///< null where no program asks for it
 };
 
 /// Null for a name that is not in the table.
 const Profile *find_profile(std::string_view name);
-/// All names, with commas between.
-std::string profile_names();
+
+/// A value of WEFT_PROFILE.
+struct ProfileChoice {
+   const Profile *profile = nullptr;   ///< null: "none"
+   const Identity *identity = nullptr; ///< to be presented as well: "nvidia+identity"
+};
+/// Nothing for a value that is none of those.
+std::optional<ProfileChoice> parse_profile(std::string_view text);
+/// All values, with commas between.
+std::string profile_choices();
+
+/// "AMD Radeon …, vendor 0x1002, device …": for the log.
+std::string describe(const Identity &);
+
+/// Presents a device by VkPhysicalDeviceProperties, or what has the same members.
+template <typename Properties>
+void present_device(const Identity &identity, Properties &properties)
+{
+   properties.vendorID = identity.vendor_id;
+   properties.deviceID = identity.device_id;
+   properties.driverVersion = identity.driver_version;
+   copy_text(properties.deviceName, identity.device_name);
+}
+
+/// Presents its driver by VkPhysicalDeviceDriverProperties, or what has the same members.  What the
+/// driver is remains in driverInfo, which is for people to read.
+template <typename Properties>
+void present_driver(const Identity &identity, Properties &properties)
+{
+   const std::string name = properties.driverName, info = properties.driverInfo;
+   if (!info.starts_with(name) && name != identity.driver_name)
+      copy_text(properties.driverInfo, (name + " " + info).c_str());
+   properties.driverID = identity.driver_id;
+   copy_text(properties.driverName, identity.driver_name);
+}
 
 /// Those of the operations that the profile has (null: all), in the order in which programs should
 /// find them: first those whose tiles have no more rows than the subgroup has invocations.  Programs

@@ -254,7 +254,8 @@ void Device::query()
    vkGetPhysicalDeviceProperties2(physical, &properties2);
    properties = properties2.properties;
 
-   is_weft = strstr(properties.deviceName, "Weft") || strstr(properties12.driverName, "Weft");
+   // Whatever a profile presents, what the driver is remains there.
+   is_weft = strncmp(properties12.driverInfo, "Weft ", 5) == 0;
    count = 0;
    check(vkGetPhysicalDeviceToolProperties(physical, &count, nullptr), "tools");
    std::vector<VkPhysicalDeviceToolProperties> tools(

@@ -40,6 +40,27 @@ TEST_F(QueryTest, DriverNamesItself)
    EXPECT_STREQ(driver.driverName, "Weft");
 }
 
+/// By WEFT_ICD_PROFILE=nvidia+identity: in a process of its own.
+TEST_F(QueryTest, DriverPresentsAnIdentity)
+{
+   const char *profile = getenv("WEFT_ICD_PROFILE");
+   if (!profile || strcmp(profile, "nvidia+identity") != 0)
+      GTEST_SKIP() << "the driver presents itself";
+   VkPhysicalDeviceDriverProperties driver = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+   VkPhysicalDeviceProperties2 properties = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+      .pNext = &driver,
+   };
+   vkGetPhysicalDeviceProperties2(physical, &properties);
+   EXPECT_EQ(properties.properties.vendorID, 0x10deu);
+   EXPECT_EQ(properties.properties.deviceID, 0x2335u);
+   EXPECT_STREQ(properties.properties.deviceName, "NVIDIA H200");
+   EXPECT_EQ(driver.driverID, VK_DRIVER_ID_NVIDIA_PROPRIETARY);
+   EXPECT_STREQ(driver.driverName, "NVIDIA");
+   EXPECT_EQ(strncmp(driver.driverInfo, "Weft ", 5), 0) << driver.driverInfo;
+}
+
 TEST_F(QueryTest, SubgroupSizesAre8To64)
 {
    VkPhysicalDeviceVulkan13Properties properties13 = {

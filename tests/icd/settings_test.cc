@@ -48,6 +48,9 @@ TEST(Settings, TakeTheDriversOwnProfileFirst)
    EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia"}, {"WEFT_ICD_PROFILE", "intel"}}).profile, intel);
    EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia"}, {"WEFT_ICD_PROFILE", "none"}}).profile, nullptr);
    EXPECT_EQ(parse({{"WEFT_PROFILE", "voodoo"}}, 1).profile, nullptr);
+   EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia"}}).identity, nullptr);
+   EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia+identity"}}).profile, nvidia);
+   EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia+identity"}}).identity, nvidia->identity);
 }
 
 } // namespace

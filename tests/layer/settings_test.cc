@@ -334,12 +334,66 @@ TEST_F(ProfileTest, nothing_shared)
    EXPECT_FALSE(advertised());
 }
 
+TEST_F(ProfileTest, identity)
+{
+   const auto query = [&](VkPhysicalDeviceDriverProperties &driver_properties,
+                          VkPhysicalDeviceVulkan12Properties &core) {
+      driver_properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES,
+                           .pNext = &core};
+      core = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
+      VkPhysicalDeviceProperties2 properties = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &driver_properties};
+      instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(
+         physical, &properties);
+      VkPhysicalDeviceProperties old;
+      instance_function<PFN_vkGetPhysicalDeviceProperties>("vkGetPhysicalDeviceProperties")(
+         physical, &old);
+      EXPECT_EQ(old.vendorID, properties.properties.vendorID);
+      EXPECT_EQ(old.deviceID, properties.properties.deviceID);
+      EXPECT_STREQ(old.deviceName, properties.properties.deviceName);
+      return old;
+   };
+   VkPhysicalDeviceDriverProperties driver_properties;
+   VkPhysicalDeviceVulkan12Properties core;
+   const Environment amd("WEFT_PROFILE", "amd+identity");
+   const Environment debug("WEFT_DEBUG", "log");
+   testing::internal::CaptureStderr();
+   ASSERT_VK(create_instance());
+   VkPhysicalDeviceProperties properties = query(driver_properties, core);
+   EXPECT_NE(testing::internal::GetCapturedStderr().find("'fake' is presented as AMD Radeon"),
+             std::string::npos);
+   EXPECT_EQ(properties.vendorID, 0x1002u);
+   EXPECT_EQ(properties.deviceID, 0x744cu);
+   EXPECT_STREQ(properties.deviceName, "AMD Radeon RX 7900 XTX (RADV NAVI31)");
+   EXPECT_EQ(driver_properties.driverID, VK_DRIVER_ID_MESA_RADV);
+   EXPECT_STREQ(driver_properties.driverName, "radv");
+   EXPECT_EQ(core.driverID, VK_DRIVER_ID_MESA_RADV);
+   EXPECT_STREQ(core.driverName, "radv");
+
+   // A driver that does not know the structs.
+   destroy_instance();
+   driver.api_version = VK_API_VERSION_1_1;
+   ASSERT_VK(create_instance(VK_API_VERSION_1_1));
+   properties = query(driver_properties, core);
+   EXPECT_STREQ(core.driverName, "");
+
+   // Nothing to lower, nothing to present.
+   destroy_instance();
+   driver.api_version = VK_API_VERSION_1_3;
+   driver.features12.vulkanMemoryModel = VK_FALSE;
+   ASSERT_VK(create_instance());
+   properties = query(driver_properties, core);
+   EXPECT_STREQ(properties.deviceName, "fake");
+   EXPECT_STREQ(driver_properties.driverName, "");
+   EXPECT_EQ(driver_properties.driverID, driver.id);
+}
+
 TEST(profile, every_operation_once)
 {
    for (const char *name : {"nvidia", "amd", "intel", "apple", "lavapipe"}) {
       const Profile *profile = find_profile(name);
       ASSERT_TRUE(profile);
-      EXPECT_NE(profile_names().find(name), std::string::npos);
+      EXPECT_NE(profile_choices().find(name), std::string::npos);
       for (const MatrixOperation &operation : profile->operations)
          EXPECT_EQ(std::ranges::count(profile->operations, operation), 1);
    }

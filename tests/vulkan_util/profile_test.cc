@@ -34,7 +34,44 @@ TEST(Profiles, AreFoundByName)
 {
    EXPECT_EQ(find_profile("amd")->subgroup_size, 64u);
    EXPECT_EQ(find_profile("voodoo"), nullptr);
-   EXPECT_EQ(profile_names(), "nvidia, amd, intel, apple, lavapipe");
+   EXPECT_EQ(profile_choices(), "none, nvidia, nvidia+identity, amd, amd+identity, intel, "
+                                "intel+identity, apple, apple+identity, lavapipe");
+}
+
+TEST(Profiles, AreChosenWithAndWithoutAnIdentity)
+{
+   EXPECT_EQ(parse_profile("none")->profile, nullptr);
+   EXPECT_EQ(parse_profile("amd")->profile, find_profile("amd"));
+   EXPECT_EQ(parse_profile("amd")->identity, nullptr);
+   EXPECT_EQ(parse_profile("amd+identity")->profile, find_profile("amd"));
+   EXPECT_EQ(parse_profile("amd+identity")->identity, find_profile("amd")->identity);
+   for (const char *wrong : {"", "voodoo", "voodoo+identity", "none+identity", "lavapipe+identity",
+                             "+identity", "amd+", "amd+identity+identity"})
+      EXPECT_FALSE(parse_profile(wrong)) << wrong;
+}
+
+TEST(Profiles, PresentIdentities)
+{
+   const Identity &identity = *find_profile("amd")->identity;
+   VkPhysicalDeviceProperties device = {};
+   present_device(identity, device);
+   EXPECT_EQ(device.vendorID, 0x1002u);
+   EXPECT_EQ(device.deviceID, 0x744cu);
+   EXPECT_STREQ(device.deviceName, "AMD Radeon RX 7900 XTX (RADV NAVI31)");
+   VkPhysicalDeviceDriverProperties driver = {};
+   copy_text(driver.driverName, "llvmpipe");
+   copy_text(driver.driverInfo, "Mesa 25");
+   for (int i = 0; i < 2; ++i) {
+      present_driver(identity, driver);
+      EXPECT_EQ(driver.driverID, VK_DRIVER_ID_MESA_RADV);
+      EXPECT_STREQ(driver.driverName, "radv");
+      EXPECT_STREQ(driver.driverInfo, "llvmpipe Mesa 25");
+   }
+   VkPhysicalDeviceDriverProperties weft = {};
+   copy_text(weft.driverName, "Weft");
+   copy_text(weft.driverInfo, "Weft 1.2");
+   present_driver(identity, weft);
+   EXPECT_STREQ(weft.driverInfo, "Weft 1.2");
 }
 
 } // namespace
