@@ -61,4 +61,14 @@ bool MatrixSupport::covers(const MatrixOperation &op) const
           std::ranges::any_of(flexible, [&](const FlexibleOperation &f) { return f.covers(op); });
 }
 
+MatrixSupport MatrixSupport::in_workgroup(uint32_t invocations) const
+{
+   MatrixSupport support = *this;
+   std::erase_if(support.flexible, [&](const FlexibleOperation &f) {
+      return f.granularity.scope == MatrixScope::workgroup &&
+             f.workgroup_invocations != invocations;
+   });
+   return support;
+}
+
 } // namespace weft

@@ -50,6 +50,8 @@ struct MatrixSupport {
    std::vector<FlexibleOperation> flexible = {};
 
    bool covers(const MatrixOperation &) const;
+   /// Without what is for workgroups of other sizes.
+   MatrixSupport in_workgroup(uint32_t invocations) const;
 };
 
 } // namespace weft

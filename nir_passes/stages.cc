@@ -7,6 +7,7 @@
 #include "nir_passes/cmat_intrinsics.h"
 #include "nir_passes/limit_unrolling.h"
 #include "nir_passes/lower_cmat.h"
+#include "nir_passes/lower_cmat_scope.h"
 #include "nir_passes/lower_decode_pointers.h"
 #include "nir_passes/opt_cmat_copies.h"
 #include "nir_passes/shader_limits.h"
@@ -108,6 +109,9 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, lower_decode_pointers);
    /* While a copy is one instruction. */
    RUN(run, opt_cmat_copies);
+   /* What follows knows subgroups only. */
+   RUN(run, lower_cmat_scope,
+       ScopeOptions{target.subgroup_size, target.robust_access, target.staging_bytes});
 
    if (run.refused())
       return;

@@ -34,6 +34,9 @@ struct Target {
    /// Matrices keep within their storage buffers, element by element
    /// (cooperativeMatrixRobustBufferAccess); a back end with private tiles sees to it itself.
    bool robust_access = false;
+   /// Shared memory that may be added for matrices of workgroup scope
+   /// (cooperativeMatrixWorkgroupScopeReservedSharedMemory).
+   uint32_t staging_bytes = 0;
    /// Registers multiply 8-bit integers by nir_op_*dot_4x8_*, four at a time.
    bool dot_product_4x8 = false;
 };

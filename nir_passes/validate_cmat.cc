@@ -12,8 +12,13 @@ namespace weft {
 
 namespace {
 
-/// "8x8 f16, 16x16 f16, …": the types that there are for a use.
-std::string list_operands(const MatrixSupport &support, glsl_cmat_use use)
+MatrixScope scope_of(const glsl_cmat_description &desc)
+{
+   return desc.scope == SCOPE_WORKGROUP ? MatrixScope::workgroup : MatrixScope::subgroup;
+}
+
+/// "8x8 f16, 16x16 f16, …": the types that there are for a use and scope.
+std::string list_operands(const MatrixSupport &support, glsl_cmat_use use, MatrixScope scope)
 {
    std::set<std::string> seen;
    std::string list;
@@ -24,6 +29,8 @@ std::string list_operands(const MatrixSupport &support, glsl_cmat_use use)
          list += (list.empty() ? "" : ", ") + item;
    };
    const auto add_operands = [&](const MatrixOperation &op, const char *times) {
+      if (op.scope != scope)
+         return;
       const bool any = use == GLSL_CMAT_USE_NONE;
       if (any || use == GLSL_CMAT_USE_A)
          add(op.a, op.m, op.k, times);
@@ -46,7 +53,7 @@ std::string list_operations(const MatrixSupport &support, const MatrixOperation 
 {
    std::string list;
    for (const MatrixOperation &op : support.operations) {
-      if (op.m == wanted.m && op.n == wanted.n && op.k == wanted.k)
+      if (op.m == wanted.m && op.n == wanted.n && op.k == wanted.k && op.scope == wanted.scope)
          list += (list.empty() ? "there are " : "; ") + describe(op);
    }
    return list.empty() ? "there is none of that size" : list;
@@ -54,21 +61,28 @@ std::string list_operations(const MatrixSupport &support, const MatrixOperation 
 
 } // namespace
 
-Result<bool> validate_cmat(nir_shader *nir, const MatrixSupport &support)
+Result<bool> validate_cmat(nir_shader *nir, const MatrixSupport &all)
 {
    const Result<CmatUses> uses = gather_cmat_uses(nir);
    if (!uses)
       return uses.error();
+   const uint16_t *size = nir->info.workgroup_size;
+   const uint32_t invocations = uint32_t(size[0]) * size[1] * size[2];
+   const MatrixSupport support = all.in_workgroup(invocations);
    for (const glsl_cmat_description &desc : uses->matrices) {
       if (has_operand(support, desc))
          continue;
-      if (desc.scope != SCOPE_SUBGROUP) {
+      if (desc.scope != SCOPE_SUBGROUP && desc.scope != SCOPE_WORKGROUP)
          return Error{"a cooperative matrix " + describe(desc) +
-                      " has a scope other than the subgroup, which is not supported"};
-      }
+                      " has a scope other than the subgroup and the workgroup"};
       const auto use = glsl_cmat_use(desc.use);
-      return Error{"the cooperative matrix " + describe(desc) + " is not supported; for " +
-                   describe(use) + " there are: " + list_operands(support, use)};
+      const std::string where =
+         desc.scope == SCOPE_SUBGROUP
+            ? ""
+            : " at the scope of a workgroup of " + std::to_string(invocations) + " invocations";
+      return Error{"the cooperative matrix " + describe(desc) + " is not supported" + where +
+                   "; for " + describe(use) +
+                   " there are: " + list_operands(support, use, scope_of(desc))};
    }
    for (const MatrixOperation &wanted : uses->operations) {
       if (!support.covers(wanted))

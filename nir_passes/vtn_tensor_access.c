@@ -499,6 +499,8 @@ void weft_cooperative_matrix_load_tensor(struct vtn_builder *b, const uint32_t *
 
    vtn_emit_make_visible_barrier(b, memory, scope, pointer->mode);
    a.matrix = vtn_create_cmat_temporary(b, type->type, "cmat_load_tensor");
+   /* Every invocation that has an element loads the same: lower_cmat_scope(). */
+   a.matrix->var->data.access = ACCESS_CAN_REORDER;
    access_matrix(b, &a, a.view ? vtn_get_cmat_deref(b, w[4]) : NULL);
    vtn_push_var_ssa(b, w[2], a.matrix->var);
 }

@@ -23,6 +23,10 @@ namespace weft::cpu {
 
 namespace {
 
+/// For matrices of workgroup scope, beside what a program may have.  The memory is ordinary memory:
+/// as much as the largest of such matrices is likely to be.
+constexpr uint32_t staging_bytes = 128 * 1024;
+
 using Clock = std::chrono::steady_clock;
 using Dump = std::function<void(const char *phase, const std::string &text)>;
 
@@ -86,7 +90,8 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &source,
       source, {.target = {.subgroup_size = W,
                           .form = tiles ? MatrixForm::private_tiles : MatrixForm::registers,
                           .native = tile_operations(),
-                          .robust_access = compile_options.robust_buffer_access},
+                          .robust_access = compile_options.robust_buffer_access,
+                          .staging_bytes = staging_bytes},
                .matrices = compile_options.matrices.value_or(supported_matrices()),
                .bindings = compile_options.bindings,
                .observe = show_text(dump),

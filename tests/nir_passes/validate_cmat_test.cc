@@ -116,13 +116,29 @@ TEST(ValidateCmat, NamesAnUnknownOperationAndThoseOfItsSize)
              "+ f16 -> f16");
 }
 
+TEST(ValidateCmat, MatricesOfTheWorkgroup)
+{
+   const Source source = compile("void main() { coopmat<float, gl_ScopeWorkgroup, 32, 16, "
+                                 "gl_MatrixUseAccumulator> m; if (m.length() == 3) return; }");
+   EXPECT_EQ(error_of(source),
+             "the cooperative matrix 32x16 f32 (accumulator) is not supported at the scope of a "
+             "workgroup of 64 invocations; for accumulator there are: none");
+   FlexibleOperation flexible = {test::operations()[0], 64};
+   const auto error = [&] { return error_of(source, {test::operations(), {flexible}}); };
+   EXPECT_NE(error(), ""); // of the subgroup
+   flexible.granularity.scope = MatrixScope::workgroup;
+   EXPECT_NE(error(), ""); // of another workgroup
+   flexible.workgroup_invocations = 64;
+   EXPECT_EQ(error(), "");
+}
+
 TEST(ValidateCmat, RefusesOtherScopes)
 {
    const std::string message =
-      error_of(compile("void main() { coopmat<float, gl_ScopeWorkgroup, 16, 16, "
+      error_of(compile("void main() { coopmat<float, gl_ScopeDevice, 16, 16, "
                        "gl_MatrixUseAccumulator> m; if (m.length() == 3) return; }"));
    EXPECT_EQ(message, "a cooperative matrix 16x16 f32 (accumulator) has a scope other than the "
-                      "subgroup, which is not supported");
+                      "subgroup and the workgroup");
 }
 
 TEST(ValidateCmat, TakesDimensionsFromSpecializationConstants)

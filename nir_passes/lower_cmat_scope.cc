@@ -1,0 +1,487 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/lower_cmat_scope.h"
+
+#include "nir_passes/cmat_description.h"
+#include "nir_passes/cmat_memory.h"
+#include "nir_passes/cmat_types.h"
+#include "nir_passes/cmat_uses.h"
+
+#include "compiler/nir/nir_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+namespace {
+
+/// Tiles have no fewer rows.
+constexpr uint32_t least_band_rows = 8;
+
+bool is_workgroups(const glsl_cmat_description &desc)
+{
+   return desc.scope == SCOPE_WORKGROUP;
+}
+
+std::vector<nir_intrinsic_instr *> intrinsics(nir_function_impl *impl)
+{
+   std::vector<nir_intrinsic_instr *> list;
+   nir_foreach_block(block, impl) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type == nir_instr_type_intrinsic)
+            list.push_back(nir_instr_as_intrinsic(instr));
+      }
+   }
+   return list;
+}
+
+/* ---- what subgroups need of each other ---- */
+
+const glsl_cmat_description &description(const nir_intrinsic_instr *instr, unsigned source)
+{
+   return *glsl_get_cmat_description(nir_src_as_deref(instr->src[source])->type);
+}
+
+/// Whether it is the row of a component of the running invocation's, in a matrix that is cut into
+/// the same bands.
+bool is_own_row(nir_def *row, const glsl_cmat_description &matrix)
+{
+   const nir_scalar s = nir_scalar_chase_movs(nir_get_scalar(row, 0));
+   if (s.comp != 0 || s.def->parent_instr->type != nir_instr_type_intrinsic)
+      return false;
+   nir_intrinsic_instr *instr = nir_instr_as_intrinsic(s.def->parent_instr);
+   if (instr->intrinsic != nir_intrinsic_cmat_coordinates_weft)
+      return false;
+   const glsl_cmat_description of = nir_intrinsic_cmat_desc(instr);
+   return is_workgroups(of) && of.use != GLSL_CMAT_USE_B && of.rows == matrix.rows;
+}
+
+/// The operand of which it wants elements of any band, if it does.
+std::optional<unsigned> shared_operand(const nir_intrinsic_instr *instr)
+{
+   const auto is_cut = [&](unsigned source) {
+      const glsl_cmat_description &desc = description(instr, source);
+      return is_workgroups(desc) && desc.use != GLSL_CMAT_USE_B;
+   };
+   switch (instr->intrinsic) {
+   case nir_intrinsic_cmat_element_weft:
+      if (is_cut(0) && !is_own_row(instr->src[1].ssa, description(instr, 0)))
+         return 0;
+      return std::nullopt;
+   case nir_intrinsic_cmat_transpose_weft:
+      return is_cut(1) ? std::optional(1u) : std::nullopt;
+   case nir_intrinsic_cmat_convert_weft:
+   case nir_intrinsic_cmat_unary_op:
+      return is_cut(1) && !is_cut(0) ? std::optional(1u) : std::nullopt;
+   default:
+      return std::nullopt;
+   }
+}
+
+/// Whether a component of B may get another value from each subgroup that has it: not from loads.
+bool sets_component_of_b(const nir_intrinsic_instr *instr)
+{
+   if (instr->intrinsic != nir_intrinsic_cmat_insert || !is_workgroups(description(instr, 0)) ||
+       description(instr, 0).use != GLSL_CMAT_USE_B)
+      return false;
+   const nir_variable *var = nir_intrinsic_get_var(instr, 0);
+   return !var || !(var->data.access & ACCESS_CAN_REORDER);
+}
+
+/// Elements of each size of components, 8, 16, 32 and 64 bits.
+using Elements = std::array<uint32_t, 4>;
+
+unsigned size_class(const glsl_cmat_description &desc)
+{
+   return unsigned(std::countr_zero(component_bits(desc) / 8));
+}
+
+/// How large the matrices are of which subgroups want each other's elements; nothing if they cannot
+/// be had so.
+std::optional<Elements> find_shared_elements(nir_shader *nir, uint32_t max_bytes)
+{
+   Elements elements = {};
+   for (const nir_intrinsic_instr *instr : intrinsics(nir_shader_get_entrypoint(nir))) {
+      if (sets_component_of_b(instr))
+         return std::nullopt;
+      const std::optional<unsigned> operand = shared_operand(instr);
+      if (!operand)
+         continue;
+      const glsl_cmat_description &desc = description(instr, *operand);
+      const bool widens = instr->intrinsic == nir_intrinsic_cmat_unary_op;
+      uint32_t &most = elements[size_class(widens ? description(instr, 0) : desc)];
+      most = std::max(most, uint32_t(desc.rows) * desc.cols);
+   }
+   uint32_t bytes = 0;
+   for (unsigned i = 0; i < elements.size(); ++i)
+      bytes += elements[i] << i;
+   /* Variables with a layout of their own all lie in the same place. */
+   const bool no_place = bytes > 0 && nir->info.shared_memory_explicit_layout;
+   return bytes > max_bytes || no_place ? std::nullopt : std::optional(elements);
+}
+
+/* ---- lowering ---- */
+
+class Lowering {
+public:
+   Lowering(nir_shader *nir, const ScopeOptions &options, uint32_t subgroups,
+            const std::optional<Elements> &shared)
+       : options(options), subgroups(subgroups), max_bands(shared ? subgroups : 1),
+         b(nir_builder_create(nir_shader_get_entrypoint(nir))), staging(make_staging(nir, shared)),
+         shared_instructions(find_shared_instructions()),
+         types(nir, [&](const glsl_cmat_description &desc) {
+            const glsl_cmat_description of_subgroup = cut(desc);
+            return glsl_cmat_type(&of_subgroup);
+         })
+   {
+   }
+
+   void run()
+   {
+      for (nir_intrinsic_instr *instr : intrinsics(b.impl)) {
+         b.cursor = nir_before_instr(&instr->instr);
+         lower(instr);
+      }
+      nir_metadata_preserve(b.impl, nir_metadata_none);
+   }
+
+private:
+   /* ---- bands ---- */
+
+   struct Bands {
+      uint32_t count, rows; ///< rows of one
+   };
+
+   Bands bands(const glsl_cmat_description &desc) const
+   {
+      if (desc.use != GLSL_CMAT_USE_B) {
+         for (uint32_t rows = least_band_rows; rows < desc.rows; rows += least_band_rows) {
+            if (desc.rows % rows == 0 && desc.rows / rows <= max_bands)
+               return {desc.rows / rows, rows};
+         }
+      }
+      return {1, desc.rows};
+   }
+
+   /// The part that a subgroup has.
+   glsl_cmat_description cut(glsl_cmat_description desc) const
+   {
+      if (is_workgroups(desc)) {
+         desc.rows = bands(desc).rows;
+         desc.scope = SCOPE_SUBGROUP;
+      }
+      return desc;
+   }
+
+   nir_def *first_row(const glsl_cmat_description &desc)
+   {
+      const Bands of = bands(desc);
+      if (of.count == 1)
+         return nir_imm_int(&b, 0);
+      nir_def *band = nir_load_subgroup_id(&b);
+      if (of.count < subgroups)
+         band = nir_umod_imm(&b, band, of.count);
+      return nir_imul_imm(&b, band, of.rows);
+   }
+
+   void lower(nir_intrinsic_instr *instr)
+   {
+      switch (instr->intrinsic) {
+      case nir_intrinsic_cmat_load:
+         lower_load(instr, types.operand(instr, 0));
+         break;
+      case nir_intrinsic_cmat_store:
+         lower_store(instr, types.operand(instr, 1));
+         break;
+      case nir_intrinsic_cmat_length:
+         nir_intrinsic_set_cmat_desc(instr, cut(nir_intrinsic_cmat_desc(instr)));
+         break;
+      case nir_intrinsic_cmat_coordinates_weft:
+         lower_coordinates(instr);
+         break;
+      case nir_intrinsic_cmat_element_weft:
+         lower_element(instr, types.operand(instr, 0));
+         break;
+      case nir_intrinsic_cmat_convert_weft:
+      case nir_intrinsic_cmat_transpose_weft:
+      case nir_intrinsic_cmat_unary_op:
+         lower_rearrangement(instr, types.operand(instr, 0), types.operand(instr, 1));
+         break;
+      default:
+         break;
+      }
+   }
+
+   /* ---- memory ---- */
+
+   /// Lets the pointer and the stride, which is the last source, be those of the subgroup's part.
+   void advance(nir_intrinsic_instr *instr, unsigned pointer, const glsl_cmat_description &desc)
+   {
+      if (bands(desc).count == 1)
+         return;
+      const cmat::Memory memory(&b, nir_src_as_deref(instr->src[pointer]), instr->src[2].ssa, desc,
+                                options.robust_access);
+      nir_def *line = first_row(desc), *place = nir_imm_int(&b, 0);
+      if (nir_intrinsic_matrix_layout(instr) != GLSL_MATRIX_LAYOUT_ROW_MAJOR)
+         std::swap(line, place);
+      nir_src_rewrite(&instr->src[pointer], &memory.element(line, place)->def);
+      nir_src_rewrite(&instr->src[2], memory.stride());
+   }
+
+   void lower_load(nir_intrinsic_instr *instr, const Matrix &matrix)
+   {
+      if (is_workgroups(matrix.desc))
+         advance(instr, 1, matrix.desc);
+   }
+
+   /// Of those that have the same part, the first stores it.
+   void lower_store(nir_intrinsic_instr *instr, const Matrix &matrix)
+   {
+      if (!is_workgroups(matrix.desc))
+         return;
+      advance(instr, 0, matrix.desc);
+      const uint32_t storing = bands(matrix.desc).count;
+      if (storing == subgroups)
+         return;
+      nir_if *stores = nir_push_if(&b, nir_ult_imm(&b, nir_load_subgroup_id(&b), storing));
+      nir_instr_move(b.cursor, &instr->instr);
+      nir_pop_if(&b, stores);
+   }
+
+   /* ---- single elements ---- */
+
+   /// Of the running invocation's component, in the whole matrix.
+   struct Place {
+      nir_def *row, *col, *inside;
+   };
+   Place place(const glsl_cmat_description &desc, nir_def *component)
+   {
+      nir_def *in_band =
+         _nir_build_cmat_coordinates_weft(&b, component, {._ = 0, .cmat_desc = cut(desc)});
+      return {nir_iadd(&b, nir_channel(&b, in_band, 0), first_row(desc)),
+              nir_channel(&b, in_band, 1), nir_channel(&b, in_band, 2)};
+   }
+
+   void lower_coordinates(nir_intrinsic_instr *instr)
+   {
+      const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
+      if (!is_workgroups(desc))
+         return;
+      const Place at = place(desc, instr->src[0].ssa);
+      nir_def_replace(&instr->def, nir_vec3(&b, at.row, at.col, at.inside));
+   }
+
+   /// Calls body with the number of each component that lies in the matrix.  The loop may be
+   /// unrolled, once the number of components is known.
+   template <typename Body>
+   void for_each_component(const glsl_cmat_description &desc, const Body &body)
+   {
+      nir_variable *counter = nir_local_variable_create(b.impl, glsl_uint_type(), "component");
+      nir_store_var(&b, counter, nir_imm_int(&b, 0), 1);
+      nir_def *length = _nir_build_cmat_length(&b, {._ = 0, .cmat_desc = cut(desc)});
+      nir_loop *loop = nir_push_loop(&b);
+      {
+         nir_def *number = nir_load_var(&b, counter);
+         nir_break_if(&b, nir_uge(&b, number, length));
+         const Place at = place(desc, number);
+         nir_if *inside = nir_push_if(&b, nir_ine_imm(&b, at.inside, 0));
+         body(number, at);
+         nir_pop_if(&b, inside);
+         nir_store_var(&b, counter, nir_iadd_imm(&b, number, 1), 1);
+      }
+      nir_pop_loop(&b, loop);
+   }
+
+   /* ---- elements of other subgroups ---- */
+
+   using Staging = std::array<nir_variable *, 4>;
+
+   static Staging make_staging(nir_shader *nir, const std::optional<Elements> &shared)
+   {
+      Staging variables = {};
+      for (unsigned i = 0; shared && i < shared->size(); ++i) {
+         if (const uint32_t elements = (*shared)[i]) {
+            const glsl_type *type = glsl_array_type(glsl_uintN_t_type(8u << i), elements, 0);
+            variables[i] = nir_variable_create(nir, nir_var_mem_shared, type, "staging");
+         }
+      }
+      return variables;
+   }
+
+   /// What they are is not to be seen any more once types are replaced.
+   std::unordered_set<const nir_intrinsic_instr *> find_shared_instructions() const
+   {
+      std::unordered_set<const nir_intrinsic_instr *> found;
+      for (const nir_intrinsic_instr *instr : intrinsics(b.impl)) {
+         if (shared_operand(instr))
+            found.insert(instr);
+      }
+      return found;
+   }
+
+   void meet()
+   {
+      _nir_build_barrier(&b, {._ = 0,
+                              .execution_scope = SCOPE_WORKGROUP,
+                              .memory_scope = SCOPE_WORKGROUP,
+                              .memory_semantics = NIR_MEMORY_ACQ_REL,
+                              .memory_modes = nir_var_mem_shared});
+   }
+
+   nir_deref_instr *staged(const glsl_cmat_description &desc, nir_def *row, nir_def *col)
+   {
+      nir_deref_instr *all = nir_build_deref_var(&b, staging[size_class(desc)]);
+      return nir_build_deref_array(&b, all, nir_iadd(&b, nir_imul_imm(&b, row, desc.cols), col));
+   }
+
+   /// Lets all see all of the matrix, by element(), until the next is shared.
+   void share(const Matrix &matrix)
+   {
+      if (bands(matrix.desc).count == 1)
+         return;
+      meet();
+      for_each_component(matrix.desc, [&](nir_def *number, const Place &at) {
+         nir_def *value =
+            nir_cmat_extract(&b, component_bits(matrix.desc), &matrix.deref->def, number);
+         nir_store_deref(&b, staged(matrix.desc, at.row, at.col), value, 1);
+      });
+      meet();
+   }
+
+   nir_def *element(const Matrix &matrix, nir_def *row, nir_def *col)
+   {
+      if (bands(matrix.desc).count > 1)
+         return nir_load_deref(&b, staged(matrix.desc, row, col));
+      return nir_cmat_element_weft(&b, component_bits(matrix.desc), &matrix.deref->def, row, col);
+   }
+
+   void lower_element(nir_intrinsic_instr *instr, const Matrix &matrix)
+   {
+      if (!is_workgroups(matrix.desc) || bands(matrix.desc).count == 1)
+         return;
+      if (!shared_instructions.contains(instr)) {
+         nir_src_rewrite(&instr->src[1], nir_isub(&b, instr->src[1].ssa, first_row(matrix.desc)));
+         return;
+      }
+      share_before_loop(instr, matrix);
+      nir_def_replace(&instr->def, element(matrix, instr->src[1].ssa, instr->src[2].ssa));
+   }
+
+   /// Elements are read in a loop over components, which invocations go through each in their own
+   /// way: what is read there is shared before it.
+   void share_before_loop(nir_intrinsic_instr *instr, const Matrix &matrix)
+   {
+      nir_cf_node *node = &instr->instr.block->cf_node;
+      while (node->type != nir_cf_node_loop || !has_coordinates(nir_cf_node_as_loop(node)))
+         node = node->parent;
+      if (!loops.insert(node).second)
+         return;
+      const nir_cursor here = b.cursor;
+      b.cursor = nir_before_cf_node(node);
+      share({rebuild(matrix.deref), matrix.desc});
+      b.cursor = here;
+   }
+
+   static bool has_coordinates(nir_loop *loop)
+   {
+      foreach_list_typed(nir_cf_node, node, node, &loop->body)
+      {
+         if (node->type != nir_cf_node_block)
+            continue;
+         nir_foreach_instr(instr, nir_cf_node_as_block(node)) {
+            if (instr->type == nir_instr_type_intrinsic &&
+                nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_cmat_coordinates_weft)
+               return true;
+         }
+      }
+      return false;
+   }
+
+   nir_deref_instr *rebuild(nir_deref_instr *deref)
+   {
+      if (deref->deref_type == nir_deref_type_var)
+         return nir_build_deref_var(&b, deref->var);
+      return nir_build_deref_follower(&b, rebuild(nir_deref_instr_parent(deref)), deref);
+   }
+
+   /// Conversions and transposes: of matrices that are cut in another way than the result.
+   void lower_rearrangement(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
+   {
+      const bool transposes = instr->intrinsic == nir_intrinsic_cmat_transpose_weft;
+      const bool to_b = result.desc.use == GLSL_CMAT_USE_B,
+                 from_b = source.desc.use == GLSL_CMAT_USE_B;
+      const bool is_cut = bands(result.desc).count > 1 || bands(source.desc).count > 1;
+      if (!is_workgroups(result.desc) || !is_cut || (!transposes && to_b == from_b))
+         return;
+      Matrix from = source;
+      if (instr->intrinsic == nir_intrinsic_cmat_unary_op) {
+         from = temporary(source.desc, result.desc);
+         _nir_build_cmat_unary_op(&b, &from.deref->def, &source.deref->def,
+                                  {._ = 0,
+                                   .alu_op = nir_intrinsic_alu_op(instr),
+                                   .saturate = nir_intrinsic_saturate(instr)});
+      }
+      share(from);
+      for_each_component(result.desc, [&](nir_def *number, const Place &at) {
+         nir_def *value =
+            transposes ? element(from, at.col, at.row) : element(from, at.row, at.col);
+         nir_cmat_insert(&b, &result.deref->def, value, &result.deref->def, number);
+      });
+      nir_instr_remove(&instr->instr);
+   }
+
+   /// Of the result's component type.
+   Matrix temporary(glsl_cmat_description desc, const glsl_cmat_description &result)
+   {
+      desc.element_type = result.element_type;
+      const glsl_cmat_description of_subgroup = cut(desc);
+      nir_variable *variable =
+         nir_local_variable_create(b.impl, glsl_cmat_type(&of_subgroup), "converted");
+      return {nir_build_deref_var(&b, variable), desc};
+   }
+
+   const ScopeOptions &options;
+   const uint32_t subgroups, max_bands;
+   nir_builder b;
+   const Staging staging; ///< for components of 8, 16, 32 and 64 bits
+   const std::unordered_set<const nir_intrinsic_instr *> shared_instructions;
+   std::unordered_set<const nir_cf_node *> loops; ///< whose matrix is shared
+   CmatTypes types;
+};
+
+} // namespace
+
+Result<bool> lower_cmat_scope(nir_shader *nir, const ScopeOptions &options)
+{
+   const Result<CmatUses> uses = gather_cmat_uses(nir);
+   if (!uses)
+      return uses.error();
+   if (std::ranges::none_of(uses->matrices, is_workgroups))
+      return false;
+
+   const uint16_t *size = nir->info.workgroup_size;
+   const uint32_t invocations = uint32_t(size[0]) * size[1] * size[2];
+   if (invocations % options.subgroup_size != 0) {
+      return Error{"cooperative matrices of workgroup scope in a workgroup of " +
+                   std::to_string(invocations) + " invocations, which subgroups of " +
+                   std::to_string(options.subgroup_size) + " do not fill"};
+   }
+   /* Those without a use (SPV_NV_cooperative_matrix) may be B. */
+   const bool have_uses =
+      std::ranges::none_of(uses->matrices, [](const glsl_cmat_description &desc) {
+         return is_workgroups(desc) && desc.use == GLSL_CMAT_USE_NONE;
+      });
+   const std::optional<Elements> shared =
+      have_uses ? find_shared_elements(nir, options.staging_bytes) : std::nullopt;
+   Lowering(nir, options, invocations / options.subgroup_size, shared).run();
+   return true;
+}
+
+} // namespace weft

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "nir_passes/result.h"
+
+#include "compiler/nir/nir.h"
+
+namespace weft {
+
+struct ScopeOptions {
+   uint32_t subgroup_size;
+   bool robust_access = false;
+   /// The most shared memory that may be added for what subgroups want of each other.
+   uint32_t staging_bytes = 0;
+};
+
+/// Matrices of workgroup scope become matrices of subgroup scope, which share the work.  The rows
+/// of A and of accumulators are cut into bands, one for each subgroup, or fewer, as a band has at
+/// least 8 rows; then several subgroups have the same one.  B is whole in each subgroup.  For 4
+/// subgroups:
+///
+///           A         B          accumulator
+///        ┌──────┐  ┌──────┐      ┌──────┐
+///        │  0   │  │ all  │      │  0   │     So a multiplication, loads, stores, what is done
+///        ├──────┤  │      │      ├──────┤     component by component, and reductions of rows
+///        │  1   │  │      │      │  1   │     need nothing of other subgroups.  Of what several
+///        ├──────┤  └──────┘      ├──────┤     have, all have the same, and one stores it.
+///        │  2   │                │  2   │
+///        ├──────┤                ├──────┤
+///        │  3   │                │  3   │
+///        └──────┘                └──────┘
+///
+/// What wants elements of other bands (other reductions, transposes, accumulators that become B)
+/// writes the matrix to shared memory first, between two barriers.  Where there is not enough of
+/// it, and where a shader sets components of B by itself, every subgroup has all of every matrix and
+/// does everything.
+///
+/// An Error where subgroups of that size do not fill the workgroup.
+Result<bool> lower_cmat_scope(nir_shader *, const ScopeOptions &);
+
+} // namespace weft

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The pass as text, in a workgroup of four subgroups.  What it computes is checked by
+/// tests/backend/cpu/cmat_scope_test.cc.
+
+#include "nir_passes/lower_cmat_scope.h"
+#include "nir_passes/shader_text.h"
+#include "tests/nir_passes/shaders.h"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+const std::string types = R"(
+   #define ACC(rows, cols) coopmat<float, gl_ScopeWorkgroup, rows, cols, gl_MatrixUseAccumulator>
+   #define A coopmat<float16_t, gl_ScopeWorkgroup, 64, 16, gl_MatrixUseA>
+   #define B coopmat<float16_t, gl_ScopeWorkgroup, 16, 32, gl_MatrixUseB>
+   layout(binding = 0) buffer Halves { float16_t h[]; };
+   layout(binding = 1) buffer Floats { float f[]; };
+   float sum(const in float x, const in float y) { return x + y; }
+)";
+
+constexpr uint32_t enough = 64 * 1024;
+
+Result<std::string> lower(const std::string &main, const ScopeOptions &options)
+{
+   const test::Source source = test::compile(types + "void main() {" + main + "}");
+   Result<Shader> shader = read_shader(source.shader_source(), Consumer::cpu, 16);
+   EXPECT_TRUE(shader) << (shader ? "" : shader.error().message);
+   nir_shader *nir = shader->get();
+   nir_lower_vars_to_ssa(nir);
+   nir_copy_prop(nir);
+   nir_opt_dce(nir);
+   const Result<bool> progress = lower_cmat_scope(nir, options);
+   if (!progress)
+      return progress.error();
+   EXPECT_TRUE(*progress);
+   nir_validate_shader(nir, "lower_cmat_scope");
+   nir_opt_constant_folding(nir);
+   nir_copy_prop(nir);
+   nir_opt_cse(nir);
+   nir_opt_dce(nir);
+   return shader_text(nir);
+}
+
+std::string lowered(const std::string &main, uint32_t staging_bytes = enough)
+{
+   const Result<std::string> text = lower(main, {16, false, staging_bytes});
+   EXPECT_TRUE(text) << (text ? "" : text.error().message);
+   return text ? *text : "";
+}
+
+unsigned count(const std::string &text, const std::string &part)
+{
+   unsigned n = 0;
+   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+      ++n;
+   return n;
+}
+
+bool has(const std::string &text, const std::string &part)
+{
+   return text.find(part) != std::string::npos;
+}
+
+/// 16 of 64 rows each, and B whole, which the first stores.
+TEST(lower_cmat_scope, subgroups_have_bands)
+{
+   const std::string text = lowered(R"(
+      A a; B b; ACC(64, 32) c;
+      coopMatLoad(a, h, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatLoad(b, h, 8, 32, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatLoad(c, f, 0, 64, gl_CooperativeMatrixLayoutColumnMajor);
+      coopMatStore(coopMatMulAdd(a, b, c), f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatStore(b, h, 8, 32, gl_CooperativeMatrixLayoutRowMajor);)");
+   for (const char *type : {"<float16_t, SCOPE_SUBGROUP, 16, 16",
+                            "<float16_t, SCOPE_SUBGROUP, 16, 32", "<float, SCOPE_SUBGROUP, 16, 32"})
+      EXPECT_TRUE(has(text, type)) << type << "\n" << text;
+   EXPECT_FALSE(has(text, "SCOPE_WORKGROUP, ")) << text;
+   EXPECT_EQ(count(text, "@barrier"), 0u) << text;
+   EXPECT_EQ(count(text, "@cmat_muladd"), 1u) << text;
+   EXPECT_EQ(count(text, "if "), 1u) << text;
+}
+
+/// Of 24 rows three subgroups have 8 each; then the fourth has those of the first.
+TEST(lower_cmat_scope, fewer_bands_than_subgroups)
+{
+   const std::string text = lowered(R"(
+      ACC(24, 32) c;
+      coopMatLoad(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatStore(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)");
+   EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 8, 32")) << text;
+   EXPECT_EQ(count(text, "umod"), 1u) << text;
+   EXPECT_EQ(count(text, "if "), 1u) << text;
+}
+
+TEST(lower_cmat_scope, reductions_of_rows_stay_in_the_band)
+{
+   const std::string text = lowered(R"(
+      ACC(64, 32) c, d;
+      coopMatLoad(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatReduceNV(d, c, gl_CooperativeMatrixReduceRowNV, sum);
+      coopMatStore(d, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)");
+   EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 16, 32")) << text;
+   EXPECT_EQ(count(text, "@barrier"), 0u) << text;
+   EXPECT_EQ(count(text, "staging"), 0u) << text;
+}
+
+/// Six steps for 64 rows.
+TEST(lower_cmat_scope, reductions_of_columns_share_the_matrix)
+{
+   const std::string reduction = R"(
+      ACC(64, 32) c, d;
+      coopMatLoad(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatReduceNV(d, c, gl_CooperativeMatrixReduceColumnNV, sum);
+      coopMatStore(d, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)";
+   const std::string text = lowered(reduction);
+   EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 16, 32")) << text;
+   EXPECT_EQ(count(text, "@barrier"), 2u * 6u) << text;
+   EXPECT_TRUE(has(text, "uint[2048] staging")) << text;
+   /* Without the memory for it, everybody does everything. */
+   const std::string alone = lowered(reduction, 64 * 32 * 4 - 1);
+   EXPECT_TRUE(has(alone, "<float, SCOPE_SUBGROUP, 64, 32")) << alone;
+   EXPECT_EQ(count(alone, "@barrier"), 0u) << alone;
+   EXPECT_EQ(count(alone, "staging"), 0u) << alone;
+}
+
+TEST(lower_cmat_scope, accumulators_that_become_b_share_the_matrix)
+{
+   const std::string text = lowered(R"(
+      ACC(16, 32) c;
+      coopMatLoad(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatStore(B(c), h, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)");
+   EXPECT_EQ(count(text, "@barrier"), 2u) << text;
+   EXPECT_TRUE(has(text, "uint16_t[512] staging")) << text;
+}
+
+/// Loaded by elements, B is the same for all; set by components it is whatever each says.
+TEST(lower_cmat_scope, components_of_b)
+{
+   const auto bands = [](const std::string &how) {
+      const std::string text = lowered("B b = B(0);" + how + R"(
+         coopMatStore(coopMatMulAdd(A(1), b, ACC(64, 32)(0)), f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)");
+      return has(text, "<float, SCOPE_SUBGROUP, 16, 32");
+   };
+   EXPECT_TRUE(bands(R"(
+      tensorLayoutNV<1> t = setTensorLayoutDimensionNV(createTensorLayoutNV(1), 512);
+      coopMatLoadTensorNV(b, h, 0, t);)"));
+   EXPECT_FALSE(bands("b[0] = float16_t(gl_LocalInvocationIndex);"));
+}
+
+TEST(lower_cmat_scope, subgroups_have_to_fill_the_workgroup)
+{
+   const Result<std::string> text =
+      lower("ACC(64, 32) c; if (c.length() == 1) return;", {24, false, enough});
+   ASSERT_FALSE(text);
+   EXPECT_EQ(text.error().message,
+             "cooperative matrices of workgroup scope in a workgroup of 64 invocations, which "
+             "subgroups of 24 do not fill");
+}
+
+} // namespace
+} // namespace weft
