@@ -65,6 +65,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->NV_cooperative_matrix = e->KHR_cooperative_matrix;
    e->NV_cooperative_matrix2 = e->KHR_cooperative_matrix;
    e->EXT_cooperative_matrix_maintenance1 = e->KHR_cooperative_matrix;
+   e->QCOM_cooperative_matrix_conversion = e->KHR_cooperative_matrix;
    e->KHR_external_memory_fd = true;
    e->KHR_map_memory2 = true;
    e->KHR_pipeline_executable_properties = true;

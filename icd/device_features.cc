@@ -74,6 +74,7 @@ void get_shader_features(vk_features *f)
    f->cooperativeMatrixRobustBufferAccess = f->cooperativeMatrix;
    f->cooperativeMatrixNV = f->cooperativeMatrix;
    f->cooperativeMatrixRobustBufferAccessNV = f->cooperativeMatrix;
+   f->cooperativeMatrixConversion = f->cooperativeMatrix;
 
    f->shaderBFloat16Type = advertises_matrices_of(ComponentType::bf16);
    f->shaderBFloat16DotProduct = f->shaderBFloat16Type;

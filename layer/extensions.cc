@@ -203,10 +203,25 @@ const ExtensionRow rows[] = {
       .find_obstacle = has_no_elements,
       .adds_to_native = adds_nothing,
    },
-   foreign_row(
-      Extension::qcom_cooperative_matrix_conversion,
-      VK_QCOM_COOPERATIVE_MATRIX_CONVERSION_EXTENSION_NAME, Extension::khr_cooperative_matrix,
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_CONVERSION_FEATURES_QCOM, 1, all(1)),
+   {
+      .extension = Extension::qcom_cooperative_matrix_conversion,
+      .name = VK_QCOM_COOPERATIVE_MATRIX_CONVERSION_EXTENSION_NAME,
+      .spec_version = VK_QCOM_COOPERATIVE_MATRIX_CONVERSION_SPEC_VERSION,
+      .base = Extension::khr_cooperative_matrix,
+      .has_other_uses = false,
+      .features = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_CONVERSION_FEATURES_QCOM,
+      .feature_count = 1, // cooperativeMatrixConversion
+      .matrix_features = all(1),
+      .lowered_features = all(1),
+      .properties = no_struct,
+      .property_words = 0,
+      .tell_properties = tell_nothing,
+      .spirv_capabilities = {4496}, // CooperativeMatrixConversionQCOM
+      .spirv_extensions = {"SPV_QCOM_cooperative_matrix_conversion"},
+      .queries = {},
+      .find_obstacle = has_no_elements,
+      .adds_to_native = adds_nothing,
+   },
    {
       .extension = Extension::khr_shader_bfloat16,
       .name = VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,

@@ -4,6 +4,7 @@
 
 #include "nir_passes/vtn_handlers.h"
 
+#include "nir_passes/vtn_arrays.h"
 #include "nir_passes/vtn_elements.h"
 #include "nir_passes/vtn_nv_matrices.h"
 #include "nir_passes/vtn_small_floats.h"
@@ -22,8 +23,13 @@ struct row {
 };
 
 /* SPV_NV_cooperative_matrix, SPV_NV_cooperative_matrix2, SPV_NV_tensor_addressing,
- * SPV_EXT_cooperative_matrix_maintenance1, which has other names for some of them. */
+ * SPV_EXT_cooperative_matrix_maintenance1, which has other names for some of them,
+ * SPV_QCOM_cooperative_matrix_conversion. */
 static const struct row instructions[] = {
+   {4497, "OpBitCastArrayQCOM", weft_bit_cast_array},
+   {4540, "OpCompositeConstructCoopMatQCOM", weft_matrix_of_arrays},
+   {4541, "OpCompositeExtractCoopMatQCOM", weft_array_of_matrix},
+   {4542, "OpExtractSubArrayQCOM", weft_extract_sub_array},
    {5293, "OpCooperativeMatrixConvertNV", weft_convert_use},
    {5358, "OpTypeCooperativeMatrixNV", weft_nv_matrix_type},
    {5359, "OpCooperativeMatrixLoadNV", weft_nv_load},
@@ -54,6 +60,7 @@ static const struct row instructions[] = {
 static const struct weft_capability capabilities[] = {
    {4212, "Float8EXT", true},
    {4213, "Float8CooperativeMatrixEXT", true},
+   {4496, "CooperativeMatrixConversionQCOM", true},
    {5116, "BFloat16TypeKHR", true},
    {5117, "BFloat16DotProductKHR", true},
    {5118, "BFloat16CooperativeMatrixKHR", true},

@@ -88,6 +88,7 @@ public:
    std::vector<VkCooperativeMatrixPropertiesNV> nv_matrix_properties;
    VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16_features = {};
    VkPhysicalDeviceShaderFloat8FeaturesEXT float8_features = {};
+   VkPhysicalDeviceCooperativeMatrixConversionFeaturesQCOM conversion_features = {};
    VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2_features = {};
    VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT maintenance1_features = {};
    /// Of vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR; empty without the extension.

@@ -464,9 +464,9 @@ TEST_F(DeviceTest, hidden_extensions_cannot_be_enabled)
    const Environment registers("WEFT_LOWERING", "registers");
    driver.native_matrices = true;
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
-   driver.extensions.push_back(VK_QCOM_COOPERATIVE_MATRIX_CONVERSION_EXTENSION_NAME);
+   driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_DECODE_VECTOR_EXTENSION_NAME);
    ASSERT_VK(create_instance());
-   const char *const names[] = {VK_QCOM_COOPERATIVE_MATRIX_CONVERSION_EXTENSION_NAME};
+   const char *const names[] = {VK_NV_COOPERATIVE_MATRIX_DECODE_VECTOR_EXTENSION_NAME};
    EXPECT_EQ(create_device({.enabledExtensionCount = 1, .ppEnabledExtensionNames = names}),
              VK_ERROR_EXTENSION_NOT_PRESENT);
    ASSERT_VK(create_matrix_device());
