@@ -170,7 +170,8 @@ bool has_operand(const MatrixSupport &support, const glsl_cmat_description &desc
          return rows % row_unit == 0 && cols % col_unit == 0 && rows <= f.max_dimension &&
                 cols <= f.max_dimension;
       };
-      return is_operand_of_any_sign(f.granularity, desc, fits);
+      /* SPV_NV_cooperative_matrix knows no flexible sizes. */
+      return desc.use != GLSL_CMAT_USE_NONE && is_operand_of_any_sign(f.granularity, desc, fits);
    };
    return std::ranges::any_of(
              support.operations,

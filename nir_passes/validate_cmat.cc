@@ -43,8 +43,10 @@ std::string list_operands(const MatrixSupport &support, glsl_cmat_use use, Matri
    };
    for (const MatrixOperation &op : support.operations)
       add_operands(op, "");
-   for (const FlexibleOperation &op : support.flexible)
-      add_operands(op.granularity, "multiples of ");
+   if (use != GLSL_CMAT_USE_NONE) {
+      for (const FlexibleOperation &op : support.flexible)
+         add_operands(op.granularity, "multiples of ");
+   }
    return list.empty() ? "none" : list;
 }
 

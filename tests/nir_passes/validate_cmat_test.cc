@@ -79,6 +79,23 @@ TEST(ValidateCmat, FlexibleSizes)
              "8x8 f16, 16x32 s8, multiples of 16x16 f16");
 }
 
+/// A matrix without a use is any operand of a size that is listed, and none of a flexible one.
+TEST(ValidateCmat, MatricesWithoutAUse)
+{
+   const auto error = [&](const std::string &size) {
+      const std::string type = "fcoopmatNV<16, " + scope + size + ">";
+      const Source source =
+         compile("layout(binding = 0) buffer Data { uint data[]; };\n"
+                 "void main() { " +
+                 type + " m = " + type + "(1); coopMatStoreNV(m, data, 0, 16, false); }\n");
+      return error_of(source, {test::operations(), {{test::operations()[0], 64}}});
+   };
+   EXPECT_EQ(error("16, 16"), "");
+   EXPECT_EQ(error("48, 16").substr(0, 91),
+             "the cooperative matrix 48x16 f16 (no use) is not supported; for no use there are: "
+             "16x16 f16");
+}
+
 TEST(ValidateCmat, AcceptsWhatIsListed)
 {
    EXPECT_EQ(error_of(compile(muladd("float16_t, " + scope + "16, 16, gl_MatrixUseA",
