@@ -3,6 +3,7 @@
 
 #include "nir_passes/stages.h"
 
+#include "nir_passes/assign_cmat_uses.h"
 #include "nir_passes/choose_native_shape.h"
 #include "nir_passes/cmat_intrinsics.h"
 #include "nir_passes/limit_unrolling.h"
@@ -107,6 +108,7 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, nir_opt_cse);
    RUN(run, nir_opt_dce);
    RUN(run, lower_decode_pointers);
+   RUN(run, assign_cmat_uses, target.form);
    /* While a copy is one instruction. */
    RUN(run, opt_cmat_copies);
    /* What follows knows subgroups only. */
