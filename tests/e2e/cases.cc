@@ -83,6 +83,13 @@ Device &bare_device()
    return device;
 }
 
+bool is_of_another_driver(const Device &device, const char *extension)
+{
+   const char *lowering = getenv("WEFT_LOWERING");
+   const bool lowers_all = device.has_weft_layer && lowering && strcmp(lowering, "auto") != 0;
+   return !device.is_weft && !lowers_all && bare_device().has_extension(extension);
+}
+
 oracle::Random test_random()
 {
    uint64_t hash = counts().seed;

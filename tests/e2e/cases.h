@@ -28,6 +28,10 @@ Device &robust_device();
 /// The same driver without the layers that VK_INSTANCE_LAYERS names.
 Device &bare_device();
 
+/// Whether an extension is another driver's own work, which the layer leaves alone unless it is told
+/// to lower everything.
+bool is_of_another_driver(const Device &, const char *extension);
+
 /// The numbers of the running test: they follow from the seed and the test's name, so that a test
 /// run alone repeats what it did among others.
 oracle::Random test_random();

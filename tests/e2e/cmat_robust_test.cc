@@ -128,14 +128,10 @@ private:
 };
 
 /// Vulkan lets accesses that are out of bounds wrap to other places of the same buffer, as
-/// those of lavapipe's own matrices do, which the layer leaves alone unless it is told to lower
-/// everything.
+/// those of lavapipe's own matrices do.
 bool may_wrap(const Device &device)
 {
-   const char *lowering = getenv("WEFT_LOWERING");
-   const bool lowers_all = device.has_weft_layer && lowering && strcmp(lowering, "auto") != 0;
-   return !device.is_weft && !lowers_all &&
-          bare_device().has_extension(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   return is_of_another_driver(device, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
 }
 
 } // namespace

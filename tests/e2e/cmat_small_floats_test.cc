@@ -37,8 +37,9 @@ Matrix converted(const Matrix &source, Type to, bool saturate)
    return result;
 }
 
-/// Exactly that, but for numbers that a driver may flush on the way since they are subnormal in the
-/// type that they have or get.  Float8 has no flushing.
+/// Exactly that on Weft's own driver.  Others may round either way, and flush on the way what is
+/// subnormal in the type that it has or gets (Vulkan, Precision and Operation of SPIR-V
+/// Instructions); float8 has no flushing.
 Expectation expected_of(const Device &device, const Matrix &source, Type to, bool saturate)
 {
    Expectation expected(converted(source, to, saturate));
@@ -55,6 +56,8 @@ Expectation expected_of(const Device &device, const Matrix &source, Type to, boo
          std::fabs(source.real(uint32_t(i / source.cols), uint32_t(i % source.cols)));
       if (value < tiny)
          expected.bound[i] += value;
+      if (!device.is_weft && oracle::format(to).is_float && std::isfinite(expected.value[i]))
+         expected.bound[i] += 2 * oracle::unit_roundoff(to) * std::fabs(expected.value[i]);
    }
    return expected;
 }
