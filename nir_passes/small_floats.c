@@ -113,7 +113,11 @@ nir_def *weft_f32_to_small_float(nir_builder *b, nir_def *value, enum glsl_base_
  * fewer bits, it ends where it would have ended at once. */
 static nir_def *f64_to_odd_f32(nir_builder *b, nir_def *value)
 {
+   /* Exact, or nir_opt_algebraic takes f32 and back for nothing. */
+   const bool exact = b->exact;
+   b->exact = true;
    nir_def *rounded = nir_f2f32(b, value), *back = nir_f2f64(b, rounded);
+   b->exact = exact;
    nir_def *away = nir_flt(b, nir_fabs(b, value), nir_fabs(b, back));
    nir_def *cut = nir_isub(b, rounded, nir_b2i32(b, away));
    nir_def *inexact = nir_iand(b, nir_fneu(b, value, back), nir_feq(b, value, value));

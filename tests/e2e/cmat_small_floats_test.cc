@@ -89,18 +89,51 @@ void saturate_conversions(std::vector<uint32_t> &spirv)
    spirv.insert(spirv.begin() + ptrdiff_t(first_type), decorations.begin(), decorations.end());
 }
 
-/// Numbers that the other type has a conversion for.
+/// A number half way between two neighbours of a type, or next to that in f64 or f32.
+double near_tie(oracle::Random &random, Type type)
+{
+   const oracle::Format &format = oracle::format(type);
+   const uint32_t magnitudes = 1u << (format.exponent_bits + format.fraction_bits);
+   for (;;) {
+      double neighbours[2];
+      const uint32_t bits = oracle::draw(random, magnitudes - 1);
+      for (uint32_t i = 0; i < 2; i++) {
+         const uint64_t encoding = bits + i;
+         neighbours[i] = oracle::decode_float(type, &encoding);
+      }
+      if (!std::isfinite(neighbours[0]) || !std::isfinite(neighbours[1]))
+         continue;
+      const double tie = (neighbours[0] + neighbours[1]) / 2,
+                   sign = oracle::draw(random, 2) ? 1 : -1;
+      const double side = oracle::draw(random, 2) ? INFINITY : 0;
+      switch (oracle::draw(random, 3)) {
+      case 0:
+         return sign * tie;
+      case 1:
+         return sign * double(std::nextafter(float(tie), float(side)));
+      default:
+         return sign * std::nextafter(tie, side);
+      }
+   }
+}
+
+/// Numbers that the other type has a conversion for; of floats also some that all but a single
+/// rounding get wrong.
 Matrix convertible(oracle::Random &random, const MatrixType &from, Type to)
 {
    constexpr oracle::Inputs kinds[] = {oracle::Inputs::extremes, oracle::Inputs::bits,
                                        oracle::Inputs::plain};
    const oracle::Format &from_format = oracle::format(from.type), &to_format = oracle::format(to);
-   if (from_format.is_float && to_format.is_float)
-      return random_matrix(random, from, kinds[oracle::draw(random, 3)]);
-   Matrix matrix = random_matrix(random, from, oracle::Inputs::whole);
-   for (uint32_t row = 0; row < from.rows && !to_format.is_float && !to_format.is_signed; row++) {
-      for (uint32_t col = 0; col < from.cols; col++)
-         oracle::encode_float(from.type, std::fabs(matrix.real(row, col)), matrix.at(row, col));
+   const bool floats = from_format.is_float && to_format.is_float;
+   Matrix matrix =
+      random_matrix(random, from, floats ? kinds[oracle::draw(random, 3)] : oracle::Inputs::whole);
+   for (uint32_t row = 0; row < from.rows; row++) {
+      for (uint32_t col = 0; col < from.cols; col++) {
+         if (floats && is_small_float(to) && oracle::draw(random, 4) == 0)
+            oracle::encode_float(from.type, near_tie(random, to), matrix.at(row, col));
+         if (!to_format.is_float && !to_format.is_signed)
+            oracle::encode_float(from.type, std::fabs(matrix.real(row, col)), matrix.at(row, col));
+      }
    }
    return matrix;
 }
