@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /// VK_QCOM_cooperative_matrix_conversion: rows or columns of matrices as arrays of invocations, bit
-/// casts and parts of arrays.  GLSL here has none of it, so shaders call functions, whose calls
-/// become the instructions.
+/// casts and parts of arrays.  GLSL here has none of it, so shaders call functions
+/// (replace_calls_by_array_conversions()).
 
 #include "tests/e2e/cmat_program.h"
 
@@ -16,58 +16,9 @@ using oracle::Matrix;
 
 namespace {
 
-constexpr size_t header_words = 5;
-constexpr uint16_t op_name = 5, op_extension = 10, op_capability = 17, op_function_call = 57;
-
-/// By the beginnings of the functions' names.
-const std::pair<const char *, uint16_t> opcodes[] = {
-   {"bitcast_", 4497}, {"construct_", 4540}, {"extract_", 4541}, {"sub_array_", 4542}};
-
-template <typename Body>
-void for_each(const std::vector<uint32_t> &spirv, uint16_t opcode, const Body &body)
-{
-   for (size_t at = header_words; at < spirv.size(); at += spirv[at] >> 16) {
-      if ((spirv[at] & 0xffff) == opcode)
-         body(at);
-   }
-}
-
-void insert(std::vector<uint32_t> &spirv, size_t at, uint16_t opcode,
-            const std::vector<uint32_t> &operands)
-{
-   std::vector<uint32_t> words = {uint32_t(operands.size() + 1) << 16 | opcode};
-   words.insert(words.end(), operands.begin(), operands.end());
-   spirv.insert(spirv.begin() + ptrdiff_t(at), words.begin(), words.end());
-}
-
-/// Calls of functions with const parameters, which are passed as values.
 void replace_calls(std::vector<uint32_t> &spirv)
 {
-   std::map<uint32_t, uint16_t> functions;
-   for_each(spirv, op_name, [&](size_t at) {
-      const char *name = reinterpret_cast<const char *>(&spirv[at + 2]);
-      for (const auto &[prefix, opcode] : opcodes) {
-         if (strncmp(name, prefix, strlen(prefix)) == 0)
-            functions[spirv[at + 1]] = opcode;
-      }
-   });
-   size_t replaced = 0;
-   for_each(spirv, op_function_call, [&](size_t at) {
-      const auto function = functions.find(spirv[at + 3]);
-      if (function == functions.end())
-         return;
-      spirv[at] = ((spirv[at] >> 16) - 1) << 16 | function->second;
-      spirv.erase(spirv.begin() + ptrdiff_t(at) + 3);
-      replaced++;
-   });
-   EXPECT_GT(replaced, 0u);
-   size_t extensions = 0;
-   for_each(spirv, op_capability, [&](size_t at) { extensions = at + 2; });
-   const std::string name = "SPV_QCOM_cooperative_matrix_conversion";
-   std::vector<uint32_t> words(name.size() / 4 + 1);
-   memcpy(words.data(), name.data(), name.size());
-   insert(spirv, extensions, op_extension, words);
-   insert(spirv, extensions, op_capability, {4496});
+   EXPECT_GT(replace_calls_by_array_conversions(spirv), 0u);
 }
 
 bool has_feature(const Device &device)

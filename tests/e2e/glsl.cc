@@ -19,6 +19,8 @@
 #include <set>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 namespace weft::e2e {
 
@@ -460,6 +462,46 @@ uint32_t insert_matrix_phis(std::vector<uint32_t> &spirv)
    });
    spirv = result;
    return inserted;
+}
+
+uint32_t replace_calls_by_array_conversions(std::vector<uint32_t> &spirv)
+{
+   constexpr uint16_t op_name = 5, op_extension = 10, op_capability = 17, op_function_call = 57;
+   static constexpr char name[] = "SPV_QCOM_cooperative_matrix_conversion";
+   static constexpr std::pair<const char *, uint16_t> opcodes[] = {
+      {"bitcast_", 4497}, {"construct_", 4540}, {"extract_", 4541}, {"sub_array_", 4542}};
+   std::map<uint32_t, uint16_t> functions;
+   bool declared = false;
+   uint32_t replaced = 0;
+   std::vector<uint32_t> result(spirv.begin(), spirv.begin() + header_words);
+   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
+      if (opcode == op_name) {
+         const std::string_view function(reinterpret_cast<const char *>(words + 2));
+         for (const auto &[prefix, instruction] : opcodes) {
+            if (function.starts_with(prefix))
+               functions[words[1]] = instruction;
+         }
+      }
+      if (opcode != op_capability && !declared) {
+         std::vector<uint32_t> extension(sizeof(name) / 4 + 1);
+         memcpy(extension.data(), name, sizeof(name));
+         result.insert(result.end(), {2u << 16 | op_capability, 4496,
+                                      uint32_t(extension.size() + 1) << 16 | op_extension});
+         result.insert(result.end(), extension.begin(), extension.end());
+         declared = true;
+      }
+      const auto function = opcode == op_function_call ? functions.find(words[3]) : functions.end();
+      if (function == functions.end()) {
+         result.insert(result.end(), words, words + count);
+         return;
+      }
+      result.push_back(uint32_t(count - 1) << 16 | function->second);
+      result.insert(result.end(), {words[1], words[2]});
+      result.insert(result.end(), words + 4, words + count);
+      replaced++;
+   });
+   spirv = result;
+   return replaced;
 }
 
 } // namespace weft::e2e

@@ -50,6 +50,11 @@ uint32_t replace_by_packed_dot(std::vector<uint32_t> &spirv, uint16_t from, uint
 /// integer ones, matrices of both widths can meet.
 void replace_short_by_double(std::vector<uint32_t> &spirv);
 
+/// Makes SPV_QCOM_cooperative_matrix_conversion's instructions of calls of functions by the names of
+/// bitcast_…, construct_…, extract_… and sub_array_….  Parameters have to be const, which are passed
+/// as values.  Returns how many.
+uint32_t replace_calls_by_array_conversions(std::vector<uint32_t> &spirv);
+
 /// Where both ways into a block end with storing a matrix to the same variable, makes it one OpPhi
 /// and one store at the block's beginning, as an optimiser would.  Returns how many.
 uint32_t insert_matrix_phis(std::vector<uint32_t> &spirv);

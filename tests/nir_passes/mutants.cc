@@ -153,6 +153,57 @@ const std::string tensors = header + R"(
                            createTensorViewNV(2, false, 1, 0));
    })";
 
+/// SPV_NV_cooperative_matrix: both ways, in arrays and structs, with the length as a constant.
+const std::string without_use = header + R"(
+   #define M fcoopmatNV<16, gl_ScopeSubgroup, SIZE, 16>
+   #define FLOATS fcoopmatNV<32, gl_ScopeSubgroup, SIZE, 16>
+   struct Pair { M first; FLOATS sums[2]; };
+   FLOATS scale(FLOATS m, float by) {
+      float numbers[m.length()];
+      for (int i = 0; i < m.length(); ++i)
+         numbers[i] = m[i] * by;
+      for (int i = 0; i < m.length(); ++i)
+         m[i] = numbers[m.length() - 1 - i];
+      return m;
+   }
+   void main() {
+      Pair p;
+      M x, y;
+      coopMatLoadNV(x, a, 0, stride, false);
+      coopMatLoadNV(y, a, stride, 16, true);
+      coopMatLoadNV(p.sums[0], c, 0, 16, false);
+      p.first = -x + y;
+      p.sums[1] = FLOATS(p.first) * 2.0;
+      for (uint i = 0; i < count; ++i) {
+         if (i == 3)
+            y = x;
+         p.sums[i & 1] = coopMatMulAddNV(y, x, p.sums[i & 1] / FLOATS(3));
+      }
+      coopMatStoreNV(scale(p.sums[1], 0.5), c, 256, stride, true);
+      coopMatStoreNV(M(p.sums[0]), a, 0, 16, false);
+   })";
+
+/// SPV_QCOM_cooperative_matrix_conversion, by replaced calls.
+const std::string arrays = header + R"(
+   #define HALVES coopmat<float16_t, gl_ScopeSubgroup, SIZE, SIZE, gl_MatrixUseAccumulator>
+   MAT_A construct_a(const float16_t v[16]) { return MAT_A(0); }
+   HALVES construct_words(const uint v[8]) { return HALVES(0); }
+   uint[8] extract_words(const MAT_B m) { uint v[8]; return v; }
+   float16_t[16] bitcast_words(const uint v[8]) { float16_t w[16]; return w; }
+   uint[4] sub_array_words(const uint v[8], const int start) { uint w[4]; return w; }
+   void main() {
+      MAT_B mb;
+      coopMatLoad(mb, b, 0, 4, rows);
+      uint words[8] = extract_words(mb);
+      for (uint i = 0; i < count; ++i)
+         words[i & 7] ^= stride;
+      const uint part[4] = sub_array_words(words, int(count));
+      words[stride & 7] = part[1];
+      const MAT_A ma = construct_a(bitcast_words(words));
+      const HALVES halves = construct_words(words);
+      coopMatStore(coopMatMulAdd(ma, mb, SUM(halves)), c, 0, stride, rows);
+   })";
+
 /// Integers, saturation, buffer references.
 const std::string integers = R"(
    layout(buffer_reference, scalar) buffer Bytes { int8_t data[]; };
@@ -261,8 +312,10 @@ void limit_processor_seconds(unsigned seconds)
 
 std::vector<Source> mutation_originals()
 {
-   return {compile(product), compile(elements), compile(integers), compile(single_elements),
-           compile(tensors)};
+   Source conversions = compile(arrays);
+   e2e::replace_calls_by_array_conversions(conversions.spirv);
+   return {compile(product), compile(elements),    compile(integers), compile(single_elements),
+           compile(tensors), compile(without_use), conversions};
 }
 
 uint32_t mutation_seed()
