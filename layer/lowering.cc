@@ -51,9 +51,9 @@ void apply(const VkPipelineRobustnessCreateInfo &robustness, spirv::CompileOptio
       robustness.storageBuffers != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED;
 }
 
-/// An empty answer, or why the shader cannot be lowered.
+/// An empty answer, or why the shader cannot be lowered; `native` where the driver could have it.
 std::string compile(const Device &device, const ShaderRequest &request, const ShaderSource &source,
-                    LoweredShader &out)
+                    bool native, LoweredShader &out)
 {
    const Settings &settings = device.instance->settings;
    const auto start = std::chrono::steady_clock::now();
@@ -65,6 +65,10 @@ std::string compile(const Device &device, const ShaderRequest &request, const Sh
       .robust_access = device.robust_access,
       .dump = {},
    };
+   if (!native) {
+      const auto &others = device.physical->operations_of_native_types;
+      options.operations.insert(options.operations.end(), others.begin(), others.end());
+   }
    if (request.robustness)
       apply(*request.robustness, options);
    if (request.capture || settings.dump_nir || settings.dump_spirv) {
@@ -124,7 +128,7 @@ VkResult lower_shader(const Device &device, const ShaderRequest &request, Lowere
       return VK_SUCCESS;
    if (!request.may_compile)
       return VK_PIPELINE_COMPILE_REQUIRED;
-   const std::string refusal = compile(device, request, source, out);
+   const std::string refusal = compile(device, request, source, native, out);
    if (refusal.empty())
       return VK_SUCCESS;
    if (native && (device.native_extensions ||

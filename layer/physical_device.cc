@@ -326,16 +326,18 @@ VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, 
    for (const ExtensionRow &row : extension_rows())
       out.support[size_t(row.extension)] =
          decide(row, instance.settings, native.has(row.extension), out);
-   // Matrices of types that are the driver's own are left to it.
+   // Matrices of types that are the driver's own are left to it, where it can have the shader.
    const auto leave = [&](Extension extension, std::initializer_list<ComponentType> types) {
       if (out.support_of(extension) != Support::native)
          return;
-      std::erase_if(out.operations, [&](const MatrixOperation &o) {
-         const auto is_one = [&](ComponentType type) {
-            return std::ranges::find(types, type) != types.end();
-         };
-         return is_one(o.a) || is_one(o.b) || is_one(o.c);
+      const auto rest = std::ranges::stable_partition(out.operations, [&](const auto &operation) {
+         return std::ranges::none_of(types, [&](ComponentType type) {
+            return operation.a == type || operation.b == type || operation.c == type;
+         });
       });
+      out.operations_of_native_types.insert(out.operations_of_native_types.end(), rest.begin(),
+                                            rest.end());
+      out.operations.erase(rest.begin(), rest.end());
    };
    leave(Extension::khr_shader_bfloat16, {ComponentType::bf16});
    leave(Extension::ext_shader_float8, {ComponentType::e4m3, ComponentType::e5m2});

@@ -43,6 +43,8 @@ struct PhysicalDevice {
    VkShaderStageFlags sized_stages() const;
    uint32_t max_invocations_of_size() const { return subgroup_size * max_workgroup_subgroups; }
    std::vector<MatrixOperation> operations; ///< all that a shader may use
+   /// And with these a shader that the driver cannot have, as it declares what only the layer knows.
+   std::vector<MatrixOperation> operations_of_native_types;
    /// The driver's own, where they are not hidden: as the driver tells of them, and those that
    /// others can be built from.
    std::vector<VkCooperativeMatrixPropertiesKHR> native_properties;

@@ -275,6 +275,11 @@ void VKAPI_CALL get_features2(VkPhysicalDevice, VkPhysicalDeviceFeatures2 *out)
           driver->native_matrices)
          reinterpret_cast<VkPhysicalDeviceCooperativeMatrix2FeaturesNV *>(s)
             ->cooperativeMatrixReductions = VK_TRUE;
+      if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR &&
+          driver->native_matrices) {
+         auto *bfloat16 = reinterpret_cast<VkPhysicalDeviceShaderBfloat16FeaturesKHR *>(s);
+         bfloat16->shaderBFloat16Type = bfloat16->shaderBFloat16CooperativeMatrix = VK_TRUE;
+      }
    }
 }
 

@@ -5,6 +5,8 @@
 
 #include "tests/layer/fixture.h"
 
+#include <algorithm>
+
 namespace weft::layer_test {
 
 namespace {
@@ -231,6 +233,49 @@ TEST_F(Native, foreign_operations_are_listed_but_not_built_from)
    EXPECT_EQ(matrix_properties().size(), 2 + compiler.operations.size());
    EXPECT_TRUE(is_lowered(pipeline_shader(added_k).words, 32));
    EXPECT_TRUE(compiler.seen.back().options.native_operations.empty());
+}
+
+/// The driver has bfloat16 and no float8: it is asked for the one and lowered for both.
+TEST_F(Native, types_of_the_driver_beside_the_layers)
+{
+   using enum ComponentType;
+   const MatrixOperation wide = {16, 16, added_k, bf16, bf16, f32, f32, false},
+                         narrow = {16, 16, added_k, e4m3, e4m3, f32, f32, false};
+   compiler.operations.insert(compiler.operations.end(), {wide, narrow});
+   driver.native_matrices = true;
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   driver.extensions.push_back(VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME);
+   ASSERT_VK(create_instance());
+   const char *const names[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
+                                VK_EXT_SHADER_FLOAT8_EXTENSION_NAME};
+   VkPhysicalDeviceShaderFloat8FeaturesEXT float8 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT8_FEATURES_EXT,
+      .shaderFloat8 = VK_TRUE,
+      .shaderFloat8CooperativeMatrix = VK_TRUE,
+   };
+   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .pNext = &float8,
+      .cooperativeMatrix = VK_TRUE,
+   };
+   ASSERT_VK(create_device(
+      {.pNext = &matrices, .enabledExtensionCount = 2, .ppEnabledExtensionNames = names}));
+
+   constexpr uint32_t float8_matrices = 4213, capability_word = 6;
+   for (const bool with_float8 : {false, true}) {
+      std::vector<uint32_t> words = matrix_module(added_k);
+      if (with_float8)
+         words[capability_word] = float8_matrices;
+      const VkShaderModule module = make_module(words);
+      const VkComputePipelineCreateInfo info = pipeline_info(module);
+      VkPipeline pipeline;
+      ASSERT_VK(create_pipelines({&info, 1}, {&pipeline, 1}));
+      destroy_pipelines({&pipeline, 1});
+      destroy_module(module);
+      const auto &operations = compiler.seen.back().options.operations;
+      EXPECT_EQ(std::ranges::count(operations, narrow), 1);
+      EXPECT_EQ(std::ranges::count(operations, wide), with_float8);
+   }
 }
 
 TEST_F(Native, other_stages_are_the_drivers)
