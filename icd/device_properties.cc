@@ -86,6 +86,7 @@ void get_compute_limits(vk_properties *p)
    p->maxComputeWorkgroupSubgroups = max_workgroup_invocations / min_subgroup_size;
    p->requiredSubgroupSizeStages = VK_SHADER_STAGE_COMPUTE_BIT;
    p->cooperativeMatrixSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
+   p->cooperativeMatrixFlexibleDimensionsMaxDimension = cpu::max_matrix_dimension;
 
    // The CPU's own behaviour: denormal numbers are kept, results rounded to nearest even.
    p->denormBehaviorIndependence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;

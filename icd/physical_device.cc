@@ -199,7 +199,8 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties
    return out.status();
 }
 
-/// Whatever the subgroup size; with or without saturation.
+/// Whatever the subgroup size; with or without saturation.  Flexible dimensions are multiples of
+/// these, and of all of these since they are of 8.
 VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties2EXT(
    VkPhysicalDevice, const VkPhysicalDeviceCooperativeMatrixInfo2EXT *pInfo,
    uint32_t *pPropertyCount, VkCooperativeMatrixProperties2EXT *pProperties)
@@ -228,11 +229,32 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties
    return out.status();
 }
 
-/// None: cooperativeMatrixFlexibleDimensions is not supported.
 VKAPI_ATTR VkResult VKAPI_CALL
 weft_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
    VkPhysicalDevice, uint32_t *pPropertyCount,
    VkCooperativeMatrixFlexibleDimensionsPropertiesNV *pProperties)
 {
-   return OutArray(pProperties, pPropertyCount).status();
+   OutArray out(pProperties, pPropertyCount);
+   for (const FlexibleOperation &flexible : advertised_matrices().flexible) {
+      VkCooperativeMatrixFlexibleDimensionsPropertiesNV *p = out.append();
+      if (!p)
+         continue;
+      const MatrixOperation &op = flexible.granularity;
+      void *next = p->pNext;
+      *p = VkCooperativeMatrixFlexibleDimensionsPropertiesNV{
+         .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV,
+         .pNext = next,
+         .MGranularity = op.m,
+         .NGranularity = op.n,
+         .KGranularity = op.k,
+         .AType = VkComponentTypeKHR(op.a),
+         .BType = VkComponentTypeKHR(op.b),
+         .CType = VkComponentTypeKHR(op.c),
+         .ResultType = VkComponentTypeKHR(op.result),
+         .saturatingAccumulation = op.saturating,
+         .scope = VK_SCOPE_SUBGROUP_KHR,
+         .workgroupInvocations = flexible.workgroup_invocations,
+      };
+   }
+   return out.status();
 }

@@ -70,9 +70,12 @@ const Settings &settings()
 
 const MatrixSupport &advertised_matrices()
 {
-   static const MatrixSupport advertised = {
-      advertised_operations(cpu::supported_matrices().operations, settings().profile,
-                            settings().default_subgroup_size())};
+   static const MatrixSupport advertised = [] {
+      const std::vector<MatrixOperation> operations =
+         advertised_operations(cpu::supported_matrices().operations, settings().profile,
+                               settings().default_subgroup_size());
+      return MatrixSupport{operations, flexible_operations(operations, cpu::max_matrix_dimension)};
+   }();
    return advertised;
 }
 

@@ -86,6 +86,12 @@ void tell_matrix_properties(const PhysicalDevice &, void *structure)
       ->cooperativeMatrixSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
 }
 
+void tell_matrix2_properties(const PhysicalDevice &, void *structure)
+{
+   static_cast<VkPhysicalDeviceCooperativeMatrix2PropertiesNV *>(structure)
+      ->cooperativeMatrixFlexibleDimensionsMaxDimension = spirv::max_matrix_dimension;
+}
+
 constexpr auto no_struct = VK_STRUCTURE_TYPE_MAX_ENUM;
 
 constexpr uint32_t all(uint32_t count)
@@ -164,10 +170,10 @@ const ExtensionRow rows[] = {
       // …PerElementOperations, …TensorAddressing, …BlockLoads
       .feature_count = 7,
       .matrix_features = all(7),
-      .lowered_features = all(7) & ~(1u << 0 | 1u << 1),
+      .lowered_features = all(7) & ~(1u << 0),
       .properties = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV,
       .property_words = 3, // of workgroup scope and of flexible dimensions
-      .tell_properties = tell_nothing,
+      .tell_properties = tell_matrix2_properties,
       // CooperativeMatrixReductionsNV, …ConversionsNV, …PerElementOperationsNV,
       // …TensorAddressingNV, …BlockLoadsNV, TensorAddressingNV
       .spirv_capabilities = {5430, 5431, 5432, 5433, 5434, 5439},

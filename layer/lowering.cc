@@ -12,11 +12,15 @@ namespace weft::layer {
 
 namespace {
 
+/// Matrices of flexible dimensions are the driver's where it has such.
 spirv::MatrixOwner owner_of(const Device &device, const ShaderRequest &request,
                             const ShaderSource &source)
 {
-   return spirv::matrix_owner(source, request.subgroup_size, device.physical->operations,
-                              device.physical->native_operations);
+   const PhysicalDevice &physical = *device.physical;
+   MatrixSupport support = {physical.operations};
+   if (!physical.driver_has(Extension::nv_cooperative_matrix2))
+      support.flexible = physical.flexible;
+   return spirv::matrix_owner(source, request.subgroup_size, support, physical.native_operations);
 }
 
 /// VUID-VkPipelineShaderStageCreateInfo-pNext-02756 and -02758: both have conditions that the
@@ -61,6 +65,7 @@ std::string compile(const Device &device, const ShaderRequest &request, const Sh
       .driver = device.driver,
       .subgroup_size = request.subgroup_size,
       .operations = device.physical->operations,
+      .flexible = device.physical->flexible,
       .native_operations = device.physical->native_operations,
       .robust_access = device.robust_access,
       .dump = {},

@@ -341,6 +341,7 @@ VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, 
    };
    leave(Extension::khr_shader_bfloat16, {ComponentType::bf16});
    leave(Extension::ext_shader_float8, {ComponentType::e4m3, ComponentType::e5m2});
+   out.flexible = flexible_operations(out.operations, spirv::max_matrix_dimension);
    if (out.driver_has(Extension::khr_cooperative_matrix)) {
       // A shader may have both, and what only the layer can do with them.
       std::ranges::copy_if(

@@ -348,7 +348,11 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
       OutArray out(properties, count);
       const bool saturating = info->flags & VK_COOPERATIVE_MATRIX_SATURATING_ACCUMULATION_BIT_EXT;
       const auto append = [&](const MatrixOperation &operation) {
-         if (info->scope != VK_SCOPE_SUBGROUP_KHR || operation.saturating != saturating)
+         // With flexible dimensions any multiple is allowed.
+         const bool multiples = std::ranges::any_of(
+            device->flexible, [&](const FlexibleOperation &f) { return f.covers(operation); });
+         if (info->scope != VK_SCOPE_SUBGROUP_KHR || operation.saturating != saturating ||
+             !multiples)
             return;
          if (auto *p = out.append()) {
             p->MGranularity = operation.m;
@@ -375,8 +379,25 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_flexible_d
          return instance->next_physical
             .GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(physical, count,
                                                                               properties);
-      // None: the layer does not have cooperativeMatrixFlexibleDimensions.
-      return OutArray(properties, count).status();
+      OutArray out(properties, count);
+      if (!device->lowers(Extension::nv_cooperative_matrix2))
+         return out.status();
+      for (const FlexibleOperation &flexible : device->flexible) {
+         if (auto *p = out.append()) {
+            const MatrixOperation &operation = flexible.granularity;
+            p->MGranularity = operation.m;
+            p->NGranularity = operation.n;
+            p->KGranularity = operation.k;
+            p->AType = VkComponentTypeKHR(operation.a);
+            p->BType = VkComponentTypeKHR(operation.b);
+            p->CType = VkComponentTypeKHR(operation.c);
+            p->ResultType = VkComponentTypeKHR(operation.result);
+            p->saturatingAccumulation = operation.saturating;
+            p->scope = VK_SCOPE_SUBGROUP_KHR;
+            p->workgroupInvocations = flexible.workgroup_invocations;
+         }
+      }
+      return out.status();
    });
 }
 

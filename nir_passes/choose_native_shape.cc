@@ -142,13 +142,29 @@ private:
          tile.m = shape.m;
          tile.n = shape.n;
          tile.k = k;
-         const bool whole = op.saturating || component_bits(op.result) < 32;
-         const bool cut = pad ? op.k > k : op.k != k;
-         if (component_bits(op.a) != component_bits(op.b) || (whole && cut) ||
-             std::ranges::find(rules.native, tile) == rules.native.end())
+         if (component_bits(op.a) != component_bits(op.b) || !is_native(tile) ||
+             (op.k > k && !can_be_cut(tile)))
             return false;
       }
       return true;
+   }
+
+   bool is_native(const MatrixOperation &op) const
+   {
+      return std::ranges::find(rules.native, op) != rules.native.end();
+   }
+
+   /// Whether a sum over K may be the sum of such tiles.
+   bool can_be_cut(MatrixOperation tile) const
+   {
+      const bool rounded = component_type_info(tile.result).kind == NumberKind::real &&
+                           component_bits(tile.result) < 32;
+      if (!rounded && !tile.saturating)
+         return true;
+      if (rounded)
+         tile.c = tile.result = ComponentType::f32;
+      tile.saturating = false;
+      return rules.may_widen && is_native(tile);
    }
 
    const CmatUses &uses;

@@ -13,8 +13,9 @@ namespace weft::limits {
 constexpr uint32_t workgroup_invocations = 2048;
 constexpr uint32_t push_constant_bytes = 256;
 constexpr uint32_t shared_bytes = 256 * 1024;
-/// Private memory of one invocation that does not become values.
-constexpr uint32_t scratch_bytes = 64 * 1024;
+/// Private memory of one invocation that does not become values: several matrices of the largest size
+/// in subgroups of 8, with their copies.
+constexpr uint32_t scratch_bytes = 4 * 1024 * 1024;
 /// Components of a private variable.  Mesa's front end keeps values scalar by scalar, and with our
 /// patch (vtn-huge-values) refuses larger ones as soon as one is read or written as a whole.
 constexpr uint64_t private_components = 64 * 1024;

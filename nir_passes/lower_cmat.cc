@@ -17,7 +17,7 @@ namespace cmat {
 
 namespace {
 
-/// Element-wise operations on more components than this become loops.
+/// Element-wise operations on more components of a tile than this become loops.
 constexpr uint32_t max_unrolled_components = 8;
 
 } // namespace
@@ -53,7 +53,7 @@ void Context::for_each_component(const glsl_cmat_description &desc,
                                  const std::function<void(nir_def *)> &body)
 {
    const uint32_t components = length(desc);
-   if (map == Map::registers || components <= max_unrolled_components)
+   if (map == Map::registers ? is_unrolled(desc) : components <= max_unrolled_components)
       for_each_component_unrolled(desc, [&](uint32_t i) { body(nir_imm_int(&b, int(i))); });
    else
       build_loop(&b, components, body);

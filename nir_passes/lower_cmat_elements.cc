@@ -4,6 +4,7 @@
 /// Elements that other invocations have: with private tiles they are in the tile's memory, which is
 /// everybody's; with registers an invocation that holds them is asked by a shuffle.
 
+#include "nir_passes/build_loop.h"
 #include "nir_passes/cmat_context.h"
 #include "nir_passes/cmat_description.h"
 
@@ -34,6 +35,9 @@ Coordinates clamp(Context &s, const glsl_cmat_description &desc, const Coordinat
 
 /* ---- registers ---- */
 
+/// Components of which each is shuffled, at most, for one of them.
+constexpr uint32_t max_candidates = 64;
+
 /// Drivers can shuffle 32 bits, not always more or fewer.
 nir_def *shuffle(nir_builder *b, nir_def *value, nir_def *invocation)
 {
@@ -59,6 +63,26 @@ nir_def *read_from(Context &s, const Matrix &source, const Owner &owner, bool ow
       result = result ? nir_bcsel(b, is_it, value, result) : value;
    }
    return result;
+}
+
+/// The same where the candidates are too many: each invocation is asked in turn what it wants, and
+/// the owner of that says it.
+nir_def *read_in_turn(Context &s, const Matrix &source, const Owner &owner)
+{
+   nir_builder *b = &s.b;
+   const uint32_t W = s.target.subgroup_size;
+   nir_def *wanted = nir_iadd(b, nir_imul_imm(b, owner.component, W), owner.invocation);
+   nir_variable *result =
+      nir_local_variable_create(b->impl, glsl_uintN_t_type(component_bits(source.desc)), "element");
+   build_loop(b, W, [&](nir_def *asking) {
+      nir_def *want = nir_shuffle(b, wanted, asking);
+      nir_def *value = s.load_component(source, nir_udiv_imm(b, want, W));
+      value = shuffle(b, value, nir_umod_imm(b, want, W));
+      nir_if *mine = nir_push_if(b, nir_ieq(b, nir_load_subgroup_invocation(b), asking));
+      nir_store_var(b, result, value, 1);
+      nir_pop_if(b, mine);
+   });
+   return nir_load_var(b, result);
 }
 
 /// Where one component of all invocations comes from.
@@ -105,6 +129,12 @@ void for_each_element(Context &s, const Matrix &result, const Matrix &source, bo
       return;
    }
    const RegisterMap from = s.register_map(source.desc), to = s.register_map(result.desc);
+   if (!s.is_unrolled(source.desc) || !s.is_unrolled(result.desc)) {
+      s.for_each_component(result.desc, [&](nir_def *i) {
+         body(i, read_in_turn(s, source, owner(b, from, place(i))));
+      });
+      return;
+   }
    s.for_each_component_unrolled(result.desc, [&](uint32_t i) {
       nir_def *component = nir_imm_int(b, int(i));
       const Origins o = origins(from, to, i, transposed);
@@ -134,6 +164,8 @@ void lower_element(Context &s, nir_intrinsic_instr *instr)
    nir_def *value;
    if (s.map == Map::dense) {
       value = tile_element(s, source, at);
+   } else if (s.length(source.desc) > max_candidates) {
+      value = read_in_turn(s, source, owner(b, s.register_map(source.desc), at));
    } else {
       std::vector<uint32_t> all(s.length(source.desc));
       std::iota(all.begin(), all.end(), 0u);

@@ -11,6 +11,7 @@
 #include "nir_passes/small_floats.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -228,6 +229,27 @@ void store_edge(Context &s, const HeldBlock &block, const MatrixMemory &destinat
       });
 }
 
+/// Calls body with the number of each component of a block, in the order of memory, and a pointer to
+/// its element: code is a loop.  Elements outside of the buffer are left out.
+template <typename Body>
+void for_each_element(Context &s, const HeldBlock &block, const MatrixMemory &memory,
+                      const Body &body)
+{
+   nir_builder *b = &s.b;
+   build_loop(b, block.lines * block.length, [&](nir_def *i) {
+      nir_def *in_line = nir_umod_imm(b, i, block.length),
+              *in_block = nir_udiv_imm(b, i, block.length);
+      nir_def *line = nir_iadd(b, block.line, in_block), *place = nir_iadd(b, block.place, in_line);
+      nir_def *component =
+         block.row_major ? i : nir_iadd(b, nir_imul_imm(b, in_line, block.lines), in_block);
+      nir_if *there =
+         memory.bounds ? nir_push_if(b, is_inside(b, *memory.bounds, line, place)) : nullptr;
+      body(component, element(b, memory, line, place));
+      if (there)
+         nir_pop_if(b, there);
+   });
+}
+
 /// How the products of a muladd are summed.
 struct Arithmetic {
    bool is_float;
@@ -314,6 +336,16 @@ void lower_load_to_registers(Context &s, nir_intrinsic_instr *instr)
    const RegisterMap map = s.register_map(result.desc);
    const MatrixMemory source = matrix_memory(s, instr, 1, result.desc);
    const HeldBlock part = held_block(s, map, source);
+   if (!s.is_unrolled(result.desc)) {
+      if (source.bounds) {
+         nir_def *zero = nir_imm_intN_t(&s.b, 0, component_bits(result.desc));
+         s.for_each_component(result.desc, [&](nir_def *i) { s.store_component(result, i, zero); });
+      }
+      for_each_element(s, part, source, [&](nir_def *component, nir_deref_instr *element) {
+         s.store_component(result, component, nir_load_deref(&s.b, element));
+      });
+      return;
+   }
    const std::vector<nir_def *> units =
       source.bounds ? load_robust(s, part, source) : load_units(s, part, source);
    const uint32_t units_per_line = part.length / part.unit;
@@ -336,6 +368,13 @@ void lower_store_to_registers(Context &s, nir_intrinsic_instr *instr)
    const MatrixMemory destination = matrix_memory(s, instr, 0, source.desc);
    nir_if *chosen = nir_push_if(b, stores(b, map));
    const HeldBlock part = held_block(s, map, destination);
+   if (!s.is_unrolled(source.desc)) {
+      for_each_element(s, part, destination, [&](nir_def *component, nir_deref_instr *element) {
+         nir_store_deref(b, element, s.load_component(source, component), 1);
+      });
+      nir_pop_if(b, chosen);
+      return;
+   }
    nir_if *whole =
       destination.bounds ? nir_push_if(b, all_inside(b, part, *destination.bounds)) : nullptr;
    for_each_unit(s, part, destination, 1, [&](uint32_t i, nir_deref_instr *element) {
@@ -348,6 +387,51 @@ void lower_store_to_registers(Context &s, nir_intrinsic_instr *instr)
    }
    nir_pop_if(b, chosen);
 }
+
+namespace {
+
+/// Code for more products than these is a loop.
+constexpr uint32_t max_unrolled_products = 2048;
+
+/// The muladd component by component, and each from products in some steps.
+void build_muladd_loops(Context &s, const Arithmetic &arithmetic, const Matrix &d, const Matrix &a,
+                        const Matrix &bm, const Matrix &c)
+{
+   nir_builder *b = &s.b;
+   const uint32_t cols = s.register_map(d.desc).block_cols(), n = arithmetic.products();
+   const uint32_t K = a.desc.cols, step = std::gcd(K, 8 * n);
+   nir_variable *sum_variable =
+      nir_local_variable_create(b->impl, glsl_uintN_t_type(arithmetic.bits), "sum");
+   build_loop(b, s.length(d.desc), [&](nir_def *i) {
+      nir_def *a_first = nir_imul_imm(b, nir_udiv_imm(b, i, cols), K);
+      nir_def *b_first = nir_umod_imm(b, i, cols);
+      nir_def *addend = s.load_component(c, i);
+      nir_store_var(b, sum_variable, begin(b, arithmetic, c.desc, addend), 1);
+      build_loop(b, K / step, [&](nir_def *number) {
+         nir_def *k = nir_imul_imm(b, number, step);
+         const auto line = [&](const Matrix &m, nir_def *first, uint32_t along_k) {
+            std::vector<nir_def *> values;
+            for (uint32_t j = 0; j < step; ++j) {
+               nir_def *place = nir_imul_imm(b, nir_iadd_imm(b, k, j), along_k);
+               values.push_back(s.load_component(m, nir_iadd(b, first, place)));
+            }
+            return values;
+         };
+         const std::vector<nir_def *> a_line = line(a, a_first, 1),
+                                      b_line = line(bm, b_first, cols);
+         nir_def *sum = nir_load_var(b, sum_variable);
+         for (uint32_t j = 0; j < step; j += n)
+            sum = add_product(
+               b, arithmetic, operand(b, arithmetic, a.desc, a_line, j, 1, arithmetic.a_signed),
+               operand(b, arithmetic, bm.desc, b_line, j, 1, arithmetic.b_signed), sum);
+         nir_store_var(b, sum_variable, sum, 1);
+      });
+      nir_def *sum = nir_load_var(b, sum_variable);
+      s.store_component(d, i, finish(b, arithmetic, d.desc, sum, addend));
+   });
+}
+
+} // namespace
 
 /// d(row, col) = c(row, col) + Σ_k a(row, k) · b(k, col), everything at hand.
 void lower_muladd_to_registers(Context &s, nir_intrinsic_instr *instr)
@@ -370,6 +454,9 @@ void lower_muladd_to_registers(Context &s, nir_intrinsic_instr *instr)
       .result_signed = (mask & NIR_CMAT_RESULT_SIGNED) != 0,
       .saturate = nir_intrinsic_saturate(instr) != 0,
    };
+   if (!s.is_unrolled(a.desc) || !s.is_unrolled(bm.desc) || !s.is_unrolled(d.desc) ||
+       s.length(d.desc) * K > max_unrolled_products)
+      return build_muladd_loops(s, arithmetic, d, a, bm, c);
    /* Lines of A are rows and lines of B columns, one after the other and each along k. */
    const uint32_t length = K / arithmetic.products();
    const auto lines = [&](const Matrix &m, uint32_t count, uint32_t to_next, uint32_t along_k,

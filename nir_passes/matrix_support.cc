@@ -42,6 +42,18 @@ const std::vector<MatrixOperation> &widened_operations()
    return operations;
 }
 
+std::vector<FlexibleOperation> flexible_operations(std::span<const MatrixOperation> operations,
+                                                   uint32_t max_dimension)
+{
+   std::vector<FlexibleOperation> list;
+   for (MatrixOperation op : operations) {
+      op.m = op.n = op.k = 8;
+      if (std::ranges::find(list, op, &FlexibleOperation::granularity) == list.end())
+         list.push_back({op, max_dimension});
+   }
+   return list;
+}
+
 bool FlexibleOperation::covers(const MatrixOperation &op) const
 {
    MatrixOperation same_types = op;

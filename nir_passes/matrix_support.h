@@ -8,6 +8,7 @@
 #include "nir_passes/component_type.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace weft {
@@ -43,6 +44,10 @@ struct FlexibleOperation {
 
    bool covers(const MatrixOperation &) const;
 };
+
+/// For each combination of types among the operations, any multiple of 8 as M, N and K.
+std::vector<FlexibleOperation> flexible_operations(std::span<const MatrixOperation>,
+                                                   uint32_t max_dimension);
 
 /// A matrix type is legal when it is an operand of some operation.
 struct MatrixSupport {

@@ -3,6 +3,8 @@
 
 #include "nir_passes/shader_limits.h"
 
+#include "util/macros.h"
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -25,8 +27,9 @@ uint64_t components(const glsl_type *type)
       return std::min(sum, enough);
    }
    if (glsl_type_is_cmat(type)) {
+      /* What an invocation of a large subgroup has of it: no value, and code for it is loops. */
       const glsl_cmat_description *desc = glsl_get_cmat_description(type);
-      return uint64_t(desc->rows) * desc->cols;
+      return DIV_ROUND_UP(uint64_t(desc->rows) * desc->cols, uint64_t(64));
    }
    return glsl_get_components(type);
 }

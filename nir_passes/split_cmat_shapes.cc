@@ -8,6 +8,7 @@
 #include "nir_passes/cmat_coordinates.h"
 #include "nir_passes/cmat_description.h"
 #include "nir_passes/cmat_types.h"
+#include "nir_passes/small_floats.h"
 
 #include "compiler/nir/nir_builder.h"
 #include "compiler/nir/nir_deref.h"
@@ -31,6 +32,15 @@ struct Grid {
 struct Extent {
    uint32_t rows, cols;
 };
+
+/// A tile of a matrix: the place in its grid.
+struct Place {
+   nir_def *number, *row, *col;
+   Extent extent;
+};
+
+/// Code for more tiles, or products of tiles, than these is a loop.
+constexpr uint32_t max_unrolled_tiles = 16, max_unrolled_products = 64;
 
 class Splitter {
 public:
@@ -88,32 +98,71 @@ private:
       return grid(matrix.desc).size() == 1 ? &matrix.deref->def
                                            : &nir_build_deref_array(&b, matrix.deref, number)->def;
    }
-   nir_def *tile(const Matrix &matrix, uint32_t number)
+   nir_def *tile(const Matrix &matrix, nir_def *row, nir_def *col)
    {
-      return tile(matrix, nir_imm_int(&b, int(number)));
+      return tile(matrix, nir_iadd(&b, nir_imul_imm(&b, row, grid(matrix.desc).cols), col));
    }
-   nir_def *tile(const Matrix &matrix, uint32_t row, uint32_t col)
+
+   /// Calls body with the number of each tile.
+   template <typename Body>
+   void for_each_tile(const glsl_cmat_description &desc, const Body &body)
    {
-      return tile(matrix, row * grid(matrix.desc).cols + col);
+      count_to(grid(desc).size(), max_unrolled_tiles, body);
    }
 
    template <typename Body>
-   void for_each_tile(const Matrix &result, const Body &body)
+   void count_to(uint32_t count, uint32_t max_unrolled, const Body &body)
    {
-      for (uint32_t i = 0; i < grid(result.desc).size(); ++i)
-         body(result, i);
+      if (count > max_unrolled)
+         return build_loop(&b, count, body);
+      for (uint32_t i = 0; i < count; ++i)
+         body(nir_imm_int(&b, int(i)));
+   }
+
+   /// Calls body with each tile; those in a loop have the same extent.
+   template <typename Body>
+   void for_each_place(const glsl_cmat_description &desc, const Body &body)
+   {
+      const Grid g = grid(desc);
+      const glsl_cmat_description t = tile_of(desc);
+      if (g.size() <= max_unrolled_tiles) {
+         for (uint32_t row = 0; row < g.rows; ++row) {
+            for (uint32_t col = 0; col < g.cols; ++col)
+               body(place(desc, nir_imm_int(&b, int(row)), nir_imm_int(&b, int(col)),
+                          {std::min<uint32_t>(t.rows, desc.rows - row * t.rows),
+                           std::min<uint32_t>(t.cols, desc.cols - col * t.cols)}));
+         }
+         return;
+      }
+      const Grid whole = {uint32_t(desc.rows) / t.rows, uint32_t(desc.cols) / t.cols};
+      const Extent part = {uint32_t(desc.rows) % t.rows, uint32_t(desc.cols) % t.cols};
+      for_each_place(desc, {0, 0}, whole, {t.rows, t.cols}, body);
+      for_each_place(desc, {0, whole.cols}, {whole.rows, g.cols - whole.cols}, {t.rows, part.cols},
+                     body);
+      for_each_place(desc, {whole.rows, 0}, {g.rows - whole.rows, whole.cols}, {part.rows, t.cols},
+                     body);
+      for_each_place(desc, whole, {g.rows - whole.rows, g.cols - whole.cols}, part, body);
+   }
+
+   /// Of some lines and columns of the grid, from `first` on.
+   template <typename Body>
+   void for_each_place(const glsl_cmat_description &desc, const Grid &first, const Grid &count,
+                       const Extent &extent, const Body &body)
+   {
+      if (count.size() == 0)
+         return;
+      build_loop(&b, count.size(), [&](nir_def *i) {
+         body(place(desc, nir_iadd_imm(&b, nir_udiv_imm(&b, i, count.cols), first.rows),
+                    nir_iadd_imm(&b, nir_umod_imm(&b, i, count.cols), first.cols), extent));
+      });
+   }
+
+   Place place(const glsl_cmat_description &desc, nir_def *row, nir_def *col, const Extent &extent)
+   {
+      return {nir_iadd(&b, nir_imul_imm(&b, row, grid(desc).cols), col), row, col, extent};
    }
 
    /* ---- padding ---- */
-
-   Extent extent(const glsl_cmat_description &desc, uint32_t number) const
-   {
-      const glsl_cmat_description tile = tile_of(desc);
-      const uint32_t row = number / grid(desc).cols * tile.rows,
-                     col = number % grid(desc).cols * tile.cols;
-      return {std::min<uint32_t>(tile.rows, desc.rows - row),
-              std::min<uint32_t>(tile.cols, desc.cols - col)};
-   }
 
    bool is_whole(const glsl_cmat_description &desc, const Extent &e) const
    {
@@ -152,15 +201,16 @@ private:
       if (!has_zeros(matrix.desc))
          return;
       const unsigned bits = component_bits(matrix.desc);
-      for_each_tile(matrix, [&](const Matrix &m, uint32_t i) {
-         const Extent e = extent(m.desc, i);
-         if (is_whole(m.desc, e))
+      for_each_place(matrix.desc, [&](const Place &p) {
+         if (is_whole(matrix.desc, p.extent))
             return;
-         build_loop(&b, components(m.desc), [&](nir_def *component) {
-            nir_def *value = nir_cmat_extract(&b, bits, tile(m, i), component);
+         nir_def *t = tile(matrix, p.number);
+         build_loop(&b, components(matrix.desc), [&](nir_def *component) {
+            nir_def *value = nir_cmat_extract(&b, bits, t, component);
             nir_def *zero = nir_imm_intN_t(&b, 0, bits);
-            value = nir_bcsel(&b, is_in(coordinates(m.desc, component), e), value, zero);
-            nir_cmat_insert(&b, tile(m, i), value, tile(m, i), component);
+            value =
+               nir_bcsel(&b, is_in(coordinates(matrix.desc, component), p.extent), value, zero);
+            nir_cmat_insert(&b, t, value, t, component);
          });
       });
    }
@@ -172,8 +222,8 @@ private:
       const auto operand = [&](unsigned source) { return types.operand(instr, source); };
       switch (instr->intrinsic) {
       case nir_intrinsic_cmat_construct:
-         for_each_tile(operand(0), [&](const Matrix &result, uint32_t i) {
-            nir_cmat_construct(&b, tile(result, i), instr->src[1].ssa);
+         for_each_tile(operand(0).desc, [&](nir_def *i) {
+            nir_cmat_construct(&b, tile(operand(0), i), instr->src[1].ssa);
          });
          clear_padding(operand(0));
          return true;
@@ -197,22 +247,24 @@ private:
          clear_padding(operand(0));
          return true;
       case nir_intrinsic_cmat_binary_op:
-         for_each_tile(operand(0), [&](const Matrix &result, uint32_t i) {
-            _nir_build_cmat_binary_op(&b, tile(result, i), tile(operand(1), i), tile(operand(2), i),
+         for_each_tile(operand(0).desc, [&](nir_def *i) {
+            _nir_build_cmat_binary_op(&b, tile(operand(0), i), tile(operand(1), i),
+                                      tile(operand(2), i),
                                       {._ = 0, .alu_op = nir_intrinsic_alu_op(instr)});
          });
          clear_padding(operand(0));
          return true;
       case nir_intrinsic_cmat_scalar_op:
-         for_each_tile(operand(0), [&](const Matrix &result, uint32_t i) {
-            _nir_build_cmat_scalar_op(&b, tile(result, i), tile(operand(1), i), instr->src[2].ssa,
+         for_each_tile(operand(0).desc, [&](nir_def *i) {
+            _nir_build_cmat_scalar_op(&b, tile(operand(0), i), tile(operand(1), i),
+                                      instr->src[2].ssa,
                                       {._ = 0, .alu_op = nir_intrinsic_alu_op(instr)});
          });
          clear_padding(operand(0));
          return true;
       case nir_intrinsic_cmat_bitcast:
-         for_each_tile(operand(0), [&](const Matrix &result, uint32_t i) {
-            nir_cmat_bitcast(&b, tile(result, i), tile(operand(1), i));
+         for_each_tile(operand(0).desc, [&](nir_def *i) {
+            nir_cmat_bitcast(&b, tile(operand(0), i), tile(operand(1), i));
          });
          return true;
       case nir_intrinsic_cmat_copy:
@@ -242,9 +294,8 @@ private:
 
    void copy(const Matrix &result, const Matrix &source)
    {
-      for_each_tile(result, [&](const Matrix &m, uint32_t i) {
-         nir_cmat_copy(&b, tile(m, i), tile(source, i));
-      });
+      for_each_tile(result.desc,
+                    [&](nir_def *i) { nir_cmat_copy(&b, tile(result, i), tile(source, i)); });
    }
 
    /* ---- memory ---- */
@@ -287,17 +338,16 @@ private:
 
    /// A pointer to the element at a place in one of the matrix's lines (rows or columns), where a
    /// tile begins.
-   nir_deref_instr *element(const MatrixMemory &memory, uint32_t line, uint32_t place,
+   nir_deref_instr *element(const MatrixMemory &memory, nir_def *line, nir_def *place,
                             uint32_t component_bytes)
    {
       nir_def *index;
       if (memory.robust) {
-         nir_def *bytes = cmat::offset(&b, memory.robust->bounds, nir_imm_int(&b, int(line)),
-                                       nir_imm_int(&b, int(place)));
+         nir_def *bytes = cmat::offset(&b, memory.robust->bounds, line, place);
          index = nir_udiv_imm(&b, nir_umin(&b, bytes, memory.robust->outside), memory.unit);
       } else {
-         index = nir_iadd_imm(&b, nir_imul_imm(&b, memory.stride, line),
-                              place * component_bytes / memory.unit);
+         index = nir_iadd(&b, nir_imul(&b, memory.stride, line),
+                          scale(place, component_bytes, memory.unit));
       }
       return nir_build_deref_ptr_as_array(&b, memory.base,
                                           nir_u2uN(&b, index, memory.base->def.bit_size));
@@ -309,37 +359,39 @@ private:
       const MatrixMemory memory = matrix_memory(pointer, instr->src[2].ssa, matrix.desc);
       const glsl_cmat_description desc = tile_of(matrix.desc);
       const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);
-      for_each_tile(matrix, [&](const Matrix &m, uint32_t i) {
-         uint32_t line = i / grid(m.desc).cols * desc.rows,
-                  place = i % grid(m.desc).cols * desc.cols;
+      for_each_place(matrix.desc, [&](const Place &p) {
+         nir_def *line = nir_imul_imm(&b, p.row, desc.rows),
+                 *place = nir_imul_imm(&b, p.col, desc.cols);
          if (layout != GLSL_MATRIX_LAYOUT_ROW_MAJOR)
             std::swap(line, place);
          nir_deref_instr *first = element(memory, line, place, bytes);
-         if (const Extent e = extent(m.desc, i); !is_whole(m.desc, e))
-            access_elements(instr, m, i, e, first, memory);
+         nir_def *t = tile(matrix, p.number);
+         if (!is_whole(matrix.desc, p.extent))
+            access_elements(instr, matrix.desc, t, p.extent, first, memory);
          else if (instr->intrinsic == nir_intrinsic_cmat_load)
-            _nir_build_cmat_load(&b, tile(m, i), &first->def, memory.stride,
+            _nir_build_cmat_load(&b, t, &first->def, memory.stride,
                                  {._ = 0, .matrix_layout = layout});
          else
-            _nir_build_cmat_store(&b, &first->def, tile(m, i), memory.stride,
+            _nir_build_cmat_store(&b, &first->def, t, memory.stride,
                                   {._ = 0, .matrix_layout = layout});
       });
    }
 
    /// A tile at the edge, of which `first` points to the first element.
-   void access_elements(nir_intrinsic_instr *instr, const Matrix &m, uint32_t number,
-                        const Extent &e, nir_deref_instr *first, const MatrixMemory &memory)
+   void access_elements(nir_intrinsic_instr *instr, const glsl_cmat_description &desc,
+                        nir_def *tile, const Extent &e, nir_deref_instr *first,
+                        const MatrixMemory &memory)
    {
-      const unsigned bits = component_bits(m.desc);
+      const unsigned bits = component_bits(desc);
       const bool row_major = nir_intrinsic_matrix_layout(instr) == GLSL_MATRIX_LAYOUT_ROW_MAJOR;
       nir_deref_instr *base =
          nir_build_deref_cast(&b, &first->def, first->modes, glsl_uintN_t_type(bits), bits / 8);
       nir_def *stride = scale(memory.stride, memory.unit, bits / 8);
       const bool is_load = instr->intrinsic == nir_intrinsic_cmat_load;
       if (is_load)
-         nir_cmat_construct(&b, tile(m, number), nir_imm_intN_t(&b, 0, bits));
-      build_loop(&b, components(m.desc), [&](nir_def *component) {
-         const cmat::Coordinates at = coordinates(m.desc, component);
+         nir_cmat_construct(&b, tile, nir_imm_intN_t(&b, 0, bits));
+      build_loop(&b, components(desc), [&](nir_def *component) {
+         const cmat::Coordinates at = coordinates(desc, component);
          nir_if *there = nir_push_if(&b, is_in(at, e));
          nir_def *line = row_major ? at.row : at.col, *place = row_major ? at.col : at.row;
          nir_def *index = nir_iadd(&b, nir_imul(&b, line, stride), place);
@@ -347,9 +399,9 @@ private:
             nir_build_deref_ptr_as_array(&b, base, nir_u2uN(&b, index, base->def.bit_size));
          if (is_load) {
             nir_def *value = nir_load_deref(&b, pointer);
-            nir_cmat_insert(&b, tile(m, number), value, tile(m, number), component);
+            nir_cmat_insert(&b, tile, value, tile, component);
          } else {
-            nir_store_deref(&b, pointer, nir_cmat_extract(&b, bits, tile(m, number), component), 1);
+            nir_store_deref(&b, pointer, nir_cmat_extract(&b, bits, tile, component), 1);
          }
          nir_pop_if(&b, there);
       });
@@ -365,23 +417,80 @@ private:
 
    /* ---- products ---- */
 
-   /// A sum over K is one tile after the other, each added to the sum so far.
+   /// What a tile of the result is the sum of.
+   struct Sum {
+      nir_intrinsic_instr *instr;
+      Matrix a, b;
+      nir_def *row, *col;
+      uint32_t depth; ///< products
+      bool unrolled;
+   };
+
    void split_muladd(nir_intrinsic_instr *instr, const Matrix &d, const Matrix &a, const Matrix &bm,
                      const Matrix &c)
    {
       const Grid g = grid(d.desc);
-      for (uint32_t row = 0; row < g.rows; ++row) {
-         for (uint32_t col = 0; col < g.cols; ++col) {
-            nir_def *sum = tile(d, row, col);
-            for (uint32_t k = 0; k < grid(a.desc).cols; ++k) {
-               _nir_build_cmat_muladd(&b, sum, tile(a, row, k), tile(bm, k, col),
-                                      k == 0 ? tile(c, row, col) : sum,
-                                      {._ = 0,
-                                       .saturate = nir_intrinsic_saturate(instr),
-                                       .cmat_signed_mask = nir_intrinsic_cmat_signed_mask(instr)});
-            }
-         }
-      }
+      const uint32_t depth = grid(a.desc).cols;
+      const bool unrolled = g.size() * depth <= max_unrolled_products;
+      count_to(g.size(), unrolled ? g.size() : 0, [&](nir_def *i) {
+         const Sum sum = {
+            instr, a,       bm, nir_udiv_imm(&b, i, g.cols), nir_umod_imm(&b, i, g.cols),
+            depth, unrolled};
+         const unsigned bits = component_bits(d.desc);
+         if (depth > 1 && nir_intrinsic_saturate(instr))
+            add_saturating(sum, d.desc, tile(d, i), tile(c, i));
+         else if (depth > 1 && has_real_components(d.desc) && bits < 32)
+            add_widened(sum, d.desc, tile(d, i), tile(c, i));
+         else
+            add_products(sum, tile(d, i), tile(c, i), nir_intrinsic_saturate(instr));
+      });
+   }
+
+   /// One tile after the other, each added to the sum so far.
+   void add_products(const Sum &s, nir_def *d, nir_def *c, bool saturate)
+   {
+      const auto add = [&](nir_def *k, nir_def *addend) {
+         _nir_build_cmat_muladd(&b, d, tile(s.a, s.row, k), tile(s.b, k, s.col), addend,
+                                {._ = 0,
+                                 .saturate = saturate,
+                                 .cmat_signed_mask = nir_intrinsic_cmat_signed_mask(s.instr)});
+      };
+      add(nir_imm_int(&b, 0), c);
+      count_to(s.depth - 1, s.unrolled ? s.depth : 0,
+               [&](nir_def *i) { add(nir_iadd_imm(&b, i, 1), d); });
+   }
+
+   /// Products are added up first, which cannot overflow.
+   void add_saturating(const Sum &s, const glsl_cmat_description &desc, nir_def *d, nir_def *c)
+   {
+      nir_def *products = tile_variable(desc);
+      nir_cmat_construct(&b, products, nir_imm_intN_t(&b, 0, component_bits(desc)));
+      add_products(s, products, products, false);
+      const bool is_signed =
+         (nir_intrinsic_cmat_signed_mask(s.instr) & NIR_CMAT_RESULT_SIGNED) != 0;
+      _nir_build_cmat_binary_op(&b, d, c, products,
+                                {._ = 0, .alu_op = is_signed ? nir_op_iadd_sat : nir_op_uadd_sat});
+   }
+
+   /// In f32, rounded once.
+   void add_widened(const Sum &s, glsl_cmat_description desc, nir_def *d, nir_def *c)
+   {
+      const bool is_small = weft_is_small_float(glsl_base_type(desc.element_type));
+      desc.element_type = GLSL_TYPE_FLOAT;
+      nir_def *sum = tile_variable(desc);
+      _nir_build_cmat_unary_op(&b, sum, c,
+                               {._ = 0, .alu_op = is_small ? nir_op_mov : nir_op_f2f32});
+      add_products(s, sum, sum, false);
+      _nir_build_cmat_unary_op(&b, d, sum,
+                               {._ = 0, .alu_op = is_small ? nir_op_mov : nir_op_f2f16});
+   }
+
+   /// For a tile of a matrix.
+   nir_def *tile_variable(const glsl_cmat_description &desc)
+   {
+      const glsl_cmat_description tile = tile_of(desc);
+      nir_variable *variable = nir_local_variable_create(b.impl, glsl_cmat_type(&tile), "sum");
+      return &nir_build_deref_var(&b, variable)->def;
    }
 
    /* ---- components ---- */
@@ -399,11 +508,11 @@ private:
    }
 
    /// Where a component of the whole matrix is.
-   struct Place {
+   struct Component {
       nir_def *number; ///< of the tile
-      nir_def *component;
+      nir_def *in_tile;
    };
-   Place place(const glsl_cmat_description &desc, nir_def *component)
+   Component find(const glsl_cmat_description &desc, nir_def *component)
    {
       component = nir_u2u32(&b, component);
       if (grid(desc).size() == 1)
@@ -426,9 +535,9 @@ private:
    void split_coordinates(nir_intrinsic_instr *instr)
    {
       const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr), tile = tile_of(desc);
-      const Place p = place(desc, instr->src[0].ssa);
+      const Component p = find(desc, instr->src[0].ssa);
       nir_def *in_tile =
-         _nir_build_cmat_coordinates_weft(&b, p.component, {._ = 0, .cmat_desc = tile});
+         _nir_build_cmat_coordinates_weft(&b, p.in_tile, {._ = 0, .cmat_desc = tile});
       const cmat::Coordinates at =
          in_matrix(desc, p.number, {nir_channel(&b, in_tile, 0), nir_channel(&b, in_tile, 1)});
       nir_def *inside = nir_channel(&b, in_tile, 2);
@@ -439,9 +548,8 @@ private:
 
    void split_extract(nir_intrinsic_instr *instr, const Matrix &source)
    {
-      const Place p = place(source.desc, instr->src[1].ssa);
-      nir_def *value =
-         nir_cmat_extract(&b, instr->def.bit_size, tile(source, p.number), p.component);
+      const Component p = find(source.desc, instr->src[1].ssa);
+      nir_def *value = nir_cmat_extract(&b, instr->def.bit_size, tile(source, p.number), p.in_tile);
       nir_def_rewrite_uses(&instr->def, value);
    }
 
@@ -450,19 +558,18 @@ private:
       /* In place, as opt_cmat_copies leaves it, nothing but the component changes. */
       if (!(nir_compare_derefs(result.deref, source.deref) & nir_derefs_equal_bit))
          copy(result, source);
-      const Place p = place(result.desc, instr->src[3].ssa);
+      const Component p = find(result.desc, instr->src[3].ssa);
       nir_def *value = instr->src[1].ssa, *into = tile(result, p.number);
       if (has_zeros(result.desc)) {
          nir_def *zero = nir_imm_intN_t(&b, 0, value->bit_size);
          value = nir_bcsel(&b, is_in_matrix(result.desc, p), value, zero);
       }
-      nir_cmat_insert(&b, into, value, into, p.component);
+      nir_cmat_insert(&b, into, value, into, p.in_tile);
    }
 
-   nir_def *is_in_matrix(const glsl_cmat_description &desc, const Place &p)
+   nir_def *is_in_matrix(const glsl_cmat_description &desc, const Component &p)
    {
-      return is_in(in_matrix(desc, p.number, coordinates(desc, p.component)),
-                   {desc.rows, desc.cols});
+      return is_in(in_matrix(desc, p.number, coordinates(desc, p.in_tile)), {desc.rows, desc.cols});
    }
 
    /* ---- single elements ---- */
@@ -488,15 +595,15 @@ private:
    /// become some element or other.
    void take_elements(const Matrix &result, const Matrix &source, bool transposed)
    {
-      for_each_tile(result, [&](const Matrix &m, uint32_t i) {
-         build_loop(&b, components(m.desc), [&](nir_def *component) {
-            const cmat::Coordinates at =
-               in_matrix(m.desc, nir_imm_int(&b, int(i)), coordinates(m.desc, component));
-            nir_def *row = nir_umin(&b, at.row, nir_imm_int(&b, m.desc.rows - 1)),
-                    *col = nir_umin(&b, at.col, nir_imm_int(&b, m.desc.cols - 1));
+      const glsl_cmat_description &desc = result.desc;
+      for_each_tile(desc, [&](nir_def *i) {
+         build_loop(&b, components(desc), [&](nir_def *component) {
+            const cmat::Coordinates at = in_matrix(desc, i, coordinates(desc, component));
+            nir_def *row = nir_umin(&b, at.row, nir_imm_int(&b, desc.rows - 1)),
+                    *col = nir_umin(&b, at.col, nir_imm_int(&b, desc.cols - 1));
             nir_def *value = element(source, transposed ? cmat::Coordinates{col, row}
                                                         : cmat::Coordinates{row, col});
-            nir_cmat_insert(&b, tile(m, i), value, tile(m, i), component);
+            nir_cmat_insert(&b, tile(result, i), value, tile(result, i), component);
          });
       });
    }
@@ -511,37 +618,37 @@ private:
    {
       if (!are_cut_alike(result.desc, source.desc))
          return take_elements(result, source, false);
-      for_each_tile(result, [&](const Matrix &m, uint32_t i) {
-         nir_cmat_convert_weft(&b, tile(m, i), tile(source, i));
+      for_each_tile(result.desc, [&](nir_def *i) {
+         nir_cmat_convert_weft(&b, tile(result, i), tile(source, i));
       });
    }
 
    void convert_tiles(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
    {
-      for_each_tile(result, [&](const Matrix &m, uint32_t i) {
-         _nir_build_cmat_unary_op(&b, tile(m, i), tile(source, i),
+      for_each_tile(result.desc, [&](nir_def *i) {
+         _nir_build_cmat_unary_op(&b, tile(result, i), tile(source, i),
                                   {._ = 0,
                                    .alu_op = nir_intrinsic_alu_op(instr),
                                    .saturate = nir_intrinsic_saturate(instr)});
       });
    }
 
-   /// The tiles of A and B depend on the type, those of accumulators do not: where the use changes
-   /// with the type, the type changes while the matrix is an accumulator.
+   /// The tiles of A and B depend on the type, those of accumulators do not: where matrices are cut
+   /// differently, the type changes while they are accumulators.
    void split_unary_op(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
    {
       if (are_cut_alike(result.desc, source.desc))
          return convert_tiles(instr, result, source);
-      const bool from_accumulator = source.desc.use == GLSL_CMAT_USE_ACCUMULATOR;
-      const Matrix between =
-         temporary(from_accumulator ? result.desc : source.desc, GLSL_CMAT_USE_ACCUMULATOR);
-      if (from_accumulator) {
-         convert_tiles(instr, between, source);
-         convert(result, between);
-      } else {
-         convert(between, source);
-         convert_tiles(instr, result, between);
+      Matrix from = source, to = result;
+      if (source.desc.use != GLSL_CMAT_USE_ACCUMULATOR) {
+         from = temporary(source.desc, GLSL_CMAT_USE_ACCUMULATOR);
+         convert(from, source);
       }
+      if (result.desc.use != GLSL_CMAT_USE_ACCUMULATOR)
+         to = temporary(result.desc, GLSL_CMAT_USE_ACCUMULATOR);
+      convert_tiles(instr, to, from);
+      if (result.desc.use != GLSL_CMAT_USE_ACCUMULATOR)
+         convert(result, to);
    }
 
    Matrix temporary(glsl_cmat_description desc, glsl_cmat_use use)

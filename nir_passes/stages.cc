@@ -86,7 +86,8 @@ Result<MatrixPlan> plan_matrices(nir_shader *nir, const Target &target)
    if (target.form == MatrixForm::registers || uses->matrices.empty() ||
        ((uses->single_elements || without_use) && !is_private))
       return MatrixPlan{MatrixForm::registers, {}};
-   const TileRules rules = {target.native, /* any_sign */ is_private, /* may_pad */ is_private};
+   const TileRules rules = {target.native, /* any_sign */ is_private, /* may_pad */ is_private,
+                            /* may_widen */ is_private};
    if (are_native(*uses, rules))
       return MatrixPlan{target.form, {}};
    if (const std::optional<NativeShape> shape = choose_native_shape(*uses, rules))

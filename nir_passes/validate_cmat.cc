@@ -22,35 +22,38 @@ std::string list_operands(const MatrixSupport &support, glsl_cmat_use use, Matri
 {
    std::set<std::string> seen;
    std::string list;
-   const auto add = [&](ComponentType type, uint32_t rows, uint32_t cols, const char *prefix) {
-      const std::string item = prefix + std::to_string(rows) + "x" + std::to_string(cols) + " " +
-                               component_type_name(type);
+   const auto add = [&](ComponentType type, uint32_t rows, uint32_t cols, uint32_t max_dimension) {
+      std::string item =
+         std::to_string(rows) + "x" + std::to_string(cols) + " " + component_type_name(type);
+      if (max_dimension)
+         item = "multiples of " + item + " up to " + std::to_string(max_dimension);
       if (seen.insert(item).second)
          list += (list.empty() ? "" : ", ") + item;
    };
-   const auto add_operands = [&](const MatrixOperation &op, const char *times) {
+   const auto add_operands = [&](const MatrixOperation &op, uint32_t max_dimension) {
       if (op.scope != scope)
          return;
       const bool any = use == GLSL_CMAT_USE_NONE;
       if (any || use == GLSL_CMAT_USE_A)
-         add(op.a, op.m, op.k, times);
+         add(op.a, op.m, op.k, max_dimension);
       if (any || use == GLSL_CMAT_USE_B)
-         add(op.b, op.k, op.n, times);
+         add(op.b, op.k, op.n, max_dimension);
       if (any || use == GLSL_CMAT_USE_ACCUMULATOR) {
-         add(op.c, op.m, op.n, times);
-         add(op.result, op.m, op.n, times);
+         add(op.c, op.m, op.n, max_dimension);
+         add(op.result, op.m, op.n, max_dimension);
       }
    };
    for (const MatrixOperation &op : support.operations)
-      add_operands(op, "");
+      add_operands(op, 0);
    if (use != GLSL_CMAT_USE_NONE) {
       for (const FlexibleOperation &op : support.flexible)
-         add_operands(op.granularity, "multiples of ");
+         add_operands(op.granularity, op.max_dimension);
    }
    return list.empty() ? "none" : list;
 }
 
-/// The nearest things to an operation that is not there: those of its size.
+/// The nearest things to an operation that is not there: those of its size, and those on its A and B
+/// of many sizes.
 std::string list_operations(const MatrixSupport &support, const MatrixOperation &wanted)
 {
    std::string list;
@@ -58,7 +61,14 @@ std::string list_operations(const MatrixSupport &support, const MatrixOperation 
       if (op.m == wanted.m && op.n == wanted.n && op.k == wanted.k && op.scope == wanted.scope)
          list += (list.empty() ? "there are " : "; ") + describe(op);
    }
-   return list.empty() ? "there is none of that size" : list;
+   if (list.empty())
+      list = "there is none of that size";
+   for (const FlexibleOperation &op : support.flexible) {
+      if (op.granularity.a == wanted.a && op.granularity.b == wanted.b &&
+          op.granularity.scope == wanted.scope)
+         list += "; multiples of " + describe(op.granularity);
+   }
+   return list;
 }
 
 } // namespace

@@ -62,7 +62,8 @@ Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
 
 const MatrixSupport &supported_matrices()
 {
-   static const MatrixSupport support = {tile_operations()};
+   static const MatrixSupport support = {
+      tile_operations(), flexible_operations(tile_operations(), max_matrix_dimension)};
    return support;
 }
 

@@ -85,6 +85,9 @@ public:
    virtual std::vector<std::byte> serialize() const = 0;
 };
 
+/// Rows and columns of matrices (cooperativeMatrixFlexibleDimensionsMaxDimension).
+constexpr uint32_t max_matrix_dimension = 1024;
+
 /// What compile() supports on this machine.
 const MatrixSupport &supported_matrices();
 /// For VkPhysicalDeviceProperties::deviceName: the CPU's brand string and the matrix instructions

@@ -14,11 +14,11 @@
 namespace weft::spirv {
 
 MatrixOwner matrix_owner(const ShaderSource &source, uint32_t subgroup_size,
-                         const std::vector<MatrixOperation> &operations,
+                         const MatrixSupport &support,
                          const std::vector<MatrixOperation> &native_operations)
 {
    Result<Shader> shader = read_shader(source, Consumer::driver, subgroup_size);
-   if (!shader || !validate_cmat(shader->get(), {operations}))
+   if (!shader || !validate_cmat(shader->get(), support))
       return MatrixOwner::unknown;
    return validate_cmat(shader->get(), {native_operations}) ? MatrixOwner::driver
                                                             : MatrixOwner::layer;
@@ -38,7 +38,7 @@ Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions 
                           .native = options.native_operations,
                           .robust_access = options.robust_access,
                           .dot_product_4x8 = options.driver.integer_dot_product},
-               .matrices = {options.operations},
+               .matrices = {options.operations, options.flexible},
                .driver = options.driver,
                .observe = show_text(options.dump),
                .control = options.control});

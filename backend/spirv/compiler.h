@@ -58,6 +58,7 @@ struct CompileOptions {
    uint32_t subgroup_size;
    /// What the program may use of matrices.
    std::vector<MatrixOperation> operations;
+   std::vector<FlexibleOperation> flexible = {};
    /// What of it the driver does itself.
    std::vector<MatrixOperation> native_operations = {};
    /// cooperativeMatrixRobustBufferAccess is enabled.
@@ -81,6 +82,10 @@ struct CompiledModule {
 /// advertises, and nothing else.
 std::vector<MatrixOperation> supported_operations(const Driver &, uint32_t subgroup_size);
 
+/// Rows and columns of matrices (cooperativeMatrixFlexibleDimensionsMaxDimension): the least that
+/// there may be.  In registers larger ones would be mostly memory.
+constexpr uint32_t max_matrix_dimension = 256;
+
 /// Whether a module declares one of these capabilities.  Reads nothing else; false for anything
 /// that is not SPIR-V.
 bool declares_any(std::span<const uint32_t> spirv, std::span<const uint32_t> capabilities);
@@ -91,8 +96,7 @@ enum class MatrixOwner {
    layer,   ///< the shader needs operations that compile() adds to the driver's
    unknown, ///< other matrices, such as the workgroup's, or a module that is not understood
 };
-MatrixOwner matrix_owner(const ShaderSource &, uint32_t subgroup_size,
-                         const std::vector<MatrixOperation> &operations,
+MatrixOwner matrix_owner(const ShaderSource &, uint32_t subgroup_size, const MatrixSupport &,
                          const std::vector<MatrixOperation> &native_operations);
 
 /// What a module declares at its head.

@@ -344,22 +344,67 @@ TEST_F(bad_input, unsupported_shapes)
    for (const char *type : {
            "coopmat<float16_t, gl_ScopeSubgroup, 7, 9, gl_MatrixUseA>",
            "coopmat<float, gl_ScopeSubgroup, 1, 1, gl_MatrixUseAccumulator>",
-           "coopmat<float, gl_ScopeSubgroup, 64, 64, gl_MatrixUseAccumulator>",
-           "coopmat<int8_t, gl_ScopeSubgroup, 16, 48, gl_MatrixUseB>",
+           "coopmat<float, gl_ScopeSubgroup, 64, 60, gl_MatrixUseAccumulator>",
+           "coopmat<int8_t, gl_ScopeSubgroup, 12, 48, gl_MatrixUseB>",
         })
       expect_refused(type, matrix_shader(type));
+}
+
+/// Multiples of 8 may be flexible dimensions; no others are, and nothing above the limit.
+TEST_F(bad_input, flexible_dimensions)
+{
+   const uint32_t most =
+      device().matrix2_properties.cooperativeMatrixFlexibleDimensionsMaxDimension;
+   if (most == 0)
+      return skip_case("no cooperativeMatrixFlexibleDimensions");
+   const std::string type = "coopmat<float, gl_ScopeSubgroup, rows, 40, gl_MatrixUseAccumulator>";
+   const std::string constant = "layout(constant_id = 1) const uint rows = 16;";
+   const std::vector<uint32_t> module = compile_glsl(matrix_shader(type, constant));
+   for (uint32_t rows : {8u, 24u, 88u, most})
+      EXPECT_FALSE(refused(module, {{1, rows}})) << rows << " rows";
+   for (uint32_t rows : {4u, 20u, most - 4, most + 8})
+      expect_refused("specialized to " + std::to_string(rows) + " rows",
+                     matrix_shader(type, constant), {{1, rows}});
+}
+
+/// A product of A with 24 columns and B with `k` rows, and matrices that are operands of different
+/// operations.
+TEST_F(bad_input, products_that_do_not_fit)
+{
+   const auto product = [](const std::string &c_type) {
+      return std::string(glsl_header) +
+             "#pragma use_vulkan_memory_model\nlayout(local_size_x = 64) in;\n" +
+             buffer_block(0, "uint", "source") + buffer_block(1, "uint", "target") + R"(
+layout(constant_id = 1) const uint k = 24;
+void main()
+{
+   coopmat<float16_t, gl_ScopeSubgroup, 16, 24, gl_MatrixUseA> a;
+   coopmat<float16_t, gl_ScopeSubgroup, k, 16, gl_MatrixUseB> b;
+   coopmat<)" +
+             c_type + R"(, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> c;
+   coopMatLoad(a, source.data, 0, 64, 0);
+   coopMatLoad(b, source.data, 0, 64, 0);
+   coopMatLoad(c, source.data, 0, 64, 0);
+   coopMatStore(coopMatMulAdd(a, b, c), target.data, 0, 64, 0);
+}
+)";
+   };
+   if (device().matrix2_features.cooperativeMatrixFlexibleDimensions)
+      EXPECT_FALSE(refused(compile_glsl(product("float"))));
+   expect_refused("K of 24 and 32", product("float"), {{1, 32}});
+   expect_refused("halves added to integers", product("int"));
 }
 
 TEST_F(bad_input, absurd_dimensions)
 {
    for (const char *type : {
-           "coopmat<float, gl_ScopeSubgroup, 256, 256, gl_MatrixUseAccumulator>",
+           "coopmat<float, gl_ScopeSubgroup, 2048, 2048, gl_MatrixUseAccumulator>",
            "coopmat<float, gl_ScopeSubgroup, 65536, 65536, gl_MatrixUseAccumulator>",
            "coopmat<float, gl_ScopeSubgroup, 2147483647, 16, gl_MatrixUseA>",
-           "coopmat<float, gl_ScopeSubgroup, 16, 272, gl_MatrixUseA>", // 16 in eight bits
+           "coopmat<float, gl_ScopeSubgroup, 16, 65552, gl_MatrixUseA>", // 16 in sixteen bits
         })
       expect_refused(type, matrix_shader(type));
-   for (uint32_t rows : {0u, 255u, 256u, 272u, 65552u, 0x80000010u, ~0u})
+   for (uint32_t rows : {0u, 255u, 2056u, 4112u, 65552u, 0x80000010u, ~0u})
       expect_refused(
          "specialized to " + std::to_string(rows) + " rows",
          matrix_shader("coopmat<float, gl_ScopeSubgroup, rows, 16, gl_MatrixUseAccumulator>",
@@ -370,9 +415,9 @@ TEST_F(bad_input, absurd_dimensions)
 TEST_F(bad_input, unsupported_types)
 {
    for (const char *type : {
-           "coopmat<int16_t, gl_ScopeSubgroup, 16, 8, gl_MatrixUseA>",
-           "coopmat<uint16_t, gl_ScopeSubgroup, 8, 16, gl_MatrixUseAccumulator>",
-           "coopmat<float, gl_ScopeSubgroup, 16, 32, gl_MatrixUseA>",
+           "coopmat<int16_t, gl_ScopeSubgroup, 16, 4, gl_MatrixUseA>",
+           "coopmat<uint16_t, gl_ScopeSubgroup, 4, 16, gl_MatrixUseAccumulator>",
+           "coopmat<float, gl_ScopeSubgroup, 16, 36, gl_MatrixUseA>",
         })
       expect_refused(type, matrix_shader(type));
 }

@@ -3,6 +3,8 @@
 
 #include "tests/e2e/cases.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -28,10 +30,55 @@ Counts &counts()
    return instance;
 }
 
+/// Sizes that the device does not list: few, and the same for all types, so that there are matrices to
+/// convert to, to transpose to and to reduce to.  For a part of the types, which takes a part of the
+/// time.
+std::vector<VkCooperativeMatrixPropertiesKHR> draw_shapes(const Device &device)
+{
+   struct Shape {
+      uint32_t m, n, k; ///< in granularities
+   };
+   oracle::Random random(counts().seed);
+   // Small ones, so that there is time for many types; every other time one dimension is larger.
+   uint32_t size[3];
+   for (uint32_t &n : size)
+      n = 1 + oracle::draw(random, 4);
+   if (oracle::draw(random, 2))
+      size[oracle::draw(random, 3)] = 5 + oracle::draw(random, 8);
+   const auto [m, n, k] = size;
+   const Shape shapes[] = {{m, n, k}, {m, m, n}, {2 * m, 2 * n, 1 + oracle::draw(random, 2)}};
+   std::vector<VkCooperativeMatrixPropertiesKHR> rows;
+   const uint32_t most = device.matrix2_properties.cooperativeMatrixFlexibleDimensionsMaxDimension;
+   for (const VkCooperativeMatrixFlexibleDimensionsPropertiesNV &p : device.flexible_properties) {
+      if (!rows.empty() && oracle::draw(random, 4))
+         continue;
+      for (const Shape &s : shapes) {
+         const auto size = [&](uint32_t n, uint32_t unit) {
+            return std::min(n, most / unit) * unit;
+         };
+         rows.push_back({.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR,
+                         .MSize = size(s.m, p.MGranularity),
+                         .NSize = size(s.n, p.NGranularity),
+                         .KSize = size(s.k, p.KGranularity),
+                         .AType = p.AType,
+                         .BType = p.BType,
+                         .CType = p.CType,
+                         .ResultType = p.ResultType,
+                         .saturatingAccumulation = p.saturatingAccumulation,
+                         .scope = p.scope});
+      }
+   }
+   return rows;
+}
+
 Device &made(std::unique_ptr<Device> &device, bool robust)
 {
-   if (!device)
+   if (!device) {
       device = std::make_unique<Device>(robust);
+      const char *shapes = getenv("WEFT_SHAPES");
+      if (shapes && strcmp(shapes, "flexible") == 0)
+         device->matrix_properties = draw_shapes(*device);
+   }
    return *device;
 }
 

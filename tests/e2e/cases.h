@@ -6,6 +6,8 @@
 ///
 ///   WEFT_SEED=N          repeats a run; the seed of every run is printed
 ///   WEFT_SWEEP=reduced   a random slice of each sweep, for slow (instrumented) builds
+///   WEFT_SHAPES=flexible   random sizes, multiples of the device's granularities, in place of the
+///                        matrices that it lists (cooperativeMatrixFlexibleDimensions)
 ///   WEFT_TEST_DRIVER=weft  fails unless Weft's own driver is below, which is held to more than others
 ///
 /// A test that in a full sweep neither runs nor skips a case fails, and so does one to which Khronos'

@@ -69,9 +69,19 @@ struct Push {
    uint64_t from, to;                                     ///< addresses
 };
 
-/// Both buffers have this size: a 16×16 matrix of f64 padded to the largest stride, with room
-/// behind it.
-constexpr uint32_t memory_bytes = 8192;
+/// Of each buffer: a matrix padded to the largest stride, with room behind it; most have that of a
+/// 16×16 matrix of f64.
+uint32_t memory_bytes(const MatrixType &type)
+{
+   constexpr uint32_t largest_padding = 5 * 32, largest_offset = 8 * 32;
+   uint32_t bytes = 8192;
+   for (const bool column_major : {false, true}) {
+      const uint32_t lines = column_major ? type.cols : type.rows;
+      bytes = std::max(bytes, largest_offset +
+                                 lines * (line_bytes(type, column_major) + largest_padding + 32));
+   }
+   return bytes;
+}
 
 const char *const text = R"(
 layout(local_size_x = $SIZE) in;
@@ -99,8 +109,8 @@ std::string shader_text(const MemoryCase &c, const Placement &load, const Placem
       {"POINTEE", c.pointee.glsl},
       {"BLOCKS",
        buffer_block(0, c.pointee.glsl, "source") + buffer_block(1, c.pointee.glsl, "target")},
-      {"COUNT",
-       std::to_string(c.storage == Storage::shared ? memory_bytes / c.pointee.bytes() : 1)},
+      {"COUNT", std::to_string(
+                   c.storage == Storage::shared ? memory_bytes(c.matrix) / c.pointee.bytes() : 1)},
       {"MATRIX", c.matrix.glsl()},
       {"LOAD_LAYOUT", load.glsl_layout()},
       {"STORE_LAYOUT", store.glsl_layout()},
@@ -145,8 +155,8 @@ std::string shader_text(const MemoryCase &c, const Placement &load, const Placem
 
 class MemorySweep {
 public:
-   MemorySweep(Device &device, oracle::Random &random)
-       : device(device), random(random), source(device, memory_bytes), target(device, memory_bytes)
+   MemorySweep(Device &device, oracle::Random &random, uint32_t bytes)
+       : device(device), random(random), source(device, bytes), target(device, bytes)
    {
    }
 
@@ -190,7 +200,7 @@ private:
          return false;
       }
       if (c.storage == Storage::shared &&
-          device.properties.limits.maxComputeSharedMemorySize < 2 * memory_bytes) {
+          device.properties.limits.maxComputeSharedMemorySize < 2 * memory_bytes(c.matrix)) {
          skip_case("needs more shared memory");
          return false;
       }
@@ -209,7 +219,7 @@ private:
       SCOPED_TRACE("loaded at byte " + std::to_string(load.offset) + " with stride " +
                    std::to_string(load.stride) + ", stored at byte " +
                    std::to_string(store.offset) + " with stride " + std::to_string(store.stride));
-      ASSERT_LE(std::max(extent(c.matrix, load), extent(c.matrix, store)), memory_bytes);
+      ASSERT_LE(std::max(extent(c.matrix, load), extent(c.matrix, store)), memory_bytes(c.matrix));
       const oracle::Matrix matrix = random_matrix(random, c.matrix, oracle::Inputs::bits);
       oracle::fill_poison(source.bytes());
       place(matrix, c.matrix, load, source.bytes());
@@ -261,11 +271,14 @@ void sweep(Storage storage)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
-   MemorySweep run(device, random);
    const std::vector<uint32_t> sizes = device.subgroup_sizes();
    const std::vector<MatrixType> types = matrix_types(device, SmallFloats::with);
    if (types.empty())
       GTEST_SKIP() << "no cooperative matrices";
+   uint32_t bytes = 0;
+   for (const MatrixType &type : types)
+      bytes = std::max(bytes, memory_bytes(type));
+   MemorySweep run(device, random, bytes);
    uint32_t turn = 0;
    for (const MatrixType &matrix : types) {
       for (const Pointee &pointee : pointees) {

@@ -324,6 +324,27 @@ void Device::query()
    }
    if (preprocessor)
       matrix_properties = preprocessor->matrix_properties(*this);
+   if (matrix2_features.cooperativeMatrixFlexibleDimensions)
+      query_flexible_dimensions();
+}
+
+void Device::query_flexible_dimensions()
+{
+   matrix2_properties = {.sType =
+                            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV};
+   VkPhysicalDeviceProperties2 properties2 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &matrix2_properties};
+   vkGetPhysicalDeviceProperties2(physical, &properties2);
+   const char *name = "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV";
+   auto get = PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
+      vkGetInstanceProcAddr(instance, name));
+   if (!get)
+      throw VulkanError(VK_ERROR_EXTENSION_NOT_PRESENT, name);
+   uint32_t count = 0;
+   check(get(physical, &count, nullptr), "flexible dimensions");
+   const auto type = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV;
+   flexible_properties.assign(count, {.sType = type});
+   check(get(physical, &count, flexible_properties.data()), "flexible dimensions");
 }
 
 void Device::create_device(bool robust)

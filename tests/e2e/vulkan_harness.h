@@ -93,6 +93,10 @@ public:
    VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT maintenance1_features = {};
    /// Of vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR; empty without the extension.
    std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties;
+   /// Of vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV; empty without
+   /// cooperativeMatrixFlexibleDimensions.
+   std::vector<VkCooperativeMatrixFlexibleDimensionsPropertiesNV> flexible_properties;
+   VkPhysicalDeviceCooperativeMatrix2PropertiesNV matrix2_properties = {};
 
    bool has_extension(const char *name) const;
    /// Whether Weft compiles shaders with matrices here: as the driver, or as a layer above it,
@@ -116,6 +120,7 @@ private:
    void create_instance();
    void choose_physical();
    void query();
+   void query_flexible_dimensions();
    void create_device(bool robust);
    void destroy();
 

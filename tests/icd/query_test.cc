@@ -124,6 +124,55 @@ TEST_F(QueryTest, CooperativeMatrixProperties)
    EXPECT_EQ(all[0].KSize, 16u);
 }
 
+/// Each combination of types of the rows above, once.
+TEST_F(QueryTest, CooperativeMatrixFlexibleDimensions)
+{
+   using Row = VkCooperativeMatrixFlexibleDimensionsPropertiesNV;
+   auto get =
+      reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV>(
+         vkGetInstanceProcAddr(
+            instance, "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"));
+   ASSERT_NE(get, nullptr);
+   const Row blank = {.sType =
+                         VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV};
+   check_enumeration(blank, [&](uint32_t *count, Row *out) { return get(physical, count, out); });
+   uint32_t count = 0;
+   get(physical, &count, nullptr);
+   std::vector<Row> rows(count, blank);
+   get(physical, &count, rows.data());
+   for (const Row &row : rows) {
+      EXPECT_EQ(row.MGranularity, 8u);
+      EXPECT_EQ(row.NGranularity, 8u);
+      EXPECT_EQ(row.KGranularity, 8u);
+      EXPECT_EQ(row.scope, VK_SCOPE_SUBGROUP_KHR);
+      EXPECT_EQ(row.workgroupInvocations, 0u);
+   }
+
+   auto get_sizes = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+      vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+   get_sizes(physical, &count, nullptr);
+   std::vector<VkCooperativeMatrixPropertiesKHR> sizes(
+      count, {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
+   get_sizes(physical, &count, sizes.data());
+   for (const VkCooperativeMatrixPropertiesKHR &p : sizes) {
+      EXPECT_EQ(std::count_if(rows.begin(), rows.end(),
+                              [&](const Row &row) {
+                                 return row.AType == p.AType && row.BType == p.BType &&
+                                        row.CType == p.CType && row.ResultType == p.ResultType &&
+                                        row.saturatingAccumulation == p.saturatingAccumulation;
+                              }),
+                1);
+   }
+
+   VkPhysicalDeviceCooperativeMatrix2PropertiesNV limits = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV};
+   VkPhysicalDeviceProperties2 properties = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &limits};
+   vkGetPhysicalDeviceProperties2(physical, &properties);
+   // The least that the specification allows.
+   EXPECT_GE(limits.cooperativeMatrixFlexibleDimensionsMaxDimension, 256u);
+}
+
 /// The same rows, by whether they saturate (VK_EXT_cooperative_matrix_maintenance1).
 TEST_F(QueryTest, CooperativeMatrixPropertiesByClass)
 {

@@ -79,15 +79,14 @@ bool declares_any(std::span<const uint32_t> words, std::span<const uint32_t> cap
    return false;
 }
 
-MatrixOwner matrix_owner(const ShaderSource &source, uint32_t,
-                         const std::vector<MatrixOperation> &operations,
+MatrixOwner matrix_owner(const ShaderSource &source, uint32_t, const MatrixSupport &support,
                          const std::vector<MatrixOperation> &native_operations)
 {
    /* The last word of a module is the K of its one multiplication. */
    const auto multiplies = [k = source.spirv.back()](const MatrixOperation &op) {
       return op.k == k;
    };
-   if (std::ranges::none_of(operations, multiplies))
+   if (std::ranges::none_of(support.operations, multiplies))
       return MatrixOwner::unknown;
    return std::ranges::any_of(native_operations, multiplies) ? MatrixOwner::driver
                                                              : MatrixOwner::layer;

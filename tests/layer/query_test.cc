@@ -285,6 +285,7 @@ TEST_F(Query, hides_native_matrices_when_told)
    EXPECT_EQ(nv2.cooperativeMatrixReductions, VK_TRUE);
    EXPECT_EQ(nv2.cooperativeMatrixTensorAddressing, VK_TRUE);
    EXPECT_EQ(nv2.cooperativeMatrixWorkgroupScope, VK_FALSE);
+   EXPECT_EQ(nv2.cooperativeMatrixFlexibleDimensions, VK_TRUE);
    EXPECT_EQ(nv2.pNext, &bfloat16);
    EXPECT_EQ(bfloat16.type, VK_TRUE);
    EXPECT_EQ(bfloat16.matrices, VK_FALSE);
@@ -298,6 +299,42 @@ TEST_F(Query, hides_native_matrices_when_told)
    instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(
       physical, &properties);
    EXPECT_EQ(nv2_properties.cooperativeMatrixWorkgroupScopeReservedSharedMemory, 0u);
+   EXPECT_EQ(nv2_properties.cooperativeMatrixFlexibleDimensionsMaxDimension,
+             spirv::max_matrix_dimension);
+}
+
+/// One row for each combination of types.
+TEST_F(Query, flexible_dimensions)
+{
+   compiler.operations[1].saturating = true;
+   MatrixOperation other_size = compiler.operations[0];
+   other_size.n = 8;
+   compiler.operations.push_back(other_size);
+   ASSERT_VK(create_instance());
+   auto get =
+      instance_function<PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV>(
+         "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV");
+   uint32_t count = 0;
+   EXPECT_VK(get(physical, &count, nullptr));
+   EXPECT_EQ(count, 3u);
+   VkCooperativeMatrixFlexibleDimensionsPropertiesNV rows[3] = {};
+   count = 2;
+   EXPECT_EQ(get(physical, &count, rows), VK_INCOMPLETE);
+   count = 3;
+   EXPECT_VK(get(physical, &count, rows));
+   for (size_t i = 0; i < 3; i++) {
+      const MatrixOperation &op = compiler.operations[i];
+      EXPECT_EQ(rows[i].MGranularity, 8u);
+      EXPECT_EQ(rows[i].NGranularity, 8u);
+      EXPECT_EQ(rows[i].KGranularity, 8u);
+      EXPECT_EQ(rows[i].AType, VkComponentTypeKHR(op.a));
+      EXPECT_EQ(rows[i].BType, VkComponentTypeKHR(op.b));
+      EXPECT_EQ(rows[i].CType, VkComponentTypeKHR(op.c));
+      EXPECT_EQ(rows[i].ResultType, VkComponentTypeKHR(op.result));
+      EXPECT_EQ(rows[i].saturatingAccumulation, VkBool32(op.saturating));
+      EXPECT_EQ(rows[i].scope, VK_SCOPE_SUBGROUP_KHR);
+      EXPECT_EQ(rows[i].workgroupInvocations, 0u);
+   }
 }
 
 /// Without saturation or with it, each by itself; other scopes have none.
@@ -323,12 +360,6 @@ TEST_F(Query, matrix_properties_by_class)
    EXPECT_EQ(rows[0].AType, VkComponentTypeKHR(compiler.operations[1].a));
    info.scope = VK_SCOPE_WORKGROUP_KHR;
    EXPECT_VK(get(physical, &info, &count, nullptr));
-   EXPECT_EQ(count, 0u);
-
-   EXPECT_VK(
-      instance_function<PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV>(
-         "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV")(physical, &count,
-                                                                               nullptr));
    EXPECT_EQ(count, 0u);
 }
 

@@ -129,6 +129,27 @@ TEST(choose_native_shape, padding)
    EXPECT_EQ(chosen(uses({bytes(16, 16, 40, true)}), saturating, true), "none");
 }
 
+/// In f32, or without saturation, as far as there are such tiles.
+TEST(choose_native_shape, sums_that_may_be_widened_are_cut)
+{
+   const auto widened = [](const CmatUses &u, const std::vector<MatrixOperation> &native) {
+      TileRules rules = {native};
+      rules.may_widen = true;
+      return choose_native_shape(u, rules).has_value();
+   };
+   const MatrixOperation saturating = bytes(16, 16, 16, true), plain = bytes(16, 16, 16);
+   EXPECT_FALSE(widened(uses({bytes(16, 16, 32, true)}), {saturating}));
+   EXPECT_TRUE(widened(uses({bytes(16, 16, 32, true)}), {saturating, plain}));
+
+   MatrixOperation narrow = floats(16, 16, 16), wanted = floats(16, 16, 32);
+   narrow.c = narrow.result = wanted.c = wanted.result = f16;
+   CmatUses u = uses({floats(16, 16, 32)});
+   u.matrices.back().element_type = GLSL_TYPE_FLOAT16;
+   u.operations = {wanted};
+   EXPECT_FALSE(widened(u, {narrow}));
+   EXPECT_TRUE(widened(u, {narrow, floats(16, 16, 16)}));
+}
+
 TEST(choose_native_shape, native_as_they_are)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), floats(8, 8, 8)};

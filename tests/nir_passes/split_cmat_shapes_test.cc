@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr NativeShape eight = {8, 8, {0, 8, 0, 0}};
+constexpr NativeShape eight = {8, 8, {8, 8, 0, 0}};
 
 const std::string types = R"(
    #define ACC coopmat<float, gl_ScopeSubgroup, 8, 16, gl_MatrixUseAccumulator>
@@ -110,6 +110,53 @@ TEST(split_cmat_shapes, tiles_at_the_edge_are_accessed_by_element)
    EXPECT_EQ(count(text, "@cmat_insert"), 1u) << text;
    EXPECT_EQ(count(text, "@cmat_extract"), 1u) << text;
    EXPECT_EQ(count(text, "loop {"), 2u) << text;
+}
+
+/// However many tiles there are: a loop for the whole ones and one for each edge, with a corner.
+TEST(split_cmat_shapes, many_tiles_are_loops)
+{
+   const std::string text = lowered(R"(
+      coopmat<float, gl_ScopeSubgroup, 132, 244, gl_MatrixUseAccumulator> c, d;
+      coopMatLoad(c, f, 0, 244, gl_CooperativeMatrixLayoutRowMajor);
+      d = c + c;
+      coopMatStore(d, f, 0, 244, gl_CooperativeMatrixLayoutColumnMajor);)");
+   EXPECT_EQ(count(text, "@cmat_load"), 1u) << text;
+   EXPECT_EQ(count(text, "@cmat_store"), 1u) << text;
+   EXPECT_EQ(count(text, "@cmat_binary_op"), 1u) << text;
+   /* Of tiles, and of the components of those at the edges; of each copy. */
+   EXPECT_EQ(count(text, "loop {"), 4u + 3u + 1u + 4u + 3u + count(text, "@cmat_copy")) << text;
+
+   const std::string product = lowered(R"(
+      coopmat<float16_t, gl_ScopeSubgroup, 64, 80, gl_MatrixUseA> a;
+      coopmat<float16_t, gl_ScopeSubgroup, 80, 64, gl_MatrixUseB> b;
+      coopmat<float, gl_ScopeSubgroup, 64, 64, gl_MatrixUseAccumulator> c;
+      c = coopMatMulAdd(a, b, c);
+      coopMatStore(c, f, 0, 64, gl_CooperativeMatrixLayoutRowMajor);)");
+   EXPECT_EQ(count(product, "@cmat_muladd"), 2u) << product; // the first, and all after it
+}
+
+TEST(split_cmat_shapes, long_sums_are_rounded_or_saturate_once)
+{
+   const std::string rounded = lowered(R"(
+      coopmat<float16_t, gl_ScopeSubgroup, 8, 32, gl_MatrixUseA> a;
+      coopmat<float16_t, gl_ScopeSubgroup, 32, 8, gl_MatrixUseB> b;
+      coopmat<float16_t, gl_ScopeSubgroup, 8, 8, gl_MatrixUseAccumulator> c;
+      coopMatLoad(c, h, 0, 8, gl_CooperativeMatrixLayoutRowMajor);
+      c = coopMatMulAdd(a, b, c);
+      coopMatStore(c, h, 0, 8, gl_CooperativeMatrixLayoutRowMajor);)");
+   EXPECT_EQ(count(rounded, "@cmat_muladd"), 4u) << rounded;
+   EXPECT_EQ(count(rounded, "alu_op=f2f32"), 1u) << rounded;
+   EXPECT_EQ(count(rounded, "alu_op=f2f16"), 1u) << rounded;
+
+   const std::string saturating = lowered(R"(
+      coopmat<int8_t, gl_ScopeSubgroup, 8, 32, gl_MatrixUseA> a;
+      coopmat<int8_t, gl_ScopeSubgroup, 32, 8, gl_MatrixUseB> b;
+      coopmat<int, gl_ScopeSubgroup, 8, 8, gl_MatrixUseAccumulator> c;
+      coopMatLoad(c, f, 0, 8, gl_CooperativeMatrixLayoutRowMajor);
+      c = coopMatMulAdd(a, b, c, gl_MatrixOperandsSaturatingAccumulation);
+      coopMatStore(c, f, 0, 8, gl_CooperativeMatrixLayoutRowMajor);)");
+   EXPECT_EQ(count(saturating, "@cmat_muladd"), 4u) << saturating;
+   EXPECT_EQ(count(saturating, "alu_op=iadd_sat"), 1u) << saturating;
 }
 
 /// Of factors along K, as it takes part in sums.

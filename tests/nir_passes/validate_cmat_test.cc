@@ -76,7 +76,36 @@ TEST(ValidateCmat, FlexibleSizes)
    EXPECT_EQ(flexible_error("48, 32", "32, 16", "48, 16"), "");
    EXPECT_EQ(flexible_error("48, 24", "24, 16", "48, 16"),
              "the cooperative matrix 48x24 f16 (A) is not supported; for A there are: 16x16 f16, "
-             "8x8 f16, 16x32 s8, multiples of 16x16 f16");
+             "8x8 f16, 16x32 s8, multiples of 16x16 f16 up to 64");
+   EXPECT_NE(flexible_error("16, 80", "80, 16", "16, 16"), "");
+}
+
+TEST(ValidateCmat, FlexibleSizesOfOtherTypes)
+{
+   const Source source = compile(muladd("float16_t, " + scope + "32, 16, gl_MatrixUseA",
+                                        "float16_t, " + scope + "16, 16, gl_MatrixUseB",
+                                        "float16_t, " + scope + "32, 16, gl_MatrixUseAccumulator"));
+   using enum ComponentType;
+   const MatrixOperation sums = {16, 16, 16, f16, f16, f32, f32, false},
+                         halves = {16, 16, 16, s8, s8, f16, f16, false};
+   EXPECT_EQ(error_of(source, {{}, {{sums, 64}, {halves, 64}}}),
+             "no operation 32x16x16: f16 * f16 + f16 -> f16; there is none of that size; multiples "
+             "of 16x16x16: f16 * f16 + f32 -> f32");
+}
+
+TEST(MatrixSupport, FlexibleOperationsHaveEachCombinationOfTypesOnce)
+{
+   using enum ComponentType;
+   const MatrixOperation sums = {16, 16, 32, s8, s8, s32, s32, false},
+                         others = {16, 8, 32, s8, s8, s32, s32, false};
+   MatrixOperation saturating = sums;
+   saturating.saturating = true;
+   const MatrixOperation operations[] = {sums, saturating, others};
+   const auto flexible = flexible_operations(operations, 64);
+   ASSERT_EQ(flexible.size(), 2u);
+   EXPECT_EQ(flexible[0].granularity, (MatrixOperation{8, 8, 8, s8, s8, s32, s32, false}));
+   EXPECT_EQ(flexible[1].granularity, (MatrixOperation{8, 8, 8, s8, s8, s32, s32, true}));
+   EXPECT_EQ(flexible[0].max_dimension, 64u);
 }
 
 /// A matrix without a use is any operand of a size that is listed, and none of a flexible one.

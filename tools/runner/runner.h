@@ -55,7 +55,7 @@ struct CompileOptions {
    /// Of the paths through SPIR-V: the driver below, less its matrices; unset: one that has
    /// everything.
    std::optional<spirv::Driver> driver = {};
-   /// Of the other paths: cpu::CompileOptions::matrices.
+   /// cpu::CompileOptions::matrices; through SPIR-V the flexible ones of them.
    std::optional<MatrixSupport> matrices = {};
    /// cpu::CompileOptions::dump; through SPIR-V also what spirv::CompileOptions::dump gets, before.
    std::function<void(const char *phase, const std::string &text)> dump = {};

@@ -194,6 +194,12 @@ std::vector<MatrixOperation> DescribedDriver::operations(uint32_t subgroup_size)
    return all;
 }
 
+std::vector<FlexibleOperation> DescribedDriver::flexible(uint32_t subgroup_size) const
+{
+   return flexible_operations(spirv::supported_operations(driver, subgroup_size),
+                              spirv::max_matrix_dimension);
+}
+
 Result<DescribedDriver> parse_driver(const std::string &text)
 {
    DescribedDriver d = {spirv::full_driver(), 0, {}};

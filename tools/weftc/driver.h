@@ -22,6 +22,7 @@ struct DescribedDriver {
 
    /// What a program may use above it: what can be lowered, and its own.
    std::vector<MatrixOperation> operations(uint32_t subgroup_size) const;
+   std::vector<FlexibleOperation> flexible(uint32_t subgroup_size) const;
 };
 
 Result<DescribedDriver> describe_driver(const Arguments &);

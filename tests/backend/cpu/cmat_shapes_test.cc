@@ -144,7 +144,7 @@ TEST_P(CmatShapes, MultiplyAdd)
    /* Every size that the test wants. */
    const MatrixOperation any = {1, 1, 1, p.types.ab, p.types.ab, p.types.c, p.types.c, false};
    runner::CompileOptions options;
-   options.matrices = MatrixSupport{{}, {{any, 64}}};
+   options.matrices = MatrixSupport{{}, {{any, 1024}}};
    const auto result =
       runner::run(dispatch, {.matrices = p.matrices, .subgroup_size = p.subgroup_size}, options);
    ASSERT_TRUE(result) << result.error().message;
@@ -229,7 +229,7 @@ TEST_P(CmatElements, Elements)
       {{0, 0}, c_memory}, {{0, 1}, d_memory}, {{0, 2}, e_memory}, {{0, 3}, f_memory}};
    const MatrixOperation any = {1, 1, 1, p.types.ab, p.types.ab, p.types.c, p.types.c, false};
    runner::CompileOptions options;
-   options.matrices = MatrixSupport{{}, {{any, 64}}};
+   options.matrices = MatrixSupport{{}, {{any, 1024}}};
    const auto result =
       runner::run(dispatch, {.matrices = p.matrices, .subgroup_size = p.subgroup_size}, options);
    ASSERT_TRUE(result) << result.error().message;
@@ -282,6 +282,14 @@ std::vector<Case> cases()
             list.push_back({m, n, k, types, 32, runner::Matrices::registers});
       }
    }
+   /* Loops over tiles, and over components. */
+   using enum runner::Matrices;
+   list.push_back({256, 256, 256, f16_f32, 32, tiles});
+   list.push_back({1024, 1024, 40, f16_f32, 8, tiles});
+   list.push_back({248, 136, 56, f16_f32, 8, tiles});
+   list.push_back({136, 248, 120, s8_s32, 64, tiles});
+   list.push_back({256, 256, 256, f16_f32, 32, registers});
+   list.push_back({248, 136, 56, f16_f32, 8, registers});
    return list;
 }
 

@@ -39,9 +39,10 @@ TEST(MutatedModules, AreCompiledOrRefused)
          driver.subgroup_arithmetic_with_matrices = mutant % 2;
          driver.robust_buffer_access_2 = mutant % 16 < 8;
          const auto operations = spirv::supported_operations(driver, 16);
+         const auto flexible = flexible_operations(operations, 64);
          const auto native = mutant % 4 < 2 ? operations : std::vector<MatrixOperation>();
          const auto module =
-            spirv::compile(source, {driver, 16, operations, native, mutant % 8 < 4, {}});
+            spirv::compile(source, {driver, 16, operations, flexible, native, mutant % 8 < 4, {}});
          if (!module) {
             EXPECT_FALSE(module.error().message.empty()) << "mutant " << mutant;
             return false;
