@@ -4,9 +4,9 @@
 #include "nir_passes/split_cmat_shapes.h"
 
 #include "nir_passes/build_loop.h"
-#include "nir_passes/cmat_bounds.h"
 #include "nir_passes/cmat_coordinates.h"
 #include "nir_passes/cmat_description.h"
+#include "nir_passes/cmat_memory.h"
 #include "nir_passes/cmat_types.h"
 #include "nir_passes/small_floats.h"
 
@@ -300,63 +300,9 @@ private:
 
    /* ---- memory ---- */
 
-   /// For robust access.
-   struct Robust {
-      cmat::Bounds bounds;
-      /// A number of bytes at which nothing of the buffer is left, aligned for any tile.
-      nir_def *outside;
-   };
-
-   /// The memory that a matrix lies in.
-   struct MatrixMemory {
-      nir_deref_instr *base; ///< to units (cmat_unit_pointer()); with robust access the buffer's
-      uint32_t unit;         ///< bytes
-      nir_def *stride;       ///< in units
-      std::optional<Robust> robust;
-   };
-
-   MatrixMemory matrix_memory(nir_deref_instr *pointer, nir_def *stride,
-                              const glsl_cmat_description &desc)
-   {
-      nir_deref_instr *units = cmat_unit_pointer(&b, pointer, desc);
-      const uint32_t unit = pointee_bytes(units), component = component_bits(desc) / 8;
-      if (!options.robust_access || !nir_deref_mode_is(pointer, nir_var_mem_ssbo))
-         return {units, unit, scale(nir_u2u32(&b, stride), pointee_bytes(pointer), unit), {}};
-      const cmat::Bounds bounds = cmat::bounds(&b, pointer, stride, component);
-      nir_def *size = nir_uadd_sat(&b, bounds.end, nir_imm_int(&b, int(component - 1)));
-      nir_def *outside =
-         nir_iand_imm(&b, nir_uadd_sat(&b, size, nir_imm_int(&b, 15)), ~uint64_t(15));
-      while (nir_deref_instr *parent = nir_deref_instr_parent(pointer))
-         pointer = parent;
-      nir_deref_instr *buffer =
-         nir_build_deref_cast(&b, pointer->parent.ssa, pointer->modes, units->type, unit);
-      /* Drivers count in 32 bits.  A tile that begins outside, or a line after the first that does,
-       * needs to be no further away than that, so that the rest of it does not wrap around. */
-      nir_def *bytes = nir_umin(&b, bounds.stride, outside);
-      return {buffer, unit, nir_udiv_imm(&b, bytes, unit), {{bounds, outside}}};
-   }
-
-   /// A pointer to the element at a place in one of the matrix's lines (rows or columns), where a
-   /// tile begins.
-   nir_deref_instr *element(const MatrixMemory &memory, nir_def *line, nir_def *place,
-                            uint32_t component_bytes)
-   {
-      nir_def *index;
-      if (memory.robust) {
-         nir_def *bytes = cmat::offset(&b, memory.robust->bounds, line, place);
-         index = nir_udiv_imm(&b, nir_umin(&b, bytes, memory.robust->outside), memory.unit);
-      } else {
-         index = nir_iadd(&b, nir_imul(&b, memory.stride, line),
-                          scale(place, component_bytes, memory.unit));
-      }
-      return nir_build_deref_ptr_as_array(&b, memory.base,
-                                          nir_u2uN(&b, index, memory.base->def.bit_size));
-   }
-
    void split_access(nir_intrinsic_instr *instr, const Matrix &matrix, nir_deref_instr *pointer)
    {
-      const uint32_t bytes = component_bits(matrix.desc) / 8;
-      const MatrixMemory memory = matrix_memory(pointer, instr->src[2].ssa, matrix.desc);
+      const cmat::Memory memory(&b, pointer, instr->src[2].ssa, matrix.desc, options.robust_access);
       const glsl_cmat_description desc = tile_of(matrix.desc);
       const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);
       for_each_place(matrix.desc, [&](const Place &p) {
@@ -364,15 +310,15 @@ private:
                  *place = nir_imul_imm(&b, p.col, desc.cols);
          if (layout != GLSL_MATRIX_LAYOUT_ROW_MAJOR)
             std::swap(line, place);
-         nir_deref_instr *first = element(memory, line, place, bytes);
+         nir_deref_instr *first = memory.element(line, place);
          nir_def *t = tile(matrix, p.number);
          if (!is_whole(matrix.desc, p.extent))
             access_elements(instr, matrix.desc, t, p.extent, first, memory);
          else if (instr->intrinsic == nir_intrinsic_cmat_load)
-            _nir_build_cmat_load(&b, t, &first->def, memory.stride,
+            _nir_build_cmat_load(&b, t, &first->def, memory.stride(),
                                  {._ = 0, .matrix_layout = layout});
          else
-            _nir_build_cmat_store(&b, &first->def, t, memory.stride,
+            _nir_build_cmat_store(&b, &first->def, t, memory.stride(),
                                   {._ = 0, .matrix_layout = layout});
       });
    }
@@ -380,13 +326,13 @@ private:
    /// A tile at the edge, of which `first` points to the first element.
    void access_elements(nir_intrinsic_instr *instr, const glsl_cmat_description &desc,
                         nir_def *tile, const Extent &e, nir_deref_instr *first,
-                        const MatrixMemory &memory)
+                        const cmat::Memory &memory)
    {
       const unsigned bits = component_bits(desc);
       const bool row_major = nir_intrinsic_matrix_layout(instr) == GLSL_MATRIX_LAYOUT_ROW_MAJOR;
       nir_deref_instr *base =
          nir_build_deref_cast(&b, &first->def, first->modes, glsl_uintN_t_type(bits), bits / 8);
-      nir_def *stride = scale(memory.stride, memory.unit, bits / 8);
+      nir_def *stride = memory.component_stride();
       const bool is_load = instr->intrinsic == nir_intrinsic_cmat_load;
       if (is_load)
          nir_cmat_construct(&b, tile, nir_imm_intN_t(&b, 0, bits));
@@ -405,14 +351,6 @@ private:
          }
          nir_pop_if(&b, there);
       });
-   }
-
-   /// value * factor / divisor, where that is a whole number.
-   nir_def *scale(nir_def *value, uint32_t factor, uint32_t divisor)
-   {
-      if (factor % divisor == 0)
-         return nir_imul_imm(&b, value, factor / divisor);
-      return nir_udiv_imm(&b, nir_imul_imm(&b, value, factor), divisor);
    }
 
    /* ---- products ---- */
