@@ -83,6 +83,7 @@ void get_shader_features(vk_features *f)
    f->shaderFloat8CooperativeMatrix = f->shaderFloat8;
 
    // VK_NV_cooperative_matrix2 and VK_EXT_cooperative_matrix_maintenance1
+   f->cooperativeMatrixWorkgroupScope = f->cooperativeMatrix;
    f->cooperativeMatrixFlexibleDimensions = f->cooperativeMatrix;
    f->cooperativeMatrixReductions = f->cooperativeMatrix;
    f->cooperativeMatrixReductionsEXT = f->cooperativeMatrix;

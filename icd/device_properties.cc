@@ -87,6 +87,9 @@ void get_compute_limits(vk_properties *p)
    p->requiredSubgroupSizeStages = VK_SHADER_STAGE_COMPUTE_BIT;
    p->cooperativeMatrixSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
    p->cooperativeMatrixFlexibleDimensionsMaxDimension = cpu::max_matrix_dimension;
+   p->cooperativeMatrixWorkgroupScopeMaxWorkgroupSize = matrix_workgroups.back();
+   // What matrices of the workgroup take is not of maxComputeSharedMemorySize.
+   p->cooperativeMatrixWorkgroupScopeReservedSharedMemory = 0;
 
    // The CPU's own behaviour: denormal numbers are kept, results rounded to nearest even.
    p->denormBehaviorIndependence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;

@@ -252,7 +252,8 @@ weft_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
          .CType = VkComponentTypeKHR(op.c),
          .ResultType = VkComponentTypeKHR(op.result),
          .saturatingAccumulation = op.saturating,
-         .scope = VK_SCOPE_SUBGROUP_KHR,
+         .scope =
+            op.scope == MatrixScope::workgroup ? VK_SCOPE_WORKGROUP_KHR : VK_SCOPE_SUBGROUP_KHR,
          .workgroupInvocations = flexible.workgroup_invocations,
       };
    }

@@ -86,10 +86,15 @@ void tell_matrix_properties(const PhysicalDevice &, void *structure)
       ->cooperativeMatrixSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
 }
 
-void tell_matrix2_properties(const PhysicalDevice &, void *structure)
+void tell_matrix2_properties(const PhysicalDevice &device, void *structure)
 {
-   static_cast<VkPhysicalDeviceCooperativeMatrix2PropertiesNV *>(structure)
-      ->cooperativeMatrixFlexibleDimensionsMaxDimension = spirv::max_matrix_dimension;
+   uint32_t workgroup = 0;
+   for (const FlexibleOperation &operation : device.flexible)
+      workgroup = std::max(workgroup, operation.workgroup_invocations);
+   auto *properties = static_cast<VkPhysicalDeviceCooperativeMatrix2PropertiesNV *>(structure);
+   properties->cooperativeMatrixWorkgroupScopeMaxWorkgroupSize = workgroup;
+   properties->cooperativeMatrixFlexibleDimensionsMaxDimension = spirv::max_matrix_dimension;
+   properties->cooperativeMatrixWorkgroupScopeReservedSharedMemory = device.staging_bytes;
 }
 
 constexpr auto no_struct = VK_STRUCTURE_TYPE_MAX_ENUM;
@@ -170,7 +175,7 @@ const ExtensionRow rows[] = {
       // …PerElementOperations, …TensorAddressing, …BlockLoads
       .feature_count = 7,
       .matrix_features = all(7),
-      .lowered_features = all(7) & ~(1u << 0),
+      .lowered_features = all(7),
       .properties = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV,
       .property_words = 3, // of workgroup scope and of flexible dimensions
       .tell_properties = tell_matrix2_properties,

@@ -68,6 +68,7 @@ std::string compile(const Device &device, const ShaderRequest &request, const Sh
       .flexible = device.physical->flexible,
       .native_operations = device.physical->native_operations,
       .robust_access = device.robust_access,
+      .staging_bytes = device.physical->staging_bytes,
       .dump = {},
    };
    if (!native) {

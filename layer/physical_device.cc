@@ -341,7 +341,15 @@ VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, 
    };
    leave(Extension::khr_shader_bfloat16, {ComponentType::bf16});
    leave(Extension::ext_shader_float8, {ComponentType::e4m3, ComponentType::e5m2});
-   out.flexible = flexible_operations(out.operations, spirv::max_matrix_dimension);
+   const uint32_t max_invocations = out.max_invocations_of_size();
+   out.flexible =
+      with_workgroup_scope(flexible_operations(out.operations, spirv::max_matrix_dimension),
+                           std::min(properties.limits.maxComputeWorkGroupInvocations,
+                                    max_invocations ? max_invocations : UINT32_MAX));
+   // Of 32 KiB a matrix of 64×64 components of 16 bits.  Where the driver has such matrices itself,
+   // programs leave memory for its own alone.
+   if (out.lowers(Extension::nv_cooperative_matrix2))
+      out.staging_bytes = properties.limits.maxComputeSharedMemorySize / 4;
    if (out.driver_has(Extension::khr_cooperative_matrix)) {
       // A shader may have both, and what only the layer can do with them.
       std::ranges::copy_if(

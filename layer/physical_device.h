@@ -48,6 +48,8 @@ struct PhysicalDevice {
    /// Of many sizes, of the layer's: also where it is the driver that lets programs have them, for
    /// shaders that the driver cannot have for other reasons.
    std::vector<FlexibleOperation> flexible;
+   /// Shared memory for matrices of workgroup scope, which shaders leave.
+   uint32_t staging_bytes = 0;
    /// The driver's own, where they are not hidden: as the driver tells of them, and those that
    /// others can be built from.
    std::vector<VkCooperativeMatrixPropertiesKHR> native_properties;

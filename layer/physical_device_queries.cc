@@ -393,7 +393,8 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_flexible_d
             p->CType = VkComponentTypeKHR(operation.c);
             p->ResultType = VkComponentTypeKHR(operation.result);
             p->saturatingAccumulation = operation.saturating;
-            p->scope = VK_SCOPE_SUBGROUP_KHR;
+            p->scope = operation.scope == MatrixScope::workgroup ? VK_SCOPE_WORKGROUP_KHR
+                                                                 : VK_SCOPE_SUBGROUP_KHR;
             p->workgroupInvocations = flexible.workgroup_invocations;
          }
       }

@@ -54,6 +54,21 @@ std::vector<FlexibleOperation> flexible_operations(std::span<const MatrixOperati
    return list;
 }
 
+std::vector<FlexibleOperation> with_workgroup_scope(std::vector<FlexibleOperation> list,
+                                                    uint32_t max_invocations)
+{
+   const std::vector<FlexibleOperation> of_subgroups = list;
+   for (const uint32_t invocations : matrix_workgroups) {
+      for (FlexibleOperation operation : of_subgroups) {
+         operation.granularity.scope = MatrixScope::workgroup;
+         operation.workgroup_invocations = invocations;
+         if (invocations <= max_invocations)
+            list.push_back(operation);
+      }
+   }
+   return list;
+}
+
 bool FlexibleOperation::covers(const MatrixOperation &op) const
 {
    MatrixOperation same_types = op;

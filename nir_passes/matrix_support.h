@@ -7,6 +7,7 @@
 
 #include "nir_passes/component_type.h"
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -48,6 +49,13 @@ struct FlexibleOperation {
 /// For each combination of types among the operations, any multiple of 8 as M, N and K.
 std::vector<FlexibleOperation> flexible_operations(std::span<const MatrixOperation>,
                                                    uint32_t max_dimension);
+
+/// The workgroups that matrices of workgroup scope are for: the sizes that programs were written for.
+constexpr std::array<uint32_t, 2> matrix_workgroups = {128, 256};
+/// These operations, and the same for matrices of workgroup scope in each of such workgroups that may
+/// be.
+std::vector<FlexibleOperation> with_workgroup_scope(std::vector<FlexibleOperation>,
+                                                    uint32_t max_invocations);
 
 /// A matrix type is legal when it is an operand of some operation.
 struct MatrixSupport {

@@ -63,7 +63,9 @@ Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
 const MatrixSupport &supported_matrices()
 {
    static const MatrixSupport support = {
-      tile_operations(), flexible_operations(tile_operations(), max_matrix_dimension)};
+      tile_operations(),
+      with_workgroup_scope(flexible_operations(tile_operations(), max_matrix_dimension),
+                           matrix_workgroups.back())};
    return support;
 }
 

@@ -37,6 +37,7 @@ Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions 
                                                                     : MatrixForm::driver_tiles,
                           .native = options.native_operations,
                           .robust_access = options.robust_access,
+                          .staging_bytes = options.staging_bytes,
                           .dot_product_4x8 = options.driver.integer_dot_product},
                .matrices = {options.operations, options.flexible},
                .driver = options.driver,

@@ -63,6 +63,8 @@ struct CompileOptions {
    std::vector<MatrixOperation> native_operations = {};
    /// cooperativeMatrixRobustBufferAccess is enabled.
    bool robust_access = false;
+   /// Shared memory for matrices of workgroup scope, beside the shader's own.
+   uint32_t staging_bytes = 0;
    /// Called with the text after each phase when set: the name of each NIR pass, "nir" at the end
    /// of them, "spirv" (disassembled).
    std::function<void(const char *phase, const std::string &text)> dump = {};

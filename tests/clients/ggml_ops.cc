@@ -40,6 +40,9 @@ namespace {
 
 constexpr double max_nmse = 5e-4;
 
+// Of MUL_MAT_ID.
+constexpr int32_t experts = 7;
+
 using Clock = std::chrono::steady_clock;
 const Clock::time_point process_start = Clock::now();
 
@@ -153,8 +156,9 @@ std::vector<uint8_t> random_values(const ggml_tensor *t, std::mt19937 &random)
    if (t->type == GGML_TYPE_I32) {
       auto *values = reinterpret_cast<int32_t *>(bytes.data());
       const int32_t first = random() % 1000;
+      const bool is_choice = !strcmp(t->name, "experts");
       for (int64_t i = 0; i < count; i++)
-         values[i] = first + i;
+         values[i] = is_choice ? (first + i * 3) % experts : first + i;
       return bytes;
    }
 
@@ -232,6 +236,18 @@ Case mul_mat(ggml_type type, int64_t m, int64_t n, int64_t k, int64_t batch = 1,
            }};
 }
 
+// Each token's product is with the weights of two experts.
+Case mul_mat_id(ggml_type type, int64_t m, int64_t tokens, int64_t k)
+{
+   const std::string shape = "m=" + std::to_string(m) + " tokens=" + std::to_string(tokens) +
+                             " k=" + std::to_string(k) + " experts=2/" + std::to_string(experts);
+   return {"MUL_MAT_ID", std::string(ggml_type_name(type)) + "*f32", shape, [=](ggml_context *ctx) {
+              return ggml_mul_mat_id(ctx, leaf(ctx, type, {k, m, experts}),
+                                     leaf(ctx, GGML_TYPE_F32, {k, 2, tokens}),
+                                     leaf(ctx, GGML_TYPE_I32, {2, tokens}, "experts"));
+           }};
+}
+
 Case soft_max(bool masked)
 {
    return {"SOFT_MAX", masked ? "f32 mask f32" : "f32", "77x33x4", [=](ggml_context *ctx) {
@@ -251,14 +267,15 @@ Case rope(int mode, const char *name)
 }
 
 // Attention of `tokens` queries over `keys` keys; two query heads share one key head.
-Case flash_attention(int64_t head, int64_t tokens, int64_t keys)
+Case flash_attention(int64_t head, int64_t tokens, int64_t keys, ggml_type type = GGML_TYPE_F16)
 {
    const std::string shape = "head=" + std::to_string(head) + " tokens=" + std::to_string(tokens) +
                              " keys=" + std::to_string(keys) + " heads=4/2";
-   return {"FLASH_ATTN_EXT", "f32 kv f16", shape, [=](ggml_context *ctx) {
+   const std::string types = std::string("f32 kv ") + ggml_type_name(type);
+   return {"FLASH_ATTN_EXT", types, shape, [=](ggml_context *ctx) {
               ggml_tensor *q = leaf(ctx, GGML_TYPE_F32, {head, tokens, 4});
-              ggml_tensor *k = leaf(ctx, GGML_TYPE_F16, {head, keys, 2});
-              ggml_tensor *v = leaf(ctx, GGML_TYPE_F16, {head, keys, 2});
+              ggml_tensor *k = leaf(ctx, type, {head, keys, 2});
+              ggml_tensor *v = leaf(ctx, type, {head, keys, 2});
               ggml_tensor *mask = leaf(ctx, GGML_TYPE_F16, {keys, tokens}, "mask");
               return ggml_flash_attn_ext(ctx, q, k, v, mask, 1.0f / std::sqrt(float(head)), 0, 0);
            }};
@@ -314,6 +331,7 @@ std::vector<Case> all_cases()
       cases.push_back(mul_mat(type, 77, 45, ggml_is_quantized(type) ? 768 : 131));
       // One token at a time takes ggml's matrix-vector shaders.
       cases.push_back(mul_mat(type, 77, 1, 512));
+      cases.push_back(mul_mat_id(type, 48, 40, 256));
    }
    cases.push_back(soft_max(false));
    cases.push_back(soft_max(true));
@@ -333,6 +351,8 @@ std::vector<Case> all_cases()
    cases.push_back(flash_attention(64, 33, 128));
    cases.push_back(flash_attention(128, 20, 96));
    cases.push_back(flash_attention(64, 1, 256));
+   cases.push_back(flash_attention(64, 33, 128, GGML_TYPE_Q8_0));
+   cases.push_back(flash_attention(128, 35, 160, GGML_TYPE_Q4_0));
    cases.push_back(layer(GGML_TYPE_F16, 48));
    cases.push_back(layer(GGML_TYPE_Q8_0, 48));
    cases.push_back(layer(GGML_TYPE_Q4_K, 1));
@@ -371,8 +391,9 @@ Backends open_backends()
 
 bool check_start_up_line()
 {
-   const char *expected =
-      getenv("GGML_VK_DISABLE_COOPMAT") ? "matrix cores: none" : "matrix cores: KHR_coopmat";
+   const char *expected = !getenv("GGML_VK_DISABLE_COOPMAT2")  ? "matrix cores: NV_coopmat2"
+                          : !getenv("GGML_VK_DISABLE_COOPMAT") ? "matrix cores: KHR_coopmat"
+                                                               : "matrix cores: none";
    printf("%s", start_up_line.c_str());
    const bool right = start_up_line.find(expected) != std::string::npos;
    if (!right)

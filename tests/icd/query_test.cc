@@ -124,7 +124,7 @@ TEST_F(QueryTest, CooperativeMatrixProperties)
    EXPECT_EQ(all[0].KSize, 16u);
 }
 
-/// Each combination of types of the rows above, once.
+/// Each combination of types of the rows above, once for the subgroup and for each workgroup.
 TEST_F(QueryTest, CooperativeMatrixFlexibleDimensions)
 {
    using Row = VkCooperativeMatrixFlexibleDimensionsPropertiesNV;
@@ -144,8 +144,6 @@ TEST_F(QueryTest, CooperativeMatrixFlexibleDimensions)
       EXPECT_EQ(row.MGranularity, 8u);
       EXPECT_EQ(row.NGranularity, 8u);
       EXPECT_EQ(row.KGranularity, 8u);
-      EXPECT_EQ(row.scope, VK_SCOPE_SUBGROUP_KHR);
-      EXPECT_EQ(row.workgroupInvocations, 0u);
    }
 
    auto get_sizes = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
@@ -155,13 +153,18 @@ TEST_F(QueryTest, CooperativeMatrixFlexibleDimensions)
       count, {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
    get_sizes(physical, &count, sizes.data());
    for (const VkCooperativeMatrixPropertiesKHR &p : sizes) {
-      EXPECT_EQ(std::count_if(rows.begin(), rows.end(),
-                              [&](const Row &row) {
-                                 return row.AType == p.AType && row.BType == p.BType &&
-                                        row.CType == p.CType && row.ResultType == p.ResultType &&
-                                        row.saturatingAccumulation == p.saturatingAccumulation;
-                              }),
-                1);
+      for (uint32_t invocations : {0, 128, 256}) {
+         const VkScopeKHR scope = invocations ? VK_SCOPE_WORKGROUP_KHR : VK_SCOPE_SUBGROUP_KHR;
+         EXPECT_EQ(std::count_if(rows.begin(), rows.end(),
+                                 [&](const Row &row) {
+                                    return row.AType == p.AType && row.BType == p.BType &&
+                                           row.CType == p.CType && row.ResultType == p.ResultType &&
+                                           row.saturatingAccumulation == p.saturatingAccumulation &&
+                                           row.scope == scope &&
+                                           row.workgroupInvocations == invocations;
+                                 }),
+                   1);
+      }
    }
 
    VkPhysicalDeviceCooperativeMatrix2PropertiesNV limits = {
@@ -171,6 +174,8 @@ TEST_F(QueryTest, CooperativeMatrixFlexibleDimensions)
    vkGetPhysicalDeviceProperties2(physical, &properties);
    // The least that the specification allows.
    EXPECT_GE(limits.cooperativeMatrixFlexibleDimensionsMaxDimension, 256u);
+   EXPECT_EQ(limits.cooperativeMatrixWorkgroupScopeMaxWorkgroupSize, 256u);
+   EXPECT_EQ(limits.cooperativeMatrixWorkgroupScopeReservedSharedMemory, 0u);
 }
 
 /// The same rows, by whether they saturate (VK_EXT_cooperative_matrix_maintenance1).

@@ -209,7 +209,8 @@ VkResult VKAPI_CALL enumerate_device_extension_properties(VkPhysicalDevice, cons
 
 void VKAPI_CALL get_properties(VkPhysicalDevice, VkPhysicalDeviceProperties *out)
 {
-   *out = {.apiVersion = driver->api_version, .limits = {.maxComputeWorkGroupInvocations = 1024}};
+   *out = {.apiVersion = driver->api_version,
+           .limits = {.maxComputeSharedMemorySize = 32768, .maxComputeWorkGroupInvocations = 1024}};
    strcpy(out->deviceName, "fake");
 }
 

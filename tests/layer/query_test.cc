@@ -284,7 +284,7 @@ TEST_F(Query, hides_native_matrices_when_told)
                                                                                        &features);
    EXPECT_EQ(nv2.cooperativeMatrixReductions, VK_TRUE);
    EXPECT_EQ(nv2.cooperativeMatrixTensorAddressing, VK_TRUE);
-   EXPECT_EQ(nv2.cooperativeMatrixWorkgroupScope, VK_FALSE);
+   EXPECT_EQ(nv2.cooperativeMatrixWorkgroupScope, VK_TRUE);
    EXPECT_EQ(nv2.cooperativeMatrixFlexibleDimensions, VK_TRUE);
    EXPECT_EQ(nv2.pNext, &bfloat16);
    EXPECT_EQ(bfloat16.type, VK_TRUE);
@@ -298,12 +298,13 @@ TEST_F(Query, hides_native_matrices_when_told)
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &nv2_properties};
    instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(
       physical, &properties);
-   EXPECT_EQ(nv2_properties.cooperativeMatrixWorkgroupScopeReservedSharedMemory, 0u);
+   EXPECT_EQ(nv2_properties.cooperativeMatrixWorkgroupScopeMaxWorkgroupSize, 256u);
+   EXPECT_EQ(nv2_properties.cooperativeMatrixWorkgroupScopeReservedSharedMemory, 32768u / 4);
    EXPECT_EQ(nv2_properties.cooperativeMatrixFlexibleDimensionsMaxDimension,
              spirv::max_matrix_dimension);
 }
 
-/// One row for each combination of types.
+/// One row for each combination of types, for the subgroup and for each workgroup.
 TEST_F(Query, flexible_dimensions)
 {
    compiler.operations[1].saturating = true;
@@ -316,14 +317,15 @@ TEST_F(Query, flexible_dimensions)
          "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV");
    uint32_t count = 0;
    EXPECT_VK(get(physical, &count, nullptr));
-   EXPECT_EQ(count, 3u);
-   VkCooperativeMatrixFlexibleDimensionsPropertiesNV rows[3] = {};
+   EXPECT_EQ(count, 9u);
+   VkCooperativeMatrixFlexibleDimensionsPropertiesNV rows[9] = {};
    count = 2;
    EXPECT_EQ(get(physical, &count, rows), VK_INCOMPLETE);
-   count = 3;
+   count = 9;
    EXPECT_VK(get(physical, &count, rows));
-   for (size_t i = 0; i < 3; i++) {
-      const MatrixOperation &op = compiler.operations[i];
+   const uint32_t workgroups[] = {0, 128, 256};
+   for (size_t i = 0; i < 9; i++) {
+      const MatrixOperation &op = compiler.operations[i % 3];
       EXPECT_EQ(rows[i].MGranularity, 8u);
       EXPECT_EQ(rows[i].NGranularity, 8u);
       EXPECT_EQ(rows[i].KGranularity, 8u);
@@ -332,8 +334,8 @@ TEST_F(Query, flexible_dimensions)
       EXPECT_EQ(rows[i].CType, VkComponentTypeKHR(op.c));
       EXPECT_EQ(rows[i].ResultType, VkComponentTypeKHR(op.result));
       EXPECT_EQ(rows[i].saturatingAccumulation, VkBool32(op.saturating));
-      EXPECT_EQ(rows[i].scope, VK_SCOPE_SUBGROUP_KHR);
-      EXPECT_EQ(rows[i].workgroupInvocations, 0u);
+      EXPECT_EQ(rows[i].scope, i < 3 ? VK_SCOPE_SUBGROUP_KHR : VK_SCOPE_WORKGROUP_KHR);
+      EXPECT_EQ(rows[i].workgroupInvocations, workgroups[i / 3]);
    }
 }
 

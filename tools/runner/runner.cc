@@ -51,6 +51,9 @@ Result<Layout> lay_out(std::span<const BufferPlace> places)
    return layout;
 }
 
+/// As the layer has of a driver with 32 KiB of shared memory.
+constexpr uint32_t staging_bytes = 8 * 1024;
+
 /// The module as the layer would give it to the driver below.
 Result<std::vector<uint32_t>> through_spirv(const ShaderSource &source, const Path &path,
                                             const CompileOptions &options)
@@ -62,6 +65,7 @@ Result<std::vector<uint32_t>> through_spirv(const ShaderSource &source, const Pa
       .subgroup_size = subgroup_size,
       .operations = {},
       .robust_access = path.robust_access,
+      .staging_bytes = staging_bytes,
       .dump = options.dump,
       .control = options.control,
    };

@@ -28,15 +28,16 @@ struct Shape {
 };
 
 struct Case {
-   uint32_t subgroups, subgroup_size;
-   runner::Matrices matrices;
+   uint32_t subgroups;
+   runner::Path path;
 };
 
 std::string case_name(const testing::TestParamInfo<Case> &info)
 {
    const Case &c = info.param;
-   return std::to_string(c.subgroups) + "_subgroups_of_" + std::to_string(c.subgroup_size) +
-          (c.matrices == runner::Matrices::tiles ? "_tiles" : "_registers");
+   return std::to_string(c.subgroups) + "_subgroups_of_" + std::to_string(c.path.subgroup_size) +
+          (c.path.through_spirv ? "_spirv" : "") +
+          (c.path.matrices == runner::Matrices::tiles ? "_tiles" : "_registers");
 }
 
 using Element = std::function<int(uint32_t row, uint32_t col)>;
@@ -74,8 +75,9 @@ class CmatScope : public testing::TestWithParam<Case> {
 protected:
    CmatScope() : random(test::test_seed()) {}
 
+   uint32_t invocations() const { return GetParam().subgroups * GetParam().path.subgroup_size; }
    uint32_t rounds() const { return is_tiles() ? 3 : 1; }
-   bool is_tiles() const { return GetParam().matrices == runner::Matrices::tiles; }
+   bool is_tiles() const { return GetParam().path.matrices == runner::Matrices::tiles; }
 
    /// Multiples of 8, as the device advertises them.
    Shape draw_shape()
@@ -91,13 +93,12 @@ protected:
             const std::vector<std::vector<std::byte>> &inputs, const std::vector<uint32_t> &outputs)
    {
       const auto number = [](uint32_t n) { return std::to_string(n); };
-      const Case &p = GetParam();
-      const std::string text = e2e::expand(shader, {{"W", number(p.subgroups * p.subgroup_size)},
+      const std::string text = e2e::expand(shader, {{"W", number(invocations())},
                                                     {"M", number(shape.m)},
                                                     {"N", number(shape.n)},
                                                     {"K", number(shape.k)}});
       const std::vector<uint32_t> spirv = e2e::compile_glsl(std::string(e2e::glsl_header) + R"(
-   layout(local_size_x = )" + number(p.subgroups * p.subgroup_size) +
+   layout(local_size_x = )" + number(invocations()) +
                                                             R"() in;
    const int rows = gl_CooperativeMatrixLayoutRowMajor;
    const int columns = gl_CooperativeMatrixLayoutColumnMajor;
@@ -115,10 +116,9 @@ protected:
          MatrixOperation any = {8, 8, 8, f16, f16, c, c, false};
          any.scope = MatrixScope::workgroup;
          options.matrices = options.matrices ? options.matrices : MatrixSupport{};
-         options.matrices->flexible.push_back({any, largest, p.subgroups * p.subgroup_size});
+         options.matrices->flexible.push_back({any, largest, invocations()});
       }
-      const auto result =
-         runner::run(dispatch, {.matrices = p.matrices, .subgroup_size = p.subgroup_size}, options);
+      const auto result = runner::run(dispatch, GetParam().path, options);
       ASSERT_TRUE(result) << result.error().message;
       found.clear();
       for (uint32_t i = 0; i < outputs.size(); ++i) {
@@ -193,7 +193,6 @@ TEST_P(CmatScope, MultiplyAdd)
    })";
    for (uint32_t round = 0; round < rounds(); ++round) {
       const Shape s = draw_shape();
-      const uint32_t invocations = GetParam().subgroups * GetParam().subgroup_size;
       const auto a = [](uint32_t row, uint32_t k) { return int(row * 5 + k * 3) % 4 - 1; };
       const auto b = [](uint32_t k, uint32_t col) { return int(k * 7 + col * 2) % 5 - 2; };
       const auto c = [](uint32_t row, uint32_t col) { return int(row + col * 3) % 9 - 4; };
@@ -207,7 +206,7 @@ TEST_P(CmatScope, MultiplyAdd)
           {halves_of(Buffer(s.m, s.k, a).numbers),
            halves_of(Buffer(s.n, s.k, [&](uint32_t r, uint32_t col) { return b(col, r); }).numbers),
            bytes_of(Buffer(s.m, s.n, c).numbers)},
-          {s.m * s.n, s.m * s.n, s.m * s.n / 2, invocations});
+          {s.m * s.n, s.m * s.n, s.m * s.n / 2, invocations()});
       if (HasFatalFailure())
          return;
       expect(0, s.m, s.n, d, "product");
@@ -275,12 +274,11 @@ TEST_P(CmatScope, Elements)
       Shape s = draw_shape();
       s.m = (s.m + 15) / 16 * 16;
       s.n = (s.n + 15) / 16 * 16;
-      const uint32_t invocations = GetParam().subgroups * GetParam().subgroup_size;
       const auto c = [](uint32_t row, uint32_t col) { return int(row * 3 + col * 5) % 7 - 3; };
       std::string text = shader;
       text.replace(text.find("float f_memory[]"), 16, "float16_t f_memory16[]");
       run(text, s, {bytes_of(Buffer(s.m, s.n, c).numbers)},
-          {s.m * s.n, s.m * s.m, s.m * s.m / 2, s.m * s.n / 4, s.m * s.n, invocations});
+          {s.m * s.n, s.m * s.m, s.m * s.m / 2, s.m * s.n / 4, s.m * s.n, invocations()});
       if (HasFatalFailure())
          return;
       std::vector<int> row_sums(s.m), column_sums(s.n);
@@ -317,7 +315,7 @@ TEST_P(CmatScope, Elements)
       for (uint32_t i = 0; i < s.m * s.n; ++i)
          most = std::max(most, changed(i / s.n, i % s.n));
       expect(4, s.n, s.m, [&](uint32_t, uint32_t) { return most; }, "all, in another shape");
-      expect(5, invocations, 1, [&](uint32_t, uint32_t) { return 3; }, "a component of each");
+      expect(5, invocations(), 1, [&](uint32_t, uint32_t) { return 3; }, "a component of each");
    }
 }
 
@@ -417,10 +415,14 @@ TEST_P(CmatScope, Tensors)
 std::vector<Case> cases()
 {
    std::vector<Case> list;
+   using enum runner::Matrices;
    for (const uint32_t subgroups : {1, 2, 3, 4, 8})
-      list.push_back({subgroups, subgroups == 3 ? 64u : 32u, runner::Matrices::tiles});
+      list.push_back({subgroups, {.matrices = tiles, .subgroup_size = subgroups == 3 ? 64u : 32u}});
    for (const uint32_t subgroups : {2, 3})
-      list.push_back({subgroups, 16, runner::Matrices::registers});
+      list.push_back({subgroups, {.matrices = registers, .subgroup_size = 16}});
+   /* As the layer does it. */
+   list.push_back({4, {.matrices = registers, .through_spirv = true, .subgroup_size = 8}});
+   list.push_back({4, {.matrices = tiles, .through_spirv = true, .subgroup_size = 32}});
    return list;
 }
 
