@@ -84,7 +84,13 @@ TEST(Errors, HugeSizes)
    };
    const std::string local = "void main() { uint a[N]; a[data[0]] = 1; data[1] = a[data[2]]; }";
    EXPECT_EQ(with_size(local, 1000), "");
-   EXPECT_NE(with_size(local, 20'000).find("bytes of private memory"), std::string::npos);
+   std::string several;
+   for (const char *name : {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j",
+                            "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"})
+      several += std::string("uint ") + name + "[N]; " + name +
+                 "[data[0]] = 1; data[1] += " + name + "[data[2]]; ";
+   EXPECT_NE(with_size("void main() { " + several + "}", 60'000).find("bytes of private memory"),
+             std::string::npos);
    EXPECT_NE(with_size(local, 100'000).find("too large: at most 65536"), std::string::npos);
    EXPECT_NE(with_size(local, 0xffffffff).find("is too large"), std::string::npos);
 
