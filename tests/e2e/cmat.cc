@@ -79,6 +79,12 @@ std::vector<MatrixOperation> matrix_operations(const Device &device, SmallFloats
    return operations;
 }
 
+bool one_of_many(oracle::Random &random, const MatrixOperation &op)
+{
+   const oracle::Format &format = oracle::format(op.a);
+   return format.is_float || format.bytes > 1 || oracle::draw(random, 4) == 0;
+}
+
 std::vector<MatrixType> matrix_types(const Device &device, SmallFloats small_floats)
 {
    std::vector<MatrixType> types;

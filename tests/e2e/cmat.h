@@ -49,6 +49,10 @@ std::vector<MatrixOperation> matrix_operations(const Device &, SmallFloats = Sma
 /// Their operands' types, each once.
 std::vector<MatrixType> matrix_types(const Device &, SmallFloats = SmallFloats::without);
 
+/// False for three of four operations on bytes, at random: these are many, and differ in signs and
+/// saturation alone, which cmat_muladd sees all of.
+bool one_of_many(oracle::Random &, const MatrixOperation &);
+
 /// The type of a shader's arithmetic or of a buffer's elements needs features of the device; why it
 /// cannot be had, or nothing.
 std::string missing_feature(const Device &, ComponentType);

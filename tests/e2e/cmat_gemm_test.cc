@@ -51,7 +51,7 @@ void for_each_gemm(Device &device, oracle::Random &random, uint32_t reduction,
          continue;
       }
       used++;
-      if (selected(random, reduction))
+      if (one_of_many(random, op) && selected(random, reduction))
          body(op, size);
       if (testing::Test::HasFailure())
          return;
