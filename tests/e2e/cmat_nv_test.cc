@@ -186,7 +186,8 @@ public:
          stored->placement, std::span(target).first(target_bytes), before))
          << body;
       std::vector<uint32_t> words(side_words);
-      memcpy(words.data(), target.data() + target_bytes, 4 * side_words);
+      if (side_words)
+         memcpy(words.data(), target.data() + target_bytes, 4 * side_words);
       return words;
    }
 
