@@ -67,6 +67,23 @@ BOTH(uint f(uint x) {
 })
 } // namespace nested_loops
 
+/// A loop that ends at once, which only the other end's count limits.
+namespace two_ends {
+BOTH(uint f(uint x) {
+   uint i = x % 5u - 1u, sum = 0u;
+   while (true) {
+      i++;
+      if (i >= 2u)
+         break;
+      sum += 5u;
+      if (i <= 1u)
+         break;
+      sum += 100u;
+   }
+   return sum;
+})
+} // namespace two_ends
+
 namespace early_returns {
 BOTH(uint f(uint x) {
    if (x % 5u == 0u)
@@ -199,6 +216,7 @@ TEST(control_flow, loops_of_different_length)
 {
    expect_same(collatz::glsl_text, collatz::f, "collatz");
    expect_same(gcd_of_halves::glsl_text, gcd_of_halves::f, "gcd");
+   expect_same(two_ends::glsl_text, two_ends::f, "two ends");
 }
 
 TEST(control_flow, nested_loops_with_break_continue_return)

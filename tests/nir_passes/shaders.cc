@@ -76,4 +76,12 @@ Built::Built()
    b.shader->info.workgroup_size[2] = 1;
 }
 
+unsigned count(const std::string &text, const std::string &part)
+{
+   unsigned n = 0;
+   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+      ++n;
+   return n;
+}
+
 } // namespace weft::test

@@ -35,6 +35,8 @@ Source compile(const std::string &glsl);
 /// The body of the shader's one function as text, without what varies or says nothing: comments,
 /// the numbers of bytes in names, doubled blanks.
 std::string body(nir_shader *);
+/// How often a part occurs in it.
+unsigned count(const std::string &text, const std::string &part);
 
 /// A compute shader to build by hand.
 struct Built {

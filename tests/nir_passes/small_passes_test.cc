@@ -76,5 +76,38 @@ TEST(LimitUnrolling, TheAuthorsWishDoesNotCount)
    EXPECT_EQ(loop->control, nir_loop_control_none);
 }
 
+/// Mesa's nir_opt_loop_unroll, patched (0018): the first of two breaks has no known trip count while
+/// i's first value is not folded, and must stay.
+TEST(LoopUnroll, KeepsEndsThatItKnowsNothingOf)
+{
+   Built built;
+   nir_builder *b = &built.b;
+   nir_variable *i = nir_local_variable_create(b->impl, glsl_uint_type(), "i"),
+                *sum = nir_local_variable_create(b->impl, glsl_uint_type(), "sum");
+   nir_store_var(b, i, nir_iadd(b, nir_imm_int(b, 0), nir_imm_int(b, 1)), 1);
+   nir_store_var(b, sum, nir_imm_int(b, 0), 1);
+   nir_loop *loop = nir_push_loop(b);
+   nir_store_var(b, sum, nir_iadd_imm(b, nir_load_var(b, sum), 5), 1);
+   nir_def *old = nir_load_var(b, i);
+   nir_break_if(b, nir_uge(b, nir_imm_int(b, 1), old));
+   nir_store_var(b, sum, nir_iadd_imm(b, nir_load_var(b, sum), 100), 1);
+   nir_def *next = nir_iadd(b, old, nir_imm_int(b, 1));
+   nir_store_var(b, i, next, 1);
+   nir_break_if(b, nir_uge(b, next, nir_imm_int(b, 2)));
+   nir_pop_loop(b, loop);
+   nir_intrinsic_instr *store = nir_store_shared(b, nir_load_var(b, sum), nir_imm_int(b, 0));
+
+   nir_shader *shader = built.shader.get();
+   nir_lower_vars_to_ssa(shader);
+   nir_copy_prop(shader);
+   nir_opt_dce(shader);
+   nir_opt_loop_unroll(shader);
+   while (nir_copy_prop(shader) || nir_opt_constant_folding(shader) || nir_opt_dead_cf(shader) ||
+          nir_opt_remove_phis(shader) || nir_opt_loop_unroll(shader)) {
+   }
+   ASSERT_TRUE(nir_src_is_const(store->src[0])) << test::body(shader);
+   EXPECT_EQ(nir_src_as_uint(store->src[0]), 5u);
+}
+
 } // namespace
 } // namespace weft

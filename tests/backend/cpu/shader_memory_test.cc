@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 
 namespace weft::cpu {
@@ -219,6 +220,29 @@ void main() {
    for (uint32_t i = 0; i < 64; i++) {
       EXPECT_TRUE(o[i] == 1 || o[i] == 2) << o[i];
       EXPECT_EQ(o[64 + i], i);
+   }
+}
+
+/// Arrays of few small constants become one number (nir_opt_large_constants).
+TEST_P(ShaderMemory, ArraysOfConstants)
+{
+   for (const uint64_t odd : {uint64_t(3), uint64_t(1) << 53, ~uint64_t(0) - 3}) {
+      auto program = compile_with(R"(
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) buffer O { uint64_t o[]; };
+void main() {
+   const uint64_t a[4] = {0ul, )" + std::to_string(odd) +
+                                     R"(ul, 1ul, 2ul};
+   o[gl_LocalInvocationIndex] = a[gl_LocalInvocationIndex % 4];
+})",
+                                  1);
+      ASSERT_TRUE(program) << program.error().message;
+      std::vector<uint64_t> o(64, 77);
+      const BufferDescriptor set0[] = {descriptor(o)};
+      ASSERT_TRUE(run(**program, set0));
+      for (uint32_t i = 0; i < 64; i++)
+         EXPECT_EQ(o[i], (std::array<uint64_t, 4>{0, odd, 1, 2}[i % 4])) << i;
    }
 }
 
