@@ -106,7 +106,8 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &source,
 
    // NIR to LLVM IR.
    llvm::LLVMContext context;
-   const TranslateOptions translate{W, cpu.vector_bits(), compile_options.robust_buffer_access};
+   const TranslateOptions translate{W, cpu.vector_bits(), cpu.avx512_vnni,
+                                    compile_options.robust_buffer_access};
    CompileStatistics *const statistics = compile_options.statistics;
    const Clock::time_point start = Clock::now();
    Result<Translation> translation = nir_to_llvm(shader->get(), translate, context);

@@ -4,6 +4,9 @@
 /// Integer dot products of packed operands (SPV_KHR_integer_dot_product).
 
 #include "backend/cpu/codegen/emit_alu.h"
+#include "backend/cpu/codegen/lane_arithmetic.h"
+
+#include <llvm/IR/IntrinsicsX86.h>
 
 namespace weft::cpu {
 
@@ -36,16 +39,55 @@ std::optional<Dot> dot_of(nir_op op)
    }
 }
 
-/// The sums of neighbours: half as many elements.
-Value *add_pairs(Alu &a, Value *v)
+/// Of vectors that fill a register (x, y, the sum: <4, 8 or 16 x i32>) with what every AVX2 has: the
+/// bytes of even and of odd places as i16, whose products VPMADDWD adds by twos.
+Value *dot_by_words(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
 {
-   const unsigned n = llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements();
-   llvm::SmallVector<int, 128> even, odd;
-   for (unsigned i = 0; i < n; i += 2) {
-      even.push_back(int(i));
-      odd.push_back(int(i + 1));
-   }
-   return a.b.CreateAdd(a.b.CreateShuffleVector(v, even), a.b.CreateShuffleVector(v, odd));
+   llvm::IRBuilder<> &b = a.b;
+   const unsigned lanes = llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements();
+   auto *words = llvm::FixedVectorType::get(b.getInt16Ty(), 2 * lanes);
+   const auto odd = [&](Value *v, bool is_signed) {
+      v = b.CreateBitCast(v, words);
+      return is_signed ? b.CreateAShr(v, 8) : b.CreateLShr(v, 8);
+   };
+   const auto even = [&](Value *v, bool is_signed) {
+      return odd(b.CreateShl(b.CreateBitCast(v, words), 8), is_signed);
+   };
+   const llvm::Intrinsic::ID multiply = lanes == 16  ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
+                                        : lanes == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd
+                                                     : llvm::Intrinsic::x86_sse2_pmadd_wd;
+   const auto add_products = [&](const auto &part) {
+      Value *factors[] = {part(x, dot.a_signed), part(y, dot.b_signed)};
+      sum = b.CreateAdd(sum, b.CreateIntrinsic(multiply, {}, factors));
+   };
+   add_products(even);
+   add_products(odd);
+   return sum;
+}
+
+/// The same with VPDPBUSD, which takes unsigned bytes of x and signed ones of y.  Bytes that are not
+/// so are moved by 128, and what that adds to the sum is taken off again; sums wrap.
+Value *dot_by_vnni(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
+{
+   llvm::IRBuilder<> &b = a.b;
+   const unsigned lanes = llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements();
+   const llvm::Intrinsic::ID multiply = lanes == 16  ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
+                                        : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256
+                                                     : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
+   const auto add_products = [&](Value *to, Value *unsigned_bytes, Value *signed_bytes) {
+      return b.CreateIntrinsic(multiply, {}, {to, unsigned_bytes, signed_bytes});
+   };
+   Value *zero = llvm::Constant::getNullValue(x->getType());
+   Value *sign_bits = llvm::ConstantInt::get(x->getType(), 0x80808080); // 128 or -128 in each byte
+   if (dot.a_signed && !dot.b_signed)
+      return add_products(sum, y, x);
+   if (!dot.a_signed && dot.b_signed)
+      return add_products(sum, x, y);
+   Value *moved = b.CreateXor(dot.a_signed ? x : y, sign_bits);
+   if (dot.a_signed) // (x + 128) y - 128 y
+      return b.CreateSub(add_products(sum, moved, y), add_products(zero, sign_bits, y));
+   // x (y - 128) - x (-128)
+   return b.CreateSub(add_products(sum, x, moved), add_products(zero, x, sign_bits));
 }
 
 } // namespace
@@ -56,25 +98,27 @@ Value *emit_dot_4x8(Alu &a)
    if (!dot)
       return nullptr;
    llvm::IRBuilder<> &b = a.b;
+   // A uniform operand takes the first place in a register.
    const bool vector = a.src[0]->getType()->isVectorTy();
-   constexpr unsigned parts = 4;
-   const unsigned count = (vector ? a.t.W : 1) * parts;
-   auto *part_type = llvm::FixedVectorType::get(b.getInt8Ty(), count);
-   auto *sum_type = llvm::FixedVectorType::get(b.getInt32Ty(), count);
-   const auto widen = [&](Value *v, bool is_signed) {
-      v = b.CreateBitCast(v, part_type);
-      return is_signed ? b.CreateSExt(v, sum_type) : b.CreateZExt(v, sum_type);
+   const unsigned lanes = vector ? std::min(a.t.W, a.t.options.vector_bits / 32) : 4;
+   const auto products = [&](llvm::ArrayRef<Value *> v) {
+      return a.t.options.vnni ? dot_by_vnni(a, *dot, v[0], v[1], v[2])
+                              : dot_by_words(a, *dot, v[0], v[1], v[2]);
    };
-   // LLVM makes a vpmaddwd of this multiplication and the first sum.
-   Value *sum = b.CreateMul(widen(a.src[0], dot->a_signed), widen(a.src[1], dot->b_signed));
-   for (unsigned n = parts; n > 1; n /= 2)
-      sum = add_pairs(a, sum);
-   if (!vector)
-      sum = b.CreateExtractElement(sum, uint64_t(0));
+   const auto sum_with = [&](Value *sum) -> Value * {
+      Value *operands[] = {a.src[0], a.src[1], sum};
+      if (vector)
+         return in_parts(a.t, operands, lanes, products);
+      Value *zeros =
+         llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getInt32Ty(), lanes));
+      for (Value *&operand : operands)
+         operand = b.CreateInsertElement(zeros, operand, uint64_t(0));
+      return b.CreateExtractElement(products(operands), uint64_t(0));
+   };
    if (!dot->saturate)
-      return b.CreateAdd(sum, a.src[2]);
-   return a.binary(dot->a_signed ? llvm::Intrinsic::sadd_sat : llvm::Intrinsic::uadd_sat, sum,
-                   a.src[2]);
+      return sum_with(a.src[2]);
+   return a.binary(dot->a_signed ? llvm::Intrinsic::sadd_sat : llvm::Intrinsic::uadd_sat,
+                   sum_with(llvm::Constant::getNullValue(a.src[2]->getType())), a.src[2]);
 }
 
 } // namespace weft::cpu

@@ -5,22 +5,15 @@
 /// infinities, NaN and denormals as libm does; libm for uniform values.
 
 #include "backend/cpu/codegen/emit_alu.h"
+#include "backend/cpu/codegen/lane_arithmetic.h"
 
-#include <vector>
+#include <algorithm>
 
 namespace weft::cpu {
 
 using llvm::Value;
 
 namespace {
-
-llvm::SmallVector<int, 64> lane_range(unsigned first, unsigned count)
-{
-   llvm::SmallVector<int, 64> lanes;
-   for (unsigned l = 0; l < count; l++)
-      lanes.push_back(int(first + l));
-   return lanes;
-}
 
 /// _ZGV, instruction set, unmasked, lanes, one v per parameter: the vector function ABI for x86.
 std::string vector_name(const std::string &name, bool avx512, unsigned lanes)
@@ -37,25 +30,12 @@ Value *call_math(Alu &a, const char *name, Value *x)
    if (!type->isVectorTy())
       return a.t.call(function.c_str(), type, x);
 
-   unsigned lanes = a.t.options.vector_bits / bits;
-   if (lanes > a.t.W)
-      lanes = a.t.W;
+   const unsigned lanes = std::min(a.t.options.vector_bits / bits, a.t.W);
    const std::string symbol = vector_name(function, lanes * bits == 512, lanes);
    auto *part_type = llvm::FixedVectorType::get(type->getScalarType(), lanes);
-   std::vector<Value *> parts;
-   for (unsigned first = 0; first < a.t.W; first += lanes) {
-      Value *part = lanes == a.t.W ? x : a.b.CreateShuffleVector(x, lane_range(first, lanes));
-      parts.push_back(a.t.call(symbol.c_str(), part_type, part));
-   }
-   while (parts.size() > 1) {
-      std::vector<Value *> joined;
-      for (size_t i = 0; i < parts.size(); i += 2)
-         joined.push_back(
-            a.b.CreateShuffleVector(parts[i], parts[i + 1], lane_range(0, lanes * 2)));
-      parts = std::move(joined);
-      lanes *= 2;
-   }
-   return parts[0];
+   return in_parts(a.t, x, lanes, [&](llvm::ArrayRef<Value *> part) {
+      return a.t.call(symbol.c_str(), part_type, part[0]);
+   });
 }
 
 } // namespace

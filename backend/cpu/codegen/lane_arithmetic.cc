@@ -162,31 +162,17 @@ Value *permute_registers(Translator &t, Value *v, Value *index)
       lanes == 16 ? llvm::Intrinsic::x86_avx512_permvar_si_512 : llvm::Intrinsic::x86_avx2_permd;
    const auto constant = [&](unsigned n) { return b.CreateVectorSplat(lanes, b.getInt32(n)); };
 
-   Value *result = nullptr;
-   for (unsigned r = 0; r < registers; r++) {
-      Value *part_index = registers == 1 ? index : slice(t, index, r * lanes, lanes);
-      Value *which =
-         b.CreateAnd(b.CreateUDiv(part_index, constant(lanes)), constant(registers - 1));
-      Value *part = nullptr;
+   return in_parts(t, index, lanes, [&](llvm::ArrayRef<Value *> part) {
+      Value *which = b.CreateAnd(b.CreateUDiv(part[0], constant(lanes)), constant(registers - 1));
+      Value *result = nullptr;
       for (unsigned s = 0; s < registers; s++) {
          Value *source = registers == 1 ? v : slice(t, v, s * lanes, lanes);
-         Value *picked = b.CreateIntrinsic(intrinsic, {}, {source, part_index});
-         part = part ? b.CreateSelect(b.CreateICmpEQ(which, constant(s)), picked, part) : picked;
+         Value *picked = b.CreateIntrinsic(intrinsic, {}, {source, part[0]});
+         result =
+            result ? b.CreateSelect(b.CreateICmpEQ(which, constant(s)), picked, result) : picked;
       }
-      // Put beside the parts before.
-      if (!result) {
-         result = part;
-         continue;
-      }
-      llvm::SmallVector<int, 64> widen_lanes, both;
-      for (unsigned l = 0; l < r * lanes; l++)
-         widen_lanes.push_back(l < lanes ? int(l) : llvm::PoisonMaskElem);
-      Value *wide = b.CreateShuffleVector(part, widen_lanes);
-      for (unsigned l = 0; l < (r + 1) * lanes; l++)
-         both.push_back(int(l)); // the second operand's lanes follow the first's
-      result = b.CreateShuffleVector(result, wide, both);
-   }
-   return result;
+      return result;
+   });
 }
 
 /// Booleans are bits of one word: lane l gets bit index[l] of it.
@@ -303,6 +289,31 @@ Value *exclusive_scan(Translator &t, nir_op op, Value *v)
 {
    const unsigned bits = v->getType()->getScalarSizeInBits();
    return leave(t, op, scan(t, op, shift_up(t, op, enter(t, op, v), 1, bits), bits), bits);
+}
+
+Value *in_parts(Translator &t, llvm::ArrayRef<Value *> vectors, unsigned lanes,
+                llvm::function_ref<Value *(llvm::ArrayRef<Value *>)> f)
+{
+   if (t.W <= lanes)
+      return f(vectors);
+   std::vector<Value *> joined;
+   for (unsigned first = 0; first < t.W; first += lanes) {
+      llvm::SmallVector<Value *, 4> parts;
+      for (Value *v : vectors)
+         parts.push_back(slice(t, v, first, lanes));
+      joined.push_back(f(parts));
+   }
+   // By twos, as there is a power of two of them.
+   for (; joined.size() > 1; lanes *= 2) {
+      llvm::SmallVector<int, 64> both;
+      for (unsigned l = 0; l < 2 * lanes; l++)
+         both.push_back(int(l)); // the second operand's lanes follow the first's
+      std::vector<Value *> wider;
+      for (size_t i = 0; i < joined.size(); i += 2)
+         wider.push_back(t.b.CreateShuffleVector(joined[i], joined[i + 1], both));
+      joined = std::move(wider);
+   }
+   return joined[0];
 }
 
 Value *permute(Translator &t, Value *v, Value *index)

@@ -33,6 +33,11 @@ llvm::Value *reduce_clusters(Translator &, nir_op, llvm::Value *v, unsigned size
 llvm::Value *inclusive_scan(Translator &, nir_op, llvm::Value *v);
 llvm::Value *exclusive_scan(Translator &, nir_op, llvm::Value *v);
 
+/// What `f` makes of vectors that are longer than a register: it gets aligned parts of `lanes` lanes
+/// each, and its results stand side by side.  Vectors of no more than `lanes` lanes it gets whole.
+llvm::Value *in_parts(Translator &, llvm::ArrayRef<llvm::Value *> vectors, unsigned lanes,
+                      llvm::function_ref<llvm::Value *(llvm::ArrayRef<llvm::Value *>)> f);
+
 /// Lane l gets v[index[l] mod W].  `index` is <W x i32>; constants become fixed permutations.
 llvm::Value *permute(Translator &, llvm::Value *v, llvm::Value *index);
 

@@ -43,7 +43,7 @@ protected:
 
    NirShader shader{W, W};
    llvm::LLVMContext context;
-   Translator t{shader.b.shader, {W, 256, true}, context};
+   Translator t{shader.b.shader, {W, 256, false, true}, context};
 };
 
 TEST_F(PackedValues, WhatWasUnpackedIsThere)
