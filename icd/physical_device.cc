@@ -9,6 +9,7 @@
 #include "icd/settings.h"
 #include "icd/sync.h"
 #include "icd/system_memory.h"
+#include "vulkan_util/matrix_properties.h"
 #include "vulkan_util/out_array.h"
 #include "weft_entrypoints.h"
 
@@ -153,23 +154,8 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties
 {
    OutArray out(pProperties, pPropertyCount);
    for (const MatrixOperation &op : advertised_matrices().operations) {
-      VkCooperativeMatrixPropertiesKHR *p = out.append();
-      if (!p)
-         continue;
-      void *next = p->pNext;
-      *p = VkCooperativeMatrixPropertiesKHR{
-         .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR,
-         .pNext = next,
-         .MSize = op.m,
-         .NSize = op.n,
-         .KSize = op.k,
-         .AType = VkComponentTypeKHR(op.a),
-         .BType = VkComponentTypeKHR(op.b),
-         .CType = VkComponentTypeKHR(op.c),
-         .ResultType = VkComponentTypeKHR(op.result),
-         .saturatingAccumulation = op.saturating,
-         .scope = VK_SCOPE_SUBGROUP_KHR,
-      };
+      if (auto *p = out.append())
+         tell_operation(op, *p);
    }
    return out.status();
 }
@@ -179,22 +165,8 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties
 {
    OutArray out(pProperties, pPropertyCount);
    for (const MatrixOperation &op : advertised_matrices().operations) {
-      VkCooperativeMatrixPropertiesNV *p = is_nv_operation(op) ? out.append() : nullptr;
-      if (!p)
-         continue;
-      void *next = p->pNext;
-      *p = VkCooperativeMatrixPropertiesNV{
-         .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV,
-         .pNext = next,
-         .MSize = op.m,
-         .NSize = op.n,
-         .KSize = op.k,
-         .AType = VkComponentTypeNV(op.a),
-         .BType = VkComponentTypeNV(op.b),
-         .CType = VkComponentTypeNV(op.c),
-         .DType = VkComponentTypeNV(op.result),
-         .scope = VK_SCOPE_SUBGROUP_NV,
-      };
+      if (auto *p = is_nv_operation(op) ? out.append() : nullptr)
+         tell_operation(op, *p);
    }
    return out.status();
 }
@@ -210,21 +182,8 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties
    for (const MatrixOperation &op : advertised_matrices().operations) {
       if (pInfo->scope != VK_SCOPE_SUBGROUP_KHR || op.saturating != saturating)
          continue;
-      VkCooperativeMatrixProperties2EXT *p = out.append();
-      if (!p)
-         continue;
-      void *next = p->pNext;
-      *p = VkCooperativeMatrixProperties2EXT{
-         .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_2_EXT,
-         .pNext = next,
-         .MGranularity = op.m,
-         .NGranularity = op.n,
-         .KGranularity = op.k,
-         .AType = VkComponentTypeKHR(op.a),
-         .BType = VkComponentTypeKHR(op.b),
-         .CType = VkComponentTypeKHR(op.c),
-         .ResultType = VkComponentTypeKHR(op.result),
-      };
+      if (auto *p = out.append())
+         tell_multiples(op, *p);
    }
    return out.status();
 }
@@ -236,26 +195,8 @@ weft_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
 {
    OutArray out(pProperties, pPropertyCount);
    for (const FlexibleOperation &flexible : advertised_matrices().flexible) {
-      VkCooperativeMatrixFlexibleDimensionsPropertiesNV *p = out.append();
-      if (!p)
-         continue;
-      const MatrixOperation &op = flexible.granularity;
-      void *next = p->pNext;
-      *p = VkCooperativeMatrixFlexibleDimensionsPropertiesNV{
-         .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV,
-         .pNext = next,
-         .MGranularity = op.m,
-         .NGranularity = op.n,
-         .KGranularity = op.k,
-         .AType = VkComponentTypeKHR(op.a),
-         .BType = VkComponentTypeKHR(op.b),
-         .CType = VkComponentTypeKHR(op.c),
-         .ResultType = VkComponentTypeKHR(op.result),
-         .saturatingAccumulation = op.saturating,
-         .scope =
-            op.scope == MatrixScope::workgroup ? VK_SCOPE_WORKGROUP_KHR : VK_SCOPE_SUBGROUP_KHR,
-         .workgroupInvocations = flexible.workgroup_invocations,
-      };
+      if (auto *p = out.append())
+         tell_flexible(flexible, *p);
    }
    return out.status();
 }

@@ -6,6 +6,7 @@
 #include "layer/guard.h"
 #include "layer/instance.h"
 #include "layer/struct_chain.h"
+#include "vulkan_util/matrix_properties.h"
 #include "vulkan_util/out_array.h"
 #include "vulkan_util/text.h"
 
@@ -291,17 +292,8 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
          for (const MatrixOperation &operation : device->operations) {
             if (std::ranges::count(device->native_operations, operation))
                continue;
-            if (auto *p = out.append()) {
-               p->MSize = operation.m;
-               p->NSize = operation.n;
-               p->KSize = operation.k;
-               p->AType = VkComponentTypeKHR(operation.a);
-               p->BType = VkComponentTypeKHR(operation.b);
-               p->CType = VkComponentTypeKHR(operation.c);
-               p->ResultType = VkComponentTypeKHR(operation.result);
-               p->saturatingAccumulation = operation.saturating;
-               p->scope = VK_SCOPE_SUBGROUP_KHR;
-            }
+            if (auto *p = out.append())
+               tell_operation(operation, *p);
          }
       }
       return out.status();
@@ -319,16 +311,8 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
 
       OutArray out(properties, count);
       const auto append = [&](const MatrixOperation &operation) {
-         if (auto *p = is_nv_operation(operation) ? out.append() : nullptr) {
-            p->MSize = operation.m;
-            p->NSize = operation.n;
-            p->KSize = operation.k;
-            p->AType = VkComponentTypeNV(operation.a);
-            p->BType = VkComponentTypeNV(operation.b);
-            p->CType = VkComponentTypeNV(operation.c);
-            p->DType = VkComponentTypeNV(operation.result);
-            p->scope = VK_SCOPE_SUBGROUP_NV;
-         }
+         if (auto *p = is_nv_operation(operation) ? out.append() : nullptr)
+            tell_operation(operation, *p);
       };
       if (device->lowers(extension))
          std::ranges::for_each(device->operations, append);
@@ -354,15 +338,8 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
          if (info->scope != VK_SCOPE_SUBGROUP_KHR || operation.saturating != saturating ||
              !multiples)
             return;
-         if (auto *p = out.append()) {
-            p->MGranularity = operation.m;
-            p->NGranularity = operation.n;
-            p->KGranularity = operation.k;
-            p->AType = VkComponentTypeKHR(operation.a);
-            p->BType = VkComponentTypeKHR(operation.b);
-            p->CType = VkComponentTypeKHR(operation.c);
-            p->ResultType = VkComponentTypeKHR(operation.result);
-         }
+         if (auto *p = out.append())
+            tell_multiples(operation, *p);
       };
       if (device->lowers(Extension::ext_cooperative_matrix_maintenance1))
          std::ranges::for_each(device->operations, append);
@@ -383,20 +360,8 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_flexible_d
       if (!device->lowers(Extension::nv_cooperative_matrix2))
          return out.status();
       for (const FlexibleOperation &flexible : device->flexible) {
-         if (auto *p = out.append()) {
-            const MatrixOperation &operation = flexible.granularity;
-            p->MGranularity = operation.m;
-            p->NGranularity = operation.n;
-            p->KGranularity = operation.k;
-            p->AType = VkComponentTypeKHR(operation.a);
-            p->BType = VkComponentTypeKHR(operation.b);
-            p->CType = VkComponentTypeKHR(operation.c);
-            p->ResultType = VkComponentTypeKHR(operation.result);
-            p->saturatingAccumulation = operation.saturating;
-            p->scope = operation.scope == MatrixScope::workgroup ? VK_SCOPE_WORKGROUP_KHR
-                                                                 : VK_SCOPE_SUBGROUP_KHR;
-            p->workgroupInvocations = flexible.workgroup_invocations;
-         }
+         if (auto *p = out.append())
+            tell_flexible(flexible, *p);
       }
       return out.status();
    });

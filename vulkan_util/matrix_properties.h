@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What the queries for cooperative matrices tell of an operation, by the driver and by the layer.
+/// sType and pNext are the application's.
+
+#pragma once
+
+#include "nir_passes/matrix_support.h"
+
+#include <vulkan/vulkan_core.h>
+
+namespace weft {
+
+/// The members by which the structs name an operation's types.
+template <typename Properties>
+void tell_types(const MatrixOperation &op, Properties &p)
+{
+   p.AType = decltype(p.AType)(op.a);
+   p.BType = decltype(p.BType)(op.b);
+   p.CType = decltype(p.CType)(op.c);
+   if constexpr (requires { p.DType; })
+      p.DType = decltype(p.DType)(op.result);
+   else
+      p.ResultType = decltype(p.ResultType)(op.result);
+}
+
+/// For VkCooperativeMatrixPropertiesNV and …KHR: one shape, at the scope of subgroups.
+template <typename Properties>
+void tell_operation(const MatrixOperation &op, Properties &p)
+{
+   p.MSize = op.m;
+   p.NSize = op.n;
+   p.KSize = op.k;
+   tell_types(op, p);
+   if constexpr (requires { p.saturatingAccumulation; })
+      p.saturatingAccumulation = op.saturating;
+   p.scope = decltype(p.scope)(VK_SCOPE_SUBGROUP_KHR);
+}
+
+/// For the structs of flexible dimensions: any multiple of a shape.
+template <typename Properties>
+void tell_multiples(const MatrixOperation &op, Properties &p)
+{
+   p.MGranularity = op.m;
+   p.NGranularity = op.n;
+   p.KGranularity = op.k;
+   tell_types(op, p);
+}
+
+inline void tell_flexible(const FlexibleOperation &flexible,
+                          VkCooperativeMatrixFlexibleDimensionsPropertiesNV &p)
+{
+   const MatrixOperation &op = flexible.granularity;
+   tell_multiples(op, p);
+   p.saturatingAccumulation = op.saturating;
+   p.scope = op.scope == MatrixScope::workgroup ? VK_SCOPE_WORKGROUP_KHR : VK_SCOPE_SUBGROUP_KHR;
+   p.workgroupInvocations = flexible.workgroup_invocations;
+}
+
+} // namespace weft
