@@ -188,6 +188,14 @@ void prepare_editing(Device &device, const PhysicalDevice &physical, const Featu
       device.sized_stages = physical.sized_stages();
 }
 
+void add(spirv::Declarations &to, const ExtensionRow &row)
+{
+   to.capabilities.insert(to.capabilities.end(), row.spirv_capabilities.begin(),
+                          row.spirv_capabilities.end());
+   to.extensions.insert(to.extensions.end(), row.spirv_extensions.begin(),
+                        row.spirv_extensions.end());
+}
+
 void declare_matrices(Device &device, const ExtensionSet &lowered, const Request &request)
 {
    for (const ExtensionRow &row : extension_rows()) {
@@ -195,14 +203,17 @@ void declare_matrices(Device &device, const ExtensionSet &lowered, const Request
                                   device.physical->support_of(row.extension) == Support::native;
       if (!lowered.has(row.extension))
          continue;
+      add(device.matrices, row);
       if (device.physical->support_of(row.extension) == Support::lowered)
-         device.unknown_to_driver.insert(device.unknown_to_driver.end(),
-                                         row.spirv_capabilities.begin(),
-                                         row.spirv_capabilities.end());
-      auto &[capabilities, extensions] = device.matrices;
-      capabilities.insert(capabilities.end(), row.spirv_capabilities.begin(),
-                          row.spirv_capabilities.end());
-      extensions.insert(extensions.end(), row.spirv_extensions.begin(), row.spirv_extensions.end());
+         add(device.unknown_to_driver, row);
+   }
+   for (const ExtensionRow &row : extension_rows()) {
+      if (request.extensions.has(row.extension) &&
+          device.physical->support_of(row.extension) == Support::native) {
+         std::erase_if(device.unknown_to_driver.capabilities, [&](uint32_t capability) {
+            return std::ranges::count(row.spirv_capabilities, capability);
+         });
+      }
    }
    constexpr uint32_t robust_buffer_access = 1u << 1;
    for (const Extension e : {Extension::khr_cooperative_matrix, Extension::nv_cooperative_matrix}) {

@@ -45,8 +45,8 @@ struct Device {
    /// What a module declares that has matrices of the layer's: nothing, unless the application has
    /// enabled them.
    spirv::Declarations matrices;
-   /// Those of the capabilities that are the layer's alone.
-   std::vector<uint32_t> unknown_to_driver;
+   /// What of that is the layer's alone: extensions may share capabilities with one of the driver's.
+   spirv::Declarations unknown_to_driver;
    /// The application has enabled extensions of the driver's own on top of them, with which more
    /// shapes and types may be the driver's than it lists.
    bool native_extensions = false;

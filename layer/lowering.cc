@@ -6,7 +6,9 @@
 #include "layer/instance.h"
 #include "vulkan_util/spec_constants.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 namespace weft::layer {
 
@@ -72,8 +74,10 @@ std::string compile(const Device &device, const ShaderRequest &request, const Sh
       .dump = {},
    };
    if (!native) {
-      const auto &others = device.physical->operations_of_native_types;
-      options.operations.insert(options.operations.end(), others.begin(), others.end());
+      std::ranges::copy(device.physical->operations_of_native_types,
+                        std::back_inserter(options.operations));
+      std::ranges::copy(device.physical->flexible_of_native_types,
+                        std::back_inserter(options.flexible));
    }
    if (request.robustness)
       apply(*request.robustness, options);
@@ -105,7 +109,8 @@ std::string compile(const Device &device, const ShaderRequest &request, const Sh
 VkResult lower_shader(const Device &device, const ShaderRequest &request, LoweredShader &out)
 {
    const bool native = device.physical->extends_native() &&
-                       !spirv::declares_any(request.words, device.unknown_to_driver);
+                       !spirv::declares_any(request.words, device.unknown_to_driver.capabilities,
+                                            device.unknown_to_driver.extensions);
    const bool compute = request.stage == VK_SHADER_STAGE_COMPUTE_BIT;
    out = {};
    if (!compute && native)

@@ -342,10 +342,13 @@ VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, 
    leave(Extension::khr_shader_bfloat16, {ComponentType::bf16});
    leave(Extension::ext_shader_float8, {ComponentType::e4m3, ComponentType::e5m2});
    const uint32_t max_invocations = out.max_invocations_of_size();
-   out.flexible =
-      with_workgroup_scope(flexible_operations(out.operations, spirv::max_matrix_dimension),
-                           std::min(properties.limits.maxComputeWorkGroupInvocations,
-                                    max_invocations ? max_invocations : UINT32_MAX));
+   const auto flexible_of = [&](const std::vector<MatrixOperation> &operations) {
+      return with_workgroup_scope(flexible_operations(operations, spirv::max_matrix_dimension),
+                                  std::min(properties.limits.maxComputeWorkGroupInvocations,
+                                           max_invocations ? max_invocations : UINT32_MAX));
+   };
+   out.flexible = flexible_of(out.operations);
+   out.flexible_of_native_types = flexible_of(out.operations_of_native_types);
    // Of 32 KiB a matrix of 64×64 components of 16 bits.  Where the driver has such matrices itself,
    // programs leave memory for its own alone.
    if (out.lowers(Extension::nv_cooperative_matrix2))

@@ -45,6 +45,7 @@ struct PhysicalDevice {
    std::vector<MatrixOperation> operations; ///< all that a shader may use
    /// And with these a shader that the driver cannot have, as it declares what only the layer knows.
    std::vector<MatrixOperation> operations_of_native_types;
+   std::vector<FlexibleOperation> flexible_of_native_types;
    /// Of many sizes, of the layer's: also where it is the driver that lets programs have them, for
    /// shaders that the driver cannot have for other reasons.
    std::vector<FlexibleOperation> flexible;

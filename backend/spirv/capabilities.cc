@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <vulkan/vulkan_core.h>
 
-#include <algorithm>
-
 namespace weft::spirv {
 
 namespace {
@@ -48,7 +46,8 @@ Driver full_driver()
    return d;
 }
 
-bool declares_any(std::span<const uint32_t> spirv, std::span<const uint32_t> capabilities)
+bool declares_any(std::span<const uint32_t> spirv, std::span<const uint32_t> capabilities,
+                  std::span<const std::string> extensions)
 {
    if (spirv.empty() || (spirv[0] != SpvMagicNumber && spirv[0] != swapped_magic_number))
       return false;
@@ -58,12 +57,22 @@ bool declares_any(std::span<const uint32_t> spirv, std::span<const uint32_t> cap
                              [](uint32_t word) { return __builtin_bswap32(word); });
       spirv = swapped;
    }
-   /* SPIR-V 2.4: capabilities come first. */
+   /* SPIR-V 2.4: capabilities come first, then extensions. */
    for (const auto &[opcode, operands] : Instructions(spirv)) {
-      if (opcode != SpvOpCapability || operands.empty())
+      if (operands.empty())
          return false;
-      if (std::ranges::find(capabilities, operands[0]) != capabilities.end())
-         return true;
+      switch (opcode) {
+      case SpvOpCapability:
+         if (std::ranges::find(capabilities, operands[0]) != capabilities.end())
+            return true;
+         break;
+      case SpvOpExtension:
+         if (std::ranges::find(extensions, literal_string(operands)) != extensions.end())
+            return true;
+         break;
+      default:
+         return false;
+      }
    }
    return false;
 }

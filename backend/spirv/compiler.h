@@ -88,9 +88,10 @@ std::vector<MatrixOperation> supported_operations(const Driver &, uint32_t subgr
 /// there may be.  In registers larger ones would be mostly memory.
 constexpr uint32_t max_matrix_dimension = 256;
 
-/// Whether a module declares one of these capabilities.  Reads nothing else; false for anything
-/// that is not SPIR-V.
-bool declares_any(std::span<const uint32_t> spirv, std::span<const uint32_t> capabilities);
+/// Whether a module declares one of these capabilities or extensions of SPIR-V.  Reads nothing else;
+/// false for anything that is not SPIR-V.
+bool declares_any(std::span<const uint32_t> spirv, std::span<const uint32_t> capabilities,
+                  std::span<const std::string> extensions = {});
 
 /// Whose a shader's matrices are, above a driver that has some itself.
 enum class MatrixOwner {

@@ -68,7 +68,8 @@ std::vector<MatrixOperation> supported_operations(const Driver &driver, uint32_t
              : std::vector<MatrixOperation>();
 }
 
-bool declares_any(std::span<const uint32_t> words, std::span<const uint32_t> capabilities)
+bool declares_any(std::span<const uint32_t> words, std::span<const uint32_t> capabilities,
+                  std::span<const std::string>)
 {
    if (words.size() < 5 || words[0] != 0x07230203)
       return false;

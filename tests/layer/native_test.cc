@@ -24,13 +24,35 @@ protected:
       ASSERT_VK(create_matrix_device());
    }
 
+   /// A device with extensions and their features, besides the matrices that are the driver's.
+   void create_with(std::initializer_list<const char *> others, void *features)
+   {
+      driver.native_matrices = true;
+      driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+      ASSERT_VK(create_instance());
+      std::vector<const char *> names = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
+      names.insert(names.end(), others);
+      VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+         .pNext = features,
+         .cooperativeMatrix = VK_TRUE,
+      };
+      ASSERT_VK(create_device({.pNext = &matrices,
+                               .enabledExtensionCount = uint32_t(names.size()),
+                               .ppEnabledExtensionNames = names.data()}));
+   }
+
    /// What the driver gets for a pipeline with a specialization constant.
    SeenShader pipeline_shader(uint32_t k, const char *entry = "main")
+   {
+      return pipeline_shader(matrix_module(k), entry);
+   }
+   SeenShader pipeline_shader(const std::vector<uint32_t> &words, const char *entry = "main")
    {
       const uint32_t value = 5;
       const VkSpecializationMapEntry map = {1, 0, sizeof(value)};
       const VkSpecializationInfo constants = {1, &map, sizeof(value), &value};
-      const VkShaderModule module = make_module(matrix_module(k));
+      const VkShaderModule module = make_module(words);
       VkComputePipelineCreateInfo info = pipeline_info(module, entry);
       info.stage.pSpecializationInfo = &constants;
       VkPipeline pipeline;
@@ -242,39 +264,46 @@ TEST_F(Native, types_of_the_driver_beside_the_layers)
    const MatrixOperation wide = {16, 16, added_k, bf16, bf16, f32, f32, false},
                          narrow = {16, 16, added_k, e4m3, e4m3, f32, f32, false};
    compiler.operations.insert(compiler.operations.end(), {wide, narrow});
-   driver.native_matrices = true;
-   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
    driver.extensions.push_back(VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME);
-   ASSERT_VK(create_instance());
-   const char *const names[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
-                                VK_EXT_SHADER_FLOAT8_EXTENSION_NAME};
    VkPhysicalDeviceShaderFloat8FeaturesEXT float8 = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT8_FEATURES_EXT,
       .shaderFloat8 = VK_TRUE,
       .shaderFloat8CooperativeMatrix = VK_TRUE,
    };
-   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
-      .pNext = &float8,
-      .cooperativeMatrix = VK_TRUE,
-   };
-   ASSERT_VK(create_device(
-      {.pNext = &matrices, .enabledExtensionCount = 2, .ppEnabledExtensionNames = names}));
+   create_with({VK_EXT_SHADER_FLOAT8_EXTENSION_NAME}, &float8);
 
    constexpr uint32_t float8_matrices = 4213, capability_word = 6;
    for (const bool with_float8 : {false, true}) {
       std::vector<uint32_t> words = matrix_module(added_k);
       if (with_float8)
          words[capability_word] = float8_matrices;
-      const VkShaderModule module = make_module(words);
-      const VkComputePipelineCreateInfo info = pipeline_info(module);
-      VkPipeline pipeline;
-      ASSERT_VK(create_pipelines({&info, 1}, {&pipeline, 1}));
-      destroy_pipelines({&pipeline, 1});
-      destroy_module(module);
+      pipeline_shader(words);
       const auto &operations = compiler.seen.back().options.operations;
       EXPECT_EQ(std::ranges::count(operations, narrow), 1);
       EXPECT_EQ(std::ranges::count(operations, wide), with_float8);
+      const auto is_wide = [](const FlexibleOperation &f) { return f.granularity.a == bf16; };
+      EXPECT_EQ(std::ranges::any_of(compiler.seen.back().options.flexible, is_wide), with_float8);
+   }
+}
+
+/// VK_EXT_cooperative_matrix_maintenance1 took its capabilities from VK_NV_cooperative_matrix2: a
+/// driver that has one of the two knows them.
+TEST_F(Native, capabilities_that_extensions_share)
+{
+   driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
+   VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT maintenance1 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_MAINTENANCE_1_FEATURES_EXT,
+      .cooperativeMatrixReductions = VK_TRUE,
+   };
+   create_with({VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME,
+                VK_EXT_COOPERATIVE_MATRIX_MAINTENANCE_1_EXTENSION_NAME},
+               &maintenance1);
+
+   constexpr uint32_t reductions = 5430, get_coordinate = 5438, capability_word = 6;
+   for (const uint32_t capability : {reductions, get_coordinate}) {
+      std::vector<uint32_t> words = matrix_module(native_k);
+      words[capability_word] = capability;
+      EXPECT_EQ(is_lowered(pipeline_shader(words).words, 32), capability == get_coordinate);
    }
 }
 

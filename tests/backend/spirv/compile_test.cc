@@ -487,6 +487,15 @@ TEST(Compile, SpecializationIsFolded)
    EXPECT_TRUE(has(spirv::disassemble(module->words), "%uint_5000"));
 }
 
+TEST(DeclaresAny, ReadsExtensions)
+{
+   const std::vector<uint32_t> none, spirv = test::compile(matrices).spirv;
+   const std::string matrices_of_khr[] = {"SPV_EXT_float8", "SPV_KHR_cooperative_matrix"},
+                     others[] = {"SPV_EXT_float8", "SPV_KHR_cooperative"};
+   EXPECT_TRUE(spirv::declares_any(spirv, none, matrices_of_khr));
+   EXPECT_FALSE(spirv::declares_any(spirv, none, others));
+}
+
 TEST(DeclaresAny, ReadsCapabilities)
 {
    const std::vector<uint32_t> cooperative = {5430, 6022}, none;
