@@ -116,7 +116,7 @@ Result<bool> check_offsets(nir_function_impl *impl)
          const glsl_type *type = nir_deref_instr_parent(deref)->type;
          if (glsl_get_struct_field_offset(type, deref->strct.index) < 0)
             return Error{"member " + std::to_string(deref->strct.index) +
-                         " of a block has no offset, or one of 2 GiB or more"};
+                         " of a block has no offset"};
       }
    }
    return true;

@@ -5,7 +5,9 @@
 
 #include <spirv-tools/libspirv.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace weft {
@@ -40,6 +42,22 @@ Options make_options()
    return options;
 }
 
+/// The first Offset of a valid module that Mesa's types, which have ints, would take for a negative
+/// one, as if there were none.
+std::optional<uint32_t> find_huge_offset(std::span<const uint32_t> words)
+{
+   constexpr size_t header_words = 5;
+   constexpr uint32_t op_decorate = 71, op_member_decorate = 72, decoration_offset = 35;
+   for (size_t at = header_words; at < words.size(); at += words[at] >> 16) {
+      /* An Offset outside of OpMemberDecorate is a decoration group's. */
+      const uint32_t op = words[at] & 0xffff;
+      const size_t decoration = op == op_decorate ? at + 2 : op == op_member_decorate ? at + 3 : 0;
+      if (decoration && words[decoration] == decoration_offset && words[decoration + 1] > INT32_MAX)
+         return words[decoration + 1];
+   }
+   return std::nullopt;
+}
+
 } // namespace
 
 Result<bool> validate_spirv(std::span<const uint32_t> words)
@@ -60,8 +78,12 @@ Result<bool> validate_spirv(std::span<const uint32_t> words)
    const spv_result_t result =
       spvValidateWithOptions(context.get(), options.get(), &binary, &message);
    const Diagnostic diagnostic(message);
-   if (result == SPV_SUCCESS)
+   if (result == SPV_SUCCESS) {
+      if (const std::optional<uint32_t> offset = find_huge_offset(words))
+         return Error{"a member's Offset of " + std::to_string(*offset) +
+                      " bytes is not supported"};
       return true;
+   }
 
    std::string text = "invalid SPIR-V";
    if (diagnostic && diagnostic->error)

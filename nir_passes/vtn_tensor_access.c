@@ -392,14 +392,16 @@ static struct vtn_function *get_decode_function(struct vtn_builder *b, uint32_t 
    return decode;
 }
 
+/* Whether Offset and ArrayStride say where everything is, and nothing goes on without end. */
 static bool has_size(const struct glsl_type *type)
 {
    if (glsl_type_is_array(type))
-      return !glsl_type_is_unsized_array(type) && has_size(glsl_get_array_element(type));
+      return !glsl_type_is_unsized_array(type) && glsl_get_explicit_stride(type) > 0 &&
+             has_size(glsl_get_array_element(type));
    if (!glsl_type_is_struct_or_ifc(type))
       return true;
    for (unsigned i = 0; i < glsl_get_length(type); i++) {
-      if (!has_size(glsl_get_struct_field(type, i)))
+      if (glsl_get_struct_field_offset(type, i) < 0 || !has_size(glsl_get_struct_field(type, i)))
          return false;
    }
    return true;
@@ -408,7 +410,8 @@ static bool has_size(const struct glsl_type *type)
 /* Bytes from one block to the next: the size of the pointee, as C has it. */
 static unsigned block_bytes(struct vtn_builder *b, const struct glsl_type *block)
 {
-   vtn_fail_if(!has_size(block), "A decode function's block ends with an array of no known length");
+   vtn_fail_if(!has_size(block),
+               "A decode function's block has members of no known length, Offset or ArrayStride");
    unsigned size, alignment;
    glsl_get_natural_size_align_bytes(block, &size, &alignment);
    return align(glsl_get_explicit_size(block, false), alignment);

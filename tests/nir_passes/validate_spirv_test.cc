@@ -567,6 +567,29 @@ TEST(validate_spirv, arrays_and_matrices)
    });
 }
 
+/// Which are negative where Mesa keeps them.
+TEST(validate_spirv, huge_offsets)
+{
+   const std::string type = "%two_members = OpTypeStruct %uint %uint\n";
+   const auto at = [](const std::string &offset) {
+      return "OpMemberDecorate %two_members 0 Offset 0\nOpMemberDecorate %two_members 1 Offset " +
+             offset + "\n";
+   };
+   check({
+      {.name = "the largest", .types = type, .decorations = at("2147483644")},
+      {.name = "too large",
+       .types = type,
+       .decorations = at("2147483648"),
+       .error = "Offset of 2147483648"},
+      {.name = "in a decoration group",
+       .types = type,
+       .decorations =
+          "OpMemberDecorate %two_members 0 Offset 0\nOpDecorate %group Offset 4294967292\n"
+          "%group = OpDecorationGroup\nOpGroupMemberDecorate %group %two_members 1\n",
+       .error = "Offset of 4294967292"},
+   });
+}
+
 TEST(validate_spirv, capabilities_and_their_names)
 {
    check({

@@ -130,7 +130,8 @@ TEST(Errors, OffsetsOfBlocks)
    EXPECT_EQ(with_offset(77700), "");
    EXPECT_EQ(with_offset(0x7ffffffc), "");
    for (uint32_t offset : {0x80000000u, 0xfffffffcu})
-      EXPECT_EQ(with_offset(offset), "member 1 of a block has no offset, or one of 2 GiB or more");
+      EXPECT_EQ(with_offset(offset),
+                "a member's Offset of " + std::to_string(offset) + " bytes is not supported");
 }
 
 TEST(Errors, Workgroups)
