@@ -4,12 +4,15 @@
 /// The generator's own parts: what the interpreter allows and computes, that seeds repeat programs,
 /// that programs shrink.
 
+#include "tests/e2e/glsl.h"
 #include "tests/fuzz/generate.h"
 #include "tests/fuzz/numbers.h"
 #include "tests/fuzz/print.h"
 #include "tests/fuzz/shrink.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace weft::fuzz {
 namespace {
@@ -210,6 +213,61 @@ TEST(shrink, leaves_what_fails)
       EXPECT_EQ(size(small).statements, 1u) << to_glsl(small);
       shrunk++;
    }
+}
+
+TEST(print, declares_what_is_computed)
+{
+   Stmt store = {Kind::store};
+   Expr half = {Op::load, Type::f16, 0, 0, 0, {literal(1)}};
+   store.exprs = {own_index(), {Op::unary, Type::f16, uint8_t(Unary::absolute), 0, 0, {half}}};
+   Program program;
+   program.memories = {memory(Storage::buffer, 64)};
+   program.memories[0].unit = "float16_t";
+   program.memories[0].unit_bytes = 2;
+   program.functions.emplace_back();
+   program.functions[0].body = {store};
+   const std::vector<uint32_t> spirv = e2e::compile_glsl(to_glsl(program));
+   const uint32_t float16[] = {2 << 16 | 17, 9}; // OpCapability Float16
+   EXPECT_FALSE(std::ranges::search(spirv, float16).empty()) << to_glsl(program);
+}
+
+/// Whether something leaves or continues a loop that is not there.
+bool jumps(const std::vector<Stmt> &block)
+{
+   return std::ranges::any_of(block, [](const Stmt &s) {
+      return s.kind == Kind::leave || s.kind == Kind::next ||
+             (s.kind != Kind::loop && (jumps(s.body) || jumps(s.otherwise)));
+   });
+}
+
+TEST(shrink, leaves_no_jumps_behind)
+{
+   Stmt stop = {Kind::branch}, loop = {Kind::loop}, store = {Kind::store};
+   stop.exprs = {literal(1)};
+   stop.exprs[0].type = Type::boolean;
+   stop.body = {{Kind::leave}};
+   loop.detail = uint8_t(LoopForm::endless);
+   loop.exprs = {literal(3)};
+   store.exprs = {own_index(), literal(5)};
+   loop.body = {store, stop};
+   Program program;
+   program.memories = {memory(Storage::buffer, 64)};
+   program.functions.emplace_back();
+   program.functions[0].variables.emplace_back();
+   program.functions[0].body = {loop};
+   uint32_t asked = 0;
+   const Program small = shrink(
+      program,
+      [&](const Program &p, const Expected &) {
+         asked++;
+         EXPECT_FALSE(jumps(p.functions[0].body)) << to_glsl(p);
+         bool found = false;
+         for_each_stmt(p.functions[0].body, [&](const Stmt &s) { found |= s.kind == Kind::store; });
+         return found;
+      },
+      std::chrono::seconds(100));
+   EXPECT_GT(asked, 0u);
+   EXPECT_EQ(size(small).statements, 1u) << to_glsl(small);
 }
 
 } // namespace

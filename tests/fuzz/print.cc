@@ -571,7 +571,12 @@ private:
 
 std::string to_glsl(const Program &program)
 {
-   return Printer(program).run();
+   std::string text = Printer(program).run();
+   // Of what is computed from memory alone, without a variable, glslang declares no Float16.
+   const std::string start = "void main()\n{\n";
+   if (text.find("float16_t") != std::string::npos)
+      text.insert(text.find(start) + start.size(), "   float16_t f16 = float16_t(0.0);\n");
+   return text;
 }
 
 } // namespace weft::fuzz

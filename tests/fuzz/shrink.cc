@@ -166,6 +166,19 @@ private:
       }
    }
 
+   /// Those of the loop around a block.
+   static void drop_jumps(std::vector<Stmt> &block)
+   {
+      std::erase_if(block,
+                    [](const Stmt &s) { return s.kind == Kind::leave || s.kind == Kind::next; });
+      for (Stmt &s : block) {
+         if (s.kind == Kind::branch) {
+            drop_jumps(s.body);
+            drop_jumps(s.otherwise);
+         }
+      }
+   }
+
    /// What is in a branch or a loop instead of it.
    void flatten()
    {
@@ -177,7 +190,9 @@ private:
             for (const bool otherwise : {false, true}) {
                Program changed = best;
                std::vector<Stmt> &block = *blocks(changed)[b];
-               const std::vector<Stmt> inside = otherwise ? block[i].otherwise : block[i].body;
+               std::vector<Stmt> inside = otherwise ? block[i].otherwise : block[i].body;
+               if (s.kind == Kind::loop)
+                  drop_jumps(inside);
                block.erase(block.begin() + ptrdiff_t(i));
                block.insert(block.begin() + ptrdiff_t(i), inside.begin(), inside.end());
                if (attempt(std::move(changed)))
