@@ -194,9 +194,10 @@ void main()
          const bool inside = i >= 64 && i < 64 + 512;
          std::byte poison[4096];
          oracle::fill_poison(poison);
-         if (!inside)
+         if (!inside) {
             EXPECT_EQ(memcmp(&target.bytes()[4 * i], &poison[4 * i], 4), 0)
                << "word " << i << " outside of the range was overwritten";
+         }
       }
       return true;
    }
@@ -389,8 +390,9 @@ void main()
 }
 )";
    };
-   if (device().matrix2_features.cooperativeMatrixFlexibleDimensions)
+   if (device().matrix2_features.cooperativeMatrixFlexibleDimensions) {
       EXPECT_FALSE(refused(compile_glsl(product("float"))));
+   }
    expect_refused("K of 24 and 32", product("float"), {{1, 32}});
    expect_refused("halves added to integers", product("int"));
 }

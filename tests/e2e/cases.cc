@@ -130,11 +130,28 @@ Device &bare_device()
    return device;
 }
 
-bool is_of_another_driver(const Device &device, const char *extension)
+namespace {
+
+/// WEFT_LOWERING, where the layer is.
+std::string_view lowering_of(const Device &device)
 {
    const char *lowering = getenv("WEFT_LOWERING");
-   const bool lowers_all = device.has_weft_layer && lowering && strcmp(lowering, "auto") != 0;
-   return !device.is_weft && !lowers_all && bare_device().has_extension(extension);
+   return device.has_weft_layer && lowering ? lowering : "";
+}
+
+} // namespace
+
+bool is_of_another_driver(const Device &device, const char *extension)
+{
+   const std::string_view lowering = lowering_of(device);
+   return !device.is_weft && (lowering.empty() || lowering == "auto") &&
+          bare_device().has_extension(extension);
+}
+
+bool has_tiles_of_another_driver(const Device &device, const char *extension)
+{
+   return !device.is_weft && lowering_of(device) != "registers" &&
+          bare_device().has_extension(extension);
 }
 
 oracle::Random test_random()
@@ -175,8 +192,9 @@ void CaseEnvironment::SetUp()
    on_validation_error = [](const std::string &message) { ADD_FAILURE() << message; };
    const Device &device = plain_device();
    const char *driver = getenv("WEFT_TEST_DRIVER");
-   if (driver && strcmp(driver, "weft") == 0)
+   if (driver && strcmp(driver, "weft") == 0) {
       ASSERT_TRUE(device.is_weft) << device.properties.deviceName << " is not Weft's";
+   }
    printf("device: %s\nseed: WEFT_SEED=%llu%s\n", device.properties.deviceName,
           (unsigned long long)counts().seed, counts().reduced ? ", reduced sweep" : "");
    fflush(stdout);

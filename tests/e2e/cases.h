@@ -33,6 +33,8 @@ Device &bare_device();
 /// Whether an extension is another driver's own work, which the layer leaves alone unless it is told
 /// to lower everything.
 bool is_of_another_driver(const Device &, const char *extension);
+/// Whether the layer may use that work, at least.
+bool has_tiles_of_another_driver(const Device &, const char *extension);
 
 /// The numbers of the running test: they follow from the seed and the test's name, so that a test
 /// run alone repeats what it did among others.

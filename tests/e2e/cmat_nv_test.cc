@@ -136,7 +136,7 @@ public:
    }
 
    /// Stores a matrix like this one; once.
-   void store(const char *name, const Matrix &like, std::string declared = "")
+   void store(const char *name, const Matrix &like)
    {
       stored = choose(like);
       const Memory &memory = *stored;

@@ -166,9 +166,16 @@ TEST(cmat_small_floats, matrices_are_converted)
    if (std::ranges::none_of(types, [](const MatrixType &t) { return is_small_float(t.type); }))
       GTEST_SKIP() << "no matrices of bfloat16 or float8";
    const std::vector<uint32_t> sizes = device.subgroup_sizes();
+   // NVIDIA's driver 580 crashes on some conversions from or to bfloat16.
+   const auto of_driver = [&](const MatrixType &type) {
+      return type.type == Type::bf16 &&
+             has_tiles_of_another_driver(device, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME);
+   };
    uint32_t turn = 0;
    for (const MatrixType &from : types) {
       for (const MatrixType &to : types) {
+         if (of_driver(from) || of_driver(to))
+            continue;
          // Also to another use, which may be all that changes.
          const bool to_operand = device.matrix2_features.cooperativeMatrixConversions &&
                                  from.use == Use::accumulator && to.use != from.use;

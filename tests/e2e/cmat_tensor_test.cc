@@ -67,6 +67,7 @@ struct Variant {
    bool wide_pointee; ///< the array pointed to is of uvec4
    const BlockFormat *format;
    bool literal; ///< all numbers are constants
+   bool blocks;  ///< of more than one element
    uint32_t subgroup_size;
 
    uint32_t unit() const { return format ? format->bytes : matrix.component_bytes(); }
@@ -171,8 +172,8 @@ private:
       // An ordinary matrix within a larger one, as most programs have it.
       const bool ordinary = v.dim == 2 && v.kind != Kind::decode && draw(random, 3) == 0;
       // Blocks that several elements of a store share would be written by all of them.
-      const bool blocks =
-         !ordinary && v.kind != Kind::store && (v.kind == Kind::decode || draw(random, 2));
+      const bool blocks = v.blocks && !ordinary && v.kind != Kind::store &&
+                          (v.kind == Kind::decode || draw(random, 2));
       const Numbers block = blocks ? draw_all(v.dim, 1, 4) : Numbers(v.dim, 1);
       t.set_block_size(block);
       put(c, at_block, block);
@@ -609,6 +610,9 @@ void sweep(Kind kind)
       GTEST_SKIP();
    }
 
+   // NVIDIA's driver 580 loads some elements of larger blocks from elsewhere, and takes other blocks
+   // where their size has to be rounded up.
+   const bool blocks = !is_of_another_driver(device, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
    Sweep run(device, random);
    for (uint32_t dim = 1; dim <= 5; dim++) {
       for (Clamp clamp :
@@ -626,8 +630,9 @@ void sweep(Kind kind)
                .permutation = {},
                .storage = Storage(draw(random, kind == Kind::decode ? 2 : 3)),
                .wide_pointee = draw(random, 4) == 0,
-               .format = kind == Kind::decode ? &formats[draw(random, 4)] : nullptr,
+               .format = kind == Kind::decode ? &formats[draw(random, blocks ? 4 : 2)] : nullptr,
                .literal = draw(random, 4) == 0,
+               .blocks = blocks,
                .subgroup_size = sizes[draw(random, uint32_t(sizes.size()))],
             };
             if (v.storage == Storage::reference && !references)

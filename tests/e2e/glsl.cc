@@ -15,7 +15,6 @@
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -121,9 +120,28 @@ const SmallFloat small_floats[] = {
    {"floate5m2_t", "int8_t", 8, 1, 4215, ComponentType::e5m2, {4212, 4213}, "SPV_EXT_float8"},
 };
 
-bool has_word(const std::string &source, const char *word)
+/// The source with other words: what `replacement(word)` returns.
+template <typename Replacement>
+std::string replace_words(const std::string &source, Replacement &&replacement)
 {
-   return std::regex_search(source, std::regex(std::string("\\b") + word + "\\b"));
+   const auto is_letter = [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; };
+   std::string text;
+   for (auto at = source.begin(); at != source.end();) {
+      const auto end = is_letter(*at) ? std::find_if_not(at, source.end(), is_letter) : at + 1;
+      text += replacement(std::string(at, end));
+      at = end;
+   }
+   return text;
+}
+
+bool has_word(const std::string &source, std::initializer_list<std::string_view> words)
+{
+   bool found = false;
+   replace_words(source, [&](const std::string &word) {
+      found |= std::ranges::find(words, word) != words.end();
+      return "";
+   });
+   return found;
 }
 
 /// Those that a source names.  glslang converts between integers of two sizes and signs in two
@@ -132,12 +150,12 @@ std::vector<SmallFloat> small_floats_of(const std::string &source)
 {
    std::vector<SmallFloat> found;
    for (const SmallFloat &f : small_floats) {
-      if (has_word(source, f.name))
+      if (has_word(source, {f.name}))
          found.push_back(f);
    }
    const bool same_size = found.size() == 2 && found[0].bits == found[1].bits;
    const bool is_signed = (found.size() == 2 && found[1].is_signed) ||
-                          (found.size() == 1 && has_word(source, "int(8|16|32)_t"));
+                          (found.size() == 1 && has_word(source, {"int8_t", "int16_t", "int32_t"}));
    if (!found.empty() && !same_size) {
       found[0].is_signed = is_signed;
       found[0].stand_in = is_signed ? (found[0].bits == 16 ? "int16_t" : "int8_t")
@@ -151,11 +169,11 @@ std::vector<SmallFloat> small_floats_of(const std::string &source)
 std::string inexpressible(const std::string &source)
 {
    for (const SmallFloat &f : small_floats_of(source)) {
-      if (has_word(source, f.stand_in))
+      if (has_word(source, {f.stand_in}))
          return std::string(f.name) + " beside " + f.stand_in + ", which GLSL cannot express";
    }
-   static const std::regex single("\\b(float|float32_t|vec[234]|f32vec[234])\\b");
-   if (has_double_matrices(source) && std::regex_search(source, single))
+   if (has_double_matrices(source) && has_word(source, {"float", "float32_t", "vec2", "vec3",
+                                                        "vec4", "f32vec2", "f32vec3", "f32vec4"}))
       return "matrices of doubles beside single floats, which GLSL cannot express";
    return "";
 }
@@ -353,21 +371,27 @@ std::vector<uint32_t> compile_glsl(const std::string &source)
    if (const std::string why = inexpressible(source); !why.empty())
       throw std::logic_error(why);
    if (const std::vector<SmallFloat> found = small_floats_of(source); !found.empty()) {
-      std::string text = source;
-      for (const SmallFloat &f : found)
-         text =
-            std::regex_replace(text, std::regex(std::string("\\b") + f.name + "\\b"), f.stand_in);
-      std::vector<uint32_t> spirv = compile_glsl(text);
+      std::vector<uint32_t> spirv =
+         compile_glsl(replace_words(source, [&](const std::string &word) {
+            const auto f = std::ranges::find(found, word, &SmallFloat::name);
+            return f == found.end() ? word : f->stand_in;
+         }));
       for (const SmallFloat &f : found)
          spirv = make_small_float(spirv, f);
       return spirv;
    }
    if (!has_double_matrices(source))
       return compile_as_written(source);
-   std::string singles =
-      std::regex_replace(source, std::regex("\\b(double|float64_t)\\b"), "float32_t");
-   singles = std::regex_replace(singles, std::regex("\\b(f64|d)vec([234])\\b"), "vec$2");
-   return widen_floats(compile_as_written(singles));
+   return widen_floats(
+      compile_as_written(replace_words(source, [](const std::string &word) -> std::string {
+         if (word == "double" || word == "float64_t")
+            return "float32_t";
+         for (const char *vector : {"f64vec", "dvec"}) {
+            if (word.starts_with(vector))
+               return word.substr(word.find("vec"));
+         }
+         return word;
+      })));
 }
 
 uint32_t replace_matrix_opcode(std::vector<uint32_t> &spirv, uint16_t from, uint16_t to)

@@ -40,20 +40,12 @@ std::string assigned(const std::string &main, MatrixForm form = MatrixForm::regi
    return test::body(nir);
 }
 
-unsigned count(const std::string &text, const std::string &part)
-{
-   unsigned n = 0;
-   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-      ++n;
-   return n;
-}
-
 TEST(assign_cmat_uses, takes_what_a_multiplication_asks_for)
 {
    const std::string text =
       assigned("coopMatStoreNV(coopMatMulAddNV(a, b, c), h, 768, 16, false);");
-   EXPECT_EQ(count(text, "@cmat_convert_weft"), 0u) << text;
-   EXPECT_EQ(count(text, "@cmat_copy"), 0u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_convert_weft"), 0u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_copy"), 0u) << text;
 }
 
 /// Through arrays, loops and arithmetic.
@@ -66,14 +58,14 @@ TEST(assign_cmat_uses, follows_values)
          sums[i & 1] = coopMatMulAddNV(-all[i & 1], b, sums[i & 1]);
       coopMatStoreNV(sums[0], h, 768, 16, false);
       coopMatStoreNV(sums[1] / sums[0], h, 768, 16, false);)");
-   EXPECT_EQ(count(text, "@cmat_convert_weft"), 0u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_convert_weft"), 0u) << text;
 }
 
 TEST(assign_cmat_uses, converts_what_is_used_both_ways)
 {
    const std::string text =
       assigned("coopMatStoreNV(coopMatMulAddNV(a, a, c), h, 768, 16, false);");
-   EXPECT_EQ(count(text, "@cmat_convert_weft"), 1u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_convert_weft"), 1u) << text;
 }
 
 /// The shader has a number of components from the front end that is that of no use.
@@ -83,9 +75,9 @@ TEST(assign_cmat_uses, leaves_matrices_whose_components_are_counted)
       for (int i = 0; i < a.length(); i++)
          a[i] += a[i];
       coopMatStoreNV(coopMatMulAddNV(a, b, c), h, 768, 16, false);)";
-   EXPECT_EQ(count(assigned(main), "@cmat_convert_weft"), 1u);
-   EXPECT_EQ(count(assigned(main, MatrixForm::driver_tiles), "@cmat_convert_weft"), 1u);
-   EXPECT_EQ(count(assigned(main, MatrixForm::private_tiles), "@cmat_convert_weft"), 0u);
+   EXPECT_EQ(test::count(assigned(main), "@cmat_convert_weft"), 1u);
+   EXPECT_EQ(test::count(assigned(main, MatrixForm::driver_tiles), "@cmat_convert_weft"), 1u);
+   EXPECT_EQ(test::count(assigned(main, MatrixForm::private_tiles), "@cmat_convert_weft"), 0u);
 }
 
 /// Then a driver's tiles will do.
@@ -102,7 +94,7 @@ TEST(assign_cmat_uses, lets_drivers_have_the_matrices)
    PassRunner run(shader->get(), {}, nullptr);
    lower_matrices(run, target);
    EXPECT_FALSE(run.refused());
-   EXPECT_EQ(count(test::body(shader->get()), "@tile_muladd_weft"), 1u);
+   EXPECT_EQ(test::count(test::body(shader->get()), "@tile_muladd_weft"), 1u);
 }
 
 } // namespace

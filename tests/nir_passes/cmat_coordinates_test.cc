@@ -93,8 +93,9 @@ TEST_P(Coordinates, AreTheMaps)
          if (map == cmat::Map::dense) {
             const ElementMap::Element e = dense.element(invocation, component);
             EXPECT_EQ(pairs[i], std::pair(e.row, e.col)) << invocation << "." << component;
-            if (dense.contains(e))
+            if (dense.contains(e)) {
                EXPECT_EQ(dense.owner(e), (ElementMap::Owner{invocation, component}));
+            }
          } else {
             const RegisterMap::Element e = registers.element(invocation, component);
             EXPECT_EQ(pairs[i], std::pair(e.row, e.col)) << invocation << "." << component;

@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <regex>
 #include <sys/resource.h>
 
 namespace weft::test {
@@ -31,14 +30,14 @@ std::vector<uint32_t> renumber(const std::vector<uint32_t> &words,
              SPV_SUCCESS);
    const std::string before(text->str, text->length);
    std::string after;
-   const std::regex id("%([0-9]+)");
-   size_t at = 0;
-   for (std::sregex_iterator match(before.begin(), before.end(), id), end; match != end; ++match) {
-      after.append(before, at, match->position() - at);
-      after.append(1, '%').append(std::to_string(number(uint32_t(std::stoul((*match)[1])))));
-      at = match->position() + match->length();
+   for (size_t at = 0; at < before.size();) {
+      after += before[at++];
+      if (after.back() != '%')
+         continue;
+      size_t digits = 0;
+      after += std::to_string(number(uint32_t(std::stoul(before.substr(at, 12), &digits))));
+      at += digits;
    }
-   after.append(before, at);
    spv_binary binary = nullptr;
    EXPECT_EQ(spvTextToBinaryWithOptions(context, after.c_str(), after.size(),
                                         SPV_TEXT_TO_BINARY_OPTION_PRESERVE_NUMERIC_IDS, &binary,

@@ -65,27 +65,19 @@ std::string load(unsigned components, unsigned bits, unsigned align, unsigned ac
    return test::body(built.shader.get());
 }
 
-unsigned count(const std::string &text, const std::string &part)
-{
-   unsigned n = 0;
-   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-      ++n;
-   return n;
-}
-
 TEST(LowerAccessUnits, AlignmentGivesTheUnit)
 {
-   EXPECT_EQ(count(load(8, 16, 16), "32x4"), 1u);
-   EXPECT_EQ(count(load(8, 16, 2), "@load_ssbo"), 8u);
-   EXPECT_EQ(count(load(3, 32, 16), "@load_ssbo"), 2u);
-   EXPECT_EQ(count(load(1, 32, 4), "@load_ssbo"), 1u);
-   EXPECT_EQ(count(load(1, 32, 1), "@load_ssbo"), 4u);
+   EXPECT_EQ(test::count(load(8, 16, 16), "32x4"), 1u);
+   EXPECT_EQ(test::count(load(8, 16, 2), "@load_ssbo"), 8u);
+   EXPECT_EQ(test::count(load(3, 32, 16), "@load_ssbo"), 2u);
+   EXPECT_EQ(test::count(load(1, 32, 4), "@load_ssbo"), 1u);
+   EXPECT_EQ(test::count(load(1, 32, 1), "@load_ssbo"), 4u);
 }
 
 TEST(LowerAccessUnits, WhatOthersSeeIsNotTakenApart)
 {
-   EXPECT_GT(count(load(1, 64, 8), "= pack_64_2x32"), 0u);
-   EXPECT_EQ(count(load(1, 64, 8, ACCESS_COHERENT), "= pack_64_2x32"), 0u);
+   EXPECT_GT(test::count(load(1, 64, 8), "= pack_64_2x32"), 0u);
+   EXPECT_EQ(test::count(load(1, 64, 8, ACCESS_COHERENT), "= pack_64_2x32"), 0u);
 }
 
 } // namespace

@@ -52,14 +52,6 @@ std::string lowered(const std::string &main, uint32_t staging_bytes = enough)
    return text ? *text : "";
 }
 
-unsigned count(const std::string &text, const std::string &part)
-{
-   unsigned n = 0;
-   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-      ++n;
-   return n;
-}
-
 bool has(const std::string &text, const std::string &part)
 {
    return text.find(part) != std::string::npos;
@@ -79,9 +71,9 @@ TEST(lower_cmat_scope, subgroups_have_bands)
                             "<float16_t, SCOPE_SUBGROUP, 16, 32", "<float, SCOPE_SUBGROUP, 16, 32"})
       EXPECT_TRUE(has(text, type)) << type << "\n" << text;
    EXPECT_FALSE(has(text, "SCOPE_WORKGROUP, ")) << text;
-   EXPECT_EQ(count(text, "@barrier"), 0u) << text;
-   EXPECT_EQ(count(text, "@cmat_muladd"), 1u) << text;
-   EXPECT_EQ(count(text, "if "), 1u) << text;
+   EXPECT_EQ(test::count(text, "@barrier"), 0u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_muladd"), 1u) << text;
+   EXPECT_EQ(test::count(text, "if "), 1u) << text;
 }
 
 /// Of 24 rows three subgroups have 8 each; then the fourth has those of the first.
@@ -92,8 +84,8 @@ TEST(lower_cmat_scope, fewer_bands_than_subgroups)
       coopMatLoad(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
       coopMatStore(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)");
    EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 8, 32")) << text;
-   EXPECT_EQ(count(text, "umod"), 1u) << text;
-   EXPECT_EQ(count(text, "if "), 1u) << text;
+   EXPECT_EQ(test::count(text, "umod"), 1u) << text;
+   EXPECT_EQ(test::count(text, "if "), 1u) << text;
 }
 
 TEST(lower_cmat_scope, reductions_of_rows_stay_in_the_band)
@@ -104,8 +96,8 @@ TEST(lower_cmat_scope, reductions_of_rows_stay_in_the_band)
       coopMatReduceNV(d, c, gl_CooperativeMatrixReduceRowNV, sum);
       coopMatStore(d, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)");
    EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 16, 32")) << text;
-   EXPECT_EQ(count(text, "@barrier"), 0u) << text;
-   EXPECT_EQ(count(text, "staging"), 0u) << text;
+   EXPECT_EQ(test::count(text, "@barrier"), 0u) << text;
+   EXPECT_EQ(test::count(text, "staging"), 0u) << text;
 }
 
 /// Six steps for 64 rows.
@@ -118,13 +110,13 @@ TEST(lower_cmat_scope, reductions_of_columns_share_the_matrix)
       coopMatStore(d, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)";
    const std::string text = lowered(reduction);
    EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 16, 32")) << text;
-   EXPECT_EQ(count(text, "@barrier"), 2u * 6u) << text;
+   EXPECT_EQ(test::count(text, "@barrier"), 2u * 6u) << text;
    EXPECT_TRUE(has(text, "uint[2048] staging")) << text;
    /* Without the memory for it, everybody does everything. */
    const std::string alone = lowered(reduction, 64 * 32 * 4 - 1);
    EXPECT_TRUE(has(alone, "<float, SCOPE_SUBGROUP, 64, 32")) << alone;
-   EXPECT_EQ(count(alone, "@barrier"), 0u) << alone;
-   EXPECT_EQ(count(alone, "staging"), 0u) << alone;
+   EXPECT_EQ(test::count(alone, "@barrier"), 0u) << alone;
+   EXPECT_EQ(test::count(alone, "staging"), 0u) << alone;
 }
 
 TEST(lower_cmat_scope, accumulators_that_become_b_share_the_matrix)
@@ -133,7 +125,7 @@ TEST(lower_cmat_scope, accumulators_that_become_b_share_the_matrix)
       ACC(16, 32) c;
       coopMatLoad(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
       coopMatStore(B(c), h, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)");
-   EXPECT_EQ(count(text, "@barrier"), 2u) << text;
+   EXPECT_EQ(test::count(text, "@barrier"), 2u) << text;
    EXPECT_TRUE(has(text, "uint16_t[512] staging")) << text;
 }
 

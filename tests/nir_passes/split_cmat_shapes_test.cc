@@ -37,14 +37,6 @@ std::string lowered(const std::string &main)
    return test::body(nir);
 }
 
-unsigned count(const std::string &text, const std::string &part)
-{
-   unsigned n = 0;
-   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-      ++n;
-   return n;
-}
-
 TEST(split_cmat_shapes, a_product_is_the_products_of_tiles)
 {
    const std::string text = lowered(R"(
@@ -53,9 +45,9 @@ TEST(split_cmat_shapes, a_product_is_the_products_of_tiles)
       coopMatLoad(b, h, 1, 32, gl_CooperativeMatrixLayoutColumnMajor);
       coopMatLoad(c, f, 2, 64, gl_CooperativeMatrixLayoutRowMajor);
       coopMatStore(coopMatMulAdd(a, b, c), f, 2, 64, gl_CooperativeMatrixLayoutRowMajor);)");
-   EXPECT_EQ(count(text, "@cmat_load"), 2u + 4u + 2u) << text;
-   EXPECT_EQ(count(text, "@cmat_muladd"), 2u * 2u) << text;
-   EXPECT_EQ(count(text, "@cmat_store"), 2u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_load"), 2u + 4u + 2u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_muladd"), 2u * 2u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_store"), 2u) << text;
 }
 
 /// Eight columns on, or eight rows of the stride's bytes; strides stay those of the whole matrix.
@@ -81,9 +73,9 @@ TEST(split_cmat_shapes, components_are_numbered_by_tile)
    EXPECT_NE(text.find("@cmat_length"), std::string::npos) << text;
    EXPECT_NE(text.find("udiv"), std::string::npos) << text;
    EXPECT_NE(text.find("umod"), std::string::npos) << text;
-   EXPECT_EQ(count(text, "@cmat_construct"), 2u) << text;
-   EXPECT_EQ(count(text, "@cmat_extract"), 1u) << text;
-   EXPECT_EQ(count(text, "@cmat_insert"), 1u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_construct"), 2u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_extract"), 1u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_insert"), 1u) << text;
 }
 
 TEST(split_cmat_shapes, operations_on_components_are_done_for_each_tile)
@@ -92,9 +84,9 @@ TEST(split_cmat_shapes, operations_on_components_are_done_for_each_tile)
       ACC c;
       coopMatLoad(c, f, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
       coopMatStore((-c + c) * 2.0, f, 0, 16, gl_CooperativeMatrixLayoutRowMajor);)");
-   EXPECT_EQ(count(text, "@cmat_unary_op"), 2u) << text;
-   EXPECT_EQ(count(text, "@cmat_binary_op"), 2u) << text;
-   EXPECT_EQ(count(text, "@cmat_scalar_op"), 2u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_unary_op"), 2u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_binary_op"), 2u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_scalar_op"), 2u) << text;
 }
 
 /// Of 12 columns the second tile has four: its elements are asked for one by one, and only these.
@@ -104,12 +96,12 @@ TEST(split_cmat_shapes, tiles_at_the_edge_are_accessed_by_element)
       coopmat<float16_t, gl_ScopeSubgroup, 8, 12, gl_MatrixUseA> a;
       coopMatLoad(a, h, 0, 12, gl_CooperativeMatrixLayoutRowMajor);
       coopMatStore(a, h, 0, 12, gl_CooperativeMatrixLayoutRowMajor);)");
-   EXPECT_EQ(count(text, "@cmat_load"), 1u) << text;
-   EXPECT_EQ(count(text, "@cmat_store"), 1u) << text;
-   EXPECT_EQ(count(text, "@cmat_construct"), 1u) << text; // zeros
-   EXPECT_EQ(count(text, "@cmat_insert"), 1u) << text;
-   EXPECT_EQ(count(text, "@cmat_extract"), 1u) << text;
-   EXPECT_EQ(count(text, "loop {"), 2u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_load"), 1u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_store"), 1u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_construct"), 1u) << text; // zeros
+   EXPECT_EQ(test::count(text, "@cmat_insert"), 1u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_extract"), 1u) << text;
+   EXPECT_EQ(test::count(text, "loop {"), 2u) << text;
 }
 
 /// However many tiles there are: a loop for the whole ones and one for each edge, with a corner.
@@ -120,11 +112,12 @@ TEST(split_cmat_shapes, many_tiles_are_loops)
       coopMatLoad(c, f, 0, 244, gl_CooperativeMatrixLayoutRowMajor);
       d = c + c;
       coopMatStore(d, f, 0, 244, gl_CooperativeMatrixLayoutColumnMajor);)");
-   EXPECT_EQ(count(text, "@cmat_load"), 1u) << text;
-   EXPECT_EQ(count(text, "@cmat_store"), 1u) << text;
-   EXPECT_EQ(count(text, "@cmat_binary_op"), 1u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_load"), 1u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_store"), 1u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_binary_op"), 1u) << text;
    /* Of tiles, and of the components of those at the edges; of each copy. */
-   EXPECT_EQ(count(text, "loop {"), 4u + 3u + 1u + 4u + 3u + count(text, "@cmat_copy")) << text;
+   EXPECT_EQ(test::count(text, "loop {"), 4u + 3u + 1u + 4u + 3u + test::count(text, "@cmat_copy"))
+      << text;
 
    const std::string product = lowered(R"(
       coopmat<float16_t, gl_ScopeSubgroup, 64, 80, gl_MatrixUseA> a;
@@ -132,7 +125,7 @@ TEST(split_cmat_shapes, many_tiles_are_loops)
       coopmat<float, gl_ScopeSubgroup, 64, 64, gl_MatrixUseAccumulator> c;
       c = coopMatMulAdd(a, b, c);
       coopMatStore(c, f, 0, 64, gl_CooperativeMatrixLayoutRowMajor);)");
-   EXPECT_EQ(count(product, "@cmat_muladd"), 2u) << product; // the first, and all after it
+   EXPECT_EQ(test::count(product, "@cmat_muladd"), 2u) << product; // the first, and all after it
 }
 
 TEST(split_cmat_shapes, long_sums_are_rounded_or_saturate_once)
@@ -144,9 +137,9 @@ TEST(split_cmat_shapes, long_sums_are_rounded_or_saturate_once)
       coopMatLoad(c, h, 0, 8, gl_CooperativeMatrixLayoutRowMajor);
       c = coopMatMulAdd(a, b, c);
       coopMatStore(c, h, 0, 8, gl_CooperativeMatrixLayoutRowMajor);)");
-   EXPECT_EQ(count(rounded, "@cmat_muladd"), 4u) << rounded;
-   EXPECT_EQ(count(rounded, "alu_op=f2f32"), 1u) << rounded;
-   EXPECT_EQ(count(rounded, "alu_op=f2f16"), 1u) << rounded;
+   EXPECT_EQ(test::count(rounded, "@cmat_muladd"), 4u) << rounded;
+   EXPECT_EQ(test::count(rounded, "alu_op=f2f32"), 1u) << rounded;
+   EXPECT_EQ(test::count(rounded, "alu_op=f2f16"), 1u) << rounded;
 
    const std::string saturating = lowered(R"(
       coopmat<int8_t, gl_ScopeSubgroup, 8, 32, gl_MatrixUseA> a;
@@ -155,8 +148,8 @@ TEST(split_cmat_shapes, long_sums_are_rounded_or_saturate_once)
       coopMatLoad(c, f, 0, 8, gl_CooperativeMatrixLayoutRowMajor);
       c = coopMatMulAdd(a, b, c, gl_MatrixOperandsSaturatingAccumulation);
       coopMatStore(c, f, 0, 8, gl_CooperativeMatrixLayoutRowMajor);)");
-   EXPECT_EQ(count(saturating, "@cmat_muladd"), 4u) << saturating;
-   EXPECT_EQ(count(saturating, "alu_op=iadd_sat"), 1u) << saturating;
+   EXPECT_EQ(test::count(saturating, "@cmat_muladd"), 4u) << saturating;
+   EXPECT_EQ(test::count(saturating, "alu_op=iadd_sat"), 1u) << saturating;
 }
 
 /// Of factors along K, as it takes part in sums.
@@ -167,7 +160,7 @@ TEST(split_cmat_shapes, padding_of_factors_stays_zero)
          "coopmat<float16_t, gl_ScopeSubgroup, " + size + ", gl_MatrixUse" + use +
          "> m = coopmat<float16_t, gl_ScopeSubgroup, " + size + ", gl_MatrixUse" + use + R"(>(7);
       coopMatStore(m, h, 0, 16, gl_CooperativeMatrixLayoutRowMajor);)");
-      return count(text, "bcsel");
+      return test::count(text, "bcsel");
    };
    EXPECT_EQ(clearings("A", "8, 12"), 1u);
    EXPECT_EQ(clearings("A", "12, 8"), 0u);

@@ -67,12 +67,4 @@ bool has(const std::string &text, const std::string &part)
    return text.find(part) != std::string::npos;
 }
 
-unsigned count(const std::string &text, const std::string &part)
-{
-   unsigned n = 0;
-   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-      ++n;
-   return n;
-}
-
 } // namespace weft::test

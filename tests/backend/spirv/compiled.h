@@ -6,6 +6,7 @@
 #pragma once
 
 #include "backend/spirv/compiler.h"
+#include "tests/nir_passes/shaders.h"
 
 #include <string>
 #include <vector>
@@ -28,6 +29,5 @@ std::string compiled_assembly(const std::string &text,
 std::vector<uint32_t> assemble(const std::string &text);
 
 bool has(const std::string &text, const std::string &part);
-unsigned count(const std::string &text, const std::string &part);
 
 } // namespace weft::test

@@ -176,8 +176,9 @@ TEST(WithoutMatrices, RefusesTruncatedModules)
          << "cut after " << size << " of " << words.size() << " words";
       const auto vertex =
          spirv::without_matrices(module, VK_SHADER_STAGE_VERTEX_BIT, "main", dropped);
-      if (vertex && *vertex)
+      if (vertex && *vertex) {
          EXPECT_TRUE(spirv::validate(**vertex)) << "cut after " << size << " words";
+      }
    }
 }
 
