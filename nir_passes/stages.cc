@@ -107,6 +107,8 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, nir_copy_prop);
    RUN(run, nir_opt_constant_folding);
    RUN(run, nir_opt_cse);
+   /* What specialization switched off may do with a decode function's pointer what cannot be lowered. */
+   RUN(run, nir_opt_dead_cf);
    RUN(run, nir_opt_dce);
    RUN(run, lower_decode_pointers);
    RUN(run, assign_cmat_uses, target.form);

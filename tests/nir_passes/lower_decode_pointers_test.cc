@@ -3,6 +3,7 @@
 
 #include "nir_passes/lower_decode_pointers.h"
 
+#include "nir_passes/stages.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>
@@ -20,6 +21,7 @@ Result<Shader> read(const std::string &body)
 #extension GL_NV_cooperative_matrix2 : enable
 layout(buffer_reference, scalar, buffer_reference_align = 2) buffer Block { uint16_t d; uint8_t q[16]; };
 layout(buffer_reference, scalar, buffer_reference_align = 2) buffer Words { uint16_t w[9]; };
+layout(constant_id = 0) const bool as_number = false;
 layout(set = 0, binding = 0) buffer Memory { uint data[]; } memory;
 layout(set = 0, binding = 1) buffer Result { float data[]; } result;
 float decode(const in Block b, const in uint block[2], const in uint in_block[2])
@@ -89,6 +91,18 @@ TEST(lower_decode_pointers, refuses_pointers_that_are_numbers)
    const Result<bool> progress = lower_decode_pointers(shader->get());
    ASSERT_FALSE(progress);
    EXPECT_NE(progress.error().message.find("something else with its pointer"), std::string::npos);
+}
+
+/// llama.cpp's attention has an offset to a decode function's block that one constant switches on.
+TEST(lower_decode_pointers, takes_no_notice_of_what_specialization_switched_off)
+{
+   TypeTable types;
+   const Result<Shader> shader =
+      read("Block c = b;\n if (as_number) c = Block(uint64_t(b) + 2ul);\n return float(c.d);");
+   ASSERT_TRUE(shader) << shader.error().message;
+   PassRunner run(shader->get(), {});
+   lower_matrices(run, {.subgroup_size = 32});
+   EXPECT_FALSE(run.refused()) << run.error().message;
 }
 
 } // namespace
