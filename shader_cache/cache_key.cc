@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "shader_cache/cache_key.h"
+
+#include "util/build_id.h"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+#include <random>
+
+namespace weft {
+
+KeyBuilder::KeyBuilder(std::string_view kind)
+{
+   static const std::string build = build_name(reinterpret_cast<const void *>(&build_name));
+   _mesa_blake3_init(&hasher);
+   add(kind);
+   add(build);
+}
+
+CacheKey KeyBuilder::finish()
+{
+   CacheKey key;
+   _mesa_blake3_final(&hasher, key.data());
+   return key;
+}
+
+std::string build_name(const void *address)
+{
+   if (const build_id_note *note = build_id_find_nhdr_for_addr(address))
+      return {reinterpret_cast<const char *>(build_id_data(note)), build_id_length(note)};
+   Dl_info info;
+   struct stat file;
+   if (dladdr(address, &info) && info.dli_fname && stat(info.dli_fname, &file) == 0)
+      return std::to_string(file.st_mtim.tv_sec) + "." + std::to_string(file.st_mtim.tv_nsec) +
+             "." + std::to_string(file.st_size);
+   // Nobody else has this name: what it is part of is good for this process only.
+   std::random_device random;
+   return "unknown " + std::to_string(random()) + " " + std::to_string(random());
+}
+
+} // namespace weft

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "shader_cache/cache_key.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <functional>
+#include <set>
+
+namespace weft {
+namespace {
+
+CacheKey key_of(const std::function<void(KeyBuilder &)> &add, const char *kind = "test")
+{
+   KeyBuilder builder(kind);
+   add(builder);
+   return builder.finish();
+}
+
+TEST(CacheKey, IsTheSameForTheSame)
+{
+   const auto add = [](KeyBuilder &b) {
+      b.add(1u, true, int8_t(-1));
+      b.add("text");
+   };
+   EXPECT_EQ(key_of(add), key_of(add));
+}
+
+TEST(CacheKey, TellsApartWhatCouldLookAlike)
+{
+   const std::set<CacheKey> keys = {
+      key_of([](KeyBuilder &) {}),
+      key_of([](KeyBuilder &) {}, "test "),
+      key_of([](KeyBuilder &b) { b.add(""); }),
+      key_of([](KeyBuilder &b) { b.add("ab"), b.add("c"); }),
+      key_of([](KeyBuilder &b) { b.add("a"), b.add("bc"); }),
+      key_of([](KeyBuilder &b) { b.add("abc"); }),
+      key_of([](KeyBuilder &b) { b.add(1, 0); }),
+      key_of([](KeyBuilder &b) { b.add(0, 1); }),
+      key_of([](KeyBuilder &b) { b.add(1); }),
+   };
+   EXPECT_EQ(keys.size(), 9u);
+}
+
+TEST(CacheKey, NamesBuilds)
+{
+   const std::string own = build_name(reinterpret_cast<const void *>(&build_name)),
+                     library = build_name(reinterpret_cast<const void *>(&std::fopen));
+   EXPECT_EQ(own, build_name(reinterpret_cast<const void *>(&key_of)));
+   EXPECT_FALSE(own.empty());
+   EXPECT_FALSE(library.empty());
+   EXPECT_NE(own, library);
+   // Where nothing is, nothing has a name to be found by.
+   EXPECT_NE(build_name(nullptr), build_name(nullptr));
+}
+
+} // namespace
+} // namespace weft

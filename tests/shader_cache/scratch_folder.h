@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace weft::test {
+
+/// A folder of a test's own, which goes with all that is in it.
+struct ScratchFolder {
+   ScratchFolder()
+   {
+      std::string pattern = std::filesystem::temp_directory_path() / "weft_test_XXXXXX";
+      path = mkdtemp(pattern.data());
+   }
+   ~ScratchFolder() { std::filesystem::remove_all(path); }
+   ScratchFolder(const ScratchFolder &) = delete;
+   ScratchFolder &operator=(const ScratchFolder &) = delete;
+
+   std::filesystem::path path;
+};
+
+} // namespace weft::test
