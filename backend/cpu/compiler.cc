@@ -10,6 +10,7 @@
 #include "backend/cpu/options.h"
 #include "backend/cpu/passes.h"
 
+#include "nir_passes/shader_key.h"
 #include "nir_passes/shader_text.h"
 
 #include <llvm/IR/LLVMContext.h>
@@ -130,6 +131,53 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &source,
       statistics->link_ms = ms(Clock::now() - compiled);
       statistics->accesses = translation->accesses;
    }
+   return program;
+}
+
+CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)
+{
+   // All members by name: one more and this does not compile.
+   [[maybe_unused]] const auto &[subgroup_size, bindings, robust_buffer_access, native_tiles,
+                                 instruction_set, matrices, dump, control, statistics] = options;
+   KeyBuilder key("program");
+   key.add_bytes(cache_uuid());
+   add_to_key(key, source);
+   key.add(subgroup_size, bindings.size());
+   for (const auto &[set, binding, slot, offset, stride, count, inline_data, variable_count] :
+        bindings)
+      key.add(set, binding, slot, offset, stride, count, inline_data, variable_count);
+   key.add(robust_buffer_access, native_tiles.has_value(), native_tiles.value_or(false),
+           instruction_set.has_value(), instruction_set.value_or(InstructionSet::none));
+   key.add(matrices.has_value());
+   if (matrices) {
+      const auto &[operations, flexible] = *matrices;
+      add_to_key(key, operations);
+      add_to_key(key, flexible);
+   }
+   return key.finish();
+}
+
+Result<std::shared_ptr<const Program>> compile_cached(DiskCache *cache, const ShaderSource &source,
+                                                      const CompileOptions &compile_options,
+                                                      bool may_compile)
+{
+   const Result<const CpuFeatures *> cpu = features_for(compile_options.instruction_set);
+   const bool watched = with_debug_output(compile_options.dump) || compile_options.control ||
+                        compile_options.statistics;
+   if (!cpu || watched)
+      cache = nullptr;
+   const CacheKey key = cache ? cache_key(source, compile_options) : CacheKey();
+   if (cache) {
+      if (const std::optional<std::vector<std::byte>> bytes = cache->read(key)) {
+         if (Result<std::shared_ptr<const Program>> program = deserialize(*bytes, **cpu))
+            return program;
+      }
+   }
+   if (!may_compile)
+      return std::shared_ptr<const Program>();
+   Result<std::shared_ptr<const Program>> program = compile(source, compile_options);
+   if (cache && program)
+      cache->write(key, (*program)->serialize());
    return program;
 }
 

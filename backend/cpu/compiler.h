@@ -13,6 +13,7 @@
 #include "nir_passes/pass_control.h"
 #include "nir_passes/result.h"
 #include "nir_passes/shader_source.h"
+#include "shader_cache/disk_cache.h"
 
 #include <array>
 #include <cstddef>
@@ -100,8 +101,18 @@ std::array<std::byte, 16> cache_uuid();
 /// SPIR-V, an unsupported capability, matrix type, shape or scope is an Error that says so.
 Result<std::shared_ptr<const Program>> compile(const ShaderSource &, const CompileOptions &);
 
+/// Names what compile() makes: everything that the program depends on.
+CacheKey cache_key(const ShaderSource &, const CompileOptions &);
+
+/// compile(), but for programs that the cache has, and for others it gets them; it may be null.
+/// Whoever wants to see or steer the compilation gets one.  The program is null if it would have
+/// had to be compiled and may not.
+Result<std::shared_ptr<const Program>>
+compile_cached(DiskCache *, const ShaderSource &, const CompileOptions &, bool may_compile = true);
+
 /// The inverse of Program::serialize(); an Error for bytes that are truncated, damaged or of
-/// another version.
-Result<std::shared_ptr<const Program>> deserialize(std::span<const std::byte>);
+/// another version.  The features are those that it was compiled for.
+Result<std::shared_ptr<const Program>> deserialize(std::span<const std::byte>,
+                                                   const CpuFeatures & = host_features());
 
 } // namespace weft::cpu

@@ -7,11 +7,41 @@
 #include "backend/spirv/passes.h"
 #include "backend/spirv/spirv_text.h"
 
+#include "nir_passes/shader_key.h"
 #include "nir_passes/shader_text.h"
 #include "nir_passes/stages.h"
 #include "nir_passes/validate_cmat.h"
 
+#include <cstring>
+
 namespace weft::spirv {
+
+namespace {
+
+/// A module as the cache keeps it: local_size, needs_full_subgroups, the words of SPIR-V.
+constexpr size_t module_file_header = 4;
+
+std::vector<std::byte> module_file(const CompiledModule &module)
+{
+   const auto &[words, local_size, needs_full_subgroups] = module;
+   std::vector<uint32_t> file = {local_size[0], local_size[1], local_size[2], needs_full_subgroups};
+   file.insert(file.end(), words.begin(), words.end());
+   const std::span<const std::byte> bytes = std::as_bytes(std::span(file));
+   return {bytes.begin(), bytes.end()};
+}
+
+std::optional<CompiledModule> parse_module_file(std::span<const std::byte> bytes)
+{
+   std::vector<uint32_t> file(bytes.size() / sizeof(uint32_t));
+   if (file.size() < module_file_header || bytes.size() % sizeof(uint32_t) != 0)
+      return std::nullopt;
+   std::memcpy(file.data(), bytes.data(), bytes.size());
+   return CompiledModule{.words = {file.begin() + module_file_header, file.end()},
+                         .local_size = {file[0], file[1], file[2]},
+                         .needs_full_subgroups = file[3] != 0};
+}
+
+} // namespace
 
 MatrixOwner matrix_owner(const ShaderSource &source, uint32_t subgroup_size,
                          const MatrixSupport &support,
@@ -59,6 +89,53 @@ Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions 
    return CompiledModule{.words = std::move(*words),
                          .local_size = {size[0], size[1], size[2]},
                          .needs_full_subgroups = info.cs.has_cooperative_matrix};
+}
+
+CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)
+{
+   // All members by name: one more and this does not compile.
+   [[maybe_unused]] const auto &[driver, subgroup_size, operations, flexible, native_operations,
+                                 robust_access, staging_bytes, dump, control] = options;
+   const auto &[spirv_version, subgroup_operations, subgroup_extended_types,
+                vulkan_memory_model_device_scope, int8, int16, int64, float16, float64,
+                storage_buffer_8bit, storage_buffer_16bit, buffer_device_address,
+                integer_dot_product, partial_barriers, subgroup_arithmetic_with_matrices,
+                robust_buffer_access_2, preserve_nan_16, preserve_nan_32, preserve_nan_64] = driver;
+   KeyBuilder key("lowered module");
+   add_to_key(key, source);
+   key.add(spirv_version, subgroup_operations, subgroup_extended_types,
+           vulkan_memory_model_device_scope, int8, int16, int64, float16, float64,
+           storage_buffer_8bit, storage_buffer_16bit, buffer_device_address, integer_dot_product,
+           partial_barriers, subgroup_arithmetic_with_matrices, robust_buffer_access_2,
+           preserve_nan_16, preserve_nan_32, preserve_nan_64);
+   key.add(subgroup_size, robust_access, staging_bytes);
+   add_to_key(key, operations);
+   add_to_key(key, flexible);
+   add_to_key(key, native_operations);
+   return key.finish();
+}
+
+Result<std::optional<CompiledModule>> compile_cached(DiskCache *cache, const ShaderSource &source,
+                                                     const CompileOptions &options,
+                                                     bool may_compile)
+{
+   if (options.dump || options.control)
+      cache = nullptr;
+   const CacheKey key = cache ? cache_key(source, options) : CacheKey();
+   if (cache) {
+      if (const std::optional<std::vector<std::byte>> bytes = cache->read(key)) {
+         if (std::optional<CompiledModule> module = parse_module_file(*bytes))
+            return module;
+      }
+   }
+   if (!may_compile)
+      return std::optional<CompiledModule>();
+   Result<CompiledModule> module = compile(source, options);
+   if (!module)
+      return module.error();
+   if (cache)
+      cache->write(key, module_file(*module));
+   return std::optional(std::move(*module));
 }
 
 } // namespace weft::spirv

@@ -10,6 +10,7 @@
 #include "nir_passes/pass_control.h"
 #include "nir_passes/result.h"
 #include "nir_passes/shader_source.h"
+#include "shader_cache/disk_cache.h"
 
 #include <cstdint>
 #include <functional>
@@ -121,5 +122,14 @@ Result<std::optional<std::vector<uint32_t>>> without_matrices(std::span<const ui
 /// malformed SPIR-V, an unsupported matrix type, a capability that the driver lacks is an Error
 /// that says so.
 Result<CompiledModule> compile(const ShaderSource &, const CompileOptions &);
+
+/// Names what compile() makes: everything that the module depends on.
+CacheKey cache_key(const ShaderSource &, const CompileOptions &);
+
+/// compile(), but for modules that the cache has, and for others it gets them; it may be null.
+/// Whoever wants to see or steer the compilation gets one.  Nothing if it would have had to be
+/// compiled and may not.
+Result<std::optional<CompiledModule>>
+compile_cached(DiskCache *, const ShaderSource &, const CompileOptions &, bool may_compile = true);
 
 } // namespace weft::spirv

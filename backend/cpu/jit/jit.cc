@@ -422,12 +422,13 @@ link_program(const ProgramInfo &info, std::vector<std::byte> object, const CpuFe
    return std::shared_ptr<const Program>(std::move(program));
 }
 
-Result<std::shared_ptr<const Program>> deserialize(std::span<const std::byte> bytes)
+Result<std::shared_ptr<const Program>> deserialize(std::span<const std::byte> bytes,
+                                                   const CpuFeatures &cpu)
 {
    Result<ProgramFile> file = read_program_file(bytes);
    if (!file)
       return file.error();
-   return link_program(file->info, std::move(file->object));
+   return link_program(file->info, std::move(file->object), cpu);
 }
 
 } // namespace weft::cpu

@@ -6,13 +6,10 @@
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/options.h"
 
-#include <llvm/Config/llvm-config.h>
+#include <llvm-c/Core.h>
 #include <llvm/Support/xxhash.h>
 
-#include "util/build_id.h"
-
-#include <dlfcn.h>
-#include <sys/stat.h>
+#include "shader_cache/cache_key.h"
 
 #include <cstring>
 #include <string>
@@ -41,31 +38,16 @@ uint64_t checksum(Header header, std::span<const std::byte> object)
       llvm::ArrayRef(reinterpret_cast<const uint8_t *>(&header), sizeof(header)));
 }
 
-/// Names the file that this code was loaded from, in this very build of it.
-std::string build_name()
-{
-   Dl_info info;
-   if (!dladdr(reinterpret_cast<const void *>(&build_name), &info))
-      return "unknown";
-   if (const build_id_note *note =
-          build_id_find_nhdr_for_addr(reinterpret_cast<const void *>(&build_name)))
-      return std::string(reinterpret_cast<const char *>(build_id_data(note)),
-                         build_id_length(note));
-   struct stat status;
-   if (!info.dli_fname || stat(info.dli_fname, &status))
-      return "unknown";
-   return std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec) +
-          "." + std::to_string(status.st_size);
-}
-
 } // namespace
 
 std::array<std::byte, 16> cache_uuid()
 {
    static const std::array<std::byte, 16> uuid = [] {
       const CpuFeatures &cpu = host_features();
-      const std::string key = build_name() + "|" LLVM_VERSION_STRING "|" + cpu.llvm_cpu + "|" +
-                              cpu.llvm_features + "|" + cpu.brand +
+      // LLVM is a library of its own, whose packages are updated without a new version of it.
+      const std::string key = build_name(reinterpret_cast<const void *>(&cache_uuid)) + "|" +
+                              build_name(reinterpret_cast<const void *>(&LLVMGetVersion)) + "|" +
+                              cpu.llvm_cpu + "|" + cpu.llvm_features + "|" + cpu.brand +
                               (options().has_debug("registers") ? "|registers" : "");
       const llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
          llvm::ArrayRef(reinterpret_cast<const uint8_t *>(key.data()), key.size()));

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Lowered modules from the shader cache, and what makes one another.
+
+#include "tests/backend/spirv/compiled.h"
+#include "tests/shader_cache/scratch_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+namespace weft::spirv {
+namespace {
+
+class CompileCached : public testing::Test {
+protected:
+   CompileCached()
+       : words(test::compile("layout(binding = 0) buffer B { uint b[]; };\n"
+                             "void main() { b[gl_LocalInvocationIndex] += 7; }")
+                  .spirv)
+   {
+   }
+
+   ShaderSource source() const { return {words, "main", {}}; }
+   std::optional<CompiledModule> get(const CompileOptions &options, bool may_compile)
+   {
+      auto module = compile_cached(&cache, source(), options, may_compile);
+      EXPECT_TRUE(module) << module.error().message;
+      return module ? *module : std::nullopt;
+   }
+
+   test::ScratchFolder folder;
+   DiskCache cache{folder.path / "cache", 1 << 20};
+   std::vector<uint32_t> words;
+   const CompileOptions options = test::options_for(full_driver());
+};
+
+TEST_F(CompileCached, GivesTheSameModuleAgain)
+{
+   EXPECT_FALSE(get(options, false));
+   const std::optional<CompiledModule> compiled = get(options, true), cached = get(options, false);
+   ASSERT_TRUE(compiled && cached);
+   EXPECT_EQ(cached->words, compiled->words);
+   EXPECT_TRUE(std::ranges::equal(cached->local_size, compiled->local_size));
+   EXPECT_EQ(cached->local_size[0], 64u);
+   EXPECT_EQ(cached->needs_full_subgroups, compiled->needs_full_subgroups);
+   // Whoever watches sees a compilation.
+   CompileOptions watched = options;
+   bool seen = false;
+   watched.dump = [&](const char *, const std::string &) { seen = true; };
+   EXPECT_FALSE(get(watched, false));
+   EXPECT_TRUE(get(watched, true));
+   EXPECT_TRUE(seen);
+}
+
+TEST_F(CompileCached, CompilesWhatIsNoModule)
+{
+   for (const size_t size : {0, 12, 19}) {
+      cache.write(cache_key(source(), options), std::vector<std::byte>(size));
+      EXPECT_FALSE(get(options, false)) << size;
+   }
+   EXPECT_TRUE(get(options, true));
+   EXPECT_TRUE(get(options, false));
+}
+
+TEST_F(CompileCached, EverythingIsInTheKey)
+{
+   const auto flag = [](bool Driver::*member) {
+      return [member](CompileOptions &o) { o.driver.*member = !(o.driver.*member); };
+   };
+   const std::function<void(CompileOptions &)> changes[] = {
+      [](CompileOptions &) {},
+      [](CompileOptions &o) { o.driver.spirv_version--; },
+      [](CompileOptions &o) { o.driver.subgroup_operations ^= 1; },
+      flag(&Driver::subgroup_extended_types),
+      flag(&Driver::vulkan_memory_model_device_scope),
+      flag(&Driver::int8),
+      flag(&Driver::int16),
+      flag(&Driver::int64),
+      flag(&Driver::float16),
+      flag(&Driver::float64),
+      flag(&Driver::storage_buffer_8bit),
+      flag(&Driver::storage_buffer_16bit),
+      flag(&Driver::buffer_device_address),
+      flag(&Driver::integer_dot_product),
+      flag(&Driver::partial_barriers),
+      flag(&Driver::subgroup_arithmetic_with_matrices),
+      flag(&Driver::robust_buffer_access_2),
+      flag(&Driver::preserve_nan_16),
+      flag(&Driver::preserve_nan_32),
+      flag(&Driver::preserve_nan_64),
+      [](CompileOptions &o) { o.subgroup_size = 16; },
+      [](CompileOptions &o) { o.operations.pop_back(); },
+      [](CompileOptions &o) { o.flexible = flexible_operations(o.operations, 64); },
+      [](CompileOptions &o) { o.native_operations = o.operations; },
+      [](CompileOptions &o) { o.robust_access = !o.robust_access; },
+      [](CompileOptions &o) { o.staging_bytes++; },
+   };
+   std::set<CacheKey> keys;
+   for (size_t i = 0; i < std::size(changes); i++) {
+      CompileOptions changed = options;
+      changes[i](changed);
+      EXPECT_TRUE(keys.insert(cache_key(source(), changed)).second) << "change " << i;
+   }
+   EXPECT_TRUE(keys.insert(cache_key({words, "other", {}}, options)).second);
+}
+
+} // namespace
+} // namespace weft::spirv
