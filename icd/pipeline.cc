@@ -30,7 +30,7 @@ namespace {
 struct Request {
    ShaderSource source;
    cpu::CompileOptions options;
-   blake3_hash key;
+   CacheKey key;
    uint32_t dynamic_base[cpu::max_sets + 1] = {};
 };
 
@@ -96,32 +96,6 @@ bool wants_robust_access(const Device *device, const VkComputePipelineCreateInfo
           state.null_storage_buffer_descriptor || state.null_uniform_buffer_descriptor;
 }
 
-/// All that the machine code depends on, apart from what
-/// VkPhysicalDeviceProperties::pipelineCacheUUID covers.
-void compute_key(Request *request)
-{
-   mesa_blake3 ctx;
-   _mesa_blake3_init(&ctx);
-   auto add = [&](const void *data, uint64_t size) {
-      _mesa_blake3_update(&ctx, &size, sizeof(size));
-      _mesa_blake3_update(&ctx, data, size);
-   };
-   add(request->source.spirv.data(), request->source.spirv.size_bytes());
-   add(request->source.entry_point.data(), request->source.entry_point.size());
-   for (const SpecConstant &constant : request->source.spec_constants) {
-      add(&constant.id, sizeof(constant.id));
-      add(constant.value.data(), constant.value.size());
-   }
-   for (const BindingLayout &b : request->options.bindings) {
-      uint32_t words[] = {b.set,    b.binding, b.slot,        b.offset,
-                          b.stride, b.count,   b.inline_data, b.variable_count};
-      add(words, sizeof(words));
-   }
-   add(&request->options.subgroup_size, sizeof(request->options.subgroup_size));
-   add(&request->options.robust_buffer_access, sizeof(request->options.robust_buffer_access));
-   _mesa_blake3_final(&ctx, request->key);
-}
-
 Request make_request(const Device *device, const VkComputePipelineCreateInfo &info)
 {
    VK_FROM_HANDLE(vk_pipeline_layout, layout, info.layout);
@@ -135,12 +109,12 @@ Request make_request(const Device *device, const VkComputePipelineCreateInfo &in
       size_info ? size_info->requiredSubgroupSize : settings().default_subgroup_size();
    request.options.robust_buffer_access = wants_robust_access(device, info);
    request.options.matrices = advertised_matrices();
-   compute_key(&request);
+   request.key = cpu::cache_key(request.source, request.options);
    return request;
 }
 
 VkResult compile(Device *device, Request *request, std::vector<Representation> *representations,
-                 vk_pipeline_cache *cache, ProgramObject **object_out)
+                 bool may_compile, vk_pipeline_cache *cache, ProgramObject **object_out)
 {
    if (representations) {
       // Names must be unique within an executable, and a pass may run several times.
@@ -154,7 +128,8 @@ VkResult compile(Device *device, Request *request, std::vector<Representation> *
             {std::move(name), "the shader after this phase of the compiler", text});
       };
    }
-   auto program = cpu::compile(request->source, request->options);
+   auto program =
+      cpu::compile_cached(shader_cache(), request->source, request->options, may_compile);
    if (!program) {
       // vkCreateComputePipelines may return VK_ERROR_INVALID_SHADER_NV only with VK_NV_glsl_shader;
       // for input that cannot be used and has no code of its own the specification has
@@ -162,6 +137,8 @@ VkResult compile(Device *device, Request *request, std::vector<Representation> *
       report_error(device, "vkCreateComputePipelines: " + program.error().message);
       return VK_ERROR_UNKNOWN;
    }
+   if (!*program)
+      return VK_PIPELINE_COMPILE_REQUIRED;
    ProgramObject *object = create_program_object(&device->vk, request->key, std::move(*program));
    if (!object)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
@@ -192,6 +169,7 @@ VkResult create_pipeline(Device *device, vk_pipeline_cache *cache,
 {
    VkPipelineCreateFlags2KHR flags = vk_compute_pipeline_create_flags(&info);
    bool keep_text = flags & VK_PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+   bool may_compile = !(flags & VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT_KHR);
 
    auto *pipeline = static_cast<Pipeline *>(vk_pipeline_zalloc(&device->vk, &pipeline_ops,
                                                                VK_PIPELINE_BIND_POINT_COMPUTE,
@@ -212,10 +190,9 @@ VkResult create_pipeline(Device *device, vk_pipeline_cache *cache,
 
       if (pipeline->object)
          feedback->flags |= VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT;
-      else if (flags & VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT_KHR)
-         result = VK_PIPELINE_COMPILE_REQUIRED;
       else
-         result = compile(device, &request, pipeline->representations, cache, &pipeline->object);
+         result = compile(device, &request, pipeline->representations, may_compile, cache,
+                          &pipeline->object);
    } catch (const std::exception &e) {
       result = vk_errorf(device, VK_ERROR_OUT_OF_HOST_MEMORY, "%s", e.what());
    }

@@ -35,14 +35,15 @@ vk_pipeline_cache_object *deserialize(vk_pipeline_cache *cache, const void *key,
 {
    size_t size = in->end - in->current;
    const void *bytes = blob_read_bytes(in, size);
-   if (key_size != sizeof(blake3_hash) || !bytes)
+   CacheKey program_key;
+   if (key_size != program_key.size() || !bytes)
       return nullptr;
+   memcpy(program_key.data(), key, key_size);
 
    auto program = cpu::deserialize(std::span(static_cast<const std::byte *>(bytes), size));
    if (!program)
       return nullptr;
-   ProgramObject *object =
-      create_program_object(cache->base.device, static_cast<const uint8_t *>(key), *program);
+   ProgramObject *object = create_program_object(cache->base.device, program_key, *program);
    return object ? &object->cache : nullptr;
 }
 
@@ -61,7 +62,7 @@ const vk_pipeline_cache_object_ops program_ops = {
 
 } // namespace
 
-ProgramObject *create_program_object(vk_device *device, const blake3_hash key,
+ProgramObject *create_program_object(vk_device *device, const CacheKey &key,
                                      std::shared_ptr<const cpu::Program> program)
 {
    void *memory =
@@ -69,20 +70,20 @@ ProgramObject *create_program_object(vk_device *device, const blake3_hash key,
    if (!memory)
       return nullptr;
    auto *object = new (memory) ProgramObject();
-   memcpy(object->key, key, sizeof(object->key));
+   object->key = key;
    object->program = std::move(program);
-   vk_pipeline_cache_object_init(device, &object->cache, &program_ops, object->key,
-                                 sizeof(object->key));
+   vk_pipeline_cache_object_init(device, &object->cache, &program_ops, object->key.data(),
+                                 object->key.size());
    return object;
 }
 
-ProgramObject *lookup_program(vk_pipeline_cache *cache, const blake3_hash key)
+ProgramObject *lookup_program(vk_pipeline_cache *cache, const CacheKey &key)
 {
    if (!cache)
       return nullptr;
    bool hit;
    vk_pipeline_cache_object *object =
-      vk_pipeline_cache_lookup_object(cache, key, sizeof(blake3_hash), &program_ops, &hit);
+      vk_pipeline_cache_lookup_object(cache, key.data(), key.size(), &program_ops, &hit);
    return object ? from_cache_object(object) : nullptr;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A compiled program as the runtime's pipeline cache keeps it: reference-counted, found by the
-/// hash of all that went into its compilation, written to and read from VkPipelineCache data.
+/// A compiled program as the runtime's pipeline cache keeps it: reference-counted, found by
+/// cpu::cache_key(), written to and read from VkPipelineCache data.
 
 #pragma once
 
@@ -12,8 +12,6 @@
 
 #include "backend/cpu/compiler.h"
 
-#include "util/mesa-blake3.h"
-
 #include <memory>
 
 namespace weft {
@@ -22,16 +20,16 @@ struct Device;
 
 struct ProgramObject {
    vk_pipeline_cache_object cache;
-   blake3_hash key;
+   CacheKey key;
    std::shared_ptr<const cpu::Program> program;
 };
 
 /// Null when host memory runs out.
-ProgramObject *create_program_object(vk_device *, const blake3_hash key,
+ProgramObject *create_program_object(vk_device *, const CacheKey &,
                                      std::shared_ptr<const cpu::Program>);
 
 /// The object of this key with a reference for the caller, or null.  The cache may be null.
-ProgramObject *lookup_program(vk_pipeline_cache *, const blake3_hash key);
+ProgramObject *lookup_program(vk_pipeline_cache *, const CacheKey &);
 /// Gives the caller's reference to the cache and returns one to the object that is in it now.  The
 /// cache may be null.
 ProgramObject *cache_program(vk_pipeline_cache *, ProgramObject *);

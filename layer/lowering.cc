@@ -57,7 +57,8 @@ void apply(const VkPipelineRobustnessCreateInfo &robustness, spirv::CompileOptio
       robustness.storageBuffers != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED;
 }
 
-/// An empty answer, or why the shader cannot be lowered; `native` where the driver could have it.
+/// An empty answer, and no form where it would have to compile and may not; or why the shader cannot be
+/// lowered; `native` where the driver could have it.
 std::string compile(const Device &device, const ShaderRequest &request, const ShaderSource &source,
                     bool native, LoweredShader &out)
 {
@@ -94,13 +95,15 @@ std::string compile(const Device &device, const ShaderRequest &request, const Sh
             out.representations.push_back({"Weft SPIR-V", "as the driver gets it", text});
       };
    }
-   auto result = spirv::compile(source, options);
+   auto result = spirv::compile_cached(shader_cache(), source, options, request.may_compile);
    out.duration = std::chrono::steady_clock::now() - start;
    if (!result)
       return result.error().message;
+   if (!*result)
+      return {};
    out.form = Form::lowered;
-   const std::string refusal = demand_subgroups(device, *result, request.subgroup_size, out);
-   out.words = std::move(result->words);
+   const std::string refusal = demand_subgroups(device, **result, request.subgroup_size, out);
+   out.words = std::move((*result)->words);
    return refusal;
 }
 
@@ -137,11 +140,9 @@ VkResult lower_shader(const Device &device, const ShaderRequest &request, Lowere
    if (native && device.instance->settings.lowering == Lowering::automatic &&
        owner_of(device, request, source) != spirv::MatrixOwner::layer)
       return VK_SUCCESS;
-   if (!request.may_compile)
-      return VK_PIPELINE_COMPILE_REQUIRED;
    const std::string refusal = compile(device, request, source, native, out);
    if (refusal.empty())
-      return VK_SUCCESS;
+      return out.form == Form::lowered ? VK_SUCCESS : VK_PIPELINE_COMPILE_REQUIRED;
    if (native && (device.native_extensions ||
                   owner_of(device, request, source) != spirv::MatrixOwner::layer)) {
       report_info(device, shader + "left to the driver's own matrices: " + refusal);

@@ -48,7 +48,8 @@ struct LoweredShader {
 /// stage, is not lowered.  Beside the driver's own matrices, a shader is the driver's if it needs
 /// none of the layer's; and also, whatever the settings, if the compiler refuses it and it may be
 /// the driver's.
-/// VK_PIPELINE_COMPILE_REQUIRED where it would have to compile and may not; any other failure has
+/// VK_PIPELINE_COMPILE_REQUIRED where it would have to compile, not being in the shader cache, and may
+/// not; any other failure has
 /// been reported when it returns.
 VkResult lower_shader(const Device &, const ShaderRequest &, LoweredShader &out);
 

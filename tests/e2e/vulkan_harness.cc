@@ -160,6 +160,8 @@ VKAPI_ATTR VkBool32 VKAPI_CALL Device::take_message(
 
 void Device::create_instance()
 {
+   // What was compiled on this machine before is none of the tests' business.
+   setenv("WEFT_SHADER_CACHE_DISABLE", "true", 0);
    const VkApplicationInfo application = {
       .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
       .pApplicationName = "weft tests",
@@ -628,6 +630,9 @@ VkResult Pipeline::create_pipeline(std::span<const uint32_t> spirv)
       VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
    const VkComputePipelineCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+      .flags = options.only_cached
+                  ? VkPipelineCreateFlags(VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT)
+                  : 0,
       .stage =
          {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,

@@ -183,6 +183,8 @@ struct PipelineOptions {
    /// Required subgroup size with full subgroups; 0 leaves it to the driver.
    uint32_t subgroup_size = 0;
    std::vector<SpecConstant> spec_constants;
+   /// Not to be compiled: it is in some cache, or the VulkanError is VK_PIPELINE_COMPILE_REQUIRED.
+   bool only_cached = false;
 };
 
 struct Groups {

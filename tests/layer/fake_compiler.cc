@@ -133,4 +133,16 @@ Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions 
    };
 }
 
+Result<std::optional<CompiledModule>> compile_cached(DiskCache *, const ShaderSource &source,
+                                                     const CompileOptions &options,
+                                                     bool may_compile)
+{
+   if (!may_compile)
+      return std::optional<CompiledModule>();
+   Result<CompiledModule> module = compile(source, options);
+   if (!module)
+      return module.error();
+   return std::optional(std::move(*module));
+}
+
 } // namespace weft::spirv
