@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""The Debian 13 root directory that ci/clients runs its programs in.
+"""The Debian 13 root directory that ci/clients and ci/bench run their programs in.
 
 It is made once by mmdebstrap (about 1.6 GB) and entered in a mount and process namespace of its
 own, so nothing stays mounted or running however a run ends.
@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
 KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 PACKAGES = ['ca-certificates', 'chromium', 'g++', 'libllvm19', 'libvulkan-dev', 'libvulkan1',
             'nodejs', 'vulkan-tools', 'vulkan-validationlayers'] + [
@@ -33,9 +34,14 @@ STAMP = 'opt/weft-packages'
 INSTALLED_LAVAPIPE = '/usr/share/vulkan/icd.d/lvp_icd.json'
 LAVAPIPES = ('lavapipe-25.0', 'lavapipe-26.1')
 
+# ggml leaves CPUs out unless told which device to take.
+GGML = {'GGML_VK_VISIBLE_DEVICES': '0'}
+KHR = {'GGML_VK_DISABLE_COOPMAT2': '1'}
+SCALAR = KHR | {'GGML_VK_DISABLE_COOPMAT': '1'}
+
 
 def fail(message):
-    sys.exit('ci/clients: ' + message)
+    sys.exit(f'ci/{pathlib.Path(sys.argv[0]).name}: {message}')
 
 
 def run(command, **options):
@@ -135,6 +141,20 @@ class Root:
 
     def run(self, command, variables={}, **options):
         return subprocess.run(self.command(command, variables), **options)
+
+    def compile(self, source, *libraries):
+        """Compiles a program of the source tree against the root's libraries; its path in the
+        root."""
+        copy = self.weft / 'source'
+        for folder in ('tests/clients', 'bench/ggml'):
+            shutil.copytree(SOURCE / folder, copy / folder, dirs_exist_ok=True)
+        program = f'/weft/{pathlib.Path(source).stem}'
+        compiled = self.run(['g++', '-std=c++20', '-O2', '-Wall', '-Wextra', '-I/weft/source', '-o',
+                             program, f'/weft/source/{source}'] +
+                            [f'-l{library}' for library in libraries])
+        if compiled.returncode != 0:
+            fail(f'{source} does not compile in the Debian 13 root')
+        return program
 
     def describe_device(self, variables):
         """Name and version of the driver's first device: a name in LAVAPIPES is what the list of

@@ -8,29 +8,23 @@
 //    ggml_ops check [SEED]        every operation of all_cases(), one row each; with
 //    GGML_OPS_ONLY=TEXT
 //                                 in the environment only the rows that contain TEXT
-//    ggml_ops first TYPE M N K    seconds from the start of the process to the first MUL_MAT's
-//    result ggml_ops serve TYPE M N K    for every line on stdin: one MUL_MAT, its seconds on
-//    stdout
 //
 // MUL_MAT follows ggml's convention: weights k×m of TYPE, activations k×n in f32, result m×n in
-// f32. The measure is the one of ggml's own tests: the squared error normalised by the reference's
-// squares.
+// f32.
+
+#include "tests/clients/ggml_support.h"
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
-
-#include <time.h>
 
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
@@ -38,31 +32,8 @@
 
 namespace {
 
-constexpr double max_nmse = 5e-4;
-
 // Of MUL_MAT_ID.
 constexpr int32_t experts = 7;
-
-using Clock = std::chrono::steady_clock;
-const Clock::time_point process_start = Clock::now();
-
-double seconds_since(Clock::time_point start)
-{
-   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double cpu_seconds()
-{
-   timespec time;
-   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-   return time.tv_sec + 1e-9 * time.tv_nsec;
-}
-
-[[noreturn]] void die(const std::string &message)
-{
-   fprintf(stderr, "ggml_ops: %s\n", message.c_str());
-   exit(2);
-}
 
 struct Case {
    std::string op;
@@ -181,18 +152,6 @@ Inputs random_inputs(const Instance &instance, std::mt19937 &random)
    for (ggml_tensor *t : instance.leaves())
       inputs.push_back(random_values(t, random));
    return inputs;
-}
-
-// NaN when either side holds one.
-double normalised_error(const std::vector<float> &got, const std::vector<float> &expected)
-{
-   double error = 0, norm = 0;
-   for (size_t i = 0; i < got.size(); i++) {
-      const double d = double(got[i]) - expected[i];
-      error += d * d;
-      norm += double(expected[i]) * expected[i];
-   }
-   return error / norm;
 }
 
 // Where a wrong result differs, for the reader of a failure: elements far off (or NaN), the first
@@ -359,34 +318,14 @@ std::vector<Case> all_cases()
    return cases;
 }
 
-// ggml's lines that tell which matrix path each Vulkan device takes; the rest only on errors.
-std::string start_up_line;
-
-void log_line(ggml_log_level level, const char *text, void *)
-{
-   if (strstr(text, "matrix cores:"))
-      start_up_line += text;
-   else if (level == GGML_LOG_LEVEL_ERROR || getenv("GGML_OPS_VERBOSE"))
-      fputs(text, stderr);
-}
-
 struct Backends {
-   ggml_backend_t vulkan;
-   ggml_backend_t cpu;
+   ggml_backend_ptr vulkan, cpu;
 };
 
 Backends open_backends()
 {
-   ggml_log_set(log_line, nullptr);
-   ggml_backend_load_all();
-   ggml_backend_dev_t device = ggml_backend_dev_by_name("Vulkan0");
-   if (!device)
-      die("ggml has no device Vulkan0 (is GGML_VK_VISIBLE_DEVICES=0 set?)");
-   Backends backends = {ggml_backend_dev_init(device, nullptr),
-                        ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr)};
-   if (!backends.vulkan || !backends.cpu)
-      die("cannot open both Vulkan0 and ggml's CPU backend");
-   return backends;
+   load_backends();
+   return {open_backend("Vulkan0"), open_backend("CPU")};
 }
 
 bool check_start_up_line()
@@ -407,7 +346,7 @@ bool check_case(const Case &c, const Backends &backends, std::mt19937 &random)
    printf("%-15s %-13s %-36s ", c.op.c_str(), c.types.c_str(), c.shape.c_str());
    fflush(stdout);
 
-   Instance vulkan(c, backends.vulkan), cpu(c, backends.cpu);
+   Instance vulkan(c, backends.vulkan.get()), cpu(c, backends.cpu.get());
    if (!vulkan.supported()) {
       printf("FAIL: the device does not support it\n");
       return false;
@@ -449,69 +388,6 @@ int check(unsigned seed)
    return right && total > 0 && failed == 0 ? 0 : 1;
 }
 
-double compare_with_cpu(const Case &c, const Inputs &inputs, const Instance &vulkan,
-                        ggml_backend_t cpu_backend)
-{
-   Instance cpu(c, cpu_backend);
-   cpu.set(inputs);
-   cpu.poison();
-   cpu.compute();
-   return normalised_error(vulkan.result(), cpu.result());
-}
-
-int first(const Case &c)
-{
-   const Backends backends = open_backends();
-   std::mt19937 random(std::random_device{}());
-   Instance vulkan(c, backends.vulkan);
-   const Inputs inputs = random_inputs(vulkan, random);
-   vulkan.set(inputs);
-   vulkan.poison();
-   const bool computed = vulkan.compute();
-   vulkan.result();
-   const double seconds = seconds_since(process_start);
-   const double nmse = compare_with_cpu(c, inputs, vulkan, backends.cpu);
-   printf("%f %g\n", seconds, nmse);
-   return computed && nmse < max_nmse ? 0 : 1;
-}
-
-// Answers "ready", then one line of times per line of input; on the end of the input the error of
-// the last result. `warm` compiles the pipelines: the same shaders, a fraction of the work.
-int serve(const Case &c, const Case &warm)
-{
-   const Backends backends = open_backends();
-   std::mt19937 random(std::random_device{}());
-   Instance small(warm, backends.vulkan);
-   small.set(random_inputs(small, random));
-   if (!small.compute())
-      die("the graph could not be computed");
-
-   Instance vulkan(c, backends.vulkan);
-   const Inputs inputs = random_inputs(vulkan, random);
-   vulkan.set(inputs);
-   vulkan.poison();
-   printf("ready\n");
-   fflush(stdout);
-   for (std::string line; std::getline(std::cin, line);) {
-      const auto start = Clock::now();
-      const double cpu_start = cpu_seconds();
-      if (!vulkan.compute())
-         die("the graph could not be computed");
-      printf("%f %f\n", seconds_since(start), cpu_seconds() - cpu_start);
-      fflush(stdout);
-   }
-   printf("%g\n", compare_with_cpu(c, inputs, vulkan, backends.cpu));
-   return 0;
-}
-
-ggml_type type_named(const std::string &name)
-{
-   for (int type = 0; type < GGML_TYPE_COUNT; type++)
-      if (ggml_type_name(ggml_type(type)) && name == ggml_type_name(ggml_type(type)))
-         return ggml_type(type);
-   die("unknown type " + name);
-}
-
 } // namespace
 
 int main(int argc, char **argv)
@@ -519,12 +395,5 @@ int main(int argc, char **argv)
    const std::string mode = argc > 1 ? argv[1] : "";
    if (mode == "check")
       return check(argc > 2 ? strtoul(argv[2], nullptr, 0) : std::random_device{}());
-   if ((mode == "first" || mode == "serve") && argc == 6) {
-      const ggml_type type = type_named(argv[2]);
-      const int64_t m = atoll(argv[3]), n = atoll(argv[4]), k = atoll(argv[5]);
-      if (mode == "first")
-         return first(mul_mat(type, m, n, k));
-      return serve(mul_mat(type, m, n, k), mul_mat(type, 256, n, 512));
-   }
-   die("usage: ggml_ops check [SEED] | first TYPE M N K | serve TYPE M N K");
+   die("usage: ggml_ops check [SEED]");
 }
