@@ -8,6 +8,7 @@
 #include "icd/log.h"
 #include "icd/program_object.h"
 #include "icd/settings.h"
+#include "icd/spirv_dump.h"
 #include "vulkan_util/spec_constants.h"
 #include "weft_entrypoints.h"
 
@@ -180,6 +181,8 @@ VkResult create_pipeline(Device *device, vk_pipeline_cache *cache,
    VkResult result = VK_SUCCESS;
    try {
       Request request = make_request(device, info);
+      if (!settings().spirv_folder.empty())
+         dump_spirv(settings().spirv_folder, request.source, request.options);
       memcpy(pipeline->dynamic_base, request.dynamic_base, sizeof(pipeline->dynamic_base));
 
       // The text of the phases is not cached: who asks for it gets a compilation.

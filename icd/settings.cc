@@ -39,6 +39,7 @@ Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std
       if (!s.subgroup_size)
          complain("WEFT_SUBGROUP_SIZE", text, "8, 16, 32 or 64");
    }
+   s.spirv_folder = value_of("WEFT_DUMP_SPIRV");
    for (const char *name : {"WEFT_ICD_PROFILE", "WEFT_PROFILE"}) {
       const std::string_view text = value_of(name);
       if (text.empty())

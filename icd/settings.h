@@ -21,6 +21,8 @@ struct Settings {
    const Profile *profile = nullptr;
    const Identity *identity = nullptr; ///< to be presented; null: the driver's own
 
+   std::string spirv_folder; ///< WEFT_DUMP_SPIRV: shaders are written there
+
    /// What is set, else the profile's, else the compiler's.
    uint32_t default_subgroup_size() const;
 };

@@ -20,6 +20,8 @@ TEST(Settings, HaveDefaults)
    EXPECT_EQ(settings.subgroup_size, 0u);
    EXPECT_EQ(settings.default_subgroup_size(), 32u);
    EXPECT_EQ(settings.profile, nullptr);
+   EXPECT_EQ(settings.spirv_folder, "");
+   EXPECT_EQ(parse({{"WEFT_DUMP_SPIRV", "/tmp/shaders"}}).spirv_folder, "/tmp/shaders");
    // Empty is the same as not set.
    EXPECT_EQ(parse({{"WEFT_SUBGROUP_SIZE", ""}, {"WEFT_PROFILE", ""}}).subgroup_size, 0u);
 }

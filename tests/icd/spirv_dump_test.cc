@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/spirv_dump.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <unistd.h>
+
+namespace weft {
+namespace {
+
+std::string contents(const std::filesystem::path &path)
+{
+   std::ifstream file(path, std::ios::binary);
+   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(SpirvDump, IsWhatWeftcTakes)
+{
+   const std::string folder = testing::TempDir() + "spirv_dump" + std::to_string(getpid());
+   ASSERT_TRUE(std::filesystem::create_directory(folder));
+   const uint32_t words[] = {0x07230203, 0x00010600, 1, 2, 3}, number = 4711;
+   const uint64_t wide = uint64_t(1) << 40;
+   ShaderSource source = {words, "sum", {}};
+   source.spec_constants = {{7, std::as_bytes(std::span(&number, 1))},
+                            {8, std::as_bytes(std::span(&wide, 1))}};
+   // The same twice is one shader; with another option it is another.
+   cpu::CompileOptions options;
+   options.subgroup_size = 16;
+   for (const bool robust : {true, true, false}) {
+      options.robust_buffer_access = robust;
+      dump_spirv(folder, source, options);
+   }
+
+   std::vector<std::string> arguments;
+   for (const auto &entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() == ".args")
+         arguments.push_back(contents(entry.path()));
+      else
+         EXPECT_EQ(contents(entry.path()),
+                   std::string(reinterpret_cast<const char *>(words), sizeof(words)));
+   }
+   std::sort(arguments.begin(), arguments.end());
+   EXPECT_EQ(arguments,
+             (std::vector<std::string>{
+                "--entry sum --subgroup-size 16 --no-robust --spec 7=4711 --spec 8=1099511627776\n",
+                "--entry sum --subgroup-size 16 --robust --spec 7=4711 --spec 8=1099511627776\n"}));
+   std::filesystem::remove_all(folder);
+
+   testing::internal::CaptureStderr();
+   dump_spirv(folder, source, {});
+   EXPECT_NE(testing::internal::GetCapturedStderr().find("cannot write " + folder),
+             std::string::npos);
+}
+
+} // namespace
+} // namespace weft
