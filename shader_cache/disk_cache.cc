@@ -110,11 +110,20 @@ File open_folder(const std::string &path)
    return File(ours ? folder : -1);
 }
 
+/// Root makes none in a folder of a user, who then could not use it.
 void create_folder(const std::string &path)
 {
-   for (size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1))
-      mkdir(path.substr(0, end).c_str(), S_IRWXU);
-   mkdir(path.c_str(), S_IRWXU);
+   for (size_t end = 0; end != std::string::npos;) {
+      const std::string parent = path.substr(0, end + 1);
+      end = path.find('/', end + 1);
+      const std::string child = path.substr(0, end);
+      struct stat status;
+      if (stat(child.c_str(), &status) == 0)
+         continue;
+      if (geteuid() == 0 && (stat(parent.c_str(), &status) != 0 || status.st_uid != 0))
+         return;
+      mkdir(child.c_str(), S_IRWXU);
+   }
 }
 
 /// False at the end of the file too.
@@ -175,6 +184,13 @@ bool write_entry(int folder, const std::string &name, const CacheKey &key,
    return written;
 }
 
+/// What files take of a disk is whole blocks.
+uint64_t disk_bytes(uint64_t bytes)
+{
+   constexpr uint64_t block = 4096;
+   return (bytes + block - 1) / block * block;
+}
+
 struct Entry {
    std::string name;
    uint64_t bytes;
@@ -198,7 +214,7 @@ std::vector<Entry> list_entries(const std::string &path)
           fstatat(folder, item->d_name, &file, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(file.st_mode))
          continue;
       if (!unfinished)
-         entries.push_back({item->d_name, uint64_t(file.st_size), file.st_mtim});
+         entries.push_back({item->d_name, disk_bytes(uint64_t(file.st_size)), file.st_mtim});
       else if (now - file.st_mtim.tv_sec > unfinished_seconds)
          unlinkat(folder, item->d_name, 0);
    }
@@ -264,7 +280,7 @@ void DiskCache::write(const CacheKey &key, std::span<const std::byte> payload)
    const File to = open_folder(folder);
    if (!to || !write_entry(to.get(), name_of(key), key, payload))
       return;
-   const uint64_t bytes = sizeof(Header) + payload.size();
+   const uint64_t bytes = disk_bytes(sizeof(Header) + payload.size());
    if (unaccounted.fetch_add(bytes) + bytes > limit / parts_of_limit) {
       unaccounted = 0;
       shrink(to.get(), folder, limit);
