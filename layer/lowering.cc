@@ -22,7 +22,8 @@ spirv::MatrixOwner owner_of(const Device &device, const ShaderRequest &request,
    MatrixSupport support = {physical.operations};
    if (!physical.driver_has(Extension::nv_cooperative_matrix2))
       support.flexible = physical.flexible;
-   return spirv::matrix_owner(source, request.subgroup_size, support, physical.native_operations);
+   return spirv::matrix_owner(shader_cache(), source, request.subgroup_size, support,
+                              physical.native_operations);
 }
 
 /// VUID-VkPipelineShaderStageCreateInfo-pNext-02756 and -02758: both have conditions that the

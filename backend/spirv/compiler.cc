@@ -41,17 +41,40 @@ std::optional<CompiledModule> parse_module_file(std::span<const std::byte> bytes
                          .needs_full_subgroups = file[3] != 0};
 }
 
-} // namespace
-
-MatrixOwner matrix_owner(const ShaderSource &source, uint32_t subgroup_size,
-                         const MatrixSupport &support,
-                         const std::vector<MatrixOperation> &native_operations)
+MatrixOwner find_owner(const ShaderSource &source, uint32_t subgroup_size,
+                       const MatrixSupport &support,
+                       const std::vector<MatrixOperation> &native_operations)
 {
    Result<Shader> shader = read_shader(source, Consumer::driver, subgroup_size);
    if (!shader || !validate_cmat(shader->get(), support))
       return MatrixOwner::unknown;
    return validate_cmat(shader->get(), {native_operations}) ? MatrixOwner::driver
                                                             : MatrixOwner::layer;
+}
+
+} // namespace
+
+MatrixOwner matrix_owner(DiskCache *cache, const ShaderSource &source, uint32_t subgroup_size,
+                         const MatrixSupport &support,
+                         const std::vector<MatrixOperation> &native_operations)
+{
+   if (!cache)
+      return find_owner(source, subgroup_size, support, native_operations);
+   const auto &[operations, flexible] = support;
+   KeyBuilder builder("matrix owner");
+   add_to_key(builder, source);
+   builder.add(subgroup_size);
+   add_to_key(builder, operations);
+   add_to_key(builder, flexible);
+   add_to_key(builder, native_operations);
+   const CacheKey key = builder.finish();
+   if (const std::optional<std::vector<std::byte>> file = cache->read(key);
+       file && file->size() == 1)
+      return MatrixOwner(file->front());
+   const MatrixOwner owner = find_owner(source, subgroup_size, support, native_operations);
+   const std::byte file[] = {std::byte(owner)};
+   cache->write(key, file);
+   return owner;
 }
 
 Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions &options)

@@ -94,13 +94,14 @@ constexpr uint32_t max_matrix_dimension = 256;
 bool declares_any(std::span<const uint32_t> spirv, std::span<const uint32_t> capabilities,
                   std::span<const std::string> extensions = {});
 
-/// Whose a shader's matrices are, above a driver that has some itself.
+/// Whose a shader's matrices are, above a driver that has some itself.  The cache may be null.
 enum class MatrixOwner {
    driver,  ///< its own operations are all that the shader needs
    layer,   ///< the shader needs operations that compile() adds to the driver's
    unknown, ///< other matrices, such as the workgroup's, or a module that is not understood
 };
-MatrixOwner matrix_owner(const ShaderSource &, uint32_t subgroup_size, const MatrixSupport &,
+MatrixOwner matrix_owner(DiskCache *, const ShaderSource &, uint32_t subgroup_size,
+                         const MatrixSupport &,
                          const std::vector<MatrixOperation> &native_operations);
 
 /// What a module declares at its head.

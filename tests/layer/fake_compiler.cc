@@ -80,7 +80,8 @@ bool declares_any(std::span<const uint32_t> words, std::span<const uint32_t> cap
    return false;
 }
 
-MatrixOwner matrix_owner(const ShaderSource &source, uint32_t, const MatrixSupport &support,
+MatrixOwner matrix_owner(DiskCache *, const ShaderSource &source, uint32_t,
+                         const MatrixSupport &support,
                          const std::vector<MatrixOperation> &native_operations)
 {
    /* The last word of a module is the K of its one multiplication. */

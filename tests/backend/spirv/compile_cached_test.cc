@@ -65,6 +65,27 @@ TEST_F(CompileCached, CompilesWhatIsNoModule)
    EXPECT_TRUE(get(options, false));
 }
 
+TEST_F(CompileCached, RemembersOwners)
+{
+   const std::vector<uint32_t> shader =
+      test::compile("void main() { coopmat<float, gl_ScopeSubgroup, 16, 16, "
+                    "gl_MatrixUseAccumulator> m = coopmat<float, gl_ScopeSubgroup, 16, 16, "
+                    "gl_MatrixUseAccumulator>(0.0); }")
+         .spirv;
+   const std::vector<MatrixOperation> all = options.operations, none;
+   for (int i = 0; i < 2; i++) {
+      const auto owner = [&](const std::vector<MatrixOperation> &support,
+                             const std::vector<MatrixOperation> &native) {
+         return matrix_owner(&cache, {shader, "main", {}}, 32, {support}, native);
+      };
+      EXPECT_EQ(owner(all, all), MatrixOwner::driver);
+      EXPECT_EQ(owner(all, none), MatrixOwner::layer);
+      EXPECT_EQ(owner(none, none), MatrixOwner::unknown);
+      const auto files = std::filesystem::directory_iterator(folder.path / "cache");
+      EXPECT_EQ(std::distance(files, {}), 3);
+   }
+}
+
 TEST_F(CompileCached, EverythingIsInTheKey)
 {
    const auto flag = [](bool Driver::*member) {

@@ -374,7 +374,7 @@ TEST(Compile, TellsADriversOwnMatricesFromOthers)
    const std::vector<MatrixOperation> none, same = {{16, 16, 16, f, f, g, g, false}},
                                             other = {{16, 8, 16, f, f, g, g, false}};
    const auto owner = [&](const auto &operations, const auto &native) {
-      return spirv::matrix_owner(source.shader_source(), 32, {operations}, native);
+      return spirv::matrix_owner(nullptr, source.shader_source(), 32, {operations}, native);
    };
    using enum spirv::MatrixOwner;
    EXPECT_EQ(owner(same, none), layer);
@@ -382,21 +382,22 @@ TEST(Compile, TellsADriversOwnMatricesFromOthers)
    EXPECT_EQ(owner(same, same), driver);
    EXPECT_EQ(owner(other, none), unknown);
    // The layer's own of flexible dimensions.
-   EXPECT_EQ(spirv::matrix_owner(source.shader_source(), 32,
+   EXPECT_EQ(spirv::matrix_owner(nullptr, source.shader_source(), 32,
                                  {other, {{{8, 8, 8, f, f, g, g, false}, 64}}}, other),
              layer);
    const std::vector<uint32_t> words(source.spirv.begin(), source.spirv.begin() + 40);
-   EXPECT_EQ(spirv::matrix_owner({words, "main", {}}, 32, {same}, none), unknown);
+   EXPECT_EQ(spirv::matrix_owner(nullptr, {words, "main", {}}, 32, {same}, none), unknown);
 
    // Matrices of a workgroup, and what later extensions do with them, may be the driver's only.
-   EXPECT_EQ(
-      spirv::matrix_owner(test::compile(tensor_addressing).shader_source(), 32, {same}, same),
-      unknown);
+   EXPECT_EQ(spirv::matrix_owner(nullptr, test::compile(tensor_addressing).shader_source(), 32,
+                                 {same}, same),
+             unknown);
    std::string workgroup = matrices;
    for (size_t at; (at = workgroup.find("gl_ScopeSubgroup")) != std::string::npos;)
       workgroup.replace(at, strlen("gl_ScopeSubgroup"), "gl_ScopeWorkgroup");
-   EXPECT_EQ(spirv::matrix_owner(test::compile(workgroup).shader_source(), 32, {same}, same),
-             unknown);
+   EXPECT_EQ(
+      spirv::matrix_owner(nullptr, test::compile(workgroup).shader_source(), 32, {same}, same),
+      unknown);
 }
 
 TEST(Compile, ASizeThatIsNoSubgroupsIsRefused)
