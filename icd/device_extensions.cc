@@ -64,6 +64,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_cooperative_matrix = !advertised_matrices().operations.empty();
    e->NV_cooperative_matrix = e->KHR_cooperative_matrix;
    e->NV_cooperative_matrix2 = e->KHR_cooperative_matrix;
+   e->NV_cooperative_matrix_decode_vector = e->KHR_cooperative_matrix;
    e->EXT_cooperative_matrix_maintenance1 = e->KHR_cooperative_matrix;
    e->QCOM_cooperative_matrix_conversion = e->KHR_cooperative_matrix;
    e->KHR_external_memory_fd = true;

@@ -82,7 +82,7 @@ void get_shader_features(vk_features *f)
    f->shaderFloat8 = advertises_matrices_of(ComponentType::e4m3);
    f->shaderFloat8CooperativeMatrix = f->shaderFloat8;
 
-   // VK_NV_cooperative_matrix2 and VK_EXT_cooperative_matrix_maintenance1
+   // VK_NV_cooperative_matrix2 and what extends it, VK_EXT_cooperative_matrix_maintenance1
    f->cooperativeMatrixWorkgroupScope = f->cooperativeMatrix;
    f->cooperativeMatrixFlexibleDimensions = f->cooperativeMatrix;
    f->cooperativeMatrixReductions = f->cooperativeMatrix;
@@ -92,6 +92,7 @@ void get_shader_features(vk_features *f)
    f->cooperativeMatrixPerElementOperations = f->cooperativeMatrix;
    f->cooperativeMatrixTensorAddressing = f->cooperativeMatrix;
    f->cooperativeMatrixBlockLoads = f->cooperativeMatrix;
+   f->cooperativeMatrixDecodeVector = f->cooperativeMatrix;
    f->cooperativeMatrixPerElementOperationsEXT = f->cooperativeMatrix;
    f->cooperativeMatrixGetCoordinate = f->cooperativeMatrix;
    f->cooperativeMatrixProperties2 = f->cooperativeMatrix;

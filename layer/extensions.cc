@@ -106,25 +106,6 @@ constexpr uint32_t all(uint32_t count)
 
 void tell_nothing(const PhysicalDevice &, void *) {}
 
-/// An extension that the layer does not lower.
-ExtensionRow foreign_row(Extension extension, const char *name, Extension base,
-                         VkStructureType features, uint32_t feature_count, uint32_t matrix_features,
-                         VkStructureType properties = no_struct, uint32_t property_words = 0)
-{
-   ExtensionRow row = {};
-   row.extension = extension;
-   row.name = name;
-   row.spec_version = 1;
-   row.base = base;
-   row.has_other_uses = matrix_features != all(feature_count);
-   row.features = features;
-   row.feature_count = feature_count;
-   row.matrix_features = matrix_features;
-   row.properties = properties;
-   row.property_words = property_words;
-   return row;
-}
-
 const ExtensionRow rows[] = {
    {
       .extension = Extension::khr_cooperative_matrix,
@@ -187,10 +168,25 @@ const ExtensionRow rows[] = {
       .find_obstacle = has_no_elements,
       .adds_to_native = adds_nothing,
    },
-   foreign_row(
-      Extension::nv_cooperative_matrix_decode_vector,
-      VK_NV_COOPERATIVE_MATRIX_DECODE_VECTOR_EXTENSION_NAME, Extension::nv_cooperative_matrix2,
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_DECODE_VECTOR_FEATURES_NV, 1, all(1)),
+   {
+      .extension = Extension::nv_cooperative_matrix_decode_vector,
+      .name = VK_NV_COOPERATIVE_MATRIX_DECODE_VECTOR_EXTENSION_NAME,
+      .spec_version = VK_NV_COOPERATIVE_MATRIX_DECODE_VECTOR_SPEC_VERSION,
+      .base = Extension::nv_cooperative_matrix2,
+      .has_other_uses = false,
+      .features = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_DECODE_VECTOR_FEATURES_NV,
+      .feature_count = 1, // cooperativeMatrixDecodeVector
+      .matrix_features = all(1),
+      .lowered_features = all(1),
+      .properties = no_struct,
+      .property_words = 0,
+      .tell_properties = tell_nothing,
+      .spirv_capabilities = {5447}, // CooperativeMatrixDecodeVectorNV
+      .spirv_extensions = {"SPV_NV_cooperative_matrix_decode_vector"},
+      .queries = {},
+      .find_obstacle = has_no_elements,
+      .adds_to_native = adds_nothing,
+   },
    {
       .extension = Extension::ext_cooperative_matrix_maintenance1,
       .name = VK_EXT_COOPERATIVE_MATRIX_MAINTENANCE_1_EXTENSION_NAME,

@@ -5,9 +5,8 @@
 /// features and properties, what vkCreateDevice takes and passes on, and which shaders are looked at
 /// follow from it; the manifest repeats it, which a test watches.
 ///
-/// An extension to be lowered is added by giving its row what can stand in its way
-/// (ExtensionRow::find_obstacle), the features that are reported, its capabilities of SPIR-V and its
-/// queries.  Rows without that are there since the driver's own are hidden where its matrices are.
+/// A row also tells what can stand in the way of lowering an extension (ExtensionRow::find_obstacle):
+/// the driver's own are hidden where its matrices are.
 
 #pragma once
 
@@ -72,8 +71,7 @@ struct ExtensionRow {
    /// Commands of a physical device that the layer answers, whether the driver has them or not.
    std::vector<const char *> queries;
 
-   /// Why the layer cannot have it above a driver that it could lower for, or nothing.  Null: it is
-   /// never lowered.
+   /// Why the layer cannot have it above a driver that it could lower for, or nothing.
    const char *(*find_obstacle)(const PhysicalDevice &);
    /// Whether the layer has something to add to the driver's own.
    bool (*adds_to_native)(const Settings &, const PhysicalDevice &);

@@ -69,8 +69,7 @@ VkResult Instance::get(VkPhysicalDevice physical, const PhysicalDevice **out)
          return result;
       entry = std::move(device);
       for (const ExtensionRow &row : extension_rows()) {
-         if (settings.log && row.find_obstacle &&
-             entry->support_of(row.extension) == Support::absent)
+         if (settings.log && entry->support_of(row.extension) == Support::absent)
             fprintf(stderr, "weft: no %s on '%s': %s\n", row.name, entry->name.c_str(),
                     entry->why_absent(row).c_str());
       }

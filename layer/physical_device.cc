@@ -229,7 +229,7 @@ Support decide(const ExtensionRow &row, const Settings &settings, bool has_nativ
 {
    const bool native = has_native && !device.native_hidden &&
                        (row.base == Extension::none || device.driver_has(row.base));
-   const bool lowers = device.reason.empty() && row.find_obstacle && !row.find_obstacle(device);
+   const bool lowers = device.reason.empty() && !row.find_obstacle(device);
    if (native)
       return lowers && row.adds_to_native(settings, device) ? Support::extended : Support::native;
    return lowers ? Support::lowered : Support::absent;
@@ -254,9 +254,7 @@ std::string PhysicalDevice::why_absent(const ExtensionRow &row) const
 {
    if (!reason.empty())
       return reason;
-   if (native_hidden && !row.find_obstacle)
-      return "a setting hides the driver's own matrices";
-   const char *obstacle = row.find_obstacle ? row.find_obstacle(*this) : nullptr;
+   const char *obstacle = row.find_obstacle(*this);
    return obstacle ? obstacle : "neither the driver nor the layer has that extension";
 }
 

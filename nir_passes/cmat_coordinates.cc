@@ -80,6 +80,77 @@ bool has_outside(Map map, const glsl_cmat_description &desc, uint32_t subgroup_s
    return map == Map::dense && uint32_t(desc.rows) * desc.cols % subgroup_size != 0;
 }
 
+namespace {
+
+/// The elements are the runs of a matrix.
+ElementMap map_of_runs(const glsl_cmat_description &desc, uint32_t subgroup_size, const Runs &runs)
+{
+   return runs.in_columns ? ElementMap{desc.rows / runs.length, desc.cols, subgroup_size}
+                          : ElementMap{desc.rows, desc.cols / runs.length, subgroup_size};
+}
+
+} // namespace
+
+Runs runs_of(const nir_intrinsic_instr *instr)
+{
+   const uint32_t length =
+      nir_intrinsic_has_run_length(instr) ? nir_intrinsic_run_length(instr) : instr->num_components;
+   return {length, nir_intrinsic_matrix_layout(instr) != GLSL_MATRIX_LAYOUT_ROW_MAJOR};
+}
+
+uint32_t run_count(Map map, const glsl_cmat_description &desc, uint32_t subgroup_size,
+                   const Runs &runs)
+{
+   if (map == Map::dense) {
+      const bool whole = (runs.in_columns ? desc.rows : desc.cols) % runs.length == 0;
+      return whole ? map_of_runs(desc, subgroup_size, runs).length() : 0;
+   }
+   const RegisterMap r = register_map(desc, subgroup_size);
+   const bool whole = (runs.in_columns ? r.block_rows() : r.block_cols()) % runs.length == 0;
+   return whole ? r.length() / runs.length : 0;
+}
+
+Coordinates run_coordinates(nir_builder *b, Map map, const glsl_cmat_description &desc,
+                            uint32_t subgroup_size, const Runs &runs, nir_def *number)
+{
+   if (map == Map::registers)
+      return coordinates(b, map, desc, subgroup_size,
+                         run_begin(b, map, desc, subgroup_size, runs, number));
+   const auto first =
+      map_of_runs(desc, subgroup_size, runs).element(running_invocation(b), Expression{b, number});
+   return {runs.in_columns ? (first.row * runs.length).def : first.row.def,
+           runs.in_columns ? first.col.def : (first.col * runs.length).def};
+}
+
+bool has_runs_outside(Map map, const glsl_cmat_description &desc, uint32_t subgroup_size,
+                      const Runs &runs)
+{
+   return map == Map::dense && uint32_t(desc.rows) * desc.cols / runs.length % subgroup_size != 0;
+}
+
+nir_def *run_begin(nir_builder *b, Map map, const glsl_cmat_description &desc,
+                   uint32_t subgroup_size, const Runs &runs, nir_def *number)
+{
+   const Expression n = {b, number};
+   if (map == Map::registers) {
+      const uint32_t cols = register_map(desc, subgroup_size).block_cols();
+      return runs.in_columns ? (n / cols * (runs.length * cols) + n % cols).def
+                             : (n * runs.length).def;
+   }
+   const Expression run = n * subgroup_size + running_invocation(b);
+   return runs.in_columns
+             ? (run / desc.cols * (runs.length * uint32_t(desc.cols)) + run % desc.cols).def
+             : (run * runs.length).def;
+}
+
+uint32_t run_step(Map map, const glsl_cmat_description &desc, uint32_t subgroup_size,
+                  const Runs &runs)
+{
+   if (!runs.in_columns)
+      return 1;
+   return map == Map::dense ? desc.cols : register_map(desc, subgroup_size).block_cols();
+}
+
 Owner owner(nir_builder *b, const RegisterMap &map, const Coordinates &at)
 {
    const auto o = map.owner(RegisterMap::Position<Expression>{{b, at.row}, {b, at.col}});

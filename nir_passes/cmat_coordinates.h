@@ -42,6 +42,33 @@ Coordinates coordinates(nir_builder *, Map, const glsl_cmat_description &, uint3
 /// Whether components of some invocations lie outside of the matrix.
 bool has_outside(Map, const glsl_cmat_description &, uint32_t subgroup_size);
 
+/// Neighbours in a row, or in a column, that are written at once (cmat_insert_run_weft).
+struct Runs {
+   uint32_t length;
+   bool in_columns;
+};
+Runs runs_of(const nir_intrinsic_instr *);
+
+/// How many of them the running invocation writes; 0 if its components are not whole runs.  Of the
+/// dense map it takes them in turn, as elements (element_map.h), whoever has the components:
+///
+///    8×8, W = 8, runs of 4 in rows: the first of each invocation
+///        ┌ 0 0 0 0 1 1 1 1
+///        │ 2 2 2 2 3 3 3 3
+///        └ …
+uint32_t run_count(Map, const glsl_cmat_description &, uint32_t subgroup_size, const Runs &);
+/// The first element of one of them.  Of the dense map some may lie below the last row.
+Coordinates run_coordinates(nir_builder *, Map, const glsl_cmat_description &,
+                            uint32_t subgroup_size, const Runs &, nir_def *number);
+/// Whether some do.
+bool has_runs_outside(Map, const glsl_cmat_description &, uint32_t subgroup_size, const Runs &);
+/// The number of its first element in the dense tile, counted row by row, or with registers of its
+/// first component.
+nir_def *run_begin(nir_builder *, Map, const glsl_cmat_description &, uint32_t subgroup_size,
+                   const Runs &, nir_def *number);
+/// From one element of a run to the next, in the same numbers.
+uint32_t run_step(Map, const glsl_cmat_description &, uint32_t subgroup_size, const Runs &);
+
 /// One that holds an element, and as which component.
 struct Owner {
    nir_def *invocation, *component;

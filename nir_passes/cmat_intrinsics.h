@@ -46,6 +46,9 @@ inline bool needs_element_places(nir_intrinsic_op op)
    case nir_intrinsic_cmat_element_weft:
    case nir_intrinsic_cmat_convert_weft:
    case nir_intrinsic_cmat_transpose_weft:
+   case nir_intrinsic_cmat_runs_weft:
+   case nir_intrinsic_cmat_run_coordinates_weft:
+   case nir_intrinsic_cmat_insert_run_weft:
       return true;
    default:
       return false;
@@ -69,7 +72,8 @@ inline bool uses_tile(const nir_instr *instr)
       return false;
    const nir_intrinsic_op op = nir_instr_as_intrinsic(instr)->intrinsic;
    return is_tile_access(instr) || op == nir_intrinsic_tile_muladd_weft ||
-          op == nir_intrinsic_tile_element_weft || is_cmat_component_operation(op);
+          op == nir_intrinsic_tile_element_weft || op == nir_intrinsic_tile_insert_weft ||
+          is_cmat_component_operation(op);
 }
 
 inline bool uses_tile(nir_block *block)

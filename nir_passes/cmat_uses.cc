@@ -128,8 +128,7 @@ private:
 
    void add_instr(nir_intrinsic_instr *instr)
    {
-      if (instr->intrinsic == nir_intrinsic_cmat_length ||
-          instr->intrinsic == nir_intrinsic_cmat_coordinates_weft)
+      if (nir_intrinsic_has_cmat_desc(instr))
          add(nir_intrinsic_cmat_desc(instr));
       uses.single_elements |= needs_element_places(instr->intrinsic) || converts_use(instr);
       if (instr->intrinsic != nir_intrinsic_cmat_muladd)

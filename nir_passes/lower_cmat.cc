@@ -141,6 +141,26 @@ void lower_coordinates(Context &s, nir_intrinsic_instr *instr)
    nir_def_rewrite_uses(&instr->def, nir_vec3(b, at.row, at.col, nir_b2i32(b, inside)));
 }
 
+void lower_runs(Context &s, nir_intrinsic_instr *instr)
+{
+   const uint32_t count = cmat::run_count(s.map, nir_intrinsic_cmat_desc(instr),
+                                          s.target.subgroup_size, cmat::runs_of(instr));
+   nir_def_rewrite_uses(&instr->def, nir_imm_int(&s.b, int(count)));
+}
+
+void lower_run_coordinates(Context &s, nir_intrinsic_instr *instr)
+{
+   nir_builder *b = &s.b;
+   const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
+   const uint32_t W = s.target.subgroup_size;
+   const cmat::Runs runs = cmat::runs_of(instr);
+   const cmat::Coordinates at = cmat::run_coordinates(b, s.map, desc, W, runs, instr->src[0].ssa);
+   nir_def *inside = cmat::has_runs_outside(s.map, desc, W, runs)
+                        ? nir_ult_imm(b, at.row, desc.rows)
+                        : nir_imm_true(b);
+   nir_def_rewrite_uses(&instr->def, nir_vec3(b, at.row, at.col, nir_b2i32(b, inside)));
+}
+
 void lower_extract(Context &s, nir_intrinsic_instr *instr)
 {
    nir_def *component = nir_u2u32(&s.b, instr->src[1].ssa);
@@ -154,6 +174,33 @@ void lower_insert(Context &s, nir_intrinsic_instr *instr)
    if (!(nir_compare_derefs(result.deref, source.deref) & nir_derefs_equal_bit))
       copy_components(s, result, source);
    s.store_component(result, nir_u2u32(&s.b, instr->src[3].ssa), instr->src[1].ssa);
+}
+
+/// With private tiles it is written where it lies, side by side with those of other invocations.
+void lower_insert_run(Context &s, nir_intrinsic_instr *instr)
+{
+   nir_builder *b = &s.b;
+   const Matrix result = s.operand(instr, 0), source = s.operand(instr, 2);
+   if (!(nir_compare_derefs(result.deref, source.deref) & nir_derefs_equal_bit))
+      copy_components(s, result, source);
+   const cmat::Runs runs = cmat::runs_of(instr);
+   const uint32_t W = s.target.subgroup_size;
+   const uint32_t step = cmat::run_step(s.map, result.desc, W, runs);
+   nir_def *value = instr->src[1].ssa,
+           *begin = cmat::run_begin(b, s.map, result.desc, W, runs, instr->src[3].ssa);
+   const auto insert = [&](nir_def *elements, nir_def *first) {
+      _nir_build_tile_insert_weft(b, &result.deref->def, elements, first,
+                                  {._ = 0, .cmat_desc = result.desc});
+   };
+   if (s.map == cmat::Map::dense && step == 1)
+      return insert(value, begin);
+   for (uint32_t i = 0; i < runs.length; ++i) {
+      nir_def *component = nir_channel(b, value, i), *at = nir_iadd_imm(b, begin, i * step);
+      if (s.map == cmat::Map::dense)
+         insert(component, at);
+      else
+         s.store_component(result, at, component);
+   }
 }
 
 using Lowering = void (*)(Context &, nir_intrinsic_instr *);
@@ -175,6 +222,10 @@ Lowering lowering_of(nir_intrinsic_op op, cmat::Map map)
       return lower_length;
    case nir_intrinsic_cmat_coordinates_weft:
       return lower_coordinates;
+   case nir_intrinsic_cmat_runs_weft:
+      return lower_runs;
+   case nir_intrinsic_cmat_run_coordinates_weft:
+      return lower_run_coordinates;
    case nir_intrinsic_cmat_element_weft:
       return cmat::lower_element;
    case nir_intrinsic_cmat_convert_weft:
@@ -194,6 +245,8 @@ Lowering lowering_of(nir_intrinsic_op op, cmat::Map map)
       return lower_extract;
    case nir_intrinsic_cmat_insert:
       return lower_insert;
+   case nir_intrinsic_cmat_insert_run_weft:
+      return lower_insert_run;
    default:
       return nullptr;
    }

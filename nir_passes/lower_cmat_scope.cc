@@ -88,7 +88,9 @@ std::optional<unsigned> shared_operand(const nir_intrinsic_instr *instr)
 /// Whether a component of B may get another value from each subgroup that has it: not from loads.
 bool sets_component_of_b(const nir_intrinsic_instr *instr)
 {
-   if (instr->intrinsic != nir_intrinsic_cmat_insert || !is_workgroups(description(instr, 0)) ||
+   const bool sets = instr->intrinsic == nir_intrinsic_cmat_insert ||
+                     instr->intrinsic == nir_intrinsic_cmat_insert_run_weft;
+   if (!sets || !is_workgroups(description(instr, 0)) ||
        description(instr, 0).use != GLSL_CMAT_USE_B)
       return false;
    const nir_variable *var = nir_intrinsic_get_var(instr, 0);
@@ -201,10 +203,14 @@ private:
          lower_store(instr, types.operand(instr, 1));
          break;
       case nir_intrinsic_cmat_length:
+      case nir_intrinsic_cmat_runs_weft:
          nir_intrinsic_set_cmat_desc(instr, cut(nir_intrinsic_cmat_desc(instr)));
          break;
       case nir_intrinsic_cmat_coordinates_weft:
          lower_coordinates(instr);
+         break;
+      case nir_intrinsic_cmat_run_coordinates_weft:
+         lower_run_coordinates(instr);
          break;
       case nir_intrinsic_cmat_element_weft:
          lower_element(instr, types.operand(instr, 0));
@@ -276,6 +282,19 @@ private:
          return;
       const Place at = place(desc, instr->src[0].ssa);
       nir_def_replace(&instr->def, nir_vec3(&b, at.row, at.col, at.inside));
+   }
+
+   void lower_run_coordinates(nir_intrinsic_instr *instr)
+   {
+      const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
+      if (!is_workgroups(desc))
+         return;
+      b.cursor = nir_after_instr(&instr->instr);
+      nir_intrinsic_set_cmat_desc(instr, cut(desc));
+      nir_def *row = nir_iadd(&b, nir_channel(&b, &instr->def, 0), first_row(desc));
+      nir_def *at =
+         nir_vec3(&b, row, nir_channel(&b, &instr->def, 1), nir_channel(&b, &instr->def, 2));
+      nir_def_rewrite_uses_after(&instr->def, at, at->parent_instr);
    }
 
    /// Calls body with the number of each component that lies in the matrix.  The loop may be

@@ -242,6 +242,12 @@ private:
       case nir_intrinsic_cmat_coordinates_weft:
          split_coordinates(instr);
          return true;
+      case nir_intrinsic_cmat_runs_weft:
+         split_runs(instr);
+         return true;
+      case nir_intrinsic_cmat_run_coordinates_weft:
+         split_run_coordinates(instr);
+         return true;
       case nir_intrinsic_cmat_unary_op:
          split_unary_op(instr, operand(0), operand(1));
          clear_padding(operand(0));
@@ -275,6 +281,9 @@ private:
          return true;
       case nir_intrinsic_cmat_insert:
          split_insert(instr, operand(0), operand(2));
+         return true;
+      case nir_intrinsic_cmat_insert_run_weft:
+         split_insert_run(instr, operand(0), operand(2));
          return true;
       case nir_intrinsic_cmat_element_weft:
          split_element(instr, operand(0));
@@ -452,11 +461,15 @@ private:
    };
    Component find(const glsl_cmat_description &desc, nir_def *component)
    {
+      return find(desc, component, tile_length(desc));
+   }
+   /// The same of anything of which a tile has a number.
+   Component find(const glsl_cmat_description &desc, nir_def *component, nir_def *of_tile)
+   {
       component = nir_u2u32(&b, component);
       if (grid(desc).size() == 1)
          return {nir_imm_int(&b, 0), component};
-      nir_def *length = tile_length(desc);
-      return {nir_udiv(&b, component, length), nir_umod(&b, component, length)};
+      return {nir_udiv(&b, component, of_tile), nir_umod(&b, component, of_tile)};
    }
 
    /// The element of the whole matrix that is one of a tile.
@@ -474,10 +487,17 @@ private:
    {
       const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr), tile = tile_of(desc);
       const Component p = find(desc, instr->src[0].ssa);
-      nir_def *in_tile =
-         _nir_build_cmat_coordinates_weft(&b, p.in_tile, {._ = 0, .cmat_desc = tile});
+      rewrite_coordinates(
+         instr, desc, p.number,
+         _nir_build_cmat_coordinates_weft(&b, p.in_tile, {._ = 0, .cmat_desc = tile}));
+   }
+
+   void rewrite_coordinates(nir_intrinsic_instr *instr, const glsl_cmat_description &desc,
+                            nir_def *tile_number, nir_def *in_tile)
+   {
+      const glsl_cmat_description tile = tile_of(desc);
       const cmat::Coordinates at =
-         in_matrix(desc, p.number, {nir_channel(&b, in_tile, 0), nir_channel(&b, in_tile, 1)});
+         in_matrix(desc, tile_number, {nir_channel(&b, in_tile, 0), nir_channel(&b, in_tile, 1)});
       nir_def *inside = nir_channel(&b, in_tile, 2);
       if (desc.rows % tile.rows != 0 || desc.cols % tile.cols != 0)
          inside = nir_iand(&b, inside, nir_b2i32(&b, is_in(at, {desc.rows, desc.cols})));
@@ -503,6 +523,48 @@ private:
          value = nir_bcsel(&b, is_in_matrix(result.desc, p), value, zero);
       }
       nir_cmat_insert(&b, into, value, into, p.in_tile);
+   }
+
+   /* ---- runs ---- */
+
+   nir_def *tile_runs(const glsl_cmat_description &desc, glsl_matrix_layout layout, uint32_t length)
+   {
+      return _nir_build_cmat_runs_weft(
+         &b, {._ = 0, .cmat_desc = tile_of(desc), .matrix_layout = layout, .run_length = length});
+   }
+
+   void split_runs(nir_intrinsic_instr *instr)
+   {
+      const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
+      nir_def *of_tile =
+         tile_runs(desc, nir_intrinsic_matrix_layout(instr), nir_intrinsic_run_length(instr));
+      nir_def_rewrite_uses(&instr->def, nir_imul_imm(&b, of_tile, grid(desc).size()));
+   }
+
+   void split_run_coordinates(nir_intrinsic_instr *instr)
+   {
+      const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
+      const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);
+      const uint32_t length = nir_intrinsic_run_length(instr);
+      const Component p = find(desc, instr->src[0].ssa, tile_runs(desc, layout, length));
+      rewrite_coordinates(
+         instr, desc, p.number,
+         _nir_build_cmat_run_coordinates_weft(
+            &b, p.in_tile,
+            {._ = 0, .cmat_desc = tile_of(desc), .matrix_layout = layout, .run_length = length}));
+   }
+
+   /// Of those that lie in the matrix: nothing writes padding.
+   void split_insert_run(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
+   {
+      if (!(nir_compare_derefs(result.deref, source.deref) & nir_derefs_equal_bit))
+         copy(result, source);
+      const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);
+      const Component p = find(result.desc, instr->src[3].ssa,
+                               tile_runs(result.desc, layout, instr->num_components));
+      nir_def *into = tile(result, p.number);
+      _nir_build_cmat_insert_run_weft(&b, into, instr->src[1].ssa, into, p.in_tile,
+                                      {._ = 0, .matrix_layout = layout});
    }
 
    nir_def *is_in_matrix(const glsl_cmat_description &desc, const Component &p)

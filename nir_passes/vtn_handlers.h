@@ -5,9 +5,8 @@
 /* Our part of the SPIR-V front end: what of the cooperative-matrix family Mesa's vtn does not know.
  *
  * vtn asks these handlers first, for each capability, each type and each instruction: those of the
- * table in vtn_handlers.c have a translation there.  A capability without support is refused by
- * name, where vtn would stumble over an unknown number later.  A handler is C, as
- * vtn_fail() is a longjmp() that no destructor would survive. */
+ * tables in vtn_handlers.c are known there.  A handler is C, as vtn_fail() is a longjmp() that no
+ * destructor would survive. */
 
 #pragma once
 
@@ -27,15 +26,8 @@ struct weft_front_end {
 /* Both are needed until spirv_to_nir() returns. */
 void weft_set_vtn_handlers(struct spirv_to_nir_options *options, struct weft_front_end *front_end);
 
-/* One of the cooperative-matrix family's capabilities. */
-struct weft_capability {
-   uint32_t number;
-   const char *name;
-   bool supported;
-};
-
-/* NULL for one that is not of the family. */
-const struct weft_capability *weft_family_capability(uint32_t capability);
+/* Whether it is one of the cooperative-matrix family's capabilities. */
+bool weft_is_family_capability(uint32_t capability);
 
 #ifdef __cplusplus
 }

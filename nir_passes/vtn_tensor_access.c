@@ -22,7 +22,9 @@ struct access {
    const struct weft_tensor_view *view;
    nir_deref_instr *memory; /* an array of components, or of what the decode function reads */
    enum gl_access_qualifier qualifiers;
-   struct vtn_function *decode;
+   struct vtn_function *decode, *decode_vector;
+   struct weft_runs runs; /* that decode_vector may fill; of length 0: none */
+   bool in_runs;          /* it does */
    nir_deref_instr *matrix;
 };
 
@@ -146,6 +148,30 @@ static nir_def *clamp(nir_builder *nb, SpvTensorClampMode mode, nir_def *c, nir_
    }
 }
 
+/* Of what lies one after the other in a span, as much as is always in the same block, if the
+ * conditions of fits_runs() hold. */
+static nir_def *piece_of_block(nir_builder *nb, const struct weft_tensor_layout *layout)
+{
+   const unsigned last = layout->dim - 1;
+   return nir_umin(nb, layout->span[last], layout->block_size[last]);
+}
+
+/* The block and the place in it of a last coordinate, where fits_runs(): apart from the offset,
+ * from which nobody can tell in advance that it is a multiple. */
+static void split_run_coordinate(nir_builder *nb, const struct weft_tensor_layout *layout,
+                                 nir_def *in_span, nir_def **block, nir_def **in_block)
+{
+   const unsigned last = layout->dim - 1;
+   nir_def *size = layout->block_size[last], *offset = layout->offset[last];
+   nir_def *piece = piece_of_block(nb, layout);
+   nir_def *pieces = nir_udiv(nb, nir_umod(nb, offset, size), piece);
+   pieces = nir_bcsel(nb, nir_ieq(nb, piece, size), nir_imm_int(nb, 0), pieces);
+
+   struct number n = {.value = in_span, .bound = layout->span[last]};
+   *in_block = nir_iadd(nb, nir_imul(nb, pieces, piece), divide(nb, &n, size));
+   *block = nir_iadd(nb, nir_udiv(nb, offset, size), n.value);
+}
+
 struct place {
    nir_def *index; /* of the element or block in memory */
    nir_def *block[WEFT_MAX_TENSOR_DIM], *in_block[WEFT_MAX_TENSOR_DIM];
@@ -177,8 +203,12 @@ static struct place get_place(nir_builder *nb, const struct access *a,
          }
          c = clamp(nb, mode, c, is_outside, layout->dimension[i]);
       }
-      place.in_block[i] = nir_umod(nb, c, layout->block_size[i]);
-      place.block[i] = nir_udiv(nb, c, layout->block_size[i]);
+      if (a->in_runs && i == layout->dim - 1) {
+         split_run_coordinate(nb, layout, coordinates[i], &place.block[i], &place.in_block[i]);
+      } else {
+         place.in_block[i] = nir_umod(nb, c, layout->block_size[i]);
+         place.block[i] = nir_udiv(nb, c, layout->block_size[i]);
+      }
       place.index = nir_iadd(nb, place.index, nir_imul(nb, place.block[i], layout->stride[i]));
    }
    return place;
@@ -198,14 +228,15 @@ static struct vtn_ssa_value *coordinate_array(struct vtn_builder *b, const struc
    return array;
 }
 
-/* Calls the function with a pointer to the element's block.  The parameter is a physical pointer; a
+/* Calls a function with a pointer to the element's block.  The parameter is a physical pointer; a
  * descriptor's is packed into one, which lower_decode_pointers.h makes a descriptor's again. */
 static nir_def *decode_element(struct vtn_builder *b, const struct access *a,
                                const struct place *place)
 {
+   struct vtn_function *function = a->in_runs ? a->decode_vector : a->decode;
    nir_builder *nb = &b->nb;
    nir_deref_instr *block = get_element(nb, a, place->index);
-   struct vtn_type *const *params = a->decode->type->params;
+   struct vtn_type *const *params = function->type->params;
    struct vtn_ssa_value *pointer = vtn_create_ssa_value(b, params[0]->type);
    pointer->def = &block->def;
    if (!nir_deref_mode_is(block, nir_var_mem_global))
@@ -216,7 +247,7 @@ static nir_def *decode_element(struct vtn_builder *b, const struct access *a,
       coordinate_array(b, params[1], place->block),
       coordinate_array(b, params[2], place->in_block),
    };
-   return vtn_call_function(b, a->decode, args, ARRAY_SIZE(args))->def;
+   return vtn_call_function(b, function, args, ARRAY_SIZE(args))->def;
 }
 
 static nir_def *load_element(struct vtn_builder *b, const struct access *a,
@@ -237,13 +268,18 @@ static void load_component(struct vtn_builder *b, const struct weft_component *c
       nir_if *inside = nir_push_if(nb, place.is_inside);
       nir_def *loaded = load_element(b, a, &place);
       nir_push_else(nb, inside);
-      nir_def *outside = nir_u2uN(nb, a->layout.clamp_value, loaded->bit_size);
+      nir_def *outside = nir_replicate(nb, nir_u2uN(nb, a->layout.clamp_value, loaded->bit_size),
+                                       loaded->num_components);
       nir_pop_if(nb, inside);
       value = nir_if_phi(nb, loaded, outside);
    } else {
       value = load_element(b, a, &place);
    }
-   nir_cmat_insert(nb, &a->matrix->def, value, &a->matrix->def, component->number);
+   if (a->in_runs)
+      nir_cmat_insert_run_weft(nb, &a->matrix->def, value, &a->matrix->def, component->number,
+                               .matrix_layout = a->runs.layout);
+   else
+      nir_cmat_insert(nb, &a->matrix->def, value, &a->matrix->def, component->number);
 }
 
 static void store_component(struct vtn_builder *b, const struct weft_component *component,
@@ -346,6 +382,60 @@ static void access_plain(nir_builder *nb, const struct access *a, const struct p
                     .matrix_layout = plain->matrix_layout);
 }
 
+static nir_def *is_multiple(nir_builder *nb, nir_def *n, unsigned of)
+{
+   return nir_ieq_imm(nb, nir_iand_imm(nb, n, of - 1), 0);
+}
+
+/* Whether clips leave runs whole, in the direction along which they lie. */
+static nir_def *clips_whole_runs(nir_builder *nb, const struct access *a)
+{
+   const bool in_row = a->runs.layout == GLSL_MATRIX_LAYOUT_ROW_MAJOR;
+   nir_def *first = in_row ? a->view->clip_col_offset : a->view->clip_row_offset;
+   nir_def *span = in_row ? a->view->clip_col_span : a->view->clip_row_span;
+   const unsigned count = in_row ? a->desc.cols : a->desc.rows;
+   nir_def *is_all = nir_iand(nb, nir_ieq_imm(nb, first, 0), nir_uge_imm(nb, span, count));
+   return nir_ior(nb, is_all, is_multiple(nb, nir_ior(nb, first, span), a->runs.length));
+}
+
+/* Whether runs are neighbours in a block, all of them in the tensor or none: then the vector decode
+ * function is called for each.  Lines are wanted to begin where a block, or an equal piece of one,
+ * does, so that all invocations that work on a line can be seen to look at the same block. */
+static nir_def *fits_runs(nir_builder *nb, const struct access *a)
+{
+   const struct weft_tensor_layout *layout = &a->layout;
+   const unsigned last = layout->dim - 1, length = a->runs.length;
+   nir_def *offset = layout->offset[last], *span = layout->span[last],
+           *dimension = layout->dimension[last], *piece = piece_of_block(nb, layout);
+   nir_def *rests =
+      nir_ior(nb, nir_umod(nb, layout->block_size[last], piece), nir_umod(nb, offset, piece));
+   nir_def *conditions[] = {
+      nir_ine_imm(nb, weft_count_runs(nb, &a->desc, &a->runs), 0),
+      is_multiple(nb, nir_ior(nb, span, layout->block_size[last]), length),
+      nir_ieq_imm(nb, rests, 0),
+      nir_ige_imm(nb, offset, 0),
+   };
+   nir_def *fits = nir_imm_true(nb);
+   for (unsigned i = 0; i < ARRAY_SIZE(conditions); i++)
+      fits = nir_iand(nb, fits, conditions[i]);
+
+   if (layout->clamp_mode != SpvTensorClampModeUndefined) {
+      nir_def *is_whole = nir_ige(nb, nir_isub(nb, dimension, span), offset);
+      if (layout->clamp_mode == SpvTensorClampModeConstant)
+         is_whole = nir_ior(nb, is_whole, is_multiple(nb, dimension, length));
+      fits = nir_iand(nb, fits, is_whole);
+   }
+   if (a->view) {
+      fits = nir_iand(nb, fits, clips_whole_runs(nb, a));
+      if (a->runs.layout != GLSL_MATRIX_LAYOUT_ROW_MAJOR) {
+         nir_def *width = nir_umin(nb, nir_imm_int(nb, a->desc.cols), a->view->clip_col_span);
+         nir_def *innermost = layout->span[a->view->permutation[last]];
+         fits = nir_iand(nb, fits, nir_ieq(nb, width, innermost));
+      }
+   }
+   return fits;
+}
+
 /* A load leaves what is outside of a clip as it is in the object. */
 static void access_matrix(struct vtn_builder *b, const struct access *a, nir_deref_instr *object)
 {
@@ -359,19 +449,23 @@ static void access_matrix(struct vtn_builder *b, const struct access *a, nir_der
    }
    if (a->view && !a->is_store)
       nir_cmat_copy(nb, &a->matrix->def, &object->def);
+   if (a->runs.length) {
+      struct access in_runs = *a;
+      in_runs.in_runs = true;
+      branch = nir_push_if(nb, fits_runs(nb, a));
+      weft_for_each_run(b, &a->desc, &a->runs, access_component, &in_runs);
+      nir_push_else(nb, branch);
+   }
    weft_for_each_component(b, &a->desc, access_component, (void *)a);
    if (branch)
       nir_pop_if(nb, branch);
 }
 
-/* Checks the operand DecodeFunc. */
-static struct vtn_function *get_decode_function(struct vtn_builder *b, uint32_t id,
-                                                const struct vtn_type *matrix, unsigned dim)
+/* The function of the operand DecodeFunc or DecodeVectorFunc, whose parameters it checks. */
+static struct vtn_function *get_decode_function(struct vtn_builder *b, uint32_t id, unsigned dim)
 {
    struct vtn_function *decode = vtn_value(b, id, vtn_value_type_function)->func;
    const struct vtn_type *type = decode->type;
-   vtn_fail_if(type->return_type->type != matrix->component_type->type,
-               "A decode function has to return a component of the matrix");
    vtn_fail_if(type->length != 3,
                "A decode function has to have three parameters: a pointer to the block, the "
                "block's coordinates and those in the block");
@@ -417,6 +511,34 @@ static unsigned block_bytes(struct vtn_builder *b, const struct glsl_type *block
    return align(glsl_get_explicit_size(block, false), alignment);
 }
 
+/* How many components a vector decode function returns. */
+static unsigned vector_length(struct vtn_builder *b, const struct vtn_type *vector,
+                              const struct vtn_type *matrix)
+{
+   const unsigned length =
+      glsl_type_is_vector(vector->type) ? glsl_get_vector_elements(vector->type) : 0;
+   vtn_fail_if((length != 2 && length != 4 && length != 8) ||
+                  vector->array_element->type != matrix->component_type->type,
+               "A vector decode function has to return 2, 4 or 8 components of the matrix");
+   return length;
+}
+
+/* Where in the matrix the last coordinate of the tensor goes up, as far as the types tell. */
+static struct weft_runs get_runs(const struct access *a, unsigned length)
+{
+   const struct weft_tensor_view *view = a->view;
+   const unsigned last = a->layout.dim - 1;
+   const struct weft_runs rows = {length, GLSL_MATRIX_LAYOUT_ROW_MAJOR},
+                          columns = {length, GLSL_MATRIX_LAYOUT_COLUMN_MAJOR}, none = {0};
+   if (view && (view->has_dimensions || view->dim != a->layout.dim))
+      return none;
+   if (!view || view->permutation[last] == last)
+      return a->desc.cols % length == 0 ? rows : none;
+   if (view->permutation[last - 1] == last)
+      return a->desc.rows % length == 0 ? columns : none;
+   return none;
+}
+
 /* The operands from w[*at] on: Memory Operands, then Tensor Addressing Operands. */
 static void read_operands(struct vtn_builder *b, const uint32_t *w, unsigned count, unsigned at,
                           struct access *a, const struct vtn_type *matrix,
@@ -432,9 +554,9 @@ static void read_operands(struct vtn_builder *b, const uint32_t *w, unsigned cou
    a->qualifiers |= *memory & SpvMemoryAccessNontemporalMask ? ACCESS_NON_TEMPORAL : 0;
 
    const uint32_t operands = w[at++];
-   const uint32_t known =
-      SpvTensorAddressingOperandsTensorViewMask | SpvTensorAddressingOperandsDecodeFuncMask;
-   vtn_fail_if(operands & 0x4, "The tensor addressing operand DecodeVectorFunc is not supported");
+   const uint32_t decode_vector = 0x4; /* SPV_NV_cooperative_matrix_decode_vector */
+   const uint32_t known = SpvTensorAddressingOperandsTensorViewMask |
+                          SpvTensorAddressingOperandsDecodeFuncMask | decode_vector;
    vtn_fail_if(operands & ~known, "Unknown tensor addressing operands 0x%x", operands & ~known);
    vtn_fail_if(at + util_bitcount(operands) != count,
                "A tensor load or store with %u operands instead of %u", count - at,
@@ -450,7 +572,14 @@ static void read_operands(struct vtn_builder *b, const uint32_t *w, unsigned cou
    }
    if (operands & SpvTensorAddressingOperandsDecodeFuncMask) {
       vtn_fail_if(a->is_store, "A store with a decode function");
-      a->decode = get_decode_function(b, w[at++], matrix, a->layout.dim);
+      a->decode = get_decode_function(b, w[at++], a->layout.dim);
+      vtn_fail_if(a->decode->type->return_type->type != matrix->component_type->type,
+                  "A decode function has to return a component of the matrix");
+   }
+   if (operands & decode_vector) {
+      vtn_fail_if(!a->decode, "A vector decode function without a decode function");
+      a->decode_vector = get_decode_function(b, w[at++], a->layout.dim);
+      a->runs = get_runs(a, vector_length(b, a->decode_vector->type->return_type, matrix));
    }
 }
 

@@ -69,6 +69,9 @@ struct Variant {
    bool literal; ///< all numbers are constants
    bool blocks;  ///< of more than one element
    uint32_t subgroup_size;
+   uint32_t vector = 0;    ///< what the vector decode function returns, where there is one
+   bool marks = false;     ///< the vector function's values are others
+   uint32_t workgroup = 0; ///< of a matrix of workgroup scope
 
    uint32_t unit() const { return format ? format->bytes : matrix.component_bytes(); }
    std::string pointee() const
@@ -83,6 +86,15 @@ struct Variant {
          return 4;
       return wide_pointee ? 16 : matrix.component_bytes();
    }
+   uint32_t invocations() const { return workgroup ? workgroup : subgroup_size; }
+   std::string glsl_type() const
+   {
+      std::string type = matrix.glsl();
+      const std::string scope = "gl_ScopeSubgroup";
+      if (workgroup)
+         type.replace(type.find(scope), scope.size(), "gl_ScopeWorkgroup");
+      return type;
+   }
    std::string name() const
    {
       static const char *const kinds[] = {"load", "store", "decode"},
@@ -94,8 +106,10 @@ struct Variant {
              " dimensions, clamp " + clamps[int(clamp)] + ", " + view_names[int(views)] + " of " +
              std::to_string(view_dim) + ", " + storages[int(storage)] + " of " + pointee() +
              (format ? std::string(" {") + format->members + "}" : "") +
+             (vector ? ", vectors of " + std::to_string(vector) : "") +
              (literal ? ", literal numbers" : "") + ", subgroup size " +
-             std::to_string(subgroup_size);
+             std::to_string(subgroup_size) +
+             (workgroup ? ", a workgroup of " + std::to_string(workgroup) : "");
    }
 };
 
@@ -165,6 +179,26 @@ private:
       return numbers;
    }
 
+   /// The matrix' length along a dimension of a layout: the view's permutation comes between.
+   uint32_t size_of(uint32_t dimension) const
+   {
+      uint32_t i = dimension;
+      if (v.views == Views::of_span)
+         i = uint32_t(std::ranges::find(v.permutation, dimension) - v.permutation.begin());
+      return i + 1 == v.dim ? v.matrix.cols : i + 2 == v.dim ? v.matrix.rows : 1;
+   }
+
+   /// Lets the last dimension's span and offset mostly be such that vectors fit; the new offset.
+   uint32_t align_span(uint32_t block, uint32_t dimension, uint32_t &span, uint32_t offset)
+   {
+      if (draw(random, 2))
+         span = std::min(dimension, v.vector * between(random, 1, 2 * block / v.vector));
+      const uint32_t unit = draw(random, 4) ? std::min(span, block) : v.vector;
+      offset = uint32_t(int32_t(offset) / int32_t(unit) * int32_t(unit));
+      const uint32_t inside = dimension - std::min(span, dimension);
+      return v.clamp == Clamp::undefined && offset > inside ? inside / unit * unit : offset;
+   }
+
    void make_layout(Case &c)
    {
       static const uint32_t largest[] = {0, 1500, 40, 12, 7, 5};
@@ -174,18 +208,22 @@ private:
       // Blocks that several elements of a store share would be written by all of them.
       const bool blocks = v.blocks && !ordinary && v.kind != Kind::store &&
                           (v.kind == Kind::decode || draw(random, 2));
-      const Numbers block = blocks ? draw_all(v.dim, 1, 4) : Numbers(v.dim, 1);
+      Numbers block = blocks ? draw_all(v.dim, 1, 4) : Numbers(v.dim, 1);
+      // Mostly such that vectors fit, as far as this number goes.
+      const uint32_t last_dim = v.dim - 1;
+      const bool vectors = v.vector && draw(random, 8) != 0;
+      if (vectors)
+         block[last_dim] = v.vector * between(random, 1, 4);
       t.set_block_size(block);
       put(c, at_block, block);
 
       Numbers dimension = draw_all(v.dim, v.clamp == Clamp::mirror ? 2 : 1, largest[v.dim]);
+      if (vectors && draw(random, 4))
+         dimension[last_dim] = block[last_dim] * between(random, 1, 4);
       const bool whole_matrix = ordinary || (v.dim == 2 && draw(random, 2));
-      const bool transposed = v.views == Views::of_span && v.permutation[0] == 1;
-      const Numbers size = {transposed ? v.matrix.cols : v.matrix.rows,
-                            transposed ? v.matrix.rows : v.matrix.cols};
       if (ordinary || (whole_matrix && v.clamp == Clamp::undefined)) {
          for (uint32_t i = 0; i < 2; i++)
-            dimension[i] += size[i];
+            dimension[i] += size_of(i);
       }
       // Lines that begin at multiples of 16 bytes.
       const uint32_t line = ordinary && draw(random, 4) ? 16 / v.matrix.component_bytes() : 1;
@@ -212,14 +250,17 @@ private:
          Numbers offset(v.dim), span(v.dim);
          for (uint32_t i = 0; i < v.dim; i++) {
             span[i] = between(random, 1, dimension[i]);
-            if (whole_matrix && last)
-               span[i] = size[i];
+            if ((whole_matrix || (v.vector && draw(random, 2) && size_of(i) <= dimension[i])) &&
+                last)
+               span[i] = size_of(i);
             const uint32_t inside = dimension[i] - std::min(span[i], dimension[i]);
             uint32_t final_offset = draw(random, 2 * dimension[i] + 3) - dimension[i] - 1;
             if (ordinary)
                final_offset = (i ? line : 1) * draw(random, 3);
             if (v.clamp == Clamp::undefined && final_offset > inside)
                final_offset = ordinary ? 0 : draw(random, inside + 1);
+            if (vectors && i == last_dim && last)
+               final_offset = align_span(block[i], dimension[i], span[i], final_offset);
             offset[i] = last ? final_offset - uint32_t(t.offset[i]) : draw(random, 8);
          }
          t.slice(offset, span);
@@ -256,6 +297,10 @@ private:
          view.clip_row_span = span(v.matrix.rows);
          view.clip_col_offset = at_origin ? 0 : draw(random, v.matrix.cols);
          view.clip_col_span = span(v.matrix.cols);
+         if (v.vector && draw(random, 4))
+            for (uint32_t *n : {&view.clip_row_offset, &view.clip_row_span, &view.clip_col_offset,
+                                &view.clip_col_span})
+               *n = *n == 0xffffffff ? *n : *n / v.vector * v.vector;
          put(c, at_clip,
              {view.clip_row_offset, view.clip_row_span, view.clip_col_offset, view.clip_col_span});
          c.numbers[at_sets_clip] = 1;
@@ -277,6 +322,7 @@ private:
 const char *const text = R"(
 layout(local_size_x = $SIZE) in;
 layout(push_constant, std430) uniform Push { uvec2 address; } push;
+layout(constant_id = 0) const bool never = false;
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer Reference { $POINTEE data[]; };
 $BLOCKS
 shared $POINTEE shared_memory[$SHARED_COUNT];
@@ -312,17 +358,25 @@ public:
 
    void run(const Variant &v)
    {
-      SCOPED_TRACE(v.name());
-      const uint32_t count = v.literal ? 1 : 16;
       CaseMaker maker(random, v);
       std::vector<Case> cases;
-      for (uint32_t i = 0; i < count; i++)
+      for (uint32_t i = 0; i < (v.literal ? 1 : 16); i++)
          cases.push_back(maker.make());
+      run(v, cases);
+   }
 
+   void run(const Variant &v, const std::vector<Case> &cases)
+   {
+      SCOPED_TRACE(v.name());
+      const uint32_t count = uint32_t(cases.size());
       const std::string source = shader_text(v, cases[0]);
       if (const std::string why = inexpressible(source); !why.empty())
          return skip_case(why);
-      Pipeline pipeline(device, compile_glsl(source),
+      std::vector<uint32_t> spirv = compile_glsl(source);
+      if (v.vector) {
+         ASSERT_EQ(add_vector_decode_function(spirv), 1u);
+      }
+      Pipeline pipeline(device, spirv,
                         {.bindings = {1, 1, 1, 1},
                          .push_bytes = 8,
                          .subgroup_size = v.subgroup_size,
@@ -386,7 +440,8 @@ private:
             const std::byte *from = &memory[there->index * v.unit()];
             if (v.format)
                oracle::encode_int(v.matrix.type, 0, expected.data()),
-                  oracle::encode_number(v.matrix.type, decoded(*v.format, *there, from),
+                  oracle::encode_number(v.matrix.type,
+                                        decoded(*v.format, *there, from) ^ (v.marks ? mark : 0),
                                         expected.data());
             else
                memcpy(expected.data(), from, bytes);
@@ -493,11 +548,11 @@ private:
       const std::string element = oracle::format(v.matrix.type).glsl;
       const std::string mode = std::to_string(int(v.clamp)), dim = std::to_string(v.dim);
       Words words = {
-         {"SIZE", std::to_string(v.subgroup_size)},
+         {"SIZE", std::to_string(v.invocations())},
          {"POINTEE", v.pointee()},
          {"BLOCKS", buffer_block(0, v.pointee(), "memory") + buffer_block(1, element, "objects") +
                        buffer_block(2, element, "results") + buffer_block(3, "uint", "numbers")},
-         {"MATRIX", v.matrix.glsl()},
+         {"MATRIX", v.glsl_type()},
          {"ELEMENTS", std::to_string(v.matrix.rows * v.matrix.cols)},
          {"COLS", std::to_string(v.matrix.cols)},
          {"DIM", dim},
@@ -550,7 +605,13 @@ private:
             "], const in uint32_t in_block[" + dim +
             "])\n{\n   uint x = 1;\n   for (uint i = 0; i < " + dim +
             "; i++)\n      x = (x * 31u + block[i]) * 17u + in_block[i];\n   return " + element +
-            "(((" + v.format->read + ") ^ x) & 127u);\n}\n";
+            "(((" + v.format->read + ") ^ x) & 127u);\n}\n" +
+            (v.vector ? vector_function(v, element, dim) : "");
+         if (v.vector)
+            words["BEFORE"] = "if (never) // the module has to call it\n      "
+                              "results.data[0] = decode_vector(Bytes(push.address), uint32_t[" +
+                              dim + "](" + zeros(v.dim) + "), uint32_t[" + dim + "](" +
+                              zeros(v.dim) + ")).v0;";
       }
 
       const std::string in_pointees = "group * " + std::to_string(region_bytes / v.pointee_bytes());
@@ -580,16 +641,73 @@ private:
              expand(text, words);
    }
 
+   static std::string zeros(uint32_t count)
+   {
+      std::string list = "0";
+      while (--count)
+         list += ", 0";
+      return list;
+   }
+
+   /// Takes a pointer of another type than the scalar function, and is right for whole vectors only.
+   static std::string vector_function(const Variant &v, const std::string &element,
+                                      const std::string &dim)
+   {
+      std::string members, values;
+      for (uint32_t i = 0; i < v.vector; i++) {
+         const std::string number = std::to_string(i);
+         members += " " + element + " v" + number + ";";
+         values += (i ? ", " : "") + element + "(uint(decode_one(b, block, in_block, " + number +
+                   "u)) ^ flip)";
+      }
+      return element + " decode_one(const in Bytes b, const in uint32_t block[" + dim +
+             "], const in uint32_t in_block[" + dim +
+             "], const in uint32_t i)\n{\n   uint32_t at[" + dim + "] = in_block;\n   at[" + dim +
+             " - 1] += i;\n" + "   return decode(Block(b), block, at);\n}\nstruct Vector {" +
+             members + " };\nVector decode_vector(const in Bytes b, const in uint32_t block[" +
+             dim + "], const in uint32_t in_block[" + dim + "])\n{\n   uint flip = in_block[" +
+             dim + " - 1] % " + std::to_string(v.vector) + "u == 0 ? " +
+             std::to_string(v.marks ? mark : 0u) + "u : 127u;\n   return Vector(" + values +
+             ");\n}\n";
+   }
+
+   static constexpr uint32_t mark = 85;
+
    Device &device;
    oracle::Random &random;
 };
 
+/// A matrix of another size, of a subgroup or a workgroup, of those that have one that is listed.
+void draw_flexible(const Device &device, oracle::Random &random, Variant &v)
+{
+   std::vector<VkCooperativeMatrixFlexibleDimensionsPropertiesNV> rows;
+   std::ranges::copy_if(device.flexible_properties, std::back_inserter(rows),
+                        [&](const auto &p) { return ComponentType(p.AType) == v.matrix.type; });
+   if (rows.empty())
+      return;
+   const auto &row = rows[draw(random, uint32_t(rows.size()))];
+   const auto size = [&](uint32_t unit) { return unit * between(random, 1, 40 / unit); };
+   v.matrix.use = Use::a;
+   v.matrix.rows = size(row.MGranularity);
+   v.matrix.cols = size(row.KGranularity);
+   if (ComponentType(row.BType) == v.matrix.type && draw(random, 2)) {
+      v.matrix = {v.matrix.type, size(row.KGranularity), size(row.NGranularity), Use::b};
+   } else if (ComponentType(row.CType) == v.matrix.type && draw(random, 2)) {
+      v.matrix = {v.matrix.type, size(row.MGranularity), size(row.NGranularity), Use::accumulator};
+   }
+   v.workgroup = row.scope == VK_SCOPE_WORKGROUP_KHR ? row.workgroupInvocations : 0;
+}
+
 /// Of all numbers of dimensions × clamp modes × kinds of views; matrix types, subgroup sizes and
 /// the rest are drawn.
-void sweep(Kind kind)
+void sweep(Kind kind, bool vectors = false)
 {
    Device &device = plain_device();
    const VkPhysicalDeviceCooperativeMatrix2FeaturesNV &features = device.matrix2_features;
+   if (vectors && !device.decode_vector_features.cooperativeMatrixDecodeVector) {
+      skip_case("needs VK_NV_cooperative_matrix_decode_vector");
+      GTEST_SKIP();
+   }
    if (!features.cooperativeMatrixTensorAddressing ||
        (kind == Kind::decode && !features.cooperativeMatrixBlockLoads)) {
       skip_case("needs tensor addressing of VK_NV_cooperative_matrix2");
@@ -597,7 +715,8 @@ void sweep(Kind kind)
    }
    oracle::Random random = test_random();
    std::vector<MatrixType> types;
-   for (const MatrixType &type : matrix_types(device)) {
+   for (const MatrixType &type :
+        matrix_types(device, vectors ? SmallFloats::with : SmallFloats::without)) {
       if (missing_feature(device, type.type).empty())
          types.push_back(type);
    }
@@ -637,6 +756,11 @@ void sweep(Kind kind)
             };
             if (v.storage == Storage::reference && !references)
                v.storage = Storage::buffer;
+            if (vectors) {
+               v.vector = 2u << draw(random, 3);
+               if (draw(random, 2))
+                  draw_flexible(device, random, v);
+            }
             v.permutation.resize(v.view_dim);
             std::iota(v.permutation.begin(), v.permutation.end(), 0);
             std::ranges::shuffle(v.permutation, random);
@@ -663,6 +787,70 @@ TEST(cmat_tensor, store)
 TEST(cmat_tensor, load_with_decode_function)
 {
    sweep(Kind::decode);
+}
+
+TEST(cmat_tensor, load_with_vector_decode_function)
+{
+   sweep(Kind::decode, true);
+}
+
+/// Weights as programs have them, in blocks of 32 along a line: where all fits, the driver calls the
+/// vector function, whose values differ here, and no other.
+TEST(cmat_tensor, calls_the_vector_decode_function)
+{
+   Device &device = plain_device();
+   if (!device.is_weft || device.has_weft_layer ||
+       !device.decode_vector_features.cooperativeMatrixDecodeVector) {
+      skip_case("needs Weft's own driver");
+      GTEST_SKIP();
+   }
+   oracle::Random random = test_random();
+   const std::vector<uint32_t> sizes = device.subgroup_sizes();
+   Sweep run(device, random);
+   for (const MatrixType &type : matrix_types(device)) {
+      if (!missing_feature(device, type.type).empty() || draw(random, 3) || !selected(random, 4))
+         continue;
+      Variant v = {
+         .matrix = type,
+         .kind = Kind::decode,
+         .dim = 2,
+         .clamp = Clamp(draw(random, 5)),
+         .views = Views(draw(random, 2)),
+         .view_dim = 2,
+         .permutation = {0, 1},
+         .storage = Storage::buffer,
+         .wide_pointee = false,
+         .format = &formats[1],
+         .literal = false,
+         .blocks = true,
+         .subgroup_size = sizes[draw(random, uint32_t(sizes.size()))],
+         .vector = 2u << draw(random, 3),
+         .marks = true,
+      };
+      if (draw(random, 2))
+         draw_flexible(device, random, v);
+      uint32_t lines = v.matrix.rows, length = v.matrix.cols;
+      if (v.views == Views::of_span && draw(random, 2)) {
+         v.permutation = {1, 0};
+         std::swap(lines, length);
+      }
+      if (length % 32 != 0 && 32 % length != 0) // whole blocks, or equal parts of one
+         continue;
+      Case c = {TensorLayout(2, v.clamp), TensorView(2, false, v.permutation)};
+      const Numbers block = {1, 32}, dimension = {lines + 3, length + 64},
+                    offset = {draw(random, 4), std::min(length, 32u) * draw(random, 3)},
+                    span = {lines, length};
+      c.layout.set_block_size(block);
+      c.layout.set_dimension(dimension);
+      c.layout.slice(offset, span);
+      const std::pair<Place, Numbers> numbers[] = {
+         {at_block, block}, {at_dimension, dimension}, {at_offset, offset}, {at_span, span}};
+      for (const auto &[place, values] : numbers)
+         std::ranges::copy(values, c.numbers.begin() + place);
+      run.run(v, {c});
+      if (testing::Test::HasFailure())
+         return;
+   }
 }
 
 } // namespace weft::e2e

@@ -488,10 +488,24 @@ uint32_t insert_matrix_phis(std::vector<uint32_t> &spirv)
    return inserted;
 }
 
+namespace {
+
+/// A capability and the extension that it comes from, behind the module's capabilities.
+void declare(std::vector<uint32_t> &spirv, uint32_t capability, const std::string &extension)
+{
+   constexpr uint32_t op_extension = 10, op_capability = 17;
+   std::vector<uint32_t> text(extension.size() / 4 + 1);
+   memcpy(text.data(), extension.data(), extension.size());
+   spirv.insert(spirv.end(), {2u << 16 | op_capability, capability,
+                              uint32_t(text.size() + 1) << 16 | op_extension});
+   spirv.insert(spirv.end(), text.begin(), text.end());
+}
+
+} // namespace
+
 uint32_t replace_calls_by_array_conversions(std::vector<uint32_t> &spirv)
 {
-   constexpr uint16_t op_name = 5, op_extension = 10, op_capability = 17, op_function_call = 57;
-   static constexpr char name[] = "SPV_QCOM_cooperative_matrix_conversion";
+   constexpr uint16_t op_name = 5, op_capability = 17, op_function_call = 57;
    static constexpr std::pair<const char *, uint16_t> opcodes[] = {
       {"bitcast_", 4497}, {"construct_", 4540}, {"extract_", 4541}, {"sub_array_", 4542}};
    std::map<uint32_t, uint16_t> functions;
@@ -507,11 +521,7 @@ uint32_t replace_calls_by_array_conversions(std::vector<uint32_t> &spirv)
          }
       }
       if (opcode != op_capability && !declared) {
-         std::vector<uint32_t> extension(sizeof(name) / 4 + 1);
-         memcpy(extension.data(), name, sizeof(name));
-         result.insert(result.end(), {2u << 16 | op_capability, 4496,
-                                      uint32_t(extension.size() + 1) << 16 | op_extension});
-         result.insert(result.end(), extension.begin(), extension.end());
+         declare(result, 4496, "SPV_QCOM_cooperative_matrix_conversion");
          declared = true;
       }
       const auto function = opcode == op_function_call ? functions.find(words[3]) : functions.end();
@@ -526,6 +536,89 @@ uint32_t replace_calls_by_array_conversions(std::vector<uint32_t> &spirv)
    });
    spirv = result;
    return replaced;
+}
+
+namespace {
+
+/// Makes a vector of a struct of equal scalars: the one that the module has already, or a new one.
+void replace_struct_by_vector(std::vector<uint32_t> &spirv, uint32_t type)
+{
+   constexpr uint16_t op_name = 5, op_member_name = 6, op_type_vector = 23, op_type_struct = 30,
+                      op_type_pointer = 32, op_type_function = 33, op_function = 54;
+   uint32_t scalar = 0, length = 0, vector = type;
+   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
+      if (opcode == op_type_struct && words[1] == type) {
+         scalar = words[2];
+         length = uint32_t(count - 2);
+      }
+   });
+   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t) {
+      if (opcode == op_type_vector && words[2] == scalar && words[3] == length)
+         vector = words[1];
+   });
+   bool declared = false, in_function = false;
+   std::vector<uint32_t> result(spirv.begin(), spirv.begin() + header_words);
+   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
+      in_function |= opcode == op_function;
+      if ((opcode == op_name || opcode == op_member_name) && words[1] == type)
+         return;
+      const bool declares = (opcode == op_type_struct && words[1] == type) ||
+                            (opcode == op_type_vector && words[1] == vector);
+      if (declares && !declared)
+         result.insert(result.end(), {4u << 16 | op_type_vector, vector, scalar, length});
+      declared |= declares;
+      if (declares)
+         return;
+      const size_t at = result.size();
+      result.insert(result.end(), words, words + count);
+      if (in_function && count > 1)
+         std::replace(&result[at + 1], &result[at + 1] + 1, type, vector);
+      if (opcode == op_type_pointer || opcode == op_type_function)
+         std::replace(result.begin() + at + 2, result.end(), type, vector);
+   });
+   spirv = result;
+}
+
+} // namespace
+
+uint32_t add_vector_decode_function(std::vector<uint32_t> &spirv)
+{
+   constexpr uint16_t op_name = 5, op_capability = 17, op_function = 54, op_load_tensor = 5367;
+   constexpr uint32_t aligned = 2, makes_available = 8, makes_visible = 16; // Memory Operands
+   constexpr uint32_t decode = 2, decode_vector = 4; // Tensor Addressing Operands
+   uint32_t function = 0, type = 0;
+   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t) {
+      const char *text = reinterpret_cast<const char *>(words + 2);
+      if (opcode == op_name && std::string_view(text).starts_with("decode_vector("))
+         function = words[1];
+      if (opcode == op_function && words[2] == function)
+         type = words[1];
+   });
+   replace_struct_by_vector(spirv, type);
+   bool declared = false;
+   uint32_t loads = 0;
+   std::vector<uint32_t> result(spirv.begin(), spirv.begin() + header_words);
+   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
+      if (opcode != op_capability && !declared) {
+         declare(result, 5447, "SPV_NV_cooperative_matrix_decode_vector");
+         declared = true;
+      }
+      const size_t first = result.size();
+      result.insert(result.end(), words, words + count);
+      if (opcode != op_load_tensor)
+         return;
+      size_t mask = first + 7;
+      for (const uint32_t operand : {aligned, makes_available, makes_visible})
+         mask += (words[6] & operand) != 0;
+      if (!(result[mask] & decode))
+         return;
+      result[first] += 1u << 16;
+      result[mask] |= decode_vector;
+      result.push_back(function);
+      loads++;
+   });
+   spirv = result;
+   return loads;
 }
 
 } // namespace weft::e2e

@@ -55,6 +55,11 @@ void replace_short_by_double(std::vector<uint32_t> &spirv);
 /// as values.  Returns how many.
 uint32_t replace_calls_by_array_conversions(std::vector<uint32_t> &spirv);
 
+/// Makes the function decode_vector(), which the module has to call somewhere, the DecodeVectorFunc of
+/// all tensor loads with a decode function, and a vector of the struct of scalars that it returns.
+/// How many loads there were.
+uint32_t add_vector_decode_function(std::vector<uint32_t> &spirv);
+
 /// Where both ways into a block end with storing a matrix to the same variable, makes it one OpPhi
 /// and one store at the block's beginning, as an optimiser would.  Returns how many.
 uint32_t insert_matrix_phis(std::vector<uint32_t> &spirv);

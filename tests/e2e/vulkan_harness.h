@@ -90,6 +90,7 @@ public:
    VkPhysicalDeviceShaderFloat8FeaturesEXT float8_features = {};
    VkPhysicalDeviceCooperativeMatrixConversionFeaturesQCOM conversion_features = {};
    VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2_features = {};
+   VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV decode_vector_features = {};
    VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT maintenance1_features = {};
    /// Of vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR; empty without the extension.
    std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties;

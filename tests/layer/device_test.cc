@@ -465,6 +465,7 @@ TEST_F(DeviceTest, hidden_extensions_cannot_be_enabled)
    driver.native_matrices = true;
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
    driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_DECODE_VECTOR_EXTENSION_NAME);
+   driver.subgroup_operations &= ~VkSubgroupFeatureFlags(VK_SUBGROUP_FEATURE_SHUFFLE_BIT);
    ASSERT_VK(create_instance());
    const char *const names[] = {VK_NV_COOPERATIVE_MATRIX_DECODE_VECTOR_EXTENSION_NAME};
    EXPECT_EQ(create_device({.enabledExtensionCount = 1, .ppEnabledExtensionNames = names}),

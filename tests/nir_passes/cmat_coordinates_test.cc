@@ -127,6 +127,56 @@ TEST_P(Coordinates, OfTheRunningInvocation)
    }
 }
 
+/// Every element is in one of a subgroup's runs, or with registers every one of an invocation's is in
+/// one of its own; and a run's elements are where its beginning and its step say.
+TEST_P(Coordinates, RunsAreAllElements)
+{
+   const uint32_t length = 2u << (rows + cols) / 8 % 3;
+   for (const cmat::Map map : {cmat::Map::dense, cmat::Map::registers}) {
+      for (const bool in_columns : {false, true}) {
+         const cmat::Runs runs = {length, in_columns};
+         const uint32_t count = cmat::run_count(map, desc, W, runs),
+                        step = cmat::run_step(map, desc, W, runs);
+         const RegisterMap registers = cmat::register_map(desc, W);
+         EXPECT_TRUE(map == cmat::Map::dense
+                        ? (count == 0) == ((in_columns ? rows : cols) % length != 0)
+                        : count == 0 || count * length == registers.length());
+         std::vector<uint32_t> seen(rows * cols);
+         for (uint32_t invocation = 0; invocation < W; ++invocation) {
+            Folded shader;
+            for (uint32_t i = 0; i < count; ++i) {
+               nir_def *number = nir_imm_int(&shader.b, int(i));
+               const auto [row, col] = cmat::run_coordinates(&shader.b, map, desc, W, runs, number);
+               shader.add(row, col);
+               shader.add(cmat::run_begin(&shader.b, map, desc, W, runs, number), row);
+            }
+            shader.set_invocation(invocation);
+            const auto pairs = shader.pairs();
+            ASSERT_EQ(pairs.size(), 2 * count);
+            for (uint32_t i = 0; i < count; ++i) {
+               const auto [row, col] = pairs[2 * i];
+               if (row >= rows) {
+                  EXPECT_TRUE(cmat::has_runs_outside(map, desc, W, runs));
+                  continue;
+               }
+               for (uint32_t k = 0; k < length; ++k) {
+                  const RegisterMap::Element e = {row + (in_columns ? k : 0),
+                                                  col + (in_columns ? 0 : k)};
+                  const uint32_t at = pairs[2 * i + 1].first + k * step;
+                  EXPECT_TRUE(map == cmat::Map::dense ? at == e.row * cols + e.col
+                                                      : registers.element(invocation, at) == e);
+                  ASSERT_LT(e.row * cols + e.col, seen.size());
+                  seen[e.row * cols + e.col]++;
+               }
+            }
+         }
+         if (map == cmat::Map::dense && count > 0) {
+            EXPECT_EQ(seen, std::vector<uint32_t>(rows * cols, 1));
+         }
+      }
+   }
+}
+
 const auto uses = testing::Values(GLSL_CMAT_USE_A, GLSL_CMAT_USE_B, GLSL_CMAT_USE_ACCUMULATOR);
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Coordinates,

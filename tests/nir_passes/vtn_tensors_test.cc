@@ -215,7 +215,7 @@ TEST(vtn_tensors, refuse_bad_decode_functions)
       return error_of(text);
    };
    EXPECT_EQ(with("%block_pointer %pair %pair"), "");
-   EXPECT_NE(with("%block_pointer %float_pair %pair").find("array of 2 integers of 32 bits"),
+   EXPECT_NE(with("%block_pointer %float_pair %pair").find("array of 32-bit integer"),
              std::string::npos)
       << with("%block_pointer %float_pair %pair");
    EXPECT_NE(with("%endless_pointer %pair %pair").find("no known length"), std::string::npos)
@@ -223,6 +223,84 @@ TEST(vtn_tensors, refuse_bad_decode_functions)
    const std::string without_offset =
       error_of(replaced(good, "   OpMemberDecorate %block 0 Offset 0\n", ""));
    EXPECT_NE(without_offset.find("Offset"), std::string::npos) << without_offset;
+}
+
+/// The same module with a vector decode function.
+std::string with_vector_function()
+{
+   std::string text = good;
+   const std::pair<const char *, const char *> edits[] = {
+      {"   OpExtension \"SPV_KHR_coop",
+       "   OpCapability CooperativeMatrixDecodeVectorNV\n"
+       "   OpExtension \"SPV_NV_cooperative_matrix_decode_vector\"\n"
+       "   OpExtension \"SPV_KHR_coop"},
+      {"   %C = ",
+       "   %vector = OpTypeVector %f32 4\n   %vector_of_words = OpTypeVector %uint 4\n"
+       "   %decodes_vector = OpTypeFunction %vector %block_pointer %pair %pair\n   %C = "},
+      {"   %layout = ", "   %zeros = OpConstantNull %vector\n"
+                        "   %zero_words = OpConstantNull %vector_of_words\n   %layout = "},
+      {"DecodeFunc %view1 %decode", "DecodeFunc|DecodeVectorFunc %view1 %decode %decode_vector"},
+   };
+   for (const auto &[from, to] : edits)
+      text = replaced(text, from, to);
+   return text + R"(
+   %decode_vector = OpFunction %vector None %decodes_vector
+   %vector_block = OpFunctionParameter %block_pointer
+   %vector_coordinates = OpFunctionParameter %pair
+   %vector_in_block = OpFunctionParameter %pair
+   %vector_entry = OpLabel
+   OpReturnValue %zeros
+   OpFunctionEnd
+)";
+}
+
+TEST(vtn_tensors, take_vector_decode_functions)
+{
+   for (const char *length : {"2", "4", "8"}) {
+      const std::string vector = std::string("%vector = OpTypeVector %f32 ") + length;
+      EXPECT_EQ(error_of(replaced(with_vector_function(), "%vector = OpTypeVector %f32 4", vector)),
+                "");
+   }
+}
+
+TEST(vtn_tensors, refuse_bad_vector_decode_functions)
+{
+   const struct {
+      std::string from, to, error;
+   } cases[] = {
+      {"DecodeFunc|DecodeVectorFunc %view1 %decode %decode_vector",
+       "DecodeVectorFunc %view1 %decode_vector", "needs a DecodeFunc"},
+      {"%decode %decode_vector", "%decode %decode", "vector of 2, 4 or 8 components"},
+      {"%decode %decode_vector", "%decode %layout2", "is not a function"},
+      {"OpTypeVector %f32 4", "OpTypeVector %f32 3", "vector of 2, 4 or 8 components"},
+      {"OpTypeVector %f32 4", "OpTypeVector %f32 16", "Vector16"},
+      {"%decodes_vector = OpTypeFunction %vector %block_pointer %pair %pair",
+       "%decodes_vector = OpTypeFunction %vector %block_pointer %pair", "three parameters"},
+      {"%decodes_vector = OpTypeFunction %vector %block_pointer %pair %pair",
+       "%decodes_vector = OpTypeFunction %vector %in_buffer %pair %pair", "PhysicalStorageBuffer"},
+      {"%decodes_vector = OpTypeFunction %vector %block_pointer %pair %pair",
+       "%decodes_vector = OpTypeFunction %vector %block_pointer %triple %pair", "dimension equal"},
+      {"   OpCapability CooperativeMatrixDecodeVectorNV\n", "", "DecodeVectorNV"},
+      {"OpCooperativeMatrixStoreTensorNV %pointer %loaded %layout2 None TensorView %view1",
+       "OpCooperativeMatrixStoreTensorNV %pointer %loaded %layout2 None DecodeVectorFunc "
+       "%decode_vector",
+       "has not been defined"},
+   };
+   for (const auto &c : cases) {
+      const std::string error = error_of(replaced(with_vector_function(), c.from, c.to));
+      EXPECT_EQ(error.find("not assembled"), std::string::npos) << error;
+      EXPECT_NE(error.find(c.error), std::string::npos) << c.to << ": " << error;
+   }
+   // Its components are numbers of another type.
+   std::string other = with_vector_function();
+   for (const auto &[from, to] :
+        {std::pair("%decodes_vector = OpTypeFunction %vector %block",
+                   "%decodes_vector = OpTypeFunction %vector_of_words %block"),
+         {"%decode_vector = OpFunction %vector ", "%decode_vector = OpFunction %vector_of_words "},
+         {"OpReturnValue %zeros", "OpReturnValue %zero_words"}})
+      other = replaced(other, from, to);
+   EXPECT_NE(error_of(other).find("components of the matrix component type"), std::string::npos)
+      << error_of(other);
 }
 
 TEST(vtn_tensors, refuse_recursion)

@@ -574,6 +574,15 @@ Value *load_from_scratch(Translator &t, Value *place, uint32_t bytes)
    return b.CreateFreeze(v);
 }
 
+void store_elements(Translator &t, Value *memory, Value *offsets, const LanePattern &pattern,
+                    llvm::ArrayRef<Value *> elements)
+{
+   const unsigned bytes = elements[0]->getType()->getScalarSizeInBits() / 8;
+   store_pieces({t, Region{memory, nullptr}, offsets, pattern, unsigned(elements.size()), bytes,
+                 false, false, false},
+                Values(elements.begin(), elements.end()));
+}
+
 bool emit_memory(Translator &t, nir_intrinsic_instr *intr)
 {
    switch (intr->intrinsic) {

@@ -54,7 +54,7 @@ void emit_muladd(Translator &t, nir_intrinsic_instr *intr)
                 tile_pointer(t, intr->src[2], b), tile_pointer(t, intr->src[3], c)});
 }
 
-/// The one operation whose operands may differ from lane to lane, the tile too.
+/// The one operation whose tile may differ from lane to lane.
 void emit_element(Translator &t, nir_intrinsic_instr *intr)
 {
    llvm::IRBuilder<> &b = t.b;
@@ -70,6 +70,21 @@ void emit_element(Translator &t, nir_intrinsic_instr *intr)
    Value *place =
       b.CreateAdd(b.CreateMul(tile, constant(t.W)), b.CreateMul(element, constant(bytes)));
    t.define(intr->def, 0, load_from_scratch(t, place, bytes));
+}
+
+/// Each lane's run of elements goes where they lie, which other lanes' components may be.
+void emit_insert(Translator &t, nir_intrinsic_instr *intr)
+{
+   llvm::IRBuilder<> &b = t.b;
+   const glsl_cmat_description desc = nir_intrinsic_cmat_desc(intr);
+   const uint32_t bytes = component_bits(desc) / 8;
+   Value *first = b.CreateMul(t.varying(intr->src[2]), t.splat(b.getInt32(bytes)));
+   LanePattern pattern = t.patterns->pattern(intr->src[2]);
+   pattern.step *= bytes;
+   llvm::SmallVector<Value *, 16> elements;
+   for (unsigned c = 0; c < intr->num_components; c++)
+      elements.push_back(t.varying(intr->src[1], c));
+   store_elements(t, tile_pointer(t, intr->src[0], desc), first, pattern, elements);
 }
 
 void emit_transfer(Translator &t, nir_intrinsic_instr *intr, TileAccess direction)
@@ -136,6 +151,9 @@ bool emit_tile(Translator &t, nir_intrinsic_instr *intr)
       return true;
    case nir_intrinsic_tile_element_weft:
       emit_element(t, intr);
+      return true;
+   case nir_intrinsic_tile_insert_weft:
+      emit_insert(t, intr);
       return true;
    default:
       return false;

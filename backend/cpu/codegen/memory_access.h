@@ -60,6 +60,11 @@ llvm::Value *scratch_offset(Translator &, llvm::Value *offset, uint32_t bytes);
 /// scalar, or of a vector of places each lane's own.
 llvm::Value *load_from_scratch(Translator &, llvm::Value *place, uint32_t bytes);
 
+/// Stores each lane's elements one after the other, from its offset (<W x i32>) in private memory on,
+/// which runs from lane to lane in that pattern.
+void store_elements(Translator &, llvm::Value *memory, llvm::Value *offsets, const LanePattern &,
+                    llvm::ArrayRef<llvm::Value *> elements);
+
 /// 128 bytes of zeros for loads, or to be overwritten by stores, that must not reach memory.
 llvm::Value *harmless_memory(Translator &, bool store);
 
