@@ -36,6 +36,7 @@ LAVAPIPES = ('lavapipe-25.0', 'lavapipe-26.1')
 
 # ggml leaves CPUs out unless told which device to take.
 GGML = {'GGML_VK_VISIBLE_DEVICES': '0'}
+NO_VECTORS = {'GGML_VK_DISABLE_COOPMAT2_DECODE_VECTOR': '1'}
 KHR = {'GGML_VK_DISABLE_COOPMAT2': '1'}
 SCALAR = KHR | {'GGML_VK_DISABLE_COOPMAT': '1'}
 

@@ -122,7 +122,7 @@ const std::string single_elements = header + R"(
       coopMatStore(product, c, 256, stride, rows);
    })";
 
-/// Tensor layouts and views, a decode function, layouts that depend on the way taken.
+/// Tensor layouts and views, decode functions, layouts that depend on the way taken.
 const std::string tensors = header + R"(
    layout(binding = 3, scalar) buffer D { uint words[]; };
    layout(buffer_reference, scalar, buffer_reference_align = 2) buffer Block {
@@ -132,7 +132,15 @@ const std::string tensors = header + R"(
    float16_t decode(const in Block block, const in uint at[2], const in uint inside[2]) {
       return block.scale * float16_t(block.values[inside[1]] ^ (at[0] & 1u));
    }
+   layout(constant_id = 2) const bool never = false;
+   struct Vector { float16_t x, y; };
+   Vector decode_vector(const in Block block, const in uint at[2], const in uint inside[2]) {
+      return Vector(block.scale * float16_t(block.values[inside[1]] ^ (at[0] & 1u)),
+                    block.scale * float16_t(block.values[inside[1] + 1] ^ (at[0] & 1u)));
+   }
    void main() {
+      if (never)
+         a[0] = decode_vector(Block(0ul), uint[2](0, 0), uint[2](0, 0)).x;
       tensorLayoutNV<2, 3> t = createTensorLayoutNV(2, 3);
       t = setTensorLayoutDimensionNV(t, count, stride);
       if (count > 64)
@@ -312,10 +320,11 @@ void limit_processor_seconds(unsigned seconds)
 
 std::vector<Source> mutation_originals()
 {
-   Source conversions = compile(arrays);
+   Source conversions = compile(arrays), decoding = compile(tensors);
    e2e::replace_calls_by_array_conversions(conversions.spirv);
+   e2e::add_vector_decode_function(decoding.spirv);
    return {compile(product), compile(elements),    compile(integers), compile(single_elements),
-           compile(tensors), compile(without_use), conversions};
+           decoding,         compile(without_use), conversions};
 }
 
 uint32_t mutation_seed()
