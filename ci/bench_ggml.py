@@ -97,13 +97,13 @@ def show_model(kind, result):
               f'{weft[0] / cpu[0]:8.2f}{weft[1] / cpu[1]:13.2f}')
 
 
-def bench_model(root, arguments, driver, folder):
+def bench_model(root, arguments, driver):
     """Prompt, generation and first tokens of a model on Weft's device and on ggml's CPU backend."""
     ours = driver | GGML
     program = root.compile('bench/ggml/model.cc', 'ggml', 'ggml-base')
     results, right = {}, True
     for kind in arguments.kinds.split(','):
-        file = model_file(root, program, folder / 'models', kind)
+        file = model_file(root, program, arguments.models.resolve(), kind)
         print(f'== {kind}', flush=True)
         rates, errors, agree = measure_rates(root, program, file, arguments.rounds, ours)
         first = measure_first(root, program, file, arguments.rounds, ours)
@@ -213,7 +213,7 @@ def bench_first(root, program, peers):
     return medians
 
 
-def bench_ggml(root, arguments, driver, _):
+def bench_ggml(root, arguments, driver):
     """MUL_MAT on Weft's device, on lavapipe with its matrices and without, on ggml's CPU."""
     program = root.compile('bench/ggml/mul_mat.cc', 'ggml', 'ggml-base')
     lavapipe = root.driver('lavapipe-26.1') | GGML
