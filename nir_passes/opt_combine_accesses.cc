@@ -58,7 +58,7 @@ bool should_combine(unsigned, unsigned, unsigned bit_size, unsigned components, 
 
 } // namespace
 
-bool opt_combine_accesses(nir_shader *nir, bool keep_buffers)
+bool opt_combine_accesses(nir_shader *nir, const CombineOptions &wanted)
 {
    bool has_tiles = false;
    nir_foreach_block(block, nir_shader_get_entrypoint(nir))
@@ -68,9 +68,10 @@ bool opt_combine_accesses(nir_shader *nir, bool keep_buffers)
    options.callback = should_combine;
    options.cb_data = &has_tiles;
    constexpr auto buffers = nir_variable_mode(nir_var_mem_ubo | nir_var_mem_ssbo);
-   options.modes = nir_variable_mode((keep_buffers ? 0 : buffers) | nir_var_mem_shared |
+   options.modes = nir_variable_mode((wanted.keep_buffers ? 0 : buffers) | nir_var_mem_shared |
                                      nir_var_mem_global | nir_var_mem_push_const);
-   options.robust_modes = buffers;
+   if (!wanted.checks_components)
+      options.robust_modes = buffers;
    /* Of six components there is no vector: pairs of pairs need a second look. */
    bool progress = false;
    while (nir_opt_load_store_vectorize(nir, &options))

@@ -10,6 +10,7 @@
 #include "nir_passes/lower_descriptors.h"
 #include "nir_passes/lower_invocation_ids.h"
 #include "nir_passes/opt_combine_accesses.h"
+#include "nir_passes/opt_shift_pairs.h"
 #include "nir_passes/opt_visibility_barriers.h"
 #include "nir_passes/shader_limits.h"
 #include "nir_passes/stages.h"
@@ -133,7 +134,9 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
 
    optimize(run, unroll_tiles);
    /* Once addresses are simple, and accesses that nobody needs are gone. */
-   RUN(run, opt_combine_accesses, false);
+   if (RUN(run, opt_shift_pairs))
+      RUN(run, nir_opt_cse);
+   RUN(run, opt_combine_accesses, CombineOptions{.checks_components = true});
 
    /* What could not become values: arrays with dynamic indices, and tiles. */
    RUN(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);

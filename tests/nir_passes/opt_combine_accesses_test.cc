@@ -16,6 +16,7 @@ namespace {
 
 class CombineAccesses : public testing::Test {
 protected:
+   CombineOptions options;
    test::Built built;
    nir_builder *b = &built.b;
    nir_def *buffer = nir_imm_ivec2(b, 0, 0);
@@ -43,7 +44,7 @@ protected:
    /// Components of the loads (or stores) that the pass leaves.
    std::vector<unsigned> left(nir_intrinsic_op op = nir_intrinsic_load_ssbo)
    {
-      opt_combine_accesses(built.shader.get(), false);
+      opt_combine_accesses(built.shader.get(), options);
       std::vector<unsigned> sizes;
       nir_foreach_block(block, b->impl) {
          nir_foreach_instr(instr, block) {
@@ -97,6 +98,22 @@ TEST_F(CombineAccesses, Stores)
    store(4, base);
    store(0, base);
    EXPECT_EQ(left(nir_intrinsic_store_ssbo), std::vector<unsigned>{2});
+}
+
+/// Where the first is out of bounds, the second, after 2^32, need not be.
+TEST_F(CombineAccesses, WrappingOffsets)
+{
+   base = nir_imul_imm(b, nir_load_subgroup_invocation(b), 4);
+   const auto load = [&](uint32_t offset) {
+      nir_mov(b, _nir_build_load_ssbo(
+                    b, 1, 32, buffer, nir_iadd_imm(b, base, offset),
+                    {._ = 0, .access = gl_access_qualifier(0), .align_mul = 4, .align_offset = 0}));
+   };
+   load(0);
+   load(4);
+   EXPECT_EQ(left(), (std::vector<unsigned>{1, 1}));
+   options.checks_components = true;
+   EXPECT_EQ(left(), std::vector<unsigned>{2});
 }
 
 TEST_F(CombineAccesses, SixAreFourAndTwo)

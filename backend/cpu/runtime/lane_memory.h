@@ -14,7 +14,7 @@ namespace weft::cpu {
 struct LaneAccess {
    uint8_t *base;           ///< null: offsets are addresses
    uint64_t size;           ///< bytes from base on that may be accessed; ~0: there is no bound
-   const uint64_t *offsets; ///< per lane
+   const uint64_t *offsets; ///< per lane: of its first component, modulo 2^32 where there is a base
    uint64_t active;         ///< bit l: lane l takes part
 };
 

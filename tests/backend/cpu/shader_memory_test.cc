@@ -63,6 +63,42 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Sizes, ShaderMemory, testing::Values(8, 16, 32, 64),
                          [](const auto &info) { return std::to_string(info.param); });
 
+/// data[i] is out of bounds, data[i + 1] the first element: although both are accessed at once.
+TEST_P(ShaderMemory, NeighboursThatWrap)
+{
+   for (const std::string index : {"start[0]", "start[0] + 2 * gl_LocalInvocationIndex"}) {
+      auto program = compile_with("layout(local_size_x = 64) in;\n"
+                                  "layout(binding = 0) buffer S { uint start[]; };\n"
+                                  "layout(binding = 1) buffer D { uint data[]; };\n"
+                                  "layout(binding = 2) buffer O { uint o[]; };\n"
+                                  "void main() { uint i = " +
+                                     index +
+                                     ", l = 2 * gl_LocalInvocationIndex;\n"
+                                     "   o[l] = data[i]; o[l + 1] = data[i + 1];\n"
+                                     "   barrier();\n"
+                                     "   data[i] = data[i] + 1; data[i + 1] = 5; }",
+                                  3);
+      ASSERT_TRUE(program) << program.error().message;
+      const bool each = index.size() > 8;
+      std::vector<uint32_t> start = {UINT32_MAX}, data(40), o(128, 0xcdcdcdcd);
+      for (uint32_t i = 0; i < 40; i++)
+         data[i] = 100 + i;
+      const std::vector<uint32_t> before = data;
+      const BufferDescriptor set[] = {descriptor(start), descriptor(data), descriptor(o)};
+      ASSERT_TRUE(run(**program, set));
+      const auto at = [&](uint32_t i) { return i < before.size() ? before[i] : 0; };
+      for (uint32_t l = 0; l < 64; l++) {
+         const uint32_t i = UINT32_MAX + (each ? 2 * l : 0);
+         EXPECT_EQ(o[2 * l], at(i)) << index << ", invocation " << l;
+         EXPECT_EQ(o[2 * l + 1], at(i + 1)) << index << ", invocation " << l;
+      }
+      for (uint32_t i = 0; i < data.size(); i++) {
+         const bool second = each ? i % 2 == 0 : i == 0, first = each && i % 2 == 1;
+         EXPECT_EQ(data[i], second ? 5 : first ? before[i] + 1 : before[i]) << index << ", " << i;
+      }
+   }
+}
+
 /// Beyond an inline uniform block there are zeros, for an index per lane and for one of all.
 TEST_P(ShaderMemory, InlineUniformBlocksHaveBounds)
 {
