@@ -63,6 +63,17 @@ void get_identity(vk_properties *p)
    }
 }
 
+/// Products of packed bytes are instructions (backend/cpu/codegen/emit_dot.cc).
+void get_dot_products(vk_properties *p)
+{
+   p->integerDotProduct4x8BitPackedUnsignedAccelerated = true;
+   p->integerDotProduct4x8BitPackedSignedAccelerated = true;
+   p->integerDotProduct4x8BitPackedMixedSignednessAccelerated = true;
+   p->integerDotProductAccumulatingSaturating4x8BitPackedUnsignedAccelerated = true;
+   p->integerDotProductAccumulatingSaturating4x8BitPackedSignedAccelerated = true;
+   p->integerDotProductAccumulatingSaturating4x8BitPackedMixedSignednessAccelerated = true;
+}
+
 void get_compute_limits(vk_properties *p)
 {
    p->maxComputeSharedMemorySize = max_shared_memory;
@@ -192,6 +203,7 @@ void get_device_properties(uint64_t heap_size, vk_properties *p)
 {
    get_identity(p);
    get_compute_limits(p);
+   get_dot_products(p);
    get_memory_limits(heap_size, p);
    get_descriptor_limits(p);
    get_absent_limits(p);

@@ -82,6 +82,26 @@ TEST_F(QueryTest, SubgroupSizesAre8To64)
    EXPECT_EQ(properties11.subgroupSupportedStages, VkShaderStageFlags(VK_SHADER_STAGE_COMPUTE_BIT));
 }
 
+/// Programs choose their integer shaders by these.
+TEST_F(QueryTest, ProductsOfPackedBytesAreFast)
+{
+   VkPhysicalDeviceVulkan13Properties p = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES,
+   };
+   VkPhysicalDeviceProperties2 properties = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+      .pNext = &p,
+   };
+   vkGetPhysicalDeviceProperties2(physical, &properties);
+   EXPECT_TRUE(p.integerDotProduct4x8BitPackedUnsignedAccelerated);
+   EXPECT_TRUE(p.integerDotProduct4x8BitPackedSignedAccelerated);
+   EXPECT_TRUE(p.integerDotProduct4x8BitPackedMixedSignednessAccelerated);
+   EXPECT_TRUE(p.integerDotProductAccumulatingSaturating4x8BitPackedUnsignedAccelerated);
+   EXPECT_TRUE(p.integerDotProductAccumulatingSaturating4x8BitPackedSignedAccelerated);
+   EXPECT_TRUE(p.integerDotProductAccumulatingSaturating4x8BitPackedMixedSignednessAccelerated);
+   EXPECT_FALSE(p.integerDotProduct64BitSignedAccelerated);
+}
+
 /// Calls an enumeration with every capacity up to the whole, and one more.
 template <typename T, typename F>
 void check_enumeration(T blank, F enumerate)

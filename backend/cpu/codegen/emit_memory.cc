@@ -19,6 +19,8 @@
 
 #include <llvm/IR/MDBuilder.h>
 
+#include <bit>
+
 namespace weft::cpu {
 
 using llvm::Value;
@@ -31,27 +33,37 @@ struct Pieces {
    Translator &t;
    Region region;
    Value *offsets; ///< <W x i32 or i64>
-   LanePattern pattern;
+   LikelyPattern likely;
    unsigned components, bytes;
    bool check; ///< offsets may be out of bounds
    bool is_volatile, invariant;
 
    llvm::IRBuilder<> &b = t.b;
+   const LanePattern &pattern() const { return likely.pattern; }
    unsigned element() const { return components * bytes; }
-   unsigned groups() const { return t.W / pattern.group; }
+   unsigned groups() const { return t.W / pattern().group; }
    /// Bytes from a group's first address to its end.
    uint64_t extent() const
    {
-      return uint64_t(pattern.group - 1) * uint64_t(pattern.step) + element();
+      return uint64_t(pattern().group - 1) * uint64_t(pattern().step) + element();
+   }
+   /// Components that are loaded for each group: where it is one element for all its lanes, a power
+   /// of two, so that the elements are whole parts of vectors; what lies behind is in bounds then.
+   unsigned loaded() const
+   {
+      return pattern().step == 0 && region.size ? std::bit_ceil(components) : components;
    }
    void count() const
    {
       AccessCounts &counts = t.accesses;
-      (!regular()                  ? counts.gathered
-       : pattern.step == element() ? counts.contiguous
-                                   : counts.strided)++;
+      (!regular()                    ? counts.gathered
+       : pattern().step == element() ? counts.contiguous
+                                     : counts.strided)++;
    }
-   bool regular() const { return pattern.group > 1 && pattern.step >= 0 && pattern.step < 65536; }
+   bool regular() const
+   {
+      return pattern().group > 1 && pattern().step >= 0 && pattern().step < 65536;
+   }
    llvm::Type *component_type() const { return t.int_type(bytes * 8); }
    llvm::Type *vector_type(unsigned n) const
    {
@@ -61,10 +73,11 @@ struct Pieces {
    Value *load(llvm::Type *, Value *pointer);
    void store(Value *, Value *pointer);
    Value *group_pointer(unsigned group);
-   Value *groups_in_bounds();
+   Value *is_regular();
    Value *lanes_all_in_bounds();
    llvm::Type *packed_type() const { return vector_type(t.W * components); }
    Value *slice(Value *all, unsigned first, unsigned count);
+   Values load_same();
    // These load and store packed vectors (packed_values.h).
    Value *load_regular();
    Value *gather();
@@ -90,53 +103,90 @@ void Pieces::store(Value *v, Value *pointer)
 
 Value *Pieces::group_pointer(unsigned group)
 {
-   return pointer_to(t, region, b.CreateExtractElement(offsets, uint64_t(group) * pattern.group));
+   return pointer_to(t, region, b.CreateExtractElement(offsets, uint64_t(group) * pattern().group));
 }
 
-/// i1: every byte of every group is in bounds.  Null when there is nothing to check.
-Value *Pieces::groups_in_bounds()
+/// i1: the pattern is as assumed, and every byte of every lane is in bounds, active or not.  Null
+/// when there is nothing to look at.
+Value *Pieces::is_regular()
 {
-   if (!check || !region.size)
-      return nullptr;
-   if (groups() == 1)
-      return in_bounds(t, region, b.CreateExtractElement(offsets, uint64_t(0)), extent());
-   llvm::SmallVector<int, 64> first_lanes;
-   for (unsigned g = 0; g < groups(); g++)
-      first_lanes.push_back(int(g * pattern.group));
-   Value *starts = b.CreateShuffleVector(offsets, first_lanes);
-   // The highest start decides.
-   llvm::Type *start_type = offsets->getType()->getScalarType();
-   Value *highest = b.CreateIntrinsic(start_type, llvm::Intrinsic::vector_reduce_umax, {starts});
-   return in_bounds(t, region, highest, extent());
+   Value *ok = nullptr, *wrong_lanes = nullptr;
+   const auto require = [&](Value *condition) { ok = ok ? b.CreateAnd(ok, condition) : condition; };
+   const auto refuse = [&](Value *lanes) {
+      wrong_lanes = wrong_lanes ? b.CreateOr(wrong_lanes, lanes) : lanes;
+   };
+   for (const uint32_t number : likely.assumptions) {
+      const LaneAssumption &a = t.patterns->assumption(number);
+      Value *v = t.value(*a.def, a.component);
+      if (a.group == t.W) {
+         v = b.CreateExtractElement(v, uint64_t(0));
+         require(b.CreateIsNull(b.CreateAnd(v, a.mask)));
+         continue;
+      }
+      llvm::Type *scalar = v->getType()->getScalarType();
+      llvm::SmallVector<llvm::Constant *, 64> masks;
+      for (unsigned l = 0; l < t.W; l++)
+         masks.push_back(llvm::ConstantInt::get(scalar, l % a.group == 0 ? a.mask : 0));
+      refuse(b.CreateIsNotNull(b.CreateAnd(v, llvm::ConstantVector::get(masks))));
+   }
+   if ((check || loaded() > components) && region.size) {
+      const uint64_t bytes_loaded = uint64_t(loaded()) * bytes;
+      if (groups() == 1) {
+         const uint64_t end = extent() - element() + bytes_loaded;
+         require(in_bounds(t, region, b.CreateExtractElement(offsets, uint64_t(0)), end));
+      } else {
+         const Bound bound = bound_of(t, region, bytes_loaded);
+         require(bound.any_fits);
+         refuse(b.CreateICmpUGT(offsets, t.splat(bound.last)));
+      }
+   }
+   if (wrong_lanes)
+      require(b.CreateNot(t.any(wrong_lanes)));
+   return ok;
 }
 
+/// Both, either of which may be null.
+Value *both(llvm::IRBuilder<> &b, Value *x, Value *y)
+{
+   return x && y ? b.CreateAnd(x, y) : x ? x : y;
+}
+
+/// One element for all lanes of each group.
+Values Pieces::load_same()
+{
+   Values parts;
+   for (unsigned g = 0; g < groups(); g++)
+      parts.push_back(load(vector_type(loaded()), group_pointer(g)));
+   if (parts.size() == 1 && components == 1)
+      return {t.splat(parts[0])};
+   Value *all = concatenate(t, parts);
+   Values result;
+   for (unsigned c = 0; c < components; c++) {
+      llvm::SmallVector<int, 64> order;
+      for (unsigned l = 0; l < t.W; l++)
+         order.push_back(int(l / pattern().group * loaded() + c));
+      result.push_back(reorder(t, all, order));
+   }
+   return result;
+}
+
+/// Elements in steps.
 Value *Pieces::load_regular()
 {
-   const bool same = pattern.step == 0, touching = pattern.step == element();
-   const unsigned group = pattern.group;
+   const bool touching = pattern().step == element();
+   const unsigned group = pattern().group;
    Values parts;
    for (unsigned g = 0; g < groups(); g++) {
       Value *pointer = group_pointer(g);
-      if (same)
-         parts.push_back(load(vector_type(components), pointer));
-      else if (touching)
+      if (touching)
          parts.push_back(load(vector_type(components * group), pointer));
       else
          for (unsigned i = 0; i < group; i++)
             parts.push_back(
                load(vector_type(components),
-                    b.CreateConstGEP1_64(b.getInt8Ty(), pointer, uint64_t(i) * pattern.step)));
+                    b.CreateConstGEP1_64(b.getInt8Ty(), pointer, uint64_t(i) * pattern().step)));
    }
-   if (parts.size() == 1 && !parts[0]->getType()->isVectorTy())
-      return t.splat(parts[0]);
-   Value *all = concatenate(t, parts);
-   if (!same)
-      return all;
-   llvm::SmallVector<int, 256> order;
-   for (unsigned l = 0; l < t.W; l++)
-      for (unsigned c = 0; c < components; c++)
-         order.push_back(int(l / group * components + c));
-   return reorder(t, all, order);
+   return concatenate(t, parts);
 }
 
 /// The struct LaneAccess for lane_memory.h.
@@ -176,9 +226,9 @@ void Pieces::store_slowly(Value *all)
           {lane_access(), data, b.getInt32(t.W), b.getInt32(components), b.getInt32(bytes)});
 }
 
-/// The value (or null) of `fast`, behind a branch to the slow way unless `condition` is null.
+/// The values of `fast`, behind a branch to the slow way unless `condition` is null.
 template <typename Fast, typename Slow>
-Value *choose(Translator &t, Value *condition, Fast fast, Slow slow)
+Values choose(Translator &t, Value *condition, Fast fast, Slow slow)
 {
    if (!condition)
       return fast();
@@ -188,20 +238,22 @@ Value *choose(Translator &t, Value *condition, Fast fast, Slow slow)
    b.CreateCondBr(condition, fast_block, slow_block,
                   llvm::MDBuilder(t.context).createBranchWeights(1000, 1));
    b.SetInsertPoint(slow_block);
-   Value *slow_value = slow();
+   const Values slow_values = slow();
    slow_block = b.GetInsertBlock();
    b.CreateBr(join);
    b.SetInsertPoint(fast_block);
-   Value *fast_value = fast();
+   const Values fast_values = fast();
    fast_block = b.GetInsertBlock();
    b.CreateBr(join);
    b.SetInsertPoint(join);
-   if (!fast_value)
-      return nullptr;
-   llvm::PHINode *phi = b.CreatePHI(fast_value->getType(), 2);
-   phi->addIncoming(fast_value, fast_block);
-   phi->addIncoming(slow_value, slow_block);
-   return phi;
+   Values values;
+   for (unsigned i = 0; i < fast_values.size(); i++) {
+      llvm::PHINode *phi = b.CreatePHI(fast_values[i]->getType(), 2);
+      phi->addIncoming(fast_values[i], fast_block);
+      phi->addIncoming(slow_values[i], slow_block);
+      values.push_back(phi);
+   }
+   return values;
 }
 
 /// i1: every byte of every active lane is in bounds.  Null when there is nothing to check.
@@ -246,16 +298,16 @@ Value *Pieces::slice(Value *all, unsigned first, unsigned count)
 
 void Pieces::store_regular(Value *all)
 {
-   const unsigned group = pattern.group;
+   const unsigned group = pattern().group;
    for (unsigned g = 0; g < groups(); g++) {
       Value *pointer = group_pointer(g);
-      if (pattern.step == element()) {
+      if (pattern().step == element()) {
          store(slice(all, g * group * components, group * components), pointer);
          continue;
       }
       for (unsigned i = 0; i < group; i++)
          store(slice(all, (g * group + i) * components, components),
-               b.CreateConstGEP1_64(b.getInt8Ty(), pointer, uint64_t(i) * pattern.step));
+               b.CreateConstGEP1_64(b.getInt8Ty(), pointer, uint64_t(i) * pattern().step));
    }
 }
 
@@ -279,19 +331,24 @@ Values load_pieces(Pieces p)
 {
    Translator &t = p.t;
    p.count();
-   Value *all;
+   const auto packed = [&](Value *condition, const auto &fast) {
+      const Values all = choose(
+         t, condition, [&] { return Values{fast()}; }, [&] { return Values{p.load_slowly()}; });
+      return unpack(t, all[0], p.components);
+   };
    if (p.regular()) {
-      Value *condition = p.groups_in_bounds();
-      if (!condition && t.mask && !p.region.size)
-         condition = p.b.CreateNot(t.any(p.b.CreateNot(t.mask)));
-      all = choose(t, condition, [&] { return p.load_regular(); }, [&] { return p.load_slowly(); });
-   } else if (t.W > max_inline_lanes) {
-      all = p.load_slowly();
-   } else {
-      all = choose(
-         t, p.lanes_all_in_bounds(), [&] { return p.gather(); }, [&] { return p.load_slowly(); });
+      Value *condition = p.is_regular();
+      if (!p.region.size && t.mask)
+         condition = both(p.b, condition, p.b.CreateNot(t.any(p.b.CreateNot(t.mask))));
+      if (p.pattern().step == 0)
+         return choose(
+            t, condition, [&] { return p.load_same(); },
+            [&] { return unpack(t, p.load_slowly(), p.components); });
+      return packed(condition, [&] { return p.load_regular(); });
    }
-   return unpack(t, all, p.components);
+   if (t.W > max_inline_lanes)
+      return unpack(t, p.load_slowly(), p.components);
+   return packed(p.lanes_all_in_bounds(), [&] { return p.gather(); });
 }
 
 void store_pieces(Pieces p, const Values &data)
@@ -299,24 +356,22 @@ void store_pieces(Pieces p, const Values &data)
    Translator &t = p.t;
    p.count();
    Value *all = pack(t, data);
-   const bool regular = p.regular() && p.pattern.step > 0;
+   const bool regular = p.regular() && p.pattern().step > 0;
    if (!regular && t.W > max_inline_lanes)
       return p.store_slowly(all);
-   Value *condition = regular ? p.groups_in_bounds() : p.lanes_all_in_bounds();
-   if (regular && t.mask) {
-      Value *full = p.b.CreateNot(t.any(p.b.CreateNot(t.mask)));
-      condition = condition ? p.b.CreateAnd(condition, full) : full;
-   }
+   Value *condition = regular ? p.is_regular() : p.lanes_all_in_bounds();
+   if (regular && t.mask)
+      condition = both(p.b, condition, p.b.CreateNot(t.any(p.b.CreateNot(t.mask))));
    const auto fast = [&] {
       if (regular)
          p.store_regular(all);
       else
          p.scatter(all);
-      return nullptr;
+      return Values{};
    };
    const auto slow = [&] {
       p.store_slowly(all);
-      return nullptr;
+      return Values{};
    };
    choose(t, condition, fast, slow);
 }
@@ -343,14 +398,16 @@ Value *component_pointer(Translator &t, const Access &access, const Region &regi
                          unsigned component)
 {
    llvm::IRBuilder<> &b = t.b;
-   Value *pointer = b.CreateConstGEP1_64(b.getInt8Ty(), pointer_to(t, region, offset),
-                                         uint64_t(component) * access.bytes);
-   if (access.space == Space::buffer ? t.options.robust_buffer_access
-                                     : access.space == Space::constant) {
-      if (Value *ok = in_bounds(t, region, offset, uint64_t(component + 1) * access.bytes))
-         pointer = b.CreateSelect(ok, pointer, harmless_memory(t, access.store));
-   }
-   return pointer;
+   const bool checks =
+      region.size && (access.space == Space::buffer ? t.options.robust_buffer_access
+                                                    : access.space == Space::constant);
+   if (checks) // modulo 2^32, as accesses may be joined whose offsets wrap
+      offset = b.CreateAdd(offset, b.getInt32(component * access.bytes));
+   Value *pointer = pointer_to(t, region, offset);
+   if (!checks)
+      return b.CreateConstGEP1_64(b.getInt8Ty(), pointer, uint64_t(component) * access.bytes);
+   Value *ok = in_bounds(t, region, offset, access.bytes);
+   return b.CreateSelect(ok, pointer, harmless_memory(t, access.store));
 }
 
 Values load_uniform(Translator &t, const Access &access, const Region &region, Value *offset)
@@ -416,8 +473,15 @@ void load_scratch(Translator &t, nir_intrinsic_instr *intr, const Access &access
       const ScratchAddress address = scratch_address(t, access, c);
       Value *v;
       if (address.offsets->getType()->isVectorTy())
-         v = load_pieces({t, scratch_region(t), address.offsets, address.pattern, 1, access.bytes,
-                          true, false, false})[0];
+         v = load_pieces({t,
+                          scratch_region(t),
+                          address.offsets,
+                          {address.pattern},
+                          1,
+                          access.bytes,
+                          true,
+                          false,
+                          false})[0];
       else
          v = t.b.CreateAlignedLoad(vector, pointer_to(t, scratch_region(t), address.offsets),
                                    llvm::Align(access.bytes));
@@ -434,8 +498,15 @@ void store_scratch(Translator &t, nir_intrinsic_instr *intr, const Access &acces
       const ScratchAddress address = scratch_address(t, access, c);
       Value *v = t.varying(intr->src[0], c);
       if (address.offsets->getType()->isVectorTy()) {
-         store_pieces({t, scratch_region(t), address.offsets, address.pattern, 1, access.bytes,
-                       true, false, false},
+         store_pieces({t,
+                       scratch_region(t),
+                       address.offsets,
+                       {address.pattern},
+                       1,
+                       access.bytes,
+                       true,
+                       false,
+                       false},
                       {v});
          continue;
       }
@@ -487,9 +558,9 @@ void emit_load(Translator &t, nir_intrinsic_instr *intr, const Access &access)
    if (!offset->getType()->isVectorTy())
       result = load_uniform(t, access, region, offset);
    else
-      result =
-         load_pieces({t, region, offset, t.patterns->pattern(*access.offset), access.components,
-                      access.bytes, needs_check(t, access), access.is_volatile, access.invariant});
+      result = load_pieces({t, region, offset, t.patterns->likely_pattern(*access.offset),
+                            access.components, access.bytes, needs_check(t, access),
+                            access.is_volatile, access.invariant});
    for (unsigned c = 0; c < access.components; c++)
       t.define(intr->def, c, result[c]);
 }
@@ -529,7 +600,7 @@ void emit_store_run(Translator &t, nir_intrinsic_instr *intr, Access access, uns
    }
    for (unsigned c = 0; c < count; c++)
       data.push_back(t.varying(intr->src[0], first + c));
-   store_pieces({t, region, offset, t.patterns->pattern(*access.offset), count, access.bytes,
+   store_pieces({t, region, offset, t.patterns->likely_pattern(*access.offset), count, access.bytes,
                  needs_check(t, access), access.is_volatile, false},
                 data);
 }
@@ -578,8 +649,15 @@ void store_elements(Translator &t, Value *memory, Value *offsets, const LanePatt
                     llvm::ArrayRef<Value *> elements)
 {
    const unsigned bytes = elements[0]->getType()->getScalarSizeInBits() / 8;
-   store_pieces({t, Region{memory, nullptr}, offsets, pattern, unsigned(elements.size()), bytes,
-                 false, false, false},
+   store_pieces({t,
+                 Region{memory, nullptr},
+                 offsets,
+                 {pattern},
+                 unsigned(elements.size()),
+                 bytes,
+                 false,
+                 false,
+                 false},
                 Values(elements.begin(), elements.end()));
 }
 

@@ -182,18 +182,20 @@ Value *in_bounds(Translator &t, const Region &region, Value *offset, uint64_t by
    return t.b.CreateICmpSLE(t.b.CreateZExt(offset, t.b.getInt64Ty()), limit);
 }
 
+Bound bound_of(Translator &t, const Region &region, uint64_t bytes)
+{
+   llvm::IRBuilder<> &b = t.b;
+   Value *last = b.CreateSub(region.size, b.getInt64(bytes));
+   last = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, last, b.getInt64(UINT32_MAX));
+   return {b.CreateICmpUGE(region.size, b.getInt64(bytes)), b.CreateTrunc(last, b.getInt32Ty())};
+}
+
 Value *lanes_in_bounds(Translator &t, const Region &region, Value *offsets, uint64_t bytes)
 {
    if (!region.size)
       return nullptr;
-   llvm::IRBuilder<> &b = t.b;
-   // In 32 bits, that is half the vectors: offsets up to the last byte that a 32-bit offset
-   // reaches.
-   Value *fits = b.CreateICmpUGE(region.size, b.getInt64(bytes));
-   Value *limit = b.CreateBinaryIntrinsic(
-      llvm::Intrinsic::umin, b.CreateSub(region.size, b.getInt64(bytes)), b.getInt64(UINT32_MAX));
-   Value *below = b.CreateICmpULE(offsets, t.splat(b.CreateTrunc(limit, b.getInt32Ty())));
-   return b.CreateAnd(below, t.splat(fits));
+   const Bound bound = bound_of(t, region, bytes);
+   return t.b.CreateAnd(t.b.CreateICmpULE(offsets, t.splat(bound.last)), t.splat(bound.any_fits));
 }
 
 Value *pointer_to(Translator &t, const Region &region, Value *offset)

@@ -45,7 +45,15 @@ llvm::Value *offset_value(Translator &, const Access &);
 
 /// i1: may `bytes` bytes from `offset` (i32 or i64) on be accessed?  Null when there is no bound.
 llvm::Value *in_bounds(Translator &, const Region &, llvm::Value *offset, uint64_t bytes);
-/// The same for a vector of offsets: <W x i1>.
+
+/// The offsets from which on some bytes may be accessed, in 32 bits: half the vectors.
+struct Bound {
+   llvm::Value *any_fits; ///< i1: there is such an offset
+   llvm::Value *last;     ///< i32: the largest, if there is
+};
+Bound bound_of(Translator &, const Region &, uint64_t bytes);
+
+/// The same as in_bounds() for a vector of offsets: <W x i1>.
 llvm::Value *lanes_in_bounds(Translator &, const Region &, llvm::Value *offsets, uint64_t bytes);
 
 /// base + offset.

@@ -150,15 +150,15 @@ Value *Translator::lane_numbers(unsigned bits)
    return llvm::ConstantVector::get(numbers);
 }
 
-Value *Translator::value(const nir_src &src, unsigned component)
+Value *Translator::value(const nir_def &def, unsigned component)
 {
-   auto found = values.find(src.ssa);
+   auto found = values.find(&def);
    if (found == values.end() || component >= found->second.values.size() ||
        !found->second.values[component]) {
       // Only after an instruction that failed to translate.
       fail("use of an undefined value");
-      llvm::Type *type = scalar_type(*src.ssa);
-      return llvm::Constant::getNullValue(is_uniform(src) ? type : vector_of(type));
+      llvm::Type *type = scalar_type(def);
+      return llvm::Constant::getNullValue(is_uniform(def) ? type : vector_of(type));
    }
    return found->second.values[component];
 }

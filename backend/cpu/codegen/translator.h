@@ -68,7 +68,11 @@ public:
    /// The component as <W x iN>, a splat if the source is uniform.
    llvm::Value *varying(const nir_src &src, unsigned component = 0);
    /// The component in its own form: scalar if uniform, else vector.
-   llvm::Value *value(const nir_src &src, unsigned component = 0);
+   llvm::Value *value(const nir_def &def, unsigned component = 0);
+   llvm::Value *value(const nir_src &src, unsigned component = 0)
+   {
+      return value(*src.ssa, component);
+   }
    /// The component as a scalar even if the analysis could not prove that it is uniform: the first
    /// active lane's.
    llvm::Value *first_active(const nir_src &src, unsigned component = 0);

@@ -29,6 +29,7 @@ struct Step {
       bit_and,
       bit_or,
       multiply_uniform,
+      add_uniform,
       add_earlier,
       select,
       narrow_widen,
@@ -94,6 +95,9 @@ uint32_t evaluate(const Chain &chain, uint32_t invocation, uint32_t uniform)
       case Step::multiply_uniform:
          v = x * uniform;
          break;
+      case Step::add_uniform:
+         v = x + uniform;
+         break;
       case Step::add_earlier:
          v = x + values[s.earlier];
          break;
@@ -148,6 +152,9 @@ nir_def *build(nir_builder *b, const Chain &chain, nir_def *invocation, nir_def 
       case Step::multiply_uniform:
          v = nir_imul(b, x, uniform);
          break;
+      case Step::add_uniform:
+         v = nir_iadd(b, x, uniform);
+         break;
       case Step::add_earlier:
          v = nir_iadd(b, x, values[s.earlier]);
          break;
@@ -193,7 +200,11 @@ Trial random_trial(std::mt19937_64 &random)
    t.wrap = wraps[random() % std::size(wraps)];
    t.guarded = random() % 3 == 0;
    t.shared = random() % 3 == 0;
-   t.uniform = uint32_t(random() % 9);
+   // Also multiples of what groups of lanes span, and what carries sums over half of all numbers or
+   // over the end.
+   static const uint32_t nearby[] = {0, 0, 64, 4096, INT32_MAX, UINT32_MAX};
+   t.uniform = nearby[random() % std::size(nearby)] + uint32_t(random() % 2 ? 0 : random() % 9) -
+               uint32_t(random() % 4 ? 0 : random() % 64);
    return t;
 }
 
