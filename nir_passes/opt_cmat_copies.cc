@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace weft {
@@ -88,12 +89,12 @@ public:
       do {
          again = false;
          for (nir_intrinsic_instr *&copy : copies) {
-            if (copy && (forward(copy) || backward(copy))) {
+            if (copy && (forward(copy) || backward(copy) || load_in_place(copy))) {
                copy = nullptr;
                again = true;
             }
          }
-         again |= remove_unread();
+         again |= remove_unneeded();
          progress |= again;
       } while (again);
       nir_metadata_preserve(b.impl, progress ? nir_metadata_control_flow : nir_metadata_all);
@@ -211,6 +212,149 @@ private:
       return true;
    }
 
+   /// Lets a tensor load, which is control flow, write what it is copied to.  It has a matrix of its
+   /// own, of which every element is written before the copy (vtn_tensor_access.c).
+   bool load_in_place(nir_intrinsic_instr *copy)
+   {
+      nir_deref_instr *destination = nir_src_as_deref(copy->src[0]),
+                      *source = nir_src_as_deref(copy->src[1]);
+      Temporary *to = temporary(destination), *t = temporary(source);
+      if (!to || !t || to == t || !is_loaded(source->var))
+         return false;
+      /* Of workgroups, components of B are the same to all, or not (lower_cmat_scope.h). */
+      if (!is_loaded(destination->var) && std::ranges::any_of(to->writes, is_insertion))
+         return false;
+
+      nir_cf_node *node = nir_cf_node_prev(&copy->instr.block->cf_node);
+      if (!node || node->type == nir_cf_node_block || leaves(node))
+         return false;
+      nir_metadata_require(b.impl, nir_metadata_block_index);
+      nir_block *before = nir_cf_node_as_block(nir_cf_node_prev(node));
+      const Region region = {before, first_of(t->writes, before), copy};
+      const auto in_place = [&](const Use &u) {
+         return u.instr == copy || (is_insertion(u) && u.source == 2 &&
+                                    nir_intrinsic_get_var(u.instr, 0) == source->var);
+      };
+      if (!std::ranges::all_of(t->writes, [&](const Use &u) { return region.has(u.instr); }) ||
+          !std::ranges::all_of(t->reads, in_place))
+         return false;
+      /* Nobody looks at the destination meanwhile, except to keep what is clipped. */
+      const auto from_destination = [&](const Use &u) {
+         return u.instr->intrinsic == nir_intrinsic_cmat_copy && u.source == 1 &&
+                nir_intrinsic_get_var(u.instr, 0) == source->var;
+      };
+      const auto is_in_the_way = [&](const Use &u) {
+         return !from_destination(u) && region.has(u.instr);
+      };
+      if (std::ranges::any_of(to->writes, is_in_the_way) ||
+          std::ranges::any_of(to->reads, is_in_the_way))
+         return false;
+      move(*t, *to, destination->var, copy);
+      return true;
+   }
+
+   /// Whether x comes before y, in the same block.
+   static bool comes_before(nir_instr *x, nir_instr *y)
+   {
+      for (nir_instr *i = nir_instr_next(x); i; i = nir_instr_next(i)) {
+         if (i == y)
+            return true;
+      }
+      return false;
+   }
+
+   /// The first of the instructions in a block, or null.
+   static nir_instr *first_of(const std::vector<Use> &uses, const nir_block *block)
+   {
+      nir_instr *first = nullptr;
+      for (const Use &u : uses) {
+         if (u.instr->instr.block == block && (!first || comes_before(&u.instr->instr, first)))
+            first = &u.instr->instr;
+      }
+      return first;
+   }
+
+   /// What comes between two instructions: `first`, which is in the block `before` or null for its
+   /// end, and a copy in a later one.
+   struct Region {
+      nir_block *before;
+      nir_instr *first;
+      nir_intrinsic_instr *copy;
+
+      bool has(nir_intrinsic_instr *instr) const
+      {
+         const nir_block *block = instr->instr.block, *last = copy->instr.block;
+         if (block == before)
+            return first && (first == &instr->instr || comes_before(first, &instr->instr));
+         if (block == last)
+            return comes_before(&instr->instr, &copy->instr);
+         return block->index > before->index && block->index < last->index;
+      }
+   };
+
+   static bool is_loaded(const nir_variable *variable)
+   {
+      return (variable->data.access & ACCESS_CAN_REORDER) != 0;
+   }
+   static bool is_insertion(const Use &use)
+   {
+      return use.instr->intrinsic == nir_intrinsic_cmat_insert ||
+             use.instr->intrinsic == nir_intrinsic_cmat_insert_run_weft;
+   }
+
+   /// Whether it may be left by a jump.
+   static bool leaves(nir_cf_node *node)
+   {
+      nir_foreach_block_in_cf_node(block, node)
+      {
+         if (!nir_block_ends_in_jump(block))
+            continue;
+         nir_cf_node *parent = block->cf_node.parent;
+         while (parent != node && parent->type != nir_cf_node_loop)
+            parent = parent->parent;
+         if (parent->type != nir_cf_node_loop)
+            return true;
+      }
+      return false;
+   }
+
+   /// Gives all uses of a temporary to the variable that it is copied to, and removes the copy.
+   void move(Temporary &t, Temporary &to, nir_variable *variable, nir_intrinsic_instr *copy)
+   {
+      remove_use(to.writes, copy, 0);
+      remove_use(t.reads, copy, 1);
+      const auto take = [&](std::vector<Use> &uses, std::vector<Use> &list) {
+         for (const Use &u : uses) {
+            b.cursor = nir_before_instr(&u.instr->instr);
+            nir_src_rewrite(&u.instr->src[u.source], &nir_build_deref_var(&b, variable)->def);
+            list.push_back(u);
+         }
+      };
+      take(t.writes, to.writes);
+      take(t.reads, to.reads);
+      t = {};
+      variable->data.access = gl_access_qualifier(variable->data.access | ACCESS_CAN_REORDER);
+      nir_instr_remove(&copy->instr);
+      remove_copies_to_itself(to, variable);
+   }
+
+   void remove_copies_to_itself(Temporary &t, const nir_variable *variable)
+   {
+      std::vector<nir_intrinsic_instr *> useless;
+      for (const Use &u : t.writes) {
+         if (u.instr->intrinsic == nir_intrinsic_cmat_copy &&
+             nir_src_as_deref(u.instr->src[1])->deref_type == nir_deref_type_var &&
+             nir_src_as_deref(u.instr->src[1])->var == variable)
+            useless.push_back(u.instr);
+      }
+      for (nir_intrinsic_instr *copy : useless) {
+         remove_use(t.writes, copy, 0);
+         remove_use(t.reads, copy, 1);
+         std::ranges::replace(copies, copy, nullptr);
+         nir_instr_remove(&copy->instr);
+      }
+   }
+
    static bool reaches_variable(nir_deref_instr *deref)
    {
       for (; deref; deref = nir_deref_instr_parent(deref)) {
@@ -240,12 +384,35 @@ private:
       return nir_build_deref_follower(&b, rebuild(nir_deref_instr_parent(deref)), deref);
    }
 
-   /// Writers of matrices that nobody reads.
-   bool remove_unread()
+   /// Whether a matrix is read for anything but itself or another that is not needed.
+   bool is_needed(const nir_variable *variable, const Temporary &t,
+                  const std::unordered_set<const nir_variable *> &needed)
    {
+      return std::ranges::any_of(t.reads, [&](const Use &read) {
+         if (!is_result(read.instr, 0))
+            return true;
+         nir_deref_instr *result = nir_src_as_deref(read.instr->src[0]);
+         return !temporary(result) || (result->var != variable && needed.contains(result->var));
+      });
+   }
+
+   /// Writers of matrices that nobody needs.  Such may also be carried around loops, from one to the
+   /// other.
+   bool remove_unneeded()
+   {
+      std::unordered_set<const nir_variable *> needed;
+      size_t count;
+      do {
+         count = needed.size();
+         for (const auto &[variable, t] : temporaries) {
+            if (t.plain && is_needed(variable, t, needed))
+               needed.insert(variable);
+         }
+      } while (needed.size() > count);
+
       bool progress = false;
       for (auto &[variable, t] : temporaries) {
-         if (!t.plain || !t.reads.empty() || t.writes.empty())
+         if (!t.plain || t.writes.empty() || needed.contains(variable))
             continue;
          for (const Use &write : t.writes)
             remove_writer(write.instr);

@@ -14,9 +14,10 @@ namespace weft {
 ///    cmat_muladd t1, a, b, t0   ─►     cmat_muladd sum, a, b, sum
 ///    cmat_copy   sum, t1
 ///
-/// and one component read through a pointer is read where it lies.  Works within blocks. Afterwards
-/// the result of an intrinsic may be the same variable as an operand of the same type; an operand
-/// is never partly overlapped.
+/// and one component read through a pointer is read where it lies.  Works within blocks; only tensor
+/// loads, which are branches and loops, are made to write what their result is stored to at once.
+/// Afterwards the result of an intrinsic may be the same variable as an operand of the same type; an
+/// operand is never partly overlapped.
 ///
 /// Assumes one function, before lower_cmat().
 bool opt_cmat_copies(nir_shader *);

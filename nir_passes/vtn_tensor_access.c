@@ -316,6 +316,15 @@ static void access_component(struct vtn_builder *b, const struct weft_component 
       nir_pop_if(&b->nb, unclipped);
 }
 
+/* Whether the view's clip leaves nothing out. */
+static nir_def *is_unclipped(nir_builder *nb, const struct access *a)
+{
+   nir_def *offsets = nir_ior(nb, a->view->clip_row_offset, a->view->clip_col_offset);
+   nir_def *spans = nir_iand(nb, nir_uge_imm(nb, a->view->clip_row_span, a->desc.rows),
+                             nir_uge_imm(nb, a->view->clip_col_span, a->desc.cols));
+   return nir_iand(nb, nir_ieq_imm(nb, offsets, 0), spans);
+}
+
 /* A matrix whose rows or columns lie in memory as those of any other, nothing of it clipped or
  * clamped, is moved whole. */
 struct plain {
@@ -355,13 +364,8 @@ static struct plain get_plain(nir_builder *nb, const struct access *a)
       plain.is_so = nir_iand(nb, plain.is_so, nir_ige(nb, largest_offset, layout->offset[i]));
       plain.is_so = nir_iand(nb, plain.is_so, nir_ige_imm(nb, layout->offset[i], 0));
    }
-   if (a->view) {
-      nir_def *offsets = nir_ior(nb, a->view->clip_row_offset, a->view->clip_col_offset);
-      nir_def *unclipped = nir_iand(nb, nir_uge_imm(nb, a->view->clip_row_span, a->desc.rows),
-                                    nir_uge_imm(nb, a->view->clip_col_span, a->desc.cols));
-      plain.is_so = nir_iand(nb, plain.is_so, nir_ieq_imm(nb, offsets, 0));
-      plain.is_so = nir_iand(nb, plain.is_so, unclipped);
-   }
+   if (a->view)
+      plain.is_so = nir_iand(nb, plain.is_so, is_unclipped(nb, a));
    /* A tensor's offsets and strides may be any; those of cmat_load and cmat_store are multiples of
     * 16 bytes, or of a shorter line (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986). */
    const unsigned bytes = glsl_get_bit_size(a->memory->type) / 8, line = size[1] * bytes;
@@ -441,14 +445,17 @@ static void access_matrix(struct vtn_builder *b, const struct access *a, nir_der
 {
    nir_builder *nb = &b->nb;
    nir_if *branch = NULL;
+   if (a->view && !a->is_store) {
+      nir_if *clipped = nir_push_if(nb, nir_inot(nb, is_unclipped(nb, a)));
+      nir_cmat_copy(nb, &a->matrix->def, &object->def);
+      nir_pop_if(nb, clipped);
+   }
    if (may_be_plain(a)) {
       const struct plain plain = get_plain(nb, a);
       branch = nir_push_if(nb, plain.is_so);
       access_plain(nb, a, &plain);
       nir_push_else(nb, branch);
    }
-   if (a->view && !a->is_store)
-      nir_cmat_copy(nb, &a->matrix->def, &object->def);
    if (a->runs.length) {
       struct access in_runs = *a;
       in_runs.in_runs = true;
