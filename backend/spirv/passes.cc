@@ -117,8 +117,7 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
    optimize(run, unroll_tiles);
    /* Of accesses that the shader makes apart, robustBufferAccess2 has each in the buffer's range or
     * not, whatever the others are; robustBufferAccess lets those within 16 bytes share a fate. */
-   RUN(run, opt_combine_accesses,
-       CombineOptions{.keep_buffers = driver.robust_buffer_access_2});
+   RUN(run, opt_combine_accesses, CombineOptions{.keep_buffers = driver.robust_buffer_access_2});
    /* The last that looks at byte offsets. */
    RUN(run, lower_access_units);
    optimize(run, unroll_tiles);
