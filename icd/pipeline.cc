@@ -97,6 +97,24 @@ bool wants_robust_access(const Device *device, const VkComputePipelineCreateInfo
           state.null_storage_buffer_descriptor || state.null_uniform_buffer_descriptor;
 }
 
+/// A stage that does not require a size leaves it to the driver, if it allows varying sizes or its
+/// module is of SPIR-V 1.6 (Vulkan, "SubgroupSize").
+uint32_t choose_subgroup_size(const VkPipelineShaderStageCreateInfo &stage,
+                              std::span<const uint32_t> spirv)
+{
+   const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *required =
+      vk_find_struct_const(stage.pNext, PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+   if (required)
+      return required->requiredSubgroupSize;
+   constexpr uint32_t spirv_1_6 = 0x00010600;
+   const bool may_vary =
+      (stage.flags & VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT) ||
+      (spirv.size() > 1 && spirv[1] >= spirv_1_6);
+   return may_vary && !settings().sets_subgroup_size() && cpu::has_workgroup_matrices(spirv)
+             ? cpu::workgroup_matrices_subgroup_size
+             : settings().default_subgroup_size();
+}
+
 Request make_request(const Device *device, const VkComputePipelineCreateInfo &info)
 {
    VK_FROM_HANDLE(vk_pipeline_layout, layout, info.layout);
@@ -104,10 +122,7 @@ Request make_request(const Device *device, const VkComputePipelineCreateInfo &in
    read_module(info.stage, &request);
    request.source.spec_constants = read_spec_constants(info.stage.pSpecializationInfo);
    read_bindings(layout, &request);
-   const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *size_info = vk_find_struct_const(
-      info.stage.pNext, PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
-   request.options.subgroup_size =
-      size_info ? size_info->requiredSubgroupSize : settings().default_subgroup_size();
+   request.options.subgroup_size = choose_subgroup_size(info.stage, request.source.spirv);
    request.options.robust_buffer_access = wants_robust_access(device, info);
    request.options.matrices = advertised_matrices();
    request.key = cpu::cache_key(request.source, request.options);

@@ -25,6 +25,8 @@ struct Settings {
 
    /// What is set, else the profile's, else the compiler's.
    uint32_t default_subgroup_size() const;
+   /// Whether it is not the compiler's.
+   bool sets_subgroup_size() const { return subgroup_size || profile; }
 };
 
 /// From the environment as it was at the first call.  A value that is not known is reported on

@@ -30,6 +30,12 @@ namespace weft::cpu {
 /// were tuned on GPUs of 32 or 64.  llama.cpp's matrix shaders leave subgroups of 8 no whole tile,
 /// and give 32 invocations the work of one subgroup.
 constexpr uint32_t default_subgroup_size = 32;
+/// For matrices of workgroup scope, where the size is free: each subgroup loads all of B, so few are
+/// better.
+constexpr uint32_t workgroup_matrices_subgroup_size = 64;
+
+/// Whether a module has such.
+bool has_workgroup_matrices(std::span<const uint32_t> spirv);
 
 /// Accesses to memory other than invocations' own, as they stand in the code.
 struct AccessCounts {

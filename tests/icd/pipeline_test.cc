@@ -176,6 +176,33 @@ TEST_F(PipelineTest, SparseIds)
    EXPECT_EQ(out.as()[0], 4711u);
 }
 
+/// Where the size is free, which it is from SPIR-V 1.6 on, matrices of a workgroup get few subgroups.
+TEST_F(PipelineTest, SubgroupSizesOfWorkgroupMatrices)
+{
+   for (const char *scope : {"gl_ScopeSubgroup", "gl_ScopeWorkgroup"}) {
+      const std::string source = e2e::glsl_header + e2e::expand(R"(
+layout(local_size_x = 128) in;
+layout(set = 0, binding = 0) buffer Out { uint data[]; };
+void main()
+{
+   coopmat<float16_t, $SCOPE, 16, 16, gl_MatrixUseA> m =
+      coopmat<float16_t, $SCOPE, 16, 16, gl_MatrixUseA>(3);
+   if (gl_LocalInvocationIndex == 0)
+      data[0] = gl_SubgroupSize + uint(m[0]);
+})",
+                                                                {{"SCOPE", scope}});
+      const bool workgroup = scope == std::string("gl_ScopeWorkgroup");
+      spirv = e2e::compile_glsl(source);
+      for (const uint32_t version : {0x00010600u, 0x00010500u}) {
+         spirv[1] = version;
+         VkPipeline pipeline = VK_NULL_HANDLE;
+         ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
+         dispatch(pipeline);
+         EXPECT_EQ(out.as()[0], workgroup && version == 0x00010600 ? 67u : 35u) << scope;
+      }
+   }
+}
+
 TEST_F(PipelineTest, RequiredSubgroupSizes)
 {
    for (uint32_t size : {8u, 16u, 32u, 64u}) {
