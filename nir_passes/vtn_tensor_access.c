@@ -493,26 +493,26 @@ static struct vtn_function *get_decode_function(struct vtn_builder *b, uint32_t 
    return decode;
 }
 
-/* Whether Offset and ArrayStride say where everything is, and nothing goes on without end. */
-static bool has_size(const struct glsl_type *type)
+/* Whether Offset and ArrayStride say where everything is. */
+static bool has_layout(const struct glsl_type *type)
 {
    if (glsl_type_is_array(type))
-      return !glsl_type_is_unsized_array(type) && glsl_get_explicit_stride(type) > 0 &&
-             has_size(glsl_get_array_element(type));
+      return glsl_get_explicit_stride(type) > 0 && has_layout(glsl_get_array_element(type));
    if (!glsl_type_is_struct_or_ifc(type))
       return true;
    for (unsigned i = 0; i < glsl_get_length(type); i++) {
-      if (glsl_get_struct_field_offset(type, i) < 0 || !has_size(glsl_get_struct_field(type, i)))
+      if (glsl_get_struct_field_offset(type, i) < 0 || !has_layout(glsl_get_struct_field(type, i)))
          return false;
    }
    return true;
 }
 
-/* Bytes from one block to the next: the size of the pointee, as C has it. */
+/* Bytes from one block to the next: the size of the pointee, as C has it.  A runtime array is one
+ * element: ggml's decode functions of single elements have a block of nothing else. */
 static unsigned block_bytes(struct vtn_builder *b, const struct glsl_type *block)
 {
-   vtn_fail_if(!has_size(block),
-               "A decode function's block has members of no known length, Offset or ArrayStride");
+   vtn_fail_if(!has_layout(block),
+               "A decode function's block has members without Offset or ArrayStride");
    unsigned size, alignment;
    glsl_get_natural_size_align_bytes(block, &size, &alignment);
    return align(glsl_get_explicit_size(block, false), alignment);
