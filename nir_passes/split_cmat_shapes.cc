@@ -119,41 +119,48 @@ private:
          body(nir_imm_int(&b, int(i)));
    }
 
-   /// Calls body with each tile; those in a loop have the same extent.
+   /// Calls body with each tile; those in a loop have the same extent.  Tiles go by rows, or by
+   /// columns where lines of memory lie so: what a line of the cache brings is used at once.
    template <typename Body>
-   void for_each_place(const glsl_cmat_description &desc, const Body &body)
+   void for_each_place(const glsl_cmat_description &desc, const Body &body, bool by_columns = false)
    {
       const Grid g = grid(desc);
       const glsl_cmat_description t = tile_of(desc);
       if (g.size() <= max_unrolled_tiles) {
-         for (uint32_t row = 0; row < g.rows; ++row) {
-            for (uint32_t col = 0; col < g.cols; ++col)
-               body(place(desc, nir_imm_int(&b, int(row)), nir_imm_int(&b, int(col)),
-                          {std::min<uint32_t>(t.rows, desc.rows - row * t.rows),
-                           std::min<uint32_t>(t.cols, desc.cols - col * t.cols)}));
+         for (uint32_t i = 0; i < g.size(); ++i) {
+            const uint32_t row = by_columns ? i % g.rows : i / g.cols,
+                           col = by_columns ? i / g.rows : i % g.cols;
+            body(place(desc, nir_imm_int(&b, int(row)), nir_imm_int(&b, int(col)),
+                       {std::min<uint32_t>(t.rows, desc.rows - row * t.rows),
+                        std::min<uint32_t>(t.cols, desc.cols - col * t.cols)}));
          }
          return;
       }
       const Grid whole = {uint32_t(desc.rows) / t.rows, uint32_t(desc.cols) / t.cols};
       const Extent part = {uint32_t(desc.rows) % t.rows, uint32_t(desc.cols) % t.cols};
-      for_each_place(desc, {0, 0}, whole, {t.rows, t.cols}, body);
-      for_each_place(desc, {0, whole.cols}, {whole.rows, g.cols - whole.cols}, {t.rows, part.cols},
-                     body);
-      for_each_place(desc, {whole.rows, 0}, {g.rows - whole.rows, whole.cols}, {part.rows, t.cols},
-                     body);
-      for_each_place(desc, whole, {g.rows - whole.rows, g.cols - whole.cols}, part, body);
+      const Grid rest = {g.rows - whole.rows, g.cols - whole.cols};
+      for_each_place(desc, {0, 0}, whole, {t.rows, t.cols}, by_columns, body);
+      for_each_place(desc, {0, whole.cols}, {whole.rows, rest.cols}, {t.rows, part.cols},
+                     by_columns, body);
+      for_each_place(desc, {whole.rows, 0}, {rest.rows, whole.cols}, {part.rows, t.cols},
+                     by_columns, body);
+      for_each_place(desc, whole, rest, part, by_columns, body);
    }
 
    /// Of some lines and columns of the grid, from `first` on.
    template <typename Body>
    void for_each_place(const glsl_cmat_description &desc, const Grid &first, const Grid &count,
-                       const Extent &extent, const Body &body)
+                       const Extent &extent, bool by_columns, const Body &body)
    {
       if (count.size() == 0)
          return;
       build_loop(&b, count.size(), [&](nir_def *i) {
-         body(place(desc, nir_iadd_imm(&b, nir_udiv_imm(&b, i, count.cols), first.rows),
-                    nir_iadd_imm(&b, nir_umod_imm(&b, i, count.cols), first.cols), extent));
+         const uint32_t line = by_columns ? count.rows : count.cols;
+         nir_def *row = nir_udiv_imm(&b, i, line), *col = nir_umod_imm(&b, i, line);
+         if (by_columns)
+            std::swap(row, col);
+         body(place(desc, nir_iadd_imm(&b, row, first.rows), nir_iadd_imm(&b, col, first.cols),
+                    extent));
       });
    }
 
@@ -314,7 +321,7 @@ private:
       const cmat::Memory memory(&b, pointer, instr->src[2].ssa, matrix.desc, options.robust_access);
       const glsl_cmat_description desc = tile_of(matrix.desc);
       const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);
-      for_each_place(matrix.desc, [&](const Place &p) {
+      const auto access = [&](const Place &p) {
          nir_def *line = nir_imul_imm(&b, p.row, desc.rows),
                  *place = nir_imul_imm(&b, p.col, desc.cols);
          if (layout != GLSL_MATRIX_LAYOUT_ROW_MAJOR)
@@ -329,7 +336,8 @@ private:
          else
             _nir_build_cmat_store(&b, &first->def, t, memory.stride(),
                                   {._ = 0, .matrix_layout = layout});
-      });
+      };
+      for_each_place(matrix.desc, access, layout != GLSL_MATRIX_LAYOUT_ROW_MAJOR);
    }
 
    /// A tile at the edge, of which `first` points to the first element.
