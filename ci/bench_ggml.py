@@ -193,7 +193,7 @@ def bench_first(root, program, peers):
     """Seconds to the first product of a fresh process, cold; Weft also with its cache."""
     print(f'== first MUL_MAT f16 m={FIRST_SHAPE[0]} n={FIRST_SHAPE[1]} k={FIRST_SHAPE[2]} of a '
           'fresh process', flush=True)
-    seconds, right = {}, True
+    seconds = {}
     (_, ours, _), *others = peers
     home = {'HOME': '/weft/home-first-product'}
     # The peers take over a minute each: once; ours before, between and after.
@@ -209,7 +209,7 @@ def bench_first(root, program, peers):
         print(f'  {name:20} {seconds[name][-1]:8.2f} s', flush=True)
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     for name, time in medians.items():
-        print(f"{name:20} {time:8.2f} s, {medians['Weft'] / time:.4f} of it is Weft's")
+        print(f"{name:20} {time:8.2f} s, Weft's is {medians['Weft'] / time:.4f} of it")
     return medians
 
 
