@@ -90,6 +90,22 @@ Value *dot_by_vnni(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
    return b.CreateSub(add_products(sum, x, moved), add_products(zero, x, sign_bits));
 }
 
+/// Bytes of which none has its highest bit set, as shaders unpack those of four bits: they are the
+/// same with and without a sign.
+bool have_no_sign(const nir_alu_instr *alu, unsigned source)
+{
+   const nir_scalar value =
+      nir_scalar_chase_movs(nir_get_scalar(alu->src[source].src.ssa, alu->src[source].swizzle[0]));
+   if (!nir_scalar_is_alu(value) || nir_scalar_alu_op(value) != nir_op_iand)
+      return false;
+   for (unsigned i = 0; i < 2; i++) {
+      const nir_scalar mask = nir_scalar_chase_alu_src(value, i);
+      if (nir_scalar_is_const(mask) && (nir_scalar_as_uint(mask) & 0x80808080) == 0)
+         return true;
+   }
+   return false;
+}
+
 } // namespace
 
 Value *emit_dot_4x8(Alu &a)
@@ -101,9 +117,15 @@ Value *emit_dot_4x8(Alu &a)
    // A uniform operand takes the first place in a register.
    const bool vector = a.src[0]->getType()->isVectorTy();
    const unsigned lanes = vector ? std::min(a.t.W, a.t.options.vector_bits / 32) : 4;
+   // Best is one with and one without a sign.
+   Dot factors = *dot;
+   if (have_no_sign(a.instr, 0))
+      factors.a_signed = !factors.b_signed;
+   else if (have_no_sign(a.instr, 1))
+      factors.b_signed = !factors.a_signed;
    const auto products = [&](llvm::ArrayRef<Value *> v) {
-      return a.t.options.vnni ? dot_by_vnni(a, *dot, v[0], v[1], v[2])
-                              : dot_by_words(a, *dot, v[0], v[1], v[2]);
+      return a.t.options.vnni ? dot_by_vnni(a, factors, v[0], v[1], v[2])
+                              : dot_by_words(a, factors, v[0], v[1], v[2]);
    };
    const auto sum_with = [&](Value *sum) -> Value * {
       Value *operands[] = {a.src[0], a.src[1], sum};

@@ -8,7 +8,9 @@
 /// lanes' elements touch, a scalar when they are the same, else elements at constant distances.
 /// Those pieces may read what belongs to inactive lanes, so they stand behind one check that all of
 /// it is in bounds; if not, and where a store has inactive lanes, lane_memory.h does it component
-/// by component.  Everything else is gathered and scattered, behind the same kind of check;
+/// by component.  Where even the distances from lane 0's address are constants (lane_offsets.h), all
+/// pieces have one scalar address, and what lies closely together is loaded as whole vectors, of
+/// which shuffles take the elements.  Everything else is gathered and scattered, behind the same kind of check;
 /// inactive lanes go to a harmless place.
 
 #include "backend/cpu/codegen/memory_access.h"
@@ -19,6 +21,7 @@
 
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace weft::cpu {
@@ -28,23 +31,67 @@ using Values = llvm::SmallVector<Value *, 16>;
 
 namespace {
 
+/// The widest vectors'.
+constexpr unsigned chunk_bytes = 64;
+
+/// A vector of elements of several: each (number of the vector, element).  Two vectors at a time, which
+/// is one instruction.
+Value *take(Translator &t, llvm::ArrayRef<Value *> vectors, llvm::FixedVectorType *type,
+            llvm::ArrayRef<std::pair<unsigned, int>> from)
+{
+   const int n = int(type->getNumElements());
+   Value *result = nullptr;
+   for (unsigned v = 0; v < vectors.size();) {
+      // The next two that are wanted.
+      unsigned pair[2] = {v, v};
+      unsigned found = 0;
+      for (; v < vectors.size() && found < 2; v++) {
+         if (std::ranges::count(from, v, &std::pair<unsigned, int>::first))
+            pair[found++] = v;
+      }
+      if (found == 0)
+         break;
+      llvm::SmallVector<int, 64> order(unsigned(n), llvm::PoisonMaskElem), select;
+      for (int i = 0; i < n; i++) {
+         const bool inside = unsigned(i) < from.size();
+         if (inside && from[unsigned(i)].first == pair[0])
+            order[unsigned(i)] = from[unsigned(i)].second;
+         else if (inside && found == 2 && from[unsigned(i)].first == pair[1])
+            order[unsigned(i)] = n + from[unsigned(i)].second;
+         select.push_back(order[unsigned(i)] == llvm::PoisonMaskElem ? i : n + i);
+      }
+      Value *second = found == 2 ? vectors[pair[1]] : llvm::PoisonValue::get(type);
+      Value *taken = t.b.CreateShuffleVector(vectors[pair[0]], second, order);
+      result = result ? t.b.CreateShuffleVector(result, taken, select) : taken;
+   }
+   return result;
+}
+
+/// How the addresses of an access run from lane to lane.
+struct Reach {
+   LanePattern pattern;
+   const LaneOffsets *fixed = nullptr; ///< all from lane 0's; null: they are no constants
+};
+
 /// An access whose addresses differ from lane to lane.
 struct Pieces {
    Translator &t;
    Region region;
    Value *offsets; ///< <W x i32 or i64>
-   LikelyPattern likely;
+   Reach reach;
    unsigned components, bytes;
    bool check; ///< offsets may be out of bounds
    bool is_volatile, invariant;
 
    llvm::IRBuilder<> &b = t.b;
-   const LanePattern &pattern() const { return likely.pattern; }
+   const LanePattern &pattern() const { return reach.pattern; }
    unsigned element() const { return components * bytes; }
    unsigned groups() const { return t.W / pattern().group; }
-   /// Bytes from a group's first address to its end.
+   /// Bytes from a group's first address to its end; of all groups if they are fixed.
    uint64_t extent() const
    {
+      if (reach.fixed)
+         return uint64_t(std::ranges::max(reach.fixed->from_first)) + element();
       return uint64_t(pattern().group - 1) * uint64_t(pattern().step) + element();
    }
    /// Components that are loaded for each group: where it is one element for all its lanes, a power
@@ -62,7 +109,7 @@ struct Pieces {
    }
    bool regular() const
    {
-      return pattern().group > 1 && pattern().step >= 0 && pattern().step < 65536;
+      return reach.fixed || (pattern().group > 1 && pattern().step >= 0 && pattern().step < 65536);
    }
    llvm::Type *component_type() const { return t.int_type(bytes * 8); }
    llvm::Type *vector_type(unsigned n) const
@@ -78,6 +125,9 @@ struct Pieces {
    llvm::Type *packed_type() const { return vector_type(t.W * components); }
    Value *slice(Value *all, unsigned first, unsigned count);
    Values load_same();
+   std::vector<bool> chunks() const;
+   bool loads_chunks() const;
+   Values load_chunks();
    // These load and store packed vectors (packed_values.h).
    Value *load_regular();
    Value *gather();
@@ -103,46 +153,105 @@ void Pieces::store(Value *v, Value *pointer)
 
 Value *Pieces::group_pointer(unsigned group)
 {
+   if (reach.fixed)
+      return b.CreateConstGEP1_64(b.getInt8Ty(), pointer_to(t, region, t.first_lane(offsets)),
+                                  uint64_t(reach.fixed->from_first[group * pattern().group]));
    return pointer_to(t, region, b.CreateExtractElement(offsets, uint64_t(group) * pattern().group));
 }
 
-/// i1: the pattern is as assumed, and every byte of every lane is in bounds, active or not.  Null
+/// i1: the addresses are as assumed, and every byte of every lane is in bounds, active or not.  Null
 /// when there is nothing to look at.
 Value *Pieces::is_regular()
 {
-   Value *ok = nullptr, *wrong_lanes = nullptr;
+   Value *ok = nullptr;
    const auto require = [&](Value *condition) { ok = ok ? b.CreateAnd(ok, condition) : condition; };
-   const auto refuse = [&](Value *lanes) {
-      wrong_lanes = wrong_lanes ? b.CreateOr(wrong_lanes, lanes) : lanes;
-   };
-   for (const uint32_t number : likely.assumptions) {
-      const LaneAssumption &a = t.patterns->assumption(number);
-      Value *v = t.value(*a.def, a.component);
-      if (a.group == t.W) {
-         v = b.CreateExtractElement(v, uint64_t(0));
+   if (reach.fixed) {
+      for (const uint32_t number : reach.fixed->assumptions) {
+         const LaneAssumption &a = t.fixed_offsets->assumption(number);
+         Value *v = t.first_lane(t.value(*a.def, a.component));
          require(b.CreateIsNull(b.CreateAnd(v, a.mask)));
-         continue;
-      }
-      llvm::Type *scalar = v->getType()->getScalarType();
-      llvm::SmallVector<llvm::Constant *, 64> masks;
-      for (unsigned l = 0; l < t.W; l++)
-         masks.push_back(llvm::ConstantInt::get(scalar, l % a.group == 0 ? a.mask : 0));
-      refuse(b.CreateIsNotNull(b.CreateAnd(v, llvm::ConstantVector::get(masks))));
-   }
-   if ((check || loaded() > components) && region.size) {
-      const uint64_t bytes_loaded = uint64_t(loaded()) * bytes;
-      if (groups() == 1) {
-         const uint64_t end = extent() - element() + bytes_loaded;
-         require(in_bounds(t, region, b.CreateExtractElement(offsets, uint64_t(0)), end));
-      } else {
-         const Bound bound = bound_of(t, region, bytes_loaded);
-         require(bound.any_fits);
-         refuse(b.CreateICmpUGT(offsets, t.splat(bound.last)));
       }
    }
-   if (wrong_lanes)
-      require(b.CreateNot(t.any(wrong_lanes)));
+   const bool chunked = loads_chunks();
+   if (!region.size || !(check || chunked || loaded() > components))
+      return ok;
+   if (chunked) {
+      require(in_bounds(t, region, t.first_lane(offsets), chunks().size() * chunk_bytes));
+   } else if (groups() == 1 || reach.fixed) {
+      const uint64_t end = extent() + uint64_t(loaded() - components) * bytes;
+      require(in_bounds(t, region, t.first_lane(offsets), end));
+   } else {
+      const Bound bound = bound_of(t, region, uint64_t(loaded()) * bytes);
+      require(bound.any_fits);
+      require(b.CreateNot(t.any(b.CreateICmpUGT(offsets, t.splat(bound.last)))));
+   }
    return ok;
+}
+
+/// Which vectors' worth of memory from lane 0's address on has something that is loaded.
+std::vector<bool> Pieces::chunks() const
+{
+   std::vector<bool> used;
+   for (const int64_t from_first : reach.fixed->from_first) {
+      const size_t last = size_t(from_first + element() - 1) / chunk_bytes;
+      if (used.size() <= last)
+         used.resize(last + 1);
+      std::fill(used.begin() + from_first / chunk_bytes, used.begin() + long(last) + 1, true);
+   }
+   return used;
+}
+
+/// Whether fewer loads are needed for whole vectors than for pieces.  Their shuffles are of 16 bits or
+/// more, and in one instruction with AVX-512 only.
+bool Pieces::loads_chunks() const
+{
+   if (!reach.fixed || !region.size || is_volatile || t.options.vector_bits != 8 * chunk_bytes)
+      return false;
+   const bool touching = pattern().step == element() || pattern().step == 0;
+   const unsigned pieces = touching ? groups() : t.W;
+   const bool words = bytes > 1 && std::ranges::all_of(reach.fixed->from_first,
+                                                       [](int64_t n) { return n % 2 == 0; });
+   return words && std::ranges::count(chunks(), true) < pieces;
+}
+
+Values Pieces::load_chunks()
+{
+   const std::vector<bool> used = chunks();
+   // Of the largest numbers in which all that is taken is whole.
+   unsigned unit = bytes;
+   for (const int64_t from_first : reach.fixed->from_first)
+      unsigned(from_first) % unit != 0 ? void(unit = 1u << std::countr_zero(unsigned(from_first)))
+                                       : void();
+   const unsigned per_chunk = chunk_bytes / unit;
+   auto *chunk_type = llvm::FixedVectorType::get(t.int_type(unit * 8), per_chunk);
+   std::vector<Value *> loaded_chunks(used.size());
+   Value *base = pointer_to(t, region, t.first_lane(offsets));
+   for (size_t i = 0; i < used.size(); i++) {
+      if (used[i])
+         loaded_chunks[i] =
+            load(chunk_type, b.CreateConstGEP1_64(b.getInt8Ty(), base, i * chunk_bytes));
+   }
+
+   Values result;
+   for (unsigned c = 0; c < components; c++) {
+      // One register after the other, each from all chunks that have a part of it.
+      const unsigned units = t.W * bytes / unit, registers = DIV_ROUND_UP(units, per_chunk);
+      Values parts;
+      for (unsigned r = 0; r < registers; r++) {
+         llvm::SmallVector<std::pair<unsigned, int>, 32> from; // chunk, unit in it
+         for (unsigned i = r * per_chunk; i < std::min(units, (r + 1) * per_chunk); i++) {
+            const unsigned byte = i * unit, at = unsigned(reach.fixed->from_first[byte / bytes]) +
+                                                 c * bytes + byte % bytes;
+            from.push_back({at / chunk_bytes, int(at % chunk_bytes / unit)});
+         }
+         parts.push_back(take(t, loaded_chunks, chunk_type, from));
+      }
+      Value *all = concatenate(t, parts);
+      all = b.CreateBitCast(
+         all, llvm::FixedVectorType::get(component_type(), registers * chunk_bytes / bytes));
+      result.push_back(registers * per_chunk == units ? all : slice(all, 0, t.W));
+   }
+   return result;
 }
 
 /// Both, either of which may be null.
@@ -189,6 +298,18 @@ Value *Pieces::load_regular()
    return concatenate(t, parts);
 }
 
+/// A vector of offsets computed anew, so that what only a slow way needs is not computed before it is
+/// known to be taken.
+Value *compute_again(llvm::IRBuilder<> &b, Value *v)
+{
+   if (auto *operation = llvm::dyn_cast<llvm::BinaryOperator>(v))
+      return b.CreateBinOp(operation->getOpcode(), compute_again(b, operation->getOperand(0)),
+                           compute_again(b, operation->getOperand(1)));
+   if (auto *cast = llvm::dyn_cast<llvm::CastInst>(v))
+      return b.CreateCast(cast->getOpcode(), compute_again(b, cast->getOperand(0)), v->getType());
+   return v;
+}
+
 /// The struct LaneAccess for lane_memory.h.
 Value *Pieces::lane_access()
 {
@@ -199,7 +320,8 @@ Value *Pieces::lane_access()
       t.lane_access = t.variable(type, "lane.access");
       t.lane_offsets = t.variable(offsets_type, "lane.offsets");
    }
-   b.CreateStore(b.CreateZExt(offsets, offsets_type), t.lane_offsets);
+   Value *used = reach.fixed ? compute_again(b, offsets) : offsets;
+   b.CreateStore(b.CreateZExt(used, offsets_type), t.lane_offsets);
    const auto set = [&](unsigned field, Value *v) {
       b.CreateStore(v, b.CreateStructGEP(type, t.lane_access, field));
    };
@@ -327,6 +449,27 @@ void Pieces::scatter(Value *all)
 /// More lanes than this are gathered and scattered by lane_memory.h: code size is compile time.
 constexpr unsigned max_inline_lanes = 32;
 
+Reach reach_of(Translator &t, const nir_src &offset, unsigned element)
+{
+   const LanePattern pattern = t.patterns->pattern(offset);
+   const LaneOffsets &fixed = t.fixed_offsets->offsets(offset);
+   // What reaches farther is no access to a few lines of memory.
+   constexpr int64_t max_distance = 4096;
+   if (pattern.group == t.W || fixed.from_first.empty() ||
+       std::ranges::any_of(fixed.from_first, [](int64_t n) { return n < 0 || n > max_distance; }))
+      return {pattern};
+   // The largest groups in which they run in steps.
+   for (uint32_t group = t.W; group > 1; group /= 2) {
+      const int64_t step = fixed.from_first[1] - fixed.from_first[0];
+      bool runs = step >= 0;
+      for (uint32_t l = 0; runs && l + 1 < t.W; l++)
+         runs = (l + 1) % group == 0 || fixed.from_first[l + 1] - fixed.from_first[l] == step;
+      if (runs)
+         return {{group, step}, &fixed};
+   }
+   return {{1, element}, &fixed};
+}
+
 Values load_pieces(Pieces p)
 {
    Translator &t = p.t;
@@ -340,9 +483,9 @@ Values load_pieces(Pieces p)
       Value *condition = p.is_regular();
       if (!p.region.size && t.mask)
          condition = both(p.b, condition, p.b.CreateNot(t.any(p.b.CreateNot(t.mask))));
-      if (p.pattern().step == 0)
+      if (p.loads_chunks() || p.pattern().step == 0)
          return choose(
-            t, condition, [&] { return p.load_same(); },
+            t, condition, [&] { return p.loads_chunks() ? p.load_chunks() : p.load_same(); },
             [&] { return unpack(t, p.load_slowly(), p.components); });
       return packed(condition, [&] { return p.load_regular(); });
    }
@@ -558,7 +701,7 @@ void emit_load(Translator &t, nir_intrinsic_instr *intr, const Access &access)
    if (!offset->getType()->isVectorTy())
       result = load_uniform(t, access, region, offset);
    else
-      result = load_pieces({t, region, offset, t.patterns->likely_pattern(*access.offset),
+      result = load_pieces({t, region, offset, reach_of(t, *access.offset, access.element()),
                             access.components, access.bytes, needs_check(t, access),
                             access.is_volatile, access.invariant});
    for (unsigned c = 0; c < access.components; c++)
@@ -600,8 +743,8 @@ void emit_store_run(Translator &t, nir_intrinsic_instr *intr, Access access, uns
    }
    for (unsigned c = 0; c < count; c++)
       data.push_back(t.varying(intr->src[0], first + c));
-   store_pieces({t, region, offset, t.patterns->likely_pattern(*access.offset), count, access.bytes,
-                 needs_check(t, access), access.is_volatile, false},
+   store_pieces({t, region, offset, reach_of(t, *access.offset, count * access.bytes), count,
+                 access.bytes, needs_check(t, access), access.is_volatile, false},
                 data);
 }
 

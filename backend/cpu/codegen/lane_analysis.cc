@@ -11,19 +11,13 @@
 ///    / 4      4  4  4  4 |  5  5  5  5     group 4, step 0
 ///    % 4      0  1  2  3 |  0  1  2  3     group 4, step 1
 ///    % 2      0  1  0  1 |  0  1  0  1     group 2, step 1: half the group at once
-///
-/// Often nothing in the code says where a group begins: u + lane with a uniform u.  Then a second run assumes it, and
-/// notes of which value (LaneAssumption).
 
 #include "backend/cpu/codegen/lane_analysis.h"
 
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <map>
 #include <optional>
-#include <span>
-#include <tuple>
 
 namespace weft::cpu {
 
@@ -43,30 +37,21 @@ int64_t wrap(uint64_t v, unsigned bits)
    return bits >= 64 ? int64_t(v) : int64_t(v << (64 - bits)) >> (64 - bits);
 }
 
-/// The knowledge of a value, and how it is used: with this alignment, or knowing that no sum of a
-/// group wraps around.
-using Step = std::function<LanePattern(LanePattern, bool no_wrap)>;
-
 struct Analysis {
    nir_shader *shader;
    uint32_t W;
    const std::vector<uint32_t> &first;
-   std::vector<LikelyPattern> &patterns;
+   std::vector<LanePattern> &patterns;
    hash_table *ranges;
-   /// What is known without assumptions; null: nothing is assumed.
-   const std::vector<LikelyPattern> *known = nullptr;
-   std::vector<LaneAssumption> *assumptions = nullptr;
-   /// By number of the component, group and mask.
-   std::map<std::tuple<uint32_t, uint32_t, uint64_t>, uint32_t> numbers = {};
    bool changed = false;
 
-   const LikelyPattern &get(const nir_def &def, unsigned component) const
+   LanePattern get(const nir_def &def, unsigned component) const
    {
       return patterns[first[def.index] + component];
    }
-   void set(const nir_def &def, unsigned component, const LikelyPattern &p)
+   void set(const nir_def &def, unsigned component, LanePattern p)
    {
-      LikelyPattern &old = patterns[first[def.index] + component];
+      LanePattern &old = patterns[first[def.index] + component];
       if (old == p)
          return;
       old = p;
@@ -74,15 +59,11 @@ struct Analysis {
    }
    LanePattern unknown() const { return {1, 0, 0}; }
 
-   void run(nir_function_impl *);
    void visit(nir_instr *);
    void visit_intrinsic(nir_intrinsic_instr *);
    void visit_alu(nir_alu_instr *);
    void visit_phi(nir_phi_instr *);
-   LikelyPattern alu(nir_alu_instr *, unsigned component);
-   LikelyPattern apply(nir_scalar, LikelyPattern, bool no_wrap, const Step &);
-   uint32_t add_assumption(nir_scalar, uint32_t group, uint64_t mask);
-   bool joins_lanes(nir_phi_instr *) const;
+   LanePattern alu(nir_alu_instr *, unsigned component);
    /// The largest value that the source can have, as an unsigned number.
    uint64_t upper_bound(nir_def *def, unsigned component)
    {
@@ -225,56 +206,7 @@ std::optional<uint64_t> constant_source(const nir_alu_instr *alu, unsigned i, un
    return nir_src_comp_as_uint(alu->src[i].src, alu->src[i].swizzle[component]);
 }
 
-/// Its number.
-uint32_t Analysis::add_assumption(nir_scalar x, uint32_t group, uint64_t mask)
-{
-   const auto key = std::tuple(first[x.def->index] + x.comp, group, mask);
-   const auto [entry, is_new] = numbers.try_emplace(key, uint32_t(assumptions->size()));
-   if (is_new)
-      assumptions->push_back({x.def, x.comp, group, mask});
-   return entry->second;
-}
-
-/// Adds to numbers in order what is missing.
-void merge(std::vector<uint32_t> &numbers, std::span<const uint32_t> others)
-{
-   for (const uint32_t number : others) {
-      const auto place = std::ranges::lower_bound(numbers, number);
-      if (place == numbers.end() || *place != number)
-         numbers.insert(place, number);
-   }
-}
-
-/// A step from x's pattern to that of a result.
-LikelyPattern Analysis::apply(nir_scalar x, LikelyPattern likely, bool no_wrap, const Step &step)
-{
-   const LanePattern p = likely.pattern, sure = step(p, no_wrap);
-   likely.pattern = sure;
-   if (!known || p.step <= 0 || p.step >= 1 << 24)
-      return likely;
-   const unsigned bits = x.def->bit_size;
-   for (uint32_t group = p.group; group > std::max(sure.group, 1u); group /= 2) {
-      const LanePattern q = shrink(p, group);
-      LanePattern aligned = q;
-      aligned.log2_align =
-         std::max(q.log2_align, uint32_t(std::countr_zero(std::bit_ceil(extent(q)))));
-      const std::pair<LanePattern, uint64_t> likelihoods[] = {
-         {step(q, true), uint64_t(3) << (bits - 2)}, // what a group spans is less than 2^30
-         {step(aligned, no_wrap), (uint64_t(1) << aligned.log2_align) - 1},
-      };
-      for (const auto &[result, mask] : likelihoods) {
-         if (result.group == group) {
-            const uint32_t number = add_assumption(x, group, mask);
-            likely.pattern = result;
-            merge(likely.assumptions, {&number, 1});
-            return likely;
-         }
-      }
-   }
-   return likely;
-}
-
-LikelyPattern Analysis::alu(nir_alu_instr *instr, unsigned c)
+LanePattern Analysis::alu(nir_alu_instr *instr, unsigned c)
 {
    const nir_op_info &info = nir_op_infos[instr->op];
    const unsigned bits = instr->def.bit_size;
@@ -282,19 +214,16 @@ LikelyPattern Analysis::alu(nir_alu_instr *instr, unsigned c)
       return get(*instr->src[c].src.ssa, instr->src[c].swizzle[0]);
 
    LanePattern s[NIR_ALU_MAX_INPUTS];
-   std::vector<uint32_t> assumed;
    uint32_t group = W;
    bool steady = true; // every source is the same all over a group
    for (unsigned i = 0; i < info.num_inputs; i++) {
       // Operations on whole vectors use all components.
       const unsigned n = info.input_sizes[i] ? info.input_sizes[i] : 1;
       for (unsigned k = 0; k < n; k++) {
-         const LikelyPattern &likely =
+         const LanePattern p =
             get(*instr->src[i].src.ssa, instr->src[i].swizzle[info.input_sizes[i] ? k : c]);
-         const LanePattern p = likely.pattern;
          if (p.group == top_group)
-            return {{top_group, 0, 0}};
-         merge(assumed, likely.assumptions);
+            return {top_group, 0, 0};
          group = std::min(group, p.step == 0 ? p.group : 1);
          steady &= p.step == 0;
          s[i] = p;
@@ -306,55 +235,47 @@ LikelyPattern Analysis::alu(nir_alu_instr *instr, unsigned c)
       return def->bit_size <= 32 &&
              upper_bound(def, instr->src[i].swizzle[c]) < uint64_t(1) << (def->bit_size - 1);
    };
-   const auto pattern = [&](LanePattern p) { return LikelyPattern{p, assumed}; };
-   const auto step = [&](unsigned i, const Step &f) {
-      const nir_scalar x = nir_get_scalar(instr->src[i].src.ssa, instr->src[i].swizzle[c]);
-      return apply(x, pattern(s[i]), below_half(i), f);
-   };
-   const auto quotient = [&](uint64_t d) {
-      return step(0, [&](LanePattern p, bool no_wrap) { return divide(p, d, no_wrap); });
-   };
    switch (instr->op) {
    case nir_op_mov:
-      return pattern(s[0]);
+      return s[0];
    case nir_op_iadd:
-      return pattern(add(s[0], s[1], 1, bits));
+      return add(s[0], s[1], 1, bits);
    case nir_op_isub:
-      return pattern(add(s[0], s[1], -1, bits));
+      return add(s[0], s[1], -1, bits);
    case nir_op_ineg:
-      return pattern(multiply(s[0], ~uint64_t(0), bits));
+      return multiply(s[0], ~uint64_t(0), bits);
    case nir_op_imul:
       for (unsigned i = 0; i < 2; i++) {
          if (auto k = constant(i))
-            return pattern(multiply(s[1 - i], *k, bits));
+            return multiply(s[1 - i], *k, bits);
       }
       if (steady)
-         return pattern({group, 0, std::min(s[0].log2_align + s[1].log2_align, max_align)});
+         return {group, 0, std::min(s[0].log2_align + s[1].log2_align, max_align)};
       break;
    case nir_op_ishl:
       if (auto k = constant(1))
-         return pattern(multiply(s[0], uint64_t(1) << (*k & (bits - 1)), bits));
+         return multiply(s[0], uint64_t(1) << (*k & (bits - 1)), bits);
       break;
    case nir_op_ushr:
       if (auto k = constant(1))
-         return quotient(uint64_t(1) << (*k & (bits - 1)));
+         return divide(s[0], uint64_t(1) << (*k & (bits - 1)), below_half(0));
       break;
    case nir_op_ishr:
       if (auto k = constant(1); k && below_half(0))
-         return pattern(divide(s[0], uint64_t(1) << (*k & (bits - 1)), true));
+         return divide(s[0], uint64_t(1) << (*k & (bits - 1)), true);
       break;
    case nir_op_udiv:
       if (auto k = constant(1); k && *k)
-         return quotient(*k);
+         return divide(s[0], *k, below_half(0));
       break;
    case nir_op_umod:
       if (auto k = constant(1); k && *k)
-         return step(0, [&](LanePattern p, bool) { return modulo(p, *k); });
+         return modulo(s[0], *k);
       break;
    case nir_op_iand:
       for (unsigned i = 0; i < 2 && bits > 1; i++) {
          if (auto k = constant(i))
-            return step(1 - i, [&](LanePattern p, bool) { return bit_and(p, *k, bits); });
+            return bit_and(s[1 - i], *k, bits);
       }
       break;
    case nir_op_ior:
@@ -364,7 +285,7 @@ LikelyPattern Analysis::alu(nir_alu_instr *instr, unsigned c)
          const LanePattern high = s[1 - i];
          if (high.step == 0 && upper_bound(low, instr->src[i].swizzle[c]) < uint64_t(1)
                                                                                << high.log2_align)
-            return pattern(add(s[0], s[1], 1, bits));
+            return add(s[0], s[1], 1, bits);
       }
       break;
    case nir_op_u2u32:
@@ -378,52 +299,30 @@ LikelyPattern Analysis::alu(nir_alu_instr *instr, unsigned c)
          break;
       if (bits <= from) {
          s[0].step = wrap(uint64_t(s[0].step), bits);
-         return pattern(s[0]);
+         return s[0];
       }
-      return step(0, widen);
+      return widen(s[0], below_half(0));
    }
    case nir_op_bcsel:
       if (s[0].step == 0) {
          LanePattern p = meet(s[1], s[2]);
-         return pattern(shrink(p, std::min(p.group, s[0].group)));
+         return shrink(p, std::min(p.group, s[0].group));
       }
       break;
    default:
       break;
    }
-   return pattern({group, 0, 0});
-}
-
-/// May lanes that took different ways meet in this phi?
-bool Analysis::joins_lanes(nir_phi_instr *phi) const
-{
-   if (!phi->def.divergent)
-      return false;
-   nir_block *block = phi->instr.block;
-   nir_cf_node *before = nir_cf_node_prev(&block->cf_node);
-   if (before && before->type == nir_cf_node_if)
-      return nir_cf_node_as_if(before)->condition.ssa->divergent &&
-             exec_list_length(&phi->srcs) > 1;
-   if (before && before->type == nir_cf_node_loop)
-      return nir_cf_node_as_loop(before)->divergent_break;
-   return nir_cf_node_as_loop(block->cf_node.parent)->divergent_continue;
+   return {group, 0, 0};
 }
 
 void Analysis::visit_phi(nir_phi_instr *phi)
 {
    for (unsigned c = 0; c < phi->def.num_components; c++) {
       LanePattern p{top_group, 0, 0};
-      bool is_sure = true;
-      nir_foreach_phi_src(src, phi)
-      {
-         const LikelyPattern &likely = get(*src->src.ssa, c);
-         p = meet(p, likely.pattern);
-         is_sure &= likely.assumptions.empty();
-      }
+      nir_foreach_phi_src(src, phi) p = meet(p, get(*src->src.ssa, c));
       if (joins_lanes(phi) && p.group != top_group)
          p = {1, 0, shrink(p, 1).log2_align};
-      // What is assumed is a value at its own place, not one of another branch or iteration.
-      set(phi->def, c, is_sure ? LikelyPattern{p} : (*known)[first[phi->def.index] + c]);
+      set(phi->def, c, p);
    }
 }
 
@@ -443,7 +342,7 @@ void Analysis::visit_intrinsic(nir_intrinsic_instr *intr)
          p = {W, 1, max_align}; // lane 0 is 0
       else if (!intr->def.divergent)
          p = {W, 0, 0};
-      set(intr->def, c, {p});
+      set(intr->def, c, p);
    }
 }
 
@@ -460,13 +359,13 @@ void Analysis::visit(nir_instr *instr)
       nir_load_const_instr *load = nir_instr_as_load_const(instr);
       for (unsigned c = 0; c < load->def.num_components; c++)
          set(load->def, c,
-             {{W, 0, trailing_zeros(nir_const_value_as_uint(load->value[c], load->def.bit_size))}});
+             {W, 0, trailing_zeros(nir_const_value_as_uint(load->value[c], load->def.bit_size))});
       return;
    }
    case nir_instr_type_undef: {
       nir_undef_instr *undef = nir_instr_as_undef(instr);
       for (unsigned c = 0; c < undef->def.num_components; c++)
-         set(undef->def, c, {{W, 0, max_align}}); // translated to zero
+         set(undef->def, c, {W, 0, max_align}); // translated to zero
       return;
    }
    default:
@@ -474,22 +373,21 @@ void Analysis::visit(nir_instr *instr)
    }
 }
 
-void Analysis::run(nir_function_impl *impl)
-{
-   do {
-      changed = false;
-      nir_foreach_block(block, impl) {
-         nir_foreach_instr(instr, block)
-            visit(instr);
-      }
-   } while (changed);
-   for (LikelyPattern &p : patterns) {
-      if (p.pattern.group == top_group)
-         p = {{1, 0, 0}}; // in code that is never reached
-   }
-}
-
 } // namespace
+
+bool joins_lanes(const nir_phi_instr *phi)
+{
+   if (!phi->def.divergent)
+      return false;
+   nir_block *block = phi->instr.block;
+   nir_cf_node *before = nir_cf_node_prev(&block->cf_node);
+   if (before && before->type == nir_cf_node_if)
+      return nir_cf_node_as_if(before)->condition.ssa->divergent &&
+             exec_list_length(&phi->srcs) > 1;
+   if (before && before->type == nir_cf_node_loop)
+      return nir_cf_node_as_loop(before)->divergent_break;
+   return nir_cf_node_as_loop(block->cf_node.parent)->divergent_continue;
+}
 
 LanePattern shrink(LanePattern p, uint32_t group)
 {
@@ -513,27 +411,28 @@ LaneAnalysis::LaneAnalysis(nir_shader *shader, uint32_t subgroup_size) : W(subgr
          }
       }
    }
-   const LikelyPattern top = {{top_group, 0, 0}};
-   patterns.resize(count, top);
-   likely_patterns.resize(count, top);
+   patterns.resize(count, {top_group, 0, 0});
 
-   hash_table *ranges = _mesa_pointer_hash_table_create(nullptr);
-   Analysis{shader, W, first, patterns, ranges}.run(impl);
-   Analysis{shader, W, first, likely_patterns, ranges, &patterns, &assumptions}.run(impl);
-   _mesa_hash_table_destroy(ranges, nullptr);
+   Analysis analysis{shader, W, first, patterns, _mesa_pointer_hash_table_create(nullptr)};
+   do {
+      analysis.changed = false;
+      nir_foreach_block(block, impl) {
+         nir_foreach_instr(instr, block)
+            analysis.visit(instr);
+      }
+   } while (analysis.changed);
+   _mesa_hash_table_destroy(analysis.ranges, nullptr);
+   for (LanePattern &p : patterns) {
+      if (p.group == top_group)
+         p = {1, 0, 0}; // in code that is never reached
+   }
 }
 
 LanePattern LaneAnalysis::pattern(const nir_def &def, uint32_t component) const
 {
-   const LanePattern &p = patterns[first[def.index] + component].pattern;
-   return def.divergent ? p : LanePattern{W, 0, p.log2_align};
-}
-
-LikelyPattern LaneAnalysis::likely_pattern(const nir_src &src, uint32_t component) const
-{
-   const LanePattern sure = pattern(src, component);
-   const LikelyPattern likely = likely_patterns[first[src.ssa->index] + component];
-   return sure.group < likely.pattern.group ? likely : LikelyPattern{sure};
+   if (!def.divergent)
+      return {W, 0, patterns[first[def.index] + component].log2_align};
+   return patterns[first[def.index] + component];
 }
 
 } // namespace weft::cpu

@@ -27,23 +27,6 @@ struct LanePattern {
    bool operator==(const LanePattern &) const = default;
 };
 
-/// What a shader's author knows and its code does not say, such as that a row of a matrix begins at
-/// a multiple of 32: of the value of each group's first lane, the bits of the mask are 0.
-struct LaneAssumption {
-   const nir_def *def;
-   uint32_t component;
-   uint32_t group;
-   uint64_t mask;
-};
-
-/// A pattern that a value has if some assumptions hold, which is to be found out at run time.
-struct LikelyPattern {
-   LanePattern pattern;
-   std::vector<uint32_t> assumptions = {}; ///< LaneAnalysis::assumption(i), in order
-
-   bool operator==(const LikelyPattern &) const = default;
-};
-
 class LaneAnalysis {
 public:
    /// The entry point must be in SSA form, with divergence information; it must not change
@@ -55,16 +38,15 @@ public:
    {
       return pattern(*src.ssa, component);
    }
-   /// The best that may be true: pattern() unless assumptions make larger groups.
-   LikelyPattern likely_pattern(const nir_src &src, uint32_t component = 0) const;
-   const LaneAssumption &assumption(uint32_t i) const { return assumptions[i]; }
 
 private:
    uint32_t W;
-   std::vector<uint32_t> first; ///< by def index: its first component in the following
-   std::vector<LikelyPattern> patterns, likely_patterns;
-   std::vector<LaneAssumption> assumptions;
+   std::vector<uint32_t> first; ///< by def index: its first component in `patterns`
+   std::vector<LanePattern> patterns;
 };
+
+/// May lanes that took different ways meet in this phi?
+bool joins_lanes(const nir_phi_instr *);
 
 /// The same knowledge about a smaller group of lanes.
 LanePattern shrink(LanePattern, uint32_t group);

@@ -5,6 +5,8 @@
 
 #include "backend/cpu/jit/jit.h"
 
+#include <llvm/Analysis/VectorUtils.h>
+
 namespace weft::cpu {
 
 using llvm::Value;
@@ -29,6 +31,7 @@ Result<Translation> Translator::run()
    nir_index_ssa_defs(impl);
    nir_metadata_require(impl, nir_metadata_block_index | nir_metadata_dominance);
    patterns.emplace(shader, W);
+   fixed_offsets.emplace(shader, W, *patterns);
 
    finish_info();
    begin_function();
@@ -181,6 +184,40 @@ Value *Translator::first_active(const nir_src &src, unsigned component)
    if (is_uniform(src))
       return v;
    return b.CreateExtractElement(v, mask ? first_active_lane() : b.getInt32(0));
+}
+
+Value *Translator::first_lane(Value *v)
+{
+   if (!v->getType()->isVectorTy())
+      return v;
+   if (auto *constant = llvm::dyn_cast<llvm::Constant>(v))
+      return constant->getAggregateElement(0u);
+   if (Value *scalar = llvm::getSplatValue(v))
+      return scalar;
+   if (const auto found = first_lanes.find(v); found != first_lanes.end())
+      return found->second;
+   // Where the vector is, so that all who have the one have the other.
+   llvm::IRBuilder<>::InsertPointGuard guard(b);
+   auto *instruction = llvm::dyn_cast<llvm::Instruction>(v);
+   if (instruction) {
+      llvm::BasicBlock *block = instruction->getParent();
+      b.SetInsertPoint(block, llvm::isa<llvm::PHINode>(v) ? block->getFirstInsertionPt()
+                                                          : std::next(instruction->getIterator()));
+   }
+   Value *scalar;
+   if (auto *operation = llvm::dyn_cast<llvm::BinaryOperator>(v)) {
+      scalar = b.CreateBinOp(operation->getOpcode(), first_lane(operation->getOperand(0)),
+                             first_lane(operation->getOperand(1)));
+   } else if (auto *cast = llvm::dyn_cast<llvm::CastInst>(v);
+              cast && cast->getSrcTy()->isVectorTy() &&
+              llvm::cast<llvm::FixedVectorType>(cast->getSrcTy())->getNumElements() == W) {
+      scalar = b.CreateCast(cast->getOpcode(), first_lane(cast->getOperand(0)),
+                            v->getType()->getScalarType());
+   } else {
+      scalar = b.CreateExtractElement(v, uint64_t(0));
+   }
+   first_lanes[v] = scalar;
+   return scalar;
 }
 
 void Translator::define(const nir_def &def, unsigned component, Value *v)

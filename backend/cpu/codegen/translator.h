@@ -14,7 +14,7 @@
 
 #pragma once
 
-#include "backend/cpu/codegen/lane_analysis.h"
+#include "backend/cpu/codegen/lane_offsets.h"
 #include "backend/cpu/codegen/nir_to_llvm.h"
 
 #include "compiler/nir/nir.h"
@@ -49,7 +49,8 @@ public:
    llvm::Value *subgroup_id = nullptr;     ///< i32
    llvm::Value *scratch =
       nullptr; ///< private memory: byte o of lane l's element of s bytes is at o * W + l * s
-   std::optional<LaneAnalysis> patterns; ///< set by run()
+   std::optional<LaneAnalysis> patterns; ///< set by run(), as is the next
+   std::optional<LaneOffsetAnalysis> fixed_offsets;
    ProgramInfo info{};
    AccessCounts accesses;
 
@@ -76,6 +77,8 @@ public:
    /// The component as a scalar even if the analysis could not prove that it is uniform: the first
    /// active lane's.
    llvm::Value *first_active(const nir_src &src, unsigned component = 0);
+   /// Lane 0's value of a vector, computed for that lane alone where it can be.
+   llvm::Value *first_lane(llvm::Value *vector);
    /// Defines a component: a scalar or a vector, int or float; a scalar is splat if the def is
    /// divergent.
    void define(const nir_def &def, unsigned component, llvm::Value *value);
@@ -140,6 +143,7 @@ private:
       llvm::SmallVector<llvm::Value *, 4> values;
    };
    llvm::DenseMap<const nir_def *, Components> values;
+   llvm::DenseMap<llvm::Value *, llvm::Value *> first_lanes;
    llvm::DenseMap<llvm::Value *, llvm::Value *> splats; ///< in the current block
    llvm::BasicBlock *splats_block = nullptr;
    llvm::BasicBlock *entry = nullptr; ///< of variables

@@ -27,6 +27,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/DCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/GVN.h>
 #include <llvm/Transforms/Scalar/LICM.h>
@@ -133,6 +134,9 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine)
    builder.crossRegisterProxies(loops, functions, call_graph, modules);
 
    llvm::FunctionPassManager passes;
+   // Of addresses computed for all lanes often one lane's is used, or nothing but in cold blocks, which
+   // compute them again: EarlyCSE would keep what it finds first.
+   passes.addPass(llvm::DCEPass());
    passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
    passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
    passes.addPass(llvm::SimplifyCFGPass());

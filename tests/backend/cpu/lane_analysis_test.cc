@@ -30,18 +30,6 @@ protected:
       prepare();
       return LaneAnalysis(b->shader, W).pattern(*value);
    }
-   /// Likely, with these assumptions.
-   std::vector<LaneAssumption> assumptions;
-   LanePattern likely_pattern(nir_def *value)
-   {
-      prepare();
-      const LaneAnalysis analysis(b->shader, W);
-      const LikelyPattern p = analysis.likely_pattern(nir_src_for_ssa(value));
-      assumptions.clear();
-      for (const uint32_t number : p.assumptions)
-         assumptions.push_back(analysis.assumption(number));
-      return p.pattern;
-   }
    void prepare()
    {
       nir_divergence_analysis(b->shader);
@@ -140,42 +128,6 @@ TEST_F(Lanes, ACounterKeepsItsStep)
    const LanePattern p = LaneAnalysis(b->shader, W).pattern(*address);
    EXPECT_EQ(p.group, W);
    EXPECT_EQ(p.step, 4);
-}
-
-/// group + lane: nothing says where rows of 16 begin.
-TEST_F(Lanes, GroupsMayBeginWhereTheyShould)
-{
-   nir_def *sum = nir_iadd(b, group, lane);
-   nir_def *quotient = nir_udiv_imm(b, sum, 2 * W), *address = nir_imul_imm(b, quotient, 18);
-   EXPECT_EQ(pattern(address).group, 1u);
-   EXPECT_EQ(likely_pattern(address), (LanePattern{W, 0, 1}));
-   ASSERT_EQ(assumptions.size(), 1u);
-   EXPECT_EQ(assumptions[0].def, sum);
-   EXPECT_EQ(assumptions[0].group, W);
-   EXPECT_EQ(assumptions[0].mask, W - 1);
-   // The whole of what is known needs no assumption.
-   EXPECT_EQ(likely_pattern(sum), (LanePattern{W, 1, 0}));
-   EXPECT_TRUE(assumptions.empty());
-}
-
-TEST_F(Lanes, SumsMayKeepWithinTheirBits)
-{
-   nir_def *sum = nir_iadd(b, group, nir_imul_imm(b, lane, 4));
-   EXPECT_EQ(likely_pattern(nir_udiv_imm(b, sum, 4)), (LanePattern{W, 1, 0}));
-   ASSERT_EQ(assumptions.size(), 1u);
-   EXPECT_EQ(assumptions[0].mask, 0xc0000000u);
-}
-
-/// The value of another iteration is not there to be looked at.
-TEST_F(Lanes, PhisAssumeNothing)
-{
-   nir_def *sum = nir_udiv_imm(b, nir_iadd(b, group, lane), 2 * W);
-   nir_push_if(b, nir_ieq_imm(b, group, 7));
-   nir_def *then = nir_iadd_imm(b, sum, 1);
-   nir_pop_if(b, nullptr);
-   nir_def *phi = nir_if_phi(b, then, sum);
-   EXPECT_EQ(likely_pattern(phi).group, 1u);
-   EXPECT_TRUE(assumptions.empty());
 }
 
 TEST_F(Lanes, MasksMayLeaveStepsAlone)

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <sstream>
@@ -177,15 +178,18 @@ nir_def *build(nir_builder *b, const Chain &chain, nir_def *invocation, nir_def 
 struct Trial {
    Chain chain;
    unsigned components, bytes;
+   uint32_t gap;  ///< bytes from one element to the next
    uint32_t wrap; ///< elements: the chain's value modulo this
    bool guarded;  ///< under a divergent if
    bool shared;
    uint32_t uniform;
 
    uint32_t element() const { return components * bytes; }
+   uint32_t stride() const { return element() + gap; }
+   uint32_t memory_size() const { return wrap * stride(); }
    uint32_t offset(uint32_t invocation) const
    {
-      return evaluate(chain, invocation, uniform) % wrap * element();
+      return evaluate(chain, invocation, uniform) % wrap * stride();
    }
    bool active(uint32_t invocation) const { return !guarded || invocation % 3 != 1; }
 };
@@ -196,6 +200,8 @@ Trial random_trial(std::mt19937_64 &random)
    t.chain = random_chain(random);
    t.components = 1 + unsigned(random() % 4);
    t.bytes = 1u << random() % 4;
+   static const uint32_t gaps[] = {0, 0, 2, 10};
+   t.gap = gaps[random() % std::size(gaps)];
    static const uint32_t wraps[] = {7, 64, 256, 1000};
    t.wrap = wraps[random() % std::size(wraps)];
    t.guarded = random() % 3 == 0;
@@ -212,8 +218,8 @@ std::string describe(const Trial &t, uint32_t W)
 {
    std::ostringstream text;
    text << "W=" << W << (t.shared ? " shared" : " buffer") << (t.guarded ? " guarded " : " ")
-        << t.components << "x" << t.bytes << " bytes, wrap " << t.wrap << ", uniform " << t.uniform
-        << ", steps";
+        << t.components << "x" << t.bytes << " bytes, gap " << t.gap << ", wrap " << t.wrap
+        << ", uniform " << t.uniform << ", steps";
    for (const Step &s : t.chain)
       text << ' ' << s.kind << ':' << s.constant << ':' << s.earlier;
    return text.str();
@@ -232,10 +238,10 @@ struct Built {
       invocation = shader.local_index();
       nir_def *uniform = shader.load(2, nir_imm_int(b, 0), 1, 32);
       nir_def *place = build(b, t.chain, invocation, uniform);
-      offset = nir_imul_imm(b, nir_umod_imm(b, place, t.wrap), t.element());
+      offset = nir_imul_imm(b, nir_umod_imm(b, place, t.wrap), t.stride());
       linear = nir_imul_imm(b, invocation, t.element());
       if (t.shared)
-         shader.use_shared(t.wrap * t.element());
+         shader.use_shared(t.memory_size());
    }
    nir_def *active() { return nir_ine_imm(b, nir_umod_imm(b, invocation, 3), 1); }
 };
@@ -260,7 +266,7 @@ void check_load(const Trial &t, uint32_t W, std::mt19937_64 &random, uint32_t cu
 {
    Built s(W, t);
    nir_builder *b = s.b;
-   const uint32_t memory_size = t.wrap * t.element();
+   const uint32_t memory_size = t.memory_size();
    if (t.shared) {
       // Copies the buffer to shared memory first, bytewise.
       nir_push_if(b, nir_ieq_imm(b, s.invocation, 0));
@@ -311,17 +317,21 @@ void check_store(const Trial &t, uint32_t W, std::mt19937_64 &random, uint32_t c
    auto program = s.shader.compile();
    ASSERT_TRUE(program) << program.error().message;
 
-   const uint32_t memory_size = t.wrap * t.element(),
+   const uint32_t memory_size = t.memory_size(),
                   available = memory_size - std::min(cut, memory_size);
    Bytes memory = random_bytes(random, available);
    Bytes data = random_bytes(random, s.size * t.element());
    std::vector<Bytes> buffers{memory, data, uniform_buffer(t.uniform)};
    run(**program, buffers, 1);
    // Of the invocations that write to one place any may be the last.
-   for (uint32_t at = 0; at + t.bytes <= available; at += t.bytes) {
+   std::vector<bool> is_component(available);
+   for (uint32_t component = 0; component < t.wrap * t.components; component++) {
+      const uint32_t part = component % t.components * t.bytes,
+                     at = component / t.components * t.stride() + part;
+      if (at + t.bytes > available)
+         continue;
       bool written = false, matches = false;
       for (uint32_t i = 0; i < s.size; i++) {
-         const uint32_t part = at % t.element();
          if (t.active(i) && t.offset(i) == at - part) {
             written = true;
             matches |= !std::memcmp(&buffers[0][at], &data[i * t.element() + part], t.bytes);
@@ -331,6 +341,13 @@ void check_store(const Trial &t, uint32_t W, std::mt19937_64 &random, uint32_t c
          matches = !std::memcmp(&buffers[0][at], &memory[at], t.bytes);
       ASSERT_TRUE(matches) << "store, " << describe(t, W) << ", cut " << cut << ", offset " << at
                            << (written ? "" : " which nothing writes");
+      std::fill_n(is_component.begin() + at, t.bytes, true);
+   }
+   for (uint32_t at = 0; at < available; at++) {
+      if (!is_component[at]) {
+         ASSERT_EQ(buffers[0][at], memory[at])
+            << describe(t, W) << ", cut " << cut << ", gap " << at;
+      }
    }
 }
 
@@ -342,7 +359,7 @@ TEST_P(Memory, RandomAddresses)
    std::mt19937_64 random(test_seed() + W);
    for (unsigned i = 0; i < 800 / W && !HasFailure(); i++) {
       Trial t = random_trial(random);
-      const uint32_t cut = random() % 3 ? 0 : uint32_t(random() % (t.wrap * t.element() + 1));
+      const uint32_t cut = random() % 3 ? 0 : uint32_t(random() % (t.memory_size() + 1));
       if (t.shared)
          t.wrap = (t.wrap + 3) / 4 * 4 % 128 + 4;
       check_load(t, W, random, t.shared ? 0 : cut);

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// How far the integer values of lanes lie from that of lane 0, where the numbers are known while
+/// compiling:
+///
+///    lane            0   1   2   3   4   5   6   7
+///    8 * lane        0   8  16  24  32  40  48  56
+///    / 32            0   0   0   0   1   1   1   1
+///    * 18            0   0   0   0  18  18  18  18
+///
+/// The same holds for (u + 8 * lane) / 32 if a uniform u is a multiple of 32: a row of a matrix
+/// mostly begins at one, which a shader's author knows and its code does not say.  It is assumed
+/// then, to be looked at when the shader runs.
+
+#pragma once
+
+#include "backend/cpu/codegen/lane_analysis.h"
+
+#include <span>
+
+namespace weft::cpu {
+
+/// Of lane 0's value, the bits of the mask are 0.
+struct LaneAssumption {
+   const nir_def *def;
+   uint32_t component;
+   uint64_t mask;
+
+   bool operator==(const LaneAssumption &) const = default;
+};
+
+struct LaneOffsets {
+   std::vector<int64_t> from_first;   ///< per lane, modulo 2^bits with sign; empty: not known
+   std::vector<uint32_t> assumptions; ///< LaneOffsetAnalysis::assumption(i), in order
+
+   bool operator==(const LaneOffsets &) const = default;
+};
+
+class LaneOffsetAnalysis {
+public:
+   /// As LaneAnalysis; `patterns` is of the same shader.
+   LaneOffsetAnalysis(nir_shader *, uint32_t subgroup_size, const LaneAnalysis &patterns);
+
+   const LaneOffsets &offsets(const nir_src &src, uint32_t component = 0) const
+   {
+      return values[first[src.ssa->index] + component];
+   }
+   const LaneAssumption &assumption(uint32_t i) const { return assumptions[i]; }
+
+private:
+   std::vector<uint32_t> first; ///< by def index: its first component in `values`
+   std::vector<LaneOffsets> values;
+   std::vector<LaneAssumption> assumptions;
+};
+
+} // namespace weft::cpu

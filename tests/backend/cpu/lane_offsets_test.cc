@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What is known, or assumed, of the distances from lane 0's values, by hand; memory_test tries it on
+/// random chains of operations.
+
+#include "backend/cpu/codegen/lane_offsets.h"
+
+#include "tests/backend/cpu/nir_harness.h"
+
+#include <gtest/gtest.h>
+
+namespace weft::cpu::test {
+namespace {
+
+constexpr uint32_t W = 16;
+
+class Offsets : public testing::Test {
+protected:
+   NirShader shader{W, 4 * W};
+   nir_builder *b = &shader.b;
+   nir_def *lane = nir_load_subgroup_invocation(b);
+   nir_def *group = nir_channel(b, nir_load_workgroup_id(b), 0); ///< of which nothing is known
+   std::vector<LaneAssumption> assumptions;                      ///< of the last offsets()
+
+   std::vector<int64_t> offsets(nir_def *value)
+   {
+      nir_divergence_analysis(b->shader);
+      nir_index_ssa_defs(b->impl);
+      const LaneAnalysis patterns(b->shader, W);
+      const LaneOffsetAnalysis analysis(b->shader, W, patterns);
+      const LaneOffsets &found = analysis.offsets(nir_src_for_ssa(value));
+      assumptions.clear();
+      for (const uint32_t number : found.assumptions)
+         assumptions.push_back(analysis.assumption(number));
+      return found.from_first;
+   }
+
+   template <typename F>
+   static std::vector<int64_t> each(const F &f)
+   {
+      std::vector<int64_t> numbers;
+      for (int64_t l = 0; l < W; l++)
+         numbers.push_back(f(l));
+      return numbers;
+   }
+};
+
+TEST_F(Offsets, OfSumsAndProducts)
+{
+   nir_def *sum = nir_iadd(b, group, nir_imul_imm(b, lane, 12));
+   EXPECT_EQ(offsets(sum), each([](int64_t l) { return 12 * l; }));
+   EXPECT_EQ(offsets(nir_isub(b, group, lane)), each([](int64_t l) { return -l; }));
+   EXPECT_EQ(offsets(group), each([](int64_t) { return 0; }));
+   EXPECT_TRUE(assumptions.empty());
+   EXPECT_TRUE(offsets(nir_imul(b, lane, lane)).empty());
+   EXPECT_TRUE(offsets(shader.load(0, nir_imul_imm(b, lane, 4), 1, 32)).empty());
+}
+
+TEST_F(Offsets, QuotientsAndRemaindersOfWhatIsKnown)
+{
+   EXPECT_EQ(offsets(nir_udiv_imm(b, lane, 4)), each([](int64_t l) { return l / 4; }));
+   EXPECT_EQ(offsets(nir_umod_imm(b, lane, 4)), each([](int64_t l) { return l % 4; }));
+   EXPECT_EQ(offsets(nir_iand_imm(b, lane, 6)), each([](int64_t l) { return l & 6; }));
+   EXPECT_EQ(offsets(nir_iand_imm(b, lane, ~3u)), each([](int64_t l) { return l & ~3; }));
+   EXPECT_TRUE(assumptions.empty());
+   EXPECT_TRUE(offsets(nir_udiv_imm(b, lane, 3)).empty());
+}
+
+/// (row * columns + 8 * lane) / 32 * 18: blocks of 32 numbers in 18 bytes.
+TEST_F(Offsets, RowsBeginWhereTheyShould)
+{
+   nir_def *place = nir_iadd(b, group, nir_imul_imm(b, lane, 8));
+   nir_def *block = nir_udiv_imm(b, place, 32);
+   EXPECT_EQ(offsets(nir_imul_imm(b, block, 18)), each([](int64_t l) { return l / 4 * 18; }));
+   ASSERT_EQ(assumptions.size(), 1u);
+   EXPECT_EQ(assumptions[0].def, place);
+   // A multiple of 32, and no sum beyond the last number.
+   EXPECT_EQ(assumptions[0].mask, 0xc000001f);
+}
+
+TEST_F(Offsets, StepsThatAreWholeNeedNoBeginning)
+{
+   nir_def *place = nir_iadd(b, group, nir_imul_imm(b, lane, 8));
+   EXPECT_EQ(offsets(nir_udiv_imm(b, place, 4)), each([](int64_t l) { return 2 * l; }));
+   ASSERT_EQ(assumptions.size(), 1u);
+   EXPECT_EQ(assumptions[0].mask, 0xc0000000);
+   EXPECT_EQ(offsets(nir_iand_imm(b, place, ~3u)), each([](int64_t l) { return 8 * l; }));
+   EXPECT_EQ(offsets(nir_umod_imm(b, place, 8)), each([](int64_t) { return 0; }));
+   EXPECT_TRUE(assumptions.empty());
+}
+
+/// The value of another branch or iteration is not there to be looked at.
+TEST_F(Offsets, PhisAssumeNothing)
+{
+   nir_def *sum = nir_udiv_imm(b, nir_iadd(b, group, lane), 32), *own = nir_udiv_imm(b, lane, 4);
+   nir_push_if(b, nir_ieq_imm(b, group, 7));
+   nir_def *assumed = nir_iadd_imm(b, sum, 1), *known = nir_iadd_imm(b, own, 1);
+   nir_pop_if(b, nullptr);
+   EXPECT_TRUE(offsets(nir_if_phi(b, assumed, sum)).empty());
+   EXPECT_EQ(offsets(nir_if_phi(b, known, own)), each([](int64_t l) { return l / 4; }));
+}
+
+} // namespace
+} // namespace weft::cpu::test
