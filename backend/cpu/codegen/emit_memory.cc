@@ -220,8 +220,7 @@ Values Pieces::load_chunks()
    // Of the largest numbers in which all that is taken is whole.
    unsigned unit = bytes;
    for (const int64_t from_first : reach.fixed->from_first)
-      unsigned(from_first) % unit != 0 ? void(unit = 1u << std::countr_zero(unsigned(from_first)))
-                                       : void();
+      unit = std::min(unit, from_first ? 1u << std::countr_zero(unsigned(from_first)) : unit);
    const unsigned per_chunk = chunk_bytes / unit;
    auto *chunk_type = llvm::FixedVectorType::get(t.int_type(unit * 8), per_chunk);
    std::vector<Value *> loaded_chunks(used.size());
@@ -299,16 +298,35 @@ Value *Pieces::load_regular()
 }
 
 /// A vector of offsets computed anew, so that what only a slow way needs is not computed before it is
-/// known to be taken.
-Value *compute_again(llvm::IRBuilder<> &b, Value *v)
-{
-   if (auto *operation = llvm::dyn_cast<llvm::BinaryOperator>(v))
-      return b.CreateBinOp(operation->getOpcode(), compute_again(b, operation->getOperand(0)),
-                           compute_again(b, operation->getOperand(1)));
-   if (auto *cast = llvm::dyn_cast<llvm::CastInst>(v))
-      return b.CreateCast(cast->getOpcode(), compute_again(b, cast->getOperand(0)), v->getType());
-   return v;
-}
+/// known to be taken; but for what lies too many operations back.
+class ComputeAgain {
+public:
+   explicit ComputeAgain(llvm::IRBuilder<> &b) : b(b) {}
+
+   Value *operator()(Value *v, unsigned depth = 0)
+   {
+      auto *operation = llvm::dyn_cast<llvm::BinaryOperator>(v);
+      auto *cast = llvm::dyn_cast<llvm::CastInst>(v);
+      if ((!operation && !cast) || depth == Translator::max_address_depth)
+         return v;
+      if (const auto found = copies.find(v); found != copies.end())
+         return found->second;
+      Value *copy;
+      if (operation) {
+         Value *x = (*this)(operation->getOperand(0), depth + 1);
+         Value *y = (*this)(operation->getOperand(1), depth + 1);
+         copy = b.CreateBinOp(operation->getOpcode(), x, y);
+      } else {
+         copy =
+            b.CreateCast(cast->getOpcode(), (*this)(cast->getOperand(0), depth + 1), v->getType());
+      }
+      return copies[v] = copy;
+   }
+
+private:
+   llvm::IRBuilder<> &b;
+   llvm::DenseMap<Value *, Value *> copies;
+};
 
 /// The struct LaneAccess for lane_memory.h.
 Value *Pieces::lane_access()
@@ -320,7 +338,7 @@ Value *Pieces::lane_access()
       t.lane_access = t.variable(type, "lane.access");
       t.lane_offsets = t.variable(offsets_type, "lane.offsets");
    }
-   Value *used = reach.fixed ? compute_again(b, offsets) : offsets;
+   Value *used = reach.fixed ? ComputeAgain(b)(offsets) : offsets;
    b.CreateStore(b.CreateZExt(used, offsets_type), t.lane_offsets);
    const auto set = [&](unsigned field, Value *v) {
       b.CreateStore(v, b.CreateStructGEP(type, t.lane_access, field));

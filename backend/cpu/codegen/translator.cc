@@ -186,7 +186,7 @@ Value *Translator::first_active(const nir_src &src, unsigned component)
    return b.CreateExtractElement(v, mask ? first_active_lane() : b.getInt32(0));
 }
 
-Value *Translator::first_lane(Value *v)
+Value *Translator::first_lane(Value *v, unsigned depth)
 {
    if (!v->getType()->isVectorTy())
       return v;
@@ -205,13 +205,15 @@ Value *Translator::first_lane(Value *v)
                                                           : std::next(instruction->getIterator()));
    }
    Value *scalar;
-   if (auto *operation = llvm::dyn_cast<llvm::BinaryOperator>(v)) {
-      scalar = b.CreateBinOp(operation->getOpcode(), first_lane(operation->getOperand(0)),
-                             first_lane(operation->getOperand(1)));
+   const bool follows = depth < max_address_depth;
+   if (auto *operation = llvm::dyn_cast<llvm::BinaryOperator>(v); operation && follows) {
+      scalar =
+         b.CreateBinOp(operation->getOpcode(), first_lane(operation->getOperand(0), depth + 1),
+                       first_lane(operation->getOperand(1), depth + 1));
    } else if (auto *cast = llvm::dyn_cast<llvm::CastInst>(v);
-              cast && cast->getSrcTy()->isVectorTy() &&
+              cast && follows && cast->getSrcTy()->isVectorTy() &&
               llvm::cast<llvm::FixedVectorType>(cast->getSrcTy())->getNumElements() == W) {
-      scalar = b.CreateCast(cast->getOpcode(), first_lane(cast->getOperand(0)),
+      scalar = b.CreateCast(cast->getOpcode(), first_lane(cast->getOperand(0), depth + 1),
                             v->getType()->getScalarType());
    } else {
       scalar = b.CreateExtractElement(v, uint64_t(0));

@@ -78,7 +78,9 @@ public:
    /// active lane's.
    llvm::Value *first_active(const nir_src &src, unsigned component = 0);
    /// Lane 0's value of a vector, computed for that lane alone where it can be.
-   llvm::Value *first_lane(llvm::Value *vector);
+   llvm::Value *first_lane(llvm::Value *vector, unsigned depth = 0);
+   /// Operations that are followed to find how an address was computed.
+   static constexpr unsigned max_address_depth = 64;
    /// Defines a component: a scalar or a vector, int or float; a scalar is splat if the def is
    /// divergent.
    void define(const nir_def &def, unsigned component, llvm::Value *value);

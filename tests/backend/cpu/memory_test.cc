@@ -368,6 +368,28 @@ TEST_P(Memory, RandomAddresses)
    }
 }
 
+/// Each step uses the one before three times: nothing may follow all ways back, nor all the way.
+TEST_P(Memory, LongChainsOfOffsets)
+{
+   const uint32_t W = GetParam();
+   NirShader shader(W, W);
+   nir_builder *b = &shader.b;
+   nir_def *lane = shader.local_index(), *uniform = shader.load(2, nir_imm_int(b, 0), 1, 32);
+   constexpr uint32_t steps = 200, step = 2;
+   nir_def *place = nir_imul_imm(b, nir_udiv_imm(b, lane, 4), 18);
+   for (uint32_t i = 0; i < steps; i++)
+      place = nir_iadd(b, nir_isub(b, nir_iadd(b, place, place), place), uniform);
+   shader.store(1, nir_imul_imm(b, lane, 2), shader.load(0, place, 1, 16));
+   auto program = shader.compile();
+   ASSERT_TRUE(program) << program.error().message;
+   std::mt19937_64 random(test_seed());
+   std::vector<Bytes> buffers{random_bytes(random, steps * step + 18 * W), Bytes(2 * W),
+                              uniform_buffer(step)};
+   run(**program, buffers, 1);
+   for (uint32_t l = 0; l < W; l++)
+      EXPECT_EQ(std::memcmp(&buffers[1][2 * l], &buffers[0][l / 4 * 18 + steps * step], 2), 0) << l;
+}
+
 /// Private arrays: elements of all lanes lie together, whatever the index.
 TEST_P(Memory, Scratch)
 {
