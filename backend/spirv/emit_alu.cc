@@ -381,8 +381,18 @@ private:
       const Kind in = from == nir_type_float ? Kind::real : Kind::integer;
       const Kind out = to == nir_type_float ? Kind::real : Kind::integer;
       const Id value = get(0, in);
+      if (in == Kind::real && out == Kind::integer && bits < 32)
+         return convert_to_narrow_integer(value);
       const bool same_size = in == out && bits == source_bits(0);
       define(same_size ? value : t.m.emit(conversion(from, to), t.type(out, bits), {value}), out);
+   }
+
+   /// By way of 32 bits: what does not fit, as a negative number without a sign, is undefined, and a
+   /// driver made of LLVM then takes all that is packed into one word with it for undefined.
+   void convert_to_narrow_integer(Id value) const
+   {
+      const Id wide = t.m.emit(SpvOpConvertFToS, t.m.type_uint(32), {value});
+      define(t.m.emit(SpvOpUConvert, t.m.type_uint(bits), {wide}), Kind::integer);
    }
 
    SpvOp conversion(nir_alu_type from, nir_alu_type to) const
