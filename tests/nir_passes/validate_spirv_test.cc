@@ -567,6 +567,31 @@ TEST(validate_spirv, arrays_and_matrices)
    });
 }
 
+/// Matrices, tensor layouts and views are in invocations, not in memory.
+TEST(validate_spirv, pointers_to_types_without_layout)
+{
+   std::vector<Case> cases;
+   for (const std::string type : {"C", "layout", "view"}) {
+      for (const std::string storage :
+           {"Function", "Private", "Workgroup", "StorageBuffer", "PushConstant"}) {
+         const bool good = storage == "Function" || storage == "Private";
+         for (const bool in_struct : {false, true})
+            cases.push_back({.name = "a pointer",
+                             .capabilities = {"CooperativeMatrixKHR", "TensorAddressingNV"},
+                             .types = matrices + R"(
+      %bool = OpTypeBool
+      %false = OpConstantFalse %bool
+      %layout = OpTypeTensorLayoutNV %u2 %u0
+      %view = OpTypeTensorViewNV %u2 %false %u0 %u1
+      %struct = OpTypeStruct %)" + type +
+                                      "\n%pointer = OpTypePointer " + storage + " %" +
+                                      (in_struct ? "struct" : type),
+                             .error = good ? "" : "can only be in Function or Private"});
+      }
+   }
+   check(cases);
+}
+
 /// Which are negative where Mesa keeps them.
 TEST(validate_spirv, huge_offsets)
 {
