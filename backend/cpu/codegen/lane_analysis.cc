@@ -14,6 +14,8 @@
 
 #include "backend/cpu/codegen/lane_analysis.h"
 
+#include "util/u_math.h"
+
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -29,12 +31,6 @@ constexpr uint32_t max_align = 31;
 uint32_t trailing_zeros(uint64_t v)
 {
    return v == 0 ? max_align : std::min<uint32_t>(uint32_t(std::countr_zero(v)), max_align);
-}
-
-/// v as an integer of `bits` bits with sign.
-int64_t wrap(uint64_t v, unsigned bits)
-{
-   return bits >= 64 ? int64_t(v) : int64_t(v << (64 - bits)) >> (64 - bits);
 }
 
 struct Analysis {
@@ -375,6 +371,11 @@ void Analysis::visit(nir_instr *instr)
 
 } // namespace
 
+int64_t wrap(uint64_t v, unsigned bits)
+{
+   return util_mask_sign_extend(v, bits);
+}
+
 bool joins_lanes(const nir_phi_instr *phi)
 {
    if (!phi->def.divergent)
@@ -431,8 +432,8 @@ LaneAnalysis::LaneAnalysis(nir_shader *shader, uint32_t subgroup_size) : W(subgr
 LanePattern LaneAnalysis::pattern(const nir_def &def, uint32_t component) const
 {
    if (!def.divergent)
-      return {W, 0, patterns[first[def.index] + component].log2_align};
-   return patterns[first[def.index] + component];
+      return {W, 0, patterns[number(def, component)].log2_align};
+   return patterns[number(def, component)];
 }
 
 } // namespace weft::cpu

@@ -39,11 +39,21 @@ public:
       return pattern(*src.ssa, component);
    }
 
+   /// The components of all values are numbered from 0 to size() - 1.
+   uint32_t number(const nir_def &def, uint32_t component) const
+   {
+      return first[def.index] + component;
+   }
+   uint32_t size() const { return uint32_t(patterns.size()); }
+
 private:
    uint32_t W;
-   std::vector<uint32_t> first; ///< by def index: its first component in `patterns`
+   std::vector<uint32_t> first; ///< by def index: the number of its first component
    std::vector<LanePattern> patterns;
 };
+
+/// v as an integer of `bits` bits with sign.
+int64_t wrap(uint64_t v, unsigned bits);
 
 /// May lanes that took different ways meet in this phi?
 bool joins_lanes(const nir_phi_instr *);

@@ -16,20 +16,16 @@ namespace weft::cpu {
 
 namespace {
 
-/// v as an integer of `bits` bits with sign.
-int64_t wrap(uint64_t v, unsigned bits)
+/// Sums of a number whose two highest bits are 0 with less than this do not reach the highest bit.
+int64_t max_span(const nir_scalar &x)
 {
-   return bits >= 64 ? int64_t(v) : int64_t(v << (64 - bits)) >> (64 - bits);
+   return int64_t(1) << std::min(x.def->bit_size - 2, 30);
 }
-
-/// Sums of a number below 2^30 with less than this do not reach the highest bit of 32.
-constexpr int64_t max_span = int64_t(1) << 30;
 
 struct Analysis {
    nir_shader *shader;
    uint32_t W;
    const LaneAnalysis &patterns;
-   const std::vector<uint32_t> &first;
    std::vector<LaneOffsets> &values;
    std::vector<LaneAssumption> &assumptions;
    hash_table *ranges;
@@ -40,7 +36,7 @@ struct Analysis {
 
    void set(const nir_def &def, unsigned component, const LaneOffsets &value)
    {
-      const uint32_t number = first[def.index] + component;
+      const uint32_t number = patterns.number(def, component);
       changed |= !seen[number] || values[number] != value;
       seen[number] = true;
       values[number] = value;
@@ -113,7 +109,7 @@ bool are_same(const LaneOffsets &value)
 LaneOffsets Analysis::shift(const nir_scalar &x, LaneOffsets value, unsigned k)
 {
    const auto [least, most] = std::ranges::minmax(value.from_first);
-   if (least < 0 || most >= max_span)
+   if (least < 0 || most >= max_span(x))
       return {};
    uint64_t mask = 0;
    if (!are_multiples(value.from_first, uint64_t(1) << k))
@@ -134,6 +130,8 @@ LaneOffsets Analysis::mask(const nir_scalar &x, LaneOffsets value, uint64_t mask
    /* Down to a bit, or up to one. */
    const bool is_high = ((mask + low) & all) == 0;
    const unsigned k = is_high ? unsigned(std::countr_zero(low)) : unsigned(std::bit_width(mask));
+   if (k == 64)
+      return {};
    if (!are_multiples(value.from_first, uint64_t(1) << k)) {
       add_assumption(value, x, unknown_low_bits(x, k));
    } else if (is_high) {
@@ -149,7 +147,7 @@ LaneOffsets Analysis::mask(const nir_scalar &x, LaneOffsets value, uint64_t mask
 LaneOffsets Analysis::widen(const nir_scalar &x, LaneOffsets value)
 {
    const auto [least, most] = std::ranges::minmax(value.from_first);
-   if (least < 0 || most >= max_span)
+   if (least < 0 || most >= max_span(x))
       return {};
    if (!are_same(value) && !is_below_half(x))
       add_assumption(value, x, uint64_t(3) << (x.def->bit_size - 2));
@@ -173,7 +171,7 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
       for (unsigned k = 0; k < n; k++) {
          const unsigned swizzle = instr->src[i].swizzle[info.input_sizes[i] ? k : c];
          x[i] = nir_get_scalar(instr->src[i].src.ssa, is_vec ? instr->src[i].swizzle[0] : swizzle);
-         const uint32_t number = first[x[i].def->index] + x[i].comp;
+         const uint32_t number = patterns.number(*x[i].def, x[i].comp);
          if (!seen[number])
             return std::nullopt;
          s[i] = values[number];
@@ -280,7 +278,7 @@ void Analysis::visit_phi(nir_phi_instr *phi)
       bool agree = !joins_lanes(phi);
       nir_foreach_phi_src(src, phi)
       {
-         const uint32_t number = first[src->src.ssa->index] + c;
+         const uint32_t number = patterns.number(*src->src.ssa, c);
          if (!seen[number])
             continue;
          if (!value)
@@ -327,23 +325,18 @@ void Analysis::visit(nir_instr *instr)
 
 LaneOffsetAnalysis::LaneOffsetAnalysis(nir_shader *shader, uint32_t subgroup_size,
                                        const LaneAnalysis &patterns)
+    : patterns(patterns)
 {
-   nir_function_impl *impl = nir_shader_get_entrypoint(shader);
-   first.resize(impl->ssa_alloc);
-   uint32_t count = 0;
-   nir_foreach_block(block, impl) {
-      nir_foreach_instr(instr, block) {
-         if (nir_def *def = nir_instr_def(instr)) {
-            first[def->index] = count;
-            count += def->num_components;
-         }
-      }
-   }
-   values.resize(count);
+   values.resize(patterns.size());
    hash_table *ranges = _mesa_pointer_hash_table_create(nullptr);
-   Analysis{shader, subgroup_size, patterns, first,
-            values, assumptions,   ranges,   std::vector<bool>(count)}
-      .run(impl);
+   Analysis{shader,
+            subgroup_size,
+            patterns,
+            values,
+            assumptions,
+            ranges,
+            std::vector<bool>(values.size())}
+      .run(nir_shader_get_entrypoint(shader));
    _mesa_hash_table_destroy(ranges, nullptr);
 }
 

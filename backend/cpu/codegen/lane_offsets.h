@@ -39,18 +39,18 @@ struct LaneOffsets {
 
 class LaneOffsetAnalysis {
 public:
-   /// As LaneAnalysis; `patterns` is of the same shader.
+   /// As LaneAnalysis; `patterns` is of the same shader and has to stay.
    LaneOffsetAnalysis(nir_shader *, uint32_t subgroup_size, const LaneAnalysis &patterns);
 
    const LaneOffsets &offsets(const nir_src &src, uint32_t component = 0) const
    {
-      return values[first[src.ssa->index] + component];
+      return values[patterns.number(*src.ssa, component)];
    }
    const LaneAssumption &assumption(uint32_t i) const { return assumptions[i]; }
 
 private:
-   std::vector<uint32_t> first; ///< by def index: its first component in `values`
-   std::vector<LaneOffsets> values;
+   const LaneAnalysis &patterns;
+   std::vector<LaneOffsets> values; ///< by LaneAnalysis::number()
    std::vector<LaneAssumption> assumptions;
 };
 

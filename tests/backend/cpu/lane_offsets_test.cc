@@ -90,6 +90,17 @@ TEST_F(Offsets, StepsThatAreWholeNeedNoBeginning)
    EXPECT_TRUE(assumptions.empty());
 }
 
+/// The last bits: of 64 that are masked from the highest on with a hole, and of a sign that sums of 16
+/// bits may reach.
+TEST_F(Offsets, NothingIsAssumedOfTheHighestBits)
+{
+   nir_def *wide = nir_iadd(b, nir_u2u64(b, group), nir_u2u64(b, lane));
+   EXPECT_TRUE(offsets(nir_iand_imm(b, wide, 0xf00000000000000f)).empty());
+   nir_def *far = nir_imul_imm(b, nir_u2u16(b, lane), 2000);
+   EXPECT_TRUE(offsets(nir_i2i32(b, nir_iadd(b, nir_u2u16(b, group), far))).empty());
+   EXPECT_TRUE(offsets(nir_ushr_imm(b, nir_iadd(b, nir_u2u16(b, group), far), 4)).empty());
+}
+
 /// The value of another branch or iteration is not there to be looked at.
 TEST_F(Offsets, PhisAssumeNothing)
 {
