@@ -10,8 +10,8 @@
 /// it is in bounds; if not, and where a store has inactive lanes, lane_memory.h does it component
 /// by component.  Where even the distances from lane 0's address are constants (lane_offsets.h), all
 /// pieces have one scalar address, and what lies closely together is loaded as whole vectors, of
-/// which shuffles take the elements.  Everything else is gathered and scattered, behind the same kind of check;
-/// inactive lanes go to a harmless place.
+/// which shuffles take the elements.  Everything else is gathered and scattered, behind the same
+/// kind of check; inactive lanes go to a harmless place.
 
 #include "backend/cpu/codegen/memory_access.h"
 #include "backend/cpu/codegen/packed_values.h"
@@ -120,14 +120,13 @@ struct Pieces {
    Value *load(llvm::Type *, Value *pointer);
    void store(Value *, Value *pointer);
    Value *group_pointer(unsigned group);
-   Value *is_regular();
+   Value *is_regular(const std::vector<bool> &chunks = {});
    Value *lanes_all_in_bounds();
    llvm::Type *packed_type() const { return vector_type(t.W * components); }
    Value *slice(Value *all, unsigned first, unsigned count);
    Values load_same();
    std::vector<bool> chunks() const;
-   bool loads_chunks() const;
-   Values load_chunks();
+   Values load_chunks(const std::vector<bool> &chunks);
    // These load and store packed vectors (packed_values.h).
    Value *load_regular();
    Value *gather();
@@ -159,9 +158,9 @@ Value *Pieces::group_pointer(unsigned group)
    return pointer_to(t, region, b.CreateExtractElement(offsets, uint64_t(group) * pattern().group));
 }
 
-/// i1: the addresses are as assumed, and every byte of every lane is in bounds, active or not.  Null
-/// when there is nothing to look at.
-Value *Pieces::is_regular()
+/// i1: the addresses are as assumed, and every byte of every lane, or of what chunks() says, is in
+/// bounds, active or not.  Null when there is nothing to look at.
+Value *Pieces::is_regular(const std::vector<bool> &chunks)
 {
    Value *ok = nullptr;
    const auto require = [&](Value *condition) { ok = ok ? b.CreateAnd(ok, condition) : condition; };
@@ -172,11 +171,10 @@ Value *Pieces::is_regular()
          require(b.CreateIsNull(b.CreateAnd(v, a.mask)));
       }
    }
-   const bool chunked = loads_chunks();
-   if (!region.size || !(check || chunked || loaded() > components))
+   if (!region.size || !(check || !chunks.empty() || loaded() > components))
       return ok;
-   if (chunked) {
-      require(in_bounds(t, region, t.first_lane(offsets), chunks().size() * chunk_bytes));
+   if (!chunks.empty()) {
+      require(in_bounds(t, region, t.first_lane(offsets), chunks.size() * chunk_bytes));
    } else if (groups() == 1 || reach.fixed) {
       const uint64_t end = extent() + uint64_t(loaded() - components) * bytes;
       require(in_bounds(t, region, t.first_lane(offsets), end));
@@ -188,9 +186,16 @@ Value *Pieces::is_regular()
    return ok;
 }
 
-/// Which vectors' worth of memory from lane 0's address on has something that is loaded.
+/// The vectors' worth of memory from lane 0's address on that are loaded whole, where these are fewer
+/// loads than for pieces; else nothing.  Their shuffles are of 16 bits or more, and in one instruction
+/// with AVX-512 only.
 std::vector<bool> Pieces::chunks() const
 {
+   const auto is_word = [](int64_t n) { return n % 2 == 0; };
+   if (!reach.fixed || !region.size || is_volatile || bytes == 1 ||
+       t.options.vector_bits != 8 * chunk_bytes ||
+       !std::ranges::all_of(reach.fixed->from_first, is_word))
+      return {};
    std::vector<bool> used;
    for (const int64_t from_first : reach.fixed->from_first) {
       const size_t last = size_t(from_first + element() - 1) / chunk_bytes;
@@ -198,35 +203,23 @@ std::vector<bool> Pieces::chunks() const
          used.resize(last + 1);
       std::fill(used.begin() + from_first / chunk_bytes, used.begin() + long(last) + 1, true);
    }
-   return used;
-}
-
-/// Whether fewer loads are needed for whole vectors than for pieces.  Their shuffles are of 16 bits or
-/// more, and in one instruction with AVX-512 only.
-bool Pieces::loads_chunks() const
-{
-   if (!reach.fixed || !region.size || is_volatile || t.options.vector_bits != 8 * chunk_bytes)
-      return false;
    const bool touching = pattern().step == element() || pattern().step == 0;
    const unsigned pieces = touching ? groups() : t.W;
-   const bool words = bytes > 1 && std::ranges::all_of(reach.fixed->from_first,
-                                                       [](int64_t n) { return n % 2 == 0; });
-   return words && std::ranges::count(chunks(), true) < pieces;
+   return std::ranges::count(used, true) < pieces ? used : std::vector<bool>();
 }
 
-Values Pieces::load_chunks()
+Values Pieces::load_chunks(const std::vector<bool> &chunks)
 {
-   const std::vector<bool> used = chunks();
    // Of the largest numbers in which all that is taken is whole.
    unsigned unit = bytes;
    for (const int64_t from_first : reach.fixed->from_first)
       unit = std::min(unit, from_first ? 1u << std::countr_zero(unsigned(from_first)) : unit);
    const unsigned per_chunk = chunk_bytes / unit;
    auto *chunk_type = llvm::FixedVectorType::get(t.int_type(unit * 8), per_chunk);
-   std::vector<Value *> loaded_chunks(used.size());
+   std::vector<Value *> loaded_chunks(chunks.size());
    Value *base = pointer_to(t, region, t.first_lane(offsets));
-   for (size_t i = 0; i < used.size(); i++) {
-      if (used[i])
+   for (size_t i = 0; i < chunks.size(); i++) {
+      if (chunks[i])
          loaded_chunks[i] =
             load(chunk_type, b.CreateConstGEP1_64(b.getInt8Ty(), base, i * chunk_bytes));
    }
@@ -498,12 +491,13 @@ Values load_pieces(Pieces p)
       return unpack(t, all[0], p.components);
    };
    if (p.regular()) {
-      Value *condition = p.is_regular();
+      const std::vector<bool> chunks = p.chunks();
+      Value *condition = p.is_regular(chunks);
       if (!p.region.size && t.mask)
          condition = both(p.b, condition, p.b.CreateNot(t.any(p.b.CreateNot(t.mask))));
-      if (p.loads_chunks() || p.pattern().step == 0)
+      if (!chunks.empty() || p.pattern().step == 0)
          return choose(
-            t, condition, [&] { return p.loads_chunks() ? p.load_chunks() : p.load_same(); },
+            t, condition, [&] { return chunks.empty() ? p.load_same() : p.load_chunks(chunks); },
             [&] { return unpack(t, p.load_slowly(), p.components); });
       return packed(condition, [&] { return p.load_regular(); });
    }
