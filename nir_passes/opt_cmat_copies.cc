@@ -253,22 +253,13 @@ private:
       return true;
    }
 
-   /// Whether x comes before y, in the same block.
-   static bool comes_before(nir_instr *x, nir_instr *y)
-   {
-      for (nir_instr *i = nir_instr_next(x); i; i = nir_instr_next(i)) {
-         if (i == y)
-            return true;
-      }
-      return false;
-   }
-
    /// The first of the instructions in a block, or null.
    static nir_instr *first_of(const std::vector<Use> &uses, const nir_block *block)
    {
       nir_instr *first = nullptr;
       for (const Use &u : uses) {
-         if (u.instr->instr.block == block && (!first || comes_before(&u.instr->instr, first)))
+         if (u.instr->instr.block == block &&
+             (!first || nir_instr_is_before(&u.instr->instr, first)))
             first = &u.instr->instr;
       }
       return first;
@@ -285,9 +276,9 @@ private:
       {
          const nir_block *block = instr->instr.block, *last = copy->instr.block;
          if (block == before)
-            return first && (first == &instr->instr || comes_before(first, &instr->instr));
+            return first && (first == &instr->instr || nir_instr_is_before(first, &instr->instr));
          if (block == last)
-            return comes_before(&instr->instr, &copy->instr);
+            return nir_instr_is_before(&instr->instr, &copy->instr);
          return block->index > before->index && block->index < last->index;
       }
    };

@@ -22,18 +22,9 @@ bool tile_between(nir_instr *first, nir_instr *last)
    return false;
 }
 
-bool is_before(nir_instr *x, nir_instr *y)
-{
-   for (nir_instr *i = nir_instr_next(x); i; i = nir_instr_next(i)) {
-      if (i == y)
-         return true;
-   }
-   return false;
-}
-
 bool crosses_tile(nir_instr *x, nir_instr *y)
 {
-   return is_before(x, y) ? tile_between(x, y) : tile_between(y, x);
+   return nir_instr_is_before(x, y) ? tile_between(x, y) : tile_between(y, x);
 }
 
 /// The bits of the components that a load gives or a store takes.

@@ -3,6 +3,9 @@
 
 #include "nir_passes/validate_spirv.h"
 
+#include "nir_passes/spirv_words.h"
+
+#include "compiler/spirv/spirv.h"
 #include <spirv-tools/libspirv.h>
 
 #include <cstdint>
@@ -46,14 +49,12 @@ Options make_options()
 /// one, as if there were none.
 std::optional<uint32_t> find_huge_offset(std::span<const uint32_t> words)
 {
-   constexpr size_t header_words = 5;
-   constexpr uint32_t op_decorate = 71, op_member_decorate = 72, decoration_offset = 35;
-   for (size_t at = header_words; at < words.size(); at += words[at] >> 16) {
+   for (const auto &[opcode, operands] : Instructions(words)) {
       /* An Offset outside of OpMemberDecorate is a decoration group's. */
-      const uint32_t op = words[at] & 0xffff;
-      const size_t decoration = op == op_decorate ? at + 2 : op == op_member_decorate ? at + 3 : 0;
-      if (decoration && words[decoration] == decoration_offset && words[decoration + 1] > INT32_MAX)
-         return words[decoration + 1];
+      const size_t decoration = opcode == SpvOpDecorate ? 1 : opcode == SpvOpMemberDecorate ? 2 : 0;
+      if (decoration && operands[decoration] == SpvDecorationOffset &&
+          operands[decoration + 1] > INT32_MAX)
+         return operands[decoration + 1];
    }
    return std::nullopt;
 }

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 #include "backend/cpu/compiler.h"
+#include "nir_passes/spirv_words.h"
+
+#include "compiler/spirv/spirv.h"
 
 #include <algorithm>
 
@@ -9,21 +12,16 @@ namespace weft::cpu {
 
 bool has_workgroup_matrices(std::span<const uint32_t> spirv)
 {
-   constexpr size_t header_words = 5;
-   constexpr uint32_t op_constant = 43, op_function = 54, op_type_cooperative_matrix = 4456;
    constexpr uint32_t workgroup = 2; // Scope
    std::vector<uint32_t> scopes;     // the constants that say so
-   for (size_t at = header_words; at < spirv.size();) {
-      const uint32_t count = spirv[at] >> 16, opcode = spirv[at] & 0xffff;
-      // Nothing has been checked yet.
-      if (count == 0 || count > spirv.size() - at || opcode == op_function)
+   for (const auto &[opcode, operands] : Instructions(spirv)) {
+      if (opcode == SpvOpFunction)
          return false;
-      if (opcode == op_constant && count == 4 && spirv[at + 3] == workgroup)
-         scopes.push_back(spirv[at + 2]);
-      if (opcode == op_type_cooperative_matrix && count > 3 &&
-          std::ranges::find(scopes, spirv[at + 3]) != scopes.end())
+      if (opcode == SpvOpConstant && operands.size() == 3 && operands[2] == workgroup)
+         scopes.push_back(operands[1]);
+      if (opcode == SpvOpTypeCooperativeMatrixKHR && operands.size() > 2 &&
+          std::ranges::find(scopes, operands[2]) != scopes.end())
          return true;
-      at += count;
    }
    return false;
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "backend/spirv/spirv_words.h"
 #include "backend/spirv/translator.h"
+#include "nir_passes/spirv_words.h"
 
 #include <algorithm>
 #include <vulkan/vulkan_core.h>

@@ -3,7 +3,7 @@
 
 #include "backend/spirv/reconvergence_modes.h"
 
-#include "backend/spirv/spirv_words.h"
+#include "nir_passes/spirv_words.h"
 
 #include <optional>
 

@@ -3,7 +3,7 @@
 
 #include "backend/spirv/restrict_bindings.h"
 
-#include "backend/spirv/spirv_words.h"
+#include "nir_passes/spirv_words.h"
 
 #include "compiler/spirv/spirv.h"
 

@@ -3,7 +3,7 @@
 
 #include "tools/runner/shader_interface.h"
 
-#include "backend/spirv/spirv_words.h"
+#include "nir_passes/spirv_words.h"
 
 #include <algorithm>
 #include <cstring>
@@ -66,7 +66,7 @@ struct Reader {
 
    void read()
    {
-      for (const auto &[opcode, operands] : spirv::Instructions(source.spirv))
+      for (const auto &[opcode, operands] : Instructions(source.spirv))
          read(uint16_t(opcode), operands);
    }
 
@@ -76,11 +76,11 @@ struct Reader {
       switch (opcode) {
       case op_name:
          if (n >= 2)
-            names[operands[0]] = spirv::literal_string(operands.subspan(1));
+            names[operands[0]] = literal_string(operands.subspan(1));
          break;
       case op_entry_point:
          if (n >= 3 && operands[0] == execution_model_compute)
-            entry_points.push_back(spirv::literal_string(operands.subspan(2)));
+            entry_points.push_back(literal_string(operands.subspan(2)));
          break;
       case op_decorate:
          if (n >= 2)

@@ -4,7 +4,7 @@
 #include "backend/spirv/module_builder.h"
 
 #include "backend/spirv/spirv_text.h"
-#include "backend/spirv/spirv_words.h"
+#include "nir_passes/spirv_words.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ spirv::Words finished(ModuleBuilder &m)
 unsigned count(const spirv::Words &words, SpvOp opcode)
 {
    unsigned n = 0;
-   for (const spirv::Instruction &i : spirv::Instructions(words))
+   for (const Instruction &i : Instructions(words))
       n += i.opcode == uint32_t(opcode);
    return n;
 }
@@ -89,7 +89,7 @@ TEST(ModuleBuilder, NumbersOf64BitsAreTwoWordsLowOneFirst)
    ModuleBuilder m;
    m.constant(m.type_uint(64), 64, 0x123456789abcdef0);
    const spirv::Words words = finished(m);
-   for (const spirv::Instruction &i : spirv::Instructions(words)) {
+   for (const Instruction &i : Instructions(words)) {
       if (i.opcode != SpvOpConstant)
          continue;
       ASSERT_EQ(i.operands.size(), 4u);
@@ -108,9 +108,9 @@ TEST(ModuleBuilder, StringsAreReadAsTheyWereWritten)
       m.name(m.type_uint(32), "");
       const spirv::Words words = finished(m);
       EXPECT_TRUE(spirv::validate(words)) << name;
-      for (const spirv::Instruction &i : spirv::Instructions(words)) {
+      for (const Instruction &i : Instructions(words)) {
          if (i.opcode == SpvOpName) {
-            EXPECT_EQ(spirv::literal_string(i.operands.subspan(1)), name);
+            EXPECT_EQ(literal_string(i.operands.subspan(1)), name);
          }
       }
       EXPECT_EQ(count(words, SpvOpName), 1u);
@@ -134,7 +134,7 @@ TEST(ModuleBuilder, SectionsAreInTheirOrder)
                           SpvOpEntryPoint, SpvOpExecutionMode, SpvOpName,          SpvOpDecorate,
                           SpvOpTypeInt,    SpvOpFunction};
    std::vector<uint32_t> found;
-   for (const spirv::Instruction &i : spirv::Instructions(words))
+   for (const Instruction &i : Instructions(words))
       found.push_back(i.opcode);
    auto at = found.begin();
    for (const SpvOp opcode : order) {
@@ -149,7 +149,7 @@ TEST(SpirvWords, TheWalkEndsAtDamage)
    spirv::Words words = finished(m);
    const auto length = [&] {
       unsigned n = 0;
-      for ([[maybe_unused]] const spirv::Instruction &i : spirv::Instructions(words))
+      for ([[maybe_unused]] const Instruction &i : Instructions(words))
          ++n;
       return n;
    };

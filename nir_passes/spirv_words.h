@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace weft::spirv {
+namespace weft {
 
 struct Instruction {
    uint32_t opcode;
@@ -68,4 +68,4 @@ inline std::string literal_string(std::span<const uint32_t> words)
    return words.empty() ? std::string() : std::string(text, strnlen(text, words.size_bytes()));
 }
 
-} // namespace weft::spirv
+} // namespace weft
