@@ -460,10 +460,9 @@ void Pieces::scatter(Value *all)
 /// More lanes than this are gathered and scattered by lane_memory.h: code size is compile time.
 constexpr unsigned max_inline_lanes = 32;
 
-Reach reach_of(Translator &t, const nir_src &offset, unsigned element)
+Reach reach_of(Translator &t, const LanePattern &pattern, const LaneOffsets &fixed,
+               unsigned element)
 {
-   const LanePattern pattern = t.patterns->pattern(offset);
-   const LaneOffsets &fixed = t.fixed_offsets->offsets(offset);
    // What reaches farther is no access to a few lines of memory.
    constexpr int64_t max_distance = 4096;
    if (pattern.group == t.W || fixed.from_first.empty() ||
@@ -479,6 +478,11 @@ Reach reach_of(Translator &t, const nir_src &offset, unsigned element)
          return {{group, step}, &fixed};
    }
    return {{1, element}, &fixed};
+}
+
+Reach reach_of(Translator &t, const nir_src &offset, unsigned element)
+{
+   return reach_of(t, t.patterns->pattern(offset), t.fixed_offsets->offsets(offset), element);
 }
 
 Values load_pieces(Pieces p)
@@ -784,12 +788,13 @@ void emit_buffer_size(Translator &t, nir_intrinsic_instr *intr)
 
 } // namespace
 
-Value *load_from_scratch(Translator &t, Value *place, uint32_t bytes)
+Value *load_from_scratch(Translator &t, Value *place, const LaneOffsets &fixed, uint32_t bytes)
 {
    llvm::IRBuilder<> &b = t.b;
    Value *v;
    if (place->getType()->isVectorTy()) {
-      v = load_pieces({t, scratch_region(t), place, {}, 1, bytes, true, false, false})[0];
+      const Reach reach = reach_of(t, {}, fixed, bytes);
+      v = load_pieces({t, scratch_region(t), place, reach, 1, bytes, true, false, false})[0];
    } else {
       Value *last = b.getInt32(t.info.stack_bytes - bytes);
       place = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, place, last);

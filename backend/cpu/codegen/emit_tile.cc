@@ -69,7 +69,11 @@ void emit_element(Translator &t, nir_intrinsic_instr *intr)
    Value *element = b.CreateAdd(b.CreateMul(row, constant(desc.cols)), col);
    Value *place =
       b.CreateAdd(b.CreateMul(tile, constant(t.W)), b.CreateMul(element, constant(bytes)));
-   t.define(intr->def, 0, load_from_scratch(t, place, bytes));
+   const LaneOffsets fixed =
+      weighted_sum({{&t.fixed_offsets->offsets(intr->src[0]), t.W},
+                    {&t.fixed_offsets->offsets(intr->src[1]), desc.cols * bytes},
+                    {&t.fixed_offsets->offsets(intr->src[2]), bytes}});
+   t.define(intr->def, 0, load_from_scratch(t, place, fixed, bytes));
 }
 
 /// Each lane's run of elements goes where they lie, which other lanes' components may be.

@@ -5,6 +5,10 @@
 /// loses knowledge.  With lane 0's value x a multiple of 2^k, and no sum that wraps around,
 ///
 ///    (x + d) >> k = (x >> k) + (d >> k)      (x + d) & (2^k - 1) = d & (2^k - 1)
+///
+/// and with x = c modulo 2^j, and c + d less than 2^j, which then is all that changes of x,
+///
+///    (x + d) >> k = (x >> k) + ((c + d) >> k) - (c >> k)      (x + d) & m = (x & m) + ((c + d) & m) - (c & m)
 
 #include "backend/cpu/codegen/lane_offsets.h"
 
@@ -22,6 +26,111 @@ int64_t max_span(const nir_scalar &x)
    return int64_t(1) << std::min(x.def->bit_size - 2, 30);
 }
 
+/// Modulo no more than 2^width.
+Residue residue(uint32_t bits, uint64_t value, uint32_t width)
+{
+   bits = std::min(bits, width);
+   return {bits, bits < 64 ? value & ((uint64_t(1) << bits) - 1) : value};
+}
+
+/// Bits that are 0 for certain, from the lowest on.
+uint32_t zeros(const Residue &r)
+{
+   return std::min(r.bits, uint32_t(std::countr_zero(r.value)));
+}
+
+Residue common(const Residue &a, const Residue &b)
+{
+   return residue(std::min(a.bits, b.bits), a.value, uint32_t(std::countr_zero(a.value ^ b.value)));
+}
+
+/// How far the lowest bits of the result are known.
+Residue bitwise(const Residue &a, const Residue &b, uint64_t value, bool deciding, uint32_t width)
+{
+   const auto decides = [&](const Residue &r, uint32_t bit) {
+      return bit < r.bits && bool(r.value >> bit & 1) == deciding;
+   };
+   uint32_t bits = 0;
+   while (bits < width &&
+          ((bits < a.bits && bits < b.bits) || decides(a, bits) || decides(b, bits)))
+      bits++;
+   return residue(bits, value, width);
+}
+
+/// Of lane 0, from the residues of the sources in lane 0.
+Residue compute(nir_op op, const Residue *s, uint32_t width)
+{
+   const auto both = [&](uint64_t value) {
+      return residue(std::min(s[0].bits, s[1].bits), value, width);
+   };
+   const auto shifted = [&](uint32_t k) {
+      return s[0].bits > k ? residue(s[0].bits - k, s[0].value >> k, width) : Residue();
+   };
+   const bool is_constant = s[1].bits >= width;
+   switch (op) {
+   case nir_op_mov:
+      return s[0];
+   case nir_op_iadd:
+      return both(s[0].value + s[1].value);
+   case nir_op_isub:
+      return both(s[0].value - s[1].value);
+   case nir_op_ixor:
+      return both(s[0].value ^ s[1].value);
+   case nir_op_ineg:
+      return residue(s[0].bits, -s[0].value, width);
+   case nir_op_imul:
+      return residue(std::min(s[0].bits + zeros(s[1]), s[1].bits + zeros(s[0])),
+                     s[0].value * s[1].value, width);
+   case nir_op_iand:
+      return bitwise(s[0], s[1], s[0].value & s[1].value, false, width);
+   case nir_op_ior:
+      return bitwise(s[0], s[1], s[0].value | s[1].value, true, width);
+   case nir_op_ishl:
+   case nir_op_ushr:
+      if (const uint32_t k = uint32_t(s[1].value & (width - 1)); s[1].bits >= 6)
+         return op == nir_op_ushr ? shifted(k) : residue(s[0].bits + k, s[0].value << k, width);
+      return {};
+   case nir_op_udiv:
+      if (is_constant && std::has_single_bit(s[1].value))
+         return shifted(uint32_t(std::countr_zero(s[1].value)));
+      return {};
+   case nir_op_umod:
+      if (is_constant && std::has_single_bit(s[1].value))
+         return bitwise(s[0], residue(width, s[1].value - 1, width), s[0].value & (s[1].value - 1),
+                        false, width);
+      return {};
+   case nir_op_u2u16:
+   case nir_op_u2u32:
+   case nir_op_u2u64:
+   case nir_op_i2i16:
+   case nir_op_i2i32:
+   case nir_op_i2i64:
+      return residue(s[0].bits, s[0].value, width);
+   case nir_op_bcsel:
+      return common(s[1], s[2]);
+   default:
+      return {};
+   }
+}
+
+/// Whether no lane's value differs from lane 0's in more than the lowest `bits` bits.
+bool stays_within(const LaneOffsets &value, uint32_t bits)
+{
+   const auto [least, most] = std::ranges::minmax(value.from_first);
+   const int64_t c = int64_t(value.first.value);
+   bits = std::min({bits, value.first.bits, 62u});
+   return c < int64_t(1) << bits && c + least >= 0 && c + most < int64_t(1) << bits;
+}
+
+void merge(LaneOffsets &result, std::span<const uint32_t> assumptions)
+{
+   for (const uint32_t number : assumptions) {
+      const auto place = std::ranges::lower_bound(result.assumptions, number);
+      if (place == result.assumptions.end() || *place != number)
+         result.assumptions.insert(place, number);
+   }
+}
+
 struct Analysis {
    nir_shader *shader;
    uint32_t W;
@@ -32,7 +141,7 @@ struct Analysis {
    std::vector<bool> seen;
    bool changed = false;
 
-   LaneOffsets same() const { return {std::vector<int64_t>(W, 0), {}}; }
+   LaneOffsets same(const Residue &first) const { return {std::vector<int64_t>(W, 0), first, {}}; }
 
    void set(const nir_def &def, unsigned component, const LaneOffsets &value)
    {
@@ -60,20 +169,16 @@ struct Analysis {
       merge(result, numbers);
    }
 
-   static void merge(LaneOffsets &result, std::span<const uint32_t> numbers)
+   /// The lowest k bits of lane 0's value: known, or assumed to be 0; nothing if they cannot be.
+   static std::optional<uint64_t> low_bits(const LaneOffsets &value, unsigned k, uint64_t &assumed)
    {
-      for (const uint32_t number : numbers) {
-         const auto place = std::ranges::lower_bound(result.assumptions, number);
-         if (place == result.assumptions.end() || *place != number)
-            result.assumptions.insert(place, number);
-      }
-   }
-
-   /// What is not known of x's lowest k bits being 0.
-   uint64_t unknown_low_bits(const nir_scalar &x, unsigned k) const
-   {
-      const unsigned known = patterns.pattern(*x.def, x.comp).log2_align;
-      return known >= k ? 0 : (uint64_t(1) << k) - 1;
+      const uint64_t low = (uint64_t(1) << k) - 1;
+      if (value.first.bits >= k)
+         return value.first.value & low;
+      if (value.first.value != 0)
+         return std::nullopt;
+      assumed |= low;
+      return 0;
    }
 
    void run(nir_function_impl *impl)
@@ -108,44 +213,62 @@ bool are_same(const LaneOffsets &value)
 /// To the right, of a number without a sign.
 LaneOffsets Analysis::shift(const nir_scalar &x, LaneOffsets value, unsigned k)
 {
+   if (stays_within(value, x.def->bit_size)) {
+      const uint64_t c = value.first.value;
+      for (int64_t &n : value.from_first)
+         n = int64_t((c + uint64_t(n)) >> k) - int64_t(c >> k);
+      return value;
+   }
    const auto [least, most] = std::ranges::minmax(value.from_first);
    if (least < 0 || most >= max_span(x))
       return {};
-   uint64_t mask = 0;
-   if (!are_multiples(value.from_first, uint64_t(1) << k))
-      mask = unknown_low_bits(x, k);
+   uint64_t assumed = 0, low = 0;
+   if (!are_multiples(value.from_first, uint64_t(1) << k)) {
+      const std::optional<uint64_t> bits = low_bits(value, k, assumed);
+      if (!bits)
+         return {};
+      low = *bits;
+   }
    /* Below the next multiple of 2^k nothing wraps around. */
-   if ((mask == 0 || most >= int64_t(1) << k) && !are_same(value) && !is_below_half(x))
-      mask |= uint64_t(3) << (x.def->bit_size - 2);
-   add_assumption(value, x, mask);
+   if ((assumed == 0 || most >= int64_t(1) << k) && !are_same(value) && !is_below_half(x))
+      assumed |= uint64_t(3) << (x.def->bit_size - 2);
+   add_assumption(value, x, assumed);
    for (int64_t &n : value.from_first)
-      n >>= k;
+      n = int64_t(low + uint64_t(n)) >> k;
    return value;
 }
 
 LaneOffsets Analysis::mask(const nir_scalar &x, LaneOffsets value, uint64_t mask)
 {
    const unsigned bits = x.def->bit_size;
-   const uint64_t all = ~uint64_t(0) >> (64 - bits), low = mask & -mask;
+   const auto keep = [&](uint64_t c, uint64_t kept) {
+      for (int64_t &n : value.from_first)
+         n = wrap(((c + uint64_t(n)) & kept) - (c & kept), bits);
+      return value;
+   };
+   if (stays_within(value, bits))
+      return keep(value.first.value, mask);
+   const uint64_t all = ~uint64_t(0) >> (64 - bits), lowest = mask & -mask;
    /* Down to a bit, or up to one. */
-   const bool is_high = ((mask + low) & all) == 0;
-   const unsigned k = is_high ? unsigned(std::countr_zero(low)) : unsigned(std::bit_width(mask));
+   const bool is_high = ((mask + lowest) & all) == 0;
+   const unsigned k = is_high ? unsigned(std::countr_zero(lowest)) : unsigned(std::bit_width(mask));
    if (k == 64)
       return {};
+   uint64_t assumed = 0, low = 0;
    if (!are_multiples(value.from_first, uint64_t(1) << k)) {
-      add_assumption(value, x, unknown_low_bits(x, k));
-   } else if (is_high) {
-      return value;
-   } else {
-      return {std::vector<int64_t>(W, 0), value.assumptions};
+      const std::optional<uint64_t> known = low_bits(value, k, assumed);
+      if (!known)
+         return {};
+      low = *known;
+      add_assumption(value, x, assumed);
    }
-   for (int64_t &n : value.from_first)
-      n = wrap(uint64_t(n) & (is_high ? ~uint64_t(0) << k : mask), bits);
-   return value;
+   return keep(low, is_high ? ~uint64_t(0) << k : mask);
 }
 
 LaneOffsets Analysis::widen(const nir_scalar &x, LaneOffsets value)
 {
+   if (stays_within(value, x.def->bit_size - 1))
+      return value;
    const auto [least, most] = std::ranges::minmax(value.from_first);
    if (least < 0 || most >= max_span(x))
       return {};
@@ -159,7 +282,8 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
 {
    const nir_op_info &info = nir_op_infos[instr->op];
    const unsigned bits = instr->def.bit_size;
-   LaneOffsets s[NIR_ALU_MAX_INPUTS], result = same();
+   LaneOffsets s[NIR_ALU_MAX_INPUTS], result = same({});
+   Residue first[NIR_ALU_MAX_INPUTS];
    nir_scalar x[NIR_ALU_MAX_INPUTS];
    bool known = true, steady = true;
    for (unsigned i = 0; i < info.num_inputs; i++) {
@@ -175,6 +299,7 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
          if (!seen[number])
             return std::nullopt;
          s[i] = values[number];
+         first[i] = s[i].first;
          known &= !s[i].from_first.empty();
          steady &= !s[i].from_first.empty() && are_same(s[i]);
          merge(result, s[i].assumptions);
@@ -182,9 +307,10 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
       if (is_vec)
          return s[i];
    }
-   if (!known)
+   result.first = compute(instr->op, first, bits);
+   if (!known && instr->def.divergent)
       return LaneOffsets();
-   if (steady)
+   if (steady || !instr->def.divergent)
       return result;
 
    const auto constant = [&](unsigned i) -> std::optional<uint64_t> {
@@ -199,6 +325,7 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
    };
    const auto of = [&](unsigned i, uint32_t l) { return uint64_t(s[i].from_first[l]); };
    const auto with_assumptions = [&](LaneOffsets value) {
+      value.first = result.first;
       if (!value.from_first.empty())
          merge(value, result.assumptions);
       return value;
@@ -245,7 +372,7 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
       for (unsigned i = 0; i < 2 && bits > 1 && bits <= 32; i++) {
          const unsigned above =
             std::bit_width(nir_unsigned_upper_bound(shader, ranges, x[i], nullptr));
-         if (above < bits && unknown_low_bits(x[1 - i], above) == 0 &&
+         if (above < bits && zeros(s[1 - i].first) >= above &&
              are_multiples(s[1 - i].from_first, uint64_t(1) << above))
             return each([&](uint32_t l) { return of(0, l) + of(1, l); });
       }
@@ -283,11 +410,14 @@ void Analysis::visit_phi(nir_phi_instr *phi)
             continue;
          if (!value)
             value = values[number];
+         value->first = common(value->first, values[number].first);
          /* What is assumed is a value at its own place, not one of another branch or iteration. */
          agree &= values[number].from_first == value->from_first &&
                   values[number].assumptions.empty() && value->assumptions.empty();
       }
-      if (value || !agree)
+      if (value && !phi->def.divergent)
+         set(phi->def, c, same(value->first));
+      else if (value || !agree)
          set(phi->def, c, agree ? *value : LaneOffsets());
    }
 }
@@ -297,16 +427,15 @@ void Analysis::visit(nir_instr *instr)
    nir_def *def = nir_instr_def(instr);
    if (!def)
       return;
-   if (!def->divergent) {
-      for (unsigned c = 0; c < def->num_components; c++)
-         set(*def, c, same());
-      return;
-   }
    if (instr->type == nir_instr_type_phi)
       return visit_phi(nir_instr_as_phi(instr));
    for (unsigned c = 0; c < def->num_components; c++) {
-      LaneOffsets value;
-      if (instr->type == nir_instr_type_alu) {
+      LaneOffsets value = def->divergent ? LaneOffsets() : same({});
+      if (instr->type == nir_instr_type_load_const) {
+         const uint64_t constant =
+            nir_const_value_as_uint(nir_instr_as_load_const(instr)->value[c], def->bit_size);
+         value.first = residue(def->bit_size, constant, def->bit_size);
+      } else if (instr->type == nir_instr_type_alu) {
          const std::optional<LaneOffsets> computed = alu(nir_instr_as_alu(instr), c);
          if (!computed)
             continue;
@@ -316,12 +445,27 @@ void Analysis::visit(nir_instr *instr)
                     nir_intrinsic_load_subgroup_invocation) {
          for (uint32_t l = 0; l < W; l++)
             value.from_first.push_back(l);
+         value.first = residue(def->bit_size, 0, def->bit_size);
       }
       set(*def, c, value);
    }
 }
 
 } // namespace
+
+LaneOffsets weighted_sum(std::initializer_list<std::pair<const LaneOffsets *, uint32_t>> summands)
+{
+   LaneOffsets sum;
+   for (const auto &[value, weight] : summands) {
+      if (value->from_first.empty())
+         return {};
+      sum.from_first.resize(value->from_first.size());
+      for (size_t l = 0; l < sum.from_first.size(); l++)
+         sum.from_first[l] = wrap(uint64_t(sum.from_first[l] + value->from_first[l] * weight), 32);
+      merge(sum, value->assumptions);
+   }
+   return sum;
+}
 
 LaneOffsetAnalysis::LaneOffsetAnalysis(nir_shader *shader, uint32_t subgroup_size,
                                        const LaneAnalysis &patterns)

@@ -17,7 +17,9 @@
 
 #include "backend/cpu/codegen/lane_analysis.h"
 
+#include <initializer_list>
 #include <span>
+#include <utility>
 
 namespace weft::cpu {
 
@@ -30,12 +32,24 @@ struct LaneAssumption {
    bool operator==(const LaneAssumption &) const = default;
 };
 
+/// An integer modulo 2^bits.
+struct Residue {
+   uint32_t bits = 0;
+   uint64_t value = 0; ///< less than 2^bits
+
+   bool operator==(const Residue &) const = default;
+};
+
 struct LaneOffsets {
    std::vector<int64_t> from_first;   ///< per lane, modulo 2^bits with sign; empty: not known
+   Residue first = {};                ///< what lane 0's value is, without assumptions
    std::vector<uint32_t> assumptions; ///< LaneOffsetAnalysis::assumption(i), in order
 
    bool operator==(const LaneOffsets &) const = default;
 };
+
+/// Of the values, each times a number, in 32 bits; not known if one is not.
+LaneOffsets weighted_sum(std::initializer_list<std::pair<const LaneOffsets *, uint32_t>>);
 
 class LaneOffsetAnalysis {
 public:

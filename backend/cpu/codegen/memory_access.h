@@ -65,8 +65,9 @@ llvm::Value *pointer_to(Translator &, const Region &, llvm::Value *offset);
 llvm::Value *scratch_offset(Translator &, llvm::Value *offset, uint32_t bytes);
 
 /// The numbers of `bytes` bytes that begin at a place (i32) in the subgroup's private memory: a
-/// scalar, or of a vector of places each lane's own.
-llvm::Value *load_from_scratch(Translator &, llvm::Value *place, uint32_t bytes);
+/// scalar, or of a vector of places each lane's own, with what is known of their distances.
+llvm::Value *load_from_scratch(Translator &, llvm::Value *place, const LaneOffsets &,
+                               uint32_t bytes);
 
 /// Stores each lane's elements one after the other, from its offset (<W x i32>) in private memory on,
 /// which runs from lane to lane in that pattern.

@@ -90,6 +90,49 @@ TEST_F(Offsets, StepsThatAreWholeNeedNoBeginning)
    EXPECT_TRUE(assumptions.empty());
 }
 
+/// Of lane 0's value the lowest bits are known: what is added changes none above them.
+TEST_F(Offsets, KnownLowBitsNeedNoAssumption)
+{
+   // 4 modulo 8 and up to 3 more: below the next multiple of 8, also where 4 is 1 modulo 3 steps.
+   nir_def *row = nir_iadd(b, nir_imul_imm(b, group, 4), nir_udiv_imm(b, lane, 4));
+   EXPECT_EQ(offsets(nir_udiv_imm(b, row, 8)), each([](int64_t) { return 0; }));
+   EXPECT_EQ(offsets(nir_umod_imm(b, row, 8)), each([](int64_t l) { return l / 4; }));
+   EXPECT_EQ(offsets(nir_iand_imm(b, row, ~1u)), each([](int64_t l) { return l / 4 & ~1; }));
+   // 1 modulo 32, and even numbers up to 14 more.
+   nir_def *col = nir_iadd_imm(b, nir_imul_imm(b, group, 32), 1);
+   col = nir_iadd(b, col, nir_iand_imm(b, lane, ~1u));
+   EXPECT_EQ(offsets(nir_udiv_imm(b, col, 16)), each([](int64_t) { return 0; }));
+   EXPECT_EQ(offsets(nir_udiv_imm(b, col, 4)), each([](int64_t l) { return ((l & ~1) + 1) / 4; }));
+   EXPECT_EQ(offsets(nir_iand_imm(b, col, 5)),
+             each([](int64_t l) { return (((l & ~1) + 1) & 5) - 1; }));
+   EXPECT_EQ(offsets(nir_u2u64(b, col)), each([](int64_t l) { return l & ~1; }));
+   EXPECT_TRUE(assumptions.empty());
+   // 17 modulo 32: a carry into what is not known.
+   nir_def *far = nir_iadd_imm(b, nir_iadd(b, col, lane), 16);
+   EXPECT_TRUE(offsets(nir_udiv_imm(b, far, 64)).empty());
+}
+
+/// What a loop adds to lane 0's value is taken from what was known before it.
+TEST_F(Offsets, PhisKnowWhatAllTheirSourcesDo)
+{
+   nir_variable *counter = nir_local_variable_create(b->impl, glsl_uint_type(), "counter");
+   nir_store_var(b, counter, nir_imm_int(b, 4), 1);
+   nir_loop *loop = nir_push_loop(b);
+   nir_def *number = nir_load_var(b, counter);
+   nir_break_if(b, nir_uge_imm(b, number, 100));
+   nir_def *row = nir_iadd(b, number, nir_udiv_imm(b, lane, 4));
+   nir_def *same = nir_udiv_imm(b, row, 4), *across = nir_udiv_imm(b, row, 2),
+           *beyond = nir_udiv_imm(b, nir_iadd_imm(b, row, 2), 4);
+   nir_store_var(b, counter, nir_iadd_imm(b, number, 12), 1);
+   nir_pop_loop(b, loop);
+   nir_lower_vars_to_ssa(b->shader);
+   EXPECT_EQ(offsets(same), each([](int64_t) { return 0; }));
+   EXPECT_EQ(offsets(across), each([](int64_t l) { return l / 8; }));
+   EXPECT_EQ(offsets(beyond), each([](int64_t l) { return (l / 4 + 2) / 4; }));
+   ASSERT_EQ(assumptions.size(), 1u); // no more than that nothing wraps
+   EXPECT_EQ(assumptions[0].mask, 0xc0000000);
+}
+
 /// The last bits: of 64 that are masked from the highest on with a hole, and of a sign that sums of 16
 /// bits may reach.
 TEST_F(Offsets, NothingIsAssumedOfTheHighestBits)
