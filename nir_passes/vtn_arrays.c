@@ -7,9 +7,6 @@
 #include "nir_passes/vtn_components.h"
 #include "nir_passes/vtn_handlers.h"
 
-/* The longest row or column: that of an accumulator which is as wide as the largest subgroup. */
-#define MAX_LENGTH 64
-
 /* ---- arrays ---- */
 
 /* Numbers of 8, 16 or 32 bits one after the other, in words of 32. */
@@ -125,8 +122,6 @@ static struct lines lines_of(struct vtn_builder *b, const struct vtn_type *matri
    vtn_fail_if(lines.count > front_end->subgroup_size,
                "%s: a matrix of %u %s, which subgroups of %u have not got", opcode, lines.count,
                what, front_end->subgroup_size);
-   vtn_fail_if(lines.length > MAX_LENGTH, "%s: the matrix's %s are longer than %u", opcode, what,
-               MAX_LENGTH);
 
    const struct glsl_type *component = matrix->component_type->type;
    const unsigned bits = glsl_get_bit_size(component);
@@ -191,7 +186,7 @@ void weft_array_of_matrix(struct vtn_builder *b, const uint32_t *w, unsigned cou
    /* The others' arrays are undefined. */
    nir_def *line =
       nir_umin(nb, nir_load_subgroup_invocation(nb), nir_imm_int(nb, (int)(lines.count - 1)));
-   nir_def *elements[MAX_LENGTH];
+   nir_def **elements = vtn_alloc_array(b, nir_def *, lines.length);
    for (unsigned i = 0; i < lines.length; i++) {
       nir_def *place = nir_imm_int(nb, (int)i);
       elements[i] = nir_cmat_element_weft(nb, bits, &matrix->def, lines.are_columns ? place : line,
