@@ -30,7 +30,7 @@ void expect_product(Device &device, const GemmShader &shader, uint32_t m, uint32
    const oracle::Matrix d = gemm.download();
    EXPECT_EQ(expected.mismatch(d), std::nullopt);
    if (device.is_weft) {
-      EXPECT_LE(rms_error(expected, d), rms_limit(k));
+      EXPECT_LE(rms_error(expected, d), rms_limit(op, k));
    }
    EXPECT_TRUE(gemm.guards_intact());
 }

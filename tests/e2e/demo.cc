@@ -193,7 +193,8 @@ private:
       const oracle::Expectation expected = expectation_in_parallel(device, op, a, b, c);
       const oracle::Matrix d = gemm.download();
       Verdict verdict = compare(expected, d);
-      if (verdict.mismatch.empty() && device.is_weft && rms_error(expected, d) > rms_limit(gemm_k))
+      if (verdict.mismatch.empty() && device.is_weft &&
+          rms_error(expected, d) > rms_limit(op, gemm_k))
          verdict.mismatch = "each error is within its bound, but together they are too large";
       if (verdict.mismatch.empty() && !gemm.guards_intact())
          verdict.mismatch = "bytes beside the result were overwritten";

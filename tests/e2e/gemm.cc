@@ -187,9 +187,16 @@ double rms_error(const oracle::Expectation &expected, const oracle::Matrix &actu
    return expected.value.empty() ? 0 : std::sqrt(squares / double(expected.value.size()));
 }
 
-double rms_limit(uint32_t depth)
+double rms_limit(const MatrixOperation &op, uint32_t depth)
 {
-   return std::min(1.0, 4 / std::sqrt(double(depth)));
+   const double of_products = 4 / std::sqrt(double(depth));
+   if (oracle::format(op.result).bytes >= 4)
+      return std::min(1.0, of_products);
+   /* Narrow sums are rounded once per multiply-add, by more than all within it.  Errors that are
+    * spread evenly up to their bounds have 1 / sqrt(3) of them as root mean square; this is twice
+    * that. */
+   const double of_sums = 2 / std::sqrt(3.0 * depth / op.k);
+   return std::min(1.0, std::max(of_products, of_sums));
 }
 
 oracle::Expectation gemm_expectation(const Device &device, const MatrixOperation &op,

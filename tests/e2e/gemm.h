@@ -49,7 +49,7 @@ private:
 /// of their number, and what errs to one side does not.  0 for integers.
 double rms_error(const oracle::Expectation &, const oracle::Matrix &actual);
 /// What it is held to, for a sum of `depth` products.
-double rms_limit(uint32_t depth);
+double rms_limit(const MatrixOperation &, uint32_t depth);
 
 /// What D may hold: one multiply-add for each k columns of A, in ascending order.
 oracle::Expectation gemm_expectation(const Device &, const MatrixOperation &,
