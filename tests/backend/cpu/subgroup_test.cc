@@ -54,15 +54,14 @@ enum class Inputs {
    powers_of_two ///< few of them: products are exact in any order
 };
 
-/// What the active lanes of one subgroup hold.
-template <typename T>
-struct Lanes {
-   std::vector<T> value;
+/// The lanes of one subgroup, whatever their type.  What knows no type is no template: it is compiled
+/// once.
+struct Subgroup {
    std::vector<bool> active;
    std::vector<uint32_t> index; ///< another operand: a number below the subgroup size
    uint32_t uniform_index;      ///< the same for all
 
-   uint32_t size() const { return value.size(); }
+   uint32_t size() const { return active.size(); }
    uint32_t first() const
    {
       for (uint32_t l = 0; l < size(); l++)
@@ -70,6 +69,13 @@ struct Lanes {
             return l;
       return 0;
    }
+};
+
+/// What the active ones hold.
+template <typename T>
+struct Lanes : Subgroup {
+   std::vector<T> value;
+
    std::optional<T> at(uint32_t l) const
    {
       if (l < size() && active[l])
@@ -212,7 +218,7 @@ template <typename T>
 struct Operation {
    std::string name;
    T identity;
-   std::function<T(T, T)> combine;
+   T (*combine)(T, T);
 };
 
 template <typename T>
@@ -262,31 +268,42 @@ std::vector<Operation<T>> operations(Inputs inputs)
    }
 }
 
+/// Over which lanes, [from, to), an operation goes in a lane.
+struct Extent {
+   std::string before, after; ///< of the operation's name in the expression
+   std::function<std::pair<uint32_t, uint32_t>(uint32_t lane)> lanes;
+};
+
+std::vector<Extent> extents(uint32_t W)
+{
+   std::vector<Extent> list = {
+      {"subgroup", "(v)", [=](uint32_t) { return std::pair(0u, W); }},
+      {"subgroupInclusive", "(v)", [](uint32_t l) { return std::pair(0u, l + 1); }},
+      {"subgroupExclusive", "(v)", [](uint32_t l) { return std::pair(0u, l); }},
+   };
+   for (uint32_t cluster = 1; cluster <= W; cluster *= 2)
+      list.push_back({"subgroupClustered", "(v, " + std::to_string(cluster) + ")", [=](uint32_t l) {
+                         const uint32_t start = l / cluster * cluster;
+                         return std::pair(start, start + cluster);
+                      }});
+   return list;
+}
+
 template <typename T>
 std::vector<Case<T>> arithmetic_cases(uint32_t W, Inputs inputs)
 {
    std::vector<Case<T>> cases;
    for (const Operation<T> &op : operations<T>(inputs)) {
-      const auto over = [op](const Lanes<T> &lanes, uint32_t from, uint32_t to) {
-         T result = op.identity;
-         for (uint32_t l = from; l < to; l++)
-            if (lanes.active[l])
-               result = op.combine(result, lanes.value[l]);
-         return std::optional<T>(result);
-      };
-      cases.push_back({"subgroup" + op.name + "(v)", [=](const Lanes<T> &lanes, uint32_t) {
-                          return over(lanes, 0, lanes.size());
-                       }});
-      cases.push_back({"subgroupInclusive" + op.name + "(v)",
-                       [=](const Lanes<T> &lanes, uint32_t l) { return over(lanes, 0, l + 1); }});
-      cases.push_back({"subgroupExclusive" + op.name + "(v)",
-                       [=](const Lanes<T> &lanes, uint32_t l) { return over(lanes, 0, l); }});
-      for (uint32_t cluster = 1; cluster <= W; cluster *= 2)
-         cases.push_back({"subgroupClustered" + op.name + "(v, " + std::to_string(cluster) + ")",
-                          [=](const Lanes<T> &lanes, uint32_t l) {
-                             const uint32_t start = l / cluster * cluster;
-                             return over(lanes, start, start + cluster);
-                          }});
+      for (const Extent &extent : extents(W))
+         cases.push_back(
+            {extent.before + op.name + extent.after, [=](const Lanes<T> &lanes, uint32_t lane) {
+                const auto [from, to] = extent.lanes(lane);
+                T result = op.identity;
+                for (uint32_t l = from; l < to; l++)
+                   if (lanes.active[l])
+                      result = op.combine(result, lanes.value[l]);
+                return std::optional<T>(result);
+             }});
    }
    return cases;
 }
@@ -329,56 +346,65 @@ TEST_P(Subgroups, ArithmeticOnFloats)
    }
 }
 
-template <typename T>
-std::vector<Case<T>> movement_cases(uint32_t W)
+/// An expression, and the lane whose value it should be.
+struct Movement {
+   std::string expression;
+   std::function<uint32_t(const Subgroup &, uint32_t lane)> source;
+};
+
+std::vector<Movement> movements(uint32_t W)
 {
-   using L = const Lanes<T> &;
-   std::vector<Case<T>> cases = {
-      {"subgroupBroadcast(v, 3)", [](L lanes, uint32_t) { return lanes.at(3); }},
-      {"subgroupBroadcast(v, u)", [](L lanes, uint32_t) { return lanes.at(lanes.uniform_index); }},
-      {"subgroupBroadcastFirst(v)", [](L lanes, uint32_t) { return lanes.at(lanes.first()); }},
-      {"subgroupShuffle(v, n)", [](L lanes, uint32_t l) { return lanes.at(lanes.index[l]); }},
-      {"subgroupShuffle(v, 2)", [](L lanes, uint32_t) { return lanes.at(2); }},
-      {"subgroupShuffle(v, u)", [](L lanes, uint32_t) { return lanes.at(lanes.uniform_index); }},
+   using L = const Subgroup &;
+   std::vector<Movement> list = {
+      {"subgroupBroadcast(v, 3)", [](L, uint32_t) { return 3; }},
+      {"subgroupBroadcast(v, u)", [](L lanes, uint32_t) { return lanes.uniform_index; }},
+      {"subgroupBroadcastFirst(v)", [](L lanes, uint32_t) { return lanes.first(); }},
+      {"subgroupShuffle(v, n)", [](L lanes, uint32_t l) { return lanes.index[l]; }},
+      {"subgroupShuffle(v, 2)", [](L, uint32_t) { return 2; }},
+      {"subgroupShuffle(v, u)", [](L lanes, uint32_t) { return lanes.uniform_index; }},
       {"subgroupShuffle(v, gl_SubgroupSize - 1 - gl_SubgroupInvocationID)",
-       [W](L lanes, uint32_t l) { return lanes.at(W - 1 - l); }},
-      {"subgroupShuffleXor(v, 1)", [](L lanes, uint32_t l) { return lanes.at(l ^ 1); }},
-      {"subgroupShuffleXor(v, 5)", [](L lanes, uint32_t l) { return lanes.at(l ^ 5); }},
-      {"subgroupShuffleXor(v, gl_SubgroupSize / 2)",
-       [W](L lanes, uint32_t l) { return lanes.at(l ^ (W / 2)); }},
-      {"subgroupShuffleXor(v, u)",
-       [](L lanes, uint32_t l) { return lanes.at(l ^ lanes.uniform_index); }},
-      {"subgroupShuffleXor(v, n)",
-       [](L lanes, uint32_t l) { return lanes.at(l ^ lanes.index[l]); }},
-      {"subgroupShuffleUp(v, 3)", [](L lanes, uint32_t l) { return lanes.at(l - 3); }},
-      {"subgroupShuffleDown(v, 3)", [](L lanes, uint32_t l) { return lanes.at(l + 3); }},
-      {"subgroupShuffleUp(v, u)",
-       [](L lanes, uint32_t l) { return lanes.at(l - lanes.uniform_index); }},
-      {"subgroupShuffleDown(v, u)",
-       [](L lanes, uint32_t l) { return lanes.at(l + lanes.uniform_index); }},
-      {"subgroupShuffleUp(v, n)", [](L lanes, uint32_t l) { return lanes.at(l - lanes.index[l]); }},
-      {"subgroupShuffleDown(v, n)",
-       [](L lanes, uint32_t l) { return lanes.at(l + lanes.index[l]); }},
-      {"subgroupRotate(v, 5)", [W](L lanes, uint32_t l) { return lanes.at((l + 5) % W); }},
-      {"subgroupRotate(v, u)",
-       [W](L lanes, uint32_t l) { return lanes.at((l + lanes.uniform_index) % W); }},
-      {"subgroupQuadSwapHorizontal(v)", [](L lanes, uint32_t l) { return lanes.at(l ^ 1); }},
-      {"subgroupQuadSwapVertical(v)", [](L lanes, uint32_t l) { return lanes.at(l ^ 2); }},
-      {"subgroupQuadSwapDiagonal(v)", [](L lanes, uint32_t l) { return lanes.at(l ^ 3); }},
+       [W](L, uint32_t l) { return W - 1 - l; }},
+      {"subgroupShuffleXor(v, 1)", [](L, uint32_t l) { return l ^ 1; }},
+      {"subgroupShuffleXor(v, 5)", [](L, uint32_t l) { return l ^ 5; }},
+      {"subgroupShuffleXor(v, gl_SubgroupSize / 2)", [W](L, uint32_t l) { return l ^ (W / 2); }},
+      {"subgroupShuffleXor(v, u)", [](L lanes, uint32_t l) { return l ^ lanes.uniform_index; }},
+      {"subgroupShuffleXor(v, n)", [](L lanes, uint32_t l) { return l ^ lanes.index[l]; }},
+      {"subgroupShuffleUp(v, 3)", [](L, uint32_t l) { return l - 3; }},
+      {"subgroupShuffleDown(v, 3)", [](L, uint32_t l) { return l + 3; }},
+      {"subgroupShuffleUp(v, u)", [](L lanes, uint32_t l) { return l - lanes.uniform_index; }},
+      {"subgroupShuffleDown(v, u)", [](L lanes, uint32_t l) { return l + lanes.uniform_index; }},
+      {"subgroupShuffleUp(v, n)", [](L lanes, uint32_t l) { return l - lanes.index[l]; }},
+      {"subgroupShuffleDown(v, n)", [](L lanes, uint32_t l) { return l + lanes.index[l]; }},
+      {"subgroupRotate(v, 5)", [W](L, uint32_t l) { return (l + 5) % W; }},
+      {"subgroupRotate(v, u)", [W](L lanes, uint32_t l) { return (l + lanes.uniform_index) % W; }},
+      {"subgroupQuadSwapHorizontal(v)", [](L, uint32_t l) { return l ^ 1; }},
+      {"subgroupQuadSwapVertical(v)", [](L, uint32_t l) { return l ^ 2; }},
+      {"subgroupQuadSwapDiagonal(v)", [](L, uint32_t l) { return l ^ 3; }},
    };
    for (uint32_t size = 1; size <= W; size *= 2) {
       const std::string end = ", " + std::to_string(size) + ")";
-      const auto turned = [size](L lanes, uint32_t l, uint32_t by) {
-         return lanes.at(l / size * size + (l + by) % size);
+      const auto turned = [size](uint32_t l, uint32_t by) {
+         return l / size * size + (l + by) % size;
       };
-      cases.push_back({"subgroupClusteredRotate(v, 3" + end,
-                       [=](L lanes, uint32_t l) { return turned(lanes, l, 3); }});
-      cases.push_back({"subgroupClusteredRotate(v, u" + end,
-                       [=](L lanes, uint32_t l) { return turned(lanes, l, lanes.uniform_index); }});
+      list.push_back(
+         {"subgroupClusteredRotate(v, 3" + end, [=](L, uint32_t l) { return turned(l, 3); }});
+      list.push_back({"subgroupClusteredRotate(v, u" + end,
+                      [=](L lanes, uint32_t l) { return turned(l, lanes.uniform_index); }});
    }
    for (uint32_t i = 0; i < 4; i++)
-      cases.push_back({"subgroupQuadBroadcast(v, " + std::to_string(i) + ")",
-                       [=](L lanes, uint32_t l) { return lanes.at(l / 4 * 4 + i); }});
+      list.push_back({"subgroupQuadBroadcast(v, " + std::to_string(i) + ")",
+                      [=](L, uint32_t l) { return l / 4 * 4 + i; }});
+   return list;
+}
+
+template <typename T>
+std::vector<Case<T>> movement_cases(uint32_t W)
+{
+   std::vector<Case<T>> cases;
+   for (const Movement &m : movements(W))
+      cases.push_back({m.expression, [m](const Lanes<T> &lanes, uint32_t l) {
+                          return lanes.at(m.source(lanes, l));
+                       }});
    return cases;
 }
 
