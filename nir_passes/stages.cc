@@ -170,6 +170,8 @@ void optimize(PassRunner &run, bool unroll_tiles)
       }
       RUN(run, nir_copy_prop);
       RUN(run, nir_opt_dce);
+      /* Split arrays leave thousands behind, which the validator looks at after every pass. */
+      RUN(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
       RUN(run, nir_opt_cse);
       RUN(run, nir_lower_alu_to_scalar, nullptr, nullptr);
       RUN(run, nir_lower_phis_to_scalar, true);
