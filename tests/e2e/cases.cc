@@ -17,7 +17,8 @@ namespace {
 
 struct Counts {
    uint64_t seed = 0;
-   bool reduced = false;
+   /// Of the cases that a reduced sweep has, one in so many; 0 in a full sweep.
+   uint32_t thinning = 0;
    bool asked = false; ///< the running test has called selected()
    uint64_t run = 0;
    std::map<std::string, uint64_t> skipped;
@@ -103,7 +104,7 @@ class EmptyTests : public testing::EmptyTestEventListener {
 
    void OnTestEnd(const testing::TestInfo &test) override
    {
-      if (counted() == before && !counts().reduced && test.result()->Passed())
+      if (counted() == before && counts().thinning == 0 && test.result()->Passed())
          ADD_FAILURE() << "no case ran, and none was skipped for a reason";
    }
 };
@@ -169,7 +170,8 @@ oracle::Random test_random()
 bool selected(oracle::Random &random, uint32_t reduction)
 {
    const bool first = !std::exchange(counts().asked, true);
-   return !counts().reduced || oracle::draw(random, reduction) == 0 || first;
+   const uint32_t thinning = counts().thinning;
+   return thinning == 0 || oracle::draw(random, reduction * thinning) == 0 || first;
 }
 
 void count_case()
@@ -185,9 +187,10 @@ void skip_case(const std::string &reason)
 void CaseEnvironment::SetUp()
 {
    const char *seed = getenv("WEFT_SEED");
-   const char *sweep = getenv("WEFT_SWEEP");
+   const char *variable = getenv("WEFT_SWEEP");
+   const std::string_view sweep = variable ? variable : "";
    counts().seed = seed ? strtoull(seed, nullptr, 0) : std::random_device()();
-   counts().reduced = sweep && strcmp(sweep, "reduced") == 0;
+   counts().thinning = sweep == "reduced" ? 1 : sweep == "least" ? 4 : 0;
    testing::UnitTest::GetInstance()->listeners().Append(new EmptyTests);
    on_validation_error = [](const std::string &message) { ADD_FAILURE() << message; };
    const Device &device = plain_device();
@@ -196,7 +199,7 @@ void CaseEnvironment::SetUp()
       ASSERT_TRUE(device.is_weft) << device.properties.deviceName << " is not Weft's";
    }
    printf("device: %s\nseed: WEFT_SEED=%llu%s\n", device.properties.deviceName,
-          (unsigned long long)counts().seed, counts().reduced ? ", reduced sweep" : "");
+          (unsigned long long)counts().seed, counts().thinning ? ", reduced sweep" : "");
    fflush(stdout);
 }
 
