@@ -45,18 +45,34 @@ struct PlainVector {
    static void store(void *memory, Vector v) { __builtin_memcpy(memory, &v, sizeof(v)); }
 };
 
-/// d = a * b + c; T is the type of A, B and of the sums, Results<Lanes> converts C and D.
-template <typename Shape, typename T, template <int> typename Results>
-[[gnu::always_inline]] inline void multiply(void *d, const T *a, const T *b, const void *c)
+template <typename Shape, typename T>
+struct Blocks {
+   static constexpr int L = smaller(Shape::N, vector_bytes / int(sizeof(T)));
+   static constexpr int V = Shape::N / L;
+   static constexpr int R = smaller(Shape::M, accumulators / V);
+   static_assert(Shape::M % R == 0);
+   /// Each component of B is loaded for one block only.
+   static constexpr bool load_b_once = R == Shape::M;
+};
+
+template <typename T>
+struct Plain {
+   template <int Lanes>
+   using Vector = PlainVector<T, Lanes>;
+};
+
+/// d = a * b + c; T is the type of A and of the sums, Factors<Lanes> and Results<Lanes> convert B, and C
+/// and D.
+template <typename Shape, typename T, template <int> typename Results,
+          template <int> typename Factors = Plain<T>::template Vector>
+[[gnu::always_inline]] inline void multiply(void *d, const T *a, const void *b, const void *c)
 {
    constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
-   constexpr int L = smaller(N, vector_bytes / int(sizeof(T)));
-   constexpr int V = N / L;
-   constexpr int R = smaller(M, accumulators / V);
-   static_assert(M % R == 0);
-   using Plain = PlainVector<T, L>;
-   using Vector = typename Plain::Vector;
-   constexpr int result_bytes = sizeof(typename Results<L>::Element);
+   constexpr int L = Blocks<Shape, T>::L, V = Blocks<Shape, T>::V, R = Blocks<Shape, T>::R;
+   using Vector = typename PlainVector<T, L>::Vector;
+   constexpr int factor_bytes = sizeof(typename Factors<L>::Element),
+                 result_bytes = sizeof(typename Results<L>::Element);
+   const auto *b_bytes = static_cast<const char *>(b);
    const auto *c_bytes = static_cast<const char *>(c);
    auto *d_bytes = static_cast<char *>(d);
 
@@ -73,7 +89,7 @@ template <typename Shape, typename T, template <int> typename Results>
          Vector b_row[V];
 #pragma GCC unroll 4
          for (int v = 0; v < V; v++)
-            b_row[v] = Plain::load(b + k * N + v * L);
+            b_row[v] = Factors<L>::load(b_bytes + (k * N + v * L) * factor_bytes);
 #pragma GCC unroll 16
          for (int r = 0; r < R; r++) {
             const Vector a_component = a[(row + r) * K + k] - Vector{};
@@ -99,15 +115,13 @@ using DoubleResults = PlainVector<double, Lanes>;
 template <typename Shape>
 void muladd_f32(void *d, const void *a, const void *b, const void *c)
 {
-   multiply<Shape, float, FloatResults>(d, static_cast<const float *>(a),
-                                        static_cast<const float *>(b), c);
+   multiply<Shape, float, FloatResults>(d, static_cast<const float *>(a), b, c);
 }
 
 template <typename Shape>
 void muladd_f64(void *d, const void *a, const void *b, const void *c)
 {
-   multiply<Shape, double, DoubleResults>(d, static_cast<const double *>(a),
-                                          static_cast<const double *>(b), c);
+   multiply<Shape, double, DoubleResults>(d, static_cast<const double *>(a), b, c);
 }
 
 template <int Count>
@@ -120,15 +134,20 @@ template <int Count>
                                    HalfVector<L>::load(static_cast<const char *>(from) + 2 * i));
 }
 
-/// A and B are widened once; sums are in single precision and rounded once if the result is in
-/// halves.
+/// A and B are widened once, B while it is multiplied if it is loaded but once; sums are in single
+/// precision and rounded once if the result is in halves.
 template <typename Shape, template <int> typename Results>
 void muladd_f16(void *d, const void *a, const void *b, const void *c)
 {
-   alignas(64) float a_wide[Shape::M * Shape::K], b_wide[Shape::K * Shape::N];
+   alignas(64) float a_wide[Shape::M * Shape::K];
    widen_halves<Shape::M * Shape::K>(a_wide, a);
-   widen_halves<Shape::K * Shape::N>(b_wide, b);
-   multiply<Shape, float, Results>(d, a_wide, b_wide, c);
+   if constexpr (Blocks<Shape, float>::load_b_once) {
+      multiply<Shape, float, Results, HalfVector>(d, a_wide, b, c);
+   } else {
+      alignas(64) float b_wide[Shape::K * Shape::N];
+      widen_halves<Shape::K * Shape::N>(b_wide, b);
+      multiply<Shape, float, Results>(d, a_wide, b_wide, c);
+   }
 }
 
 TileMulAdd find_float_muladd(const MatrixOperation &op)
