@@ -45,10 +45,7 @@ bool PassRunner::may_run(const PassApplication &application) const
 
 void PassRunner::finish(const PassApplication &application, bool changed)
 {
-   /* As Mesa's own NIR_PASS.  What a pass of its broke without a word is seen after the next one that
-    * changes something, or by the back end's validator of what it is given. */
-   if (changed || !std::string_view(application.pass).starts_with("nir_"))
-      nir_validate_shader(nir, application.pass);
+   nir_validate_shader(nir, application.pass);
    if (control && control->after)
       control->after(application, changed, nir);
    if (changed && observe)

@@ -14,8 +14,8 @@
 
 namespace weft {
 
-/// Runs passes in order: validates the shader after each one (in debug builds of NIR; not after one of
-/// Mesa's that changed nothing) and shows it to the observer.  Once one has refused the shader, the others do nothing: so a list of passes
+/// Runs passes in order: validates the shader after each one (in debug builds of NIR) and shows it
+/// to the observer.  Once one has refused the shader, the others do nothing: so a list of passes
 /// needs to look for an error only at its end.
 class PassRunner {
 public:
