@@ -6,6 +6,7 @@
 #include "nir_passes/cmat_coordinates.h"
 #include "nir_passes/compact_ids.h"
 #include "nir_passes/compiler_options.h"
+#include "nir_passes/spirv_words.h"
 #include "nir_passes/validate_spirv.h"
 #include "nir_passes/vtn_handlers.h"
 
@@ -162,12 +163,11 @@ spirv_capabilities make_driver_capabilities()
 /// The front end only warns of capabilities that it was not told of.
 Result<bool> check_capabilities(std::span<const uint32_t> spirv, const spirv_capabilities &allowed)
 {
-   constexpr size_t header_words = 5;
    /* SPIR-V 2.4: capabilities come first. */
-   for (size_t at = header_words; at + 1 < spirv.size(); at += 2) {
-      if (spirv[at] != (2u << SpvWordCountShift | SpvOpCapability))
+   for (const auto &[opcode, operands] : Instructions(spirv)) {
+      if (opcode != SpvOpCapability)
          break;
-      const auto capability = SpvCapability(spirv[at + 1]);
+      const auto capability = SpvCapability(operands[0]);
       if (weft_is_family_capability(capability) || spirv_capabilities_get(&allowed, capability))
          continue;
       constexpr std::string_view prefix = "SpvCapability";

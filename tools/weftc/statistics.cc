@@ -3,6 +3,7 @@
 
 #include "tools/weftc/statistics.h"
 
+#include "nir_passes/spirv_words.h"
 #include "tools/weftc/emit.h"
 
 #include <chrono>
@@ -146,7 +147,7 @@ static Result<std::string> layer_statistics(const Arguments &arguments,
    phases.add_ms("nir_passes", milliseconds(times.last - times.start) - times.before);
    phases.add_ms("module", milliseconds(end - times.last));
    uint64_t instructions = 0;
-   for (size_t at = 5; at < module->size() && (*module)[at] >> 16; at += (*module)[at] >> 16)
+   for ([[maybe_unused]] const Instruction &instruction : Instructions(*module))
       instructions++;
    all.add("phases_ms", phases.object());
    all.add("passes", times.json());

@@ -8,7 +8,8 @@
 ///
 /// and with x = c modulo 2^j, and c + d less than 2^j, which then is all that changes of x,
 ///
-///    (x + d) >> k = (x >> k) + ((c + d) >> k) - (c >> k)      (x + d) & m = (x & m) + ((c + d) & m) - (c & m)
+///    (x + d) >> k = (x >> k) + ((c + d) >> k) - (c >> k)
+///    (x + d) & m = (x & m) + ((c + d) & m) - (c & m)
 
 #include "backend/cpu/codegen/lane_offsets.h"
 
@@ -57,47 +58,47 @@ Residue bitwise(const Residue &a, const Residue &b, uint64_t value, bool decidin
    return residue(bits, value, width);
 }
 
-/// Of lane 0, from the residues of the sources in lane 0.
-Residue compute(nir_op op, const Residue *s, uint32_t width)
+/// Of lane 0, from the sources in lane 0.
+Residue compute(nir_op op, const LaneOffsets *s, uint32_t width)
 {
+   const Residue &x = s[0].first, &y = s[1].first;
    const auto both = [&](uint64_t value) {
-      return residue(std::min(s[0].bits, s[1].bits), value, width);
+      return residue(std::min(x.bits, y.bits), value, width);
    };
    const auto shifted = [&](uint32_t k) {
-      return s[0].bits > k ? residue(s[0].bits - k, s[0].value >> k, width) : Residue();
+      return x.bits > k ? residue(x.bits - k, x.value >> k, width) : Residue();
    };
-   const bool is_constant = s[1].bits >= width;
+   const bool is_constant = y.bits >= width;
    switch (op) {
    case nir_op_mov:
-      return s[0];
+      return x;
    case nir_op_iadd:
-      return both(s[0].value + s[1].value);
+      return both(x.value + y.value);
    case nir_op_isub:
-      return both(s[0].value - s[1].value);
+      return both(x.value - y.value);
    case nir_op_ixor:
-      return both(s[0].value ^ s[1].value);
+      return both(x.value ^ y.value);
    case nir_op_ineg:
-      return residue(s[0].bits, -s[0].value, width);
+      return residue(x.bits, -x.value, width);
    case nir_op_imul:
-      return residue(std::min(s[0].bits + zeros(s[1]), s[1].bits + zeros(s[0])),
-                     s[0].value * s[1].value, width);
+      return residue(std::min(x.bits + zeros(y), y.bits + zeros(x)), x.value * y.value, width);
    case nir_op_iand:
-      return bitwise(s[0], s[1], s[0].value & s[1].value, false, width);
+      return bitwise(x, y, x.value & y.value, false, width);
    case nir_op_ior:
-      return bitwise(s[0], s[1], s[0].value | s[1].value, true, width);
+      return bitwise(x, y, x.value | y.value, true, width);
    case nir_op_ishl:
    case nir_op_ushr:
-      if (const uint32_t k = uint32_t(s[1].value & (width - 1)); s[1].bits >= 6)
-         return op == nir_op_ushr ? shifted(k) : residue(s[0].bits + k, s[0].value << k, width);
+      if (const uint32_t k = uint32_t(y.value & (width - 1)); y.bits >= 6)
+         return op == nir_op_ushr ? shifted(k) : residue(x.bits + k, x.value << k, width);
       return {};
    case nir_op_udiv:
-      if (is_constant && std::has_single_bit(s[1].value))
-         return shifted(uint32_t(std::countr_zero(s[1].value)));
+      if (is_constant && std::has_single_bit(y.value))
+         return shifted(uint32_t(std::countr_zero(y.value)));
       return {};
    case nir_op_umod:
-      if (is_constant && std::has_single_bit(s[1].value))
-         return bitwise(s[0], residue(width, s[1].value - 1, width), s[0].value & (s[1].value - 1),
-                        false, width);
+      if (is_constant && std::has_single_bit(y.value))
+         return bitwise(x, residue(width, y.value - 1, width), x.value & (y.value - 1), false,
+                        width);
       return {};
    case nir_op_u2u16:
    case nir_op_u2u32:
@@ -105,9 +106,9 @@ Residue compute(nir_op op, const Residue *s, uint32_t width)
    case nir_op_i2i16:
    case nir_op_i2i32:
    case nir_op_i2i64:
-      return residue(s[0].bits, s[0].value, width);
+      return residue(x.bits, x.value, width);
    case nir_op_bcsel:
-      return common(s[1], s[2]);
+      return common(y, s[2].first);
    default:
       return {};
    }
@@ -283,7 +284,6 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
    const nir_op_info &info = nir_op_infos[instr->op];
    const unsigned bits = instr->def.bit_size;
    LaneOffsets s[NIR_ALU_MAX_INPUTS], result = same({});
-   Residue first[NIR_ALU_MAX_INPUTS];
    nir_scalar x[NIR_ALU_MAX_INPUTS];
    bool known = true, steady = true;
    for (unsigned i = 0; i < info.num_inputs; i++) {
@@ -299,7 +299,6 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
          if (!seen[number])
             return std::nullopt;
          s[i] = values[number];
-         first[i] = s[i].first;
          known &= !s[i].from_first.empty();
          steady &= !s[i].from_first.empty() && are_same(s[i]);
          merge(result, s[i].assumptions);
@@ -307,7 +306,7 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
       if (is_vec)
          return s[i];
    }
-   result.first = compute(instr->op, first, bits);
+   result.first = compute(instr->op, s, bits);
    if (!known && instr->def.divergent)
       return LaneOffsets();
    if (steady || !instr->def.divergent)
