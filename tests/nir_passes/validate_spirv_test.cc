@@ -615,6 +615,51 @@ TEST(validate_spirv, huge_offsets)
    });
 }
 
+/// A function that stands behind its caller is checked behind it: what it has for a type may be none of a function.
+TEST(validate_spirv, types_of_later_functions)
+{
+   const std::vector<std::string> capabilities = {
+      "CooperativeMatrixKHR",          "CooperativeMatrixPerElementOperationsNV",
+      "CooperativeMatrixReductionsNV", "TensorAddressingNV",
+      "CooperativeMatrixBlockLoadsNV", "CooperativeMatrixTensorAddressingNV",
+      "PhysicalStorageBufferAddresses"};
+   const std::string types = matrices + R"(
+      %three = OpTypeStruct %f32 %f32 %f32
+      %array = OpTypeRuntimeArray %f32
+      %block = OpTypeStruct %array
+      %pointer = OpTypePointer StorageBuffer %block
+      %element = OpTypePointer StorageBuffer %array
+      %buffer = OpVariable %pointer StorageBuffer
+      %Layout = OpTypeTensorLayoutNV %u2 %u0
+)";
+   const std::string decorations = "OpDecorate %block Block\nOpMemberDecorate %block 0 Offset 0\n"
+                                   "OpDecorate %array ArrayStride 4\n"
+                                   "OpDecorate %buffer DescriptorSet 0\n"
+                                   "OpDecorate %buffer Binding 0\n";
+   const std::string load =
+      "%p = OpAccessChain %element %buffer %u0\n"
+      "%layout = OpCreateTensorLayoutNV %Layout\n"
+      "%x = OpCooperativeMatrixLoadTensorNV %C %p %c %layout None DecodeFunc %f";
+   for (const std::string type : {"%void", "%f32", "%three", "%pointer", "%C"}) {
+      const auto with = [&](const std::string &body, const std::string &error) {
+         return Case{"function type",
+                     capabilities,
+                     types,
+                     body,
+                     "%f = OpFunction %f32 None " + type +
+                        "\n%l1 = OpLabel\nOpReturnValue %f1\n"
+                        "OpFunctionEnd\n",
+                     decorations,
+                     error};
+      };
+      check({
+         with("%x = OpCooperativeMatrixPerElementOpNV %C %c %f", "no function type"),
+         with("%x = OpCooperativeMatrixReduceNV %C %c Row %f", "two parameters"),
+         with(load, "return type must match"),
+      });
+   }
+}
+
 TEST(validate_spirv, capabilities_and_their_names)
 {
    check({
