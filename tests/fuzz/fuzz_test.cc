@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 namespace weft::fuzz {
 namespace {
@@ -70,7 +71,12 @@ Program exchange(bool with_barrier)
 const std::vector<MatrixOperation> operations = {
    {8, 8, 8, ComponentType::f16, ComponentType::f16, ComponentType::f16, ComponentType::f16, false},
    {8, 8, 8, ComponentType::f16, ComponentType::f16, ComponentType::f32, ComponentType::f32, false},
-   {16, 16, 32, ComponentType::s8, ComponentType::u8, ComponentType::s32, ComponentType::s32, true},
+   {8, 8, 32, ComponentType::s8, ComponentType::u8, ComponentType::s32, ComponentType::s32, true},
+   {8, 8, 8, ComponentType::bf16, ComponentType::bf16, ComponentType::bf16, ComponentType::bf16,
+    false},
+   {8, 8, 8, ComponentType::e4m3, ComponentType::e5m2, ComponentType::f32, ComponentType::f32,
+    false},
+   {8, 8, 8, ComponentType::s16, ComponentType::s16, ComponentType::s16, ComponentType::s16, false},
 };
 
 TEST(interpreter, sees_a_missing_barrier)
@@ -137,6 +143,11 @@ TEST(interpreter, refuses_a_matrix_without_a_value)
 
 TEST(numbers, only_exact_floats)
 {
+   EXPECT_TRUE(convert(Type::bf16, Type::f32, {0, 255}));
+   EXPECT_FALSE(convert(Type::bf16, Type::f32, {0, 257}));
+   EXPECT_TRUE(convert(Type::e4m3, Type::f32, {0, 448}));
+   EXPECT_FALSE(convert(Type::e4m3, Type::f32, {0, 480})); // NaN
+   EXPECT_FALSE(convert(Type::e5m2, Type::f32, {0, 9}));
    EXPECT_TRUE(binary(Binary::add, Type::f16, {0, 2047}, {0, 1}));
    EXPECT_FALSE(binary(Binary::add, Type::f16, {0, 2047}, {0, 2}));
    EXPECT_FALSE(binary(Binary::div, Type::f32, {0, 6}, {0, 3}));
@@ -174,6 +185,25 @@ TEST(generator, has_all_kinds_of_statements)
       EXPECT_NE(kinds[kind], 0u) << "statement " << kind;
    for (size_t op = 0; op < ops.size(); op++)
       EXPECT_NE(ops[op], 0u) << "expression " << op;
+}
+
+TEST(generator, has_all_types)
+{
+   std::map<Type, uint32_t> matrices, scalars;
+   for (uint64_t seed = 1; seed < 150; seed++) {
+      const Program program = generate(seed, operations).program;
+      for (const Function &f : program.functions) {
+         for (const Variable &v : f.variables)
+            (v.matrix ? matrices : scalars)[v.type]++;
+      }
+      EXPECT_EQ(e2e::inexpressible(to_glsl(program)), "") << to_glsl(program);
+   }
+   for (const MatrixOperation &op : operations) {
+      for (const ComponentType type : {op.a, op.b, op.result})
+         EXPECT_NE(matrices[type_of(type)], 0u) << "matrices of " << oracle::format(type).name;
+   }
+   for (Type type = Type::f16; type <= Type::e5m2; type = Type(uint8_t(type) + 1))
+      EXPECT_NE(scalars[type], 0u) << glsl_name(type);
 }
 
 TEST(generator, changes_what_was_copied)

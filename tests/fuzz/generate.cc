@@ -6,6 +6,7 @@
 #include "tests/fuzz/generator.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 
 namespace weft::fuzz {
@@ -28,6 +29,7 @@ Program Generator::run()
    scalar_types.insert(scalar_types.end(), 2, doubles ? f64 : f32);
    for (const MatrixType &t : types)
       scalar_types.insert(scalar_types.end(), 2, type_of(t.type));
+   std::erase_if(scalar_types, [&](Type t) { return !expressible(t); });
    make_inputs();
 
    p.functions.resize(types.empty() || percent(60) ? 1 : 1 + draw(3));
@@ -94,15 +96,60 @@ void Generator::choose_sizes()
       word = draw(4);
 }
 
+/// Types of factors and of the result; all signs of bytes are one.
+using OperationKind = std::array<ComponentType, 3>;
+
+static OperationKind kind_of(const MatrixOperation &op)
+{
+   const oracle::Format &f = oracle::format(op.a);
+   if (!f.is_float && f.bytes == 1)
+      return {ComponentType::s8, ComponentType::s8, op.result};
+   return {op.a, op.b, op.result};
+}
+
+/// Small floats, and integers but bytes that are summed in 32 bits.
+static bool is_unusual(const MatrixOperation &op)
+{
+   const oracle::Format &factor = oracle::format(op.a), &sum = oracle::format(op.result);
+   return e2e::is_small_float(op.a) || (!factor.is_float && (factor.bytes > 1 || sum.bytes < 4));
+}
+
+/// Whether GLSL has matrices of all these types in one shader: e2e::inexpressible(), and what small
+/// floats become there.
+static bool expressible_together(const std::vector<MatrixOperation> &operations)
+{
+   const auto has = [&](std::initializer_list<ComponentType> types) {
+      return std::ranges::any_of(operations, [&](const MatrixOperation &op) {
+         return std::ranges::any_of(
+            types, [&](ComponentType t) { return op.a == t || op.b == t || op.result == t; });
+      });
+   };
+   using enum ComponentType;
+   if (has({f64}))
+      return !has({f32, bf16, e4m3, e5m2});
+   return !(has({bf16}) && (has({s16, u16}) || (has({e4m3}) && has({e5m2})))) &&
+          !(has({e4m3, e5m2}) && has({s8, u8}));
+}
+
+bool Generator::expressible(Type type) const
+{
+   const auto is_taken = [&](const MatrixOperation &op) {
+      return std::ranges::any_of(std::array{op.a, op.b, op.result}, [&](ComponentType t) {
+         return e2e::is_small_float(t) && oracle::format(t).bytes * 8 == bits(type);
+      });
+   };
+   return !is_integer(type) || std::ranges::none_of(operations, is_taken);
+}
+
 /// One operation, often a second of the same shape, so that there is something to convert.
 void Generator::choose_operations()
 {
    // Types first: there are many more integer operations than others.
-   std::vector<std::pair<ComponentType, ComponentType>> kinds;
+   std::vector<OperationKind> usual_kinds, unusual_kinds;
    for (const MatrixOperation &op : advertised) {
-      const std::pair kind(oracle::format(op.a).is_float ? op.a : ComponentType::s8, op.result);
-      if (std::ranges::find(kinds, kind) == kinds.end())
-         kinds.push_back(kind);
+      std::vector<OperationKind> &kinds = is_unusual(op) ? unusual_kinds : usual_kinds;
+      if (std::ranges::find(kinds, kind_of(op)) == kinds.end())
+         kinds.push_back(kind_of(op));
    }
    // A multiplication has to be within the budget, nearly always.
    const uint32_t most_products = scale == 0 ? 8 * 8 * 8 : scale == 1 ? 16 * 8 * 16 : 16 * 16 * 16;
@@ -114,13 +161,13 @@ void Generator::choose_operations()
              elements * (op.a == ComponentType::f64 ? 2 : 1) > most_components * p.subgroup_size;
    };
    const auto draw_operation = [&](const MatrixOperation *like) {
-      const auto kind = pick(kinds);
+      const bool unusual = usual_kinds.empty() || (!unusual_kinds.empty() && percent(45));
+      const OperationKind kind = pick(unusual ? unusual_kinds : usual_kinds);
       std::vector<MatrixOperation> list;
       for (const MatrixOperation &op : advertised) {
          if (is_large(op) && !any_size)
             continue;
-         if ((oracle::format(op.a).is_float ? op.a : ComponentType::s8) == kind.first &&
-             op.result == kind.second &&
+         if (kind_of(op) == kind &&
              (!like || (op.m == like->m && op.n == like->n && op.k == like->k)))
             list.push_back(op);
       }
@@ -138,15 +185,10 @@ void Generator::choose_operations()
       if (const auto second = draw_operation(&first))
          operations.push_back(*second);
    }
-   const auto has = [&](ComponentType type) {
-      return std::ranges::any_of(
-         operations, [&](const MatrixOperation &op) { return op.a == type || op.result == type; });
-   };
-   doubles = has(ComponentType::f64);
-   // GLSL cannot express both: e2e::inexpressible().
-   if (doubles && has(ComponentType::f32))
+   if (!expressible_together(operations))
       operations.resize(1);
-   doubles = has(ComponentType::f64);
+   doubles = std::ranges::any_of(
+      operations, [](const MatrixOperation &op) { return op.result == ComponentType::f64; });
    for (const MatrixOperation &op : operations) {
       for (const MatrixType &t : {e2e::a_type(op), e2e::b_type(op), e2e::c_type(op)}) {
          if (std::ranges::find(types, t) == types.end())
@@ -162,18 +204,30 @@ std::string Generator::choose_unit(Type type, uint32_t &bytes)
       const char *glsl;
       uint32_t bytes;
       bool single; ///< a float of 32 bits
+      Type scalar = Type::u32;
    };
-   static constexpr Unit units[] = {
-      {"int8_t", 1, false},   {"uint8_t", 1, false},   {"int16_t", 2, false},
-      {"uint16_t", 2, false}, {"float16_t", 2, false}, {"int", 4, false},
-      {"uint", 4, false},     {"float", 4, true},      {"int64_t", 8, false},
-      {"uint64_t", 8, false}, {"u8vec2", 2, false},    {"u8vec4", 4, false},
-      {"f16vec2", 4, false},  {"f16vec4", 8, false},   {"uvec2", 8, false},
-      {"uvec4", 16, false},   {"vec2", 8, true},       {"vec4", 16, true},
-      {"u64vec2", 16, false}};
+   static constexpr Unit units[] = {{"int8_t", 1, false, Type::s8},
+                                    {"uint8_t", 1, false, Type::u8},
+                                    {"int16_t", 2, false, Type::s16},
+                                    {"uint16_t", 2, false, Type::u16},
+                                    {"float16_t", 2, false},
+                                    {"int", 4, false},
+                                    {"uint", 4, false},
+                                    {"float", 4, true},
+                                    {"int64_t", 8, false},
+                                    {"uint64_t", 8, false},
+                                    {"u8vec2", 2, false, Type::u8},
+                                    {"u8vec4", 4, false, Type::u8},
+                                    {"f16vec2", 4, false},
+                                    {"f16vec4", 8, false},
+                                    {"uvec2", 8, false},
+                                    {"uvec4", 16, false},
+                                    {"vec2", 8, true},
+                                    {"vec4", 16, true},
+                                    {"u64vec2", 16, false}};
    while (true) {
       const Unit &u = units[draw(uint32_t(std::size(units)))];
-      if (u.bytes < bits(type) / 8 || (u.single && doubles))
+      if (u.bytes < bits(type) / 8 || (u.single && doubles) || !expressible(u.scalar))
          continue;
       bytes = u.bytes;
       return u.glsl;
@@ -223,7 +277,7 @@ void Generator::make_inputs()
    inputs[real].push_back(add_memory(Storage::buffer, real, 128, Contents::small));
    // Too small for matrices, so of another type than theirs.
    const Type type = pick({Type::s8, Type::u16, Type::s32, Type::u64, Type::f16});
-   if (one_in(2) && !inputs.count(type)) {
+   if (one_in(2) && !inputs.count(type) && expressible(type)) {
       inputs[type].push_back(
          add_memory(Storage::buffer, type, 64, is_float(type) ? Contents::fine : Contents::any));
    }
@@ -398,6 +452,13 @@ Type Generator::scalar_type()
    return pick(scalar_types);
 }
 
+std::optional<MatrixType> Generator::arithmetic_type()
+{
+   std::vector<MatrixType> list = types;
+   std::erase_if(list, [](const MatrixType &t) { return e2e::is_small_float(t.type); });
+   return list.empty() ? std::nullopt : std::optional(pick(list));
+}
+
 std::optional<uint32_t> Generator::find_scalar(Type type, Level at_most, bool array)
 {
    std::vector<uint32_t> found;
@@ -537,6 +598,9 @@ static void simplify(Expr &e, uint32_t word)
       e = {Op::binary, type, uint8_t(Binary::less), 0, 0, {push_word(word), std::move(two)}};
    } else {
       e = {Op::convert, type, 0, 0, 0, {push_word(word)}};
+      // Not from integers.
+      if (is_small_float(type))
+         e.args = {{Op::convert, Type::f32, 0, 0, 0, e.args}};
    }
 }
 

@@ -35,6 +35,9 @@ Expr Generator::random_literal(Type type)
 {
    if (type == Type::boolean)
       return literal(type, draw(2));
+   // Of small floats GLSL has no others.
+   if (is_small_float(type))
+      return literal(type, draw(5));
    if (is_float(type)) {
       Expr e = literal(type, int64_t(draw(9)) - 4);
       if (one_in(3))
@@ -91,6 +94,8 @@ Expr Generator::any(Type type, const Wanted &wanted)
       return leaf(type, wanted);
    Wanted inner = wanted;
    inner.depth--;
+   if (is_small_float(type))
+      return small_float(type, inner);
    if (wanted.subgroup_operations && one_in(4))
       return subgroup_operation(type, inner);
    if (one_in(12) && wanted.elements == 0) {
@@ -216,6 +221,12 @@ Expr Generator::integer(Type type, const Wanted &wanted)
    }
 }
 
+/// Rounded in one step, from whatever float there is.
+Expr Generator::small_float(Type type, const Wanted &wanted)
+{
+   return make(Op::convert, type, 0, {any(one_in(4) ? Type::f16 : Type::f32, wanted)});
+}
+
 Expr Generator::real(Type type, const Wanted &wanted)
 {
    const auto arg = [&] { return any(type, wanted); };
@@ -262,7 +273,7 @@ Expr Generator::truth(const Wanted &wanted)
                   {any(Type::boolean, wanted), any(Type::boolean, wanted)});
    default: {
       Type type = wanted.elements && one_in(2) ? wanted.element : scalar_type();
-      if (type == Type::boolean)
+      if (type == Type::boolean || is_small_float(type))
          type = Type::u32;
       const auto op = Binary(uint8_t(Binary::equal) + draw(6));
       Expr x = any(type, wanted), y = any(type, wanted);
@@ -281,6 +292,15 @@ Expr Generator::converted(Type to, const Wanted &wanted)
    const Type from = wanted.elements && one_in(2) ? wanted.element : scalar_type();
    if (from == to)
       return any(to, wanted);
+   if (is_small_float(from)) {
+      // By way of a float.
+      const Type wide = one_in(4) ? Type::f16 : Type::f32;
+      const Expr x = make(Op::convert, wide, 0, {any(from, wanted)});
+      if (wide == to)
+         return x;
+      return make(Op::convert, to, 0,
+                  {is_integer(to) && !is_signed(to) ? make(Unary::absolute, wide, x) : x});
+   }
    Expr x = any(from, wanted);
    // Few floats are exact, and few integers hold negative ones.
    if (is_float(to) && is_integer(from))
@@ -313,8 +333,10 @@ Expr Generator::subgroup_operation(Type type, const Wanted &wanted)
          const Vote vote = pick({Vote::all, Vote::any, Vote::all_equal});
          if (vote != Vote::all_equal)
             return make(Op::vote, type, uint8_t(vote), {truth(inner)});
-         return make(Op::vote, type, uint8_t(vote),
-                     {any(pick({Type::boolean, Type::u32, Type::s16}), inner)});
+         return make(
+            Op::vote, type, uint8_t(vote),
+            {any(pick({Type::boolean, Type::u32, expressible(Type::s16) ? Type::s16 : Type::s32}),
+                 inner)});
       }
       [[fallthrough]];
    case 2:

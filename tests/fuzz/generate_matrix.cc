@@ -183,7 +183,11 @@ void Generator::convert_matrix(Block &out, const Flow &flow)
    std::vector<std::pair<MatrixType, MatrixType>> pairs;
    for (const MatrixType &from : types) {
       for (const MatrixType &to : types) {
-         if (from.rows == to.rows && from.cols == to.cols && from.use == to.use && !(from == to))
+         const auto is_real = [](const MatrixType &t) { return oracle::format(t.type).is_float; };
+         const auto is_small = [](const MatrixType &t) { return e2e::is_small_float(t.type); };
+         const bool exists = (!is_small(from) || is_real(to)) && (!is_small(to) || is_real(from));
+         if (from.rows == to.rows && from.cols == to.cols && from.use == to.use && !(from == to) &&
+             exists)
             pairs.emplace_back(from, to);
       }
    }
@@ -205,7 +209,7 @@ void Generator::compute(Block &out, const Place &target, const MatrixType &type,
 {
    const Type scalar = type_of(type.type);
    const auto source = [&] { return matrix_source(type, flow); };
-   switch (draw(7)) {
+   switch (is_small_float(scalar) ? 1 + draw(2) : draw(7)) {
    case 0:
       out.push_back({Kind::matrix_negate, 0, 0, {}, {target, source()}, {}, {}});
       return;
@@ -249,6 +253,10 @@ void Generator::keep(Block &out, const Flow &flow)
    if (one_in(2) && !flow.in_function)
       return store_matrix(out, kept, type, flow);
    const Place result = matrix_place(type, flow);
+   if (e2e::is_small_float(type.type)) {
+      out.push_back({Kind::matrix_copy, 0, 0, {}, {result, kept}, {}, {}});
+      return;
+   }
    const Binary op = pick({Binary::add, Binary::sub});
    out.push_back({Kind::matrix_binary, uint8_t(op), 0, {}, {result, original, kept}, {}, {}});
 }
@@ -256,7 +264,10 @@ void Generator::keep(Block &out, const Flow &flow)
 /// By a matrix whose elements nobody divides wrongly.
 void Generator::divide(Block &out, const Flow &flow)
 {
-   const MatrixType type = pick(types);
+   const std::optional<MatrixType> divided = arithmetic_type();
+   if (!divided)
+      return muladd(out, flow);
+   const MatrixType type = *divided;
    const Type scalar = type_of(type.type);
    const Place divisor = {add_matrix(type), {}};
    Expr value = literal(scalar, is_float(scalar) ? pick({-2, 2, 4}) : 1 + int64_t(draw(9)));
@@ -292,7 +303,10 @@ void Generator::element_loop(Block &out, const Flow &flow)
 
 void Generator::element_reduce(Block &out, const Flow &flow)
 {
-   const MatrixType type = pick(types);
+   const std::optional<MatrixType> reduced = arithmetic_type();
+   if (!reduced)
+      return muladd(out, flow);
+   const MatrixType type = *reduced;
    const Type scalar = type_of(type.type);
    std::vector<Reduction> reductions = {Reduction::min, Reduction::max};
    if (is_integer(scalar))
@@ -323,7 +337,7 @@ void Generator::through_own_memory(Block &out, const Flow &flow)
    out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
    out.push_back(transfer(Kind::matrix_store, matrix_source(type, flow), m, l, own));
    out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
-   const bool changes = one_in(3);
+   const bool changes = !is_small_float(scalar) && one_in(3);
    const Place loaded = changes ? unset_matrix(type) : matrix_place(type, flow);
    out.push_back(transfer(Kind::matrix_load, loaded, m, back, own));
    if (!changes)

@@ -69,7 +69,7 @@ void Generator::assign(Block &out, const Flow &flow)
 /// What a shuffle brings from nowhere is not used.
 void Generator::guarded_shuffle(Block &out, const Flow &flow)
 {
-   const Type type = scalar_type();
+   const Type drawn = scalar_type(), type = is_small_float(drawn) ? Type::f32 : drawn;
    const uint32_t distance = 1 + draw(p.subgroup_size / 2);
    const bool up = one_in(2);
    const uint32_t fetched = add_scalar(type, Level::invocation);

@@ -59,6 +59,7 @@ private:
    // generate.cc
    void choose_sizes();
    void choose_operations();
+   bool expressible(Type) const; ///< GLSL has it beside the types of the operations
    void make_inputs();
    std::string choose_unit(Type, uint32_t &bytes);
    uint32_t add_memory(Storage, Type, uint32_t elements, Contents);
@@ -80,6 +81,8 @@ private:
    Place unset_matrix(const e2e::MatrixType &);
    Place place_of(uint32_t variable, const Flow &);
    Type scalar_type();
+   /// A matrix type that has arithmetic; small floats have none, and there may be nothing else.
+   std::optional<e2e::MatrixType> arithmetic_type();
 
    // generate_expr.cc
    Expr literal(Type, int64_t);
@@ -90,6 +93,7 @@ private:
    Expr any(Type, const Wanted &);
    Expr leaf(Type, const Wanted &);
    Expr integer(Type, const Wanted &);
+   Expr small_float(Type, const Wanted &);
    Expr real(Type, const Wanted &);
    Expr truth(const Wanted &);
    Expr converted(Type, const Wanted &);

@@ -39,7 +39,12 @@ Integer mathematical(Type type, int64_t value)
 
 static int digits(Type type)
 {
-   return type == Type::f16 ? 11 : 24;
+   return std::min<int>(oracle::format(component(type)).fraction_bits + 1, 24);
+}
+
+static int highest_exponent(Type type)
+{
+   return std::min(std::ilogb(oracle::largest_finite(component(type))), 100);
 }
 
 double granule(double value)
@@ -58,9 +63,10 @@ bool representable(Type type, double value)
       return true;
    if (!std::isfinite(value))
       return false;
-   const int lowest = type == Type::f16 ? -14 : -100, highest = type == Type::f16 ? 15 : 100;
+   const int lowest = std::max(std::ilogb(oracle::smallest_normal(component(type))), -100);
    const int exponent = std::ilogb(value);
-   return exponent >= lowest && exponent <= highest &&
+   return exponent >= lowest && exponent <= highest_exponent(type) &&
+          std::fabs(value) <= oracle::largest_finite(component(type)) &&
           std::ldexp(granule(value), digits(type)) > std::fabs(value);
 }
 
@@ -68,7 +74,7 @@ bool exact_in_any_order(Type type, double unit, double magnitude)
 {
    return magnitude == 0 ||
           (magnitude < std::ldexp(unit, digits(type)) && representable(type, unit) &&
-           std::ilogb(magnitude) < (type == Type::f16 ? 15 : 100));
+           std::ilogb(magnitude) < highest_exponent(type));
 }
 
 static std::optional<Number> checked(Type type, double value)

@@ -29,7 +29,8 @@ int64_t wrap(Type, int64_t);
 oracle::Integer mathematical(Type, int64_t);
 
 /// Whether a float is small enough in exponent and digits that no step of ours, in double, and no
-/// step of a shader loses anything: zero, or normal with at most 24 digits (11 in f16).
+/// step of a shader loses anything: zero, or normal with at most 24 digits, or
+/// fewer where the type has fewer.
 bool representable(Type, double);
 /// Whether the sum of these numbers is exact in the type in any order and with any association.
 bool exact_in_any_order(Type, double granule, double magnitude);

@@ -33,6 +33,9 @@ std::string literal(Type type, int64_t number, double real)
    case Type::f16:
    case Type::f32:
    case Type::f64:
+   case Type::bf16:
+   case Type::e4m3:
+   case Type::e5m2:
       return name + "(" + decimal(real) + ")";
    case Type::u32:
       return std::to_string(uint32_t(number)) + "u";

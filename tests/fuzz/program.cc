@@ -10,18 +10,43 @@ namespace weft::fuzz {
 
 ComponentType component(Type type)
 {
-   assert(type != Type::boolean);
-   return ComponentType(type);
+   switch (type) {
+   case Type::boolean:
+      assert(!"a boolean is no component");
+      return ComponentType::u32;
+   case Type::bf16:
+      return ComponentType::bf16;
+   case Type::e4m3:
+      return ComponentType::e4m3;
+   case Type::e5m2:
+      return ComponentType::e5m2;
+   default: // as Vulkan numbers them
+      return ComponentType(type);
+   }
 }
 
 Type type_of(ComponentType type)
 {
-   return Type(type);
+   switch (type) {
+   case ComponentType::bf16:
+      return Type::bf16;
+   case ComponentType::e4m3:
+      return Type::e4m3;
+   case ComponentType::e5m2:
+      return Type::e5m2;
+   default:
+      return Type(type);
+   }
 }
 
 bool is_float(Type type)
 {
-   return type == Type::f16 || type == Type::f32 || type == Type::f64;
+   return type != Type::boolean && oracle::format(component(type)).is_float;
+}
+
+bool is_small_float(Type type)
+{
+   return type != Type::boolean && e2e::is_small_float(component(type));
 }
 
 bool is_integer(Type type)

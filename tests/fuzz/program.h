@@ -18,12 +18,31 @@
 
 namespace weft::fuzz {
 
-/// A component type, by the values of ComponentType, or bool.
-enum class Type : uint8_t { f16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64, boolean };
+/// A component type, or bool.
+enum class Type : uint8_t {
+   f16,
+   f32,
+   f64,
+   s8,
+   s16,
+   s32,
+   s64,
+   u8,
+   u16,
+   u32,
+   u64,
+   boolean,
+   bf16,
+   e4m3,
+   e5m2,
+};
 
 ComponentType component(Type); ///< not of booleans
 Type type_of(ComponentType);
 bool is_float(Type);
+/// bfloat16 and float8, which are moved, converted from and to f16 and f32, and multiplied as
+/// matrices, and no more.
+bool is_small_float(Type);
 bool is_integer(Type);
 bool is_signed(Type);
 uint32_t bits(Type);         ///< 1 for booleans
