@@ -16,7 +16,13 @@ void Generator::matrix_statement(Block &out, const Flow &flow)
 {
    if (budget <= 0)
       return scalar_statement(out, flow);
-   switch (draw(24)) {
+   switch (draw(28)) {
+   case 24:
+   case 25:
+      return element_function(out, flow);
+   case 26:
+   case 27:
+      return reduce_matrix(out, flow);
    case 0:
    case 1:
    case 2:
@@ -180,22 +186,31 @@ void Generator::muladd(Block &out, const Flow &flow)
 
 void Generator::convert_matrix(Block &out, const Flow &flow)
 {
-   std::vector<std::pair<MatrixType, MatrixType>> pairs;
+   struct Pair {
+      Kind kind;
+      MatrixType from, to;
+   };
+   std::vector<Pair> pairs;
    for (const MatrixType &from : types) {
       for (const MatrixType &to : types) {
          const auto is_real = [](const MatrixType &t) { return oracle::format(t.type).is_float; };
          const auto is_small = [](const MatrixType &t) { return e2e::is_small_float(t.type); };
          const bool exists = (!is_small(from) || is_real(to)) && (!is_small(to) || is_real(from));
-         if (from.rows == to.rows && from.cols == to.cols && from.use == to.use && !(from == to) &&
-             exists)
-            pairs.emplace_back(from, to);
+         const bool changes_use = from.use == e2e::Use::accumulator && from.use != to.use;
+         if (from.rows == to.rows && from.cols == to.cols && exists &&
+             (from.use == to.use || changes_use) && !(from == to))
+            pairs.push_back({Kind::matrix_convert, from, to});
+         if (from.rows == to.cols && from.cols == to.rows && exists && changes_use &&
+             to.use == e2e::Use::b)
+            pairs.push_back({Kind::matrix_transpose, from, to});
       }
    }
    if (pairs.empty())
       return muladd(out, flow);
-   const auto [from, to] = pick(pairs);
-   const Place source = matrix_source(from, flow);
-   out.push_back({Kind::matrix_convert, 0, 0, {}, {matrix_place(to, flow), source}, {}, {}});
+   const Pair &pair = pick(pairs);
+   const Place source = matrix_source(pair.from, flow);
+   spend(pair.from.use == pair.to.use ? 0 : pair.from.rows * pair.from.cols);
+   out.push_back({pair.kind, 0, 0, {}, {matrix_place(pair.to, flow), source}, {}, {}});
 }
 
 void Generator::matrix_arithmetic(Block &out, const Flow &flow)
@@ -299,6 +314,68 @@ void Generator::element_loop(Block &out, const Flow &flow)
    if (one_in(3))
       s.exprs.push_back(truth(w));
    out.push_back(std::move(s));
+}
+
+/// With more operands: matrices of the same type, and scalars.
+void Generator::element_function(Block &out, const Flow &flow)
+{
+   const MatrixType type = pick(types);
+   spend(type.rows * type.cols * 2);
+   Stmt s{Kind::element_function, 0, 0, {}, {matrix_place(type, flow)}, {}, {}};
+   Wanted w;
+   w.level = Level::subgroup;
+   w.depth = 2 + draw(2);
+   w.subgroup_operations = false;
+   w.elements = 1 + draw(2);
+   w.element = type_of(type.type);
+   w.in_function = true;
+   for (uint32_t i = 0; i < w.elements; i++)
+      s.places.push_back(matrix_source(type, flow));
+   for (uint32_t i = draw(3); i > 0; i--)
+      w.parameters.push_back(one_in(2) ? w.element : scalar_type());
+   s.exprs.push_back(any(w.element, w));
+   for (Type parameter : w.parameters)
+      s.exprs.push_back(any(parameter, wanted(Level::subgroup, flow)));
+   out.push_back(std::move(s));
+}
+
+void Generator::reduce_matrix(Block &out, const Flow &flow)
+{
+   struct Choice {
+      ReduceOver over;
+      MatrixType from, to;
+   };
+   std::vector<Choice> choices;
+   for (const MatrixType &from : types) {
+      for (const MatrixType &to : types) {
+         if (from.use != e2e::Use::accumulator || to.use != from.use || to.type != from.type)
+            continue;
+         choices.push_back({ReduceOver::both, from, to});
+         if (to.rows == from.rows)
+            choices.push_back({ReduceOver::row, from, to});
+         if (to.cols == from.cols)
+            choices.push_back({ReduceOver::column, from, to});
+         if (2 * to.rows == from.rows && 2 * to.cols == from.cols)
+            choices.push_back({ReduceOver::quad, from, to});
+      }
+   }
+   const Choice &choice = pick(choices);
+   const Type scalar = type_of(choice.from.type);
+   std::vector<Reduction> reductions = {Reduction::min, Reduction::max};
+   if (!is_small_float(scalar))
+      reductions.insert(reductions.end(), {Reduction::add, Reduction::add});
+   if (is_integer(scalar))
+      reductions.insert(reductions.end(), {Reduction::mul, Reduction::bit_and, Reduction::bit_or,
+                                           Reduction::bit_xor});
+   spend(choice.from.rows * choice.from.cols * 2);
+   const Place source = matrix_source(choice.from, flow);
+   out.push_back({Kind::matrix_reduce,
+                  uint8_t(pick(reductions)),
+                  uint32_t(choice.over),
+                  {},
+                  {matrix_place(choice.to, flow), source},
+                  {},
+                  {}});
 }
 
 void Generator::element_reduce(Block &out, const Flow &flow)

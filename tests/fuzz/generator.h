@@ -32,6 +32,8 @@ struct Wanted {
    bool whole = true;     ///< all invocations of the subgroup are there
    uint32_t elements = 0; ///< in an element loop: matrices of that type
    Type element = Type::u32;
+   bool in_function = false;          ///< of elements: there are no variables, but coordinates
+   std::vector<Type> parameters = {}; ///< of that function
 };
 
 class Generator {
@@ -125,6 +127,8 @@ private:
    void matrix_arithmetic(Block &, const Flow &);
    void divide(Block &, const Flow &);
    void element_loop(Block &, const Flow &);
+   void element_function(Block &, const Flow &);
+   void reduce_matrix(Block &, const Flow &);
    void element_reduce(Block &, const Flow &);
    void keep(Block &, const Flow &);
    void compute(Block &, const Place &, const e2e::MatrixType &, const Flow &);

@@ -44,7 +44,9 @@ Lanes Interpreter::evaluate(const Expr &e, const Mask &mask)
    case Op::load:
       return evaluate_leaf(e, mask);
    case Op::element:
-      fail("an element outside of an element loop", &e);
+   case Op::coordinate:
+   case Op::parameter:
+      fail("an element outside of what is done with elements", &e);
    case Op::convert:
    case Op::select:
    case Op::unary:

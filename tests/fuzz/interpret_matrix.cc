@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 
 namespace weft::fuzz {
 
@@ -69,6 +70,7 @@ void Interpreter::execute_matrix(const Stmt &stmt, uint32_t subgroup)
       return;
    }
    case Kind::matrix_convert:
+   case Kind::matrix_transpose:
       return convert_matrix(stmt, subgroup);
    case Kind::matrix_negate:
    case Kind::matrix_binary:
@@ -78,6 +80,10 @@ void Interpreter::execute_matrix(const Stmt &stmt, uint32_t subgroup)
       return muladd(stmt, subgroup);
    case Kind::element_loop:
       return element_loop(stmt, subgroup);
+   case Kind::element_function:
+      return element_function(stmt, subgroup);
+   case Kind::matrix_reduce:
+      return reduce_matrix(stmt, subgroup);
    case Kind::element_reduce:
       return element_reduce(stmt, subgroup);
    default:
@@ -192,19 +198,25 @@ void Interpreter::convert_matrix(const Stmt &stmt, uint32_t subgroup)
    MatrixValue &target = matrix(stmt.places[0], subgroup);
    const Type to_type = type_of(to.type), from_type = type_of(from.type);
    for (size_t e = 0; e < source.elements.size(); e++) {
-      const std::optional<Number> exact =
-         source.bounds[e] ? std::nullopt : convert(to_type, from_type, source.elements[e]);
-      target.bounds[e] = 0;
-      if (exact) {
-         target.elements[e] = *exact;
+      const size_t row = e / from.cols, col = e % from.cols;
+      const size_t t = stmt.kind == Kind::matrix_transpose ? col * to.cols + row : e;
+      const double value = source.elements[e].f, bound = source.bounds[e];
+      target.bounds[t] = to_type == from_type ? bound : 0;
+      if (to_type == from_type) {
+         target.elements[t] = source.elements[e];
          continue;
       }
-      const double value = source.elements[e].f;
+      const std::optional<Number> exact =
+         bound ? std::nullopt : convert(to_type, from_type, source.elements[e]);
+      if (exact) {
+         target.elements[t] = *exact;
+         continue;
+      }
       if (!is_float(to_type) || !is_float(from_type) ||
-          std::fabs(value) + source.bounds[e] > oracle::largest_finite(to.type) / 4)
+          std::fabs(value) + bound > oracle::largest_finite(to.type) / 4)
          fail("a conversion that is not defined, or not exact");
-      target.elements[e] = {0, value};
-      target.bounds[e] = rounded_bound(to.type, value, source.bounds[e]);
+      target.elements[t] = {0, value};
+      target.bounds[t] = rounded_bound(to.type, value, bound);
    }
 }
 
@@ -249,16 +261,28 @@ void Interpreter::matrix_arithmetic(const Stmt &stmt, uint32_t subgroup)
    }
 }
 
-Number Interpreter::element_value(const Expr &e, const std::vector<MatrixValue> &operands,
-                                  size_t element, uint32_t subgroup)
+Number Interpreter::element_value(const Expr &e, const Element &element, uint32_t subgroup)
 {
-   std::vector<Number> args;
    const auto arg = [&](size_t i) {
-      return defined(element_value(e.args[i], operands, element, subgroup), e);
+      return defined(element_value(e.args[i], element, subgroup), e);
    };
    switch (e.op) {
    case Op::element:
-      return operands[size_t(e.number)].elements[element];
+      return element.values[size_t(e.number)];
+   case Op::coordinate:
+      return element.coordinates[size_t(e.number)];
+   case Op::parameter:
+      return element.parameters[size_t(e.number)];
+   case Op::load: {
+      Number result;
+      double bound = 0;
+      if (const char *why = memories[size_t(e.number)].read(
+             uint64_t(arg(0).i), access(int32_t(subgroup), -1), result, bound))
+         fail(why, &e);
+      if (bound)
+         fail("a rounded number as a scalar", &e);
+      return result;
+   }
    case Op::select:
       return arg(0).i ? arg(1) : arg(2);
    case Op::convert:
@@ -286,9 +310,100 @@ void Interpreter::element_loop(const Stmt &stmt, uint32_t subgroup)
    }
    MatrixValue &target = matrix(stmt.places[0], subgroup);
    for (size_t e = 0; e < target.elements.size(); e++) {
-      if (stmt.exprs.size() > 1 && !element_value(stmt.exprs[1], operands, e, subgroup).i)
+      Element element = {};
+      for (const MatrixValue &m : operands)
+         element.values.push_back(m.elements[e]);
+      if (stmt.exprs.size() > 1 && !element_value(stmt.exprs[1], element, subgroup).i)
          continue;
-      target.elements[e] = element_value(stmt.exprs[0], operands, e, subgroup);
+      target.elements[e] = element_value(stmt.exprs[0], element, subgroup);
+   }
+}
+
+void Interpreter::element_function(const Stmt &stmt, uint32_t subgroup)
+{
+   steps += 2;
+   std::vector<MatrixValue> operands;
+   for (size_t i = 1; i < stmt.places.size(); i++) {
+      operands.push_back(operand(stmt.places[i], subgroup));
+      if (!operands.back().exact())
+         fail("rounded numbers as scalars");
+   }
+   Element element = {};
+   for (size_t i = 1; i < stmt.exprs.size(); i++)
+      element.parameters.push_back(uniform(stmt.exprs[i], subgroup));
+   const e2e::MatrixType &t = type(stmt.places[0]);
+   MatrixValue &target = matrix(stmt.places[0], subgroup);
+   for (size_t e = 0; e < target.elements.size(); e++) {
+      element.values.clear();
+      for (const MatrixValue &m : operands)
+         element.values.push_back(m.elements[e]);
+      element.coordinates = {{int64_t(e / t.cols)}, {int64_t(e % t.cols)}};
+      target.elements[e] = element_value(stmt.exprs[0], element, subgroup);
+      target.bounds[e] = 0;
+   }
+}
+
+/// One element that many are reduced to, in any order; sums may be rounded, n - 1 times each term.
+static bool reduce_elements(Reduction op, Type type, const std::vector<Number> &list, double bounds,
+                            Number &result, double &bound)
+{
+   bound = 0;
+   const std::optional<Number> exact = reduce(op, type, list);
+   if (exact && bounds == 0) {
+      result = *exact;
+      return true;
+   }
+   if (!is_float(type))
+      return false;
+   bound = bounds;
+   if (op == Reduction::min || op == Reduction::max) {
+      result = *exact;
+      return true;
+   }
+   const ComponentType component_type = component(type);
+   const double rounding = 2 * oracle::unit_roundoff(component_type) * double(list.size() - 1);
+   double magnitude = bounds;
+   result = {};
+   for (const Number &n : list) {
+      result.f += n.f;
+      magnitude += std::fabs(n.f);
+   }
+   if (op != Reduction::add || rounding > 0.5 ||
+       magnitude > oracle::largest_finite(component_type) / 4)
+      return false;
+   bound += rounding / (1 - rounding) * magnitude +
+            double(list.size()) * oracle::smallest_normal(component_type);
+   return true;
+}
+
+void Interpreter::reduce_matrix(const Stmt &stmt, uint32_t subgroup)
+{
+   const MatrixValue source = operand(stmt.places[1], subgroup);
+   const e2e::MatrixType &to = type(stmt.places[0]), &from = type(stmt.places[1]);
+   MatrixValue &target = matrix(stmt.places[0], subgroup);
+   const auto over = ReduceOver(stmt.target);
+   for (uint32_t row = 0; row < to.rows; row++) {
+      for (uint32_t col = 0; col < to.cols; col++) {
+         uint32_t top = 0, height = from.rows, left = 0, width = from.cols;
+         if (over == ReduceOver::row)
+            top = row, height = 1;
+         else if (over == ReduceOver::column)
+            left = col, width = 1;
+         else if (over == ReduceOver::quad)
+            top = 2 * row, left = 2 * col, height = width = 2;
+         std::vector<Number> list;
+         double bounds = 0;
+         for (uint32_t r = top; r < top + height; r++) {
+            for (uint32_t c = left; c < left + width; c++) {
+               list.push_back(source.elements[size_t(r) * from.cols + c]);
+               bounds += source.bounds[size_t(r) * from.cols + c];
+            }
+         }
+         const size_t e = size_t(row) * to.cols + col;
+         if (!reduce_elements(Reduction(stmt.detail), type_of(from.type), list, bounds,
+                              target.elements[e], target.bounds[e]))
+            fail("a reduction that is not exact");
+      }
    }
 }
 

@@ -86,7 +86,7 @@ public:
       for (const auto &[fields, name] : struct_names)
          structs += "struct " + name + " {\n" + fields + "};\n";
       return std::string(e2e::glsl_header) + "#pragma use_vulkan_memory_model\n" + interface +
-             structs + text;
+             structs + element_functions + text;
    }
 
 private:
@@ -292,7 +292,13 @@ private:
       case Op::load:
          return scalar_memory(uint32_t(e.number), e.args[0]);
       case Op::element:
+         if (stmt->kind == Kind::element_function)
+            return "e" + std::to_string(e.number);
          return place(stmt->places[size_t(e.number)]) + "[i]";
+      case Op::coordinate:
+         return e.number ? "col" : "row";
+      case Op::parameter:
+         return "p" + std::to_string(e.number);
       case Op::convert:
          return std::string(glsl_name(e.type)) + "(" + expr(e.args[0]) + ")";
       case Op::select:
@@ -444,6 +450,8 @@ private:
       case Kind::matrix_convert:
          return is(type_name(function->variables[s.places[0].variable]) + "(" + place(s.places[1]) +
                    ")");
+      case Kind::matrix_transpose:
+         return line("coopMatTransposeNV(" + place(s.places[0]) + ", " + place(s.places[1]) + ");");
       case Kind::matrix_negate:
          return is("-" + place(s.places[1]));
       case Kind::matrix_binary: {
@@ -460,6 +468,14 @@ private:
          line("for (uint i = 0u; i < " + place(s.places[0]) + ".length(); i++)");
          return line("   " + (s.exprs.size() > 1 ? "if (" + expr(s.exprs[1]) + ") " : "") +
                      place(s.places[0]) + "[i] = " + expr(s.exprs[0]) + ";");
+      case Kind::element_function:
+         return print_element_function(s);
+      case Kind::matrix_reduce: {
+         static const char *const over[] = {"Row", "Column", "RowAndColumn", "2x2"};
+         return line("coopMatReduceNV(" + place(s.places[0]) + ", " + place(s.places[1]) +
+                     ", gl_CooperativeMatrixReduce" + over[s.target] + "NV, " +
+                     combine_function(component_of(s.places[1]), Reduction(s.detail)) + ");");
+      }
       case Kind::element_reduce:
          return print_reduce(s);
       case Kind::call:
@@ -512,9 +528,52 @@ private:
       line("}");
    }
 
+   Type component_of(const Place &p) const
+   {
+      return type_of(function->variables[p.variable].matrix->type);
+   }
+
+   void print_element_function(const Stmt &s)
+   {
+      const std::string type = glsl_name(component_of(s.places[0]));
+      const std::string name = "element" + std::to_string(element_function_count++);
+      std::string parameters = "const in uint row, const in uint col", arguments;
+      for (size_t i = 1; i < s.places.size(); i++) {
+         parameters += ", const in " + type + " e" + std::to_string(i - 1);
+         arguments += i > 1 ? ", " + place(s.places[i]) : "";
+      }
+      for (size_t i = 1; i < s.exprs.size(); i++) {
+         parameters +=
+            std::string(", const in ") + glsl_name(s.exprs[i].type) + " p" + std::to_string(i - 1);
+         arguments += ", " + expr(s.exprs[i]);
+      }
+      element_functions +=
+         type + " " + name + "(" + parameters + ")\n{\n   return " + expr(s.exprs[0]) + ";\n}\n";
+      line("coopMatPerElementNV(" + place(s.places[0]) + ", " + place(s.places[1]) + ", " + name +
+           arguments + ");");
+   }
+
+   /// The name of a function of two numbers, made once.
+   std::string combine_function(Type type, Reduction r)
+   {
+      static const char *const results[] = {"x + y", "x * y", "x < y ? x : y", "x > y ? x : y",
+                                            "x & y", "x | y", "x ^ y"};
+      const std::string t = glsl_name(type);
+      const std::string name = std::string("reduce") + reduction_name(r) + "_" + t;
+      std::string result = results[int(r)];
+      // Small floats are compared as wider ones.
+      if (is_small_float(type))
+         result = "float(x)" + result.substr(1, 3) + "float(y)" + result.substr(5);
+      const std::string text = t + " " + name + "(const in " + t + " x, const in " + t +
+                               " y) { return " + result + "; }\n";
+      if (element_functions.find(text) == std::string::npos)
+         element_functions += text;
+      return name;
+   }
+
    void print_reduce(const Stmt &s)
    {
-      const Type type = type_of(function->variables[s.places[0].variable].matrix->type);
+      const Type type = component_of(s.places[0]);
       const Reduction r = Reduction(s.detail);
       const std::string m = place(s.places[0]);
       std::string step = "e = ";
@@ -567,6 +626,8 @@ private:
    const Stmt *stmt = nullptr;
    std::map<std::string, std::string> struct_names; ///< by their members
    std::string interface, text;
+   std::string element_functions; ///< and those that combine two elements
+   uint32_t element_function_count = 0;
    uint32_t depth = 0;
 };
 

@@ -239,6 +239,12 @@ std::optional<std::string> fault(const Program &program)
             if (!found && stmt.kind == Kind::element_loop && is_subgroup_operation(e.op))
                found = "a subgroup operation in an element loop";
          });
+         if (stmt.kind == Kind::element_function) {
+            for_each_expr(stmt.exprs[0], [&](const Expr &e) {
+               if (!found && (is_subgroup_operation(e.op) || e.op == Op::variable))
+                  found = "a subgroup operation or a variable in an element function";
+            });
+         }
          if (!found && stmt.kind == Kind::call)
             found = call_fault(program, stmt);
       });

@@ -49,21 +49,24 @@ uint32_t bits(Type);         ///< 1 for booleans
 const char *glsl_name(Type); ///< "float16_t"
 
 enum class Op : uint8_t {
-   literal,   ///< `number` or, of floats, `real`
-   variable,  ///< variable `number` of the function; args: index, where it is an array
-   builtin,   ///< Builtin in `number`, u32
-   push,      ///< word `number` of the push constants, u32
-   load,      ///< memory `number`, args: element
-   element,   ///< within an element loop: the current element of the statement's place `number`
-   convert,   ///< args: value
-   select,    ///< args: condition, value, value; both are computed
-   unary,     ///< Unary in `detail`
-   binary,    ///< Binary in `detail`
-   fma,       ///< args: factor, factor, summand
-   reduction, ///< Reduction in `detail`, Extent in `number`; clusters: the size in `real`
-   shuffle,   ///< Shuffle in `detail`; args: value and, where dynamic, index; else `number`
-   vote,      ///< Vote in `detail`; args: value, but for elect
-   ballot,    ///< Ballot in `detail`; args: condition
+   literal,    ///< `number` or, of floats, `real`
+   variable,   ///< variable `number` of the function; args: index, where it is an array
+   builtin,    ///< Builtin in `number`, u32
+   push,       ///< word `number` of the push constants, u32
+   load,       ///< memory `number`, args: element
+   element,    ///< within an element loop: the current element of the statement's place `number`;
+               ///< within an element function: of its place 1 + `number`
+   coordinate, ///< within an element function: the element's row or column, u32
+   parameter,  ///< within an element function: the statement's expression 1 + `number`
+   convert,    ///< args: value
+   select,     ///< args: condition, value, value; both are computed
+   unary,      ///< Unary in `detail`
+   binary,     ///< Binary in `detail`
+   fma,        ///< args: factor, factor, summand
+   reduction,  ///< Reduction in `detail`, Extent in `number`; clusters: the size in `real`
+   shuffle,    ///< Shuffle in `detail`; args: value and, where dynamic, index; else `number`
+   vote,       ///< Vote in `detail`; args: value, but for elect
+   ballot,     ///< Ballot in `detail`; args: condition
 };
 
 enum class Builtin : uint8_t {
@@ -163,6 +166,10 @@ struct Place {
    std::vector<Expr> index; ///< empty, or the one index
 };
 
+/// What a matrix is reduced over: its results are equal in each row, each column, all over; or one
+/// for every 2x2 elements.
+enum class ReduceOver : uint8_t { row, column, both, quad };
+
 enum class Kind : uint8_t {
    assign,  ///< exprs: variable, value
    store,   ///< memory `target`; exprs: element, value
@@ -174,18 +181,23 @@ enum class Kind : uint8_t {
    barrier, ///< of the workgroup; all memory
    subgroup_barrier,
    // Whole subgroups only from here on.
-   matrix_load,    ///< places: target; memory `target`; exprs: offset and stride in units of the
-                   ///< memory; `detail`: column-major
-   matrix_store,   ///< as matrix_load
-   matrix_fill,    ///< places: target; exprs: value
-   matrix_copy,    ///< places: target, source
-   matrix_convert, ///< places: target, source
-   matrix_negate,  ///< places: target, source
-   matrix_binary,  ///< places: target, left, right; Binary add, sub, mul or div in `detail`
-   matrix_scale,   ///< places: target, source; exprs: factor
-   matrix_muladd,  ///< places: target, A, B, C; `detail`: saturating
+   matrix_load,      ///< places: target; memory `target`; exprs: offset and stride in units of the
+                     ///< memory; `detail`: column-major
+   matrix_store,     ///< as matrix_load
+   matrix_fill,      ///< places: target; exprs: value
+   matrix_copy,      ///< places: target, source
+   matrix_convert,   ///< places: target, source; of the type, of an accumulator's use, or both
+   matrix_transpose, ///< places: target, source; which converts as well
+   matrix_negate,    ///< places: target, source
+   matrix_binary,    ///< places: target, left, right; Binary add, sub, mul or div in `detail`
+   matrix_scale,     ///< places: target, source; exprs: factor
+   matrix_muladd,    ///< places: target, A, B, C; `detail`: saturating
    /// places: target, more of its type; exprs: new element and, if conditional, whether
    element_loop,
+   /// Of each element apart, by a function.  places: target, source, more of its type; exprs: the
+   /// function's result, which mentions no variables, and its parameters
+   element_function,
+   matrix_reduce, ///< places: target, source; the Reduction in `detail`, ReduceOver in `target`
    /// The Reduction in `detail` (min, max, and, or) over all elements; places: source; exprs:
    /// variable
    element_reduce,
