@@ -173,7 +173,7 @@ TEST(generator, a_seed_repeats_its_program)
 TEST(generator, has_all_kinds_of_statements)
 {
    std::vector<uint32_t> kinds(size_t(Kind::struct_copy) + 1), ops(size_t(Op::ballot) + 1);
-   for (uint64_t seed = 1; seed < 150; seed++) {
+   for (uint64_t seed = 1; seed < 300; seed++) {
       for (const Function &f : generate(seed, operations).program.functions) {
          for_each_stmt(f.body, [&](const Stmt &s) {
             kinds[size_t(s.kind)]++;
@@ -190,7 +190,7 @@ TEST(generator, has_all_kinds_of_statements)
 TEST(generator, has_all_types)
 {
    std::map<Type, uint32_t> matrices, scalars;
-   for (uint64_t seed = 1; seed < 150; seed++) {
+   for (uint64_t seed = 1; seed < 300; seed++) {
       const Program program = generate(seed, operations).program;
       for (const Function &f : program.functions) {
          for (const Variable &v : f.variables)

@@ -171,7 +171,11 @@ void Generator::store_matrix(Block &out, const Place &place, const MatrixType &t
 void Generator::muladd(Block &out, const Flow &flow)
 {
    const MatrixOperation op = pick(operations);
-   spend(op.m * op.n * op.k * (op.result == ComponentType::f32 ? 1 : 2));
+   // Small floats are widened one by one.
+   spend(op.m * op.n * op.k *
+         (e2e::is_small_float(op.a)         ? 4
+          : op.result == ComponentType::f32 ? 1
+                                            : 2));
    const Place d = matrix_place(e2e::c_type(op), flow);
    const Place c = percent(60) ? d : matrix_source(e2e::c_type(op), flow);
    out.push_back(
@@ -367,7 +371,7 @@ void Generator::reduce_matrix(Block &out, const Flow &flow)
    if (is_integer(scalar))
       reductions.insert(reductions.end(), {Reduction::mul, Reduction::bit_and, Reduction::bit_or,
                                            Reduction::bit_xor});
-   spend(choice.from.rows * choice.from.cols * 2);
+   spend(choice.from.rows * choice.from.cols * 4);
    const Place source = matrix_source(choice.from, flow);
    out.push_back({Kind::matrix_reduce,
                   uint8_t(pick(reductions)),
