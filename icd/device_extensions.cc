@@ -67,6 +67,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->NV_cooperative_matrix_decode_vector = e->KHR_cooperative_matrix;
    e->EXT_cooperative_matrix_maintenance1 = e->KHR_cooperative_matrix;
    e->QCOM_cooperative_matrix_conversion = e->KHR_cooperative_matrix;
+   e->ARM_cooperative_matrix_layouts = e->KHR_cooperative_matrix;
    e->KHR_external_memory_fd = true;
    e->KHR_map_memory2 = true;
    e->KHR_pipeline_executable_properties = true;

@@ -75,6 +75,7 @@ void get_shader_features(vk_features *f)
    f->cooperativeMatrixNV = f->cooperativeMatrix;
    f->cooperativeMatrixRobustBufferAccessNV = f->cooperativeMatrix;
    f->cooperativeMatrixConversion = f->cooperativeMatrix;
+   f->cooperativeMatrixArmLayouts = f->cooperativeMatrix;
 
    f->shaderBFloat16Type = advertises_matrices_of(ComponentType::bf16);
    f->shaderBFloat16DotProduct = f->shaderBFloat16Type;

@@ -230,6 +230,25 @@ const ExtensionRow rows[] = {
       .adds_to_native = adds_nothing,
    },
    {
+      .extension = Extension::arm_cooperative_matrix_layouts,
+      .name = VK_ARM_COOPERATIVE_MATRIX_LAYOUTS_EXTENSION_NAME,
+      .spec_version = VK_ARM_COOPERATIVE_MATRIX_LAYOUTS_SPEC_VERSION,
+      .base = Extension::khr_cooperative_matrix,
+      .has_other_uses = false,
+      .features = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_LAYOUTS_FEATURES_ARM,
+      .feature_count = 1, // cooperativeMatrixArmLayouts
+      .matrix_features = all(1),
+      .lowered_features = all(1),
+      .properties = no_struct,
+      .property_words = 0,
+      .tell_properties = tell_nothing,
+      .spirv_capabilities = {4201}, // CooperativeMatrixLayoutsARM
+      .spirv_extensions = {"SPV_ARM_cooperative_matrix_layouts"},
+      .queries = {},
+      .find_obstacle = has_no_operations,
+      .adds_to_native = adds_nothing,
+   },
+   {
       .extension = Extension::khr_shader_bfloat16,
       .name = VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
       .spec_version = VK_KHR_SHADER_BFLOAT16_SPEC_VERSION,

@@ -29,6 +29,7 @@ enum class Extension {
    nv_cooperative_matrix_decode_vector,
    ext_cooperative_matrix_maintenance1,
    qcom_cooperative_matrix_conversion,
+   arm_cooperative_matrix_layouts,
    khr_shader_bfloat16,
    ext_shader_float8,
    count,

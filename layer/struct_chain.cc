@@ -38,6 +38,9 @@ VkBaseOutStructure *as_struct(const Block &block)
 
 size_t struct_size(VkStructureType type)
 {
+   // Newer than the table.
+   if (type == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_LAYOUTS_FEATURES_ARM)
+      return sizeof(VkPhysicalDeviceCooperativeMatrixLayoutsFeaturesARM);
    const auto found = std::ranges::lower_bound(struct_sizes, uint32_t(type), {},
                                                &std::pair<uint32_t, uint32_t>::first);
    return found != std::end(struct_sizes) && found->first == uint32_t(type) ? found->second : 0;

@@ -5,7 +5,7 @@
 
 namespace weft {
 
-void build_loop(nir_builder *b, uint32_t count, const std::function<void(nir_def *)> &body)
+void build_loop(nir_builder *b, nir_def *count, const std::function<void(nir_def *)> &body)
 {
    nir_variable *counter = nir_local_variable_create(b->impl, glsl_uint_type(), "component");
    nir_store_var(b, counter, nir_imm_int(b, 0), 1);
@@ -13,11 +13,16 @@ void build_loop(nir_builder *b, uint32_t count, const std::function<void(nir_def
    loop->control = nir_loop_control_dont_unroll;
    {
       nir_def *number = nir_load_var(b, counter);
-      nir_break_if(b, nir_uge_imm(b, number, count));
+      nir_break_if(b, nir_uge(b, number, count));
       body(number);
       nir_store_var(b, counter, nir_iadd_imm(b, number, 1), 1);
    }
    nir_pop_loop(b, loop);
+}
+
+void build_loop(nir_builder *b, uint32_t count, const std::function<void(nir_def *)> &body)
+{
+   build_loop(b, nir_imm_int(b, int(count)), body);
 }
 
 } // namespace weft

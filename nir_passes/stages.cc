@@ -8,6 +8,7 @@
 #include "nir_passes/cmat_intrinsics.h"
 #include "nir_passes/limit_unrolling.h"
 #include "nir_passes/lower_cmat.h"
+#include "nir_passes/lower_cmat_layouts.h"
 #include "nir_passes/lower_cmat_scope.h"
 #include "nir_passes/lower_decode_pointers.h"
 #include "nir_passes/opt_cmat_copies.h"
@@ -111,6 +112,8 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, nir_opt_dead_cf);
    RUN(run, nir_opt_dce);
    RUN(run, lower_decode_pointers);
+   /* No other pass knows these layouts. */
+   RUN(run, lower_cmat_layouts, target.robust_access);
    RUN(run, assign_cmat_uses, target.form);
    /* While a copy is one instruction. */
    RUN(run, opt_cmat_copies);

@@ -6,6 +6,7 @@
 
 #include "nir_passes/vtn_arrays.h"
 #include "nir_passes/vtn_elements.h"
+#include "nir_passes/vtn_layouts.h"
 #include "nir_passes/vtn_nv_matrices.h"
 #include "nir_passes/vtn_small_floats.h"
 #include "nir_passes/vtn_tensors.h"
@@ -56,11 +57,13 @@ static const struct row instructions[] = {
    {5390, "OpCooperativeMatrixTransposeNV", weft_transpose},
 };
 
-/* Of the same, and of SPV_NV_cooperative_matrix_decode_vector, SPV_KHR_bfloat16, SPV_EXT_float8. */
+/* Of the same, and of SPV_NV_cooperative_matrix_decode_vector, SPV_ARM_cooperative_matrix_layouts,
+ * SPV_KHR_bfloat16, SPV_EXT_float8. */
 static const struct {
    uint32_t number;
    const char *name; /* for readers */
 } capabilities[] = {
+   {4201, "CooperativeMatrixLayoutsARM"},
    {4212, "Float8EXT"},
    {4213, "Float8CooperativeMatrixEXT"},
    {4496, "CooperativeMatrixConversionQCOM"},
@@ -107,7 +110,8 @@ static bool handle_instruction(struct vtn_builder *b, uint32_t opcode, const uin
 {
    if (weft_handle_constant_length(b, opcode, w) ||
        weft_handle_transposing_conversion(b, opcode, w) ||
-       weft_handle_small_floats(b, opcode, w, count))
+       weft_handle_small_floats(b, opcode, w, count) ||
+       weft_handle_blocked_layout(b, opcode, w, count))
       return true;
    const struct row *row = find_instruction(opcode);
    if (!row)

@@ -503,6 +503,21 @@ void declare(std::vector<uint32_t> &spirv, uint32_t capability, const std::strin
 
 } // namespace
 
+void declare_blocked_layouts(std::vector<uint32_t> &spirv)
+{
+   constexpr uint16_t op_capability = 17;
+   bool declared = false;
+   std::vector<uint32_t> result(spirv.begin(), spirv.begin() + header_words);
+   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
+      if (opcode != op_capability && !declared) {
+         declare(result, 4201, "SPV_ARM_cooperative_matrix_layouts");
+         declared = true;
+      }
+      result.insert(result.end(), words, words + count);
+   });
+   spirv = result;
+}
+
 uint32_t replace_calls_by_array_conversions(std::vector<uint32_t> &spirv)
 {
    constexpr uint16_t op_name = 5, op_capability = 17, op_function_call = 57;

@@ -55,6 +55,9 @@ void replace_short_by_double(std::vector<uint32_t> &spirv);
 /// as values.  Returns how many.
 uint32_t replace_calls_by_array_conversions(std::vector<uint32_t> &spirv);
 
+/// Declares SPV_ARM_cooperative_matrix_layouts, whose layouts GLSL takes as numbers.
+void declare_blocked_layouts(std::vector<uint32_t> &spirv);
+
 /// Makes the function decode_vector(), which the module has to call somewhere, the DecodeVectorFunc of
 /// all tensor loads with a decode function, and a vector of the struct of scalars that it returns.
 /// How many loads there were.

@@ -89,6 +89,7 @@ public:
    VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16_features = {};
    VkPhysicalDeviceShaderFloat8FeaturesEXT float8_features = {};
    VkPhysicalDeviceCooperativeMatrixConversionFeaturesQCOM conversion_features = {};
+   VkPhysicalDeviceCooperativeMatrixLayoutsFeaturesARM layouts_features = {};
    VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2_features = {};
    VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV decode_vector_features = {};
    VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT maintenance1_features = {};

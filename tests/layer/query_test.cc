@@ -253,7 +253,8 @@ TEST_F(Query, hides_native_matrices_when_told)
    for (const char *name :
         {VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME,
          "VK_NV_cooperative_matrix_decode_vector", "VK_EXT_cooperative_matrix_maintenance1",
-         "VK_QCOM_cooperative_matrix_conversion", "VK_KHR_shader_bfloat16"})
+         "VK_QCOM_cooperative_matrix_conversion", "VK_ARM_cooperative_matrix_layouts",
+         "VK_KHR_shader_bfloat16"})
       driver.extensions.push_back(name);
    ASSERT_VK(create_instance());
    EXPECT_TRUE(advertised());
@@ -262,7 +263,7 @@ TEST_F(Query, hides_native_matrices_when_told)
    for (const char *lowered :
         {VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME,
          "VK_NV_cooperative_matrix_decode_vector", "VK_EXT_cooperative_matrix_maintenance1",
-         "VK_QCOM_cooperative_matrix_conversion"})
+         "VK_QCOM_cooperative_matrix_conversion", "VK_ARM_cooperative_matrix_layouts"})
       EXPECT_EQ(std::ranges::count(names, std::string(lowered)), 1) << lowered;
    EXPECT_EQ(std::ranges::count(names, std::string("VK_KHR_shader_bfloat16")), 1);
    EXPECT_EQ(matrix_features().cooperativeMatrixRobustBufferAccess, VK_TRUE);

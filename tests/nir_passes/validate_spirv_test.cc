@@ -567,6 +567,55 @@ TEST(validate_spirv, arrays_and_matrices)
    });
 }
 
+/// Of SPV_ARM_cooperative_matrix_layouts.
+TEST(validate_spirv, blocked_layouts)
+{
+   const std::string types = R"(
+      %rows_first = OpConstant %uint 4202
+      %columns_first = OpConstant %uint 4203
+      %u12 = OpConstant %uint 12
+      %some = OpSpecConstant %uint 3
+      %matrix = OpTypeCooperativeMatrixKHR %f32 %u3 %u8 %u8 %u2
+      %flat = OpTypeCooperativeMatrixKHR %f32 %u3 %u4 %u8 %u2
+      %odd = OpTypeCooperativeMatrixKHR %f32 %u3 %u12 %u12 %u2
+      %one = OpConstantComposite %matrix %f1
+      %numbers = OpTypeArray %f32 %u16
+      %pointer = OpTypePointer Workgroup %f32
+      %shared = OpTypePointer Workgroup %numbers
+      %memory = OpVariable %shared Workgroup
+)";
+   const std::vector<std::string> arm = {"CooperativeMatrixKHR", "CooperativeMatrixLayoutsARM"};
+   /* In a function that no entry point calls, as these would have to list the memory. */
+   const auto access = [&](const std::string &instruction, const std::string &error = "",
+                           const std::string &before = "") {
+      return Case{.name = "an access",
+                  .capabilities = arm,
+                  .types = types,
+                  .functions = "%function = OpFunction %void None %procedure\n%label = OpLabel\n" +
+                               before + "%at = OpAccessChain %pointer %memory %u0\n" + instruction +
+                               "\nOpReturn\nOpFunctionEnd",
+                  .error = error};
+   };
+   const std::string load = "%x = OpCooperativeMatrixLoadKHR ",
+                     store = "OpCooperativeMatrixStoreKHR %at %one ";
+   Case undeclared = access(load + "%matrix %at %rows_first %u2", "CooperativeMatrixLayoutsARM");
+   undeclared.capabilities.pop_back();
+   check({
+      access(load + "%matrix %at %rows_first %u2"),
+      access(load + "%matrix %at %columns_first %u2"),
+      access(store + "%rows_first %u1"),
+      access(load + "%matrix %at %rows_first %some"),
+      undeclared,
+      access(load + "%matrix %at %rows_first", "requires a Stride"),
+      access(load + "%matrix %at %rows_first %u3", "1, 2 or 4"),
+      access(load + "%matrix %at %rows_first %sum", "from a constant instruction",
+             "%sum = OpIAdd %uint %u1 %u1\n"),
+      access(load + "%odd %at %rows_first %u2", "Columns"),
+      access(load + "%flat %at %columns_first %u2", "Rows"),
+      access(store + "%columns_first %u4", "Rows"),
+   });
+}
+
 /// Matrices, tensor layouts and views are in invocations, not in memory.
 TEST(validate_spirv, pointers_to_types_without_layout)
 {
