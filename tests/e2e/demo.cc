@@ -3,9 +3,10 @@
 
 /// The demo: on the device that the loader finds, one matrix product for each advertised shape and
 /// combination of types, out of cooperative-matrix tiles, on fresh random numbers, checked element
-/// by element against the f64 reference and timed.  Ends with `verified`, or says what was wrong
-/// and fails.
+/// by element against the f64 reference and timed; then one for each of the family's other extensions and
+/// type.  Ends with `verified`, or says what was wrong and fails.
 
+#include "tests/e2e/demo_family.h"
 #include "tests/e2e/gemm.h"
 
 #include <algorithm>
@@ -119,6 +120,11 @@ std::string types_name(const MatrixOperation &op)
           oracle::format(op.result).name;
 }
 
+std::string sizes_name(uint32_t m, uint32_t n, uint32_t k)
+{
+   return std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
+}
+
 class Demo {
 public:
    explicit Demo(uint64_t seed) : device(false), random(seed) {}
@@ -139,10 +145,7 @@ public:
       char header[200];
       snprintf(header, sizeof(header), "%-10s  %-20s  %-4s  %-13s  %12s  %12s  %9s", "tile MxNxK",
                "types", "sat", "product", "worst error", "its bound", "GFLOP/s");
-      printf("%s%s%s\n", colours.bold, header, colours.off);
-      for (size_t i = 0; i < strlen(header); i++)
-         printf("-");
-      printf("\n");
+      print_header(header);
 
       uint32_t rows = 0, wrong = 0, skipped = 0;
       for (const MatrixOperation &op : operations) {
@@ -154,9 +157,20 @@ public:
          wrong += !row(op);
          fflush(stdout);
       }
+      const uint32_t products = rows;
+      snprintf(header, sizeof(header), "%-38s  %-26s  %-20s  %-10s  %12s  %12s", "extension", "how",
+               "types", "MxNxK", "worst error", "its bound");
+      printf("\n");
+      print_header(header);
+      for_each_family_product(device, random, [&](const FamilyProduct &product) {
+         rows++;
+         wrong += !row(product);
+         fflush(stdout);
+      });
       const double seconds =
          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      printf("\n%u combinations of shape and types, %.1f s", rows, seconds);
+      printf("\n%u combinations of shape and types, %u products of the other extensions, %.1f s",
+             products, rows - products, seconds);
       if (skipped)
          printf(", %u not expressible in GLSL left out", skipped);
       printf("\n");
@@ -169,6 +183,38 @@ public:
    }
 
 private:
+   void print_header(const char *header) const
+   {
+      printf("%s%s%s\n%s\n", colours.bold, header, colours.off,
+             std::string(strlen(header), '-').c_str());
+   }
+
+   void print_error(const MatrixOperation &op, const Verdict &verdict) const
+   {
+      if (!oracle::format(op.result).is_float)
+         printf("%12s  %12s", verdict.mismatch.empty() ? "0" : "wrong", "exact");
+      else
+         printf("%12.3g  %12.3g", verdict.worst_error, verdict.bound);
+   }
+
+   bool print_mismatch(const Verdict &verdict) const
+   {
+      if (!verdict.mismatch.empty())
+         printf("%s   MISMATCH: %s%s\n", colours.red, verdict.mismatch.c_str(), colours.off);
+      return verdict.mismatch.empty();
+   }
+
+   bool row(const FamilyProduct &product) const
+   {
+      const MatrixOperation &op = product.operation;
+      const Verdict verdict = compare(product.expected, product.d);
+      printf("%-38s  %-26s  %-20s  %-10s  ", product.extension.c_str(), product.how.c_str(),
+             types_name(op).c_str(), sizes_name(op.m, op.n, op.k).c_str());
+      print_error(op, verdict);
+      printf("\n");
+      return print_mismatch(verdict);
+   }
+
    bool can_run(const MatrixOperation &op) const
    {
       for (ComponentType type : {op.a, op.b, op.c}) {
@@ -200,20 +246,12 @@ private:
          verdict.mismatch = "bytes beside the result were overwritten";
       const double rate = measure(gemm, first);
 
-      const std::string tile =
-         std::to_string(op.m) + "x" + std::to_string(op.n) + "x" + std::to_string(op.k);
-      const std::string product =
-         std::to_string(gemm_m) + "x" + std::to_string(gemm_n) + "x" + std::to_string(gemm_k);
-      printf("%-10s  %-20s  %-4s  %-13s  ", tile.c_str(), types_name(op).c_str(),
-             op.saturating ? "yes" : "", product.c_str());
-      if (!oracle::format(op.result).is_float)
-         printf("%12s  %12s", verdict.mismatch.empty() ? "0" : "wrong", "exact");
-      else
-         printf("%12.3g  %12.3g", verdict.worst_error, verdict.bound);
+      printf("%-10s  %-20s  %-4s  %-13s  ", sizes_name(op.m, op.n, op.k).c_str(),
+             types_name(op).c_str(), op.saturating ? "yes" : "",
+             sizes_name(gemm_m, gemm_n, gemm_k).c_str());
+      print_error(op, verdict);
       printf("  %9.1f\n", rate * 1e-9);
-      if (!verdict.mismatch.empty())
-         printf("%s   MISMATCH: %s%s\n", colours.red, verdict.mismatch.c_str(), colours.off);
-      return verdict.mismatch.empty();
+      return print_mismatch(verdict);
    }
 
    Device device;
