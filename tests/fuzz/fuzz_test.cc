@@ -141,6 +141,42 @@ TEST(interpreter, refuses_a_matrix_without_a_value)
    EXPECT_TRUE(std::holds_alternative<Expected>(interpret(p)));
 }
 
+/// A matrix of zeros loads one row of a tensor of two, clipped to the first columns, and stores it.
+TEST(interpreter, loads_through_a_view)
+{
+   Program p;
+   p.subgroup_size = 8;
+   p.memories = {memory(Storage::buffer, 16), memory(Storage::buffer, 64)};
+   p.memories[0].contents = Contents::small;
+   p.functions.resize(1);
+   p.functions[0].variables.resize(1);
+   p.functions[0].variables[0].matrix = {ComponentType::u32, 8, 8, e2e::Use::accumulator};
+   Tensor t = {oracle::TensorLayout(2, oracle::Clamp::constant),
+               oracle::TensorView(2, false, {0, 1})};
+   t.layout.set_dimension({2, 8});
+   t.layout.slice({1, 0}, {8, 8});
+   t.layout.clamp_value = 7;
+   t.view->clip_col_span = 4;
+   Stmt load = {Kind::tensor_load, 0, 0, {literal(0)}, {{0, {}}}, {}, {}};
+   load.tensor = t;
+   const Stmt store = {Kind::matrix_store, 0, 1, {literal(0), literal(8)}, {{0, {}}}, {}, {}};
+   p.functions[0].body = {load, store};
+   const auto result = interpret(p);
+   const auto *expected = std::get_if<Expected>(&result);
+   ASSERT_TRUE(expected) << std::get<Invalid>(result).why;
+   const std::vector<Cell> &input = (*expected)[0], &output = (*expected)[1];
+   // The clip region's rows have four elements, of which the tensor's have two.
+   for (size_t row = 0; row < 8; row++) {
+      for (size_t col = 0; col < 8; col++) {
+         const size_t index = row * 4 + col;
+         const int64_t value = col >= 4 ? 0 : index < 8 ? input[8 + index].number.i : 7;
+         EXPECT_EQ(output[row * 8 + col].number.i, value) << row << ", " << col;
+      }
+   }
+   p.functions[0].body[0].tensor->layout.clamp = oracle::Clamp::undefined;
+   EXPECT_TRUE(std::holds_alternative<Invalid>(interpret(p)));
+}
+
 TEST(numbers, only_exact_floats)
 {
    EXPECT_TRUE(convert(Type::bf16, Type::f32, {0, 255}));

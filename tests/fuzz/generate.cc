@@ -77,6 +77,8 @@ Program Generator::run()
       muladd(body, flow);
    if (!types.empty() && one_in(4))
       keep(body, flow);
+   if (!types.empty() && one_in(6))
+      load_tensor(body, flow);
    write_results(body);
    finish_memories();
    return p;

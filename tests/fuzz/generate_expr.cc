@@ -98,7 +98,7 @@ Expr Generator::any(Type type, const Wanted &wanted)
       return small_float(type, inner);
    if (wanted.subgroup_operations && one_in(4))
       return subgroup_operation(type, inner);
-   if (wanted.in_function ? one_in(6) : one_in(12) && wanted.elements == 0) {
+   if (wanted.coordinates ? one_in(6) : one_in(12) && wanted.elements == 0) {
       Wanted plain = inner;
       plain.subgroup_operations = false;
       return make(Op::select, type, 0, {truth(plain), any(type, plain), any(type, plain)});
@@ -110,16 +110,21 @@ Expr Generator::any(Type type, const Wanted &wanted)
 
 Expr Generator::leaf(Type type, const Wanted &wanted)
 {
-   if (wanted.elements && type == wanted.element && !one_in(3))
+   if (wanted.in_block && type == wanted.element && wanted.depth && !one_in(4)) {
+      Wanted inner = wanted;
+      inner.depth--;
+      return make(Op::block, type, 0, {below(wanted.elements, inner)});
+   }
+   if (wanted.elements && !wanted.in_block && type == wanted.element && !one_in(3))
       return make(Op::element, type, 0, {}, draw(wanted.elements));
    for (size_t i = 0; i < wanted.parameters.size(); i++) {
       if (wanted.parameters[i] == type && one_in(2))
          return make(Op::parameter, type, 0, {}, int64_t(i));
    }
-   if (wanted.in_function && type == Type::u32 && one_in(2))
-      return make(Op::coordinate, type, 0, {}, draw(2));
+   if (wanted.coordinates && type == Type::u32 && one_in(2))
+      return make(Op::coordinate, type, 0, {}, draw(wanted.coordinates));
    for (int attempt = 0; attempt < 4; attempt++) {
-      switch (wanted.in_function ? 2 + draw(3) : draw(5)) {
+      switch (wanted.coordinates ? 2 + draw(3) : draw(5)) {
       case 0:
          if (const auto v = find_scalar(type, wanted.level, false))
             return variable(*v);

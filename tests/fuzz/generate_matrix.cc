@@ -16,7 +16,14 @@ void Generator::matrix_statement(Block &out, const Flow &flow)
 {
    if (budget <= 0)
       return scalar_statement(out, flow);
-   switch (draw(28)) {
+   switch (draw(32)) {
+   case 28:
+   case 29:
+      return load_tensor(out, flow);
+   case 30:
+      return flow.in_function ? load_tensor(out, flow) : store_tensor(out, flow);
+   case 31:
+      return flow.in_function ? load_tensor(out, flow) : tensor_through_shared(out, flow);
    case 24:
    case 25:
       return element_function(out, flow);
@@ -135,6 +142,17 @@ void Generator::load_matrix(Block &out, const Place &place, const MatrixType &ty
    out.push_back(transfer(Kind::matrix_load, place, m, l, std::move(offset)));
 }
 
+Expr Generator::own_region(uint32_t number, uint32_t units, uint32_t shift)
+{
+   Expr own = arithmetic(
+      Binary::add,
+      arithmetic(Binary::mul, builtin(Builtin::workgroup), literal(Type::u32, p.subgroups)),
+      builtin(Builtin::subgroup));
+   own = arithmetic(Binary::mul, std::move(own), literal(Type::u32, units));
+   return arithmetic(Binary::add, std::move(own),
+                     literal(Type::u32, number * p.workgroups * p.subgroups * units + shift));
+}
+
 /// To a region of the output that no other store has.
 void Generator::store_matrix(Block &out, const Place &place, const MatrixType &type,
                              const Flow &flow)
@@ -146,14 +164,7 @@ void Generator::store_matrix(Block &out, const Place &place, const MatrixType &t
    const uint32_t units = region(scalar) / per_unit;
    const uint32_t number = outputs.at({scalar, false}).regions++;
    const Layout l = layout(type, memory, true, units);
-   Expr own = arithmetic(
-      Binary::add,
-      arithmetic(Binary::mul, builtin(Builtin::workgroup), literal(Type::u32, p.subgroups)),
-      builtin(Builtin::subgroup));
-   own = arithmetic(Binary::mul, std::move(own), literal(Type::u32, units));
-   const uint32_t shift = draw((units - l.units) / l.step + 1) * l.step;
-   own = arithmetic(Binary::add, std::move(own),
-                    literal(Type::u32, number * p.workgroups * p.subgroups * units + shift));
+   Expr own = own_region(number, units, draw((units - l.units) / l.step + 1) * l.step);
    if (flow.in_loop)
       out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
    out.push_back(transfer(Kind::matrix_store, place, m, l, own));
@@ -332,7 +343,7 @@ void Generator::element_function(Block &out, const Flow &flow)
    w.subgroup_operations = false;
    w.elements = 1 + draw(2);
    w.element = type_of(type.type);
-   w.in_function = true;
+   w.coordinates = 2;
    for (uint32_t i = 0; i < w.elements; i++)
       s.places.push_back(matrix_source(type, flow));
    for (uint32_t i = draw(3); i > 0; i--)

@@ -32,7 +32,8 @@ struct Wanted {
    bool whole = true;     ///< all invocations of the subgroup are there
    uint32_t elements = 0; ///< in an element loop: matrices of that type
    Type element = Type::u32;
-   bool in_function = false;          ///< of elements: there are no variables, but coordinates
+   uint32_t coordinates = 0; ///< in a function of elements, which has these and no variables
+   bool in_block = false;    ///< in a decode function: the elements are a block's
    std::vector<Type> parameters = {}; ///< of that function
 };
 
@@ -120,6 +121,8 @@ private:
 
    // generate_matrix.cc
    void matrix_statement(Block &, const Flow &);
+   /// Of the output's regions, each subgroup's own one of a number.
+   Expr own_region(uint32_t number, uint32_t units, uint32_t shift);
    void load_matrix(Block &, const Place &, const e2e::MatrixType &, const Flow &);
    void store_matrix(Block &, const Place &, const e2e::MatrixType &, const Flow &);
    void muladd(Block &, const Flow &);
@@ -135,6 +138,19 @@ private:
    void through_own_memory(Block &, const Flow &);
    void through_shared(Block &, const Flow &);
    void staged_load(Block &, const Flow &);
+
+   // generate_tensor.cc
+   oracle::Numbers draw_all(uint32_t count, uint32_t first, uint32_t last);
+   Tensor tensor(const e2e::MatrixType &, uint32_t room, bool decodes);
+   Tensor tensor_for_store(const e2e::MatrixType &, uint32_t room);
+   void finish_tensor(Tensor &, const e2e::MatrixType &);
+   oracle::TensorView view(const oracle::TensorLayout &, const e2e::MatrixType &);
+   Stmt tensor_statement(Kind, const Place &, uint32_t memory, Tensor, Expr offset);
+   void load_tensor(Block &, const Flow &);
+   void decode_tensor(Block &, const Flow &);
+   void store_tensor(Block &, const Flow &);
+   void tensor_through_shared(Block &, const Flow &);
+
    /// A layout, and a stride in units of the memory that suits it.
    struct Layout {
       bool column_major;

@@ -46,6 +46,7 @@ Lanes Interpreter::evaluate(const Expr &e, const Mask &mask)
    case Op::element:
    case Op::coordinate:
    case Op::parameter:
+   case Op::block:
       fail("an element outside of what is done with elements", &e);
    case Op::convert:
    case Op::select:

@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <numeric>
+#include <cstring>
+#include <stdexcept>
 
 namespace weft::fuzz {
 
@@ -59,6 +60,9 @@ void Interpreter::execute_matrix(const Stmt &stmt, uint32_t subgroup)
    case Kind::matrix_load:
    case Kind::matrix_store:
       return transfer(stmt, subgroup);
+   case Kind::tensor_load:
+   case Kind::tensor_store:
+      return tensor_transfer(stmt, subgroup);
    case Kind::matrix_fill: {
       const MatrixValue value = make_matrix(type(stmt.places[0]), uniform(stmt.exprs[0], subgroup));
       matrix(stmt.places[0], subgroup) = value;
@@ -118,6 +122,61 @@ void Interpreter::transfer(const Stmt &stmt, uint32_t subgroup)
                                                             m.elements[e], m.bounds[e]);
          if (why)
             fail(why);
+      }
+   }
+}
+
+void Interpreter::tensor_transfer(const Stmt &stmt, uint32_t subgroup)
+{
+   steps += 4;
+   const Tensor &tensor = *stmt.tensor;
+   const Memory &memory = program.memories[stmt.target];
+   const e2e::MatrixType &t = type(stmt.places[0]);
+   const uint64_t offset = uint64_t(uniform(stmt.exprs[0], subgroup).i) * memory.unit_bytes;
+   if (offset % 16)
+      fail("a tensor that is not aligned");
+   const bool loads = stmt.kind == Kind::tensor_load;
+   const uint64_t first = offset / memory.component_bytes();
+   const Access by = access(int32_t(subgroup), -1);
+   // What is clipped stays as it is.
+   operand(stmt.places[0], subgroup);
+   MatrixValue &m = matrix(stmt.places[0], subgroup);
+   CellArray &cells = memories[stmt.target];
+   const auto check = [&](const char *why) {
+      if (why)
+         fail(why);
+   };
+   for (uint32_t e = 0; e < t.rows * t.cols; e++) {
+      oracle::TensorPlace place;
+      try {
+         place = oracle::tensor_place(tensor.layout, tensor.view ? &*tensor.view : nullptr,
+                                      loads ? oracle::Access::load : oracle::Access::store,
+                                      e / t.cols, e % t.cols, t.cols);
+      } catch (const std::logic_error &error) {
+         fail("a tensor that may not be left");
+      }
+      const auto *const there = std::get_if<oracle::InMemory>(&place);
+      if (std::holds_alternative<oracle::Constant>(place) && loads) {
+         std::byte bits[8] = {};
+         memcpy(bits, &tensor.layout.clamp_value, sizeof(uint32_t));
+         m.elements[e] = decode(type_of(t.type), bits);
+         m.bounds[e] = 0;
+      } else if (there && function_result(stmt)) {
+         Element element = {std::vector<Number>(tensor.block)};
+         for (uint32_t i = 0; i < tensor.block; i++) {
+            double bound = 0;
+            check(cells.read(first + uint64_t(there->index) * tensor.block + i, by,
+                             element.values[i], bound));
+         }
+         for (const oracle::Numbers &numbers : {there->block, there->in_block})
+            for (uint32_t n : numbers)
+               element.coordinates.push_back({n});
+         m.elements[e] = element_value(stmt.exprs[1], element, subgroup);
+         m.bounds[e] = 0;
+      } else if (there && loads) {
+         check(cells.read(first + there->index, by, m.elements[e], m.bounds[e]));
+      } else if (there) {
+         check(cells.write(first + there->index, by, m.elements[e], m.bounds[e]));
       }
    }
 }
@@ -273,6 +332,12 @@ Number Interpreter::element_value(const Expr &e, const Element &element, uint32_
       return element.coordinates[size_t(e.number)];
    case Op::parameter:
       return element.parameters[size_t(e.number)];
+   case Op::block: {
+      const auto i = uint64_t(arg(0).i);
+      if (i >= element.values.size())
+         fail("a place outside of a block", &e);
+      return element.values[i];
+   }
    case Op::load: {
       Number result;
       double bound = 0;

@@ -78,11 +78,12 @@ private:
    void matrix_arithmetic(const Stmt &, uint32_t subgroup);
    void element_loop(const Stmt &, uint32_t subgroup);
    void element_reduce(const Stmt &, uint32_t subgroup);
+   void tensor_transfer(const Stmt &, uint32_t subgroup);
    void element_function(const Stmt &, uint32_t subgroup);
    void reduce_matrix(const Stmt &, uint32_t subgroup);
    /// What an expression may mention of the element that it is computed for.
    struct Element {
-      std::vector<Number> values; ///< of the operands
+      std::vector<Number> values; ///< of the operands, or of the block
       std::vector<Number> coordinates = {}, parameters = {};
    };
    Number element_value(const Expr &, const Element &, uint32_t subgroup);

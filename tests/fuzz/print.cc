@@ -296,9 +296,11 @@ private:
             return "e" + std::to_string(e.number);
          return place(stmt->places[size_t(e.number)]) + "[i]";
       case Op::coordinate:
-         return e.number ? "col" : "row";
+         return coordinate(uint32_t(e.number));
       case Op::parameter:
          return "p" + std::to_string(e.number);
+      case Op::block:
+         return "b.q[" + expr(e.args[0]) + "]";
       case Op::convert:
          return std::string(glsl_name(e.type)) + "(" + expr(e.args[0]) + ")";
       case Op::select:
@@ -326,6 +328,15 @@ private:
          return ballot(e);
       }
       return "";
+   }
+
+   std::string coordinate(uint32_t number) const
+   {
+      if (!stmt->tensor)
+         return number ? "col" : "row";
+      const uint32_t dim = stmt->tensor->layout.dim;
+      return std::string(number < dim ? "block" : "in_block") + "[" + std::to_string(number % dim) +
+             "]";
    }
 
    std::string unary(const Expr &e) const
@@ -406,11 +417,16 @@ private:
       }
    }
 
-   std::string matrix_memory(const Stmt &s) const
+   std::string memory_data(const Stmt &s) const
    {
       const bool shared = program.memories[s.target].storage == Storage::shared;
-      return place(s.places[0]) + ", mem" + std::to_string(s.target) + (shared ? "" : ".data") +
-             ", " + expr(s.exprs[0]) + ", " + expr(s.exprs[1]) + ", gl_CooperativeMatrixLayout" +
+      return "mem" + std::to_string(s.target) + (shared ? "" : ".data");
+   }
+
+   std::string matrix_memory(const Stmt &s) const
+   {
+      return place(s.places[0]) + ", " + memory_data(s) + ", " + expr(s.exprs[0]) + ", " +
+             expr(s.exprs[1]) + ", gl_CooperativeMatrixLayout" +
              (s.detail ? "ColumnMajor" : "RowMajor");
    }
 
@@ -442,6 +458,9 @@ private:
          return line("coopMatLoad(" + matrix_memory(s) + ");");
       case Kind::matrix_store:
          return line("coopMatStore(" + matrix_memory(s) + ");");
+      case Kind::tensor_load:
+      case Kind::tensor_store:
+         return print_tensor(s);
       case Kind::matrix_fill:
          return is(type_name(function->variables[s.places[0].variable]) + "(" + expr(s.exprs[0]) +
                    ")");
@@ -526,6 +545,107 @@ private:
       print_block(s.body);
       depth--;
       line("}");
+   }
+
+   /// Numbers of a tensor layout or view: literals, or made from the push constants.
+   std::string numbers(const Tensor &t, std::initializer_list<oracle::Numbers> lists)
+   {
+      std::string text;
+      for (size_t i = 0; i < lists.begin()->size(); i++) {
+         for (const oracle::Numbers &list : lists) {
+            const uint32_t word = i % push_words;
+            text += ", ";
+            text += t.literal ? std::to_string(list[i]) + "u"
+                              : "push.word[" + std::to_string(word) + "] + " +
+                                   std::to_string(list[i] - program.push[word]) + "u";
+         }
+      }
+      return text;
+   }
+
+   void print_tensor(const Stmt &s)
+   {
+      const Tensor &tensor = *s.tensor;
+      const oracle::TensorLayout &t = tensor.layout;
+      const std::string number = std::to_string(tensor_count++), layout = "t" + number;
+      const std::string arguments = std::to_string(t.dim) + ", " + std::to_string(int(t.clamp));
+      const auto set = [&](const std::string &variable, const char *what,
+                           std::initializer_list<oracle::Numbers> values) {
+         line(variable + " = " + what + "NV(" + variable + numbers(tensor, values) + ");");
+      };
+      line("tensorLayoutNV<" + arguments + "> " + layout + " = createTensorLayoutNV(" + arguments +
+           ");");
+      if (t.block_size != oracle::Numbers(t.dim, 1))
+         set(layout, "setTensorLayoutBlockSize", {t.block_size});
+      set(layout, "setTensorLayoutDimension", {t.dimension});
+      oracle::TensorLayout dense = t;
+      dense.set_dimension(t.dimension);
+      if (t.stride != dense.stride)
+         set(layout, "setTensorLayoutStride", {t.stride});
+      oracle::Numbers offset(t.offset.begin(), t.offset.end());
+      if (tensor.sliced_twice) {
+         set(layout, "sliceTensorLayout", {oracle::Numbers(t.dim, 1), t.dimension});
+         for (uint32_t &o : offset)
+            o--;
+      }
+      set(layout, "sliceTensorLayout", {offset, t.span});
+      if (t.clamp_value)
+         set(layout, "setTensorLayoutClampValue", {{t.clamp_value}});
+      std::string more = layout + (tensor.view ? ", " + print_view(tensor, "w" + number) : "");
+      if (function_result(s))
+         more += ", " + decode_function(s, number);
+      const std::string rest = ", " + memory_data(s) + ", " + expr(s.exprs[0]) + ", " + more + ");";
+      const std::string matrix = place(s.places[0]), copy = "m" + number;
+      const Variable &v = function->variables[s.places[0].variable];
+      if (s.kind == Kind::tensor_store)
+         return line("coopMatStoreTensorNV(" + matrix + rest);
+      if (!v.array && !v.structure)
+         return line("coopMatLoadTensorNV(" + matrix + rest);
+      // glslang crashes when it loads to anything but a variable.
+      line(type_name(v) + " " + copy + " = " + matrix + ";");
+      line("coopMatLoadTensorNV(" + copy + rest);
+      line(matrix + " = " + copy + ";");
+   }
+
+   /// The name of the view.
+   std::string print_view(const Tensor &tensor, const std::string &view)
+   {
+      const oracle::TensorView &v = *tensor.view;
+      std::string arguments = std::to_string(v.dim) + (v.has_dimensions ? ", true" : ", false");
+      for (uint32_t p : v.permutation)
+         arguments += ", " + std::to_string(p);
+      line("tensorViewNV<" + arguments + "> " + view + " = createTensorViewNV(" + arguments + ");");
+      const auto set = [&](const char *what, const oracle::Numbers &values) {
+         line(view + " = setTensorView" + what + "NV(" + view + numbers(tensor, {values}) + ");");
+      };
+      if (v.has_dimensions) {
+         set("Dimensions", v.dimension);
+         oracle::TensorView dense = v;
+         dense.set_dimension(v.dimension);
+         if (v.stride != dense.stride)
+            set("Stride", v.stride);
+      }
+      const oracle::Numbers clip = {v.clip_row_offset, v.clip_row_span, v.clip_col_offset,
+                                    v.clip_col_span};
+      if (clip != oracle::Numbers{0, ~0u, 0, ~0u})
+         set("Clip", clip);
+      return view;
+   }
+
+   /// The name of the decode function.
+   std::string decode_function(const Stmt &s, const std::string &number)
+   {
+      const Memory &memory = program.memories[s.target];
+      const std::string reference = "Block_" + number, name = "decode" + number,
+                        dim = std::to_string(s.tensor->layout.dim);
+      element_functions +=
+         "layout(buffer_reference, scalar, buffer_reference_align = " +
+         std::to_string(memory.component_bytes()) + ") buffer " + reference + " { " +
+         glsl_name(memory.type) + " q[" + std::to_string(s.tensor->block) + "]; };\n" +
+         glsl_name(component_of(s.places[0])) + " " + name + "(const in " + reference +
+         " b, const in uint block[" + dim + "], const in uint in_block[" + dim +
+         "])\n{\n   return " + expr(s.exprs[1]) + ";\n}\n";
+      return name;
    }
 
    Type component_of(const Place &p) const
@@ -627,7 +747,7 @@ private:
    std::map<std::string, std::string> struct_names; ///< by their members
    std::string interface, text;
    std::string element_functions; ///< and those that combine two elements
-   uint32_t element_function_count = 0;
+   uint32_t element_function_count = 0, tensor_count = 0;
    uint32_t depth = 0;
 };
 

@@ -140,6 +140,13 @@ std::vector<std::byte> initial_bytes(const Memory &memory)
    return bytes;
 }
 
+const Expr *function_result(const Stmt &stmt)
+{
+   if (stmt.kind == Kind::element_function)
+      return &stmt.exprs[0];
+   return stmt.kind == Kind::tensor_load && stmt.exprs.size() > 1 ? &stmt.exprs[1] : nullptr;
+}
+
 Size size(const Program &program)
 {
    Size s;
@@ -239,10 +246,10 @@ std::optional<std::string> fault(const Program &program)
             if (!found && stmt.kind == Kind::element_loop && is_subgroup_operation(e.op))
                found = "a subgroup operation in an element loop";
          });
-         if (stmt.kind == Kind::element_function) {
-            for_each_expr(stmt.exprs[0], [&](const Expr &e) {
+         if (const Expr *result = function_result(stmt)) {
+            for_each_expr(*result, [&](const Expr &e) {
                if (!found && (is_subgroup_operation(e.op) || e.op == Op::variable))
-                  found = "a subgroup operation or a variable in an element function";
+                  found = "a subgroup operation or a variable in a function of elements";
             });
          }
          if (!found && stmt.kind == Kind::call)

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "tests/e2e/cmat.h"
+#include "tests/oracle/tensor.h"
 
 #include <cstdint>
 #include <optional>
@@ -56,8 +57,10 @@ enum class Op : uint8_t {
    load,       ///< memory `number`, args: element
    element,    ///< within an element loop: the current element of the statement's place `number`;
                ///< within an element function: of its place 1 + `number`
-   coordinate, ///< within an element function: the element's row or column, u32
+   coordinate, ///< within an element function: the element's row or column, u32; within a decode
+               ///< function: the block's place, then that in the block
    parameter,  ///< within an element function: the statement's expression 1 + `number`
+   block,      ///< within a decode function: a number of the block; args: which
    convert,    ///< args: value
    select,     ///< args: condition, value, value; both are computed
    unary,      ///< Unary in `detail`
@@ -181,9 +184,13 @@ enum class Kind : uint8_t {
    barrier, ///< of the workgroup; all memory
    subgroup_barrier,
    // Whole subgroups only from here on.
-   matrix_load,      ///< places: target; memory `target`; exprs: offset and stride in units of the
-                     ///< memory; `detail`: column-major
-   matrix_store,     ///< as matrix_load
+   matrix_load,  ///< places: target; memory `target`; exprs: offset and stride in units of the
+                 ///< memory; `detail`: column-major
+   matrix_store, ///< as matrix_load
+   /// Through `tensor`.  places: target; memory `target`; exprs: offset in units of the memory and,
+   /// where there is one, the decode function's result, which mentions no variables
+   tensor_load,
+   tensor_store,     ///< the same without a decode function
    matrix_fill,      ///< places: target; exprs: value
    matrix_copy,      ///< places: target, source
    matrix_convert,   ///< places: target, source; of the type, of an accumulator's use, or both
@@ -209,6 +216,15 @@ enum class Kind : uint8_t {
 
 enum class LoopForm : uint8_t { counted, counted_unrolled, counted_rolled, endless };
 
+/// A tensor layout as it is in the end, and a view.
+struct Tensor {
+   oracle::TensorLayout layout;
+   std::optional<oracle::TensorView> view;
+   bool literal = false;      ///< the compiler knows all of its numbers
+   bool sliced_twice = false; ///< in two steps
+   uint32_t block = 0;        ///< for a decode function: numbers of a block in memory
+};
+
 struct Stmt {
    Kind kind;
    uint8_t detail = 0;
@@ -216,7 +232,11 @@ struct Stmt {
    std::vector<Expr> exprs;
    std::vector<Place> places;
    std::vector<Stmt> body, otherwise;
+   std::optional<Tensor> tensor = {};
 };
+
+/// The expression of a statement that is a function's result, or null.
+const Expr *function_result(const Stmt &);
 
 struct Variable {
    Type type = Type::u32;

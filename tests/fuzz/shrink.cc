@@ -57,7 +57,7 @@ void drop_unused_memories(Program &program)
    const auto each_memory = [&](auto &&body) {
       for (Stmt *s : statements(program)) {
          if (s->kind == Kind::store || s->kind == Kind::matrix_load ||
-             s->kind == Kind::matrix_store) {
+             s->kind == Kind::matrix_store || s->tensor) {
             int64_t number = s->target;
             body(number);
             s->target = uint32_t(number);
@@ -96,6 +96,7 @@ public:
          drop_statements();
          flatten();
          simplify_expressions();
+         simplify_tensors();
          simplify_memories();
       } while (progress && !late());
       return best;
@@ -243,6 +244,35 @@ private:
             s.places[to] = s.places[0];
             attempt(std::move(changed));
          }
+      }
+   }
+
+   void simplify_tensors()
+   {
+      for (size_t i = 0; i < statements(best).size(); i++) {
+         const auto change = [&](auto &&edit) {
+            if (i >= statements(best).size() || !statements(best)[i]->tensor)
+               return;
+            Program changed = best;
+            if (edit(*statements(changed)[i]->tensor))
+               attempt(std::move(changed));
+         };
+         const auto set = [](auto &value, const auto &simple) {
+            const bool differs = value != simple;
+            value = simple;
+            return differs;
+         };
+         change([](Tensor &t) {
+            const bool has_view = t.view.has_value();
+            t.view.reset();
+            return has_view;
+         });
+         change([&](Tensor &t) { return set(t.literal, true); });
+         change([&](Tensor &t) { return set(t.sliced_twice, false); });
+         change([&](Tensor &t) { return set(t.layout.clamp_value, 0u); });
+         change([&](Tensor &t) { return set(t.layout.clamp, oracle::Clamp::undefined); });
+         change(
+            [&](Tensor &t) { return set(t.layout.offset, std::vector<int32_t>(t.layout.dim)); });
       }
    }
 

@@ -1,0 +1,256 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Random tensor layouts and views, and statements that load and store matrices through them.
+
+#include "tests/fuzz/generator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+namespace weft::fuzz {
+
+using e2e::MatrixType;
+using oracle::Clamp;
+using oracle::Numbers;
+using oracle::TensorLayout;
+using oracle::TensorView;
+
+/// Elements or blocks from the first to the last of a layout.
+static uint64_t extent(const TensorLayout &t)
+{
+   uint64_t last = 0;
+   for (uint32_t i = 0; i < t.dim; i++)
+      last += uint64_t((t.dimension[i] - 1) / t.block_size[i]) * t.stride[i];
+   return last + 1;
+}
+
+Numbers Generator::draw_all(uint32_t count, uint32_t first, uint32_t last)
+{
+   Numbers numbers(count);
+   for (uint32_t &n : numbers)
+      n = first + draw(last - first + 1);
+   return numbers;
+}
+
+/// A permutation of the layout's dimensions as they are sliced, or dimensions of its own; some clip.
+TensorView Generator::view(const TensorLayout &t, const MatrixType &type)
+{
+   const bool has_dimensions = one_in(2);
+   const uint32_t dim = has_dimensions ? 1 + draw(4) : t.dim;
+   Numbers permutation(dim);
+   std::iota(permutation.begin(), permutation.end(), 0u);
+   std::ranges::shuffle(permutation, random);
+   TensorView v(dim, has_dimensions, permutation);
+   if (has_dimensions) {
+      v.set_dimension(draw_all(dim, 1, dim > 2 ? 8 : 40));
+      if (one_in(2))
+         v.stride = draw_all(dim, 0, 50);
+   }
+   if (one_in(2)) {
+      v.clip_row_offset = draw(type.rows);
+      v.clip_row_span = draw(type.rows + 2);
+      v.clip_col_offset = draw(type.cols);
+      v.clip_col_span = draw(type.cols + 2);
+   }
+   return v;
+}
+
+/// What the numbers of a layout leave open.
+void Generator::finish_tensor(Tensor &t, const MatrixType &type)
+{
+   t.literal = one_in(3);
+   t.sliced_twice = one_in(5);
+   std::byte bits[8] = {};
+   // Of doubles the upper half cannot be said.
+   if (oracle::format(type.type).bytes <= 4)
+      oracle::encode_number(type.type, draw(5), bits);
+   memcpy(&t.layout.clamp_value, bits, sizeof(uint32_t));
+}
+
+/// Any layout of so many elements, or blocks, to load from: matrices need not fit, indices wrap.
+Tensor Generator::tensor(const MatrixType &type, uint32_t room, bool decodes)
+{
+   static constexpr uint32_t largest[] = {0, 300, 40, 12, 7, 5};
+   // Mostly ordinary ones.
+   const uint32_t dim = one_in(2) ? 2 : 1 + draw(5);
+   const auto clamp = Clamp(draw(5));
+   const bool ordinary = dim == 2 && one_in(2);
+   TensorLayout t(dim, clamp);
+   do {
+      t = TensorLayout(dim, clamp);
+      if (decodes ? !one_in(4) : one_in(6))
+         t.set_block_size(draw_all(dim, 1, 4));
+      Numbers dimension = draw_all(dim, clamp == Clamp::mirror ? 2 : 1, largest[dim]);
+      if (ordinary) {
+         dimension = {type.rows + draw(4), type.cols + 8 * draw(3)};
+         for (uint32_t i = 0; i < 2; i++)
+            dimension[i] = std::min(dimension[i], decodes ? 24u : 40u);
+      }
+      t.set_dimension(dimension);
+      if (one_in(3)) {
+         uint32_t least = 1 + draw(2);
+         for (uint32_t i = dim; i-- > 0;) {
+            t.stride[i] = least + draw(3);
+            least = t.stride[i] * ((dimension[i] + t.block_size[i] - 1) / t.block_size[i]);
+         }
+      }
+      Numbers offset(dim), span(dim);
+      for (uint32_t i = 0; i < dim; i++) {
+         span[i] =
+            ordinary ? std::min(i ? type.cols : type.rows, dimension[i]) : 1 + draw(dimension[i]);
+         offset[i] = ordinary ? draw(4) : draw(2 * dimension[i] + 3) - dimension[i] - 1;
+         if (clamp == Clamp::undefined && offset[i] > dimension[i] - span[i])
+            offset[i] = draw(dimension[i] - span[i] + 1);
+      }
+      t.slice(offset, span);
+   } while (extent(t) > room);
+   Tensor result = {t, {}};
+   if (one_in(2))
+      result.view = view(t, type);
+   finish_tensor(result, type);
+   return result;
+}
+
+/// Each element has a place of its own, or none.
+Tensor Generator::tensor_for_store(const MatrixType &type, uint32_t room)
+{
+   const auto clamp = Clamp(draw(5));
+   const uint32_t dim = 2 + (clamp != Clamp::mirror && one_in(3) ? draw(4) : 0);
+   const bool transposes = one_in(3);
+   TensorLayout t(dim, clamp);
+   Numbers offset, span(dim, 1);
+   span[dim - 2] = transposes ? type.cols : type.rows;
+   span[dim - 1] = transposes ? type.rows : type.cols;
+   do {
+      Numbers dimension = span;
+      for (uint32_t &d : dimension)
+         d = one_in(3) ? 2 + draw(d + 4) : d;
+      t = TensorLayout(dim, clamp);
+      t.set_dimension(dimension);
+      if (dim == 2 && one_in(3))
+         t.stride[0] += draw(9);
+      offset.assign(dim, 0);
+      for (uint32_t i = 0; i < dim; i++) {
+         if (one_in(3))
+            offset[i] = draw(5) - 2;
+         const uint32_t most = dimension[i] - std::min(span[i], dimension[i]);
+         if (clamp == Clamp::undefined && offset[i] > most)
+            offset[i] = 0;
+      }
+      t.slice(offset, span);
+   } while (extent(t) > room || (clamp == Clamp::undefined &&
+                                 !std::ranges::equal(span, t.dimension, std::less_equal())));
+   Tensor result = {t, {}};
+   if (transposes) {
+      Numbers permutation(dim);
+      std::iota(permutation.begin(), permutation.end(), 0u);
+      std::swap(permutation[dim - 2], permutation[dim - 1]);
+      result.view = TensorView(dim, false, permutation);
+   }
+   finish_tensor(result, type);
+   return result;
+}
+
+Stmt Generator::tensor_statement(Kind kind, const Place &place, uint32_t memory, Tensor t,
+                                 Expr offset)
+{
+   const MatrixType &type = *f->variables[place.variable].matrix;
+   spend(type.rows * type.cols * 6);
+   Stmt s{kind, 0, memory, {std::move(offset)}, {place}, {}, {}};
+   s.tensor = std::move(t);
+   return s;
+}
+
+void Generator::load_tensor(Block &out, const Flow &flow)
+{
+   if (one_in(2))
+      return decode_tensor(out, flow);
+   const MatrixType type = pick(types);
+   const uint32_t m = pick(inputs.at(type_of(type.type)));
+   const Memory &memory = p.memories[m];
+   // Matrices lie at multiples of 16 bytes.
+   const uint32_t steps = draw(5);
+   const uint32_t room = memory.elements - steps * 16 / memory.component_bytes();
+   Expr offset = literal(Type::u32, std::lcm(16u, memory.unit_bytes) / memory.unit_bytes * steps);
+   out.push_back(tensor_statement(Kind::tensor_load, matrix_place(type, flow), m,
+                                  tensor(type, room, false), std::move(offset)));
+}
+
+/// Blocks of an integer input, of which a function makes elements.
+void Generator::decode_tensor(Block &out, const Flow &flow)
+{
+   std::vector<uint32_t> memories;
+   for (const auto &[type, list] : inputs) {
+      if (is_integer(type) && expressible(type))
+         memories.insert(memories.end(), list.begin(), list.end());
+   }
+   const uint32_t m = pick(memories);
+   const Memory &memory = p.memories[m];
+   const MatrixType type = pick(types);
+   const uint32_t block = 1 + draw(one_in(2) ? 4 : 20);
+   Wanted w;
+   w.level = Level::subgroup;
+   w.depth = 3;
+   w.subgroup_operations = false;
+   w.elements = block;
+   w.element = memory.type;
+   w.in_block = true;
+   Tensor t = tensor(type, memory.elements / block, true);
+   t.block = block;
+   w.coordinates = 2 * t.layout.dim;
+   Stmt s = tensor_statement(Kind::tensor_load, matrix_place(type, flow), m, std::move(t),
+                             literal(Type::u32, 0));
+   // Something of the block, as far as it is exact.
+   const Type scalar = type_of(type.type);
+   Expr value = any(memory.type, w);
+   if (is_float(scalar))
+      value = arithmetic(Binary::bit_and, std::move(value),
+                         literal(memory.type, is_small_float(scalar) ? 3 : 15));
+   if (is_small_float(scalar))
+      value = {Op::convert, Type::f32, 0, 0, 0, {std::move(value)}};
+   if (scalar != value.type)
+      value = {Op::convert, scalar, 0, 0, 0, {std::move(value)}};
+   s.exprs.push_back(one_in(3) ? any(scalar, w) : std::move(value));
+   out.push_back(std::move(s));
+}
+
+/// To a region of the output that no other store has.
+void Generator::store_tensor(Block &out, const Flow &flow)
+{
+   const MatrixType type = pick(types);
+   const Type scalar = type_of(type.type);
+   const uint32_t m = output_memory(scalar, false);
+   const Memory memory = p.memories[m];
+   const uint32_t units = region(scalar) * memory.component_bytes() / memory.unit_bytes;
+   const uint32_t number = outputs.at({scalar, false}).regions++;
+   if (flow.in_loop)
+      out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+   out.push_back(tensor_statement(Kind::tensor_store, matrix_source(type, flow), m,
+                                  tensor_for_store(type, region(scalar)),
+                                  own_region(number, units, 0)));
+}
+
+/// Each subgroup's own region of shared memory, all of which is written first.
+void Generator::tensor_through_shared(Block &out, const Flow &flow)
+{
+   const MatrixType type = pick(types);
+   const Type scalar = type_of(type.type);
+   const uint32_t m = shared_memory(scalar, false, true);
+   const Memory memory = p.memories[m];
+   const uint32_t units = region(scalar) * memory.component_bytes() / memory.unit_bytes;
+   const Expr own = arithmetic(Binary::mul, builtin(Builtin::subgroup), literal(Type::u32, units));
+   Tensor written = {TensorLayout(2, Clamp::undefined), {}};
+   written.layout.set_dimension({type.rows, type.cols});
+   written.literal = one_in(2);
+   out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+   out.push_back(
+      tensor_statement(Kind::tensor_store, matrix_source(type, flow), m, std::move(written), own));
+   out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+   out.push_back(tensor_statement(Kind::tensor_load, matrix_place(type, flow), m,
+                                  tensor(type, type.rows * type.cols, false), own));
+}
+
+} // namespace weft::fuzz
