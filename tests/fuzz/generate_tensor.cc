@@ -77,7 +77,8 @@ Tensor Generator::tensor(const MatrixType &type, uint32_t room, bool decodes)
    // Mostly ordinary ones.
    const uint32_t dim = one_in(2) ? 2 : 1 + draw(5);
    const auto clamp = Clamp(draw(5));
-   const bool ordinary = dim == 2 && one_in(2);
+   const bool fits = room >= (decodes ? 64 : type.rows * type.cols);
+   const bool ordinary = dim == 2 && fits && one_in(2);
    TensorLayout t(dim, clamp);
    do {
       t = TensorLayout(dim, clamp);
