@@ -14,8 +14,8 @@ void get_shader_features(vk_features *f)
 {
    f->shaderFloat64 = true;
    f->shaderInt64 = true;
-   f->shaderInt16 = true;
-   f->shaderFloat16 = true;
+   f->shaderInt16 = !settings().hides_int16;
+   f->shaderFloat16 = !settings().hides_float16;
    f->shaderInt8 = true;
 
    f->storageBuffer16BitAccess = true;

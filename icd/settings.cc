@@ -39,6 +39,17 @@ Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std
       if (!s.subgroup_size)
          complain("WEFT_SUBGROUP_SIZE", text, "8, 16, 32 or 64");
    }
+   std::string_view hidden = value_of("WEFT_ICD_HIDE");
+   while (!hidden.empty()) {
+      const std::string_view word = hidden.substr(0, hidden.find(','));
+      hidden.remove_prefix(std::min(hidden.size(), word.size() + 1));
+      if (word == "float16")
+         s.hides_float16 = true;
+      else if (word == "int16")
+         s.hides_int16 = true;
+      else
+         complain("WEFT_ICD_HIDE", word, "float16 or int16");
+   }
    s.spirv_folder = value_of("WEFT_DUMP_SPIRV");
    for (const char *name : {"WEFT_ICD_PROFILE", "WEFT_PROFILE"}) {
       const std::string_view text = value_of(name);

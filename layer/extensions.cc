@@ -28,8 +28,7 @@ bool has_type(const PhysicalDevice &device, std::initializer_list<ComponentType>
 
 const char *has_no_bfloat16(const PhysicalDevice &device)
 {
-   return has_type(device, {ComponentType::bf16}) ? nullptr
-                                                  : "the driver lacks 16-bit integers or storage";
+   return has_type(device, {ComponentType::bf16}) ? nullptr : "the driver lacks 16-bit storage";
 }
 
 const char *has_no_float8(const PhysicalDevice &device)

@@ -155,14 +155,15 @@ void Buffers::emit_load(nir_intrinsic_instr *instr)
    const nir_def &def = instr->def;
    const unsigned access = nir_intrinsic_access(instr);
    const Id unit = t.get(instr->src[1], Kind::integer);
-   const Id scalar_type = m.type_uint(def.bit_size);
+   const Id scalar_type = memory_type(t, def.bit_size);
    if (instr->intrinsic == nir_intrinsic_load_ssbo) {
       const Id type = m.type_vector(scalar_type, def.num_components);
       const Pointer pointer = pointer_to(instr, instr->src[0], type, unit, unit_bytes(def));
       Words operands = {pointer.id};
       for (uint32_t word : memory_operands(t, access, false, pointer.storage))
          operands.push_back(word);
-      return t.define_vector(def, m.emit(SpvOpLoad, type, operands), Kind::integer);
+      const Id loaded = m.emit(SpvOpLoad, type, operands);
+      return t.define_vector(def, from_memory(t, loaded, def.bit_size), Kind::integer);
    }
 
    /* A uniform buffer is an array of 4×32 bits, whose stride every device allows; the unit counts
@@ -191,9 +192,9 @@ void Buffers::emit_load(nir_intrinsic_instr *instr)
 void Buffers::emit_store(nir_intrinsic_instr *instr)
 {
    const nir_def &value = *instr->src[0].ssa;
-   const Id type = m.type_vector(m.type_uint(value.bit_size), value.num_components);
+   const Id type = m.type_vector(memory_type(t, value.bit_size), value.num_components);
    const Id unit = t.get(instr->src[2], Kind::integer);
-   const Id object = t.get_vector(instr->src[0], Kind::integer);
+   const Id object = to_memory(t, t.get_vector(instr->src[0], Kind::integer), value.bit_size);
    const Pointer pointer = pointer_to(instr, instr->src[1], type, unit, unit_bytes(value));
    Words operands = {pointer.id, object};
    for (uint32_t word : memory_operands(t, nir_intrinsic_access(instr), true, pointer.storage))
@@ -206,7 +207,7 @@ void Buffers::emit_size(nir_intrinsic_instr *instr)
    Binding *b = find(instr->src[0]);
    if (!b)
       return t.define(instr->def, 0, t.zero(Kind::integer, 32), Kind::integer);
-   const Binding::View &view = view_of(*b, m.type_uint(b->stride * 8), b->stride);
+   const Binding::View &view = view_of(*b, memory_type(t, b->stride * 8), b->stride);
    Id base = view.variable;
    if (b->is_array) {
       Words operands = {base};

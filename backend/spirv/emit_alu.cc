@@ -353,12 +353,52 @@ private:
       Words ids;
       for (nir_scalar part : parts)
          ids.push_back(t.get(part, Kind::integer));
-      const Id whole = t.vector(Kind::integer, parts.begin()->def->bit_size, ids);
+      if (is_held_wide(parts.begin()->def->bit_size))
+         ids = pack_halves(ids);
+      if (ids.size() == 1)
+         return t.define(alu.def, 0, ids[0], Kind::integer);
+      const Id whole = t.vector(Kind::integer, bits / unsigned(ids.size()), ids);
       t.define(alu.def, 0, t.m.emit(SpvOpBitcast, t.m.type_uint(bits), {whole}), Kind::integer);
+   }
+
+   bool is_held_wide(unsigned size) const { return t.held_bits(size) != size; }
+
+   /// Of pairs of halves that are held as words, words.
+   Words pack_halves(const Words &halves) const
+   {
+      const Id word = t.m.type_uint(32), half = t.constant(Kind::integer, 32, 16);
+      Words words;
+      for (size_t i = 0; i < halves.size(); i += 2) {
+         const Id upper = t.m.emit(SpvOpShiftLeftLogical, word, {halves[i + 1], half});
+         words.push_back(t.m.emit(SpvOpBitwiseOr, word, {halves[i], upper}));
+      }
+      return words;
+   }
+
+   /// The lower half of a word.
+   Id lower_half(Id word) const
+   {
+      return t.m.emit(SpvOpBitwiseAnd, t.m.type_uint(32),
+                      {word, t.constant(Kind::integer, 32, 0xffff)});
+   }
+
+   Id unpack_half_word(unsigned part) const
+   {
+      const Id word = t.m.type_uint(32);
+      Id value = get(0, Kind::integer);
+      if (source_bits(0) == 64) {
+         value = t.m.emit(SpvOpBitcast, t.m.type_vector(word, 2), {value});
+         value = t.extract(value, word, part / 2);
+      }
+      return part % 2
+                ? t.m.emit(SpvOpShiftRightLogical, word, {value, t.constant(Kind::integer, 32, 16)})
+                : lower_half(value);
    }
 
    Id unpack(unsigned part) const
    {
+      if (is_held_wide(bits))
+         return unpack_half_word(part);
       const Id component = t.m.type_uint(bits);
       const Id type = t.m.type_vector(component, source_bits(0) / bits);
       return t.extract(t.m.emit(SpvOpBitcast, type, {get(0, Kind::integer)}), component, part);
@@ -377,6 +417,10 @@ private:
                        " is not supported");
       if (alu.op == nir_op_f2f16_rtz && source_bits(0) > 16)
          return round_to_zero();
+      if (is_held_wide(bits))
+         return define(lower_half(get(0, Kind::integer)), Kind::integer);
+      if (is_held_wide(source_bits(0)))
+         return define(get(0, Kind::integer), Kind::integer);
 
       const Kind in = from == nir_type_float ? Kind::real : Kind::integer;
       const Kind out = to == nir_type_float ? Kind::real : Kind::integer;

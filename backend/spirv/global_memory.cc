@@ -22,22 +22,24 @@ Pointer GlobalMemory::pointer_to(nir_intrinsic_instr *instr, Id type)
 void GlobalMemory::emit_load(nir_intrinsic_instr *instr)
 {
    const nir_def &def = instr->def;
-   const Id type = m.type_vector(m.type_uint(def.bit_size), def.num_components);
+   /* Narrower units than words are single (lower_access_units.h). */
+   const Id type = m.type_vector(memory_type(t, def.bit_size), def.num_components);
    require_small_storage(t, def.bit_size);
    const Pointer pointer = pointer_to(instr, type);
    Words operands = {pointer.id};
    for (uint32_t word :
         memory_operands(t, nir_intrinsic_access(instr), false, pointer.storage, unit_bytes(def)))
       operands.push_back(word);
-   t.define_vector(def, m.emit(SpvOpLoad, type, operands), Kind::integer);
+   const Id loaded = m.emit(SpvOpLoad, type, operands);
+   t.define_vector(def, from_memory(t, loaded, def.bit_size), Kind::integer);
 }
 
 void GlobalMemory::emit_store(nir_intrinsic_instr *instr)
 {
    const nir_def &value = *instr->src[0].ssa;
-   const Id type = m.type_vector(m.type_uint(value.bit_size), value.num_components);
+   const Id type = m.type_vector(memory_type(t, value.bit_size), value.num_components);
    require_small_storage(t, value.bit_size);
-   const Id object = t.get_vector(instr->src[0], Kind::integer);
+   const Id object = to_memory(t, t.get_vector(instr->src[0], Kind::integer), value.bit_size);
    const Pointer pointer = pointer_to(instr, type);
    Words operands = {pointer.id, object};
    for (uint32_t word :

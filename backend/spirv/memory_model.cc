@@ -17,6 +17,25 @@ void require_small_storage(Translator &t, unsigned bits)
    }
 }
 
+Id memory_type(Translator &t, unsigned bits)
+{
+   /* A type that is only loaded, stored and converted needs the storage's capability, no other. */
+   return t.held_bits(bits) == bits ? t.m.type_uint(bits) : t.m.type(SpvOpTypeInt, {bits, 0});
+}
+
+Id to_memory(Translator &t, Id value, unsigned bits)
+{
+   return t.held_bits(bits) == bits ? value
+                                    : t.m.emit(SpvOpUConvert, memory_type(t, bits), {value});
+}
+
+Id from_memory(Translator &t, Id value, unsigned bits)
+{
+   return t.held_bits(bits) == bits
+             ? value
+             : t.m.emit(SpvOpUConvert, t.m.type_uint(t.held_bits(bits)), {value});
+}
+
 SpvScope device_scope(Translator &t)
 {
    if (!t.driver.vulkan_memory_model_device_scope)

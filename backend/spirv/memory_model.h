@@ -35,4 +35,9 @@ inline unsigned unit_bytes(const nir_def &value)
 /// buffers to the capabilities.
 void require_small_storage(Translator &, unsigned bits);
 
+/// The integer that lies in such memory; what is held in more bits is converted on its way.
+Id memory_type(Translator &, unsigned bits);
+Id to_memory(Translator &, Id, unsigned bits);
+Id from_memory(Translator &, Id, unsigned bits);
+
 } // namespace weft::spirv

@@ -23,8 +23,8 @@ bool has_components(const Driver &driver, ComponentType type)
    case 8:
       return driver.int8 && driver.storage_buffer_8bit;
    case 16:
-      return driver.int16 && driver.storage_buffer_16bit &&
-             (driver.float16 || type != ComponentType::f16);
+      /* Arithmetic is of 32 bits where the driver has no other (lower_halves.h). */
+      return driver.storage_buffer_16bit;
    case 64:
       return driver.int64 && (driver.float64 || type != ComponentType::f64);
    default:
@@ -53,7 +53,7 @@ std::vector<MatrixOperation> supported_operations(const Driver &driver, uint32_t
       for (const Shape &s : shapes)
          list.push_back({s.m, s.n, s.k, ab, ab, c, c, false});
    };
-   if (driver.float16 && driver.int16 && driver.storage_buffer_16bit) {
+   if (has_components(driver, f16)) {
       add(f16, f32);
       add(f16, f16);
    }

@@ -3,6 +3,7 @@
 
 #include "backend/spirv/passes.h"
 
+#include "backend/spirv/lower_halves.h"
 #include "backend/spirv/validate_spirv_form.h"
 
 #include "nir_passes/lower_access_units.h"
@@ -138,6 +139,7 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
    RUN(run, nir_lower_bit_size, spirv_bit_size, const_cast<Driver *>(&driver));
    optimize(run, unroll_tiles);
    optimize_late(run);
+   RUN(run, lower_halves, has_half_floats(driver), driver.int16);
 
    if (run.refused())
       return run.error();

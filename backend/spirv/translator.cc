@@ -3,6 +3,7 @@
 
 #include "backend/spirv/translator.h"
 
+#include "backend/spirv/lower_halves.h"
 #include "backend/spirv/matrix_types.h"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ Id Translator::type(Kind kind, unsigned bits)
    case Kind::boolean:
       return m.type_bool();
    case Kind::integer:
-      return m.type_uint(bits);
+      return m.type_uint(held_bits(bits));
    case Kind::real:
       return m.type_float(bits);
    }
@@ -66,10 +67,16 @@ Id Translator::type(const glsl_type *t)
            " is not supported");
       return m.type_uint(32);
    }
-   const Kind kind = glsl_type_is_boolean(t)          ? Kind::boolean
-                     : glsl_type_is_float_16_32_64(t) ? Kind::real
-                                                      : Kind::integer;
-   return m.type_vector(type(kind, glsl_get_bit_size(t)), glsl_get_vector_elements(t));
+   return m.type_vector(type(kind_of(t), glsl_get_bit_size(t)), glsl_get_vector_elements(t));
+}
+
+Kind Translator::kind_of(const glsl_type *t) const
+{
+   if (glsl_type_is_boolean(t))
+      return Kind::boolean;
+   const bool is_real =
+      glsl_type_is_float_16_32_64(t) && (has_half_floats(driver) || glsl_get_bit_size(t) != 16);
+   return is_real ? Kind::real : Kind::integer;
 }
 
 Id Translator::constant(Kind kind, unsigned bits, uint64_t value)

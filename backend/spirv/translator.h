@@ -50,7 +50,12 @@ public:
    void extension(const char *name, uint32_t version = UINT32_MAX);
 
    // Types and constants.
+   /// What values of so many bits are held in.  Without shaderInt16 those of 16 bits are the lower
+   /// halves of 32-bit ones, and their upper halves are 0.
+   unsigned held_bits(unsigned bits) const { return bits == 16 && !driver.int16 ? 32 : bits; }
    Id type(Kind, unsigned bits);
+   /// Without their arithmetic, floats of 16 bits are integers.
+   Kind kind_of(const glsl_type *) const;
    /// Of a variable that is not in a block.
    Id type(const glsl_type *);
    Id constant(Kind, unsigned bits, uint64_t value);

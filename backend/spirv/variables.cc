@@ -12,17 +12,6 @@
 
 namespace weft::spirv {
 
-namespace {
-
-Kind kind_of(const glsl_type *type)
-{
-   if (glsl_type_is_boolean(type))
-      return Kind::boolean;
-   return glsl_type_is_float_16_32_64(type) ? Kind::real : Kind::integer;
-}
-
-} // namespace
-
 Variables::Variables(Translator &translator) : t(translator), m(translator.m) {}
 
 Id Variables::variable(nir_variable *var)
@@ -89,13 +78,13 @@ void Variables::emit_load(nir_intrinsic_instr *instr)
         memory_operands(t, nir_intrinsic_access(instr) | pointer.access, false, pointer.storage))
       operands.push_back(word);
    t.define_vector(instr->def, m.emit(SpvOpLoad, t.type(deref->type), operands),
-                   kind_of(deref->type));
+                   t.kind_of(deref->type));
 }
 
 void Variables::emit_store(nir_intrinsic_instr *instr)
 {
    nir_deref_instr *deref = nir_src_as_deref(instr->src[0]);
-   const Kind kind = kind_of(deref->type);
+   const Kind kind = t.kind_of(deref->type);
    const nir_def &value = *instr->src[1].ssa;
    const Pointer pointer = pointer_to(deref);
    const Words access =

@@ -97,7 +97,7 @@ std::vector<MatrixType> matrix_types(const Device &device, SmallFloats small_flo
    return types;
 }
 
-std::string missing_feature(const Device &device, ComponentType type)
+std::string missing_matrix_feature(const Device &device, ComponentType type)
 {
    const oracle::Format &f = oracle::format(type);
    if (type == ComponentType::bf16)
@@ -108,12 +108,18 @@ std::string missing_feature(const Device &device, ComponentType type)
       return "8-bit types";
    if (f.bytes == 2 && !device.features11.storageBuffer16BitAccess)
       return "16-bit storage";
-   if (f.bytes == 2 &&
-       !(f.is_float ? device.features12.shaderFloat16 : device.features.shaderInt16))
-      return f.is_float ? "shaderFloat16" : "shaderInt16";
    if (f.bytes == 8 && !(f.is_float ? device.features.shaderFloat64 : device.features.shaderInt64))
       return f.is_float ? "shaderFloat64" : "shaderInt64";
    return "";
+}
+
+std::string missing_feature(const Device &device, ComponentType type)
+{
+   const oracle::Format &f = oracle::format(type);
+   if (f.bytes == 2 && !is_small_float(type) &&
+       !(f.is_float ? device.features12.shaderFloat16 : device.features.shaderInt16))
+      return f.is_float ? "shaderFloat16" : "shaderInt16";
+   return missing_matrix_feature(device, type);
 }
 
 oracle::Matrix random_matrix(oracle::Random &random, const MatrixType &type, oracle::Inputs inputs)

@@ -56,6 +56,9 @@ bool one_of_many(oracle::Random &, const MatrixOperation &);
 /// The type of a shader's arithmetic or of a buffer's elements needs features of the device; why it
 /// cannot be had, or nothing.
 std::string missing_feature(const Device &, ComponentType);
+/// The same where it is only loaded, multiplied and stored, as matrices are that need no arithmetic of
+/// 16 bits.
+std::string missing_matrix_feature(const Device &, ComponentType);
 
 /// What one multiply-add of this device is held to: Vulkan asks for the result's precision, lets a
 /// device truncate and leaves infinities and NaN open; Weft's own driver promises f32 inside for

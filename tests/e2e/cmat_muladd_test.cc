@@ -179,7 +179,7 @@ void sweep(bool integers)
          continue;
       std::string missing;
       for (ComponentType type : {op.a, op.b, op.c, op.result})
-         missing = missing.empty() ? missing_feature(device, type) : missing;
+         missing = missing.empty() ? missing_matrix_feature(device, type) : missing;
       // C and the result may differ in type only where the shader can say so: GLSL cannot.
       if (missing.empty() && op.c != op.result)
          missing = "GLSL that gives the result another type than C";

@@ -55,5 +55,14 @@ TEST(Settings, TakeTheDriversOwnProfileFirst)
    EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia+identity"}}).identity, nvidia->identity);
 }
 
+TEST(Settings, TakeFeaturesToHide)
+{
+   EXPECT_FALSE(parse({}).hides_float16 || parse({}).hides_int16);
+   const Settings both = parse({{"WEFT_ICD_HIDE", "float16,int16"}});
+   EXPECT_TRUE(both.hides_float16 && both.hides_int16);
+   const Settings one = parse({{"WEFT_ICD_HIDE", "int16,teapots"}}, 1);
+   EXPECT_TRUE(!one.hides_float16 && one.hides_int16);
+}
+
 } // namespace
 } // namespace weft

@@ -258,6 +258,36 @@ const std::string matrix_operations = R"(
       coopMatStore(c, i, 0, 16, gl_CooperativeMatrixLayoutColumnMajor);
    })";
 
+const std::string half_arithmetic = R"(
+   layout(binding = 0) buffer H { float16_t h[]; };
+   layout(binding = 1) buffer S { int16_t s[]; };
+   layout(binding = 2) buffer U { uint u[]; };
+   layout(binding = 3) buffer L { int64_t l[]; };
+   layout(binding = 4) buffer D { double d[]; };
+   layout(binding = 5) buffer J { int8_t j[]; };
+   layout(binding = 6) buffer F { float f[]; };
+   layout(buffer_reference, scalar) buffer Halves { float16_t data[]; };
+   layout(push_constant, scalar) uniform Push { Halves address; };
+   void main() {
+      const uint i = gl_LocalInvocationIndex;
+      coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> m;
+      coopMatLoad(m, h, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+      float16_t x = h[i], sum = 0.0hf;
+      for (uint k = 0; k < u[0]; k++)
+         sum += x > 2.0hf ? sqrt(x) : min(-x, h[k]) / 3.0hf;
+      address.data[i] = sum + address.data[i + 1];
+      int16_t y = s[i];
+      y = (y / s[i + 1]) << 2s | max(y, s[i + 2]) % 5s ^ (y >> 3s);
+      s[i] = y < 7s ? y : -y;
+      u[i] = packFloat2x16(f16vec2(x, sum)) + uint(uint16_t(y)) + packHalf2x16(unpackFloat2x16(u[i]));
+      l[i] = int64_t(x) + int64_t(y) + packInt4x16(i16vec4(y, s[3], s[4], s[5]));
+      d[i] = double(x) + double(y);
+      j[i] = int8_t(y) + int8_t(x);
+      f[i] = float(y) + float(float16_t(d[i + 1]) + float16_t(u[5]) + float16_t(y) + float16_t(y > 3s));
+      h[i] = float16_t(f[i + 1]) + float16_t(l[3]) + uint16BitsToHalf(uint16_t(j[5]));
+      coopMatStore(m * x + m, h, 256, 16, gl_CooperativeMatrixLayoutColumnMajor);
+   })";
+
 /// For a driver with all that there is in one shape.
 Result<spirv::CompiledModule> compiled_natively(const std::string &glsl, spirv::Driver driver,
                                                 uint32_t m, uint32_t n, uint32_t k)
@@ -283,6 +313,27 @@ TEST(Compile, NativeMatricesAreValid)
          EXPECT_TRUE(valid) << valid.error().message << text;
          EXPECT_EQ(count(text, "OpCooperativeMatrixMulAddKHR"), 1u) << text;
          EXPECT_EQ(count(text, "OpCapability CooperativeMatrixKHR"), 1u);
+      }
+   }
+}
+
+/// Matrices of halves, and arithmetic of 16 bits, on drivers that can but store these.
+TEST(Compile, DriversWithoutArithmeticOf16Bits)
+{
+   for (const std::string *glsl : {&matrices, &half_arithmetic}) {
+      for (const bool floats : {false, true}) {
+         for (const bool integers : {false, true}) {
+            SCOPED_TRACE(testing::Message() << "floats " << floats << ", integers " << integers);
+            spirv::Driver driver = spirv::full_driver();
+            driver.float16 = floats;
+            driver.int16 = integers;
+            const std::string text = compiled(*glsl, driver);
+            const bool halves = floats && integers;
+            EXPECT_TRUE(has(text, "OpCapability Shader")) << text;
+            EXPECT_EQ(has(text, "OpCapability Float16"), halves) << text;
+            EXPECT_EQ(has(text, "ackHalf2x16"), !halves || glsl == &half_arithmetic) << text;
+            EXPECT_FALSE(!integers && has(text, "OpCapability Int16")) << text;
+         }
       }
    }
 }
@@ -524,7 +575,9 @@ TEST(SupportedOperations, FollowTheDriver)
    EXPECT_TRUE(spirv::supported_operations(driver, 2).empty());
    EXPECT_TRUE(spirv::supported_operations(driver, 48).empty());
 
-   driver.float16 = false;
+   driver.float16 = driver.int16 = false;
+   EXPECT_TRUE(uses(spirv::supported_operations(driver, 32), f16));
+   driver.storage_buffer_16bit = false;
    EXPECT_FALSE(uses(spirv::supported_operations(driver, 32), f16));
    driver.int8 = false;
    EXPECT_FALSE(uses(spirv::supported_operations(driver, 32), s8));

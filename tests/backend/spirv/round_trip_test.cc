@@ -82,7 +82,8 @@ void expect_same(size_t buffer, const std::vector<std::byte> &found,
 
 /// By both paths through SPIR-V, for each driver that differs in what is written.  The direct path
 /// has matrices as registers, which are the same through SPIR-V; so is what a component holds.
-void expect_round_trips(const runner::Dispatch &dispatch, bool components = false)
+void expect_round_trips(const runner::Dispatch &dispatch, bool components = false,
+                        bool float16 = true, bool int16 = true)
 {
    runner::Path direct;
    direct.subgroup_size = 16;
@@ -105,6 +106,8 @@ void expect_round_trips(const runner::Dispatch &dispatch, bool components = fals
             driver.robust_buffer_access_2 = !plain;
             driver.integer_dot_product = plain;
             driver.subgroup_extended_types = plain;
+            driver.float16 = float16;
+            driver.int16 = int16;
             runner::Path path = direct;
             path.through_spirv = true;
             path.matrices = matrices;
@@ -160,6 +163,55 @@ TEST_F(RoundTrip, BytesByAddress)
       },
       /* It adds up each invocation's first component. */
       true);
+}
+
+/// On drivers without arithmetic of 16 bits; integers at both ends, and halves that overflow and lose
+/// bits.
+TEST_F(RoundTrip, Halves)
+{
+   const test::Source source = test::compile(R"(
+      layout(binding = 0) buffer F { float f[]; };
+      layout(binding = 1) buffer S { int16_t s[]; };
+      layout(binding = 2) buffer H { float16_t h[]; };
+      void main() {
+         const uint i = gl_LocalInvocationIndex;
+         coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> m;
+         coopMatLoad(m, h, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+         m = m * float16_t(f[0]) + m;
+         coopMatStore(m, h, 256, 16, gl_CooperativeMatrixLayoutColumnMajor);
+         const float16_t x = h[i], y = h[i + 64];
+         h[1024 + i] = x > y ? x * y - x : max(x, -y);
+         h[1088 + i] = float16_t(f[i] * 1.0009765625 * exp2(float(i) - 26.0));
+         h[1152 + i] = float16_t(s[i]);
+         const int16_t a = s[i], b = s[i + 64];
+         s[1024 + i] = (a + b * 3s) ^ (a >> 3s) | (b << 2s);
+         s[1088 + i] = a < b ? a / 7s : min(b, a % 5s);
+         s[1152 + i] = int16_t(x);
+         f[1024 + i] = float(a) + float(uint16_t(b)) + float(uint(uint16_t(a)) / uint(uint16_t(b) | 1));
+         f[1088 + i] = float(x) + float(int(a) > int(b));
+      })");
+   std::vector<std::byte> numbers(buffer_bytes);
+   for (std::byte &byte : numbers)
+      byte = std::byte(random());
+   for (const bool reals : {false, true}) {
+      for (const bool integers : {false, true}) {
+         SCOPED_TRACE(testing::Message() << "floats " << reals << ", integers " << integers);
+         expect_round_trips(
+            {
+               .source = source.shader_source(),
+               .buffers = {{{0, 0}, floats(random)}, {{0, 1}, numbers}, {{0, 2}, halves(random)}},
+            },
+            true, reals, integers);
+      }
+   }
+   /* Of products, with halves in shared memory. */
+   expect_round_trips(
+      {
+         .source = sources[0].shader_source(),
+         .buffers = {{{0, 0}, halves(random)}, {{0, 1}, halves(random)}, {{0, 2}, floats(random)}},
+         .push_constants = packed(uint32_t(512), uint32_t(32)),
+      },
+      true, false, false);
 }
 
 /// Everything of subgroups, memory and types that gives whole numbers, beside a matrix.
