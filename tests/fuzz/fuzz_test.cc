@@ -242,6 +242,29 @@ TEST(generator, has_all_types)
       EXPECT_NE(scalars[type], 0u) << glsl_name(type);
 }
 
+TEST(generator, has_scopes_and_sizes)
+{
+   uint32_t of_workgroups = 0, flexible = 0, quads = 0;
+   for (uint64_t seed = 1; seed < 300; seed++) {
+      const Program program = generate(seed, operations).program;
+      for (const Function &f : program.functions) {
+         for_each_stmt(f.body, [&](const Stmt &s) {
+            if (s.kind == Kind::matrix_muladd) {
+               const e2e::MatrixType &a = *f.variables[s.places[1].variable].matrix;
+               of_workgroups += program.workgroup_matrices;
+               flexible += a.rows > 8;
+            }
+            quads += s.kind == Kind::matrix_reduce && ReduceOver(s.target) == ReduceOver::quad;
+         });
+      }
+      EXPECT_TRUE(!program.workgroup_matrices || program.invocations() == 128 ||
+                  program.invocations() == 256);
+   }
+   EXPECT_GE(of_workgroups, 10u);
+   EXPECT_GE(flexible, 10u);
+   EXPECT_GE(quads, 1u);
+}
+
 TEST(generator, changes_what_was_copied)
 {
    uint32_t found = 0;

@@ -22,7 +22,7 @@ Generator::Generator(uint64_t seed, const std::vector<MatrixOperation> &operatio
 Program Generator::run()
 {
    choose_sizes();
-   if (!advertised.empty() && percent(80))
+   if (!advertised.empty() && (scope == Level::workgroup || percent(80)))
       choose_operations();
    using enum Type;
    scalar_types = {u32, u32, u32, s32, s32, boolean, boolean, f16, s8, u8, s16, u16, s64, u64, f64};
@@ -93,6 +93,12 @@ void Generator::choose_sizes()
    p.subgroups = pick({1u, 1u, 2u, 2u, 3u, 4u});
    while (p.invocations() > 128)
       p.subgroups--;
+   if (!advertised.empty() && one_in(8)) {
+      scope = Level::workgroup;
+      p.workgroup_matrices = true;
+      // The workgroups that there are such matrices for.
+      p.subgroups = pick({128u, 128u, 256u}) / p.subgroup_size;
+   }
    p.workgroups = 1 + draw(2);
    for (uint32_t &word : p.push)
       word = draw(4);
@@ -191,11 +197,37 @@ void Generator::choose_operations()
       operations.resize(1);
    doubles = std::ranges::any_of(
       operations, [](const MatrixOperation &op) { return op.result == ComponentType::f64; });
+   if (scope == Level::workgroup || one_in(4))
+      choose_flexible_sizes();
    for (const MatrixOperation &op : operations) {
       for (const MatrixType &t : {e2e::a_type(op), e2e::b_type(op), e2e::c_type(op)}) {
          if (std::ranges::find(types, t) == types.end())
             types.push_back(t);
       }
+   }
+}
+
+/// Other sizes than those that are listed, of multiples of 8; and some of a half of them, for
+/// reductions.
+void Generator::choose_flexible_sizes()
+{
+   MatrixOperation sizes = {.m = 16, .n = 16, .k = 8};
+   if (!one_in(3)) {
+      do {
+         sizes.m = 8 * (1 + draw(4));
+         sizes.n = 8 * (1 + draw(4));
+         sizes.k = 8 * (1 + draw(4));
+      } while (sizes.m * sizes.n * sizes.k > 1024u << scale);
+   }
+   for (MatrixOperation &op : operations) {
+      op.m = sizes.m;
+      op.n = sizes.n;
+      op.k = sizes.k;
+   }
+   if (sizes.m % 16 == 0 && sizes.n % 16 == 0) {
+      operations.push_back(operations[0]);
+      operations.back().m /= 2;
+      operations.back().n /= 2;
    }
 }
 
@@ -324,9 +356,10 @@ uint32_t Generator::shared_memory(Type type, bool scalar, bool own_regions)
    const uint32_t use = scalar ? 0 : own_regions ? 1 : 2;
    const auto [it, inserted] = shared.try_emplace({type, use}, 0);
    if (inserted) {
-      it->second =
-         add_memory(Storage::shared, type, scalar ? p.invocations() : p.subgroups * region(type),
-                    Contents::none);
+      it->second = add_memory(Storage::shared, type,
+                              scalar ? p.invocations()
+                                     : (p.workgroup_matrices ? 1 : p.subgroups) * region(type),
+                              Contents::none);
       Memory &m = p.memories[it->second];
       if (!scalar && one_in(4))
          m.unit = choose_unit(type, m.unit_bytes);
@@ -358,7 +391,7 @@ void Generator::make_function()
 {
    const MatrixOperation op = pick(operations);
    Flow flow;
-   flow.level = Level::subgroup;
+   flow.level = scope;
    flow.in_function = true;
    flow.depth = 1;
    const auto parameter = [&](uint32_t v, bool in, bool out) {
@@ -369,13 +402,13 @@ void Generator::make_function()
    const uint32_t c = add_matrix(e2e::c_type(op));
    const bool returns = one_in(2);
    parameter(c, returns || !one_in(5), !returns);
-   parameter(add_scalar(pick({Type::u32, Type::s32, Type::boolean}), Level::subgroup), true, false);
+   parameter(add_scalar(pick({Type::u32, Type::s32, Type::boolean}), scope), true, false);
    if (returns)
       f->result = one_in(2) ? c : add_matrix(e2e::c_type(op));
    // A local array, so that not all of them are main's.
    if (one_in(4))
       add_matrix(e2e::c_type(op), 2);
-   add_scalar(Type::u32, Level::subgroup);
+   add_scalar(Type::u32, scope);
    muladd(f->body, flow);
    block(f->body, 1 + draw(3), flow);
    if (f->result && *f->result != c)
@@ -388,7 +421,7 @@ void Generator::write_results(Block &body)
    const size_t count = f->variables.size();
    // Some subgroups have nothing to say: nobody waits for them any more.
    if (one_in(6)) {
-      Stmt s{Kind::branch, 0, 0, {truth(wanted(Level::subgroup, flow))}, {}, {}, {}};
+      Stmt s{Kind::branch, 0, 0, {truth(wanted(scope, flow))}, {}, {}, {}};
       s.body.push_back({Kind::finish, 0, 0, {}, {}, {}, {}});
       body.push_back(std::move(s));
    }
@@ -443,7 +476,7 @@ void Generator::add_structs()
          f->variables[v].global = false;
          f->variables[v].structure = s;
       }
-      const uint32_t number = add_scalar(Type::u32, Level::subgroup);
+      const uint32_t number = add_scalar(Type::u32, scope);
       f->variables[number].structure = s;
    }
    f->structs = 2;
@@ -491,8 +524,7 @@ Place Generator::place_of(uint32_t variable, const Flow &flow)
    if (one_in(2))
       return {variable, {literal(Type::u32, draw(array))}};
    (void)flow;
-   return {variable,
-           {below(array, {.level = Level::subgroup, .depth = 1, .subgroup_operations = false})}};
+   return {variable, {below(array, {.level = scope, .depth = 1, .subgroup_operations = false})}};
 }
 
 Place Generator::matrix_place(const MatrixType &type, const Flow &flow)

@@ -12,6 +12,19 @@ namespace weft::fuzz {
 
 using e2e::MatrixType;
 
+Stmt Generator::synchronize() const
+{
+   return {
+      scope == Level::workgroup ? Kind::barrier : Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}};
+}
+
+Expr Generator::shared_region(uint32_t units)
+{
+   if (scope == Level::workgroup)
+      return literal(Type::u32, 0);
+   return arithmetic(Binary::mul, builtin(Builtin::subgroup), literal(Type::u32, units));
+}
+
 void Generator::matrix_statement(Block &out, const Flow &flow)
 {
    if (budget <= 0)
@@ -133,7 +146,7 @@ void Generator::load_matrix(Block &out, const Place &place, const MatrixType &ty
       Expr moving =
          one_in(3) && !flow.counters.empty()
             ? arithmetic(Binary::bit_and, variable(flow.counters.back()), literal(Type::u32, 7))
-            : below(8, {.level = Level::subgroup,
+            : below(8, {.level = scope,
                         .depth = 1,
                         .subgroup_operations = flow.level <= Level::subgroup});
       offset = arithmetic(Binary::mul, std::move(moving), literal(Type::u32, l.step));
@@ -144,10 +157,9 @@ void Generator::load_matrix(Block &out, const Place &place, const MatrixType &ty
 
 Expr Generator::own_region(uint32_t number, uint32_t units, uint32_t shift)
 {
-   Expr own = arithmetic(
-      Binary::add,
-      arithmetic(Binary::mul, builtin(Builtin::workgroup), literal(Type::u32, p.subgroups)),
-      builtin(Builtin::subgroup));
+   Expr own = arithmetic(Binary::mul, builtin(Builtin::workgroup), literal(Type::u32, p.subgroups));
+   if (scope == Level::subgroup)
+      own = arithmetic(Binary::add, std::move(own), builtin(Builtin::subgroup));
    own = arithmetic(Binary::mul, std::move(own), literal(Type::u32, units));
    return arithmetic(Binary::add, std::move(own),
                      literal(Type::u32, number * p.workgroups * p.subgroups * units + shift));
@@ -166,11 +178,11 @@ void Generator::store_matrix(Block &out, const Place &place, const MatrixType &t
    const Layout l = layout(type, memory, true, units);
    Expr own = own_region(number, units, draw((units - l.units) / l.step + 1) * l.step);
    if (flow.in_loop)
-      out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+      out.push_back(synchronize());
    out.push_back(transfer(Kind::matrix_store, place, m, l, own));
    if (one_in(6)) {
       // And back, with another layout where it fits.
-      out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+      out.push_back(synchronize());
       Layout again = l;
       if (one_in(2) && type.rows == type.cols)
          again.column_major = !l.column_major;
@@ -247,12 +259,12 @@ void Generator::compute(Block &out, const Place &target, const MatrixType &type,
       out.push_back({Kind::matrix_copy, 0, 0, {}, {target, source()}, {}, {}});
       return;
    case 2: {
-      Expr value = any(scalar, wanted(Level::subgroup, flow));
+      Expr value = any(scalar, wanted(scope, flow));
       out.push_back({Kind::matrix_fill, 0, 0, {std::move(value)}, {target}, {}, {}});
       return;
    }
    case 3: {
-      Expr factor = one_in(2) ? random_literal(scalar) : any(scalar, wanted(Level::subgroup, flow));
+      Expr factor = one_in(2) ? random_literal(scalar) : any(scalar, wanted(scope, flow));
       out.push_back({Kind::matrix_scale, 0, 0, {std::move(factor)}, {target, source()}, {}, {}});
       return;
    }
@@ -320,7 +332,7 @@ void Generator::element_loop(Block &out, const Flow &flow)
    for (uint32_t i = 0; i < operands; i++)
       s.places.push_back(i ? matrix_source(type, flow) : matrix_place(type, flow));
    Wanted w;
-   w.level = Level::subgroup;
+   w.level = scope;
    w.depth = 2;
    w.subgroup_operations = false;
    w.elements = operands;
@@ -338,7 +350,7 @@ void Generator::element_function(Block &out, const Flow &flow)
    spend(type.rows * type.cols * 2);
    Stmt s{Kind::element_function, 0, 0, {}, {matrix_place(type, flow)}, {}, {}};
    Wanted w;
-   w.level = Level::subgroup;
+   w.level = scope;
    w.depth = 2 + draw(2);
    w.subgroup_operations = false;
    w.elements = 1 + draw(2);
@@ -350,7 +362,7 @@ void Generator::element_function(Block &out, const Flow &flow)
       w.parameters.push_back(one_in(2) ? w.element : scalar_type());
    s.exprs.push_back(any(w.element, w));
    for (Type parameter : w.parameters)
-      s.exprs.push_back(any(parameter, wanted(Level::subgroup, flow)));
+      s.exprs.push_back(any(parameter, wanted(scope, flow)));
    out.push_back(std::move(s));
 }
 
@@ -371,7 +383,7 @@ void Generator::reduce_matrix(Block &out, const Flow &flow)
          if (to.cols == from.cols)
             choices.push_back({ReduceOver::column, from, to});
          if (2 * to.rows == from.rows && 2 * to.cols == from.cols)
-            choices.push_back({ReduceOver::quad, from, to});
+            choices.insert(choices.end(), 4, {ReduceOver::quad, from, to});
       }
    }
    const Choice &choice = pick(choices);
@@ -396,14 +408,14 @@ void Generator::reduce_matrix(Block &out, const Flow &flow)
 void Generator::element_reduce(Block &out, const Flow &flow)
 {
    const std::optional<MatrixType> reduced = arithmetic_type();
-   if (!reduced)
+   if (!reduced || scope == Level::workgroup)
       return muladd(out, flow);
    const MatrixType type = *reduced;
    const Type scalar = type_of(type.type);
    std::vector<Reduction> reductions = {Reduction::min, Reduction::max};
    if (is_integer(scalar))
       reductions.insert(reductions.end(), {Reduction::bit_and, Reduction::bit_or});
-   const uint32_t target = add_scalar(scalar, Level::subgroup);
+   const uint32_t target = add_scalar(scalar, scope);
    out.push_back({Kind::element_reduce,
                   uint8_t(pick(reductions)),
                   0,
@@ -425,17 +437,17 @@ void Generator::through_own_memory(Block &out, const Flow &flow)
    Layout back = l;
    if (type.rows == type.cols && one_in(2))
       back.column_major = !l.column_major;
-   const Expr own = arithmetic(Binary::mul, builtin(Builtin::subgroup), literal(Type::u32, units));
-   out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+   const Expr own = shared_region(units);
+   out.push_back(synchronize());
    out.push_back(transfer(Kind::matrix_store, matrix_source(type, flow), m, l, own));
-   out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+   out.push_back(synchronize());
    const bool changes = !is_small_float(scalar) && one_in(3);
    const Place loaded = changes ? unset_matrix(type) : matrix_place(type, flow);
    out.push_back(transfer(Kind::matrix_load, loaded, m, back, own));
    if (!changes)
       return;
    // What was loaded stays when other numbers come to its place in memory.
-   out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+   out.push_back(synchronize());
    out.push_back(transfer(Kind::matrix_store, matrix_source(type, flow), m, l, own));
    const Place result = matrix_place(type, flow);
    out.push_back(
@@ -445,6 +457,8 @@ void Generator::through_own_memory(Block &out, const Flow &flow)
 /// Each subgroup stores a matrix, and loads the next one's, if it likes as another type.
 void Generator::through_shared(Block &out, const Flow &flow)
 {
+   if (scope == Level::workgroup)
+      return through_own_memory(out, flow);
    const MatrixType type = pick(types);
    const Type scalar = type_of(type.type);
    const uint32_t m = shared_memory(scalar, false, false);

@@ -26,7 +26,7 @@ void Generator::block(Block &out, uint32_t statements, const Flow &flow)
 
 void Generator::statement(Block &out, const Flow &flow)
 {
-   const bool matrices = !types.empty() && flow.level <= Level::subgroup;
+   const bool matrices = !types.empty() && flow.level <= scope;
    const uint32_t choice = draw(20);
    if (choice < 3 && flow.depth < 3)
       return branch(out, flow);
@@ -217,7 +217,7 @@ void Generator::call(Block &out, const Flow &flow)
          }
          s.places.push_back(std::move(place));
       } else {
-         s.exprs.push_back(any(v.type, wanted(Level::subgroup, flow)));
+         s.exprs.push_back(any(v.type, wanted(scope, flow)));
       }
    }
    if (callee.result)

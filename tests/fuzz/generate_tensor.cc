@@ -193,7 +193,7 @@ void Generator::decode_tensor(Block &out, const Flow &flow)
    const MatrixType type = pick(types);
    const uint32_t block = 1 + draw(one_in(2) ? 4 : 20);
    Wanted w;
-   w.level = Level::subgroup;
+   w.level = scope;
    w.depth = 3;
    w.subgroup_operations = false;
    w.elements = block;
@@ -228,7 +228,7 @@ void Generator::store_tensor(Block &out, const Flow &flow)
    const uint32_t units = region(scalar) * memory.component_bytes() / memory.unit_bytes;
    const uint32_t number = outputs.at({scalar, false}).regions++;
    if (flow.in_loop)
-      out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+      out.push_back(synchronize());
    out.push_back(tensor_statement(Kind::tensor_store, matrix_source(type, flow), m,
                                   tensor_for_store(type, region(scalar)),
                                   own_region(number, units, 0)));
@@ -242,14 +242,14 @@ void Generator::tensor_through_shared(Block &out, const Flow &flow)
    const uint32_t m = shared_memory(scalar, false, true);
    const Memory memory = p.memories[m];
    const uint32_t units = region(scalar) * memory.component_bytes() / memory.unit_bytes;
-   const Expr own = arithmetic(Binary::mul, builtin(Builtin::subgroup), literal(Type::u32, units));
+   const Expr own = shared_region(units);
    Tensor written = {TensorLayout(2, Clamp::undefined), {}};
    written.layout.set_dimension({type.rows, type.cols});
    written.literal = one_in(2);
-   out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+   out.push_back(synchronize());
    out.push_back(
       tensor_statement(Kind::tensor_store, matrix_source(type, flow), m, std::move(written), own));
-   out.push_back({Kind::subgroup_barrier, 0, 0, {}, {}, {}, {}});
+   out.push_back(synchronize());
    out.push_back(tensor_statement(Kind::tensor_load, matrix_place(type, flow), m,
                                   tensor(type, type.rows * type.cols, false), own));
 }

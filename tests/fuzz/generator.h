@@ -62,6 +62,7 @@ private:
    // generate.cc
    void choose_sizes();
    void choose_operations();
+   void choose_flexible_sizes();
    bool expressible(Type) const; ///< GLSL has it beside the types of the operations
    void make_inputs();
    std::string choose_unit(Type, uint32_t &bytes);
@@ -151,6 +152,8 @@ private:
    void store_tensor(Block &, const Flow &);
    void tensor_through_shared(Block &, const Flow &);
 
+   Stmt synchronize() const;           ///< those who have a matrix
+   Expr shared_region(uint32_t units); ///< the first unit of theirs
    /// A layout, and a stride in units of the memory that suits it.
    struct Layout {
       bool column_major;
@@ -175,8 +178,9 @@ private:
    /// What is left to spend, in vector instructions where matrices are registers: compile time is
    /// nearly all that a program takes.
    int64_t budget = 0;
-   uint32_t scale = 0;   ///< 0 for tiny programs … 2 for large ones
-   bool doubles = false; ///< matrices of f64, and then no f32 anywhere
+   Level scope = Level::subgroup; ///< who has a matrix
+   uint32_t scale = 0;            ///< 0 for tiny programs … 2 for large ones
+   bool doubles = false;          ///< matrices of f64, and then no f32 anywhere
    std::vector<Type> scalar_types;
 
    struct Scalar {

@@ -25,7 +25,8 @@ std::variant<Expected, Invalid> interpret(const Program &program)
 }
 
 Interpreter::Interpreter(const Program &program)
-    : program(program), W(program.subgroup_size), N(program.invocations())
+    : program(program), W(program.subgroup_size), N(program.invocations()),
+      owners(program.workgroup_matrices ? 1 : program.subgroups)
 {
    assert(N <= max_invocations);
    for (const Memory &m : program.memories)
@@ -68,6 +69,19 @@ Mask Interpreter::subgroup_mask(uint32_t subgroup) const
    return mask;
 }
 
+Mask Interpreter::owner_mask(uint32_t owner) const
+{
+   return program.workgroup_matrices ? ~Mask() >> (max_invocations - N) : subgroup_mask(owner);
+}
+
+/// By any invocation of the subgroup or workgroup.
+Access Interpreter::matrix_access(uint32_t owner) const
+{
+   if (program.workgroup_matrices)
+      return {int32_t(workgroup), -1, -1, workgroup_barriers, 0};
+   return access(int32_t(owner), -1);
+}
+
 Access Interpreter::access(int32_t subgroup, int32_t invocation) const
 {
    return {int32_t(workgroup), subgroup, invocation, workgroup_barriers,
@@ -83,7 +97,7 @@ Frame Interpreter::make_frame(const Function &f) const
       frame.matrices.emplace_back();
       const Number first = {.i = 0, .f = 0, .undefined = v.unset};
       if (v.matrix)
-         frame.matrices.back().assign(count * program.subgroups, make_matrix(*v.matrix, first));
+         frame.matrices.back().assign(count * owners, make_matrix(*v.matrix, first));
    }
    return frame;
 }
@@ -127,19 +141,28 @@ void Interpreter::execute(const Stmt &stmt, const Mask &mask)
       return call(stmt, mask);
    case Kind::struct_copy:
       return copy_struct(stmt, mask);
-   default:
+   case Kind::subgroup_barrier:
       for (uint32_t subgroup = 0; subgroup < program.subgroups; subgroup++) {
-         const Mask whole = subgroup_mask(subgroup);
-         if ((mask & whole).none())
-            continue;
-         if ((mask & whole) != whole)
-            fail("a part of a subgroup, where all of it is needed");
-         if (stmt.kind == Kind::subgroup_barrier)
+         if (is_whole(mask, subgroup_mask(subgroup)))
             subgroup_barriers[subgroup]++;
-         else
-            execute_matrix(stmt, subgroup);
+      }
+      return;
+   default:
+      for (uint32_t owner = 0; owner < owners; owner++) {
+         if (is_whole(mask, owner_mask(owner)))
+            execute_matrix(stmt, owner);
       }
    }
+}
+
+/// Whether all of these invocations are active, or none, which is all that may be.
+bool Interpreter::is_whole(const Mask &mask, const Mask &whole) const
+{
+   if ((mask & whole).none())
+      return false;
+   if ((mask & whole) != whole)
+      fail("a part of a subgroup or workgroup, where all of it is needed");
+   return true;
 }
 
 void Interpreter::assign(const Expr &target, const Lanes &values, const Mask &mask)
@@ -232,20 +255,16 @@ void Interpreter::call(const Stmt &stmt, const Mask &mask)
 {
    const Function &callee = program.functions[stmt.target];
    Frame frame = make_frame(callee);
-   const auto copy_matrix = [&](const MatrixValue &from, MatrixValue &to, uint32_t subgroup) {
-      const Mask whole = subgroup_mask(subgroup);
-      if ((mask & whole).none())
-         return;
-      if ((mask & whole) != whole)
-         fail("a part of a subgroup, where all of it is needed");
-      to = from;
+   const auto copy_matrix = [&](const MatrixValue &from, MatrixValue &to, uint32_t owner) {
+      if (is_whole(mask, owner_mask(owner)))
+         to = from;
    };
    size_t place = 0, expr = 0;
    for (const Parameter &p : callee.parameters) {
       if (callee.variables[p.variable].matrix) {
          const Place &argument = stmt.places[place++];
-         for (uint32_t s = 0; s < program.subgroups; s++) {
-            if (p.in && (mask & subgroup_mask(s)).any())
+         for (uint32_t s = 0; s < owners; s++) {
+            if (p.in && (mask & owner_mask(s)).any())
                copy_matrix(operand(argument, s), frame.matrices[p.variable][s], s);
          }
       } else {
@@ -273,8 +292,8 @@ void Interpreter::call(const Stmt &stmt, const Mask &mask)
    const auto give_back = [&](uint32_t variable, bool out) {
       if (callee.variables[variable].matrix) {
          const Place &target = stmt.places[place++];
-         for (uint32_t s = 0; out && s < program.subgroups; s++) {
-            if ((mask & subgroup_mask(s)).any())
+         for (uint32_t s = 0; out && s < owners; s++) {
+            if ((mask & owner_mask(s)).any())
                copy_matrix(frame.matrices[variable][s], matrix(target, s), s);
          }
       } else {
@@ -307,12 +326,8 @@ void Interpreter::copy_struct(const Stmt &stmt, const Mask &mask)
             frame.scalars[to[field]][i] = frame.scalars[from[field]][i];
       }
       for (size_t i = 0; i < frame.matrices[to[field]].size(); i++) {
-         const Mask whole = subgroup_mask(uint32_t(i % program.subgroups));
-         if ((mask & whole).none())
-            continue;
-         if ((mask & whole) != whole)
-            fail("a part of a subgroup, where all of it is needed");
-         frame.matrices[to[field]][i] = frame.matrices[from[field]][i];
+         if (is_whole(mask, owner_mask(uint32_t(i % owners))))
+            frame.matrices[to[field]][i] = frame.matrices[from[field]][i];
       }
    }
 }

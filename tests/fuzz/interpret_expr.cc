@@ -24,11 +24,13 @@ Number Interpreter::checked(const std::optional<Number> &n, const Expr &at) cons
    return *n;
 }
 
-Number Interpreter::uniform(const Expr &e, const Lanes &values, uint32_t subgroup) const
+Number Interpreter::uniform(const Expr &e, const Lanes &values, uint32_t owner) const
 {
-   const Number &first = defined(values[subgroup * W], e);
-   for (uint32_t i = 1; i < W; i++) {
-      if (values[subgroup * W + i].i != first.i || values[subgroup * W + i].f != first.f)
+   const uint32_t count = N / owners;
+   const Number &first = defined(values[owner * count], e);
+   for (uint32_t i = 1; i < count; i++) {
+      const Number &other = values[owner * count + i];
+      if (other.i != first.i || other.f != first.f)
          fail("a value that is not uniform", &e);
    }
    return first;

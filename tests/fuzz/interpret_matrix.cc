@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Matrices of one subgroup.
+/// Matrices of one subgroup, or of the workgroup.
 
 #include "tests/fuzz/interpreter.h"
 
@@ -29,118 +29,117 @@ const e2e::MatrixType &Interpreter::type(const Place &place) const
    return *frames.back().function->variables[place.variable].matrix;
 }
 
-MatrixValue &Interpreter::matrix(const Place &place, uint32_t subgroup)
+MatrixValue &Interpreter::matrix(const Place &place, uint32_t owner)
 {
    const Variable &v = frames.back().function->variables[place.variable];
    uint64_t element = 0;
    if (!place.index.empty())
-      element = uint64_t(uniform(place.index[0], subgroup).i);
+      element = uint64_t(uniform(place.index[0], owner).i);
    if (element >= std::max(v.array, 1u))
       fail("an index outside of an array of matrices",
            place.index.empty() ? nullptr : &place.index[0]);
-   return frames.back().matrices[place.variable][element * program.subgroups + subgroup];
+   return frames.back().matrices[place.variable][element * owners + owner];
 }
 
-const MatrixValue &Interpreter::operand(const Place &place, uint32_t subgroup)
+const MatrixValue &Interpreter::operand(const Place &place, uint32_t owner)
 {
-   const MatrixValue &m = matrix(place, subgroup);
+   const MatrixValue &m = matrix(place, owner);
    if (m.elements[0].undefined)
       fail("a matrix that has no value yet");
    return m;
 }
 
-Number Interpreter::uniform(const Expr &e, uint32_t subgroup)
+Number Interpreter::uniform(const Expr &e, uint32_t owner)
 {
-   return uniform(e, evaluate(e, subgroup_mask(subgroup)), subgroup);
+   return uniform(e, evaluate(e, owner_mask(owner)), owner);
 }
 
-void Interpreter::execute_matrix(const Stmt &stmt, uint32_t subgroup)
+void Interpreter::execute_matrix(const Stmt &stmt, uint32_t owner)
 {
    switch (stmt.kind) {
    case Kind::matrix_load:
    case Kind::matrix_store:
-      return transfer(stmt, subgroup);
+      return transfer(stmt, owner);
    case Kind::tensor_load:
    case Kind::tensor_store:
-      return tensor_transfer(stmt, subgroup);
+      return tensor_transfer(stmt, owner);
    case Kind::matrix_fill: {
-      const MatrixValue value = make_matrix(type(stmt.places[0]), uniform(stmt.exprs[0], subgroup));
-      matrix(stmt.places[0], subgroup) = value;
+      const MatrixValue value = make_matrix(type(stmt.places[0]), uniform(stmt.exprs[0], owner));
+      matrix(stmt.places[0], owner) = value;
       return;
    }
    case Kind::matrix_copy: {
-      const MatrixValue value = operand(stmt.places[1], subgroup);
-      matrix(stmt.places[0], subgroup) = value;
+      const MatrixValue value = operand(stmt.places[1], owner);
+      matrix(stmt.places[0], owner) = value;
       return;
    }
    case Kind::matrix_convert:
    case Kind::matrix_transpose:
-      return convert_matrix(stmt, subgroup);
+      return convert_matrix(stmt, owner);
    case Kind::matrix_negate:
    case Kind::matrix_binary:
    case Kind::matrix_scale:
-      return matrix_arithmetic(stmt, subgroup);
+      return matrix_arithmetic(stmt, owner);
    case Kind::matrix_muladd:
-      return muladd(stmt, subgroup);
+      return muladd(stmt, owner);
    case Kind::element_loop:
-      return element_loop(stmt, subgroup);
+      return element_loop(stmt, owner);
    case Kind::element_function:
-      return element_function(stmt, subgroup);
+      return element_function(stmt, owner);
    case Kind::matrix_reduce:
-      return reduce_matrix(stmt, subgroup);
+      return reduce_matrix(stmt, owner);
    case Kind::element_reduce:
-      return element_reduce(stmt, subgroup);
+      return element_reduce(stmt, owner);
    default:
       assert(!"not a statement about matrices");
    }
 }
 
-void Interpreter::transfer(const Stmt &stmt, uint32_t subgroup)
+void Interpreter::transfer(const Stmt &stmt, uint32_t owner)
 {
    const Memory &memory = program.memories[stmt.target];
    const e2e::MatrixType &t = type(stmt.places[0]);
    const bool column_major = stmt.detail != 0;
-   const uint64_t offset = uint64_t(uniform(stmt.exprs[0], subgroup).i) * memory.unit_bytes;
-   const uint64_t stride = uint64_t(uniform(stmt.exprs[1], subgroup).i) * memory.unit_bytes;
+   const uint64_t offset = uint64_t(uniform(stmt.exprs[0], owner).i) * memory.unit_bytes;
+   const uint64_t stride = uint64_t(uniform(stmt.exprs[1], owner).i) * memory.unit_bytes;
    const uint32_t alignment = e2e::required_alignment(t, column_major);
    if (offset % alignment || stride % alignment)
       fail("a matrix access that is not aligned");
    if (offset + stride * 64 > UINT32_MAX)
       fail("a matrix access outside of a memory");
-   MatrixValue &m = matrix(stmt.places[0], subgroup);
+   MatrixValue &m = matrix(stmt.places[0], owner);
    if (stmt.kind == Kind::matrix_store)
-      operand(stmt.places[0], subgroup);
+      operand(stmt.places[0], owner);
    const e2e::Placement placement = {column_major, uint32_t(offset), uint32_t(stride)};
    for (uint32_t row = 0; row < t.rows; row++) {
       for (uint32_t col = 0; col < t.cols; col++) {
          const uint64_t at = placement.address(t, row, col) / memory.component_bytes();
          const size_t e = size_t(row) * t.cols + col;
-         const char *why = stmt.kind == Kind::matrix_load
-                              ? memories[stmt.target].read(at, access(int32_t(subgroup), -1),
-                                                           m.elements[e], m.bounds[e])
-                              : memories[stmt.target].write(at, access(int32_t(subgroup), -1),
-                                                            m.elements[e], m.bounds[e]);
+         const char *why =
+            stmt.kind == Kind::matrix_load
+               ? memories[stmt.target].read(at, matrix_access(owner), m.elements[e], m.bounds[e])
+               : memories[stmt.target].write(at, matrix_access(owner), m.elements[e], m.bounds[e]);
          if (why)
             fail(why);
       }
    }
 }
 
-void Interpreter::tensor_transfer(const Stmt &stmt, uint32_t subgroup)
+void Interpreter::tensor_transfer(const Stmt &stmt, uint32_t owner)
 {
    steps += 4;
    const Tensor &tensor = *stmt.tensor;
    const Memory &memory = program.memories[stmt.target];
    const e2e::MatrixType &t = type(stmt.places[0]);
-   const uint64_t offset = uint64_t(uniform(stmt.exprs[0], subgroup).i) * memory.unit_bytes;
+   const uint64_t offset = uint64_t(uniform(stmt.exprs[0], owner).i) * memory.unit_bytes;
    if (offset % 16)
       fail("a tensor that is not aligned");
    const bool loads = stmt.kind == Kind::tensor_load;
    const uint64_t first = offset / memory.component_bytes();
-   const Access by = access(int32_t(subgroup), -1);
+   const Access by = matrix_access(owner);
    // What is clipped stays as it is.
-   operand(stmt.places[0], subgroup);
-   MatrixValue &m = matrix(stmt.places[0], subgroup);
+   operand(stmt.places[0], owner);
+   MatrixValue &m = matrix(stmt.places[0], owner);
    CellArray &cells = memories[stmt.target];
    const auto check = [&](const char *why) {
       if (why)
@@ -171,7 +170,7 @@ void Interpreter::tensor_transfer(const Stmt &stmt, uint32_t subgroup)
          for (const oracle::Numbers &numbers : {there->block, there->in_block})
             for (uint32_t n : numbers)
                element.coordinates.push_back({n});
-         m.elements[e] = element_value(stmt.exprs[1], element, subgroup);
+         m.elements[e] = element_value(stmt.exprs[1], element, owner);
          m.bounds[e] = 0;
       } else if (there && loads) {
          check(cells.read(first + there->index, by, m.elements[e], m.bounds[e]));
@@ -212,13 +211,13 @@ static bool is_exact_product(const e2e::MatrixType &d, uint32_t depth, const Mat
    return true;
 }
 
-void Interpreter::muladd(const Stmt &stmt, uint32_t subgroup)
+void Interpreter::muladd(const Stmt &stmt, uint32_t owner)
 {
    steps += 4;
    const e2e::MatrixType &at = type(stmt.places[1]), &bt = type(stmt.places[2]),
                          &dt = type(stmt.places[0]);
-   const MatrixValue a = operand(stmt.places[1], subgroup), b = operand(stmt.places[2], subgroup),
-                     c = operand(stmt.places[3], subgroup);
+   const MatrixValue a = operand(stmt.places[1], owner), b = operand(stmt.places[2], owner),
+                     c = operand(stmt.places[3], owner);
    if (!a.exact() || !b.exact())
       fail("factors that are rounded");
    oracle::Expectation sum(to_oracle(dt, c));
@@ -228,7 +227,7 @@ void Interpreter::muladd(const Stmt &stmt, uint32_t subgroup)
    }
    sum = oracle::muladd(to_oracle(at, a), to_oracle(bt, b), sum, stmt.detail != 0,
                         oracle::internal_roundoff(dt.type, true));
-   MatrixValue &d = matrix(stmt.places[0], subgroup);
+   MatrixValue &d = matrix(stmt.places[0], owner);
    d = make_matrix(dt, {});
    const bool exact = c.exact() && is_exact_product(dt, at.cols, a, b, c);
    for (size_t e = 0; e < d.elements.size(); e++) {
@@ -250,11 +249,11 @@ static double rounded_bound(ComponentType type, double value, double bound)
           oracle::smallest_normal(type);
 }
 
-void Interpreter::convert_matrix(const Stmt &stmt, uint32_t subgroup)
+void Interpreter::convert_matrix(const Stmt &stmt, uint32_t owner)
 {
    const e2e::MatrixType &to = type(stmt.places[0]), &from = type(stmt.places[1]);
-   const MatrixValue source = operand(stmt.places[1], subgroup);
-   MatrixValue &target = matrix(stmt.places[0], subgroup);
+   const MatrixValue source = operand(stmt.places[1], owner);
+   MatrixValue &target = matrix(stmt.places[0], owner);
    const Type to_type = type_of(to.type), from_type = type_of(from.type);
    for (size_t e = 0; e < source.elements.size(); e++) {
       const size_t row = e / from.cols, col = e % from.cols;
@@ -279,20 +278,20 @@ void Interpreter::convert_matrix(const Stmt &stmt, uint32_t subgroup)
    }
 }
 
-void Interpreter::matrix_arithmetic(const Stmt &stmt, uint32_t subgroup)
+void Interpreter::matrix_arithmetic(const Stmt &stmt, uint32_t owner)
 {
    const e2e::MatrixType &t = type(stmt.places[0]);
    const Type scalar = type_of(t.type);
-   const MatrixValue x = operand(stmt.places[1], subgroup);
+   const MatrixValue x = operand(stmt.places[1], owner);
    MatrixValue y;
    Binary op = Binary::mul;
    if (stmt.kind == Kind::matrix_binary) {
-      y = operand(stmt.places[2], subgroup);
+      y = operand(stmt.places[2], owner);
       op = Binary(stmt.detail);
    } else if (stmt.kind == Kind::matrix_scale) {
-      y = make_matrix(t, uniform(stmt.exprs[0], subgroup));
+      y = make_matrix(t, uniform(stmt.exprs[0], owner));
    }
-   MatrixValue &target = matrix(stmt.places[0], subgroup);
+   MatrixValue &target = matrix(stmt.places[0], owner);
    for (size_t e = 0; e < x.elements.size(); e++) {
       const double v1 = x.elements[e].f, b1 = x.bounds[e];
       if (stmt.kind == Kind::matrix_negate) {
@@ -320,11 +319,9 @@ void Interpreter::matrix_arithmetic(const Stmt &stmt, uint32_t subgroup)
    }
 }
 
-Number Interpreter::element_value(const Expr &e, const Element &element, uint32_t subgroup)
+Number Interpreter::element_value(const Expr &e, const Element &element, uint32_t owner)
 {
-   const auto arg = [&](size_t i) {
-      return defined(element_value(e.args[i], element, subgroup), e);
-   };
+   const auto arg = [&](size_t i) { return defined(element_value(e.args[i], element, owner), e); };
    switch (e.op) {
    case Op::element:
       return element.values[size_t(e.number)];
@@ -341,8 +338,8 @@ Number Interpreter::element_value(const Expr &e, const Element &element, uint32_
    case Op::load: {
       Number result;
       double bound = 0;
-      if (const char *why = memories[size_t(e.number)].read(
-             uint64_t(arg(0).i), access(int32_t(subgroup), -1), result, bound))
+      if (const char *why = memories[size_t(e.number)].read(uint64_t(arg(0).i),
+                                                            matrix_access(owner), result, bound))
          fail(why, &e);
       if (bound)
          fail("a rounded number as a scalar", &e);
@@ -360,50 +357,50 @@ Number Interpreter::element_value(const Expr &e, const Element &element, uint32_
       return checked(multiply_add(e.type, arg(0), arg(1), arg(2)), e);
    default:
       // Which invocation has the element is not known, so that it may not matter.
-      return uniform(e, subgroup);
+      return uniform(e, owner);
    }
 }
 
-void Interpreter::element_loop(const Stmt &stmt, uint32_t subgroup)
+void Interpreter::element_loop(const Stmt &stmt, uint32_t owner)
 {
    steps += 2;
    std::vector<MatrixValue> operands;
    for (const Place &place : stmt.places) {
-      operands.push_back(operand(place, subgroup));
+      operands.push_back(operand(place, owner));
       if (!operands.back().exact())
          fail("rounded numbers as scalars");
    }
-   MatrixValue &target = matrix(stmt.places[0], subgroup);
+   MatrixValue &target = matrix(stmt.places[0], owner);
    for (size_t e = 0; e < target.elements.size(); e++) {
       Element element = {};
       for (const MatrixValue &m : operands)
          element.values.push_back(m.elements[e]);
-      if (stmt.exprs.size() > 1 && !element_value(stmt.exprs[1], element, subgroup).i)
+      if (stmt.exprs.size() > 1 && !element_value(stmt.exprs[1], element, owner).i)
          continue;
-      target.elements[e] = element_value(stmt.exprs[0], element, subgroup);
+      target.elements[e] = element_value(stmt.exprs[0], element, owner);
    }
 }
 
-void Interpreter::element_function(const Stmt &stmt, uint32_t subgroup)
+void Interpreter::element_function(const Stmt &stmt, uint32_t owner)
 {
    steps += 2;
    std::vector<MatrixValue> operands;
    for (size_t i = 1; i < stmt.places.size(); i++) {
-      operands.push_back(operand(stmt.places[i], subgroup));
+      operands.push_back(operand(stmt.places[i], owner));
       if (!operands.back().exact())
          fail("rounded numbers as scalars");
    }
    Element element = {};
    for (size_t i = 1; i < stmt.exprs.size(); i++)
-      element.parameters.push_back(uniform(stmt.exprs[i], subgroup));
+      element.parameters.push_back(uniform(stmt.exprs[i], owner));
    const e2e::MatrixType &t = type(stmt.places[0]);
-   MatrixValue &target = matrix(stmt.places[0], subgroup);
+   MatrixValue &target = matrix(stmt.places[0], owner);
    for (size_t e = 0; e < target.elements.size(); e++) {
       element.values.clear();
       for (const MatrixValue &m : operands)
          element.values.push_back(m.elements[e]);
       element.coordinates = {{int64_t(e / t.cols)}, {int64_t(e % t.cols)}};
-      target.elements[e] = element_value(stmt.exprs[0], element, subgroup);
+      target.elements[e] = element_value(stmt.exprs[0], element, owner);
       target.bounds[e] = 0;
    }
 }
@@ -441,11 +438,11 @@ static bool reduce_elements(Reduction op, Type type, const std::vector<Number> &
    return true;
 }
 
-void Interpreter::reduce_matrix(const Stmt &stmt, uint32_t subgroup)
+void Interpreter::reduce_matrix(const Stmt &stmt, uint32_t owner)
 {
-   const MatrixValue source = operand(stmt.places[1], subgroup);
+   const MatrixValue source = operand(stmt.places[1], owner);
    const e2e::MatrixType &to = type(stmt.places[0]), &from = type(stmt.places[1]);
-   MatrixValue &target = matrix(stmt.places[0], subgroup);
+   MatrixValue &target = matrix(stmt.places[0], owner);
    const auto over = ReduceOver(stmt.target);
    for (uint32_t row = 0; row < to.rows; row++) {
       for (uint32_t col = 0; col < to.cols; col++) {
@@ -472,16 +469,16 @@ void Interpreter::reduce_matrix(const Stmt &stmt, uint32_t subgroup)
    }
 }
 
-void Interpreter::element_reduce(const Stmt &stmt, uint32_t subgroup)
+void Interpreter::element_reduce(const Stmt &stmt, uint32_t owner)
 {
-   const MatrixValue &m = operand(stmt.places[0], subgroup);
+   const MatrixValue &m = operand(stmt.places[0], owner);
    if (!m.exact())
       fail("rounded numbers as scalars");
    const std::optional<Number> result =
       reduce(Reduction(stmt.detail), type_of(type(stmt.places[0]).type), m.elements);
    if (!result)
       fail("a reduction that is not exact");
-   assign(stmt.exprs[0], Lanes(N, *result), subgroup_mask(subgroup));
+   assign(stmt.exprs[0], Lanes(N, *result), owner_mask(owner));
 }
 
 } // namespace weft::fuzz

@@ -28,7 +28,7 @@ struct MatrixValue {
 struct Frame {
    const Function *function;
    std::vector<Lanes> scalars;                     ///< by variable: [array element][invocation]
-   std::vector<std::vector<MatrixValue>> matrices; ///< by variable: [array element][subgroup]
+   std::vector<std::vector<MatrixValue>> matrices; ///< by variable: [array element][owner]
 };
 
 class Interpreter {
@@ -45,6 +45,7 @@ private:
    Frame make_frame(const Function &) const;
    void execute(const std::vector<Stmt> &, const Mask &);
    void execute(const Stmt &, const Mask &);
+   bool is_whole(const Mask &, const Mask &whole) const;
    void assign(const Expr &variable, const Lanes &, const Mask &);
    void store(const Stmt &, const Mask &);
    void branch(const Stmt &, const Mask &);
@@ -63,37 +64,40 @@ private:
    void evaluate_vote(const Expr &, const Lanes &, const Mask &, uint32_t subgroup, Lanes &);
    void evaluate_ballot(const Expr &, const std::vector<Lanes> &, const Mask &, uint32_t subgroup,
                         Lanes &);
-   /// The value that all invocations of a subgroup agree on.
-   Number uniform(const Expr &, const Lanes &, uint32_t subgroup) const;
+   /// The value that all invocations agree on that own a matrix.
+   Number uniform(const Expr &, const Lanes &, uint32_t owner) const;
 
    // Matrices: interpret_matrix.cc.
-   void execute_matrix(const Stmt &, uint32_t subgroup);
-   MatrixValue &matrix(const Place &, uint32_t subgroup);
-   const MatrixValue &operand(const Place &, uint32_t subgroup); ///< to be read
+   void execute_matrix(const Stmt &, uint32_t owner);
+   MatrixValue &matrix(const Place &, uint32_t owner);
+   const MatrixValue &operand(const Place &, uint32_t owner); ///< to be read
    const e2e::MatrixType &type(const Place &) const;
-   Number uniform(const Expr &, uint32_t subgroup);
-   void transfer(const Stmt &, uint32_t subgroup);
-   void muladd(const Stmt &, uint32_t subgroup);
-   void convert_matrix(const Stmt &, uint32_t subgroup);
-   void matrix_arithmetic(const Stmt &, uint32_t subgroup);
-   void element_loop(const Stmt &, uint32_t subgroup);
-   void element_reduce(const Stmt &, uint32_t subgroup);
-   void tensor_transfer(const Stmt &, uint32_t subgroup);
-   void element_function(const Stmt &, uint32_t subgroup);
-   void reduce_matrix(const Stmt &, uint32_t subgroup);
+   Number uniform(const Expr &, uint32_t owner);
+   void transfer(const Stmt &, uint32_t owner);
+   void muladd(const Stmt &, uint32_t owner);
+   void convert_matrix(const Stmt &, uint32_t owner);
+   void matrix_arithmetic(const Stmt &, uint32_t owner);
+   void element_loop(const Stmt &, uint32_t owner);
+   void element_reduce(const Stmt &, uint32_t owner);
+   void tensor_transfer(const Stmt &, uint32_t owner);
+   void element_function(const Stmt &, uint32_t owner);
+   void reduce_matrix(const Stmt &, uint32_t owner);
    /// What an expression may mention of the element that it is computed for.
    struct Element {
       std::vector<Number> values; ///< of the operands, or of the block
       std::vector<Number> coordinates = {}, parameters = {};
    };
-   Number element_value(const Expr &, const Element &, uint32_t subgroup);
+   Number element_value(const Expr &, const Element &, uint32_t owner);
    MatrixValue make_matrix(const e2e::MatrixType &, const Number &) const;
 
    Mask subgroup_mask(uint32_t subgroup) const;
+   Mask owner_mask(uint32_t owner) const;
    Access access(int32_t subgroup, int32_t invocation) const;
+   Access matrix_access(uint32_t owner) const;
 
    const Program &program;
-   const uint32_t W, N; ///< invocations per subgroup and workgroup
+   const uint32_t W, N;   ///< invocations per subgroup and workgroup
+   const uint32_t owners; ///< of matrices: subgroups, or the one workgroup
    std::vector<CellArray> memories;
    std::vector<Frame> frames;
    /// Invocations that have left the innermost loop, this turn of it, the program.

@@ -124,9 +124,15 @@ private:
       interface += "} push;\n" + blocks;
    }
 
-   static std::string type_name(const Variable &v)
+   std::string type_name(const Variable &v) const
    {
-      return v.matrix ? v.matrix->glsl() : glsl_name(v.type);
+      if (!v.matrix)
+         return glsl_name(v.type);
+      std::string type = v.matrix->glsl();
+      const std::string scope = "gl_ScopeSubgroup";
+      if (program.workgroup_matrices)
+         type.replace(type.find(scope), scope.size(), "gl_ScopeWorkgroup");
+      return type;
    }
 
    /// The name of the type of a function's struct, made once for the same members.
@@ -165,8 +171,7 @@ private:
    std::string zero(const Variable &v) const
    {
       const std::string scalar = literal(v.type, 0, 0);
-      return v.matrix ? v.matrix->glsl() + "(" + literal(type_of(v.matrix->type), 0, 0) + ")"
-                      : scalar;
+      return v.matrix ? type_name(v) + "(" + literal(type_of(v.matrix->type), 0, 0) + ")" : scalar;
    }
 
    /// Which variables a function names at all: a shrunk program has many that it does not.

@@ -183,7 +183,7 @@ enum class Kind : uint8_t {
    finish,  ///< return from main
    barrier, ///< of the workgroup; all memory
    subgroup_barrier,
-   // Whole subgroups only from here on.
+   // Only whole subgroups from here on, and whole workgroups where they have the matrices.
    matrix_load,  ///< places: target; memory `target`; exprs: offset and stride in units of the
                  ///< memory; `detail`: column-major
    matrix_store, ///< as matrix_load
@@ -296,6 +296,7 @@ struct Program {
    std::vector<Memory> memories;
    std::vector<Function> functions; ///< the first is main; a function calls later ones only
    uint32_t push[push_words] = {};
+   bool workgroup_matrices = false; ///< of workgroup scope, all of them
 
    uint32_t invocations() const { return subgroup_size * subgroups; }
    bool has_doubles() const; ///< matrices of f64: see e2e::inexpressible()

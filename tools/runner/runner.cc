@@ -72,7 +72,9 @@ Result<std::vector<uint32_t>> through_spirv(const ShaderSource &source, const Pa
    spirv_options.operations = spirv::supported_operations(spirv_options.driver, subgroup_size);
    spirv_options.flexible =
       options.matrices ? options.matrices->flexible
-                       : flexible_operations(spirv_options.operations, spirv::max_matrix_dimension);
+                       : with_workgroup_scope(flexible_operations(spirv_options.operations,
+                                                                  spirv::max_matrix_dimension),
+                                              matrix_workgroups.back());
    if (path.matrices == Matrices::tiles)
       spirv_options.native_operations = cpu::supported_matrices().operations;
    Result<spirv::CompiledModule> module = spirv::compile(source, spirv_options);
