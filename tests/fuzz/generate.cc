@@ -93,7 +93,7 @@ void Generator::choose_sizes()
    p.subgroups = pick({1u, 1u, 2u, 2u, 3u, 4u});
    while (p.invocations() > 128)
       p.subgroups--;
-   if (!advertised.empty() && one_in(8)) {
+   if (!advertised.empty() && one_in(12)) {
       scope = Level::workgroup;
       p.workgroup_matrices = true;
       // The workgroups that there are such matrices for.
@@ -197,7 +197,7 @@ void Generator::choose_operations()
       operations.resize(1);
    doubles = std::ranges::any_of(
       operations, [](const MatrixOperation &op) { return op.result == ComponentType::f64; });
-   if (scope == Level::workgroup || one_in(4))
+   if (scope == Level::workgroup || one_in(6))
       choose_flexible_sizes();
    for (const MatrixOperation &op : operations) {
       for (const MatrixType &t : {e2e::a_type(op), e2e::b_type(op), e2e::c_type(op)}) {
