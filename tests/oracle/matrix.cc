@@ -177,6 +177,22 @@ std::optional<double> special_sum(const double *a, const double *b, uint32_t b_s
    return special;
 }
 
+/// The magnitudes, together, of the terms a·b and c of which a subnormal number is part.
+double subnormal_terms(ComponentType a_type, const double *a, ComponentType b_type, const double *b,
+                       uint32_t b_stride, uint32_t depth, ComponentType c_type, double c)
+{
+   const auto subnormal = [](ComponentType type, double x) {
+      return x != 0 && std::fabs(x) < smallest_normal(type);
+   };
+   double sum = subnormal(c_type, c) ? std::fabs(c) : 0;
+   for (uint32_t k = 0; k < depth; k++) {
+      const double b_number = b[size_t(k) * b_stride];
+      if (subnormal(a_type, a[k]) || subnormal(b_type, b_number))
+         sum += std::fabs(a[k] * b_number);
+   }
+   return sum;
+}
+
 /// The largest power of two, as its exponent, that all of these are whole multiples of.
 int common_exponent(std::span<const double> numbers)
 {
@@ -197,16 +213,17 @@ public:
    FloatBounds(const MuladdRules &rules, ComponentType result, uint32_t depth, double reference)
        : type(result), depth(depth), factor(rules.may_truncate ? 2 : 1),
          inner(gamma(depth + 1, rules.internal_roundoff) + reference),
-         narrower(std::max(rules.internal_roundoff, unit_roundoff(result)))
+         narrower(std::max(rules.internal_roundoff, unit_roundoff(result))),
+         vanishing(rules.may_flush ? smallest_normal(result) : smallest_positive(result))
    {
    }
 
-   /// Of a sum of terms of this magnitude, where C is known to within c_bound.
-   double of(double sum, double magnitude, double c_bound) const
+   /// Of a sum of terms of this magnitude, of which `flushed` may be missing, where C is known to within c_bound.
+   double of(double sum, double magnitude, double flushed, double c_bound) const
    {
-      const double inside = c_bound + inner * (magnitude + c_bound);
+      const double inside = c_bound + flushed + inner * (magnitude + c_bound);
       const double rounding = factor * unit_roundoff(type) * (std::fabs(sum) + inside);
-      return inside + rounding + (depth + 2) * smallest_positive(type);
+      return inside + rounding + (depth + 2) * vanishing;
    }
 
    /// Whether sums of multiples of 2^exponent of that magnitude lose nothing.
@@ -221,7 +238,7 @@ public:
 private:
    ComponentType type;
    uint32_t depth;
-   double factor, inner, narrower;
+   double factor, inner, narrower, vanishing;
 };
 
 void muladd_floats(Expectation &d, const Matrix &a, const Matrix &b, const MuladdRules &rules)
@@ -250,18 +267,23 @@ void muladd_floats(Expectation &d, const Matrix &a, const Matrix &b, const Mulad
       (exact_products ? add_exact_products : add_compensated_products)(sums, a_row, b_numbers,
                                                                        depth);
       for (uint32_t col = 0; col < d.cols; col++) {
+         const double flushed = rules.may_flush
+                                   ? subnormal_terms(a.type, a_row, b.type, &b_numbers[col], d.cols,
+                                                     depth, d.type, c_row[col])
+                                   : 0;
          if (!(sums.magnitude[col] + bound[col] <= widest)) {
             const std::optional<double> special =
                special_sum(a_row, &b_numbers[col], d.cols, depth, c_row[col], widest);
-            const bool known = special && rules.keeps_specials && std::isfinite(bound[col]);
+            const bool known = special && rules.keeps_specials && std::isfinite(bound[col]) &&
+                               std::isfinite(flushed);
             value[col] = known ? *special : 0;
             bound[col] = known ? 0 : HUGE_VAL;
             continue;
          }
          value[col] = sums.value[col];
-         if (bound[col] == 0 && bounds.exact(exponent, sums.magnitude[col]))
+         if (bound[col] == 0 && flushed == 0 && bounds.exact(exponent, sums.magnitude[col]))
             continue;
-         bound[col] = bounds.of(sums.value[col], sums.magnitude[col], bound[col]);
+         bound[col] = bounds.of(sums.value[col], sums.magnitude[col], flushed, bound[col]);
       }
    }
 }

@@ -69,6 +69,8 @@ struct MuladdRules {
    bool may_truncate = true;
    /// What IEEE 754 says of infinities and NaN holds, which Vulkan leaves open.
    bool keeps_specials = false;
+   /// Subnormal numbers may count as zero and become zero, which Vulkan leaves open too.
+   bool may_flush = false;
 };
 
 /// One A·B + C, C possibly known only to within a bound (itself the outcome of a multiply-add).
@@ -83,13 +85,16 @@ struct MuladdRules {
 /// of f64 for its own rounding is added; f64 operands, whose products f64 does not hold, get a
 /// compensated sum instead (Dot2 of Ogita, Rump and Oishi), whose error vanishes beside u of f64.
 ///
+/// Where subnormal numbers may be flushed, the terms |a·b| and |c| that have one are added to the error, as is what may
+/// be flushed of the K+2 results on the way: smallest normal numbers in place of subnormal ones.
+///
 /// Where C has no bound and all terms are whole multiples of a power of two, few enough for their
 /// magnitudes' sum to fit into the narrower of the two significands, every order of summation gives
 /// the exact sum: the bound is 0.
 ///
 /// If a term is infinite or NaN, the sum is what IEEE 754 makes of it, in any order, unless finite
 /// terms may overflow as well: then, and wherever partial sums may leave the range of the
-/// precision inside, anything is right.
+/// precision inside, anything is right.  So it is where a subnormal number that may be flushed meets infinity.
 ///
 /// Integers: exact, wrapped to the result type or clamped to it.
 Expectation muladd(const Matrix &a, const Matrix &b, const Expectation &c, bool saturate,

@@ -201,6 +201,42 @@ TEST(muladd, infinities_and_nan)
    EXPECT_FALSE(takes(finite, nan) || takes(finite, infinity));
 }
 
+TEST(muladd, subnormal_numbers_may_be_flushed)
+{
+   constexpr ComponentType type = ComponentType::bf16;
+   const auto expected = [](double a_value, double b_value, double c_value, bool may_flush) {
+      Matrix a(type, 1, 2), b(type, 2, 1), c(ComponentType::f32, 1, 1);
+      encode_float(type, a_value, a.at(0, 0));
+      encode_float(type, b_value, b.at(0, 0));
+      encode_float(type, 1, a.at(0, 1));
+      encode_float(type, 0, b.at(1, 0));
+      encode_float(ComponentType::f32, c_value, c.at(0, 0));
+      return muladd(a, b, Expectation(c), false,
+                    MuladdRules{.internal_roundoff = unit_roundoff(ComponentType::f32),
+                                .may_truncate = false,
+                                .keeps_specials = true,
+                                .may_flush = may_flush});
+   };
+   const auto takes = [](const Expectation &e, float x) { return !e.mismatch(0, 0, &x); };
+   const double tiny = smallest_positive(type), normal = smallest_normal(type);
+   const float zero = 0, nan = NAN;
+   // A factor, times what makes it large; C; a product.
+   EXPECT_TRUE(takes(expected(tiny, 0x1p100, 0, true), zero));
+   EXPECT_TRUE(takes(expected(0x1p100, tiny, 0, true), float(tiny * 0x1p100)));
+   EXPECT_FALSE(takes(expected(tiny, 0x1p100, 0, false), zero));
+   EXPECT_TRUE(takes(expected(0, 0, 0x1p-130, true), zero));
+   EXPECT_FALSE(takes(expected(0, 0, 0x1p-130, false), zero));
+   EXPECT_TRUE(takes(expected(0x1p-70, 0x1p-70, 0, true), zero));
+   // Normal numbers are kept, and so is the rest of a sum.
+   EXPECT_FALSE(takes(expected(normal, 0x1p100, 0, true), zero));
+   EXPECT_FALSE(takes(expected(tiny, 0x1p100, 1, true), zero));
+   EXPECT_FALSE(takes(expected(1, 1, 0, true), zero));
+   // Infinity times what may be zero may be NaN.
+   EXPECT_TRUE(takes(expected(INFINITY, tiny, 0, true), nan));
+   EXPECT_FALSE(takes(expected(INFINITY, tiny, 0, false), nan));
+   EXPECT_FALSE(takes(expected(INFINITY, normal, 0, true), nan));
+}
+
 TEST(muladd, f64_reference_outlives_cancellation)
 {
    Matrix a(ComponentType::f64, 1, 3), b(ComponentType::f64, 3, 1), c(ComponentType::f64, 1, 1);
