@@ -21,9 +21,9 @@ PACKAGES = ('libopenblas-dev', 'libdnnl-dev', 'python3-matplotlib')
 
 # Types of the products, and the instructions that bound them, the best first.
 GEMMS = {'f32': ('AVX-512 f32', 'AVX2 f32'), 'f16-f32': ('AVX-512 f32', 'AVX2 f32'),
-         'bf16-f32': ('AVX-512 bf16', 'AVX-512 f32', 'AVX2 f32'),
-         's8-s32': ('AVX-512 u8s8', 'AVX-VNNI u8s8', 'AVX2 f32'),
-         'u8s8-s32': ('AVX-512 u8s8', 'AVX-VNNI u8s8', 'AVX2 f32')}
+         'bf16-f32': ('AMX bf16', 'AVX-512 bf16', 'AVX-512 f32', 'AVX2 f32'),
+         's8-s32': ('AMX u8s8', 'AVX-512 u8s8', 'AVX-VNNI u8s8', 'AVX2 f32'),
+         'u8s8-s32': ('AMX u8s8', 'AVX-512 u8s8', 'AVX-VNNI u8s8', 'AVX2 f32')}
 OPERAND_BYTES = {'f32': 4, 'f16-f32': 2, 'bf16-f32': 2, 's8-s32': 1, 'u8s8-s32': 1}
 SIZES = (256, 512, 1024, 2048)
 WHO = ('Weft', 'OpenBLAS', 'oneDNN')

@@ -48,8 +48,8 @@ Dump with_debug_output(const Dump &callers)
 /// Found out once for each level.
 Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
 {
-   static const CpuFeatures avx2 = detect_features(InstructionSet::avx2),
-                            avx512 = detect_features(InstructionSet::avx512);
+   static const CpuFeatures avx2 = detect_features(IsaLimit::avx2),
+                            avx512 = detect_features(IsaLimit::avx512);
    if (!wanted)
       return &host_features();
    const CpuFeatures &found = *wanted == InstructionSet::avx512 ? avx512 : avx2;
@@ -107,7 +107,7 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &source,
 
    // NIR to LLVM IR.
    llvm::LLVMContext context;
-   const TranslateOptions translate{W, cpu.vector_bits(), cpu.avx512_vnni,
+   const TranslateOptions translate{W, cpu.vector_bits(), cpu.has_byte_dots(),
                                     compile_options.robust_buffer_access};
    CompileStatistics *const statistics = compile_options.statistics;
    const Clock::time_point start = Clock::now();

@@ -80,6 +80,8 @@ struct ProgramInfo {
    uint32_t shared_bytes; ///< per workgroup
    uint32_t stack_bytes;  ///< per subgroup: what its private memory takes
    bool uses_barrier;     ///< control barriers between the subgroups of a workgroup
+   /// Of the kernels that it is linked with one needs a TileConfiguration.
+   bool needs_tile_configuration = false;
 };
 
 /// Machine code and what is needed to run it.  Immutable; may be run by many threads at once.

@@ -6,6 +6,8 @@
 #include "backend/cpu/options.h"
 
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
@@ -44,6 +46,24 @@ uint64_t saved_state()
    return uint64_t(high) << 32 | low;
 }
 
+/// Whose VDPBF16PS takes as long as four FMAs of f32 (Sapphire Rapids: one in two cycles), for two products.
+bool is_intel(const Leaf &vendor)
+{
+   return vendor.ebx == signature_INTEL_ebx && vendor.edx == signature_INTEL_edx &&
+          vendor.ecx == signature_INTEL_ecx;
+}
+
+/// Linux gives a process the state of AMX's tiles, and signal frames with room for it, when it asks (arch_prctl(2),
+/// Documentation/arch/x86/xstate.rst).  It refuses where a thread has an alternate signal stack that is too small.
+bool may_use_tiles()
+{
+   static const bool granted = [] {
+      constexpr int request_permission = 0x1023, tile_data = 18;
+      return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+   }();
+   return granted;
+}
+
 std::string brand_string()
 {
    if (cpuid(0x80000000).eax < 0x80000004)
@@ -62,15 +82,14 @@ std::string brand_string()
 
 } // namespace
 
-CpuFeatures detect_features(InstructionSet at_most)
+CpuFeatures detect_features(IsaLimit at_most)
 {
    CpuFeatures f;
    f.brand = brand_string();
 
-   const Leaf basic = cpuid(1), extended = cpuid(7), amd = cpuid(0x80000001);
+   const Leaf basic = cpuid(1), extended = cpuid(7), more = cpuid(7, 1), amd = cpuid(0x80000001);
    // SSE3, SSSE3, FMA, CMPXCHG16B, SSE4.1, SSE4.2, MOVBE, POPCNT, OSXSAVE, AVX, F16C.
-   if (at_most < InstructionSet::avx2 ||
-       !has(basic.ecx, {0, 9, 12, 13, 19, 20, 22, 23, 27, 28, 29}))
+   if (at_most < IsaLimit::avx2 || !has(basic.ecx, {0, 9, 12, 13, 19, 20, 22, 23, 27, 28, 29}))
       return f;
    // BMI1, AVX2, BMI2; LZCNT.
    if (!has(extended.ebx, {3, 5, 8}) || !has(amd.ecx, {5}))
@@ -80,23 +99,33 @@ CpuFeatures detect_features(InstructionSet at_most)
       return f;
    f.instruction_set = InstructionSet::avx2;
    f.llvm_cpu = "x86-64-v3";
+   f.avx_vnni = at_most >= IsaLimit::avx_vnni && has(more.eax, {4});
+   if (f.avx_vnni)
+      f.llvm_features = "+avxvnni";
 
    // F, DQ, CD, BW, VL; opmask and both halves of the wide registers are saved.
-   if (at_most < InstructionSet::avx512 || !has(extended.ebx, {16, 17, 28, 30, 31}) ||
+   if (at_most < IsaLimit::avx512f || !has(extended.ebx, {16, 17, 28, 30, 31}) ||
        (state & 0xe6) != 0xe6)
       return f;
    f.instruction_set = InstructionSet::avx512;
    f.llvm_cpu = "x86-64-v4";
    f.llvm_features = "-prefer-256-bit";
-   f.avx512_vnni = has(extended.ecx, {11});
+   f.avx512_vnni = at_most >= IsaLimit::avx512_vnni && has(extended.ecx, {11});
    if (f.avx512_vnni)
       f.llvm_features += ",+avx512vnni";
    if (has(extended.ecx, {1}))
       f.llvm_features += ",+avx512vbmi";
    if (has(extended.edx, {23}))
       f.llvm_features += ",+avx512fp16";
-   if (has(cpuid(7, 1).eax, {5}))
+   const bool bf16 = at_most >= IsaLimit::avx512 && has(more.eax, {5});
+   if (bf16)
       f.llvm_features += ",+avx512bf16";
+   f.avx512_bf16 = bf16 && !is_intel(cpuid(0));
+
+   // BF16, TILE, INT8; tiles' shapes and data are saved.  The kernels pack with VBMI.
+   if (at_most >= IsaLimit::amx && f.avx512_vnni && bf16 && has(extended.ecx, {1}) &&
+       has(extended.edx, {22, 24, 25}) && (state & 0x60000) == 0x60000)
+      f.amx = may_use_tiles();
    return f;
 }
 
@@ -120,8 +149,12 @@ std::string describe(const CpuFeatures &f)
       text += "AVX-512";
       break;
    }
-   if (f.avx512_vnni)
+   if (f.avx512_vnni || f.avx_vnni)
       text += ", VNNI";
+   if (f.avx512_bf16)
+      text += ", BF16";
+   if (f.amx)
+      text += ", AMX";
    return text + ")";
 }
 

@@ -16,6 +16,16 @@ namespace {
 constexpr std::string_view debug_words[] = {"log",  "nir",       "llvm", "asm",
                                             "perf", "registers", "spirv"};
 
+struct IsaWord {
+   std::string_view name;
+   IsaLimit limit;
+};
+constexpr IsaWord isa_words[] = {
+   {"avx2", IsaLimit::avx2},       {"avx-vnni", IsaLimit::avx_vnni},
+   {"avx512f", IsaLimit::avx512f}, {"avx512-vnni", IsaLimit::avx512_vnni},
+   {"avx512", IsaLimit::avx512},   {"amx", IsaLimit::amx},
+};
+
 /// 0 when the text is not a number.
 uint32_t parse_number(std::string_view text)
 {
@@ -60,10 +70,12 @@ Options parse_options(const char *(*lookup)(const char *name), std::vector<std::
          complain("WEFT_THREADS", text, "a number from 1 to 4096");
    }
    if (const std::string_view text = value_of("WEFT_ISA"); !text.empty()) {
-      if (text == "avx2")
-         o.isa = InstructionSet::avx2;
-      else if (text != "avx512")
-         complain("WEFT_ISA", text, "avx2 or avx512");
+      const auto *word = std::find_if(std::begin(isa_words), std::end(isa_words),
+                                      [&](const IsaWord &w) { return w.name == text; });
+      if (word != std::end(isa_words))
+         o.isa = word->limit;
+      else
+         complain("WEFT_ISA", text, "avx2, avx-vnni, avx512f, avx512-vnni, avx512 or amx");
    }
    return o;
 }

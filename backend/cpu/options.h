@@ -20,8 +20,8 @@ struct Options {
    /// phases of every shader on stderr; "perf": /tmp/perf-PID.map for perf(1); "registers":
    /// matrices as registers instead of tiles.
    std::vector<std::string> debug;
-   uint32_t threads = 0;                        ///< WEFT_THREADS: of the executor; 0: one per CPU
-   InstructionSet isa = InstructionSet::avx512; ///< WEFT_ISA: avx2 or avx512, the most to use
+   uint32_t threads = 0;         ///< WEFT_THREADS: of the executor; 0: one per CPU
+   IsaLimit isa = IsaLimit::amx; ///< WEFT_ISA: the most to use
 
    bool has_debug(std::string_view word) const;
 };

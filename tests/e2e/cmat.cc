@@ -127,11 +127,12 @@ oracle::Matrix random_matrix(oracle::Random &random, const MatrixType &type, ora
    return oracle::random_matrix(random, type.type, type.rows, type.cols, inputs);
 }
 
-oracle::MuladdRules muladd_rules(const Device &device, ComponentType result)
+oracle::MuladdRules muladd_rules(const Device &device, ComponentType factor, ComponentType result)
 {
    return {.internal_roundoff = oracle::internal_roundoff(result, device.is_weft),
            .may_truncate = !device.is_weft,
-           .keeps_specials = device.is_weft};
+           .keeps_specials = device.is_weft,
+           .may_flush = device.is_weft && factor == ComponentType::bf16};
 }
 
 uint32_t line_bytes(const MatrixType &type, bool column_major)

@@ -62,8 +62,9 @@ std::string missing_matrix_feature(const Device &, ComponentType);
 
 /// What one multiply-add of this device is held to: Vulkan asks for the result's precision, lets a
 /// device truncate and leaves infinities and NaN open; Weft's own driver promises f32 inside for
-/// f16 as well, rounding to nearest and IEEE 754's infinities and NaN.
-oracle::MuladdRules muladd_rules(const Device &, ComponentType result);
+/// f16 as well, rounding to nearest and IEEE 754's infinities and NaN, and subnormal numbers but where
+/// the factors are bfloat16, whose instructions flush them.
+oracle::MuladdRules muladd_rules(const Device &, ComponentType factor, ComponentType result);
 
 /// Where a matrix lies, in bytes; a row (or, column-major, a column) is contiguous.
 struct Placement {

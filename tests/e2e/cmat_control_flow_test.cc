@@ -60,7 +60,7 @@ Expectation accumulated(const Device &device, const MatrixOperation &op,
 {
    Expectation sum(m[2]);
    for (uint32_t i = 0; i < times; i++)
-      sum = muladd(m[0], m[1], sum, op.saturating, muladd_rules(device, op.result));
+      sum = muladd(m[0], m[1], sum, op.saturating, muladd_rules(device, op.a, op.result));
    return sum;
 }
 

@@ -137,7 +137,7 @@ private:
             place(m[i], types[i], placements[i],
                   buffers[i]->bytes().subspan(group * steps[i], steps[i]));
          expected.push_back(oracle::muladd(m[0], m[1], oracle::Expectation(m[2]), op.saturating,
-                                           muladd_rules(device, op.result)));
+                                           muladd_rules(device, op.a, op.result)));
       }
       const std::vector<std::byte> before(buffers[3]->bytes().begin(), buffers[3]->bytes().end());
       pipeline.dispatch(ranges, {workgroups, 1, 1}, push);

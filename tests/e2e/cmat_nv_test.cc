@@ -294,7 +294,8 @@ TEST(cmat_nv, muladd)
          program.load("c", c);
          program.add(glsl_type(like) + " d = coopMatMulAddNV(a, b, c);\n");
          program.store("d", like);
-         program.run(oracle::muladd(a, b, Expectation(c), false, muladd_rules(device, op.result)));
+         program.run(
+            oracle::muladd(a, b, Expectation(c), false, muladd_rules(device, op.a, op.result)));
       });
 }
 
@@ -328,7 +329,7 @@ TEST(cmat_nv, one_matrix_in_every_role)
          };
          /* These are exact in every type. */
          const Matrix y = muladd(x, x, x), z = muladd(x, x, y);
-         program.run(oracle::muladd(z, y, Expectation(y), false, muladd_rules(device, op.a)));
+         program.run(oracle::muladd(z, y, Expectation(y), false, muladd_rules(device, op.a, op.a)));
       });
    if (found == 0)
       skip_case("needs an operation of one square type");

@@ -244,7 +244,7 @@ void main()
       count_case();
       const MatrixType d_type = {op.result, rows, op.n, Use::accumulator};
       const oracle::Expectation expected =
-         muladd(a, b, oracle::Expectation(c), op.saturating, muladd_rules(device, op.result));
+         muladd(a, b, oracle::Expectation(c), op.saturating, muladd_rules(device, op.a, op.result));
       EXPECT_TRUE(stored_as_expected(expected, d_type, {false, 0, line_bytes(d_type, false)},
                                      d_buffer.bytes(), before));
       if (testing::Test::HasFailure())

@@ -177,7 +177,7 @@ void check(Device &device, oracle::Random &random, const Row &row)
       const std::vector<Matrix> &m = inputs[group];
       const Matrix d = pick(types[3], placements[3], part(3, group));
       EXPECT_EQ(oracle::muladd(m[0], m[1], oracle::Expectation(m[2]), op.saturating,
-                               muladd_rules(device, op.result))
+                               muladd_rules(device, op.a, op.result))
                    .mismatch(d),
                 std::nullopt);
       if (!looks_at_elements)

@@ -308,9 +308,10 @@ FamilyProduct multiply(Device &device, oracle::Random &random, const Member &mem
    const uint64_t never = 0;
    pipeline.dispatch(ranges, {}, never);
    memcpy(d.data.data(), buffers[3]->bytes().data(), d.data.size());
-   return {member.extension, member.how, op,
-           oracle::muladd(a, b, oracle::Expectation(c), false, muladd_rules(device, op.result)),
-           std::move(d)};
+   return {
+      member.extension, member.how, op,
+      oracle::muladd(a, b, oracle::Expectation(c), false, muladd_rules(device, op.a, op.result)),
+      std::move(d)};
 }
 
 } // namespace

@@ -210,7 +210,7 @@ oracle::Expectation gemm_expectation(const Device &device, const MatrixOperation
       for (uint32_t row = 0; row < a.rows; row++)
          memcpy(a_part.at(row, 0), a.at(row, k), size_t(op.k) * oracle::format(op.a).bytes);
       memcpy(b_part.data.data(), b.at(k, 0), b_part_bytes);
-      sum = muladd(a_part, b_part, sum, op.saturating, muladd_rules(device, op.result));
+      sum = muladd(a_part, b_part, sum, op.saturating, muladd_rules(device, op.a, op.result));
    }
    return sum;
 }

@@ -21,9 +21,9 @@ class Module;
 namespace weft::cpu {
 
 struct TranslateOptions {
-   uint32_t subgroup_size;    ///< W: 8, 16, 32 or 64
-   uint32_t vector_bits;      ///< of the widest registers in use: 256 or 512
-   bool vnni;                 ///< dot products of bytes are instructions of AVX-512 VNNI
+   uint32_t subgroup_size; ///< W: 8, 16, 32 or 64
+   uint32_t vector_bits;   ///< of the widest registers in use: 256 or 512
+   bool vnni;              ///< dot products of bytes are instructions of AVX-512 VNNI or AVX-VNNI
    bool robust_buffer_access; ///< see CompileOptions
 };
 

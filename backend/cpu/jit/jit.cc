@@ -5,6 +5,7 @@
 
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/jit/program_file.h"
+#include "backend/cpu/kernels/tile_kernels.h"
 #include "backend/cpu/options.h"
 #include "backend/cpu/runtime/runtime_symbols.h"
 
@@ -250,6 +251,7 @@ void write_perf_map(llvm::jitlink::LinkGraph &graph)
 struct LinkedCode {
    jitlink::JITLinkMemoryManager::FinalizedAlloc allocation;
    uint64_t kernel = 0;
+   bool needs_tile_configuration = false;
    std::string error;
 };
 
@@ -273,6 +275,7 @@ public:
       std::string missing;
       for (const auto &[name, flags] : symbols) {
          void *address = find_runtime_symbol({name.data(), name.size()}, cpu);
+         code.needs_tile_configuration |= needs_tile_configuration({name.data(), name.size()}, cpu);
          if (!address && flags == jitlink::SymbolLookupFlags::RequiredSymbol)
             missing += " " + name.str();
          found[name] = {llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
@@ -337,6 +340,7 @@ public:
       jitlink::link(std::move(*graph), std::make_unique<LinkContext>(memory, code, cpu));
       if (code.error.empty() && !code.kernel)
          code.error = "the object has no kernel";
+      program_info.needs_tile_configuration = code.needs_tile_configuration;
       return code.error;
    }
 

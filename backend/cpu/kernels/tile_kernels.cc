@@ -141,11 +141,30 @@ TileMulAdd find_tile_muladd(const MatrixOperation &op, const CpuFeatures &cpu)
    if (!is_advertised(op) || cpu.instruction_set < InstructionSet::avx2)
       return nullptr;
    TileMulAdd found = nullptr;
-   if (cpu.avx512_vnni)
+   if (cpu.amx)
+      found = find_tile_muladd_amx(op);
+   if (!found && cpu.avx512_bf16)
+      found = find_tile_muladd_avx512_bf16(op);
+   if (!found && cpu.avx512_vnni)
       found = find_tile_muladd_avx512_vnni(op);
+   if (!found && cpu.avx_vnni)
+      found = find_tile_muladd_avx_vnni(op);
    if (!found && cpu.instruction_set >= InstructionSet::avx512)
       found = find_tile_muladd_avx512(op);
    return found ? found : find_tile_muladd_avx2(op);
+}
+
+bool needs_tile_configuration(const MatrixOperation &op, const CpuFeatures &cpu)
+{
+   return cpu.amx && is_advertised(op) && find_tile_muladd_amx(op);
+}
+
+bool needs_tile_configuration(std::string_view symbol, const CpuFeatures &cpu)
+{
+   const auto found = kernels_by_symbol().find(std::string(symbol));
+   const auto *op =
+      found != kernels_by_symbol().end() ? std::get_if<MatrixOperation>(&found->second) : nullptr;
+   return op && needs_tile_configuration(*op, cpu);
 }
 
 void *find_tile_transfer(const TileTransfer &t, const CpuFeatures &cpu)

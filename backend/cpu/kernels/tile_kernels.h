@@ -31,7 +31,8 @@ namespace weft::cpu {
 
 struct CpuFeatures;
 
-/// d = a * b + c on whole tiles.  d may be c; otherwise d overlaps none of the others.
+/// d = a * b + c on whole tiles.  d may be c; otherwise d overlaps none of the others.  Some are called within a
+/// TileConfiguration only: needs_tile_configuration().
 using TileMulAdd = void (*)(void *d, const void *a, const void *b, const void *c);
 
 /// Memory to tile.
@@ -72,6 +73,8 @@ std::string tile_transfer_symbol(const TileTransfer &);
 /// The functions themselves; null where the name would be empty.
 TileMulAdd find_tile_muladd(const MatrixOperation &, const CpuFeatures &);
 void *find_tile_transfer(const TileTransfer &, const CpuFeatures &);
+bool needs_tile_configuration(const MatrixOperation &, const CpuFeatures &);
+bool needs_tile_configuration(std::string_view symbol, const CpuFeatures &);
 /// By symbol; null when the name is not one of these.
 void *find_tile_symbol(std::string_view name, const CpuFeatures &);
 

@@ -16,8 +16,13 @@ namespace weft::cpu {
 TileMulAdd find_tile_muladd_avx2(const MatrixOperation &);
 /// All but those of 8-bit factors and 32-bit sums, for which null.
 TileMulAdd find_tile_muladd_avx512(const MatrixOperation &);
-/// The integer ones, else null.
+/// Those of 8-bit factors and 32-bit sums, else null.
+TileMulAdd find_tile_muladd_avx_vnni(const MatrixOperation &);
 TileMulAdd find_tile_muladd_avx512_vnni(const MatrixOperation &);
+/// Those of bfloat16, else null.
+TileMulAdd find_tile_muladd_avx512_bf16(const MatrixOperation &);
+/// Of both, those that it is faster for, else null.  They run within a TileConfiguration.
+TileMulAdd find_tile_muladd_amx(const MatrixOperation &);
 
 template <int M_, int N_, int K_>
 struct TileShape {

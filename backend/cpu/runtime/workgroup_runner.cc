@@ -3,6 +3,8 @@
 
 #include "backend/cpu/runtime/workgroup_runner.h"
 
+#include "backend/cpu/kernels/tile_configuration.h"
+
 #include <boost/context/detail/fcontext.hpp>
 
 #include <immintrin.h>
@@ -108,6 +110,8 @@ void WorkgroupRunner::forget_fibers()
 void WorkgroupRunner::run(Job &new_job)
 {
    job = &new_job;
+   // All fibers run on this thread, within this call.
+   const TileConfiguration tiles(job->info->needs_tile_configuration);
    if (job->fibers) {
       run_chunks();
    } else {

@@ -4,12 +4,12 @@
 /// What each instruction set's multiply-adds reach at most on this machine: nothing but these, on
 /// registers.  One thread, and as many as there are CPUs.
 
+#include "backend/cpu/cpu_features.h"
+
 #include <benchmark/benchmark.h>
 
 #include <immintrin.h>
-#include <sys/syscall.h>
 #include <thread>
-#include <unistd.h>
 
 namespace {
 
@@ -32,6 +32,31 @@ MULTIPLY_ADD(avx512_f32, "avx512f", __m512, "vfmadd231ps")
 MULTIPLY_ADD(avx512_bf16, "avx512f", __m512, "vdpbf16ps")
 MULTIPLY_ADD(avx512_f16, "avx512f", __m512, "vfmadd231ph")
 MULTIPLY_ADD(avx512_u8s8, "avx512f", __m512i, "vpdpbusd")
+
+/// AMX: eight tiles of 16 rows of 64 bytes; 0 to 4 are sums.
+struct TileConfiguration {
+   uint8_t palette = 1, start_row = 0, reserved[14] = {};
+   uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+#define TILE_MULTIPLY_ADD(NAME, INSTRUCTION)                                                       \
+   void NAME(int64_t turns)                                                                        \
+   {                                                                                               \
+      const TileConfiguration configuration;                                                       \
+      asm volatile("ldtilecfg %0" ::"m"(configuration));                                           \
+      asm volatile("tilezero %tmm6; tilezero %tmm7");                                              \
+      for (; turns > 0; turns--) {                                                                 \
+         for (int i = 0; i < sums / 5; i++)                                                        \
+            asm volatile(INSTRUCTION                                                               \
+                         " %tmm7, %tmm6, %tmm0\n" INSTRUCTION " %tmm7, %tmm6, %tmm1\n" INSTRUCTION \
+                         " %tmm7, %tmm6, %tmm2\n" INSTRUCTION " %tmm7, %tmm6, %tmm3\n" INSTRUCTION \
+                         " %tmm7, %tmm6, %tmm4");                                                  \
+      }                                                                                            \
+      asm volatile("tilerelease");                                                                 \
+   }
+TILE_MULTIPLY_ADD(amx_bf16, "tdpbf16ps")
+TILE_MULTIPLY_ADD(amx_u8s8, "tdpbusd")
 
 void measure(benchmark::State &bench, void (*multiply_add)(int64_t), int lanes, int depth)
 {
@@ -62,6 +87,9 @@ int main(int argc, char **argv)
    add("peak/AVX-512 bf16", __builtin_cpu_supports("avx512bf16"), avx512_bf16, 16, 2);
    add("peak/AVX-512 f16", __builtin_cpu_supports("avx512fp16"), avx512_f16, 32, 1);
    add("peak/AVX-512 u8s8", __builtin_cpu_supports("avx512vnni"), avx512_u8s8, 16, 4);
+   const bool tiles = weft::cpu::detect_features(weft::cpu::IsaLimit::amx).amx;
+   add("peak/AMX bf16", tiles, amx_bf16, 16 * 16, 32);
+   add("peak/AMX u8s8", tiles, amx_u8s8, 16 * 16, 64);
    benchmark::Initialize(&argc, argv);
    benchmark::RunSpecifiedBenchmarks();
 }

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Rates of the tile kernels, operands in the first-level cache, one thread.
+/// Rates of the tile kernels of every instruction set that this machine has, operands in the first-level cache, one
+/// thread; peaks_bench.cc has the instructions' peaks.
 
 #include "backend/cpu/cpu_features.h"
+#include "backend/cpu/kernels/tile_configuration.h"
 #include "backend/cpu/kernels/tile_kernels.h"
 
 #include <benchmark/benchmark.h>
@@ -26,16 +28,47 @@ std::unique_ptr<char, Free> zeros(size_t bytes)
    return std::unique_ptr<char, Free>(memory);
 }
 
-void muladd(benchmark::State &bench, const MatrixOperation &op)
+/// Programs have several sums, and add to one after the other.
+constexpr int results = 4;
+
+void muladd(benchmark::State &bench, const MatrixOperation &op, const CpuFeatures &cpu)
 {
-   const auto a = zeros(op.m * op.k * 8), b = zeros(op.k * op.n * 8), c = zeros(op.m * op.n * 8);
-   const TileMulAdd kernel = find_tile_muladd(op, host_features());
+   const size_t a_bytes = op.m * op.k * 8, b_bytes = op.k * op.n * 8, c_bytes = op.m * op.n * 8;
+   const auto a = zeros(a_bytes), b = zeros(b_bytes), c = zeros(results * c_bytes);
+   const TileMulAdd kernel = find_tile_muladd(op, cpu);
+   const TileConfiguration tiles(needs_tile_configuration(op, cpu));
    for (auto _ : bench) {
-      kernel(c.get(), a.get(), b.get(), c.get());
+      for (int i = 0; i < results; i++)
+         kernel(c.get() + i * c_bytes, a.get(), b.get(), c.get() + i * c_bytes);
       benchmark::ClobberMemory();
    }
-   bench.counters["GOP/s"] =
-      benchmark::Counter(2e-9 * op.m * op.n * op.k, benchmark::Counter::kIsIterationInvariantRate);
+   bench.counters["GOP/s"] = benchmark::Counter(2e-9 * op.m * op.n * op.k * results,
+                                                benchmark::Counter::kIsIterationInvariantRate);
+}
+
+/// The least limit that each kernel of an operation is found with.
+void add_muladds(const MatrixOperation &op)
+{
+   constexpr std::pair<IsaLimit, const char *> limits[] = {
+      {IsaLimit::avx2, "avx2"},       {IsaLimit::avx_vnni, "avx-vnni"},
+      {IsaLimit::avx512f, "avx512f"}, {IsaLimit::avx512_vnni, "avx512-vnni"},
+      {IsaLimit::avx512, "avx512"},   {IsaLimit::amx, "amx"}};
+   TileMulAdd last = nullptr;
+   for (const auto &[limit, name] : limits) {
+      const CpuFeatures cpu = detect_features(limit);
+      const TileMulAdd kernel = find_tile_muladd(op, cpu);
+      if (kernel && kernel != last)
+         benchmark::RegisterBenchmark((tile_muladd_symbol(op) + "/" + name).c_str(), muladd, op,
+                                      cpu);
+      last = kernel;
+   }
+}
+
+/// What a thread pays once for each dispatch.
+void configuration(benchmark::State &bench)
+{
+   for (auto _ : bench)
+      const TileConfiguration tiles(true);
 }
 
 void transfer(benchmark::State &bench, const TileTransfer &t)
@@ -61,7 +94,9 @@ int main(int argc, char **argv)
 {
    using namespace weft::cpu;
    for (const weft::MatrixOperation &op : tile_operations())
-      benchmark::RegisterBenchmark(tile_muladd_symbol(op).c_str(), muladd, op);
+      add_muladds(op);
+   if (detect_features(IsaLimit::amx).amx)
+      benchmark::RegisterBenchmark("tile_configuration", configuration);
    for (const TileAccess access : {TileAccess::load, TileAccess::store}) {
       for (const TileOrder order : {TileOrder::row_major, TileOrder::column_major}) {
          for (const uint32_t bytes : {1, 2, 4, 8}) {

@@ -19,27 +19,44 @@ TEST(CpuFeatures, DescriptionNamesWhatMatricesUse)
    EXPECT_EQ(describe(features), "A CPU (AVX-512)");
    features.avx512_vnni = true;
    EXPECT_EQ(describe(features), "A CPU (AVX-512, VNNI)");
+   features.avx512_bf16 = true;
+   EXPECT_EQ(describe(features), "A CPU (AVX-512, VNNI, BF16)");
+   features.amx = true;
+   EXPECT_EQ(describe(features), "A CPU (AVX-512, VNNI, BF16, AMX)");
+   features = {};
+   features.brand = "A CPU";
+   features.instruction_set = InstructionSet::avx2;
+   features.avx_vnni = true;
+   EXPECT_EQ(describe(features), "A CPU (AVX2, VNNI)");
 }
 
-/// This machine's may have more than there are kernels for (AVX512-BF16, AVX512-FP16, AMX).
+/// This machine's may have more than there are kernels for (AVX512-FP16, VBMI).
 TEST(CpuFeatures, HostIsDescribedByKernelsThatThereAre)
 {
-   for (const InstructionSet set : {InstructionSet::avx2, InstructionSet::avx512}) {
-      const CpuFeatures features = detect_features(set);
-      const std::string text = describe(features);
-      for (const char *word : {"BF16", "FP16", "AMX", "VBMI"})
+   for (const IsaLimit limit : {IsaLimit::avx2, IsaLimit::avx512, IsaLimit::amx}) {
+      const std::string text = describe(detect_features(limit));
+      for (const char *word : {"FP16", "VBMI"})
          EXPECT_EQ(text.find(word), std::string::npos) << text;
    }
 }
 
-TEST(CpuFeatures, AreNarrowedToALevel)
+TEST(CpuFeatures, AreNarrowedToALimit)
 {
-   EXPECT_EQ(detect_features(InstructionSet::none).instruction_set, InstructionSet::none);
-   const CpuFeatures avx2 = detect_features(InstructionSet::avx2);
+   EXPECT_EQ(detect_features(IsaLimit::none).instruction_set, InstructionSet::none);
+   const CpuFeatures avx2 = detect_features(IsaLimit::avx2);
    EXPECT_LE(avx2.instruction_set, InstructionSet::avx2);
-   EXPECT_FALSE(avx2.avx512_vnni);
+   EXPECT_FALSE(avx2.avx_vnni || avx2.avx512_vnni || avx2.avx512_bf16 || avx2.amx);
+   EXPECT_FALSE(avx2.has_byte_dots());
    EXPECT_EQ(avx2.llvm_features, "");
    EXPECT_EQ(avx2.vector_bits(), 256u);
+   const CpuFeatures avx_vnni = detect_features(IsaLimit::avx_vnni);
+   EXPECT_LE(avx_vnni.instruction_set, InstructionSet::avx2);
+   EXPECT_EQ(avx_vnni.has_byte_dots(), avx_vnni.avx_vnni);
+   const CpuFeatures avx512f = detect_features(IsaLimit::avx512f);
+   EXPECT_FALSE(avx512f.avx512_vnni || avx512f.avx512_bf16 || avx512f.amx);
+   const CpuFeatures vnni = detect_features(IsaLimit::avx512_vnni);
+   EXPECT_FALSE(vnni.avx512_bf16 || vnni.amx);
+   EXPECT_FALSE(detect_features(IsaLimit::avx512).amx);
 }
 
 } // namespace

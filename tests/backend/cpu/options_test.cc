@@ -19,7 +19,7 @@ TEST(Options, HaveDefaults)
    const Options options = parse({});
    EXPECT_TRUE(options.debug.empty());
    EXPECT_EQ(options.threads, 0u);
-   EXPECT_EQ(options.isa, InstructionSet::avx512);
+   EXPECT_EQ(options.isa, IsaLimit::amx);
    // Empty is the same as not set.
    EXPECT_EQ(parse({{"WEFT_THREADS", ""}, {"WEFT_ISA", ""}, {"WEFT_DEBUG", ""}}).threads, 0u);
 }
@@ -44,9 +44,14 @@ TEST(Options, TakeThreads)
 
 TEST(Options, TakeInstructionSets)
 {
-   EXPECT_EQ(parse({{"WEFT_ISA", "avx2"}}).isa, InstructionSet::avx2);
-   EXPECT_EQ(parse({{"WEFT_ISA", "avx512"}}).isa, InstructionSet::avx512);
-   EXPECT_EQ(parse({{"WEFT_ISA", "sse"}}, 1).isa, InstructionSet::avx512);
+   const std::pair<const char *, IsaLimit> words[] = {
+      {"avx2", IsaLimit::avx2},       {"avx-vnni", IsaLimit::avx_vnni},
+      {"avx512f", IsaLimit::avx512f}, {"avx512-vnni", IsaLimit::avx512_vnni},
+      {"avx512", IsaLimit::avx512},   {"amx", IsaLimit::amx},
+   };
+   for (const auto &[word, limit] : words)
+      EXPECT_EQ(parse({{"WEFT_ISA", word}}).isa, limit) << word;
+   EXPECT_EQ(parse({{"WEFT_ISA", "sse"}}, 1).isa, IsaLimit::amx);
 }
 
 } // namespace

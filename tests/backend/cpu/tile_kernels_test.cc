@@ -4,6 +4,7 @@
 /// Every tile kernel of every instruction set that this machine has, against the oracle.
 
 #include "backend/cpu/cpu_features.h"
+#include "backend/cpu/kernels/tile_configuration.h"
 #include "backend/cpu/kernels/tile_kernels.h"
 #include "tests/oracle/matrix.h"
 
@@ -23,19 +24,6 @@ constexpr TileAccess accesses[] = {TileAccess::load, TileAccess::store};
 constexpr TileOrder orders[] = {TileOrder::row_major, TileOrder::column_major};
 constexpr uint32_t sides[] = {8, 16, 32}, component_bytes[] = {1, 2, 4, 8};
 
-/// The CPU's features as they are, and with the later ones taken away.
-std::vector<CpuFeatures> feature_sets()
-{
-   std::vector<CpuFeatures> sets = {detect_features(InstructionSet::avx512)};
-   if (sets[0].avx512_vnni) {
-      sets.push_back(sets[0]);
-      sets.back().avx512_vnni = false;
-   }
-   if (sets[0].instruction_set == InstructionSet::avx512)
-      sets.push_back(detect_features(InstructionSet::avx2));
-   return sets;
-}
-
 class TileKernels : public testing::Test {
 protected:
    TileKernels()
@@ -44,7 +32,7 @@ protected:
       seed = given ? std::strtoull(given, nullptr, 0) : std::random_device()();
       random.seed(seed);
       std::printf("WEFT_SEED=%llu on %s\n", static_cast<unsigned long long>(seed),
-                  describe(detect_features(InstructionSet::avx512)).c_str());
+                  describe(detect_features(IsaLimit::amx)).c_str());
    }
 
    uint64_t seed;
@@ -70,45 +58,72 @@ private:
    std::byte *start;
 };
 
-TEST_F(TileKernels, MultiplyAsTheOracleDoes)
+struct NamedLimit {
+   IsaLimit limit;
+   const char *name;
+};
+constexpr NamedLimit limits[] = {
+   {IsaLimit::avx2, "avx2"},       {IsaLimit::avx_vnni, "avx_vnni"},
+   {IsaLimit::avx512f, "avx512f"}, {IsaLimit::avx512_vnni, "avx512_vnni"},
+   {IsaLimit::avx512, "avx512"},   {IsaLimit::amx, "amx"}};
+
+class Multiplications : public TileKernels, public testing::WithParamInterface<size_t> {};
+
+TEST_P(Multiplications, AreTheOracles)
 {
-   for (const CpuFeatures &cpu : feature_sets()) {
-      SCOPED_TRACE(describe(cpu));
-      for (const MatrixOperation &op : tile_operations()) {
-         SCOPED_TRACE(tile_muladd_symbol(op));
-         const TileMulAdd kernel = find_tile_muladd(op, cpu);
-         ASSERT_TRUE(kernel);
-         for (int round = 0; round < 24; round++) {
-            constexpr Inputs kinds[] = {Inputs::plain, Inputs::edges, Inputs::whole};
-            const Inputs kind = kinds[round % 3];
-            const Matrix a = random_matrix(random, op.a, op.m, op.k, kind);
-            const Matrix b = random_matrix(random, op.b, op.k, op.n, kind);
-            const Inputs c_kind = op.saturating && round % 2 ? Inputs::near_bounds : kind;
-            const Matrix c = random_matrix(random, op.c, op.m, op.n, c_kind);
-            const Expectation expected =
-               muladd(a, b, Expectation(c), op.saturating, internal_roundoff(op.result, true));
-            const bool aligned = round % 4 < 2, in_place = round % 8 < 3;
-            const auto shift = [&](ComponentType type) {
-               return aligned ? 0 : format(type).bytes * draw(random, 64 / format(type).bytes);
-            };
-            Placed a_tile(a.data, shift(op.a)), b_tile(b.data, shift(op.b));
-            Placed c_tile(c.data, shift(op.c));
-            Matrix d(op.result, op.m, op.n);
-            fill_poison(d.data);
-            Placed d_tile(d.data, shift(op.result));
-            Placed &result = in_place ? c_tile : d_tile;
+   const CpuFeatures cpu = detect_features(limits[GetParam()].limit),
+                     less =
+                        GetParam() ? detect_features(limits[GetParam() - 1].limit) : CpuFeatures();
+   const auto &operations = tile_operations();
+   if (std::ranges::all_of(operations, [&](const MatrixOperation &op) {
+          return find_tile_muladd(op, cpu) == find_tile_muladd(op, less);
+       }))
+      GTEST_SKIP() << "this CPU has nothing more for " << limits[GetParam()].name;
+   SCOPED_TRACE(describe(cpu));
+   for (const MatrixOperation &op : operations) {
+      SCOPED_TRACE(tile_muladd_symbol(op));
+      const TileMulAdd kernel = find_tile_muladd(op, cpu);
+      ASSERT_TRUE(kernel);
+      for (int round = 0; round < 32; round++) {
+         constexpr Inputs kinds[] = {Inputs::plain, Inputs::edges, Inputs::whole, Inputs::extremes};
+         const Inputs kind = kinds[round % 4];
+         const Matrix a = random_matrix(random, op.a, op.m, op.k, kind);
+         const Matrix b = random_matrix(random, op.b, op.k, op.n, kind);
+         const Inputs c_kind = op.saturating && round % 2 ? Inputs::near_bounds : kind;
+         const Matrix c = random_matrix(random, op.c, op.m, op.n, c_kind);
+         const MuladdRules rules = {.internal_roundoff = internal_roundoff(op.result, true),
+                                    .may_truncate = false,
+                                    .keeps_specials = true,
+                                    .may_flush =
+                                       (cpu.avx512_bf16 || cpu.amx) && op.a == ComponentType::bf16};
+         const Expectation expected = muladd(a, b, Expectation(c), op.saturating, rules);
+         const bool aligned = round % 8 < 4, in_place = round % 16 < 6;
+         const auto shift = [&](ComponentType type) {
+            return aligned ? 0 : format(type).bytes * draw(random, 64 / format(type).bytes);
+         };
+         Placed a_tile(a.data, shift(op.a)), b_tile(b.data, shift(op.b));
+         Placed c_tile(c.data, shift(op.c));
+         Matrix d(op.result, op.m, op.n);
+         fill_poison(d.data);
+         Placed d_tile(d.data, shift(op.result));
+         Placed &result = in_place ? c_tile : d_tile;
 
+         {
+            const TileConfiguration tiles(needs_tile_configuration(op, cpu));
             kernel(result.data(), a_tile.data(), b_tile.data(), c_tile.data());
-
-            d.data = result.bytes();
-            const std::optional<std::string> wrong = expected.mismatch(d);
-            ASSERT_FALSE(wrong) << *wrong << ", round " << round;
-            ASSERT_EQ(a_tile.bytes(), a.data);
-            ASSERT_EQ(b_tile.bytes(), b.data);
          }
+
+         d.data = result.bytes();
+         const std::optional<std::string> wrong = expected.mismatch(d);
+         ASSERT_FALSE(wrong) << *wrong << ", round " << round;
+         ASSERT_EQ(a_tile.bytes(), a.data);
+         ASSERT_EQ(b_tile.bytes(), b.data);
       }
    }
 }
+
+INSTANTIATE_TEST_SUITE_P(TileKernels, Multiplications, testing::Range(size_t(0), std::size(limits)),
+                         [](const auto &info) { return limits[info.param].name; });
 
 /// A matrix somewhere in a buffer, and how the buffer must look after a store or the tile after a
 /// load.

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Tile multiplication of bfloat16 with AVX512-BF16.
+///
+/// VDPBF16PS multiplies two pairs of bfloat16 and adds the products to a sum in f32, one after the other, as two FMAs
+/// that round to nearest even.  MXCSR has no say: subnormal numbers count as zero where they go in, and become zero
+/// where they would come out (Intel's Software Developer's Manual, volume 2, VDPBF16PS; Intel document 343431).
+/// Vulkan lets any instruction flush them that its lists for DenormPreserve do not name, and OpCooperativeMatrixMulAddKHR
+/// is in none of these ("Precision and Operation of SPIR-V Instructions").
+///
+/// The pairs run along k; a row of A gives one pair to broadcast, two rows of B are interleaved into one vector:
+///
+///     a[r][2p], a[r][2p+1]   ×   b[2p][0], b[2p+1][0], b[2p][1], b[2p+1][1], …
+
+#include "backend/cpu/kernels/tile_muladd.h"
+#include "backend/cpu/kernels/tile_packing_avx512.h"
+
+#include <immintrin.h>
+
+namespace weft::cpu {
+namespace {
+
+/// N sums: a row of results.
+template <int N>
+struct Row;
+
+template <>
+struct Row<16> {
+   using Vector = __m512;
+   using Pairs = __m512bh;
+   static Vector load(const float *p) { return _mm512_loadu_ps(p); }
+   static void store(float *p, Vector v) { _mm512_storeu_ps(p, v); }
+   static Vector load(const unsigned short *p)
+   {
+      const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i_u *>(p));
+      return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+   }
+   static void store(unsigned short *p, Vector v)
+   {
+      _mm256_storeu_si256(reinterpret_cast<__m256i_u *>(p), (__m256i)_mm512_cvtneps_pbh(v));
+   }
+   static Pairs splat(int pair) { return (Pairs)_mm512_set1_epi32(pair); }
+   static Pairs interleave(const void *b) { return (Pairs)interleave_two_rows_of_16(b); }
+   static Vector dot(Vector sum, Pairs a, Pairs b) { return _mm512_dpbf16_ps(sum, a, b); }
+};
+
+template <>
+struct Row<8> {
+   using Vector = __m256;
+   using Pairs = __m256bh;
+   static Vector load(const float *p) { return _mm256_loadu_ps(p); }
+   static void store(float *p, Vector v) { _mm256_storeu_ps(p, v); }
+   static Vector load(const unsigned short *p)
+   {
+      const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i_u *>(p));
+      return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+   }
+   static void store(unsigned short *p, Vector v)
+   {
+      _mm_storeu_si128(reinterpret_cast<__m128i_u *>(p), (__m128i)_mm256_cvtneps_pbh(v));
+   }
+   static Pairs splat(int pair) { return (Pairs)_mm256_set1_epi32(pair); }
+   static Pairs interleave(const void *b) { return (Pairs)interleave_two_rows_of_8(b); }
+   static Vector dot(Vector sum, Pairs a, Pairs b) { return _mm256_dpbf16_ps(sum, a, b); }
+};
+
+/// Result: float, or the bits of bfloat16.
+template <typename Shape, typename Result>
+void muladd_bf16(void *d, const void *a, const void *b, const void *c)
+{
+   constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
+   using Row = Row<N>;
+   const auto *a_bytes = static_cast<const char *>(a), *b_bytes = static_cast<const char *>(b);
+   typename Row::Vector sums[M];
+#pragma GCC unroll 16
+   for (int r = 0; r < M; r++)
+      sums[r] = Row::load(static_cast<const Result *>(c) + r * N);
+#pragma GCC unroll 1
+   for (int k = 0; k < K; k += 2) {
+      const typename Row::Pairs columns = Row::interleave(b_bytes + 2 * k * N);
+#pragma GCC unroll 16
+      for (int r = 0; r < M; r++) {
+         int pair;
+         __builtin_memcpy(&pair, a_bytes + 2 * (r * K + k), 4);
+         sums[r] = Row::dot(sums[r], Row::splat(pair), columns);
+      }
+   }
+#pragma GCC unroll 16
+   for (int r = 0; r < M; r++)
+      Row::store(static_cast<Result *>(d) + r * N, sums[r]);
+}
+
+} // namespace
+
+TileMulAdd find_tile_muladd_avx512_bf16(const MatrixOperation &op)
+{
+   using enum ComponentType;
+   if (op.a != bf16 || op.b != bf16 || op.c != op.result)
+      return nullptr;
+   return with_widened_shape(op, [&]<typename Shape>(Shape) -> TileMulAdd {
+      return op.c == f32 ? muladd_bf16<Shape, float> : muladd_bf16<Shape, unsigned short>;
+   });
+}
+
+} // namespace weft::cpu
