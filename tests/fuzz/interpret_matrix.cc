@@ -225,8 +225,10 @@ void Interpreter::muladd(const Stmt &stmt, uint32_t owner)
       sum.value[e] = c.elements[e].f;
       sum.bound[e] = c.bounds[e];
    }
-   sum = oracle::muladd(to_oracle(at, a), to_oracle(bt, b), sum, stmt.detail != 0,
-                        oracle::internal_roundoff(dt.type, true));
+   sum = oracle::muladd(
+      to_oracle(at, a), to_oracle(bt, b), sum, stmt.detail != 0,
+      oracle::MuladdRules{.internal_roundoff = oracle::internal_roundoff(dt.type, true),
+                          .may_flush = at.type == ComponentType::bf16});
    MatrixValue &d = matrix(stmt.places[0], owner);
    d = make_matrix(dt, {});
    const bool exact = c.exact() && is_exact_product(dt, at.cols, a, b, c);
