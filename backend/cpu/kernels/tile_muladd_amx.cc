@@ -4,8 +4,8 @@
 /// Tile multiplication of bfloat16 and of 8-bit integers with AMX (Intel's Software Developer's Manual, volume 1,
 /// chapter 18; volume 2, TDPBF16PS, TDPBSSD).
 ///
-/// One instruction multiplies 16 rows of A by B and adds the products to 16 × 16 sums of 32 bits.  Up to 64 bytes of a row
-/// of A lie along k; B has as many in rows of 64 bytes, groups of 4 bytes along k interleaved:
+/// One instruction multiplies 16 rows of A by B and adds the products to 16 × 16 sums of 32 bits.  Of A, 32 bytes lie along
+/// k; B has as many in 8 rows of 64 bytes, groups of 4 bytes along k interleaved:
 ///
 ///              k →                     n →
 ///        ┌──────────────┐       ┌──────────────────────────────────────────────┐
@@ -16,9 +16,10 @@
 /// Integers: sums wrap, and are exact as long as C is added elsewhere.  bfloat16: products are added as by FMAs that round
 /// to nearest, and C at the end; subnormal numbers are flushed as by VDPBF16PS (tile_muladd_avx512_bf16.cc).
 ///
-/// A tile is not loaded from stores that are under way: it waits until B, packed, is in the cache, and that is behind the
-/// results of the call before.  So a call takes some 110 cycles whatever it multiplies (Sapphire Rapids; 42 if B is packed
-/// already), and only those operations are here that take longer otherwise.
+/// A tile register is not loaded from stores that are under way: it waits until B, packed, is in the cache, and that comes
+/// behind the results of the call before.  Such a call takes some 110 cycles whatever it multiplies (Sapphire Rapids), 45 if
+/// B is packed already; so B is looked up first (PackedTiles).  VNNI needs no more for 16 bytes along k, hence only the
+/// operations of 32 are here.
 
 #include "backend/cpu/kernels/tile_configuration.h"
 #include "backend/cpu/kernels/tile_muladd.h"
@@ -29,13 +30,8 @@
 namespace weft::cpu {
 namespace {
 
-/// The tile registers: one for sums, one each for A and B with so many bytes along k.
-template <int Bytes>
-struct Factors {
-   static_assert(Bytes == 16 || Bytes == 32 || Bytes == 64);
-   static constexpr int a = Bytes == 64 ? 1 : Bytes == 32 ? 3 : 5, b = a + 1;
-};
-constexpr int sums = 0;
+/// The tile registers: 16 x 16 sums, and of A and B 32 bytes along k.
+constexpr int sums = 0, a_rows = 1, b_groups = 2;
 
 /// LDTILECFG's operand.
 struct alignas(64) Configuration {
@@ -44,8 +40,7 @@ struct alignas(64) Configuration {
    unsigned char rows[16];
 };
 static_assert(sizeof(Configuration) == 64);
-constexpr Configuration configuration = {
-   1, 0, {}, {64, 64, 64, 32, 64, 16, 64}, {16, 16, 16, 16, 8, 16, 4}};
+constexpr Configuration configuration = {1, 0, {}, {64, 32, 64}, {16, 16, 8}};
 
 // Not the compilers' intrinsics, which do not say that they access memory.
 template <int Tile>
@@ -63,16 +58,14 @@ void clear_sums()
 {
    __asm__ volatile("tilezero %%tmm%c0" ::"i"(sums));
 }
-#define WEFT_ADD_PRODUCTS(INSTRUCTION, BYTES)                                                      \
-   __asm__ volatile(INSTRUCTION " %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(sums),                       \
-                    "i"(Factors<BYTES>::a), "i"(Factors<BYTES>::b))
+#define WEFT_ADD_PRODUCTS(INSTRUCTION)                                                             \
+   __asm__ volatile(INSTRUCTION " %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(sums), "i"(a_rows),          \
+                    "i"(b_groups))
 
-/// Both factors of so many bytes along k, B packed.
-template <int Bytes>
 void load_factors(const void *a, const void *packed_b)
 {
-   load_tile<Factors<Bytes>::a>(a, Bytes);
-   load_tile<Factors<Bytes>::b>(packed_b, 64);
+   load_tile<a_rows>(a, 32);
+   load_tile<b_groups>(packed_b, 64);
 }
 
 /// Four rows of 16 bytes to columns of four.
@@ -83,6 +76,46 @@ __m512i interleave_four_rows(const void *b)
       _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
                          _mm512_set1_epi32(0x01010101)));
    return _mm512_permutexvar_epi8(rows, _mm512_loadu_si512(b));
+}
+
+/// The thread's, within a TileConfiguration.
+__attribute__((tls_model("initial-exec"))) thread_local PackedTiles *packed_tiles;
+
+/// Which of PackedTiles' entries, and how 64 bytes of B are packed.
+struct Pairs {
+   static constexpr int entries = 0;
+   static __m512i pack(const char *b) { return interleave_two_rows_of_16(b); }
+};
+struct Fours {
+   static constexpr int entries = 1;
+   static __m512i pack(const char *b) { return interleave_four_rows(b); }
+};
+
+/// B packed, of 512 bytes.
+template <typename Packing>
+[[gnu::always_inline]] inline const char *pack(const void *b)
+{
+   constexpr int vectors = 8;
+   const auto *bytes = static_cast<const char *>(b);
+   const auto index = reinterpret_cast<unsigned long>(b) / 512 % PackedTiles::count;
+   PackedTiles::Entry &entry = packed_tiles->entries[Packing::entries][index];
+   __m512i difference[2] = {};
+#pragma GCC unroll 8
+   for (int i = 0; i < vectors; i++) {
+      constexpr int or_xor = 0xf6;
+      difference[i % 2] =
+         _mm512_ternarylogic_epi32(difference[i % 2], _mm512_loadu_si512(bytes + 64 * i),
+                                   _mm512_load_si512(entry.tile + 64 * i), or_xor);
+   }
+   const __m512i any = _mm512_or_si512(difference[0], difference[1]);
+   if (_mm512_test_epi32_mask(any, any)) {
+#pragma GCC unroll 8
+      for (int i = 0; i < vectors; i++) {
+         _mm512_store_si512(entry.tile + 64 * i, _mm512_loadu_si512(bytes + 64 * i));
+         _mm512_store_si512(entry.packed + 64 * i, Packing::pack(bytes + 64 * i));
+      }
+   }
+   return entry.packed;
 }
 
 template <Accumulation Mode>
@@ -98,28 +131,25 @@ __m512i add_saturating(__m512i a, __m512i b)
    return _mm512_mask_mov_epi32(wrapped, overflow, limit);
 }
 
-template <typename Shape, typename Types>
+/// 16 x 16 x 32.
+template <typename Types>
 void muladd_i8(void *d, const void *a, const void *b, const void *c)
 {
-   constexpr int K = Shape::K;
-   alignas(64) char packed[K / 4][64];
-#pragma GCC unroll 16
-   for (int q = 0; q < K / 4; q++)
-      _mm512_store_si512(packed[q], interleave_four_rows(static_cast<const char *>(b) + 64 * q));
+   const char *packed = pack<Fours>(b);
    constexpr bool wraps = Types::mode == Accumulation::wrapping;
    if constexpr (wraps)
       load_tile<sums>(c, 64);
    else
       clear_sums();
-   load_factors<K>(a, packed);
+   load_factors(a, packed);
    if constexpr (Types::a_signed && Types::b_signed)
-      WEFT_ADD_PRODUCTS("tdpbssd", K);
+      WEFT_ADD_PRODUCTS("tdpbssd");
    else if constexpr (Types::a_signed)
-      WEFT_ADD_PRODUCTS("tdpbsud", K);
+      WEFT_ADD_PRODUCTS("tdpbsud");
    else if constexpr (Types::b_signed)
-      WEFT_ADD_PRODUCTS("tdpbusd", K);
+      WEFT_ADD_PRODUCTS("tdpbusd");
    else
-      WEFT_ADD_PRODUCTS("tdpbuud", K);
+      WEFT_ADD_PRODUCTS("tdpbuud");
    if constexpr (wraps) {
       store_tile<sums>(d, 64);
    } else {
@@ -134,23 +164,18 @@ void muladd_i8(void *d, const void *a, const void *b, const void *c)
    }
 }
 
-/// Result: float, or the bits of bfloat16.
-template <typename Shape, typename Result>
+/// 16 x 16 x 16.  Result: float, or the bits of bfloat16.
+template <typename Result>
 void muladd_bf16(void *d, const void *a, const void *b, const void *c)
 {
-   constexpr int K = Shape::K;
-   alignas(64) char packed[K / 2][64];
-#pragma GCC unroll 16
-   for (int p = 0; p < K / 2; p++)
-      _mm512_store_si512(packed[p],
-                         interleave_two_rows_of_16(static_cast<const char *>(b) + 64 * p));
+   const char *packed = pack<Pairs>(b);
    constexpr bool is_float = __is_same(Result, float);
    if constexpr (is_float)
       load_tile<sums>(c, 64);
    else
       clear_sums();
-   load_factors<2 * K>(a, packed);
-   WEFT_ADD_PRODUCTS("tdpbf16ps", 2 * K);
+   load_factors(a, packed);
+   WEFT_ADD_PRODUCTS("tdpbf16ps");
    if constexpr (is_float) {
       store_tile<sums>(d, 64);
    } else {
@@ -171,34 +196,32 @@ void muladd_bf16(void *d, const void *a, const void *b, const void *c)
 
 } // namespace
 
-TileConfiguration::TileConfiguration(bool needed) : needed(needed)
+TileConfiguration::TileConfiguration(PackedTiles *memory) : configured(memory)
 {
-   if (needed)
-      __asm__ volatile("ldtilecfg %0" ::"m"(configuration));
+   if (!configured)
+      return;
+   packed_tiles = memory;
+   __asm__ volatile("ldtilecfg %0" ::"m"(configuration));
 }
 
 TileConfiguration::~TileConfiguration()
 {
-   if (needed)
+   if (configured)
       __asm__ volatile("tilerelease");
 }
 
 TileMulAdd find_tile_muladd_amx(const MatrixOperation &op)
 {
    using enum ComponentType;
-   if (op.m != 16 || op.n != 16)
+   const auto is = [&](unsigned m, unsigned n, unsigned k) {
+      return op.m == m && op.n == n && op.k == k;
+   };
+   if (op.a == bf16 && op.b == bf16 && op.c == op.result && is(16, 16, 16))
+      return op.c == f32 ? muladd_bf16<float> : muladd_bf16<unsigned short>;
+   if (!is(16, 16, 32))
       return nullptr;
-   if (op.a == bf16 && op.b == bf16 && op.c == op.result && op.k == 16)
-      return op.c == f32 ? muladd_bf16<TileShape<16, 16, 16>, float>
-                         : muladd_bf16<TileShape<16, 16, 16>, unsigned short>;
-   // VNNI takes longer where it has to move A into the other's range.
-   if (op.k != 32 || op.a != op.b)
-      return nullptr;
-   return with_integer_types(op, []<typename Types>(Types) -> TileMulAdd {
-      if constexpr (Types::a_signed == Types::b_signed)
-         return muladd_i8<TileShape<16, 16, 32>, Types>;
-      return nullptr;
-   });
+   return with_integer_types(op,
+                             []<typename Types>(Types) -> TileMulAdd { return muladd_i8<Types>; });
 }
 
 } // namespace weft::cpu

@@ -3,8 +3,6 @@
 
 #include "backend/cpu/runtime/workgroup_runner.h"
 
-#include "backend/cpu/kernels/tile_configuration.h"
-
 #include <boost/context/detail/fcontext.hpp>
 
 #include <immintrin.h>
@@ -72,6 +70,11 @@ bool WorkgroupRunner::reserve(const ProgramInfo &info)
          return false;
    }
    shared = shared_memory.get();
+   if (info.needs_tile_configuration && !packed_tiles) {
+      packed_tiles.reset(new (std::nothrow) PackedTiles);
+      if (!packed_tiles)
+         return false;
+   }
 
    const uint32_t count = info.uses_barrier ? info.subgroups : 1;
    bool changed;
@@ -111,7 +114,8 @@ void WorkgroupRunner::run(Job &new_job)
 {
    job = &new_job;
    // All fibers run on this thread, within this call.
-   const TileConfiguration tiles(job->info->needs_tile_configuration);
+   const TileConfiguration tiles(job->info->needs_tile_configuration ? packed_tiles.get()
+                                                                     : nullptr);
    if (job->fibers) {
       run_chunks();
    } else {

@@ -14,6 +14,7 @@
 
 #include "backend/cpu/abi.h"
 #include "backend/cpu/compiler.h"
+#include "backend/cpu/kernels/tile_configuration.h"
 #include "backend/cpu/runtime/fiber_stacks.h"
 
 #include <array>
@@ -89,6 +90,7 @@ private:
       void operator()(uint8_t *memory) const { std::free(memory); }
    };
    std::unique_ptr<uint8_t, Free> shared_memory;
+   std::unique_ptr<PackedTiles> packed_tiles; ///< once a program's kernels need it
    size_t shared_bytes = 0;
 
    // The thread's own stack, for AddressSanitizer.

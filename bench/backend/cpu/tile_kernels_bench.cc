@@ -28,7 +28,7 @@ std::unique_ptr<char, Free> zeros(size_t bytes)
    return std::unique_ptr<char, Free>(memory);
 }
 
-/// Programs have several sums, and add to one after the other.
+/// Programs have several sums, and add to one after the other; each B is multiplied by several A.
 constexpr int results = 4;
 
 void muladd(benchmark::State &bench, const MatrixOperation &op, const CpuFeatures &cpu)
@@ -36,8 +36,10 @@ void muladd(benchmark::State &bench, const MatrixOperation &op, const CpuFeature
    const size_t a_bytes = op.m * op.k * 8, b_bytes = op.k * op.n * 8, c_bytes = op.m * op.n * 8;
    const auto a = zeros(a_bytes), b = zeros(b_bytes), c = zeros(results * c_bytes);
    const TileMulAdd kernel = find_tile_muladd(op, cpu);
-   const TileConfiguration tiles(needs_tile_configuration(op, cpu));
+   PackedTiles packed;
+   const TileConfiguration tiles(needs_tile_configuration(op, cpu) ? &packed : nullptr);
    for (auto _ : bench) {
+      b.get()[0] ^= 1;
       for (int i = 0; i < results; i++)
          kernel(c.get() + i * c_bytes, a.get(), b.get(), c.get() + i * c_bytes);
       benchmark::ClobberMemory();
@@ -67,8 +69,9 @@ void add_muladds(const MatrixOperation &op)
 /// What a thread pays once for each dispatch.
 void configuration(benchmark::State &bench)
 {
+   PackedTiles packed;
    for (auto _ : bench)
-      const TileConfiguration tiles(true);
+      const TileConfiguration tiles(&packed);
 }
 
 void transfer(benchmark::State &bench, const TileTransfer &t)
