@@ -75,8 +75,14 @@ Result<std::vector<uint32_t>> through_spirv(const ShaderSource &source, const Pa
                        : with_workgroup_scope(flexible_operations(spirv_options.operations,
                                                                   spirv::max_matrix_dimension),
                                               matrix_workgroups.back());
-   if (path.matrices == Matrices::tiles)
+   if (path.matrices == Matrices::tiles) {
       spirv_options.native_operations = cpu::supported_matrices().operations;
+      // The back end writes no types of small floats.
+      std::erase_if(spirv_options.native_operations, [](const MatrixOperation &op) {
+         using enum ComponentType;
+         return op.a == bf16 || op.a == e4m3 || op.a == e5m2;
+      });
+   }
    Result<spirv::CompiledModule> module = spirv::compile(source, spirv_options);
    if (!module)
       return module.error();
