@@ -169,7 +169,7 @@ void Generator::choose_operations()
              elements * (op.a == ComponentType::f64 ? 2 : 1) > most_components * p.subgroup_size;
    };
    const auto draw_operation = [&](const MatrixOperation *like) {
-      const bool unusual = usual_kinds.empty() || (!unusual_kinds.empty() && percent(45));
+      const bool unusual = usual_kinds.empty() || (!unusual_kinds.empty() && percent(30));
       const OperationKind kind = pick(unusual ? unusual_kinds : usual_kinds);
       std::vector<MatrixOperation> list;
       for (const MatrixOperation &op : advertised) {
@@ -179,6 +179,11 @@ void Generator::choose_operations()
              (!like || (op.m == like->m && op.n == like->n && op.k == like->k)))
             list.push_back(op);
       }
+      // Sums that saturate have to come near the bounds as well, to be of interest.
+      std::vector<MatrixOperation> saturating;
+      std::ranges::copy_if(list, std::back_inserter(saturating), &MatrixOperation::saturating);
+      if (!saturating.empty() && one_in(2))
+         list = saturating;
       return list.empty() ? std::optional<MatrixOperation>() : pick(list);
    };
    std::optional<MatrixOperation> first_operation;
