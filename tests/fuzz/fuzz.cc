@@ -36,7 +36,7 @@ Makes random programs with cooperative matrices and compares what each path comp
 interpreter of its own.
 
   --seed S          the first program's seed; the next ones count up (default: random)
-  --count N         how many programs (default 100; 15 with WEFT_SWEEP=reduced)
+  --count N         how many programs (default 200; 25 with WEFT_SWEEP=reduced)
   --minutes M       as many as fit into M minutes instead
   --path A,B,…      these paths; --list names them (default: of similar ones some)
   --all-paths       every path
@@ -53,7 +53,7 @@ interpreter of its own.
 uint64_t default_count()
 {
    const char *sweep = getenv("WEFT_SWEEP");
-   return sweep && strcmp(sweep, "reduced") == 0 ? 15 : 100;
+   return sweep && strcmp(sweep, "reduced") == 0 ? 25 : 200;
 }
 
 struct Settings {
