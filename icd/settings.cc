@@ -86,10 +86,8 @@ const MatrixSupport &advertised_matrices()
       const std::vector<MatrixOperation> operations =
          advertised_operations(cpu::supported_matrices().operations, settings().profile,
                                settings().default_subgroup_size());
-      return MatrixSupport{
-         operations,
-         with_workgroup_scope(flexible_operations(operations, cpu::max_matrix_dimension),
-                              matrix_workgroups.back())};
+      return MatrixSupport{operations, with_workgroup_scope(flexible_operations(
+                                          operations, cpu::max_matrix_dimension))};
    }();
    return advertised;
 }

@@ -146,22 +146,31 @@ uint32_t choose_subgroup_size(const Settings &settings, PhysicalDevice &device)
    return size;
 }
 
-VkResult read_native_properties(const Instance &instance, VkPhysicalDevice physical,
-                                PhysicalDevice &out)
+/// All that a query tells, which may become more in between.
+template <typename Properties, typename Query>
+VkResult read_all(Query query, VkPhysicalDevice physical, VkStructureType type,
+                  std::vector<Properties> &list)
 {
-   const auto get = instance.next_physical.GetPhysicalDeviceCooperativeMatrixPropertiesKHR;
-   auto &list = out.native_properties;
    VkResult result;
    do {
       uint32_t count = 0;
-      result = get(physical, &count, nullptr);
+      result = query(physical, &count, nullptr);
       if (result != VK_SUCCESS)
          return result;
-      list.assign(count, {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
-      result = get(physical, &count, list.data());
+      list.assign(count, {.sType = type});
+      result = query(physical, &count, list.data());
       list.resize(count);
    } while (result == VK_INCOMPLETE);
-   for (const VkCooperativeMatrixPropertiesKHR &p : list) {
+   return result;
+}
+
+VkResult read_native_properties(const Instance &instance, VkPhysicalDevice physical,
+                                PhysicalDevice &out)
+{
+   const VkResult result =
+      read_all(instance.next_physical.GetPhysicalDeviceCooperativeMatrixPropertiesKHR, physical,
+               VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR, out.native_properties);
+   for (const VkCooperativeMatrixPropertiesKHR &p : out.native_properties) {
       const auto known = [](VkComponentTypeKHR type) {
          return type <= VK_COMPONENT_TYPE_UINT64_KHR;
       };
@@ -173,6 +182,30 @@ VkResult read_native_properties(const Instance &instance, VkPhysicalDevice physi
                                        ComponentType(p.ResultType),
                                        p.saturatingAccumulation == VK_TRUE});
    }
+   return result;
+}
+
+/// The workgroups whose matrices the layer may have to lower: where the driver has such matrices, those that it
+/// lets programs have.
+VkResult find_matrix_workgroups(const Instance &instance, VkPhysicalDevice physical,
+                                const PhysicalDevice &device, std::vector<uint32_t> &sizes)
+{
+   sizes.assign(matrix_workgroups.begin(), matrix_workgroups.end());
+   const auto query =
+      instance.next_physical.GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV;
+   if (!device.driver_has(Extension::nv_cooperative_matrix2) || !query)
+      return VK_SUCCESS;
+   std::vector<VkCooperativeMatrixFlexibleDimensionsPropertiesNV> list;
+   const VkResult result =
+      read_all(query, physical,
+               VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV, list);
+   sizes.clear();
+   for (const auto &properties : list) {
+      if (properties.scope == VK_SCOPE_WORKGROUP_KHR)
+         sizes.push_back(properties.workgroupInvocations);
+   }
+   std::ranges::sort(sizes);
+   sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
    return result;
 }
 
@@ -339,11 +372,18 @@ VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, 
    };
    leave(Extension::khr_shader_bfloat16, {ComponentType::bf16});
    leave(Extension::ext_shader_float8, {ComponentType::e4m3, ComponentType::e5m2});
+   std::vector<uint32_t> workgroups;
+   result = find_matrix_workgroups(instance, physical, out, workgroups);
+   if (result != VK_SUCCESS)
+      return result;
    const uint32_t max_invocations = out.max_invocations_of_size();
+   std::erase_if(workgroups, [&](uint32_t invocations) {
+      return invocations > properties.limits.maxComputeWorkGroupInvocations ||
+             (max_invocations && invocations > max_invocations);
+   });
    const auto flexible_of = [&](const std::vector<MatrixOperation> &operations) {
       return with_workgroup_scope(flexible_operations(operations, spirv::max_matrix_dimension),
-                                  std::min(properties.limits.maxComputeWorkGroupInvocations,
-                                           max_invocations ? max_invocations : UINT32_MAX));
+                                  workgroups);
    };
    out.flexible = flexible_of(out.operations);
    out.flexible_of_native_types = flexible_of(out.operations_of_native_types);

@@ -55,15 +55,14 @@ std::vector<FlexibleOperation> flexible_operations(std::span<const MatrixOperati
 }
 
 std::vector<FlexibleOperation> with_workgroup_scope(std::vector<FlexibleOperation> list,
-                                                    uint32_t max_invocations)
+                                                    std::span<const uint32_t> workgroups)
 {
    const std::vector<FlexibleOperation> of_subgroups = list;
-   for (const uint32_t invocations : matrix_workgroups) {
+   for (const uint32_t invocations : workgroups) {
       for (FlexibleOperation operation : of_subgroups) {
          operation.granularity.scope = MatrixScope::workgroup;
          operation.workgroup_invocations = invocations;
-         if (invocations <= max_invocations)
-            list.push_back(operation);
+         list.push_back(operation);
       }
    }
    return list;

@@ -52,10 +52,10 @@ std::vector<FlexibleOperation> flexible_operations(std::span<const MatrixOperati
 
 /// The workgroups that matrices of workgroup scope are for: the sizes that programs were written for.
 constexpr std::array<uint32_t, 2> matrix_workgroups = {128, 256};
-/// These operations, and the same for matrices of workgroup scope in each of such workgroups that may
-/// be.
-std::vector<FlexibleOperation> with_workgroup_scope(std::vector<FlexibleOperation>,
-                                                    uint32_t max_invocations);
+/// These operations, and the same for matrices of workgroup scope in workgroups of such sizes.
+std::vector<FlexibleOperation>
+with_workgroup_scope(std::vector<FlexibleOperation>,
+                     std::span<const uint32_t> workgroups = matrix_workgroups);
 
 /// A matrix type is legal when it is an operand of some operation.
 struct MatrixSupport {

@@ -65,8 +65,7 @@ const MatrixSupport &supported_matrices()
 {
    static const MatrixSupport support = {
       tile_operations(),
-      with_workgroup_scope(flexible_operations(tile_operations(), max_matrix_dimension),
-                           matrix_workgroups.back())};
+      with_workgroup_scope(flexible_operations(tile_operations(), max_matrix_dimension))};
    return support;
 }
 

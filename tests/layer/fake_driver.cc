@@ -300,6 +300,16 @@ VkResult VKAPI_CALL get_native_matrices(VkPhysicalDevice, uint32_t *count,
    return give(driver->native_properties, count, out);
 }
 
+VkResult VKAPI_CALL get_flexible_matrices(VkPhysicalDevice, uint32_t *count,
+                                          VkCooperativeMatrixFlexibleDimensionsPropertiesNV *out)
+{
+   WithoutInjection w;
+   if (VkResult r =
+          driver->enter("vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"))
+      return r;
+   return give(driver->flexible_properties, count, out);
+}
+
 VkResult VKAPI_CALL get_tools(VkPhysicalDevice, uint32_t *count,
                               VkPhysicalDeviceToolProperties *out)
 {
@@ -614,6 +624,8 @@ const Command instance_commands[] = {
    COMMAND("vkGetPhysicalDeviceFeatures2KHR", get_features2),
    COMMAND("vkGetPhysicalDeviceQueueFamilyProperties", get_queue_families),
    COMMAND("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", get_native_matrices),
+   COMMAND("vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
+           get_flexible_matrices),
    COMMAND("vkGetPhysicalDeviceToolProperties", get_tools),
    COMMAND("vkSubmitDebugUtilsMessageEXT", submit_message),
    COMMAND("vkCreateDevice", create_device),

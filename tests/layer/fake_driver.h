@@ -47,6 +47,7 @@ public:
    VkPhysicalDeviceVulkan13Features features13 = {};
    bool native_matrices = false;
    std::vector<VkCooperativeMatrixPropertiesKHR> native_properties; ///< 7×7×7 in the beginning
+   std::vector<VkCooperativeMatrixFlexibleDimensionsPropertiesNV> flexible_properties;
    uint32_t subgroup_size = 32, min_subgroup_size = 8, max_subgroup_size = 64;
    VkShaderStageFlags subgroup_stages = VK_SHADER_STAGE_COMPUTE_BIT;
    VkSubgroupFeatureFlags subgroup_operations = 0xff;

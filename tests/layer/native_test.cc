@@ -6,6 +6,7 @@
 #include "tests/layer/fixture.h"
 
 #include <algorithm>
+#include <set>
 
 namespace weft::layer_test {
 
@@ -305,6 +306,28 @@ TEST_F(Native, capabilities_that_extensions_share)
       words[capability_word] = capability;
       EXPECT_EQ(is_lowered(pipeline_shader(words).words, 32), capability == get_coordinate);
    }
+}
+
+/// The driver has matrices of workgroup scope and no vector decode functions: a shader with both is lowered in the
+/// workgroups for which the driver has told programs of matrices.
+TEST_F(Native, workgroups_of_the_drivers_matrices)
+{
+   driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
+   for (const uint32_t invocations : {0, 512, 32, 512}) {
+      VkCooperativeMatrixFlexibleDimensionsPropertiesNV row = {
+         .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV,
+         .scope = invocations ? VK_SCOPE_WORKGROUP_KHR : VK_SCOPE_SUBGROUP_KHR,
+         .workgroupInvocations = invocations,
+      };
+      driver.flexible_properties.push_back(row);
+   }
+   create_with({VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME}, nullptr);
+   EXPECT_TRUE(is_lowered(pipeline_shader(added_k).words, 32));
+
+   std::set<uint32_t> seen;
+   for (const FlexibleOperation &operation : compiler.seen.back().options.flexible)
+      seen.insert(operation.workgroup_invocations);
+   EXPECT_EQ(seen, (std::set<uint32_t>{0, 32, 512}));
 }
 
 TEST_F(Native, other_stages_are_the_drivers)

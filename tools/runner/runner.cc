@@ -73,8 +73,7 @@ Result<std::vector<uint32_t>> through_spirv(const ShaderSource &source, const Pa
    spirv_options.flexible =
       options.matrices ? options.matrices->flexible
                        : with_workgroup_scope(flexible_operations(spirv_options.operations,
-                                                                  spirv::max_matrix_dimension),
-                                              matrix_workgroups.back());
+                                                                  spirv::max_matrix_dimension));
    if (path.matrices == Matrices::tiles) {
       spirv_options.native_operations = cpu::supported_matrices().operations;
       // The back end writes no types of small floats.

@@ -72,11 +72,9 @@ public:
       compile.subgroup_size =
          options.subgroup_size ? options.subgroup_size : device.properties11.subgroupSize;
       compile.operations = operations(device);
-      const VkPhysicalDeviceLimits &limits = device.properties.limits;
       compile.flexible =
-         with_workgroup_scope(flexible_operations(compile.operations, spirv::max_matrix_dimension),
-                              limits.maxComputeWorkGroupInvocations);
-      compile.staging_bytes = limits.maxComputeSharedMemorySize / 4;
+         with_workgroup_scope(flexible_operations(compile.operations, spirv::max_matrix_dimension));
+      compile.staging_bytes = device.properties.limits.maxComputeSharedMemorySize / 4;
 
       Result<spirv::CompiledModule> lowered = spirv::compile(source, compile);
       if (!lowered)
