@@ -244,8 +244,7 @@ namespace {
 enum class Holds { other, small_float, real, signed_integer, unsigned_integer };
 
 constexpr uint16_t op_convert_f_to_u = 109, op_convert_f_to_s = 110, op_convert_s_to_f = 111,
-                   op_convert_u_to_f = 112, op_u_convert = 113, op_s_convert = 114,
-                   op_f_convert = 115, op_bitcast = 124, op_muladd = 4459;
+                   op_convert_u_to_f = 112, op_f_convert = 115, op_bitcast = 124, op_muladd = 4459;
 
 /// The conversion that is meant, where the stand-in made one of integers.
 uint16_t conversion(uint16_t opcode, Holds from, Holds to)

@@ -788,7 +788,7 @@ void Pipeline::dispatch(const std::vector<BufferRange> &buffers, Groups groups,
                                 .pCommandBuffers = &commands};
    // Other drivers may compile at the first dispatch.
    uint64_t timeout_s = device.is_weft ? 30 : 240;
-#ifdef __SANITIZE_ADDRESS__
+#if WEFT_ASAN
    timeout_s *= 3;
 #endif
    VkResult result = vkQueueSubmit(device.queue, 1, &submit, fence);

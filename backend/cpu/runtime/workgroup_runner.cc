@@ -10,17 +10,10 @@
 #include <algorithm>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if WEFT_ASAN
 #include <sanitizer/common_interface_defs.h>
-#define WEFT_ASAN 1
-#else
-#define WEFT_ASAN 0
-#endif
-#if defined(__SANITIZE_THREAD__)
+#elif WEFT_TSAN
 #include <sanitizer/tsan_interface.h>
-#define WEFT_TSAN 1
-#else
-#define WEFT_TSAN 0
 #endif
 
 namespace weft::cpu {
