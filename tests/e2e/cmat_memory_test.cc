@@ -7,6 +7,7 @@
 
 #include "tests/e2e/cmat.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -260,11 +261,15 @@ bool suits(const MatrixType &matrix, const Pointee &pointee)
           line_bytes(matrix, true) % pointee.bytes() == 0;
 }
 
-/// How a matrix moves depends on the size of its components alone.  These have the size of f16's and
-/// s8's, which see every pointee.
-bool moves_like_another(ComponentType type)
+/// How a matrix moves depends on its shape and the size of its components.  Of the types that are alike in this,
+/// the first sees every pointee.
+bool is_first_of_its_kind(const std::vector<MatrixType> &types, const MatrixType &matrix)
 {
-   return is_small_float(type) || type == ComponentType::s16 || type == ComponentType::u16;
+   const auto alike = [&](const MatrixType &earlier) {
+      return earlier.rows == matrix.rows && earlier.cols == matrix.cols &&
+             earlier.use == matrix.use && earlier.component_bytes() == matrix.component_bytes();
+   };
+   return *std::ranges::find_if(types, alike) == matrix;
 }
 
 void sweep(Storage storage)
@@ -281,10 +286,11 @@ void sweep(Storage storage)
    MemorySweep run(device, random, bytes);
    uint32_t turn = 0;
    for (const MatrixType &matrix : types) {
+      const bool first_of_its_kind = is_first_of_its_kind(types, matrix);
       for (const Pointee &pointee : pointees) {
          // The type itself with all four pairs of layouts, every other one with a pair in turn.
          const bool same = pointee.scalar == matrix.type && pointee.components == 1;
-         if (!same && moves_like_another(matrix.type) && oracle::draw(random, 8) != 0)
+         if (!same && !first_of_its_kind && oracle::draw(random, 8) != 0)
             continue;
          for (uint32_t i = 0; suits(matrix, pointee) && i < (same ? 4u : 1u); i++, turn++) {
             if (!selected(random))
