@@ -354,22 +354,22 @@ decl_var INTERP_MODE_NONE none uint component
 32 %7 = load_const (0x00000001)
 64 %8 = load_const (0x0000000000000010 = 0.000000 = 16)
 @tile_load_weft (%6, %5, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1)
-32 %9 = deref_var &component (function_temp uint)
-@store_deref (%9, %0 (0x0)) (wrmask=x, access=none)
+32 %9 = load_const (0x00000010 = 16)
+32 %10 = deref_var &component (function_temp uint)
+@store_deref (%10, %0 (0x0)) (wrmask=x, access=none)
 loop {
-32 %10 = @load_deref (%9) (access=none)
-32 %11 = load_const (0x00000010 = 16)
-1 %12 = uge %10, %11 (0x10)
+32 %11 = @load_deref (%10) (access=none)
+1 %12 = uge %11, %9 (0x10)
 if %12 {
 break
 } else {
 }
-32 %13 = deref_array &(*%6)[%10] (function_temp float16_t)
+32 %13 = deref_array &(*%6)[%11] (function_temp float16_t)
 16 %14 = @load_deref (%13) (access=none)
 16 %15 = fneg %14
 @store_deref (%13, %15) (wrmask=x, access=none)
-32 %16 = iadd %10, %7 (0x1)
-@store_deref (%9, %16) (wrmask=x, access=none)
+32 %16 = iadd %11, %7 (0x1)
+@store_deref (%10, %16) (wrmask=x, access=none)
 }
 @tile_store_weft (%5, %6, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1)
 }
