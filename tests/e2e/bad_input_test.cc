@@ -5,6 +5,7 @@
 /// afterwards the device computes as before.  A driver need not check what the specification
 /// forbids: these are promises of Weft's own, and other drivers are not asked.
 
+#include "nir_passes/spirv_words.h"
 #include "tests/e2e/cmat_program.h"
 #include "tests/e2e/compute.h"
 
@@ -156,14 +157,13 @@ void main()
    {
       constexpr uint32_t op_decorate = 71, op_variable = 59, binding = 33, set = 34,
                          storage_buffer = 12, input = 1, function = 7;
-      for (size_t at = 5; at < spirv.size(); at += std::max(1u, spirv[at] >> 16)) {
-         const uint32_t opcode = spirv[at] & 0xffff, words = spirv[at] >> 16;
-         if (opcode == op_decorate && words == 4 &&
-             ((spirv[at + 2] == binding && spirv[at + 3] > 1) ||
-              (spirv[at + 2] == set && spirv[at + 3] != 0)))
+      for (const auto &[opcode, operands] : Instructions(spirv)) {
+         if (opcode == op_decorate && operands.size() == 3 &&
+             ((operands[1] == binding && operands[2] > 1) ||
+              (operands[1] == set && operands[2] != 0)))
             return false;
-         if (opcode == op_variable && spirv[at + 3] != storage_buffer && spirv[at + 3] != input &&
-             spirv[at + 3] != function)
+         if (opcode == op_variable && operands.size() >= 3 && operands[2] != storage_buffer &&
+             operands[2] != input && operands[2] != function)
             return false;
       }
       return true;
