@@ -76,10 +76,9 @@ Result<std::vector<uint32_t>> through_spirv(const ShaderSource &source, const Pa
                                                                   spirv::max_matrix_dimension));
    if (path.matrices == Matrices::tiles) {
       spirv_options.native_operations = cpu::supported_matrices().operations;
-      // The back end writes no types of small floats.
+      // The back end writes no types of encoded floats.
       std::erase_if(spirv_options.native_operations, [](const MatrixOperation &op) {
-         using enum ComponentType;
-         return op.a == bf16 || op.a == e4m3 || op.a == e5m2;
+         return component_type_info(op.a).spirv_encoding.has_value();
       });
    }
    Result<spirv::CompiledModule> module = spirv::compile(source, spirv_options);
