@@ -7,6 +7,7 @@
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/jit/jit.h"
 #include "backend/cpu/kernels/tile_kernels.h"
+#include "backend/cpu/large_stack.h"
 #include "backend/cpu/options.h"
 #include "backend/cpu/passes.h"
 
@@ -59,23 +60,9 @@ Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
    return &found;
 }
 
-} // namespace
-
-const MatrixSupport &supported_matrices()
-{
-   static const MatrixSupport support = {
-      tile_operations(),
-      with_workgroup_scope(flexible_operations(tile_operations(), max_matrix_dimension))};
-   return support;
-}
-
-std::string host_description()
-{
-   return describe(host_features());
-}
-
-Result<std::shared_ptr<const Program>> compile(const ShaderSource &source,
-                                               const CompileOptions &compile_options)
+/// compile(), on the stack of the calling thread.
+Result<std::shared_ptr<const Program>> compile_here(const ShaderSource &source,
+                                                    const CompileOptions &compile_options)
 {
    const uint32_t W =
       compile_options.subgroup_size ? compile_options.subgroup_size : default_subgroup_size;
@@ -130,6 +117,29 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &source,
       statistics->link_ms = ms(Clock::now() - compiled);
       statistics->accesses = translation->accesses;
    }
+   return program;
+}
+
+} // namespace
+
+const MatrixSupport &supported_matrices()
+{
+   static const MatrixSupport support = {
+      tile_operations(),
+      with_workgroup_scope(flexible_operations(tile_operations(), max_matrix_dimension))};
+   return support;
+}
+
+std::string host_description()
+{
+   return describe(host_features());
+}
+
+Result<std::shared_ptr<const Program>> compile(const ShaderSource &source,
+                                               const CompileOptions &compile_options)
+{
+   Result<std::shared_ptr<const Program>> program = std::shared_ptr<const Program>();
+   call_on_large_stack([&] { program = compile_here(source, compile_options); });
    return program;
 }
 

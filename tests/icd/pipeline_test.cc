@@ -15,7 +15,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <pthread.h>
 #include <random>
 #include <set>
 #include <thread>
@@ -606,6 +608,41 @@ TEST_F(PipelineTest, ThreadsCreatePipelinesAtOnce)
          vkDestroyPipeline(device, pipelines[t][i], nullptr);
       }
    }
+}
+
+/// The compiler calls itself for what is nested, and the threads of some programs and languages have little stack.
+TEST_F(PipelineTest, AThreadWithASmallStackCreatesAPipeline)
+{
+   constexpr uint32_t depth = 200;
+   std::string nested = "data[1] = 22;";
+   for (uint32_t i = 0; i < depth; i++)
+      nested = "if (data[" + std::to_string(2 + i % 50) + "] == 0) { data[60]++; " + nested + " }";
+   spirv = e2e::compile_glsl(std::string(e2e::glsl_header) + R"(
+layout(local_size_x = 1) in;
+layout(set = 0, binding = 0) buffer Out { uint data[]; };
+void main() { )" + nested + " }");
+   memset(out.map, 0, out.size);
+
+   // Sanitized frames are larger.
+   constexpr size_t stack_bytes = (WEFT_ASAN || WEFT_TSAN ? 256 : 64) * 1024;
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   std::function<void()> create = [&] {
+      EXPECT_VK(try_pipeline(spirv, recipe, layout, &pipeline));
+   };
+   pthread_attr_t attributes;
+   ASSERT_EQ(pthread_attr_init(&attributes), 0);
+   ASSERT_EQ(pthread_attr_setstacksize(&attributes, stack_bytes), 0);
+   pthread_t thread;
+   const auto call = [](void *function) -> void * {
+      (*static_cast<std::function<void()> *>(function))();
+      return nullptr;
+   };
+   ASSERT_EQ(pthread_create(&thread, &attributes, call, &create), 0);
+   pthread_join(thread, nullptr);
+   pthread_attr_destroy(&attributes);
+   ASSERT_NE(pipeline, VkPipeline(VK_NULL_HANDLE));
+   dispatch(pipeline);
+   EXPECT_EQ(out.as()[1], 22u);
 }
 
 TEST_F(PipelineTest, CacheDataIsGoodOnAnotherDevice)

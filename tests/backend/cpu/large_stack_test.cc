@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/large_stack.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
+
+namespace weft::cpu {
+namespace {
+
+/// Calls itself `depth` times, with 4 KiB of stack each.
+size_t recurse(size_t depth)
+{
+   volatile char frame[4096];
+   frame[depth % sizeof(frame)] = 1;
+   return depth ? recurse(depth - 1) + size_t(frame[depth % sizeof(frame)]) : 0;
+}
+
+TEST(LargeStack, Holds128MiB)
+{
+   constexpr size_t depth = (128 << 20) / 4096;
+   size_t levels = 0;
+   call_on_large_stack([&] { levels = recurse(depth); });
+   EXPECT_EQ(levels, depth);
+}
+
+TEST(LargeStack, ThrowsWhatIsThrownThere)
+{
+   EXPECT_THROW(call_on_large_stack([] { throw std::runtime_error("there"); }), std::runtime_error);
+}
+
+TEST(LargeStack, TheCallingThreadDoesItWhereThereIsNoOther)
+{
+   if (WEFT_ASAN || WEFT_TSAN)
+      GTEST_SKIP() << "sanitizers need address space themselves";
+   const auto child = [] {
+      size_t pages = 0;
+      std::ifstream("/proc/self/statm") >> pages;
+      const rlim_t bytes = pages * rlim_t(sysconf(_SC_PAGESIZE)) + (64 << 20);
+      const rlimit limit = {bytes, bytes};
+      if (setrlimit(RLIMIT_AS, &limit))
+         std::exit(1);
+      std::thread::id thread;
+      call_on_large_stack([&] { thread = std::this_thread::get_id(); });
+      std::exit(thread == std::this_thread::get_id() ? 0 : 2);
+   };
+   EXPECT_EXIT(child(), testing::ExitedWithCode(0), "");
+}
+
+} // namespace
+} // namespace weft::cpu
