@@ -77,16 +77,18 @@ std::unique_ptr<llvm::TargetMachine> create_target_machine(const CpuFeatures &cp
    if (!target)
       return nullptr;
 
-   llvm::TargetOptions options;
-   options.EmitStackSizeSection = true;
-   options.MCOptions.AsmVerbose = true; // what is spilled, in assembly for people
-   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+   llvm::TargetOptions target_options;
+   target_options.EmitStackSizeSection = true;
+   target_options.MCOptions.AsmVerbose = true; // what is spilled, in assembly for people
+   target_options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
    // Position-independent with small offsets: calls to our kernels, which may be anywhere, go
    // through stubs. One level more of effort costs a tenth of the time of compiling a large shader,
    // and its code is no faster; nor is code scheduled for the very model of CPU ("tune-cpu").
    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, cpu.llvm_cpu, cpu.llvm_features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      llvm::CodeGenOptLevel::Less, /*JIT=*/true));
+      triple, cpu.llvm_cpu, cpu.llvm_features, target_options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small,
+      options().quick_code ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Less,
+      /*JIT=*/true));
 }
 
 /// No function name has a meaning: a call that LLVM made up could not be linked.
@@ -142,11 +144,13 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine)
    passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
    passes.addPass(llvm::SimplifyCFGPass());
    passes.addPass(llvm::InstCombinePass());
-   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
-                                                        /*UseMemorySSA=*/true));
-   passes.addPass(llvm::GVNPass());
-   passes.addPass(llvm::InstCombinePass());
-   passes.addPass(llvm::SimplifyCFGPass());
+   if (!options().quick_code) {
+      passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                           /*UseMemorySSA=*/true));
+      passes.addPass(llvm::GVNPass());
+      passes.addPass(llvm::InstCombinePass());
+      passes.addPass(llvm::SimplifyCFGPass());
+   }
    passes.addPass(llvm::ADCEPass());
    llvm::createModuleToFunctionPassAdaptor(std::move(passes)).run(module, modules);
 }
