@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <functional>
 #include <optional>
 
@@ -123,6 +124,14 @@ bool stays_below_align(LanePattern p)
    return p.step >= 0 && p.step < (1 << 24) && extent(p) <= uint64_t(1) << p.log2_align;
 }
 
+/// The power of two that a group spans.  For patterns that stay below their alignment: the extent of
+/// steps downwards, say, has none in 64 bits.
+uint64_t span(LanePattern p)
+{
+   assert(stays_below_align(p));
+   return std::bit_ceil(extent(p));
+}
+
 LanePattern divide(LanePattern p, uint64_t d, bool no_wrap)
 {
    return largest(p, [&](LanePattern q) -> std::optional<LanePattern> {
@@ -134,8 +143,7 @@ LanePattern divide(LanePattern p, uint64_t d, bool no_wrap)
       if (q.step > 0 && uint64_t(q.step) % d == 0 && (no_wrap || stays_below_align(q)))
          return LanePattern{q.group, int64_t(uint64_t(q.step) / d), align};
       // All in one multiple of d: if d is a multiple of what the group spans.
-      const uint64_t span = std::bit_ceil(extent(q));
-      if (stays_below_align(q) && d % span == 0)
+      if (stays_below_align(q) && d % span(q) == 0)
          return LanePattern{q.group, 0, align};
       return std::nullopt;
    });
@@ -149,8 +157,7 @@ LanePattern modulo(LanePattern p, uint64_t d)
          return LanePattern{q.group, 0, align};
       if (std::has_single_bit(d) && uint64_t(q.step) % d == 0)
          return LanePattern{q.group, 0, align};
-      const uint64_t span = std::bit_ceil(extent(q));
-      if (stays_below_align(q) && d % span == 0)
+      if (stays_below_align(q) && d % span(q) == 0)
          return LanePattern{q.group, q.step, align};
       return std::nullopt;
    });

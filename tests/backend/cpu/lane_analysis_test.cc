@@ -83,6 +83,13 @@ TEST_F(Lanes, RemaindersRunInGroups)
    EXPECT_EQ(pattern(nir_umod_imm(b, lane, 3)).group, 1u);
 }
 
+TEST_F(Lanes, OfNumbersThatRunDownwardsNothingIsKnownOfQuotients)
+{
+   nir_def *down = nir_imul_imm(b, lane, -1);
+   EXPECT_EQ(pattern(nir_udiv_imm(b, down, 4)).group, 1u);
+   EXPECT_EQ(pattern(nir_umod_imm(b, down, 3)).group, 1u);
+}
+
 TEST_F(Lanes, WithoutAlignmentCarriesMayPass)
 {
    nir_def *shifted = nir_iadd(b, lane, nir_iadd_imm(b, group, 1));
