@@ -50,7 +50,8 @@ public:
          const auto accumulators_fit = [&](const glsl_cmat_description &desc) {
             return is_operand(desc) || fits(desc, shape);
          };
-         if (!std::ranges::all_of(uses.matrices, accumulators_fit) || !choose_k(shape))
+         if (!std::ranges::all_of(uses.matrices, accumulators_fit) || !choose_k(shape) ||
+             !conversions_fit(shape))
             continue;
          uint64_t size = 0;
          for (const glsl_cmat_description &desc : uses.matrices)
@@ -147,6 +148,16 @@ private:
             return false;
       }
       return true;
+   }
+
+   bool conversions_fit(const NativeShape &shape) const
+   {
+      return rules.knows_elements ||
+             std::ranges::all_of(uses.conversions, [&](const CmatConversion &conversion) {
+                const glsl_cmat_description from = shape.tile(conversion.from),
+                                            to = shape.tile(conversion.to);
+                return from.rows == to.rows && from.cols == to.cols;
+             });
    }
 
    bool is_native(const MatrixOperation &op) const

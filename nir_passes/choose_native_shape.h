@@ -34,6 +34,8 @@ struct TileRules {
    /// It can sum products in wider accumulators, f32 and integers that do not saturate, and turn
    /// the sums into what an operation asks for.
    bool may_widen = false;
+   /// It knows which element is where in a tile, and so can convert between tiles of different sizes.
+   bool knows_elements = false;
 };
 
 /// Whether the shader's matrices and multiplications are native ones as they are.
@@ -41,7 +43,8 @@ bool are_native(const CmatUses &, const TileRules &);
 
 /// The largest tiles of which every matrix of the shader is a whole number, and with which every
 /// multiplication of the shader is a number of native ones; else, if it may be padded, those that
-/// take the least padding; or none.  Sums that saturate or are rounded to fewer than 32 bits are not
+/// take the least padding; or none.  Who does not know elements gets tiles of one size for both sides
+/// of every conversion.  Sums that saturate or are rounded to fewer than 32 bits are not
 /// cut along K, as each part would be on its own, unless they may be widened.
 std::optional<NativeShape> choose_native_shape(const CmatUses &, const TileRules &);
 

@@ -82,6 +82,11 @@ Result<MatrixOperation> operation_of(nir_intrinsic_instr *muladd)
    return *operation;
 }
 
+bool is_same(const glsl_cmat_description &x, const glsl_cmat_description &y)
+{
+   return memcmp(&x, &y, sizeof(x)) == 0;
+}
+
 class UseCollector {
 public:
    explicit UseCollector(nir_shader *nir) : nir(nir) {}
@@ -119,11 +124,23 @@ private:
 
    void add(const glsl_cmat_description &desc)
    {
-      const bool known = std::ranges::any_of(uses.matrices, [&](const glsl_cmat_description &d) {
-         return memcmp(&d, &desc, sizeof(d)) == 0;
-      });
+      const bool known = std::ranges::any_of(
+         uses.matrices, [&](const glsl_cmat_description &d) { return is_same(d, desc); });
       if (!known)
          uses.matrices.push_back(desc);
+   }
+
+   void add_conversion(nir_intrinsic_instr *instr)
+   {
+      const auto matrix = [&](unsigned source) {
+         return *glsl_get_cmat_description(nir_src_as_deref(instr->src[source])->type);
+      };
+      const CmatConversion conversion = {matrix(1), matrix(0)};
+      const bool known = std::ranges::any_of(uses.conversions, [&](const CmatConversion &c) {
+         return is_same(c.from, conversion.from) && is_same(c.to, conversion.to);
+      });
+      if (!known && !is_same(conversion.from, conversion.to))
+         uses.conversions.push_back(conversion);
    }
 
    void add_instr(nir_intrinsic_instr *instr)
@@ -131,6 +148,8 @@ private:
       if (nir_intrinsic_has_cmat_desc(instr))
          add(nir_intrinsic_cmat_desc(instr));
       uses.single_elements |= needs_element_places(instr->intrinsic) || converts_use(instr);
+      if (instr->intrinsic == nir_intrinsic_cmat_unary_op)
+         add_conversion(instr);
       if (instr->intrinsic != nir_intrinsic_cmat_muladd)
          return;
       Result<MatrixOperation> operation = operation_of(instr);

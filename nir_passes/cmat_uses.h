@@ -13,9 +13,15 @@
 
 namespace weft {
 
+/// A conversion to another component type.
+struct CmatConversion {
+   glsl_cmat_description from, to;
+};
+
 struct CmatUses {
    std::vector<glsl_cmat_description> matrices; ///< each type once
    std::vector<MatrixOperation> operations;     ///< of the muladds, each once
+   std::vector<CmatConversion> conversions;     ///< each once
    bool single_elements = false;                ///< needs_element_places() of some intrinsic
 };
 

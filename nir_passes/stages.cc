@@ -88,7 +88,7 @@ Result<MatrixPlan> plan_matrices(nir_shader *nir, const Target &target)
        ((uses->single_elements || without_use) && !is_private))
       return MatrixPlan{MatrixForm::registers, {}};
    const TileRules rules = {target.native, /* any_sign */ is_private, /* may_pad */ is_private,
-                            /* may_widen */ is_private};
+                            /* may_widen */ is_private, /* knows_elements */ is_private};
    if (are_native(*uses, rules))
       return MatrixPlan{target.form, {}};
    if (const std::optional<NativeShape> shape = choose_native_shape(*uses, rules))

@@ -112,6 +112,21 @@ TEST(choose_native_shape, narrow_sums_are_not_cut)
    EXPECT_EQ(chosen(u, {part, whole}), "16x16, 16 bits: 16");
 }
 
+/// Between tiles of different sizes a conversion moves elements, and only some know where these are.
+TEST(choose_native_shape, conversions_between_tiles_of_one_size)
+{
+   const std::vector<MatrixOperation> native = {floats(16, 16, 16), bytes(16, 16, 32)};
+   CmatUses u = uses({floats(16, 16, 32), bytes(16, 16, 32)});
+   EXPECT_EQ(chosen(u, native), "16x16, 8 bits: 32, 16 bits: 16");
+   u.conversions = {{u.matrices[2], u.matrices[5]}};
+   EXPECT_EQ(chosen(u, native), "16x16, 8 bits: 32, 16 bits: 16");
+   u.conversions = {{u.matrices[0], u.matrices[3]}};
+   EXPECT_EQ(chosen(u, native), "none");
+   TileRules rules = {native};
+   rules.knows_elements = true;
+   EXPECT_TRUE(choose_native_shape(u, rules));
+}
+
 /// Tiles of which matrices are a whole number come first, then those with the least padding.
 TEST(choose_native_shape, padding)
 {
