@@ -42,8 +42,7 @@ const glsl_type *with_use(const glsl_type *type, glsl_cmat_use use)
 class Assigner {
 public:
    Assigner(nir_shader *nir, MatrixForm form)
-       : nir(nir), impl(nir_shader_get_entrypoint(nir)),
-         counts_freely(form == MatrixForm::private_tiles)
+       : impl(nir_shader_get_entrypoint(nir)), counts_freely(form == MatrixForm::private_tiles)
    {
    }
 
@@ -223,7 +222,6 @@ private:
       nir_instr_remove(&instr->instr);
    }
 
-   nir_shader *nir;
    nir_function_impl *impl;
    const bool counts_freely;
    std::unordered_map<nir_variable *, size_t> groups;

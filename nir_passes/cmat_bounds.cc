@@ -82,7 +82,7 @@ Bounds bounds(nir_builder *b, nir_deref_instr *pointer, nir_def *stride, uint32_
       root = parent;
    assert(root->deref_type == nir_deref_type_cast);
    nir_def *index = nir_channels(b, root->parent.ssa, 0b011);
-   nir_def *size = nir_get_ssbo_size(b, index);
+   nir_def *size = _nir_build_get_ssbo_size(b, index, {});
    return {
       .base = byte_offset(b, pointer),
       .end = nir_usub_sat(b, size, nir_imm_int(b, int(element_bytes - 1))),

@@ -433,11 +433,11 @@ private:
       const bool is_small = weft_is_small_float(glsl_base_type(desc.element_type));
       desc.element_type = GLSL_TYPE_FLOAT;
       nir_def *sum = tile_variable(desc);
-      _nir_build_cmat_unary_op(&b, sum, c,
-                               {._ = 0, .alu_op = is_small ? nir_op_mov : nir_op_f2f32});
+      _nir_build_cmat_unary_op(
+         &b, sum, c, {._ = 0, .alu_op = is_small ? nir_op_mov : nir_op_f2f32, .saturate = false});
       add_products(s, sum, sum, false);
-      _nir_build_cmat_unary_op(&b, d, sum,
-                               {._ = 0, .alu_op = is_small ? nir_op_mov : nir_op_f2f16});
+      _nir_build_cmat_unary_op(
+         &b, d, sum, {._ = 0, .alu_op = is_small ? nir_op_mov : nir_op_f2f16, .saturate = false});
    }
 
    /// For a tile of a matrix.
