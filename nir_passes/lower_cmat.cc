@@ -96,8 +96,10 @@ void lower_binary_op(Context &s, nir_intrinsic_instr *instr)
    const Matrix result = s.operand(instr, 0), x = s.operand(instr, 1), y = s.operand(instr, 2);
    const nir_op op = nir_op(nir_intrinsic_alu_op(instr));
    s.for_each_component(result.desc, [&](nir_def *i) {
-      nir_def *value = nir_build_alu2(&s.b, op, s.load_component(x, i), s.load_component(y, i));
-      s.store_component(result, i, value);
+      /* One after the other: the code is the same whatever compiled this. */
+      nir_def *left = s.load_component(x, i);
+      nir_def *right = s.load_component(y, i);
+      s.store_component(result, i, nir_build_alu2(&s.b, op, left, right));
    });
 }
 

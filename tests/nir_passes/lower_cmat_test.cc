@@ -447,13 +447,13 @@ decl_var INTERP_MODE_NONE none float16_t[2] cmat_unary
 16 %11 = fneg %10
 32 %12 = deref_array &(*%6)[1] (function_temp float16_t)
 @store_deref (%12, %11) (wrmask=x, access=none)
-16 %13 = @load_deref (%3) (access=none)
-16 %14 = @load_deref (%9) (access=none)
-16 %15 = fmul %14, %13
+16 %13 = @load_deref (%9) (access=none)
+16 %14 = @load_deref (%3) (access=none)
+16 %15 = fmul %13, %14
 @store_deref (%3, %15) (wrmask=x, access=none)
-16 %16 = @load_deref (%5) (access=none)
-16 %17 = @load_deref (%12) (access=none)
-16 %18 = fmul %17, %16
+16 %16 = @load_deref (%12) (access=none)
+16 %17 = @load_deref (%5) (access=none)
+16 %18 = fmul %16, %17
 @store_deref (%5, %18) (wrmask=x, access=none)
 16 %19 = load_const (0x4200 = 3.000000)
 16 %20 = @load_deref (%3) (access=none)
