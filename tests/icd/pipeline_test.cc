@@ -610,6 +610,51 @@ TEST_F(PipelineTest, ThreadsCreatePipelinesAtOnce)
    }
 }
 
+/// They are made by several threads.
+TEST_F(PipelineTest, OneCallCreatesManyPipelines)
+{
+   constexpr uint32_t count = 12;
+   VkShaderModule module = make_module(spirv);
+   const VkSpecializationMapEntry entry = {0, 0, 4};
+   uint32_t values[count];
+   VkSpecializationInfo specializations[count];
+   VkPipelineCreationFeedback feedbacks[count] = {};
+   VkPipelineCreationFeedbackCreateInfo feedback_infos[count];
+   VkComputePipelineCreateInfo infos[count];
+   for (uint32_t i = 0; i < count; i++) {
+      values[i] = 1000 + i / 2; // two of each
+      specializations[i] = {1, &entry, 4, &values[i]};
+      feedback_infos[i] = {
+         .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO,
+         .pPipelineCreationFeedback = &feedbacks[i],
+      };
+      infos[i] = {
+         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+         .pNext = &feedback_infos[i],
+         .stage =
+            {
+               .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+               .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+               .module = module,
+               .pName = "main",
+               .pSpecializationInfo = &specializations[i],
+            },
+         .layout = layout,
+      };
+   }
+   for (VkPipelineCache cache : {VkPipelineCache(VK_NULL_HANDLE), make_cache()}) {
+      VkPipeline pipelines[count];
+      ASSERT_VK(vkCreateComputePipelines(device, cache, count, infos, nullptr, pipelines));
+      for (uint32_t i = 0; i < count; i++) {
+         EXPECT_TRUE(feedbacks[i].flags & VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT);
+         memset(out.map, 0xff, out.size);
+         dispatch(pipelines[i]);
+         EXPECT_EQ(out.as()[0], values[i]);
+         vkDestroyPipeline(device, pipelines[i], nullptr);
+      }
+   }
+}
+
 /// The compiler calls itself for what is nested, and the threads of some programs and languages have little stack.
 TEST_F(PipelineTest, AThreadWithASmallStackCreatesAPipeline)
 {
