@@ -3,13 +3,15 @@
 # SPDX-License-Identifier: MIT
 """Builds targets in a build folder, with a line of progress now and then.
 
-usage: build_folder.py FOLDER [-DOPTION=VALUE…] [TARGET…]
+usage: build_folder.py FOLDER [-DOPTION=VALUE…] [--native-file=FILE] [TARGET…]
 
-With options, a folder that is configured with other values is configured anew first, and told so:
-nobody should take yesterday's debug build for what was asked for. Third parties' warnings stay in
-FOLDER/ninja.log; when something fails, what the compiler said of it is printed.
+With options, a folder that is configured with other values or another compiler is configured anew
+first, and told so: nobody should take yesterday's debug build for what was asked for. Third parties'
+warnings stay in FOLDER/ninja.log; when something fails, what the compiler said of it is printed.
 """
 
+import ast
+import configparser
 import json
 import os
 import pathlib
@@ -19,6 +21,7 @@ import sys
 import time
 
 INTERVAL = 15  # seconds between two lines of progress
+NATIVE_FILE = "--native-file="
 STATUS = re.compile(r"\[(\d+)/(\d+)\] ")
 
 
@@ -39,9 +42,21 @@ def different_options(folder, wanted):
             if actual.get(name) != value]
 
 
+def native_files(folder):
+    """The machine files that the folder was configured with, which Meson keeps there."""
+    command_line = configparser.ConfigParser(interpolation=None, delimiters=["="])
+    command_line.read(pathlib.Path(folder, "meson-private", "cmd_line.txt"), encoding="utf-8")
+    return ast.literal_eval(command_line.get("properties", "native_file", fallback="[]"))
+
+
 def check_options(folder, options):
-    wanted = dict(option[2:].split("=", 1) for option in options)
+    wanted = dict(option[2:].split("=", 1) for option in options if option.startswith("-D"))
     different = different_options(folder, wanted)
+    files = [option.split("=", 1)[1] for option in options if option.startswith(NATIVE_FILE)]
+    names = [os.path.basename(file) for file in files]
+    configured = [os.path.basename(file) for file in native_files(folder)]
+    if configured != names:
+        different.append(("--native-file", configured, names))
     if not different:
         return
     for name, is_value, value in different:
@@ -81,7 +96,7 @@ def ninja(folder, targets):
 
 
 def main(folder, *arguments):
-    options = [argument for argument in arguments if argument.startswith("-D")]
+    options = [argument for argument in arguments if argument.startswith(("-D", NATIVE_FILE))]
     if options:
         check_options(folder, options)
     return ninja(folder, [argument for argument in arguments if argument not in options])

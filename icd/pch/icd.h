@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What most files of the driver include, compiled once.  Files include what they use themselves: they
+/// compile with -Db_pch=false too.
+
+#include "vk_alloc.h"
+#include "vk_command_buffer.h"
+#include "vk_device.h"
+#include "vk_log.h"
+#include "vk_physical_device.h"
+#include "vk_util.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
