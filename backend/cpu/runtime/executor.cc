@@ -5,11 +5,11 @@
 
 #include "backend/cpu/options.h"
 #include "backend/cpu/runtime/blocked_signals.h"
+#include "backend/cpu/runtime/usable_cpus.h"
 #include "backend/cpu/runtime/workgroup_runner.h"
 
 #include <immintrin.h>
 #include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,22 +27,6 @@ constexpr int spin_pauses = 256;
 
 /// Threads get about this many chunks each, so that late ones still find work.
 constexpr uint64_t chunks_per_thread = 16, max_chunk = 64;
-
-uint32_t allowed_cpus()
-{
-   for (int capacity = 1024; capacity <= 1 << 20; capacity *= 2) {
-      cpu_set_t *set = CPU_ALLOC(capacity);
-      if (!set)
-         break;
-      const size_t bytes = CPU_ALLOC_SIZE(capacity);
-      const int failed = sched_getaffinity(0, bytes, set);
-      const int count = failed ? 0 : CPU_COUNT_S(bytes, set);
-      CPU_FREE(set);
-      if (count > 0)
-         return count;
-   }
-   return std::max(1u, std::thread::hardware_concurrency());
-}
 
 /// Returns when `word` is no longer `old`.
 void wait_while(const std::atomic<uint32_t> &word, uint32_t old)
@@ -160,10 +144,14 @@ void Executor::Impl::run_job(bool alone)
    }
 }
 
+uint32_t default_threads()
+{
+   return options().threads ? options().threads : usable_cpus();
+}
+
 Executor::Executor(uint32_t threads)
 {
-   const uint32_t cpus = options().threads ? options().threads : allowed_cpus();
-   impl = std::make_unique<Impl>(threads ? threads : cpus);
+   impl = std::make_unique<Impl>(threads ? threads : default_threads());
 }
 
 Executor::~Executor() = default;

@@ -12,12 +12,15 @@
 
 namespace weft::cpu {
 
-/// A pool of threads, one per CPU of the process's affinity mask (or fewer, if asked); the calling
+/// WEFT_THREADS, or one thread per CPU that the process can use (usable_cpus.h).
+uint32_t default_threads();
+
+/// A pool of threads, default_threads() or as many as are asked for; the calling
 /// thread is one of them while it dispatches.  The subgroups of a workgroup run as fibers on one
 /// thread, so a barrier is a switch of stacks: no lock, no heap.
 class Executor {
 public:
-   explicit Executor(uint32_t threads = 0); ///< 0: all that the process may use
+   explicit Executor(uint32_t threads = 0); ///< 0: default_threads()
    ~Executor();
    Executor(const Executor &) = delete;
    Executor &operator=(const Executor &) = delete;
