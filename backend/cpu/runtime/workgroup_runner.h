@@ -94,8 +94,8 @@ private:
    size_t shared_bytes = 0;
 
    // The thread's own stack, for AddressSanitizer.
-   const void *caller_bottom = nullptr;
-   size_t caller_size = 0;
+   [[maybe_unused]] const void *caller_bottom = nullptr;
+   [[maybe_unused]] size_t caller_size = 0;
 };
 
 } // namespace weft::cpu
