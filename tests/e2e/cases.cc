@@ -17,7 +17,7 @@ namespace {
 
 struct Counts {
    uint64_t seed = 0;
-   /// Of the cases that a reduced sweep has, one in so many; 0 in a full sweep.
+   /// How many fourths of a reduced sweep's thinning a case gets; 0 in a full sweep.
    uint32_t thinning = 0;
    bool asked = false; ///< the running test has called selected()
    uint64_t run = 0;
@@ -171,7 +171,8 @@ bool selected(oracle::Random &random, uint32_t reduction)
 {
    const bool first = !std::exchange(counts().asked, true);
    const uint32_t thinning = counts().thinning;
-   return thinning == 0 || oracle::draw(random, reduction * thinning) == 0 || first;
+   return thinning == 0 || oracle::draw(random, std::max(2u, reduction * thinning / 4)) == 0 ||
+          first;
 }
 
 void count_case()
@@ -190,7 +191,7 @@ void CaseEnvironment::SetUp()
    const char *variable = getenv("WEFT_SWEEP");
    const std::string_view sweep = variable ? variable : "";
    counts().seed = seed ? strtoull(seed, nullptr, 0) : std::random_device()();
-   counts().thinning = sweep == "reduced" ? 1 : sweep == "least" ? 4 : 0;
+   counts().thinning = sweep == "partial" ? 1 : sweep == "reduced" ? 4 : sweep == "least" ? 16 : 0;
    testing::UnitTest::GetInstance()->listeners().Append(new EmptyTests);
    on_validation_error = [](const std::string &message) { ADD_FAILURE() << message; };
    const Device &device = plain_device();
@@ -199,7 +200,8 @@ void CaseEnvironment::SetUp()
       ASSERT_TRUE(device.is_weft) << device.properties.deviceName << " is not Weft's";
    }
    printf("device: %s\nseed: WEFT_SEED=%llu%s\n", device.properties.deviceName,
-          (unsigned long long)counts().seed, counts().thinning ? ", reduced sweep" : "");
+          (unsigned long long)counts().seed,
+          counts().thinning ? (", " + std::string(sweep) + " sweep").c_str() : "");
    fflush(stdout);
 }
 

@@ -7,6 +7,7 @@
 ///   WEFT_SEED=N          repeats a run; the seed of every run is printed
 ///   WEFT_SWEEP=reduced   a random slice of each sweep, for slow (instrumented) builds
 ///   WEFT_SWEEP=least     a quarter of that slice, for what repeats a sweep in such a build
+///   WEFT_SWEEP=partial   a slice four times as large, for what repeats a sweep in any build
 ///   WEFT_SHAPES=flexible   random sizes, multiples of the device's granularities, in place of the
 ///                        matrices that it lists (cooperativeMatrixFlexibleDimensions)
 ///   WEFT_TEST_DRIVER=weft  fails unless Weft's own driver is below, which is held to more than others
@@ -42,7 +43,8 @@ bool has_tiles_of_another_driver(const Device &, const char *extension);
 oracle::Random test_random();
 
 /// In a reduced sweep, true for a test's first case and for about one in `reduction` of the others,
-/// in the least one for a quarter of these; in a full one always.
+/// in the least one for a quarter of these, in a partial one for four times as many; in a full one
+/// always.
 bool selected(oracle::Random &, uint32_t reduction = 16);
 
 void count_case();
