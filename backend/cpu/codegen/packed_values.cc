@@ -109,6 +109,15 @@ Value *packed_form(Translator &t, llvm::ArrayRef<Value *> components, unsigned d
    return packed_operation(t, components, depth);
 }
 
+/// Whether components of this type are packed as pairs, in integers of twice the width.  LLVM's DAG
+/// combiner takes time that is quadratic in the elements of a shuffle and looks at every byte: one
+/// that interleaves 16 components of 64 bytes took it seconds.  Shifts halve the elements and cost
+/// no more than the bytes' shuffles; for two components the one shuffle is better code.
+bool goes_by_pairs(llvm::Type *type, size_t components)
+{
+   return (type->isIntegerTy(8) || type->isIntegerTy(16)) && components > 2 && components % 2 == 0;
+}
+
 } // namespace
 
 Value *reorder(Translator &t, Value *v, llvm::ArrayRef<int> order)
@@ -148,13 +157,28 @@ Values unpack(Translator &t, Value *all, unsigned components)
 {
    if (components == 1)
       return {all};
+   llvm::IRBuilder<> &b = t.b;
+   llvm::Type *type = all->getType()->getScalarType();
    Values result;
+   const auto append = [&](Value *component) {
+      t.packed_components[component] = {all, unsigned(result.size())};
+      result.push_back(component);
+   };
+   if (goes_by_pairs(type, components)) {
+      const unsigned bits = type->getIntegerBitWidth();
+      Value *pairs = b.CreateBitCast(
+         all, llvm::FixedVectorType::get(b.getIntNTy(2 * bits), t.W * components / 2));
+      for (Value *pair : unpack(t, pairs, components / 2)) {
+         append(b.CreateTrunc(pair, t.vector_of(type)));
+         append(b.CreateTrunc(b.CreateLShr(pair, bits), t.vector_of(type)));
+      }
+      return result;
+   }
    for (unsigned c = 0; c < components; c++) {
       llvm::SmallVector<int, 64> lanes;
       for (unsigned l = 0; l < t.W; l++)
          lanes.push_back(int(l * components + c));
-      result.push_back(t.b.CreateShuffleVector(all, lanes));
-      t.packed_components[result.back()] = {all, c};
+      append(b.CreateShuffleVector(all, lanes));
    }
    return result;
 }
@@ -165,6 +189,19 @@ Value *pack(Translator &t, llvm::ArrayRef<Value *> components)
       return components[0];
    if (Value *all = packed_form(t, components, 0))
       return all;
+   llvm::IRBuilder<> &b = t.b;
+   llvm::Type *type = components[0]->getType()->getScalarType();
+   if (goes_by_pairs(type, components.size())) {
+      const unsigned bits = type->getIntegerBitWidth();
+      llvm::Type *wide = t.vector_of(b.getIntNTy(2 * bits));
+      Values pairs;
+      for (size_t c = 0; c < components.size(); c += 2) {
+         Value *high = b.CreateShl(b.CreateZExt(components[c + 1], wide), bits);
+         pairs.push_back(b.CreateOr(b.CreateZExt(components[c], wide), high));
+      }
+      return b.CreateBitCast(pack(t, pairs),
+                             llvm::FixedVectorType::get(type, unsigned(t.W * components.size())));
+   }
    Values padded(components.begin(), components.end());
    while (padded.size() & (padded.size() - 1))
       padded.push_back(components[0]);
