@@ -23,7 +23,7 @@
 namespace weft {
 namespace {
 
-constexpr unsigned mutants = 1500, executed_mutants = 24;
+constexpr unsigned mutants = 600, executed_mutants = 24;
 
 TEST(MutatedModules, AreCompiledOrRefused)
 {
