@@ -8,7 +8,7 @@
 #include "tests/e2e/glsl.h"
 #include "tests/e2e/vulkan_harness.h"
 #include "tests/oracle/random.h"
-#include "tests/shader_cache/scratch_folder.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "icd/spirv_dump.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-
-#include <unistd.h>
 
 namespace weft {
 namespace {
@@ -23,7 +22,8 @@ std::string contents(const std::filesystem::path &path)
 
 TEST(SpirvDump, IsWhatWeftcTakes)
 {
-   const std::string folder = testing::TempDir() + "spirv_dump" + std::to_string(getpid());
+   const test::ScratchFolder scratch;
+   const std::string folder = scratch.path / "dump";
    ASSERT_TRUE(std::filesystem::create_directory(folder));
    const uint32_t words[] = {0x07230203, 0x00010600, 1, 2, 3}, number = 4711;
    const uint64_t wide = uint64_t(1) << 40;

@@ -5,9 +5,9 @@
 
 #include "layer/settings.h"
 #include "tests/layer/fixture.h"
+#include "tests/scratch_folder.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 
 namespace weft::layer_test {
@@ -52,7 +52,8 @@ TEST_F(SettingsTest, sources_in_order)
    EXPECT_EQ(
       layer::read_settings(ApiSetting("profile", "amd", "VK_LAYER_other").info, problems).profile,
       nullptr);
-   const std::string path = testing::TempDir() + "/vk_layer_settings.txt";
+   const test::ScratchFolder scratch;
+   const std::string path = scratch.path / "vk_layer_settings.txt";
    std::ofstream(path) << "weft_cooperative_matrix.profile = intel\n";
    {
       const Environment file("VK_LAYER_SETTINGS_PATH", path.c_str());
@@ -61,10 +62,9 @@ TEST_F(SettingsTest, sources_in_order)
       EXPECT_EQ(layer::read_settings(api.info, problems).profile->name, "nvidia");
    }
    {
-      const Environment folder("VK_LAYER_SETTINGS_PATH", testing::TempDir().c_str());
+      const Environment folder("VK_LAYER_SETTINGS_PATH", scratch.path.c_str());
       EXPECT_EQ(layer::read_settings(api.info, problems).profile->name, "intel");
    }
-   remove(path.c_str());
    EXPECT_TRUE(problems.empty());
 }
 
@@ -102,14 +102,14 @@ TEST_F(SettingsTest, unknown_values_are_named_and_ignored)
 
 TEST_F(SettingsTest, unknown_names_and_types_are_named_and_ignored)
 {
-   const std::string path = testing::TempDir() + "/vk_layer_settings.txt";
+   const test::ScratchFolder scratch;
+   const std::string path = scratch.path / "vk_layer_settings.txt";
    std::ofstream(path) << "weft_cooperative_matrix.profil = intel\nother.profil = intel\n";
    const Environment file("VK_LAYER_SETTINGS_PATH", path.c_str());
    std::vector<std::string> problems;
    EXPECT_EQ(layer::read_settings({}, problems).profile, nullptr);
    ASSERT_EQ(problems.size(), 1u);
    EXPECT_NE(problems[0].find("'profil'"), std::string::npos);
-   remove(path.c_str());
 
    problems.clear();
    ApiSetting named("Lowering", "registers"), typed("lowering", "registers");

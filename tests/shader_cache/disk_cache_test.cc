@@ -5,7 +5,7 @@
 
 #include "shader_cache/disk_cache.h"
 #include "tests/backend/cpu/seed.h"
-#include "tests/shader_cache/scratch_folder.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 

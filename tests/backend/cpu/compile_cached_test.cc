@@ -4,7 +4,7 @@
 /// Programs from the shader cache, and what makes one another.
 
 #include "tests/backend/cpu/shader_runner.h"
-#include "tests/shader_cache/scratch_folder.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "backend/cpu/runtime/usable_cpus.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -15,12 +16,8 @@ namespace {
 /// A folder with the files that tell a process of its control groups.
 class CpuQuota : public testing::Test {
 protected:
-   const std::filesystem::path root =
-      std::filesystem::path(testing::TempDir()) /
-      ("weft_quota_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
-
-   void SetUp() override { std::filesystem::remove_all(root); }
-   void TearDown() override { std::filesystem::remove_all(root); }
+   const weft::test::ScratchFolder folder;
+   const std::filesystem::path &root = folder.path;
 
    void write(const std::string &file, const std::string &text)
    {

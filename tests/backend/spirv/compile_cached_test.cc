@@ -4,7 +4,7 @@
 /// Lowered modules from the shader cache, and what makes one another.
 
 #include "tests/backend/spirv/compiled.h"
-#include "tests/shader_cache/scratch_folder.h"
+#include "tests/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
