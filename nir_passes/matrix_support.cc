@@ -17,13 +17,50 @@ bool is_nv_operation(const MatrixOperation &op)
           !is_later(op.b) && !is_later(op.c) && !is_later(op.result);
 }
 
-const std::vector<MatrixOperation> &widened_operations()
+namespace {
+
+struct Shape {
+   uint32_t m, n, k;
+};
+
+constexpr Shape shapes[] = {{16, 16, 16}, {8, 8, 8}, {16, 8, 16}, {16, 8, 8}, {8, 16, 16}};
+constexpr Shape integer_shapes[] = {{16, 16, 32}, {16, 8, 32}, {8, 16, 32}};
+/// Of types whose components are widened first.
+constexpr Shape widened_shapes[] = {{16, 16, 16}, {8, 8, 8}};
+
+struct Types {
+   ComponentType a, b, c;
+};
+
+std::vector<MatrixOperation> list_operations()
 {
    using enum ComponentType;
-   struct Types {
-      ComponentType a, b, c;
+   std::vector<MatrixOperation> list;
+   const auto add = [&](const Shape &s, const Types &types, bool saturating = false) {
+      list.push_back({s.m, s.n, s.k, types.a, types.b, types.c, types.c, saturating});
    };
-   static constexpr Types all_types[] = {
+   constexpr Types floats[] = {{f16, f16, f32}, {f16, f16, f16}, {f32, f32, f32}, {f64, f64, f64}};
+   for (const Types &types : floats)
+      for (const Shape &s : shapes)
+         add(s, types);
+
+   /* Sums modulo 2^32 are of any signedness; u32 saturates for unsigned factors only. */
+   constexpr Types bytes[] = {
+      {s8, s8, s32}, {s8, u8, s32}, {u8, s8, s32}, {u8, u8, s32}, {u8, u8, u32}};
+   constexpr Types modular[] = {{s8, s8, u32}, {s8, u8, u32}, {u8, s8, u32}};
+   const auto add_bytes = [&](const Shape &s) {
+      for (const bool saturating : {false, true})
+         for (const Types &types : bytes)
+            add(s, types, saturating);
+      for (const Types &types : modular)
+         add(s, types);
+   };
+   for (const Shape &s : shapes)
+      add_bytes(s);
+   for (const Shape &s : integer_shapes)
+      add_bytes(s);
+
+   constexpr Types widened[] = {
       {bf16, bf16, f32},  {bf16, bf16, bf16}, {e4m3, e4m3, f32}, {e4m3, e4m3, f16},
       {e4m3, e4m3, e4m3}, {e5m2, e5m2, f32},  {e5m2, e5m2, f16}, {e5m2, e5m2, e5m2},
       {e4m3, e5m2, f32},  {e4m3, e5m2, f16},  {e5m2, e4m3, f32}, {e5m2, e4m3, f16},
@@ -31,14 +68,17 @@ const std::vector<MatrixOperation> &widened_operations()
       {s16, s16, s32},    {u16, u16, u32},    {s32, s32, s32},   {u32, u32, u32},
       {s64, s64, s64},    {u64, u64, u64},
    };
-   static const std::vector<MatrixOperation> operations = [] {
-      std::vector<MatrixOperation> list;
-      for (const Types &types : all_types) {
-         for (const uint32_t size : {16, 8})
-            list.push_back({size, size, size, types.a, types.b, types.c, types.c, false});
-      }
-      return list;
-   }();
+   for (const Types &types : widened)
+      for (const Shape &s : widened_shapes)
+         add(s, types);
+   return list;
+}
+
+} // namespace
+
+const std::vector<MatrixOperation> &matrix_operations()
+{
+   static const std::vector<MatrixOperation> operations = list_operations();
    return operations;
 }
 

@@ -31,9 +31,10 @@ struct MatrixOperation {
 /// of later extensions.
 bool is_nv_operation(const MatrixOperation &);
 
-/// Operations on types that few devices have in hardware, and that every back end therefore has in
-/// two shapes only, 16x16x16 and 8x8x8: narrow floats, and integers of every size in every role.
-const std::vector<MatrixOperation> &widened_operations();
+/// The one list of operations of listed sizes.  The CPU driver has them all, the layer those whose types
+/// the driver below can hold.  Types that few devices have in hardware, narrow floats and integers of
+/// every size in every role, are in two shapes only, 16x16x16 and 8x8x8.
+const std::vector<MatrixOperation> &matrix_operations();
 
 /// Operations of many sizes: one row of VkCooperativeMatrixFlexibleDimensionsPropertiesNV.
 struct FlexibleOperation {

@@ -79,7 +79,7 @@ Result<std::shared_ptr<const Program>> compile_here(const ShaderSource &source,
    Result<Shader> shader = lower_for_cpu(
       source, {.target = {.subgroup_size = W,
                           .form = tiles ? MatrixForm::private_tiles : MatrixForm::registers,
-                          .native = tile_operations(),
+                          .native = matrix_operations(),
                           .robust_access = compile_options.robust_buffer_access,
                           .staging_bytes = staging_bytes},
                .matrices = compile_options.matrices.value_or(supported_matrices()),
@@ -125,8 +125,8 @@ Result<std::shared_ptr<const Program>> compile_here(const ShaderSource &source,
 const MatrixSupport &supported_matrices()
 {
    static const MatrixSupport support = {
-      tile_operations(),
-      with_workgroup_scope(flexible_operations(tile_operations(), max_matrix_dimension))};
+      matrix_operations(),
+      with_workgroup_scope(flexible_operations(matrix_operations(), max_matrix_dimension))};
    return support;
 }
 

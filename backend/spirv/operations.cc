@@ -5,16 +5,12 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace weft::spirv {
 
 namespace {
-
-struct Shape {
-   uint32_t m, n, k;
-};
-
-constexpr Shape shapes[] = {{16, 16, 16}, {8, 8, 8}, {16, 8, 16}, {16, 8, 8}, {8, 16, 16}};
-constexpr Shape integer_shapes[] = {{16, 16, 32}, {16, 8, 32}, {8, 16, 32}};
 
 /// Whether components can be held, and have a type that lies in buffers.
 bool has_components(const Driver &driver, ComponentType type)
@@ -44,44 +40,13 @@ bool has_matrices(const Driver &driver, uint32_t subgroup_size)
 
 std::vector<MatrixOperation> supported_operations(const Driver &driver, uint32_t subgroup_size)
 {
-   using enum ComponentType;
    std::vector<MatrixOperation> list;
-   if (!has_matrices(driver, subgroup_size))
-      return list;
-
-   const auto add = [&](ComponentType ab, ComponentType c) {
-      for (const Shape &s : shapes)
-         list.push_back({s.m, s.n, s.k, ab, ab, c, c, false});
-   };
-   if (has_components(driver, f16)) {
-      add(f16, f32);
-      add(f16, f16);
-   }
-   add(f32, f32);
-   if (driver.float64 && driver.int64)
-      add(f64, f64);
-
-   /* Sums modulo 2^32 are of any signedness; u32 saturates for unsigned factors only. */
-   const auto add_integers = [&](const Shape &s) {
-      for (ComponentType a : {s8, u8}) {
-         for (ComponentType b : {s8, u8}) {
-            list.push_back({s.m, s.n, s.k, a, b, s32, s32, false});
-            list.push_back({s.m, s.n, s.k, a, b, s32, s32, true});
-            list.push_back({s.m, s.n, s.k, a, b, u32, u32, false});
-         }
-      }
-      list.push_back({s.m, s.n, s.k, u8, u8, u32, u32, true});
-   };
-   if (driver.int8 && driver.storage_buffer_8bit) {
-      for (const Shape &s : shapes)
-         add_integers(s);
-      for (const Shape &s : integer_shapes)
-         add_integers(s);
-   }
-   for (const MatrixOperation &op : widened_operations()) {
-      if (has_components(driver, op.a) && has_components(driver, op.b) &&
-          has_components(driver, op.c))
-         list.push_back(op);
+   if (has_matrices(driver, subgroup_size)) {
+      std::ranges::copy_if(matrix_operations(), std::back_inserter(list),
+                           [&](const MatrixOperation &op) {
+                              return has_components(driver, op.a) && has_components(driver, op.b) &&
+                                     has_components(driver, op.c);
+                           });
    }
    return list;
 }

@@ -15,13 +15,6 @@ namespace weft::cpu {
 
 namespace {
 
-struct Shape {
-   uint32_t m, n, k;
-};
-
-constexpr Shape shapes[] = {{16, 16, 16}, {8, 8, 8}, {16, 8, 16}, {16, 8, 8}, {8, 16, 16}};
-constexpr Shape integer_shapes[] = {{16, 16, 32}, {16, 8, 32}, {8, 16, 32}};
-
 std::string numbers(std::initializer_list<uint32_t> list)
 {
    std::string text;
@@ -33,46 +26,9 @@ std::string numbers(std::initializer_list<uint32_t> list)
    return text;
 }
 
-std::vector<MatrixOperation> list_operations()
-{
-   using enum ComponentType;
-   std::vector<MatrixOperation> list;
-   const auto add = [&](Shape s, ComponentType a, ComponentType b, ComponentType c) {
-      list.push_back({s.m, s.n, s.k, a, b, c, c, false});
-   };
-   for (Shape s : shapes)
-      add(s, f16, f16, f32);
-   for (Shape s : shapes)
-      add(s, f16, f16, f16);
-   for (Shape s : shapes)
-      add(s, f32, f32, f32);
-   for (Shape s : shapes)
-      add(s, f64, f64, f64);
-   /* Sums modulo 2^32 are of any signedness; u32 saturates for unsigned factors only. */
-   const auto add_integers = [&](Shape s) {
-      const size_t first = list.size();
-      for (ComponentType a : {s8, u8})
-         for (ComponentType b : {s8, u8})
-            add(s, a, b, s32);
-      add(s, u8, u8, u32);
-      for (size_t i = first, end = list.size(); i < end; i++) {
-         list.push_back(list[i]);
-         list.back().saturating = true;
-      }
-      for (const auto &[a, b] : {std::pair(s8, s8), {s8, u8}, {u8, s8}})
-         add(s, a, b, u32);
-   };
-   for (Shape s : shapes)
-      add_integers(s);
-   for (Shape s : integer_shapes)
-      add_integers(s);
-   list.insert(list.end(), widened_operations().begin(), widened_operations().end());
-   return list;
-}
-
 bool is_advertised(const MatrixOperation &op)
 {
-   const auto &all = tile_operations();
+   const auto &all = matrix_operations();
    return std::find(all.begin(), all.end(), op) != all.end();
 }
 
@@ -83,7 +39,7 @@ const std::unordered_map<std::string, Kernel> &kernels_by_symbol()
 {
    static const std::unordered_map<std::string, Kernel> map = [] {
       std::unordered_map<std::string, Kernel> m;
-      for (const MatrixOperation &op : tile_operations())
+      for (const MatrixOperation &op : matrix_operations())
          m.emplace(tile_muladd_symbol(op), op);
       for (const TileAccess access : {TileAccess::load, TileAccess::store})
          for (const TileOrder order : {TileOrder::row_major, TileOrder::column_major})
@@ -101,12 +57,6 @@ const std::unordered_map<std::string, Kernel> &kernels_by_symbol()
 }
 
 } // namespace
-
-const std::vector<MatrixOperation> &tile_operations()
-{
-   static const std::vector<MatrixOperation> operations = list_operations();
-   return operations;
-}
 
 std::string tile_muladd_symbol(const MatrixOperation &op)
 {

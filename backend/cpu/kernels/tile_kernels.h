@@ -59,12 +59,8 @@ struct TileTransfer {
    uint32_t bytes;      ///< per component: 1, 2, 4 or 8
 };
 
-/// The operations that have a kernel, hence what the CPU target advertises; the same for every
-/// instruction set.
-const std::vector<MatrixOperation> &tile_operations();
-
-/// "weft_tile_muladd_16x16x16_f16_f16_f32_f32"; an operation outside tile_operations() has the
-/// empty name.
+/// "weft_tile_muladd_16x16x16_f16_f16_f32_f32".  All of matrix_operations() have a kernel, for every
+/// instruction set; others have the empty name.
 std::string tile_muladd_symbol(const MatrixOperation &);
 /// "weft_tile_load_column_16x8_2_robust"; the empty name for sizes that no advertised operation
 /// has.

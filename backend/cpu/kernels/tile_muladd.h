@@ -12,7 +12,7 @@
 
 namespace weft::cpu {
 
-/// Everything in tile_operations().
+/// Everything in matrix_operations().
 TileMulAdd find_tile_muladd_avx2(const MatrixOperation &);
 /// All but those of 8-bit factors and 32-bit sums, for which null.
 TileMulAdd find_tile_muladd_avx512(const MatrixOperation &);

@@ -156,7 +156,7 @@ TileMulAdd find_float8_muladd(ComponentType result)
    return nullptr;
 }
 
-/// tile_operations() has the types as a table, with the shapes of with_widened_shape().
+/// matrix_operations() has the types as a table, with the shapes of with_widened_shape().
 TileMulAdd find_widened_muladd(const MatrixOperation &op)
 {
    using enum ComponentType;

@@ -96,7 +96,7 @@ void transfer(benchmark::State &bench, const TileTransfer &t)
 int main(int argc, char **argv)
 {
    using namespace weft::cpu;
-   for (const weft::MatrixOperation &op : tile_operations())
+   for (const weft::MatrixOperation &op : weft::matrix_operations())
       add_muladds(op);
    if (detect_features(IsaLimit::amx).amx)
       benchmark::RegisterBenchmark("tile_configuration", configuration);

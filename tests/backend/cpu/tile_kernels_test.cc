@@ -75,7 +75,7 @@ TEST_P(Multiplications, AreTheOracles)
    const CpuFeatures cpu = detect_features(limits[GetParam()].limit),
                      less =
                         GetParam() ? detect_features(limits[GetParam() - 1].limit) : CpuFeatures();
-   const auto &operations = tile_operations();
+   const auto &operations = matrix_operations();
    if (std::ranges::all_of(operations, [&](const MatrixOperation &op) {
           return find_tile_muladd(op, cpu) == find_tile_muladd(op, less);
        }))
@@ -336,7 +336,7 @@ TEST_F(TileKernels, HaveUniqueSymbols)
 {
    const CpuFeatures &cpu = host_features();
    std::set<std::string> symbols;
-   for (const MatrixOperation &op : tile_operations()) {
+   for (const MatrixOperation &op : matrix_operations()) {
       const std::string symbol = tile_muladd_symbol(op);
       EXPECT_TRUE(symbols.insert(symbol).second) << symbol;
       EXPECT_EQ(find_tile_symbol(symbol, cpu), reinterpret_cast<void *>(find_tile_muladd(op, cpu)));
