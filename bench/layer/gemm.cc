@@ -220,7 +220,10 @@ double measure_plain(Device &device, const Inputs &in, oracle::Random &random, b
 int run(uint32_t size)
 {
    using enum ComponentType;
-   oracle::Random random(std::random_device{}());
+   const char *given = getenv("WEFT_SEED");
+   const uint64_t seed = given ? strtoull(given, nullptr, 0) : std::random_device{}();
+   printf("seed: WEFT_SEED=%llu\n", (unsigned long long)seed);
+   oracle::Random random(seed);
    const MatrixOperation floats = {16, 16, 16, f16, f16, f32, f32, false};
    const MatrixOperation integers = {16, 16, 32, s8, s8, s32, s32, false};
    const Inputs halves = {whole_numbers(random, f16, size), whole_numbers(random, f16, size)};

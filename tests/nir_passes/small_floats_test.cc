@@ -6,6 +6,7 @@
 
 #include "nir_passes/component_type.h"
 #include "nir_passes/small_floats.h"
+#include "tests/nir_passes/mutants.h"
 #include "tests/nir_passes/shaders.h"
 #include "tests/oracle/component.h"
 #include "tests/oracle/random.h"
@@ -172,9 +173,7 @@ std::vector<uint64_t> of_every_exponent(Type from, Type to, oracle::Random &rand
 
 TEST(SmallFloats, RoundedToNearestFromFloats)
 {
-   const uint64_t seed = std::random_device()();
-   printf("seed: %llu\n", (unsigned long long)seed);
-   oracle::Random random(seed);
+   oracle::Random random(test::mutation_seed());
    for (const Type to : small_types) {
       expect_converted(Type::f16, to, false, every_encoding(Type::f16));
       for (const Type from : {Type::f32, Type::f64}) {
@@ -186,9 +185,7 @@ TEST(SmallFloats, RoundedToNearestFromFloats)
 
 TEST(SmallFloats, RoundedToNearestFromIntegers)
 {
-   const uint64_t seed = std::random_device()();
-   printf("seed: %llu\n", (unsigned long long)seed);
-   oracle::Random random(seed);
+   oracle::Random random(test::mutation_seed());
    for (const Type from :
         {Type::s8, Type::u8, Type::s16, Type::u16, Type::s32, Type::u32, Type::s64, Type::u64}) {
       std::vector<uint64_t> values = {0, 1, ~uint64_t(0)};

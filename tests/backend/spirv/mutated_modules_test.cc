@@ -141,7 +141,7 @@ private:
       /* Small whole numbers: halves in the first two, floats in the last. */
       std::vector<std::vector<std::byte>> buffers(3, std::vector<std::byte>(1 << 16));
       constexpr uint16_t halves[] = {0, 0x3c00, 0x4000, 0xbc00};
-      std::mt19937 random(1);
+      std::mt19937 random(test::mutation_seed());
       for (size_t i = 0; i < buffers[0].size(); i += 2) {
          memcpy(&buffers[0][i], &halves[random() % 4], 2);
          memcpy(&buffers[1][i], &halves[random() % 4], 2);

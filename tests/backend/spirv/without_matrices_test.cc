@@ -5,6 +5,7 @@
 
 #include "backend/spirv/compiler.h"
 #include "backend/spirv/spirv_text.h"
+#include "tests/backend/spirv/compiled.h"
 
 #include <spirv-tools/libspirv.h>
 #include <vulkan/vulkan_core.h>
@@ -14,6 +15,8 @@
 
 namespace weft {
 namespace {
+
+using test::has;
 
 /// A vertex shader "main" that calls a function, a compute shader "main" with a matrix, and a
 /// compute shader "plain" without.
@@ -114,11 +117,6 @@ std::vector<uint32_t> assembled(const char *text)
 }
 
 const spirv::Declarations dropped = {{6022}, {"SPV_KHR_cooperative_matrix"}};
-
-bool has(const std::string &text, const char *part)
-{
-   return text.find(part) != std::string::npos;
-}
 
 TEST(WithoutMatrices, KeepsWhatAnEntryPointReaches)
 {
