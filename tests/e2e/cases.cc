@@ -4,11 +4,13 @@
 #include "tests/e2e/cases.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <unistd.h>
 #include <utility>
 
 namespace weft::e2e {
@@ -19,7 +21,8 @@ struct Counts {
    uint64_t seed = 0;
    /// How many fourths of a reduced sweep's thinning a case gets; 0 in a full sweep.
    uint32_t thinning = 0;
-   bool asked = false; ///< the running test has called selected()
+   bool asked = false;        ///< the running test has called selected()
+   unsigned longest_case = 0; ///< seconds
    uint64_t run = 0;
    std::map<std::string, uint64_t> skipped;
    std::unique_ptr<Device> plain, robust, bare;
@@ -29,6 +32,21 @@ Counts &counts()
 {
    static Counts instance;
    return instance;
+}
+
+/// Also of what is made before the first case and after the last one.
+void begin_case()
+{
+   alarm(counts().longest_case);
+}
+
+/// A hang ends here, long before the limit of the whole program.
+void on_alarm(int)
+{
+   constexpr char text[] = "no case has ended for minutes: the running test hangs\n";
+   (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+   std::signal(SIGABRT, SIG_DFL);
+   abort();
 }
 
 /// Sizes that the device does not list: few, and the same for all types, so that there are matrices to
@@ -98,6 +116,7 @@ class EmptyTests : public testing::EmptyTestEventListener {
 
    void OnTestStart(const testing::TestInfo &) override
    {
+      begin_case();
       before = counted();
       counts().asked = false;
    }
@@ -178,11 +197,20 @@ bool selected(oracle::Random &random, uint32_t reduction)
 void count_case()
 {
    counts().run++;
+   begin_case();
 }
 
 void skip_case(const std::string &reason)
 {
    counts().skipped[reason]++;
+   begin_case();
+}
+
+void limit_cases(unsigned seconds)
+{
+   std::signal(SIGALRM, on_alarm);
+   counts().longest_case = seconds;
+   begin_case();
 }
 
 void CaseEnvironment::SetUp()
@@ -195,6 +223,8 @@ void CaseEnvironment::SetUp()
    testing::UnitTest::GetInstance()->listeners().Append(new EmptyTests);
    on_validation_error = [](const std::string &message) { ADD_FAILURE() << message; };
    const Device &device = plain_device();
+   // Some seconds, whatever else the machine does; other drivers may compile for minutes.
+   limit_cases(device.is_weft ? 600 : 1000);
    const char *driver = getenv("WEFT_TEST_DRIVER");
    if (driver && strcmp(driver, "weft") == 0) {
       ASSERT_TRUE(device.is_weft) << device.properties.deviceName << " is not Weft's";
@@ -215,6 +245,7 @@ void CaseEnvironment::TearDown()
    for (const auto &[reason, count] : counts().skipped)
       printf("  skipped %6llu: %s\n", (unsigned long long)count, reason.c_str());
    fflush(stdout);
+   limit_cases(0);
    counts().bare.reset();
    counts().robust.reset();
    counts().plain.reset();

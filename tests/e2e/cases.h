@@ -50,6 +50,9 @@ bool selected(oracle::Random &, uint32_t reduction = 16);
 void count_case();
 void skip_case(const std::string &reason);
 
+/// Ends the process where no case ends for so long; 0 for never.
+void limit_cases(unsigned seconds);
+
 /// Devices, counts and the seed, printed around the tests; to be added to gtest's environments.
 class CaseEnvironment : public testing::Environment {
 public:

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What the tests of this folder rely on themselves.
+
+#include "tests/e2e/cases.h"
+
+#include <csignal>
+#include <unistd.h>
+
+namespace weft::e2e {
+
+TEST(cases, end_in_time)
+{
+   GTEST_FLAG_SET(death_test_style, "threadsafe");
+   const auto hang = [] {
+      limit_cases(1);
+      for (;;)
+         pause();
+   };
+   EXPECT_EXIT(hang(), testing::KilledBySignal(SIGABRT), "hangs");
+   count_case();
+}
+
+} // namespace weft::e2e
