@@ -634,6 +634,53 @@ TEST_F(DispatchTest, EightSetsAndAllPushConstants)
    }
 }
 
+/// As many descriptors as a set may have, of which each invocation writes through another one.
+TEST_F(DispatchTest, SetsOfTheLargestSize)
+{
+   constexpr uint32_t count = 1 << 20, used = 64, step = (count - 1) / (used - 1);
+   VkPhysicalDeviceMaintenance3Properties limits = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+   VkPhysicalDeviceProperties2 properties = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &limits};
+   vkGetPhysicalDeviceProperties2(physical, &properties);
+   EXPECT_EQ(limits.maxPerSetDescriptors, count);
+   recipe.sets = {make_set_layout({binding(0, storage, count)})};
+   layout = make_layout(recipe);
+   pipeline = make_pipeline(
+      "#extension GL_EXT_nonuniform_qualifier : require\n"
+      "layout(local_size_x = 64) in;\n"
+      "layout(set = 0, binding = 0) buffer Out { uint x; } many[" +
+         std::to_string(count) +
+         "];\nvoid main() { uint i = gl_LocalInvocationIndex; many[nonuniformEXT(i * " +
+         std::to_string(step) + ")].x = i + 1; }",
+      recipe, layout);
+   const VkDescriptorPoolSize size = {storage, count};
+   const VkDescriptorPoolCreateInfo pool_info = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+      .maxSets = 1,
+      .poolSizeCount = 1,
+      .pPoolSizes = &size,
+   };
+   VkDescriptorPool descriptors;
+   ASSERT_VK(vkCreateDescriptorPool(device, &pool_info, nullptr, &descriptors));
+   clean_up.push_back([=, this] { vkDestroyDescriptorPool(device, descriptors, nullptr); });
+   const VkDescriptorSetAllocateInfo set_info = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+      .descriptorPool = descriptors,
+      .descriptorSetCount = 1,
+      .pSetLayouts = recipe.sets.data(),
+   };
+   ASSERT_VK(vkAllocateDescriptorSets(device, &set_info, &set));
+   out = make_buffer(used * 16);
+   for (uint32_t i = 0; i < used; i++)
+      write_buffer(set, 0, storage, out, 16 * i, 4, i * step);
+   VkCommandBuffer cmd = begin_bound();
+   vkCmdDispatch(cmd, 1, 1, 1);
+   run(cmd);
+   for (uint32_t i = 0; i < used; i++)
+      EXPECT_EQ(out.as()[4 * i], i + 1) << i;
+}
+
 /// As many dynamic buffers of both kinds as a layout may have, over several sets.
 TEST_F(DispatchTest, AllDynamicBuffers)
 {
