@@ -141,8 +141,10 @@ std::vector<uint8_t> random_values(const ggml_tensor *t, std::mt19937 &random)
       if (is_mask && i % t->ne[0] != 0 && random() % 3 == 0)
          values[i] = -INFINITY;
    }
+   // Types of two bits and less want to know how much each column matters: all alike here.
+   const std::vector<float> importance(t->ne[0], 1.0f);
    ggml_quantize_chunk(t->type, values.data(), bytes.data(), 0, count / t->ne[0], t->ne[0],
-                       nullptr);
+                       importance.data());
    return bytes;
 }
 
@@ -204,6 +206,19 @@ Case mul_mat_id(ggml_type type, int64_t m, int64_t tokens, int64_t k)
               return ggml_mul_mat_id(ctx, leaf(ctx, type, {k, m, experts}),
                                      leaf(ctx, GGML_TYPE_F32, {k, 2, tokens}),
                                      leaf(ctx, GGML_TYPE_I32, {2, tokens}, "experts"));
+           }};
+}
+
+// A 3x3 kernel over pictures whose sizes no tile divides.
+Case conv_2d(ggml_type type, int64_t channels, int64_t results)
+{
+   const std::string shape = "37x29x" + std::to_string(channels) + "x2, 3x3x" +
+                             std::to_string(channels) + "x" + std::to_string(results);
+   return {"CONV_2D", std::string(ggml_type_name(type)) + "*f32", shape, [=](ggml_context *ctx) {
+              return ggml_conv_2d_direct(ctx, leaf(ctx, type, {3, 3, channels, results}),
+                                         leaf(ctx, GGML_TYPE_F32, {37, 29, channels, 2}),
+                                         /*s0=*/1, /*s1=*/2, /*p0=*/1, /*p1=*/0, /*d0=*/1,
+                                         /*d1=*/1);
            }};
 }
 
@@ -279,11 +294,18 @@ Case layer(ggml_type type, int64_t tokens)
       }};
 }
 
+// All that ggml's Vulkan backend multiplies on a device with storage of 8 and 16 bits.
+constexpr ggml_type weight_types[] = {
+   GGML_TYPE_F32,     GGML_TYPE_F16,    GGML_TYPE_BF16,  GGML_TYPE_Q4_0,    GGML_TYPE_Q4_1,
+   GGML_TYPE_Q5_0,    GGML_TYPE_Q5_1,   GGML_TYPE_Q8_0,  GGML_TYPE_Q2_K,    GGML_TYPE_Q3_K,
+   GGML_TYPE_Q4_K,    GGML_TYPE_Q5_K,   GGML_TYPE_Q6_K,  GGML_TYPE_IQ1_S,   GGML_TYPE_IQ1_M,
+   GGML_TYPE_IQ2_XXS, GGML_TYPE_IQ2_XS, GGML_TYPE_IQ2_S, GGML_TYPE_IQ3_XXS, GGML_TYPE_IQ3_S,
+   GGML_TYPE_IQ4_NL,  GGML_TYPE_IQ4_XS, GGML_TYPE_MXFP4};
+
 std::vector<Case> all_cases()
 {
    std::vector<Case> cases;
-   for (ggml_type type :
-        {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_Q4_0, GGML_TYPE_Q8_0, GGML_TYPE_Q4_K}) {
+   for (ggml_type type : weight_types) {
       cases.push_back(mul_mat(type, 128, 96, 256));
       cases.push_back(mul_mat(type, 24, 80, 256, 2, 3));
       // Rows of a quantised type are whole blocks; elsewhere k is odd as well.
@@ -291,6 +313,10 @@ std::vector<Case> all_cases()
       // One token at a time takes ggml's matrix-vector shaders.
       cases.push_back(mul_mat(type, 77, 1, 512));
       cases.push_back(mul_mat_id(type, 48, 40, 256));
+   }
+   for (ggml_type type : {GGML_TYPE_F32, GGML_TYPE_F16}) {
+      cases.push_back(conv_2d(type, 19, 45));
+      cases.push_back(conv_2d(type, 32, 128));
    }
    cases.push_back(soft_max(false));
    cases.push_back(soft_max(true));

@@ -26,8 +26,9 @@
 #include <ggml-cpp.h>
 #include <ggml.h>
 
-/// Of results: ggml's own tests have this bound for products.
-constexpr double max_nmse = 5e-4;
+/// Of results: two and a half times the largest seen, of a whole layer in q4_K.  ggml's own tests allow
+/// products 5e-4.
+constexpr double max_nmse = 2e-4;
 
 using Clock = std::chrono::steady_clock;
 inline const Clock::time_point process_start = Clock::now();
