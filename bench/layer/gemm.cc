@@ -122,9 +122,18 @@ double teraflops(uint32_t size, double seconds)
    return 2e-12 * size * size * size * repetitions / seconds;
 }
 
+using Staging = GemmShader::Staging;
+
 struct Tiling {
-   uint32_t tiles; ///< of a subgroup, in both directions
-   bool shared;
+   uint32_t tiles_m, tiles_n; ///< of a subgroup
+   Staging staging;
+
+   std::string name() const
+   {
+      const char *const names[] = {"", ", shared memory", ", shared memory by blocks"};
+      return std::to_string(tiles_m) + "×" + std::to_string(tiles_n) + " tiles" +
+             names[size_t(staging)];
+   }
 };
 
 /// A way to have an operation done.
@@ -142,18 +151,27 @@ Gemm make(Device &device, const Way &way, const Tiling &t)
 {
    const uint32_t size = way.inputs.a.rows;
    return Gemm(device,
-               {way.operation, device.properties11.subgroupSize, t.tiles, t.tiles, t.shared}, size,
-               size, size, MemoryPlace::device);
+               {way.operation, device.properties11.subgroupSize, t.tiles_m, t.tiles_n, t.staging},
+               size, size, size, MemoryPlace::device);
 }
 
 /// Tries the tilings, and checks the fastest one's result.
 void choose_tiling(Device &device, Way &way, oracle::Random &random)
 {
    double best = 0;
-   for (const Tiling t : {Tiling{2, false}, {2, true}, {4, false}, {4, true}}) {
+   using enum Staging;
+   for (const Tiling t : {Tiling{2, 2, none},
+                          {2, 2, elements},
+                          {4, 4, none},
+                          {4, 4, elements},
+                          {2, 2, blocks},
+                          {2, 4, blocks},
+                          {4, 2, blocks},
+                          {4, 4, blocks}}) {
       Gemm gemm = make(device, way, t);
       gemm.run(1);
-      const double speed = 1 / gemm.run(1);
+      const double speed = teraflops(way.inputs.a.rows, gemm.run(1)) / repetitions;
+      fprintf(stderr, "%s: %.2f (%s)\n", way.name().c_str(), speed, t.name().c_str());
       if (speed > best)
          way.tiling = t;
       best = std::max(best, speed);
@@ -179,8 +197,7 @@ void measure(Device &device, Way &way, oracle::Random &random)
    gemm.upload(way.inputs.a, way.inputs.b, Matrix(way.operation.c, size, size));
    gemm.run(1);
    const double speed = teraflops(size, gemm.run(repetitions));
-   fprintf(stderr, "%s: %.2f (%u×%u tiles%s)\n", way.name().c_str(), speed, way.tiling->tiles,
-           way.tiling->tiles, way.tiling->shared ? ", shared memory" : "");
+   fprintf(stderr, "%s: %.2f (%s)\n", way.name().c_str(), speed, way.tiling->name().c_str());
    way.best = std::max(way.best, speed);
 }
 

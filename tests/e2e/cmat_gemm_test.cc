@@ -67,8 +67,11 @@ TEST(cmat_gemm, one_subgroup_and_a_long_k)
    Device &device = plain_device();
    oracle::Random random = test_random();
    for_each_gemm(device, random, 16, [&](const MatrixOperation &op, uint32_t size) {
-      const GemmShader shader = {
-         .operation = op, .subgroup_size = size, .tiles_m = 1, .tiles_n = 1, .shared = false};
+      const GemmShader shader = {.operation = op,
+                                 .subgroup_size = size,
+                                 .tiles_m = 1,
+                                 .tiles_n = 1,
+                                 .staging = GemmShader::Staging::none};
       expect_product(device, shader, op.m, op.n, op.k * 40, random);
    });
 }
@@ -78,8 +81,11 @@ TEST(cmat_gemm, several_subgroups_and_tiles)
    Device &device = plain_device();
    oracle::Random random = test_random();
    for_each_gemm(device, random, 16, [&](const MatrixOperation &op, uint32_t size) {
-      const GemmShader shader = {
-         .operation = op, .subgroup_size = size, .tiles_m = 2, .tiles_n = 2, .shared = false};
+      const GemmShader shader = {.operation = op,
+                                 .subgroup_size = size,
+                                 .tiles_m = 2,
+                                 .tiles_n = 2,
+                                 .staging = GemmShader::Staging::none};
       expect_product(device, shader, op.m * 8, op.n * 4, op.k * 5, random);
    });
 }
@@ -89,9 +95,28 @@ TEST(cmat_gemm, through_shared_memory)
    Device &device = plain_device();
    oracle::Random random = test_random();
    for_each_gemm(device, random, 16, [&](const MatrixOperation &op, uint32_t size) {
-      const GemmShader shader = {
-         .operation = op, .subgroup_size = size, .tiles_m = 1, .tiles_n = 2, .shared = true};
+      const GemmShader shader = {.operation = op,
+                                 .subgroup_size = size,
+                                 .tiles_m = 1,
+                                 .tiles_n = 2,
+                                 .staging = GemmShader::Staging::elements};
       expect_product(device, shader, op.m * 4, op.n * 8, op.k * 3, random);
+   });
+}
+
+TEST(cmat_gemm, through_shared_memory_by_blocks)
+{
+   Device &device = plain_device();
+   oracle::Random random = test_random();
+   for_each_gemm(device, random, 16, [&](const MatrixOperation &op, uint32_t size) {
+      const GemmShader shader = {.operation = op,
+                                 .subgroup_size = size,
+                                 .tiles_m = 2,
+                                 .tiles_n = 1,
+                                 .staging = GemmShader::Staging::blocks};
+      if (!shader.has_blocks())
+         return skip_case("steps along K of less than 16 bytes");
+      expect_product(device, shader, op.m * 8, op.n * 4, shader.stage_depth() * 3, random);
    });
 }
 

@@ -98,7 +98,7 @@ GemmShader shader_for(const Device &device, const MatrixOperation &op)
            .subgroup_size = has_default ? device.properties11.subgroupSize : sizes.back(),
            .tiles_m = std::max(1u, 32 / op.m),
            .tiles_n = std::max(1u, 32 / op.n),
-           .shared = false};
+           .staging = GemmShader::Staging::none};
 }
 
 struct Colours {

@@ -37,7 +37,8 @@ void main()
          coopMatLoad(sum[i][j], c_data.data, (row0 + i * M) * push.n + col0 + j * N, push.n,
                      gl_CooperativeMatrixLayoutRowMajor);
    }
-   for (uint k = 0; k < push.k; k += K) {
+$BEGIN
+   for (uint k = 0; k < push.k; k += $DEPTH) {
       $A_TYPE a[tiles_m];
       $B_TYPE b;
 $STEP
@@ -80,6 +81,62 @@ const char *const shared_step = R"(
       barrier();
 )";
 
+/// Blocks of 16 bytes: so many in a line of a stage, one more from line to line, so many for an
+/// invocation to copy.
+const char *const block_declarations = R"(
+const uint blocks_a = $DEPTH / per_a, blocks_b = $DEPTH / per_b;
+const uint stride_a = blocks_a + 1, stride_b = blocks_b + 1;
+const uint copies_a = (rows * blocks_a + $SIZE - 1) / $SIZE, copies_b = (cols * blocks_b + $SIZE - 1) / $SIZE;
+shared uvec4 shared_a[rows * stride_a], shared_b[cols * stride_b];
+uvec4 next_a[copies_a], next_b[copies_b];
+void fetch(uint k)
+{
+   [[unroll]] for (uint n = 0; n < copies_a; n++) {
+      const uint i = n * $SIZE + gl_LocalInvocationIndex;
+      if (rows * blocks_a % $SIZE == 0 || i < rows * blocks_a)
+         next_a[n] = a_data.data[((gl_WorkGroupID.y * rows + i / blocks_a) * push.k + k) / per_a + i % blocks_a];
+   }
+   [[unroll]] for (uint n = 0; n < copies_b; n++) {
+      const uint i = n * $SIZE + gl_LocalInvocationIndex;
+      if (cols * blocks_b % $SIZE == 0 || i < cols * blocks_b)
+         next_b[n] = b_data.data[((gl_WorkGroupID.x * cols + i / blocks_b) * push.k + k) / per_b + i % blocks_b];
+   }
+}
+void put()
+{
+   [[unroll]] for (uint n = 0; n < copies_a; n++) {
+      const uint i = n * $SIZE + gl_LocalInvocationIndex;
+      if (rows * blocks_a % $SIZE == 0 || i < rows * blocks_a)
+         shared_a[i / blocks_a * stride_a + i % blocks_a] = next_a[n];
+   }
+   [[unroll]] for (uint n = 0; n < copies_b; n++) {
+      const uint i = n * $SIZE + gl_LocalInvocationIndex;
+      if (cols * blocks_b % $SIZE == 0 || i < cols * blocks_b)
+         shared_b[i / blocks_b * stride_b + i % blocks_b] = next_b[n];
+   }
+}
+)";
+
+const char *const block_step = R"(
+      const uint first_row = gl_WorkGroupID.y * rows, first_col = gl_WorkGroupID.x * cols;
+      put();
+      barrier();
+      if (k + $DEPTH < push.k)
+         fetch(k + $DEPTH);
+      [[unroll]] for (uint l = 0; l < $DEPTH; l += K) {
+         [[unroll]] for (uint i = 0; i < tiles_m; i++)
+            coopMatLoad(a[i], shared_a, (row0 - first_row + i * M) * stride_a + l / per_a, stride_a,
+                        gl_CooperativeMatrixLayoutRowMajor);
+         [[unroll]] for (uint j = 0; j < tiles_n; j++) {
+            coopMatLoad(b, shared_b, (col0 - first_col + j * N) * stride_b + l / per_b, stride_b,
+                        gl_CooperativeMatrixLayoutColumnMajor);
+            [[unroll]] for (uint i = 0; i < tiles_m; i++)
+               sum[i][j] = coopMatMulAdd(a[i], b, sum[i][j]$OPERANDS);
+         }
+      }
+      barrier();
+)";
+
 std::string shader_text(const GemmShader &shader, uint32_t subgroups_m, uint32_t subgroups_n)
 {
    const MatrixOperation &op = shader.operation;
@@ -88,9 +145,25 @@ std::string shader_text(const GemmShader &shader, uint32_t subgroups_m, uint32_t
    const auto stride = [&](ComponentType type) {
       return std::to_string(op.k + 16 / oracle::format(type).bytes);
    };
+   using enum GemmShader::Staging;
+   const bool by_blocks = shader.staging == blocks;
+   std::string declarations;
+   if (shader.staging == elements) {
+      declarations = "const uint stride_a = " + stride(op.a) + ", stride_b = " + stride(op.b) +
+                     ";\nshared " + a + " shared_a[rows * stride_a];\nshared " + b +
+                     " shared_b[cols * stride_b];\n";
+   } else if (by_blocks) {
+      const auto per_block = [&](ComponentType type) {
+         return std::to_string(16 / oracle::format(type).bytes);
+      };
+      declarations = "const uint per_a = " + per_block(op.a) + ", per_b = " + per_block(op.b) +
+                     ";\n" + block_declarations;
+   }
    const Words words = {
       {"SIZE", std::to_string(shader.subgroup_size * subgroups_m * subgroups_n)},
-      {"BLOCKS", buffer_block(0, a, "a_data") + buffer_block(1, b, "b_data") +
+      {"DEPTH", std::to_string(by_blocks ? shader.stage_depth() : op.k)},
+      {"BLOCKS", buffer_block(0, by_blocks ? "uvec4" : a, "a_data") +
+                    buffer_block(1, by_blocks ? "uvec4" : b, "b_data") +
                     buffer_block(2, c, "c_data") + buffer_block(3, c, "d_data")},
       {"M", std::to_string(op.m)},
       {"N", std::to_string(op.n)},
@@ -103,17 +176,28 @@ std::string shader_text(const GemmShader &shader, uint32_t subgroups_m, uint32_t
       {"B_TYPE", b_type(op).glsl()},
       {"C_TYPE", c_type(op).glsl()},
       {"OPERANDS", op.saturating ? ", gl_MatrixOperandsSaturatingAccumulation" : ""},
-      {"STEP", shader.shared ? shared_step : direct_step},
-      {"SHARED", shader.shared
-                    ? "const uint stride_a = " + stride(op.a) + ", stride_b = " + stride(op.b) +
-                         ";\nshared " + a + " shared_a[rows * stride_a];\nshared " + b +
-                         " shared_b[cols * stride_b];\n"
-                    : ""},
+      {"BEGIN", by_blocks ? "   fetch(0);" : ""},
+      {"STEP", by_blocks                    ? block_step
+               : shader.staging == elements ? shared_step
+                                            : direct_step},
+      {"SHARED", declarations},
    };
    return std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" + expand(text, words);
 }
 
 } // namespace
+
+bool GemmShader::has_blocks() const
+{
+   return operation.k * oracle::format(operation.a).bytes % 16 == 0 &&
+          operation.k * oracle::format(operation.b).bytes % 16 == 0;
+}
+
+uint32_t GemmShader::stage_depth() const
+{
+   /* Up to 64 bytes of a line. */
+   return operation.k * std::max(1u, 64 / (operation.k * oracle::format(operation.a).bytes));
+}
 
 Gemm::Gemm(Device &device, const GemmShader &shader, uint32_t m, uint32_t n, uint32_t k,
            MemoryPlace place)

@@ -16,11 +16,24 @@ namespace weft::e2e {
 /// workgroup covers (2·tiles_m·m) × (2·tiles_n·n) elements; sizes that are smaller use fewer
 /// subgroups in that direction.
 struct GemmShader {
+   /// How its part of A and B comes to a workgroup.
+   enum class Staging {
+      none,     ///< each subgroup loads its tiles
+      elements, ///< for each step along K through shared memory, element by element
+      /// for some steps at once through shared memory, 16 bytes at a time, the next on its way while
+      /// these are multiplied: as applications do it. K is a multiple of stage_depth().
+      blocks,
+   };
+
    MatrixOperation operation;
    uint32_t subgroup_size;
    uint32_t tiles_m, tiles_n;
-   /// The workgroup copies its part of A and B into shared memory for each step along K.
-   bool shared;
+   Staging staging;
+
+   /// Whether a step along K is made of whole blocks, as Staging::blocks needs it.
+   bool has_blocks() const;
+   /// Elements along K that are in shared memory at a time, of Staging::blocks.
+   uint32_t stage_depth() const;
 };
 
 /// A (m×k) and C, D (m×n) row-major, B (k×n) column-major; all sizes multiples of the tile's.

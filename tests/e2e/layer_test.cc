@@ -41,8 +41,8 @@ struct Product {
 
    oracle::Matrix run(Device &device) const
    {
-      Gemm gemm(device, {op, device.properties11.subgroupSize, 2, 2, false}, a.rows, b.cols,
-                a.cols);
+      Gemm gemm(device, {op, device.properties11.subgroupSize, 2, 2, GemmShader::Staging::none},
+                a.rows, b.cols, a.cols);
       gemm.upload(a, b, c);
       gemm.run(1);
       return gemm.download();
