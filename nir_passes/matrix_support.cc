@@ -68,9 +68,13 @@ std::vector<MatrixOperation> list_operations()
       {s16, s16, s32},    {u16, u16, u32},    {s32, s32, s32},   {u32, u32, u32},
       {s64, s64, s64},    {u64, u64, u64},
    };
-   for (const Types &types : widened)
-      for (const Shape &s : widened_shapes)
+   for (const Types &types : widened) {
+      for (const Shape &s : widened_shapes) {
          add(s, types);
+         if (component_type_info(types.c).kind != NumberKind::real)
+            add(s, types, true);
+      }
+   }
    return list;
 }
 

@@ -125,12 +125,12 @@ private:
       std::vector<oracle::Expectation> expected;
       for (uint32_t group = 0; group < subgroups; group++) {
          std::vector<oracle::Matrix> m;
-         for (uint32_t i = 0; i < 3; i++) {
-            const bool accumulator = i == 2;
-            m.push_back(
-               random_matrix(random, types[i],
-                             accumulator && op.saturating ? oracle::Inputs::near_bounds : inputs));
-         }
+         // Products whose sum fits into the result, whatever its type, before it saturates.
+         const oracle::Inputs factors =
+            op.saturating && group != 1 ? oracle::Inputs::whole : inputs;
+         const oracle::Inputs addends = op.saturating ? oracle::Inputs::near_bounds : inputs;
+         for (uint32_t i = 0; i < 3; i++)
+            m.push_back(random_matrix(random, types[i], i == 2 ? addends : factors));
          if (group == 1 && inputs == oracle::Inputs::plain)
             cancel(m[0], m[1], m[2]);
          for (uint32_t i = 0; i < 3; i++)

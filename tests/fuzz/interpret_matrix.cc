@@ -221,7 +221,7 @@ void Interpreter::muladd(const Stmt &stmt, uint32_t owner)
    if (!a.exact() || !b.exact())
       fail("factors that are rounded");
    oracle::Expectation sum(to_oracle(dt, c));
-   for (size_t e = 0; e < sum.bound.size(); e++) {
+   for (size_t e = 0; e < sum.value.size(); e++) {
       sum.value[e] = c.elements[e].f;
       sum.bound[e] = c.bounds[e];
    }
@@ -234,6 +234,8 @@ void Interpreter::muladd(const Stmt &stmt, uint32_t owner)
    const bool exact = c.exact() && is_exact_product(dt, at.cols, a, b, c);
    for (size_t e = 0; e < d.elements.size(); e++) {
       if (!is_float(type_of(dt.type))) {
+         if (std::isinf(sum.bound[e]))
+            fail("products whose sum does not fit before it saturates");
          d.elements[e] = {wrap(type_of(dt.type), int64_t(sum.exact[e]))};
          continue;
       }

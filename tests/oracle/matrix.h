@@ -42,12 +42,14 @@ Matrix random_matrix(Random &, ComponentType, uint32_t rows, uint32_t cols, Inpu
 /// What a computed matrix may hold.  Integers are exact.  A float may be anything in value ± bound,
 /// and infinity (NaN where the type has none) where that interval reaches past the largest finite
 /// number of the type.  Where the
-/// value is infinite or NaN, so is what is computed; where the bound is infinite, it may be anything.
+/// value is infinite or NaN, so is what is computed; where the bound is infinite, it may be anything,
+/// integers too.
 struct Expectation {
    ComponentType type;
    uint32_t rows, cols;
-   std::vector<double> value, bound; ///< floating types
-   std::vector<Integer> exact;       ///< integer types
+   std::vector<double> bound;
+   std::vector<double> value;  ///< floating types
+   std::vector<Integer> exact; ///< integer types
 
    /// The matrix itself, with bound 0.
    explicit Expectation(const Matrix &);
@@ -96,7 +98,8 @@ struct MuladdRules {
 /// terms may overflow as well: then, and wherever partial sums may leave the range of the
 /// precision inside, anything is right.  So it is where a subnormal number that may be flushed meets infinity.
 ///
-/// Integers: exact, wrapped to the result type or clamped to it.
+/// Integers: exact, wrapped to the result type or clamped to it; what is clamped may be anything where
+/// the type does not hold the sum of the products already, which SPIR-V leaves open.
 Expectation muladd(const Matrix &a, const Matrix &b, const Expectation &c, bool saturate,
                    const MuladdRules &);
 /// With truncation allowed.

@@ -264,6 +264,23 @@ TEST(muladd, integers_wrap_or_saturate)
    EXPECT_TRUE(muladd(a, b, Expectation(c), true, 0).exact[0] == INT32_MIN);
 }
 
+/// SPIR-V has the sum of products in the result's type before C is added, and leaves open what
+/// becomes of one that does not fit.
+TEST(muladd, products_that_overflow_before_they_saturate_may_be_anything)
+{
+   Matrix a(ComponentType::s8, 2, 1), b(ComponentType::s8, 1, 1), c(ComponentType::s8, 2, 1);
+   const int8_t factors[] = {9, 16}, factor = 8, addends[] = {100, -128};
+   memcpy(a.data.data(), factors, sizeof(factors));
+   memcpy(b.data.data(), &factor, sizeof(factor));
+   memcpy(c.data.data(), addends, sizeof(addends));
+   const Expectation expected = muladd(a, b, Expectation(c), true, 0);
+   const int8_t highest = 127, zero = 0;
+   EXPECT_EQ(expected.mismatch(0, 0, &highest), std::nullopt);
+   EXPECT_NE(expected.mismatch(0, 0, &zero), std::nullopt);
+   EXPECT_EQ(expected.mismatch(1, 0, &zero), std::nullopt);
+   EXPECT_EQ(expected.mismatch(1, 0, &highest), std::nullopt);
+}
+
 TEST(muladd, overflow_may_be_infinite_or_finite)
 {
    Matrix a(ComponentType::f16, 1, 1), b(ComponentType::f16, 1, 1), c(ComponentType::f16, 1, 1);

@@ -112,8 +112,20 @@ void muladd_widened(void *d, const void *a, const void *b, const void *c)
    }
 }
 
-/// Sums are of the unsigned type Sum, in which they wrap, and are cut to Result.
-template <typename Shape, typename Factor, typename Result, typename Sum>
+template <typename Integer>
+Integer add_saturating(Integer x, Integer y)
+{
+   constexpr bool is_signed = Integer(-1) < Integer(0);
+   constexpr Integer lowest = is_signed ? Integer(1ul << (8 * sizeof(Integer) - 1)) : 0;
+   Integer sum;
+   if (!__builtin_add_overflow(x, y, &sum))
+      return sum;
+   return is_signed && x < 0 ? lowest : Integer(~lowest);
+}
+
+/// Sums are of the unsigned type Sum, in which they wrap, and are cut to Result.  C is added before
+/// that, or behind it if that saturates.
+template <typename Shape, typename Factor, typename Result, typename Sum, bool Saturating>
 void muladd_integers(void *d, const void *a, const void *b, const void *c)
 {
    constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
@@ -124,10 +136,11 @@ void muladd_integers(void *d, const void *a, const void *b, const void *c)
          to[i] = Sum(element);
       }
    };
-   alignas(64) Sum a_wide[M * K], b_wide[K * N], sums[M * N];
+   alignas(64) Sum a_wide[M * K], b_wide[K * N], sums[M * N] = {};
    load(a_wide, a, M * K, Factor());
    load(b_wide, b, K * N, Factor());
-   load(sums, c, M * N, Result());
+   if (!Saturating)
+      load(sums, c, M * N, Result());
    for (int row = 0; row < M; row++) {
       for (int k = 0; k < K; k++) {
          for (int col = 0; col < N; col++)
@@ -135,9 +148,22 @@ void muladd_integers(void *d, const void *a, const void *b, const void *c)
       }
    }
    for (int i = 0; i < M * N; i++) {
-      const Result value = Result(sums[i]);
+      Result value = Result(sums[i]);
+      if (Saturating) {
+         Result addend;
+         __builtin_memcpy(&addend, static_cast<const char *>(c) + i * sizeof(addend),
+                          sizeof(addend));
+         value = add_saturating(value, addend);
+      }
       __builtin_memcpy(static_cast<char *>(d) + i * sizeof(value), &value, sizeof(value));
    }
+}
+
+template <typename Shape, typename Factor, typename Result, typename Sum = unsigned>
+TileMulAdd find_integer_muladd(bool saturating)
+{
+   return saturating ? muladd_integers<Shape, Factor, Result, Sum, true>
+                     : muladd_integers<Shape, Factor, Result, Sum, false>;
 }
 
 template <typename Shape, typename A, typename B>
@@ -160,7 +186,7 @@ TileMulAdd find_float8_muladd(ComponentType result)
 TileMulAdd find_widened_muladd(const MatrixOperation &op)
 {
    using enum ComponentType;
-   if (op.c != op.result || op.saturating)
+   if (op.c != op.result)
       return nullptr;
    return with_widened_shape(op, [&]<typename Shape>(Shape) -> TileMulAdd {
       if (op.a == e4m3)
@@ -174,22 +200,27 @@ TileMulAdd find_widened_muladd(const MatrixOperation &op)
          return op.c == f32 ? muladd_widened<Shape, BFloat16, BFloat16, Single>
                             : muladd_widened<Shape, BFloat16, BFloat16, BFloat16>;
       case s8:
-         return op.c == s8 ? muladd_integers<Shape, signed char, signed char, unsigned> : nullptr;
+         return op.c == s8 ? find_integer_muladd<Shape, signed char, signed char>(op.saturating)
+                           : nullptr;
       case u8:
-         return op.c == u8 ? muladd_integers<Shape, unsigned char, unsigned char, unsigned>
+         return op.c == u8 ? find_integer_muladd<Shape, unsigned char, unsigned char>(op.saturating)
                            : nullptr;
       case s16:
-         return op.c == s16 ? muladd_integers<Shape, short, short, unsigned>
-                            : muladd_integers<Shape, short, int, unsigned>;
+         return op.c == s16 ? find_integer_muladd<Shape, short, short>(op.saturating)
+                            : find_integer_muladd<Shape, short, int>(op.saturating);
       case u16:
-         return op.c == u16 ? muladd_integers<Shape, unsigned short, unsigned short, unsigned>
-                            : muladd_integers<Shape, unsigned short, unsigned, unsigned>;
+         return op.c == u16
+                   ? find_integer_muladd<Shape, unsigned short, unsigned short>(op.saturating)
+                   : find_integer_muladd<Shape, unsigned short, unsigned>(op.saturating);
       case s32:
+         return find_integer_muladd<Shape, int, int>(op.saturating);
       case u32:
-         return muladd_integers<Shape, unsigned, unsigned, unsigned>;
+         return find_integer_muladd<Shape, unsigned, unsigned>(op.saturating);
       case s64:
+         return find_integer_muladd<Shape, long, long, unsigned long>(op.saturating);
       case u64:
-         return muladd_integers<Shape, unsigned long, unsigned long, unsigned long>;
+         return find_integer_muladd<Shape, unsigned long, unsigned long, unsigned long>(
+            op.saturating);
       default:
          return nullptr;
       }
