@@ -53,82 +53,14 @@ std::vector<MatrixType> of_same_component(const Device &device, const MatrixType
    return found;
 }
 
-/* ---- edits of modules, for what GLSL cannot say ---- */
-
-constexpr size_t header_words = 5;
-constexpr uint16_t op_extension = 10, op_capability = 17, op_type_vector = 23,
-                   op_function_call = 57, op_decorate = 71;
-constexpr uint16_t op_convert_use = 5293, op_get_coordinate = 5363, op_transpose = 5390;
-constexpr uint32_t capability_conversions_ext = 5429, capability_conversions_nv = 5431,
-                   capability_get_coordinate = 5438, decoration_transpose = 5440;
-
-/// Calls the body with the index of each instruction of an opcode.
-template <typename Body>
-void for_each(const std::vector<uint32_t> &spirv, uint16_t opcode, const Body &body)
-{
-   for (size_t at = header_words; at < spirv.size(); at += spirv[at] >> 16) {
-      if ((spirv[at] & 0xffff) == opcode)
-         body(at);
-   }
-}
-
-void insert(std::vector<uint32_t> &spirv, size_t at, uint16_t opcode,
-            const std::vector<uint32_t> &operands)
-{
-   std::vector<uint32_t> words = {uint32_t(operands.size() + 1) << 16 | opcode};
-   words.insert(words.end(), operands.begin(), operands.end());
-   spirv.insert(spirv.begin() + ptrdiff_t(at), words.begin(), words.end());
-}
-
-void declare_maintenance1(std::vector<uint32_t> &spirv, uint32_t capability)
-{
-   size_t extensions = 0;
-   for_each(spirv, op_capability, [&](size_t at) { extensions = at + 2; });
-   const std::string name = "SPV_EXT_cooperative_matrix_maintenance1";
-   std::vector<uint32_t> words(name.size() / 4 + 1);
-   memcpy(words.data(), name.data(), name.size());
-   insert(spirv, extensions, op_extension, words);
-   insert(spirv, extensions, op_capability, {capability});
-}
-
-/// Makes EXT's form of NV's transposes, and of conversions of the use.
 void use_maintenance1(std::vector<uint32_t> &spirv)
 {
-   std::vector<uint32_t> transposed;
-   for_each(spirv, op_transpose, [&](size_t at) {
-      transposed.push_back(spirv[at + 2]);
-      spirv[at] = 4u << 16 | op_convert_use;
-   });
-   size_t decorations = 0;
-   for_each(spirv, op_decorate, [&](size_t at) { decorations = at; });
-   for (uint32_t id : transposed)
-      insert(spirv, decorations, op_decorate, {id, decoration_transpose});
-   for_each(spirv, op_capability, [&](size_t at) {
-      if (spirv[at + 1] == capability_conversions_nv)
-         spirv[at + 1] = capability_conversions_ext;
-   });
-   declare_maintenance1(spirv, capability_conversions_ext);
+   EXPECT_GT(use_maintenance1_conversions(spirv), 0u);
 }
 
-/// Makes OpCooperativeMatrixGetCoordinateEXT of calls that give a vector of two.
 void call_get_coordinate(std::vector<uint32_t> &spirv)
 {
-   uint32_t pair = 0;
-   for_each(spirv, op_type_vector, [&](size_t at) {
-      if (spirv[at + 3] == 2)
-         pair = spirv[at + 1];
-   });
-   std::vector<size_t> calls;
-   for_each(spirv, op_function_call, [&](size_t at) {
-      if (spirv[at + 1] == pair)
-         calls.push_back(at);
-   });
-   EXPECT_EQ(calls.size(), 1u);
-   for (size_t at : calls) {
-      spirv[at] = 5u << 16 | op_get_coordinate;
-      spirv.erase(spirv.begin() + ptrdiff_t(at) + 3); // the function
-   }
-   declare_maintenance1(spirv, capability_get_coordinate);
+   EXPECT_EQ(replace_calls_by_coordinates(spirv), 1u);
 }
 
 } // namespace
@@ -428,9 +360,10 @@ TEST(cmat_elements, coordinates)
       const MatrixProgram program = {
          .inputs = {type},
          .outputs = {type},
-         .declarations = "uvec2 coordinate(const in $M0 m, const in uint i) { return uvec2(i); }\n",
+         .declarations =
+            "uvec2 coordinate_of(const in $M0 m, const in uint i) { return uvec2(i); }\n",
          .body = R"(   for (uint i = 0; i < m0.length(); i++) {
-      const uvec2 at = coordinate(m0, i);
+      const uvec2 at = coordinate_of(m0, i);
       r0[i] = m0[i] + $T0(at.x) * $T0(2) + $T0(at.y);
    }
 )",

@@ -374,7 +374,7 @@ public:
          return skip_case(why);
       std::vector<uint32_t> spirv = compile_glsl(source);
       if (v.vector) {
-         ASSERT_EQ(add_vector_decode_function(spirv), 1u);
+         ASSERT_EQ(add_vector_decode_functions(spirv), 1u);
       }
       Pipeline pipeline(device, spirv,
                         {.bindings = {1, 1, 1, 1},

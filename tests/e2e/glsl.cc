@@ -595,20 +595,29 @@ void replace_struct_by_vector(std::vector<uint32_t> &spirv, uint32_t type)
 
 } // namespace
 
-uint32_t add_vector_decode_function(std::vector<uint32_t> &spirv)
+uint32_t add_vector_decode_functions(std::vector<uint32_t> &spirv)
 {
    constexpr uint16_t op_name = 5, op_capability = 17, op_function = 54, op_load_tensor = 5367;
    constexpr uint32_t aligned = 2, makes_available = 8, makes_visible = 16; // Memory Operands
-   constexpr uint32_t decode = 2, decode_vector = 4; // Tensor Addressing Operands
-   uint32_t function = 0, type = 0;
+   constexpr uint32_t view = 1, decode = 2, decode_vector = 4; // Tensor Addressing Operands
+   const std::string suffix = "_vector";
+   std::map<uint32_t, std::string>
+      names; // of functions, which glslang writes with their parameters
+   std::map<std::string, uint32_t> vector_functions; // by the names of the scalar ones
+   std::set<uint32_t> types;
    for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t) {
-      const char *text = reinterpret_cast<const char *>(words + 2);
-      if (opcode == op_name && std::string_view(text).starts_with("decode_vector("))
-         function = words[1];
-      if (opcode == op_function && words[2] == function)
-         type = words[1];
+      if (opcode == op_name) {
+         const std::string text = reinterpret_cast<const char *>(words + 2);
+         names[words[1]] = text.substr(0, text.find('('));
+      }
+      if (opcode == op_function && names[words[2]].ends_with(suffix)) {
+         const std::string &name = names[words[2]];
+         vector_functions[name.substr(0, name.size() - suffix.size())] = words[2];
+         types.insert(words[1]);
+      }
    });
-   replace_struct_by_vector(spirv, type);
+   for (const uint32_t type : types)
+      replace_struct_by_vector(spirv, type);
    bool declared = false;
    uint32_t loads = 0;
    std::vector<uint32_t> result(spirv.begin(), spirv.begin() + header_words);
@@ -626,13 +635,95 @@ uint32_t add_vector_decode_function(std::vector<uint32_t> &spirv)
          mask += (words[6] & operand) != 0;
       if (!(result[mask] & decode))
          return;
+      const auto function =
+         vector_functions.find(names[result[mask + 1 + ((result[mask] & view) != 0)]]);
+      if (function == vector_functions.end())
+         return;
       result[first] += 1u << 16;
       result[mask] |= decode_vector;
-      result.push_back(function);
+      result.push_back(function->second);
       loads++;
    });
    spirv = result;
    return loads;
+}
+
+namespace {
+
+/// Declares SPV_EXT_cooperative_matrix_maintenance1 and a capability of it; in place of another one, if
+/// there is that.
+void declare_maintenance1(std::vector<uint32_t> &spirv, uint32_t capability,
+                          uint32_t replaced = ~0u)
+{
+   bool declared = false;
+   std::vector<uint32_t> result(spirv.begin(), spirv.begin() + header_words);
+   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
+      if (opcode == op_capability && words[1] == replaced)
+         return;
+      if (opcode != op_capability && !declared) {
+         declare(result, capability, "SPV_EXT_cooperative_matrix_maintenance1");
+         declared = true;
+      }
+      result.insert(result.end(), words, words + count);
+   });
+   spirv = result;
+}
+
+} // namespace
+
+uint32_t use_maintenance1_conversions(std::vector<uint32_t> &spirv)
+{
+   constexpr uint16_t op_transpose = 5390, op_convert_use = 5293, first_of_types = 19;
+   constexpr uint32_t conversions_nv = 5431, conversions_ext = 5429, decoration_transpose = 5440;
+   std::vector<uint32_t> transposed;
+   uint32_t converted = 0;
+   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t) {
+      converted += opcode == op_convert_use;
+      if (opcode == op_transpose)
+         transposed.push_back(words[2]);
+   });
+   bool decorated = false;
+   std::vector<uint32_t> result(spirv.begin(), spirv.begin() + header_words);
+   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
+      // Decorations are what comes last before the types.
+      if (opcode >= first_of_types && opcode < op_decorate && !decorated) {
+         for (const uint32_t id : transposed)
+            result.insert(result.end(), {3u << 16 | op_decorate, id, decoration_transpose});
+         decorated = true;
+      }
+      result.insert(result.end(), words, words + count);
+      if (opcode == op_transpose)
+         result[result.size() - count] = uint32_t(count) << 16 | op_convert_use;
+   });
+   spirv = result;
+   declare_maintenance1(spirv, conversions_ext, conversions_nv);
+   return converted + uint32_t(transposed.size());
+}
+
+uint32_t replace_calls_by_coordinates(std::vector<uint32_t> &spirv)
+{
+   constexpr uint16_t op_name = 5, op_function_call = 57, op_get_coordinate = 5363;
+   constexpr uint32_t get_coordinate = 5438;
+   std::set<uint32_t> functions;
+   uint32_t replaced = 0;
+   std::vector<uint32_t> result(spirv.begin(), spirv.begin() + header_words);
+   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
+      if (opcode == op_name) {
+         const std::string_view name(reinterpret_cast<const char *>(words + 2));
+         if (name.starts_with("coordinate_"))
+            functions.insert(words[1]);
+      }
+      if (opcode != op_function_call || !functions.contains(words[3])) {
+         result.insert(result.end(), words, words + count);
+         return;
+      }
+      result.insert(result.end(), {5u << 16 | op_get_coordinate, words[1], words[2]});
+      result.insert(result.end(), words + 4, words + count);
+      replaced++;
+   });
+   spirv = result;
+   declare_maintenance1(spirv, get_coordinate);
+   return replaced;
 }
 
 } // namespace weft::e2e

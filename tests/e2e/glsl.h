@@ -58,10 +58,18 @@ uint32_t replace_calls_by_array_conversions(std::vector<uint32_t> &spirv);
 /// Declares SPV_ARM_cooperative_matrix_layouts, whose layouts GLSL takes as numbers.
 void declare_blocked_layouts(std::vector<uint32_t> &spirv);
 
-/// Makes the function decode_vector(), which the module has to call somewhere, the DecodeVectorFunc of
-/// all tensor loads with a decode function, and a vector of the struct of scalars that it returns.
-/// How many loads there were.
-uint32_t add_vector_decode_function(std::vector<uint32_t> &spirv);
+/// Makes the function NAME_vector(), which the module has to call somewhere, the DecodeVectorFunc of
+/// all tensor loads with the decode function NAME(), and a vector of the struct of scalars that it
+/// returns.  How many loads there were.
+uint32_t add_vector_decode_functions(std::vector<uint32_t> &spirv);
+
+/// Makes SPV_EXT_cooperative_matrix_maintenance1's form of SPV_NV_cooperative_matrix2's conversions of
+/// the use and transposes.  How many there were.
+uint32_t use_maintenance1_conversions(std::vector<uint32_t> &spirv);
+
+/// Makes OpCooperativeMatrixGetCoordinateEXT of calls of functions by the names of coordinate_…, of a
+/// matrix and the number of a component.  How many there were.
+uint32_t replace_calls_by_coordinates(std::vector<uint32_t> &spirv);
 
 /// Where both ways into a block end with storing a matrix to the same variable, makes it one OpPhi
 /// and one store at the block's beginning, as an optimiser would.  Returns how many.

@@ -127,11 +127,6 @@ constexpr int most_waits = 900; ///< of a second
 
 using Paths = std::vector<std::unique_ptr<Path>>;
 
-std::vector<uint32_t> to_spirv(const Program &program)
-{
-   return e2e::compile_glsl(to_glsl(program));
-}
-
 std::optional<std::string> run(Path &path, const Program &program, const Expected &expected)
 {
    return path.run(program, to_spirv(program), expected);

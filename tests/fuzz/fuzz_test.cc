@@ -265,6 +265,95 @@ TEST(generator, has_scopes_and_sizes)
    EXPECT_GE(quads, 1u);
 }
 
+/// Each where the program has it, and as an instruction where GLSL has none.
+TEST(generator, has_all_of_the_family)
+{
+   uint32_t without_use = 0, vectors = 0, transposes = 0, coordinates = 0, turns = 0, blocks = 0;
+   for (uint64_t seed = 1; seed < 1500; seed++) {
+      const Program program = generate(seed, operations).program;
+      const std::string glsl = to_glsl(program);
+      without_use += glsl.find("coopMatMulAddNV(") != std::string::npos;
+      EXPECT_TRUE(!program.without_use || glsl.find("coopmat<") == std::string::npos) << glsl;
+      vectors += has_statement(program, [](const Stmt &s) { return s.tensor && s.tensor->vector; });
+      turns += has_statement(program, [](const Stmt &s) { return s.kind == Kind::matrix_turn; });
+      blocks += has_statement(program, [](const Stmt &s) {
+         return s.kind == Kind::matrix_load && Order(s.detail) >= Order::row_blocks;
+      });
+      transposes += program.maintenance1 && has_statement(program, [](const Stmt &s) {
+                       return s.kind == Kind::matrix_transpose;
+                    });
+      coordinates += program.maintenance1 && glsl.find("coordinate_0(v") != std::string::npos;
+   }
+   EXPECT_GE(without_use, 10u);
+   EXPECT_GE(vectors, 10u);
+   EXPECT_GE(transposes, 2u) << "with maintenance1";
+   EXPECT_GE(coordinates, 2u);
+   EXPECT_GE(turns, 10u);
+   EXPECT_GE(blocks, 10u);
+}
+
+TEST(interpreter, turns_rows_by_what_their_invocations_say)
+{
+   Program p;
+   p.subgroup_size = 8;
+   p.memories = {memory(Storage::buffer, 64), memory(Storage::buffer, 64)};
+   p.memories[0].contents = Contents::any;
+   p.functions.resize(1);
+   p.functions[0].variables.resize(1);
+   p.functions[0].variables[0].matrix = {ComponentType::u32, 8, 8, e2e::Use::accumulator};
+   const Place m = {0, {}};
+   const Stmt load = {Kind::matrix_load, 0, 0, {literal(0), literal(8)}, {m}, {}, {}},
+              turn = {Kind::matrix_turn, 0, 0, {own_index()}, {m, m}, {}, {}},
+              store = {Kind::matrix_store, 0, 1, {literal(0), literal(8)}, {m}, {}, {}};
+   p.functions[0].body = {load, turn, store};
+   const auto result = interpret(p);
+   const auto *expected = std::get_if<Expected>(&result);
+   ASSERT_TRUE(expected) << std::get<Invalid>(result).why;
+   for (size_t row = 0; row < 8; row++) {
+      for (size_t col = 0; col < 8; col++)
+         EXPECT_EQ((*expected)[1][row * 8 + col].number.i,
+                   (*expected)[0][row * 8 + (col + row) % 8].number.i);
+   }
+   p.functions[0].variables[0].matrix->rows = 16;
+   EXPECT_TRUE(std::holds_alternative<Invalid>(interpret(p)));
+}
+
+/// One block of bytes beside the next, row by row, or word by word.
+TEST(interpreter, loads_interleaved_blocks)
+{
+   Program p;
+   p.subgroup_size = 8;
+   p.memories = {memory(Storage::buffer, 128), memory(Storage::buffer, 128)};
+   p.memories[0].contents = Contents::any;
+   for (Memory &m : p.memories) {
+      m.type = Type::u8;
+      m.unit = "uint8_t";
+      m.unit_bytes = 1;
+   }
+   p.functions.resize(1);
+   p.functions[0].variables.resize(1);
+   p.functions[0].variables[0].matrix = {ComponentType::u8, 4, 32, e2e::Use::accumulator};
+   const auto blocks = uint8_t(Order::row_blocks);
+   for (const uint32_t interleaved : {1u, 2u}) {
+      const Stmt load = {Kind::matrix_load, blocks, 0, {literal(0), literal(interleaved)},
+                         {{0, {}}},         {},     {}};
+      const Stmt store = {Kind::matrix_store, 0, 1, {literal(0), literal(32)}, {{0, {}}}, {}, {}};
+      p.functions[0].body = {load, store};
+      const auto result = interpret(p);
+      const auto *expected = std::get_if<Expected>(&result);
+      ASSERT_TRUE(expected) << std::get<Invalid>(result).why;
+      const std::vector<Cell> &input = (*expected)[0], &output = (*expected)[1];
+      for (size_t row = 0; row < 4; row++) {
+         for (size_t col = 0; col < 32; col++) {
+            const size_t block = col / 16, word = row * 4 + col % 16 / 4;
+            const size_t at = interleaved == 1 ? block * 64 + word * 4 : word * 8 + block * 4;
+            EXPECT_EQ(output[row * 32 + col].number.i, input[at + col % 4].number.i)
+               << row << ", " << col;
+         }
+      }
+   }
+}
+
 TEST(generator, changes_what_was_copied)
 {
    uint32_t found = 0;

@@ -24,6 +24,8 @@ Program Generator::run()
    choose_sizes();
    if (!advertised.empty() && (scope == Level::workgroup || percent(80)))
       choose_operations();
+   p.without_use &= !types.empty();
+   p.maintenance1 &= !types.empty();
    using enum Type;
    scalar_types = {u32, u32, u32, s32, s32, boolean, boolean, f16, s8, u8, s16, u16, s64, u64, f64};
    scalar_types.insert(scalar_types.end(), 2, doubles ? f64 : f32);
@@ -77,7 +79,7 @@ Program Generator::run()
       muladd(body, flow);
    if (!types.empty() && one_in(4))
       keep(body, flow);
-   if (!types.empty() && one_in(6))
+   if (!types.empty() && !p.without_use && one_in(6))
       load_tensor(body, flow);
    write_results(body);
    finish_memories();
@@ -93,15 +95,35 @@ void Generator::choose_sizes()
    p.subgroups = pick({1u, 1u, 2u, 2u, 3u, 4u});
    while (p.invocations() > 128)
       p.subgroups--;
-   if (!advertised.empty() && one_in(12)) {
+   if (!advertised.empty() && one_in(10))
+      p.without_use = true;
+   else if (!advertised.empty() && one_in(12)) {
       scope = Level::workgroup;
       p.workgroup_matrices = true;
       // The workgroups that there are such matrices for.
       p.subgroups = pick({128u, 128u, 256u}) / p.subgroup_size;
    }
    p.workgroups = 1 + draw(2);
+   p.maintenance1 = !p.without_use && one_in(3);
    for (uint32_t &word : p.push)
       word = draw(4);
+}
+
+MatrixType Generator::a_type(const MatrixOperation &op) const
+{
+   MatrixType type = e2e::a_type(op);
+   type.use = p.without_use ? e2e::Use::accumulator : type.use;
+   return type;
+}
+MatrixType Generator::b_type(const MatrixOperation &op) const
+{
+   MatrixType type = e2e::b_type(op);
+   type.use = p.without_use ? e2e::Use::accumulator : type.use;
+   return type;
+}
+MatrixType Generator::c_type(const MatrixOperation &op) const
+{
+   return e2e::c_type(op);
 }
 
 /// Types of factors and of the result; all signs of bytes are one.
@@ -120,6 +142,19 @@ static bool is_unusual(const MatrixOperation &op)
 {
    const oracle::Format &factor = oracle::format(op.a), &sum = oracle::format(op.result);
    return e2e::is_small_float(op.a) || (!factor.is_float && (factor.bytes > 1 || sum.bytes < 4));
+}
+
+/// Whether GLSL has it for matrices without a use: of integers of one sign, or of IEEE 754's floats; of
+/// 64 bits there are none.
+static bool is_for_matrices_without_use(const MatrixOperation &op)
+{
+   const oracle::Format &a = oracle::format(op.a);
+   return op.scope == MatrixScope::subgroup && !op.saturating && op.c == op.result &&
+          std::ranges::all_of(std::array{op.a, op.b, op.result}, [&](ComponentType type) {
+             const oracle::Format &f = oracle::format(type);
+             return f.bytes <= 4 && !e2e::is_small_float(type) && f.is_float == a.is_float &&
+                    f.is_signed == a.is_signed;
+          });
 }
 
 /// Whether GLSL has matrices of all these types in one shader: e2e::inexpressible(), and what small
@@ -155,6 +190,8 @@ void Generator::choose_operations()
    // Types first: there are many more integer operations than others.
    std::vector<OperationKind> usual_kinds, unusual_kinds;
    for (const MatrixOperation &op : advertised) {
+      if (p.without_use && !is_for_matrices_without_use(op))
+         continue;
       std::vector<OperationKind> &kinds = is_unusual(op) ? unusual_kinds : usual_kinds;
       if (std::ranges::find(kinds, kind_of(op)) == kinds.end())
          kinds.push_back(kind_of(op));
@@ -173,7 +210,7 @@ void Generator::choose_operations()
       const OperationKind kind = pick(unusual ? unusual_kinds : usual_kinds);
       std::vector<MatrixOperation> list;
       for (const MatrixOperation &op : advertised) {
-         if (is_large(op) && !any_size)
+         if ((is_large(op) && !any_size) || (p.without_use && !is_for_matrices_without_use(op)))
             continue;
          if (kind_of(op) == kind &&
              (!like || (op.m == like->m && op.n == like->n && op.k == like->k)))
@@ -202,10 +239,10 @@ void Generator::choose_operations()
       operations.resize(1);
    doubles = std::ranges::any_of(
       operations, [](const MatrixOperation &op) { return op.result == ComponentType::f64; });
-   if (scope == Level::workgroup || one_in(6))
+   if (scope == Level::workgroup || (!p.without_use && one_in(6)))
       choose_flexible_sizes();
    for (const MatrixOperation &op : operations) {
-      for (const MatrixType &t : {e2e::a_type(op), e2e::b_type(op), e2e::c_type(op)}) {
+      for (const MatrixType &t : {a_type(op), b_type(op), c_type(op)}) {
          if (std::ranges::find(types, t) == types.end())
             types.push_back(t);
       }
@@ -244,29 +281,33 @@ std::string Generator::choose_unit(Type type, uint32_t &bytes)
       uint32_t bytes;
       bool single; ///< a float of 32 bits
       Type scalar = Type::u32;
+      bool is_for_all = true; ///< GLSL takes matrices without a use through it, too
    };
    static constexpr Unit units[] = {{"int8_t", 1, false, Type::s8},
                                     {"uint8_t", 1, false, Type::u8},
                                     {"int16_t", 2, false, Type::s16},
                                     {"uint16_t", 2, false, Type::u16},
-                                    {"float16_t", 2, false},
+                                    {"float16_t", 2, false, Type::u32, false},
                                     {"int", 4, false},
                                     {"uint", 4, false},
-                                    {"float", 4, true},
+                                    {"float", 4, true, Type::u32, false},
                                     {"int64_t", 8, false},
                                     {"uint64_t", 8, false},
-                                    {"u8vec2", 2, false, Type::u8},
-                                    {"u8vec4", 4, false, Type::u8},
-                                    {"f16vec2", 4, false},
-                                    {"f16vec4", 8, false},
+                                    {"u8vec2", 2, false, Type::u8, false},
+                                    {"u8vec4", 4, false, Type::u8, false},
+                                    {"f16vec2", 4, false, Type::u32, false},
+                                    {"f16vec4", 8, false, Type::u32, false},
                                     {"uvec2", 8, false},
                                     {"uvec4", 16, false},
-                                    {"vec2", 8, true},
-                                    {"vec4", 16, true},
-                                    {"u64vec2", 16, false}};
+                                    {"vec2", 8, true, Type::u32, false},
+                                    {"vec4", 16, true, Type::u32, false},
+                                    {"u64vec2", 16, false, Type::u32, false}};
    while (true) {
       const Unit &u = units[draw(uint32_t(std::size(units)))];
       if (u.bytes < bits(type) / 8 || (u.single && doubles) || !expressible(u.scalar))
+         continue;
+      const bool has_sign = u.glsl[0] == 'i';
+      if (p.without_use && (!u.is_for_all || (has_sign && is_float(type))))
          continue;
       bytes = u.bytes;
       return u.glsl;
@@ -402,17 +443,17 @@ void Generator::make_function()
    const auto parameter = [&](uint32_t v, bool in, bool out) {
       f->parameters.push_back({v, in, out});
    };
-   parameter(add_matrix(e2e::a_type(op)), true, one_in(6));
-   parameter(add_matrix(e2e::b_type(op)), true, false);
-   const uint32_t c = add_matrix(e2e::c_type(op));
+   parameter(add_matrix(a_type(op)), true, one_in(6));
+   parameter(add_matrix(b_type(op)), true, false);
+   const uint32_t c = add_matrix(c_type(op));
    const bool returns = one_in(2);
    parameter(c, returns || !one_in(5), !returns);
    parameter(add_scalar(pick({Type::u32, Type::s32, Type::boolean}), scope), true, false);
    if (returns)
-      f->result = one_in(2) ? c : add_matrix(e2e::c_type(op));
+      f->result = one_in(2) ? c : add_matrix(c_type(op));
    // A local array, so that not all of them are main's.
    if (one_in(4))
-      add_matrix(e2e::c_type(op), 2);
+      add_matrix(c_type(op), 2);
    add_scalar(Type::u32, scope);
    muladd(f->body, flow);
    block(f->body, 1 + draw(3), flow);

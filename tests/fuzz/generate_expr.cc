@@ -124,7 +124,7 @@ Expr Generator::leaf(Type type, const Wanted &wanted)
    if (wanted.coordinates && type == Type::u32 && one_in(2))
       return make(Op::coordinate, type, 0, {}, draw(wanted.coordinates));
    for (int attempt = 0; attempt < 4; attempt++) {
-      switch (wanted.coordinates ? 2 + draw(3) : draw(5)) {
+      switch (wanted.coordinates && !wanted.in_loop ? 2 + draw(3) : draw(5)) {
       case 0:
          if (const auto v = find_scalar(type, wanted.level, false))
             return variable(*v);

@@ -29,7 +29,11 @@ void Generator::matrix_statement(Block &out, const Flow &flow)
 {
    if (budget <= 0)
       return scalar_statement(out, flow);
-   switch (draw(32)) {
+   // The first 24 are for all matrices.
+   switch (draw(p.without_use ? 24 : 34)) {
+   case 32:
+   case 33:
+      return turn(out, flow);
    case 28:
    case 29:
       return load_tensor(out, flow);
@@ -67,7 +71,7 @@ void Generator::matrix_statement(Block &out, const Flow &flow)
    case 14:
       return element_loop(out, flow);
    case 15:
-      return element_reduce(out, flow);
+      return p.without_use ? element_loop(out, flow) : element_reduce(out, flow);
    case 16:
       return flow.in_function ? muladd(out, flow) : through_own_memory(out, flow);
    case 17:
@@ -95,6 +99,11 @@ Generator::Layout Generator::layout(const MatrixType &type, const Memory &memory
                                     uint32_t most_units)
 {
    const uint32_t unit = memory.unit_bytes;
+   if (one_in(8)) {
+      if (const auto blocked = blocked_layout(type, memory);
+          blocked && blocked->units <= most_units)
+         return *blocked;
+   }
    while (true) {
       const bool column_major = one_in(2);
       const uint32_t line = e2e::line_bytes(type, column_major);
@@ -107,10 +116,26 @@ Generator::Layout Generator::layout(const MatrixType &type, const Memory &memory
          stride = draw(3) * step;
       const uint32_t lines = column_major ? type.cols : type.rows;
       const uint32_t bytes = (lines - 1) * stride + line;
-      const Layout l = {column_major, step / unit, stride / unit, (bytes + unit - 1) / unit};
+      const Layout l = {column_major ? Order::columns : Order::rows, step / unit, stride / unit,
+                        (bytes + unit - 1) / unit};
       if (l.units <= most_units)
          return l;
    }
+}
+
+/// Blocks of 4 rows of 16 bytes, if they are whole.  Elements of 64 bits would be taken apart.
+std::optional<Generator::Layout> Generator::blocked_layout(const MatrixType &type,
+                                                           const Memory &memory)
+{
+   const uint32_t bytes = type.component_bytes(), interleaved = 1u << draw(3);
+   const auto order = one_in(2) ? Order::row_blocks : Order::column_blocks;
+   const uint32_t rows = order == Order::column_blocks ? 4 * interleaved : 4,
+                  cols = order == Order::row_blocks ? 16 / bytes * interleaved : 16 / bytes;
+   if (p.without_use || bytes > 4 || type.rows % rows != 0 || type.cols % cols != 0)
+      return std::nullopt;
+   const uint32_t unit = memory.unit_bytes;
+   return Layout{order, std::lcm(16u, unit) / unit, interleaved,
+                 type.rows * type.cols * bytes / unit};
 }
 
 Stmt Generator::transfer(Kind kind, const Place &place, uint32_t memory, const Layout &l,
@@ -120,7 +145,7 @@ Stmt Generator::transfer(Kind kind, const Place &place, uint32_t memory, const L
    spend(type.rows * type.cols * 2);
    Expr stride = literal(Type::u32, l.stride);
    // The same from the push constants, which the compiler does not know.
-   if (one_in(3)) {
+   if (!l.is_blocked() && one_in(3)) {
       const uint32_t word = draw(push_words);
       const uint32_t part = p.push[word] * l.step;
       if (part <= l.stride && part)
@@ -129,7 +154,7 @@ Stmt Generator::transfer(Kind kind, const Place &place, uint32_t memory, const L
                                         literal(Type::u32, l.step)),
                              literal(Type::u32, l.stride - part));
    }
-   return {kind, l.column_major, memory, {std::move(offset), std::move(stride)}, {place}, {}, {}};
+   return {kind, uint8_t(l.order), memory, {std::move(offset), std::move(stride)}, {place}, {}, {}};
 }
 
 void Generator::load_matrix(Block &out, const Place &place, const MatrixType &type,
@@ -185,7 +210,7 @@ void Generator::store_matrix(Block &out, const Place &place, const MatrixType &t
       out.push_back(synchronize());
       Layout again = l;
       if (one_in(2) && type.rows == type.cols)
-         again.column_major = !l.column_major;
+         again.swap_rows_and_columns();
       out.push_back(
          transfer(Kind::matrix_load, matrix_place(type, flow), m, again, std::move(own)));
    }
@@ -199,16 +224,15 @@ void Generator::muladd(Block &out, const Flow &flow)
          (e2e::is_small_float(op.a)         ? 4
           : op.result == ComponentType::f32 ? 1
                                             : 2));
-   const Place d = matrix_place(e2e::c_type(op), flow);
-   const Place c = percent(60) ? d : matrix_source(e2e::c_type(op), flow);
-   out.push_back(
-      {Kind::matrix_muladd,
-       op.saturating,
-       0,
-       {},
-       {d, matrix_source(e2e::a_type(op), flow), matrix_source(e2e::b_type(op), flow), c},
-       {},
-       {}});
+   const Place d = matrix_place(c_type(op), flow);
+   const Place c = percent(60) ? d : matrix_source(c_type(op), flow);
+   out.push_back({Kind::matrix_muladd,
+                  op.saturating,
+                  0,
+                  {},
+                  {d, matrix_source(a_type(op), flow), matrix_source(b_type(op), flow), c},
+                  {},
+                  {}});
 }
 
 void Generator::convert_matrix(Block &out, const Flow &flow)
@@ -223,13 +247,22 @@ void Generator::convert_matrix(Block &out, const Flow &flow)
          const auto is_real = [](const MatrixType &t) { return oracle::format(t.type).is_float; };
          const auto is_small = [](const MatrixType &t) { return e2e::is_small_float(t.type); };
          const bool exists = (!is_small(from) || is_real(to)) && (!is_small(to) || is_real(from));
-         const bool changes_use = from.use == e2e::Use::accumulator && from.use != to.use;
+         // glslang makes one bit cast of a conversion of the sign and of the use.
+         const Type from_type = type_of(from.type), to_type = type_of(to.type);
+         const bool is_bit_cast = is_integer(from_type) && is_integer(to_type) &&
+                                  bits(from_type) == bits(to_type) && from_type != to_type;
+         const bool changes_use = from.use != to.use && !is_bit_cast &&
+                                  (from.use == e2e::Use::accumulator ||
+                                   (p.maintenance1 && to.use == e2e::Use::accumulator));
+         // There are many that change the type alone.
+         const size_t weight = p.maintenance1 && changes_use ? 4 : 1;
          if (from.rows == to.rows && from.cols == to.cols && exists &&
              (from.use == to.use || changes_use) && !(from == to))
-            pairs.push_back({Kind::matrix_convert, from, to});
+            pairs.insert(pairs.end(), weight, {Kind::matrix_convert, from, to});
+         // What maintenance1 has for a transpose changes no type.
          if (from.rows == to.cols && from.cols == to.rows && exists && changes_use &&
-             to.use == e2e::Use::b)
-            pairs.push_back({Kind::matrix_transpose, from, to});
+             to.use == e2e::Use::b && (!p.maintenance1 || from.type == to.type))
+            pairs.insert(pairs.end(), weight, {Kind::matrix_transpose, from, to});
       }
    }
    if (pairs.empty())
@@ -269,7 +302,8 @@ void Generator::compute(Block &out, const Place &target, const MatrixType &type,
       return;
    }
    default: {
-      const Binary op = pick({Binary::add, Binary::sub, Binary::sub, Binary::mul});
+      const Binary op =
+         pick({Binary::add, Binary::sub, Binary::sub, p.without_use ? Binary::add : Binary::mul});
       out.push_back(
          {Kind::matrix_binary, uint8_t(op), 0, {}, {target, source(), source()}, {}, {}});
    }
@@ -337,10 +371,39 @@ void Generator::element_loop(Block &out, const Flow &flow)
    w.subgroup_operations = false;
    w.elements = operands;
    w.element = type_of(type.type);
-   s.exprs.push_back(any(w.element, w));
+   w.in_loop = true;
+   w.coordinates = p.maintenance1 ? 2 : 0;
+   Expr value = any(w.element, w);
+   // By chance alone few elements would know their place.
+   if (p.maintenance1 && !is_small_float(w.element) && one_in(2)) {
+      Expr place = {Op::coordinate, Type::u32, 0, draw(2), 0, {}};
+      if (w.element != Type::u32)
+         place = {Op::convert, w.element, 0, 0, 0, {std::move(place)}};
+      value = arithmetic(Binary::add, std::move(place), std::move(value));
+   }
+   s.exprs.push_back(std::move(value));
    if (one_in(3))
       s.exprs.push_back(truth(w));
    out.push_back(std::move(s));
+}
+
+/// Of the types that SPV_QCOM_cooperative_matrix_conversion has.
+void Generator::turn(Block &out, const Flow &flow)
+{
+   std::vector<MatrixType> list = types;
+   std::erase_if(list, [&](const MatrixType &t) {
+      const uint32_t bytes = t.component_bytes();
+      return e2e::is_small_float(t.type) || bytes == 8 || lines(t) > p.subgroup_size ||
+             (bytes == 2 && !is_float(type_of(t.type)));
+   });
+   if (list.empty() || scope == Level::workgroup)
+      return element_function(out, flow);
+   const MatrixType type = pick(list);
+   spend(type.rows * type.cols * 4);
+   const Place source = matrix_source(type, flow);
+   Expr by = any(Type::u32, wanted(Level::invocation, flow));
+   out.push_back(
+      {Kind::matrix_turn, 0, 0, {std::move(by)}, {matrix_place(type, flow), source}, {}, {}});
 }
 
 /// With more operands: matrices of the same type, and scalars.
@@ -436,7 +499,7 @@ void Generator::through_own_memory(Block &out, const Flow &flow)
    const Layout l = layout(type, memory, true, units);
    Layout back = l;
    if (type.rows == type.cols && one_in(2))
-      back.column_major = !l.column_major;
+      back.swap_rows_and_columns();
    const Expr own = shared_region(units);
    out.push_back(synchronize());
    out.push_back(transfer(Kind::matrix_store, matrix_source(type, flow), m, l, own));
@@ -484,7 +547,7 @@ void Generator::through_shared(Block &out, const Flow &flow)
          other = t;
    }
    if (type.rows == type.cols && one_in(2))
-      l.column_major = !l.column_major;
+      l.swap_rows_and_columns();
    out.push_back(transfer(Kind::matrix_load, matrix_place(other, flow), m, l, at(std::move(next))));
 }
 

@@ -71,8 +71,9 @@ void Generator::finish_tensor(Tensor &t, const MatrixType &type)
 }
 
 /// Any layout of so many elements, or blocks, to load from: matrices need not fit, indices wrap.
-Tensor Generator::tensor(const MatrixType &type, uint32_t room, bool decodes)
+Tensor Generator::tensor(const MatrixType &type, uint32_t room, Decoding decoding)
 {
+   const bool decodes = decoding.blocks;
    static constexpr uint32_t largest[] = {0, 300, 40, 12, 7, 5};
    // Mostly ordinary ones.
    const uint32_t dim = one_in(2) ? 2 : 1 + draw(5);
@@ -90,6 +91,14 @@ Tensor Generator::tensor(const MatrixType &type, uint32_t room, bool decodes)
          for (uint32_t i = 0; i < 2; i++)
             dimension[i] = std::min(dimension[i], decodes ? 24u : 40u);
       }
+      if (decoding.vector) {
+         Numbers block = t.block_size;
+         block[dim - 1] = decoding.vector * (1 + draw(3));
+         t.set_block_size(block);
+         // Mostly whole vectors, which are then decoded as such.
+         if (!one_in(4))
+            dimension[dim - 1] += -dimension[dim - 1] % decoding.vector;
+      }
       t.set_dimension(dimension);
       if (one_in(3)) {
          uint32_t least = 1 + draw(2);
@@ -103,13 +112,20 @@ Tensor Generator::tensor(const MatrixType &type, uint32_t room, bool decodes)
          span[i] =
             ordinary ? std::min(i ? type.cols : type.rows, dimension[i]) : 1 + draw(dimension[i]);
          offset[i] = ordinary ? draw(4) : draw(2 * dimension[i] + 3) - dimension[i] - 1;
+         // Lines that begin where a block or a piece of one does: these are decoded as vectors.
+         if (decoding.vector && i == dim - 1 && !one_in(4)) {
+            span[i] = std::min(span[i] + -span[i] % decoding.vector, dimension[i]);
+            const uint32_t piece = std::min(span[i], t.block_size[i]);
+            offset[i] = draw((dimension[i] - span[i]) / piece + 1 + one_in(3)) * piece;
+         }
          if (clamp == Clamp::undefined && offset[i] > dimension[i] - span[i])
             offset[i] = draw(dimension[i] - span[i] + 1);
       }
       t.slice(offset, span);
    } while (extent(t) > room);
    Tensor result = {t, {}};
-   if (one_in(2))
+   result.vector = decoding.vector;
+   if (decoding.vector ? one_in(4) : one_in(2))
       result.view = view(t, type);
    finish_tensor(result, type);
    return result;
@@ -177,7 +193,7 @@ void Generator::load_tensor(Block &out, const Flow &flow)
    const uint32_t room = memory.elements - steps * 16 / memory.component_bytes();
    Expr offset = literal(Type::u32, std::lcm(16u, memory.unit_bytes) / memory.unit_bytes * steps);
    out.push_back(tensor_statement(Kind::tensor_load, matrix_place(type, flow), m,
-                                  tensor(type, room, false), std::move(offset)));
+                                  tensor(type, room), std::move(offset)));
 }
 
 /// Blocks of an integer input, of which a function makes elements.
@@ -199,7 +215,7 @@ void Generator::decode_tensor(Block &out, const Flow &flow)
    w.elements = block;
    w.element = memory.type;
    w.in_block = true;
-   Tensor t = tensor(type, memory.elements / block, true);
+   Tensor t = tensor(type, memory.elements / block, {true, one_in(2) ? pick({2u, 4u, 8u}) : 0});
    t.block = block;
    w.coordinates = 2 * t.layout.dim;
    Stmt s = tensor_statement(Kind::tensor_load, matrix_place(type, flow), m, std::move(t),
@@ -251,7 +267,7 @@ void Generator::tensor_through_shared(Block &out, const Flow &flow)
       tensor_statement(Kind::tensor_store, matrix_source(type, flow), m, std::move(written), own));
    out.push_back(synchronize());
    out.push_back(tensor_statement(Kind::tensor_load, matrix_place(type, flow), m,
-                                  tensor(type, type.rows * type.cols, false), own));
+                                  tensor(type, type.rows * type.cols), own));
 }
 
 } // namespace weft::fuzz

@@ -34,7 +34,15 @@ struct Wanted {
    Type element = Type::u32;
    uint32_t coordinates = 0; ///< in a function of elements, which has these and no variables
    bool in_block = false;    ///< in a decode function: the elements are a block's
+   bool in_loop = false;     ///< of elements, which may have coordinates and variables
    std::vector<Type> parameters = {}; ///< of that function
+};
+
+/// How a tensor is loaded: by a decode function, if there are blocks; and by one of vectors, if these
+/// have components.
+struct Decoding {
+   bool blocks = false;
+   uint32_t vector = 0;
 };
 
 class Generator {
@@ -63,6 +71,10 @@ private:
    void choose_sizes();
    void choose_operations();
    void choose_flexible_sizes();
+   /// The types of an operation's matrices; those without a use all have the same one.
+   e2e::MatrixType a_type(const MatrixOperation &) const;
+   e2e::MatrixType b_type(const MatrixOperation &) const;
+   e2e::MatrixType c_type(const MatrixOperation &) const;
    bool expressible(Type) const; ///< GLSL has it beside the types of the operations
    void make_inputs();
    std::string choose_unit(Type, uint32_t &bytes);
@@ -131,6 +143,7 @@ private:
    void matrix_arithmetic(Block &, const Flow &);
    void divide(Block &, const Flow &);
    void element_loop(Block &, const Flow &);
+   void turn(Block &, const Flow &);
    void element_function(Block &, const Flow &);
    void reduce_matrix(Block &, const Flow &);
    void element_reduce(Block &, const Flow &);
@@ -142,7 +155,7 @@ private:
 
    // generate_tensor.cc
    oracle::Numbers draw_all(uint32_t count, uint32_t first, uint32_t last);
-   Tensor tensor(const e2e::MatrixType &, uint32_t room, bool decodes);
+   Tensor tensor(const e2e::MatrixType &, uint32_t room, Decoding = {});
    Tensor tensor_for_store(const e2e::MatrixType &, uint32_t room);
    void finish_tensor(Tensor &, const e2e::MatrixType &);
    oracle::TensorView view(const oracle::TensorLayout &, const e2e::MatrixType &);
@@ -156,11 +169,20 @@ private:
    Expr shared_region(uint32_t units); ///< the first unit of theirs
    /// A layout, and a stride in units of the memory that suits it.
    struct Layout {
-      bool column_major;
+      Order order;
       uint32_t step;   ///< what offsets and strides are multiples of, in units
-      uint32_t stride; ///< in units
+      uint32_t stride; ///< in units, or how many blocks are interleaved
       uint32_t units;  ///< from the first to behind the last
+
+      bool is_blocked() const { return order >= Order::row_blocks; }
+      /// A square matrix is the same size in rows and in columns.
+      void swap_rows_and_columns()
+      {
+         if (!is_blocked())
+            order = order == Order::rows ? Order::columns : Order::rows;
+      }
    };
+   std::optional<Layout> blocked_layout(const e2e::MatrixType &, const Memory &);
    Layout layout(const e2e::MatrixType &, const Memory &, bool for_store, uint32_t most_units);
    Stmt transfer(Kind, const Place &, uint32_t memory, const Layout &, Expr offset);
    /// The components that each subgroup may store of a type at once.

@@ -82,6 +82,8 @@ void Interpreter::execute_matrix(const Stmt &stmt, uint32_t owner)
       return matrix_arithmetic(stmt, owner);
    case Kind::matrix_muladd:
       return muladd(stmt, owner);
+   case Kind::matrix_turn:
+      return turn(stmt, owner);
    case Kind::element_loop:
       return element_loop(stmt, owner);
    case Kind::element_function:
@@ -95,25 +97,43 @@ void Interpreter::execute_matrix(const Stmt &stmt, uint32_t owner)
    }
 }
 
+/// The byte where an element lies by SPV_ARM_cooperative_matrix_layouts: blocks of 4 rows of 16 bytes, of
+/// which some are interleaved by 4 bytes.
+static uint64_t blocked_address(const e2e::MatrixType &t, Order order, uint64_t interleaved,
+                                uint32_t row, uint32_t col)
+{
+   const uint32_t bytes = t.component_bytes(), cols = 16 / bytes;
+   const uint64_t block = order == Order::row_blocks ? row / 4 * (t.cols / cols) + col / cols
+                                                     : col / cols * (t.rows / 4) + row / 4;
+   const uint32_t in_block = row % 4 * 16 + col % cols * bytes;
+   return block / interleaved * 64 * interleaved + in_block / 4 * 4 * interleaved +
+          block % interleaved * 4 + in_block % 4;
+}
+
 void Interpreter::transfer(const Stmt &stmt, uint32_t owner)
 {
    const Memory &memory = program.memories[stmt.target];
    const e2e::MatrixType &t = type(stmt.places[0]);
-   const bool column_major = stmt.detail != 0;
+   const auto order = Order(stmt.detail);
+   const bool blocked = order >= Order::row_blocks;
    const uint64_t offset = uint64_t(uniform(stmt.exprs[0], owner).i) * memory.unit_bytes;
-   const uint64_t stride = uint64_t(uniform(stmt.exprs[1], owner).i) * memory.unit_bytes;
-   const uint32_t alignment = e2e::required_alignment(t, column_major);
-   if (offset % alignment || stride % alignment)
+   const uint64_t interleaved = uint64_t(uniform(stmt.exprs[1], owner).i);
+   const uint64_t stride = interleaved * memory.unit_bytes;
+   const uint32_t alignment = blocked ? 16 : e2e::required_alignment(t, order == Order::columns);
+   if (offset % alignment || (!blocked && stride % alignment))
       fail("a matrix access that is not aligned");
    if (offset + stride * 64 > UINT32_MAX)
       fail("a matrix access outside of a memory");
    MatrixValue &m = matrix(stmt.places[0], owner);
    if (stmt.kind == Kind::matrix_store)
       operand(stmt.places[0], owner);
-   const e2e::Placement placement = {column_major, uint32_t(offset), uint32_t(stride)};
+   const e2e::Placement placement = {order == Order::columns, uint32_t(offset), uint32_t(stride)};
    for (uint32_t row = 0; row < t.rows; row++) {
       for (uint32_t col = 0; col < t.cols; col++) {
-         const uint64_t at = placement.address(t, row, col) / memory.component_bytes();
+         const uint64_t address = blocked
+                                     ? offset + blocked_address(t, order, interleaved, row, col)
+                                     : placement.address(t, row, col);
+         const uint64_t at = address / memory.component_bytes();
          const size_t e = size_t(row) * t.cols + col;
          const char *why =
             stmt.kind == Kind::matrix_load
@@ -365,6 +385,28 @@ Number Interpreter::element_value(const Expr &e, const Element &element, uint32_
    }
 }
 
+void Interpreter::turn(const Stmt &stmt, uint32_t owner)
+{
+   steps += 2;
+   const e2e::MatrixType &t = type(stmt.places[0]);
+   const MatrixValue source = operand(stmt.places[1], owner);
+   const Lanes by = evaluate(stmt.exprs[0], owner_mask(owner));
+   MatrixValue &target = matrix(stmt.places[0], owner);
+   const uint32_t count = lines(t), length = t.rows * t.cols / count;
+   for (uint32_t line = 0; line < count; line++) {
+      const auto element = [&](uint32_t place) {
+         return t.use == e2e::Use::b ? size_t(place) * t.cols + line
+                                     : size_t(line) * t.cols + place;
+      };
+      const auto shift = uint32_t(defined(by[owner * W + line], stmt.exprs[0]).i);
+      for (uint32_t i = 0; i < length; i++) {
+         const size_t from = element((i + shift) % length);
+         target.elements[element(i)] = source.elements[from];
+         target.bounds[element(i)] = source.bounds[from];
+      }
+   }
+}
+
 void Interpreter::element_loop(const Stmt &stmt, uint32_t owner)
 {
    steps += 2;
@@ -374,11 +416,13 @@ void Interpreter::element_loop(const Stmt &stmt, uint32_t owner)
       if (!operands.back().exact())
          fail("rounded numbers as scalars");
    }
+   const e2e::MatrixType &t = type(stmt.places[0]);
    MatrixValue &target = matrix(stmt.places[0], owner);
    for (size_t e = 0; e < target.elements.size(); e++) {
       Element element = {};
       for (const MatrixValue &m : operands)
          element.values.push_back(m.elements[e]);
+      element.coordinates = {{int64_t(e / t.cols)}, {int64_t(e % t.cols)}};
       if (stmt.exprs.size() > 1 && !element_value(stmt.exprs[1], element, owner).i)
          continue;
       target.elements[e] = element_value(stmt.exprs[0], element, owner);

@@ -75,6 +75,7 @@ private:
    Number uniform(const Expr &, uint32_t owner);
    void transfer(const Stmt &, uint32_t owner);
    void muladd(const Stmt &, uint32_t owner);
+   void turn(const Stmt &, uint32_t owner);
    void convert_matrix(const Stmt &, uint32_t owner);
    void matrix_arithmetic(const Stmt &, uint32_t owner);
    void element_loop(const Stmt &, uint32_t owner);

@@ -3,6 +3,8 @@
 
 #include "tests/fuzz/print.h"
 
+#include "tests/e2e/glsl.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -95,6 +97,8 @@ private:
    void print_interface()
    {
       interface += "layout(local_size_x = " + std::to_string(program.invocations()) + ") in;\n";
+      if (has_statement(program, [](const Stmt &s) { return s.tensor && s.tensor->vector; }))
+         interface += "layout(constant_id = 0) const bool never = false;\n";
       uint32_t references = 0, binding = 0;
       std::string blocks;
       for (size_t m = 0; m < program.memories.size(); m++) {
@@ -128,6 +132,14 @@ private:
    {
       if (!v.matrix)
          return glsl_name(v.type);
+      if (program.without_use) {
+         const Type scalar = type_of(v.matrix->type);
+         return std::string(is_float(scalar)    ? "f"
+                            : is_signed(scalar) ? "i"
+                                                : "u") +
+                "coopmatNV<" + std::to_string(bits(scalar)) + ", gl_ScopeSubgroup, " +
+                std::to_string(v.matrix->rows) + ", " + std::to_string(v.matrix->cols) + ">";
+      }
       std::string type = v.matrix->glsl();
       const std::string scope = "gl_ScopeSubgroup";
       if (program.workgroup_matrices)
@@ -263,19 +275,19 @@ private:
       line("   " + name(number) + "[i] = " + zero(v) + ";");
    }
 
-   std::string place(const Place &p) const
+   std::string place(const Place &p)
    {
       return name(p.variable) + (p.index.empty() ? "" : "[" + expr(p.index[0]) + "]");
    }
 
-   std::string scalar_memory(uint32_t memory, const Expr &index) const
+   std::string scalar_memory(uint32_t memory, const Expr &index)
    {
       const std::string number = std::to_string(memory);
       const char *const data = program.memories[memory].storage == Storage::shared ? "" : ".data";
       return "mem" + number + data + "[" + expr(index) + "]";
    }
 
-   std::string args(const Expr &e) const
+   std::string args(const Expr &e)
    {
       std::string list;
       for (const Expr &a : e.args)
@@ -283,7 +295,7 @@ private:
       return list;
    }
 
-   std::string expr(const Expr &e) const
+   std::string expr(const Expr &e)
    {
       switch (e.op) {
       case Op::literal:
@@ -335,8 +347,11 @@ private:
       return "";
    }
 
-   std::string coordinate(uint32_t number) const
+   std::string coordinate(uint32_t number)
    {
+      if (stmt->kind == Kind::element_loop)
+         return coordinate_function(stmt->places[0]) + "(" + place(stmt->places[0]) + ", i)" +
+                (number ? ".y" : ".x");
       if (!stmt->tensor)
          return number ? "col" : "row";
       const uint32_t dim = stmt->tensor->layout.dim;
@@ -344,7 +359,7 @@ private:
              "]";
    }
 
-   std::string unary(const Expr &e) const
+   std::string unary(const Expr &e)
    {
       static const char *const before[] = {"(-",
                                            "(~",
@@ -363,7 +378,7 @@ private:
       return before[e.detail] + expr(e.args[0]) + (converted ? "))" : ")");
    }
 
-   std::string binary(const Expr &e) const
+   std::string binary(const Expr &e)
    {
       static const char *const signs[] = {
          "+",  "-",  "*",  "/", "%",  "min", "max", "&",  "|",  "^", "<<",
@@ -374,7 +389,7 @@ private:
       return "(" + expr(e.args[0]) + " " + signs[e.detail] + " " + expr(e.args[1]) + ")";
    }
 
-   std::string shuffle(const Expr &e) const
+   std::string shuffle(const Expr &e)
    {
       static const char *const names[] = {
          "Shuffle",          "ShuffleXor",      "ShuffleUp",
@@ -388,7 +403,7 @@ private:
              (numbered ? ", " + std::to_string(e.number) + "u" : "") + ")";
    }
 
-   std::string ballot(const Expr &e) const
+   std::string ballot(const Expr &e)
    {
       const std::string b = "subgroupBallot(" + expr(e.args[0]) + ")";
       switch (Ballot(e.detail)) {
@@ -428,11 +443,15 @@ private:
       return "mem" + std::to_string(s.target) + (shared ? "" : ".data");
    }
 
-   std::string matrix_memory(const Stmt &s) const
+   std::string matrix_memory(const Stmt &s)
    {
-      return place(s.places[0]) + ", " + memory_data(s) + ", " + expr(s.exprs[0]) + ", " +
-             expr(s.exprs[1]) + ", gl_CooperativeMatrixLayout" +
-             (s.detail ? "ColumnMajor" : "RowMajor");
+      static const char *const orders[] = {"gl_CooperativeMatrixLayoutRowMajor",
+                                           "gl_CooperativeMatrixLayoutColumnMajor", "4202", "4203"};
+      const std::string order =
+         program.without_use ? (s.detail ? "true" : "false") : orders[s.detail];
+      return std::string(program.without_use ? "NV(" : "(") + place(s.places[0]) + ", " +
+             memory_data(s) + ", " + expr(s.exprs[0]) + ", " + expr(s.exprs[1]) + ", " + order +
+             ");";
    }
 
    void print(const Stmt &s)
@@ -460,9 +479,9 @@ private:
       case Kind::subgroup_barrier:
          return line("controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, " + semantics);
       case Kind::matrix_load:
-         return line("coopMatLoad(" + matrix_memory(s) + ");");
+         return line("coopMatLoad" + matrix_memory(s));
       case Kind::matrix_store:
-         return line("coopMatStore(" + matrix_memory(s) + ");");
+         return line("coopMatStore" + matrix_memory(s));
       case Kind::tensor_load:
       case Kind::tensor_store:
          return print_tensor(s);
@@ -485,9 +504,11 @@ private:
       case Kind::matrix_scale:
          return is(place(s.places[1]) + " * " + expr(s.exprs[0]));
       case Kind::matrix_muladd:
-         return is("coopMatMulAdd(" + place(s.places[1]) + ", " + place(s.places[2]) + ", " +
-                   place(s.places[3]) +
+         return is(std::string(program.without_use ? "coopMatMulAddNV(" : "coopMatMulAdd(") +
+                   place(s.places[1]) + ", " + place(s.places[2]) + ", " + place(s.places[3]) +
                    (s.detail ? ", gl_MatrixOperandsSaturatingAccumulation)" : ")"));
+      case Kind::matrix_turn:
+         return print_turn(s);
       case Kind::element_loop:
          line("for (uint i = 0u; i < " + place(s.places[0]) + ".length(); i++)");
          return line("   " + (s.exprs.size() > 1 ? "if (" + expr(s.exprs[1]) + ") " : "") +
@@ -599,6 +620,8 @@ private:
       std::string more = layout + (tensor.view ? ", " + print_view(tensor, "w" + number) : "");
       if (function_result(s))
          more += ", " + decode_function(s, number);
+      if (tensor.vector)
+         call_vector_function(s, number);
       const std::string rest = ", " + memory_data(s) + ", " + expr(s.exprs[0]) + ", " + more + ");";
       const std::string matrix = place(s.places[0]), copy = "m" + number;
       const Variable &v = function->variables[s.places[0].variable];
@@ -650,7 +673,48 @@ private:
          glsl_name(component_of(s.places[0])) + " " + name + "(const in " + reference +
          " b, const in uint block[" + dim + "], const in uint in_block[" + dim +
          "])\n{\n   return " + expr(s.exprs[1]) + ";\n}\n";
+      if (s.tensor->vector)
+         print_vector_function(s, name, reference);
       return name;
+   }
+
+   /// The function of the same block and as many elements as its result has: NAME_vector for NAME,
+   /// with a struct for a vector (e2e::add_vector_decode_functions()).
+   void print_vector_function(const Stmt &s, const std::string &name, const std::string &reference)
+   {
+      const uint32_t dim = s.tensor->layout.dim, size = s.tensor->vector;
+      const std::string element = glsl_name(component_of(s.places[0])),
+                        result = "Vector" + std::to_string(size) + "_" + element;
+      std::string members, values;
+      for (uint32_t i = 0; i < size; i++) {
+         members += " " + element + " v" + std::to_string(i) + ";";
+         std::string place;
+         for (uint32_t d = 0; d < dim; d++)
+            place += (d ? ", in_block[" : "in_block[") + std::to_string(d) +
+                     (d + 1 == dim ? "] + " + std::to_string(i) + "u" : "]");
+         values += std::string(i ? ",\n      " : "") + name + "(b, block, uint[" +
+                   std::to_string(dim) + "](" + place + "))";
+      }
+      const std::string declaration = "struct " + result + " {" + members + " };\n";
+      if (element_functions.find(declaration) == std::string::npos)
+         element_functions += declaration;
+      element_functions += result + " " + name + "_vector(const in " + reference +
+                           " b, const in uint block[" + std::to_string(dim) +
+                           "], const in uint in_block[" + std::to_string(dim) +
+                           "])\n{\n   return " + result + "(" + values + ");\n}\n";
+   }
+
+   /// What nothing calls would not be in the module.
+   void call_vector_function(const Stmt &s, const std::string &number)
+   {
+      const std::string dim = std::to_string(s.tensor->layout.dim);
+      std::string zeros = "0u";
+      for (uint32_t d = 1; d < s.tensor->layout.dim; d++)
+         zeros += ", 0u";
+      zeros = "uint[" + dim + "](" + zeros + ")";
+      line("if (never)");
+      line("   decode" + number + "_vector(Block_" + number + "(0ul), " + zeros + ", " + zeros +
+           ");");
    }
 
    Type component_of(const Place &p) const
@@ -676,6 +740,42 @@ private:
          type + " " + name + "(" + parameters + ")\n{\n   return " + expr(s.exprs[0]) + ";\n}\n";
       line("coopMatPerElementNV(" + place(s.places[0]) + ", " + place(s.places[1]) + ", " + name +
            arguments + ");");
+   }
+
+   /// The name of a function of a matrix and the number of a component, made once: a call of it is
+   /// an instruction (e2e::replace_calls_by_coordinates()).
+   std::string coordinate_function(const Place &p)
+   {
+      const std::string type = type_name(function->variables[p.variable]);
+      const auto [it, inserted] = coordinate_functions.emplace(
+         type, "coordinate_" + std::to_string(coordinate_functions.size()));
+      if (inserted)
+         element_functions += "uvec2 " + it->second + "(const in " + type +
+                              " m, const in uint i) { return uvec2(i); }\n";
+      return it->second;
+   }
+
+   /// Calls of functions that are instructions (e2e::replace_calls_by_array_conversions()).
+   void print_turn(const Stmt &s)
+   {
+      const Variable &v = function->variables[s.places[0].variable];
+      const e2e::MatrixType &type = *v.matrix;
+      const std::string number = std::to_string(turn_count++), matrix = type_name(v),
+                        element = glsl_name(type_of(type.type)),
+                        length = std::to_string(type.rows * type.cols / lines(type));
+      element_functions += element + "[" + length + "] extract_" + number + "(const in " + matrix +
+                           " m) { " + element + " a[" + length + "]; return a; }\n" + matrix +
+                           " construct_" + number + "(const in " + element + " a[" + length +
+                           "]) { return " + matrix + "(a[0]); }\n";
+      line("{");
+      line("   const " + element + " from[" + length + "] = extract_" + number + "(" +
+           place(s.places[1]) + ");");
+      line("   const uint by = " + expr(s.exprs[0]) + ";");
+      line("   " + element + " to[" + length + "];");
+      line("   for (uint i = 0u; i < " + length + "u; i++)");
+      line("      to[i] = from[(i + by) % " + length + "u];");
+      line("   " + place(s.places[0]) + " = construct_" + number + "(to);");
+      line("}");
    }
 
    /// The name of a function of two numbers, made once.
@@ -751,8 +851,9 @@ private:
    const Stmt *stmt = nullptr;
    std::map<std::string, std::string> struct_names; ///< by their members
    std::string interface, text;
-   std::string element_functions; ///< and those that combine two elements
-   uint32_t element_function_count = 0, tensor_count = 0;
+   std::string element_functions;                           ///< and those that combine two elements
+   std::map<std::string, std::string> coordinate_functions; ///< by the type
+   uint32_t element_function_count = 0, tensor_count = 0, turn_count = 0;
    uint32_t depth = 0;
 };
 
@@ -766,6 +867,28 @@ std::string to_glsl(const Program &program)
    if (text.find("float16_t") != std::string::npos)
       text.insert(text.find(start) + start.size(), "   float16_t f16 = float16_t(0.0);\n");
    return text;
+}
+
+std::vector<uint32_t> to_spirv(const Program &program)
+{
+   std::vector<uint32_t> spirv = e2e::compile_glsl(to_glsl(program));
+   const auto loads_vectors = [](const Stmt &s) { return s.tensor && s.tensor->vector; };
+   const auto is_turn = [](const Stmt &s) { return s.kind == Kind::matrix_turn; };
+   const auto has_blocks = [](const Stmt &s) {
+      return (s.kind == Kind::matrix_load || s.kind == Kind::matrix_store) &&
+             Order(s.detail) >= Order::row_blocks;
+   };
+   if (has_statement(program, loads_vectors))
+      e2e::add_vector_decode_functions(spirv);
+   if (has_statement(program, is_turn))
+      e2e::replace_calls_by_array_conversions(spirv);
+   if (has_statement(program, has_blocks))
+      e2e::declare_blocked_layouts(spirv);
+   if (program.maintenance1) {
+      e2e::use_maintenance1_conversions(spirv);
+      e2e::replace_calls_by_coordinates(spirv);
+   }
+   return spirv;
 }
 
 } // namespace weft::fuzz

@@ -83,6 +83,11 @@ bool Program::has_doubles() const
    });
 }
 
+uint32_t lines(const e2e::MatrixType &type)
+{
+   return type.use == e2e::Use::b ? type.cols : type.rows;
+}
+
 static double draw_float(oracle::Random &random, Contents contents)
 {
    const auto whole = [&](int most) { return double(oracle::draw(random, 2 * most + 1)) - most; };
@@ -254,6 +259,12 @@ std::optional<std::string> fault(const Program &program)
          }
          if (!found && stmt.kind == Kind::call)
             found = call_fault(program, stmt);
+         if (!found && stmt.tensor && stmt.tensor->vector &&
+             stmt.tensor->layout.block_size.back() % stmt.tensor->vector != 0)
+            found = "blocks that are no whole number of vectors";
+         if (!found && stmt.kind == Kind::matrix_turn &&
+             lines(*f.variables[stmt.places[0].variable].matrix) > program.subgroup_size)
+            found = "more rows than invocations";
       });
    }
    return found;

@@ -57,8 +57,9 @@ enum class Op : uint8_t {
    load,       ///< memory `number`, args: element
    element,    ///< within an element loop: the current element of the statement's place `number`;
                ///< within an element function: of its place 1 + `number`
-   coordinate, ///< within an element function: the element's row or column, u32; within a decode
-               ///< function: the block's place, then that in the block
+   coordinate, ///< within an element function, and an element loop of a program with
+               ///< `maintenance1`: the element's row or column, u32; within a decode function: the
+               ///< block's place, then that in the block
    parameter,  ///< within an element function: the statement's expression 1 + `number`
    block,      ///< within a decode function: a number of the block; args: which
    convert,    ///< args: value
@@ -169,6 +170,10 @@ struct Place {
    std::vector<Expr> index; ///< empty, or the one index
 };
 
+/// How a matrix lies in memory: in rows, columns, or the blocks of SPV_ARM_cooperative_matrix_layouts,
+/// in the order of rows or columns.
+enum class Order : uint8_t { rows, columns, row_blocks, column_blocks };
+
 /// What a matrix is reduced over: its results are equal in each row, each column, all over; or one
 /// for every 2x2 elements.
 enum class ReduceOver : uint8_t { row, column, both, quad };
@@ -185,7 +190,7 @@ enum class Kind : uint8_t {
    subgroup_barrier,
    // Only whole subgroups from here on, and whole workgroups where they have the matrices.
    matrix_load,  ///< places: target; memory `target`; exprs: offset and stride in units of the
-                 ///< memory; `detail`: column-major
+                 ///< memory, or how many blocks are interleaved; Order in `detail`
    matrix_store, ///< as matrix_load
    /// Through `tensor`.  places: target; memory `target`; exprs: offset in units of the memory and,
    /// where there is one, the decode function's result, which mentions no variables
@@ -199,6 +204,9 @@ enum class Kind : uint8_t {
    matrix_binary,    ///< places: target, left, right; Binary add, sub, mul or div in `detail`
    matrix_scale,     ///< places: target, source; exprs: factor
    matrix_muladd,    ///< places: target, A, B, C; `detail`: saturating
+   /// By way of arrays of rows (of B: columns), which invocations hold one each of: elements of a row
+   /// turn around by exprs: a number, each invocation's own.  places: target, source
+   matrix_turn,
    /// places: target, more of its type; exprs: new element and, if conditional, whether
    element_loop,
    /// Of each element apart, by a function.  places: target, source, more of its type; exprs: the
@@ -223,6 +231,7 @@ struct Tensor {
    bool literal = false;      ///< the compiler knows all of its numbers
    bool sliced_twice = false; ///< in two steps
    uint32_t block = 0;        ///< for a decode function: numbers of a block in memory
+   uint32_t vector = 0;       ///< components of a vector decode function, where there is one too
 };
 
 struct Stmt {
@@ -297,10 +306,17 @@ struct Program {
    std::vector<Function> functions; ///< the first is main; a function calls later ones only
    uint32_t push[push_words] = {};
    bool workgroup_matrices = false; ///< of workgroup scope, all of them
+   /// Matrices of SPV_NV_cooperative_matrix, all of them; e2e::Use::accumulator stands for none.
+   bool without_use = false;
+   /// Has SPV_EXT_cooperative_matrix_maintenance1.
+   bool maintenance1 = false;
 
    uint32_t invocations() const { return subgroup_size * subgroups; }
    bool has_doubles() const; ///< matrices of f64: see e2e::inexpressible()
 };
+
+/// The rows of a matrix that invocations may hold one each of, or the columns of B.
+uint32_t lines(const e2e::MatrixType &);
 
 /// The bytes of a memory before the program runs.
 std::vector<std::byte> initial_bytes(const Memory &);
@@ -315,6 +331,10 @@ Size size(const Program &);
 /// tested), no subgroup operation that might be skipped, no aliased out parameters.  The first
 /// fault, or nothing.
 std::optional<std::string> fault(const Program &);
+
+/// Whether there is such a statement.
+template <typename Condition>
+bool has_statement(const Program &, Condition &&);
 
 /// Calls body(expr) for all of a statement's own expressions, outermost first.
 template <typename E, typename Body>
@@ -342,6 +362,15 @@ void for_each_stmt(List &list, Body &&body)
       for_each_stmt(stmt.body, body);
       for_each_stmt(stmt.otherwise, body);
    }
+}
+
+template <typename Condition>
+bool has_statement(const Program &program, Condition &&condition)
+{
+   bool found = false;
+   for (const Function &f : program.functions)
+      for_each_stmt(f.body, [&](const Stmt &s) { found |= condition(s); });
+   return found;
 }
 
 } // namespace weft::fuzz

@@ -267,6 +267,7 @@ private:
             t.view.reset();
             return has_view;
          });
+         change([&](Tensor &t) { return set(t.vector, 0u); });
          change([&](Tensor &t) { return set(t.literal, true); });
          change([&](Tensor &t) { return set(t.sliced_twice, false); });
          change([&](Tensor &t) { return set(t.layout.clamp_value, 0u); });
@@ -293,9 +294,11 @@ private:
       }
       for (size_t f = 0; f < best.functions.size(); f++) {
          for (size_t v = 0; v < best.functions[f].variables.size(); v++) {
-            if (best.functions[f].variables[v].global) {
+            for (bool Variable::*property : {&Variable::global, &Variable::unset}) {
+               if (!(best.functions[f].variables[v].*property))
+                  continue;
                Program changed = best;
-               changed.functions[f].variables[v].global = false;
+               changed.functions[f].variables[v].*property = false;
                attempt(std::move(changed));
             }
          }

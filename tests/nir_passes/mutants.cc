@@ -322,7 +322,7 @@ std::vector<Source> mutation_originals()
 {
    Source conversions = compile(arrays), decoding = compile(tensors);
    e2e::replace_calls_by_array_conversions(conversions.spirv);
-   e2e::add_vector_decode_function(decoding.spirv);
+   e2e::add_vector_decode_functions(decoding.spirv);
    return {compile(product), compile(elements),    compile(integers), compile(single_elements),
            decoding,         compile(without_use), conversions};
 }

@@ -71,7 +71,7 @@ void main()
    coopMatStore(m, result.data, 0, 64, gl_CooperativeMatrixLayoutRowMajor);
 }
 )");
-   EXPECT_EQ(e2e::add_vector_decode_function(source.spirv), 1u);
+   EXPECT_EQ(e2e::add_vector_decode_functions(source.spirv), 1u);
    Result<Shader> shader =
       read_shader(source.shader_source(), Consumer::cpu, 32, {}, nullptr,
                   native_tiles ? MatrixForm::private_tiles : MatrixForm::registers);
