@@ -215,7 +215,7 @@ void Generator::decode_tensor(Block &out, const Flow &flow)
    w.elements = block;
    w.element = memory.type;
    w.in_block = true;
-   Tensor t = tensor(type, memory.elements / block, {true, one_in(2) ? pick({2u, 4u, 8u}) : 0});
+   Tensor t = tensor(type, memory.elements / block, {true, pick({0u, 2u, 4u, 8u})});
    t.block = block;
    w.coordinates = 2 * t.layout.dim;
    Stmt s = tensor_statement(Kind::tensor_load, matrix_place(type, flow), m, std::move(t),
