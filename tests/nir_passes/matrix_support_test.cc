@@ -37,6 +37,22 @@ TEST(MatrixOperations, SaturateWhereProductsHaveTheSumsSign)
    }
 }
 
+/// As WGSL has subgroupMatrixMultiply: factors of one type, sums of the other sign too.
+TEST(MatrixOperations, SumIntegersWithEitherSign)
+{
+   using enum ComponentType;
+   constexpr ComponentType integers[][2] = {{s8, u8}, {s16, u16}, {s32, u32}, {s64, u64}};
+   for (const auto &factors : integers) {
+      for (const ComponentType factor : factors) {
+         for (const ComponentType sum : factors) {
+            const MatrixOperation op = {8, 8, 8, factor, factor, sum, sum, false};
+            EXPECT_EQ(std::ranges::count(matrix_operations(), op), 1)
+               << component_type_name(factor) << " to " << component_type_name(sum);
+         }
+      }
+   }
+}
+
 /// Every combination of types comes in square tiles of both sizes, from which others are built.
 TEST(MatrixOperations, ComeInSquareTiles)
 {

@@ -188,6 +188,8 @@ TileMulAdd find_widened_muladd(const MatrixOperation &op)
    using enum ComponentType;
    if (op.c != op.result)
       return nullptr;
+   // Sums that wrap are of either sign; those that saturate have their factors'.
+   const bool is_byte = op.c == s8 || op.c == u8, is_short = op.c == s16 || op.c == u16;
    return with_widened_shape(op, [&]<typename Shape>(Shape) -> TileMulAdd {
       if (op.a == e4m3)
          return op.b == e4m3 ? find_float8_muladd<Shape, E4m3, E4m3>(op.c)
@@ -200,18 +202,17 @@ TileMulAdd find_widened_muladd(const MatrixOperation &op)
          return op.c == f32 ? muladd_widened<Shape, BFloat16, BFloat16, Single>
                             : muladd_widened<Shape, BFloat16, BFloat16, BFloat16>;
       case s8:
-         return op.c == s8 ? find_integer_muladd<Shape, signed char, signed char>(op.saturating)
-                           : nullptr;
+         return is_byte ? find_integer_muladd<Shape, signed char, signed char>(op.saturating)
+                        : nullptr;
       case u8:
-         return op.c == u8 ? find_integer_muladd<Shape, unsigned char, unsigned char>(op.saturating)
-                           : nullptr;
+         return is_byte ? find_integer_muladd<Shape, unsigned char, unsigned char>(op.saturating)
+                        : nullptr;
       case s16:
-         return op.c == s16 ? find_integer_muladd<Shape, short, short>(op.saturating)
-                            : find_integer_muladd<Shape, short, int>(op.saturating);
+         return is_short ? find_integer_muladd<Shape, short, short>(op.saturating)
+                         : find_integer_muladd<Shape, short, int>(op.saturating);
       case u16:
-         return op.c == u16
-                   ? find_integer_muladd<Shape, unsigned short, unsigned short>(op.saturating)
-                   : find_integer_muladd<Shape, unsigned short, unsigned>(op.saturating);
+         return is_short ? find_integer_muladd<Shape, unsigned short, unsigned short>(op.saturating)
+                         : find_integer_muladd<Shape, unsigned short, unsigned>(op.saturating);
       case s32:
          return find_integer_muladd<Shape, int, int>(op.saturating);
       case u32:

@@ -342,7 +342,7 @@ TEST_F(TileKernels, HaveUniqueSymbols)
       EXPECT_EQ(find_tile_symbol(symbol, cpu), reinterpret_cast<void *>(find_tile_muladd(op, cpu)));
    }
    EXPECT_EQ(symbols.size(),
-             5u * 4 + 8 * 13 + 2 * 22); // shapes and types of floats, of integers, widened
+             5u * 4 + 8 * 13 + 2 * 42); // shapes and types of floats, of integers, widened
    EXPECT_TRUE(symbols.count("weft_tile_muladd_16x16x16_f16_f16_f32_f32"));
    const TileTransfer transfer = {TileAccess::load, TileOrder::column_major, true, 16, 8, 2};
    EXPECT_EQ(tile_transfer_symbol(transfer), "weft_tile_load_column_16x8_2_robust");
