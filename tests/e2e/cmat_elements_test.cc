@@ -53,9 +53,9 @@ std::vector<MatrixType> of_same_component(const Device &device, const MatrixType
    return found;
 }
 
-void use_maintenance1(std::vector<uint32_t> &spirv)
+void transpose_by_maintenance1(std::vector<uint32_t> &spirv)
 {
-   EXPECT_GT(use_maintenance1_conversions(spirv), 0u);
+   EXPECT_EQ(use_maintenance1_conversions(spirv), 1u);
 }
 
 void call_get_coordinate(std::vector<uint32_t> &spirv)
@@ -161,7 +161,7 @@ TEST(cmat_elements, transposes)
                .outputs = {to},
                .body = "   coopMatTransposeNV(r0, m0);\n",
                .subgroup_size = subgroup_size,
-               .edit = ext ? use_maintenance1 : decltype(MatrixProgram::edit)(),
+               .edit = ext ? transpose_by_maintenance1 : decltype(MatrixProgram::edit)(),
             };
             const ProgramResult result = run_program(device, program, {m});
             if (!same_type) {
@@ -213,7 +213,7 @@ TEST(cmat_elements, operands_to_accumulators)
             .outputs = {to},
             .body = "   r0 = $R0(m0);\n",
             .subgroup_size = subgroup_size,
-            .edit = use_maintenance1,
+            .edit = use_maintenance1_conversions,
          };
          const ProgramResult result = run_program(device, program, {m});
          if (same_type) {
