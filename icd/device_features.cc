@@ -16,14 +16,16 @@ void get_shader_features(vk_features *f)
    f->shaderInt64 = true;
    f->shaderInt16 = !settings().hides_int16;
    f->shaderFloat16 = !settings().hides_float16;
-   f->shaderInt8 = true;
+   f->shaderInt8 = !settings().hides_int8;
 
-   f->storageBuffer16BitAccess = true;
-   f->uniformAndStorageBuffer16BitAccess = true;
-   f->storagePushConstant16 = true;
-   f->storageBuffer8BitAccess = true;
-   f->uniformAndStorageBuffer8BitAccess = true;
-   f->storagePushConstant8 = true;
+   const bool has_storage16 = !settings().hides_storage16,
+              has_storage8 = !settings().hides_storage8;
+   f->storageBuffer16BitAccess = has_storage16;
+   f->uniformAndStorageBuffer16BitAccess = has_storage16;
+   f->storagePushConstant16 = has_storage16;
+   f->storageBuffer8BitAccess = has_storage8;
+   f->uniformAndStorageBuffer8BitAccess = has_storage8;
+   f->storagePushConstant8 = has_storage8;
    f->scalarBlockLayout = true;
    f->uniformBufferStandardLayout = true;
 

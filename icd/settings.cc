@@ -43,12 +43,17 @@ Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std
    while (!hidden.empty()) {
       const std::string_view word = hidden.substr(0, hidden.find(','));
       hidden.remove_prefix(std::min(hidden.size(), word.size() + 1));
-      if (word == "float16")
-         s.hides_float16 = true;
-      else if (word == "int16")
-         s.hides_int16 = true;
+      static constexpr std::pair<std::string_view, bool Settings::*> features[] = {
+         {"float16", &Settings::hides_float16},   {"int16", &Settings::hides_int16},
+         {"int8", &Settings::hides_int8},         {"storage16", &Settings::hides_storage16},
+         {"storage8", &Settings::hides_storage8},
+      };
+      const auto *const feature =
+         std::ranges::find(features, word, [](const auto &f) { return f.first; });
+      if (feature != std::end(features))
+         s.*feature->second = true;
       else
-         complain("WEFT_ICD_HIDE", word, "float16 or int16");
+         complain("WEFT_ICD_HIDE", word, "float16, int16, int8, storage16 or storage8");
    }
    s.spirv_folder = value_of("WEFT_DUMP_SPIRV");
    for (const char *name : {"WEFT_ICD_PROFILE", "WEFT_PROFILE"}) {

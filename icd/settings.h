@@ -21,8 +21,9 @@ struct Settings {
    const Profile *profile = nullptr;
    const Identity *identity = nullptr; ///< to be presented; null: the driver's own
 
-   /// WEFT_ICD_HIDE: features of 16 bits that are not reported.
-   bool hides_float16 = false, hides_int16 = false;
+   /// WEFT_ICD_HIDE: features of 8 and 16 bits that are not reported.
+   bool hides_float16 = false, hides_int16 = false, hides_int8 = false;
+   bool hides_storage16 = false, hides_storage8 = false;
 
    std::string spirv_folder; ///< WEFT_DUMP_SPIRV: shaders are written there
 

@@ -28,13 +28,12 @@ bool has_type(const PhysicalDevice &device, std::initializer_list<ComponentType>
 
 const char *has_no_bfloat16(const PhysicalDevice &device)
 {
-   return has_type(device, {ComponentType::bf16}) ? nullptr : "the driver lacks 16-bit storage";
+   return has_type(device, {ComponentType::bf16}) ? nullptr : "no matrices of bfloat16";
 }
 
 const char *has_no_float8(const PhysicalDevice &device)
 {
-   return has_type(device, {ComponentType::e4m3}) ? nullptr
-                                                  : "the driver lacks 8-bit integers or storage";
+   return has_type(device, {ComponentType::e4m3}) ? nullptr : "no matrices of float8";
 }
 
 bool adds_nothing(const Settings &, const PhysicalDevice &)

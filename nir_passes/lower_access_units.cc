@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
+#include <vector>
 
 namespace weft {
 
@@ -22,8 +24,12 @@ nir_mem_access_size_align words(unsigned count)
 
 nir_mem_access_size_align choose_unit(nir_intrinsic_op intrinsic, uint8_t bytes, uint8_t bit_size,
                                       uint32_t align_mul, uint32_t align_offset, bool,
-                                      gl_access_qualifier access, const void *)
+                                      gl_access_qualifier access, const void *data)
 {
+   const SmallUnits &small = *static_cast<const SmallUnits *>(data);
+   const auto exists = [&](unsigned unit) {
+      return unit == 1 ? small.bytes : unit == 2 ? small.halves : true;
+   };
    const unsigned align = std::min(nir_combined_align(align_mul, align_offset), 16u);
    const unsigned unit = std::min(align, std::bit_floor(unsigned(bytes)));
    switch (intrinsic) {
@@ -33,10 +39,13 @@ nir_mem_access_size_align choose_unit(nir_intrinsic_op intrinsic, uint8_t bytes,
       return words(std::max(unit / 4, 1u));
    default:
       /* Atomic loads and stores are these to NIR. */
-      if (access & (ACCESS_COHERENT | ACCESS_VOLATILE) && align >= bit_size / 8u)
+      if (access & (ACCESS_COHERENT | ACCESS_VOLATILE) && align >= bit_size / 8u &&
+          exists(bit_size / 8))
          return {1, bit_size, uint16_t(bit_size / 8), nir_mem_access_shift_method_scalar};
       if (unit >= 4)
          return words(unit / 4);
+      if (!exists(unit))
+         return words(1);
       return {1, uint8_t(unit * 8), uint16_t(unit), nir_mem_access_shift_method_scalar};
    }
 }
@@ -100,15 +109,89 @@ bool number_units(nir_builder *b, nir_intrinsic_instr *instr, void *)
    return true;
 }
 
+using Atomics = std::vector<nir_intrinsic_instr *>;
+
+bool is_atomic(const nir_intrinsic_instr *instr)
+{
+   return instr->intrinsic == nir_intrinsic_ssbo_atomic ||
+          instr->intrinsic == nir_intrinsic_global_atomic;
+}
+
+Atomics find_atomics(nir_shader *nir)
+{
+   Atomics list;
+   nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type == nir_instr_type_intrinsic && is_atomic(nir_instr_as_intrinsic(instr)))
+            list.push_back(nir_instr_as_intrinsic(instr));
+      }
+   }
+   return list;
+}
+
+/// Stores a part of a word; NIR has an atomic `and` for the rest of it and an atomic `or`, between
+/// which another invocation's may come.
+void exchange_part(nir_builder *b, nir_intrinsic_instr *rest, nir_intrinsic_instr *part)
+{
+   const bool is_global = rest->intrinsic == nir_intrinsic_global_atomic;
+   nir_def *const buffer = rest->src[0].ssa, *const offset = rest->src[1].ssa;
+   const unsigned operand = is_global ? 1 : 2;
+   nir_def *const keep = rest->src[operand].ssa, *const data = part->src[operand].ssa;
+   b->cursor = nir_before_instr(&part->instr);
+   nir_variable *const word = nir_local_variable_create(b->impl, glsl_uint_type(), "word");
+   nir_def *const first =
+      is_global ? nir_load_global(b, buffer, 4, 1, 32)
+                : _nir_build_load_ssbo(b, 1, 32, buffer, offset,
+                                       {._ = 0, .access = {}, .align_mul = 4, .align_offset = 0});
+   nir_store_var(b, word, first, 1);
+   nir_loop *const loop = nir_push_loop(b);
+   {
+      nir_def *const before = nir_load_var(b, word);
+      nir_def *const after = nir_ior(b, nir_iand(b, before, keep), data);
+      nir_def *const there =
+         is_global ? _nir_build_global_atomic_swap(b, 32, buffer, before, after,
+                                                   {._ = 0, .atomic_op = nir_atomic_op_cmpxchg})
+                   : _nir_build_ssbo_atomic_swap(
+                        b, 32, buffer, offset, before, after,
+                        {._ = 0, .access = {}, .atomic_op = nir_atomic_op_cmpxchg});
+      nir_break_if(b, nir_ieq(b, there, before));
+      nir_store_var(b, word, there, 1);
+   }
+   nir_pop_loop(b, loop);
+   nir_instr_remove(&rest->instr);
+   nir_instr_remove(&part->instr);
+}
+
+/// The atomic operations that are not the shader's come in pairs.
+void exchange_parts(nir_shader *nir, const Atomics &of_shader)
+{
+   nir_builder b = nir_builder_create(nir_shader_get_entrypoint(nir));
+   Atomics list = find_atomics(nir);
+   std::erase_if(list, [&](nir_intrinsic_instr *instr) {
+      return std::ranges::find(of_shader, instr) != of_shader.end();
+   });
+   for (size_t i = 0; i + 1 < list.size(); i += 2) {
+      assert(nir_intrinsic_atomic_op(list[i]) == nir_atomic_op_iand &&
+             nir_intrinsic_atomic_op(list[i + 1]) == nir_atomic_op_ior);
+      exchange_part(&b, list[i], list[i + 1]);
+   }
+   if (!list.empty())
+      nir_metadata_preserve(b.impl, nir_metadata_none);
+}
+
 } // namespace
 
-bool lower_access_units(nir_shader *nir)
+bool lower_access_units(nir_shader *nir, SmallUnits small)
 {
+   const Atomics of_shader = find_atomics(nir);
    nir_lower_mem_access_bit_sizes_options options = {};
    options.callback = choose_unit;
+   options.cb_data = &small;
+   options.may_lower_unaligned_stores_to_atomics = true;
    options.modes = nir_variable_mode(nir_var_mem_ubo | nir_var_mem_ssbo | nir_var_mem_push_const |
                                      nir_var_mem_global);
    bool progress = nir_lower_mem_access_bit_sizes(nir, &options);
+   exchange_parts(nir, of_shader);
    progress |= nir_shader_intrinsics_pass(nir, number_units, nir_metadata_control_flow, nullptr);
    return progress;
 }

@@ -18,8 +18,15 @@ namespace weft {
 /// | push constants  | u32                                               | number of the u32  |
 /// | global memory   | as storage buffers                                | address            |
 ///
+/// Where there are no units of u8 or u16, a part of a word is loaded by a shift, and stored by exchanging
+/// the word for as long as other invocations change it meanwhile: they may store the rest of it, or,
+/// where a tensor has several elements in one place, the same.
+///
 /// What is coherent or volatile is not joined or taken apart.  The place is the intrinsic's offset
 /// source.  Runs once, after everything that reads byte offsets.
-bool lower_access_units(nir_shader *);
+struct SmallUnits {
+   bool bytes = true, halves = true;
+};
+bool lower_access_units(nir_shader *, SmallUnits = {});
 
 } // namespace weft

@@ -207,7 +207,12 @@ void Buffers::emit_size(nir_intrinsic_instr *instr)
    Binding *b = find(instr->src[0]);
    if (!b)
       return t.define(instr->def, 0, t.zero(Kind::integer, 32), Kind::integer);
-   const Binding::View &view = view_of(*b, memory_type(t, b->stride * 8), b->stride);
+   /* Without elements that small in whole words, as everything then is. */
+   const bool has_elements = b->stride == 1   ? t.driver.storage_buffer_8bit
+                             : b->stride == 2 ? t.driver.storage_buffer_16bit
+                                              : true;
+   const unsigned stride = has_elements ? b->stride : 4;
+   const Binding::View &view = view_of(*b, memory_type(t, stride * 8), stride);
    Id base = view.variable;
    if (b->is_array) {
       Words operands = {base};
@@ -219,7 +224,7 @@ void Buffers::emit_size(nir_intrinsic_instr *instr)
    }
    const Id uint_type = m.type_uint(32);
    const Id length = m.emit(SpvOpArrayLength, uint_type, {base, 0});
-   t.define(instr->def, 0, m.emit(SpvOpIMul, uint_type, {length, m.constant_uint(b->stride)}),
+   t.define(instr->def, 0, m.emit(SpvOpIMul, uint_type, {length, m.constant_uint(stride)}),
             Kind::integer);
 }
 

@@ -77,8 +77,26 @@ MatrixOwner matrix_owner(DiskCache *cache, const ShaderSource &source, uint32_t 
    return owner;
 }
 
+/// The driver's tiles that can be loaded and stored: in buffers they are arrays of components.
+static std::vector<MatrixOperation> usable_tiles(const CompileOptions &options)
+{
+   const auto is_in_buffers = [&](ComponentType type) {
+      const unsigned bits = component_bits(type);
+      return bits == 8    ? options.driver.storage_buffer_8bit
+             : bits == 16 ? options.driver.storage_buffer_16bit
+                          : true;
+   };
+   std::vector<MatrixOperation> tiles = options.native_operations;
+   std::erase_if(tiles, [&](const MatrixOperation &op) {
+      return !is_in_buffers(op.a) || !is_in_buffers(op.b) || !is_in_buffers(op.c) ||
+             !is_in_buffers(op.result);
+   });
+   return tiles;
+}
+
 Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions &options)
 {
+   const std::vector<MatrixOperation> tiles = usable_tiles(options);
    const uint32_t W = options.subgroup_size;
    if (W < 4 || W > 128 || (W & (W - 1)) != 0)
       return Error{"the subgroup size " + std::to_string(W) + " is no power of two from 4 to 128"};
@@ -86,9 +104,8 @@ Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions 
    // SPIR-V to NIR, all of NIR's passes.
    Result<Shader> shader = lower_for_driver(
       source, {.target = {.subgroup_size = W,
-                          .form = options.native_operations.empty() ? MatrixForm::registers
-                                                                    : MatrixForm::driver_tiles,
-                          .native = options.native_operations,
+                          .form = tiles.empty() ? MatrixForm::registers : MatrixForm::driver_tiles,
+                          .native = tiles,
                           .robust_access = options.robust_access,
                           .staging_bytes = options.staging_bytes,
                           .dot_product_4x8 = options.driver.integer_dot_product},

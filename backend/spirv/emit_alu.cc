@@ -353,8 +353,9 @@ private:
       Words ids;
       for (nir_scalar part : parts)
          ids.push_back(t.get(part, Kind::integer));
-      if (is_held_wide(parts.begin()->def->bit_size))
-         ids = pack_halves(ids);
+      const unsigned part_bits = parts.begin()->def->bit_size;
+      if (is_held_wide(part_bits))
+         ids = pack_in_words(ids, part_bits);
       if (ids.size() == 1)
          return t.define(alu.def, 0, ids[0], Kind::integer);
       const Id whole = t.vector(Kind::integer, bits / unsigned(ids.size()), ids);
@@ -363,42 +364,48 @@ private:
 
    bool is_held_wide(unsigned size) const { return t.held_bits(size) != size; }
 
-   /// Of pairs of halves that are held as words, words.
-   Words pack_halves(const Words &halves) const
+   /// Of parts that are held as words each, words.
+   Words pack_in_words(const Words &parts, unsigned part_bits) const
    {
-      const Id word = t.m.type_uint(32), half = t.constant(Kind::integer, 32, 16);
+      const Id word = t.m.type_uint(32);
+      const unsigned per_word = 32 / part_bits;
       Words words;
-      for (size_t i = 0; i < halves.size(); i += 2) {
-         const Id upper = t.m.emit(SpvOpShiftLeftLogical, word, {halves[i + 1], half});
-         words.push_back(t.m.emit(SpvOpBitwiseOr, word, {halves[i], upper}));
+      for (size_t i = 0; i < parts.size(); i++) {
+         if (i % per_word == 0) {
+            words.push_back(parts[i]);
+            continue;
+         }
+         const Id shift = t.constant(Kind::integer, 32, i % per_word * part_bits);
+         const Id part = t.m.emit(SpvOpShiftLeftLogical, word, {parts[i], shift});
+         words.back() = t.m.emit(SpvOpBitwiseOr, word, {words.back(), part});
       }
       return words;
    }
 
-   /// The lower half of a word.
-   Id lower_half(Id word) const
+   /// The lower bits of a word, as many as the result has.
+   Id lower_part(Id word) const
    {
       return t.m.emit(SpvOpBitwiseAnd, t.m.type_uint(32),
-                      {word, t.constant(Kind::integer, 32, 0xffff)});
+                      {word, t.constant(Kind::integer, 32, (1u << bits) - 1)});
    }
 
-   Id unpack_half_word(unsigned part) const
+   Id unpack_from_word(unsigned part) const
    {
       const Id word = t.m.type_uint(32);
+      const unsigned per_word = 32 / bits;
       Id value = get(0, Kind::integer);
       if (source_bits(0) == 64) {
          value = t.m.emit(SpvOpBitcast, t.m.type_vector(word, 2), {value});
-         value = t.extract(value, word, part / 2);
+         value = t.extract(value, word, part / per_word);
       }
-      return part % 2
-                ? t.m.emit(SpvOpShiftRightLogical, word, {value, t.constant(Kind::integer, 32, 16)})
-                : lower_half(value);
+      const Id shift = t.constant(Kind::integer, 32, part % per_word * bits);
+      return lower_part(t.m.emit(SpvOpShiftRightLogical, word, {value, shift}));
    }
 
    Id unpack(unsigned part) const
    {
       if (is_held_wide(bits))
-         return unpack_half_word(part);
+         return unpack_from_word(part);
       const Id component = t.m.type_uint(bits);
       const Id type = t.m.type_vector(component, source_bits(0) / bits);
       return t.extract(t.m.emit(SpvOpBitcast, type, {get(0, Kind::integer)}), component, part);
@@ -418,7 +425,7 @@ private:
       if (alu.op == nir_op_f2f16_rtz && source_bits(0) > 16)
          return round_to_zero();
       if (is_held_wide(bits))
-         return define(lower_half(get(0, Kind::integer)), Kind::integer);
+         return define(lower_part(get(0, Kind::integer)), Kind::integer);
       if (is_held_wide(source_bits(0)))
          return define(get(0, Kind::integer), Kind::integer);
 

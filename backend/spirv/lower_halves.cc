@@ -9,9 +9,11 @@ namespace weft::spirv {
 
 namespace {
 
-struct Has {
-   bool floats, integers;
-};
+/// Whether there are integers of this size.
+bool has_integers(const SmallArithmetic &has, unsigned bits)
+{
+   return bits == 16 ? has.shorts : bits == 8 ? has.bytes : true;
+}
 
 bool is_pack(nir_op op)
 {
@@ -23,6 +25,9 @@ bool is_pack(nir_op op)
    case nir_op_unpack_32_2x16_split_x:
    case nir_op_unpack_32_2x16_split_y:
    case nir_op_unpack_64_4x16:
+   case nir_op_pack_32_4x8:
+   case nir_op_pack_32_4x8_split:
+   case nir_op_unpack_32_4x8:
       return true;
    default:
       return false;
@@ -32,9 +37,9 @@ bool is_pack(nir_op op)
 /// The size of the arithmetic instead of an instruction's own; 0: it may stay.
 unsigned wide_size(const nir_instr *instr, void *data)
 {
-   const Has &has = *static_cast<const Has *>(data);
+   const SmallArithmetic &has = *static_cast<const SmallArithmetic *>(data);
    if (instr->type == nir_instr_type_phi)
-      return nir_instr_as_phi(instr)->def.bit_size == 16 && !has.integers ? 32 : 0;
+      return has_integers(has, nir_instr_as_phi(instr)->def.bit_size) ? 0 : 32;
    if (instr->type == nir_instr_type_intrinsic) {
       const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
       switch (intrinsic->intrinsic) {
@@ -44,7 +49,7 @@ unsigned wide_size(const nir_instr *instr, void *data)
       case nir_intrinsic_shuffle_xor:
       case nir_intrinsic_read_invocation:
       case nir_intrinsic_read_first_invocation:
-         return intrinsic->def.bit_size == 16 && !has.integers ? 32 : 0;
+         return has_integers(has, intrinsic->def.bit_size) ? 0 : 32;
       default:
          return 0;
       }
@@ -55,17 +60,17 @@ unsigned wide_size(const nir_instr *instr, void *data)
    const nir_op_info &info = nir_op_infos[alu->op];
    if (alu->op == nir_op_mov || nir_op_is_vec(alu->op) || info.is_conversion || is_pack(alu->op))
       return 0;
-   bool is_half = false, is_float = false;
+   bool is_lowered = false, is_half_float = false;
    const auto look_at = [&](nir_alu_type type, unsigned bits) {
-      if (nir_alu_type_get_type_size(type) != 0 || bits != 16)
+      if (nir_alu_type_get_type_size(type) != 0)
          return;
-      is_half = true;
-      is_float |= nir_alu_type_get_base_type(type) == nir_type_float;
+      is_lowered |= !has_integers(has, bits);
+      is_half_float |= bits == 16 && nir_alu_type_get_base_type(type) == nir_type_float;
    };
    look_at(info.output_type, alu->def.bit_size);
    for (unsigned i = 0; i < info.num_inputs; i++)
       look_at(info.input_types[i], alu->src[i].src.ssa->bit_size);
-   return is_half && !(is_float ? has.floats : has.integers) ? 32 : 0;
+   return (is_half_float ? !has.half_floats : is_lowered) ? 32 : 0;
 }
 
 nir_def *unpack(nir_builder *b, nir_def *half)
@@ -88,17 +93,16 @@ nir_def *pack(nir_builder *b, nir_def *value, bool to_zero)
 /// In 32 bits.
 nir_def *widen(nir_builder *b, nir_def *value, bool is_signed)
 {
-   if (value->bit_size > 16)
-      return nir_u2u32(b, value);
-   if (value->bit_size < 16)
-      return is_signed ? nir_i2i32(b, value) : nir_u2u32(b, value);
    nir_def *wide = nir_u2u32(b, value);
-   return is_signed ? nir_ishr_imm(b, nir_ishl_imm(b, wide, 16), 16) : wide;
+   if (value->bit_size > 16 || !is_signed)
+      return wide;
+   const unsigned rest = 32 - value->bit_size;
+   return nir_ishr_imm(b, nir_ishl_imm(b, wide, rest), rest);
 }
 
 bool lower_conversion(nir_builder *b, nir_alu_instr *alu, void *data)
 {
-   const Has &has = *static_cast<const Has *>(data);
+   const SmallArithmetic &has = *static_cast<const SmallArithmetic *>(data);
    const nir_op_info &info = nir_op_infos[alu->op];
    if (!info.is_conversion || alu->op == nir_op_mov)
       return false;
@@ -106,12 +110,12 @@ bool lower_conversion(nir_builder *b, nir_alu_instr *alu, void *data)
                       to = nir_alu_type_get_base_type(info.output_type);
    const unsigned from_bits = alu->src[0].src.ssa->bit_size, to_bits = alu->def.bit_size;
    const auto is_lowered = [&](nir_alu_type type, unsigned bits) {
-      return bits == 16 &&
-             (type == nir_type_float ? !has.floats : type != nir_type_bool && !has.integers);
+      return type == nir_type_float ? bits == 16 && !has.half_floats
+                                    : type != nir_type_bool && !has_integers(has, bits);
    };
    const bool source = is_lowered(from, from_bits), result = is_lowered(to, to_bits);
-   const bool is_basic =
-      (alu->op == nir_op_u2u32 && from_bits == 16) || (alu->op == nir_op_u2u16 && from_bits == 32);
+   const bool is_basic = alu->op == nir_op_u2u32 ||
+                         (from_bits == 32 && (alu->op == nir_op_u2u16 || alu->op == nir_op_u2u8));
    if (is_basic || !(source || result) || (from == nir_type_bool && to != nir_type_float))
       return false;
 
@@ -138,7 +142,7 @@ bool lower_conversion(nir_builder *b, nir_alu_instr *alu, void *data)
       value = from == nir_type_float  ? nir_f2i32(b, value)
               : value->bit_size == 32 ? value
                                       : widen(b, value, from == nir_type_int);
-      value = nir_u2u16(b, value);
+      value = nir_u2uN(b, value, to_bits);
    }
    nir_def_rewrite_uses(&alu->def, value);
    nir_instr_remove(&alu->instr);
@@ -147,10 +151,9 @@ bool lower_conversion(nir_builder *b, nir_alu_instr *alu, void *data)
 
 } // namespace
 
-bool lower_halves(nir_shader *nir, bool has_floats, bool has_integers)
+bool lower_halves(nir_shader *nir, SmallArithmetic has)
 {
-   Has has = {has_floats, has_integers};
-   if (has.floats && has.integers)
+   if (has.half_floats && has.shorts && has.bytes)
       return false;
    bool progress = nir_lower_bit_size(nir, wide_size, &has);
    progress |= nir_shader_alu_pass(nir, lower_conversion, nir_metadata_control_flow, &has);

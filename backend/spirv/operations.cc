@@ -12,20 +12,13 @@ namespace weft::spirv {
 
 namespace {
 
-/// Whether components can be held, and have a type that lies in buffers.
+/// Whether there are such components.  Those of 8 and 16 bits are on every driver: arithmetic is of 32
+/// bits where it has no other (lower_halves.h), and where buffers have no elements of that size,
+/// words hold them (lower_access_units.h).
 bool has_components(const Driver &driver, ComponentType type)
 {
-   switch (component_bits(type)) {
-   case 8:
-      return driver.int8 && driver.storage_buffer_8bit;
-   case 16:
-      /* Arithmetic is of 32 bits where the driver has no other (lower_halves.h). */
-      return driver.storage_buffer_16bit;
-   case 64:
-      return driver.int64 && (driver.float64 || type != ComponentType::f64);
-   default:
-      return true;
-   }
+   return component_bits(type) < 64 ||
+          (driver.int64 && (driver.float64 || type != ComponentType::f64));
 }
 
 /// An invocation has to know its place in the subgroup, and no more.

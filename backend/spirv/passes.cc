@@ -120,7 +120,8 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
     * not, whatever the others are; robustBufferAccess lets those within 16 bytes share a fate. */
    RUN(run, opt_combine_accesses, CombineOptions{.keep_buffers = driver.robust_buffer_access_2});
    /* The last that looks at byte offsets. */
-   RUN(run, lower_access_units);
+   RUN(run, lower_access_units,
+       SmallUnits{driver.storage_buffer_8bit, driver.storage_buffer_16bit});
    optimize(run, unroll_tiles);
    RUN(run, nir_remove_dead_variables,
        nir_variable_mode(nir_var_function_temp | nir_var_mem_shared), nullptr);
@@ -139,7 +140,7 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
    RUN(run, nir_lower_bit_size, spirv_bit_size, const_cast<Driver *>(&driver));
    optimize(run, unroll_tiles);
    optimize_late(run);
-   RUN(run, lower_halves, has_half_floats(driver), driver.int16);
+   RUN(run, lower_halves, small_arithmetic(driver));
 
    if (run.refused())
       return run.error();

@@ -52,7 +52,10 @@ public:
    // Types and constants.
    /// What values of so many bits are held in.  Without shaderInt16 those of 16 bits are the lower
    /// halves of 32-bit ones, and their upper halves are 0.
-   unsigned held_bits(unsigned bits) const { return bits == 16 && !driver.int16 ? 32 : bits; }
+   unsigned held_bits(unsigned bits) const
+   {
+      return (bits == 16 && !driver.int16) || (bits == 8 && !driver.int8) ? 32 : bits;
+   }
    Id type(Kind, unsigned bits);
    /// Without their arithmetic, floats of 16 bits are integers.
    Kind kind_of(const glsl_type *) const;

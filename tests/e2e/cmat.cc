@@ -104,9 +104,12 @@ std::string missing_matrix_feature(const Device &device, ComponentType type)
       return device.bfloat16_features.shaderBFloat16CooperativeMatrix ? "" : "bfloat16 matrices";
    if (is_small_float(type) && !device.float8_features.shaderFloat8CooperativeMatrix)
       return "float8 matrices";
-   if (f.bytes == 1 && !(device.features12.shaderInt8 && device.features12.storageBuffer8BitAccess))
+   // The layer computes with words, and loads and stores parts of them, where it has to.
+   if (f.bytes == 1 &&
+       !(device.features12.shaderInt8 && device.features12.storageBuffer8BitAccess) &&
+       !device.has_weft_layer)
       return "8-bit types";
-   if (f.bytes == 2 && !device.features11.storageBuffer16BitAccess)
+   if (f.bytes == 2 && !(device.features11.storageBuffer16BitAccess || device.has_weft_layer))
       return "16-bit storage";
    if (f.bytes == 8 && !(f.is_float ? device.features.shaderFloat64 : device.features.shaderInt64))
       return f.is_float ? "shaderFloat64" : "shaderInt64";
@@ -119,6 +122,8 @@ std::string missing_feature(const Device &device, ComponentType type)
    if (f.bytes == 2 && !is_small_float(type) &&
        !(f.is_float ? device.features12.shaderFloat16 : device.features.shaderInt16))
       return f.is_float ? "shaderFloat16" : "shaderInt16";
+   if (f.bytes == 1 && !is_small_float(type) && !device.features12.shaderInt8)
+      return "shaderInt8";
    return missing_matrix_feature(device, type);
 }
 

@@ -244,7 +244,12 @@ void run(Device &device, oracle::Random &random, const Case &c, bool cut)
    ASSERT_EQ(from.size(), c.matrix_bytes());
    const uint32_t source_bytes = c.load_at + c.matrix_bytes(),
                   target_bytes = c.store_at + c.matrix_bytes();
-   const uint32_t unit = c.matrix.component_bytes();
+   // Where buffers have no such elements, their ranges are words.
+   const bool has_elements =
+      c.matrix.component_bytes() == 1   ? device.features12.storageBuffer8BitAccess
+      : c.matrix.component_bytes() == 2 ? device.features11.storageBuffer16BitAccess
+                                        : true;
+   const uint32_t unit = has_elements ? c.matrix.component_bytes() : 4;
    const auto range = [&](uint32_t bytes) {
       return cut ? unit * (1 + draw(random, bytes / unit)) : bytes;
    };

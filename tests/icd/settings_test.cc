@@ -62,6 +62,9 @@ TEST(Settings, TakeFeaturesToHide)
    EXPECT_TRUE(both.hides_float16 && both.hides_int16);
    const Settings one = parse({{"WEFT_ICD_HIDE", "int16,teapots"}}, 1);
    EXPECT_TRUE(!one.hides_float16 && one.hides_int16);
+   const Settings storage = parse({{"WEFT_ICD_HIDE", "storage8,storage16,int8"}});
+   EXPECT_TRUE(storage.hides_storage8 && storage.hides_storage16 && storage.hides_int8);
+   EXPECT_FALSE(one.hides_storage8 || one.hides_storage16 || one.hides_int8);
 }
 
 } // namespace

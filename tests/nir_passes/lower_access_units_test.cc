@@ -74,6 +74,41 @@ TEST(LowerAccessUnits, AlignmentGivesTheUnit)
    EXPECT_EQ(test::count(load(1, 32, 1), "@load_ssbo"), 4u);
 }
 
+/// One store of a storage buffer, after the pass.
+std::string store(unsigned components, unsigned bits, unsigned align, SmallUnits small)
+{
+   Built built;
+   nir_builder *b = &built.b;
+   nir_def *offset = nir_imul_imm(b, nir_load_subgroup_id(b), align);
+   nir_def *value = nir_replicate(b, nir_u2uN(b, nir_load_subgroup_id(b), bits), components);
+   _nir_build_store_ssbo(b, value, nir_imm_ivec2(b, 0, 0), offset,
+                         {._ = 0,
+                          .write_mask = nir_component_mask(components),
+                          .access = {},
+                          .align_mul = align,
+                          .align_offset = 0});
+   lower_access_units(built.shader.get(), small);
+   nir_validate_shader(built.shader.get(), "lower_access_units");
+   return test::body(built.shader.get());
+}
+
+/// Its neighbours in the word may be stored meanwhile.
+TEST(LowerAccessUnits, PartsOfWordsAreExchanged)
+{
+   constexpr SmallUnits words = {.bytes = false, .halves = false};
+   for (const unsigned bits : {8, 16}) {
+      const std::string text = store(1, bits, bits / 8, words);
+      EXPECT_EQ(test::count(text, "@store_ssbo"), 0u) << text;
+      EXPECT_EQ(test::count(text, "@ssbo_atomic_swap"), 1u) << text;
+      EXPECT_EQ(test::count(text, "@ssbo_atomic "), 0u) << text;
+   }
+   /* Whole words are not. */
+   EXPECT_EQ(test::count(store(2, 16, 4, words), "@store_ssbo"), 1u);
+   EXPECT_EQ(test::count(store(2, 16, 2, words), "@ssbo_atomic_swap"), 2u);
+   EXPECT_EQ(test::count(store(1, 16, 2, {.bytes = false}), "@store_ssbo"), 1u);
+   EXPECT_EQ(test::count(store(1, 8, 1, {.halves = false}), "@store_ssbo"), 1u);
+}
+
 TEST(LowerAccessUnits, WhatOthersSeeIsNotTakenApart)
 {
    EXPECT_GT(test::count(load(1, 64, 8), "= pack_64_2x32"), 0u);

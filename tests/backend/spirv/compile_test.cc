@@ -475,16 +475,28 @@ TEST(Compile, AMissingFeatureIsNamed)
    EXPECT_TRUE(has(compiled(types, driver), "shaderFloat64"));
 
    driver = spirv::full_driver();
-   driver.storage_buffer_8bit = false;
-   EXPECT_TRUE(has(compiled(memory, driver), "storageBuffer8BitAccess"));
-
-   driver = spirv::full_driver();
    driver.subgroup_operations &= ~0x40u;
    EXPECT_TRUE(has(compiled(subgroups, driver), "clustered"));
 
    driver = spirv::full_driver();
    driver.buffer_device_address = false;
    EXPECT_TRUE(has(compiled(matrices, driver), "bufferDeviceAddress"));
+}
+
+TEST(Compile, BuffersOfWordsWillDo)
+{
+   spirv::Driver driver = spirv::full_driver();
+   driver.storage_buffer_8bit = driver.storage_buffer_16bit = false;
+   for (const std::string &source : {memory, matrices}) {
+      const std::string text = compiled(source, driver);
+      EXPECT_FALSE(has(text, "StorageBuffer8BitAccess")) << text;
+      EXPECT_FALSE(has(text, "StorageBuffer16BitAccess")) << text;
+   }
+   const std::string text = compiled("layout(binding = 0) buffer B { uint8_t b[]; };"
+                                     "void main() { b[gl_LocalInvocationIndex] = b[1]; }",
+                                     driver);
+   EXPECT_EQ(count(text, "OpAtomicCompareExchange"), 1u) << text;
+   EXPECT_EQ(count(text, "OpAtomicAnd"), 0u) << text;
 }
 
 TEST(Compile, QualifiersAreKept)
@@ -577,10 +589,11 @@ TEST(SupportedOperations, FollowTheDriver)
 
    driver.float16 = driver.int16 = false;
    EXPECT_TRUE(uses(spirv::supported_operations(driver, 32), f16));
-   driver.storage_buffer_16bit = false;
-   EXPECT_FALSE(uses(spirv::supported_operations(driver, 32), f16));
+   driver.storage_buffer_8bit = driver.storage_buffer_16bit = false;
+   EXPECT_TRUE(uses(spirv::supported_operations(driver, 32), f16));
+   EXPECT_TRUE(uses(spirv::supported_operations(driver, 32), s8));
    driver.int8 = false;
-   EXPECT_FALSE(uses(spirv::supported_operations(driver, 32), s8));
+   EXPECT_TRUE(uses(spirv::supported_operations(driver, 32), s8));
    driver.float64 = false;
    EXPECT_FALSE(uses(spirv::supported_operations(driver, 32), f64));
    EXPECT_TRUE(uses(spirv::supported_operations(driver, 32), f32));
