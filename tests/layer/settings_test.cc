@@ -102,12 +102,14 @@ TEST_F(SettingsTest, unknown_values_are_named_and_ignored)
 
 TEST_F(SettingsTest, unknown_names_and_types_are_named_and_ignored)
 {
-   const test::ScratchFolder scratch;
-   const std::string path = scratch.path / "vk_layer_settings.txt";
-   std::ofstream(path) << "weft_cooperative_matrix.profil = intel\nother.profil = intel\n";
-   const Environment file("VK_LAYER_SETTINGS_PATH", path.c_str());
    std::vector<std::string> problems;
-   EXPECT_EQ(layer::read_settings({}, problems).profile, nullptr);
+   {
+      const test::ScratchFolder scratch;
+      const std::string path = scratch.path / "vk_layer_settings.txt";
+      std::ofstream(path) << "weft_cooperative_matrix.profil = intel\nother.profil = intel\n";
+      const Environment file("VK_LAYER_SETTINGS_PATH", path.c_str());
+      EXPECT_EQ(layer::read_settings({}, problems).profile, nullptr);
+   }
    ASSERT_EQ(problems.size(), 1u);
    EXPECT_NE(problems[0].find("'profil'"), std::string::npos);
 
