@@ -61,7 +61,8 @@ inline bool is_tile_access(const nir_instr *instr)
    if (instr->type != nir_instr_type_intrinsic)
       return false;
    const nir_intrinsic_op op = nir_instr_as_intrinsic(instr)->intrinsic;
-   return op == nir_intrinsic_tile_load_weft || op == nir_intrinsic_tile_store_weft;
+   return op == nir_intrinsic_tile_load_weft || op == nir_intrinsic_tile_store_weft ||
+          op == nir_intrinsic_tile_pack_weft;
 }
 
 /// Whether it reads or writes a variable that is a tile: also what is done with the components of

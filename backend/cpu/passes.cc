@@ -5,6 +5,7 @@
 
 #include "backend/cpu/codegen/hoist_constants.h"
 #include "backend/cpu/codegen/opt_uniform.h"
+#include "backend/cpu/codegen/pack_factors.h"
 #include "backend/cpu/codegen/validate_final_form.h"
 
 #include "nir_passes/lower_descriptors.h"
@@ -85,6 +86,7 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    /* Matrices become private arrays. */
    run.check(validate_cmat, options.matrices);
    lower_matrices(run, options.target);
+   RUN(run, pack_factors, W);
 
    /* System values become those that a subgroup has. */
    RUN(run, nir_lower_system_values);

@@ -18,12 +18,16 @@ namespace {
 
 /// Scratch is [component][lane] (emit_memory.cc): component k of the lanes is the run of elements
 /// k * W … k * W + W - 1, which is what element_map.h says of a dense matrix.
-Value *tile_pointer(Translator &t, const nir_src &offset, const glsl_cmat_description &desc)
+Value *private_pointer(Translator &t, const nir_src &offset, uint32_t bytes)
 {
-   const uint32_t bytes = uint32_t(desc.rows) * desc.cols * component_bits(desc) / 8;
    const uint32_t of_invocation = (bytes + t.W - 1) / t.W;
    Value *place = scratch_offset(t, t.first_active(offset), of_invocation);
    return t.b.CreateGEP(t.b.getInt8Ty(), t.scratch, t.b.CreateZExt(place, t.b.getInt64Ty()));
+}
+
+Value *tile_pointer(Translator &t, const nir_src &offset, const glsl_cmat_description &desc)
+{
+   return private_pointer(t, offset, uint32_t(desc.rows) * desc.cols * component_bits(desc) / 8);
 }
 
 /// Kernels touch only the memory that they get pointers to.
@@ -49,9 +53,16 @@ void emit_muladd(Translator &t, nir_intrinsic_instr *intr)
                                c = nir_intrinsic_c_cmat_desc(intr);
    const auto operation = matrix_operation(d, a, b, c, nir_intrinsic_cmat_signed_mask(intr),
                                            nir_intrinsic_saturate(intr) != 0);
-   call_kernel(t, operation ? tile_muladd_symbol(*operation) : "",
-               {tile_pointer(t, intr->src[0], d), tile_pointer(t, intr->src[1], a),
-                tile_pointer(t, intr->src[2], b), tile_pointer(t, intr->src[3], c)});
+   if (!operation)
+      return call_kernel(t, "", {});
+   const auto factor = [&](unsigned source, const glsl_cmat_description &desc, TileFactor factor) {
+      return same_packing(*operation, *operation, factor)
+                ? private_pointer(t, intr->src[source], packed_bytes(*operation, factor))
+                : tile_pointer(t, intr->src[source], desc);
+   };
+   call_kernel(t, tile_muladd_symbol(*operation),
+               {tile_pointer(t, intr->src[0], d), factor(1, a, TileFactor::a),
+                factor(2, b, TileFactor::b), tile_pointer(t, intr->src[3], c)});
 }
 
 /// The one operation whose tile may differ from lane to lane.
@@ -91,17 +102,27 @@ void emit_insert(Translator &t, nir_intrinsic_instr *intr)
    store_elements(t, tile_pointer(t, intr->src[0], desc), first, pattern, elements);
 }
 
-void emit_transfer(Translator &t, nir_intrinsic_instr *intr, TileAccess direction)
+TileOrder order_of(nir_intrinsic_instr *intr)
 {
-   llvm::IRBuilder<> &b = t.b;
-   assert(nir_intrinsic_stride_unit(intr) == 1);
-   const bool load = direction == TileAccess::load;
-   const nir_src &address = intr->src[load ? 1 : 0];
-   Value *stride = b.CreateSExtOrTrunc(t.first_active(intr->src[2]), b.getInt64Ty());
-   const nir_variable_mode modes = nir_intrinsic_memory_modes(intr);
-   const glsl_cmat_description desc = nir_intrinsic_cmat_desc(intr);
-   Value *tile = tile_pointer(t, intr->src[load ? 0 : 1], desc);
+   return nir_intrinsic_matrix_layout(intr) == GLSL_MATRIX_LAYOUT_COLUMN_MAJOR
+             ? TileOrder::column_major
+             : TileOrder::row_major;
+}
 
+/// Where a tile comes from or goes to.
+struct TileMemory {
+   Region region;
+   Value *offset;
+   bool robust; ///< within the region
+};
+
+TileMemory tile_memory(Translator &t, nir_intrinsic_instr *intr, const nir_src &address)
+{
+   const nir_variable_mode modes = nir_intrinsic_memory_modes(intr);
+   if (modes & nir_var_function_temp) {
+      Value *tile = tile_pointer(t, address, nir_intrinsic_cmat_desc(intr));
+      return {{tile, nullptr}, t.b.getInt32(0), false};
+   }
    Region region{};
    Value *offset;
    if (modes & (nir_var_mem_ssbo | nir_var_mem_ubo)) {
@@ -114,29 +135,67 @@ void emit_transfer(Translator &t, nir_intrinsic_instr *intr, TileAccess directio
       region.size = nullptr;
       offset = t.first_active(address);
    }
-   const TileTransfer transfer = {
-      direction,
-      nir_intrinsic_matrix_layout(intr) == GLSL_MATRIX_LAYOUT_COLUMN_MAJOR ? TileOrder::column_major
-                                                                           : TileOrder::row_major,
-      region.size && t.options.robust_buffer_access,
-      desc.rows,
-      desc.cols,
-      component_bits(desc) / 8,
-   };
-   const std::string symbol = tile_transfer_symbol(transfer);
-   if (transfer.robust) {
-      offset = b.CreateZExt(offset, b.getInt64Ty());
-      if (load)
-         call_kernel(t, symbol, {tile, region.base, offset, region.size, stride});
-      else
-         call_kernel(t, symbol, {region.base, offset, region.size, tile, stride});
-      return;
-   }
-   Value *memory = pointer_to(t, region, offset);
-   if (load)
-      call_kernel(t, symbol, {tile, memory, stride});
-   else
-      call_kernel(t, symbol, {memory, tile, stride});
+   return {region, offset, region.size && t.options.robust_buffer_access};
+}
+
+Value *stride_of(Translator &t, nir_intrinsic_instr *intr)
+{
+   return t.b.CreateSExtOrTrunc(t.first_active(intr->src[2]), t.b.getInt64Ty());
+}
+
+void call_load(Translator &t, const std::string &symbol, Value *tile, const TileMemory &from,
+               Value *stride)
+{
+   if (!from.robust)
+      return call_kernel(t, symbol, {tile, pointer_to(t, from.region, from.offset), stride});
+   Value *offset = t.b.CreateZExt(from.offset, t.b.getInt64Ty());
+   call_kernel(t, symbol, {tile, from.region.base, offset, from.region.size, stride});
+}
+
+void emit_load(Translator &t, nir_intrinsic_instr *intr)
+{
+   assert(nir_intrinsic_stride_unit(intr) == 1);
+   const glsl_cmat_description desc = nir_intrinsic_cmat_desc(intr);
+   Value *stride = stride_of(t, intr);
+   Value *tile = tile_pointer(t, intr->src[0], desc);
+   const TileMemory from = tile_memory(t, intr, intr->src[1]);
+   const std::string symbol =
+      tile_transfer_symbol({TileAccess::load, order_of(intr), from.robust, desc.rows, desc.cols,
+                            component_bits(desc) / 8});
+   call_load(t, symbol, tile, from, stride);
+}
+
+void emit_store(Translator &t, nir_intrinsic_instr *intr)
+{
+   assert(nir_intrinsic_stride_unit(intr) == 1);
+   const glsl_cmat_description desc = nir_intrinsic_cmat_desc(intr);
+   Value *stride = stride_of(t, intr);
+   Value *tile = tile_pointer(t, intr->src[1], desc);
+   const TileMemory to = tile_memory(t, intr, intr->src[0]);
+   const std::string symbol =
+      tile_transfer_symbol({TileAccess::store, order_of(intr), to.robust, desc.rows, desc.cols,
+                            component_bits(desc) / 8});
+   if (!to.robust)
+      return call_kernel(t, symbol, {pointer_to(t, to.region, to.offset), tile, stride});
+   Value *offset = t.b.CreateZExt(to.offset, t.b.getInt64Ty());
+   call_kernel(t, symbol, {to.region.base, offset, to.region.size, tile, stride});
+}
+
+void emit_pack(Translator &t, nir_intrinsic_instr *intr)
+{
+   const glsl_cmat_description c = nir_intrinsic_c_cmat_desc(intr);
+   const auto operation =
+      matrix_operation(c, nir_intrinsic_a_cmat_desc(intr), nir_intrinsic_b_cmat_desc(intr), c,
+                       nir_intrinsic_cmat_signed_mask(intr), false);
+   if (!operation)
+      return call_kernel(t, "", {});
+   const TileFactor factor =
+      nir_intrinsic_cmat_desc(intr).use == GLSL_CMAT_USE_A ? TileFactor::a : TileFactor::b;
+   Value *stride = stride_of(t, intr);
+   Value *packed = private_pointer(t, intr->src[0], packed_bytes(*operation, factor));
+   const TileMemory from = tile_memory(t, intr, intr->src[1]);
+   call_load(t, tile_pack_symbol({*operation, factor, order_of(intr), from.robust}), packed, from,
+             stride);
 }
 
 } // namespace
@@ -145,13 +204,16 @@ bool emit_tile(Translator &t, nir_intrinsic_instr *intr)
 {
    switch (intr->intrinsic) {
    case nir_intrinsic_tile_load_weft:
-      emit_transfer(t, intr, TileAccess::load);
+      emit_load(t, intr);
       return true;
    case nir_intrinsic_tile_store_weft:
-      emit_transfer(t, intr, TileAccess::store);
+      emit_store(t, intr);
       return true;
    case nir_intrinsic_tile_muladd_weft:
       emit_muladd(t, intr);
+      return true;
+   case nir_intrinsic_tile_pack_weft:
+      emit_pack(t, intr);
       return true;
    case nir_intrinsic_tile_element_weft:
       emit_element(t, intr);

@@ -178,6 +178,7 @@ bool is_in_final_form(nir_intrinsic_op op)
    case nir_intrinsic_tile_load_weft:
    case nir_intrinsic_tile_store_weft:
    case nir_intrinsic_tile_muladd_weft:
+   case nir_intrinsic_tile_pack_weft:
    case nir_intrinsic_tile_element_weft:
    case nir_intrinsic_tile_insert_weft:
 

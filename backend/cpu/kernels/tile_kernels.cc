@@ -33,14 +33,22 @@ bool is_advertised(const MatrixOperation &op)
 }
 
 /// Everything that has a symbol.
-using Kernel = std::variant<MatrixOperation, TileTransfer>;
+using Kernel = std::variant<MatrixOperation, TileTransfer, TilePack>;
 
 const std::unordered_map<std::string, Kernel> &kernels_by_symbol()
 {
    static const std::unordered_map<std::string, Kernel> map = [] {
       std::unordered_map<std::string, Kernel> m;
-      for (const MatrixOperation &op : matrix_operations())
+      for (const MatrixOperation &op : matrix_operations()) {
          m.emplace(tile_muladd_symbol(op), op);
+         for (const TileFactor factor : {TileFactor::a, TileFactor::b})
+            for (const TileOrder order : {TileOrder::row_major, TileOrder::column_major})
+               for (const bool robust : {false, true}) {
+                  const TilePack pack = {op, factor, order, robust};
+                  if (std::string symbol = tile_pack_symbol(pack); !symbol.empty())
+                     m.emplace(std::move(symbol), pack);
+               }
+      }
       for (const TileAccess access : {TileAccess::load, TileAccess::store})
          for (const TileOrder order : {TileOrder::row_major, TileOrder::column_major})
             for (const bool robust : {false, true})
@@ -86,27 +94,93 @@ std::string tile_transfer_symbol(const TileTransfer &t)
    return name;
 }
 
-TileMulAdd find_tile_muladd(const MatrixOperation &op, const CpuFeatures &cpu)
+namespace {
+
+bool is_real(ComponentType type)
+{
+   return component_type_info(type).kind == NumberKind::real;
+}
+
+/// Floats narrower than f32 are, and bytes that are summed in 32 bits.
+bool is_packed(const MatrixOperation &op, TileFactor factor)
+{
+   const ComponentType type = factor == TileFactor::a ? op.a : op.b;
+   const uint32_t bits = component_bits(type);
+   if (is_real(type))
+      return bits < 32;
+   return bits == 8 && component_bits(op.result) == 32;
+}
+
+std::string packing_name(const MatrixOperation &op, TileFactor factor)
+{
+   if (!is_advertised(op) || !is_packed(op, factor))
+      return "";
+   return numbers({op.m, op.n, op.k}) + '_' + component_type_name(op.a) + '_' +
+          component_type_name(op.b);
+}
+
+TileProduct find_tile_product(const MatrixOperation &op, const CpuFeatures &cpu)
 {
    if (!is_advertised(op) || cpu.instruction_set < InstructionSet::avx2)
-      return nullptr;
-   TileMulAdd found = nullptr;
+      return {};
+   TileProduct found;
    if (cpu.amx)
-      found = find_tile_muladd_amx(op);
+      found = find_tile_product_amx(op);
    if (!found && cpu.avx512_bf16)
-      found = find_tile_muladd_avx512_bf16(op);
+      found = find_tile_product_avx512_bf16(op);
    if (!found && cpu.avx512_vnni)
-      found = find_tile_muladd_avx512_vnni(op);
+      found = find_tile_product_avx512_vnni(op);
    if (!found && cpu.avx_vnni)
-      found = find_tile_muladd_avx_vnni(op);
+      found = find_tile_product_avx_vnni(op);
    if (!found && cpu.instruction_set >= InstructionSet::avx512)
-      found = find_tile_muladd_avx512(op);
-   return found ? found : find_tile_muladd_avx2(op);
+      found = find_tile_product_avx512(op);
+   return found ? found : find_tile_product_avx2(op);
+}
+
+} // namespace
+
+std::string tile_pack_symbol(const TilePack &p)
+{
+   const std::string packing = packing_name(p.op, p.factor);
+   if (packing.empty())
+      return "";
+   std::string name = p.factor == TileFactor::a ? "weft_tile_pack_a_" : "weft_tile_pack_b_";
+   name += p.order == TileOrder::row_major ? "row_" : "column_";
+   name += packing;
+   if (p.robust)
+      name += "_robust";
+   return name;
+}
+
+bool same_packing(const MatrixOperation &x, const MatrixOperation &y, TileFactor factor)
+{
+   const std::string packing = packing_name(x, factor);
+   return !packing.empty() && packing == packing_name(y, factor);
+}
+
+uint32_t packed_bytes(const MatrixOperation &op, TileFactor factor)
+{
+   // As f32, or integers of 16 bits; VNNI's bytes and sums of columns take less.
+   const uint32_t components = op.k * (factor == TileFactor::a ? op.m : op.n);
+   return components * (is_real(factor == TileFactor::a ? op.a : op.b) ? 4 : 2);
+}
+
+TileMulAdd find_tile_muladd(const MatrixOperation &op, const CpuFeatures &cpu)
+{
+   return find_tile_product(op, cpu).muladd;
+}
+
+void *find_tile_pack(const TilePack &p, const CpuFeatures &cpu)
+{
+   const int factor = p.factor == TileFactor::b, order = p.order == TileOrder::column_major;
+   const TilePacks packs = find_tile_product(p.op, cpu).packs[factor];
+   return p.robust ? reinterpret_cast<void *>(packs.robust[order])
+                   : reinterpret_cast<void *>(packs.plain[order]);
 }
 
 bool needs_tile_configuration(const MatrixOperation &op, const CpuFeatures &cpu)
 {
-   return cpu.amx && is_advertised(op) && find_tile_muladd_amx(op);
+   return cpu.amx && is_advertised(op) && find_tile_product_amx(op);
 }
 
 bool needs_tile_configuration(std::string_view symbol, const CpuFeatures &cpu)
@@ -130,6 +204,8 @@ void *find_tile_symbol(std::string_view name, const CpuFeatures &cpu)
       return nullptr;
    if (const auto *op = std::get_if<MatrixOperation>(&found->second))
       return reinterpret_cast<void *>(find_tile_muladd(*op, cpu));
+   if (const auto *pack = std::get_if<TilePack>(&found->second))
+      return find_tile_pack(*pack, cpu);
    return find_tile_transfer(std::get<TileTransfer>(found->second), cpu);
 }
 

@@ -31,8 +31,8 @@ namespace weft::cpu {
 
 struct CpuFeatures;
 
-/// d = a * b + c on whole tiles.  d may be c; otherwise d overlaps none of the others.  Some are called within a
-/// TileConfiguration only: needs_tile_configuration().
+/// d = a * b + c on whole tiles, the factors packed where tile_pack_symbol() has a name for it.  d may be c; otherwise d
+/// overlaps none of the others.  Some are called within a TileConfiguration only: needs_tile_configuration().
 using TileMulAdd = void (*)(void *d, const void *a, const void *b, const void *c);
 
 /// Memory to tile.
@@ -59,6 +59,18 @@ struct TileTransfer {
    uint32_t bytes;      ///< per component: 1, 2, 4 or 8
 };
 
+enum class TileFactor : uint8_t { a, b };
+
+/// What makes of a factor in memory what a multiplication wants in its place: components converted, or those side by
+/// side that an instruction takes at once.  It is a TileLoad, or a TileLoadRobust.  Packed factors are made for their
+/// multiplications; how they look differs from instruction set to instruction set.
+struct TilePack {
+   MatrixOperation op; ///< one of those that want the same
+   TileFactor factor;
+   TileOrder order;
+   bool robust;
+};
+
 /// "weft_tile_muladd_16x16x16_f16_f16_f32_f32".  All of matrix_operations() have a kernel, for every
 /// instruction set; others have the empty name.
 std::string tile_muladd_symbol(const MatrixOperation &);
@@ -66,9 +78,18 @@ std::string tile_muladd_symbol(const MatrixOperation &);
 /// has.
 std::string tile_transfer_symbol(const TileTransfer &);
 
+/// "weft_tile_pack_b_column_16x16x32_s8_s8_robust"; the empty name where the kernel of the operation takes the factor
+/// as a tile.
+std::string tile_pack_symbol(const TilePack &);
+/// Whether two operations want the same in place of a factor, and some packing of it.
+bool same_packing(const MatrixOperation &, const MatrixOperation &, TileFactor);
+/// The most that a packed factor takes, whatever the instruction set.
+uint32_t packed_bytes(const MatrixOperation &, TileFactor);
+
 /// The functions themselves; null where the name would be empty.
 TileMulAdd find_tile_muladd(const MatrixOperation &, const CpuFeatures &);
 void *find_tile_transfer(const TileTransfer &, const CpuFeatures &);
+void *find_tile_pack(const TilePack &, const CpuFeatures &);
 bool needs_tile_configuration(const MatrixOperation &, const CpuFeatures &);
 bool needs_tile_configuration(std::string_view symbol, const CpuFeatures &);
 /// By symbol; null when the name is not one of these.

@@ -12,17 +12,31 @@
 
 namespace weft::cpu {
 
+/// How memory of either order becomes what a kernel takes in place of one of its factors; null if it takes the
+/// tile.
+struct TilePacks {
+   TileLoad plain[2];
+   TileLoadRobust robust[2];
+};
+
+/// The kernel of an operation, and what packs its factors.
+struct TileProduct {
+   TileMulAdd muladd = nullptr;
+   TilePacks packs[2] = {};
+   explicit operator bool() const { return muladd; }
+};
+
 /// Everything in matrix_operations().
-TileMulAdd find_tile_muladd_avx2(const MatrixOperation &);
-/// All but those of 8-bit factors and 32-bit sums, for which null.
-TileMulAdd find_tile_muladd_avx512(const MatrixOperation &);
-/// Those of 8-bit factors and 32-bit sums, else null.
-TileMulAdd find_tile_muladd_avx_vnni(const MatrixOperation &);
-TileMulAdd find_tile_muladd_avx512_vnni(const MatrixOperation &);
-/// Those of bfloat16, else null.
-TileMulAdd find_tile_muladd_avx512_bf16(const MatrixOperation &);
-/// Of both, those that it is faster for, else null.  They run within a TileConfiguration.
-TileMulAdd find_tile_muladd_amx(const MatrixOperation &);
+TileProduct find_tile_product_avx2(const MatrixOperation &);
+/// All but those of 8-bit factors and 32-bit sums, for which none.
+TileProduct find_tile_product_avx512(const MatrixOperation &);
+/// Those of 8-bit factors and 32-bit sums, else none.
+TileProduct find_tile_product_avx_vnni(const MatrixOperation &);
+TileProduct find_tile_product_avx512_vnni(const MatrixOperation &);
+/// Those of bfloat16, else none.
+TileProduct find_tile_product_avx512_bf16(const MatrixOperation &);
+/// Of both, those that it is faster for, else none.  They run within a TileConfiguration.
+TileProduct find_tile_product_amx(const MatrixOperation &);
 
 template <int M_, int N_, int K_>
 struct TileShape {
@@ -32,7 +46,7 @@ struct TileShape {
 /// Calls use(TileShape<M, N, K>) for the operation's shape if it is one that floating-point types
 /// have.
 template <typename Use>
-inline TileMulAdd with_float_shape(const MatrixOperation &op, Use use)
+inline TileProduct with_float_shape(const MatrixOperation &op, Use use)
 {
    const auto is = [&](uint32_t m, uint32_t n, uint32_t k) {
       return op.m == m && op.n == n && op.k == k;
@@ -47,23 +61,23 @@ inline TileMulAdd with_float_shape(const MatrixOperation &op, Use use)
       return use(TileShape<16, 8, 8>());
    if (is(8, 16, 16))
       return use(TileShape<8, 16, 16>());
-   return nullptr;
+   return {};
 }
 
 /// The same for types without kernels of their own, which have fewer.
 template <typename Use>
-inline TileMulAdd with_widened_shape(const MatrixOperation &op, Use use)
+inline TileProduct with_widened_shape(const MatrixOperation &op, Use use)
 {
    if (op.m == 16 && op.n == 16 && op.k == 16)
       return use(TileShape<16, 16, 16>());
    if (op.m == 8 && op.n == 8 && op.k == 8)
       return use(TileShape<8, 8, 8>());
-   return nullptr;
+   return {};
 }
 
 /// The same for 8-bit integers, which have more.
 template <typename Use>
-inline TileMulAdd with_integer_shape(const MatrixOperation &op, Use use)
+inline TileProduct with_integer_shape(const MatrixOperation &op, Use use)
 {
    const auto is = [&](uint32_t m, uint32_t n, uint32_t k) {
       return op.m == m && op.n == n && op.k == k;
@@ -89,17 +103,17 @@ struct IntegerTypes {
 /// Calls use(IntegerTypes<...>) for the operation's types if they are 8-bit integers and 32-bit
 /// results.
 template <typename Use>
-inline TileMulAdd with_integer_types(const MatrixOperation &op, Use use)
+inline TileProduct with_integer_types(const MatrixOperation &op, Use use)
 {
    using enum ComponentType;
    using enum Accumulation;
    const bool a_signed = op.a == s8, b_signed = op.b == s8;
    if ((!a_signed && op.a != u8) || (!b_signed && op.b != u8) || op.c != op.result)
-      return nullptr;
+      return {};
    if (op.c != s32 && op.c != u32)
-      return nullptr;
+      return {};
    if (op.saturating && op.c == u32)
-      return a_signed || b_signed ? nullptr
+      return a_signed || b_signed ? TileProduct()
                                   : use(IntegerTypes<false, false, saturating_unsigned>());
    if (op.saturating) {
       if (a_signed)

@@ -16,14 +16,10 @@
 /// Integers: sums wrap, and are exact as long as C is added elsewhere.  bfloat16: products are added as by FMAs that round
 /// to nearest, and C at the end; subnormal numbers are flushed as by VDPBF16PS (tile_muladd_avx512_bf16.cc).
 ///
-/// A tile register is not loaded from stores that are under way: it waits until B, packed, is in the cache, and that comes
-/// behind the results of the call before.  Such a call takes some 110 cycles whatever it multiplies (Sapphire Rapids), 45 if
-/// B is packed already; so B is looked up first (PackedTiles).  VNNI needs no more for 16 bytes along k, hence only the
-/// operations of 32 are here.
+/// VNNI needs no more time for 16 bytes along k, hence only the operations of 32 are here.
 
 #include "backend/cpu/kernels/tile_configuration.h"
-#include "backend/cpu/kernels/tile_muladd.h"
-#include "backend/cpu/kernels/tile_packing_avx512.h"
+#include "backend/cpu/kernels/tile_packing.h"
 
 #include <immintrin.h>
 
@@ -68,56 +64,6 @@ void load_factors(const void *a, const void *packed_b)
    load_tile<b_groups>(packed_b, 64);
 }
 
-/// Four rows of 16 bytes to columns of four.
-__m512i interleave_four_rows(const void *b)
-{
-   const __m512i rows = _mm512_add_epi32(
-      _mm512_set1_epi32(0x30201000),
-      _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-                         _mm512_set1_epi32(0x01010101)));
-   return _mm512_permutexvar_epi8(rows, _mm512_loadu_si512(b));
-}
-
-/// The thread's, within a TileConfiguration.
-__attribute__((tls_model("initial-exec"))) thread_local PackedTiles *packed_tiles;
-
-/// Which of PackedTiles' entries, and how 64 bytes of B are packed.
-struct Pairs {
-   static constexpr int entries = 0;
-   static __m512i pack(const char *b) { return interleave_two_rows_of_16(b); }
-};
-struct Fours {
-   static constexpr int entries = 1;
-   static __m512i pack(const char *b) { return interleave_four_rows(b); }
-};
-
-/// B packed, of 512 bytes.
-template <typename Packing>
-[[gnu::always_inline]] inline const char *pack(const void *b)
-{
-   constexpr int vectors = 8;
-   const auto *bytes = static_cast<const char *>(b);
-   const auto index = reinterpret_cast<unsigned long>(b) / 512 % PackedTiles::count;
-   PackedTiles::Entry &entry = packed_tiles->entries[Packing::entries][index];
-   __m512i difference[2] = {};
-#pragma GCC unroll 8
-   for (int i = 0; i < vectors; i++) {
-      constexpr int or_xor = 0xf6;
-      difference[i % 2] =
-         _mm512_ternarylogic_epi32(difference[i % 2], _mm512_loadu_si512(bytes + 64 * i),
-                                   _mm512_load_si512(entry.tile + 64 * i), or_xor);
-   }
-   const __m512i any = _mm512_or_si512(difference[0], difference[1]);
-   if (_mm512_test_epi32_mask(any, any)) {
-#pragma GCC unroll 8
-      for (int i = 0; i < vectors; i++) {
-         _mm512_store_si512(entry.tile + 64 * i, _mm512_loadu_si512(bytes + 64 * i));
-         _mm512_store_si512(entry.packed + 64 * i, Packing::pack(bytes + 64 * i));
-      }
-   }
-   return entry.packed;
-}
-
 template <Accumulation Mode>
 __m512i add_saturating(__m512i a, __m512i b)
 {
@@ -135,13 +81,12 @@ __m512i add_saturating(__m512i a, __m512i b)
 template <typename Types>
 void muladd_i8(void *d, const void *a, const void *b, const void *c)
 {
-   const char *packed = pack<Fours>(b);
    constexpr bool wraps = Types::mode == Accumulation::wrapping;
    if constexpr (wraps)
       load_tile<sums>(c, 64);
    else
       clear_sums();
-   load_factors(a, packed);
+   load_factors(a, b);
    if constexpr (Types::a_signed && Types::b_signed)
       WEFT_ADD_PRODUCTS("tdpbssd");
    else if constexpr (Types::a_signed)
@@ -168,13 +113,12 @@ void muladd_i8(void *d, const void *a, const void *b, const void *c)
 template <typename Result>
 void muladd_bf16(void *d, const void *a, const void *b, const void *c)
 {
-   const char *packed = pack<Pairs>(b);
    constexpr bool is_float = __is_same(Result, float);
    if constexpr (is_float)
       load_tile<sums>(c, 64);
    else
       clear_sums();
-   load_factors(a, packed);
+   load_factors(a, b);
    WEFT_ADD_PRODUCTS("tdpbf16ps");
    if constexpr (is_float) {
       store_tile<sums>(d, 64);
@@ -196,12 +140,10 @@ void muladd_bf16(void *d, const void *a, const void *b, const void *c)
 
 } // namespace
 
-TileConfiguration::TileConfiguration(PackedTiles *memory) : configured(memory)
+TileConfiguration::TileConfiguration(bool needed) : configured(needed)
 {
-   if (!configured)
-      return;
-   packed_tiles = memory;
-   __asm__ volatile("ldtilecfg %0" ::"m"(configuration));
+   if (configured)
+      __asm__ volatile("ldtilecfg %0" ::"m"(configuration));
 }
 
 TileConfiguration::~TileConfiguration()
@@ -210,18 +152,20 @@ TileConfiguration::~TileConfiguration()
       __asm__ volatile("tilerelease");
 }
 
-TileMulAdd find_tile_muladd_amx(const MatrixOperation &op)
+TileProduct find_tile_product_amx(const MatrixOperation &op)
 {
    using enum ComponentType;
    const auto is = [&](unsigned m, unsigned n, unsigned k) {
       return op.m == m && op.n == n && op.k == k;
    };
    if (op.a == bf16 && op.b == bf16 && op.c == op.result && is(16, 16, 16))
-      return op.c == f32 ? muladd_bf16<float> : muladd_bf16<unsigned short>;
+      return product<Gathered<16, 16, 2>, Interleaved<16, 16, 2>>(
+         op.c == f32 ? muladd_bf16<float> : muladd_bf16<unsigned short>);
    if (!is(16, 16, 32))
-      return nullptr;
-   return with_integer_types(op,
-                             []<typename Types>(Types) -> TileMulAdd { return muladd_i8<Types>; });
+      return {};
+   return with_integer_types(op, []<typename Types>(Types) {
+      return product<Gathered<16, 32, 1>, Interleaved<32, 16, 1>>(muladd_i8<Types>);
+   });
 }
 
 } // namespace weft::cpu

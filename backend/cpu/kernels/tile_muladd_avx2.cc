@@ -49,38 +49,58 @@ __m256i widen_bytes(__m128i bytes)
    return Signed ? _mm256_cvtepi8_epi16(bytes) : _mm256_cvtepu8_epi16(bytes);
 }
 
-/// Components become 16-bit integers, of which VPMADDWD multiplies pairs along k and adds the two products: always
+/// 8 or 16 bytes; what is beyond is zero.
+template <int Count>
+__m128i load_bytes(const char *p)
+{
+   const auto *from = reinterpret_cast<const __m128i_u *>(p);
+   return Count == 8 ? _mm_loadl_epi64(from) : _mm_loadu_si128(from);
+}
+
+/// Bytes as 16-bit integers.
+template <int Rows, int Cols, bool Signed>
+struct WidenedBytes : Factor<Rows, Cols, 1> {
+   static void from_rows(char *packed, const char *rows, int64_t stride)
+   {
+      constexpr int step = smaller(Cols, 16);
+      for (int row = 0; row < Rows; row++) {
+         for (int col = 0; col < Cols; col += step) {
+            const __m256i wide = widen_bytes<Signed>(load_bytes<step>(rows + row * stride + col));
+            __builtin_memcpy(packed + 2 * (row * Cols + col), &wide, 2 * step);
+         }
+      }
+   }
+};
+
+/// Pairs of rows interleaved, as 16-bit integers.
+template <int Rows, int Cols, bool Signed>
+struct WidenedPairs : Factor<Rows, Cols, 1> {
+   static void from_rows(char *packed, const char *rows, int64_t stride)
+   {
+      auto *to = reinterpret_cast<__m256i *>(packed);
+      for (int row = 0; row < Rows; row += 2) {
+         const __m128i even = load_bytes<Cols>(rows + row * stride);
+         const __m128i odd = load_bytes<Cols>(rows + (row + 1) * stride);
+         _mm256_storeu_si256(to++, widen_bytes<Signed>(_mm_unpacklo_epi8(even, odd)));
+         if constexpr (Cols == 16)
+            _mm256_storeu_si256(to++, widen_bytes<Signed>(_mm_unpackhi_epi8(even, odd)));
+      }
+   }
+};
+
+/// Bytes become 16-bit integers, of which VPMADDWD multiplies pairs along k and adds the two products: always
 /// exact.  (VPMADDUBSW on the bytes themselves would saturate at 16 bits.)
 ///
-///     A: as it lies, one pair broadcast            B: pairs of rows interleaved, 8 columns per vector
-///        a[r][2p], a[r][2p+1]                         b[2p][n], b[2p+1][n], b[2p][n+1], b[2p+1][n+1], …
+///     A: one pair broadcast            B: pairs of rows interleaved, 8 columns per vector
+///        a[r][2p], a[r][2p+1]             b[2p][n], b[2p+1][n], b[2p][n+1], b[2p+1][n+1], …
 template <typename Shape, typename Types>
 void muladd_i8(void *d, const void *a, const void *b, const void *c)
 {
    constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
    constexpr int V = N / 8, pairs = K / 2, R = accumulators / V;
    static_assert(M % R == 0);
-   const auto *a_bytes = static_cast<const char *>(a), *b_bytes = static_cast<const char *>(b);
-   alignas(64) int16_t a_wide[M * K];
-   for (int i = 0; i < M * K; i += 16) {
-      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i_u *>(a_bytes + i));
-      _mm256_store_si256(reinterpret_cast<__m256i *>(a_wide + i),
-                         widen_bytes<Types::a_signed>(bytes));
-   }
-   alignas(64) __m256i b_wide[pairs][V];
-   for (int p = 0; p < pairs; p++) {
-      const char *rows = b_bytes + 2 * p * N;
-      if constexpr (V == 2) {
-         const __m128i even = _mm_loadu_si128(reinterpret_cast<const __m128i_u *>(rows));
-         const __m128i odd = _mm_loadu_si128(reinterpret_cast<const __m128i_u *>(rows + N));
-         b_wide[p][0] = widen_bytes<Types::b_signed>(_mm_unpacklo_epi8(even, odd));
-         b_wide[p][1] = widen_bytes<Types::b_signed>(_mm_unpackhi_epi8(even, odd));
-      } else {
-         const __m128i both = _mm_loadu_si128(reinterpret_cast<const __m128i_u *>(rows));
-         b_wide[p][0] =
-            widen_bytes<Types::b_signed>(_mm_unpacklo_epi8(both, _mm_srli_si128(both, 8)));
-      }
-   }
+   const auto *a_wide = static_cast<const int16_t *>(a);
+   const auto *b_wide = static_cast<const __m256i_u *>(b);
 
    for (int row = 0; row < M; row += R) {
       __m256i sums[R][V] = {};
@@ -93,7 +113,8 @@ void muladd_i8(void *d, const void *a, const void *b, const void *c)
             const __m256i a_pair = _mm256_set1_epi32(pair);
 #pragma GCC unroll 2
             for (int v = 0; v < V; v++)
-               sums[r][v] = _mm256_add_epi32(sums[r][v], _mm256_madd_epi16(a_pair, b_wide[p][v]));
+               sums[r][v] = _mm256_add_epi32(
+                  sums[r][v], _mm256_madd_epi16(a_pair, _mm256_loadu_si256(b_wide + p * V + v)));
          }
       }
 #pragma GCC unroll 16
@@ -112,15 +133,17 @@ void muladd_i8(void *d, const void *a, const void *b, const void *c)
 
 } // namespace
 
-TileMulAdd find_tile_muladd_avx2(const MatrixOperation &op)
+TileProduct find_tile_product_avx2(const MatrixOperation &op)
 {
-   if (TileMulAdd found = find_float_muladd(op))
+   if (const TileProduct found = find_float_product(op))
       return found;
-   const TileMulAdd found = with_integer_types(op, [&]<typename Types>(Types) {
-      return with_integer_shape(
-         op, []<typename Shape>(Shape) -> TileMulAdd { return muladd_i8<Shape, Types>; });
+   const TileProduct found = with_integer_types(op, [&]<typename Types>(Types) {
+      return with_integer_shape(op, []<typename Shape>(Shape) {
+         return product<WidenedBytes<Shape::M, Shape::K, Types::a_signed>,
+                        WidenedPairs<Shape::K, Shape::N, Types::b_signed>>(muladd_i8<Shape, Types>);
+      });
    });
-   return found ? found : find_widened_muladd(op);
+   return found ? found : find_widened_product(op);
 }
 
 } // namespace weft::cpu

@@ -48,10 +48,10 @@ struct HalfVector {
 
 namespace weft::cpu {
 
-TileMulAdd find_tile_muladd_avx512(const MatrixOperation &op)
+TileProduct find_tile_product_avx512(const MatrixOperation &op)
 {
-   const TileMulAdd found = find_float_muladd(op);
-   return found ? found : find_widened_muladd(op);
+   const TileProduct found = find_float_product(op);
+   return found ? found : find_widened_product(op);
 }
 
 } // namespace weft::cpu

@@ -9,12 +9,11 @@
 /// Vulkan lets any instruction flush them that its lists for DenormPreserve do not name, and OpCooperativeMatrixMulAddKHR
 /// is in none of these ("Precision and Operation of SPIR-V Instructions").
 ///
-/// The pairs run along k; a row of A gives one pair to broadcast, two rows of B are interleaved into one vector:
+/// The pairs run along k; a row of A gives one pair to broadcast, two rows of B are interleaved:
 ///
 ///     a[r][2p], a[r][2p+1]   ×   b[2p][0], b[2p+1][0], b[2p][1], b[2p+1][1], …
 
-#include "backend/cpu/kernels/tile_muladd.h"
-#include "backend/cpu/kernels/tile_packing_avx512.h"
+#include "backend/cpu/kernels/tile_packing.h"
 
 #include <immintrin.h>
 
@@ -41,7 +40,7 @@ struct Row<16> {
       _mm256_storeu_si256(reinterpret_cast<__m256i_u *>(p), (__m256i)_mm512_cvtneps_pbh(v));
    }
    static Pairs splat(int pair) { return (Pairs)_mm512_set1_epi32(pair); }
-   static Pairs interleave(const void *b) { return (Pairs)interleave_two_rows_of_16(b); }
+   static Pairs pairs(const void *b) { return (Pairs)_mm512_loadu_si512(b); }
    static Vector dot(Vector sum, Pairs a, Pairs b) { return _mm512_dpbf16_ps(sum, a, b); }
 };
 
@@ -61,7 +60,10 @@ struct Row<8> {
       _mm_storeu_si128(reinterpret_cast<__m128i_u *>(p), (__m128i)_mm256_cvtneps_pbh(v));
    }
    static Pairs splat(int pair) { return (Pairs)_mm256_set1_epi32(pair); }
-   static Pairs interleave(const void *b) { return (Pairs)interleave_two_rows_of_8(b); }
+   static Pairs pairs(const void *b)
+   {
+      return (Pairs)_mm256_loadu_si256(static_cast<const __m256i_u *>(b));
+   }
    static Vector dot(Vector sum, Pairs a, Pairs b) { return _mm256_dpbf16_ps(sum, a, b); }
 };
 
@@ -78,7 +80,7 @@ void muladd_bf16(void *d, const void *a, const void *b, const void *c)
       sums[r] = Row::load(static_cast<const Result *>(c) + r * N);
 #pragma GCC unroll 1
    for (int k = 0; k < K; k += 2) {
-      const typename Row::Pairs columns = Row::interleave(b_bytes + 2 * k * N);
+      const typename Row::Pairs columns = Row::pairs(b_bytes + 2 * k * N);
 #pragma GCC unroll 16
       for (int r = 0; r < M; r++) {
          int pair;
@@ -93,13 +95,14 @@ void muladd_bf16(void *d, const void *a, const void *b, const void *c)
 
 } // namespace
 
-TileMulAdd find_tile_muladd_avx512_bf16(const MatrixOperation &op)
+TileProduct find_tile_product_avx512_bf16(const MatrixOperation &op)
 {
    using enum ComponentType;
    if (op.a != bf16 || op.b != bf16 || op.c != op.result)
-      return nullptr;
-   return with_widened_shape(op, [&]<typename Shape>(Shape) -> TileMulAdd {
-      return op.c == f32 ? muladd_bf16<Shape, float> : muladd_bf16<Shape, unsigned short>;
+      return {};
+   return with_widened_shape(op, [&]<typename Shape>(Shape) {
+      return product<Gathered<Shape::M, Shape::K, 2>, Interleaved<Shape::K, Shape::N, 2>>(
+         op.c == f32 ? muladd_bf16<Shape, float> : muladd_bf16<Shape, unsigned short>);
    });
 }
 

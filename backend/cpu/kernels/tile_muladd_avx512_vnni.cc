@@ -4,17 +4,17 @@
 /// Tile multiplication of 8-bit integers with AVX-512 VNNI.
 ///
 /// VPDPBUSD multiplies four unsigned by four signed bytes and adds the products, exactly, to a 32-bit sum.  The four run
-/// along k; a row of A gives four bytes to broadcast, four rows of B are interleaved into one vector:
+/// along k; a row of A gives four bytes to broadcast, four rows of B are interleaved:
 ///
 ///     a[r][4q … 4q+3]   ×   b[4q … 4q+3][0], b[4q … 4q+3][1], …
 ///
 /// When A and B have the same signedness, A is moved by 128 into the other's range (an exclusive or of the sign bit).
-/// That changes every sum of a column by 128 times the sum of B's column, which one more VPDPBUSD per vector of B counts:
+/// That changes every sum of a column by 128 times the sum of B's column, which packed B has behind its last row:
 ///
 ///     signed A, signed B:       Σ (a+128)·b − Σ 128·b         (a+128 unsigned)
 ///     unsigned A, unsigned B:   Σ b·(a−128) − Σ b·(−128)      (a−128 signed)
 
-#include "backend/cpu/kernels/tile_muladd.h"
+#include "backend/cpu/kernels/tile_packing_vnni.h"
 
 #include <immintrin.h>
 
@@ -35,15 +35,6 @@ struct Row<16> {
    static Vector dot(Vector sum, Vector u, Vector s) { return _mm512_dpbusd_epi32(sum, u, s); }
    static Vector add(Vector a, Vector b) { return _mm512_add_epi32(a, b); }
    static Vector subtract(Vector a, Vector b) { return _mm512_sub_epi32(a, b); }
-
-   /// Four rows of B (64 bytes) to columns of four.
-   static Vector interleave(const void *b)
-   {
-      const __m512i quads = _mm512_permutexvar_epi32(
-         _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), load(b));
-      return _mm512_shuffle_epi8(quads, _mm512_broadcast_i32x4(_mm_setr_epi8(
-                                           0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)));
-   }
 
    static Vector add_saturating_signed(Vector a, Vector b)
    {
@@ -75,15 +66,6 @@ struct Row<8> {
    static Vector add(Vector a, Vector b) { return _mm256_add_epi32(a, b); }
    static Vector subtract(Vector a, Vector b) { return _mm256_sub_epi32(a, b); }
 
-   /// Four rows of B (32 bytes) to columns of four.
-   static Vector interleave(const void *b)
-   {
-      const __m256i quads =
-         _mm256_permutevar8x32_epi32(load(b), _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
-      return _mm256_shuffle_epi8(quads, _mm256_broadcastsi128_si256(_mm_setr_epi8(
-                                           0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)));
-   }
-
    static Vector add_saturating_signed(Vector a, Vector b)
    {
       const Vector wrapped = add(a, b);
@@ -106,60 +88,48 @@ void muladd_i8(void *d, const void *a, const void *b, const void *c)
    using Row = Row<N>;
    using Vector = typename Row::Vector;
    constexpr bool moved = Types::a_signed == Types::b_signed;
-   constexpr bool b_is_signed_operand = Types::b_signed;
-   const auto *b_bytes = static_cast<const char *>(b), *a_bytes = static_cast<const char *>(a);
+   constexpr bool wraps = Types::mode == Accumulation::wrapping;
+   const auto *a_bytes = static_cast<const char *>(a), *b_bytes = static_cast<const char *>(b);
+   const auto *c_bytes = static_cast<const char *>(c);
+   const Vector excess = moved ? Row::load(b_bytes + K * N) : Row::zero();
 
-   alignas(64) char a_moved[M * K];
-   if constexpr (moved) {
-      for (int i = 0; i < M * K; i += 64)
-         _mm512_store_si512(a_moved + i, _mm512_xor_si512(_mm512_loadu_si512(a_bytes + i),
-                                                          _mm512_set1_epi8(char(0x80))));
-      a_bytes = a_moved;
-   }
-
-   Vector sums[M], excess = Row::zero();
+   Vector sums[M];
 #pragma GCC unroll 16
    for (int r = 0; r < M; r++)
-      sums[r] = Row::zero();
+      sums[r] = Row::subtract(wraps ? Row::load(c_bytes + r * N * 4) : Row::zero(), excess);
 #pragma GCC unroll 1
    for (int k = 0; k < K; k += 4) {
-      const Vector columns = Row::interleave(b_bytes + k * N);
-      if constexpr (moved) {
-         const Vector offset = Row::splat(int(0x80808080u));
-         excess = b_is_signed_operand ? Row::dot(excess, offset, columns)
-                                      : Row::dot(excess, columns, offset);
-      }
+      const Vector columns = Row::load(b_bytes + k * N);
 #pragma GCC unroll 16
       for (int r = 0; r < M; r++) {
          int quad;
          __builtin_memcpy(&quad, a_bytes + r * K + k, 4);
-         sums[r] = b_is_signed_operand ? Row::dot(sums[r], Row::splat(quad), columns)
-                                       : Row::dot(sums[r], columns, Row::splat(quad));
+         sums[r] = Types::b_signed ? Row::dot(sums[r], Row::splat(quad), columns)
+                                   : Row::dot(sums[r], columns, Row::splat(quad));
       }
    }
 
 #pragma GCC unroll 16
    for (int r = 0; r < M; r++) {
-      const Vector sum = moved ? Row::subtract(sums[r], excess) : sums[r];
-      const Vector c_row = Row::load(static_cast<const char *>(c) + r * N * 4);
-      Vector result;
+      Vector result = sums[r];
       if constexpr (Types::mode == Accumulation::saturating_signed)
-         result = Row::add_saturating_signed(sum, c_row);
+         result = Row::add_saturating_signed(result, Row::load(c_bytes + r * N * 4));
       else if constexpr (Types::mode == Accumulation::saturating_unsigned)
-         result = Row::add_saturating_unsigned(sum, c_row);
-      else
-         result = Row::add(sum, c_row);
+         result = Row::add_saturating_unsigned(result, Row::load(c_bytes + r * N * 4));
       Row::store(static_cast<char *>(d) + r * N * 4, result);
    }
 }
 
 } // namespace
 
-TileMulAdd find_tile_muladd_avx512_vnni(const MatrixOperation &op)
+TileProduct find_tile_product_avx512_vnni(const MatrixOperation &op)
 {
    return with_integer_types(op, [&]<typename Types>(Types) {
-      return with_integer_shape(
-         op, []<typename Shape>(Shape) -> TileMulAdd { return muladd_i8<Shape, Types>; });
+      return with_integer_shape(op, []<typename Shape>(Shape) {
+         return product<VnniRows<Shape, Types::a_signed, Types::b_signed>,
+                        VnniColumns<Shape, Types::a_signed, Types::b_signed>>(
+            muladd_i8<Shape, Types>);
+      });
    });
 }
 

@@ -15,7 +15,7 @@
 ///      r │ a │ × │ b0 │ b1 │   acc[r][v] += a[r] * b[v]
 ///        └───┘   └────┴────┘
 
-#include "backend/cpu/kernels/tile_muladd.h"
+#include "backend/cpu/kernels/tile_packing.h"
 
 namespace weft::cpu {
 namespace {
@@ -51,28 +51,17 @@ struct Blocks {
    static constexpr int V = Shape::N / L;
    static constexpr int R = smaller(Shape::M, accumulators / V);
    static_assert(Shape::M % R == 0);
-   /// Each component of B is loaded for one block only.
-   static constexpr bool load_b_once = R == Shape::M;
 };
 
-template <typename T>
-struct Plain {
-   template <int Lanes>
-   using Vector = PlainVector<T, Lanes>;
-};
-
-/// d = a * b + c; T is the type of A and of the sums, Factors<Lanes> and Results<Lanes> convert B, and C
-/// and D.
-template <typename Shape, typename T, template <int> typename Results,
-          template <int> typename Factors = Plain<T>::template Vector>
-[[gnu::always_inline]] inline void multiply(void *d, const T *a, const void *b, const void *c)
+/// d = a * b + c; T is the type of factors and sums, Results<Lanes> converts C and D.
+template <typename Shape, typename T, template <int> typename Results>
+[[gnu::always_inline]] inline void multiply(void *d, const void *a, const void *b, const void *c)
 {
    constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
    constexpr int L = Blocks<Shape, T>::L, V = Blocks<Shape, T>::V, R = Blocks<Shape, T>::R;
    using Vector = typename PlainVector<T, L>::Vector;
-   constexpr int factor_bytes = sizeof(typename Factors<L>::Element),
-                 result_bytes = sizeof(typename Results<L>::Element);
-   const auto *b_bytes = static_cast<const char *>(b);
+   constexpr int result_bytes = sizeof(typename Results<L>::Element);
+   const auto *a_components = static_cast<const T *>(a), *b_components = static_cast<const T *>(b);
    const auto *c_bytes = static_cast<const char *>(c);
    auto *d_bytes = static_cast<char *>(d);
 
@@ -89,10 +78,10 @@ template <typename Shape, typename T, template <int> typename Results,
          Vector b_row[V];
 #pragma GCC unroll 4
          for (int v = 0; v < V; v++)
-            b_row[v] = Factors<L>::load(b_bytes + (k * N + v * L) * factor_bytes);
+            b_row[v] = PlainVector<T, L>::load(b_components + k * N + v * L);
 #pragma GCC unroll 16
          for (int r = 0; r < R; r++) {
-            const Vector a_component = a[(row + r) * K + k] - Vector{};
+            const Vector a_component = a_components[(row + r) * K + k] - Vector{};
 #pragma GCC unroll 4
             for (int v = 0; v < V; v++)
                sums[r][v] += a_component * b_row[v];
@@ -115,56 +104,53 @@ using DoubleResults = PlainVector<double, Lanes>;
 template <typename Shape>
 void muladd_f32(void *d, const void *a, const void *b, const void *c)
 {
-   multiply<Shape, float, FloatResults>(d, static_cast<const float *>(a), b, c);
+   multiply<Shape, float, FloatResults>(d, a, b, c);
 }
 
 template <typename Shape>
 void muladd_f64(void *d, const void *a, const void *b, const void *c)
 {
-   multiply<Shape, double, DoubleResults>(d, static_cast<const double *>(a), b, c);
+   multiply<Shape, double, DoubleResults>(d, a, b, c);
 }
 
-template <int Count>
-[[gnu::always_inline]] inline void widen_halves(float *to, const void *from)
-{
-   constexpr int L = vector_bytes / 4;
-   static_assert(Count % L == 0);
-   for (int i = 0; i < Count; i += L)
-      PlainVector<float, L>::store(to + i,
-                                   HalfVector<L>::load(static_cast<const char *>(from) + 2 * i));
-}
+/// Halves as floats.
+template <int Rows, int Cols>
+struct WidenedHalves : Factor<Rows, Cols, 2> {
+   static void from_rows(char *packed, const char *rows, int64_t stride)
+   {
+      constexpr int L = smaller(Cols, vector_bytes / 4);
+      for (int row = 0; row < Rows; row++) {
+         for (int col = 0; col < Cols; col += L)
+            PlainVector<float, L>::store(packed + 4 * (row * Cols + col),
+                                         HalfVector<L>::load(rows + row * stride + 2 * col));
+      }
+   }
+};
 
-/// A and B are widened once, B while it is multiplied if it is loaded but once; sums are in single
-/// precision and rounded once if the result is in halves.
+/// Of floats, rounded once if the result is in halves.
 template <typename Shape, template <int> typename Results>
 void muladd_f16(void *d, const void *a, const void *b, const void *c)
 {
-   alignas(64) float a_wide[Shape::M * Shape::K];
-   widen_halves<Shape::M * Shape::K>(a_wide, a);
-   if constexpr (Blocks<Shape, float>::load_b_once) {
-      multiply<Shape, float, Results, HalfVector>(d, a_wide, b, c);
-   } else {
-      alignas(64) float b_wide[Shape::K * Shape::N];
-      widen_halves<Shape::K * Shape::N>(b_wide, b);
-      multiply<Shape, float, Results>(d, a_wide, b_wide, c);
-   }
+   multiply<Shape, float, Results>(d, a, b, c);
 }
 
-TileMulAdd find_float_muladd(const MatrixOperation &op)
+TileProduct find_float_product(const MatrixOperation &op)
 {
    using enum ComponentType;
    if (op.a != op.b || op.c != op.result || op.saturating)
-      return nullptr;
-   return with_float_shape(op, [&]<typename Shape>(Shape) -> TileMulAdd {
+      return {};
+   return with_float_shape(op, [&]<typename Shape>(Shape) -> TileProduct {
+      using A = WidenedHalves<Shape::M, Shape::K>;
+      using B = WidenedHalves<Shape::K, Shape::N>;
       if (op.a == f16 && op.c == f16)
-         return muladd_f16<Shape, HalfVector>;
+         return product<A, B>(muladd_f16<Shape, HalfVector>);
       if (op.a == f16 && op.c == f32)
-         return muladd_f16<Shape, FloatResults>;
+         return product<A, B>(muladd_f16<Shape, FloatResults>);
       if (op.a == f32 && op.c == f32)
-         return muladd_f32<Shape>;
+         return product(muladd_f32<Shape>);
       if (op.a == f64 && op.c == f64)
-         return muladd_f64<Shape>;
-      return nullptr;
+         return product(muladd_f64<Shape>);
+      return {};
    });
 }
 

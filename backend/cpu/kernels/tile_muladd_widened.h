@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Operations without a kernel of their own: components are widened, to f32 or to integers of the
-/// sum's size, multiplied and rounded or cut to the result's type.  Included by the files of the
+/// Operations without a kernel of their own: factors are packed as f32, or integers widened to the sum's
+/// size, multiplied and rounded or cut to the result's type.  Included by the files of the
 /// instruction sets behind tile_muladd_float.h, in which the compiler finds the vectors.
 
 namespace weft::cpu {
@@ -95,21 +95,35 @@ void narrow(void *to, const float *from)
    }
 }
 
-template <typename Shape, typename A, typename B, typename C>
+template <typename Type, int Rows, int Cols>
+struct Widened : Factor<Rows, Cols, sizeof(typename Type::Storage)> {
+   static void from_rows(char *packed, const char *rows, int64_t stride)
+   {
+      auto *to = reinterpret_cast<float *>(packed);
+      for (int row = 0; row < Rows; row++)
+         widen<Type, Cols>(to + row * Cols, rows + row * stride);
+   }
+};
+
+template <typename Shape, typename C>
 void muladd_widened(void *d, const void *a, const void *b, const void *c)
 {
-   constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
-   alignas(64) float a_wide[M * K], b_wide[K * N];
-   widen<A, M * K>(a_wide, a);
-   widen<B, K * N>(b_wide, b);
+   constexpr int results = Shape::M * Shape::N;
    if constexpr (__is_same(C, Single)) {
-      muladd_f32<Shape>(d, a_wide, b_wide, c);
+      muladd_f32<Shape>(d, a, b, c);
    } else {
-      alignas(64) float sums[M * N];
-      widen<C, M * N>(sums, c);
-      muladd_f32<Shape>(sums, a_wide, b_wide, sums);
-      narrow<C, M * N>(d, sums);
+      alignas(64) float sums[results];
+      widen<C, results>(sums, c);
+      muladd_f32<Shape>(sums, a, b, sums);
+      narrow<C, results>(d, sums);
    }
+}
+
+template <typename Shape, typename A, typename B, typename C>
+TileProduct widened_product()
+{
+   return product<Widened<A, Shape::M, Shape::K>, Widened<B, Shape::K, Shape::N>>(
+      muladd_widened<Shape, C>);
 }
 
 template <typename Integer>
@@ -160,70 +174,69 @@ void muladd_integers(void *d, const void *a, const void *b, const void *c)
 }
 
 template <typename Shape, typename Factor, typename Result, typename Sum = unsigned>
-TileMulAdd find_integer_muladd(bool saturating)
+TileProduct integer_product(bool saturating)
 {
-   return saturating ? muladd_integers<Shape, Factor, Result, Sum, true>
-                     : muladd_integers<Shape, Factor, Result, Sum, false>;
+   return product(saturating ? muladd_integers<Shape, Factor, Result, Sum, true>
+                             : muladd_integers<Shape, Factor, Result, Sum, false>);
 }
 
 template <typename Shape, typename A, typename B>
-TileMulAdd find_float8_muladd(ComponentType result)
+TileProduct find_float8_product(ComponentType result)
 {
    switch (result) {
    case ComponentType::f32:
-      return muladd_widened<Shape, A, B, Single>;
+      return widened_product<Shape, A, B, Single>();
    case ComponentType::f16:
-      return muladd_widened<Shape, A, B, Half>;
+      return widened_product<Shape, A, B, Half>();
    default:
       break;
    }
    if constexpr (__is_same(A, B))
-      return muladd_widened<Shape, A, B, A>;
-   return nullptr;
+      return widened_product<Shape, A, B, A>();
+   return {};
 }
 
 /// matrix_operations() has the types as a table, with the shapes of with_widened_shape().
-TileMulAdd find_widened_muladd(const MatrixOperation &op)
+TileProduct find_widened_product(const MatrixOperation &op)
 {
    using enum ComponentType;
    if (op.c != op.result)
-      return nullptr;
+      return {};
    // Sums that wrap are of either sign; those that saturate have their factors'.
    const bool is_byte = op.c == s8 || op.c == u8, is_short = op.c == s16 || op.c == u16;
-   return with_widened_shape(op, [&]<typename Shape>(Shape) -> TileMulAdd {
+   return with_widened_shape(op, [&]<typename Shape>(Shape) -> TileProduct {
       if (op.a == e4m3)
-         return op.b == e4m3 ? find_float8_muladd<Shape, E4m3, E4m3>(op.c)
-                             : find_float8_muladd<Shape, E4m3, E5m2>(op.c);
+         return op.b == e4m3 ? find_float8_product<Shape, E4m3, E4m3>(op.c)
+                             : find_float8_product<Shape, E4m3, E5m2>(op.c);
       if (op.a == e5m2)
-         return op.b == e4m3 ? find_float8_muladd<Shape, E5m2, E4m3>(op.c)
-                             : find_float8_muladd<Shape, E5m2, E5m2>(op.c);
+         return op.b == e4m3 ? find_float8_product<Shape, E5m2, E4m3>(op.c)
+                             : find_float8_product<Shape, E5m2, E5m2>(op.c);
       switch (op.a) {
       case bf16:
-         return op.c == f32 ? muladd_widened<Shape, BFloat16, BFloat16, Single>
-                            : muladd_widened<Shape, BFloat16, BFloat16, BFloat16>;
+         return op.c == f32 ? widened_product<Shape, BFloat16, BFloat16, Single>()
+                            : widened_product<Shape, BFloat16, BFloat16, BFloat16>();
       case s8:
-         return is_byte ? find_integer_muladd<Shape, signed char, signed char>(op.saturating)
-                        : nullptr;
+         return is_byte ? integer_product<Shape, signed char, signed char>(op.saturating)
+                        : TileProduct();
       case u8:
-         return is_byte ? find_integer_muladd<Shape, unsigned char, unsigned char>(op.saturating)
-                        : nullptr;
+         return is_byte ? integer_product<Shape, unsigned char, unsigned char>(op.saturating)
+                        : TileProduct();
       case s16:
-         return is_short ? find_integer_muladd<Shape, short, short>(op.saturating)
-                         : find_integer_muladd<Shape, short, int>(op.saturating);
+         return is_short ? integer_product<Shape, short, short>(op.saturating)
+                         : integer_product<Shape, short, int>(op.saturating);
       case u16:
-         return is_short ? find_integer_muladd<Shape, unsigned short, unsigned short>(op.saturating)
-                         : find_integer_muladd<Shape, unsigned short, unsigned>(op.saturating);
+         return is_short ? integer_product<Shape, unsigned short, unsigned short>(op.saturating)
+                         : integer_product<Shape, unsigned short, unsigned>(op.saturating);
       case s32:
-         return find_integer_muladd<Shape, int, int>(op.saturating);
+         return integer_product<Shape, int, int>(op.saturating);
       case u32:
-         return find_integer_muladd<Shape, unsigned, unsigned>(op.saturating);
+         return integer_product<Shape, unsigned, unsigned>(op.saturating);
       case s64:
-         return find_integer_muladd<Shape, long, long, unsigned long>(op.saturating);
+         return integer_product<Shape, long, long, unsigned long>(op.saturating);
       case u64:
-         return find_integer_muladd<Shape, unsigned long, unsigned long, unsigned long>(
-            op.saturating);
+         return integer_product<Shape, unsigned long, unsigned long, unsigned long>(op.saturating);
       default:
-         return nullptr;
+         return {};
       }
    });
 }

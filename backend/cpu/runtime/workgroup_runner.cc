@@ -63,11 +63,6 @@ bool WorkgroupRunner::reserve(const ProgramInfo &info)
          return false;
    }
    shared = shared_memory.get();
-   if (info.needs_tile_configuration && !packed_tiles) {
-      packed_tiles.reset(new (std::nothrow) PackedTiles);
-      if (!packed_tiles)
-         return false;
-   }
 
    const uint32_t count = info.uses_barrier ? info.subgroups : 1;
    bool changed;
@@ -107,8 +102,7 @@ void WorkgroupRunner::run(Job &new_job)
 {
    job = &new_job;
    // All fibers run on this thread, within this call.
-   const TileConfiguration tiles(job->info->needs_tile_configuration ? packed_tiles.get()
-                                                                     : nullptr);
+   const TileConfiguration tiles(job->info->needs_tile_configuration);
    if (job->fibers) {
       run_chunks();
    } else {

@@ -90,7 +90,6 @@ private:
       void operator()(uint8_t *memory) const { std::free(memory); }
    };
    std::unique_ptr<uint8_t, Free> shared_memory;
-   std::unique_ptr<PackedTiles> packed_tiles; ///< once a program's kernels need it
    size_t shared_bytes = 0;
 
    // The thread's own stack, for AddressSanitizer.

@@ -12,6 +12,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <string>
 
 namespace weft::cpu {
 namespace {
@@ -28,7 +29,7 @@ std::unique_ptr<char, Free> zeros(size_t bytes)
    return std::unique_ptr<char, Free>(memory);
 }
 
-/// Programs have several sums, and add to one after the other; each B is multiplied by several A.
+/// Programs have several sums, and add to one after the other.
 constexpr int results = 4;
 
 void muladd(benchmark::State &bench, const MatrixOperation &op, const CpuFeatures &cpu)
@@ -36,10 +37,8 @@ void muladd(benchmark::State &bench, const MatrixOperation &op, const CpuFeature
    const size_t a_bytes = op.m * op.k * 8, b_bytes = op.k * op.n * 8, c_bytes = op.m * op.n * 8;
    const auto a = zeros(a_bytes), b = zeros(b_bytes), c = zeros(results * c_bytes);
    const TileMulAdd kernel = find_tile_muladd(op, cpu);
-   PackedTiles packed;
-   const TileConfiguration tiles(needs_tile_configuration(op, cpu) ? &packed : nullptr);
+   const TileConfiguration tiles(needs_tile_configuration(op, cpu));
    for (auto _ : bench) {
-      b.get()[7] ^= 0x40; // two or zero
       for (int i = 0; i < results; i++)
          kernel(c.get() + i * c_bytes, a.get(), b.get(), c.get() + i * c_bytes);
       benchmark::ClobberMemory();
@@ -66,12 +65,28 @@ void add_muladds(const MatrixOperation &op)
    }
 }
 
+void pack(benchmark::State &bench, const TilePack &p)
+{
+   const int64_t stride = 40 * component_bits(p.op.a) / 8;
+   const auto packed = zeros(packed_bytes(p.op, p.factor)), memory = zeros(stride * 32);
+   const auto kernel = reinterpret_cast<TileLoad>(find_tile_pack(p, host_features()));
+   for (auto _ : bench) {
+      kernel(packed.get(), memory.get(), stride);
+      benchmark::ClobberMemory();
+   }
+}
+
+void add_pack(const TilePack &p)
+{
+   if (const std::string symbol = tile_pack_symbol(p); !symbol.empty())
+      benchmark::RegisterBenchmark(symbol.c_str(), pack, p);
+}
+
 /// What a thread pays once for each dispatch.
 void configuration(benchmark::State &bench)
 {
-   PackedTiles packed;
    for (auto _ : bench)
-      const TileConfiguration tiles(&packed);
+      const TileConfiguration tiles(true);
 }
 
 void transfer(benchmark::State &bench, const TileTransfer &t)
@@ -98,6 +113,12 @@ int main(int argc, char **argv)
    using namespace weft::cpu;
    for (const weft::MatrixOperation &op : weft::matrix_operations())
       add_muladds(op);
+   for (const weft::MatrixOperation &op : matrix_operations()) {
+      if (op.m == 16 && op.n == 16 && !op.saturating && op.c == op.result)
+         for (const TileFactor factor : {TileFactor::a, TileFactor::b})
+            for (const TileOrder order : {TileOrder::row_major, TileOrder::column_major})
+               add_pack({op, factor, order, false});
+   }
    if (detect_features(IsaLimit::amx).amx)
       benchmark::RegisterBenchmark("tile_configuration", configuration);
    for (const TileAccess access : {TileAccess::load, TileAccess::store}) {

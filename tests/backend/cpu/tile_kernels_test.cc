@@ -68,7 +68,38 @@ constexpr NamedLimit limits[] = {
    {IsaLimit::avx512f, "avx512f"}, {IsaLimit::avx512_vnni, "avx512_vnni"},
    {IsaLimit::avx512, "avx512"},   {IsaLimit::amx, "amx"}};
 
-class Multiplications : public TileKernels, public testing::WithParamInterface<size_t> {};
+class Multiplications : public TileKernels, public testing::WithParamInterface<size_t> {
+protected:
+   /// What the kernel takes in place of a factor, packed from memory of some order and stride where
+   /// the operation has a packing.
+   Placed packed(const MatrixOperation &op, TileFactor factor, const Matrix &tile,
+                 const CpuFeatures &cpu, size_t misalignment);
+};
+
+Placed Multiplications::packed(const MatrixOperation &op, TileFactor factor, const Matrix &tile,
+                               const CpuFeatures &cpu, size_t misalignment)
+{
+   TilePack pack = {op, factor, TileOrder::row_major, false};
+   const std::string symbol = tile_pack_symbol(pack);
+   EXPECT_EQ(symbol.empty(), !find_tile_pack(pack, cpu)) << symbol;
+   if (symbol.empty())
+      return {tile.data, misalignment};
+   pack.order = orders[draw(random, 2)];
+   const bool row_major = pack.order == TileOrder::row_major;
+   const uint32_t bytes = format(tile.type).bytes;
+   const uint32_t lines = row_major ? tile.rows : tile.cols,
+                  length = row_major ? tile.cols : tile.rows;
+   const int64_t stride = length * bytes + draw(random, 20);
+   std::vector<std::byte> memory(lines * stride);
+   for (uint32_t line = 0; line < lines; line++) {
+      for (uint32_t i = 0; i < length; i++)
+         std::memcpy(&memory[line * stride + i * bytes],
+                     row_major ? tile.at(line, i) : tile.at(i, line), bytes);
+   }
+   Placed result(std::vector<std::byte>(packed_bytes(op, factor)), misalignment);
+   reinterpret_cast<TileLoad>(find_tile_pack(pack, cpu))(result.data(), memory.data(), stride);
+   return result;
+}
 
 TEST_P(Multiplications, AreTheOracles)
 {
@@ -81,7 +112,6 @@ TEST_P(Multiplications, AreTheOracles)
        }))
       GTEST_SKIP() << "this CPU has nothing more for " << limits[GetParam()].name;
    SCOPED_TRACE(describe(cpu));
-   const auto packed = std::make_unique<PackedTiles>();
    for (const MatrixOperation &op : operations) {
       SCOPED_TRACE(tile_muladd_symbol(op));
       const TileMulAdd kernel = find_tile_muladd(op, cpu);
@@ -103,33 +133,71 @@ TEST_P(Multiplications, AreTheOracles)
          const auto shift = [&](ComponentType type) {
             return aligned ? 0 : format(type).bytes * draw(random, 64 / format(type).bytes);
          };
-         Placed a_tile(a.data, shift(op.a)), b_tile(b.data, shift(op.b));
+         Placed a_packed = packed(op, TileFactor::a, a, cpu, shift(op.a));
+         Placed b_packed = packed(op, TileFactor::b, b, cpu, shift(op.b));
+         const std::vector<std::byte> a_before = a_packed.bytes(), b_before = b_packed.bytes();
          Placed c_tile(c.data, shift(op.c));
          Matrix d(op.result, op.m, op.n);
          fill_poison(d.data);
          Placed d_tile(d.data, shift(op.result));
-         Placed scratch(d.data, shift(op.result));
          Placed &result = in_place ? c_tile : d_tile;
 
          {
-            const TileConfiguration tiles(needs_tile_configuration(op, cpu) ? packed.get()
-                                                                            : nullptr);
-            // Twice: kernels may find that they know B already.
-            for (Placed *to : {&scratch, &result})
-               kernel(to->data(), a_tile.data(), b_tile.data(), c_tile.data());
+            const TileConfiguration tiles(needs_tile_configuration(op, cpu));
+            kernel(result.data(), a_packed.data(), b_packed.data(), c_tile.data());
          }
 
          d.data = result.bytes();
          const std::optional<std::string> wrong = expected.mismatch(d);
          ASSERT_FALSE(wrong) << *wrong << ", round " << round;
-         ASSERT_EQ(a_tile.bytes(), a.data);
-         ASSERT_EQ(b_tile.bytes(), b.data);
+         ASSERT_EQ(a_packed.bytes(), a_before);
+         ASSERT_EQ(b_packed.bytes(), b_before);
       }
    }
 }
 
 INSTANTIATE_TEST_SUITE_P(TileKernels, Multiplications, testing::Range(size_t(0), std::size(limits)),
                          [](const auto &info) { return limits[info.param].name; });
+
+/// Robust packing is packing of what a robust load brings.
+TEST_P(Multiplications, PackWithinBounds)
+{
+   const CpuFeatures cpu = detect_features(limits[GetParam()].limit);
+   for (const MatrixOperation &op : matrix_operations()) {
+      for (const TileFactor factor : {TileFactor::a, TileFactor::b}) {
+         for (const TileOrder order : orders) {
+            TilePack pack = {op, factor, order, true};
+            if (tile_pack_symbol(pack).empty())
+               continue;
+            SCOPED_TRACE(tile_pack_symbol(pack));
+            const bool a = factor == TileFactor::a;
+            const uint32_t rows = a ? op.m : op.k, cols = a ? op.k : op.n;
+            const uint32_t bytes = format(a ? op.a : op.b).bytes;
+            const TileTransfer transfer = {TileAccess::load, order, true, rows, cols, bytes};
+            const auto load = reinterpret_cast<TileLoadRobust>(find_tile_transfer(transfer, cpu));
+            const auto pack_robust = reinterpret_cast<TileLoadRobust>(find_tile_pack(pack, cpu));
+            pack.order = TileOrder::row_major;
+            pack.robust = false;
+            const auto pack_rows = reinterpret_cast<TileLoad>(find_tile_pack(pack, cpu));
+            ASSERT_TRUE(load && pack_robust && pack_rows);
+            for (int round = 0; round < 20; round++) {
+               const bool row_major = order == TileOrder::row_major;
+               const int64_t stride = (row_major ? cols : rows) * bytes + draw(random, 20);
+               std::vector<std::byte> memory(stride * 32), tile(rows * cols * bytes);
+               for (std::byte &byte : memory)
+                  byte = std::byte(random());
+               const uint64_t offset = draw(random, 2 * stride);
+               const uint64_t size = round % 4 ? draw(random, memory.size()) : memory.size();
+               std::vector<std::byte> robust(packed_bytes(op, factor)), expected(robust);
+               pack_robust(robust.data(), memory.data(), offset, size, stride);
+               load(tile.data(), memory.data(), offset, size, stride);
+               pack_rows(expected.data(), tile.data(), cols * bytes);
+               ASSERT_EQ(robust, expected);
+            }
+         }
+      }
+   }
+}
 
 /// A matrix somewhere in a buffer, and how the buffer must look after a store or the tile after a
 /// load.
@@ -344,6 +412,12 @@ TEST_F(TileKernels, HaveUniqueSymbols)
    EXPECT_EQ(symbols.size(),
              5u * 4 + 8 * 13 + 2 * 42); // shapes and types of floats, of integers, widened
    EXPECT_TRUE(symbols.count("weft_tile_muladd_16x16x16_f16_f16_f32_f32"));
+   const MatrixOperation bytes = {
+      16,  16, 32, ComponentType::s8, ComponentType::s8, ComponentType::s32, ComponentType::s32,
+      true};
+   const TilePack pack = {bytes, TileFactor::b, TileOrder::column_major, true};
+   EXPECT_EQ(tile_pack_symbol(pack), "weft_tile_pack_b_column_16x16x32_s8_s8_robust");
+   EXPECT_EQ(find_tile_symbol(tile_pack_symbol(pack), cpu), find_tile_pack(pack, cpu));
    const TileTransfer transfer = {TileAccess::load, TileOrder::column_major, true, 16, 8, 2};
    EXPECT_EQ(tile_transfer_symbol(transfer), "weft_tile_load_column_16x8_2_robust");
    EXPECT_EQ(find_tile_symbol("weft_tile_load_column_16x8_2_robust", cpu),

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "compiler/nir/nir.h"
+
+#include <cstdint>
+
+namespace weft::cpu {
+
+/// Gives tile_muladd_weft the factors that its kernel wants (tile_kernels.h), which tile_pack_weft makes.  A variable that
+/// is loaded from memory and multiplied, and nothing else, is packed where it is loaded, once for all multiplications;
+/// any other factor before each:
+///
+///    tile_load   a, memory              tile_pack   a, memory
+///    tile_muladd d, a, b, c      ─►     tile_pack   temporary, b
+///                                       tile_muladd d, a, temporary, c
+///
+/// After lower_cmat(), while tiles are variables.
+bool pack_factors(nir_shader *, uint32_t subgroup_size);
+
+} // namespace weft::cpu
