@@ -78,7 +78,7 @@ void muladd_bf16(void *d, const void *a, const void *b, const void *c)
 #pragma GCC unroll 16
    for (int r = 0; r < M; r++)
       sums[r] = Row::load(static_cast<const Result *>(c) + r * N);
-#pragma GCC unroll 1
+#pragma GCC unroll 8
    for (int k = 0; k < K; k += 2) {
       const typename Row::Pairs columns = Row::pairs(b_bytes + 2 * k * N);
 #pragma GCC unroll 16

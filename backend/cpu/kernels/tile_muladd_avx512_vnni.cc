@@ -97,7 +97,7 @@ void muladd_i8(void *d, const void *a, const void *b, const void *c)
 #pragma GCC unroll 16
    for (int r = 0; r < M; r++)
       sums[r] = Row::subtract(wraps ? Row::load(c_bytes + r * N * 4) : Row::zero(), excess);
-#pragma GCC unroll 1
+#pragma GCC unroll 8
    for (int k = 0; k < K; k += 4) {
       const Vector columns = Row::load(b_bytes + k * N);
 #pragma GCC unroll 16
