@@ -13,6 +13,7 @@
 /// which shuffles take the elements.  Everything else is gathered and scattered, behind the same
 /// kind of check; inactive lanes go to a harmless place.
 
+#include "backend/cpu/codegen/loop_step.h"
 #include "backend/cpu/codegen/memory_access.h"
 #include "backend/cpu/codegen/packed_values.h"
 #include "backend/cpu/runtime/lane_memory.h"
@@ -82,6 +83,7 @@ struct Pieces {
    unsigned components, bytes;
    bool check; ///< offsets may be out of bounds
    bool is_volatile, invariant;
+   int64_t ahead = 0; ///< bytes to what will be loaded next time, where it is worth to ask for it
 
    llvm::IRBuilder<> &b = t.b;
    const LanePattern &pattern() const { return reach.pattern; }
@@ -118,6 +120,7 @@ struct Pieces {
    }
 
    Value *load(llvm::Type *, Value *pointer);
+   void prefetch(llvm::Type *, Value *pointer);
    void store(Value *, Value *pointer);
    Value *group_pointer(unsigned group);
    Value *is_regular(const std::vector<bool> &chunks = {});
@@ -142,7 +145,25 @@ Value *Pieces::load(llvm::Type *type, Value *pointer)
    llvm::LoadInst *load = b.CreateAlignedLoad(type, pointer, llvm::Align(1), is_volatile);
    if (invariant)
       load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(t.context, {}));
+   if (ahead)
+      prefetch(type, pointer);
    return load;
+}
+
+/// Each line of what will be loaded next time goes to the second-level cache: an address that is no
+/// memory's does no harm.
+void Pieces::prefetch(llvm::Type *type, Value *pointer)
+{
+   constexpr int64_t least = 16; // of smaller ones many are in a line
+   const auto size = int64_t(type->getPrimitiveSizeInBits() / 8);
+   if (size < least)
+      return;
+   for (int64_t byte = 0; byte < size; byte += chunk_bytes) {
+      Value *next = b.CreatePtrAdd(pointer, b.getInt64(uint64_t(ahead + byte)));
+      constexpr unsigned read = 0, second_level = 2, data = 1;
+      b.CreateIntrinsic(llvm::Intrinsic::prefetch, {next->getType()},
+                        {next, b.getInt32(read), b.getInt32(second_level), b.getInt32(data)});
+   }
 }
 
 void Pieces::store(Value *v, Value *pointer)
@@ -507,6 +528,7 @@ Values load_pieces(Pieces p)
    }
    if (t.W > max_inline_lanes)
       return unpack(t, p.load_slowly(), p.components);
+   p.ahead = 0;
    return packed(p.lanes_all_in_bounds(), [&] { return p.gather(); });
 }
 
@@ -702,6 +724,17 @@ void load_from_own_buffers(Translator &t, nir_intrinsic_instr *intr, const Acces
       t.define(intr->def, c, b.CreateLoad(vector, results[c]));
 }
 
+/// Where a loop brings memory to a workgroup, piece by piece, the next piece is far from what the CPU
+/// itself expects: lines of a matrix are not neighbours.  The workgroup works on this one meanwhile.
+int64_t distance_ahead(nir_intrinsic_instr *intr, const Access &access)
+{
+   const nir_loop *loop = innermost_loop(&intr->instr);
+   if ((access.space != Space::buffer && access.space != Space::global) || !loop ||
+       !has_control_barrier(loop))
+      return 0;
+   return loop_step(nir_get_scalar(access.offset->ssa, 0), loop).value_or(0);
+}
+
 void emit_load(Translator &t, nir_intrinsic_instr *intr, const Access &access)
 {
    if (access.space == Space::scratch)
@@ -719,7 +752,7 @@ void emit_load(Translator &t, nir_intrinsic_instr *intr, const Access &access)
    else
       result = load_pieces({t, region, offset, reach_of(t, *access.offset, access.element()),
                             access.components, access.bytes, needs_check(t, access),
-                            access.is_volatile, access.invariant});
+                            access.is_volatile, access.invariant, distance_ahead(intr, access)});
    for (unsigned c = 0; c < access.components; c++)
       t.define(intr->def, c, result[c]);
 }

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/codegen/loop_step.h"
+
+namespace weft::cpu {
+
+namespace {
+
+using Step = std::optional<int64_t>;
+
+/// Operations that are looked through for one answer.
+constexpr unsigned max_operations = 256;
+
+nir_block *first_block(const nir_loop *loop)
+{
+   return nir_loop_first_block(const_cast<nir_loop *>(loop));
+}
+
+bool is_inside(const nir_block *block, const nir_loop *loop)
+{
+   const nir_block *after =
+      nir_cf_node_as_block(nir_cf_node_next(&const_cast<nir_loop *>(loop)->cf_node));
+   return block->index >= first_block(loop)->index && block->index < after->index;
+}
+
+class LoopSteps {
+public:
+   explicit LoopSteps(const nir_loop *loop) : loop(loop) {}
+
+   Step step(const nir_scalar &s)
+   {
+      if (nir_scalar_is_const(s) || !is_inside(s.def->parent_instr->block, loop))
+         return 0;
+      if (operations++ == max_operations)
+         return {};
+      if (s.def->parent_instr->type == nir_instr_type_phi)
+         return of_phi(nir_instr_as_phi(s.def->parent_instr));
+      if (nir_scalar_is_alu(s))
+         return of_alu(s);
+      return s.def->parent_instr->type == nir_instr_type_intrinsic
+                ? of_intrinsic(nir_instr_as_intrinsic(s.def->parent_instr))
+                : Step();
+   }
+
+private:
+   /// Counters of this loop: what it begins with, and itself with a constant added.
+   Step of_phi(nir_phi_instr *phi) const
+   {
+      if (phi->instr.block != first_block(loop) || phi->def.num_components != 1)
+         return {};
+      Step result;
+      nir_foreach_phi_src(src, phi)
+      {
+         const nir_scalar next = nir_scalar_chase_movs(nir_get_scalar(src->src.ssa, 0));
+         if (!is_inside(src->pred, loop))
+            continue;
+         if (result || !nir_scalar_is_alu(next) || nir_scalar_alu_op(next) != nir_op_iadd)
+            return {};
+         for (unsigned i = 0; i < 2; i++) {
+            const nir_scalar x = nir_scalar_chase_alu_src(next, i),
+                             y = nir_scalar_chase_alu_src(next, 1 - i);
+            if (x.def == &phi->def && nir_scalar_is_const(y))
+               result = nir_scalar_as_int(y);
+         }
+         if (!result)
+            return {};
+      }
+      return result;
+   }
+
+   /// What gives the same for the same operands.
+   Step of_intrinsic(nir_intrinsic_instr *instr)
+   {
+      if (!nir_intrinsic_can_reorder(instr))
+         return {};
+      for (unsigned i = 0; i < nir_intrinsic_infos[instr->intrinsic].num_srcs; i++) {
+         for (unsigned c = 0; c < nir_src_num_components(instr->src[i]); c++) {
+            if (step(nir_get_scalar(instr->src[i].ssa, c)) != 0)
+               return {};
+         }
+      }
+      return 0;
+   }
+
+   Step of_alu(const nir_scalar &s)
+   {
+      const nir_op op = nir_scalar_alu_op(s);
+      if (nir_op_infos[op].num_inputs > 2)
+         return {};
+      const nir_scalar x = nir_scalar_chase_alu_src(s, 0),
+                       y = nir_op_infos[op].num_inputs == 2 ? nir_scalar_chase_alu_src(s, 1) : x;
+      const Step dx = step(x), dy = step(y);
+      if (!dx || !dy)
+         return {};
+      if (*dx == 0 && *dy == 0)
+         return 0;
+      switch (op) {
+      case nir_op_mov:
+      case nir_op_u2u32:
+      case nir_op_u2u64:
+      case nir_op_i2i32:
+      case nir_op_i2i64:
+         return dx;
+      case nir_op_iadd:
+      case nir_op_ior: // of bits that neither shares
+         return int64_t(uint64_t(*dx) + uint64_t(*dy));
+      case nir_op_isub:
+         return int64_t(uint64_t(*dx) - uint64_t(*dy));
+      case nir_op_iand:
+         return nir_scalar_is_const(y) && nir_scalar_as_int(y) < 0 ? dx : Step();
+      case nir_op_imul:
+         return nir_scalar_is_const(y)
+                   ? Step(int64_t(uint64_t(*dx) * uint64_t(nir_scalar_as_int(y))))
+                : nir_scalar_is_const(x)
+                   ? Step(int64_t(uint64_t(*dy) * uint64_t(nir_scalar_as_int(x))))
+                   : Step();
+      case nir_op_ishl:
+         return nir_scalar_is_const(y)
+                   ? Step(int64_t(uint64_t(*dx) << (nir_scalar_as_uint(y) & 63)))
+                   : Step();
+      case nir_op_ushr:
+         return nir_scalar_is_const(y) ? Step(*dx >> (nir_scalar_as_uint(y) & 63)) : Step();
+      default:
+         return {};
+      }
+   }
+
+   const nir_loop *loop;
+   unsigned operations = 0;
+};
+
+} // namespace
+
+std::optional<int64_t> loop_step(const nir_scalar &s, const nir_loop *loop)
+{
+   return LoopSteps(loop).step(s);
+}
+
+const nir_loop *innermost_loop(const nir_instr *instr)
+{
+   const nir_cf_node *node = &instr->block->cf_node;
+   while (node && node->type != nir_cf_node_loop)
+      node = node->parent;
+   return node ? nir_cf_node_as_loop(const_cast<nir_cf_node *>(node)) : nullptr;
+}
+
+bool has_control_barrier(const nir_loop *loop)
+{
+   const nir_block *after =
+      nir_cf_node_as_block(nir_cf_node_next(&const_cast<nir_loop *>(loop)->cf_node));
+   for (nir_block *block = first_block(loop); block != after;
+        block = nir_block_cf_tree_next(block)) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type == nir_instr_type_intrinsic &&
+             nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_barrier &&
+             nir_intrinsic_execution_scope(nir_instr_as_intrinsic(instr)) == SCOPE_WORKGROUP)
+            return true;
+      }
+   }
+   return false;
+}
+
+} // namespace weft::cpu
