@@ -85,7 +85,8 @@ void muladd_bf16(void *d, const void *a, const void *b, const void *c)
       for (int r = 0; r < M; r++) {
          int pair;
          __builtin_memcpy(&pair, a_bytes + 2 * (r * K + k), 4);
-         sums[r] = Row::dot(sums[r], Row::splat(pair), columns);
+         // In this order the instruction itself broadcasts the pair from memory.
+         sums[r] = Row::dot(sums[r], columns, Row::splat(pair));
       }
    }
 #pragma GCC unroll 16

@@ -14,25 +14,23 @@ namespace {
 template <typename Shape, bool ASigned, bool BSigned>
 struct VnniRows : Gathered<Shape::M, Shape::K, 1> {
    using Plain = Gathered<Shape::M, Shape::K, 1>;
+   static constexpr unsigned char moved = ASigned == BSigned ? 0x80 : 0;
+   typedef unsigned char Row __attribute__((vector_size(Shape::K)));
 
    static void from_rows(char *packed, const char *rows, int64_t stride)
    {
-      Plain::from_rows(packed, rows, stride);
-      move(packed);
+#pragma GCC unroll 8
+      for (int r = 0; r < Shape::M; r++) {
+         Row row;
+         __builtin_memcpy(&row, rows + r * stride, sizeof(row));
+         row ^= moved;
+         __builtin_memcpy(packed + r * Shape::K, &row, sizeof(row));
+      }
    }
    static void from_columns(char *packed, const char *columns, int64_t stride)
    {
       Plain::from_columns(packed, columns, stride);
-      move(packed);
-   }
-
-private:
-   static void move(char *packed)
-   {
-      if constexpr (ASigned == BSigned) {
-         for (int i = 0; i < Shape::M * Shape::K; i++)
-            packed[i] = char(packed[i] ^ 0x80);
-      }
+      from_rows(packed, packed, Shape::K);
    }
 };
 
