@@ -5,6 +5,7 @@
 
 #include "backend/cpu/kernels/tile_kernels.h"
 
+#include "nir_passes/build_loop.h"
 #include "nir_passes/cmat_description.h"
 #include "nir_passes/cmat_uses.h"
 
@@ -149,6 +150,173 @@ const glsl_type *replace(const glsl_type *type, const glsl_type *from, const gls
                           0);
 }
 
+bool is_inside(const nir_cf_node *node, const nir_loop *loop)
+{
+   while (node && node != &loop->cf_node)
+      node = node->parent;
+   return node;
+}
+
+/// Of factors that are plain tiles.
+class PackedCopies {
+public:
+   PackedCopies(nir_builder &b, uint32_t subgroup_size) : b(b), subgroup_size(subgroup_size) {}
+
+   void use(const Packing &packing)
+   {
+      nir_deref_instr *tile = packing.tile();
+      nir_variable *var = array_variable(tile);
+      nir_loop *loop = var ? loop_without_changes(packing.muladd, var) : nullptr;
+      nir_deref_instr *copy;
+      if (loop) {
+         nir_variable *copies = copies_before(loop, var, packing);
+         b.cursor = nir_before_instr(&packing.muladd->instr);
+         copy = element_of(copies, tile);
+      } else {
+         b.cursor = nir_before_instr(&packing.muladd->instr);
+         copy = nir_build_deref_var(&b, temporary(packing));
+         pack(packing, copy, tile);
+      }
+      nir_src_rewrite(&packing.muladd->src[source_of(packing.factor)], &copy->def);
+   }
+
+private:
+   struct Copy {
+      const nir_loop *before; ///< null: of one tile, for one product
+      const nir_variable *of;
+      Packing packing;
+      nir_variable *copy;
+   };
+
+   /// The outermost loop around a muladd in which a variable keeps its value, under whatever
+   /// conditions: loops begin with one.
+   nir_loop *loop_without_changes(nir_intrinsic_instr *muladd, nir_variable *var)
+   {
+      nir_loop *found = nullptr;
+      for (nir_cf_node *node = &muladd->instr.block->cf_node; node; node = node->parent) {
+         if (node->type != nir_cf_node_loop)
+            continue;
+         nir_loop *loop = nir_cf_node_as_loop(node);
+         if (std::ranges::any_of(changes(var), [&](const nir_block *block) {
+                return is_inside(&block->cf_node, loop);
+             }))
+            break;
+         found = loop;
+      }
+      return found;
+   }
+
+   /// The blocks in which something may be done with a variable but to read it.
+   const std::vector<const nir_block *> &changes(nir_variable *var)
+   {
+      const auto [at, is_new] = changes_of.try_emplace(var);
+      if (!is_new)
+         return at->second;
+      nir_foreach_block(block, b.impl) {
+         nir_foreach_instr(instr, block) {
+            if (instr->type != nir_instr_type_deref ||
+                nir_deref_instr_get_variable(nir_instr_as_deref(instr)) != var)
+               continue;
+            nir_foreach_use_including_if(src, &nir_instr_as_deref(instr)->def) {
+               if (!nir_src_is_if(src) && !is_read(src))
+                  at->second.push_back(nir_src_parent_instr(src)->block);
+            }
+         }
+      }
+      return at->second;
+   }
+
+   static bool is_read(const nir_src *src)
+   {
+      nir_instr *parent = nir_src_parent_instr(src);
+      if (parent->type == nir_instr_type_deref)
+         return nir_instr_as_deref(parent)->deref_type == nir_deref_type_array; // its uses tell
+      if (parent->type != nir_instr_type_intrinsic)
+         return false;
+      nir_intrinsic_instr *instr = nir_instr_as_intrinsic(parent);
+      switch (instr->intrinsic) {
+      case nir_intrinsic_load_deref:
+      case nir_intrinsic_tile_element_weft:
+         return true;
+      case nir_intrinsic_tile_muladd_weft:
+         return src != &instr->src[0];
+      case nir_intrinsic_tile_pack_weft:
+      case nir_intrinsic_tile_store_weft:
+         return src == &instr->src[1];
+      default:
+         return false;
+      }
+   }
+
+   nir_variable *find(const nir_loop *before, const nir_variable *of, const Packing &packing) const
+   {
+      const auto found = std::ranges::find_if(copies, [&](const Copy &c) {
+         return c.before == before && c.of == of && c.packing == packing;
+      });
+      return found == copies.end() ? nullptr : found->copy;
+   }
+
+   nir_variable *add(const nir_loop *before, const nir_variable *of, const Packing &packing,
+                     const glsl_type *type)
+   {
+      nir_variable *copy = nir_local_variable_create(b.impl, type, "packed");
+      copies.push_back({before, of, packing, copy});
+      return copy;
+   }
+
+   nir_variable *temporary(const Packing &packing)
+   {
+      nir_variable *found = find(nullptr, nullptr, packing);
+      return found ? found : add(nullptr, nullptr, packing, packing.type(subgroup_size));
+   }
+
+   /// All tiles of a variable.
+   nir_variable *copies_before(nir_loop *loop, nir_variable *var, const Packing &packing)
+   {
+      if (nir_variable *found = find(loop, var, packing))
+         return found;
+      const glsl_type *tile = packing.tile()->type;
+      nir_variable *copy =
+         add(loop, var, packing, replace(var->type, tile, packing.type(subgroup_size)));
+      b.cursor = nir_before_cf_node(&loop->cf_node);
+      pack_all(packing, nir_build_deref_var(&b, copy), nir_build_deref_var(&b, var), tile);
+      return copy;
+   }
+
+   void pack_all(const Packing &packing, nir_deref_instr *to, nir_deref_instr *from,
+                 const glsl_type *tile)
+   {
+      if (from->type == tile)
+         return pack(packing, to, from);
+      build_loop(&b, glsl_get_length(from->type), [&](nir_def *i) {
+         pack_all(packing, nir_build_deref_array(&b, to, i), nir_build_deref_array(&b, from, i),
+                  tile);
+      });
+   }
+
+   void pack(const Packing &packing, nir_deref_instr *to, nir_deref_instr *from)
+   {
+      const glsl_cmat_description desc = packing.desc();
+      packing.build(&b, &to->def, &from->def,
+                    nir_imm_int64(&b, desc.cols * component_bits(desc) / 8),
+                    GLSL_MATRIX_LAYOUT_ROW_MAJOR, nir_var_function_temp);
+   }
+
+   /// The same element of other arrays.
+   nir_deref_instr *element_of(nir_variable *arrays, nir_deref_instr *element)
+   {
+      if (element->deref_type == nir_deref_type_var)
+         return nir_build_deref_var(&b, arrays);
+      return nir_build_deref_array(&b, element_of(arrays, nir_deref_instr_parent(element)),
+                                   element->arr.index.ssa);
+   }
+
+   nir_builder &b;
+   const uint32_t subgroup_size;
+   std::vector<Copy> copies;
+   std::unordered_map<nir_variable *, std::vector<const nir_block *>> changes_of;
+};
+
 } // namespace
 
 bool pack_factors(nir_shader *nir, uint32_t subgroup_size)
@@ -176,22 +344,10 @@ bool pack_factors(nir_shader *nir, uint32_t subgroup_size)
       nir_instr_remove(&load->instr);
    });
 
-   std::vector<std::pair<Packing, nir_variable *>> temporaries;
+   PackedCopies copies(b, subgroup_size);
    for (const Packing &packing : packings) {
-      nir_deref_instr *tile = packing.tile();
-      if (packed.contains(array_variable(tile)))
-         continue;
-      auto temporary = std::ranges::find(temporaries, packing, [](auto &t) { return t.first; });
-      if (temporary == temporaries.end())
-         temporary = temporaries.insert(
-            temporaries.end(),
-            {packing, nir_local_variable_create(impl, packing.type(subgroup_size), "packed")});
-      const glsl_cmat_description desc = packing.desc();
-      b.cursor = nir_before_instr(&packing.muladd->instr);
-      nir_def *to = &nir_build_deref_var(&b, temporary->second)->def;
-      packing.build(&b, to, &tile->def, nir_imm_int64(&b, desc.cols * component_bits(desc) / 8),
-                    GLSL_MATRIX_LAYOUT_ROW_MAJOR, nir_var_function_temp);
-      nir_src_rewrite(&packing.muladd->src[source_of(packing.factor)], to);
+      if (!packed.contains(array_variable(packing.tile())))
+         copies.use(packing);
    }
 
    for (const auto &[var, packing] : packed)
@@ -209,7 +365,7 @@ bool pack_factors(nir_shader *nir, uint32_t subgroup_size)
       }
    }
 
-   nir_metadata_preserve(impl, packings.empty() ? nir_metadata_all : nir_metadata_control_flow);
+   nir_metadata_preserve(impl, packings.empty() ? nir_metadata_all : nir_metadata_none);
    return !packings.empty();
 }
 

@@ -14,12 +14,15 @@ namespace {
 
 struct Tiles {
    uint32_t loads = 0, packs = 0, packs_of_tiles = 0;
+   /// Loops around packing tiles, less than around products.
+   int loops_left = 0;
    bool operator==(const Tiles &) const = default;
 };
 
 void PrintTo(const Tiles &t, std::ostream *out)
 {
-   *out << t.loads << " loads, " << t.packs << " packs, " << t.packs_of_tiles << " of tiles";
+   *out << t.loads << " loads, " << t.packs << " packs, " << t.packs_of_tiles << " of tiles, "
+        << t.loops_left << " loops left";
 }
 
 /// What is loaded and packed for a product of $T by $T, of which B is `b` after it was loaded.
@@ -64,12 +67,21 @@ Tiles tiles_of(const std::string &type, const std::string &sum, const std::strin
    EXPECT_TRUE(program) << program.error().message;
    Tiles tiles;
    std::istringstream lines(nir);
+   int depth_of_packs = 0, depth_of_products = 0;
    for (std::string line; std::getline(lines, line);) {
-      tiles.loads += (line.find("@tile_load_weft") != std::string::npos);
-      tiles.packs += (line.find("@tile_pack_weft") != std::string::npos);
-      tiles.packs_of_tiles += (line.find("@tile_pack_weft") != std::string::npos) &&
-                              (line.find("mem_modes=function_temp") != std::string::npos);
+      const auto has = [&](const char *word) { return line.find(word) != std::string::npos; };
+      const int depth = int(line.find('@'));
+      tiles.loads += has("@tile_load_weft");
+      tiles.packs += has("@tile_pack_weft");
+      if (has("@tile_pack_weft") && has("mem_modes=function_temp")) {
+         tiles.packs_of_tiles++;
+         depth_of_packs = depth;
+      }
+      if (has("@tile_muladd_weft"))
+         depth_of_products = depth;
    }
+   if (tiles.packs_of_tiles)
+      tiles.loops_left = (depth_of_products - depth_of_packs) / 4;
    return tiles;
 }
 
@@ -109,6 +121,28 @@ TEST(PackFactors, ThatArePlainTilesBeforeEachProduct)
       c = coopMatMulAdd(a, b, c);
    )";
    EXPECT_EQ(tiles_of("float16_t", "float", body), (Tiles{1, 2, 1}));
+}
+
+/// All of A, before the loop that multiplies each with B.
+TEST(PackFactors, ThatDoNotChangeInALoop)
+{
+   const std::string body = R"(
+      for (uint k = 0; k < n; k++) {
+         A a[2][3];
+         for (uint i = 0; i < 6; i++) {
+            coopMatLoad(a[i / 3][i % 3], memory, i * 256, 16, rows);
+            a[i / 3][i % 3][0] += a[i / 3][i % 3][1];
+         }
+         for (uint i = 0; i < n; i++) {
+            B b;
+            coopMatLoad(b, memory, 256, 16, rows);
+            for (uint j = 0; j < 2; j++)
+               for (uint l = 0; l < 3; l++)
+                  c = coopMatMulAdd(a[j][l], b, c);
+         }
+      }
+   )";
+   EXPECT_EQ(tiles_of("float16_t", "float", body), (Tiles{1, 2, 1, 1}));
 }
 
 /// A is multiplied, and stored.
