@@ -121,6 +121,7 @@ struct Pieces {
 
    Value *load(llvm::Type *, Value *pointer);
    void prefetch(llvm::Type *, Value *pointer);
+   Value *load_beginning(llvm::FixedVectorType *, Value *pointer, uint64_t count);
    void store(Value *, Value *pointer);
    Value *group_pointer(unsigned group);
    Value *is_regular(const std::vector<bool> &chunks = {});
@@ -166,6 +167,20 @@ void Pieces::prefetch(llvm::Type *type, Value *pointer)
    }
 }
 
+/// The first `count` elements; what lies behind them is not touched.
+Value *Pieces::load_beginning(llvm::FixedVectorType *type, Value *pointer, uint64_t count)
+{
+   llvm::SmallVector<llvm::Constant *, 64> mask;
+   for (unsigned i = 0; i < type->getNumElements(); i++)
+      mask.push_back(b.getInt1(i < count));
+   llvm::CallInst *load =
+      b.CreateMaskedLoad(type, pointer, llvm::Align(1), llvm::ConstantVector::get(mask),
+                         llvm::Constant::getNullValue(type));
+   if (invariant)
+      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(t.context, {}));
+   return load;
+}
+
 void Pieces::store(Value *v, Value *pointer)
 {
    b.CreateAlignedStore(v, pointer, llvm::Align(1), is_volatile);
@@ -192,13 +207,11 @@ Value *Pieces::is_regular(const std::vector<bool> &chunks)
          require(b.CreateIsNull(b.CreateAnd(v, a.mask)));
       }
    }
-   if (!region.size || !(check || !chunks.empty() || loaded() > components))
+   const unsigned behind = chunks.empty() ? (loaded() - components) * bytes : 0;
+   if (!region.size || !(check || behind))
       return ok;
-   if (!chunks.empty()) {
-      require(in_bounds(t, region, t.first_lane(offsets), chunks.size() * chunk_bytes));
-   } else if (groups() == 1 || reach.fixed) {
-      const uint64_t end = extent() + uint64_t(loaded() - components) * bytes;
-      require(in_bounds(t, region, t.first_lane(offsets), end));
+   if (groups() == 1 || reach.fixed) {
+      require(in_bounds(t, region, t.first_lane(offsets), extent() + behind));
    } else {
       const Bound bound = bound_of(t, region, uint64_t(loaded()) * bytes);
       require(bound.any_fits);
@@ -240,9 +253,12 @@ Values Pieces::load_chunks(const std::vector<bool> &chunks)
    std::vector<Value *> loaded_chunks(chunks.size());
    Value *base = pointer_to(t, region, t.first_lane(offsets));
    for (size_t i = 0; i < chunks.size(); i++) {
-      if (chunks[i])
-         loaded_chunks[i] =
-            load(chunk_type, b.CreateConstGEP1_64(b.getInt8Ty(), base, i * chunk_bytes));
+      if (!chunks[i])
+         continue;
+      Value *pointer = b.CreateConstGEP1_64(b.getInt8Ty(), base, i * chunk_bytes);
+      const uint64_t left = (extent() - i * chunk_bytes) / unit;
+      loaded_chunks[i] =
+         left < per_chunk ? load_beginning(chunk_type, pointer, left) : load(chunk_type, pointer);
    }
 
    Values result;

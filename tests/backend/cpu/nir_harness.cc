@@ -13,9 +13,14 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 
 namespace weft::cpu::test {
 
@@ -100,11 +105,41 @@ Result<std::shared_ptr<const Program>> NirShader::compile(bool robust)
    return link_program(translation->info, std::move(*object));
 }
 
+namespace {
+
+/// A copy of a buffer that ends where a page begins which nobody may touch.
+class FencedCopy {
+public:
+   explicit FencedCopy(const Bytes &bytes)
+       : page(size_t(sysconf(_SC_PAGESIZE))), mapped((bytes.size() + page - 1) / page * page + page)
+   {
+      void *mapping =
+         mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (mapping == MAP_FAILED)
+         std::abort();
+      begin = static_cast<uint8_t *>(mapping);
+      if (mprotect(begin + mapped - page, page, PROT_NONE) != 0)
+         std::abort();
+      data = begin + mapped - page - bytes.size();
+      std::copy(bytes.begin(), bytes.end(), data);
+   }
+   FencedCopy(const FencedCopy &) = delete;
+   ~FencedCopy() { munmap(begin, mapped); }
+
+   size_t page, mapped;
+   uint8_t *begin, *data;
+};
+
+} // namespace
+
 void run(const Program &program, std::vector<Bytes> &buffers, uint32_t groups)
 {
+   std::deque<FencedCopy> copies;
    std::vector<BufferDescriptor> set;
-   for (Bytes &bytes : buffers)
-      set.push_back({reinterpret_cast<uint64_t>(bytes.data()), bytes.size()});
+   for (const Bytes &bytes : buffers) {
+      const FencedCopy &copy = copies.emplace_back(bytes);
+      set.push_back({reinterpret_cast<uint64_t>(copy.data), bytes.size()});
+   }
    DispatchState state{};
    state.sets[0] = reinterpret_cast<const uint8_t *>(set.data());
    for (uint32_t &n : state.num_workgroups)
@@ -113,6 +148,8 @@ void run(const Program &program, std::vector<Bytes> &buffers, uint32_t groups)
    static Executor executor(1);
    if (!executor.dispatch(program, state, {groups, 1, 1}))
       std::abort();
+   for (size_t i = 0; i < buffers.size(); i++)
+      std::copy_n(copies[i].data, buffers[i].size(), buffers[i].begin());
 }
 
 } // namespace weft::cpu::test

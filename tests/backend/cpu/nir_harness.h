@@ -47,7 +47,8 @@ private:
    Shader shader;
 };
 
-/// Runs workgroups 0 … groups - 1 of a program; buffers[i] is buffer i.
+/// Runs workgroups 0 … groups - 1 of a program; buffers[i] is buffer i, and behind it is nothing that
+/// may be touched.
 void run(const Program &, std::vector<Bytes> &buffers, uint32_t groups);
 
 } // namespace weft::cpu::test
