@@ -21,7 +21,7 @@
 /// A phi is a variable: predecessors store into it, and LLVM's mem2reg makes it a phi again.  A store is a select
 /// under the mask only where other lanes may have stored before.
 
-#include "backend/cpu/codegen/translator.h"
+#include "backend/cpu/codegen/guarded_loads.h"
 
 namespace weft::cpu {
 
@@ -65,17 +65,14 @@ bool has_undef_source(nir_phi_instr *phi)
    return false;
 }
 
-/// At most phis' sources and a jump: cheaper to run under an empty mask than to skip.
+/// At most phis' sources: cheaper to run under an empty mask than to skip.  But for a jump, which
+/// mostly no lane takes: what leaves a loop with it need not be at hand then.
 bool is_trivial(exec_list *list)
 {
-   if (exec_list_length(list) != 1)
-      return false;
-   nir_foreach_instr(
-      instr, nir_cf_node_as_block(exec_node_data(nir_cf_node, exec_list_get_head(list), node))) {
-      if (instr->type != nir_instr_type_jump)
-         return false;
-   }
-   return true;
+   return exec_list_length(list) == 1 &&
+          exec_list_is_empty(
+             &nir_cf_node_as_block(exec_node_data(nir_cf_node, exec_list_get_head(list), node))
+                 ->instr_list);
 }
 
 } // namespace
@@ -147,22 +144,24 @@ bool ControlFlow::emit_list(exec_list *list)
 
 bool ControlFlow::emit_block(nir_block *block)
 {
+   nir_foreach_phi(phi, block)
+   {
+      auto variables = variables_of(phi);
+      for (unsigned c = 0; c < variables.size(); c++) {
+         Value *v = b.CreateLoad(variables[c]->getAllocatedType(), variables[c]);
+         // Where no source was stored LLVM has undef, on which it must not branch.
+         t.define(phi->def, c, has_undef_source(phi) ? b.CreateFreeze(v) : v);
+      }
+   }
+   const bool guarded = emit_guarded(t, block);
    nir_foreach_instr(instr, block) {
-      if (instr->type == nir_instr_type_phi) {
-         nir_phi_instr *phi = nir_instr_as_phi(instr);
-         auto variables = variables_of(phi);
-         for (unsigned c = 0; c < variables.size(); c++) {
-            Value *v = b.CreateLoad(variables[c]->getAllocatedType(), variables[c]);
-            // Where no source was stored LLVM has undef, on which it must not branch.
-            t.define(phi->def, c, has_undef_source(phi) ? b.CreateFreeze(v) : v);
-         }
-      } else if (instr->type == nir_instr_type_jump) {
+      if (instr->type == nir_instr_type_jump) {
          store_phis(block, block->successors[0]);
          emit_jump(nir_instr_as_jump(instr));
          return false;
-      } else {
-         t.emit_instruction(instr);
       }
+      if (instr->type != nir_instr_type_phi && !guarded)
+         t.emit_instruction(instr);
    }
    for (nir_block *successor : block->successors) {
       if (successor)

@@ -83,6 +83,7 @@ struct Pieces {
    unsigned components, bytes;
    bool check; ///< offsets may be out of bounds
    bool is_volatile, invariant;
+   GuardedLoad decided = {};
    int64_t ahead = 0; ///< bytes to what will be loaded next time, where it is worth to ask for it
 
    llvm::IRBuilder<> &b = t.b;
@@ -95,6 +96,11 @@ struct Pieces {
       if (reach.fixed)
          return uint64_t(std::ranges::max(reach.fixed->from_first)) + element();
       return uint64_t(pattern().group - 1) * uint64_t(pattern().step) + element();
+   }
+   /// Loads, if not of chunks.
+   size_t pieces() const
+   {
+      return pattern().step == element() || pattern().step == 0 ? groups() : t.W;
    }
    /// Components that are loaded for each group: where it is one element for all its lanes, a power
    /// of two, so that the elements are whole parts of vectors; what lies behind is in bounds then.
@@ -124,7 +130,12 @@ struct Pieces {
    Value *load_beginning(llvm::FixedVectorType *, Value *pointer, uint64_t count);
    void store(Value *, Value *pointer);
    Value *group_pointer(unsigned group);
-   Value *is_regular(const std::vector<bool> &chunks = {});
+   void require_assumed(llvm::ArrayRef<uint32_t> assumptions, Conditions &);
+   void require_regular(Conditions &);
+   void require_load(Conditions &);
+   Value *cluster_offset();
+   bool may_load_chunks() const;
+   Value *load_chunk(Value *base, size_t chunk, uint64_t extent);
    Value *lanes_all_in_bounds();
    llvm::Type *packed_type() const { return vector_type(t.W * components); }
    Value *slice(Value *all, unsigned first, unsigned count);
@@ -194,72 +205,109 @@ Value *Pieces::group_pointer(unsigned group)
    return pointer_to(t, region, b.CreateExtractElement(offsets, uint64_t(group) * pattern().group));
 }
 
-/// i1: the addresses are as assumed, and every byte of every lane, or of what chunks() says, is in
-/// bounds, active or not.  Null when there is nothing to look at.
-Value *Pieces::is_regular(const std::vector<bool> &chunks)
+void Pieces::require_assumed(llvm::ArrayRef<uint32_t> assumptions, Conditions &conditions)
 {
-   Value *ok = nullptr;
-   const auto require = [&](Value *condition) { ok = ok ? b.CreateAnd(ok, condition) : condition; };
-   if (reach.fixed) {
-      for (const uint32_t number : reach.fixed->assumptions) {
-         const LaneAssumption &a = t.fixed_offsets->assumption(number);
-         Value *v = t.first_lane(t.value(*a.def, a.component));
-         require(b.CreateIsNull(b.CreateAnd(v, a.mask)));
-      }
+   for (const uint32_t number : assumptions) {
+      const LaneAssumption &a = t.fixed_offsets->assumption(number);
+      conditions.require_zeros(t.first_lane(t.value(*a.def, a.component)), a.mask);
    }
-   const unsigned behind = chunks.empty() ? (loaded() - components) * bytes : 0;
+}
+
+/// The cluster's first address.
+Value *Pieces::cluster_offset()
+{
+   Value *offset = t.first_lane(offsets);
+   return b.CreateSub(offset, llvm::ConstantInt::get(offset->getType(), decided.shift));
+}
+
+/// The addresses are as assumed, and every byte of every lane is in bounds, active or not.
+void Pieces::require_regular(Conditions &conditions)
+{
+   if (decided.cluster) {
+      // That all of it is in bounds also says that no address wraps around from the first one on.
+      require_assumed(decided.cluster->assumptions, conditions);
+      conditions.require_in_bounds(region, cluster_offset(), decided.cluster->extent);
+      return;
+   }
+   if (reach.fixed)
+      require_assumed(reach.fixed->assumptions, conditions);
+   const unsigned behind = chunks().empty() ? (loaded() - components) * bytes : 0;
    if (!region.size || !(check || behind))
-      return ok;
+      return;
    if (groups() == 1 || reach.fixed) {
-      require(in_bounds(t, region, t.first_lane(offsets), extent() + behind));
+      conditions.require_in_bounds(region, t.first_lane(offsets), extent() + behind);
    } else {
       const Bound bound = bound_of(t, region, uint64_t(loaded()) * bytes);
-      require(bound.any_fits);
-      require(b.CreateNot(t.any(b.CreateICmpUGT(offsets, t.splat(bound.last)))));
+      conditions.require(bound.any_fits);
+      conditions.require(b.CreateNot(t.any(b.CreateICmpUGT(offsets, t.splat(bound.last)))));
    }
-   return ok;
 }
 
 /// The vectors' worth of memory from lane 0's address on that are loaded whole, where these are fewer
 /// loads than for pieces; else nothing.  Their shuffles are of 16 bits or more, and in one instruction
 /// with AVX-512 only.
-std::vector<bool> Pieces::chunks() const
+bool Pieces::may_load_chunks() const
 {
    const auto is_word = [](int64_t n) { return n % 2 == 0; };
-   if (!reach.fixed || !region.size || is_volatile || bytes == 1 ||
-       t.options.vector_bits != 8 * chunk_bytes ||
-       !std::ranges::all_of(reach.fixed->from_first, is_word))
-      return {};
-   std::vector<bool> used;
-   for (const int64_t from_first : reach.fixed->from_first) {
-      const size_t last = size_t(from_first + element() - 1) / chunk_bytes;
+   return reach.fixed && region.size && !is_volatile && bytes != 1 &&
+          t.options.vector_bits == 8 * chunk_bytes &&
+          std::ranges::all_of(reach.fixed->from_first, is_word);
+}
+
+/// Adds the chunks in which elements at these distances are.
+void add_chunks(std::vector<bool> &used, llvm::ArrayRef<int64_t> from_first, uint64_t shift,
+                unsigned element)
+{
+   for (const int64_t n : from_first) {
+      const size_t first = (shift + uint64_t(n)) / chunk_bytes,
+                   last = (shift + uint64_t(n) + element - 1) / chunk_bytes;
       if (used.size() <= last)
          used.resize(last + 1);
-      std::fill(used.begin() + from_first / chunk_bytes, used.begin() + long(last) + 1, true);
+      std::fill(used.begin() + long(first), used.begin() + long(last) + 1, true);
    }
-   const bool touching = pattern().step == element() || pattern().step == 0;
-   const unsigned pieces = touching ? groups() : t.W;
-   return std::ranges::count(used, true) < pieces ? used : std::vector<bool>();
+}
+
+std::vector<bool> Pieces::chunks() const
+{
+   if (!may_load_chunks())
+      return {};
+   std::vector<bool> used;
+   add_chunks(used, reach.fixed->from_first, 0, element());
+   return size_t(std::ranges::count(used, true)) < pieces() ? used : std::vector<bool>();
+}
+
+/// The part of a chunk that is not behind the extent; the rest is not touched.
+Value *Pieces::load_chunk(Value *base, size_t chunk, uint64_t extent)
+{
+   auto *type = llvm::FixedVectorType::get(b.getInt16Ty(), chunk_bytes / 2);
+   Value *pointer = b.CreateConstGEP1_64(b.getInt8Ty(), base, chunk * chunk_bytes);
+   const uint64_t left = (extent - chunk * chunk_bytes) / 2;
+   return left < type->getNumElements() ? load_beginning(type, pointer, left) : load(type, pointer);
 }
 
 Values Pieces::load_chunks(const std::vector<bool> &chunks)
 {
    // Of the largest numbers in which all that is taken is whole.
    unsigned unit = bytes;
-   for (const int64_t from_first : reach.fixed->from_first)
-      unit = std::min(unit, from_first ? 1u << std::countr_zero(unsigned(from_first)) : unit);
+   for (const int64_t from_first : reach.fixed->from_first) {
+      const unsigned at = decided.shift + unsigned(from_first);
+      unit = std::min(unit, at ? 1u << std::countr_zero(at) : unit);
+   }
    const unsigned per_chunk = chunk_bytes / unit;
    auto *chunk_type = llvm::FixedVectorType::get(t.int_type(unit * 8), per_chunk);
-   std::vector<Value *> loaded_chunks(chunks.size());
-   Value *base = pointer_to(t, region, t.first_lane(offsets));
-   for (size_t i = 0; i < chunks.size(); i++) {
-      if (!chunks[i])
-         continue;
-      Value *pointer = b.CreateConstGEP1_64(b.getInt8Ty(), base, i * chunk_bytes);
-      const uint64_t left = (extent() - i * chunk_bytes) / unit;
-      loaded_chunks[i] =
-         left < per_chunk ? load_beginning(chunk_type, pointer, left) : load(chunk_type, pointer);
+   std::vector<Value *> own;
+   std::vector<Value *> &whole = decided.cluster ? decided.cluster->loaded : own;
+   if (whole.empty()) {
+      Value *base =
+         pointer_to(t, region, decided.cluster ? cluster_offset() : t.first_lane(offsets));
+      for (size_t i = 0; i < chunks.size(); i++)
+         whole.push_back(
+            chunks[i] ? load_chunk(base, i, decided.cluster ? decided.cluster->extent : extent())
+                      : nullptr);
    }
+   Values loaded_chunks;
+   for (Value *chunk : whole)
+      loaded_chunks.push_back(chunk ? b.CreateBitCast(chunk, chunk_type) : nullptr);
 
    Values result;
    for (unsigned c = 0; c < components; c++) {
@@ -269,7 +317,8 @@ Values Pieces::load_chunks(const std::vector<bool> &chunks)
       for (unsigned r = 0; r < registers; r++) {
          llvm::SmallVector<std::pair<unsigned, int>, 32> from; // chunk, unit in it
          for (unsigned i = r * per_chunk; i < std::min(units, (r + 1) * per_chunk); i++) {
-            const unsigned byte = i * unit, at = unsigned(reach.fixed->from_first[byte / bytes]) +
+            const unsigned byte = i * unit, at = decided.shift +
+                                                 unsigned(reach.fixed->from_first[byte / bytes]) +
                                                  c * bytes + byte % bytes;
             from.push_back({at / chunk_bytes, int(at % chunk_bytes / unit)});
          }
@@ -281,12 +330,6 @@ Values Pieces::load_chunks(const std::vector<bool> &chunks)
       result.push_back(registers * per_chunk == units ? all : slice(all, 0, t.W));
    }
    return result;
-}
-
-/// Both, either of which may be null.
-Value *both(llvm::IRBuilder<> &b, Value *x, Value *y)
-{
-   return x && y ? b.CreateAnd(x, y) : x ? x : y;
 }
 
 /// One element for all lanes of each group.
@@ -522,20 +565,31 @@ Reach reach_of(Translator &t, const nir_src &offset, unsigned element)
    return reach_of(t, t.patterns->pattern(offset), t.fixed_offsets->offsets(offset), element);
 }
 
-Values load_pieces(Pieces p)
+/// load_regular() and its like may be used.
+void Pieces::require_load(Conditions &conditions)
+{
+   require_regular(conditions);
+   if (!region.size && t.mask)
+      conditions.require(b.CreateNot(t.any(b.CreateNot(t.mask))));
+}
+
+Values load_pieces(Pieces p, Way way = Way::ask)
 {
    Translator &t = p.t;
    p.count();
+   if (way == Way::lanewise)
+      return unpack(t, p.load_slowly(), p.components);
    const auto packed = [&](Value *condition, const auto &fast) {
       const Values all = choose(
          t, condition, [&] { return Values{fast()}; }, [&] { return Values{p.load_slowly()}; });
       return unpack(t, all[0], p.components);
    };
    if (p.regular()) {
-      const std::vector<bool> chunks = p.chunks();
-      Value *condition = p.is_regular(chunks);
-      if (!p.region.size && t.mask)
-         condition = both(p.b, condition, p.b.CreateNot(t.any(p.b.CreateNot(t.mask))));
+      const std::vector<bool> chunks = p.decided.cluster ? p.decided.cluster->chunks : p.chunks();
+      Conditions conditions(t);
+      if (way != Way::regular)
+         p.require_load(conditions);
+      Value *condition = conditions.all();
       if (!chunks.empty() || p.pattern().step == 0)
          return choose(
             t, condition, [&] { return chunks.empty() ? p.load_same() : p.load_chunks(chunks); },
@@ -556,9 +610,13 @@ void store_pieces(Pieces p, const Values &data)
    const bool regular = p.regular() && p.pattern().step > 0;
    if (!regular && t.W > max_inline_lanes)
       return p.store_slowly(all);
-   Value *condition = regular ? p.is_regular() : p.lanes_all_in_bounds();
+   Conditions conditions(t);
+   if (regular)
+      p.require_regular(conditions);
+   else
+      conditions.require(p.lanes_all_in_bounds());
    if (regular && t.mask)
-      condition = both(p.b, condition, p.b.CreateNot(t.any(p.b.CreateNot(t.mask))));
+      conditions.require(p.b.CreateNot(t.any(p.b.CreateNot(t.mask))));
    const auto fast = [&] {
       if (regular)
          p.store_regular(all);
@@ -570,7 +628,7 @@ void store_pieces(Pieces p, const Values &data)
       p.store_slowly(all);
       return Values{};
    };
-   choose(t, condition, fast, slow);
+   choose(t, conditions.all(), fast, slow);
 }
 
 /// Must the bounds of an access be looked at?
@@ -751,6 +809,19 @@ int64_t distance_ahead(nir_intrinsic_instr *intr, const Access &access)
    return loop_step(nir_get_scalar(access.offset->ssa, 0), loop).value_or(0);
 }
 
+Pieces pieces_of(Translator &t, const Access &access, const Region &region, Value *offset)
+{
+   return {t,
+           region,
+           offset,
+           reach_of(t, *access.offset, access.element()),
+           access.components,
+           access.bytes,
+           needs_check(t, access),
+           access.is_volatile,
+           access.invariant};
+}
+
 void emit_load(Translator &t, nir_intrinsic_instr *intr, const Access &access)
 {
    if (access.space == Space::scratch)
@@ -765,10 +836,15 @@ void emit_load(Translator &t, nir_intrinsic_instr *intr, const Access &access)
    Values result;
    if (!offset->getType()->isVectorTy())
       result = load_uniform(t, access, region, offset);
-   else
-      result = load_pieces({t, region, offset, reach_of(t, *access.offset, access.element()),
-                            access.components, access.bytes, needs_check(t, access),
-                            access.is_volatile, access.invariant, distance_ahead(intr, access)});
+   else {
+      Pieces pieces = pieces_of(t, access, region, offset);
+      const auto found = t.guarded.find(intr);
+      const Way way = found == t.guarded.end() ? Way::ask : t.way_of_guarded;
+      if (way == Way::regular)
+         pieces.decided = found->second;
+      pieces.ahead = distance_ahead(intr, access);
+      result = load_pieces(pieces, way);
+   }
    for (unsigned c = 0; c < access.components; c++)
       t.define(intr->def, c, result[c]);
 }
@@ -868,6 +944,87 @@ void store_elements(Translator &t, Value *memory, Value *offsets, const LanePatt
                  false,
                  false},
                 Values(elements.begin(), elements.end()));
+}
+
+bool is_conditional_load(Translator &t, nir_intrinsic_instr *intr)
+{
+   const std::optional<Access> access = decode_access(intr);
+   if (!access || access->store || access->bytes == 0 || access->space == Space::scratch ||
+       t.is_uniform(*access->offset) || t.is_uniform(intr->def) ||
+       (access->index && !t.is_uniform(*access->index)))
+      return false;
+   return pieces_of(t, *access, {}, nullptr).regular();
+}
+
+void require_regular(Translator &t, nir_intrinsic_instr *intr, Conditions &conditions)
+{
+   const Access access = *decode_access(intr);
+   Pieces p = pieces_of(t, access, region_of(t, access), offset_value(t, access));
+   p.decided = t.guarded.lookup(intr);
+   p.require_load(conditions);
+}
+
+/// Of loads whose addresses lie constant numbers of bytes apart, those that take fewer vectors
+/// together than each for itself.
+void find_clusters(Translator &t, llvm::ArrayRef<nir_intrinsic_instr *> loads)
+{
+   struct Member {
+      nir_intrinsic_instr *load;
+      Access access;
+      const LaneOffsets *offsets;
+      LinearForm form;
+      size_t alone; ///< loads that it takes on its own
+   };
+   std::vector<Member> members;
+   for (nir_intrinsic_instr *load : loads) {
+      const Access access = *decode_access(load);
+      const Pieces p = pieces_of(t, access, region_of(t, access), nullptr);
+      if (access.offset->ssa->bit_size != 32 || !p.may_load_chunks())
+         continue;
+      const std::vector<bool> chunks = p.chunks();
+      LinearForm form = t.fixed_offsets->linear_form(nir_get_scalar(access.offset->ssa, 0));
+      form.constant += access.constant_offset;
+      members.push_back({load, access, p.reach.fixed, std::move(form),
+                         chunks.empty() ? p.pieces() : std::ranges::count(chunks, true)});
+   }
+   while (!members.empty()) {
+      const Member first = members.front();
+      const auto is_near = [&](const Member &m) {
+         constexpr uint32_t max_distance = 4096;
+         return m.access.space == first.access.space &&
+                (!m.access.index || nir_srcs_equal(*m.access.index, *first.access.index)) &&
+                m.form.terms == first.form.terms &&
+                m.form.constant - first.form.constant + max_distance <= 2 * max_distance;
+      };
+      std::vector<Member> near, others;
+      std::ranges::partition_copy(members, std::back_inserter(near), std::back_inserter(others),
+                                  is_near);
+      members = std::move(others);
+      const auto distance = [&](const Member &m) {
+         return int32_t(m.form.constant - first.form.constant);
+      };
+      const uint32_t begin = std::ranges::min(near, {}, distance).form.constant;
+      const auto cluster = std::make_shared<LoadCluster>();
+      size_t alone = 0;
+      for (const Member &m : near) {
+         const uint32_t shift = m.form.constant - begin;
+         add_chunks(cluster->chunks, m.offsets->from_first, shift, m.access.element());
+         cluster->extent =
+            std::max(cluster->extent, shift + uint64_t(std::ranges::max(m.offsets->from_first)) +
+                                         m.access.element());
+         for (const uint32_t assumption : m.offsets->assumptions) {
+            if (!std::ranges::count(cluster->assumptions, assumption))
+               cluster->assumptions.push_back(assumption);
+         }
+         alone += m.alone;
+      }
+      const bool are_even = std::ranges::all_of(
+         near, [&](const Member &m) { return (m.form.constant - begin) % 2 == 0; });
+      if (!are_even || size_t(std::ranges::count(cluster->chunks, true)) >= alone)
+         continue;
+      for (const Member &m : near)
+         t.guarded[m.load] = {cluster, m.form.constant - begin};
+   }
 }
 
 bool emit_memory(Translator &t, nir_intrinsic_instr *intr)

@@ -466,6 +466,61 @@ LaneOffsets weighted_sum(std::initializer_list<std::pair<const LaneOffsets *, ui
    return sum;
 }
 
+void LaneOffsetAnalysis::add_to(LinearForm &form, nir_scalar x, uint32_t factor,
+                                unsigned depth) const
+{
+   constexpr unsigned max_depth = 16;
+   const Residue &first = values[patterns.number(*x.def, x.comp)].first;
+   if (first.bits >= 32) {
+      form.constant += uint32_t(first.value) * factor;
+      return;
+   }
+   x = nir_scalar_chase_movs(x);
+   if (nir_scalar_is_alu(x) && depth < max_depth) {
+      const auto source = [&](unsigned i) { return nir_scalar_chase_alu_src(x, i); };
+      const auto add = [&](unsigned i, uint32_t times) {
+         add_to(form, source(i), factor * times, depth + 1);
+      };
+      const auto constant = [&](unsigned i) { return uint32_t(nir_scalar_as_uint(source(i))); };
+      switch (nir_scalar_alu_op(x)) {
+      case nir_op_iadd:
+         add(0, 1);
+         add(1, 1);
+         return;
+      case nir_op_isub:
+         add(0, 1);
+         add(1, uint32_t(-1));
+         return;
+      case nir_op_ineg:
+         add(0, uint32_t(-1));
+         return;
+      case nir_op_imul:
+         for (unsigned i = 0; i < 2; i++) {
+            if (nir_scalar_is_const(source(i)))
+               return add(1 - i, constant(i));
+         }
+         break;
+      case nir_op_ishl:
+         if (nir_scalar_is_const(source(1)))
+            return add(0, uint32_t(1) << (constant(1) & 31));
+         break;
+      default:
+         break;
+      }
+   }
+   const auto term = form.terms.try_emplace({x.def, x.comp}, 0).first;
+   term->second += factor;
+   if (term->second == 0)
+      form.terms.erase(term);
+}
+
+LinearForm LaneOffsetAnalysis::linear_form(const nir_scalar &x) const
+{
+   LinearForm form;
+   add_to(form, x, 1, 0);
+   return form;
+}
+
 LaneOffsetAnalysis::LaneOffsetAnalysis(nir_shader *shader, uint32_t subgroup_size,
                                        const LaneAnalysis &patterns)
     : patterns(patterns)

@@ -18,6 +18,7 @@
 #include "backend/cpu/codegen/lane_analysis.h"
 
 #include <initializer_list>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -48,6 +49,12 @@ struct LaneOffsets {
    bool operator==(const LaneOffsets &) const = default;
 };
 
+/// Lane 0's value: sum of values times numbers + constant, modulo 2^32.
+struct LinearForm {
+   std::map<std::pair<const nir_def *, uint32_t>, uint32_t> terms; ///< by (value, component)
+   uint32_t constant = 0;
+};
+
 /// Of the values, each times a number, in 32 bits; not known if one is not.
 LaneOffsets weighted_sum(std::initializer_list<std::pair<const LaneOffsets *, uint32_t>>);
 
@@ -60,9 +67,13 @@ public:
    {
       return values[patterns.number(*src.ssa, component)];
    }
+   /// Of an integer of 32 bits.
+   LinearForm linear_form(const nir_scalar &) const;
    const LaneAssumption &assumption(uint32_t i) const { return assumptions[i]; }
 
 private:
+   void add_to(LinearForm &, nir_scalar, uint32_t factor, unsigned depth) const;
+
    const LaneAnalysis &patterns;
    std::vector<LaneOffsets> values; ///< by LaneAnalysis::number()
    std::vector<LaneAssumption> assumptions;

@@ -182,6 +182,39 @@ Value *in_bounds(Translator &t, const Region &region, Value *offset, uint64_t by
    return t.b.CreateICmpSLE(t.b.CreateZExt(offset, t.b.getInt64Ty()), limit);
 }
 
+void Conditions::require(Value *condition)
+{
+   if (condition)
+      hold = hold ? t.b.CreateAnd(hold, condition) : condition;
+}
+
+void Conditions::require_zeros(Value *number, uint64_t mask)
+{
+   Value *wrong = t.b.CreateZExt(t.b.CreateAnd(number, mask), t.b.getInt64Ty());
+   wrong_bits = wrong_bits ? t.b.CreateOr(wrong_bits, wrong) : wrong;
+}
+
+void Conditions::require_in_bounds(const Region &region, Value *offset, uint64_t bytes)
+{
+   if (!region.size)
+      return;
+   // As in in_bounds().
+   Value *limit = t.b.CreateSub(region.size, t.b.getInt64(bytes));
+   Value *left = t.b.CreateNSWSub(limit, t.b.CreateZExt(offset, t.b.getInt64Ty()));
+   excess = excess ? t.b.CreateOr(excess, left) : left;
+}
+
+Value *Conditions::all() const
+{
+   Conditions result(t);
+   result.require(hold);
+   if (wrong_bits)
+      result.require(t.b.CreateIsNull(wrong_bits));
+   if (excess)
+      result.require(t.b.CreateICmpSGE(excess, t.b.getInt64(0)));
+   return result.hold;
+}
+
 Bound bound_of(Translator &t, const Region &region, uint64_t bytes)
 {
    llvm::IRBuilder<> &b = t.b;

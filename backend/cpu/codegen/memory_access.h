@@ -46,6 +46,25 @@ llvm::Value *offset_value(Translator &, const Access &);
 /// i1: may `bytes` bytes from `offset` (i32 or i64) on be accessed?  Null when there is no bound.
 llvm::Value *in_bounds(Translator &, const Region &, llvm::Value *offset, uint64_t bytes);
 
+/// Conditions that are looked at together, with a branch for all of them.
+class Conditions {
+public:
+   explicit Conditions(Translator &t) : t(t) {}
+
+   void require(llvm::Value *condition); ///< i1; null: nothing to look at
+   /// Of a number (i32 or i64) that none of the mask's bits is set.
+   void require_zeros(llvm::Value *number, uint64_t mask);
+   /// The same as require(in_bounds()).
+   void require_in_bounds(const Region &, llvm::Value *offset, uint64_t bytes);
+   llvm::Value *all() const; ///< i1; null when there is nothing to look at
+
+private:
+   Translator &t;
+   llvm::Value *hold = nullptr;       ///< i1
+   llvm::Value *excess = nullptr;     ///< i64: negative if something is out of bounds
+   llvm::Value *wrong_bits = nullptr; ///< i64
+};
+
 /// The offsets from which on some bytes may be accessed, in 32 bits: half the vectors.
 struct Bound {
    llvm::Value *any_fits; ///< i1: there is such an offset

@@ -26,10 +26,33 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace weft::cpu {
+
+/// How a load goes about its lanes' memory.
+enum class Way {
+   ask,      ///< as its condition says, in a branch of its own
+   regular,  ///< the condition holds
+   lanewise, ///< it may not hold
+};
+
+/// Loads of one block from memory that lies closely together: as fields of one struct.
+struct LoadCluster {
+   uint64_t extent = 0;               ///< bytes from the first address on
+   std::vector<bool> chunks;          ///< vectors' worth of memory in which there is something
+   std::vector<uint32_t> assumptions; ///< LaneOffsetAnalysis::assumption(i)
+   std::vector<llvm::Value *> loaded; ///< chunks, once they are
+   bool is_looked_at = false;         ///< its conditions are among those of the block
+};
+
+/// What was decided about a load.
+struct GuardedLoad {
+   std::shared_ptr<LoadCluster> cluster; ///< null: it is on its own
+   uint32_t shift = 0;                   ///< bytes of lane 0's address from the cluster's first
+};
 
 class Translator {
 public:
@@ -125,6 +148,9 @@ public:
    llvm::AllocaInst *lane_access = nullptr, *lane_offsets = nullptr;
    /// Memory for such a vector; the same for all accesses of the type.
    llvm::AllocaInst *lane_data(llvm::Type *vector);
+   // What guarded_loads.cc has decided for some loads of a block.
+   llvm::DenseMap<const nir_intrinsic_instr *, GuardedLoad> guarded;
+   Way way_of_guarded = Way::ask;
    // What packed_values.cc keeps: the packed vector that a component was taken from, and which
    // component it is.
    llvm::DenseMap<llvm::Value *, std::pair<llvm::Value *, unsigned>> packed_components;
@@ -157,9 +183,15 @@ private:
 
 // One function per group of instructions.  Those for intrinsics return false for what is not
 // theirs.
-void emit_alu(Translator &, nir_alu_instr *);              // emit_alu.cc and its neighbours
-bool emit_system(Translator &, nir_intrinsic_instr *);     // emit_system.cc: ids, sizes, barriers
-bool emit_memory(Translator &, nir_intrinsic_instr *);     // emit_memory.cc
+void emit_alu(Translator &, nir_alu_instr *);          // emit_alu.cc and its neighbours
+bool emit_system(Translator &, nir_intrinsic_instr *); // emit_system.cc: ids, sizes, barriers
+bool emit_memory(Translator &, nir_intrinsic_instr *); // emit_memory.cc
+bool is_conditional_load(Translator &, nir_intrinsic_instr *);
+/// Decides on clusters of loads between which nothing is written.
+void find_clusters(Translator &, llvm::ArrayRef<nir_intrinsic_instr *>);
+/// That the lanes of a load that was decided about lie as its vector code wants it.
+class Conditions;
+void require_regular(Translator &, nir_intrinsic_instr *, Conditions &);
 bool emit_atomic(Translator &, nir_intrinsic_instr *);     // emit_atomics.cc
 bool emit_subgroup(Translator &, nir_intrinsic_instr *);   // emit_subgroup.cc
 bool emit_tile(Translator &, nir_intrinsic_instr *);       // emit_tile.cc
