@@ -6,6 +6,8 @@
 
 #include "backend/cpu/codegen/emit_alu.h"
 
+#include <llvm/IR/PatternMatch.h>
+
 namespace weft::cpu {
 
 using llvm::Value;
@@ -183,6 +185,18 @@ Value *emit_compare(Alu &a)
    return a.b.CreateICmp(predicate, a.src[0], a.src[1]);
 }
 
+/// x | y where it is known as a whole: from the halves of numbers in memory; else null.
+Value *joined_halves(Alu &a, Value *x, Value *y)
+{
+   using namespace llvm::PatternMatch;
+   Value *low, *high;
+   if (!match(x, m_ZExt(m_Value(low))) ||
+       !match(y, m_Shl(m_ZExt(m_Value(high)), m_SpecificInt(16))))
+      return nullptr;
+   Value *whole = a.t.halves.lookup({low, high});
+   return whole && whole->getType() == x->getType() ? whole : nullptr;
+}
+
 Value *emit_logic(Alu &a)
 {
    llvm::IRBuilder<> &b = a.b;
@@ -191,6 +205,10 @@ Value *emit_logic(Alu &a)
    case nir_op_iand:
       return b.CreateAnd(s[0], s[1]);
    case nir_op_ior:
+      for (const auto &[x, y] : {std::pair(s[0], s[1]), std::pair(s[1], s[0])}) {
+         if (Value *whole = joined_halves(a, x, y))
+            return whole;
+      }
       return b.CreateOr(s[0], s[1]);
    case nir_op_ixor:
       return b.CreateXor(s[0], s[1]);

@@ -141,6 +141,7 @@ struct Pieces {
    Value *slice(Value *all, unsigned first, unsigned count);
    Values load_same();
    std::vector<bool> chunks() const;
+   Values take_components(llvm::ArrayRef<Value *> chunks);
    Values load_chunks(const std::vector<bool> &chunks);
    // These load and store packed vectors (packed_values.h).
    Value *load_regular();
@@ -285,7 +286,8 @@ Value *Pieces::load_chunk(Value *base, size_t chunk, uint64_t extent)
    return left < type->getNumElements() ? load_beginning(type, pointer, left) : load(type, pointer);
 }
 
-Values Pieces::load_chunks(const std::vector<bool> &chunks)
+/// The components, of the vectors' worth of memory that are not null.
+Values Pieces::take_components(llvm::ArrayRef<Value *> chunks)
 {
    // Of the largest numbers in which all that is taken is whole.
    unsigned unit = bytes;
@@ -295,19 +297,9 @@ Values Pieces::load_chunks(const std::vector<bool> &chunks)
    }
    const unsigned per_chunk = chunk_bytes / unit;
    auto *chunk_type = llvm::FixedVectorType::get(t.int_type(unit * 8), per_chunk);
-   std::vector<Value *> own;
-   std::vector<Value *> &whole = decided.cluster ? decided.cluster->loaded : own;
-   if (whole.empty()) {
-      Value *base =
-         pointer_to(t, region, decided.cluster ? cluster_offset() : t.first_lane(offsets));
-      for (size_t i = 0; i < chunks.size(); i++)
-         whole.push_back(
-            chunks[i] ? load_chunk(base, i, decided.cluster ? decided.cluster->extent : extent())
-                      : nullptr);
-   }
-   Values loaded_chunks;
-   for (Value *chunk : whole)
-      loaded_chunks.push_back(chunk ? b.CreateBitCast(chunk, chunk_type) : nullptr);
+   Values vectors;
+   for (Value *chunk : chunks)
+      vectors.push_back(chunk ? b.CreateBitCast(chunk, chunk_type) : nullptr);
 
    Values result;
    for (unsigned c = 0; c < components; c++) {
@@ -322,12 +314,37 @@ Values Pieces::load_chunks(const std::vector<bool> &chunks)
                                                  c * bytes + byte % bytes;
             from.push_back({at / chunk_bytes, int(at % chunk_bytes / unit)});
          }
-         parts.push_back(take(t, loaded_chunks, chunk_type, from));
+         parts.push_back(take(t, vectors, chunk_type, from));
       }
       Value *all = concatenate(t, parts);
       all = b.CreateBitCast(
          all, llvm::FixedVectorType::get(component_type(), registers * chunk_bytes / bytes));
       result.push_back(registers * per_chunk == units ? all : slice(all, 0, t.W));
+   }
+   return result;
+}
+
+Values Pieces::load_chunks(const std::vector<bool> &chunks)
+{
+   std::vector<Value *> own;
+   std::vector<Value *> &loaded = decided.cluster ? decided.cluster->loaded : own;
+   if (loaded.empty()) {
+      Value *base =
+         pointer_to(t, region, decided.cluster ? cluster_offset() : t.first_lane(offsets));
+      for (size_t i = 0; i < chunks.size(); i++)
+         loaded.push_back(
+            chunks[i] ? load_chunk(base, i, decided.cluster ? decided.cluster->extent : extent())
+                      : nullptr);
+   }
+   const Values result = take_components(loaded);
+   if (bytes == 2 && components % 2 == 0) {
+      // Shaders that load words by halves put them together again.
+      Pieces words = *this;
+      words.bytes *= 2;
+      words.components /= 2;
+      const Values whole = words.take_components(loaded);
+      for (size_t c = 0; c < whole.size(); c++)
+         t.halves[{result[2 * c], result[2 * c + 1]}] = whole[c];
    }
    return result;
 }

@@ -151,6 +151,8 @@ public:
    // What guarded_loads.cc has decided for some loads of a block.
    llvm::DenseMap<const nir_intrinsic_instr *, GuardedLoad> guarded;
    Way way_of_guarded = Way::ask;
+   /// By lower and upper halves that were loaded: the whole numbers.
+   llvm::DenseMap<std::pair<llvm::Value *, llvm::Value *>, llvm::Value *> halves;
    // What packed_values.cc keeps: the packed vector that a component was taken from, and which
    // component it is.
    llvm::DenseMap<llvm::Value *, std::pair<llvm::Value *, unsigned>> packed_components;

@@ -417,6 +417,17 @@ void check_fields(uint32_t W, std::mt19937_64 &random)
       loaded.push_back(shader.load(
          0, nir_iadd(b, record, nir_iadd_imm(b, nir_imul_imm(b, lane, f.step), f.begin)),
          f.components, f.bytes * 8));
+   // Halves are also put together: the same bytes.
+   for (nir_def *&v : loaded) {
+      if (v->bit_size != 16 || v->num_components % 2 != 0 || random() % 2)
+         continue;
+      nir_def *words[2];
+      for (unsigned c = 0; c < v->num_components; c += 2) {
+         nir_def *high = nir_ishl_imm(b, nir_u2u32(b, nir_channel(b, v, c + 1)), 16);
+         words[c / 2] = nir_ior(b, nir_u2u32(b, nir_channel(b, v, c)), high);
+      }
+      v = nir_vec(b, words, v->num_components / 2);
+   }
    nir_def *linear = nir_iadd(b, invocation, nir_imul_imm(b, n, 2 * W));
    for (size_t i = 0; i < fields.size(); i++)
       shader.store(2 + uint32_t(i), nir_imul_imm(b, linear, fields[i].element()), loaded[i]);
