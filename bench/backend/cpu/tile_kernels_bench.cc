@@ -113,7 +113,7 @@ int main(int argc, char **argv)
    using namespace weft::cpu;
    for (const weft::MatrixOperation &op : weft::matrix_operations())
       add_muladds(op);
-   for (const weft::MatrixOperation &op : matrix_operations()) {
+   for (const weft::MatrixOperation &op : weft::matrix_operations()) {
       if (op.m == 16 && op.n == 16 && !op.saturating && op.c == op.result)
          for (const TileFactor factor : {TileFactor::a, TileFactor::b})
             for (const TileOrder order : {TileOrder::row_major, TileOrder::column_major})
