@@ -130,7 +130,7 @@ struct Pieces {
    Value *load_beginning(llvm::FixedVectorType *, Value *pointer, uint64_t count);
    void store(Value *, Value *pointer);
    Value *group_pointer(unsigned group);
-   void require_assumed(llvm::ArrayRef<uint32_t> assumptions, Conditions &);
+   void require_assumed(const LaneAssumption &, Conditions &);
    void require_regular(Conditions &);
    void require_load(Conditions &);
    Value *cluster_offset();
@@ -206,12 +206,9 @@ Value *Pieces::group_pointer(unsigned group)
    return pointer_to(t, region, b.CreateExtractElement(offsets, uint64_t(group) * pattern().group));
 }
 
-void Pieces::require_assumed(llvm::ArrayRef<uint32_t> assumptions, Conditions &conditions)
+void Pieces::require_assumed(const LaneAssumption &a, Conditions &conditions)
 {
-   for (const uint32_t number : assumptions) {
-      const LaneAssumption &a = t.fixed_offsets->assumption(number);
-      conditions.require_zeros(t.first_lane(t.value(*a.def, a.component)), a.mask);
-   }
+   conditions.require_zeros(t.first_lane(t.value(*a.def, a.component)), a.mask);
 }
 
 /// The cluster's first address.
@@ -226,12 +223,15 @@ void Pieces::require_regular(Conditions &conditions)
 {
    if (decided.cluster) {
       // That all of it is in bounds also says that no address wraps around from the first one on.
-      require_assumed(decided.cluster->assumptions, conditions);
+      for (const LaneAssumption &assumption : decided.cluster->assumptions)
+         require_assumed(assumption, conditions);
       conditions.require_in_bounds(region, cluster_offset(), decided.cluster->extent);
       return;
    }
-   if (reach.fixed)
-      require_assumed(reach.fixed->assumptions, conditions);
+   if (reach.fixed) {
+      for (const uint32_t number : reach.fixed->assumptions)
+         require_assumed(t.fixed_offsets->assumption(number), conditions);
+   }
    const unsigned behind = chunks().empty() ? (loaded() - components) * bytes : 0;
    if (!region.size || !(check || behind))
       return;
@@ -326,15 +326,19 @@ Values Pieces::take_components(llvm::ArrayRef<Value *> chunks)
 
 Values Pieces::load_chunks(const std::vector<bool> &chunks)
 {
-   std::vector<Value *> own;
-   std::vector<Value *> &loaded = decided.cluster ? decided.cluster->loaded : own;
-   if (loaded.empty()) {
-      Value *base =
+   LoadCluster alone;
+   alone.extent = extent();
+   LoadCluster &cluster = decided.cluster ? *decided.cluster : alone;
+   std::vector<bool> used;
+   add_chunks(used, reach.fixed->from_first, decided.shift, element());
+   std::vector<Value *> &loaded = cluster.loaded;
+   loaded.resize(chunks.size());
+   if (!cluster.base)
+      cluster.base =
          pointer_to(t, region, decided.cluster ? cluster_offset() : t.first_lane(offsets));
-      for (size_t i = 0; i < chunks.size(); i++)
-         loaded.push_back(
-            chunks[i] ? load_chunk(base, i, decided.cluster ? decided.cluster->extent : extent())
-                      : nullptr);
+   for (size_t i = 0; i < used.size(); i++) {
+      if (used[i] && !loaded[i])
+         loaded[i] = load_chunk(cluster.base, i, cluster.extent);
    }
    const Values result = take_components(loaded);
    if (bytes == 2 && components % 2 == 0) {
@@ -993,13 +997,14 @@ void find_clusters(Translator &t, llvm::ArrayRef<nir_intrinsic_instr *> loads)
       size_t alone; ///< loads that it takes on its own
    };
    std::vector<Member> members;
+   LinearForms forms(*t.fixed_offsets);
    for (nir_intrinsic_instr *load : loads) {
       const Access access = *decode_access(load);
       const Pieces p = pieces_of(t, access, region_of(t, access), nullptr);
       if (access.offset->ssa->bit_size != 32 || !p.may_load_chunks())
          continue;
       const std::vector<bool> chunks = p.chunks();
-      LinearForm form = t.fixed_offsets->linear_form(nir_get_scalar(access.offset->ssa, 0));
+      LinearForm form = forms.of(nir_get_scalar(access.offset->ssa, 0));
       form.constant += access.constant_offset;
       members.push_back({load, access, p.reach.fixed, std::move(form),
                          chunks.empty() ? p.pieces() : std::ranges::count(chunks, true)});
@@ -1029,10 +1034,13 @@ void find_clusters(Translator &t, llvm::ArrayRef<nir_intrinsic_instr *> loads)
          cluster->extent =
             std::max(cluster->extent, shift + uint64_t(std::ranges::max(m.offsets->from_first)) +
                                          m.access.element());
-         for (const uint32_t assumption : m.offsets->assumptions) {
+         const auto add = [&](const LaneAssumption &assumption) {
             if (!std::ranges::count(cluster->assumptions, assumption))
                cluster->assumptions.push_back(assumption);
-         }
+         };
+         for (const uint32_t number : m.offsets->assumptions)
+            add(t.fixed_offsets->assumption(number));
+         std::ranges::for_each(m.form.assumptions, add);
          alone += m.alone;
       }
       const bool are_even = std::ranges::all_of(

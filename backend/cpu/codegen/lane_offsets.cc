@@ -466,21 +466,79 @@ LaneOffsets weighted_sum(std::initializer_list<std::pair<const LaneOffsets *, ui
    return sum;
 }
 
-void LaneOffsetAnalysis::add_to(LinearForm &form, nir_scalar x, uint32_t factor,
-                                unsigned depth) const
+LaneOffsetAnalysis::LaneOffsetAnalysis(nir_shader *shader, uint32_t subgroup_size,
+                                       const LaneAnalysis &patterns)
+    : patterns(patterns)
 {
-   constexpr unsigned max_depth = 16;
-   const Residue &first = values[patterns.number(*x.def, x.comp)].first;
+   values.resize(patterns.size());
+   hash_table *ranges = _mesa_pointer_hash_table_create(nullptr);
+   Analysis{shader,
+            subgroup_size,
+            patterns,
+            values,
+            assumptions,
+            ranges,
+            std::vector<bool>(values.size())}
+      .run(nir_shader_get_entrypoint(shader));
+   _mesa_hash_table_destroy(ranges, nullptr);
+}
+
+/// A shift to the right or a mask: of the first such operation, and a constant.
+bool LinearForms::add_operation(LinearForm &form, const nir_scalar &x, uint32_t factor)
+{
+   const nir_op op = nir_scalar_alu_op(x);
+   const nir_scalar operand = nir_scalar_chase_alu_src(x, 1);
+   if (!nir_scalar_is_const(operand))
+      return false;
+   uint32_t number = uint32_t(nir_scalar_as_uint(operand));
+   uint32_t let_through; // as multiples of this
+   if (op == nir_op_ushr) {
+      number &= 31;
+      let_through = 1u << number;
+   } else if (std::has_single_bit(number + 1)) {
+      let_through = number + 1;
+   } else if (std::has_single_bit(-number)) {
+      let_through = -number;
+   } else {
+      return false;
+   }
+   const nir_scalar source = nir_scalar_chase_alu_src(x, 0);
+   LinearForm sum;
+   add_to(sum, source, 1);
+   const uint32_t high = sum.constant & ~(let_through - 1);
+   const auto [found, is_new] = operations.try_emplace({op, number, sum.terms, sum.constant - high},
+                                                       First{x, source, high, sum.assumptions});
+   const First &first = found->second;
+   const uint32_t further = high - first.high;
+   constexpr uint32_t max_distance = 1u << 29;
+   if (further >= max_distance)
+      return false;
+   form.terms[{first.result.def, first.result.comp}] += factor;
+   if (op == nir_op_ushr) {
+      form.constant += (further >> number) * factor;
+      // No sum wraps around on the way from the first.
+      if (further)
+         form.assumptions.push_back({first.source.def, first.source.comp, 3u << 30});
+   } else if (let_through != number + 1) {
+      form.constant += further * factor;
+   }
+   std::ranges::copy(sum.assumptions, std::back_inserter(form.assumptions));
+   std::ranges::copy(first.assumptions, std::back_inserter(form.assumptions));
+   return true;
+}
+
+void LinearForms::add_to(LinearForm &form, nir_scalar x, uint32_t factor)
+{
+   constexpr unsigned max_steps = 128;
+   const Residue &first = offsets.offsets(x).first;
    if (first.bits >= 32) {
       form.constant += uint32_t(first.value) * factor;
       return;
    }
    x = nir_scalar_chase_movs(x);
-   if (nir_scalar_is_alu(x) && depth < max_depth) {
+   if (nir_scalar_is_alu(x) && steps++ < max_steps) {
       const auto source = [&](unsigned i) { return nir_scalar_chase_alu_src(x, i); };
-      const auto add = [&](unsigned i, uint32_t times) {
-         add_to(form, source(i), factor * times, depth + 1);
-      };
+      const auto add = [&](unsigned i, uint32_t times) { add_to(form, source(i), factor * times); };
       const auto constant = [&](unsigned i) { return uint32_t(nir_scalar_as_uint(source(i))); };
       switch (nir_scalar_alu_op(x)) {
       case nir_op_iadd:
@@ -504,38 +562,24 @@ void LaneOffsetAnalysis::add_to(LinearForm &form, nir_scalar x, uint32_t factor,
          if (nir_scalar_is_const(source(1)))
             return add(0, uint32_t(1) << (constant(1) & 31));
          break;
+      case nir_op_ushr:
+      case nir_op_iand:
+         if (add_operation(form, x, factor))
+            return;
+         break;
       default:
          break;
       }
    }
-   const auto term = form.terms.try_emplace({x.def, x.comp}, 0).first;
-   term->second += factor;
-   if (term->second == 0)
-      form.terms.erase(term);
+   form.terms[{x.def, x.comp}] += factor;
 }
 
-LinearForm LaneOffsetAnalysis::linear_form(const nir_scalar &x) const
+LinearForm LinearForms::of(const nir_scalar &x)
 {
    LinearForm form;
-   add_to(form, x, 1, 0);
+   steps = 0;
+   add_to(form, x, 1);
    return form;
-}
-
-LaneOffsetAnalysis::LaneOffsetAnalysis(nir_shader *shader, uint32_t subgroup_size,
-                                       const LaneAnalysis &patterns)
-    : patterns(patterns)
-{
-   values.resize(patterns.size());
-   hash_table *ranges = _mesa_pointer_hash_table_create(nullptr);
-   Analysis{shader,
-            subgroup_size,
-            patterns,
-            values,
-            assumptions,
-            ranges,
-            std::vector<bool>(values.size())}
-      .run(nir_shader_get_entrypoint(shader));
-   _mesa_hash_table_destroy(ranges, nullptr);
 }
 
 } // namespace weft::cpu

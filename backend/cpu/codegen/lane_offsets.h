@@ -17,6 +17,7 @@
 
 #include "backend/cpu/codegen/lane_analysis.h"
 
+#include <compare>
 #include <initializer_list>
 #include <map>
 #include <span>
@@ -49,12 +50,6 @@ struct LaneOffsets {
    bool operator==(const LaneOffsets &) const = default;
 };
 
-/// Lane 0's value: sum of values times numbers + constant, modulo 2^32.
-struct LinearForm {
-   std::map<std::pair<const nir_def *, uint32_t>, uint32_t> terms; ///< by (value, component)
-   uint32_t constant = 0;
-};
-
 /// Of the values, each times a number, in 32 bits; not known if one is not.
 LaneOffsets weighted_sum(std::initializer_list<std::pair<const LaneOffsets *, uint32_t>>);
 
@@ -67,16 +62,57 @@ public:
    {
       return values[patterns.number(*src.ssa, component)];
    }
-   /// Of an integer of 32 bits.
-   LinearForm linear_form(const nir_scalar &) const;
+   const LaneOffsets &offsets(const nir_scalar &x) const
+   {
+      return values[patterns.number(*x.def, x.comp)];
+   }
    const LaneAssumption &assumption(uint32_t i) const { return assumptions[i]; }
 
 private:
-   void add_to(LinearForm &, nir_scalar, uint32_t factor, unsigned depth) const;
-
    const LaneAnalysis &patterns;
    std::vector<LaneOffsets> values; ///< by LaneAnalysis::number()
    std::vector<LaneAssumption> assumptions;
+};
+
+/// Lane 0's value: sum of values times numbers + constant, modulo 2^32.
+struct LinearForm {
+   using Terms = std::map<std::pair<const nir_def *, uint32_t>, uint32_t>; ///< by value, component
+
+   Terms terms;
+   uint32_t constant = 0;
+   std::vector<LaneAssumption> assumptions; ///< without which it may be wrong
+};
+
+/// Linear forms of some integers of 32 bits, to be compared with each other: with i a multiple of 32,
+/// (i + 64) / 32 is i / 32 + 2.
+class LinearForms {
+public:
+   explicit LinearForms(const LaneOffsetAnalysis &offsets) : offsets(offsets) {}
+
+   LinearForm of(const nir_scalar &);
+
+private:
+   /// Operations with constants on sums that differ by what the operation lets through.
+   struct Operation {
+      nir_op op;
+      uint32_t operand;
+      LinearForm::Terms terms;
+      uint32_t low; ///< of the sum's constant, the part that it does not let through
+
+      auto operator<=>(const Operation &) const = default;
+   };
+   struct First {
+      nir_scalar result, source;
+      uint32_t high;                           ///< of the sum's constant, the other part
+      std::vector<LaneAssumption> assumptions; ///< of the sum
+   };
+
+   void add_to(LinearForm &, nir_scalar, uint32_t factor);
+   bool add_operation(LinearForm &, const nir_scalar &, uint32_t factor);
+
+   const LaneOffsetAnalysis &offsets;
+   std::map<Operation, First> operations;
+   unsigned steps = 0; ///< of what the present form is made
 };
 
 } // namespace weft::cpu

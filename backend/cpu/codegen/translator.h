@@ -41,9 +41,10 @@ enum class Way {
 
 /// Loads of one block from memory that lies closely together: as fields of one struct.
 struct LoadCluster {
-   uint64_t extent = 0;               ///< bytes from the first address on
-   std::vector<bool> chunks;          ///< vectors' worth of memory in which there is something
-   std::vector<uint32_t> assumptions; ///< LaneOffsetAnalysis::assumption(i)
+   uint64_t extent = 0;      ///< bytes from the first address on
+   std::vector<bool> chunks; ///< vectors' worth of memory in which there is something
+   std::vector<LaneAssumption> assumptions;
+   llvm::Value *base = nullptr;       ///< the first address, once it is there
    std::vector<llvm::Value *> loaded; ///< chunks, once they are
    bool is_looked_at = false;         ///< its conditions are among those of the block
 };

@@ -369,9 +369,9 @@ TEST_P(Memory, RandomAddresses)
 }
 
 /// A field of the structs of `stride` bytes, each of which has numbers for `lanes` invocations:
-/// invocation i reads at (first + i) / lanes * stride + begin + i % lanes * step.
+/// invocation i reads at (first + further + i) / lanes * stride + begin + i % lanes * step.
 struct Field {
-   uint32_t begin, step;
+   uint32_t begin, step, further;
    unsigned components, bytes;
 
    uint32_t element() const { return components * bytes; }
@@ -389,9 +389,12 @@ void check_fields(uint32_t W, std::mt19937_64 &random)
       f.components = 1 + unsigned(random() % 4);
       f.bytes = 1u << random() % 4;
       f.step = random() % 3 ? f.element() : 2 * uint32_t(random() % 6);
+      f.further = random() % 3 ? 0 : (random() % 8 ? 16 : 3) * uint32_t(random() % 5);
       f.begin = (random() % 8 ? 2 : 1) * uint32_t(random() % 20);
    }
-   const uint32_t first = uint32_t(random() % 3 ? 32 * (random() % 4) : random() % 100);
+   // Also where sums wrap around.
+   const uint32_t first =
+      uint32_t(random() % 3 ? 32 * (random() % 4) : random() % 100) - (random() % 8 ? 0 : 64);
 
    NirShader shader(W, 2 * W);
    nir_builder *b = &shader.b;
@@ -410,12 +413,15 @@ void check_fields(uint32_t W, std::mt19937_64 &random)
       count = nir_isub(b, count, nir_b2i32(b, nir_ieq_imm(b, nir_umod_imm(b, invocation, 3), 1)));
    nir_break_if(b, nir_uge(b, n, count));
    nir_def *place = nir_iadd(b, start, nir_imul_imm(b, n, 2 * W));
-   nir_def *record = nir_imul_imm(b, nir_ushr_imm(b, place, util_logbase2(lanes)), stride);
+   const auto record = [&](const Field &f) {
+      nir_def *number = nir_ushr_imm(b, nir_iadd_imm(b, place, f.further), util_logbase2(lanes));
+      return nir_imul_imm(b, number, stride);
+   };
    nir_def *lane = nir_iand_imm(b, invocation, lanes - 1);
    std::vector<nir_def *> loaded;
    for (const Field &f : fields)
       loaded.push_back(shader.load(
-         0, nir_iadd(b, record, nir_iadd_imm(b, nir_imul_imm(b, lane, f.step), f.begin)),
+         0, nir_iadd(b, record(f), nir_iadd_imm(b, nir_imul_imm(b, lane, f.step), f.begin)),
          f.components, f.bytes * 8));
    // Halves are also put together: the same bytes.
    for (nir_def *&v : loaded) {
@@ -440,11 +446,12 @@ void check_fields(uint32_t W, std::mt19937_64 &random)
    ASSERT_TRUE(program) << program.error().message;
 
    const auto offset = [&](const Field &f, uint32_t i, uint32_t iteration) {
-      return (first + i + iteration * 2 * W) / lanes * stride + f.begin + i % lanes * f.step;
+      return (first + f.further + i + iteration * 2 * W) / lanes * stride + f.begin +
+             i % lanes * f.step;
    };
    uint32_t size = 0;
    for (const Field &f : fields)
-      size = std::max(size, offset(f, 2 * W - 1, iterations - 1) + f.element());
+      size = std::max(size, offset(f, 2 * W - 1, iterations - 1) % 65536 + f.element());
    if (random() % 3 == 0)
       size = uint32_t(random() % size);
    const Bytes memory = random_bytes(random, size);
@@ -456,17 +463,20 @@ void check_fields(uint32_t W, std::mt19937_64 &random)
       const Field &f = fields[number];
       for (uint32_t l = 0; l < 2 * W * iterations; l++) {
          for (uint32_t k = 0; k < f.element(); k++) {
-            const uint32_t i = l % (2 * W), at = offset(f, i, l / (2 * W)),
-                           end = at + (k / f.bytes + 1) * f.bytes;
+            const uint32_t i = l % (2 * W);
+            // The components' offsets are sums in 32 bits too.
+            const uint32_t at = offset(f, i, l / (2 * W)) + k / f.bytes * f.bytes;
+            const uint64_t end = uint64_t(at) + f.bytes;
             const uint8_t expected = !runs(i, l / (2 * W)) ? 0xcd
-                                     : end <= size         ? memory[at + k]
+                                     : end <= size         ? memory[at + k % f.bytes]
                                                            : 0;
             ASSERT_EQ(buffers[2 + number][l * f.element() + k], expected)
                << "W=" << W << ", field " << number << " of " << fields.size() << ": " << f.begin
                << " + " << f.step << " * lane, " << f.components << "x" << f.bytes << " bytes, of "
-               << stride << " for " << lanes << " lanes, first " << first << ", size " << size
-               << ", iterations " << iterations << (divergent ? ", divergent" : "")
-               << ", invocation " << i << ", iteration " << l / (2 * W) << ", byte " << k;
+               << stride << ", " << f.further << " further, for " << lanes << " lanes, first "
+               << first << ", size " << size << ", iterations " << iterations
+               << (divergent ? ", divergent" : "") << ", invocation " << i << ", iteration "
+               << l / (2 * W) << ", byte " << k;
          }
       }
    }
