@@ -3,7 +3,7 @@
 
 /// One look at the addresses of all loads of a block.
 ///
-/// A load that runs in steps stands behind a condition (require_regular() of emit_memory.cc).  A branch
+/// A load that runs in steps stands behind a condition (require_regular() of lane_pieces.cc).  A branch
 /// at every load leaves small blocks, between which nothing is scheduled and values of all lanes
 /// wait in memory, as each has a call beside it.  Where several loads of a block have addresses that
 /// are known when it begins, the block is emitted twice instead:

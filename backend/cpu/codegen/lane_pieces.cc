@@ -1,0 +1,562 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/codegen/lane_pieces.h"
+
+#include "backend/cpu/codegen/packed_values.h"
+#include "backend/cpu/runtime/lane_memory.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+namespace weft::cpu {
+
+using llvm::Value;
+
+namespace {
+
+/// The widest vectors'.
+constexpr unsigned chunk_bytes = 64;
+
+/// A vector of elements of several: each (number of the vector, element).  Two vectors at a time, which
+/// is one instruction.
+Value *take(Translator &t, llvm::ArrayRef<Value *> vectors, llvm::FixedVectorType *type,
+            llvm::ArrayRef<std::pair<unsigned, int>> from)
+{
+   const int n = int(type->getNumElements());
+   Value *result = nullptr;
+   for (unsigned v = 0; v < vectors.size();) {
+      // The next two that are wanted.
+      unsigned pair[2] = {v, v};
+      unsigned found = 0;
+      for (; v < vectors.size() && found < 2; v++) {
+         if (std::ranges::count(from, v, &std::pair<unsigned, int>::first))
+            pair[found++] = v;
+      }
+      if (found == 0)
+         break;
+      llvm::SmallVector<int, 64> order(unsigned(n), llvm::PoisonMaskElem), select;
+      for (int i = 0; i < n; i++) {
+         const bool inside = unsigned(i) < from.size();
+         if (inside && from[unsigned(i)].first == pair[0])
+            order[unsigned(i)] = from[unsigned(i)].second;
+         else if (inside && found == 2 && from[unsigned(i)].first == pair[1])
+            order[unsigned(i)] = n + from[unsigned(i)].second;
+         select.push_back(order[unsigned(i)] == llvm::PoisonMaskElem ? i : n + i);
+      }
+      Value *second = found == 2 ? vectors[pair[1]] : llvm::PoisonValue::get(type);
+      Value *taken = t.b.CreateShuffleVector(vectors[pair[0]], second, order);
+      result = result ? t.b.CreateShuffleVector(result, taken, select) : taken;
+   }
+   return result;
+}
+
+} // namespace
+
+Value *Pieces::load(llvm::Type *type, Value *pointer)
+{
+   llvm::LoadInst *load = b.CreateAlignedLoad(type, pointer, llvm::Align(1), is_volatile);
+   if (invariant)
+      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(t.context, {}));
+   if (ahead)
+      prefetch(type, pointer);
+   return load;
+}
+
+/// Each line of what will be loaded next time goes to the second-level cache: an address that is no
+/// memory's does no harm.
+void Pieces::prefetch(llvm::Type *type, Value *pointer)
+{
+   constexpr int64_t least = 16; // of smaller ones many are in a line
+   const auto size = int64_t(type->getPrimitiveSizeInBits() / 8);
+   if (size < least)
+      return;
+   for (int64_t byte = 0; byte < size; byte += chunk_bytes) {
+      Value *next = b.CreatePtrAdd(pointer, b.getInt64(uint64_t(ahead + byte)));
+      constexpr unsigned read = 0, second_level = 2, data = 1;
+      b.CreateIntrinsic(llvm::Intrinsic::prefetch, {next->getType()},
+                        {next, b.getInt32(read), b.getInt32(second_level), b.getInt32(data)});
+   }
+}
+
+/// The first `count` elements; what lies behind them is not touched.
+Value *Pieces::load_beginning(llvm::FixedVectorType *type, Value *pointer, uint64_t count)
+{
+   llvm::SmallVector<llvm::Constant *, 64> mask;
+   for (unsigned i = 0; i < type->getNumElements(); i++)
+      mask.push_back(b.getInt1(i < count));
+   llvm::CallInst *load =
+      b.CreateMaskedLoad(type, pointer, llvm::Align(1), llvm::ConstantVector::get(mask),
+                         llvm::Constant::getNullValue(type));
+   if (invariant)
+      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(t.context, {}));
+   return load;
+}
+
+void Pieces::store(Value *v, Value *pointer)
+{
+   b.CreateAlignedStore(v, pointer, llvm::Align(1), is_volatile);
+}
+
+Value *Pieces::group_pointer(unsigned group)
+{
+   if (reach.fixed)
+      return b.CreateConstGEP1_64(b.getInt8Ty(), pointer_to(t, region, t.first_lane(offsets)),
+                                  uint64_t(reach.fixed->from_first[group * pattern().group]));
+   return pointer_to(t, region, b.CreateExtractElement(offsets, uint64_t(group) * pattern().group));
+}
+
+void Pieces::require_assumed(const LaneAssumption &a, Conditions &conditions)
+{
+   conditions.require_zeros(t.first_lane(t.value(*a.def, a.component)), a.mask);
+}
+
+/// The cluster's first address.
+Value *Pieces::cluster_offset()
+{
+   Value *offset = t.first_lane(offsets);
+   return b.CreateSub(offset, llvm::ConstantInt::get(offset->getType(), decided.shift));
+}
+
+/// The addresses are as assumed, and every byte of every lane is in bounds, active or not.
+void Pieces::require_regular(Conditions &conditions)
+{
+   if (decided.cluster) {
+      // That all of it is in bounds also says that no address wraps around from the first one on.
+      for (const LaneAssumption &assumption : decided.cluster->assumptions)
+         require_assumed(assumption, conditions);
+      conditions.require_in_bounds(region, cluster_offset(), decided.cluster->extent);
+      return;
+   }
+   if (reach.fixed) {
+      for (const uint32_t number : reach.fixed->assumptions)
+         require_assumed(t.fixed_offsets->assumption(number), conditions);
+   }
+   const unsigned behind = chunks().empty() ? (loaded() - components) * bytes : 0;
+   if (!region.size || !(check || behind))
+      return;
+   if (groups() == 1 || reach.fixed) {
+      conditions.require_in_bounds(region, t.first_lane(offsets), extent() + behind);
+   } else {
+      const Bound bound = bound_of(t, region, uint64_t(loaded()) * bytes);
+      conditions.require(bound.any_fits);
+      conditions.require(b.CreateNot(t.any(b.CreateICmpUGT(offsets, t.splat(bound.last)))));
+   }
+}
+
+/// The vectors' worth of memory from lane 0's address on that are loaded whole, where these are fewer
+/// loads than for pieces; else nothing.  Their shuffles are of 16 bits or more, and in one instruction
+/// with AVX-512 only.
+bool Pieces::may_load_chunks() const
+{
+   const auto is_word = [](int64_t n) { return n % 2 == 0; };
+   return reach.fixed && region.size && !is_volatile && bytes != 1 &&
+          t.options.vector_bits == 8 * chunk_bytes &&
+          std::ranges::all_of(reach.fixed->from_first, is_word);
+}
+
+/// Adds the chunks in which elements at these distances are.
+void add_chunks(std::vector<bool> &used, llvm::ArrayRef<int64_t> from_first, uint64_t shift,
+                unsigned element)
+{
+   for (const int64_t n : from_first) {
+      const size_t first = (shift + uint64_t(n)) / chunk_bytes,
+                   last = (shift + uint64_t(n) + element - 1) / chunk_bytes;
+      if (used.size() <= last)
+         used.resize(last + 1);
+      std::fill(used.begin() + long(first), used.begin() + long(last) + 1, true);
+   }
+}
+
+std::vector<bool> Pieces::chunks() const
+{
+   if (!may_load_chunks())
+      return {};
+   std::vector<bool> used;
+   add_chunks(used, reach.fixed->from_first, 0, element());
+   return size_t(std::ranges::count(used, true)) < pieces() ? used : std::vector<bool>();
+}
+
+/// The part of a chunk that is not behind the extent; the rest is not touched.
+Value *Pieces::load_chunk(Value *base, size_t chunk, uint64_t extent)
+{
+   auto *type = llvm::FixedVectorType::get(b.getInt16Ty(), chunk_bytes / 2);
+   Value *pointer = b.CreateConstGEP1_64(b.getInt8Ty(), base, chunk * chunk_bytes);
+   const uint64_t left = (extent - chunk * chunk_bytes) / 2;
+   return left < type->getNumElements() ? load_beginning(type, pointer, left) : load(type, pointer);
+}
+
+/// The components, of the vectors' worth of memory that are not null.
+Values Pieces::take_components(llvm::ArrayRef<Value *> chunks)
+{
+   // Of the largest numbers in which all that is taken is whole.
+   unsigned unit = bytes;
+   for (const int64_t from_first : reach.fixed->from_first) {
+      const unsigned at = decided.shift + unsigned(from_first);
+      unit = std::min(unit, at ? 1u << std::countr_zero(at) : unit);
+   }
+   const unsigned per_chunk = chunk_bytes / unit;
+   auto *chunk_type = llvm::FixedVectorType::get(t.int_type(unit * 8), per_chunk);
+   Values vectors;
+   for (Value *chunk : chunks)
+      vectors.push_back(chunk ? b.CreateBitCast(chunk, chunk_type) : nullptr);
+
+   Values result;
+   for (unsigned c = 0; c < components; c++) {
+      // One register after the other, each from all chunks that have a part of it.
+      const unsigned units = t.W * bytes / unit, registers = DIV_ROUND_UP(units, per_chunk);
+      Values parts;
+      for (unsigned r = 0; r < registers; r++) {
+         llvm::SmallVector<std::pair<unsigned, int>, 32> from; // chunk, unit in it
+         for (unsigned i = r * per_chunk; i < std::min(units, (r + 1) * per_chunk); i++) {
+            const unsigned byte = i * unit, at = decided.shift +
+                                                 unsigned(reach.fixed->from_first[byte / bytes]) +
+                                                 c * bytes + byte % bytes;
+            from.push_back({at / chunk_bytes, int(at % chunk_bytes / unit)});
+         }
+         parts.push_back(take(t, vectors, chunk_type, from));
+      }
+      Value *all = concatenate(t, parts);
+      all = b.CreateBitCast(
+         all, llvm::FixedVectorType::get(component_type(), registers * chunk_bytes / bytes));
+      result.push_back(registers * per_chunk == units ? all : slice(all, 0, t.W));
+   }
+   return result;
+}
+
+Values Pieces::load_chunks(const std::vector<bool> &chunks)
+{
+   LoadCluster alone;
+   alone.extent = extent();
+   LoadCluster &cluster = decided.cluster ? *decided.cluster : alone;
+   std::vector<bool> used;
+   add_chunks(used, reach.fixed->from_first, decided.shift, element());
+   std::vector<Value *> &loaded = cluster.loaded;
+   loaded.resize(chunks.size());
+   if (!cluster.base)
+      cluster.base =
+         pointer_to(t, region, decided.cluster ? cluster_offset() : t.first_lane(offsets));
+   for (size_t i = 0; i < used.size(); i++) {
+      if (used[i] && !loaded[i])
+         loaded[i] = load_chunk(cluster.base, i, cluster.extent);
+   }
+   const Values result = take_components(loaded);
+   if (bytes == 2 && components % 2 == 0) {
+      // Shaders that load words by halves put them together again.
+      Pieces words = *this;
+      words.bytes *= 2;
+      words.components /= 2;
+      const Values whole = words.take_components(loaded);
+      for (size_t c = 0; c < whole.size(); c++)
+         t.halves[{result[2 * c], result[2 * c + 1]}] = whole[c];
+   }
+   return result;
+}
+
+/// One element for all lanes of each group.
+Values Pieces::load_same()
+{
+   Values parts;
+   for (unsigned g = 0; g < groups(); g++)
+      parts.push_back(load(vector_type(loaded()), group_pointer(g)));
+   if (parts.size() == 1 && components == 1)
+      return {t.splat(parts[0])};
+   Value *all = concatenate(t, parts);
+   Values result;
+   for (unsigned c = 0; c < components; c++) {
+      llvm::SmallVector<int, 64> order;
+      for (unsigned l = 0; l < t.W; l++)
+         order.push_back(int(l / pattern().group * loaded() + c));
+      result.push_back(reorder(t, all, order));
+   }
+   return result;
+}
+
+/// Elements in steps.
+Value *Pieces::load_regular()
+{
+   const bool touching = pattern().step == element();
+   const unsigned group = pattern().group;
+   Values parts;
+   for (unsigned g = 0; g < groups(); g++) {
+      Value *pointer = group_pointer(g);
+      if (touching)
+         parts.push_back(load(vector_type(components * group), pointer));
+      else
+         for (unsigned i = 0; i < group; i++)
+            parts.push_back(
+               load(vector_type(components),
+                    b.CreateConstGEP1_64(b.getInt8Ty(), pointer, uint64_t(i) * pattern().step)));
+   }
+   return concatenate(t, parts);
+}
+
+namespace {
+
+/// A vector of offsets computed anew, so that what only a slow way needs is not computed before it is
+/// known to be taken; but for what lies too many operations back.
+class ComputeAgain {
+public:
+   explicit ComputeAgain(llvm::IRBuilder<> &b) : b(b) {}
+
+   Value *operator()(Value *v, unsigned depth = 0)
+   {
+      auto *operation = llvm::dyn_cast<llvm::BinaryOperator>(v);
+      auto *cast = llvm::dyn_cast<llvm::CastInst>(v);
+      if ((!operation && !cast) || depth == Translator::max_address_depth)
+         return v;
+      if (const auto found = copies.find(v); found != copies.end())
+         return found->second;
+      Value *copy;
+      if (operation) {
+         Value *x = (*this)(operation->getOperand(0), depth + 1);
+         Value *y = (*this)(operation->getOperand(1), depth + 1);
+         copy = b.CreateBinOp(operation->getOpcode(), x, y);
+      } else {
+         copy =
+            b.CreateCast(cast->getOpcode(), (*this)(cast->getOperand(0), depth + 1), v->getType());
+      }
+      return copies[v] = copy;
+   }
+
+private:
+   llvm::IRBuilder<> &b;
+   llvm::DenseMap<Value *, Value *> copies;
+};
+
+} // namespace
+
+/// The struct LaneAccess for lane_memory.h.
+Value *Pieces::lane_access()
+{
+   auto *type = llvm::StructType::get(b.getPtrTy(), b.getInt64Ty(), b.getPtrTy(), b.getInt64Ty());
+   static_assert(sizeof(LaneAccess) == 32);
+   llvm::Type *offsets_type = t.vector_of(b.getInt64Ty());
+   if (!t.lane_access) {
+      t.lane_access = t.variable(type, "lane.access");
+      t.lane_offsets = t.variable(offsets_type, "lane.offsets");
+   }
+   Value *used = reach.fixed ? ComputeAgain(b)(offsets) : offsets;
+   b.CreateStore(b.CreateZExt(used, offsets_type), t.lane_offsets);
+   const auto set = [&](unsigned field, Value *v) {
+      b.CreateStore(v, b.CreateStructGEP(type, t.lane_access, field));
+   };
+   set(0, region.base ? region.base : llvm::ConstantPointerNull::get(b.getPtrTy()));
+   set(1, region.size ? region.size : b.getInt64(~uint64_t(0)));
+   set(2, t.lane_offsets);
+   set(3, b.CreateZExt(t.bits_of(t.mask_or_ones()), b.getInt64Ty()));
+   return t.lane_access;
+}
+
+Value *Pieces::load_slowly()
+{
+   llvm::AllocaInst *data = t.lane_data(packed_type());
+   t.call(load_lanes_symbol, b.getVoidTy(),
+          {lane_access(), data, b.getInt32(t.W), b.getInt32(components), b.getInt32(bytes)});
+   return b.CreateLoad(packed_type(), data);
+}
+
+void Pieces::store_slowly(Value *all)
+{
+   llvm::AllocaInst *data = t.lane_data(packed_type());
+   b.CreateStore(all, data);
+   t.call(store_lanes_symbol, b.getVoidTy(),
+          {lane_access(), data, b.getInt32(t.W), b.getInt32(components), b.getInt32(bytes)});
+}
+
+namespace {
+
+/// The values of `fast`, behind a branch to the slow way unless `condition` is null.
+template <typename Fast, typename Slow>
+Values choose(Translator &t, Value *condition, Fast fast, Slow slow)
+{
+   if (!condition)
+      return fast();
+   llvm::IRBuilder<> &b = t.b;
+   llvm::BasicBlock *fast_block = t.block("pieces"), *slow_block = t.block("lanewise"),
+                    *join = t.block("joined");
+   b.CreateCondBr(condition, fast_block, slow_block,
+                  llvm::MDBuilder(t.context).createBranchWeights(1000, 1));
+   b.SetInsertPoint(slow_block);
+   const Values slow_values = slow();
+   slow_block = b.GetInsertBlock();
+   b.CreateBr(join);
+   b.SetInsertPoint(fast_block);
+   const Values fast_values = fast();
+   fast_block = b.GetInsertBlock();
+   b.CreateBr(join);
+   b.SetInsertPoint(join);
+   Values values;
+   for (unsigned i = 0; i < fast_values.size(); i++) {
+      llvm::PHINode *phi = b.CreatePHI(fast_values[i]->getType(), 2);
+      phi->addIncoming(fast_values[i], fast_block);
+      phi->addIncoming(slow_values[i], slow_block);
+      values.push_back(phi);
+   }
+   return values;
+}
+
+} // namespace
+
+/// i1: every byte of every active lane is in bounds.  Null when there is nothing to check.
+Value *Pieces::lanes_all_in_bounds()
+{
+   Value *ok = check ? lanes_in_bounds(t, region, offsets, element()) : nullptr;
+   if (!ok)
+      return nullptr;
+   Value *outside = b.CreateNot(ok);
+   if (t.mask)
+      outside = b.CreateAnd(outside, t.mask);
+   return b.CreateNot(t.any(outside));
+}
+
+Value *Pieces::gather()
+{
+   Value *safe = offsets;
+   if (t.mask) {
+      // The first bytes are there if any active lane's are.
+      Value *instead = region.base
+                          ? llvm::Constant::getNullValue(offsets->getType())
+                          : t.splat(b.CreatePtrToInt(harmless_memory(t, false), b.getInt64Ty()));
+      safe = b.CreateSelect(t.mask, offsets, instead);
+   }
+   Values parts;
+   for (unsigned l = 0; l < t.W; l++)
+      parts.push_back(load(vector_type(components),
+                           pointer_to(t, region, b.CreateExtractElement(safe, uint64_t(l)))));
+   return concatenate(t, parts);
+}
+
+/// Part of a packed vector: a scalar if count is 1.
+Value *Pieces::slice(Value *all, unsigned first, unsigned count)
+{
+   if (count == 1)
+      return b.CreateExtractElement(all, uint64_t(first));
+   llvm::SmallVector<int, 256> part;
+   for (unsigned i = 0; i < count; i++)
+      part.push_back(int(first + i));
+   return reorder(t, all, part);
+}
+
+void Pieces::store_regular(Value *all)
+{
+   const unsigned group = pattern().group;
+   for (unsigned g = 0; g < groups(); g++) {
+      Value *pointer = group_pointer(g);
+      if (pattern().step == element()) {
+         store(slice(all, g * group * components, group * components), pointer);
+         continue;
+      }
+      for (unsigned i = 0; i < group; i++)
+         store(slice(all, (g * group + i) * components, components),
+               b.CreateConstGEP1_64(b.getInt8Ty(), pointer, uint64_t(i) * pattern().step));
+   }
+}
+
+void Pieces::scatter(Value *all)
+{
+   Value *bits = t.mask ? t.bits_of(t.mask) : nullptr;
+   for (unsigned l = 0; l < t.W; l++) {
+      Value *pointer = pointer_to(t, region, b.CreateExtractElement(offsets, uint64_t(l)));
+      if (bits) {
+         Value *bit = b.CreateTrunc(b.CreateLShr(bits, l), b.getInt1Ty());
+         pointer = b.CreateSelect(bit, pointer, harmless_memory(t, true));
+      }
+      store(slice(all, l * components, components), pointer);
+   }
+}
+
+/// More lanes than this are gathered and scattered by lane_memory.h: code size is compile time.
+constexpr unsigned max_inline_lanes = 32;
+
+Reach reach_of(Translator &t, const LanePattern &pattern, const LaneOffsets &fixed,
+               unsigned element)
+{
+   // What reaches farther is no access to a few lines of memory.
+   constexpr int64_t max_distance = 4096;
+   if (pattern.group == t.W || fixed.from_first.empty() ||
+       std::ranges::any_of(fixed.from_first, [](int64_t n) { return n < 0 || n > max_distance; }))
+      return {pattern};
+   // The largest groups in which they run in steps.
+   for (uint32_t group = t.W; group > 1; group /= 2) {
+      const int64_t step = fixed.from_first[1] - fixed.from_first[0];
+      bool runs = step >= 0;
+      for (uint32_t l = 0; runs && l + 1 < t.W; l++)
+         runs = (l + 1) % group == 0 || fixed.from_first[l + 1] - fixed.from_first[l] == step;
+      if (runs)
+         return {{group, step}, &fixed};
+   }
+   return {{1, element}, &fixed};
+}
+
+Reach reach_of(Translator &t, const nir_src &offset, unsigned element)
+{
+   return reach_of(t, t.patterns->pattern(offset), t.fixed_offsets->offsets(offset), element);
+}
+
+/// load_regular() and its like may be used.
+void Pieces::require_load(Conditions &conditions)
+{
+   require_regular(conditions);
+   if (!region.size && t.mask)
+      conditions.require(b.CreateNot(t.any(b.CreateNot(t.mask))));
+}
+
+Values load_pieces(Pieces p, Way way)
+{
+   Translator &t = p.t;
+   p.count();
+   if (way == Way::lanewise)
+      return unpack(t, p.load_slowly(), p.components);
+   const auto packed = [&](Value *condition, const auto &fast) {
+      const Values all = choose(
+         t, condition, [&] { return Values{fast()}; }, [&] { return Values{p.load_slowly()}; });
+      return unpack(t, all[0], p.components);
+   };
+   if (p.regular()) {
+      const std::vector<bool> chunks = p.decided.cluster ? p.decided.cluster->chunks : p.chunks();
+      Conditions conditions(t);
+      if (way != Way::regular)
+         p.require_load(conditions);
+      Value *condition = conditions.all();
+      if (!chunks.empty() || p.pattern().step == 0)
+         return choose(
+            t, condition, [&] { return chunks.empty() ? p.load_same() : p.load_chunks(chunks); },
+            [&] { return unpack(t, p.load_slowly(), p.components); });
+      return packed(condition, [&] { return p.load_regular(); });
+   }
+   if (t.W > max_inline_lanes)
+      return unpack(t, p.load_slowly(), p.components);
+   p.ahead = 0;
+   return packed(p.lanes_all_in_bounds(), [&] { return p.gather(); });
+}
+
+void store_pieces(Pieces p, const Values &data)
+{
+   Translator &t = p.t;
+   p.count();
+   Value *all = pack(t, data);
+   const bool regular = p.regular() && p.pattern().step > 0;
+   if (!regular && t.W > max_inline_lanes)
+      return p.store_slowly(all);
+   Conditions conditions(t);
+   if (regular)
+      p.require_regular(conditions);
+   else
+      conditions.require(p.lanes_all_in_bounds());
+   if (regular && t.mask)
+      conditions.require(p.b.CreateNot(t.any(p.b.CreateNot(t.mask))));
+   const auto fast = [&] {
+      if (regular)
+         p.store_regular(all);
+      else
+         p.scatter(all);
+      return Values{};
+   };
+   const auto slow = [&] {
+      p.store_slowly(all);
+      return Values{};
+   };
+   choose(t, conditions.all(), fast, slow);
+}
+
+} // namespace weft::cpu

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Accesses whose addresses differ from lane to lane.
+///
+/// Where lane analysis knows how addresses run from lane to lane, the access is made of one piece per
+/// group of lanes: a vector when the lanes' elements touch, a scalar when they are the same, else
+/// elements at constant distances.  Those pieces may read what belongs to inactive lanes, so they stand
+/// behind one check that all of it is in bounds; if not, and where a store has inactive lanes,
+/// lane_memory.h does it component by component.  Where even the distances from lane 0's address are
+/// constants (lane_offsets.h), all pieces have one scalar address, and what lies closely together is
+/// loaded as whole vectors, of which shuffles take the elements.  Everything else is gathered and
+/// scattered, behind the same kind of check; inactive lanes go to a harmless place.
+
+#pragma once
+
+#include "backend/cpu/codegen/memory_access.h"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+namespace weft::cpu {
+
+using Values = llvm::SmallVector<llvm::Value *, 16>;
+
+/// How the addresses of an access run from lane to lane.
+struct Reach {
+   LanePattern pattern;
+   const LaneOffsets *fixed = nullptr; ///< all from lane 0's; null: they are no constants
+};
+
+/// An access whose addresses differ from lane to lane.
+struct Pieces {
+   Translator &t;
+   Region region;
+   llvm::Value *offsets; ///< <W x i32 or i64>
+   Reach reach;
+   unsigned components, bytes;
+   bool check; ///< offsets may be out of bounds
+   bool is_volatile, invariant;
+   GuardedLoad decided = {};
+   int64_t ahead = 0; ///< bytes to what will be loaded next time, where it is worth to ask for it
+
+   llvm::IRBuilder<> &b = t.b;
+   const LanePattern &pattern() const { return reach.pattern; }
+   unsigned element() const { return components * bytes; }
+   unsigned groups() const { return t.W / pattern().group; }
+   /// Bytes from a group's first address to its end; of all groups if they are fixed.
+   uint64_t extent() const
+   {
+      if (reach.fixed)
+         return uint64_t(std::ranges::max(reach.fixed->from_first)) + element();
+      return uint64_t(pattern().group - 1) * uint64_t(pattern().step) + element();
+   }
+   /// Loads, if not of chunks.
+   size_t pieces() const
+   {
+      return pattern().step == element() || pattern().step == 0 ? groups() : t.W;
+   }
+   /// Components that are loaded for each group: where it is one element for all its lanes, a power
+   /// of two, so that the elements are whole parts of vectors; what lies behind is in bounds then.
+   unsigned loaded() const
+   {
+      return pattern().step == 0 && region.size ? std::bit_ceil(components) : components;
+   }
+   void count() const
+   {
+      AccessCounts &counts = t.accesses;
+      (!regular()                    ? counts.gathered
+       : pattern().step == element() ? counts.contiguous
+                                     : counts.strided)++;
+   }
+   bool regular() const
+   {
+      return reach.fixed || (pattern().group > 1 && pattern().step >= 0 && pattern().step < 65536);
+   }
+   llvm::Type *component_type() const { return t.int_type(bytes * 8); }
+   llvm::Type *vector_type(unsigned n) const
+   {
+      return n == 1 ? component_type() : llvm::FixedVectorType::get(component_type(), n);
+   }
+
+   llvm::Value *load(llvm::Type *, llvm::Value *pointer);
+   void prefetch(llvm::Type *, llvm::Value *pointer);
+   llvm::Value *load_beginning(llvm::FixedVectorType *, llvm::Value *pointer, uint64_t count);
+   void store(llvm::Value *, llvm::Value *pointer);
+   llvm::Value *group_pointer(unsigned group);
+   void require_assumed(const LaneAssumption &, Conditions &);
+   void require_regular(Conditions &);
+   void require_load(Conditions &);
+   llvm::Value *cluster_offset();
+   bool may_load_chunks() const;
+   llvm::Value *load_chunk(llvm::Value *base, size_t chunk, uint64_t extent);
+   llvm::Value *lanes_all_in_bounds();
+   llvm::Type *packed_type() const { return vector_type(t.W * components); }
+   llvm::Value *slice(llvm::Value *all, unsigned first, unsigned count);
+   Values load_same();
+   std::vector<bool> chunks() const;
+   Values take_components(llvm::ArrayRef<llvm::Value *> chunks);
+   Values load_chunks(const std::vector<bool> &chunks);
+   // These load and store packed vectors (packed_values.h).
+   llvm::Value *load_regular();
+   llvm::Value *gather();
+   llvm::Value *load_slowly();
+   void store_regular(llvm::Value *all);
+   void scatter(llvm::Value *all);
+   void store_slowly(llvm::Value *all);
+   llvm::Value *lane_access();
+};
+
+Reach reach_of(Translator &, const LanePattern &, const LaneOffsets &, unsigned element);
+Reach reach_of(Translator &, const nir_src &offset, unsigned element);
+
+/// The chunks of memory (64 bytes) in which elements at these distances are, added to `used`.
+void add_chunks(std::vector<bool> &used, llvm::ArrayRef<int64_t> from_first, uint64_t shift,
+                unsigned element);
+
+/// Each component's values of all lanes.
+Values load_pieces(Pieces, Way = Way::ask);
+void store_pieces(Pieces, const Values &data);
+
+} // namespace weft::cpu
