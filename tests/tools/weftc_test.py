@@ -250,11 +250,13 @@ class Weftc(unittest.TestCase):
         self.assertIn("OpCooperativeMatrixMulAddKHR",
                       header(*described("native 16x16x16 f16 f16 f16 f16 # own\n")))
         emit = ("--emit=spirv", "-o", self.path("none"))
-        # f16 in memory is enough, and needed.
-        self.assertNotIn("OpCapability Float16", header(*described("base lavapipe\nwithout float16")))
-        message = self.refuse(*emit, *described("base lavapipe\nwithout storage_buffer_16bit"),
+        # Neither f16 nor elements of 16 bits are needed; to know an invocation from another is.
+        words = header(*described("base lavapipe\nwithout float16 storage_buffer_16bit"))
+        self.assertNotIn("OpCapability Float16", words)
+        self.assertNotIn("OpCapability StorageBuffer16BitAccess", words)
+        message = self.refuse(*emit, *described("base lavapipe\nsubgroup-operations vote"),
                               self.module)
-        self.assertIn("f16", message)
+        self.assertIn("there are: none", message)
         for text, expected in (("wit int8", "line 1: 'wit'"), ("\nwith int7", "line 2: int7"),
                                ("base mine", "there are full"), ("spirv-version 2.0", "1.3 to 1.6"),
                                ("native 16x16 f16", "MxNxK"), ("subgroup-size 5", "there are 4"),
