@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <span>
+#include <type_traits>
 
 namespace weft::oracle {
 
@@ -287,7 +288,8 @@ void muladd_floats(Expectation &d, const Matrix &a, const Matrix &b, const Mulad
    }
 }
 
-/// Sum is wide enough for a sum of the products without overflow, or one that wraps like the result.
+/// Sum is wide enough for a sum of the products without overflow, or one that wraps like the result; where
+/// not even Integer is, a saturating sum is open.
 template <typename Sum>
 void muladd_integers(Expectation &d, const Matrix &a, const Matrix &b, bool saturating)
 {
@@ -299,26 +301,36 @@ void muladd_integers(Expectation &d, const Matrix &a, const Matrix &b, bool satu
    };
    const std::vector<Sum> a_numbers = decode(a), b_numbers = decode(b);
    std::vector<Sum> sums(d.cols);
+   std::vector<char> overflows(d.cols);
    for (uint32_t row = 0; row < d.rows; row++) {
       std::fill(sums.begin(), sums.end(), 0);
+      std::fill(overflows.begin(), overflows.end(), 0);
       for (uint32_t k = 0; k < a.cols; k++) {
          const Sum factor = a_numbers[size_t(row) * a.cols + k];
-         for (uint32_t col = 0; col < d.cols; col++)
-            sums[col] += factor * b_numbers[size_t(k) * d.cols + col];
+         for (uint32_t col = 0; col < d.cols; col++) {
+            const Sum other = b_numbers[size_t(k) * d.cols + col];
+            if constexpr (std::is_same_v<Sum, Integer>) {
+               Sum product;
+               if (__builtin_mul_overflow(factor, other, &product) ||
+                   __builtin_add_overflow(sums[col], product, &sums[col]))
+                  overflows[col] = 1;
+            } else {
+               sums[col] += factor * other;
+            }
+         }
       }
       for (uint32_t col = 0; col < d.cols; col++) {
          const size_t index = size_t(row) * d.cols + col;
          const Integer products = Integer(sums[col]);
          Integer &result = d.exact[index];
-         result += products;
-         if (saturating) {
-            if (saturate(d.type, products) != products)
-               d.bound[index] = HUGE_VAL;
-            result = saturate(d.type, result);
-         } else {
+         if (!saturating) {
             std::byte bits[8];
-            encode_int(d.type, result, bits);
+            encode_int(d.type, result + products, bits);
             result = decode_int(d.type, bits);
+         } else if (overflows[col] || saturate(d.type, products) != products) {
+            d.bound[index] = HUGE_VAL;
+         } else {
+            result = saturate(d.type, result + products);
          }
       }
    }

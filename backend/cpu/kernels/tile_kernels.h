@@ -8,8 +8,8 @@
 ///
 ///        tile + (row * cols + col) * bytes
 ///
-/// Neither tiles nor memory need more alignment than a component has.  A tile whose address is a multiple of 64
-/// is faster, as no vector of it straddles two cache lines.
+/// Neither tiles nor memory need more alignment than a component has; packed factors have that of words of 32 bits.  A
+/// tile whose address is a multiple of 64 is faster, as no vector of it straddles two cache lines.
 ///
 /// In memory, row r (row major) or column c (column major) starts at memory + r * stride; stride is in bytes, may be
 /// zero or negative and need not be a multiple of anything.

@@ -96,7 +96,8 @@ Placed Multiplications::packed(const MatrixOperation &op, TileFactor factor, con
          std::memcpy(&memory[line * stride + i * bytes],
                      row_major ? tile.at(line, i) : tile.at(i, line), bytes);
    }
-   Placed result(std::vector<std::byte>(packed_bytes(op, factor)), misalignment);
+   // Words, whatever the components were.
+   Placed result(std::vector<std::byte>(packed_bytes(op, factor)), misalignment / 4 * 4);
    reinterpret_cast<TileLoad>(find_tile_pack(pack, cpu))(result.data(), memory.data(), stride);
    return result;
 }
