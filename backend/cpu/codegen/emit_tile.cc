@@ -56,7 +56,7 @@ void emit_muladd(Translator &t, nir_intrinsic_instr *intr)
    if (!operation)
       return call_kernel(t, "", {});
    const auto factor = [&](unsigned source, const glsl_cmat_description &desc, TileFactor factor) {
-      return same_packing(*operation, *operation, factor)
+      return is_packed(*operation, factor)
                 ? private_pointer(t, intr->src[source], packed_bytes(*operation, factor))
                 : tile_pointer(t, intr->src[source], desc);
    };
@@ -143,6 +143,14 @@ Value *stride_of(Translator &t, nir_intrinsic_instr *intr)
    return t.b.CreateSExtOrTrunc(t.first_active(intr->src[2]), t.b.getInt64Ty());
 }
 
+std::string transfer_symbol(nir_intrinsic_instr *intr, TileAccess access, bool robust)
+{
+   assert(nir_intrinsic_stride_unit(intr) == 1);
+   const glsl_cmat_description desc = nir_intrinsic_cmat_desc(intr);
+   return tile_transfer_symbol(
+      {access, order_of(intr), robust, desc.rows, desc.cols, component_bits(desc) / 8});
+}
+
 void call_load(Translator &t, const std::string &symbol, Value *tile, const TileMemory &from,
                Value *stride)
 {
@@ -154,27 +162,19 @@ void call_load(Translator &t, const std::string &symbol, Value *tile, const Tile
 
 void emit_load(Translator &t, nir_intrinsic_instr *intr)
 {
-   assert(nir_intrinsic_stride_unit(intr) == 1);
-   const glsl_cmat_description desc = nir_intrinsic_cmat_desc(intr);
    Value *stride = stride_of(t, intr);
-   Value *tile = tile_pointer(t, intr->src[0], desc);
+   Value *tile = tile_pointer(t, intr->src[0], nir_intrinsic_cmat_desc(intr));
    const TileMemory from = tile_memory(t, intr, intr->src[1]);
-   const std::string symbol =
-      tile_transfer_symbol({TileAccess::load, order_of(intr), from.robust, desc.rows, desc.cols,
-                            component_bits(desc) / 8});
+   const std::string symbol = transfer_symbol(intr, TileAccess::load, from.robust);
    call_load(t, symbol, tile, from, stride);
 }
 
 void emit_store(Translator &t, nir_intrinsic_instr *intr)
 {
-   assert(nir_intrinsic_stride_unit(intr) == 1);
-   const glsl_cmat_description desc = nir_intrinsic_cmat_desc(intr);
    Value *stride = stride_of(t, intr);
-   Value *tile = tile_pointer(t, intr->src[1], desc);
+   Value *tile = tile_pointer(t, intr->src[1], nir_intrinsic_cmat_desc(intr));
    const TileMemory to = tile_memory(t, intr, intr->src[0]);
-   const std::string symbol =
-      tile_transfer_symbol({TileAccess::store, order_of(intr), to.robust, desc.rows, desc.cols,
-                            component_bits(desc) / 8});
+   const std::string symbol = transfer_symbol(intr, TileAccess::store, to.robust);
    if (!to.robust)
       return call_kernel(t, symbol, {pointer_to(t, to.region, to.offset), tile, stride});
    Value *offset = t.b.CreateZExt(to.offset, t.b.getInt64Ty());

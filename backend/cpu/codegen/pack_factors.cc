@@ -44,11 +44,7 @@ struct Packing {
       return factor == TileFactor::a ? nir_intrinsic_a_cmat_desc(muladd)
                                      : nir_intrinsic_b_cmat_desc(muladd);
    }
-   bool is_needed() const
-   {
-      const MatrixOperation op = operation(muladd);
-      return same_packing(op, op, factor);
-   }
+   bool is_needed() const { return is_packed(operation(muladd), factor); }
    bool operator==(const Packing &other) const
    {
       return factor == other.factor &&

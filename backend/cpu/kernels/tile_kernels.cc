@@ -101,19 +101,9 @@ bool is_real(ComponentType type)
    return component_type_info(type).kind == NumberKind::real;
 }
 
-/// Floats narrower than f32 are, and bytes that are summed in 32 bits.
-bool is_packed(const MatrixOperation &op, TileFactor factor)
-{
-   const ComponentType type = factor == TileFactor::a ? op.a : op.b;
-   const uint32_t bits = component_bits(type);
-   if (is_real(type))
-      return bits < 32;
-   return bits == 8 && component_bits(op.result) == 32;
-}
-
 std::string packing_name(const MatrixOperation &op, TileFactor factor)
 {
-   if (!is_advertised(op) || !is_packed(op, factor))
+   if (!is_packed(op, factor))
       return "";
    return numbers({op.m, op.n, op.k}) + '_' + component_type_name(op.a) + '_' +
           component_type_name(op.b);
@@ -150,6 +140,18 @@ std::string tile_pack_symbol(const TilePack &p)
    if (p.robust)
       name += "_robust";
    return name;
+}
+
+bool is_packed(const MatrixOperation &op, TileFactor factor)
+{
+   if (!is_advertised(op))
+      return false;
+   // Floats narrower than f32 are, and bytes that are summed in 32 bits.
+   const ComponentType type = factor == TileFactor::a ? op.a : op.b;
+   const uint32_t bits = component_bits(type);
+   if (is_real(type))
+      return bits < 32;
+   return bits == 8 && component_bits(op.result) == 32;
 }
 
 bool same_packing(const MatrixOperation &x, const MatrixOperation &y, TileFactor factor)

@@ -81,6 +81,8 @@ std::string tile_transfer_symbol(const TileTransfer &);
 /// "weft_tile_pack_b_column_16x16x32_s8_s8_robust"; the empty name where the kernel of the operation takes the factor
 /// as a tile.
 std::string tile_pack_symbol(const TilePack &);
+/// Whether the kernel of an operation wants a factor packed.
+bool is_packed(const MatrixOperation &, TileFactor);
 /// Whether two operations want the same in place of a factor, and some packing of it.
 bool same_packing(const MatrixOperation &, const MatrixOperation &, TileFactor);
 /// The most that a packed factor takes, whatever the instruction set.

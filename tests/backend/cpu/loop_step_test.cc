@@ -7,9 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <regex>
 #include <set>
+#include <sstream>
 
 namespace weft::cpu {
 namespace {
@@ -30,31 +29,28 @@ std::set<int> distances(const std::string &body)
          o[i] = sum;
       }
    )";
-   const std::vector<uint32_t> spirv = e2e::compile_glsl(e2e::glsl_header + glsl);
-   ShaderSource source;
-   source.spirv = spirv;
-   source.entry_point = "main";
    CompileOptions options;
    options.subgroup_size = 16;
    options.robust_buffer_access = false;
-   for (uint32_t i = 0; i < 2; i++)
-      options.bindings.push_back({0, i, 0, uint32_t(i * sizeof(BufferDescriptor)), 0, 1, false});
-   std::string llvm;
-   options.dump = [&](const char *phase, const std::string &text) {
-      if (!std::strcmp(phase, "llvm"))
-         llvm = text;
-   };
-   const auto program = compile(source, options);
-   EXPECT_TRUE(program) << program.error().message;
+   const std::string llvm = dump_of_shader(glsl, 2, "llvm", options);
    std::set<std::string> prefetched;
-   const std::regex prefetch(R"(@llvm\.prefetch\.p0\(ptr (%\w+))");
-   for (std::sregex_iterator call(llvm.begin(), llvm.end(), prefetch), end; call != end; ++call)
-      prefetched.insert((*call)[1]);
+   const std::string call = "@llvm.prefetch.p0(ptr ", step = " = getelementptr i8, ptr %";
+   std::istringstream lines(llvm);
+   for (std::string line; std::getline(lines, line);) {
+      if (const size_t at = line.find(call);
+          at != std::string::npos && line[at + call.size()] == '%') {
+         const size_t name = at + call.size();
+         prefetched.insert(line.substr(name, line.find(',', name) - name));
+      }
+   }
    std::set<int> result;
-   const std::regex address(R"((%\w+) = getelementptr i8, ptr %\w+, i64 (-?\d+)\n)");
-   for (std::sregex_iterator line(llvm.begin(), llvm.end(), address), end; line != end; ++line) {
-      if (prefetched.contains((*line)[1]))
-         result.insert(std::stoi((*line)[2]));
+   lines = std::istringstream(llvm);
+   for (std::string line; std::getline(lines, line);) {
+      const size_t at = line.find(step), name = line.find('%'), number = line.rfind("i64 ");
+      if (at != std::string::npos && number != std::string::npos &&
+          line.find('%', number) == std::string::npos &&
+          prefetched.contains(line.substr(name, at - name)))
+         result.insert(std::stoi(line.substr(number + 4)));
    }
    EXPECT_EQ(result.empty(), prefetched.empty()) << llvm;
    return result;

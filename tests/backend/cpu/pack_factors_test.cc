@@ -7,8 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 namespace weft::cpu {
 namespace {
 
@@ -50,21 +48,9 @@ Tiles tiles_of(const std::string &type, const std::string &sum, const std::strin
                             body +
                             "   coopMatStore(c, results, 0, 16, rows);\n"
                             "}\n";
-   const std::vector<uint32_t> spirv = e2e::compile_glsl(e2e::glsl_header + glsl);
-   ShaderSource source;
-   source.spirv = spirv;
-   source.entry_point = "main";
    CompileOptions options;
    options.subgroup_size = 16;
-   for (uint32_t i = 0; i < 3; i++)
-      options.bindings.push_back({0, i, 0, uint32_t(i * sizeof(BufferDescriptor)), 0, 1, false});
-   std::string nir;
-   options.dump = [&](const char *phase, const std::string &text) {
-      if (!std::strcmp(phase, "nir"))
-         nir = text;
-   };
-   const auto program = compile(source, options);
-   EXPECT_TRUE(program) << program.error().message;
+   const std::string nir = dump_of_shader(glsl, 3, "nir", options);
    Tiles tiles;
    std::istringstream lines(nir);
    int depth_of_packs = 0, depth_of_products = 0;

@@ -9,6 +9,8 @@
 #include "tests/e2e/glsl.h"
 #include "tools/runner/runner.h"
 
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <span>
 #include <string>
@@ -24,6 +26,27 @@ compile_shader(const std::string &glsl, uint32_t subgroup_size, uint32_t buffers
    for (uint32_t i = 0; i < buffers; i++)
       places.push_back({0, i});
    return runner::compile({spirv, "main", {}}, places, {.subgroup_size = subgroup_size});
+}
+
+/// What the compiler dumps of a shader at a phase ("nir", "llvm", …); empty, and a failure, where it
+/// does not compile.
+inline std::string dump_of_shader(const std::string &glsl, uint32_t buffers,
+                                  const std::string &wanted, CompileOptions options)
+{
+   const std::vector<uint32_t> spirv = e2e::compile_glsl(e2e::glsl_header + glsl);
+   ShaderSource source;
+   source.spirv = spirv;
+   source.entry_point = "main";
+   for (uint32_t i = 0; i < buffers; i++)
+      options.bindings.push_back({0, i, 0, uint32_t(i * sizeof(BufferDescriptor)), 0, 1, false});
+   std::string dumped;
+   options.dump = [&](const char *phase, const std::string &text) {
+      if (phase == wanted)
+         dumped = text;
+   };
+   const auto program = compile(source, options);
+   EXPECT_TRUE(program) << program.error().message;
+   return dumped;
 }
 
 inline bool run_shader(Executor &executor, const Program &program,
