@@ -208,10 +208,7 @@ void Buffers::emit_size(nir_intrinsic_instr *instr)
    if (!b)
       return t.define(instr->def, 0, t.zero(Kind::integer, 32), Kind::integer);
    /* Without elements that small in whole words, as everything then is. */
-   const bool has_elements = b->stride == 1   ? t.driver.storage_buffer_8bit
-                             : b->stride == 2 ? t.driver.storage_buffer_16bit
-                                              : true;
-   const unsigned stride = has_elements ? b->stride : 4;
+   const unsigned stride = t.driver.has_buffer_elements(b->stride * 8) ? b->stride : 4;
    const Binding::View &view = view_of(*b, memory_type(t, stride * 8), stride);
    Id base = view.variable;
    if (b->is_array) {

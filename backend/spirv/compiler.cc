@@ -77,14 +77,13 @@ MatrixOwner matrix_owner(DiskCache *cache, const ShaderSource &source, uint32_t 
    return owner;
 }
 
+namespace {
+
 /// The driver's tiles that can be loaded and stored: in buffers they are arrays of components.
-static std::vector<MatrixOperation> usable_tiles(const CompileOptions &options)
+std::vector<MatrixOperation> usable_tiles(const CompileOptions &options)
 {
    const auto is_in_buffers = [&](ComponentType type) {
-      const unsigned bits = component_bits(type);
-      return bits == 8    ? options.driver.storage_buffer_8bit
-             : bits == 16 ? options.driver.storage_buffer_16bit
-                          : true;
+      return options.driver.has_buffer_elements(component_bits(type));
    };
    std::vector<MatrixOperation> tiles = options.native_operations;
    std::erase_if(tiles, [&](const MatrixOperation &op) {
@@ -93,6 +92,8 @@ static std::vector<MatrixOperation> usable_tiles(const CompileOptions &options)
    });
    return tiles;
 }
+
+} // namespace
 
 Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions &options)
 {

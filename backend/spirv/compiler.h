@@ -48,6 +48,12 @@ struct Driver {
    bool robust_buffer_access_2 = false;
    /// shaderSignedZeroInfNanPreserveFloat16, 32 and 64.
    bool preserve_nan_16 = false, preserve_nan_32 = false, preserve_nan_64 = false;
+
+   /// Whether buffers may hold arrays of components of so many bits.
+   bool has_buffer_elements(unsigned bits) const
+   {
+      return bits == 8 ? storage_buffer_8bit : bits == 16 ? storage_buffer_16bit : true;
+   }
 };
 
 /// A driver of Vulkan 1.3 with every feature above.
