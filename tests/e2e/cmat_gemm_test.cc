@@ -10,11 +10,16 @@ namespace weft::e2e {
 
 namespace {
 
-/// C + A·B of sizes M, N, K, multiples of the tile's, each K step one multiply-add.
-void expect_product(Device &device, const GemmShader &shader, uint32_t m, uint32_t n, uint32_t k,
+struct Sizes {
+   uint32_t m, n, k;
+};
+
+/// C + A·B of sizes that are multiples of the tile's, each K step one multiply-add.
+void expect_product(Device &device, const GemmShader &shader, const Sizes &sizes,
                     oracle::Random &random)
 {
    const MatrixOperation &op = shader.operation;
+   const auto [m, n, k] = sizes;
    SCOPED_TRACE(operation_name(op) + " as part of " + std::to_string(m) + "x" + std::to_string(n) +
                 "x" + std::to_string(k) + ", subgroup size " +
                 std::to_string(shader.subgroup_size));
@@ -35,9 +40,14 @@ void expect_product(Device &device, const GemmShader &shader, uint32_t m, uint32
    EXPECT_TRUE(gemm.guards_intact());
 }
 
-void for_each_gemm(Device &device, oracle::Random &random, uint32_t reduction,
-                   const std::function<void(const MatrixOperation &, uint32_t subgroup_size)> &body)
+using Staging = GemmShader::Staging;
+
+/// A product of the sizes that `sizes_of` gives, of every operation.
+void check_products(uint32_t tiles_m, uint32_t tiles_n, Staging staging,
+                    const std::function<Sizes(const GemmShader &)> &sizes_of)
 {
+   Device &device = plain_device();
+   oracle::Random random = test_random();
    const std::vector<uint32_t> sizes = device.subgroup_sizes();
    uint32_t turn = oracle::draw(random, uint32_t(sizes.size())), used = 0;
    for (const MatrixOperation &op : matrix_operations(device, SmallFloats::with)) {
@@ -51,8 +61,13 @@ void for_each_gemm(Device &device, oracle::Random &random, uint32_t reduction,
          continue;
       }
       used++;
-      if (one_of_many(random, op) && selected(random, reduction))
-         body(op, size);
+      const GemmShader shader = {op, size, tiles_m, tiles_n, staging};
+      if (one_of_many(random, op) && selected(random, 16)) {
+         if (staging == Staging::blocks && !shader.has_blocks())
+            skip_case("steps along K of less than 16 bytes");
+         else
+            expect_product(device, shader, sizes_of(shader), random);
+      }
       if (testing::Test::HasFailure())
          return;
    }
@@ -64,59 +79,33 @@ void for_each_gemm(Device &device, oracle::Random &random, uint32_t reduction,
 
 TEST(cmat_gemm, one_subgroup_and_a_long_k)
 {
-   Device &device = plain_device();
-   oracle::Random random = test_random();
-   for_each_gemm(device, random, 16, [&](const MatrixOperation &op, uint32_t size) {
-      const GemmShader shader = {.operation = op,
-                                 .subgroup_size = size,
-                                 .tiles_m = 1,
-                                 .tiles_n = 1,
-                                 .staging = GemmShader::Staging::none};
-      expect_product(device, shader, op.m, op.n, op.k * 40, random);
+   check_products(1, 1, Staging::none, [](const GemmShader &shader) {
+      const MatrixOperation &op = shader.operation;
+      return Sizes{op.m, op.n, op.k * 40};
    });
 }
 
 TEST(cmat_gemm, several_subgroups_and_tiles)
 {
-   Device &device = plain_device();
-   oracle::Random random = test_random();
-   for_each_gemm(device, random, 16, [&](const MatrixOperation &op, uint32_t size) {
-      const GemmShader shader = {.operation = op,
-                                 .subgroup_size = size,
-                                 .tiles_m = 2,
-                                 .tiles_n = 2,
-                                 .staging = GemmShader::Staging::none};
-      expect_product(device, shader, op.m * 8, op.n * 4, op.k * 5, random);
+   check_products(2, 2, Staging::none, [](const GemmShader &shader) {
+      const MatrixOperation &op = shader.operation;
+      return Sizes{op.m * 8, op.n * 4, op.k * 5};
    });
 }
 
 TEST(cmat_gemm, through_shared_memory)
 {
-   Device &device = plain_device();
-   oracle::Random random = test_random();
-   for_each_gemm(device, random, 16, [&](const MatrixOperation &op, uint32_t size) {
-      const GemmShader shader = {.operation = op,
-                                 .subgroup_size = size,
-                                 .tiles_m = 1,
-                                 .tiles_n = 2,
-                                 .staging = GemmShader::Staging::elements};
-      expect_product(device, shader, op.m * 4, op.n * 8, op.k * 3, random);
+   check_products(1, 2, Staging::elements, [](const GemmShader &shader) {
+      const MatrixOperation &op = shader.operation;
+      return Sizes{op.m * 4, op.n * 8, op.k * 3};
    });
 }
 
 TEST(cmat_gemm, through_shared_memory_by_blocks)
 {
-   Device &device = plain_device();
-   oracle::Random random = test_random();
-   for_each_gemm(device, random, 16, [&](const MatrixOperation &op, uint32_t size) {
-      const GemmShader shader = {.operation = op,
-                                 .subgroup_size = size,
-                                 .tiles_m = 2,
-                                 .tiles_n = 1,
-                                 .staging = GemmShader::Staging::blocks};
-      if (!shader.has_blocks())
-         return skip_case("steps along K of less than 16 bytes");
-      expect_product(device, shader, op.m * 8, op.n * 4, shader.stage_depth() * 3, random);
+   check_products(2, 1, Staging::blocks, [](const GemmShader &shader) {
+      const MatrixOperation &op = shader.operation;
+      return Sizes{op.m * 8, op.n * 4, shader.stage_depth() * 3};
    });
 }
 
