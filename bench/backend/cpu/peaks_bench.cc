@@ -63,8 +63,11 @@ void measure(benchmark::State &bench, void (*multiply_add)(int64_t), int lanes, 
    constexpr int64_t turns = 10000;
    for (auto _ : bench)
       multiply_add(turns);
+   /* Of several threads, counters are added up and so are iterations, of which each thread does its
+    * own. */
    bench.counters["OP/s"] = benchmark::Counter(2.0 * lanes * depth * sums * turns,
-                                               benchmark::Counter::kIsIterationInvariantRate);
+                                               benchmark::Counter::kIsIterationInvariantRate |
+                                                  benchmark::Counter::kAvgThreads);
 }
 
 void add(const char *name, bool supported, void (*multiply_add)(int64_t), int lanes, int depth)
