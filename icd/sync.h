@@ -15,7 +15,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <sched.h>
 
 namespace weft {
 
@@ -25,6 +24,10 @@ struct Progress {
    std::condition_variable changed;
    /// The device is being destroyed: its queue waits for nothing any more.  Guarded by the mutex.
    bool closing = false;
+   /// Since the last change.  After the first ones, a poll waits a little for the next change.
+   uint32_t futile_polls = 0;
+   static constexpr uint32_t patient_polls = 8;
+   static constexpr std::chrono::microseconds poll_pause{50};
 
    /// Waits until done() is true (called with the mutex held) or the absolute time has come; false
    /// then.  The time is in nanoseconds of CLOCK_MONOTONIC, as everywhere in the runtime;
@@ -36,11 +39,11 @@ struct Progress {
       if (done())
          return true;
       if (abs_timeout_ns == 0) {
-         // A program that polls has a CPU to itself on a GPU; here it would take one from the
-         // threads that do its work.
-         lock.unlock();
-         sched_yield();
-         return false;
+         // A program that polls in a loop would take a CPU from the threads that do its work, of
+         // which sched_yield() gives back no more than the scheduler thinks fair.
+         if (++futile_polls > patient_polls)
+            changed.wait_for(lock, poll_pause);
+         return done();
       }
       if (abs_timeout_ns > uint64_t(INT64_MAX)) {
          changed.wait(lock, done);
@@ -56,6 +59,7 @@ struct Progress {
       {
          std::lock_guard lock(mutex);
          change();
+         futile_polls = 0;
       }
       changed.notify_all();
    }
