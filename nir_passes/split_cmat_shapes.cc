@@ -40,7 +40,7 @@ struct Place {
 };
 
 /// Code for more tiles, or products of tiles, than these is a loop.
-constexpr uint32_t max_unrolled_tiles = 16, max_unrolled_products = 64;
+constexpr uint32_t max_unrolled_tiles = 4, max_unrolled_products = 64;
 
 class Splitter {
 public:
