@@ -7,7 +7,7 @@ import shutil
 import statistics
 import subprocess
 
-from client_root import GGML, SCALAR, fail, run
+from client_root import GGML, KHR, NO_VECTORS, SCALAR, fail, run
 
 NO_VULKAN = {'VK_DRIVER_FILES': '/nonexistent'}
 
@@ -227,12 +227,15 @@ def bench_first(root, program, peers):
 
 
 def bench_ggml(root, arguments, driver):
-    """MUL_MAT on Weft's device, on lavapipe with its matrices and without, on ggml's CPU."""
+    """MUL_MAT on Weft's device, by its other matrix paths too, on lavapipe with its matrices and
+    without, on ggml's CPU."""
     program = root.compile('bench/ggml/mul_mat.cc', 'ggml', 'ggml-base')
     lavapipe = root.driver('lavapipe-26.1') | GGML
     print(f'peer: {root.describe_device(lavapipe)}', flush=True)
     known = {'lavapipe, matrices': lavapipe, 'lavapipe, scalar': lavapipe | SCALAR}
     peers = [('Weft', driver | GGML, 'Vulkan0')]
+    paths = [('Weft, NV_coopmat2', driver | GGML | NO_VECTORS, 'Vulkan0'),
+             ('Weft, KHR_coopmat', driver | GGML | KHR, 'Vulkan0')]
     if 'lavapipe' in arguments.peers:
         peers += [(name, variables, 'Vulkan0') for name, variables in known.items()]
     if 'cpu' in arguments.peers:
@@ -241,8 +244,9 @@ def bench_ggml(root, arguments, driver):
     right = True
     for kind in arguments.types.split(','):
         for n in ('512', '1'):
-            # Of lavapipe's two paths one has no mat-vec kernels of its own.
+            # One mat-vec kernel serves all matrix paths.
             these = [peer for peer in peers if n != '1' or peer[0] != 'lavapipe, scalar']
+            these += paths if n != '1' and 'paths' in arguments.peers else []
             rates, agree = bench_mul_mat(root, program, these, kind, n, arguments.rounds)
             results[f'{kind} n={n}'] = rates
             right &= agree

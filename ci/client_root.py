@@ -17,10 +17,16 @@ import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
+# ggml comes from the Debian that follows: the compiler of its shaders in Debian 13 knows no vector
+# decode functions. What else that Debian has waits for it (PIN).
 PACKAGES = ['ca-certificates', 'chromium', 'g++', 'libllvm19', 'libvulkan-dev', 'libvulkan1',
-            'nodejs', 'vulkan-tools', 'vulkan-validationlayers'] + [
-    name + '/trixie-backports' for name in
-    ('libggml0', 'libggml-dev', 'libggml0-backend-vulkan', 'mesa-vulkan-drivers')]
+            'nodejs', 'vulkan-tools', 'vulkan-validationlayers',
+            'mesa-vulkan-drivers/trixie-backports'] + [
+    name + '/forky' for name in
+    ('libc6', 'libc6-dev', 'libc-bin', 'libc-dev-bin', 'libggml0', 'libggml-dev',
+     'libggml0-backend-vulkan')]
+PIN = ('printf "Package: *\\nPin: release n=forky\\nPin-Priority: 100\\n" '
+       '>"$1/etc/apt/preferences.d/forky"')
 # Debian 13's own Mesa lies beside the one of backports, unpacked but not installed.
 OTHER_MESA = 'opt/mesa-25.0'
 UNPACK_OTHER_MESA = (
@@ -99,9 +105,10 @@ def make_root(root):
     uri = mirror()
     made = subprocess.run(
         ['mmdebstrap', '--quiet', '--variant=apt', '--include=' + ','.join(PACKAGES),
-         '--customize-hook=' + UNPACK_OTHER_MESA, *options, 'trixie', unfinished] +
-        [f'deb [signed-by={KEYRING}] {uri} {suite} main' for suite in
-         ('trixie', 'trixie-backports')])
+         '--setup-hook=' + PIN, '--customize-hook=' + UNPACK_OTHER_MESA, *options, 'trixie',
+         unfinished] +
+        [f'deb [signed-by={KEYRING} check-valid-until=no] {uri} {suite} main' for suite in
+         ('trixie', 'trixie-backports', 'forky')])
     if made.returncode != 0:
         shutil.rmtree(unfinished, ignore_errors=True)
         fail('mmdebstrap failed; its messages are above')

@@ -356,13 +356,19 @@ Backends open_backends()
 
 bool check_start_up_line()
 {
-   const char *expected = !getenv("GGML_VK_DISABLE_COOPMAT2")  ? "matrix cores: NV_coopmat2"
-                          : !getenv("GGML_VK_DISABLE_COOPMAT") ? "matrix cores: KHR_coopmat"
-                                                               : "matrix cores: none";
+   const auto is_on = [](const char *path) {
+      return !getenv((std::string("GGML_VK_DISABLE_") + path).c_str());
+   };
+   std::string expected = "matrix cores: none";
+   if (is_on("COOPMAT2"))
+      expected = is_on("COOPMAT2_DECODE_VECTOR") ? "matrix cores: NV_coopmat2v"
+                                                 : "matrix cores: NV_coopmat2";
+   else if (is_on("COOPMAT"))
+      expected = "matrix cores: KHR_coopmat";
    printf("%s", start_up_line.c_str());
-   const bool right = start_up_line.find(expected) != std::string::npos;
+   const bool right = start_up_line.find(expected + "\n") != std::string::npos;
    if (!right)
-      printf("FAIL: expected \"%s\" in ggml's start-up line\n", expected);
+      printf("FAIL: expected \"%s\" in ggml's start-up line\n", expected.c_str());
    return right;
 }
 
