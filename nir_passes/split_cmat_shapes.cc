@@ -39,8 +39,8 @@ struct Place {
    Extent extent;
 };
 
-/// Code for more tiles, or products of tiles, than these is a loop.
-constexpr uint32_t max_unrolled_tiles = 4, max_unrolled_products = 64;
+/// Code for more tiles, or products of tiles, or products of one sum, than these is a loop.
+constexpr uint32_t max_unrolled_tiles = 4, max_unrolled_products = 64, max_unrolled_depth = 16;
 
 class Splitter {
 public:
@@ -411,7 +411,7 @@ private:
                                  .cmat_signed_mask = nir_intrinsic_cmat_signed_mask(s.instr)});
       };
       add(nir_imm_int(&b, 0), c);
-      count_to(s.depth - 1, s.unrolled ? s.depth : 0,
+      count_to(s.depth - 1, s.unrolled ? s.depth : max_unrolled_depth - 1,
                [&](nir_def *i) { add(nir_iadd_imm(&b, i, 1), d); });
    }
 

@@ -119,13 +119,19 @@ TEST(split_cmat_shapes, many_tiles_are_loops)
    EXPECT_EQ(test::count(text, "loop {"), 4u + 3u + 1u + 4u + 3u + test::count(text, "@cmat_copy"))
       << text;
 
-   const std::string product = lowered(R"(
-      coopmat<float16_t, gl_ScopeSubgroup, 64, 80, gl_MatrixUseA> a;
-      coopmat<float16_t, gl_ScopeSubgroup, 80, 64, gl_MatrixUseB> b;
-      coopmat<float, gl_ScopeSubgroup, 64, 64, gl_MatrixUseAccumulator> c;
-      c = coopMatMulAdd(a, b, c);
-      coopMatStore(c, f, 0, 64, gl_CooperativeMatrixLayoutRowMajor);)");
-   EXPECT_EQ(test::count(product, "@cmat_muladd"), 2u) << product; // the first, and all after it
+   const auto product = [](const std::string &depth) {
+      return lowered("coopmat<float16_t, gl_ScopeSubgroup, 64, " + depth +
+                     ", gl_MatrixUseA> a;\n"
+                     "coopmat<float16_t, gl_ScopeSubgroup, " +
+                     depth +
+                     ", 64, gl_MatrixUseB> b;\n"
+                     "coopmat<float, gl_ScopeSubgroup, 64, 64, gl_MatrixUseAccumulator> c;\n"
+                     "c = coopMatMulAdd(a, b, c);\n"
+                     "coopMatStore(c, f, 0, 64, gl_CooperativeMatrixLayoutRowMajor);\n");
+   };
+   /* A loop over the sums; of a long one the first product, and another loop over all after it. */
+   EXPECT_EQ(test::count(product("80"), "@cmat_muladd"), 10u) << product("80");
+   EXPECT_EQ(test::count(product("160"), "@cmat_muladd"), 2u) << product("160");
 }
 
 TEST(split_cmat_shapes, long_sums_are_rounded_or_saturate_once)

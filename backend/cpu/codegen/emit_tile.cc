@@ -10,6 +10,9 @@
 
 #include "nir_passes/cmat_uses.h"
 
+#include <algorithm>
+#include <span>
+
 namespace weft::cpu {
 
 using llvm::Value;
@@ -18,16 +21,22 @@ namespace {
 
 /// Scratch is [component][lane] (emit_memory.cc): component k of the lanes is the run of elements
 /// k * W … k * W + W - 1, which is what element_map.h says of a dense matrix.
-Value *private_pointer(Translator &t, const nir_src &offset, uint32_t bytes)
+/// Behind it lie so many `more` bytes of each invocation that are wanted too.
+Value *private_pointer(Translator &t, const nir_src &offset, uint32_t bytes, uint32_t more = 0)
 {
-   const uint32_t of_invocation = (bytes + t.W - 1) / t.W;
+   const uint32_t of_invocation = (bytes + t.W - 1) / t.W + more;
    Value *place = scratch_offset(t, t.first_active(offset), of_invocation);
    return t.b.CreateGEP(t.b.getInt8Ty(), t.scratch, t.b.CreateZExt(place, t.b.getInt64Ty()));
 }
 
+uint32_t tile_bytes(const glsl_cmat_description &desc)
+{
+   return uint32_t(desc.rows) * desc.cols * component_bits(desc) / 8;
+}
+
 Value *tile_pointer(Translator &t, const nir_src &offset, const glsl_cmat_description &desc)
 {
-   return private_pointer(t, offset, uint32_t(desc.rows) * desc.cols * component_bits(desc) / 8);
+   return private_pointer(t, offset, tile_bytes(desc));
 }
 
 /// Kernels touch only the memory that they get pointers to.
@@ -45,8 +54,82 @@ void call_kernel(Translator &t, const std::string &symbol, llvm::ArrayRef<Value 
    }
 }
 
+/// An offset in private memory, as far as it can be compared: what is added to something.
+struct Offset {
+   nir_scalar base; ///< no def: zero
+   uint32_t constant;
+
+   explicit Offset(const nir_src &src) : base(nir_scalar_resolved(src.ssa, 0)), constant(0)
+   {
+      if (nir_scalar_is_alu(base) && nir_scalar_alu_op(base) == nir_op_iadd) {
+         for (const unsigned i : {0u, 1u}) {
+            const nir_scalar term = nir_scalar_chase_alu_src(base, i);
+            if (nir_scalar_is_const(term)) {
+               constant = nir_scalar_as_uint(term);
+               base = nir_scalar_chase_alu_src(base, 1 - i);
+               break;
+            }
+         }
+      }
+      if (nir_scalar_is_const(base)) {
+         constant += nir_scalar_as_uint(base);
+         base = {};
+      }
+   }
+
+   bool has_base_of(const Offset &other) const
+   {
+      return base.def == other.base.def && (!base.def || base.comp == other.base.comp);
+   }
+   bool operator==(const Offset &other) const
+   {
+      return has_base_of(other) && constant == other.constant;
+   }
+};
+
+/// Products of one sum that lie at equal distances, of each invocation's bytes.
+struct Sum {
+   uint32_t count = 1, a_step = 0, b_step = 0;
+};
+
+bool multiplies_alike(const nir_intrinsic_instr *x, const nir_intrinsic_instr *y)
+{
+   return std::ranges::equal(std::span(x->const_index), std::span(y->const_index));
+}
+
+/// The multiplications from `first` on that one call does; the others are noted as done.  Nothing
+/// but arithmetic lies between them.
+Sum gather_sum(Translator &t, nir_intrinsic_instr *first)
+{
+   Sum sum;
+   const Offset d(first->src[0]);
+   Offset a(first->src[1]), b(first->src[2]);
+   for (nir_instr *instr = nir_instr_next(&first->instr); instr; instr = nir_instr_next(instr)) {
+      if (instr->type == nir_instr_type_alu || instr->type == nir_instr_type_load_const)
+         continue;
+      if (instr->type != nir_instr_type_intrinsic)
+         break;
+      nir_intrinsic_instr *next = nir_instr_as_intrinsic(instr);
+      if (next->intrinsic != nir_intrinsic_tile_muladd_weft || !multiplies_alike(first, next) ||
+          Offset(next->src[0]) != d || Offset(next->src[3]) != d)
+         break;
+      const Offset next_a(next->src[1]), next_b(next->src[2]);
+      const uint32_t a_step = next_a.constant - a.constant, b_step = next_b.constant - b.constant;
+      if (!next_a.has_base_of(a) || !next_b.has_base_of(b) || int32_t(a_step) < 0 ||
+          int32_t(b_step) < 0 || (sum.count > 1 && (a_step != sum.a_step || b_step != sum.b_step)))
+         break;
+      sum = {sum.count + 1, a_step, b_step};
+      a = next_a;
+      b = next_b;
+      t.emitted_tiles.insert(instr);
+   }
+   return sum;
+}
+
 void emit_muladd(Translator &t, nir_intrinsic_instr *intr)
 {
+   if (t.emitted_tiles.contains(&intr->instr))
+      return;
    const glsl_cmat_description d = nir_intrinsic_cmat_desc(intr),
                                a = nir_intrinsic_a_cmat_desc(intr),
                                b = nir_intrinsic_b_cmat_desc(intr),
@@ -55,14 +138,19 @@ void emit_muladd(Translator &t, nir_intrinsic_instr *intr)
                                            nir_intrinsic_saturate(intr) != 0);
    if (!operation)
       return call_kernel(t, "", {});
-   const auto factor = [&](unsigned source, const glsl_cmat_description &desc, TileFactor factor) {
-      return is_packed(*operation, factor)
-                ? private_pointer(t, intr->src[source], packed_bytes(*operation, factor))
-                : tile_pointer(t, intr->src[source], desc);
+   const Sum sum = gather_sum(t, intr);
+   const auto factor = [&](unsigned source, const glsl_cmat_description &desc, TileFactor factor,
+                           uint32_t step) {
+      return private_pointer(t, intr->src[source],
+                             is_packed(*operation, factor) ? packed_bytes(*operation, factor)
+                                                           : tile_bytes(desc),
+                             (sum.count - 1) * step);
    };
    call_kernel(t, tile_muladd_symbol(*operation),
-               {tile_pointer(t, intr->src[0], d), factor(1, a, TileFactor::a),
-                factor(2, b, TileFactor::b), tile_pointer(t, intr->src[3], c)});
+               {tile_pointer(t, intr->src[0], d), factor(1, a, TileFactor::a, sum.a_step),
+                factor(2, b, TileFactor::b, sum.b_step), tile_pointer(t, intr->src[3], c),
+                t.b.getInt32(sum.count), t.b.getInt64(uint64_t(sum.a_step) * t.W),
+                t.b.getInt64(uint64_t(sum.b_step) * t.W)});
 }
 
 /// The one operation whose tile may differ from lane to lane.

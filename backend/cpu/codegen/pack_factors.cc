@@ -13,6 +13,7 @@
 #include "compiler/nir/nir_deref.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -37,6 +38,8 @@ unsigned source_of(TileFactor factor)
 struct Packing {
    nir_intrinsic_instr *muladd;
    TileFactor factor;
+   nir_variable *var =
+      nullptr; ///< that the tile is of, before it is packed; null if that is unknown
 
    nir_deref_instr *tile() const { return nir_src_as_deref(muladd->src[source_of(factor)]); }
    glsl_cmat_description desc() const
@@ -158,14 +161,14 @@ class PackedCopies {
 public:
    PackedCopies(nir_builder &b, uint32_t subgroup_size) : b(b), subgroup_size(subgroup_size) {}
 
-   void use(const Packing &packing)
+   /// `all` are the packings of the shader.
+   void use(const Packing &packing, const std::vector<Packing> &all)
    {
       nir_deref_instr *tile = packing.tile();
-      nir_variable *var = array_variable(tile);
-      nir_loop *loop = var ? loop_without_changes(packing.muladd, var) : nullptr;
+      const std::optional<Place> place = packing.var ? place_of_copies(packing, all) : std::nullopt;
       nir_deref_instr *copy;
-      if (loop) {
-         nir_variable *copies = copies_before(loop, var, packing);
+      if (place) {
+         nir_variable *copies = copies_at(*place, packing);
          b.cursor = nir_before_instr(&packing.muladd->instr);
          copy = element_of(copies, tile);
       } else {
@@ -177,12 +180,40 @@ public:
    }
 
 private:
+   /// Where all tiles of a variable are packed.
+   struct Place {
+      const void *loop_or_block; ///< of the muladds; null: of one tile, for one product
+      nir_cursor before;
+      bool may_loop; ///< code there may be a loop: blocks stay as they are otherwise
+   };
+
    struct Copy {
-      const nir_loop *before; ///< null: of one tile, for one product
+      const void *place; ///< Place::loop_or_block
       const nir_variable *of;
       Packing packing;
       nir_variable *copy;
    };
+
+   /// Before loops in which they do not change, or before a block that uses each several times; none
+   /// where a product packs its own.
+   std::optional<Place> place_of_copies(const Packing &packing, const std::vector<Packing> &all)
+   {
+      if (nir_loop *loop = loop_without_changes(packing.muladd, packing.var))
+         return Place{loop, nir_before_cf_node(&loop->cf_node), true};
+      const nir_block *block = packing.muladd->instr.block;
+      const std::vector<const nir_block *> &changing = changes(packing.var);
+      if (std::ranges::find(changing, block) != changing.end())
+         return std::nullopt;
+      const auto shares = [&](const Packing &other) {
+         return other.muladd->instr.block == block && other.var == packing.var && other == packing;
+      };
+      const uint32_t tiles =
+         glsl_get_aoa_size(packing.var->type) / glsl_get_aoa_size(packing.tile()->type);
+      if (std::ranges::count_if(all, shares) < 2 * tiles)
+         return std::nullopt;
+      return Place{block, nir_before_instr(&std::ranges::find_if(all, shares)->muladd->instr),
+                   false};
+   }
 
    /// The outermost loop around a muladd in which a variable keeps its value, under whatever
    /// conditions: loops begin with one.
@@ -244,19 +275,19 @@ private:
       }
    }
 
-   nir_variable *find(const nir_loop *before, const nir_variable *of, const Packing &packing) const
+   nir_variable *find(const void *place, const nir_variable *of, const Packing &packing) const
    {
       const auto found = std::ranges::find_if(copies, [&](const Copy &c) {
-         return c.before == before && c.of == of && c.packing == packing;
+         return c.place == place && c.of == of && c.packing == packing;
       });
       return found == copies.end() ? nullptr : found->copy;
    }
 
-   nir_variable *add(const nir_loop *before, const nir_variable *of, const Packing &packing,
+   nir_variable *add(const void *place, const nir_variable *of, const Packing &packing,
                      const glsl_type *type)
    {
       nir_variable *copy = nir_local_variable_create(b.impl, type, "packed");
-      copies.push_back({before, of, packing, copy});
+      copies.push_back({place, of, packing, copy});
       return copy;
    }
 
@@ -267,27 +298,33 @@ private:
    }
 
    /// All tiles of a variable.
-   nir_variable *copies_before(nir_loop *loop, nir_variable *var, const Packing &packing)
+   nir_variable *copies_at(const Place &place, const Packing &packing)
    {
-      if (nir_variable *found = find(loop, var, packing))
+      if (nir_variable *found = find(place.loop_or_block, packing.var, packing))
          return found;
       const glsl_type *tile = packing.tile()->type;
-      nir_variable *copy =
-         add(loop, var, packing, replace(var->type, tile, packing.type(subgroup_size)));
-      b.cursor = nir_before_cf_node(&loop->cf_node);
-      pack_all(packing, nir_build_deref_var(&b, copy), nir_build_deref_var(&b, var), tile);
+      nir_variable *copy = add(place.loop_or_block, packing.var, packing,
+                               replace(packing.var->type, tile, packing.type(subgroup_size)));
+      b.cursor = place.before;
+      pack_all(packing, nir_build_deref_var(&b, copy), nir_build_deref_var(&b, packing.var), tile,
+               place.may_loop);
       return copy;
    }
 
    void pack_all(const Packing &packing, nir_deref_instr *to, nir_deref_instr *from,
-                 const glsl_type *tile)
+                 const glsl_type *tile, bool may_loop)
    {
       if (from->type == tile)
          return pack(packing, to, from);
-      build_loop(&b, glsl_get_length(from->type), [&](nir_def *i) {
+      const uint32_t count = glsl_get_length(from->type);
+      const auto pack_element = [&](nir_def *i) {
          pack_all(packing, nir_build_deref_array(&b, to, i), nir_build_deref_array(&b, from, i),
-                  tile);
-      });
+                  tile, may_loop);
+      };
+      if (may_loop)
+         return build_loop(&b, count, pack_element);
+      for (uint32_t i = 0; i < count; i++)
+         pack_element(nir_imm_int(&b, int(i)));
    }
 
    void pack(const Packing &packing, nir_deref_instr *to, nir_deref_instr *from)
@@ -321,9 +358,11 @@ bool pack_factors(nir_shader *nir, uint32_t subgroup_size)
    std::vector<Packing> packings;
    for_each_intrinsic(impl, nir_intrinsic_tile_muladd_weft, [&](nir_intrinsic_instr *muladd) {
       for (const TileFactor factor : {TileFactor::a, TileFactor::b}) {
-         const Packing packing = {muladd, factor};
-         if (packing.is_needed())
-            packings.push_back(packing);
+         Packing packing = {muladd, factor};
+         if (!packing.is_needed())
+            continue;
+         packing.var = array_variable(packing.tile());
+         packings.push_back(packing);
       }
    });
    const Variables packed = find_packed_variables(impl, packings);
@@ -342,8 +381,8 @@ bool pack_factors(nir_shader *nir, uint32_t subgroup_size)
 
    PackedCopies copies(b, subgroup_size);
    for (const Packing &packing : packings) {
-      if (!packed.contains(array_variable(packing.tile())))
-         copies.use(packing);
+      if (!packed.contains(packing.var))
+         copies.use(packing, packings);
    }
 
    for (const auto &[var, packing] : packed)

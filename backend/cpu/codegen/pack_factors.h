@@ -16,8 +16,8 @@ namespace weft::cpu {
 ///    tile_muladd d, a, b, c      ─►     tile_pack   packed, b
 ///                                       tile_muladd d, a, packed, c
 ///
-/// Any other factor is packed before each; before loops of multiplications in which it does not change, with all the
-/// tiles that it is one of.
+/// Any other factor is packed before each; with all the tiles that it is one of before loops of multiplications in which
+/// they do not change, and before the first multiplication of a block in which each of them is used twice or more.
 ///
 /// After lower_cmat(), while tiles are variables.
 bool pack_factors(nir_shader *, uint32_t subgroup_size);

@@ -20,6 +20,7 @@
 #include "compiler/nir/nir.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -151,6 +152,9 @@ public:
    llvm::AllocaInst *lane_data(llvm::Type *vector);
    // What guarded_loads.cc has decided for some loads of a block.
    llvm::DenseMap<const nir_intrinsic_instr *, GuardedLoad> guarded;
+
+   /// Multiplications of tiles that a call before them does (emit_tile.cc).
+   llvm::DenseSet<const nir_instr *> emitted_tiles;
    Way way_of_guarded = Way::ask;
    /// By lower and upper halves that were loaded: the whole numbers.
    llvm::DenseMap<std::pair<llvm::Value *, llvm::Value *>, llvm::Value *> halves;

@@ -31,9 +31,12 @@ namespace weft::cpu {
 
 struct CpuFeatures;
 
-/// d = a * b + c on whole tiles, the factors packed where tile_pack_symbol() has a name for it.  d may be c; otherwise d
-/// overlaps none of the others.  Some are called within a TileConfiguration only: needs_tile_configuration().
-using TileMulAdd = void (*)(void *d, const void *a, const void *b, const void *c);
+/// d = a0 * b0 + a1 * b1 + … + c on whole tiles, the factors packed where tile_pack_symbol() has a name for it: `count`
+/// of them, at least one, that lie a_step and b_step bytes apart.  The result is that of so many calls with one product
+/// each, whose sums pass through d.  d may be c; otherwise d overlaps none of the others.  Some are called within a
+/// TileConfiguration only: needs_tile_configuration().
+using TileMulAdd = void (*)(void *d, const void *a, const void *b, const void *c, uint32_t count,
+                            uint64_t a_step, uint64_t b_step);
 
 /// Memory to tile.
 using TileLoad = void (*)(void *tile, const void *memory, int64_t stride);

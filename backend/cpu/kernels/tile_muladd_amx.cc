@@ -58,11 +58,31 @@ void clear_sums()
    __asm__ volatile(INSTRUCTION " %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(sums), "i"(a_rows),          \
                     "i"(b_groups))
 
-void load_factors(const void *a, const void *packed_b)
-{
-   load_tile<a_rows>(a, 32);
-   load_tile<b_groups>(packed_b, 64);
-}
+/// What TileMulAdd says of the factors.
+struct Factors {
+   const char *a, *b;
+   uint32_t count;
+   uint64_t a_step, b_step;
+
+   Factors(const void *a, const void *b, uint32_t count, uint64_t a_step, uint64_t b_step)
+       : a(static_cast<const char *>(a)), b(static_cast<const char *>(b)), count(count),
+         a_step(a_step), b_step(b_step)
+   {
+   }
+
+   /// False after the last.
+   bool load_next()
+   {
+      if (count == 0)
+         return false;
+      count--;
+      load_tile<a_rows>(a, 32);
+      load_tile<b_groups>(b, 64);
+      a += a_step;
+      b += b_step;
+      return true;
+   }
+};
 
 template <Accumulation Mode>
 __m512i add_saturating(__m512i a, __m512i b)
@@ -79,22 +99,25 @@ __m512i add_saturating(__m512i a, __m512i b)
 
 /// 16 x 16 x 32.
 template <typename Types>
-void muladd_i8(void *d, const void *a, const void *b, const void *c)
+void muladd_i8(void *d, const void *a, const void *b, const void *c, uint32_t count,
+               uint64_t a_step, uint64_t b_step)
 {
    constexpr bool wraps = Types::mode == Accumulation::wrapping;
    if constexpr (wraps)
       load_tile<sums>(c, 64);
    else
       clear_sums();
-   load_factors(a, b);
-   if constexpr (Types::a_signed && Types::b_signed)
-      WEFT_ADD_PRODUCTS("tdpbssd");
-   else if constexpr (Types::a_signed)
-      WEFT_ADD_PRODUCTS("tdpbsud");
-   else if constexpr (Types::b_signed)
-      WEFT_ADD_PRODUCTS("tdpbusd");
-   else
-      WEFT_ADD_PRODUCTS("tdpbuud");
+   Factors factors(a, b, count, a_step, b_step);
+   while (factors.load_next()) {
+      if constexpr (Types::a_signed && Types::b_signed)
+         WEFT_ADD_PRODUCTS("tdpbssd");
+      else if constexpr (Types::a_signed)
+         WEFT_ADD_PRODUCTS("tdpbsud");
+      else if constexpr (Types::b_signed)
+         WEFT_ADD_PRODUCTS("tdpbusd");
+      else
+         WEFT_ADD_PRODUCTS("tdpbuud");
+   }
    if constexpr (wraps) {
       store_tile<sums>(d, 64);
    } else {
@@ -111,15 +134,17 @@ void muladd_i8(void *d, const void *a, const void *b, const void *c)
 
 /// 16 x 16 x 16.  Result: float, or the bits of bfloat16.
 template <typename Result>
-void muladd_bf16(void *d, const void *a, const void *b, const void *c)
+void muladd_bf16(void *d, const void *a, const void *b, const void *c, uint32_t count,
+                 uint64_t a_step, uint64_t b_step)
 {
    constexpr bool is_float = __is_same(Result, float);
    if constexpr (is_float)
       load_tile<sums>(c, 64);
    else
       clear_sums();
-   load_factors(a, b);
-   WEFT_ADD_PRODUCTS("tdpbf16ps");
+   Factors factors(a, b, count, a_step, b_step);
+   while (factors.load_next())
+      WEFT_ADD_PRODUCTS("tdpbf16ps");
    if constexpr (is_float) {
       store_tile<sums>(d, 64);
    } else {
@@ -136,6 +161,12 @@ void muladd_bf16(void *d, const void *a, const void *b, const void *c)
                              (__m256i)_mm512_cvtneps_pbh(sum));
       }
    }
+}
+
+/// Rounded once.
+void muladd_bf16_to_bf16(void *d, const void *a, const void *b, const void *c)
+{
+   muladd_bf16<unsigned short>(d, a, b, c, 1, 0, 0);
 }
 
 } // namespace
@@ -160,11 +191,12 @@ TileProduct find_tile_product_amx(const MatrixOperation &op)
    };
    if (op.a == bf16 && op.b == bf16 && op.c == op.result && is(16, 16, 16))
       return product<Gathered<16, 16, 2>, Interleaved<16, 16, 2>>(
-         op.c == f32 ? muladd_bf16<float> : muladd_bf16<unsigned short>);
+         op.c == f32 ? muladd_bf16<float> : add_one_by_one<muladd_bf16_to_bf16>);
    if (!is(16, 16, 32))
       return {};
    return with_integer_types(op, []<typename Types>(Types) {
-      return product<Gathered<16, 32, 1>, Interleaved<32, 16, 1>>(muladd_i8<Types>);
+      return product<Gathered<16, 32, 1>, Interleaved<32, 16, 1>>(
+         sum_of_integers<Types::mode, muladd_i8<Types>>());
    });
 }
 

@@ -140,7 +140,8 @@ TileProduct find_tile_product_avx2(const MatrixOperation &op)
    const TileProduct found = with_integer_types(op, [&]<typename Types>(Types) {
       return with_integer_shape(op, []<typename Shape>(Shape) {
          return product<WidenedBytes<Shape::M, Shape::K, Types::a_signed>,
-                        WidenedPairs<Shape::K, Shape::N, Types::b_signed>>(muladd_i8<Shape, Types>);
+                        WidenedPairs<Shape::K, Shape::N, Types::b_signed>>(
+            add_one_by_one<muladd_i8<Shape, Types>>);
       });
    });
    return found ? found : find_widened_product(op);

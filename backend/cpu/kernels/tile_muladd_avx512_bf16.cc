@@ -69,7 +69,8 @@ struct Row<8> {
 
 /// Result: float, or the bits of bfloat16.
 template <typename Shape, typename Result>
-void muladd_bf16(void *d, const void *a, const void *b, const void *c)
+void muladd_bf16(void *d, const void *a, const void *b, const void *c, uint32_t count,
+                 uint64_t a_step, uint64_t b_step)
 {
    constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
    using Row = Row<N>;
@@ -78,20 +79,29 @@ void muladd_bf16(void *d, const void *a, const void *b, const void *c)
 #pragma GCC unroll 16
    for (int r = 0; r < M; r++)
       sums[r] = Row::load(static_cast<const Result *>(c) + r * N);
+   for (uint32_t i = 0; i < count; i++, a_bytes += a_step, b_bytes += b_step) {
 #pragma GCC unroll 8
-   for (int k = 0; k < K; k += 2) {
-      const typename Row::Pairs columns = Row::pairs(b_bytes + 2 * k * N);
+      for (int k = 0; k < K; k += 2) {
+         const typename Row::Pairs columns = Row::pairs(b_bytes + 2 * k * N);
 #pragma GCC unroll 16
-      for (int r = 0; r < M; r++) {
-         int pair;
-         __builtin_memcpy(&pair, a_bytes + 2 * (r * K + k), 4);
-         // In this order the instruction itself broadcasts the pair from memory.
-         sums[r] = Row::dot(sums[r], columns, Row::splat(pair));
+         for (int r = 0; r < M; r++) {
+            int pair;
+            __builtin_memcpy(&pair, a_bytes + 2 * (r * K + k), 4);
+            // In this order the instruction itself broadcasts the pair from memory.
+            sums[r] = Row::dot(sums[r], columns, Row::splat(pair));
+         }
       }
    }
 #pragma GCC unroll 16
    for (int r = 0; r < M; r++)
       Row::store(static_cast<Result *>(d) + r * N, sums[r]);
+}
+
+/// Rounded once.
+template <typename Shape>
+void muladd_bf16_to_bf16(void *d, const void *a, const void *b, const void *c)
+{
+   muladd_bf16<Shape, unsigned short>(d, a, b, c, 1, 0, 0);
 }
 
 } // namespace
@@ -103,7 +113,7 @@ TileProduct find_tile_product_avx512_bf16(const MatrixOperation &op)
       return {};
    return with_widened_shape(op, [&]<typename Shape>(Shape) {
       return product<Gathered<Shape::M, Shape::K, 2>, Interleaved<Shape::K, Shape::N, 2>>(
-         op.c == f32 ? muladd_bf16<Shape, float> : muladd_bf16<Shape, unsigned short>);
+         op.c == f32 ? muladd_bf16<Shape, float> : add_one_by_one<muladd_bf16_to_bf16<Shape>>);
    });
 }
 

@@ -82,7 +82,8 @@ struct Row<8> {
 };
 
 template <typename Shape, typename Types>
-void muladd_i8(void *d, const void *a, const void *b, const void *c)
+void muladd_i8(void *d, const void *a, const void *b, const void *c, uint32_t count,
+               uint64_t a_step, uint64_t b_step)
 {
    constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
    using Row = Row<N>;
@@ -91,21 +92,28 @@ void muladd_i8(void *d, const void *a, const void *b, const void *c)
    constexpr bool wraps = Types::mode == Accumulation::wrapping;
    const auto *a_bytes = static_cast<const char *>(a), *b_bytes = static_cast<const char *>(b);
    const auto *c_bytes = static_cast<const char *>(c);
-   const Vector excess = moved ? Row::load(b_bytes + K * N) : Row::zero();
 
    Vector sums[M];
 #pragma GCC unroll 16
    for (int r = 0; r < M; r++)
-      sums[r] = Row::subtract(wraps ? Row::load(c_bytes + r * N * 4) : Row::zero(), excess);
-#pragma GCC unroll 8
-   for (int k = 0; k < K; k += 4) {
-      const Vector columns = Row::load(b_bytes + k * N);
+      sums[r] = wraps ? Row::load(c_bytes + r * N * 4) : Row::zero();
+   for (uint32_t i = 0; i < count; i++, a_bytes += a_step, b_bytes += b_step) {
+      if constexpr (moved) {
+         const Vector excess = Row::load(b_bytes + K * N);
 #pragma GCC unroll 16
-      for (int r = 0; r < M; r++) {
-         int quad;
-         __builtin_memcpy(&quad, a_bytes + r * K + k, 4);
-         sums[r] = Types::b_signed ? Row::dot(sums[r], Row::splat(quad), columns)
-                                   : Row::dot(sums[r], columns, Row::splat(quad));
+         for (int r = 0; r < M; r++)
+            sums[r] = Row::subtract(sums[r], excess);
+      }
+#pragma GCC unroll 8
+      for (int k = 0; k < K; k += 4) {
+         const Vector columns = Row::load(b_bytes + k * N);
+#pragma GCC unroll 16
+         for (int r = 0; r < M; r++) {
+            int quad;
+            __builtin_memcpy(&quad, a_bytes + r * K + k, 4);
+            sums[r] = Types::b_signed ? Row::dot(sums[r], Row::splat(quad), columns)
+                                      : Row::dot(sums[r], columns, Row::splat(quad));
+         }
       }
    }
 
@@ -128,7 +136,7 @@ TileProduct find_tile_product_avx512_vnni(const MatrixOperation &op)
       return with_integer_shape(op, []<typename Shape>(Shape) {
          return product<VnniRows<Shape, Types::a_signed, Types::b_signed>,
                         VnniColumns<Shape, Types::a_signed, Types::b_signed>>(
-            muladd_i8<Shape, Types>);
+            sum_of_integers<Types::mode, muladd_i8<Shape, Types>>());
       });
    });
 }

@@ -77,7 +77,7 @@ TileProduct find_tile_product_avx_vnni(const MatrixOperation &op)
       return with_integer_shape(op, []<typename Shape>(Shape) {
          return product<VnniRows<Shape, Types::a_signed, Types::b_signed>,
                         VnniColumns<Shape, Types::a_signed, Types::b_signed>>(
-            muladd_i8<Shape, Types>);
+            add_one_by_one<muladd_i8<Shape, Types>>);
       });
    });
 }

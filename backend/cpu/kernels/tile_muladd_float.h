@@ -53,15 +53,15 @@ struct Blocks {
    static_assert(Shape::M % R == 0);
 };
 
-/// d = a * b + c; T is the type of factors and sums, Results<Lanes> converts C and D.
+/// TileMulAdd; T is the type of factors and sums, Results<Lanes> converts C and D.
 template <typename Shape, typename T, template <int> typename Results>
-[[gnu::always_inline]] inline void multiply(void *d, const void *a, const void *b, const void *c)
+[[gnu::always_inline]] inline void multiply(void *d, const void *a, const void *b, const void *c,
+                                            uint32_t count, uint64_t a_step, uint64_t b_step)
 {
    constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
    constexpr int L = Blocks<Shape, T>::L, V = Blocks<Shape, T>::V, R = Blocks<Shape, T>::R;
    using Vector = typename PlainVector<T, L>::Vector;
    constexpr int result_bytes = sizeof(typename Results<L>::Element);
-   const auto *a_components = static_cast<const T *>(a), *b_components = static_cast<const T *>(b);
    const auto *c_bytes = static_cast<const char *>(c);
    auto *d_bytes = static_cast<char *>(d);
 
@@ -73,18 +73,23 @@ template <typename Shape, typename T, template <int> typename Results>
          for (int v = 0; v < V; v++)
             sums[r][v] = Results<L>::load(c_bytes + ((row + r) * N + v * L) * result_bytes);
 
+      const auto *a_bytes = static_cast<const char *>(a), *b_bytes = static_cast<const char *>(b);
+      for (uint32_t i = 0; i < count; i++, a_bytes += a_step, b_bytes += b_step) {
+         const auto *a_components = reinterpret_cast<const T *>(a_bytes),
+                    *b_components = reinterpret_cast<const T *>(b_bytes);
 #pragma GCC unroll 2
-      for (int k = 0; k < K; k++) {
-         Vector b_row[V];
-#pragma GCC unroll 4
-         for (int v = 0; v < V; v++)
-            b_row[v] = PlainVector<T, L>::load(b_components + k * N + v * L);
-#pragma GCC unroll 16
-         for (int r = 0; r < R; r++) {
-            const Vector a_component = a_components[(row + r) * K + k] - Vector{};
+         for (int k = 0; k < K; k++) {
+            Vector b_row[V];
 #pragma GCC unroll 4
             for (int v = 0; v < V; v++)
-               sums[r][v] += a_component * b_row[v];
+               b_row[v] = PlainVector<T, L>::load(b_components + k * N + v * L);
+#pragma GCC unroll 16
+            for (int r = 0; r < R; r++) {
+               const Vector a_component = a_components[(row + r) * K + k] - Vector{};
+#pragma GCC unroll 4
+               for (int v = 0; v < V; v++)
+                  sums[r][v] += a_component * b_row[v];
+            }
          }
       }
 
@@ -101,16 +106,12 @@ using FloatResults = PlainVector<float, Lanes>;
 template <int Lanes>
 using DoubleResults = PlainVector<double, Lanes>;
 
-template <typename Shape>
-void muladd_f32(void *d, const void *a, const void *b, const void *c)
+/// Of factors of one type, of which the sums are.
+template <typename Shape, typename T, template <int> typename Results>
+void muladd(void *d, const void *a, const void *b, const void *c, uint32_t count, uint64_t a_step,
+            uint64_t b_step)
 {
-   multiply<Shape, float, FloatResults>(d, a, b, c);
-}
-
-template <typename Shape>
-void muladd_f64(void *d, const void *a, const void *b, const void *c)
-{
-   multiply<Shape, double, DoubleResults>(d, a, b, c);
+   multiply<Shape, T, Results>(d, a, b, c, count, a_step, b_step);
 }
 
 /// Halves as floats.
@@ -127,11 +128,11 @@ struct WidenedHalves : Factor<Rows, Cols, 2> {
    }
 };
 
-/// Of floats, rounded once if the result is in halves.
-template <typename Shape, template <int> typename Results>
+/// Rounded once.
+template <typename Shape>
 void muladd_f16(void *d, const void *a, const void *b, const void *c)
 {
-   multiply<Shape, float, Results>(d, a, b, c);
+   multiply<Shape, float, HalfVector>(d, a, b, c, 1, 0, 0);
 }
 
 TileProduct find_float_product(const MatrixOperation &op)
@@ -143,13 +144,13 @@ TileProduct find_float_product(const MatrixOperation &op)
       using A = WidenedHalves<Shape::M, Shape::K>;
       using B = WidenedHalves<Shape::K, Shape::N>;
       if (op.a == f16 && op.c == f16)
-         return product<A, B>(muladd_f16<Shape, HalfVector>);
+         return product<A, B>(add_one_by_one<muladd_f16<Shape>>);
       if (op.a == f16 && op.c == f32)
-         return product<A, B>(muladd_f16<Shape, FloatResults>);
+         return product<A, B>(muladd<Shape, float, FloatResults>);
       if (op.a == f32 && op.c == f32)
-         return product(muladd_f32<Shape>);
+         return product(muladd<Shape, float, FloatResults>);
       if (op.a == f64 && op.c == f64)
-         return product(muladd_f64<Shape>);
+         return product(muladd<Shape, double, DoubleResults>);
       return {};
    });
 }

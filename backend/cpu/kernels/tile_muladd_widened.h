@@ -109,21 +109,21 @@ template <typename Shape, typename C>
 void muladd_widened(void *d, const void *a, const void *b, const void *c)
 {
    constexpr int results = Shape::M * Shape::N;
-   if constexpr (__is_same(C, Single)) {
-      muladd_f32<Shape>(d, a, b, c);
-   } else {
-      alignas(64) float sums[results];
-      widen<C, results>(sums, c);
-      muladd_f32<Shape>(sums, a, b, sums);
-      narrow<C, results>(d, sums);
-   }
+   alignas(64) float sums[results];
+   widen<C, results>(sums, c);
+   muladd<Shape, float, FloatResults>(sums, a, b, sums, 1, 0, 0);
+   narrow<C, results>(d, sums);
 }
 
 template <typename Shape, typename A, typename B, typename C>
 TileProduct widened_product()
 {
-   return product<Widened<A, Shape::M, Shape::K>, Widened<B, Shape::K, Shape::N>>(
-      muladd_widened<Shape, C>);
+   using WidenedA = Widened<A, Shape::M, Shape::K>;
+   using WidenedB = Widened<B, Shape::K, Shape::N>;
+   if constexpr (__is_same(C, Single))
+      return product<WidenedA, WidenedB>(muladd<Shape, float, FloatResults>);
+   else
+      return product<WidenedA, WidenedB>(add_one_by_one<muladd_widened<Shape, C>>);
 }
 
 template <typename Integer>
@@ -176,8 +176,8 @@ void muladd_integers(void *d, const void *a, const void *b, const void *c)
 template <typename Shape, typename Factor, typename Result, typename Sum = unsigned>
 TileProduct integer_product(bool saturating)
 {
-   return product(saturating ? muladd_integers<Shape, Factor, Result, Sum, true>
-                             : muladd_integers<Shape, Factor, Result, Sum, false>);
+   return product(saturating ? add_one_by_one<muladd_integers<Shape, Factor, Result, Sum, true>>
+                             : add_one_by_one<muladd_integers<Shape, Factor, Result, Sum, false>>);
 }
 
 template <typename Shape, typename A, typename B>

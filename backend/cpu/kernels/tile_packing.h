@@ -150,6 +150,28 @@ TilePacks packs()
               {pack_robust<Packing, row_major>, pack_robust<Packing, column_major>}};
 }
 
+/// The kernel of sums, out of one of single products.
+template <auto Product>
+void add_one_by_one(void *d, const void *a, const void *b, const void *c, uint32_t count,
+                    uint64_t a_step, uint64_t b_step)
+{
+   for (; count > 0; count--, c = d) {
+      Product(d, a, b, c);
+      a = static_cast<const char *>(a) + a_step;
+      b = static_cast<const char *>(b) + b_step;
+   }
+}
+
+/// The same for sums that are right in one piece only if they wrap.
+template <Accumulation Mode, auto Sum>
+constexpr TileMulAdd sum_of_integers()
+{
+   constexpr auto single = [](void *d, const void *a, const void *b, const void *c) {
+      Sum(d, a, b, c, 1, 0, 0);
+   };
+   return Mode == Accumulation::wrapping ? Sum : add_one_by_one<single>;
+}
+
 /// A kernel, and how it wants its factors.
 template <typename A = AsItIs, typename B = AsItIs>
 TileProduct product(TileMulAdd muladd)

@@ -40,7 +40,7 @@ void muladd(benchmark::State &bench, const MatrixOperation &op, const CpuFeature
    const TileConfiguration tiles(needs_tile_configuration(op, cpu));
    for (auto _ : bench) {
       for (int i = 0; i < results; i++)
-         kernel(c.get() + i * c_bytes, a.get(), b.get(), c.get() + i * c_bytes);
+         kernel(c.get() + i * c_bytes, a.get(), b.get(), c.get() + i * c_bytes, 1, 0, 0);
       benchmark::ClobberMemory();
    }
    bench.counters["GOP/s"] = benchmark::Counter(2e-9 * op.m * op.n * op.k * results,

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Where factors are packed.  That products are right is for the end-to-end tests to say.
+/// Where factors are packed, and what is multiplied by one call.  That products are right is for the
+/// end-to-end tests to say.
 
 #include "tests/backend/cpu/shader_runner.h"
 
@@ -23,8 +24,9 @@ void PrintTo(const Tiles &t, std::ostream *out)
         << t.loops_left << " loops left";
 }
 
-/// What is loaded and packed for a product of $T by $T, of which B is `b` after it was loaded.
-Tiles tiles_of(const std::string &type, const std::string &sum, const std::string &body)
+/// A phase of a shader with 16×16 matrices of the types, A, B and C.
+std::string dump_of(const char *phase, const std::string &type, const std::string &sum,
+                    const std::string &body)
 {
    const std::string glsl = "#define A coopmat<" + type +
                             ", gl_ScopeSubgroup, 16, 16, gl_MatrixUseA>\n"
@@ -50,9 +52,14 @@ Tiles tiles_of(const std::string &type, const std::string &sum, const std::strin
                             "}\n";
    CompileOptions options;
    options.subgroup_size = 16;
-   const std::string nir = dump_of_shader(glsl, 3, "nir", options);
+   return dump_of_shader(glsl, 3, phase, options);
+}
+
+/// What is loaded and packed for products.
+Tiles tiles_of(const std::string &type, const std::string &sum, const std::string &body)
+{
    Tiles tiles;
-   std::istringstream lines(nir);
+   std::istringstream lines(dump_of("nir", type, sum, body));
    int depth_of_packs = 0, depth_of_products = 0;
    for (std::string line; std::getline(lines, line);) {
       const auto has = [&](const char *word) { return line.find(word) != std::string::npos; };
@@ -131,6 +138,26 @@ TEST(PackFactors, ThatDoNotChangeInALoop)
    EXPECT_EQ(tiles_of("float16_t", "float", body), (Tiles{1, 2, 1, 1}));
 }
 
+/// A is 16×48, and of its three tiles each is multiplied with two of B, whose tiles are multiplied once.
+TEST(PackFactors, ThatSeveralProductsOfABlockTake)
+{
+   const std::string body = R"(
+      coopmat<float16_t, gl_ScopeSubgroup, 16, 48, gl_MatrixUseA> a;
+      coopmat<float16_t, gl_ScopeSubgroup, 48, 32, gl_MatrixUseB> b;
+      coopmat<float, gl_ScopeSubgroup, 16, 32, gl_MatrixUseAccumulator> d;
+      coopMatLoad(a, memory, 0, 48, rows);
+      coopMatLoad(b, memory, 0, 32, rows);
+      d = coopmat<float, gl_ScopeSubgroup, 16, 32, gl_MatrixUseAccumulator>(0);
+      for (uint i = 0; i < a.length(); i++)
+         a[i] += a[i];
+      for (uint i = 0; i < b.length(); i++)
+         b[i] += b[i];
+      d = coopMatMulAdd(a, b, d);
+      coopMatStore(d, results, 0, 32, rows);
+   )";
+   EXPECT_EQ(tiles_of("float16_t", "float", body).packs_of_tiles, 3u + 6u);
+}
+
 /// A is multiplied, and stored.
 TEST(PackFactors, ThatAreStored)
 {
@@ -143,6 +170,42 @@ TEST(PackFactors, ThatAreStored)
       coopMatStore(a, memory, 512, 16, rows);
    )";
    EXPECT_EQ(tiles_of("float16_t", "float", body), (Tiles{1, 2, 1}));
+}
+
+uint32_t calls_of_products(const std::string &type, const std::string &body)
+{
+   const std::string llvm = dump_of("llvm", type, type, body);
+   uint32_t calls = 0;
+   for (size_t at = 0; (at = llvm.find("call void @weft_tile_muladd", at)) != std::string::npos;
+        at++)
+      calls++;
+   return calls;
+}
+
+/// Four products each for two sums; in the second shader something reads the sums between them.
+TEST(ProductsOfASum, AreOneCall)
+{
+   const std::string long_sums = R"(
+      coopmat<float, gl_ScopeSubgroup, 16, 64, gl_MatrixUseA> a;
+      coopmat<float, gl_ScopeSubgroup, 64, 32, gl_MatrixUseB> b;
+      coopmat<float, gl_ScopeSubgroup, 16, 32, gl_MatrixUseAccumulator> d;
+      coopMatLoad(a, memory, 0, 64, rows);
+      coopMatLoad(b, memory, 0, 32, rows);
+      d = coopmat<float, gl_ScopeSubgroup, 16, 32, gl_MatrixUseAccumulator>(0);
+      d = coopMatMulAdd(a, b, d);
+      coopMatStore(d, results, 0, 32, rows);
+   )";
+   EXPECT_EQ(calls_of_products("float", long_sums), 2u);
+   const std::string stored_between = R"(
+      A a;
+      B b;
+      coopMatLoad(a, memory, 0, 16, rows);
+      coopMatLoad(b, memory, 256, 16, rows);
+      c = coopMatMulAdd(a, b, c);
+      coopMatStore(c, results, 256, 16, rows);
+      c = coopMatMulAdd(a, b, c);
+   )";
+   EXPECT_EQ(calls_of_products("float", stored_between), 2u);
 }
 
 } // namespace

@@ -145,7 +145,7 @@ TEST_P(Multiplications, AreTheOracles)
 
          {
             const TileConfiguration tiles(needs_tile_configuration(op, cpu));
-            kernel(result.data(), a_packed.data(), b_packed.data(), c_tile.data());
+            kernel(result.data(), a_packed.data(), b_packed.data(), c_tile.data(), 1, 0, 0);
          }
 
          d.data = result.bytes();
@@ -153,6 +153,46 @@ TEST_P(Multiplications, AreTheOracles)
          ASSERT_FALSE(wrong) << *wrong << ", round " << round;
          ASSERT_EQ(a_packed.bytes(), a_before);
          ASSERT_EQ(b_packed.bytes(), b_before);
+      }
+   }
+}
+
+/// Bit for bit, also where each sum is rounded or saturates.
+TEST_P(Multiplications, AddUpAsOneByOne)
+{
+   constexpr uint32_t count = 3;
+   const CpuFeatures cpu = detect_features(limits[GetParam()].limit);
+   for (const MatrixOperation &op : matrix_operations()) {
+      SCOPED_TRACE(tile_muladd_symbol(op));
+      const TileMulAdd kernel = find_tile_muladd(op, cpu);
+      if (!kernel)
+         GTEST_SKIP() << "this CPU lacks AVX2";
+      for (const Inputs kind : {Inputs::plain, Inputs::near_bounds}) {
+         std::vector<std::byte> factors[2];
+         uint64_t steps[2];
+         for (const TileFactor factor : {TileFactor::a, TileFactor::b}) {
+            const bool is_a = factor == TileFactor::a;
+            std::vector<std::byte> &all = factors[!is_a];
+            const uint32_t gap = 4 * draw(random, 5);
+            for (uint32_t i = 0; i < count; i++) {
+               const Matrix m = is_a ? random_matrix(random, op.a, op.m, op.k, Inputs::plain)
+                                     : random_matrix(random, op.b, op.k, op.n, Inputs::plain);
+               const std::vector<std::byte> one = packed(op, factor, m, cpu, 0).bytes();
+               steps[!is_a] = one.size() + gap;
+               all.insert(all.end(), one.begin(), one.end());
+               all.resize(all.size() + gap);
+            }
+         }
+         const Matrix c =
+            random_matrix(random, op.c, op.m, op.n, op.saturating ? kind : Inputs::plain);
+         Placed together(c.data, 0), one_by_one(c.data, 0);
+         const TileConfiguration tiles(needs_tile_configuration(op, cpu));
+         kernel(together.data(), factors[0].data(), factors[1].data(), together.data(), count,
+                steps[0], steps[1]);
+         for (uint32_t i = 0; i < count; i++)
+            kernel(one_by_one.data(), factors[0].data() + i * steps[0],
+                   factors[1].data() + i * steps[1], one_by_one.data(), 1, 0, 0);
+         ASSERT_EQ(together.bytes(), one_by_one.bytes());
       }
    }
 }
