@@ -76,7 +76,11 @@ Value *integer_to_float(Alu &a, bool is_signed, unsigned bits)
 {
    // Through f32: what lies between its exact integers and f16's largest number is nothing.
    llvm::Type *type = a.floats(bits == 16 ? 32 : bits);
-   Value *x = is_signed ? a.b.CreateSIToFP(a.src[0], type) : a.b.CreateUIToFP(a.src[0], type);
+   // CPUs convert whole words.  Seen as such, a byte that was part of one is a shift and a mask, with
+   // no way to bytes and back.
+   const unsigned from = std::max(a.src_bits(), 32u);
+   Value *x = is_signed ? a.b.CreateSIToFP(a.sext(a.src[0], from), type)
+                        : a.b.CreateUIToFP(a.zext(a.src[0], from), type);
    return bits == 16 ? to_half(a, x, false) : x;
 }
 
