@@ -4,6 +4,7 @@
 #include "backend/cpu/codegen/lane_pieces.h"
 
 #include "backend/cpu/codegen/packed_values.h"
+#include "backend/cpu/codegen/take_elements.h"
 #include "backend/cpu/runtime/lane_memory.h"
 
 #include <llvm/IR/MDBuilder.h>
@@ -16,39 +17,6 @@ namespace {
 
 /// The widest vectors'.
 constexpr unsigned chunk_bytes = 64;
-
-/// A vector of elements of several: each (number of the vector, element).  Two vectors at a time, which
-/// is one instruction.
-Value *take(Translator &t, llvm::ArrayRef<Value *> vectors, llvm::FixedVectorType *type,
-            llvm::ArrayRef<std::pair<unsigned, int>> from)
-{
-   const int n = int(type->getNumElements());
-   Value *result = nullptr;
-   for (unsigned v = 0; v < vectors.size();) {
-      // The next two that are wanted.
-      unsigned pair[2] = {v, v};
-      unsigned found = 0;
-      for (; v < vectors.size() && found < 2; v++) {
-         if (std::ranges::count(from, v, &std::pair<unsigned, int>::first))
-            pair[found++] = v;
-      }
-      if (found == 0)
-         break;
-      llvm::SmallVector<int, 64> order(unsigned(n), llvm::PoisonMaskElem), select;
-      for (int i = 0; i < n; i++) {
-         const bool inside = unsigned(i) < from.size();
-         if (inside && from[unsigned(i)].first == pair[0])
-            order[unsigned(i)] = from[unsigned(i)].second;
-         else if (inside && found == 2 && from[unsigned(i)].first == pair[1])
-            order[unsigned(i)] = n + from[unsigned(i)].second;
-         select.push_back(order[unsigned(i)] == llvm::PoisonMaskElem ? i : n + i);
-      }
-      Value *second = found == 2 ? vectors[pair[1]] : llvm::PoisonValue::get(type);
-      Value *taken = t.b.CreateShuffleVector(vectors[pair[0]], second, order);
-      result = result ? t.b.CreateShuffleVector(result, taken, select) : taken;
-   }
-   return result;
-}
 
 } // namespace
 
@@ -200,22 +168,26 @@ Values Pieces::take_components(llvm::ArrayRef<Value *> chunks)
    for (Value *chunk : chunks)
       vectors.push_back(chunk ? b.CreateBitCast(chunk, chunk_type) : nullptr);
 
-   Values result;
-   for (unsigned c = 0; c < components; c++) {
-      // One register after the other, each from all chunks that have a part of it.
-      const unsigned units = t.W * bytes / unit, registers = DIV_ROUND_UP(units, per_chunk);
-      Values parts;
-      for (unsigned r = 0; r < registers; r++) {
-         llvm::SmallVector<std::pair<unsigned, int>, 32> from; // chunk, unit in it
+   // All components of one register's lanes after the other, from all chunks that have a part of them.
+   const unsigned units = t.W * bytes / unit, registers = DIV_ROUND_UP(units, per_chunk);
+   std::vector<Values> parts(components);
+   for (unsigned r = 0; r < registers; r++) {
+      llvm::SmallVector<Elements, 4> wanted(components);
+      for (unsigned c = 0; c < components; c++) {
          for (unsigned i = r * per_chunk; i < std::min(units, (r + 1) * per_chunk); i++) {
             const unsigned byte = i * unit, at = decided.shift +
                                                  unsigned(reach.fixed->from_first[byte / bytes]) +
                                                  c * bytes + byte % bytes;
-            from.push_back({at / chunk_bytes, int(at % chunk_bytes / unit)});
+            wanted[c].push_back({at / chunk_bytes, int(at % chunk_bytes / unit)});
          }
-         parts.push_back(take(t, vectors, chunk_type, from));
       }
-      Value *all = concatenate(t, parts);
+      const Values taken = take_elements(t, vectors, wanted);
+      for (unsigned c = 0; c < components; c++)
+         parts[c].push_back(taken[c]);
+   }
+   Values result;
+   for (unsigned c = 0; c < components; c++) {
+      Value *all = concatenate(t, parts[c]);
       all = b.CreateBitCast(
          all, llvm::FixedVectorType::get(component_type(), registers * chunk_bytes / bytes));
       result.push_back(registers * per_chunk == units ? all : slice(all, 0, t.W));

@@ -3,7 +3,12 @@
 
 #include "backend/cpu/codegen/packed_values.h"
 
+#include "backend/cpu/codegen/take_elements.h"
+
 #include <llvm/IR/IntrinsicInst.h>
+
+#include <algorithm>
+#include <vector>
 
 namespace weft::cpu {
 
@@ -118,6 +123,45 @@ bool goes_by_pairs(llvm::Type *type, size_t components)
    return (type->isIntegerTy(8) || type->isIntegerTy(16)) && components > 2 && components % 2 == 0;
 }
 
+/// The components of a packed vector of more than two registers, register by register; nothing if
+/// its elements are too small for the shuffles of all AVX-512, or it is no whole registers.
+Values unpack_registers(Translator &t, Value *all, unsigned components)
+{
+   constexpr unsigned register_bits = 512;
+   llvm::Type *type = all->getType()->getScalarType();
+   const unsigned bits = type->getScalarSizeInBits(), n = register_bits / bits,
+                  total = t.W * components;
+   if (t.options.vector_bits != register_bits || bits < 16 || total <= 2 * n || total % n != 0)
+      return {};
+   Values vectors;
+   for (unsigned first = 0; first < total; first += n) {
+      llvm::SmallVector<int, 32> order;
+      for (unsigned i = 0; i < n; i++)
+         order.push_back(int(first + i));
+      vectors.push_back(reorder(t, all, order));
+   }
+   std::vector<Values> parts(components);
+   for (unsigned first = 0; first < t.W; first += n) {
+      llvm::SmallVector<Elements, 4> wanted(components);
+      for (unsigned c = 0; c < components; c++) {
+         for (unsigned lane = first; lane < std::min(first + n, t.W); lane++) {
+            const unsigned element = lane * components + c;
+            wanted[c].push_back({element / n, int(element % n)});
+         }
+      }
+      const Values taken = take_elements(t, vectors, wanted);
+      for (unsigned c = 0; c < components; c++)
+         parts[c].push_back(taken[c]);
+   }
+   llvm::SmallVector<int, 64> lanes;
+   for (unsigned lane = 0; lane < t.W; lane++)
+      lanes.push_back(int(lane));
+   Values result;
+   for (const Values &registers : parts)
+      result.push_back(reorder(t, concatenate(t, registers), lanes));
+   return result;
+}
+
 } // namespace
 
 Value *reorder(Translator &t, Value *v, llvm::ArrayRef<int> order)
@@ -164,6 +208,11 @@ Values unpack(Translator &t, Value *all, unsigned components)
       t.packed_components[component] = {all, unsigned(result.size())};
       result.push_back(component);
    };
+   if (const Values taken = unpack_registers(t, all, components); !taken.empty()) {
+      for (Value *component : taken)
+         append(component);
+      return result;
+   }
    if (goes_by_pairs(type, components)) {
       const unsigned bits = type->getIntegerBitWidth();
       Value *pairs = b.CreateBitCast(

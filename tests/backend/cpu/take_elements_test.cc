@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What is taken out of vectors is what was wanted, with no more shuffles than it needs.
+
+#include "backend/cpu/codegen/packed_values.h"
+#include "backend/cpu/codegen/take_elements.h"
+
+#include "tests/backend/cpu/nir_harness.h"
+#include "tests/backend/cpu/seed.h"
+
+#include <gtest/gtest.h>
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/LLVMContext.h>
+
+#include <numeric>
+#include <random>
+
+namespace weft::cpu::test {
+namespace {
+
+constexpr unsigned W = 16;
+
+class TakeElements : public testing::Test {
+protected:
+   TakeElements()
+   {
+      auto *type = llvm::FunctionType::get(
+         t.b.getVoidTy(), {llvm::FixedVectorType::get(t.b.getInt32Ty(), 4 * W)}, false);
+      t.function =
+         llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "test", *t.module);
+      t.b.SetInsertPoint(t.block("body"));
+   }
+
+   /// The numbers from `first` on.
+   llvm::Value *numbers(unsigned first, unsigned count, unsigned bits)
+   {
+      llvm::SmallVector<llvm::Constant *, 64> elements;
+      for (unsigned i = 0; i < count; i++)
+         elements.push_back(llvm::ConstantInt::get(t.int_type(bits), first + i));
+      return llvm::ConstantVector::get(elements);
+   }
+   static unsigned number(llvm::Value *v, unsigned i)
+   {
+      llvm::Constant *element = llvm::cast<llvm::Constant>(v)->getAggregateElement(i);
+      return unsigned(llvm::cast<llvm::ConstantInt>(element)->getZExtValue());
+   }
+   unsigned shuffles() const
+   {
+      unsigned count = 0;
+      for (const llvm::BasicBlock &block : *t.function)
+         for (const llvm::Instruction &instruction : block)
+            count += llvm::isa<llvm::ShuffleVectorInst>(instruction);
+      return count;
+   }
+
+   NirShader shader{W, W};
+   llvm::LLVMContext context;
+   Translator t{shader.b.shader, {W, 512, false, true}, context};
+};
+
+TEST_F(TakeElements, AnyElementsOfAnyVectors)
+{
+   std::mt19937 random{uint32_t(test_seed())};
+   for (int round = 0; round < 300; round++) {
+      const unsigned count = 1 + random() % 7, lists = 1 + random() % 5;
+      llvm::SmallVector<llvm::Value *, 8> vectors;
+      for (unsigned v = 0; v < count; v++)
+         vectors.push_back(numbers(v * W, W, 32));
+      // Few different ones can be brought together, many cannot.
+      const unsigned different = 1 + random() % (count * W);
+      llvm::SmallVector<Elements, 4> wanted(lists);
+      for (Elements &list : wanted) {
+         for (unsigned i = 0, n = 1 + random() % W; i < n; i++) {
+            const unsigned element = random() % different;
+            list.push_back({element / W, int(element % W)});
+         }
+      }
+      const auto taken = take_elements(t, vectors, wanted);
+      ASSERT_EQ(taken.size(), lists);
+      for (unsigned l = 0; l < lists; l++) {
+         for (unsigned i = 0; i < wanted[l].size(); i++)
+            ASSERT_EQ(number(taken[l], i), wanted[l][i].vector * W + unsigned(wanted[l][i].place))
+               << "round " << round << ", list " << l << ", element " << i;
+      }
+   }
+}
+
+TEST_F(TakeElements, FourComponentsOfFourRegistersTakeEightShuffles)
+{
+   const auto components = unpack(t, t.function->getArg(0), 4);
+   ASSERT_EQ(components.size(), 4u);
+   constexpr unsigned registers = 4; // taken out of the argument
+   EXPECT_EQ(shuffles(), registers + 8);
+}
+
+TEST_F(TakeElements, PackedVectorsOfAllSizes)
+{
+   const auto check = [&](unsigned bits, unsigned components) {
+      const auto unpacked = unpack(t, numbers(0, W * components, bits), components);
+      ASSERT_EQ(unpacked.size(), components);
+      for (unsigned c = 0; c < components; c++) {
+         ASSERT_EQ(unpacked[c]->getType(), t.vector_of(t.int_type(bits)));
+         for (unsigned lane = 0; lane < W; lane++)
+            ASSERT_EQ(number(unpacked[c], lane), lane * components + c) << bits << " bits";
+      }
+   };
+   for (unsigned components = 1; components <= 16; components++) {
+      check(32, components);
+      check(64, components);
+   }
+   for (const unsigned components : {6, 8, 10, 16})
+      check(16, components);
+}
+
+} // namespace
+} // namespace weft::cpu::test
