@@ -133,8 +133,6 @@ void WorkgroupRunner::run_chunks()
       const uint64_t last = std::min(first + job->chunk, job->total);
       move_to(first);
       for (uint64_t i = first; i < last; i++) {
-         for (uint32_t axis = 0; axis < 3; axis++)
-            workgroup_id[axis] = job->state->base_workgroup[axis] + position[axis];
          run_workgroup();
          move_to_next();
       }
@@ -154,20 +152,25 @@ void WorkgroupRunner::run_workgroup()
 
 void WorkgroupRunner::move_to(uint64_t workgroup)
 {
-   position[0] = workgroup % job->groups[0];
+   const uint32_t *base = job->state->base_workgroup;
+   workgroup_id[0] = base[0] + uint32_t(workgroup % job->groups[0]);
    workgroup /= job->groups[0];
-   position[1] = workgroup % job->groups[1];
-   position[2] = workgroup / job->groups[1];
+   workgroup_id[1] = base[1] + uint32_t(workgroup % job->groups[1]);
+   workgroup_id[2] = base[2] + uint32_t(workgroup / job->groups[1]);
 }
 
+/// One number at a time, and nothing but what changes.  Were the numbers kept without the base, the
+/// compiler would load two at once to add it, which waits for the store of the one that changed, and
+/// all before it, to leave the CPU's queue: workgroups could not overlap.
 void WorkgroupRunner::move_to_next()
 {
+   const uint32_t *base = job->state->base_workgroup;
    for (uint32_t axis = 0; axis < 2; axis++) {
-      if (++position[axis] < job->groups[axis])
+      if (++workgroup_id[axis] - base[axis] < job->groups[axis])
          return;
-      position[axis] = 0;
+      workgroup_id[axis] = base[axis];
    }
-   position[2]++;
+   workgroup_id[2]++;
 }
 
 void WorkgroupRunner::make_ring(uint32_t count)

@@ -79,8 +79,7 @@ private:
    void move_to_next();
 
    Job *job = nullptr;
-   std::array<uint32_t, 3> position = {}; ///< of the current workgroup, without base_workgroup
-   uint32_t current = 0;                  ///< the running fiber
+   uint32_t current = 0; ///< the running fiber
    uint32_t switched_from = 0;
    uint32_t caller_slot = 0; ///< fibers' last element stands for the thread's own stack
    std::vector<Fiber> fibers;
