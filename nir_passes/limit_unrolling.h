@@ -7,15 +7,9 @@
 
 namespace weft {
 
-struct UnrollingLimits {
-   /// Loops around barriers of the workgroup are not unrolled either: where each is a switch to another
-   /// subgroup, around which all values are kept in memory, nothing is gained by a known trip count.
-   bool barriers = false;
-};
-
 /// Takes away the word of the shader's author that a loop be unrolled, which NIR obeys whatever the
 /// size: only nir_shader_compiler_options' limits remain.  Loops around tile operations are never
 /// unrolled: an iteration is long, and a dynamic index into an array of tiles costs nothing.
-bool limit_unrolling(nir_shader *, const UnrollingLimits &);
+bool limit_unrolling(nir_shader *);
 
 } // namespace weft

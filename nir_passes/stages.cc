@@ -135,8 +135,7 @@ void lower_matrices(PassRunner &run, const Target &target)
    /* Before the first loop is unrolled.  Where the driver has tiles, it knows what unrolling them
     * is worth. */
    if (plan->form != MatrixForm::driver_tiles)
-      RUN(run, limit_unrolling,
-          UnrollingLimits{.barriers = target.form == MatrixForm::private_tiles});
+      RUN(run, limit_unrolling);
 }
 
 namespace {

@@ -72,24 +72,8 @@ TEST(LimitUnrolling, TheAuthorsWishDoesNotCount)
    nir_jump(&built.b, nir_jump_break);
    nir_pop_loop(&built.b, loop);
    loop->control = nir_loop_control_unroll;
-   limit_unrolling(built.shader.get(), {});
+   limit_unrolling(built.shader.get());
    EXPECT_EQ(loop->control, nir_loop_control_none);
-}
-
-TEST(LimitUnrolling, LoopsAroundBarriersStayOnRequest)
-{
-   Built built;
-   nir_loop *outer = nir_push_loop(&built.b), *loop = nir_push_loop(&built.b);
-   barrier(built, SCOPE_WORKGROUP, SCOPE_WORKGROUP, NIR_MEMORY_ACQ_REL);
-   nir_jump(&built.b, nir_jump_break);
-   nir_pop_loop(&built.b, loop);
-   nir_jump(&built.b, nir_jump_break);
-   nir_pop_loop(&built.b, outer);
-   limit_unrolling(built.shader.get(), {});
-   EXPECT_EQ(loop->control, nir_loop_control_none);
-   limit_unrolling(built.shader.get(), {.barriers = true});
-   EXPECT_EQ(loop->control, nir_loop_control_dont_unroll);
-   EXPECT_EQ(outer->control, nir_loop_control_dont_unroll);
 }
 
 /// Mesa's nir_opt_loop_unroll, patched (0018): the first of two breaks has no known trip count while
