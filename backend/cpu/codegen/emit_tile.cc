@@ -19,13 +19,17 @@ using llvm::Value;
 
 namespace {
 
+uint32_t bytes_of_invocation(Translator &t, uint32_t bytes)
+{
+   return (bytes + t.W - 1) / t.W;
+}
+
 /// Scratch is [component][lane] (emit_memory.cc): component k of the lanes is the run of elements
 /// k * W … k * W + W - 1, which is what element_map.h says of a dense matrix.
 /// Behind it lie so many `more` bytes of each invocation that are wanted too.
 Value *private_pointer(Translator &t, const nir_src &offset, uint32_t bytes, uint32_t more = 0)
 {
-   const uint32_t of_invocation = (bytes + t.W - 1) / t.W + more;
-   Value *place = scratch_offset(t, t.first_active(offset), of_invocation);
+   Value *place = scratch_offset(t, t.first_active(offset), bytes_of_invocation(t, bytes) + more);
    return t.b.CreateGEP(t.b.getInt8Ty(), t.scratch, t.b.CreateZExt(place, t.b.getInt64Ty()));
 }
 
@@ -97,10 +101,12 @@ bool multiplies_alike(const nir_intrinsic_instr *x, const nir_intrinsic_instr *y
    return std::ranges::equal(std::span(x->const_index), std::span(y->const_index));
 }
 
-/// The multiplications from `first` on that one call does; the others are noted as done.  Nothing
-/// but arithmetic lies between them.
-Sum gather_sum(Translator &t, nir_intrinsic_instr *first)
+/// The multiplications from `first` on, of factors of so many bytes, that one call does; the others
+/// are noted as done.  Nothing but arithmetic lies between them.  Together they fit into private
+/// memory, as they do where a program's indices are right.
+Sum gather_sum(Translator &t, nir_intrinsic_instr *first, uint32_t factor_bytes)
 {
+   const uint64_t room = t.shader->scratch_size - bytes_of_invocation(t, factor_bytes);
    Sum sum;
    const Offset d(first->src[0]);
    Offset a(first->src[1]), b(first->src[2]);
@@ -115,8 +121,9 @@ Sum gather_sum(Translator &t, nir_intrinsic_instr *first)
          break;
       const Offset next_a(next->src[1]), next_b(next->src[2]);
       const uint32_t a_step = next_a.constant - a.constant, b_step = next_b.constant - b.constant;
-      if (!next_a.has_base_of(a) || !next_b.has_base_of(b) || int32_t(a_step) < 0 ||
-          int32_t(b_step) < 0 || (sum.count > 1 && (a_step != sum.a_step || b_step != sum.b_step)))
+      if (!next_a.has_base_of(a) || !next_b.has_base_of(b) ||
+          uint64_t(sum.count) * std::max(a_step, b_step) > room ||
+          (sum.count > 1 && (a_step != sum.a_step || b_step != sum.b_step)))
          break;
       sum = {sum.count + 1, a_step, b_step};
       a = next_a;
@@ -138,18 +145,19 @@ void emit_muladd(Translator &t, nir_intrinsic_instr *intr)
                                            nir_intrinsic_saturate(intr) != 0);
    if (!operation)
       return call_kernel(t, "", {});
-   const Sum sum = gather_sum(t, intr);
-   const auto factor = [&](unsigned source, const glsl_cmat_description &desc, TileFactor factor,
-                           uint32_t step) {
-      return private_pointer(t, intr->src[source],
-                             is_packed(*operation, factor) ? packed_bytes(*operation, factor)
-                                                           : tile_bytes(desc),
-                             (sum.count - 1) * step);
+   const auto factor_bytes = [&](const glsl_cmat_description &desc, TileFactor factor) {
+      return is_packed(*operation, factor) ? packed_bytes(*operation, factor) : tile_bytes(desc);
    };
+   const uint32_t a_bytes = factor_bytes(a, TileFactor::a),
+                  b_bytes = factor_bytes(b, TileFactor::b);
+   const Sum sum = gather_sum(t, intr, std::max(a_bytes, b_bytes));
+   const uint32_t others = sum.count - 1;
    call_kernel(t, tile_muladd_symbol(*operation),
-               {tile_pointer(t, intr->src[0], d), factor(1, a, TileFactor::a, sum.a_step),
-                factor(2, b, TileFactor::b, sum.b_step), tile_pointer(t, intr->src[3], c),
-                t.b.getInt32(sum.count), t.b.getInt64(uint64_t(sum.a_step) * t.W),
+               {tile_pointer(t, intr->src[0], d),
+                private_pointer(t, intr->src[1], a_bytes, others * sum.a_step),
+                private_pointer(t, intr->src[2], b_bytes, others * sum.b_step),
+                tile_pointer(t, intr->src[3], c), t.b.getInt32(sum.count),
+                t.b.getInt64(uint64_t(sum.a_step) * t.W),
                 t.b.getInt64(uint64_t(sum.b_step) * t.W)});
 }
 

@@ -337,6 +337,44 @@ void main() {
    }
 }
 
+/// Two products of a sum, of which the second's factor lies any distance behind the first's.
+TEST_P(ShaderMemory, SumsOfProductsKeepToTheirMemory)
+{
+   for (const char *distance : {"1", "2", "5", "0x10000", "0x200000", "0x3fffffff", "-1"}) {
+      SCOPED_TRACE(distance);
+      auto program = compile_with(std::string(R"(
+layout(local_size_x = )") + std::to_string(GetParam()) +
+                                     R"() in;
+layout(set = 0, binding = 0) buffer N { uint n; };
+layout(set = 0, binding = 1) buffer O { float o[]; };
+void main() {
+   coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseA> a[6];
+   coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseB> b;
+   coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseAccumulator> c;
+   for (uint k = 0; k < 6; k++)
+      a[k] = coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseA>(float(k));
+   a[n][0] += 0.0;
+   b = coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseB>(1.0);
+   c = coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseAccumulator>(0.0);
+   c = coopMatMulAdd(a[n], b, c);
+   c = coopMatMulAdd(a[n + uint()" + distance +
+                                     R"()], b, c);
+   coopMatStore(c, o, 0, 8, gl_CooperativeMatrixLayoutRowMajor);
+})",
+                                  2);
+      ASSERT_TRUE(program) << program.error().message;
+      std::vector<uint32_t> in(1, 2);
+      std::vector<float> o(128, 3.5f);
+      const BufferDescriptor set0[] = {descriptor(in), descriptor(o)};
+      ASSERT_TRUE(run(**program, set0));
+      if (!strcmp(distance, "1")) {
+         EXPECT_EQ(std::vector<float>(o.begin(), o.begin() + 64),
+                   std::vector<float>(64, 8 * (2 + 3)));
+      }
+      EXPECT_EQ(std::vector<float>(o.begin() + 64, o.end()), std::vector<float>(64, 3.5f));
+   }
+}
+
 /// What an atomic operation beyond a buffer does instead must be aligned as it claims.
 TEST_P(ShaderMemory, TheSinkIsAligned)
 {
