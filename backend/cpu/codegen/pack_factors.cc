@@ -38,8 +38,8 @@ unsigned source_of(TileFactor factor)
 struct Packing {
    nir_intrinsic_instr *muladd;
    TileFactor factor;
-   nir_variable *var =
-      nullptr; ///< that the tile is of, before it is packed; null if that is unknown
+   /// What the tile is of, before it is packed; null if that is unknown.
+   nir_variable *var = nullptr;
 
    nir_deref_instr *tile() const { return nir_src_as_deref(muladd->src[source_of(factor)]); }
    glsl_cmat_description desc() const

@@ -156,8 +156,8 @@ bool is_packed(const MatrixOperation &op, TileFactor factor)
 
 bool same_packing(const MatrixOperation &x, const MatrixOperation &y, TileFactor factor)
 {
-   const std::string packing = packing_name(x, factor);
-   return !packing.empty() && packing == packing_name(y, factor);
+   return is_packed(x, factor) && is_packed(y, factor) && x.m == y.m && x.n == y.n && x.k == y.k &&
+          x.a == y.a && x.b == y.b;
 }
 
 uint32_t packed_bytes(const MatrixOperation &op, TileFactor factor)
