@@ -5,45 +5,18 @@
 
 #include "backend/cpu/codegen/packed_values.h"
 
-#include "tests/backend/cpu/nir_harness.h"
-
-#include <gtest/gtest.h>
-
-#include <llvm/IR/Instructions.h>
-#include <llvm/IR/LLVMContext.h>
+#include "tests/backend/cpu/vector_test.h"
 
 namespace weft::cpu::test {
 namespace {
 
 constexpr unsigned W = 8;
 
-class PackedValues : public testing::Test {
+class PackedValues : public VectorTest {
 protected:
-   PackedValues()
-   {
-      auto *type = llvm::FunctionType::get(t.b.getVoidTy(), {vector(2), vector(2)}, false);
-      t.function =
-         llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "test", *t.module);
-      t.b.SetInsertPoint(t.block("body"));
-   }
+   PackedValues() : VectorTest(W, 256, {2, 2}) {}
 
-   llvm::FixedVectorType *vector(unsigned components)
-   {
-      return llvm::FixedVectorType::get(t.b.getInt32Ty(), W * components);
-   }
    llvm::Value *argument(unsigned i) { return t.function->getArg(i); }
-   unsigned shuffles() const
-   {
-      unsigned count = 0;
-      for (const llvm::BasicBlock &block : *t.function)
-         for (const llvm::Instruction &instruction : block)
-            count += llvm::isa<llvm::ShuffleVectorInst>(instruction);
-      return count;
-   }
-
-   NirShader shader{W, W};
-   llvm::LLVMContext context;
-   Translator t{shader.b.shader, {W, 256, false, true}, context};
 };
 
 TEST_F(PackedValues, WhatWasUnpackedIsThere)
@@ -75,7 +48,7 @@ TEST_F(PackedValues, ConstantsGoAlong)
    auto *product = llvm::dyn_cast<llvm::BinaryOperator>(pack(t, sums));
    ASSERT_NE(product, nullptr);
    EXPECT_EQ(product->getOperand(0), argument(0));
-   EXPECT_EQ(product->getType(), vector(2));
+   EXPECT_EQ(product->getType(), words(2));
 }
 
 TEST_F(PackedValues, DifferentOperationsAndOrdersAreMoved)
@@ -87,7 +60,7 @@ TEST_F(PackedValues, DifferentOperationsAndOrdersAreMoved)
    llvm::Value *packed = pack(t, swapped);
    EXPECT_NE(packed, argument(0));
    ASSERT_TRUE(llvm::isa<llvm::ShuffleVectorInst>(packed));
-   EXPECT_EQ(packed->getType(), vector(2));
+   EXPECT_EQ(packed->getType(), words(2));
 }
 
 /// x0 y0 x1 y1 … out of x0 x1 … and y0 y1 …

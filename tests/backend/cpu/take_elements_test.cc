@@ -6,14 +6,10 @@
 #include "backend/cpu/codegen/packed_values.h"
 #include "backend/cpu/codegen/take_elements.h"
 
-#include "tests/backend/cpu/nir_harness.h"
 #include "tests/backend/cpu/seed.h"
-
-#include <gtest/gtest.h>
+#include "tests/backend/cpu/vector_test.h"
 
 #include <llvm/IR/Constants.h>
-#include <llvm/IR/Instructions.h>
-#include <llvm/IR/LLVMContext.h>
 
 #include <numeric>
 #include <random>
@@ -23,16 +19,9 @@ namespace {
 
 constexpr unsigned W = 16;
 
-class TakeElements : public testing::Test {
+class TakeElements : public VectorTest {
 protected:
-   TakeElements()
-   {
-      auto *type = llvm::FunctionType::get(
-         t.b.getVoidTy(), {llvm::FixedVectorType::get(t.b.getInt32Ty(), 4 * W)}, false);
-      t.function =
-         llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "test", *t.module);
-      t.b.SetInsertPoint(t.block("body"));
-   }
+   TakeElements() : VectorTest(W, 512, {4}) {}
 
    /// The numbers from `first` on.
    llvm::Value *numbers(unsigned first, unsigned count, unsigned bits)
@@ -47,18 +36,6 @@ protected:
       llvm::Constant *element = llvm::cast<llvm::Constant>(v)->getAggregateElement(i);
       return unsigned(llvm::cast<llvm::ConstantInt>(element)->getZExtValue());
    }
-   unsigned shuffles() const
-   {
-      unsigned count = 0;
-      for (const llvm::BasicBlock &block : *t.function)
-         for (const llvm::Instruction &instruction : block)
-            count += llvm::isa<llvm::ShuffleVectorInst>(instruction);
-      return count;
-   }
-
-   NirShader shader{W, W};
-   llvm::LLVMContext context;
-   Translator t{shader.b.shader, {W, 512, false, true}, context};
 };
 
 TEST_F(TakeElements, AnyElementsOfAnyVectors)
