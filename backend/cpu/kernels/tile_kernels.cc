@@ -101,14 +101,6 @@ bool is_real(ComponentType type)
    return component_type_info(type).kind == NumberKind::real;
 }
 
-std::string packing_name(const MatrixOperation &op, TileFactor factor)
-{
-   if (!is_packed(op, factor))
-      return "";
-   return numbers({op.m, op.n, op.k}) + '_' + component_type_name(op.a) + '_' +
-          component_type_name(op.b);
-}
-
 TileProduct find_tile_product(const MatrixOperation &op, const CpuFeatures &cpu)
 {
    if (!is_advertised(op) || cpu.instruction_set < InstructionSet::avx2)
@@ -131,12 +123,12 @@ TileProduct find_tile_product(const MatrixOperation &op, const CpuFeatures &cpu)
 
 std::string tile_pack_symbol(const TilePack &p)
 {
-   const std::string packing = packing_name(p.op, p.factor);
-   if (packing.empty())
+   if (!is_packed(p.op, p.factor))
       return "";
    std::string name = p.factor == TileFactor::a ? "weft_tile_pack_a_" : "weft_tile_pack_b_";
    name += p.order == TileOrder::row_major ? "row_" : "column_";
-   name += packing;
+   name += numbers({p.op.m, p.op.n, p.op.k}) + '_' + component_type_name(p.op.a) + '_' +
+           component_type_name(p.op.b);
    if (p.robust)
       name += "_robust";
    return name;

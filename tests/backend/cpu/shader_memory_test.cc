@@ -40,6 +40,17 @@ protected:
       return compile(source, options);
    }
 
+   /// A shader of one subgroup with these statements, a number n and floats o.
+   Result<std::shared_ptr<const Program>> compile_for_a_subgroup(const std::string &statements)
+   {
+      return compile_with("layout(local_size_x = " + std::to_string(GetParam()) + R"() in;
+layout(set = 0, binding = 0) buffer N { uint n; };
+layout(set = 0, binding = 1) buffer O { float o[]; };
+void main() {)" + statements +
+                             "}",
+                          2);
+   }
+
    bool run(const Program &program, std::span<const BufferDescriptor> set0,
             const void *set1 = nullptr, uint32_t groups = 1)
    {
@@ -312,19 +323,13 @@ void main() {
 
 TEST_P(ShaderMemory, ArraysOfMatricesKeepToTheirMemory)
 {
-   auto program = compile_with(std::string(R"(
-layout(local_size_x = )") + std::to_string(GetParam()) +
-                                  R"() in;
-layout(set = 0, binding = 0) buffer N { uint n; };
-layout(set = 0, binding = 1) buffer O { float o[]; };
-void main() {
+   auto program = compile_for_a_subgroup(R"(
    coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseAccumulator> m[6];
    for (uint k = 0; k < 6; k++)
       m[k] = coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseAccumulator>(float(k));
    coopMatLoad(m[n], o, 64, 8, gl_CooperativeMatrixLayoutRowMajor);
    coopMatStore(m[n], o, 0, 8, gl_CooperativeMatrixLayoutRowMajor);
-})",
-                               2);
+)");
    ASSERT_TRUE(program) << program.error().message;
    for (uint32_t n : {2u, 0x10000u, 0x200000u, 0x3fffffffu}) {
       std::vector<uint32_t> in(1, n);
@@ -342,12 +347,7 @@ TEST_P(ShaderMemory, SumsOfProductsKeepToTheirMemory)
 {
    for (const char *distance : {"1", "2", "5", "0x10000", "0x200000", "0x3fffffff", "-1"}) {
       SCOPED_TRACE(distance);
-      auto program = compile_with(std::string(R"(
-layout(local_size_x = )") + std::to_string(GetParam()) +
-                                     R"() in;
-layout(set = 0, binding = 0) buffer N { uint n; };
-layout(set = 0, binding = 1) buffer O { float o[]; };
-void main() {
+      auto program = compile_for_a_subgroup(std::string(R"(
    coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseA> a[6];
    coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseB> b;
    coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseAccumulator> c;
@@ -357,11 +357,10 @@ void main() {
    b = coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseB>(1.0);
    c = coopmat<float, gl_ScopeSubgroup, 8, 8, gl_MatrixUseAccumulator>(0.0);
    c = coopMatMulAdd(a[n], b, c);
-   c = coopMatMulAdd(a[n + uint()" + distance +
-                                     R"()], b, c);
+   c = coopMatMulAdd(a[n + uint()") + distance +
+                                            R"()], b, c);
    coopMatStore(c, o, 0, 8, gl_CooperativeMatrixLayoutRowMajor);
-})",
-                                  2);
+)");
       ASSERT_TRUE(program) << program.error().message;
       std::vector<uint32_t> in(1, 2);
       std::vector<float> o(128, 3.5f);
