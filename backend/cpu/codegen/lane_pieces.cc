@@ -409,6 +409,31 @@ Value *Pieces::slice(Value *all, unsigned first, unsigned count)
    return reorder(t, all, part);
 }
 
+/// Runs of a vector or more have instructions that store under a mask: of words, with AVX-512 also of
+/// less.
+bool Pieces::may_store_masked() const
+{
+   return pattern().step == element() && pattern().group * element() >= 16 && !is_volatile &&
+          (element() % 4 == 0 || t.options.vector_bits == 512);
+}
+
+/// As store_regular(), for the active lanes only.
+void Pieces::store_masked(Value *all)
+{
+   // Of the largest numbers that an element consists of: the mask has the fewest bits then.
+   const unsigned unit = std::min(8u, 1u << std::countr_zero(element())),
+                  per_lane = element() / unit, per_group = pattern().group * per_lane;
+   all = b.CreateBitCast(all, llvm::FixedVectorType::get(t.int_type(8 * unit), t.W * per_lane));
+   llvm::SmallVector<int, 256> lane_of_unit;
+   for (unsigned i = 0; i < t.W * per_lane; i++)
+      lane_of_unit.push_back(int(i / per_lane));
+   Value *mask = reorder(t, t.mask, lane_of_unit);
+   for (unsigned g = 0; g < groups(); g++) {
+      b.CreateMaskedStore(slice(all, g * per_group, per_group), group_pointer(g), llvm::Align(1),
+                          slice(mask, g * per_group, per_group));
+   }
+}
+
 void Pieces::store_regular(Value *all)
 {
    const unsigned group = pattern().group;
@@ -515,10 +540,13 @@ void store_pieces(Pieces p, const Values &data)
       p.require_regular(conditions);
    else
       conditions.require(p.lanes_all_in_bounds());
-   if (regular && t.mask)
+   const bool masked = regular && t.mask && p.may_store_masked();
+   if (regular && t.mask && !masked)
       conditions.require(p.b.CreateNot(t.any(p.b.CreateNot(t.mask))));
    const auto fast = [&] {
-      if (regular)
+      if (masked)
+         p.store_masked(all);
+      else if (regular)
          p.store_regular(all);
       else
          p.scatter(all);

@@ -103,6 +103,8 @@ struct Pieces {
    llvm::Value *load_regular();
    llvm::Value *gather();
    llvm::Value *load_slowly();
+   bool may_store_masked() const;
+   void store_masked(llvm::Value *all);
    void store_regular(llvm::Value *all);
    void scatter(llvm::Value *all);
    void store_slowly(llvm::Value *all);
