@@ -22,8 +22,8 @@ namespace weft {
 
 namespace {
 
-/// Tiles have no fewer rows.
-constexpr uint32_t least_band_rows = 8;
+/// Tiles have no fewer.
+constexpr uint32_t least_band_rows = 8, least_band_cols = 16;
 
 bool is_workgroups(const glsl_cmat_description &desc)
 {
@@ -42,6 +42,34 @@ std::vector<nir_intrinsic_instr *> intrinsics(nir_function_impl *impl)
    return list;
 }
 
+bool is_b(const glsl_cmat_description &desc)
+{
+   return desc.use == GLSL_CMAT_USE_B;
+}
+
+struct Bands {
+   uint32_t count, lines; ///< rows of one, or columns of B
+};
+
+/// How matrices are cut.
+struct Cutting {
+   uint32_t max_bands;
+   bool cuts_b;
+
+   Bands bands(const glsl_cmat_description &desc) const
+   {
+      const uint32_t lines = is_b(desc) ? desc.cols : desc.rows,
+                     least = is_b(desc) ? least_band_cols : least_band_rows;
+      if (is_b(desc) && !cuts_b)
+         return {1, lines};
+      for (uint32_t of_one = least; of_one < lines; of_one += least) {
+         if (lines % of_one == 0 && lines / of_one <= max_bands)
+            return {lines / of_one, of_one};
+      }
+      return {1, lines};
+   }
+};
+
 /* ---- what subgroups need of each other ---- */
 
 const glsl_cmat_description &description(const nir_intrinsic_instr *instr, unsigned source)
@@ -49,49 +77,59 @@ const glsl_cmat_description &description(const nir_intrinsic_instr *instr, unsig
    return *glsl_get_cmat_description(nir_src_as_deref(instr->src[source])->type);
 }
 
-/// Whether it is the row of a component of the running invocation's, in a matrix that is cut into
-/// the same bands.
-bool is_own_row(nir_def *row, const glsl_cmat_description &matrix)
+/// The source of cmat_element_weft, and the channel of coordinates, across which a matrix is cut.
+unsigned cut_source(const glsl_cmat_description &desc)
 {
-   const nir_scalar s = nir_scalar_chase_movs(nir_get_scalar(row, 0));
-   if (s.comp != 0 || s.def->parent_instr->type != nir_instr_type_intrinsic)
+   return is_b(desc) ? 2 : 1;
+}
+
+/// Whether an element lies in the row (of B the column) of a component of the running invocation's, in
+/// a matrix that is cut into the same bands.
+bool is_in_own_band(const nir_intrinsic_instr *element, const glsl_cmat_description &matrix)
+{
+   const unsigned source = cut_source(matrix);
+   const nir_scalar s = nir_scalar_chase_movs(nir_get_scalar(element->src[source].ssa, 0));
+   if (s.comp != source - 1 || s.def->parent_instr->type != nir_instr_type_intrinsic)
       return false;
    nir_intrinsic_instr *instr = nir_instr_as_intrinsic(s.def->parent_instr);
    if (instr->intrinsic != nir_intrinsic_cmat_coordinates_weft)
       return false;
    const glsl_cmat_description of = nir_intrinsic_cmat_desc(instr);
-   return is_workgroups(of) && of.use != GLSL_CMAT_USE_B && of.rows == matrix.rows;
+   return is_workgroups(of) && is_b(of) == is_b(matrix) &&
+          (is_b(of) ? of.cols == matrix.cols : of.rows == matrix.rows);
 }
 
 /// The operand of which it wants elements of any band, if it does.
-std::optional<unsigned> shared_operand(const nir_intrinsic_instr *instr)
+std::optional<unsigned> shared_operand(const nir_intrinsic_instr *instr, const Cutting &cutting)
 {
-   const auto is_cut = [&](unsigned source) {
+   const auto wants = [&](unsigned source, bool any_band) {
       const glsl_cmat_description &desc = description(instr, source);
-      return is_workgroups(desc) && desc.use != GLSL_CMAT_USE_B;
+      const bool is_cut = is_workgroups(desc) && cutting.bands(desc).count > 1;
+      return is_cut && any_band ? std::optional(source) : std::nullopt;
    };
    switch (instr->intrinsic) {
    case nir_intrinsic_cmat_element_weft:
-      if (is_cut(0) && !is_own_row(instr->src[1].ssa, description(instr, 0)))
-         return 0;
-      return std::nullopt;
+      return wants(0, !is_in_own_band(instr, description(instr, 0)));
    case nir_intrinsic_cmat_transpose_weft:
-      return is_cut(1) ? std::optional(1u) : std::nullopt;
+      return wants(1, true);
    case nir_intrinsic_cmat_convert_weft:
    case nir_intrinsic_cmat_unary_op:
-      return is_cut(1) && !is_cut(0) ? std::optional(1u) : std::nullopt;
+      return wants(1, is_b(description(instr, 0)) != is_b(description(instr, 1)));
+   case nir_intrinsic_cmat_muladd:
+      return wants(2, is_b(description(instr, 2)));
    default:
       return std::nullopt;
    }
 }
 
-/// Whether a component of B may get another value from each subgroup that has it: not from loads.
-bool sets_component_of_b(const nir_intrinsic_instr *instr)
+/// Whether a component of a B that is whole in each subgroup may get another value from each: not from
+/// loads.
+bool sets_component_of_b(const nir_intrinsic_instr *instr, const Cutting &cutting)
 {
    const bool sets = instr->intrinsic == nir_intrinsic_cmat_insert ||
                      instr->intrinsic == nir_intrinsic_cmat_insert_run_weft;
-   if (!sets || !is_workgroups(description(instr, 0)) ||
-       description(instr, 0).use != GLSL_CMAT_USE_B)
+   if (!sets || !is_workgroups(description(instr, 0)) || !is_b(description(instr, 0)) ||
+       cutting.bands(description(instr, 0)).count > 1)
       return false;
    const nir_variable *var = nir_intrinsic_get_var(instr, 0);
    return !var || !(var->data.access & ACCESS_CAN_REORDER);
@@ -107,13 +145,14 @@ unsigned size_class(const glsl_cmat_description &desc)
 
 /// How large the matrices are of which subgroups want each other's elements; nothing if they cannot
 /// be had so.
-std::optional<Elements> find_shared_elements(nir_shader *nir, uint32_t max_bytes)
+std::optional<Elements> find_shared_elements(nir_shader *nir, uint32_t max_bytes,
+                                             const Cutting &cutting)
 {
    Elements elements = {};
    for (const nir_intrinsic_instr *instr : intrinsics(nir_shader_get_entrypoint(nir))) {
-      if (sets_component_of_b(instr))
+      if (sets_component_of_b(instr, cutting))
          return std::nullopt;
-      const std::optional<unsigned> operand = shared_operand(instr);
+      const std::optional<unsigned> operand = shared_operand(instr, cutting);
       if (!operand)
          continue;
       const glsl_cmat_description &desc = description(instr, *operand);
@@ -134,8 +173,8 @@ std::optional<Elements> find_shared_elements(nir_shader *nir, uint32_t max_bytes
 class Lowering {
 public:
    Lowering(nir_shader *nir, const ScopeOptions &options, uint32_t subgroups,
-            const std::optional<Elements> &shared)
-       : options(options), subgroups(subgroups), max_bands(shared ? subgroups : 1),
+            const Cutting &cutting, const Elements &shared)
+       : options(options), subgroups(subgroups), cutting(cutting),
          b(nir_builder_create(nir_shader_get_entrypoint(nir))), staging(make_staging(nir, shared)),
          shared_instructions(find_shared_instructions()),
          types(nir, [&](const glsl_cmat_description &desc) {
@@ -157,32 +196,19 @@ public:
 private:
    /* ---- bands ---- */
 
-   struct Bands {
-      uint32_t count, rows; ///< rows of one
-   };
-
-   Bands bands(const glsl_cmat_description &desc) const
-   {
-      if (desc.use != GLSL_CMAT_USE_B) {
-         for (uint32_t rows = least_band_rows; rows < desc.rows; rows += least_band_rows) {
-            if (desc.rows % rows == 0 && desc.rows / rows <= max_bands)
-               return {desc.rows / rows, rows};
-         }
-      }
-      return {1, desc.rows};
-   }
+   Bands bands(const glsl_cmat_description &desc) const { return cutting.bands(desc); }
 
    /// The part that a subgroup has.
    glsl_cmat_description cut(glsl_cmat_description desc) const
    {
       if (is_workgroups(desc)) {
-         desc.rows = bands(desc).rows;
+         (is_b(desc) ? desc.cols : desc.rows) = bands(desc).lines;
          desc.scope = SCOPE_SUBGROUP;
       }
       return desc;
    }
 
-   nir_def *first_row(const glsl_cmat_description &desc)
+   nir_def *first_line(const glsl_cmat_description &desc)
    {
       const Bands of = bands(desc);
       if (of.count == 1)
@@ -190,7 +216,15 @@ private:
       nir_def *band = nir_load_subgroup_id(&b);
       if (of.count < subgroups)
          band = nir_umod_imm(&b, band, of.count);
-      return nir_imul_imm(&b, band, of.rows);
+      return nir_imul_imm(&b, band, of.lines);
+   }
+
+   /// A place in the subgroup's part, in the whole matrix.
+   nir_def *in_whole(const glsl_cmat_description &desc, nir_def *row_and_col)
+   {
+      const unsigned cut_across = cut_source(desc) - 1;
+      nir_def *line = nir_iadd(&b, nir_channel(&b, row_and_col, cut_across), first_line(desc));
+      return nir_vector_insert_imm(&b, row_and_col, line, cut_across);
    }
 
    void lower(nir_intrinsic_instr *instr)
@@ -206,11 +240,12 @@ private:
       case nir_intrinsic_cmat_runs_weft:
          nir_intrinsic_set_cmat_desc(instr, cut(nir_intrinsic_cmat_desc(instr)));
          break;
-      case nir_intrinsic_cmat_coordinates_weft:
-         lower_coordinates(instr);
+      case nir_intrinsic_cmat_muladd:
+         lower_muladd(instr, types.operand(instr, 2));
          break;
+      case nir_intrinsic_cmat_coordinates_weft:
       case nir_intrinsic_cmat_run_coordinates_weft:
-         lower_run_coordinates(instr);
+         lower_coordinates(instr);
          break;
       case nir_intrinsic_cmat_element_weft:
          lower_element(instr, types.operand(instr, 0));
@@ -234,8 +269,8 @@ private:
          return;
       const cmat::Memory memory(&b, nir_src_as_deref(instr->src[pointer]), instr->src[2].ssa, desc,
                                 options.robust_access);
-      nir_def *line = first_row(desc), *place = nir_imm_int(&b, 0);
-      if (nir_intrinsic_matrix_layout(instr) != GLSL_MATRIX_LAYOUT_ROW_MAJOR)
+      nir_def *line = first_line(desc), *place = nir_imm_int(&b, 0);
+      if ((nir_intrinsic_matrix_layout(instr) == GLSL_MATRIX_LAYOUT_ROW_MAJOR) == is_b(desc))
          std::swap(line, place);
       nir_src_rewrite(&instr->src[pointer], &memory.element(line, place)->def);
       nir_src_rewrite(&instr->src[2], memory.stride());
@@ -269,31 +304,20 @@ private:
    };
    Place place(const glsl_cmat_description &desc, nir_def *component)
    {
-      nir_def *in_band =
-         _nir_build_cmat_coordinates_weft(&b, component, {._ = 0, .cmat_desc = cut(desc)});
-      return {nir_iadd(&b, nir_channel(&b, in_band, 0), first_row(desc)),
-              nir_channel(&b, in_band, 1), nir_channel(&b, in_band, 2)};
+      nir_def *at = in_whole(
+         desc, _nir_build_cmat_coordinates_weft(&b, component, {._ = 0, .cmat_desc = cut(desc)}));
+      return {nir_channel(&b, at, 0), nir_channel(&b, at, 1), nir_channel(&b, at, 2)};
    }
 
+   /// Of a component or of a run of them.
    void lower_coordinates(nir_intrinsic_instr *instr)
-   {
-      const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
-      if (!is_workgroups(desc))
-         return;
-      const Place at = place(desc, instr->src[0].ssa);
-      nir_def_replace(&instr->def, nir_vec3(&b, at.row, at.col, at.inside));
-   }
-
-   void lower_run_coordinates(nir_intrinsic_instr *instr)
    {
       const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
       if (!is_workgroups(desc))
          return;
       b.cursor = nir_after_instr(&instr->instr);
       nir_intrinsic_set_cmat_desc(instr, cut(desc));
-      nir_def *row = nir_iadd(&b, nir_channel(&b, &instr->def, 0), first_row(desc));
-      nir_def *at =
-         nir_vec3(&b, row, nir_channel(&b, &instr->def, 1), nir_channel(&b, &instr->def, 2));
+      nir_def *at = in_whole(desc, &instr->def);
       nir_def_rewrite_uses_after(&instr->def, at, at->parent_instr);
    }
 
@@ -322,11 +346,11 @@ private:
 
    using Staging = std::array<nir_variable *, 4>;
 
-   static Staging make_staging(nir_shader *nir, const std::optional<Elements> &shared)
+   static Staging make_staging(nir_shader *nir, const Elements &shared)
    {
       Staging variables = {};
-      for (unsigned i = 0; shared && i < shared->size(); ++i) {
-         if (const uint32_t elements = (*shared)[i]) {
+      for (unsigned i = 0; i < shared.size(); ++i) {
+         if (const uint32_t elements = shared[i]) {
             const glsl_type *type = glsl_array_type(glsl_uintN_t_type(8u << i), elements, 0);
             variables[i] = nir_variable_create(nir, nir_var_mem_shared, type, "staging");
          }
@@ -339,7 +363,7 @@ private:
    {
       std::unordered_set<const nir_intrinsic_instr *> found;
       for (const nir_intrinsic_instr *instr : intrinsics(b.impl)) {
-         if (shared_operand(instr))
+         if (shared_operand(instr, cutting))
             found.insert(instr);
       }
       return found;
@@ -386,7 +410,8 @@ private:
       if (!is_workgroups(matrix.desc) || bands(matrix.desc).count == 1)
          return;
       if (!shared_instructions.contains(instr)) {
-         nir_src_rewrite(&instr->src[1], nir_isub(&b, instr->src[1].ssa, first_row(matrix.desc)));
+         nir_src &line = instr->src[cut_source(matrix.desc)];
+         nir_src_rewrite(&line, nir_isub(&b, line.ssa, first_line(matrix.desc)));
          return;
       }
       share_before_loop(instr, matrix);
@@ -430,12 +455,32 @@ private:
       return nir_build_deref_follower(&b, rebuild(nir_deref_instr_parent(deref)), deref);
    }
 
+   /// A subgroup's rows are multiplied by all columns of B.
+   void lower_muladd(nir_intrinsic_instr *instr, const Matrix &matrix)
+   {
+      const glsl_cmat_description &desc = matrix.desc;
+      if (!is_workgroups(desc) || bands(desc).count == 1)
+         return;
+      nir_def *zero = nir_imm_int(&b, 0), *stride = nir_imm_int(&b, desc.cols);
+      constexpr glsl_matrix_layout layout = GLSL_MATRIX_LAYOUT_ROW_MAJOR;
+      meet();
+      _nir_build_cmat_store(&b, &staged(desc, zero, first_line(desc))->def, &matrix.deref->def,
+                            stride, {._ = 0, .matrix_layout = layout});
+      meet();
+      glsl_cmat_description whole = desc;
+      whole.scope = SCOPE_SUBGROUP;
+      nir_deref_instr *all = nir_build_deref_var(
+         &b, nir_local_variable_create(b.impl, glsl_cmat_type(&whole), "whole"));
+      _nir_build_cmat_load(&b, &all->def, &staged(desc, zero, zero)->def, stride,
+                           {._ = 0, .matrix_layout = layout});
+      nir_src_rewrite(&instr->src[2], &all->def);
+   }
+
    /// Conversions and transposes: of matrices that are cut in another way than the result.
    void lower_rearrangement(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
    {
       const bool transposes = instr->intrinsic == nir_intrinsic_cmat_transpose_weft;
-      const bool to_b = result.desc.use == GLSL_CMAT_USE_B,
-                 from_b = source.desc.use == GLSL_CMAT_USE_B;
+      const bool to_b = is_b(result.desc), from_b = is_b(source.desc);
       const bool is_cut = bands(result.desc).count > 1 || bands(source.desc).count > 1;
       if (!is_workgroups(result.desc) || !is_cut || (!transposes && to_b == from_b))
          return;
@@ -467,7 +512,8 @@ private:
    }
 
    const ScopeOptions &options;
-   const uint32_t subgroups, max_bands;
+   const uint32_t subgroups;
+   const Cutting cutting;
    nir_builder b;
    const Staging staging; ///< for components of 8, 16, 32 and 64 bits
    const std::unordered_set<const nir_intrinsic_instr *> shared_instructions;
@@ -497,9 +543,17 @@ Result<bool> lower_cmat_scope(nir_shader *nir, const ScopeOptions &options)
       std::ranges::none_of(uses->matrices, [](const glsl_cmat_description &desc) {
          return is_workgroups(desc) && desc.use == GLSL_CMAT_USE_NONE;
       });
-   const std::optional<Elements> shared =
-      have_uses ? find_shared_elements(nir, options.staging_bytes) : std::nullopt;
-   Lowering(nir, options, invocations / options.subgroup_size, shared).run();
+   const uint32_t subgroups = invocations / options.subgroup_size;
+   for (const bool cuts_b : {options.cuts_b, false}) {
+      const Cutting cutting = {subgroups, cuts_b};
+      const std::optional<Elements> shared =
+         have_uses ? find_shared_elements(nir, options.staging_bytes, cutting) : std::nullopt;
+      if (shared) {
+         Lowering(nir, options, subgroups, cutting, *shared).run();
+         return true;
+      }
+   }
+   Lowering(nir, options, subgroups, {.max_bands = 1, .cuts_b = false}, {}).run();
    return true;
 }
 

@@ -14,12 +14,14 @@ struct ScopeOptions {
    bool robust_access = false;
    /// The most shared memory that may be added for what subgroups want of each other.
    uint32_t staging_bytes = 0;
+   /// B is shared too.
+   bool cuts_b = false;
 };
 
 /// Matrices of workgroup scope become matrices of subgroup scope, which share the work.  The rows
 /// of A and of accumulators are cut into bands, one for each subgroup, or fewer, as a band has at
-/// least 8 rows; then several subgroups have the same one.  B is whole in each subgroup.  For 4
-/// subgroups:
+/// least 8 rows; then several subgroups have the same one.  B is whole in each subgroup, or with cuts_b
+/// also in bands, of at least 16 columns, which multiplications put together.  For 4 subgroups:
 ///
 ///           A         B          accumulator
 ///        ┌──────┐  ┌──────┐      ┌──────┐
@@ -32,10 +34,10 @@ struct ScopeOptions {
 ///        │  3   │                │  3   │
 ///        └──────┘                └──────┘
 ///
-/// What wants elements of other bands (other reductions, transposes, accumulators that become B)
-/// writes the matrix to shared memory first, between two barriers.  Where there is not enough of
-/// it, and where a shader sets components of B by itself, every subgroup has all of every matrix and
-/// does everything.
+/// What wants elements of other bands (other reductions, transposes, accumulators that become B,
+/// multiplications by a B in bands) writes the matrix to shared memory first, between two barriers.
+/// Where there is not enough of it, B is whole; then, and where a shader sets components of a whole B
+/// by itself, every subgroup has all of every matrix and does everything.
 ///
 /// An Error where subgroups of that size do not fill the workgroup.
 Result<bool> lower_cmat_scope(nir_shader *, const ScopeOptions &);

@@ -119,7 +119,8 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, opt_cmat_copies);
    /* What follows knows subgroups only. */
    RUN(run, lower_cmat_scope,
-       ScopeOptions{target.subgroup_size, target.robust_access, target.staging_bytes});
+       ScopeOptions{target.subgroup_size, target.robust_access, target.staging_bytes,
+                    target.cuts_b});
 
    if (run.refused())
       return;

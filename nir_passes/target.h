@@ -37,6 +37,8 @@ struct Target {
    /// Shared memory that may be added for matrices of workgroup scope
    /// (cooperativeMatrixWorkgroupScopeReservedSharedMemory).
    uint32_t staging_bytes = 0;
+   /// Subgroups of a workgroup load B together (lower_cmat_scope).
+   bool cuts_b = false;
    /// Registers multiply 8-bit integers by nir_op_*dot_4x8_*, four at a time.
    bool dot_product_4x8 = false;
 };

@@ -45,9 +45,9 @@ Result<std::string> lower(const std::string &main, const ScopeOptions &options)
    return shader_text(nir);
 }
 
-std::string lowered(const std::string &main, uint32_t staging_bytes = enough)
+std::string lowered(const std::string &main, uint32_t staging_bytes = enough, bool cuts_b = false)
 {
-   const Result<std::string> text = lower(main, {16, false, staging_bytes});
+   const Result<std::string> text = lower(main, {16, false, staging_bytes, cuts_b});
    EXPECT_TRUE(text) << (text ? "" : text.error().message);
    return text ? *text : "";
 }
@@ -141,6 +141,49 @@ TEST(lower_cmat_scope, components_of_b)
       tensorLayoutNV<1> t = setTensorLayoutDimensionNV(createTensorLayoutNV(1), 512);
       coopMatLoadTensorNV(b, h, 0, t);)"));
    EXPECT_FALSE(bands("b[0] = float16_t(gl_LocalInvocationIndex);"));
+}
+
+const std::string multiplication = R"(
+   A a = A(1); B b; ACC(64, 32) c = ACC(64, 32)(0);
+   for (uint k = 0; k < 4; k++) {
+      coopMatLoad(b, h, 512 * k, 16, gl_CooperativeMatrixLayoutColumnMajor);
+      c = coopMatMulAdd(a, b, c);
+   }
+   coopMatStore(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)";
+
+/// Two bands of 16 columns, of which the other two subgroups have a copy each.
+TEST(lower_cmat_scope, b_in_bands)
+{
+   const std::string text = lowered(multiplication, enough, true);
+   EXPECT_TRUE(has(text, "<float16_t, SCOPE_SUBGROUP, 16, 16, B>")) << text;
+   EXPECT_TRUE(has(text, "<float16_t, SCOPE_SUBGROUP, 16, 32, B> whole")) << text;
+   EXPECT_TRUE(has(text, "uint16_t[512] staging")) << text;
+   EXPECT_EQ(test::count(text, "@barrier"), 2u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_store"), 2u) << text;
+}
+
+TEST(lower_cmat_scope, b_is_whole_without_memory_for_it)
+{
+   const std::string text = lowered(multiplication, 512 * 2 - 1, true);
+   EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 16, 32")) << text;
+   EXPECT_FALSE(has(text, "<float16_t, SCOPE_SUBGROUP, 16, 16, B>")) << text;
+   EXPECT_EQ(test::count(text, "@barrier"), 0u) << text;
+}
+
+/// What a subgroup sets in its own band is shared with that; a band of less than 16 columns is none.
+TEST(lower_cmat_scope, components_of_b_in_bands)
+{
+   const auto rows = [](const std::string &b) {
+      const std::string text = lowered(b + R"( b;
+         b[0] = float16_t(gl_LocalInvocationIndex);
+         ACC(64, 32) c = ACC(64, 32)(0);
+         coopMatStore(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
+         coopMatStore(b, h, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)",
+                                       enough, true);
+      return has(text, "<float, SCOPE_SUBGROUP, 16, 32") ? 16 : 64;
+   };
+   EXPECT_EQ(rows("B"), 16);
+   EXPECT_EQ(rows("coopmat<float16_t, gl_ScopeWorkgroup, 16, 16, gl_MatrixUseB>"), 64);
 }
 
 TEST(lower_cmat_scope, subgroups_have_to_fill_the_workgroup)
