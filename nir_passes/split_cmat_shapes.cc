@@ -535,31 +535,71 @@ private:
 
    /* ---- runs ---- */
 
-   nir_def *tile_runs(const glsl_cmat_description &desc, glsl_matrix_layout layout, uint32_t length)
+   /// Tiles whose runs are numbered together.
+   struct Stack {
+      uint32_t tiles;
+      glsl_cmat_description desc; ///< as if they lay below each other
+   };
+
+   /// Of the dense map's tiles, which are one behind the other in memory, as many as give every
+   /// invocation a run.
+   Stack stack(const glsl_cmat_description &matrix, const cmat::Runs &runs) const
    {
-      return _nir_build_cmat_runs_weft(
-         &b, {._ = 0, .cmat_desc = tile_of(desc), .matrix_layout = layout, .run_length = length});
+      Stack s = {1, tile_of(matrix)};
+      const uint32_t W = options.subgroup_size, elements = uint32_t(s.desc.rows) * s.desc.cols,
+                     line = runs.in_columns ? s.desc.rows : s.desc.cols;
+      if (options.form != MatrixForm::private_tiles || line % runs.length != 0 || elements % W != 0)
+         return s;
+      while (elements / runs.length * s.tiles < W && grid(matrix).size() % (2 * s.tiles) == 0)
+         s.tiles *= 2;
+      s.desc.rows *= s.tiles;
+      return s;
+   }
+
+   nir_def *stack_runs(const Stack &s, const cmat::Runs &runs)
+   {
+      return _nir_build_cmat_runs_weft(&b, {._ = 0,
+                                            .cmat_desc = s.desc,
+                                            .matrix_layout = runs.in_columns
+                                                                ? GLSL_MATRIX_LAYOUT_COLUMN_MAJOR
+                                                                : GLSL_MATRIX_LAYOUT_ROW_MAJOR,
+                                            .run_length = runs.length});
+   }
+
+   /// The run of a stack, and the first of its tiles.
+   Component find_run(const glsl_cmat_description &desc, const Stack &s, const cmat::Runs &runs,
+                      nir_def *number)
+   {
+      Component p = find(desc, number, stack_runs(s, runs));
+      p.number = nir_imul_imm(&b, p.number, s.tiles);
+      return p;
    }
 
    void split_runs(nir_intrinsic_instr *instr)
    {
       const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
-      nir_def *of_tile =
-         tile_runs(desc, nir_intrinsic_matrix_layout(instr), nir_intrinsic_run_length(instr));
-      nir_def_rewrite_uses(&instr->def, nir_imul_imm(&b, of_tile, grid(desc).size()));
+      const cmat::Runs runs = cmat::runs_of(instr);
+      const Stack s = stack(desc, runs);
+      nir_def_rewrite_uses(&instr->def,
+                           nir_imul_imm(&b, stack_runs(s, runs), grid(desc).size() / s.tiles));
    }
 
    void split_run_coordinates(nir_intrinsic_instr *instr)
    {
       const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
-      const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);
-      const uint32_t length = nir_intrinsic_run_length(instr);
-      const Component p = find(desc, instr->src[0].ssa, tile_runs(desc, layout, length));
-      rewrite_coordinates(
-         instr, desc, p.number,
-         _nir_build_cmat_run_coordinates_weft(
-            &b, p.in_tile,
-            {._ = 0, .cmat_desc = tile_of(desc), .matrix_layout = layout, .run_length = length}));
+      const cmat::Runs runs = cmat::runs_of(instr);
+      const Stack s = stack(desc, runs);
+      const Component p = find_run(desc, s, runs, instr->src[0].ssa);
+      nir_def *in_stack =
+         _nir_build_cmat_run_coordinates_weft(&b, p.in_tile,
+                                              {._ = 0,
+                                               .cmat_desc = s.desc,
+                                               .matrix_layout = nir_intrinsic_matrix_layout(instr),
+                                               .run_length = runs.length});
+      nir_def *row = nir_channel(&b, in_stack, 0);
+      const uint32_t tile_rows = tile_of(desc).rows;
+      rewrite_coordinates(instr, desc, nir_iadd(&b, p.number, nir_udiv_imm(&b, row, tile_rows)),
+                          nir_vector_insert_imm(&b, in_stack, nir_umod_imm(&b, row, tile_rows), 0));
    }
 
    /// Of those that lie in the matrix: nothing writes padding.
@@ -568,8 +608,8 @@ private:
       if (!(nir_compare_derefs(result.deref, source.deref) & nir_derefs_equal_bit))
          copy(result, source);
       const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);
-      const Component p = find(result.desc, instr->src[3].ssa,
-                               tile_runs(result.desc, layout, instr->num_components));
+      const cmat::Runs runs = cmat::runs_of(instr);
+      const Component p = find_run(result.desc, stack(result.desc, runs), runs, instr->src[3].ssa);
       nir_def *into = tile(result, p.number);
       _nir_build_cmat_insert_run_weft(&b, into, instr->src[1].ssa, into, p.in_tile,
                                       {._ = 0, .matrix_layout = layout});

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "nir_passes/choose_native_shape.h"
+#include "nir_passes/target.h"
 
 #include "compiler/nir/nir.h"
 
@@ -29,6 +30,7 @@ namespace weft {
 /// its lines in buffers of up to 128 MiB; beyond, and to keep to the buffer, is for the back end.
 struct SplitOptions {
    NativeShape shape;
+   MatrixForm form; ///< of what becomes of the tiles
    uint32_t subgroup_size;
    bool robust_access = false;
 };

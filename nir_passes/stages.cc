@@ -128,7 +128,8 @@ void lower_matrices(PassRunner &run, const Target &target)
    if (!plan)
       return run.refuse(plan.error());
    if (plan->split) {
-      const SplitOptions options = {*plan->split, target.subgroup_size, target.robust_access};
+      const SplitOptions options = {*plan->split, plan->form, target.subgroup_size,
+                                    target.robust_access};
       RUN(run, split_cmat_shapes, options);
    }
    /* While pointers are derefs, whose types give the unit of strides. */

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace weft {
 namespace {
 
@@ -21,14 +23,19 @@ const std::string types = R"(
    layout(binding = 1) buffer Floats { float f[]; };
 )";
 
-std::string lowered(const std::string &main)
+/// `add` may add to the shader what GLSL does not say.
+std::string lowered(
+   const std::string &main, MatrixForm form = MatrixForm::private_tiles,
+   const std::function<void(nir_builder *)> &add = [](nir_builder *) {})
 {
    const test::Source source = test::compile(types + "void main() {" + main + "}");
    Result<Shader> shader = read_shader(source.shader_source(), Consumer::cpu, 32);
    EXPECT_TRUE(shader) << (shader ? "" : shader.error().message);
    nir_shader *nir = shader->get();
    nir_opt_constant_folding(nir);
-   EXPECT_TRUE(split_cmat_shapes(nir, {eight, 32}));
+   nir_builder b = nir_builder_at(nir_after_impl(nir_shader_get_entrypoint(nir)));
+   add(&b);
+   EXPECT_TRUE(split_cmat_shapes(nir, {eight, form, 32}));
    nir_opt_constant_folding(nir);
    nir_copy_prop(nir);
    nir_opt_cse(nir);
@@ -156,6 +163,43 @@ TEST(split_cmat_shapes, long_sums_are_rounded_or_saturate_once)
       coopMatStore(c, f, 0, 8, gl_CooperativeMatrixLayoutRowMajor);)");
    EXPECT_EQ(test::count(saturating, "@cmat_muladd"), 4u) << saturating;
    EXPECT_EQ(test::count(saturating, "alu_op=iadd_sat"), 1u) << saturating;
+}
+
+/// Runs of four, of which a tile has 16: 32 invocations take those of two tiles at once, if these lie
+/// behind each other.
+TEST(split_cmat_shapes, runs_of_small_tiles_are_numbered_together)
+{
+   const auto number_runs = [](nir_builder *b) {
+      nir_foreach_function_temp_variable(var, b->impl) {
+         if (!glsl_type_is_cmat(var->type))
+            continue;
+         nir_deref_instr *matrix = nir_build_deref_var(b, var);
+         nir_def *at = _nir_build_cmat_run_coordinates_weft(
+            b, nir_imm_int(b, 0),
+            {._ = 0,
+             .cmat_desc = *glsl_get_cmat_description(var->type),
+             .matrix_layout = GLSL_MATRIX_LAYOUT_ROW_MAJOR,
+             .run_length = 4});
+         nir_def *column = nir_u2f16(b, nir_channel(b, at, 1));
+         _nir_build_cmat_insert_run_weft(b, &matrix->def, nir_replicate(b, column, 4), &matrix->def,
+                                         nir_imm_int(b, 0),
+                                         {._ = 0, .matrix_layout = GLSL_MATRIX_LAYOUT_ROW_MAJOR});
+         return;
+      }
+   };
+   const auto has_stack = [&](const std::string &type, MatrixForm form) {
+      const std::string text = lowered(type + R"( a;
+         coopMatLoad(a, h, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+         coopMatStore(a, h, 0, 16, gl_CooperativeMatrixLayoutRowMajor);)",
+                                       form, number_runs);
+      EXPECT_EQ(test::count(text, "@cmat_insert_run_weft"), 1u) << text;
+      const size_t at = text.find("@cmat_run_coordinates_weft");
+      return text.find("16, 8, A", at) < text.find('\n', at);
+   };
+   EXPECT_TRUE(has_stack("A", MatrixForm::private_tiles));
+   EXPECT_FALSE(has_stack("A", MatrixForm::registers));
+   EXPECT_FALSE(has_stack("coopmat<float16_t, gl_ScopeSubgroup, 8, 24, gl_MatrixUseA>",
+                          MatrixForm::private_tiles));
 }
 
 /// Of factors along K, as it takes part in sums.

@@ -8,6 +8,9 @@
 #include "backend/cpu/runtime/lane_memory.h"
 
 #include <llvm/IR/MDBuilder.h>
+#include <llvm/Support/FormatVariadic.h>
+
+#include <array>
 
 namespace weft::cpu {
 
@@ -297,42 +300,143 @@ private:
 
 } // namespace
 
-/// The struct LaneAccess for lane_memory.h.
-Value *Pieces::lane_access()
+/// The module's function of a name for accesses of this form, which `body` builds.  Calls of it leave
+/// all registers as they are, so that what may never happen costs its caller little code and no spills.
+llvm::Function *Pieces::lanewise_function(const char *name, bool stores,
+                                          llvm::function_ref<void(const LanewiseCall &)> body)
 {
-   auto *type = llvm::StructType::get(b.getPtrTy(), b.getInt64Ty(), b.getPtrTy(), b.getInt64Ty());
-   static_assert(sizeof(LaneAccess) == 32);
-   llvm::Type *offsets_type = t.vector_of(b.getInt64Ty());
-   if (!t.lane_access) {
-      t.lane_access = t.variable(type, "lane.access");
-      t.lane_offsets = t.variable(offsets_type, "lane.offsets");
-   }
-   Value *used = reach.fixed ? ComputeAgain(b)(offsets) : offsets;
-   b.CreateStore(b.CreateZExt(used, offsets_type), t.lane_offsets);
-   const auto set = [&](unsigned field, Value *v) {
-      b.CreateStore(v, b.CreateStructGEP(type, t.lane_access, field));
-   };
-   set(0, region.base ? region.base : llvm::ConstantPointerNull::get(b.getPtrTy()));
-   set(1, region.size ? region.size : b.getInt64(~uint64_t(0)));
-   set(2, t.lane_offsets);
-   set(3, b.CreateZExt(t.bits_of(t.mask_or_ones()), b.getInt64Ty()));
-   return t.lane_access;
+   const std::string full_name = llvm::formatv(
+      "{0}_{1}_lanes.{2}.{3}x{4}{5}", name, stores ? "store" : "load",
+      offsets->getType()->getScalarSizeInBits(), components, bytes, is_volatile ? ".volatile" : "");
+   if (llvm::Function *found = t.module->getFunction(full_name))
+      return found;
+   // It returns nothing: LLVM 19 takes RAX for preserved where that is the address of a result.
+   auto *function = llvm::Function::Create(
+      llvm::FunctionType::get(
+         b.getVoidTy(),
+         {b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty(), offsets->getType(), b.getPtrTy()}, false),
+      llvm::Function::InternalLinkage, full_name, *t.module);
+   function->addFnAttr("no_caller_saved_registers");
+   function->addFnAttr(llvm::Attribute::NoInline);
+
+   llvm::IRBuilder<>::InsertPointGuard guard(b);
+   b.SetInsertPoint(llvm::BasicBlock::Create(t.context, "", function));
+   body({function,
+         {function->getArg(0), function->getArg(1)},
+         function->getArg(2),
+         function->getArg(3),
+         function->getArg(4)});
+   b.CreateRetVoid();
+   return function;
 }
 
-Value *Pieces::load_slowly()
+void Pieces::call_lanewise(const LanewiseCall &call)
 {
-   llvm::AllocaInst *data = t.lane_data(packed_type());
-   t.call(load_lanes_symbol, b.getVoidTy(),
-          {lane_access(), data, b.getInt32(t.W), b.getInt32(components), b.getInt32(bytes)});
+   b.CreateCall(call.function,
+                {call.region.base, call.region.size, call.active, call.offsets, call.data})
+      ->addFnAttr(llvm::Attribute::get(t.context, "no_caller_saved_registers"));
+}
+
+/// Calls lane_memory.h.
+llvm::Function *Pieces::checked_function(bool stores)
+{
+   return lanewise_function("checked", stores, [&](const LanewiseCall &call) {
+      llvm::Type *offsets_type = t.vector_of(b.getInt64Ty());
+      auto *type =
+         llvm::StructType::get(b.getPtrTy(), b.getInt64Ty(), b.getPtrTy(), b.getInt64Ty());
+      static_assert(sizeof(LaneAccess) == 32);
+      Value *access = b.CreateAlloca(type), *wide_offsets = b.CreateAlloca(offsets_type);
+      b.CreateStore(b.CreateZExt(call.offsets, offsets_type), wide_offsets);
+      const std::array<Value *, 4> fields = {call.region.base, call.region.size, wide_offsets,
+                                             call.active};
+      for (unsigned i = 0; i < fields.size(); i++)
+         b.CreateStore(fields[i], b.CreateStructGEP(type, access, i));
+      t.call(stores ? store_lanes_symbol : load_lanes_symbol, b.getVoidTy(),
+             {access, call.data, b.getInt32(t.W), b.getInt32(components), b.getInt32(bytes)});
+   });
+}
+
+/// Goes through the lanes if all that are active are in bounds; else asks checked_function().
+llvm::Function *Pieces::unchecked_function(bool stores)
+{
+   llvm::Function *checked = checked_function(stores);
+   return lanewise_function("all", stores, [&](LanewiseCall call) {
+      const auto block = [&](const char *name) {
+         return llvm::BasicBlock::Create(t.context, name, call.function);
+      };
+      Value *active = t.lanes_of(b.CreateTrunc(call.active, t.int_type(t.W)));
+      if (!is_address()) {
+         Value *fits = lanes_in_bounds(t, call.region, call.offsets, element());
+         llvm::BasicBlock *inside = block("inside"), *outside = block("outside");
+         b.CreateCondBr(t.any(b.CreateAnd(active, b.CreateNot(fits))), outside, inside);
+         b.SetInsertPoint(outside);
+         LanewiseCall again = call;
+         again.function = checked;
+         call_lanewise(again);
+         b.CreateRetVoid();
+         b.SetInsertPoint(inside);
+      } else {
+         call.region.base = nullptr;
+      }
+      if (stores)
+         scatter(call, active);
+      else
+         b.CreateStore(gather(call, active), call.data);
+   });
+}
+
+void Pieces::access_lanewise(bool stores, Value *data)
+{
+   const Region all = {region.base ? region.base : llvm::ConstantPointerNull::get(b.getPtrTy()),
+                       region.size ? region.size : b.getInt64(~uint64_t(0))};
+   call_lanewise({unchecked_function(stores), all,
+                  b.CreateZExt(t.bits_of(t.mask_or_ones()), b.getInt64Ty()),
+                  reach.fixed ? ComputeAgain(b)(offsets) : offsets, data});
+}
+
+Value *Pieces::load_lanewise()
+{
+   Value *data = t.lane_data(packed_type());
+   access_lanewise(false, data);
    return b.CreateLoad(packed_type(), data);
 }
 
-void Pieces::store_slowly(Value *all)
+void Pieces::store_lanewise(Value *all)
 {
-   llvm::AllocaInst *data = t.lane_data(packed_type());
+   Value *data = t.lane_data(packed_type());
    b.CreateStore(all, data);
-   t.call(store_lanes_symbol, b.getVoidTy(),
-          {lane_access(), data, b.getInt32(t.W), b.getInt32(components), b.getInt32(bytes)});
+   access_lanewise(true, data);
+}
+
+/// The lanes' elements; inactive ones' are any.
+Value *Pieces::gather(const LanewiseCall &call, Value *active)
+{
+   // The first bytes are there if any active lane's are.
+   Value *instead = is_address()
+                       ? t.splat(b.CreatePtrToInt(harmless_memory(t, false), b.getInt64Ty()))
+                       : llvm::Constant::getNullValue(offsets->getType()),
+         *safe = b.CreateSelect(active, call.offsets, instead);
+   Pieces here = *this;
+   here.ahead = 0;
+   Values parts;
+   for (unsigned l = 0; l < t.W; l++)
+      parts.push_back(
+         here.load(vector_type(components),
+                   pointer_to(t, call.region, b.CreateExtractElement(safe, uint64_t(l)))));
+   return concatenate(t, parts);
+}
+
+void Pieces::scatter(const LanewiseCall &call, Value *active)
+{
+   Value *sink = b.CreateAlloca(vector_type(components)), *bits = t.bits_of(active);
+   for (unsigned l = 0; l < t.W; l++) {
+      Value *pointer =
+         pointer_to(t, call.region, b.CreateExtractElement(call.offsets, uint64_t(l)));
+      Value *bit = b.CreateTrunc(b.CreateLShr(bits, l), b.getInt1Ty());
+      Value *own = b.CreateConstGEP1_64(b.getInt8Ty(), call.data, uint64_t(l) * element());
+      store(b.CreateAlignedLoad(vector_type(components), own, llvm::Align(1)),
+            b.CreateSelect(bit, pointer, sink));
+   }
 }
 
 namespace {
@@ -368,35 +472,6 @@ Values choose(Translator &t, Value *condition, Fast fast, Slow slow)
 }
 
 } // namespace
-
-/// i1: every byte of every active lane is in bounds.  Null when there is nothing to check.
-Value *Pieces::lanes_all_in_bounds()
-{
-   Value *ok = check ? lanes_in_bounds(t, region, offsets, element()) : nullptr;
-   if (!ok)
-      return nullptr;
-   Value *outside = b.CreateNot(ok);
-   if (t.mask)
-      outside = b.CreateAnd(outside, t.mask);
-   return b.CreateNot(t.any(outside));
-}
-
-Value *Pieces::gather()
-{
-   Value *safe = offsets;
-   if (t.mask) {
-      // The first bytes are there if any active lane's are.
-      Value *instead = region.base
-                          ? llvm::Constant::getNullValue(offsets->getType())
-                          : t.splat(b.CreatePtrToInt(harmless_memory(t, false), b.getInt64Ty()));
-      safe = b.CreateSelect(t.mask, offsets, instead);
-   }
-   Values parts;
-   for (unsigned l = 0; l < t.W; l++)
-      parts.push_back(load(vector_type(components),
-                           pointer_to(t, region, b.CreateExtractElement(safe, uint64_t(l)))));
-   return concatenate(t, parts);
-}
 
 /// Part of a packed vector: a scalar if count is 1.
 Value *Pieces::slice(Value *all, unsigned first, unsigned count)
@@ -449,22 +524,6 @@ void Pieces::store_regular(Value *all)
    }
 }
 
-void Pieces::scatter(Value *all)
-{
-   Value *bits = t.mask ? t.bits_of(t.mask) : nullptr;
-   for (unsigned l = 0; l < t.W; l++) {
-      Value *pointer = pointer_to(t, region, b.CreateExtractElement(offsets, uint64_t(l)));
-      if (bits) {
-         Value *bit = b.CreateTrunc(b.CreateLShr(bits, l), b.getInt1Ty());
-         pointer = b.CreateSelect(bit, pointer, harmless_memory(t, true));
-      }
-      store(slice(all, l * components, components), pointer);
-   }
-}
-
-/// More lanes than this are gathered and scattered by lane_memory.h: code size is compile time.
-constexpr unsigned max_inline_lanes = 32;
-
 Reach reach_of(Translator &t, const LanePattern &pattern, const LaneOffsets &fixed,
                unsigned element)
 {
@@ -502,29 +561,21 @@ Values load_pieces(Pieces p, Way way)
 {
    Translator &t = p.t;
    p.count();
-   if (way == Way::lanewise)
-      return unpack(t, p.load_slowly(), p.components);
-   const auto packed = [&](Value *condition, const auto &fast) {
-      const Values all = choose(
-         t, condition, [&] { return Values{fast()}; }, [&] { return Values{p.load_slowly()}; });
-      return unpack(t, all[0], p.components);
-   };
-   if (p.regular()) {
-      const std::vector<bool> chunks = p.decided.cluster ? p.decided.cluster->chunks : p.chunks();
-      Conditions conditions(t);
-      if (way != Way::regular)
-         p.require_load(conditions);
-      Value *condition = conditions.all();
-      if (!chunks.empty() || p.pattern().step == 0)
-         return choose(
-            t, condition, [&] { return chunks.empty() ? p.load_same() : p.load_chunks(chunks); },
-            [&] { return unpack(t, p.load_slowly(), p.components); });
-      return packed(condition, [&] { return p.load_regular(); });
-   }
-   if (t.W > max_inline_lanes)
-      return unpack(t, p.load_slowly(), p.components);
-   p.ahead = 0;
-   return packed(p.lanes_all_in_bounds(), [&] { return p.gather(); });
+   const auto lanewise = [&] { return unpack(t, p.load_lanewise(), p.components); };
+   if (way == Way::lanewise || !p.regular())
+      return lanewise();
+   const std::vector<bool> chunks = p.decided.cluster ? p.decided.cluster->chunks : p.chunks();
+   Conditions conditions(t);
+   if (way != Way::regular)
+      p.require_load(conditions);
+   if (!chunks.empty() || p.pattern().step == 0)
+      return choose(
+         t, conditions.all(),
+         [&] { return chunks.empty() ? p.load_same() : p.load_chunks(chunks); }, lanewise);
+   const Values all = choose(
+      t, conditions.all(), [&] { return Values{p.load_regular()}; },
+      [&] { return Values{p.load_lanewise()}; });
+   return unpack(t, all[0], p.components);
 }
 
 void store_pieces(Pieces p, const Values &data)
@@ -532,28 +583,24 @@ void store_pieces(Pieces p, const Values &data)
    Translator &t = p.t;
    p.count();
    Value *all = pack(t, data);
-   const bool regular = p.regular() && p.pattern().step > 0;
-   if (!regular && t.W > max_inline_lanes)
-      return p.store_slowly(all);
+   if (!p.regular() || p.pattern().step == 0) {
+      p.store_lanewise(all);
+      return;
+   }
    Conditions conditions(t);
-   if (regular)
-      p.require_regular(conditions);
-   else
-      conditions.require(p.lanes_all_in_bounds());
-   const bool masked = regular && t.mask && p.may_store_masked();
-   if (regular && t.mask && !masked)
+   p.require_regular(conditions);
+   const bool masked = t.mask && p.may_store_masked();
+   if (t.mask && !masked)
       conditions.require(p.b.CreateNot(t.any(p.b.CreateNot(t.mask))));
    const auto fast = [&] {
       if (masked)
          p.store_masked(all);
-      else if (regular)
-         p.store_regular(all);
       else
-         p.scatter(all);
+         p.store_regular(all);
       return Values{};
    };
    const auto slow = [&] {
-      p.store_slowly(all);
+      p.store_lanewise(all);
       return Values{};
    };
    choose(t, conditions.all(), fast, slow);

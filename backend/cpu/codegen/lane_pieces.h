@@ -6,11 +6,12 @@
 /// Where lane analysis knows how addresses run from lane to lane, the access is made of one piece per
 /// group of lanes: a vector when the lanes' elements touch, a scalar when they are the same, else
 /// elements at constant distances.  Those pieces may read what belongs to inactive lanes, so they stand
-/// behind one check that all of it is in bounds; if not, and where a store has inactive lanes,
-/// lane_memory.h does it component by component.  Where even the distances from lane 0's address are
+/// behind one check that all of it is in bounds.  Where even the distances from lane 0's address are
 /// constants (lane_offsets.h), all pieces have one scalar address, and what lies closely together is
-/// loaded as whole vectors, of which shuffles take the elements.  Everything else is gathered and
-/// scattered, behind the same kind of check; inactive lanes go to a harmless place.
+/// loaded as whole vectors, of which shuffles take the elements.  Everything else, and what does not
+/// pass the check, goes lane by lane, in functions that a module has for each form of access;
+/// inactive lanes go to a harmless place.  Where an active lane is out of bounds, those call
+/// lane_memory.h, which looks at each component.
 
 #pragma once
 
@@ -92,7 +93,6 @@ struct Pieces {
    llvm::Value *cluster_offset();
    bool may_load_chunks() const;
    llvm::Value *load_chunk(llvm::Value *base, size_t chunk, uint64_t extent);
-   llvm::Value *lanes_all_in_bounds();
    llvm::Type *packed_type() const { return vector_type(t.W * components); }
    llvm::Value *slice(llvm::Value *all, unsigned first, unsigned count);
    Values load_same();
@@ -101,14 +101,28 @@ struct Pieces {
    Values load_chunks(const std::vector<bool> &chunks);
    // These load and store packed vectors (packed_values.h).
    llvm::Value *load_regular();
-   llvm::Value *gather();
-   llvm::Value *load_slowly();
    bool may_store_masked() const;
    void store_masked(llvm::Value *all);
    void store_regular(llvm::Value *all);
-   void scatter(llvm::Value *all);
-   void store_slowly(llvm::Value *all);
-   llvm::Value *lane_access();
+
+   /// A call of a function for accesses lane by lane.
+   struct LanewiseCall {
+      llvm::Function *function;
+      Region region;
+      llvm::Value *active, *offsets; ///< i64 with a bit for each lane, as Pieces::offsets
+      llvm::Value *data;             ///< pointer to the lanes' elements
+   };
+   bool is_address() const { return offsets->getType()->getScalarSizeInBits() == 64; }
+   llvm::Function *lanewise_function(const char *name, bool stores,
+                                     llvm::function_ref<void(const LanewiseCall &)> body);
+   void call_lanewise(const LanewiseCall &);
+   llvm::Function *checked_function(bool stores);
+   llvm::Function *unchecked_function(bool stores);
+   llvm::Value *gather(const LanewiseCall &, llvm::Value *active);
+   void scatter(const LanewiseCall &, llvm::Value *active);
+   void access_lanewise(bool stores, llvm::Value *data);
+   llvm::Value *load_lanewise();
+   void store_lanewise(llvm::Value *all);
 };
 
 Reach reach_of(Translator &, const LanePattern &, const LaneOffsets &, unsigned element);

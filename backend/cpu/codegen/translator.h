@@ -146,9 +146,7 @@ public:
    std::map<std::pair<uint32_t, uint32_t>, std::pair<llvm::Value *, llvm::Value *>> buffers;
    llvm::Value *shared_memory = nullptr, *push_constants = nullptr, *constant_data = nullptr;
    llvm::Value *zeros = nullptr, *sink = nullptr;
-   // What emit_memory.cc hands to lane_memory.h.
-   llvm::AllocaInst *lane_access = nullptr, *lane_offsets = nullptr;
-   /// Memory for such a vector; the same for all accesses of the type.
+   /// Memory for such a vector; the same for all accesses lane by lane of the type.
    llvm::AllocaInst *lane_data(llvm::Type *vector);
    // What guarded_loads.cc has decided for some loads of a block.
    llvm::DenseMap<const nir_intrinsic_instr *, GuardedLoad> guarded;

@@ -164,6 +164,9 @@ void set_function_attributes(llvm::Module &module, const CpuFeatures &cpu)
       function.addFnAttr("prefer-vector-width", bits);
       function.addFnAttr("min-legal-vector-width", bits);
       function.addFnAttr(llvm::Attribute::NoUnwind);
+      // LLVM 19 would clear the upper halves of registers that it has just restored.
+      if (function.hasFnAttribute("no_caller_saved_registers"))
+         function.addFnAttr("target-features", cpu.llvm_features + ",-vzeroupper");
    }
 }
 
