@@ -185,15 +185,65 @@ void load_from_own_buffers(Translator &t, nir_intrinsic_instr *intr, const Acces
       t.define(intr->def, c, b.CreateLoad(vector, results[c]));
 }
 
-/// Where a loop brings memory to a workgroup, piece by piece, the next piece is far from what the CPU
-/// itself expects: lines of a matrix are not neighbours.  The workgroup works on this one meanwhile.
-int64_t distance_ahead(nir_intrinsic_instr *intr, const Access &access)
+constexpr unsigned cache_line_bytes = 64;
+
+/// Scalar integers as the workgroup after this one along x has them, which the same thread runs next.
+class InNextWorkgroup {
+public:
+   explicit InNextWorkgroup(Translator &t) : b(t.b) { values[t.workgroup_x] = nullptr; }
+
+   /// v itself if it is the same there, or too many operations away.
+   Value *operator()(Value *v, unsigned depth = 0)
+   {
+      const auto [at, is_new] = values.try_emplace(v, v);
+      if (!is_new)
+         return at->second ? at->second : b.CreateAdd(v, b.getInt32(1));
+      auto *operation = llvm::dyn_cast<llvm::BinaryOperator>(v);
+      auto *cast = llvm::dyn_cast<llvm::CastInst>(v);
+      if ((!operation && !cast) || depth == Translator::max_address_depth ||
+          (operation && operation->isIntDivRem())) // what it divides by may become zero
+         return v;
+      const auto operand = [&](unsigned i) {
+         return (*this)(llvm::cast<llvm::Instruction>(v)->getOperand(i), depth + 1);
+      };
+      Value *next = v;
+      if (operation) {
+         Value *x = operand(0), *y = operand(1);
+         if (x != operation->getOperand(0) || y != operation->getOperand(1))
+            next = b.CreateBinOp(operation->getOpcode(), x, y);
+      } else if (Value *x = operand(0); x != cast->getOperand(0)) {
+         next = b.CreateCast(cast->getOpcode(), x, v->getType());
+      }
+      return values[v] = next;
+   }
+
+private:
+   llvm::IRBuilder<> &b;
+   llvm::DenseMap<Value *, Value *> values;
+};
+
+/// The bytes (i64) from what a load loads to what it is worth to ask for meanwhile; null if there is
+/// no such thing.  The CPU itself expects neighbours, which lines of a matrix are not, and nothing
+/// beyond a page.  Where a loop brings memory to a workgroup, piece by piece, it is the next piece,
+/// else the next workgroup's of what is whole lines of the cache: the others have their work in taking
+/// it apart.
+Value *distance_ahead(nir_intrinsic_instr *intr, const Access &access, const Pieces &pieces)
 {
+   Translator &t = pieces.t;
+   llvm::IRBuilder<> &b = t.b;
+   if (access.space != Space::buffer && access.space != Space::global)
+      return nullptr;
    const nir_loop *loop = innermost_loop(&intr->instr);
-   if ((access.space != Space::buffer && access.space != Space::global) || !loop ||
-       !has_control_barrier(loop))
-      return 0;
-   return loop_step(nir_get_scalar(access.offset->ssa, 0), loop).value_or(0);
+   if (loop && has_control_barrier(loop)) {
+      const int64_t step = loop_step(nir_get_scalar(access.offset->ssa, 0), loop).value_or(0);
+      return step ? b.getInt64(uint64_t(step)) : nullptr;
+   }
+   const unsigned bytes = t.W * access.element();
+   const bool is_run = pieces.regular() && pieces.groups() == 1 && pieces.extent() <= 2 * bytes;
+   if (!t.workgroup_x || !is_run || bytes < 2 * cache_line_bytes)
+      return nullptr;
+   Value *first = t.first_lane(pieces.offsets), *next = InNextWorkgroup(t)(first);
+   return next == first ? nullptr : b.CreateSExt(b.CreateSub(next, first), b.getInt64Ty());
 }
 
 Pieces pieces_of(Translator &t, const Access &access, const Region &region, Value *offset)
@@ -229,7 +279,8 @@ void emit_load(Translator &t, nir_intrinsic_instr *intr, const Access &access)
       const Way way = found == t.guarded.end() ? Way::ask : t.way_of_guarded;
       if (way == Way::regular)
          pieces.decided = found->second;
-      pieces.ahead = distance_ahead(intr, access);
+      if (way != Way::lanewise)
+         pieces.ahead = distance_ahead(intr, access, pieces);
       result = load_pieces(pieces, way);
    }
    for (unsigned c = 0; c < access.components; c++)

@@ -42,7 +42,7 @@ void Pieces::prefetch(llvm::Type *type, Value *pointer)
    if (size < least)
       return;
    for (int64_t byte = 0; byte < size; byte += chunk_bytes) {
-      Value *next = b.CreatePtrAdd(pointer, b.getInt64(uint64_t(ahead + byte)));
+      Value *next = b.CreatePtrAdd(pointer, b.CreateAdd(ahead, b.getInt64(uint64_t(byte))));
       constexpr unsigned read = 0, second_level = 2, data = 1;
       b.CreateIntrinsic(llvm::Intrinsic::prefetch, {next->getType()},
                         {next, b.getInt32(read), b.getInt32(second_level), b.getInt32(data)});
@@ -417,7 +417,7 @@ Value *Pieces::gather(const LanewiseCall &call, Value *active)
                        : llvm::Constant::getNullValue(offsets->getType()),
          *safe = b.CreateSelect(active, call.offsets, instead);
    Pieces here = *this;
-   here.ahead = 0;
+   here.ahead = nullptr;
    Values parts;
    for (unsigned l = 0; l < t.W; l++)
       parts.push_back(

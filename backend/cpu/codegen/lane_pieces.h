@@ -41,7 +41,7 @@ struct Pieces {
    bool check; ///< offsets may be out of bounds
    bool is_volatile, invariant;
    GuardedLoad decided = {};
-   int64_t ahead = 0; ///< bytes to what will be loaded next time, where it is worth to ask for it
+   llvm::Value *ahead = nullptr; ///< i64: bytes to what is prefetched; null: nothing is
 
    llvm::IRBuilder<> &b = t.b;
    const LanePattern &pattern() const { return reach.pattern; }

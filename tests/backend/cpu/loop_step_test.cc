@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What loops prefetch: the distances in the LLVM IR of whole shaders.
+/// What is prefetched: the distances in the LLVM IR of whole shaders.
 
 #include "tests/backend/cpu/shader_runner.h"
 
@@ -13,8 +13,8 @@
 namespace weft::cpu {
 namespace {
 
-/// How far ahead of loads something is prefetched, in a shader with this in its main function.
-std::set<int> distances(const std::string &body)
+/// The IR of a shader with this in its main function.
+std::string llvm_of(const std::string &body)
 {
    const std::string glsl = R"(
       layout(local_size_x = 64) in;
@@ -32,9 +32,17 @@ std::set<int> distances(const std::string &body)
    CompileOptions options;
    options.subgroup_size = 16;
    options.robust_buffer_access = false;
-   const std::string llvm = dump_of_shader(glsl, 2, "llvm", options);
+   return dump_of_shader(glsl, 2, "llvm", options);
+}
+
+const std::string call = "@llvm.prefetch.p0(ptr ";
+
+/// How far ahead of loads something is prefetched, where that is known.
+std::set<int> distances(const std::string &body)
+{
+   const std::string llvm = llvm_of(body);
    std::set<std::string> prefetched;
-   const std::string call = "@llvm.prefetch.p0(ptr ", step = " = getelementptr i8, ptr %";
+   const std::string step = " = getelementptr i8, ptr %";
    std::istringstream lines(llvm);
    for (std::string line; std::getline(lines, line);) {
       if (const size_t at = line.find(call);
@@ -83,6 +91,29 @@ TEST(LoopStep, NothingWhereNothingIsKnown)
 TEST(LoopStep, NothingWhereEachLaneHasALineOfItsOwn)
 {
    EXPECT_EQ(distances(staging("uint k = 0; k < n; k += 32", "i * m + k / 4")), std::set<int>());
+}
+
+/// How many lines are.
+int prefetches(const std::string &body)
+{
+   const std::string llvm = llvm_of(body);
+   int count = 0;
+   for (size_t at = llvm.find(call + '%'); at != std::string::npos;
+        at = llvm.find(call + '%', at + 1))
+      count++;
+   return count;
+}
+
+TEST(Prefetch, WhatTheNextWorkgroupLoads)
+{
+   EXPECT_EQ(prefetches("sum = a[gl_WorkGroupID.x * 64 + i];"), 4);
+   EXPECT_EQ(
+      prefetches("for (uint k = 0; k < n; k++) sum += a[(gl_WorkGroupID.x * m + k) * 64 + i];"), 4);
+   EXPECT_EQ(prefetches("sum = a[gl_WorkGroupID.y * 64 + i];"), 0);
+   EXPECT_EQ(prefetches("sum = a[gl_WorkGroupID.x + i * m];"), 0);
+   EXPECT_EQ(prefetches("sum = vec4(a[gl_WorkGroupID.x * 64 + i].x);"),
+             0); // a quarter of each line
+   EXPECT_EQ(prefetches("sum = a[n / gl_WorkGroupID.x * 64 + i];"), 0);
 }
 
 /// The CPU sees by itself what one loop reads one after the other.
