@@ -417,6 +417,7 @@ Value *Pieces::gather(const LanewiseCall &call, Value *active)
                        : llvm::Constant::getNullValue(offsets->getType()),
          *safe = b.CreateSelect(active, call.offsets, instead);
    Pieces here = *this;
+   here.invariant = false; // other loads of the form are not
    here.ahead = nullptr;
    Values parts;
    for (unsigned l = 0; l < t.W; l++)
