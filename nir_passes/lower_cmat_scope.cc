@@ -202,7 +202,11 @@ private:
    glsl_cmat_description cut(glsl_cmat_description desc) const
    {
       if (is_workgroups(desc)) {
-         (is_b(desc) ? desc.cols : desc.rows) = bands(desc).lines;
+         const uint32_t lines = bands(desc).lines;
+         if (is_b(desc))
+            desc.cols = lines;
+         else
+            desc.rows = lines;
          desc.scope = SCOPE_SUBGROUP;
       }
       return desc;
