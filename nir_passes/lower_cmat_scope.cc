@@ -459,7 +459,8 @@ private:
       return nir_build_deref_follower(&b, rebuild(nir_deref_instr_parent(deref)), deref);
    }
 
-   /// A subgroup's rows are multiplied by all columns of B.
+   /// A subgroup's rows are multiplied by all columns of B.  Bands are stored whole, not component by
+   /// component as in share(): back ends that cut B have no rules of alignment for stores.
    void lower_muladd(nir_intrinsic_instr *instr, const Matrix &matrix)
    {
       const glsl_cmat_description &desc = matrix.desc;
@@ -548,11 +549,11 @@ Result<bool> lower_cmat_scope(nir_shader *nir, const ScopeOptions &options)
          return is_workgroups(desc) && desc.use == GLSL_CMAT_USE_NONE;
       });
    const uint32_t subgroups = invocations / options.subgroup_size;
-   for (const bool cuts_b : {options.cuts_b, false}) {
+   for (const bool cuts_b : {true, false}) {
+      if (!have_uses || (cuts_b && !options.cuts_b))
+         continue;
       const Cutting cutting = {subgroups, cuts_b};
-      const std::optional<Elements> shared =
-         have_uses ? find_shared_elements(nir, options.staging_bytes, cutting) : std::nullopt;
-      if (shared) {
+      if (const auto shared = find_shared_elements(nir, options.staging_bytes, cutting)) {
          Lowering(nir, options, subgroups, cutting, *shared).run();
          return true;
       }

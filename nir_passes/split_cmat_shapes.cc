@@ -546,13 +546,16 @@ private:
    Stack stack(const glsl_cmat_description &matrix, const cmat::Runs &runs) const
    {
       Stack s = {1, tile_of(matrix)};
-      const uint32_t W = options.subgroup_size, elements = uint32_t(s.desc.rows) * s.desc.cols,
-                     line = runs.in_columns ? s.desc.rows : s.desc.cols;
-      if (options.form != MatrixForm::private_tiles || line % runs.length != 0 || elements % W != 0)
+      const uint32_t W = options.subgroup_size;
+      constexpr cmat::Map map = cmat::Map::dense;
+      if (options.form != MatrixForm::private_tiles || cmat::has_outside(map, s.desc, W) ||
+          cmat::run_count(map, s.desc, W, runs) == 0)
          return s;
-      while (elements / runs.length * s.tiles < W && grid(matrix).size() % (2 * s.tiles) == 0)
+      while (uint32_t(s.desc.rows) * s.desc.cols / runs.length < W &&
+             grid(matrix).size() % (2 * s.tiles) == 0) {
          s.tiles *= 2;
-      s.desc.rows *= s.tiles;
+         s.desc.rows *= 2;
+      }
       return s;
    }
 

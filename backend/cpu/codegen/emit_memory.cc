@@ -7,6 +7,7 @@
 /// kinds of memory: buffers, which lanes may have of their own, and scratch, where each component of
 /// an invocation's private memory lies beside the other lanes'.
 
+#include "backend/cpu/codegen/compute_again.h"
 #include "backend/cpu/codegen/lane_pieces.h"
 #include "backend/cpu/codegen/loop_step.h"
 
@@ -187,41 +188,6 @@ void load_from_own_buffers(Translator &t, nir_intrinsic_instr *intr, const Acces
 
 constexpr unsigned cache_line_bytes = 64;
 
-/// Scalar integers as the workgroup after this one along x has them, which the same thread runs next.
-class InNextWorkgroup {
-public:
-   explicit InNextWorkgroup(Translator &t) : b(t.b) { values[t.workgroup_x] = nullptr; }
-
-   /// v itself if it is the same there, or too many operations away.
-   Value *operator()(Value *v, unsigned depth = 0)
-   {
-      const auto [at, is_new] = values.try_emplace(v, v);
-      if (!is_new)
-         return at->second ? at->second : b.CreateAdd(v, b.getInt32(1));
-      auto *operation = llvm::dyn_cast<llvm::BinaryOperator>(v);
-      auto *cast = llvm::dyn_cast<llvm::CastInst>(v);
-      if ((!operation && !cast) || depth == Translator::max_address_depth ||
-          (operation && operation->isIntDivRem())) // what it divides by may become zero
-         return v;
-      const auto operand = [&](unsigned i) {
-         return (*this)(llvm::cast<llvm::Instruction>(v)->getOperand(i), depth + 1);
-      };
-      Value *next = v;
-      if (operation) {
-         Value *x = operand(0), *y = operand(1);
-         if (x != operation->getOperand(0) || y != operation->getOperand(1))
-            next = b.CreateBinOp(operation->getOpcode(), x, y);
-      } else if (Value *x = operand(0); x != cast->getOperand(0)) {
-         next = b.CreateCast(cast->getOpcode(), x, v->getType());
-      }
-      return values[v] = next;
-   }
-
-private:
-   llvm::IRBuilder<> &b;
-   llvm::DenseMap<Value *, Value *> values;
-};
-
 /// The bytes (i64) from what a load loads to what it is worth to ask for meanwhile; null if there is
 /// no such thing.  The CPU itself expects neighbours, which lines of a matrix are not, and nothing
 /// beyond a page.  Where a loop brings memory to a workgroup, piece by piece, it is the next piece,
@@ -242,7 +208,10 @@ Value *distance_ahead(nir_intrinsic_instr *intr, const Access &access, const Pie
    const bool is_run = pieces.regular() && pieces.groups() == 1 && pieces.extent() <= 2 * bytes;
    if (!t.workgroup_x || !is_run || bytes < 2 * cache_line_bytes)
       return nullptr;
-   Value *first = t.first_lane(pieces.offsets), *next = InNextWorkgroup(t)(first);
+   // The same thread runs that next.
+   Value *next_x = b.CreateAdd(t.workgroup_x, b.getInt32(1));
+   Value *first = t.first_lane(pieces.offsets),
+         *next = ComputeAgain(b, t.workgroup_x, next_x)(first);
    return next == first ? nullptr : b.CreateSExt(b.CreateSub(next, first), b.getInt64Ty());
 }
 

@@ -3,6 +3,7 @@
 
 #include "backend/cpu/codegen/lane_pieces.h"
 
+#include "backend/cpu/codegen/compute_again.h"
 #include "backend/cpu/codegen/packed_values.h"
 #include "backend/cpu/codegen/take_elements.h"
 #include "backend/cpu/runtime/lane_memory.h"
@@ -265,45 +266,10 @@ Value *Pieces::load_regular()
    return concatenate(t, parts);
 }
 
-namespace {
-
-/// A vector of offsets computed anew, so that what only a slow way needs is not computed before it is
-/// known to be taken; but for what lies too many operations back.
-class ComputeAgain {
-public:
-   explicit ComputeAgain(llvm::IRBuilder<> &b) : b(b) {}
-
-   Value *operator()(Value *v, unsigned depth = 0)
-   {
-      auto *operation = llvm::dyn_cast<llvm::BinaryOperator>(v);
-      auto *cast = llvm::dyn_cast<llvm::CastInst>(v);
-      if ((!operation && !cast) || depth == Translator::max_address_depth)
-         return v;
-      if (const auto found = copies.find(v); found != copies.end())
-         return found->second;
-      Value *copy;
-      if (operation) {
-         Value *x = (*this)(operation->getOperand(0), depth + 1);
-         Value *y = (*this)(operation->getOperand(1), depth + 1);
-         copy = b.CreateBinOp(operation->getOpcode(), x, y);
-      } else {
-         copy =
-            b.CreateCast(cast->getOpcode(), (*this)(cast->getOperand(0), depth + 1), v->getType());
-      }
-      return copies[v] = copy;
-   }
-
-private:
-   llvm::IRBuilder<> &b;
-   llvm::DenseMap<Value *, Value *> copies;
-};
-
-} // namespace
-
 /// The module's function of a name for accesses of this form, which `body` builds.  Calls of it leave
 /// all registers as they are, so that what may never happen costs its caller little code and no spills.
 llvm::Function *Pieces::lanewise_function(const char *name, bool stores,
-                                          llvm::function_ref<void(const LanewiseCall &)> body)
+                                          llvm::function_ref<void(const LanewiseAccess &)> body)
 {
    const std::string full_name = llvm::formatv(
       "{0}_{1}_lanes.{2}.{3}x{4}{5}", name, stores ? "store" : "load",
@@ -321,8 +287,7 @@ llvm::Function *Pieces::lanewise_function(const char *name, bool stores,
 
    llvm::IRBuilder<>::InsertPointGuard guard(b);
    b.SetInsertPoint(llvm::BasicBlock::Create(t.context, "", function));
-   body({function,
-         {function->getArg(0), function->getArg(1)},
+   body({{function->getArg(0), function->getArg(1)},
          function->getArg(2),
          function->getArg(3),
          function->getArg(4)});
@@ -330,29 +295,30 @@ llvm::Function *Pieces::lanewise_function(const char *name, bool stores,
    return function;
 }
 
-void Pieces::call_lanewise(const LanewiseCall &call)
+void Pieces::call_lanewise(llvm::Function *function, const LanewiseAccess &access)
 {
-   b.CreateCall(call.function,
-                {call.region.base, call.region.size, call.active, call.offsets, call.data})
+   b.CreateCall(function, {access.region.base, access.region.size, access.active, access.offsets,
+                           access.data})
       ->addFnAttr(llvm::Attribute::get(t.context, "no_caller_saved_registers"));
 }
 
 /// Calls lane_memory.h.
 llvm::Function *Pieces::checked_function(bool stores)
 {
-   return lanewise_function("checked", stores, [&](const LanewiseCall &call) {
+   return lanewise_function("checked", stores, [&](const LanewiseAccess &access) {
       llvm::Type *offsets_type = t.vector_of(b.getInt64Ty());
       auto *type =
          llvm::StructType::get(b.getPtrTy(), b.getInt64Ty(), b.getPtrTy(), b.getInt64Ty());
       static_assert(sizeof(LaneAccess) == 32);
-      Value *access = b.CreateAlloca(type), *wide_offsets = b.CreateAlloca(offsets_type);
-      b.CreateStore(b.CreateZExt(call.offsets, offsets_type), wide_offsets);
-      const std::array<Value *, 4> fields = {call.region.base, call.region.size, wide_offsets,
-                                             call.active};
+      Value *lane_access = b.CreateAlloca(type), *wide_offsets = b.CreateAlloca(offsets_type);
+      b.CreateStore(b.CreateZExt(access.offsets, offsets_type), wide_offsets);
+      const std::array<Value *, 4> fields = {access.region.base, access.region.size, wide_offsets,
+                                             access.active};
       for (unsigned i = 0; i < fields.size(); i++)
-         b.CreateStore(fields[i], b.CreateStructGEP(type, access, i));
-      t.call(stores ? store_lanes_symbol : load_lanes_symbol, b.getVoidTy(),
-             {access, call.data, b.getInt32(t.W), b.getInt32(components), b.getInt32(bytes)});
+         b.CreateStore(fields[i], b.CreateStructGEP(type, lane_access, i));
+      t.call(
+         stores ? store_lanes_symbol : load_lanes_symbol, b.getVoidTy(),
+         {lane_access, access.data, b.getInt32(t.W), b.getInt32(components), b.getInt32(bytes)});
    });
 }
 
@@ -360,28 +326,25 @@ llvm::Function *Pieces::checked_function(bool stores)
 llvm::Function *Pieces::unchecked_function(bool stores)
 {
    llvm::Function *checked = checked_function(stores);
-   return lanewise_function("all", stores, [&](LanewiseCall call) {
-      const auto block = [&](const char *name) {
-         return llvm::BasicBlock::Create(t.context, name, call.function);
-      };
-      Value *active = t.lanes_of(b.CreateTrunc(call.active, t.int_type(t.W)));
+   return lanewise_function("all", stores, [&](LanewiseAccess access) {
+      Value *active = t.lanes_of(b.CreateTrunc(access.active, t.int_type(t.W)));
       if (!is_address()) {
-         Value *fits = lanes_in_bounds(t, call.region, call.offsets, element());
-         llvm::BasicBlock *inside = block("inside"), *outside = block("outside");
+         Value *fits = lanes_in_bounds(t, access.region, access.offsets, element());
+         llvm::Function *function = b.GetInsertBlock()->getParent();
+         auto *inside = llvm::BasicBlock::Create(t.context, "inside", function),
+              *outside = llvm::BasicBlock::Create(t.context, "outside", function);
          b.CreateCondBr(t.any(b.CreateAnd(active, b.CreateNot(fits))), outside, inside);
          b.SetInsertPoint(outside);
-         LanewiseCall again = call;
-         again.function = checked;
-         call_lanewise(again);
+         call_lanewise(checked, access);
          b.CreateRetVoid();
          b.SetInsertPoint(inside);
       } else {
-         call.region.base = nullptr;
+         access.region.base = nullptr;
       }
       if (stores)
-         scatter(call, active);
+         scatter(access, active);
       else
-         b.CreateStore(gather(call, active), call.data);
+         b.CreateStore(gather(access, active), access.data);
    });
 }
 
@@ -389,8 +352,9 @@ void Pieces::access_lanewise(bool stores, Value *data)
 {
    const Region all = {region.base ? region.base : llvm::ConstantPointerNull::get(b.getPtrTy()),
                        region.size ? region.size : b.getInt64(~uint64_t(0))};
-   call_lanewise({unchecked_function(stores), all,
-                  b.CreateZExt(t.bits_of(t.mask_or_ones()), b.getInt64Ty()),
+   // What only this needs is not computed before it is known to be taken.
+   call_lanewise(unchecked_function(stores),
+                 {all, b.CreateZExt(t.bits_of(t.mask_or_ones()), b.getInt64Ty()),
                   reach.fixed ? ComputeAgain(b)(offsets) : offsets, data});
 }
 
@@ -409,32 +373,31 @@ void Pieces::store_lanewise(Value *all)
 }
 
 /// The lanes' elements; inactive ones' are any.
-Value *Pieces::gather(const LanewiseCall &call, Value *active)
+Value *Pieces::gather(const LanewiseAccess &access, Value *active)
 {
    // The first bytes are there if any active lane's are.
    Value *instead = is_address()
                        ? t.splat(b.CreatePtrToInt(harmless_memory(t, false), b.getInt64Ty()))
                        : llvm::Constant::getNullValue(offsets->getType()),
-         *safe = b.CreateSelect(active, call.offsets, instead);
-   Pieces here = *this;
-   here.invariant = false; // other loads of the form are not
-   here.ahead = nullptr;
+         *safe = b.CreateSelect(active, access.offsets, instead);
    Values parts;
-   for (unsigned l = 0; l < t.W; l++)
+   for (unsigned l = 0; l < t.W; l++) {
+      Value *pointer = pointer_to(t, access.region, b.CreateExtractElement(safe, uint64_t(l)));
+      // Not by load(): not all loads of the form are invariant.
       parts.push_back(
-         here.load(vector_type(components),
-                   pointer_to(t, call.region, b.CreateExtractElement(safe, uint64_t(l)))));
+         b.CreateAlignedLoad(vector_type(components), pointer, llvm::Align(1), is_volatile));
+   }
    return concatenate(t, parts);
 }
 
-void Pieces::scatter(const LanewiseCall &call, Value *active)
+void Pieces::scatter(const LanewiseAccess &access, Value *active)
 {
    Value *sink = b.CreateAlloca(vector_type(components)), *bits = t.bits_of(active);
    for (unsigned l = 0; l < t.W; l++) {
       Value *pointer =
-         pointer_to(t, call.region, b.CreateExtractElement(call.offsets, uint64_t(l)));
+         pointer_to(t, access.region, b.CreateExtractElement(access.offsets, uint64_t(l)));
       Value *bit = b.CreateTrunc(b.CreateLShr(bits, l), b.getInt1Ty());
-      Value *own = b.CreateConstGEP1_64(b.getInt8Ty(), call.data, uint64_t(l) * element());
+      Value *own = b.CreateConstGEP1_64(b.getInt8Ty(), access.data, uint64_t(l) * element());
       store(b.CreateAlignedLoad(vector_type(components), own, llvm::Align(1)),
             b.CreateSelect(bit, pointer, sink));
    }

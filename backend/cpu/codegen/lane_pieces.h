@@ -105,21 +105,20 @@ struct Pieces {
    void store_masked(llvm::Value *all);
    void store_regular(llvm::Value *all);
 
-   /// A call of a function for accesses lane by lane.
-   struct LanewiseCall {
-      llvm::Function *function;
+   /// What functions for accesses lane by lane take.
+   struct LanewiseAccess {
       Region region;
       llvm::Value *active, *offsets; ///< i64 with a bit for each lane, as Pieces::offsets
       llvm::Value *data;             ///< pointer to the lanes' elements
    };
    bool is_address() const { return offsets->getType()->getScalarSizeInBits() == 64; }
    llvm::Function *lanewise_function(const char *name, bool stores,
-                                     llvm::function_ref<void(const LanewiseCall &)> body);
-   void call_lanewise(const LanewiseCall &);
+                                     llvm::function_ref<void(const LanewiseAccess &)> body);
+   void call_lanewise(llvm::Function *, const LanewiseAccess &);
    llvm::Function *checked_function(bool stores);
    llvm::Function *unchecked_function(bool stores);
-   llvm::Value *gather(const LanewiseCall &, llvm::Value *active);
-   void scatter(const LanewiseCall &, llvm::Value *active);
+   llvm::Value *gather(const LanewiseAccess &, llvm::Value *active);
+   void scatter(const LanewiseAccess &, llvm::Value *active);
    void access_lanewise(bool stores, llvm::Value *data);
    llvm::Value *load_lanewise();
    void store_lanewise(llvm::Value *all);

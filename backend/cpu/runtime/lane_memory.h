@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Memory accesses lane by lane: what generated code calls where its vector code does not apply, at
-/// the end of a buffer or under a mask.
+/// the end of a buffer.
 
 #pragma once
 

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Addresses computed once more, where they are wanted or from other numbers.
+
+#pragma once
+
+#include "backend/cpu/codegen/translator.h"
+
+namespace weft::cpu {
+
+class ComputeAgain {
+public:
+   /// Copies all operations of an address, so that another block has them for itself.
+   explicit ComputeAgain(llvm::IRBuilder<> &b) : b(b), copies_all(true) {}
+   /// Copies those that depend on a value, as they are with `other` in its place.
+   ComputeAgain(llvm::IRBuilder<> &b, llvm::Value *value, llvm::Value *other)
+       : b(b), copies_all(false), copies{{value, other}}
+   {
+   }
+
+   /// The same value where there is nothing to copy, or where it is too many operations back.
+   llvm::Value *operator()(llvm::Value *v, unsigned depth = 0)
+   {
+      if (const auto found = copies.find(v); found != copies.end())
+         return found->second;
+      auto *operation = llvm::dyn_cast<llvm::Instruction>(v);
+      if (!operation || depth == Translator::max_address_depth || !is_copied(operation))
+         return v;
+      llvm::SmallVector<llvm::Value *, 2> operands;
+      for (llvm::Value *operand : operation->operand_values())
+         operands.push_back((*this)(operand, depth + 1));
+      if (!copies_all && llvm::equal(operands, operation->operand_values()))
+         return copies[v] = v;
+      llvm::Instruction *copy = operation->clone();
+      copy->dropPoisonGeneratingFlags(); // they may not hold for other numbers
+      for (unsigned i = 0; i < operands.size(); i++)
+         copy->setOperand(i, operands[i]);
+      return copies[v] = b.Insert(copy);
+   }
+
+private:
+   bool is_copied(const llvm::Instruction *operation) const
+   {
+      if (!llvm::isa<llvm::BinaryOperator, llvm::CastInst>(operation))
+         return false;
+      return copies_all || !operation->isIntDivRem(); // what it divides by may become zero
+   }
+
+   llvm::IRBuilder<> &b;
+   const bool copies_all;
+   llvm::DenseMap<llvm::Value *, llvm::Value *> copies;
+};
+
+} // namespace weft::cpu
