@@ -77,12 +77,6 @@ Options parse_options(const char *(*lookup)(const char *name), std::vector<std::
       else
          complain("WEFT_ISA", text, "avx2, avx-vnni, avx512f, avx512-vnni, avx512 or amx");
    }
-   if (const std::string_view text = value_of("WEFT_OPTIMIZATION"); !text.empty()) {
-      if (text == "quick")
-         o.quick_code = true;
-      else if (text != "full")
-         complain("WEFT_OPTIMIZATION", text, "quick or full");
-   }
    return o;
 }
 

@@ -22,7 +22,6 @@ struct Options {
    std::vector<std::string> debug;
    uint32_t threads = 0;         ///< WEFT_THREADS: of the executor; 0: one per CPU
    IsaLimit isa = IsaLimit::amx; ///< WEFT_ISA: the most to use
-   bool quick_code = false;      ///< WEFT_OPTIMIZATION=quick: compile faster, to slower code
 
    bool has_debug(std::string_view word) const;
 };

@@ -209,9 +209,8 @@ Value *distance_ahead(nir_intrinsic_instr *intr, const Access &access, const Pie
    if (!t.workgroup_x || !is_run || bytes < 2 * cache_line_bytes)
       return nullptr;
    // The same thread runs that next.
-   Value *next_x = b.CreateAdd(t.workgroup_x, b.getInt32(1));
    Value *first = t.first_lane(pieces.offsets),
-         *next = ComputeAgain(b, t.workgroup_x, next_x)(first);
+         *next = ComputeAgain(b, t.workgroup_x, t.next_workgroup_x)(first);
    return next == first ? nullptr : b.CreateSExt(b.CreateSub(next, first), b.getInt64Ty());
 }
 

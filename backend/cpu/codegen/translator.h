@@ -72,7 +72,8 @@ public:
    llvm::Value *dispatch_state = nullptr;  ///< const DispatchState *
    llvm::Value *workgroup_state = nullptr; ///< WorkgroupState *
    llvm::Value *subgroup_id = nullptr;     ///< i32
-   llvm::Value *workgroup_x = nullptr;     ///< i32; null until the shader asks for it
+   // i32; null until the shader asks for it, and defined where it last has.
+   llvm::Value *workgroup_x = nullptr, *next_workgroup_x = nullptr;
    llvm::Value *scratch =
       nullptr; ///< private memory: byte o of lane l's element of s bytes is at o * W + l * s
    std::optional<LaneAnalysis> patterns; ///< set by run(), as is the next

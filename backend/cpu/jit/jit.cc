@@ -82,12 +82,13 @@ std::unique_ptr<llvm::TargetMachine> create_target_machine(const CpuFeatures &cp
    target_options.MCOptions.AsmVerbose = true; // what is spilled, in assembly for people
    target_options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
    // Position-independent with small offsets: calls to our kernels, which may be anywhere, go
-   // through stubs. One level more of effort costs a tenth of the time of compiling a large shader,
-   // and its code is no faster; nor is code scheduled for the very model of CPU ("tune-cpu").
+   // through stubs.  One level less of effort can take LLVM 19 exponential time for matrices that are
+   // taken apart (SelectionDAG::AddModifiedNodeToCSEMaps).  One level more costs a tenth of the time
+   // of compiling a large shader, and its code is no faster; nor is code scheduled for the very model
+   // of CPU ("tune-cpu").
    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       triple, cpu.llvm_cpu, cpu.llvm_features, target_options, llvm::Reloc::PIC_,
-      llvm::CodeModel::Small,
-      options().quick_code ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Less,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less,
       /*JIT=*/true));
 }
 
@@ -144,13 +145,11 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine)
    passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
    passes.addPass(llvm::SimplifyCFGPass());
    passes.addPass(llvm::InstCombinePass());
-   if (!options().quick_code) {
-      passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
-                                                           /*UseMemorySSA=*/true));
-      passes.addPass(llvm::GVNPass());
-      passes.addPass(llvm::InstCombinePass());
-      passes.addPass(llvm::SimplifyCFGPass());
-   }
+   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                        /*UseMemorySSA=*/true));
+   passes.addPass(llvm::GVNPass());
+   passes.addPass(llvm::InstCombinePass());
+   passes.addPass(llvm::SimplifyCFGPass());
    passes.addPass(llvm::ADCEPass());
    llvm::createModuleToFunctionPassAdaptor(std::move(passes)).run(module, modules);
 }

@@ -116,6 +116,12 @@ TEST(Prefetch, WhatTheNextWorkgroupLoads)
    EXPECT_EQ(prefetches("sum = a[n / gl_WorkGroupID.x * 64 + i];"), 0);
 }
 
+TEST(Prefetch, WhereTheWorkgroupIsKnownInOtherBlocks)
+{
+   EXPECT_EQ(prefetches("if (n > 5) sum = vec4(gl_WorkGroupID.x); else sum = a[m * 64 + i];"), 0);
+   EXPECT_EQ(prefetches("if (i > n) sum = vec4(gl_WorkGroupID.x); sum += a[m * 64 + i];"), 0);
+}
+
 /// The CPU sees by itself what one loop reads one after the other.
 TEST(LoopStep, NothingWithoutBarriers)
 {

@@ -54,13 +54,5 @@ TEST(Options, TakeInstructionSets)
    EXPECT_EQ(parse({{"WEFT_ISA", "sse"}}, 1).isa, IsaLimit::amx);
 }
 
-TEST(Options, TakeOptimization)
-{
-   EXPECT_FALSE(parse({}).quick_code);
-   EXPECT_TRUE(parse({{"WEFT_OPTIMIZATION", "quick"}}).quick_code);
-   EXPECT_FALSE(parse({{"WEFT_OPTIMIZATION", "full"}}).quick_code);
-   EXPECT_FALSE(parse({{"WEFT_OPTIMIZATION", "3"}}, 1).quick_code);
-}
-
 } // namespace
 } // namespace weft::cpu
