@@ -23,7 +23,7 @@ using namespace weft;
 namespace {
 
 struct Dispatch : Command {
-   const cpu::Program *program;
+   const Pipeline *pipeline;
    cpu::DispatchState state;
    uint32_t groups[3];
    const uint8_t *indirect; ///< a VkDispatchIndirectCommand, read when the dispatch runs, or null
@@ -32,7 +32,12 @@ struct Dispatch : Command {
 bool dispatch_now(Queue *queue, const Dispatch *dispatch, const cpu::DispatchState &state,
                   const std::array<uint32_t, 3> &groups)
 {
-   if (queue->executor->dispatch(*dispatch->program, state, groups))
+   const auto &program = dispatch->pipeline->program();
+   if (!program) {
+      queue->failure = program.error().message.c_str();
+      return false;
+   }
+   if (queue->executor->dispatch(**program, state, groups))
       return true;
    queue->failure = "no memory for the stacks or the shared memory of a workgroup";
    return false;
@@ -126,7 +131,7 @@ Dispatch *record_dispatch(CommandBuffer *cmd)
    if (!dispatch)
       return nullptr;
    dispatch->run = run_dispatch;
-   dispatch->program = state.pipeline->program();
+   dispatch->pipeline = state.pipeline;
    dispatch->state = resolved;
    return dispatch;
 }

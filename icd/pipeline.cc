@@ -162,7 +162,7 @@ VkResult compile(Device *device, Request *request, std::vector<Representation> *
    }
    if (!*program)
       return VK_PIPELINE_COMPILE_REQUIRED;
-   ProgramObject *object = create_program_object(&device->vk, request->key, std::move(*program));
+   ProgramObject *object = create_program_object(&device->vk, request->key, std::move(**program));
    if (!object)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
    *object_out = cache_program(cache, object);
@@ -311,9 +311,14 @@ bool create_in_parallel(Device *device, vk_pipeline_cache *cache,
 
 } // namespace
 
-const cpu::Program *Pipeline::program() const
+const cpu::ProgramInfo &Pipeline::info() const
 {
-   return object->program.get();
+   return object->future.info;
+}
+
+const Result<std::shared_ptr<const cpu::Program>> &Pipeline::program() const
+{
+   return object->future.program.get();
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_CreateComputePipelines(

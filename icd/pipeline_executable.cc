@@ -14,13 +14,12 @@ namespace weft {
 VkResult get_executable_properties(vk_device *, vk_pipeline *vk, uint32_t *count,
                                    VkPipelineExecutablePropertiesKHR *properties)
 {
-   auto *pipeline = reinterpret_cast<Pipeline *>(vk);
    OutArray out(properties, count);
    if (VkPipelineExecutablePropertiesKHR *p = out.append()) {
       p->stages = VK_SHADER_STAGE_COMPUTE_BIT;
       copy_text(p->name, "compute");
       copy_text(p->description, "compute shader as machine code for the CPU");
-      p->subgroupSize = pipeline->program()->info().subgroup_size;
+      p->subgroupSize = reinterpret_cast<Pipeline *>(vk)->info().subgroup_size;
    }
    return out.status();
 }
@@ -28,7 +27,8 @@ VkResult get_executable_properties(vk_device *, vk_pipeline *vk, uint32_t *count
 VkResult get_executable_statistics(vk_device *, vk_pipeline *vk, uint32_t, uint32_t *count,
                                    VkPipelineExecutableStatisticKHR *statistics)
 {
-   const cpu::ProgramInfo &info = reinterpret_cast<Pipeline *>(vk)->program()->info();
+   // Programs ask for it as soon as they have a pipeline: nothing here waits for its code.
+   const cpu::ProgramInfo &info = reinterpret_cast<Pipeline *>(vk)->info();
    OutArray out(statistics, count);
    auto add = [&](const char *name, const char *description, uint64_t value) {
       if (VkPipelineExecutableStatisticKHR *p = out.append()) {
@@ -40,7 +40,7 @@ VkResult get_executable_statistics(vk_device *, vk_pipeline *vk, uint32_t, uint3
    };
    add("Subgroups", "subgroups per workgroup", info.subgroups);
    add("Shared memory", "bytes of shared memory per workgroup", info.shared_bytes);
-   add("Stack", "bytes of private memory per subgroup", info.stack_bytes);
+   add("Private memory", "bytes of private memory per subgroup", info.private_bytes);
    add("Barriers", "1 if the subgroups of a workgroup wait for each other", info.uses_barrier);
    return out.status();
 }

@@ -22,7 +22,10 @@ ProgramObject *from_cache_object(vk_pipeline_cache_object *object)
 
 bool serialize(vk_pipeline_cache_object *object, blob *out)
 {
-   std::vector<std::byte> bytes = from_cache_object(object)->program->serialize();
+   const auto &program = from_cache_object(object)->future.program.get();
+   if (!program)
+      return false;
+   const std::vector<std::byte> bytes = (*program)->serialize();
    if (bytes.empty())
       return false;
    // A blob of fixed size that is full says so here; the runtime turns that into VK_INCOMPLETE.
@@ -43,7 +46,8 @@ vk_pipeline_cache_object *deserialize(vk_pipeline_cache *cache, const void *key,
    auto program = cpu::deserialize(std::span(static_cast<const std::byte *>(bytes), size));
    if (!program)
       return nullptr;
-   ProgramObject *object = create_program_object(cache->base.device, program_key, *program);
+   ProgramObject *object =
+      create_program_object(cache->base.device, program_key, cpu::ready(std::move(*program)));
    return object ? &object->cache : nullptr;
 }
 
@@ -63,7 +67,7 @@ const vk_pipeline_cache_object_ops program_ops = {
 } // namespace
 
 ProgramObject *create_program_object(vk_device *device, const CacheKey &key,
-                                     std::shared_ptr<const cpu::Program> program)
+                                     cpu::ProgramFuture future)
 {
    void *memory =
       vk_alloc(&device->alloc, sizeof(ProgramObject), 8, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
@@ -71,7 +75,7 @@ ProgramObject *create_program_object(vk_device *device, const CacheKey &key,
       return nullptr;
    auto *object = new (memory) ProgramObject();
    object->key = key;
-   object->program = std::move(program);
+   object->future = std::move(future);
    vk_pipeline_cache_object_init(device, &object->cache, &program_ops, object->key.data(),
                                  object->key.size());
    return object;

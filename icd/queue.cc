@@ -6,6 +6,7 @@
 #include "backend/cpu/runtime/blocked_signals.h"
 #include "icd/command_buffer.h"
 #include "icd/device.h"
+#include "icd/log.h"
 
 #include "vk_alloc.h"
 #include "vk_log.h"
@@ -14,6 +15,7 @@
 #include <exception>
 #include <new>
 #include <pthread.h>
+#include <string>
 
 namespace weft {
 namespace {
@@ -111,6 +113,7 @@ bool run_submission(Queue *queue, const Submission *submission)
 void lose(Queue *queue, Submission *submission)
 {
    Device *device = queue->device();
+   report_error(device, std::string("the device is lost: ") + queue->failure);
    {
       std::lock_guard lock(queue->mutex);
       submission->next = queue->first;

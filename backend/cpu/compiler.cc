@@ -10,6 +10,7 @@
 #include "backend/cpu/large_stack.h"
 #include "backend/cpu/options.h"
 #include "backend/cpu/passes.h"
+#include "backend/cpu/runtime/executor.h"
 
 #include "nir_passes/shader_key.h"
 #include "nir_passes/shader_text.h"
@@ -20,6 +21,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <future>
 
 namespace weft::cpu {
 
@@ -31,6 +33,11 @@ constexpr uint32_t staging_bytes = 128 * 1024;
 
 using Clock = std::chrono::steady_clock;
 using Dump = std::function<void(const char *phase, const std::string &text)>;
+
+double milliseconds_since(Clock::time_point start)
+{
+   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 /// What the caller wants to see, and on stderr what WEFT_DEBUG names.
 Dump with_debug_output(const Dump &callers)
@@ -60,9 +67,17 @@ Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
    return &found;
 }
 
-/// compile(), on the stack of the calling thread.
-Result<std::shared_ptr<const Program>> compile_here(const ShaderSource &source,
-                                                    const CompileOptions &compile_options)
+/// A shader half compiled: what comes after depends on it alone and fails only for want of memory or
+/// through a fault of ours.
+struct TranslatedShader {
+   std::unique_ptr<llvm::LLVMContext> context;
+   Translation translation;
+   const CpuFeatures *cpu;
+};
+
+/// The first half of compile(): from SPIR-V to LLVM IR.
+Result<TranslatedShader> translate(const ShaderSource &source,
+                                   const CompileOptions &compile_options)
 {
    const uint32_t W =
       compile_options.subgroup_size ? compile_options.subgroup_size : default_subgroup_size;
@@ -93,31 +108,60 @@ Result<std::shared_ptr<const Program>> compile_here(const ShaderSource &source,
       dump("nir", shader_text(shader->get()));
 
    // NIR to LLVM IR.
-   llvm::LLVMContext context;
-   const TranslateOptions translate{W, cpu.vector_bits(), cpu.has_byte_dots(),
-                                    compile_options.robust_buffer_access};
-   CompileStatistics *const statistics = compile_options.statistics;
+   auto context = std::make_unique<llvm::LLVMContext>();
+   const TranslateOptions translate_options{W, cpu.vector_bits(), cpu.has_byte_dots(),
+                                            compile_options.robust_buffer_access};
    const Clock::time_point start = Clock::now();
-   Result<Translation> translation = nir_to_llvm(shader->get(), translate, context);
+   Result<Translation> translation = nir_to_llvm(shader->get(), translate_options, *context);
    if (!translation)
       return translation.error();
-
-   // LLVM's passes, machine code, a callable program.
-   const Clock::time_point translated = Clock::now();
-   Result<std::vector<std::byte>> object =
-      compile_object(*translation->module, dump, cpu, statistics);
-   if (!object)
-      return object.error();
-   const Clock::time_point compiled = Clock::now();
-   auto program = link_program(translation->info, std::move(*object), cpu);
-   if (statistics) {
-      const auto ms = [](Clock::duration d) {
-         return std::chrono::duration<double, std::milli>(d).count();
-      };
-      statistics->translation_ms = ms(translated - start);
-      statistics->link_ms = ms(Clock::now() - compiled);
+   if (CompileStatistics *statistics = compile_options.statistics) {
+      statistics->translation_ms = milliseconds_since(start);
       statistics->accesses = translation->accesses;
    }
+   return TranslatedShader{std::move(context), std::move(*translation), &cpu};
+}
+
+/// The second half: LLVM's passes, machine code, a callable program.
+Result<std::shared_ptr<const Program>> generate(TranslatedShader shader, const Dump &dump = {},
+                                                CompileStatistics *statistics = nullptr)
+{
+   Result<std::vector<std::byte>> object =
+      compile_object(*shader.translation.module, dump, *shader.cpu, statistics);
+   if (!object)
+      return object.error();
+   const Clock::time_point start = Clock::now();
+   auto program = link_program(shader.translation.info, std::move(*object), *shader.cpu);
+   if (statistics)
+      statistics->link_ms = milliseconds_since(start);
+   return program;
+}
+
+/// compile(), of which the second half may not be over.  The cache gets the program; it may be null.
+Result<ProgramFuture> start_compile(DiskCache *cache, const CacheKey &key,
+                                    const ShaderSource &source, const CompileOptions &options)
+{
+   Result<TranslatedShader> shader = Error{};
+   call_on_large_stack([&] { shader = translate(source, options); });
+   if (!shader)
+      return shader.error();
+   const ProgramInfo info = shader->translation.info;
+   using Task = std::packaged_task<Result<std::shared_ptr<const Program>>()>;
+   const auto task = std::make_shared<Task>(
+      [cache, key,
+       shader = std::move(*shader)]() mutable -> Result<std::shared_ptr<const Program>> {
+         try {
+            auto program = generate(std::move(shader));
+            if (cache && program)
+               cache->write(key, (*program)->serialize());
+            return program;
+         } catch (const std::exception &e) {
+            return Error{e.what()};
+         }
+      });
+   ProgramFuture program = {info, task->get_future().share()};
+   static LargeStackThreads threads(default_threads());
+   threads.start([task] { (*task)(); });
    return program;
 }
 
@@ -140,7 +184,12 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &source,
                                                const CompileOptions &compile_options)
 {
    Result<std::shared_ptr<const Program>> program = std::shared_ptr<const Program>();
-   call_on_large_stack([&] { program = compile_here(source, compile_options); });
+   call_on_large_stack([&] {
+      Result<TranslatedShader> shader = translate(source, compile_options);
+      program = shader ? generate(std::move(*shader), with_debug_output(compile_options.dump),
+                                  compile_options.statistics)
+                       : shader.error();
+   });
    return program;
 }
 
@@ -167,9 +216,17 @@ CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)
    return key.finish();
 }
 
-Result<std::shared_ptr<const Program>> compile_cached(DiskCache *cache, const ShaderSource &source,
-                                                      const CompileOptions &compile_options,
-                                                      bool may_compile)
+ProgramFuture ready(std::shared_ptr<const Program> program)
+{
+   const ProgramInfo info = program->info();
+   std::promise<Result<std::shared_ptr<const Program>>> promise;
+   promise.set_value(std::move(program));
+   return {info, promise.get_future().share()};
+}
+
+Result<std::optional<ProgramFuture>> compile_cached(DiskCache *cache, const ShaderSource &source,
+                                                    const CompileOptions &compile_options,
+                                                    bool may_compile)
 {
    const Result<const CpuFeatures *> cpu = features_for(compile_options.instruction_set);
    const bool watched = with_debug_output(compile_options.dump) || compile_options.control ||
@@ -180,15 +237,21 @@ Result<std::shared_ptr<const Program>> compile_cached(DiskCache *cache, const Sh
    if (cache) {
       if (const std::optional<std::vector<std::byte>> bytes = cache->read(key)) {
          if (Result<std::shared_ptr<const Program>> program = deserialize(*bytes, **cpu))
-            return program;
+            return std::optional(ready(std::move(*program)));
       }
    }
    if (!may_compile)
-      return std::shared_ptr<const Program>();
+      return std::optional<ProgramFuture>();
+   if (!watched) {
+      Result<ProgramFuture> started = start_compile(cache, key, source, compile_options);
+      if (!started)
+         return started.error();
+      return std::optional(std::move(*started));
+   }
    Result<std::shared_ptr<const Program>> program = compile(source, compile_options);
-   if (cache && program)
-      cache->write(key, (*program)->serialize());
-   return program;
+   if (!program)
+      return program.error();
+   return std::optional(ready(std::move(*program)));
 }
 
 } // namespace weft::cpu

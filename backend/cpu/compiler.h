@@ -18,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -76,10 +77,11 @@ struct CompileOptions {
 struct ProgramInfo {
    std::array<uint32_t, 3> workgroup_size;
    uint32_t subgroup_size;
-   uint32_t subgroups;    ///< per workgroup
-   uint32_t shared_bytes; ///< per workgroup
-   uint32_t stack_bytes;  ///< per subgroup: what its private memory takes
-   bool uses_barrier;     ///< control barriers between the subgroups of a workgroup
+   uint32_t subgroups;     ///< per workgroup
+   uint32_t shared_bytes;  ///< per workgroup
+   uint32_t private_bytes; ///< per subgroup: invocations' arrays
+   uint32_t stack_bytes;   ///< per subgroup: these, and what the generated code puts aside
+   bool uses_barrier;      ///< control barriers between the subgroups of a workgroup
    /// Of the kernels that it is linked with one needs a TileConfiguration.
    bool needs_tile_configuration = false;
 };
@@ -112,10 +114,19 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &, const Compi
 /// Names what compile() makes: everything that the program depends on.
 CacheKey cache_key(const ShaderSource &, const CompileOptions &);
 
+/// A program whose code may still be generated, by another thread; an Error if that fails (no memory).
+struct ProgramFuture {
+   ProgramInfo info; ///< all but stack_bytes and needs_tile_configuration
+   std::shared_future<Result<std::shared_ptr<const Program>>> program;
+};
+/// Nothing to wait for.
+ProgramFuture ready(std::shared_ptr<const Program>);
+
 /// compile(), but for programs that the cache has, and for others it gets them; it may be null.
-/// Whoever wants to see or steer the compilation gets one.  The program is null if it would have
-/// had to be compiled and may not.
-Result<std::shared_ptr<const Program>>
+/// Returns once the shader is translated and nothing about it can be wrong any more; code is generated
+/// by as many threads as there are CPUs.  Whoever wants to see or steer the compilation gets one, and
+/// it is over.  None if the program would have had to be compiled and may not.
+Result<std::optional<ProgramFuture>>
 compile_cached(DiskCache *, const ShaderSource &, const CompileOptions &, bool may_compile = true);
 
 /// The inverse of Program::serialize(); an Error for bytes that are truncated, damaged or of

@@ -1,11 +1,17 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A stack for compilers, whose recursion follows the shader and not what the application's thread has.
+/// Stacks for compilers, whose recursion follows the shader and not what the application's thread has.
 
 #pragma once
 
+#include <pthread.h>
+
+#include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <list>
+#include <mutex>
 
 namespace weft::cpu {
 
@@ -14,5 +20,36 @@ namespace weft::cpu {
 /// instruction of a block, and applications create pipelines on threads with small stacks.  Where no such
 /// thread can be had (limits on threads or address space), `work` runs on the calling one.
 void call_on_large_stack(const std::function<void()> &work);
+
+/// Work on threads with such stacks, beside what their starters do meanwhile.
+class LargeStackThreads {
+public:
+   /// At most so many at once.
+   explicit LargeStackThreads(uint32_t most) : most(most) {}
+   /// Waits for all of them.
+   ~LargeStackThreads();
+   LargeStackThreads(const LargeStackThreads &) = delete;
+   LargeStackThreads &operator=(const LargeStackThreads &) = delete;
+
+   /// Returns once `work`, which may not throw, has a thread: if the most run already, when one of them
+   /// has ended.  Where no thread can be had, `work` runs on the calling one.
+   void start(std::function<void()> work);
+
+private:
+   struct Thread {
+      LargeStackThreads *owner;
+      std::function<void()> work;
+      pthread_t handle;
+      bool ended;
+   };
+   static void *run(void *thread);
+   void join_ended();
+
+   const uint32_t most;
+   std::mutex mutex; ///< of the rest
+   std::condition_variable changed;
+   std::list<Thread> threads;
+   uint32_t running = 0;
+};
 
 } // namespace weft::cpu

@@ -29,11 +29,12 @@ size_t resident_bytes()
    return resident * size_t(sysconf(_SC_PAGESIZE));
 }
 
-/// Makes pipelines of a GEMM: of a number that was never used, no cache knows one.
+/// Makes pipelines of a GEMM, each ready to run, which it may not be yet when vkCreateComputePipelines
+/// returns: of a number that was never used, no cache knows one.
 class Maker {
 public:
    explicit Maker(e2e::Device &device)
-       : device(device),
+       : device(device), nothing(device, sizeof(uint32_t)),
          spirv(e2e::compile_glsl(gemm_shader({16, 16, 16, ComponentType::f16, ComponentType::f16,
                                               ComponentType::f32, ComponentType::f32, false}))),
          // Beyond any size of a matrix, which it is compared with.
@@ -47,14 +48,19 @@ public:
 private:
    std::unique_ptr<e2e::Pipeline> make(uint32_t number)
    {
-      return std::make_unique<e2e::Pipeline>(device, spirv,
-                                             e2e::PipelineOptions{.bindings = {1, 1, 1},
-                                                                  .push_bytes = sizeof(GemmPush),
-                                                                  .subgroup_size = gemm_subgroup,
-                                                                  .spec_constants = {{0, number}}});
+      auto pipeline =
+         std::make_unique<e2e::Pipeline>(device, spirv,
+                                         e2e::PipelineOptions{.bindings = {1, 1, 1},
+                                                              .push_bytes = sizeof(GemmPush),
+                                                              .subgroup_size = gemm_subgroup,
+                                                              .spec_constants = {{0, number}}});
+      const GemmPush push = {.m = 0, .n = number, .k = 0}; // with which it does nothing
+      pipeline->dispatch({nothing, nothing, nothing}, {1, 1, 1}, push);
+      return pipeline;
    }
 
    e2e::Device &device;
+   e2e::Buffer nothing;
    std::vector<uint32_t> spirv;
    uint32_t next;
 };

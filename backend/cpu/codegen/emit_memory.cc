@@ -106,7 +106,7 @@ ScratchAddress scratch_address(Translator &t, const Access &access, unsigned com
 
 Region scratch_region(Translator &t)
 {
-   return {t.scratch, t.b.getInt64(t.info.stack_bytes)};
+   return {t.scratch, t.b.getInt64(t.info.private_bytes)};
 }
 
 void load_scratch(Translator &t, nir_intrinsic_instr *intr, const Access &access)
@@ -327,7 +327,7 @@ Value *load_from_scratch(Translator &t, Value *place, const LaneOffsets &fixed, 
       const Reach reach = reach_of(t, {}, fixed, bytes);
       v = load_pieces({t, scratch_region(t), place, reach, 1, bytes, true, false, false})[0];
    } else {
-      Value *last = b.getInt32(t.info.stack_bytes - bytes);
+      Value *last = b.getInt32(t.info.private_bytes - bytes);
       place = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, place, last);
       v = b.CreateAlignedLoad(t.int_type(bytes * 8), pointer_to(t, scratch_region(t), place),
                               llvm::Align(1));

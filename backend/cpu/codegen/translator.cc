@@ -49,7 +49,7 @@ void Translator::finish_info()
    info.subgroup_size = W;
    info.subgroups = (invocations + W - 1) / W;
    info.shared_bytes = shader->info.shared_size;
-   info.stack_bytes = shader->scratch_size * W;
+   info.private_bytes = shader->scratch_size * W;
    info.uses_barrier = false;
    nir_foreach_block(block, nir_shader_get_entrypoint(shader)) {
       nir_foreach_instr(instr, block) {

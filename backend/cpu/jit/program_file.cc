@@ -24,7 +24,7 @@ struct Header {
    char magic[8];
    std::array<std::byte, 16> uuid;
    uint32_t workgroup_size[3];
-   uint32_t subgroup_size, subgroups, shared_bytes, stack_bytes, uses_barrier;
+   uint32_t subgroup_size, subgroups, shared_bytes, private_bytes, uses_barrier;
    uint64_t object_bytes;
    uint64_t checksum;
 };
@@ -70,7 +70,7 @@ std::vector<std::byte> write_program_file(const ProgramInfo &info,
    header.subgroup_size = info.subgroup_size;
    header.subgroups = info.subgroups;
    header.shared_bytes = info.shared_bytes;
-   header.stack_bytes = info.stack_bytes;
+   header.private_bytes = info.private_bytes;
    header.uses_barrier = info.uses_barrier;
    header.object_bytes = object.size();
    header.checksum = checksum(header, object);
@@ -103,7 +103,7 @@ Result<ProgramFile> read_program_file(std::span<const std::byte> bytes)
    file.info.subgroup_size = header.subgroup_size;
    file.info.subgroups = header.subgroups;
    file.info.shared_bytes = header.shared_bytes;
-   file.info.stack_bytes = header.stack_bytes;
+   file.info.private_bytes = header.private_bytes;
    file.info.uses_barrier = header.uses_barrier != 0;
    file.object.assign(object.begin(), object.end());
    return file;

@@ -37,7 +37,8 @@ using Kernel = std::variant<MatrixOperation, TileTransfer, TilePack>;
 
 const std::unordered_map<std::string, Kernel> &kernels_by_symbol()
 {
-   static const std::unordered_map<std::string, Kernel> map = [] {
+   // Never destroyed: a thread may still link a program when the process ends.
+   static const auto &map = *new std::unordered_map<std::string, Kernel>([] {
       std::unordered_map<std::string, Kernel> m;
       for (const MatrixOperation &op : matrix_operations()) {
          m.emplace(tile_muladd_symbol(op), op);
@@ -60,7 +61,7 @@ const std::unordered_map<std::string, Kernel> &kernels_by_symbol()
                            m.emplace(std::move(symbol), t);
                      }
       return m;
-   }();
+   }());
    return map;
 }
 

@@ -41,12 +41,22 @@ protected:
    }
    std::shared_ptr<const Program> get(const CompileOptions &options, bool may_compile)
    {
-      auto program = compile_cached(&cache, source(), options, may_compile);
+      return finished(compile_cached(&cache, source(), options, may_compile));
+   }
+
+   /// Null if there is none.
+   static std::shared_ptr<const Program>
+   finished(const Result<std::optional<ProgramFuture>> &started)
+   {
+      EXPECT_TRUE(started) << started.error().message;
+      if (!started || !*started)
+         return nullptr;
+      const auto &program = (*started)->program.get();
       EXPECT_TRUE(program) << program.error().message;
       return program ? *program : nullptr;
    }
 
-   static void expect_doubled(const Program &program)
+   static void expect_multiplied(const Program &program, uint32_t factor)
    {
       uint32_t data[32];
       for (uint32_t i = 0; i < 32; i++)
@@ -57,8 +67,9 @@ protected:
       Executor executor(1);
       ASSERT_TRUE(executor.dispatch(program, state, {1, 1, 1}));
       for (uint32_t i = 0; i < 32; i++)
-         EXPECT_EQ(data[i], 2 * (i + 1));
+         EXPECT_EQ(data[i], factor * (i + 1));
    }
+   static void expect_doubled(const Program &program) { expect_multiplied(program, 2); }
 
    test::ScratchFolder folder;
    DiskCache cache{folder.path / "cache", 1 << 20};
@@ -88,45 +99,33 @@ TEST_F(CompileCached, GivesTheSameProgramAgain)
 
 TEST_F(CompileCached, WorksWithoutACache)
 {
-   auto program = compile_cached(nullptr, source(), options());
-   ASSERT_TRUE(program) << program.error().message;
-   expect_doubled(**program);
-   program = compile_cached(nullptr, source(), options(), false);
-   EXPECT_TRUE(program && !*program);
+   const std::shared_ptr<const Program> program =
+      finished(compile_cached(nullptr, source(), options()));
+   ASSERT_TRUE(program);
+   expect_doubled(*program);
+   EXPECT_FALSE(finished(compile_cached(nullptr, source(), options(), false)));
 }
 
-TEST_F(CompileCached, KeepsNoErrors)
+/// More than have threads at once, and one may be used while others are not there yet.
+TEST_F(CompileCached, GeneratesCodeMeanwhile)
 {
-   ShaderSource wrong = source();
-   wrong.entry_point = "nobody";
-   for (int i = 0; i < 2; i++)
-      EXPECT_FALSE(compile_cached(&cache, wrong, options()));
-   EXPECT_FALSE(std::filesystem::exists(folder.path / "cache"));
-}
-
-TEST_F(CompileCached, WhoWatchesSeesACompilation)
-{
-   EXPECT_TRUE(get(options(), true));
-   CompileOptions watched = options();
-   std::set<std::string> phases;
-   watched.dump = [&](const char *phase, const std::string &) { phases.insert(phase); };
-   EXPECT_FALSE(get(watched, false));
-   EXPECT_TRUE(get(watched, true));
-   EXPECT_TRUE(phases.contains("asm"));
-
-   CompileStatistics statistics;
-   CompileOptions measured = options();
-   measured.statistics = &statistics;
-   EXPECT_TRUE(get(measured, true));
-   EXPECT_GT(statistics.code_bytes, 0u);
-
-   // One that is steered is of no use to others.
-   std::filesystem::remove_all(folder.path / "cache");
-   PassControl control = {.may_run = [](const PassApplication &) { return false; }};
-   CompileOptions steered = options();
-   steered.control = &control;
-   EXPECT_TRUE(get(steered, true));
-   EXPECT_FALSE(get(options(), false));
+   constexpr uint32_t count = 40;
+   std::vector<std::optional<ProgramFuture>> futures;
+   for (uint32_t factor = 0; factor < count; factor++) {
+      ShaderSource multiplies = source();
+      multiplies.spec_constants = {{3, std::as_bytes(std::span(&factor, 1))}};
+      auto future = compile_cached(&cache, multiplies, options());
+      ASSERT_TRUE(future) << future.error().message;
+      futures.push_back(*future);
+   }
+   for (uint32_t factor = count; factor-- > 0;) {
+      const std::shared_ptr<const Program> program = finished(futures[factor]);
+      ASSERT_TRUE(program);
+      expect_multiplied(*program, factor);
+      ShaderSource multiplies = source();
+      multiplies.spec_constants = {{3, std::as_bytes(std::span(&factor, 1))}};
+      EXPECT_TRUE(finished(compile_cached(&cache, multiplies, options(), false)));
+   }
 }
 
 /// An entry that is whole, but holds no program of this build.

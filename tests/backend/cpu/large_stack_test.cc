@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <future>
 #include <stdexcept>
 #include <sys/resource.h>
 #include <thread>
@@ -52,6 +55,40 @@ TEST(LargeStack, TheCallingThreadDoesItWhereThereIsNoOther)
       std::exit(thread == std::this_thread::get_id() ? 0 : 2);
    };
    EXPECT_EXIT(child(), testing::ExitedWithCode(0), "");
+}
+
+TEST(LargeStackThreads, RunAsManyAsAreAllowed)
+{
+   std::atomic<int> running = 0, most = 0, done = 0;
+   {
+      LargeStackThreads threads(3);
+      for (int i = 0; i < 20; i++) {
+         threads.start([&] {
+            const int now = ++running;
+            for (int before = most; before < now && !most.compare_exchange_weak(before, now);)
+               ;
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            running--;
+            done++;
+         });
+      }
+   }
+   EXPECT_EQ(done, 20);
+   EXPECT_GT(most, 1);
+   EXPECT_LE(most, 3);
+}
+
+TEST(LargeStackThreads, LetTheirStarterGoOn)
+{
+   std::promise<void> go;
+   LargeStackThreads threads(1);
+   size_t levels = 0;
+   threads.start([&] {
+      go.get_future().get();
+      levels = recurse(10000);
+   });
+   go.set_value();
+   threads.start([&] { EXPECT_EQ(levels, 10000u); });
 }
 
 } // namespace
