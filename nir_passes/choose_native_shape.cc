@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <set>
 #include <vector>
 
 namespace weft {
@@ -67,14 +69,17 @@ public:
 private:
    struct Size {
       uint32_t m, n;
+      bool operator==(const Size &) const = default;
    };
 
-   /// Of the native accumulators, the largest first.
+   /// Of the native accumulators, the largest first.  There are few, of hundreds of operations.
    std::vector<Size> sizes() const
    {
       std::vector<Size> list;
-      for (const MatrixOperation &op : rules.native)
-         list.push_back({op.m, op.n});
+      for (const MatrixOperation &op : rules.native) {
+         if (const Size size = {op.m, op.n}; std::ranges::find(list, size) == list.end())
+            list.push_back(size);
+      }
       std::ranges::stable_sort(list, std::greater(), [](const Size &s) { return s.m * s.n; });
       return list;
    }
@@ -97,10 +102,9 @@ private:
    /// For each size of components the one with the least padding, and of these the largest.
    bool choose_k(NativeShape &shape) const
    {
-      std::vector<uint32_t> candidates;
+      std::set<uint32_t, std::greater<>> candidates;
       for (const MatrixOperation &op : rules.native)
-         candidates.push_back(op.k);
-      std::ranges::sort(candidates, std::greater());
+         candidates.insert(op.k);
       for (unsigned bits : {8, 16, 32, 64}) {
          std::vector<glsl_cmat_description> operands;
          std::ranges::copy_if(uses.matrices, std::back_inserter(operands), [&](const auto &desc) {
