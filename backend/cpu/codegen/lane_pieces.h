@@ -117,8 +117,13 @@ struct Pieces {
    void call_lanewise(llvm::Function *, const LanewiseAccess &);
    llvm::Function *checked_function(bool stores);
    llvm::Function *unchecked_function(bool stores);
-   llvm::Value *gather(const LanewiseAccess &, llvm::Value *active);
-   void scatter(const LanewiseAccess &, llvm::Value *active);
+   template <typename Body>
+   void for_each_run(Body);
+   llvm::Value *lane_pointer(const LanewiseAccess &, llvm::Value *all_offsets, llvm::Value *first,
+                             unsigned lane);
+   llvm::Value *run_data(const LanewiseAccess &, llvm::Value *first);
+   void gather(const LanewiseAccess &, llvm::Value *active);
+   void scatter(const LanewiseAccess &);
    void access_lanewise(bool stores, llvm::Value *data);
    llvm::Value *load_lanewise();
    void store_lanewise(llvm::Value *all);
