@@ -139,11 +139,11 @@ bool is_packed(const MatrixOperation &op, TileFactor factor)
 {
    if (!is_advertised(op))
       return false;
-   // Floats narrower than f32 are, and bytes that are summed in 32 bits.
+   // Floats narrower than f32 are, but for B of f16, and bytes that are summed in 32 bits.
    const ComponentType type = factor == TileFactor::a ? op.a : op.b;
    const uint32_t bits = component_bits(type);
    if (is_real(type))
-      return bits < 32;
+      return bits < 32 && !(factor == TileFactor::b && type == ComponentType::f16);
    return bits == 8 && component_bits(op.result) == 32;
 }
 

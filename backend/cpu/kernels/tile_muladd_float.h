@@ -53,15 +53,17 @@ struct Blocks {
    static_assert(Shape::M % R == 0);
 };
 
-/// TileMulAdd; T is the type of factors and sums, Results<Lanes> converts C and D.
-template <typename Shape, typename T, template <int> typename Results>
+/// TileMulAdd; T is the type of A and of the sums, Results<Lanes> converts C and D, RowsOfB<Lanes> B.
+template <typename Shape, typename T, template <int> typename Results,
+          template <int> typename RowsOfB = Results>
 [[gnu::always_inline]] inline void multiply(void *d, const void *a, const void *b, const void *c,
                                             uint32_t count, uint64_t a_step, uint64_t b_step)
 {
    constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
    constexpr int L = Blocks<Shape, T>::L, V = Blocks<Shape, T>::V, R = Blocks<Shape, T>::R;
    using Vector = typename PlainVector<T, L>::Vector;
-   constexpr int result_bytes = sizeof(typename Results<L>::Element);
+   constexpr int result_bytes = sizeof(typename Results<L>::Element),
+                 b_component_bytes = sizeof(typename RowsOfB<L>::Element);
    const auto *c_bytes = static_cast<const char *>(c);
    auto *d_bytes = static_cast<char *>(d);
 
@@ -75,14 +77,13 @@ template <typename Shape, typename T, template <int> typename Results>
 
       const auto *a_bytes = static_cast<const char *>(a), *b_bytes = static_cast<const char *>(b);
       for (uint32_t i = 0; i < count; i++, a_bytes += a_step, b_bytes += b_step) {
-         const auto *a_components = reinterpret_cast<const T *>(a_bytes),
-                    *b_components = reinterpret_cast<const T *>(b_bytes);
+         const auto *a_components = reinterpret_cast<const T *>(a_bytes);
 #pragma GCC unroll 2
          for (int k = 0; k < K; k++) {
             Vector b_row[V];
 #pragma GCC unroll 4
             for (int v = 0; v < V; v++)
-               b_row[v] = PlainVector<T, L>::load(b_components + k * N + v * L);
+               b_row[v] = RowsOfB<L>::load(b_bytes + (k * N + v * L) * b_component_bytes);
 #pragma GCC unroll 16
             for (int r = 0; r < R; r++) {
                const Vector a_component = a_components[(row + r) * K + k] - Vector{};
@@ -106,15 +107,16 @@ using FloatResults = PlainVector<float, Lanes>;
 template <int Lanes>
 using DoubleResults = PlainVector<double, Lanes>;
 
-/// Of factors of one type, of which the sums are.
-template <typename Shape, typename T, template <int> typename Results>
+template <typename Shape, typename T, template <int> typename Results,
+          template <int> typename RowsOfB = Results>
 void muladd(void *d, const void *a, const void *b, const void *c, uint32_t count, uint64_t a_step,
             uint64_t b_step)
 {
-   multiply<Shape, T, Results>(d, a, b, c, count, a_step, b_step);
+   multiply<Shape, T, Results, RowsOfB>(d, a, b, c, count, a_step, b_step);
 }
 
-/// Halves as floats.
+/// Halves as floats, of A: its components are broadcast from memory.  A row of B is widened when it is
+/// loaded, which is lost among the multiplications.
 template <int Rows, int Cols>
 struct WidenedHalves : Factor<Rows, Cols, 2> {
    static void from_rows(char *packed, const char *rows, int64_t stride)
@@ -142,11 +144,10 @@ TileProduct find_float_product(const MatrixOperation &op)
       return {};
    return with_float_shape(op, [&]<typename Shape>(Shape) -> TileProduct {
       using A = WidenedHalves<Shape::M, Shape::K>;
-      using B = WidenedHalves<Shape::K, Shape::N>;
       if (op.a == f16 && op.c == f16)
-         return product<A, B>(add_one_by_one<muladd_f16<Shape>>);
+         return product<A, AsItIs>(add_one_by_one<muladd_f16<Shape>>);
       if (op.a == f16 && op.c == f32)
-         return product<A, B>(muladd<Shape, float, FloatResults>);
+         return product<A, AsItIs>(muladd<Shape, float, FloatResults, HalfVector>);
       if (op.a == f32 && op.c == f32)
          return product(muladd<Shape, float, FloatResults>);
       if (op.a == f64 && op.c == f64)

@@ -92,13 +92,14 @@ const std::string products = R"(
 
 TEST(PackFactors, WhereTheyAreLoaded)
 {
-   EXPECT_EQ(tiles_of("float16_t", "float", products), (Tiles{0, 2, 0}));
    EXPECT_EQ(tiles_of("int8_t", "int", products), (Tiles{0, 2, 0}));
 }
 
 TEST(PackFactors, TilesAreWhatKernelsOfFloatsTake)
 {
    EXPECT_EQ(tiles_of("float", "float", products), (Tiles{2, 0, 0}));
+   // Of halves B alone.
+   EXPECT_EQ(tiles_of("float16_t", "float", products), (Tiles{1, 1, 0}));
 }
 
 /// B is doubled by component, which only a tile can be.
@@ -113,7 +114,7 @@ TEST(PackFactors, ThatArePlainTilesBeforeEachProduct)
          b[i] += b[i];
       c = coopMatMulAdd(a, b, c);
    )";
-   EXPECT_EQ(tiles_of("float16_t", "float", body), (Tiles{1, 2, 1}));
+   EXPECT_EQ(tiles_of("int8_t", "int", body), (Tiles{1, 2, 1}));
 }
 
 /// All of A, before the loop that multiplies each with B.
@@ -135,19 +136,19 @@ TEST(PackFactors, ThatDoNotChangeInALoop)
          }
       }
    )";
-   EXPECT_EQ(tiles_of("float16_t", "float", body), (Tiles{1, 2, 1, 1}));
+   EXPECT_EQ(tiles_of("int8_t", "int", body), (Tiles{1, 2, 1, 1}));
 }
 
 /// A is 16×48, and of its three tiles each is multiplied with two of B, whose tiles are multiplied once.
 TEST(PackFactors, ThatSeveralProductsOfABlockTake)
 {
    const std::string body = R"(
-      coopmat<float16_t, gl_ScopeSubgroup, 16, 48, gl_MatrixUseA> a;
-      coopmat<float16_t, gl_ScopeSubgroup, 48, 32, gl_MatrixUseB> b;
-      coopmat<float, gl_ScopeSubgroup, 16, 32, gl_MatrixUseAccumulator> d;
+      coopmat<int8_t, gl_ScopeSubgroup, 16, 48, gl_MatrixUseA> a;
+      coopmat<int8_t, gl_ScopeSubgroup, 48, 32, gl_MatrixUseB> b;
+      coopmat<int, gl_ScopeSubgroup, 16, 32, gl_MatrixUseAccumulator> d;
       coopMatLoad(a, memory, 0, 48, rows);
       coopMatLoad(b, memory, 0, 32, rows);
-      d = coopmat<float, gl_ScopeSubgroup, 16, 32, gl_MatrixUseAccumulator>(0);
+      d = coopmat<int, gl_ScopeSubgroup, 16, 32, gl_MatrixUseAccumulator>(0);
       for (uint i = 0; i < a.length(); i++)
          a[i] += a[i];
       for (uint i = 0; i < b.length(); i++)
@@ -155,7 +156,7 @@ TEST(PackFactors, ThatSeveralProductsOfABlockTake)
       d = coopMatMulAdd(a, b, d);
       coopMatStore(d, results, 0, 32, rows);
    )";
-   EXPECT_EQ(tiles_of("float16_t", "float", body).packs_of_tiles, 3u + 6u);
+   EXPECT_EQ(tiles_of("int8_t", "int", body).packs_of_tiles, 3u + 6u);
 }
 
 /// A is multiplied, and stored.
@@ -169,7 +170,7 @@ TEST(PackFactors, ThatAreStored)
       c = coopMatMulAdd(a, b, c);
       coopMatStore(a, memory, 512, 16, rows);
    )";
-   EXPECT_EQ(tiles_of("float16_t", "float", body), (Tiles{1, 2, 1}));
+   EXPECT_EQ(tiles_of("int8_t", "int", body), (Tiles{1, 2, 1}));
 }
 
 uint32_t calls_of_products(const std::string &type, const std::string &body)
