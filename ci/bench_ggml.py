@@ -63,9 +63,9 @@ def measure_rates(root, program, file, rounds, variables):
 
 
 def measure_first(root, program, file, rounds, variables):
-    """Medians of the seconds, (wall, CPU), from the start of a process to its second token (the
-    first, after a prompt of 64, takes no mat-vec kernels): cold, with what an earlier process
-    cached, and on ggml's CPU backend."""
+    """Medians of the seconds from the start of a process to its first token, after a prompt of 64, and
+    to its second, which takes mat-vec kernels: cold, with what an earlier process cached, and on
+    ggml's CPU backend."""
     seconds = {'cold': [], 'warm': [], 'CPU': []}
     for turn in range(rounds):
         home = {'HOME': f'/weft/home-first{turn}'}
@@ -79,7 +79,7 @@ def measure_first(root, program, file, rounds, variables):
             times = json.loads(answer.stdout)
             print(f"  {name:8} loaded {times['loaded']:.2f} s, first token {times['first']:.2f} s, "
                   f"second {times['second']:.2f} s, CPU {times['cpu_seconds']:.2f} s", flush=True)
-            seconds[name].append((times['second'], times['cpu_seconds']))
+            seconds[name].append((times['first'], times['second']))
         shutil.rmtree(root.weft / f'home-first{turn}', ignore_errors=True)
     return {name: medians_of(times) for name, times in seconds.items()}
 
@@ -98,9 +98,8 @@ def show_model(kind, result):
         show_rates(kind, bytes_of, bytes_of['nmse'], ', products of bytes')
     cpu = result['first token']['CPU']
     for name in 'cold', 'warm':
-        weft = result['first token'][name]
-        print(f'{kind:8}{f"second token, {name}, s":26}{weft[0]:9.2f}{cpu[0]:9.2f}'
-              f'{weft[0] / cpu[0]:8.2f}{weft[1] / cpu[1]:13.2f}')
+        for which, weft, ggml in zip(('first', 'second'), result['first token'][name], cpu):
+            print(f'{kind:8}{f"{which} token, {name}, s":26}{weft:9.2f}{ggml:9.2f}{weft / ggml:8.2f}')
 
 
 def bench_model(root, arguments, driver):
