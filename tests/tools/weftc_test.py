@@ -185,8 +185,7 @@ class Weftc(unittest.TestCase):
         text = self.emit("--emit=llvm")
         self.assertIn("define void @weft_kernel(", text)
         self.assertRegex(text, r"call void @weft_tile_muladd_16x16x16_f16_f16_f16_f16\(ptr")
-        for factor in "ab":
-            symbol = f"@weft_tile_pack_{factor}_row_16x16x16_f16_f16"
+        for symbol in "@weft_tile_pack_a_row_16x16x16_f16_f16", "@weft_tile_load_row_16x16_2":
             self.assertEqual(text.count(f"call void {symbol}_robust("), 1)
             self.assertIn(f"{symbol}(", self.emit("--emit=llvm", "--no-robust"))
         self.assertEqual(text.count("call void @weft_tile_store_row_16x16_2_robust("), 1)
@@ -310,7 +309,7 @@ class Weftc(unittest.TestCase):
         stats = self.stats(self.module)
         self.assertEqual(stats["kernels"], {"weft_tile_muladd_16x16x16_f16_f16_f16_f16": 1,
                                             "weft_tile_pack_a_row_16x16x16_f16_f16_robust": 1,
-                                            "weft_tile_pack_b_row_16x16x16_f16_f16_robust": 1,
+                                            "weft_tile_load_row_16x16_2_robust": 1,
                                             "weft_tile_store_row_16x16_2_robust": 1})
         self.assertEqual(stats["calls"], 4)
         self.assertEqual(stats["subgroups"], 2)

@@ -81,8 +81,8 @@ TEST(LargeStackThreads, RunAsManyAsAreAllowed)
 TEST(LargeStackThreads, LetTheirStarterGoOn)
 {
    std::promise<void> go;
-   LargeStackThreads threads(1);
    size_t levels = 0;
+   LargeStackThreads threads(1);
    threads.start([&] {
       go.get_future().get();
       levels = recurse(10000);
