@@ -373,7 +373,7 @@ void Pieces::store_lanewise(Value *all)
 }
 
 /// Calls body(first, count) for runs of lanes, from the number `first` (i64): all of them, where it is
-/// always done so; a loop, half as fast and a fraction of the code, where it is the exception.
+/// always done so; a loop, slower and a fraction of the code, where it is the exception.
 template <typename Body>
 void Pieces::for_each_run(Body body)
 {

@@ -111,10 +111,13 @@ TEST_F(CompileCached, GeneratesCodeMeanwhile)
 {
    constexpr uint32_t count = 40;
    std::vector<std::optional<ProgramFuture>> futures;
-   for (uint32_t factor = 0; factor < count; factor++) {
+   const auto start = [&](const uint32_t &factor, bool may_compile) {
       ShaderSource multiplies = source();
       multiplies.spec_constants = {{3, std::as_bytes(std::span(&factor, 1))}};
-      auto future = compile_cached(&cache, multiplies, options());
+      return compile_cached(&cache, multiplies, options(), may_compile);
+   };
+   for (uint32_t factor = 0; factor < count; factor++) {
+      auto future = start(factor, true);
       ASSERT_TRUE(future) << future.error().message;
       futures.push_back(*future);
    }
@@ -122,10 +125,42 @@ TEST_F(CompileCached, GeneratesCodeMeanwhile)
       const std::shared_ptr<const Program> program = finished(futures[factor]);
       ASSERT_TRUE(program);
       expect_multiplied(*program, factor);
-      ShaderSource multiplies = source();
-      multiplies.spec_constants = {{3, std::as_bytes(std::span(&factor, 1))}};
-      EXPECT_TRUE(finished(compile_cached(&cache, multiplies, options(), false)));
+      EXPECT_TRUE(finished(start(factor, false)));
    }
+}
+
+TEST_F(CompileCached, KeepsNoErrors)
+{
+   ShaderSource wrong = source();
+   wrong.entry_point = "nobody";
+   for (int i = 0; i < 2; i++)
+      EXPECT_FALSE(compile_cached(&cache, wrong, options()));
+   EXPECT_FALSE(std::filesystem::exists(folder.path / "cache"));
+}
+
+TEST_F(CompileCached, WhoWatchesSeesACompilation)
+{
+   EXPECT_TRUE(get(options(), true));
+   CompileOptions watched = options();
+   std::set<std::string> phases;
+   watched.dump = [&](const char *phase, const std::string &) { phases.insert(phase); };
+   EXPECT_FALSE(get(watched, false));
+   EXPECT_TRUE(get(watched, true));
+   EXPECT_TRUE(phases.contains("asm"));
+
+   CompileStatistics statistics;
+   CompileOptions measured = options();
+   measured.statistics = &statistics;
+   EXPECT_TRUE(get(measured, true));
+   EXPECT_GT(statistics.code_bytes, 0u);
+
+   // One that is steered is of no use to others.
+   std::filesystem::remove_all(folder.path / "cache");
+   PassControl control = {.may_run = [](const PassApplication &) { return false; }};
+   CompileOptions steered = options();
+   steered.control = &control;
+   EXPECT_TRUE(get(steered, true));
+   EXPECT_FALSE(get(options(), false));
 }
 
 /// An entry that is whole, but holds no program of this build.
