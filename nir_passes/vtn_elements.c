@@ -195,36 +195,79 @@ static void combine_group(struct vtn_builder *b, const struct weft_component *c,
    nir_def *in_group = nir_umod_imm(nb, nir_udiv_imm(nb, at, step->stride), step->factor);
    nir_def *first = nir_isub(nb, at, nir_imul_imm(nb, in_group, step->stride));
    nir_def *value = group_element(nb, step, c, first, nir_imm_int(nb, 0));
-   if (step->factor == 2) {
-      nir_def *other = group_element(nb, step, c, first, nir_imm_int(nb, 1));
-      value = combine(b, step->function, value, other);
-   } else {
-      nir_variable *sum =
-         nir_local_variable_create(nb->impl, glsl_uintN_t_type(value->bit_size), "combined");
-      nir_variable *counter = nir_local_variable_create(nb->impl, glsl_uint_type(), "of_group");
-      nir_store_var(nb, sum, value, 1);
-      nir_store_var(nb, counter, nir_imm_int(nb, 1), 1);
-      nir_loop *loop = nir_push_loop(nb);
-      {
-         nir_def *number = nir_load_var(nb, counter);
-         nir_break_if(nb, nir_uge_imm(nb, number, step->factor));
-         nir_def *element = group_element(nb, step, c, first, number);
-         nir_store_var(nb, sum, combine(b, step->function, nir_load_var(nb, sum), element), 1);
-         nir_store_var(nb, counter, nir_iadd_imm(nb, number, 1), 1);
-      }
-      nir_pop_loop(nb, loop);
-      value = nir_load_var(nb, sum);
+   nir_variable *sum =
+      nir_local_variable_create(nb->impl, glsl_uintN_t_type(value->bit_size), "combined");
+   nir_variable *counter = nir_local_variable_create(nb->impl, glsl_uint_type(), "of_group");
+   nir_store_var(nb, sum, value, 1);
+   nir_store_var(nb, counter, nir_imm_int(nb, 1), 1);
+   nir_loop *loop = nir_push_loop(nb);
+   {
+      nir_def *number = nir_load_var(nb, counter);
+      nir_break_if(nb, nir_uge_imm(nb, number, step->factor));
+      nir_def *element = group_element(nb, step, c, first, number);
+      nir_store_var(nb, sum, combine(b, step->function, nir_load_var(nb, sum), element), 1);
+      nir_store_var(nb, counter, nir_iadd_imm(nb, number, 1), 1);
    }
-   nir_cmat_insert(nb, &step->result->def, value, &step->result->def, c->number);
+   nir_pop_loop(nb, loop);
+   nir_cmat_insert(nb, &step->result->def, nir_load_var(nb, sum), &step->result->def, c->number);
 }
 
-static unsigned smallest_factor(unsigned n)
+static unsigned smallest_odd_factor(unsigned n)
 {
-   for (unsigned factor = 2; factor * factor <= n; factor++) {
+   for (unsigned factor = 3; factor * factor <= n; factor += 2) {
       if (n % factor == 0)
          return factor;
    }
    return n;
+}
+
+/* A step whose groups are pairs, 2^log2_stride apart. */
+struct pairs {
+   struct vtn_function *function;
+   nir_deref_instr *result, *source;
+   bool along_row;
+   nir_def *log2_stride;
+};
+
+static void combine_pair(struct vtn_builder *b, const struct weft_component *c, void *data)
+{
+   const struct pairs *pairs = data;
+   nir_builder *nb = &b->nb;
+   nir_def *at = pairs->along_row ? c->col : c->row;
+   nir_def *stride = nir_ishl(nb, nir_imm_int(nb, 1), pairs->log2_stride);
+   nir_def *places[2] = {nir_iand(nb, at, nir_inot(nb, stride)), nir_ior(nb, at, stride)};
+   nir_def *elements[2];
+   for (unsigned i = 0; i < 2; i++)
+      elements[i] = nir_cmat_element_weft(nb, bits_of(pairs->source), &pairs->source->def,
+                                          pairs->along_row ? c->row : places[i],
+                                          pairs->along_row ? places[i] : c->col);
+   nir_def *value = combine(b, pairs->function, elements[0], elements[1]);
+   nir_cmat_insert(nb, &pairs->result->def, value, &pairs->result->def, c->number);
+}
+
+/* All elements that are equal in their place along the line but for the lowest `steps` bits become
+ * the combination of them.  A loop: the steps of a matrix that all of a workgroup share are long. */
+static nir_deref_instr *reduce_pairs(struct vtn_builder *b, struct vtn_function *function,
+                                     nir_deref_instr *matrix, bool along_row, unsigned steps)
+{
+   const struct glsl_cmat_description desc = desc_of(matrix);
+   nir_builder *nb = &b->nb;
+   nir_deref_instr *current = vtn_create_cmat_temporary(b, matrix->type, "cmat_reduce"),
+                   *result = vtn_create_cmat_temporary(b, matrix->type, "cmat_reduce");
+   nir_variable *counter = nir_local_variable_create(nb->impl, glsl_uint_type(), "log2_stride");
+   nir_cmat_copy(nb, &current->def, &matrix->def);
+   nir_store_var(nb, counter, nir_imm_int(nb, 0), 1);
+   nir_loop *loop = nir_push_loop(nb);
+   {
+      nir_def *step = nir_load_var(nb, counter);
+      nir_break_if(nb, nir_uge_imm(nb, step, steps));
+      struct pairs pairs = {function, result, current, along_row, step};
+      weft_for_each_component(b, &desc, combine_pair, &pairs);
+      nir_cmat_copy(nb, &current->def, &result->def);
+      nir_store_var(nb, counter, nir_iadd_imm(nb, step, 1), 1);
+   }
+   nir_pop_loop(nb, loop);
+   return current;
 }
 
 /* A matrix in which every element is the combination of its row (or column) of the source. */
@@ -233,9 +276,12 @@ static nir_deref_instr *reduce_lines(struct vtn_builder *b, struct vtn_function 
 {
    const struct glsl_cmat_description desc = desc_of(matrix);
    const unsigned length = along_row ? desc.cols : desc.rows;
-   struct step step = {function, NULL, matrix, along_row, 1, 0};
+   const unsigned pairs = (unsigned)(ffs((int)length) - 1);
+   struct step step = {function, NULL, matrix, along_row, 1u << pairs, 0};
+   if (pairs > 0)
+      step.source = reduce_pairs(b, function, matrix, along_row, pairs);
    while (step.stride < length) {
-      step.factor = smallest_factor(length / step.stride);
+      step.factor = smallest_odd_factor(length / step.stride);
       step.result = vtn_create_cmat_temporary(b, matrix->type, "cmat_reduce");
       weft_for_each_component(b, &desc, combine_group, &step);
       step.source = step.result;

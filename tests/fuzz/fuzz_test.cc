@@ -286,7 +286,7 @@ TEST(generator, has_all_of_the_family)
    }
    EXPECT_GE(without_use, 10u);
    EXPECT_GE(vectors, 10u);
-   EXPECT_GE(transposes, 2u) << "with maintenance1";
+   EXPECT_GE(transposes, 10u) << "with maintenance1";
    EXPECT_GE(coordinates, 2u);
    EXPECT_GE(turns, 10u);
    EXPECT_GE(blocks, 10u);

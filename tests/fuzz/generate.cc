@@ -241,10 +241,22 @@ void Generator::choose_operations()
       operations, [](const MatrixOperation &op) { return op.result == ComponentType::f64; });
    if (scope == Level::workgroup || (!p.without_use && one_in(6)))
       choose_flexible_sizes();
+   const auto add = [&](const MatrixType &t) {
+      if (std::ranges::find(types, t) == types.end())
+         types.push_back(t);
+   };
    for (const MatrixOperation &op : operations) {
-      for (const MatrixType &t : {a_type(op), b_type(op), c_type(op)}) {
-         if (std::ranges::find(types, t) == types.end())
-            types.push_back(t);
+      for (const MatrixType &t : {a_type(op), b_type(op), c_type(op)})
+         add(t);
+   }
+   // What an accumulator becomes when maintenance1 transposes it: few operations have both.
+   if (p.maintenance1) {
+      const MatrixType c = c_type(operations[0]);
+      for (const MatrixOperation &op : advertised) {
+         const MatrixType b = b_type(op);
+         if (op.scope == operations[0].scope && b.type == c.type && b.rows == c.cols &&
+             b.cols == c.rows)
+            add(b);
       }
    }
 }

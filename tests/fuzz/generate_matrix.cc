@@ -254,15 +254,16 @@ void Generator::convert_matrix(Block &out, const Flow &flow)
          const bool changes_use = from.use != to.use && !is_bit_cast &&
                                   (from.use == e2e::Use::accumulator ||
                                    (p.maintenance1 && to.use == e2e::Use::accumulator));
-         // There are many that change the type alone.
-         const size_t weight = p.maintenance1 && changes_use ? 4 : 1;
+         // There are many that change the type alone, and few programs with what can be transposed.
+         const size_t weight = p.maintenance1 && changes_use ? 4 : 1,
+                      transposes = p.maintenance1 ? 20 : 1;
          if (from.rows == to.rows && from.cols == to.cols && exists &&
              (from.use == to.use || changes_use) && !(from == to))
             pairs.insert(pairs.end(), weight, {Kind::matrix_convert, from, to});
          // What maintenance1 has for a transpose changes no type.
          if (from.rows == to.cols && from.cols == to.rows && exists && changes_use &&
              to.use == e2e::Use::b && (!p.maintenance1 || from.type == to.type))
-            pairs.insert(pairs.end(), weight, {Kind::matrix_transpose, from, to});
+            pairs.insert(pairs.end(), transposes, {Kind::matrix_transpose, from, to});
       }
    }
    if (pairs.empty())

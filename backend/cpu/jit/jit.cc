@@ -120,6 +120,22 @@ private:
    std::string &errors;
 };
 
+/// Invariants out of innermost loops.  Those of a loop around others would wait in memory while these
+/// run: masks and addresses by the dozen, cheaper computed again.
+class InnermostLicm : public llvm::PassInfoMixin<InnermostLicm> {
+public:
+   llvm::PreservedAnalyses run(llvm::Loop &loop, llvm::LoopAnalysisManager &analyses,
+                               llvm::LoopStandardAnalysisResults &results,
+                               llvm::LPMUpdater &updater)
+   {
+      return loop.isInnermost() ? licm.run(loop, analyses, results, updater)
+                                : llvm::PreservedAnalyses::all();
+   }
+
+private:
+   llvm::LICMPass licm = llvm::LICMPass(llvm::LICMOptions());
+};
+
 /// The translator writes straightforward code without redundant control flow, and vectors of a
 /// whole subgroup: what pays is promotion to registers, common subexpressions and invariants out of
 /// loops.
@@ -145,8 +161,7 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine)
    passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
    passes.addPass(llvm::SimplifyCFGPass());
    passes.addPass(llvm::InstCombinePass());
-   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
-                                                        /*UseMemorySSA=*/true));
+   passes.addPass(llvm::createFunctionToLoopPassAdaptor(InnermostLicm(), /*UseMemorySSA=*/true));
    passes.addPass(llvm::GVNPass());
    passes.addPass(llvm::InstCombinePass());
    passes.addPass(llvm::SimplifyCFGPass());
