@@ -4,6 +4,7 @@
 #include "backend/cpu/passes.h"
 
 #include "backend/cpu/codegen/hoist_constants.h"
+#include "backend/cpu/codegen/keep_barrier_loops.h"
 #include "backend/cpu/codegen/opt_uniform.h"
 #include "backend/cpu/codegen/pack_factors.h"
 #include "backend/cpu/codegen/validate_final_form.h"
@@ -87,6 +88,7 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    run.check(validate_cmat, options.matrices);
    lower_matrices(run, options.target);
    RUN(run, pack_factors, W);
+   RUN(run, keep_barrier_loops, W);
 
    /* System values become those that a subgroup has. */
    RUN(run, nir_lower_system_values);
