@@ -178,13 +178,20 @@ struct step {
    unsigned stride, factor;
 };
 
+/* Of the row or column that a component is in, the element at a place. */
+static nir_def *line_element(nir_builder *nb, nir_deref_instr *matrix, bool along_row,
+                             const struct weft_component *c, nir_def *place)
+{
+   return nir_cmat_element_weft(nb, bits_of(matrix), &matrix->def, along_row ? c->row : place,
+                                along_row ? place : c->col);
+}
+
 /* The element of a group: the one at `first` and those after it. */
 static nir_def *group_element(nir_builder *nb, const struct step *step,
                               const struct weft_component *c, nir_def *first, nir_def *number)
 {
    nir_def *place = nir_iadd(nb, first, nir_imul_imm(nb, number, step->stride));
-   return nir_cmat_element_weft(nb, bits_of(step->source), &step->source->def,
-                                step->along_row ? c->row : place, step->along_row ? place : c->col);
+   return line_element(nb, step->source, step->along_row, c, place);
 }
 
 static void combine_group(struct vtn_builder *b, const struct weft_component *c, void *data)
@@ -238,9 +245,7 @@ static void combine_pair(struct vtn_builder *b, const struct weft_component *c, 
    nir_def *places[2] = {nir_iand(nb, at, nir_inot(nb, stride)), nir_ior(nb, at, stride)};
    nir_def *elements[2];
    for (unsigned i = 0; i < 2; i++)
-      elements[i] = nir_cmat_element_weft(nb, bits_of(pairs->source), &pairs->source->def,
-                                          pairs->along_row ? c->row : places[i],
-                                          pairs->along_row ? places[i] : c->col);
+      elements[i] = line_element(nb, pairs->source, pairs->along_row, c, places[i]);
    nir_def *value = combine(b, pairs->function, elements[0], elements[1]);
    nir_cmat_insert(nb, &pairs->result->def, value, &pairs->result->def, c->number);
 }
