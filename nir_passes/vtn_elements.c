@@ -236,17 +236,18 @@ struct pairs {
    nir_def *log2_stride;
 };
 
+/* The first of a pair stands first in both of its elements' sums. */
 static void combine_pair(struct vtn_builder *b, const struct weft_component *c, void *data)
 {
    const struct pairs *pairs = data;
    nir_builder *nb = &b->nb;
    nir_def *at = pairs->along_row ? c->col : c->row;
    nir_def *stride = nir_ishl(nb, nir_imm_int(nb, 1), pairs->log2_stride);
-   nir_def *places[2] = {nir_iand(nb, at, nir_inot(nb, stride)), nir_ior(nb, at, stride)};
-   nir_def *elements[2];
-   for (unsigned i = 0; i < 2; i++)
-      elements[i] = line_element(nb, pairs->source, pairs->along_row, c, places[i]);
-   nir_def *value = combine(b, pairs->function, elements[0], elements[1]);
+   nir_def *own = nir_cmat_extract(nb, bits_of(pairs->source), &pairs->source->def, c->number);
+   nir_def *other = line_element(nb, pairs->source, pairs->along_row, c, nir_ixor(nb, at, stride));
+   nir_def *is_second = nir_ine_imm(nb, nir_iand(nb, at, stride), 0);
+   nir_def *value = combine(b, pairs->function, nir_bcsel(nb, is_second, other, own),
+                            nir_bcsel(nb, is_second, own, other));
    nir_cmat_insert(nb, &pairs->result->def, value, &pairs->result->def, c->number);
 }
 
