@@ -118,8 +118,8 @@ void get_compute_limits(vk_properties *p)
 
 void get_memory_limits(uint64_t heap_size, vk_properties *p)
 {
-   p->maxUniformBufferRange = UINT32_MAX;
-   p->maxStorageBufferRange = UINT32_MAX;
+   p->maxUniformBufferRange = limits::buffer_range;
+   p->maxStorageBufferRange = limits::buffer_range;
    p->maxPushConstantsSize = max_push_constants_size;
    p->maxMemoryAllocationCount = UINT32_MAX;
    p->maxMemoryAllocationSize = heap_size;

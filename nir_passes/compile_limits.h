@@ -21,6 +21,10 @@ constexpr uint32_t scratch_bytes = 4 * 1024 * 1024;
 constexpr uint64_t private_components = 64 * 1024;
 /// Components of a variable in shared memory.
 constexpr uint64_t shared_components = 128 * 1024;
+/// A buffer's descriptor.  Accesses of the CPU's subgroups under a mask compute where a lane would be that is not
+/// active, up to this much below the first byte, modulo 2^32 (lane_pieces.cc).
+constexpr uint32_t lane_reach = 64 * 64 * 1024;
+constexpr uint32_t buffer_range = UINT32_MAX - lane_reach;
 /// Instructions after inlining.
 constexpr uint64_t instructions = 1 << 20;
 

@@ -19,19 +19,16 @@ using llvm::Value;
 
 namespace {
 
-/// Must the bounds of an access be looked at?
+/// May lanes that are active be out of bounds?
 bool needs_check(Translator &t, const Access &access)
 {
    switch (access.space) {
    case Space::buffer:
-      return t.options.robust_buffer_access || t.mask;
-   case Space::shared:
-      return t
-         .mask; // what active lanes do out of bounds is undefined, inactive lanes must do nothing
+      return t.options.robust_buffer_access;
    case Space::scratch:
    case Space::constant:
       return true;
-   default:
+   default: // undefined
       return false;
    }
 }
@@ -190,9 +187,9 @@ constexpr unsigned cache_line_bytes = 64;
 
 /// The bytes (i64) from what a load loads to what it is worth to ask for meanwhile; null if there is
 /// no such thing.  The CPU itself expects neighbours, which lines of a matrix are not, and nothing
-/// beyond a page.  Where a loop brings memory to a workgroup, piece by piece, it is the next piece,
-/// else the next workgroup's of what is whole lines of the cache: the others have their work in taking
-/// it apart.
+/// beyond a page.  Where a loop brings memory to a workgroup, piece by piece, it is the next piece, or
+/// if the pieces lie side by side one farther ahead; else the next workgroup's of what is whole lines of
+/// the cache: the others have their work in taking it apart.
 Value *distance_ahead(nir_intrinsic_instr *intr, const Access &access, const Pieces &pieces)
 {
    Translator &t = pieces.t;
@@ -202,7 +199,13 @@ Value *distance_ahead(nir_intrinsic_instr *intr, const Access &access, const Pie
    const nir_loop *loop = innermost_loop(&intr->instr);
    if (loop && has_control_barrier(loop)) {
       const int64_t step = loop_step(nir_get_scalar(access.offset->ssa, 0), loop).value_or(0);
-      return step ? b.getInt64(uint64_t(step)) : nullptr;
+      if (step == 0)
+         return nullptr;
+      // What lies side by side is read faster than one step ahead would help.
+      constexpr int64_t bytes_in_time = 2048; // that come while one access to memory takes its time
+      const bool is_stream = pieces.regular() && (pieces.groups() == 1 || pieces.reach.fixed) &&
+                             int64_t(4 * pieces.extent()) >= step && step > 0;
+      return b.getInt64(uint64_t(is_stream ? step * DIV_ROUND_UP(bytes_in_time, step) : step));
    }
    const unsigned bytes = t.W * access.element();
    const bool is_run = pieces.regular() && pieces.groups() == 1 && pieces.extent() <= 2 * bytes;
@@ -359,7 +362,8 @@ bool is_conditional_load(Translator &t, nir_intrinsic_instr *intr)
        t.is_uniform(*access->offset) || t.is_uniform(intr->def) ||
        (access->index && !t.is_uniform(*access->index)))
       return false;
-   return pieces_of(t, *access, {}, nullptr).regular();
+   const Pieces p = pieces_of(t, *access, {}, nullptr);
+   return p.regular() && !p.may_be_masked();
 }
 
 void require_regular(Translator &t, nir_intrinsic_instr *intr, Conditions &conditions)

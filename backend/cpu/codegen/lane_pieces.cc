@@ -104,7 +104,7 @@ void Pieces::require_regular(Conditions &conditions)
          require_assumed(t.fixed_offsets->assumption(number), conditions);
    }
    const unsigned behind = chunks().empty() ? (loaded() - components) * bytes : 0;
-   if (!region.size || !(check || behind))
+   if (!region.size || !(check || t.mask || behind))
       return;
    if (groups() == 1 || reach.fixed) {
       conditions.require_in_bounds(region, t.first_lane(offsets), extent() + behind);
@@ -266,96 +266,90 @@ Value *Pieces::load_regular()
    return concatenate(t, parts);
 }
 
-/// The module's function of a name for accesses of this form, which `body` builds.  Calls of it leave
-/// all registers as they are, so that what may never happen costs its caller little code and no spills.
-llvm::Function *Pieces::lanewise_function(const char *name, bool stores,
-                                          llvm::function_ref<void(const LanewiseAccess &)> body)
+void Pieces::call_lanewise(llvm::FunctionCallee function, const LanewiseAccess &access,
+                           llvm::ArrayRef<Value *> more)
 {
-   const std::string full_name = llvm::formatv(
-      "{0}_{1}_lanes.{2}.{3}x{4}{5}", name, stores ? "store" : "load",
-      offsets->getType()->getScalarSizeInBits(), components, bytes, is_volatile ? ".volatile" : "");
-   if (llvm::Function *found = t.module->getFunction(full_name))
+   llvm::SmallVector<Value *, 6> arguments = {access.region.base, access.region.size, access.active,
+                                              access.offsets, access.data};
+   arguments.append(more.begin(), more.end());
+   // All registers stay as they are, so that what may never happen costs little code and no spills.
+   b.CreateCall(function, arguments)
+      ->addFnAttr(llvm::Attribute::get(t.context, "no_caller_saved_registers"));
+}
+
+/// lane_memory.h's.
+void Pieces::call_runtime(bool stores, const LanewiseAccess &access)
+{
+   llvm::Type *pointer = b.getPtrTy(), *number = b.getInt64Ty();
+   auto *type = llvm::FunctionType::get(
+      b.getVoidTy(), {pointer, number, number, pointer, pointer, b.getInt32Ty()}, false);
+   const LaneForm form = {uint8_t(components), uint8_t(bytes), uint8_t(is_address() ? 8 : 4)};
+   call_lanewise(
+      t.module->getOrInsertFunction(stores ? store_lanes_symbol : load_lanes_symbol, type), access,
+      b.getInt32(form.packed()));
+}
+
+/// The module's function for accesses of this form that always go lane by lane.  It goes through the lanes in a
+/// row if all that are active are in bounds.
+llvm::Function *Pieces::lanewise_function(bool stores)
+{
+   const std::string name = llvm::formatv("{0}_lanes.{1}.{2}x{3}{4}", stores ? "store" : "load",
+                                          offsets->getType()->getScalarSizeInBits(), components,
+                                          bytes, is_volatile ? ".volatile" : "");
+   if (llvm::Function *found = t.module->getFunction(name))
       return found;
    // It returns nothing: LLVM 19 takes RAX for preserved where that is the address of a result.
+   llvm::Type *pointer = b.getPtrTy(), *number = b.getInt64Ty();
    auto *function = llvm::Function::Create(
-      llvm::FunctionType::get(
-         b.getVoidTy(),
-         {b.getPtrTy(), b.getInt64Ty(), b.getInt64Ty(), offsets->getType(), b.getPtrTy()}, false),
-      llvm::Function::InternalLinkage, full_name, *t.module);
+      llvm::FunctionType::get(b.getVoidTy(), {pointer, number, number, pointer, pointer}, false),
+      llvm::Function::InternalLinkage, name, *t.module);
    function->addFnAttr("no_caller_saved_registers");
    function->addFnAttr(llvm::Attribute::NoInline);
 
    llvm::IRBuilder<>::InsertPointGuard guard(b);
    b.SetInsertPoint(llvm::BasicBlock::Create(t.context, "", function));
-   body({{function->getArg(0), function->getArg(1)},
-         function->getArg(2),
-         function->getArg(3),
-         function->getArg(4)});
+   LanewiseAccess access = {{function->getArg(0), function->getArg(1)},
+                            function->getArg(2),
+                            function->getArg(3),
+                            function->getArg(4)};
+   Value *active = t.lanes_of(b.CreateTrunc(access.active, t.int_type(t.W)));
+   Value *all_offsets = b.CreateLoad(offsets->getType(), access.offsets);
+   if (!is_address()) {
+      Value *fits = lanes_in_bounds(t, access.region, all_offsets, element());
+      auto *inside = llvm::BasicBlock::Create(t.context, "inside", function),
+           *outside = llvm::BasicBlock::Create(t.context, "outside", function);
+      b.CreateCondBr(t.any(b.CreateAnd(active, b.CreateNot(fits))), outside, inside);
+      b.SetInsertPoint(outside);
+      call_runtime(stores, access);
+      b.CreateRetVoid();
+      b.SetInsertPoint(inside);
+   } else {
+      access.region.base = nullptr;
+   }
+   if (stores)
+      scatter(access);
+   else
+      gather(access, b.CreateSelect(active, all_offsets, harmless_offsets()));
    b.CreateRetVoid();
    return function;
 }
 
-void Pieces::call_lanewise(llvm::Function *function, const LanewiseAccess &access)
-{
-   b.CreateCall(function, {access.region.base, access.region.size, access.active, access.offsets,
-                           access.data})
-      ->addFnAttr(llvm::Attribute::get(t.context, "no_caller_saved_registers"));
-}
-
-/// Calls lane_memory.h.
-llvm::Function *Pieces::checked_function(bool stores)
-{
-   return lanewise_function("checked", stores, [&](const LanewiseAccess &access) {
-      llvm::Type *offsets_type = t.vector_of(b.getInt64Ty());
-      auto *type =
-         llvm::StructType::get(b.getPtrTy(), b.getInt64Ty(), b.getPtrTy(), b.getInt64Ty());
-      static_assert(sizeof(LaneAccess) == 32);
-      Value *lane_access = b.CreateAlloca(type), *wide_offsets = b.CreateAlloca(offsets_type);
-      b.CreateStore(b.CreateZExt(access.offsets, offsets_type), wide_offsets);
-      const std::array<Value *, 4> fields = {access.region.base, access.region.size, wide_offsets,
-                                             access.active};
-      for (unsigned i = 0; i < fields.size(); i++)
-         b.CreateStore(fields[i], b.CreateStructGEP(type, lane_access, i));
-      t.call(
-         stores ? store_lanes_symbol : load_lanes_symbol, b.getVoidTy(),
-         {lane_access, access.data, b.getInt32(t.W), b.getInt32(components), b.getInt32(bytes)});
-   });
-}
-
-/// Goes through the lanes if all that are active are in bounds; else asks checked_function().
-llvm::Function *Pieces::unchecked_function(bool stores)
-{
-   llvm::Function *checked = checked_function(stores);
-   return lanewise_function(regular() ? "exceptional" : "all", stores, [&](LanewiseAccess access) {
-      Value *active = t.lanes_of(b.CreateTrunc(access.active, t.int_type(t.W)));
-      if (!is_address()) {
-         Value *fits = lanes_in_bounds(t, access.region, access.offsets, element());
-         llvm::Function *function = b.GetInsertBlock()->getParent();
-         auto *inside = llvm::BasicBlock::Create(t.context, "inside", function),
-              *outside = llvm::BasicBlock::Create(t.context, "outside", function);
-         b.CreateCondBr(t.any(b.CreateAnd(active, b.CreateNot(fits))), outside, inside);
-         b.SetInsertPoint(outside);
-         call_lanewise(checked, access);
-         b.CreateRetVoid();
-         b.SetInsertPoint(inside);
-      } else {
-         access.region.base = nullptr;
-      }
-      if (stores)
-         scatter(access);
-      else
-         gather(access, active);
-   });
-}
-
 void Pieces::access_lanewise(bool stores, Value *data)
 {
-   const Region all = {region.base ? region.base : llvm::ConstantPointerNull::get(b.getPtrTy()),
-                       region.size ? region.size : b.getInt64(~uint64_t(0))};
    // What only this needs is not computed before it is known to be taken.
-   call_lanewise(unchecked_function(stores),
-                 {all, b.CreateZExt(t.bits_of(t.mask_or_ones()), b.getInt64Ty()),
-                  reach.fixed ? ComputeAgain(b)(offsets) : offsets, data});
+   Value *all_offsets = reach.fixed ? ComputeAgain(b)(offsets) : offsets,
+         *memory = t.lane_offsets(offsets->getType());
+   b.CreateStore(all_offsets, memory);
+   const LanewiseAccess access = {
+      {region.base ? region.base : llvm::ConstantPointerNull::get(b.getPtrTy()),
+       region.size ? region.size : b.getInt64(unlimited)},
+      b.CreateZExt(t.bits_of(t.mask_or_ones()), b.getInt64Ty()),
+      memory,
+      data};
+   if (regular()) // and this the exception
+      call_runtime(stores, access);
+   else
+      call_lanewise(lanewise_function(stores), access);
 }
 
 Value *Pieces::load_lanewise()
@@ -372,77 +366,43 @@ void Pieces::store_lanewise(Value *all)
    access_lanewise(true, data);
 }
 
-/// Calls body(first, count) for runs of lanes, from the number `first` (i64): all of them, where it is
-/// always done so; a loop, slower and a fraction of the code, where it is the exception.
-template <typename Body>
-void Pieces::for_each_run(Body body)
+/// For lanes that are not active: the first bytes are there if any active lane's are.
+Value *Pieces::harmless_offsets()
 {
-   if (!regular())
-      return body(b.getInt64(0), t.W);
-   constexpr unsigned count = 8;
-   llvm::BasicBlock *before = b.GetInsertBlock(),
-                    *run = llvm::BasicBlock::Create(t.context, "run", before->getParent()),
-                    *done = llvm::BasicBlock::Create(t.context, "done", before->getParent());
-   b.CreateBr(run);
-   b.SetInsertPoint(run);
-   llvm::PHINode *first = b.CreatePHI(b.getInt64Ty(), 2);
-   body(first, count);
-   Value *next = b.CreateAdd(first, b.getInt64(count));
-   first->addIncoming(b.getInt64(0), before);
-   first->addIncoming(next, run);
-   b.CreateCondBr(b.CreateICmpULT(next, b.getInt64(t.W)), run, done);
-   b.SetInsertPoint(done);
+   return is_address() ? t.splat(b.CreatePtrToInt(harmless_memory(t, false), b.getInt64Ty()))
+                       : llvm::Constant::getNullValue(offsets->getType());
 }
 
-/// Of the lane `lane` lanes after `first`.
-Value *Pieces::lane_pointer(const LanewiseAccess &access, Value *all_offsets, Value *first,
-                            unsigned lane)
+/// By the offsets that lie at `all_offsets`.
+Value *Pieces::lane_pointer(const LanewiseAccess &access, Value *all_offsets, unsigned lane)
 {
    llvm::Type *type = offsets->getType()->getScalarType();
-   Value *run_offsets = b.CreateGEP(type, all_offsets, first);
    return pointer_to(t, access.region,
-                     b.CreateLoad(type, b.CreateConstGEP1_64(type, run_offsets, lane)));
+                     b.CreateLoad(type, b.CreateConstGEP1_64(type, all_offsets, lane)));
 }
 
 /// What inactive lanes get is any.
-void Pieces::gather(const LanewiseAccess &access, Value *active)
+void Pieces::gather(const LanewiseAccess &access, Value *safe_offsets)
 {
-   // The first bytes are there if any active lane's are.
-   Value *instead = is_address()
-                       ? t.splat(b.CreatePtrToInt(harmless_memory(t, false), b.getInt64Ty()))
-                       : llvm::Constant::getNullValue(offsets->getType()),
-         *safe = b.CreateAlloca(offsets->getType());
-   b.CreateStore(b.CreateSelect(active, access.offsets, instead), safe);
-   for_each_run([&](Value *first, unsigned count) {
-      Values parts;
-      for (unsigned l = 0; l < count; l++)
-         // Not by load(): not all loads of the form are invariant.
-         parts.push_back(b.CreateAlignedLoad(vector_type(components),
-                                             lane_pointer(access, safe, first, l), llvm::Align(1),
-                                             is_volatile));
-      b.CreateAlignedStore(concatenate(t, parts), run_data(access, first), llvm::Align(1));
-   });
+   Value *safe = b.CreateAlloca(offsets->getType());
+   b.CreateStore(safe_offsets, safe);
+   Values parts;
+   for (unsigned l = 0; l < t.W; l++)
+      // Not by load(): not all loads of the form are invariant.
+      parts.push_back(b.CreateAlignedLoad(vector_type(components), lane_pointer(access, safe, l),
+                                          llvm::Align(1), is_volatile));
+   b.CreateAlignedStore(concatenate(t, parts), access.data, llvm::Align(1));
 }
 
 void Pieces::scatter(const LanewiseAccess &access)
 {
-   Value *sink = b.CreateAlloca(vector_type(components)),
-         *all_offsets = b.CreateAlloca(offsets->getType());
-   b.CreateStore(access.offsets, all_offsets);
-   for_each_run([&](Value *first, unsigned count) {
-      Value *bits = b.CreateLShr(access.active, first), *data = run_data(access, first);
-      for (unsigned l = 0; l < count; l++) {
-         Value *bit = b.CreateTrunc(b.CreateLShr(bits, l), b.getInt1Ty());
-         Value *own = b.CreateConstGEP1_64(b.getInt8Ty(), data, uint64_t(l) * element());
-         store(b.CreateAlignedLoad(vector_type(components), own, llvm::Align(1)),
-               b.CreateSelect(bit, lane_pointer(access, all_offsets, first, l), sink));
-      }
-   });
-}
-
-Value *Pieces::run_data(const LanewiseAccess &access, Value *first)
-{
-   return b.CreateGEP(b.getInt8Ty(), access.data, b.CreateMul(first, b.getInt64(element())));
+   Value *sink = b.CreateAlloca(vector_type(components));
+   for (unsigned l = 0; l < t.W; l++) {
+      Value *bit = b.CreateTrunc(b.CreateLShr(access.active, l), b.getInt1Ty());
+      Value *own = b.CreateConstGEP1_64(b.getInt8Ty(), access.data, uint64_t(l) * element());
+      store(b.CreateAlignedLoad(vector_type(components), own, llvm::Align(1)),
+            b.CreateSelect(bit, lane_pointer(access, access.offsets, l), sink));
+   }
 }
 
 namespace {
@@ -490,29 +450,83 @@ Value *Pieces::slice(Value *all, unsigned first, unsigned count)
    return reorder(t, all, part);
 }
 
-/// Runs of a vector or more have instructions that store under a mask: of words, with AVX-512 also of
+/// Runs of a vector or more have instructions that access memory under a mask: of words, with AVX-512 also of
 /// less.
-bool Pieces::may_store_masked() const
+bool Pieces::has_masked_instructions() const
 {
-   return pattern().step == element() && pattern().group * element() >= 16 && !is_volatile &&
-          (element() % 4 == 0 || t.options.vector_bits == 512);
+   return t.mask && pattern().step == element() && pattern().group * element() >= 16 &&
+          !is_volatile && (element() % 4 == 0 || t.options.vector_bits == 512);
 }
 
-/// As store_regular(), for the active lanes only.
-void Pieces::store_masked(Value *all)
+/// Whether that is all that is needed: a mask tells of lanes, of which some may be partly in bounds.
+bool Pieces::may_be_masked() const
 {
-   // Of the largest numbers that an element consists of: the mask has the fewest bits then.
+   return has_masked_instructions() && !reach.fixed && !(check && components > 1);
+}
+
+Value *Pieces::active_in_bounds()
+{
+   return check && region.size ? b.CreateAnd(t.mask, lanes_in_bounds(t, region, offsets, element()))
+                               : t.mask;
+}
+
+/// Where lane 0 of a group would be, which need not be in memory: offsets of lanes that are not active may lie
+/// below the first byte, modulo 2^32.  No region is so large that they could be in it (limits::lane_reach).
+Value *Pieces::masked_group_pointer(unsigned group)
+{
+   Value *offset = b.CreateExtractElement(offsets, uint64_t(group) * pattern().group);
+   if (!region.base)
+      return pointer_to(t, region, offset);
+   Value *below = llvm::ConstantInt::get(offset->getType(), extent() - element());
+   offset = b.CreateSub(b.CreateZExt(b.CreateAdd(offset, below), b.getInt64Ty()),
+                        b.CreateZExt(below, b.getInt64Ty()));
+   return b.CreateGEP(b.getInt8Ty(), region.base, offset);
+}
+
+/// Calls use(pointer, type, mask, first) for the groups' vectors, of the largest numbers that an element consists
+/// of: the mask has the fewest bits then.
+template <typename Use>
+void Pieces::for_each_masked_group(Value *mask, Use use)
+{
    const unsigned unit = std::min(8u, 1u << std::countr_zero(element())),
                   per_lane = element() / unit, per_group = pattern().group * per_lane;
-   all = b.CreateBitCast(all, llvm::FixedVectorType::get(t.int_type(8 * unit), t.W * per_lane));
    llvm::SmallVector<int, 256> lane_of_unit;
    for (unsigned i = 0; i < t.W * per_lane; i++)
       lane_of_unit.push_back(int(i / per_lane));
-   Value *mask = reorder(t, t.mask, lane_of_unit);
-   for (unsigned g = 0; g < groups(); g++) {
-      b.CreateMaskedStore(slice(all, g * per_group, per_group), group_pointer(g), llvm::Align(1),
-                          slice(mask, g * per_group, per_group));
-   }
+   mask = reorder(t, mask, lane_of_unit);
+   auto *type = llvm::FixedVectorType::get(t.int_type(8 * unit), per_group);
+   for (unsigned g = 0; g < groups(); g++)
+      use(masked_group_pointer(g), type, slice(mask, g * per_group, per_group), g * per_group);
+}
+
+/// What is not active and in bounds is zero.
+Value *Pieces::load_masked()
+{
+   Values parts;
+   for_each_masked_group(active_in_bounds(), [&](Value *pointer, llvm::FixedVectorType *type,
+                                                 Value *mask, unsigned) {
+      llvm::CallInst *load = b.CreateMaskedLoad(type, pointer, llvm::Align(1), mask,
+                                                llvm::Constant::getNullValue(type));
+      if (invariant)
+         load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(t.context, {}));
+      if (ahead)
+         prefetch(type, pointer);
+      parts.push_back(load);
+   });
+   return b.CreateBitCast(concatenate(t, parts), packed_type());
+}
+
+/// As store_regular(), for the lanes of the mask only.
+void Pieces::store_masked(Value *all, Value *mask)
+{
+   for_each_masked_group(
+      mask, [&](Value *pointer, llvm::FixedVectorType *type, Value *lanes, unsigned first) {
+         Value *units =
+            b.CreateBitCast(all, llvm::FixedVectorType::get(type->getElementType(),
+                                                            type->getNumElements() * groups()));
+         b.CreateMaskedStore(slice(units, first, type->getNumElements()), pointer, llvm::Align(1),
+                             lanes);
+      });
 }
 
 void Pieces::store_regular(Value *all)
@@ -567,6 +581,8 @@ Values load_pieces(Pieces p, Way way)
 {
    Translator &t = p.t;
    p.count();
+   if (p.may_be_masked())
+      return unpack(t, p.load_masked(), p.components);
    const auto lanewise = [&] { return unpack(t, p.load_lanewise(), p.components); };
    if (way == Way::lanewise || !p.regular())
       return lanewise();
@@ -593,14 +609,16 @@ void store_pieces(Pieces p, const Values &data)
       p.store_lanewise(all);
       return;
    }
+   if (p.may_be_masked())
+      return p.store_masked(all, p.active_in_bounds());
    Conditions conditions(t);
    p.require_regular(conditions);
-   const bool masked = t.mask && p.may_store_masked();
+   const bool masked = p.has_masked_instructions();
    if (t.mask && !masked)
       conditions.require(p.b.CreateNot(t.any(p.b.CreateNot(t.mask))));
    const auto fast = [&] {
       if (masked)
-         p.store_masked(all);
+         p.store_masked(all, t.mask);
       else
          p.store_regular(all);
       return Values{};

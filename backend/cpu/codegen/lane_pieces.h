@@ -8,14 +8,16 @@
 /// elements at constant distances.  Those pieces may read what belongs to inactive lanes, so they stand
 /// behind one check that all of it is in bounds.  Where even the distances from lane 0's address are
 /// constants (lane_offsets.h), all pieces have one scalar address, and what lies closely together is
-/// loaded as whole vectors, of which shuffles take the elements.  Everything else, and what does not
-/// pass the check, goes lane by lane, in functions that a module has for each form of access;
-/// inactive lanes go to a harmless place.  Where an active lane is out of bounds, those call
-/// lane_memory.h, which looks at each component.
+/// loaded as whole vectors, of which shuffles take the elements.  What does not pass the check goes lane by
+/// lane, by a call of lane_memory.h.  Everything else always does: in functions that a module has for each
+/// form of access, and where an active lane is out of bounds in lane_memory.h, which looks at each
+/// component.
 
 #pragma once
 
 #include "backend/cpu/codegen/memory_access.h"
+
+#include "nir_passes/compile_limits.h"
 
 #include <algorithm>
 #include <bit>
@@ -38,7 +40,7 @@ struct Pieces {
    llvm::Value *offsets; ///< <W x i32 or i64>
    Reach reach;
    unsigned components, bytes;
-   bool check; ///< offsets may be out of bounds
+   bool check; ///< active lanes may be out of bounds
    bool is_volatile, invariant;
    GuardedLoad decided = {};
    llvm::Value *ahead = nullptr; ///< i64: bytes to what is prefetched; null: nothing is
@@ -74,7 +76,10 @@ struct Pieces {
    }
    bool regular() const
    {
-      return reach.fixed || (pattern().group > 1 && pattern().step >= 0 && pattern().step < 65536);
+      constexpr int64_t max_step = 65535;
+      static_assert(max_step * 64 < limits::lane_reach);
+      return reach.fixed ||
+             (pattern().group > 1 && pattern().step >= 0 && pattern().step <= max_step);
    }
    llvm::Type *component_type() const { return t.int_type(bytes * 8); }
    llvm::Type *vector_type(unsigned n) const
@@ -101,28 +106,30 @@ struct Pieces {
    Values load_chunks(const std::vector<bool> &chunks);
    // These load and store packed vectors (packed_values.h).
    llvm::Value *load_regular();
-   bool may_store_masked() const;
-   void store_masked(llvm::Value *all);
+   bool has_masked_instructions() const;
+   bool may_be_masked() const;
+   llvm::Value *masked_group_pointer(unsigned group);
+   template <typename Use>
+   void for_each_masked_group(llvm::Value *mask, Use use);
+   llvm::Value *active_in_bounds();
+   llvm::Value *load_masked();
+   void store_masked(llvm::Value *all, llvm::Value *mask);
    void store_regular(llvm::Value *all);
 
    /// What functions for accesses lane by lane take.
    struct LanewiseAccess {
       Region region;
-      llvm::Value *active, *offsets; ///< i64 with a bit for each lane, as Pieces::offsets
-      llvm::Value *data;             ///< pointer to the lanes' elements
+      llvm::Value *active;         ///< i64 with a bit for each lane
+      llvm::Value *offsets, *data; ///< pointers to the lanes' offsets and elements
    };
    bool is_address() const { return offsets->getType()->getScalarSizeInBits() == 64; }
-   llvm::Function *lanewise_function(const char *name, bool stores,
-                                     llvm::function_ref<void(const LanewiseAccess &)> body);
-   void call_lanewise(llvm::Function *, const LanewiseAccess &);
-   llvm::Function *checked_function(bool stores);
-   llvm::Function *unchecked_function(bool stores);
-   template <typename Body>
-   void for_each_run(Body);
-   llvm::Value *lane_pointer(const LanewiseAccess &, llvm::Value *all_offsets, llvm::Value *first,
-                             unsigned lane);
-   llvm::Value *run_data(const LanewiseAccess &, llvm::Value *first);
-   void gather(const LanewiseAccess &, llvm::Value *active);
+   void call_lanewise(llvm::FunctionCallee, const LanewiseAccess &,
+                      llvm::ArrayRef<llvm::Value *> more = {});
+   void call_runtime(bool stores, const LanewiseAccess &);
+   llvm::Function *lanewise_function(bool stores);
+   llvm::Value *harmless_offsets();
+   llvm::Value *lane_pointer(const LanewiseAccess &, llvm::Value *all_offsets, unsigned lane);
+   void gather(const LanewiseAccess &, llvm::Value *safe_offsets);
    void scatter(const LanewiseAccess &);
    void access_lanewise(bool stores, llvm::Value *data);
    llvm::Value *load_lanewise();

@@ -283,11 +283,11 @@ llvm::AllocaInst *Translator::variable(llvm::Type *type, const char *name)
    return b.CreateAlloca(type, nullptr, name);
 }
 
-llvm::AllocaInst *Translator::lane_data(llvm::Type *vector)
+llvm::AllocaInst *Translator::lane_memory(MemoryOfTypes &known, llvm::Type *vector)
 {
-   llvm::AllocaInst *&memory = lane_data_of[vector];
+   llvm::AllocaInst *&memory = known[vector];
    if (!memory)
-      memory = variable(vector, "lane.data");
+      memory = variable(vector, "lanes");
    return memory;
 }
 

@@ -149,7 +149,11 @@ public:
    llvm::Value *shared_memory = nullptr, *push_constants = nullptr, *constant_data = nullptr;
    llvm::Value *zeros = nullptr, *sink = nullptr;
    /// Memory for such a vector; the same for all accesses lane by lane of the type.
-   llvm::AllocaInst *lane_data(llvm::Type *vector);
+   llvm::AllocaInst *lane_data(llvm::Type *vector) { return lane_memory(lane_data_of, vector); }
+   llvm::AllocaInst *lane_offsets(llvm::Type *vector)
+   {
+      return lane_memory(lane_offsets_of, vector);
+   }
    // What guarded_loads.cc has decided for some loads of a block.
    llvm::DenseMap<const nir_intrinsic_instr *, GuardedLoad> guarded;
 
@@ -173,7 +177,9 @@ public:
    void emit_instruction(nir_instr *); ///< anything but phis and jumps
 
 private:
-   llvm::DenseMap<llvm::Type *, llvm::AllocaInst *> lane_data_of;
+   using MemoryOfTypes = llvm::DenseMap<llvm::Type *, llvm::AllocaInst *>;
+   MemoryOfTypes lane_data_of, lane_offsets_of;
+   llvm::AllocaInst *lane_memory(MemoryOfTypes &, llvm::Type *);
    struct Components {
       llvm::SmallVector<llvm::Value *, 4> values;
    };

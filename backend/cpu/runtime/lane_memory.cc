@@ -1,93 +1,111 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
+// Compiled for general registers only.  A call from here to a library's function would not keep the vector
+// registers: all is inline, and sanitizers, which put such calls everywhere, stay out.
+
 #include "backend/cpu/runtime/lane_memory.h"
 
-#include <cstring>
+#if defined(__clang__)
+#define WEFT_INLINE [[gnu::always_inline, clang::no_sanitize("address", "thread", "undefined")]]
+#define WEFT_ENTRY [[clang::no_sanitize("address", "thread", "undefined")]]
+#else
+#define WEFT_INLINE [[gnu::always_inline, gnu::no_sanitize("address,thread,undefined")]]
+#define WEFT_ENTRY [[gnu::no_sanitize("address,thread,undefined")]]
+#endif
 
 namespace weft::cpu {
 
 namespace {
 
-/// Calls body(memory or null, number of the component) for every component of every lane.
-template <typename Number, typename Body>
-void for_each_component(const LaneAccess &access, uint32_t lanes, uint32_t components, Body body)
+struct Load {
+   template <typename Number>
+   WEFT_INLINE static void move(uint64_t memory, const uint8_t *data)
+   {
+      __builtin_memcpy(const_cast<uint8_t *>(data), reinterpret_cast<const void *>(memory),
+                       sizeof(Number));
+   }
+   template <typename Number>
+   WEFT_INLINE static void leave_out(const uint8_t *data)
+   {
+      const Number zero = 0;
+      __builtin_memcpy(const_cast<uint8_t *>(data), &zero, sizeof(zero));
+   }
+};
+
+struct Store {
+   template <typename Number>
+   WEFT_INLINE static void move(uint64_t memory, const uint8_t *data)
+   {
+      __builtin_memcpy(reinterpret_cast<void *>(memory), data, sizeof(Number));
+   }
+   template <typename Number>
+   WEFT_INLINE static void leave_out(const uint8_t *)
+   {
+   }
+};
+
+template <typename Access, typename Number, typename Offset>
+WEFT_INLINE inline void access_lanes(uint64_t base, uint64_t size, uint64_t active,
+                                     const void *offsets, const uint8_t *data, uint32_t components)
 {
-   for (uint32_t lane = 0; lane < lanes; lane++) {
+   const bool any_fits = size >= sizeof(Number);
+   const uint64_t last = size == unlimited ? unlimited : size - sizeof(Number);
+   for (; active; active &= active - 1) {
+      const auto lane = uint32_t(__builtin_ctzll(active));
+      Offset offset = static_cast<const Offset *>(offsets)[lane];
+      const uint8_t *element = data + lane * components * sizeof(Number);
       for (uint32_t c = 0; c < components; c++) {
-         uint64_t offset = access.offsets[lane] + uint64_t(c) * sizeof(Number);
-         if (access.base)
-            offset = uint32_t(offset);
-         const bool inside =
-            access.size == ~uint64_t(0) ||
-            (sizeof(Number) <= access.size && offset <= access.size - sizeof(Number));
-         uint8_t *memory = nullptr;
-         if (inside && (access.active >> lane & 1))
-            memory = reinterpret_cast<uint8_t *>(reinterpret_cast<uintptr_t>(access.base) + offset);
-         body(memory, size_t(lane) * components + c);
+         if (any_fits && offset <= last)
+            Access::template move<Number>(base + offset, element);
+         else
+            Access::template leave_out<Number>(element);
+         offset += sizeof(Number);
+         element += sizeof(Number);
       }
    }
 }
 
-template <typename Number>
-void load(const LaneAccess &access, void *data, uint32_t lanes, uint32_t components)
+template <typename Access, typename Number>
+WEFT_INLINE inline void access_lanes(uint64_t base, uint64_t size, uint64_t active,
+                                     const void *offsets, const uint8_t *data, uint32_t form)
 {
-   for_each_component<Number>(access, lanes, components, [&](const uint8_t *memory, size_t i) {
-      Number number = 0;
-      if (memory)
-         std::memcpy(&number, memory, sizeof(number));
-      static_cast<Number *>(data)[i] = number;
-   });
+   const uint32_t components = form & 0xff;
+   if (form >> 16 == sizeof(uint64_t))
+      access_lanes<Access, Number, uint64_t>(base, size, active, offsets, data, components);
+   else
+      access_lanes<Access, Number, uint32_t>(base, size, active, offsets, data, components);
 }
 
-template <typename Number>
-void store(const LaneAccess &access, const void *data, uint32_t lanes, uint32_t components)
+template <typename Access>
+WEFT_INLINE inline void access_lanes(const void *memory, uint64_t size, uint64_t active,
+                                     const void *offsets, const uint8_t *data, uint32_t form)
 {
-   for_each_component<Number>(access, lanes, components, [&](uint8_t *memory, size_t i) {
-      if (memory)
-         std::memcpy(memory, static_cast<const Number *>(data) + i, sizeof(Number));
-   });
+   const auto base = uint64_t(memory);
+   switch (form >> 8 & 0xff) {
+   case 1:
+      return access_lanes<Access, uint8_t>(base, size, active, offsets, data, form);
+   case 2:
+      return access_lanes<Access, uint16_t>(base, size, active, offsets, data, form);
+   case 4:
+      return access_lanes<Access, uint32_t>(base, size, active, offsets, data, form);
+   default:
+      return access_lanes<Access, uint64_t>(base, size, active, offsets, data, form);
+   }
 }
 
 } // namespace
 
-void load_lanes(const LaneAccess *access, void *data, uint32_t lanes, uint32_t components,
-                uint32_t bytes)
+WEFT_ENTRY void load_lanes(const uint8_t *base, uint64_t size, uint64_t active, const void *offsets,
+                           uint8_t *data, uint32_t form)
 {
-   switch (bytes) {
-   case 1:
-      return load<uint8_t>(*access, data, lanes, components);
-   case 2:
-      return load<uint16_t>(*access, data, lanes, components);
-   case 4:
-      return load<uint32_t>(*access, data, lanes, components);
-   default:
-      return load<uint64_t>(*access, data, lanes, components);
-   }
+   access_lanes<Load>(base, size, active, offsets, data, form);
 }
 
-void store_lanes(const LaneAccess *access, const void *data, uint32_t lanes, uint32_t components,
-                 uint32_t bytes)
+WEFT_ENTRY void store_lanes(uint8_t *base, uint64_t size, uint64_t active, const void *offsets,
+                            const uint8_t *data, uint32_t form)
 {
-   switch (bytes) {
-   case 1:
-      return store<uint8_t>(*access, data, lanes, components);
-   case 2:
-      return store<uint16_t>(*access, data, lanes, components);
-   case 4:
-      return store<uint32_t>(*access, data, lanes, components);
-   default:
-      return store<uint64_t>(*access, data, lanes, components);
-   }
-}
-
-void *find_lane_memory_symbol(std::string_view symbol)
-{
-   if (symbol == load_lanes_symbol)
-      return reinterpret_cast<void *>(&load_lanes);
-   if (symbol == store_lanes_symbol)
-      return reinterpret_cast<void *>(&store_lanes);
-   return nullptr;
+   access_lanes<Store>(base, size, active, offsets, data, form);
 }
 
 } // namespace weft::cpu

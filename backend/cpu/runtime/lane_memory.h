@@ -1,39 +1,45 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Memory accesses lane by lane: what generated code calls where its vector code does not apply, at
-/// the end of a buffer.
+/// Memory accesses lane by lane: what generated code calls where its vector code does not apply, as at the
+/// end of a buffer or where only some lanes are active.
+///
+/// These functions leave all registers as they are, so that what is an exception costs its caller little
+/// code and no spills.
 
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 namespace weft::cpu {
 
-struct LaneAccess {
-   uint8_t *base;           ///< null: offsets are addresses
-   uint64_t size;           ///< bytes from base on that may be accessed; ~0: there is no bound
-   const uint64_t *offsets; ///< per lane: of its first component, modulo 2^32 where there is a base
-   uint64_t active;         ///< bit l: lane l takes part
+/// What a lane accesses, and how it says where.
+struct LaneForm {
+   uint8_t components;
+   uint8_t bytes;        ///< of a component: 1, 2, 4 or 8
+   uint8_t offset_bytes; ///< 4: offsets from a base, modulo 2^32; 8: addresses, the base is null
+
+   uint32_t packed() const { return components | bytes << 8 | uint32_t(offset_bytes) << 16; }
 };
+
+/// The size of memory without a bound.
+constexpr uint64_t unlimited = ~uint64_t(0);
 
 constexpr const char *load_lanes_symbol = "weft_load_lanes";
 constexpr const char *store_lanes_symbol = "weft_store_lanes";
 
-// Components are checked one by one: NIR's passes join accesses of which only a part may be out of
-// bounds.
+// Of memory `size` bytes from `base` on may be accessed, or any if that is `unlimited`.  Bit l of `active`: lane l
+// takes part.  `offsets` has a number per lane, of its first component.  `form` is LaneForm::packed().  Components are
+// checked one by one: NIR's passes join accesses of which only a part may be out of bounds.
 
-/// data[lane][component] = memory, `bytes` bytes per component; zero for what is out of bounds and
-/// for inactive lanes.
-void load_lanes(const LaneAccess *, void *data, uint32_t lanes, uint32_t components,
-                uint32_t bytes);
+/// data[lane][component] = memory; zero for what is out of bounds, anything for inactive lanes.
+[[gnu::no_caller_saved_registers]] void load_lanes(const uint8_t *base, uint64_t size,
+                                                   uint64_t active, const void *offsets,
+                                                   uint8_t *data, uint32_t form);
 /// memory = data[lane][component], in the order of lanes; what is out of bounds and inactive lanes
 /// write nothing.
-void store_lanes(const LaneAccess *, const void *data, uint32_t lanes, uint32_t components,
-                 uint32_t bytes);
-
-/// By symbol; null when the name is neither.
-void *find_lane_memory_symbol(std::string_view name);
+[[gnu::no_caller_saved_registers]] void store_lanes(uint8_t *base, uint64_t size, uint64_t active,
+                                                    const void *offsets, const uint8_t *data,
+                                                    uint32_t form);
 
 } // namespace weft::cpu

@@ -50,10 +50,12 @@ struct Entry {
 #define WEFT_ENTRIES_F64(name)                                                                     \
    WEFT_ENTRY(_ZGVdN4v_##name) WEFT_ENTRY(_ZGVeN8v_##name) WEFT_SCALAR(double, name)
 
-// What emit_math.cc calls, and what LLVM makes of its own instructions.
-const Entry entries[] = {WEFT_VECTOR_F32(WEFT_ENTRIES_F32) WEFT_VECTOR_F64(WEFT_ENTRIES_F64)
-                            WEFT_ENTRY(memcpy) WEFT_ENTRY(memmove) WEFT_ENTRY(memset)
-                               WEFT_ENTRY(__truncdfhf2)};
+// What emit_math.cc and lane_pieces.cc call, and what LLVM makes of its own instructions.
+const Entry entries[] = {
+   WEFT_VECTOR_F32(WEFT_ENTRIES_F32) WEFT_VECTOR_F64(WEFT_ENTRIES_F64) WEFT_ENTRY(memcpy)
+      WEFT_ENTRY(memmove) WEFT_ENTRY(memset)
+         WEFT_ENTRY(__truncdfhf2){load_lanes_symbol, reinterpret_cast<void *>(&load_lanes)},
+   {store_lanes_symbol, reinterpret_cast<void *>(&store_lanes)}};
 
 } // namespace
 
@@ -63,9 +65,7 @@ void *find_runtime_symbol(std::string_view name, const CpuFeatures &cpu)
       return find_tile_symbol(name, cpu);
    const auto found = std::find_if(std::begin(entries), std::end(entries),
                                    [&](const Entry &entry) { return entry.name == name; });
-   if (found != std::end(entries))
-      return found->address;
-   return find_lane_memory_symbol(name);
+   return found != std::end(entries) ? found->address : nullptr;
 }
 
 } // namespace weft::cpu

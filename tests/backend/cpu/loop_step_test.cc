@@ -80,6 +80,13 @@ TEST(LoopStep, WhatLoopsStage)
    EXPECT_EQ(distances(staging("uint k = n; k > 0; k -= 8", "(m + k) * 8 + i")).count(-1024), 1u);
 }
 
+/// 1 KiB after 1 KiB by all subgroups: one more would come late.
+TEST(LoopStep, StreamsFartherAhead)
+{
+   EXPECT_EQ(distances(staging("uint k = 0; k < n; k++", "k * 64 + i")),
+             (std::set<int>{2048, 2048 + 64, 2048 + 128, 2048 + 192}));
+}
+
 TEST(LoopStep, NothingWhereNothingIsKnown)
 {
    EXPECT_EQ(distances(staging("uint k = 1; k < n; k *= 2", "k * 1024 + i")), std::set<int>());
