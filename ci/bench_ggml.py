@@ -84,6 +84,13 @@ def measure_first(root, program, file, rounds, variables):
     return {name: medians_of(times) for name, times in seconds.items()}
 
 
+def measure_way(root, program, file, rounds, variables):
+    """What there is to say of one way to multiply, and whether the logits are right."""
+    rates, errors, agree = measure_rates(root, program, file, rounds, variables)
+    first = measure_first(root, program, file, rounds, variables)
+    return rates | {'first token': first, 'nmse': errors}, agree
+
+
 def show_rates(kind, rates, errors, remark=''):
     for test, name in TESTS.items():
         weft, cpu = rates[test]['Vulkan0'], rates[test]['CPU']
@@ -91,15 +98,20 @@ def show_rates(kind, rates, errors, remark=''):
               f'{cpu[0] / weft[0]:8.2f}{cpu[1] / weft[1]:13.2f}   nmse {errors[test]:.1e}{remark}')
 
 
-def show_model(kind, result):
-    """The model's rows of the table."""
-    show_rates(kind, result, result['nmse'])
-    if bytes_of := result.get('products of bytes'):
-        show_rates(kind, bytes_of, bytes_of['nmse'], ', products of bytes')
+def show_way(kind, result, remark=''):
+    """The model's rows of the table, for one way to multiply."""
+    show_rates(kind, result, result['nmse'], remark)
     cpu = result['first token']['CPU']
     for name in 'cold', 'warm':
         for which, weft, ggml in zip(('first', 'second'), result['first token'][name], cpu):
-            print(f'{kind:8}{f"{which} token, {name}, s":26}{weft:9.2f}{ggml:9.2f}{weft / ggml:8.2f}')
+            print(f'{kind:8}{f"{which} token, {name}, s":26}{weft:9.2f}{ggml:9.2f}'
+                  f'{weft / ggml:8.2f}{remark}')
+
+
+def show_model(kind, result):
+    show_way(kind, result)
+    if bytes_of := result.get('products of bytes'):
+        show_way(kind, bytes_of, ', products of bytes')
 
 
 def bench_model(root, arguments, driver):
@@ -110,16 +122,13 @@ def bench_model(root, arguments, driver):
     for kind in arguments.kinds.split(','):
         file = model_file(root, program, arguments.models.resolve(), kind)
         print(f'== {kind}', flush=True)
-        rates, errors, agree = measure_rates(root, program, file, arguments.rounds, ours)
-        first = measure_first(root, program, file, arguments.rounds, ours)
-        results[kind] = rates | {'first token': first, 'nmse': errors}
+        results[kind], agree = measure_way(root, program, file, arguments.rounds, ours)
         right &= agree
         if kind != 'f16':
             # Where there are no matrices, ggml makes bytes of what it multiplies quantized blocks by.
             print('  without matrices: products of bytes', flush=True)
-            rates, errors, agree = measure_rates(root, program, file, arguments.rounds,
-                                                 ours | SCALAR)
-            results[kind]['products of bytes'] = rates | {'nmse': errors}
+            results[kind]['products of bytes'], agree = measure_way(root, program, file,
+                                                                    arguments.rounds, ours | SCALAR)
             right &= agree
     print(f"\n{f'medians of {arguments.rounds}':34}{'Weft':>9}{'ggml CPU':>9}{'ratio':>8}"
           f"{'by CPU time':>13}")

@@ -19,7 +19,6 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <future>
@@ -161,15 +160,11 @@ Result<ProgramFuture> start_compile(DiskCache *cache, const CacheKey &key,
          }
       });
    ProgramFuture program = {info, task->get_future().share()};
-   // What LLVM makes when it is first used it destroys at exit, and the threads are waited for when they
-   // are: so that is there before them, and destroyed after them.
-   static std::atomic<bool> has_compiled = false;
-   if (!has_compiled) {
-      call_on_large_stack([&] { (*task)(); });
-      has_compiled = true;
-      return program;
-   }
-   static LargeStackThreads threads(default_threads());
+   // At exit the threads are waited for before what was made before them is destroyed.
+   static LargeStackThreads threads = [] {
+      prepare_code_generation();
+      return LargeStackThreads(default_threads());
+   }();
    threads.start([task] { (*task)(); });
    return program;
 }

@@ -533,6 +533,19 @@ TEST_F(ConcurrencyTest, ProgramsMayTrackAccessesByFaults)
    munmap(memory, bytes);
 }
 
+/// Of this test in a process of its own, in which WEFT_TEST_EXIT is set.  Everything is left behind there, on
+/// purpose.
+int status_of_process(const std::string &test)
+{
+   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+   const int status =
+      system(("ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 "
+              "WEFT_TEST_EXIT=1 '" +
+              self + "' --gtest_output= --gtest_filter=ConcurrencyTest." + test + " >/dev/null")
+                .c_str());
+   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 /// A process may end without destroying anything, while the queue works.
 TEST_F(ConcurrencyTest, ProcessesEndAsTheyLike)
 {
@@ -546,15 +559,33 @@ TEST_F(ConcurrencyTest, ProcessesEndAsTheyLike)
       ASSERT_VK(other->submit(cmd));
       exit(7);
    }
-   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-   // Everything is left behind, on purpose.
-   const int status =
-      system(("ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 WEFT_TEST_EXIT=1 '" + self +
-              "' --gtest_output= --gtest_filter=ConcurrencyTest."
-              "ProcessesEndAsTheyLike >/dev/null")
-                .c_str());
-   ASSERT_TRUE(WIFEXITED(status)) << status;
-   EXPECT_EQ(WEXITSTATUS(status), 7);
+   EXPECT_EQ(status_of_process("ProcessesEndAsTheyLike"), 7);
+}
+
+/// And while the code of its first shaders is generated.
+TEST_F(ConcurrencyTest, ProcessesEndWhileTheyCompile)
+{
+   if (getenv("WEFT_TEST_EXIT")) {
+      PipelineRecipe recipe;
+      recipe.sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
+      VkPipelineLayout layout = make_layout(recipe);
+      for (const char *function : {"sin", "cos"})
+         make_pipeline(std::string(R"(
+            layout(local_size_x = 64) in;
+            layout(set = 0, binding = 0) buffer Data { vec4 data[]; };
+            void main() {
+               vec4 v = data[gl_GlobalInvocationID.x];
+               for (int i = 0; i < 16; i++)
+                  v = )") +
+                          function +
+                          R"((v + data[uint(v.x) + i]);
+               data[gl_GlobalInvocationID.x] = v;
+            })",
+                       recipe, layout);
+      exit(7);
+   }
+   for (int i = 0; i < 5; i++)
+      EXPECT_EQ(status_of_process("ProcessesEndWhileTheyCompile"), 7);
 }
 
 } // namespace weft::icd_test

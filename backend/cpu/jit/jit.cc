@@ -7,6 +7,7 @@
 #include "backend/cpu/jit/program_file.h"
 #include "backend/cpu/kernels/tile_kernels.h"
 #include "backend/cpu/options.h"
+#include "backend/cpu/runtime/lane_memory.h"
 #include "backend/cpu/runtime/runtime_symbols.h"
 
 #include <llvm/ADT/SmallVector.h>
@@ -15,6 +16,7 @@
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
@@ -453,6 +455,27 @@ compile_object(llvm::Module &module,
    }
    const auto *bytes = reinterpret_cast<const std::byte *>(object.data());
    return std::vector<std::byte>(bytes, bytes + object.size());
+}
+
+void prepare_code_generation(const CpuFeatures &cpu)
+{
+   // It makes tables for calls, for vectors that are no registers', and for an instruction with an operand in memory
+   // that would overwrite one which is used again.
+   llvm::LLVMContext context;
+   llvm::Module module("prepare", context);
+   prepare_module(module);
+   llvm::IRBuilder<> b(context);
+   auto *type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), b.getInt32Ty()}, false);
+   auto *function =
+      llvm::Function::Create(type, llvm::Function::ExternalLinkage, kernel_symbol, module);
+   b.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
+   llvm::Value *memory = function->getArg(0), *number = function->getArg(1);
+   llvm::Value *sum = b.CreateAdd(b.CreateLoad(number->getType(), memory), number),
+               *product = b.CreateMul(sum, number);
+   b.CreateStore(b.CreateVectorSplat(64, product), memory);
+   b.CreateCall(module.getOrInsertFunction(load_lanes_symbol, type), {memory, number});
+   b.CreateRetVoid();
+   (void)compile_object(module, {}, cpu);
 }
 
 Result<std::shared_ptr<const Program>>

@@ -39,6 +39,10 @@ compile_object(llvm::Module &,
                const std::function<void(const char *phase, const std::string &text)> &dump,
                const CpuFeatures & = host_features(), CompileStatistics * = nullptr);
 
+/// Has LLVM make what it makes when it first compiles something, so that at exit it is destroyed after what is made
+/// later: threads that compile are waited for before then.
+void prepare_code_generation(const CpuFeatures & = host_features());
+
 /// Links an object file in memory, with the tile kernels for a CPU.  The program keeps the object's
 /// bytes for serialize().
 Result<std::shared_ptr<const Program>> link_program(const ProgramInfo &,
