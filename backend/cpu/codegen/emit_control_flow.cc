@@ -16,7 +16,7 @@
 ///             …                                    │                            mask = current, none left → latch
 ///    latch:   any(live) ? header : exit            ┘
 ///
-/// Thus at least one lane is active wherever code runs, and a value of NIR dominates its uses in LLVM IR too.
+/// Thus at least one lane is active wherever code runs, but for sides that are cheaper to run than to skip, and a value of NIR dominates its uses in LLVM IR too.
 ///
 /// A phi is a variable: predecessors store into it, and LLVM's mem2reg makes it a phi again.  A store is a select
 /// under the mask only where other lanes may have stored before.
@@ -65,14 +65,36 @@ bool has_undef_source(nir_phi_instr *phi)
    return false;
 }
 
-/// At most phis' sources: cheaper to run under an empty mask than to skip.  But for a jump, which
-/// mostly no lane takes: what leaves a loop with it need not be at hand then.
-bool is_trivial(exec_list *list)
+/// Arithmetic, and loads under the current mask: they do no harm where that is empty.
+bool may_run_without_lanes(Translator &t, nir_instr *instr)
 {
-   return exec_list_length(list) == 1 &&
-          exec_list_is_empty(
-             &nir_cf_node_as_block(exec_node_data(nir_cf_node, exec_list_get_head(list), node))
-                 ->instr_list);
+   switch (instr->type) {
+   case nir_instr_type_alu:
+   case nir_instr_type_load_const:
+   case nir_instr_type_undef:
+      return true;
+   case nir_instr_type_intrinsic:
+      return is_masked_load(t, nir_instr_as_intrinsic(instr));
+   default:
+      return false;
+   }
+}
+
+/// Cheaper to run under an empty mask than to skip: at most phis' sources, or a few instructions.  But for a jump, which
+/// mostly no lane takes: what leaves a loop with it need not be at hand then.
+bool is_cheap(Translator &t, exec_list *list, Value *lanes)
+{
+   constexpr unsigned few = 8;
+   if (exec_list_length(list) != 1)
+      return false;
+   Value *before = std::exchange(t.mask, lanes);
+   unsigned count = 0;
+   bool cheap = true;
+   nir_foreach_instr(
+      instr, nir_cf_node_as_block(exec_node_data(nir_cf_node, exec_list_get_head(list), node)))
+      cheap = cheap && ++count <= few && may_run_without_lanes(t, instr);
+   t.mask = before;
+   return cheap;
 }
 
 } // namespace
@@ -325,8 +347,8 @@ bool ControlFlow::emit_divergent_if(nir_if *nif)
    BasicBlock *outer_jump = after_jump;
    BasicBlock *middle = t.block("other");
    after_jump = middle;
-   const bool first_reached =
-      emit_side(first, first_lanes, merge, false, is_trivial(first) ? nullptr : middle);
+   const bool first_reached = emit_side(first, first_lanes, merge, false,
+                                        is_cheap(t, first, first_lanes) ? nullptr : middle);
    if (first_reached)
       b.CreateBr(middle);
    b.SetInsertPoint(middle);
@@ -344,7 +366,8 @@ bool ControlFlow::emit_divergent_if(nir_if *nif)
 
    BasicBlock *end = t.block("endif");
    after_jump = end;
-   if (emit_side(second, second_lanes, merge, true, is_trivial(second) ? nullptr : end))
+   if (emit_side(second, second_lanes, merge, true,
+                 is_cheap(t, second, second_lanes) ? nullptr : end))
       b.CreateBr(end);
    b.SetInsertPoint(end);
    after_jump = outer_jump;

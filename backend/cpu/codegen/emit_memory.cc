@@ -355,15 +355,31 @@ void store_elements(Translator &t, Value *memory, Value *offsets, const LanePatt
                 Values(elements.begin(), elements.end()));
 }
 
-bool is_conditional_load(Translator &t, nir_intrinsic_instr *intr)
+namespace {
+
+/// Of a load whose lanes have addresses of their own in one region; its addresses are not there yet.
+std::optional<Pieces> pieces_of_load(Translator &t, nir_intrinsic_instr *intr)
 {
    const std::optional<Access> access = decode_access(intr);
    if (!access || access->store || access->bytes == 0 || access->space == Space::scratch ||
        t.is_uniform(*access->offset) || t.is_uniform(intr->def) ||
        (access->index && !t.is_uniform(*access->index)))
-      return false;
-   const Pieces p = pieces_of(t, *access, {}, nullptr);
-   return p.regular() && !p.may_be_masked();
+      return std::nullopt;
+   return pieces_of(t, *access, {}, nullptr);
+}
+
+} // namespace
+
+bool is_conditional_load(Translator &t, nir_intrinsic_instr *intr)
+{
+   const std::optional<Pieces> p = pieces_of_load(t, intr);
+   return p && p->regular() && !p->may_be_masked();
+}
+
+bool is_masked_load(Translator &t, nir_intrinsic_instr *intr)
+{
+   const std::optional<Pieces> p = pieces_of_load(t, intr);
+   return p && p->may_be_masked();
 }
 
 void require_regular(Translator &t, nir_intrinsic_instr *intr, Conditions &conditions)

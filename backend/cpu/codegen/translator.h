@@ -10,7 +10,7 @@
 /// memory or decide a branch.
 ///
 /// Wherever code is emitted at least one lane is active (emit_control_flow.cc skips what no lane
-/// takes), so a uniform load or store needs no look at the mask.
+/// takes, but for arithmetic and loads under the mask), so a uniform load or store needs no look at it.
 
 #pragma once
 
@@ -200,6 +200,8 @@ void emit_alu(Translator &, nir_alu_instr *);          // emit_alu.cc and its ne
 bool emit_system(Translator &, nir_intrinsic_instr *); // emit_system.cc: ids, sizes, barriers
 bool emit_memory(Translator &, nir_intrinsic_instr *); // emit_memory.cc
 bool is_conditional_load(Translator &, nir_intrinsic_instr *);
+/// Whether a load is instructions under the current mask, which may be empty.
+bool is_masked_load(Translator &, nir_intrinsic_instr *);
 /// Decides on clusters of loads between which nothing is written.
 void find_clusters(Translator &, llvm::ArrayRef<nir_intrinsic_instr *>);
 /// That the lanes of a load that was decided about lie as its vector code wants it.
