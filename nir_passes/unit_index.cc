@@ -8,7 +8,7 @@ namespace weft {
 namespace {
 
 /// Sums of sums are a tree to this walk: deeper ones are not worth it.
-constexpr unsigned max_depth = 6;
+constexpr unsigned max_depth = 8;
 
 nir_def *divide(nir_builder *b, nir_scalar value, unsigned log2, unsigned depth)
 {
@@ -41,7 +41,8 @@ nir_def *divide(nir_builder *b, nir_scalar value, unsigned log2, unsigned depth)
       if (!nir_scalar_is_const(y))
          return nullptr;
       const unsigned shift = nir_scalar_as_uint(y) & (bits - 1);
-      return shift >= log2 ? nir_ishl_imm(b, nir_channel(b, x.def, x.comp), shift - log2) : nullptr;
+      return shift >= log2 ? nir_ishl_imm(b, nir_channel(b, x.def, x.comp), shift - log2)
+                           : divide(b, x, log2 - shift, depth - 1);
    }
    default:
       return nullptr;

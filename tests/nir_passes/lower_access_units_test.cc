@@ -35,6 +35,14 @@ TEST(UnitIndex, SumsAndProductsAreDivided)
    EXPECT_EQ(text.find("ushr"), std::string::npos) << text;
 }
 
+TEST(UnitIndex, SmallShiftsOfMultiplesAreDivided)
+{
+   const std::string text = index_of(
+      [](nir_builder *b, nir_def *id) { return nir_ishl_imm(b, nir_imul_imm(b, id, 6), 1); }, 2);
+   EXPECT_NE(text.find("imul %0, "), std::string::npos) << text;
+   EXPECT_EQ(text.find("ushr"), std::string::npos) << text;
+}
+
 TEST(UnitIndex, NegativeOffsetsStayNegative)
 {
    const std::string text = index_of(
