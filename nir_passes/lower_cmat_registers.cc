@@ -111,8 +111,12 @@ void for_each_unit(Context &s, const HeldBlock &block, const MatrixMemory &memor
    nir_builder *b = &s.b;
    const unsigned bits = memory.base->def.bit_size;
    const glsl_type *type = count > 1 ? glsl_uint_type() : memory.base->type;
+   /* Constant strides are constant distances between lines. */
+   nir_deref_instr *begin = element(b, memory, block.line, block.place);
    for (uint32_t line = 0; line < block.lines; ++line) {
-      nir_deref_instr *first = element(b, memory, nir_iadd_imm(b, block.line, line), block.place);
+      nir_deref_instr *first = begin;
+      if (line > 0)
+         first = nir_build_deref_ptr_as_array(b, begin, nir_imul_imm(b, memory.stride, line));
       first = nir_build_deref_cast_with_alignment(b, &first->def, first->modes, type,
                                                   glsl_get_bit_size(type) / 8, block.align, 0);
       for (uint32_t i = 0; i < block.length; i += count)
