@@ -14,6 +14,7 @@
 #include "nir_passes/opt_cmat_copies.h"
 #include "nir_passes/shader_limits.h"
 #include "nir_passes/split_cmat_shapes.h"
+#include "nir_passes/unroll_matrix_arrays.h"
 
 #include <algorithm>
 
@@ -98,6 +99,24 @@ Result<MatrixPlan> plan_matrices(nir_shader *nir, const Target &target)
    return MatrixPlan{MatrixForm::registers, {}};
 }
 
+/// Arrays of matrices in registers have no index.
+void unroll_arrays(PassRunner &run)
+{
+   RUN(run, unroll_matrix_arrays);
+   do {
+      run.progress = false;
+      RUN(run, nir_opt_loop);
+      RUN(run, nir_opt_if, nir_opt_if_optimize_phi_true_false);
+      RUN(run, nir_opt_dead_cf);
+      RUN(run, nir_opt_remove_phis);
+      RUN(run, nir_copy_prop);
+      RUN(run, nir_opt_constant_folding);
+      RUN(run, nir_opt_dce);
+      RUN(run, nir_opt_loop_unroll);
+   } while (run.progress);
+   RUN(run, opt_cmat_copies);
+}
+
 } // namespace
 
 void lower_matrices(PassRunner &run, const Target &target)
@@ -132,11 +151,13 @@ void lower_matrices(PassRunner &run, const Target &target)
                                     target.robust_access};
       RUN(run, split_cmat_shapes, options);
    }
+   if (plan->form == MatrixForm::registers)
+      unroll_arrays(run);
    /* While pointers are derefs, whose types give the unit of strides. */
    RUN(run, lower_cmat, target, plan->form);
    /* Before the first loop is unrolled.  Where the driver has tiles, it knows what unrolling them
     * is worth. */
-   if (plan->form != MatrixForm::driver_tiles)
+   if (plan->form == MatrixForm::private_tiles)
       RUN(run, limit_unrolling);
 }
 

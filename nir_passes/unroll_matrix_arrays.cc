@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/unroll_matrix_arrays.h"
+
+#include "compiler/glsl_types.h"
+
+#include <set>
+
+namespace weft {
+
+namespace {
+
+/// Loops over larger arrays stay loops: their code would be too long.
+constexpr unsigned max_matrices = 64;
+
+/// Adds the loops whose counters a value is computed from.
+void add_counting_loops(const nir_def *value, std::set<const nir_loop *> &loops)
+{
+   const nir_instr *instr = value->parent_instr;
+   if (instr->type == nir_instr_type_phi) {
+      const nir_cf_node *parent = instr->block->cf_node.parent;
+      if (parent->type == nir_cf_node_loop && instr->block->cf_node.node.prev->prev == nullptr)
+         loops.insert(nir_cf_node_as_loop(const_cast<nir_cf_node *>(parent)));
+   } else if (instr->type == nir_instr_type_alu) {
+      const nir_alu_instr *alu = nir_instr_as_alu(const_cast<nir_instr *>(instr));
+      for (unsigned i = 0; i < nir_op_infos[alu->op].num_inputs; ++i)
+         add_counting_loops(alu->src[i].src.ssa, loops);
+   }
+}
+
+struct Loops {
+   std::set<const nir_loop *> over_arrays;
+   std::set<const nir_loop *> around_products;
+};
+
+Loops find_loops(nir_function_impl *impl)
+{
+   Loops loops;
+   nir_foreach_block(block, impl) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type == nir_instr_type_deref) {
+            const nir_deref_instr *deref = nir_instr_as_deref(instr);
+            if (deref->deref_type != nir_deref_type_array ||
+                !glsl_type_is_cmat(glsl_without_array(deref->type)))
+               continue;
+            const nir_deref_instr *array = nir_deref_instr_parent(deref);
+            if (glsl_get_aoa_size(array->type) <= max_matrices)
+               add_counting_loops(deref->arr.index.ssa, loops.over_arrays);
+         } else if (instr->type == nir_instr_type_intrinsic &&
+                    nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_cmat_muladd) {
+            for (const nir_cf_node *node = block->cf_node.parent; node; node = node->parent) {
+               if (node->type == nir_cf_node_loop)
+                  loops.around_products.insert(
+                     nir_cf_node_as_loop(const_cast<nir_cf_node *>(node)));
+            }
+         }
+      }
+   }
+   return loops;
+}
+
+void mark(exec_list *list, const Loops &loops)
+{
+   foreach_list_typed(nir_cf_node, node, node, list)
+   {
+      if (node->type == nir_cf_node_if) {
+         mark(&nir_cf_node_as_if(node)->then_list, loops);
+         mark(&nir_cf_node_as_if(node)->else_list, loops);
+      } else if (node->type == nir_cf_node_loop) {
+         nir_loop *loop = nir_cf_node_as_loop(node);
+         if (loops.over_arrays.contains(loop))
+            loop->control = nir_loop_control_unroll;
+         else if (loops.around_products.contains(loop) && loop->info->max_trip_count != 1)
+            loop->control = nir_loop_control_dont_unroll;
+         mark(&loop->body, loops);
+      }
+   }
+}
+
+} // namespace
+
+bool unroll_matrix_arrays(nir_shader *nir)
+{
+   nir_function_impl *impl = nir_shader_get_entrypoint(nir);
+   nir_metadata_require(impl, nir_metadata_loop_analysis, nir_variable_mode(0), false);
+   mark(&impl->body, find_loops(impl));
+   nir_metadata_preserve(impl, nir_metadata_all);
+   return false;
+}
+
+} // namespace weft
