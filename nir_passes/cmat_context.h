@@ -41,12 +41,9 @@ struct Context {
       return types.operand(instr, source);
    }
 
-   /// Whether it is worth code for each component that an invocation has, in registers; else code is
-   /// a loop, and the components are an array in memory.
    bool is_unrolled(const glsl_cmat_description &desc) const
    {
-      const bool usual_size = uint32_t(desc.rows) * desc.cols <= 16 * 32;
-      return usual_size || length(desc) <= 64;
+      return cmat::is_unrolled(desc, target.subgroup_size);
    }
 
    nir_def *load_component(const Matrix &, nir_def *component);

@@ -57,6 +57,12 @@ uint32_t length(Map map, const glsl_cmat_description &desc, uint32_t subgroup_si
                             : register_map(desc, subgroup_size).length();
 }
 
+bool is_unrolled(const glsl_cmat_description &desc, uint32_t subgroup_size)
+{
+   const bool usual_size = uint32_t(desc.rows) * desc.cols <= 16 * 32;
+   return usual_size || length(Map::registers, desc, subgroup_size) <= 64;
+}
+
 Coordinates coordinates(nir_builder *b, Map map, const glsl_cmat_description &desc,
                         uint32_t subgroup_size, nir_def *invocation, nir_def *component)
 {

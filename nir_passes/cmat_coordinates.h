@@ -26,6 +26,10 @@ RegisterMap register_map(const glsl_cmat_description &, uint32_t subgroup_size);
 /// Components per invocation.
 uint32_t length(Map, const glsl_cmat_description &, uint32_t subgroup_size);
 
+/// Whether it is worth code for each component that an invocation has, in registers; else code is
+/// a loop, and the components are an array in memory.
+bool is_unrolled(const glsl_cmat_description &, uint32_t subgroup_size);
+
 /// Numbers of 32 bits.
 struct Coordinates {
    nir_def *row, *col;

@@ -12,6 +12,7 @@
 #include "nir_passes/lower_cmat_scope.h"
 #include "nir_passes/lower_decode_pointers.h"
 #include "nir_passes/opt_cmat_copies.h"
+#include "nir_passes/opt_cmat_slices.h"
 #include "nir_passes/shader_limits.h"
 #include "nir_passes/split_cmat_shapes.h"
 #include "nir_passes/unroll_matrix_arrays.h"
@@ -151,8 +152,10 @@ void lower_matrices(PassRunner &run, const Target &target)
                                     target.robust_access};
       RUN(run, split_cmat_shapes, options);
    }
-   if (plan->form == MatrixForm::registers)
+   if (plan->form == MatrixForm::registers) {
       unroll_arrays(run);
+      RUN(run, opt_cmat_slices, target.subgroup_size);
+   }
    /* While pointers are derefs, whose types give the unit of strides. */
    RUN(run, lower_cmat, target, plan->form);
    /* Before the first loop is unrolled.  Where the driver has tiles, it knows what unrolling them
