@@ -4,18 +4,20 @@
 /// How fast matrix programs run through the layer: a product of 4096×4096 matrices with the
 /// driver's own matrices, with the layer's tiles (out of these) and registers, and, for comparison,
 /// with a plain shader that multiplies and adds out of shared memory.  Rounds take turns; the best
-/// of each counts, with the number of tiles per subgroup that the first round found fastest.
-/// Results are checked in the first round: reading them back takes longer than all else.
+/// of each counts, with the tiling that the first round found fastest.  Results are checked in the
+/// first round: reading them back takes longer than all else.
 ///
 /// VK_DRIVER_FILES and VK_LAYER_PATH name the driver and the layer's manifest.  The environment of
-/// a way is set before its instance is made; with an argument, that is the size instead of 4096 (a
-/// multiple of 512).
+/// a way is set before its instance is made.  Arguments: the size instead of 4096 (a multiple of
+/// 512); then what another program reaches on this device with f16 and with s8, in T(FL)OP/s, to
+/// which the tiles are compared.
 
 #include "tests/e2e/gemm.h"
 #include "tests/e2e/glsl.h"
 #include "tests/oracle/random.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -29,7 +31,7 @@ namespace weft::e2e {
 namespace {
 
 constexpr int rounds = 3;
-constexpr uint32_t repetitions = 3;
+constexpr uint32_t repetitions = 10;
 
 /// A workgroup of 16×16 invocations computes 128×128 elements, an invocation 8×8 of them; A
 /// row-major, B column-major.
@@ -122,17 +124,31 @@ double teraflops(uint32_t size, double seconds)
    return 2e-12 * size * size * size * repetitions / seconds;
 }
 
+/// Seconds for all repetitions, once a GPU that had nothing to do has raised its clock.
+template <typename Run>
+double measured_seconds(const Run &run)
+{
+   for (double busy = 0; busy < 0.3;)
+      busy += run(repetitions);
+   return run(repetitions);
+}
+
 using Staging = GemmShader::Staging;
 
 struct Tiling {
    uint32_t tiles_m, tiles_n; ///< of a subgroup
    Staging staging;
+   uint32_t subgroups_n = 2;
+   uint32_t stage_bytes = 64, stages = 1;
 
    std::string name() const
    {
       const char *const names[] = {"", ", shared memory", ", shared memory by blocks"};
-      return std::to_string(tiles_m) + "×" + std::to_string(tiles_n) + " tiles" +
-             names[size_t(staging)];
+      std::string name = std::to_string(tiles_m) + "×" + std::to_string(tiles_n) + " tiles, 2×" +
+                         std::to_string(subgroups_n) + " subgroups" + names[size_t(staging)];
+      if (staging == Staging::blocks)
+         name += " of " + std::to_string(stages) + "×" + std::to_string(stage_bytes) + " bytes";
+      return name;
    }
 };
 
@@ -151,7 +167,8 @@ Gemm make(Device &device, const Way &way, const Tiling &t)
 {
    const uint32_t size = way.inputs.a.rows;
    return Gemm(device,
-               {way.operation, device.properties11.subgroupSize, t.tiles_m, t.tiles_n, t.staging},
+               {way.operation, device.properties11.subgroupSize, t.tiles_m, t.tiles_n, t.staging,
+                t.subgroups_n, t.stage_bytes, t.stages},
                size, size, size, MemoryPlace::device);
 }
 
@@ -162,15 +179,15 @@ void choose_tiling(Device &device, Way &way, oracle::Random &random)
    using enum Staging;
    for (const Tiling t : {Tiling{2, 2, none},
                           {2, 2, elements},
-                          {4, 4, none},
-                          {4, 4, elements},
                           {2, 2, blocks},
                           {2, 4, blocks},
-                          {4, 2, blocks},
-                          {4, 4, blocks}}) {
+                          {2, 4, blocks, 2, 32},
+                          {4, 4, blocks},
+                          {4, 4, blocks, 2, 64, 2},
+                          {4, 4, blocks, 4}}) {
       Gemm gemm = make(device, way, t);
-      gemm.run(1);
-      const double speed = teraflops(way.inputs.a.rows, gemm.run(1)) / repetitions;
+      const double speed = teraflops(
+         way.inputs.a.rows, measured_seconds([&](uint32_t n) { return gemm.dispatch(n); }));
       fprintf(stderr, "%s: %.2f (%s)\n", way.name().c_str(), speed, t.name().c_str());
       if (speed > best)
          way.tiling = t;
@@ -195,8 +212,8 @@ void measure(Device &device, Way &way, oracle::Random &random)
    const uint32_t size = way.inputs.a.rows;
    Gemm gemm = make(device, way, *way.tiling);
    gemm.upload(way.inputs.a, way.inputs.b, Matrix(way.operation.c, size, size));
-   gemm.run(1);
-   const double speed = teraflops(size, gemm.run(repetitions));
+   const double speed =
+      teraflops(size, measured_seconds([&](uint32_t n) { return gemm.dispatch(n); }));
    fprintf(stderr, "%s: %.2f (%s)\n", way.name().c_str(), speed, way.tiling->name().c_str());
    way.best = std::max(way.best, speed);
 }
@@ -221,11 +238,11 @@ double measure_plain(Device &device, const Inputs &in, oracle::Random &random, b
       uint32_t m, n, k;
    } push = {size, size, size};
    const Groups groups = {size / 128, size / 128, 1};
-   pipeline.dispatch({a, b, d}, groups, push);
-   const auto start = std::chrono::steady_clock::now();
-   pipeline.dispatch({a, b, d}, groups, push, repetitions);
-   const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+   const double seconds = measured_seconds([&](uint32_t times) {
+      const auto start = std::chrono::steady_clock::now();
+      pipeline.dispatch({a, b, d}, groups, push, times);
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+   });
    if (!with_check)
       return teraflops(size, seconds);
    std::vector<float> result(size_t(size) * size);
@@ -234,7 +251,14 @@ double measure_plain(Device &device, const Inputs &in, oracle::Random &random, b
    return teraflops(size, seconds);
 }
 
-int run(uint32_t size)
+void print_ratio(const Way &way, const char *other, double speed)
+{
+   if (way.best > 0 && speed > 0)
+      printf("%s ÷ %s: %.2f\n", way.name().c_str(), other, way.best / speed);
+}
+
+/// `others` are another program's speeds, 0 if unknown.
+int run(uint32_t size, const std::array<double, 2> &others)
 {
    using enum ComponentType;
    const char *given = getenv("WEFT_SEED");
@@ -273,6 +297,13 @@ int run(uint32_t size)
          printf("%-34s %8.2f T(FL)OP/s\n", way.name().c_str(), way.best);
    }
    printf("%-34s %8.2f T(FL)OP/s\n", "f16→f32 without matrices", plain);
+   for (const Way &way : ways) {
+      const bool is_float = oracle::format(way.operation.a).is_float;
+      if (strcmp(way.lowering, "tiles") == 0)
+         print_ratio(way, "the other program", others[is_float ? 0 : 1]);
+      else if (strcmp(way.lowering, "registers") == 0 && is_float)
+         print_ratio(way, "without matrices", plain);
+   }
    return 0;
 }
 
@@ -282,7 +313,8 @@ int run(uint32_t size)
 int main(int argc, char **argv)
 {
    try {
-      return weft::e2e::run(argc > 1 ? uint32_t(atoi(argv[1])) : 4096);
+      return weft::e2e::run(argc > 1 ? uint32_t(atoi(argv[1])) : 4096,
+                            {argc > 2 ? atof(argv[2]) : 0, argc > 3 ? atof(argv[3]) : 0});
    } catch (const std::exception &error) {
       fprintf(stderr, "%s\n", error.what());
       return 1;

@@ -44,7 +44,7 @@ using Staging = GemmShader::Staging;
 
 /// A product of the sizes that `sizes_of` gives, of every operation.
 void check_products(uint32_t tiles_m, uint32_t tiles_n, Staging staging,
-                    const std::function<Sizes(const GemmShader &)> &sizes_of)
+                    const std::function<Sizes(const GemmShader &)> &sizes_of, uint32_t stages = 1)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -61,7 +61,8 @@ void check_products(uint32_t tiles_m, uint32_t tiles_n, Staging staging,
          continue;
       }
       used++;
-      const GemmShader shader = {op, size, tiles_m, tiles_n, staging};
+      GemmShader shader = {op, size, tiles_m, tiles_n, staging};
+      shader.stages = stages;
       if (one_of_many(random, op) && selected(random, 16)) {
          if (staging == Staging::blocks && !shader.has_blocks())
             skip_case("steps along K of less than 16 bytes");
@@ -106,6 +107,23 @@ TEST(cmat_gemm, through_shared_memory_by_blocks)
    check_products(2, 1, Staging::blocks, [](const GemmShader &shader) {
       const MatrixOperation &op = shader.operation;
       return Sizes{op.m * 8, op.n * 4, shader.stage_depth() * 3};
+   });
+}
+
+TEST(cmat_gemm, through_two_stages_of_shared_memory)
+{
+   const auto sizes_of = [](const GemmShader &shader) {
+      const MatrixOperation &op = shader.operation;
+      return Sizes{op.m * 2, op.n * 4, shader.stage_depth() * 4};
+   };
+   check_products(1, 2, Staging::blocks, sizes_of, 2);
+}
+
+TEST(cmat_gemm, more_at_a_time_than_fits_into_registers)
+{
+   check_products(4, 2, Staging::blocks, [](const GemmShader &shader) {
+      const MatrixOperation &op = shader.operation;
+      return Sizes{op.m * 4, op.n * 2, shader.stage_depth() * 2};
    });
 }
 

@@ -84,10 +84,11 @@ const char *const shared_step = R"(
 /// Blocks of 16 bytes: so many in a line of a stage, one more from line to line, so many for an
 /// invocation to copy.
 const char *const block_declarations = R"(
+const uint stages = $STAGES;
 const uint blocks_a = $DEPTH / per_a, blocks_b = $DEPTH / per_b;
 const uint stride_a = blocks_a + 1, stride_b = blocks_b + 1;
 const uint copies_a = (rows * blocks_a + $SIZE - 1) / $SIZE, copies_b = (cols * blocks_b + $SIZE - 1) / $SIZE;
-shared uvec4 shared_a[rows * stride_a], shared_b[cols * stride_b];
+shared uvec4 shared_a[stages * rows * stride_a], shared_b[stages * cols * stride_b];
 uvec4 next_a[copies_a], next_b[copies_b];
 void fetch(uint k)
 {
@@ -102,39 +103,49 @@ void fetch(uint k)
          next_b[n] = b_data.data[((gl_WorkGroupID.x * cols + i / blocks_b) * push.k + k) / per_b + i % blocks_b];
    }
 }
-void put()
+void put(uint stage)
 {
    [[unroll]] for (uint n = 0; n < copies_a; n++) {
       const uint i = n * $SIZE + gl_LocalInvocationIndex;
       if (rows * blocks_a % $SIZE == 0 || i < rows * blocks_a)
-         shared_a[i / blocks_a * stride_a + i % blocks_a] = next_a[n];
+         shared_a[(stage * rows + i / blocks_a) * stride_a + i % blocks_a] = next_a[n];
    }
    [[unroll]] for (uint n = 0; n < copies_b; n++) {
       const uint i = n * $SIZE + gl_LocalInvocationIndex;
       if (cols * blocks_b % $SIZE == 0 || i < cols * blocks_b)
-         shared_b[i / blocks_b * stride_b + i % blocks_b] = next_b[n];
+         shared_b[(stage * cols + i / blocks_b) * stride_b + i % blocks_b] = next_b[n];
    }
 }
 )";
 
+const char *const block_begin = R"(
+   fetch(0);
+   put(0);
+   uint stage = 0;
+)";
+
+/// The next stage is fetched without a condition, the last one twice: values from two ways would
+/// have to be copied where these meet, and be there.
 const char *const block_step = R"(
-      const uint first_row = gl_WorkGroupID.y * rows, first_col = gl_WorkGroupID.x * cols;
-      put();
+      const uint first_row = stage * rows + row0 - gl_WorkGroupID.y * rows;
+      const uint first_col = stage * cols + col0 - gl_WorkGroupID.x * cols;
       barrier();
-      if (k + $DEPTH < push.k)
-         fetch(k + $DEPTH);
+      fetch(min(k + $DEPTH, push.k - $DEPTH));
       [[unroll]] for (uint l = 0; l < $DEPTH; l += K) {
          [[unroll]] for (uint i = 0; i < tiles_m; i++)
-            coopMatLoad(a[i], shared_a, (row0 - first_row + i * M) * stride_a + l / per_a, stride_a,
+            coopMatLoad(a[i], shared_a, (first_row + i * M) * stride_a + l / per_a, stride_a,
                         gl_CooperativeMatrixLayoutRowMajor);
          [[unroll]] for (uint j = 0; j < tiles_n; j++) {
-            coopMatLoad(b, shared_b, (col0 - first_col + j * N) * stride_b + l / per_b, stride_b,
+            coopMatLoad(b, shared_b, (first_col + j * N) * stride_b + l / per_b, stride_b,
                         gl_CooperativeMatrixLayoutColumnMajor);
             [[unroll]] for (uint i = 0; i < tiles_m; i++)
                sum[i][j] = coopMatMulAdd(a[i], b, sum[i][j]$OPERANDS);
          }
       }
-      barrier();
+      if (stages == 1)
+         barrier();
+      stage = (stage + 1) % stages;
+      put(stage);
 )";
 
 std::string shader_text(const GemmShader &shader, uint32_t subgroups_m, uint32_t subgroups_n)
@@ -176,7 +187,8 @@ std::string shader_text(const GemmShader &shader, uint32_t subgroups_m, uint32_t
       {"B_TYPE", b_type(op).glsl()},
       {"C_TYPE", c_type(op).glsl()},
       {"OPERANDS", op.saturating ? ", gl_MatrixOperandsSaturatingAccumulation" : ""},
-      {"BEGIN", by_blocks ? "   fetch(0);" : ""},
+      {"BEGIN", by_blocks ? block_begin : ""},
+      {"STAGES", std::to_string(shader.stages)},
       {"STEP", by_blocks                    ? block_step
                : shader.staging == elements ? shared_step
                                             : direct_step},
@@ -195,8 +207,8 @@ bool GemmShader::has_blocks() const
 
 uint32_t GemmShader::stage_depth() const
 {
-   /* Up to 64 bytes of a line. */
-   return operation.k * std::max(1u, 64 / (operation.k * oracle::format(operation.a).bytes));
+   return operation.k *
+          std::max(1u, stage_bytes / (operation.k * oracle::format(operation.a).bytes));
 }
 
 Gemm::Gemm(Device &device, const GemmShader &shader, uint32_t m, uint32_t n, uint32_t k,
@@ -205,7 +217,7 @@ Gemm::Gemm(Device &device, const GemmShader &shader, uint32_t m, uint32_t n, uin
 {
    const MatrixOperation &op = shader.operation;
    subgroups_m = std::clamp(m / (op.m * shader.tiles_m), 1u, 2u);
-   subgroups_n = std::clamp(n / (op.n * shader.tiles_n), 1u, 2u);
+   subgroups_n = std::clamp(n / (op.n * shader.tiles_n), 1u, shader.subgroups_n);
    a = std::make_unique<Buffer>(device, size_t(m) * k * oracle::format(op.a).bytes, place);
    b = std::make_unique<Buffer>(device, size_t(k) * n * oracle::format(op.b).bytes, place);
    c = std::make_unique<Buffer>(device, size_t(m) * n * oracle::format(op.c).bytes, place);
@@ -225,16 +237,24 @@ void Gemm::upload(const oracle::Matrix &a_matrix, const oracle::Matrix &b_matrix
    memcpy(a->bytes().data(), a_matrix.data.data(), a_matrix.data.size());
    memcpy(c->bytes().data(), c_matrix.data.data(), c_matrix.data.size());
    const uint32_t bytes = oracle::format(b_matrix.type).bytes;
+   std::vector<std::byte> columns(b_matrix.data.size());
    for (uint32_t col = 0; col < n; col++) {
       for (uint32_t row = 0; row < k; row++)
-         memcpy(&b->bytes()[(size_t(col) * k + row) * bytes], b_matrix.at(row, col), bytes);
+         memcpy(&columns[(size_t(col) * k + row) * bytes], b_matrix.at(row, col), bytes);
    }
+   /* At once: the device's memory may be slow to write piece by piece. */
+   memcpy(b->bytes().data(), columns.data(), columns.size());
 }
 
 double Gemm::run(uint32_t times)
 {
-   const MatrixOperation &op = shader.operation;
    oracle::fill_poison(d->bytes());
+   return dispatch(times);
+}
+
+double Gemm::dispatch(uint32_t times)
+{
+   const MatrixOperation &op = shader.operation;
    const Push push = {m, n, k, uint32_t(guard_bytes / oracle::format(op.result).bytes)};
    const Groups groups = {n / (op.n * shader.tiles_n * subgroups_n),
                           m / (op.m * shader.tiles_m * subgroups_m), 1};

@@ -12,16 +12,16 @@
 
 namespace weft::e2e {
 
-/// A workgroup has two by two subgroups; each computes tiles_m × tiles_n tiles of the result, so a
-/// workgroup covers (2·tiles_m·m) × (2·tiles_n·n) elements; sizes that are smaller use fewer
-/// subgroups in that direction.
+/// A workgroup has two rows of subgroups; each computes tiles_m × tiles_n tiles of the result, so a
+/// workgroup covers (2·tiles_m·m) × (subgroups_n·tiles_n·n) elements; sizes that are smaller use
+/// fewer subgroups in that direction.
 struct GemmShader {
    /// How its part of A and B comes to a workgroup.
    enum class Staging {
       none,     ///< each subgroup loads its tiles
       elements, ///< for each step along K through shared memory, element by element
       /// for some steps at once through shared memory, 16 bytes at a time, the next on its way while
-      /// these are multiplied: as applications do it. K is a multiple of stage_depth().
+      /// these are multiplied: as applications do it.  K is a multiple of stage_depth().
       blocks,
    };
 
@@ -29,10 +29,14 @@ struct GemmShader {
    uint32_t subgroup_size;
    uint32_t tiles_m, tiles_n;
    Staging staging;
+   uint32_t subgroups_n = 2; ///< at most
+   /// Of Staging::blocks: bytes of a line that are in shared memory at a time, a step along K at
+   /// least; and how many such stages: with two, one is filled while the other is multiplied.
+   uint32_t stage_bytes = 64, stages = 1;
 
    /// Whether a step along K is made of whole blocks, as Staging::blocks needs it.
    bool has_blocks() const;
-   /// Elements along K that are in shared memory at a time, of Staging::blocks.
+   /// Elements along K of a stage.
    uint32_t stage_depth() const;
 };
 
@@ -45,6 +49,8 @@ public:
    void upload(const oracle::Matrix &a, const oracle::Matrix &b, const oracle::Matrix &c);
    /// D = A·B + C, so many times over, D poisoned before; returns the seconds that it took.
    double run(uint32_t times);
+   /// The same over what D holds already.
+   double dispatch(uint32_t times);
    oracle::Matrix download();
    /// The zones before and after D are as they were.
    bool guards_intact();
