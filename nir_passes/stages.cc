@@ -152,7 +152,8 @@ void lower_matrices(PassRunner &run, const Target &target)
                                     target.robust_access};
       RUN(run, split_cmat_shapes, options);
    }
-   if (plan->form == MatrixForm::registers) {
+   const bool for_cpu = target.form == MatrixForm::private_tiles;
+   if (plan->form == MatrixForm::registers && !for_cpu) {
       unroll_arrays(run);
       RUN(run, opt_cmat_slices, target.subgroup_size);
    }
@@ -160,7 +161,7 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, lower_cmat, target, plan->form);
    /* Before the first loop is unrolled.  Where the driver has tiles, it knows what unrolling them
     * is worth. */
-   if (plan->form == MatrixForm::private_tiles)
+   if (for_cpu)
       RUN(run, limit_unrolling);
 }
 

@@ -14,23 +14,35 @@ namespace {
 /// Loops over larger arrays stay loops: their code would be too long.
 constexpr unsigned max_matrices = 64;
 
-/// Adds the loops whose counters a value is computed from.
-void add_counting_loops(const nir_def *value, std::set<const nir_loop *> &loops)
-{
-   const nir_instr *instr = value->parent_instr;
-   if (instr->type == nir_instr_type_phi) {
-      const nir_cf_node *parent = instr->block->cf_node.parent;
-      if (parent->type == nir_cf_node_loop && instr->block->cf_node.node.prev->prev == nullptr)
-         loops.insert(nir_cf_node_as_loop(const_cast<nir_cf_node *>(parent)));
-   } else if (instr->type == nir_instr_type_alu) {
-      const nir_alu_instr *alu = nir_instr_as_alu(const_cast<nir_instr *>(instr));
-      for (unsigned i = 0; i < nir_op_infos[alu->op].num_inputs; ++i)
-         add_counting_loops(alu->src[i].src.ssa, loops);
+/// Finds the loops whose counters values are computed from.
+class CountingLoops {
+public:
+   void add(const nir_def *value)
+   {
+      nir_instr *instr = value->parent_instr;
+      if (!seen.insert(instr).second)
+         return;
+      if (instr->type == nir_instr_type_phi) {
+         nir_cf_node *parent = instr->block->cf_node.parent;
+         if (parent->type == nir_cf_node_loop &&
+             instr->block == nir_loop_first_block(nir_cf_node_as_loop(parent)))
+            loops.insert(nir_cf_node_as_loop(parent));
+      } else if (instr->type == nir_instr_type_alu) {
+         const nir_alu_instr *alu = nir_instr_as_alu(instr);
+         for (unsigned i = 0; i < nir_op_infos[alu->op].num_inputs; ++i)
+            add(alu->src[i].src.ssa);
+      }
    }
-}
+
+   bool contains(const nir_loop *loop) const { return loops.contains(loop); }
+
+private:
+   std::set<const nir_instr *> seen;
+   std::set<const nir_loop *> loops;
+};
 
 struct Loops {
-   std::set<const nir_loop *> over_arrays;
+   CountingLoops over_arrays;
    std::set<const nir_loop *> around_products;
 };
 
@@ -46,7 +58,7 @@ Loops find_loops(nir_function_impl *impl)
                continue;
             const nir_deref_instr *array = nir_deref_instr_parent(deref);
             if (glsl_get_aoa_size(array->type) <= max_matrices)
-               add_counting_loops(deref->arr.index.ssa, loops.over_arrays);
+               loops.over_arrays.add(deref->arr.index.ssa);
          } else if (instr->type == nir_instr_type_intrinsic &&
                     nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_cmat_muladd) {
             for (const nir_cf_node *node = block->cf_node.parent; node; node = node->parent) {
