@@ -6,6 +6,7 @@
 /// is uniform by definition.
 
 #include "backend/cpu/codegen/memory_access.h"
+#include "backend/cpu/codegen/product_blocks.h"
 #include "backend/cpu/kernels/tile_kernels.h"
 
 #include "nir_passes/cmat_uses.h"
@@ -24,12 +25,32 @@ uint32_t bytes_of_invocation(Translator &t, uint32_t bytes)
    return (bytes + t.W - 1) / t.W;
 }
 
+/// Tiles lie in private memory, factors also in shared memory (opt_product_order.h), where offsets have 64 bits.
+bool is_shared(const nir_src &offset)
+{
+   return offset.ssa->bit_size == 64;
+}
+
+Value *shared_pointer(Translator &t, Value *offset)
+{
+   Access access{};
+   access.space = Space::shared;
+   return t.b.CreateGEP(t.b.getInt8Ty(), region_of(t, access).base, offset);
+}
+
+/// A tile of so many bytes, or more of them within so many: it begins `beyond` the offset.
+///
 /// Scratch is [component][lane] (emit_memory.cc): component k of the lanes is the run of elements
 /// k * W … k * W + W - 1, which is what element_map.h says of a dense matrix.
-/// Behind it lie so many `more` bytes of each invocation that are wanted too.
-Value *private_pointer(Translator &t, const nir_src &offset, uint32_t bytes, uint32_t more = 0)
+Value *place_pointer(Translator &t, const nir_src &offset, uint32_t bytes, int32_t beyond = 0)
 {
-   Value *place = scratch_offset(t, t.first_active(offset), bytes_of_invocation(t, bytes) + more);
+   Value *begin = t.first_active(offset);
+   if (is_shared(offset))
+      return shared_pointer(t, t.b.CreateAdd(begin, t.b.getInt64(uint64_t(beyond))));
+   assert(beyond % int32_t(t.W) == 0);
+   if (beyond)
+      begin = t.b.CreateAdd(begin, t.b.getInt32(uint32_t(beyond / int32_t(t.W))));
+   Value *place = scratch_offset(t, begin, bytes_of_invocation(t, bytes));
    return t.b.CreateGEP(t.b.getInt8Ty(), t.scratch, t.b.CreateZExt(place, t.b.getInt64Ty()));
 }
 
@@ -40,7 +61,7 @@ uint32_t tile_bytes(const glsl_cmat_description &desc)
 
 Value *tile_pointer(Translator &t, const nir_src &offset, const glsl_cmat_description &desc)
 {
-   return private_pointer(t, offset, tile_bytes(desc));
+   return place_pointer(t, offset, tile_bytes(desc));
 }
 
 /// Kernels touch only the memory that they get pointers to.
@@ -58,27 +79,30 @@ void call_kernel(Translator &t, const std::string &symbol, llvm::ArrayRef<Value 
    }
 }
 
-/// An offset in private memory, as far as it can be compared: what is added to something.
+/// Where a tile lies, as far as it can be compared: what is added to something.
 struct Offset {
-   nir_scalar base; ///< no def: zero
-   uint32_t constant;
+   nir_scalar base;   ///< no def: zero
+   uint32_t constant; ///< in bytes of the whole subgroup
 
-   explicit Offset(const nir_src &src) : base(nir_scalar_resolved(src.ssa, 0)), constant(0)
+   Offset(const Translator &t, const nir_src &src)
+       : base(nir_scalar_resolved(src.ssa, 0)), constant(0)
    {
       if (nir_scalar_is_alu(base) && nir_scalar_alu_op(base) == nir_op_iadd) {
          for (const unsigned i : {0u, 1u}) {
             const nir_scalar term = nir_scalar_chase_alu_src(base, i);
             if (nir_scalar_is_const(term)) {
-               constant = nir_scalar_as_uint(term);
+               constant = uint32_t(nir_scalar_as_uint(term));
                base = nir_scalar_chase_alu_src(base, 1 - i);
                break;
             }
          }
       }
       if (nir_scalar_is_const(base)) {
-         constant += nir_scalar_as_uint(base);
+         constant += uint32_t(nir_scalar_as_uint(base));
          base = {};
       }
+      if (!is_shared(src))
+         constant *= t.W;
    }
 
    bool has_base_of(const Offset &other) const
@@ -91,46 +115,72 @@ struct Offset {
    }
 };
 
-/// Products of one sum that lie at equal distances, of each invocation's bytes.
-struct Sum {
-   uint32_t count = 1, a_step = 0, b_step = 0;
-};
-
 bool multiplies_alike(const nir_intrinsic_instr *x, const nir_intrinsic_instr *y)
 {
    return std::ranges::equal(std::span(x->const_index), std::span(y->const_index));
 }
 
-/// The multiplications from `first` on, of factors of so many bytes, that one call does; the others
-/// are noted as done.  Nothing but arithmetic lies between them.  Together they fit into private
-/// memory, as they do where a program's indices are right.
-Sum gather_sum(Translator &t, nir_intrinsic_instr *first, uint32_t factor_bytes)
+/// How far behind a tile of so many bytes another may lie in the same memory, if the program's indices are right.
+uint32_t reach_from(Translator &t, const nir_src &tile, uint32_t bytes)
 {
-   const uint64_t room = t.shader->scratch_size - bytes_of_invocation(t, factor_bytes);
-   Sum sum;
-   const Offset d(first->src[0]);
-   Offset a(first->src[1]), b(first->src[2]);
+   if (is_shared(tile))
+      return t.info.shared_bytes - bytes;
+   return (t.shader->scratch_size - bytes_of_invocation(t, bytes)) * t.W;
+}
+
+/// The multiplications from `first` on with nothing but arithmetic between them whose tiles lie at known distances, so that
+/// they may be computed in blocks; the others are noted as done.
+std::vector<PlacedProduct> gather_products(Translator &t, nir_intrinsic_instr *first,
+                                           uint32_t sum_bytes, const PlacedProduct &reach)
+{
+   const Offset d(t, first->src[0]), a(t, first->src[1]), b(t, first->src[2]);
+   const bool in_place = Offset(t, first->src[3]) == d;
+   std::vector<PlacedProduct> products = {{d.constant, a.constant, b.constant}};
+   const auto distance = [](uint32_t x, uint32_t y) { return std::min(x - y, y - x); };
    for (nir_instr *instr = nir_instr_next(&first->instr); instr; instr = nir_instr_next(instr)) {
       if (instr->type == nir_instr_type_alu || instr->type == nir_instr_type_load_const)
          continue;
       if (instr->type != nir_instr_type_intrinsic)
          break;
       nir_intrinsic_instr *next = nir_instr_as_intrinsic(instr);
-      if (next->intrinsic != nir_intrinsic_tile_muladd_weft || !multiplies_alike(first, next) ||
-          Offset(next->src[0]) != d || Offset(next->src[3]) != d)
+      if (next->intrinsic != nir_intrinsic_tile_muladd_weft || !multiplies_alike(first, next))
          break;
-      const Offset next_a(next->src[1]), next_b(next->src[2]);
-      const uint32_t a_step = next_a.constant - a.constant, b_step = next_b.constant - b.constant;
-      if (!next_a.has_base_of(a) || !next_b.has_base_of(b) ||
-          uint64_t(sum.count) * std::max(a_step, b_step) > room ||
-          (sum.count > 1 && (a_step != sum.a_step || b_step != sum.b_step)))
+      for (const unsigned factor : {1u, 2u}) {
+         if (is_shared(next->src[factor]) != is_shared(first->src[factor]))
+            return products;
+      }
+      const Offset next_d(t, next->src[0]), next_a(t, next->src[1]), next_b(t, next->src[2]);
+      const auto is_near = [&](const Offset &x, const Offset &y, uint32_t reach) {
+         return x.has_base_of(y) && distance(x.constant, y.constant) <= reach;
+      };
+      // A sum of its own, or the same.
+      const auto is_apart = [&](const PlacedProduct &p) {
+         return p.d == next_d.constant || distance(p.d, next_d.constant) >= sum_bytes;
+      };
+      if (Offset(t, next->src[3]) != next_d || !is_near(next_d, d, reach.d) ||
+          !is_near(next_a, a, reach.a) || !is_near(next_b, b, reach.b) ||
+          (!in_place && next_d != d) || !std::ranges::all_of(products, is_apart))
          break;
-      sum = {sum.count + 1, a_step, b_step};
-      a = next_a;
-      b = next_b;
+      products.push_back({next_d.constant, next_a.constant, next_b.constant});
       t.emitted_tiles.insert(instr);
    }
-   return sum;
+   return products;
+}
+
+/// A TileBlock, which is a constant of the module.
+Value *tile_block(Translator &t, const ProductBlock &block)
+{
+   const auto distance = [&](uint32_t bytes) { return t.b.getInt64(bytes); };
+   static_assert(offsetof(TileBlock, a_row) == 16);
+   llvm::Constant *value = llvm::ConstantStruct::getAnon(
+      {t.b.getInt32(block.rows), t.b.getInt32(block.cols), t.b.getInt32(block.depth),
+       t.b.getInt32(0), distance(block.a_row), distance(block.a_step), distance(block.b_col),
+       distance(block.b_step), distance(block.d_row), distance(block.d_col)});
+   auto *constant = new llvm::GlobalVariable(*t.module, value->getType(), true,
+                                             llvm::GlobalValue::PrivateLinkage, value, "block");
+   constant->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+   constant->setAlignment(llvm::Align(alignof(TileBlock)));
+   return constant;
 }
 
 void emit_muladd(Translator &t, nir_intrinsic_instr *intr)
@@ -150,15 +200,26 @@ void emit_muladd(Translator &t, nir_intrinsic_instr *intr)
    };
    const uint32_t a_bytes = factor_bytes(a, TileFactor::a),
                   b_bytes = factor_bytes(b, TileFactor::b);
-   const Sum sum = gather_sum(t, intr, std::max(a_bytes, b_bytes));
-   const uint32_t others = sum.count - 1;
-   call_kernel(t, tile_muladd_symbol(*operation),
-               {tile_pointer(t, intr->src[0], d),
-                private_pointer(t, intr->src[1], a_bytes, others * sum.a_step),
-                private_pointer(t, intr->src[2], b_bytes, others * sum.b_step),
-                tile_pointer(t, intr->src[3], c), t.b.getInt32(sum.count),
-                t.b.getInt64(uint64_t(sum.a_step) * t.W),
-                t.b.getInt64(uint64_t(sum.b_step) * t.W)});
+   const uint32_t d_bytes = tile_bytes(d);
+   const PlacedProduct reach = {reach_from(t, intr->src[0], d_bytes),
+                                reach_from(t, intr->src[1], a_bytes),
+                                reach_from(t, intr->src[2], b_bytes)};
+   const std::vector<PlacedProduct> products = gather_products(t, intr, d_bytes, reach);
+   const PlacedProduct &first = products.front();
+   for (const ProductBlock &block : find_blocks(products, reach)) {
+      const PlacedProduct &origin = products[block.first];
+      const uint32_t rows = block.rows - 1, cols = block.cols - 1, depth = block.depth - 1;
+      const uint32_t d_more = rows * block.d_row + cols * block.d_col,
+                     a_more = rows * block.a_row + depth * block.a_step,
+                     b_more = cols * block.b_col + depth * block.b_step;
+      Value *to = place_pointer(t, intr->src[0], d_bytes + d_more, int32_t(origin.d - first.d));
+      const bool in_place = block.first != 0 || Offset(t, intr->src[0]) == Offset(t, intr->src[3]);
+      call_kernel(t, tile_muladd_symbol(*operation),
+                  {to,
+                   place_pointer(t, intr->src[1], a_bytes + a_more, int32_t(origin.a - first.a)),
+                   place_pointer(t, intr->src[2], b_bytes + b_more, int32_t(origin.b - first.b)),
+                   in_place ? to : tile_pointer(t, intr->src[3], c), tile_block(t, block)});
+   }
 }
 
 /// The one operation whose tile may differ from lane to lane.
@@ -288,7 +349,7 @@ void emit_pack(Translator &t, nir_intrinsic_instr *intr)
    const TileFactor factor =
       nir_intrinsic_cmat_desc(intr).use == GLSL_CMAT_USE_A ? TileFactor::a : TileFactor::b;
    Value *stride = stride_of(t, intr);
-   Value *packed = private_pointer(t, intr->src[0], packed_bytes(*operation, factor));
+   Value *packed = place_pointer(t, intr->src[0], packed_bytes(*operation, factor));
    const TileMemory from = tile_memory(t, intr, intr->src[1]);
    call_load(t, tile_pack_symbol({*operation, factor, order_of(intr), from.robust}), packed, from,
              stride);

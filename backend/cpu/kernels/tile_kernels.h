@@ -31,12 +31,24 @@ namespace weft::cpu {
 
 struct CpuFeatures;
 
-/// d = a0 * b0 + a1 * b1 + … + c on whole tiles, the factors packed where tile_pack_symbol() has a name for it: `count`
-/// of them, at least one, that lie a_step and b_step bytes apart.  The result is that of so many calls with one product
-/// each, whose sums pass through d.  d may be c; otherwise d overlaps none of the others.  Some are called within a
-/// TileConfiguration only: needs_tile_configuration().
-using TileMulAdd = void (*)(void *d, const void *a, const void *b, const void *c, uint32_t count,
-                            uint64_t a_step, uint64_t b_step);
+/// A block of sums, each of `depth` products, whose tiles lie so many bytes apart:
+///
+///     d[i][j] = a[i][0] * b[0][j] + a[i][1] * b[1][j] + … + c[i][j]
+///
+///     a[i][k] at a + i * a_row + k * a_step        b[k][j] at b + j * b_col + k * b_step
+///     c[i][j], d[i][j] at i * d_row + j * d_col from theirs
+///
+/// So C goes through registers once for many products, and factors are loaded once for several sums.
+struct TileBlock {
+   uint32_t rows = 1, cols = 1, depth = 1; ///< at least one
+   uint64_t a_row = 0, a_step = 0, b_col = 0, b_step = 0, d_row = 0, d_col = 0;
+};
+
+/// The sums of a block, of whole tiles, factors packed where tile_pack_symbol() has a name for it.  The result is that of
+/// so many calls with one product each, whose sums pass through d.  d may be c; otherwise no d overlaps one of the others.
+/// Some are called within a TileConfiguration only: needs_tile_configuration().
+using TileMulAdd = void (*)(void *d, const void *a, const void *b, const void *c,
+                            const TileBlock *);
 
 /// Memory to tile.
 using TileLoad = void (*)(void *tile, const void *memory, int64_t stride);

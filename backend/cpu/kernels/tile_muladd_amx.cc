@@ -16,6 +16,10 @@
 /// Integers: sums wrap, and are exact as long as C is added elsewhere.  bfloat16: products are added as by FMAs that round
 /// to nearest, and C at the end; subnormal numbers are flushed as by VDPBF16PS (tile_muladd_avx512_bf16.cc).
 ///
+/// One sum at a time, in three of the eight tile registers: with 2 × 2 sums in eight, factors are loaded half as often, but
+/// where the other half of a core is busy too, all of it takes half as long again.  Presumably registers are few then that
+/// others can be renamed to.
+///
 /// VNNI needs no more time for 16 bytes along k, hence only the operations of 32 are here.
 
 #include "backend/cpu/kernels/tile_configuration.h"
@@ -54,35 +58,54 @@ void clear_sums()
 {
    __asm__ volatile("tilezero %%tmm%c0" ::"i"(sums));
 }
-#define WEFT_ADD_PRODUCTS(INSTRUCTION)                                                             \
-   __asm__ volatile(INSTRUCTION " %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(sums), "i"(a_rows),          \
-                    "i"(b_groups))
 
-/// What TileMulAdd says of the factors.
-struct Factors {
-   const char *a, *b;
-   uint32_t count;
-   uint64_t a_step, b_step;
+/// An instruction.
+#define WEFT_PRODUCTS(NAME, INSTRUCTION)                                                           \
+   struct NAME {                                                                                   \
+      static void add()                                                                            \
+      {                                                                                            \
+         __asm__ volatile(INSTRUCTION " %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(sums), "i"(a_rows),    \
+                          "i"(b_groups));                                                          \
+      }                                                                                            \
+   };
+WEFT_PRODUCTS(SignedBytes, "tdpbssd")
+WEFT_PRODUCTS(SignedByUnsignedBytes, "tdpbsud")
+WEFT_PRODUCTS(UnsignedBySignedBytes, "tdpbusd")
+WEFT_PRODUCTS(UnsignedBytes, "tdpbuud")
+WEFT_PRODUCTS(PairsOfBFloat16, "tdpbf16ps")
+#undef WEFT_PRODUCTS
 
-   Factors(const void *a, const void *b, uint32_t count, uint64_t a_step, uint64_t b_step)
-       : a(static_cast<const char *>(a)), b(static_cast<const char *>(b)), count(count),
-         a_step(a_step), b_step(b_step)
-   {
-   }
-
-   /// False after the last.
-   bool load_next()
-   {
-      if (count == 0)
-         return false;
-      count--;
+template <typename Products>
+void add_products(const char *a, const char *b, const TileBlock &block)
+{
+   for (uint32_t k = 0; k < block.depth; k++, a += block.a_step, b += block.b_step) {
       load_tile<a_rows>(a, 32);
       load_tile<b_groups>(b, 64);
-      a += a_step;
-      b += b_step;
-      return true;
+      Products::add();
    }
-};
+}
+
+/// TileMulAdd of sums of 32 bits, which begin with C.
+template <typename Products>
+void muladd(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
+{
+   for_each_sum<1>(d, a, b, c, *block,
+                   [&](auto, char *d, const char *a, const char *b, const char *c) {
+                      load_tile<sums>(c, 64);
+                      add_products<Products>(a, b, *block);
+                      store_tile<sums>(d, 64);
+                   });
+}
+
+/// A product's sums as they are in memory, C not yet added.
+template <typename Products>
+void multiply(void *sums_of_products, const void *a, const void *b)
+{
+   clear_sums();
+   const TileBlock one;
+   add_products<Products>(static_cast<const char *>(a), static_cast<const char *>(b), one);
+   store_tile<sums>(sums_of_products, 64);
+}
 
 template <Accumulation Mode>
 __m512i add_saturating(__m512i a, __m512i b)
@@ -97,76 +120,57 @@ __m512i add_saturating(__m512i a, __m512i b)
    return _mm512_mask_mov_epi32(wrapped, overflow, limit);
 }
 
+template <typename Products, Accumulation Mode>
+void muladd_saturating(void *d, const void *a, const void *b, const void *c)
+{
+   alignas(64) char products[16][64];
+   multiply<Products>(products, a, b);
+#pragma GCC unroll 4
+   for (int r = 0; r < 16; r++) {
+      const __m512i c_row = _mm512_loadu_si512(static_cast<const char *>(c) + 64 * r);
+      _mm512_storeu_si512(static_cast<char *>(d) + 64 * r,
+                          add_saturating<Mode>(_mm512_load_si512(products[r]), c_row));
+   }
+}
+
 /// 16 x 16 x 32.
+template <typename Products, Accumulation Mode>
+TileMulAdd integer_kernel()
+{
+   if constexpr (Mode == Accumulation::wrapping)
+      return muladd<Products>;
+   else
+      return add_one_by_one<muladd_saturating<Products, Mode>>;
+}
+
 template <typename Types>
-void muladd_i8(void *d, const void *a, const void *b, const void *c, uint32_t count,
-               uint64_t a_step, uint64_t b_step)
+TileMulAdd integer_kernel()
 {
-   constexpr bool wraps = Types::mode == Accumulation::wrapping;
-   if constexpr (wraps)
-      load_tile<sums>(c, 64);
+   if constexpr (Types::a_signed && Types::b_signed)
+      return integer_kernel<SignedBytes, Types::mode>();
+   else if constexpr (Types::a_signed)
+      return integer_kernel<SignedByUnsignedBytes, Types::mode>();
+   else if constexpr (Types::b_signed)
+      return integer_kernel<UnsignedBySignedBytes, Types::mode>();
    else
-      clear_sums();
-   Factors factors(a, b, count, a_step, b_step);
-   while (factors.load_next()) {
-      if constexpr (Types::a_signed && Types::b_signed)
-         WEFT_ADD_PRODUCTS("tdpbssd");
-      else if constexpr (Types::a_signed)
-         WEFT_ADD_PRODUCTS("tdpbsud");
-      else if constexpr (Types::b_signed)
-         WEFT_ADD_PRODUCTS("tdpbusd");
-      else
-         WEFT_ADD_PRODUCTS("tdpbuud");
-   }
-   if constexpr (wraps) {
-      store_tile<sums>(d, 64);
-   } else {
-      alignas(64) char products[16][64];
-      store_tile<sums>(products, 64);
-#pragma GCC unroll 4
-      for (int r = 0; r < 16; r++) {
-         const __m512i c_row = _mm512_loadu_si512(static_cast<const char *>(c) + 64 * r);
-         _mm512_storeu_si512(static_cast<char *>(d) + 64 * r,
-                             add_saturating<Types::mode>(_mm512_load_si512(products[r]), c_row));
-      }
-   }
+      return integer_kernel<UnsignedBytes, Types::mode>();
 }
 
-/// 16 x 16 x 16.  Result: float, or the bits of bfloat16.
-template <typename Result>
-void muladd_bf16(void *d, const void *a, const void *b, const void *c, uint32_t count,
-                 uint64_t a_step, uint64_t b_step)
-{
-   constexpr bool is_float = __is_same(Result, float);
-   if constexpr (is_float)
-      load_tile<sums>(c, 64);
-   else
-      clear_sums();
-   Factors factors(a, b, count, a_step, b_step);
-   while (factors.load_next())
-      WEFT_ADD_PRODUCTS("tdpbf16ps");
-   if constexpr (is_float) {
-      store_tile<sums>(d, 64);
-   } else {
-      alignas(64) float products[16][16];
-      store_tile<sums>(products, 64);
-#pragma GCC unroll 4
-      for (int r = 0; r < 16; r++) {
-         const auto *c_row = static_cast<const char *>(c) + 32 * r;
-         const __m512i c_bits =
-            _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i_u *>(c_row)));
-         const __m512 sum = _mm512_add_ps(_mm512_load_ps(products[r]),
-                                          _mm512_castsi512_ps(_mm512_slli_epi32(c_bits, 16)));
-         _mm256_storeu_si256(reinterpret_cast<__m256i_u *>(static_cast<char *>(d) + 32 * r),
-                             (__m256i)_mm512_cvtneps_pbh(sum));
-      }
-   }
-}
-
-/// Rounded once.
+/// 16 x 16 x 16, rounded once.
 void muladd_bf16_to_bf16(void *d, const void *a, const void *b, const void *c)
 {
-   muladd_bf16<unsigned short>(d, a, b, c, 1, 0, 0);
+   alignas(64) float products[16][16];
+   multiply<PairsOfBFloat16>(products, a, b);
+#pragma GCC unroll 4
+   for (int r = 0; r < 16; r++) {
+      const auto *c_row = static_cast<const char *>(c) + 32 * r;
+      const __m512i c_bits =
+         _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i_u *>(c_row)));
+      const __m512 sum = _mm512_add_ps(_mm512_load_ps(products[r]),
+                                       _mm512_castsi512_ps(_mm512_slli_epi32(c_bits, 16)));
+      _mm256_storeu_si256(reinterpret_cast<__m256i_u *>(static_cast<char *>(d) + 32 * r),
+                          (__m256i)_mm512_cvtneps_pbh(sum));
+   }
 }
 
 } // namespace
@@ -191,12 +195,11 @@ TileProduct find_tile_product_amx(const MatrixOperation &op)
    };
    if (op.a == bf16 && op.b == bf16 && op.c == op.result && is(16, 16, 16))
       return product<Gathered<16, 16, 2>, Interleaved<16, 16, 2>>(
-         op.c == f32 ? muladd_bf16<float> : add_one_by_one<muladd_bf16_to_bf16>);
+         op.c == f32 ? muladd<PairsOfBFloat16> : add_one_by_one<muladd_bf16_to_bf16>);
    if (!is(16, 16, 32))
       return {};
    return with_integer_types(op, []<typename Types>(Types) {
-      return product<Gathered<16, 32, 1>, Interleaved<32, 16, 1>>(
-         sum_of_integers<Types::mode, muladd_i8<Types>>());
+      return product<Gathered<16, 32, 1>, Interleaved<32, 16, 1>>(integer_kernel<Types>());
    });
 }
 

@@ -67,41 +67,65 @@ struct Row<8> {
    static Vector dot(Vector sum, Pairs a, Pairs b) { return _mm256_dpbf16_ps(sum, a, b); }
 };
 
-/// Result: float, or the bits of bfloat16.
-template <typename Shape, typename Result>
-void muladd_bf16(void *d, const void *a, const void *b, const void *c, uint32_t count,
-                 uint64_t a_step, uint64_t b_step)
+/// A sum of tiles, or two side by side, which share what is broadcast of A.  Result: float, or the bits of bfloat16.
+template <typename Shape, typename Result, int Tiles>
+[[gnu::always_inline]] inline void add_up(char *d, const char *a, const char *b, const char *c,
+                                          const TileBlock &block)
 {
-   constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
+   constexpr int M = Shape::M, N = Shape::N, K = Shape::K, R = 16 / Tiles < M ? 16 / Tiles : M;
    using Row = Row<N>;
-   const auto *a_bytes = static_cast<const char *>(a), *b_bytes = static_cast<const char *>(b);
-   typename Row::Vector sums[M];
+   constexpr int a_bytes_of_row = 2 * K, d_bytes_of_row = N * sizeof(Result);
+   for (int row = 0; row < M;
+        row += R, a += R * a_bytes_of_row, c += R * d_bytes_of_row, d += R * d_bytes_of_row) {
+      const auto place = [&](int t, int r) { return t * block.d_col + r * d_bytes_of_row; };
+      typename Row::Vector sums[Tiles][R];
+#pragma GCC unroll 2
+      for (int t = 0; t < Tiles; t++)
 #pragma GCC unroll 16
-   for (int r = 0; r < M; r++)
-      sums[r] = Row::load(static_cast<const Result *>(c) + r * N);
-   for (uint32_t i = 0; i < count; i++, a_bytes += a_step, b_bytes += b_step) {
+         for (int r = 0; r < R; r++)
+            sums[t][r] = Row::load(reinterpret_cast<const Result *>(c + place(t, r)));
+      const char *a_bytes = a, *b_bytes = b;
+      for (uint32_t i = 0; i < block.depth; i++, a_bytes += block.a_step, b_bytes += block.b_step) {
 #pragma GCC unroll 8
-      for (int k = 0; k < K; k += 2) {
-         const typename Row::Pairs columns = Row::pairs(b_bytes + 2 * k * N);
+         for (int k = 0; k < K; k += 2) {
+            typename Row::Pairs columns[Tiles];
+#pragma GCC unroll 2
+            for (int t = 0; t < Tiles; t++)
+               columns[t] = Row::pairs(b_bytes + t * block.b_col + 2 * k * N);
 #pragma GCC unroll 16
-         for (int r = 0; r < M; r++) {
-            int pair;
-            __builtin_memcpy(&pair, a_bytes + 2 * (r * K + k), 4);
-            // In this order the instruction itself broadcasts the pair from memory.
-            sums[r] = Row::dot(sums[r], columns, Row::splat(pair));
+            for (int r = 0; r < R; r++) {
+               int pair;
+               __builtin_memcpy(&pair, a_bytes + r * a_bytes_of_row + 2 * k, 4);
+#pragma GCC unroll 2
+               for (int t = 0; t < Tiles; t++)
+                  // In this order the instruction itself broadcasts a pair from memory.
+                  sums[t][r] = Row::dot(sums[t][r], columns[t], Row::splat(pair));
+            }
          }
       }
-   }
+#pragma GCC unroll 2
+      for (int t = 0; t < Tiles; t++)
 #pragma GCC unroll 16
-   for (int r = 0; r < M; r++)
-      Row::store(static_cast<Result *>(d) + r * N, sums[r]);
+         for (int r = 0; r < R; r++)
+            Row::store(reinterpret_cast<Result *>(d + place(t, r)), sums[t][r]);
+   }
+}
+
+template <typename Shape, typename Result>
+void muladd_bf16(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
+{
+   for_each_sum<2>(d, a, b, c, *block,
+                   [&](auto columns, char *d, const char *a, const char *b, const char *c) {
+                      add_up<Shape, Result, columns.count>(d, a, b, c, *block);
+                   });
 }
 
 /// Rounded once.
 template <typename Shape>
 void muladd_bf16_to_bf16(void *d, const void *a, const void *b, const void *c)
 {
-   muladd_bf16<Shape, unsigned short>(d, a, b, c, 1, 0, 0);
+   const TileBlock one;
+   muladd_bf16<Shape, unsigned short>(d, a, b, c, &one);
 }
 
 } // namespace

@@ -9,10 +9,11 @@
 ///     a[r][4q … 4q+3]   ×   b[4q … 4q+3][0], b[4q … 4q+3][1], …
 ///
 /// When A and B have the same signedness, A is moved by 128 into the other's range (an exclusive or of the sign bit).
-/// That changes every sum of a column by 128 times the sum of B's column, which packed B has behind its last row:
+/// That changes every sum of a column by 128 times the sum of B's column, which packed B has, to be added, behind its last
+/// row:
 ///
-///     signed A, signed B:       Σ (a+128)·b − Σ 128·b         (a+128 unsigned)
-///     unsigned A, unsigned B:   Σ b·(a−128) − Σ b·(−128)      (a−128 signed)
+///     signed A, signed B:       Σ (a+128)·b + Σ −128·b        (a+128 unsigned)
+///     unsigned A, unsigned B:   Σ b·(a−128) + Σ 128·b         (a−128 signed)
 
 #include "backend/cpu/kernels/tile_packing_vnni.h"
 
@@ -34,7 +35,6 @@ struct Row<16> {
    static void store(void *p, Vector v) { _mm512_storeu_si512(p, v); }
    static Vector dot(Vector sum, Vector u, Vector s) { return _mm512_dpbusd_epi32(sum, u, s); }
    static Vector add(Vector a, Vector b) { return _mm512_add_epi32(a, b); }
-   static Vector subtract(Vector a, Vector b) { return _mm512_sub_epi32(a, b); }
 
    static Vector add_saturating_signed(Vector a, Vector b)
    {
@@ -64,7 +64,6 @@ struct Row<8> {
    static void store(void *p, Vector v) { _mm256_storeu_si256(static_cast<__m256i_u *>(p), v); }
    static Vector dot(Vector sum, Vector u, Vector s) { return _mm256_dpbusd_epi32(sum, u, s); }
    static Vector add(Vector a, Vector b) { return _mm256_add_epi32(a, b); }
-   static Vector subtract(Vector a, Vector b) { return _mm256_sub_epi32(a, b); }
 
    static Vector add_saturating_signed(Vector a, Vector b)
    {
@@ -81,51 +80,77 @@ struct Row<8> {
    }
 };
 
-template <typename Shape, typename Types>
-void muladd_i8(void *d, const void *a, const void *b, const void *c, uint32_t count,
-               uint64_t a_step, uint64_t b_step)
+/// A sum of tiles, or two side by side, which share what is broadcast of A.
+template <typename Shape, typename Types, int Tiles>
+[[gnu::always_inline]] inline void add_up(char *d, const char *a, const char *b, const char *c,
+                                          const TileBlock &block)
 {
-   constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
+   constexpr int M = Shape::M, N = Shape::N, K = Shape::K, R = 16 / Tiles < M ? 16 / Tiles : M;
    using Row = Row<N>;
    using Vector = typename Row::Vector;
    constexpr bool moved = Types::a_signed == Types::b_signed;
    constexpr bool wraps = Types::mode == Accumulation::wrapping;
-   const auto *a_bytes = static_cast<const char *>(a), *b_bytes = static_cast<const char *>(b);
-   const auto *c_bytes = static_cast<const char *>(c);
 
-   Vector sums[M];
+   Vector correction[Tiles];
+#pragma GCC unroll 2
+   for (int t = 0; t < Tiles; t++) {
+      correction[t] = Row::zero();
+      for (uint32_t i = 0; moved && i < block.depth; i++)
+         correction[t] =
+            Row::add(correction[t], Row::load(b + i * block.b_step + t * block.b_col + K * N));
+   }
+   for (int row = 0; row < M; row += R, a += R * K, c += R * N * 4, d += R * N * 4) {
+      const auto result = [&](auto *tiles, int t, int r) {
+         return tiles + t * block.d_col + r * N * 4;
+      };
+      Vector sums[Tiles][R];
+#pragma GCC unroll 2
+      for (int t = 0; t < Tiles; t++)
 #pragma GCC unroll 16
-   for (int r = 0; r < M; r++)
-      sums[r] = wraps ? Row::load(c_bytes + r * N * 4) : Row::zero();
-   for (uint32_t i = 0; i < count; i++, a_bytes += a_step, b_bytes += b_step) {
-      if constexpr (moved) {
-         const Vector excess = Row::load(b_bytes + K * N);
-#pragma GCC unroll 16
-         for (int r = 0; r < M; r++)
-            sums[r] = Row::subtract(sums[r], excess);
-      }
+         for (int r = 0; r < R; r++)
+            sums[t][r] =
+               wraps ? Row::add(correction[t], Row::load(result(c, t, r))) : correction[t];
+      const char *a_bytes = a, *b_bytes = b;
+      for (uint32_t i = 0; i < block.depth; i++, a_bytes += block.a_step, b_bytes += block.b_step) {
 #pragma GCC unroll 8
-      for (int k = 0; k < K; k += 4) {
-         const Vector columns = Row::load(b_bytes + k * N);
+         for (int k = 0; k < K; k += 4) {
+            Vector columns[Tiles];
+#pragma GCC unroll 2
+            for (int t = 0; t < Tiles; t++)
+               columns[t] = Row::load(b_bytes + t * block.b_col + k * N);
 #pragma GCC unroll 16
-         for (int r = 0; r < M; r++) {
-            int quad;
-            __builtin_memcpy(&quad, a_bytes + r * K + k, 4);
-            sums[r] = Types::b_signed ? Row::dot(sums[r], Row::splat(quad), columns)
-                                      : Row::dot(sums[r], columns, Row::splat(quad));
+            for (int r = 0; r < R; r++) {
+               int quad;
+               __builtin_memcpy(&quad, a_bytes + r * K + k, 4);
+               const Vector quads = Row::splat(quad);
+#pragma GCC unroll 2
+               for (int t = 0; t < Tiles; t++)
+                  sums[t][r] = Types::b_signed ? Row::dot(sums[t][r], quads, columns[t])
+                                               : Row::dot(sums[t][r], columns[t], quads);
+            }
          }
       }
-   }
-
+#pragma GCC unroll 2
+      for (int t = 0; t < Tiles; t++)
 #pragma GCC unroll 16
-   for (int r = 0; r < M; r++) {
-      Vector result = sums[r];
-      if constexpr (Types::mode == Accumulation::saturating_signed)
-         result = Row::add_saturating_signed(result, Row::load(c_bytes + r * N * 4));
-      else if constexpr (Types::mode == Accumulation::saturating_unsigned)
-         result = Row::add_saturating_unsigned(result, Row::load(c_bytes + r * N * 4));
-      Row::store(static_cast<char *>(d) + r * N * 4, result);
+         for (int r = 0; r < R; r++) {
+            Vector sum = sums[t][r];
+            if constexpr (Types::mode == Accumulation::saturating_signed)
+               sum = Row::add_saturating_signed(sum, Row::load(result(c, t, r)));
+            else if constexpr (Types::mode == Accumulation::saturating_unsigned)
+               sum = Row::add_saturating_unsigned(sum, Row::load(result(c, t, r)));
+            Row::store(result(d, t, r), sum);
+         }
    }
+}
+
+template <typename Shape, typename Types>
+void muladd_i8(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
+{
+   for_each_sum<2>(d, a, b, c, *block,
+                   [&](auto columns, char *d, const char *a, const char *b, const char *c) {
+                      add_up<Shape, Types, columns.count>(d, a, b, c, *block);
+                   });
 }
 
 } // namespace
@@ -136,7 +161,7 @@ TileProduct find_tile_product_avx512_vnni(const MatrixOperation &op)
       return with_integer_shape(op, []<typename Shape>(Shape) {
          return product<VnniRows<Shape, Types::a_signed, Types::b_signed>,
                         VnniColumns<Shape, Types::a_signed, Types::b_signed>>(
-            sum_of_integers<Types::mode, muladd_i8<Shape, Types>>());
+            sums_of_integers<Types::mode, muladd_i8<Shape, Types>>());
       });
    });
 }

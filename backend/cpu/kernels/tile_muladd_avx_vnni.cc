@@ -34,10 +34,10 @@ void muladd_i8(void *d, const void *a, const void *b, const void *c)
    };
    const auto *a_bytes = static_cast<const char *>(a), *b_bytes = static_cast<const char *>(b);
 
-   __m256i excess[V] = {};
+   __m256i correction[V] = {};
    if constexpr (moved) {
       for (int v = 0; v < V; v++)
-         excess[v] = load(b_bytes + K * N + 32 * v);
+         correction[v] = load(b_bytes + K * N + 32 * v);
    }
 
    for (int row = 0; row < M; row += R) {
@@ -61,7 +61,7 @@ void muladd_i8(void *d, const void *a, const void *b, const void *c)
             const int at = ((row + r) * N + 8 * v) * 4;
             const __m256i c_row = _mm256_loadu_si256(
                reinterpret_cast<const __m256i_u *>(static_cast<const char *>(c) + at));
-            const __m256i sum = moved ? _mm256_sub_epi32(sums[r][v], excess[v]) : sums[r][v];
+            const __m256i sum = moved ? _mm256_add_epi32(sums[r][v], correction[v]) : sums[r][v];
             _mm256_storeu_si256(reinterpret_cast<__m256i_u *>(static_cast<char *>(d) + at),
                                 accumulate<Types::mode>(sum, c_row));
          }

@@ -45,60 +45,76 @@ struct PlainVector {
    static void store(void *memory, Vector v) { __builtin_memcpy(memory, &v, sizeof(v)); }
 };
 
-template <typename Shape, typename T>
+/// Of one tile's row or several's side by side.
+template <typename Shape, typename T, int Tiles>
 struct Blocks {
    static constexpr int L = smaller(Shape::N, vector_bytes / int(sizeof(T)));
    static constexpr int V = Shape::N / L;
-   static constexpr int R = smaller(Shape::M, accumulators / V);
+   static constexpr int R = smaller(Shape::M, accumulators / (V * Tiles));
    static_assert(Shape::M % R == 0);
 };
 
-/// TileMulAdd; T is the type of A and of the sums, Results<Lanes> converts C and D, RowsOfB<Lanes> B.
+/// A sum of tiles, or so many side by side; T is the type of A and of the sums, Results<Lanes> converts C and D,
+/// RowsOfB<Lanes> B.
 template <typename Shape, typename T, template <int> typename Results,
-          template <int> typename RowsOfB = Results>
-[[gnu::always_inline]] inline void multiply(void *d, const void *a, const void *b, const void *c,
-                                            uint32_t count, uint64_t a_step, uint64_t b_step)
+          template <int> typename RowsOfB, int Tiles>
+[[gnu::always_inline]] inline void multiply(char *d, const char *a, const char *b, const char *c,
+                                            const TileBlock &block)
 {
    constexpr int M = Shape::M, N = Shape::N, K = Shape::K;
-   constexpr int L = Blocks<Shape, T>::L, V = Blocks<Shape, T>::V, R = Blocks<Shape, T>::R;
+   using Blocks = Blocks<Shape, T, Tiles>;
+   constexpr int L = Blocks::L, V = Blocks::V, R = Blocks::R;
    using Vector = typename PlainVector<T, L>::Vector;
    constexpr int result_bytes = sizeof(typename Results<L>::Element),
                  b_component_bytes = sizeof(typename RowsOfB<L>::Element);
-   const auto *c_bytes = static_cast<const char *>(c);
-   auto *d_bytes = static_cast<char *>(d);
 
-   for (int row = 0; row < M; row += R) {
-      Vector sums[R][V];
-#pragma GCC unroll 16
-      for (int r = 0; r < R; r++)
-#pragma GCC unroll 4
-         for (int v = 0; v < V; v++)
-            sums[r][v] = Results<L>::load(c_bytes + ((row + r) * N + v * L) * result_bytes);
-
-      const auto *a_bytes = static_cast<const char *>(a), *b_bytes = static_cast<const char *>(b);
-      for (uint32_t i = 0; i < count; i++, a_bytes += a_step, b_bytes += b_step) {
-         const auto *a_components = reinterpret_cast<const T *>(a_bytes);
+   constexpr int rows_of_results = R * N * result_bytes, rows_of_a = R * K * int(sizeof(T));
+   // Indices that are not constant would keep g++ from folding them into the addresses' displacements.
+   for (int row = 0; row < M;
+        row += R, a += rows_of_a, c += rows_of_results, d += rows_of_results) {
+      const auto result = [&](auto *tiles, int tile, int r, int v) {
+         return tiles + tile * block.d_col + (r * N + v * L) * result_bytes;
+      };
+      Vector sums[Tiles][R][V];
 #pragma GCC unroll 2
-         for (int k = 0; k < K; k++) {
-            Vector b_row[V];
+      for (int tile = 0; tile < Tiles; tile++)
+#pragma GCC unroll 16
+         for (int r = 0; r < R; r++)
 #pragma GCC unroll 4
             for (int v = 0; v < V; v++)
-               b_row[v] = RowsOfB<L>::load(b_bytes + (k * N + v * L) * b_component_bytes);
+               sums[tile][r][v] = Results<L>::load(result(c, tile, r, v));
+
+      const char *a_bytes = a, *b_bytes = b;
+      for (uint32_t i = 0; i < block.depth; i++, a_bytes += block.a_step, b_bytes += block.b_step) {
+         const auto *a_components = reinterpret_cast<const T *>(a_bytes);
 #pragma GCC unroll 16
-            for (int r = 0; r < R; r++) {
-               const Vector a_component = a_components[(row + r) * K + k] - Vector{};
+         for (int k = 0; k < K; k++) {
+            Vector b_row[Tiles][V];
+#pragma GCC unroll 2
+            for (int tile = 0; tile < Tiles; tile++)
 #pragma GCC unroll 4
                for (int v = 0; v < V; v++)
-                  sums[r][v] += a_component * b_row[v];
+                  b_row[tile][v] = RowsOfB<L>::load(b_bytes + tile * block.b_col +
+                                                    (k * N + v * L) * b_component_bytes);
+#pragma GCC unroll 16
+            for (int r = 0; r < R; r++) {
+               const Vector a_component = a_components[r * K + k] - Vector{};
+#pragma GCC unroll 2
+               for (int tile = 0; tile < Tiles; tile++)
+#pragma GCC unroll 4
+                  for (int v = 0; v < V; v++)
+                     sums[tile][r][v] += a_component * b_row[tile][v];
             }
          }
       }
 
+#pragma GCC unroll 2
+      for (int tile = 0; tile < Tiles; tile++)
 #pragma GCC unroll 16
-      for (int r = 0; r < R; r++)
+         for (int r = 0; r < R; r++)
 #pragma GCC unroll 4
-         for (int v = 0; v < V; v++)
-            Results<L>::store(d_bytes + ((row + r) * N + v * L) * result_bytes, sums[r][v]);
+            for (int v = 0; v < V; v++)
+               Results<L>::store(result(d, tile, r, v), sums[tile][r][v]);
    }
 }
 
@@ -107,12 +123,19 @@ using FloatResults = PlainVector<float, Lanes>;
 template <int Lanes>
 using DoubleResults = PlainVector<double, Lanes>;
 
+/// TileMulAdd.
 template <typename Shape, typename T, template <int> typename Results,
           template <int> typename RowsOfB = Results>
-void muladd(void *d, const void *a, const void *b, const void *c, uint32_t count, uint64_t a_step,
-            uint64_t b_step)
+void muladd(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
 {
-   multiply<Shape, T, Results, RowsOfB>(d, a, b, c, count, a_step, b_step);
+   // Two share each component of A that is broadcast where registers are plenty, a row of B is one vector and nothing
+   // to be converted for each block of rows.
+   constexpr bool is_plain = sizeof(typename RowsOfB<8>::Element) == sizeof(T);
+   constexpr int at = vector_bytes == 64 && Blocks<Shape, T, 1>::V == 1 && is_plain ? 2 : 1;
+   for_each_sum<at>(d, a, b, c, *block,
+                    [&](auto columns, char *d, const char *a, const char *b, const char *c) {
+                       multiply<Shape, T, Results, RowsOfB, columns.count>(d, a, b, c, *block);
+                    });
 }
 
 /// Halves as floats, of A: its components are broadcast from memory.  A row of B is widened when it is
@@ -134,7 +157,8 @@ struct WidenedHalves : Factor<Rows, Cols, 2> {
 template <typename Shape>
 void muladd_f16(void *d, const void *a, const void *b, const void *c)
 {
-   multiply<Shape, float, HalfVector>(d, a, b, c, 1, 0, 0);
+   const TileBlock one;
+   muladd<Shape, float, HalfVector>(d, a, b, c, &one);
 }
 
 TileProduct find_float_product(const MatrixOperation &op)

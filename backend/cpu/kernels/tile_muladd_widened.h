@@ -111,7 +111,8 @@ void muladd_widened(void *d, const void *a, const void *b, const void *c)
    constexpr int results = Shape::M * Shape::N;
    alignas(64) float sums[results];
    widen<C, results>(sums, c);
-   muladd<Shape, float, FloatResults>(sums, a, b, sums, 1, 0, 0);
+   const TileBlock one;
+   muladd<Shape, float, FloatResults>(sums, a, b, sums, &one);
    narrow<C, results>(d, sums);
 }
 

@@ -150,26 +150,57 @@ TilePacks packs()
               {pack_robust<Packing, row_major>, pack_robust<Packing, column_major>}};
 }
 
-/// The kernel of sums, out of one of single products.
-template <auto Product>
-void add_one_by_one(void *d, const void *a, const void *b, const void *c, uint32_t count,
-                    uint64_t a_step, uint64_t b_step)
+/// Sums next to each other that a kernel adds up at once, along n.
+template <int Count>
+struct Columns {
+   static constexpr int count = Count;
+};
+
+/// Calls use(Columns<…>, d, a, b, c) for all sums of a block, the places of the first product's tiles: At a time so many,
+/// as long as there are, then one.
+template <int At, typename Use>
+[[gnu::always_inline]] inline void for_each_sum(void *d, const void *a, const void *b,
+                                                const void *c, const TileBlock &block, Use use)
 {
-   for (; count > 0; count--, c = d) {
-      Product(d, a, b, c);
-      a = static_cast<const char *>(a) + a_step;
-      b = static_cast<const char *>(b) + b_step;
+   auto *d_bytes = static_cast<char *>(d);
+   const auto *a_bytes = static_cast<const char *>(a), *b_bytes = static_cast<const char *>(b),
+              *c_bytes = static_cast<const char *>(c);
+   for (uint32_t i = 0; i < block.rows; i++) {
+      for (uint32_t j = 0; j < block.cols;) {
+         const uint64_t sum = i * block.d_row + j * block.d_col;
+         const auto use_next = [&](auto columns) __attribute__((always_inline)) {
+            use(columns, d_bytes + sum, a_bytes + i * block.a_row, b_bytes + j * block.b_col,
+                c_bytes + sum);
+            j += columns.count;
+         };
+         if (j + At <= block.cols)
+            use_next(Columns<At>());
+         else
+            use_next(Columns<1>());
+      }
    }
 }
 
+/// The kernel of blocks, out of one of single products.
+template <auto Product>
+void add_one_by_one(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
+{
+   for_each_sum<1>(d, a, b, c, *block,
+                   [&](auto, void *d, const char *a, const char *b, const void *c) {
+                      for (uint32_t k = 0; k < block->depth; k++, c = d)
+                         Product(d, a + k * block->a_step, b + k * block->b_step, c);
+                   });
+}
+
 /// The same for sums that are right in one piece only if they wrap.
-template <Accumulation Mode, auto Sum>
-constexpr TileMulAdd sum_of_integers()
+template <Accumulation Mode, auto Sums>
+constexpr TileMulAdd sums_of_integers()
 {
    constexpr auto single = [](void *d, const void *a, const void *b, const void *c) {
-      Sum(d, a, b, c, 1, 0, 0);
+      const TileBlock one;
+      Sums(d, a, b, c, &one);
    };
-   return Mode == Accumulation::wrapping ? Sum : add_one_by_one<single>;
+   return Mode == Accumulation::wrapping ? Sums : add_one_by_one<single>;
 }
 
 /// A kernel, and how it wants its factors.

@@ -34,7 +34,7 @@ struct VnniRows : Gathered<Shape::M, Shape::K, 1> {
    }
 };
 
-/// B, interleaved, and what A's being moved adds to the sums of each column.
+/// B, interleaved, and what takes back from the sums of each column that A is moved.
 template <typename Shape, bool ASigned, bool BSigned>
 struct VnniColumns : Interleaved<Shape::K, Shape::N, 1> {
    using Plain = Interleaved<Shape::K, Shape::N, 1>;
@@ -42,16 +42,16 @@ struct VnniColumns : Interleaved<Shape::K, Shape::N, 1> {
    static void from_rows(char *packed, const char *rows, int64_t stride)
    {
       Plain::from_rows(packed, rows, stride);
-      add_excess(packed);
+      add_correction(packed);
    }
    static void from_columns(char *packed, const char *columns, int64_t stride)
    {
       Plain::from_columns(packed, columns, stride);
-      add_excess(packed);
+      add_correction(packed);
    }
 
 private:
-   static void add_excess(char *packed)
+   static void add_correction(char *packed)
    {
       if constexpr (ASigned == BSigned) {
          for (int col = 0; col < Shape::N; col += 8) {
@@ -61,11 +61,11 @@ private:
                   reinterpret_cast<const __m256i_u *>(packed + row * Shape::N + 4 * col);
                sums = _mm256_add_epi32(sums, sums_of_fours(_mm256_loadu_si256(fours)));
             }
-            // Moved from signed: more by 128.  From unsigned: less.
-            const __m256i excess = BSigned ? sums : _mm256_sub_epi32(__m256i(), sums);
+            // Moved from signed, they are more by 128; from unsigned, less.
+            const __m256i correction = BSigned ? _mm256_sub_epi32(__m256i(), sums) : sums;
             _mm256_storeu_si256(
                reinterpret_cast<__m256i_u *>(packed + Shape::K * Shape::N + 4 * col),
-               _mm256_slli_epi32(excess, 7));
+               _mm256_slli_epi32(correction, 7));
          }
       }
    }

@@ -29,22 +29,33 @@ std::unique_ptr<char, Free> zeros(size_t bytes)
    return std::unique_ptr<char, Free>(memory);
 }
 
-/// Programs have several sums, and add to one after the other.
-constexpr int results = 4;
-
-void muladd(benchmark::State &bench, const MatrixOperation &op, const CpuFeatures &cpu)
+/// Programs have several sums, and add to one after the other, or to all at once.
+void muladd(benchmark::State &bench, const MatrixOperation &op, const CpuFeatures &cpu,
+            uint32_t side)
 {
-   const size_t a_bytes = op.m * op.k * 8, b_bytes = op.k * op.n * 8, c_bytes = op.m * op.n * 8;
-   const auto a = zeros(a_bytes), b = zeros(b_bytes), c = zeros(results * c_bytes);
+   constexpr uint32_t sums = 4, depth = 2;
+   TileBlock block = {side, side, side == 1 ? 1 : depth};
+   const uint64_t a_bytes = op.m * op.k * 4, b_bytes = op.k * op.n * 4,
+                  c_bytes = op.m * op.n * component_bits(op.c) / 8;
+   block.a_row = a_bytes;
+   block.a_step = side * a_bytes;
+   block.b_col = b_bytes;
+   block.b_step = side * b_bytes;
+   block.d_row = side * c_bytes;
+   block.d_col = c_bytes;
+   const auto a = zeros(sums * depth * a_bytes), b = zeros(sums * depth * b_bytes),
+              c = zeros(sums * sums * c_bytes);
    const TileMulAdd kernel = find_tile_muladd(op, cpu);
    const TileConfiguration tiles(needs_tile_configuration(op, cpu));
+   const uint32_t calls = sums / side;
    for (auto _ : bench) {
-      for (int i = 0; i < results; i++)
-         kernel(c.get() + i * c_bytes, a.get(), b.get(), c.get() + i * c_bytes, 1, 0, 0);
+      for (uint32_t i = 0; i < calls; i++)
+         kernel(c.get() + i * c_bytes, a.get(), b.get(), c.get() + i * c_bytes, &block);
       benchmark::ClobberMemory();
    }
-   bench.counters["GOP/s"] = benchmark::Counter(2e-9 * op.m * op.n * op.k * results,
-                                                benchmark::Counter::kIsIterationInvariantRate);
+   bench.counters["GOP/s"] =
+      benchmark::Counter(2e-9 * op.m * op.n * op.k * block.rows * block.cols * block.depth * calls,
+                         benchmark::Counter::kIsIterationInvariantRate);
 }
 
 /// The least limit that each kernel of an operation is found with.
@@ -59,8 +70,10 @@ void add_muladds(const MatrixOperation &op)
       const CpuFeatures cpu = detect_features(limit);
       const TileMulAdd kernel = find_tile_muladd(op, cpu);
       if (kernel && kernel != last)
-         benchmark::RegisterBenchmark((tile_muladd_symbol(op) + "/" + name).c_str(), muladd, op,
-                                      cpu);
+         for (const uint32_t side : {1, 4})
+            benchmark::RegisterBenchmark(
+               (tile_muladd_symbol(op) + "/" + name + (side > 1 ? "/block" : "")).c_str(), muladd,
+               op, cpu, side);
       last = kernel;
    }
 }

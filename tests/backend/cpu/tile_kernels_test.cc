@@ -145,7 +145,8 @@ TEST_P(Multiplications, AreTheOracles)
 
          {
             const TileConfiguration tiles(needs_tile_configuration(op, cpu));
-            kernel(result.data(), a_packed.data(), b_packed.data(), c_tile.data(), 1, 0, 0);
+            const TileBlock one;
+            kernel(result.data(), a_packed.data(), b_packed.data(), c_tile.data(), &one);
          }
 
          d.data = result.bytes();
@@ -157,10 +158,22 @@ TEST_P(Multiplications, AreTheOracles)
    }
 }
 
+/// Tiles one behind the other, with gaps.
+struct PlacedTiles {
+   std::vector<std::byte> bytes;
+   uint64_t step = 0;
+
+   void add(const std::vector<std::byte> &tile, uint32_t gap)
+   {
+      step = tile.size() + gap;
+      bytes.insert(bytes.end(), tile.begin(), tile.end());
+      bytes.resize(bytes.size() + gap);
+   }
+};
+
 /// Bit for bit, also where each sum is rounded or saturates.
-TEST_P(Multiplications, AddUpAsOneByOne)
+TEST_P(Multiplications, OfABlockAddUpAsOneByOne)
 {
-   constexpr uint32_t count = 3;
    const CpuFeatures cpu = detect_features(limits[GetParam()].limit);
    for (const MatrixOperation &op : matrix_operations()) {
       SCOPED_TRACE(tile_muladd_symbol(op));
@@ -168,31 +181,47 @@ TEST_P(Multiplications, AddUpAsOneByOne)
       if (!kernel)
          GTEST_SKIP() << "this CPU lacks AVX2";
       for (const Inputs kind : {Inputs::plain, Inputs::near_bounds}) {
-         std::vector<std::byte> factors[2];
-         uint64_t steps[2];
-         for (const TileFactor factor : {TileFactor::a, TileFactor::b}) {
-            const bool is_a = factor == TileFactor::a;
-            std::vector<std::byte> &all = factors[!is_a];
+         TileBlock block = {draw(random, 4) + 1, draw(random, 4) + 1, draw(random, 3) + 1};
+         const auto tiles = [&](uint32_t count, auto make) {
             const uint32_t gap = 8 * draw(random, 5); // components stay aligned
-            for (uint32_t i = 0; i < count; i++) {
-               const Matrix m = is_a ? random_matrix(random, op.a, op.m, op.k, Inputs::plain)
-                                     : random_matrix(random, op.b, op.k, op.n, Inputs::plain);
-               const std::vector<std::byte> one = packed(op, factor, m, cpu, 0).bytes();
-               steps[!is_a] = one.size() + gap;
-               all.insert(all.end(), one.begin(), one.end());
-               all.resize(all.size() + gap);
+            PlacedTiles placed;
+            for (uint32_t i = 0; i < count; i++)
+               placed.add(make(), gap);
+            return placed;
+         };
+         PlacedTiles a = tiles(block.rows * block.depth, [&] {
+            const Matrix m = random_matrix(random, op.a, op.m, op.k, Inputs::plain);
+            return packed(op, TileFactor::a, m, cpu, 0).bytes();
+         });
+         PlacedTiles b = tiles(block.depth * block.cols, [&] {
+            const Matrix m = random_matrix(random, op.b, op.k, op.n, Inputs::plain);
+            return packed(op, TileFactor::b, m, cpu, 0).bytes();
+         });
+         PlacedTiles together = tiles(block.rows * block.cols, [&] {
+            return random_matrix(random, op.c, op.m, op.n, op.saturating ? kind : Inputs::plain)
+               .data;
+         });
+         PlacedTiles one_by_one = together;
+         block.a_step = a.step;
+         block.a_row = block.depth * a.step;
+         block.b_step = block.cols * b.step;
+         block.b_col = b.step;
+         block.d_row = block.cols * together.step;
+         block.d_col = together.step;
+         const TileConfiguration configuration(needs_tile_configuration(op, cpu));
+         kernel(together.bytes.data(), a.bytes.data(), b.bytes.data(), together.bytes.data(),
+                &block);
+         const TileBlock one;
+         for (uint32_t i = 0; i < block.rows; i++) {
+            for (uint32_t j = 0; j < block.cols; j++) {
+               std::byte *d = &one_by_one.bytes[i * block.d_row + j * block.d_col];
+               for (uint32_t k = 0; k < block.depth; k++)
+                  kernel(d, &a.bytes[i * block.a_row + k * block.a_step],
+                         &b.bytes[j * block.b_col + k * block.b_step], d, &one);
             }
          }
-         const Matrix c =
-            random_matrix(random, op.c, op.m, op.n, op.saturating ? kind : Inputs::plain);
-         Placed together(c.data, 0), one_by_one(c.data, 0);
-         const TileConfiguration tiles(needs_tile_configuration(op, cpu));
-         kernel(together.data(), factors[0].data(), factors[1].data(), together.data(), count,
-                steps[0], steps[1]);
-         for (uint32_t i = 0; i < count; i++)
-            kernel(one_by_one.data(), factors[0].data() + i * steps[0],
-                   factors[1].data() + i * steps[1], one_by_one.data(), 1, 0, 0);
-         ASSERT_EQ(together.bytes(), one_by_one.bytes());
+         ASSERT_EQ(together.bytes, one_by_one.bytes)
+            << block.rows << "x" << block.cols << " sums of " << block.depth;
       }
    }
 }
