@@ -5,10 +5,13 @@
 
 #include "backend/cpu/codegen/hoist_constants.h"
 #include "backend/cpu/codegen/keep_barrier_loops.h"
+#include "backend/cpu/codegen/opt_product_order.h"
 #include "backend/cpu/codegen/opt_uniform.h"
 #include "backend/cpu/codegen/pack_factors.h"
+#include "backend/cpu/codegen/unroll_products.h"
 #include "backend/cpu/codegen/validate_final_form.h"
 
+#include "nir_passes/compile_limits.h"
 #include "nir_passes/lower_descriptors.h"
 #include "nir_passes/lower_invocation_ids.h"
 #include "nir_passes/opt_combine_accesses.h"
@@ -19,6 +22,8 @@
 #include "nir_passes/validate_cmat.h"
 
 #include "util/u_math.h"
+
+#include <algorithm>
 
 namespace weft::cpu {
 
@@ -112,6 +117,8 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
 
    /* After copy propagation within an invocation, before accesses are combined. */
    RUN(run, opt_visibility_barriers, nir_var_all);
+   /* Nothing moves across those.  The next optimize() unrolls. */
+   RUN(run, unroll_products);
 
    /* Buffers and shared memory become addresses.  Buffers have their layout from SPIR-V, shared
     * memory gets one here. */
@@ -142,12 +149,22 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
       RUN(run, nir_opt_cse);
    RUN(run, opt_combine_accesses, CombineOptions{.checks_components = true});
 
+   /* Indices of tiles are as constant as they get, and their memory has no addresses yet. */
+   RUN(run, nir_remove_dead_variables, nir_var_mem_shared, nullptr);
+   const uint32_t room =
+      limits::shared_bytes - std::min(limits::shared_bytes, run.nir->info.shared_size);
+   RUN(run, opt_product_order, W, room);
+
    /* What could not become values: arrays with dynamic indices, and tiles. */
    RUN(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
    run.check(validate_private_memory);
    RUN(run, nir_lower_vars_to_explicit_types, nir_var_function_temp,
        glsl_get_natural_size_align_bytes);
    RUN(run, nir_lower_explicit_io, nir_var_function_temp, nir_address_format_32bit_offset);
+   /* What that moved to shared memory.  Its offsets are told from private ones by their size. */
+   RUN(run, nir_lower_vars_to_explicit_types, nir_var_mem_shared,
+       glsl_get_natural_size_align_bytes);
+   RUN(run, nir_lower_explicit_io, nir_var_mem_shared, nir_address_format_32bit_offset_as_64bit);
 
    /* Instructions that the translator does not want. */
    const nir_lower_subgroups_options subgroups = subgroup_options(W);

@@ -199,6 +199,34 @@ TEST(ProductsOfABlock, AreOneCall)
    EXPECT_EQ(calls_of_products("float", long_sums), 1u);
 }
 
+/// Of loops whose iterations are few; the outermost stays.
+TEST(ProductsOfABlock, ComeFromLoops)
+{
+   const std::string body = R"(
+      C sums[2][3];
+      for (uint i = 0; i < 6; i++)
+         sums[i / 3][i % 3] = C(0);
+      for (uint k = 0; k < n; k += 4) {
+         for (uint l = 0; l < 4; l++) {
+            A a[2];
+            for (uint i = 0; i < 2; i++)
+               coopMatLoad(a[i], memory, (k + l) * 512 + i * 256, 16, rows);
+            for (uint j = 0; j < 3; j++) {
+               B b;
+               coopMatLoad(b, memory, (k + l) * 512 + j * 256, 16, rows);
+               for (uint i = 0; i < 2; i++)
+                  sums[i][j] = coopMatMulAdd(a[i], b, sums[i][j]);
+            }
+         }
+      }
+      for (uint i = 0; i < 6; i++)
+         coopMatStore(sums[i / 3][i % 3], results, i * 256, 16, rows);
+   )";
+   EXPECT_EQ(calls_of_products("float", body), 1u);
+   const std::string llvm = dump_of("llvm", "float", "float", body);
+   EXPECT_NE(llvm.find("{ i32 2, i32 3, i32 4,"), std::string::npos);
+}
+
 /// Something reads the sums between them.
 TEST(ProductsOfABlock, EndAtUsesOfSums)
 {
