@@ -139,11 +139,11 @@ bool is_packed(const MatrixOperation &op, TileFactor factor)
 {
    if (!is_advertised(op))
       return false;
-   // Floats narrower than f32 are, but for B of f16, and bytes that are summed in 32 bits.
+   // Floats narrower than f32 are, and bytes that are summed in 32 bits.
    const ComponentType type = factor == TileFactor::a ? op.a : op.b;
    const uint32_t bits = component_bits(type);
    if (is_real(type))
-      return bits < 32 && !(factor == TileFactor::b && type == ComponentType::f16);
+      return bits < 32;
    return bits == 8 && component_bits(op.result) == 32;
 }
 
@@ -155,9 +155,13 @@ bool same_packing(const MatrixOperation &x, const MatrixOperation &y, TileFactor
 
 uint32_t packed_bytes(const MatrixOperation &op, TileFactor factor)
 {
-   // As f32, or integers of 16 bits; VNNI's bytes and sums of columns take less.
+   const ComponentType type = factor == TileFactor::a ? op.a : op.b;
    const uint32_t components = op.k * (factor == TileFactor::a ? op.m : op.n);
-   return components * (is_real(factor == TileFactor::a ? op.a : op.b) ? 4 : 2);
+   // AMX's halves are two or three numbers of 16 bits, and tiles are marked.
+   if (type == ComponentType::f16)
+      return components * (factor == TileFactor::a ? 4 : 6) + 64;
+   // As f32, or integers of 16 bits; VNNI's bytes and sums of columns take less.
+   return components * (is_real(type) ? 4 : 2);
 }
 
 TileMulAdd find_tile_muladd(const MatrixOperation &op, const CpuFeatures &cpu)

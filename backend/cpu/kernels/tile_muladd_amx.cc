@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Tile multiplication of bfloat16 and of 8-bit integers with AMX (Intel's Software Developer's Manual, volume 1,
+/// Tile multiplication of bfloat16, halves and 8-bit integers with AMX (Intel's Software Developer's Manual, volume 1,
 /// chapter 18; volume 2, TDPBF16PS, TDPBSSD).
 ///
 /// One instruction multiplies 16 rows of A by B and adds the products to 16 × 16 sums of 32 bits.  Of A, 32 bytes lie along
@@ -16,9 +16,22 @@
 /// Integers: sums wrap, and are exact as long as C is added elsewhere.  bfloat16: products are added as by FMAs that round
 /// to nearest, and C at the end; subnormal numbers are flushed as by VDPBF16PS (tile_muladd_avx512_bf16.cc).
 ///
-/// One sum at a time, in three of the eight tile registers: with 2 × 2 sums in eight, factors are loaded half as often, but
-/// where the other half of a core is busy too, all of it takes half as long again.  Presumably registers are few then that
-/// others can be renamed to.
+/// A half has 11 significant bits.  The first 8 of them and the others make two numbers of bfloat16 of one sign, high + low,
+/// so that four products of those, each exact in f32, make that of two halves.  Two instructions with 64 bytes along k do:
+///
+///        ┌─────┬──────┐   ┌──────┐     ┌─────┬──────┐   ┌──────┐
+///        │ low │ high │ × │ low  │  +  │ low │ high │ × │ high │      B is packed as low, high, low
+///        └─────┴──────┘   │ high │     └─────┴──────┘   │ low  │
+///                         └──────┘                      └──────┘
+///
+/// As products of low, at most 2^-7 of what they are part of, are added first, the products of high are rounded with no more
+/// than 8 sums of their own and 4 that join these: fewer than the 17 that a sum of 16 products one by one has.  As sums start at
+/// zero and C is added by AVX-512, nothing subnormal meets an instruction that would flush it: products of halves are
+/// multiples of 2^-48.  Sums that are exact in any order are, since parts are no larger than the whole.  An infinity has no
+/// second part; where such or NaN is packed, the tile is marked, and multiplied by FMAs.
+///
+/// One sum at a time, in three of the eight tile registers.  2 × 2 sums in eight load factors half as often and win a third
+/// where a core has nothing else to do; on cores of a virtual machine that its neighbours share they took half as long again.
 ///
 /// VNNI needs no more time for 16 bytes along k, hence only the operations of 32 are here.
 
@@ -30,8 +43,8 @@
 namespace weft::cpu {
 namespace {
 
-/// The tile registers: 16 x 16 sums, and of A and B 32 bytes along k.
-constexpr int sums = 0, a_rows = 1, b_groups = 2;
+/// The tile registers: 16 x 16 sums, and of A and B 32 or 64 bytes along k.
+constexpr int sums = 0, a_rows = 1, b_groups = 2, a_long_rows = 3, b_long_groups = 4;
 
 /// LDTILECFG's operand.
 struct alignas(64) Configuration {
@@ -40,7 +53,7 @@ struct alignas(64) Configuration {
    unsigned char rows[16];
 };
 static_assert(sizeof(Configuration) == 64);
-constexpr Configuration configuration = {1, 0, {}, {64, 32, 64}, {16, 16, 8}};
+constexpr Configuration configuration = {1, 0, {}, {64, 32, 64, 64, 64}, {16, 16, 8, 16, 16}};
 
 // Not the compilers' intrinsics, which do not say that they access memory.
 template <int Tile>
@@ -62,10 +75,11 @@ void clear_sums()
 /// An instruction.
 #define WEFT_PRODUCTS(NAME, INSTRUCTION)                                                           \
    struct NAME {                                                                                   \
+      template <int A = a_rows, int B = b_groups>                                                  \
       static void add()                                                                            \
       {                                                                                            \
-         __asm__ volatile(INSTRUCTION " %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(sums), "i"(a_rows),    \
-                          "i"(b_groups));                                                          \
+         __asm__ volatile(INSTRUCTION " %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(sums), "i"(A),         \
+                          "i"(B));                                                                 \
       }                                                                                            \
    };
 WEFT_PRODUCTS(SignedBytes, "tdpbssd")
@@ -173,6 +187,147 @@ void muladd_bf16_to_bf16(void *d, const void *a, const void *b, const void *c)
    }
 }
 
+/// The parts of 16 halves, each in the upper bits of 32.
+struct Parts {
+   __m512i low, high;
+   bool special; ///< is some infinity or NaN among them?
+
+   explicit Parts(const void *halves)
+   {
+      const __m512 x = _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i_u *>(halves)));
+      constexpr int nan_or_infinity = 0x99;
+      const __mmask16 finite = _knot_mask16(_mm512_fpclass_ps_mask(x, nan_or_infinity));
+      high = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(int(0xffff0000)));
+      low = _mm512_castps_si512(_mm512_maskz_sub_ps(finite, x, _mm512_castsi512_ps(high)));
+      special = finite != 0xffff;
+   }
+};
+
+/// 16 rows of low and high; whether it is marked.
+struct SplitRows : Factor<16, 16, 2> {
+   static constexpr int row_bytes = 64, mark = 16 * row_bytes;
+
+   static void from_rows(char *packed, const char *rows, int64_t stride)
+   {
+      int special = 0;
+      for (int r = 0; r < 16; r++) {
+         const Parts row(rows + r * stride);
+         auto *to = reinterpret_cast<__m256i_u *>(packed + r * row_bytes);
+         _mm256_storeu_si256(to, _mm512_cvtepi32_epi16(_mm512_srli_epi32(row.low, 16)));
+         _mm256_storeu_si256(to + 1, _mm512_cvtepi32_epi16(_mm512_srli_epi32(row.high, 16)));
+         special |= row.special;
+      }
+      __builtin_memcpy(packed + mark, &special, sizeof(special));
+   }
+};
+
+/// Groups of two rows: 8 of low, 8 of high, 8 of low.
+struct SplitGroups : Factor<16, 16, 2> {
+   static constexpr int part_bytes = 8 * 64, mark = 3 * part_bytes;
+
+   static void from_rows(char *packed, const char *rows, int64_t stride)
+   {
+      int special = 0;
+      for (int q = 0; q < 8; q++) {
+         const Parts even(rows + 2 * q * stride), odd(rows + (2 * q + 1) * stride);
+         char *to = packed + 64 * q;
+         const __m512i low = pairs(even.low, odd.low);
+         _mm512_storeu_si512(to, low);
+         _mm512_storeu_si512(to + part_bytes, pairs(even.high, odd.high));
+         _mm512_storeu_si512(to + 2 * part_bytes, low);
+         special |= even.special | odd.special;
+      }
+      __builtin_memcpy(packed + mark, &special, sizeof(special));
+   }
+
+private:
+   static __m512i pairs(__m512i even, __m512i odd)
+   {
+      return _mm512_or_si512(_mm512_srli_epi32(even, 16), odd);
+   }
+};
+
+bool is_marked(const char *packed, int mark)
+{
+   int special;
+   __builtin_memcpy(&special, packed + mark, sizeof(special));
+   return special;
+}
+
+/// Adds a product to 16 × 16 sums in memory, of halves that may be infinite or NaN.
+[[gnu::noinline]] void add_specials(float (*sums)[16], const char *a, const char *b)
+{
+   const auto upper = [](__m512i bits) {
+      return _mm512_castsi512_ps(_mm512_and_si512(bits, _mm512_set1_epi32(int(0xffff0000))));
+   };
+   const auto lower = [](__m512i bits) { return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16)); };
+   for (int r = 0; r < 16; r++) {
+      __m512 sum = _mm512_load_ps(sums[r]);
+      for (int k = 0; k < 16; k++) {
+         const __m512i low = _mm512_loadu_si512(b + k / 2 * 64),
+                       high = _mm512_loadu_si512(b + SplitGroups::part_bytes + k / 2 * 64);
+         const __m512 b_row =
+            k % 2 ? _mm512_add_ps(upper(low), upper(high)) : _mm512_add_ps(lower(low), lower(high));
+         unsigned short a_low, a_high;
+         __builtin_memcpy(&a_low, a + r * SplitRows::row_bytes + 2 * k, 2);
+         __builtin_memcpy(&a_high, a + r * SplitRows::row_bytes + 32 + 2 * k, 2);
+         const __m512 a_component =
+            _mm512_add_ps(lower(_mm512_set1_epi32(a_low)), lower(_mm512_set1_epi32(a_high)));
+         sum = _mm512_fmadd_ps(a_component, b_row, sum);
+      }
+      _mm512_store_ps(sums[r], sum);
+   }
+}
+
+/// The products of a sum of halves.
+void multiply_f16(float (*products)[16], const char *a, const char *b, const TileBlock &block)
+{
+   bool special = false;
+   clear_sums();
+   for (uint32_t k = 0; k < block.depth; k++) {
+      const char *a_tile = a + k * block.a_step, *b_tile = b + k * block.b_step;
+      special |= is_marked(a_tile, SplitRows::mark) || is_marked(b_tile, SplitGroups::mark);
+      load_tile<a_long_rows>(a_tile, SplitRows::row_bytes);
+      load_tile<b_long_groups>(b_tile, 64);
+      PairsOfBFloat16::add<a_long_rows, b_long_groups>();
+      load_tile<b_long_groups>(b_tile + SplitGroups::part_bytes, 64);
+      PairsOfBFloat16::add<a_long_rows, b_long_groups>();
+   }
+   if (!special)
+      return store_tile<sums>(products, 64);
+   __builtin_memset(products, 0, 16 * 64);
+   for (uint32_t k = 0; k < block.depth; k++)
+      add_specials(products, a + k * block.a_step, b + k * block.b_step);
+}
+
+/// 16 x 16 x 16.
+void muladd_f16(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
+{
+   for_each_sum<1>(d, a, b, c, *block,
+                   [&](auto, char *d, const char *a, const char *b, const char *c) {
+                      alignas(64) float products[16][16];
+                      multiply_f16(products, a, b, *block);
+#pragma GCC unroll 4
+                      for (int r = 0; r < 16; r++)
+                         _mm512_storeu_ps(d + 64 * r, _mm512_add_ps(_mm512_load_ps(products[r]),
+                                                                    _mm512_loadu_ps(c + 64 * r)));
+                   });
+}
+
+/// The same, rounded once.
+void muladd_f16_to_f16(void *d, const void *a, const void *b, const void *c)
+{
+   alignas(64) float products[16][16];
+   multiply_f16(products, static_cast<const char *>(a), static_cast<const char *>(b), TileBlock());
+   for (int r = 0; r < 16; r++) {
+      const __m512 c_row =
+         _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i_u *>(c) + r));
+      _mm256_storeu_si256(static_cast<__m256i_u *>(d) + r,
+                          _mm512_cvtps_ph(_mm512_add_ps(_mm512_load_ps(products[r]), c_row),
+                                          _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+   }
+}
+
 } // namespace
 
 TileConfiguration::TileConfiguration(bool needed) : configured(needed)
@@ -196,6 +351,9 @@ TileProduct find_tile_product_amx(const MatrixOperation &op)
    if (op.a == bf16 && op.b == bf16 && op.c == op.result && is(16, 16, 16))
       return product<Gathered<16, 16, 2>, Interleaved<16, 16, 2>>(
          op.c == f32 ? muladd<PairsOfBFloat16> : add_one_by_one<muladd_bf16_to_bf16>);
+   if (op.a == f16 && op.b == f16 && op.c == op.result && is(16, 16, 16))
+      return product<SplitRows, SplitGroups>(op.c == f32 ? muladd_f16
+                                                         : add_one_by_one<muladd_f16_to_f16>);
    if (!is(16, 16, 32))
       return {};
    return with_integer_types(op, []<typename Types>(Types) {

@@ -138,7 +138,7 @@ void muladd(void *d, const void *a, const void *b, const void *c, const TileBloc
                     });
 }
 
-/// Halves as floats, of A: its components are broadcast from memory.  A row of B is widened when it is
+/// Halves as floats, of A: its components are broadcast from memory.  B stays as it is; a row is widened when it is
 /// loaded, which is lost among the multiplications.
 template <int Rows, int Cols>
 struct WidenedHalves : Factor<Rows, Cols, 2> {
@@ -168,10 +168,11 @@ TileProduct find_float_product(const MatrixOperation &op)
       return {};
    return with_float_shape(op, [&]<typename Shape>(Shape) -> TileProduct {
       using A = WidenedHalves<Shape::M, Shape::K>;
+      using B = Gathered<Shape::K, Shape::N, 2>;
       if (op.a == f16 && op.c == f16)
-         return product<A, AsItIs>(add_one_by_one<muladd_f16<Shape>>);
+         return product<A, B>(add_one_by_one<muladd_f16<Shape>>);
       if (op.a == f16 && op.c == f32)
-         return product<A, AsItIs>(muladd<Shape, float, FloatResults, HalfVector>);
+         return product<A, B>(muladd<Shape, float, FloatResults, HalfVector>);
       if (op.a == f32 && op.c == f32)
          return product(muladd<Shape, float, FloatResults>);
       if (op.a == f64 && op.c == f64)

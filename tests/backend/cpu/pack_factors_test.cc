@@ -98,8 +98,6 @@ TEST(PackFactors, WhereTheyAreLoaded)
 TEST(PackFactors, TilesAreWhatKernelsOfFloatsTake)
 {
    EXPECT_EQ(tiles_of("float", "float", products), (Tiles{2, 0, 0}));
-   // Of halves B alone.
-   EXPECT_EQ(tiles_of("float16_t", "float", products), (Tiles{1, 1, 0}));
 }
 
 /// B is doubled by component, which only a tile can be.
