@@ -16,7 +16,8 @@
 ///             …                                    │                            mask = current, none left → latch
 ///    latch:   any(live) ? header : exit            ┘
 ///
-/// Thus at least one lane is active wherever code runs, but for sides that are cheaper to run than to skip, and a value of NIR dominates its uses in LLVM IR too.
+/// Thus at least one lane is active wherever code runs, but for sides that are cheaper to run than to skip, and a value of
+/// NIR dominates its uses in LLVM IR too.
 ///
 /// A phi is a variable: predecessors store into it, and LLVM's mem2reg makes it a phi again.  A store is a select
 /// under the mask only where other lanes may have stored before.

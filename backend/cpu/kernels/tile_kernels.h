@@ -45,8 +45,9 @@ struct TileBlock {
 };
 
 /// The sums of a block, of whole tiles, factors packed where tile_pack_symbol() has a name for it.  The result is that of
-/// so many calls with one product each, whose sums pass through d; only AMX's of halves may be rounded otherwise.  d may be c; otherwise no d overlaps one of the others.
-/// Some are called within a TileConfiguration only: needs_tile_configuration().
+/// so many calls with one product each, whose sums pass through d; only AMX's of halves may be rounded otherwise.  d may be
+/// c; otherwise no d overlaps one of the others.  Some are called within a TileConfiguration only:
+/// needs_tile_configuration().
 using TileMulAdd = void (*)(void *d, const void *a, const void *b, const void *c,
                             const TileBlock *);
 
