@@ -151,8 +151,11 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
 
    /* Indices of tiles are as constant as they get, and their memory has no addresses yet. */
    RUN(run, nir_remove_dead_variables, nir_var_mem_shared, nullptr);
+   /* Where the shader lays shared memory out itself, nothing is added to it. */
+   const bool may_share = !run.nir->info.shared_memory_explicit_layout;
    const uint32_t room =
-      limits::shared_bytes - std::min(limits::shared_bytes, run.nir->info.shared_size);
+      may_share ? limits::shared_bytes - std::min(limits::shared_bytes, run.nir->info.shared_size)
+                : 0;
    RUN(run, opt_product_order, W, room);
 
    /* What could not become values: arrays with dynamic indices, and tiles. */
@@ -162,9 +165,11 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
        glsl_get_natural_size_align_bytes);
    RUN(run, nir_lower_explicit_io, nir_var_function_temp, nir_address_format_32bit_offset);
    /* What that moved to shared memory.  Its offsets are told from private ones by their size. */
-   RUN(run, nir_lower_vars_to_explicit_types, nir_var_mem_shared,
-       glsl_get_natural_size_align_bytes);
-   RUN(run, nir_lower_explicit_io, nir_var_mem_shared, nir_address_format_32bit_offset_as_64bit);
+   if (may_share) {
+      RUN(run, nir_lower_vars_to_explicit_types, nir_var_mem_shared,
+          glsl_get_natural_size_align_bytes);
+      RUN(run, nir_lower_explicit_io, nir_var_mem_shared, nir_address_format_32bit_offset_as_64bit);
+   }
 
    /* Instructions that the translator does not want. */
    const nir_lower_subgroups_options subgroups = subgroup_options(W);

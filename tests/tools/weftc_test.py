@@ -185,7 +185,8 @@ class Weftc(unittest.TestCase):
         text = self.emit("--emit=llvm")
         self.assertIn("define void @weft_kernel(", text)
         self.assertRegex(text, r"call void @weft_tile_muladd_16x16x16_f16_f16_f16_f16\(ptr")
-        for symbol in "@weft_tile_pack_a_row_16x16x16_f16_f16", "@weft_tile_load_row_16x16_2":
+        for symbol in ("@weft_tile_pack_a_row_16x16x16_f16_f16",
+                       "@weft_tile_pack_b_row_16x16x16_f16_f16"):
             self.assertEqual(text.count(f"call void {symbol}_robust("), 1)
             self.assertIn(f"{symbol}(", self.emit("--emit=llvm", "--no-robust"))
         self.assertEqual(text.count("call void @weft_tile_store_row_16x16_2_robust("), 1)
@@ -309,11 +310,13 @@ class Weftc(unittest.TestCase):
         stats = self.stats(self.module)
         self.assertEqual(stats["kernels"], {"weft_tile_muladd_16x16x16_f16_f16_f16_f16": 1,
                                             "weft_tile_pack_a_row_16x16x16_f16_f16_robust": 1,
-                                            "weft_tile_load_row_16x16_2_robust": 1,
+                                            "weft_tile_pack_b_row_16x16x16_f16_f16_robust": 1,
                                             "weft_tile_store_row_16x16_2_robust": 1})
         self.assertEqual(stats["calls"], 4)
         self.assertEqual(stats["subgroups"], 2)
-        self.assertGreaterEqual(stats["stack_bytes"], 3 * 512)
+        # The sum is private, factors are shared.
+        self.assertGreaterEqual(stats["stack_bytes"], 512)
+        self.assertGreaterEqual(stats["stack_bytes"] + stats["shared_bytes"], 3 * 512)
         self.assertGreater(stats["code_bytes"], stats["instructions"])
         phases = stats["phases_ms"]
         self.assertEqual(list(phases), ["front_end", "nir_passes", "llvm_ir", "llvm_passes",
