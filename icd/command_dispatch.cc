@@ -17,22 +17,23 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <exception>
+#include <span>
 
 using namespace weft;
 
 namespace {
 
 struct Dispatch : Command {
-   const Pipeline *pipeline;
+   const cpu::FutureProgram *program;
    cpu::DispatchState state;
-   uint32_t groups[3];
    const uint8_t *indirect; ///< a VkDispatchIndirectCommand, read when the dispatch runs, or null
 };
 
 bool dispatch_now(Queue *queue, const Dispatch *dispatch, const cpu::DispatchState &state,
                   const std::array<uint32_t, 3> &groups)
 {
-   const auto &program = dispatch->pipeline->program();
+   const auto &program = dispatch->program->get(); // waits until its code is generated
    if (!program) {
       queue->failure = program.error().message.c_str();
       return false;
@@ -46,10 +47,9 @@ bool dispatch_now(Queue *queue, const Dispatch *dispatch, const cpu::DispatchSta
 bool run_dispatch(Queue *queue, const Command *command)
 {
    auto *dispatch = static_cast<const Dispatch *>(command);
-   if (!dispatch->indirect) {
+   if (!dispatch->indirect)
       return dispatch_now(queue, dispatch, dispatch->state,
-                          {dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]});
-   }
+                          std::to_array(dispatch->state.num_workgroups));
 
    VkDispatchIndirectCommand size;
    memcpy(&size, dispatch->indirect, sizeof(size));
@@ -116,7 +116,20 @@ const uint8_t *dynamic_buffers(CommandBuffer *cmd)
    return reinterpret_cast<const uint8_t *>(out);
 }
 
-Dispatch *record_dispatch(CommandBuffer *cmd)
+/// The program that such a dispatch will run; null, and an error is noted, if there is no memory.
+const cpu::FutureProgram *program_for(CommandBuffer *cmd, const cpu::DispatchFacts &facts)
+{
+   try {
+      return &cmd->state.pipeline->programs().program_for(facts);
+   } catch (const std::exception &) {
+      vk_command_buffer_set_error(&cmd->vk, VK_ERROR_OUT_OF_HOST_MEMORY);
+      return nullptr;
+   }
+}
+
+/// What is not known of its size has zeros.
+Dispatch *record_dispatch(CommandBuffer *cmd, const std::array<uint32_t, 3> &base,
+                          const std::array<uint32_t, 3> &groups)
 {
    const ComputeState &state = cmd->state;
    cpu::DispatchState resolved = {};
@@ -127,11 +140,16 @@ Dispatch *record_dispatch(CommandBuffer *cmd)
    resolved.sets[cpu::dynamic_slot] = dynamic_buffers(cmd);
    resolved.push_constants = push_constants(cmd);
 
-   auto *dispatch = record<Dispatch>(cmd);
+   std::ranges::copy(base, resolved.base_workgroup);
+   std::ranges::copy(groups, resolved.num_workgroups);
+
+   const cpu::FutureProgram *program =
+      program_for(cmd, {std::as_bytes(std::span(state.push_constants)), base, groups});
+   auto *dispatch = program ? record<Dispatch>(cmd) : nullptr;
    if (!dispatch)
       return nullptr;
    dispatch->run = run_dispatch;
-   dispatch->pipeline = state.pipeline;
+   dispatch->program = program;
    dispatch->state = resolved;
    return dispatch;
 }
@@ -229,14 +247,8 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdDispatchBase(VkCommandBuffer commandBuffer, u
    VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
    if (groupCountX == 0 || groupCountY == 0 || groupCountZ == 0)
       return;
-   Dispatch *dispatch = record_dispatch(cmd);
-   if (!dispatch)
-      return;
-   const uint32_t base[3] = {baseGroupX, baseGroupY, baseGroupZ};
-   const uint32_t count[3] = {groupCountX, groupCountY, groupCountZ};
-   std::copy_n(base, 3, dispatch->state.base_workgroup);
-   std::copy_n(count, 3, dispatch->state.num_workgroups);
-   std::copy_n(count, 3, dispatch->groups);
+   record_dispatch(cmd, {baseGroupX, baseGroupY, baseGroupZ},
+                   {groupCountX, groupCountY, groupCountZ});
 }
 
 VKAPI_ATTR void VKAPI_CALL weft_CmdDispatchIndirect(VkCommandBuffer commandBuffer, VkBuffer _buffer,
@@ -244,7 +256,7 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdDispatchIndirect(VkCommandBuffer commandBuffe
 {
    VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
    VK_FROM_HANDLE(Buffer, buffer, _buffer);
-   Dispatch *dispatch = record_dispatch(cmd);
+   Dispatch *dispatch = record_dispatch(cmd, {}, {});
    if (dispatch)
       dispatch->indirect = buffer->address + offset;
 }

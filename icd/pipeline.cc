@@ -151,18 +151,18 @@ VkResult compile(Device *device, Request *request, std::vector<Representation> *
             {std::move(name), "the shader after this phase of the compiler", text});
       };
    }
-   auto program =
+   auto programs =
       cpu::compile_cached(shader_cache(), request->source, request->options, may_compile);
-   if (!program) {
+   if (!programs) {
       // vkCreateComputePipelines may return VK_ERROR_INVALID_SHADER_NV only with VK_NV_glsl_shader;
       // for input that cannot be used and has no code of its own the specification has
       // VK_ERROR_UNKNOWN.
-      report_error(device, "vkCreateComputePipelines: " + program.error().message);
+      report_error(device, "vkCreateComputePipelines: " + programs.error().message);
       return VK_ERROR_UNKNOWN;
    }
-   if (!*program)
+   if (!*programs)
       return VK_PIPELINE_COMPILE_REQUIRED;
-   ProgramObject *object = create_program_object(&device->vk, request->key, std::move(**program));
+   ProgramObject *object = create_program_object(&device->vk, request->key, std::move(*programs));
    if (!object)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
    *object_out = cache_program(cache, object);
@@ -311,14 +311,9 @@ bool create_in_parallel(Device *device, vk_pipeline_cache *cache,
 
 } // namespace
 
-const cpu::ProgramInfo &Pipeline::info() const
+cpu::Programs &Pipeline::programs() const
 {
-   return object->future.info;
-}
-
-const Result<std::shared_ptr<const cpu::Program>> &Pipeline::program() const
-{
-   return object->future.program.get();
+   return *object->programs;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_CreateComputePipelines(

@@ -27,10 +27,7 @@ struct Pipeline {
    uint32_t dynamic_base[cpu::max_sets + 1];
    std::vector<Representation> *representations; ///< when they were asked to be kept, else null
 
-   /// Without what is known only when its code is generated.
-   const cpu::ProgramInfo &info() const;
-   /// Waits until its code is generated.
-   const Result<std::shared_ptr<const cpu::Program>> &program() const;
+   cpu::Programs &programs() const;
 };
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(Pipeline, vk.base, VkPipeline, VK_OBJECT_TYPE_PIPELINE)

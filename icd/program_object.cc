@@ -22,10 +22,7 @@ ProgramObject *from_cache_object(vk_pipeline_cache_object *object)
 
 bool serialize(vk_pipeline_cache_object *object, blob *out)
 {
-   const auto &program = from_cache_object(object)->future.program.get();
-   if (!program)
-      return false;
-   const std::vector<std::byte> bytes = (*program)->serialize();
+   const std::vector<std::byte> bytes = from_cache_object(object)->programs->serialize();
    if (bytes.empty())
       return false;
    // A blob of fixed size that is full says so here; the runtime turns that into VK_INCOMPLETE.
@@ -43,11 +40,12 @@ vk_pipeline_cache_object *deserialize(vk_pipeline_cache *cache, const void *key,
       return nullptr;
    memcpy(program_key.data(), key, key_size);
 
-   auto program = cpu::deserialize(std::span(static_cast<const std::byte *>(bytes), size));
-   if (!program)
+   auto programs = cpu::deserialize_programs(std::span(static_cast<const std::byte *>(bytes), size),
+                                             shader_cache(), program_key);
+   if (!programs)
       return nullptr;
    ProgramObject *object =
-      create_program_object(cache->base.device, program_key, cpu::ready(std::move(*program)));
+      create_program_object(cache->base.device, program_key, std::move(*programs));
    return object ? &object->cache : nullptr;
 }
 
@@ -67,7 +65,7 @@ const vk_pipeline_cache_object_ops program_ops = {
 } // namespace
 
 ProgramObject *create_program_object(vk_device *device, const CacheKey &key,
-                                     cpu::ProgramFuture future)
+                                     std::shared_ptr<cpu::Programs> programs)
 {
    void *memory =
       vk_alloc(&device->alloc, sizeof(ProgramObject), 8, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
@@ -75,7 +73,7 @@ ProgramObject *create_program_object(vk_device *device, const CacheKey &key,
       return nullptr;
    auto *object = new (memory) ProgramObject();
    object->key = key;
-   object->future = std::move(future);
+   object->programs = std::move(programs);
    vk_pipeline_cache_object_init(device, &object->cache, &program_ops, object->key.data(),
                                  object->key.size());
    return object;

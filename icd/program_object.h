@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A program, compiled or about to be, as the runtime's pipeline cache keeps it: reference-counted,
+/// A shader's programs, compiled or about to be, as the runtime's pipeline cache keeps it: reference-counted,
 /// found by cpu::cache_key(), written to and read from VkPipelineCache data.
 
 #pragma once
@@ -21,11 +21,12 @@ struct Device;
 struct ProgramObject {
    vk_pipeline_cache_object cache;
    CacheKey key;
-   cpu::ProgramFuture future;
+   std::shared_ptr<cpu::Programs> programs;
 };
 
 /// Null when host memory runs out.
-ProgramObject *create_program_object(vk_device *, const CacheKey &, cpu::ProgramFuture);
+ProgramObject *create_program_object(vk_device *, const CacheKey &,
+                                     std::shared_ptr<cpu::Programs>);
 
 /// The object of this key with a reference for the caller, or null.  The cache may be null.
 ProgramObject *lookup_program(vk_pipeline_cache *, const CacheKey &);

@@ -3,25 +3,20 @@
 
 #include "backend/cpu/compiler.h"
 
-#include "backend/cpu/codegen/nir_to_llvm.h"
+#include "backend/cpu/codegen/specialize_branches.h"
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/jit/jit.h"
 #include "backend/cpu/kernels/tile_kernels.h"
 #include "backend/cpu/large_stack.h"
+#include "backend/cpu/lowered_shader.h"
 #include "backend/cpu/options.h"
 #include "backend/cpu/passes.h"
-#include "backend/cpu/runtime/executor.h"
 
 #include "nir_passes/shader_key.h"
 #include "nir_passes/shader_text.h"
 
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
-
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <future>
 
 namespace weft::cpu {
 
@@ -32,14 +27,14 @@ namespace {
 constexpr uint32_t staging_bytes = 128 * 1024;
 
 using Clock = std::chrono::steady_clock;
-using Dump = std::function<void(const char *phase, const std::string &text)>;
 
 double milliseconds_since(Clock::time_point start)
 {
    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// What the caller wants to see, and on stderr what WEFT_DEBUG names.
+} // namespace
+
 Dump with_debug_output(const Dump &callers)
 {
    const Options &o = options();
@@ -53,7 +48,6 @@ Dump with_debug_output(const Dump &callers)
    };
 }
 
-/// Found out once for each level.
 Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
 {
    static const CpuFeatures avx2 = detect_features(IsaLimit::avx2),
@@ -67,17 +61,7 @@ Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
    return &found;
 }
 
-/// A shader half compiled: what comes after depends on it alone and fails only for want of memory or
-/// through a fault of ours.
-struct TranslatedShader {
-   std::unique_ptr<llvm::LLVMContext> context;
-   Translation translation;
-   const CpuFeatures *cpu;
-};
-
-/// The first half of compile(): from SPIR-V to LLVM IR.
-Result<TranslatedShader> translate(const ShaderSource &source,
-                                   const CompileOptions &compile_options)
+Result<LoweredShader> lower(const ShaderSource &source, const CompileOptions &compile_options)
 {
    const uint32_t W =
       compile_options.subgroup_size ? compile_options.subgroup_size : default_subgroup_size;
@@ -87,9 +71,7 @@ Result<TranslatedShader> translate(const ShaderSource &source,
    const Result<const CpuFeatures *> features = features_for(compile_options.instruction_set);
    if (!features)
       return features.error();
-   const CpuFeatures &cpu = **features;
 
-   // SPIR-V to NIR, all of NIR's passes.
    const Dump dump = with_debug_output(compile_options.dump);
    Result<Shader> shader = lower_for_cpu(
       source, {.target = {.subgroup_size = W,
@@ -104,27 +86,37 @@ Result<TranslatedShader> translate(const ShaderSource &source,
                .control = compile_options.control});
    if (!shader)
       return shader.error();
-   if (dump)
-      dump("nir", shader_text(shader->get()));
+   return LoweredShader{std::move(*shader), *features, W, compile_options.robust_buffer_access};
+}
 
-   // NIR to LLVM IR.
+Result<TranslatedShader> translate(LoweredShader shader, const CompileOptions &compile_options)
+{
+   const Dump dump = with_debug_output(compile_options.dump);
+   nir_shader *nir = shader.nir.get();
+   PassRunner run(nir, show_text(dump), compile_options.control);
+   find_uniform_values(run, shader.subgroup_size);
+   if (run.refused())
+      return run.error();
+   if (dump)
+      dump("nir", shader_text(nir));
+
    auto context = std::make_unique<llvm::LLVMContext>();
-   const TranslateOptions translate_options{W, cpu.vector_bits(), cpu.has_byte_dots(),
-                                            compile_options.robust_buffer_access};
+   const TranslateOptions translate_options{shader.subgroup_size, shader.cpu->vector_bits(),
+                                            shader.cpu->has_byte_dots(),
+                                            shader.robust_buffer_access};
    const Clock::time_point start = Clock::now();
-   Result<Translation> translation = nir_to_llvm(shader->get(), translate_options, *context);
+   Result<Translation> translation = nir_to_llvm(nir, translate_options, *context);
    if (!translation)
       return translation.error();
    if (CompileStatistics *statistics = compile_options.statistics) {
       statistics->translation_ms = milliseconds_since(start);
       statistics->accesses = translation->accesses;
    }
-   return TranslatedShader{std::move(context), std::move(*translation), &cpu};
+   return TranslatedShader{std::move(context), std::move(*translation), shader.cpu};
 }
 
-/// The second half: LLVM's passes, machine code, a callable program.
-Result<std::shared_ptr<const Program>> generate(TranslatedShader shader, const Dump &dump = {},
-                                                CompileStatistics *statistics = nullptr)
+Result<std::shared_ptr<const Program>> generate(TranslatedShader shader, const Dump &dump,
+                                                CompileStatistics *statistics)
 {
    Result<std::vector<std::byte>> object =
       compile_object(*shader.translation.module, dump, *shader.cpu, statistics);
@@ -137,36 +129,35 @@ Result<std::shared_ptr<const Program>> generate(TranslatedShader shader, const D
    return program;
 }
 
-/// compile(), of which the second half may not be over.  The cache gets the program; it may be null.
-Result<ProgramFuture> start_compile(DiskCache *cache, const CacheKey &key,
-                                    const ShaderSource &source, const CompileOptions &options)
+namespace {
+
+/// Leaves of a shader what such dispatches need.
+Result<bool> specialize(LoweredShader &shader, const DispatchFacts &facts,
+                        const CompileOptions &options)
 {
-   Result<TranslatedShader> shader = Error{};
-   call_on_large_stack([&] { shader = translate(source, options); });
-   if (!shader)
-      return shader.error();
-   const ProgramInfo info = shader->translation.info;
-   using Task = std::packaged_task<Result<std::shared_ptr<const Program>>()>;
-   const auto task = std::make_shared<Task>(
-      [cache, key,
-       shader = std::move(*shader)]() mutable -> Result<std::shared_ptr<const Program>> {
-         try {
-            auto program = generate(std::move(shader));
-            if (cache && program)
-               cache->write(key, (*program)->serialize());
-            return program;
-         } catch (const std::exception &e) {
-            return Error{e.what()};
-         }
-      });
-   ProgramFuture program = {info, task->get_future().share()};
-   // At exit the threads are waited for before what was made before them is destroyed.
-   static LargeStackThreads threads = [] {
-      prepare_code_generation();
-      return LargeStackThreads(default_threads());
-   }();
-   threads.start([task] { (*task)(); });
-   return program;
+   constexpr uint32_t min_instructions = 1;
+   const BranchConditions conditions =
+      find_branch_conditions(shader.nir.get(), shader.subgroup_size, min_instructions);
+   PassRunner run(shader.nir.get(), show_text(with_debug_output(options.dump)), options.control);
+   specialize_for_dispatch(run, conditions, decide_branches(conditions, facts));
+   return run.refused() ? Result<bool>(run.error()) : Result<bool>(true);
+}
+
+/// The whole way.
+Result<std::shared_ptr<const Program>>
+compile_here(const ShaderSource &source, const CompileOptions &options, const DispatchFacts *facts)
+{
+   Result<LoweredShader> lowered = lower(source, options);
+   if (!lowered)
+      return lowered.error();
+   if (facts) {
+      if (const Result<bool> specialized = specialize(*lowered, *facts, options); !specialized)
+         return specialized.error();
+   }
+   Result<TranslatedShader> translated = translate(std::move(*lowered), options);
+   if (!translated)
+      return translated.error();
+   return generate(std::move(*translated), with_debug_output(options.dump), options.statistics);
 }
 
 } // namespace
@@ -184,16 +175,11 @@ std::string host_description()
    return describe(host_features());
 }
 
-Result<std::shared_ptr<const Program>> compile(const ShaderSource &source,
-                                               const CompileOptions &compile_options)
+Result<std::shared_ptr<const Program>>
+compile(const ShaderSource &source, const CompileOptions &options, const DispatchFacts *facts)
 {
    Result<std::shared_ptr<const Program>> program = std::shared_ptr<const Program>();
-   call_on_large_stack([&] {
-      Result<TranslatedShader> shader = translate(source, compile_options);
-      program = shader ? generate(std::move(*shader), with_debug_output(compile_options.dump),
-                                  compile_options.statistics)
-                       : shader.error();
-   });
+   call_on_large_stack([&] { program = compile_here(source, options, facts); });
    return program;
 }
 
@@ -218,44 +204,6 @@ CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)
       add_to_key(key, flexible);
    }
    return key.finish();
-}
-
-ProgramFuture ready(std::shared_ptr<const Program> program)
-{
-   const ProgramInfo info = program->info();
-   std::promise<Result<std::shared_ptr<const Program>>> promise;
-   promise.set_value(std::move(program));
-   return {info, promise.get_future().share()};
-}
-
-Result<std::optional<ProgramFuture>> compile_cached(DiskCache *cache, const ShaderSource &source,
-                                                    const CompileOptions &compile_options,
-                                                    bool may_compile)
-{
-   const Result<const CpuFeatures *> cpu = features_for(compile_options.instruction_set);
-   const bool watched = with_debug_output(compile_options.dump) || compile_options.control ||
-                        compile_options.statistics;
-   if (!cpu || watched)
-      cache = nullptr;
-   const CacheKey key = cache ? cache_key(source, compile_options) : CacheKey();
-   if (cache) {
-      if (const std::optional<std::vector<std::byte>> bytes = cache->read(key)) {
-         if (Result<std::shared_ptr<const Program>> program = deserialize(*bytes, **cpu))
-            return std::optional(ready(std::move(*program)));
-      }
-   }
-   if (!may_compile)
-      return std::optional<ProgramFuture>();
-   if (!watched) {
-      Result<ProgramFuture> started = start_compile(cache, key, source, compile_options);
-      if (!started)
-         return started.error();
-      return std::optional(std::move(*started));
-   }
-   Result<std::shared_ptr<const Program>> program = compile(source, compile_options);
-   if (!program)
-      return program.error();
-   return std::optional(ready(std::move(*program)));
 }
 
 } // namespace weft::cpu

@@ -107,27 +107,51 @@ std::string host_description();
 /// Changes whenever code from serialize() would not be valid any more: build, CPU features, flags.
 std::array<std::byte, 16> cache_uuid();
 
+/// What is known of a dispatch before it runs.
+struct DispatchFacts {
+   std::span<const std::byte> push_constants = {}; ///< from the first on; others are not known
+   std::array<uint32_t, 3> base_workgroup = {};
+   std::array<uint32_t, 3> num_workgroups = {}; ///< zeros: not known
+};
+
 /// Compiles one compute entry point.  Thread-safe.  Whatever the input, it returns: malformed
 /// SPIR-V, an unsupported capability, matrix type, shape or scope is an Error that says so.
-Result<std::shared_ptr<const Program>> compile(const ShaderSource &, const CompileOptions &);
+/// With facts, the program is for dispatches of which they are true, and no others.
+Result<std::shared_ptr<const Program>> compile(const ShaderSource &, const CompileOptions &,
+                                               const DispatchFacts * = nullptr);
 
 /// Names what compile() makes: everything that the program depends on.
 CacheKey cache_key(const ShaderSource &, const CompileOptions &);
 
 /// A program whose code may still be generated, by another thread; an Error if that fails (no memory).
-struct ProgramFuture {
-   ProgramInfo info; ///< all but stack_bytes and needs_tile_configuration
-   std::shared_future<Result<std::shared_ptr<const Program>>> program;
-};
-/// Nothing to wait for.
-ProgramFuture ready(std::shared_ptr<const Program>);
+using FutureProgram = std::shared_future<Result<std::shared_ptr<const Program>>>;
 
-/// compile(), but for programs that the cache has, and for others it gets them; it may be null.
-/// Returns once the shader is translated and nothing about it can be wrong any more; code is generated
-/// by as many threads as there are CPUs.  Whoever wants to see or steer the compilation gets one, and
-/// it is over.  None if the program would have had to be compiled and may not.
-Result<std::optional<ProgramFuture>>
-compile_cached(DiskCache *, const ShaderSource &, const CompileOptions &, bool may_compile = true);
+/// The programs of a shader.  Where large parts of it stand behind branches that a dispatch decides, it
+/// has one for each way that dispatches go, of which code is generated when the first such comes; else one
+/// for all.  Thread-safe.
+class Programs {
+public:
+   virtual ~Programs() = default;
+   virtual const ProgramInfo &
+   info() const = 0; ///< all but stack_bytes and needs_tile_configuration
+   /// The program for such a dispatch, which is there as long as this.
+   virtual const FutureProgram &program_for(const DispatchFacts &) = 0;
+   /// Bytes for deserialize_programs(), in this version of Weft on this kind of CPU; with what code there
+   /// is, for which it waits.  None if there was no memory for it.
+   virtual std::vector<std::byte> serialize() const = 0;
+};
+
+/// compile(), but for programs that the cache has, and for others it gets them; it may be null, else it must
+/// outlive the programs.  Returns once nothing about the shader can be wrong any more; code is generated
+/// by as many threads as there are CPUs.  Whoever wants to see or steer the compilation gets one program,
+/// and it is over.  Null if the shader would have had to be compiled and may not.
+Result<std::shared_ptr<Programs>> compile_cached(DiskCache *, const ShaderSource &,
+                                                 const CompileOptions &, bool may_compile = true);
+
+/// The inverse of Programs::serialize(); an Error for bytes that are truncated, damaged or of
+/// another version.  What code is still to be generated goes to the cache under the key.
+Result<std::shared_ptr<Programs>> deserialize_programs(std::span<const std::byte>, DiskCache *,
+                                                       const CacheKey &);
 
 /// The inverse of Program::serialize(); an Error for bytes that are truncated, damaged or of
 /// another version.  The features are those that it was compiled for.

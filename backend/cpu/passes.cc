@@ -8,6 +8,7 @@
 #include "backend/cpu/codegen/opt_product_order.h"
 #include "backend/cpu/codegen/opt_uniform.h"
 #include "backend/cpu/codegen/pack_factors.h"
+#include "backend/cpu/codegen/specialize_branches.h"
 #include "backend/cpu/codegen/unroll_products.h"
 #include "backend/cpu/codegen/validate_final_form.h"
 
@@ -191,10 +192,26 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
 
    run.check(check_shader_limits);
    run.check(validate_final_form);
-   find_uniform_values(run, W);
    if (run.refused())
       return run.error();
    return shader;
+}
+
+void specialize_for_dispatch(PassRunner &run, const BranchConditions &conditions,
+                             const std::string &decisions)
+{
+   if (!RUN(run, specialize_branches, &conditions, decisions))
+      return;
+   do {
+      run.progress = false;
+      RUN(run, nir_opt_dead_cf);
+      RUN(run, nir_opt_remove_phis);
+      RUN(run, nir_copy_prop);
+      RUN(run, nir_opt_constant_folding);
+      RUN(run, nir_opt_cse);
+      RUN(run, nir_opt_dce);
+   } while (run.progress);
+   run.check(validate_final_form);
 }
 
 void find_uniform_values(PassRunner &run, uint32_t subgroup_size)

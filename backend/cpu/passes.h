@@ -12,9 +12,12 @@
 #include "nir_passes/shader_source.h"
 #include "nir_passes/target.h"
 
+#include <string>
 #include <vector>
 
 namespace weft::cpu {
+
+struct BranchConditions;
 
 struct PassOptions {
    Target target;
@@ -24,7 +27,7 @@ struct PassOptions {
    PassControl *control = nullptr; ///< of optional passes, if wanted
 };
 
-/// From SPIR-V to what nir_to_llvm() translates:
+/// From SPIR-V to what nir_to_llvm() translates, but for find_uniform_values():
 /// * one function in SSA form, structured control flow, scalar instructions except for vec*, mov
 ///   and memory accesses; booleans have one bit;
 /// * buffers as load/store_ssbo, load_ubo, ssbo_atomic*, get_ssbo_size, whose index is (slot,
@@ -33,11 +36,13 @@ struct PassOptions {
 /// * matrices as scratch memory under tile_*_weft (MatrixForm::private_tiles), or not at all;
 /// * subgroup operations on scalars: ballot with 64 bits, vote_any/all, reduce, scans, shuffle,
 ///   read_invocation, read_first_invocation, first_invocation;
-/// * invocation ids: subgroup_id, subgroup_invocation, workgroup_id, num_workgroups;
-/// * what find_uniform_values() says below.
+/// * invocation ids: subgroup_id, subgroup_invocation, workgroup_id, num_workgroups.
 Result<Shader> lower_for_cpu(const ShaderSource &, const PassOptions &);
 
-/// The last of these passes, after which values that leave loops go through phis (LCSSA form) and
+/// Leaves of such a shader what dispatches need that go this way at its branches.
+void specialize_for_dispatch(PassRunner &, const BranchConditions &, const std::string &decisions);
+
+/// The last passes, after which values that leave loops go through phis (LCSSA form) and
 /// nir_def::divergent is true.  For a shader that was not made of SPIR-V, but is in that form.
 void find_uniform_values(PassRunner &, uint32_t subgroup_size);
 

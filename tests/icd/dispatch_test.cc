@@ -7,6 +7,7 @@
 
 #include "tests/e2e/glsl.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -124,6 +125,57 @@ TEST_F(DispatchTest, PushConstantsBelongToTheDispatch)
    run(cmd);
    for (uint32_t i = 0; i < 5; i++)
       EXPECT_EQ(out.as()[i], (i + 1) * 1000 + 7);
+}
+
+/// Of a shader with large branches the driver makes programs for the dispatches that come.
+TEST_F(DispatchTest, BranchesGoAsEachDispatchSays)
+{
+   const char *glsl = R"(
+      layout(local_size_x = 1) in;
+      layout(push_constant) uniform Push { uint first; uint way; };
+      layout(set = 0, binding = 0) buffer Out { uint data[]; };
+      #define STEP(n) x = (x ^ first) * (2 * n + 3) + (x >> (n + 1));
+      #define STEPS(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n)
+      void main()
+      {
+         uint x = first;
+         if (way == 0) { STEPS(0) STEPS(0) }
+         else if (gl_WorkGroupID.x + 1 < gl_NumWorkGroups.x) { STEPS(1) STEPS(1) }
+         else { STEPS(2) STEPS(2) }
+         data[first + gl_WorkGroupID.x] = x;
+      })";
+   use_one_buffer(glsl, 256, 8);
+   const auto expected = [](uint32_t first, uint32_t way, uint32_t group, uint32_t groups) {
+      const uint32_t n = way == 0 ? 0 : group + 1 < groups ? 1 : 2;
+      uint32_t x = first;
+      for (int step = 0; step < 16; step++)
+         x = (x ^ first) * (2 * n + 3) + (x >> (n + 1));
+      return x;
+   };
+   const VkDispatchIndirectCommand three = {3, 1, 1};
+   const TestBuffer size = make_buffer(sizeof(three), &three);
+   struct {
+      uint32_t first, way, groups;
+      bool indirect;
+   } const dispatches[] = {{1, 0, 2, false}, {3, 1, 1, false}, {4, 1, 3, false},
+                           {7, 0, 3, true},  {10, 1, 3, true}, {13, 0, 1, false}};
+   for (int round = 0; round < 2; round++) {
+      std::ranges::fill(out.as(), 0xa5a5a5a5u);
+      VkCommandBuffer cmd = begin_bound();
+      for (const auto &d : dispatches) {
+         vkCmdPushConstants(cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 8, &d.first);
+         if (d.indirect)
+            vkCmdDispatchIndirect(cmd, size.handle, 0);
+         else
+            vkCmdDispatch(cmd, d.groups, 1, 1);
+      }
+      run(cmd);
+      for (const auto &d : dispatches) {
+         for (uint32_t group = 0; group < d.groups; group++)
+            EXPECT_EQ(out.as()[d.first + group], expected(d.first, d.way, group, d.groups))
+               << "dispatch at " << d.first << ", group " << group;
+      }
+   }
 }
 
 TEST_F(DispatchTest, DynamicOffsetsGoByBindingNumber)

@@ -225,9 +225,12 @@ void main() { data[4] = 1; }
 TEST(Runner, PathNames)
 {
    EXPECT_EQ(name({}), "tiles");
-   EXPECT_EQ(name({Matrices::registers, true, cpu::InstructionSet::avx2, 16, false}),
-             "spirv-registers/avx2/w16/unchecked");
-   for (const Path &path : paths_of_every_size()) {
+   EXPECT_EQ(name({Matrices::registers, true, cpu::InstructionSet::avx2, 16, false, true}),
+             "spirv-registers/avx2/w16/unchecked/specialized");
+   std::vector<Path> paths = paths_of_every_size();
+   for (Path &path : paths)
+      path.specialized = path.subgroup_size == 16;
+   for (const Path &path : paths) {
       const Result<Path> parsed = parse_path(name(path));
       ASSERT_TRUE(parsed) << name(path);
       EXPECT_EQ(*parsed, path);

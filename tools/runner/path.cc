@@ -15,6 +15,8 @@ std::string name(const Path &path)
       text += "/w" + std::to_string(path.subgroup_size);
    if (!path.robust_access)
       text += "/unchecked";
+   if (path.specialized)
+      text += "/specialized";
    return text;
 }
 
@@ -22,7 +24,7 @@ Result<Path> parse_path(std::string_view text)
 {
    const Error error = {"the path '" + std::string(text) +
                         "': expected tiles, registers, spirv-tiles or spirv-registers, and behind "
-                        "it any of /avx2, /avx512, /w8, /w16, /w32, /w64, /unchecked"};
+                        "it any of /avx2, /avx512, /w8, /w16, /w32, /w64, /unchecked, /specialized"};
    Path path;
    std::string_view rest = text;
    const auto next = [&] {
@@ -55,6 +57,8 @@ Result<Path> parse_path(std::string_view text)
          path.subgroup_size = 64;
       else if (word == "unchecked")
          path.robust_access = false;
+      else if (word == "specialized")
+         path.specialized = true;
       else
          return error;
    }
@@ -70,7 +74,7 @@ std::vector<Path> all_paths(uint32_t subgroup_size, bool robust_access)
          continue;
       for (bool through_spirv : {false, true}) {
          for (Matrices matrices : {Matrices::tiles, Matrices::registers})
-            paths.push_back({matrices, through_spirv, isa, subgroup_size, robust_access});
+            paths.push_back({matrices, through_spirv, isa, subgroup_size, robust_access, false});
       }
    }
    return paths;

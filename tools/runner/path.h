@@ -30,11 +30,13 @@ struct Path {
    uint32_t subgroup_size = 0; ///< 8, 16, 32 or 64; 0: the CPU back end's default
    /// Accesses out of a buffer's bounds read zeros and write nothing.
    bool robust_access = true;
+   /// Compiled for the one dispatch: without the sides of branches that it does not take.
+   bool specialized = false;
 
    bool operator==(const Path &) const = default;
 };
 
-/// "tiles", "registers/avx2", "spirv-tiles", "spirv-registers/avx512/w16", "tiles/unchecked".
+/// "tiles", "registers/avx2", "spirv-tiles", "spirv-registers/avx512/w16", "tiles/unchecked/specialized".
 std::string name(const Path &);
 
 /// The inverse of name(); an Error that lists the words there are.

@@ -145,7 +145,8 @@ Result<std::shared_ptr<const cpu::Program>> compile(const ShaderSource &source,
       words = std::move(*module);
       cpu_source = {words, source.entry_point, {}};
    }
-   Result<std::shared_ptr<const cpu::Program>> program = cpu::compile(cpu_source, cpu_options);
+   Result<std::shared_ptr<const cpu::Program>> program = cpu::compile(
+      cpu_source, cpu_options, path.specialized ? options.facts : nullptr);
    if (!program && path.through_spirv)
       return Error{"the CPU back end, of the module made for it: " + program.error().message};
    return program;
@@ -181,8 +182,11 @@ Result<std::vector<Buffer>> run(const Dispatch &dispatch, const Path &path,
    std::vector<BufferPlace> places;
    for (const Buffer &buffer : dispatch.buffers)
       places.push_back(buffer.place);
+   const cpu::DispatchFacts facts = {dispatch.push_constants, {}, dispatch.workgroups};
+   CompileOptions for_dispatch = options;
+   for_dispatch.facts = &facts;
    Result<std::shared_ptr<const cpu::Program>> program =
-      compile(dispatch.source, places, path, options);
+      compile(dispatch.source, places, path, for_dispatch);
    if (!program)
       return program.error();
 

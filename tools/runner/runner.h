@@ -61,6 +61,7 @@ struct CompileOptions {
    std::function<void(const char *phase, const std::string &text)> dump = {};
    PassControl *control = nullptr; ///< of all NIR passes, before and behind SPIR-V
    cpu::CompileStatistics *statistics = nullptr;
+   const cpu::DispatchFacts *facts = nullptr; ///< of the dispatch that a path is specialized for
 };
 
 /// Compiles a shader that finds its buffers in these places.

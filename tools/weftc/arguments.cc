@@ -29,7 +29,8 @@ Show:
 Run, without Vulkan:
   --run                on buffers with given or random contents; prints what they hold at the end
   --path PATH          the path to take (tiles): tiles, registers, spirv-tiles, spirv-registers, and
-                       behind it any of /avx2, /avx512, /w8 ... /w64, /unchecked
+                       behind it any of /avx2, /avx512, /w8 ... /w64, /unchecked,
+                       /specialized
   --compare PATHS      runs these too, with commas between, or 'all', and compares the results: the
                        first that differs is named, with the matrix element that it is
   --buffer S.B=WHAT    the buffer of set S, binding B (S.B.E: element E of an array): FILE, random:N

@@ -33,6 +33,9 @@ struct Translation {
    AccessCounts accesses;
 };
 
+/// What the program made of a shader in that form will need.
+ProgramInfo program_info(nir_shader *, uint32_t subgroup_size);
+
 /// Translates the shader's entry point.  An instruction that has no translation is an Error that
 /// names it.
 Result<Translation> nir_to_llvm(nir_shader *shader, const TranslateOptions &, llvm::LLVMContext &);

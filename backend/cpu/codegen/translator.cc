@@ -11,6 +11,29 @@ namespace weft::cpu {
 
 using llvm::Value;
 
+ProgramInfo program_info(nir_shader *shader, uint32_t W)
+{
+   const uint16_t *size = shader->info.workgroup_size;
+   const uint32_t invocations = uint32_t(size[0]) * size[1] * size[2];
+   ProgramInfo info = {};
+   info.workgroup_size = {size[0], size[1], size[2]};
+   info.subgroup_size = W;
+   info.subgroups = (invocations + W - 1) / W;
+   info.shared_bytes = shader->info.shared_size;
+   info.private_bytes = shader->scratch_size * W;
+   nir_foreach_block(block, nir_shader_get_entrypoint(shader)) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type != nir_instr_type_intrinsic)
+            continue;
+         nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+         if (intrinsic->intrinsic == nir_intrinsic_barrier &&
+             nir_intrinsic_execution_scope(intrinsic) >= SCOPE_WORKGROUP && info.subgroups > 1)
+            info.uses_barrier = true;
+      }
+   }
+   return info;
+}
+
 Result<Translation> nir_to_llvm(nir_shader *shader, const TranslateOptions &options,
                                 llvm::LLVMContext &context)
 {
@@ -33,34 +56,12 @@ Result<Translation> Translator::run()
    patterns.emplace(shader, W);
    fixed_offsets.emplace(shader, W, *patterns);
 
-   finish_info();
+   info = program_info(shader, W);
    begin_function();
    emit_control_flow(*this, impl);
    if (error)
       return std::move(*error);
    return Translation{std::move(module), info, accesses};
-}
-
-void Translator::finish_info()
-{
-   const uint16_t *size = shader->info.workgroup_size;
-   info.workgroup_size = {size[0], size[1], size[2]};
-   const uint32_t invocations = uint32_t(size[0]) * size[1] * size[2];
-   info.subgroup_size = W;
-   info.subgroups = (invocations + W - 1) / W;
-   info.shared_bytes = shader->info.shared_size;
-   info.private_bytes = shader->scratch_size * W;
-   info.uses_barrier = false;
-   nir_foreach_block(block, nir_shader_get_entrypoint(shader)) {
-      nir_foreach_instr(instr, block) {
-         if (instr->type != nir_instr_type_intrinsic)
-            continue;
-         nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
-         if (intrinsic->intrinsic == nir_intrinsic_barrier &&
-             nir_intrinsic_execution_scope(intrinsic) >= SCOPE_WORKGROUP && info.subgroups > 1)
-            info.uses_barrier = true;
-      }
-   }
 }
 
 void Translator::begin_function()

@@ -191,7 +191,6 @@ private:
    std::optional<Error> error;
 
    void begin_function();
-   void finish_info();
 };
 
 // One function per group of instructions.  Those for intrinsics return false for what is not

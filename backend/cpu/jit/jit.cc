@@ -384,7 +384,7 @@ public:
    Kernel kernel() const override { return reinterpret_cast<Kernel>(code.kernel); }
    std::vector<std::byte> serialize() const override
    {
-      return write_program_file(program_info, object);
+      return write_program_file(FileKind::program, program_info, object);
    }
 
 private:
@@ -493,7 +493,9 @@ Result<std::shared_ptr<const Program>> deserialize(std::span<const std::byte> by
    Result<ProgramFile> file = read_program_file(bytes);
    if (!file)
       return file.error();
-   return link_program(file->info, std::move(file->object), cpu);
+   if (file->kind != FileKind::program)
+      return Error{"compiled program: a shader"};
+   return link_program(file->info, std::move(file->payload), cpu);
 }
 
 } // namespace weft::cpu

@@ -18,22 +18,23 @@ namespace weft::cpu {
 
 namespace {
 
-constexpr char magic[8] = {'W', 'E', 'F', 'T', 'P', 'R', 'O', 'G'};
+constexpr char program_magic[8] = {'W', 'E', 'F', 'T', 'P', 'R', 'O', 'G'},
+               shader_magic[8] = {'W', 'E', 'F', 'T', 'S', 'H', 'D', 'R'};
 
 struct Header {
    char magic[8];
    std::array<std::byte, 16> uuid;
    uint32_t workgroup_size[3];
    uint32_t subgroup_size, subgroups, shared_bytes, private_bytes, uses_barrier;
-   uint64_t object_bytes;
+   uint64_t payload_bytes;
    uint64_t checksum;
 };
 static_assert(sizeof(Header) == 72 && std::is_trivially_copyable_v<Header>);
 
-uint64_t checksum(Header header, std::span<const std::byte> object)
+uint64_t checksum(Header header, std::span<const std::byte> payload)
 {
    header.checksum = llvm::xxh3_64bits(
-      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(object.data()), object.size()));
+      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(payload.data()), payload.size()));
    return llvm::xxh3_64bits(
       llvm::ArrayRef(reinterpret_cast<const uint8_t *>(&header), sizeof(header)));
 }
@@ -59,11 +60,12 @@ std::array<std::byte, 16> cache_uuid()
    return uuid;
 }
 
-std::vector<std::byte> write_program_file(const ProgramInfo &info,
-                                          std::span<const std::byte> object)
+std::vector<std::byte> write_program_file(FileKind kind, const ProgramInfo &info,
+                                          std::span<const std::byte> payload)
 {
    Header header = {};
-   std::memcpy(header.magic, magic, sizeof(magic));
+   std::memcpy(header.magic, kind == FileKind::program ? program_magic : shader_magic,
+               sizeof(header.magic));
    header.uuid = cache_uuid();
    for (uint32_t i = 0; i < 3; i++)
       header.workgroup_size[i] = info.workgroup_size[i];
@@ -72,12 +74,12 @@ std::vector<std::byte> write_program_file(const ProgramInfo &info,
    header.shared_bytes = info.shared_bytes;
    header.private_bytes = info.private_bytes;
    header.uses_barrier = info.uses_barrier;
-   header.object_bytes = object.size();
-   header.checksum = checksum(header, object);
+   header.payload_bytes = payload.size();
+   header.checksum = checksum(header, payload);
 
-   std::vector<std::byte> bytes(sizeof(header) + object.size());
+   std::vector<std::byte> bytes(sizeof(header) + payload.size());
    std::memcpy(bytes.data(), &header, sizeof(header));
-   std::copy(object.begin(), object.end(), bytes.begin() + sizeof(header));
+   std::copy(payload.begin(), payload.end(), bytes.begin() + sizeof(header));
    return bytes;
 }
 
@@ -87,17 +89,21 @@ Result<ProgramFile> read_program_file(std::span<const std::byte> bytes)
    if (bytes.size() < sizeof(header))
       return Error{"compiled program: truncated"};
    std::memcpy(&header, bytes.data(), sizeof(header));
-   const std::span<const std::byte> object = bytes.subspan(sizeof(header));
-   if (std::memcmp(header.magic, magic, sizeof(magic)) != 0)
+   const std::span<const std::byte> payload = bytes.subspan(sizeof(header));
+   const auto is = [&](const char(&magic)[8]) {
+      return std::memcmp(header.magic, magic, sizeof(magic)) == 0;
+   };
+   if (!is(program_magic) && !is(shader_magic))
       return Error{"compiled program: not a program of Weft"};
    if (header.uuid != cache_uuid())
       return Error{"compiled program: of another version of Weft or another CPU"};
-   if (header.object_bytes != object.size())
+   if (header.payload_bytes != payload.size())
       return Error{"compiled program: truncated"};
-   if (header.checksum != checksum(header, object))
+   if (header.checksum != checksum(header, payload))
       return Error{"compiled program: damaged"};
 
    ProgramFile file;
+   file.kind = is(program_magic) ? FileKind::program : FileKind::shader;
    for (uint32_t i = 0; i < 3; i++)
       file.info.workgroup_size[i] = header.workgroup_size[i];
    file.info.subgroup_size = header.subgroup_size;
@@ -105,7 +111,7 @@ Result<ProgramFile> read_program_file(std::span<const std::byte> bytes)
    file.info.shared_bytes = header.shared_bytes;
    file.info.private_bytes = header.private_bytes;
    file.info.uses_barrier = header.uses_barrier != 0;
-   file.object.assign(object.begin(), object.end());
+   file.payload.assign(payload.begin(), payload.end());
    return file;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The bytes of a compiled program as caches keep them:
+/// Programs, and shaders that are to become some, as caches keep them:
 ///
-///     "WEFTPROG" | cache_uuid() | ProgramInfo as 8 words | bytes of the object (64 bits)
-///     | XXH3 of everything else (64 bits) | object file
+///     "WEFTPROG" or "WEFTSHDR" | cache_uuid() | ProgramInfo as 8 words | bytes of the payload (64 bits)
+///     | XXH3 of everything else (64 bits) | payload: an object file, or what programs.cc writes
 ///
 /// The numbers are little-endian.  Files come from disk caches and from applications (VkPipelineCache), so nothing in
 /// them is believed before the checksum fits.
@@ -20,12 +20,16 @@
 
 namespace weft::cpu {
 
+enum class FileKind { program, shader };
+
 struct ProgramFile {
+   FileKind kind;
    ProgramInfo info;
-   std::vector<std::byte> object;
+   std::vector<std::byte> payload;
 };
 
-std::vector<std::byte> write_program_file(const ProgramInfo &, std::span<const std::byte> object);
+std::vector<std::byte> write_program_file(FileKind, const ProgramInfo &,
+                                          std::span<const std::byte> payload);
 
 Result<ProgramFile> read_program_file(std::span<const std::byte>);
 

@@ -46,12 +46,12 @@ protected:
 
    /// Null if there is none.
    static std::shared_ptr<const Program>
-   finished(const Result<std::optional<ProgramFuture>> &started)
+   finished(const Result<std::shared_ptr<Programs>> &started)
    {
       EXPECT_TRUE(started) << started.error().message;
       if (!started || !*started)
          return nullptr;
-      const auto &program = (*started)->program.get();
+      const auto &program = (*started)->program_for({}).get();
       EXPECT_TRUE(program) << program.error().message;
       return program ? *program : nullptr;
    }
@@ -110,7 +110,7 @@ TEST_F(CompileCached, WorksWithoutACache)
 TEST_F(CompileCached, GeneratesCodeMeanwhile)
 {
    constexpr uint32_t count = 40;
-   std::vector<std::optional<ProgramFuture>> futures;
+   std::vector<std::shared_ptr<Programs>> futures;
    const auto start = [&](const uint32_t &factor, bool may_compile) {
       ShaderSource multiplies = source();
       multiplies.spec_constants = {{3, std::as_bytes(std::span(&factor, 1))}};

@@ -1,0 +1,301 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Programs of single dispatches, without the sides of branches that these do not take; and which ones a
+/// shader's Programs are made of.
+
+#include "tests/backend/cpu/seed.h"
+#include "tests/backend/cpu/shader_runner.h"
+#include "tests/scratch_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <set>
+
+namespace weft::cpu {
+namespace {
+
+/// Sides with loops, barriers and further branches in them, inside of loops too; not all of the dispatch's
+/// making.
+const char *const branchy = R"(
+layout(local_size_x = 64) in;
+layout(push_constant, std430) uniform Push { uint n, mode; float scale; uint rows; } push;
+layout(set = 0, binding = 0) buffer Data { uint data[]; };
+shared uint sums[64];
+uint mix_up(uint x, uint times)
+{
+   for (uint i = 0; i < times; i++)
+      x = x * 1664525u + 1013904223u + (x >> 7);
+   return x;
+}
+void main()
+{
+   const uint i = gl_GlobalInvocationID.x, l = gl_LocalInvocationIndex;
+   const uint first_row = 2 * (gl_WorkGroupID.x + gl_NumWorkGroups.x * gl_WorkGroupID.y);
+   uint x = data[i] + first_row;
+   if (push.mode == 0) {
+      x = mix_up(x, 3);
+   } else if (push.mode < 3) {
+      for (uint k = 0; k < push.n; k++) {
+         if (push.scale != 1.5)
+            x += mix_up(k, 2);
+         else
+            x ^= data[l] + k;
+         if (x % 5 == push.mode)
+            break;
+      }
+   } else {
+      sums[l] = x;
+      barrier();
+      x += sums[(l + 17) % 64];
+      barrier();
+      if (push.scale == 0.25 || x % 2 == 0)
+         x = mix_up(x, push.n);
+   }
+   if (first_row + 2 <= push.rows)
+      x += mix_up(l, 2);
+   else if (first_row < push.rows)
+      x += 3;
+   data[i] = x;
+}
+)";
+
+struct Push {
+   uint32_t n, mode;
+   float scale;
+   uint32_t rows;
+};
+
+class SpecializeBranches : public testing::Test {
+protected:
+   SpecializeBranches() : spirv(e2e::compile_glsl(e2e::glsl_header + std::string(branchy))) {}
+
+   runner::Dispatch dispatch(const Push &push, uint32_t groups) const
+   {
+      runner::Dispatch d;
+      d.source = {spirv, "main", {}};
+      d.push_constants.resize(sizeof(push));
+      memcpy(d.push_constants.data(), &push, sizeof(push));
+      d.workgroups = {groups, 1, 1};
+      d.buffers = {{{0, 0}, std::vector<std::byte>(groups * 64 * 4)}};
+      for (size_t i = 0; i < d.buffers[0].bytes.size(); i++)
+         d.buffers[0].bytes[i] = std::byte(i * 7);
+      return d;
+   }
+
+   std::vector<uint32_t> spirv;
+};
+
+TEST_F(SpecializeBranches, ComputesTheSame)
+{
+   const uint64_t seed = test::test_seed();
+   std::mt19937 random{uint32_t(seed)};
+   const auto one_of = [&](auto... values) {
+      const std::common_type_t<decltype(values)...> list[] = {values...};
+      return list[random() % sizeof...(values)];
+   };
+   std::set<std::string> compiled;
+   for (int i = 0; i < 24; i++) {
+      const Push push = {one_of(0u, 1u, 7u), one_of(0u, 1u, 2u, 3u, 9u), one_of(1.5f, 0.25f, 2.f),
+                         one_of(0u, 1u, 5u, 6u, 100u)};
+      const runner::Dispatch d = dispatch(push, 1 + uint32_t(random() % 4));
+      runner::Path path = {.subgroup_size = one_of(16u, 32u)};
+      const auto expected = runner::run(d, path);
+      path.specialized = true;
+      std::string nir;
+      const auto found =
+         runner::run(d, path, {.dump = [&](const char *phase, const std::string &text) {
+                        if (std::string("nir") == phase)
+                           nir = text;
+                     }});
+      ASSERT_TRUE(expected) << expected.error().message;
+      ASSERT_TRUE(found) << found.error().message;
+      EXPECT_EQ((*found)[0].bytes, (*expected)[0].bytes)
+         << "seed " << seed << ": n " << push.n << ", mode " << push.mode << ", scale "
+         << push.scale << ", rows " << push.rows << ", groups " << d.workgroups[0];
+      compiled.insert(nir);
+   }
+   EXPECT_GT(compiled.size(), 8u);
+}
+
+/// What is left of a shader.
+size_t barriers(const std::string &nir)
+{
+   size_t count = 0;
+   for (size_t at = nir.find("@barrier"); at != std::string::npos;
+        at = nir.find("@barrier", at + 1))
+      count++;
+   return count;
+}
+
+TEST_F(SpecializeBranches, LeavesOutWhatIsNotTaken)
+{
+   const auto nir = [&](const Push &push, bool specialized) {
+      std::string text;
+      const auto result = runner::run(dispatch(push, 2), {.specialized = specialized},
+                                      {.dump = [&](const char *phase, const std::string &t) {
+                                         if (std::string("nir") == phase)
+                                            text = t;
+                                      }});
+      EXPECT_TRUE(result);
+      return text;
+   };
+   EXPECT_EQ(barriers(nir({1, 0, 0, 0}, false)), 2u);
+   EXPECT_EQ(barriers(nir({1, 0, 0, 0}, true)), 0u);
+   EXPECT_EQ(barriers(nir({1, 3, 0, 0}, true)), 2u);
+   const std::string first = nir({1, 0, 0, 100}, true);
+   EXPECT_EQ(first.find("loop"), std::string::npos);
+   EXPECT_EQ(first.find("if "), std::string::npos);
+   EXPECT_NE(nir({1, 0, 0, 3}, true).find("if "), std::string::npos) << "one workgroup of two";
+}
+
+/// Ten ways to go, each large enough to be worth a program of its own.
+const char *const many_ways = R"(
+layout(local_size_x = 32) in;
+layout(push_constant) uniform Push { uint way; } push;
+layout(set = 0, binding = 0) buffer Data { uint data[]; };
+void main()
+{
+   uint x = data[gl_GlobalInvocationID.x];
+   const uint own = gl_LocalInvocationIndex;
+#define STEP(n, i) x = (x ^ (own + i)) * (2 * n + 1) + (x >> (n + 1));
+#define STEPS(n, i) STEP(n, i) STEP(n, i + 1) STEP(n, i + 2) STEP(n, i + 3)
+#define WAY(n) if (push.way == n) { STEPS(n, 0) STEPS(n, 4) STEPS(n, 8) STEPS(n, 12) STEPS(n, 16) }
+   WAY(0) else WAY(1) else WAY(2) else WAY(3) else WAY(4) else WAY(5) else WAY(6) else WAY(7) else WAY(8)
+   data[gl_GlobalInvocationID.x] = x;
+}
+)";
+
+class ProgramsOfWays : public testing::Test {
+protected:
+   ProgramsOfWays() : spirv(e2e::compile_glsl(e2e::glsl_header + std::string(many_ways)))
+   {
+      options.bindings = {{.set = 0,
+                           .binding = 0,
+                           .slot = 0,
+                           .offset = 0,
+                           .stride = sizeof(BufferDescriptor),
+                           .count = 1,
+                           .inline_data = false}};
+   }
+
+   std::shared_ptr<Programs> get(bool may_compile)
+   {
+      auto programs = compile_cached(&cache, {spirv, "main", {}}, options, may_compile);
+      EXPECT_TRUE(programs) << programs.error().message;
+      return programs ? *programs : nullptr;
+   }
+
+   static std::shared_ptr<const Program> program_for(Programs &programs, uint32_t way)
+   {
+      const FutureProgram &future =
+         programs.program_for({std::as_bytes(std::span(&way, 1)), {}, {1, 1, 1}});
+      EXPECT_TRUE(future.get()) << future.get().error().message;
+      return future.get() ? *future.get() : nullptr;
+   }
+
+   static void expect_right(const Program &program, uint32_t way)
+   {
+      uint32_t data[32], expected[32];
+      for (uint32_t own = 0; own < 32; own++) {
+         uint32_t x = data[own] = own * 12345;
+         for (uint32_t i = 0; i < 20 && way < 9; i++)
+            x = (x ^ (own + i)) * (2 * way + 1) + (x >> (way + 1));
+         expected[own] = x;
+      }
+      const BufferDescriptor descriptor = {reinterpret_cast<uint64_t>(data), sizeof(data)};
+      DispatchState state = {};
+      state.sets[0] = reinterpret_cast<const uint8_t *>(&descriptor);
+      state.push_constants = reinterpret_cast<const uint8_t *>(&way);
+      state.num_workgroups[0] = state.num_workgroups[1] = state.num_workgroups[2] = 1;
+      Executor executor(1);
+      ASSERT_TRUE(executor.dispatch(program, state, {1, 1, 1}));
+      for (uint32_t own = 0; own < 32; own++)
+         ASSERT_EQ(data[own], expected[own]) << "way " << way << ", invocation " << own;
+   }
+
+   size_t cached() const
+   {
+      size_t count = 0;
+      for (const auto &entry : std::filesystem::recursive_directory_iterator(folder.path))
+         count += entry.is_regular_file();
+      return count;
+   }
+
+   weft::test::ScratchFolder folder;
+   DiskCache cache{folder.path / "cache", 1 << 24};
+   std::vector<uint32_t> spirv;
+   CompileOptions options;
+};
+
+TEST_F(ProgramsOfWays, AreMadeForWhoComesAndKept)
+{
+   const std::shared_ptr<Programs> programs = get(true);
+   ASSERT_TRUE(programs);
+   EXPECT_EQ(programs->info().subgroups, 1u);
+   const auto two = program_for(*programs, 2), five = program_for(*programs, 5);
+   ASSERT_TRUE(two && five);
+   EXPECT_NE(two, five);
+   EXPECT_EQ(program_for(*programs, 2), two);
+   expect_right(*two, 2);
+   expect_right(*five, 5);
+   const size_t files = cached();
+
+   // Another process, which must not compile: the shader and its programs are there.
+   const std::shared_ptr<Programs> again = get(false);
+   ASSERT_TRUE(again);
+   expect_right(*program_for(*again, 5), 5);
+   EXPECT_EQ(program_for(*again, 2)->serialize(), two->serialize());
+   EXPECT_EQ(cached(), files);
+   expect_right(*program_for(*again, 7), 7);
+   EXPECT_EQ(cached(), files + 1);
+}
+
+TEST_F(ProgramsOfWays, AreNotMoreThanAFew)
+{
+   const std::shared_ptr<Programs> programs = get(true);
+   ASSERT_TRUE(programs);
+   std::set<std::shared_ptr<const Program>> made;
+   for (uint32_t way = 0; way < 12; way++) {
+      const auto program = program_for(*programs, way);
+      ASSERT_TRUE(program);
+      expect_right(*program, way);
+      made.insert(program);
+   }
+   // Ten ways, of which eight have their own.
+   EXPECT_EQ(made.size(), 9u);
+   expect_right(*program_for(*programs, 3), 3);
+   // Of what nobody knows there is one for all.
+   const FutureProgram &any = programs->program_for({});
+   ASSERT_TRUE(any.get());
+   EXPECT_TRUE(made.contains(*any.get()));
+   for (uint32_t way = 0; way < 10; way++)
+      expect_right(**any.get(), way);
+}
+
+TEST_F(ProgramsOfWays, ComeBackFromBytes)
+{
+   const std::shared_ptr<Programs> programs = get(true);
+   ASSERT_TRUE(programs);
+   const auto four = program_for(*programs, 4);
+   const std::vector<std::byte> bytes = programs->serialize();
+   const auto read = deserialize_programs(bytes, nullptr, {});
+   ASSERT_TRUE(read) << read.error().message;
+   EXPECT_EQ((*read)->info().subgroup_size, default_subgroup_size);
+   EXPECT_EQ(program_for(**read, 4)->serialize(), four->serialize());
+   expect_right(*program_for(**read, 6), 6);
+   // Damaged, nothing comes of them.
+   for (size_t length = 0; length < bytes.size(); length += 97)
+      EXPECT_FALSE(deserialize_programs(std::span(bytes).first(length), nullptr, {}));
+   for (size_t at = 0; at < bytes.size(); at += 311) {
+      std::vector<std::byte> flipped = bytes;
+      flipped[at] ^= std::byte(16);
+      EXPECT_FALSE(deserialize_programs(flipped, nullptr, {}));
+   }
+   EXPECT_FALSE(deserialize(bytes)) << "a shader is no program";
+}
+
+} // namespace
+} // namespace weft::cpu
