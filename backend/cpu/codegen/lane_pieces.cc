@@ -346,7 +346,7 @@ void Pieces::access_lanewise(bool stores, Value *data)
       b.CreateZExt(t.bits_of(t.mask_or_ones()), b.getInt64Ty()),
       memory,
       data};
-   if (regular()) // and this the exception
+   if (stores ? is_stored_in_pieces() : regular()) // and this the exception
       call_runtime(stores, access);
    else
       call_lanewise(lanewise_function(stores), access);
@@ -605,7 +605,7 @@ void store_pieces(Pieces p, const Values &data)
    Translator &t = p.t;
    p.count();
    Value *all = pack(t, data);
-   if (!p.regular() || p.pattern().step == 0) {
+   if (!p.is_stored_in_pieces()) {
       p.store_lanewise(all);
       return;
    }

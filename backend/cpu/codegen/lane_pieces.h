@@ -81,6 +81,13 @@ struct Pieces {
       return reach.fixed ||
              (pattern().group > 1 && pattern().step >= 0 && pattern().step <= max_step);
    }
+   /// Many elements go one by one anyway: in a function of the module that takes a little longer than
+   /// instructions on the spot, and far less code.
+   bool is_stored_in_pieces() const
+   {
+      constexpr size_t many = 8;
+      return regular() && pattern().step != 0 && pieces() <= many;
+   }
    llvm::Type *component_type() const { return t.int_type(bytes * 8); }
    llvm::Type *vector_type(unsigned n) const
    {
