@@ -23,6 +23,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 
 namespace weft::cpu {
 
@@ -202,20 +203,39 @@ private:
    const CacheKey key;
    mutable std::mutex mutex;
    std::map<std::string, FutureProgram> programs; ///< by decisions
+   /// By facts_text(): dispatches come again.
+   std::unordered_map<std::string, const FutureProgram *> known;
 };
+
+/// A dispatch's facts as one text.
+std::string facts_text(const DispatchFacts &facts)
+{
+   std::string text(reinterpret_cast<const char *>(facts.push_constants.data()),
+                    facts.push_constants.size());
+   text.append(reinterpret_cast<const char *>(&facts.base_workgroup), sizeof(facts.base_workgroup));
+   text.append(reinterpret_cast<const char *>(&facts.num_workgroups), sizeof(facts.num_workgroups));
+   return text;
+}
 
 const FutureProgram &SpecializedPrograms::program_for(const DispatchFacts &facts)
 {
+   const std::lock_guard lock(mutex);
+   constexpr size_t max_known = 256;
+   if (known.size() == max_known)
+      known.clear();
+   const FutureProgram *&program = known[facts_text(facts)];
+   if (program)
+      return *program;
    // Who has the branches go in many ways gets one program for all others.
    constexpr size_t max_programs = 8;
    std::string decisions = decide_branches(shader->conditions, facts);
-   const std::lock_guard lock(mutex);
    if (programs.size() >= max_programs && !programs.contains(decisions))
       decisions.assign(decisions.size(), '?');
    auto found = programs.find(decisions);
    if (found == programs.end())
       found = programs.emplace(decisions, find_or_start(decisions)).first;
-   return found->second;
+   program = &found->second;
+   return *program;
 }
 
 FutureProgram SpecializedPrograms::find_or_start(const std::string &decisions)

@@ -335,14 +335,23 @@ ValueRange range_of(const DispatchExpression &e, std::span<const DispatchExpress
 
 } // namespace
 
+WorkgroupRanges all_workgroups(const DispatchFacts &facts)
+{
+   WorkgroupRanges ranges;
+   for (unsigned d = 0; d < 3; d++) {
+      const uint64_t base = facts.base_workgroup[d], count = facts.num_workgroups[d];
+      ranges[d] = count ? ValueRange{base, base + count - 1} : any_of(32);
+   }
+   return ranges;
+}
+
 std::vector<ValueRange> evaluate(std::span<const DispatchExpression> expressions,
-                                 const DispatchFacts &facts)
+                                 const DispatchFacts &facts, const WorkgroupRanges &workgroups)
 {
    std::vector<ValueRange> ranges;
    ranges.reserve(expressions.size());
    for (const DispatchExpression &e : expressions) {
       ValueRange range = any_of(e.bits);
-      const bool sized = facts.num_workgroups[0] != 0;
       switch (e.kind) {
       case Kind::any:
          break;
@@ -357,13 +366,10 @@ std::vector<ValueRange> evaluate(std::span<const DispatchExpression> expressions
          }
          break;
       case Kind::workgroup_id:
-         if (sized) {
-            const uint64_t base = facts.base_workgroup[e.value];
-            range = {base, base + facts.num_workgroups[e.value] - 1};
-         }
+         range = workgroups[e.value];
          break;
       case Kind::num_workgroups:
-         if (sized)
+         if (facts.num_workgroups[e.value])
             range = {facts.num_workgroups[e.value], facts.num_workgroups[e.value]};
          break;
       case Kind::invocation:

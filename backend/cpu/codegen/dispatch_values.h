@@ -71,7 +71,12 @@ private:
    std::vector<bool> depends, follows;
 };
 
-/// Of each expression the range that it is in, in every invocation.
-std::vector<ValueRange> evaluate(std::span<const DispatchExpression>, const DispatchFacts &);
+/// Some of a dispatch's workgroups: per dimension those from one to another.
+using WorkgroupRanges = std::array<ValueRange, 3>;
+WorkgroupRanges all_workgroups(const DispatchFacts &);
+
+/// Of each expression the range that it is in, in every invocation of these workgroups.
+std::vector<ValueRange> evaluate(std::span<const DispatchExpression>, const DispatchFacts &,
+                                 const WorkgroupRanges &);
 
 } // namespace weft::cpu

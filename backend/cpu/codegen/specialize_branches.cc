@@ -140,15 +140,69 @@ BranchConditions find_branch_conditions(const nir_shader *shader, uint32_t subgr
    return {std::move(finder.expressions.expressions), std::move(finder.branches)};
 }
 
+namespace {
+
+/// Both halves along the longest side.
+void split(const WorkgroupRanges &workgroups, std::vector<WorkgroupRanges> &halves)
+{
+   const auto longest =
+      std::ranges::max_element(workgroups, {}, [](const ValueRange &r) { return r.high - r.low; });
+   const size_t dimension = size_t(longest - workgroups.begin());
+   const uint64_t middle = longest->low + (longest->high - longest->low) / 2;
+   halves.insert(halves.end(), longest->is_known() ? 1 : 2, workgroups);
+   if (!longest->is_known()) {
+      halves[halves.size() - 2][dimension].high = middle;
+      halves[halves.size() - 1][dimension].low = middle + 1;
+   }
+}
+
+/// Of each branch's condition the range in all workgroups.  These are often told where they work by
+/// quotients and remainders of their numbers, which depend on each other: what is not known of all is
+/// looked at in halves, quarters, ….
+std::vector<ValueRange> condition_ranges(const BranchConditions &conditions,
+                                         const DispatchFacts &facts)
+{
+   constexpr ValueRange unknown = {0, 1};
+   constexpr size_t max_parts = 16;
+   std::vector<ValueRange> ranges(conditions.branches.size(), unknown);
+   for (std::vector<WorkgroupRanges> parts = {all_workgroups(facts)};;) {
+      std::vector<ValueRange> together(ranges.size(), {1, 0});
+      std::vector<bool> some_unknown(ranges.size());
+      for (const WorkgroupRanges &part : parts) {
+         const std::vector<ValueRange> values = evaluate(conditions.expressions, facts, part);
+         for (size_t i = 0; i < ranges.size(); i++) {
+            const ValueRange &value = values[conditions.branches[i].condition];
+            together[i] = {std::min(together[i].low, value.low),
+                           std::max(together[i].high, value.high)};
+            some_unknown[i] = some_unknown[i] || !value.is_known();
+         }
+      }
+      bool is_open = false;
+      for (size_t i = 0; i < ranges.size(); i++) {
+         if (together[i].is_known())
+            ranges[i] = together[i];
+         is_open |= some_unknown[i] && !ranges[i].is_known();
+      }
+      std::vector<WorkgroupRanges> smaller;
+      for (const WorkgroupRanges &part : parts)
+         split(part, smaller);
+      if (!is_open || smaller.size() == parts.size() || smaller.size() > max_parts)
+         return ranges;
+      parts = std::move(smaller);
+   }
+}
+
+} // namespace
+
 std::string decide_branches(const BranchConditions &conditions, const DispatchFacts &facts)
 {
-   const std::vector<ValueRange> ranges = evaluate(conditions.expressions, facts);
+   const std::vector<ValueRange> ranges = condition_ranges(conditions, facts);
    std::string decisions;
-   for (const BranchConditions::Branch &branch : conditions.branches) {
+   for (size_t i = 0; i < conditions.branches.size(); i++) {
+      const BranchConditions::Branch &branch = conditions.branches[i];
       const char around = branch.around >= 0 ? decisions[branch.around] : '?';
       const bool is_dead = around == '-' || around == (branch.in_then ? 'e' : 't');
-      const ValueRange &range = ranges[branch.condition];
-      decisions += is_dead ? '-' : !range.is_known() ? '?' : range.low ? 't' : 'e';
+      decisions += is_dead ? '-' : !ranges[i].is_known() ? '?' : ranges[i].low ? 't' : 'e';
    }
    return decisions;
 }

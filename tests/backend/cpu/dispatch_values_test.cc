@@ -207,7 +207,9 @@ TEST(DispatchValues, HoldWhatEveryInvocationComputes)
          dispatch.base[d] = draw(numbers, 2) ? 0 : draw(numbers, 1000);
          dispatch.count[d] = 1 + draw(numbers, draw(numbers, 2) ? 3 : 1000);
       }
-      const ValueRange range = evaluate(expressions.expressions, dispatch.facts()).at(number);
+      const ValueRange range =
+         evaluate(expressions.expressions, dispatch.facts(), all_workgroups(dispatch.facts()))
+            .at(number);
       ASSERT_LE(range.low, range.high);
       ASSERT_LE(range.high, 1u);
       known += range.is_known();
@@ -243,7 +245,8 @@ ValueRange range(const TestDispatch &dispatch, const std::function<nir_def *(nir
    TestShader s;
    DispatchExpressions expressions(s.b.shader, W);
    const uint32_t number = expressions.add(nir_get_scalar(make(&s.b), 0));
-   return evaluate(expressions.expressions, dispatch.facts()).at(number);
+   return evaluate(expressions.expressions, dispatch.facts(), all_workgroups(dispatch.facts()))
+      .at(number);
 }
 
 nir_def *first_row(nir_builder *b)

@@ -151,6 +151,52 @@ TEST_F(SpecializeBranches, LeavesOutWhatIsNotTaken)
    EXPECT_NE(nir({1, 0, 0, 3}, true).find("if "), std::string::npos) << "one workgroup of two";
 }
 
+/// As products have it whose workgroups share what they load: 32 along the columns of A, then 32 others.
+TEST(SpecializeBranchesOfTiles, KnowsQuotientsAndRemainders)
+{
+   const std::vector<uint32_t> spirv = e2e::compile_glsl(e2e::glsl_header + std::string(R"(
+      layout(local_size_x = 32) in;
+      layout(push_constant) uniform Push { uint m, n; } push;
+      layout(set = 0, binding = 0) buffer Data { uint data[]; };
+      void main()
+      {
+         const uint blocks = (push.m + 31) / 32, width = min(blocks, 32), tall = (push.n + 63) / 64;
+         const uint stripe = gl_WorkGroupID.x / (width * tall);
+         const uint in_stripe = gl_WorkGroupID.x - stripe * width * tall;
+         const uint left = min(blocks - stripe * width, width);
+         const uint row = 32 * (stripe * width + in_stripe % left), column = 64 * (in_stripe / left);
+         const uint place = (row + gl_LocalInvocationIndex) + push.m * column;
+         if (row + 32 <= push.m && column + 64 <= push.n)
+            data[place] = 1;
+         else if (row + gl_LocalInvocationIndex < push.m && column < push.n)
+            data[place] = 2;
+      })"));
+   const auto branches = [&](uint32_t m, uint32_t n) {
+      runner::Dispatch d;
+      d.source = {spirv, "main", {}};
+      const uint32_t push[] = {m, n};
+      d.push_constants.resize(sizeof(push));
+      memcpy(d.push_constants.data(), push, sizeof(push));
+      d.workgroups = {(m + 31) / 32 * ((n + 63) / 64), 1, 1};
+      d.buffers = {{{0, 0}, std::vector<std::byte>(m * n * 4)}};
+      std::string nir;
+      const auto dump = [&](const char *phase, const std::string &text) {
+         if (std::string("nir") == phase)
+            nir = text;
+      };
+      const auto found = runner::run(d, {.specialized = true}, {.dump = dump});
+      const auto expected = runner::run(d, {});
+      EXPECT_TRUE(found && expected && (*found)[0].bytes == (*expected)[0].bytes);
+      return nir.find("if ") != std::string::npos;
+   };
+   EXPECT_FALSE(branches(1024, 64));
+   EXPECT_FALSE(branches(2048, 64));
+   EXPECT_FALSE(branches(8192, 64));
+   EXPECT_FALSE(branches(1024, 128));
+   EXPECT_TRUE(branches(2040, 64));
+   EXPECT_TRUE(branches(64, 65));
+}
+
 /// Ten ways to go, each large enough to be worth a program of its own.
 const char *const many_ways = R"(
 layout(local_size_x = 32) in;
