@@ -38,6 +38,16 @@ FutureProgram ready(ProgramResult program)
    return promise.get_future().share();
 }
 
+/// Those that generate code.  At exit they are waited for before what was made before them is destroyed.
+LargeStackThreads &code_threads()
+{
+   static LargeStackThreads threads = [] {
+      prepare_code_generation();
+      return LargeStackThreads(default_threads());
+   }();
+   return threads;
+}
+
 /// Has another thread make a program.  The cache gets it; it may be null.
 template <typename Make>
 FutureProgram start(DiskCache *cache, const CacheKey &key, Make make)
@@ -55,12 +65,7 @@ FutureProgram start(DiskCache *cache, const CacheKey &key, Make make)
          }
       });
    FutureProgram program = task->get_future().share();
-   // At exit the threads are waited for before what was made before them is destroyed.
-   static LargeStackThreads threads = [] {
-      prepare_code_generation();
-      return LargeStackThreads(default_threads());
-   }();
-   threads.start([task] { (*task)(); });
+   code_threads().start([task] { (*task)(); });
    return program;
 }
 
@@ -220,7 +225,7 @@ std::string facts_text(const DispatchFacts &facts)
 const FutureProgram &SpecializedPrograms::program_for(const DispatchFacts &facts)
 {
    const std::lock_guard lock(mutex);
-   constexpr size_t max_known = 256;
+   constexpr size_t max_known = 32;
    if (known.size() == max_known)
       known.clear();
    const FutureProgram *&program = known[facts_text(facts)];
