@@ -153,6 +153,7 @@ private:
    blob_reader bytes;
 };
 
+/// None if memory ran out.
 std::vector<std::byte> to_bytes(const nir_shader *nir)
 {
    Writer writer;
@@ -335,9 +336,13 @@ Result<std::shared_ptr<Programs>> start_compile(DiskCache *cache, const CacheKey
    const ProgramInfo info = program_info(nir, lowered->subgroup_size);
    BranchConditions conditions =
       find_branch_conditions(nir, lowered->subgroup_size, worthwhile_instructions);
-   if (!conditions.branches.empty()) {
-      const auto kept = std::make_shared<const KeptShader>(KeptShader{
-         info, lowered->cpu, lowered->robust_buffer_access, std::move(conditions), to_bytes(nir)});
+   std::vector<std::byte> bytes;
+   if (!conditions.branches.empty())
+      bytes = to_bytes(nir);
+   if (!bytes.empty()) {
+      const auto kept = std::make_shared<const KeptShader>(
+         KeptShader{info, lowered->cpu, lowered->robust_buffer_access, std::move(conditions),
+                    std::move(bytes)});
       if (cache)
          cache->write(key, write_shader(*kept, {}));
       return std::shared_ptr<Programs>(std::make_shared<SpecializedPrograms>(kept, cache, key));
