@@ -44,10 +44,9 @@ bool knows_by_one(nir_op op, unsigned bits)
 } // namespace
 
 DispatchExpressions::DispatchExpressions(const nir_shader *shader, uint32_t subgroup_size)
-    : shader(shader), W(subgroup_size)
+    : W(subgroup_size), invocations(uint32_t(shader->info.workgroup_size[0]) *
+                                    shader->info.workgroup_size[1] * shader->info.workgroup_size[2])
 {
-   const uint16_t *size = shader->info.workgroup_size;
-   invocations = uint32_t(size[0]) * size[1] * size[2];
 }
 
 uint32_t DispatchExpressions::append(const DispatchExpression &expression, bool depends_on_dispatch,

@@ -65,8 +65,7 @@ private:
    uint32_t add_operation(const nir_scalar &);
    uint32_t append(const DispatchExpression &, bool depends, bool follows);
 
-   const nir_shader *shader;
-   uint32_t W, invocations;
+   const uint32_t W, invocations;
    std::map<std::pair<const nir_def *, unsigned>, uint32_t> numbers;
    std::vector<bool> depends, follows;
 };

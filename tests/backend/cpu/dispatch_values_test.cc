@@ -53,11 +53,16 @@ enum class Leaf { push, workgroup, count, subgroup, lane, constant };
 
 using MakeLeaf = std::function<nir_def *(nir_builder *, Leaf, uint32_t which, uint32_t constant)>;
 
+nir_def *push_constant(nir_builder *b, nir_def *offset)
+{
+   return _nir_build_load_push_constant(b, 1, 32, offset, _nir_load_push_constant_indices());
+}
+
 nir_def *variable_leaf(nir_builder *b, Leaf leaf, uint32_t which, uint32_t constant)
 {
    switch (leaf) {
    case Leaf::push:
-      return nir_load_push_constant(b, 1, 32, nir_imm_int(b, int(4 * which)));
+      return push_constant(b, nir_imm_int(b, int(4 * which)));
    case Leaf::workgroup:
       return nir_channel(b, nir_load_workgroup_id(b), which % 3);
    case Leaf::count:
@@ -261,9 +266,7 @@ nir_def *first_row(nir_builder *b)
 TEST(DispatchValues, AreTightWhereShadersLookAtBounds)
 {
    const TestDispatch dispatch = {{2048, 2047, 0, ~0u}, {}, {1024, 1, 1}};
-   const auto push = [](nir_builder *b, int n) {
-      return nir_load_push_constant(b, 1, 32, nir_imm_int(b, 4 * n));
-   };
+   const auto push = [](nir_builder *b, int n) { return push_constant(b, nir_imm_int(b, 4 * n)); };
    EXPECT_EQ(range(dispatch, first_row), (ValueRange{0, 2046}));
    const auto fits = [&](int n) {
       return range(dispatch, [&](nir_builder *b) {
@@ -294,22 +297,17 @@ TEST(DispatchValues, OfUnknownSizeAreAny)
    EXPECT_EQ(
       range(dispatch, [](nir_builder *b) { return nir_channel(b, nir_load_workgroup_id(b), 1); }),
       (ValueRange{0, UINT32_MAX}));
-   EXPECT_EQ(
-      range(dispatch,
-            [](nir_builder *b) { return nir_load_push_constant(b, 1, 32, nir_imm_int(b, 0)); }),
-      (ValueRange{5, 5}));
+   EXPECT_EQ(range(dispatch, [](nir_builder *b) { return push_constant(b, nir_imm_int(b, 0)); }),
+             (ValueRange{5, 5}));
    // Behind those that are given.
-   EXPECT_EQ(
-      range(dispatch,
-            [](nir_builder *b) { return nir_load_push_constant(b, 1, 32, nir_imm_int(b, 16)); }),
-      (ValueRange{0, UINT32_MAX}));
+   EXPECT_EQ(range(dispatch, [](nir_builder *b) { return push_constant(b, nir_imm_int(b, 16)); }),
+             (ValueRange{0, UINT32_MAX}));
    // One of several: nobody knows, but both must hold.
    EXPECT_EQ(range(dispatch,
                    [](nir_builder *b) {
-                      nir_def *loaded = nir_load_push_constant(b, 1, 32, nir_load_subgroup_id(b));
-                      return nir_iand(
-                         b, nir_ieq_imm(b, loaded, 3),
-                         nir_ieq_imm(b, nir_load_push_constant(b, 1, 32, nir_imm_int(b, 0)), 6));
+                      nir_def *loaded = push_constant(b, nir_load_subgroup_id(b));
+                      return nir_iand(b, nir_ieq_imm(b, loaded, 3),
+                                      nir_ieq_imm(b, push_constant(b, nir_imm_int(b, 0)), 6));
                    }),
              (ValueRange{0, 0}));
 }
