@@ -26,7 +26,8 @@ GEMMS = {'f32': ('AVX-512 f32', 'AVX2 f32'), 'f16-f32': ('AVX-512 f32', 'AVX2 f3
          'u8s8-s32': ('AMX u8s8', 'AVX-512 u8s8', 'AVX-VNNI u8s8', 'AVX2 f32')}
 OPERAND_BYTES = {'f32': 4, 'f16-f32': 2, 'bf16-f32': 2, 's8-s32': 1, 'u8s8-s32': 1}
 SIZES = (256, 512, 1024, 2048)
-WHO = ('Weft', 'OpenBLAS', 'oneDNN')
+OURS = ('Weft', 'direct')  # the second with a kernel for CPUs, without shared memory
+WHO = OURS + ('OpenBLAS', 'oneDNN')
 COSTS = {'dispatch/submit_and_wait': ('s', 'µs', 1e6),
          'dispatch/next_after_a_barrier': ('s', 'µs', 1e6),
          'barrier/4_subgroups': ('s', 'ns', 1e9),
@@ -100,7 +101,7 @@ def measure_gemms(variables, peaks, repetitions):
                                               repetitions), 'OP/s')
             row = {who: rates[f'gemm/{types}/{who}/{size}'] for who in WHO
                    if f'gemm/{types}/{who}/{size}' in rates}
-            others = [rate for who, rate in row.items() if who != 'Weft']
+            others = [rate for who, rate in row.items() if who not in OURS]
             print(f'{types:10}{size:5} ' +
              ''.join(f'{row[who] / 1e9:10.1f}' if who in row else f'{"":10}' for who in WHO) +
                   (f"{row['Weft'] / max(others):14.2f}" if others else f'{"":14}') +
@@ -162,17 +163,17 @@ def plot(results, folder):
         return
     matplotlib.use('svg')
     from matplotlib import pyplot
-    colours = {'Weft': '#2a6fbb', 'OpenBLAS': '#8a8f98', 'oneDNN': '#c9ccd1'}
+    colours = {'Weft': '#2a6fbb', 'direct': '#7fb0e0', 'OpenBLAS': '#8a8f98', 'oneDNN': '#c9ccd1'}
     gemms, peaks = results['gemm'], results['peak']
 
     figure, axes = pyplot.subplots(figsize=(8, 4))
     for i, types in enumerate(gemms):
         for j, (who, rate) in enumerate(gemms[types][SIZES[-1]].items()):
-            axes.bar(i + 0.25 * j, rate / 1e9, 0.22, color=colours[who],
+            axes.bar(i + 0.2 * j, rate / 1e9, 0.18, color=colours[who],
                      label=who if i == 0 else None)
-        axes.hlines(peak_of(types, peaks) / 1e9, i - 0.15, i + 0.65, colors='#c0392b',
+        axes.hlines(peak_of(types, peaks) / 1e9, i - 0.1, i + 0.7, colors='#c0392b',
                     label='peak of the instructions' if i == 0 else None)
-    axes.set_xticks([i + 0.25 for i in range(len(gemms))], gemms)
+    axes.set_xticks([i + 0.3 for i in range(len(gemms))], gemms)
     axes.set(ylabel='GOP/s', title=f'A product of {SIZES[-1]}³')
     axes.legend(fontsize=8)
     figure.savefig(folder / 'gemm.svg', bbox_inches='tight')

@@ -13,7 +13,8 @@
 
 namespace weft::bench {
 
-/// gemm/TYPES/WHO/SIZE: products of square matrices, on the device and by the CPU's libraries.
+/// gemm/TYPES/WHO/SIZE: products of square matrices: "Weft" with gemm_shader(), "direct" with a kernel for
+/// CPUs, without shared memory; and by the CPU's libraries.
 void register_gemms(e2e::Device &);
 /// What it costs to have something done, whatever it is; copying.
 void register_commands(e2e::Device &);

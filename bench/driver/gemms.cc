@@ -24,6 +24,7 @@ namespace weft::bench {
 
 namespace {
 
+using e2e::Groups;
 using e2e::Words;
 using oracle::Matrix;
 using enum ComponentType;
@@ -84,6 +85,46 @@ void main()
 }
 )";
 
+const char *const direct_text = R"(
+layout(local_size_x = 32) in;
+layout(push_constant, std430) uniform Push { uint m, n, k; } push;
+layout(binding = 0, std430) readonly buffer A { $A data[]; } a_data;
+layout(binding = 1, std430) readonly buffer B { $B data[]; } b_data;
+layout(binding = 2, std430) buffer D { $D data[]; } d_data;
+
+const uint M = 16, N = 16, K = $K;
+const uint tiles_m = $ROWS / M, tiles_n = $COLS / N;
+const uint depth = 2 * K;
+
+void main()
+{
+   const uint row = gl_WorkGroupID.y * $ROWS, col = gl_WorkGroupID.x * $COLS;
+   $C_TYPE sum[tiles_m][tiles_n];
+   [[unroll]] for (uint i = 0; i < tiles_m; i++)
+      [[unroll]] for (uint j = 0; j < tiles_n; j++)
+         sum[i][j] = $C_TYPE(0);
+   for (uint k = 0; k < push.k; k += depth) {
+      [[unroll]] for (uint l = 0; l < depth; l += K) {
+         $A_TYPE a[tiles_m];
+         [[unroll]] for (uint i = 0; i < tiles_m; i++)
+            coopMatLoad(a[i], a_data.data, (row + i * M) * push.k + k + l, push.k,
+                        gl_CooperativeMatrixLayoutRowMajor);
+         [[unroll]] for (uint j = 0; j < tiles_n; j++) {
+            $B_TYPE b;
+            coopMatLoad(b, b_data.data, (col + j * N) * push.k + k + l, push.k,
+                        gl_CooperativeMatrixLayoutColumnMajor);
+            [[unroll]] for (uint i = 0; i < tiles_m; i++)
+               sum[i][j] = coopMatMulAdd(a[i], b, sum[i][j]);
+         }
+      }
+   }
+   [[unroll]] for (uint i = 0; i < tiles_m; i++)
+      [[unroll]] for (uint j = 0; j < tiles_n; j++)
+         coopMatStore(sum[i][j], d_data.data, (row + i * M) * push.n + col + j * N, push.n,
+                      gl_CooperativeMatrixLayoutRowMajor);
+}
+)";
+
 /// The operands of all that multiply the same types and size: whole numbers, whose sums are exact.
 struct Operands {
    Operands(const MatrixOperation &op, uint32_t size)
@@ -121,7 +162,13 @@ struct Operands {
 /// only multiplies.
 using Product = std::function<void()>;
 
-Product on_device(e2e::Device &device, const Operands &o)
+/// A program whose workgroups compute so many elements.
+struct Kernel {
+   std::string glsl;
+   uint32_t rows, cols;
+};
+
+Product on_device(e2e::Device &device, const Operands &o, const Kernel &kernel)
 {
    struct State {
       e2e::Buffer a, b, d;
@@ -132,7 +179,7 @@ Product on_device(e2e::Device &device, const Operands &o)
                                                 {device, o.b.data.size()},
                                                 {device, size_t(size) * size * 4},
                                                 {device,
-                                                 e2e::compile_glsl(gemm_shader(o.op)),
+                                                 e2e::compile_glsl(kernel.glsl),
                                                  {.bindings = {1, 1, 1},
                                                   .push_bytes = sizeof(GemmPush),
                                                   .subgroup_size = gemm_subgroup,
@@ -143,10 +190,9 @@ Product on_device(e2e::Device &device, const Operands &o)
       for (uint32_t row = 0; row < size; row++)
          memcpy(&state->b.bytes()[(size_t(col) * size + row) * bytes], o.b.at(row, col), bytes);
    }
-   const auto product = [state, size] {
-      state->pipeline.dispatch({state->a, state->b, state->d},
-                               {size / gemm_block, size / gemm_block, 1},
-                               GemmPush{size, size, size});
+   const Groups groups = {size / kernel.cols, size / kernel.rows, 1};
+   const auto product = [state, size, groups] {
+      state->pipeline.dispatch({state->a, state->b, state->d}, groups, GemmPush{size, size, size});
    };
    product();
    Matrix result(o.op.result, size, size);
@@ -216,11 +262,19 @@ Product with_onednn(const Operands &o)
 
 } // namespace
 
-std::string gemm_shader(const MatrixOperation &op)
+namespace {
+
+constexpr uint32_t direct_rows = 128, direct_cols = 64;
+
+std::string expanded(const char *text, const MatrixOperation &op)
 {
    const Words words = {
       {"K", std::to_string(op.k)},
       {"PER_UNIT", std::to_string(16 / oracle::format(op.a).bytes)},
+      {"ROWS", std::to_string(direct_rows)},
+      {"COLS", std::to_string(direct_cols)},
+      {"A", oracle::format(op.a).glsl},
+      {"B", oracle::format(op.b).glsl},
       {"D", oracle::format(op.result).glsl},
       {"A_TYPE", e2e::a_type(op).glsl()},
       {"B_TYPE", e2e::b_type(op).glsl()},
@@ -229,7 +283,21 @@ std::string gemm_shader(const MatrixOperation &op)
    return std::string(e2e::glsl_header) + e2e::expand(text, words);
 }
 
+} // namespace
+
+std::string gemm_shader(const MatrixOperation &op)
+{
+   return expanded(text, op);
+}
+
 namespace {
+
+/// For a CPU, which has no memory that only a workgroup is near to: a workgroup is one subgroup, whose
+/// tiles come out of the buffers.
+Kernel direct_kernel(const MatrixOperation &op)
+{
+   return {expanded(direct_text, op), direct_rows, direct_cols};
+}
 
 /// Made when the first that multiplies them is measured.
 std::function<const Operands &()> operands_on_demand(const MatrixOperation &op, uint32_t size)
@@ -273,7 +341,11 @@ void register_gemms(e2e::Device &device)
          const auto title = [&](const char *who) {
             return std::string("gemm/") + name + "/" + who + "/" + std::to_string(size);
          };
-         add(title("Weft"), size, [=, &device] { return on_device(device, operands()); });
+         add(title("Weft"), size, [=, &device] {
+            return on_device(device, operands(), {gemm_shader(op), gemm_block, gemm_block});
+         });
+         add(title("direct"), size,
+             [=, &device] { return on_device(device, operands(), direct_kernel(op)); });
 #ifdef HAVE_OPENBLAS
          // Without halves of its own: a program that has some would widen them.
          if (op.a == f32 || op.a == f16) {
