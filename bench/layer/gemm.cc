@@ -140,6 +140,7 @@ struct Tiling {
    Staging staging;
    uint32_t subgroups_n = 2;
    uint32_t stage_bytes = 64, stages = 1;
+   bool constant_sizes = false;
 
    std::string name() const
    {
@@ -148,6 +149,8 @@ struct Tiling {
                          std::to_string(subgroups_n) + " subgroups" + names[size_t(staging)];
       if (staging == Staging::blocks)
          name += " of " + std::to_string(stages) + "×" + std::to_string(stage_bytes) + " bytes";
+      if (constant_sizes)
+         name += ", sizes constant";
       return name;
    }
 };
@@ -168,7 +171,7 @@ Gemm make(Device &device, const Way &way, const Tiling &t)
    const uint32_t size = way.inputs.a.rows;
    return Gemm(device,
                {way.operation, device.properties11.subgroupSize, t.tiles_m, t.tiles_n, t.staging,
-                t.subgroups_n, t.stage_bytes, t.stages},
+                t.subgroups_n, t.stage_bytes, t.stages, t.constant_sizes},
                size, size, size, MemoryPlace::device);
 }
 
@@ -183,8 +186,9 @@ void choose_tiling(Device &device, Way &way, oracle::Random &random)
                           {2, 4, blocks},
                           {2, 4, blocks, 2, 32},
                           {4, 4, blocks},
-                          {4, 4, blocks, 2, 64, 2},
-                          {4, 4, blocks, 4}}) {
+                          {4, 4, blocks, 4},
+                          {4, 2, blocks, 4, 128},
+                          {4, 2, blocks, 4, 128, 1, true}}) {
       Gemm gemm = make(device, way, t);
       const double speed = teraflops(
          way.inputs.a.rows, measured_seconds([&](uint32_t n) { return gemm.dispatch(n); }));

@@ -63,6 +63,7 @@ void check_products(uint32_t tiles_m, uint32_t tiles_n, Staging staging,
       used++;
       GemmShader shader = {op, size, tiles_m, tiles_n, staging};
       shader.stages = stages;
+      shader.constant_sizes = oracle::draw(random, 2);
       if (one_of_many(random, op) && selected(random, 16)) {
          if (staging == Staging::blocks && !shader.has_blocks())
             skip_case("steps along K of less than 16 bytes");

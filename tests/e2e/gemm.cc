@@ -14,14 +14,19 @@ namespace {
 
 constexpr size_t guard_bytes = 256;
 
-struct Push {
+struct Sizes {
    uint32_t m, n, k;
    uint32_t d_start; ///< in components
 };
 
+Sizes sizes_of(uint32_t m, uint32_t n, uint32_t k, ComponentType result)
+{
+   return {m, n, k, uint32_t(guard_bytes / oracle::format(result).bytes)};
+}
+
 const char *const text = R"(
 layout(local_size_x = $SIZE) in;
-layout(push_constant, std430) uniform Push { uint m, n, k, d_start; } push;
+$SIZES
 $BLOCKS
 const uint M = $M, N = $N, K = $K;
 const uint tiles_m = $TILES_M, tiles_n = $TILES_N;
@@ -34,18 +39,18 @@ void main()
    $C_TYPE sum[tiles_m][tiles_n];
    [[unroll]] for (uint i = 0; i < tiles_m; i++) {
       [[unroll]] for (uint j = 0; j < tiles_n; j++)
-         coopMatLoad(sum[i][j], c_data.data, (row0 + i * M) * push.n + col0 + j * N, push.n,
+         coopMatLoad(sum[i][j], c_data.data, (row0 + i * M) * sizes.n + col0 + j * N, sizes.n,
                      gl_CooperativeMatrixLayoutRowMajor);
    }
 $BEGIN
-   for (uint k = 0; k < push.k; k += $DEPTH) {
+   for (uint k = 0; k < sizes.k; k += $DEPTH) {
       $A_TYPE a[tiles_m];
       $B_TYPE b;
 $STEP
    }
    [[unroll]] for (uint i = 0; i < tiles_m; i++) {
       [[unroll]] for (uint j = 0; j < tiles_n; j++)
-         coopMatStore(sum[i][j], d_data.data, push.d_start + (row0 + i * M) * push.n + col0 + j * N, push.n,
+         coopMatStore(sum[i][j], d_data.data, sizes.d_start + (row0 + i * M) * sizes.n + col0 + j * N, sizes.n,
                       gl_CooperativeMatrixLayoutRowMajor);
    }
 }
@@ -53,9 +58,9 @@ $STEP
 
 const char *const direct_step = R"(
       [[unroll]] for (uint i = 0; i < tiles_m; i++)
-         coopMatLoad(a[i], a_data.data, (row0 + i * M) * push.k + k, push.k, gl_CooperativeMatrixLayoutRowMajor);
+         coopMatLoad(a[i], a_data.data, (row0 + i * M) * sizes.k + k, sizes.k, gl_CooperativeMatrixLayoutRowMajor);
       [[unroll]] for (uint j = 0; j < tiles_n; j++) {
-         coopMatLoad(b, b_data.data, (col0 + j * N) * push.k + k, push.k, gl_CooperativeMatrixLayoutColumnMajor);
+         coopMatLoad(b, b_data.data, (col0 + j * N) * sizes.k + k, sizes.k, gl_CooperativeMatrixLayoutColumnMajor);
          [[unroll]] for (uint i = 0; i < tiles_m; i++)
             sum[i][j] = coopMatMulAdd(a[i], b, sum[i][j]$OPERANDS);
       }
@@ -65,9 +70,9 @@ const char *const direct_step = R"(
 const char *const shared_step = R"(
       const uint first_row = gl_WorkGroupID.y * rows, first_col = gl_WorkGroupID.x * cols;
       for (uint i = gl_LocalInvocationIndex; i < rows * K; i += $SIZE)
-         shared_a[(i / K) * stride_a + i % K] = a_data.data[(first_row + i / K) * push.k + k + i % K];
+         shared_a[(i / K) * stride_a + i % K] = a_data.data[(first_row + i / K) * sizes.k + k + i % K];
       for (uint i = gl_LocalInvocationIndex; i < cols * K; i += $SIZE)
-         shared_b[(i / K) * stride_b + i % K] = b_data.data[(first_col + i / K) * push.k + k + i % K];
+         shared_b[(i / K) * stride_b + i % K] = b_data.data[(first_col + i / K) * sizes.k + k + i % K];
       barrier();
       [[unroll]] for (uint i = 0; i < tiles_m; i++)
          coopMatLoad(a[i], shared_a, (row0 - first_row + i * M) * stride_a, stride_a,
@@ -95,12 +100,12 @@ void fetch(uint k)
    [[unroll]] for (uint n = 0; n < copies_a; n++) {
       const uint i = n * $SIZE + gl_LocalInvocationIndex;
       if (rows * blocks_a % $SIZE == 0 || i < rows * blocks_a)
-         next_a[n] = a_data.data[((gl_WorkGroupID.y * rows + i / blocks_a) * push.k + k) / per_a + i % blocks_a];
+         next_a[n] = a_data.data[((gl_WorkGroupID.y * rows + i / blocks_a) * sizes.k + k) / per_a + i % blocks_a];
    }
    [[unroll]] for (uint n = 0; n < copies_b; n++) {
       const uint i = n * $SIZE + gl_LocalInvocationIndex;
       if (cols * blocks_b % $SIZE == 0 || i < cols * blocks_b)
-         next_b[n] = b_data.data[((gl_WorkGroupID.x * cols + i / blocks_b) * push.k + k) / per_b + i % blocks_b];
+         next_b[n] = b_data.data[((gl_WorkGroupID.x * cols + i / blocks_b) * sizes.k + k) / per_b + i % blocks_b];
    }
 }
 void put(uint stage)
@@ -120,17 +125,20 @@ void put(uint stage)
 
 const char *const block_begin = R"(
    fetch(0);
-   put(0);
    uint stage = 0;
 )";
 
-/// The next stage is fetched without a condition, the last one twice: values from two ways would
-/// have to be copied where these meet, and be there.
+/// The next stage is on its way while this one is multiplied.  It is fetched without a condition, after
+/// the last one the first again: values from two ways would have to be copied where these meet, and be
+/// there.
 const char *const block_step = R"(
+      if (stages == 1)
+         barrier();
+      put(stage);
+      barrier();
+      fetch(k + $DEPTH < sizes.k ? k + $DEPTH : 0);
       const uint first_row = stage * rows + row0 - gl_WorkGroupID.y * rows;
       const uint first_col = stage * cols + col0 - gl_WorkGroupID.x * cols;
-      barrier();
-      fetch(min(k + $DEPTH, push.k - $DEPTH));
       [[unroll]] for (uint l = 0; l < $DEPTH; l += K) {
          [[unroll]] for (uint i = 0; i < tiles_m; i++)
             coopMatLoad(a[i], shared_a, (first_row + i * M) * stride_a + l / per_a, stride_a,
@@ -142,13 +150,22 @@ const char *const block_step = R"(
                sum[i][j] = coopMatMulAdd(a[i], b, sum[i][j]$OPERANDS);
          }
       }
-      if (stages == 1)
-         barrier();
       stage = (stage + 1) % stages;
-      put(stage);
 )";
 
-std::string shader_text(const GemmShader &shader, uint32_t subgroups_m, uint32_t subgroups_n)
+std::string size_declarations(const Sizes &sizes, bool constant)
+{
+   const std::string members = "{ uint m, n, k, d_start; }";
+   if (!constant)
+      return "layout(push_constant, std430) uniform Sizes " + members + " sizes;";
+   std::string values;
+   for (const uint32_t value : {sizes.m, sizes.n, sizes.k, sizes.d_start})
+      values += (values.empty() ? "" : ", ") + std::to_string(value);
+   return "struct Sizes " + members + ";\nconst Sizes sizes = Sizes(" + values + ");";
+}
+
+std::string shader_text(const GemmShader &shader, const Sizes &sizes, uint32_t subgroups_m,
+                        uint32_t subgroups_n)
 {
    const MatrixOperation &op = shader.operation;
    const std::string a = oracle::format(op.a).glsl, b = oracle::format(op.b).glsl,
@@ -173,6 +190,7 @@ std::string shader_text(const GemmShader &shader, uint32_t subgroups_m, uint32_t
    const Words words = {
       {"SIZE", std::to_string(shader.subgroup_size * subgroups_m * subgroups_n)},
       {"DEPTH", std::to_string(by_blocks ? shader.stage_depth() : op.k)},
+      {"SIZES", size_declarations(sizes, shader.constant_sizes)},
       {"BLOCKS", buffer_block(0, by_blocks ? "uvec4" : a, "a_data") +
                     buffer_block(1, by_blocks ? "uvec4" : b, "b_data") +
                     buffer_block(2, c, "c_data") + buffer_block(3, c, "d_data")},
@@ -224,9 +242,10 @@ Gemm::Gemm(Device &device, const GemmShader &shader, uint32_t m, uint32_t n, uin
    d = std::make_unique<Buffer>(
       device, size_t(m) * n * oracle::format(op.result).bytes + 2 * guard_bytes, place);
    pipeline = std::make_unique<Pipeline>(
-      device, compile_glsl(shader_text(shader, subgroups_m, subgroups_n)),
+      device,
+      compile_glsl(shader_text(shader, sizes_of(m, n, k, op.result), subgroups_m, subgroups_n)),
       PipelineOptions{.bindings = {1, 1, 1, 1},
-                      .push_bytes = sizeof(Push),
+                      .push_bytes = sizeof(Sizes),
                       .subgroup_size = shader.subgroup_size,
                       .spec_constants = {}});
 }
@@ -255,11 +274,10 @@ double Gemm::run(uint32_t times)
 double Gemm::dispatch(uint32_t times)
 {
    const MatrixOperation &op = shader.operation;
-   const Push push = {m, n, k, uint32_t(guard_bytes / oracle::format(op.result).bytes)};
    const Groups groups = {n / (op.n * shader.tiles_n * subgroups_n),
                           m / (op.m * shader.tiles_m * subgroups_m), 1};
    const auto start = std::chrono::steady_clock::now();
-   pipeline->dispatch({*a, *b, *c, *d}, groups, push, times);
+   pipeline->dispatch({*a, *b, *c, *d}, groups, sizes_of(m, n, k, op.result), times);
    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 

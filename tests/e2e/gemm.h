@@ -33,6 +33,8 @@ struct GemmShader {
    /// Of Staging::blocks: bytes of a line that are in shared memory at a time, a step along K at
    /// least; and how many such stages: with two, one is filled while the other is multiplied.
    uint32_t stage_bytes = 64, stages = 1;
+   /// In place of push constants, as programs have them that specialise their shaders.
+   bool constant_sizes = false;
 
    /// Whether a step along K is made of whole blocks, as Staging::blocks needs it.
    bool has_blocks() const;
