@@ -33,7 +33,7 @@ Value *emit_select(Alu &a)
 Value *emit_component(Alu &a)
 {
    for (auto emit :
-        {emit_select, emit_integer, emit_float, emit_convert, emit_math, emit_dot_4x8}) {
+        {emit_select, emit_byte, emit_integer, emit_float, emit_convert, emit_math, emit_dot_4x8}) {
       if (Value *v = emit(a))
          return v;
    }
@@ -54,6 +54,7 @@ void emit_alu(Translator &t, nir_alu_instr *alu)
    const nir_op_info &info = nir_op_infos[alu->op];
    for (unsigned c = 0; c < alu->def.num_components; c++) {
       Alu a{t, t.b, alu, {}};
+      a.component = c;
       for (unsigned i = 0; i < info.num_inputs; i++)
          a.src.push_back(operand(t, alu, i, c));
       Value *v = emit_component(a);

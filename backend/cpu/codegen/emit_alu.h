@@ -17,6 +17,7 @@ struct Alu {
    nir_alu_instr *instr;
    llvm::SmallVector<llvm::Value *, 4> src;
    unsigned result_bits = instr->def.bit_size;
+   unsigned component = 0; ///< of the result
 
    nir_op op() const { return instr->op; }
    unsigned bits() const { return result_bits; }
@@ -51,6 +52,7 @@ struct Alu {
 };
 
 // The component's value, or null for an operation of another file.
+llvm::Value *emit_byte(Alu &);    // emit_byte.cc: bytes of words as floats
 llvm::Value *emit_integer(Alu &); // emit_integer.cc: arithmetic, comparison, bits
 llvm::Value *emit_float(Alu &);   // emit_float.cc: arithmetic, comparison
 llvm::Value *emit_math(Alu &);    // emit_math.cc: transcendental functions

@@ -8,6 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+
 namespace weft::cpu {
 namespace {
 
@@ -34,11 +37,64 @@ std::string code_of(const std::string &value)
 TEST(Conversions, PartsOfWordsBecomeFloatsWithoutBeingNarrowed)
 {
    for (const char *value :
-        {"float(uint8_t(x >> 8))", "float(uint16_t(x >> 4))", "float(uint8_t(x >> 16)) - 32.0",
+        {"float(uint8_t(x >> 4))", "float(uint16_t(x >> 4))", "float(uint8_t(x >> 16)) - 32.0",
          "float(int8_t(x >> 24))", "float(int8_t(x >> 8)) * 3.0"}) {
       const std::string code = code_of(value);
       EXPECT_NE(code.find("tofp "), std::string::npos) << value << code;
       EXPECT_EQ(code.find("trunc "), std::string::npos) << value << code;
+   }
+}
+
+/// Where they are within a mantissa (emit_byte.cc).
+TEST(Conversions, BytesOfWordsAreNotShifted)
+{
+   for (const char *value :
+        {"float(uint8_t(x)) - 32.0", "float(uint8_t(x >> 8))", "float(uint8_t(x >> 8)) + 4096.0",
+         "-8.0 + float(uint8_t(x >> 8))", "float(uint8_t((x & 0x3f3f3f3fu) >> 16)) - 32.0"}) {
+      const std::string code = code_of(value);
+      EXPECT_EQ(code.find("tofp "), std::string::npos) << value << code;
+      EXPECT_EQ(code.find("lshr "), std::string::npos) << value << code;
+   }
+   for (const char *value : {"float(uint8_t(x))", "float(uint8_t(x)) + 0.5",
+                             "float(uint8_t(x)) + 4097.0", "float(uint8_t(x >> 16)) + 1.0"})
+      EXPECT_NE(code_of(value).find("tofp "), std::string::npos) << value;
+}
+
+TEST(Conversions, BytesOfWordsHaveTheirValues)
+{
+   auto program = compile_shader(R"(
+      layout(local_size_x = 64) in;
+      layout(binding = 0) readonly buffer A { uint a[]; };
+      layout(binding = 1) buffer O { float o[]; };
+      void main() {
+         const uint i = gl_LocalInvocationIndex;
+         const uint x = a[i], low = x & 0x7f7f7f7fu;
+         o[i] = float(uint8_t(x)) - 32.0;
+         o[64 + i] = float(uint8_t(x >> 8));
+         o[128 + i] = 4096.0 + float(uint8_t(x >> 8));
+         o[192 + i] = float(uint8_t(low >> 16)) - 4096.0;
+         o[256 + i] = float(uint8_t(low >> 16));
+      }
+   )",
+                                 32, 2);
+   ASSERT_TRUE(program) << program.error().message;
+   Executor executor(1);
+   for (uint32_t first = 0; first < 256; first += 64) {
+      std::vector<uint32_t> a(64);
+      std::vector<float> o(5 * 64, NAN);
+      for (uint32_t i = 0; i < 64; i++)
+         a[i] = (first + i) * 0x01010101u ^ 0xa5c30000u;
+      ASSERT_TRUE(run_shader(
+         executor, **program,
+         {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(o))}, {1, 1, 1}));
+      for (uint32_t i = 0; i < 64; i++) {
+         const float byte = float(uint8_t(a[i])), second = float(uint8_t(a[i] >> 8)),
+                     third = float(a[i] >> 16 & 0x7f);
+         const float expected[] = {byte - 32, second, 4096 + second, third - 4096, third};
+         for (uint32_t k = 0; k < 5; k++)
+            EXPECT_EQ(std::bit_cast<uint32_t>(o[64 * k + i]), std::bit_cast<uint32_t>(expected[k]))
+               << k << ": " << std::hex << a[i];
+      }
    }
 }
 
