@@ -185,36 +185,42 @@ void load_from_own_buffers(Translator &t, nir_intrinsic_instr *intr, const Acces
 
 constexpr unsigned cache_line_bytes = 64;
 
-/// The bytes (i64) from what a load loads to what it is worth to ask for meanwhile; null if there is
-/// no such thing.  The CPU itself expects neighbours, which lines of a matrix are not, and nothing
+/// Finds the bytes (i64) from what a load loads to what it is worth to ask for meanwhile, if there is such a
+/// thing.  The CPU itself expects neighbours, which lines of a matrix are not, and nothing
 /// beyond a page.  Where a loop brings memory to a workgroup, piece by piece, it is the next piece, or
 /// if the pieces lie side by side one farther ahead; else the next workgroup's of what is whole lines of
 /// the cache: the others have their work in taking it apart.
-Value *distance_ahead(nir_intrinsic_instr *intr, const Access &access, const Pieces &pieces)
+void look_ahead(nir_intrinsic_instr *intr, const Access &access, Pieces &pieces)
 {
    Translator &t = pieces.t;
    llvm::IRBuilder<> &b = t.b;
    if (access.space != Space::buffer && access.space != Space::global)
-      return nullptr;
+      return;
    const nir_loop *loop = innermost_loop(&intr->instr);
    if (loop && has_control_barrier(loop)) {
       const int64_t step = loop_step(nir_get_scalar(access.offset->ssa, 0), loop).value_or(0);
       if (step == 0)
-         return nullptr;
+         return;
+      // A workgroup that is small leaves what it shares with the next one in the cache.
+      if (t.info.subgroups == 1 && !depends_on_workgroup_x(nir_get_scalar(access.offset->ssa, 0)))
+         return;
       // What lies side by side is read faster than one step ahead would help.
-      constexpr int64_t bytes_in_time = 2048; // that come while one access to memory takes its time
-      const bool is_stream = pieces.regular() && (pieces.groups() == 1 || pieces.reach.fixed) &&
-                             int64_t(4 * pieces.extent()) >= step && step > 0;
-      return b.getInt64(uint64_t(is_stream ? step * DIV_ROUND_UP(bytes_in_time, step) : step));
+      constexpr int64_t bytes_in_time = 8192; // that come while one access to memory takes its time
+      pieces.is_soon = pieces.regular() && (pieces.groups() == 1 || pieces.reach.fixed) &&
+                       int64_t(4 * pieces.extent()) >= step && step > 0;
+      pieces.ahead =
+         b.getInt64(uint64_t(pieces.is_soon ? step * DIV_ROUND_UP(bytes_in_time, step) : step));
+      return;
    }
    const unsigned bytes = t.W * access.element();
    const bool is_run = pieces.regular() && pieces.groups() == 1 && pieces.extent() <= 2 * bytes;
    if (!t.workgroup_x || !is_run || bytes < 2 * cache_line_bytes)
-      return nullptr;
+      return;
    // The same thread runs that next.
    Value *first = t.first_lane(pieces.offsets),
          *next = ComputeAgain(b, t.workgroup_x, t.next_workgroup_x)(first);
-   return next == first ? nullptr : b.CreateSExt(b.CreateSub(next, first), b.getInt64Ty());
+   if (next != first)
+      pieces.ahead = b.CreateSExt(b.CreateSub(next, first), b.getInt64Ty());
 }
 
 Pieces pieces_of(Translator &t, const Access &access, const Region &region, Value *offset)
@@ -251,7 +257,7 @@ void emit_load(Translator &t, nir_intrinsic_instr *intr, const Access &access)
       if (way == Way::regular)
          pieces.decided = found->second;
       if (way != Way::lanewise)
-         pieces.ahead = distance_ahead(intr, access, pieces);
+         look_ahead(intr, access, pieces);
       result = load_pieces(pieces, way);
    }
    for (unsigned c = 0; c < access.components; c++)

@@ -34,8 +34,8 @@ Value *Pieces::load(llvm::Type *type, Value *pointer)
    return load;
 }
 
-/// Each line of what will be loaded next time goes to the second-level cache: an address that is no
-/// memory's does no harm.
+/// Each line of what will be loaded next time goes to the second-level cache, or if that is soon to the first:
+/// an address that is no memory's does no harm.
 void Pieces::prefetch(llvm::Type *type, Value *pointer)
 {
    constexpr int64_t least = 16; // of smaller ones many are in a line
@@ -44,9 +44,10 @@ void Pieces::prefetch(llvm::Type *type, Value *pointer)
       return;
    for (int64_t byte = 0; byte < size; byte += chunk_bytes) {
       Value *next = b.CreatePtrAdd(pointer, b.CreateAdd(ahead, b.getInt64(uint64_t(byte))));
-      constexpr unsigned read = 0, second_level = 2, data = 1;
+      constexpr unsigned read = 0, second_level = 2, first_level = 3, data = 1;
       b.CreateIntrinsic(llvm::Intrinsic::prefetch, {next->getType()},
-                        {next, b.getInt32(read), b.getInt32(second_level), b.getInt32(data)});
+                        {next, b.getInt32(read), b.getInt32(is_soon ? first_level : second_level),
+                         b.getInt32(data)});
    }
 }
 

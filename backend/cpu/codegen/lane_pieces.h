@@ -44,6 +44,7 @@ struct Pieces {
    bool is_volatile, invariant;
    GuardedLoad decided = {};
    llvm::Value *ahead = nullptr; ///< i64: bytes to what is prefetched; null: nothing is
+   bool is_soon = false;         ///< that is no more than a few thousand bytes later
 
    llvm::IRBuilder<> &b = t.b;
    const LanePattern &pattern() const { return reach.pattern; }

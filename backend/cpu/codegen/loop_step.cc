@@ -3,6 +3,9 @@
 
 #include "backend/cpu/codegen/loop_step.h"
 
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/SmallVector.h>
+
 namespace weft::cpu {
 
 namespace {
@@ -135,6 +138,43 @@ private:
 std::optional<int64_t> loop_step(const nir_scalar &s, const nir_loop *loop)
 {
    return LoopSteps(loop).step(s);
+}
+
+bool depends_on_workgroup_x(const nir_scalar &s)
+{
+   llvm::SmallVector<nir_scalar, 32> open = {s};
+   llvm::DenseSet<std::pair<const nir_def *, unsigned>> seen;
+   while (!open.empty()) {
+      const nir_scalar x = open.pop_back_val();
+      if (!seen.insert({x.def, x.comp}).second)
+         continue;
+      if (seen.size() > max_operations)
+         return true;
+      nir_instr *instr = x.def->parent_instr;
+      if (instr->type == nir_instr_type_phi) {
+         nir_foreach_phi_src(src, nir_instr_as_phi(instr))
+            open.push_back(nir_get_scalar(src->src.ssa, x.comp));
+      } else if (nir_scalar_is_alu(x)) {
+         const nir_op_info &info = nir_op_infos[nir_scalar_alu_op(x)];
+         if (nir_op_is_vec(nir_scalar_alu_op(x))) {
+            open.push_back(nir_scalar_chase_alu_src(x, x.comp));
+            continue;
+         }
+         for (unsigned i = 0; i < info.num_inputs; i++) {
+            const nir_alu_src &src = nir_instr_as_alu(instr)->src[i];
+            if (info.input_sizes[i] == 0) {
+               open.push_back(nir_get_scalar(src.src.ssa, src.swizzle[x.comp]));
+               continue;
+            }
+            for (unsigned c = 0; c < info.input_sizes[i]; c++)
+               open.push_back(nir_get_scalar(src.src.ssa, src.swizzle[c]));
+         }
+      } else if (nir_scalar_is_intrinsic(x) &&
+                 nir_scalar_intrinsic_op(x) == nir_intrinsic_load_workgroup_id && x.comp == 0) {
+         return true;
+      }
+   }
+   return false;
 }
 
 const nir_loop *innermost_loop(const nir_instr *instr)

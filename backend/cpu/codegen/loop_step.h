@@ -15,6 +15,9 @@ namespace weft::cpu {
 /// number is for guesses.
 std::optional<int64_t> loop_step(const nir_scalar &, const nir_loop *);
 
+/// Whether a value may be another for the next workgroup along x.  What memory holds is taken to be the same.
+bool depends_on_workgroup_x(const nir_scalar &);
+
 /// The innermost loop around an instruction; null if there is none.
 const nir_loop *innermost_loop(const nir_instr *);
 

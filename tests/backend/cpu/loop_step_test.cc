@@ -14,10 +14,9 @@ namespace weft::cpu {
 namespace {
 
 /// The IR of a shader with this in its main function.
-std::string llvm_of(const std::string &body)
+std::string llvm_of(const std::string &body, int size = 64)
 {
-   const std::string glsl = R"(
-      layout(local_size_x = 64) in;
+   const std::string glsl = "layout(local_size_x = " + std::to_string(size) + ") in;" + R"(
       layout(binding = 0) readonly buffer A { vec4 a[]; };
       layout(binding = 1) buffer O { vec4 o[]; };
       layout(push_constant) uniform Push { uint n, m; };
@@ -38,9 +37,9 @@ std::string llvm_of(const std::string &body)
 const std::string call = "@llvm.prefetch.p0(ptr ";
 
 /// How far ahead of loads something is prefetched, where that is known.
-std::set<int> distances(const std::string &body)
+std::set<int> distances(const std::string &body, int size = 64)
 {
-   const std::string llvm = llvm_of(body);
+   const std::string llvm = llvm_of(body, size);
    std::set<std::string> prefetched;
    const std::string step = " = getelementptr i8, ptr %";
    std::istringstream lines(llvm);
@@ -84,7 +83,7 @@ TEST(LoopStep, WhatLoopsStage)
 TEST(LoopStep, StreamsFartherAhead)
 {
    EXPECT_EQ(distances(staging("uint k = 0; k < n; k++", "k * 64 + i")),
-             (std::set<int>{2048, 2048 + 64, 2048 + 128, 2048 + 192}));
+             (std::set<int>{8192, 8192 + 64, 8192 + 128, 8192 + 192}));
 }
 
 TEST(LoopStep, NothingWhereNothingIsKnown)
@@ -98,6 +97,19 @@ TEST(LoopStep, NothingWhereNothingIsKnown)
 TEST(LoopStep, NothingWhereEachLaneHasALineOfItsOwn)
 {
    EXPECT_EQ(distances(staging("uint k = 0; k < n; k += 32", "i * m + k / 4")), std::set<int>());
+}
+
+/// What comes one after the other, far enough ahead; of one subgroup, only what is the workgroup's own.
+TEST(LoopStep, WhatSmallWorkgroupsStage)
+{
+   EXPECT_EQ(
+      distances(staging("uint k = 0; k < n; k++", "(gl_WorkGroupID.x * m + k) * 16 + i"), 16),
+      (std::set<int>{8192, 8192 + 64, 8192 + 128, 8192 + 192}));
+   EXPECT_EQ(distances(staging("uint k = 0; k < n; k++", "(m + k) * 16 + i"), 16), std::set<int>());
+   EXPECT_EQ(distances(staging("uint k = gl_WorkGroupID.x; k < n; k++", "k * 16 + i"), 16).size(),
+             4u);
+   EXPECT_EQ(distances(staging("uint k = gl_WorkGroupID.y; k < n; k++", "k * 16 + i"), 16),
+             std::set<int>());
 }
 
 /// How many lines are.
