@@ -53,6 +53,10 @@ void emit_alu(Translator &t, nir_alu_instr *alu)
    }
    const nir_op_info &info = nir_op_infos[alu->op];
    for (unsigned c = 0; c < alu->def.num_components; c++) {
+      if (Value *constants = t.assumed_value(alu->def, c)) {
+         t.define(alu->def, c, constants);
+         continue;
+      }
       Alu a{t, t.b, alu, {}};
       a.component = c;
       for (unsigned i = 0; i < info.num_inputs; i++)

@@ -394,6 +394,12 @@ void require_regular(Translator &t, nir_intrinsic_instr *intr, Conditions &condi
    Pieces p = pieces_of(t, access, region_of(t, access), offset_value(t, access));
    p.decided = t.guarded.lookup(intr);
    p.require_load(conditions);
+   if (p.decided.cluster) {
+      llvm::append_range(t.assumed, p.decided.cluster->assumptions);
+   } else if (p.reach.fixed) {
+      for (const uint32_t number : p.reach.fixed->assumptions)
+         t.assumed.push_back(t.fixed_offsets->assumption(number));
+   }
 }
 
 /// Of loads whose addresses lie constant numbers of bytes apart, those that take fewer vectors

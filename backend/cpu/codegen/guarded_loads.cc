@@ -184,6 +184,7 @@ bool emit_guarded(Translator &t, nir_block *block)
 
    guarded.emit([&](nir_instr *instr) { return guarded.needed.contains(instr); });
    Conditions conditions(t);
+   t.assumed.clear();
    for (nir_intrinsic_instr *load : guarded.loads)
       t.guarded[load] = {};
    guarded.find_clusters();

@@ -142,7 +142,10 @@ struct Analysis {
    std::vector<bool> seen;
    bool changed = false;
 
-   LaneOffsets same(const Residue &first) const { return {std::vector<int64_t>(W, 0), first, {}}; }
+   LaneOffsets same(const Residue &first) const
+   {
+      return {std::vector<int64_t>(W, 0), first, {}, first};
+   }
 
    void set(const nir_def &def, unsigned component, const LaneOffsets &value)
    {
@@ -307,6 +310,13 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
          return s[i];
    }
    result.first = compute(instr->op, s, bits);
+   const auto compute_assumed = [&] {
+      LaneOffsets sources[NIR_ALU_MAX_INPUTS];
+      for (unsigned i = 0; i < info.num_inputs; i++)
+         sources[i].first = s[i].assumed;
+      return compute(instr->op, sources, bits);
+   };
+   result.assumed = compute_assumed();
    if (!known && instr->def.divergent)
       return LaneOffsets();
    if (steady || !instr->def.divergent)
@@ -325,8 +335,19 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
    const auto of = [&](unsigned i, uint32_t l) { return uint64_t(s[i].from_first[l]); };
    const auto with_assumptions = [&](LaneOffsets value) {
       value.first = result.first;
-      if (!value.from_first.empty())
-         merge(value, result.assumptions);
+      if (value.from_first.empty())
+         return value;
+      // The lowest bits that are 0 by what was assumed of the operand here.
+      for (const uint32_t number : value.assumptions) {
+         const LaneAssumption &a = assumptions[number];
+         for (unsigned i = 0; i < info.num_inputs; i++) {
+            const uint32_t low = uint32_t(std::countr_one(a.mask));
+            if (a.def == x[i].def && a.component == x[i].comp && low > s[i].assumed.bits)
+               s[i].assumed = {low, 0};
+         }
+      }
+      value.assumed = compute_assumed();
+      merge(value, result.assumptions);
       return value;
    };
    switch (instr->op) {
@@ -409,7 +430,7 @@ void Analysis::visit_phi(nir_phi_instr *phi)
             continue;
          if (!value)
             value = values[number];
-         value->first = common(value->first, values[number].first);
+         value->first = value->assumed = common(value->first, values[number].first);
          /* What is assumed is a value at its own place, not one of another branch or iteration. */
          agree &= values[number].from_first == value->from_first &&
                   values[number].assumptions.empty() && value->assumptions.empty();
@@ -433,7 +454,7 @@ void Analysis::visit(nir_instr *instr)
       if (instr->type == nir_instr_type_load_const) {
          const uint64_t constant =
             nir_const_value_as_uint(nir_instr_as_load_const(instr)->value[c], def->bit_size);
-         value.first = residue(def->bit_size, constant, def->bit_size);
+         value.first = value.assumed = residue(def->bit_size, constant, def->bit_size);
       } else if (instr->type == nir_instr_type_alu) {
          const std::optional<LaneOffsets> computed = alu(nir_instr_as_alu(instr), c);
          if (!computed)
@@ -444,7 +465,7 @@ void Analysis::visit(nir_instr *instr)
                     nir_intrinsic_load_subgroup_invocation) {
          for (uint32_t l = 0; l < W; l++)
             value.from_first.push_back(l);
-         value.first = residue(def->bit_size, 0, def->bit_size);
+         value.first = value.assumed = residue(def->bit_size, 0, def->bit_size);
       }
       set(*def, c, value);
    }

@@ -46,6 +46,7 @@ struct LaneOffsets {
    std::vector<int64_t> from_first;   ///< per lane, modulo 2^bits with sign; empty: not known
    Residue first = {};                ///< what lane 0's value is, without assumptions
    std::vector<uint32_t> assumptions; ///< LaneOffsetAnalysis::assumption(i), in order
+   Residue assumed = {};              ///< what lane 0's value is with these
 
    bool operator==(const LaneOffsets &) const = default;
 };

@@ -7,6 +7,8 @@
 
 #include <llvm/Analysis/VectorUtils.h>
 
+#include <algorithm>
+
 namespace weft::cpu {
 
 using llvm::Value;
@@ -97,6 +99,30 @@ void Translator::begin_function()
    llvm::BasicBlock *body = block("body");
    b.CreateBr(body);
    b.SetInsertPoint(body);
+}
+
+Value *Translator::assumed_value(const nir_def &def, unsigned component)
+{
+   if (way_of_guarded != Way::regular || is_uniform(def) || def.bit_size > 32)
+      return nullptr;
+   const nir_scalar scalar = {const_cast<nir_def *>(&def), component};
+   const LaneOffsets &value = fixed_offsets->offsets(scalar);
+   if (value.from_first.empty() || value.assumed.bits < def.bit_size)
+      return nullptr;
+   for (const uint32_t number : value.assumptions) {
+      const LaneAssumption &wanted = fixed_offsets->assumption(number);
+      const auto holds = [&](const LaneAssumption &a) {
+         return a.def == wanted.def && a.component == wanted.component &&
+                (a.mask & wanted.mask) == wanted.mask;
+      };
+      if (std::ranges::none_of(assumed, holds))
+         return nullptr;
+   }
+   llvm::SmallVector<llvm::Constant *, 64> lanes;
+   for (const int64_t n : value.from_first)
+      lanes.push_back(llvm::ConstantInt::get(
+         scalar_type(def), wrap(value.assumed.value + uint64_t(n), def.bit_size)));
+   return llvm::ConstantVector::get(lanes);
 }
 
 void Translator::fail(const std::string &message)

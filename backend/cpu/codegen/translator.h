@@ -160,6 +160,10 @@ public:
    /// Multiplications of tiles that a call before them does (emit_tile.cc).
    llvm::DenseSet<const nir_instr *> emitted_tiles;
    Way way_of_guarded = Way::ask;
+   /// What holds in the copy of a block where the loads' conditions do.
+   std::vector<LaneAssumption> assumed;
+   /// A value that is known with that: a vector of constants; else null.
+   llvm::Value *assumed_value(const nir_def &def, unsigned component);
    /// By lower and upper halves that were loaded: the whole numbers.
    llvm::DenseMap<std::pair<llvm::Value *, llvm::Value *>, llvm::Value *> halves;
    // What packed_values.cc keeps: the packed vector that a component was taken from, and which

@@ -21,7 +21,9 @@ protected:
    nir_builder *b = &shader.b;
    nir_def *lane = nir_load_subgroup_invocation(b);
    nir_def *group = nir_channel(b, nir_load_workgroup_id(b), 0); ///< of which nothing is known
-   std::vector<LaneAssumption> assumptions;                      ///< of the last offsets()
+   // Of the last offsets().
+   std::vector<LaneAssumption> assumptions;
+   Residue assumed;
 
    std::vector<int64_t> offsets(nir_def *value)
    {
@@ -30,6 +32,7 @@ protected:
       const LaneAnalysis patterns(b->shader, W);
       const LaneOffsetAnalysis analysis(b->shader, W, patterns);
       const LaneOffsets &found = analysis.offsets(nir_src_for_ssa(value));
+      assumed = found.assumed;
       assumptions.clear();
       for (const uint32_t number : found.assumptions)
          assumptions.push_back(analysis.assumption(number));
@@ -77,6 +80,23 @@ TEST_F(Offsets, RowsBeginWhereTheyShould)
    EXPECT_EQ(assumptions[0].def, place);
    // A multiple of 32, and no sum beyond the last number.
    EXPECT_EQ(assumptions[0].mask, 0xc000001f);
+}
+
+/// What is left of a multiple of 32 is nothing; of what is not looked at, nothing is known.
+TEST_F(Offsets, AssumedBitsAreKnown)
+{
+   nir_def *place = nir_iadd(b, group, nir_imul_imm(b, lane, 8));
+   offsets(nir_umod_imm(b, place, 32));
+   EXPECT_EQ(assumed, (Residue{32, 0}));
+   offsets(nir_iadd_imm(b, nir_imul_imm(b, nir_umod_imm(b, place, 32), 3), 5));
+   EXPECT_EQ(assumed, (Residue{32, 5}));
+   offsets(nir_udiv_imm(b, place, 32));
+   EXPECT_EQ(assumed.bits, 0u);
+   offsets(nir_iadd(b, place, nir_umod_imm(b, place, 32)));
+   EXPECT_EQ(assumed.bits, 0u);
+   offsets(nir_iadd_imm(b, lane, 7));
+   EXPECT_EQ(assumed, (Residue{32, 7}));
+   EXPECT_TRUE(assumptions.empty());
 }
 
 TEST_F(Offsets, StepsThatAreWholeNeedNoBeginning)
