@@ -5,8 +5,10 @@
 
 #include "backend/cpu/codegen/emit_alu.h"
 #include "backend/cpu/codegen/lane_arithmetic.h"
+#include "backend/cpu/codegen/packed_values.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/PatternMatch.h>
 
 namespace weft::cpu {
 
@@ -106,6 +108,117 @@ bool have_no_sign(const nir_alu_instr *alu, unsigned source)
    return false;
 }
 
+/// Best is one with and one without a sign.
+Dot factors_of(const nir_alu_instr *alu, Dot dot)
+{
+   if (have_no_sign(alu, 0))
+      dot.a_signed = !dot.b_signed;
+   else if (have_no_sign(alu, 1))
+      dot.b_signed = !dot.a_signed;
+   return dot;
+}
+
+Value *products(Alu &a, const Dot &factors, llvm::ArrayRef<Value *> v)
+{
+   return a.t.options.vnni ? dot_by_vnni(a, factors, v[0], v[1], v[2])
+                           : dot_by_words(a, factors, v[0], v[1], v[2]);
+}
+
+Value *products_in_parts(Alu &a, const Dot &factors, llvm::ArrayRef<Value *> operands)
+{
+   return in_parts(a.t, operands, a.t.options.vector_bits / 32,
+                   [&](llvm::ArrayRef<Value *> v) { return products(a, factors, v); });
+}
+
+/// Bytes that are masked parts of others.  Where all shifts are constants and keep parts within their bytes, sums of
+/// products of what has not been shifted are the same times a power of two, which may differ from lane to lane:
+///
+///    (x >> 4 & 0x0f0f0f0f) · y = (x & 0xf0f0f0f0) · y >> 4
+struct Parts {
+   Value *unshifted;
+   llvm::SmallVector<llvm::Constant *, 64> by; ///< per lane
+};
+
+std::optional<Parts> parts_of_bytes(Alu &a, Value *packed, unsigned components)
+{
+   using namespace llvm::PatternMatch;
+   Value *whole;
+   llvm::Constant *shifts, *masks;
+   if (!match(packed, m_And(m_LShr(m_Value(whole), m_Constant(shifts)), m_Constant(masks))))
+      return std::nullopt;
+   Parts parts{};
+   llvm::SmallVector<llvm::Constant *, 256> moved;
+   for (unsigned i = 0; i < a.t.W * components; i++) {
+      const auto *shift = llvm::dyn_cast<llvm::ConstantInt>(shifts->getAggregateElement(i)),
+                 *mask = llvm::dyn_cast<llvm::ConstantInt>(masks->getAggregateElement(i));
+      if (!shift || !mask || shift->getZExtValue() >= 8)
+         return std::nullopt;
+      const unsigned by = unsigned(shift->getZExtValue());
+      const auto bits = uint32_t(mask->getZExtValue());
+      if (bits & (0xff00u >> by & 0xff) * 0x01010101u)
+         return std::nullopt;
+      moved.push_back(a.b.getInt32(bits << by));
+      if (i % components == 0)
+         parts.by.push_back(a.b.getInt32(by));
+   }
+   parts.unshifted = a.b.CreateAnd(whole, llvm::ConstantVector::get(moved));
+   return parts;
+}
+
+/// Products of all components, added up; null if these are not there as vectors.
+Value *packed_sum(Alu &a, const Dot &dot, const PackedSum &sum)
+{
+   const Dot factors = factors_of(sum[0], dot);
+   Value *operands[3];
+   for (unsigned i = 0; i < 2; i++) {
+      llvm::SmallVector<Value *, 4> components;
+      for (nir_alu_instr *product : sum)
+         components.push_back(a.t.varying(product->src[i].src, product->src[i].swizzle[0]));
+      operands[i] = pack_in_place(a.t, components);
+      if (!operands[i])
+         return nullptr;
+   }
+   operands[2] = llvm::Constant::getNullValue(operands[0]->getType());
+   std::optional<Parts> parts;
+   for (unsigned i = 0; i < 2 && !parts; i++) {
+      if (i == 0 ? factors.a_signed : factors.b_signed)
+         continue;
+      parts = parts_of_bytes(a, operands[i], unsigned(sum.size()));
+      if (parts)
+         operands[i] = parts->unshifted;
+   }
+   Value *result =
+      add_components(a.t, products_in_parts(a, factors, operands), unsigned(sum.size()));
+   if (!parts)
+      return result;
+   llvm::Constant *by = llvm::ConstantVector::get(parts->by);
+   return factors.a_signed || factors.b_signed ? a.b.CreateAShr(result, by)
+                                               : a.b.CreateLShr(result, by);
+}
+
+/// All of a chain's products, with as many as can be of packed vectors; null if none can.
+Value *sum_of_chain(Alu &a, const Dot &dot, const DotChain &chain)
+{
+   Value *sum = a.t.varying(chain.first->src[2].src, chain.first->src[2].swizzle[0]);
+   llvm::SmallVector<nir_alu_instr *, 4> others = chain.others;
+   bool any = false;
+   for (const PackedSum &packed : chain.packed) {
+      if (Value *v = packed_sum(a, dot, packed)) {
+         sum = a.b.CreateAdd(sum, v);
+         any = true;
+      } else {
+         others.append(packed.begin(), packed.end());
+      }
+   }
+   if (!any)
+      return nullptr;
+   for (nir_alu_instr *product : others)
+      sum = products_in_parts(a, factors_of(product, dot),
+                              {a.t.varying(product->src[0].src, product->src[0].swizzle[0]),
+                               a.t.varying(product->src[1].src, product->src[1].swizzle[0]), sum});
+   return sum;
+}
+
 } // namespace
 
 Value *emit_dot_4x8(Alu &a)
@@ -114,28 +227,21 @@ Value *emit_dot_4x8(Alu &a)
    if (!dot)
       return nullptr;
    llvm::IRBuilder<> &b = a.b;
-   // A uniform operand takes the first place in a register.
-   const bool vector = a.src[0]->getType()->isVectorTy();
-   const unsigned lanes = vector ? std::min(a.t.W, a.t.options.vector_bits / 32) : 4;
-   // Best is one with and one without a sign.
-   Dot factors = *dot;
-   if (have_no_sign(a.instr, 0))
-      factors.a_signed = !factors.b_signed;
-   else if (have_no_sign(a.instr, 1))
-      factors.b_signed = !factors.a_signed;
-   const auto products = [&](llvm::ArrayRef<Value *> v) {
-      return a.t.options.vnni ? dot_by_vnni(a, factors, v[0], v[1], v[2])
-                              : dot_by_words(a, factors, v[0], v[1], v[2]);
-   };
+   // What the chain's other products are made of is not used then.
+   if (const DotChain *chain = a.t.packed_sums->ending_in(a.instr)) {
+      if (Value *sum = sum_of_chain(a, *dot, *chain))
+         return sum;
+   }
+   const Dot factors = factors_of(a.instr, *dot);
    const auto sum_with = [&](Value *sum) -> Value * {
       Value *operands[] = {a.src[0], a.src[1], sum};
-      if (vector)
-         return in_parts(a.t, operands, lanes, products);
-      Value *zeros =
-         llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getInt32Ty(), lanes));
+      if (a.src[0]->getType()->isVectorTy())
+         return products_in_parts(a, factors, operands);
+      // It takes the first place in a register.
+      Value *zeros = llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getInt32Ty(), 4));
       for (Value *&operand : operands)
          operand = b.CreateInsertElement(zeros, operand, uint64_t(0));
-      return b.CreateExtractElement(products(operands), uint64_t(0));
+      return b.CreateExtractElement(products(a, factors, operands), uint64_t(0));
    };
    if (!dot->saturate)
       return sum_with(a.src[2]);

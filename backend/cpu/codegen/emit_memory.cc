@@ -258,6 +258,7 @@ void emit_load(Translator &t, nir_intrinsic_instr *intr, const Access &access)
          pieces.decided = found->second;
       if (way != Way::lanewise)
          look_ahead(intr, access, pieces);
+      pieces.packed = t.packed_sums->has_factors(intr);
       result = load_pieces(pieces, way);
    }
    for (unsigned c = 0; c < access.components; c++)

@@ -294,10 +294,11 @@ Value *exclusive_scan(Translator &t, nir_op op, Value *v)
 Value *in_parts(Translator &t, llvm::ArrayRef<Value *> vectors, unsigned lanes,
                 llvm::function_ref<Value *(llvm::ArrayRef<Value *>)> f)
 {
-   if (t.W <= lanes)
+   const unsigned all = llvm::cast<llvm::FixedVectorType>(vectors[0]->getType())->getNumElements();
+   if (all <= lanes)
       return f(vectors);
    std::vector<Value *> joined;
-   for (unsigned first = 0; first < t.W; first += lanes) {
+   for (unsigned first = 0; first < all; first += lanes) {
       llvm::SmallVector<Value *, 4> parts;
       for (Value *v : vectors)
          parts.push_back(slice(t, v, first, lanes));

@@ -200,6 +200,36 @@ Values Pieces::take_components(llvm::ArrayRef<Value *> chunks)
    return result;
 }
 
+/// A packed vector, register by register from memory, where what belongs to one is a run or two; else null.
+Value *Pieces::load_registers(Value *base)
+{
+   const unsigned lanes = chunk_bytes / element(), half = lanes / 2;
+   if (half == 0 || t.W < lanes)
+      return nullptr;
+   const std::vector<int64_t> &place = reach.fixed->from_first;
+   for (unsigned l = 0; l + 1 < t.W; l++) {
+      if ((l + 1) % half != 0 && place[l + 1] != place[l] + element())
+         return nullptr;
+   }
+   const auto run = [&](unsigned lane, unsigned count) {
+      Value *pointer =
+         b.CreateConstGEP1_64(b.getInt8Ty(), base, decided.shift + uint64_t(place[lane]));
+      return load(vector_type(count * components), pointer);
+   };
+   Values registers;
+   for (unsigned l = 0; l < t.W; l += lanes) {
+      const int64_t between = place[l + half] - place[l];
+      if (between == int64_t(half * element())) {
+         registers.push_back(run(l, lanes));
+         continue;
+      }
+      Value *first = run(l, half), *second = between ? run(l + half, half) : first;
+      Value *halves[] = {first, second};
+      registers.push_back(concatenate(t, halves));
+   }
+   return concatenate(t, registers);
+}
+
 Values Pieces::load_chunks(const std::vector<bool> &chunks)
 {
    LoadCluster alone;
@@ -217,6 +247,10 @@ Values Pieces::load_chunks(const std::vector<bool> &chunks)
          loaded[i] = load_chunk(cluster.base, i, cluster.extent);
    }
    const Values result = take_components(loaded);
+   if (Value *all = packed ? load_registers(cluster.base) : nullptr) {
+      for (unsigned c = 0; c < components; c++)
+         t.packed_components[result[c]] = {all, c};
+   }
    if (bytes == 2 && components % 2 == 0) {
       // Shaders that load words by halves put them together again.
       Pieces words = *this;

@@ -45,6 +45,7 @@ struct Pieces {
    GuardedLoad decided = {};
    llvm::Value *ahead = nullptr; ///< i64: bytes to what is prefetched; null: nothing is
    bool is_soon = false;         ///< that is no more than a few thousand bytes later
+   bool packed = false;          ///< the components are wanted as a packed vector too
 
    llvm::IRBuilder<> &b = t.b;
    const LanePattern &pattern() const { return reach.pattern; }
@@ -112,6 +113,7 @@ struct Pieces {
    std::vector<bool> chunks() const;
    Values take_components(llvm::ArrayRef<llvm::Value *> chunks);
    Values load_chunks(const std::vector<bool> &chunks);
+   llvm::Value *load_registers(llvm::Value *base);
    // These load and store packed vectors (packed_values.h).
    llvm::Value *load_regular();
    bool has_masked_instructions() const;

@@ -20,11 +20,15 @@ namespace {
 /// Chains of operations longer than this are packed at their end.
 constexpr unsigned max_depth = 8;
 
-Value *packed_form(Translator &t, llvm::ArrayRef<Value *> components, unsigned depth);
+/// What to do with a value that is the same for all components, but differs from lane to lane.
+enum class Same { leave, repeat };
+
+Value *packed_form(Translator &t, llvm::ArrayRef<Value *> components, unsigned depth, Same same);
 
 /// If the components are the same operation on each component of packed vectors, that operation on
 /// those vectors.
-Value *packed_operation(Translator &t, llvm::ArrayRef<Value *> components, unsigned depth)
+Value *packed_operation(Translator &t, llvm::ArrayRef<Value *> components, unsigned depth,
+                        Same same)
 {
    auto *first = llvm::dyn_cast<llvm::Instruction>(components[0]);
    if (!first || depth == max_depth)
@@ -59,7 +63,7 @@ Value *packed_operation(Translator &t, llvm::ArrayRef<Value *> components, unsig
    }
    Values packed;
    for (const Values &operand : of_operand) {
-      packed.push_back(packed_form(t, operand, depth + 1));
+      packed.push_back(packed_form(t, operand, depth + 1, same));
       if (!packed.back())
          return nullptr;
    }
@@ -84,7 +88,7 @@ Value *packed_operation(Translator &t, llvm::ArrayRef<Value *> components, unsig
 
 /// The packed vector whose components these are, if it can be had without moving elements; else
 /// null.
-Value *packed_form(Translator &t, llvm::ArrayRef<Value *> components, unsigned depth)
+Value *packed_form(Translator &t, llvm::ArrayRef<Value *> components, unsigned depth, Same same)
 {
    // All of one packed vector, in order.
    Value *all = nullptr;
@@ -101,17 +105,15 @@ Value *packed_form(Translator &t, llvm::ArrayRef<Value *> components, unsigned d
    if (all && llvm::cast<llvm::FixedVectorType>(all->getType())->getNumElements() == elements)
       return all;
 
-   // One scalar for all lanes of all components.
-   if (auto *constant = llvm::dyn_cast<llvm::Constant>(components[0])) {
-      for (Value *component : components) {
-         if (component != constant)
-            return nullptr;
-      }
-      if (llvm::Constant *scalar = constant->getSplatValue())
-         return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(elements), scalar);
-      return nullptr;
+   // The same for all components.
+   const bool is_constant = llvm::isa<llvm::Constant>(components[0]);
+   if (llvm::all_equal(components) && (is_constant || same == Same::repeat)) {
+      llvm::SmallVector<int, 256> lanes;
+      for (unsigned i = 0; i < elements; i++)
+         lanes.push_back(int(i / components.size()));
+      return t.b.CreateShuffleVector(components[0], lanes);
    }
-   return packed_operation(t, components, depth);
+   return packed_operation(t, components, depth, same);
 }
 
 /// Whether components of this type are packed as pairs, in integers of twice the width.  LLVM's DAG
@@ -232,11 +234,72 @@ Values unpack(Translator &t, Value *all, unsigned components)
    return result;
 }
 
+Value *pack_in_place(Translator &t, llvm::ArrayRef<Value *> components)
+{
+   return packed_form(t, components, 0, Same::repeat);
+}
+
+Value *add_components(Translator &t, Value *all, unsigned components)
+{
+   llvm::IRBuilder<> &b = t.b;
+   const auto count = [](Value *v) {
+      return llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements();
+   };
+   // Of parts of registers, within which instructions move elements fastest, of four registers:
+   //
+   //    a0 a1 a2 a3 …   b0 b1 b2 b3 …   c0 c1 c2 c3 …   d0 d1 d2 d3 …
+   //    a01 a23 b01 b23 …               c01 c23 d01 d23 …
+   //    a b c d …
+   constexpr unsigned part = 4, n = 4 * part;
+   const bool by_parts = components == part && all->getType()->getScalarSizeInBits() == 32 &&
+                         t.options.vector_bits == 32 * n && count(all) % (part * n) == 0;
+   if (by_parts) {
+      const auto add_neighbours = [&](Value *x, Value *y) {
+         llvm::SmallVector<int, n> even;
+         for (unsigned i = 0; i < n; i++)
+            even.push_back(int(i / part * part + i % 2 * 2 + (i % part < 2 ? 0 : n)));
+         llvm::SmallVector<int, n> odd(even);
+         for (int &place : odd)
+            place++;
+         return b.CreateAdd(b.CreateShuffleVector(x, y, even), b.CreateShuffleVector(x, y, odd));
+      };
+      Values sums;
+      for (unsigned first = 0; first < count(all); first += n) {
+         llvm::SmallVector<int, n> order;
+         for (unsigned i = 0; i < n; i++)
+            order.push_back(int(first + i));
+         sums.push_back(reorder(t, all, order));
+      }
+      for (unsigned left = part; left > 1; left /= 2) {
+         Values fewer;
+         for (size_t i = 0; i < sums.size(); i += 2)
+            fewer.push_back(add_neighbours(sums[i], sums[i + 1]));
+         sums = fewer;
+      }
+      llvm::SmallVector<int, n> lanes;
+      for (unsigned i = 0; i < n; i++)
+         lanes.push_back(int(i % part * part + i / part));
+      for (Value *&sum : sums)
+         sum = b.CreateShuffleVector(sum, lanes);
+      return concatenate(t, sums);
+   }
+   // Neighbours, then sums that are neighbours: each time half as many elements are left.
+   for (; components > 1; components /= 2) {
+      llvm::SmallVector<int, 128> even, odd;
+      for (unsigned i = 0; i < count(all); i += 2) {
+         even.push_back(int(i));
+         odd.push_back(int(i + 1));
+      }
+      all = b.CreateAdd(b.CreateShuffleVector(all, even), b.CreateShuffleVector(all, odd));
+   }
+   return all;
+}
+
 Value *pack(Translator &t, llvm::ArrayRef<Value *> components)
 {
    if (components.size() == 1)
       return components[0];
-   if (Value *all = packed_form(t, components, 0))
+   if (Value *all = packed_form(t, components, 0, Same::leave))
       return all;
    llvm::IRBuilder<> &b = t.b;
    llvm::Type *type = components[0]->getType()->getScalarType();

@@ -18,7 +18,14 @@ namespace weft::cpu {
 /// The components of a packed vector.
 llvm::SmallVector<llvm::Value *, 16> unpack(Translator &, llvm::Value *all, unsigned components);
 
-/// The inverse, from vectors of one type.
+/// The inverse, from vectors of one type, where elements that were loaded stay where they are: what is one value
+/// for all components is repeated.  Null if they have to be moved.
+llvm::Value *pack_in_place(Translator &, llvm::ArrayRef<llvm::Value *> components);
+
+/// Of every lane of a packed vector of integers, all components added up.
+llvm::Value *add_components(Translator &, llvm::Value *all, unsigned components);
+
+/// The inverse of unpack(), from vectors of one type.
 llvm::Value *pack(Translator &, llvm::ArrayRef<llvm::Value *> components);
 
 /// A vector's elements in another order.

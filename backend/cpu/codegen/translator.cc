@@ -57,6 +57,7 @@ Result<Translation> Translator::run()
    nir_metadata_require(impl, nir_metadata_block_index | nir_metadata_dominance);
    patterns.emplace(shader, W);
    fixed_offsets.emplace(shader, W, *patterns);
+   packed_sums.emplace(impl);
 
    info = program_info(shader, W);
    begin_function();

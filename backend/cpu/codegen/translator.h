@@ -16,6 +16,7 @@
 
 #include "backend/cpu/codegen/lane_offsets.h"
 #include "backend/cpu/codegen/nir_to_llvm.h"
+#include "backend/cpu/codegen/packed_sums.h"
 
 #include "compiler/nir/nir.h"
 
@@ -76,8 +77,9 @@ public:
    llvm::Value *workgroup_x = nullptr, *next_workgroup_x = nullptr;
    llvm::Value *scratch =
       nullptr; ///< private memory: byte o of lane l's element of s bytes is at o * W + l * s
-   std::optional<LaneAnalysis> patterns; ///< set by run(), as is the next
+   std::optional<LaneAnalysis> patterns; ///< set by run(), as are the next
    std::optional<LaneOffsetAnalysis> fixed_offsets;
+   std::optional<PackedSums> packed_sums;
    ProgramInfo info{};
    AccessCounts accesses;
 

@@ -92,5 +92,75 @@ void main() {
             << "case " << k << ", " << std::hex << a[i] << " " << b[i] << " " << c[i];
 }
 
+/// Sums over the components of loads, as products of quantized rows are: what memory holds for a lane is
+/// multiplied where it is (packed_sums.h).
+constexpr const char *sums_of_components = R"(
+#extension GL_EXT_integer_dot_product : require
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) readonly buffer A { uvec4 a[]; };
+layout(set = 0, binding = 1) readonly buffer B { ivec4 b[]; };
+layout(set = 0, binding = 2) buffer O { int o[]; };
+void main() {
+   const uint i = gl_LocalInvocationIndex;
+   if (gl_NumWorkGroups.x == 0)
+      return;
+   const uint place = gl_WorkGroupID.x * 64 + i;
+   const uvec4 nibbles = a[place / 4 * 2 + place % 2];
+   const uint by = place / 2 % 2 * 4;
+   const ivec4 y = b[place];
+   int sum = o[place];
+   for (uint c = 0; c < 4; c++)
+      sum += dotPacked4x8EXT(int((nibbles[c] >> by) & 0x0f0f0f0fu), y[c]);
+   o[place] = sum;
+   // Of other components, and of other operations on them.
+   sum = dotPacked4x8EXT(int(nibbles.x), y.y) + dotPacked4x8EXT(int(nibbles.y), y.x);
+   sum += dotPacked4x8EXT(int(nibbles.z), y.z) + dotPacked4x8EXT(int(nibbles.w >> 1), y.w);
+   o[256 + place] = sum;
+}
+)";
+
+TEST_P(IntegerDot, SumsOfComponents)
+{
+   auto program = compile_shader(sums_of_components, GetParam(), 3);
+   ASSERT_TRUE(program) << program.error().message;
+
+   std::mt19937 random{uint32_t(test::test_seed())};
+   std::vector<uint32_t> a(4 * count / 2), b(4 * count), o(2 * count), expected(2 * count);
+   for (auto *list : {&a, &b, &o}) {
+      for (uint32_t &word : *list)
+         word = uint32_t(random());
+   }
+   const Dot dot = {true, true, false};
+   for (uint32_t i = 0; i < count; i++) {
+      const uint32_t *x = &a[4 * (i / 4 * 2 + i % 2)], *y = &b[4 * i], by = i / 2 % 2 * 4;
+      expected[i] = o[i];
+      for (uint32_t c = 0; c < 4; c++)
+         expected[i] += dot(x[c] >> by & 0x0f0f0f0f, y[c], 0);
+      expected[count + i] =
+         dot(x[0], y[1], 0) + dot(x[1], y[0], 0) + dot(x[2], y[2], 0) + dot(x[3] >> 1, y[3], 0);
+   }
+   Executor executor(1);
+   ASSERT_TRUE(
+      run_shader(executor, **program,
+                 {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(b)),
+                  std::as_writable_bytes(std::span(o))},
+                 {count / 64, 1, 1}));
+   EXPECT_EQ(o, expected);
+}
+
+/// Nor are parts of bytes shifted, but the sums.
+TEST(PackedSums, FactorsAreNotTakenApart)
+{
+   CompileOptions options;
+   options.subgroup_size = 32;
+   options.robust_buffer_access = true; // of what is in bounds, more is known
+   const std::string code = dump_of_shader(sums_of_components, 3, "llvm", options);
+   EXPECT_NE(code.find("and <128 x i32>"), std::string::npos) << code;
+   const std::string by = "ashr <32 x i32> %", constants = ", <i32 0, i32 0, i32 4, i32 4, ";
+   const size_t at = code.find(by);
+   ASSERT_NE(at, std::string::npos) << code;
+   EXPECT_EQ(code.find(constants, at), code.find(", ", at)) << code;
+}
+
 } // namespace
 } // namespace weft::cpu

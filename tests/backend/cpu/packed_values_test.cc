@@ -63,6 +63,39 @@ TEST_F(PackedValues, DifferentOperationsAndOrdersAreMoved)
    EXPECT_EQ(packed->getType(), words(2));
 }
 
+TEST_F(PackedValues, WhatIsTheSameForAllComponentsIsRepeated)
+{
+   auto x = unpack(t, argument(0), 2);
+   llvm::Value *by = t.b.CreateXor(x[0], 3);
+   llvm::Value *shifted[] = {t.b.CreateShl(x[0], by), t.b.CreateShl(x[1], by)};
+   auto *packed = llvm::dyn_cast_or_null<llvm::BinaryOperator>(pack_in_place(t, shifted));
+   ASSERT_NE(packed, nullptr);
+   EXPECT_EQ(packed->getOperand(0), argument(0));
+   auto *repeated = llvm::dyn_cast<llvm::ShuffleVectorInst>(packed->getOperand(1));
+   ASSERT_NE(repeated, nullptr);
+   for (unsigned i = 0; i < 2 * W; i++)
+      EXPECT_EQ(repeated->getMaskValue(i), int(i / 2)) << i;
+   llvm::Value *swapped[] = {x[1], x[0]};
+   EXPECT_EQ(pack_in_place(t, swapped), nullptr);
+}
+
+TEST_F(PackedValues, ComponentsAreAddedUp)
+{
+   llvm::SmallVector<llvm::Constant *, 4 * W> numbers;
+   for (unsigned i = 0; i < 4 * W; i++)
+      numbers.push_back(t.b.getInt32(i * i));
+   auto *sums =
+      llvm::dyn_cast<llvm::Constant>(add_components(t, llvm::ConstantVector::get(numbers), 4));
+   ASSERT_NE(sums, nullptr);
+   for (unsigned l = 0; l < W; l++) {
+      auto *sum = llvm::cast<llvm::ConstantInt>(sums->getAggregateElement(l));
+      unsigned expected = 0;
+      for (unsigned i = 4 * l; i < 4 * l + 4; i++)
+         expected += i * i;
+      EXPECT_EQ(sum->getZExtValue(), expected) << l;
+   }
+}
+
 /// x0 y0 x1 y1 … out of x0 x1 … and y0 y1 …
 TEST_F(PackedValues, LanesAreInterleaved)
 {
