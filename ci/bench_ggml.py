@@ -244,6 +244,8 @@ def bench_ggml(root, arguments, driver):
     peers = [('Weft', driver | GGML, 'Vulkan0')]
     paths = [('Weft, NV_coopmat2', driver | GGML | NO_VECTORS, 'Vulkan0'),
              ('Weft, KHR_coopmat', driver | GGML | KHR, 'Vulkan0')]
+    # Without matrices ggml makes bytes of what it multiplies quantized blocks by.
+    bytes_path = ('Weft, bytes', driver | GGML | SCALAR, 'Vulkan0')
     if 'lavapipe' in arguments.peers:
         peers += [(name, variables, 'Vulkan0') for name, variables in known.items()]
     if 'cpu' in arguments.peers:
@@ -255,6 +257,7 @@ def bench_ggml(root, arguments, driver):
             # One mat-vec kernel serves all matrix paths.
             these = [peer for peer in peers if n != '1' or peer[0] != 'lavapipe, scalar']
             these += paths if n != '1' and 'paths' in arguments.peers else []
+            these += [bytes_path] if n != '1' and kind != 'f16' else []
             rates, agree = bench_mul_mat(root, program, these, kind, n, arguments.rounds)
             results[f'{kind} n={n}'] = rates
             right &= agree
