@@ -25,8 +25,7 @@ struct ProgramObject {
 };
 
 /// Null when host memory runs out.
-ProgramObject *create_program_object(vk_device *, const CacheKey &,
-                                     std::shared_ptr<cpu::Programs>);
+ProgramObject *create_program_object(vk_device *, const CacheKey &, std::shared_ptr<cpu::Programs>);
 
 /// The object of this key with a reference for the caller, or null.  The cache may be null.
 ProgramObject *lookup_program(vk_pipeline_cache *, const CacheKey &);

@@ -97,8 +97,7 @@ public:
       actual.specialized = program.seed % 2 == 0;
       const std::vector<std::byte> push = push_constants(program, addresses);
       const cpu::DispatchFacts facts = {push, {}, {program.workgroups, 1, 1}};
-      const auto compiled =
-         runner::compile({spirv, "main", {}}, places, actual, {.facts = &facts});
+      const auto compiled = runner::compile({spirv, "main", {}}, places, actual, {.facts = &facts});
       if (!compiled)
          return "refused: " + compiled.error().message + "\n";
       if (!runner::execute(executor, **compiled, views, {program.workgroups, 1, 1}, push))

@@ -22,9 +22,10 @@ std::string name(const Path &path)
 
 Result<Path> parse_path(std::string_view text)
 {
-   const Error error = {"the path '" + std::string(text) +
-                        "': expected tiles, registers, spirv-tiles or spirv-registers, and behind "
-                        "it any of /avx2, /avx512, /w8, /w16, /w32, /w64, /unchecked, /specialized"};
+   const Error error = {
+      "the path '" + std::string(text) +
+      "': expected tiles, registers, spirv-tiles or spirv-registers, and behind "
+      "it any of /avx2, /avx512, /w8, /w16, /w32, /w64, /unchecked, /specialized"};
    Path path;
    std::string_view rest = text;
    const auto next = [&] {

@@ -145,8 +145,8 @@ Result<std::shared_ptr<const cpu::Program>> compile(const ShaderSource &source,
       words = std::move(*module);
       cpu_source = {words, source.entry_point, {}};
    }
-   Result<std::shared_ptr<const cpu::Program>> program = cpu::compile(
-      cpu_source, cpu_options, path.specialized ? options.facts : nullptr);
+   Result<std::shared_ptr<const cpu::Program>> program =
+      cpu::compile(cpu_source, cpu_options, path.specialized ? options.facts : nullptr);
    if (!program && path.through_spirv)
       return Error{"the CPU back end, of the module made for it: " + program.error().message};
    return program;

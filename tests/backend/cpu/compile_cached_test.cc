@@ -45,8 +45,7 @@ protected:
    }
 
    /// Null if there is none.
-   static std::shared_ptr<const Program>
-   finished(const Result<std::shared_ptr<Programs>> &started)
+   static std::shared_ptr<const Program> finished(const Result<std::shared_ptr<Programs>> &started)
    {
       EXPECT_TRUE(started) << started.error().message;
       if (!started || !*started)
