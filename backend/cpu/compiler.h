@@ -132,8 +132,8 @@ using FutureProgram = std::shared_future<Result<std::shared_ptr<const Program>>>
 class Programs {
 public:
    virtual ~Programs() = default;
-   virtual const ProgramInfo &
-   info() const = 0; ///< all but stack_bytes and needs_tile_configuration
+   /// All but stack_bytes and needs_tile_configuration.
+   virtual const ProgramInfo &info() const = 0;
    /// The program for such a dispatch, which is there as long as this.
    virtual const FutureProgram &program_for(const DispatchFacts &) = 0;
    /// Bytes for deserialize_programs(), in this version of Weft on this kind of CPU; with what code there

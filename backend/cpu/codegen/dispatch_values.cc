@@ -27,7 +27,7 @@ ValueRange any_of(unsigned bits)
    return {0, all_ones(bits)};
 }
 
-/// Of a known value or none: there is no more to say.
+/// Whether its operands are few, and each is one number, as its result is.
 bool takes_scalars(const nir_op_info &info)
 {
    return info.output_size <= 1 && info.num_inputs <= std::size(DispatchExpression().sources) &&

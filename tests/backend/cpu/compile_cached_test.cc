@@ -30,13 +30,7 @@ protected:
    static CompileOptions options()
    {
       CompileOptions options;
-      options.bindings = {{.set = 0,
-                           .binding = 0,
-                           .slot = 0,
-                           .offset = 0,
-                           .stride = sizeof(BufferDescriptor),
-                           .count = 1,
-                           .inline_data = false}};
+      options.bindings = buffer_bindings(1);
       return options;
    }
    std::shared_ptr<const Program> get(const CompileOptions &options, bool may_compile)

@@ -28,6 +28,22 @@ compile_shader(const std::string &glsl, uint32_t subgroup_size, uint32_t buffers
    return runner::compile({spirv, "main", {}}, places, {.subgroup_size = subgroup_size});
 }
 
+/// The layout of buffers at bindings 0 … count - 1 of set 0.
+inline std::vector<BindingLayout> buffer_bindings(uint32_t count)
+{
+   std::vector<BindingLayout> bindings;
+   constexpr uint32_t stride = sizeof(BufferDescriptor);
+   for (uint32_t i = 0; i < count; i++)
+      bindings.push_back({.set = 0,
+                          .binding = i,
+                          .slot = 0,
+                          .offset = i * stride,
+                          .stride = stride,
+                          .count = 1,
+                          .inline_data = false});
+   return bindings;
+}
+
 /// What the compiler dumps of a shader at a phase ("nir", "llvm", …); empty, and a failure, where it
 /// does not compile.
 inline std::string dump_of_shader(const std::string &glsl, uint32_t buffers,
@@ -37,8 +53,7 @@ inline std::string dump_of_shader(const std::string &glsl, uint32_t buffers,
    ShaderSource source;
    source.spirv = spirv;
    source.entry_point = "main";
-   for (uint32_t i = 0; i < buffers; i++)
-      options.bindings.push_back({0, i, 0, uint32_t(i * sizeof(BufferDescriptor)), 0, 1, false});
+   options.bindings = buffer_bindings(buffers);
    std::string dumped;
    options.dump = [&](const char *phase, const std::string &text) {
       if (phase == wanted)

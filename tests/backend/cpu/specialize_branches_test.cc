@@ -218,13 +218,7 @@ class ProgramsOfWays : public testing::Test {
 protected:
    ProgramsOfWays() : spirv(e2e::compile_glsl(e2e::glsl_header + std::string(many_ways)))
    {
-      options.bindings = {{.set = 0,
-                           .binding = 0,
-                           .slot = 0,
-                           .offset = 0,
-                           .stride = sizeof(BufferDescriptor),
-                           .count = 1,
-                           .inline_data = false}};
+      options.bindings = buffer_bindings(1);
    }
 
    std::shared_ptr<Programs> get(bool may_compile)
