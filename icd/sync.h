@@ -12,6 +12,7 @@
 
 #include "vk_sync.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -24,10 +25,27 @@ struct Progress {
    std::condition_variable changed;
    /// The device is being destroyed: its queue waits for nothing any more.  Guarded by the mutex.
    bool closing = false;
-   /// Since the last change.  After the first ones, a poll waits a little for the next change.
+   /// When the last poll ended, and how many in a row came as soon after the one before as those of a
+   /// loop do, without any change between.
+   std::chrono::steady_clock::time_point last_poll;
    uint32_t futile_polls = 0;
-   static constexpr uint32_t patient_polls = 8;
-   static constexpr std::chrono::microseconds poll_pause{50};
+
+   /// For a poll that found nothing new, with the mutex held: a program that polls in a loop takes a
+   /// CPU from the threads that do its work, of which sched_yield() gives back no more than the
+   /// scheduler thinks fair.  So all but the first polls of a loop wait for the next change, each
+   /// longer than the one before; a program's own pause between polls (llama.cpp's is 20 us) then is
+   /// little beside them.
+   void pause_poll(std::unique_lock<std::mutex> &lock)
+   {
+      using namespace std::chrono_literals;
+      constexpr uint32_t patience = 8;
+      constexpr auto own_pause = 200us, longest = 1000us;
+      const auto since_last = std::chrono::steady_clock::now() - last_poll;
+      futile_polls = since_last < own_pause ? futile_polls + 1 : 0;
+      if (futile_polls > patience)
+         changed.wait_for(lock, std::min(25us * (futile_polls - patience), longest));
+      last_poll = std::chrono::steady_clock::now();
+   }
 
    /// Waits until done() is true (called with the mutex held) or the absolute time has come; false
    /// then.  The time is in nanoseconds of CLOCK_MONOTONIC, as everywhere in the runtime;
@@ -39,10 +57,7 @@ struct Progress {
       if (done())
          return true;
       if (abs_timeout_ns == 0) {
-         // A program that polls in a loop would take a CPU from the threads that do its work, of
-         // which sched_yield() gives back no more than the scheduler thinks fair.
-         if (++futile_polls > patient_polls)
-            changed.wait_for(lock, poll_pause);
+         pause_poll(lock);
          return done();
       }
       if (abs_timeout_ns > uint64_t(INT64_MAX)) {
