@@ -115,6 +115,7 @@ void pack(void *packed, const void *memory, int64_t stride)
 {
    auto *to = static_cast<char *>(packed);
    const auto *from = static_cast<const char *>(memory);
+   prefetch_farther_on<Tile<Order, Packing::Rows, Packing::Cols, Packing::Bytes>>(from, stride);
    if constexpr (Order == TileOrder::row_major) {
       Packing::from_rows(to, from, stride);
    } else if constexpr (requires { Packing::from_columns(to, from, stride); }) {

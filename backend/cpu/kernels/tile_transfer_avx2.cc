@@ -48,7 +48,7 @@ void *find(const TileTransfer &t)
 {
    if (t.access == TileAccess::load)
       return t.robust ? reinterpret_cast<void *>(load_robust<Tile>)
-                      : reinterpret_cast<void *>(load<Tile>);
+                      : reinterpret_cast<void *>(load_from_memory<Tile>);
    return t.robust ? reinterpret_cast<void *>(store_robust<Tile>)
                    : reinterpret_cast<void *>(store<Tile>);
 }
