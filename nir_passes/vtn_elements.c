@@ -228,12 +228,12 @@ static unsigned smallest_odd_factor(unsigned n)
    return n;
 }
 
-/* A step whose groups are pairs, 2^log2_stride apart. */
+/* A step whose groups are pairs. */
 struct pairs {
    struct vtn_function *function;
    nir_deref_instr *result, *source;
    bool along_row;
-   nir_def *log2_stride;
+   unsigned stride; /* a power of two */
 };
 
 /* The first of a pair stands first in both of its elements' sums. */
@@ -242,7 +242,7 @@ static void combine_pair(struct vtn_builder *b, const struct weft_component *c, 
    const struct pairs *pairs = data;
    nir_builder *nb = &b->nb;
    nir_def *at = pairs->along_row ? c->col : c->row;
-   nir_def *stride = nir_ishl(nb, nir_imm_int(nb, 1), pairs->log2_stride);
+   nir_def *stride = nir_imm_int(nb, (int)pairs->stride);
    nir_def *own = nir_cmat_extract(nb, bits_of(pairs->source), &pairs->source->def, c->number);
    nir_def *other = line_element(nb, pairs->source, pairs->along_row, c, nir_ixor(nb, at, stride));
    nir_def *is_second = nir_ine_imm(nb, nir_iand(nb, at, stride), 0);
@@ -251,29 +251,22 @@ static void combine_pair(struct vtn_builder *b, const struct weft_component *c, 
    nir_cmat_insert(nb, &pairs->result->def, value, &pairs->result->def, c->number);
 }
 
-/* All elements that are equal in their place along the line but for the lowest `steps` bits become
- * the combination of them.  A loop: the steps of a matrix that all of a workgroup share are long. */
+/* All elements that are equal in their place along the line but for the bits below `stride` become
+ * the combination of them.  No loop: where strides are constant, back ends know which invocation
+ * has the other of a pair. */
 static nir_deref_instr *reduce_pairs(struct vtn_builder *b, struct vtn_function *function,
-                                     nir_deref_instr *matrix, bool along_row, unsigned steps)
+                                     nir_deref_instr *matrix, bool along_row, unsigned stride)
 {
    const struct glsl_cmat_description desc = desc_of(matrix);
-   nir_builder *nb = &b->nb;
-   nir_deref_instr *current = vtn_create_cmat_temporary(b, matrix->type, "cmat_reduce"),
-                   *result = vtn_create_cmat_temporary(b, matrix->type, "cmat_reduce");
-   nir_variable *counter = nir_local_variable_create(nb->impl, glsl_uint_type(), "log2_stride");
-   nir_cmat_copy(nb, &current->def, &matrix->def);
-   nir_store_var(nb, counter, nir_imm_int(nb, 0), 1);
-   nir_loop *loop = nir_push_loop(nb);
-   {
-      nir_def *step = nir_load_var(nb, counter);
-      nir_break_if(nb, nir_uge_imm(nb, step, steps));
-      struct pairs pairs = {function, result, current, along_row, step};
+   struct pairs pairs = {function, NULL, matrix, along_row, 1};
+   nir_deref_instr *unused = NULL;
+   for (; pairs.stride < stride; pairs.stride *= 2) {
+      pairs.result = unused ? unused : vtn_create_cmat_temporary(b, matrix->type, "cmat_reduce");
       weft_for_each_component(b, &desc, combine_pair, &pairs);
-      nir_cmat_copy(nb, &current->def, &result->def);
-      nir_store_var(nb, counter, nir_iadd_imm(nb, step, 1), 1);
+      unused = pairs.source == matrix ? NULL : pairs.source;
+      pairs.source = pairs.result;
    }
-   nir_pop_loop(nb, loop);
-   return current;
+   return pairs.source;
 }
 
 /* A matrix in which every element is the combination of its row (or column) of the source. */
@@ -282,10 +275,9 @@ static nir_deref_instr *reduce_lines(struct vtn_builder *b, struct vtn_function 
 {
    const struct glsl_cmat_description desc = desc_of(matrix);
    const unsigned length = along_row ? desc.cols : desc.rows;
-   const unsigned pairs = (unsigned)(ffs((int)length) - 1);
-   struct step step = {function, NULL, matrix, along_row, 1u << pairs, 0};
-   if (pairs > 0)
-      step.source = reduce_pairs(b, function, matrix, along_row, pairs);
+   const unsigned power_of_two = length & -length;
+   struct step step = {function, NULL, matrix, along_row, power_of_two, 0};
+   step.source = reduce_pairs(b, function, matrix, along_row, power_of_two);
    while (step.stride < length) {
       step.factor = smallest_odd_factor(length / step.stride);
       step.result = vtn_create_cmat_temporary(b, matrix->type, "cmat_reduce");

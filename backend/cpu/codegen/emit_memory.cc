@@ -327,6 +327,30 @@ void emit_buffer_size(Translator &t, nir_intrinsic_instr *intr)
    t.define(intr->def, 0, b.CreateLoad(vector, sizes));
 }
 
+/// For lanes whose places are known to lie close together: the run of memory that they are in, shuffled; else null.
+Value *load_run_of_scratch(Translator &t, Value *place, const LaneOffsets &fixed, uint32_t bytes)
+{
+   llvm::IRBuilder<> &b = t.b;
+   if (fixed.from_first.empty() || !fixed.assumptions.empty())
+      return nullptr;
+   const auto [least, most] = std::ranges::minmax(fixed.from_first);
+   const int64_t extent = most - least + bytes;
+   if (extent > std::min<int64_t>(2 * t.W * bytes, t.info.private_bytes))
+      return nullptr;
+   llvm::SmallVector<int, 64> order;
+   for (const int64_t n : fixed.from_first) {
+      if ((n - least) % bytes != 0)
+         return nullptr;
+      order.push_back(int((n - least) / bytes));
+   }
+   Value *begin = b.CreateAdd(t.first_lane(place), b.getInt32(uint32_t(least)));
+   begin = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, begin,
+                                   b.getInt32(t.info.private_bytes - uint32_t(extent)));
+   auto *type = llvm::FixedVectorType::get(t.int_type(bytes * 8), unsigned(extent / bytes));
+   Value *run = b.CreateAlignedLoad(type, pointer_to(t, scratch_region(t), begin), llvm::Align(1));
+   return b.CreateShuffleVector(run, order);
+}
+
 } // namespace
 
 Value *load_from_scratch(Translator &t, Value *place, const LaneOffsets &fixed, uint32_t bytes)
@@ -334,8 +358,10 @@ Value *load_from_scratch(Translator &t, Value *place, const LaneOffsets &fixed, 
    llvm::IRBuilder<> &b = t.b;
    Value *v;
    if (place->getType()->isVectorTy()) {
+      v = load_run_of_scratch(t, place, fixed, bytes);
       const Reach reach = reach_of(t, {}, fixed, bytes);
-      v = load_pieces({t, scratch_region(t), place, reach, 1, bytes, true, false, false})[0];
+      if (!v)
+         v = load_pieces({t, scratch_region(t), place, reach, 1, bytes, true, false, false})[0];
    } else {
       Value *last = b.getInt32(t.info.private_bytes - bytes);
       place = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, place, last);

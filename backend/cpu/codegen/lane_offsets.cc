@@ -397,6 +397,16 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
             return each([&](uint32_t l) { return of(0, l) + of(1, l); });
       }
       break;
+   case nir_op_ixor:
+      // Bits above those in which lanes differ change alike in all.
+      for (unsigned i = 0; i < 2 && bits > 1; i++) {
+         const LaneOffsets &value = s[1 - i];
+         if (const auto k = constant(i); k && stays_within(value, bits)) {
+            const uint64_t c = value.first.value, low = residue(value.first.bits, *k, bits).value;
+            return each([&](uint32_t l) { return ((c + of(1 - i, l)) ^ low) - (c ^ low); });
+         }
+      }
+      break;
    case nir_op_u2u32:
    case nir_op_u2u64:
    case nir_op_u2u16:

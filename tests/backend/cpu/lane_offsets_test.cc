@@ -132,6 +132,21 @@ TEST_F(Offsets, KnownLowBitsNeedNoAssumption)
    EXPECT_TRUE(offsets(nir_udiv_imm(b, far, 64)).empty());
 }
 
+/// As where elements meet those that lie some bit away, in whatever row.
+TEST_F(Offsets, ExclusiveOrChangesHighBitsAlike)
+{
+   nir_def *place = nir_iadd(b, nir_imul_imm(b, group, 16), lane);
+   const auto meets = [&](uint32_t k) { return nir_ixor(b, place, nir_imm_int(b, int(k))); };
+   EXPECT_EQ(offsets(meets(4)), each([](int64_t l) { return (l ^ 4) - 4; }));
+   EXPECT_EQ(offsets(meets(32)), each([](int64_t l) { return l; }));
+   EXPECT_EQ(offsets(meets(~2u)), each([](int64_t l) { return (l ^ 13) - 13; }));
+   EXPECT_EQ(offsets(nir_udiv_imm(b, meets(1), 16)), each([](int64_t) { return 0; }));
+   EXPECT_TRUE(assumptions.empty());
+   // Where lane 0's value may be 8 modulo 16, a sum may carry.
+   nir_def *unaligned = nir_iadd(b, nir_imul_imm(b, group, 8), lane);
+   EXPECT_TRUE(offsets(nir_ixor(b, unaligned, nir_imm_int(b, 1))).empty());
+}
+
 /// What a loop adds to lane 0's value is taken from what was known before it.
 TEST_F(Offsets, PhisKnowWhatAllTheirSourcesDo)
 {

@@ -29,6 +29,7 @@ struct Step {
       modulo,
       bit_and,
       bit_or,
+      bit_xor,
       multiply_uniform,
       add_uniform,
       add_earlier,
@@ -93,6 +94,9 @@ uint32_t evaluate(const Chain &chain, uint32_t invocation, uint32_t uniform)
       case Step::bit_or:
          v = x | k;
          break;
+      case Step::bit_xor:
+         v = x ^ k;
+         break;
       case Step::multiply_uniform:
          v = x * uniform;
          break;
@@ -149,6 +153,9 @@ nir_def *build(nir_builder *b, const Chain &chain, nir_def *invocation, nir_def 
          break;
       case Step::bit_or:
          v = nir_ior(b, x, nir_imm_int(b, k));
+         break;
+      case Step::bit_xor:
+         v = nir_ixor(b, x, nir_imm_int(b, k));
          break;
       case Step::multiply_uniform:
          v = nir_imul(b, x, uniform);
