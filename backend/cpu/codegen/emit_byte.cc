@@ -29,8 +29,9 @@ struct ByteOfWord {
    unsigned bit; ///< the lowest
 };
 
-/// What u2f32 converts, if it is a byte that was taken out of a word.
-std::optional<ByteOfWord> byte_of_word(nir_scalar x)
+/// What u2f32 converts, if it is a byte that was taken out of a word in the same block as `user`: where another is
+/// there twice (guarded_loads.h), only what NIR uses behind it is known behind it.
+std::optional<ByteOfWord> byte_of_word(nir_scalar x, const nir_instr &user)
 {
    x = nir_scalar_chase_movs(nir_scalar_chase_alu_src(x, 0));
    if (!nir_scalar_is_alu(x) || nir_scalar_alu_op(x) != nir_op_u2u8)
@@ -44,6 +45,8 @@ std::optional<ByteOfWord> byte_of_word(nir_scalar x)
       bit = unsigned(nir_scalar_as_uint(by));
       x = nir_scalar_chase_alu_src(x, 0);
    }
+   if (x.def->parent_instr->block != user.block)
+      return std::nullopt;
    if (x.def->bit_size != 32 || !x.def->divergent || (bit != 0 && bit != 8 && bit != 16))
       return std::nullopt;
    return ByteOfWord{x, bit};
@@ -53,7 +56,7 @@ std::optional<ByteOfWord> byte_of_word(nir_scalar x)
 Value *sum_of_byte(Alu &a, const nir_scalar &converted, double more)
 {
    constexpr double most = 4096; // that all differences below are exact
-   const std::optional<ByteOfWord> byte = byte_of_word(converted);
+   const std::optional<ByteOfWord> byte = byte_of_word(converted, a.instr->instr);
    if (!byte || std::abs(more) > most || more != std::trunc(more) || (byte->bit == 0 && more == 0))
       return nullptr;
    llvm::IRBuilder<> &b = a.b;
