@@ -59,7 +59,11 @@ LargeStackThreads::~LargeStackThreads()
 void LargeStackThreads::start(std::function<void()> work)
 {
    std::unique_lock lock(mutex);
-   changed.wait(lock, [&] { return running < most; });
+   changed.wait(lock, [&] { return running < most || waiting.size() < most_waiting(); });
+   if (running == most) {
+      waiting.push_back(std::move(work));
+      return;
+   }
    join_ended();
    Thread &thread = threads.emplace_back(Thread{this, std::move(work), {}, false});
    if (create_thread(&thread.handle, run, &thread) == 0) {
@@ -76,9 +80,18 @@ void *LargeStackThreads::run(void *argument)
 {
    auto &thread = *static_cast<Thread *>(argument);
    LargeStackThreads &all = *thread.owner;
-   thread.work();
-   thread.work = nullptr; // what it refers to may be large
-   const std::lock_guard lock(all.mutex);
+   std::unique_lock lock(all.mutex);
+   for (;;) {
+      lock.unlock();
+      thread.work();
+      thread.work = nullptr; // what it refers to may be large
+      lock.lock();
+      if (all.waiting.empty())
+         break;
+      thread.work = std::move(all.waiting.front());
+      all.waiting.pop_front();
+      all.changed.notify_all();
+   }
    thread.ended = true;
    all.running--;
    all.changed.notify_all();

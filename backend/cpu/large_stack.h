@@ -9,6 +9,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -26,13 +27,13 @@ class LargeStackThreads {
 public:
    /// At most so many at once.
    explicit LargeStackThreads(uint32_t most) : most(most) {}
-   /// Waits for all of them.
+   /// Waits until all has been done.
    ~LargeStackThreads();
    LargeStackThreads(const LargeStackThreads &) = delete;
    LargeStackThreads &operator=(const LargeStackThreads &) = delete;
 
-   /// Returns once `work`, which may not throw, has a thread: if the most run already, when one of them
-   /// has ended.  Where no thread can be had, `work` runs on the calling one.
+   /// `work` may not throw.  It waits for its turn where the most run already; where a few wait, the calling
+   /// thread does too, as what waits takes memory.  Where no thread can be had, `work` runs on the calling one.
    void start(std::function<void()> work);
 
 private:
@@ -44,11 +45,13 @@ private:
    };
    static void *run(void *thread);
    void join_ended();
+   size_t most_waiting() const { return size_t(4) * most; }
 
    const uint32_t most;
    std::mutex mutex; ///< of the rest
    std::condition_variable changed;
    std::list<Thread> threads;
+   std::deque<std::function<void()>> waiting; ///< while the most run
    uint32_t running = 0;
 };
 

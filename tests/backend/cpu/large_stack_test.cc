@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 namespace weft::cpu {
 namespace {
@@ -76,6 +77,21 @@ TEST(LargeStackThreads, RunAsManyAsAreAllowed)
    EXPECT_EQ(done, 20);
    EXPECT_GT(most, 1);
    EXPECT_LE(most, 3);
+}
+
+TEST(LargeStackThreads, TakeWhatWaitsInItsOrder)
+{
+   std::promise<void> go;
+   std::vector<int> order;
+   {
+      LargeStackThreads threads(1);
+      threads.start([&] { go.get_future().get(); });
+      for (int i = 0; i < 4; i++) // none of which keeps this thread
+         threads.start([&order, i] { order.push_back(i); });
+      EXPECT_TRUE(order.empty());
+      go.set_value();
+   }
+   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
 }
 
 TEST(LargeStackThreads, LetTheirStarterGoOn)
