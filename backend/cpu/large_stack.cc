@@ -80,9 +80,8 @@ void *LargeStackThreads::run(void *argument)
 {
    auto &thread = *static_cast<Thread *>(argument);
    LargeStackThreads &all = *thread.owner;
-   std::unique_lock lock(all.mutex);
-   for (;;) {
-      lock.unlock();
+   std::unique_lock lock(all.mutex, std::defer_lock);
+   for (;; lock.unlock()) {
       thread.work();
       thread.work = nullptr; // what it refers to may be large
       lock.lock();

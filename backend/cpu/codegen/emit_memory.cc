@@ -359,9 +359,10 @@ Value *load_from_scratch(Translator &t, Value *place, const LaneOffsets &fixed, 
    Value *v;
    if (place->getType()->isVectorTy()) {
       v = load_run_of_scratch(t, place, fixed, bytes);
-      const Reach reach = reach_of(t, {}, fixed, bytes);
-      if (!v)
+      if (!v) {
+         const Reach reach = reach_of(t, {}, fixed, bytes);
          v = load_pieces({t, scratch_region(t), place, reach, 1, bytes, true, false, false})[0];
+      }
    } else {
       Value *last = b.getInt32(t.info.private_bytes - bytes);
       place = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, place, last);
