@@ -7,6 +7,7 @@
 #include "backend/cpu/codegen/keep_barrier_loops.h"
 #include "backend/cpu/codegen/opt_product_order.h"
 #include "backend/cpu/codegen/opt_uniform.h"
+#include "backend/cpu/codegen/opt_uniform_branches.h"
 #include "backend/cpu/codegen/pack_factors.h"
 #include "backend/cpu/codegen/specialize_branches.h"
 #include "backend/cpu/codegen/unroll_products.h"
@@ -223,6 +224,8 @@ void find_uniform_values(PassRunner &run, uint32_t subgroup_size)
    RUN(run, nir_convert_to_lcssa, false, false);
    RUN(run, nir_divergence_analysis);
    if (RUN(run, opt_uniform, subgroup_size))
+      RUN(run, nir_divergence_analysis);
+   if (RUN(run, opt_uniform_branches))
       RUN(run, nir_divergence_analysis);
 }
 
