@@ -119,6 +119,37 @@ private:
          body(nir_imm_int(&b, int(i)));
    }
 
+   /// Whether a matrix's tiles are seen as one: in private memory, where they are one behind the other, if they are many.
+   bool are_one(const glsl_cmat_description &desc) const
+   {
+      constexpr uint32_t max_rows = 1024; // that a description has room for
+      const uint32_t tiles = grid(desc).size();
+      return tiles > max_unrolled_tiles && tiles * tile_of(desc).rows <= max_rows &&
+             options.form == MatrixForm::private_tiles &&
+             !cmat::has_outside(cmat::Map::dense, tile_of(desc), options.subgroup_size);
+   }
+
+   /// Calls body with a function that gives the same part of every matrix that is cut like this one, a tile or all of
+   /// them: for what is done with each component by itself.
+   template <typename Body>
+   void for_each_part(const glsl_cmat_description &desc, const Body &body)
+   {
+      if (are_one(desc))
+         return body([&](const Matrix &matrix) { return all_tiles(matrix); });
+      for_each_tile(
+         desc, [&](nir_def *i) { body([&](const Matrix &matrix) { return tile(matrix, i); }); });
+   }
+
+   /// As if they lay below each other.
+   nir_def *all_tiles(const Matrix &matrix)
+   {
+      glsl_cmat_description all = tile_of(matrix.desc);
+      all.rows *= grid(matrix.desc).size();
+      return &nir_build_deref_cast(&b, &matrix.deref->def, matrix.deref->modes,
+                                   glsl_cmat_type(&all), 0)
+                 ->def;
+   }
+
    /// Calls body with each tile; those in a loop have the same extent.  Tiles go by rows, or by
    /// columns where lines of memory lie so: what a line of the cache brings is used at once.
    template <typename Body>
@@ -159,8 +190,11 @@ private:
          nir_def *row = nir_udiv_imm(&b, i, line), *col = nir_umod_imm(&b, i, line);
          if (by_columns)
             std::swap(row, col);
-         body(place(desc, nir_iadd_imm(&b, row, first.rows), nir_iadd_imm(&b, col, first.cols),
-                    extent));
+         Place p = place(desc, nir_iadd_imm(&b, row, first.rows), nir_iadd_imm(&b, col, first.cols),
+                         extent);
+         if (!by_columns && first.rows == 0 && count.cols == grid(desc).cols)
+            p.number = i;
+         body(p);
       });
    }
 
@@ -229,8 +263,8 @@ private:
       const auto operand = [&](unsigned source) { return types.operand(instr, source); };
       switch (instr->intrinsic) {
       case nir_intrinsic_cmat_construct:
-         for_each_tile(operand(0).desc, [&](nir_def *i) {
-            nir_cmat_construct(&b, tile(operand(0), i), instr->src[1].ssa);
+         for_each_part(operand(0).desc, [&](const auto &part) {
+            nir_cmat_construct(&b, part(operand(0)), instr->src[1].ssa);
          });
          clear_padding(operand(0));
          return true;
@@ -260,24 +294,22 @@ private:
          clear_padding(operand(0));
          return true;
       case nir_intrinsic_cmat_binary_op:
-         for_each_tile(operand(0).desc, [&](nir_def *i) {
-            _nir_build_cmat_binary_op(&b, tile(operand(0), i), tile(operand(1), i),
-                                      tile(operand(2), i),
+         for_each_part(operand(0).desc, [&](const auto &part) {
+            _nir_build_cmat_binary_op(&b, part(operand(0)), part(operand(1)), part(operand(2)),
                                       {._ = 0, .alu_op = nir_intrinsic_alu_op(instr)});
          });
          clear_padding(operand(0));
          return true;
       case nir_intrinsic_cmat_scalar_op:
-         for_each_tile(operand(0).desc, [&](nir_def *i) {
-            _nir_build_cmat_scalar_op(&b, tile(operand(0), i), tile(operand(1), i),
-                                      instr->src[2].ssa,
+         for_each_part(operand(0).desc, [&](const auto &part) {
+            _nir_build_cmat_scalar_op(&b, part(operand(0)), part(operand(1)), instr->src[2].ssa,
                                       {._ = 0, .alu_op = nir_intrinsic_alu_op(instr)});
          });
          clear_padding(operand(0));
          return true;
       case nir_intrinsic_cmat_bitcast:
-         for_each_tile(operand(0).desc, [&](nir_def *i) {
-            nir_cmat_bitcast(&b, tile(operand(0), i), tile(operand(1), i));
+         for_each_part(operand(0).desc, [&](const auto &part) {
+            nir_cmat_bitcast(&b, part(operand(0)), part(operand(1)));
          });
          return true;
       case nir_intrinsic_cmat_copy:
@@ -310,8 +342,8 @@ private:
 
    void copy(const Matrix &result, const Matrix &source)
    {
-      for_each_tile(result.desc,
-                    [&](nir_def *i) { nir_cmat_copy(&b, tile(result, i), tile(source, i)); });
+      for_each_part(result.desc,
+                    [&](const auto &part) { nir_cmat_copy(&b, part(result), part(source)); });
    }
 
    /* ---- memory ---- */
@@ -515,7 +547,10 @@ private:
    void split_extract(nir_intrinsic_instr *instr, const Matrix &source)
    {
       const Component p = find(source.desc, instr->src[1].ssa);
-      nir_def *value = nir_cmat_extract(&b, instr->def.bit_size, tile(source, p.number), p.in_tile);
+      nir_def *value =
+         are_one(source.desc)
+            ? nir_cmat_extract(&b, instr->def.bit_size, all_tiles(source), instr->src[1].ssa)
+            : nir_cmat_extract(&b, instr->def.bit_size, tile(source, p.number), p.in_tile);
       nir_def_rewrite_uses(&instr->def, value);
    }
 
@@ -530,7 +565,12 @@ private:
          nir_def *zero = nir_imm_intN_t(&b, 0, value->bit_size);
          value = nir_bcsel(&b, is_in_matrix(result.desc, p), value, zero);
       }
-      nir_cmat_insert(&b, into, value, into, p.in_tile);
+      if (are_one(result.desc)) {
+         into = all_tiles(result);
+         nir_cmat_insert(&b, into, value, into, instr->src[3].ssa);
+      } else {
+         nir_cmat_insert(&b, into, value, into, p.in_tile);
+      }
    }
 
    /* ---- runs ---- */
@@ -669,15 +709,15 @@ private:
    {
       if (!are_cut_alike(result.desc, source.desc))
          return take_elements(result, source, false);
-      for_each_tile(result.desc, [&](nir_def *i) {
-         nir_cmat_convert_weft(&b, tile(result, i), tile(source, i));
+      for_each_part(result.desc, [&](const auto &part) {
+         nir_cmat_convert_weft(&b, part(result), part(source));
       });
    }
 
    void convert_tiles(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
    {
-      for_each_tile(result.desc, [&](nir_def *i) {
-         _nir_build_cmat_unary_op(&b, tile(result, i), tile(source, i),
+      for_each_part(result.desc, [&](const auto &part) {
+         _nir_build_cmat_unary_op(&b, part(result), part(source),
                                   {._ = 0,
                                    .alu_op = nir_intrinsic_alu_op(instr),
                                    .saturate = nir_intrinsic_saturate(instr)});

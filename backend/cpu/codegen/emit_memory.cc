@@ -81,24 +81,24 @@ void store_uniform(Translator &t, const Access &access, const Region &region, Va
 /// Private memory keeps each component of all lanes together: component c of lane l is at (o + c*s)
 /// * W + l*s.
 struct ScratchAddress {
-   Value *offsets; ///< bytes in the subgroup's scratch memory: a scalar for all lanes' vector, or
-                   ///< per lane
+   Value *pointer; ///< of all lanes' vector; null where each has an offset of its own:
+   Value *offsets; ///< bytes in the subgroup's scratch memory
    LanePattern pattern;
 };
 
 ScratchAddress scratch_address(Translator &t, const Access &access, unsigned component)
 {
    llvm::IRBuilder<> &b = t.b;
-   Value *offset = offset_value(t, access);
-   const auto constant = [&](uint64_t v) { return llvm::ConstantInt::get(offset->getType(), v); };
-   offset = b.CreateAdd(offset, constant(component * access.bytes));
-   if (!offset->getType()->isVectorTy())
-      return {scratch_offset(t, offset, access.bytes), {}};
-   offset = b.CreateMul(offset, constant(t.W));
+   const uint32_t beyond = access.constant_offset + component * access.bytes;
+   if (t.is_uniform(*access.offset))
+      return {scratch_pointer(t, *access.offset, beyond, access.bytes), nullptr, {}};
+   Value *offsets = t.value(*access.offset);
+   const auto constant = [&](uint64_t v) { return llvm::ConstantInt::get(offsets->getType(), v); };
+   offsets = b.CreateMul(b.CreateAdd(offsets, constant(beyond)), constant(t.W));
    Value *lanes = b.CreateMul(t.lane_numbers(32), constant(access.bytes));
    LanePattern pattern = t.patterns->pattern(*access.offset);
    pattern.step = pattern.step * t.W + access.bytes;
-   return {b.CreateAdd(offset, lanes), pattern};
+   return {nullptr, b.CreateAdd(offsets, lanes), pattern};
 }
 
 Region scratch_region(Translator &t)
@@ -112,7 +112,7 @@ void load_scratch(Translator &t, nir_intrinsic_instr *intr, const Access &access
    for (unsigned c = 0; c < access.components; c++) {
       const ScratchAddress address = scratch_address(t, access, c);
       Value *v;
-      if (address.offsets->getType()->isVectorTy())
+      if (!address.pointer)
          v = load_pieces({t,
                           scratch_region(t),
                           address.offsets,
@@ -123,8 +123,7 @@ void load_scratch(Translator &t, nir_intrinsic_instr *intr, const Access &access
                           false,
                           false})[0];
       else
-         v = t.b.CreateAlignedLoad(vector, pointer_to(t, scratch_region(t), address.offsets),
-                                   llvm::Align(access.bytes));
+         v = t.b.CreateAlignedLoad(vector, address.pointer, llvm::Align(access.bytes));
       // What was never stored is undef for LLVM, on which it must not branch.
       t.define(intr->def, c, t.b.CreateFreeze(v));
    }
@@ -137,7 +136,7 @@ void store_scratch(Translator &t, nir_intrinsic_instr *intr, const Access &acces
    {
       const ScratchAddress address = scratch_address(t, access, c);
       Value *v = t.varying(intr->src[0], c);
-      if (address.offsets->getType()->isVectorTy()) {
+      if (!address.pointer) {
          store_pieces({t,
                        scratch_region(t),
                        address.offsets,
@@ -150,11 +149,10 @@ void store_scratch(Translator &t, nir_intrinsic_instr *intr, const Access &acces
                       {v});
          continue;
       }
-      Value *pointer = pointer_to(t, scratch_region(t), address.offsets);
       const llvm::Align align(access.bytes);
       if (t.mask)
-         v = t.b.CreateSelect(t.mask, v, t.b.CreateAlignedLoad(vector, pointer, align));
-      t.b.CreateAlignedStore(v, pointer, align);
+         v = t.b.CreateSelect(t.mask, v, t.b.CreateAlignedLoad(vector, address.pointer, align));
+      t.b.CreateAlignedStore(v, address.pointer, align);
    }
 }
 

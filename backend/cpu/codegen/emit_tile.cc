@@ -44,14 +44,11 @@ Value *shared_pointer(Translator &t, Value *offset)
 /// k * W … k * W + W - 1, which is what element_map.h says of a dense matrix.
 Value *place_pointer(Translator &t, const nir_src &offset, uint32_t bytes, int32_t beyond = 0)
 {
-   Value *begin = t.first_active(offset);
    if (is_shared(offset))
-      return shared_pointer(t, t.b.CreateAdd(begin, t.b.getInt64(uint64_t(beyond))));
+      return shared_pointer(t,
+                            t.b.CreateAdd(t.first_active(offset), t.b.getInt64(uint64_t(beyond))));
    assert(beyond % int32_t(t.W) == 0);
-   if (beyond)
-      begin = t.b.CreateAdd(begin, t.b.getInt32(uint32_t(beyond / int32_t(t.W))));
-   Value *place = scratch_offset(t, begin, bytes_of_invocation(t, bytes));
-   return t.b.CreateGEP(t.b.getInt8Ty(), t.scratch, t.b.CreateZExt(place, t.b.getInt64Ty()));
+   return scratch_pointer(t, offset, beyond / int32_t(t.W), bytes_of_invocation(t, bytes));
 }
 
 uint32_t tile_bytes(const glsl_cmat_description &desc)

@@ -3,6 +3,8 @@
 
 #include "backend/cpu/codegen/memory_access.h"
 
+#include "backend/cpu/codegen/largest_value.h"
+
 #include "nir_passes/lower_descriptors.h"
 
 #include <cstddef>
@@ -242,13 +244,38 @@ Value *pointer_to(Translator &t, const Region &region, Value *offset)
    return b.CreateGEP(b.getInt8Ty(), region.base, offset);
 }
 
-Value *scratch_offset(Translator &t, Value *offset, uint32_t bytes)
+Value *scratch_pointer(Translator &t, const nir_src &offset, int64_t beyond, uint32_t bytes)
 {
    llvm::IRBuilder<> &b = t.b;
    assert(bytes <= t.shader->scratch_size);
-   Value *last = b.getInt32(t.shader->scratch_size - bytes);
-   return b.CreateMul(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, offset, last),
-                      b.getInt32(t.W));
+   const uint32_t last = t.shader->scratch_size - bytes;
+   const auto behind = [&](Value *pointer, Value *place) {
+      return b.CreateGEP(b.getInt8Ty(), pointer, place);
+   };
+   nir_scalar place = nir_scalar_chase_movs(nir_get_scalar(offset.ssa, 0));
+   const int64_t largest = largest_value(place);
+   if (!t.is_uniform(offset) || beyond < 0 || largest + beyond > last) {
+      Value *from = b.CreateAdd(t.first_active(offset), b.getInt32(uint32_t(beyond)));
+      from = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, from, b.getInt32(last));
+      from = b.CreateMul(from, b.getInt32(t.W), "", /*HasNUW=*/true);
+      return behind(t.scratch, b.CreateZExt(from, b.getInt64Ty()));
+   }
+   // Constants are for instructions to add: what differs in nothing else shares the rest.  In this block, as of others
+   // that are there twice (guarded_loads.h) only what NIR uses behind them is known.
+   const nir_block *block = nir_src_parent_instr(&offset)->block;
+   while (nir_scalar_is_alu(place) && nir_scalar_alu_op(place) == nir_op_iadd) {
+      const nir_scalar x = nir_scalar_chase_alu_src(place, 0),
+                       y = nir_scalar_chase_alu_src(place, 1);
+      const nir_scalar rest = nir_scalar_is_const(x) ? y : x;
+      if ((!nir_scalar_is_const(x) && !nir_scalar_is_const(y)) ||
+          rest.def->parent_instr->block != block)
+         break;
+      beyond += int64_t(nir_scalar_as_uint(nir_scalar_is_const(x) ? x : y));
+      place = rest;
+   }
+   Value *from = b.CreateZExt(t.value(*place.def, place.comp), b.getInt64Ty());
+   return behind(behind(t.scratch, b.CreateMul(from, b.getInt64(t.W), "", true, true)),
+                 b.getInt64(uint64_t(beyond) * t.W));
 }
 
 Value *harmless_memory(Translator &t, bool store)

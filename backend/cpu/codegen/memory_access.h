@@ -78,10 +78,10 @@ llvm::Value *lanes_in_bounds(Translator &, const Region &, llvm::Value *offsets,
 /// base + offset.
 llvm::Value *pointer_to(Translator &, const Region &, llvm::Value *offset);
 
-/// The place in the subgroup's private memory of what begins `offset` bytes (a scalar i32) into
-/// each invocation's and takes `bytes` of it there.  An offset that is out of bounds, which no
-/// shader may have, gives another place of the same memory.
-llvm::Value *scratch_offset(Translator &, llvm::Value *offset, uint32_t bytes);
+/// What begins `offset` bytes (i32, the same for all lanes) and `beyond` into each invocation's private memory and takes
+/// `bytes` of it there.  An offset that is out of bounds, which no shader may have, gives another place of the same
+/// memory.
+llvm::Value *scratch_pointer(Translator &, const nir_src &offset, int64_t beyond, uint32_t bytes);
 
 /// The numbers of `bytes` bytes that begin at a place (i32) in the subgroup's private memory: a
 /// scalar, or of a vector of places each lane's own, with what is known of their distances.

@@ -112,7 +112,7 @@ Variables find_packed_variables(nir_function_impl *impl, const std::vector<Packi
          return false;
       nir_instr *parent = nir_src_parent_instr(src);
       if (parent->type == nir_instr_type_deref)
-         return true; // its uses tell
+         return nir_instr_as_deref(parent)->deref_type == nir_deref_type_array; // its uses tell
       if (parent->type != nir_instr_type_intrinsic)
          return false;
       nir_intrinsic_instr *instr = nir_instr_as_intrinsic(parent);

@@ -240,6 +240,14 @@ std::string objection(nir_instr *instr)
    }
 }
 
+/// Whether a cast leaves the elements what they are, and where: split_cmat_shapes() sees arrays of tiles as one.
+bool is_same_array(const nir_deref_instr *cast)
+{
+   const nir_deref_instr *parent = nir_deref_instr_parent(cast);
+   return parent && glsl_without_array(cast->type) == glsl_without_array(parent->type) &&
+          glsl_get_aoa_size(cast->type) <= glsl_get_aoa_size(parent->type);
+}
+
 } // namespace
 
 Result<bool> validate_final_form(nir_shader *nir)
@@ -253,7 +261,7 @@ Result<bool> validate_private_memory(nir_shader *nir)
       if (instr->type != nir_instr_type_deref)
          return {};
       const nir_deref_instr *deref = nir_instr_as_deref(instr);
-      const bool other_type = deref->deref_type == nir_deref_type_cast ||
+      const bool other_type = (deref->deref_type == nir_deref_type_cast && !is_same_array(deref)) ||
                               deref->deref_type == nir_deref_type_ptr_as_array;
       return other_type && nir_deref_mode_may_be(deref, nir_var_function_temp)
                 ? "private memory accessed as another type is not supported"

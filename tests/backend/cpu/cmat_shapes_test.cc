@@ -4,8 +4,7 @@
 /// Matrices of shapes for which there is no kernel, cut into tiles and padded, and as registers,
 /// against scalar loops.  Numbers are small integers, which every type has exactly.
 
-#include "tests/e2e/glsl.h"
-#include "tools/runner/runner.h"
+#include "tests/backend/cpu/shader_runner.h"
 
 #include <gtest/gtest.h>
 
@@ -308,6 +307,52 @@ std::vector<Case> element_cases()
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CmatElements, testing::ValuesIn(element_cases()), case_name);
+
+/// A shader that does this with matrices of many tiles, in a form.
+std::string dump_of(const char *phase, const std::string &statements)
+{
+   CompileOptions options;
+   options.subgroup_size = 16;
+   options.robust_buffer_access = false;
+   return dump_of_shader(R"(
+      layout(local_size_x = 16) in;
+      layout(binding = 0) buffer Memory { float memory[]; };
+      #define C coopmat<float, gl_ScopeSubgroup, 64, 32, gl_MatrixUseAccumulator>
+      const int rows = gl_CooperativeMatrixLayoutRowMajor;
+      void main() {
+         C c, d;
+         coopMatLoad(c, memory, 0, 32, rows);
+         coopMatLoad(d, memory, 4096, 32, rows);
+   )" + statements + R"(
+         coopMatStore(d, memory, 8192, 32, rows);
+      }
+   )",
+                         1, phase, options);
+}
+
+size_t count(const std::string &text, const std::string &word)
+{
+   size_t found = 0;
+   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+      found++;
+   return found;
+}
+
+TEST(CmatTiles, AreOneForWhatIsDoneWithComponents)
+{
+   for (const char *statement : {"d = c + d;", "d = d * 3.0;", "d = -d;",
+                                 "for (int i = 0; i < d.length(); i++) d[i] *= memory[i];"})
+      EXPECT_EQ(count(dump_of("nir", statement), "@store_scratch"), 1u) << statement;
+   EXPECT_EQ(count(dump_of("nir", "d = c + d;"), "@load_scratch"), 2u);
+}
+
+TEST(CmatTiles, NeedNoBoundsWhereTheyAreCounted)
+{
+   const std::string counted = dump_of("llvm", "d = c + d;"),
+                     given = dump_of("llvm", "d[int(memory[0])] = 1;");
+   EXPECT_EQ(count(counted, "call i32 @llvm.umin"), 0u);
+   EXPECT_EQ(count(given, "call i32 @llvm.umin"), 1u);
+}
 
 } // namespace
 } // namespace weft::cpu
