@@ -61,6 +61,8 @@ struct Context {
 void lower_load_to_tiles(Context &, nir_intrinsic_instr *);
 void lower_store_to_tiles(Context &, nir_intrinsic_instr *);
 void lower_muladd_to_tiles(Context &, nir_intrinsic_instr *);
+/// (of a workgroup's matrix: workgroup_matrix.h)
+void lower_insert_columns_to_tiles(Context &, nir_intrinsic_instr *);
 /// … and with registers.
 void lower_load_to_registers(Context &, nir_intrinsic_instr *);
 void lower_store_to_registers(Context &, nir_intrinsic_instr *);

@@ -220,6 +220,8 @@ Lowering lowering_of(nir_intrinsic_op op, cmat::Map map)
    case nir_intrinsic_cmat_muladd:
       return map == cmat::Map::dense ? cmat::lower_muladd_to_tiles
                                      : cmat::lower_muladd_to_registers;
+   case nir_intrinsic_cmat_insert_columns_weft:
+      return map == cmat::Map::dense ? cmat::lower_insert_columns_to_tiles : nullptr;
    case nir_intrinsic_cmat_length:
       return lower_length;
    case nir_intrinsic_cmat_coordinates_weft:

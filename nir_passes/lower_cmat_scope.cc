@@ -7,12 +7,14 @@
 #include "nir_passes/cmat_memory.h"
 #include "nir_passes/cmat_types.h"
 #include "nir_passes/cmat_uses.h"
+#include "nir_passes/workgroup_matrix.h"
 
 #include "compiler/nir/nir_builder.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -55,6 +57,7 @@ struct Bands {
 struct Cutting {
    uint32_t max_bands;
    bool cuts_b;
+   bool has_workgroup_matrices;
 
    Bands bands(const glsl_cmat_description &desc) const
    {
@@ -149,6 +152,8 @@ std::optional<Elements> find_shared_elements(nir_shader *nir, uint32_t max_bytes
                                              const Cutting &cutting)
 {
    Elements elements = {};
+   std::map<unsigned, uint32_t>
+      workgroup_matrices; // bytes by element type: one is needed at a time
    for (const nir_intrinsic_instr *instr : intrinsics(nir_shader_get_entrypoint(nir))) {
       if (sets_component_of_b(instr, cutting))
          return std::nullopt;
@@ -156,6 +161,11 @@ std::optional<Elements> find_shared_elements(nir_shader *nir, uint32_t max_bytes
       if (!operand)
          continue;
       const glsl_cmat_description &desc = description(instr, *operand);
+      if (instr->intrinsic == nir_intrinsic_cmat_muladd && cutting.has_workgroup_matrices) {
+         uint32_t &most = workgroup_matrices[desc.element_type];
+         most = std::max(most, uint32_t(desc.rows) * desc.cols * component_bits(desc) / 8);
+         continue;
+      }
       const bool widens = instr->intrinsic == nir_intrinsic_cmat_unary_op;
       uint32_t &most = elements[size_class(widens ? description(instr, 0) : desc)];
       most = std::max(most, uint32_t(desc.rows) * desc.cols);
@@ -163,6 +173,11 @@ std::optional<Elements> find_shared_elements(nir_shader *nir, uint32_t max_bytes
    uint32_t bytes = 0;
    for (unsigned i = 0; i < elements.size(); ++i)
       bytes += elements[i] << i;
+   for (const auto &[element_type, most] : workgroup_matrices) {
+      /* Kernels may want components wider (packed_bytes() of the CPU's). */
+      constexpr uint32_t growth = 4;
+      bytes += growth * most;
+   }
    /* Variables with a layout of their own all lie in the same place. */
    const bool no_place = bytes > 0 && nir->info.shared_memory_explicit_layout;
    return bytes > max_bytes || no_place ? std::nullopt : std::optional(elements);
@@ -469,16 +484,37 @@ private:
       nir_def *zero = nir_imm_int(&b, 0), *stride = nir_imm_int(&b, desc.cols);
       constexpr glsl_matrix_layout layout = GLSL_MATRIX_LAYOUT_ROW_MAJOR;
       meet();
+      if (cutting.has_workgroup_matrices) {
+         nir_deref_instr *all = workgroup_matrix(desc);
+         nir_cmat_insert_columns_weft(&b, &all->def, &matrix.deref->def, first_line(desc));
+         meet();
+         nir_src_rewrite(&instr->src[2], &all->def);
+         return;
+      }
       _nir_build_cmat_store(&b, &staged(desc, zero, first_line(desc))->def, &matrix.deref->def,
                             stride, {._ = 0, .matrix_layout = layout});
       meet();
-      glsl_cmat_description whole = desc;
-      whole.scope = SCOPE_SUBGROUP;
-      nir_deref_instr *all = nir_build_deref_var(
-         &b, nir_local_variable_create(b.impl, glsl_cmat_type(&whole), "whole"));
+      nir_deref_instr *all = whole(desc);
       _nir_build_cmat_load(&b, &all->def, &staged(desc, zero, zero)->def, stride,
                            {._ = 0, .matrix_layout = layout});
       nir_src_rewrite(&instr->src[2], &all->def);
+   }
+
+   nir_deref_instr *whole(glsl_cmat_description desc)
+   {
+      desc.scope = SCOPE_SUBGROUP;
+      nir_variable *variable = nir_local_variable_create(b.impl, glsl_cmat_type(&desc), "whole");
+      return nir_build_deref_var(&b, variable);
+   }
+
+   nir_deref_instr *workgroup_matrix(const glsl_cmat_description &desc)
+   {
+      nir_variable *&variable = workgroup_matrices[glsl_cmat_type(&desc)];
+      if (!variable) {
+         variable = whole(desc)->var;
+         make_workgroup_matrix(variable);
+      }
+      return nir_build_deref_var(&b, variable);
    }
 
    /// Conversions and transposes: of matrices that are cut in another way than the result.
@@ -523,6 +559,7 @@ private:
    const Staging staging; ///< for components of 8, 16, 32 and 64 bits
    const std::unordered_set<const nir_intrinsic_instr *> shared_instructions;
    std::unordered_set<const nir_cf_node *> loops; ///< whose matrix is shared
+   std::map<const glsl_type *, nir_variable *> workgroup_matrices;
    CmatTypes types;
 };
 
@@ -549,16 +586,20 @@ Result<bool> lower_cmat_scope(nir_shader *nir, const ScopeOptions &options)
          return is_workgroups(desc) && desc.use == GLSL_CMAT_USE_NONE;
       });
    const uint32_t subgroups = invocations / options.subgroup_size;
-   for (const bool cuts_b : {true, false}) {
-      if (!have_uses || (cuts_b && !options.cuts_b))
-         continue;
-      const Cutting cutting = {subgroups, cuts_b};
+   const bool cuts_b = options.cuts_b, has_workgroup_matrices = options.has_workgroup_matrices;
+   for (const Cutting &cutting :
+        {Cutting{subgroups, cuts_b, cuts_b && has_workgroup_matrices},
+         Cutting{subgroups, cuts_b, false}, Cutting{subgroups, false, false}}) {
+      if (!have_uses)
+         break;
       if (const auto shared = find_shared_elements(nir, options.staging_bytes, cutting)) {
          Lowering(nir, options, subgroups, cutting, *shared).run();
          return true;
       }
    }
-   Lowering(nir, options, subgroups, {.max_bands = 1, .cuts_b = false}, {}).run();
+   Lowering(nir, options, subgroups,
+            {.max_bands = 1, .cuts_b = false, .has_workgroup_matrices = false}, {})
+      .run();
    return true;
 }
 

@@ -16,6 +16,8 @@ struct ScopeOptions {
    uint32_t staging_bytes = 0;
    /// B is shared too.
    bool cuts_b = false;
+   /// Of a B that is cut, the whole is a matrix of the workgroup's (workgroup_matrix.h).
+   bool has_workgroup_matrices = false;
 };
 
 /// Matrices of workgroup scope become matrices of subgroup scope, which share the work.  The rows
@@ -35,7 +37,8 @@ struct ScopeOptions {
 ///        └──────┘                └──────┘
 ///
 /// What wants elements of other bands (other reductions, transposes, accumulators that become B,
-/// multiplications by a B in bands) writes the matrix to shared memory first, between two barriers.
+/// multiplications by a B in bands) writes the matrix to shared memory first, between two barriers; where the back end has
+/// matrices there, multiplications read it there.
 /// Where there is not enough of it, B is whole; then, and where a shader sets components of a whole B
 /// by itself, every subgroup has all of every matrix and does everything.
 ///

@@ -120,6 +120,20 @@ void lower_muladd_to_tiles(Context &s, nir_intrinsic_instr *instr)
                 s.operand(instr, 3), instr);
 }
 
+void lower_insert_columns_to_tiles(Context &s, nir_intrinsic_instr *instr)
+{
+   const Matrix result = s.operand(instr, 0), source = s.operand(instr, 1);
+   assert(result.desc.cols == source.desc.cols);
+   const uint64_t stride = source.desc.cols * component_bits(source.desc) / 8;
+   _nir_build_tile_load_weft(&s.b, &result.deref->def, &source.deref->def,
+                             nir_imm_int64(&s.b, int64_t(stride)),
+                             {._ = 0,
+                              .cmat_desc = result.desc,
+                              .matrix_layout = GLSL_MATRIX_LAYOUT_ROW_MAJOR,
+                              .memory_modes = nir_var_function_temp,
+                              .stride_unit = 1});
+}
+
 bool lower_to_driver_tiles(nir_shader *nir)
 {
    return nir_shader_intrinsics_pass(nir, select_driver_tile, nir_metadata_control_flow, nullptr);

@@ -315,6 +315,9 @@ private:
       case nir_intrinsic_cmat_copy:
          copy(operand(0), operand(1));
          return true;
+      case nir_intrinsic_cmat_insert_columns_weft:
+         insert_columns(operand(0), operand(1), instr->src[2].ssa);
+         return true;
       case nir_intrinsic_cmat_extract:
          split_extract(instr, operand(0));
          return true;
@@ -344,6 +347,18 @@ private:
    {
       for_each_part(result.desc,
                     [&](const auto &part) { nir_cmat_copy(&b, part(result), part(source)); });
+   }
+
+   /// Whole tiles: matrices are cut between them (lower_cmat_scope.h).
+   void insert_columns(const Matrix &result, const Matrix &source, nir_def *first)
+   {
+      const uint32_t cols = tile_of(result.desc).cols;
+      assert(are_cut_alike(result.desc, source.desc) && source.desc.cols % cols == 0);
+      nir_def *first_col = nir_udiv_imm(&b, first, cols);
+      for_each_place(source.desc, [&](const Place &p) {
+         nir_cmat_insert_columns_weft(&b, tile(result, p.row, nir_iadd(&b, first_col, p.col)),
+                                      tile(source, p.number), nir_imm_int(&b, 0));
+      });
    }
 
    /* ---- memory ---- */

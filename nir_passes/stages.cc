@@ -139,8 +139,8 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, opt_cmat_copies);
    /* What follows knows subgroups only. */
    RUN(run, lower_cmat_scope,
-       ScopeOptions{target.subgroup_size, target.robust_access, target.staging_bytes,
-                    target.cuts_b});
+       ScopeOptions{target.subgroup_size, target.robust_access, target.staging_bytes, target.cuts_b,
+                    target.form == MatrixForm::private_tiles});
 
    if (run.refused())
       return;

@@ -45,9 +45,11 @@ Result<std::string> lower(const std::string &main, const ScopeOptions &options)
    return shader_text(nir);
 }
 
-std::string lowered(const std::string &main, uint32_t staging_bytes = enough, bool cuts_b = false)
+std::string lowered(const std::string &main, uint32_t staging_bytes = enough, bool cuts_b = false,
+                    bool has_workgroup_matrices = false)
 {
-   const Result<std::string> text = lower(main, {16, false, staging_bytes, cuts_b});
+   const Result<std::string> text =
+      lower(main, {16, false, staging_bytes, cuts_b, has_workgroup_matrices});
    EXPECT_TRUE(text) << (text ? "" : text.error().message);
    return text ? *text : "";
 }
@@ -160,6 +162,36 @@ TEST(lower_cmat_scope, b_in_bands)
    EXPECT_TRUE(has(text, "uint16_t[512] staging")) << text;
    EXPECT_EQ(test::count(text, "@barrier"), 2u) << text;
    EXPECT_EQ(test::count(text, "@cmat_store"), 2u) << text;
+}
+
+TEST(lower_cmat_scope, b_in_bands_of_a_workgroup_matrix)
+{
+   const std::string text = lowered(multiplication, enough, true, true);
+   EXPECT_TRUE(has(text, "<float16_t, SCOPE_SUBGROUP, 16, 16, B>")) << text;
+   EXPECT_TRUE(has(text, "<float16_t, SCOPE_SUBGROUP, 16, 32, B> whole")) << text;
+   EXPECT_EQ(test::count(text, "@cmat_insert_columns_weft"), 1u) << text;
+   EXPECT_FALSE(has(text, "staging")) << text;
+   EXPECT_EQ(test::count(text, "@barrier"), 2u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_store"), 1u) << text;
+}
+
+/// A product takes its matrix as the one before left it: there is one of each type.
+TEST(lower_cmat_scope, products_share_a_workgroup_matrix)
+{
+   const std::string text =
+      lowered(multiplication + "coopMatStore(coopMatMulAdd(a, b, c), f, 1, 32, "
+                               "gl_CooperativeMatrixLayoutRowMajor);",
+              enough, true, true);
+   EXPECT_EQ(test::count(text, "@cmat_insert_columns_weft"), 2u) << text;
+   EXPECT_EQ(test::count(text, " whole\n"), 1u) << text;
+}
+
+/// Kernels may want components wider.
+TEST(lower_cmat_scope, b_in_bands_with_memory_for_its_elements_only)
+{
+   const std::string text = lowered(multiplication, 512 * 2 * 4 - 1, true, true);
+   EXPECT_TRUE(has(text, "uint16_t[512] staging")) << text;
+   EXPECT_FALSE(has(text, "@cmat_insert_columns_weft")) << text;
 }
 
 TEST(lower_cmat_scope, b_is_whole_without_memory_for_it)

@@ -3,6 +3,8 @@
 
 #include "backend/cpu/codegen/opt_product_order.h"
 
+#include "nir_passes/workgroup_matrix.h"
+
 #include "compiler/nir/nir_builder.h"
 #include "compiler/nir/nir_deref.h"
 
@@ -125,6 +127,8 @@ std::vector<Factors> find_factors(nir_function_impl *impl)
             const bool is_factor = load ? i == 0 : i == 1 || i == 2;
             nir_variable *var =
                nir_src_as_deref(intr->src[i]) ? variable_of(intr->src[i]) : nullptr;
+            if (var && var->data.mode != nir_var_function_temp)
+               continue;
             if (var && is_factor)
                factors_of(var).add(&intr->src[i], load, barriers);
             else if (var)
@@ -135,14 +139,37 @@ std::vector<Factors> find_factors(nir_function_impl *impl)
    return all;
 }
 
-/// Gives each load memory of the workgroup's, if there is enough.
-class SharedFactors {
+/// Tiles in memory of the workgroup's.
+class SharedTiles {
 public:
-   SharedFactors(nir_builder &b, uint32_t subgroup_size, uint32_t bytes)
+   SharedTiles(nir_builder &b, uint32_t subgroup_size, uint32_t bytes)
        : b(b), subgroup_size(subgroup_size), bytes_left(bytes)
    {
    }
 
+   /// Those of the workgroup's matrices (workgroup_matrix.h), for which lower_cmat_scope() has left room: one variable for
+   /// all whose tiles are of a type.
+   bool move_workgroup_matrices()
+   {
+      std::vector<nir_variable *> matrices;
+      nir_foreach_function_temp_variable(variable, b.impl) {
+         if (is_workgroup_matrix(variable))
+            matrices.push_back(variable);
+      }
+      std::ranges::stable_sort(matrices, std::greater(),
+                               [](nir_variable *v) { return glsl_get_length(v->type); });
+      std::map<const glsl_type *, nir_variable *> tiles;
+      for (nir_variable *matrix : matrices) {
+         const glsl_type *type = glsl_get_array_element(matrix->type);
+         nir_variable *&all = tiles[type];
+         if (!all)
+            all = create(type, glsl_get_length(matrix->type), "workgroup_matrix");
+         move(matrix, all);
+      }
+      return !matrices.empty();
+   }
+
+   /// Gives each load memory of its own, if there is enough.
    bool move(const Factors &factors)
    {
       if (!factors.is_simple)
@@ -151,28 +178,66 @@ public:
       if (loads.empty())
          return false;
       const uint32_t count = *std::ranges::max_element(loads) + 1;
-      const glsl_type *type =
-         glsl_array_type(glsl_array_type(factors.type, subgroup_size, 0), count, 0);
-      unsigned bytes, alignment;
-      glsl_get_natural_size_align_bytes(type, &bytes, &alignment);
-      if (bytes + cache_line > bytes_left)
+      if (bytes(factors.type, count) > bytes_left)
          return false;
-      bytes_left -= bytes + cache_line;
-      nir_variable *tiles = nir_variable_create(b.shader, nir_var_mem_shared, type, "factors");
-      tiles->data.alignment = cache_line;
+      nir_variable *tiles = create(factors.type, count, "factors");
       for (size_t i = 0; i < loads.size(); i++) {
          nir_src *src = factors.accesses[i].src;
          b.cursor = nir_before_instr(nir_src_parent_instr(src));
-         nir_deref_instr *all = nir_build_deref_var(&b, tiles);
-         all->def.bit_size = 64; // as its offset will have
-         nir_deref_instr *tile = nir_build_deref_array_imm(&b, all, loads[i]);
-         nir_src_rewrite(src, &tile->def);
+         nir_src_rewrite(src, &tile(tiles, nir_imm_int64(&b, loads[i]))->def);
       }
       return true;
    }
 
 private:
    static constexpr uint32_t cache_line = 64;
+
+   void move(nir_variable *matrix, nir_variable *tiles)
+   {
+      nir_foreach_block(block, b.impl) {
+         nir_foreach_instr_safe(instr, block) {
+            if (instr->type != nir_instr_type_deref)
+               continue;
+            nir_deref_instr *deref = nir_instr_as_deref(instr);
+            if (deref->deref_type != nir_deref_type_array ||
+                nir_deref_instr_get_variable(deref) != matrix ||
+                nir_deref_instr_parent(deref)->deref_type != nir_deref_type_var)
+               continue;
+            b.cursor = nir_after_instr(instr);
+            nir_def *number = nir_u2u64(&b, deref->arr.index.ssa);
+            nir_def_rewrite_uses(&deref->def, &tile(tiles, number)->def);
+         }
+      }
+   }
+
+   /// A tile has all invocations' parts.
+   const glsl_type *array(const glsl_type *tile, uint32_t count) const
+   {
+      return glsl_array_type(glsl_array_type(tile, subgroup_size, 0), count, 0);
+   }
+
+   uint32_t bytes(const glsl_type *tile, uint32_t count) const
+   {
+      unsigned size, alignment;
+      glsl_get_natural_size_align_bytes(array(tile, count), &size, &alignment);
+      return size + cache_line;
+   }
+
+   nir_variable *create(const glsl_type *tile, uint32_t count, const char *name)
+   {
+      bytes_left -= std::min(bytes_left, bytes(tile, count));
+      nir_variable *tiles =
+         nir_variable_create(b.shader, nir_var_mem_shared, array(tile, count), name);
+      tiles->data.alignment = cache_line;
+      return tiles;
+   }
+
+   nir_deref_instr *tile(nir_variable *tiles, nir_def *number)
+   {
+      nir_deref_instr *all = nir_build_deref_var(&b, tiles);
+      all->def.bit_size = 64; // as its offset will have
+      return nir_build_deref_array(&b, all, number);
+   }
 
    nir_builder &b;
    const uint32_t subgroup_size;
@@ -271,7 +336,8 @@ bool opt_product_order(nir_shader *nir, uint32_t subgroup_size, uint32_t bytes)
    nir_function_impl *impl = nir_shader_get_entrypoint(nir);
    nir_builder b = nir_builder_create(impl);
    bool progress = false;
-   SharedFactors shared(b, subgroup_size, bytes);
+   SharedTiles shared(b, subgroup_size, bytes);
+   progress |= shared.move_workgroup_matrices();
    for (const Factors &factors : find_factors(impl))
       progress |= shared.move(factors);
    Sinking sinking;

@@ -19,7 +19,8 @@ namespace weft::cpu {
 /// Multiplications go down until something may see their results.  Each load into a variable gets memory of its own where all
 /// that happens to the variable happens in one block, with no barrier from a load to its last use.  So no two subgroups need
 /// that at the same time, and it is the workgroup's: shared variables, of so many `bytes` at most, in which a tile has all
-/// invocations' parts.  They stay in the first-level cache, where each subgroup's own would take turns.
+/// invocations' parts.  They stay in the first-level cache, where each subgroup's own would take turns.  There go the
+/// matrices of the workgroup, too (workgroup_matrix.h).
 ///
 /// While private variables have no addresses yet; shared ones have, and are dead.  Derefs of the new ones have 64 bits.
 bool opt_product_order(nir_shader *, uint32_t subgroup_size, uint32_t bytes);

@@ -99,6 +99,66 @@ TEST(ProductOrder, KeepsUsesOfSumsBehindThem)
              "load load muladd store load muladd store ");
 }
 
+/// The NIR of a shader whose four subgroups multiply matrices of the workgroup's, with so many columns each.
+std::string workgroup_products(const std::vector<uint32_t> &columns)
+{
+   std::string glsl = R"(
+      layout(local_size_x = 128) in;
+      layout(binding = 0) buffer Halves { float16_t halves[]; };
+      layout(binding = 1) buffer Floats { float floats[]; };
+      const int rows = gl_CooperativeMatrixLayoutRowMajor;
+      void main() {
+         coopmat<float16_t, gl_ScopeWorkgroup, 64, 32, gl_MatrixUseA> a;
+         coopMatLoad(a, halves, 0, 32, rows);
+   )";
+   for (const uint32_t n : columns) {
+      const std::string N = std::to_string(n);
+      glsl += "{ coopmat<float16_t, gl_ScopeWorkgroup, 32, " + N +
+              ", gl_MatrixUseB> b;\n"
+              "coopmat<float, gl_ScopeWorkgroup, 64, " +
+              N +
+              ", gl_MatrixUseAccumulator> c;\n"
+              "coopMatLoad(b, halves, 4096, " +
+              N + ", rows); coopMatLoad(c, floats, 0, " + N +
+              ", rows);\n"
+              "coopMatStore(coopMatMulAdd(a, b, c), floats, 0, " +
+              N + ", rows); }\n";
+   }
+   CompileOptions options;
+   options.subgroup_size = 32;
+   return dump_of_shader(glsl + "}", 2, "nir", options);
+}
+
+size_t count(const std::string &text, const std::string &word)
+{
+   size_t found = 0;
+   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+      found++;
+   return found;
+}
+
+/// A subgroup packs the tiles of its own band, and all multiply by them where they are.
+TEST(ProductOrder, FactorsOfTheWorkgroupArePackedOnce)
+{
+   const std::string nir = workgroup_products({128}); // four bands of 2×2 tiles
+   EXPECT_EQ(count(nir, "workgroup_matrix\n"), 1u) << nir;
+   EXPECT_EQ(count(nir, "mem_modes=shared"), 2u) << nir; // the barriers'
+   uint32_t packs_of_b = 0;
+   std::istringstream lines(nir);
+   for (std::string line; std::getline(lines, line);)
+      packs_of_b +=
+         line.find("@tile_pack_weft") != std::string::npos &&
+         line.find("(coopmat<float16_t, SCOPE_SUBGROUP, 16, 16, B>") != std::string::npos;
+   EXPECT_EQ(packs_of_b, 4u) << nir;
+}
+
+TEST(ProductOrder, FactorsOfTheWorkgroupLieInTheSameMemory)
+{
+   const std::string nir = workgroup_products({64, 128, 32});
+   EXPECT_EQ(count(nir, "workgroup_matrix\n"), 1u) << nir;
+   EXPECT_EQ(count(nir, "uint[16][32][13] workgroup_matrix\n"), 1u) << nir;
+}
+
 /// Products that take a tile come before what is loaded into the same, where it must stay the same: it is multiplied by on
 /// the other side of a barrier.
 TEST(ProductOrder, KeepsLoadsBehindUsesOfWhatTheyReplace)
