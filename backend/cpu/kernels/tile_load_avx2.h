@@ -11,6 +11,8 @@
 
 #include <immintrin.h>
 
+#include <type_traits>
+
 namespace weft::cpu {
 namespace {
 
@@ -68,6 +70,49 @@ struct Block<2> {
                           _mm_unpacklo_epi64(r[i], r[i + 4]));
          _mm_storeu_si128(reinterpret_cast<__m128i_u *>(to + (2 * i + 1) * to_stride),
                           _mm_unpackhi_epi64(r[i], r[i + 4]));
+      }
+   }
+};
+
+/// 16 × 16 components of 2 bytes.  Each line is read once: at strides of a power of two the first-level cache holds half
+/// of them.
+struct LargeBlock {
+   static constexpr int size = 16;
+
+   static void transpose(char *to, int64_t to_stride, const char *from, int64_t from_stride)
+   {
+      __m256i left[8], right[8]; // of two lines 8 components each
+      for (int i = 0; i < 8; i++) {
+         const char *line = from + i * from_stride;
+         const __m256i upper = _mm256_loadu_si256(reinterpret_cast<const __m256i_u *>(line)),
+                       lower = _mm256_loadu_si256(
+                          reinterpret_cast<const __m256i_u *>(line + 8 * from_stride));
+         left[i] = _mm256_permute2x128_si256(upper, lower, 0x20);
+         right[i] = _mm256_permute2x128_si256(upper, lower, 0x31);
+      }
+      transpose(to, to_stride, left);
+      transpose(to + 8 * to_stride, to_stride, right);
+   }
+
+private:
+   [[gnu::always_inline]] static void transpose(char *to, int64_t to_stride, __m256i (&r)[8])
+   {
+      __m256i s[8];
+      for (int i = 0; i < 4; i++) {
+         s[2 * i] = _mm256_unpacklo_epi16(r[2 * i], r[2 * i + 1]);
+         s[2 * i + 1] = _mm256_unpackhi_epi16(r[2 * i], r[2 * i + 1]);
+      }
+      for (int i = 0; i < 2; i++) {
+         r[4 * i] = _mm256_unpacklo_epi32(s[4 * i], s[4 * i + 2]);
+         r[4 * i + 1] = _mm256_unpackhi_epi32(s[4 * i], s[4 * i + 2]);
+         r[4 * i + 2] = _mm256_unpacklo_epi32(s[4 * i + 1], s[4 * i + 3]);
+         r[4 * i + 3] = _mm256_unpackhi_epi32(s[4 * i + 1], s[4 * i + 3]);
+      }
+      for (int i = 0; i < 4; i++) {
+         _mm256_storeu_si256(reinterpret_cast<__m256i_u *>(to + 2 * i * to_stride),
+                             _mm256_unpacklo_epi64(r[i], r[i + 4]));
+         _mm256_storeu_si256(reinterpret_cast<__m256i_u *>(to + (2 * i + 1) * to_stride),
+                             _mm256_unpackhi_epi64(r[i], r[i + 4]));
       }
    }
 };
@@ -157,12 +202,13 @@ void load(void *tile, const void *memory, int64_t stride)
       for (int line = 0; line < Tile::lines; line++)
          copy_line<Tile::line_bytes>(to + line * Tile::line_bytes, from + line * stride);
    } else {
-      constexpr int size = Block<Tile::bytes>::size;
-      for (int line = 0; line < Tile::lines; line += size) {
-         for (int i = 0; i < Tile::line_components; i += size)
-            Block<Tile::bytes>::transpose(to + i * Tile::component_step + line * Tile::line_step,
-                                          Tile::component_step,
-                                          from + line * stride + i * Tile::bytes, stride);
+      constexpr bool is_large = Tile::bytes == 2 && Tile::lines % LargeBlock::size == 0 &&
+                                Tile::line_components % LargeBlock::size == 0;
+      using Block = std::conditional_t<is_large, LargeBlock, Block<Tile::bytes>>;
+      for (int line = 0; line < Tile::lines; line += Block::size) {
+         for (int i = 0; i < Tile::line_components; i += Block::size)
+            Block::transpose(to + i * Tile::component_step + line * Tile::line_step,
+                             Tile::component_step, from + line * stride + i * Tile::bytes, stride);
       }
    }
 }
