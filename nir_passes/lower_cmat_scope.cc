@@ -152,8 +152,8 @@ std::optional<Elements> find_shared_elements(nir_shader *nir, uint32_t max_bytes
                                              const Cutting &cutting)
 {
    Elements elements = {};
-   std::map<unsigned, uint32_t>
-      workgroup_matrices; // bytes by element type: one is needed at a time
+   /* Bytes by element type: one is needed at a time. */
+   std::map<unsigned, uint32_t> workgroup_matrices;
    for (const nir_intrinsic_instr *instr : intrinsics(nir_shader_get_entrypoint(nir))) {
       if (sets_component_of_b(instr, cutting))
          return std::nullopt;

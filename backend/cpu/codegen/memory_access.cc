@@ -252,7 +252,7 @@ Value *scratch_pointer(Translator &t, const nir_src &offset, int64_t beyond, uin
    const auto behind = [&](Value *pointer, Value *place) {
       return b.CreateGEP(b.getInt8Ty(), pointer, place);
    };
-   nir_scalar place = nir_scalar_chase_movs(nir_get_scalar(offset.ssa, 0));
+   nir_scalar place = nir_get_scalar(offset.ssa, 0);
    const int64_t largest = largest_value(place);
    if (!t.is_uniform(offset) || beyond < 0 || largest + beyond > last) {
       Value *from = b.CreateAdd(t.first_active(offset), b.getInt32(uint32_t(beyond)));
