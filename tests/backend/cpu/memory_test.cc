@@ -611,6 +611,42 @@ TEST_P(Memory, BufferPerLane)
    }
 }
 
+/// Words of which only a byte is used behind the block that loads them, which is there twice: with loads of whole
+/// vectors, and lane by lane.
+TEST_P(Memory, BytesOfWordsBehindTheirBlock)
+{
+   const uint32_t W = GetParam();
+   constexpr uint32_t stride = 20;
+   NirShader shader(W, W);
+   nir_builder *b = &shader.b;
+   nir_def *lane = shader.local_index(), *place = nir_imul_imm(b, lane, stride);
+   nir_def *condition = nir_ine_imm(b, shader.load(2, nir_imm_int(b, 0), 1, 32), 0);
+   nir_push_if(b, condition);
+   nir_def *first = shader.load(0, place, 1, 32),
+           *second = shader.load(0, nir_iadd_imm(b, place, 8), 1, 32);
+   nir_def *byte = nir_u2u8(b, nir_ushr_imm(b, first, 8));
+   shader.store(1, nir_imul_imm(b, lane, 8), nir_iadd(b, first, second));
+   nir_push_if(b, nir_ine_imm(b, shader.load(2, nir_imm_int(b, 4), 1, 32), 0));
+   shader.store(1, nir_iadd_imm(b, nir_imul_imm(b, lane, 8), 4),
+                nir_fadd_imm(b, nir_u2f32(b, byte), 3));
+   nir_pop_if(b, nullptr);
+   nir_pop_if(b, nullptr);
+   auto program = shader.compile();
+   ASSERT_TRUE(program) << program.error().message;
+   std::mt19937_64 random(test_seed());
+   for (const uint32_t bytes : {stride * W, stride * (W - 1)}) { // the last lane's may be out of bounds
+      std::vector<Bytes> buffers{random_bytes(random, bytes), Bytes(8 * W),
+                                 Bytes{1, 0, 0, 0, 1, 0, 0, 0}};
+      run(**program, buffers, 1);
+      for (uint32_t l = 0; l < W; l++) {
+         float got;
+         std::memcpy(&got, &buffers[1][8 * l + 4], 4);
+         const uint32_t at = stride * l + 1;
+         EXPECT_EQ(got, (at < bytes ? buffers[0][at] : 0) + 3.0f) << l;
+      }
+   }
+}
+
 /// Code for a null pointer may be there, as long as no lane gets to it.
 TEST_P(Memory, NullPointersThatNobodyFollows)
 {
