@@ -223,6 +223,21 @@ std::string facts_text(const DispatchFacts &facts)
    return text;
 }
 
+/// Whether a program has all that dispatches of other decisions run, and one undecided branch more: code of that is not
+/// worth a compilation of its own.
+bool covers(const std::string &program, const std::string &decisions)
+{
+   unsigned undecided = 0;
+   for (size_t i = 0; i < decisions.size(); i++) {
+      if (program[i] == decisions[i])
+         continue;
+      if (program[i] != '?')
+         return false;
+      undecided++;
+   }
+   return undecided <= 1;
+}
+
 const FutureProgram &SpecializedPrograms::program_for(const DispatchFacts &facts)
 {
    const std::lock_guard lock(mutex);
@@ -238,6 +253,9 @@ const FutureProgram &SpecializedPrograms::program_for(const DispatchFacts &facts
    if (programs.size() >= max_programs && !programs.contains(decisions))
       decisions.assign(decisions.size(), '?');
    auto found = programs.find(decisions);
+   if (found == programs.end())
+      found = std::ranges::find_if(
+         programs, [&](const auto &program) { return covers(program.first, decisions); });
    if (found == programs.end())
       found = programs.emplace(decisions, find_or_start(decisions)).first;
    program = &found->second;

@@ -315,6 +315,44 @@ TEST_F(ProgramsOfWays, AreNotMoreThanAFew)
       expect_right(**any.get(), way);
 }
 
+/// Workgroups up to a number go one way, the others another.
+const char *const ways_of_workgroups = R"(
+layout(local_size_x = 32) in;
+layout(push_constant) uniform Push { uint way; } push;
+layout(set = 0, binding = 0) buffer Data { uint data[]; };
+void main()
+{
+   uint x = data[gl_GlobalInvocationID.x];
+   const uint own = gl_LocalInvocationIndex;
+   if (gl_WorkGroupID.x < push.way) { STEPS(1, 0) STEPS(1, 4) STEPS(1, 8) STEPS(1, 12) STEPS(1, 16) }
+   else { STEPS(2, 0) STEPS(2, 4) STEPS(2, 8) STEPS(2, 12) STEPS(2, 16) }
+   data[gl_GlobalInvocationID.x] = x;
+}
+)";
+
+/// A program of both sides is there for who goes one way, too, but not the other way round.
+TEST_F(ProgramsOfWays, AreNotMadeForLessThanThereIs)
+{
+   const std::string steps =
+      "#define STEP(n, i) x = (x ^ (own + i)) * (2 * n + 1) + (x >> (n + 1));\n"
+      "#define STEPS(n, i) STEP(n, i) STEP(n, i + 1) STEP(n, i + 2) STEP(n, i + 3)\n";
+   spirv = e2e::compile_glsl(e2e::glsl_header + steps + ways_of_workgroups);
+   const std::shared_ptr<Programs> both_first = get(true), one_first = get(true);
+   ASSERT_TRUE(both_first && one_first);
+   const auto program = [](Programs &programs, uint32_t way) {
+      const FutureProgram &future =
+         programs.program_for({std::as_bytes(std::span(&way, 1)), {}, {2, 1, 1}});
+      EXPECT_TRUE(future.get()) << future.get().error().message;
+      return *future.get();
+   };
+   const auto both = program(*both_first, 1);
+   EXPECT_EQ(program(*both_first, 2), both);
+   EXPECT_EQ(program(*both_first, 0), both);
+   const auto one = program(*one_first, 2);
+   EXPECT_NE(program(*one_first, 1), one);
+   EXPECT_NE(one->serialize(), both->serialize());
+}
+
 TEST_F(ProgramsOfWays, ComeBackFromBytes)
 {
    const std::shared_ptr<Programs> programs = get(true);
