@@ -634,7 +634,8 @@ TEST_P(Memory, BytesOfWordsBehindTheirBlock)
    auto program = shader.compile();
    ASSERT_TRUE(program) << program.error().message;
    std::mt19937_64 random(test_seed());
-   for (const uint32_t bytes : {stride * W, stride * (W - 1)}) { // the last lane's may be out of bounds
+   // The last lane's may be out of bounds.
+   for (const uint32_t bytes : {stride * W, stride * (W - 1)}) {
       std::vector<Bytes> buffers{random_bytes(random, bytes), Bytes(8 * W),
                                  Bytes{1, 0, 0, 0, 1, 0, 0, 0}};
       run(**program, buffers, 1);
