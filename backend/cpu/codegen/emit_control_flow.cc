@@ -23,6 +23,7 @@
 /// under the mask only where other lanes may have stored before.
 
 #include "backend/cpu/codegen/guarded_loads.h"
+#include "backend/cpu/codegen/loop_step.h"
 
 namespace weft::cpu {
 
@@ -38,23 +39,6 @@ struct Loop {
    BasicBlock *latch; ///< masked loops only, as are:
    llvm::AllocaInst *live, *current;
 };
-
-/// Does the tree hold a jump of the loop around it?
-bool contains_jump(exec_list *list)
-{
-   foreach_list_typed(nir_cf_node, node, node, list)
-   {
-      if (node->type == nir_cf_node_block) {
-         if (nir_block_ends_in_jump(nir_cf_node_as_block(node)))
-            return true;
-      } else if (node->type == nir_cf_node_if) {
-         nir_if *nif = nir_cf_node_as_if(node);
-         if (contains_jump(&nif->then_list) || contains_jump(&nif->else_list))
-            return true;
-      }
-   }
-   return false;
-}
 
 bool has_undef_source(nir_phi_instr *phi)
 {

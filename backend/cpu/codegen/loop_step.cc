@@ -185,6 +185,26 @@ const nir_loop *innermost_loop(const nir_instr *instr)
    return node ? nir_cf_node_as_loop(const_cast<nir_cf_node *>(node)) : nullptr;
 }
 
+bool contains_jump(nir_cf_node *node)
+{
+   if (node->type == nir_cf_node_block)
+      return nir_block_ends_in_jump(nir_cf_node_as_block(node));
+   if (node->type != nir_cf_node_if)
+      return false;
+   nir_if *nif = nir_cf_node_as_if(node);
+   return contains_jump(&nif->then_list) || contains_jump(&nif->else_list);
+}
+
+bool contains_jump(exec_list *list)
+{
+   foreach_list_typed(nir_cf_node, node, node, list)
+   {
+      if (contains_jump(node))
+         return true;
+   }
+   return false;
+}
+
 bool has_control_barrier(const nir_loop *loop)
 {
    const nir_block *after =

@@ -3,6 +3,8 @@
 
 #include "backend/cpu/codegen/opt_uniform_branches.h"
 
+#include "backend/cpu/codegen/loop_step.h"
+
 #include "nir_passes/cmat_intrinsics.h"
 
 #include "compiler/nir/nir_builder.h"
@@ -36,24 +38,6 @@ bool has_matrix_operation(nir_block *block)
    nir_foreach_instr(instr, block) {
       if (is_matrix_operation(instr))
          return true;
-   }
-   return false;
-}
-
-/// Does an if hold a jump of the loop around it?
-bool contains_jump(nir_cf_node *node)
-{
-   if (node->type == nir_cf_node_block)
-      return nir_block_ends_in_jump(nir_cf_node_as_block(node));
-   if (node->type != nir_cf_node_if)
-      return false;
-   for (exec_list *side :
-        {&nir_cf_node_as_if(node)->then_list, &nir_cf_node_as_if(node)->else_list}) {
-      foreach_list_typed(nir_cf_node, inner, node, side)
-      {
-         if (contains_jump(inner))
-            return true;
-      }
    }
    return false;
 }

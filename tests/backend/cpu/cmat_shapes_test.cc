@@ -330,14 +330,6 @@ std::string dump_of(const char *phase, const std::string &statements)
                          1, phase, options);
 }
 
-size_t count(const std::string &text, const std::string &word)
-{
-   size_t found = 0;
-   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
-      found++;
-   return found;
-}
-
 TEST(CmatTiles, AreOneForWhatIsDoneWithComponents)
 {
    for (const char *statement : {"d = c + d;", "d = d * 3.0;", "d = -d;",

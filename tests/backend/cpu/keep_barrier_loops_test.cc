@@ -26,12 +26,7 @@ size_t barriers(const std::string &body, uint32_t workgroup_size = 64)
    )";
    CompileOptions options;
    options.subgroup_size = 16;
-   const std::string nir = dump_of_shader(glsl, 1, "nir", options);
-   size_t count = 0;
-   for (size_t at = nir.find("execution_scope=WORKGROUP"); at != std::string::npos;
-        at = nir.find("execution_scope=WORKGROUP", at + 1))
-      count++;
-   return count;
+   return count(dump_of_shader(glsl, 1, "nir", options), "execution_scope=WORKGROUP");
 }
 
 const std::string reduction =

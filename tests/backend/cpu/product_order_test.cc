@@ -129,14 +129,6 @@ std::string workgroup_products(const std::vector<uint32_t> &columns)
    return dump_of_shader(glsl + "}", 2, "nir", options);
 }
 
-size_t count(const std::string &text, const std::string &word)
-{
-   size_t found = 0;
-   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
-      found++;
-   return found;
-}
-
 /// A subgroup packs the tiles of its own band, and all multiply by them where they are.
 TEST(ProductOrder, FactorsOfTheWorkgroupArePackedOnce)
 {

@@ -64,6 +64,15 @@ inline std::string dump_of_shader(const std::string &glsl, uint32_t buffers,
    return dumped;
 }
 
+/// How often a word is in a text.
+inline size_t count(const std::string &text, const std::string &word)
+{
+   size_t found = 0;
+   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+      found++;
+   return found;
+}
+
 inline bool run_shader(Executor &executor, const Program &program,
                        const std::vector<std::span<std::byte>> &buffers,
                        std::array<uint32_t, 3> groups)

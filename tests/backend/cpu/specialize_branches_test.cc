@@ -123,11 +123,7 @@ TEST_F(SpecializeBranches, ComputesTheSame)
 /// What is left of a shader.
 size_t barriers(const std::string &nir)
 {
-   size_t count = 0;
-   for (size_t at = nir.find("@barrier"); at != std::string::npos;
-        at = nir.find("@barrier", at + 1))
-      count++;
-   return count;
+   return count(nir, "@barrier");
 }
 
 TEST_F(SpecializeBranches, LeavesOutWhatIsNotTaken)
@@ -197,8 +193,10 @@ TEST(SpecializeBranchesOfTiles, KnowsQuotientsAndRemainders)
    EXPECT_TRUE(branches(64, 65));
 }
 
-/// Ten ways to go, each large enough to be worth a program of its own.
-const char *const many_ways = R"(
+/// A shader with ways to go, each large enough to be worth a program of its own.
+std::string shader_of_ways(const std::string &ways)
+{
+   return R"(
 layout(local_size_x = 32) in;
 layout(push_constant) uniform Push { uint way; } push;
 layout(set = 0, binding = 0) buffer Data { uint data[]; };
@@ -208,15 +206,28 @@ void main()
    const uint own = gl_LocalInvocationIndex;
 #define STEP(n, i) x = (x ^ (own + i)) * (2 * n + 1) + (x >> (n + 1));
 #define STEPS(n, i) STEP(n, i) STEP(n, i + 1) STEP(n, i + 2) STEP(n, i + 3)
-#define WAY(n) if (push.way == n) { STEPS(n, 0) STEPS(n, 4) STEPS(n, 8) STEPS(n, 12) STEPS(n, 16) }
-   WAY(0) else WAY(1) else WAY(2) else WAY(3) else WAY(4) else WAY(5) else WAY(6) else WAY(7) else WAY(8)
+#define WAY(n) { STEPS(n, 0) STEPS(n, 4) STEPS(n, 8) STEPS(n, 12) STEPS(n, 16) }
+)" + ways +
+          R"(
    data[gl_GlobalInvocationID.x] = x;
 }
 )";
+}
+
+/// Ten.
+std::string many_ways()
+{
+   std::string ways;
+   for (uint32_t n = 0; n < 9; n++) {
+      const std::string N = std::to_string(n);
+      ways += (n ? "else if (push.way == " : "if (push.way == ") + N + ") WAY(" + N + ")\n";
+   }
+   return shader_of_ways(ways);
+}
 
 class ProgramsOfWays : public testing::Test {
 protected:
-   ProgramsOfWays() : spirv(e2e::compile_glsl(e2e::glsl_header + std::string(many_ways)))
+   ProgramsOfWays() : spirv(e2e::compile_glsl(e2e::glsl_header + many_ways()))
    {
       options.bindings = buffer_bindings(1);
    }
@@ -315,28 +326,12 @@ TEST_F(ProgramsOfWays, AreNotMoreThanAFew)
       expect_right(**any.get(), way);
 }
 
-/// Workgroups up to a number go one way, the others another.
-const char *const ways_of_workgroups = R"(
-layout(local_size_x = 32) in;
-layout(push_constant) uniform Push { uint way; } push;
-layout(set = 0, binding = 0) buffer Data { uint data[]; };
-void main()
-{
-   uint x = data[gl_GlobalInvocationID.x];
-   const uint own = gl_LocalInvocationIndex;
-   if (gl_WorkGroupID.x < push.way) { STEPS(1, 0) STEPS(1, 4) STEPS(1, 8) STEPS(1, 12) STEPS(1, 16) }
-   else { STEPS(2, 0) STEPS(2, 4) STEPS(2, 8) STEPS(2, 12) STEPS(2, 16) }
-   data[gl_GlobalInvocationID.x] = x;
-}
-)";
-
 /// A program of both sides is there for who goes one way, too, but not the other way round.
 TEST_F(ProgramsOfWays, AreNotMadeForLessThanThereIs)
 {
-   const std::string steps =
-      "#define STEP(n, i) x = (x ^ (own + i)) * (2 * n + 1) + (x >> (n + 1));\n"
-      "#define STEPS(n, i) STEP(n, i) STEP(n, i + 1) STEP(n, i + 2) STEP(n, i + 3)\n";
-   spirv = e2e::compile_glsl(e2e::glsl_header + steps + ways_of_workgroups);
+   // Workgroups up to a number go one way, the others another.
+   spirv = e2e::compile_glsl(e2e::glsl_header +
+                             shader_of_ways("if (gl_WorkGroupID.x < push.way) WAY(1) else WAY(2)"));
    const std::shared_ptr<Programs> both_first = get(true), one_first = get(true);
    ASSERT_TRUE(both_first && one_first);
    const auto program = [](Programs &programs, uint32_t way) {

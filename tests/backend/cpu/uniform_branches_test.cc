@@ -40,16 +40,12 @@ std::string shader_with(const std::string &statements)
    )";
 }
 
-uint32_t taken_together(const std::string &statements)
+size_t taken_together(const std::string &statements)
 {
    CompileOptions options;
    options.subgroup_size = W;
-   const std::string nir = dump_of_shader(shader_with(statements), 3, "nir", options);
-   uint32_t count = 0;
-   for (size_t at = nir.find("@read_first_invocation"); at != std::string::npos;
-        at = nir.find("@read_first_invocation", at + 1))
-      count++;
-   return count;
+   return count(dump_of_shader(shader_with(statements), 3, "nir", options),
+                "@read_first_invocation");
 }
 
 TEST(UniformBranches, BeforeMatrixOperations)
