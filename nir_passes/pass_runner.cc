@@ -51,6 +51,7 @@ void PassRunner::finish(const PassApplication &application, bool changed)
    if (changed && observe)
       observe(application.pass, nir);
    progress |= changed;
+   changes += changed;
 }
 
 } // namespace weft

@@ -9,7 +9,10 @@
 #include "nir_passes/result.h"
 #include "nir_passes/shader.h"
 
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 
 namespace weft {
@@ -52,6 +55,20 @@ public:
       return changed;
    }
 
+   /// One of a loop of passes, each with the same arguments every time: not again if it changed nothing the
+   /// last time and nothing has changed since.
+   template <typename Function, typename... Arguments>
+   bool repeat(const char *name, Function function, Arguments... arguments)
+   {
+      const auto known = idle_after.find(name);
+      if (known != idle_after.end() && known->second == changes)
+         return false;
+      const bool changed = (*this)(name, function, arguments...);
+      if (!changed)
+         idle_after[name] = changes;
+      return changed;
+   }
+
    /// A question about the shader, which may be an Error: no pass, so nobody sees it.
    template <typename Question, typename... Arguments>
    void check(Question question, Arguments... arguments)
@@ -77,8 +94,12 @@ private:
    const PassObserver observe;
    PassControl *control;
    std::optional<Error> refusal; ///< the first
+   uint64_t changes = 0;         ///< by passes
+   /// Of passes in loops: `changes` when they last found nothing to change.
+   std::map<std::string_view, uint64_t> idle_after;
 };
 
 #define RUN(run, pass, ...) run(#pass, pass __VA_OPT__(, ) __VA_ARGS__)
+#define REPEAT(run, pass, ...) run.repeat(#pass, pass __VA_OPT__(, ) __VA_ARGS__)
 
 } // namespace weft

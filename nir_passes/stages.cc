@@ -189,39 +189,39 @@ void optimize(PassRunner &run, bool unroll_tiles)
    for (unsigned round = 0; round < 16; ++round) {
       run.progress = false;
       if (variables) {
-         RUN(run, nir_split_array_vars, nir_var_function_temp);
-         RUN(run, nir_shrink_vec_array_vars, nir_var_function_temp);
+         REPEAT(run, nir_split_array_vars, nir_var_function_temp);
+         REPEAT(run, nir_shrink_vec_array_vars, nir_var_function_temp);
       }
-      RUN(run, nir_opt_deref);
-      RUN(run, nir_lower_vars_to_ssa);
+      REPEAT(run, nir_opt_deref);
+      REPEAT(run, nir_lower_vars_to_ssa);
       if (variables) {
-         RUN(run, nir_opt_copy_prop_vars);
-         RUN(run, nir_opt_dead_write_vars);
+         REPEAT(run, nir_opt_copy_prop_vars);
+         REPEAT(run, nir_opt_dead_write_vars);
       }
-      RUN(run, nir_copy_prop);
-      RUN(run, nir_opt_dce);
+      REPEAT(run, nir_copy_prop);
+      REPEAT(run, nir_opt_dce);
       /* Split arrays leave thousands behind, which the validator looks at after every pass. */
-      RUN(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
-      RUN(run, nir_opt_cse);
-      RUN(run, nir_lower_alu_to_scalar, nullptr, nullptr);
-      RUN(run, nir_lower_phis_to_scalar, true);
-      RUN(run, nir_opt_algebraic);
-      RUN(run, nir_opt_constant_folding);
-      RUN(run, nir_opt_remove_phis);
+      REPEAT(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
+      REPEAT(run, nir_opt_cse);
+      REPEAT(run, nir_lower_alu_to_scalar, nullptr, nullptr);
+      REPEAT(run, nir_lower_phis_to_scalar, true);
+      REPEAT(run, nir_opt_algebraic);
+      REPEAT(run, nir_opt_constant_folding);
+      REPEAT(run, nir_opt_remove_phis);
       /* Both sides of small branches at once: a select is cheaper than masks. */
-      RUN(run, nir_opt_peephole_select, 8, true, true);
-      if (RUN(run, nir_opt_loop)) {
+      REPEAT(run, nir_opt_peephole_select, 8, true, true);
+      if (REPEAT(run, nir_opt_loop)) {
          /* nir_opt_if and unrolling want its result cleaned up. */
-         RUN(run, nir_copy_prop);
-         RUN(run, nir_opt_dce);
-         RUN(run, nir_opt_remove_phis);
+         REPEAT(run, nir_copy_prop);
+         REPEAT(run, nir_opt_dce);
+         REPEAT(run, nir_opt_remove_phis);
       }
-      RUN(run, nir_opt_if, nir_opt_if_optimize_phi_true_false);
-      RUN(run, nir_opt_dead_cf);
-      RUN(run, nir_opt_remove_phis);
-      RUN(run, nir_opt_undef);
+      REPEAT(run, nir_opt_if, nir_opt_if_optimize_phi_true_false);
+      REPEAT(run, nir_opt_dead_cf);
+      REPEAT(run, nir_opt_remove_phis);
+      REPEAT(run, nir_opt_undef);
       if (unroll)
-         RUN(run, nir_opt_loop_unroll);
+         REPEAT(run, nir_opt_loop_unroll);
       if (!run.progress)
          return;
    }
@@ -230,12 +230,12 @@ void optimize(PassRunner &run, bool unroll_tiles)
 void optimize_late(PassRunner &run)
 {
    for (unsigned round = 0; round < 16; ++round) {
-      if (!RUN(run, nir_opt_algebraic_late))
+      if (!REPEAT(run, nir_opt_algebraic_late))
          break;
-      RUN(run, nir_opt_constant_folding);
-      RUN(run, nir_copy_prop);
-      RUN(run, nir_opt_dce);
-      RUN(run, nir_opt_cse);
+      REPEAT(run, nir_opt_constant_folding);
+      REPEAT(run, nir_copy_prop);
+      REPEAT(run, nir_opt_dce);
+      REPEAT(run, nir_opt_cse);
    }
    RUN(run, nir_lower_alu_to_scalar, nullptr, nullptr);
    RUN(run, nir_lower_load_const_to_scalar);

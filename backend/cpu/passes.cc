@@ -189,7 +189,6 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    if (run.refused())
       return run.error();
    nir_shader_gather_info(run.nir, nir_shader_get_entrypoint(run.nir));
-   nir_sweep(run.nir);
 
    run.check(check_shader_limits);
    run.check(validate_final_form);

@@ -12,6 +12,7 @@
 #include "backend/cpu/large_stack.h"
 #include "backend/cpu/lowered_shader.h"
 #include "backend/cpu/passes.h"
+#include "backend/cpu/runtime/blocked_signals.h"
 #include "backend/cpu/runtime/executor.h"
 
 #include "nir_passes/compiler_options.h"
@@ -21,6 +22,7 @@
 
 #include <cstring>
 #include <exception>
+#include <future>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -46,6 +48,15 @@ LargeStackThreads &code_threads()
       return LargeStackThreads(default_threads());
    }();
    return threads;
+}
+
+/// Has them ready once the first shader has gone through NIR's passes.
+void prepare_code_threads()
+{
+   const BlockedSignals inherited;
+   // Deferred where no thread can be had: who needs them waits.
+   static const std::future<void> prepared =
+      std::async(std::launch::async | std::launch::deferred, [] { (void)code_threads(); });
 }
 
 /// Has another thread make a program.  The cache gets it; it may be null.
@@ -347,6 +358,7 @@ Result<std::shared_ptr<Programs>> start_compile(DiskCache *cache, const CacheKey
                                                 const ShaderSource &source,
                                                 const CompileOptions &options)
 {
+   prepare_code_threads();
    Result<LoweredShader> lowered = lower(source, options);
    if (!lowered)
       return lowered.error();

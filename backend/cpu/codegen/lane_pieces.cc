@@ -409,11 +409,37 @@ Value *Pieces::harmless_offsets()
 }
 
 /// By the offsets that lie at `all_offsets`.
-Value *Pieces::lane_pointer(const LanewiseAccess &access, Value *all_offsets, unsigned lane)
+Value *Pieces::lane_pointer(const LanewiseAccess &access, Value *all_offsets, Value *lane)
 {
    llvm::Type *type = offsets->getType()->getScalarType();
-   return pointer_to(t, access.region,
-                     b.CreateLoad(type, b.CreateConstGEP1_64(type, all_offsets, lane)));
+   return pointer_to(t, access.region, b.CreateLoad(type, b.CreateGEP(type, all_offsets, lane)));
+}
+
+/// A loop over all lanes, a few at once: code for each would take longer to compile than most shaders' own.
+template <typename Use>
+void Pieces::for_each_lane(Use use)
+{
+   constexpr unsigned at_once = 8; // the smallest subgroup
+   llvm::BasicBlock *before = b.GetInsertBlock();
+   llvm::Function *function = before->getParent();
+   auto *loop = llvm::BasicBlock::Create(t.context, "lanes", function),
+        *after = llvm::BasicBlock::Create(t.context, "after", function);
+   b.CreateBr(loop);
+   b.SetInsertPoint(loop);
+   llvm::PHINode *first = b.CreatePHI(b.getInt64Ty(), 2);
+   first->addIncoming(b.getInt64(0), before);
+   for (unsigned i = 0; i < at_once; i++)
+      use(b.CreateNUWAdd(first, b.getInt64(i)));
+   Value *next = b.CreateNUWAdd(first, b.getInt64(at_once));
+   first->addIncoming(next, loop);
+   b.CreateCondBr(b.CreateICmpULT(next, b.getInt64(t.W)), loop, after);
+   b.SetInsertPoint(after);
+}
+
+/// Where a lane's own element lies.
+Value *Pieces::lane_element(const LanewiseAccess &access, Value *lane)
+{
+   return b.CreateGEP(b.getInt8Ty(), access.data, b.CreateNUWMul(lane, b.getInt64(element())));
 }
 
 /// What inactive lanes get is any.
@@ -421,23 +447,22 @@ void Pieces::gather(const LanewiseAccess &access, Value *safe_offsets)
 {
    Value *safe = b.CreateAlloca(offsets->getType());
    b.CreateStore(safe_offsets, safe);
-   Values parts;
-   for (unsigned l = 0; l < t.W; l++)
+   for_each_lane([&](Value *lane) {
       // Not by load(): not all loads of the form are invariant.
-      parts.push_back(b.CreateAlignedLoad(vector_type(components), lane_pointer(access, safe, l),
-                                          llvm::Align(1), is_volatile));
-   b.CreateAlignedStore(concatenate(t, parts), access.data, llvm::Align(1));
+      Value *loaded = b.CreateAlignedLoad(vector_type(components), lane_pointer(access, safe, lane),
+                                          llvm::Align(1), is_volatile);
+      b.CreateAlignedStore(loaded, lane_element(access, lane), llvm::Align(1));
+   });
 }
 
 void Pieces::scatter(const LanewiseAccess &access)
 {
    Value *sink = b.CreateAlloca(vector_type(components));
-   for (unsigned l = 0; l < t.W; l++) {
-      Value *bit = b.CreateTrunc(b.CreateLShr(access.active, l), b.getInt1Ty());
-      Value *own = b.CreateConstGEP1_64(b.getInt8Ty(), access.data, uint64_t(l) * element());
-      store(b.CreateAlignedLoad(vector_type(components), own, llvm::Align(1)),
-            b.CreateSelect(bit, lane_pointer(access, access.offsets, l), sink));
-   }
+   for_each_lane([&](Value *lane) {
+      Value *bit = b.CreateTrunc(b.CreateLShr(access.active, lane), b.getInt1Ty());
+      store(b.CreateAlignedLoad(vector_type(components), lane_element(access, lane), llvm::Align(1)),
+            b.CreateSelect(bit, lane_pointer(access, access.offsets, lane), sink));
+   });
 }
 
 namespace {

@@ -138,7 +138,10 @@ struct Pieces {
    void call_runtime(bool stores, const LanewiseAccess &);
    llvm::Function *lanewise_function(bool stores);
    llvm::Value *harmless_offsets();
-   llvm::Value *lane_pointer(const LanewiseAccess &, llvm::Value *all_offsets, unsigned lane);
+   llvm::Value *lane_pointer(const LanewiseAccess &, llvm::Value *all_offsets, llvm::Value *lane);
+   llvm::Value *lane_element(const LanewiseAccess &, llvm::Value *lane);
+   template <typename Use>
+   void for_each_lane(Use use);
    void gather(const LanewiseAccess &, llvm::Value *safe_offsets);
    void scatter(const LanewiseAccess &);
    void access_lanewise(bool stores, llvm::Value *data);
