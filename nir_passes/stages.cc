@@ -176,13 +176,26 @@ bool uses_tiles(nir_shader *nir)
    return false;
 }
 
+/// Whether anything is still reached through variables.
+bool has_derefs(nir_shader *nir)
+{
+   nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type == nir_instr_type_deref)
+            return true;
+      }
+   }
+   return false;
+}
+
 } // namespace
 
 void optimize(PassRunner &run, bool unroll_tiles)
 {
-   const bool tiles = uses_tiles(run.nir);
+   /* No pass below makes them where none are left. */
+   const bool derefs = has_derefs(run.nir), tiles = uses_tiles(run.nir);
    /* These follow values through variables and know nothing of tiles, which change them too. */
-   const bool variables = !tiles;
+   const bool variables = derefs && !tiles;
    const bool unroll = !tiles || unroll_tiles;
    /* Each round opens chances for the next; pathological shaders gain nothing from more rounds than
     * this. */
@@ -192,8 +205,10 @@ void optimize(PassRunner &run, bool unroll_tiles)
          REPEAT(run, nir_split_array_vars, nir_var_function_temp);
          REPEAT(run, nir_shrink_vec_array_vars, nir_var_function_temp);
       }
-      REPEAT(run, nir_opt_deref);
-      REPEAT(run, nir_lower_vars_to_ssa);
+      if (derefs) {
+         REPEAT(run, nir_opt_deref);
+         REPEAT(run, nir_lower_vars_to_ssa);
+      }
       if (variables) {
          REPEAT(run, nir_opt_copy_prop_vars);
          REPEAT(run, nir_opt_dead_write_vars);

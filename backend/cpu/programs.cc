@@ -267,6 +267,10 @@ const FutureProgram &SpecializedPrograms::program_for(const DispatchFacts &facts
    if (found == programs.end())
       found = std::ranges::find_if(
          programs, [&](const auto &program) { return covers(program.first, decisions); });
+   if (found == programs.end()) {
+      decisions = with_small_sides(shader->conditions, std::move(decisions));
+      found = programs.find(decisions);
+   }
    if (found == programs.end())
       found = programs.emplace(decisions, find_or_start(decisions)).first;
    program = &found->second;

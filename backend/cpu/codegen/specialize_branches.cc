@@ -80,10 +80,22 @@ struct Walk {
    }
 };
 
+/// Whether it may differ between a dispatch's workgroups.
+bool tells_workgroups_apart(const std::vector<DispatchExpression> &expressions, uint32_t number)
+{
+   const DispatchExpression &e = expressions[number];
+   if (e.kind == DispatchExpression::Kind::workgroup_id)
+      return true;
+   return e.kind == DispatchExpression::Kind::operation &&
+          std::ranges::any_of(e.sources, [&](uint32_t source) {
+             return source < number && tells_workgroups_apart(expressions, source);
+          });
+}
+
 struct Finder {
    DispatchExpressions expressions;
    uint32_t min_instructions;
-   uint32_t effects; ///< of the whole shader
+   Size all; ///< of the whole shader
    std::vector<BranchConditions::Branch> branches = {};
    int32_t around = -1;
    bool in_then = false;
@@ -98,17 +110,23 @@ struct Finder {
    Entered enter(nir_if *nif, uint32_t number)
    {
       const Entered before = {true, around, in_then};
+      const Size then_size = size_of(&nif->then_list), else_size = size_of(&nif->else_list);
       // Of a dispatch that has no effect nobody wants a program: so a look at bounds around all is no choice.
-      const auto is_worth_leaving = [&](exec_list *side) {
-         const Size size = size_of(side);
-         return size.instructions >= min_instructions && size.effects < effects;
+      const auto is_worth_leaving = [&](const Size &side) {
+         return side.instructions >= min_instructions && side.effects < all.effects;
       };
-      if (!is_worth_leaving(&nif->then_list) && !is_worth_leaving(&nif->else_list))
+      if (!is_worth_leaving(then_size) && !is_worth_leaving(else_size))
          return {};
       const uint32_t condition = expressions.add(nir_get_scalar(nif->condition.ssa, 0));
       if (!expressions.may_be_known(condition))
          return {};
-      branches.push_back({number, condition, around, in_then});
+      const bool differs = tells_workgroups_apart(expressions.expressions, condition);
+      const auto is_kept = [&](const Size &side) {
+         constexpr uint32_t small = 8; // as a part of the shader
+         return differs && side.instructions * small <= all.instructions;
+      };
+      branches.push_back(
+         {number, condition, around, in_then, is_kept(then_size), is_kept(else_size)});
       around = int32_t(branches.size() - 1);
       in_then = true;
       return before;
@@ -133,7 +151,7 @@ BranchConditions find_branch_conditions(const nir_shader *shader, uint32_t subgr
                                         uint32_t min_instructions)
 {
    nir_function_impl *impl = nir_shader_get_entrypoint(const_cast<nir_shader *>(shader));
-   Finder finder = {{shader, subgroup_size}, min_instructions, size_of(&impl->body).effects};
+   Finder finder = {{shader, subgroup_size}, min_instructions, size_of(&impl->body)};
    Walk<Finder>{finder}.list(&impl->body);
    if (finder.branches.empty())
       return {};
@@ -203,6 +221,19 @@ std::string decide_branches(const BranchConditions &conditions, const DispatchFa
       const char around = branch.around >= 0 ? decisions[branch.around] : '?';
       const bool is_dead = around == '-' || around == (branch.in_then ? 'e' : 't');
       decisions += is_dead ? '-' : !ranges[i].is_known() ? '?' : ranges[i].low ? 't' : 'e';
+   }
+   return decisions;
+}
+
+std::string with_small_sides(const BranchConditions &conditions, std::string decisions)
+{
+   for (size_t i = 0; i < conditions.branches.size(); i++) {
+      const BranchConditions::Branch &branch = conditions.branches[i];
+      char &decision = decisions[i];
+      const bool is_reached = branch.around >= 0 && decisions[branch.around] == '?';
+      if ((decision == 't' && branch.keeps_else) || (decision == 'e' && branch.keeps_then) ||
+          (decision == '-' && is_reached))
+         decision = '?';
    }
    return decisions;
 }

@@ -23,6 +23,9 @@ struct BranchConditions {
       uint32_t condition; ///< its expression
       int32_t around;     ///< the branch in which it stands, its place in `branches`; -1: none
       bool in_then;       ///< of that one
+      /// The side is a small part of the shader, and the condition tells workgroups apart: dispatches of other
+      /// sizes want it.
+      bool keeps_then, keeps_else;
    };
    std::vector<DispatchExpression> expressions;
    std::vector<Branch> branches;
@@ -36,6 +39,9 @@ BranchConditions find_branch_conditions(const nir_shader *, uint32_t subgroup_si
 /// A letter for each branch: 't' then, 'e' else, '?' if invocations may go either way, '-' if none gets
 /// there.
 std::string decide_branches(const BranchConditions &, const DispatchFacts &);
+
+/// What a program for such dispatches is made of: it has small sides of which the next dispatch may want both.
+std::string with_small_sides(const BranchConditions &, std::string decisions);
 
 /// A pass: leaves of a branch the side that was decided on.  The shader is the one of the conditions, in
 /// its final form, which it keeps.
