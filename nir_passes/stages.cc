@@ -29,6 +29,10 @@ void inline_functions(PassRunner &run)
    /* Initializers of locals become stores at the top of their own function, so before it is
     * inlined. */
    RUN(run, nir_lower_variable_initializers, nir_var_function_temp);
+   /* What specialization switched off would be copied into every caller. */
+   RUN(run, nir_opt_constant_folding);
+   RUN(run, nir_opt_dead_cf);
+   RUN(run, nir_opt_dce);
    /* The inliner handles a single exit only. */
    RUN(run, nir_lower_returns);
    RUN(run, nir_inline_functions);
