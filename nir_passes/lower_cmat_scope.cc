@@ -437,13 +437,21 @@ private:
       nir_def_replace(&instr->def, element(matrix, instr->src[1].ssa, instr->src[2].ssa));
    }
 
-   /// Elements are read in a loop over components, which invocations go through each in their own
-   /// way: what is read there is shared before it.
+   /// Elements are read in a loop over components, which invocations go through each in their own way, or, the
+   /// same ones by all, in a loop around nothing else: what is read there is shared before it.
    void share_before_loop(nir_intrinsic_instr *instr, const Matrix &matrix)
    {
-      nir_cf_node *node = &instr->instr.block->cf_node;
-      while (node->type != nir_cf_node_loop || !has_coordinates(nir_cf_node_as_loop(node)))
-         node = node->parent;
+      nir_cf_node *node = nullptr;
+      for (nir_cf_node *n = &instr->instr.block->cf_node; n; n = n->parent) {
+         if (n->type != nir_cf_node_loop)
+            continue;
+         if (has_coordinates(nir_cf_node_as_loop(n))) {
+            node = n;
+            break;
+         }
+         node = node ? node : n;
+      }
+      assert(node);
       if (!loops.insert(node).second)
          return;
       const nir_cursor here = b.cursor;

@@ -288,10 +288,37 @@ static nir_deref_instr *reduce_lines(struct vtn_builder *b, struct vtn_function 
    return step.source;
 }
 
-/* A result whose lines, or all of it, are the same: any element of them will do. */
+/* All of a matrix in whose rows all elements are the same: one row after the other, which every invocation
+ * does alike.  Steps as above would move every element at each of them. */
+static nir_def *combine_rows(struct vtn_builder *b, struct vtn_function *function,
+                             nir_deref_instr *matrix)
+{
+   nir_builder *nb = &b->nb;
+   nir_variable *sum =
+      nir_local_variable_create(nb->impl, glsl_uintN_t_type(bits_of(matrix)), "combined");
+   nir_variable *counter = nir_local_variable_create(nb->impl, glsl_uint_type(), "row");
+   nir_store_var(nb, counter, nir_imm_int(nb, 0), 1);
+   nir_loop *loop = nir_push_loop(nb);
+   {
+      nir_def *row = nir_load_var(nb, counter);
+      nir_break_if(nb, nir_uge_imm(nb, row, desc_of(matrix).rows));
+      nir_def *element =
+         nir_cmat_element_weft(nb, bits_of(matrix), &matrix->def, row, nir_imm_int(nb, 0));
+      nir_if *is_first = nir_push_if(nb, nir_ieq_imm(nb, row, 0));
+      nir_store_var(nb, sum, element, 1);
+      nir_push_else(nb, is_first);
+      nir_store_var(nb, sum, combine(b, function, nir_load_var(nb, sum), element), 1);
+      nir_pop_if(nb, is_first);
+      nir_store_var(nb, counter, nir_iadd_imm(nb, row, 1), 1);
+   }
+   nir_pop_loop(nb, loop);
+   return nir_load_var(nb, sum);
+}
+
+/* A result whose lines are the same: any element of them will do. */
 struct spread {
    nir_deref_instr *result, *source;
-   unsigned reduce;
+   bool along_row;
 };
 
 static void take_reduced(struct vtn_builder *b, const struct weft_component *c, void *data)
@@ -299,9 +326,7 @@ static void take_reduced(struct vtn_builder *b, const struct weft_component *c, 
    const struct spread *spread = data;
    nir_builder *nb = &b->nb;
    nir_def *zero = nir_imm_int(nb, 0);
-   nir_def *value = nir_cmat_element_weft(nb, bits_of(spread->source), &spread->source->def,
-                                          spread->reduce & REDUCE_COLUMN ? zero : c->row,
-                                          spread->reduce & REDUCE_ROW ? zero : c->col);
+   nir_def *value = line_element(nb, spread->source, spread->along_row, c, zero);
    nir_cmat_insert(nb, &spread->result->def, value, &spread->result->def, c->number);
 }
 
@@ -354,14 +379,13 @@ void weft_reduce(struct vtn_builder *b, const uint32_t *w, unsigned count)
       struct quads quads = {function, result, source};
       weft_for_each_component(b, &to, combine_quad, &quads);
    } else {
-      if (rows)
-         source = reduce_lines(b, function, source, true);
-      if (columns)
-         source = reduce_lines(b, function, source, false);
-      if (from.rows == to.rows && from.cols == to.cols) {
+      source = reduce_lines(b, function, source, rows);
+      if (rows && columns) {
+         nir_cmat_construct(&b->nb, &result->def, combine_rows(b, function, source));
+      } else if (from.rows == to.rows && from.cols == to.cols) {
          nir_cmat_copy(&b->nb, &result->def, &source->def);
       } else {
-         struct spread spread = {result, source, reduce};
+         struct spread spread = {result, source, rows};
          weft_for_each_component(b, &to, take_reduced, &spread);
       }
    }
