@@ -288,28 +288,43 @@ static nir_deref_instr *reduce_lines(struct vtn_builder *b, struct vtn_function 
    return step.source;
 }
 
+/* Adds `value` to the sum, or makes it the sum. */
+static void accumulate(struct vtn_builder *b, struct vtn_function *function, nir_variable *sum,
+                       nir_def *is_first, nir_def *value)
+{
+   nir_builder *nb = &b->nb;
+   nir_if *first = nir_push_if(nb, is_first);
+   nir_store_var(nb, sum, value, 1);
+   nir_push_else(nb, first);
+   nir_store_var(nb, sum, combine(b, function, nir_load_var(nb, sum), value), 1);
+   nir_pop_if(nb, first);
+}
+
 /* All of a matrix in whose rows all elements are the same: one row after the other, which every invocation
- * does alike.  Steps as above would move every element at each of them. */
+ * does alike.  Steps as above would move every element at each of them.  Eight rows have a sum of their own,
+ * so that few roundings follow on each other. */
 static nir_def *combine_rows(struct vtn_builder *b, struct vtn_function *function,
                              nir_deref_instr *matrix)
 {
    nir_builder *nb = &b->nb;
-   nir_variable *sum =
-      nir_local_variable_create(nb->impl, glsl_uintN_t_type(bits_of(matrix)), "combined");
+   const struct glsl_type *type = glsl_uintN_t_type(bits_of(matrix));
+   nir_variable *sum = nir_local_variable_create(nb->impl, type, "combined");
+   nir_variable *part = nir_local_variable_create(nb->impl, type, "of_eight");
    nir_variable *counter = nir_local_variable_create(nb->impl, glsl_uint_type(), "row");
+   const unsigned rows = desc_of(matrix).rows;
    nir_store_var(nb, counter, nir_imm_int(nb, 0), 1);
    nir_loop *loop = nir_push_loop(nb);
    {
-      nir_def *row = nir_load_var(nb, counter);
-      nir_break_if(nb, nir_uge_imm(nb, row, desc_of(matrix).rows));
+      nir_def *row = nir_load_var(nb, counter), *next = nir_iadd_imm(nb, row, 1);
+      nir_break_if(nb, nir_uge_imm(nb, row, rows));
       nir_def *element =
          nir_cmat_element_weft(nb, bits_of(matrix), &matrix->def, row, nir_imm_int(nb, 0));
-      nir_if *is_first = nir_push_if(nb, nir_ieq_imm(nb, row, 0));
-      nir_store_var(nb, sum, element, 1);
-      nir_push_else(nb, is_first);
-      nir_store_var(nb, sum, combine(b, function, nir_load_var(nb, sum), element), 1);
-      nir_pop_if(nb, is_first);
-      nir_store_var(nb, counter, nir_iadd_imm(nb, row, 1), 1);
+      accumulate(b, function, part, nir_ieq_imm(nb, nir_iand_imm(nb, row, 7), 0), element);
+      nir_push_if(nb, nir_ior(nb, nir_ieq_imm(nb, nir_iand_imm(nb, next, 7), 0),
+                              nir_ieq_imm(nb, next, rows)));
+      accumulate(b, function, sum, nir_ult_imm(nb, row, 8), nir_load_var(nb, part));
+      nir_pop_if(nb, NULL);
+      nir_store_var(nb, counter, next, 1);
    }
    nir_pop_loop(nb, loop);
    return nir_load_var(nb, sum);

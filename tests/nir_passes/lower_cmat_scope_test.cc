@@ -121,6 +121,19 @@ TEST(lower_cmat_scope, reductions_of_columns_share_the_matrix)
    EXPECT_EQ(test::count(alone, "staging"), 0u) << alone;
 }
 
+/// Once, before the rows are combined; those of columns stay in the band.
+TEST(lower_cmat_scope, reductions_of_all_share_the_matrix)
+{
+   const std::string text = lowered(R"(
+      ACC(64, 32) c, d;
+      coopMatLoad(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatReduceNV(d, c, gl_CooperativeMatrixReduceRowAndColumnNV, sum);
+      coopMatStore(d, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)");
+   EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 16, 32")) << text;
+   EXPECT_EQ(test::count(text, "@barrier"), 2u) << text;
+   EXPECT_TRUE(has(text, "uint[2048] staging")) << text;
+}
+
 TEST(lower_cmat_scope, accumulators_that_become_b_share_the_matrix)
 {
    const std::string text = lowered(R"(

@@ -460,8 +460,9 @@ void Pieces::scatter(const LanewiseAccess &access)
    Value *sink = b.CreateAlloca(vector_type(components));
    for_each_lane([&](Value *lane) {
       Value *bit = b.CreateTrunc(b.CreateLShr(access.active, lane), b.getInt1Ty());
-      store(b.CreateAlignedLoad(vector_type(components), lane_element(access, lane), llvm::Align(1)),
-            b.CreateSelect(bit, lane_pointer(access, access.offsets, lane), sink));
+      store(
+         b.CreateAlignedLoad(vector_type(components), lane_element(access, lane), llvm::Align(1)),
+         b.CreateSelect(bit, lane_pointer(access, access.offsets, lane), sink));
    });
 }
 

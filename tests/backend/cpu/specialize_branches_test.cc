@@ -348,6 +348,30 @@ TEST_F(ProgramsOfWays, AreNotMadeForLessThanThereIs)
    EXPECT_NE(one->serialize(), both->serialize());
 }
 
+/// What is a small part of the shader and some workgroups may want, as a look at the edge, is in the first program
+/// already.
+TEST_F(ProgramsOfWays, KeepWhatLittleSomeWorkgroupsMayWant)
+{
+   std::string all;
+   for (uint32_t n = 0; n < 12; n++)
+      all += "WAY(" + std::to_string(n) + ")\n";
+   const auto programs_of = [&](const std::string &condition) {
+      spirv = e2e::compile_glsl(e2e::glsl_header +
+                                shader_of_ways(all + "if (" + condition + ") WAY(12)"));
+      const std::shared_ptr<Programs> programs = get(true);
+      std::set<std::shared_ptr<const Program>> made;
+      for (uint32_t way = 0; way < 3; way++) {
+         const FutureProgram &future =
+            programs->program_for({std::as_bytes(std::span(&way, 1)), {}, {2, 1, 1}});
+         EXPECT_TRUE(future.get()) << future.get().error().message;
+         made.insert(*future.get());
+      }
+      return made.size();
+   };
+   EXPECT_EQ(programs_of("gl_WorkGroupID.x < push.way"), 1u);
+   EXPECT_EQ(programs_of("1 < push.way"), 2u);
+}
+
 TEST_F(ProgramsOfWays, ComeBackFromBytes)
 {
    const std::shared_ptr<Programs> programs = get(true);
