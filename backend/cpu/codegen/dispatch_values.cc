@@ -55,6 +55,11 @@ uint32_t DispatchExpressions::append(const DispatchExpression &expression, bool 
    expressions.push_back(expression);
    depends.push_back(depends_on_dispatch);
    follows.push_back(is_followed);
+   bool one_differs = expression.kind == Kind::workgroup_id;
+   for (unsigned i = 0;
+        expression.kind == Kind::operation && i < nir_op_infos[expression.op].num_inputs; i++)
+      one_differs |= differs[expression.sources[i]];
+   differs.push_back(one_differs);
    return uint32_t(expressions.size() - 1);
 }
 

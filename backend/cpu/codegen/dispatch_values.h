@@ -56,6 +56,8 @@ public:
    /// Whether a dispatch may be enough to know the value: it depends on one, and on nothing else that
    /// would have to be known as well.
    bool may_be_known(uint32_t number) const { return depends[number] && follows[number]; }
+   /// Whether it may differ between a dispatch's workgroups.
+   bool tells_workgroups_apart(uint32_t number) const { return differs[number]; }
 
    std::vector<DispatchExpression> expressions;
 
@@ -67,7 +69,7 @@ private:
 
    const uint32_t W, invocations;
    std::map<std::pair<const nir_def *, unsigned>, uint32_t> numbers;
-   std::vector<bool> depends, follows;
+   std::vector<bool> depends, follows, differs;
 };
 
 /// Some of a dispatch's workgroups: per dimension those from one to another.

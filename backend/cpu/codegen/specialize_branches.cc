@@ -80,18 +80,6 @@ struct Walk {
    }
 };
 
-/// Whether it may differ between a dispatch's workgroups.
-bool tells_workgroups_apart(const std::vector<DispatchExpression> &expressions, uint32_t number)
-{
-   const DispatchExpression &e = expressions[number];
-   if (e.kind == DispatchExpression::Kind::workgroup_id)
-      return true;
-   return e.kind == DispatchExpression::Kind::operation &&
-          std::ranges::any_of(e.sources, [&](uint32_t source) {
-             return source < number && tells_workgroups_apart(expressions, source);
-          });
-}
-
 struct Finder {
    DispatchExpressions expressions;
    uint32_t min_instructions;
@@ -120,7 +108,7 @@ struct Finder {
       const uint32_t condition = expressions.add(nir_get_scalar(nif->condition.ssa, 0));
       if (!expressions.may_be_known(condition))
          return {};
-      const bool differs = tells_workgroups_apart(expressions.expressions, condition);
+      const bool differs = expressions.tells_workgroups_apart(condition);
       const auto is_kept = [&](const Size &side) {
          constexpr uint32_t small = 8; // as a part of the shader
          return differs && side.instructions * small <= all.instructions;
