@@ -67,29 +67,43 @@ Value *dot_by_words(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
    return sum;
 }
 
-/// The same with VPDPBUSD, which takes unsigned bytes of x and signed ones of y.  Bytes that are not
-/// so are moved by 128, and what that adds to the sum is taken off again; sums wrap.
+/// The same with VPDPBUSD, which takes unsigned bytes of x and signed ones of y, for vectors of any length.  Bytes
+/// that are not so are moved by 128, and what that adds to the sum is taken off again; sums wrap.  A sum that goes
+/// on is moved still, and what is to be taken off is a sum of its own, which is the same for all factors of y.
 Value *dot_by_vnni(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
 {
    llvm::IRBuilder<> &b = a.b;
-   const unsigned lanes = llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements();
-   const llvm::Intrinsic::ID multiply = lanes == 16  ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
-                                        : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256
-                                                     : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
    const auto add_products = [&](Value *to, Value *unsigned_bytes, Value *signed_bytes) {
-      return b.CreateIntrinsic(multiply, {}, {to, unsigned_bytes, signed_bytes});
+      Value *operands[] = {to, unsigned_bytes, signed_bytes};
+      return in_parts(a.t, operands, a.t.options.vector_bits / 32,
+                      [&](llvm::ArrayRef<Value *> v) -> Value * {
+                         const unsigned lanes =
+                            llvm::cast<llvm::FixedVectorType>(v[0]->getType())->getNumElements();
+                         const llvm::Intrinsic::ID multiply =
+                            lanes == 16  ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
+                            : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256
+                                         : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
+                         return b.CreateIntrinsic(multiply, {}, v);
+                      });
    };
-   Value *zero = llvm::Constant::getNullValue(x->getType());
-   Value *sign_bits = llvm::ConstantInt::get(x->getType(), 0x80808080); // 128 or -128 in each byte
    if (dot.a_signed && !dot.b_signed)
       return add_products(sum, y, x);
    if (!dot.a_signed && dot.b_signed)
       return add_products(sum, x, y);
+   Value *sign_bits = llvm::ConstantInt::get(x->getType(), 0x80808080); // 128 or -128 in each byte
    Value *moved = b.CreateXor(dot.a_signed ? x : y, sign_bits);
-   if (dot.a_signed) // (x + 128) y - 128 y
-      return b.CreateSub(add_products(sum, moved, y), add_products(zero, sign_bits, y));
-   // x (y - 128) - x (-128)
-   return b.CreateSub(add_products(sum, x, moved), add_products(zero, x, sign_bits));
+   Translator::MovedSum so_far = {sum, llvm::Constant::getNullValue(x->getType())};
+   if (const auto known = a.t.moved_sums.find(sum); known != a.t.moved_sums.end())
+      so_far = known->second;
+   const Translator::MovedSum now =
+      dot.a_signed // (x + 128) y - 128 y
+         ? Translator::MovedSum{add_products(so_far.sum, moved, y),
+                                add_products(so_far.excess, sign_bits, y)} // x (y - 128) - x (-128)
+         : Translator::MovedSum{add_products(so_far.sum, x, moved),
+                                add_products(so_far.excess, x, sign_bits)};
+   Value *result = b.CreateSub(now.sum, now.excess);
+   a.t.moved_sums[result] = now;
+   return result;
 }
 
 /// Bytes of which none has its highest bit set, as shaders unpack those of four bits: they are the
@@ -118,16 +132,13 @@ Dot factors_of(const nir_alu_instr *alu, Dot dot)
    return dot;
 }
 
-Value *products(Alu &a, const Dot &factors, llvm::ArrayRef<Value *> v)
+Value *products(Alu &a, const Dot &factors, llvm::ArrayRef<Value *> operands)
 {
-   return a.t.options.vnni ? dot_by_vnni(a, factors, v[0], v[1], v[2])
-                           : dot_by_words(a, factors, v[0], v[1], v[2]);
-}
-
-Value *products_in_parts(Alu &a, const Dot &factors, llvm::ArrayRef<Value *> operands)
-{
-   return in_parts(a.t, operands, a.t.options.vector_bits / 32,
-                   [&](llvm::ArrayRef<Value *> v) { return products(a, factors, v); });
+   if (a.t.options.vnni)
+      return dot_by_vnni(a, factors, operands[0], operands[1], operands[2]);
+   return in_parts(a.t, operands, a.t.options.vector_bits / 32, [&](llvm::ArrayRef<Value *> v) {
+      return dot_by_words(a, factors, v[0], v[1], v[2]);
+   });
 }
 
 /// Bytes that are masked parts of others.  Where all shifts are constants and keep parts within their bytes, sums of
@@ -187,8 +198,7 @@ Value *packed_sum(Alu &a, const Dot &dot, const PackedSum &sum)
       if (parts)
          operands[i] = parts->unshifted;
    }
-   Value *result =
-      add_components(a.t, products_in_parts(a, factors, operands), unsigned(sum.size()));
+   Value *result = add_components(a.t, products(a, factors, operands), unsigned(sum.size()));
    if (!parts)
       return result;
    llvm::Constant *by = llvm::ConstantVector::get(parts->by);
@@ -213,9 +223,9 @@ Value *sum_of_chain(Alu &a, const Dot &dot, const DotChain &chain)
    if (!any)
       return nullptr;
    for (nir_alu_instr *product : others)
-      sum = products_in_parts(a, factors_of(product, dot),
-                              {a.t.varying(product->src[0].src, product->src[0].swizzle[0]),
-                               a.t.varying(product->src[1].src, product->src[1].swizzle[0]), sum});
+      sum = products(a, factors_of(product, dot),
+                     {a.t.varying(product->src[0].src, product->src[0].swizzle[0]),
+                      a.t.varying(product->src[1].src, product->src[1].swizzle[0]), sum});
    return sum;
 }
 
@@ -236,7 +246,7 @@ Value *emit_dot_4x8(Alu &a)
    const auto sum_with = [&](Value *sum) -> Value * {
       Value *operands[] = {a.src[0], a.src[1], sum};
       if (a.src[0]->getType()->isVectorTy())
-         return products_in_parts(a, factors, operands);
+         return products(a, factors, operands);
       // It takes the first place in a register.
       Value *zeros = llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getInt32Ty(), 4));
       for (Value *&operand : operands)

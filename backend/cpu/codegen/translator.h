@@ -168,6 +168,11 @@ public:
    llvm::Value *assumed_value(const nir_def &def, unsigned component);
    /// By lower and upper halves that were loaded: the whole numbers.
    llvm::DenseMap<std::pair<llvm::Value *, llvm::Value *>, llvm::Value *> halves;
+   /// Of a sum of products of bytes that were moved: that, and how much too much it is (emit_dot.cc).
+   struct MovedSum {
+      llvm::Value *sum, *excess;
+   };
+   llvm::DenseMap<llvm::Value *, MovedSum> moved_sums; ///< by the sum without the excess
    // What packed_values.cc keeps: the packed vector that a component was taken from, and which
    // component it is.
    llvm::DenseMap<llvm::Value *, std::pair<llvm::Value *, unsigned>> packed_components;

@@ -14,7 +14,7 @@
 namespace weft::cpu {
 namespace {
 
-constexpr uint32_t count = 256;
+constexpr uint32_t invocations = 256;
 
 struct Dot {
    bool a_signed, b_signed, saturates;
@@ -57,7 +57,7 @@ TEST_P(IntegerDot, OfPackedBytes)
                          cast(d.a_signed) + "a[i]), " + cast(d.b_signed) + "b[i])";
       if (d.saturates)
          call += std::string(", ") + cast(d.a_signed || d.b_signed) + "c[i])";
-      body += "   o[" + std::to_string(i * count) + " + i] = uint(" + call + "));\n";
+      body += "   o[" + std::to_string(i * invocations) + " + i] = uint(" + call + "));\n";
    }
    auto program = compile_shader(R"(
 #extension GL_EXT_integer_dot_product : require
@@ -73,8 +73,9 @@ void main() {
    ASSERT_TRUE(program) << program.error().message;
 
    std::mt19937 random{uint32_t(test::test_seed())};
-   std::vector<uint32_t> a(count), b(count), c(count), o(dots.size() * count);
-   for (uint32_t i = 0; i < count; i++) {
+   std::vector<uint32_t> a(invocations), b(invocations), c(invocations),
+      o(dots.size() * invocations);
+   for (uint32_t i = 0; i < invocations; i++) {
       const auto word = [&] { return random() % 4 ? uint32_t(random()) : 0x7f80ff81u; };
       a[i] = word();
       b[i] = word();
@@ -85,10 +86,10 @@ void main() {
       run_shader(executor, **program,
                  {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(b)),
                   std::as_writable_bytes(std::span(c)), std::as_writable_bytes(std::span(o))},
-                 {count / 64, 1, 1}));
+                 {invocations / 64, 1, 1}));
    for (size_t k = 0; k < dots.size(); k++)
-      for (uint32_t i = 0; i < count; i++)
-         ASSERT_EQ(o[k * count + i], dots[k](a[i], b[i], c[i]))
+      for (uint32_t i = 0; i < invocations; i++)
+         ASSERT_EQ(o[k * invocations + i], dots[k](a[i], b[i], c[i]))
             << "case " << k << ", " << std::hex << a[i] << " " << b[i] << " " << c[i];
 }
 
@@ -125,18 +126,19 @@ TEST_P(IntegerDot, SumsOfComponents)
    ASSERT_TRUE(program) << program.error().message;
 
    std::mt19937 random{uint32_t(test::test_seed())};
-   std::vector<uint32_t> a(4 * count / 2), b(4 * count), o(2 * count), expected(2 * count);
+   std::vector<uint32_t> a(4 * invocations / 2), b(4 * invocations), o(2 * invocations),
+      expected(2 * invocations);
    for (auto *list : {&a, &b, &o}) {
       for (uint32_t &word : *list)
          word = uint32_t(random());
    }
    const Dot dot = {true, true, false};
-   for (uint32_t i = 0; i < count; i++) {
+   for (uint32_t i = 0; i < invocations; i++) {
       const uint32_t *x = &a[4 * (i / 4 * 2 + i % 2)], *y = &b[4 * i], by = i / 2 % 2 * 4;
       expected[i] = o[i];
       for (uint32_t c = 0; c < 4; c++)
          expected[i] += dot(x[c] >> by & 0x0f0f0f0f, y[c], 0);
-      expected[count + i] =
+      expected[invocations + i] =
          dot(x[0], y[1], 0) + dot(x[1], y[0], 0) + dot(x[2], y[2], 0) + dot(x[3] >> 1, y[3], 0);
    }
    Executor executor(1);
@@ -144,8 +146,92 @@ TEST_P(IntegerDot, SumsOfComponents)
       run_shader(executor, **program,
                  {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(b)),
                   std::as_writable_bytes(std::span(o))},
-                 {count / 64, 1, 1}));
+                 {invocations / 64, 1, 1}));
    EXPECT_EQ(o, expected);
+}
+
+/// Sums of products go on in others, also where something else is done with them before.
+constexpr const char *sums_that_go_on = R"(
+#extension GL_EXT_integer_dot_product : require
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) readonly buffer A { WORD a[]; };
+layout(set = 0, binding = 1) readonly buffer B { WORD b[]; };
+layout(set = 0, binding = 2) buffer O { uint o[]; };
+void main() {
+   const uint i = gl_GlobalInvocationID.x;
+   uint sum = o[i], half_way;
+   for (uint n = 0; n < 8; n++) {
+      sum += uint(dotPacked4x8EXT(a[(i + n) % 256], b[(i + 3 * n) % 256]));
+      if (n == 3)
+         half_way = sum;
+      if (n == 5 && (i & 1) != 0)
+         sum = sum * 3 + 1;
+   }
+   o[i] = sum;
+   o[256 + i] = half_way;
+}
+)";
+
+TEST_P(IntegerDot, SumsThatGoOn)
+{
+   for (const bool is_signed : {true, false}) {
+      const std::string word = is_signed ? "#define WORD int" : "#define WORD uint";
+      auto program = compile_shader(word + sums_that_go_on, GetParam(), 3);
+      ASSERT_TRUE(program) << program.error().message;
+
+      std::mt19937 random{uint32_t(test::test_seed())};
+      std::vector<uint32_t> a(invocations), b(invocations), o(2 * invocations),
+         expected(2 * invocations);
+      for (auto *list : {&a, &b, &o}) {
+         for (uint32_t &word : *list)
+            word = uint32_t(random());
+      }
+      const Dot dot = {is_signed, is_signed, false};
+      for (uint32_t i = 0; i < invocations; i++) {
+         uint32_t sum = o[i];
+         for (uint32_t n = 0; n < 8; n++) {
+            sum += dot(a[(i + n) % invocations], b[(i + 3 * n) % invocations], 0);
+            if (n == 3)
+               expected[invocations + i] = sum;
+            if (n == 5 && i % 2 != 0)
+               sum = sum * 3 + 1;
+         }
+         expected[i] = sum;
+      }
+      Executor executor(1);
+      ASSERT_TRUE(
+         run_shader(executor, **program,
+                    {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(b)),
+                     std::as_writable_bytes(std::span(o))},
+                    {invocations / 64, 1, 1}));
+      EXPECT_EQ(o, expected) << (is_signed ? "signed" : "unsigned");
+   }
+}
+
+/// What the bytes of one factor were moved by is taken off once, at the end.
+TEST(IntegerDotSums, AreMovedBackOnce)
+{
+   if (!host_features().has_byte_dots())
+      GTEST_SKIP() << "no VPDPBUSD";
+   const std::string source = R"(
+#extension GL_EXT_integer_dot_product : require
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) readonly buffer A { ivec4 a[]; };
+layout(set = 0, binding = 1) readonly buffer B { ivec4 b[]; };
+layout(set = 0, binding = 2) buffer O { int o[]; };
+void main() {
+   const uint i = gl_GlobalInvocationID.x;
+   int sum = 0;
+   for (uint n = 0; n < 6; n++)
+      sum += dotPacked4x8EXT(a[i].x ^ int(n), b[i].y ^ int(n));
+   o[i] = sum;
+}
+)";
+   CompileOptions options;
+   options.subgroup_size = 8;
+   const std::string code = dump_of_shader(source, 3, "asm", options);
+   EXPECT_EQ(count(code, "vpdpbusd"), 12u) << code;
+   EXPECT_EQ(count(code, "vpsubd"), 1u) << code;
 }
 
 /// Nor are parts of bytes shifted, but the sums.
