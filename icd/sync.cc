@@ -41,8 +41,13 @@ VkResult signal(vk_device *device, vk_sync *sync, uint64_t value)
 
 VkResult get_value(vk_device *device, vk_sync *sync, uint64_t *value)
 {
-   std::lock_guard lock(progress_of(device).mutex);
-   *value = as_timeline(sync)->value;
+   const TimelineSync *timeline = as_timeline(sync);
+   Progress &progress = progress_of(device);
+   std::unique_lock lock(progress.mutex);
+   // Who asks for the value before one to come may be waiting for that.
+   if (timeline->value < timeline->pending)
+      progress.pause_poll(lock);
+   *value = timeline->value;
    return VK_SUCCESS;
 }
 

@@ -136,6 +136,25 @@ TEST_F(SyncTest, TimelineIsWaitedForBeforeItIsSignalled)
    EXPECT_VK(wait(b, 0, 0));
 }
 
+/// Polls in a row pause, but see what comes.
+TEST_F(SyncTest, CounterIsPolledInALoop)
+{
+   VkSemaphore a = make_semaphore(true), b = make_semaphore(true, 5);
+   const auto value = [&] {
+      uint64_t value = 0;
+      EXPECT_VK(vkGetSemaphoreCounterValue(device, b, &value));
+      return value;
+   };
+   ASSERT_VK(submit(VK_NULL_HANDLE, a, 1, b, 6));
+   for (int i = 0; i < 50; i++)
+      ASSERT_EQ(value(), 5u);
+   std::thread other([&] { signal(a, 1); });
+   while (value() == 5)
+      continue;
+   other.join();
+   EXPECT_EQ(value(), 6u);
+}
+
 TEST_F(SyncTest, WaitForAnyTimeline)
 {
    VkSemaphore semaphores[] = {make_semaphore(true), make_semaphore(true)};
