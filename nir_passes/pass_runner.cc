@@ -50,7 +50,6 @@ void PassRunner::finish(const PassApplication &application, bool changed)
       control->after(application, changed, nir);
    if (changed && observe)
       observe(application.pass, nir);
-   progress |= changed;
    changes += changed;
 }
 

@@ -84,7 +84,7 @@ public:
    const Error &error() const { return *refusal; }
 
    nir_shader *nir;
-   bool progress = false;
+   uint64_t changes = 0; ///< passes that made one
 
 private:
    PassApplication next(const char *name);
@@ -94,7 +94,6 @@ private:
    const PassObserver observe;
    PassControl *control;
    std::optional<Error> refusal; ///< the first
-   uint64_t changes = 0;         ///< by passes
    /// Of passes in loops: `changes` when they last found nothing to change.
    std::map<std::string_view, uint64_t> idle_after;
 };

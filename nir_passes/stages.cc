@@ -108,17 +108,18 @@ Result<MatrixPlan> plan_matrices(nir_shader *nir, const Target &target)
 void unroll_arrays(PassRunner &run)
 {
    RUN(run, unroll_matrix_arrays);
+   uint64_t before;
    do {
-      run.progress = false;
-      RUN(run, nir_opt_loop);
-      RUN(run, nir_opt_if, nir_opt_if_optimize_phi_true_false);
-      RUN(run, nir_opt_dead_cf);
-      RUN(run, nir_opt_remove_phis);
-      RUN(run, nir_copy_prop);
-      RUN(run, nir_opt_constant_folding);
-      RUN(run, nir_opt_dce);
-      RUN(run, nir_opt_loop_unroll);
-   } while (run.progress);
+      before = run.changes;
+      REPEAT(run, nir_opt_loop);
+      REPEAT(run, nir_opt_if, nir_opt_if_optimize_phi_true_false);
+      REPEAT(run, nir_opt_dead_cf);
+      REPEAT(run, nir_opt_remove_phis);
+      REPEAT(run, nir_copy_prop);
+      REPEAT(run, nir_opt_constant_folding);
+      REPEAT(run, nir_opt_dce);
+      REPEAT(run, nir_opt_loop_unroll);
+   } while (run.changes != before);
    RUN(run, opt_cmat_copies);
 }
 
@@ -204,7 +205,7 @@ void optimize(PassRunner &run, bool unroll_tiles)
    /* Each round opens chances for the next; pathological shaders gain nothing from more rounds than
     * this. */
    for (unsigned round = 0; round < 16; ++round) {
-      run.progress = false;
+      const uint64_t before = run.changes;
       if (variables) {
          REPEAT(run, nir_split_array_vars, nir_var_function_temp);
          REPEAT(run, nir_shrink_vec_array_vars, nir_var_function_temp);
@@ -241,7 +242,7 @@ void optimize(PassRunner &run, bool unroll_tiles)
       REPEAT(run, nir_opt_undef);
       if (unroll)
          REPEAT(run, nir_opt_loop_unroll);
-      if (!run.progress)
+      if (run.changes == before)
          return;
    }
 }

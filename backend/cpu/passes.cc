@@ -202,15 +202,16 @@ void specialize_for_dispatch(PassRunner &run, const BranchConditions &conditions
 {
    if (!RUN(run, specialize_branches, &conditions, decisions))
       return;
+   uint64_t before;
    do {
-      run.progress = false;
-      RUN(run, nir_opt_dead_cf);
-      RUN(run, nir_opt_remove_phis);
-      RUN(run, nir_copy_prop);
-      RUN(run, nir_opt_constant_folding);
-      RUN(run, nir_opt_cse);
-      RUN(run, nir_opt_dce);
-   } while (run.progress);
+      before = run.changes;
+      REPEAT(run, nir_opt_dead_cf);
+      REPEAT(run, nir_opt_remove_phis);
+      REPEAT(run, nir_copy_prop);
+      REPEAT(run, nir_opt_constant_folding);
+      REPEAT(run, nir_opt_cse);
+      REPEAT(run, nir_opt_dce);
+   } while (run.changes != before);
    run.check(validate_final_form);
 }
 

@@ -90,13 +90,20 @@ TEST(lower_cmat_scope, fewer_bands_than_subgroups)
    EXPECT_EQ(test::count(text, "if "), 1u) << text;
 }
 
-TEST(lower_cmat_scope, reductions_of_rows_stay_in_the_band)
+/// Of 64 rows of 32 columns over rows, columns or both.
+std::string reduction(const std::string &over)
 {
-   const std::string text = lowered(R"(
+   return R"(
       ACC(64, 32) c, d;
       coopMatLoad(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
-      coopMatReduceNV(d, c, gl_CooperativeMatrixReduceRowNV, sum);
-      coopMatStore(d, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)");
+      coopMatReduceNV(d, c, gl_CooperativeMatrixReduce)" +
+          over + R"(NV, sum);
+      coopMatStore(d, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)";
+}
+
+TEST(lower_cmat_scope, reductions_of_rows_stay_in_the_band)
+{
+   const std::string text = lowered(reduction("Row"));
    EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 16, 32")) << text;
    EXPECT_EQ(test::count(text, "@barrier"), 0u) << text;
    EXPECT_EQ(test::count(text, "staging"), 0u) << text;
@@ -105,17 +112,12 @@ TEST(lower_cmat_scope, reductions_of_rows_stay_in_the_band)
 /// Each of the six steps for 64 rows.
 TEST(lower_cmat_scope, reductions_of_columns_share_the_matrix)
 {
-   const std::string reduction = R"(
-      ACC(64, 32) c, d;
-      coopMatLoad(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
-      coopMatReduceNV(d, c, gl_CooperativeMatrixReduceColumnNV, sum);
-      coopMatStore(d, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)";
-   const std::string text = lowered(reduction);
+   const std::string text = lowered(reduction("Column"));
    EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 16, 32")) << text;
    EXPECT_EQ(test::count(text, "@barrier"), 6 * 2u) << text;
    EXPECT_TRUE(has(text, "uint[2048] staging")) << text;
    /* Without the memory for it, everybody does everything. */
-   const std::string alone = lowered(reduction, 64 * 32 * 4 - 1);
+   const std::string alone = lowered(reduction("Column"), 64 * 32 * 4 - 1);
    EXPECT_TRUE(has(alone, "<float, SCOPE_SUBGROUP, 64, 32")) << alone;
    EXPECT_EQ(test::count(alone, "@barrier"), 0u) << alone;
    EXPECT_EQ(test::count(alone, "staging"), 0u) << alone;
@@ -124,11 +126,7 @@ TEST(lower_cmat_scope, reductions_of_columns_share_the_matrix)
 /// Once, before the rows are combined; those of columns stay in the band.
 TEST(lower_cmat_scope, reductions_of_all_share_the_matrix)
 {
-   const std::string text = lowered(R"(
-      ACC(64, 32) c, d;
-      coopMatLoad(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
-      coopMatReduceNV(d, c, gl_CooperativeMatrixReduceRowAndColumnNV, sum);
-      coopMatStore(d, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)");
+   const std::string text = lowered(reduction("RowAndColumn"));
    EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 16, 32")) << text;
    EXPECT_EQ(test::count(text, "@barrier"), 2u) << text;
    EXPECT_TRUE(has(text, "uint[2048] staging")) << text;

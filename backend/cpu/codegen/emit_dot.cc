@@ -95,12 +95,11 @@ Value *dot_by_vnni(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
    Translator::MovedSum so_far = {sum, llvm::Constant::getNullValue(x->getType())};
    if (const auto known = a.t.moved_sums.find(sum); known != a.t.moved_sums.end())
       so_far = known->second;
-   const Translator::MovedSum now =
-      dot.a_signed // (x + 128) y - 128 y
-         ? Translator::MovedSum{add_products(so_far.sum, moved, y),
-                                add_products(so_far.excess, sign_bits, y)} // x (y - 128) - x (-128)
-         : Translator::MovedSum{add_products(so_far.sum, x, moved),
-                                add_products(so_far.excess, x, sign_bits)};
+   Translator::MovedSum now;
+   if (dot.a_signed) // (x + 128) y - 128 y
+      now = {add_products(so_far.sum, moved, y), add_products(so_far.excess, sign_bits, y)};
+   else // x (y - 128) - x (-128)
+      now = {add_products(so_far.sum, x, moved), add_products(so_far.excess, x, sign_bits)};
    Value *result = b.CreateSub(now.sum, now.excess);
    a.t.moved_sums[result] = now;
    return result;

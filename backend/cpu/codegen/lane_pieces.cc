@@ -436,16 +436,6 @@ void Pieces::for_each_lane(Use use)
    b.SetInsertPoint(after);
 }
 
-/// In the function's frame, where the code generator counts it (stack_bytes of jit.cc): where a block is run is no
-/// place for that.
-Value *Pieces::variable(llvm::Type *type)
-{
-   llvm::IRBuilder<>::InsertPointGuard guard(b);
-   llvm::BasicBlock &entry = b.GetInsertBlock()->getParent()->getEntryBlock();
-   b.SetInsertPoint(&entry, entry.begin());
-   return b.CreateAlloca(type);
-}
-
 /// Where a lane's own element lies.
 Value *Pieces::lane_element(const LanewiseAccess &access, Value *lane)
 {
@@ -455,7 +445,7 @@ Value *Pieces::lane_element(const LanewiseAccess &access, Value *lane)
 /// What inactive lanes get is any.
 void Pieces::gather(const LanewiseAccess &access, Value *safe_offsets)
 {
-   Value *safe = variable(offsets->getType());
+   Value *safe = t.variable(offsets->getType());
    b.CreateStore(safe_offsets, safe);
    for_each_lane([&](Value *lane) {
       // Not by load(): not all loads of the form are invariant.
@@ -467,7 +457,7 @@ void Pieces::gather(const LanewiseAccess &access, Value *safe_offsets)
 
 void Pieces::scatter(const LanewiseAccess &access)
 {
-   Value *sink = variable(vector_type(components));
+   Value *sink = t.variable(vector_type(components));
    for_each_lane([&](Value *lane) {
       Value *bit = b.CreateTrunc(b.CreateLShr(access.active, lane), b.getInt1Ty());
       store(

@@ -140,7 +140,6 @@ struct Pieces {
    llvm::Value *harmless_offsets();
    llvm::Value *lane_pointer(const LanewiseAccess &, llvm::Value *all_offsets, llvm::Value *lane);
    llvm::Value *lane_element(const LanewiseAccess &, llvm::Value *lane);
-   llvm::Value *variable(llvm::Type *);
    template <typename Use>
    void for_each_lane(Use use);
    void gather(const LanewiseAccess &, llvm::Value *safe_offsets);

@@ -307,7 +307,8 @@ void Translator::for_each_lane(Value *lane_bools, const std::function<void(Value
 llvm::AllocaInst *Translator::variable(llvm::Type *type, const char *name)
 {
    llvm::IRBuilder<>::InsertPointGuard guard(b);
-   b.SetInsertPoint(entry, entry->begin());
+   llvm::BasicBlock &first = b.GetInsertBlock()->getParent()->getEntryBlock();
+   b.SetInsertPoint(&first, first.begin());
    return b.CreateAlloca(type, nullptr, name);
 }
 

@@ -136,7 +136,8 @@ public:
    /// `lane` is an i32. `body` may build blocks of its own.  Values it wants to keep go through
    /// variable().
    void for_each_lane(llvm::Value *lane_bools, const std::function<void(llvm::Value *lane)> &body);
-   /// An alloca in the entry block, which becomes a register.
+   /// An alloca in the entry block of the function that is being written: it becomes a register, or part of the frame,
+   /// which the code generator counts (stack_bytes of jit.cc).
    llvm::AllocaInst *variable(llvm::Type *, const char *name = "");
 
    /// Calls one of the functions that find_runtime_symbol() knows.

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <random>
 
 namespace weft::cpu {
@@ -37,6 +38,26 @@ struct Dot {
                        : uint32_t(std::clamp<int64_t>(sum, 0, UINT32_MAX));
    }
 };
+
+using Words = std::vector<uint32_t>;
+
+void fill(std::initializer_list<Words *> buffers)
+{
+   std::mt19937 random{uint32_t(test::test_seed())};
+   for (Words *buffer : buffers) {
+      for (uint32_t &word : *buffer)
+         word = uint32_t(random());
+   }
+}
+
+bool run_on(const Program &program, std::initializer_list<Words *> buffers)
+{
+   std::vector<std::span<std::byte>> bytes;
+   for (Words *buffer : buffers)
+      bytes.push_back(std::as_writable_bytes(std::span(*buffer)));
+   Executor executor(1);
+   return run_shader(executor, program, bytes, {invocations / 64, 1, 1});
+}
 
 class IntegerDot : public testing::TestWithParam<uint32_t> {};
 
@@ -73,20 +94,14 @@ void main() {
    ASSERT_TRUE(program) << program.error().message;
 
    std::mt19937 random{uint32_t(test::test_seed())};
-   std::vector<uint32_t> a(invocations), b(invocations), c(invocations),
-      o(dots.size() * invocations);
+   Words a(invocations), b(invocations), c(invocations), o(dots.size() * invocations);
    for (uint32_t i = 0; i < invocations; i++) {
       const auto word = [&] { return random() % 4 ? uint32_t(random()) : 0x7f80ff81u; };
       a[i] = word();
       b[i] = word();
       c[i] = random() % 2 ? uint32_t(random()) : 0x7ffffff0u << random() % 2;
    }
-   Executor executor(1);
-   ASSERT_TRUE(
-      run_shader(executor, **program,
-                 {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(b)),
-                  std::as_writable_bytes(std::span(c)), std::as_writable_bytes(std::span(o))},
-                 {invocations / 64, 1, 1}));
+   ASSERT_TRUE(run_on(**program, {&a, &b, &c, &o}));
    for (size_t k = 0; k < dots.size(); k++)
       for (uint32_t i = 0; i < invocations; i++)
          ASSERT_EQ(o[k * invocations + i], dots[k](a[i], b[i], c[i]))
@@ -125,13 +140,8 @@ TEST_P(IntegerDot, SumsOfComponents)
    auto program = compile_shader(sums_of_components, GetParam(), 3);
    ASSERT_TRUE(program) << program.error().message;
 
-   std::mt19937 random{uint32_t(test::test_seed())};
-   std::vector<uint32_t> a(4 * invocations / 2), b(4 * invocations), o(2 * invocations),
-      expected(2 * invocations);
-   for (auto *list : {&a, &b, &o}) {
-      for (uint32_t &word : *list)
-         word = uint32_t(random());
-   }
+   Words a(4 * invocations / 2), b(4 * invocations), o(2 * invocations), expected(2 * invocations);
+   fill({&a, &b, &o});
    const Dot dot = {true, true, false};
    for (uint32_t i = 0; i < invocations; i++) {
       const uint32_t *x = &a[4 * (i / 4 * 2 + i % 2)], *y = &b[4 * i], by = i / 2 % 2 * 4;
@@ -141,12 +151,7 @@ TEST_P(IntegerDot, SumsOfComponents)
       expected[invocations + i] =
          dot(x[0], y[1], 0) + dot(x[1], y[0], 0) + dot(x[2], y[2], 0) + dot(x[3] >> 1, y[3], 0);
    }
-   Executor executor(1);
-   ASSERT_TRUE(
-      run_shader(executor, **program,
-                 {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(b)),
-                  std::as_writable_bytes(std::span(o))},
-                 {invocations / 64, 1, 1}));
+   ASSERT_TRUE(run_on(**program, {&a, &b, &o}));
    EXPECT_EQ(o, expected);
 }
 
@@ -179,13 +184,8 @@ TEST_P(IntegerDot, SumsThatGoOn)
       auto program = compile_shader(word + sums_that_go_on, GetParam(), 3);
       ASSERT_TRUE(program) << program.error().message;
 
-      std::mt19937 random{uint32_t(test::test_seed())};
-      std::vector<uint32_t> a(invocations), b(invocations), o(2 * invocations),
-         expected(2 * invocations);
-      for (auto *list : {&a, &b, &o}) {
-         for (uint32_t &word : *list)
-            word = uint32_t(random());
-      }
+      Words a(invocations), b(invocations), o(2 * invocations), expected(2 * invocations);
+      fill({&a, &b, &o});
       const Dot dot = {is_signed, is_signed, false};
       for (uint32_t i = 0; i < invocations; i++) {
          uint32_t sum = o[i];
@@ -198,12 +198,7 @@ TEST_P(IntegerDot, SumsThatGoOn)
          }
          expected[i] = sum;
       }
-      Executor executor(1);
-      ASSERT_TRUE(
-         run_shader(executor, **program,
-                    {std::as_writable_bytes(std::span(a)), std::as_writable_bytes(std::span(b)),
-                     std::as_writable_bytes(std::span(o))},
-                    {invocations / 64, 1, 1}));
+      ASSERT_TRUE(run_on(**program, {&a, &b, &o}));
       EXPECT_EQ(o, expected) << (is_signed ? "signed" : "unsigned");
    }
 }

@@ -239,10 +239,11 @@ protected:
       return programs ? *programs : nullptr;
    }
 
-   static std::shared_ptr<const Program> program_for(Programs &programs, uint32_t way)
+   static std::shared_ptr<const Program> program_for(Programs &programs, uint32_t way,
+                                                     uint32_t workgroups = 1)
    {
       const FutureProgram &future =
-         programs.program_for({std::as_bytes(std::span(&way, 1)), {}, {1, 1, 1}});
+         programs.program_for({std::as_bytes(std::span(&way, 1)), {}, {workgroups, 1, 1}});
       EXPECT_TRUE(future.get()) << future.get().error().message;
       return future.get() ? *future.get() : nullptr;
    }
@@ -334,17 +335,11 @@ TEST_F(ProgramsOfWays, AreNotMadeForLessThanThereIs)
                              shader_of_ways("if (gl_WorkGroupID.x < push.way) WAY(1) else WAY(2)"));
    const std::shared_ptr<Programs> both_first = get(true), one_first = get(true);
    ASSERT_TRUE(both_first && one_first);
-   const auto program = [](Programs &programs, uint32_t way) {
-      const FutureProgram &future =
-         programs.program_for({std::as_bytes(std::span(&way, 1)), {}, {2, 1, 1}});
-      EXPECT_TRUE(future.get()) << future.get().error().message;
-      return *future.get();
-   };
-   const auto both = program(*both_first, 1);
-   EXPECT_EQ(program(*both_first, 2), both);
-   EXPECT_EQ(program(*both_first, 0), both);
-   const auto one = program(*one_first, 2);
-   EXPECT_NE(program(*one_first, 1), one);
+   const auto both = program_for(*both_first, 1, 2);
+   EXPECT_EQ(program_for(*both_first, 2, 2), both);
+   EXPECT_EQ(program_for(*both_first, 0, 2), both);
+   const auto one = program_for(*one_first, 2, 2);
+   EXPECT_NE(program_for(*one_first, 1, 2), one);
    EXPECT_NE(one->serialize(), both->serialize());
 }
 
@@ -360,12 +355,8 @@ TEST_F(ProgramsOfWays, KeepWhatLittleSomeWorkgroupsMayWant)
                                 shader_of_ways(all + "if (" + condition + ") WAY(12)"));
       const std::shared_ptr<Programs> programs = get(true);
       std::set<std::shared_ptr<const Program>> made;
-      for (uint32_t way = 0; way < 3; way++) {
-         const FutureProgram &future =
-            programs->program_for({std::as_bytes(std::span(&way, 1)), {}, {2, 1, 1}});
-         EXPECT_TRUE(future.get()) << future.get().error().message;
-         made.insert(*future.get());
-      }
+      for (uint32_t way = 0; way < 3; way++)
+         made.insert(program_for(*programs, way, 2));
       return made.size();
    };
    EXPECT_EQ(programs_of("gl_WorkGroupID.x < push.way"), 1u);
