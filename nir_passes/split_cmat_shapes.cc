@@ -451,15 +451,17 @@ private:
    /// One tile after the other, each added to the sum so far.
    void add_products(const Sum &s, nir_def *d, nir_def *c, bool saturate)
    {
-      const auto add = [&](nir_def *k, nir_def *addend) {
-         _nir_build_cmat_muladd(&b, d, tile(s.a, s.row, k), tile(s.b, k, s.col), addend,
-                                {._ = 0,
-                                 .saturate = saturate,
-                                 .cmat_signed_mask = nir_intrinsic_cmat_signed_mask(s.instr)});
-      };
-      add(nir_imm_int(&b, 0), c);
+      add_product(s, nir_imm_int(&b, 0), d, c, saturate);
       count_to(s.depth - 1, s.unrolled ? s.depth : max_unrolled_depth - 1,
-               [&](nir_def *i) { add(nir_iadd_imm(&b, i, 1), d); });
+               [&](nir_def *i) { add_product(s, nir_iadd_imm(&b, i, 1), d, d, saturate); });
+   }
+
+   void add_product(const Sum &s, nir_def *k, nir_def *d, nir_def *c, bool saturate = false)
+   {
+      _nir_build_cmat_muladd(&b, d, tile(s.a, s.row, k), tile(s.b, k, s.col), c,
+                             {._ = 0,
+                              .saturate = saturate,
+                              .cmat_signed_mask = nir_intrinsic_cmat_signed_mask(s.instr)});
    }
 
    /// Products are added up first, which cannot overflow.
@@ -474,17 +476,28 @@ private:
                                 {._ = 0, .alu_op = is_signed ? nir_op_iadd_sat : nir_op_uadd_sat});
    }
 
-   /// In f32, rounded once.
+   /// In f32, rounded once.  So the first product has a result, and the last one a C, of another type than others have.
    void add_widened(const Sum &s, glsl_cmat_description desc, nir_def *d, nir_def *c)
    {
-      const bool is_small = weft_is_small_float(glsl_base_type(desc.element_type));
       desc.element_type = GLSL_TYPE_FLOAT;
+      nir_def *sum = wide_sum(desc);
+      add_product(s, nir_imm_int(&b, 0), sum, c);
+      count_to(s.depth - 2, s.unrolled ? s.depth : max_unrolled_depth - 2,
+               [&](nir_def *i) { add_product(s, nir_iadd_imm(&b, i, 1), sum, sum); });
+      add_product(s, nir_imm_int(&b, s.depth - 1), d, sum);
+   }
+
+   /// One for all sums, each of which is added up before the next.
+   nir_def *wide_sum(const glsl_cmat_description &desc)
+   {
+      const glsl_cmat_description tile = tile_of(desc);
+      for (nir_variable *variable : wide_sums) {
+         if (variable->type == glsl_cmat_type(&tile))
+            return &nir_build_deref_var(&b, variable)->def;
+      }
       nir_def *sum = tile_variable(desc);
-      _nir_build_cmat_unary_op(
-         &b, sum, c, {._ = 0, .alu_op = is_small ? nir_op_mov : nir_op_f2f32, .saturate = false});
-      add_products(s, sum, sum, false);
-      _nir_build_cmat_unary_op(
-         &b, d, sum, {._ = 0, .alu_op = is_small ? nir_op_mov : nir_op_f2f16, .saturate = false});
+      wide_sums.push_back(nir_src_as_deref(nir_src_for_ssa(sum))->var);
+      return sum;
    }
 
    /// For a tile of a matrix.
@@ -767,6 +780,7 @@ private:
    const SplitOptions &options;
    nir_builder b;
    CmatTypes types;
+   std::vector<nir_variable *> wide_sums;
 };
 
 } // namespace

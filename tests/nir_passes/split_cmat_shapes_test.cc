@@ -151,8 +151,11 @@ TEST(split_cmat_shapes, long_sums_are_rounded_or_saturate_once)
       c = coopMatMulAdd(a, b, c);
       coopMatStore(c, h, 0, 8, gl_CooperativeMatrixLayoutRowMajor);)");
    EXPECT_EQ(test::count(rounded, "@cmat_muladd"), 4u) << rounded;
-   EXPECT_EQ(test::count(rounded, "alu_op=f2f32"), 1u) << rounded;
-   EXPECT_EQ(test::count(rounded, "alu_op=f2f16"), 1u) << rounded;
+   // In one tile of f32.
+   EXPECT_EQ(test::count(rounded, "&sum"), 1u) << rounded;
+   EXPECT_EQ(test::count(rounded, "(function_temp coopmat<float, SCOPE_SUBGROUP, 8, 8, ACC"), 1u)
+      << rounded;
+   EXPECT_EQ(test::count(rounded, "alu_op"), 0u) << rounded;
 
    const std::string saturating = lowered(R"(
       coopmat<int8_t, gl_ScopeSubgroup, 8, 32, gl_MatrixUseA> a;

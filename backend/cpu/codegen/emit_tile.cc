@@ -12,7 +12,8 @@
 #include "nir_passes/cmat_uses.h"
 
 #include <algorithm>
-#include <span>
+#include <optional>
+#include <vector>
 
 namespace weft::cpu {
 
@@ -106,16 +107,14 @@ struct Offset {
    {
       return base.def == other.base.def && (!base.def || base.comp == other.base.comp);
    }
+   /// From one with the same base.
+   uint32_t distance(const Offset &other) const { return distance(other.constant); }
+   uint32_t distance(uint32_t other) const { return std::min(constant - other, other - constant); }
    bool operator==(const Offset &other) const
    {
       return has_base_of(other) && constant == other.constant;
    }
 };
-
-bool multiplies_alike(const nir_intrinsic_instr *x, const nir_intrinsic_instr *y)
-{
-   return std::ranges::equal(std::span(x->const_index), std::span(y->const_index));
-}
 
 /// How far behind a tile of so many bytes another may lie in the same memory, if the program's indices are right.
 uint32_t reach_from(Translator &t, const nir_src &tile, uint32_t bytes)
@@ -125,41 +124,135 @@ uint32_t reach_from(Translator &t, const nir_src &tile, uint32_t bytes)
    return (t.shader->scratch_size - bytes_of_invocation(t, bytes)) * t.W;
 }
 
-/// The multiplications from `first` on with nothing but arithmetic between them whose tiles lie at known distances, so that
-/// they may be computed in blocks; the others are noted as done.
-std::vector<PlacedProduct> gather_products(Translator &t, nir_intrinsic_instr *first,
-                                           uint32_t sum_bytes, const PlacedProduct &reach)
+/// The multiplication behind another one, if nothing but arithmetic is between them.
+nir_intrinsic_instr *next_product(nir_intrinsic_instr *product)
 {
-   const Offset d(t, first->src[0]), a(t, first->src[1]), b(t, first->src[2]);
-   const bool in_place = Offset(t, first->src[3]) == d;
-   std::vector<PlacedProduct> products = {{d.constant, a.constant, b.constant}};
-   const auto distance = [](uint32_t x, uint32_t y) { return std::min(x - y, y - x); };
-   for (nir_instr *instr = nir_instr_next(&first->instr); instr; instr = nir_instr_next(instr)) {
-      if (instr->type == nir_instr_type_alu || instr->type == nir_instr_type_load_const)
+   for (nir_instr *next = nir_instr_next(&product->instr); next; next = nir_instr_next(next)) {
+      if (next->type == nir_instr_type_alu || next->type == nir_instr_type_load_const)
          continue;
-      if (instr->type != nir_instr_type_intrinsic)
+      if (next->type != nir_instr_type_intrinsic)
+         return nullptr;
+      nir_intrinsic_instr *intr = nir_instr_as_intrinsic(next);
+      return intr->intrinsic == nir_intrinsic_tile_muladd_weft ? intr : nullptr;
+   }
+   return nullptr;
+}
+
+/// What one call of a kernel makes of a C: a product; or several, in order, where all but the last leave a sum that is
+/// wider than C and D and that nothing else looks at (split_cmat_shapes.h).
+struct Sum {
+   std::vector<nir_intrinsic_instr *> products;
+
+   const nir_src &a() const { return products.front()->src[1]; }
+   const nir_src &b() const { return products.front()->src[2]; }
+   const nir_src &c() const { return products.front()->src[3]; }
+   const nir_src &d() const { return products.back()->src[0]; }
+   glsl_cmat_description a_desc() const { return nir_intrinsic_a_cmat_desc(products.front()); }
+   glsl_cmat_description b_desc() const { return nir_intrinsic_b_cmat_desc(products.front()); }
+   glsl_cmat_description c_desc() const { return nir_intrinsic_c_cmat_desc(products.front()); }
+   glsl_cmat_description d_desc() const { return nir_intrinsic_cmat_desc(products.back()); }
+
+   /// None: there is no such multiplication.
+   std::optional<MatrixOperation> operation() const
+   {
+      const nir_intrinsic_instr *first = products.front();
+      return matrix_operation(d_desc(), a_desc(), b_desc(), c_desc(),
+                              nir_intrinsic_cmat_signed_mask(first),
+                              nir_intrinsic_saturate(first) != 0);
+   }
+   uint32_t a_bytes() const { return factor_bytes(a_desc(), TileFactor::a); }
+   uint32_t b_bytes() const { return factor_bytes(b_desc(), TileFactor::b); }
+   uint32_t d_bytes() const { return tile_bytes(d_desc()); }
+
+   PlacedProduct reach(Translator &t) const
+   {
+      return {reach_from(t, d(), d_bytes()), reach_from(t, a(), a_bytes()),
+              reach_from(t, b(), b_bytes())};
+   }
+
+private:
+   uint32_t factor_bytes(const glsl_cmat_description &desc, TileFactor factor) const
+   {
+      const auto op = operation();
+      return op && is_packed(*op, factor) ? packed_bytes(*op, factor) : tile_bytes(desc);
+   }
+};
+
+/// A sum's products by the places of their tiles; none if these are not at known distances from those of `first`, or more
+/// than a block.
+std::vector<PlacedProduct> place_products(Translator &t, const Sum &sum, const Sum &first)
+{
+   const PlacedProduct reach = first.reach(t);
+   const auto is_near = [&](const nir_src &tile, const nir_src &first_tile, uint32_t most) {
+      const Offset at(t, tile), from(t, first_tile);
+      return is_shared(tile) == is_shared(first_tile) && at.has_base_of(from) &&
+             at.distance(from) <= most;
+   };
+   std::vector<PlacedProduct> placed;
+   for (const nir_intrinsic_instr *product : sum.products) {
+      const nir_src &a = product->src[1], &b = product->src[2];
+      if (!is_near(sum.d(), first.d(), reach.d) || !is_near(a, first.a(), reach.a) ||
+          !is_near(b, first.b(), reach.b))
+         return {};
+      placed.push_back({Offset(t, sum.d()).constant, Offset(t, a).constant, Offset(t, b).constant});
+   }
+   return find_blocks(placed, reach).size() == 1 ? placed : std::vector<PlacedProduct>();
+}
+
+Sum find_sum(Translator &t, nir_intrinsic_instr *first)
+{
+   const auto bits_of_c = [](const nir_intrinsic_instr *product) {
+      return component_bits(nir_intrinsic_c_cmat_desc(product));
+   };
+   const auto bits_of_d = [](const nir_intrinsic_instr *product) {
+      return component_bits(nir_intrinsic_cmat_desc(product));
+   };
+   const Sum product = {{first}};
+   if (bits_of_d(first) <= bits_of_c(first))
+      return product;
+   Sum sum = product;
+   const Offset wide(t, first->src[0]);
+   for (nir_intrinsic_instr *next = next_product(first); next; next = next_product(next)) {
+      if (Offset(t, next->src[3]) != wide)
          break;
-      nir_intrinsic_instr *next = nir_instr_as_intrinsic(instr);
-      if (next->intrinsic != nir_intrinsic_tile_muladd_weft || !multiplies_alike(first, next))
+      sum.products.push_back(next);
+      if (bits_of_d(next) < bits_of_c(next))
+         return place_products(t, sum, sum).empty() ? product : sum;
+      if (Offset(t, next->src[0]) != wide)
          break;
-      for (const unsigned factor : {1u, 2u}) {
-         if (is_shared(next->src[factor]) != is_shared(first->src[factor]))
-            return products;
-      }
-      const Offset next_d(t, next->src[0]), next_a(t, next->src[1]), next_b(t, next->src[2]);
-      const auto is_near = [&](const Offset &x, const Offset &y, uint32_t reach) {
-         return x.has_base_of(y) && distance(x.constant, y.constant) <= reach;
-      };
-      // A sum of its own, or the same.
+   }
+   return product;
+}
+
+/// The products from a sum on with nothing but arithmetic between them whose tiles lie at known distances, so that they
+/// may be computed in blocks; noted as done.
+std::vector<PlacedProduct> gather_products(Translator &t, const Sum &first,
+                                           const MatrixOperation &op)
+{
+   std::vector<PlacedProduct> products;
+   const auto add = [&](const Sum &sum) {
+      for (const PlacedProduct &product : place_products(t, sum, first))
+         products.push_back(product);
+      for (nir_intrinsic_instr *product : sum.products)
+         t.emitted_tiles.insert(&product->instr);
+   };
+   add(first);
+   const bool in_place = Offset(t, first.c()) == Offset(t, first.d());
+   nir_intrinsic_instr *next = next_product(first.products.back());
+   while (next) {
+      const Sum sum = find_sum(t, next);
+      const Offset d(t, sum.d());
+      // A sum of its own, or what a sum goes on with: but not where that is rounded before.
       const auto is_apart = [&](const PlacedProduct &p) {
-         return p.d == next_d.constant || distance(p.d, next_d.constant) >= sum_bytes;
+         const uint32_t distance = d.distance(p.d);
+         return distance >= first.d_bytes() || (distance == 0 && !rounds_sums(op));
       };
-      if (Offset(t, next->src[3]) != next_d || !is_near(next_d, d, reach.d) ||
-          !is_near(next_a, a, reach.a) || !is_near(next_b, b, reach.b) ||
-          (!in_place && next_d != d) || !std::ranges::all_of(products, is_apart))
+      if (sum.operation() != op || Offset(t, sum.c()) != d ||
+          place_products(t, sum, first).empty() || (!in_place && d != Offset(t, first.d())) ||
+          !std::ranges::all_of(products, is_apart))
          break;
-      products.push_back({next_d.constant, next_a.constant, next_b.constant});
-      t.emitted_tiles.insert(instr);
+      add(sum);
+      next = next_product(sum.products.back());
    }
    return products;
 }
@@ -184,38 +277,25 @@ void emit_muladd(Translator &t, nir_intrinsic_instr *intr)
 {
    if (t.emitted_tiles.contains(&intr->instr))
       return;
-   const glsl_cmat_description d = nir_intrinsic_cmat_desc(intr),
-                               a = nir_intrinsic_a_cmat_desc(intr),
-                               b = nir_intrinsic_b_cmat_desc(intr),
-                               c = nir_intrinsic_c_cmat_desc(intr);
-   const auto operation = matrix_operation(d, a, b, c, nir_intrinsic_cmat_signed_mask(intr),
-                                           nir_intrinsic_saturate(intr) != 0);
+   const Sum sum = find_sum(t, intr);
+   const auto operation = sum.operation();
    if (!operation)
       return call_kernel(t, "", {});
-   const auto factor_bytes = [&](const glsl_cmat_description &desc, TileFactor factor) {
-      return is_packed(*operation, factor) ? packed_bytes(*operation, factor) : tile_bytes(desc);
-   };
-   const uint32_t a_bytes = factor_bytes(a, TileFactor::a),
-                  b_bytes = factor_bytes(b, TileFactor::b);
-   const uint32_t d_bytes = tile_bytes(d);
-   const PlacedProduct reach = {reach_from(t, intr->src[0], d_bytes),
-                                reach_from(t, intr->src[1], a_bytes),
-                                reach_from(t, intr->src[2], b_bytes)};
-   const std::vector<PlacedProduct> products = gather_products(t, intr, d_bytes, reach);
+   const std::vector<PlacedProduct> products = gather_products(t, sum, *operation);
    const PlacedProduct &first = products.front();
-   for (const ProductBlock &block : find_blocks(products, reach)) {
+   for (const ProductBlock &block : find_blocks(products, sum.reach(t))) {
       const PlacedProduct &origin = products[block.first];
       const uint32_t rows = block.rows - 1, cols = block.cols - 1, depth = block.depth - 1;
       const uint32_t d_more = rows * block.d_row + cols * block.d_col,
                      a_more = rows * block.a_row + depth * block.a_step,
                      b_more = cols * block.b_col + depth * block.b_step;
-      Value *to = place_pointer(t, intr->src[0], d_bytes + d_more, int32_t(origin.d - first.d));
-      const bool in_place = block.first != 0 || Offset(t, intr->src[0]) == Offset(t, intr->src[3]);
+      Value *to = place_pointer(t, sum.d(), sum.d_bytes() + d_more, int32_t(origin.d - first.d));
+      const bool in_place = block.first != 0 || Offset(t, sum.d()) == Offset(t, sum.c());
       call_kernel(t, tile_muladd_symbol(*operation),
                   {to,
-                   place_pointer(t, intr->src[1], a_bytes + a_more, int32_t(origin.a - first.a)),
-                   place_pointer(t, intr->src[2], b_bytes + b_more, int32_t(origin.b - first.b)),
-                   in_place ? to : tile_pointer(t, intr->src[3], c), tile_block(t, block)});
+                   place_pointer(t, sum.a(), sum.a_bytes() + a_more, int32_t(origin.a - first.a)),
+                   place_pointer(t, sum.b(), sum.b_bytes() + b_more, int32_t(origin.b - first.b)),
+                   in_place ? to : tile_pointer(t, sum.c(), sum.c_desc()), tile_block(t, block)});
    }
 }
 

@@ -26,10 +26,15 @@ std::string numbers(std::initializer_list<uint32_t> list)
    return text;
 }
 
-bool is_advertised(const MatrixOperation &op)
+bool has_kernel(const MatrixOperation &op)
 {
-   const auto &all = matrix_operations();
+   const auto &all = tile_operations();
    return std::find(all.begin(), all.end(), op) != all.end();
+}
+
+bool is_real(ComponentType type)
+{
+   return component_type_info(type).kind == NumberKind::real;
 }
 
 /// Everything that has a symbol.
@@ -40,7 +45,7 @@ const std::unordered_map<std::string, Kernel> &kernels_by_symbol()
    // Never destroyed: a thread may still link a program when the process ends.
    static const auto &map = *new std::unordered_map<std::string, Kernel>([] {
       std::unordered_map<std::string, Kernel> m;
-      for (const MatrixOperation &op : matrix_operations()) {
+      for (const MatrixOperation &op : tile_operations()) {
          m.emplace(tile_muladd_symbol(op), op);
          for (const TileFactor factor : {TileFactor::a, TileFactor::b})
             for (const TileOrder order : {TileOrder::row_major, TileOrder::column_major})
@@ -67,9 +72,31 @@ const std::unordered_map<std::string, Kernel> &kernels_by_symbol()
 
 } // namespace
 
+bool rounds_sums(const MatrixOperation &op)
+{
+   return is_real(op.result) && component_bits(op.result) < 32;
+}
+
+const std::vector<MatrixOperation> &tile_operations()
+{
+   static const std::vector<MatrixOperation> operations = [] {
+      std::vector<MatrixOperation> list = matrix_operations();
+      for (const MatrixOperation &op : matrix_operations()) {
+         if (!rounds_sums(op))
+            continue;
+         MatrixOperation first = op, last = op;
+         first.result = last.c = ComponentType::f32;
+         list.push_back(first);
+         list.push_back(last);
+      }
+      return list;
+   }();
+   return operations;
+}
+
 std::string tile_muladd_symbol(const MatrixOperation &op)
 {
-   if (!is_advertised(op))
+   if (!has_kernel(op))
       return "";
    std::string name = "weft_tile_muladd_" + numbers({op.m, op.n, op.k});
    for (ComponentType type : {op.a, op.b, op.c, op.result}) {
@@ -97,14 +124,9 @@ std::string tile_transfer_symbol(const TileTransfer &t)
 
 namespace {
 
-bool is_real(ComponentType type)
-{
-   return component_type_info(type).kind == NumberKind::real;
-}
-
 TileProduct find_tile_product(const MatrixOperation &op, const CpuFeatures &cpu)
 {
-   if (!is_advertised(op) || cpu.instruction_set < InstructionSet::avx2)
+   if (!has_kernel(op) || cpu.instruction_set < InstructionSet::avx2)
       return {};
    TileProduct found;
    if (cpu.amx)
@@ -137,7 +159,7 @@ std::string tile_pack_symbol(const TilePack &p)
 
 bool is_packed(const MatrixOperation &op, TileFactor factor)
 {
-   if (!is_advertised(op))
+   if (!has_kernel(op))
       return false;
    // Floats narrower than f32 are, and bytes that are summed in 32 bits.
    const ComponentType type = factor == TileFactor::a ? op.a : op.b;
@@ -179,7 +201,7 @@ void *find_tile_pack(const TilePack &p, const CpuFeatures &cpu)
 
 bool needs_tile_configuration(const MatrixOperation &op, const CpuFeatures &cpu)
 {
-   return cpu.amx && is_advertised(op) && find_tile_product_amx(op);
+   return cpu.amx && has_kernel(op) && find_tile_product_amx(op);
 }
 
 bool needs_tile_configuration(std::string_view symbol, const CpuFeatures &cpu)

@@ -45,8 +45,9 @@ struct TileBlock {
 };
 
 /// The sums of a block, of whole tiles, factors packed where tile_pack_symbol() has a name for it.  The result is that of
-/// so many calls with one product each, whose sums pass through d; only AMX's of halves may be rounded otherwise.  d may be
-/// c; otherwise no d overlaps one of the others.  Some are called within a TileConfiguration only:
+/// so many calls with one product each, whose sums pass through d; but sums of floats narrower than f32 are added up in
+/// f32 and rounded once, and AMX's of halves may be rounded otherwise.  d may be c; otherwise no d overlaps one of the
+/// others.  Where c and d differ in type, the block is one sum.  Some are called within a TileConfiguration only:
 /// needs_tile_configuration().
 using TileMulAdd = void (*)(void *d, const void *a, const void *b, const void *c,
                             const TileBlock *);
@@ -87,8 +88,14 @@ struct TilePack {
    bool robust;
 };
 
-/// "weft_tile_muladd_16x16x16_f16_f16_f32_f32".  All of matrix_operations() have a kernel, for every
-/// instruction set; others have the empty name.
+/// The multiplications of tiles: matrix_operations(); and where C and the result are floats narrower than f32, those with
+/// one of the two in f32, with which a longer sum begins and ends (split_cmat_shapes.h).
+const std::vector<MatrixOperation> &tile_operations();
+/// Whether sums are narrower than what they are added up in.
+bool rounds_sums(const MatrixOperation &);
+
+/// "weft_tile_muladd_16x16x16_f16_f16_f32_f32".  All of tile_operations() have a kernel, for every instruction set; others
+/// have the empty name.
 std::string tile_muladd_symbol(const MatrixOperation &);
 /// "weft_tile_load_column_16x8_2_robust"; the empty name for sizes that no advertised operation
 /// has.

@@ -26,7 +26,7 @@ struct TileProduct {
    explicit operator bool() const { return muladd; }
 };
 
-/// Everything in matrix_operations().
+/// Everything in tile_operations().
 TileProduct find_tile_product_avx2(const MatrixOperation &);
 /// All but those of 8-bit factors and 32-bit sums, for which none.
 TileProduct find_tile_product_avx512(const MatrixOperation &);

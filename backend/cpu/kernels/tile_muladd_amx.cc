@@ -112,13 +112,12 @@ void muladd(void *d, const void *a, const void *b, const void *c, const TileBloc
                    });
 }
 
-/// A product's sums as they are in memory, C not yet added.
+/// The products of a sum, C not yet added.
 template <typename Products>
-void multiply(void *sums_of_products, const void *a, const void *b)
+void multiply(void *sums_of_products, const char *a, const char *b, const TileBlock &block)
 {
    clear_sums();
-   const TileBlock one;
-   add_products<Products>(static_cast<const char *>(a), static_cast<const char *>(b), one);
+   add_products<Products>(a, b, block);
    store_tile<sums>(sums_of_products, 64);
 }
 
@@ -139,7 +138,8 @@ template <typename Products, Accumulation Mode>
 void muladd_saturating(void *d, const void *a, const void *b, const void *c)
 {
    alignas(64) char products[16][64];
-   multiply<Products>(products, a, b);
+   multiply<Products>(products, static_cast<const char *>(a), static_cast<const char *>(b),
+                      TileBlock());
 #pragma GCC unroll 4
    for (int r = 0; r < 16; r++) {
       const __m512i c_row = _mm512_loadu_si512(static_cast<const char *>(c) + 64 * r);
@@ -171,21 +171,63 @@ TileMulAdd integer_kernel()
       return integer_kernel<UnsignedBytes, Types::mode>();
 }
 
-/// 16 x 16 x 16, rounded once.
-void muladd_bf16_to_bf16(void *d, const void *a, const void *b, const void *c)
-{
-   alignas(64) float products[16][16];
-   multiply<PairsOfBFloat16>(products, a, b);
-#pragma GCC unroll 4
-   for (int r = 0; r < 16; r++) {
-      const auto *c_row = static_cast<const char *>(c) + 32 * r;
-      const __m512i c_bits =
-         _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i_u *>(c_row)));
-      const __m512 sum = _mm512_add_ps(_mm512_load_ps(products[r]),
-                                       _mm512_castsi512_ps(_mm512_slli_epi32(c_bits, 16)));
-      _mm256_storeu_si256(reinterpret_cast<__m256i_u *>(static_cast<char *>(d) + 32 * r),
-                          (__m256i)_mm512_cvtneps_pbh(sum));
+/// Rows of C and D, 16 of each.
+struct Floats {
+   static constexpr int row_bytes = 64;
+   static __m512 load(const char *row) { return _mm512_loadu_ps(row); }
+   static void store(char *row, __m512 v) { _mm512_storeu_ps(row, v); }
+};
+struct BFloats {
+   static constexpr int row_bytes = 32;
+   static __m512 load(const char *row)
+   {
+      const __m512i bits =
+         _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i_u *>(row)));
+      return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16));
    }
+   static void store(char *row, __m512 v)
+   {
+      _mm256_storeu_si256(reinterpret_cast<__m256i_u *>(row), (__m256i)_mm512_cvtneps_pbh(v));
+   }
+};
+struct Halves {
+   static constexpr int row_bytes = 32;
+   static __m512 load(const char *row)
+   {
+      return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i_u *>(row)));
+   }
+   static void store(char *row, __m512 v)
+   {
+      _mm256_storeu_si256(reinterpret_cast<__m256i_u *>(row),
+                          _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+   }
+};
+
+/// TileMulAdd of 16 x 16 sums to which C is added at the end.
+template <auto Multiply, typename C, typename D>
+void add_to_products(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
+{
+   for_each_sum<1>(
+      d, a, b, c, *block, [&](auto, char *d, const char *a, const char *b, const char *c) {
+         alignas(64) float products[16][16];
+         Multiply(products, a, b, *block);
+#pragma GCC unroll 4
+         for (int r = 0; r < 16; r++)
+            D::store(d + D::row_bytes * r,
+                     _mm512_add_ps(_mm512_load_ps(products[r]), C::load(c + C::row_bytes * r)));
+      });
+}
+
+/// C and the result are of f32 or Narrow.
+template <auto Multiply, typename Narrow>
+TileMulAdd find_add_to_products(const MatrixOperation &op)
+{
+   constexpr ComponentType f32 = ComponentType::f32;
+   if (op.c == f32)
+      return op.result == f32 ? add_to_products<Multiply, Floats, Floats>
+                              : add_to_products<Multiply, Floats, Narrow>;
+   return op.result == f32 ? add_to_products<Multiply, Narrow, Floats>
+                           : add_to_products<Multiply, Narrow, Narrow>;
 }
 
 /// The parts of 16 halves, each in the upper bits of 32.
@@ -281,8 +323,9 @@ bool is_marked(const char *packed, int mark)
 }
 
 /// The products of a sum of halves.
-void multiply_f16(float (*products)[16], const char *a, const char *b, const TileBlock &block)
+void multiply_f16(void *sums_of_products, const char *a, const char *b, const TileBlock &block)
 {
+   auto *products = static_cast<float(*)[16]>(sums_of_products);
    bool special = false;
    clear_sums();
    for (uint32_t k = 0; k < block.depth; k++) {
@@ -299,34 +342,6 @@ void multiply_f16(float (*products)[16], const char *a, const char *b, const Til
    __builtin_memset(products, 0, 16 * 64);
    for (uint32_t k = 0; k < block.depth; k++)
       add_specials(products, a + k * block.a_step, b + k * block.b_step);
-}
-
-/// 16 x 16 x 16.
-void muladd_f16(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
-{
-   for_each_sum<1>(d, a, b, c, *block,
-                   [&](auto, char *d, const char *a, const char *b, const char *c) {
-                      alignas(64) float products[16][16];
-                      multiply_f16(products, a, b, *block);
-#pragma GCC unroll 4
-                      for (int r = 0; r < 16; r++)
-                         _mm512_storeu_ps(d + 64 * r, _mm512_add_ps(_mm512_load_ps(products[r]),
-                                                                    _mm512_loadu_ps(c + 64 * r)));
-                   });
-}
-
-/// The same, rounded once.
-void muladd_f16_to_f16(void *d, const void *a, const void *b, const void *c)
-{
-   alignas(64) float products[16][16];
-   multiply_f16(products, static_cast<const char *>(a), static_cast<const char *>(b), TileBlock());
-   for (int r = 0; r < 16; r++) {
-      const __m512 c_row =
-         _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i_u *>(c) + r));
-      _mm256_storeu_si256(static_cast<__m256i_u *>(d) + r,
-                          _mm512_cvtps_ph(_mm512_add_ps(_mm512_load_ps(products[r]), c_row),
-                                          _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-   }
 }
 
 } // namespace
@@ -349,12 +364,13 @@ TileProduct find_tile_product_amx(const MatrixOperation &op)
    const auto is = [&](unsigned m, unsigned n, unsigned k) {
       return op.m == m && op.n == n && op.k == k;
    };
-   if (op.a == bf16 && op.b == bf16 && op.c == op.result && is(16, 16, 16))
+   if (op.a == bf16 && op.b == bf16 && is(16, 16, 16))
       return product<Gathered<16, 16, 2>, Interleaved<16, 16, 2>>(
-         op.c == f32 ? muladd<PairsOfBFloat16> : add_one_by_one<muladd_bf16_to_bf16>);
-   if (op.a == f16 && op.b == f16 && op.c == op.result && is(16, 16, 16))
-      return product<SplitRows, SplitGroups>(op.c == f32 ? muladd_f16
-                                                         : add_one_by_one<muladd_f16_to_f16>);
+         op.c == f32 && op.result == f32
+            ? muladd<PairsOfBFloat16>
+            : find_add_to_products<multiply<PairsOfBFloat16>, BFloats>(op));
+   if (op.a == f16 && op.b == f16 && is(16, 16, 16))
+      return product<SplitRows, SplitGroups>(find_add_to_products<multiply_f16, Halves>(op));
    if (!is(16, 16, 32))
       return {};
    return with_integer_types(op, []<typename Types>(Types) {

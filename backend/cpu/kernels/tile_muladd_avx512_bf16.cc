@@ -67,23 +67,26 @@ struct Row<8> {
    static Vector dot(Vector sum, Pairs a, Pairs b) { return _mm256_dpbf16_ps(sum, a, b); }
 };
 
-/// A sum of tiles, or two side by side, which share what is broadcast of A.  Result: float, or the bits of bfloat16.
-template <typename Shape, typename Result, int Tiles>
+/// A sum of tiles, or two side by side, which share what is broadcast of A.  C and D: float, or the bits of bfloat16.
+template <typename Shape, typename C, typename D, int Tiles>
 [[gnu::always_inline]] inline void add_up(char *d, const char *a, const char *b, const char *c,
                                           const TileBlock &block)
 {
    constexpr int M = Shape::M, N = Shape::N, K = Shape::K, R = 16 / Tiles < M ? 16 / Tiles : M;
    using Row = Row<N>;
-   constexpr int a_bytes_of_row = 2 * K, d_bytes_of_row = N * sizeof(Result);
+   constexpr int a_bytes_of_row = 2 * K, c_bytes_of_row = N * sizeof(C),
+                 d_bytes_of_row = N * sizeof(D);
    for (int row = 0; row < M;
-        row += R, a += R * a_bytes_of_row, c += R * d_bytes_of_row, d += R * d_bytes_of_row) {
-      const auto place = [&](int t, int r) { return t * block.d_col + r * d_bytes_of_row; };
+        row += R, a += R * a_bytes_of_row, c += R * c_bytes_of_row, d += R * d_bytes_of_row) {
+      const auto place = [&](int t, int r, int bytes_of_row) {
+         return t * block.d_col + r * bytes_of_row;
+      };
       typename Row::Vector sums[Tiles][R];
 #pragma GCC unroll 2
       for (int t = 0; t < Tiles; t++)
 #pragma GCC unroll 16
          for (int r = 0; r < R; r++)
-            sums[t][r] = Row::load(reinterpret_cast<const Result *>(c + place(t, r)));
+            sums[t][r] = Row::load(reinterpret_cast<const C *>(c + place(t, r, c_bytes_of_row)));
       const char *a_bytes = a, *b_bytes = b;
       for (uint32_t i = 0; i < block.depth; i++, a_bytes += block.a_step, b_bytes += block.b_step) {
 #pragma GCC unroll 8
@@ -107,25 +110,28 @@ template <typename Shape, typename Result, int Tiles>
       for (int t = 0; t < Tiles; t++)
 #pragma GCC unroll 16
          for (int r = 0; r < R; r++)
-            Row::store(reinterpret_cast<Result *>(d + place(t, r)), sums[t][r]);
+            Row::store(reinterpret_cast<D *>(d + place(t, r, d_bytes_of_row)), sums[t][r]);
    }
 }
 
-template <typename Shape, typename Result>
+template <typename Shape, typename C, typename D>
 void muladd_bf16(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
 {
    for_each_sum<2>(d, a, b, c, *block,
                    [&](auto columns, char *d, const char *a, const char *b, const char *c) {
-                      add_up<Shape, Result, columns.count>(d, a, b, c, *block);
+                      add_up<Shape, C, D, columns.count>(d, a, b, c, *block);
                    });
 }
 
-/// Rounded once.
 template <typename Shape>
-void muladd_bf16_to_bf16(void *d, const void *a, const void *b, const void *c)
+TileMulAdd find_muladd(ComponentType c, ComponentType result)
 {
-   const TileBlock one;
-   muladd_bf16<Shape, unsigned short>(d, a, b, c, &one);
+   using enum ComponentType;
+   if (c == bf16)
+      return result == bf16 ? muladd_bf16<Shape, unsigned short, unsigned short>
+                            : muladd_bf16<Shape, unsigned short, float>;
+   return result == bf16 ? muladd_bf16<Shape, float, unsigned short>
+                         : muladd_bf16<Shape, float, float>;
 }
 
 } // namespace
@@ -133,11 +139,11 @@ void muladd_bf16_to_bf16(void *d, const void *a, const void *b, const void *c)
 TileProduct find_tile_product_avx512_bf16(const MatrixOperation &op)
 {
    using enum ComponentType;
-   if (op.a != bf16 || op.b != bf16 || op.c != op.result)
+   if (op.a != bf16 || op.b != bf16)
       return {};
    return with_widened_shape(op, [&]<typename Shape>(Shape) {
       return product<Gathered<Shape::M, Shape::K, 2>, Interleaved<Shape::K, Shape::N, 2>>(
-         op.c == f32 ? muladd_bf16<Shape, float> : add_one_by_one<muladd_bf16_to_bf16<Shape>>);
+         find_muladd<Shape>(op.c, op.result));
    });
 }
 

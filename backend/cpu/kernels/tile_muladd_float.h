@@ -54,10 +54,9 @@ struct Blocks {
    static_assert(Shape::M % R == 0);
 };
 
-/// A sum of tiles, or so many side by side; T is the type of A and of the sums, Results<Lanes> converts C and D,
-/// RowsOfB<Lanes> B.
-template <typename Shape, typename T, template <int> typename Results,
-          template <int> typename RowsOfB, int Tiles>
+/// A sum of tiles, or so many side by side; T is the type of A and of the sums, RowsOfB<Lanes> converts B and so on.
+template <typename Shape, typename T, template <int> typename RowsOfB,
+          template <int> typename RowsOfC, template <int> typename RowsOfD, int Tiles>
 [[gnu::always_inline]] inline void multiply(char *d, const char *a, const char *b, const char *c,
                                             const TileBlock &block)
 {
@@ -65,15 +64,16 @@ template <typename Shape, typename T, template <int> typename Results,
    using Blocks = Blocks<Shape, T, Tiles>;
    constexpr int L = Blocks::L, V = Blocks::V, R = Blocks::R;
    using Vector = typename PlainVector<T, L>::Vector;
-   constexpr int result_bytes = sizeof(typename Results<L>::Element),
-                 b_component_bytes = sizeof(typename RowsOfB<L>::Element);
+   constexpr int b_component_bytes = sizeof(typename RowsOfB<L>::Element),
+                 c_component_bytes = sizeof(typename RowsOfC<L>::Element),
+                 d_component_bytes = sizeof(typename RowsOfD<L>::Element);
 
-   constexpr int rows_of_results = R * N * result_bytes, rows_of_a = R * K * int(sizeof(T));
+   constexpr int rows_of_a = R * K * int(sizeof(T)), rows_of_c = R * N * c_component_bytes,
+                 rows_of_d = R * N * d_component_bytes;
    // Indices that are not constant would keep g++ from folding them into the addresses' displacements.
-   for (int row = 0; row < M;
-        row += R, a += rows_of_a, c += rows_of_results, d += rows_of_results) {
-      const auto result = [&](auto *tiles, int tile, int r, int v) {
-         return tiles + tile * block.d_col + (r * N + v * L) * result_bytes;
+   for (int row = 0; row < M; row += R, a += rows_of_a, c += rows_of_c, d += rows_of_d) {
+      const auto place = [&](int tile, int r, int v, int component_bytes) {
+         return tile * block.d_col + (r * N + v * L) * component_bytes;
       };
       Vector sums[Tiles][R][V];
 #pragma GCC unroll 2
@@ -82,7 +82,7 @@ template <typename Shape, typename T, template <int> typename Results,
          for (int r = 0; r < R; r++)
 #pragma GCC unroll 4
             for (int v = 0; v < V; v++)
-               sums[tile][r][v] = Results<L>::load(result(c, tile, r, v));
+               sums[tile][r][v] = RowsOfC<L>::load(c + place(tile, r, v, c_component_bytes));
 
       const char *a_bytes = a, *b_bytes = b;
       for (uint32_t i = 0; i < block.depth; i++, a_bytes += block.a_step, b_bytes += block.b_step) {
@@ -114,28 +114,28 @@ template <typename Shape, typename T, template <int> typename Results,
          for (int r = 0; r < R; r++)
 #pragma GCC unroll 4
             for (int v = 0; v < V; v++)
-               Results<L>::store(result(d, tile, r, v), sums[tile][r][v]);
+               RowsOfD<L>::store(d + place(tile, r, v, d_component_bytes), sums[tile][r][v]);
    }
 }
 
 template <int Lanes>
-using FloatResults = PlainVector<float, Lanes>;
+using FloatVector = PlainVector<float, Lanes>;
 template <int Lanes>
-using DoubleResults = PlainVector<double, Lanes>;
+using DoubleVector = PlainVector<double, Lanes>;
 
 /// TileMulAdd.
-template <typename Shape, typename T, template <int> typename Results,
-          template <int> typename RowsOfB = Results>
+template <typename Shape, typename T, template <int> typename RowsOfB,
+          template <int> typename RowsOfC = RowsOfB, template <int> typename RowsOfD = RowsOfC>
 void muladd(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
 {
    // Two share each component of A that is broadcast where registers are plenty, a row of B is one vector and nothing
    // to be converted for each block of rows.
    constexpr bool is_plain = sizeof(typename RowsOfB<8>::Element) == sizeof(T);
    constexpr int at = vector_bytes == 64 && Blocks<Shape, T, 1>::V == 1 && is_plain ? 2 : 1;
-   for_each_sum<at>(d, a, b, c, *block,
-                    [&](auto columns, char *d, const char *a, const char *b, const char *c) {
-                       multiply<Shape, T, Results, RowsOfB, columns.count>(d, a, b, c, *block);
-                    });
+   for_each_sum<at>(
+      d, a, b, c, *block, [&](auto columns, char *d, const char *a, const char *b, const char *c) {
+         multiply<Shape, T, RowsOfB, RowsOfC, RowsOfD, columns.count>(d, a, b, c, *block);
+      });
 }
 
 /// Halves as floats, of A: its components are broadcast from memory.  B stays as it is; a row is widened when it is
@@ -153,31 +153,35 @@ struct WidenedHalves : Factor<Rows, Cols, 2> {
    }
 };
 
-/// Rounded once.
+/// Of halves.
 template <typename Shape>
-void muladd_f16(void *d, const void *a, const void *b, const void *c)
+TileMulAdd find_muladd_f16(ComponentType c, ComponentType result)
 {
-   const TileBlock one;
-   muladd<Shape, float, HalfVector>(d, a, b, c, &one);
+   using enum ComponentType;
+   if (c == f16)
+      return result == f16 ? muladd<Shape, float, HalfVector, HalfVector, HalfVector>
+                           : muladd<Shape, float, HalfVector, HalfVector, FloatVector>;
+   return result == f16 ? muladd<Shape, float, HalfVector, FloatVector, HalfVector>
+                        : muladd<Shape, float, HalfVector, FloatVector, FloatVector>;
 }
 
 TileProduct find_float_product(const MatrixOperation &op)
 {
    using enum ComponentType;
-   if (op.a != op.b || op.c != op.result || op.saturating)
+   if (op.a != op.b || op.saturating)
       return {};
    return with_float_shape(op, [&]<typename Shape>(Shape) -> TileProduct {
-      using A = WidenedHalves<Shape::M, Shape::K>;
-      using B = Gathered<Shape::K, Shape::N, 2>;
-      if (op.a == f16 && op.c == f16)
-         return product<A, B>(add_one_by_one<muladd_f16<Shape>>);
-      if (op.a == f16 && op.c == f32)
-         return product<A, B>(muladd<Shape, float, FloatResults, HalfVector>);
-      if (op.a == f32 && op.c == f32)
-         return product(muladd<Shape, float, FloatResults>);
-      if (op.a == f64 && op.c == f64)
-         return product(muladd<Shape, double, DoubleResults>);
-      return {};
+      switch (op.a) {
+      case f16:
+         return product<WidenedHalves<Shape::M, Shape::K>, Gathered<Shape::K, Shape::N, 2>>(
+            find_muladd_f16<Shape>(op.c, op.result));
+      case f32:
+         return product(muladd<Shape, float, FloatVector>);
+      case f64:
+         return product(muladd<Shape, double, DoubleVector>);
+      default:
+         return {};
+      }
    });
 }
 

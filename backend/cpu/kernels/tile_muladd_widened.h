@@ -17,6 +17,7 @@ constexpr To bits_as(From value)
 struct Single {
    using Storage = float;
    static float widen(float value) { return value; }
+   static float narrow(float value) { return value; }
 };
 
 struct Half {
@@ -105,26 +106,34 @@ struct Widened : Factor<Rows, Cols, sizeof(typename Type::Storage)> {
    }
 };
 
-template <typename Shape, typename C>
-void muladd_widened(void *d, const void *a, const void *b, const void *c)
+template <typename Shape, typename C, typename D>
+void muladd_widened(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
 {
-   constexpr int results = Shape::M * Shape::N;
-   alignas(64) float sums[results];
-   widen<C, results>(sums, c);
-   const TileBlock one;
-   muladd<Shape, float, FloatResults>(sums, a, b, sums, &one);
-   narrow<C, results>(d, sums);
+   for_each_sum<1>(d, a, b, c, *block,
+                   [&](auto, char *d, const char *a, const char *b, const char *c) {
+                      constexpr int results = Shape::M * Shape::N;
+                      alignas(64) float sums[results];
+                      widen<C, results>(sums, c);
+                      const TileBlock sum = {
+                         .depth = block->depth, .a_step = block->a_step, .b_step = block->b_step};
+                      muladd<Shape, float, FloatVector>(sums, a, b, sums, &sum);
+                      narrow<D, results>(d, sums);
+                   });
 }
 
-template <typename Shape, typename A, typename B, typename C>
-TileProduct widened_product()
+/// Sums are of Narrow or f32.
+template <typename Shape, typename A, typename B, typename Narrow>
+TileProduct widened_product(const MatrixOperation &op)
 {
-   using WidenedA = Widened<A, Shape::M, Shape::K>;
-   using WidenedB = Widened<B, Shape::K, Shape::N>;
-   if constexpr (__is_same(C, Single))
-      return product<WidenedA, WidenedB>(muladd<Shape, float, FloatResults>);
+   constexpr ComponentType f32 = ComponentType::f32;
+   TileMulAdd kernel;
+   if (op.c == f32)
+      kernel = op.result == f32 ? muladd<Shape, float, FloatVector>
+                                : muladd_widened<Shape, Single, Narrow>;
    else
-      return product<WidenedA, WidenedB>(add_one_by_one<muladd_widened<Shape, C>>);
+      kernel = op.result == f32 ? muladd_widened<Shape, Narrow, Single>
+                                : muladd_widened<Shape, Narrow, Narrow>;
+   return product<Widened<A, Shape::M, Shape::K>, Widened<B, Shape::K, Shape::N>>(kernel);
 }
 
 template <typename Integer>
@@ -182,40 +191,31 @@ TileProduct integer_product(bool saturating)
 }
 
 template <typename Shape, typename A, typename B>
-TileProduct find_float8_product(ComponentType result)
+TileProduct find_float8_product(const MatrixOperation &op)
 {
-   switch (result) {
-   case ComponentType::f32:
-      return widened_product<Shape, A, B, Single>();
-   case ComponentType::f16:
-      return widened_product<Shape, A, B, Half>();
-   default:
-      break;
+   if constexpr (__is_same(A, B)) {
+      if (op.c == op.a || op.result == op.a)
+         return widened_product<Shape, A, B, A>(op);
    }
-   if constexpr (__is_same(A, B))
-      return widened_product<Shape, A, B, A>();
-   return {};
+   return widened_product<Shape, A, B, Half>(op);
 }
 
-/// matrix_operations() has the types as a table, with the shapes of with_widened_shape().
+/// tile_operations() has the types as a table, with the shapes of with_widened_shape().
 TileProduct find_widened_product(const MatrixOperation &op)
 {
    using enum ComponentType;
-   if (op.c != op.result)
-      return {};
    // Sums that wrap are of either sign; those that saturate have their factors'.
    const bool is_byte = op.c == s8 || op.c == u8, is_short = op.c == s16 || op.c == u16;
    return with_widened_shape(op, [&]<typename Shape>(Shape) -> TileProduct {
       if (op.a == e4m3)
-         return op.b == e4m3 ? find_float8_product<Shape, E4m3, E4m3>(op.c)
-                             : find_float8_product<Shape, E4m3, E5m2>(op.c);
+         return op.b == e4m3 ? find_float8_product<Shape, E4m3, E4m3>(op)
+                             : find_float8_product<Shape, E4m3, E5m2>(op);
       if (op.a == e5m2)
-         return op.b == e4m3 ? find_float8_product<Shape, E5m2, E4m3>(op.c)
-                             : find_float8_product<Shape, E5m2, E5m2>(op.c);
+         return op.b == e4m3 ? find_float8_product<Shape, E5m2, E4m3>(op)
+                             : find_float8_product<Shape, E5m2, E5m2>(op);
       switch (op.a) {
       case bf16:
-         return op.c == f32 ? widened_product<Shape, BFloat16, BFloat16, Single>()
-                            : widened_product<Shape, BFloat16, BFloat16, BFloat16>();
+         return widened_product<Shape, BFloat16, BFloat16, BFloat16>(op);
       case s8:
          return is_byte ? integer_product<Shape, signed char, signed char>(op.saturating)
                         : TileProduct();

@@ -23,6 +23,7 @@ struct Types {
 };
 
 const Types f16_f32 = {"f16_f32", f16, f32, "float16_t", "float"},
+            f16_f16 = {"f16_f16", f16, f16, "float16_t", "float16_t"},
             s8_s32 = {"s8_s32", s8, s32, "int8_t", "int"};
 
 struct Case {
@@ -76,6 +77,11 @@ const std::string shader = R"(
 
 double to_number(const std::byte *bytes, ComponentType type)
 {
+   if (type == f16) {
+      _Float16 h;
+      memcpy(&h, bytes, sizeof(h));
+      return double(h);
+   }
    if (type == f32) {
       float f;
       memcpy(&f, bytes, sizeof(f));
@@ -84,6 +90,12 @@ double to_number(const std::byte *bytes, ComponentType type)
    int32_t i;
    memcpy(&i, bytes, sizeof(i));
    return i;
+}
+
+/// What a type holds of a sum that is rounded once.
+double rounded(int sum, ComponentType type)
+{
+   return type == f16 ? double(_Float16(sum)) : sum;
 }
 
 /// A small integer in a type.
@@ -122,10 +134,11 @@ TEST_P(CmatShapes, MultiplyAdd)
    const auto b = [](uint32_t k, uint32_t col) { return int(k * 7 + col) % 5 - 2; };
    const auto c = [](uint32_t row, uint32_t col) { return int(row + col * 3) % 9 - 4; };
    runner::Dispatch dispatch = {{spirv, "main", {}}, {}, {}};
-   const uint32_t ab_bytes = component_bits(p.types.ab) / 8;
+   const uint32_t ab_bytes = component_bits(p.types.ab) / 8,
+                  cd_bytes = component_bits(p.types.c) / 8;
    std::vector<std::byte> a_memory((3 + p.m * (p.k + 2)) * ab_bytes),
-      b_memory((1 + p.n * (p.k + 1)) * ab_bytes), c_memory((2 + p.n * (p.m + 3)) * 4),
-      d_memory(size * 4, std::byte(0x7b));
+      b_memory((1 + p.n * (p.k + 1)) * ab_bytes), c_memory((2 + p.n * (p.m + 3)) * cd_bytes),
+      d_memory(size * cd_bytes, std::byte(0x7b));
    for (uint32_t k = 0; k < p.k; ++k) {
       for (uint32_t row = 0; row < p.m; ++row)
          put(a_memory, 3 + row * (p.k + 2) + k, a(row, k), p.types.ab);
@@ -156,15 +169,16 @@ TEST_P(CmatShapes, MultiplyAdd)
          for (uint32_t k = 0; k < p.k; ++k)
             product += (a(row, k) + 2) * (b(k, col) + 1) * 2;
          const uint32_t first = 1 + row * (p.n + 2) + col, other = second + col * (p.m + 1) + row;
-         ASSERT_EQ(to_number(&d[first * 4], p.types.c), c(row, col) + product)
+         ASSERT_EQ(to_number(&d[first * cd_bytes], p.types.c),
+                   rounded(c(row, col) + product, p.types.c))
             << "row " << row << ", column " << col;
-         ASSERT_EQ(to_number(&d[other * 4], p.types.c), (5 + product) * 2)
+         ASSERT_EQ(to_number(&d[other * cd_bytes], p.types.c), rounded(5 + product, p.types.c) * 2)
             << "row " << row << ", column " << col << ", by columns";
          written[first] = written[other] = true;
       }
    }
    for (uint32_t i = 0; i < size; ++i) {
-      EXPECT_TRUE(written[i] || memcmp(&d[i * 4], &before[i * 4], 4) == 0)
+      EXPECT_TRUE(written[i] || memcmp(&d[i * cd_bytes], &before[i * cd_bytes], cd_bytes) == 0)
          << "element " << i << " was not to be written";
    }
 }
@@ -289,6 +303,12 @@ std::vector<Case> cases()
    list.push_back({136, 248, 120, s8_s32, 64, tiles});
    list.push_back({256, 256, 256, f16_f32, 32, registers});
    list.push_back({248, 136, 56, f16_f32, 8, registers});
+   /* Sums that are rounded: in one call, in loops over tiles, and in loops along K. */
+   for (const uint32_t W : {8, 32, 64}) {
+      list.push_back({32, 48, 256, f16_f16, W, tiles});
+      list.push_back({136, 144, 72, f16_f16, W, tiles});
+      list.push_back({20, 48, 400, f16_f16, W, tiles});
+   }
    return list;
 }
 
@@ -300,7 +320,7 @@ std::vector<Case> element_cases()
    std::vector<Case> list = cases();
    std::erase_if(list, [](const Case &c) {
       const bool again = c.m == 16 && c.k != 20, large = c.m * c.n > 20 * 12;
-      return again || (large && c.subgroup_size != 32) ||
+      return again || c.types.c == f16 || (large && c.subgroup_size != 32) ||
              (c.matrices == runner::Matrices::registers && (large || c.types.c == s32));
    });
    return list;

@@ -197,6 +197,43 @@ TEST(ProductsOfABlock, AreOneCall)
    EXPECT_EQ(calls_of_products("float", long_sums), 1u);
 }
 
+const std::string long_sums_of_halves = R"(
+      coopmat<float16_t, gl_ScopeSubgroup, 16, 64, gl_MatrixUseA> a;
+      coopmat<float16_t, gl_ScopeSubgroup, 64, 32, gl_MatrixUseB> b;
+      coopmat<float16_t, gl_ScopeSubgroup, 16, 32, gl_MatrixUseAccumulator> d;
+      coopMatLoad(a, memory, 0, 64, rows);
+      coopMatLoad(b, memory, 0, 32, rows);
+      coopMatLoad(d, results, 0, 32, rows);
+      d = coopMatMulAdd(a, b, d);
+      coopMatStore(d, results, 0, 32, rows);
+   )";
+
+/// Also where they are wider than C and D: memory has nothing of them.
+TEST(ProductsOfABlock, AreOneCallWhereTheirSumIsRounded)
+{
+   const std::string llvm = dump_of("llvm", "float16_t", "float16_t", long_sums_of_halves);
+   EXPECT_EQ(calls_of_products("float16_t", long_sums_of_halves), 1u) << llvm;
+   EXPECT_NE(llvm.find("@weft_tile_muladd_16x16x16_f16_f16_f16_f16("), std::string::npos);
+   EXPECT_NE(llvm.find("{ i32 1, i32 2, i32 4,"), std::string::npos);
+}
+
+/// Each multiplication of the program rounds its own result.
+TEST(ProductsOfABlock, EndWhereTheProgramRounds)
+{
+   const std::string body = R"(
+      A a[2];
+      B b[2];
+      for (uint i = 0; i < 2; i++) {
+         coopMatLoad(a[i], memory, i * 512, 16, rows);
+         coopMatLoad(b[i], memory, i * 512 + 256, 16, rows);
+      }
+      for (uint i = 0; i < 2; i++)
+         c = coopMatMulAdd(a[i], b[i], c);
+   )";
+   EXPECT_EQ(calls_of_products("float", body), 1u);
+   EXPECT_EQ(calls_of_products("float16_t", body), 2u);
+}
+
 /// Of loops whose iterations are few; the outermost stays.
 TEST(ProductsOfABlock, ComeFromLoops)
 {

@@ -102,12 +102,30 @@ Placed Multiplications::packed(const MatrixOperation &op, TileFactor factor, con
    return result;
 }
 
+/// What a kernel is held to.
+MuladdRules rules_of(const MatrixOperation &op, const CpuFeatures &cpu)
+{
+   return {.internal_roundoff = internal_roundoff(op.result, true),
+           .may_truncate = false,
+           .keeps_specials = true,
+           .may_flush = (cpu.avx512_bf16 || cpu.amx) && op.a == ComponentType::bf16};
+}
+
+/// A·B + C in the result's type, which may not be that of C.
+Expectation expect(const MatrixOperation &op, const Matrix &a, const Matrix &b, const Matrix &c,
+                   const CpuFeatures &cpu)
+{
+   Expectation sum(c);
+   sum.type = op.result;
+   return muladd(a, b, sum, op.saturating, rules_of(op, cpu));
+}
+
 TEST_P(Multiplications, AreTheOracles)
 {
    const CpuFeatures cpu = detect_features(limits[GetParam()].limit),
                      less =
                         GetParam() ? detect_features(limits[GetParam() - 1].limit) : CpuFeatures();
-   const auto &operations = matrix_operations();
+   const auto &operations = tile_operations();
    if (std::ranges::all_of(operations, [&](const MatrixOperation &op) {
           return find_tile_muladd(op, cpu) == find_tile_muladd(op, less);
        }))
@@ -124,13 +142,8 @@ TEST_P(Multiplications, AreTheOracles)
          const Matrix b = random_matrix(random, op.b, op.k, op.n, kind);
          const Inputs c_kind = op.saturating && round / 4 % 2 ? Inputs::near_bounds : kind;
          const Matrix c = random_matrix(random, op.c, op.m, op.n, c_kind);
-         const MuladdRules rules = {.internal_roundoff = internal_roundoff(op.result, true),
-                                    .may_truncate = false,
-                                    .keeps_specials = true,
-                                    .may_flush =
-                                       (cpu.avx512_bf16 || cpu.amx) && op.a == ComponentType::bf16};
-         const Expectation expected = muladd(a, b, Expectation(c), op.saturating, rules);
-         const bool aligned = round % 8 < 4, in_place = round % 16 < 6;
+         const Expectation expected = expect(op, a, b, c, cpu);
+         const bool aligned = round % 8 < 4, in_place = round % 16 < 6 && op.c == op.result;
          const auto shift = [&](ComponentType type) {
             return aligned ? 0 : format(type).bytes * draw(random, 64 / format(type).bytes);
          };
@@ -174,11 +187,10 @@ struct PlacedTiles {
 /// Where sums that begin with C need not be rounded as those of a block.
 bool adds_c_last(const MatrixOperation &op, const CpuFeatures &cpu)
 {
-   return cpu.amx && op.a == ComponentType::f16 && op.c == ComponentType::f32 && op.m == 16 &&
-          op.n == 16 && op.k == 16;
+   return cpu.amx && op.a == ComponentType::f16 && op.m == 16 && op.n == 16 && op.k == 16;
 }
 
-/// Bit for bit, also where each sum is rounded or saturates.
+/// Bit for bit: products where each sum saturates or is no wider than its type, else whole sums.
 TEST_P(Multiplications, OfABlockAddUpAsOneByOne)
 {
    const CpuFeatures cpu = detect_features(limits[GetParam()].limit);
@@ -187,8 +199,7 @@ TEST_P(Multiplications, OfABlockAddUpAsOneByOne)
       const TileMulAdd kernel = find_tile_muladd(op, cpu);
       if (!kernel)
          GTEST_SKIP() << "this CPU lacks AVX2";
-      if (adds_c_last(op, cpu))
-         continue;
+      const bool as_sums = rounds_sums(op) || adds_c_last(op, cpu);
       for (const Inputs kind : {Inputs::plain, Inputs::near_bounds}) {
          TileBlock block = {draw(random, 4) + 1, draw(random, 4) + 1, draw(random, 3) + 1};
          const auto tiles = [&](uint32_t count, auto make) {
@@ -220,11 +231,12 @@ TEST_P(Multiplications, OfABlockAddUpAsOneByOne)
          const TileConfiguration configuration(needs_tile_configuration(op, cpu));
          kernel(together.bytes.data(), a.bytes.data(), b.bytes.data(), together.bytes.data(),
                 &block);
-         const TileBlock one;
+         const TileBlock one = {
+            .depth = as_sums ? block.depth : 1, .a_step = block.a_step, .b_step = block.b_step};
          for (uint32_t i = 0; i < block.rows; i++) {
             for (uint32_t j = 0; j < block.cols; j++) {
                std::byte *d = &one_by_one.bytes[i * block.d_row + j * block.d_col];
-               for (uint32_t k = 0; k < block.depth; k++)
+               for (uint32_t k = 0; k < block.depth; k += one.depth)
                   kernel(d, &a.bytes[i * block.a_row + k * block.a_step],
                          &b.bytes[j * block.b_col + k * block.b_step], d, &one);
             }
@@ -235,38 +247,56 @@ TEST_P(Multiplications, OfABlockAddUpAsOneByOne)
    }
 }
 
-/// Their sums are the oracle's.
+/// Tiles of one line or column, with K of all of them.
+Matrix join(const std::vector<Matrix> &tiles, bool along_rows)
+{
+   const Matrix &one = tiles[0];
+   const uint32_t count = uint32_t(tiles.size());
+   Matrix all(one.type, one.rows * (along_rows ? 1 : count), one.cols * (along_rows ? count : 1));
+   for (uint32_t row = 0; row < all.rows; row++) {
+      for (uint32_t col = 0; col < all.cols; col++) {
+         const Matrix &tile = tiles[along_rows ? col / one.cols : row / one.rows];
+         std::memcpy(all.at(row, col), tile.at(row % one.rows, col % one.cols),
+                     format(one.type).bytes);
+      }
+   }
+   return all;
+}
+
+/// Sums that are rounded once, or not one by one, are the oracle's of one multiplication.
 TEST_P(Multiplications, OfLongSumsAreTheOracles)
 {
-   constexpr uint32_t depth = 3;
    const CpuFeatures cpu = detect_features(limits[GetParam()].limit);
-   for (const MatrixOperation &op : matrix_operations()) {
-      if (!adds_c_last(op, cpu))
+   for (const MatrixOperation &op : tile_operations()) {
+      if (!rounds_sums(op) && op.c == op.result && !adds_c_last(op, cpu))
          continue;
       SCOPED_TRACE(tile_muladd_symbol(op));
-      for (int round = 0; round < 100; round++) {
+      const TileMulAdd kernel = find_tile_muladd(op, cpu);
+      if (!kernel)
+         GTEST_SKIP() << "this CPU lacks AVX2";
+      for (int round = 0; round < 24; round++) {
          constexpr Inputs kinds[] = {Inputs::plain, Inputs::edges, Inputs::whole, Inputs::extremes};
          const Inputs kind = kinds[round % 4];
+         const uint32_t depth = 2 + draw(random, 3);
          const Matrix c = random_matrix(random, op.c, op.m, op.n, kind);
-         const MuladdRules rules = {.internal_roundoff = internal_roundoff(op.result, true),
-                                    .may_truncate = false,
-                                    .keeps_specials = true};
-         Expectation expected(c);
+         std::vector<Matrix> a_tiles, b_tiles;
          PlacedTiles a, b;
          for (uint32_t k = 0; k < depth; k++) {
-            const Matrix a_tile = random_matrix(random, op.a, op.m, op.k, kind),
-                         b_tile = random_matrix(random, op.b, op.k, op.n, kind);
-            a.add(packed(op, TileFactor::a, a_tile, cpu, 0).bytes(), 0);
-            b.add(packed(op, TileFactor::b, b_tile, cpu, 0).bytes(), 0);
-            expected = muladd(a_tile, b_tile, expected, op.saturating, rules);
+            a_tiles.push_back(random_matrix(random, op.a, op.m, op.k, kind));
+            b_tiles.push_back(random_matrix(random, op.b, op.k, op.n, kind));
+            a.add(packed(op, TileFactor::a, a_tiles.back(), cpu, 0).bytes(), 0);
+            b.add(packed(op, TileFactor::b, b_tiles.back(), cpu, 0).bytes(), 0);
          }
+         const Expectation expected = expect(op, join(a_tiles, true), join(b_tiles, false), c, cpu);
          const TileBlock block = {.depth = depth, .a_step = a.step, .b_step = b.step};
-         Matrix d = c;
-         const TileConfiguration configuration(needs_tile_configuration(op, cpu));
-         find_tile_muladd(op, cpu)(d.data.data(), a.bytes.data(), b.bytes.data(), d.data.data(),
-                                   &block);
+         Matrix d(op.result, op.m, op.n);
+         fill_poison(d.data);
+         {
+            const TileConfiguration configuration(needs_tile_configuration(op, cpu));
+            kernel(d.data.data(), a.bytes.data(), b.bytes.data(), c.data.data(), &block);
+         }
          const std::optional<std::string> wrong = expected.mismatch(d);
-         ASSERT_FALSE(wrong) << *wrong << ", round " << round;
+         ASSERT_FALSE(wrong) << *wrong << ", round " << round << ", " << depth << " products";
       }
    }
 }
@@ -519,13 +549,13 @@ TEST_F(TileKernels, HaveUniqueSymbols)
 {
    const CpuFeatures &cpu = host_features();
    std::set<std::string> symbols;
-   for (const MatrixOperation &op : matrix_operations()) {
+   for (const MatrixOperation &op : tile_operations()) {
       const std::string symbol = tile_muladd_symbol(op);
       EXPECT_TRUE(symbols.insert(symbol).second) << symbol;
       EXPECT_EQ(find_tile_symbol(symbol, cpu), reinterpret_cast<void *>(find_tile_muladd(op, cpu)));
    }
-   EXPECT_EQ(symbols.size(),
-             5u * 4 + 8 * 13 + 2 * 42); // shapes and types of floats, of integers, widened
+   // Shapes and types of floats, of integers, widened; with sums that begin or end in f32.
+   EXPECT_EQ(symbols.size(), 5u * 4 + 8 * 13 + 2 * 42 + 2 * (5 * 1 + 2 * 7));
    EXPECT_TRUE(symbols.count("weft_tile_muladd_16x16x16_f16_f16_f32_f32"));
    const MatrixOperation bytes = {
       16,  16, 32, ComponentType::s8, ComponentType::s8, ComponentType::s32, ComponentType::s32,
