@@ -38,7 +38,9 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetEventStatus(VkDevice _device, VkEvent _ev
    VK_FROM_HANDLE(Event, event, _event);
    if (vk_device_is_lost(&device->vk))
       return VK_ERROR_DEVICE_LOST;
-   std::lock_guard lock(device->progress.mutex);
+   std::unique_lock lock(device->progress.mutex);
+   if (!event->set)
+      device->progress.pause_poll(lock);
    return event->set ? VK_EVENT_SET : VK_EVENT_RESET;
 }
 

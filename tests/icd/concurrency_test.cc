@@ -184,6 +184,26 @@ TEST_F(ConcurrencyTest, HostSetsAnEventThatTheQueueWaitsFor)
    EXPECT_EQ(buffer.as()[0], 7u);
 }
 
+/// Polls in a row pause, but see what comes.
+TEST_F(ConcurrencyTest, EventIsPolledInALoop)
+{
+   VkEvent go = make_event(), event = make_event();
+   VkFence fence = make_fence();
+   VkCommandBuffer cmd = begin();
+   wait_for_host(cmd, go);
+   vkCmdSetEvent(cmd, event, VK_PIPELINE_STAGE_TRANSFER_BIT);
+   ASSERT_VK(vkEndCommandBuffer(cmd));
+   ASSERT_VK(submit(cmd, fence));
+   for (int i = 0; i < 50; i++)
+      ASSERT_EQ(vkGetEventStatus(device, event), VK_EVENT_RESET);
+   std::thread host([&] { EXPECT_VK(vkSetEvent(device, go)); });
+   while (vkGetEventStatus(device, event) == VK_EVENT_RESET)
+      continue;
+   host.join();
+   EXPECT_EQ(vkGetEventStatus(device, event), VK_EVENT_SET);
+   EXPECT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, wait_limit));
+}
+
 TEST_F(ConcurrencyTest, QueriesAreWaitedForBeforeTheyAreWritten)
 {
    VkQueryPool queries = make_queries(2);
