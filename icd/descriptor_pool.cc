@@ -20,7 +20,7 @@ namespace {
 void free_set(Device *device, DescriptorPool *pool, DescriptorSet *set)
 {
    pool->sets_left++;
-   pool->bytes_left += set->data_size;
+   pool->bytes_left += set->pool_bytes;
    pool->dynamic_left += set->layout->dynamic_count;
    list_del(&set->link);
    vk_descriptor_set_layout_unref(&device->vk, &set->layout->vk);
@@ -38,9 +38,9 @@ void free_all_sets(Device *device, DescriptorPool *pool)
 }
 
 VkResult allocate_set(Device *device, DescriptorPool *pool, DescriptorSetLayout *layout,
-                      uint32_t data_size, DescriptorSet **set_out)
+                      uint32_t data_size, uint32_t pool_bytes, DescriptorSet **set_out)
 {
-   if (pool->sets_left == 0 || data_size > pool->bytes_left ||
+   if (pool->sets_left == 0 || pool_bytes > pool->bytes_left ||
        layout->dynamic_count > pool->dynamic_left)
       return vk_error(pool, VK_ERROR_OUT_OF_POOL_MEMORY);
 
@@ -58,6 +58,7 @@ VkResult allocate_set(Device *device, DescriptorPool *pool, DescriptorSetLayout 
    vk_descriptor_set_layout_ref(&layout->vk);
    set->layout = layout;
    set->data_size = data_size;
+   set->pool_bytes = pool_bytes;
    set->storage = {
       .layout = layout,
       .data = memory + data_offset,
@@ -65,7 +66,7 @@ VkResult allocate_set(Device *device, DescriptorPool *pool, DescriptorSetLayout 
    };
 
    pool->sets_left--;
-   pool->bytes_left -= data_size;
+   pool->bytes_left -= pool_bytes;
    pool->dynamic_left -= layout->dynamic_count;
    list_addtail(&set->link, &pool->sets);
    *set_out = set;
@@ -143,17 +144,19 @@ weft_AllocateDescriptorSets(VkDevice _device, const VkDescriptorSetAllocateInfo 
    for (uint32_t i = 0; i < pAllocateInfo->descriptorSetCount; i++) {
       VK_FROM_HANDLE(DescriptorSetLayout, layout, pAllocateInfo->pSetLayouts[i]);
 
-      uint32_t data_size = layout->data_size;
+      uint32_t data_size = layout->data_size, pool_bytes = data_size;
       if (layout->binding_count > 0 && (layout->bindings[layout->binding_count - 1].flags &
                                         VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT)) {
          // Without the structure the variable count is zero
          // (VkDescriptorSetVariableDescriptorCountAllocateInfo).
          bool given = variable && variable->descriptorSetCount > 0;
-         data_size = layout->data_size_with(given ? variable->pDescriptorCounts[i] : 0);
+         const uint32_t count = given ? variable->pDescriptorCounts[i] : 0;
+         data_size = layout->data_size_with(count);
+         pool_bytes = layout->pool_bytes_with(count);
       }
 
       DescriptorSet *set = nullptr;
-      VkResult result = allocate_set(device, pool, layout, data_size, &set);
+      VkResult result = allocate_set(device, pool, layout, data_size, pool_bytes, &set);
       if (result != VK_SUCCESS) {
          weft_FreeDescriptorSets(_device, pAllocateInfo->descriptorPool, i, pDescriptorSets);
          for (uint32_t j = 0; j < pAllocateInfo->descriptorSetCount; j++)

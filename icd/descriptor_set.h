@@ -31,6 +31,7 @@ struct DescriptorSet {
    list_head link; ///< in DescriptorPool::sets
    DescriptorSetLayout *layout;
    uint32_t data_size;
+   uint32_t pool_bytes; ///< of its pool's
    DescriptorStorage storage;
 };
 

@@ -47,6 +47,14 @@ uint32_t DescriptorSetLayout::data_size_with(uint32_t variable_count) const
    // The compiler knows the bound that the layout gives inline data, and no other.
    if (last.type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
       return data_size;
+   return pool_bytes_with(variable_count);
+}
+
+uint32_t DescriptorSetLayout::pool_bytes_with(uint32_t variable_count) const
+{
+   if (binding_count == 0)
+      return 0;
+   const DescriptorBinding &last = bindings[binding_count - 1];
    return last.offset + descriptor_bytes(last.type, std::min(variable_count, last.count));
 }
 

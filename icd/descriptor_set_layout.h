@@ -40,6 +40,8 @@ struct DescriptorSetLayout {
    const DescriptorBinding *find(uint32_t number) const;
    /// Bytes of a set whose last binding has so many elements instead, if those are descriptors.
    uint32_t data_size_with(uint32_t variable_count) const;
+   /// What of that a pool was made for.
+   uint32_t pool_bytes_with(uint32_t variable_count) const;
 };
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(DescriptorSetLayout, vk.base, VkDescriptorSetLayout,

@@ -28,7 +28,7 @@ template <typename Done>
 bool wait_in_queue(Device *device, Done done)
 {
    bool satisfied = false;
-   device->progress.wait(UINT64_MAX, [&] {
+   device->progress.wait([&] {
       if (vk_device_is_lost_no_report(&device->vk))
          return true;
       satisfied = done();

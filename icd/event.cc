@@ -40,7 +40,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetEventStatus(VkDevice _device, VkEvent _ev
       return VK_ERROR_DEVICE_LOST;
    std::unique_lock lock(device->progress.mutex);
    if (!event->set)
-      device->progress.pause_poll(lock);
+      device->progress.pause_poll(lock, event->polls);
    return event->set ? VK_EVENT_SET : VK_EVENT_RESET;
 }
 

@@ -5,6 +5,8 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include "icd/sync.h"
+
 #include "vk_object.h"
 
 namespace weft {
@@ -12,6 +14,7 @@ namespace weft {
 struct Event {
    vk_object_base base;
    bool set; ///< guarded by Device::progress
+   Polls polls;
 };
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(Event, base, VkEvent, VK_OBJECT_TYPE_EVENT)

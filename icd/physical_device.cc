@@ -17,6 +17,7 @@
 #include "vk_log.h"
 #include "vk_util.h"
 
+#include <exception>
 #include <new>
 
 namespace weft {
@@ -35,11 +36,16 @@ VkResult enumerate_physical_devices(vk_instance *instance)
 
    uint64_t heap_size = total_system_memory();
    vk_device_extension_table extensions = {};
-   get_device_extensions(&extensions);
    vk_features features = {};
-   get_device_features(&features);
    vk_properties properties = {};
-   get_device_properties(heap_size, &properties);
+   try {
+      get_device_extensions(&extensions);
+      get_device_features(&features);
+      get_device_properties(heap_size, &properties);
+   } catch (const std::exception &e) {
+      vk_free(&instance->alloc, pdev);
+      return vk_errorf(instance, VK_ERROR_OUT_OF_HOST_MEMORY, "%s", e.what());
+   }
 
    VkResult result = vk_physical_device_init(&pdev->vk, instance, &extensions, &features,
                                              &properties, &dispatch_table);

@@ -22,12 +22,16 @@ ProgramObject *from_cache_object(vk_pipeline_cache_object *object)
 
 bool serialize(vk_pipeline_cache_object *object, blob *out)
 {
-   const std::vector<std::byte> bytes = from_cache_object(object)->programs->serialize();
-   if (bytes.empty())
+   try {
+      const std::vector<std::byte> bytes = from_cache_object(object)->programs->serialize();
+      if (bytes.empty())
+         return false;
+      // A blob of fixed size that is full says so here; the runtime turns that into VK_INCOMPLETE.
+      blob_write_bytes(out, bytes.data(), bytes.size());
+      return true;
+   } catch (const std::bad_alloc &) {
       return false;
-   // A blob of fixed size that is full says so here; the runtime turns that into VK_INCOMPLETE.
-   blob_write_bytes(out, bytes.data(), bytes.size());
-   return true;
+   }
 }
 
 vk_pipeline_cache_object *deserialize(vk_pipeline_cache *cache, const void *key, size_t key_size,

@@ -16,8 +16,6 @@
 
 namespace weft {
 
-struct Device;
-
 struct ProgramObject {
    vk_pipeline_cache_object cache;
    CacheKey key;

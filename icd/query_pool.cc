@@ -38,7 +38,7 @@ VkResult read_queries(Device *device, const QueryPool *pool, uint32_t first, uin
 {
    if (flags & VK_QUERY_RESULT_WAIT_BIT) {
       // What a lost device has not written yet it never writes.
-      device->progress.wait(UINT64_MAX, [&] {
+      device->progress.wait([&] {
          if (device->progress.closing || vk_device_is_lost_no_report(&device->vk))
             return true;
          for (uint32_t i = first; i < first + count; i++) {

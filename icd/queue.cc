@@ -12,6 +12,7 @@
 #include "vk_log.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <pthread.h>
@@ -20,13 +21,13 @@
 namespace weft {
 namespace {
 
-Submission *copy_submission(Device *device, const vk_queue_submit *submit)
+Submission *copy_submission(const vk_queue_submit *submit)
 {
    size_t size = sizeof(Submission) + submit->wait_count * sizeof(struct vk_sync_wait) +
                  submit->signal_count * sizeof(struct vk_sync_signal) +
                  submit->command_buffer_count * sizeof(vk_command_buffer *);
-   auto *memory = static_cast<std::byte *>(
-      vk_alloc(&device->vk.alloc, size, 8, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE));
+   // Not with the program's functions, which are for the threads that call Vulkan: the queue's frees it.
+   void *memory = malloc(size);
    if (!memory)
       return nullptr;
 
@@ -50,7 +51,7 @@ VkResult driver_submit(vk_queue *vk, vk_queue_submit *submit)
 {
    auto *queue = reinterpret_cast<Queue *>(vk);
    Device *device = queue->device();
-   Submission *submission = copy_submission(device, submit);
+   Submission *submission = copy_submission(submit);
    if (!submission)
       return vk_error(queue, VK_ERROR_OUT_OF_HOST_MEMORY);
 
@@ -64,7 +65,7 @@ VkResult driver_submit(vk_queue *vk, vk_queue_submit *submit)
    {
       std::lock_guard lock(queue->mutex);
       if (queue->lost) {
-         vk_free(&device->vk.alloc, submission);
+         free(submission);
          return VK_ERROR_DEVICE_LOST;
       }
       *queue->last_link = submission;
@@ -128,7 +129,7 @@ void lose(Queue *queue, Submission *submission)
    });
    while (submission) {
       Submission *next = submission->next;
-      vk_free(&device->vk.alloc, submission);
+      free(submission);
       submission = next;
    }
 }
@@ -154,7 +155,7 @@ void run_queue(Queue *queue)
       }
       // One change for all: whoever waits for several is woken once.
       queue->device()->progress.update([&] { signal(submission); });
-      vk_free(&queue->device()->vk.alloc, submission);
+      free(submission);
    }
 }
 

@@ -24,6 +24,7 @@ VkResult init(vk_device *, vk_sync *sync, uint64_t initial_value)
 {
    as_timeline(sync)->value = initial_value;
    as_timeline(sync)->pending = initial_value;
+   as_timeline(sync)->polls = {};
    return VK_SUCCESS;
 }
 
@@ -41,12 +42,12 @@ VkResult signal(vk_device *device, vk_sync *sync, uint64_t value)
 
 VkResult get_value(vk_device *device, vk_sync *sync, uint64_t *value)
 {
-   const TimelineSync *timeline = as_timeline(sync);
+   TimelineSync *timeline = as_timeline(sync);
    Progress &progress = progress_of(device);
    std::unique_lock lock(progress.mutex);
    // Who asks for the value before one to come may be waiting for that.
    if (timeline->value < timeline->pending)
-      progress.pause_poll(lock);
+      progress.pause_poll(lock, timeline->polls);
    *value = timeline->value;
    return VK_SUCCESS;
 }
@@ -59,11 +60,22 @@ VkResult wait_many(vk_device *device, uint32_t wait_count, const struct vk_sync_
       return (flags & VK_SYNC_WAIT_PENDING ? timeline->pending : timeline->value) >=
              wait.wait_value;
    };
-   auto done = [&] {
+   auto all_reached = [&] {
       return flags & VK_SYNC_WAIT_ANY ? std::any_of(waits, waits + wait_count, reached)
                                       : std::all_of(waits, waits + wait_count, reached);
    };
-   return progress_of(device).wait(abs_timeout_ns, done) ? VK_SUCCESS : VK_TIMEOUT;
+   // A lost device takes no submission any more that could signal something.
+   bool lost = false;
+   auto done = [&] {
+      const bool is_done = all_reached();
+      lost = !is_done && vk_device_is_lost_no_report(device);
+      return is_done || lost;
+   };
+   // Whoever polls several in a loop polls the first of them.
+   Polls none, &polls = wait_count > 0 ? as_timeline(waits[0].sync)->polls : none;
+   if (!progress_of(device).wait(abs_timeout_ns, polls, done))
+      return VK_TIMEOUT;
+   return lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
 }
 
 vk_sync_type make_timeline_sync_type()

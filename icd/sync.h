@@ -19,53 +19,66 @@
 
 namespace weft {
 
+/// Of one object: when the last poll ended, and how many in a row came as soon after the one before as those of a loop do,
+/// without any change between.  Guarded by Progress::mutex; zeros are none yet.
+struct Polls {
+   std::chrono::steady_clock::time_point last;
+   uint32_t futile = 0;
+   uint64_t changes = 0; ///< Progress::changes at the last one
+};
+
 /// What wakes up whoever waits for progress of a device.
 struct Progress {
    std::mutex mutex;
    std::condition_variable changed;
    /// The device is being destroyed: its queue waits for nothing any more.  Guarded by the mutex.
    bool closing = false;
-   /// When the last poll ended, and how many in a row came as soon after the one before as those of a
-   /// loop do, without any change between.
-   std::chrono::steady_clock::time_point last_poll;
-   uint32_t futile_polls = 0;
+   uint64_t changes = 0; ///< so many; guarded by the mutex
 
    /// For a poll that found nothing new, with the mutex held: a program that polls in a loop takes a
    /// CPU from the threads that do its work, of which sched_yield() gives back no more than the
    /// scheduler thinks fair.  So all but the first polls of a loop wait for the next change, each
    /// longer than the one before; a program's own pause between polls (llama.cpp's is 20 us) then is
-   /// little beside them.
-   void pause_poll(std::unique_lock<std::mutex> &lock)
+   /// little beside them.  To look at many objects once is no loop.
+   void pause_poll(std::unique_lock<std::mutex> &lock, Polls &polls)
    {
       using namespace std::chrono_literals;
       constexpr uint32_t patience = 8;
       constexpr auto own_pause = 200us, longest = 1000us;
-      const auto since_last = std::chrono::steady_clock::now() - last_poll;
-      futile_polls = since_last < own_pause ? futile_polls + 1 : 0;
-      if (futile_polls > patience)
-         changed.wait_for(lock, std::min(25us * (futile_polls - patience), longest));
-      last_poll = std::chrono::steady_clock::now();
+      const auto since_last = std::chrono::steady_clock::now() - polls.last;
+      polls.futile = since_last < own_pause && polls.changes == changes ? polls.futile + 1 : 0;
+      polls.changes = changes;
+      if (polls.futile > patience)
+         changed.wait_for(lock, std::min(25us * (polls.futile - patience), longest));
+      polls.last = std::chrono::steady_clock::now();
    }
 
    /// Waits until done() is true (called with the mutex held) or the absolute time has come; false
    /// then.  The time is in nanoseconds of CLOCK_MONOTONIC, as everywhere in the runtime;
-   /// UINT64_MAX waits for ever.
+   /// UINT64_MAX waits for ever, and to wait until a time that is past is to poll.
    template <typename Done>
-   bool wait(uint64_t abs_timeout_ns, Done done)
+   bool wait(uint64_t abs_timeout_ns, Polls &polls, Done done)
    {
       std::unique_lock lock(mutex);
       if (done())
          return true;
-      if (abs_timeout_ns == 0) {
-         pause_poll(lock);
-         return done();
-      }
       if (abs_timeout_ns > uint64_t(INT64_MAX)) {
          changed.wait(lock, done);
          return true;
       }
-      std::chrono::steady_clock::time_point until{std::chrono::nanoseconds(abs_timeout_ns)};
-      return changed.wait_until(lock, until, done);
+      const std::chrono::steady_clock::time_point until{std::chrono::nanoseconds(abs_timeout_ns)};
+      if (until > std::chrono::steady_clock::now())
+         return changed.wait_until(lock, until, done);
+      pause_poll(lock, polls);
+      return done();
+   }
+
+   /// The same for ever.
+   template <typename Done>
+   void wait(Done done)
+   {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, done);
    }
 
    template <typename Change>
@@ -74,7 +87,7 @@ struct Progress {
       {
          std::lock_guard lock(mutex);
          change();
-         futile_polls = 0;
+         changes++;
       }
       changed.notify_all();
    }
@@ -84,6 +97,7 @@ struct TimelineSync {
    vk_sync vk;
    uint64_t value;   ///< guarded by Progress::mutex
    uint64_t pending; ///< the highest value whose signal operation has been submitted
+   Polls polls;
 };
 
 extern const vk_sync_type timeline_sync_type;

@@ -11,65 +11,66 @@
 namespace weft {
 namespace {
 
-/// The number in a one-line file of the cgroup file system; UINT64_MAX when there is none or it
-/// says "max".
-uint64_t read_limit(const char *path)
+constexpr uint64_t none = UINT64_MAX;
+
+/// The number in the line that begins with `name`, as in "MemAvailable:  16 kB" and "inactive_file 4096", or of a file
+/// without names; `none` where there is no file or line, or that says "max".
+uint64_t read_number(const char *root, const char *path, const char *name = "")
 {
-   uint64_t value = UINT64_MAX;
-   if (FILE *file = fopen(path, "re")) {
+   char full_path[4096];
+   if (snprintf(full_path, sizeof(full_path), "%s%s", root, path) >= int(sizeof(full_path)))
+      return none;
+   uint64_t value = none;
+   if (FILE *file = fopen(full_path, "re")) {
+      char line[256];
       unsigned long long number;
-      if (fscanf(file, "%llu", &number) == 1)
-         value = number;
+      const size_t length = strlen(name);
+      while (value == none && fgets(line, sizeof(line), file)) {
+         if (strncmp(line, name, length) == 0 && sscanf(line + length, "%llu", &number) == 1)
+            value = number;
+      }
       fclose(file);
    }
    return value;
 }
 
-uint64_t cgroup_limit()
-{
-   return std::min(read_limit("/sys/fs/cgroup/memory.max"),
-                   read_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
-}
+/// What a version of control groups (cgroups(7)) says of memory.
+struct Group {
+   const char *limit, *usage, *stat, *dropped_first; ///< files; the name in `stat`
+};
+constexpr Group groups[] = {{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
+                             "/sys/fs/cgroup/memory.stat", "inactive_file "},
+                            {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                             "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+                             "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file "}};
 
-uint64_t cgroup_used()
+/// `none`: no limit.
+uint64_t available_in(const Group &group, const char *root)
 {
-   uint64_t used = std::min(read_limit("/sys/fs/cgroup/memory.current"),
-                            read_limit("/sys/fs/cgroup/memory/memory.usage_in_bytes"));
-   return used == UINT64_MAX ? 0 : used;
-}
-
-/// MemAvailable of /proc/meminfo: free memory and what the kernel can drop without swapping.
-uint64_t machine_available()
-{
-   uint64_t available = 0;
-   if (FILE *file = fopen("/proc/meminfo", "re")) {
-      char line[128];
-      unsigned long long kib;
-      while (fgets(line, sizeof(line), file)) {
-         if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-            available = uint64_t(kib) * 1024;
-      }
-      fclose(file);
-   }
-   return available;
+   const uint64_t limit = read_number(root, group.limit), usage = read_number(root, group.usage);
+   if (limit == none || usage == none)
+      return limit;
+   const uint64_t files = read_number(root, group.stat, group.dropped_first);
+   const uint64_t used = usage - (files == none ? 0 : std::min(files, usage));
+   return limit > used ? limit - used : 0;
 }
 
 } // namespace
 
-uint64_t total_system_memory()
+uint64_t total_system_memory(const char *root)
 {
-   uint64_t machine = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
-   return std::min(machine, cgroup_limit());
+   uint64_t total = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
+   for (const Group &group : groups)
+      total = std::min(total, read_number(root, group.limit));
+   return total;
 }
 
-uint64_t available_system_memory()
+uint64_t available_system_memory(const char *root)
 {
-   uint64_t available = machine_available();
-   uint64_t limit = cgroup_limit();
-   if (limit != UINT64_MAX) {
-      uint64_t used = cgroup_used();
-      available = std::min(available, limit > used ? limit - used : 0);
-   }
+   const uint64_t kib = read_number(root, "/proc/meminfo", "MemAvailable:");
+   uint64_t available = kib == none ? 0 : kib * 1024;
+   for (const Group &group : groups)
+      available = std::min(available, available_in(group, root));
    return available;
 }
 

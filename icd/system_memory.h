@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// How much memory the machine, and the control group that the process runs in, lets us use. Bytes.
+/// How much memory the machine, and the control group that the process runs in, lets us use. Bytes.  `root` has proc/meminfo
+/// and sys/fs/cgroup.
 
 #pragma once
 
@@ -9,7 +10,8 @@
 
 namespace weft {
 
-uint64_t total_system_memory();
-uint64_t available_system_memory();
+uint64_t total_system_memory(const char *root = "");
+/// Free, or what the kernel gives up as soon as it is wanted: files that it has kept in memory.
+uint64_t available_system_memory(const char *root = "");
 
 } // namespace weft

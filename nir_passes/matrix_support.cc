@@ -86,7 +86,8 @@ std::vector<MatrixOperation> list_operations()
 
 const std::vector<MatrixOperation> &matrix_operations()
 {
-   static const std::vector<MatrixOperation> operations = list_operations();
+   // Never destroyed: threads may still compile when the process ends.
+   static const auto &operations = *new std::vector<MatrixOperation>(list_operations());
    return operations;
 }
 

@@ -51,6 +51,8 @@ void call_on_large_stack(const std::function<void()> &work)
 
 LargeStackThreads::~LargeStackThreads()
 {
+   if (getpid() != process)
+      return;
    std::unique_lock lock(mutex);
    changed.wait(lock, [&] { return running == 0; });
    join_ended();

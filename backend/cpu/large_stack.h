@@ -6,6 +6,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <cstdint>
@@ -27,7 +28,7 @@ class LargeStackThreads {
 public:
    /// At most so many at once.
    explicit LargeStackThreads(uint32_t most) : most(most) {}
-   /// Waits until all has been done.
+   /// Waits until all has been done.  In a process that was forked meanwhile nobody does it.
    ~LargeStackThreads();
    LargeStackThreads(const LargeStackThreads &) = delete;
    LargeStackThreads &operator=(const LargeStackThreads &) = delete;
@@ -48,6 +49,7 @@ private:
    size_t most_waiting() const { return size_t(4) * most; }
 
    const uint32_t most;
+   const pid_t process = getpid();
    std::mutex mutex; ///< of the rest
    std::condition_variable changed;
    std::list<Thread> threads;

@@ -404,6 +404,22 @@ TEST_F(ConcurrencyTest, ALostDeviceSaysSoEverywhere)
                                       VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
                 VK_ERROR_DEVICE_LOST);
    });
+   // Nor for a submission to come that would signal.
+   VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                     .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+   VkSemaphoreCreateInfo semaphore_info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+                                           .pNext = &type};
+   VkSemaphore semaphore;
+   ASSERT_VK(vkCreateSemaphore(device, &semaphore_info, nullptr, &semaphore));
+   clean_up.push_back([this, semaphore] { vkDestroySemaphore(device, semaphore, nullptr); });
+   std::thread patient([&] {
+      const uint64_t value = 5;
+      VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                  .semaphoreCount = 1,
+                                  .pSemaphores = &semaphore,
+                                  .pValues = &value};
+      EXPECT_EQ(vkWaitSemaphores(device, &info, UINT64_MAX), VK_ERROR_DEVICE_LOST);
+   });
    pause_a_little();
 
    rlimit before;
@@ -417,6 +433,7 @@ TEST_F(ConcurrencyTest, ALostDeviceSaysSoEverywhere)
    ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
    EXPECT_TRUE(waited == VK_SUCCESS || waited == VK_ERROR_DEVICE_LOST) << waited;
    waiter.join();
+   patient.join();
 
    EXPECT_EQ(after.as()[0], 0u);
    EXPECT_EQ(after.as()[1], 0u);
@@ -602,6 +619,20 @@ TEST_F(ConcurrencyTest, ProcessesEndWhileTheyCompile)
                data[gl_GlobalInvocationID.x] = v;
             })",
                        recipe, layout);
+      // And the first that has to do with matrices.
+      make_pipeline(R"(
+         layout(local_size_x = 32) in;
+         layout(set = 0, binding = 0) buffer Data { float data[]; };
+         void main() {
+            coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA> a;
+            coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB> b;
+            coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> c;
+            coopMatLoad(a, data, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+            coopMatLoad(b, data, 256, 16, gl_CooperativeMatrixLayoutRowMajor);
+            coopMatLoad(c, data, 512, 16, gl_CooperativeMatrixLayoutRowMajor);
+            coopMatStore(coopMatMulAdd(a, b, c), data, 512, 16, gl_CooperativeMatrixLayoutRowMajor);
+         })",
+                    recipe, layout);
       exit(7);
    }
    for (int i = 0; i < 5; i++)

@@ -236,6 +236,55 @@ TEST_F(ExtensionTest, Synchronization2)
    vkDestroyEvent(device, event, nullptr);
 }
 
+/// An inline block takes of its pool what the set has of it, not what the layout allows.
+TEST_F(ExtensionTest, PoolsCountTheBytesOfVariableInlineBlocks)
+{
+   const VkDescriptorBindingFlags flags = VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT;
+   VkDescriptorSetLayoutBindingFlagsCreateInfo flags_info = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO,
+      .bindingCount = 1,
+      .pBindingFlags = &flags,
+   };
+   const VkDescriptorSetLayout set_layout =
+      make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, 256)}, 0, &flags_info);
+   const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, 16};
+   const VkDescriptorPoolInlineUniformBlockCreateInfo blocks = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_INLINE_UNIFORM_BLOCK_CREATE_INFO,
+      .maxInlineUniformBlockBindings = 1,
+   };
+   const VkDescriptorPoolCreateInfo pool_info = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+      .pNext = &blocks,
+      .maxSets = 1,
+      .poolSizeCount = 1,
+      .pPoolSizes = &size,
+   };
+   VkDescriptorPool small_pool;
+   ASSERT_VK(vkCreateDescriptorPool(device, &pool_info, nullptr, &small_pool));
+   const auto allocate = [&](uint32_t bytes) {
+      const VkDescriptorSetVariableDescriptorCountAllocateInfo count = {
+         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_ALLOCATE_INFO,
+         .descriptorSetCount = 1,
+         .pDescriptorCounts = &bytes,
+      };
+      const VkDescriptorSetAllocateInfo info = {
+         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+         .pNext = &count,
+         .descriptorPool = small_pool,
+         .descriptorSetCount = 1,
+         .pSetLayouts = &set_layout,
+      };
+      VkDescriptorSet set;
+      return vkAllocateDescriptorSets(device, &info, &set);
+   };
+   EXPECT_EQ(allocate(256), VK_ERROR_OUT_OF_POOL_MEMORY);
+   for (int round = 0; round < 2; round++) {
+      EXPECT_VK(allocate(16));
+      EXPECT_VK(vkResetDescriptorPool(device, small_pool, 0));
+   }
+   vkDestroyDescriptorPool(device, small_pool, nullptr);
+}
+
 /// A descriptor set in use may be written where nothing pending reads it, and an inline block that
 /// is bound before it is written.
 TEST_F(ExtensionTest, DescriptorsMayBeWrittenLate)

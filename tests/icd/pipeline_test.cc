@@ -354,6 +354,38 @@ TEST_F(PipelineTest, CacheDataRoundTrip)
    EXPECT_LE(size, data.size() / 2);
 }
 
+/// Programs for new ways come while command buffers are recorded: the data grows.
+TEST_F(PipelineTest, CacheDataGrowsWithItsPrograms)
+{
+   const char *ways = R"(
+      layout(local_size_x = 1) in;
+      layout(push_constant) uniform Push { uint way; };
+      layout(set = 0, binding = 0) buffer Out { uint data[]; };
+      #define STEP(n) x = (x ^ way) * (2 * n + 3) + (x >> (n + 1));
+      #define STEPS(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n)
+      void main()
+      {
+         uint x = data[0];
+         if (way == 0) { STEPS(0) STEPS(0) } else { STEPS(1) STEPS(1) }
+         data[1] = x;
+      })";
+   recipe.push_bytes = 4;
+   recipe.cache = make_cache();
+   layout = make_layout(recipe);
+   const VkPipeline pipeline = make_pipeline(ways, recipe, layout);
+   std::vector<size_t> sizes;
+   for (const uint32_t way : {0, 1}) {
+      VkCommandBuffer cmd = begin();
+      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+      vkCmdPushConstants(cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &way);
+      vkCmdDispatch(cmd, 1, 1, 1);
+      run(cmd);
+      sizes.push_back(cache_data(recipe.cache).size()); // which expects that all of it fits
+   }
+   EXPECT_GT(sizes[1], sizes[0]);
+}
+
 /// A shader whose machine code calls out of itself: vector mathematics and matrix kernels.
 const char *const calls_out = R"(
 layout(local_size_x = 32) in;

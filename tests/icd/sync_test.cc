@@ -155,6 +155,20 @@ TEST_F(SyncTest, CounterIsPolledInALoop)
    EXPECT_EQ(value(), 6u);
 }
 
+/// To wait for no time is to poll.
+TEST_F(SyncTest, WaitsOfNoTimeAreAskedInALoop)
+{
+   VkSemaphore a = make_semaphore(true), b = make_semaphore(true);
+   ASSERT_VK(submit(VK_NULL_HANDLE, a, 1, b, 1));
+   for (int i = 0; i < 50; i++)
+      ASSERT_EQ(wait(b, 1, 0), VK_TIMEOUT);
+   std::thread other([&] { signal(a, 1); });
+   while (wait(b, 1, 0) == VK_TIMEOUT)
+      continue;
+   other.join();
+   EXPECT_VK(wait(b, 1, 0));
+}
+
 TEST_F(SyncTest, WaitForAnyTimeline)
 {
    VkSemaphore semaphores[] = {make_semaphore(true), make_semaphore(true)};

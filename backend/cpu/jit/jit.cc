@@ -10,6 +10,8 @@
 #include "backend/cpu/runtime/lane_memory.h"
 #include "backend/cpu/runtime/runtime_symbols.h"
 
+#include "nir_passes/compile_limits.h"
+
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/ExecutionEngine/JITLink/JITLink.h>
@@ -391,8 +393,9 @@ public:
    }
 
 private:
-   /// More private memory than a subgroup can sensibly have, and less than overflows 32 bits.
-   static constexpr uint64_t max_stack_bytes = 1u << 28;
+   /// More than the private memory that a subgroup may have, with what spills, and less than overflows 32 bits.
+   static constexpr uint64_t max_stack_bytes = 1u << 29;
+   static_assert(max_stack_bytes >= 2 * uint64_t(limits::scratch_bytes) * 64);
 
    jitlink::InProcessMemoryManager memory;
    ProgramInfo program_info;

@@ -26,12 +26,11 @@ namespace weft::cpu {
 /// The kernel's name in the module; it has the type Kernel.
 constexpr std::string_view kernel_symbol = "weft_kernel";
 
-/// Sets the data layout and triple of an empty module, so that the translator can ask it for sizes;
-/// and makes errors of code generation in the context end up in compile_object()'s result (LLVM
-/// would end the process).
+/// Sets the data layout and triple of an empty module, so that the translator can ask it for sizes.
 void prepare_module(llvm::Module &);
 
-/// Optimises the module and compiles it to an object file for a CPU.  `dump` is
+/// Optimises the module and compiles it to an object file for a CPU.  Errors of code generation, at which LLVM would end
+/// the process, are the result's.  `dump` is
 /// CompileOptions::dump: it gets the phases "llvm" (before optimisation), "llvm-opt" and "asm".
 /// Thread-safe for modules of different contexts.
 Result<std::vector<std::byte>>

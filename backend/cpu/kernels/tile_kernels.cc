@@ -79,7 +79,8 @@ bool rounds_sums(const MatrixOperation &op)
 
 const std::vector<MatrixOperation> &tile_operations()
 {
-   static const std::vector<MatrixOperation> operations = [] {
+   // Never destroyed, as kernels_by_symbol().
+   static const auto &operations = *new std::vector<MatrixOperation>([] {
       std::vector<MatrixOperation> list = matrix_operations();
       for (const MatrixOperation &op : matrix_operations()) {
          if (!rounds_sums(op))
@@ -90,7 +91,7 @@ const std::vector<MatrixOperation> &tile_operations()
          list.push_back(last);
       }
       return list;
-   }();
+   }());
    return operations;
 }
 

@@ -9,7 +9,7 @@
 
 namespace weft::cpu {
 
-/// How many threads can run at once: the CPUs of the process's affinity mask, or what its control
+/// How many threads can run at once: the CPUs of the calling thread's affinity mask, which new threads inherit, or what its control
 /// groups let it have of them, rounded up.  At least 1.
 uint32_t usable_cpus();
 

@@ -71,8 +71,12 @@ bool WorkgroupRunner::reserve(const ProgramInfo &info)
       return false;
    }
    // As many fibers as there are stacks, which may be more than this program needs.
-   if (changed)
-      make_fibers(std::max<uint32_t>(count, fibers.empty() ? 0 : fibers.size() - 1));
+   try {
+      if (changed)
+         make_fibers(std::max<uint32_t>(count, fibers.empty() ? 0 : fibers.size() - 1));
+   } catch (const std::bad_alloc &) {
+      return false;
+   }
    return true;
 }
 
