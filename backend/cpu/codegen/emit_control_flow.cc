@@ -33,7 +33,6 @@ using llvm::Value;
 namespace {
 
 struct Loop {
-   nir_loop *loop;
    bool masked; ///< lanes leave or continue at different times
    BasicBlock *header, *exit;
    BasicBlock *latch; ///< masked loops only, as are:
@@ -365,7 +364,6 @@ bool ControlFlow::emit_divergent_if(nir_if *nif)
 void ControlFlow::emit_loop(nir_loop *nloop)
 {
    Loop inner{};
-   inner.loop = nloop;
    inner.masked = nloop->divergent_break || nloop->divergent_continue;
    inner.header = t.block("loop");
    inner.exit = t.block("loop.exit");

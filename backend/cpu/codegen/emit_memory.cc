@@ -11,6 +11,8 @@
 #include "backend/cpu/codegen/lane_pieces.h"
 #include "backend/cpu/codegen/loop_step.h"
 
+#include "nir_passes/lower_descriptors.h"
+
 #include <algorithm>
 
 namespace weft::cpu {
@@ -408,8 +410,22 @@ bool is_conditional_load(Translator &t, nir_intrinsic_instr *intr)
    return p && p->regular() && !p->may_be_masked();
 }
 
+/// Whether descriptors that are read for an access are there though no lane may get to it: a variable pointer may be null.
+bool has_descriptor(const Access &access)
+{
+   if (!access.index)
+      return true;
+   const nir_scalar slot = nir_scalar_resolved(access.index->ssa, 0),
+                    place = nir_scalar_resolved(access.index->ssa, 1);
+   return nir_scalar_is_const(slot) && nir_scalar_is_const(place) &&
+          !(nir_scalar_as_uint(slot) & optional_slot);
+}
+
 bool is_masked_load(Translator &t, nir_intrinsic_instr *intr)
 {
+   const std::optional<Access> access = decode_access(intr);
+   if (!access || !has_descriptor(*access))
+      return false;
    const std::optional<Pieces> p = pieces_of_load(t, intr);
    return p && p->may_be_masked();
 }

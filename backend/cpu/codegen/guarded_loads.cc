@@ -59,6 +59,19 @@ bool is_used_outside(const nir_def *def, const nir_block *block)
    return false;
 }
 
+/// The same, or whether accesses behind it may check what they assume of the value: that may be far from what they use.
+bool is_looked_at_outside(const Translator &t, const nir_def *def, const nir_block *block)
+{
+   if (is_used_outside(def, block) || t.fixed_offsets->is_assumed_something_of(def))
+      return true;
+   nir_foreach_use(src, def) { // LinearForms
+      const nir_instr *user = nir_src_parent_instr(src);
+      if (user->type == nir_instr_type_alu && nir_instr_as_alu(user)->op == nir_op_ushr)
+         return true;
+   }
+   return false;
+}
+
 struct Block {
    Block(Translator &t, nir_block *block) : t(t), block(block) {}
 
@@ -105,7 +118,8 @@ void Block::find_needed()
    for (nir_intrinsic_instr *load : loads)
       wanted.insert(&load->instr);
    nir_foreach_instr_reverse(instr, block) {
-      const bool leaves = known.contains(instr) && is_used_outside(nir_instr_def(instr), block);
+      const bool leaves =
+         known.contains(instr) && is_looked_at_outside(t, nir_instr_def(instr), block);
       if (leaves)
          kept.insert(instr);
       if (!leaves && !wanted.contains(instr))
@@ -163,6 +177,7 @@ void Block::emit(const std::function<bool(nir_instr *)> &which)
 void Block::emit_copy(Way way, llvm::BasicBlock *join)
 {
    t.way_of_guarded = way;
+   t.emitted_tiles.clear(); // each copy has its own
    emit([&](nir_instr *instr) { return !kept.contains(instr); });
    for (auto &[def, variables] : results) {
       for (unsigned c = 0; c < variables.size(); c++)
@@ -199,7 +214,7 @@ bool emit_guarded(Translator &t, nir_block *block)
 
    nir_foreach_instr(instr, block) {
       nir_def *def = is_body(instr) ? nir_instr_def(instr) : nullptr;
-      if (!def || guarded.kept.contains(instr) || !is_used_outside(def, block))
+      if (!def || guarded.kept.contains(instr) || !is_looked_at_outside(t, def, block))
          continue;
       llvm::Type *type = t.scalar_type(*def);
       llvm::SmallVector<llvm::AllocaInst *, 4> variables;

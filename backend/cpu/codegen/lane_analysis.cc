@@ -48,6 +48,8 @@ struct Analysis {
    }
    void set(const nir_def &def, unsigned component, LanePattern p)
    {
+      // So that what is added to a multiple of it and stays below neither wraps nor changes the sign.
+      p.log2_align = std::min<uint32_t>(p.log2_align, def.bit_size - 1u);
       LanePattern &old = patterns[first[def.index] + component];
       if (old == p)
          return;

@@ -17,6 +17,7 @@
 
 #include "backend/cpu/codegen/lane_analysis.h"
 
+#include <algorithm>
 #include <compare>
 #include <initializer_list>
 #include <map>
@@ -68,6 +69,10 @@ public:
       return values[patterns.number(*x.def, x.comp)];
    }
    const LaneAssumption &assumption(uint32_t i) const { return assumptions[i]; }
+   bool is_assumed_something_of(const nir_def *def) const
+   {
+      return std::ranges::find(assumptions, def, &LaneAssumption::def) != assumptions.end();
+   }
 
 private:
    const LaneAnalysis &patterns;

@@ -51,10 +51,17 @@ uint32_t counter_bound(nir_phi_instr *phi, unsigned depth)
    nir_loop *loop = nir_cf_node_as_loop(const_cast<nir_cf_node *>(parent));
    if (phi->instr.block != nir_loop_first_block(loop) || exec_list_length(&phi->srcs) != 2)
       return UINT32_MAX;
+   // The one way back to the loop's beginning is from its end, and all of the ifs below are on it.
    const nir_block *before = nir_cf_node_as_block(nir_cf_node_prev(&loop->cf_node));
    nir_scalar begin = {}, next = {};
-   nir_foreach_phi_src(src, phi)(src->pred == before ? begin : next) =
-      nir_scalar_chase_movs(nir_get_scalar(src->src.ssa, 0));
+   nir_foreach_phi_src(src, phi)
+   {
+      const nir_scalar value = nir_scalar_chase_movs(nir_get_scalar(src->src.ssa, 0));
+      if (src->pred == before)
+         begin = value;
+      else if (src->pred == nir_loop_last_block(loop))
+         next = value;
+   }
    if (!begin.def || !next.def)
       return UINT32_MAX;
    const nir_scalar counter = nir_get_scalar(&phi->def, 0);
@@ -69,7 +76,6 @@ uint32_t counter_bound(nir_phi_instr *phi, unsigned depth)
    const uint64_t first = bound_of(begin, depth + 1);
    if (!step || first + *step > INT32_MAX)
       return UINT32_MAX;
-   // There is one way back to the loop's beginning, and all of these ifs are on it.
    foreach_list_typed(nir_cf_node, node, node, &loop->body)
    {
       if (node->type != nir_cf_node_if)

@@ -68,10 +68,12 @@ bool begins_with_operation(exec_list *list)
           Reaches::operation;
 }
 
-/// Whether lanes that do not jump in an if execute a matrix operation before they can jump behind it.
+/// Whether all lanes jump that take one side of an if, and those of the other execute a matrix operation before they can
+/// jump behind it.
 bool keeps_from_operation(nir_if *nif)
 {
-   if (!contains_jump(&nif->cf_node))
+   if (!nir_block_ends_in_jump(nir_if_last_then_block(nif)) &&
+       !nir_block_ends_in_jump(nir_if_last_else_block(nif)))
       return false;
    for (nir_cf_node *node = &nif->cf_node; node->type == nir_cf_node_if; node = node->parent) {
       const Reaches reached = first_reached(nir_cf_node_next(node));

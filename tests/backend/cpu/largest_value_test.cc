@@ -107,5 +107,25 @@ TEST_F(LargestValue, UnknownOfCountersWithoutAnEnd)
    EXPECT_EQ(when([&](nir_def *next) { return nir_ieq_imm(b, next, 8); }, zero, 3), UINT32_MAX);
 }
 
+/// for (i = 0;; i++) { if (workgroup == 0) continue; if (i + 1 >= 8) break; break; }
+TEST_F(LargestValue, UnknownWhereTheWayBackPassesNoLimit)
+{
+   nir_variable *counter = nir_local_variable_create(b->impl, glsl_uint_type(), "counter");
+   nir_store_var(b, counter, nir_imm_int(b, 0), 1);
+   nir_loop *loop = nir_push_loop(b);
+   nir_def *now = nir_load_var(b, counter), *next = nir_iadd_imm(b, now, 1);
+   nir_def *value = nir_ishl_imm(b, now, 2);
+   shader.store(0, value, value);
+   nir_store_var(b, counter, next, 1);
+   nir_if *again = nir_push_if(b, nir_ieq_imm(b, unknown, 0));
+   nir_jump(b, nir_jump_continue);
+   nir_pop_if(b, again);
+   nir_break_if(b, nir_uge(b, next, nir_imm_int(b, 8)));
+   nir_jump(b, nir_jump_break);
+   nir_pop_loop(b, loop);
+   nir_lower_vars_to_ssa(b->shader);
+   EXPECT_EQ(largest(value), UINT32_MAX);
+}
+
 } // namespace
 } // namespace weft::cpu::test

@@ -648,6 +648,105 @@ TEST_P(Memory, BytesOfWordsBehindTheirBlock)
    }
 }
 
+/// What accesses assume of a value may be looked at in another block than that which computes it, of which there are two
+/// copies: here that 8 * lane + n begins with a multiple of 32.
+TEST_P(Memory, AssumptionsBehindTheirBlock)
+{
+   const uint32_t W = GetParam();
+   constexpr uint32_t stride = 20;
+   NirShader shader(W, W);
+   nir_builder *b = &shader.b;
+   const auto number = [&](uint32_t i) { return shader.load(2, nir_imm_int(b, 4 * i), 1, 32); };
+   nir_def *lane = shader.local_index(), *place = nir_imul_imm(b, lane, stride);
+   nir_def *n = number(2);
+   nir_push_if(b, nir_ine_imm(b, number(0), 0));
+   nir_def *first = shader.load(0, place, 1, 32),
+           *second = shader.load(0, nir_iadd_imm(b, place, 8), 1, 32);
+   nir_def *group = nir_ushr_imm(b, nir_iadd(b, nir_imul_imm(b, lane, 8), n), 5);
+   shader.store(1, nir_imul_imm(b, lane, 8), nir_iadd(b, first, second));
+   nir_push_if(b, nir_ine_imm(b, number(1), 0));
+   nir_def *found = nir_iadd(b, shader.load(0, nir_imul_imm(b, group, 4), 1, 32),
+                             shader.load(0, nir_imul_imm(b, group, 12), 1, 32));
+   shader.store(1, nir_iadd_imm(b, nir_imul_imm(b, lane, 8), 4), found);
+   nir_pop_if(b, nullptr);
+   nir_pop_if(b, nullptr);
+   auto program = shader.compile();
+   ASSERT_TRUE(program) << program.error().message;
+   std::mt19937_64 random(test_seed());
+   for (const uint8_t begin : {0, 32, 40}) {
+      for (const uint32_t bytes : {stride * W + 48, stride * (W - 1)}) {
+         std::vector<Bytes> buffers{random_bytes(random, bytes), Bytes(8 * W),
+                                    Bytes{1, 0, 0, 0, 1, 0, 0, 0, begin, 0, 0, 0}};
+         run(**program, buffers, 1);
+         const auto word = [&](const Bytes &from, uint32_t at) {
+            uint32_t word = 0;
+            if (at + 4 <= from.size())
+               std::memcpy(&word, &from[at], 4);
+            return word;
+         };
+         for (uint32_t l = 0; l < W; l++) {
+            const uint32_t of_lane = (8 * l + begin) / 32;
+            EXPECT_EQ(word(buffers[1], 8 * l + 4),
+                      word(buffers[0], 4 * of_lane) + word(buffers[0], 12 * of_lane))
+               << l << ", " << int(begin);
+         }
+      }
+   }
+}
+
+/// Steps of 16 bits wrap sooner than offsets.
+TEST_P(Memory, PlacesOf16BitsThatWrap)
+{
+   const uint32_t W = GetParam();
+   for (const bool is_signed : {false, true}) {
+      NirShader shader(W, W);
+      nir_builder *b = &shader.b;
+      nir_def *lane = shader.local_index();
+      nir_def *many = nir_imul_imm(b, nir_u2u16(b, lane), 4096);
+      nir_def *wide = is_signed ? nir_i2i32(b, nir_ishr_imm(b, many, 10))
+                                : nir_u2u32(b, nir_ushr_imm(b, many, 10));
+      nir_def *place = nir_iadd_imm(b, nir_imul_imm(b, wide, 4), 128);
+      shader.store(1, nir_imul_imm(b, lane, 4), shader.load(0, place, 1, 32));
+      auto program = shader.compile();
+      ASSERT_TRUE(program) << program.error().message;
+      std::mt19937_64 random(test_seed());
+      std::vector<Bytes> buffers{random_bytes(random, 128 + 4 * 4 * 64), Bytes(4 * W)};
+      run(**program, buffers, 1);
+      for (uint32_t l = 0; l < W; l++) {
+         const uint16_t bits = uint16_t(l * 4096);
+         const int32_t at = 128 + 4 * (is_signed ? int16_t(bits) >> 10 : bits >> 10);
+         EXPECT_EQ(std::memcmp(&buffers[1][4 * l], &buffers[0][at], 4), 0) << l;
+      }
+   }
+}
+
+/// A pointer may be null as long as no lane gets to it, where that is known only when the shader runs.
+TEST_P(Memory, VariablePointersThatNobodyFollows)
+{
+   const uint32_t W = GetParam();
+   NirShader shader(W, W);
+   nir_builder *b = &shader.b;
+   nir_def *lane = shader.local_index(), *place = nir_imul_imm(b, lane, 4);
+   nir_def *there = nir_ine_imm(b, shader.load(2, nir_imm_int(b, 0), 1, 32), 0);
+   nir_def *pointer = nir_bcsel(b, there, shader.buffer(0), nir_imm_ivec2(b, -1, -1));
+   nir_push_if(b, nir_iand(b, there, nir_ult_imm(b, lane, W - 1)));
+   nir_def *read = _nir_build_load_ssbo(
+      b, 1, 32, pointer, place,
+      {._ = 0, .access = gl_access_qualifier(0), .align_mul = 4, .align_offset = 0});
+   nir_pop_if(b, nullptr);
+   shader.store(1, place, nir_if_phi(b, read, nir_imm_int(b, 7)));
+   auto program = shader.compile();
+   ASSERT_TRUE(program) << program.error().message;
+   for (const uint8_t use : {0, 1}) {
+      std::vector<Bytes> buffers{Bytes(4 * W, 3), Bytes(4 * W), Bytes{use, 0, 0, 0}};
+      run(**program, buffers, 1);
+      for (uint32_t l = 0; l < W; l++) {
+         const uint8_t expected = use && l < W - 1 ? 3 : 7;
+         EXPECT_EQ(buffers[1][4 * l], expected) << l;
+      }
+   }
+}
+
 /// Code for a null pointer may be there, as long as no lane gets to it.
 TEST_P(Memory, NullPointersThatNobodyFollows)
 {

@@ -262,6 +262,24 @@ TEST(ProductsOfABlock, ComeFromLoops)
    EXPECT_NE(llvm.find("{ i32 2, i32 3, i32 4,"), std::string::npos);
 }
 
+/// Where loads are guarded, one copy is for those that are as expected and one for the others.
+TEST(ProductsOfABlock, AreInEachCopyOfIt)
+{
+   const std::string loads_beside = R"(
+      A a;
+      B b;
+      coopMatLoad(a, memory, 0, 16, rows);
+      coopMatLoad(b, memory, 256, 16, rows);
+      const uint i = gl_SubgroupInvocationID;
+      const float sum = memory[i * 5] + memory[i * 5 + 2];
+      c = coopMatMulAdd(a, b, c);
+      results[1024 + i] = sum;
+   )";
+   const std::string llvm = dump_of("llvm", "float", "float", loads_beside);
+   EXPECT_NE(llvm.find("regular:"), std::string::npos) << llvm;
+   EXPECT_EQ(calls_of_products("float", loads_beside), 2u) << llvm;
+}
+
 /// Something reads the sums between them.
 TEST(ProductsOfABlock, EndAtUsesOfSums)
 {

@@ -73,6 +73,10 @@ TEST(UniformBranches, NotWhereOtherLanesMayGoOn)
    EXPECT_EQ(taken_together("if (skip) continue; if (skipped[i] == gl_SubgroupInvocationID) break;"
                             "multiply();"),
              1u);
+   // All lanes come to the multiplication where m is another number.
+   EXPECT_EQ(taken_together("if (skip) { sums[gl_SubgroupInvocationID]++; if (i == m) break; }"
+                            "multiply();"),
+             0u);
 }
 
 TEST(UniformBranches, SkipWhatAllLanesSkip)
