@@ -393,7 +393,9 @@ private:
       _nir_build_barrier(&b, {._ = 0,
                               .execution_scope = SCOPE_WORKGROUP,
                               .memory_scope = SCOPE_WORKGROUP,
-                              .memory_semantics = NIR_MEMORY_ACQ_REL,
+                              .memory_semantics = nir_memory_semantics(NIR_MEMORY_ACQ_REL |
+                                                                       NIR_MEMORY_MAKE_AVAILABLE |
+                                                                       NIR_MEMORY_MAKE_VISIBLE),
                               .memory_modes = nir_var_mem_shared});
    }
 
@@ -437,20 +439,17 @@ private:
       nir_def_replace(&instr->def, element(matrix, instr->src[1].ssa, instr->src[2].ssa));
    }
 
-   /// Elements are read in a loop over components, which invocations go through each in their own way, or, the
-   /// same ones by all, in a loop around nothing else: what is read there is shared before it.
+   /// Elements are read where a component of the invocation says which, in a loop over components that invocations go through
+   /// each in their own way, or, the same ones by all, in a loop around nothing else: what is read there is shared before it.
    void share_before_loop(nir_intrinsic_instr *instr, const Matrix &matrix)
    {
-      nir_cf_node *node = nullptr;
-      for (nir_cf_node *n = &instr->instr.block->cf_node; n; n = n->parent) {
-         if (n->type != nir_cf_node_loop)
-            continue;
-         if (has_coordinates(nir_cf_node_as_loop(n))) {
-            node = n;
-            break;
-         }
-         node = node ? node : n;
-      }
+      std::unordered_set<const nir_def *> seen;
+      const nir_instr *coordinates = find_coordinates(instr->src[1].ssa, seen);
+      if (!coordinates)
+         coordinates = find_coordinates(instr->src[2].ssa, seen);
+      nir_cf_node *node = &(coordinates ? coordinates : &instr->instr)->block->cf_node;
+      while (node && node->type != nir_cf_node_loop)
+         node = node->parent;
       assert(node);
       if (!loops.insert(node).second)
          return;
@@ -460,19 +459,31 @@ private:
       b.cursor = here;
    }
 
-   static bool has_coordinates(nir_loop *loop)
+   /// The place of a component that a number is computed from; null if it is from none.
+   static const nir_instr *find_coordinates(nir_def *number,
+                                            std::unordered_set<const nir_def *> &seen)
    {
-      foreach_list_typed(nir_cf_node, node, node, &loop->body)
-      {
-         if (node->type != nir_cf_node_block)
-            continue;
-         nir_foreach_instr(instr, nir_cf_node_as_block(node)) {
-            if (instr->type == nir_instr_type_intrinsic &&
-                nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_cmat_coordinates_weft)
-               return true;
-         }
-      }
-      return false;
+      if (!seen.insert(number).second)
+         return nullptr;
+      nir_instr *instr = number->parent_instr;
+      if (instr->type == nir_instr_type_intrinsic &&
+          nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_cmat_coordinates_weft)
+         return instr;
+      if (instr->type != nir_instr_type_alu && instr->type != nir_instr_type_phi)
+         return nullptr;
+      struct Search {
+         std::unordered_set<const nir_def *> &seen;
+         const nir_instr *found = nullptr;
+      } search = {seen};
+      nir_foreach_src(
+         instr,
+         [](nir_src *source, void *data) {
+            auto *search = static_cast<Search *>(data);
+            search->found = find_coordinates(source->ssa, search->seen);
+            return !search->found;
+         },
+         &search);
+      return search.found;
    }
 
    nir_deref_instr *rebuild(nir_deref_instr *deref)

@@ -190,6 +190,11 @@ private:
       nir_intrinsic_instr *writer = t->writes[0].instr;
       if (writer->instr.block != copy->instr.block)
          return false;
+      /* What the program sets must not be taken for what a tensor load does (lower_cmat_scope.h). */
+      const nir_variable *variable = nir_deref_instr_get_variable(destination);
+      if (is_insertion(t->writes[0]) && variable && is_loaded(variable) &&
+          !is_loaded(nir_src_as_deref(copy->src[1])->var))
+         return false;
 
       nir_instr *i = nir_instr_next(&writer->instr);
       for (; i && i != &copy->instr; i = nir_instr_next(i)) {

@@ -23,6 +23,9 @@ namespace weft {
 
 namespace {
 
+/// Of loops of passes: each round opens chances for the next; pathological shaders gain nothing from more than these.
+constexpr unsigned max_rounds = 16;
+
 /// One function without calls, initializers or dead interface: what every later pass assumes.
 void inline_functions(PassRunner &run)
 {
@@ -108,9 +111,8 @@ Result<MatrixPlan> plan_matrices(nir_shader *nir, const Target &target)
 void unroll_arrays(PassRunner &run)
 {
    RUN(run, unroll_matrix_arrays);
-   uint64_t before;
-   do {
-      before = run.changes;
+   for (unsigned round = 0; round < max_rounds; ++round) {
+      const uint64_t before = run.changes;
       REPEAT(run, nir_opt_loop);
       REPEAT(run, nir_opt_if, nir_opt_if_optimize_phi_true_false);
       REPEAT(run, nir_opt_dead_cf);
@@ -119,7 +121,9 @@ void unroll_arrays(PassRunner &run)
       REPEAT(run, nir_opt_constant_folding);
       REPEAT(run, nir_opt_dce);
       REPEAT(run, nir_opt_loop_unroll);
-   } while (run.changes != before);
+      if (run.changes == before)
+         break;
+   }
    RUN(run, opt_cmat_copies);
 }
 
@@ -202,9 +206,7 @@ void optimize(PassRunner &run, bool unroll_tiles)
    /* These follow values through variables and know nothing of tiles, which change them too. */
    const bool variables = derefs && !tiles;
    const bool unroll = !tiles || unroll_tiles;
-   /* Each round opens chances for the next; pathological shaders gain nothing from more rounds than
-    * this. */
-   for (unsigned round = 0; round < 16; ++round) {
+   for (unsigned round = 0; round < max_rounds; ++round) {
       const uint64_t before = run.changes;
       if (variables) {
          REPEAT(run, nir_split_array_vars, nir_var_function_temp);
@@ -249,7 +251,7 @@ void optimize(PassRunner &run, bool unroll_tiles)
 
 void optimize_late(PassRunner &run)
 {
-   for (unsigned round = 0; round < 16; ++round) {
+   for (unsigned round = 0; round < max_rounds; ++round) {
       if (!REPEAT(run, nir_opt_algebraic_late))
          break;
       REPEAT(run, nir_opt_constant_folding);

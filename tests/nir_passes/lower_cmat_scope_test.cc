@@ -5,10 +5,15 @@
 /// tests/backend/cpu/cmat_scope_test.cc.
 
 #include "nir_passes/lower_cmat_scope.h"
+#include "nir_passes/opt_cmat_copies.h"
 #include "nir_passes/shader_text.h"
 #include "tests/nir_passes/shaders.h"
 
+#include "compiler/nir/nir_builder.h"
+
 #include <gtest/gtest.h>
+
+#include <functional>
 
 namespace weft {
 namespace {
@@ -24,7 +29,10 @@ const std::string types = R"(
 
 constexpr uint32_t enough = 64 * 1024;
 
-Result<std::string> lower(const std::string &main, const ScopeOptions &options)
+/// `change` sees the shader before the pass.
+Result<std::string> lower(
+   const std::string &main, const ScopeOptions &options,
+   const std::function<void(nir_shader *)> &change = [](nir_shader *) {})
 {
    const test::Source source = test::compile(types + "void main() {" + main + "}");
    Result<Shader> shader = read_shader(source.shader_source(), Consumer::cpu, 16);
@@ -33,6 +41,7 @@ Result<std::string> lower(const std::string &main, const ScopeOptions &options)
    nir_lower_vars_to_ssa(nir);
    nir_copy_prop(nir);
    nir_opt_dce(nir);
+   change(nir);
    const Result<bool> progress = lower_cmat_scope(nir, options);
    if (!progress)
       return progress.error();
@@ -132,6 +141,35 @@ TEST(lower_cmat_scope, reductions_of_all_share_the_matrix)
    EXPECT_TRUE(has(text, "uint[2048] staging")) << text;
 }
 
+/// In each iteration, whatever else asks in that loop where a component is.
+TEST(lower_cmat_scope, reductions_of_all_share_what_their_iteration_has)
+{
+   const auto ask = [](nir_shader *nir) {
+      nir_function_impl *impl = nir_shader_get_entrypoint(nir);
+      foreach_list_typed(nir_cf_node, node, node, &impl->body)
+      {
+         if (node->type != nir_cf_node_loop)
+            continue;
+         nir_builder b =
+            nir_builder_at(nir_after_phis(nir_loop_first_block(nir_cf_node_as_loop(node))));
+         const glsl_cmat_description desc = {
+            .element_type = GLSL_TYPE_FLOAT,
+            .scope = uint8_t(SCOPE_WORKGROUP),
+            .rows = 64,
+            .cols = 32,
+            .use = GLSL_CMAT_USE_ACCUMULATOR,
+         };
+         _nir_build_cmat_coordinates_weft(&b, nir_imm_int(&b, 0), {._ = 0, .cmat_desc = desc});
+      }
+   };
+   const Result<std::string> text =
+      lower("for (uint i = 0; i < 2 + gl_WorkGroupID.x; i++) {" + reduction("RowAndColumn") + "}",
+            {16, false, enough, false, false}, ask);
+   ASSERT_TRUE(text) << text.error().message;
+   EXPECT_EQ(test::count(*text, "@barrier"), 2u) << *text;
+   EXPECT_LT(text->find("loop {"), text->find("@barrier")) << *text;
+}
+
 TEST(lower_cmat_scope, accumulators_that_become_b_share_the_matrix)
 {
    const std::string text = lowered(R"(
@@ -154,6 +192,25 @@ TEST(lower_cmat_scope, components_of_b)
       tensorLayoutNV<1> t = setTensorLayoutDimensionNV(createTensorLayoutNV(1), 512);
       coopMatLoadTensorNV(b, h, 0, t);)"));
    EXPECT_FALSE(bands("b[0] = float16_t(gl_LocalInvocationIndex);"));
+}
+
+/// The same where copies between the two are gone.
+TEST(lower_cmat_scope, components_of_b_that_was_loaded)
+{
+   const auto bands = [](const std::string &how) {
+      const auto remove_copies = [](nir_shader *nir) { EXPECT_TRUE(opt_cmat_copies(nir)); };
+      const Result<std::string> text =
+         lower("B b = B(0); tensorLayoutNV<1> t = "
+               "setTensorLayoutDimensionNV(createTensorLayoutNV(1), 512);" +
+                  how + R"(
+         coopMatStore(coopMatMulAdd(A(1), b, ACC(64, 32)(0)), f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)",
+               {16, false, enough, false, false}, remove_copies);
+      EXPECT_TRUE(text) << (text ? "" : text.error().message);
+      return text && has(*text, "<float, SCOPE_SUBGROUP, 16, 32");
+   };
+   EXPECT_TRUE(bands("coopMatLoadTensorNV(b, h, 0, t);"));
+   EXPECT_FALSE(
+      bands("coopMatLoadTensorNV(b, h, 0, t); b[0] = float16_t(gl_LocalInvocationIndex);"));
 }
 
 const std::string multiplication = R"(

@@ -464,6 +464,10 @@ void find_clusters(Translator &t, llvm::ArrayRef<nir_intrinsic_instr *> loads)
          continue;
       const std::vector<bool> chunks = p.chunks();
       LinearForm form = forms.of(nir_get_scalar(access.offset->ssa, 0));
+      if (std::ranges::any_of(form.assumptions, [&](const LaneAssumption &assumption) {
+             return t.only_in_copies.contains(assumption.def);
+          }))
+         continue;
       form.constant += access.constant_offset;
       members.push_back({load, access, p.reach.fixed, std::move(form),
                          chunks.empty() ? p.pieces() : std::ranges::count(chunks, true)});

@@ -62,14 +62,7 @@ bool is_used_outside(const nir_def *def, const nir_block *block)
 /// The same, or whether accesses behind it may check what they assume of the value: that may be far from what they use.
 bool is_looked_at_outside(const Translator &t, const nir_def *def, const nir_block *block)
 {
-   if (is_used_outside(def, block) || t.fixed_offsets->is_assumed_something_of(def))
-      return true;
-   nir_foreach_use(src, def) { // LinearForms
-      const nir_instr *user = nir_src_parent_instr(src);
-      if (user->type == nir_instr_type_alu && nir_instr_as_alu(user)->op == nir_op_ushr)
-         return true;
-   }
-   return false;
+   return is_used_outside(def, block) || t.fixed_offsets->is_assumed_something_of(def);
 }
 
 struct Block {
@@ -214,8 +207,12 @@ bool emit_guarded(Translator &t, nir_block *block)
 
    nir_foreach_instr(instr, block) {
       nir_def *def = is_body(instr) ? nir_instr_def(instr) : nullptr;
-      if (!def || guarded.kept.contains(instr) || !is_looked_at_outside(t, def, block))
+      if (!def || guarded.kept.contains(instr))
          continue;
+      if (!is_looked_at_outside(t, def, block)) {
+         t.only_in_copies.insert(def);
+         continue;
+      }
       llvm::Type *type = t.scalar_type(*def);
       llvm::SmallVector<llvm::AllocaInst *, 4> variables;
       for (unsigned c = 0; c < def->num_components; c++)

@@ -163,6 +163,8 @@ public:
    /// Multiplications of tiles that a call before them does (emit_tile.cc).
    llvm::DenseSet<const nir_instr *> emitted_tiles;
    Way way_of_guarded = Way::ask;
+   /// Values of blocks that were emitted in two copies: nothing behind them can use these.
+   llvm::DenseSet<const nir_def *> only_in_copies;
    /// What holds in the copy of a block where the loads' conditions do.
    std::vector<LaneAssumption> assumed;
    /// A value that is known with that: a vector of constants; else null.
