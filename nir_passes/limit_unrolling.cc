@@ -4,13 +4,14 @@
 #include "nir_passes/limit_unrolling.h"
 
 #include "nir_passes/cmat_intrinsics.h"
+#include "nir_passes/loop_control.h"
 
 namespace weft {
 
 namespace {
 
 /// Limits the loops in a list; returns whether tile operations are somewhere in it.
-bool limit(exec_list *list)
+bool limit(exec_list *list, bool &changed)
 {
    bool tiles = false;
    foreach_list_typed(nir_cf_node, node, node, list)
@@ -20,16 +21,16 @@ bool limit(exec_list *list)
          tiles |= uses_tile(nir_cf_node_as_block(node));
          break;
       case nir_cf_node_if:
-         tiles |= limit(&nir_cf_node_as_if(node)->then_list);
-         tiles |= limit(&nir_cf_node_as_if(node)->else_list);
+         tiles |= limit(&nir_cf_node_as_if(node)->then_list, changed);
+         tiles |= limit(&nir_cf_node_as_if(node)->else_list, changed);
          break;
       case nir_cf_node_loop: {
          nir_loop *loop = nir_cf_node_as_loop(node);
-         const bool inside = limit(&loop->body);
+         const bool inside = limit(&loop->body, changed);
          if (inside)
-            loop->control = nir_loop_control_dont_unroll;
+            changed |= set_control(loop, nir_loop_control_dont_unroll);
          else if (loop->control == nir_loop_control_unroll)
-            loop->control = nir_loop_control_none;
+            changed |= set_control(loop, nir_loop_control_none);
          tiles |= inside;
          break;
       }
@@ -45,9 +46,10 @@ bool limit(exec_list *list)
 bool limit_unrolling(nir_shader *nir)
 {
    nir_function_impl *impl = nir_shader_get_entrypoint(nir);
-   limit(&impl->body);
+   bool changed = false;
+   limit(&impl->body, changed);
    nir_metadata_preserve(impl, nir_metadata_all);
-   return false;
+   return changed;
 }
 
 } // namespace weft

@@ -3,6 +3,8 @@
 
 #include "nir_passes/unroll_matrix_arrays.h"
 
+#include "nir_passes/loop_control.h"
+
 #include "compiler/glsl_types.h"
 
 #include <set>
@@ -72,22 +74,24 @@ Loops find_loops(nir_function_impl *impl)
    return loops;
 }
 
-void mark(exec_list *list, const Loops &loops)
+bool mark(exec_list *list, const Loops &loops)
 {
+   bool changed = false;
    foreach_list_typed(nir_cf_node, node, node, list)
    {
       if (node->type == nir_cf_node_if) {
-         mark(&nir_cf_node_as_if(node)->then_list, loops);
-         mark(&nir_cf_node_as_if(node)->else_list, loops);
+         changed |= mark(&nir_cf_node_as_if(node)->then_list, loops);
+         changed |= mark(&nir_cf_node_as_if(node)->else_list, loops);
       } else if (node->type == nir_cf_node_loop) {
          nir_loop *loop = nir_cf_node_as_loop(node);
          if (loops.over_arrays.contains(loop))
-            loop->control = nir_loop_control_unroll;
+            changed |= set_control(loop, nir_loop_control_unroll);
          else if (loops.around_products.contains(loop) && loop->info->max_trip_count != 1)
-            loop->control = nir_loop_control_dont_unroll;
-         mark(&loop->body, loops);
+            changed |= set_control(loop, nir_loop_control_dont_unroll);
+         changed |= mark(&loop->body, loops);
       }
    }
+   return changed;
 }
 
 } // namespace
@@ -96,9 +100,9 @@ bool unroll_matrix_arrays(nir_shader *nir)
 {
    nir_function_impl *impl = nir_shader_get_entrypoint(nir);
    nir_metadata_require(impl, nir_metadata_loop_analysis, nir_variable_mode(0), false);
-   mark(&impl->body, find_loops(impl));
+   const bool changed = mark(&impl->body, find_loops(impl));
    nir_metadata_preserve(impl, nir_metadata_all);
-   return false;
+   return changed;
 }
 
 } // namespace weft

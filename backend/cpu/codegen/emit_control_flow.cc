@@ -22,8 +22,8 @@
 /// A phi is a variable: predecessors store into it, and LLVM's mem2reg makes it a phi again.  A store is a select
 /// under the mask only where other lanes may have stored before.
 
+#include "backend/cpu/codegen/control_flow.h"
 #include "backend/cpu/codegen/guarded_loads.h"
-#include "backend/cpu/codegen/loop_step.h"
 
 namespace weft::cpu {
 

@@ -8,6 +8,7 @@
 /// an invocation's private memory lies beside the other lanes'.
 
 #include "backend/cpu/codegen/compute_again.h"
+#include "backend/cpu/codegen/control_flow.h"
 #include "backend/cpu/codegen/lane_pieces.h"
 #include "backend/cpu/codegen/loop_step.h"
 

@@ -3,6 +3,7 @@
 
 /// System values and barriers.  The state that they come from is described in abi.h.
 
+#include "backend/cpu/codegen/control_flow.h"
 #include "backend/cpu/codegen/translator.h"
 
 #include <cstddef>
@@ -33,7 +34,7 @@ void define_vec3(Translator &t, nir_intrinsic_instr *intr, Value *state, size_t 
 void emit_barrier(Translator &t, nir_intrinsic_instr *intr)
 {
    const bool memory = nir_intrinsic_memory_scope(intr) != SCOPE_NONE;
-   if (nir_intrinsic_execution_scope(intr) >= SCOPE_WORKGROUP && t.info.subgroups > 1) {
+   if (is_control_barrier(&intr->instr) && t.info.subgroups > 1) {
       // The subgroups of a workgroup take turns on one thread.  An unknown function is barrier
       // enough for LLVM.
       Value *address = t.b.CreateConstInBoundsGEP1_64(t.b.getInt8Ty(), t.workgroup_state,

@@ -3,7 +3,9 @@
 
 #include "backend/cpu/codegen/keep_barrier_loops.h"
 
-#include "backend/cpu/codegen/loop_step.h"
+#include "backend/cpu/codegen/control_flow.h"
+
+#include "nir_passes/loop_control.h"
 
 namespace weft::cpu {
 
@@ -44,20 +46,22 @@ bool indexes_private_array(nir_loop *loop)
    return false;
 }
 
-void keep_loops(exec_list *list)
+bool keep_loops(exec_list *list)
 {
+   bool changed = false;
    foreach_list_typed(nir_cf_node, node, node, list)
    {
       if (node->type == nir_cf_node_if) {
-         keep_loops(&nir_cf_node_as_if(node)->then_list);
-         keep_loops(&nir_cf_node_as_if(node)->else_list);
+         changed |= keep_loops(&nir_cf_node_as_if(node)->then_list);
+         changed |= keep_loops(&nir_cf_node_as_if(node)->else_list);
       } else if (node->type == nir_cf_node_loop) {
          nir_loop *loop = nir_cf_node_as_loop(node);
          if (has_control_barrier(loop) && !indexes_private_array(loop))
-            loop->control = nir_loop_control_dont_unroll;
-         keep_loops(&loop->body);
+            changed |= set_control(loop, nir_loop_control_dont_unroll);
+         changed |= keep_loops(&loop->body);
       }
    }
+   return changed;
 }
 
 } // namespace
@@ -66,10 +70,10 @@ bool keep_barrier_loops(nir_shader *shader, uint32_t subgroup_size)
 {
    const uint16_t *size = shader->info.workgroup_size;
    nir_function_impl *impl = nir_shader_get_entrypoint(shader);
-   if (uint32_t(size[0]) * size[1] * size[2] > subgroup_size)
-      keep_loops(&impl->body);
+   const bool changed =
+      uint32_t(size[0]) * size[1] * size[2] > subgroup_size && keep_loops(&impl->body);
    nir_metadata_preserve(impl, nir_metadata_all);
-   return false;
+   return changed;
 }
 
 } // namespace weft::cpu

@@ -116,9 +116,7 @@ void Pieces::require_regular(Conditions &conditions)
    }
 }
 
-/// The vectors' worth of memory from lane 0's address on that are loaded whole, where these are fewer
-/// loads than for pieces; else nothing.  Their shuffles are of 16 bits or more, and in one instruction
-/// with AVX-512 only.
+/// Shuffles of chunks are of 16 bits or more, and in one instruction with AVX-512 only.
 bool Pieces::may_load_chunks() const
 {
    const auto is_word = [](int64_t n) { return n % 2 == 0; };
@@ -140,6 +138,8 @@ void add_chunks(std::vector<bool> &used, llvm::ArrayRef<int64_t> from_first, uin
    }
 }
 
+/// The vectors' worth of memory from lane 0's address on that are loaded whole, where these are fewer
+/// loads than for pieces; else nothing.
 std::vector<bool> Pieces::chunks() const
 {
    if (!may_load_chunks())

@@ -177,48 +177,4 @@ bool depends_on_workgroup_x(const nir_scalar &s)
    return false;
 }
 
-const nir_loop *innermost_loop(const nir_instr *instr)
-{
-   const nir_cf_node *node = &instr->block->cf_node;
-   while (node && node->type != nir_cf_node_loop)
-      node = node->parent;
-   return node ? nir_cf_node_as_loop(const_cast<nir_cf_node *>(node)) : nullptr;
-}
-
-bool contains_jump(nir_cf_node *node)
-{
-   if (node->type == nir_cf_node_block)
-      return nir_block_ends_in_jump(nir_cf_node_as_block(node));
-   if (node->type != nir_cf_node_if)
-      return false;
-   nir_if *nif = nir_cf_node_as_if(node);
-   return contains_jump(&nif->then_list) || contains_jump(&nif->else_list);
-}
-
-bool contains_jump(exec_list *list)
-{
-   foreach_list_typed(nir_cf_node, node, node, list)
-   {
-      if (contains_jump(node))
-         return true;
-   }
-   return false;
-}
-
-bool has_control_barrier(const nir_loop *loop)
-{
-   const nir_block *after =
-      nir_cf_node_as_block(nir_cf_node_next(&const_cast<nir_loop *>(loop)->cf_node));
-   for (nir_block *block = first_block(loop); block != after;
-        block = nir_block_cf_tree_next(block)) {
-      nir_foreach_instr(instr, block) {
-         if (instr->type == nir_instr_type_intrinsic &&
-             nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_barrier &&
-             nir_intrinsic_execution_scope(nir_instr_as_intrinsic(instr)) == SCOPE_WORKGROUP)
-            return true;
-      }
-   }
-   return false;
-}
-
 } // namespace weft::cpu

@@ -3,7 +3,7 @@
 
 #include "backend/cpu/codegen/opt_uniform_branches.h"
 
-#include "backend/cpu/codegen/loop_step.h"
+#include "backend/cpu/codegen/control_flow.h"
 
 #include "nir_passes/cmat_intrinsics.h"
 

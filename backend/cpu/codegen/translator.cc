@@ -3,6 +3,7 @@
 
 #include "backend/cpu/codegen/translator.h"
 
+#include "backend/cpu/codegen/control_flow.h"
 #include "backend/cpu/jit/jit.h"
 
 #include <llvm/Analysis/VectorUtils.h>
@@ -24,14 +25,8 @@ ProgramInfo program_info(nir_shader *shader, uint32_t W)
    info.shared_bytes = shader->info.shared_size;
    info.private_bytes = shader->scratch_size * W;
    nir_foreach_block(block, nir_shader_get_entrypoint(shader)) {
-      nir_foreach_instr(instr, block) {
-         if (instr->type != nir_instr_type_intrinsic)
-            continue;
-         nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
-         if (intrinsic->intrinsic == nir_intrinsic_barrier &&
-             nir_intrinsic_execution_scope(intrinsic) >= SCOPE_WORKGROUP && info.subgroups > 1)
-            info.uses_barrier = true;
-      }
+      nir_foreach_instr(instr, block)
+         info.uses_barrier |= is_control_barrier(instr) && info.subgroups > 1;
    }
    return info;
 }

@@ -4,6 +4,7 @@
 #include "backend/cpu/codegen/unroll_products.h"
 
 #include "nir_passes/cmat_intrinsics.h"
+#include "nir_passes/loop_control.h"
 
 namespace weft::cpu {
 
@@ -85,22 +86,24 @@ Unrolled count(exec_list *list)
    return all;
 }
 
-void mark_loops(exec_list *list, bool within_unrolled)
+bool mark_loops(exec_list *list, bool within_unrolled)
 {
+   bool changed = false;
    foreach_list_typed(nir_cf_node, node, node, list)
    {
       if (node->type == nir_cf_node_if) {
-         mark_loops(&nir_cf_node_as_if(node)->then_list, within_unrolled);
-         mark_loops(&nir_cf_node_as_if(node)->else_list, within_unrolled);
+         changed |= mark_loops(&nir_cf_node_as_if(node)->then_list, within_unrolled);
+         changed |= mark_loops(&nir_cf_node_as_if(node)->else_list, within_unrolled);
       } else if (node->type == nir_cf_node_loop) {
          nir_loop *loop = nir_cf_node_as_loop(node);
          const Unrolled unrolled = count(loop);
          const bool unroll = within_unrolled || unrolled.is_worthwhile();
          if (unroll)
-            loop->control = nir_loop_control_unroll;
-         mark_loops(&loop->body, unroll);
+            changed |= set_control(loop, nir_loop_control_unroll);
+         changed |= mark_loops(&loop->body, unroll);
       }
    }
+   return changed;
 }
 
 } // namespace
@@ -109,9 +112,9 @@ bool unroll_products(nir_shader *nir)
 {
    nir_function_impl *impl = nir_shader_get_entrypoint(nir);
    nir_metadata_require(impl, nir_metadata_loop_analysis, nir_var_function_temp, false);
-   mark_loops(&impl->body, false);
+   const bool changed = mark_loops(&impl->body, false);
    nir_metadata_preserve(impl, nir_metadata_all);
-   return false;
+   return changed;
 }
 
 } // namespace weft::cpu

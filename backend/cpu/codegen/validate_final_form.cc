@@ -52,7 +52,7 @@ bool is_in_final_form(nir_op op, unsigned bit_size)
    case nir_op_imax:
    case nir_op_umin:
    case nir_op_umax:
-   /* A divisor of 0 gives any value, and so does the least integer divided by -1. */
+   /* A divisor of 0 gives 0, the least integer divided by -1 itself, as constants do (dispatch_values.cc). */
    case nir_op_idiv:
    case nir_op_udiv:
    case nir_op_irem:

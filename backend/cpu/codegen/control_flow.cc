@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/codegen/control_flow.h"
+
+namespace weft::cpu {
+
+const nir_loop *innermost_loop(const nir_instr *instr)
+{
+   const nir_cf_node *node = &instr->block->cf_node;
+   while (node && node->type != nir_cf_node_loop)
+      node = node->parent;
+   return node ? nir_cf_node_as_loop(const_cast<nir_cf_node *>(node)) : nullptr;
+}
+
+bool contains_jump(nir_cf_node *node)
+{
+   if (node->type == nir_cf_node_block)
+      return nir_block_ends_in_jump(nir_cf_node_as_block(node));
+   if (node->type != nir_cf_node_if)
+      return false;
+   nir_if *nif = nir_cf_node_as_if(node);
+   return contains_jump(&nif->then_list) || contains_jump(&nif->else_list);
+}
+
+bool contains_jump(exec_list *list)
+{
+   foreach_list_typed(nir_cf_node, node, node, list)
+   {
+      if (contains_jump(node))
+         return true;
+   }
+   return false;
+}
+
+bool is_control_barrier(const nir_instr *instr)
+{
+   if (instr->type != nir_instr_type_intrinsic)
+      return false;
+   const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+   return intrinsic->intrinsic == nir_intrinsic_barrier &&
+          nir_intrinsic_execution_scope(intrinsic) >= SCOPE_WORKGROUP;
+}
+
+bool has_control_barrier(const nir_loop *loop)
+{
+   nir_foreach_block_in_cf_node(block, &const_cast<nir_loop *>(loop)->cf_node)
+   {
+      nir_foreach_instr(instr, block) {
+         if (is_control_barrier(instr))
+            return true;
+      }
+   }
+   return false;
+}
+
+} // namespace weft::cpu

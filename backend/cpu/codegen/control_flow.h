@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What passes and the translator ask about control flow.
+
+#pragma once
+
+#include "compiler/nir/nir.h"
+
+namespace weft::cpu {
+
+/// The innermost loop around an instruction; null if there is none.
+const nir_loop *innermost_loop(const nir_instr *);
+
+/// Whether a block, an if or a list of them holds a jump of the loop around it.
+bool contains_jump(nir_cf_node *);
+bool contains_jump(exec_list *);
+
+/// Whether subgroups wait for each other at an instruction, or in a loop.
+bool is_control_barrier(const nir_instr *);
+bool has_control_barrier(const nir_loop *);
+
+} // namespace weft::cpu
