@@ -7,8 +7,6 @@
 #include "icd/descriptor_set_layout.h"
 #include "weft_entrypoints.h"
 
-#include "nir_passes/compile_limits.h"
-
 #include "vk_descriptor_update_template.h"
 #include "vk_util.h"
 
@@ -23,11 +21,11 @@ cpu::BufferDescriptor make_descriptor(const VkDescriptorBufferInfo &info)
    VK_FROM_HANDLE(Buffer, buffer, info.buffer);
    if (!buffer)
       return {};
-   // Offsets in shaders have 32 bits, and the places of a group of lanes do not wrap.
+   // Offsets in shaders have 32 bits, and so has what they are compared with.
    uint64_t range = vk_buffer_range(&buffer->vk, info.offset, info.range);
    return {
       .address = uint64_t(uintptr_t(buffer->address)) + info.offset,
-      .size = std::min(range, uint64_t(limits::buffer_range)),
+      .size = std::min(range, uint64_t(UINT32_MAX)),
    };
 }
 

@@ -728,13 +728,14 @@ TEST_P(Memory, VariablePointersThatNobodyFollows)
    nir_builder *b = &shader.b;
    nir_def *lane = shader.local_index(), *place = nir_imul_imm(b, lane, 4);
    nir_def *there = nir_ine_imm(b, shader.load(2, nir_imm_int(b, 0), 1, 32), 0);
-   nir_def *pointer = nir_bcsel(b, there, shader.buffer(0), nir_imm_ivec2(b, -1, -1));
+   nir_def *pointer = nir_bcsel(b, there, shader.buffer(0), nir_imm_ivec2(b, -1, -1)),
+           *other = nir_imm_int(b, 7);
    nir_push_if(b, nir_iand(b, there, nir_ult_imm(b, lane, W - 1)));
    nir_def *read = _nir_build_load_ssbo(
       b, 1, 32, pointer, place,
       {._ = 0, .access = gl_access_qualifier(0), .align_mul = 4, .align_offset = 0});
    nir_pop_if(b, nullptr);
-   shader.store(1, place, nir_if_phi(b, read, nir_imm_int(b, 7)));
+   shader.store(1, place, nir_if_phi(b, read, other));
    auto program = shader.compile();
    ASSERT_TRUE(program) << program.error().message;
    for (const uint8_t use : {0, 1}) {
