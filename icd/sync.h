@@ -33,13 +33,13 @@ struct Progress {
    std::condition_variable changed;
    /// The device is being destroyed: its queue waits for nothing any more.  Guarded by the mutex.
    bool closing = false;
-   uint64_t changes = 0; ///< so many; guarded by the mutex
+   uint64_t changes = 0; ///< how many update() has made; guarded by the mutex
 
    /// For a poll that found nothing new, with the mutex held: a program that polls in a loop takes a
    /// CPU from the threads that do its work, of which sched_yield() gives back no more than the
    /// scheduler thinks fair.  So all but the first polls of a loop wait for the next change, each
    /// longer than the one before; a program's own pause between polls (llama.cpp's is 20 us) then is
-   /// little beside them.  To look at many objects once is no loop.
+   /// little beside them.  Each object's polls are counted by themselves: to look at many once is no loop.
    void pause_poll(std::unique_lock<std::mutex> &lock, Polls &polls)
    {
       using namespace std::chrono_literals;
@@ -73,7 +73,7 @@ struct Progress {
       return done();
    }
 
-   /// The same for ever.
+   /// Waits until done() is true, called with the mutex held.
    template <typename Done>
    void wait(Done done)
    {

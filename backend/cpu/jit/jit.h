@@ -30,8 +30,8 @@ constexpr std::string_view kernel_symbol = "weft_kernel";
 void prepare_module(llvm::Module &);
 
 /// Optimises the module and compiles it to an object file for a CPU.  Errors of code generation, at which LLVM would end
-/// the process, are the result's.  `dump` is
-/// CompileOptions::dump: it gets the phases "llvm" (before optimisation), "llvm-opt" and "asm".
+/// the process, are the result's.  `dump` is CompileOptions::dump: it gets the phases "llvm" (before optimisation),
+/// "llvm-opt" and "asm".
 /// Thread-safe for modules of different contexts.
 Result<std::vector<std::byte>>
 compile_object(llvm::Module &,

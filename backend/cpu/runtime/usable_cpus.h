@@ -9,8 +9,8 @@
 
 namespace weft::cpu {
 
-/// How many threads can run at once: the CPUs of the calling thread's affinity mask, which new threads inherit, or what its control
-/// groups let it have of them, rounded up.  At least 1.
+/// How many threads can run at once: the CPUs of the calling thread's affinity mask, which new threads inherit, or what
+/// control groups let it have of them, rounded up.  At least 1.
 uint32_t usable_cpus();
 
 /// CPU time per time that the process's control groups allow it, in CPUs: the least of its own group's
