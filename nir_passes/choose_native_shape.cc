@@ -172,8 +172,7 @@ private:
    /// Whether a sum over K may be the sum of such tiles.
    bool can_be_cut(MatrixOperation tile) const
    {
-      const bool rounded = component_type_info(tile.result).kind == NumberKind::real &&
-                           component_bits(tile.result) < 32;
+      const bool rounded = rounds_sums(tile);
       if (!rounded && !tile.saturating)
          return true;
       if (rounded)

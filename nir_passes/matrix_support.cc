@@ -7,6 +7,11 @@
 
 namespace weft {
 
+bool rounds_sums(const MatrixOperation &op)
+{
+   return component_type_info(op.result).kind == NumberKind::real && component_bits(op.result) < 32;
+}
+
 bool is_nv_operation(const MatrixOperation &op)
 {
    using enum ComponentType;

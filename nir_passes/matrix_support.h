@@ -27,6 +27,9 @@ struct MatrixOperation {
    bool operator==(const MatrixOperation &) const = default;
 };
 
+/// Whether sums are floats narrower than f32, in which they are added up before they are rounded.
+bool rounds_sums(const MatrixOperation &);
+
 /// Whether VK_NV_cooperative_matrix can list it, which has neither saturation nor the component types
 /// of later extensions.
 bool is_nv_operation(const MatrixOperation &);

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace weft::test {
@@ -19,6 +20,14 @@ struct ScratchFolder {
    ~ScratchFolder() { std::filesystem::remove_all(path); }
    ScratchFolder(const ScratchFolder &) = delete;
    ScratchFolder &operator=(const ScratchFolder &) = delete;
+
+   /// A file, and the folders that it is in.
+   void write(const std::string &file, const std::string &text) const
+   {
+      const std::filesystem::path full = path / file;
+      std::filesystem::create_directories(full.parent_path());
+      std::ofstream(full) << text;
+   }
 
    std::filesystem::path path;
 };

@@ -230,13 +230,12 @@ std::vector<PlacedProduct> gather_products(Translator &t, const Sum &first,
                                            const MatrixOperation &op)
 {
    std::vector<PlacedProduct> products;
-   const auto add = [&](const Sum &sum) {
-      for (const PlacedProduct &product : place_products(t, sum, first))
-         products.push_back(product);
+   const auto add = [&](const Sum &sum, const std::vector<PlacedProduct> &placed) {
+      products.insert(products.end(), placed.begin(), placed.end());
       for (nir_intrinsic_instr *product : sum.products)
          t.emitted_tiles.insert(&product->instr);
    };
-   add(first);
+   add(first, place_products(t, first, first));
    const bool in_place = Offset(t, first.c()) == Offset(t, first.d());
    nir_intrinsic_instr *next = next_product(first.products.back());
    while (next) {
@@ -247,11 +246,11 @@ std::vector<PlacedProduct> gather_products(Translator &t, const Sum &first,
          const uint32_t distance = d.distance(p.d);
          return distance >= first.d_bytes() || (distance == 0 && !rounds_sums(op));
       };
-      if (sum.operation() != op || Offset(t, sum.c()) != d ||
-          place_products(t, sum, first).empty() || (!in_place && d != Offset(t, first.d())) ||
-          !std::ranges::all_of(products, is_apart))
+      const std::vector<PlacedProduct> placed = place_products(t, sum, first);
+      if (sum.operation() != op || Offset(t, sum.c()) != d || placed.empty() ||
+          (!in_place && d != Offset(t, first.d())) || !std::ranges::all_of(products, is_apart))
          break;
-      add(sum);
+      add(sum, placed);
       next = next_product(sum.products.back());
    }
    return products;

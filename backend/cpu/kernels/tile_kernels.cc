@@ -72,11 +72,6 @@ const std::unordered_map<std::string, Kernel> &kernels_by_symbol()
 
 } // namespace
 
-bool rounds_sums(const MatrixOperation &op)
-{
-   return is_real(op.result) && component_bits(op.result) < 32;
-}
-
 const std::vector<MatrixOperation> &tile_operations()
 {
    // Never destroyed, as kernels_by_symbol().

@@ -91,8 +91,6 @@ struct TilePack {
 /// The multiplications of tiles: matrix_operations(); and where C and the result are floats narrower than f32, those with
 /// one of the two in f32, with which a longer sum begins and ends (split_cmat_shapes.h).
 const std::vector<MatrixOperation> &tile_operations();
-/// Whether sums are narrower than what they are added up in.
-bool rounds_sums(const MatrixOperation &);
 
 /// "weft_tile_muladd_16x16x16_f16_f16_f32_f32".  All of tile_operations() have a kernel, for every instruction set; others
 /// have the empty name.

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 namespace weft::cpu::test {
@@ -19,48 +18,42 @@ protected:
    const weft::test::ScratchFolder folder;
    const std::filesystem::path &root = folder.path;
 
-   void write(const std::string &file, const std::string &text)
-   {
-      const std::filesystem::path path = root / file;
-      std::filesystem::create_directories(path.parent_path());
-      std::ofstream(path) << text;
-   }
    void mount_2(const std::string &group)
    {
-      write("proc/self/mountinfo", "22 1 0:20 / /proc rw - proc proc rw\n"
-                                   "30 22 0:26 " +
-                                      group +
-                                      " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
+      folder.write("proc/self/mountinfo",
+                   "22 1 0:20 / /proc rw - proc proc rw\n"
+                   "30 22 0:26 " +
+                      group + " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
    }
 };
 
 TEST_F(CpuQuota, NoLimitWhereThereAreNoGroups)
 {
    EXPECT_FALSE(cpu_quota(root));
-   write("proc/self/cgroup", "");
-   write("proc/self/mountinfo", "");
+   folder.write("proc/self/cgroup", "");
+   folder.write("proc/self/mountinfo", "");
    EXPECT_FALSE(cpu_quota(root));
 }
 
 TEST_F(CpuQuota, OfAContainer)
 {
-   write("proc/self/cgroup", "0::/\n");
+   folder.write("proc/self/cgroup", "0::/\n");
    mount_2("/");
-   write("sys/fs/cgroup/cpu.max", "max 100000\n");
+   folder.write("sys/fs/cgroup/cpu.max", "max 100000\n");
    EXPECT_FALSE(cpu_quota(root));
-   write("sys/fs/cgroup/cpu.max", "150000 100000\n");
+   folder.write("sys/fs/cgroup/cpu.max", "150000 100000\n");
    EXPECT_EQ(cpu_quota(root), 1.5);
 }
 
 TEST_F(CpuQuota, TheLeastOfTheGroupsAround)
 {
-   write("proc/self/cgroup", "0::/a.slice/b.service\n");
+   folder.write("proc/self/cgroup", "0::/a.slice/b.service\n");
    mount_2("/");
-   write("sys/fs/cgroup/a.slice/b.service/cpu.max", "800000 100000\n");
+   folder.write("sys/fs/cgroup/a.slice/b.service/cpu.max", "800000 100000\n");
    EXPECT_EQ(cpu_quota(root), 8);
-   write("sys/fs/cgroup/a.slice/cpu.max", "50000 25000\n");
+   folder.write("sys/fs/cgroup/a.slice/cpu.max", "50000 25000\n");
    EXPECT_EQ(cpu_quota(root), 2);
-   write("sys/fs/cgroup/a.slice/b.service/cpu.max", "10000 100000\n");
+   folder.write("sys/fs/cgroup/a.slice/b.service/cpu.max", "10000 100000\n");
    EXPECT_EQ(cpu_quota(root), 0.1);
 }
 
@@ -68,36 +61,36 @@ TEST_F(CpuQuota, TheLeastOfTheGroupsAround)
 TEST_F(CpuQuota, OfAMountedPart)
 {
    mount_2("/docker/1234");
-   write("sys/fs/cgroup/cpu.max", "400000 100000\n");
-   write("sys/fs/cgroup/x/cpu.max", "300000 100000\n");
-   write("proc/self/cgroup", "0::/docker/1234\n");
+   folder.write("sys/fs/cgroup/cpu.max", "400000 100000\n");
+   folder.write("sys/fs/cgroup/x/cpu.max", "300000 100000\n");
+   folder.write("proc/self/cgroup", "0::/docker/1234\n");
    EXPECT_EQ(cpu_quota(root), 4);
-   write("proc/self/cgroup", "0::/docker/1234/x\n");
+   folder.write("proc/self/cgroup", "0::/docker/1234/x\n");
    EXPECT_EQ(cpu_quota(root), 3);
-   write("proc/self/cgroup", "0::/docker/5678\n");
+   folder.write("proc/self/cgroup", "0::/docker/5678\n");
    EXPECT_EQ(cpu_quota(root), 4);
 }
 
 TEST_F(CpuQuota, OfVersion1)
 {
-   write("proc/self/cgroup", "5:memory:/m\n4:cpu,cpuacct:/a\n3:cpuset:/\n0::/\n");
-   write("proc/self/mountinfo",
-         "31 30 0:27 / /sys/fs/cgroup/cpuset rw shared:10 - cgroup cgroup rw,cpuset\n"
-         "32 30 0:28 / /sys/fs/cgroup/cpu rw shared:11 - cgroup cgroup rw,cpu,cpuacct\n");
-   write("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "-1\n");
-   write("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
+   folder.write("proc/self/cgroup", "5:memory:/m\n4:cpu,cpuacct:/a\n3:cpuset:/\n0::/\n");
+   folder.write("proc/self/mountinfo",
+                "31 30 0:27 / /sys/fs/cgroup/cpuset rw shared:10 - cgroup cgroup rw,cpuset\n"
+                "32 30 0:28 / /sys/fs/cgroup/cpu rw shared:11 - cgroup cgroup rw,cpu,cpuacct\n");
+   folder.write("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "-1\n");
+   folder.write("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
    EXPECT_FALSE(cpu_quota(root));
-   write("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "250000\n");
+   folder.write("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "250000\n");
    EXPECT_EQ(cpu_quota(root), 2.5);
 }
 
 TEST_F(CpuQuota, DamagedFilesLimitNothing)
 {
-   write("proc/self/cgroup", "0::/\nnothing\n::\n");
-   write("proc/self/mountinfo",
-         "- -\n\n30 22 0:26 / /sys/fs/cgroup rw - cgroup2 c rw\n30 - cgroup2");
+   folder.write("proc/self/cgroup", "0::/\nnothing\n::\n");
+   folder.write("proc/self/mountinfo",
+                "- -\n\n30 22 0:26 / /sys/fs/cgroup rw - cgroup2 c rw\n30 - cgroup2");
    for (const char *text : {"", "0 0", "100000", "100000 0", "-5 100000", "x y"}) {
-      write("sys/fs/cgroup/cpu.max", text);
+      folder.write("sys/fs/cgroup/cpu.max", text);
       EXPECT_FALSE(cpu_quota(root)) << text;
    }
 }
