@@ -166,19 +166,20 @@ template <int At, typename Use>
    auto *d_bytes = static_cast<char *>(d);
    const auto *a_bytes = static_cast<const char *>(a), *b_bytes = static_cast<const char *>(b),
               *c_bytes = static_cast<const char *>(c);
-   for (uint32_t i = 0; i < block.rows; i++) {
-      for (uint32_t j = 0; j < block.cols;) {
+   for (uint32_t j = 0; j < block.cols;) {
+      const uint32_t count = j + At <= block.cols ? At : 1;
+      for (uint32_t i = 0; i < block.rows; i++) {
          const uint64_t sum = i * block.d_row + j * block.d_col;
          const auto use_next = [&](auto columns) __attribute__((always_inline)) {
             use(columns, d_bytes + sum, a_bytes + i * block.a_row, b_bytes + j * block.b_col,
                 c_bytes + sum);
-            j += columns.count;
          };
-         if (j + At <= block.cols)
+         if (count == At)
             use_next(Columns<At>());
          else
             use_next(Columns<1>());
       }
+      j += count;
    }
 }
 
