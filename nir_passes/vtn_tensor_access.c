@@ -13,6 +13,7 @@
  * are constants shows only once variables are gone, so conditions that fold then are written out. */
 
 #include "nir_passes/vtn_components.h"
+#include "nir_passes/vtn_handlers.h"
 #include "nir_passes/vtn_tensors.h"
 
 struct access {
@@ -21,6 +22,7 @@ struct access {
    struct weft_tensor_layout layout;
    const struct weft_tensor_view *view;
    nir_deref_instr *memory; /* an array of components, or of what the decode function reads */
+   bool is_aligned;         /* what becomes of it has to be: weft_front_end's aligned_matrices */
    enum gl_access_qualifier qualifiers;
    struct vtn_function *decode, *decode_vector;
    struct weft_runs runs; /* that decode_vector may fill; of length 0: none */
@@ -341,6 +343,52 @@ static bool may_be_plain(const struct access *a)
           !(a->qualifiers & (ACCESS_VOLATILE | ACCESS_COHERENT));
 }
 
+static nir_def *is_multiple(nir_builder *nb, nir_def *n, unsigned of)
+{
+   return nir_ieq_imm(nb, nir_iand_imm(nb, n, of - 1), 0);
+}
+
+/* The distance of an array's elements in bytes, also where no layout says so. */
+static unsigned element_bytes(nir_deref_instr *deref)
+{
+   const unsigned stride = nir_deref_instr_array_stride(deref);
+   if (stride)
+      return stride;
+   unsigned size, alignment;
+   glsl_get_natural_size_align_bytes(deref->type, &size, &alignment);
+   return align(size, alignment);
+}
+
+/* A number that no power of two up to 16 divides but those that divide a pointer.  Descriptors and
+ * variables are aligned. */
+static nir_def *misalignment(nir_builder *nb, nir_deref_instr *pointer)
+{
+   nir_def *bits = nir_imm_int(nb, 0);
+   for (nir_deref_instr *deref = pointer; deref; deref = nir_deref_instr_parent(deref)) {
+      nir_def *offset;
+      switch (deref->deref_type) {
+      case nir_deref_type_array:
+      case nir_deref_type_ptr_as_array:
+         offset = nir_imul_imm(nb, nir_u2u32(nb, deref->arr.index.ssa), element_bytes(deref));
+         break;
+      case nir_deref_type_struct:
+         /* Without a layout it is any number of bytes. */
+         offset = nir_imm_int(nb, glsl_get_struct_field_offset(nir_deref_instr_parent(deref)->type,
+                                                               deref->strct.index));
+         break;
+      case nir_deref_type_cast:
+         if (nir_deref_instr_parent(deref) || !nir_deref_mode_is(deref, nir_var_mem_global))
+            continue;
+         offset = nir_u2u32(nb, deref->parent.ssa); /* an address */
+         break;
+      default:
+         continue;
+      }
+      bits = nir_ior(nb, bits, offset);
+   }
+   return bits;
+}
+
 /* What the numbers tell, which are the same for all invocations: a constant in many shaders. */
 static struct plain get_plain(nir_builder *nb, const struct access *a)
 {
@@ -366,12 +414,15 @@ static struct plain get_plain(nir_builder *nb, const struct access *a)
    }
    if (a->view)
       plain.is_so = nir_iand(nb, plain.is_so, is_unclipped(nb, a));
-   /* A tensor's offsets and strides may be any; those of cmat_load and cmat_store are multiples of
-    * 16 bytes, or of a shorter line (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986). */
-   const unsigned bytes = glsl_get_bit_size(a->memory->type) / 8, line = size[1] * bytes;
-   const unsigned align = line < 16 && util_is_power_of_two_nonzero(line) ? line : 16;
-   nir_def *rest = nir_imul_imm(nb, nir_ior(nb, plain.first, stride), bytes);
-   plain.is_so = nir_iand(nb, plain.is_so, nir_ieq_imm(nb, nir_iand_imm(nb, rest, align - 1), 0));
+   if (a->is_aligned) {
+      /* A tensor's pointer, offsets and strides may be any; those of cmat_load and cmat_store are
+       * multiples of 16 bytes, or of a shorter line (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986). */
+      const unsigned bytes = glsl_get_bit_size(a->memory->type) / 8, line = size[1] * bytes;
+      const unsigned align = line < 16 && util_is_power_of_two_nonzero(line) ? line : 16;
+      nir_def *rest = nir_imul_imm(nb, nir_ior(nb, plain.first, stride), bytes);
+      rest = nir_ior(nb, rest, misalignment(nb, a->memory));
+      plain.is_so = nir_iand(nb, plain.is_so, is_multiple(nb, rest, align));
+   }
    return plain;
 }
 
@@ -384,11 +435,6 @@ static void access_plain(nir_builder *nb, const struct access *a, const struct p
    else
       nir_cmat_load(nb, &a->matrix->def, memory, plain->stride,
                     .matrix_layout = plain->matrix_layout);
-}
-
-static nir_def *is_multiple(nir_builder *nb, nir_def *n, unsigned of)
-{
-   return nir_ieq_imm(nb, nir_iand_imm(nb, n, of - 1), 0);
 }
 
 /* Whether clips leave runs whole, in the direction along which they lie. */
@@ -594,6 +640,8 @@ static void read_operands(struct vtn_builder *b, const uint32_t *w, unsigned cou
 static void cast_memory(struct vtn_builder *b, struct access *a, struct vtn_pointer *pointer,
                         const struct vtn_type *matrix)
 {
+   const struct weft_front_end *front_end = b->options->handlers.private_data;
+   a->is_aligned = front_end->aligned_matrices;
    nir_deref_instr *deref = vtn_pointer_to_deref(b, pointer);
    const nir_variable_mode modes = nir_var_mem_ssbo | nir_var_mem_global | nir_var_mem_shared;
    vtn_fail_if(!nir_deref_mode_must_be(deref, modes),
