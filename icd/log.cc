@@ -4,7 +4,6 @@
 #include "icd/log.h"
 
 #include "backend/cpu/options.h"
-#include "icd/device.h"
 
 #include "vk_log.h"
 
@@ -12,9 +11,9 @@
 
 namespace weft {
 
-void report_error(Device *device, const std::string &message)
+void report_error(vk_object_base *about, const std::string &message)
 {
-   const void *object = &device->vk.base;
+   const void *object = about;
    __vk_log(VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
             VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, 1, &object, __FILE__, __LINE__, "%s",
             message.c_str());

@@ -3,13 +3,13 @@
 
 #pragma once
 
+#include "vk_object.h"
+
 #include <string>
 
 namespace weft {
 
-struct Device;
-
 /// Tells the application's debug messengers, and stderr with WEFT_DEBUG=log.
-void report_error(Device *, const std::string &message);
+void report_error(vk_object_base *, const std::string &message);
 
 } // namespace weft

@@ -6,6 +6,7 @@
 #include "backend/cpu/compiler.h"
 #include "icd/device_memory.h"
 #include "icd/instance.h"
+#include "icd/log.h"
 #include "icd/settings.h"
 #include "icd/sync.h"
 #include "icd/system_memory.h"
@@ -24,6 +25,10 @@ namespace weft {
 
 VkResult enumerate_physical_devices(vk_instance *instance)
 {
+   if (const std::optional<std::string> missing = cpu::missing_instructions()) {
+      report_error(&instance->base, "no device: " + *missing);
+      return VK_SUCCESS;
+   }
    void *memory =
       vk_zalloc(&instance->alloc, sizeof(PhysicalDevice), 8, VK_SYSTEM_ALLOCATION_SCOPE_INSTANCE);
    if (!memory)

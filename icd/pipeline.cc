@@ -157,7 +157,7 @@ VkResult compile(Device *device, Request *request, std::vector<Representation> *
       // vkCreateComputePipelines may return VK_ERROR_INVALID_SHADER_NV only with VK_NV_glsl_shader;
       // for input that cannot be used and has no code of its own the specification has
       // VK_ERROR_UNKNOWN.
-      report_error(device, "vkCreateComputePipelines: " + programs.error().message);
+      report_error(&device->vk.base, "vkCreateComputePipelines: " + programs.error().message);
       return VK_ERROR_UNKNOWN;
    }
    if (!*programs)

@@ -114,7 +114,7 @@ bool run_submission(Queue *queue, const Submission *submission)
 void lose(Queue *queue, Submission *submission)
 {
    Device *device = queue->device();
-   report_error(device, std::string("the device is lost: ") + queue->failure);
+   report_error(&device->vk.base, std::string("the device is lost: ") + queue->failure);
    {
       std::lock_guard lock(queue->mutex);
       submission->next = queue->first;

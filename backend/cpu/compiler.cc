@@ -170,6 +170,13 @@ const MatrixSupport &supported_matrices()
    return support;
 }
 
+std::optional<std::string> missing_instructions()
+{
+   if (host_features().instruction_set == InstructionSet::none)
+      return "this CPU lacks AVX2, FMA, F16C, BMI2 or LZCNT";
+   return {};
+}
+
 std::string host_description()
 {
    return describe(host_features());

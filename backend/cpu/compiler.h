@@ -101,6 +101,8 @@ constexpr uint32_t max_matrix_dimension = 1024;
 
 /// What compile() supports on this machine.
 const MatrixSupport &supported_matrices();
+/// Why no program runs on this CPU: what it lacks; none if one does.
+std::optional<std::string> missing_instructions();
 /// For VkPhysicalDeviceProperties::deviceName: the CPU's brand string and the matrix instructions
 /// in use.
 std::string host_description();

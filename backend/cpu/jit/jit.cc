@@ -422,7 +422,7 @@ compile_object(llvm::Module &module,
    if (!machine)
       return Error{"LLVM has no x86-64 code generator"};
    if (cpu.instruction_set == InstructionSet::none)
-      return Error{"this CPU lacks AVX2, FMA or F16C"};
+      return Error{"this CPU lacks AVX2, FMA, F16C, BMI2 or LZCNT"};
 
    std::string errors;
    module.getContext().setDiagnosticHandler(std::make_unique<DiagnosticCollector>(errors));
