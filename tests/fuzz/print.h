@@ -14,7 +14,7 @@ namespace weft::fuzz {
 
 std::string to_glsl(const Program &);
 /// Where the program has vector decode functions, turns, blocked layouts or `maintenance1`, functions
-/// by certain names become instructions: see to_spirv()'s in tests/e2e/glsl.h.
+/// by certain names become instructions: those of tests/e2e/glsl.h.
 std::vector<uint32_t> to_spirv(const Program &);
 
 } // namespace weft::fuzz
