@@ -359,8 +359,8 @@ static unsigned element_bytes(nir_deref_instr *deref)
    return align(size, alignment);
 }
 
-/* A number that no power of two up to 16 divides but those that divide a pointer.  Descriptors and
- * variables are aligned. */
+/* A number that is a multiple of a power of two, up to 16, only if the pointer is: descriptors and
+ * variables begin at multiples of all of these. */
 static nir_def *misalignment(nir_builder *nb, nir_deref_instr *pointer)
 {
    nir_def *bits = nir_imm_int(nb, 0);

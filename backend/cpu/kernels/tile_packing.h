@@ -157,8 +157,9 @@ struct Columns {
    static constexpr int count = Count;
 };
 
-/// Calls use(Columns<…>, d, a, b, c) for all sums of a block, the places of the first product's tiles: At a time so many,
-/// as long as there are, then one.
+/// Calls use(Columns<…>, d, a, b, c) for all sums of a block, the places of the first product's tiles: along n `At` at a
+/// time as long as there are so many, then one.  Rows are the inner loop, as blocks have fewer of them: what they need of A
+/// stays in the first-level cache, and B goes through it once.
 template <int At, typename Use>
 [[gnu::always_inline]] inline void for_each_sum(void *d, const void *a, const void *b,
                                                 const void *c, const TileBlock &block, Use use)
