@@ -18,6 +18,8 @@
 namespace weft {
 namespace {
 
+using test::has;
+
 const std::string types = R"(
    #define ACC(rows, cols) coopmat<float, gl_ScopeWorkgroup, rows, cols, gl_MatrixUseAccumulator>
    #define A coopmat<float16_t, gl_ScopeWorkgroup, 64, 16, gl_MatrixUseA>
@@ -61,11 +63,6 @@ std::string lowered(const std::string &main, uint32_t staging_bytes = enough, bo
       lower(main, {16, false, staging_bytes, cuts_b, has_workgroup_matrices});
    EXPECT_TRUE(text) << (text ? "" : text.error().message);
    return text ? *text : "";
-}
-
-bool has(const std::string &text, const std::string &part)
-{
-   return text.find(part) != std::string::npos;
 }
 
 /// 16 of 64 rows each, and B whole, which the first stores.

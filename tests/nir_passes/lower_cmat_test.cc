@@ -11,6 +11,7 @@ namespace weft {
 namespace {
 
 using test::compile;
+using test::count;
 
 /// The shader with its matrices, before any pass of ours.
 Shader translate(const std::string &glsl, const Target &target, Consumer consumer = Consumer::cpu)
@@ -478,14 +479,6 @@ decl_var INTERP_MODE_NONE none float16_t[2] cmat_unary
 @store_deref (%35, %30) (wrmask=x, access=none)
 }
 )");
-}
-
-size_t count(const std::string &text, const std::string &word)
-{
-   size_t number = 0;
-   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
-      ++number;
-   return number;
 }
 
 /// Every product of A's rows and B's columns that an invocation holds, and no word between

@@ -11,6 +11,8 @@
 namespace weft {
 namespace {
 
+using test::has;
+
 /// The shader after the pass, with its variables; or the pass's error.  A name makes that variable
 /// volatile, which GLSL's shared ones cannot be.
 std::string lowered(const std::string &glsl, const char *volatile_name = "")
@@ -32,11 +34,6 @@ std::string lowered(const std::string &glsl, const char *volatile_name = "")
       return result.error().message;
    nir_validate_shader(nir, "lower_shared_memory");
    return shader_text(nir);
-}
-
-bool has(const std::string &text, const std::string &part)
-{
-   return text.find(part) != std::string::npos;
 }
 
 TEST(LowerSharedMemory, TheNarrowestAccessGivesTheUnit)

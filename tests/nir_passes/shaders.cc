@@ -84,4 +84,9 @@ unsigned count(const std::string &text, const std::string &part)
    return n;
 }
 
+bool has(const std::string &text, const std::string &part)
+{
+   return text.find(part) != std::string::npos;
+}
+
 } // namespace weft::test

@@ -37,6 +37,7 @@ Source compile(const std::string &glsl);
 std::string body(nir_shader *);
 /// How often a part occurs in it.
 unsigned count(const std::string &text, const std::string &part);
+bool has(const std::string &text, const std::string &part);
 
 /// A compute shader to build by hand.
 struct Built {
