@@ -295,6 +295,39 @@ void main() { halves[0] = float16_t(few[0].upright[0].x + float(wide) + float(na
    }
 }
 
+/// Such as bfloat16, which this GLSL does not have: f16 becomes one.
+TEST(Interface, FloatsWithAnEncoding)
+{
+   const std::vector<uint32_t> spirv = compile_glsl(R"(
+layout(local_size_x = 1) in;
+layout(set = 0, binding = 0) buffer Data { float wide; float16_t narrow; int number; };
+void main() { narrow = float16_t(number) + float16_t(wide); }
+)");
+   constexpr uint32_t float_of_16_bits[] = {3u << 16 | 22, 16}, bfloat16 = 0;
+   std::vector<uint32_t> encoded(spirv.begin(), spirv.begin() + 5);
+   uint32_t found = 0;
+   for (size_t i = 5; i < spirv.size(); i += spirv[i] >> 16) {
+      encoded.insert(encoded.end(), &spirv[i], &spirv[i] + (spirv[i] >> 16));
+      if (spirv[i] != float_of_16_bits[0] || spirv[i + 2] != float_of_16_bits[1])
+         continue;
+      encoded[encoded.size() - 3] += 1u << 16;
+      encoded.push_back(bfloat16);
+      found++;
+   }
+   ASSERT_EQ(found, 1u);
+   const auto names = [](const std::vector<uint32_t> &module) {
+      const ShaderInterface interface = read_interface({module, "main", {}});
+      std::string all;
+      for (const uint64_t at : {0, 4, 8}) {
+         const auto scalar = interface.buffers.at(0).type.scalar_at(at);
+         all += (scalar ? scalar->name() : "none") + " ";
+      }
+      return all;
+   };
+   EXPECT_EQ(names(spirv), "f32 f16 s32 ");
+   EXPECT_EQ(names(encoded), "f32 u16 s32 ");
+}
+
 TEST(Compare, ByType)
 {
    const std::vector<uint32_t> spirv = compile_glsl(R"(
@@ -319,6 +352,12 @@ void main() { numbers[0] = float(whole); }
    const auto whole = compare(buffers(-1, {}), buffers(-257, {}), interface, 1000);
    ASSERT_TRUE(whole);
    EXPECT_EQ(whole->expected + " " + whole->found, "-1 -257");
+   const float infinity = std::numeric_limits<float>::infinity();
+   EXPECT_FALSE(compare(buffers(1, {infinity}), buffers(1, {infinity}), interface, 0.01));
+   for (const float other : {1.f, -infinity, nan}) {
+      EXPECT_TRUE(compare(buffers(1, {infinity}), buffers(1, {other}), interface, 0.01)) << other;
+      EXPECT_TRUE(compare(buffers(1, {other}), buffers(1, {infinity}), interface, 0.01)) << other;
+   }
 }
 
 /// A dispatch of `product` on factors that matter.

@@ -168,10 +168,12 @@ struct Reader {
       case op_type_float: {
          if (w.empty() || (w[0] != 8 && w[0] != 16 && w[0] != 32 && w[0] != 64))
             return std::nullopt;
-         const bool is_signed = w.size() > 1 && w[1];
-         t.scalar = {opcode == op_type_float ? ScalarKind::floating
-                     : is_signed             ? ScalarKind::signed_integer
-                                             : ScalarKind::integer,
+         // The second word is an integer's signedness, or the encoding of a float that is not IEEE
+         // 754's of that size, as bfloat16: its bits are compared and shown as an integer's.
+         const bool is_float = opcode == op_type_float;
+         t.scalar = {w.size() > 1 && w[1] && !is_float ? ScalarKind::signed_integer
+                     : w.size() == 1 && is_float       ? ScalarKind::floating
+                                                       : ScalarKind::integer,
                      w[0] / 8, 0};
          return t;
       }
