@@ -17,7 +17,8 @@ protected:
    void fail_in_turn(const char *what, Create create, Destroy destroy)
    {
       CountingAllocator allocator;
-      for (int64_t nth = 0;; nth++) {
+      int64_t nth = 0;
+      for (;; nth++) {
          ASSERT_LT(nth, 200) << what;
          allocator.fail_from(nth);
          VkResult result = create(allocator.callbacks());
@@ -27,6 +28,7 @@ protected:
          EXPECT_EQ(result, VK_ERROR_OUT_OF_HOST_MEMORY) << what << ", allocation " << nth;
          EXPECT_EQ(allocator.live(), 0) << what << ", allocation " << nth;
       }
+      EXPECT_GT(nth, 0) << what << " allocates nothing that could fail";
       destroy(allocator.callbacks());
       EXPECT_EQ(allocator.live(), 0) << what;
    }

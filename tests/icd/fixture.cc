@@ -4,6 +4,7 @@
 #include "tests/icd/fixture.h"
 
 #include "tests/e2e/glsl.h"
+#include "tests/e2e/time_limits.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -204,7 +205,8 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL keep_message(VkDebugUtilsMessageSeverityFl
 
 void IcdTest::SetUp()
 {
-   alarm(4 * uint32_t(wait_limit / 1'000'000'000));
+   static_assert(e2e::hang_limit > wait_limit / 1'000'000'000);
+   alarm(e2e::hang_limit);
    instance = create_instance();
    ASSERT_NE(instance, VkInstance(VK_NULL_HANDLE));
    VkDebugUtilsMessengerCreateInfoEXT messenger_info = {
