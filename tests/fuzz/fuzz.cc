@@ -88,9 +88,11 @@ bool parse(int argc, char **argv, Settings &s)
          s.count = strtoull(value(), nullptr, 0);
       else if (option == "--minutes")
          s.minutes = atof(value());
-      else if (option == "--path")
+      else if (option == "--path") {
          s.paths = split(value());
-      else if (option == "--failures")
+         if (s.paths.empty()) // would mean all
+            return false;
+      } else if (option == "--failures")
          s.failures = uint32_t(atoi(value()));
       else if (option == "--all-paths")
          s.all_paths = true;
@@ -358,8 +360,10 @@ bool says_something(pid_t pid, int pipe, int more_seconds)
 uint64_t follow(const Settings &settings, uint64_t first, uint64_t end, Totals &totals)
 {
    int ends[2];
-   if (pipe(ends) != 0)
-      return end;
+   if (pipe(ends) != 0) {
+      perror("pipe");
+      exit(2);
+   }
    fflush(stdout);
    const pid_t pid = fork();
    if (pid == 0) {
@@ -402,6 +406,29 @@ uint64_t follow(const Settings &settings, uint64_t first, uint64_t end, Totals &
    return report.index + 1;
 }
 
+/// Whether each of the paths that are asked for can run; says which does not.  In a process of its
+/// own: this one makes no paths, which its children have for themselves.
+bool has_paths(const Settings &settings)
+{
+   const pid_t pid = fork();
+   if (pid == 0) {
+      const Paths paths = make_paths(settings.vulkan, settings.paths);
+      for (const std::string &name : settings.paths) {
+         if (std::ranges::none_of(paths, [&](const auto &path) { return path->name() == name; })) {
+            fprintf(stderr, "no path %s on this machine; --list names them\n", name.c_str());
+            _exit(1);
+         }
+         if (settings.in_process && is_layer(name)) {
+            fprintf(stderr, "%s is through Vulkan, --in-process leaves it out\n", name.c_str());
+            _exit(1);
+         }
+      }
+      _exit(0);
+   }
+   int status = 0;
+   return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 int run_all(const Settings &settings)
 {
    printf("seed: %llu\n", (unsigned long long)settings.seed);
@@ -427,7 +454,7 @@ int run_all(const Settings &settings)
    printf("seed %llu: %llu programs agree, %u differ, %.1f minutes\n",
           (unsigned long long)settings.seed, (unsigned long long)totals.agreed, totals.failed,
           minutes());
-   return totals.failed ? 1 : 0;
+   return totals.failed || totals.agreed == 0 ? 1 : 0;
 }
 
 } // namespace
@@ -454,5 +481,7 @@ int main(int argc, char **argv)
       }
       return 0;
    }
+   if (!settings.paths.empty() && !has_paths(settings))
+      return 2;
    return run_all(settings);
 }

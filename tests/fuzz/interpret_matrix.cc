@@ -248,6 +248,7 @@ void Interpreter::muladd(const Stmt &stmt, uint32_t owner)
    sum = oracle::muladd(
       to_oracle(at, a), to_oracle(bt, b), sum, stmt.detail != 0,
       oracle::MuladdRules{.internal_roundoff = oracle::internal_roundoff(dt.type, true),
+                          .may_truncate = false,
                           .may_flush = at.type == ComponentType::bf16});
    MatrixValue &d = matrix(stmt.places[0], owner);
    d = make_matrix(dt, {});
@@ -266,11 +267,12 @@ void Interpreter::muladd(const Stmt &stmt, uint32_t owner)
    }
 }
 
-/// Rounds what may be off by `bound` already to a float type.
+/// Rounds what may be off by `bound` already to a float type: to nearest, as every path does, and
+/// with subnormal numbers.
 static double rounded_bound(ComponentType type, double value, double bound)
 {
-   return bound + 2 * oracle::unit_roundoff(type) * (std::fabs(value) + bound) +
-          oracle::smallest_normal(type);
+   return bound + oracle::unit_roundoff(type) * (std::fabs(value) + bound) +
+          oracle::smallest_positive(type);
 }
 
 void Interpreter::convert_matrix(const Stmt &stmt, uint32_t owner)
