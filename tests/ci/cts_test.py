@@ -83,6 +83,12 @@ class RunTest(unittest.TestCase):
         self.assertIn("unexpected failures: 4\n", run.stdout)
         self.assertIn("add.crash  crash: exit status -6 driver: assertion failed", run.stdout)
 
+    def test_crash_after_the_last_case(self):
+        run = self.run_cts("", "--group", "memory_model", "--min-pass", "1")
+        self.assertEqual(run.returncode, 1, run.stdout)
+        self.assertEqual(self.counts(run.stdout, "memory_model shared"), [1, 0, 0, 1, 0])
+        self.assertIn("comp.late_crash  crash: exit status -6", run.stdout)
+
     def test_expected_failures(self):
         run = self.run_cts("# comment\n*.fail  wrong sum\n*.crash  null pointer # really\n*.hang  endless\n",
                            "--min-pass", "3")
@@ -111,7 +117,8 @@ class RunTest(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stdout)
         self.assertEqual(self.counts(run.stdout, "subgroups vote"), [1, 0, 0, 0, 0])
         self.assertEqual(self.counts(run.stdout, "compute pipeline"), [1, 0, 0, 0, 0])
-        self.assertEqual(self.counts(run.stdout, "total"), [2, 0, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "memory_model shared"), [2, 0, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "total"), [4, 0, 0, 0, 0])
 
     def test_pattern_without_reason(self):
         run = self.run_cts("*.fail\n")
