@@ -45,8 +45,11 @@ def program_cases(folder, entry):
     report = folder / f"{program}.xml"
     cases = []
     if report.exists():
-        cases = [(f"{program}: {name}", outcome, message)
-                 for name, outcome, message in gtest_cases(report)]
+        try:
+            cases = [(f"{program}: {name}", outcome, message)
+                     for name, outcome, message in gtest_cases(report)]
+        except ElementTree.ParseError as error:
+            cases = [(program, "failed", f"{report.name} cannot be read: {error}")]
         if not cases and result in GOOD:
             cases = [(program, "failed", "none of its cases matches the filter")]
     elif result == "SKIP":

@@ -72,6 +72,16 @@ class CountTest(unittest.TestCase):
         self.assertEqual(lines[-1], "1 passed, 2 failed")
         self.assertEqual(status, 1)
 
+    def test_unreadable_report(self):
+        self.add("good", cases={"one": "passed"})
+        for name, result in (("cut", "OK"), ("crashed", "FAIL")):
+            self.add(name, result=result, cases={"one": "passed"})
+            report = self.folder / f"{name}.xml"
+            report.write_text(report.read_text()[:-5])
+        status, lines = self.count()
+        self.assertEqual(lines[-1], "1 passed, 2 failed")
+        self.assertEqual(status, 1)
+
     def test_skips(self):
         self.add("gtest", cases={"one": "passed", "two": "skipped", "three": "skipped"})
         self.add("plain", result="SKIP", stdout="not installed\n")
