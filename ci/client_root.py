@@ -222,6 +222,7 @@ class Root:
         lib = self.weft / 'lib'
         shutil.copy(binary, lib)
         host = self.dependencies(subprocess.run(['ldd', binary], capture_output=True, text=True))
+        copied = set()
         while True:
             linked = self.run(['ldd', f'/weft/lib/{binary.name}'], capture_output=True, text=True,
                               variables={'LD_LIBRARY_PATH': '/weft/lib'})
@@ -233,6 +234,10 @@ class Root:
             for name in missing:
                 if not host.get(name):
                     fail(f'{binary} needs {name}, which is not on this machine')
+                if name in copied:
+                    fail(f'{binary} needs {name}, and the loader does not take the copy of '
+                         f'{host[name]}')
+                copied.add(name)
                 shutil.copy(host[name], lib / name)
         return f'/weft/lib/{binary.name}'
 
