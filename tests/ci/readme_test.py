@@ -38,6 +38,12 @@ MY_PROGRAM = """#!/bin/sh
 vulkaninfo --summary | grep -q 'driverName.*Weft'
 """
 
+# The loader goes on without a layer that it does not find.
+SHOWS_LAYER = """
+vulkaninfo --summary | grep VK_LAYER_WEFT_cooperative_matrix >/dev/null ||
+   { echo "the loader does not find the layer"; exit 1; }
+"""
+
 
 class ReadmeTest(unittest.TestCase):
     def make_tree(self, folder):
@@ -68,7 +74,8 @@ class ReadmeTest(unittest.TestCase):
                 VK_DRIVER_FILES=str(manifest), VK_ICD_FILENAMES=str(manifest))
             for block in blocks:
                 with self.subTest(block):
-                    run = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=folder,
+                    script = block + (SHOWS_LAYER if "VK_INSTANCE_LAYERS=" in block else "")
+                    run = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=folder,
                                          env=environment, stdout=subprocess.PIPE,
                                          stderr=subprocess.STDOUT, text=True)
                     self.assertEqual(run.returncode, 0, run.stdout[-2000:])
