@@ -7,6 +7,7 @@
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>
+#include <set>
 
 namespace weft {
 namespace {
@@ -153,8 +154,11 @@ TEST_P(Coordinates, RunsAreAllElements)
             shader.set_invocation(invocation);
             const auto pairs = shader.pairs();
             ASSERT_EQ(pairs.size(), 2 * count);
+            std::set<uint32_t> own; // components, of registers
             for (uint32_t i = 0; i < count; ++i) {
                const auto [row, col] = pairs[2 * i];
+               for (uint32_t k = 0; k < length; ++k)
+                  own.insert(pairs[2 * i + 1].first + k * step);
                if (row >= rows) {
                   EXPECT_TRUE(cmat::has_runs_outside(map, desc, W, runs));
                   continue;
@@ -168,6 +172,10 @@ TEST_P(Coordinates, RunsAreAllElements)
                   ASSERT_LT(e.row * cols + e.col, seen.size());
                   seen[e.row * cols + e.col]++;
                }
+            }
+            if (map == cmat::Map::registers && count > 0) {
+               EXPECT_EQ(own.size(), registers.length());
+               EXPECT_EQ(*own.rbegin(), registers.length() - 1);
             }
          }
          if (map == cmat::Map::dense && count > 0) {
