@@ -74,15 +74,6 @@ bool is_comparison(Binary op)
    return op >= Binary::equal && op <= Binary::greater_equal;
 }
 
-bool Program::has_doubles() const
-{
-   return std::ranges::any_of(functions, [](const Function &f) {
-      return std::ranges::any_of(f.variables, [](const Variable &v) {
-         return v.matrix && v.matrix->type == ComponentType::f64;
-      });
-   });
-}
-
 uint32_t lines(const e2e::MatrixType &type)
 {
    return type.use == e2e::Use::b ? type.cols : type.rows;

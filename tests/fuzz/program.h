@@ -312,7 +312,6 @@ struct Program {
    bool maintenance1 = false;
 
    uint32_t invocations() const { return subgroup_size * subgroups; }
-   bool has_doubles() const; ///< matrices of f64: see e2e::inexpressible()
 };
 
 /// The rows of a matrix that invocations may hold one each of, or the columns of B.
