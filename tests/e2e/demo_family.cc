@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 
 namespace weft::e2e {
 
@@ -171,7 +172,11 @@ const Member members[] = {
     .declarations = decode,
     .fits = is_decoded,
     .place_a = quantized,
-    .edit = [](std::vector<uint32_t> &spirv) { add_vector_decode_functions(spirv); },
+    .edit =
+       [](std::vector<uint32_t> &spirv) {
+          if (add_vector_decode_functions(spirv) != 1)
+             throw std::runtime_error("A is not loaded with the vector decode function");
+       },
     .a_element = "uint16_t"},
    {.extension = VK_QCOM_COOPERATIVE_MATRIX_CONVERSION_EXTENSION_NAME,
     .how = "A from invocations' arrays",
