@@ -33,6 +33,13 @@ bool usable(const Device &device, ComponentType type)
    return missing.empty();
 }
 
+/// By how much a result may be wrong that is too small for a normal number.
+double vanishing(const Device &device, ComponentType type)
+{
+   return keeps_subnormals(device, type) ? oracle::smallest_positive(type)
+                                         : oracle::smallest_normal(type);
+}
+
 /// `count` numbers of the type, three to an invocation (x, y, z of the expressions), or one.
 std::vector<std::byte> random_source(oracle::Random &random, ComponentType type, uint32_t count,
                                      oracle::Inputs inputs)
@@ -280,7 +287,7 @@ TEST(types, float_arithmetic)
             const bool own = device.is_weft && e.own_ulps;
             const double bound = 2 * oracle::unit_roundoff(type) * (own ? *e.own_ulps : e.ulps) *
                                     std::fabs(expected) +
-                                 (own ? 0 : operands) + oracle::smallest_normal(type);
+                                 (own ? 0 : operands) + vanishing(device, type);
             ASSERT_LE(std::fabs(actual - expected), bound)
                << e.glsl << " of x = " << x << ", y = " << y << ", z = " << z << " is " << actual
                << ", expected " << expected;
@@ -334,7 +341,7 @@ TEST(types, conversions)
                const double expected = f.is_float ? oracle::decode_float(from, at)
                                                   : double(oracle::decode_int(from, at));
                const double bound =
-                  2 * oracle::unit_roundoff(to) * std::fabs(expected) + oracle::smallest_normal(to);
+                  2 * oracle::unit_roundoff(to) * std::fabs(expected) + vanishing(device, to);
                const double result = oracle::decode_float(to, actual);
                const bool subnormal =
                   f.is_float && std::fabs(expected) < oracle::smallest_normal(from);
