@@ -12,8 +12,8 @@
 ///                        matrices that it lists (cooperativeMatrixFlexibleDimensions)
 ///   WEFT_TEST_DRIVER=weft  fails unless Weft's own driver is below, which is held to more than others
 ///
-/// A test that in a full sweep neither runs nor skips a case fails, and so does one to which Khronos'
-/// validation layers object, where they are switched on.
+/// A test that neither runs a case nor skips one for a reason of its own fails, and so does one to
+/// which Khronos' validation layers object, where they are switched on.
 
 #pragma once
 
@@ -49,6 +49,9 @@ bool selected(oracle::Random &, uint32_t reduction = 16);
 
 void count_case();
 void skip_case(const std::string &reason);
+/// Counts what no test of the folder has cases for, whenever a list of them is made: that is no
+/// reason of the running test's for having none.
+void skip_for_all(const std::string &reason);
 
 /// Ends the process where no case ends for so long; 0 for never.
 void limit_cases(unsigned seconds);

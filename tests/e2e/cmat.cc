@@ -66,11 +66,11 @@ std::vector<MatrixOperation> matrix_operations(const Device &device, SmallFloats
          small |= is_small_float(ComponentType(type));
       }
       if (row.scope != VK_SCOPE_SUBGROUP_KHR)
-         skip_case("matrix operation of another scope than the subgroup");
+         skip_for_all("matrix operation of another scope than the subgroup");
       else if (!known)
-         skip_case("matrix operation with a component type that the oracle does not know");
+         skip_for_all("matrix operation with a component type that the oracle does not know");
       else if (integer64)
-         skip_case("matrices of 64-bit integers, which GLSL does not have");
+         skip_for_all("matrices of 64-bit integers, which GLSL does not have");
       else if (!small || small_floats == SmallFloats::with)
          operations.push_back({row.MSize, row.NSize, row.KSize, ComponentType(row.AType),
                                ComponentType(row.BType), ComponentType(row.CType),
@@ -234,14 +234,6 @@ testing::AssertionResult stored_as_expected(const oracle::Expectation &expected,
                 << extent(type, placement) << ")";
    }
    return testing::AssertionSuccess();
-}
-
-void for_each_subgroup_size(Device &device, const std::function<void(uint32_t size)> &body)
-{
-   for (uint32_t size : device.subgroup_sizes()) {
-      SCOPED_TRACE("subgroup size " + std::to_string(size));
-      body(size);
-   }
 }
 
 std::string buffer_block(uint32_t binding, const std::string &element, const std::string &name)

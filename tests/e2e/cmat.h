@@ -105,10 +105,6 @@ testing::AssertionResult stored_as_expected(const oracle::Expectation &, const M
                                             const Placement &, std::span<const std::byte> memory,
                                             std::span<const std::byte> before);
 
-/// Calls the body for each subgroup size, most of them; the size is part of every failure's
-/// message.
-void for_each_subgroup_size(Device &, const std::function<void(uint32_t size)> &);
-
 /// A storage-buffer binding's declaration: `buffer Name { T name[]; }`.
 std::string buffer_block(uint32_t binding, const std::string &element, const std::string &name);
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace weft::e2e {
 
@@ -17,13 +18,28 @@ using oracle::Expectation;
 using oracle::Integer;
 using oracle::Matrix;
 
-/// Other types of the same shape and a use that the device can handle.
+/// Whether it is another type of the same shape and a use that the device can handle.
+bool is_sibling(const Device &device, const MatrixType &type, Use use, const MatrixType &other)
+{
+   return other.rows == type.rows && other.cols == type.cols && other.use == use &&
+          !(other == type) && missing_features(device, {other}).empty();
+}
+
+/// Whether there is one for which GLSL has words; the others, siblings() counts.
+bool has_sibling(const Device &device, const MatrixType &type, Use use,
+                 const std::function<bool(const MatrixType &)> &suits)
+{
+   return std::ranges::any_of(matrix_types(device), [&](const MatrixType &other) {
+      return is_sibling(device, type, use, other) && suits(other) &&
+             inexpressible(type.glsl() + other.glsl()).empty();
+   });
+}
+
 std::vector<MatrixType> siblings(const Device &device, const MatrixType &type, Use use)
 {
    std::vector<MatrixType> found;
    for (const MatrixType &other : matrix_types(device)) {
-      const bool same_form = other.rows == type.rows && other.cols == type.cols && other.use == use;
-      if (!same_form || other == type || !missing_features(device, {other}).empty())
+      if (!is_sibling(device, type, use, other))
          continue;
       if (const std::string why = inexpressible(type.glsl() + other.glsl()); !why.empty())
          skip_case(why);
@@ -146,7 +162,10 @@ TEST(cmat_convert, between_component_types)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
-   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+   const auto fits = [&](const MatrixType &type, uint32_t) {
+      return has_sibling(device, type, type.use, [](const MatrixType &) { return true; });
+   };
+   for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
       // Doubles have a shader of their own.
       std::vector<MatrixType> targets, doubles;
       for (const MatrixType &target : siblings(device, type, type.use))
@@ -163,9 +182,14 @@ TEST(cmat_convert, to_operands)
    if (!device.matrix2_features.cooperativeMatrixConversions)
       return skip_case("no cooperativeMatrixConversions");
    oracle::Random random = test_random();
-   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
-      if (type.use != Use::accumulator)
-         return;
+   const auto fits = [&](const MatrixType &type, uint32_t) {
+      const auto suits = [&](const MatrixType &other) {
+         return !is_bit_cast(type.type, other.type);
+      };
+      return type.use == Use::accumulator &&
+             (has_sibling(device, type, Use::a, suits) || has_sibling(device, type, Use::b, suits));
+   };
+   for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
       for (Use use : {Use::a, Use::b}) {
          std::vector<MatrixType> targets, doubles;
          for (const MatrixType &target : siblings(device, type, use)) {
@@ -185,25 +209,34 @@ TEST(cmat_convert, between_single_and_double)
    Device &device = plain_device();
    oracle::Random random = test_random();
    const std::vector<MatrixType> types = matrix_types(device);
-   for_each_matrix_type(device, random, [&](const MatrixType &single, uint32_t subgroup_size) {
-      const MatrixType twice = {ComponentType::f64, single.rows, single.cols, single.use};
+   const auto doubled = [](const MatrixType &type) {
+      return MatrixType{ComponentType::f64, type.rows, type.cols, type.use};
+   };
+   const auto fits = [&](const MatrixType &single, uint32_t) {
       if (single.type != ComponentType::f32)
-         return;
-      if (!std::count(types.begin(), types.end(), twice) ||
-          !missing_features(device, {twice}).empty())
-         return skip_case("needs matrices of f64");
-      const Words words = {
-         {"SIZE", std::to_string(subgroup_size)},
-         {"SINGLE", single.glsl()},
-         {"DOUBLE", MatrixType{ComponentType::s16, single.rows, single.cols, single.use}.glsl()},
-         {"COLS", std::to_string(single.cols)},
-         {"BLOCKS", buffer_block(0, "float", "single_in") + buffer_block(1, "uvec2", "double_in") +
-                       buffer_block(2, "float", "single_out") +
-                       buffer_block(3, "uvec2", "double_out")},
-      };
-      std::vector<uint32_t> spirv =
-         compile_glsl(std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" +
-                      expand(R"(
+         return false;
+      const MatrixType twice = doubled(single);
+      const bool can =
+         std::count(types.begin(), types.end(), twice) && missing_features(device, {twice}).empty();
+      if (!can)
+         skip_case("needs matrices of f64");
+      return can;
+   };
+   for_each_matrix_type(
+      device, random, fits, [&](const MatrixType &single, uint32_t subgroup_size) {
+         const MatrixType twice = doubled(single);
+         const Words words = {
+            {"SIZE", std::to_string(subgroup_size)},
+            {"SINGLE", single.glsl()},
+            {"DOUBLE", MatrixType{ComponentType::s16, single.rows, single.cols, single.use}.glsl()},
+            {"COLS", std::to_string(single.cols)},
+            {"BLOCKS",
+             buffer_block(0, "float", "single_in") + buffer_block(1, "uvec2", "double_in") +
+                buffer_block(2, "float", "single_out") + buffer_block(3, "uvec2", "double_out")},
+         };
+         std::vector<uint32_t> spirv =
+            compile_glsl(std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" +
+                         expand(R"(
 layout(local_size_x = $SIZE) in;
 $BLOCKS
 void main()
@@ -216,31 +249,31 @@ void main()
    coopMatStore($DOUBLE(s), double_out.data, 0, $COLS, gl_CooperativeMatrixLayoutRowMajor);
 }
 )",
-                             words));
-      ASSERT_EQ(replace_matrix_opcode(spirv, op_convert_f_to_s, op_f_convert), 1u);
-      ASSERT_EQ(replace_matrix_opcode(spirv, op_convert_s_to_f, op_f_convert), 1u);
-      replace_short_by_double(spirv);
-      Pipeline pipeline(device, spirv,
-                        {.bindings = {1, 1, 1, 1},
-                         .push_bytes = 0,
-                         .subgroup_size = subgroup_size,
-                         .spec_constants = {}});
+                                words));
+         ASSERT_EQ(replace_matrix_opcode(spirv, op_convert_f_to_s, op_f_convert), 1u);
+         ASSERT_EQ(replace_matrix_opcode(spirv, op_convert_s_to_f, op_f_convert), 1u);
+         replace_short_by_double(spirv);
+         Pipeline pipeline(device, spirv,
+                           {.bindings = {1, 1, 1, 1},
+                            .push_bytes = 0,
+                            .subgroup_size = subgroup_size,
+                            .spec_constants = {}});
 
-      const Matrix s = convertible(device, random, single, ComponentType::f64),
-                   d = convertible(device, random, twice, ComponentType::f32);
-      Buffer single_in(device, s.data.size()), double_in(device, d.data.size());
-      Buffer single_out(device, s.data.size()), double_out(device, d.data.size());
-      std::copy(s.data.begin(), s.data.end(), single_in.bytes().begin());
-      std::copy(d.data.begin(), d.data.end(), double_in.bytes().begin());
-      oracle::fill_poison(single_out.bytes());
-      oracle::fill_poison(double_out.bytes());
-      pipeline.dispatch({single_in, double_in, single_out, double_out});
-      count_case();
-      EXPECT_MATRIX(converted(device, d, ComponentType::f32),
-                    pick(single, {false, 0, line_bytes(single, false)}, single_out.bytes()));
-      EXPECT_MATRIX(converted(device, s, ComponentType::f64),
-                    pick(twice, {false, 0, line_bytes(twice, false)}, double_out.bytes()));
-   });
+         const Matrix s = convertible(device, random, single, ComponentType::f64),
+                      d = convertible(device, random, twice, ComponentType::f32);
+         Buffer single_in(device, s.data.size()), double_in(device, d.data.size());
+         Buffer single_out(device, s.data.size()), double_out(device, d.data.size());
+         std::copy(s.data.begin(), s.data.end(), single_in.bytes().begin());
+         std::copy(d.data.begin(), d.data.end(), double_in.bytes().begin());
+         oracle::fill_poison(single_out.bytes());
+         oracle::fill_poison(double_out.bytes());
+         pipeline.dispatch({single_in, double_in, single_out, double_out});
+         count_case();
+         EXPECT_MATRIX(converted(device, d, ComponentType::f32),
+                       pick(single, {false, 0, line_bytes(single, false)}, single_out.bytes()));
+         EXPECT_MATRIX(converted(device, s, ComponentType::f64),
+                       pick(twice, {false, 0, line_bytes(twice, false)}, double_out.bytes()));
+      });
 }
 
 /// GLSL has no bit cast of a matrix; it has conversions, and OpBitcast has their form.
@@ -250,7 +283,12 @@ TEST(cmat_convert, bit_cast)
                       op_convert_u_to_f = 112, op_bitcast = 124;
    Device &device = plain_device();
    oracle::Random random = test_random();
-   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+   const auto fits = [&](const MatrixType &type, uint32_t) {
+      return has_sibling(device, type, type.use, [&](const MatrixType &other) {
+         return other.component_bytes() == type.component_bytes();
+      });
+   };
+   for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
       for (const MatrixType &target : siblings(device, type, type.use)) {
          if (target.component_bytes() != type.component_bytes())
             continue;

@@ -137,17 +137,24 @@ TEST(cmat_elements, transposes)
    const bool changes_type =
       !is_of_another_driver(device, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
    oracle::Random random = test_random();
-   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
-      if (type.use != Use::accumulator)
-         return;
+   const auto targets_of = [&](const MatrixType &type) {
+      std::vector<MatrixType> targets;
       for (const MatrixType &to : matrix_types(device)) {
+         if (type.use == Use::accumulator && to.use == Use::b && to.rows == type.cols &&
+             to.cols == type.rows && (to.type == type.type || changes_type) &&
+             missing_features(device, {to}).empty() &&
+             inexpressible(type.glsl() + to.glsl()).empty())
+            targets.push_back(to);
+      }
+      return targets;
+   };
+   const auto fits = [&](const MatrixType &type, uint32_t) { return !targets_of(type).empty(); };
+   for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
+      const std::vector<MatrixType> targets = targets_of(type);
+      const uint32_t chosen = oracle::draw(random, uint32_t(targets.size()));
+      for (const MatrixType &to : targets) {
          const bool same_type = to.type == type.type;
-         if (!same_type && !changes_type)
-            continue;
-         if (to.use != Use::b || to.rows != type.cols || to.cols != type.rows ||
-             !missing_features(device, {to}).empty())
-            continue;
-         if (!inexpressible(type.glsl() + to.glsl()).empty() || !(same_type || selected(random, 4)))
+         if (!same_type && &to != &targets[chosen] && !selected(random, 4))
             continue;
          SCOPED_TRACE("to " + to.name());
          const Matrix m =
@@ -195,15 +202,20 @@ TEST(cmat_elements, operands_to_accumulators)
    if (!device.maintenance1_features.cooperativeMatrixConversions)
       return skip_case("no cooperativeMatrixConversions of VK_EXT_cooperative_matrix_maintenance1");
    oracle::Random random = test_random();
-   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
-      if (type.use == Use::accumulator)
-         return;
+   const auto targets_of = [&](const MatrixType &type) {
+      std::vector<MatrixType> targets;
       for (const MatrixType &to : matrix_types(device)) {
-         if (is_bit_cast(type.type, to.type) || to.use != Use::accumulator ||
-             to.rows != type.rows || to.cols != type.cols ||
-             !missing_features(device, {to}).empty() ||
-             !inexpressible(type.glsl() + to.glsl()).empty())
-            continue;
+         if (type.use != Use::accumulator && !is_bit_cast(type.type, to.type) &&
+             to.use == Use::accumulator && to.rows == type.rows && to.cols == type.cols &&
+             missing_features(device, {to}).empty() &&
+             inexpressible(type.glsl() + to.glsl()).empty())
+            targets.push_back(to);
+      }
+      return targets;
+   };
+   const auto fits = [&](const MatrixType &type, uint32_t) { return !targets_of(type).empty(); };
+   for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
+      for (const MatrixType &to : targets_of(type)) {
          SCOPED_TRACE("to " + to.name());
          const bool same_type = to.type == type.type;
          const Matrix m =
@@ -245,9 +257,10 @@ TEST(cmat_elements, reductions)
       "gl_CooperativeMatrixReduceRowNV", "gl_CooperativeMatrixReduceColumnNV",
       "gl_CooperativeMatrixReduceRowAndColumnNV", "gl_CooperativeMatrixReduce2x2NV"};
    oracle::Random random = test_random();
-   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
-      if (type.use != Use::accumulator)
-         return;
+   const auto fits = [](const MatrixType &type, uint32_t) { return type.use == Use::accumulator; };
+   for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
+      // One is for certain, to the same size, which all but those of quads have.
+      const Over chosen = Over(oracle::draw(random, 3));
       for (Over over : {Over::rows, Over::columns, Over::both, Over::quads}) {
          std::vector<MatrixType> results = of_same_component(device, type, Use::accumulator);
          std::erase_if(results, [&](const MatrixType &to) {
@@ -267,7 +280,7 @@ TEST(cmat_elements, reductions)
                                [&](const MatrixType &to) { return to == type; });
          results.resize(std::min<size_t>(results.size(), 2));
          for (const MatrixType &to : results) {
-            if (!selected(random, 3))
+            if (!(over == chosen && to == type) && !selected(random, 3))
                continue;
             SCOPED_TRACE(std::string(names[int(over)]) + " to " + to.name());
             const Matrix m = random_matrix(random, type, oracle::Inputs::whole);
@@ -321,9 +334,10 @@ TEST(cmat_elements, sums_of_a_row_are_the_same_to_the_last_bit)
    if (!device.matrix2_features.cooperativeMatrixReductions)
       return skip_case("no cooperativeMatrixReductions");
    oracle::Random random = test_random();
-   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
-      if (type.use != Use::accumulator || !oracle::format(type.type).is_float)
-         return;
+   const auto fits = [](const MatrixType &type, uint32_t) {
+      return type.use == Use::accumulator && oracle::format(type.type).is_float;
+   };
+   for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
       const Matrix m = random_matrix(random, type, oracle::Inputs::plain);
       const MatrixProgram program = {
          .inputs = {type},

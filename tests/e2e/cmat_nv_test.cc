@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <set>
 
 namespace weft::e2e {
@@ -52,18 +53,23 @@ std::vector<MatrixOperation> nv_operations(const Device &device)
 
 /// Calls the body for one of `reduction` of the operations, each with a subgroup size; for all of
 /// them in several runs.  What comes of the numbers is the same as with KHR matrices, which are swept.
+/// Only those count that `fits` takes, and `needed` says what these are.
 template <typename Body>
-void for_some_operations(uint32_t reduction, const Body &body)
+void for_some_operations(
+   uint32_t reduction, const Body &body,
+   const std::function<bool(const MatrixOperation &)> &fits = [](const auto &) { return true; },
+   const char *needed = "needs operations of VK_NV_cooperative_matrix")
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
    if (!device.nv_matrix_features.cooperativeMatrix)
       return skip_case("needs VK_NV_cooperative_matrix");
-   const std::vector<MatrixOperation> operations = nv_operations(device);
+   std::vector<MatrixOperation> operations = nv_operations(device);
+   std::erase_if(operations, std::not_fn(fits));
    const std::vector<uint32_t> sizes = device.subgroup_sizes();
    uint32_t turn = oracle::draw(random, uint32_t(sizes.size()));
    if (operations.empty())
-      return skip_case("needs operations of VK_NV_cooperative_matrix");
+      return skip_case(needed);
    const uint32_t chosen = oracle::draw(random, uint32_t(operations.size()));
    for (const MatrixOperation &op : operations) {
       const bool is_chosen = &op == &operations[chosen];
@@ -303,12 +309,9 @@ TEST(cmat_nv, muladd)
 /// multiplication multiplies.
 TEST(cmat_nv, one_matrix_in_every_role)
 {
-   uint32_t found = 0;
    for_some_operations(
-      1, [&](Device &device, oracle::Random &random, const MatrixOperation &op, uint32_t size) {
-         if (op.m != op.n || op.m != op.k || op.a != op.b || op.c != op.a || op.result != op.a)
-            return;
-         found++;
+      1,
+      [](Device &device, oracle::Random &random, const MatrixOperation &op, uint32_t size) {
          const Matrix x = small_matrix(random, op.a, op.m, op.m, 1);
          NvProgram program(device, random, size);
          program.load("x", x);
@@ -330,9 +333,11 @@ TEST(cmat_nv, one_matrix_in_every_role)
          /* These are exact in every type. */
          const Matrix y = muladd(x, x, x), z = muladd(x, x, y);
          program.run(oracle::muladd(z, y, Expectation(y), false, muladd_rules(device, op.a, op.a)));
-      });
-   if (found == 0)
-      skip_case("needs an operation of one square type");
+      },
+      [](const MatrixOperation &op) {
+         return op.m == op.n && op.m == op.k && op.a == op.b && op.c == op.a && op.result == op.a;
+      },
+      "needs an operation of one square type");
 }
 
 /// The length is a specialization constant, of which GLSL makes loops and sizes of arrays; so are

@@ -122,9 +122,13 @@ bool is_bit_cast(ComponentType from, ComponentType to)
    return !x.is_float && !y.is_float && x.bytes == y.bytes && from != to;
 }
 
-void for_each_matrix_type(
-   Device &device, oracle::Random &random,
-   const std::function<void(const MatrixType &, uint32_t subgroup_size)> &body)
+void for_each_matrix_type(Device &device, oracle::Random &random, const MatrixBody &body)
+{
+   for_each_matrix_type(device, random, [](const MatrixType &, uint32_t) { return true; }, body);
+}
+
+void for_each_matrix_type(Device &device, oracle::Random &random, const MatrixFilter &fits,
+                          const MatrixBody &body)
 {
    const std::vector<MatrixType> types = matrix_types(device);
    const std::vector<uint32_t> sizes = device.subgroup_sizes();
@@ -137,7 +141,7 @@ void for_each_matrix_type(
          skip_case("needs " + missing);
          continue;
       }
-      if (!selected(random, 4))
+      if (!fits(type, size) || !selected(random, 4))
          continue;
       SCOPED_TRACE(type.name() + ", subgroup size " + std::to_string(size));
       body(type, size);

@@ -49,9 +49,12 @@ std::string missing_features(const Device &, const std::vector<MatrixType> &);
 bool is_bit_cast(ComponentType from, ComponentType to);
 
 /// Calls the body for each advertised matrix type that the device can load, compute with and store,
-/// with a subgroup size that takes turns; a skip if there is none.  Stops at the first failure.
-void for_each_matrix_type(Device &, oracle::Random &,
-                          const std::function<void(const MatrixType &, uint32_t subgroup_size)> &);
+/// with a subgroup size that takes turns; a skip if there is none.  Stops at the first failure.  Thinned
+/// sweeps choose among the types that `fits` takes: the body has a case for each of them.
+using MatrixBody = std::function<void(const MatrixType &, uint32_t subgroup_size)>;
+using MatrixFilter = std::function<bool(const MatrixType &, uint32_t subgroup_size)>;
+void for_each_matrix_type(Device &, oracle::Random &, const MatrixBody &);
+void for_each_matrix_type(Device &, oracle::Random &, const MatrixFilter &fits, const MatrixBody &);
 
 /// Whether subnormal numbers stay what they are in shaders that do not ask for it, as those of the
 /// tests: elsewhere than on Weft's own driver they may be flushed (Vulkan, Precision and Operation
