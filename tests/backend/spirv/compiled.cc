@@ -62,9 +62,4 @@ std::vector<uint32_t> assemble(const std::string &text)
    return words;
 }
 
-bool has(const std::string &text, const std::string &part)
-{
-   return text.find(part) != std::string::npos;
-}
-
 } // namespace weft::test

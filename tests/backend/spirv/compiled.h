@@ -28,6 +28,4 @@ std::string compiled_assembly(const std::string &text,
 /// The words of a module of SPIR-V 1.3 in assembly; none, with a failed expectation, if it has mistakes.
 std::vector<uint32_t> assemble(const std::string &text);
 
-bool has(const std::string &text, const std::string &part);
-
 } // namespace weft::test
