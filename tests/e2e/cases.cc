@@ -97,8 +97,7 @@ Device &made(std::unique_ptr<Device> &device, bool robust)
 {
    if (!device) {
       device = std::make_unique<Device>(robust);
-      const char *shapes = getenv("WEFT_SHAPES");
-      if (shapes && strcmp(shapes, "flexible") == 0)
+      if (has_drawn_shapes())
          device->matrix_properties = draw_shapes(*device);
    }
    return *device;
@@ -174,6 +173,12 @@ bool has_tiles_of_another_driver(const Device &device, const char *extension)
 {
    return !device.is_weft && lowering_of(device) != "registers" &&
           bare_device().has_extension(extension);
+}
+
+bool has_drawn_shapes()
+{
+   const char *shapes = getenv("WEFT_SHAPES");
+   return shapes && strcmp(shapes, "flexible") == 0;
 }
 
 oracle::Random test_random()

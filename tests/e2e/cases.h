@@ -47,6 +47,9 @@ oracle::Random test_random();
 /// always.
 bool selected(oracle::Random &, uint32_t reduction = 16);
 
+/// Whether WEFT_SHAPES has the sizes of matrices drawn: a test may find none of its types among them.
+bool has_drawn_shapes();
+
 void count_case();
 void skip_case(const std::string &reason);
 /// Counts what no test of the folder has cases for, whenever a list of them is made: that is no
