@@ -172,9 +172,7 @@ const MatrixSupport &supported_matrices()
 
 std::optional<std::string> missing_instructions()
 {
-   if (host_features().instruction_set == InstructionSet::none)
-      return "this CPU lacks AVX2, FMA, F16C, BMI2 or LZCNT";
-   return {};
+   return missing_instructions(host_features());
 }
 
 std::string host_description()

@@ -135,6 +135,13 @@ const CpuFeatures &host_features()
    return features;
 }
 
+std::optional<std::string> missing_instructions(const CpuFeatures &cpu)
+{
+   if (cpu.instruction_set == InstructionSet::none)
+      return "this CPU lacks AVX2, FMA, F16C, BMI2 or LZCNT";
+   return {};
+}
+
 std::string describe(const CpuFeatures &f)
 {
    std::string text = f.brand + " (";

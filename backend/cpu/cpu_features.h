@@ -8,6 +8,7 @@
 #include "nir_passes/result.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace weft::cpu {
@@ -57,6 +58,9 @@ const CpuFeatures &host_features();
 /// The features that the machine has, up to a limit.  With IsaLimit::amx the first call asks the
 /// system for AMX.
 CpuFeatures detect_features(IsaLimit at_most);
+
+/// What a CPU lacks on which no code of the back end runs; none if it does.
+std::optional<std::string> missing_instructions(const CpuFeatures &);
 
 /// The CPU's name and the instructions that matrices use: "AMD EPYC ... (AVX-512, VNNI, BF16)".
 std::string describe(const CpuFeatures &);

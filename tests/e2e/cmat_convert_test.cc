@@ -29,10 +29,9 @@ bool is_sibling(const Device &device, const MatrixType &type, Use use, const Mat
 bool has_sibling(const Device &device, const MatrixType &type, Use use,
                  const std::function<bool(const MatrixType &)> &suits)
 {
-   return std::ranges::any_of(matrix_types(device), [&](const MatrixType &other) {
-      return is_sibling(device, type, use, other) && suits(other) &&
-             inexpressible(type.glsl() + other.glsl()).empty();
-   });
+   return !types_beside(device, type, [&](const MatrixType &other) {
+              return is_sibling(device, type, use, other) && suits(other);
+           }).empty();
 }
 
 std::vector<MatrixType> siblings(const Device &device, const MatrixType &type, Use use)

@@ -138,15 +138,10 @@ TEST(cmat_elements, transposes)
       !is_of_another_driver(device, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
    oracle::Random random = test_random();
    const auto targets_of = [&](const MatrixType &type) {
-      std::vector<MatrixType> targets;
-      for (const MatrixType &to : matrix_types(device)) {
-         if (type.use == Use::accumulator && to.use == Use::b && to.rows == type.cols &&
-             to.cols == type.rows && (to.type == type.type || changes_type) &&
-             missing_features(device, {to}).empty() &&
-             inexpressible(type.glsl() + to.glsl()).empty())
-            targets.push_back(to);
-      }
-      return targets;
+      return types_beside(device, type, [&](const MatrixType &to) {
+         return type.use == Use::accumulator && to.use == Use::b && to.rows == type.cols &&
+                to.cols == type.rows && (to.type == type.type || changes_type);
+      });
    };
    const auto fits = [&](const MatrixType &type, uint32_t) { return !targets_of(type).empty(); };
    for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
@@ -203,15 +198,10 @@ TEST(cmat_elements, operands_to_accumulators)
       return skip_case("no cooperativeMatrixConversions of VK_EXT_cooperative_matrix_maintenance1");
    oracle::Random random = test_random();
    const auto targets_of = [&](const MatrixType &type) {
-      std::vector<MatrixType> targets;
-      for (const MatrixType &to : matrix_types(device)) {
-         if (type.use != Use::accumulator && !is_bit_cast(type.type, to.type) &&
-             to.use == Use::accumulator && to.rows == type.rows && to.cols == type.cols &&
-             missing_features(device, {to}).empty() &&
-             inexpressible(type.glsl() + to.glsl()).empty())
-            targets.push_back(to);
-      }
-      return targets;
+      return types_beside(device, type, [&](const MatrixType &to) {
+         return type.use != Use::accumulator && !is_bit_cast(type.type, to.type) &&
+                to.use == Use::accumulator && to.rows == type.rows && to.cols == type.cols;
+      });
    };
    const auto fits = [&](const MatrixType &type, uint32_t) { return !targets_of(type).empty(); };
    for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {

@@ -122,6 +122,17 @@ bool is_bit_cast(ComponentType from, ComponentType to)
    return !x.is_float && !y.is_float && x.bytes == y.bytes && from != to;
 }
 
+std::vector<MatrixType> types_beside(const Device &device, const MatrixType &type,
+                                     const std::function<bool(const MatrixType &)> &suits)
+{
+   std::vector<MatrixType> found = matrix_types(device);
+   std::erase_if(found, [&](const MatrixType &other) {
+      return !suits(other) || !missing_features(device, {other}).empty() ||
+             !inexpressible(type.glsl() + other.glsl()).empty();
+   });
+   return found;
+}
+
 void for_each_matrix_type(Device &device, oracle::Random &random, const MatrixBody &body)
 {
    for_each_matrix_type(device, random, [](const MatrixType &, uint32_t) { return true; }, body);

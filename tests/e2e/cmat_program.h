@@ -48,6 +48,10 @@ std::string missing_features(const Device &, const std::vector<MatrixType> &);
 /// Whether GLSL's conversion is a bit cast: between integers of one size, which cannot change the use.
 bool is_bit_cast(ComponentType from, ComponentType to);
 
+/// The matrix types, of those that `suits` takes, that the device can handle and a shader of GLSL can have beside `type`.
+std::vector<MatrixType> types_beside(const Device &, const MatrixType &type,
+                                     const std::function<bool(const MatrixType &)> &suits);
+
 /// Calls the body for each advertised matrix type that the device can load, compute with and store,
 /// with a subgroup size that takes turns; a skip if there is none.  Stops at the first failure.  Thinned
 /// sweeps choose among the types that `fits` takes: the body has a case for each of them.

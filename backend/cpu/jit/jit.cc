@@ -421,8 +421,8 @@ compile_object(llvm::Module &module,
    const std::unique_ptr<llvm::TargetMachine> machine = create_target_machine(cpu);
    if (!machine)
       return Error{"LLVM has no x86-64 code generator"};
-   if (cpu.instruction_set == InstructionSet::none)
-      return Error{"this CPU lacks AVX2, FMA, F16C, BMI2 or LZCNT"};
+   if (const std::optional<std::string> missing = missing_instructions(cpu))
+      return Error{*missing};
 
    std::string errors;
    module.getContext().setDiagnosticHandler(std::make_unique<DiagnosticCollector>(errors));
