@@ -502,10 +502,21 @@ private:
          return;
       nir_def *zero = nir_imm_int(&b, 0), *stride = nir_imm_int(&b, desc.cols);
       constexpr glsl_matrix_layout layout = GLSL_MATRIX_LAYOUT_ROW_MAJOR;
+      nir_intrinsic_instr *load =
+         cutting.has_workgroup_matrices ? load_for(instr, matrix) : nullptr;
       meet();
       if (cutting.has_workgroup_matrices) {
          nir_deref_instr *all = workgroup_matrix(desc);
-         nir_cmat_insert_columns_weft(&b, &all->def, &matrix.deref->def, first_line(desc));
+         if (load) {
+            _nir_build_cmat_load_columns_weft(&b, &all->def, load->src[1].ssa, load->src[2].ssa,
+                                              first_line(desc),
+                                              {._ = 0,
+                                               .cmat_desc = cut(desc),
+                                               .matrix_layout = nir_intrinsic_matrix_layout(load)});
+            nir_instr_remove(&load->instr);
+         } else {
+            nir_cmat_insert_columns_weft(&b, &all->def, &matrix.deref->def, first_line(desc));
+         }
          meet();
          nir_src_rewrite(&instr->src[2], &all->def);
          return;
@@ -517,6 +528,54 @@ private:
       _nir_build_cmat_load(&b, &all->def, &staged(desc, zero, zero)->def, stride,
                            {._ = 0, .matrix_layout = layout});
       nir_src_rewrite(&instr->src[2], &all->def);
+   }
+
+   /// The load of a matrix that is for one multiplication only and may as well be done just before that; null if there is
+   /// none.
+   static nir_intrinsic_instr *load_for(nir_intrinsic_instr *muladd, const Matrix &matrix)
+   {
+      if (matrix.deref->deref_type != nir_deref_type_var)
+         return nullptr;
+      nir_intrinsic_instr *load = nullptr;
+      nir_foreach_block(block, nir_cf_node_get_function(&muladd->instr.block->cf_node)) {
+         nir_foreach_instr(instr, block) {
+            if (instr->type != nir_instr_type_deref ||
+                nir_instr_as_deref(instr)->deref_type != nir_deref_type_var ||
+                nir_instr_as_deref(instr)->var != matrix.deref->var)
+               continue;
+            nir_foreach_use_including_if(src, &nir_instr_as_deref(instr)->def) {
+               if (src == &muladd->src[2])
+                  continue;
+               nir_instr *user = nir_src_is_if(src) ? nullptr : nir_src_parent_instr(src);
+               if (load || !user || user->type != nir_instr_type_intrinsic)
+                  return nullptr;
+               load = nir_instr_as_intrinsic(user);
+               if (load->intrinsic != nir_intrinsic_cmat_load || src != &load->src[0])
+                  return nullptr;
+            }
+         }
+      }
+      nir_instr *next = load ? nir_instr_next(&load->instr) : nullptr;
+      while (next && next != &muladd->instr)
+         next = leaves_memory(next) ? nir_instr_next(next) : nullptr;
+      return next ? load : nullptr;
+   }
+
+   /// Whether the memory that subgroups share is the same for them behind an instruction as before.
+   static bool leaves_memory(const nir_instr *instr)
+   {
+      if (instr->type == nir_instr_type_call)
+         return false;
+      if (instr->type != nir_instr_type_intrinsic)
+         return true;
+      const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+      const nir_intrinsic_info &info = nir_intrinsic_infos[intrinsic->intrinsic];
+      if (info.flags & NIR_INTRINSIC_CAN_ELIMINATE)
+         return true;
+      // What writes a variable has it first.
+      const nir_deref_instr *written =
+         info.num_srcs > 0 ? nir_src_as_deref(intrinsic->src[0]) : nullptr;
+      return written && nir_deref_mode_must_be(written, nir_var_function_temp);
    }
 
    nir_deref_instr *whole(glsl_cmat_description desc)

@@ -20,12 +20,18 @@ namespace {
 
 using test::has;
 
+void remove_copies(nir_shader *nir)
+{
+   EXPECT_TRUE(opt_cmat_copies(nir));
+}
+
 const std::string types = R"(
    #define ACC(rows, cols) coopmat<float, gl_ScopeWorkgroup, rows, cols, gl_MatrixUseAccumulator>
    #define A coopmat<float16_t, gl_ScopeWorkgroup, 64, 16, gl_MatrixUseA>
    #define B coopmat<float16_t, gl_ScopeWorkgroup, 16, 32, gl_MatrixUseB>
    layout(binding = 0) buffer Halves { float16_t h[]; };
    layout(binding = 1) buffer Floats { float f[]; };
+   layout(binding = 2) buffer Counter { uint n; };
    float sum(const in float x, const in float y) { return x + y; }
 )";
 
@@ -195,7 +201,6 @@ TEST(lower_cmat_scope, components_of_b)
 TEST(lower_cmat_scope, components_of_b_that_was_loaded)
 {
    const auto bands = [](const std::string &how) {
-      const auto remove_copies = [](nir_shader *nir) { EXPECT_TRUE(opt_cmat_copies(nir)); };
       const Result<std::string> text =
          lower("B b = B(0); tensorLayoutNV<1> t = "
                "setTensorLayoutDimensionNV(createTensorLayoutNV(1), 512);" +
@@ -238,6 +243,35 @@ TEST(lower_cmat_scope, b_in_bands_of_a_workgroup_matrix)
    EXPECT_FALSE(has(text, "staging")) << text;
    EXPECT_EQ(test::count(text, "@barrier"), 2u) << text;
    EXPECT_EQ(test::count(text, "@cmat_store"), 1u) << text;
+}
+
+/// A load that is for one product only goes behind the first barrier, if nothing may change memory meanwhile.
+TEST(lower_cmat_scope, bands_of_a_workgroup_matrix_are_loaded_in_place)
+{
+   const auto loads = [](const std::string &between, const std::string &behind = "") {
+      const Result<std::string> text = lower(R"(
+      B b; ACC(64, 32) c = ACC(64, 32)(0);
+      coopMatLoad(b, h, 512 * gl_WorkGroupID.x, 16, gl_CooperativeMatrixLayoutColumnMajor);)" +
+                                                between + R"(
+      c = coopMatMulAdd(A(1), b, c);)" + behind +
+                                                R"(
+      coopMatStore(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);)",
+                                             {16, false, enough, true, true}, remove_copies);
+      EXPECT_TRUE(text) << (text ? "" : text.error().message);
+      const size_t in_place = test::count(*text, "@cmat_load_columns_weft"),
+                   first = test::count(*text, "@cmat_insert_columns_weft");
+      EXPECT_EQ(test::count(*text, "@cmat_load "), first > 0 ? 1u : 0u) << *text;
+      EXPECT_EQ(in_place > 0, first == 0) << *text;
+      return in_place;
+   };
+   EXPECT_EQ(loads(""), 1u);
+   EXPECT_EQ(loads("c = c + ACC(64, 32)(f[5]);"), 1u);
+   EXPECT_EQ(loads("h[gl_LocalInvocationIndex] = float16_t(0);"), 0u);
+   EXPECT_EQ(loads("atomicAdd(n, 1);"), 0u);
+   EXPECT_EQ(loads("barrier();"), 0u);
+   EXPECT_EQ(loads("if (f[5] > 0) return;"), 0u);
+   EXPECT_EQ(loads("", "c = coopMatMulAdd(A(2), b, c);"), 0u);
+   EXPECT_EQ(loads("", "coopMatStore(b, h, 0, 16, gl_CooperativeMatrixLayoutColumnMajor);"), 0u);
 }
 
 /// A product takes its matrix as the one before left it: there is one of each type.

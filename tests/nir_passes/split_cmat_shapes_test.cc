@@ -69,6 +69,46 @@ TEST(split_cmat_shapes, tiles_lie_within_the_matrix)
       EXPECT_NE(text.find(number), std::string::npos) << number << "\n" << text;
 }
 
+/// Loads the last eight columns of a matrix of so many rows and 16 columns.
+std::string with_columns(const std::string &rows)
+{
+   return lowered(
+      "coopmat<float16_t, gl_ScopeSubgroup, " + rows + R"(, 16, gl_MatrixUseB> b;
+      coopMatLoad(b, h, 0, 40, gl_CooperativeMatrixLayoutColumnMajor);
+      coopMatStore(b, h, 0, 16, gl_CooperativeMatrixLayoutRowMajor);)",
+      MatrixForm::private_tiles, [](nir_builder *b) {
+         nir_foreach_block(block, b->impl) {
+            nir_foreach_instr(instr, block) {
+               if (instr->type != nir_instr_type_intrinsic ||
+                   nir_instr_as_intrinsic(instr)->intrinsic != nir_intrinsic_cmat_load)
+                  continue;
+               nir_intrinsic_instr *load = nir_instr_as_intrinsic(instr);
+               glsl_cmat_description columns =
+                  *glsl_get_cmat_description(nir_src_as_deref(load->src[0])->type);
+               columns.cols = 8;
+               b->cursor = nir_before_instr(instr);
+               _nir_build_cmat_load_columns_weft(
+                  b, load->src[0].ssa, load->src[1].ssa, load->src[2].ssa, nir_imm_int(b, 8),
+                  {._ = 0, .cmat_desc = columns, .matrix_layout = GLSL_MATRIX_LAYOUT_COLUMN_MAJOR});
+               nir_instr_remove(instr);
+               return;
+            }
+         }
+      });
+}
+
+/// Of the two tiles, one at the edge is filled by element first.
+TEST(split_cmat_shapes, columns_are_loaded_into_their_tiles)
+{
+   const std::string text = with_columns("16");
+   EXPECT_EQ(test::count(text, "@cmat_load"), 2u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_insert"), 0u) << text;
+   const std::string padded = with_columns("12");
+   EXPECT_EQ(test::count(padded, "@cmat_load"), 1u) << padded;
+   EXPECT_EQ(test::count(padded, "@cmat_insert_columns_weft"), 2u) << padded;
+   EXPECT_EQ(test::count(padded, "@cmat_construct"), 1u) << padded;
+}
+
 /// How many components a tile has is for the driver to say.
 TEST(split_cmat_shapes, components_are_numbered_by_tile)
 {

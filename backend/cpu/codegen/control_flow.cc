@@ -5,12 +5,20 @@
 
 namespace weft::cpu {
 
-const nir_loop *innermost_loop(const nir_instr *instr)
+namespace {
+
+const nir_loop *loop_around(const nir_cf_node *node)
 {
-   const nir_cf_node *node = &instr->block->cf_node;
    while (node && node->type != nir_cf_node_loop)
       node = node->parent;
    return node ? nir_cf_node_as_loop(const_cast<nir_cf_node *>(node)) : nullptr;
+}
+
+} // namespace
+
+const nir_loop *innermost_loop(const nir_instr *instr)
+{
+   return loop_around(&instr->block->cf_node);
 }
 
 bool contains_jump(nir_cf_node *node)
@@ -52,6 +60,14 @@ bool has_control_barrier(const nir_loop *loop)
       }
    }
    return false;
+}
+
+const nir_loop *innermost_barrier_loop(const nir_instr *instr)
+{
+   const nir_loop *loop = innermost_loop(instr);
+   while (loop && !has_control_barrier(loop))
+      loop = loop_around(loop->cf_node.parent);
+   return loop;
 }
 
 } // namespace weft::cpu

@@ -20,4 +20,7 @@ bool contains_jump(exec_list *);
 bool is_control_barrier(const nir_instr *);
 bool has_control_barrier(const nir_loop *);
 
+/// The innermost loop around an instruction in which subgroups wait for each other; null if there is none.
+const nir_loop *innermost_barrier_loop(const nir_instr *);
+
 } // namespace weft::cpu

@@ -197,8 +197,7 @@ void look_ahead(nir_intrinsic_instr *intr, const Access &access, Pieces &pieces)
    llvm::IRBuilder<> &b = t.b;
    if (access.space != Space::buffer && access.space != Space::global)
       return;
-   const nir_loop *loop = innermost_loop(&intr->instr);
-   if (loop && has_control_barrier(loop)) {
+   if (const nir_loop *loop = innermost_barrier_loop(&intr->instr)) {
       const int64_t step = loop_step(nir_get_scalar(access.offset->ssa, 0), loop).value_or(0);
       if (step == 0)
          return;

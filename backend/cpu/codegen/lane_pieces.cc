@@ -251,14 +251,30 @@ Values Pieces::load_chunks(const std::vector<bool> &chunks)
       for (unsigned c = 0; c < components; c++)
          t.packed_components[result[c]] = {all, c};
    }
-   if (bytes == 2 && components % 2 == 0) {
-      // Shaders that load words by halves put them together again.
+   if (are_halves()) {
       Pieces words = *this;
       words.bytes *= 2;
       words.components /= 2;
-      const Values whole = words.take_components(loaded);
-      for (size_t c = 0; c < whole.size(); c++)
-         t.halves[{result[2 * c], result[2 * c + 1]}] = whole[c];
+      remember_words(result, words.take_components(loaded));
+   }
+   return result;
+}
+
+/// Shaders that load words by halves put them together again.
+void Pieces::remember_words(llvm::ArrayRef<Value *> halves, llvm::ArrayRef<Value *> words)
+{
+   for (size_t c = 0; c < words.size(); c++)
+      t.halves[{halves[2 * c], halves[2 * c + 1]}] = words[c];
+}
+
+/// The components of all lanes' elements, which follow each other.
+Values Pieces::components_of(Value *all)
+{
+   const Values result = unpack(t, all, components);
+   if (are_halves()) {
+      Value *words =
+         b.CreateBitCast(all, llvm::FixedVectorType::get(b.getInt32Ty(), t.W * components / 2));
+      remember_words(result, unpack(t, words, components / 2));
    }
    return result;
 }
@@ -271,12 +287,19 @@ Values Pieces::load_same()
       parts.push_back(load(vector_type(loaded()), group_pointer(g)));
    if (parts.size() == 1 && components == 1)
       return {t.splat(parts[0])};
-   Value *all = concatenate(t, parts);
+   // LLVM would insert less than a word once for each lane.
+   constexpr unsigned word_bytes = 4;
+   const unsigned spread = components == 1 && bytes < word_bytes ? word_bytes / bytes : 1;
+   if (spread > 1) {
+      for (Value *&part : parts)
+         part = b.CreateZExt(part, b.getInt32Ty());
+   }
+   Value *all = b.CreateBitCast(concatenate(t, parts), vector_type(groups() * loaded() * spread));
    Values result;
    for (unsigned c = 0; c < components; c++) {
       llvm::SmallVector<int, 64> order;
       for (unsigned l = 0; l < t.W; l++)
-         order.push_back(int(l / pattern().group * loaded() + c));
+         order.push_back(int(l / pattern().group * loaded() * spread + c));
       result.push_back(reorder(t, all, order));
    }
    return result;
@@ -658,7 +681,7 @@ Values load_pieces(Pieces p, Way way)
    const Values all = choose(
       t, conditions.all(), [&] { return Values{p.load_regular()}; },
       [&] { return Values{p.load_lanewise()}; });
-   return unpack(t, all[0], p.components);
+   return p.components_of(all[0]);
 }
 
 void store_pieces(Pieces p, const Values &data)

@@ -113,6 +113,9 @@ struct Pieces {
    std::vector<bool> chunks() const;
    Values take_components(llvm::ArrayRef<llvm::Value *> chunks);
    Values load_chunks(const std::vector<bool> &chunks);
+   bool are_halves() const { return bytes == 2 && components % 2 == 0; }
+   void remember_words(llvm::ArrayRef<llvm::Value *> halves, llvm::ArrayRef<llvm::Value *> words);
+   Values components_of(llvm::Value *all);
    llvm::Value *load_registers(llvm::Value *base);
    // These load and store packed vectors (packed_values.h).
    llvm::Value *load_regular();

@@ -3,6 +3,8 @@
 
 #include "backend/cpu/codegen/loop_step.h"
 
+#include "backend/cpu/codegen/control_flow.h"
+
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SmallVector.h>
 
@@ -47,29 +49,39 @@ public:
    }
 
 private:
-   /// Counters of this loop: what it begins with, and itself with a constant added.
-   Step of_phi(nir_phi_instr *phi) const
+   /// Counters: what a loop begins with, and itself with a constant added.  One of a loop within this one counts from
+   /// another beginning, if that changes.
+   Step of_phi(nir_phi_instr *phi)
    {
-      if (phi->instr.block != first_block(loop) || phi->def.num_components != 1)
+      const nir_loop *own = innermost_loop(&phi->instr);
+      if (phi->instr.block != first_block(own) || phi->def.num_components != 1)
          return {};
-      Step result;
+      Step beginning, count;
       nir_foreach_phi_src(src, phi)
       {
          const nir_scalar next = nir_scalar_chase_movs(nir_get_scalar(src->src.ssa, 0));
-         if (!is_inside(src->pred, loop))
-            continue;
-         if (result || !nir_scalar_is_alu(next) || nir_scalar_alu_op(next) != nir_op_iadd)
+         Step &result = is_inside(src->pred, own) ? count : beginning;
+         if (result)
             return {};
-         for (unsigned i = 0; i < 2; i++) {
-            const nir_scalar x = nir_scalar_chase_alu_src(next, i),
-                             y = nir_scalar_chase_alu_src(next, 1 - i);
-            if (x.def == &phi->def && nir_scalar_is_const(y))
-               result = nir_scalar_as_int(y);
-         }
+         result = is_inside(src->pred, own) ? added(next, phi->def) : own == loop ? 0 : step(next);
          if (!result)
             return {};
       }
-      return result;
+      return own == loop ? count : beginning;
+   }
+
+   /// The constant that is added to a value.
+   static Step added(const nir_scalar &sum, const nir_def &value)
+   {
+      if (!nir_scalar_is_alu(sum) || nir_scalar_alu_op(sum) != nir_op_iadd)
+         return {};
+      for (unsigned i = 0; i < 2; i++) {
+         const nir_scalar x = nir_scalar_chase_alu_src(sum, i),
+                          y = nir_scalar_chase_alu_src(sum, 1 - i);
+         if (x.def == &value && nir_scalar_is_const(y))
+            return nir_scalar_as_int(y);
+      }
+      return {};
    }
 
    /// What gives the same for the same operands.

@@ -86,6 +86,21 @@ TEST(LoopStep, StreamsFartherAhead)
              (std::set<int>{8192, 8192 + 64, 8192 + 128, 8192 + 192}));
 }
 
+/// Also by loops within the one that waits, from wherever these begin.
+TEST(LoopStep, WhatInnerLoopsStage)
+{
+   const auto inner = [](const std::string &beginning, const std::string &index) {
+      return distances("for (uint k = 0; k < n; k++) {\n   for (uint j = " + beginning +
+                       "; j < m; j++)\n      staged[i ^ j] = a[" + index +
+                       "];\n   barrier();\n   sum += staged[63 - i];\n   barrier();\n}\n");
+   };
+   const std::set<int> lines = {16384, 16384 + 64, 16384 + 128, 16384 + 192};
+   EXPECT_EQ(inner("0", "k * 1024 + j * 64 + i"), lines);
+   EXPECT_EQ(inner("k * 1024", "j + i"), lines);
+   EXPECT_EQ(inner("0", "j * 64 + i"), std::set<int>());
+   EXPECT_EQ(inner("k * k", "j * 64 + i"), std::set<int>());
+}
+
 TEST(LoopStep, NothingWhereNothingIsKnown)
 {
    EXPECT_EQ(distances(staging("uint k = 1; k < n; k *= 2", "k * 1024 + i")), std::set<int>());
