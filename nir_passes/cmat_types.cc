@@ -8,6 +8,13 @@
 
 namespace weft {
 
+nir_deref_instr *rebuild_deref(nir_builder *b, nir_deref_instr *deref)
+{
+   if (deref->deref_type == nir_deref_type_var)
+      return nir_build_deref_var(b, deref->var);
+   return nir_build_deref_follower(b, rebuild_deref(b, nir_deref_instr_parent(deref)), deref);
+}
+
 CmatTypes::CmatTypes(nir_shader *nir, Lower lower) : lower(std::move(lower))
 {
    nir_function_impl *impl = nir_shader_get_entrypoint(nir);

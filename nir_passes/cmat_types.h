@@ -6,7 +6,7 @@
 #pragma once
 
 #include "compiler/glsl_types.h"
-#include "compiler/nir/nir.h"
+#include "compiler/nir/nir_builder.h"
 
 #include <functional>
 #include <unordered_map>
@@ -18,6 +18,9 @@ struct Matrix {
    nir_deref_instr *deref;
    glsl_cmat_description desc;
 };
+
+/// The same variable, or element of it, at the cursor.
+nir_deref_instr *rebuild_deref(nir_builder *, nir_deref_instr *);
 
 class CmatTypes {
 public:

@@ -455,7 +455,7 @@ private:
          return;
       const nir_cursor here = b.cursor;
       b.cursor = nir_before_cf_node(node);
-      share({rebuild(matrix.deref), matrix.desc});
+      share({rebuild_deref(&b, matrix.deref), matrix.desc});
       b.cursor = here;
    }
 
@@ -484,13 +484,6 @@ private:
          },
          &search);
       return search.found;
-   }
-
-   nir_deref_instr *rebuild(nir_deref_instr *deref)
-   {
-      if (deref->deref_type == nir_deref_type_var)
-         return nir_build_deref_var(&b, deref->var);
-      return nir_build_deref_follower(&b, rebuild(nir_deref_instr_parent(deref)), deref);
    }
 
    /// A subgroup's rows are multiplied by all columns of B.  Bands are stored whole, not component by

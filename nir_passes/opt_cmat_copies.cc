@@ -4,6 +4,7 @@
 #include "nir_passes/opt_cmat_copies.h"
 
 #include "nir_passes/cmat_intrinsics.h"
+#include "nir_passes/cmat_types.h"
 
 #include "compiler/nir/nir_builder.h"
 #include "compiler/nir/nir_deref.h"
@@ -206,7 +207,7 @@ private:
          return false;
 
       b.cursor = nir_before_instr(&writer->instr);
-      nir_deref_instr *moved = rebuild(destination);
+      nir_deref_instr *moved = rebuild_deref(&b, destination);
       nir_src_rewrite(&writer->src[0], &moved->def);
       if (Temporary *of_destination = temporary(destination)) {
          remove_use(of_destination->writes, copy, 0);
@@ -371,13 +372,6 @@ private:
             return true;
       }
       return false;
-   }
-
-   nir_deref_instr *rebuild(nir_deref_instr *deref)
-   {
-      if (deref->deref_type == nir_deref_type_var)
-         return nir_build_deref_var(&b, deref->var);
-      return nir_build_deref_follower(&b, rebuild(nir_deref_instr_parent(deref)), deref);
    }
 
    /// Whether a matrix is read for anything but itself or another that is not needed.
