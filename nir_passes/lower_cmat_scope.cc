@@ -16,6 +16,7 @@
 #include <bit>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -191,7 +192,7 @@ public:
             const Cutting &cutting, const Elements &shared)
        : options(options), subgroups(subgroups), cutting(cutting),
          b(nir_builder_create(nir_shader_get_entrypoint(nir))), staging(make_staging(nir, shared)),
-         shared_instructions(find_shared_instructions()),
+         shared_instructions(find_shared_instructions()), uses(count_uses()),
          types(nir, [&](const glsl_cmat_description &desc) {
             const glsl_cmat_description of_subgroup = cut(desc);
             return glsl_cmat_type(&of_subgroup);
@@ -525,33 +526,40 @@ private:
 
    /// The load of a matrix that is for one multiplication only and may as well be done just before that; null if there is
    /// none.
-   static nir_intrinsic_instr *load_for(nir_intrinsic_instr *muladd, const Matrix &matrix)
+   nir_intrinsic_instr *load_for(nir_intrinsic_instr *muladd, const Matrix &matrix) const
    {
-      if (matrix.deref->deref_type != nir_deref_type_var)
+      const nir_variable *variable = nir_deref_instr_get_variable(matrix.deref);
+      constexpr uint32_t load_and_muladd = 2;
+      if (!variable || uses.at(variable) != load_and_muladd)
          return nullptr;
-      nir_intrinsic_instr *load = nullptr;
-      nir_foreach_block(block, nir_cf_node_get_function(&muladd->instr.block->cf_node)) {
+      for (nir_instr *instr = nir_instr_prev(&muladd->instr); instr;
+           instr = nir_instr_prev(instr)) {
+         if (instr->type == nir_instr_type_intrinsic) {
+            nir_intrinsic_instr *load = nir_instr_as_intrinsic(instr);
+            if (load->intrinsic == nir_intrinsic_cmat_load &&
+                nir_intrinsic_get_var(load, 0) == variable)
+               return load;
+         }
+         if (!leaves_memory(instr))
+            return nullptr;
+      }
+      return nullptr;
+   }
+
+   /// How often variables' derefs are used.
+   std::unordered_map<const nir_variable *, uint32_t> count_uses() const
+   {
+      std::unordered_map<const nir_variable *, uint32_t> counts;
+      nir_foreach_block(block, b.impl) {
          nir_foreach_instr(instr, block) {
-            if (instr->type != nir_instr_type_deref ||
-                nir_instr_as_deref(instr)->deref_type != nir_deref_type_var ||
-                nir_instr_as_deref(instr)->var != matrix.deref->var)
+            if (instr->type != nir_instr_type_deref)
                continue;
-            nir_foreach_use_including_if(src, &nir_instr_as_deref(instr)->def) {
-               if (src == &muladd->src[2])
-                  continue;
-               nir_instr *user = nir_src_is_if(src) ? nullptr : nir_src_parent_instr(src);
-               if (load || !user || user->type != nir_instr_type_intrinsic)
-                  return nullptr;
-               load = nir_instr_as_intrinsic(user);
-               if (load->intrinsic != nir_intrinsic_cmat_load || src != &load->src[0])
-                  return nullptr;
-            }
+            nir_deref_instr *deref = nir_instr_as_deref(instr);
+            if (const nir_variable *variable = nir_deref_instr_get_variable(deref))
+               counts[variable] += uint32_t(list_length(&deref->def.uses));
          }
       }
-      nir_instr *next = load ? nir_instr_next(&load->instr) : nullptr;
-      while (next && next != &muladd->instr)
-         next = leaves_memory(next) ? nir_instr_next(next) : nullptr;
-      return next ? load : nullptr;
+      return counts;
    }
 
    /// Whether the memory that subgroups share is the same for them behind an instruction as before.
@@ -629,7 +637,8 @@ private:
    nir_builder b;
    const Staging staging; ///< for components of 8, 16, 32 and 64 bits
    const std::unordered_set<const nir_intrinsic_instr *> shared_instructions;
-   std::unordered_set<const nir_cf_node *> loops; ///< whose matrix is shared
+   const std::unordered_map<const nir_variable *, uint32_t> uses; ///< before anything is lowered
+   std::unordered_set<const nir_cf_node *> loops;                 ///< whose matrix is shared
    std::map<const glsl_type *, nir_variable *> workgroup_matrices;
    CmatTypes types;
 };

@@ -368,19 +368,35 @@ private:
 
    void split_access(nir_intrinsic_instr *instr, const Matrix &matrix, nir_deref_instr *pointer)
    {
-      const cmat::Memory memory(&b, pointer, instr->src[2].ssa, matrix.desc, options.robust_access);
+      split_access(instr, matrix.desc, pointer,
+                   [&](const Place &p) { return tile(matrix, p.number); });
+   }
+
+   /// Of a matrix in memory, whose tiles tile_at() gives.
+   template <typename TileAt>
+   void split_access(nir_intrinsic_instr *instr, const glsl_cmat_description &desc,
+                     nir_deref_instr *pointer, const TileAt &tile_at)
+   {
+      const cmat::Memory memory(&b, pointer, instr->src[2].ssa, desc, options.robust_access);
+      const glsl_cmat_description of_tile = tile_of(desc);
       const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);
-      for_each_tile_in_memory(memory, matrix.desc, layout,
-                              [&](const Place &p, nir_deref_instr *first) {
-                                 nir_def *t = tile(matrix, p.number);
-                                 if (!is_whole(matrix.desc, p.extent))
-                                    access_elements(instr, matrix.desc, t, p.extent, first, memory);
-                                 else if (instr->intrinsic != nir_intrinsic_cmat_store)
-                                    load_tile(t, first, memory, layout);
-                                 else
-                                    _nir_build_cmat_store(&b, &first->def, t, memory.stride(),
-                                                          {._ = 0, .matrix_layout = layout});
-                              });
+      const auto access = [&](const Place &p) {
+         nir_def *line = nir_imul_imm(&b, p.row, of_tile.rows),
+                 *place = nir_imul_imm(&b, p.col, of_tile.cols);
+         if (layout != GLSL_MATRIX_LAYOUT_ROW_MAJOR)
+            std::swap(line, place);
+         nir_deref_instr *first = memory.element(line, place);
+         nir_def *t = tile_at(p);
+         if (!is_whole(desc, p.extent))
+            access_elements(instr, desc, t, p.extent, first, memory);
+         else if (instr->intrinsic != nir_intrinsic_cmat_store)
+            _nir_build_cmat_load(&b, t, &first->def, memory.stride(),
+                                 {._ = 0, .matrix_layout = layout});
+         else
+            _nir_build_cmat_store(&b, &first->def, t, memory.stride(),
+                                  {._ = 0, .matrix_layout = layout});
+      };
+      for_each_place(desc, access, layout != GLSL_MATRIX_LAYOUT_ROW_MAJOR);
    }
 
    /// Whole tiles, as in insert_columns(); padding is not for workgroups' matrices.
@@ -394,37 +410,12 @@ private:
          split_access(instr, padded, pointer);
          return insert_columns(result, padded, instr->src[3].ssa);
       }
-      const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);
       const uint32_t cols = tile_of(desc).cols;
       assert(are_cut_alike(result.desc, desc) && desc.cols % cols == 0);
-      const cmat::Memory memory(&b, pointer, instr->src[2].ssa, desc, options.robust_access);
       nir_def *first_col = nir_udiv_imm(&b, instr->src[3].ssa, cols);
-      for_each_tile_in_memory(memory, desc, layout, [&](const Place &p, nir_deref_instr *first) {
-         load_tile(tile(result, p.row, nir_iadd(&b, first_col, p.col)), first, memory, layout);
+      split_access(instr, desc, pointer, [&](const Place &p) {
+         return tile(result, p.row, nir_iadd(&b, first_col, p.col));
       });
-   }
-
-   void load_tile(nir_def *tile, nir_deref_instr *first, const cmat::Memory &memory,
-                  glsl_matrix_layout layout)
-   {
-      _nir_build_cmat_load(&b, tile, &first->def, memory.stride(),
-                           {._ = 0, .matrix_layout = layout});
-   }
-
-   /// Calls body with each tile and a pointer to its first element.
-   template <typename Body>
-   void for_each_tile_in_memory(const cmat::Memory &memory, const glsl_cmat_description &desc,
-                                glsl_matrix_layout layout, const Body &body)
-   {
-      const glsl_cmat_description t = tile_of(desc);
-      const bool by_columns = layout != GLSL_MATRIX_LAYOUT_ROW_MAJOR;
-      const auto access = [&](const Place &p) {
-         nir_def *line = nir_imul_imm(&b, p.row, t.rows), *place = nir_imul_imm(&b, p.col, t.cols);
-         if (by_columns)
-            std::swap(line, place);
-         body(p, memory.element(line, place));
-      };
-      for_each_place(desc, access, by_columns);
    }
 
    /// A tile at the edge, of which `first` points to the first element.

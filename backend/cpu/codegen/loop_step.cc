@@ -60,10 +60,11 @@ private:
       nir_foreach_phi_src(src, phi)
       {
          const nir_scalar next = nir_scalar_chase_movs(nir_get_scalar(src->src.ssa, 0));
-         Step &result = is_inside(src->pred, own) ? count : beginning;
+         const bool again = is_inside(src->pred, own);
+         Step &result = again ? count : beginning;
          if (result)
             return {};
-         result = is_inside(src->pred, own) ? added(next, phi->def) : own == loop ? 0 : step(next);
+         result = again ? added(next, phi->def) : own == loop ? 0 : step(next);
          if (!result)
             return {};
       }
