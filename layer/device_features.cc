@@ -74,7 +74,7 @@ constexpr FeatureRow rows[] = {
    {Feature::robust_buffer_access_2,
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT, OF(Robustness2FeaturesEXT, robustBufferAccess2),
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT, OF(Robustness2FeaturesEXT, robustBufferAccess2),
-    VK_EXT_ROBUSTNESS_2_EXTENSION_NAME, UINT32_MAX, false},
+    VK_EXT_ROBUSTNESS_2_EXTENSION_NAME, UINT32_MAX, false, "VK_KHR_robustness2"},
 };
 // clang-format on
 
@@ -133,7 +133,8 @@ FeatureSet query_features(uint32_t version, const HasExtension &has_extension,
    auto *features = static_cast<VkPhysicalDeviceFeatures2 *>(
       chain.append(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2));
    const auto is_known = [&](const FeatureRow &row) {
-      return version >= row.core_since || (row.extension && has_extension(row.extension));
+      return version >= row.core_since || (row.extension && has_extension(row.extension)) ||
+             (row.other_extension && has_extension(row.other_extension));
    };
    for (const FeatureRow &row : rows) {
       if (is_known(row) && !chain.find(row.single))

@@ -56,6 +56,7 @@ struct FeatureRow {
    /// does not, such as 64-bit integers for the addresses of buffers.  The others are the
    /// application's own choice, as its shaders have to declare them.
    bool added;
+   const char *other_extension = nullptr; ///< the same extension under another name
 };
 
 std::span<const FeatureRow> feature_rows();

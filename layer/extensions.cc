@@ -102,8 +102,6 @@ constexpr uint32_t all(uint32_t count)
    return (1u << count) - 1;
 }
 
-void tell_nothing(const PhysicalDevice &, void *) {}
-
 const ExtensionRow rows[] = {
    {
       .extension = Extension::khr_cooperative_matrix,
@@ -120,7 +118,6 @@ const ExtensionRow rows[] = {
       .tell_properties = tell_matrix_properties,
       .spirv_capabilities = {6022}, // CooperativeMatrixKHR
       .spirv_extensions = {"SPV_KHR_cooperative_matrix"},
-      .queries = {"vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"},
       .find_obstacle = has_no_operations,
       .adds_to_native = adds_operations,
    },
@@ -139,7 +136,6 @@ const ExtensionRow rows[] = {
       .tell_properties = tell_matrix_properties,
       .spirv_capabilities = {5357}, // CooperativeMatrixNV
       .spirv_extensions = {"SPV_NV_cooperative_matrix"},
-      .queries = {"vkGetPhysicalDeviceCooperativeMatrixPropertiesNV"},
       .find_obstacle = has_no_elements,
       .adds_to_native = adds_nothing,
    },
@@ -162,7 +158,6 @@ const ExtensionRow rows[] = {
       // …TensorAddressingNV, …BlockLoadsNV, TensorAddressingNV
       .spirv_capabilities = {5430, 5431, 5432, 5433, 5434, 5439},
       .spirv_extensions = {"SPV_NV_cooperative_matrix2", "SPV_NV_tensor_addressing"},
-      .queries = {"vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV"},
       .find_obstacle = has_no_elements,
       .adds_to_native = adds_nothing,
    },
@@ -176,12 +171,8 @@ const ExtensionRow rows[] = {
       .feature_count = 1, // cooperativeMatrixDecodeVector
       .matrix_features = all(1),
       .lowered_features = all(1),
-      .properties = no_struct,
-      .property_words = 0,
-      .tell_properties = tell_nothing,
       .spirv_capabilities = {5447}, // CooperativeMatrixDecodeVectorNV
       .spirv_extensions = {"SPV_NV_cooperative_matrix_decode_vector"},
-      .queries = {},
       .find_obstacle = has_no_elements,
       .adds_to_native = adds_nothing,
    },
@@ -197,14 +188,10 @@ const ExtensionRow rows[] = {
       .feature_count = 5,
       .matrix_features = all(5),
       .lowered_features = all(5),
-      .properties = no_struct,
-      .property_words = 0,
-      .tell_properties = tell_nothing,
       // CooperativeMatrixConversionsEXT, …ReductionsEXT, …PerElementOperationsEXT,
       // …GetCoordinateEXT
       .spirv_capabilities = {5429, 5430, 5432, 5438},
       .spirv_extensions = {"SPV_EXT_cooperative_matrix_maintenance1"},
-      .queries = {"vkGetPhysicalDeviceCooperativeMatrixProperties2EXT"},
       .find_obstacle = has_no_elements,
       .adds_to_native = adds_nothing,
    },
@@ -218,12 +205,8 @@ const ExtensionRow rows[] = {
       .feature_count = 1, // cooperativeMatrixConversion
       .matrix_features = all(1),
       .lowered_features = all(1),
-      .properties = no_struct,
-      .property_words = 0,
-      .tell_properties = tell_nothing,
       .spirv_capabilities = {4496}, // CooperativeMatrixConversionQCOM
       .spirv_extensions = {"SPV_QCOM_cooperative_matrix_conversion"},
-      .queries = {},
       .find_obstacle = has_no_elements,
       .adds_to_native = adds_nothing,
    },
@@ -237,12 +220,8 @@ const ExtensionRow rows[] = {
       .feature_count = 1, // cooperativeMatrixArmLayouts
       .matrix_features = all(1),
       .lowered_features = all(1),
-      .properties = no_struct,
-      .property_words = 0,
-      .tell_properties = tell_nothing,
       .spirv_capabilities = {4201}, // CooperativeMatrixLayoutsARM
       .spirv_extensions = {"SPV_ARM_cooperative_matrix_layouts"},
-      .queries = {},
       .find_obstacle = has_no_operations,
       .adds_to_native = adds_nothing,
    },
@@ -256,13 +235,9 @@ const ExtensionRow rows[] = {
       .feature_count = 3, // shaderBFloat16Type, …DotProduct, …CooperativeMatrix
       .matrix_features = 1u << 2,
       .lowered_features = all(3),
-      .properties = no_struct,
-      .property_words = 0,
-      .tell_properties = nullptr,
       .spirv_capabilities = {5116, 5117,
                              5118}, // BFloat16TypeKHR, …DotProductKHR, …CooperativeMatrixKHR
       .spirv_extensions = {"SPV_KHR_bfloat16"},
-      .queries = {},
       .find_obstacle = has_no_bfloat16,
       .adds_to_native = adds_nothing,
    },
@@ -276,12 +251,8 @@ const ExtensionRow rows[] = {
       .feature_count = 2, // shaderFloat8, shaderFloat8CooperativeMatrix
       .matrix_features = 1u << 1,
       .lowered_features = all(2),
-      .properties = no_struct,
-      .property_words = 0,
-      .tell_properties = nullptr,
       .spirv_capabilities = {4212, 4213}, // Float8EXT, Float8CooperativeMatrixEXT
       .spirv_extensions = {"SPV_EXT_float8"},
-      .queries = {},
       .find_obstacle = has_no_float8,
       .adds_to_native = adds_nothing,
    },

@@ -1,12 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The one table of the extensions of cooperative matrices.  What is enumerated, the answers for
-/// features and properties, what vkCreateDevice takes and passes on, and which shaders are looked at
-/// follow from it; the manifest repeats it, which a test watches.
-///
-/// A row also tells what can stand in the way of lowering an extension (ExtensionRow::find_obstacle):
-/// the driver's own are hidden where its matrices are.
+/// The one table of the extensions of cooperative matrices.  It decides which extensions are
+/// listed, how queries of features and properties are answered, what vkCreateDevice accepts and
+/// passes on, and which shaders the layer reads.  The manifest repeats it; a test compares the two.
 
 #pragma once
 
@@ -61,20 +58,19 @@ struct ExtensionRow {
    uint32_t matrix_features;
    uint32_t lowered_features;
 
-   /// 32-bit words behind the header of the struct of properties, if there is one.
-   VkStructureType properties;
-   uint32_t property_words;
-   void (*tell_properties)(const PhysicalDevice &, void *structure);
+   /// 32-bit words behind the header of the struct of properties; null where there is no struct.
+   VkStructureType properties = VK_STRUCTURE_TYPE_MAX_ENUM;
+   uint32_t property_words = 0;
+   void (*tell_properties)(const PhysicalDevice &, void *structure) = nullptr;
 
-   /// Those whose shaders the layer has to look at, and the names by which a module declares them.
+   /// The capabilities of shaders that the layer reads, and the names by which a module declares
+   /// them.
    std::vector<uint32_t> spirv_capabilities;
    std::vector<std::string> spirv_extensions;
-   /// Commands of a physical device that the layer answers, whether the driver has them or not.
-   std::vector<const char *> queries;
 
-   /// Why the layer cannot have it above a driver that it could lower for, or nothing.
+   /// Why the layer cannot support it above a driver that it can lower for, or null.
    const char *(*find_obstacle)(const PhysicalDevice &);
-   /// Whether the layer has something to add to the driver's own.
+   /// Whether the layer adds anything to the driver's own.
    bool (*adds_to_native)(const Settings &, const PhysicalDevice &);
 };
 

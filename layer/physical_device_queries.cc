@@ -201,7 +201,7 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice phys
    {
       for (const ExtensionRow &row : extension_rows()) {
          const Support support = support_of(device, row);
-         if (s->sType != row.properties || support == Support::native ||
+         if (!row.tell_properties || s->sType != row.properties || support == Support::native ||
              support == Support::extended)
             continue;
          memset(s + 1, 0, row.property_words * sizeof(uint32_t));

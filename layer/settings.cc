@@ -12,6 +12,7 @@
 #include <iterator>
 #include <map>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 
 namespace weft::layer {
 
@@ -30,27 +31,34 @@ std::string_view trim(std::string_view text)
    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-/// vk_layer_settings.txt where VK_LAYER_SETTINGS_PATH says (the file or its folder), else where
-/// vkconfig puts it, else in the working directory.
+bool is_file(const std::string &path)
+{
+   struct stat info;
+   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/// The first vk_layer_settings.txt in the order of Khronos' layers (Vulkan-Utility-Libraries): where
+/// vkconfig writes it, then VK_LAYER_SETTINGS_PATH (the file or its folder), then the working
+/// directory.
 std::string read_settings_file()
 {
    std::vector<std::string> paths;
+   const std::string below = "/vulkan/settings.d/vk_layer_settings.txt";
+   if (const char *data = secure_getenv("XDG_DATA_HOME"); data && *data)
+      paths.push_back(data + below);
+   else if (const char *home = secure_getenv("HOME"); home && *home)
+      paths.push_back(std::string(home) + "/.local/share" + below);
    if (const char *path = secure_getenv("VK_LAYER_SETTINGS_PATH"); path && *path) {
-      paths = {std::string(path) + "/vk_layer_settings.txt", path};
-   } else {
-      const std::string below = "/vulkan/settings.d/vk_layer_settings.txt";
-      if (const char *data = secure_getenv("XDG_DATA_HOME"); data && *data)
-         paths.push_back(data + below);
-      else if (const char *home = secure_getenv("HOME"); home && *home)
-         paths.push_back(std::string(home) + "/.local/share" + below);
-      if (!getauxval(AT_SECURE))
-         paths.emplace_back("vk_layer_settings.txt");
+      paths.push_back(std::string(path) + "/vk_layer_settings.txt");
+      paths.emplace_back(path);
    }
-   for (const std::string &path : paths) {
-      if (std::ifstream file(path); file)
-         return {std::istreambuf_iterator<char>(file), {}};
-   }
-   return {};
+   if (!getauxval(AT_SECURE))
+      paths.emplace_back("vk_layer_settings.txt");
+   const auto found = std::ranges::find_if(paths, is_file);
+   if (found == paths.end())
+      return {};
+   std::ifstream file(*found);
+   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 std::string environment_name(std::string_view setting)

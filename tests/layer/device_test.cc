@@ -97,8 +97,19 @@ TEST_F(DeviceTest, robust_buffer_access_2_is_passed_on)
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT,
       .robustBufferAccess2 = VK_TRUE,
    };
-   ASSERT_VK(create_matrix_device(&robust));
-   EXPECT_TRUE(compiled_for().robust_buffer_access_2);
+   for (const char *name : {"VK_EXT_robustness2", "VK_KHR_robustness2"}) {
+      SCOPED_TRACE(name);
+      driver.extensions.emplace_back(name);
+      ASSERT_VK(create_instance());
+      ASSERT_VK(create_matrix_device());
+      EXPECT_FALSE(compiled_for().robust_buffer_access_2);
+      destroy_device();
+      ASSERT_VK(create_matrix_device(&robust));
+      EXPECT_TRUE(compiled_for().robust_buffer_access_2);
+      destroy_device();
+      destroy_instance();
+      driver.extensions.pop_back();
+   }
 }
 
 TEST_F(DeviceTest, partial_barriers_are_not_for_lavapipe)

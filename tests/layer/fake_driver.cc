@@ -235,7 +235,7 @@ void VKAPI_CALL get_properties2(VkPhysicalDevice physical, VkPhysicalDevicePrope
          auto *p = static_cast<VkPhysicalDeviceSubgroupSizeControlProperties *>(s);
          p->minSubgroupSize = driver->min_subgroup_size;
          p->maxSubgroupSize = driver->max_subgroup_size;
-         p->maxComputeWorkgroupSubgroups = 16;
+         p->maxComputeWorkgroupSubgroups = driver->max_workgroup_subgroups;
          p->requiredSubgroupSizeStages = driver->required_size_stages;
          break;
       }

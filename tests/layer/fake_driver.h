@@ -51,6 +51,7 @@ public:
    uint32_t subgroup_size = 32, min_subgroup_size = 8, max_subgroup_size = 64;
    VkShaderStageFlags subgroup_stages = VK_SHADER_STAGE_COMPUTE_BIT;
    VkSubgroupFeatureFlags subgroup_operations = 0xff;
+   uint32_t max_workgroup_subgroups = 16;
    VkShaderStageFlags required_size_stages = VK_SHADER_STAGE_COMPUTE_BIT;
    uint32_t representations = 1; ///< of each pipeline
    bool feedback = true;

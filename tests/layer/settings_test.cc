@@ -68,6 +68,44 @@ TEST_F(SettingsTest, sources_in_order)
    EXPECT_TRUE(problems.empty());
 }
 
+/// As in Khronos' layers: vkconfig's file, then VK_LAYER_SETTINGS_PATH, then the working directory.
+TEST_F(SettingsTest, files_in_order)
+{
+   std::vector<std::string> problems;
+   const auto profile = [&] {
+      const layer::Settings settings = layer::read_settings({}, problems);
+      return settings.profile ? settings.profile->name : "none";
+   };
+   const auto write = [](const std::filesystem::path &folder, const char *name) {
+      std::filesystem::create_directories(folder);
+      std::ofstream(folder / "vk_layer_settings.txt")
+         << "weft_cooperative_matrix.profile = " << name << '\n';
+   };
+   const test::ScratchFolder scratch;
+   const std::filesystem::path working = scratch.path / "working", home = scratch.path / "home",
+                               data = scratch.path / "data", own = scratch.path / "own";
+   const std::filesystem::path before = std::filesystem::current_path();
+   write(working, "amd");
+   std::filesystem::current_path(working);
+   EXPECT_EQ(profile(), "amd"); // the path of the fixture does not exist
+   write(own, "intel");
+   const Environment path("VK_LAYER_SETTINGS_PATH", own.c_str());
+   EXPECT_EQ(profile(), "intel");
+   {
+      unsetenv("XDG_DATA_HOME");
+      const Environment folder("HOME", home.c_str());
+      EXPECT_EQ(profile(), "intel");
+      write(home / ".local/share/vulkan/settings.d", "nvidia");
+      EXPECT_EQ(profile(), "nvidia");
+      const Environment xdg("XDG_DATA_HOME", data.c_str());
+      EXPECT_EQ(profile(), "intel"); // HOME is not looked at
+      write(data / "vulkan/settings.d", "apple");
+      EXPECT_EQ(profile(), "apple");
+   }
+   std::filesystem::current_path(before);
+   EXPECT_TRUE(problems.empty());
+}
+
 TEST_F(SettingsTest, unknown_values_are_named_and_ignored)
 {
    const Environment debug("WEFT_DEBUG", "nir,llvm,what"); // llvm is for Weft's driver
