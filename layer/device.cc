@@ -58,50 +58,52 @@ struct Request {
    }
 };
 
-/// Why a request cannot be met, or VK_SUCCESS.  Of what the driver has it says so itself.
+/// Why a request cannot be met, or VK_SUCCESS.  For extensions of its own the driver decides.
 VkResult check_request(const Request &request, const PhysicalDevice &physical, std::string &why)
 {
    for (const ExtensionRow &row : extension_rows()) {
-      const bool extension = request.extensions.has(row.extension),
-                 features = request.features[size_t(row.extension)];
-      if (physical.driver_has(row.extension) || !(extension || features))
+      const bool features = request.features[size_t(row.extension)];
+      if (!request.extensions.has(row.extension) ||
+          physical.support_of(row.extension) != Support::absent ||
+          (row.has_other_uses && !features))
          continue;
-      if (physical.support_of(row.extension) == Support::absent) {
-         if (extension && row.has_other_uses && !features)
-            continue;
-         why = std::string("no ") + row.name + " on '" + physical.name +
-               "': " + physical.why_absent(row);
-         return extension && !row.has_other_uses ? VK_ERROR_EXTENSION_NOT_PRESENT
-                                                 : VK_ERROR_FEATURE_NOT_PRESENT;
-      }
-      if (features && !extension) {
-         why = std::string("features of cooperative matrices without ") + row.name;
-         return VK_ERROR_FEATURE_NOT_PRESENT;
-      }
+      why =
+         std::string("no ") + row.name + " on '" + physical.name + "': " + physical.why_absent(row);
+      return row.has_other_uses ? VK_ERROR_FEATURE_NOT_PRESENT : VK_ERROR_EXTENSION_NOT_PRESENT;
    }
    return VK_SUCCESS;
+}
+
+/// The layer's own extensions of which the application enables features, but not the extension.
+/// Programs do that which enable every feature that they have found.
+std::vector<const ExtensionRow *> features_without_extension(const Request &request,
+                                                             const PhysicalDevice &physical)
+{
+   std::vector<const ExtensionRow *> rows;
+   for (const ExtensionRow &row : extension_rows()) {
+      if (physical.support_of(row.extension) == Support::lowered &&
+          request.features[size_t(row.extension)] && !request.extensions.has(row.extension))
+         rows.push_back(&row);
+   }
+   return rows;
 }
 
 /// The application's VkDeviceCreateInfo with what edited shaders need, and without the extensions
 /// that only the layer has.
 class EditedCreateInfo {
 public:
+   /// `edits_shaders`: with what they need.
    EditedCreateInfo(const VkDeviceCreateInfo &original, const PhysicalDevice &physical,
-                    const ExtensionSet &lowered)
-       : info(original), matrices(!lowered.empty()), chain(original.pNext)
+                    const ExtensionSet &lowered, bool edits_shaders)
+       : info(original), matrices(!lowered.empty()), edits_shaders(edits_shaders),
+         chain(original.pNext)
    {
       for (const ExtensionRow &row : extension_rows()) {
          if (physical.support_of(row.extension) == Support::lowered)
             chain.remove(row.features);
       }
-      FeatureSet wanted;
-      if (matrices)
-         wanted = features_of_lowering();
-      wanted.set(Feature::subgroup_size_control, true);
-      enabled = enable_features(physical.features, wanted, core_features(original), chain);
-      list_extensions(original, physical, wanted);
-      info.enabledExtensionCount = uint32_t(extensions.size());
-      info.ppEnabledExtensionNames = extensions.data();
+      if (edits_shaders)
+         enable_what_shaders_need(original, physical);
       info.pNext = chain.head();
    }
 
@@ -109,6 +111,8 @@ public:
    /// this one does.
    std::string find_obstacle(const PhysicalDevice &physical) const
    {
+      if (!edits_shaders)
+         return {};
       for (const ExtensionRow &row : extension_rows()) {
          if (physical.support_of(row.extension) == Support::lowered &&
              chain.find_in_rest(row.features))
@@ -126,6 +130,18 @@ public:
    FeatureSet enabled;
 
 private:
+   void enable_what_shaders_need(const VkDeviceCreateInfo &original, const PhysicalDevice &physical)
+   {
+      FeatureSet wanted;
+      if (matrices)
+         wanted = features_of_lowering();
+      wanted.set(Feature::subgroup_size_control, true);
+      enabled = enable_features(physical.features, wanted, core_features(original), chain);
+      list_extensions(original, physical, wanted);
+      info.enabledExtensionCount = uint32_t(extensions.size());
+      info.ppEnabledExtensionNames = extensions.data();
+   }
+
    std::string behind_unknown(const std::string &what) const
    {
       assert(chain.first_of_rest());
@@ -172,7 +188,7 @@ private:
       extensions.push_back(name);
    }
 
-   const bool matrices;
+   const bool matrices, edits_shaders;
    VkPhysicalDeviceFeatures core = {};
    StructChain chain;
    std::vector<const char *> extensions;
@@ -229,16 +245,16 @@ Device *find_device(const void *dispatchable)
    return devices.find(dispatch_key(dispatchable));
 }
 
-void report_error(const Device &device, const std::string &message)
+void report(const Device &device, VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+            const std::string &message)
 {
-   report_error(*device.instance, VK_OBJECT_TYPE_DEVICE, uint64_t(uintptr_t(device.handle)),
-                message);
+   device.instance->messengers.tell(severity, VK_OBJECT_TYPE_DEVICE,
+                                    uint64_t(uintptr_t(device.handle)), message);
 }
 
-void report_info(const Device &device, const std::string &message)
+void report_error(const Device &device, const std::string &message)
 {
-   report(*device.instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, VK_OBJECT_TYPE_DEVICE,
-          uint64_t(uintptr_t(device.handle)), message);
+   report(device, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, message);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice handle,
@@ -265,23 +281,34 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice handle,
          return result;
       device->instance = instance;
       const PhysicalDevice &physical = *device->physical;
+      const auto tell = [&](VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                            const std::string &text) {
+         instance->messengers.tell(severity, VK_OBJECT_TYPE_PHYSICAL_DEVICE,
+                                   uint64_t(uintptr_t(handle)), "vkCreateDevice: " + text);
+      };
       std::unique_ptr<EditedCreateInfo> edited;
       const Request request(*info);
       std::string why;
       result = check_request(request, physical, why);
       const ExtensionSet lowered = request.lowered(physical);
-      if (result == VK_SUCCESS && (!lowered.empty() || physical.changes_subgroup_size())) {
-         edited = std::make_unique<EditedCreateInfo>(*info, physical, lowered);
-         prepare_editing(*device, physical, edited->enabled);
-         declare_matrices(*device, lowered, request);
+      const bool edits_shaders = !lowered.empty() || physical.changes_subgroup_size();
+      const auto ignored = features_without_extension(request, physical);
+      if (result == VK_SUCCESS && (edits_shaders || !ignored.empty())) {
+         edited = std::make_unique<EditedCreateInfo>(*info, physical, lowered, edits_shaders);
+         if (edits_shaders) {
+            prepare_editing(*device, physical, edited->enabled);
+            declare_matrices(*device, lowered, request);
+         }
          why = edited->find_obstacle(physical);
          result = why.empty() ? VK_SUCCESS : VK_ERROR_FEATURE_NOT_PRESENT;
       }
       if (result != VK_SUCCESS) {
-         report_error(*instance, VK_OBJECT_TYPE_PHYSICAL_DEVICE, uint64_t(uintptr_t(handle)),
-                      "vkCreateDevice: " + why);
+         tell(VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, why);
          return result;
       }
+      for (const ExtensionRow *row : ignored)
+         tell(VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+              std::string("features of ") + row->name + " are ignored: it is not enabled");
 
       result = next_create(handle, edited ? &edited->info : info, allocator, out);
       if (result != VK_SUCCESS)

@@ -45,7 +45,8 @@ struct Device {
    /// What a module declares that has matrices of the layer's: nothing, unless the application has
    /// enabled them.
    spirv::Declarations matrices;
-   /// What of that is the layer's alone: extensions may share capabilities with one of the driver's.
+   /// Capabilities that only the layer understands.  A capability may belong to two extensions, one
+   /// of which the driver has.
    spirv::Declarations unknown_to_driver;
    /// The application has enabled extensions of the driver's own on top of them, with which more
    /// shapes and types may be the driver's than it lists.
@@ -64,8 +65,9 @@ struct Device {
 /// Of a device, queue or command buffer.
 Device *find_device(const void *dispatchable);
 
+/// Tells the application's messengers about the device.
+void report(const Device &, VkDebugUtilsMessageSeverityFlagBitsEXT, const std::string &message);
 void report_error(const Device &, const std::string &message);
-void report_info(const Device &, const std::string &message);
 
 VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice, const VkDeviceCreateInfo *,
                                              const VkAllocationCallbacks *, VkDevice *);

@@ -53,6 +53,8 @@ const EntryPoint entry_points[] = {
 
    entry("vkDestroyInstance", Level::instance, destroy_instance),
    entry("vkCreateDevice", Level::instance, create_device),
+   entry("vkCreateDebugUtilsMessengerEXT", Level::instance, create_debug_utils_messenger),
+   entry("vkDestroyDebugUtilsMessengerEXT", Level::instance, destroy_debug_utils_messenger),
 
    entry("vkEnumerateDeviceLayerProperties", Level::physical_device,
          enumerate_device_layer_properties),

@@ -95,8 +95,6 @@ void tell_matrix2_properties(const PhysicalDevice &device, void *structure)
    properties->cooperativeMatrixWorkgroupScopeReservedSharedMemory = device.staging_bytes;
 }
 
-constexpr auto no_struct = VK_STRUCTURE_TYPE_MAX_ENUM;
-
 constexpr uint32_t all(uint32_t count)
 {
    return (1u << count) - 1;

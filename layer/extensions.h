@@ -34,9 +34,9 @@ enum class Extension {
 };
 inline constexpr size_t extension_count = size_t(Extension::count);
 
-/// Who has an extension.
+/// Which of driver and layer support an extension.
 enum class Support {
-   absent,   ///< nobody, or the driver's own is hidden
+   absent,   ///< neither, or the driver's own is hidden
    native,   ///< the driver: the layer steps aside
    extended, ///< the driver, and the layer adds to it
    lowered,  ///< the layer alone: the driver must not see it

@@ -6,8 +6,6 @@
 #include "layer/guard.h"
 #include "layer/struct_chain.h"
 
-#include <cstdio>
-
 namespace weft::layer {
 
 namespace {
@@ -26,29 +24,18 @@ VkLayerInstanceCreateInfo *find_link(const VkInstanceCreateInfo *info)
    return nullptr;
 }
 
-/// While an instance is being created, only the messengers in its chain listen.
-void report_problems(const VkInstanceCreateInfo *info, const std::vector<std::string> &problems)
+/// Why the device lacks each extension that it lacks, and whether it appears under another name.
+std::vector<std::string> describe(const Settings &settings, const PhysicalDevice &device)
 {
-   for (const std::string &problem : problems) {
-      const std::string message = "setting ignored: " + problem;
-      fprintf(stderr, "weft: %s\n", message.c_str());
-      const void *next = info->pNext;
-      while (auto *messenger = static_cast<const VkDebugUtilsMessengerCreateInfoEXT *>(
-                find_struct(next, VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT))) {
-         next = messenger->pNext;
-         if (!(messenger->messageSeverity & VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) ||
-             !(messenger->messageType & VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT))
-            continue;
-         const VkDebugUtilsMessengerCallbackDataEXT data = {
-            .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
-            .pMessageIdName = "weft",
-            .pMessage = message.c_str(),
-         };
-         messenger->pfnUserCallback(VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
-                                    VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, &data,
-                                    messenger->pUserData);
-      }
+   std::vector<std::string> lines;
+   for (const ExtensionRow &row : extension_rows()) {
+      if (device.support_of(row.extension) == Support::absent)
+         lines.push_back(std::string("no ") + row.name + " on '" + device.name +
+                         "': " + device.why_absent(row));
    }
+   if (settings.identity && device.lowers())
+      lines.push_back("'" + device.name + "' is presented as " + describe(*settings.identity));
+   return lines;
 }
 
 } // namespace
@@ -60,49 +47,24 @@ Instance *find_instance(const void *dispatchable)
 
 VkResult Instance::get(VkPhysicalDevice physical, const PhysicalDevice **out)
 {
-   std::lock_guard lock(mutex);
-   std::unique_ptr<PhysicalDevice> &entry = physical_devices[physical];
-   if (!entry) {
-      auto device = std::make_unique<PhysicalDevice>();
-      const VkResult result = inspect_physical_device(*this, physical, *device);
-      if (result != VK_SUCCESS)
-         return result;
-      entry = std::move(device);
-      for (const ExtensionRow &row : extension_rows()) {
-         if (settings.log && entry->support_of(row.extension) == Support::absent)
-            fprintf(stderr, "weft: no %s on '%s': %s\n", row.name, entry->name.c_str(),
-                    entry->why_absent(row).c_str());
+   std::vector<std::string> findings;
+   {
+      std::lock_guard lock(mutex);
+      std::unique_ptr<PhysicalDevice> &entry = physical_devices[physical];
+      if (!entry) {
+         auto device = std::make_unique<PhysicalDevice>();
+         const VkResult result = inspect_physical_device(*this, physical, *device);
+         if (result != VK_SUCCESS)
+            return result;
+         findings = describe(settings, *device);
+         entry = std::move(device);
       }
-      if (settings.log && settings.identity && entry->lowers())
-         fprintf(stderr, "weft: '%s' is presented as %s\n", entry->name.c_str(),
-                 describe(*settings.identity).c_str());
+      *out = entry.get();
    }
-   *out = entry.get();
+   for (const std::string &finding : findings)
+      messengers.tell(VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, VK_OBJECT_TYPE_PHYSICAL_DEVICE,
+                      uint64_t(uintptr_t(physical)), finding);
    return VK_SUCCESS;
-}
-
-void report(const Instance &instance, VkDebugUtilsMessageSeverityFlagBitsEXT severity,
-            VkObjectType type, uint64_t handle, const std::string &message)
-{
-   if (instance.settings.log)
-      fprintf(stderr, "weft: %s\n", message.c_str());
-   // Null unless the application has enabled VK_EXT_debug_utils; the loader tells all messengers.
-   if (!instance.next.SubmitDebugUtilsMessageEXT)
-      return;
-   const VkDebugUtilsObjectNameInfoEXT object = {
-      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
-      .objectType = type,
-      .objectHandle = handle,
-   };
-   const VkDebugUtilsMessengerCallbackDataEXT data = {
-      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CALLBACK_DATA_EXT,
-      .pMessageIdName = "weft",
-      .pMessage = message.c_str(),
-      .objectCount = 1,
-      .pObjects = &object,
-   };
-   instance.next.SubmitDebugUtilsMessageEXT(instance.handle, severity,
-                                            VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT, &data);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
@@ -122,7 +84,14 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
 
       std::vector<std::string> problems;
       instance->settings = read_settings(*info, problems);
-      report_problems(info, problems);
+      // Whoever makes a setting looks at stderr, whatever the other settings say.
+      Messengers &messengers = instance->messengers;
+      messengers.add_chain(info->pNext);
+      for (const std::string &problem : problems)
+         messengers.tell(VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, VK_OBJECT_TYPE_UNKNOWN, 0,
+                         "setting ignored: " + problem);
+      messengers.remove(VK_NULL_HANDLE);
+      messengers.log = instance->settings.log;
       if (info->pApplicationInfo && info->pApplicationInfo->apiVersion)
          instance->api_version = info->pApplicationInfo->apiVersion;
 

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "layer/messengers.h"
 #include "layer/physical_device.h"
 #include "layer/registry.h"
 #include "layer/settings.h"
@@ -23,6 +24,7 @@ struct Instance {
    vk_physical_device_dispatch_table next_physical = {};
    uint32_t api_version = VK_API_VERSION_1_0; ///< what the application asked for
    Settings settings;
+   Messengers messengers;
 
    /// What is known of a physical device, found out at the first call.  An error is not kept.
    VkResult get(VkPhysicalDevice, const PhysicalDevice **);
@@ -34,16 +36,6 @@ private:
 
 /// Of an instance or one of its physical devices; null for any other.
 Instance *find_instance(const void *dispatchable);
-
-/// Tells the application's VK_EXT_debug_utils messengers, and stderr if the settings want it, why
-/// something was refused, or how a shader is dealt with.
-void report(const Instance &, VkDebugUtilsMessageSeverityFlagBitsEXT, VkObjectType, uint64_t handle,
-            const std::string &message);
-inline void report_error(const Instance &instance, VkObjectType type, uint64_t handle,
-                         const std::string &message)
-{
-   report(instance, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, type, handle, message);
-}
 
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *,
                                                const VkAllocationCallbacks *, VkInstance *);

@@ -58,8 +58,8 @@ void apply(const VkPipelineRobustnessCreateInfo &robustness, spirv::CompileOptio
       robustness.storageBuffers != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED;
 }
 
-/// An empty answer, and no form where it would have to compile and may not; or why the shader cannot be
-/// lowered; `native` where the driver could have it.
+/// Lowers a shader, or returns why that is impossible.  Where it would have to compile and may not,
+/// the answer is empty and the form stays `original`.  `native`: the driver could take the shader.
 std::string compile(const Device &device, const ShaderRequest &request, const ShaderSource &source,
                     bool native, LoweredShader &out)
 {
@@ -146,7 +146,8 @@ VkResult lower_shader(const Device &device, const ShaderRequest &request, Lowere
       return out.form == Form::lowered ? VK_SUCCESS : VK_PIPELINE_COMPILE_REQUIRED;
    if (native && (device.native_extensions ||
                   owner_of(device, request, source) != spirv::MatrixOwner::layer)) {
-      report_info(device, shader + "left to the driver's own matrices: " + refusal);
+      report(device, VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
+             shader + "left to the driver's own matrices: " + refusal);
       out = {};
       return VK_SUCCESS;
    }

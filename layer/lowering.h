@@ -44,13 +44,11 @@ struct LoweredShader {
    bool require_full_subgroups = false;
 };
 
-/// The decision is made for an entry point, not for its module.  One without matrices, of whatever
-/// stage, is not lowered.  Beside the driver's own matrices, a shader is the driver's if it needs
-/// none of the layer's; and also, whatever the settings, if the compiler refuses it and it may be
-/// the driver's.
-/// VK_PIPELINE_COMPILE_REQUIRED where it would have to compile, not being in the shader cache, and may
-/// not; any other failure has
-/// been reported when it returns.
+/// Decides about one entry point, not about its module.  An entry point without matrices is not
+/// lowered, whatever its stage.  Where the driver has matrices too, it gets every shader that needs
+/// none of the layer's.  It also gets a shader that the compiler refuses and that it may know.
+/// Returns VK_PIPELINE_COMPILE_REQUIRED for a shader that is not in the shader cache and must not
+/// be compiled.  Every other failure has been reported when it returns.
 VkResult lower_shader(const Device &, const ShaderRequest &, LoweredShader &out);
 
 } // namespace weft::layer

@@ -50,8 +50,8 @@ VkResult read_extensions(const Instance &instance, VkPhysicalDevice physical, Ph
    return result;
 }
 
-/// The extensions of the driver's own.  The loader lists what manifests promise beside what drivers
-/// have: of what the layer's promises, the name alone tells nothing.
+/// The extensions of the driver's own.  Loaders list the extensions of manifests besides those of
+/// drivers, so the name of an extension in the layer's manifest proves nothing.
 ExtensionSet find_native_extensions(const Instance &instance, VkPhysicalDevice physical,
                                     const PhysicalDevice &device)
 {
@@ -146,7 +146,7 @@ uint32_t choose_subgroup_size(const Settings &settings, PhysicalDevice &device)
    return size;
 }
 
-/// All that a query tells, which may become more in between.
+/// All that a query reports, which may grow between two calls.
 template <typename Properties, typename Query>
 VkResult read_all(Query query, VkPhysicalDevice physical, VkStructureType type,
                   std::vector<Properties> &list)
@@ -185,8 +185,8 @@ VkResult read_native_properties(const Instance &instance, VkPhysicalDevice physi
    return result;
 }
 
-/// The workgroups whose matrices the layer may have to lower: where the driver has such matrices, those that it
-/// lets programs have.
+/// The workgroups whose matrices the layer may have to lower: where the driver supports such
+/// matrices, the workgroups for which it reports them.
 VkResult find_matrix_workgroups(const Instance &instance, VkPhysicalDevice physical,
                                 const PhysicalDevice &device, std::vector<uint32_t> &sizes)
 {
@@ -214,7 +214,7 @@ bool contains(std::span<const MatrixOperation> operations, const MatrixOperation
    return std::ranges::find(operations, operation) != operations.end();
 }
 
-/// Of what compiles whatever subgroup size a pipeline requires.
+/// The operations that compile at every subgroup size that a pipeline may require.
 std::vector<MatrixOperation> list_operations(const Settings &settings, const PhysicalDevice &device)
 {
    const spirv::Driver driver = device.driver(device.features);
@@ -256,7 +256,7 @@ std::string find_obstacle(const Instance &instance, VkPhysicalDevice physical,
    return {};
 }
 
-/// Who has an extension; its base has been decided before.
+/// Which of driver and layer support an extension; its base has been decided before.
 Support decide(const ExtensionRow &row, const Settings &settings, bool has_native,
                const PhysicalDevice &device)
 {

@@ -8,9 +8,11 @@
 #include "backend/spirv/compiler.h"
 #include "layer/device_features.h"
 #include "layer/extensions.h"
+#include "vulkan_util/profile.h"
 
 #include <vulkan/vulkan_core.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What most files of the layer include, compiled once.  Files include what they use themselves: they
-/// compile with -Db_pch=false too.
+/// The headers that most files of the layer include, compiled once.  Every file still includes what
+/// it uses: all compile with -Db_pch=false too.
 
 #include <algorithm>
 #include <array>

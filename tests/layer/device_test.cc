@@ -87,12 +87,7 @@ TEST_F(DeviceTest, integer_dot_product_is_enabled_where_the_driver_has_it)
 /// It is the application's choice, and the compiler has to know.
 TEST_F(DeviceTest, robust_buffer_access_2_is_passed_on)
 {
-   driver.extensions.push_back(VK_EXT_ROBUSTNESS_2_EXTENSION_NAME);
    driver.robust_buffer_access_2 = true;
-   ASSERT_VK(create_instance());
-   ASSERT_VK(create_matrix_device());
-   EXPECT_FALSE(compiled_for().robust_buffer_access_2);
-   destroy_device();
    const VkPhysicalDeviceRobustness2FeaturesEXT robust = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT,
       .robustBufferAccess2 = VK_TRUE,
@@ -296,7 +291,7 @@ TEST_F(DeviceTest, with_a_struct_of_unknown_size)
    };
    features12.pNext = &features13;
    EXPECT_EQ(create_matrix_device(&unknown), VK_ERROR_FEATURE_NOT_PRESENT);
-   EXPECT_NE(driver.messages.back().find("subgroupSizeControl"), std::string::npos);
+   EXPECT_NE(messages.back().find("subgroupSizeControl"), std::string::npos);
 }
 
 /// Above a driver without matrices, the struct of ours must not reach it.
@@ -325,8 +320,8 @@ TEST_F(DeviceTest, with_newer_structs_before_the_matrices)
    newer.sType = VkStructureType(1999999000);
    EXPECT_EQ(create_device(info), VK_ERROR_FEATURE_NOT_PRESENT);
    EXPECT_EQ(driver.calls("vkCreateDevice"), 1u);
-   ASSERT_EQ(driver.messages.size(), 1u);
-   EXPECT_NE(driver.messages[0].find("1999999000"), std::string::npos);
+   ASSERT_EQ(messages.size(), 1u);
+   EXPECT_NE(messages[0].find("1999999000"), std::string::npos);
 }
 
 /// The layer's own feature, whatever the driver has; shaders pay for it only where it is enabled.
@@ -412,15 +407,60 @@ TEST_F(DeviceTest, pipelines_choose_their_robustness)
    }
 }
 
-TEST_F(DeviceTest, robust_matrices_need_the_extension)
+/// Programs enable all features that they have found, without the extensions that they do not use.
+TEST_F(DeviceTest, features_without_their_extension_are_ignored)
 {
    ASSERT_VK(create_instance());
-   const VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
-      .cooperativeMatrixRobustBufferAccess = VK_TRUE,
+   VkPhysicalDeviceVulkan12Features core = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
    };
-   EXPECT_EQ(create_device({.pNext = &matrices}), VK_ERROR_FEATURE_NOT_PRESENT);
-   EXPECT_EQ(driver.calls("vkCreateDevice"), 0u);
+   VkPhysicalDeviceCooperativeMatrix2FeaturesNV successor = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV,
+      .pNext = &core,
+      .cooperativeMatrixReductions = VK_TRUE,
+   };
+   VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+      .pNext = &successor,
+      .cooperativeMatrix = VK_TRUE,
+   };
+   const char *const names[] = {VK_EXT_SHADER_OBJECT_EXTENSION_NAME};
+   ASSERT_VK(create_device(
+      {.pNext = &matrices, .enabledExtensionCount = 1, .ppEnabledExtensionNames = names}));
+   // The driver may know the structs and report the features as absent.
+   EXPECT_EQ(in_chain(matrices.sType), 0u);
+   EXPECT_EQ(in_chain(successor.sType), 0u);
+   EXPECT_EQ(in_chain(core.sType), 1u);
+   EXPECT_EQ(driver.enabled_extensions, std::vector<std::string>{names[0]});
+   EXPECT_FALSE(driver.enabled12.shaderInt8);
+   EXPECT_FALSE(driver.used_enabled_features);
+   EXPECT_EQ(layer.pfnGetDeviceProcAddr(device, "vkCreateShaderModule"),
+             FakeDriver::get_device_proc_addr(device, "vkCreateShaderModule"));
+   ASSERT_EQ(messages.size(), 2u);
+   EXPECT_NE(messages[0].find("VK_KHR_cooperative_matrix are ignored"), std::string::npos);
+   EXPECT_NE(messages[1].find("VK_NV_cooperative_matrix2 are ignored"), std::string::npos);
+   destroy_device();
+
+   // The features of one beside the extension of the other.
+   ASSERT_VK(create_matrix_device(&successor));
+   EXPECT_EQ(in_chain(successor.sType), 0u);
+   expect_lowering_features();
+   EXPECT_EQ(messages.size(), 3u);
+   destroy_device();
+
+   // Off is no request.
+   matrices.cooperativeMatrix = VK_FALSE;
+   successor.cooperativeMatrixReductions = VK_FALSE;
+   ASSERT_VK(create_device({.pNext = &matrices}));
+   EXPECT_EQ(messages.size(), 3u);
+   destroy_device();
+
+   // The driver skips structs that it does not know: nothing has to be taken out of the chain.
+   matrices.cooperativeMatrix = VK_TRUE;
+   VkBaseInStructure unknown = {VkStructureType(1999999000),
+                                reinterpret_cast<VkBaseInStructure *>(&matrices)};
+   EXPECT_VK(create_device({.pNext = &unknown}));
+   EXPECT_EQ(in_chain(matrices.sType), 1u);
 }
 
 /// Without the extension the layer is not there: neither in vkCreateDevice nor in any command.

@@ -45,6 +45,15 @@ TEST_F(OutOfMemory, instance)
    exhaust([&] { return create_instance(); }, [&] { destroy_instance(); });
 }
 
+TEST_F(OutOfMemory, messenger)
+{
+   ASSERT_VK(create_instance());
+   const auto hear = [](auto, auto, auto, auto) { return VkBool32(VK_FALSE); };
+   VkDebugUtilsMessengerEXT messenger;
+   exhaust([&] { return create_messenger(messenger_info(hear, nullptr), &messenger); },
+           [&] { destroy_messenger(messenger); });
+}
+
 TEST_F(OutOfMemory, queries)
 {
    const auto forget = [&] {

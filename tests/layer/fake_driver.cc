@@ -326,7 +326,25 @@ void VKAPI_CALL submit_message(VkInstance, VkDebugUtilsMessageSeverityFlagBitsEX
 {
    WithoutInjection w;
    std::lock_guard lock(driver->mutex);
-   driver->messages.emplace_back(data->pMessage);
+   driver->submitted.emplace_back(data->pMessage);
+}
+
+VkResult VKAPI_CALL create_messenger(VkInstance, const VkDebugUtilsMessengerCreateInfoEXT *,
+                                     const VkAllocationCallbacks *, VkDebugUtilsMessengerEXT *out)
+{
+   WithoutInjection w;
+   if (VkResult r = driver->enter("vkCreateDebugUtilsMessengerEXT"))
+      return r;
+   *out = handle_of<VkDebugUtilsMessengerEXT>(driver->add("messenger"));
+   return VK_SUCCESS;
+}
+
+void VKAPI_CALL destroy_messenger(VkInstance, VkDebugUtilsMessengerEXT messenger,
+                                  const VkAllocationCallbacks *)
+{
+   WithoutInjection w;
+   if (messenger)
+      driver->remove(number(messenger), "messenger");
 }
 
 /* ---- device ---- */
@@ -628,6 +646,8 @@ const Command instance_commands[] = {
            get_flexible_matrices),
    COMMAND("vkGetPhysicalDeviceToolProperties", get_tools),
    COMMAND("vkSubmitDebugUtilsMessageEXT", submit_message),
+   COMMAND("vkCreateDebugUtilsMessengerEXT", create_messenger),
+   COMMAND("vkDestroyDebugUtilsMessengerEXT", destroy_messenger),
    COMMAND("vkCreateDevice", create_device),
    COMMAND("vkGetDeviceProcAddr", FakeDriver::get_device_proc_addr),
 };

@@ -73,7 +73,7 @@ public:
    std::vector<std::vector<uint32_t>> modules; ///< words, in the order of creation
    std::vector<SeenShader> shaders;            ///< of pipelines, keys and binaries, stage by stage
    VkDeferredOperationKHR deferred_operation = VK_NULL_HANDLE;
-   std::vector<std::string> messages; ///< of vkSubmitDebugUtilsMessageEXT
+   std::vector<std::string> submitted; ///< by vkSubmitDebugUtilsMessageEXT
    uint32_t calls(const std::string &command) const;
 
    /// Objects that have not been destroyed.

@@ -3,6 +3,8 @@
 
 #include "tests/layer/fixture.h"
 
+#include "tests/layer/allocation.h"
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -27,6 +29,7 @@ LayerTest::LayerTest()
    for (const char *name : {"WEFT_LOWERING", "WEFT_PROFILE", "WEFT_DEBUG"})
       unsetenv(name);
    setenv("VK_LAYER_SETTINGS_PATH", "/nonexistent", 1);
+   setenv("XDG_DATA_HOME", "/nonexistent", 1);
    layer = {.sType = LAYER_NEGOTIATE_INTERFACE_STRUCT, .loaderLayerInterfaceVersion = 2};
    EXPECT_VK(vkNegotiateLoaderLayerInterfaceVersion(&layer));
 }
@@ -60,6 +63,20 @@ VkResult LayerTest::create_instance(uint32_t api_version, const void *next)
       instance_function<PFN_vkCreateInstance>("vkCreateInstance")(&info, nullptr, &instance);
    if (result != VK_SUCCESS)
       return result;
+   const auto hear = [](VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                        VkDebugUtilsMessageTypeFlagsEXT,
+                        const VkDebugUtilsMessengerCallbackDataEXT *data, void *user) {
+      const WithoutInjection w;
+      auto *test = static_cast<LayerTest *>(user);
+      (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT ? test->messages : test->infos)
+         .emplace_back(data->pMessage);
+      return VkBool32(VK_FALSE);
+   };
+   const VkResult listening = create_messenger(messenger_info(hear, this), &messenger);
+   if (listening != VK_SUCCESS) {
+      destroy_instance();
+      return listening;
+   }
    uint32_t count = 1;
    return instance_function<PFN_vkEnumeratePhysicalDevices>("vkEnumeratePhysicalDevices")(
       instance, &count, &physical);
@@ -103,9 +120,42 @@ void LayerTest::destroy_device()
 
 void LayerTest::destroy_instance()
 {
+   if (messenger)
+      destroy_messenger(messenger);
+   messenger = VK_NULL_HANDLE;
    if (instance)
       instance_function<PFN_vkDestroyInstance>("vkDestroyInstance")(instance, nullptr);
    instance = VK_NULL_HANDLE;
+}
+
+VkDebugUtilsMessengerCreateInfoEXT
+LayerTest::messenger_info(PFN_vkDebugUtilsMessengerCallbackEXT callback, void *user)
+{
+   return {
+      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+      .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_VERBOSE_BIT_EXT |
+                         VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT |
+                         VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+                         VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+      .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT |
+                     VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+                     VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT,
+      .pfnUserCallback = callback,
+      .pUserData = user,
+   };
+}
+
+VkResult LayerTest::create_messenger(const VkDebugUtilsMessengerCreateInfoEXT &info,
+                                     VkDebugUtilsMessengerEXT *out)
+{
+   return instance_function<PFN_vkCreateDebugUtilsMessengerEXT>("vkCreateDebugUtilsMessengerEXT")(
+      instance, &info, nullptr, out);
+}
+
+void LayerTest::destroy_messenger(VkDebugUtilsMessengerEXT old)
+{
+   instance_function<PFN_vkDestroyDebugUtilsMessengerEXT>("vkDestroyDebugUtilsMessengerEXT")(
+      instance, old, nullptr);
 }
 
 std::vector<std::string> LayerTest::extension_names()

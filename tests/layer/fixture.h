@@ -64,6 +64,13 @@ protected:
    VkResult create_pipelines(std::span<const VkComputePipelineCreateInfo>,
                              std::span<VkPipeline> out);
    void destroy_pipelines(std::span<const VkPipeline>);
+   /// A messenger for everything, whose callback gets `user`.
+   static VkDebugUtilsMessengerCreateInfoEXT messenger_info(PFN_vkDebugUtilsMessengerCallbackEXT,
+                                                            void *user);
+   VkResult create_messenger(const VkDebugUtilsMessengerCreateInfoEXT &,
+                             VkDebugUtilsMessengerEXT *);
+   void destroy_messenger(VkDebugUtilsMessengerEXT);
+
    static VkComputePipelineCreateInfo pipeline_info(VkShaderModule, const char *entry = "main",
                                                     const void *stage_next = nullptr);
 
@@ -73,6 +80,11 @@ protected:
    VkInstance instance = VK_NULL_HANDLE;
    VkPhysicalDevice physical = VK_NULL_HANDLE;
    VkDevice device = VK_NULL_HANDLE;
+   /// Every instance has a messenger, which hears of warnings and errors, and of other things.
+   std::vector<std::string> messages, infos;
+
+private:
+   VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
 };
 
 } // namespace weft::layer_test

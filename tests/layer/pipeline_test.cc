@@ -90,7 +90,8 @@ TEST_F(PipelineTest, matrix_module_is_lowered_when_the_pipeline_is_created)
    EXPECT_EQ(seen.stage_flags, VkFlags(VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT));
    EXPECT_FALSE(seen.specialized);
    EXPECT_EQ(seen.cache, cache);
-   EXPECT_EQ(driver.live(), 5u); // instance, device, two modules, pipeline: no more modules
+   // Instance, messenger, device, two modules, pipeline: no more modules.
+   EXPECT_EQ(driver.live(), 6u);
    destroy_pipelines({&pipeline, 1});
    destroy_module(module);
    destroy_module(other);
@@ -177,8 +178,8 @@ TEST_F(PipelineTest, some_fail)
    VkPipeline pipelines[4];
    EXPECT_EQ(create_pipelines(infos, pipelines), VK_ERROR_UNKNOWN);
    EXPECT_TRUE(pipelines[0] && !pipelines[1] && pipelines[2] && pipelines[3]);
-   ASSERT_EQ(driver.messages.size(), 1u);
-   EXPECT_NE(driver.messages[0].find("'fail': made to fail"), std::string::npos);
+   ASSERT_EQ(messages.size(), 1u);
+   EXPECT_NE(messages[0].find("'fail': made to fail"), std::string::npos);
    destroy_pipelines(pipelines);
 
    infos[1].flags = VK_PIPELINE_CREATE_EARLY_RETURN_ON_FAILURE_BIT;
@@ -374,7 +375,7 @@ TEST_F(PipelineTest, indirect_memory_is_that_of_the_lowered_pipeline)
    EXPECT_EQ(requirements.memoryRequirements.size, 7u); // words of a lowered module
    info.stage.pName = "fail";
    get(device, &info, &requirements);
-   EXPECT_EQ(driver.messages.size(), 1u);
+   EXPECT_EQ(messages.size(), 1u);
    destroy_module(module);
 }
 
@@ -411,7 +412,8 @@ TEST_F(PipelineTest, entry_points_without_matrices)
    EXPECT_TRUE(driver.shaders[1].specialized);
    EXPECT_EQ(driver.shaders[2].words, plain_module(7));
    EXPECT_FALSE(driver.shaders[2].inline_module);
-   EXPECT_EQ(driver.live(), 4u); // instance, device, module, pipeline: no more modules
+   // Instance, messenger, device, module, pipeline: no more modules.
+   EXPECT_EQ(driver.live(), 5u);
    EXPECT_TRUE(compiler.seen.empty());
    destroy_pipelines({&pipeline, 1});
 
@@ -441,8 +443,8 @@ TEST_F(PipelineTest, entry_points_that_are_not_understood)
    EXPECT_EQ(device_function<PFN_vkCreateGraphicsPipelines>("vkCreateGraphicsPipelines")(
                 device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
              VK_ERROR_UNKNOWN);
-   ASSERT_EQ(driver.messages.size(), 1u);
-   EXPECT_NE(driver.messages[0].find("made not to be understood"), std::string::npos);
+   ASSERT_EQ(messages.size(), 1u);
+   EXPECT_NE(messages[0].find("made not to be understood"), std::string::npos);
    // The compiler decides about compute shaders.
    EXPECT_VK(create_one(pipeline_info(module, "broken")));
    EXPECT_TRUE(is_lowered(driver.shaders.back().words, 32));
@@ -508,7 +510,7 @@ TEST_F(PipelineTest, graphics_pipelines)
    VkPipeline pipeline = VkPipeline(uintptr_t(1));
    EXPECT_EQ(create(device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline), VK_ERROR_UNKNOWN);
    EXPECT_EQ(pipeline, VkPipeline(VK_NULL_HANDLE));
-   EXPECT_EQ(driver.messages.size(), 1u);
+   EXPECT_EQ(messages.size(), 1u);
    info.stageCount = 0;
    EXPECT_VK(create(device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline));
    destroy_pipelines({&pipeline, 1});
