@@ -92,8 +92,10 @@ void get_compute_limits(vk_properties *p)
       VK_SUBGROUP_FEATURE_CLUSTERED_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT |
       VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR | VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR;
    p->subgroupQuadOperationsInAllStages = false;
-   p->minSubgroupSize = min_subgroup_size;
-   p->maxSubgroupSize = max_subgroup_size;
+   const SubgroupSizes sizes =
+      presented_sizes({min_subgroup_size, max_subgroup_size}, settings().identity, p->subgroupSize);
+   p->minSubgroupSize = sizes.min;
+   p->maxSubgroupSize = sizes.max;
    p->maxComputeWorkgroupSubgroups = max_workgroup_invocations / min_subgroup_size;
    p->requiredSubgroupSizeStages = VK_SHADER_STAGE_COMPUTE_BIT;
    p->cooperativeMatrixSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;

@@ -202,6 +202,7 @@ void prepare_editing(Device &device, const PhysicalDevice &physical, const Featu
    device.full_subgroups = enabled.has(Feature::compute_full_subgroups);
    if (physical.changes_subgroup_size())
       device.sized_stages = physical.sized_stages();
+   device.fixed_sizes = physical.narrows_subgroup_sizes();
 }
 
 void add(spirv::Declarations &to, const ExtensionRow &row)

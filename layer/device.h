@@ -55,7 +55,8 @@ struct Device {
    bool robust_access = false;          ///< of matrices to storage buffers
    bool can_require_size = false;       ///< of subgroups
    bool full_subgroups = false;         ///< pipelines may require them
-   VkShaderStageFlags sized_stages = 0; ///< have to be told the default subgroup size
+   VkShaderStageFlags sized_stages = 0; ///< must require the default subgroup size
+   bool fixed_sizes = false;            ///< also where the application lets the size vary
 
    Registry<VkShaderModule, MatrixModule> modules;
    Registry<VkPipeline, CapturedPipeline> captured;

@@ -78,7 +78,7 @@ void EditedStage::edit_size()
 {
    const bool varying =
       info.flags & VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT;
-   if ((device.sized_stages & info.stage) && !varying)
+   if ((device.sized_stages & info.stage) && (device.fixed_sizes || !varying))
       require_size(true, device.physical->subgroup_size);
 }
 

@@ -133,11 +133,14 @@ uint32_t choose_subgroup_size(const Settings &settings, PhysicalDevice &device)
       return 0;
    }
    uint32_t size = reported;
+   device.presented_sizes = {sizes.minSubgroupSize, sizes.maxSubgroupSize};
    if (settings.profile && can_require) {
       const uint32_t wanted = settings.profile->subgroup_size;
       if (wanted >= sizes.minSubgroupSize && wanted <= sizes.maxSubgroupSize &&
-          uint64_t(wanted) * device.max_workgroup_subgroups >= least_max_invocations(device))
+          uint64_t(wanted) * device.max_workgroup_subgroups >= least_max_invocations(device)) {
          size = wanted;
+         device.presented_sizes = presented_sizes(device.presented_sizes, settings.identity, size);
+      }
    }
    if (size < min_subgroup_size || size > max_subgroup_size) {
       device.reason = "subgroups of " + std::to_string(size) + " invocations";
@@ -225,9 +228,9 @@ std::vector<MatrixOperation> list_operations(const Settings &settings, const Phy
                     [&](const MatrixOperation &operation) { return !contains(others, operation); });
    };
    if (device.can_require_size(device.features)) {
-      const uint32_t last = std::min(device.sizes.maxSubgroupSize, max_subgroup_size);
-      for (uint32_t size = std::max(device.sizes.minSubgroupSize, min_subgroup_size); size <= last;
-           size *= 2)
+      const auto [first, last] = device.presented_sizes;
+      for (uint32_t size = std::max(first, min_subgroup_size);
+           size <= std::min(last, max_subgroup_size); size *= 2)
          keep(spirv::supported_operations(driver, size));
    }
    return advertised_operations(std::move(operations), settings.profile, device.subgroup_size);

@@ -39,22 +39,39 @@ struct PhysicalDevice {
 
    /// Of pipelines that do not ask for one; reported as subgroupSize.
    uint32_t subgroup_size = 0;
-   /// Where a profile has another size than the driver, each stage has to be told.  The others have
-   /// no subgroup operations then, and workgroups are as large as the driver can run them.
-   bool changes_subgroup_size() const { return lowers() && subgroup_size != subgroup.subgroupSize; }
+   /// Those that pipelines may require.
+   SubgroupSizes presented_sizes = {};
+   /// Whether the sizes are fewer than the driver's: no stage may be left to vary beyond them.
+   bool narrows_subgroup_sizes() const
+   {
+      return lowers() && (presented_sizes.min != sizes.minSubgroupSize ||
+                          presented_sizes.max != sizes.maxSubgroupSize);
+   }
+   /// Where a profile has other sizes than the driver, each stage must require one.  Stages that
+   /// cannot have no subgroup operations, and workgroups are as large as the driver can run them.
+   bool changes_subgroup_size() const
+   {
+      return narrows_subgroup_sizes() || (lowers() && subgroup_size != subgroup.subgroupSize);
+   }
    VkShaderStageFlags sized_stages() const;
-   uint32_t max_invocations_of_size() const { return subgroup_size * max_workgroup_subgroups; }
+   /// Drivers without a limit report UINT32_MAX as maxComputeWorkgroupSubgroups.
+   uint32_t max_invocations_of_size() const
+   {
+      return uint32_t(
+         std::min<uint64_t>(uint64_t(subgroup_size) * max_workgroup_subgroups, UINT32_MAX));
+   }
    std::vector<MatrixOperation> operations; ///< all that a shader may use
-   /// And with these a shader that the driver cannot have, as it declares what only the layer knows.
+   /// Also offered to a shader that cannot be given to the driver because it declares an extension
+   /// that only the layer has.
    std::vector<MatrixOperation> operations_of_native_types;
    std::vector<FlexibleOperation> flexible_of_native_types;
-   /// Of many sizes, of the layer's: also where it is the driver that lets programs have them, for
-   /// shaders that the driver cannot have for other reasons.
+   /// The layer's operations of flexible sizes.  Where the driver supports such sizes itself, they
+   /// are for shaders that cannot be given to it for other reasons.
    std::vector<FlexibleOperation> flexible;
-   /// Shared memory for matrices of workgroup scope, which shaders leave.
+   /// Shared memory that shaders leave free for matrices of workgroup scope.
    uint32_t staging_bytes = 0;
-   /// The driver's own, where they are not hidden: as the driver tells of them, and those that
-   /// others can be built from.
+   /// The driver's own, where they are not hidden: as the driver reports them, and those from which
+   /// others can be built.
    std::vector<VkCooperativeMatrixPropertiesKHR> native_properties;
    std::vector<MatrixOperation> native_operations;
 

@@ -227,6 +227,16 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice phys
       subgroup->subgroupSize = device->subgroup_size;
       subgroup->supportedStages &= device->sized_stages();
    }
+   const auto present_sizes = [&](auto *p) {
+      if (!p)
+         return;
+      p->minSubgroupSize = device->presented_sizes.min;
+      p->maxSubgroupSize = device->presented_sizes.max;
+   };
+   present_sizes(
+      vk_find_struct(properties->pNext, PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES));
+   if (properties->properties.apiVersion >= VK_API_VERSION_1_3)
+      present_sizes(vk_find_struct(properties->pNext, PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES));
    if (auto *core = vk_find_struct(properties->pNext, PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES)) {
       core->subgroupSize = device->subgroup_size;
       core->subgroupSupportedStages &= device->sized_stages();

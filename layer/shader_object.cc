@@ -55,9 +55,12 @@ VkResult edit(const Device &device, std::span<const uint32_t> words, Edited &edi
       if (result != VK_SUCCESS)
          return result;
    }
+   const bool varying = info.flags & VK_SHADER_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT_EXT;
    if (shader.form != Form::lowered && (device.sized_stages & info.stage) &&
-       !(info.flags & VK_SHADER_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT_EXT))
+       (device.fixed_sizes || !varying)) {
+      info.flags &= ~VK_SHADER_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT_EXT;
       require_size(size, edited, info);
+   }
    if (shader.form == Form::original)
       return VK_SUCCESS;
    if (shader.form == Form::lowered) {

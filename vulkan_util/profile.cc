@@ -78,6 +78,7 @@ constexpr Identity h200 = {
    .driver_id = VK_DRIVER_ID_NVIDIA_PROPRIETARY,
    .driver_name = "NVIDIA",
    .driver_version = 580u << 22 | 159u << 14,
+   .sizes = {32, 32},
 };
 constexpr Identity navi31 = {
    .vendor_id = 0x1002,
@@ -86,6 +87,7 @@ constexpr Identity navi31 = {
    .driver_id = VK_DRIVER_ID_MESA_RADV,
    .driver_name = "radv",
    .driver_version = VK_MAKE_API_VERSION(0, 25, 0, 7),
+   .sizes = {32, 64},
 };
 constexpr Identity bmg_g21 = {
    .vendor_id = 0x8086,
@@ -94,6 +96,7 @@ constexpr Identity bmg_g21 = {
    .driver_id = VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA,
    .driver_name = "Intel open-source Mesa driver",
    .driver_version = VK_MAKE_API_VERSION(0, 25, 0, 7),
+   .sizes = {16, 32},
 };
 constexpr Identity m1_pro = {
    .vendor_id = 0x106b,
@@ -102,6 +105,7 @@ constexpr Identity m1_pro = {
    .driver_id = VK_DRIVER_ID_MOLTENVK,
    .driver_name = "MoltenVK",
    .driver_version = 10400,
+   .sizes = {4, 32},
 };
 
 constexpr Profile profiles[] = {
@@ -153,6 +157,13 @@ std::string describe(const Identity &identity)
    snprintf(numbers, sizeof(numbers), "vendor 0x%04x, device 0x%04x, driver %d", identity.vendor_id,
             identity.device_id, int(identity.driver_id));
    return std::string(identity.device_name) + " (" + numbers + ": " + identity.driver_name + ")";
+}
+
+SubgroupSizes presented_sizes(SubgroupSizes device, const Identity *identity, uint32_t size)
+{
+   if (!identity || size < identity->sizes.min || size > identity->sizes.max)
+      return device;
+   return {std::max(device.min, identity->sizes.min), std::min(device.max, identity->sizes.max)};
 }
 
 std::vector<MatrixOperation> advertised_operations(std::vector<MatrixOperation> operations,

@@ -20,6 +20,10 @@
 
 namespace weft {
 
+struct SubgroupSizes {
+   uint32_t min, max;
+};
+
 /// By what programs recognise a vendor's device and driver.
 struct Identity {
    uint32_t vendor_id, device_id;
@@ -27,6 +31,7 @@ struct Identity {
    VkDriverId driver_id;
    const char *driver_name;
    uint32_t driver_version; ///< as the vendor packs it
+   SubgroupSizes sizes;     ///< by which some programs recognise the architecture
 };
 
 struct Profile {
@@ -74,10 +79,14 @@ void present_driver(const Identity &identity, Properties &properties)
    copy_text(properties.driverName, identity.driver_name);
 }
 
-/// Those of the operations that the profile has (null: all), in the order in which programs should
-/// find them: first those whose tiles have no more rows than the subgroup has invocations.  Programs
-/// take the first that suits them, and some rely on that: llama.cpp's kernels divide the invocations
-/// by the rows.
+/// The range of subgroup sizes that a device reports: its own, without the sizes that the identity
+/// lacks (null: it lacks none).  `size` is the size of pipelines that do not require one.  An
+/// identity that lacks that size changes nothing.
+SubgroupSizes presented_sizes(SubgroupSizes device, const Identity *, uint32_t size);
+
+/// The operations that the profile has too (null: all), in the order in which programs should find
+/// them: first those whose tiles have no more rows than the subgroup has invocations.  Programs
+/// take the first that suits them, and llama.cpp's kernels divide the invocations by the rows.
 std::vector<MatrixOperation> advertised_operations(std::vector<MatrixOperation>, const Profile *,
                                                    uint32_t subgroup_size);
 

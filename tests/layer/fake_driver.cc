@@ -239,6 +239,12 @@ void VKAPI_CALL get_properties2(VkPhysicalDevice physical, VkPhysicalDevicePrope
          p->requiredSubgroupSizeStages = driver->required_size_stages;
          break;
       }
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES:
+         static_cast<VkPhysicalDeviceVulkan13Properties *>(s)->minSubgroupSize =
+            driver->min_subgroup_size;
+         static_cast<VkPhysicalDeviceVulkan13Properties *>(s)->maxSubgroupSize =
+            driver->max_subgroup_size;
+         break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES:
          static_cast<VkPhysicalDeviceDriverProperties *>(s)->driverID = driver->id;
          break;

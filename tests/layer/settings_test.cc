@@ -182,6 +182,23 @@ TEST_F(SettingsTest, log_and_dumps_on_stderr)
 
 class ProfileTest : public LayerTest {
 protected:
+   /// An application's view of minSubgroupSize and maxSubgroupSize.
+   SubgroupSizes subgroup_sizes()
+   {
+      VkPhysicalDeviceVulkan13Properties core = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES};
+      VkPhysicalDeviceSubgroupSizeControlProperties sizes = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES,
+         .pNext = &core};
+      VkPhysicalDeviceProperties2 properties = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &sizes};
+      instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(
+         physical, &properties);
+      EXPECT_EQ(core.minSubgroupSize, sizes.minSubgroupSize);
+      EXPECT_EQ(core.maxSubgroupSize, sizes.maxSubgroupSize);
+      return {sizes.minSubgroupSize, sizes.maxSubgroupSize};
+   }
+
    /// An application's view of subgroupSize.
    uint32_t subgroup_size()
    {
@@ -358,6 +375,81 @@ TEST_F(ProfileTest, workgroups_of_the_subgroup_size)
    EXPECT_EQ(properties.limits.maxComputeWorkGroupInvocations, 1024u);
 }
 
+/// Programs tell an architecture by the sizes: llama.cpp takes Intel's for Xe2 if the least is 16.
+TEST_F(ProfileTest, subgroup_sizes_of_an_identity)
+{
+   compiler.operations.push_back({8, 16, 16, ComponentType::f16, ComponentType::f16,
+                                  ComponentType::f32, ComponentType::f32, false}); // Intel's
+   const auto sizes_of = [&](const char *profile) {
+      const Environment variable("WEFT_PROFILE", profile);
+      EXPECT_VK(create_instance());
+      const SubgroupSizes sizes = subgroup_sizes();
+      destroy_instance();
+      return std::pair(sizes.min, sizes.max);
+   };
+   EXPECT_EQ(sizes_of("intel"), std::pair(8u, 64u)); // the driver's
+   EXPECT_EQ(sizes_of("intel+identity"), std::pair(16u, 32u));
+   EXPECT_EQ(sizes_of("nvidia+identity"), std::pair(32u, 32u));
+   EXPECT_EQ(sizes_of("amd+identity"), std::pair(32u, 64u));
+   driver.min_subgroup_size = 32;
+   EXPECT_EQ(sizes_of("intel+identity"), std::pair(32u, 32u));
+   driver.min_subgroup_size = driver.subgroup_size = 64;
+   EXPECT_EQ(sizes_of("intel+identity"), std::pair(64u, 64u)); // it cannot run 32
+}
+
+/// No shader may run with a size that is not among those which are reported.
+TEST_F(ProfileTest, sizes_of_an_identity_do_not_vary)
+{
+   const Environment intel("WEFT_PROFILE", "intel+identity"); // subgroups of 32, as the driver's
+   compiler.operations = {{8, 16, 16, ComponentType::f16, ComponentType::f16, ComponentType::f32,
+                           ComponentType::f32, false}};
+   ASSERT_VK(create_instance());
+   ASSERT_TRUE(advertised());
+   ASSERT_VK(create_device({}));
+   const std::vector<uint32_t> words = plain_module();
+   const VkShaderModule module = make_module(words);
+   VkComputePipelineCreateInfo info = pipeline_info(module);
+   info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT;
+   VkPipeline pipeline;
+   ASSERT_VK(create_pipelines({&info, 1}, {&pipeline, 1}));
+   EXPECT_EQ(driver.shaders.back().required_size, 32u);
+   EXPECT_EQ(driver.shaders.back().stage_flags, 0u);
+   destroy_pipelines({&pipeline, 1});
+   destroy_module(module);
+
+   const VkShaderCreateInfoEXT object = {
+      .sType = VK_STRUCTURE_TYPE_SHADER_CREATE_INFO_EXT,
+      .flags = VK_SHADER_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT_EXT,
+      .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+      .codeType = VK_SHADER_CODE_TYPE_SPIRV_EXT,
+      .codeSize = words.size() * sizeof(uint32_t),
+      .pCode = words.data(),
+      .pName = "main",
+   };
+   VkShaderEXT shader;
+   ASSERT_VK(device_function<PFN_vkCreateShadersEXT>("vkCreateShadersEXT")(device, 1, &object,
+                                                                           nullptr, &shader));
+   EXPECT_EQ(driver.shaders.back().required_size, 32u);
+   EXPECT_EQ(driver.shaders.back().flags, 0u);
+   device_function<PFN_vkDestroyShaderEXT>("vkDestroyShaderEXT")(device, shader, nullptr);
+}
+
+/// A driver may report any number of subgroups.
+TEST_F(ProfileTest, workgroups_without_a_limit_of_subgroups)
+{
+   const Environment lavapipe("WEFT_PROFILE", "lavapipe");
+   for (const uint32_t subgroups : {1u << 29, UINT32_MAX}) { // 8 times that is 0, or nearly
+      driver.max_workgroup_subgroups = subgroups;
+      ASSERT_VK(create_instance());
+      EXPECT_EQ(subgroup_size(), 8u);
+      VkPhysicalDeviceProperties properties;
+      instance_function<PFN_vkGetPhysicalDeviceProperties>("vkGetPhysicalDeviceProperties")(
+         physical, &properties);
+      EXPECT_EQ(properties.limits.maxComputeWorkGroupInvocations, 1024u);
+      destroy_instance();
+   }
+}
+
 TEST_F(ProfileTest, size_beyond_the_driver)
 {
    const Environment amd("WEFT_PROFILE", "amd");
@@ -372,6 +464,26 @@ TEST_F(ProfileTest, nothing_shared)
    const Environment apple("WEFT_PROFILE", "apple");
    ASSERT_VK(create_instance());
    EXPECT_FALSE(advertised());
+}
+
+TEST_F(ProfileTest, apple)
+{
+   using enum ComponentType;
+   const Environment apple("WEFT_PROFILE", "apple+identity");
+   compiler.operations = {{16, 16, 16, f16, f16, f32, f32, false},
+                          {8, 8, 8, f32, f32, f32, f32, false},
+                          {8, 8, 8, f16, f16, f32, f32, false},
+                          {8, 8, 8, f16, f16, f16, f16, false}};
+   ASSERT_VK(create_instance());
+   const auto properties = matrix_properties();
+   ASSERT_EQ(properties.size(), 2u);
+   EXPECT_EQ(properties[0].AType, VK_COMPONENT_TYPE_FLOAT32_KHR);
+   EXPECT_EQ(properties[1].ResultType, VK_COMPONENT_TYPE_FLOAT16_KHR);
+   EXPECT_EQ(subgroup_size(), 32u);
+   const SubgroupSizes sizes =
+      subgroup_sizes(); // the driver has none of 4, and MoltenVK none of 64
+   EXPECT_EQ(sizes.min, 8u);
+   EXPECT_EQ(sizes.max, 32u);
 }
 
 TEST_F(ProfileTest, identity)

@@ -50,6 +50,24 @@ TEST(Profiles, AreChosenWithAndWithoutAnIdentity)
       EXPECT_FALSE(parse_profile(wrong)) << wrong;
 }
 
+TEST(Profiles, PresentSubgroupSizes)
+{
+   const auto sizes = [](SubgroupSizes device, const char *profile, uint32_t size) {
+      const Identity *identity = find_profile(profile)->identity;
+      const SubgroupSizes s = presented_sizes(device, identity, size);
+      return std::pair(s.min, s.max);
+   };
+   EXPECT_EQ(sizes({8, 64}, "intel", 32), std::pair(16u, 32u));
+   EXPECT_EQ(sizes({8, 64}, "intel", 8), std::pair(8u, 64u)); // a size that the vendor lacks
+   EXPECT_EQ(sizes({8, 16}, "intel", 16), std::pair(16u, 16u));
+   EXPECT_EQ(sizes({8, 64}, "lavapipe", 8), std::pair(8u, 64u)); // no identity
+   for (const char *name : {"nvidia", "amd", "intel", "apple"}) {
+      const Profile *profile = find_profile(name);
+      EXPECT_LE(profile->identity->sizes.min, profile->subgroup_size) << name;
+      EXPECT_GE(profile->identity->sizes.max, profile->subgroup_size) << name;
+   }
+}
+
 TEST(Profiles, PresentIdentities)
 {
    const Identity &identity = *find_profile("amd")->identity;
