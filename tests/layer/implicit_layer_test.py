@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""The implicit layer is there when WEFT_ENABLE asks for it, unless WEFT_DISABLE is set.
+"""The implicit layer is there when WEFT_ENABLE asks for it, unless WEFT_DISABLE is set. The loader
+lists it once.
 usage: implicit_layer_test.py BUILD
 
-The manifest that would be installed, with the library of BUILD, lies where the loader looks for a
-user's own. Whether the layer is there shows in the subgroup size: the driver imitates one vendor,
+The manifest that -Dlayer_manifest=implicit installs, with the library of BUILD, lies where the loader
+looks for a user's own. Whether the layer is there shows in the subgroup size: the driver imitates one vendor,
 the layer another.
 """
 
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import unittest
 
+NAME = "VK_LAYER_WEFT_cooperative_matrix"
 LAYER, DRIVER = 32, 8  # subgroup sizes of the profiles nvidia and lavapipe
 
 
@@ -33,20 +35,32 @@ class ImplicitLayerTest(unittest.TestCase):
         manifest["layer"]["library_path"] = str(BUILD / "layer" / library)
         (folder / "weft.json").write_text(json.dumps(manifest))
 
-    def subgroup_size(self, **variables):
+    def vulkaninfo(self, **variables):
         icd = str(next(BUILD.glob("icd/weft_icd.*.json")))
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith(("WEFT_", "VK_"))}
         environment.update(variables, XDG_DATA_HOME=self.scratch.name, VK_DRIVER_FILES=icd,
                            VK_ICD_FILENAMES=icd, WEFT_ICD_PROFILE="lavapipe", WEFT_PROFILE="nvidia")
-        shown = subprocess.run(["vulkaninfo"], env=environment, check=True, stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, text=True).stdout
+        return subprocess.run(["vulkaninfo"], env=environment, check=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True).stdout
+
+    def subgroup_size(self, **variables):
+        shown = self.vulkaninfo(**variables)
         return int(re.search(r"\bsubgroupSize\s*= (\d+)", shown)[1])
 
     def test_variables(self):
         self.assertEqual(self.subgroup_size(), DRIVER)
         self.assertEqual(self.subgroup_size(WEFT_ENABLE="1"), LAYER)
+        self.assertEqual(self.subgroup_size(WEFT_ENABLE="1", VK_INSTANCE_LAYERS=NAME), LAYER)
         self.assertEqual(self.subgroup_size(WEFT_ENABLE="1", WEFT_DISABLE="1"), DRIVER)
+
+    def test_listed_once(self):
+        self.assertEqual(self.vulkaninfo().count(f"{NAME} ("), 1)
+
+    def test_one_manifest_is_installed(self):
+        installed = json.loads((BUILD / "meson-info/intro-installed.json").read_text())
+        manifests = [path for path in installed.values() if "_layer.d/" in path]
+        self.assertEqual(len(manifests), 1, manifests)
 
 
 if __name__ == "__main__":
