@@ -5,12 +5,14 @@
 
 #include "icd/command_buffer.h"
 #include "icd/physical_device.h"
+#include "icd/settings.h"
 #include "weft_entrypoints.h"
 
 #include "vk_alloc.h"
 #include "vk_common_entrypoints.h"
 #include "vk_log.h"
 
+#include <chrono>
 #include <ctime>
 #include <new>
 
@@ -59,6 +61,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateDevice(VkPhysicalDevice physicalDevice
    }
    device->vk.command_buffer_ops = &command_buffer_ops;
    device->vk.get_timestamp = get_device_timestamp;
+   device->progress.longest_pause = std::chrono::microseconds(settings().poll_pause_us);
 
    if (pCreateInfo->queueCreateInfoCount > 0) {
       result = create_queue(device, &pCreateInfo->pQueueCreateInfos[0], &device->queue);

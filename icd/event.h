@@ -13,8 +13,8 @@ namespace weft {
 
 struct Event {
    vk_object_base base;
-   bool set; ///< guarded by Device::progress
-   Polls polls;
+   bool set;    ///< guarded by Device::progress
+   Polls polls; ///< guarded likewise
 };
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(Event, base, VkEvent, VK_OBJECT_TYPE_EVENT)

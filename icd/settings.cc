@@ -6,6 +6,7 @@
 #include "backend/cpu/compiler.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -56,6 +57,14 @@ Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std
          complain("WEFT_ICD_HIDE", word, "float16, int16, int8, storage16 or storage8");
    }
    s.spirv_folder = value_of("WEFT_DUMP_SPIRV");
+   if (const std::string_view text = value_of("WEFT_POLL_PAUSE"); !text.empty()) {
+      uint32_t pause = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pause);
+      if (error == std::errc() && end == text.data() + text.size() && pause <= 10000)
+         s.poll_pause_us = pause;
+      else
+         complain("WEFT_POLL_PAUSE", text, "a number of microseconds from 0 to 10000");
+   }
    for (const char *name : {"WEFT_ICD_PROFILE", "WEFT_PROFILE"}) {
       const std::string_view text = value_of(name);
       if (text.empty())

@@ -45,7 +45,7 @@ VkResult get_value(vk_device *device, vk_sync *sync, uint64_t *value)
    TimelineSync *timeline = as_timeline(sync);
    Progress &progress = progress_of(device);
    std::unique_lock lock(progress.mutex);
-   // Who asks for the value before one to come may be waiting for that.
+   // A program that asks before a submitted signal operation may be waiting for it.
    if (timeline->value < timeline->pending)
       progress.pause_poll(lock, timeline->polls);
    *value = timeline->value;
@@ -64,14 +64,14 @@ VkResult wait_many(vk_device *device, uint32_t wait_count, const struct vk_sync_
       return flags & VK_SYNC_WAIT_ANY ? std::any_of(waits, waits + wait_count, reached)
                                       : std::all_of(waits, waits + wait_count, reached);
    };
-   // A lost device takes no submission any more that could signal something.
+   // A lost device accepts no further submission that could signal.
    bool lost = false;
    auto done = [&] {
       const bool is_done = all_reached();
       lost = !is_done && vk_device_is_lost_no_report(device);
       return is_done || lost;
    };
-   // Whoever polls several in a loop polls the first of them.
+   // A loop that asks for several objects counts as one that asks for the first.
    Polls none, &polls = wait_count > 0 ? as_timeline(waits[0].sync)->polls : none;
    if (!progress_of(device).wait(abs_timeout_ns, polls, done))
       return VK_TIMEOUT;

@@ -10,24 +10,17 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include "icd/polls.h"
+
 #include "vk_sync.h"
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 
 namespace weft {
 
-/// Of one object: when the last poll ended, and how many in a row came as soon after the one before as those of a loop do,
-/// without any change between.  Guarded by Progress::mutex; zeros are none yet.
-struct Polls {
-   std::chrono::steady_clock::time_point last;
-   uint32_t futile = 0;
-   uint64_t changes = 0; ///< Progress::changes at the last one
-};
-
-/// What wakes up whoever waits for progress of a device.
+/// Wakes all threads that wait for progress of a device.
 struct Progress {
    std::mutex mutex;
    std::condition_variable changed;
@@ -35,22 +28,17 @@ struct Progress {
    bool closing = false;
    uint64_t changes = 0; ///< how many update() has made; guarded by the mutex
 
-   /// For a poll that found nothing new, with the mutex held: a program that polls in a loop takes a
-   /// CPU from the threads that do its work, of which sched_yield() gives back no more than the
-   /// scheduler thinks fair.  So all but the first polls of a loop wait for the next change, each
-   /// longer than the one before; a program's own pause between polls (llama.cpp's is 20 us) then is
-   /// little beside them.  Each object's polls are counted by themselves: to look at many once is no loop.
+   /// The longest pause of a status query in a loop; zero for none.
+   Polls::Clock::duration longest_pause{};
+
+   /// For a status query that found nothing new, with the mutex held.
    void pause_poll(std::unique_lock<std::mutex> &lock, Polls &polls)
    {
-      using namespace std::chrono_literals;
-      constexpr uint32_t patience = 8;
-      constexpr auto own_pause = 200us, longest = 1000us;
-      const auto since_last = std::chrono::steady_clock::now() - polls.last;
-      polls.futile = since_last < own_pause && polls.changes == changes ? polls.futile + 1 : 0;
-      polls.changes = changes;
-      if (polls.futile > patience)
-         changed.wait_for(lock, std::min(25us * (polls.futile - patience), longest));
-      polls.last = std::chrono::steady_clock::now();
+      const Polls::Clock::duration pause = polls.pause(Polls::Clock::now(), changes, longest_pause);
+      if (pause == pause.zero())
+         return;
+      changed.wait_for(lock, pause);
+      polls.end_pause(Polls::Clock::now());
    }
 
    /// Waits until done() is true (called with the mutex held) or the absolute time has come; false
@@ -97,7 +85,7 @@ struct TimelineSync {
    vk_sync vk;
    uint64_t value;   ///< guarded by Progress::mutex
    uint64_t pending; ///< the highest value whose signal operation has been submitted
-   Polls polls;
+   Polls polls;      ///< guarded by Progress::mutex
 };
 
 extern const vk_sync_type timeline_sync_type;

@@ -34,6 +34,15 @@ TEST(Settings, TakeSubgroupSizes)
       EXPECT_EQ(parse({{"WEFT_SUBGROUP_SIZE", wrong}}, 1).subgroup_size, 0u) << wrong;
 }
 
+TEST(Settings, TakeThePauseOfPolls)
+{
+   EXPECT_EQ(parse({}).poll_pause_us, 50u);
+   EXPECT_EQ(parse({{"WEFT_POLL_PAUSE", "0"}}).poll_pause_us, 0u);
+   EXPECT_EQ(parse({{"WEFT_POLL_PAUSE", "1000"}}).poll_pause_us, 1000u);
+   for (const char *wrong : {"-1", "10001", "5us", "x", "99999999999"})
+      EXPECT_EQ(parse({{"WEFT_POLL_PAUSE", wrong}}, 1).poll_pause_us, 50u) << wrong;
+}
+
 TEST(Settings, TakeTheSubgroupSizeOfTheProfile)
 {
    EXPECT_EQ(parse({{"WEFT_PROFILE", "amd"}}).default_subgroup_size(), 64u);

@@ -6,6 +6,8 @@
 #include "tests/icd/fixture.h"
 
 #include <atomic>
+#include <chrono>
+#include <sys/resource.h>
 #include <thread>
 
 namespace weft::icd_test {
@@ -188,19 +190,119 @@ TEST_F(SyncTest, WaitForAnyTimeline)
    other.join();
 }
 
-TEST_F(SyncTest, BinarySemaphoresOrderSubmissions)
+/// Each wait takes the semaphore's signal, so that it can be signalled and waited for again, while
+/// all submissions are pending. That they run in order is the queue's doing.
+TEST_F(SyncTest, BinarySemaphoresAreUsedAgain)
 {
-   VkSemaphore semaphore = make_semaphore(false);
-   TestBuffer buffer = make_buffer(4);
-   for (uint32_t i = 1; i <= 20; i++) {
+   constexpr uint32_t count = 20;
+   const VkSemaphore start = make_semaphore(true), semaphore = make_semaphore(false);
+   const VkFence fence = make_fence();
+   TestBuffer buffer = make_buffer(count * 4);
+   for (uint32_t i = 0; i < count; i++) {
       VkCommandBuffer cmd = begin();
-      vkCmdFillBuffer(cmd, buffer.handle, 0, 4, i);
+      vkCmdFillBuffer(cmd, buffer.handle, i * 4, 4, i + 1);
       ASSERT_VK(vkEndCommandBuffer(cmd));
-      ASSERT_VK(submit(cmd, i > 1 ? semaphore : VK_NULL_HANDLE, 0, semaphore, 0));
+      ASSERT_VK(submit(cmd, i > 0 ? semaphore : start, 1, semaphore, 0));
    }
-   ASSERT_VK(submit(VK_NULL_HANDLE, semaphore, 0, VK_NULL_HANDLE, 0));
-   ASSERT_VK(vkQueueWaitIdle(queue));
-   EXPECT_EQ(buffer.as()[0], 20u);
+   ASSERT_VK(submit(VK_NULL_HANDLE, semaphore, 0, VK_NULL_HANDLE, 0, fence));
+   EXPECT_EQ(vkWaitForFences(device, 1, &fence, VK_TRUE, 20'000'000), VK_TIMEOUT);
+   for (uint32_t i = 0; i < count; i++)
+      EXPECT_EQ(buffer.as()[i], 0u) << i;
+   signal(start, 1);
+   ASSERT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, wait_limit));
+   for (uint32_t i = 0; i < count; i++)
+      EXPECT_EQ(buffer.as()[i], i + 1) << i;
+}
+
+/// A submission waits for all of its semaphores, whichever is last, and signals all of them.
+TEST_F(SyncTest, SubmissionsWaitForAllSemaphores)
+{
+   constexpr uint32_t count = 3;
+   for (uint32_t last = 0; last < count; last++) {
+      VkSemaphoreSubmitInfo waits[count], signals[count];
+      for (uint32_t i = 0; i < count; i++) {
+         waits[i] = {
+            .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+            .semaphore = make_semaphore(true, i),
+            .value = 5 + i,
+            .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+         };
+         signals[i] = waits[i];
+         signals[i].semaphore = make_semaphore(true, 10);
+         signals[i].value = 20 + i;
+      }
+      TestBuffer buffer = make_buffer(4);
+      VkCommandBuffer cmd = begin();
+      vkCmdFillBuffer(cmd, buffer.handle, 0, 4, 9);
+      ASSERT_VK(vkEndCommandBuffer(cmd));
+      const VkCommandBufferSubmitInfo cmd_info = {
+         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+         .commandBuffer = cmd,
+      };
+      const VkSubmitInfo2 info = {
+         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+         .waitSemaphoreInfoCount = count,
+         .pWaitSemaphoreInfos = waits,
+         .commandBufferInfoCount = 1,
+         .pCommandBufferInfos = &cmd_info,
+         .signalSemaphoreInfoCount = count,
+         .pSignalSemaphoreInfos = signals,
+      };
+      const VkFence fence = make_fence();
+      // One is not there yet, one has too small a value, and those behind the last one are signalled
+      // already.
+      for (uint32_t i = last + 1; i < count; i++)
+         signal(waits[i].semaphore, waits[i].value);
+      ASSERT_VK(vkQueueSubmit2(queue, 1, &info, fence));
+      for (uint32_t i = 0; i < last; i++)
+         signal(waits[i].semaphore, waits[i].value + 3);
+      signal(waits[last].semaphore, waits[last].value - 1);
+      EXPECT_EQ(vkWaitForFences(device, 1, &fence, VK_TRUE, 50'000'000), VK_TIMEOUT);
+      EXPECT_EQ(buffer.as()[0], 0u);
+      uint64_t value = 0;
+      EXPECT_VK(vkGetSemaphoreCounterValue(device, signals[0].semaphore, &value));
+      EXPECT_EQ(value, 10u);
+
+      signal(waits[last].semaphore, waits[last].value);
+      EXPECT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, wait_limit));
+      EXPECT_EQ(buffer.as()[0], 9u);
+      for (uint32_t i = 0; i < count; i++) {
+         EXPECT_VK(vkGetSemaphoreCounterValue(device, signals[i].semaphore, &value));
+         EXPECT_EQ(value, 20 + i);
+      }
+   }
+}
+
+/// A program with work of its own between two status queries is never put to sleep by them.
+TEST_F(SyncTest, StatusQueriesLetWorkGoOn)
+{
+   const VkFence fence = make_fence();
+   const VkSemaphore never = make_semaphore(true), after = make_semaphore(true);
+   const VkEventCreateInfo event_info = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
+   VkEvent event;
+   ASSERT_VK(vkCreateEvent(device, &event_info, nullptr, &event));
+   clean_up.push_back([=, this] { vkDestroyEvent(device, event, nullptr); });
+   ASSERT_VK(submit(VK_NULL_HANDLE, never, 1, after, 1, fence));
+   const auto sleeps = [] {
+      rusage usage = {};
+      getrusage(RUSAGE_THREAD, &usage);
+      return usage.ru_nvcsw;
+   };
+   const long before = sleeps();
+   for (int i = 0; i < 100; i++) {
+      const auto start = std::chrono::steady_clock::now();
+      while (std::chrono::steady_clock::now() - start < std::chrono::microseconds(60))
+         continue;
+      uint64_t value = 0;
+      ASSERT_EQ(vkGetFenceStatus(device, fence), VK_NOT_READY);
+      ASSERT_EQ(vkGetEventStatus(device, event), VK_EVENT_RESET);
+      ASSERT_VK(vkGetSemaphoreCounterValue(device, after, &value));
+      ASSERT_EQ(wait(never, 1, 0), VK_TIMEOUT);
+   }
+   // The sanitizers' own locks may let it sleep, once in a while.
+   EXPECT_LE(sleeps() - before, 5);
+   signal(never, 1);
+   EXPECT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, wait_limit));
 }
 
 TEST_F(SyncTest, SeveralBatchesInOneCall)
