@@ -4,6 +4,8 @@
 #include "icd/device_memory.h"
 
 #include "icd/device.h"
+#include "icd/device_pages.h"
+#include "icd/never_destroyed.h"
 #include "icd/physical_device.h"
 #include "weft_entrypoints.h"
 
@@ -12,8 +14,14 @@
 #include "vk_util.h"
 
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
+#include <map>
+#include <mutex>
+#include <new>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,12 +29,14 @@ using namespace weft;
 
 namespace {
 
-constexpr uint64_t page_size = 4096;
-/// Allocations of at least this size start at a multiple of it, so that the kernel can back them
-/// with huge pages.
-constexpr uint64_t huge_page_size = 2 << 20;
-
 std::atomic<uint64_t> heap_used = 0;
+
+/// What became of a request for pages.
+struct Provided {
+   VkResult result = VK_SUCCESS;
+   const char *reason = "";
+};
+constexpr Provided heap_is_full = {VK_ERROR_OUT_OF_DEVICE_MEMORY, "the heap is full"};
 
 /// Takes size bytes of the heap, or says that there are not so many.
 bool reserve_heap(const PhysicalDevice *pdev, uint64_t size)
@@ -44,74 +54,145 @@ void release_heap(uint64_t size)
    heap_used.fetch_sub(size, std::memory_order_relaxed);
 }
 
-/// Zeroed pages of our own, at a multiple of the huge page size when they could fill one.  Null
-/// when the kernel has no more.
-uint8_t *map_anonymous(uint64_t size)
-{
-   constexpr int protection = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
-   if (size < huge_page_size) {
-      void *map = mmap(nullptr, size, protection, flags, -1, 0);
-      return map == MAP_FAILED ? nullptr : static_cast<uint8_t *>(map);
+/// The shared files that the process has mapped. Each counts once, however often it is imported,
+/// and until its last mapping goes.
+class SharedFiles {
+public:
+   /// Counts the file of a new allocation.
+   Provided add(const PhysicalDevice *pdev, const struct stat &file)
+   {
+      const std::lock_guard lock(mutex);
+      try {
+         const auto [place, is_new] = files.try_emplace({file.st_dev, file.st_ino});
+         if (is_new) {
+            place->second.size = align64(uint64_t(file.st_size), page_size);
+            if (!reserve_heap(pdev, place->second.size)) {
+               files.erase(place);
+               return heap_is_full;
+            }
+         }
+         place->second.users++;
+      } catch (const std::bad_alloc &) {
+         return {VK_ERROR_OUT_OF_HOST_MEMORY, "no memory"};
+      }
+      return {};
    }
 
-   void *map = mmap(nullptr, size + huge_page_size, protection, flags, -1, 0);
-   if (map == MAP_FAILED)
-      return nullptr;
-   auto *start = static_cast<uint8_t *>(map);
-   uint64_t before = align64(uintptr_t(start), huge_page_size) - uintptr_t(start);
-   if (before > 0)
-      munmap(start, before);
-   if (before < huge_page_size)
-      munmap(start + before + size, huge_page_size - before);
-   madvise(start + before, size, MADV_HUGEPAGE);
-   return start + before;
+   void remove(dev_t device, ino_t inode)
+   {
+      const std::lock_guard lock(mutex);
+      const auto place = files.find({device, inode});
+      if (--place->second.users > 0)
+         return;
+      release_heap(place->second.size);
+      files.erase(place);
+   }
+
+private:
+   struct File {
+      uint64_t size, users;
+   };
+
+   std::mutex mutex;
+   std::map<std::pair<dev_t, ino_t>, File> files;
+};
+
+SharedFiles &shared_files()
+{
+   static NeverDestroyed<SharedFiles> instance;
+   return instance.get();
 }
 
-uint8_t *map_file(int fd, uint64_t size)
+/// Maps the file and takes it over if that succeeds; else the result is `failure`.
+Provided map_file(const PhysicalDevice *pdev, DeviceMemory *memory, int fd, VkResult failure)
 {
-   void *map = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-   return map == MAP_FAILED ? nullptr : static_cast<uint8_t *>(map);
+   struct stat file;
+   if (fstat(fd, &file) != 0)
+      return {failure, strerrordesc_np(errno)};
+   if (uint64_t(file.st_size) < memory->vk.size)
+      return {failure, "the file is smaller"};
+   if (const Provided counted = shared_files().add(pdev, file); counted.result != VK_SUCCESS)
+      return counted;
+   void *map = mmap(nullptr, memory->mapped_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+   if (map == MAP_FAILED) {
+      const char *reason = strerrordesc_np(errno);
+      shared_files().remove(file.st_dev, file.st_ino);
+      return {failure, reason};
+   }
+   memory->map = static_cast<uint8_t *>(map);
+   memory->fd = fd;
+   memory->device = file.st_dev;
+   memory->inode = file.st_ino;
+   return {};
 }
 
-VkResult allocate_exportable(DeviceMemory *memory)
+void free_shared(DeviceMemory *memory)
 {
-   memory->fd = memfd_create("weft memory", MFD_CLOEXEC);
-   if (memory->fd < 0 || ftruncate(memory->fd, off_t(memory->mapped_size)) != 0)
-      return VK_ERROR_OUT_OF_DEVICE_MEMORY;
-   memory->map = map_file(memory->fd, memory->mapped_size);
-   return memory->map ? VK_SUCCESS : VK_ERROR_OUT_OF_DEVICE_MEMORY;
+   munmap(memory->map, memory->mapped_size);
+   close(memory->fd);
+   shared_files().remove(memory->device, memory->inode);
+}
+
+/// The size is sealed: a process that gets the file cannot take pages from others that have mapped
+/// it.
+Provided allocate_exportable(const PhysicalDevice *pdev, DeviceMemory *memory)
+{
+   // A size above the limit would raise a signal.
+   rlimit largest;
+   if (getrlimit(RLIMIT_FSIZE, &largest) == 0 && memory->mapped_size > largest.rlim_cur)
+      return {VK_ERROR_OUT_OF_DEVICE_MEMORY, strerrordesc_np(EFBIG)};
+   const int fd = memfd_create("weft memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+   if (fd < 0)
+      return {VK_ERROR_OUT_OF_DEVICE_MEMORY, strerrordesc_np(errno)};
+   Provided provided;
+   if (ftruncate(fd, off_t(memory->mapped_size)) != 0 ||
+       fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+      provided = {VK_ERROR_OUT_OF_DEVICE_MEMORY, strerrordesc_np(errno)};
+   else
+      provided = map_file(pdev, memory, fd, VK_ERROR_OUT_OF_DEVICE_MEMORY);
+   if (provided.result != VK_SUCCESS)
+      close(fd);
+   return provided;
 }
 
 /// Takes ownership of the file descriptor when it succeeds (VkImportMemoryFdInfoKHR).
-VkResult import_fd(DeviceMemory *memory, const VkImportMemoryFdInfoKHR *info)
+Provided import_fd(const PhysicalDevice *pdev, DeviceMemory *memory, int fd)
 {
-   struct stat file;
-   if (fstat(info->fd, &file) != 0 || uint64_t(file.st_size) < memory->vk.size)
-      return VK_ERROR_INVALID_EXTERNAL_HANDLE;
-   memory->map = map_file(info->fd, memory->mapped_size);
-   if (!memory->map)
-      return VK_ERROR_INVALID_EXTERNAL_HANDLE;
-   memory->fd = info->fd;
-   return VK_SUCCESS;
+   // If a peer could make the file shorter, the next access would end the process.
+   const int seals = fcntl(fd, F_GET_SEALS);
+   if (seals < 0 || !(seals & F_SEAL_SHRINK))
+      return {VK_ERROR_INVALID_EXTERNAL_HANDLE, "no memory of this driver: its size may change"};
+   return map_file(pdev, memory, fd, VK_ERROR_INVALID_EXTERNAL_HANDLE);
 }
 
-VkResult provide_pages(DeviceMemory *memory, const VkMemoryAllocateInfo *info)
+Provided allocate_private(const PhysicalDevice *pdev, DeviceMemory *memory)
+{
+   if (!reserve_heap(pdev, memory->mapped_size))
+      return heap_is_full;
+   try {
+      memory->map = allocate_pages(memory->mapped_size);
+   } catch (const std::bad_alloc &) {
+   }
+   if (memory->map)
+      return {};
+   release_heap(memory->mapped_size);
+   return {VK_ERROR_OUT_OF_DEVICE_MEMORY, "the system gives no pages or addresses"};
+}
+
+Provided provide_pages(const PhysicalDevice *pdev, DeviceMemory *memory,
+                       const VkMemoryAllocateInfo *info)
 {
    const VkImportMemoryFdInfoKHR *fd_info =
       vk_find_struct_const(info->pNext, IMPORT_MEMORY_FD_INFO_KHR);
    if (fd_info && fd_info->handleType)
-      return import_fd(memory, fd_info);
-
+      return import_fd(pdev, memory, fd_info->fd);
    if (memory->vk.host_ptr) {
       memory->map = static_cast<uint8_t *>(memory->vk.host_ptr);
       memory->borrowed = true;
-      return VK_SUCCESS;
+      return {};
    }
-   if (memory->vk.export_handle_types)
-      return allocate_exportable(memory);
-
-   memory->map = map_anonymous(memory->mapped_size);
-   return memory->map ? VK_SUCCESS : VK_ERROR_OUT_OF_DEVICE_MEMORY;
+   return memory->vk.export_handle_types ? allocate_exportable(pdev, memory)
+                                         : allocate_private(pdev, memory);
 }
 
 } // namespace
@@ -142,19 +223,11 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_AllocateMemory(VkDevice _device,
    }
    memory->mapped_size = align64(memory->vk.size, page_size);
 
-   bool counted = !memory->vk.host_ptr;
-   VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-   if (!counted || reserve_heap(pdev, memory->mapped_size)) {
-      result = provide_pages(memory, pAllocateInfo);
-      if (result != VK_SUCCESS && counted)
-         release_heap(memory->mapped_size);
-   }
-   if (result != VK_SUCCESS) {
-      if (memory->fd >= 0)
-         close(memory->fd);
+   const Provided provided = provide_pages(pdev, memory, pAllocateInfo);
+   if (provided.result != VK_SUCCESS) {
       vk_device_memory_destroy(&device->vk, pAllocator, &memory->vk);
-      return vk_errorf(device, result, "cannot allocate %llu bytes of device memory",
-                       (unsigned long long)pAllocateInfo->allocationSize);
+      return vk_errorf(device, provided.result, "cannot allocate %llu bytes of device memory: %s",
+                       (unsigned long long)pAllocateInfo->allocationSize, provided.reason);
    }
 
    *pMemory = DeviceMemory_to_handle(memory);
@@ -168,12 +241,12 @@ VKAPI_ATTR void VKAPI_CALL weft_FreeMemory(VkDevice _device, VkDeviceMemory _mem
    VK_FROM_HANDLE(DeviceMemory, memory, _memory);
    if (!memory)
       return;
-   if (!memory->borrowed) {
-      munmap(memory->map, memory->mapped_size);
+   if (memory->fd >= 0) {
+      free_shared(memory);
+   } else if (!memory->borrowed) {
+      free_pages(memory->map, memory->mapped_size);
       release_heap(memory->mapped_size);
    }
-   if (memory->fd >= 0)
-      close(memory->fd);
    vk_device_memory_destroy(&device->vk, pAllocator, &memory->vk);
 }
 

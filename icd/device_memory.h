@@ -8,6 +8,7 @@
 #include "vk_device_memory.h"
 
 #include <cstdint>
+#include <sys/types.h>
 
 namespace weft {
 
@@ -16,11 +17,13 @@ struct DeviceMemory {
    uint8_t *map;
    uint64_t mapped_size; ///< what the mapping takes of the heap: whole pages
    int fd;               ///< the memory file when it can be shared, else -1
+   dev_t device;         ///< of that file
+   ino_t inode;          ///< of that file
    bool borrowed;        ///< imported host memory: not ours to unmap, not counted
 };
 
-/// Bytes of the heap that the process has allocated, by whatever instance: what
-/// VK_EXT_memory_budget calls the heap's usage, and what all of them share is the machine's memory.
+/// Bytes of the heap that the process has allocated, in all instances: VK_EXT_memory_budget's
+/// usage. A file that is mapped several times counts once.
 uint64_t heap_usage();
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(DeviceMemory, vk.base, VkDeviceMemory, VK_OBJECT_TYPE_DEVICE_MEMORY)

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
+#include "icd/device_pages.h"
 #include "icd/physical_device.h"
 #include "icd/settings.h"
 
@@ -10,8 +11,12 @@
 #include "nir_passes/compile_limits.h"
 #include "vulkan_util/text.h"
 
+#include "util/mesa-blake3.h"
+
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 namespace weft {
 namespace {
@@ -33,6 +38,18 @@ constexpr uint32_t min_subgroup_size = 8, max_subgroup_size = 64;
 constexpr uint32_t max_descriptors = 1 << 20;
 constexpr uint32_t max_inline_uniform_blocks = 16, max_inline_uniform_block_size = 4096;
 
+/// The same for all drivers, processes and starts of one machine, and different on another: a hash of
+/// the machine's own number (machine-id(5), which must not be shown itself) and of the CPU's name.
+void get_device_uuid(uint8_t (&uuid)[VK_UUID_SIZE])
+{
+   std::string machine;
+   std::getline(std::ifstream("/etc/machine-id"), machine);
+   const std::string text = "Weft CPU device\n" + machine + "\n" + cpu::host_name();
+   blake3_hash hash;
+   _mesa_blake3_compute(text.data(), text.size(), hash);
+   memcpy(uuid, hash, VK_UUID_SIZE);
+}
+
 void get_identity(vk_properties *p)
 {
    p->apiVersion = VK_MAKE_API_VERSION(0, 1, 3, VK_HEADER_VERSION);
@@ -41,13 +58,14 @@ void get_identity(vk_properties *p)
    p->vendorID = vendor_id;
    p->deviceID = device_id;
    p->deviceType = VK_PHYSICAL_DEVICE_TYPE_CPU;
-   copy_text(p->deviceName, cpu::host_description().c_str());
+   const std::string cpu_name = cpu::host_description();
+   copy_text(p->deviceName, ("Weft on " + cpu_name).c_str());
 
    std::array<std::byte, 16> uuid = cpu::cache_uuid();
    static_assert(sizeof(uuid) == VK_UUID_SIZE);
    memcpy(p->pipelineCacheUUID, uuid.data(), VK_UUID_SIZE);
    memcpy(p->driverUUID, uuid.data(), VK_UUID_SIZE);
-   memcpy(p->deviceUUID, "Weft CPU device", VK_UUID_SIZE);
+   get_device_uuid(p->deviceUUID);
 
    // There is no VkDriverId for Weft; programs that want to know it read the name.
    p->driverID = VkDriverId(0);
@@ -123,12 +141,13 @@ void get_memory_limits(uint64_t heap_size, vk_properties *p)
    p->maxUniformBufferRange = limits::buffer_range;
    p->maxStorageBufferRange = limits::buffer_range;
    p->maxPushConstantsSize = max_push_constants_size;
-   p->maxMemoryAllocationCount = UINT32_MAX;
+   // Each takes a page at least, and small ones share mappings.
+   p->maxMemoryAllocationCount = uint32_t(std::min<uint64_t>(heap_size / page_size, UINT32_MAX));
    p->maxMemoryAllocationSize = heap_size;
    p->maxBufferSize = std::min(heap_size, max_buffer_size);
    p->bufferImageGranularity = 1;
-   p->minMemoryMapAlignment = 4096;
-   p->minImportedHostPointerAlignment = 4096;
+   p->minMemoryMapAlignment = page_size;
+   p->minImportedHostPointerAlignment = page_size;
    p->minTexelBufferOffsetAlignment = 16;
    p->storageTexelBufferOffsetAlignmentBytes = 16;
    p->uniformTexelBufferOffsetAlignmentBytes = 16;

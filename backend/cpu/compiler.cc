@@ -180,6 +180,11 @@ std::string host_description()
    return describe(host_features());
 }
 
+std::string host_name()
+{
+   return host_features().brand;
+}
+
 Result<std::shared_ptr<const Program>>
 compile(const ShaderSource &source, const CompileOptions &options, const DispatchFacts *facts)
 {

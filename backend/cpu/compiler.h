@@ -106,6 +106,8 @@ std::optional<std::string> missing_instructions();
 /// For VkPhysicalDeviceProperties::deviceName: the CPU's brand string and the matrix instructions
 /// in use.
 std::string host_description();
+/// The CPU's brand string alone, whatever instructions are used.
+std::string host_name();
 /// Changes whenever code from serialize() would not be valid any more: build, CPU features, flags.
 std::array<std::byte, 16> cache_uuid();
 

@@ -3,9 +3,15 @@
 
 #include "tests/icd/fixture.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
+#include <random>
+#include <set>
+#include <string>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace weft::icd_test {
@@ -33,6 +39,44 @@ protected:
          .allocationSize = size,
       };
       return vkAllocateMemory(device, &info, nullptr, memory);
+   }
+
+   VkResult allocate_exportable(VkDeviceSize size, VkDeviceMemory *memory)
+   {
+      const VkExportMemoryAllocateInfo info = {
+         .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+      };
+      return allocate(size, memory, &info);
+   }
+
+   int export_fd(VkDeviceMemory memory)
+   {
+      const VkMemoryGetFdInfoKHR info = {
+         .sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
+         .memory = memory,
+         .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+      };
+      int fd = -1;
+      EXPECT_VK(device_function<PFN_vkGetMemoryFdKHR>("vkGetMemoryFdKHR")(device, &info, &fd));
+      return fd;
+   }
+
+   VkResult import_fd(int fd, VkDeviceSize size, VkDeviceMemory *memory)
+   {
+      const VkImportMemoryFdInfoKHR info = {
+         .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+         .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+         .fd = fd,
+      };
+      return allocate(size, memory, &info);
+   }
+
+   uint8_t *map(VkDeviceMemory memory)
+   {
+      void *pages = nullptr;
+      EXPECT_VK(vkMapMemory(device, memory, 0, VK_WHOLE_SIZE, 0, &pages));
+      return static_cast<uint8_t *>(pages);
    }
 };
 
@@ -165,32 +209,13 @@ TEST_F(MemoryTest, UsageIsTheProcesss)
 
 TEST_F(MemoryTest, OpaqueFdIsSharedMemory)
 {
-   VkExportMemoryAllocateInfo export_info = {
-      .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
-      .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-   };
-   VkDeviceMemory first;
-   ASSERT_VK(allocate(10000, &first, &export_info));
-   VkMemoryGetFdInfoKHR get_info = {
-      .sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
-      .memory = first,
-      .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-   };
-   int fd = -1;
-   ASSERT_VK(device_function<PFN_vkGetMemoryFdKHR>("vkGetMemoryFdKHR")(device, &get_info, &fd));
+   VkDeviceMemory first, second;
+   ASSERT_VK(allocate_exportable(10000, &first));
+   const int fd = export_fd(first);
    ASSERT_GE(fd, 0);
    EXPECT_TRUE(fcntl(fd, F_GETFD) & FD_CLOEXEC); // not for programs that this one starts
-
-   VkImportMemoryFdInfoKHR import_info = {
-      .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
-      .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-      .fd = fd,
-   };
-   VkDeviceMemory second;
-   ASSERT_VK(allocate(10000, &second, &import_info));
-   char *a, *b;
-   ASSERT_VK(vkMapMemory(device, first, 0, VK_WHOLE_SIZE, 0, reinterpret_cast<void **>(&a)));
-   ASSERT_VK(vkMapMemory(device, second, 0, VK_WHOLE_SIZE, 0, reinterpret_cast<void **>(&b)));
+   ASSERT_VK(import_fd(fd, 10000, &second));
+   char *a = reinterpret_cast<char *>(map(first)), *b = reinterpret_cast<char *>(map(second));
    strcpy(a + 9000, "shared");
    EXPECT_STREQ(b + 9000, "shared");
    vkFreeMemory(device, first, nullptr);
@@ -198,18 +223,276 @@ TEST_F(MemoryTest, OpaqueFdIsSharedMemory)
    vkFreeMemory(device, second, nullptr);
 }
 
-TEST_F(MemoryTest, TooSmallAnFdIsRefused)
+/// A process that gets the file cannot take pages away from those that have mapped it.
+TEST_F(MemoryTest, ExportedFilesKeepTheirSize)
 {
-   int fd = memfd_create("test", 0);
-   ASSERT_EQ(ftruncate(fd, 4096), 0);
-   VkImportMemoryFdInfoKHR import_info = {
-      .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
-      .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-      .fd = fd,
+   VkDeviceMemory memory;
+   ASSERT_VK(allocate_exportable(3 * 4096, &memory));
+   const int fd = export_fd(memory);
+   ASSERT_GE(fd, 0);
+   EXPECT_NE(ftruncate(fd, 0), 0);
+   EXPECT_NE(ftruncate(fd, 4096), 0);
+   EXPECT_NE(ftruncate(fd, 8 * 4096), 0);
+   // Nor keep the driver from writing.
+   EXPECT_NE(fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+   memset(map(memory), 1, 3 * 4096);
+   EXPECT_EQ(close(fd), 0);
+   vkFreeMemory(device, memory, nullptr);
+}
+
+TEST_F(MemoryTest, FilesThatMayShrinkAreRefused)
+{
+   const auto make_file = [](int seals) {
+      const int fd = memfd_create("test", MFD_ALLOW_SEALING);
+      EXPECT_EQ(ftruncate(fd, 4096), 0);
+      EXPECT_EQ(fcntl(fd, F_ADD_SEALS, seals), 0);
+      return fd;
    };
    VkDeviceMemory memory;
-   EXPECT_EQ(allocate(1 << 20, &memory, &import_info), VK_ERROR_INVALID_EXTERNAL_HANDLE);
-   EXPECT_EQ(close(fd), 0); // a failed import leaves it to us
+   const int open = make_file(F_SEAL_GROW);
+   EXPECT_EQ(import_fd(open, 4096, &memory), VK_ERROR_INVALID_EXTERNAL_HANDLE);
+   EXPECT_NE(messages.find("its size may change"), std::string::npos) << messages;
+   EXPECT_EQ(close(open), 0); // a failed import leaves it to us
+
+   const int small = make_file(F_SEAL_SHRINK);
+   EXPECT_EQ(import_fd(small, 1 << 20, &memory), VK_ERROR_INVALID_EXTERNAL_HANDLE);
+   EXPECT_EQ(import_fd(small, 4097, &memory), VK_ERROR_INVALID_EXTERNAL_HANDLE);
+   EXPECT_EQ(close(small), 0);
+
+   const int read_only = make_file(F_SEAL_SHRINK | F_SEAL_WRITE);
+   EXPECT_EQ(import_fd(read_only, 4096, &memory), VK_ERROR_INVALID_EXTERNAL_HANDLE);
+   EXPECT_EQ(close(read_only), 0);
+
+   int ends[2];
+   ASSERT_EQ(pipe(ends), 0);
+   EXPECT_EQ(import_fd(ends[0], 4096, &memory), VK_ERROR_INVALID_EXTERNAL_HANDLE);
+   EXPECT_EQ(close(ends[0]), 0);
+   EXPECT_EQ(close(ends[1]), 0);
+   EXPECT_EQ(import_fd(-1, 4096, &memory), VK_ERROR_INVALID_EXTERNAL_HANDLE);
+
+   const int sealed = make_file(F_SEAL_SHRINK);
+   ASSERT_VK(import_fd(sealed, 4096, &memory));
+   map(memory)[4095] = 1;
+   vkFreeMemory(device, memory, nullptr);
+}
+
+/// Imports take no new memory: they count once, and until the last of them is freed.
+TEST_F(MemoryTest, ImportsCountOnce)
+{
+   VkPhysicalDeviceMemoryProperties properties;
+   vkGetPhysicalDeviceMemoryProperties(physical, &properties);
+   const uint64_t before = budget().heapUsage[0];
+   const VkDeviceSize size = properties.memoryHeaps[0].size / 5 * 2 & ~VkDeviceSize(4095);
+   VkDeviceMemory memories[4];
+   ASSERT_VK(allocate_exportable(size, &memories[0]));
+   for (int i = 1; i < 4; i++)
+      ASSERT_VK(import_fd(export_fd(memories[0]), size, &memories[i]));
+   EXPECT_EQ(budget().heapUsage[0], before + size);
+   // Another file of that size finds room, one more does not.
+   VkDeviceMemory other, third;
+   ASSERT_VK(allocate_exportable(size, &other));
+   EXPECT_EQ(budget().heapUsage[0], before + 2 * size);
+   EXPECT_EQ(allocate_exportable(size, &third), VK_ERROR_OUT_OF_DEVICE_MEMORY);
+   EXPECT_EQ(budget().heapUsage[0], before + 2 * size);
+   vkFreeMemory(device, other, nullptr);
+   for (const int i : {0, 2, 1}) {
+      vkFreeMemory(device, memories[i], nullptr);
+      EXPECT_EQ(budget().heapUsage[0], before + size);
+   }
+   vkFreeMemory(device, memories[3], nullptr);
+   EXPECT_EQ(budget().heapUsage[0], before);
+}
+
+/// An exportable allocation holds a file descriptor; without one it fails with the reason.
+TEST_F(MemoryTest, DescriptorsOfFilesRunOut)
+{
+   rlimit before;
+   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+   const uint64_t used = budget().heapUsage[0];
+   const int next = dup(0);
+   ASSERT_GE(next, 0);
+   close(next);
+   rlimit limit = before;
+   limit.rlim_cur = rlim_t(next) + 3;
+   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+   std::vector<VkDeviceMemory> memories;
+   VkDeviceMemory memory;
+   while (allocate_exportable(4096, &memory) == VK_SUCCESS)
+      memories.push_back(memory);
+   EXPECT_LE(memories.size(), 3u);
+   EXPECT_EQ(allocate_exportable(4096, &memory), VK_ERROR_OUT_OF_DEVICE_MEMORY);
+   EXPECT_NE(messages.find("Too many open files"), std::string::npos) << messages;
+   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+   ASSERT_VK(allocate_exportable(4096, &memory));
+   memories.push_back(memory);
+   for (VkDeviceMemory m : memories)
+      vkFreeMemory(device, m, nullptr);
+   EXPECT_EQ(budget().heapUsage[0], used);
+}
+
+/// A limit on sizes of files holds for memory files too; the kernel would raise a signal.
+TEST_F(MemoryTest, ExportsKeepToTheLimitOnFiles)
+{
+   rlimit before;
+   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+   rlimit limit = before;
+   limit.rlim_cur = 1 << 20;
+   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+   VkDeviceMemory memory;
+   EXPECT_EQ(allocate_exportable(2 << 20, &memory), VK_ERROR_OUT_OF_DEVICE_MEMORY);
+   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+   ASSERT_VK(allocate_exportable(2 << 20, &memory));
+   vkFreeMemory(device, memory, nullptr);
+}
+
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+constexpr bool is_sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+
+/// Of a process, from /proc/self.
+uint64_t mappings()
+{
+   std::ifstream file("/proc/self/maps");
+   uint64_t count = 0;
+   for (std::string line; std::getline(file, line);)
+      count++;
+   return count;
+}
+
+uint64_t resident_bytes()
+{
+   std::ifstream file("/proc/self/statm");
+   uint64_t size = 0, resident = 0;
+   file >> size >> resident;
+   return resident * uint64_t(sysconf(_SC_PAGESIZE));
+}
+
+/// However the small allocations of a program come and go, the process has few mappings, and freed
+/// pages are the system's.
+TEST_F(MemoryTest, SmallAllocationsShareMappings)
+{
+   constexpr uint32_t count = 20000;
+   const uint64_t mapped = mappings(), resident = resident_bytes();
+   std::vector<VkDeviceMemory> memories(count);
+   for (uint32_t i = 0; i < count; i++) {
+      // Sizes from one page to three.
+      ASSERT_VK(allocate(1 + i % 3 * 4096, &memories[i]));
+      map(memories[i])[0] = 1;
+   }
+   const auto free_every = [&](uint32_t step, uint32_t from) {
+      for (uint32_t i = from; i < count; i += step) {
+         vkFreeMemory(device, memories[i], nullptr);
+         memories[i] = VK_NULL_HANDLE;
+      }
+   };
+   free_every(2, 1);
+   EXPECT_LT(mappings(), mapped + 200);
+   EXPECT_LT(resident_bytes(), resident + (count / 2 + 5000) * 4096);
+   // What is allocated in the holes is zeroed and apart from what lies beside.
+   std::vector<VkDeviceMemory> more(count / 4);
+   for (VkDeviceMemory &memory : more) {
+      ASSERT_VK(allocate(2 * 4096, &memory));
+      uint8_t *pages = map(memory);
+      ASSERT_TRUE(std::all_of(pages, pages + 2 * 4096, [](uint8_t byte) { return byte == 0; }));
+      memset(pages, 2, 2 * 4096);
+   }
+   for (uint32_t i = 0; i < count; i += 2)
+      ASSERT_EQ(map(memories[i])[0], 1) << i;
+   for (VkDeviceMemory memory : more) {
+      ASSERT_EQ(map(memory)[8191], 2);
+      vkFreeMemory(device, memory, nullptr);
+   }
+   free_every(2, 0);
+   EXPECT_LT(mappings(), mapped + 20);
+   EXPECT_LT(resident_bytes(), resident + (8 << 20));
+}
+
+/// Small freed parts of a block make large ones, in whatever order they are freed.
+TEST_F(MemoryTest, BlocksAreUsedAgain)
+{
+   // Of the sizes that share a mapping.
+   constexpr uint64_t block = 32 << 20, part = 64 << 10, large = 15 * part;
+   std::vector<VkDeviceMemory> parts(2 * block / part);
+   std::set<uintptr_t> blocks;
+   for (VkDeviceMemory &memory : parts) {
+      ASSERT_VK(allocate(part, &memory));
+      blocks.insert(uintptr_t(map(memory)) / block);
+   }
+   std::vector<VkDeviceMemory> freed(parts.begin() + 1, parts.end() - 1);
+   std::mt19937 random(7);
+   std::ranges::shuffle(freed, random);
+   for (VkDeviceMemory memory : freed)
+      vkFreeMemory(device, memory, nullptr);
+   std::vector<VkDeviceMemory> again(32);
+   for (VkDeviceMemory &memory : again) {
+      ASSERT_VK(allocate(large, &memory));
+      EXPECT_TRUE(blocks.contains(uintptr_t(map(memory)) / block));
+   }
+   for (VkDeviceMemory memory : again)
+      vkFreeMemory(device, memory, nullptr);
+   vkFreeMemory(device, parts.front(), nullptr);
+   vkFreeMemory(device, parts.back(), nullptr);
+}
+
+/// Where the kernel has no mapping left for the hole that would be, freed pages are given back all
+/// the same, and allocated again.
+TEST_F(MemoryTest, MemoryIsGivenBackAtTheLimitOfMappings)
+{
+   uint64_t most = 0;
+   std::ifstream("/proc/sys/vm/max_map_count") >> most;
+   if (most == 0 || most > 300000)
+      GTEST_SKIP() << "the kernel allows too many mappings";
+   if (is_sanitized)
+      GTEST_SKIP() << "sanitizers need mappings of their own";
+   constexpr uint64_t size = 8 << 20;
+   VkDeviceMemory memory;
+   ASSERT_VK(allocate(size, &memory));
+   uint8_t *pages = map(memory);
+   // Mappings of the program's around it become one with it.
+   for (uint8_t *at : {pages - 4096, pages + size}) {
+      void *beside = mmap(at, 4096, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+      if (beside != at)
+         GTEST_SKIP() << "something else lies beside the memory";
+      madvise(beside, 4096, MADV_HUGEPAGE);
+   }
+   memset(pages, 1, size);
+   const uint64_t resident = resident_bytes();
+
+   const uint64_t reserved = (most + 10) * 2 * 4096;
+   auto *filler = static_cast<uint8_t *>(
+      mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+   ASSERT_NE(filler, MAP_FAILED);
+   uint64_t at = 0;
+   while (at < reserved && mprotect(filler + at, 4096, PROT_READ) == 0)
+      at += 2 * 4096;
+   vkFreeMemory(device, memory, nullptr);
+   const uint64_t left = resident_bytes();
+   VkDeviceMemory again = VK_NULL_HANDLE;
+   const VkResult result = allocate(size, &again);
+   munmap(filler, reserved);
+   EXPECT_LT(at, reserved);
+   EXPECT_LT(left, resident - size / 2);
+   ASSERT_VK(result);
+   EXPECT_EQ(map(again), pages);
+   EXPECT_TRUE(std::all_of(pages, pages + size, [](uint8_t byte) { return byte == 0; }));
+   vkFreeMemory(device, again, nullptr);
+   munmap(pages - 4096, 4096);
+   munmap(pages + size, 4096);
+}
+
+/// Mapped from an offset on.
+TEST_F(MemoryTest, MapsBeginAtTheirOffset)
+{
+   VkDeviceMemory memory;
+   ASSERT_VK(allocate(3 * 4096, &memory));
+   uint8_t *whole = map(memory);
+   vkUnmapMemory(device, memory);
+   void *part = nullptr;
+   ASSERT_VK(vkMapMemory(device, memory, 4160, 64, 0, &part));
+   EXPECT_EQ(part, whole + 4160);
+   vkFreeMemory(device, memory, nullptr);
 }
 
 TEST_F(MemoryTest, HostPointerIsUsedInPlace)

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// State of the whole process that no destructor ends: threads may still use the driver while
+/// exit() runs. The object lies within the library, so unloading it leaves nothing behind if the
+/// object holds no memory by then.
+
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+namespace weft {
+
+template <typename T>
+class NeverDestroyed {
+public:
+   NeverDestroyed() { new (bytes) T(); }
+
+   T &get() { return *std::launder(reinterpret_cast<T *>(bytes)); }
+
+private:
+   alignas(T) std::byte bytes[sizeof(T)];
+};
+
+} // namespace weft
