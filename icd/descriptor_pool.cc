@@ -57,7 +57,6 @@ VkResult allocate_set(Device *device, DescriptorPool *pool, DescriptorSetLayout 
    vk_object_base_init(&device->vk, &set->base, VK_OBJECT_TYPE_DESCRIPTOR_SET);
    vk_descriptor_set_layout_ref(&layout->vk);
    set->layout = layout;
-   set->data_size = data_size;
    set->pool_bytes = pool_bytes;
    set->storage = {
       .layout = layout,

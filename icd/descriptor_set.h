@@ -30,8 +30,7 @@ struct DescriptorSet {
    vk_object_base base;
    list_head link; ///< in DescriptorPool::sets
    DescriptorSetLayout *layout;
-   uint32_t data_size;
-   uint32_t pool_bytes; ///< of its pool's
+   uint32_t pool_bytes; ///< charged to its pool
    DescriptorStorage storage;
 };
 

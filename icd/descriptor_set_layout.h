@@ -40,7 +40,7 @@ struct DescriptorSetLayout {
    const DescriptorBinding *find(uint32_t number) const;
    /// Bytes of a set whose last binding has so many elements instead, if those are descriptors.
    uint32_t data_size_with(uint32_t variable_count) const;
-   /// What of that a pool was made for.
+   /// The part of it that is charged to the descriptor pool.
    uint32_t pool_bytes_with(uint32_t variable_count) const;
 };
 

@@ -131,8 +131,8 @@ void get_api_features(vk_features *f)
 }
 
 /// Features of images and graphics that every Vulkan 1.3 device must report ("Feature
-/// Requirements").  With no image format and no graphics queue there is nothing they could be used
-/// with.
+/// Requirements"), or that programs expect. With no image format and no graphics queue there is
+/// nothing they could be used with.
 void get_vacuous_features(vk_features *f)
 {
    f->multiview = true;
@@ -142,6 +142,11 @@ void get_vacuous_features(vk_features *f)
    f->dynamicRendering = true;
    f->shaderDemoteToHelperInvocation = true;
    f->shaderTerminateInvocation = true;
+
+   // Khronos' validation layers instrument shaders (printf, checks of accesses) only on devices with
+   // these, whatever stages the program has.
+   f->fragmentStoresAndAtomics = true;
+   f->vertexPipelineStoresAndAtomics = true;
 }
 
 } // namespace

@@ -16,10 +16,11 @@ using namespace weft;
 
 namespace {
 
+/// Codes such as VK_ERROR_FORMAT_NOT_SUPPORTED are not among those that the commands may return.
 VkResult unsupported_format(VkDevice _device)
 {
    VK_FROM_HANDLE(Device, device, _device);
-   return vk_errorf(device, VK_ERROR_FORMAT_NOT_SUPPORTED, "no format is supported");
+   return vk_errorf(device, VK_ERROR_UNKNOWN, "no format is supported");
 }
 
 } // namespace
@@ -56,7 +57,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateGraphicsPipelines(VkDevice _device, Vk
 {
    VK_FROM_HANDLE(Device, device, _device);
    std::fill_n(pPipelines, createInfoCount, VkPipeline(VK_NULL_HANDLE));
-   return vk_errorf(device, VK_ERROR_FEATURE_NOT_PRESENT, "there is no graphics queue");
+   return vk_errorf(device, VK_ERROR_UNKNOWN, "there is no graphics queue");
 }
 
 VKAPI_ATTR void VKAPI_CALL weft_DestroyImage(VkDevice, VkImage, const VkAllocationCallbacks *) {}

@@ -258,7 +258,8 @@ bool returns_early(const VkComputePipelineCreateInfo &info)
           VK_PIPELINE_CREATE_2_EARLY_RETURN_ON_FAILURE_BIT_KHR;
 }
 
-/// Of the pipelines before and the next one; that one has to be compiled is no failure beside others.
+/// The result of several pipelines, from that of the pipelines before and that of the next one.
+/// VK_PIPELINE_COMPILE_REQUIRED counts less than a failure.
 VkResult worse(VkResult before, VkResult next)
 {
    return before == VK_SUCCESS || (before == VK_PIPELINE_COMPILE_REQUIRED && next != VK_SUCCESS)
@@ -276,8 +277,8 @@ bool may_use_threads(const Device *device, const vk_pipeline_cache *cache,
           !(cache && cache->flags & VK_PIPELINE_CACHE_CREATE_EXTERNALLY_SYNCHRONIZED_BIT);
 }
 
-/// All pipelines of one call on as many threads as can run at once.  False if there is no memory for
-/// that: then nothing was made.
+/// Creates all pipelines of one call, on as many threads as can run at once. False if there is no
+/// memory for that: then nothing was made.
 bool create_in_parallel(Device *device, vk_pipeline_cache *cache,
                         std::span<const VkComputePipelineCreateInfo> infos, VkPipeline *pipelines,
                         std::vector<VkResult> *results)

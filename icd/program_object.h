@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A shader's programs, compiled or about to be, as the runtime's pipeline cache keeps it: reference-counted,
-/// found by cpu::cache_key(), written to and read from VkPipelineCache data.
+/// A shader's programs, compiled or about to be, as the runtime's pipeline cache keeps it:
+/// reference-counted, found by cpu::cache_key(), written to and read from VkPipelineCache data.
 
 #pragma once
 

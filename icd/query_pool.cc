@@ -76,7 +76,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateQueryPool(VkDevice _device,
 {
    VK_FROM_HANDLE(Device, device, _device);
    if (pCreateInfo->queryType != VK_QUERY_TYPE_TIMESTAMP)
-      return vk_errorf(device, VK_ERROR_FEATURE_NOT_PRESENT, "only timestamp queries exist");
+      return vk_errorf(device, VK_ERROR_UNKNOWN, "only timestamp queries exist");
 
    size_t size = sizeof(QueryPool) + pCreateInfo->queryCount * sizeof(QueryResult);
    auto *pool =

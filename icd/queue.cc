@@ -26,7 +26,8 @@ Submission *copy_submission(const vk_queue_submit *submit)
    size_t size = sizeof(Submission) + submit->wait_count * sizeof(struct vk_sync_wait) +
                  submit->signal_count * sizeof(struct vk_sync_signal) +
                  submit->command_buffer_count * sizeof(vk_command_buffer *);
-   // Not with the program's functions, which are for the threads that call Vulkan: the queue's frees it.
+   // The queue's thread frees it, and the application's functions may be called only by threads
+   // that call Vulkan.
    void *memory = malloc(size);
    if (!memory)
       return nullptr;
@@ -153,7 +154,7 @@ void run_queue(Queue *queue)
          lose(queue, submission);
          continue;
       }
-      // One change for all: whoever waits for several is woken once.
+      // One change for all: a thread that waits for several is woken once.
       queue->device()->progress.update([&] { signal(submission); });
       free(submission);
    }

@@ -33,7 +33,7 @@ struct Submission {
 struct Queue {
    vk_queue vk;
    std::unique_ptr<cpu::Executor> executor;
-   /// Of its thread: why the work that it runs cannot go on.
+   /// Why the work that its thread runs cannot go on.
    const char *failure = "the device was destroyed while its queue was waiting";
 
    std::mutex mutex; ///< guards the members below

@@ -6,10 +6,24 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
+#include <fcntl.h>
 #include <string_view>
 
 namespace weft {
+namespace {
+
+/// Not through a link: others may have put one where the name was to be expected.
+bool write_file(const std::string &path, std::string_view contents)
+{
+   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+   FILE *file = fd >= 0 ? fdopen(fd, "w") : nullptr;
+   if (!file)
+      return false;
+   const bool written = fwrite(contents.data(), 1, contents.size(), file) == contents.size();
+   return fclose(file) == 0 && written;
+}
+
+} // namespace
 
 void dump_spirv(const std::string &folder, const ShaderSource &source,
                 const cpu::CompileOptions &options)
@@ -28,10 +42,7 @@ void dump_spirv(const std::string &folder, const ShaderSource &source,
    char name[17];
    snprintf(name, sizeof(name), "%016zx", hash(module) ^ hash(arguments) << 1);
    const std::string path = folder + "/" + name;
-   std::ofstream spv(path + ".spv", std::ios::binary), args(path + ".args");
-   spv << module << std::flush;
-   args << arguments << '\n' << std::flush;
-   if (!spv || !args)
+   if (!write_file(path + ".spv", module) || !write_file(path + ".args", arguments + "\n"))
       fprintf(stderr, "weft: cannot write %s.spv and .args\n", path.c_str());
 }
 

@@ -13,8 +13,9 @@ namespace {
 
 constexpr uint64_t none = UINT64_MAX;
 
-/// The number in the line that begins with `name`, as in "MemAvailable:  16 kB" and "inactive_file 4096", or of a file
-/// without names; `none` where there is no file or line, or that says "max".
+/// The number in the line that begins with `name`, as in "MemAvailable:  16 kB" and
+/// "inactive_file 4096", or of a file without names. `none` if there is no file or line, or no
+/// number in it ("max").
 uint64_t read_number(const char *root, const char *path, const char *name = "")
 {
    char full_path[4096];
@@ -34,7 +35,7 @@ uint64_t read_number(const char *root, const char *path, const char *name = "")
    return value;
 }
 
-/// What a version of control groups (cgroups(7)) says of memory.
+/// Where a version of control groups (cgroups(7)) reports memory.
 struct Group {
    const char *limit, *usage, *stat, *dropped_first; ///< files; the name in `stat`
 };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// How much memory the machine, and the control group that the process runs in, lets us use. Bytes.  `root` has proc/meminfo
-/// and sys/fs/cgroup.
+/// How much memory the process may use, in bytes, by the machine and by the control group that it
+/// runs in. `root` is the folder in which proc/meminfo and sys/fs/cgroup lie.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace weft {
 
 uint64_t total_system_memory(const char *root = "");
-/// Free, or what the kernel gives up as soon as it is wanted: files that it has kept in memory.
+/// Free memory, and the files in memory that the kernel drops as soon as the memory is wanted.
 uint64_t available_system_memory(const char *root = "");
 
 } // namespace weft

@@ -25,6 +25,7 @@ protected:
       PipelineRecipe recipe;
       recipe.sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
       recipe.push_bytes = uint32_t(push.size());
+      recipe.specialization = specialization;
       VkPipelineLayout layout = make_layout(recipe);
       VkPipeline pipeline = make_pipeline(glsl, recipe, layout);
       if (!pipeline)
@@ -41,6 +42,8 @@ protected:
       run(cmd);
       return out;
    }
+
+   const VkSpecializationInfo *specialization = nullptr; ///< of run_shader()
 };
 
 TEST_F(FeatureTest, WorkgroupMemoryStartsAsZeros)
@@ -499,6 +502,84 @@ TEST_F(FeatureTest, VariablePointers)
       EXPECT_EQ(buffers[i % 2 ? 0 : 1].as()[16 + i], value) << i;
       EXPECT_EQ(buffers[i % 2 ? 1 : 0].as()[16 + i], 0u) << i;
    }
+}
+
+/// Of every size that the API has, packed as the program likes.
+TEST_F(FeatureTest, SpecializationConstantsOfAllSizes)
+{
+   const char *glsl = R"(
+      #extension GL_EXT_shader_explicit_arithmetic_types : require
+      layout(local_size_x = 1) in;
+      layout(constant_id = 1) const uint8_t u8 = uint8_t(1);
+      layout(constant_id = 2) const int8_t i8 = int8_t(2);
+      layout(constant_id = 3) const uint16_t u16 = uint16_t(3);
+      layout(constant_id = 4) const int16_t i16 = int16_t(4);
+      layout(constant_id = 5) const float16_t f16 = float16_t(5.0);
+      layout(constant_id = 6) const uint64_t u64 = 6ul;
+      layout(constant_id = 7) const int64_t i64 = 7l;
+      layout(constant_id = 8) const float64_t f64 = 8.0lf;
+      layout(constant_id = 9) const bool flag = false;
+      layout(constant_id = 10) const float f32 = 10.0;
+      layout(set = 0, binding = 0) buffer Out { int64_t data[10]; };
+      void main()
+      {
+         data[0] = int64_t(u8); data[1] = int64_t(i8);
+         data[2] = int64_t(u16); data[3] = int64_t(i16);
+         data[4] = int64_t(float(f16) * 8.0);
+         data[5] = int64_t(u64); data[6] = i64;
+         data[7] = int64_t(f64 * 4.0);
+         data[8] = flag ? 1l : 0l; data[9] = int64_t(f32 * 2.0);
+      })";
+   std::vector<uint8_t> bytes = {0xee};
+   std::vector<VkSpecializationMapEntry> entries;
+   const auto add = [&](uint32_t id, const auto &value) {
+      entries.push_back({id, uint32_t(bytes.size()), sizeof(value)});
+      const auto *first = reinterpret_cast<const uint8_t *>(&value);
+      bytes.insert(bytes.end(), first, first + sizeof(value));
+   };
+   add(6, uint64_t(0x8000'0001'0000'0002));
+   add(1, uint8_t(0xfe));
+   add(7, int64_t(-5'000'000'000));
+   add(2, int8_t(-3));
+   add(3, uint16_t(0xfffe));
+   add(8, -1.25);
+   add(4, int16_t(-300));
+   add(9, VkBool32(VK_TRUE));
+   add(5, uint16_t(0xc100)); // -2.5 as f16
+   add(10, 0.5f);
+   bytes.push_back(0xee);
+   const VkSpecializationInfo info = {uint32_t(entries.size()), entries.data(), bytes.size(),
+                                      bytes.data()};
+   const TestBuffer defaults = run_shader(glsl, 80);
+   const int64_t plain[] = {1, 2, 3, 4, 40, 6, 7, 32, 0, 20};
+   specialization = &info;
+   const TestBuffer set = run_shader(glsl, 80);
+   const int64_t expected[] = {
+      0xfe, -3, 0xfffe, -300, -20, int64_t(0x8000'0001'0000'0002), -5'000'000'000, -5, 1, 1};
+   for (uint32_t i = 0; i < 10; i++) {
+      EXPECT_EQ(defaults.as<int64_t>()[i], plain[i]) << i;
+      EXPECT_EQ(set.as<int64_t>()[i], expected[i]) << i;
+   }
+}
+
+/// Khronos' validation layers instrument shaders only on devices with all of these.
+TEST_F(FeatureTest, ShadersCanBeInstrumented)
+{
+   VkPhysicalDeviceVulkan12Features features12 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+   VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                         .pNext = &features12};
+   vkGetPhysicalDeviceFeatures2(physical, &features);
+   EXPECT_TRUE(features.features.fragmentStoresAndAtomics);
+   EXPECT_TRUE(features.features.vertexPipelineStoresAndAtomics);
+   EXPECT_TRUE(features.features.shaderInt64);
+   EXPECT_TRUE(features12.timelineSemaphore);
+   EXPECT_TRUE(features12.bufferDeviceAddress);
+   EXPECT_TRUE(features12.vulkanMemoryModel);
+   EXPECT_TRUE(features12.vulkanMemoryModelDeviceScope);
+   EXPECT_TRUE(features12.scalarBlockLayout);
+   EXPECT_TRUE(features12.storageBuffer8BitAccess);
+   EXPECT_TRUE(features12.uniformAndStorageBuffer8BitAccess);
 }
 
 } // namespace weft::icd_test

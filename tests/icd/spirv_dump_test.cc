@@ -59,5 +59,27 @@ TEST(SpirvDump, IsWhatWeftcTakes)
              std::string::npos);
 }
 
+/// Links that others have put where the files are to be are not followed.
+TEST(SpirvDump, LeavesLinksAlone)
+{
+   const test::ScratchFolder scratch;
+   const uint32_t words[] = {0x07230203, 0x00010600, 1, 2, 3};
+   const ShaderSource source = {words, "main", {}};
+   dump_spirv(scratch.path, source, {});
+   std::vector<std::filesystem::path> files;
+   for (const auto &entry : std::filesystem::directory_iterator(scratch.path))
+      files.push_back(entry.path());
+   ASSERT_EQ(files.size(), 2u);
+   scratch.write("precious", "kept");
+   for (const std::filesystem::path &file : files) {
+      std::filesystem::remove(file);
+      std::filesystem::create_symlink(scratch.path / "precious", file);
+   }
+   testing::internal::CaptureStderr();
+   dump_spirv(scratch.path, source, {});
+   EXPECT_NE(testing::internal::GetCapturedStderr().find("cannot write"), std::string::npos);
+   EXPECT_EQ(contents(scratch.path / "precious"), "kept");
+}
+
 } // namespace
 } // namespace weft

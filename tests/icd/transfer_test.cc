@@ -5,6 +5,8 @@
 
 #include "tests/icd/fixture.h"
 
+#include <algorithm>
+#include <cstring>
 #include <numeric>
 
 namespace weft::icd_test {
@@ -42,6 +44,47 @@ TEST_F(TransferTest, FillsWholeWordsOnly)
       EXPECT_EQ(buffer.as()[i], 0x01020304u);
    for (uint32_t i = 100; i < 103; i++)
       EXPECT_EQ(buffer.map[i], 0) << i;
+}
+
+/// Of a fill without a size, the words that are left behind the offset; of buffers that begin in the
+/// middle of their memory too.
+TEST_F(TransferTest, FillsFromTheMiddle)
+{
+   TestBuffer whole = make_buffer(256);
+   const VkBufferCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+      .size = 90,
+      .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+   };
+   VkBuffer inner;
+   ASSERT_VK(vkCreateBuffer(device, &info, nullptr, &inner));
+   clean_up.push_back([=, this] { vkDestroyBuffer(device, inner, nullptr); });
+   ASSERT_VK(vkBindBufferMemory(device, inner, whole.memory, 64));
+   const auto check = [&](uint32_t from, uint32_t to, uint32_t value) {
+      for (uint32_t i = 0; i < 64; i++)
+         EXPECT_EQ(whole.as()[i], i >= from && i < to ? value : 0) << i;
+      std::ranges::fill(whole.as(), 0u);
+   };
+   VkCommandBuffer cmd = begin();
+   vkCmdFillBuffer(cmd, inner, 8, VK_WHOLE_SIZE, 5);
+   run(cmd);
+   check(18, 38, 5);
+   cmd = begin();
+   vkCmdFillBuffer(cmd, inner, 12, 20, 6);
+   run(cmd);
+   check(19, 24, 6);
+   cmd = begin();
+   const uint32_t words[] = {7, 7, 7};
+   vkCmdUpdateBuffer(cmd, inner, 16, 12, words);
+   run(cmd);
+   check(20, 23, 7);
+   cmd = begin();
+   vkCmdFillBuffer(cmd, inner, 4, 8, 8);
+   const VkBufferCopy region = {4, 40, 8};
+   vkCmdCopyBuffer(cmd, inner, inner, 1, &region);
+   vkCmdFillBuffer(cmd, inner, 4, 8, 0);
+   run(cmd);
+   check(26, 28, 8);
 }
 
 TEST_F(TransferTest, UpdateTakesTheDataWhenRecorded)
@@ -102,6 +145,26 @@ TEST_F(TransferTest, ManyCommandsAndResets)
    vkTrimCommandPool(device, pool, 0);
 }
 
+TEST_F(TransferTest, EmptyRecordingsDoNothing)
+{
+   TestBuffer buffer = make_buffer(8);
+   VkCommandBuffer cmd = begin();
+   vkCmdFillBuffer(cmd, buffer.handle, 0, 4, 1);
+   run(cmd);
+   buffer.as()[0] = 5;
+   const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+   ASSERT_VK(vkResetCommandBuffer(cmd, 0));
+   ASSERT_VK(vkBeginCommandBuffer(cmd, &info));
+   run(cmd);
+   EXPECT_EQ(buffer.as()[0], 5u);
+   // To begin is to reset.
+   ASSERT_VK(vkBeginCommandBuffer(cmd, &info));
+   vkCmdFillBuffer(cmd, buffer.handle, 4, 4, 2);
+   run(cmd);
+   EXPECT_EQ(buffer.as()[0], 5u);
+   EXPECT_EQ(buffer.as()[1], 2u);
+}
+
 class EventTest : public IcdTest {
 protected:
    VkEvent make_event()
@@ -136,6 +199,38 @@ TEST_F(EventTest, QueueSetsAndResets)
    run(cmd);
    EXPECT_EQ(vkGetEventStatus(device, a), VK_EVENT_RESET);
    EXPECT_EQ(vkGetEventStatus(device, b), VK_EVENT_SET);
+}
+
+/// All events have to be set, whichever is last.
+TEST_F(EventTest, QueueWaitsForAll)
+{
+   constexpr uint32_t count = 3;
+   for (uint32_t last = 0; last < count; last++) {
+      VkEvent events[count];
+      for (VkEvent &event : events)
+         event = make_event();
+      TestBuffer buffer = make_buffer(4);
+      VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+      VkFence fence;
+      ASSERT_VK(vkCreateFence(device, &fence_info, nullptr, &fence));
+      clean_up.push_back([=, this] { vkDestroyFence(device, fence, nullptr); });
+      VkCommandBuffer cmd = begin();
+      vkCmdWaitEvents(cmd, count, events, VK_PIPELINE_STAGE_HOST_BIT,
+                      VK_PIPELINE_STAGE_TRANSFER_BIT, 0, nullptr, 0, nullptr, 0, nullptr);
+      vkCmdFillBuffer(cmd, buffer.handle, 0, 4, 7);
+      ASSERT_VK(vkEndCommandBuffer(cmd));
+      for (uint32_t i = 0; i < count; i++) {
+         if (i != last) {
+            EXPECT_VK(vkSetEvent(device, events[i]));
+         }
+      }
+      ASSERT_VK(submit(cmd, fence));
+      EXPECT_EQ(vkWaitForFences(device, 1, &fence, VK_TRUE, 50'000'000), VK_TIMEOUT);
+      EXPECT_EQ(buffer.as()[0], 0u);
+      EXPECT_VK(vkSetEvent(device, events[last]));
+      EXPECT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, wait_limit));
+      EXPECT_EQ(buffer.as()[0], 7u);
+   }
 }
 
 class TimestampTest : public IcdTest {
@@ -224,6 +319,102 @@ TEST_F(TimestampTest, AgreesWithCalibratedTimestamps)
    ASSERT_VK(vkGetQueryPoolResults(device, queries, 0, 1, 8, &value, 8, VK_QUERY_RESULT_64_BIT));
    EXPECT_LE(before, value);
    EXPECT_LE(value, after);
+}
+
+/// Where each number goes, in 32 and 64 bits, with and without availability: behind an offset, by
+/// any stride, and from any query on.
+TEST_F(TimestampTest, ResultsLieWhereTheyAreAskedFor)
+{
+   constexpr uint32_t count = 5;
+   VkQueryPool queries = make_query_pool(count);
+   VkCommandBuffer cmd = begin();
+   vkCmdResetQueryPool(cmd, queries, 0, count);
+   for (const uint32_t written : {0u, 1u, 3u, 4u})
+      vkCmdWriteTimestamp(cmd, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, queries, written);
+   run(cmd);
+   uint64_t times[count] = {};
+   EXPECT_EQ(vkGetQueryPoolResults(device, queries, 0, count, sizeof(times), times, 8,
+                                   VK_QUERY_RESULT_64_BIT),
+             VK_NOT_READY);
+
+   constexpr uint32_t first = 1, copied = 3;
+   constexpr VkDeviceSize offset = 24, stride = 40, size = 256;
+   for (const VkQueryResultFlags flags :
+        {VkQueryResultFlags(0), VkQueryResultFlags(VK_QUERY_RESULT_64_BIT),
+         VkQueryResultFlags(VK_QUERY_RESULT_WITH_AVAILABILITY_BIT),
+         VkQueryResultFlags(VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT)}) {
+      const bool wide = flags & VK_QUERY_RESULT_64_BIT;
+      const size_t word = wide ? 8 : 4;
+      std::vector<uint8_t> expected(size, 0xa5);
+      const auto put = [&](VkDeviceSize at, uint64_t value) {
+         memcpy(&expected[at], &value, word);
+      };
+      for (uint32_t i = 0; i < copied; i++) {
+         const bool available = first + i != 2;
+         if (available)
+            put(offset + i * stride, times[first + i]);
+         if (flags & VK_QUERY_RESULT_WITH_AVAILABILITY_BIT)
+            put(offset + i * stride + word, available);
+      }
+      const std::vector<uint8_t> poison(size, 0xa5);
+      TestBuffer buffer = make_buffer(size, poison.data());
+      cmd = begin();
+      vkCmdCopyQueryPoolResults(cmd, queries, first, copied, buffer.handle, offset, stride, flags);
+      run(cmd);
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), buffer.map)) << flags;
+
+      std::vector<uint8_t> got = poison;
+      EXPECT_EQ(vkGetQueryPoolResults(device, queries, first, copied, size - offset, &got[offset],
+                                      stride, flags),
+                VK_NOT_READY);
+      EXPECT_EQ(got, expected) << flags;
+   }
+}
+
+/// A reset concerns the queries that it names.
+TEST_F(TimestampTest, ResetsOfRanges)
+{
+   constexpr uint32_t count = 6;
+   VkQueryPool queries = make_query_pool(count);
+   for (const bool on_host : {false, true}) {
+      VkCommandBuffer cmd = begin();
+      vkCmdResetQueryPool(cmd, queries, 0, count);
+      for (uint32_t i = 0; i < count; i++)
+         vkCmdWriteTimestamp(cmd, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, queries, i);
+      if (!on_host)
+         vkCmdResetQueryPool(cmd, queries, 2, 3);
+      run(cmd);
+      if (on_host)
+         vkResetQueryPool(device, queries, 2, 3);
+      uint64_t previous = 0;
+      for (uint32_t i = 0; i < count; i++) {
+         uint64_t value = 0;
+         const bool is_reset = i >= 2 && i < 5;
+         EXPECT_EQ(
+            vkGetQueryPoolResults(device, queries, i, 1, 8, &value, 8, VK_QUERY_RESULT_64_BIT),
+            is_reset ? VK_NOT_READY : VK_SUCCESS)
+            << i;
+         if (!is_reset) {
+            EXPECT_GE(value, previous);
+            previous = value;
+         }
+      }
+   }
+}
+
+/// A pool refuses other kinds of queries by a code that the command may return.
+TEST_F(TimestampTest, OtherKindsOfQueriesAreRefused)
+{
+   for (const VkQueryType type : {VK_QUERY_TYPE_OCCLUSION, VK_QUERY_TYPE_PIPELINE_STATISTICS}) {
+      const VkQueryPoolCreateInfo info = {
+         .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+         .queryType = type,
+         .queryCount = 1,
+      };
+      VkQueryPool queries = VK_NULL_HANDLE;
+      EXPECT_EQ(vkCreateQueryPool(device, &info, nullptr, &queries), VK_ERROR_UNKNOWN);
+      EXPECT_NE(messages.find("only timestamp queries"), std::string::npos);
+   }
 }
 
 } // namespace weft::icd_test

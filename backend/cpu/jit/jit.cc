@@ -40,6 +40,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -273,7 +274,9 @@ void write_perf_map(llvm::jitlink::LinkGraph &graph)
    static std::mutex mutex;
    const std::lock_guard lock(mutex);
    const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
-   std::FILE *file = std::fopen(path.c_str(), "a");
+   // The name can be guessed and everybody may write to /tmp: not through another user's link.
+   const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+   std::FILE *file = fd >= 0 ? fdopen(fd, "a") : nullptr;
    if (!file)
       return;
    static unsigned count = 0;
