@@ -16,11 +16,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace weft::icd_test {
 namespace {
@@ -95,6 +97,55 @@ uint64_t address_space_in_use()
 void pause_a_little()
 {
    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+bool sleeps(const std::filesystem::path &task)
+{
+   // Behind the name, which is in brackets, stands the state (proc(5)).
+   std::string text;
+   std::getline(std::ifstream(task / "stat"), text);
+   const size_t name_end = text.rfind(')');
+   return name_end != text.npos && text.substr(name_end).starts_with(") S");
+}
+
+/// A thread that says when it is about to call something that has to wait.
+class WaitingThread {
+public:
+   explicit WaitingThread(std::function<void()> call)
+       : thread([this, call = std::move(call)] {
+            id = gettid();
+            call();
+         })
+   {
+   }
+
+   /// Until the call waits.
+   void wait_until_it_waits() const
+   {
+      while (!id || !sleeps("/proc/self/task/" + std::to_string(id)))
+         std::this_thread::yield();
+   }
+   void join() { thread.join(); }
+
+private:
+   std::atomic<pid_t> id = 0;
+   std::thread thread;
+};
+
+/// Until the threads of all queues wait.
+void wait_until_queues_wait()
+{
+   const auto all_wait = [] {
+      for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+         std::string name;
+         std::ifstream(task.path() / "comm") >> name;
+         if (name == "weft-queue" && !sleeps(task.path()))
+            return false;
+      }
+      return true;
+   };
+   while (!all_wait())
+      std::this_thread::yield();
 }
 
 } // namespace
@@ -209,13 +260,13 @@ TEST_F(ConcurrencyTest, QueriesAreWaitedForBeforeTheyAreWritten)
    VkQueryPool queries = make_queries(2);
    uint64_t values[2] = {};
    std::atomic<bool> done = false;
-   std::thread waiter([&] {
+   WaitingThread waiter([&] {
       EXPECT_VK(vkGetQueryPoolResults(device, queries, 0, 2, sizeof(values), values, 8,
                                       VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
       done = true;
    });
    for (uint32_t query = 0; query < 2; query++) {
-      pause_a_little();
+      waiter.wait_until_it_waits();
       EXPECT_FALSE(done);
       VkCommandBuffer cmd = begin();
       vkCmdWriteTimestamp(cmd, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, query);
@@ -337,13 +388,16 @@ TEST_F(ConcurrencyTest, ADeviceWhoseQueueWaitsForEverCanBeDestroyed)
    AnotherDevice &other = *left.device;
    VkEventCreateInfo info = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
    ASSERT_VK(vkCreateEvent(other.device, &info, nullptr, &left.event));
-   TestBuffer buffer = other.make_buffer(4);
+   TestBuffer buffer = other.make_buffer(8);
    left.cmd = other.begin();
+   vkCmdFillBuffer(left.cmd, buffer.handle, 4, 4, 7);
    wait_for_host(left.cmd, left.event);
    vkCmdFillBuffer(left.cmd, buffer.handle, 0, 4, 7);
    ASSERT_VK(vkEndCommandBuffer(left.cmd));
    ASSERT_VK(other.submit(left.cmd));
-   pause_a_little();
+   while (std::atomic_ref(buffer.as()[1]) == 0)
+      std::this_thread::yield();
+   wait_until_queues_wait();
    left.children.swap(other.clean_up);
    left.pool = other.pool;
    vkDestroyDevice(other.device, nullptr);
@@ -381,9 +435,10 @@ TEST_F(ConcurrencyTest, ALostDeviceSaysSoEverywhere)
    VkEvent start = make_event(), never = make_event();
    VkQueryPool queries = make_queries(1);
    VkFence fences[2] = {make_fence(), make_fence()};
-   TestBuffer after = make_buffer(8);
+   TestBuffer after = make_buffer(12);
 
    VkCommandBuffer failing = begin();
+   vkCmdFillBuffer(failing, after.handle, 8, 4, 1);
    wait_for_host(failing, start);
    vkCmdBindPipeline(failing, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
    vkCmdBindDescriptorSets(failing, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
@@ -398,7 +453,7 @@ TEST_F(ConcurrencyTest, ALostDeviceSaysSoEverywhere)
    ASSERT_VK(submit(failing, fences[0]));
    ASSERT_VK(submit(behind, fences[1]));
    // Nor does who waits for a query.
-   std::thread waiter([&] {
+   WaitingThread waiter([&] {
       uint64_t value = 0;
       EXPECT_EQ(vkGetQueryPoolResults(device, queries, 0, 1, 8, &value, 8,
                                       VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
@@ -412,7 +467,7 @@ TEST_F(ConcurrencyTest, ALostDeviceSaysSoEverywhere)
    VkSemaphore semaphore;
    ASSERT_VK(vkCreateSemaphore(device, &semaphore_info, nullptr, &semaphore));
    clean_up.push_back([this, semaphore] { vkDestroySemaphore(device, semaphore, nullptr); });
-   std::thread patient([&] {
+   WaitingThread patient([&] {
       const uint64_t value = 5;
       VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
                                   .semaphoreCount = 1,
@@ -420,7 +475,11 @@ TEST_F(ConcurrencyTest, ALostDeviceSaysSoEverywhere)
                                   .pValues = &value};
       EXPECT_EQ(vkWaitSemaphores(device, &info, UINT64_MAX), VK_ERROR_DEVICE_LOST);
    });
-   pause_a_little();
+   waiter.wait_until_it_waits();
+   patient.wait_until_it_waits();
+   while (std::atomic_ref(after.as()[2]) == 0)
+      std::this_thread::yield();
+   wait_until_queues_wait();
 
    rlimit before;
    ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);

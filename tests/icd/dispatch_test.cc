@@ -3,7 +3,7 @@
 
 /// Compute: how what is bound and pushed reaches the shader.
 
-#include "tests/icd/fixture.h"
+#include "tests/icd/dispatch_fixture.h"
 
 #include "tests/e2e/glsl.h"
 
@@ -13,11 +13,6 @@
 
 namespace weft::icd_test {
 namespace {
-
-constexpr VkDescriptorType storage = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-constexpr VkDescriptorType uniform = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-constexpr VkDescriptorType storage_dynamic = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
-constexpr VkDescriptorType uniform_dynamic = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
 
 /// Workgroup number x of n writes 1000 * (x + 1) + n to its element.
 const char *const mark_groups = R"(
@@ -31,37 +26,6 @@ void main()
 })";
 
 } // namespace
-
-class DispatchTest : public IcdTest {
-protected:
-   /// One storage buffer at set 0, binding 0.
-   void use_one_buffer(const char *glsl, VkDeviceSize size, uint32_t push_bytes = 0)
-   {
-      out = make_buffer(size);
-      recipe.sets = {make_set_layout({binding(0, storage)})};
-      recipe.push_bytes = push_bytes;
-      layout = make_layout(recipe);
-      pipeline = make_pipeline(glsl, recipe, layout);
-      set = make_set(recipe.sets[0]);
-      write_buffer(set, 0, storage, out);
-   }
-
-   VkCommandBuffer begin_bound()
-   {
-      VkCommandBuffer cmd = begin();
-      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-      if (set)
-         vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0,
-                                 nullptr);
-      return cmd;
-   }
-
-   PipelineRecipe recipe;
-   VkPipelineLayout layout = VK_NULL_HANDLE;
-   VkPipeline pipeline = VK_NULL_HANDLE;
-   VkDescriptorSet set = VK_NULL_HANDLE;
-   TestBuffer out;
-};
 
 TEST_F(DispatchTest, DirectAndEmpty)
 {
@@ -91,6 +55,53 @@ TEST_F(DispatchTest, Base)
    }
 }
 
+/// The first workgroup's number decides a large branch, and dispatches differ in nothing else.
+TEST_F(DispatchTest, BranchesGoByTheBase)
+{
+   const char *glsl = R"(
+      layout(local_size_x = 1) in;
+      layout(set = 0, binding = 0) buffer Out { uint data[]; };
+      #define STEP(n) x = (x ^ 77) * (2 * n + 3) + (x >> (n + 1));
+      #define STEPS(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n)
+      void main()
+      {
+         const uvec3 group = gl_WorkGroupID;
+         uint x = group.x;
+         if (group.x < 4) { STEPS(0) STEPS(0) }
+         else { STEPS(1) STEPS(1) }
+         if (group.y < 2) { STEPS(2) STEPS(2) }
+         else { STEPS(3) STEPS(3) }
+         if (group.z < 1) { STEPS(4) STEPS(4) }
+         else { STEPS(5) STEPS(5) }
+         data[group.x + 8 * (group.y + 4 * group.z)] = x;
+      })";
+   const auto expected = [](uint32_t gx, uint32_t gy, uint32_t gz) {
+      uint32_t x = gx;
+      for (const uint32_t n : {gx < 4 ? 0u : 1u, gy < 2 ? 2u : 3u, gz < 1 ? 4u : 5u}) {
+         for (int step = 0; step < 16; step++)
+            x = (x ^ 77) * (2 * n + 3) + (x >> (n + 1));
+      }
+      return x;
+   };
+   recipe.flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
+   use_one_buffer(glsl, 8 * 4 * 2 * 4);
+   const uint32_t bases[][3] = {{0, 0, 0}, {4, 0, 0}, {0, 2, 0}, {0, 0, 1}, {4, 2, 1}, {2, 1, 0}};
+   for (int round = 0; round < 2; round++) {
+      std::ranges::fill(out.as(), 0xa5a5a5a5u);
+      VkCommandBuffer cmd = begin_bound();
+      for (const auto &base : bases)
+         vkCmdDispatchBase(cmd, base[0], base[1], base[2], 2, 2, 1);
+      run(cmd);
+      for (const auto &base : bases) {
+         for (uint32_t i = 0; i < 4; i++) {
+            const uint32_t x = base[0] + i % 2, y = base[1] + i / 2, z = base[2];
+            EXPECT_EQ(out.as()[x + 8 * (y + 4 * z)], expected(x, y, z))
+               << x << " " << y << " " << z;
+         }
+      }
+   }
+}
+
 TEST_F(DispatchTest, IndirectReadsTheSizeWhenItRuns)
 {
    use_one_buffer(mark_groups, 2048);
@@ -100,6 +111,13 @@ TEST_F(DispatchTest, IndirectReadsTheSizeWhenItRuns)
    vkCmdUpdateBuffer(cmd, size.handle, 16, 12, words);
    vkCmdDispatchIndirect(cmd, size.handle, 16);
    vkCmdDispatchIndirect(cmd, size.handle, 32); // zeros
+   // No workgroups in one dimension are none at all.
+   for (uint32_t d = 0; d < 3; d++) {
+      uint32_t none[] = {7, 7, 7};
+      none[d] = 0;
+      vkCmdUpdateBuffer(cmd, size.handle, 48, 12, none);
+      vkCmdDispatchIndirect(cmd, size.handle, 48);
+   }
    run(cmd);
    EXPECT_EQ(out.as()[3 + 64], 4008u);
    EXPECT_EQ(out.as()[4], 0u);
@@ -176,280 +194,6 @@ TEST_F(DispatchTest, BranchesGoAsEachDispatchSays)
                << "dispatch at " << d.first << ", group " << group;
       }
    }
-}
-
-TEST_F(DispatchTest, DynamicOffsetsGoByBindingNumber)
-{
-   // Two sets with dynamic buffers among others, bindings declared out of order.
-   VkDescriptorSetLayout first = make_set_layout(
-      {binding(5, storage_dynamic), binding(0, uniform), binding(2, uniform_dynamic, 2)});
-   VkDescriptorSetLayout second = make_set_layout({binding(1, uniform_dynamic)});
-   recipe.sets = {first, second};
-   layout = make_layout(recipe);
-   pipeline = make_pipeline(R"(
-      layout(local_size_x = 1) in;
-      layout(set = 0, binding = 0) uniform A { uint a; };
-      layout(set = 0, binding = 2) uniform B { uint b; } bs[2];
-      layout(set = 0, binding = 5) buffer Out { uint data[4]; };
-      layout(set = 1, binding = 1) uniform C { uint c; };
-      void main() { data[0] = a; data[1] = bs[0].b; data[2] = bs[1].b; data[3] = c; })",
-                            recipe, layout);
-   std::vector<uint32_t> numbers(256);
-   std::iota(numbers.begin(), numbers.end(), 0);
-   TestBuffer in = make_buffer(1024, numbers.data());
-   out = make_buffer(1024);
-   VkDescriptorSet sets[] = {make_set(first), make_set(second)};
-   write_buffer(sets[0], 0, uniform, in, 16, 16);
-   write_buffer(sets[0], 2, uniform_dynamic, in, 32, 16, 0);
-   write_buffer(sets[0], 2, uniform_dynamic, in, 48, 16, 1);
-   write_buffer(sets[0], 5, storage_dynamic, out, 0, 16);
-   write_buffer(sets[1], 1, uniform_dynamic, in, 64, 16);
-
-   VkCommandBuffer cmd = begin();
-   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-   uint32_t offsets[] = {64, 128, 256, 512}; // b[0], b[1], out, c
-   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 2, sets, 4, offsets);
-   vkCmdDispatch(cmd, 1, 1, 1);
-   offsets[2] = 16;
-   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, sets, 3, offsets);
-   vkCmdDispatch(cmd, 1, 1, 1);
-   run(cmd);
-   const uint32_t expected[] = {4, (32 + 64) / 4, (48 + 128) / 4, (64 + 512) / 4};
-   for (uint32_t i = 0; i < 4; i++) {
-      EXPECT_EQ(out.as()[64 + i], expected[i]) << i;
-      EXPECT_EQ(out.as()[4 + i], expected[i]) << i;
-   }
-}
-
-TEST_F(DispatchTest, PushDescriptors)
-{
-   recipe.sets = {make_set_layout({}),
-                  make_set_layout({binding(0, storage), binding(3, storage)},
-                                  VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR)};
-   layout = make_layout(recipe);
-   pipeline = make_pipeline(R"(
-      layout(local_size_x = 1) in;
-      layout(set = 1, binding = 0) buffer In { uint a; };
-      layout(set = 1, binding = 3) buffer Out { uint b; };
-      void main() { b = a + 1; })",
-                            recipe, layout);
-   const uint32_t start = 10;
-   TestBuffer buffers[3] = {make_buffer(4, &start), make_buffer(4), make_buffer(4)};
-   auto push = device_function<PFN_vkCmdPushDescriptorSetKHR>("vkCmdPushDescriptorSetKHR");
-   ASSERT_NE(push, nullptr);
-   VkDescriptorBufferInfo infos[3];
-   for (int i = 0; i < 3; i++)
-      infos[i] = {buffers[i].handle, 0, VK_WHOLE_SIZE};
-   auto write = [&](uint32_t binding, const VkDescriptorBufferInfo *info) {
-      return VkWriteDescriptorSet{
-         .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-         .dstBinding = binding,
-         .descriptorCount = 1,
-         .descriptorType = storage,
-         .pBufferInfo = info,
-      };
-   };
-   VkCommandBuffer cmd = begin();
-   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-   VkWriteDescriptorSet both[] = {write(0, &infos[0]), write(3, &infos[1])};
-   push(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 1, 2, both);
-   vkCmdDispatch(cmd, 1, 1, 1);
-
-   // The other two by a template.
-   VkDescriptorUpdateTemplateEntry entries[] = {
-      {.dstBinding = 0,
-       .descriptorCount = 1,
-       .descriptorType = storage,
-       .offset = sizeof(infos[0])},
-      {.dstBinding = 3,
-       .descriptorCount = 1,
-       .descriptorType = storage,
-       .offset = 2 * sizeof(infos[0])},
-   };
-   VkDescriptorUpdateTemplateCreateInfo template_info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_UPDATE_TEMPLATE_CREATE_INFO,
-      .descriptorUpdateEntryCount = 2,
-      .pDescriptorUpdateEntries = entries,
-      .templateType = VK_DESCRIPTOR_UPDATE_TEMPLATE_TYPE_PUSH_DESCRIPTORS_KHR,
-      .pipelineBindPoint = VK_PIPELINE_BIND_POINT_COMPUTE,
-      .pipelineLayout = layout,
-      .set = 1,
-   };
-   VkDescriptorUpdateTemplate update;
-   ASSERT_VK(vkCreateDescriptorUpdateTemplate(device, &template_info, nullptr, &update));
-   auto push_template = device_function<PFN_vkCmdPushDescriptorSetWithTemplateKHR>(
-      "vkCmdPushDescriptorSetWithTemplateKHR");
-   push_template(cmd, update, layout, 1, infos);
-   vkDestroyDescriptorUpdateTemplate(device, update, nullptr);
-   vkCmdDispatch(cmd, 1, 1, 1);
-   run(cmd);
-   EXPECT_EQ(buffers[1].as()[0], 11u);
-   EXPECT_EQ(buffers[2].as()[0], 12u);
-}
-
-TEST_F(DispatchTest, UpdateTemplatesCopiesAndConsecutiveBindings)
-{
-   recipe.sets = {
-      make_set_layout({binding(0, storage, 2), binding(1, storage), binding(4, storage)})};
-   layout = make_layout(recipe);
-   pipeline = make_pipeline(R"(
-      layout(local_size_x = 1) in;
-      layout(set = 0, binding = 0) buffer A { uint x; } a[2];
-      layout(set = 0, binding = 1) buffer B { uint x; } b;
-      layout(set = 0, binding = 4) buffer Out { uint data[3]; };
-      void main() { data[0] = a[0].x; data[1] = a[1].x; data[2] = b.x; })",
-                            recipe, layout);
-   TestBuffer in[3];
-   VkDescriptorBufferInfo infos[4];
-   for (uint32_t i = 0; i < 3; i++) {
-      uint32_t value = 100 + i;
-      in[i] = make_buffer(4, &value);
-      infos[i] = {in[i].handle, 0, VK_WHOLE_SIZE};
-   }
-   out = make_buffer(12);
-   infos[3] = {out.handle, 0, VK_WHOLE_SIZE};
-
-   // The write runs over from binding 0 into 1 and, since 2 and 3 are not there, into 4.
-   VkDescriptorSet first = make_set(recipe.sets[0]);
-   VkWriteDescriptorSet write = {
-      .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-      .dstSet = first,
-      .dstBinding = 0,
-      .descriptorCount = 3,
-      .descriptorType = storage,
-      .pBufferInfo = infos,
-   };
-   vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
-
-   // A copy of its first three in another order, the last by a template.
-   set = make_set(recipe.sets[0]);
-   VkCopyDescriptorSet copies[] = {
-      {.sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
-       .srcSet = first,
-       .srcBinding = 0,
-       .srcArrayElement = 1,
-       .dstSet = set,
-       .dstBinding = 0,
-       .dstArrayElement = 0,
-       .descriptorCount = 2},
-      {.sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
-       .srcSet = first,
-       .srcBinding = 0,
-       .srcArrayElement = 0,
-       .dstSet = set,
-       .dstBinding = 1,
-       .dstArrayElement = 0,
-       .descriptorCount = 1},
-   };
-   vkUpdateDescriptorSets(device, 0, nullptr, 2, copies);
-   VkDescriptorUpdateTemplateEntry entry = {
-      .dstBinding = 4,
-      .descriptorCount = 1,
-      .descriptorType = storage,
-      .offset = 3 * sizeof(infos[0]),
-      .stride = sizeof(infos[0]),
-   };
-   VkDescriptorUpdateTemplateCreateInfo template_info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_UPDATE_TEMPLATE_CREATE_INFO,
-      .descriptorUpdateEntryCount = 1,
-      .pDescriptorUpdateEntries = &entry,
-      .templateType = VK_DESCRIPTOR_UPDATE_TEMPLATE_TYPE_DESCRIPTOR_SET,
-      .descriptorSetLayout = recipe.sets[0],
-   };
-   VkDescriptorUpdateTemplate update;
-   ASSERT_VK(vkCreateDescriptorUpdateTemplate(device, &template_info, nullptr, &update));
-   vkUpdateDescriptorSetWithTemplate(device, set, update, infos);
-   vkDestroyDescriptorUpdateTemplate(device, update, nullptr);
-
-   VkCommandBuffer cmd = begin_bound();
-   vkCmdDispatch(cmd, 1, 1, 1);
-   run(cmd);
-   EXPECT_EQ(out.as()[0], 101u);
-   EXPECT_EQ(out.as()[1], 102u);
-   EXPECT_EQ(out.as()[2], 100u);
-}
-
-TEST_F(DispatchTest, InlineUniformBlocks)
-{
-   recipe.sets = {make_set_layout(
-      {binding(0, VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, 20), binding(1, storage)})};
-   layout = make_layout(recipe);
-   pipeline = make_pipeline(R"(
-      layout(local_size_x = 1) in;
-      layout(set = 0, binding = 0, std430) uniform In { uint words[5]; };
-      layout(set = 0, binding = 1) buffer Out { uint data[5]; };
-      void main() { for (int i = 0; i < 5; i++) data[i] = words[i] + 1; })",
-                            recipe, layout);
-   set = make_set(recipe.sets[0]);
-   out = make_buffer(20);
-   write_buffer(set, 1, storage, out);
-   const uint32_t words[] = {1, 2, 3, 4, 5};
-   for (uint32_t part = 0; part < 2; part++) {
-      VkWriteDescriptorSetInlineUniformBlock block = {
-         .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK,
-         .dataSize = part ? 12u : 8u,
-         .pData = words + (part ? 2 : 0),
-      };
-      VkWriteDescriptorSet write = {
-         .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-         .pNext = &block,
-         .dstSet = set,
-         .dstBinding = 0,
-         .dstArrayElement = part ? 8u : 0u,
-         .descriptorCount = block.dataSize,
-         .descriptorType = VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK,
-      };
-      vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
-   }
-   VkCommandBuffer cmd = begin_bound();
-   vkCmdDispatch(cmd, 1, 1, 1);
-   run(cmd);
-   for (uint32_t i = 0; i < 5; i++)
-      EXPECT_EQ(out.as()[i], i + 2);
-}
-
-TEST_F(DispatchTest, DescriptorsUpdatedAfterBindingAndIndexedPerInvocation)
-{
-   VkDescriptorBindingFlags flags[] = {0, VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT |
-                                             VK_DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT |
-                                             VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT};
-   VkDescriptorSetLayoutBindingFlagsCreateInfo flags_info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO,
-      .bindingCount = 2,
-      .pBindingFlags = flags,
-   };
-   recipe.sets = {make_set_layout({binding(0, storage), binding(1, storage, 100)},
-                                  VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT,
-                                  &flags_info)};
-   layout = make_layout(recipe);
-   pipeline = make_pipeline(R"(
-      layout(local_size_x = 16) in;
-      layout(set = 0, binding = 0) buffer Out { uint data[]; };
-      layout(set = 0, binding = 1) buffer In { uint x; } ins[];
-      void main()
-      {
-         uint i = gl_LocalInvocationID.x;
-         data[i] = ins[nonuniformEXT(i * 7 % 16)].x;
-      })",
-                            recipe, layout);
-   uint32_t count = 16;
-   VkDescriptorSetVariableDescriptorCountAllocateInfo count_info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_ALLOCATE_INFO,
-      .descriptorSetCount = 1,
-      .pDescriptorCounts = &count,
-   };
-   set = make_set(recipe.sets[0], VK_DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT, &count_info);
-   out = make_buffer(64);
-   write_buffer(set, 0, storage, out);
-   VkCommandBuffer cmd = begin_bound();
-   vkCmdDispatch(cmd, 1, 1, 1);
-   for (uint32_t i = 0; i < 16; i++) {
-      uint32_t value = 50 + i;
-      write_buffer(set, 1, storage, make_buffer(4, &value), 0, VK_WHOLE_SIZE, i);
-   }
-   run(cmd);
-   for (uint32_t i = 0; i < 16; i++)
-      EXPECT_EQ(out.as()[i], 50 + i * 7 % 16) << i;
 }
 
 TEST_F(DispatchTest, RobustAccessStaysInTheRange)
@@ -647,136 +391,6 @@ TEST_F(DispatchTest, WorkgroupsOfTheLargestSize)
    }
 }
 
-TEST_F(DispatchTest, EightSetsAndAllPushConstants)
-{
-   std::string glsl = "layout(local_size_x = 1) in;\n"
-                      "layout(push_constant) uniform Push { uint words[64]; };\n";
-   std::string body;
-   VkDescriptorSet sets[8];
-   TestBuffer buffers[8];
-   for (uint32_t s = 0; s < 8; s++) {
-      const std::string n = std::to_string(s);
-      // The bindings' numbers differ, so that mixed up sets do not happen to fit.
-      glsl += "layout(set = " + n + ", binding = " + std::to_string(7 - s) + ") buffer B" + n +
-              " { uint in" + n + "; uint out" + n + "; uint word" + n + "; };\n";
-      body += "out" + n + " = in" + n + " * 10 + " + n + "; word" + n + " = words[56 + " + n +
-              "] + words[" + n + "];\n";
-      recipe.sets.push_back(make_set_layout({binding(7 - s, storage)}));
-      const uint32_t start[3] = {100 + s, 0, 0};
-      buffers[s] = make_buffer(12, start);
-      sets[s] = make_set(recipe.sets[s]);
-      write_buffer(sets[s], 7 - s, storage, buffers[s]);
-   }
-   recipe.push_bytes = 256;
-   layout = make_layout(recipe);
-   pipeline = make_pipeline(glsl + "void main() {" + body + "}", recipe, layout);
-   uint32_t words[64];
-   for (uint32_t i = 0; i < 64; i++)
-      words[i] = i * i + 1;
-   VkCommandBuffer cmd = begin();
-   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 3, sets, 0, nullptr);
-   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 3, 5, sets + 3, 0, nullptr);
-   vkCmdPushConstants(cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 256, words);
-   vkCmdDispatch(cmd, 1, 1, 1);
-   run(cmd);
-   for (uint32_t s = 0; s < 8; s++) {
-      EXPECT_EQ(buffers[s].as()[1], (100 + s) * 10 + s) << s;
-      EXPECT_EQ(buffers[s].as()[2], words[56 + s] + words[s]) << s;
-   }
-}
-
-/// As many descriptors as a set may have, of which each invocation writes through another one.
-TEST_F(DispatchTest, SetsOfTheLargestSize)
-{
-   constexpr uint32_t count = 1 << 20, used = 64, step = (count - 1) / (used - 1);
-   VkPhysicalDeviceMaintenance3Properties limits = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
-   VkPhysicalDeviceProperties2 properties = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &limits};
-   vkGetPhysicalDeviceProperties2(physical, &properties);
-   EXPECT_EQ(limits.maxPerSetDescriptors, count);
-   recipe.sets = {make_set_layout({binding(0, storage, count)})};
-   layout = make_layout(recipe);
-   pipeline = make_pipeline(
-      "#extension GL_EXT_nonuniform_qualifier : require\n"
-      "layout(local_size_x = 64) in;\n"
-      "layout(set = 0, binding = 0) buffer Out { uint x; } many[" +
-         std::to_string(count) +
-         "];\nvoid main() { uint i = gl_LocalInvocationIndex; many[nonuniformEXT(i * " +
-         std::to_string(step) + ")].x = i + 1; }",
-      recipe, layout);
-   const VkDescriptorPoolSize size = {storage, count};
-   const VkDescriptorPoolCreateInfo pool_info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-      .maxSets = 1,
-      .poolSizeCount = 1,
-      .pPoolSizes = &size,
-   };
-   VkDescriptorPool descriptors;
-   ASSERT_VK(vkCreateDescriptorPool(device, &pool_info, nullptr, &descriptors));
-   clean_up.push_back([=, this] { vkDestroyDescriptorPool(device, descriptors, nullptr); });
-   const VkDescriptorSetAllocateInfo set_info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-      .descriptorPool = descriptors,
-      .descriptorSetCount = 1,
-      .pSetLayouts = recipe.sets.data(),
-   };
-   ASSERT_VK(vkAllocateDescriptorSets(device, &set_info, &set));
-   out = make_buffer(used * 16);
-   for (uint32_t i = 0; i < used; i++)
-      write_buffer(set, 0, storage, out, 16 * i, 4, i * step);
-   VkCommandBuffer cmd = begin_bound();
-   vkCmdDispatch(cmd, 1, 1, 1);
-   run(cmd);
-   for (uint32_t i = 0; i < used; i++)
-      EXPECT_EQ(out.as()[4 * i], i + 1) << i;
-}
-
-/// As many dynamic buffers of both kinds as a layout may have, over several sets.
-TEST_F(DispatchTest, AllDynamicBuffers)
-{
-   std::string glsl = "layout(local_size_x = 1) in;\n";
-   std::string body;
-   std::vector<uint32_t> numbers(4096);
-   std::iota(numbers.begin(), numbers.end(), 1);
-   TestBuffer in = make_buffer(16384, numbers.data());
-   out = make_buffer(16384);
-   VkDescriptorSet sets[2];
-   for (uint32_t s = 0; s < 2; s++) {
-      const std::string n = std::to_string(s);
-      glsl += "layout(set = " + n + ", binding = 0) uniform In" + n + " { uint x; } in" + n +
-              "[8];\nlayout(set = " + n + ", binding = 1) buffer Out" + n + " { uint x; } out" + n +
-              "[8];\n";
-      body += "for (uint i = 0; i < 8; i++) out" + n + "[i].x = in" + n + "[i].x * 2;\n";
-      recipe.sets.push_back(
-         make_set_layout({binding(0, uniform_dynamic, 8), binding(1, storage_dynamic, 8)}));
-      sets[s] = make_set(recipe.sets[s]);
-      for (uint32_t i = 0; i < 8; i++) {
-         write_buffer(sets[s], 0, uniform_dynamic, in, 16 * i, 16, i);
-         write_buffer(sets[s], 1, storage_dynamic, out, 16 * i, 16, i);
-      }
-   }
-   layout = make_layout(recipe);
-   pipeline = make_pipeline(glsl + "void main() {" + body + "}", recipe, layout);
-   std::vector<uint32_t> offsets;
-   for (uint32_t i = 0; i < 32; i++)
-      offsets.push_back(i * 256);
-   VkCommandBuffer cmd = begin();
-   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 2, sets, 32,
-                           offsets.data());
-   vkCmdDispatch(cmd, 1, 1, 1);
-   run(cmd);
-   for (uint32_t s = 0; s < 2; s++) {
-      for (uint32_t i = 0; i < 8; i++) {
-         const uint32_t from = (16 * i + offsets[16 * s + i]) / 4;
-         const uint32_t to = (16 * i + offsets[16 * s + 8 + i]) / 4;
-         EXPECT_EQ(out.as()[to], 2 * numbers[from]) << s << " " << i;
-      }
-   }
-}
-
 TEST_F(DispatchTest, SharedMemoryOfTheLargestSize)
 {
    const char *glsl = R"(
@@ -817,38 +431,63 @@ TEST_F(DispatchTest, SecondaryWithItsOwnState)
    EXPECT_EQ(out.as()[2], 3003u);
 }
 
-TEST_F(DispatchTest, PoolsRunOut)
+/// Without robustBufferAccess and nullDescriptor on the device, pipelines and stages may ask for
+/// accesses that stay in the range.
+class RobustnessTest : public DispatchTest {
+protected:
+   RobustnessTest() { robust_device = false; }
+
+   /// Reads at and behind the end of 4 words, writes behind the end of 4 words.
+   void check(const VkPipelineRobustnessCreateInfoEXT &info, bool of_stage, VkDescriptorType type)
+   {
+      std::vector<uint32_t> numbers(64, 5);
+      const TestBuffer in = make_buffer(256, numbers.data());
+      const TestBuffer behind = make_buffer(256, numbers.data());
+      recipe.next = of_stage ? nullptr : &info;
+      recipe.stage_next = of_stage ? &info : nullptr;
+      recipe.sets = {make_set_layout({binding(0, type), binding(1, storage), binding(2, storage)})};
+      layout = make_layout(recipe);
+      pipeline =
+         make_pipeline("layout(local_size_x = 32) in;\nlayout(set = 0, binding = 0, std430) " +
+                          std::string(type == uniform ? "uniform In { uint a[32]; };"
+                                                      : "buffer In { uint a[]; };") +
+                          R"(
+         layout(set = 0, binding = 1) buffer Behind { uint b[]; };
+         layout(set = 0, binding = 2) buffer Out { uint data[]; };
+         void main() { uint i = gl_LocalInvocationID.x; data[i] = a[i] + 1; b[i] = 7; })",
+                       recipe, layout);
+      set = make_set(recipe.sets[0]);
+      out = make_buffer(128);
+      write_buffer(set, 0, type, in, 0, 16);
+      // Only accesses to storage buffers are checked for them.
+      write_buffer(set, 1, storage, behind, 0, type == uniform ? 128 : 16);
+      write_buffer(set, 2, storage, out);
+      dispatch_once();
+      for (uint32_t i = 0; i < 32; i++) {
+         ASSERT_EQ(out.as()[i], i < 4 ? 6u : 1u) << i;
+         ASSERT_EQ(behind.as()[i], type == uniform || i < 4 ? 7u : 5u) << i;
+      }
+   }
+};
+
+TEST_F(RobustnessTest, PipelinesAskForIt)
 {
-   VkDescriptorSetLayout set_layout = make_set_layout({binding(0, storage, 2)});
-   VkDescriptorPoolSize size = {storage, 4};
-   VkDescriptorPoolCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-      .flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT,
-      .maxSets = 3,
-      .poolSizeCount = 1,
-      .pPoolSizes = &size,
-   };
-   VkDescriptorPool descriptor_pool;
-   ASSERT_VK(vkCreateDescriptorPool(device, &info, nullptr, &descriptor_pool));
-   VkDescriptorSetLayout layouts[] = {set_layout, set_layout, set_layout};
-   VkDescriptorSetAllocateInfo allocate_info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-      .descriptorPool = descriptor_pool,
-      .descriptorSetCount = 3,
-      .pSetLayouts = layouts,
-   };
-   VkDescriptorSet sets[3];
-   EXPECT_EQ(vkAllocateDescriptorSets(device, &allocate_info, sets), VK_ERROR_OUT_OF_POOL_MEMORY);
-   EXPECT_EQ(sets[0], VkDescriptorSet(VK_NULL_HANDLE));
-   allocate_info.descriptorSetCount = 2;
-   ASSERT_VK(vkAllocateDescriptorSets(device, &allocate_info, sets));
-   EXPECT_EQ(vkAllocateDescriptorSets(device, &allocate_info, sets + 1),
-             VK_ERROR_OUT_OF_POOL_MEMORY);
-   ASSERT_VK(vkResetDescriptorPool(device, descriptor_pool, 0));
-   ASSERT_VK(vkAllocateDescriptorSets(device, &allocate_info, sets));
-   ASSERT_VK(vkFreeDescriptorSets(device, descriptor_pool, 2, sets));
-   ASSERT_VK(vkAllocateDescriptorSets(device, &allocate_info, sets));
-   vkDestroyDescriptorPool(device, descriptor_pool, nullptr);
+   for (const VkPipelineRobustnessBufferBehaviorEXT behaviour :
+        {VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_EXT,
+         VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_2_EXT}) {
+      for (const VkDescriptorType type : {storage, uniform}) {
+         VkPipelineRobustnessCreateInfoEXT info = {
+            .sType = VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT,
+            .storageBuffers = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT,
+            .uniformBuffers = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT,
+            .vertexInputs = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT,
+            .images = VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_DISABLED_EXT,
+         };
+         (type == uniform ? info.uniformBuffers : info.storageBuffers) = behaviour;
+         check(info, false, type);
+         check(info, true, type);
+      }
+   }
 }
 
 } // namespace weft::icd_test

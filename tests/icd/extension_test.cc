@@ -5,6 +5,8 @@
 
 #include "tests/icd/fixture.h"
 
+#include "tests/e2e/glsl.h"
+
 #include <cstring>
 
 namespace weft::icd_test {
@@ -340,6 +342,65 @@ TEST_F(ExtensionTest, DescriptorsMayBeWrittenLate)
    write_buffer(late_set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffer, 16, 4, 1);
    ASSERT_VK(vkQueueWaitIdle(queue));
    EXPECT_EQ(buffer.as()[0], 33u);
+}
+
+/// Of several pipelines: one that would have to be compiled is no failure beside one that fails.
+TEST_F(ExtensionTest, AFailureCountsMoreThanAMissingCompilation)
+{
+   const std::vector<uint32_t> spirv = e2e::compile_glsl(std::string(e2e::glsl_header) + add_one);
+   VkComputePipelineCreateInfo infos[2];
+   for (int i = 0; i < 2; i++)
+      infos[i] = {
+         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                   .module = make_module(spirv),
+                   .pName = "main"},
+         .layout = layout,
+      };
+   for (const bool failure_first : {false, true}) {
+      for (const bool fails : {false, true}) {
+         infos[failure_first ? 0 : 1].flags = 0;
+         infos[failure_first ? 1 : 0].flags =
+            VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
+         infos[failure_first ? 1 : 0].stage.pName = "main";
+         infos[failure_first ? 0 : 1].stage.pName = fails ? "nothing" : "main";
+         VkPipeline pipelines[2] = {};
+         EXPECT_EQ(vkCreateComputePipelines(device, VK_NULL_HANDLE, 2, infos, nullptr, pipelines),
+                   fails ? VK_ERROR_UNKNOWN : VK_PIPELINE_COMPILE_REQUIRED);
+         EXPECT_EQ(pipelines[failure_first ? 1 : 0], VkPipeline(VK_NULL_HANDLE));
+         EXPECT_EQ(pipelines[failure_first ? 0 : 1] == VK_NULL_HANDLE, fails);
+         for (VkPipeline made : pipelines)
+            vkDestroyPipeline(device, made, nullptr);
+      }
+   }
+}
+
+/// VK_KHR_maintenance5: a module that is given with the pipeline.
+TEST_F(ExtensionTest, ModulesInTheChainOfTheirStage)
+{
+   const std::vector<uint32_t> spirv = e2e::compile_glsl(std::string(e2e::glsl_header) + add_one);
+   const VkShaderModuleCreateInfo module = {
+      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+      .codeSize = spirv.size() * 4,
+      .pCode = spirv.data(),
+   };
+   const VkComputePipelineCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+      .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                .pNext = &module,
+                .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                .pName = "main"},
+      .layout = layout,
+   };
+   ASSERT_VK(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline));
+   clean_up.push_back([=, this, made = pipeline] { vkDestroyPipeline(device, made, nullptr); });
+   const uint32_t before = buffer.as()[0];
+   VkCommandBuffer cmd = begin();
+   bind(cmd, 0, 41);
+   vkCmdDispatch(cmd, 1, 1, 1);
+   run(cmd);
+   EXPECT_NE(buffer.as()[0], before);
 }
 
 } // namespace weft::icd_test

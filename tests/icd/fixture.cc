@@ -111,7 +111,7 @@ std::vector<std::string> device_extensions(VkPhysicalDevice physical)
 }
 
 VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *allocator,
-                       VkDevice *device)
+                       VkDevice *device, bool robust)
 {
    VkPhysicalDeviceRobustness2FeaturesEXT robustness2 = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT,
@@ -165,6 +165,10 @@ VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *a
       .pNext = &features11,
    };
    vkGetPhysicalDeviceFeatures2(physical, &features);
+   if (!robust) {
+      features.features.robustBufferAccess = false;
+      robustness2.robustBufferAccess2 = robustness2.nullDescriptor = false;
+   }
 
    std::vector<std::string> names = device_extensions(physical);
    std::vector<const char *> name_pointers;
@@ -223,7 +227,7 @@ void IcdTest::SetUp()
    ASSERT_VK(create_messenger(instance, &messenger_info, nullptr, &messenger));
 
    physical = get_physical_device(instance);
-   ASSERT_VK(create_device(physical, nullptr, &device));
+   ASSERT_VK(create_device(physical, nullptr, &device, robust_device));
    vkGetDeviceQueue(device, 0, 0, &queue);
    VkCommandPoolCreateInfo pool_info = {
       .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,

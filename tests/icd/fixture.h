@@ -48,8 +48,9 @@ private:
 
 VkInstance create_instance(const VkAllocationCallbacks *allocator = nullptr);
 VkPhysicalDevice get_physical_device(VkInstance);
-/// With one queue, every extension and every feature.
-VkResult create_device(VkPhysicalDevice, const VkAllocationCallbacks *, VkDevice *);
+/// With one queue, every extension and every feature, or without those that check all accesses.
+VkResult create_device(VkPhysicalDevice, const VkAllocationCallbacks *, VkDevice *,
+                       bool robust = true);
 
 std::vector<std::string> device_extensions(VkPhysicalDevice);
 
@@ -120,7 +121,8 @@ protected:
    VkDevice device = VK_NULL_HANDLE;
    VkQueue queue = VK_NULL_HANDLE;
    VkCommandPool pool = VK_NULL_HANDLE;
-   std::string messages; ///< warnings and errors of debug messengers
+   bool robust_device = true; ///< to be set before SetUp()
+   std::string messages;      ///< warnings and errors of debug messengers
 
    /// Run in reverse order when the test ends.
    std::vector<std::function<void()>> clean_up;
@@ -138,7 +140,8 @@ public:
 
    using IcdTest::begin, IcdTest::clean_up, IcdTest::device, IcdTest::make_buffer,
       IcdTest::make_layout, IcdTest::make_set, IcdTest::make_set_layout, IcdTest::pool,
-      IcdTest::queue, IcdTest::run, IcdTest::submit, IcdTest::try_pipeline, IcdTest::write_buffer;
+      IcdTest::physical, IcdTest::queue, IcdTest::run, IcdTest::submit, IcdTest::try_pipeline,
+      IcdTest::write_buffer;
 };
 
 inline VkDescriptorSetLayoutBinding binding(uint32_t number, VkDescriptorType type,

@@ -44,6 +44,24 @@ TEST(CacheKey, TellsApartWhatCouldLookAlike)
    EXPECT_EQ(keys.size(), 9u);
 }
 
+/// Computed another way: the kind, the build and what is added, each text behind its length.
+TEST(CacheKey, HasKindAndBuild)
+{
+   const std::string build = build_name(reinterpret_cast<const void *>(&build_name));
+   std::string bytes;
+   const auto add_number = [&](uint64_t number) {
+      bytes.append(reinterpret_cast<const char *>(&number), sizeof(number));
+   };
+   for (const std::string &text : {std::string("test"), build}) {
+      add_number(text.size());
+      bytes += text;
+   }
+   add_number(7);
+   CacheKey expected;
+   _mesa_blake3_compute(bytes.data(), bytes.size(), expected.data());
+   EXPECT_EQ(key_of([](KeyBuilder &b) { b.add(7); }), expected);
+}
+
 TEST(CacheKey, NamesBuilds)
 {
    const std::string own = build_name(reinterpret_cast<const void *>(&build_name)),

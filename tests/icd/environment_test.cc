@@ -1,0 +1,354 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Each environment variable of the driver on a running one. Settings are read once, so that each
+/// test starts processes of its own: a probe that prints what it finds as lines "name=value".
+
+#include "tests/icd/dispatch_fixture.h"
+
+#include "tests/e2e/glsl.h"
+#include "tests/scratch_folder.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace weft::icd_test {
+namespace {
+
+const char *const probe_variable = "WEFT_TEST_PROBE";
+
+/// What a probe has printed.
+struct Found {
+   std::map<std::string, std::string> values;
+   std::string text; ///< all that it printed, on stderr too
+   int status = -1;
+   std::string perf_map; ///< and what it said in that file
+
+   uint64_t number(const std::string &name) const
+   {
+      const auto found = values.find(name);
+      return found == values.end() ? ~uint64_t(0) : strtoull(found->second.c_str(), nullptr, 10);
+   }
+   bool says(const std::string &part) const { return text.find(part) != text.npos; }
+};
+
+std::string contents(const std::string &path)
+{
+   std::ifstream file(path, std::ios::binary);
+   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Starts a probe with these variables, as a shell writes them, and none of the driver's others.
+Found probe(const std::string &variables)
+{
+   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+   const std::string command =
+      "env -u WEFT_DEBUG -u WEFT_DUMP_SPIRV -u WEFT_SUBGROUP_SIZE -u WEFT_THREADS -u WEFT_ISA "
+      "-u WEFT_PROFILE -u WEFT_ICD_PROFILE -u WEFT_ICD_HIDE -u WEFT_POLL_PAUSE " +
+      std::string(probe_variable) + "=1 " + variables + " '" + self +
+      "' --gtest_output= --gtest_filter=EnvironmentTest.Probe 2>&1";
+   Found found;
+   FILE *pipe = popen(command.c_str(), "re");
+   if (!pipe)
+      return found;
+   char line[4096];
+   while (fgets(line, sizeof(line), pipe))
+      found.text += line;
+   const int status = pclose(pipe);
+   found.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+   EXPECT_EQ(found.status, 0) << variables << "\n" << found.text;
+   std::istringstream lines(found.text);
+   for (std::string text; std::getline(lines, text);) {
+      const size_t equals = text.find('=');
+      if (text.starts_with("probe ") && equals != text.npos)
+         found.values.try_emplace(text.substr(6, equals - 6), text.substr(equals + 1));
+   }
+   const std::string perf_map = "/tmp/perf-" + found.values["pid"] + ".map";
+   found.perf_map = contents(perf_map);
+   std::error_code none;
+   std::filesystem::remove(perf_map, none);
+   return found;
+}
+
+template <typename T>
+void print(const char *name, const T &value)
+{
+   std::ostringstream text;
+   text << "probe " << name << "=" << value << "\n";
+   fputs(text.str().c_str(), stdout);
+}
+
+} // namespace
+
+class EnvironmentTest : public DispatchTest {
+protected:
+   void print_queries()
+   {
+      VkPhysicalDeviceVulkan11Properties properties11 = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
+      VkPhysicalDeviceProperties2 properties = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &properties11};
+      vkGetPhysicalDeviceProperties2(physical, &properties);
+      print("device", properties.properties.deviceName);
+      print("vendor", properties.properties.vendorID);
+      print("subgroup size", properties11.subgroupSize);
+      VkPhysicalDeviceVulkan12Features features12 = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+      VkPhysicalDeviceVulkan11Features features11 = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &features12};
+      VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                            .pNext = &features11};
+      vkGetPhysicalDeviceFeatures2(physical, &features);
+      print("float16", features12.shaderFloat16);
+      print("int16", features.features.shaderInt16);
+      print("int8", features12.shaderInt8);
+      print("storage16", features11.storageBuffer16BitAccess);
+      print("storage8", features12.storageBuffer8BitAccess);
+      auto get = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+         vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+      uint32_t operations = 0;
+      EXPECT_VK(get(physical, &operations, nullptr));
+      print("operations", operations);
+   }
+
+   /// A product of matrices in each of several workgroups, and the size of a subgroup.
+   void print_dispatch()
+   {
+      use_one_buffer(R"(
+         layout(local_size_x = 64) in;
+         layout(set = 0, binding = 0) buffer Out { uint data[]; };
+         void main()
+         {
+            const uint group = gl_WorkGroupID.x;
+            if (gl_LocalInvocationIndex == 0)
+               data[4 + group] = gl_SubgroupSize;
+            if (gl_SubgroupID > 0)
+               return;
+            coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA> a =
+               coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA>(float16_t(2.0));
+            coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB> b =
+               coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB>(float16_t(3.0));
+            coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> c =
+               coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator>(float(group));
+            coopmat<uint, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> r =
+               coopmat<uint, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator>(coopMatMulAdd(a, b, c));
+            coopMatStore(r, data, 16 + 256 * group, 16, gl_CooperativeMatrixLayoutRowMajor);
+         })",
+                     (16 + 8 * 256) * 4);
+      VkCommandBuffer cmd = begin_bound();
+      vkCmdDispatch(cmd, 8, 1, 1);
+      run(cmd);
+      print("shader's size", out.as()[4]);
+      for (uint32_t i = 0; i < 8 * 256; i++)
+         ASSERT_EQ(out.as()[16 + i], 96 + i / 256) << i;
+   }
+
+   /// How often a loop of status queries slept.
+   void print_polls()
+   {
+      VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+      VkFence fence;
+      ASSERT_VK(vkCreateFence(device, &info, nullptr, &fence));
+      rusage before = {}, after = {};
+      getrusage(RUSAGE_THREAD, &before);
+      const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+      while (std::chrono::steady_clock::now() < end)
+         EXPECT_EQ(vkGetFenceStatus(device, fence), VK_NOT_READY);
+      getrusage(RUSAGE_THREAD, &after);
+      print("sleeps", after.ru_nvcsw - before.ru_nvcsw);
+      vkDestroyFence(device, fence, nullptr);
+   }
+
+   static void print_threads()
+   {
+      uint32_t workers = 0;
+      for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+         std::string name;
+         std::ifstream(task.path() / "comm") >> name;
+         workers += name == "weft";
+      }
+      // The queue's thread is one that runs workgroups.
+      print("threads", workers + 1);
+   }
+};
+
+TEST_F(EnvironmentTest, Probe)
+{
+   if (!getenv(probe_variable))
+      GTEST_SKIP() << "for processes of the other tests";
+   print("pid", getpid());
+   if (const char *target = getenv("WEFT_TEST_PERF_LINK"))
+      std::filesystem::create_symlink(target, "/tmp/perf-" + std::to_string(getpid()) + ".map");
+   print_queries();
+   print_dispatch();
+   print_polls();
+   print_threads();
+   // One that is refused.
+   VkPipeline refused = VK_NULL_HANDLE;
+   const uint32_t nonsense[] = {0x07230203, 0x00010600, 0, 1, 0};
+   EXPECT_LT(try_pipeline(nonsense, recipe, layout, &refused), 0);
+}
+
+TEST_F(EnvironmentTest, SubgroupSize)
+{
+   for (const char *size : {"8", "16", "32", "64"}) {
+      const Found found = probe(std::string("WEFT_SUBGROUP_SIZE=") + size);
+      EXPECT_EQ(found.values.at("subgroup size"), size);
+      EXPECT_EQ(found.values.at("shader's size"), size);
+   }
+}
+
+TEST_F(EnvironmentTest, Threads)
+{
+   for (const uint32_t threads : {1u, 3u}) {
+      const Found found = probe("WEFT_THREADS=" + std::to_string(threads));
+      EXPECT_EQ(found.number("threads"), threads);
+   }
+}
+
+TEST_F(EnvironmentTest, InstructionSet)
+{
+   const Found found = probe("WEFT_ISA=avx2");
+   EXPECT_NE(found.values.at("device").find("(AVX2)"), std::string::npos)
+      << found.values.at("device");
+}
+
+TEST_F(EnvironmentTest, Profiles)
+{
+   const Found plain = probe(""), amd = probe("WEFT_PROFILE=amd"),
+               nvidia = probe("WEFT_PROFILE=nvidia+identity"),
+               own = probe("WEFT_PROFILE=nvidia+identity WEFT_ICD_PROFILE=amd");
+   EXPECT_EQ(plain.number("subgroup size"), 32u);
+   EXPECT_EQ(amd.number("subgroup size"), 64u);
+   EXPECT_EQ(amd.number("shader's size"), 64u);
+   EXPECT_LT(amd.number("operations"), plain.number("operations"));
+   EXPECT_EQ(amd.number("vendor"), plain.number("vendor"));
+   EXPECT_EQ(nvidia.number("vendor"), 0x10deu);
+   EXPECT_EQ(own.number("vendor"), plain.number("vendor"));
+   EXPECT_EQ(own.number("subgroup size"), 64u);
+}
+
+TEST_F(EnvironmentTest, HiddenFeatures)
+{
+   const char *const names[] = {"float16", "int16", "int8", "storage16", "storage8"};
+   const Found plain = probe("");
+   for (const char *name : names)
+      EXPECT_EQ(plain.number(name), 1u) << name;
+   for (const char *hidden : names) {
+      // The probe's matrices are of halves and its device has what is there.
+      const Found found = probe(std::string("WEFT_ICD_HIDE=") + hidden);
+      for (const char *name : names)
+         EXPECT_EQ(found.number(name), strcmp(name, hidden) == 0 ? 0u : 1u) << hidden << name;
+   }
+}
+
+TEST_F(EnvironmentTest, PollPause)
+{
+   EXPECT_EQ(probe("WEFT_POLL_PAUSE=0").number("sleeps"), 0u);
+   const uint64_t sleeps = probe("").number("sleeps");
+   EXPECT_GT(sleeps, 0u);
+   EXPECT_LT(sleeps, 20000u);
+}
+
+TEST_F(EnvironmentTest, DebugWords)
+{
+   const char *const refusal = "weft: vkCreateComputePipelines: ";
+   const Found plain = probe("");
+   EXPECT_FALSE(plain.says(refusal));
+   EXPECT_FALSE(plain.says("cmat") || plain.says("define ") || plain.says(".text"));
+   EXPECT_TRUE(probe("WEFT_DEBUG=log").says(refusal));
+   const Found tiles = probe("WEFT_DEBUG=nir"), registers = probe("WEFT_DEBUG=nir,registers");
+   EXPECT_TRUE(tiles.says("tile_")) << tiles.text;
+   EXPECT_FALSE(registers.says("tile_")) << registers.text;
+   EXPECT_TRUE(registers.says("weft: nir\n"));
+   EXPECT_TRUE(probe("WEFT_DEBUG=llvm").says("define "));
+   EXPECT_TRUE(probe("WEFT_DEBUG=asm").says(".text"));
+}
+
+TEST_F(EnvironmentTest, PerfMap)
+{
+   EXPECT_EQ(probe("").perf_map, "");
+   const Found found = probe("WEFT_DEBUG=perf");
+   uint64_t address = 0, size = 0;
+   char name[64] = {};
+   EXPECT_EQ(sscanf(found.perf_map.c_str(), "%lx %lx %63s", &address, &size, name), 3)
+      << found.perf_map;
+   EXPECT_GT(address, 0u);
+   EXPECT_GT(size, 0u);
+
+   // What others have put in its place is left alone.
+   const test::ScratchFolder scratch;
+   scratch.write("precious", "kept");
+   const std::string target = scratch.path / "precious";
+   probe("WEFT_DEBUG=perf WEFT_TEST_PERF_LINK='" + target + "'");
+   EXPECT_EQ(contents(target), "kept");
+}
+
+TEST_F(EnvironmentTest, DumpedShaders)
+{
+   const test::ScratchFolder scratch;
+   probe("WEFT_DUMP_SPIRV='" + scratch.path.string() + "'");
+   uint32_t modules = 0, arguments = 0;
+   for (const auto &entry : std::filesystem::directory_iterator(scratch.path)) {
+      modules += entry.path().extension() == ".spv" && contents(entry.path()).size() > 1000;
+      arguments += entry.path().extension() == ".args" &&
+                   contents(entry.path()).starts_with("--entry main --subgroup-size 32 --robust");
+   }
+   EXPECT_EQ(modules, 1u);
+   EXPECT_EQ(arguments, 2u);
+}
+
+TEST_F(EnvironmentTest, ShaderCache)
+{
+   const test::ScratchFolder scratch;
+   const auto entries = [&] {
+      uint32_t count = 0;
+      const std::filesystem::path folder = scratch.path / "weft_shader_cache";
+      if (std::filesystem::exists(folder)) {
+         for (const auto &entry : std::filesystem::recursive_directory_iterator(folder))
+            count += entry.is_regular_file();
+      }
+      return count;
+   };
+   const std::string folder = "WEFT_SHADER_CACHE_DIR='" + scratch.path.string() + "' ";
+   probe(folder + "WEFT_SHADER_CACHE_DISABLE=true");
+   EXPECT_EQ(entries(), 0u);
+   probe(folder + "WEFT_SHADER_CACHE_DISABLE=false");
+   const uint32_t written = entries();
+   EXPECT_GT(written, 0u);
+   probe(folder + "WEFT_SHADER_CACHE_DISABLE=false");
+   EXPECT_EQ(entries(), written);
+   // Another subgroup size is another program; no more than one byte may stay.
+   probe(folder + "WEFT_SHADER_CACHE_DISABLE=false WEFT_SUBGROUP_SIZE=16");
+   EXPECT_GT(entries(), written);
+   probe(folder + "WEFT_SHADER_CACHE_DISABLE=false WEFT_SUBGROUP_SIZE=8 "
+                  "WEFT_SHADER_CACHE_MAX_SIZE=1K");
+   EXPECT_LE(entries(), 1u);
+}
+
+TEST_F(EnvironmentTest, WrongValuesAreReportedAndIgnored)
+{
+   const Found found = probe("WEFT_DEBUG=teapots WEFT_SUBGROUP_SIZE=24 WEFT_THREADS=0 WEFT_ISA=mmx "
+                             "WEFT_PROFILE=voodoo WEFT_ICD_HIDE=matrices WEFT_POLL_PAUSE=long "
+                             "WEFT_SHADER_CACHE_DISABLE=false WEFT_SHADER_CACHE_DIR=/dev/null "
+                             "WEFT_SHADER_CACHE_MAX_SIZE=huge");
+   for (const char *problem :
+        {"WEFT_DEBUG=teapots: expected", "WEFT_SUBGROUP_SIZE=24: expected",
+         "WEFT_THREADS=0: expected", "WEFT_ISA=mmx: expected", "WEFT_PROFILE=voodoo: expected",
+         "WEFT_ICD_HIDE=matrices: expected", "WEFT_POLL_PAUSE=long: expected",
+         "WEFT_SHADER_CACHE_MAX_SIZE=huge: expected"})
+      EXPECT_TRUE(found.says(problem)) << problem << "\n" << found.text;
+   EXPECT_EQ(found.number("subgroup size"), 32u);
+}
+
+} // namespace weft::icd_test
