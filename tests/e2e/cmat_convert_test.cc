@@ -5,6 +5,7 @@
 /// between those of one size.
 
 #include "tests/e2e/cmat_program.h"
+#include "tests/e2e/wide_components.h"
 
 #include <algorithm>
 #include <cmath>
@@ -165,12 +166,12 @@ TEST(cmat_convert, between_component_types)
       return has_sibling(device, type, type.use, [](const MatrixType &) { return true; });
    };
    for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
-      // Doubles have a shader of their own.
-      std::vector<MatrixType> targets, doubles;
+      // Components of 64 bits have a shader of their own, without the types that stand for them.
+      std::vector<MatrixType> targets, wide;
       for (const MatrixType &target : siblings(device, type, type.use))
-         (target.type == ComponentType::f64 ? doubles : targets).push_back(target);
+         (target.component_bytes() == 8 ? wide : targets).push_back(target);
       convert(device, random, type, targets, subgroup_size);
-      convert(device, random, type, doubles, subgroup_size);
+      convert(device, random, type, wide, subgroup_size);
    });
 }
 
@@ -190,13 +191,13 @@ TEST(cmat_convert, to_operands)
    };
    for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
       for (Use use : {Use::a, Use::b}) {
-         std::vector<MatrixType> targets, doubles;
+         std::vector<MatrixType> targets, wide;
          for (const MatrixType &target : siblings(device, type, use)) {
             if (!is_bit_cast(type.type, target.type))
-               (target.type == ComponentType::f64 ? doubles : targets).push_back(target);
+               (target.component_bytes() == 8 ? wide : targets).push_back(target);
          }
          convert(device, random, type, targets, subgroup_size);
-         convert(device, random, type, doubles, subgroup_size);
+         convert(device, random, type, wide, subgroup_size);
       }
    });
 }

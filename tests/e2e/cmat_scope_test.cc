@@ -34,8 +34,6 @@ std::vector<Row> rows_of(const Device &device)
          const auto component = ComponentType(type);
          if (!oracle::has_format(component))
             missing = "an oracle for the component type";
-         else if (type == VK_COMPONENT_TYPE_SINT64_KHR || type == VK_COMPONENT_TYPE_UINT64_KHR)
-            missing = "matrices of 64-bit integers in GLSL";
          else if (missing.empty())
             missing = missing_feature(device, component);
       }

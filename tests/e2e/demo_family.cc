@@ -219,10 +219,9 @@ std::vector<Candidate> candidates(const Device &device, const Member &member,
    }
    for (const Candidate &c : all) {
       const MatrixOperation &op = c.op;
-      const bool integer64 = op.a == ComponentType::s64 || op.a == ComponentType::u64;
-      if (op.a != op.b || op.c != op.result || op.saturating || integer64 ||
-          !oracle::has_format(op.a) || !oracle::has_format(op.c) ||
-          !missing_feature(device, op.a).empty() || !missing_feature(device, op.c).empty() ||
+      if (op.a != op.b || op.c != op.result || op.saturating || !oracle::has_format(op.a) ||
+          !oracle::has_format(op.c) || !missing_feature(device, op.a).empty() ||
+          !missing_feature(device, op.c).empty() ||
           (member.fits && !member.fits(op, subgroup_size)))
          continue;
       if (std::ranges::none_of(chosen, [&](const Candidate &other) { return other.op.a == op.a; }))

@@ -3,6 +3,8 @@
 
 #include "tests/e2e/glsl.h"
 
+#include "tests/e2e/spirv_instructions.h"
+#include "tests/e2e/wide_components.h"
 #include "tests/oracle/component.h"
 
 #include <glslang/Public/ResourceLimits.h>
@@ -103,6 +105,12 @@ static bool has_double_matrices(const std::string &source)
    return source.find("coopmat<float64_t") != std::string::npos;
 }
 
+static bool has_long_matrices(const std::string &source)
+{
+   return source.find("coopmat<int64_t") != std::string::npos ||
+          source.find("coopmat<uint64_t") != std::string::npos;
+}
+
 namespace {
 
 /// A type that glslang does not know, and one that stands in for it (glsl.h).
@@ -154,8 +162,9 @@ std::vector<SmallFloat> small_floats_of(const std::string &source)
          found.push_back(f);
    }
    const bool same_size = found.size() == 2 && found[0].bits == found[1].bits;
-   const bool is_signed = (found.size() == 2 && found[1].is_signed) ||
-                          (found.size() == 1 && has_word(source, {"int8_t", "int16_t", "int32_t"}));
+   const bool is_signed =
+      (found.size() == 2 && found[1].is_signed) ||
+      (found.size() == 1 && has_word(source, {"int8_t", "int16_t", "int32_t", "int64_t"}));
    if (!found.empty() && !same_size) {
       found[0].is_signed = is_signed;
       found[0].stand_in = is_signed ? (found[0].bits == 16 ? "int16_t" : "int8_t")
@@ -175,68 +184,12 @@ std::string inexpressible(const std::string &source)
    if (has_double_matrices(source) && has_word(source, {"float", "float32_t", "vec2", "vec3",
                                                         "vec4", "f32vec2", "f32vec3", "f32vec4"}))
       return "matrices of doubles beside single floats, which GLSL cannot express";
+   if (has_long_matrices(source) &&
+       has_word(source, {"int16_t", "uint16_t", "i16vec2", "i16vec3", "i16vec4", "u16vec2",
+                         "u16vec3", "u16vec4", "bfloat16_t"}))
+      return "matrices of 64-bit integers beside 16-bit ones, which GLSL cannot express";
    return "";
 }
-
-namespace {
-
-constexpr size_t header_words = 5;
-constexpr uint32_t capability_float64 = 10;
-constexpr uint16_t op_capability = 17, op_type_int = 21, op_type_float = 22, op_type_vector = 23,
-                   op_type_array = 28, op_type_runtime_array = 29, op_constant = 43,
-                   op_decorate = 71, op_type_cooperative_matrix = 4456;
-
-/// Calls the body with each instruction's opcode and words.
-template <typename Body>
-void for_each_instruction(const std::vector<uint32_t> &spirv, Body body)
-{
-   for (size_t at = header_words; at < spirv.size();) {
-      const size_t count = std::clamp<size_t>(spirv[at] >> 16, 1, spirv.size() - at);
-      body(uint16_t(spirv[at]), &spirv[at], count);
-      at += count;
-   }
-}
-
-/// Makes a module's 32-bit floats 64 bits wide: the type, its constants, the strides of arrays of
-/// it.
-std::vector<uint32_t> widen_floats(const std::vector<uint32_t> &spirv)
-{
-   constexpr uint32_t decoration_array_stride = 6;
-   uint32_t float_type = 0;
-   std::set<uint32_t> widened; // types that hold floats directly
-   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t) {
-      if (opcode == op_type_float && words[2] == 32)
-         widened.insert(float_type = words[1]);
-      const bool holds =
-         opcode == op_type_vector || opcode == op_type_array || opcode == op_type_runtime_array;
-      if (holds && widened.count(words[2]))
-         widened.insert(words[1]);
-   });
-   std::vector<uint32_t> result(spirv.begin(), spirv.begin() + header_words);
-   result.insert(result.end(), {2u << 16 | op_capability, capability_float64});
-   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
-      const size_t start = result.size();
-      result.insert(result.end(), words, words + count);
-      if (opcode == op_type_float && words[1] == float_type) {
-         result[start + 2] = 64;
-      } else if (opcode == op_constant && words[1] == float_type) {
-         float value;
-         memcpy(&value, &words[3], sizeof(value));
-         const double wide = value;
-         uint32_t bits[2];
-         memcpy(bits, &wide, sizeof(bits));
-         result[start] = 5u << 16 | op_constant;
-         result[start + 3] = bits[0];
-         result.push_back(bits[1]);
-      } else if (opcode == op_decorate && words[2] == decoration_array_stride &&
-                 widened.count(words[1])) {
-         result[start + 3] *= 2;
-      }
-   });
-   return result;
-}
-
-} // namespace
 
 namespace {
 
@@ -379,6 +332,16 @@ std::vector<uint32_t> compile_glsl(const std::string &source)
          spirv = make_small_float(spirv, f);
       return spirv;
    }
+   if (has_long_matrices(source)) {
+      return widen_shorts(
+         compile_glsl(replace_words(source, [](const std::string &word) -> std::string {
+            for (const char *wide : {"int64_t", "uint64_t", "i64vec", "u64vec"}) {
+               if (word.starts_with(wide))
+                  return std::string(word).replace(word.find("64"), 2, "16");
+            }
+            return word;
+         })));
+   }
    if (!has_double_matrices(source))
       return compile_as_written(source);
    return widen_floats(
@@ -431,19 +394,6 @@ uint32_t replace_by_packed_dot(std::vector<uint32_t> &spirv, uint16_t from, uint
    return replaced;
 }
 
-void replace_short_by_double(std::vector<uint32_t> &spirv)
-{
-   std::vector<uint32_t> result(spirv.begin(), spirv.begin() + header_words);
-   result.insert(result.end(), {2u << 16 | op_capability, capability_float64});
-   for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
-      if (opcode == op_type_int && words[2] == 16)
-         result.insert(result.end(), {3u << 16 | op_type_float, words[1], 64});
-      else
-         result.insert(result.end(), words, words + count);
-   });
-   spirv = result;
-}
-
 uint32_t insert_matrix_phis(std::vector<uint32_t> &spirv)
 {
    constexpr uint16_t op_store = 62, op_phi = 245, op_label = 248, op_branch = 249;
@@ -492,7 +442,7 @@ namespace {
 /// A capability and the extension that it comes from, behind the module's capabilities.
 void declare(std::vector<uint32_t> &spirv, uint32_t capability, const std::string &extension)
 {
-   constexpr uint32_t op_extension = 10, op_capability = 17;
+   constexpr uint32_t op_extension = 10;
    std::vector<uint32_t> text(extension.size() / 4 + 1);
    memcpy(text.data(), extension.data(), extension.size());
    spirv.insert(spirv.end(), {2u << 16 | op_capability, capability,
@@ -504,7 +454,6 @@ void declare(std::vector<uint32_t> &spirv, uint32_t capability, const std::strin
 
 void declare_blocked_layouts(std::vector<uint32_t> &spirv)
 {
-   constexpr uint16_t op_capability = 17;
    bool declared = false;
    std::vector<uint32_t> result(spirv.begin(), spirv.begin() + header_words);
    for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
@@ -519,7 +468,7 @@ void declare_blocked_layouts(std::vector<uint32_t> &spirv)
 
 uint32_t replace_calls_by_array_conversions(std::vector<uint32_t> &spirv)
 {
-   constexpr uint16_t op_name = 5, op_capability = 17, op_function_call = 57;
+   constexpr uint16_t op_name = 5, op_function_call = 57;
    static constexpr std::pair<const char *, uint16_t> opcodes[] = {
       {"bitcast_", 4497}, {"construct_", 4540}, {"extract_", 4541}, {"sub_array_", 4542}};
    std::map<uint32_t, uint16_t> functions;
@@ -557,8 +506,8 @@ namespace {
 /// Makes a vector of a struct of equal scalars: the one that the module has already, or a new one.
 void replace_struct_by_vector(std::vector<uint32_t> &spirv, uint32_t type)
 {
-   constexpr uint16_t op_name = 5, op_member_name = 6, op_type_vector = 23, op_type_struct = 30,
-                      op_type_pointer = 32, op_type_function = 33, op_function = 54;
+   constexpr uint16_t op_name = 5, op_member_name = 6, op_type_pointer = 32, op_type_function = 33,
+                      op_function = 54;
    uint32_t scalar = 0, length = 0, vector = type;
    for_each_instruction(spirv, [&](uint16_t opcode, const uint32_t *words, size_t count) {
       if (opcode == op_type_struct && words[1] == type) {
@@ -597,7 +546,7 @@ void replace_struct_by_vector(std::vector<uint32_t> &spirv, uint32_t type)
 
 uint32_t add_vector_decode_functions(std::vector<uint32_t> &spirv)
 {
-   constexpr uint16_t op_name = 5, op_capability = 17, op_function = 54, op_load_tensor = 5367;
+   constexpr uint16_t op_name = 5, op_function = 54, op_load_tensor = 5367;
    constexpr uint32_t aligned = 2, makes_available = 8, makes_visible = 16; // Memory Operands
    constexpr uint32_t view = 1, decode = 2, decode_vector = 4; // Tensor Addressing Operands
    const std::string suffix = "_vector";

@@ -25,7 +25,9 @@ extern const char *const glsl_header;
 
 /// GLSL has no matrices of doubles, though SPIR-V does.  compile_glsl() therefore takes a source
 /// with coopmat<float64_t, …> as if it said float, and widens every float of the module; such a
-/// source cannot use single floats as well: why this one cannot be expressed, or nothing.
+/// source cannot use single floats as well.  In the same way int16_t and uint16_t stand for
+/// coopmat<int64_t, …> and coopmat<uint64_t, …>; constants of 64 bits have to fit into 16.  Returns
+/// why this source cannot be expressed, or nothing.
 std::string inexpressible(const std::string &source);
 
 /// The glslang in reach knows neither bfloat16 nor float8.  bfloat16_t, floate4m3_t and floate5m2_t
@@ -45,10 +47,6 @@ uint32_t replace_matrix_opcode(std::vector<uint32_t> &spirv, uint16_t from, uint
 /// Makes dot products of packed bytes of all instructions `from`, which take the same two operands,
 /// or three with the accumulator; returns how many there were.
 uint32_t replace_by_packed_dot(std::vector<uint32_t> &spirv, uint16_t from, uint16_t to);
-
-/// Makes a double of the type int16_t; with OpFConvert for the conversions that this makes of
-/// integer ones, matrices of both widths can meet.
-void replace_short_by_double(std::vector<uint32_t> &spirv);
 
 /// Makes SPV_QCOM_cooperative_matrix_conversion's instructions of calls of functions by the names of
 /// bitcast_…, construct_…, extract_… and sub_array_….  Parameters have to be const, which are passed
