@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <unistd.h>
 #include <utility>
 
@@ -27,7 +28,8 @@ struct Counts {
    unsigned longest_case = 0; ///< seconds
    uint64_t run = 0;
    std::map<std::string, uint64_t> skipped;
-   uint64_t skipped_for_all = 0; ///< of these
+   uint64_t skipped_for_all = 0;   ///< of these
+   std::set<std::string> left_out; ///< what skip_for_all() has counted
    std::unique_ptr<Device> plain, robust, bare;
 };
 
@@ -213,8 +215,10 @@ void skip_case(const std::string &reason)
    begin_case();
 }
 
-void skip_for_all(const std::string &reason)
+void skip_for_all(const std::string &reason, const std::string &combination)
 {
+   if (!counts().left_out.insert(combination).second)
+      return;
    skip_case(reason);
    counts().skipped_for_all++;
 }

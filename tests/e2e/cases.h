@@ -52,9 +52,9 @@ bool has_drawn_shapes();
 
 void count_case();
 void skip_case(const std::string &reason);
-/// Counts what no test of the folder has cases for, whenever a list of them is made: that is no
-/// reason of the running test's for having none.
-void skip_for_all(const std::string &reason);
+/// Counts a combination that no test of the folder has cases for, once however often a list of them
+/// is made: the running test may not be empty for this reason.
+void skip_for_all(const std::string &reason, const std::string &combination);
 
 /// Ends the process where no case ends for so long; 0 for never.
 void limit_cases(unsigned seconds);

@@ -55,22 +55,31 @@ bool is_small_float(ComponentType type)
    return type == ComponentType::bf16 || type == ComponentType::e4m3 || type == ComponentType::e5m2;
 }
 
+/// Tells a row of the device's list from all others.
+static std::string row_name(const VkCooperativeMatrixPropertiesKHR &row)
+{
+   std::string name;
+   for (const uint32_t part : {row.MSize, row.NSize, row.KSize, uint32_t(row.AType),
+                               uint32_t(row.BType), uint32_t(row.CType), uint32_t(row.ResultType),
+                               row.saturatingAccumulation, uint32_t(row.scope)})
+      name += std::to_string(part) + " ";
+   return name;
+}
+
 std::vector<MatrixOperation> matrix_operations(const Device &device, SmallFloats small_floats)
 {
    std::vector<MatrixOperation> operations;
    for (const VkCooperativeMatrixPropertiesKHR &row : device.matrix_properties) {
-      bool known = true, integer64 = false, small = false;
+      bool known = true, small = false;
       for (const VkComponentTypeKHR type : {row.AType, row.BType, row.CType, row.ResultType}) {
          known &= oracle::has_format(ComponentType(type));
-         integer64 |= type == VK_COMPONENT_TYPE_SINT64_KHR || type == VK_COMPONENT_TYPE_UINT64_KHR;
          small |= is_small_float(ComponentType(type));
       }
       if (row.scope != VK_SCOPE_SUBGROUP_KHR)
-         skip_for_all("matrix operation of another scope than the subgroup");
+         skip_for_all("matrix operation of another scope than the subgroup", row_name(row));
       else if (!known)
-         skip_for_all("matrix operation with a component type that the oracle does not know");
-      else if (integer64)
-         skip_for_all("matrices of 64-bit integers, which GLSL does not have");
+         skip_for_all("matrix operation with a component type that the oracle does not know",
+                      row_name(row));
       else if (!small || small_floats == SmallFloats::with)
          operations.push_back({row.MSize, row.NSize, row.KSize, ComponentType(row.AType),
                                ComponentType(row.BType), ComponentType(row.CType),

@@ -43,8 +43,7 @@ bool is_small_float(ComponentType);
 
 enum class SmallFloats { without, with };
 
-/// The operations at subgroup scope; what else is advertised is skipped and counted, as are 64-bit
-/// integers, of which GLSL has no matrices (tile_kernels_test.cc multiplies them).
+/// The operations at subgroup scope; others that are advertised are skipped and counted.
 std::vector<MatrixOperation> matrix_operations(const Device &, SmallFloats = SmallFloats::without);
 /// Their operands' types, each once.
 std::vector<MatrixType> matrix_types(const Device &, SmallFloats = SmallFloats::without);
