@@ -61,11 +61,14 @@ namespace weft::spirv {
 
 using namespace layer_test;
 
-std::vector<MatrixOperation> supported_operations(const Driver &driver, uint32_t)
+std::vector<MatrixOperation> supported_operations(const Driver &driver, uint32_t subgroup_size)
 {
-   return driver.subgroup_operations & VK_SUBGROUP_FEATURE_BASIC_BIT
-             ? compiler->operations
-             : std::vector<MatrixOperation>();
+   if (!(driver.subgroup_operations & VK_SUBGROUP_FEATURE_BASIC_BIT))
+      return {};
+   std::vector<MatrixOperation> operations = compiler->operations;
+   if (subgroup_size == compiler->size_without_last)
+      operations.pop_back();
+   return operations;
 }
 
 bool declares_any(std::span<const uint32_t> words, std::span<const uint32_t> capabilities,

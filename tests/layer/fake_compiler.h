@@ -16,6 +16,7 @@ struct FakeCompiler {
    ~FakeCompiler();
 
    std::vector<MatrixOperation> operations; ///< of supported_operations()
+   uint32_t size_without_last = 0;          ///< the subgroup size at which the last one is missing
    uint32_t local_size[3] = {64, 1, 1};     ///< of what compile() returns
 
    struct Seen {

@@ -83,6 +83,7 @@ TEST_F(PipelineTest, matrix_module_is_lowered_when_the_pipeline_is_created)
    EXPECT_EQ(compiler.seen[0].spec_constants,
              (std::vector<std::pair<uint32_t, uint32_t>>{{10, 3}, {11, 4}}));
    EXPECT_EQ(compiler.seen[0].options.operations, compiler.operations);
+   EXPECT_EQ(compiler.seen[0].options.staging_bytes, 32768u / 4); // a quarter of shared memory
    const SeenShader &seen = driver.shaders.back();
    EXPECT_TRUE(is_lowered(seen.words, 32));
    EXPECT_EQ(seen.entry_point, "entry");
@@ -213,6 +214,13 @@ TEST_F(PipelineTest, compile_required)
    EXPECT_EQ(create_pipelines(infos, pipelines), VK_PIPELINE_COMPILE_REQUIRED);
    EXPECT_TRUE(pipelines[0] && !pipelines[1] && pipelines[2]);
    EXPECT_TRUE(compiler.seen.empty());
+   destroy_pipelines(pipelines);
+
+   // An error tells more, wherever it stands.
+   driver.fail("vkCreateComputePipelines", VK_ERROR_OUT_OF_DEVICE_MEMORY,
+               1); // the second plain one
+   EXPECT_EQ(create_pipelines(infos, pipelines), VK_ERROR_OUT_OF_DEVICE_MEMORY);
+   EXPECT_TRUE(pipelines[0] && !pipelines[1] && !pipelines[2]);
    destroy_pipelines(pipelines);
 
    // maintenance5's flags take the place of the others.

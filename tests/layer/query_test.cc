@@ -171,6 +171,47 @@ TEST_F(Query, tools)
    EXPECT_EQ(count, 2u);
 }
 
+/// An application's structs stay in their chains, whatever is written into them.
+TEST_F(Query, chains_of_answers_stay_whole)
+{
+   driver.native_matrices = true;
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   ASSERT_VK(create_instance());
+   VkBaseOutStructure behind = {};
+   VkPhysicalDeviceToolProperties tool = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TOOL_PROPERTIES, .pNext = &behind};
+   uint32_t count = 1;
+   EXPECT_EQ(instance_function<PFN_vkGetPhysicalDeviceToolProperties>(
+                "vkGetPhysicalDeviceToolProperties")(physical, &count, &tool),
+             VK_INCOMPLETE);
+   EXPECT_EQ(tool.pNext, &behind);
+   EXPECT_STREQ(tool.name, "Weft");
+
+   VkCooperativeMatrixPropertiesKHR rows[2]; // one of the driver's, one of the layer's
+   for (VkCooperativeMatrixPropertiesKHR &row : rows)
+      row = {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR, .pNext = &behind};
+   count = 2;
+   EXPECT_EQ(instance_function<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+                "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR")(physical, &count, rows),
+             VK_INCOMPLETE);
+   EXPECT_EQ(rows[0].KSize, 7u);
+   EXPECT_EQ(rows[1].KSize, 16u);
+   for (const VkCooperativeMatrixPropertiesKHR &row : rows)
+      EXPECT_EQ(row.pNext, &behind);
+}
+
+/// A pipeline may require any subgroup size, and must compile then.
+TEST_F(Query, operations_compile_at_every_subgroup_size)
+{
+   compiler.size_without_last = 16; // neither the default size nor the least or the largest
+   ASSERT_VK(create_instance());
+   EXPECT_EQ(matrix_properties().size(), compiler.operations.size() - 1);
+   destroy_instance();
+   driver.min_subgroup_size = 32;
+   ASSERT_VK(create_instance());
+   EXPECT_EQ(matrix_properties().size(), compiler.operations.size());
+}
+
 /// Not with the layer's own operations, which are listed behind the driver's.
 TEST_F(Query, adds_to_native_matrices)
 {
@@ -337,6 +378,26 @@ TEST_F(Query, flexible_dimensions)
       EXPECT_EQ(rows[i].saturatingAccumulation, VkBool32(op.saturating));
       EXPECT_EQ(rows[i].scope, i < 3 ? VK_SCOPE_SUBGROUP_KHR : VK_SCOPE_WORKGROUP_KHR);
       EXPECT_EQ(rows[i].workgroupInvocations, workgroups[i / 3]);
+   }
+}
+
+/// Matrices of a workgroup that the device cannot run are not listed.
+TEST_F(Query, flexible_dimensions_of_small_workgroups)
+{
+   const Environment lavapipe("WEFT_PROFILE", "lavapipe"); // subgroups of 8
+   compiler.operations = {{8, 8, 8, ComponentType::f16, ComponentType::f16, ComponentType::f32,
+                           ComponentType::f32, false}};
+   for (const auto &[subgroups, largest] : {std::pair(16u, 128u), {32u, 256u}, {1024u, 256u}}) {
+      driver.max_workgroup_subgroups = subgroups;
+      ASSERT_VK(create_instance());
+      VkPhysicalDeviceCooperativeMatrix2PropertiesNV matrices = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV};
+      VkPhysicalDeviceProperties2 properties = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &matrices};
+      instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(
+         physical, &properties);
+      EXPECT_EQ(matrices.cooperativeMatrixWorkgroupScopeMaxWorkgroupSize, largest) << subgroups;
+      destroy_instance();
    }
 }
 

@@ -20,6 +20,7 @@ TEST(settings_file, lines)
                       "other_layer.lowering = nothing\n"
                       "  weft_cooperative_matrix.lowering =  registers  # why\r\n"
                       "weft_cooperative_matrix.debug=log,nir\n"
+                      "weft_cooperative_matrix.debug=spirv\n"
                       "weft_cooperative_matrix.profile\n"
                       "weft_cooperative_matrix.last = amd";
    EXPECT_EQ(layer::parse_settings_file(text),
@@ -202,12 +203,15 @@ protected:
    /// An application's view of subgroupSize.
    uint32_t subgroup_size()
    {
+      VkPhysicalDeviceVulkan11Properties core = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
       VkPhysicalDeviceSubgroupProperties subgroup = {
-         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, .pNext = &core};
       VkPhysicalDeviceProperties2 properties = {
          .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup};
       instance_function<PFN_vkGetPhysicalDeviceProperties2>("vkGetPhysicalDeviceProperties2")(
          physical, &properties);
+      EXPECT_EQ(core.subgroupSize, subgroup.subgroupSize);
       return subgroup.subgroupSize;
    }
 };
