@@ -23,9 +23,24 @@ $BLOCKS
 void main()
 {
    $MATRIX m;
+   $ACCESS
+}
+)";
+
+const char *const plain_access = R"(
    coopMatLoad(m, source.data, push.load_at, push.load_stride, $LOAD_LAYOUT);
    coopMatStore(m, target.data, push.store_at, push.store_stride, $STORE_LAYOUT);
-}
+)";
+
+/// The same memory as a tensor of two dimensions, which the matrix covers.
+const char *const tensor_access = R"(
+   tensorLayoutNV<2> loaded = createTensorLayoutNV(2), stored = createTensorLayoutNV(2);
+   loaded = setTensorLayoutDimensionNV(loaded, $ROWS, $COLS);
+   loaded = setTensorLayoutStrideNV(loaded, push.load_stride, 1);
+   stored = setTensorLayoutDimensionNV(stored, $ROWS, $COLS);
+   stored = setTensorLayoutStrideNV(stored, push.store_stride, 1);
+   coopMatLoadTensorNV(m, source.data, push.load_at, loaded);
+   coopMatStoreTensorNV(m, target.data, push.store_at, stored);
 )";
 
 struct Push {
@@ -38,13 +53,22 @@ uint32_t buffer_size(const MatrixType &type)
    return 8192 + 2 * type.rows * type.cols * type.component_bytes() + 16 * (type.rows + type.cols);
 }
 
+/// How a shader gets at the matrix.
+struct Access {
+   bool tensor = false;
+   /// Elements of the buffers' arrays: components, or words, of which the range may end with a part.
+   uint32_t element_bytes = 0; ///< 0 for components
+   uint32_t workgroup = 0;     ///< invocations of a matrix of workgroup scope
+};
+
 class RobustCase {
 public:
    RobustCase(Device &device, oracle::Random &random, const MatrixType &type,
-              uint32_t subgroup_size)
-       : device(device), random(random), type(type), buffer_bytes(buffer_size(type)),
-         source(device, buffer_bytes), target(device, buffer_bytes),
-         load_column_major(oracle::draw(random, 2)), store_column_major(oracle::draw(random, 2)),
+              uint32_t subgroup_size, const Access &access = {})
+       : device(device), random(random), type(type), access(access),
+         buffer_bytes(buffer_size(type)), source(device, buffer_bytes),
+         target(device, buffer_bytes), load_column_major(!access.tensor && oracle::draw(random, 2)),
+         store_column_major(!access.tensor && oracle::draw(random, 2)),
          pipeline(device, compile_glsl(shader_text(subgroup_size)),
                   {.bindings = {1, 1},
                    .push_bytes = sizeof(Push),
@@ -69,7 +93,9 @@ public:
                    (store_column_major ? "column" : "row") + "-major");
       const Placement load = {load_column_major, offset, load_stride};
       const Placement store = {store_column_major, offset, store_stride};
-      const Matrix matrix = random_matrix(random, type, oracle::Inputs::edges);
+      // Small floats that are no number need not keep their bits.
+      const Matrix matrix = random_matrix(
+         random, type, is_small_float(type.type) ? oracle::Inputs::plain : oracle::Inputs::edges);
       oracle::fill_poison(source.bytes());
       oracle::fill_random(random, ComponentType::u32, oracle::Inputs::plain, target.bytes());
       const uint32_t start = uint32_t(device.properties.limits.minStorageBufferOffsetAlignment);
@@ -87,8 +113,9 @@ public:
                memset(&expected[start + to], 0, unit);
          }
       }
-      const Push push = {load.offset / unit, load.stride / unit, store.offset / unit,
-                         store.stride / unit};
+      const uint32_t element = element_bytes();
+      const Push push = {load.offset / element, load.stride / element, store.offset / element,
+                         store.stride / element};
       pipeline.dispatch({{source, start, source_size}, {target, start, target_size}}, {}, push);
       count_case();
       for (size_t i = 0; i < expected.size(); i++) {
@@ -101,22 +128,43 @@ public:
       }
    }
 
-   size_t largest_extent() const
+   /// The least range, in whole 16 bytes, that holds the matrix as it is loaded and stored.
+   uint32_t whole() const
    {
-      return std::max(extent(type, {load_column_major, 0, stride(load_column_major)}),
-                      extent(type, {store_column_major, 0, stride(store_column_major)}));
+      const size_t largest =
+         std::max(extent(type, {load_column_major, 0, stride(load_column_major)}),
+                  extent(type, {store_column_major, 0, stride(store_column_major)}));
+      return uint32_t((largest + 15) / 16 * 16);
    }
 
 private:
-   uint32_t stride(bool column_major) const { return line_bytes(type, column_major) + 16; }
+   uint32_t element_bytes() const
+   {
+      return access.element_bytes ? access.element_bytes : type.component_bytes();
+   }
+
+   uint32_t stride(bool column_major) const
+   {
+      return (line_bytes(type, column_major) + 15) / 16 * 16 + 16;
+   }
 
    std::string shader_text(uint32_t subgroup_size)
    {
-      const std::string element = oracle::format(type.type).glsl;
+      const std::string element = access.element_bytes == 16  ? "uvec4"
+                                  : access.element_bytes == 4 ? "uint"
+                                                              : oracle::format(type.type).glsl;
+      std::string matrix = type.glsl();
+      if (access.workgroup) {
+         const std::string scope = "gl_ScopeSubgroup";
+         matrix.replace(matrix.find(scope), scope.size(), "gl_ScopeWorkgroup");
+      }
       const Words words = {
-         {"SIZE", std::to_string(subgroup_size)},
+         {"SIZE", std::to_string(access.workgroup ? access.workgroup : subgroup_size)},
          {"BLOCKS", buffer_block(0, element, "source") + buffer_block(1, element, "target")},
-         {"MATRIX", type.glsl()},
+         {"MATRIX", matrix},
+         {"ACCESS", access.tensor ? tensor_access : plain_access},
+         {"ROWS", std::to_string(type.rows)},
+         {"COLS", std::to_string(type.cols)},
          {"LOAD_LAYOUT", Placement{load_column_major, 0, 0}.glsl_layout()},
          {"STORE_LAYOUT", Placement{store_column_major, 0, 0}.glsl_layout()},
       };
@@ -126,6 +174,7 @@ private:
    Device &device;
    oracle::Random &random;
    MatrixType type;
+   Access access;
    uint32_t buffer_bytes;
    Buffer source, target;
    bool load_column_major, store_column_major;
@@ -139,27 +188,40 @@ bool may_wrap(const Device &device)
    return is_of_another_driver(device, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
 }
 
+void run_near_the_end(oracle::Random &random, RobustCase &c)
+{
+   const uint32_t whole = c.whole();
+   const auto part = [&] { return std::max(16u, oracle::draw(random, whole / 4) * 4); };
+   c.run(0, whole, whole);          // all inside
+   c.run(0, part(), whole);         // loads end early
+   c.run(0, whole, part());         // stores end early
+   c.run(16, part(), part());       // both
+   c.run(16, whole, whole);         // the last line crosses the end
+   c.run(whole, whole, whole);      // all outside, just behind
+   c.run(0x40000000, whole, whole); // far outside
+}
+
+/// Whether the test can run; skips it otherwise.
+bool has_robust_access(const Device &device)
+{
+   if (device.matrix_features.cooperativeMatrixRobustBufferAccess)
+      return true;
+   skip_case("needs cooperativeMatrixRobustBufferAccess");
+   return false;
+}
+
 } // namespace
 
 TEST(cmat_robust, loads_zeros_and_stores_nothing_outside)
 {
    Device &device = robust_device();
-   if (!device.matrix_features.cooperativeMatrixRobustBufferAccess) {
-      skip_case("needs cooperativeMatrixRobustBufferAccess");
+   if (!has_robust_access(device))
       GTEST_SKIP() << "no cooperativeMatrixRobustBufferAccess";
-   }
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
       RobustCase c(device, random, type, subgroup_size);
-      const uint32_t whole = uint32_t((c.largest_extent() + 15) / 16 * 16);
-      const auto part = [&] { return std::max(16u, oracle::draw(random, whole / 4) * 4); };
-      c.run(0, whole, whole);          // all inside
-      c.run(0, part(), whole);         // loads end early
-      c.run(0, whole, part());         // stores end early
-      c.run(16, part(), part());       // both
-      c.run(16, whole, whole);         // the last line crosses the end
-      c.run(whole, whole, whole);      // all outside, just behind
-      c.run(0x40000000, whole, whole); // far outside
+      run_near_the_end(random, c);
+      const uint32_t whole = c.whole();
       if (may_wrap(device))
          return;
       c.run(0xfffffff0, whole, whole); // where 32-bit addresses wrap
@@ -168,15 +230,98 @@ TEST(cmat_robust, loads_zeros_and_stores_nothing_outside)
    });
 }
 
+TEST(cmat_robust, small_floats)
+{
+   Device &device = robust_device();
+   if (!has_robust_access(device))
+      GTEST_SKIP() << "no cooperativeMatrixRobustBufferAccess";
+   oracle::Random random = test_random();
+   const std::vector<uint32_t> sizes = device.subgroup_sizes();
+   for (const MatrixType &type : matrix_types(device, SmallFloats::with)) {
+      if (!is_small_float(type.type))
+         continue;
+      if (const std::string missing = missing_matrix_feature(device, type.type); !missing.empty()) {
+         skip_case("needs " + missing);
+         continue;
+      }
+      if (!selected(random, 4))
+         continue;
+      const uint32_t size = sizes[oracle::draw(random, uint32_t(sizes.size()))];
+      SCOPED_TRACE(type.name() + ", subgroup size " + std::to_string(size));
+      RobustCase c(device, random, type, size);
+      run_near_the_end(random, c);
+      if (testing::Test::HasFailure())
+         return;
+   }
+}
+
+/// A component is inside by its own bytes, also where the range ends within an element of the array.
+TEST(cmat_robust, through_wider_elements)
+{
+   Device &device = robust_device();
+   if (!has_robust_access(device))
+      GTEST_SKIP() << "no cooperativeMatrixRobustBufferAccess";
+   if (may_wrap(device))
+      return skip_case("a driver's own matrices may take whole elements");
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      RobustCase c(device, random, type, subgroup_size,
+                   {.element_bytes = oracle::draw(random, 2) ? 16u : 4u});
+      run_near_the_end(random, c);
+   });
+}
+
+TEST(cmat_robust, tensors)
+{
+   Device &device = robust_device();
+   if (!has_robust_access(device))
+      GTEST_SKIP() << "no cooperativeMatrixRobustBufferAccess";
+   if (!device.matrix2_features.cooperativeMatrixTensorAddressing)
+      return skip_case("no cooperativeMatrixTensorAddressing");
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      RobustCase c(device, random, type, subgroup_size, {.tensor = true});
+      run_near_the_end(random, c);
+   });
+}
+
+/// Matrices of a workgroup, of sizes that are no tile's, loaded plainly or as tensors.
+TEST(cmat_robust, workgroups)
+{
+   Device &device = robust_device();
+   if (!has_robust_access(device))
+      GTEST_SKIP() << "no cooperativeMatrixRobustBufferAccess";
+   if (!device.matrix2_features.cooperativeMatrixWorkgroupScope)
+      return skip_case("no cooperativeMatrixWorkgroupScope");
+   oracle::Random random = test_random();
+   const std::vector<uint32_t> sizes = device.subgroup_sizes();
+   for (const VkCooperativeMatrixFlexibleDimensionsPropertiesNV &p : device.flexible_properties) {
+      const ComponentType component = ComponentType(p.AType);
+      if (p.scope != VK_SCOPE_WORKGROUP_KHR || !oracle::has_format(component) ||
+          !missing_matrix_feature(device, component).empty() || !selected(random, 8))
+         continue;
+      const auto size = [&](uint32_t granularity) {
+         return granularity * (1 + oracle::draw(random, 64 / granularity));
+      };
+      const MatrixType type = {component, size(p.MGranularity), size(p.KGranularity), Use::a};
+      SCOPED_TRACE(type.name() + " of a workgroup of " + std::to_string(p.workgroupInvocations));
+      RobustCase c(device, random, type, sizes[oracle::draw(random, uint32_t(sizes.size()))],
+                   {.tensor = device.matrix2_features.cooperativeMatrixTensorAddressing &&
+                              oracle::draw(random, 2) == 1,
+                    .workgroup = p.workgroupInvocations});
+      run_near_the_end(random, c);
+      if (testing::Test::HasFailure())
+         return;
+   }
+}
+
 /// Tiles over the edge of a matrix whose size is no multiple of theirs, as programs use it: one
 /// buffer ends with the matrix, and what the tiles lack there is zero.
 TEST(cmat_robust, gemm_with_a_ragged_last_row_of_tiles)
 {
    Device &device = robust_device();
-   if (!device.matrix_features.cooperativeMatrixRobustBufferAccess) {
-      skip_case("needs cooperativeMatrixRobustBufferAccess");
+   if (!has_robust_access(device))
       GTEST_SKIP() << "no cooperativeMatrixRobustBufferAccess";
-   }
    oracle::Random random = test_random();
    const std::vector<uint32_t> sizes = device.subgroup_sizes();
    uint32_t turn = 0;
