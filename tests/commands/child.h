@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Work in a process of its own, so that a crash and a hang are results like others.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace weft::commands {
+
+/// What a child tells its parent.
+class Channel {
+public:
+   explicit Channel(int pipe) : pipe(pipe) {}
+   void send(uint64_t number, const std::string &text = "");
+
+private:
+   int pipe;
+};
+
+/// Runs work in a child, which ends after it.  Calls `heard` with each message.  Returns how the child
+/// ended, empty for exit status 0: by a signal, with another status, or killed, as it said nothing for
+/// so many seconds.
+std::string run_in_child(const std::function<void(Channel &)> &work,
+                         const std::function<void(uint64_t, const std::string &)> &heard,
+                         int silence_seconds);
+
+} // namespace weft::commands
