@@ -5,9 +5,8 @@
 
 #include "nir_passes/build_loop.h"
 #include "nir_passes/cmat_context.h"
+#include "nir_passes/lower_cmat_inserts.h"
 #include "nir_passes/small_floats.h"
-
-#include "compiler/nir/nir_deref.h"
 
 #include <vector>
 
@@ -113,16 +112,12 @@ void lower_scalar_op(Context &s, nir_intrinsic_instr *instr)
    });
 }
 
-void copy_components(Context &s, const Matrix &result, const Matrix &source)
-{
-   s.for_each_component(
-      result.desc, [&](nir_def *i) { s.store_component(result, i, s.load_component(source, i)); });
-}
-
 /// Copies, and changes of the component type at the same size.
 void lower_copy(Context &s, nir_intrinsic_instr *instr)
 {
-   copy_components(s, s.operand(instr, 0), s.operand(instr, 1));
+   const Matrix result = s.operand(instr, 0), source = s.operand(instr, 1);
+   s.for_each_component(
+      result.desc, [&](nir_def *i) { s.store_component(result, i, s.load_component(source, i)); });
 }
 
 void lower_length(Context &s, nir_intrinsic_instr *instr)
@@ -171,20 +166,16 @@ void lower_extract(Context &s, nir_intrinsic_instr *instr)
 
 void lower_insert(Context &s, nir_intrinsic_instr *instr)
 {
-   const Matrix result = s.operand(instr, 0), source = s.operand(instr, 2);
-   /* In place, as opt_cmat_copies leaves it, nothing but the component changes. */
-   if (!(nir_compare_derefs(result.deref, source.deref) & nir_derefs_equal_bit))
-      copy_components(s, result, source);
-   s.store_component(result, nir_u2u32(&s.b, instr->src[3].ssa), instr->src[1].ssa);
+   assert(is_in_place(instr));
+   s.store_component(s.operand(instr, 0), nir_u2u32(&s.b, instr->src[3].ssa), instr->src[1].ssa);
 }
 
 /// With private tiles it is written where it lies, side by side with those of other invocations.
 void lower_insert_run(Context &s, nir_intrinsic_instr *instr)
 {
    nir_builder *b = &s.b;
-   const Matrix result = s.operand(instr, 0), source = s.operand(instr, 2);
-   if (!(nir_compare_derefs(result.deref, source.deref) & nir_derefs_equal_bit))
-      copy_components(s, result, source);
+   assert(is_in_place(instr));
+   const Matrix result = s.operand(instr, 0);
    const cmat::Runs runs = cmat::runs_of(instr);
    const uint32_t W = s.target.subgroup_size;
    const uint32_t step = cmat::run_step(s.map, result.desc, W, runs);

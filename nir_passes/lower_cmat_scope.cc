@@ -10,6 +10,7 @@
 #include "nir_passes/workgroup_matrix.h"
 
 #include "compiler/nir/nir_builder.h"
+#include "compiler/nir/nir_deref.h"
 
 #include <algorithm>
 #include <array>
@@ -126,6 +127,65 @@ std::optional<unsigned> shared_operand(const nir_intrinsic_instr *instr, const C
    }
 }
 
+/// The place of a component that a number is computed from; null if it is from none.
+const nir_instr *find_coordinates(const nir_def *number)
+{
+   std::vector<const nir_def *> work = {number};
+   std::unordered_set<const nir_def *> seen;
+   while (!work.empty()) {
+      const nir_def *def = work.back();
+      work.pop_back();
+      if (!seen.insert(def).second)
+         continue;
+      nir_instr *instr = def->parent_instr;
+      if (instr->type == nir_instr_type_intrinsic &&
+          nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_cmat_coordinates_weft)
+         return instr;
+      if (instr->type != nir_instr_type_alu && instr->type != nir_instr_type_phi)
+         continue;
+      nir_foreach_src(
+         instr,
+         [](nir_src *source, void *list) {
+            static_cast<std::vector<const nir_def *> *>(list)->push_back(source->ssa);
+            return true;
+         },
+         &work);
+   }
+   return nullptr;
+}
+
+/// The loop before which a matrix is shared of which single elements are read: the one over
+/// components that invocations go through each in their own way, where a component of the invocation
+/// says which element it is; else, where all read the same ones, the loop around nothing else.  Null
+/// if there is none.
+nir_cf_node *staging_loop(const nir_intrinsic_instr *element)
+{
+   const nir_instr *coordinates = find_coordinates(element->src[1].ssa);
+   if (!coordinates)
+      coordinates = find_coordinates(element->src[2].ssa);
+   nir_cf_node *node = &(coordinates ? coordinates : &element->instr)->block->cf_node;
+   while (node && node->type != nir_cf_node_loop)
+      node = node->parent;
+   return node;
+}
+
+/// The matrices whose single elements are read, by the loops before which they are shared.  The
+/// memory that they share holds one at a time.
+class StagedMatrices {
+public:
+   /// False for a read outside of loops, and for that of a second matrix in a loop.
+   bool add(const nir_intrinsic_instr *element)
+   {
+      const nir_cf_node *loop = staging_loop(element);
+      nir_deref_instr *matrix = nir_src_as_deref(element->src[0]);
+      const auto [known, inserted] = by_loop.try_emplace(loop, matrix);
+      return loop && (inserted || nir_compare_derefs(known->second, matrix) & nir_derefs_equal_bit);
+   }
+
+private:
+   std::unordered_map<const nir_cf_node *, nir_deref_instr *> by_loop;
+};
+
 /// Whether a component of a B that is whole in each subgroup may get another value from each: not from
 /// loads.
 bool sets_component_of_b(const nir_intrinsic_instr *instr, const Cutting &cutting)
@@ -155,12 +215,15 @@ std::optional<Elements> find_shared_elements(nir_shader *nir, uint32_t max_bytes
    Elements elements = {};
    /* Bytes by element type: one is needed at a time. */
    std::map<unsigned, uint32_t> workgroup_matrices;
+   StagedMatrices staged;
    for (const nir_intrinsic_instr *instr : intrinsics(nir_shader_get_entrypoint(nir))) {
       if (sets_component_of_b(instr, cutting))
          return std::nullopt;
       const std::optional<unsigned> operand = shared_operand(instr, cutting);
       if (!operand)
          continue;
+      if (instr->intrinsic == nir_intrinsic_cmat_element_weft && !staged.add(instr))
+         return std::nullopt;
       const glsl_cmat_description &desc = description(instr, *operand);
       if (instr->intrinsic == nir_intrinsic_cmat_muladd && cutting.has_workgroup_matrices) {
          uint32_t &most = workgroup_matrices[desc.element_type];
@@ -440,51 +503,16 @@ private:
       nir_def_replace(&instr->def, element(matrix, instr->src[1].ssa, instr->src[2].ssa));
    }
 
-   /// Elements are read where a component of the invocation says which, in a loop over components that invocations go through
-   /// each in their own way, or, the same ones by all, in a loop around nothing else: what is read there is shared before it.
-   void share_before_loop(nir_intrinsic_instr *instr, const Matrix &matrix)
+   /// What is read in a loop is shared before it.
+   void share_before_loop(const nir_intrinsic_instr *instr, const Matrix &matrix)
    {
-      std::unordered_set<const nir_def *> seen;
-      const nir_instr *coordinates = find_coordinates(instr->src[1].ssa, seen);
-      if (!coordinates)
-         coordinates = find_coordinates(instr->src[2].ssa, seen);
-      nir_cf_node *node = &(coordinates ? coordinates : &instr->instr)->block->cf_node;
-      while (node && node->type != nir_cf_node_loop)
-         node = node->parent;
-      assert(node);
+      nir_cf_node *node = staging_loop(instr);
       if (!loops.insert(node).second)
          return;
       const nir_cursor here = b.cursor;
       b.cursor = nir_before_cf_node(node);
       share({rebuild_deref(&b, matrix.deref), matrix.desc});
       b.cursor = here;
-   }
-
-   /// The place of a component that a number is computed from; null if it is from none.
-   static const nir_instr *find_coordinates(nir_def *number,
-                                            std::unordered_set<const nir_def *> &seen)
-   {
-      if (!seen.insert(number).second)
-         return nullptr;
-      nir_instr *instr = number->parent_instr;
-      if (instr->type == nir_instr_type_intrinsic &&
-          nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_cmat_coordinates_weft)
-         return instr;
-      if (instr->type != nir_instr_type_alu && instr->type != nir_instr_type_phi)
-         return nullptr;
-      struct Search {
-         std::unordered_set<const nir_def *> &seen;
-         const nir_instr *found = nullptr;
-      } search = {seen};
-      nir_foreach_src(
-         instr,
-         [](nir_src *source, void *data) {
-            auto *search = static_cast<Search *>(data);
-            search->found = find_coordinates(source->ssa, search->seen);
-            return !search->found;
-         },
-         &search);
-      return search.found;
    }
 
    /// A subgroup's rows are multiplied by all columns of B.  Bands are stored whole, not component by
@@ -670,7 +698,7 @@ Result<bool> lower_cmat_scope(nir_shader *nir, const ScopeOptions &options)
    for (const Cutting &cutting :
         {Cutting{subgroups, cuts_b, cuts_b && has_workgroup_matrices},
          Cutting{subgroups, cuts_b, false}, Cutting{subgroups, false, false}}) {
-      if (!have_uses)
+      if (!have_uses || options.keeps_whole)
          break;
       if (const auto shared = find_shared_elements(nir, options.staging_bytes, cutting)) {
          Lowering(nir, options, subgroups, cutting, *shared).run();

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace weft {
 
@@ -55,17 +56,19 @@ public:
       return changed;
    }
 
-   /// One of a loop of passes, each with the same arguments every time: not again if it changed nothing the
-   /// last time and nothing has changed since.
+   /// One of a loop of passes: not again if it changed nothing the last time, with the same arguments,
+   /// and nothing has changed since.  The text of the arguments stands for their values, which do not
+   /// change from one round to the next.
    template <typename Function, typename... Arguments>
-   bool repeat(const char *name, Function function, Arguments... arguments)
+   bool repeat(const char *name, const char *text, Function function, Arguments... arguments)
    {
-      const auto known = idle_after.find(name);
+      const std::pair<std::string_view, std::string_view> key = {name, text};
+      const auto known = idle_after.find(key);
       if (known != idle_after.end() && known->second == changes)
          return false;
       const bool changed = (*this)(name, function, arguments...);
       if (!changed)
-         idle_after[name] = changes;
+         idle_after[key] = changes;
       return changed;
    }
 
@@ -95,10 +98,10 @@ private:
    PassControl *control;
    std::optional<Error> refusal; ///< the first
    /// Of passes in loops: `changes` when they last found nothing to change.
-   std::map<std::string_view, uint64_t> idle_after;
+   std::map<std::pair<std::string_view, std::string_view>, uint64_t> idle_after;
 };
 
 #define RUN(run, pass, ...) run(#pass, pass __VA_OPT__(, ) __VA_ARGS__)
-#define REPEAT(run, pass, ...) run.repeat(#pass, pass __VA_OPT__(, ) __VA_ARGS__)
+#define REPEAT(run, pass, ...) run.repeat(#pass, #__VA_ARGS__, pass __VA_OPT__(, ) __VA_ARGS__)
 
 } // namespace weft

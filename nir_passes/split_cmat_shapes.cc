@@ -8,10 +8,10 @@
 #include "nir_passes/cmat_description.h"
 #include "nir_passes/cmat_memory.h"
 #include "nir_passes/cmat_types.h"
+#include "nir_passes/lower_cmat_inserts.h"
 #include "nir_passes/small_floats.h"
 
 #include "compiler/nir/nir_builder.h"
-#include "compiler/nir/nir_deref.h"
 
 #include <algorithm>
 #include <optional>
@@ -325,10 +325,10 @@ private:
          split_extract(instr, operand(0));
          return true;
       case nir_intrinsic_cmat_insert:
-         split_insert(instr, operand(0), operand(2));
+         split_insert(instr, operand(0));
          return true;
       case nir_intrinsic_cmat_insert_run_weft:
-         split_insert_run(instr, operand(0), operand(2));
+         split_insert_run(instr, operand(0));
          return true;
       case nir_intrinsic_cmat_element_weft:
          split_element(instr, operand(0));
@@ -613,11 +613,9 @@ private:
       nir_def_rewrite_uses(&instr->def, value);
    }
 
-   void split_insert(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
+   void split_insert(nir_intrinsic_instr *instr, const Matrix &result)
    {
-      /* In place, as opt_cmat_copies leaves it, nothing but the component changes. */
-      if (!(nir_compare_derefs(result.deref, source.deref) & nir_derefs_equal_bit))
-         copy(result, source);
+      assert(is_in_place(instr));
       const Component p = find(result.desc, instr->src[3].ssa);
       nir_def *value = instr->src[1].ssa, *into = tile(result, p.number);
       if (has_zeros(result.desc)) {
@@ -705,10 +703,9 @@ private:
    }
 
    /// Of those that lie in the matrix: nothing writes padding.
-   void split_insert_run(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
+   void split_insert_run(nir_intrinsic_instr *instr, const Matrix &result)
    {
-      if (!(nir_compare_derefs(result.deref, source.deref) & nir_derefs_equal_bit))
-         copy(result, source);
+      assert(is_in_place(instr));
       const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);
       const cmat::Runs runs = cmat::runs_of(instr);
       const Component p = find_run(result.desc, stack(result.desc, runs), runs, instr->src[3].ssa);

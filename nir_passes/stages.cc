@@ -8,14 +8,19 @@
 #include "nir_passes/cmat_intrinsics.h"
 #include "nir_passes/limit_unrolling.h"
 #include "nir_passes/lower_cmat.h"
+#include "nir_passes/lower_cmat_inserts.h"
 #include "nir_passes/lower_cmat_layouts.h"
 #include "nir_passes/lower_cmat_scope.h"
 #include "nir_passes/lower_decode_pointers.h"
 #include "nir_passes/opt_cmat_copies.h"
 #include "nir_passes/opt_cmat_slices.h"
 #include "nir_passes/shader_limits.h"
+#include "nir_passes/spirv_words.h"
 #include "nir_passes/split_cmat_shapes.h"
+#include "nir_passes/split_cmat_structs.h"
 #include "nir_passes/unroll_matrix_arrays.h"
+
+#include "compiler/spirv/spirv.h"
 
 #include <algorithm>
 
@@ -58,7 +63,29 @@ void inline_functions(PassRunner &run)
    RUN(run, nir_propagate_invariant, false);
 }
 
+bool has_constant_length(std::span<const uint32_t> spirv)
+{
+   for (const auto &[opcode, operands] : Instructions(spirv)) {
+      /* SPIR-V 2.4: functions come last. */
+      if (opcode == SpvOpFunction)
+         return false;
+      if (opcode == SpvOpSpecConstantOp && operands.size() > 2 &&
+          operands[2] == SpvOpCooperativeMatrixLengthKHR)
+         return true;
+   }
+   return false;
+}
+
 } // namespace
+
+Target target_for(const ShaderSource &source, Target target)
+{
+   if (has_constant_length(source.spirv)) {
+      target.form = MatrixForm::registers;
+      target.keeps_scope_whole = true;
+   }
+   return target;
+}
 
 Result<Shader> read_shader(const ShaderSource &source, Consumer consumer, uint32_t subgroup_size,
                            const PassObserver &observe, PassControl *control, MatrixForm form)
@@ -131,6 +158,8 @@ void unroll_arrays(PassRunner &run)
 
 void lower_matrices(PassRunner &run, const Target &target)
 {
+   /* No other pass looks past matrices at what is beside them. */
+   RUN(run, split_cmat_structs);
    /* Indices into arrays of matrices become values that opt_cmat_copies can compare.  None of these
     * passes looks into a matrix. */
    RUN(run, nir_lower_vars_to_ssa);
@@ -149,7 +178,10 @@ void lower_matrices(PassRunner &run, const Target &target)
    /* What follows knows subgroups only. */
    RUN(run, lower_cmat_scope,
        ScopeOptions{target.subgroup_size, target.robust_access, target.staging_bytes, target.cuts_b,
-                    target.form == MatrixForm::private_tiles});
+                    target.form == MatrixForm::private_tiles, target.keeps_scope_whole});
+   /* Once most copies are gone; none of the forms has a matrix that is read and another that is
+    * written. */
+   RUN(run, lower_cmat_inserts);
 
    if (run.refused())
       return;

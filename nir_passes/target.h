@@ -39,6 +39,8 @@ struct Target {
    uint32_t staging_bytes = 0;
    /// Subgroups of a workgroup load B together (lower_cmat_scope).
    bool cuts_b = false;
+   /// A matrix of workgroup scope is whole in each subgroup (lower_cmat_scope).
+   bool keeps_scope_whole = false;
    /// Registers multiply 8-bit integers by nir_op_*dot_4x8_*, four at a time.
    bool dot_product_4x8 = false;
 };

@@ -8,6 +8,7 @@
 #include "compiler/glsl_types.h"
 
 #include <set>
+#include <vector>
 
 namespace weft {
 
@@ -19,20 +20,25 @@ constexpr unsigned max_matrices = 64;
 /// Finds the loops whose counters values are computed from.
 class CountingLoops {
 public:
+   /// Without recursion, as chains of computations are as long as the shader has them.
    void add(const nir_def *value)
    {
-      nir_instr *instr = value->parent_instr;
-      if (!seen.insert(instr).second)
-         return;
-      if (instr->type == nir_instr_type_phi) {
-         nir_cf_node *parent = instr->block->cf_node.parent;
-         if (parent->type == nir_cf_node_loop &&
-             instr->block == nir_loop_first_block(nir_cf_node_as_loop(parent)))
-            loops.insert(nir_cf_node_as_loop(parent));
-      } else if (instr->type == nir_instr_type_alu) {
-         const nir_alu_instr *alu = nir_instr_as_alu(instr);
-         for (unsigned i = 0; i < nir_op_infos[alu->op].num_inputs; ++i)
-            add(alu->src[i].src.ssa);
+      std::vector<const nir_instr *> work = {value->parent_instr};
+      while (!work.empty()) {
+         const nir_instr *instr = work.back();
+         work.pop_back();
+         if (!seen.insert(instr).second)
+            continue;
+         if (instr->type == nir_instr_type_phi) {
+            nir_cf_node *parent = instr->block->cf_node.parent;
+            if (parent->type == nir_cf_node_loop &&
+                instr->block == nir_loop_first_block(nir_cf_node_as_loop(parent)))
+               loops.insert(nir_cf_node_as_loop(parent));
+         } else if (instr->type == nir_instr_type_alu) {
+            const nir_alu_instr *alu = nir_instr_as_alu(instr);
+            for (unsigned i = 0; i < nir_op_infos[alu->op].num_inputs; ++i)
+               work.push_back(alu->src[i].src.ssa->parent_instr);
+         }
       }
    }
 

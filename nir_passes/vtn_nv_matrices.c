@@ -6,7 +6,7 @@
 
 #include "nir_passes/vtn_handlers.h"
 
-#define OP_LENGTH 5362
+#define OP_LENGTH_NV 5362
 
 void weft_nv_matrix_type(struct vtn_builder *b, const uint32_t *w, unsigned count)
 {
@@ -117,16 +117,19 @@ void weft_nv_length(struct vtn_builder *b, const uint32_t *w, unsigned count)
 
 bool weft_handle_constant_length(struct vtn_builder *b, uint32_t opcode, const uint32_t *w)
 {
-   if (opcode != SpvOpSpecConstantOp || w[3] != OP_LENGTH)
+   if (opcode != SpvOpSpecConstantOp ||
+       (w[3] != SpvOpCooperativeMatrixLengthKHR && w[3] != OP_LENGTH_NV))
       return false;
    const struct vtn_type *matrix = vtn_get_type(b, w[4]);
+   const bool is_nv = w[3] == OP_LENGTH_NV;
    vtn_fail_if(matrix->base_type != vtn_base_type_cooperative_matrix ||
-                  matrix->desc.use != GLSL_CMAT_USE_NONE,
-               "OpCooperativeMatrixLengthNV of another type than OpTypeCooperativeMatrixNV");
+                  (matrix->desc.use == GLSL_CMAT_USE_NONE) != is_nv,
+               "OpCooperativeMatrixLength%s of another type than OpTypeCooperativeMatrix%s",
+               is_nv ? "NV" : "KHR", is_nv ? "NV" : "KHR");
    struct vtn_value *value = vtn_push_value(b, w[2], vtn_value_type_constant);
    value->type = vtn_get_type(b, w[1]);
    vtn_fail_if(value->type->type != glsl_uint_type() && value->type->type != glsl_int_type(),
-               "OpCooperativeMatrixLengthNV gives an integer of 32 bits");
+               "The length of a cooperative matrix is an integer of 32 bits");
    const struct weft_front_end *front_end = b->options->handlers.private_data;
    value->constant = rzalloc(b, nir_constant);
    value->constant->values[0].u32 = front_end->length(front_end, &matrix->desc);

@@ -16,5 +16,5 @@ void weft_nv_store(struct vtn_builder *b, const uint32_t *w, unsigned count);
 void weft_nv_muladd(struct vtn_builder *b, const uint32_t *w, unsigned count);
 void weft_nv_length(struct vtn_builder *b, const uint32_t *w, unsigned count);
 
-/* The length as a specialization constant; false for other instructions. */
+/* The length as a specialization constant, of KHR matrices too; false for other instructions. */
 bool weft_handle_constant_length(struct vtn_builder *b, uint32_t opcode, const uint32_t *w);

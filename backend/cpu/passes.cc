@@ -83,17 +83,18 @@ Result<bool> refuse_images(nir_shader *nir)
 
 Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &options)
 {
-   const uint32_t W = options.target.subgroup_size;
+   const Target target = target_for(source, options.target);
+   const uint32_t W = target.subgroup_size;
    constexpr bool unroll_tiles = true;
    Result<Shader> shader =
-      read_shader(source, Consumer::cpu, W, options.observe, options.control, options.target.form);
+      read_shader(source, Consumer::cpu, W, options.observe, options.control, target.form);
    if (!shader)
       return shader;
    PassRunner run(shader->get(), options.observe, options.control);
 
    /* Matrices become private arrays. */
    run.check(validate_cmat, options.matrices);
-   lower_matrices(run, options.target);
+   lower_matrices(run, target);
    RUN(run, pack_factors, W);
    RUN(run, keep_barrier_loops, W);
 

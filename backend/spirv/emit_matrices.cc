@@ -10,6 +10,7 @@
 #include "backend/spirv/translator.h"
 
 #include "nir_passes/cmat_description.h"
+#include "nir_passes/lower_cmat_inserts.h"
 
 namespace weft::spirv {
 
@@ -196,9 +197,9 @@ void emit_extract(Translator &t, nir_intrinsic_instr *instr)
    t.define(instr->def, 0, value, kind);
 }
 
-/// The result is the matrix that the component is replaced in, or has become a copy of it.
 void emit_insert(Translator &t, nir_intrinsic_instr *instr)
 {
+   assert(is_in_place(instr));
    const glsl_type *matrix = nir_src_as_deref(instr->src[0])->type;
    t.m.emit(SpvOpStore, {component_pointer(t, instr->src[0], instr->src[3]).id,
                          matrix_scalar(t, instr->src[1], matrix)});

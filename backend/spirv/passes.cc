@@ -84,7 +84,7 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
 
    /* Matrices become the driver's own, or private arrays. */
    run.check(validate_cmat, options.matrices);
-   lower_matrices(run, options.target);
+   lower_matrices(run, target_for(source, options.target));
 
    run.check(refuse_device_index);
    /* Textures and system values stay, in the forms that SPIR-V has. */

@@ -173,6 +173,37 @@ TEST(lower_cmat_scope, reductions_of_all_share_what_their_iteration_has)
    EXPECT_LT(text->find("loop {"), text->find("@barrier")) << *text;
 }
 
+TEST(lower_cmat_scope, two_matrices_of_one_loop_are_not_cut)
+{
+   /* The same elements of another matrix. */
+   const auto read_another = [](nir_shader *nir) {
+      nir_function_impl *impl = nir_shader_get_entrypoint(nir);
+      nir_builder b = nir_builder_create(impl);
+      nir_variable *other = nullptr;
+      nir_foreach_block(block, impl) {
+         nir_foreach_instr_safe(instr, block) {
+            if (instr->type != nir_instr_type_intrinsic ||
+                nir_instr_as_intrinsic(instr)->intrinsic != nir_intrinsic_cmat_element_weft)
+               continue;
+            nir_intrinsic_instr *element = nir_instr_as_intrinsic(instr);
+            if (!other)
+               other =
+                  nir_local_variable_create(impl, nir_src_as_deref(element->src[0])->type, "other");
+            b.cursor = nir_after_instr(instr);
+            nir_def *of_other = nir_cmat_element_weft(&b, 32, &nir_build_deref_var(&b, other)->def,
+                                                      element->src[1].ssa, element->src[2].ssa);
+            nir_def *sum = nir_fadd(&b, &element->def, of_other);
+            nir_def_rewrite_uses_after(&element->def, sum, sum->parent_instr);
+         }
+      }
+   };
+   const ScopeOptions options = {16, false, enough, false, false};
+   const Result<std::string> text = lower(reduction("Column"), options, read_another);
+   ASSERT_TRUE(text) << text.error().message;
+   EXPECT_TRUE(has(*text, "<float, SCOPE_SUBGROUP, 64, 32")) << *text;
+   EXPECT_EQ(test::count(*text, "@barrier"), 0u) << *text;
+}
+
 TEST(lower_cmat_scope, accumulators_that_become_b_share_the_matrix)
 {
    const std::string text = lowered(R"(

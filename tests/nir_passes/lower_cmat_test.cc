@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "nir_passes/lower_cmat.h"
+#include "nir_passes/lower_cmat_inserts.h"
 #include "nir_passes/opt_cmat_copies.h"
 #include "tests/nir_passes/shaders.h"
 
@@ -44,6 +45,7 @@ std::string lowered(const std::string &glsl, uint32_t subgroup_size, bool native
    const Target target = test::target(subgroup_size, native_tiles);
    Shader shader = translate(glsl, target);
    opt_cmat_copies(shader.get());
+   lower_cmat_inserts(shader.get());
    lower_cmat(shader.get(), target, target.form);
    tidy(shader.get());
    return test::body(shader.get());
@@ -513,6 +515,7 @@ TEST(LowerCmatToRegisters, RobustAccess)
       target.robust_access = enabled;
       Shader shader = translate(glsl, target);
       opt_cmat_copies(shader.get());
+      lower_cmat_inserts(shader.get());
       lower_cmat(shader.get(), target, target.form);
       tidy(shader.get());
       return test::body(shader.get());
@@ -568,6 +571,7 @@ std::string multiplied(bool dots, const std::string &a, const std::string &b, co
    })",
                 target, Consumer::driver);
    opt_cmat_copies(shader.get());
+   lower_cmat_inserts(shader.get());
    lower_cmat(shader.get(), target, target.form);
    tidy(shader.get());
    return test::body(shader.get());

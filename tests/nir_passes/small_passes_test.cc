@@ -15,6 +15,27 @@ namespace {
 
 using test::Built;
 
+bool count_runs(nir_shader *, unsigned *runs)
+{
+   ++*runs;
+   return false;
+}
+
+TEST(PassRunner, WhatIsIdleIsSoWithTheSameArgumentsOnly)
+{
+   Built built;
+   unsigned first = 0, second = 0;
+   PassRunner run(built.shader.get(), {});
+   REPEAT(run, count_runs, &first);
+   REPEAT(run, count_runs, &first);
+   REPEAT(run, count_runs, &second);
+   EXPECT_EQ(first, 1u);
+   EXPECT_EQ(second, 1u);
+   run.changes++;
+   REPEAT(run, count_runs, &first);
+   EXPECT_EQ(first, 2u);
+}
+
 TEST(LowerInvocationIds, IndexOfSubgroupAndInvocation)
 {
    Built built;

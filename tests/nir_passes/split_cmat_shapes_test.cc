@@ -3,6 +3,7 @@
 
 /// The pass as text, on matrices of two or four tiles of 8×8.
 
+#include "nir_passes/lower_cmat_inserts.h"
 #include "nir_passes/split_cmat_shapes.h"
 #include "tests/nir_passes/shaders.h"
 
@@ -35,6 +36,7 @@ std::string lowered(
    nir_opt_constant_folding(nir);
    nir_builder b = nir_builder_at(nir_after_impl(nir_shader_get_entrypoint(nir)));
    add(&b);
+   lower_cmat_inserts(nir);
    EXPECT_TRUE(split_cmat_shapes(nir, {eight, form, 32}));
    nir_opt_constant_folding(nir);
    nir_copy_prop(nir);
