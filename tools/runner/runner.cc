@@ -75,7 +75,8 @@ Result<std::vector<uint32_t>> through_spirv(const ShaderSource &source, const Pa
                        : with_workgroup_scope(flexible_operations(spirv_options.operations,
                                                                   spirv::max_matrix_dimension));
    if (path.matrices == Matrices::tiles) {
-      spirv_options.native_operations = cpu::supported_matrices().operations;
+      spirv_options.native_operations =
+         options.native_operations.value_or(cpu::supported_matrices().operations);
       // The back end writes no types of encoded floats.
       std::erase_if(spirv_options.native_operations, [](const MatrixOperation &op) {
          return component_type_info(op.a).spirv_encoding.has_value();

@@ -57,6 +57,8 @@ struct CompileOptions {
    std::optional<spirv::Driver> driver = {};
    /// cpu::CompileOptions::matrices; through SPIR-V the flexible ones of them.
    std::optional<MatrixSupport> matrices = {};
+   /// Of the paths through SPIR-V with tiles: those that the driver below has; unset: the CPU's.
+   std::optional<std::vector<MatrixOperation>> native_operations = {};
    /// cpu::CompileOptions::dump; through SPIR-V also what spirv::CompileOptions::dump gets, before.
    std::function<void(const char *phase, const std::string &text)> dump = {};
    PassControl *control = nullptr; ///< of all NIR passes, before and behind SPIR-V
