@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// Lets each replacement of components (cmat_insert, cmat_insert_run_weft) write to the matrix that it
-/// reads, as all forms of matrices have it: behind a copy, where result and source are two matrices.
+/// Lets each replacement of components (cmat_insert, cmat_insert_run_weft) write to the matrix that
+/// it reads, as all forms of matrices have it: behind a copy, where result and source are two.
 ///
 ///    cmat_insert r, value, m, i   ─►   cmat_copy   r, m
 ///                                      cmat_insert r, value, r, i

@@ -155,9 +155,9 @@ const nir_instr *find_coordinates(const nir_def *number)
 }
 
 /// The loop before which a matrix is shared of which single elements are read: the one over
-/// components that invocations go through each in their own way, where a component of the invocation
-/// says which element it is; else, where all read the same ones, the loop around nothing else.  Null
-/// if there is none.
+/// components that invocations go through each in their own way, where a component of the
+/// invocation says which element it is; else, where all read the same ones, the loop around nothing
+/// else.  Null if there is none.
 nir_cf_node *staging_loop(const nir_intrinsic_instr *element)
 {
    const nir_instr *coordinates = find_coordinates(element->src[1].ssa);

@@ -42,8 +42,8 @@ struct ScopeOptions {
 /// multiplications by a B in bands) writes the matrix to shared memory first, between two barriers; where the back end has
 /// matrices there, multiplications read it there, and what was loaded for one of them only is loaded there.
 /// Where there is not enough of it, B is whole; then, and where a shader sets components of a whole B
-/// by itself, or knows lengths of matrices as constants (keeps_whole), every subgroup has all of every
-/// matrix and does everything.
+/// by itself, or knows lengths of matrices as constants (keeps_whole), every subgroup has all of
+/// every matrix and does everything.
 ///
 /// An Error where subgroups of that size do not fill the workgroup.
 Result<bool> lower_cmat_scope(nir_shader *, const ScopeOptions &);

@@ -56,9 +56,9 @@ public:
       return changed;
    }
 
-   /// One of a loop of passes: not again if it changed nothing the last time, with the same arguments,
-   /// and nothing has changed since.  The text of the arguments stands for their values, which do not
-   /// change from one round to the next.
+   /// One of a loop of passes: not again if it changed nothing the last time, with the same
+   /// arguments, and nothing has changed since.  The text of the arguments stands for their values,
+   /// which do not change from one round to the next.
    template <typename Function, typename... Arguments>
    bool repeat(const char *name, const char *text, Function function, Arguments... arguments)
    {

@@ -12,8 +12,8 @@ namespace weft {
 ///
 ///    struct { uint, matrix } s[2]   ─►   uint s_0[2], matrix s_1[2]
 ///
-/// NIR's own passes leave a variable alone of which intrinsics on matrices use a part: numbers beside
-/// matrices would never become values.  Variables that are copied as a whole, or cast, stay.
+/// NIR's own passes leave a variable alone of which intrinsics on matrices use a part: numbers
+/// beside matrices would never become values.  Variables that are copied as a whole, or cast, stay.
 ///
 /// Assumes one function, before lower_cmat().
 bool split_cmat_structs(nir_shader *);

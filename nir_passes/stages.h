@@ -19,9 +19,9 @@ Result<Shader> read_shader(const ShaderSource &, Consumer, uint32_t subgroup_siz
                            const PassObserver & = {}, PassControl * = nullptr,
                            MatrixForm = MatrixForm::registers);
 
-/// The target for one shader.  The front end needs lengths of matrices that are constant expressions
-/// (OpSpecConstantOp) before anything is known of what the shader does.  They are those of whole
-/// matrices in registers, so that is what the shader's matrices become.
+/// The target for one shader.  The front end needs lengths of matrices that are constant
+/// expressions (OpSpecConstantOp) before anything is known of what the shader does.  They are those
+/// of whole matrices in registers, so that is what the shader's matrices become.
 Target target_for(const ShaderSource &, Target);
 
 /// Matrices, which validate_cmat() has let through, become tiles or registers.

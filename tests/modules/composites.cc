@@ -34,7 +34,7 @@ struct Operands {
    }
 };
 
-/// The value that an operation computes, and from what its leaves come: "v", "w", "v+w" or a number.
+/// The value of an operation, and from what its leaves come: "v", "w", "v+w" or a number.
 struct Outcome {
    std::string value;
    std::vector<std::string> from; ///< one for all leaves, or one for each
