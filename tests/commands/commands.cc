@@ -110,8 +110,10 @@ bool parse(int argc, char **argv, Settings &s)
    return true;
 }
 
-constexpr uint64_t batch = 500;      ///< cases for each child
-constexpr int silence_seconds = 100; ///< nothing takes that long, not even on a busy machine
+constexpr uint64_t batch = 500; ///< cases for each child
+/// A case takes no longer, not even on a busy machine that compiles; the same with what it compiles
+/// in the cache, and many times, while it is made smaller.
+constexpr int silence_seconds = 100, alone_seconds = 20;
 
 VulkanFiles files_of(const std::string &path)
 {
@@ -123,6 +125,8 @@ class Machines {
 public:
    explicit Machines(const std::string &path) : instance(files_of(path)) {}
 
+   uint64_t longest_wait = 0; ///< if it is not the usual
+
    std::optional<std::string> run(const Case &c, const Interpretation &expected)
    {
       instance.messages.clear();
@@ -131,6 +135,8 @@ public:
       try {
          if (!machine)
             machine = std::make_unique<Machine>(instance, c.features);
+         if (longest_wait)
+            machine->longest_wait = longest_wait;
          why = execute(*machine, c, expected);
       } catch (const std::exception &e) {
          why = e.what();
@@ -153,12 +159,13 @@ std::optional<std::string> run_alone(const std::string &path, const Case &c,
    const std::string end = run_in_child(
       [&](Channel &channel) {
          auto *machines = new Machines(path); // a queue that hangs cannot be destroyed
+         machines->longest_wait = 5'000'000'000;
          if (const auto differs = machines->run(c, expected))
             channel.send(0, *differs);
          fflush(nullptr);
          _exit(0);
       },
-      [&](uint64_t, const std::string &text) { why = text; }, silence_seconds);
+      [&](uint64_t, const std::string &text) { why = text; }, alone_seconds);
    if (!end.empty())
       return why.value_or("") + "crashed: " + end + "\n";
    return why;

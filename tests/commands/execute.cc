@@ -14,12 +14,14 @@
 namespace weft::commands {
 namespace {
 
-/// In nanoseconds: for a moment, in which a driver that does not wait goes on; and for work to be done.
-constexpr uint64_t moment = 2'000'000, long_enough = 8'000'000'000;
+/// In nanoseconds: for a moment, in which a driver that does not wait goes on.
+constexpr uint64_t moment = 2'000'000;
 
-uint64_t timeout(Patience patience)
+uint64_t timeout(const Machine &machine, Patience patience)
 {
-   return patience == Patience::none ? 0 : patience == Patience::little ? moment : long_enough;
+   return patience == Patience::none     ? 0
+          : patience == Patience::little ? moment
+                                         : machine.longest_wait;
 }
 
 void check_outcome(VkResult result, VkResult yes, VkResult no, Outcome outcome)
@@ -488,8 +490,8 @@ void Executor::run_step(const Step &step, const Observation &o)
             .pSemaphores = list.data(),
             .pValues = values.data(),
          };
-         check_outcome(vkWaitSemaphores(device, &info, timeout(w.patience)), VK_SUCCESS, VK_TIMEOUT,
-                       o.outcome);
+         check_outcome(vkWaitSemaphores(device, &info, timeout(machine, w.patience)), VK_SUCCESS,
+                       VK_TIMEOUT, o.outcome);
       },
       [&](const ReadTimeline &r) {
          uint64_t value = 0;
@@ -503,7 +505,7 @@ void Executor::run_step(const Step &step, const Observation &o)
          for (const uint32_t f : w.fences)
             list.push_back(fences[f]);
          check_outcome(vkWaitForFences(device, uint32_t(list.size()), list.data(), !w.any,
-                                       timeout(w.patience)),
+                                       timeout(machine, w.patience)),
                        VK_SUCCESS, VK_TIMEOUT, o.outcome);
       },
       [&](const ReadFence &r) {

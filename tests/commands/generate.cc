@@ -448,6 +448,9 @@ void Generator::make_steps()
 {
    for (uint32_t s = 0; s < c.sets.size(); s++)
       fill_set(s);
+   // No command buffer is there yet whose sets must not change.
+   for (uint32_t n = random.below(5); n > 0; n--)
+      change_sets();
    for (uint32_t p = 0; p < query_pool_count; p++)
       c.steps.push_back(HostResetQueries{p, 0, queries});
    // Secondary command buffers that the first primary ones find.

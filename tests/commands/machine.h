@@ -70,6 +70,8 @@ public:
    VkQueue queue = VK_NULL_HANDLE;
    std::array<VkDeviceMemory, memory_count> memory = {};
    ExtensionFunctions functions = {};
+   /// In nanoseconds: what waits for work take at most, on a machine that is busy compiling.
+   uint64_t longest_wait = 60'000'000'000;
 
    VkPipeline pipeline(uint32_t kind);
    VkDescriptorSetLayout make_set_layout(uint32_t kind) const;
