@@ -6,6 +6,7 @@
 #include "tests/layer/allocation.h"
 #include "tests/layer/fixture.h"
 
+#include <atomic>
 #include <functional>
 #include <thread>
 
@@ -188,6 +189,44 @@ TEST_F(Threads, create_and_destroy_at_once)
    for (std::thread &thread : threads)
       thread.join();
    EXPECT_EQ(compiler.seen.size(), 400u);
+}
+
+TEST_F(Threads, messages_at_once)
+{
+   constexpr uint32_t thread_count = 8, rounds = 50;
+   const auto hear = [](auto severity, auto, auto, void *user) {
+      if (severity == VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT)
+         ++*static_cast<std::atomic<uint32_t> *>(user);
+      return VkBool32(VK_FALSE);
+   };
+   ASSERT_VK(create_instance());
+   std::atomic<uint32_t> all = 0, own[thread_count] = {};
+   VkDebugUtilsMessengerEXT messenger;
+   ASSERT_VK(create_messenger(messenger_info(hear, &all), &messenger));
+   std::vector<std::thread> threads;
+   for (std::atomic<uint32_t> &count : own) {
+      threads.emplace_back([&] {
+         const VkPhysicalDeviceShaderBfloat16FeaturesKHR features = {
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR,
+            .shaderBFloat16CooperativeMatrix = VK_TRUE,
+         };
+         const char *const names[] = {VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME};
+         for (uint32_t i = 0; i < rounds; i++) {
+            VkDebugUtilsMessengerEXT mine;
+            EXPECT_VK(create_messenger(messenger_info(hear, &count), &mine));
+            EXPECT_EQ(create_device({.pNext = &features,
+                                     .enabledExtensionCount = 1,
+                                     .ppEnabledExtensionNames = names}),
+                      VK_ERROR_FEATURE_NOT_PRESENT);
+            destroy_messenger(mine);
+         }
+         EXPECT_GE(count, rounds); // and what the others' devices made it hear
+      });
+   }
+   for (std::thread &thread : threads)
+      thread.join();
+   EXPECT_EQ(all, thread_count * rounds);
+   destroy_messenger(messenger);
 }
 
 } // namespace

@@ -68,6 +68,7 @@ VkResult LayerTest::create_instance(uint32_t api_version, const void *next)
                         const VkDebugUtilsMessengerCallbackDataEXT *data, void *user) {
       const WithoutInjection w;
       auto *test = static_cast<LayerTest *>(user);
+      const std::lock_guard lock(test->messages_mutex);
       (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT ? test->messages : test->infos)
          .emplace_back(data->pMessage);
       return VkBool32(VK_FALSE);

@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <span>
 
 namespace weft::layer_test {
@@ -84,6 +85,7 @@ protected:
    std::vector<std::string> messages, infos;
 
 private:
+   std::mutex messages_mutex;
    VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
 };
 
