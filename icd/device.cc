@@ -3,6 +3,7 @@
 
 #include "icd/device.h"
 
+#include "backend/cpu/prepare.h"
 #include "icd/command_buffer.h"
 #include "icd/physical_device.h"
 #include "icd/settings.h"
@@ -42,6 +43,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateDevice(VkPhysicalDevice physicalDevice
 {
    VK_FROM_HANDLE(PhysicalDevice, pdev, physicalDevice);
    const VkAllocationCallbacks *instance_alloc = &pdev->vk.instance->alloc;
+   cpu::prepare_to_compile();
 
    void *memory =
       vk_zalloc2(instance_alloc, pAllocator, sizeof(Device), 8, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);

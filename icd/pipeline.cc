@@ -3,7 +3,6 @@
 
 #include "icd/pipeline.h"
 
-#include "backend/cpu/runtime/blocked_signals.h"
 #include "backend/cpu/runtime/executor.h"
 #include "icd/descriptor_set_layout.h"
 #include "icd/device.h"
@@ -11,6 +10,7 @@
 #include "icd/program_object.h"
 #include "icd/settings.h"
 #include "icd/spirv_dump.h"
+#include "threads/blocked_signals.h"
 #include "vulkan_util/spec_constants.h"
 #include "weft_entrypoints.h"
 
@@ -107,7 +107,7 @@ bool wants_robust_access(const Device *device, const VkComputePipelineCreateInfo
 /// A stage that does not require a size leaves it to the driver, if it allows varying sizes or its
 /// module is of SPIR-V 1.6 (Vulkan, "SubgroupSize").
 uint32_t choose_subgroup_size(const VkPipelineShaderStageCreateInfo &stage,
-                              std::span<const uint32_t> spirv)
+                              const ShaderSource &source)
 {
    const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *required =
       vk_find_struct_const(stage.pNext, PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
@@ -116,8 +116,8 @@ uint32_t choose_subgroup_size(const VkPipelineShaderStageCreateInfo &stage,
    constexpr uint32_t spirv_1_6 = 0x00010600;
    const bool may_vary =
       (stage.flags & VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT) ||
-      (spirv.size() > 1 && spirv[1] >= spirv_1_6);
-   return may_vary && !settings().sets_subgroup_size() && cpu::has_workgroup_matrices(spirv)
+      (source.spirv.size() > 1 && source.spirv[1] >= spirv_1_6);
+   return may_vary && !settings().sets_subgroup_size() && cpu::has_workgroup_matrices(source)
              ? cpu::workgroup_matrices_subgroup_size
              : settings().default_subgroup_size();
 }
@@ -129,7 +129,7 @@ Request make_request(const Device *device, const VkComputePipelineCreateInfo &in
    read_module(info.stage, &request);
    request.source.spec_constants = read_spec_constants(info.stage.pSpecializationInfo);
    read_bindings(layout, &request);
-   request.options.subgroup_size = choose_subgroup_size(info.stage, request.source.spirv);
+   request.options.subgroup_size = choose_subgroup_size(info.stage, request.source);
    request.options.robust_buffer_access = wants_robust_access(device, info);
    request.options.matrices = advertised_matrices();
    request.key = cpu::cache_key(request.source, request.options);
@@ -297,7 +297,7 @@ bool create_in_parallel(Device *device, vk_pipeline_cache *cache,
       return false;
    }
    {
-      const cpu::BlockedSignals inherited;
+      const BlockedSignals inherited;
       while (helpers.size() + 1 < count) {
          try {
             helpers.emplace_back(work);

@@ -3,10 +3,11 @@
 
 #include "icd/queue.h"
 
-#include "backend/cpu/runtime/blocked_signals.h"
 #include "icd/command_buffer.h"
 #include "icd/device.h"
 #include "icd/log.h"
+#include "threads/blocked_signals.h"
+#include "threads/float_mode.h"
 
 #include "vk_alloc.h"
 #include "vk_log.h"
@@ -138,6 +139,7 @@ void lose(Queue *queue, Submission *submission)
 void run_queue(Queue *queue)
 {
    pthread_setname_np(pthread_self(), "weft-queue");
+   set_default_float_mode(); // not that of the thread that made the device
    for (;;) {
       Submission *submission;
       {
@@ -182,7 +184,7 @@ VkResult create_queue(Device *device, const VkDeviceQueueCreateInfo *info, Queue
    // here.
    try {
       queue->executor = std::make_unique<cpu::Executor>();
-      const cpu::BlockedSignals inherited;
+      const BlockedSignals inherited;
       queue->thread = std::thread(run_queue, queue);
    } catch (const std::exception &e) {
       result =

@@ -82,7 +82,8 @@ Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std
 
 const Settings &settings()
 {
-   static const Settings parsed = [] {
+   // Threads ask for it while the process ends: it has no destructor to be called then.
+   static const Settings &parsed = *new Settings([] {
       std::vector<std::string> problems;
       // A program with more rights than its caller does not take the caller's settings.
       Settings s = parse_settings(
@@ -90,19 +91,19 @@ const Settings &settings()
       for (const std::string &problem : problems)
          std::fprintf(stderr, "weft: %s\n", problem.c_str());
       return s;
-   }();
+   }());
    return parsed;
 }
 
 const MatrixSupport &advertised_matrices()
 {
-   static const MatrixSupport advertised = [] {
+   static const MatrixSupport &advertised = *new MatrixSupport([] {
       const std::vector<MatrixOperation> operations =
          advertised_operations(cpu::supported_matrices().operations, settings().profile,
                                settings().default_subgroup_size());
       return MatrixSupport{operations, with_workgroup_scope(flexible_operations(
                                           operations, cpu::max_matrix_dimension))};
-   }();
+   }());
    return advertised;
 }
 

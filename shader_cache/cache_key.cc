@@ -14,7 +14,9 @@ namespace weft {
 
 KeyBuilder::KeyBuilder(std::string_view kind)
 {
-   static const std::string build = build_name(reinterpret_cast<const void *>(&build_name));
+   // Threads ask for it while the process ends: it has no destructor to be called then.
+   static const auto &build =
+      *new std::string(build_name(reinterpret_cast<const void *>(&build_name)));
    _mesa_blake3_init(&hasher);
    add(kind);
    add(build);

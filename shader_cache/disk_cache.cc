@@ -289,7 +289,8 @@ void DiskCache::write(const CacheKey &key, std::span<const std::byte> payload)
 
 DiskCache *shader_cache()
 {
-   static const std::unique_ptr<DiskCache> cache = []() -> std::unique_ptr<DiskCache> {
+   // Threads use it while the process ends: it has no destructor to be called then.
+   static DiskCache *const cache = []() -> DiskCache * {
       std::vector<std::string> problems;
       // A program with more rights than its caller does not take the caller's settings.
       const CacheSettings settings = parse_cache_settings(
@@ -298,9 +299,9 @@ DiskCache *shader_cache()
          std::fprintf(stderr, "weft: %s\n", problem.c_str());
       if (settings.folder.empty())
          return nullptr;
-      return std::make_unique<DiskCache>(settings.folder, settings.limit);
+      return new DiskCache(settings.folder, settings.limit);
    }();
-   return cache.get();
+   return cache;
 }
 
 } // namespace weft

@@ -7,13 +7,13 @@
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/jit/jit.h"
 #include "backend/cpu/kernels/tile_kernels.h"
-#include "backend/cpu/large_stack.h"
 #include "backend/cpu/lowered_shader.h"
 #include "backend/cpu/options.h"
 #include "backend/cpu/passes.h"
 
 #include "nir_passes/shader_key.h"
 #include "nir_passes/shader_text.h"
+#include "threads/large_stack.h"
 
 #include <chrono>
 #include <cstdio>
@@ -50,8 +50,8 @@ Dump with_debug_output(const Dump &callers)
 
 Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
 {
-   static const CpuFeatures avx2 = detect_features(IsaLimit::avx2),
-                            avx512 = detect_features(IsaLimit::avx512);
+   static const auto &avx2 = *new CpuFeatures(detect_features(IsaLimit::avx2)),
+                     &avx512 = *new CpuFeatures(detect_features(IsaLimit::avx512));
    if (!wanted)
       return &host_features();
    const CpuFeatures &found = *wanted == InstructionSet::avx512 ? avx512 : avx2;
@@ -164,7 +164,7 @@ compile_here(const ShaderSource &source, const CompileOptions &options, const Di
 
 const MatrixSupport &supported_matrices()
 {
-   static const MatrixSupport support = {
+   static const auto &support = *new MatrixSupport{
       matrix_operations(),
       with_workgroup_scope(flexible_operations(matrix_operations(), max_matrix_dimension))};
    return support;
@@ -172,7 +172,7 @@ const MatrixSupport &supported_matrices()
 
 std::optional<std::string> missing_instructions()
 {
-   return missing_instructions(host_features());
+   return missing_instructions(host_features(), has_shadow_stack());
 }
 
 std::string host_description()
@@ -189,7 +189,8 @@ Result<std::shared_ptr<const Program>>
 compile(const ShaderSource &source, const CompileOptions &options, const DispatchFacts *facts)
 {
    Result<std::shared_ptr<const Program>> program = std::shared_ptr<const Program>();
-   call_on_large_stack([&] { program = compile_here(source, options, facts); });
+   if (!call_on_large_stack([&] { program = compile_here(source, options, facts); }))
+      return Error{process_is_ending};
    return program;
 }
 

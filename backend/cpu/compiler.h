@@ -35,8 +35,8 @@ constexpr uint32_t default_subgroup_size = 32;
 /// better.
 constexpr uint32_t workgroup_matrices_subgroup_size = 64;
 
-/// Whether a module has such.
-bool has_workgroup_matrices(std::span<const uint32_t> spirv);
+/// Whether a shader has such, by its specialization constants.
+bool has_workgroup_matrices(const ShaderSource &);
 
 /// Accesses to memory other than invocations' own, as they stand in the code.
 struct AccessCounts {
@@ -51,6 +51,7 @@ struct CompileStatistics {
    /// To LLVM IR, LLVM's passes, its code generator, the linker.
    double translation_ms = 0, optimisation_ms = 0, code_generation_ms = 0, link_ms = 0;
    uint64_t code_bytes = 0;
+   uint32_t dropped_passes = 0; ///< of LLVM's code generator, known by their names (jit.cc)
    AccessCounts accesses;
 };
 
@@ -101,7 +102,7 @@ constexpr uint32_t max_matrix_dimension = 1024;
 
 /// What compile() supports on this machine.
 const MatrixSupport &supported_matrices();
-/// Why no program runs on this CPU: what it lacks; none if one does.
+/// Why no program runs in this process: what the CPU lacks, or a shadow stack; none if one does.
 std::optional<std::string> missing_instructions();
 /// For VkPhysicalDeviceProperties::deviceName: the CPU's brand string and the matrix instructions
 /// in use.

@@ -122,21 +122,31 @@ CpuFeatures detect_features(IsaLimit at_most)
       f.llvm_features += ",+avx512bf16";
    f.avx512_bf16 = bf16 && !is_intel(cpuid(0));
 
-   // BF16, TILE, INT8; tiles' shapes and data are saved.  The kernels pack with VBMI.
-   if (at_most >= IsaLimit::amx && f.avx512_vnni && bf16 && has(extended.ecx, {1}) &&
-       has(extended.edx, {22, 24, 25}) && (state & 0x60000) == 0x60000)
+   // BF16, TILE, INT8; tiles' shapes and data are saved.
+   if (at_most >= IsaLimit::amx && f.avx512_vnni && bf16 && has(extended.edx, {22, 24, 25}) &&
+       (state & 0x60000) == 0x60000)
       f.amx = may_use_tiles();
    return f;
 }
 
 const CpuFeatures &host_features()
 {
-   static const CpuFeatures features = detect_features(options().isa);
+   static const auto &features = *new CpuFeatures(detect_features(options().isa));
    return features;
 }
 
-std::optional<std::string> missing_instructions(const CpuFeatures &cpu)
+bool has_shadow_stack()
 {
+   // RDSSPQ does nothing where shadow stacks are off, or the CPU has none.
+   uint64_t top = 0;
+   __asm__ volatile("rdsspq %0" : "+r"(top));
+   return top != 0;
+}
+
+std::optional<std::string> missing_instructions(const CpuFeatures &cpu, bool shadow_stack)
+{
+   if (shadow_stack)
+      return "this process has shadow stacks (CET), which Boost.Context's fibers do not switch";
    if (cpu.instruction_set == InstructionSet::none)
       return "this CPU lacks AVX2, FMA, F16C, BMI2 or LZCNT";
    return {};

@@ -69,6 +69,11 @@ Options parse_options(const char *(*lookup)(const char *name), std::vector<std::
       else
          complain("WEFT_THREADS", text, "a number from 1 to 4096");
    }
+   if (const std::string_view text = value_of("WEFT_ORDER"); !text.empty() && text != "0") {
+      o.order = parse_number(text);
+      if (!o.order)
+         complain("WEFT_ORDER", text, "a number from 0 to 4294967295");
+   }
    if (const std::string_view text = value_of("WEFT_ISA"); !text.empty()) {
       const auto *word = std::find_if(std::begin(isa_words), std::end(isa_words),
                                       [&](const IsaWord &w) { return w.name == text; });
@@ -82,7 +87,8 @@ Options parse_options(const char *(*lookup)(const char *name), std::vector<std::
 
 const Options &options()
 {
-   static const Options parsed = [] {
+   // Threads ask for it while the process ends: it has no destructor to be called then.
+   static const Options &parsed = *new Options([] {
       std::vector<std::string> problems;
       // A program with more rights than its caller does not take the caller's settings.
       Options o = parse_options(
@@ -90,7 +96,7 @@ const Options &options()
       for (const std::string &problem : problems)
          std::fprintf(stderr, "weft: %s\n", problem.c_str());
       return o;
-   }();
+   }());
    return parsed;
 }
 

@@ -21,6 +21,7 @@ struct Options {
    /// matrices as registers instead of tiles.
    std::vector<std::string> debug;
    uint32_t threads = 0;         ///< WEFT_THREADS: of the executor; 0: one per CPU
+   uint32_t order = 0;           ///< WEFT_ORDER: a seed; 0: workgroups and subgroups in turn
    IsaLimit isa = IsaLimit::amx; ///< WEFT_ISA: the most to use
 
    bool has_debug(std::string_view word) const;

@@ -9,22 +9,25 @@
 #include "backend/cpu/compiler.h"
 #include "backend/cpu/jit/jit.h"
 #include "backend/cpu/jit/program_file.h"
-#include "backend/cpu/large_stack.h"
 #include "backend/cpu/lowered_shader.h"
 #include "backend/cpu/passes.h"
-#include "backend/cpu/runtime/blocked_signals.h"
+#include "backend/cpu/prepare.h"
 #include "backend/cpu/runtime/executor.h"
 
 #include "nir_passes/compiler_options.h"
+#include "threads/large_stack.h"
+#include "threads/running_work.h"
 
 #include "compiler/nir/nir_serialize.h"
 #include "util/blob.h"
 
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <future>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 namespace weft::cpu {
@@ -40,43 +43,77 @@ FutureProgram ready(ProgramResult program)
    return promise.get_future().share();
 }
 
-/// Those that generate code.  At exit they are waited for before what was made before them is destroyed.
+constinit std::atomic<bool> has_tables = false;
+
+/// LLVM makes the tables of its code generator when it first needs them.  Here that is over before any
+/// program's code is generated: see RunningWork.
+void make_tables()
+{
+   static std::once_flag once;
+   std::call_once(once, [] {
+      prepare_code_generation();
+      has_tables = true;
+   });
+}
+
+/// Makes the tables on a thread of its own while a shader goes through NIR's passes, and waits for them in the
+/// end, also where the shader is refused: the program may call exit() next.
+class TablesMeanwhile {
+public:
+   TablesMeanwhile()
+   {
+      if (!has_tables)
+         thread.emplace(make_tables);
+   }
+
+private:
+   std::optional<LargeStackThread> thread;
+};
+
+/// The threads that generate code.
 LargeStackThreads &code_threads()
 {
-   static LargeStackThreads threads = [] {
-      prepare_code_generation();
-      return LargeStackThreads(default_threads());
+   // Never destroyed: other threads may still ask for it while the process ends.
+   static LargeStackThreads &threads = []() -> LargeStackThreads & {
+      auto *made = new LargeStackThreads(default_threads());
+      call_at_end_of_work([] { code_threads().finish(); });
+      return *made;
    }();
    return threads;
 }
 
-/// Has them ready once the first shader has gone through NIR's passes.
-void prepare_code_threads()
+/// A program that is being made.
+using Promise = std::promise<ProgramResult>;
+
+/// Has another thread make a program and keep the promise; throws where there is no memory for that, and the
+/// promise is still to be kept.  The cache gets the program; it may be null.
+template <typename Make>
+void start(const std::shared_ptr<Promise> &promise, DiskCache *cache, const CacheKey &key,
+           Make &&make)
 {
-   const BlockedSignals inherited;
-   // Deferred where no thread can be had: who needs them waits.
-   static const std::future<void> prepared =
-      std::async(std::launch::async | std::launch::deferred, [] { (void)code_threads(); });
+   // A std::function can be copied, `make` need not.
+   const auto shared_make = std::make_shared<Make>(std::move(make));
+   const auto run = [cache, key, shared_make]() -> ProgramResult {
+      try {
+         make_tables();
+         ProgramResult program = (*shared_make)();
+         if (cache && program)
+            cache->write(key, (*program)->serialize());
+         return program;
+      } catch (const std::exception &e) {
+         return Error{e.what()};
+      }
+   };
+   code_threads().start([promise, run](bool may_run) {
+      promise->set_value(may_run ? run() : Error{process_is_ending});
+   });
 }
 
-/// Has another thread make a program.  The cache gets it; it may be null.
-template <typename Make>
-FutureProgram start(DiskCache *cache, const CacheKey &key, Make make)
+/// deserialize() for a thread of the application's.
+ProgramResult linked_elsewhere(std::span<const std::byte> bytes, const CpuFeatures &cpu)
 {
-   using Task = std::packaged_task<ProgramResult()>;
-   const auto task =
-      std::make_shared<Task>([cache, key, make = std::move(make)]() mutable -> ProgramResult {
-         try {
-            ProgramResult program = make();
-            if (cache && program)
-               cache->write(key, (*program)->serialize());
-            return program;
-         } catch (const std::exception &e) {
-            return Error{e.what()};
-         }
-      });
-   FutureProgram program = task->get_future().share();
-   code_threads().start([task] { (*task)(); });
+   ProgramResult program = Error{process_is_ending};
+   (void)call_on_large_stack([&] { program = deserialize(bytes, cpu); });
    return program;
 }
 
@@ -213,7 +250,9 @@ public:
    }
 
 private:
-   FutureProgram find_or_start(const std::string &decisions);
+   /// Keeps the promise now, or later by another thread.
+   void find_or_start(const std::string &decisions,
+                      const std::shared_ptr<Promise> &promise) noexcept;
 
    const std::shared_ptr<const KeptShader> shader; ///< threads use it when this is gone
    DiskCache *const cache;
@@ -251,7 +290,7 @@ bool covers(const std::string &program, const std::string &decisions)
 
 const FutureProgram &SpecializedPrograms::program_for(const DispatchFacts &facts)
 {
-   const std::lock_guard lock(mutex);
+   std::unique_lock lock(mutex);
    constexpr size_t max_known = 32;
    if (known.size() == max_known)
       known.clear();
@@ -271,27 +310,37 @@ const FutureProgram &SpecializedPrograms::program_for(const DispatchFacts &facts
       decisions = with_small_sides(shader->conditions, std::move(decisions));
       found = programs.find(decisions);
    }
-   if (found == programs.end())
-      found = programs.emplace(decisions, find_or_start(decisions)).first;
-   program = &found->second;
-   return *program;
+   if (found != programs.end())
+      return *(program = &found->second);
+   const auto promise = std::make_shared<Promise>();
+   program = &programs.emplace(decisions, promise->get_future().share()).first->second;
+   const FutureProgram &added = *program; // stays where it is
+   // What follows may take long, as it reads files, links, and waits for other shaders' code.
+   lock.unlock();
+   find_or_start(decisions, promise);
+   return added;
 }
 
-FutureProgram SpecializedPrograms::find_or_start(const std::string &decisions)
+void SpecializedPrograms::find_or_start(const std::string &decisions,
+                                        const std::shared_ptr<Promise> &promise) noexcept
 {
-   CacheKey own_key = {};
-   if (cache) {
-      KeyBuilder builder("program of decided branches");
-      builder.add_bytes(std::as_bytes(std::span(key)));
-      builder.add(decisions);
-      own_key = builder.finish();
-      if (const std::optional<std::vector<std::byte>> bytes = cache->read(own_key)) {
-         if (ProgramResult program = deserialize(*bytes, *shader->cpu))
-            return ready(std::move(program));
+   try {
+      CacheKey own_key = {};
+      if (cache) {
+         KeyBuilder builder("program of decided branches");
+         builder.add_bytes(std::as_bytes(std::span(key)));
+         builder.add(decisions);
+         own_key = builder.finish();
+         if (const std::optional<std::vector<std::byte>> bytes = cache->read(own_key)) {
+            if (ProgramResult program = linked_elsewhere(*bytes, *shader->cpu))
+               return promise->set_value(std::move(program));
+         }
       }
+      start(promise, cache, own_key,
+            [shader = shader, decisions] { return compile_specialized(*shader, decisions); });
+   } catch (const std::exception &e) {
+      promise->set_value(Error{e.what()});
    }
-   return start(cache, own_key,
-                [shader = shader, decisions] { return compile_specialized(*shader, decisions); });
 }
 
 std::vector<std::byte> write_shader(const KeptShader &shader,
@@ -315,8 +364,10 @@ std::vector<std::byte> write_shader(const KeptShader &shader,
 
 std::vector<std::byte> SpecializedPrograms::serialize() const
 {
-   const std::lock_guard lock(mutex);
-   return write_shader(*shader, programs);
+   std::unique_lock lock(mutex);
+   const std::map<std::string, FutureProgram> all = programs;
+   lock.unlock(); // waiting for their code may take long
+   return write_shader(*shader, all);
 }
 
 Result<std::shared_ptr<Programs>> read_programs(std::span<const std::byte> bytes,
@@ -362,7 +413,7 @@ Result<std::shared_ptr<Programs>> start_compile(DiskCache *cache, const CacheKey
                                                 const ShaderSource &source,
                                                 const CompileOptions &options)
 {
-   prepare_code_threads();
+   const TablesMeanwhile tables;
    Result<LoweredShader> lowered = lower(source, options);
    if (!lowered)
       return lowered.error();
@@ -384,13 +435,23 @@ Result<std::shared_ptr<Programs>> start_compile(DiskCache *cache, const CacheKey
    Result<TranslatedShader> translated = translate(std::move(*lowered));
    if (!translated)
       return translated.error();
-   return std::shared_ptr<Programs>(std::make_shared<OneProgram>(
-      info, start(cache, key, [shader = std::move(*translated)]() mutable {
-         return generate(std::move(shader));
-      })));
+   const auto promise = std::make_shared<Promise>();
+   auto program = std::make_shared<OneProgram>(info, promise->get_future().share());
+   start(promise, cache, key,
+         [shader = std::move(*translated)]() mutable { return generate(std::move(shader)); });
+   return std::shared_ptr<Programs>(std::move(program));
 }
 
 } // namespace
+
+void prepare_to_compile() noexcept
+{
+   try {
+      const TablesMeanwhile tables;
+   } catch (const std::exception &) {
+      // No memory: whoever compiles first makes them.
+   }
+}
 
 Result<std::shared_ptr<Programs>> compile_cached(DiskCache *cache, const ShaderSource &source,
                                                  const CompileOptions &compile_options,
@@ -404,15 +465,18 @@ Result<std::shared_ptr<Programs>> compile_cached(DiskCache *cache, const ShaderS
    const CacheKey key = cache ? cache_key(source, compile_options) : CacheKey();
    if (cache) {
       if (const std::optional<std::vector<std::byte>> bytes = cache->read(key)) {
-         if (Result<std::shared_ptr<Programs>> programs = read_programs(*bytes, **cpu, cache, key))
+         Result<std::shared_ptr<Programs>> programs = Error{process_is_ending};
+         if (!call_on_large_stack([&] { programs = read_programs(*bytes, **cpu, cache, key); }) ||
+             programs)
             return programs;
       }
    }
    if (!may_compile)
       return std::shared_ptr<Programs>();
    if (!watched) {
-      Result<std::shared_ptr<Programs>> programs = std::shared_ptr<Programs>();
-      call_on_large_stack([&] { programs = start_compile(cache, key, source, compile_options); });
+      Result<std::shared_ptr<Programs>> programs = Error{process_is_ending};
+      (void)call_on_large_stack(
+         [&] { programs = start_compile(cache, key, source, compile_options); });
       return programs;
    }
    ProgramResult program = compile(source, compile_options);
@@ -425,7 +489,9 @@ Result<std::shared_ptr<Programs>> compile_cached(DiskCache *cache, const ShaderS
 Result<std::shared_ptr<Programs>> deserialize_programs(std::span<const std::byte> bytes,
                                                        DiskCache *cache, const CacheKey &key)
 {
-   return read_programs(bytes, host_features(), cache, key);
+   Result<std::shared_ptr<Programs>> programs = Error{process_is_ending};
+   (void)call_on_large_stack([&] { programs = read_programs(bytes, host_features(), cache, key); });
+   return programs;
 }
 
 } // namespace weft::cpu

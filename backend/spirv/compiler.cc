@@ -11,6 +11,7 @@
 #include "nir_passes/shader_text.h"
 #include "nir_passes/stages.h"
 #include "nir_passes/validate_cmat.h"
+#include "threads/large_stack.h"
 
 #include <cstring>
 
@@ -41,15 +42,26 @@ std::optional<CompiledModule> parse_module_file(std::span<const std::byte> bytes
                          .needs_full_subgroups = file[3] != 0};
 }
 
-MatrixOwner find_owner(const ShaderSource &source, uint32_t subgroup_size,
-                       const MatrixSupport &support,
-                       const std::vector<MatrixOperation> &native_operations)
+MatrixOwner find_owner_here(const ShaderSource &source, uint32_t subgroup_size,
+                            const MatrixSupport &support,
+                            const std::vector<MatrixOperation> &native_operations)
 {
    Result<Shader> shader = read_shader(source, Consumer::driver, subgroup_size);
    if (!shader || !validate_cmat(shader->get(), support))
       return MatrixOwner::unknown;
    return validate_cmat(shader->get(), {native_operations}) ? MatrixOwner::driver
                                                             : MatrixOwner::layer;
+}
+
+/// None if the process is ending.
+std::optional<MatrixOwner> find_owner(const ShaderSource &source, uint32_t subgroup_size,
+                                      const MatrixSupport &support,
+                                      const std::vector<MatrixOperation> &native_operations)
+{
+   std::optional<MatrixOwner> owner;
+   (void)call_on_large_stack(
+      [&] { owner = find_owner_here(source, subgroup_size, support, native_operations); });
+   return owner;
 }
 
 } // namespace
@@ -59,7 +71,8 @@ MatrixOwner matrix_owner(DiskCache *cache, const ShaderSource &source, uint32_t 
                          const std::vector<MatrixOperation> &native_operations)
 {
    if (!cache)
-      return find_owner(source, subgroup_size, support, native_operations);
+      return find_owner(source, subgroup_size, support, native_operations)
+         .value_or(MatrixOwner::unknown);
    const auto &[operations, flexible] = support;
    KeyBuilder builder("matrix owner");
    add_to_key(builder, source);
@@ -71,10 +84,13 @@ MatrixOwner matrix_owner(DiskCache *cache, const ShaderSource &source, uint32_t 
    if (const std::optional<std::vector<std::byte>> file = cache->read(key);
        file && file->size() == 1)
       return MatrixOwner(file->front());
-   const MatrixOwner owner = find_owner(source, subgroup_size, support, native_operations);
-   const std::byte file[] = {std::byte(owner)};
+   const std::optional<MatrixOwner> owner =
+      find_owner(source, subgroup_size, support, native_operations);
+   if (!owner)
+      return MatrixOwner::unknown;
+   const std::byte file[] = {std::byte(*owner)};
    cache->write(key, file);
-   return owner;
+   return *owner;
 }
 
 namespace {
@@ -93,9 +109,7 @@ std::vector<MatrixOperation> usable_tiles(const CompileOptions &options)
    return tiles;
 }
 
-} // namespace
-
-Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions &options)
+Result<CompiledModule> compile_here(const ShaderSource &source, const CompileOptions &options)
 {
    const std::vector<MatrixOperation> tiles = usable_tiles(options);
    const uint32_t W = options.subgroup_size;
@@ -130,6 +144,15 @@ Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions 
    return CompiledModule{.words = std::move(*words),
                          .local_size = {size[0], size[1], size[2]},
                          .needs_full_subgroups = info.cs.has_cooperative_matrix};
+}
+
+} // namespace
+
+Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions &options)
+{
+   Result<CompiledModule> module = Error{process_is_ending};
+   (void)call_on_large_stack([&] { module = compile_here(source, options); });
+   return module;
 }
 
 CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)

@@ -57,7 +57,7 @@ void fill(const Memory &memory, std::span<std::byte> all)
 
 class InProcess : public Path {
 public:
-   InProcess(const runner::Path &path, cpu::Executor &executor) : path(path), executor(executor) {}
+   explicit InProcess(const runner::Path &path) : path(path) {}
 
    std::string name() const override { return runner::name(path); }
 
@@ -100,6 +100,8 @@ public:
       const auto compiled = runner::compile({spirv, "main", {}}, places, actual, {.facts = &facts});
       if (!compiled)
          return "refused: " + compiled.error().message + "\n";
+      // Workgroups and subgroups in an order of the program's own, for one of four in turn.
+      cpu::Executor executor(1, program.seed % 4 == 1 ? 0 : uint32_t(program.seed) | 1);
       if (!runner::execute(executor, **compiled, views, {program.workgroups, 1, 1}, push))
          return "did not run: no memory\n";
       return compare(program, expected, bytes);
@@ -107,7 +109,6 @@ public:
 
 private:
    runner::Path path;
-   cpu::Executor &executor;
 };
 
 /// The layer above our driver.
@@ -125,8 +126,9 @@ public:
    {
       try {
          if (!device)
-            start();
-         return run_on_device(program, spirv, expected);
+            start(program);
+         const std::optional<std::string> why = run_on_device(program, spirv, expected);
+         return why ? std::optional(*why + "with WEFT_ORDER=" + getenv("WEFT_ORDER") + "\n") : why;
       } catch (const std::exception &e) {
          return std::string("refused: ") + e.what() + "\n" +
                 (device ? device->take_messages() : "no device");
@@ -135,8 +137,10 @@ public:
 
 private:
    /// The environment is read when an instance is made.
-   void start()
+   void start(const Program &first)
    {
+      // One order for all programs of this device; whoever repeats one of them can set it.
+      setenv("WEFT_ORDER", std::to_string(uint32_t(first.seed) | 1).c_str(), 0);
       setenv("VK_DRIVER_FILES", files.driver_manifest.c_str(), 1);
       setenv("VK_ICD_FILENAMES", files.driver_manifest.c_str(), 1);
       setenv("VK_LAYER_PATH", files.layer_folder.c_str(), 1);
@@ -189,11 +193,10 @@ private:
 std::vector<std::unique_ptr<Path>> make_paths(const VulkanFiles &files,
                                               const std::vector<std::string> &names)
 {
-   static cpu::Executor executor{1};
    std::vector<std::unique_ptr<Path>> list;
    // The first to ask what the machine has, before the environment says otherwise.
    for (const runner::Path &path : runner::all_paths())
-      list.push_back(std::make_unique<InProcess>(path, executor));
+      list.push_back(std::make_unique<InProcess>(path));
    for (const char *kind : {"registers", "tiles", "split"}) {
       if (cpu::host_features().instruction_set >= cpu::InstructionSet::avx512)
          list.push_back(std::make_unique<ThroughVulkan>(files, kind, "avx512"));

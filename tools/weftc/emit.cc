@@ -7,6 +7,7 @@
 #include "nir_passes/cmat_uses.h"
 #include "nir_passes/shader_text.h"
 #include "nir_passes/stages.h"
+#include "threads/large_stack.h"
 #include "tools/runner/shader_interface.h"
 #include "tools/weftc/driver.h"
 #include "tools/weftc/map_svg.h"
@@ -129,7 +130,9 @@ Emitted emit_map(const Arguments &arguments, std::span<const uint32_t> words)
 {
    const uint32_t W =
       arguments.subgroup_size ? arguments.subgroup_size : cpu::default_subgroup_size;
-   const Result<Shader> shader = read_shader(source_of(arguments, words), Consumer::cpu, W);
+   Result<Shader> shader = Error{process_is_ending};
+   (void)call_on_large_stack(
+      [&] { shader = read_shader(source_of(arguments, words), Consumer::cpu, W); });
    if (!shader)
       return {"", shader.error()};
    Matrices matrices = {{}, arguments.emit == Emit::register_map};

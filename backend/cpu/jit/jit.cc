@@ -195,19 +195,28 @@ void set_function_attributes(llvm::Module &module, const CpuFeatures &cpu)
 /// arithmetic on masks out of general registers: it finds none, in a fiftieth of the time.
 class CodePasses final : public llvm::legacy::PassManager {
 public:
+   uint32_t dropped = 0;
+
    void add(llvm::Pass *pass) override
    {
       const llvm::StringRef name = pass->getPassName();
       if (name == "X86 Fixup Vector Constants" || name == "X86 Domain Reassignment Pass")
-         delete pass;
+         drop(pass);
       else
          llvm::legacy::PassManager::add(pass);
+   }
+
+private:
+   void drop(llvm::Pass *pass)
+   {
+      delete pass;
+      dropped++;
    }
 };
 
 /// False if the target cannot write this kind of file.
 bool emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type,
-          llvm::SmallVectorImpl<char> &bytes)
+          llvm::SmallVectorImpl<char> &bytes, CompileStatistics *statistics = nullptr)
 {
    llvm::raw_svector_ostream stream(bytes);
    CodePasses passes;
@@ -215,6 +224,8 @@ bool emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileT
    if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true))
       return false;
    passes.run(module);
+   if (statistics)
+      statistics->dropped_passes = passes.dropped;
    return true;
 }
 
@@ -449,7 +460,7 @@ compile_object(llvm::Module &module,
    }
 
    llvm::SmallVector<char, 0> object;
-   if (!emit(module, *machine, llvm::CodeGenFileType::ObjectFile, object))
+   if (!emit(module, *machine, llvm::CodeGenFileType::ObjectFile, object, statistics))
       return Error{"LLVM cannot write x86-64 objects"};
    module.getContext().setDiagnosticHandler(nullptr);
    if (!errors.empty())

@@ -4,9 +4,9 @@
 #include "backend/cpu/runtime/executor.h"
 
 #include "backend/cpu/options.h"
-#include "backend/cpu/runtime/blocked_signals.h"
 #include "backend/cpu/runtime/usable_cpus.h"
 #include "backend/cpu/runtime/workgroup_runner.h"
+#include "threads/blocked_signals.h"
 
 #include <immintrin.h>
 #include <pthread.h>
@@ -149,9 +149,15 @@ uint32_t default_threads()
    return options().threads ? options().threads : usable_cpus();
 }
 
-Executor::Executor(uint32_t threads)
+uint32_t default_order_seed()
+{
+   return options().order;
+}
+
+Executor::Executor(uint32_t threads, uint32_t order_seed)
 {
    impl = std::make_unique<Impl>(threads ? threads : default_threads());
+   impl->job.order = order_seed;
 }
 
 Executor::~Executor() = default;

@@ -14,13 +14,17 @@ namespace weft::cpu {
 
 /// WEFT_THREADS, or one thread per CPU that the process can use (usable_cpus.h).
 uint32_t default_threads();
+/// WEFT_ORDER, or 0: in turn.
+uint32_t default_order_seed();
 
 /// A pool of threads, default_threads() or as many as are asked for; the calling
 /// thread is one of them while it dispatches.  The subgroups of a workgroup run as fibers on one
 /// thread, so a barrier is a switch of stacks: no lock, no heap.
 class Executor {
 public:
-   explicit Executor(uint32_t threads = 0); ///< 0: default_threads()
+   /// 0 threads: default_threads().  With a seed other than 0 workgroups, and the subgroups of each, run in an
+   /// order that it decides.
+   explicit Executor(uint32_t threads = 0, uint32_t order_seed = default_order_seed());
    ~Executor();
    Executor(const Executor &) = delete;
    Executor &operator=(const Executor &) = delete;

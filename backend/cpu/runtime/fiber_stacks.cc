@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 namespace weft::cpu {
 
@@ -36,11 +37,33 @@ size_t page_bytes()
    return bytes;
 }
 
+/// What a stack of so many usable bytes takes, without its guard page.
+size_t whole_bytes(size_t bytes)
+{
+   const size_t page = page_bytes();
+   return (bytes + stagger_bytes * stagger_count + page - 1) / page * page;
+}
+
 } // namespace
 
 FiberStacks::~FiberStacks()
 {
    release();
+}
+
+FiberStacks::FiberStacks(FiberStacks &&other) noexcept
+{
+   *this = std::move(other);
+}
+
+FiberStacks &FiberStacks::operator=(FiberStacks &&other) noexcept
+{
+   std::swap(mapping, other.mapping);
+   std::swap(mapping_bytes, other.mapping_bytes);
+   std::swap(stack_count, other.stack_count);
+   std::swap(guards, other.guards);
+   std::swap(bytes, other.bytes);
+   return *this;
 }
 
 void FiberStacks::release()
@@ -51,23 +74,29 @@ void FiberStacks::release()
    mapping = nullptr;
    mapping_bytes = 0;
    guards = 0;
-   count = 0;
+   stack_count = 0;
    bytes = 0;
 }
 
-bool FiberStacks::reserve(uint32_t wanted_count, size_t wanted_bytes, bool &changed)
+size_t FiberStacks::mapped(uint32_t count, size_t bytes)
 {
-   changed = false;
-   const size_t page = page_bytes();
-   wanted_bytes = (wanted_bytes + stagger_bytes * stagger_count + page - 1) / page * page;
-   if (wanted_count <= count && wanted_bytes <= bytes)
-      return true;
+   return count * (page_bytes() + whole_bytes(bytes));
+}
 
-   changed = true;
-   wanted_count = std::max(wanted_count, count);
-   wanted_bytes = std::max(wanted_bytes, bytes);
+bool FiberStacks::hold(uint32_t wanted_count, size_t wanted_bytes) const
+{
+   return wanted_count <= stack_count && whole_bytes(wanted_bytes) <= bytes;
+}
+
+size_t FiberStacks::usable_bytes() const
+{
+   return bytes - stagger_bytes * stagger_count;
+}
+
+bool FiberStacks::allocate(uint32_t wanted_count, size_t wanted_bytes)
+{
    release();
-   const size_t size = wanted_count * (page + wanted_bytes);
+   const size_t page = page_bytes(), size = mapped(wanted_count, wanted_bytes);
    // Pages get memory when they are first touched.
    void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -75,9 +104,9 @@ bool FiberStacks::reserve(uint32_t wanted_count, size_t wanted_bytes, bool &chan
       return false;
    mapping = static_cast<std::byte *>(memory);
    mapping_bytes = size;
-   count = wanted_count;
-   bytes = wanted_bytes;
-   guards = take_guards(count);
+   stack_count = wanted_count;
+   bytes = whole_bytes(wanted_bytes);
+   guards = take_guards(stack_count);
    for (uint32_t i = 0; i < guards; i++) {
       // Without its guard page a stack is as good; the application may have used up the mappings.
       if (mprotect(bottom(i) - page, page, PROT_NONE)) {

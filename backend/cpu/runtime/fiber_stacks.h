@@ -18,13 +18,20 @@ class FiberStacks {
 public:
    FiberStacks() = default;
    ~FiberStacks();
-   FiberStacks(const FiberStacks &) = delete;
-   FiberStacks &operator=(const FiberStacks &) = delete;
+   FiberStacks(FiberStacks &&) noexcept;
+   FiberStacks &operator=(FiberStacks &&) noexcept;
 
-   /// Makes place for that many stacks of at least that many bytes.  The stacks that were there are
-   /// kept if they do, else they are lost: `changed` says so.  False if there is no memory; the old
-   /// ones are then gone too.
-   bool reserve(uint32_t count, size_t bytes, bool &changed);
+   /// That many stacks of at least that many bytes, in place of those that were there.  False if there is
+   /// no memory; there are none then.
+   bool allocate(uint32_t count, size_t bytes);
+
+   bool hold(uint32_t wanted_count, size_t wanted_bytes) const;
+   uint32_t count() const { return stack_count; }
+   /// Of each stack, before rounding.
+   size_t usable_bytes() const;
+   /// Of address space.
+   size_t mapped() const { return mapping_bytes; }
+   static size_t mapped(uint32_t count, size_t bytes);
 
    /// Where the stack starts (its highest address, exclusive).  Tops differ in their offset within
    /// a page, so that the frames of different fibers do not compete for the same sets of the
@@ -39,7 +46,7 @@ private:
 
    std::byte *mapping = nullptr;
    size_t mapping_bytes = 0;
-   uint32_t count = 0;
+   uint32_t stack_count = 0;
    uint32_t guards = 0; ///< the lowest stacks that have one
    size_t bytes = 0;    ///< of one stack, without its guard page
 };

@@ -3,12 +3,15 @@
 
 #include "backend/cpu/runtime/workgroup_runner.h"
 
-#include <boost/context/detail/fcontext.hpp>
+#include "backend/cpu/runtime/run_order.h"
 
-#include <immintrin.h>
+#include "threads/float_mode.h"
+
+#include <boost/context/detail/fcontext.hpp>
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #if WEFT_ASAN
 #include <sanitizer/common_interface_defs.h>
@@ -22,13 +25,15 @@ namespace {
 
 namespace context = boost::context::detail;
 
+/// Stacks and shared memory that so many dispatches have not used are given back.
+constexpr uint64_t keep_unused = 256;
+
+/// Memory that two programs can share may be so many times what one of them needs.
+constexpr size_t worthwhile_growth = 4;
+
 /// For what generated code calls and for signal handlers, whose frames hold all vector and matrix
 /// registers.
 constexpr size_t stack_margin = WEFT_ASAN || WEFT_TSAN ? 256 << 10 : 48 << 10;
-
-/// Round to nearest, denormals kept, no traps: what shaders expect, whatever the application has
-/// set.
-constexpr unsigned default_mxcsr = 0x1f80;
 
 } // namespace
 
@@ -38,7 +43,7 @@ struct FiberEntry {
    {
       auto *runner = static_cast<WorkgroupRunner *>(transfer.data);
       runner->arrive(transfer.fctx, nullptr);
-      _mm_setcsr(default_mxcsr);
+      set_default_float_mode();
       runner->fiber_loop();
    }
 };
@@ -48,44 +53,12 @@ WorkgroupRunner::WorkgroupRunner() : WorkgroupState{}
    barrier = barrier_entry;
 }
 
-WorkgroupRunner::~WorkgroupRunner()
-{
-   forget_fibers();
-}
+WorkgroupRunner::~WorkgroupRunner() = default;
 
-bool WorkgroupRunner::reserve(const ProgramInfo &info)
+WorkgroupRunner::FiberSet::FiberSet(FiberStacks stacks_of_fibers, uint64_t use)
+    : stacks(std::move(stacks_of_fibers)), fibers(stacks.count() + 1), last_use(use)
 {
-   if (!shared_memory || info.shared_bytes > shared_bytes) {
-      const size_t bytes = (std::max<size_t>(info.shared_bytes, 1) + 63) / 64 * 64;
-      shared_memory.reset(static_cast<uint8_t *>(std::aligned_alloc(64, bytes)));
-      shared_bytes = shared_memory ? bytes : 0;
-      if (!shared_memory)
-         return false;
-   }
-   shared = shared_memory.get();
-
-   const uint32_t count = info.uses_barrier ? info.subgroups : 1;
-   bool changed;
-   if (!stacks.reserve(count, info.stack_bytes + stack_margin, changed)) {
-      forget_fibers();
-      return false;
-   }
-   // As many fibers as there are stacks, which may be more than this program needs.
-   try {
-      if (changed)
-         make_fibers(std::max<uint32_t>(count, fibers.empty() ? 0 : fibers.size() - 1));
-   } catch (const std::bad_alloc &) {
-      return false;
-   }
-   return true;
-}
-
-void WorkgroupRunner::make_fibers(uint32_t count)
-{
-   forget_fibers();
-   fibers.assign(count + 1, Fiber{});
-   caller_slot = count;
-   for (uint32_t i = 0; i < count; i++) {
+   for (uint32_t i = 0; i < stacks.count(); i++) {
       fibers[i].context = context::make_fcontext(stacks.top(i), stacks.size(i), FiberEntry::run);
 #if WEFT_TSAN
       fibers[i].shadow = __tsan_create_fiber(0);
@@ -93,13 +66,89 @@ void WorkgroupRunner::make_fibers(uint32_t count)
    }
 }
 
-void WorkgroupRunner::forget_fibers()
+WorkgroupRunner::FiberSet::~FiberSet()
 {
 #if WEFT_TSAN
-   for (uint32_t i = 0; i + 1 < fibers.size(); i++)
+   for (uint32_t i = 0; i < stacks.count(); i++)
       __tsan_destroy_fiber(fibers[i].shadow);
 #endif
-   fibers.clear();
+}
+
+bool WorkgroupRunner::reserve(const ProgramInfo &info)
+{
+   uses++;
+   std::erase_if(sets, [&](const FiberSet &set) { return uses - set.last_use > keep_unused; });
+   try {
+      if (!reserve_shared(info.shared_bytes) ||
+          !reserve_fibers(info.uses_barrier ? info.subgroups : 1, info.stack_bytes + stack_margin))
+         return false;
+      permutation.resize(info.subgroups);
+      return true;
+   } catch (const std::bad_alloc &) {
+      return false;
+   }
+}
+
+bool WorkgroupRunner::reserve_shared(size_t bytes)
+{
+   bytes = (std::max<size_t>(bytes, 1) + 63) / 64 * 64;
+   if (bytes * worthwhile_growth >= shared_bytes)
+      shared_last_use = uses;
+   if (bytes > shared_bytes || uses - shared_last_use > keep_unused) {
+      shared_memory.reset(static_cast<uint8_t *>(std::aligned_alloc(64, bytes)));
+      shared_bytes = shared_memory ? bytes : 0;
+      shared_last_use = uses;
+   }
+   shared = shared_memory.get();
+   return shared != nullptr;
+}
+
+bool WorkgroupRunner::reserve_fibers(uint32_t count, size_t stack_bytes)
+{
+   FiberSet *best = nullptr;
+   for (FiberSet &set : sets) {
+      if (set.stacks.hold(count, stack_bytes) &&
+          (!best || set.stacks.mapped() < best->stacks.mapped()))
+         best = &set;
+   }
+   if (!best) {
+      if (!add_fibers(count, stack_bytes))
+         return false;
+      best = &sets.back();
+   }
+   // A program that needs a small part of them does not keep them.
+   if (FiberStacks::mapped(count, stack_bytes) * worthwhile_growth >= best->stacks.mapped())
+      best->last_use = uses;
+   stacks = &best->stacks;
+   fibers = best->fibers.data();
+   caller_slot = best->stacks.count();
+   return true;
+}
+
+/// As sets.back().  It takes the place of a set that is not much smaller, if it can serve for both.
+bool WorkgroupRunner::add_fibers(uint32_t count, size_t stack_bytes)
+{
+   const size_t wanted = FiberStacks::mapped(count, stack_bytes);
+   FiberStacks made;
+   for (auto set = sets.begin(); set != sets.end(); ++set) {
+      const uint32_t joint_count = std::max(count, set->stacks.count());
+      const size_t joint_bytes = std::max(stack_bytes, set->stacks.usable_bytes());
+      if (FiberStacks::mapped(joint_count, joint_bytes) / worthwhile_growth > wanted)
+         continue;
+      sets.erase(set);
+      if (made.allocate(joint_count, joint_bytes)) {
+         sets.emplace_back(std::move(made), uses);
+         return true;
+      }
+      break;
+   }
+   if (!made.allocate(count, stack_bytes)) {
+      sets.clear();
+      if (!made.allocate(count, stack_bytes))
+         return false;
+   }
+   sets.emplace_back(std::move(made), uses);
+   return true;
 }
 
 void WorkgroupRunner::run(Job &new_job)
@@ -111,7 +160,7 @@ void WorkgroupRunner::run(Job &new_job)
       run_chunks();
    } else {
       // Everything in one fiber: it has the stack that the program needs.
-      make_ring(1);
+      fibers[0].previous = fibers[0].next = 0;
       switch_fiber(caller_slot, 0);
    }
    job = nullptr;
@@ -135,6 +184,14 @@ void WorkgroupRunner::run_chunks()
       if (first >= job->total)
          return;
       const uint64_t last = std::min(first + job->chunk, job->total);
+      if (job->order) {
+         for (uint64_t i = first; i < last; i++) {
+            workgroup_number = shuffled_workgroup(job->order, i, job->total);
+            move_to(workgroup_number);
+            run_workgroup();
+         }
+         continue;
+      }
       move_to(first);
       for (uint64_t i = first; i < last; i++) {
          run_workgroup();
@@ -146,8 +203,11 @@ void WorkgroupRunner::run_chunks()
 void WorkgroupRunner::run_workgroup()
 {
    if (job->fibers) {
-      make_ring(job->subgroups);
-      switch_fiber(caller_slot, 0);
+      switch_fiber(caller_slot, make_ring(job->subgroups));
+   } else if (job->order) {
+      shuffle_subgroups(permutation, job->order, workgroup_number);
+      for (const uint32_t subgroup : permutation)
+         job->kernel(job->state, this, subgroup);
    } else {
       for (uint32_t subgroup = 0; subgroup < job->subgroups; subgroup++)
          job->kernel(job->state, this, subgroup);
@@ -177,12 +237,21 @@ void WorkgroupRunner::move_to_next()
    workgroup_id[2]++;
 }
 
-void WorkgroupRunner::make_ring(uint32_t count)
+uint32_t WorkgroupRunner::make_ring(uint32_t count)
 {
+   if (job->order) {
+      shuffle_subgroups(permutation, job->order, workgroup_number);
+      for (uint32_t i = 0; i < count; i++) {
+         fibers[permutation[i]].previous = permutation[i ? i - 1 : count - 1];
+         fibers[permutation[i]].next = permutation[i + 1 < count ? i + 1 : 0];
+      }
+      return permutation[0];
+   }
    for (uint32_t i = 0; i < count; i++) {
       fibers[i].previous = i ? i - 1 : count - 1;
       fibers[i].next = i + 1 < count ? i + 1 : 0;
    }
+   return 0;
 }
 
 void WorkgroupRunner::leave_ring()
@@ -210,8 +279,8 @@ void WorkgroupRunner::switch_fiber(uint32_t from, uint32_t to)
    if (to == caller_slot)
       __sanitizer_start_switch_fiber(&fibers[from].fake_stack, caller_bottom, caller_size);
    else
-      __sanitizer_start_switch_fiber(&fibers[from].fake_stack, stacks.top(to) - stacks.size(to),
-                                     stacks.size(to));
+      __sanitizer_start_switch_fiber(&fibers[from].fake_stack, stacks->top(to) - stacks->size(to),
+                                     stacks->size(to));
 #endif
 #if WEFT_TSAN
    // The thread's own stack is left here and comes back here: this is where it is known.

@@ -20,6 +20,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct Job {
    bool fibers; ///< a fiber per subgroup, as the program has barriers
    std::array<uint32_t, 3> groups;
    uint64_t total;                         ///< workgroups
+   uint32_t order;                         ///< seed of a random order (run_order.h); 0: in turn
    uint64_t chunk;                         ///< workgroups taken at once
    alignas(64) std::atomic<uint64_t> next; ///< the first workgroup that nobody has taken
 };
@@ -71,9 +73,11 @@ private:
    void arrive(Context from_context, void *fake_stack);
    void run_chunks();
    void run_workgroup();
-   void make_fibers(uint32_t count);
-   void forget_fibers();
-   void make_ring(uint32_t count);
+   bool reserve_shared(size_t bytes);
+   bool reserve_fibers(uint32_t count, size_t stack_bytes);
+   bool add_fibers(uint32_t count, size_t stack_bytes);
+   /// Returns the first fiber of the ring.
+   uint32_t make_ring(uint32_t count);
    void leave_ring();
    void move_to(uint64_t workgroup);
    void move_to_next();
@@ -82,14 +86,30 @@ private:
    uint32_t current = 0; ///< the running fiber
    uint32_t switched_from = 0;
    uint32_t caller_slot = 0; ///< fibers' last element stands for the thread's own stack
-   std::vector<Fiber> fibers;
-   FiberStacks stacks;
+   Fiber *fibers = nullptr;  ///< of the set in use
+   const FiberStacks *stacks = nullptr;
+
+   /// Fibers with their stacks.  A program runs on the smallest set that is large enough.
+   struct FiberSet {
+      FiberStacks stacks;
+      std::vector<Fiber> fibers;
+      uint64_t last_use;
+
+      FiberSet(FiberStacks stacks, uint64_t use);
+      ~FiberSet();
+   };
+   std::list<FiberSet> sets;
+   uint64_t uses = 0; ///< calls of reserve()
+
+   std::vector<uint32_t> permutation; ///< of the subgroups of a workgroup, where a seed decides
+   uint64_t workgroup_number = 0;     ///< of the workgroup that runs
 
    struct Free {
       void operator()(uint8_t *memory) const { std::free(memory); }
    };
    std::unique_ptr<uint8_t, Free> shared_memory;
    size_t shared_bytes = 0;
+   uint64_t shared_last_use = 0; ///< of a good part of it
 
    // The thread's own stack, for AddressSanitizer.
    [[maybe_unused]] const void *caller_bottom = nullptr;

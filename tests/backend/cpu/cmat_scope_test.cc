@@ -437,5 +437,46 @@ std::vector<Case> cases()
 
 INSTANTIATE_TEST_SUITE_P(All, CmatScope, testing::ValuesIn(cases()), case_name);
 
+/// A module with a matrix whose scope is an expression of a specialization constant.
+std::vector<uint32_t> module_of_scope(const std::string &scope)
+{
+   return e2e::compile_glsl(e2e::glsl_header + std::string(R"(
+layout(local_size_x = 128) in;
+layout(constant_id = 7) const uint chosen = 3; // gl_ScopeSubgroup
+const uint computed = chosen - 4u;
+layout(set = 0, binding = 0) buffer Data { float data[]; };
+void main()
+{
+   coopmat<float, )") + scope +
+                            R"(, 32, 32, gl_MatrixUseAccumulator> m;
+   coopMatLoad(m, data, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
+   coopMatStore(m, data, 1024, 32, gl_CooperativeMatrixLayoutRowMajor);
+}
+)");
+}
+
+TEST(WorkgroupMatrices, AreFoundWhateverTheirScopeIsMadeOf)
+{
+   const auto has = [](const std::vector<uint32_t> &spirv, uint32_t value) {
+      ShaderSource source = {spirv, "main", {}};
+      source.spec_constants = {{7, std::as_bytes(std::span(&value, 1))}};
+      return has_workgroup_matrices(source);
+   };
+   const std::vector<uint32_t> workgroup = module_of_scope("gl_ScopeWorkgroup"),
+                               subgroup = module_of_scope("gl_ScopeSubgroup"),
+                               chosen = module_of_scope("chosen"),
+                               sum = module_of_scope("computed");
+   EXPECT_TRUE(has(workgroup, 3));
+   EXPECT_FALSE(has(subgroup, 2));
+   EXPECT_TRUE(has(chosen, 2));
+   EXPECT_FALSE(has(chosen, 3));
+   EXPECT_FALSE(has_workgroup_matrices({chosen, "main", {}}));
+   EXPECT_TRUE(has(sum, 6));
+   EXPECT_FALSE(has(sum, 7));
+   // What is no module has none.
+   EXPECT_FALSE(has_workgroup_matrices({std::span(chosen).first(chosen.size() - 7), "main", {}}));
+   EXPECT_FALSE(has_workgroup_matrices({{}, "main", {}}));
+}
+
 } // namespace
 } // namespace weft::cpu

@@ -40,6 +40,19 @@ TEST(CpuFeatures, HostIsDescribedByKernelsThatThereAre)
    }
 }
 
+TEST(CpuFeatures, NothingRunsWithShadowStacks)
+{
+   CpuFeatures features;
+   features.instruction_set = InstructionSet::avx2;
+   EXPECT_FALSE(missing_instructions(features));
+   const std::optional<std::string> missing = missing_instructions(features, true);
+   ASSERT_TRUE(missing);
+   EXPECT_NE(missing->find("CET"), std::string::npos) << *missing;
+   EXPECT_TRUE(missing_instructions(CpuFeatures()));
+   // Not of this process: the tests that switch fibers would not run.
+   EXPECT_FALSE(has_shadow_stack());
+}
+
 TEST(CpuFeatures, AreNarrowedToALimit)
 {
    EXPECT_EQ(detect_features(IsaLimit::none).instruction_set, InstructionSet::none);

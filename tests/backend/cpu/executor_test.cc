@@ -12,7 +12,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -251,10 +253,12 @@ TEST(Executor, RunsWithTheDefaultFloatingPointMode)
 {
    struct Modes {
       std::mutex mutex;
-      std::set<unsigned> seen;
+      std::set<unsigned> seen, x87;
    } modes;
    const unsigned before = _mm_getcsr();
-   _mm_setcsr(before | 0x8040); // flush to zero, denormals are zeros
+   fesetround(FE_UPWARD);             // of both units
+   _mm_setcsr(_mm_getcsr() | 0x8040); // flush to zero, denormals are zeros
+   const unsigned callers = _mm_getcsr() & 0xffc0;
    Executor executor(3);
    for (const bool barriers : {false, true}) {
       const HandwrittenProgram program(
@@ -262,13 +266,19 @@ TEST(Executor, RunsWithTheDefaultFloatingPointMode)
             auto &modes = object_of<Modes>(state);
             const std::lock_guard lock(modes.mutex);
             modes.seen.insert(_mm_getcsr() & 0xffc0);
+            uint16_t control;
+            asm volatile("fnstcw %0" : "=m"(control));
+            modes.x87.insert(control);
          },
          program_info(2, barriers));
       ASSERT_TRUE(executor.dispatch(program, state_of(modes), {100, 1, 1}));
    }
-   EXPECT_EQ(_mm_getcsr() & 0xffc0, (before | 0x8040) & 0xffc0);
+   EXPECT_EQ(_mm_getcsr() & 0xffc0, callers);
+   EXPECT_EQ(fegetround(), FE_UPWARD);
+   fesetround(FE_TONEAREST);
    _mm_setcsr(before);
    EXPECT_EQ(modes.seen, std::set<unsigned>{0x1f80});
+   EXPECT_EQ(modes.x87, std::set<unsigned>{0x37f});
 }
 
 TEST(Executor, UsesTheCpusOfItsAffinityMask)
@@ -400,6 +410,214 @@ TEST(Executor, ThreadsWithoutMemoryLeaveTheWorkToTheOthers)
    EXPECT_TRUE(ran);
    for (const auto &count : visits.counts)
       ASSERT_EQ(count, 1u);
+}
+
+/// Each visited once, or none at all.
+testing::AssertionResult visits_all_or_none(Executor &executor, const ProgramInfo &info, bool &ran)
+{
+   Visits visits({10, 1, 1}, {0, 0, 0}, info.subgroups);
+   visits.with_barrier = info.uses_barrier;
+   const HandwrittenProgram program(Visits::kernel, info);
+   ran = executor.dispatch(program, state_of(visits), visits.groups);
+   for (const auto &count : visits.counts) {
+      if (count != uint32_t(ran))
+         return testing::AssertionFailure() << "a subgroup ran " << count << " times";
+   }
+   return testing::AssertionSuccess();
+}
+
+TEST(Executor, GoesOnAfterAnAllocationOfADispatchHasFailed)
+{
+   if (WEFT_TSAN)
+      GTEST_SKIP() << "allocations don't fail with ThreadSanitizer's operator new";
+   bool ran = false;
+   for (int64_t allocations = 0; !ran; allocations++) {
+      ASSERT_LT(allocations, 20);
+      Executor executor(1);
+      bool before = false;
+      ASSERT_TRUE(visits_all_or_none(executor, program_info(2, true), before));
+      ASSERT_TRUE(before);
+      const ProgramInfo larger = program_info(7, true, 1000, 100000);
+      Visits visits({10, 1, 1}, {0, 0, 0}, 7);
+      visits.with_barrier = true;
+      const HandwrittenProgram program(Visits::kernel, larger);
+      allocations_left = allocations;
+      ran = executor.dispatch(program, state_of(visits), visits.groups);
+      allocations_left = -1;
+      for (const auto &count : visits.counts)
+         ASSERT_EQ(count, uint32_t(ran)) << allocations;
+      for (const ProgramInfo &next : {larger, program_info(2, true), program_info(3, false)}) {
+         bool again = false;
+         ASSERT_TRUE(visits_all_or_none(executor, next, again)) << allocations;
+         EXPECT_TRUE(again) << allocations;
+      }
+   }
+}
+
+/// What `work` adds to the address space.
+template <typename Work>
+int64_t growth(Work work)
+{
+   const uint64_t before = address_space_in_use();
+   work();
+   return int64_t(address_space_in_use()) - int64_t(before);
+}
+
+/// Many small stacks for one program and one large stack for another are not as many large ones.
+TEST(Executor, MapsNoMoreThanProgramsNeed)
+{
+   const ProgramInfo many = program_info(256, true), large = program_info(1, true, 0, 64 << 20);
+   Executor executor(1);
+   bool ran = false;
+   const int64_t bytes = growth([&] {
+      for (int i = 0; i < 3; i++) {
+         EXPECT_TRUE(visits_all_or_none(executor, many, ran));
+         EXPECT_TRUE(ran);
+         EXPECT_TRUE(visits_all_or_none(executor, large, ran));
+         EXPECT_TRUE(ran);
+      }
+   });
+   EXPECT_LT(bytes, int64_t(1) << 30);
+}
+
+TEST(Executor, GivesBackStacksAndSharedMemoryThatAreNotUsed)
+{
+   const ProgramInfo small = program_info(2, true, 100),
+                     large = program_info(4, true, 64 << 20, 64 << 20);
+   Executor executor(1);
+   bool ran = false;
+   ASSERT_TRUE(visits_all_or_none(executor, small, ran));
+   const int64_t bytes = growth([&] {
+      ASSERT_TRUE(visits_all_or_none(executor, large, ran));
+      EXPECT_TRUE(ran);
+      for (int i = 0; i < 1000; i++)
+         ASSERT_TRUE(visits_all_or_none(executor, small, ran));
+   });
+   EXPECT_LT(bytes, int64_t(32) << 20);
+   // And what is used again now and then stays.
+   const int64_t kept = growth([&] {
+      for (int i = 0; i < 1000; i++)
+         ASSERT_TRUE(visits_all_or_none(executor, i % 50 ? small : large, ran));
+   });
+   EXPECT_GT(kept, int64_t(256) << 20);
+}
+
+/// A joint mapping that would be acceptable by its size may still not be had.
+TEST(Executor, MapsWhatAProgramNeedsWhereMoreFails)
+{
+   if (WEFT_ASAN || WEFT_TSAN)
+      GTEST_SKIP() << "sanitizers need address space themselves";
+   Executor executor(1);
+   bool ran = false;
+   ASSERT_TRUE(visits_all_or_none(executor, program_info(8, true, 0, 32 << 20), ran));
+   rlimit before;
+   ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+   rlimit limit = before;
+   limit.rlim_cur = address_space_in_use() + (uint64_t(100) << 20);
+   ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+   // With the stacks that are there: 350 MiB, where 256 and 100 are free.
+   const bool alone = visits_all_or_none(executor, program_info(2, true, 0, 160 << 20), ran) && ran;
+   ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+   EXPECT_TRUE(alone);
+}
+
+/// Subgroup 0 writes, the others read, without a barrier or with one.
+struct Message {
+   bool has_barrier = false;
+   std::atomic<uint32_t> missed = 0;
+   std::mutex mutex;
+   std::vector<uint32_t> order; ///< of the workgroups and subgroups that ran
+
+   static void kernel(const DispatchState *state, WorkgroupState *group, uint32_t subgroup)
+   {
+      auto &message = object_of<Message>(state);
+      auto *text = reinterpret_cast<volatile uint32_t *>(group->shared);
+      {
+         const std::lock_guard lock(message.mutex);
+         message.order.push_back(group->workgroup_id[0] * 8 + subgroup);
+      }
+      if (subgroup == 0)
+         text[0] = group->workgroup_id[0] + 1;
+      if (message.has_barrier)
+         group->barrier(group);
+      if (text[0] != group->workgroup_id[0] + 1)
+         message.missed++;
+      group->barrier(group);
+      if (subgroup == 0)
+         text[0] = 0;
+   }
+};
+
+TEST(Executor, RunsInAnOrderThatASeedDecides)
+{
+   constexpr uint32_t subgroups = 8, groups = 20;
+   const HandwrittenProgram program(Message::kernel, program_info(subgroups, true, 64));
+   std::set<std::vector<uint32_t>> orders;
+   uint32_t seeds_that_miss = 0;
+   for (uint32_t seed = 0; seed < 10; seed++) {
+      for (const bool has_barrier : {true, false}) {
+         Executor executor(1, seed);
+         Message message;
+         message.has_barrier = has_barrier;
+         ASSERT_TRUE(executor.dispatch(program, state_of(message), {groups, 1, 1}));
+         std::vector<uint32_t> sorted = message.order;
+         std::ranges::sort(sorted);
+         ASSERT_EQ(sorted.size(), subgroups * groups);
+         for (uint32_t i = 0; i < sorted.size(); i++)
+            ASSERT_EQ(sorted[i], i) << "seed " << seed;
+         if (seed == 0) {
+            EXPECT_EQ(sorted, message.order);
+         }
+         if (has_barrier || seed == 0) {
+            EXPECT_EQ(message.missed, 0u) << "seed " << seed;
+         } else {
+            seeds_that_miss += message.missed != 0;
+            orders.insert(message.order);
+         }
+      }
+   }
+   EXPECT_EQ(seeds_that_miss, 9u);
+   EXPECT_EQ(orders.size(), 9u);
+}
+
+TEST(Executor, ASeedGivesTheSameOrderAgain)
+{
+   const HandwrittenProgram program(Message::kernel, program_info(8, false, 64));
+   for (const uint32_t seed : {1u, 77u, ~0u}) {
+      std::vector<uint32_t> first;
+      for (int i = 0; i < 2; i++) {
+         Executor executor(1, seed);
+         Message message;
+         message.has_barrier = false;
+         ASSERT_TRUE(executor.dispatch(program, state_of(message), {3, 1, 1}));
+         if (i) {
+            EXPECT_EQ(message.order, first);
+         }
+         first = message.order;
+      }
+   }
+}
+
+TEST_P(Executors, VisitEveryWorkgroupOnceInAnyOrder)
+{
+   for (const uint32_t seed : {1u, 2u, 3u}) {
+      Executor executor(GetParam(), seed);
+      for (const bool barriers : {false, true}) {
+         for (const std::array<uint32_t, 3> groups : {std::array<uint32_t, 3>{1, 1, 1},
+                                                      {1, 1, 7},
+                                                      {3, 5, 2},
+                                                      {1000, 1, 1},
+                                                      {13, 17, 19}}) {
+            Visits visits(groups, {0, 0, 0}, 4);
+            visits.with_barrier = barriers;
+            const HandwrittenProgram program(Visits::kernel, program_info(4, barriers));
+            ASSERT_TRUE(executor.dispatch(program, state_of(visits), groups));
+            EXPECT_EQ(visits.strays, 0u);
+            for (const auto &count : visits.counts)
+               ASSERT_EQ(count, 1u);
+         }
+      }
+   }
 }
 
 /// Callers that know nothing of each other, each with its executor.

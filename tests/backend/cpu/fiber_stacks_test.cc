@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft::cpu {
@@ -27,9 +28,7 @@ size_t mappings()
 TEST(FiberStacks, CanBeUsedFromTopToBottom)
 {
    FiberStacks stacks;
-   bool changed = false;
-   ASSERT_TRUE(stacks.reserve(20, 10000, changed));
-   EXPECT_TRUE(changed);
+   ASSERT_TRUE(stacks.allocate(20, 10000));
    for (uint32_t i = 0; i < 20; i++) {
       EXPECT_GE(stacks.size(i), 10000u);
       std::memset(stacks.top(i) - stacks.size(i), int(i + 1), stacks.size(i));
@@ -40,27 +39,30 @@ TEST(FiberStacks, CanBeUsedFromTopToBottom)
    }
 }
 
-TEST(FiberStacks, StayWhereTheyAreUntilMoreIsWanted)
+TEST(FiberStacks, HoldAsManyAndAsLargeOnesAsTheyWereMadeFor)
 {
    FiberStacks stacks;
-   bool changed = false;
-   ASSERT_TRUE(stacks.reserve(4, 10000, changed));
+   EXPECT_FALSE(stacks.hold(1, 1));
+   ASSERT_TRUE(stacks.allocate(4, 10000));
+   EXPECT_TRUE(stacks.hold(4, 10000));
+   EXPECT_TRUE(stacks.hold(2, 5000));
+   EXPECT_TRUE(stacks.hold(4, stacks.usable_bytes()));
+   EXPECT_FALSE(stacks.hold(5, 10000));
+   EXPECT_FALSE(stacks.hold(4, stacks.usable_bytes() + 1));
+   EXPECT_EQ(stacks.mapped(), FiberStacks::mapped(4, 10000));
    std::byte *const top = stacks.top(3);
-   ASSERT_TRUE(stacks.reserve(2, 10000, changed));
-   EXPECT_FALSE(changed);
-   ASSERT_TRUE(stacks.reserve(4, 5000, changed));
-   EXPECT_FALSE(changed);
-   EXPECT_EQ(stacks.top(3), top);
-   ASSERT_TRUE(stacks.reserve(2, 100000, changed));
-   EXPECT_TRUE(changed);
-   EXPECT_GE(stacks.size(3), 100000u);
+   FiberStacks moved = std::move(stacks);
+   EXPECT_EQ(moved.top(3), top);
+   EXPECT_TRUE(moved.hold(4, 10000));
+   ASSERT_TRUE(moved.allocate(2, 100000));
+   EXPECT_GE(moved.size(1), 100000u);
+   EXPECT_FALSE(moved.hold(4, 10000));
 }
 
 TEST(FiberStacksDeathTest, HaveGuardPages)
 {
    FiberStacks stacks;
-   bool changed;
-   ASSERT_TRUE(stacks.reserve(3, 10000, changed));
+   ASSERT_TRUE(stacks.allocate(3, 10000));
    for (uint32_t i = 0; i < 3; i++) {
       volatile std::byte *below = stacks.top(i) - stacks.size(i) - 1;
       EXPECT_DEATH(*below = std::byte(1), "") << i;
@@ -75,17 +77,15 @@ TEST(FiberStacks, LeaveMappingsToTheApplication)
    std::vector<std::unique_ptr<FiberStacks>> threads;
    for (uint32_t i = 0; i < 512; i++) {
       threads.push_back(std::make_unique<FiberStacks>());
-      bool changed;
-      ASSERT_TRUE(threads.back()->reserve(128, 16384, changed)) << i;
+      ASSERT_TRUE(threads.back()->allocate(128, 16384)) << i;
       *(threads.back()->top(127) - threads.back()->size(127)) = std::byte(1);
    }
    EXPECT_LT(mappings() - before, 20000u);
    // What is given back can be had again: there are guard pages again.
    threads.clear();
    FiberStacks stacks;
-   bool changed;
    const size_t without = mappings();
-   ASSERT_TRUE(stacks.reserve(128, 16384, changed));
+   ASSERT_TRUE(stacks.allocate(128, 16384));
    EXPECT_GE(mappings() - without, 255u);
 }
 

@@ -42,6 +42,16 @@ TEST(Options, TakeThreads)
       EXPECT_EQ(parse({{"WEFT_THREADS", wrong}}, 1).threads, 0u) << wrong;
 }
 
+TEST(Options, TakeASeedOfTheOrder)
+{
+   EXPECT_EQ(parse({}).order, 0u);
+   EXPECT_EQ(parse({{"WEFT_ORDER", "0"}}).order, 0u);
+   EXPECT_EQ(parse({{"WEFT_ORDER", "1"}}).order, 1u);
+   EXPECT_EQ(parse({{"WEFT_ORDER", "4294967295"}}).order, ~0u);
+   for (const char *wrong : {"4294967296", "-1", "random", "3 "})
+      EXPECT_EQ(parse({{"WEFT_ORDER", wrong}}, 1).order, 0u) << wrong;
+}
+
 TEST(Options, TakeInstructionSets)
 {
    const std::pair<const char *, IsaLimit> words[] = {

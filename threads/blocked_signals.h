@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The signal mask of the threads that the driver starts.
+/// The signal mask of the threads that driver and layer start.
 
 #pragma once
 
 #include <csignal>
 
-namespace weft::cpu {
+namespace weft {
 
 /// While it lives, the calling thread, and so every thread that it starts, takes no signal that is
 /// sent to the process: those are for the application's own threads.  What an instruction raises
@@ -24,4 +24,4 @@ private:
    sigset_t before;
 };
 
-} // namespace weft::cpu
+} // namespace weft

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "backend/cpu/runtime/blocked_signals.h"
+#include "threads/blocked_signals.h"
 
 #include <pthread.h>
 
 #include <initializer_list>
 
-namespace weft::cpu {
+namespace weft {
 
 BlockedSignals::BlockedSignals()
 {
@@ -23,4 +23,4 @@ BlockedSignals::~BlockedSignals()
    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-} // namespace weft::cpu
+} // namespace weft

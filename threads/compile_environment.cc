@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "threads/compile_environment.h"
+
+#include "threads/float_mode.h"
+
+namespace weft {
+
+CompileEnvironment::CompileEnvironment()
+{
+   fegetenv(&floats);
+   set_default_float_mode();
+   // glibc's own object: nothing is allocated, and it lives as long as the process.
+   locale = uselocale(newlocale(LC_ALL_MASK, "C", nullptr));
+}
+
+CompileEnvironment::~CompileEnvironment()
+{
+   uselocale(locale);
+   fesetenv(&floats);
+}
+
+} // namespace weft
