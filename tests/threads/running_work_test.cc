@@ -39,6 +39,8 @@ void use_table()
 /// early.
 void exit_while_threads_work(int threads)
 {
+   // Called last: a process that does not wait lives long enough for the work to see it.
+   std::atexit([] { std::this_thread::sleep_for(300ms); });
    (void)call_on_large_stack(use_table);
    std::atomic<int> begun = 0;
    for (int i = 0; i < threads; i++) {
