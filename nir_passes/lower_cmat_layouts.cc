@@ -27,7 +27,8 @@ public:
          desc(*glsl_get_cmat_description(matrix->type)),
          rows_first(nir_intrinsic_matrix_layout(instr) == WEFT_LAYOUT_ROW_BLOCKED),
          stride(uint32_t(nir_src_as_uint(instr->src[2]))),
-         unit_bytes(std::min(component_bits(desc) / 8, word_bytes))
+         unit_bytes(std::min(component_bits(desc) / 8, word_bytes)),
+         access(nir_intrinsic_access(instr))
    {
       nir_deref_instr *pointer = nir_src_as_deref(instr->src[is_store ? 0 : 1]);
       if (robust_access && nir_deref_mode_is(pointer, nir_var_mem_ssbo))
@@ -101,7 +102,7 @@ private:
    nir_def *load(nir_def *unit)
    {
       nir_if *inside = push_if_inside(unit);
-      nir_def *value = nir_load_deref(b, at(unit));
+      nir_def *value = nir_load_deref_with_access(b, at(unit), access);
       if (!inside)
          return value;
       nir_push_else(b, inside);
@@ -113,7 +114,7 @@ private:
    void store(nir_def *unit, nir_def *value)
    {
       nir_if *inside = push_if_inside(unit);
-      nir_store_deref(b, at(unit), value, 1);
+      nir_store_deref_with_access(b, at(unit), value, 1, access);
       if (inside)
          nir_pop_if(b, inside);
    }
@@ -125,6 +126,7 @@ private:
    const bool rows_first;
    const uint32_t stride;
    const uint32_t unit_bytes; ///< of one access: an element, or a word of it
+   const gl_access_qualifier access;
    std::optional<cmat::Bounds> bounds;
    nir_deref_instr *memory; ///< an array of such units
 };

@@ -25,7 +25,17 @@ struct MatrixMemory {
    nir_deref_instr *base;
    nir_def *stride;
    bool row_major;
+   gl_access_qualifier access;
    std::optional<Bounds> bounds; ///< where elements may lie outside of the buffer
+
+   nir_def *load(nir_builder *b, nir_deref_instr *from) const
+   {
+      return nir_load_deref_with_access(b, from, access);
+   }
+   void store(nir_builder *b, nir_deref_instr *to, nir_def *value) const
+   {
+      nir_store_deref_with_access(b, to, value, 1, access);
+   }
 };
 
 MatrixMemory matrix_memory(Context &s, nir_intrinsic_instr *instr, unsigned pointer_source,
@@ -47,7 +57,7 @@ MatrixMemory matrix_memory(Context &s, nir_intrinsic_instr *instr, unsigned poin
       nir_build_deref_cast(b, &pointer->def, pointer->modes,
                            glsl_scalar_type(glsl_base_type(desc.element_type)), component);
    return {base, stride, nir_intrinsic_matrix_layout(instr) == GLSL_MATRIX_LAYOUT_ROW_MAJOR,
-           limits};
+           nir_intrinsic_access(instr), limits};
 }
 
 /// What the running invocation holds of a matrix, as memory has it: lines are rows or columns.
@@ -175,7 +185,7 @@ std::vector<nir_def *> load_units(Context &s, const HeldBlock &block, const Matr
    nir_builder *b = &s.b;
    std::vector<nir_def *> units;
    for_each_unit(s, block, source, block.unit, [&](uint32_t, nir_deref_instr *pointer) {
-      units.push_back(nir_load_deref(b, pointer));
+      units.push_back(source.load(b, pointer));
    });
    return units;
 }
@@ -189,7 +199,7 @@ std::vector<nir_def *> load_edge(Context &s, const HeldBlock &block, const Matri
       [&](nir_deref_instr *component, nir_deref_instr *element, nir_def *inside) {
          nir_store_deref(b, component, nir_imm_intN_t(b, 0, bits), 1);
          nir_if *there = nir_push_if(b, inside);
-         nir_store_deref(b, component, nir_load_deref(b, element), 1);
+         nir_store_deref(b, component, source.load(b, element), 1);
          nir_pop_if(b, there);
       });
    std::vector<nir_def *> units;
@@ -228,7 +238,7 @@ void store_edge(Context &s, const HeldBlock &block, const MatrixMemory &destinat
    edge.for_each_element(
       [&](nir_deref_instr *component, nir_deref_instr *element, nir_def *inside) {
          nir_if *there = nir_push_if(b, inside);
-         nir_store_deref(b, element, nir_load_deref(b, component), 1);
+         destination.store(b, element, nir_load_deref(b, component));
          nir_pop_if(b, there);
       });
 }
@@ -346,7 +356,7 @@ void lower_load_to_registers(Context &s, nir_intrinsic_instr *instr)
          s.for_each_component(result.desc, [&](nir_def *i) { s.store_component(result, i, zero); });
       }
       for_each_element(s, part, source, [&](nir_def *component, nir_deref_instr *element) {
-         s.store_component(result, component, nir_load_deref(&s.b, element));
+         s.store_component(result, component, source.load(&s.b, element));
       });
       return;
    }
@@ -374,7 +384,7 @@ void lower_store_to_registers(Context &s, nir_intrinsic_instr *instr)
    const HeldBlock part = held_block(s, map, destination);
    if (!s.is_unrolled(source.desc)) {
       for_each_element(s, part, destination, [&](nir_def *component, nir_deref_instr *element) {
-         nir_store_deref(b, element, s.load_component(source, component), 1);
+         destination.store(b, element, s.load_component(source, component));
       });
       nir_pop_if(b, chosen);
       return;
@@ -382,7 +392,7 @@ void lower_store_to_registers(Context &s, nir_intrinsic_instr *instr)
    nir_if *whole =
       destination.bounds ? nir_push_if(b, all_inside(b, part, *destination.bounds)) : nullptr;
    for_each_unit(s, part, destination, 1, [&](uint32_t i, nir_deref_instr *element) {
-      nir_store_deref(b, element, s.load_component(source, nir_imm_int(b, int(i))), 1);
+      destination.store(b, element, s.load_component(source, nir_imm_int(b, int(i))));
    });
    if (whole) {
       nir_push_else(b, whole);

@@ -534,7 +534,8 @@ private:
                                               first_line(desc),
                                               {._ = 0,
                                                .cmat_desc = cut(desc),
-                                               .matrix_layout = nir_intrinsic_matrix_layout(load)});
+                                               .matrix_layout = nir_intrinsic_matrix_layout(load),
+                                               .access = nir_intrinsic_access(load)});
             nir_instr_remove(&load->instr);
          } else {
             nir_cmat_insert_columns_weft(&b, &all->def, &matrix.deref->def, first_line(desc));
@@ -544,11 +545,11 @@ private:
          return;
       }
       _nir_build_cmat_store(&b, &staged(desc, zero, first_line(desc))->def, &matrix.deref->def,
-                            stride, {._ = 0, .matrix_layout = layout});
+                            stride, {._ = 0, .matrix_layout = layout, .access = {}});
       meet();
       nir_deref_instr *all = whole(desc);
       _nir_build_cmat_load(&b, &all->def, &staged(desc, zero, zero)->def, stride,
-                           {._ = 0, .matrix_layout = layout});
+                           {._ = 0, .matrix_layout = layout, .access = {}});
       nir_src_rewrite(&instr->src[2], &all->def);
    }
 
@@ -566,7 +567,8 @@ private:
             nir_intrinsic_instr *load = nir_instr_as_intrinsic(instr);
             if (load->intrinsic == nir_intrinsic_cmat_load &&
                 nir_intrinsic_get_var(load, 0) == variable)
-               return load;
+               return nir_intrinsic_access(load) & (ACCESS_VOLATILE | ACCESS_COHERENT) ? nullptr
+                                                                                       : load;
          }
          if (!leaves_memory(instr))
             return nullptr;

@@ -21,7 +21,7 @@ nir_def *stride_in_bytes(nir_builder *b, const nir_deref_instr *pointer, nir_def
 /// How the back end takes pointers and strides.
 enum class Memory {
    machine, ///< as the program has them; strides of 64 bits
-   units,   ///< pointers to units (cmat_unit_bytes()), strides of 32 bits
+   units,   ///< pointers to units (cmat_unit_pointer()), strides of 32 bits
 };
 
 /// What the intrinsics get: the memory and from where to count.
@@ -48,7 +48,8 @@ void build_load(nir_builder *b, const Matrix &result, nir_intrinsic_instr *instr
                               .cmat_desc = result.desc,
                               .matrix_layout = nir_intrinsic_matrix_layout(instr),
                               .memory_modes = from.pointer->modes,
-                              .stride_unit = 1});
+                              .stride_unit = 1,
+                              .access = nir_intrinsic_access(instr)});
 }
 
 void build_store(nir_builder *b, const Matrix &source, nir_intrinsic_instr *instr, Memory memory)
@@ -59,7 +60,8 @@ void build_store(nir_builder *b, const Matrix &source, nir_intrinsic_instr *inst
                                .cmat_desc = source.desc,
                                .matrix_layout = nir_intrinsic_matrix_layout(instr),
                                .memory_modes = to.pointer->modes,
-                               .stride_unit = 1});
+                               .stride_unit = 1,
+                               .access = nir_intrinsic_access(instr)});
 }
 
 void build_muladd(nir_builder *b, const Matrix &d, const Matrix &a, const Matrix &bm,
@@ -131,7 +133,8 @@ void lower_insert_columns_to_tiles(Context &s, nir_intrinsic_instr *instr)
                               .cmat_desc = result.desc,
                               .matrix_layout = GLSL_MATRIX_LAYOUT_ROW_MAJOR,
                               .memory_modes = nir_var_function_temp,
-                              .stride_unit = 1});
+                              .stride_unit = 1,
+                              .access = {}});
 }
 
 bool lower_to_driver_tiles(nir_shader *nir)

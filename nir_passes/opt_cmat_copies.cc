@@ -293,6 +293,11 @@ private:
    {
       return (variable->data.access & ACCESS_CAN_REORDER) != 0;
    }
+   static bool is_volatile_load(const Use &use)
+   {
+      return use.instr->intrinsic == nir_intrinsic_cmat_load &&
+             nir_intrinsic_access(use.instr) & ACCESS_VOLATILE;
+   }
    static bool is_insertion(const Use &use)
    {
       return use.instr->intrinsic == nir_intrinsic_cmat_insert ||
@@ -374,10 +379,13 @@ private:
       return false;
    }
 
-   /// Whether a matrix is read for anything but itself or another that is not needed.
+   /// Whether a matrix is read for anything but itself or another that is not needed, or loaded by
+   /// a volatile access, which stays.
    bool is_needed(const nir_variable *variable, const Temporary &t,
                   const std::unordered_set<const nir_variable *> &needed)
    {
+      if (std::ranges::any_of(t.writes, is_volatile_load))
+         return true;
       return std::ranges::any_of(t.reads, [&](const Use &read) {
          if (!is_result(read.instr, 0))
             return true;

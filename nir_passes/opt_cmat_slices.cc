@@ -134,7 +134,8 @@ private:
          return nir_compare_derefs(factor, matrix(other, 0)) != nir_derefs_do_not_alias;
       });
       const glsl_cmat_description &desc = description(factor);
-      if (nir_deref_mode_is(nir_src_as_deref(instr->src[1]), nir_var_mem_shared) &&
+      const bool is_volatile = nir_intrinsic_access(instr) & (ACCESS_VOLATILE | ACCESS_COHERENT);
+      if (!is_volatile && nir_deref_mode_is(nir_src_as_deref(instr->src[1]), nir_var_mem_shared) &&
           depth(desc) > slice_length(desc) && depth(desc) % slice_length(desc) == 0)
          loads.push_back(instr);
    }
@@ -247,7 +248,7 @@ private:
       nir_def *zero = nir_imm_int(&b, 0);
       nir_deref_instr *begin = along_lines ? memory.element(zero, k) : memory.element(k, zero);
       _nir_build_cmat_load(&b, result, &begin->def, memory.stride(),
-                           {._ = 0, .matrix_layout = layout});
+                           {._ = 0, .matrix_layout = layout, .access = nir_intrinsic_access(load)});
       return result;
    }
 

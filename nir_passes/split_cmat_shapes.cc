@@ -390,11 +390,13 @@ private:
          if (!is_whole(desc, p.extent))
             access_elements(instr, desc, t, p.extent, first, memory);
          else if (instr->intrinsic != nir_intrinsic_cmat_store)
-            _nir_build_cmat_load(&b, t, &first->def, memory.stride(),
-                                 {._ = 0, .matrix_layout = layout});
+            _nir_build_cmat_load(
+               &b, t, &first->def, memory.stride(),
+               {._ = 0, .matrix_layout = layout, .access = nir_intrinsic_access(instr)});
          else
-            _nir_build_cmat_store(&b, &first->def, t, memory.stride(),
-                                  {._ = 0, .matrix_layout = layout});
+            _nir_build_cmat_store(
+               &b, &first->def, t, memory.stride(),
+               {._ = 0, .matrix_layout = layout, .access = nir_intrinsic_access(instr)});
       };
       for_each_place(desc, access, layout != GLSL_MATRIX_LAYOUT_ROW_MAJOR);
    }
@@ -439,10 +441,11 @@ private:
          nir_deref_instr *pointer =
             nir_build_deref_ptr_as_array(&b, base, nir_u2uN(&b, index, base->def.bit_size));
          if (is_load) {
-            nir_def *value = nir_load_deref(&b, pointer);
+            nir_def *value = nir_load_deref_with_access(&b, pointer, nir_intrinsic_access(instr));
             nir_cmat_insert(&b, tile, value, tile, component);
          } else {
-            nir_store_deref(&b, pointer, nir_cmat_extract(&b, bits, tile, component), 1);
+            nir_store_deref_with_access(&b, pointer, nir_cmat_extract(&b, bits, tile, component), 1,
+                                        nir_intrinsic_access(instr));
          }
          nir_pop_if(&b, there);
       });

@@ -64,9 +64,11 @@ static void load(struct vtn_builder *b, const uint32_t *w, unsigned count)
    vtn_emit_make_visible_barrier(b, operands.access, operands.scope, source->mode);
    nir_deref_instr *result = vtn_create_cmat_temporary(b, type->type, "cmat_load");
    /* Every invocation that has an element loads the same: lower_cmat_scope(). */
-   result->var->data.access = ACCESS_CAN_REORDER;
+   if (!(vtn_cmat_access(source, operands.access) & (ACCESS_VOLATILE | ACCESS_COHERENT)))
+      result->var->data.access = ACCESS_CAN_REORDER;
    nir_cmat_load(&b->nb, &result->def, vtn_pointer_to_ssa(b, source), operands.stride,
-                 .matrix_layout = operands.layout);
+                 .matrix_layout = operands.layout,
+                 .access = vtn_cmat_access(source, operands.access));
    vtn_push_var_ssa(b, w[2], result->var);
 }
 
@@ -76,7 +78,8 @@ static void store(struct vtn_builder *b, const uint32_t *w, unsigned count)
    struct vtn_pointer *target = get_pointer(b, w[1]);
    const struct operands operands = read_operands(b, type, w, count, 3, true);
    nir_cmat_store(&b->nb, vtn_pointer_to_ssa(b, target), &vtn_get_cmat_deref(b, w[2])->def,
-                  operands.stride, .matrix_layout = operands.layout);
+                  operands.stride, .matrix_layout = operands.layout,
+                  .access = vtn_cmat_access(target, operands.access));
    vtn_emit_make_available_barrier(b, operands.access, operands.scope, target->mode);
 }
 

@@ -48,16 +48,16 @@ static enum glsl_matrix_layout layout(struct vtn_builder *b, uint32_t column_maj
 void weft_nv_load(struct vtn_builder *b, const uint32_t *w, unsigned count)
 {
    struct vtn_pointer *source = vtn_value_to_pointer(b, vtn_value(b, w[3], vtn_value_type_pointer));
+   SpvMemoryAccessMask access = SpvMemoryAccessMaskNone;
    if (count > 6) {
       unsigned at = 6, alignment;
-      SpvMemoryAccessMask access;
       SpvScope scope;
       vtn_get_mem_operands(b, w, count, &at, &access, &alignment, NULL, &scope);
       vtn_emit_make_visible_barrier(b, access, scope, source->mode);
    }
    nir_deref_instr *result = vtn_create_cmat_temporary(b, vtn_get_type(b, w[1])->type, "cmat_load");
    nir_cmat_load(&b->nb, &result->def, vtn_pointer_to_ssa(b, source), vtn_get_nir_ssa(b, w[4]),
-                 .matrix_layout = layout(b, w[5]));
+                 .matrix_layout = layout(b, w[5]), .access = vtn_cmat_access(source, access));
    vtn_push_var_ssa(b, w[2], result->var);
 }
 
@@ -71,7 +71,8 @@ void weft_nv_store(struct vtn_builder *b, const uint32_t *w, unsigned count)
       vtn_get_mem_operands(b, w, count, &at, &access, &alignment, &scope, NULL);
    }
    nir_cmat_store(&b->nb, vtn_pointer_to_ssa(b, target), &vtn_get_cmat_deref(b, w[2])->def,
-                  vtn_get_nir_ssa(b, w[3]), .matrix_layout = layout(b, w[4]));
+                  vtn_get_nir_ssa(b, w[3]), .matrix_layout = layout(b, w[4]),
+                  .access = vtn_cmat_access(target, access));
    vtn_emit_make_available_barrier(b, access, scope, target->mode);
 }
 

@@ -429,12 +429,14 @@ static struct plain get_plain(nir_builder *nb, const struct access *a)
 static void access_plain(nir_builder *nb, const struct access *a, const struct plain *plain)
 {
    nir_def *memory = &get_element(nb, a, plain->first)->def;
+   const enum gl_access_qualifier access =
+      a->qualifiers & (ACCESS_NON_TEMPORAL | ACCESS_NON_UNIFORM);
    if (a->is_store)
       nir_cmat_store(nb, memory, &a->matrix->def, plain->stride,
-                     .matrix_layout = plain->matrix_layout);
+                     .matrix_layout = plain->matrix_layout, .access = access);
    else
       nir_cmat_load(nb, &a->matrix->def, memory, plain->stride,
-                    .matrix_layout = plain->matrix_layout);
+                    .matrix_layout = plain->matrix_layout, .access = access);
 }
 
 /* Whether clips leave runs whole, in the direction along which they lie. */
@@ -687,7 +689,8 @@ void weft_cooperative_matrix_load_tensor(struct vtn_builder *b, const uint32_t *
    vtn_emit_make_visible_barrier(b, memory, scope, pointer->mode);
    a.matrix = vtn_create_cmat_temporary(b, type->type, "cmat_load_tensor");
    /* Every invocation that has an element loads the same: lower_cmat_scope(). */
-   a.matrix->var->data.access = ACCESS_CAN_REORDER;
+   if (!(a.qualifiers & (ACCESS_VOLATILE | ACCESS_COHERENT)))
+      a.matrix->var->data.access = ACCESS_CAN_REORDER;
    access_matrix(b, &a, a.view ? vtn_get_cmat_deref(b, w[4]) : NULL);
    vtn_push_var_ssa(b, w[2], a.matrix->var);
 }

@@ -123,7 +123,8 @@ void emit_tile_access(Translator &t, nir_intrinsic_instr *instr)
    operands.push_back(t.get(instr->src[2], Kind::integer));
    const unsigned align =
       pointer.storage == SpvStorageClassPhysicalStorageBuffer ? component_bits(desc) / 8 : 0;
-   for (uint32_t word : memory_operands(t, pointer.access, store, pointer.storage, align))
+   for (uint32_t word : memory_operands(t, nir_intrinsic_access(instr) | pointer.access, store,
+                                        pointer.storage, align))
       operands.push_back(word);
    if (store)
       t.m.emit(SpvOpCooperativeMatrixStoreKHR, operands);

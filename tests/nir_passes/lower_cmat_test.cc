@@ -164,7 +164,7 @@ decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULA
 32x3 %8 = deref_array &(*%7)[0] (ssbo float16_t)
 32 %9 = load_const (0x00000008 = 0.000000)
 32 %10 = deref_var &cmat_bitcast (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
-@cmat_load (%10, %8, %9 (0x8)) (matrix_layout=row_major)
+@cmat_load (%10, %8, %9 (0x8)) (matrix_layout=row_major, access=none)
 32 %11 = deref_var &tempArg (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
 @cmat_copy (%11, %10)
 32 %12 = deref_var &cmat_ssa (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
@@ -174,7 +174,7 @@ decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULA
 32 %14 = load_const (0x00000040 = 0.000000 = 64)
 32x3 %15 = deref_array &(*%7)[64] (ssbo float16_t)
 32 %16 = deref_var &cmat_bitcast#2 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
-@cmat_load (%16, %15, %9 (0x8)) (matrix_layout=col_major)
+@cmat_load (%16, %15, %9 (0x8)) (matrix_layout=col_major, access=none)
 32 %17 = deref_var &tempArg#1 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
 @cmat_copy (%17, %16)
 32 %18 = deref_var &cmat_ssa#3 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
@@ -194,7 +194,7 @@ decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULA
 @cmat_copy (%24, %2)
 32 %25 = load_const (0x00000080 = 0.000000 = 128)
 32x3 %26 = deref_array &(*%7)[128] (ssbo float16_t)
-@cmat_store (%26, %24, %9 (0x8)) (matrix_layout=row_major)
+@cmat_store (%26, %24, %9 (0x8)) (matrix_layout=row_major, access=none)
 }
 )");
 }
@@ -216,15 +216,15 @@ decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B> cmat_
 32x3 %7 = deref_array &(*%6)[0] (ssbo float16_t)
 32 %8 = load_const (0x00000008 = 0.000000)
 32 %9 = deref_var &cmat_bitcast (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
-@cmat_load (%9, %7, %8 (0x8)) (matrix_layout=row_major)
+@cmat_load (%9, %7, %8 (0x8)) (matrix_layout=row_major, access=none)
 32 %10 = load_const (0x00000040 = 0.000000 = 64)
 32x3 %11 = deref_array &(*%6)[64] (ssbo float16_t)
 32 %12 = deref_var &cmat_bitcast#1 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
-@cmat_load (%12, %11, %8 (0x8)) (matrix_layout=col_major)
+@cmat_load (%12, %11, %8 (0x8)) (matrix_layout=col_major, access=none)
 @cmat_muladd (%1, %9, %12, %1) (saturate=0, cmat_signed=0)
 32 %13 = load_const (0x00000080 = 0.000000 = 128)
 32x3 %14 = deref_array &(*%6)[128] (ssbo float16_t)
-@cmat_store (%14, %1, %8 (0x8)) (matrix_layout=row_major)
+@cmat_store (%14, %1, %8 (0x8)) (matrix_layout=row_major, access=none)
 }
 )");
 }
@@ -254,7 +254,7 @@ decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>[3] m
 32x3 %16 = deref_struct &%15->data (ssbo float16_t[])
 32x3 %17 = deref_array &(*%16)[0] (ssbo float16_t)
 32 %18 = load_const (0x00000008 = 0.000000)
-@cmat_store (%17, %12, %18 (0x8)) (matrix_layout=row_major)
+@cmat_store (%17, %12, %18 (0x8)) (matrix_layout=row_major, access=none)
 }
 )");
 }
@@ -278,10 +278,10 @@ decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> befor
 32x3 %8 = deref_struct &%7->data (ssbo float16_t[])
 32x3 %9 = deref_array &(*%8)[0] (ssbo float16_t)
 32 %10 = load_const (0x00000008 = 0.000000)
-@cmat_store (%9, %2, %10 (0x8)) (matrix_layout=row_major)
+@cmat_store (%9, %2, %10 (0x8)) (matrix_layout=row_major, access=none)
 32 %11 = load_const (0x00000040 = 0.000000 = 64)
 32x3 %12 = deref_array &(*%8)[64] (ssbo float16_t)
-@cmat_store (%12, %1, %10 (0x8)) (matrix_layout=row_major)
+@cmat_store (%12, %1, %10 (0x8)) (matrix_layout=row_major, access=none)
 }
 )");
 }
@@ -304,17 +304,36 @@ decl_var INTERP_MODE_NONE none float16_t[1] cmat_bitcast#1
 32x3 %8 = deref_array &(*%7)[0] (ssbo float16_t)
 32 %9 = deref_var &cmat_bitcast (function_temp float16_t[1])
 64 %10 = load_const (0x0000000000000010 = 0.000000 = 16)
-@tile_load_weft (%9, %8, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1)
+@tile_load_weft (%9, %8, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1, access=none)
 32 %11 = load_const (0x00000040 = 0.000000 = 64)
 32x3 %12 = deref_array &(*%7)[64] (ssbo float16_t)
 32 %13 = deref_var &cmat_bitcast#1 (function_temp float16_t[1])
-@tile_load_weft (%13, %12, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>, matrix_layout=col_major, mem_modes=ssbo, stride_unit=1)
+@tile_load_weft (%13, %12, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>, matrix_layout=col_major, mem_modes=ssbo, stride_unit=1, access=none)
 @tile_muladd_weft (%1, %9, %13, %1) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, a=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, b=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>, c=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, saturate=0, cmat_signed=0)
 32 %14 = load_const (0x00000080 = 0.000000 = 128)
 32x3 %15 = deref_array &(*%7)[128] (ssbo float16_t)
-@tile_store_weft (%15, %1, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1)
+@tile_store_weft (%15, %1, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1, access=none)
 }
 )");
+}
+
+/// Of a matrix that nobody looks at too.
+TEST(LowerCmatToTiles, VolatileAccessesStay)
+{
+   const auto volatile_tiles = [](const std::string &qualifier) {
+      const std::string text =
+         lowered("layout(binding = 0) " + qualifier + R"( buffer Data { float16_t data[]; };
+         void main() {
+            coopmat<float16_t, gl_ScopeSubgroup, 8, 8, gl_MatrixUseA> m, n;
+            coopMatLoad(n, data, 64, 8, gl_CooperativeMatrixLayoutRowMajor);
+            coopMatLoad(m, data, 0, 8, gl_CooperativeMatrixLayoutRowMajor);
+            coopMatStore(m, data, 128, 8, gl_CooperativeMatrixLayoutRowMajor);
+         })",
+                 4, true);
+      return std::pair(count(text, "@tile_"), count(text, "access=volatile"));
+   };
+   EXPECT_EQ(volatile_tiles(""), std::pair(2u, 0u));
+   EXPECT_EQ(volatile_tiles("volatile"), std::pair(3u, 3u));
 }
 
 TEST(LowerCmatToTiles, StrideCountsPairs)
@@ -331,13 +350,13 @@ decl_var INTERP_MODE_NONE none float16_t[2] cmat_bitcast
 32 %7 = deref_var &cmat_bitcast (function_temp float16_t[2])
 64 %8 = load_const (0x0000000000000010 = 0.000000 = 16)
 64 %9 = load_const (0x0000000000000040 = 0.000000 = 64)
-@tile_load_weft (%7, %6, %9 (0x40)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=col_major, mem_modes=ssbo, stride_unit=1)
+@tile_load_weft (%7, %6, %9 (0x40)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=col_major, mem_modes=ssbo, stride_unit=1, access=none)
 32x3 %10 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
 32x3 %11 = @load_vulkan_descriptor (%10) (desc_type=SSBO)
 32x3 %12 = deref_cast (Data *)%11 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
 32x3 %13 = deref_struct &%12->data (ssbo float16_t[])
 32x3 %14 = deref_array &(*%13)[0] (ssbo float16_t)
-@tile_store_weft (%14, %7, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1)
+@tile_store_weft (%14, %7, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1, access=none)
 }
 )");
 }
@@ -356,7 +375,7 @@ decl_var INTERP_MODE_NONE none uint component
 32 %6 = deref_var &m (function_temp float16_t[16])
 32 %7 = load_const (0x00000001)
 64 %8 = load_const (0x0000000000000010 = 0.000000 = 16)
-@tile_load_weft (%6, %5, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1)
+@tile_load_weft (%6, %5, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1, access=none)
 32 %9 = load_const (0x00000010 = 16)
 32 %10 = deref_var &component (function_temp uint)
 @store_deref (%10, %0 (0x0)) (wrmask=x, access=none)
@@ -374,7 +393,7 @@ break
 32 %16 = iadd %11, %7 (0x1)
 @store_deref (%10, %16) (wrmask=x, access=none)
 }
-@tile_store_weft (%5, %6, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1)
+@tile_store_weft (%5, %6, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1, access=none)
 }
 )");
 }
