@@ -3,6 +3,7 @@
 
 #include "nir_passes/lower_shared_memory.h"
 
+#include "nir_passes/pointer_groups.h"
 #include "nir_passes/unit_index.h"
 
 #include "compiler/nir/nir_builder.h"
@@ -20,6 +21,7 @@ namespace {
 
 /// One array of the result, and what it stands for.
 struct Block {
+   std::vector<nir_variable *> variables;
    unsigned bytes = 0;
    unsigned width = 64;       ///< bits of the narrowest access
    unsigned atomic_width = 0; ///< 0 without atomic operations
@@ -76,7 +78,7 @@ class State {
 public:
    explicit State(nir_shader *nir)
        : b(nir_builder_create(nir_shader_get_entrypoint(nir))),
-         one_block(nir->info.shared_memory_explicit_layout)
+         one_block(nir->info.shared_memory_explicit_layout), groups(nir, nir_var_mem_shared)
    {
    }
 
@@ -89,11 +91,12 @@ public:
       collect();
       for (nir_variable *var : old) {
          if (const auto block = blocks.find(var); block != blocks.end())
-            make_array(var, block->second);
+            make_array(block->second);
       }
       if (!error.empty())
          return Error{error};
 
+      rewrite_values();
       for (const Access &access : accesses) {
          b.cursor = nir_before_instr(&access.instr->instr);
          rewrite(access);
@@ -110,6 +113,8 @@ private:
    {
       nir_foreach_block(block, b.impl) {
          nir_foreach_instr(instr, block) {
+            if (is_shared_deref(instr))
+               place(variables_of(nir_instr_as_deref(instr)));
             if (instr->type != nir_instr_type_intrinsic)
                continue;
             nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
@@ -123,32 +128,54 @@ private:
 
    void collect(nir_intrinsic_instr *instr, nir_deref_instr *deref)
    {
-      nir_variable *var = root(deref);
-      if (!var) {
-         error =
-            "a pointer into shared memory that may point to several variables is not supported";
+      const std::vector<nir_variable *> &variables = variables_of(deref);
+      if (variables.empty()) {
+         error = "a pointer into shared memory that points to no variable is not supported";
          return;
       }
-      Block &block = blocks[one_block ? old.front() : var];
+      Block &block = blocks[variables.front()];
+      block.variables = variables;
       accesses.push_back({instr, &block});
       const unsigned bits =
          is_tile(instr) ? glsl_get_bit_size(deref->type) : memory_bits(accessed_value(instr));
       block.width = std::min(block.width, bits);
       if (is_atomic(instr)) {
          block.atomic_width = std::max(block.atomic_width, bits);
-         const bool is_float = nir_atomic_op_type(nir_intrinsic_atomic_op(instr)) == nir_type_float;
-         (is_float ? block.float_atomics : block.integer_atomics) = true;
+         const nir_atomic_op op = nir_intrinsic_atomic_op(instr);
+         /* Of 16 bits there are no others; an exchange of more bits is as the others there are. */
+         if (bits == 16 || nir_atomic_op_type(op) == nir_type_float)
+            block.float_atomics = true;
+         else if (op != nir_atomic_op_xchg)
+            block.integer_atomics = true;
       }
    }
 
-   static nir_variable *root(nir_deref_instr *deref)
+   static bool is_shared_deref(const nir_instr *instr)
    {
-      while (deref && deref->deref_type != nir_deref_type_var)
-         deref = nir_src_as_deref(deref->parent);
-      return deref ? deref->var : nullptr;
+      return instr->type == nir_instr_type_deref &&
+             nir_deref_mode_may_be(nir_instr_as_deref(instr), nir_var_mem_shared);
    }
 
-   void make_array(nir_variable *var, Block &block)
+   const std::vector<nir_variable *> &variables_of(const nir_deref_instr *deref)
+   {
+      return one_block ? old : groups.variables_of(deref);
+   }
+
+   /// Variables that one pointer may point to lie one after the other, those with an explicit layout
+   /// over each other.
+   void place(const std::vector<nir_variable *> &variables)
+   {
+      if (variables.empty() || begins.contains(variables.front()))
+         return;
+      unsigned end = 0;
+      for (const nir_variable *var : variables) {
+         const unsigned begin = one_block ? 0 : align(end, largest_alignment);
+         begins[var] = begin;
+         end = begin + glsl_get_explicit_size(var->type, false);
+      }
+   }
+
+   void make_array(Block &block)
    {
       if (block.atomic_width && block.atomic_width != block.width)
          error =
@@ -157,26 +184,52 @@ private:
          error =
             "shared memory with atomic operations on both floats and integers is not supported";
       unsigned access = 0;
-      for (const nir_variable *v : old) {
-         if (!one_block && v != var)
-            continue;
-         block.bytes = std::max(block.bytes, glsl_get_explicit_size(v->type, false));
-         access |= v->data.access;
+      for (const nir_variable *var : block.variables) {
+         block.bytes =
+            std::max(block.bytes, begins[var] + glsl_get_explicit_size(var->type, false));
+         access |= var->data.access;
       }
       const glsl_type *scalar =
          block.float_atomics ? glsl_floatN_t_type(block.width) : glsl_uintN_t_type(block.width);
       const unsigned length = std::max(DIV_ROUND_UP(block.bytes * 8, block.width), 1u);
-      block.array = nir_variable_create(b.shader, nir_var_mem_shared,
-                                        glsl_array_type(scalar, length, 0), var->name);
+      block.array =
+         nir_variable_create(b.shader, nir_var_mem_shared, glsl_array_type(scalar, length, 0),
+                             block.variables.front()->name);
       block.array->data.access = access;
       b.shader->info.shared_size += length * block.width / 8;
+   }
+
+   /// Pointers that are values become offsets.
+   void rewrite_values()
+   {
+      nir_foreach_block(block, b.impl) {
+         nir_foreach_instr_safe(instr, block) {
+            if (!is_shared_deref(instr))
+               continue;
+            nir_deref_instr *deref = nir_instr_as_deref(instr);
+            std::vector<nir_src *> uses;
+            nir_foreach_use_including_if(src, &deref->def) {
+               if (PointerGroups::is_value(src))
+                  uses.push_back(src);
+            }
+            if (uses.empty())
+               continue;
+            b.cursor = nir_after_instr(instr);
+            nir_def *bytes = offset(deref);
+            for (nir_src *use : uses)
+               nir_src_rewrite(use, bytes);
+         }
+      }
    }
 
    nir_def *offset(nir_deref_instr *deref)
    {
       if (deref->deref_type == nir_deref_type_var)
-         return nir_imm_int(&b, 0);
-      nir_def *base = offset(nir_src_as_deref(deref->parent));
+         return nir_imm_int(&b, int(begins[deref->var]));
+      nir_deref_instr *parent = nir_src_as_deref(deref->parent);
+      if (!parent)
+         return deref->parent.ssa;
+      nir_def *base = offset(parent);
       return nir_explicit_io_address_from_deref(&b, deref, base, nir_address_format_32bit_offset);
    }
 
@@ -256,8 +309,13 @@ private:
    }
 
    nir_builder b;
+   /// Of any access, also one to a matrix (lower_cmat.cc).
+   static constexpr unsigned largest_alignment = 16;
+
    const bool one_block;
+   PointerGroups groups;
    std::vector<nir_variable *> old;
+   std::map<const nir_variable *, unsigned> begins; ///< in the block, in bytes
    std::map<nir_variable *, Block> blocks;
    std::vector<Access> accesses;
    std::string error;

@@ -3,6 +3,7 @@
 
 #include "backend/spirv/passes.h"
 
+#include "backend/spirv/lower_buffer_choices.h"
 #include "backend/spirv/lower_halves.h"
 #include "backend/spirv/validate_spirv_form.h"
 
@@ -119,6 +120,8 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
    /* Of accesses that the shader makes apart, robustBufferAccess2 has each in the buffer's range or
     * not, whatever the others are; robustBufferAccess lets those within 16 bytes share a fate. */
    RUN(run, opt_combine_accesses, CombineOptions{.keep_buffers = driver.robust_buffer_access_2});
+   /* When accesses that can be are joined, so that there are few; units differ by buffer. */
+   RUN(run, lower_buffer_choices);
    /* The last that looks at byte offsets. */
    RUN(run, lower_access_units,
        SmallUnits{driver.storage_buffer_8bit, driver.storage_buffer_16bit});

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "compiler/nir/nir.h"
+
+#include <unordered_map>
+#include <vector>
+
+namespace weft {
+
+/// Which variables a pointer may point to, for memory whose pointers are values (SPIR-V's variable
+/// pointers): selects, phis and private memory may hold them.  Variables that one pointer may point
+/// to, or whose pointers are compared, are a group.  Flow of control is not looked at.
+class PointerGroups {
+public:
+   /// Of the shader's entry point.
+   PointerGroups(nir_shader *, nir_variable_mode);
+
+   /// Those that may be behind a deref of this mode; none if all that gets there is null.
+   const std::vector<nir_variable *> &variables_of(const nir_deref_instr *);
+
+   /// Whether a use of a pointer takes it as a value: it neither accesses memory nor is part of
+   /// another deref.
+   static bool is_value(const nir_src *);
+
+private:
+   void add_uses(nir_def *);
+   void add_sources(nir_def *);
+   const void *find(const void *);
+   void unite(const void *, const void *);
+
+   std::unordered_map<const void *, const void *> parents; ///< of variables and values
+   std::unordered_map<const void *, std::vector<nir_variable *>> groups; ///< by their root
+   std::vector<nir_def *> forwards, backwards;                           ///< still to be followed
+   std::unordered_map<const nir_def *, unsigned> followed;
+   const char memory = 0; ///< its address stands for all pointers that are stored somewhere
+};
+
+} // namespace weft
