@@ -174,16 +174,16 @@ VkResult read_native_properties(const Instance &instance, VkPhysicalDevice physi
       read_all(instance.next_physical.GetPhysicalDeviceCooperativeMatrixPropertiesKHR, physical,
                VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR, out.native_properties);
    for (const VkCooperativeMatrixPropertiesKHR &p : out.native_properties) {
-      const auto known = [](VkComponentTypeKHR type) {
-         return type <= VK_COMPONENT_TYPE_UINT64_KHR;
-      };
-      if (p.scope != VK_SCOPE_SUBGROUP_KHR || !known(p.AType) || !known(p.BType) ||
-          !known(p.CType) || !known(p.ResultType))
-         continue;
-      out.native_operations.push_back({p.MSize, p.NSize, p.KSize, ComponentType(p.AType),
-                                       ComponentType(p.BType), ComponentType(p.CType),
-                                       ComponentType(p.ResultType),
-                                       p.saturatingAccumulation == VK_TRUE});
+      const MatrixOperation operation = {p.MSize,
+                                         p.NSize,
+                                         p.KSize,
+                                         ComponentType(p.AType),
+                                         ComponentType(p.BType),
+                                         ComponentType(p.CType),
+                                         ComponentType(p.ResultType),
+                                         p.saturatingAccumulation == VK_TRUE};
+      if (p.scope == VK_SCOPE_SUBGROUP_KHR && spirv::may_be_native(operation))
+         out.native_operations.push_back(operation);
    }
    return result;
 }

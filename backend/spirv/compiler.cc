@@ -95,16 +95,39 @@ MatrixOwner matrix_owner(DiskCache *cache, const ShaderSource &source, uint32_t 
 
 namespace {
 
-/// The driver's tiles that can be loaded and stored: in buffers they are arrays of components.
+/// Whether the driver has values of a type, and arrays of them in buffers.
+bool has_components(const Driver &driver, ComponentType type)
+{
+   if (!driver.has_buffer_elements(component_bits(type)))
+      return false;
+   switch (type) {
+   case ComponentType::f16:
+      return driver.float16;
+   case ComponentType::f64:
+      return driver.float64 && driver.int64;
+   default:
+      break;
+   }
+   switch (component_bits(type)) {
+   case 8:
+      return driver.int8;
+   case 16:
+      return driver.int16;
+   case 64:
+      return driver.int64;
+   default:
+      return true;
+   }
+}
+
+/// The driver's tiles that can be written, loaded, stored and looked into.
 std::vector<MatrixOperation> usable_tiles(const CompileOptions &options)
 {
-   const auto is_in_buffers = [&](ComponentType type) {
-      return options.driver.has_buffer_elements(component_bits(type));
-   };
+   const auto is_usable = [&](ComponentType type) { return has_components(options.driver, type); };
    std::vector<MatrixOperation> tiles = options.native_operations;
    std::erase_if(tiles, [&](const MatrixOperation &op) {
-      return !is_in_buffers(op.a) || !is_in_buffers(op.b) || !is_in_buffers(op.c) ||
-             !is_in_buffers(op.result);
+      return !may_be_native(op) || !is_usable(op.a) || !is_usable(op.b) || !is_usable(op.c) ||
+             !is_usable(op.result);
    });
    return tiles;
 }

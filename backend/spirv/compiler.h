@@ -59,6 +59,15 @@ struct Driver {
 /// A driver of Vulkan 1.3 with every feature above.
 Driver full_driver();
 
+/// Whether compile() can leave an operation to the driver: its components are types of
+/// VK_KHR_cooperative_matrix itself.  It writes no types of later extensions, as bfloat16 and float8
+/// are, and any number may stand for a type of a driver's.
+constexpr bool may_be_native(const MatrixOperation &op)
+{
+   const auto is_known = [](ComponentType type) { return type <= ComponentType::u64; };
+   return is_known(op.a) && is_known(op.b) && is_known(op.c) && is_known(op.result);
+}
+
 struct CompileOptions {
    Driver driver;
    /// Invocations per subgroup, 4 to 128: the pipeline has to run with it, in full subgroups.
@@ -66,7 +75,7 @@ struct CompileOptions {
    /// What the program may use of matrices.
    std::vector<MatrixOperation> operations;
    std::vector<FlexibleOperation> flexible = {};
-   /// What of it the driver does itself.
+   /// What of it the driver does itself.  Operations that may_be_native() denies are lowered.
    std::vector<MatrixOperation> native_operations = {};
    /// cooperativeMatrixRobustBufferAccess is enabled.
    bool robust_access = false;

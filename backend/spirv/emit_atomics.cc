@@ -11,10 +11,12 @@ namespace weft::spirv {
 
 namespace {
 
+/// An exchange has no type to NIR; of 16 bits it is one of floats, as all there are.
 bool is_float_atomic(const nir_intrinsic_instr *instr)
 {
    return nir_intrinsic_has_atomic_op(instr) &&
-          nir_atomic_op_type(nir_intrinsic_atomic_op(instr)) == nir_type_float;
+          (instr->def.bit_size == 16 ||
+           nir_atomic_op_type(nir_intrinsic_atomic_op(instr)) == nir_type_float);
 }
 
 } // namespace
@@ -23,6 +25,11 @@ void emit_atomic(Translator &t, nir_intrinsic_instr *instr)
 {
    const unsigned bits = instr->def.bit_size;
    const Kind kind = is_float_atomic(instr) ? Kind::real : Kind::integer;
+   if (t.held_bits(bits) != bits) {
+      t.fail("atomic operations of " + std::to_string(bits) +
+             " bits need integers of that size, which the driver lacks");
+      return t.define(instr->def, 0, t.zero(Kind::integer, bits), Kind::integer);
+   }
    const Id type = t.type(kind, bits);
    switch (instr->intrinsic) {
    case nir_intrinsic_ssbo_atomic:

@@ -15,6 +15,12 @@ bool has_integers(const SmallArithmetic &has, unsigned bits)
    return bits == 16 ? has.shorts : bits == 8 ? has.bytes : true;
 }
 
+bool has_arithmetic(const SmallArithmetic &has, nir_alu_type type, unsigned bits)
+{
+   const bool is_half_float = bits == 16 && nir_alu_type_get_base_type(type) == nir_type_float;
+   return is_half_float ? has.half_floats : has_integers(has, bits);
+}
+
 bool is_pack(nir_op op)
 {
    switch (op) {
@@ -50,6 +56,14 @@ unsigned wide_size(const nir_instr *instr, void *data)
       case nir_intrinsic_read_invocation:
       case nir_intrinsic_read_first_invocation:
          return has_integers(has, intrinsic->def.bit_size) ? 0 : 32;
+      case nir_intrinsic_reduce:
+      case nir_intrinsic_inclusive_scan:
+      case nir_intrinsic_exclusive_scan: {
+         const auto op = nir_op(nir_intrinsic_reduction_op(intrinsic));
+         return has_arithmetic(has, nir_op_infos[op].output_type, intrinsic->def.bit_size) ? 0 : 32;
+      }
+      case nir_intrinsic_vote_feq:
+         return has_arithmetic(has, nir_type_float, intrinsic->src[0].ssa->bit_size) ? 0 : 32;
       default:
          return 0;
       }

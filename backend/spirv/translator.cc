@@ -110,8 +110,22 @@ Id Translator::cast(Id id, Kind from, Kind to, unsigned bits)
       return constant(to, bits, known->second);
    Id &result = casts[{id, to}];
    if (!result)
-      result = m.emit(SpvOpBitcast, type(to, bits), {id});
+      result = bits == held_bits(bits) ? m.emit(SpvOpBitcast, type(to, bits), {id})
+                                       : cast_half(id, from, to);
    return result;
+}
+
+/// Where a half is no word of its own: packing keeps its value.
+Id Translator::cast_half(Id id, Kind from, Kind to)
+{
+   const Id half = m.type_float(16), real = m.type_float(32), pair = m.type_vector(real, 2);
+   if (from == Kind::real && to == Kind::integer) {
+      const Id wide = m.emit(SpvOpFConvert, real, {id});
+      const Id both = m.emit(SpvOpCompositeConstruct, pair, {wide, constant(Kind::real, 32, 0)});
+      return glsl450(GLSLstd450PackHalf2x16, m.type_uint(32), {both});
+   }
+   const Id both = glsl450(GLSLstd450UnpackHalf2x16, pair, {id});
+   return m.emit(SpvOpFConvert, half, {extract(both, real, 0)});
 }
 
 Id Translator::get(nir_scalar s, Kind kind)

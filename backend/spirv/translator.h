@@ -91,6 +91,8 @@ public:
    Variables variables;
 
 private:
+   Id cast_half(Id, Kind from, Kind to);
+
    std::string error;
    std::vector<std::vector<Scalar>> values; ///< by nir_def::index
    std::unordered_map<Id, uint64_t> constant_bits;

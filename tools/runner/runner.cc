@@ -74,14 +74,9 @@ Result<std::vector<uint32_t>> through_spirv(const ShaderSource &source, const Pa
       options.matrices ? options.matrices->flexible
                        : with_workgroup_scope(flexible_operations(spirv_options.operations,
                                                                   spirv::max_matrix_dimension));
-   if (path.matrices == Matrices::tiles) {
+   if (path.matrices == Matrices::tiles)
       spirv_options.native_operations =
          options.native_operations.value_or(cpu::supported_matrices().operations);
-      // The back end writes no types of encoded floats.
-      std::erase_if(spirv_options.native_operations, [](const MatrixOperation &op) {
-         return component_type_info(op.a).spirv_encoding.has_value();
-      });
-   }
    Result<spirv::CompiledModule> module = spirv::compile(source, spirv_options);
    if (!module)
       return module.error();

@@ -46,9 +46,10 @@ std::string compiled_assembly(const std::string &text, const spirv::Driver &driv
    return compiled(ShaderSource{words, "main", {}}, driver, 32);
 }
 
-std::vector<uint32_t> assemble(const std::string &text)
+std::vector<uint32_t> assemble(const std::string &text, uint32_t version)
 {
-   spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_3);
+   spv_context context =
+      spvContextCreate(version == 0x00010500 ? SPV_ENV_UNIVERSAL_1_5 : SPV_ENV_UNIVERSAL_1_3);
    spv_binary binary = nullptr;
    spv_diagnostic diagnostic = nullptr;
    std::vector<uint32_t> words;

@@ -25,7 +25,8 @@ std::string compiled(const std::string &glsl, const spirv::Driver &driver = spir
 std::string compiled_assembly(const std::string &text,
                               const spirv::Driver &driver = spirv::full_driver());
 
-/// The words of a module of SPIR-V 1.3 in assembly; none, with a failed expectation, if it has mistakes.
-std::vector<uint32_t> assemble(const std::string &text);
+/// The words of a module in assembly, of SPIR-V 1.3 or 1.5; none, with a failed expectation, if it
+/// has mistakes.
+std::vector<uint32_t> assemble(const std::string &text, uint32_t version = 0x00010300);
 
 } // namespace weft::test
