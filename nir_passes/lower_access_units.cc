@@ -140,9 +140,11 @@ void exchange_part(nir_builder *b, nir_intrinsic_instr *rest, nir_intrinsic_inst
    b->cursor = nir_before_instr(&part->instr);
    nir_variable *const word = nir_local_variable_create(b->impl, glsl_uint_type(), "word");
    nir_def *const first =
-      is_global ? nir_load_global(b, buffer, 4, 1, 32)
-                : _nir_build_load_ssbo(b, 1, 32, buffer, offset,
-                                       {._ = 0, .access = {}, .align_mul = 4, .align_offset = 0});
+      is_global
+         ? nir_load_global(b, buffer, 4, 1, 32)
+         : _nir_build_load_ssbo(
+              b, 1, 32, buffer, offset,
+              {._ = 0, .access = nir_intrinsic_access(rest), .align_mul = 4, .align_offset = 0});
    nir_store_var(b, word, first, 1);
    nir_loop *const loop = nir_push_loop(b);
    {
@@ -151,9 +153,10 @@ void exchange_part(nir_builder *b, nir_intrinsic_instr *rest, nir_intrinsic_inst
       nir_def *const there =
          is_global ? _nir_build_global_atomic_swap(b, 32, buffer, before, after,
                                                    {._ = 0, .atomic_op = nir_atomic_op_cmpxchg})
-                   : _nir_build_ssbo_atomic_swap(
-                        b, 32, buffer, offset, before, after,
-                        {._ = 0, .access = {}, .atomic_op = nir_atomic_op_cmpxchg});
+                   : _nir_build_ssbo_atomic_swap(b, 32, buffer, offset, before, after,
+                                                 {._ = 0,
+                                                  .access = nir_intrinsic_access(rest),
+                                                  .atomic_op = nir_atomic_op_cmpxchg});
       nir_break_if(b, nir_ieq(b, there, before));
       nir_store_var(b, word, there, 1);
    }
@@ -162,26 +165,39 @@ void exchange_part(nir_builder *b, nir_intrinsic_instr *rest, nir_intrinsic_inst
    nir_instr_remove(&part->instr);
 }
 
+/// Whether these are the two operations that NIR makes of one store.
+bool are_one_store(const nir_intrinsic_instr *rest, const nir_intrinsic_instr *part)
+{
+   const unsigned address_sources = rest->intrinsic == nir_intrinsic_global_atomic ? 1 : 2;
+   bool same = rest->intrinsic == part->intrinsic && rest->instr.block == part->instr.block &&
+               nir_intrinsic_atomic_op(rest) == nir_atomic_op_iand &&
+               nir_intrinsic_atomic_op(part) == nir_atomic_op_ior;
+   for (unsigned i = 0; i < address_sources; ++i)
+      same &= rest->src[i].ssa == part->src[i].ssa;
+   return same;
+}
+
 /// The atomic operations that are not the shader's come in pairs.
-void exchange_parts(nir_shader *nir, const Atomics &of_shader)
+Result<bool> exchange_parts(nir_shader *nir, const Atomics &of_shader)
 {
    nir_builder b = nir_builder_create(nir_shader_get_entrypoint(nir));
    Atomics list = find_atomics(nir);
    std::erase_if(list, [&](nir_intrinsic_instr *instr) {
       return std::ranges::find(of_shader, instr) != of_shader.end();
    });
-   for (size_t i = 0; i + 1 < list.size(); i += 2) {
-      assert(nir_intrinsic_atomic_op(list[i]) == nir_atomic_op_iand &&
-             nir_intrinsic_atomic_op(list[i + 1]) == nir_atomic_op_ior);
+   for (size_t i = 0; i < list.size(); i += 2) {
+      if (i + 1 == list.size() || !are_one_store(list[i], list[i + 1]))
+         return Error{"a store of a part of a word is of an unknown form"};
       exchange_part(&b, list[i], list[i + 1]);
    }
    if (!list.empty())
       nir_metadata_preserve(b.impl, nir_metadata_none);
+   return !list.empty();
 }
 
 } // namespace
 
-bool lower_access_units(nir_shader *nir, SmallUnits small)
+Result<bool> lower_access_units(nir_shader *nir, SmallUnits small)
 {
    const Atomics of_shader = find_atomics(nir);
    nir_lower_mem_access_bit_sizes_options options = {};
@@ -191,7 +207,8 @@ bool lower_access_units(nir_shader *nir, SmallUnits small)
    options.modes = nir_variable_mode(nir_var_mem_ubo | nir_var_mem_ssbo | nir_var_mem_push_const |
                                      nir_var_mem_global);
    bool progress = nir_lower_mem_access_bit_sizes(nir, &options);
-   exchange_parts(nir, of_shader);
+   if (const Result<bool> exchanged = exchange_parts(nir, of_shader); !exchanged)
+      return exchanged;
    progress |= nir_shader_intrinsics_pass(nir, number_units, nir_metadata_control_flow, nullptr);
    return progress;
 }

@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include "nir_passes/result.h"
+
 #include "compiler/nir/nir.h"
 
 namespace weft {
@@ -24,9 +26,11 @@ namespace weft {
 ///
 /// What is coherent or volatile is not joined or taken apart.  The place is the intrinsic's offset
 /// source.  Runs once, after everything that reads byte offsets.
+///
+/// An Error for a store of a part of a word that Mesa's pass below takes apart in an unknown way.
 struct SmallUnits {
    bool bytes = true, halves = true;
 };
-bool lower_access_units(nir_shader *, SmallUnits = {});
+Result<bool> lower_access_units(nir_shader *, SmallUnits = {});
 
 } // namespace weft

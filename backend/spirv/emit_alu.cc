@@ -87,8 +87,6 @@ Simple find_float(nir_op op)
       return extended(f, GLSLstd450Trunc);
    case nir_op_fround_even:
       return extended(f, GLSLstd450RoundEven);
-   case nir_op_ffract:
-      return extended(f, GLSLstd450Fract);
    case nir_op_fsin:
       return extended(f, GLSLstd450Sin);
    case nir_op_fcos:
@@ -530,10 +528,8 @@ private:
       case nir_op_sudot_4x8_iadd:
          return emit_dot(SpvOpSUDot);
       default:
+         /* validate_spirv_form() has refused it. */
          t.fail(std::string("the operation ") + nir_op_infos[alu.op].name + " is not supported");
-         for (unsigned i = 0; i < alu.def.num_components; ++i)
-            t.define(alu.def, i, t.zero(bits == 1 ? Kind::boolean : Kind::integer, bits),
-                     Kind::integer);
       }
    }
 

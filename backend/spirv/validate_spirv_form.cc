@@ -43,7 +43,6 @@ unsigned sizes_of(nir_op op)
    case nir_op_fceil:
    case nir_op_ftrunc:
    case nir_op_fround_even:
-   case nir_op_ffract:
    case nir_op_feq:
    case nir_op_fneu:
    case nir_op_flt:

@@ -68,7 +68,7 @@ std::string load(unsigned components, unsigned bits, unsigned align, unsigned ac
       b, components, bits, nir_imm_ivec2(b, 0, 0), offset,
       {._ = 0, .access = gl_access_qualifier(access), .align_mul = align, .align_offset = 0});
    nir_store_global(b, nir_imm_int64(b, 0), 4, value, nir_component_mask(components));
-   lower_access_units(built.shader.get());
+   EXPECT_TRUE(lower_access_units(built.shader.get()));
    nir_validate_shader(built.shader.get(), "lower_access_units");
    return test::body(built.shader.get());
 }
@@ -95,7 +95,7 @@ std::string store(unsigned components, unsigned bits, unsigned align, SmallUnits
                           .access = {},
                           .align_mul = align,
                           .align_offset = 0});
-   lower_access_units(built.shader.get(), small);
+   EXPECT_TRUE(lower_access_units(built.shader.get(), small));
    nir_validate_shader(built.shader.get(), "lower_access_units");
    return test::body(built.shader.get());
 }
@@ -115,6 +115,20 @@ TEST(LowerAccessUnits, PartsOfWordsAreExchanged)
    EXPECT_EQ(test::count(store(2, 16, 2, words), "@ssbo_atomic_swap"), 2u);
    EXPECT_EQ(test::count(store(1, 16, 2, {.bytes = false}), "@store_ssbo"), 1u);
    EXPECT_EQ(test::count(store(1, 8, 1, {.halves = false}), "@store_ssbo"), 1u);
+}
+
+/// Also the loads that the exchange adds.
+TEST(LowerAccessUnits, PartsOfWordsKeepTheirQualifiers)
+{
+   Built built;
+   nir_builder *b = &built.b;
+   _nir_build_store_ssbo(
+      b, nir_u2u16(b, nir_load_subgroup_id(b)), nir_imm_ivec2(b, 0, 0),
+      nir_imul_imm(b, nir_load_subgroup_id(b), 2),
+      {._ = 0, .write_mask = 1, .access = ACCESS_NON_UNIFORM, .align_mul = 2, .align_offset = 0});
+   EXPECT_TRUE(lower_access_units(built.shader.get(), {.halves = false}));
+   EXPECT_EQ(test::count(test::body(built.shader.get()), "access=non-uniform"), 2u)
+      << test::body(built.shader.get());
 }
 
 TEST(LowerAccessUnits, WhatOthersSeeIsNotTakenApart)
