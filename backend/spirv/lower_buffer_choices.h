@@ -15,7 +15,8 @@ namespace weft::spirv {
 /// are meant are known, else an index.
 ///
 /// Addresses are (slot, element, offset) as lower_descriptors() makes them of own_bindings();
-/// afterwards every slot is a constant.  An access by a null pointer reads zeros and writes nothing.
+/// afterwards every slot is a constant.  An access by a null pointer reads zeros and writes
+/// nothing.
 ///
 /// An Error where that would be too many accesses.
 Result<bool> lower_buffer_choices(nir_shader *);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Small shaders for drivers that lack any one or two features, or all of them: the module is valid, or
-/// the compiler names a feature that the driver lacks.
+/// Small shaders for drivers that lack any one or two features, or all of them: the module is
+/// valid, or the compiler names a feature that the driver lacks.
 
 #include "backend/spirv/spirv_text.h"
 #include "tests/backend/spirv/compiled.h"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What a module says of its accesses to memory is said in the result too: of matrices in every layout,
-/// in registers and in the driver's own.
+/// What a module says of its accesses to memory is said in the result too: of matrices in every
+/// layout, in registers and in the driver's own.
 
 #include "backend/spirv/spirv_text.h"
 #include "tests/backend/spirv/compiled.h"
