@@ -14,6 +14,8 @@
 #include "compiler/nir/nir_builder.h"
 
 #include <functional>
+#include <set>
+#include <vector>
 
 namespace weft::cmat {
 
@@ -43,8 +45,14 @@ struct Context {
 
    bool is_unrolled(const glsl_cmat_description &desc) const
    {
-      return cmat::is_unrolled(desc, target.subgroup_size);
+      return cmat::is_unrolled(desc, target.subgroup_size) &&
+             !loops.contains(glsl_cmat_type(&desc));
    }
+
+   /// With registers, code for a multiplication of more products than these is a loop.
+   static constexpr uint32_t max_products = 2048;
+   /// Has code for the larger matrices be loops where a shader has many multiplications.
+   void limit_products(const std::vector<nir_intrinsic_instr *> &muladds);
 
    nir_def *load_component(const Matrix &, nir_def *component);
    void store_component(const Matrix &, nir_def *component, nir_def *value);
@@ -55,6 +63,9 @@ struct Context {
    /// Calls body with the number of each component, as a constant.
    void for_each_component_unrolled(const glsl_cmat_description &,
                                     const std::function<void(uint32_t)> &body);
+
+private:
+   std::set<const glsl_type *> loops; ///< matrices of which there would be too much code
 };
 
 /// The three operations that differ from form to form: with private tiles …
@@ -67,6 +78,9 @@ void lower_insert_columns_to_tiles(Context &, nir_intrinsic_instr *);
 void lower_load_to_registers(Context &, nir_intrinsic_instr *);
 void lower_store_to_registers(Context &, nir_intrinsic_instr *);
 void lower_muladd_to_registers(Context &, nir_intrinsic_instr *);
+/// How many products an invocation adds up in a multiplication; 0 where the matrices are so large
+/// that code for it is a loop at any rate.
+uint32_t products_in_registers(const Context &, const nir_intrinsic_instr *muladd);
 
 /// Single elements, which other invocations may have (lower_cmat_elements.cc).
 void lower_element(Context &, nir_intrinsic_instr *);

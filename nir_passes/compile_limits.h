@@ -25,7 +25,15 @@ constexpr uint64_t shared_components = 128 * 1024;
 /// active, up to this much below the first byte, modulo 2^32 (lane_pieces.cc).
 constexpr uint32_t lane_reach = 64 * 64 * 1024;
 constexpr uint32_t buffer_range = UINT32_MAX - lane_reach;
-/// Instructions after inlining.
+/// Functions of a module, and different calls between them: the validator follows the calls from
+/// each function.
+constexpr uint64_t functions = 4096;
+constexpr uint64_t calls = 16 * 1024;
+/// Functions that call each other in a row: the inliner copies the innermost as often, with a
+/// function of its own on the stack for each.
+constexpr uint64_t call_depth = 512;
+/// Instructions of the entry point after inlining, and of all functions of a module.
 constexpr uint64_t instructions = 1 << 20;
+constexpr uint64_t module_instructions = 4 * instructions;
 
 } // namespace weft::limits

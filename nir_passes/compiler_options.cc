@@ -17,11 +17,10 @@ nir_shader_compiler_options make_llvm_compiler_options()
    o.lower_fdot = true;
    o.lower_fdph = true;
 
-   /* f32 and f64 have fused multiply-add on every supported CPU.  LLVM takes vectors of half apart
-    * for it, so there the product and the sum are two operations. */
+   /* f32 and f64 have fused multiply-add on every supported CPU.  Halves are multiplied and added
+    * in f32: a product and a sum become one operation only where the shader has one. */
    o.fuse_ffma32 = true;
    o.fuse_ffma64 = true;
-   o.lower_ffma16 = true;
 
    o.lower_flrp16 = true;
    o.lower_flrp32 = true;
@@ -93,7 +92,6 @@ nir_shader_compiler_options make_spirv_compiler_options()
    /* Whether to fuse is the driver's decision; what is fused already exists at every size. */
    o.fuse_ffma32 = false;
    o.fuse_ffma64 = false;
-   o.lower_ffma16 = false;
 
    o.lower_fpow = false;
    o.lower_fminmax_signed_zero = false;

@@ -8,6 +8,8 @@
 #include "nir_passes/lower_cmat_inserts.h"
 #include "nir_passes/small_floats.h"
 
+#include <algorithm>
+#include <map>
 #include <vector>
 
 namespace weft {
@@ -19,6 +21,9 @@ namespace {
 /// Element-wise operations on more components of a tile than this become loops.
 constexpr uint32_t max_unrolled_components = 8;
 
+/// Products of all multiplications of a shader in registers that code may have one by one.
+constexpr uint32_t max_shader_products = 32 * 1024;
+
 } // namespace
 
 Context::Context(nir_shader *nir, const Target &target, MatrixForm form)
@@ -29,6 +34,30 @@ Context::Context(nir_shader *nir, const Target &target, MatrixForm form)
          return glsl_array_type(component, length(desc), 0);
       })
 {
+}
+
+void Context::limit_products(const std::vector<nir_intrinsic_instr *> &muladds)
+{
+   std::multimap<uint32_t, const nir_intrinsic_instr *> by_size;
+   for (const nir_intrinsic_instr *muladd : muladds) {
+      const uint32_t count = products_in_registers(*this, muladd);
+      if (count > 0 && count <= max_products)
+         by_size.emplace(count, muladd);
+   }
+   uint64_t sum = 0;
+   uint32_t most = max_products;
+   for (const auto &[count, muladd] : by_size) {
+      sum += count;
+      if (sum > max_shader_products)
+         most = std::min(most, count - 1);
+   }
+   /* All of one size alike: their matrices are in memory then. */
+   for (auto i = by_size.upper_bound(most); i != by_size.end(); ++i) {
+      for (unsigned source = 0; source < 4; ++source) {
+         const glsl_cmat_description desc = operand(i->second, source).desc;
+         loops.insert(glsl_cmat_type(&desc));
+      }
+   }
 }
 
 nir_def *Context::load_component(const Matrix &m, nir_def *component)
@@ -263,14 +292,19 @@ bool lower_cmat(nir_shader *nir, const Target &target, MatrixForm form)
    }
 
    /* Lowering adds control flow, so the list comes first. */
-   std::vector<nir_intrinsic_instr *> work;
+   std::vector<nir_intrinsic_instr *> work, muladds;
    nir_foreach_block(block, context.b.impl) {
       nir_foreach_instr(instr, block) {
          if (instr->type == nir_instr_type_intrinsic &&
              lowering_of(nir_instr_as_intrinsic(instr)->intrinsic, context.map))
             work.push_back(nir_instr_as_intrinsic(instr));
+         if (instr->type == nir_instr_type_intrinsic &&
+             nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_cmat_muladd)
+            muladds.push_back(nir_instr_as_intrinsic(instr));
       }
    }
+   if (form == MatrixForm::registers)
+      context.limit_products(muladds);
    for (nir_intrinsic_instr *instr : work) {
       context.b.cursor = nir_before_instr(&instr->instr);
       lowering_of(instr->intrinsic, context.map)(context, instr);

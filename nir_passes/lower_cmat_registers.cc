@@ -404,9 +404,6 @@ void lower_store_to_registers(Context &s, nir_intrinsic_instr *instr)
 
 namespace {
 
-/// Code for more products than these is a loop.
-constexpr uint32_t max_unrolled_products = 2048;
-
 /// The muladd component by component, and each from products in some steps.
 void build_muladd_loops(Context &s, const Arithmetic &arithmetic, const Matrix &d, const Matrix &a,
                         const Matrix &bm, const Matrix &c)
@@ -447,6 +444,14 @@ void build_muladd_loops(Context &s, const Arithmetic &arithmetic, const Matrix &
 
 } // namespace
 
+uint32_t products_in_registers(const Context &s, const nir_intrinsic_instr *muladd)
+{
+   const glsl_cmat_description d = s.operand(muladd, 0).desc, a = s.operand(muladd, 1).desc,
+                               b = s.operand(muladd, 2).desc;
+   const bool unrolled = s.is_unrolled(a) && s.is_unrolled(b) && s.is_unrolled(d);
+   return unrolled ? s.length(d) * a.cols : 0;
+}
+
 /// d(row, col) = c(row, col) + Σ_k a(row, k) · b(k, col), everything at hand.
 void lower_muladd_to_registers(Context &s, nir_intrinsic_instr *instr)
 {
@@ -468,8 +473,8 @@ void lower_muladd_to_registers(Context &s, nir_intrinsic_instr *instr)
       .result_signed = (mask & NIR_CMAT_RESULT_SIGNED) != 0,
       .saturate = nir_intrinsic_saturate(instr) != 0,
    };
-   if (!s.is_unrolled(a.desc) || !s.is_unrolled(bm.desc) || !s.is_unrolled(d.desc) ||
-       s.length(d.desc) * K > max_unrolled_products)
+   const uint32_t products = products_in_registers(s, instr);
+   if (products == 0 || products > s.max_products)
       return build_muladd_loops(s, arithmetic, d, a, bm, c);
    /* Lines of A are rows and lines of B columns, one after the other and each along k. */
    const uint32_t length = K / arithmetic.products();

@@ -10,6 +10,8 @@
 #include "compiler/nir/nir_deref.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -17,6 +19,12 @@
 namespace weft {
 
 namespace {
+
+/// Each round opens chances for the next; pathological shaders gain nothing from more than these.
+constexpr unsigned max_rounds = 16;
+/// Instructions that are looked at to find out whether a matrix stays as it is between two others.
+/// Where more touch the variable that it lies in, the copy stays.
+constexpr unsigned max_touches = 1024;
 
 bool is_cmat(const nir_intrinsic_instr *instr)
 {
@@ -73,10 +81,58 @@ struct Use {
    unsigned source;
 };
 
+/// Uses in the order of the shader.  Instructions have numbers (nir_instr::index) that stay as they
+/// are: the pass moves and adds no intrinsics.
+class Uses {
+public:
+   void insert(Use use) { uses.emplace(key(use.instr->instr.index, use.source), use); }
+   void erase(const nir_intrinsic_instr *instr, unsigned source)
+   {
+      uses.erase(key(instr->instr.index, source));
+   }
+
+   bool empty() const { return uses.empty(); }
+   size_t size() const { return uses.size(); }
+   const Use &front() const { return uses.begin()->second; }
+   const Use &back() const { return uses.rbegin()->second; }
+
+   template <typename Predicate>
+   bool any(const Predicate &predicate) const
+   {
+      return std::ranges::any_of(uses, [&](const auto &u) { return predicate(u.second); });
+   }
+   /// Of those from the instruction `first` on and before `end`, by their numbers.
+   template <typename Predicate>
+   bool any_between(unsigned first, unsigned end, const Predicate &predicate) const
+   {
+      return std::any_of(uses.lower_bound(key(first, 0)), uses.lower_bound(key(end, 0)),
+                         [&](const auto &u) { return predicate(u.second); });
+   }
+   template <typename Function>
+   void for_each(const Function &function) const
+   {
+      for (const auto &[place, use] : uses)
+         function(use);
+   }
+
+private:
+   static uint64_t key(unsigned index, unsigned source) { return uint64_t(index) << 8 | source; }
+
+   std::map<uint64_t, Use> uses;
+};
+
 struct Temporary {
-   std::vector<Use> writes, reads;
+   Uses writes, reads;
    /// Nothing but cmat intrinsics uses it, as a whole.
    bool plain = true;
+};
+
+/// A copy that may be removed.
+struct Copy {
+   unsigned index; ///< its number
+   /// Changes of its two variables when it could not be removed: until there are more, it still
+   /// cannot.
+   uint64_t tried_at = UINT64_MAX;
 };
 
 class CopyRemover {
@@ -86,34 +142,58 @@ public:
    bool run()
    {
       collect();
-      bool progress = false, again;
-      do {
+      bool progress = false, again = true;
+      for (unsigned round = 0; again && round < max_rounds; ++round) {
          again = false;
-         for (nir_intrinsic_instr *&copy : copies) {
-            if (copy && (forward(copy) || backward(copy) || load_in_place(copy))) {
-               copy = nullptr;
-               again = true;
-            }
-         }
+         for (Copy &copy : copies)
+            again |= remove(copy);
          again |= remove_unneeded();
          progress |= again;
-      } while (again);
+      }
       nir_metadata_preserve(b.impl, progress ? nir_metadata_control_flow : nir_metadata_all);
       return progress;
    }
 
+   uint64_t steps = 0; ///< looks at a copy or at an instruction that touches a matrix
+
 private:
    void collect()
    {
+      instructions.resize(nir_index_instrs(b.impl));
       nir_foreach_block(block, b.impl) {
          nir_foreach_instr(instr, block) {
             if (instr->type == nir_instr_type_deref)
                collect_uses(nir_instr_as_deref(instr));
-            else if (instr->type == nir_instr_type_intrinsic &&
-                     nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_cmat_copy)
-               copies.push_back(nir_instr_as_intrinsic(instr));
+            else if (instr->type == nir_instr_type_intrinsic)
+               collect_touches(nir_instr_as_intrinsic(instr));
+            else if (instr->type == nir_instr_type_call)
+               touch_anything(instr);
          }
       }
+   }
+
+   void collect_touches(nir_intrinsic_instr *instr)
+   {
+      instructions[instr->instr.index] = &instr->instr;
+      if (instr->intrinsic == nir_intrinsic_cmat_copy)
+         copies.push_back({instr->instr.index});
+      const unsigned sources = nir_intrinsic_infos[instr->intrinsic].num_srcs;
+      for (unsigned i = 0; i < sources; ++i) {
+         if (instr->src[i].ssa->parent_instr->type != nir_instr_type_deref)
+            continue;
+         nir_deref_instr *deref = nir_src_as_deref(instr->src[i]);
+         if (const nir_variable *variable = nir_deref_instr_get_variable(deref))
+            touches[variable].insert(instr->instr.index);
+         else if (nir_deref_mode_may_be(
+                     deref, nir_variable_mode(nir_var_function_temp | nir_var_shader_temp)))
+            touch_anything(&instr->instr);
+      }
+   }
+
+   void touch_anything(nir_instr *instr)
+   {
+      instructions[instr->index] = instr;
+      anywhere.insert(instr->index);
    }
 
    void collect_uses(nir_deref_instr *deref)
@@ -129,8 +209,24 @@ private:
          }
          nir_intrinsic_instr *user = nir_instr_as_intrinsic(nir_src_parent_instr(src));
          const unsigned source = unsigned(src - user->src);
-         (is_result(user, source) ? t.writes : t.reads).push_back({user, source});
+         (is_result(user, source) ? t.writes : t.reads).insert({user, source});
       }
+   }
+
+   bool remove(Copy &copy)
+   {
+      if (!instructions[copy.index])
+         return false;
+      ++steps;
+      nir_intrinsic_instr *instr = nir_instr_as_intrinsic(instructions[copy.index]);
+      const uint64_t now =
+         changes[nir_intrinsic_get_var(instr, 0)] + changes[nir_intrinsic_get_var(instr, 1)];
+      if (copy.tried_at == now)
+         return false;
+      if (forward(instr) || backward(instr) || load_in_place(instr))
+         return true;
+      copy.tried_at = now;
+      return false;
    }
 
    /// The bookkeeping of a matrix that is a variable of its own, else null.
@@ -142,41 +238,69 @@ private:
       return it != temporaries.end() && it->second.plain ? &it->second : nullptr;
    }
 
-   static void remove_use(std::vector<Use> &uses, nir_intrinsic_instr *instr, unsigned source)
+   /// An instruction now uses a variable, in which another deref names a matrix.
+   void add_touch(nir_deref_instr *deref, const nir_intrinsic_instr *instr)
    {
-      std::erase_if(uses, [&](const Use &u) { return u.instr == instr && u.source == source; });
+      const nir_variable *variable = nir_deref_instr_get_variable(deref);
+      touches[variable].insert(instr->instr.index);
+      ++changes[variable];
+   }
+
+   void remove_instruction(nir_intrinsic_instr *instr)
+   {
+      instructions[instr->instr.index] = nullptr;
+      nir_instr_remove(&instr->instr);
+   }
+
+   /// Whether one of the instructions from `first` on and before `end`, by their numbers, touches a
+   /// matrix so; also where that is not known.
+   template <typename Predicate>
+   bool is_touched(unsigned first, unsigned end, nir_deref_instr *matrix,
+                   const Predicate &predicate)
+   {
+      const nir_variable *variable = nir_deref_instr_get_variable(matrix);
+      if (!variable)
+         return true;
+      unsigned looks = 0;
+      for (const std::set<unsigned> *list : {&touches[variable], &anywhere}) {
+         for (auto i = list->lower_bound(first); i != list->end() && *i < end; ++i) {
+            ++steps;
+            if (++looks > max_touches)
+               return true;
+            if (nir_instr *instr = instructions[*i]; instr && predicate(touch(instr, matrix)))
+               return true;
+         }
+      }
+      return false;
    }
 
    /// Reads where the copy read, if the original is still unchanged at every reader.
    bool forward(nir_intrinsic_instr *copy)
    {
-      Temporary *t = temporary(nir_src_as_deref(copy->src[0]));
-      nir_deref_instr *original = nir_src_as_deref(copy->src[1]);
+      nir_deref_instr *destination = nir_src_as_deref(copy->src[0]),
+                      *original = nir_src_as_deref(copy->src[1]);
+      Temporary *t = temporary(destination);
       if (!t || t->writes.size() != 1 || t->reads.empty())
          return false;
 
-      size_t found = 0;
-      for (nir_instr *i = nir_instr_next(&copy->instr); i; i = nir_instr_next(i)) {
-         found +=
-            std::ranges::count_if(t->reads, [&](const Use &u) { return &u.instr->instr == i; });
-         if (found == t->reads.size())
-            break;
-         if (touch(i, original).writes)
-            return false;
-      }
-      if (found != t->reads.size())
+      const unsigned here = copy->instr.index;
+      const nir_instr &first = t->reads.front().instr->instr, &last = t->reads.back().instr->instr;
+      if (first.index <= here || last.block != copy->instr.block ||
+          is_touched(here + 1, last.index, original, [](Touch t) { return t.writes; }))
          return false;
 
       Temporary *of_original = temporary(original);
-      for (const Use &read : t->reads) {
+      t->reads.for_each([&](const Use &read) {
          nir_src_rewrite(&read.instr->src[read.source], &original->def);
+         add_touch(original, read.instr);
          if (of_original)
-            of_original->reads.push_back(read);
-      }
+            of_original->reads.insert(read);
+      });
       if (of_original)
-         remove_use(of_original->reads, copy, 1);
+         of_original->reads.erase(copy, 1);
+      ++changes[destination->var];
       *t = {};
-      nir_instr_remove(&copy->instr);
+      remove_instruction(copy);
       return true;
    }
 
@@ -188,33 +312,31 @@ private:
       nir_deref_instr *destination = nir_src_as_deref(copy->src[0]);
       if (!t || t->writes.size() != 1 || t->reads.size() != 1)
          return false;
-      nir_intrinsic_instr *writer = t->writes[0].instr;
-      if (writer->instr.block != copy->instr.block)
+      const Use write = t->writes.front();
+      nir_intrinsic_instr *writer = write.instr;
+      if (writer->instr.block != copy->instr.block || writer->instr.index >= copy->instr.index)
          return false;
       /* What the program sets must not be taken for what a tensor load does (lower_cmat_scope.h). */
       const nir_variable *variable = nir_deref_instr_get_variable(destination);
-      if (is_insertion(t->writes[0]) && variable && is_loaded(variable) &&
+      if (is_insertion(write) && variable && is_loaded(variable) &&
           !is_loaded(nir_src_as_deref(copy->src[1])->var))
          return false;
-
-      nir_instr *i = nir_instr_next(&writer->instr);
-      for (; i && i != &copy->instr; i = nir_instr_next(i)) {
-         const Touch touched = touch(i, destination);
-         if (touched.reads || touched.writes || is_index(i, destination))
-            return false;
-      }
-      if (!i || !reaches_variable(destination))
+      if (!reaches_variable(destination) || has_later_index(destination, writer) ||
+          is_touched(writer->instr.index + 1, copy->instr.index, destination,
+                     [](Touch t) { return t.reads || t.writes; }))
          return false;
 
       b.cursor = nir_before_instr(&writer->instr);
       nir_deref_instr *moved = rebuild_deref(&b, destination);
       nir_src_rewrite(&writer->src[0], &moved->def);
+      add_touch(destination, writer);
       if (Temporary *of_destination = temporary(destination)) {
-         remove_use(of_destination->writes, copy, 0);
-         of_destination->writes.push_back({writer, 0});
+         of_destination->writes.erase(copy, 0);
+         of_destination->writes.insert({writer, 0});
       }
+      ++changes[nir_intrinsic_get_var(copy, 1)];
       *t = {};
-      nir_instr_remove(&copy->instr);
+      remove_instruction(copy);
       return true;
    }
 
@@ -228,66 +350,39 @@ private:
       if (!to || !t || to == t || !is_loaded(source->var))
          return false;
       /* Of workgroups, components of B are the same to all, or not (lower_cmat_scope.h). */
-      if (!is_loaded(destination->var) && std::ranges::any_of(to->writes, is_insertion))
+      if (!is_loaded(destination->var) && to->writes.any(is_insertion))
          return false;
 
       nir_cf_node *node = nir_cf_node_prev(&copy->instr.block->cf_node);
       if (!node || node->type == nir_cf_node_block || leaves(node))
          return false;
-      nir_metadata_require(b.impl, nir_metadata_block_index);
-      nir_block *before = nir_cf_node_as_block(nir_cf_node_prev(node));
-      const Region region = {before, first_of(t->writes, before), copy};
+      /* From the first of its writes in the block before, or else from the end of that, to the
+       * copy. */
+      const nir_block *before = nir_cf_node_as_block(nir_cf_node_prev(node));
+      const bool begins_before =
+         !t->writes.empty() && t->writes.front().instr->instr.block == before;
+      const unsigned begin = begins_before ? t->writes.front().instr->instr.index : before->end_ip,
+                     end = copy->instr.index;
       const auto in_place = [&](const Use &u) {
          return u.instr == copy || (is_insertion(u) && u.source == 2 &&
                                     nir_intrinsic_get_var(u.instr, 0) == source->var);
       };
-      if (!std::ranges::all_of(t->writes, [&](const Use &u) { return region.has(u.instr); }) ||
-          !std::ranges::all_of(t->reads, in_place))
+      if ((!t->writes.empty() && (t->writes.front().instr->instr.index < begin ||
+                                  t->writes.back().instr->instr.index >= end)) ||
+          t->reads.any([&](const Use &u) { return !in_place(u); }))
          return false;
       /* Nobody looks at the destination meanwhile, except to keep what is clipped. */
-      const auto from_destination = [&](const Use &u) {
-         return u.instr->intrinsic == nir_intrinsic_cmat_copy && u.source == 1 &&
-                nir_intrinsic_get_var(u.instr, 0) == source->var;
-      };
       const auto is_in_the_way = [&](const Use &u) {
-         return !from_destination(u) && region.has(u.instr);
+         ++steps;
+         return u.instr->intrinsic != nir_intrinsic_cmat_copy || u.source != 1 ||
+                nir_intrinsic_get_var(u.instr, 0) != source->var;
       };
-      if (std::ranges::any_of(to->writes, is_in_the_way) ||
-          std::ranges::any_of(to->reads, is_in_the_way))
+      if (to->writes.any_between(begin, end, is_in_the_way) ||
+          to->reads.any_between(begin, end, is_in_the_way))
          return false;
       move(*t, *to, destination->var, copy);
       return true;
    }
-
-   /// The first of the instructions in a block, or null.
-   static nir_instr *first_of(const std::vector<Use> &uses, const nir_block *block)
-   {
-      nir_instr *first = nullptr;
-      for (const Use &u : uses) {
-         if (u.instr->instr.block == block &&
-             (!first || nir_instr_is_before(&u.instr->instr, first)))
-            first = &u.instr->instr;
-      }
-      return first;
-   }
-
-   /// What comes between two instructions: `first`, which is in the block `before` or null for its
-   /// end, and a copy in a later one.
-   struct Region {
-      nir_block *before;
-      nir_instr *first;
-      nir_intrinsic_instr *copy;
-
-      bool has(nir_intrinsic_instr *instr) const
-      {
-         const nir_block *block = instr->instr.block, *last = copy->instr.block;
-         if (block == before)
-            return first && (first == &instr->instr || nir_instr_is_before(first, &instr->instr));
-         if (block == last)
-            return nir_instr_is_before(&instr->instr, &copy->instr);
-         return block->index > before->index && block->index < last->index;
-      }
-   };
 
    static bool is_loaded(const nir_variable *variable)
    {
@@ -323,38 +418,40 @@ private:
    /// Gives all uses of a temporary to the variable that it is copied to, and removes the copy.
    void move(Temporary &t, Temporary &to, nir_variable *variable, nir_intrinsic_instr *copy)
    {
-      remove_use(to.writes, copy, 0);
-      remove_use(t.reads, copy, 1);
-      const auto take = [&](std::vector<Use> &uses, std::vector<Use> &list) {
-         for (const Use &u : uses) {
+      ++changes[nir_intrinsic_get_var(copy, 1)];
+      to.writes.erase(copy, 0);
+      t.reads.erase(copy, 1);
+      std::vector<nir_intrinsic_instr *> moved_copies;
+      const auto take = [&](const Uses &uses, Uses &list) {
+         uses.for_each([&](const Use &u) {
             b.cursor = nir_before_instr(&u.instr->instr);
-            nir_src_rewrite(&u.instr->src[u.source], &nir_build_deref_var(&b, variable)->def);
-            list.push_back(u);
-         }
+            nir_deref_instr *deref = nir_build_deref_var(&b, variable);
+            nir_src_rewrite(&u.instr->src[u.source], &deref->def);
+            add_touch(deref, u.instr);
+            list.insert(u);
+            if (u.instr->intrinsic == nir_intrinsic_cmat_copy)
+               moved_copies.push_back(u.instr);
+         });
       };
       take(t.writes, to.writes);
       take(t.reads, to.reads);
       t = {};
       variable->data.access = gl_access_qualifier(variable->data.access | ACCESS_CAN_REORDER);
-      nir_instr_remove(&copy->instr);
-      remove_copies_to_itself(to, variable);
+      remove_instruction(copy);
+      for (nir_intrinsic_instr *moved : moved_copies)
+         remove_copy_to_itself(to, moved);
    }
 
-   void remove_copies_to_itself(Temporary &t, const nir_variable *variable)
+   void remove_copy_to_itself(Temporary &t, nir_intrinsic_instr *copy)
    {
-      std::vector<nir_intrinsic_instr *> useless;
-      for (const Use &u : t.writes) {
-         if (u.instr->intrinsic == nir_intrinsic_cmat_copy &&
-             nir_src_as_deref(u.instr->src[1])->deref_type == nir_deref_type_var &&
-             nir_src_as_deref(u.instr->src[1])->var == variable)
-            useless.push_back(u.instr);
-      }
-      for (nir_intrinsic_instr *copy : useless) {
-         remove_use(t.writes, copy, 0);
-         remove_use(t.reads, copy, 1);
-         std::ranges::replace(copies, copy, nullptr);
-         nir_instr_remove(&copy->instr);
-      }
+      const nir_deref_instr *destination = nir_src_as_deref(copy->src[0]),
+                            *source = nir_src_as_deref(copy->src[1]);
+      if (!instructions[copy->instr.index] || source->deref_type != nir_deref_type_var ||
+          destination->deref_type != nir_deref_type_var || source->var != destination->var)
+         return;
+      t.writes.erase(copy, 0);
+      t.reads.erase(copy, 1);
+      remove_instruction(copy);
    }
 
    static bool reaches_variable(nir_deref_instr *deref)
@@ -369,74 +466,95 @@ private:
       return false;
    }
 
-   static bool is_index(const nir_instr *instr, nir_deref_instr *deref)
+   /// Whether an index of a deref is computed behind an instruction, and not yet there.
+   static bool has_later_index(nir_deref_instr *deref, const nir_intrinsic_instr *instr)
    {
       for (; deref; deref = nir_deref_instr_parent(deref)) {
          if (deref->deref_type == nir_deref_type_array &&
-             deref->arr.index.ssa->parent_instr == instr)
+             deref->arr.index.ssa->parent_instr->index > instr->instr.index)
             return true;
       }
       return false;
    }
 
-   /// Whether a matrix is read for anything but itself or another that is not needed, or loaded by
-   /// a volatile access, which stays.
-   bool is_needed(const nir_variable *variable, const Temporary &t,
-                  const std::unordered_set<const nir_variable *> &needed)
+   /// The variables that are read for anything but themselves or others that are not needed, or
+   /// loaded by a volatile access, which stays.
+   std::unordered_set<const nir_variable *> find_needed()
    {
-      if (std::ranges::any_of(t.writes, is_volatile_load))
-         return true;
-      return std::ranges::any_of(t.reads, [&](const Use &read) {
-         if (!is_result(read.instr, 0))
-            return true;
-         nir_deref_instr *result = nir_src_as_deref(read.instr->src[0]);
-         return !temporary(result) || (result->var != variable && needed.contains(result->var));
-      });
+      std::unordered_set<const nir_variable *> needed;
+      std::vector<const Temporary *> work;
+      const auto need = [&](nir_variable *variable, const Temporary &t) {
+         if (needed.insert(variable).second)
+            work.push_back(&t);
+      };
+      const auto is_end = [&](const Use &read) {
+         ++steps;
+         return !is_result(read.instr, 0) || !temporary(nir_src_as_deref(read.instr->src[0]));
+      };
+      for (const auto &[variable, t] : temporaries) {
+         if (t.plain && (t.reads.any(is_end) || t.writes.any(is_volatile_load)))
+            need(variable, t);
+      }
+      while (!work.empty()) {
+         const Temporary &t = *work.back();
+         work.pop_back();
+         t.writes.for_each([&](const Use &write) {
+            for_each_operand(write.instr, [&](nir_variable *variable, Temporary &operand,
+                                              unsigned) { need(variable, operand); });
+         });
+      }
+      return needed;
+   }
+
+   /// The temporaries that an instruction reads, if its first source is its result.
+   template <typename Function>
+   void for_each_operand(nir_intrinsic_instr *instr, const Function &function)
+   {
+      const unsigned sources = nir_intrinsic_infos[instr->intrinsic].num_srcs;
+      for (unsigned i = 1; i < sources; ++i) {
+         ++steps;
+         if (instr->src[i].ssa->parent_instr->type != nir_instr_type_deref)
+            continue;
+         nir_deref_instr *deref = nir_src_as_deref(instr->src[i]);
+         if (Temporary *t = temporary(deref))
+            function(deref->var, *t, i);
+      }
    }
 
    /// Writers of matrices that nobody needs.  Such may also be carried around loops, from one to the
    /// other.
    bool remove_unneeded()
    {
-      std::unordered_set<const nir_variable *> needed;
-      size_t count;
-      do {
-         count = needed.size();
-         for (const auto &[variable, t] : temporaries) {
-            if (t.plain && is_needed(variable, t, needed))
-               needed.insert(variable);
-         }
-      } while (needed.size() > count);
-
+      const std::unordered_set<const nir_variable *> needed = find_needed();
       bool progress = false;
       for (auto &[variable, t] : temporaries) {
          if (!t.plain || t.writes.empty() || needed.contains(variable))
             continue;
-         for (const Use &write : t.writes)
-            remove_writer(write.instr);
+         t.writes.for_each([&](const Use &write) {
+            for_each_operand(write.instr,
+                             [&](nir_variable *operand, Temporary &read, unsigned source) {
+                                read.reads.erase(write.instr, source);
+                                ++changes[operand];
+                             });
+            remove_instruction(write.instr);
+         });
+         ++changes[variable];
          t = {};
          progress = true;
       }
       return progress;
    }
 
-   void remove_writer(nir_intrinsic_instr *writer)
-   {
-      const unsigned sources = nir_intrinsic_infos[writer->intrinsic].num_srcs;
-      for (unsigned i = 1; i < sources; ++i) {
-         nir_instr *parent = writer->src[i].ssa->parent_instr;
-         if (parent->type != nir_instr_type_deref)
-            continue;
-         if (Temporary *read = temporary(nir_instr_as_deref(parent)))
-            remove_use(read->reads, writer, i);
-      }
-      std::ranges::replace(copies, writer, nullptr);
-      nir_instr_remove(&writer->instr);
-   }
-
    nir_builder b;
+   std::vector<nir_instr *>
+      instructions; ///< by number: those that may touch a matrix and are not removed
+   std::vector<Copy> copies;
    std::unordered_map<nir_variable *, Temporary> temporaries;
-   std::vector<nir_intrinsic_instr *> copies;
+   /// The numbers of the instructions that touch a variable: also of those that did once.
+   std::unordered_map<const nir_variable *, std::set<unsigned>> touches;
+   std::set<unsigned> anywhere; ///< of those that may touch any
+   /// How often the uses of a variable changed.
+   std::unordered_map<const nir_variable *, uint64_t> changes;
 };
 
 } // namespace
@@ -444,6 +562,13 @@ private:
 bool opt_cmat_copies(nir_shader *nir)
 {
    return CopyRemover(nir).run();
+}
+
+uint64_t opt_cmat_copies_steps(nir_shader *nir)
+{
+   CopyRemover remover(nir);
+   remover.run();
+   return remover.steps;
 }
 
 } // namespace weft

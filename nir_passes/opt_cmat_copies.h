@@ -5,6 +5,8 @@
 
 #include "compiler/nir/nir.h"
 
+#include <cstdint>
+
 namespace weft {
 
 /// Removes copies of matrices that only carry a value from one cmat intrinsic to another.  The
@@ -21,5 +23,9 @@ namespace weft {
 ///
 /// Assumes one function, before lower_cmat().
 bool opt_cmat_copies(nir_shader *);
+
+/// The same, for tests of how the work grows: how often it looked at a copy or at an instruction
+/// that touches a matrix.
+uint64_t opt_cmat_copies_steps(nir_shader *);
 
 } // namespace weft

@@ -6,6 +6,7 @@
 #include "nir_passes/cmat_coordinates.h"
 #include "nir_passes/compact_ids.h"
 #include "nir_passes/compiler_options.h"
+#include "nir_passes/spirv_limits.h"
 #include "nir_passes/spirv_words.h"
 #include "nir_passes/validate_spirv.h"
 #include "nir_passes/vtn_handlers.h"
@@ -246,6 +247,8 @@ std::vector<nir_spirv_specialization> specializations(const ShaderSource &source
 Result<Shader> spirv_to_nir(const ShaderSource &source, Consumer consumer, uint32_t subgroup_size,
                             MatrixForm form)
 {
+   if (const Result<bool> limits = check_spirv_limits(source.spirv, source.entry_point); !limits)
+      return limits.error();
    Result<bool> valid = validate_spirv(source.spirv);
    if (!valid)
       return valid.error();

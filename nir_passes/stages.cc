@@ -7,13 +7,17 @@
 #include "nir_passes/choose_native_shape.h"
 #include "nir_passes/cmat_intrinsics.h"
 #include "nir_passes/limit_unrolling.h"
+#include "nir_passes/lower_array_copies.h"
 #include "nir_passes/lower_cmat.h"
 #include "nir_passes/lower_cmat_inserts.h"
 #include "nir_passes/lower_cmat_layouts.h"
 #include "nir_passes/lower_cmat_scope.h"
 #include "nir_passes/lower_decode_pointers.h"
+#include "nir_passes/opt_array_copies.h"
 #include "nir_passes/opt_cmat_copies.h"
 #include "nir_passes/opt_cmat_slices.h"
+#include "nir_passes/opt_constant_arrays.h"
+#include "nir_passes/opt_copied_arrays.h"
 #include "nir_passes/shader_limits.h"
 #include "nir_passes/spirv_words.h"
 #include "nir_passes/split_cmat_shapes.h"
@@ -76,6 +80,21 @@ bool has_constant_length(std::span<const uint32_t> spirv)
    return false;
 }
 
+/// Large private arrays, while they are arrays of the shader's: their elements are thousands of
+/// instructions that each pass would look at.
+void shrink_arrays(PassRunner &run)
+{
+   RUN(run, opt_constant_arrays);
+   if (!RUN(run, opt_array_copies))
+      return;
+   /* Often the copy is only read. */
+   RUN(run, opt_copied_arrays);
+   RUN(run, nir_opt_dce);
+   RUN(run, nir_remove_dead_variables, nir_var_function_temp,
+       static_cast<const nir_remove_dead_variables_options *>(nullptr));
+   RUN(run, lower_array_copies);
+}
+
 } // namespace
 
 Target target_for(const ShaderSource &source, Target target)
@@ -100,6 +119,7 @@ Result<Shader> read_shader(const ShaderSource &source, Consumer consumer, uint32
       return limits.error();
    PassRunner run(shader->get(), observe, control);
    inline_functions(run);
+   shrink_arrays(run);
    return shader;
 }
 

@@ -381,17 +381,17 @@ decl_var INTERP_MODE_NONE none uint component
 @store_deref (%10, %0 (0x0)) (wrmask=x, access=none)
 loop {
 32 %11 = @load_deref (%10) (access=none)
-1 %12 = uge %11, %9 (0x10)
-if %12 {
+32 %12 = deref_array &(*%6)[%11] (function_temp float16_t)
+16 %13 = @load_deref (%12) (access=none)
+16 %14 = fneg %13
+@store_deref (%12, %14) (wrmask=x, access=none)
+32 %15 = iadd %11, %7 (0x1)
+@store_deref (%10, %15) (wrmask=x, access=none)
+1 %16 = uge %15, %9 (0x10)
+if %16 {
 break
 } else {
 }
-32 %13 = deref_array &(*%6)[%11] (function_temp float16_t)
-16 %14 = @load_deref (%13) (access=none)
-16 %15 = fneg %14
-@store_deref (%13, %15) (wrmask=x, access=none)
-32 %16 = iadd %11, %7 (0x1)
-@store_deref (%10, %16) (wrmask=x, access=none)
 }
 @tile_store_weft (%5, %6, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1, access=none)
 }
@@ -665,6 +665,46 @@ TEST(LowerCmatToRegisters, SharedMemoryIsLoadedInWords)
                            64, false),
                    "= unpack_32_2x16"),
              0u); // one column of eight
+}
+
+/// Code for many multiplications is loops, for one of the same size it is not.
+TEST(LowerCmat, ProductsOfAShaderHaveABudget)
+{
+   constexpr unsigned small = 8 * 8 * 8 / 8, large = 16 * 16 * 16 / 8, budget = 32 * 1024;
+   const auto products = [](unsigned small_muladds, unsigned large_muladds) {
+      const auto type = [](unsigned size, const std::string &use) {
+         const std::string n = std::to_string(size);
+         return "coopmat<float16_t, gl_ScopeSubgroup, " + n + ", " + n + ", gl_MatrixUse" + use +
+                "> ";
+      };
+      std::string glsl = types + "void main() {";
+      for (unsigned size : {8, 16}) {
+         const std::string n = std::to_string(size);
+         glsl += type(size, "A") + "a" + n + "; " + type(size, "B") + "b" + n + "; " +
+                 type(size, "Accumulator") + "c" + n + "; coopMatLoad(c" + n +
+                 ", data, 0, 8, rows);\n";
+         for (unsigned i = 0; i < (size == 8 ? small_muladds : large_muladds); ++i)
+            glsl += "coopMatLoad(a" + n + ", data, " + std::to_string(i * 64) +
+                    ", 16, rows); coopMatLoad(b" + n + ", data, 64, 16, columns); c" + n +
+                    " = coopMatMulAdd(a" + n + ", b" + n + ", c" + n + ");\n";
+         glsl += "coopMatStore(c" + n + ", data, 1024, 16, rows);\n";
+      }
+      const Target target = test::target(8, false);
+      Shader shader = translate(glsl + "}", target, Consumer::driver);
+      opt_cmat_copies(shader.get());
+      lower_cmat(shader.get(), target, target.form);
+      nir_validate_shader(shader.get(), "lower_cmat");
+      return count(test::body(shader.get()), " ffma ");
+   };
+   EXPECT_EQ(products(10, 2), 10 * small + 2 * large);
+   /* Each loop has a few products. */
+   const unsigned loops = products(0, budget / large + 1);
+   EXPECT_GT(loops, 0u);
+   EXPECT_LT(loops, budget / 16);
+   /* The small ones, and two loops. */
+   const unsigned both = products(10, budget / large);
+   EXPECT_GE(both, 10 * small);
+   EXPECT_LT(both, budget / 16);
 }
 
 } // namespace

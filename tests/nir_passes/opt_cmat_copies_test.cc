@@ -109,5 +109,153 @@ TEST(opt_cmat_copies, what_loops_carry_for_nobody_goes)
    }
 }
 
+void binary_op(nir_builder *b, nir_def *result, nir_def *x, nir_def *y, nir_op op)
+{
+   _nir_build_cmat_binary_op(b, result, x, y, {._ = 0, .alu_op = op});
+}
+
+/// What the front end makes of n additions: a temporary for each operand and each result.
+uint64_t steps_of_additions(unsigned n, bool one_variable)
+{
+   glsl_cmat_description desc = {};
+   desc.element_type = GLSL_TYPE_FLOAT;
+   desc.scope = SCOPE_SUBGROUP;
+   desc.rows = desc.cols = 16;
+   desc.use = GLSL_CMAT_USE_ACCUMULATOR;
+   test::Built shader;
+   nir_builder *b = &shader.b;
+   const auto matrix = [&] {
+      return nir_local_variable_create(b->impl, glsl_cmat_type(&desc), "m");
+   };
+   const auto whole = [&](nir_variable *of) { return &nir_build_deref_var(b, of)->def; };
+   nir_variable *addend = matrix(), *sum = matrix();
+   nir_cmat_construct(b, whole(addend), nir_imm_float(b, 1));
+   nir_cmat_construct(b, whole(sum), nir_imm_float(b, 2));
+   for (unsigned i = 0; i < n; ++i) {
+      nir_variable *x = matrix(), *y = matrix(), *result = matrix(),
+                   *next = one_variable ? sum : matrix();
+      nir_cmat_copy(b, whole(x), whole(sum));
+      nir_cmat_copy(b, whole(y), whole(addend));
+      binary_op(b, whole(result), whole(x), whole(y), nir_op_fadd);
+      nir_cmat_copy(b, whole(next), whole(result));
+      sum = next;
+   }
+   nir_store_shared(b, nir_cmat_extract(b, 32, whole(sum), nir_imm_int(b, 0)), nir_imm_int(b, 0));
+   const uint64_t steps = opt_cmat_copies_steps(b->shader);
+   nir_validate_shader(b->shader, "opt_cmat_copies");
+   const std::string text = test::body(b->shader);
+   EXPECT_EQ(test::count(text, "@cmat_copy"), 0u);
+   EXPECT_EQ(test::count(text, "@cmat_binary_op"), n);
+   return steps;
+}
+
+TEST(opt_cmat_copies, work_grows_with_the_shader)
+{
+   for (const bool one_variable : {false, true}) {
+      const uint64_t once = steps_of_additions(200, one_variable),
+                     twice = steps_of_additions(400, one_variable);
+      EXPECT_LT(twice, 2 * once + once / 4) << one_variable;
+      EXPECT_LT(once, 200u * 50) << one_variable;
+   }
+}
+
+/// All copies first, then all that reads them; and of what is computed nobody needs anything.
+TEST(opt_cmat_copies, work_grows_with_distant_uses)
+{
+   glsl_cmat_description desc = {};
+   desc.element_type = GLSL_TYPE_FLOAT;
+   desc.scope = SCOPE_SUBGROUP;
+   desc.rows = desc.cols = 16;
+   desc.use = GLSL_CMAT_USE_ACCUMULATOR;
+   const auto steps = [&](unsigned n, bool needed) {
+      test::Built shader;
+      nir_builder *b = &shader.b;
+      std::vector<nir_variable *> sources, copies;
+      const auto matrix = [&](nir_variable *of) { return &nir_build_deref_var(b, of)->def; };
+      for (unsigned i = 0; i < n; ++i) {
+         sources.push_back(nir_local_variable_create(b->impl, glsl_cmat_type(&desc), "s"));
+         copies.push_back(nir_local_variable_create(b->impl, glsl_cmat_type(&desc), "c"));
+         nir_cmat_construct(b, matrix(sources[i]), nir_imm_float(b, i));
+      }
+      for (unsigned i = 0; i < n; ++i)
+         nir_cmat_copy(b, matrix(copies[i]), matrix(sources[i]));
+      nir_variable *last = copies[0];
+      for (unsigned i = 1; i < n; ++i) {
+         nir_variable *next = nir_local_variable_create(b->impl, glsl_cmat_type(&desc), "n");
+         binary_op(b, matrix(next), matrix(last), matrix(copies[i]), nir_op_fadd);
+         last = next;
+      }
+      if (needed)
+         nir_store_shared(b, nir_cmat_extract(b, 32, matrix(last), nir_imm_int(b, 0)),
+                          nir_imm_int(b, 0));
+      const uint64_t count = opt_cmat_copies_steps(b->shader);
+      const std::string text = test::body(b->shader);
+      EXPECT_EQ(test::count(text, "@cmat_copy"), 0u);
+      EXPECT_EQ(test::count(text, "@cmat_"), needed ? 2 * n : 0u);
+      return count;
+   };
+   for (const bool needed : {false, true}) {
+      const uint64_t once = steps(200, needed), twice = steps(400, needed);
+      EXPECT_LT(twice, 2 * once + once / 4) << needed;
+      EXPECT_LT(once, 200u * 50) << needed;
+   }
+}
+
+/// A copy is not forwarded past a write of its source, and a result not computed early past a look
+/// at its destination.
+TEST(opt_cmat_copies, copies_that_are_needed_stay)
+{
+   glsl_cmat_description desc = {};
+   desc.element_type = GLSL_TYPE_FLOAT;
+   desc.scope = SCOPE_SUBGROUP;
+   desc.rows = desc.cols = 16;
+   desc.use = GLSL_CMAT_USE_ACCUMULATOR;
+   enum Case { overwritten, element_overwritten, looked_at, index_behind };
+   for (const Case c : {overwritten, element_overwritten, looked_at, index_behind}) {
+      test::Built shader;
+      nir_builder *b = &shader.b;
+      const glsl_type *type = glsl_cmat_type(&desc);
+      const auto variable = [&](const glsl_type *of) {
+         return nir_local_variable_create(b->impl, of, "m");
+      };
+      nir_variable *x = variable(type), *t = variable(type), *r = variable(type),
+                   *array = variable(glsl_array_type(type, 4, 0));
+      const auto whole = [&](nir_variable *of) { return &nir_build_deref_var(b, of)->def; };
+      const auto element = [&](nir_def *i) {
+         return &nir_build_deref_array(b, nir_build_deref_var(b, array), i)->def;
+      };
+      nir_cmat_construct(b, whole(x), nir_imm_float(b, 1));
+      nir_cmat_construct(b, element(nir_imm_int(b, 1)), nir_imm_float(b, 2));
+      nir_def *id = nir_load_subgroup_id(b);
+      switch (c) {
+      case overwritten:
+         nir_cmat_copy(b, whole(t), whole(x));
+         nir_cmat_construct(b, whole(x), nir_imm_float(b, 3));
+         binary_op(b, whole(r), whole(t), whole(x), nir_op_fadd);
+         break;
+      case element_overwritten:
+         nir_cmat_copy(b, whole(t), element(nir_imm_int(b, 1)));
+         nir_cmat_construct(b, element(id), nir_imm_float(b, 3));
+         binary_op(b, whole(r), whole(t), whole(x), nir_op_fadd);
+         break;
+      case looked_at:
+         binary_op(b, whole(t), whole(x), whole(x), nir_op_fadd);
+         binary_op(b, whole(r), element(nir_imm_int(b, 1)), whole(x), nir_op_fmul);
+         nir_cmat_copy(b, element(id), whole(t));
+         break;
+      case index_behind:
+         nir_cmat_construct(b, whole(r), nir_imm_float(b, 4));
+         binary_op(b, whole(t), whole(x), whole(x), nir_op_fadd);
+         nir_cmat_copy(b, element(nir_load_subgroup_id(b)), whole(t));
+         break;
+      }
+      for (nir_def *m : {whole(r), element(nir_imm_int(b, 0))})
+         nir_store_shared(b, nir_cmat_extract(b, 32, m, nir_imm_int(b, 0)), nir_imm_int(b, 0));
+      opt_cmat_copies(b->shader);
+      nir_validate_shader(b->shader, "opt_cmat_copies");
+      EXPECT_EQ(test::count(test::body(b->shader), "@cmat_copy"), 1u) << c;
+   }
+}
+
 } // namespace
 } // namespace weft

@@ -26,7 +26,7 @@ protected:
    {
       nir_def *value = _nir_build_load_ssbo(
          b, 1, bits, buffer, nir_iadd_imm(b, base, offset),
-         {._ = 0, .access = gl_access_qualifier(0), .align_mul = 64, .align_offset = offset});
+         {._ = 0, .access = gl_access_qualifier(0), .align_mul = 64, .align_offset = offset % 64});
       nir_mov(b, value); // what nobody uses is not loaded
       return value;
    }
@@ -124,6 +124,21 @@ TEST_F(CombineAccesses, SixAreFourAndTwo)
    std::ranges::sort(sizes);
    EXPECT_EQ(sizes, (std::vector<unsigned>{2, 4}));
 }
+
+/// Mesa's pass, patched, looks at so many accesses between two, to see whether one is in the way.
+class CombineDistantAccesses : public CombineAccesses,
+                               public testing::WithParamInterface<unsigned> {};
+
+TEST_P(CombineDistantAccesses, NeighboursAreFoundUpToSomeDistance)
+{
+   load(0);
+   for (unsigned i = 1; i <= GetParam(); ++i)
+      load(i * 64);
+   load(4);
+   EXPECT_EQ(std::ranges::count(left(), 2u), GetParam() <= 256);
+}
+
+INSTANTIATE_TEST_SUITE_P(Accesses, CombineDistantAccesses, testing::Values(10, 250, 300, 4000));
 
 } // namespace
 } // namespace weft

@@ -130,5 +130,57 @@ TEST(LoopUnroll, KeepsEndsThatItKnowsNothingOf)
    EXPECT_EQ(nir_src_as_uint(store->src[0]), 5u);
 }
 
+/// Mesa's passes that follow values through variables, patched: they compare each access with so
+/// many others at most, so that their time grows with the shader and not with its square.
+constexpr unsigned remembered = 256;
+
+/// Stores to an array, with a value first and `others` behind that.
+struct Stores {
+   explicit Stores(unsigned others)
+   {
+      nir_builder *b = &built.b;
+      array = nir_build_deref_var(
+         b, nir_local_variable_create(b->impl, glsl_array_type(glsl_uint_type(), 10'000, 0), "a"));
+      value = nir_load_subgroup_id(b);
+      for (unsigned i = 0; i <= others; ++i)
+         nir_store_deref(b, element(i), i ? nir_imm_int(b, int(i)) : value, 1);
+   }
+
+   nir_deref_instr *element(unsigned i) { return nir_build_deref_array_imm(&built.b, array, i); }
+
+   Built built;
+   nir_deref_instr *array;
+   nir_def *value;
+};
+
+TEST(CopyPropVars, RemembersAsMuchAsItMayCompare)
+{
+   for (const unsigned others : {10u, remembered - 1, 2 * remembered, 9'000u}) {
+      Stores stores(others);
+      nir_builder *b = &stores.built.b;
+      nir_intrinsic_instr *first = nir_store_shared(b, nir_load_deref(b, stores.element(0)),
+                                                    nir_imm_int(b, 0)),
+                          *last = nir_store_shared(b, nir_load_deref(b, stores.element(others)),
+                                                   nir_imm_int(b, 0));
+      nir_opt_copy_prop_vars(stores.built.shader.get());
+      EXPECT_EQ(first->src[0].ssa == stores.value, others < remembered) << others;
+      EXPECT_TRUE(nir_src_is_const(last->src[0])) << others;
+   }
+}
+
+TEST(DeadWriteVars, RemembersAsMuchAsItMayCompare)
+{
+   for (const unsigned others : {10u, remembered - 1, 2 * remembered, 9'000u}) {
+      Stores stores(others);
+      nir_builder *b = &stores.built.b;
+      nir_store_deref(b, stores.element(others), stores.value, 1);
+      nir_store_deref(b, stores.element(0), stores.value, 1);
+      nir_opt_dead_write_vars(stores.built.shader.get());
+      EXPECT_EQ(test::count(test::body(stores.built.shader.get()), "@store_deref"),
+                others + 1 + (others < remembered ? 0 : 1))
+         << others;
+   }
+}
+
 } // namespace
 } // namespace weft

@@ -127,9 +127,9 @@ bool is_in_final_form(nir_op op, unsigned bit_size)
    /* Booleans in memory. */
    case nir_op_b2b1:
    case nir_op_b2b32:
+   case nir_op_ffma:
       return true;
 
-   case nir_op_ffma:
    case nir_op_fsin:
    case nir_op_fcos:
    case nir_op_fexp2:
