@@ -10,6 +10,7 @@
 #include "tests/fuzz/paths.h"
 #include "tests/fuzz/print.h"
 #include "tests/fuzz/shrink.h"
+#include "tests/spirv_forms/forms.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -41,6 +42,8 @@ interpreter of its own.
   --path A,B,…      these paths; --list names them (default: of similar ones some)
   --all-paths       every path
   --in-process      no path through Vulkan
+  --forms A,B,…     what compiles the programs' GLSL writes them so: glslang; O or Os, as spirv-opt
+                    does; values or variables, rewritten (default: any, by the program's seed)
   --failures N      stop after so many failing programs (default 1)
   --no-shrink       do not make failing programs smaller
   --shrink-seconds N  spend at most that on each (default 120)
@@ -61,6 +64,7 @@ struct Settings {
    uint64_t count = default_count();
    double minutes = 0;
    std::vector<std::string> paths;
+   std::vector<forms::Form> allowed_forms;
    uint32_t failures = 1;
    bool all_paths = false, in_process = false, shrinks = true, prints = false, lists = false;
    uint32_t shrink_seconds = 120;
@@ -77,6 +81,17 @@ std::vector<std::string> split(const std::string &text)
    return words;
 }
 
+bool parse_forms(const std::string &text, std::vector<forms::Form> &list)
+{
+   for (const std::string &word : split(text)) {
+      const std::optional<forms::Form> form = forms::find_form(word);
+      if (!form)
+         return false;
+      list.push_back(*form);
+   }
+   return !list.empty();
+}
+
 bool parse(int argc, char **argv, Settings &s)
 {
    for (int i = 1; i < argc; i++) {
@@ -91,6 +106,9 @@ bool parse(int argc, char **argv, Settings &s)
       else if (option == "--path") {
          s.paths = split(value());
          if (s.paths.empty()) // would mean all
+            return false;
+      } else if (option == "--forms") {
+         if (!parse_forms(value(), s.allowed_forms))
             return false;
       } else if (option == "--failures")
          s.failures = uint32_t(atoi(value()));
@@ -111,6 +129,10 @@ bool parse(int argc, char **argv, Settings &s)
       else
          return false;
    }
+   if (s.allowed_forms.empty()) {
+      for (const forms::NamedForm &named : forms::all_forms)
+         s.allowed_forms.push_back(named.form);
+   }
    return true;
 }
 
@@ -129,9 +151,32 @@ constexpr int most_waits = 900; ///< of a second
 
 using Paths = std::vector<std::unique_ptr<Path>>;
 
-std::optional<std::string> run(Path &path, const Program &program, const Expected &expected)
+/// The form of a program, which smaller ones that are made of it keep.
+forms::Form form_of(const Settings &settings, const Program &program)
 {
-   return path.run(program, to_spirv(program), expected);
+   oracle::Random random(program.seed);
+   return settings.allowed_forms[oracle::draw(random, uint32_t(settings.allowed_forms.size()))];
+}
+
+/// A program as SPIR-V, or why it cannot be that.
+struct Shader {
+   std::vector<uint32_t> spirv;
+   std::optional<std::string> fault;
+};
+
+Shader make_shader(const Program &program, forms::Form form)
+{
+   try {
+      return {forms::in_form(to_spirv(program), form, program.seed), std::nullopt};
+   } catch (const std::exception &e) {
+      return {{}, std::string(e.what()) + "\n"};
+   }
+}
+
+std::optional<std::string> run(Path &path, const Program &program, const Shader &shader,
+                               const Expected &expected)
+{
+   return shader.fault ? shader.fault : path.run(program, shader.spirv, expected);
 }
 
 std::string describe(const Program &program)
@@ -157,10 +202,12 @@ std::string describe(const Program &program)
 void report_failure(const Settings &settings, const Program &original, Path &path,
                     const std::string &why, const StillFails &still_fails)
 {
-   printf("program %llu differs on %s:\n%s", (unsigned long long)original.seed, path.name().c_str(),
-          why.c_str());
-   printf("repeat with: weft_fuzz --seed %llu --count 1 --path %s\n",
-          (unsigned long long)original.seed, path.name().c_str());
+   const forms::Form form = form_of(settings, original);
+   const std::string form_name(forms::name(form));
+   printf("program %llu, form %s, differs on %s:\n%s", (unsigned long long)original.seed,
+          form_name.c_str(), path.name().c_str(), why.c_str());
+   printf("repeat with: weft_fuzz --seed %llu --count 1 --path %s --forms %s\n",
+          (unsigned long long)original.seed, path.name().c_str(), form_name.c_str());
    fflush(stdout);
    Program small = original;
    if (settings.shrinks)
@@ -169,10 +216,11 @@ void report_failure(const Settings &settings, const Program &original, Path &pat
    const std::variant<Expected, Invalid> result = interpret(small);
    if (const Expected *expected = std::get_if<Expected>(&result);
        expected && why.find("crashed") == std::string::npos)
-      small_why = run(path, small, *expected).value_or("not every time\n");
+      small_why =
+         run(path, small, make_shader(small, form), *expected).value_or("not every time\n");
    const Size before = size(original), after = size(small);
    std::ostringstream text;
-   text << "seed " << original.seed << ", path " << path.name() << "\n"
+   text << "seed " << original.seed << ", path " << path.name() << ", form " << form_name << "\n"
         << small_why << before.statements << " statements, " << before.expressions
         << " expressions; smaller: " << after.statements << ", " << after.expressions << "\n"
         << describe(small) << to_glsl(small);
@@ -180,6 +228,12 @@ void report_failure(const Settings &settings, const Program &original, Path &pat
    const std::string file = settings.output + "/fuzz-" + std::to_string(original.seed) + ".txt";
    std::ofstream(file) << text.str() << "\n---- before it was made smaller:\n"
                        << describe(original) << to_glsl(original);
+   // What a form makes of the GLSL may depend on all of it: so the module is kept as well.
+   if (const Shader shader = make_shader(small, form); !shader.fault)
+      std::ofstream(settings.output + "/fuzz-" + std::to_string(original.seed) + ".spv",
+                    std::ios::binary)
+         .write(reinterpret_cast<const char *>(shader.spirv.data()),
+                std::streamsize(shader.spirv.size() * sizeof(uint32_t)));
    printf("written to %s\n", file.c_str());
    fflush(stdout);
 }
@@ -260,21 +314,23 @@ std::vector<uint32_t> choose_paths(const Settings &settings, const Paths &paths,
    for (uint64_t index = first; index < end; index++) {
       send(pipe, {Report::What::starts, uint32_t(paths.size()), index});
       const GeneratedProgram g = generate(settings.seed + index, operations);
-      const std::vector<uint32_t> spirv = to_spirv(g.program);
+      const forms::Form form = form_of(settings, g.program);
+      const Shader shader = make_shader(g.program, form);
       bool agrees = true;
       for (const uint32_t p : choose_paths(settings, paths, index)) {
          if (!agrees)
             break;
          send(pipe, {Report::What::starts, p, index});
-         const std::optional<std::string> why = paths[p]->run(g.program, spirv, g.expected);
+         const std::optional<std::string> why = run(*paths[p], g.program, shader, g.expected);
          if (!why)
             continue;
          agrees = false;
          send(pipe, {Report::What::differs, p, index});
-         report_failure(settings, g.program, *paths[p], *why,
-                        [&](const Program &candidate, const Expected &expected) {
-                           return run(*paths[p], candidate, expected).has_value();
-                        });
+         report_failure(
+            settings, g.program, *paths[p], *why,
+            [&](const Program &candidate, const Expected &expected) {
+               return run(*paths[p], candidate, make_shader(candidate, form), expected).has_value();
+            });
       }
       if (agrees)
          send(pipe, {Report::What::agrees, 0, index});
@@ -284,7 +340,7 @@ std::vector<uint32_t> choose_paths(const Settings &settings, const Paths &paths,
 }
 
 /// Whether a program's path ends by itself, in a process of its own.
-bool crashes(Path &path, const Program &program, const Expected &expected)
+bool crashes(Path &path, const Program &program, forms::Form form, const Expected &expected)
 {
    const pid_t pid = fork();
    if (pid == 0) {
@@ -294,7 +350,7 @@ bool crashes(Path &path, const Program &program, const Expected &expected)
       // Only the first words of what it says are of interest.
       const int null = open("/dev/null", O_WRONLY);
       dup2(null, STDERR_FILENO);
-      run(path, program, expected);
+      run(path, program, make_shader(program, form), expected);
       _exit(0);
    }
    int status = 0;
@@ -311,13 +367,14 @@ void report_crash(const Settings &settings, const Report &last, const std::strin
       const GeneratedProgram g = generate(settings.seed + last.index, common_operations());
       const Paths paths = make_paths(settings.vulkan, settings.paths);
       if (last.path >= paths.size()) {
-         printf("program %llu %s before any path\n%s", (unsigned long long)g.program.seed,
-                how.c_str(), to_glsl(g.program).c_str());
+         printf("program %llu, form %s: %s before any path\n%s", (unsigned long long)g.program.seed,
+                std::string(forms::name(form_of(settings, g.program))).c_str(), how.c_str(),
+                to_glsl(g.program).c_str());
       } else {
          Path &path = *paths[last.path];
          report_failure(settings, g.program, path, "crashed: " + how + "\n",
                         [&](const Program &candidate, const Expected &expected) {
-                           return crashes(path, candidate, expected);
+                           return crashes(path, candidate, form_of(settings, g.program), expected);
                         });
       }
       fflush(stdout);
@@ -476,7 +533,8 @@ int main(int argc, char **argv)
    if (settings.prints) {
       for (uint64_t i = 0; i < settings.count; i++) {
          const GeneratedProgram g = generate(settings.seed + i, common_operations());
-         printf("// seed %llu\n%s%s\n", (unsigned long long)g.program.seed,
+         printf("// seed %llu, form %s\n%s%s\n", (unsigned long long)g.program.seed,
+                std::string(weft::forms::name(form_of(settings, g.program))).c_str(),
                 describe(g.program).c_str(), to_glsl(g.program).c_str());
       }
       return 0;
