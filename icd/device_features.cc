@@ -143,8 +143,8 @@ void get_vacuous_features(vk_features *f)
    f->shaderDemoteToHelperInvocation = true;
    f->shaderTerminateInvocation = true;
 
-   // Khronos' validation layers instrument shaders (printf, checks of accesses) only on devices with
-   // these, whatever stages the program has.
+   // Khronos' validation layers instrument shaders (printf, checks of accesses) only on devices
+   // with these, whatever stages the program has.
    f->fragmentStoresAndAtomics = true;
    f->vertexPipelineStoresAndAtomics = true;
 }

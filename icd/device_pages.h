@@ -3,9 +3,9 @@
 
 /// The pages of device memory that is not shared with other processes.
 ///
-/// Linux limits a process to 65,530 mappings (vm.max_map_count). It joins neighbouring mappings, but
-/// each hole between them costs one; at the limit munmap() and mmap() fail for the whole process. So
-/// holes are rare here:
+/// Linux limits a process to 65,530 mappings (vm.max_map_count). It joins neighbouring mappings,
+/// but each hole between them costs one; at the limit munmap() and mmap() fail for the whole
+/// process.  So holes are rare here:
 ///  * Small allocations share blocks of 32 MiB. A free part of a block stays mapped, without pages,
 ///    and is allocated again. A block without allocations is unmapped.
 ///  * Large allocations are mappings of their own. If the kernel refuses to unmap one, it stays

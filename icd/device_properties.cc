@@ -38,8 +38,9 @@ constexpr uint32_t min_subgroup_size = 8, max_subgroup_size = 64;
 constexpr uint32_t max_descriptors = 1 << 20;
 constexpr uint32_t max_inline_uniform_blocks = 16, max_inline_uniform_block_size = 4096;
 
-/// The same for all drivers, processes and starts of one machine, and different on another: a hash of
-/// the machine's own number (machine-id(5), which must not be shown itself) and of the CPU's name.
+/// The same for all drivers, processes and starts of one machine, and different on another: a hash
+/// of the machine's own number (machine-id(5), which must not be shown itself) and of the CPU's
+/// name.
 void get_device_uuid(uint8_t (&uuid)[VK_UUID_SIZE])
 {
    std::string machine;

@@ -37,8 +37,8 @@ bool is_file(const std::string &path)
    return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
-/// The first vk_layer_settings.txt in the order of Khronos' layers (Vulkan-Utility-Libraries): where
-/// vkconfig writes it, then VK_LAYER_SETTINGS_PATH (the file or its folder), then the working
+/// The first vk_layer_settings.txt in the order of Khronos' layers (Vulkan-Utility-Libraries):
+/// where vkconfig writes it, then VK_LAYER_SETTINGS_PATH (the file or its folder), then the working
 /// directory.
 std::string read_settings_file()
 {

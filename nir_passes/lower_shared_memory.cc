@@ -161,8 +161,8 @@ private:
       return one_block ? old : groups.variables_of(deref);
    }
 
-   /// Variables that one pointer may point to lie one after the other, those with an explicit layout
-   /// over each other.
+   /// Variables that one pointer may point to lie one after the other, those with an explicit
+   /// layout over each other.
    void place(const std::vector<nir_variable *> &variables)
    {
       if (variables.empty() || begins.contains(variables.front()))

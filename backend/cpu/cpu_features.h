@@ -59,11 +59,12 @@ const CpuFeatures &host_features();
 /// system for AMX.
 CpuFeatures detect_features(IsaLimit at_most);
 
-/// Whether the calling thread has a shadow stack (Intel CET): returns are then checked against it, and fail on
-/// the stack of a fiber.
+/// Whether the calling thread has a shadow stack (Intel CET): returns are then checked against it,
+/// and fail on the stack of a fiber.
 bool has_shadow_stack();
 
-/// Why no code of the back end runs: what the CPU lacks, or that the process has shadow stacks; none if it runs.
+/// Why no code of the back end runs: what the CPU lacks, or that the process has shadow stacks;
+/// none if it runs.
 std::optional<std::string> missing_instructions(const CpuFeatures &, bool shadow_stack = false);
 
 /// The CPU's name and the instructions that matrices use: "AMD EPYC ... (AVX-512, VNNI, BF16)".

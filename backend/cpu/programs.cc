@@ -45,8 +45,8 @@ FutureProgram ready(ProgramResult program)
 
 constinit std::atomic<bool> has_tables = false;
 
-/// LLVM makes the tables of its code generator when it first needs them.  Here that is over before any
-/// program's code is generated: see RunningWork.
+/// LLVM makes the tables of its code generator when it first needs them.  Here that is over before
+/// any program's code is generated: see RunningWork.
 void make_tables()
 {
    static std::once_flag once;
@@ -56,8 +56,8 @@ void make_tables()
    });
 }
 
-/// Makes the tables on a thread of its own while a shader goes through NIR's passes, and waits for them in the
-/// end, also where the shader is refused: the program may call exit() next.
+/// Makes the tables on a thread of its own while a shader goes through NIR's passes, and waits for
+/// them in the end, also where the shader is refused: the program may call exit() next.
 class TablesMeanwhile {
 public:
    TablesMeanwhile()
@@ -85,8 +85,8 @@ LargeStackThreads &code_threads()
 /// A program that is being made.
 using Promise = std::promise<ProgramResult>;
 
-/// Has another thread make a program and keep the promise; throws where there is no memory for that, and the
-/// promise is still to be kept.  The cache gets the program; it may be null.
+/// Has another thread make a program and keep the promise; throws where there is no memory for
+/// that, and the promise is still to be kept.  The cache gets the program; it may be null.
 template <typename Make>
 void start(const std::shared_ptr<Promise> &promise, DiskCache *cache, const CacheKey &key,
            Make &&make)

@@ -60,8 +60,8 @@ struct Driver {
 Driver full_driver();
 
 /// Whether compile() can leave an operation to the driver: its components are types of
-/// VK_KHR_cooperative_matrix itself.  It writes no types of later extensions, as bfloat16 and float8
-/// are, and any number may stand for a type of a driver's.
+/// VK_KHR_cooperative_matrix itself.  It writes no types of later extensions, as bfloat16 and
+/// float8 are, and any number may stand for a type of a driver's.
 constexpr bool may_be_native(const MatrixOperation &op)
 {
    const auto is_known = [](ComponentType type) { return type <= ComponentType::u64; };

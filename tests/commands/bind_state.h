@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What a command buffer has bound while it is recorded, by Vulkan's rules of pipeline layouts: sets that
-/// an incompatible layout disturbs are gone, push descriptors stay until another set replaces them.
+/// What a command buffer has bound while it is recorded, by Vulkan's rules of pipeline layouts:
+/// sets that an incompatible layout disturbs are gone, push descriptors stay until another set
+/// replaces them.
 
 #pragma once
 
@@ -16,8 +17,8 @@ namespace weft::commands {
 /// An element of a binding, or a byte of an inline block.
 using Element = std::pair<uint32_t, uint32_t>;
 
-/// The elements that a write touches, one for each descriptor; nothing if it leaves the set, or goes on
-/// to a binding of another kind.
+/// The elements that a write touches, one for each descriptor; nothing if it leaves the set, or
+/// goes on to a binding of another kind.
 std::optional<std::vector<Element>> written_elements(const SetKind &, uint32_t variable_count,
                                                      const Write &);
 std::optional<std::vector<Element>> consecutive_elements(const SetKind &, uint32_t variable_count,

@@ -21,9 +21,9 @@ private:
    int pipe;
 };
 
-/// Runs work in a child, which ends after it.  Calls `heard` with each message.  Returns how the child
-/// ended, empty for exit status 0: by a signal, with another status, or killed, as it said nothing for
-/// so many seconds.
+/// Runs work in a child, which ends after it.  Calls `heard` with each message.  Returns how the
+/// child ended, empty for exit status 0: by a signal, with another status, or killed, as it said
+/// nothing for so many seconds.
 std::string run_in_child(const std::function<void(Channel &)> &work,
                          const std::function<void(uint64_t, const std::string &)> &heard,
                          int silence_seconds);

@@ -219,7 +219,8 @@ uint64_t follow(const Settings &settings, uint64_t first, uint64_t end, Totals &
    const std::string path = !settings.path.empty()   ? settings.path
                             : first / batch % 2 == 0 ? "driver"
                                                      : "layer";
-   // Twice the index of a case that begins, or differs, and then there is a text; one more: it agrees.
+   // Twice the index of a case that begins, or differs, and then there is a text; one more: it
+   // agrees.
    uint64_t last = 2 * first;
    std::string why;
    const std::string how = run_in_child(

@@ -16,8 +16,8 @@
 namespace weft::commands {
 namespace {
 
-/// A case with two buffers, two sets of a pair, a layout and a primary command buffer; pipeline 0 writes
-/// to binding 1.
+/// A case with two buffers, two sets of a pair, a layout and a primary command buffer; pipeline 0
+/// writes to binding 1.
 Case small_case()
 {
    Case c;
@@ -79,8 +79,8 @@ TEST(CommandsModel, ADispatchWritesWhatTheShaderComputes)
    const Interpretation result = interpret(c);
    ASSERT_TRUE(result.refusals.empty()) << result.refusals[0].why;
    EXPECT_EQ(result.dispatches, 1u);
-   // By hand: salt × factor and one workgroup of each dimension; six words of zeros; the word that is
-   // read, and the lengths of both buffers.
+   // By hand: salt × factor and one workgroup of each dimension; six words of zeros; the word that
+   // is read, and the lengths of both buffers.
    uint32_t read = 0;
    for (uint32_t i = 0; i < 4; i++)
       read |= uint32_t(poison(1, 0, i)) << (8 * i);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The generator's state: generate.cc has objects and the host's steps, generate_commands.cc commands.
+/// The generator's state: generate.cc has objects and the host's steps, generate_commands.cc
+/// commands.
 
 #pragma once
 

@@ -509,7 +509,8 @@ void Interpreter::run()
          if (i == last_wait && is_blocked()) {
             result.missing = what_unblocks();
             result.blocked_at = i;
-            // A fence waits for nothing else, while to wait for the queue is a submission of its own.
+            // A fence waits for nothing else, while to wait for the queue is a submission of its
+            // own.
             const auto with_fence = std::ranges::find_if(
                pending, [](const PendingBatch &batch) { return batch.fence != none; });
             if (!result.missing.empty() && with_fence != pending.end())

@@ -3,9 +3,10 @@
 
 /// What a case does, by a model of Vulkan that knows no driver.
 ///
-/// The queue works through its batches in order, and the model runs each as soon as it may begin.  The
-/// host knows less: that a batch is over it learns by waiting.  Between the two an answer may be either.
-/// The model refuses what Vulkan forbids or leaves open: a refused command or step is to be removed.
+/// The queue works through its batches in order, and the model runs each as soon as it may begin.
+/// The host knows less: that a batch is over it learns by waiting.  Between the two an answer may
+/// be either.  The model refuses what Vulkan forbids or leaves open: a refused command or step is
+/// to be removed.
 
 #pragma once
 
@@ -15,8 +16,9 @@ namespace weft::commands {
 
 enum class Outcome { yes, no, either };
 
-/// What a step returns: of a wait or a status whether it is reached, set or signaled; a counter's bounds;
-/// bytes, and of those that a timestamp wrote 8 × (its number + 1) + the byte's place in it.
+/// What a step returns: of a wait or a status whether it is reached, set or signaled; a counter's
+/// bounds; bytes, and of those that a timestamp wrote 8 × (its number + 1) + the byte's place in
+/// it.
 struct Observation {
    Outcome outcome = Outcome::yes;
    uint64_t low = 0, high = 0;

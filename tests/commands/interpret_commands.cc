@@ -24,8 +24,8 @@ ModelMemory::Touch &ModelMemory::touch(uint32_t at)
    return touch;
 }
 
-// A shader's buffers are variables that may be taken not to overlap, so that one may not even read through
-// the one what it writes through the other itself.
+// A shader's buffers are variables that may be taken not to overlap, so that one may not even read
+// through the one what it writes through the other itself.
 uint32_t ModelMemory::load(uint32_t at, uint32_t)
 {
    Touch &t = touch(at);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The Vulkan device that cases run on, through the loader, and what outlives a case: devices by their
-/// features, memory, pipelines.
+/// The Vulkan device that cases run on, through the loader, and what outlives a case: devices by
+/// their features, memory, pipelines.
 
 #pragma once
 

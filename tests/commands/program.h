@@ -4,7 +4,8 @@
 /// A case: objects, and steps that the host takes with them, as plain data.
 ///
 /// Numbers of objects are indices of the case's tables.  All memory is filled with a pattern of the
-/// seed first.  A full memory barrier, which no list shows, follows every command that touches memory.
+/// seed first.  A full memory barrier, which no list shows, follows every command that touches
+/// memory.
 
 #pragma once
 
@@ -161,8 +162,8 @@ struct CopyQueries {
    uint32_t pool, first, count, buffer, offset, stride, flags;
 };
 constexpr uint32_t query_64 = 1, query_wait = 2, query_availability = 4;
-/// Who uses an event, as a wait has to name the stages of all that set it: the host, which sets it for
-/// commands that wait; the older commands; those of synchronization2, and then the host never.
+/// Who uses an event, as a wait has to name the stages of all that set it: the host, which sets it
+/// for commands that wait; the older commands; those of synchronization2, and then the host never.
 enum class EventKind { host, device, device_only };
 constexpr EventKind event_kinds[event_count] = {EventKind::host, EventKind::device_only,
                                                 EventKind::host, EventKind::device_only,

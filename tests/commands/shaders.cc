@@ -88,8 +88,8 @@ std::string declare(uint32_t set, const Binding &b, bool is_out)
           " { uint w[]; } " + name + many + ";\n";
 }
 
-/// Calls a function for each element that a shader reads, or whose length it takes: number, binding,
-/// and element; none where the shader picks the element of a binding of variable count.
+/// Calls a function for each element that a shader reads, or whose length it takes: number,
+/// binding, and element; none where the shader picks the element of a binding of variable count.
 template <typename F>
 void for_each_element(const PipelineKind &kind, F f)
 {

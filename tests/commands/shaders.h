@@ -3,9 +3,10 @@
 
 /// The shaders of pipeline_kinds(): as GLSL, and as what they compute.
 ///
-/// Every invocation makes a number of its workgroup's place and count, of the push constants and of a
-/// word of each descriptor that the layout has, the lengths of storage buffers included, and writes it to
-/// a storage buffer.  So a descriptor, an offset, a range or a constant that is wrong shows in memory.
+/// Every invocation makes a number of its workgroup's place and count, of the push constants and of
+/// a word of each descriptor that the layout has, the lengths of storage buffers included, and
+/// writes it to a storage buffer.  So a descriptor, an offset, a range or a constant that is wrong
+/// shows in memory.
 
 #pragma once
 
@@ -22,7 +23,8 @@ struct Place {
    uint32_t set, binding, element;
 };
 
-/// What one invocation sees of the world.  Words are counted from a buffer's or a block's beginning.
+/// What one invocation sees of the world.  Words are counted from a buffer's or a block's
+/// beginning.
 struct ShaderWorld {
    std::array<uint32_t, shader_push_words> push;
    std::array<uint32_t, 3> base, count; ///< of workgroups

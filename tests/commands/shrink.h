@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Makes a failing case small: steps, commands and parts of them are dropped, as long as the model takes
-/// the rest and it still fails.
+/// Makes a failing case small: steps, commands and parts of them are dropped, as long as the model
+/// takes the rest and it still fails.
 
 #pragma once
 

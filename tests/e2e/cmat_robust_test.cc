@@ -56,7 +56,8 @@ uint32_t buffer_size(const MatrixType &type)
 /// How a shader gets at the matrix.
 struct Access {
    bool tensor = false;
-   /// Elements of the buffers' arrays: components, or words, of which the range may end with a part.
+   /// Elements of the buffers' arrays: components, or words, of which the range may end with a
+   /// part.
    uint32_t element_bytes = 0; ///< 0 for components
    uint32_t workgroup = 0;     ///< invocations of a matrix of workgroup scope
 };
@@ -255,7 +256,8 @@ TEST(cmat_robust, small_floats)
    }
 }
 
-/// A component is inside by its own bytes, also where the range ends within an element of the array.
+/// A component is inside by its own bytes, also where the range ends within an element of the
+/// array.
 TEST(cmat_robust, through_wider_elements)
 {
    Device &device = robust_device();

@@ -249,8 +249,8 @@ TEST_F(SyncTest, SubmissionsWaitForAllSemaphores)
          .pSignalSemaphoreInfos = signals,
       };
       const VkFence fence = make_fence();
-      // One is not there yet, one has too small a value, and those behind the last one are signalled
-      // already.
+      // One is not there yet, one has too small a value, and those behind the last one are
+      // signalled already.
       for (uint32_t i = last + 1; i < count; i++)
          signal(waits[i].semaphore, waits[i].value);
       ASSERT_VK(vkQueueSubmit2(queue, 1, &info, fence));

@@ -46,8 +46,8 @@ TEST_F(TransferTest, FillsWholeWordsOnly)
       EXPECT_EQ(buffer.map[i], 0) << i;
 }
 
-/// Of a fill without a size, the words that are left behind the offset; of buffers that begin in the
-/// middle of their memory too.
+/// Of a fill without a size, the words that are left behind the offset; of buffers that begin in
+/// the middle of their memory too.
 TEST_F(TransferTest, FillsFromTheMiddle)
 {
    TestBuffer whole = make_buffer(256);

@@ -10,10 +10,10 @@
 ///    ; out[i] = in[i]
 ///
 /// Buffers are bindings 0, 1, … of set 0.  One that is not written holds the numbers that are
-/// listed, or small random ones, and has to keep them.  One that is written is poisoned before; each of its
-/// elements has to be written, and has the value of the formula, which may also name other buffers
-/// that are written (formula.h).  The entry point is main, and one workgroup runs.  A module that
-/// is not supported says, in place of a formula:
+/// listed, or small random ones, and has to keep them.  One that is written is poisoned before;
+/// each of its elements has to be written, and has the value of the formula, which may also name
+/// other buffers that are written (formula.h).  The entry point is main, and one workgroup runs.  A
+/// module that is not supported says, in place of a formula:
 ///
 ///    ; refused: a part of the compiler's message
 

@@ -76,10 +76,10 @@ Value *emit_compare(Alu &a)
    return a.b.CreateFCmp(predicate, a.f(0), a.f(1));
 }
 
-/// Without AVX512-FP16 the CPU computes in f32.  LLVM does that well for basic arithmetic; for the rest
-/// it would take vectors of half apart, so they are widened here, behind a fence that keeps
-/// InstCombine from narrowing them again.  CPUs with AVX512-FP16 get the same code, though they have
-/// instructions for these operations: nobody asks for the feature here.
+/// Without AVX512-FP16 the CPU computes in f32.  LLVM does that well for basic arithmetic; for the
+/// rest it would take vectors of half apart, so they are widened here, behind a fence that keeps
+/// InstCombine from narrowing them again.  CPUs with AVX512-FP16 get the same code, though they
+/// have instructions for these operations: nobody asks for the feature here.
 bool wants_widening(Alu &a)
 {
    switch (a.op()) {

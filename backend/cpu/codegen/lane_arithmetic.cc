@@ -20,8 +20,8 @@ bool is_float(nir_op op)
    return op == nir_op_fadd || op == nir_op_fmul || op == nir_op_fmin || op == nir_op_fmax;
 }
 
-/// Halves as floats for arithmetic: CPUs without AVX512-FP16 convert at every step otherwise.  CPUs with it
-/// get the same code.
+/// Halves as floats for arithmetic: CPUs without AVX512-FP16 convert at every step otherwise.  CPUs
+/// with it get the same code.
 Value *widen(Translator &t, Value *v)
 {
    llvm::Type *type = v->getType();

@@ -22,8 +22,8 @@ uint32_t default_order_seed();
 /// thread, so a barrier is a switch of stacks: no lock, no heap.
 class Executor {
 public:
-   /// 0 threads: default_threads().  With a seed other than 0 workgroups, and the subgroups of each, run in an
-   /// order that it decides.
+   /// 0 threads: default_threads().  With a seed other than 0 workgroups, and the subgroups of
+   /// each, run in an order that it decides.
    explicit Executor(uint32_t threads = 0, uint32_t order_seed = default_order_seed());
    ~Executor();
    Executor(const Executor &) = delete;

@@ -17,8 +17,8 @@ namespace {
 constexpr uint32_t workgroups = 2, invocations = 16, words = 1024;
 
 /// Buffers of words: a, b and one of two descriptors are read, x and y are written; s and t are
-/// shared.  %i is the invocation's index, %w the workgroup's, %n counts invocations over both, %odd is
-/// whether %i is odd, %second whether the workgroup is the second.
+/// shared.  %i is the invocation's index, %w the workgroup's, %n counts invocations over both, %odd
+/// is whether %i is odd, %second whether the workgroup is the second.
 const std::string declarations = R"(
    OpCapability Shader
    OpCapability VariablePointers
