@@ -335,6 +335,20 @@ TEST(FormsTest, UnrolledLoopsKeepDecorations)
    }
 }
 
+/// An extended instruction that does not fold has a value nevertheless.
+TEST(FormsTest, ExtendedInstructionsMeetConstants)
+{
+   const std::vector<uint32_t> spirv = compile(R"(
+   uint64_t v = 0ul;
+   v = int16_t(data[0]) == int16_t(4) ? 1ul : max(v, v);
+   data[0] = uint(v);
+)");
+   for (const Form form : {Form::performance, Form::size}) {
+      const Module module(in_form(spirv, form, 0));
+      EXPECT_GT(count(module, Op::OpPhi) + count(module, Op::OpSelect), 0u) << name(form);
+   }
+}
+
 TEST(FormsTest, NamesOfForms)
 {
    for (const NamedForm &named : all_forms) {
