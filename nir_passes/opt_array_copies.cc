@@ -79,7 +79,7 @@ bool is_same_constant(const nir_def *x, const nir_def *y)
 
 /// Stores of one constant to all elements of an array.
 struct Fill {
-   nir_instr *behind; ///< the last of the stores that it replaces
+   nir_instr *behind; ///< stands where the last of the stores was that it replaces
    Path to;
    size_t level;
    nir_const_value value[NIR_MAX_VEC_COMPONENTS];
@@ -118,6 +118,10 @@ public:
       }
       for (const Fill &fill : fills)
          fill_in_loop(fill);
+      for (size_t i = 0; i < fills.size(); ++i) {
+         if (i == 0 || fills[i].behind != fills[i - 1].behind)
+            nir_instr_remove(fills[i].behind);
+      }
       nir_metadata_preserve(b.impl, !progress       ? nir_metadata_all
                                     : fills.empty() ? nir_metadata_control_flow
                                                     : nir_metadata_none);
@@ -295,9 +299,10 @@ private:
       nir_instr *last = &stores[first + count - 1].instr->instr;
       if (equal) {
          b.cursor = nir_after_instr(last);
-         nir_instr *behind = nir_undef(&b, 1, 32)->parent_instr;
+         nir_intrinsic_instr *place = nir_intrinsic_instr_create(b.shader, nir_intrinsic_nop);
+         nir_builder_instr_insert(&b, &place->instr);
          for (size_t i = 0; i < parts; ++i)
-            fills.push_back(make_fill(stores[first + i], level, behind));
+            fills.push_back(make_fill(stores[first + i], level, &place->instr));
       } else {
          nir_variable *table = find_table(first, level, count);
          b.cursor = nir_after_instr(last);
