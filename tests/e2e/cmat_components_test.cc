@@ -205,7 +205,12 @@ TEST(cmat_components, arrays_of_matrices)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
-   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+   // Through the layer an array that is indexed is bytes in private memory.  Of 64-bit integers the
+   // driver then generates code for half a minute, and tells nothing that f64 does not.
+   const auto fits = [](const MatrixType &type, uint32_t) {
+      return type.component_bytes() < 8 || oracle::format(type.type).is_float;
+   };
+   for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
       const std::vector<Matrix> m = {
          random_matrix(random, type, oracle::Inputs::plain),
          random_matrix(random, type, oracle::Inputs::plain),
