@@ -145,8 +145,7 @@ TEST(Programs, CodeIsGeneratedWithoutNewStaticObjects)
       "c = coopMatMulAdd(a, b, coopmat<float, gl_ScopeSubgroup, 16, 16, "
       "gl_MatrixUseAccumulator>(1));"
       "coopMatStore(c, data, 512, 16, 0);",
-      "int k[16]; for (int j = 0; j < 16; j++) k[j] = int(data[j]); data[i] = uint(k[data[i] % "
-      "16]);",
+      "int k[16]; for (int j = 0; j < 16; j++) k[j] = int(data[j]); data[i] = k[data[i] % 16];",
       "vec4 v = unpackUnorm4x8(data[i]); data[i] = packHalf2x16(v.xy) ^ packSnorm4x8(v);",
    };
    const auto programs_of = [&](const std::string &body) {
