@@ -15,7 +15,8 @@ namespace weft::layer {
 
 namespace {
 
-Registry<const void *, Device> devices;
+Undestroyed<Registry<const void *, Device>> all_devices;
+Registry<const void *, Device> &devices = all_devices.value;
 
 VkLayerDeviceCreateInfo *find_link(const VkDeviceCreateInfo *info)
 {

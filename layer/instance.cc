@@ -10,7 +10,8 @@ namespace weft::layer {
 
 namespace {
 
-Registry<const void *, Instance> instances;
+Undestroyed<Registry<const void *, Instance>> all_instances;
+Registry<const void *, Instance> &instances = all_instances.value;
 
 VkLayerInstanceCreateInfo *find_link(const VkInstanceCreateInfo *info)
 {

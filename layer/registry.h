@@ -6,10 +6,10 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
-#include <unordered_map>
 
 namespace weft::layer {
 
@@ -71,8 +71,17 @@ private:
    };
 
    mutable std::shared_mutex mutex;
-   std::unordered_map<Key, Entry> entries;
+   std::map<Key, Entry> entries;
    std::atomic<size_t> count = 0; ///< spares programs without matrices the lock
+};
+
+/// A static object that is never destroyed: exit handlers of the application may use its Vulkan
+/// objects after those of this library were called.
+template <typename T>
+union Undestroyed {
+   T value;
+   Undestroyed() : value() {}
+   ~Undestroyed() {}
 };
 
 } // namespace weft::layer
