@@ -16,7 +16,7 @@ using namespace weft;
 
 namespace {
 
-/// Codes such as VK_ERROR_FORMAT_NOT_SUPPORTED are not among those that the commands may return.
+/// The commands may not return VK_ERROR_FORMAT_NOT_SUPPORTED and similar codes.
 VkResult unsupported_format(VkDevice _device)
 {
    VK_FROM_HANDLE(Device, device, _device);

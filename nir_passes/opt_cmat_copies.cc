@@ -547,12 +547,12 @@ private:
 
    nir_builder b;
    std::vector<nir_instr *>
-      instructions; ///< by number: those that may touch a matrix and are not removed
+      instructions; ///< by number; null unless it may touch a matrix and stays
    std::vector<Copy> copies;
    std::unordered_map<nir_variable *, Temporary> temporaries;
-   /// The numbers of the instructions that touch a variable: also of those that did once.
+   /// For each variable, the numbers of all instructions that touch it or once touched it.
    std::unordered_map<const nir_variable *, std::set<unsigned>> touches;
-   std::set<unsigned> anywhere; ///< of those that may touch any
+   std::set<unsigned> anywhere; ///< instructions that may touch any matrix
    /// How often the uses of a variable changed.
    std::unordered_map<const nir_variable *, uint64_t> changes;
 };

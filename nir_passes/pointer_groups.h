@@ -18,7 +18,7 @@ public:
    /// Of the shader's entry point.
    PointerGroups(nir_shader *, nir_variable_mode);
 
-   /// Those that may be behind a deref of this mode; none if all that gets there is null.
+   /// The variables that a deref of this mode may point to; none if it is always null.
    const std::vector<nir_variable *> &variables_of(const nir_deref_instr *);
 
    /// Whether a use of a pointer takes it as a value: it neither accesses memory nor is part of

@@ -21,8 +21,8 @@ public:
    FiberStacks(FiberStacks &&) noexcept;
    FiberStacks &operator=(FiberStacks &&) noexcept;
 
-   /// That many stacks of at least that many bytes, in place of those that were there.  False if
-   /// there is no memory; there are none then.
+   /// Replaces all stacks by `count` stacks of at least `bytes` each.  Returns false without
+   /// memory for them, and then holds no stack.
    bool allocate(uint32_t count, size_t bytes);
 
    bool hold(uint32_t wanted_count, size_t wanted_bytes) const;
