@@ -6,6 +6,15 @@
 #include <cstdlib>
 #include <new>
 
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if __has_feature(thread_sanitizer) || defined(__SANITIZE_THREAD__)
+#define WEFT_REPLACES_NEW 0
+#else
+#define WEFT_REPLACES_NEW 1
+#endif
+
 namespace weft::layer_test {
 
 namespace {
@@ -25,6 +34,8 @@ bool must_fail()
 }
 
 } // namespace
+
+const bool can_fail_allocations = WEFT_REPLACES_NEW;
 
 void fail_allocation(int64_t nth)
 {
@@ -49,6 +60,8 @@ WithoutInjection::~WithoutInjection()
 
 } // namespace weft::layer_test
 
+#if WEFT_REPLACES_NEW
+
 void *operator new(size_t size)
 {
    void *memory = weft::layer_test::must_fail() ? nullptr : malloc(size ? size : 1);
@@ -71,3 +84,5 @@ void operator delete(void *memory, size_t) noexcept
 {
    free(memory);
 }
+
+#endif

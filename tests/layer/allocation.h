@@ -9,6 +9,8 @@
 
 namespace weft::layer_test {
 
+/// False under ThreadSanitizer: its run time defines operator new itself, and not weakly.
+extern const bool can_fail_allocations;
 /// The n-th allocation from now on of this thread throws std::bad_alloc; negative: none.
 void fail_allocation(int64_t nth);
 /// Whether it has, since fail_allocation().

@@ -16,6 +16,12 @@ namespace {
 
 class OutOfMemory : public LayerTest {
 protected:
+   void SetUp() override
+   {
+      if (!can_fail_allocations)
+         GTEST_SKIP() << "ThreadSanitizer's operator new cannot be replaced";
+   }
+
    /// Runs a call with its first, second, … allocation failing until it does without that many.
    /// Each failure must be the right one and leave nothing behind.
    void exhaust(const std::function<VkResult()> &call, const std::function<void()> &undo)
