@@ -292,6 +292,25 @@ TEST(generator, has_all_of_the_family)
    EXPECT_GE(blocks, 10u);
 }
 
+TEST(generator, has_dimensions_and_specialization_constants)
+{
+   uint32_t planes = 0, specialized = 0, many = 0;
+   for (uint64_t seed = 1; seed < 300; seed++) {
+      const Program program = generate(seed, operations).program;
+      planes += program.local_y > 1 && program.groups_y > 1;
+      many += program.workgroups > 2;
+      const std::string glsl = to_glsl(program);
+      for (uint32_t i = 0; i < push_words; i++)
+         specialized += (program.specialized >> i & 1) &&
+                        glsl.find("(spec" + std::to_string(i)) != std::string::npos;
+      EXPECT_EQ(program.local_x() * program.local_y * program.local_z, program.invocations());
+      EXPECT_EQ(program.groups_x() * program.groups_y * program.groups_z, program.workgroups);
+   }
+   EXPECT_GE(planes, 10u);
+   EXPECT_GE(many, 30u);
+   EXPECT_GE(specialized, 30u);
+}
+
 TEST(interpreter, turns_rows_by_what_their_invocations_say)
 {
    Program p;

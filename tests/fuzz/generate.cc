@@ -103,7 +103,16 @@ void Generator::choose_sizes()
       // The workgroups that there are such matrices for.
       p.subgroups = pick({128u, 128u, 256u}) / p.subgroup_size;
    }
-   p.workgroups = 1 + draw(2);
+   p.workgroups = pick({1u, 1u, 2u, 2u, 2u, 3u, 4u, 6u});
+   const auto divisor = [&](uint32_t number) {
+      const uint32_t d = 1 + draw(number);
+      return number % d == 0 ? d : 1;
+   };
+   p.local_y = divisor(p.subgroups);
+   p.local_z = divisor(p.subgroups / p.local_y);
+   p.groups_y = divisor(p.workgroups);
+   p.groups_z = divisor(p.workgroups / p.groups_y);
+   p.specialized = one_in(3) ? draw(1u << push_words) : 0;
    p.maintenance1 = !p.without_use && one_in(3);
    for (uint32_t &word : p.push)
       word = draw(4);

@@ -143,8 +143,9 @@ Expr Generator::leaf(Type type, const Wanted &wanted)
             break;
          switch (wanted.level) {
          case Level::invocation:
-            return builtin(pick({Builtin::subgroup_invocation, Builtin::local_index,
-                                 Builtin::subgroup, Builtin::workgroup}));
+            return builtin(
+               pick({Builtin::subgroup_invocation, Builtin::local_index, Builtin::subgroup,
+                     Builtin::workgroup, Builtin(uint8_t(Builtin::local_x) + draw(3))}));
          case Level::subgroup:
             return builtin(pick({Builtin::subgroup, Builtin::workgroup, Builtin::subgroup_size}));
          case Level::workgroup:

@@ -114,8 +114,10 @@ Lanes Interpreter::evaluate_leaf(const Expr &e, const Mask &mask)
          break;
       }
       default: {
+         const uint32_t x = program.local_x(), y = program.local_y;
          const uint32_t values[] = {
-            i % W, i / W, i, workgroup, program.workgroups, W, program.subgroups};
+            i % W, i / W,     i,          workgroup, program.workgroups, W, program.subgroups,
+            i % x, i / x % y, i / (x * y)};
          result[i] = {values[e.number]};
       }
       }

@@ -28,6 +28,16 @@ std::vector<std::byte> push_constants(const Program &program,
    return bytes;
 }
 
+std::vector<uint32_t> specialized_words(const Program &program)
+{
+   std::vector<uint32_t> words;
+   for (uint32_t i = 0; i < push_words; i++) {
+      if (program.specialized >> i & 1)
+         words.push_back(i);
+   }
+   return words;
+}
+
 /// Compares each buffer, whose bytes are `bytes_of(memory)`, guards included.
 template <typename BytesOf>
 std::optional<std::string> compare(const Program &program, const Expected &expected,
@@ -96,13 +106,18 @@ public:
       // In others no branch is left that the dispatch decides.
       actual.specialized = program.seed % 2 == 0;
       const std::vector<std::byte> push = push_constants(program, addresses);
-      const cpu::DispatchFacts facts = {push, {}, {program.workgroups, 1, 1}};
-      const auto compiled = runner::compile({spirv, "main", {}}, places, actual, {.facts = &facts});
+      const uint32_t groups[3] = {program.groups_x(), program.groups_y, program.groups_z};
+      const cpu::DispatchFacts facts = {push, {}, {groups[0], groups[1], groups[2]}};
+      std::vector<SpecConstant> constants;
+      for (const uint32_t i : specialized_words(program))
+         constants.push_back({first_spec_id + i, std::as_bytes(std::span(&program.push[i], 1))});
+      const auto compiled =
+         runner::compile({spirv, "main", constants}, places, actual, {.facts = &facts});
       if (!compiled)
          return "refused: " + compiled.error().message + "\n";
       // Workgroups and subgroups in an order of the program's own, for one of four in turn.
       cpu::Executor executor(1, program.seed % 4 == 1 ? 0 : uint32_t(program.seed) | 1);
-      if (!runner::execute(executor, **compiled, views, {program.workgroups, 1, 1}, push))
+      if (!runner::execute(executor, **compiled, views, {groups[0], groups[1], groups[2]}, push))
          return "did not run: no memory\n";
       return compare(program, expected, bytes);
    }
@@ -171,12 +186,16 @@ private:
             ranges.emplace_back(*buffers[m], guard, memory.bytes());
       }
       const std::vector<std::byte> push = push_constants(program, addresses);
+      std::vector<e2e::SpecConstant> constants;
+      for (const uint32_t i : specialized_words(program))
+         constants.push_back({first_spec_id + i, program.push[i]});
       e2e::Pipeline pipeline(*device, spirv,
                              {.bindings = std::vector<uint32_t>(ranges.size(), 1),
                               .push_bytes = uint32_t(push.size()),
                               .subgroup_size = program.subgroup_size,
-                              .spec_constants = {}});
-      pipeline.dispatch(ranges, {program.workgroups, 1, 1}, std::span<const std::byte>(push));
+                              .spec_constants = constants});
+      pipeline.dispatch(ranges, {program.groups_x(), program.groups_y, program.groups_z},
+                        std::span<const std::byte>(push));
       return compare(program, expected, [&](size_t m) {
          return std::span<const std::byte>(buffers[m]->bytes())
             .first(program.memories[m].bytes() + 2 * guard);

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace weft::fuzz {
 
@@ -54,11 +55,24 @@ std::string literal(Type type, int64_t number, double real)
 
 const char *builtin_name(Builtin b)
 {
-   static const char *const names[] = {
-      "gl_SubgroupInvocationID", "gl_SubgroupID",   "gl_LocalInvocationIndex", "gl_WorkGroupID.x",
-      "gl_NumWorkGroups.x",      "gl_SubgroupSize", "gl_NumSubgroups"};
+   static const char *const names[] = {"gl_SubgroupInvocationID",
+                                       "gl_SubgroupID",
+                                       "gl_LocalInvocationIndex",
+                                       "WORKGROUP",
+                                       "WORKGROUPS",
+                                       "gl_SubgroupSize",
+                                       "gl_NumSubgroups",
+                                       "gl_LocalInvocationID.x",
+                                       "gl_LocalInvocationID.y",
+                                       "gl_LocalInvocationID.z"};
    return names[int(b)];
 }
+
+/// In one dimension as in three.
+const char *const number_of_workgroup =
+   "#define WORKGROUP ((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * "
+   "gl_NumWorkGroups.x + gl_WorkGroupID.x)\n"
+   "#define WORKGROUPS (gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_NumWorkGroups.z)\n";
 
 const char *reduction_name(Reduction r)
 {
@@ -96,7 +110,14 @@ private:
 
    void print_interface()
    {
-      interface += "layout(local_size_x = " + std::to_string(program.invocations()) + ") in;\n";
+      interface += "layout(local_size_x = " + std::to_string(program.local_x()) +
+                   ", local_size_y = " + std::to_string(program.local_y) +
+                   ", local_size_z = " + std::to_string(program.local_z) + ") in;\n" +
+                   number_of_workgroup;
+      for (uint32_t i = 0; i < push_words; i++)
+         if (program.specialized >> i & 1)
+            interface += "layout(constant_id = " + std::to_string(first_spec_id + i) +
+                         ") const uint spec" + std::to_string(i) + " = 3;\n";
       if (has_statement(program, [](const Stmt &s) { return s.tensor && s.tensor->vector; }))
          interface += "layout(constant_id = 0) const bool never = false;\n";
       uint32_t references = 0, binding = 0;
@@ -305,7 +326,9 @@ private:
       case Op::builtin:
          return builtin_name(Builtin(e.number));
       case Op::push:
-         return "push.word[" + std::to_string(e.number) + "]";
+         return (program.specialized >> e.number & 1) && !in_short_circuit
+                   ? "spec" + std::to_string(e.number)
+                   : "push.word[" + std::to_string(e.number) + "]";
       case Op::load:
          return scalar_memory(uint32_t(e.number), e.args[0]);
       case Op::element:
@@ -386,6 +409,14 @@ private:
       const Binary op = Binary(e.detail);
       if (op == Binary::min || op == Binary::max)
          return std::string(signs[e.detail]) + "(" + args(e) + ")";
+      if (op == Binary::logical_and || op == Binary::logical_or) {
+         // glslang uses a constant one of both before it defines it, where the second is not trivial.
+         const std::string first = expr(e.args[0]);
+         const bool before = std::exchange(in_short_circuit, true);
+         const std::string second = expr(e.args[1]);
+         in_short_circuit = before;
+         return "(" + first + " " + signs[e.detail] + " " + second + ")";
+      }
       return "(" + expr(e.args[0]) + " " + signs[e.detail] + " " + expr(e.args[1]) + ")";
    }
 
@@ -855,6 +886,8 @@ private:
    std::map<std::string, std::string> coordinate_functions; ///< by the type
    uint32_t element_function_count = 0, tensor_count = 0, turn_count = 0;
    uint32_t depth = 0;
+   /// Within the second operand of && or ||: no specialization constants.
+   bool in_short_circuit = false;
 };
 
 } // namespace

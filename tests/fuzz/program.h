@@ -4,7 +4,8 @@
 /// Compute programs with cooperative matrices as a small typed tree, which can be printed as GLSL
 /// (print.h), interpreted (interpret.h), made at random (generate.h) and made smaller (shrink.h).
 ///
-/// A program is run by `workgroups` workgroups of `subgroups` full subgroups, in one dimension.
+/// A program is run by `workgroups` workgroups of `subgroups` full subgroups, in up to three
+/// dimensions.
 /// Nodes are values: copying a program copies all of it.
 
 #pragma once
@@ -77,10 +78,13 @@ enum class Builtin : uint8_t {
    subgroup_invocation,
    subgroup,
    local_index,
-   workgroup,
+   workgroup, ///< its number, of all dimensions
    workgroups,
    subgroup_size,
    subgroups,
+   local_x,
+   local_y,
+   local_z,
 };
 
 enum class Unary : uint8_t {
@@ -298,13 +302,18 @@ struct Memory {
 };
 
 constexpr uint32_t push_words = 8;
+/// The SpecId of the first of these words.
+constexpr uint32_t first_spec_id = 1;
 
 struct Program {
    uint64_t seed = 0;
    uint32_t subgroup_size = 32, subgroups = 1, workgroups = 1;
+   /// How many of the subgroups lie side by side in y and z, and how many of the workgroups.
+   uint32_t local_y = 1, local_z = 1, groups_y = 1, groups_z = 1;
    std::vector<Memory> memories;
    std::vector<Function> functions; ///< the first is main; a function calls later ones only
    uint32_t push[push_words] = {};
+   uint32_t specialized = 0; ///< a bit for each of these words that is a specialization constant
    bool workgroup_matrices = false; ///< of workgroup scope, all of them
    /// Matrices of SPV_NV_cooperative_matrix, all of them; e2e::Use::accumulator stands for none.
    bool without_use = false;
@@ -312,6 +321,8 @@ struct Program {
    bool maintenance1 = false;
 
    uint32_t invocations() const { return subgroup_size * subgroups; }
+   uint32_t local_x() const { return invocations() / (local_y * local_z); }
+   uint32_t groups_x() const { return workgroups / (groups_y * groups_z); }
 };
 
 /// The rows of a matrix that invocations may hold one each of, or the columns of B.

@@ -132,8 +132,15 @@ private:
                return;
          }
       };
-      smaller(&Program::workgroups, {1});
-      smaller(&Program::subgroups, {1, 2});
+      for (const auto size :
+           {&Program::local_y, &Program::local_z, &Program::groups_y, &Program::groups_z})
+         smaller(size, {1});
+      smaller(&Program::specialized, {0});
+      // Those of more dimensions stay as they are.
+      if (best.groups_y * best.groups_z == 1)
+         smaller(&Program::workgroups, {1});
+      if (best.local_y * best.local_z == 1)
+         smaller(&Program::subgroups, {1, 2});
       smaller(&Program::subgroup_size, {8, 16, 32});
       for (uint32_t i = 0; i < push_words; i++) {
          if (best.push[i]) {
