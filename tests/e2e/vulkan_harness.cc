@@ -48,6 +48,7 @@ const char *result_name(VkResult result)
 }
 
 Preprocessor *preprocessor = nullptr;
+std::function<std::vector<uint32_t>(std::span<const uint32_t>)> change_module;
 
 VulkanError::VulkanError(VkResult result, const std::string &what, const std::string &messages)
     : std::runtime_error(what + ": " + result_name(result) + " (" + std::to_string(result) + ")" +
@@ -548,7 +549,11 @@ void Pipeline::destroy()
 
 void Pipeline::create(std::span<const uint32_t> spirv)
 {
-   std::vector<uint32_t> lowered;
+   std::vector<uint32_t> changed, lowered;
+   if (change_module) {
+      changed = change_module(spirv);
+      spirv = changed;
+   }
    if (preprocessor) {
       lowered = preprocessor->lower(device, spirv, options);
       spirv = lowered;

@@ -47,6 +47,9 @@ public:
 /// Null in tests of a driver.
 extern Preprocessor *preprocessor;
 
+/// Makes another module of each that a Pipeline is made of; empty where that stays as it is.
+extern std::function<std::vector<uint32_t>(std::span<const uint32_t>)> change_module;
+
 /// Called with what Khronos' validation layers object to, where they are switched on.
 extern std::function<void(const std::string &)> on_validation_error;
 
