@@ -5,6 +5,7 @@
 
 #include "layer/physical_device.h"
 #include "layer/settings.h"
+#include "vulkan_util/matrix_properties.h"
 
 #include <algorithm>
 #include <cstring>
@@ -42,20 +43,11 @@ bool adds_nothing(const Settings &, const PhysicalDevice &)
 }
 
 /// Whether the driver has it, also of types that nothing is built from.
-bool is_listed(const PhysicalDevice &device, const MatrixOperation &o)
+bool is_listed(const PhysicalDevice &device, const MatrixOperation &operation)
 {
-   return std::ranges::any_of(device.native_properties,
-                              [&](const VkCooperativeMatrixPropertiesKHR &p) {
-                                 return p.scope == VK_SCOPE_SUBGROUP_KHR &&
-                                        o == MatrixOperation{p.MSize,
-                                                             p.NSize,
-                                                             p.KSize,
-                                                             ComponentType(p.AType),
-                                                             ComponentType(p.BType),
-                                                             ComponentType(p.CType),
-                                                             ComponentType(p.ResultType),
-                                                             p.saturatingAccumulation == VK_TRUE};
-                              });
+   return std::ranges::any_of(
+      device.native_properties,
+      [&](const auto &properties) { return read_operation(properties) == operation; });
 }
 
 bool adds_operations(const Settings &settings, const PhysicalDevice &device)

@@ -7,6 +7,7 @@
 
 #include "layer/instance.h"
 #include "layer/struct_chain.h"
+#include "vulkan_util/matrix_properties.h"
 
 #include <algorithm>
 #include <cstring>
@@ -174,16 +175,9 @@ VkResult read_native_properties(const Instance &instance, VkPhysicalDevice physi
       read_all(instance.next_physical.GetPhysicalDeviceCooperativeMatrixPropertiesKHR, physical,
                VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR, out.native_properties);
    for (const VkCooperativeMatrixPropertiesKHR &p : out.native_properties) {
-      const MatrixOperation operation = {p.MSize,
-                                         p.NSize,
-                                         p.KSize,
-                                         ComponentType(p.AType),
-                                         ComponentType(p.BType),
-                                         ComponentType(p.CType),
-                                         ComponentType(p.ResultType),
-                                         p.saturatingAccumulation == VK_TRUE};
-      if (p.scope == VK_SCOPE_SUBGROUP_KHR && spirv::may_be_native(operation))
-         out.native_operations.push_back(operation);
+      const std::optional<MatrixOperation> operation = read_operation(p);
+      if (operation && spirv::may_be_native(*operation))
+         out.native_operations.push_back(*operation);
    }
    return result;
 }

@@ -10,6 +10,8 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <optional>
+
 namespace weft {
 
 /// The members by which the structs name an operation's types.
@@ -36,6 +38,21 @@ void tell_operation(const MatrixOperation &op, Properties &p)
    if constexpr (requires { p.saturatingAccumulation; })
       p.saturatingAccumulation = op.saturating;
    p.scope = decltype(p.scope)(VK_SCOPE_SUBGROUP_KHR);
+}
+
+/// The reverse of tell_operation(): a driver's operation; nothing if it is of another scope.
+inline std::optional<MatrixOperation> read_operation(const VkCooperativeMatrixPropertiesKHR &p)
+{
+   if (p.scope != VK_SCOPE_SUBGROUP_KHR)
+      return std::nullopt;
+   return MatrixOperation{p.MSize,
+                          p.NSize,
+                          p.KSize,
+                          ComponentType(p.AType),
+                          ComponentType(p.BType),
+                          ComponentType(p.CType),
+                          ComponentType(p.ResultType),
+                          p.saturatingAccumulation == VK_TRUE};
 }
 
 /// For the structs of flexible dimensions: any multiple of a shape.
