@@ -61,13 +61,19 @@ void get_device_extensions(vk_device_extension_table *e)
 
    // Not yet part of Vulkan, or of later versions
    e->KHR_calibrated_timestamps = true;
-   e->KHR_cooperative_matrix = !advertised_matrices().operations.empty();
-   e->NV_cooperative_matrix = e->KHR_cooperative_matrix;
-   e->NV_cooperative_matrix2 = e->KHR_cooperative_matrix;
-   e->NV_cooperative_matrix_decode_vector = e->KHR_cooperative_matrix;
-   e->EXT_cooperative_matrix_maintenance1 = e->KHR_cooperative_matrix;
-   e->QCOM_cooperative_matrix_conversion = e->KHR_cooperative_matrix;
-   e->ARM_cooperative_matrix_layouts = e->KHR_cooperative_matrix;
+   e->KHR_cooperative_matrix =
+      advertises_matrix_extension(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   e->NV_cooperative_matrix = advertises_matrix_extension(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
+   e->NV_cooperative_matrix2 =
+      advertises_matrix_extension(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
+   e->NV_cooperative_matrix_decode_vector =
+      advertises_matrix_extension(VK_NV_COOPERATIVE_MATRIX_DECODE_VECTOR_EXTENSION_NAME);
+   e->EXT_cooperative_matrix_maintenance1 =
+      advertises_matrix_extension(VK_EXT_COOPERATIVE_MATRIX_MAINTENANCE_1_EXTENSION_NAME);
+   e->QCOM_cooperative_matrix_conversion =
+      advertises_matrix_extension(VK_QCOM_COOPERATIVE_MATRIX_CONVERSION_EXTENSION_NAME);
+   e->ARM_cooperative_matrix_layouts =
+      advertises_matrix_extension(VK_ARM_COOPERATIVE_MATRIX_LAYOUTS_EXTENSION_NAME);
    e->KHR_external_memory_fd = true;
    e->KHR_map_memory2 = true;
    e->KHR_pipeline_executable_properties = true;

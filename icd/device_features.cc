@@ -71,34 +71,38 @@ void get_shader_features(vk_features *f)
    f->workgroupMemoryExplicitLayoutScalarBlockLayout = true;
    f->workgroupMemoryExplicitLayout8BitAccess = true;
    f->workgroupMemoryExplicitLayout16BitAccess = true;
+}
 
-   f->cooperativeMatrix = !advertised_matrices().operations.empty();
-   f->cooperativeMatrixRobustBufferAccess = f->cooperativeMatrix;
-   f->cooperativeMatrixNV = f->cooperativeMatrix;
-   f->cooperativeMatrixRobustBufferAccessNV = f->cooperativeMatrix;
-   f->cooperativeMatrixConversion = f->cooperativeMatrix;
-   f->cooperativeMatrixArmLayouts = f->cooperativeMatrix;
+/// Of the extensions of cooperative matrices, where they are listed.
+void get_matrix_features(const vk_device_extension_table &e, vk_features *f)
+{
+   f->cooperativeMatrix = e.KHR_cooperative_matrix;
+   f->cooperativeMatrixRobustBufferAccess = e.KHR_cooperative_matrix;
+   f->cooperativeMatrixNV = e.NV_cooperative_matrix;
+   f->cooperativeMatrixRobustBufferAccessNV = e.NV_cooperative_matrix;
+   f->cooperativeMatrixConversion = e.QCOM_cooperative_matrix_conversion;
+   f->cooperativeMatrixArmLayouts = e.ARM_cooperative_matrix_layouts;
 
-   f->shaderBFloat16Type = advertises_matrices_of(ComponentType::bf16);
-   f->shaderBFloat16DotProduct = f->shaderBFloat16Type;
-   f->shaderBFloat16CooperativeMatrix = f->shaderBFloat16Type;
-   f->shaderFloat8 = advertises_matrices_of(ComponentType::e4m3);
-   f->shaderFloat8CooperativeMatrix = f->shaderFloat8;
+   f->shaderBFloat16Type = e.KHR_shader_bfloat16;
+   f->shaderBFloat16DotProduct = e.KHR_shader_bfloat16;
+   f->shaderBFloat16CooperativeMatrix = e.KHR_shader_bfloat16;
+   f->shaderFloat8 = e.EXT_shader_float8;
+   f->shaderFloat8CooperativeMatrix = e.EXT_shader_float8;
 
-   // VK_NV_cooperative_matrix2 and what extends it, VK_EXT_cooperative_matrix_maintenance1
-   f->cooperativeMatrixWorkgroupScope = f->cooperativeMatrix;
-   f->cooperativeMatrixFlexibleDimensions = f->cooperativeMatrix;
-   f->cooperativeMatrixReductions = f->cooperativeMatrix;
-   f->cooperativeMatrixReductionsEXT = f->cooperativeMatrix;
-   f->cooperativeMatrixConversions = f->cooperativeMatrix;
-   f->cooperativeMatrixConversionsEXT = f->cooperativeMatrix;
-   f->cooperativeMatrixPerElementOperations = f->cooperativeMatrix;
-   f->cooperativeMatrixTensorAddressing = f->cooperativeMatrix;
-   f->cooperativeMatrixBlockLoads = f->cooperativeMatrix;
-   f->cooperativeMatrixDecodeVector = f->cooperativeMatrix;
-   f->cooperativeMatrixPerElementOperationsEXT = f->cooperativeMatrix;
-   f->cooperativeMatrixGetCoordinate = f->cooperativeMatrix;
-   f->cooperativeMatrixProperties2 = f->cooperativeMatrix;
+   f->cooperativeMatrixWorkgroupScope = e.NV_cooperative_matrix2;
+   f->cooperativeMatrixFlexibleDimensions = e.NV_cooperative_matrix2;
+   f->cooperativeMatrixReductions = e.NV_cooperative_matrix2;
+   f->cooperativeMatrixConversions = e.NV_cooperative_matrix2;
+   f->cooperativeMatrixPerElementOperations = e.NV_cooperative_matrix2;
+   f->cooperativeMatrixTensorAddressing = e.NV_cooperative_matrix2;
+   f->cooperativeMatrixBlockLoads = e.NV_cooperative_matrix2;
+   f->cooperativeMatrixDecodeVector = e.NV_cooperative_matrix_decode_vector;
+
+   f->cooperativeMatrixProperties2 = e.EXT_cooperative_matrix_maintenance1;
+   f->cooperativeMatrixReductionsEXT = e.EXT_cooperative_matrix_maintenance1;
+   f->cooperativeMatrixConversionsEXT = e.EXT_cooperative_matrix_maintenance1;
+   f->cooperativeMatrixPerElementOperationsEXT = e.EXT_cooperative_matrix_maintenance1;
+   f->cooperativeMatrixGetCoordinate = e.EXT_cooperative_matrix_maintenance1;
 }
 
 /// What the API may be used for.
@@ -151,9 +155,10 @@ void get_vacuous_features(vk_features *f)
 
 } // namespace
 
-void get_device_features(vk_features *f)
+void get_device_features(const vk_device_extension_table &extensions, vk_features *f)
 {
    get_shader_features(f);
+   get_matrix_features(extensions, f);
    get_api_features(f);
    get_vacuous_features(f);
 }

@@ -58,7 +58,8 @@ void get_identity(vk_properties *p)
       VK_MAKE_API_VERSION(0, WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
    p->vendorID = vendor_id;
    p->deviceID = device_id;
-   p->deviceType = VK_PHYSICAL_DEVICE_TYPE_CPU;
+   p->deviceType = settings().integrated_gpu ? VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU
+                                             : VK_PHYSICAL_DEVICE_TYPE_CPU;
    const std::string cpu_name = cpu::host_description();
    copy_text(p->deviceName, ("Weft on " + cpu_name).c_str());
 
@@ -71,7 +72,11 @@ void get_identity(vk_properties *p)
    // There is no VkDriverId for Weft; programs that want to know it read the name.
    p->driverID = VkDriverId(0);
    copy_text(p->driverName, "Weft");
-   copy_text(p->driverInfo, "Weft " WEFT_VERSION);
+   // "(AVX-512, VNNI)", which the device's name ends with unless an identity is presented.
+   const std::string instructions = cpu_name.substr(cpu_name.rfind('('));
+   copy_text(
+      p->driverInfo,
+      ("Weft " WEFT_VERSION " (LLVM " WEFT_LLVM_VERSION "; " + instructions.substr(1)).c_str());
    p->conformanceVersion = {}; // not submitted
 
    if (const Identity *identity = settings().identity) {

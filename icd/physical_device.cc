@@ -45,7 +45,7 @@ VkResult enumerate_physical_devices(vk_instance *instance)
    vk_properties properties = {};
    try {
       get_device_extensions(&extensions);
-      get_device_features(&features);
+      get_device_features(extensions, &features);
       get_device_properties(heap_size, &properties);
    } catch (const std::exception &e) {
       vk_free(&instance->alloc, pdev);

@@ -45,7 +45,7 @@ void destroy_physical_device(vk_physical_device *);
 
 /// The three tables of what the device can do; each in a file of its own.
 void get_device_extensions(vk_device_extension_table *);
-void get_device_features(vk_features *);
+void get_device_features(const vk_device_extension_table &, vk_features *);
 void get_device_properties(uint64_t heap_size, vk_properties *);
 
 } // namespace weft

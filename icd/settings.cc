@@ -13,6 +13,22 @@
 
 namespace weft {
 
+namespace {
+
+/// In a list with commas between.
+bool has_word(std::string_view list, std::string_view word)
+{
+   while (!list.empty()) {
+      const std::string_view next = list.substr(0, list.find(','));
+      if (next == word)
+         return true;
+      list.remove_prefix(std::min(list.size(), next.size() + 1));
+   }
+   return false;
+}
+
+} // namespace
+
 uint32_t Settings::default_subgroup_size() const
 {
    if (subgroup_size)
@@ -65,13 +81,22 @@ Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std
       else
          complain("WEFT_POLL_PAUSE", text, "a number of microseconds from 0 to 10000");
    }
+   if (const std::string_view text = value_of("WEFT_DEVICE_TYPE"); text == "integrated-gpu")
+      s.integrated_gpu = true;
+   else if (!text.empty() && text != "cpu")
+      complain("WEFT_DEVICE_TYPE", text, "cpu or integrated-gpu");
    for (const char *name : {"WEFT_ICD_PROFILE", "WEFT_PROFILE"}) {
       const std::string_view text = value_of(name);
       if (text.empty())
          continue;
       if (const std::optional<ProfileChoice> choice = parse_profile(text)) {
-         s.profile = choice->profile;
-         s.identity = choice->identity;
+         const bool registers = has_word(value_of("WEFT_DEBUG"), "registers");
+         if (const std::string why = why_no_registers(*choice); registers && !why.empty()) {
+            problems.push_back(std::string(name) + "=" + std::string(text) + ": " + why);
+         } else {
+            s.profile = choice->profile;
+            s.identity = choice->identity;
+         }
       } else {
          complain(name, text, "one of " + profile_choices());
       }
@@ -105,6 +130,12 @@ const MatrixSupport &advertised_matrices()
                                           operations, cpu::max_matrix_dimension))};
    }());
    return advertised;
+}
+
+bool advertises_matrix_extension(std::string_view name)
+{
+   return !advertised_matrices().operations.empty() &&
+          (!settings().identity || settings().identity->lists(name));
 }
 
 bool advertises_matrices_of(ComponentType type)

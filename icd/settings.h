@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft {
@@ -20,6 +21,8 @@ struct Settings {
    /// WEFT_ICD_PROFILE, else WEFT_PROFILE: the vendor whose matrices to advertise; null: all.
    const Profile *profile = nullptr;
    const Identity *identity = nullptr; ///< to be presented; null: the driver's own
+   bool integrated_gpu =
+      false; ///< WEFT_DEVICE_TYPE: presented as one, for programs that leave out CPUs
 
    /// WEFT_ICD_HIDE: features of 8 and 16 bits that are not reported.
    bool hides_float16 = false, hides_int16 = false, hides_int8 = false;
@@ -46,7 +49,10 @@ Settings parse_settings(const char *(*lookup)(const char *name),
 
 /// All that the compiler does, or what a vendor's driver has of it.
 const MatrixSupport &advertised_matrices();
-/// Whether A may have components of the type.  A profile has neither bfloat16 nor float8.
+/// Whether A may have components of the type.
 bool advertises_matrices_of(ComponentType);
+/// Whether an extension of cooperative matrices is listed: there are matrices, and the vendor that
+/// the driver is presented as has it too.
+bool advertises_matrix_extension(std::string_view name);
 
 } // namespace weft

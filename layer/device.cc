@@ -68,8 +68,8 @@ VkResult check_request(const Request &request, const PhysicalDevice &physical, s
           physical.support_of(row.extension) != Support::absent ||
           (row.has_other_uses && !features))
          continue;
-      why =
-         std::string("no ") + row.name + " on '" + physical.name + "': " + physical.why_absent(row);
+      why = std::string("no ") + row.name + " on '" + physical.name +
+            "': " + physical.why_absent(row.extension);
       return row.has_other_uses ? VK_ERROR_FEATURE_NOT_PRESENT : VK_ERROR_EXTENSION_NOT_PRESENT;
    }
    return VK_SUCCESS;

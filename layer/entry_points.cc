@@ -78,6 +78,8 @@ const EntryPoint entry_points[] = {
          get_physical_device_cooperative_matrix_properties2),
    entry("vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV", Level::matrices,
          get_physical_device_cooperative_matrix_flexible_dimensions),
+   entry("vkGetPhysicalDeviceMatrixExtensionsWEFT", Level::matrices,
+         get_physical_device_matrix_extensions),
 
    entry("vkGetDeviceProcAddr", Level::device, get_device_proc_addr),
    entry("vkDestroyDevice", Level::device, destroy_device),

@@ -34,6 +34,9 @@ const char *has_no_bfloat16(const PhysicalDevice &device)
 
 const char *has_no_float8(const PhysicalDevice &device)
 {
+   if (device.hides_float8)
+      return "hidden from this program, which would take a heavier model for it "
+             "(WEFT_FLOAT8=always shows it)";
    return has_type(device, {ComponentType::e4m3}) ? nullptr : "no matrices of float8";
 }
 
@@ -45,9 +48,9 @@ bool adds_nothing(const Settings &, const PhysicalDevice &)
 /// Whether the driver has it, also of types that nothing is built from.
 bool is_listed(const PhysicalDevice &device, const MatrixOperation &operation)
 {
-   return std::ranges::any_of(
-      device.native_properties,
-      [&](const auto &properties) { return read_operation(properties) == operation; });
+   return std::ranges::any_of(device.native_properties, [&](const auto &properties) {
+      return read_operation(properties) == operation;
+   });
 }
 
 bool adds_operations(const Settings &settings, const PhysicalDevice &device)

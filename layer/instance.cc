@@ -32,7 +32,7 @@ std::vector<std::string> describe(const Settings &settings, const PhysicalDevice
    for (const ExtensionRow &row : extension_rows()) {
       if (device.support_of(row.extension) == Support::absent)
          lines.push_back(std::string("no ") + row.name + " on '" + device.name +
-                         "': " + device.why_absent(row));
+                         "': " + device.why_absent(row.extension));
    }
    if (settings.identity && device.lowers())
       lines.push_back("'" + device.name + "' is presented as " + describe(*settings.identity));

@@ -206,6 +206,11 @@ VkResult find_matrix_workgroups(const Instance &instance, VkPhysicalDevice physi
    return result;
 }
 
+bool is_float8(ComponentType type)
+{
+   return type == ComponentType::e4m3 || type == ComponentType::e5m2;
+}
+
 bool contains(std::span<const MatrixOperation> operations, const MatrixOperation &operation)
 {
    return std::ranges::find(operations, operation) != operations.end();
@@ -227,6 +232,10 @@ std::vector<MatrixOperation> list_operations(const Settings &settings, const Phy
            size <= std::min(last, max_subgroup_size); size *= 2)
          keep(spirv::supported_operations(driver, size));
    }
+   if (device.hides_float8)
+      std::erase_if(operations, [](const MatrixOperation &operation) {
+         return is_float8(operation.a) || is_float8(operation.c);
+      });
    return advertised_operations(std::move(operations), settings.profile, device.subgroup_size);
 }
 
@@ -234,6 +243,8 @@ std::vector<MatrixOperation> list_operations(const Settings &settings, const Phy
 std::string find_obstacle(const Instance &instance, VkPhysicalDevice physical,
                           PhysicalDevice &device)
 {
+   if (!instance.settings.refused.empty())
+      return instance.settings.refused;
    if (device.version < VK_API_VERSION_1_1)
       return "the application or the driver is below Vulkan 1.1";
    if (!has_compute_queue(instance, physical))
@@ -253,16 +264,35 @@ std::string find_obstacle(const Instance &instance, VkPhysicalDevice physical,
    return {};
 }
 
-/// Which of driver and layer support an extension; its base has been decided before.
-Support decide(const ExtensionRow &row, const Settings &settings, bool has_native,
-               const PhysicalDevice &device)
+/// Why the layer does not support an extension; empty if it does.
+std::string find_obstacle_to(const ExtensionRow &row, const Settings &settings,
+                             const PhysicalDevice &device)
+{
+   if (!device.reason.empty())
+      return device.reason;
+   if (settings.identity && !settings.identity->lists(row.name))
+      return std::string("the device is presented as ") + settings.identity->device_name +
+             ", whose driver has none";
+   const char *obstacle = row.find_obstacle(device);
+   return obstacle ? obstacle : "";
+}
+
+/// Decides which of driver and layer support an extension; its base has been decided before.
+void decide(const ExtensionRow &row, const Settings &settings, bool has_native,
+            PhysicalDevice &device)
 {
    const bool native = has_native && !device.native_hidden &&
                        (row.base == Extension::none || device.driver_has(row.base));
-   const bool lowers = device.reason.empty() && !row.find_obstacle(device);
+   std::string obstacle = find_obstacle_to(row, settings, device);
+   const bool lowers = obstacle.empty();
+   Support &support = device.support[size_t(row.extension)];
    if (native)
-      return lowers && row.adds_to_native(settings, device) ? Support::extended : Support::native;
-   return lowers ? Support::lowered : Support::absent;
+      support =
+         lowers && row.adds_to_native(settings, device) ? Support::extended : Support::native;
+   else
+      support = lowers ? Support::lowered : Support::absent;
+   if (support == Support::absent)
+      device.absent_because[size_t(row.extension)] = std::move(obstacle);
 }
 
 } // namespace
@@ -278,14 +308,6 @@ bool PhysicalDevice::can_require_size(const FeatureSet &on) const
 {
    return on.has(Feature::subgroup_size_control) &&
           (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
-}
-
-std::string PhysicalDevice::why_absent(const ExtensionRow &row) const
-{
-   if (!reason.empty())
-      return reason;
-   const char *obstacle = row.find_obstacle(*this);
-   return obstacle ? obstacle : "neither the driver nor the layer has that extension";
 }
 
 VkShaderStageFlags PhysicalDevice::sized_stages() const
@@ -344,6 +366,7 @@ VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, 
       return VK_SUCCESS;
    }
    const ExtensionSet native = find_native_extensions(instance, physical, out);
+   out.hides_float8 = instance.settings.hides_float8 && !native.has(Extension::ext_shader_float8);
    out.native_hidden = !native.empty() && instance.settings.hides_native();
    if (native.has(Extension::khr_cooperative_matrix) && !out.native_hidden) {
       result = read_native_properties(instance, physical, out);
@@ -352,8 +375,7 @@ VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, 
    }
    out.reason = find_obstacle(instance, physical, out);
    for (const ExtensionRow &row : extension_rows())
-      out.support[size_t(row.extension)] =
-         decide(row, instance.settings, native.has(row.extension), out);
+      decide(row, instance.settings, native.has(row.extension), out);
    // Matrices of types that are the driver's own are left to it, where it can have the shader.
    const auto leave = [&](Extension extension, std::initializer_list<ComponentType> types) {
       if (out.support_of(extension) != Support::native)

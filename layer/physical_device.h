@@ -23,7 +23,9 @@ struct Instance;
 
 struct PhysicalDevice {
    std::array<Support, extension_count> support = {};
-   std::string reason; ///< why nothing can be lowered
+   std::array<std::string, extension_count> absent_because; ///< of those that are absent
+   std::string reason;                                      ///< why nothing can be lowered
+   bool hides_float8 = false; ///< from this program, which has no matrices of it then
    std::string name;
 
    uint32_t driver_version = 0; ///< as the driver packs it
@@ -88,7 +90,10 @@ struct PhysicalDevice {
              support_of(extension) == Support::extended;
    }
    bool lowers() const; ///< any
-   std::string why_absent(const ExtensionRow &) const;
+   const std::string &why_absent(Extension extension) const
+   {
+      return absent_because[size_t(extension)];
+   }
    /// Whether the driver's own matrices can be used beside the layer's.
    bool extends_native() const
    {

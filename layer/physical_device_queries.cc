@@ -92,6 +92,21 @@ const Identity *identity_of(const Instance &instance, const PhysicalDevice *devi
    return device && device->lowers() ? instance.settings.identity : nullptr;
 }
 
+WeftMatrixSupport tell_support(Support support)
+{
+   switch (support) {
+   case Support::absent:
+      break;
+   case Support::native:
+      return WEFT_MATRIX_SUPPORT_NATIVE;
+   case Support::extended:
+      return WEFT_MATRIX_SUPPORT_EXTENDED;
+   case Support::lowered:
+      return WEFT_MATRIX_SUPPORT_LOWERED;
+   }
+   return WEFT_MATRIX_SUPPORT_MISSING;
+}
+
 /// Of what is known of a device.
 template <typename Body>
 VkResult answer(VkPhysicalDevice physical, const Body &body)
@@ -139,10 +154,12 @@ VKAPI_ATTR VkResult VKAPI_CALL enumerate_device_extension_properties(
       if (result != VK_SUCCESS)
          return result;
       OutArray out(properties, count);
+      const Identity *identity = identity_of(*instance, device);
       for (const VkExtensionProperties &extension : device->extensions) {
          const ExtensionRow *row = find_extension(extension.extensionName);
          if (row && !device->driver_has(row->extension) &&
-             (!row->has_other_uses || device->lowers(row->extension)))
+             (!row->has_other_uses || device->lowers(row->extension) ||
+              (identity && !identity->lists(row->name))))
             continue;
          if (auto *p = out.append())
             *p = extension;
@@ -370,6 +387,24 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_flexible_d
       for (const FlexibleOperation &flexible : device->flexible) {
          if (auto *p = out.append())
             tell_flexible(flexible, *p);
+      }
+      return out.status();
+   });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_matrix_extensions(
+   VkPhysicalDevice physical, uint32_t *count, WeftMatrixExtension *extensions)
+{
+   return answer(physical, [&](const Instance *, const PhysicalDevice *device) {
+      OutArray out(extensions, count);
+      for (const ExtensionRow &row : extension_rows()) {
+         WeftMatrixExtension *e = out.append();
+         if (!e)
+            continue;
+         *e = {.support = tell_support(device->support_of(row.extension))};
+         copy_text(e->extensionName, row.name);
+         if (e->support == WEFT_MATRIX_SUPPORT_MISSING)
+            copy_text(e->reason, device->why_absent(row.extension).c_str());
       }
       return out.status();
    });

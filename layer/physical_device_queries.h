@@ -5,6 +5,8 @@
 
 #pragma once
 
+#include "layer/matrix_family.h"
+
 #include <vulkan/vulkan_core.h>
 
 namespace weft::layer {
@@ -33,6 +35,10 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
    VkCooperativeMatrixProperties2EXT *);
 VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_flexible_dimensions(
    VkPhysicalDevice, uint32_t *, VkCooperativeMatrixFlexibleDimensionsPropertiesNV *);
+
+/// The layer's own command (matrix_family.h).
+VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_matrix_extensions(VkPhysicalDevice, uint32_t *,
+                                                                     WeftMatrixExtension *);
 
 /// Names the layer among the tools that change what a device can do.
 VKAPI_ATTR VkResult VKAPI_CALL

@@ -61,6 +61,13 @@ std::string read_settings_file()
    return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// What vkd3d and vkd3d-proton call themselves: Direct3D 12 on Vulkan.
+bool is_direct3d(const VkInstanceCreateInfo &info)
+{
+   const VkApplicationInfo *application = info.pApplicationInfo;
+   return application && application->pEngineName && strcmp(application->pEngineName, "vkd3d") == 0;
+}
+
 std::string environment_name(std::string_view setting)
 {
    std::string name = "WEFT_";
@@ -72,7 +79,7 @@ std::string environment_name(std::string_view setting)
 using Values = std::map<std::string, std::string, std::less<>>;
 
 /// The names that there are.
-constexpr std::string_view names[] = {"debug", "lowering", "profile"};
+constexpr std::string_view names[] = {"debug", "float8", "lowering", "profile"};
 
 bool is_name(std::string_view name, std::vector<std::string> &problems)
 {
@@ -170,11 +177,26 @@ Settings read_settings(const VkInstanceCreateInfo &info, std::vector<std::string
       problems.push_back("lowering: '" + lowering + "' is none of auto, tiles, registers");
    const std::string profile = value_of("profile");
    if (const std::optional<ProfileChoice> choice = parse_profile(profile)) {
-      settings.profile = choice->profile;
-      settings.identity = choice->identity;
+      settings.refused = why_no_registers(*choice);
+      if (settings.refused.empty()) {
+         settings.profile = choice->profile;
+         settings.identity = choice->identity;
+      } else {
+         problems.push_back("profile: " + settings.refused);
+      }
    } else if (!profile.empty()) {
       problems.push_back("profile: '" + profile + "' is none of " + profile_choices());
    }
+   const std::string float8 = value_of("float8");
+   ShowFloat8 show = ShowFloat8::automatic;
+   if (float8 == "always")
+      show = ShowFloat8::always;
+   else if (float8 == "never")
+      show = ShowFloat8::never;
+   else if (!float8.empty() && float8 != "auto")
+      problems.push_back("float8: '" + float8 + "' is none of auto, always, never");
+   settings.hides_float8 =
+      show == ShowFloat8::never || (show == ShowFloat8::automatic && is_direct3d(info));
    return settings;
 }
 

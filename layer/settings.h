@@ -26,13 +26,22 @@ enum class Lowering {
    registers, ///< the driver's own matrices are hidden
 };
 
+/// Which programs are shown VK_EXT_shader_float8 where the driver has none.
+enum class ShowFloat8 {
+   automatic, ///< all but games for Windows, which would then take the heavier of their models
+   always,
+   never,
+};
+
 struct Settings {
    Lowering lowering = Lowering::automatic;
    const Profile *profile = nullptr;
    const Identity *identity =
-      nullptr;            ///< to be presented where matrices are lowered; null: the driver's
-   bool log = false;      ///< messages on stderr
-   bool dump_nir = false; ///< lowered shaders on stderr, in these forms
+      nullptr;          ///< to be presented where matrices are lowered; null: the driver's
+   std::string refused; ///< why nothing is lowered: a profile that lowered matrices do not fit
+   bool hides_float8 = false; ///< from this program, where the driver has none
+   bool log = false;          ///< messages on stderr
+   bool dump_nir = false;     ///< lowered shaders on stderr, in these forms
    bool dump_spirv = false;
 
    /// Whether a driver's own matrices are hidden under ours.

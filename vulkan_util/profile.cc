@@ -23,13 +23,14 @@ constexpr MatrixOperation integers(uint32_t m, uint32_t n, uint32_t k, Component
    return {m, n, k, a, b, c, c, saturating};
 }
 
-// Turing and later.
+// Turing and later; bfloat16 from Ampere on.
 constexpr MatrixOperation nvidia[] = {
    floats(16, 16, 16, f16, f16),      floats(16, 16, 16, f16, f32),
    floats(16, 8, 16, f16, f16),       floats(16, 8, 16, f16, f32),
    floats(16, 8, 8, f16, f16),        floats(16, 8, 8, f16, f32),
    integers(16, 16, 32, u8, u8, u32), integers(16, 16, 32, s8, s8, s32),
    integers(16, 8, 32, u8, u8, u32),  integers(16, 8, 32, s8, s8, s32),
+   floats(16, 16, 16, bf16, f32),
 };
 
 // RDNA 3, as RADV has it: any signedness of A and B, saturation with signed results only.
@@ -71,6 +72,15 @@ constexpr MatrixOperation lavapipe[] = {
    integers(8, 8, 8, s8, s8, s32),
 };
 
+constexpr std::string_view khr_alone[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
+// What came after driver 580 is not among them: decode functions of vectors, maintenance1, float8.
+constexpr std::string_view nvidia_extensions[] = {
+   VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
+   VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME,
+   VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME,
+   VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
+};
+
 constexpr Identity h200 = {
    .vendor_id = 0x10de,
    .device_id = 0x2335,
@@ -79,6 +89,7 @@ constexpr Identity h200 = {
    .driver_name = "NVIDIA",
    .driver_version = 580u << 22 | 159u << 14,
    .sizes = {32, 32},
+   .extensions = nvidia_extensions,
 };
 constexpr Identity navi31 = {
    .vendor_id = 0x1002,
@@ -88,6 +99,8 @@ constexpr Identity navi31 = {
    .driver_name = "radv",
    .driver_version = VK_MAKE_API_VERSION(0, 25, 0, 7),
    .sizes = {32, 64},
+   .extensions = khr_alone, // bfloat16 from RDNA 4 on
+   .places_elements = true,
 };
 constexpr Identity bmg_g21 = {
    .vendor_id = 0x8086,
@@ -97,6 +110,7 @@ constexpr Identity bmg_g21 = {
    .driver_name = "Intel open-source Mesa driver",
    .driver_version = VK_MAKE_API_VERSION(0, 25, 0, 7),
    .sizes = {16, 32},
+   .extensions = khr_alone,
 };
 constexpr Identity m1_pro = {
    .vendor_id = 0x106b,
@@ -106,6 +120,7 @@ constexpr Identity m1_pro = {
    .driver_name = "MoltenVK",
    .driver_version = 10400,
    .sizes = {4, 32},
+   .extensions = khr_alone,
 };
 
 constexpr Profile profiles[] = {
@@ -149,6 +164,16 @@ std::string profile_choices()
          choices += ", " + std::string(profile.name) + std::string(with_identity);
    }
    return choices;
+}
+
+std::string why_no_registers(const ProfileChoice &choice)
+{
+   if (!choice.identity || !choice.identity->places_elements)
+      return {};
+   return std::string(choice.profile->name) + std::string(with_identity) +
+          " is refused: programs for these devices know where an accumulator's elements lie, and "
+          "matrices in registers have them elsewhere; '" +
+          std::string(choice.profile->name) + "' imitates the rest";
 }
 
 std::string describe(const Identity &identity)

@@ -12,6 +12,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +33,16 @@ struct Identity {
    const char *driver_name;
    uint32_t driver_version; ///< as the vendor packs it
    SubgroupSizes sizes;     ///< by which some programs recognise the architecture
+   /// Those of the extensions of cooperative matrices that the vendor's driver has.
+   std::span<const std::string_view> extensions;
+   /// Programs rely on the places of an accumulator's elements, which the dense map shares with the
+   /// vendor's driver (nir_passes/element_map.h) and matrices in registers do not.
+   bool places_elements = false;
+
+   bool lists(std::string_view extension) const
+   {
+      return std::ranges::find(extensions, extension) != extensions.end();
+   }
 };
 
 struct Profile {
@@ -53,6 +64,9 @@ struct ProfileChoice {
 std::optional<ProfileChoice> parse_profile(std::string_view text);
 /// All values, with commas between.
 std::string profile_choices();
+
+/// Why a device whose matrices are in registers cannot be presented so; empty if it can.
+std::string why_no_registers(const ProfileChoice &);
 
 /// "AMD Radeon …, vendor 0x1002, device …": for the log.
 std::string describe(const Identity &);

@@ -498,8 +498,8 @@ TEST_P(Settings, profile)
    GetParam().with({{"profile", "amd"}}, [&](const void *next) {
       EXPECT_EQ(subgroup_size(next), std::pair(64u, vendor));
    });
-   GetParam().with({{"profile", "amd+identity"}}, [&](const void *next) {
-      EXPECT_EQ(subgroup_size(next), std::pair(64u, 0x1002u));
+   GetParam().with({{"profile", "nvidia+identity"}}, [&](const void *next) {
+      EXPECT_EQ(subgroup_size(next), std::pair(32u, 0x10deu));
    });
 }
 

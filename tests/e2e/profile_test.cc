@@ -4,6 +4,7 @@
 /// What a program sees that chooses its path by a device's architecture (WEFT_PROFILE=…+identity).
 
 #include "tests/e2e/cases.h"
+#include "tests/e2e/cmat_program.h"
 
 #include <cstdlib>
 #include <string>
@@ -46,6 +47,44 @@ TEST(profile, is_recognised)
    EXPECT_LE(device.properties13.minSubgroupSize, device.properties11.subgroupSize);
    EXPECT_GE(device.properties13.maxSubgroupSize, device.properties11.subgroupSize);
    count_case();
+}
+
+/// RADV on RDNA 3 has row i * W / 16 + lane / 16 and column lane % 16 as component i of an accumulator
+/// (radv_nir_lower_cooperative_matrix.c of Mesa 25.0.7), and programs for AMD's devices know it.
+TEST(profile, accumulators_lie_as_the_vendors)
+{
+   const char *variable = getenv("WEFT_PROFILE");
+   if (!variable || std::string(variable) != "amd+identity")
+      GTEST_SKIP() << "WEFT_PROFILE is not amd+identity";
+   Device &device = plain_device();
+   for (const ComponentType type : {ComponentType::f16, ComponentType::f32, ComponentType::s32}) {
+      for (const uint32_t size : {32u, 64u}) {
+         oracle::Matrix places(type, 16, 16);
+         for (uint32_t row = 0; row < 16; row++) {
+            for (uint32_t col = 0; col < 16; col++)
+               oracle::encode_number(type, row * 16 + col, places.at(row, col));
+         }
+         const MatrixType accumulator = {type, 16, 16, Use::accumulator};
+         const MatrixProgram program = {
+            .inputs = {accumulator},
+            .outputs = {accumulator},
+            .body = R"(   r0 = m0;
+   for (uint i = 0; i < m0.length(); i++)
+      side[i * gl_SubgroupSize + gl_SubgroupInvocationID] = uint(m0[i]);
+)",
+            .subgroup_size = size,
+            .side_words = 256,
+         };
+         const ProgramResult result = run_program(device, program, {places});
+         for (uint32_t i = 0; i < 256 / size; i++) {
+            for (uint32_t lane = 0; lane < size; lane++) {
+               const uint32_t row = i * size / 16 + lane / 16, col = lane % 16;
+               ASSERT_EQ(result.side[i * size + lane], row * 16 + col)
+                  << "component " << i << " of lane " << lane << " of " << size;
+            }
+         }
+      }
+   }
 }
 
 } // namespace weft::e2e

@@ -64,6 +64,27 @@ TEST(Settings, TakeTheDriversOwnProfileFirst)
    EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia+identity"}}).identity, nvidia->identity);
 }
 
+/// RADV's accumulators lie as tiles do.
+TEST(Settings, RefuseAnIdentityThatMatricesInRegistersDoNotFit)
+{
+   const Settings tiles = parse({{"WEFT_PROFILE", "amd+identity"}, {"WEFT_DEBUG", "log,nir"}});
+   EXPECT_EQ(tiles.identity, find_profile("amd")->identity);
+   const Settings registers =
+      parse({{"WEFT_PROFILE", "amd+identity"}, {"WEFT_DEBUG", "log,registers"}}, 1);
+   EXPECT_EQ(registers.identity, nullptr);
+   EXPECT_EQ(registers.profile, nullptr);
+   EXPECT_NE(parse({{"WEFT_PROFILE", "intel+identity"}, {"WEFT_DEBUG", "registers"}}).identity,
+             nullptr);
+}
+
+TEST(Settings, TakeTheTypeOfDevice)
+{
+   EXPECT_FALSE(parse({}).integrated_gpu);
+   EXPECT_FALSE(parse({{"WEFT_DEVICE_TYPE", "cpu"}}).integrated_gpu);
+   EXPECT_TRUE(parse({{"WEFT_DEVICE_TYPE", "integrated-gpu"}}).integrated_gpu);
+   EXPECT_FALSE(parse({{"WEFT_DEVICE_TYPE", "teapot"}}, 1).integrated_gpu);
+}
+
 TEST(Settings, TakeFeaturesToHide)
 {
    EXPECT_FALSE(parse({}).hides_float16 || parse({}).hides_int16);

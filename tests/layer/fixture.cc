@@ -51,6 +51,7 @@ VkResult LayerTest::create_instance(uint32_t api_version, const void *next)
    };
    const VkApplicationInfo application = {
       .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+      .pEngineName = engine,
       .apiVersion = api_version,
    };
    const VkInstanceCreateInfo info = {
@@ -193,6 +194,17 @@ std::vector<VkCooperativeMatrixPropertiesKHR> LayerTest::matrix_properties()
       count, {.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR});
    EXPECT_VK(get(physical, &count, list.data()));
    return list;
+}
+
+std::vector<WeftMatrixExtension> LayerTest::matrix_extensions()
+{
+   const auto query = instance_function<PFN_vkGetPhysicalDeviceMatrixExtensionsWEFT>(
+      "vkGetPhysicalDeviceMatrixExtensionsWEFT");
+   uint32_t count = 0;
+   EXPECT_VK(query(physical, &count, nullptr));
+   std::vector<WeftMatrixExtension> extensions(count);
+   EXPECT_VK(query(physical, &count, extensions.data()));
+   return extensions;
 }
 
 VkShaderModule LayerTest::make_module(const std::vector<uint32_t> &words)

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include "layer/matrix_family.h"
 #include "tests/layer/fake_compiler.h"
 #include "tests/layer/fake_driver.h"
 
@@ -59,6 +60,7 @@ protected:
    std::vector<std::string> extension_names();
    bool advertised();
    std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties();
+   std::vector<WeftMatrixExtension> matrix_extensions();
 
    VkShaderModule make_module(const std::vector<uint32_t> &words);
    void destroy_module(VkShaderModule);
@@ -75,6 +77,7 @@ protected:
    static VkComputePipelineCreateInfo pipeline_info(VkShaderModule, const char *entry = "main",
                                                     const void *stage_next = nullptr);
 
+   const char *engine = nullptr; ///< of the application
    FakeDriver driver;
    FakeCompiler compiler;
    VkNegotiateLayerInterface layer = {};

@@ -3,6 +3,7 @@
 
 /// What the layer advertises, above drivers with and without matrices.
 
+#include "layer/extensions.h"
 #include "tests/layer/fixture.h"
 
 #include <algorithm>
@@ -60,6 +61,36 @@ protected:
       return matrices.cooperativeMatrixSupportedStages;
    }
 };
+
+/// By Vulkan's rule for arrays, in the order of the table.
+TEST_F(Query, tells_tools_what_becomes_of_each_extension)
+{
+   ASSERT_VK(create_instance());
+   auto extensions = matrix_extensions();
+   ASSERT_EQ(extensions.size(), layer::extension_count);
+   for (size_t i = 0; i < extensions.size(); i++)
+      EXPECT_STREQ(extensions[i].extensionName, layer::extension_rows()[i].name);
+   EXPECT_EQ(extensions[0].support, WEFT_MATRIX_SUPPORT_LOWERED);
+   EXPECT_STREQ(extensions[0].reason, "");
+   EXPECT_EQ(extensions.back().support, WEFT_MATRIX_SUPPORT_MISSING);
+   EXPECT_STREQ(extensions.back().reason, "no matrices of float8");
+   const auto query = instance_function<PFN_vkGetPhysicalDeviceMatrixExtensionsWEFT>(
+      "vkGetPhysicalDeviceMatrixExtensionsWEFT");
+   EXPECT_EQ(
+      layer.pfnGetPhysicalDeviceProcAddr(instance, "vkGetPhysicalDeviceMatrixExtensionsWEFT"),
+      PFN_vkVoidFunction(query));
+   uint32_t count = 2;
+   EXPECT_EQ(query(physical, &count, extensions.data()), VK_INCOMPLETE);
+   EXPECT_EQ(count, 2u);
+   destroy_instance();
+
+   driver.features12.vulkanMemoryModel = VK_FALSE;
+   ASSERT_VK(create_instance());
+   for (const WeftMatrixExtension &extension : matrix_extensions()) {
+      EXPECT_EQ(extension.support, WEFT_MATRIX_SUPPORT_MISSING);
+      EXPECT_STREQ(extension.reason, "no vulkanMemoryModel");
+   }
+}
 
 TEST_F(Query, advertises_where_the_driver_can_carry_it)
 {

@@ -3,11 +3,14 @@
 
 /// Settings and vendors' profiles.
 
+#include "layer/extensions.h"
+#include "layer/matrix_family.h"
 #include "layer/settings.h"
 #include "tests/layer/fixture.h"
 #include "tests/scratch_folder.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 
 namespace weft::layer_test {
@@ -394,7 +397,6 @@ TEST_F(ProfileTest, subgroup_sizes_of_an_identity)
    EXPECT_EQ(sizes_of("intel"), std::pair(8u, 64u)); // the driver's
    EXPECT_EQ(sizes_of("intel+identity"), std::pair(16u, 32u));
    EXPECT_EQ(sizes_of("nvidia+identity"), std::pair(32u, 32u));
-   EXPECT_EQ(sizes_of("amd+identity"), std::pair(32u, 64u));
    driver.min_subgroup_size = 32;
    EXPECT_EQ(sizes_of("intel+identity"), std::pair(32u, 32u));
    driver.min_subgroup_size = driver.subgroup_size = 64;
@@ -511,20 +513,20 @@ TEST_F(ProfileTest, identity)
    };
    VkPhysicalDeviceDriverProperties driver_properties;
    VkPhysicalDeviceVulkan12Properties core;
-   const Environment amd("WEFT_PROFILE", "amd+identity");
+   const Environment nvidia("WEFT_PROFILE", "nvidia+identity");
    const Environment debug("WEFT_DEBUG", "log");
    testing::internal::CaptureStderr();
    ASSERT_VK(create_instance());
    VkPhysicalDeviceProperties properties = query(driver_properties, core);
-   EXPECT_NE(testing::internal::GetCapturedStderr().find("'fake' is presented as AMD Radeon"),
+   EXPECT_NE(testing::internal::GetCapturedStderr().find("'fake' is presented as NVIDIA H200"),
              std::string::npos);
-   EXPECT_EQ(properties.vendorID, 0x1002u);
-   EXPECT_EQ(properties.deviceID, 0x744cu);
-   EXPECT_STREQ(properties.deviceName, "AMD Radeon RX 7900 XTX (RADV NAVI31)");
-   EXPECT_EQ(driver_properties.driverID, VK_DRIVER_ID_MESA_RADV);
-   EXPECT_STREQ(driver_properties.driverName, "radv");
-   EXPECT_EQ(core.driverID, VK_DRIVER_ID_MESA_RADV);
-   EXPECT_STREQ(core.driverName, "radv");
+   EXPECT_EQ(properties.vendorID, 0x10deu);
+   EXPECT_EQ(properties.deviceID, 0x2335u);
+   EXPECT_STREQ(properties.deviceName, "NVIDIA H200");
+   EXPECT_EQ(driver_properties.driverID, VK_DRIVER_ID_NVIDIA_PROPRIETARY);
+   EXPECT_STREQ(driver_properties.driverName, "NVIDIA");
+   EXPECT_EQ(core.driverID, VK_DRIVER_ID_NVIDIA_PROPRIETARY);
+   EXPECT_STREQ(core.driverName, "NVIDIA");
 
    // A driver that does not know the structs.
    destroy_instance();
@@ -542,6 +544,91 @@ TEST_F(ProfileTest, identity)
    EXPECT_STREQ(properties.deviceName, "fake");
    EXPECT_STREQ(driver_properties.driverName, "");
    EXPECT_EQ(driver_properties.driverID, driver.id);
+}
+
+/// No extension of cooperative matrices is listed that the vendor's driver lacks.
+TEST_F(ProfileTest, extensions_of_an_identity)
+{
+   using enum ComponentType;
+   compiler.operations = {{16, 16, 16, f16, f16, f32, f32, false},
+                          {8, 16, 16, f16, f16, f32, f32, false},
+                          {16, 16, 16, bf16, bf16, f32, f32, false},
+                          {16, 16, 16, e4m3, e4m3, f32, f32, false}};
+   driver.extensions.push_back(VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME); // without matrices
+   const auto listed = [&](const char *profile) {
+      const Environment variable("WEFT_PROFILE", profile);
+      EXPECT_VK(create_instance());
+      std::vector<std::string> names;
+      for (const std::string &name : extension_names()) {
+         if (layer::find_extension(name.c_str()))
+            names.push_back(name);
+      }
+      std::ranges::sort(names);
+      destroy_instance();
+      return names;
+   };
+   using Names = std::vector<std::string>;
+   EXPECT_EQ(
+      listed("nvidia+identity"),
+      (Names{VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
+             VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME}));
+   EXPECT_EQ(listed("intel+identity"), (Names{VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME}));
+   EXPECT_EQ(listed("none").size(), layer::extension_count);
+}
+
+/// RADV's accumulators lie as the driver's tiles, and not as matrices in registers.
+TEST_F(ProfileTest, amd_is_not_imitated_by_name)
+{
+   const Environment amd("WEFT_PROFILE", "amd+identity");
+   testing::internal::CaptureStderr();
+   ASSERT_VK(create_instance());
+   EXPECT_NE(testing::internal::GetCapturedStderr().find("amd+identity is refused"),
+             std::string::npos);
+   EXPECT_FALSE(advertised());
+   VkPhysicalDeviceProperties properties;
+   instance_function<PFN_vkGetPhysicalDeviceProperties>("vkGetPhysicalDeviceProperties")(
+      physical, &properties);
+   EXPECT_STREQ(properties.deviceName, "fake");
+   for (const WeftMatrixExtension &extension : matrix_extensions())
+      EXPECT_NE(std::string(extension.reason).find("refused"), std::string::npos);
+}
+
+/// Games for Windows take a heavier model where they find float8.
+TEST_F(ProfileTest, float8_is_hidden_from_games)
+{
+   using enum ComponentType;
+   compiler.operations = {{16, 16, 16, f16, f16, f32, f32, false},
+                          {16, 16, 16, e4m3, e4m3, f32, f32, false},
+                          {16, 16, 16, e4m3, e5m2, e4m3, e4m3, false}};
+   const auto shown = [&](const char *of_engine, const char *setting) {
+      engine = of_engine;
+      const Environment variable("WEFT_FLOAT8", setting);
+      EXPECT_VK(create_instance());
+      const bool listed =
+         std::ranges::count(extension_names(), VK_EXT_SHADER_FLOAT8_EXTENSION_NAME) > 0;
+      EXPECT_EQ(matrix_properties().size(), listed ? 3u : 1u);
+      const auto extensions = matrix_extensions();
+      EXPECT_EQ(extensions.back().support,
+                listed ? WEFT_MATRIX_SUPPORT_LOWERED : WEFT_MATRIX_SUPPORT_MISSING);
+      EXPECT_EQ(strstr(extensions.back().reason, "WEFT_FLOAT8") != nullptr, !listed);
+      EXPECT_TRUE(advertised());
+      destroy_instance();
+      return listed;
+   };
+   EXPECT_FALSE(shown("vkd3d", ""));
+   EXPECT_FALSE(shown("vkd3d", "auto"));
+   EXPECT_TRUE(shown("vkd3d", "always"));
+   EXPECT_TRUE(shown(nullptr, ""));
+   EXPECT_TRUE(shown("DXVK", ""));
+   EXPECT_FALSE(shown(nullptr, "never"));
+}
+
+TEST_F(ProfileTest, float8_of_the_drivers_own_stays)
+{
+   driver.extensions.push_back(VK_EXT_SHADER_FLOAT8_EXTENSION_NAME);
+   engine = "vkd3d";
+   ASSERT_VK(create_instance());
+   EXPECT_EQ(std::ranges::count(extension_names(), VK_EXT_SHADER_FLOAT8_EXTENSION_NAME), 1);
 }
 
 TEST(profile, every_operation_once)
