@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The command line of weft-run.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace weft::weft_run {
+
+/// The devices that a program is to find, and what it is to find of them.
+struct Choice {
+   bool cpu = false;   ///< the CPU device
+   bool own = false;   ///< the machine's own devices
+   bool layer = false; ///< with the layer above them
+   bool gpu = false;   ///< the CPU device presents itself as an integrated GPU
+   bool log = false;   ///< WEFT_DEBUG=log
+   std::string profile = {};
+};
+
+enum class Command { run, info, environment, help, version };
+
+struct Arguments {
+   Command command = Command::run;
+   Choice choice;
+   bool chosen = false; ///< devices were named: --cpu, --add or --layer
+   bool json = false;
+   int program = 0; ///< its index in argv
+};
+
+extern const char *const usage;
+
+/// Exit statuses, beside those of the program: as those of env(1) and timeout(1).
+enum Status { no_matrices = 1, failure = 125, cannot_run = 126, not_found = 127 };
+
+/// An empty text, or what is wrong with the command line.
+std::string parse_arguments(int argc, char **argv, Arguments &);
+
+} // namespace weft::weft_run

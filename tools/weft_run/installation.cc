@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tools/weft_run/installation.h"
+
+#include <algorithm>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace weft::weft_run {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The value of "library_path", of which a manifest has one.
+std::optional<std::string> library_of(const fs::path &manifest)
+{
+   std::ifstream file(manifest);
+   const std::string text(std::istreambuf_iterator<char>(file), {});
+   const std::string_view key = "\"library_path\"";
+   size_t at = text.find(key);
+   at = at == std::string::npos ? at : text.find('"', at + key.size());
+   const size_t end = at == std::string::npos ? at : text.find('"', at + 1);
+   if (end == std::string::npos)
+      return std::nullopt;
+   return text.substr(at + 1, end - at - 1);
+}
+
+/// As loaders take it: relative to the manifest, unless it is a name for the dynamic linker.
+std::string find_problem(const fs::path &manifest)
+{
+   const std::optional<std::string> library = library_of(manifest);
+   if (!library)
+      return manifest.string() + " names no library";
+   if (library->find('/') == std::string::npos)
+      return {};
+   const fs::path path = manifest.parent_path() / *library;
+   std::error_code error;
+   if (fs::exists(path, error))
+      return {};
+   return manifest.string() + " names " + path.lexically_normal().string() + ", which is not there";
+}
+
+/// The first file of the folders whose name begins and ends so.
+Manifest find_manifest(const std::string &what, std::string_view begin, std::string_view end,
+                       std::initializer_list<fs::path> folders)
+{
+   std::string searched;
+   for (const fs::path &folder : folders) {
+      std::vector<fs::path> found;
+      std::error_code error;
+      for (fs::directory_iterator it(folder, error), last; !error && it != last;
+           it.increment(error)) {
+         const std::string name = it->path().filename().string();
+         if (name.starts_with(begin) && name.ends_with(end))
+            found.push_back(it->path().lexically_normal());
+      }
+      if (!found.empty()) {
+         const fs::path path = *std::ranges::min_element(found);
+         return {path, find_problem(path)};
+      }
+      searched += (searched.empty() ? "" : " or ") + folder.lexically_normal().string();
+   }
+   return {{}, "no manifest of the " + what + " in " + searched};
+}
+
+} // namespace
+
+fs::path own_folder()
+{
+   std::error_code error;
+   return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+Installation find_installation(const fs::path &folder)
+{
+   const fs::path shared = folder / "../share/vulkan", build = folder / "../..";
+   return {
+      find_manifest("driver", "weft_icd.", ".json", {shared / "icd.d", build / "icd"}),
+      find_manifest("layer", "VkLayer_weft_cooperative_matrix", ".json",
+                    {shared / "explicit_layer.d", shared / "implicit_layer.d",
+                     build / "layer/explicit_layer.d"}),
+   };
+}
+
+} // namespace weft::weft_run

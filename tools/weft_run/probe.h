@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The devices that this process finds through the Vulkan loader, and what each has of cooperative
+/// matrices.
+
+#pragma once
+
+#include "layer/matrix_family.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::weft_run {
+
+struct MatrixExtension {
+   std::string name;
+   WeftMatrixSupport support;
+   std::string reason; ///< why it is missing
+};
+
+struct MatrixOperation {
+   uint32_t m, n, k;
+   std::string a, b, c, result; ///< "f16"
+   bool saturating;
+   std::string scope;
+};
+
+struct FoundDevice {
+   std::string name, type, driver, driver_info;
+   uint32_t api_version = 0, vendor_id = 0, device_id = 0;
+   uint32_t subgroup_size = 0, min_subgroup_size = 0, max_subgroup_size = 0;
+   std::vector<MatrixExtension> extensions;
+   std::vector<MatrixOperation> operations; ///< of VK_KHR_cooperative_matrix
+   bool has_matrices() const;
+};
+
+struct Findings {
+   uint32_t loader = 0;               ///< its version; 0: there is none
+   std::string error;                 ///< why there is no instance
+   std::vector<std::string> messages; ///< errors and warnings of drivers, layers and the loader
+   bool layer_answers = false;        ///< Weft's layer is on
+   std::vector<FoundDevice> devices;
+};
+
+/// The loader's version, or 0 where there is no loader.
+uint32_t loader_version();
+
+Findings find_devices();
+
+/// The names of the extensions of cooperative matrices.
+std::vector<std::string> matrix_extension_names();
+
+/// "1.3.239"
+std::string version_text(uint32_t version);
+
+} // namespace weft::weft_run

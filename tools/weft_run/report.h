@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// weft-run --info.
+
+#pragma once
+
+#include "tools/weft_run/arguments.h"
+#include "tools/weft_run/installation.h"
+#include "tools/weft_run/probe.h"
+
+#include <string>
+
+namespace weft::weft_run {
+
+/// Devices that are looked for together.
+struct View {
+   std::string key, title; ///< in JSON and on the page
+   Choice choice;
+};
+
+/// As one paragraph of the page, and as JSON.
+std::string as_text(const View &, const Findings &);
+std::string as_json(const Findings &);
+
+/// Prints the page, or JSON.  Returns the exit status.
+int print_info(const Arguments &, const Installation &);
+
+} // namespace weft::weft_run
