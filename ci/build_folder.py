@@ -103,4 +103,6 @@ def main(folder, *arguments):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] in (["-h"], ["--help"]):
+        sys.exit(print(__doc__))
     sys.exit(main(*sys.argv[1:]))

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 """Adds up the results of `meson test` in the build folders given.
 
+usage: count_tests.py BUILD…
+
 Meson's log tells how each test program ended, GoogleTest's XML file beside it (BUILD/NAME.xml) how
 each of its cases did. A program without such a file counts as one case. One that failed although
 none of its cases did (it crashed half way, or a sanitizer complained at its end) counts as one
@@ -107,4 +109,6 @@ def main(folders):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] in (["-h"], ["--help"]):
+        sys.exit(print(__doc__))
     sys.exit(main(sys.argv[1:]))

@@ -67,6 +67,7 @@ Steer:
                        lower something too
   -o, --output FILE    write there instead of to the standard output
   -h, --help           this text
+  --version            the version
 
 Exit status: 0; 1 where something could not be compiled or run; 2 for a wrong command line; 3 where
 paths disagree.  --bisect ends with 0 if it found a pass.
@@ -225,6 +226,7 @@ enum Option {
    stop_after,
    skip,
    pass_limit,
+   version,
 };
 
 const option options[] = {
@@ -258,6 +260,7 @@ const option options[] = {
    {"pass-limit", required_argument, nullptr, pass_limit},
    {"output", required_argument, nullptr, 'o'},
    {"help", no_argument, nullptr, 'h'},
+   {"version", no_argument, nullptr, version},
    {},
 };
 
@@ -499,6 +502,9 @@ Result<Arguments> parse_arguments(int argc, char **argv)
          break;
       case 'h':
          arguments.help = true;
+         return arguments;
+      case version:
+         arguments.version = true;
          return arguments;
       case ':':
          return Error{std::string(argv[at]) + " needs a value"};

@@ -50,7 +50,7 @@ struct Arguments {
    Command command = Command::emit;
    Emit emit = Emit::nir;
    std::vector<SpecArgument> constants;
-   bool help = false;
+   bool help = false, version = false;
 
    // What is compiled for.
    uint32_t subgroup_size = 0; ///< 0: the machine's default, or the driver's

@@ -92,9 +92,9 @@ int run(int argc, char **argv)
    const Result<Arguments> arguments = parse_arguments(argc, argv);
    if (!arguments)
       return fail(arguments.error().message + "\nweftc --help lists the options", Status::usage);
-   if (arguments->help) {
-      fputs(usage, stdout);
-      return 0;
+   if (arguments->help || arguments->version) {
+      fputs(arguments->help ? usage : "weftc " WEFT_VERSION "\n", stdout);
+      return fflush(stdout) ? int(Status::failure) : 0;
    }
    const bool binary = arguments->command == Command::emit && arguments->emit == Emit::spirv;
    if (binary && arguments->output.empty() && isatty(STDOUT_FILENO))
