@@ -23,7 +23,7 @@ thread_local int64_t countdown = -1;
 thread_local bool failed = false;
 thread_local int suspended = 0;
 
-bool must_fail()
+[[maybe_unused]] bool must_fail() // by operator new alone
 {
    if (suspended || countdown < 0)
       return false;
