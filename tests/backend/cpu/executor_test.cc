@@ -482,6 +482,8 @@ TEST(Executor, MapsNoMoreThanProgramsNeed)
 
 TEST(Executor, GivesBackStacksAndSharedMemoryThatAreNotUsed)
 {
+   if (WEFT_ASAN)
+      GTEST_SKIP() << "AddressSanitizer keeps freed shared memory in its quarantine";
    const ProgramInfo small = program_info(2, true, 100),
                      large = program_info(4, true, 64 << 20, 64 << 20);
    Executor executor(1);
