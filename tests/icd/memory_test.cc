@@ -389,8 +389,9 @@ TEST_F(MemoryTest, SmallAllocationsShareMappings)
    free_every(2, 1);
    EXPECT_LT(mappings(), mapped + 200);
    // Sanitizers keep freed objects, and a shadow of the pages, in memory of their own.
-   if (!is_sanitized)
+   if (!is_sanitized) {
       EXPECT_LT(resident_bytes(), resident + (count / 2 + 5000) * 4096);
+   }
    // What is allocated in the holes is zeroed and apart from what lies beside.
    std::vector<VkDeviceMemory> more(count / 4);
    for (VkDeviceMemory &memory : more) {
@@ -407,8 +408,9 @@ TEST_F(MemoryTest, SmallAllocationsShareMappings)
    }
    free_every(2, 0);
    EXPECT_LT(mappings(), mapped + 20);
-   if (!is_sanitized)
+   if (!is_sanitized) {
       EXPECT_LT(resident_bytes(), resident + (8 << 20));
+   }
 }
 
 /// Small freed parts of a block make large ones, in whatever order they are freed.
