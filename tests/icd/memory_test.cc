@@ -345,10 +345,7 @@ TEST_F(MemoryTest, ExportsKeepToTheLimitOnFiles)
    vkFreeMemory(device, memory, nullptr);
 }
 
-#ifndef __has_feature
-#define __has_feature(feature) 0
-#endif
-constexpr bool is_sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+constexpr bool is_sanitized = WEFT_ASAN || WEFT_TSAN;
 
 /// Of a process, from /proc/self.
 uint64_t mappings()

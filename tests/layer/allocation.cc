@@ -6,15 +6,6 @@
 #include <cstdlib>
 #include <new>
 
-#ifndef __has_feature
-#define __has_feature(feature) 0
-#endif
-#if __has_feature(thread_sanitizer) || defined(__SANITIZE_THREAD__)
-#define WEFT_REPLACES_NEW 0
-#else
-#define WEFT_REPLACES_NEW 1
-#endif
-
 namespace weft::layer_test {
 
 namespace {
@@ -35,7 +26,7 @@ thread_local int suspended = 0;
 
 } // namespace
 
-const bool can_fail_allocations = WEFT_REPLACES_NEW;
+const bool can_fail_allocations = !WEFT_TSAN;
 
 void fail_allocation(int64_t nth)
 {
@@ -60,7 +51,7 @@ WithoutInjection::~WithoutInjection()
 
 } // namespace weft::layer_test
 
-#if WEFT_REPLACES_NEW
+#if !WEFT_TSAN // its run time brings them
 
 void *operator new(size_t size)
 {
