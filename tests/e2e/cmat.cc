@@ -106,6 +106,11 @@ std::vector<MatrixType> matrix_types(const Device &device, SmallFloats small_flo
    return types;
 }
 
+bool has_small_floats(const std::vector<MatrixType> &types)
+{
+   return std::ranges::any_of(types, [](const MatrixType &t) { return is_small_float(t.type); });
+}
+
 std::string missing_matrix_feature(const Device &device, ComponentType type)
 {
    const oracle::Format &f = oracle::format(type);

@@ -47,6 +47,8 @@ enum class SmallFloats { without, with };
 std::vector<MatrixOperation> matrix_operations(const Device &, SmallFloats = SmallFloats::without);
 /// Their operands' types, each once.
 std::vector<MatrixType> matrix_types(const Device &, SmallFloats = SmallFloats::without);
+/// Whether any is of bf16 or float8: drawn shapes may have none.
+bool has_small_floats(const std::vector<MatrixType> &);
 
 /// False for three of four operations on bytes, at random: these are many, and differ in signs and
 /// saturation alone, which cmat_muladd sees all of.
