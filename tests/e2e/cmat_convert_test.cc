@@ -35,17 +35,26 @@ bool has_sibling(const Device &device, const MatrixType &type, Use use,
            }).empty();
 }
 
-std::vector<MatrixType> siblings(const Device &device, const MatrixType &type, Use use)
+/// The siblings that `suits` takes; in a part of the sweep some of them, at least one.
+std::vector<MatrixType> siblings(const Device &device, oracle::Random &random,
+                                 const MatrixType &type, Use use,
+                                 const std::function<bool(const MatrixType &)> &suits)
 {
    std::vector<MatrixType> found;
    for (const MatrixType &other : matrix_types(device)) {
-      if (!is_sibling(device, type, use, other))
+      if (!is_sibling(device, type, use, other) || !suits(other))
          continue;
       if (const std::string why = inexpressible(type.glsl() + other.glsl()); !why.empty())
          skip_case(why);
       else
          found.push_back(other);
    }
+   if (found.empty())
+      return found;
+   std::shuffle(found.begin(), found.end(), random);
+   const MatrixType one = found.back();
+   std::erase_if(found,
+                 [&](const MatrixType &other) { return !(other == one) && !selected(random, 4); });
    return found;
 }
 
@@ -174,7 +183,8 @@ TEST(cmat_convert, between_component_types)
    for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
       // Components of 64 bits have a shader of their own, without the types that stand for them.
       std::vector<MatrixType> targets, wide;
-      for (const MatrixType &target : siblings(device, type, type.use))
+      for (const MatrixType &target :
+           siblings(device, random, type, type.use, [](const MatrixType &) { return true; }))
          (target.component_bytes() == 8 ? wide : targets).push_back(target);
       convert(device, random, type, targets, subgroup_size);
       convert(device, random, type, wide, subgroup_size);
@@ -198,10 +208,11 @@ TEST(cmat_convert, to_operands)
    for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
       for (Use use : {Use::a, Use::b}) {
          std::vector<MatrixType> targets, wide;
-         for (const MatrixType &target : siblings(device, type, use)) {
-            if (!is_bit_cast(type.type, target.type))
-               (target.component_bytes() == 8 ? wide : targets).push_back(target);
-         }
+         const auto suits = [&](const MatrixType &target) {
+            return !is_bit_cast(type.type, target.type);
+         };
+         for (const MatrixType &target : siblings(device, random, type, use, suits))
+            (target.component_bytes() == 8 ? wide : targets).push_back(target);
          convert(device, random, type, targets, subgroup_size);
          convert(device, random, type, wide, subgroup_size);
       }
@@ -295,9 +306,10 @@ TEST(cmat_convert, bit_cast)
       });
    };
    for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
-      for (const MatrixType &target : siblings(device, type, type.use)) {
-         if (target.component_bytes() != type.component_bytes())
-            continue;
+      const auto suits = [&](const MatrixType &target) {
+         return target.component_bytes() == type.component_bytes();
+      };
+      for (const MatrixType &target : siblings(device, random, type, type.use, suits)) {
          SCOPED_TRACE("to " + target.name());
          const Matrix m = random_matrix(random, type, oracle::Inputs::bits);
          const MatrixProgram program = {

@@ -791,8 +791,9 @@ void Pipeline::dispatch(const std::vector<BufferRange> &buffers, Groups groups,
    const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                                 .commandBufferCount = 1,
                                 .pCommandBuffers = &commands};
-   // Other drivers may compile at the first dispatch.
-   uint64_t timeout_s = device.is_weft ? 30 : 240;
+   // Drivers may compile at the first dispatch, as Weft's does: shaders of matrices that the layer has
+   // spread over registers take LLVM up to a minute.
+   uint64_t timeout_s = 240;
 #if WEFT_ASAN
    timeout_s *= 3;
 #endif
