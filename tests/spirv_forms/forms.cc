@@ -44,11 +44,29 @@ std::vector<uint32_t> forbid_inexact_folding(std::span<const uint32_t> spirv)
    return module.words();
 }
 
-std::vector<uint32_t> allow_inexact_folding(std::span<const uint32_t> spirv)
+/// The optimizer folds values into constants of 8 or 16 bits also in modules that only load and store
+/// those numbers, and leaves the capability out that constants need.
+void add_capabilities_of_constants(Module &module)
 {
-   Module module(spirv);
-   std::erase_if(module.preamble, is_exact);
-   return module.words();
+   for (size_t i = 0; i < module.preamble.size(); i++) {
+      const Instruction &constant = module.preamble[i];
+      if (constant.opcode != spv::Op::OpConstant)
+         continue;
+      const Instruction &type = *module.global(constant.type);
+      const bool is_int = type.opcode == spv::Op::OpTypeInt;
+      if (type.operands[0] > 16)
+         continue;
+      const spv::Capability needed = type.operands[0] == 8 ? spv::Capability::Int8
+                                     : is_int              ? spv::Capability::Int16
+                                                           : spv::Capability::Float16;
+      if (!module.has_capability(needed)) {
+         module.preamble.insert(
+            module.preamble.begin(),
+            Instruction::make(spv::Op::OpCapability, 0, 0, {}, {uint32_t(needed)}));
+         module = Module(module.words());
+         i = 0;
+      }
+   }
 }
 
 std::vector<uint32_t> optimize(std::span<const uint32_t> spirv, Form form)
@@ -67,9 +85,12 @@ std::vector<uint32_t> optimize(std::span<const uint32_t> spirv, Form form)
    std::vector<uint32_t> result;
    if (!optimizer.Run(exact.data(), exact.size(), &result, options))
       throw std::runtime_error("spirv-opt: " + messages);
-   // What is exact by itself stays so, whose ids may be others by now.
-   return std::ranges::any_of(Module(spirv).preamble, is_exact) ? result
-                                                                : allow_inexact_folding(result);
+   Module module(result);
+   add_capabilities_of_constants(module);
+   // Where the module has exact arithmetic of its own, whose ids may be others by now, all stays exact.
+   if (std::ranges::none_of(Module(spirv).preamble, is_exact))
+      std::erase_if(module.preamble, is_exact);
+   return module.words();
 }
 
 std::vector<uint32_t> rewrite(std::span<const uint32_t> spirv, Form form, uint64_t seed)

@@ -349,6 +349,27 @@ TEST(FormsTest, ExtendedInstructionsMeetConstants)
    }
 }
 
+/// The shader stores a byte without computing with bytes, which takes no capability of bytes.
+TEST(FormsTest, FoldedConstantsHaveTheirCapability)
+{
+   const std::vector<uint32_t> words = e2e::compile_glsl(R"(#version 460
+#extension GL_EXT_shader_8bit_storage : enable
+#pragma use_vulkan_memory_model
+layout(local_size_x = 32) in;
+layout(set = 0, binding = 0, std430) buffer Data { uint8_t data[]; };
+void main()
+{
+   uint zero = 0;
+   data[gl_LocalInvocationIndex] = uint8_t(zero);
+}
+)");
+   ASSERT_FALSE(Module(words).has_capability(spv::Capability::Int8));
+   for (Form form : {Form::size, Form::performance}) {
+      const Module folded(in_form(words, form, 1));
+      EXPECT_TRUE(folded.has_capability(spv::Capability::Int8)) << name(form);
+   }
+}
+
 TEST(FormsTest, NamesOfForms)
 {
    for (const NamedForm &named : all_forms) {
