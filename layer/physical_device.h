@@ -23,7 +23,7 @@ struct Instance;
 
 struct PhysicalDevice {
    std::array<Support, extension_count> support = {};
-   std::array<std::string, extension_count> absent_because; ///< of those that are absent
+   std::array<std::string, extension_count> absent_because; ///< the reason, per absent extension
    std::string reason;                                      ///< why nothing can be lowered
    bool hides_float8 = false; ///< from this program, which has no matrices of it then
    std::string name;

@@ -11,9 +11,9 @@ namespace weft {
 /// accesses, at workgroup scope or narrower and for memory of these modes only.  Barriers that the
 /// shader asks for, which both acquire and release, stay.
 ///
-/// Back ends that run a workgroup on one thread need them for no mode: only a control barrier lets
-/// another subgroup run, and what an invocation has written is there for the others.  Those that
-/// say it with each access to shared memory find its variables marked as coherent.
+/// A back end that runs a workgroup on one thread needs these barriers for no mode: only a control
+/// barrier lets another subgroup run, which then sees all earlier writes.  A back end that marks each
+/// access to shared memory as available or visible needs none for it: its variables are coherent.
 bool opt_visibility_barriers(nir_shader *, nir_variable_mode modes);
 
 } // namespace weft
