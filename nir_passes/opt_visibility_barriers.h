@@ -12,8 +12,9 @@ namespace weft {
 /// shader asks for, which both acquire and release, stay.
 ///
 /// A back end that runs a workgroup on one thread needs these barriers for no mode: only a control
-/// barrier lets another subgroup run, which then sees all earlier writes.  A back end that marks each
-/// access to shared memory as available or visible needs none for it: its variables are coherent.
+/// barrier lets another subgroup run, which then sees all earlier writes.  A back end that marks
+/// each access to shared memory as available or visible needs none for shared memory: its variables
+/// are coherent.
 bool opt_visibility_barriers(nir_shader *, nir_variable_mode modes);
 
 } // namespace weft

@@ -6,8 +6,8 @@
 ///
 ///   WEFT_SEED=N          repeats a run; the seed of every run is printed
 ///   WEFT_SWEEP=reduced   a random slice of each sweep, for slow (instrumented) builds
-///   WEFT_SWEEP=least     a quarter of that slice, for what repeats a sweep in such a build
-///   WEFT_SWEEP=partial   a slice four times as large, for what repeats a sweep in any build
+///   WEFT_SWEEP=least     a quarter of that slice, for what repeats a sweep
+///   WEFT_SWEEP=partial   a slice four times as large, for slow sweeps in any build
 ///   WEFT_SHAPES=flexible   random sizes, multiples of the device's granularities, in place of the
 ///                        matrices that it lists (cooperativeMatrixFlexibleDimensions)
 ///   WEFT_TEST_DRIVER=weft  fails unless Weft's own driver is below, which is held to more than others

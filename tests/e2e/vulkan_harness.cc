@@ -3,6 +3,8 @@
 
 #include "tests/e2e/vulkan_harness.h"
 
+#include "tests/e2e/time_limits.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -791,20 +793,16 @@ void Pipeline::dispatch(const std::vector<BufferRange> &buffers, Groups groups,
    const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                                 .commandBufferCount = 1,
                                 .pCommandBuffers = &commands};
-   // Drivers may compile at the first dispatch, as Weft's does: shaders of matrices that the layer has
-   // spread over registers take LLVM up to a minute.
-   uint64_t timeout_s = 240;
-#if WEFT_ASAN
-   timeout_s *= 3;
-#endif
+   // Drivers may compile at the first dispatch, as Weft's does: matrices that the layer has spread
+   // over registers can take LLVM half a minute.
    VkResult result = vkQueueSubmit(device.queue, 1, &submit, fence);
    if (result == VK_SUCCESS)
-      result = vkWaitForFences(device.device, 1, &fence, VK_TRUE, timeout_s * 1'000'000'000);
+      result = vkWaitForFences(device.device, 1, &fence, VK_TRUE, hang_limit * 1'000'000'000ull);
    if (result == VK_TIMEOUT) {
       fprintf(stderr,
-              "a dispatch has not finished after %llu s: what it uses cannot be destroyed, so this "
+              "a dispatch has not finished after %u s: what it uses cannot be destroyed, so this "
               "ends here\n",
-              (unsigned long long)timeout_s);
+              hang_limit);
       _Exit(EXIT_FAILURE);
    }
    if (result == VK_SUCCESS)

@@ -6,6 +6,7 @@
 #include "tests/spirv_forms/rewrite.h"
 
 #include <algorithm>
+#include <set>
 #include <spirv-tools/libspirv.hpp>
 #include <spirv-tools/optimizer.hpp>
 #include <stdexcept>
@@ -44,29 +45,40 @@ std::vector<uint32_t> forbid_inexact_folding(std::span<const uint32_t> spirv)
    return module.words();
 }
 
-/// The optimizer folds values into constants of 8 or 16 bits also in modules that only load and store
-/// those numbers, and leaves the capability out that constants need.
+/// What constants of a type need: nothing for 32 bits and more, or for the encodings of floats that
+/// extensions add, whose types have a capability.
+std::optional<spv::Capability> capability_of_constants(const Instruction &type)
+{
+   switch (type.opcode) {
+   case spv::Op::OpTypeInt:
+      return type.operands[0] == 8    ? std::optional(spv::Capability::Int8)
+             : type.operands[0] == 16 ? std::optional(spv::Capability::Int16)
+                                      : std::nullopt;
+   case spv::Op::OpTypeFloat:
+      return type.operands[0] == 16 && type.operands.size() == 1
+                ? std::optional(spv::Capability::Float16)
+                : std::nullopt;
+   default:
+      return std::nullopt;
+   }
+}
+
+/// The optimizer folds values into constants of 8 or 16 bits also in modules that only load and
+/// store such numbers, and leaves out the capability that constants need.
 void add_capabilities_of_constants(Module &module)
 {
-   for (size_t i = 0; i < module.preamble.size(); i++) {
-      const Instruction &constant = module.preamble[i];
-      if (constant.opcode != spv::Op::OpConstant)
+   std::set<spv::Capability> missing;
+   for (const Instruction &i : module.preamble) {
+      if (i.opcode != spv::Op::OpConstant)
          continue;
-      const Instruction &type = *module.global(constant.type);
-      const bool is_int = type.opcode == spv::Op::OpTypeInt;
-      if (type.operands[0] > 16)
-         continue;
-      const spv::Capability needed = type.operands[0] == 8 ? spv::Capability::Int8
-                                     : is_int              ? spv::Capability::Int16
-                                                           : spv::Capability::Float16;
-      if (!module.has_capability(needed)) {
-         module.preamble.insert(
-            module.preamble.begin(),
-            Instruction::make(spv::Op::OpCapability, 0, 0, {}, {uint32_t(needed)}));
-         module = Module(module.words());
-         i = 0;
-      }
+      const auto needed = capability_of_constants(*module.global(i.type));
+      if (needed && !module.has_capability(*needed))
+         missing.insert(*needed);
    }
+   for (const spv::Capability capability : missing)
+      module.preamble.insert(
+         module.preamble.begin(),
+         Instruction::make(spv::Op::OpCapability, 0, 0, {}, {uint32_t(capability)}));
 }
 
 std::vector<uint32_t> optimize(std::span<const uint32_t> spirv, Form form)
@@ -87,7 +99,7 @@ std::vector<uint32_t> optimize(std::span<const uint32_t> spirv, Form form)
       throw std::runtime_error("spirv-opt: " + messages);
    Module module(result);
    add_capabilities_of_constants(module);
-   // Where the module has exact arithmetic of its own, whose ids may be others by now, all stays exact.
+   // Ids may be others by now: where the module has exact arithmetic of its own, all stays exact.
    if (std::ranges::none_of(Module(spirv).preamble, is_exact))
       std::erase_if(module.preamble, is_exact);
    return module.words();
