@@ -7,8 +7,9 @@
 
 #include <dlfcn.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <random>
+#include <chrono>
 
 namespace weft {
 
@@ -39,8 +40,11 @@ std::string build_name(const void *address)
       return std::to_string(file.st_mtim.tv_sec) + "." + std::to_string(file.st_mtim.tv_nsec) +
              "." + std::to_string(file.st_size);
    // Nobody else has this name: what it is part of is good for this process only.
-   std::random_device random;
-   return "unknown " + std::to_string(random()) + " " + std::to_string(random());
+   // Not std::random_device: libstdc++'s needs glibc 2.36 where it was built with it.
+   uint64_t random = 0;
+   if (getentropy(&random, sizeof(random)) != 0)
+      random = uint64_t(std::chrono::steady_clock::now().time_since_epoch().count());
+   return "unknown " + std::to_string(random) + " " + std::to_string(getpid());
 }
 
 } // namespace weft

@@ -4,20 +4,20 @@
 #include "backend/cpu/runtime/runtime_symbols.h"
 
 #include "backend/cpu/kernels/tile_kernels.h"
+#include "backend/cpu/kernels/vector_math.h"
 #include "backend/cpu/runtime/lane_memory.h"
+
+#include <dlfcn.h>
 
 #include <cmath>
 #include <cstring>
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 
-// glibc's libmvec (2.35 and newer) declares its functions to the compiler's vectoriser only; their
-// types do not matter here.  Names: _ZGV, instruction set (d: AVX2, e: AVX-512), N: unmasked,
-// lanes, one v per parameter.
-#define WEFT_VECTOR_F32(X) X(sinf) X(cosf) X(exp2f) X(log2f)
-#define WEFT_VECTOR_F64(X) X(sin) X(cos) X(exp2) X(log2)
-
+// glibc's libmvec declares its functions to the compiler's vectoriser only; their types do not matter
+// here.  Names: _ZGV, instruction set (d: AVX2, e: AVX-512), N: unmasked, lanes, one v per parameter.
 extern "C" {
 #define WEFT_DECLARE_F32(name)                                                                     \
    void _ZGVdN8v_##name();                                                                         \
@@ -25,8 +25,10 @@ extern "C" {
 #define WEFT_DECLARE_F64(name)                                                                     \
    void _ZGVdN4v_##name();                                                                         \
    void _ZGVeN8v_##name();
-WEFT_VECTOR_F32(WEFT_DECLARE_F32)
-WEFT_VECTOR_F64(WEFT_DECLARE_F64)
+WEFT_DECLARE_F32(sinf)
+WEFT_DECLARE_F32(cosf)
+WEFT_DECLARE_F64(sin)
+WEFT_DECLARE_F64(cos)
 
 // The compiler's run-time library: double to half in one rounding.
 void __truncdfhf2();
@@ -52,10 +54,26 @@ struct Entry {
 
 // What emit_math.cc and lane_pieces.cc call, and what LLVM makes of its own instructions.
 const Entry entries[] = {
-   WEFT_VECTOR_F32(WEFT_ENTRIES_F32) WEFT_VECTOR_F64(WEFT_ENTRIES_F64) WEFT_ENTRY(memcpy)
-      WEFT_ENTRY(memmove) WEFT_ENTRY(memset)
-         WEFT_ENTRY(__truncdfhf2){load_lanes_symbol, reinterpret_cast<void *>(&load_lanes)},
+   WEFT_ENTRIES_F32(sinf) WEFT_ENTRIES_F32(cosf) WEFT_ENTRIES_F64(sin) WEFT_ENTRIES_F64(cos)
+      WEFT_SCALAR(float, exp2f) WEFT_SCALAR(float, log2f) WEFT_SCALAR(double, exp2)
+         WEFT_SCALAR(double, log2) WEFT_ENTRY(memcpy) WEFT_ENTRY(memmove) WEFT_ENTRY(memset)
+            WEFT_ENTRY(__truncdfhf2){load_lanes_symbol, reinterpret_cast<void *>(&load_lanes)},
    {store_lanes_symbol, reinterpret_cast<void *>(&store_lanes)}};
+
+/// exp2 and log2 came to libmvec with glibc 2.35: a library that is linked to them loads nowhere before.
+void *find_newer_vector_function(std::string_view name)
+{
+   // Loaded already, for sin and cos, and not found by way of RTLD_DEFAULT, which does not look into what a
+   // loaded driver needs.
+   static void *const libmvec = dlopen("libmvec.so.1", RTLD_LAZY | RTLD_LOCAL);
+   for (const VectorFunction *functions : {vector_math_avx2, vector_math_avx512})
+      for (int i = 0; i < vector_functions; i++)
+         if (functions[i].name == name) {
+            void *const glibcs = libmvec ? dlsym(libmvec, std::string(name).c_str()) : nullptr;
+            return glibcs ? glibcs : functions[i].address;
+         }
+   return nullptr;
+}
 
 } // namespace
 
@@ -65,7 +83,7 @@ void *find_runtime_symbol(std::string_view name, const CpuFeatures &cpu)
       return find_tile_symbol(name, cpu);
    const auto found = std::find_if(std::begin(entries), std::end(entries),
                                    [&](const Entry &entry) { return entry.name == name; });
-   return found != std::end(entries) ? found->address : nullptr;
+   return found != std::end(entries) ? found->address : find_newer_vector_function(name);
 }
 
 } // namespace weft::cpu
