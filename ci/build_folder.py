@@ -6,7 +6,8 @@
 usage: build_folder.py FOLDER [-DOPTION=VALUE…] [--native-file=FILE] [TARGET…]
 
 With options, a folder that is configured with other values or another compiler is configured anew
-first, and told so: nobody should take yesterday's debug build for what was asked for. Third parties'
+first, with another compiler from scratch, and told so: nobody should take yesterday's debug build for
+what was asked for. Third parties'
 warnings stay in FOLDER/ninja.log; when something fails, what the compiler said of it is printed.
 """
 
@@ -61,7 +62,8 @@ def check_options(folder, options):
         return
     for name, is_value, value in different:
         say(f"{folder} has {name}={is_value}, {name}={value} is needed: it is configured anew")
-    subprocess.run(["meson", "setup", "--wipe", folder, *options], check=True, stdout=sys.stderr)
+    how = "--reconfigure" if configured == names else "--wipe"
+    subprocess.run(["meson", "setup", how, folder, *options], check=True, stdout=sys.stderr)
 
 
 def ninja(folder, targets):

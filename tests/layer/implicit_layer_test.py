@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""The implicit layer is there when WEFT_ENABLE asks for it, unless WEFT_DISABLE is set. The loader
+"""The implicit layer is there when its variable asks for it, unless another one forbids it. The loader
 lists it once.
 usage: implicit_layer_test.py BUILD
 
@@ -20,6 +20,8 @@ import tempfile
 import unittest
 
 NAME = "VK_LAYER_WEFT_cooperative_matrix"
+ENABLE = {"ENABLE_VK_LAYER_WEFT_cooperative_matrix_1": "1"}
+DISABLE = {"DISABLE_VK_LAYER_WEFT_cooperative_matrix_1": "1"}
 LAYER, DRIVER = 32, 8  # subgroup sizes of the profiles nvidia and lavapipe
 
 
@@ -50,9 +52,9 @@ class ImplicitLayerTest(unittest.TestCase):
 
     def test_variables(self):
         self.assertEqual(self.subgroup_size(), DRIVER)
-        self.assertEqual(self.subgroup_size(WEFT_ENABLE="1"), LAYER)
-        self.assertEqual(self.subgroup_size(WEFT_ENABLE="1", VK_INSTANCE_LAYERS=NAME), LAYER)
-        self.assertEqual(self.subgroup_size(WEFT_ENABLE="1", WEFT_DISABLE="1"), DRIVER)
+        self.assertEqual(self.subgroup_size(**ENABLE), LAYER)
+        self.assertEqual(self.subgroup_size(**ENABLE, VK_INSTANCE_LAYERS=NAME), LAYER)
+        self.assertEqual(self.subgroup_size(**ENABLE, **DISABLE), DRIVER)
 
     def test_listed_once(self):
         self.assertEqual(self.vulkaninfo().count(f"{NAME} ("), 1)

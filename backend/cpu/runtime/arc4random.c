@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+// LLVM's static libraries call this for random numbers, and glibc has it from 2.36 on: in its place, for
+// what is to run with older ones.
+
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+__attribute__((visibility("hidden"))) uint32_t arc4random(void);
+
+uint32_t arc4random(void)
+{
+   uint32_t number;
+   if (getentropy(&number, sizeof(number)) != 0)
+      number = (uint32_t)(time(NULL) ^ getpid());
+   return number;
+}
