@@ -22,7 +22,7 @@ void main()
 {
    uvec3 n = gl_NumWorkGroups;
    uvec3 i = gl_WorkGroupID;
-   data[i.x + 8 * (i.y + 8 * i.z)] = 1000 * (i.x + 1) + n.x * n.y * n.z;
+   data[i.x + 8 * (i.y + 8 * i.z)] = 1000 * (i.x + 1) + n.x + 10 * n.y + 100 * n.z;
 })";
 
 } // namespace
@@ -36,7 +36,7 @@ TEST_F(DispatchTest, DirectAndEmpty)
    run(cmd);
    for (uint32_t i = 0; i < 512; i++) {
       uint32_t x = i % 8, y = i / 8 % 8, z = i / 64;
-      ASSERT_EQ(out.as()[i], x < 2 && y < 3 && z < 4 ? 1000 * (x + 1) + 24 : 0) << i;
+      ASSERT_EQ(out.as()[i], x < 2 && y < 3 && z < 4 ? 1000 * (x + 1) + 432 : 0) << i;
    }
 }
 
@@ -51,7 +51,7 @@ TEST_F(DispatchTest, Base)
    for (uint32_t i = 0; i < 512; i++) {
       uint32_t x = i % 8, y = i / 8 % 8, z = i / 64;
       bool inside = x >= 3 && x < 5 && y >= 2 && y < 4 && z >= 1 && z < 3;
-      ASSERT_EQ(out.as()[i], inside ? 1000 * (x + 1) + 8 : 0) << i;
+      ASSERT_EQ(out.as()[i], inside ? 1000 * (x + 1) + 222 : 0) << i;
    }
 }
 
@@ -119,7 +119,7 @@ TEST_F(DispatchTest, IndirectReadsTheSizeWhenItRuns)
       vkCmdDispatchIndirect(cmd, size.handle, 48);
    }
    run(cmd);
-   EXPECT_EQ(out.as()[3 + 64], 4008u);
+   EXPECT_EQ(out.as()[3 + 64], 4214u);
    EXPECT_EQ(out.as()[4], 0u);
 }
 
@@ -193,6 +193,40 @@ TEST_F(DispatchTest, BranchesGoAsEachDispatchSays)
             EXPECT_EQ(out.as()[d.first + group], expected(d.first, d.way, group, d.groups))
                << "dispatch at " << d.first << ", group " << group;
       }
+   }
+}
+
+/// The same push constants again, with other numbers of workgroups.
+TEST_F(DispatchTest, BranchesGoByTheSize)
+{
+   const char *glsl = R"(
+      layout(local_size_x = 1) in;
+      layout(set = 0, binding = 0) buffer Out { uint data[]; };
+      #define STEP(n) x = (x ^ 77) * (2 * n + 3) + (x >> (n + 1));
+      #define STEPS(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n)
+      void main()
+      {
+         const uint group = gl_WorkGroupID.x;
+         uint x = group;
+         if (group + 1 < gl_NumWorkGroups.x) { STEPS(0) STEPS(0) }
+         else { STEPS(1) STEPS(1) }
+         data[group] = x;
+      })";
+   const auto expected = [](uint32_t group, uint32_t groups) {
+      const uint32_t n = group + 1 < groups ? 0 : 1;
+      uint32_t x = group;
+      for (int step = 0; step < 16; step++)
+         x = (x ^ 77) * (2 * n + 3) + (x >> (n + 1));
+      return x;
+   };
+   use_one_buffer(glsl, 64);
+   for (const uint32_t groups : {1, 3, 2, 3, 1}) {
+      std::ranges::fill(out.as(), 0xa5a5a5a5u);
+      VkCommandBuffer cmd = begin_bound();
+      vkCmdDispatch(cmd, groups, 1, 1);
+      run(cmd);
+      for (uint32_t group = 0; group < groups; group++)
+         EXPECT_EQ(out.as()[group], expected(group, groups)) << group << " of " << groups;
    }
 }
 
@@ -428,7 +462,7 @@ TEST_F(DispatchTest, SecondaryWithItsOwnState)
    VkCommandBuffer cmd = begin();
    vkCmdExecuteCommands(cmd, 1, &secondary);
    run(cmd);
-   EXPECT_EQ(out.as()[2], 3003u);
+   EXPECT_EQ(out.as()[2], 3113u);
 }
 
 /// Without robustBufferAccess and nullDescriptor on the device, pipelines and stages may ask for
