@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Weft authors
+# SPDX-License-Identifier: MIT
+"""The files for CIs: examples/ci runs with an archive made from BUILD, and fails where it has to;
+workflows name scripts that exist and actions by their hashes.
+usage: examples_test.py BUILD GLSLANG
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+EXAMPLES = ROOT / "examples/ci"
+# A system's own headers may be older than the extension.
+INCLUDES, = (ROOT / "subprojects").glob("mesa-*/include")
+DRIVER = "lib/libvulkan_weft.so"
+
+# A test-backend-ops that prints what the real one does.
+OPS = """#!/bin/sh
+[ "$*" = "test -b Vulkan0 -o MUL_MAT" ] || exit 2
+echo 'ggml_vulkan: 0 = Weft (Weft) | int dot: 1 | matrix cores: {matrices}'
+echo '  {count}/{count} tests passed'
+echo '  Backend Vulkan0: OK'
+exit {status}
+"""
+SKIPPED = "#!/bin/sh\necho 'Backend 1/1: CPU'\necho '  Skipping'\necho '1/1 backends passed'\necho OK\n"
+
+
+class Examples(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.folder = pathlib.Path(self.temporary.name)
+        self.environment = os.environ | {"WEFT_SHADER_CACHE_DIR": str(self.folder)}
+        for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_INSTANCE_LAYERS"):
+            self.environment.pop(name, None)
+
+    def run_here(self, *command, **options):
+        return subprocess.run(command, cwd=self.folder, env=self.environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+
+    def make_archive(self, driver=True):
+        """An archive with the release's layout; its path and hash."""
+        tree = self.folder / "tree/weft-0.0.0"
+        files = {"bin/weft-run": BUILD / "tools/weft_run/weft-run"}
+        if driver:
+            files[DRIVER] = BUILD / "icd/libvulkan_weft.so"
+        for path, source in files.items():
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, tree / path)
+        manifest, = (BUILD / "icd").glob("weft_icd.*.json")
+        described = json.loads(manifest.read_text())
+        described["ICD"]["library_path"] = f"../../../{DRIVER}"
+        copy = tree / "share/vulkan/icd.d" / manifest.name
+        copy.parent.mkdir(parents=True)
+        copy.write_text(json.dumps(described))
+        archive = self.folder / "weft.tar.xz"
+        with tarfile.open(archive, "w:xz", preset=0) as packed:
+            packed.add(tree, tree.name)
+        return archive, hashlib.sha256(archive.read_bytes()).hexdigest()
+
+    def unpack(self, archive, sha256):
+        return self.run_here(EXAMPLES / "action/weft.sh", archive, sha256, self.folder / "weft")
+
+    def test_programs(self):
+        archive, sha256 = self.make_archive()
+        unpacked = self.unpack(archive, sha256)
+        self.assertEqual(unpacked.returncode, 0, unpacked.stdout)
+        self.assertTrue(json.loads((self.folder / "weft.json").read_text())["has_matrices"])
+        # A second time it needs no archive.
+        archive.unlink()
+        self.assertEqual(self.unpack(archive, sha256).returncode, 0)
+
+        built = self.run_here(GLSLANG, "-V", "--target-env", "vulkan1.3", "-o", "product.spv",
+                              EXAMPLES / "product.comp")
+        self.assertEqual(built.returncode, 0, built.stdout)
+        built = self.run_here("c++", "-std=c++20", "-Wall", "-Werror", f"-I{INCLUDES}", "-o",
+                              "product", EXAMPLES / "product.cc", "-lvulkan")
+        self.assertEqual(built.returncode, 0, built.stdout)
+        for program in (["./product"], [sys.executable, EXAMPLES / "product.py"]):
+            ran = self.run_here("weft/bin/weft-run", *program, "product.spv")
+            self.assertRegex(ran.stdout, "^Weft.*: 256 elements are right\n$")
+            self.assertEqual(ran.returncode, 0)
+            # The profile has other sizes of matrices only.
+            ran = self.run_here("weft/bin/weft-run", "--profile", "lavapipe", *program, "product.spv")
+            self.assertIn("no device has the matrices", ran.stdout)
+            self.assertNotEqual(ran.returncode, 0)
+
+    def test_archive_with_another_hash(self):
+        archive, sha256 = self.make_archive(driver=False)
+        unpacked = self.unpack(archive, sha256[::-1])
+        self.assertIn("has another hash", unpacked.stdout)
+        self.assertEqual(unpacked.returncode, 1)
+        self.assertFalse((self.folder / "weft").exists())
+
+    def test_no_device(self):
+        unpacked = self.unpack(*self.make_archive(driver=False))
+        self.assertIn("no device has cooperative matrices", unpacked.stdout)
+        self.assertEqual(unpacked.returncode, 1)
+
+    def test_backend_ops(self):
+        for text, status in ((OPS.format(matrices="KHR_coopmat", count=7, status=0), 0),
+                             (OPS.format(matrices="NV_coopmat2v", count=70, status=0), 0),
+                             (OPS.format(matrices="NV_coopmat2v", count=70, status=3), 3),
+                             (OPS.format(matrices="KHR_coopmat", count=0, status=0), 1),
+                             (OPS.format(matrices="none", count=7, status=0), 1), (SKIPPED, 1)):
+            for name, program in (("test-backend-ops", text),
+                                  ("weft-run", '#!/bin/sh\nshift\nexec "$@"\n')):
+                (self.folder / name).write_text(program)
+                (self.folder / name).chmod(0o755)
+            self.environment["PATH"] = f"{self.folder}:{os.environ['PATH']}"
+            ran = self.run_here(EXAMPLES / "test_backend_ops.sh", "-o", "MUL_MAT")
+            self.assertEqual(ran.returncode, status, text + ran.stdout)
+
+
+class Workflows(unittest.TestCase):
+    FILES = [*(ROOT / ".github/workflows").iterdir(), *EXAMPLES.rglob("*.yml")]
+
+    def steps(self):
+        for file in self.FILES:
+            described = yaml.safe_load(file.read_text())
+            jobs = [*described.get("jobs", {}).values(), described.get("runs")]
+            for job in filter(None, jobs):
+                for step in job["steps"]:
+                    yield file.name, step
+
+    def test_actions_are_named_by_hash(self):
+        found = 0
+        for file, step in self.steps():
+            if not step.get("uses", "./").startswith("./"):
+                found += 1
+                self.assertRegex(step["uses"], r"^[\w-]+/[\w-]+@[0-9a-f]{40}$", file)
+        self.assertGreater(found, 8)
+
+    def scripts(self):
+        for file, step in self.steps():
+            if "run" in step:
+                yield file, step["run"]
+        gitlab = yaml.safe_load((EXAMPLES / "gitlab.yml").read_text())["matrices"]
+        yield "gitlab.yml", "\n".join(gitlab["before_script"] + gitlab["script"])
+
+    def test_commands(self):
+        found = 0
+        for file, script in self.scripts():
+            plain = re.sub(r"\$\{\{.*?\}\}", "X", script)
+            checked = subprocess.run(["bash", "-n"], input=plain, text=True, stderr=subprocess.PIPE)
+            self.assertEqual((checked.returncode, checked.stderr), (0, ""), f"{file}: {script}")
+            for path in re.findall(r"(?<![\w/-])(?:ci|examples)/[\w/.]+", plain):
+                found += 1
+                self.assertTrue((ROOT / path).exists(), f"{file}: {path}")
+        self.assertGreater(found, 8)
+
+    def test_every_client(self):
+        nightly = yaml.safe_load((ROOT / ".github/workflows/nightly.yml").read_text())
+        usage = subprocess.run([ROOT / "ci/clients", "--help"], check=True, text=True,
+                               stdout=subprocess.PIPE).stdout
+        self.assertEqual(sorted(nightly["jobs"]["clients"]["strategy"]["matrix"]["client"]),
+                         sorted(re.search(r"\{([\w,]+)\}", usage)[1].split(",")))
+
+
+if __name__ == "__main__":
+    BUILD, GLSLANG = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+    unittest.main(argv=sys.argv[:1], verbosity=2)
