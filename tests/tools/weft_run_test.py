@@ -207,6 +207,19 @@ class Installed(Scratch):
         self.assertTrue(found["layer_manifest"].startswith(str(self.root)))
         self.assertTrue(found["chosen"]["layer"])
 
+    def test_half_a_library(self):
+        program = self.unpack()
+        library = self.root / "lib" / DRIVER.name
+        whole = library.read_bytes()
+        library.unlink()
+        for size in (len(whole) // 2, len(whole) - 1, 20, 0):
+            library.write_bytes(whole[:size])
+            ran = run("true", program=program)
+            self.assertEqual(ran.returncode, 125)
+            self.assertIn(f"{self.root}/lib/{DRIVER.name}, which is cut off", ran.stderr)
+        library.write_bytes(whole)
+        self.assertEqual(run("true", program=program).returncode, 0)
+
     def test_parts_that_are_missing(self):
         program = self.unpack()
         (self.root / "lib" / DRIVER.name).unlink()

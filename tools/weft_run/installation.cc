@@ -3,7 +3,10 @@
 
 #include "tools/weft_run/installation.h"
 
+#include <elf.h>
+
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
@@ -31,6 +34,20 @@ std::optional<std::string> library_of(const fs::path &manifest)
    return text.substr(at + 1, end - at - 1);
 }
 
+/// Whether the library ends before its table of sections, the last part of a linker's output.  Loading
+/// it would end in a bus error.
+bool is_cut_off(const fs::path &library)
+{
+   std::ifstream file(library, std::ios::binary);
+   Elf64_Ehdr header;
+   if (!file.read(reinterpret_cast<char *>(&header), sizeof(header)))
+      return file.eof();
+   std::error_code error;
+   return memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+          fs::file_size(library, error) <
+             header.e_shoff + uint64_t(header.e_shnum) * header.e_shentsize;
+}
+
 /// As loaders take it: relative to the manifest, unless it is a name for the dynamic linker.
 std::string find_problem(const fs::path &manifest)
 {
@@ -41,9 +58,10 @@ std::string find_problem(const fs::path &manifest)
       return {};
    const fs::path path = manifest.parent_path() / *library;
    std::error_code error;
-   if (fs::exists(path, error))
-      return {};
-   return manifest.string() + " names " + path.lexically_normal().string() + ", which is not there";
+   const std::string names = manifest.string() + " names " + path.lexically_normal().string();
+   if (!fs::exists(path, error))
+      return names + ", which is not there";
+   return is_cut_off(path) ? names + ", which is cut off: unpack or install it again" : "";
 }
 
 /// The first file of the folders whose name begins and ends so.
