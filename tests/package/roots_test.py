@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Weft authors
+# SPDX-License-Identifier: MIT
+"""Installs the packages on systems that have nothing, uses them there and removes them.
+
+usage: roots_test.py [--roots FOLDER] PACKAGES
+
+PACKAGES is the folder in which ci/package has left archive, wheel and npm package. The systems are roots of
+distributions with a Vulkan loader and, for wheel and npm package, Python and node; mmdebstrap makes them
+in FOLDER (build-package/roots), where they stay. Ubuntu's need its keyring and a mirror that has it. Needs
+root, and network once.
+"""
+
+import argparse
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent),
+                str(pathlib.Path(__file__).resolve().parent.parent.parent / "ci")]
+import client_root
+import package_test
+
+BARE = {"bookworm": "debian", "trixie": "debian", "jammy": "ubuntu", "noble": "ubuntu"}
+KEYRINGS = {"debian": client_root.KEYRING,
+            "ubuntu": "/usr/share/keyrings/ubuntu-archive-keyring.gpg"}
+SECONDS = 10  # of a CPU
+PLACE = "opt/Wëft hier"
+# What a root has when its packages are installed; nothing that compiles.
+USERS = "python3,python3-venv,nodejs,npm"
+
+
+def make_root(name, suite, packages):
+    root = OPTIONS.roots / name
+    if root.exists():
+        return root
+    kind = BARE[suite]
+    if not pathlib.Path(KEYRINGS[kind]).exists():
+        raise unittest.SkipTest(f"no {KEYRINGS[kind]}")
+    uri = client_root.mirror().rstrip("/").removesuffix("debian") + kind
+    proxy = subprocess.run(["apt-config", "shell", "P", "Acquire::http::Proxy"], check=True,
+                           stdout=subprocess.PIPE, text=True).stdout.strip()
+    options = [f'--aptopt=Acquire::http::Proxy "{proxy[3:-1]}";'] if proxy else []
+    root.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = root.with_name(name + ".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", "--include=" + packages, *options,
+                    suite, unfinished,
+                    f"deb [signed-by={KEYRINGS[kind]} check-valid-until=no] {uri} {suite} main"], check=True)
+    unfinished.rename(root)
+    return root
+
+
+def cpu_seconds():
+    """Of the programs that were run and have ended; unlike a clock, it does not see what else is running."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+class Root:
+    """A root that is as it was afterwards: what is written goes to a layer above it."""
+
+    def __init__(self, base, scratch):
+        self.path = scratch / "root"
+        self.written = scratch / "written"
+        for folder in (self.path, self.written, scratch / "work"):
+            folder.mkdir()
+        # The layer's folders cannot lie on another overlay: memory.
+        subprocess.run(["mount", "-t", "overlay", "overlay", "-o",
+                        f"lowerdir={base},upperdir={self.written},workdir={scratch / 'work'}", self.path],
+                       check=True)
+        for kind, target in (("proc", "proc"), ("tmpfs", "tmp"), ("tmpfs", "dev/shm")):
+            (self.path / target).mkdir(exist_ok=True)
+            subprocess.run(["mount", "-t", kind, kind, self.path / target], check=True)
+        for device in ("null", "zero", "urandom", "random"):
+            (self.path / "dev" / device).touch()
+            subprocess.run(["mount", "--bind", f"/dev/{device}", self.path / "dev" / device], check=True)
+
+    def run(self, *command, variables=None, **options):
+        environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/root"} | (variables or {})
+        return subprocess.run(["chroot", self.path, "env", "-i",
+                               *(f"{name}={value}" for name, value in environment.items()), *command],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
+                              check=False, **options)
+
+    def left_files(self):
+        """What was written and is still there."""
+        return sorted(str(path.relative_to(self.written)) for path in self.written.rglob("*")
+                      if path.is_file() and not path.parts[len(self.written.parts)] in ("dev", "proc"))
+
+
+class RootsTest(unittest.TestCase):
+    def enter(self, base):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        mount = ["mount", "-t", "tmpfs", "tmpfs", scratch.name]
+        subprocess.run(mount, check=True)
+        self.addCleanup(subprocess.run, ["umount", "--recursive", "--lazy", scratch.name], check=False)
+        root = Root(base, pathlib.Path(scratch.name))
+        for tool in ("gcc", "g++", "cc", "clang"):
+            self.assertFalse((root.path / "usr/bin" / tool).exists())
+        (root.path / "tmp/product").mkdir()
+        for file in PRODUCT:
+            shutil.copy(file, root.path / "tmp/product")
+        return root
+
+    def product(self, root):
+        return ["/tmp/product/" + pathlib.Path(file).name for file in PRODUCT] + ["Weft"]
+
+    def assert_verified(self, ran):
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        self.assertEqual(ran.stdout.splitlines()[-1], "verified", ran.stdout)
+
+    def package(self, pattern):
+        found = sorted(OPTIONS.packages.glob(pattern))
+        if not found:
+            self.skipTest(f"no {pattern} in {OPTIONS.packages}")
+        return found[-1]
+
+    def test_archive(self):
+        archive = self.package("weft-*-linux-x86_64.tar.xz")
+        for suite in BARE:
+            with self.subTest(suite=suite):
+                root = self.enter(make_root(suite, suite, "libvulkan1"))
+                start = cpu_seconds()
+                (root.path / PLACE).mkdir()
+                subprocess.run(["tar", "-xf", archive, "-C", root.path / PLACE], check=True)
+                unpacked = cpu_seconds()
+                (folder,) = (root.path / PLACE).iterdir()
+                weft_run = f"/{PLACE}/{folder.name}/bin/weft-run"
+                self.assert_verified(root.run(weft_run, *self.product(root)))
+                end = cpu_seconds()
+                print(f"{suite}: {unpacked - start:.1f} s of a CPU for unpacking, {end - unpacked:.1f} s until "
+                      "it is verified", flush=True)
+                self.assertLess(end - start, SECONDS)
+                info = root.run(weft_run, "--info", "--cpu")
+                self.assertEqual(info.returncode, 0, info.stdout)
+                # Also where nothing can be written.
+                subprocess.run(["mount", "-o", "remount,ro", root.path], check=True)
+                self.assert_verified(root.run(weft_run, *self.product(root), variables={"HOME": "/opt/x"}))
+
+    def test_wheel(self):
+        wheel = self.package("*.whl")
+        root = self.enter(make_root("users", "trixie", "libvulkan1," + USERS))
+        shutil.copy(wheel, root.path / "tmp")
+        before = root.left_files()
+        self.assertEqual(root.run("python3", "-m", "venv", "/opt/venv").returncode, 0)
+        pip = ["/opt/venv/bin/pip", "--no-cache-dir", "--disable-pip-version-check"]
+        # pip compiles itself when it is first used.
+        root.run(*pip, "list")
+        empty = root.left_files()
+        ran = root.run(*pip, "install", "--no-index", f"/tmp/{wheel.name}")
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        python = ["/opt/venv/bin/python", "-m", "weft_vulkan"]
+        self.assert_verified(root.run(*python, "run", *self.product(root)))
+        self.assert_verified(root.run("/opt/venv/bin/weft-run", *self.product(root)))
+        self.assertIn("VK_KHR_cooperative_matrix", root.run(*python, "info").stdout)
+        self.assertEqual(root.run(*python, "nonsense").returncode, 2)
+        # In the process itself, and inherited.
+        script = ("import subprocess, sys, weft_vulkan; changed = weft_vulkan.activate(gpu=True)\n"
+                  "assert changed['WEFT_DEVICE_TYPE'] == 'integrated-gpu', changed\n"
+                  "import ctypes; loader = ctypes.CDLL('libvulkan.so.1')\n"
+                  "info = (ctypes.c_uint64 * 8)(1); instance = ctypes.c_void_p()\n"
+                  "assert loader.vkCreateInstance(info, None, ctypes.byref(instance)) == 0\n"
+                  "count = ctypes.c_uint32()\n"
+                  "loader.vkEnumeratePhysicalDevices(instance, ctypes.byref(count), None)\n"
+                  "assert count.value == 1, count\n"
+                  "sys.exit(subprocess.run(sys.argv[1:]).returncode)")
+        self.assert_verified(root.run("/opt/venv/bin/python", "-c", script, *self.product(root)))
+        ran = root.run(*pip, "uninstall", "--yes", "weft-vulkan")
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        left = set(root.left_files()) - set(empty)
+        self.assertEqual([name for name in left if not name.startswith("root/.cache/weft_shader_cache/")], [])
+        self.assertNotEqual(left, set())
+        self.assertNotEqual(before, empty)
+
+    def test_npm(self):
+        package = self.package("*.tgz")
+        root = self.enter(make_root("users", "trixie", "libvulkan1," + USERS))
+        shutil.copy(package, root.path / "tmp")
+        (root.path / "opt/app").mkdir()
+        (root.path / "opt/app/package.json").write_text("{}\n")
+        npm = ["npm", "--offline", "--no-audit", "--no-fund", "--cache", "/tmp/npm", "--prefix", "/opt/app"]
+        ran = root.run(*npm, "install", f"/tmp/{package.name}")
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        command = "/opt/app/node_modules/.bin/weft-vulkan"
+        self.assert_verified(root.run(command, "run", *self.product(root)))
+        self.assertIn("VK_KHR_cooperative_matrix", root.run(command, "info").stdout)
+        self.assertEqual(root.run(command, "nonsense").returncode, 2)
+        self.assertEqual(root.run(command, "run", "sh", "-c", "exit 7").returncode, 7)
+        script = ("const {spawnSync} = require('child_process');\n"
+                  "require('/opt/app/node_modules/weft-vulkan').activate();\n"
+                  "const ran = spawnSync(process.argv[1], process.argv.slice(2), {stdio: 'inherit'});\n"
+                  "process.exit(ran.status);")
+        self.assert_verified(root.run("node", "-e", script, *self.product(root)))
+        ran = root.run(*npm, "uninstall", "weft-vulkan")
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        left = [name for name in root.left_files() if not name.startswith(
+            ("root/.cache/weft_shader_cache/", "opt/app/package", "opt/app/node_modules/.package-lock", "tmp/"))]
+        self.assertEqual(left, [])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(usage=__doc__.strip())
+    parser.add_argument("--roots", type=lambda path: pathlib.Path(path).resolve(),
+                        default=package_test.ROOT / "build-package/roots")
+    parser.add_argument("packages", type=pathlib.Path)
+    OPTIONS, others = parser.parse_known_args()
+    if "WEFT_CLIENTS_INSIDE" not in os.environ:
+        sys.exit(client_root.run_in_namespaces())
+    with tempfile.TemporaryDirectory() as built:
+        PRODUCT = package_test.build_product(pathlib.Path(built))
+        if not PRODUCT:
+            sys.exit("roots_test.py: glslang 15 or a C compiler is missing")
+        unittest.main(argv=[sys.argv[0], *others])
