@@ -142,12 +142,14 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice handle, c
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle,
                                                                        const char *name)
 {
-   const Instance *instance = handle ? find_instance(handle) : nullptr;
-   if (!instance)
-      return nullptr;
+   // These also for an instance that is not finished: while it is made, the layer asks the next one
+   // for them, and loaders before 1.3.211 then ask the layer, once and for all.
    const EntryPoint *entry = find_entry_point(name);
    if (entry && entry->level == Level::matrices)
       return entry->function;
+   const Instance *instance = handle ? find_instance(handle) : nullptr;
+   if (!instance)
+      return nullptr;
    if (entry && entry->level == Level::physical_device)
       return instance->next_get_proc_addr(handle, name) ? entry->function : nullptr;
    const auto next = instance->next_get_physical_device_proc_addr;

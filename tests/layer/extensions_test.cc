@@ -71,6 +71,16 @@ TEST_F(Extensions, queries_are_answered_whatever_the_driver_has)
    }
 }
 
+// Loaders before 1.3.211 answer the layer's question for a driver's command with one of their own,
+// and keep what the layer says; without an answer, programs call a null pointer later.
+TEST_F(Extensions, queries_are_answered_while_the_instance_is_made)
+{
+   const auto unfinished = reinterpret_cast<VkInstance>(&layer);
+   for (const auto &[extension, query] : queries)
+      EXPECT_TRUE(layer.pfnGetPhysicalDeviceProcAddr(unfinished, query.c_str())) << query;
+   EXPECT_FALSE(layer.pfnGetPhysicalDeviceProcAddr(unfinished, "vkGetPhysicalDeviceFeatures2"));
+}
+
 } // namespace
 
 } // namespace weft::layer_test
