@@ -6,6 +6,9 @@
 
 #include "tests/e2e/gemm.h"
 
+#include <algorithm>
+#include <array>
+
 namespace weft::e2e {
 
 namespace {
@@ -85,6 +88,44 @@ TEST(cmat_gemm, one_subgroup_and_a_long_k)
       const MatrixOperation &op = shader.operation;
       return Sizes{op.m, op.n, op.k * 40};
    });
+}
+
+/// Flexible dimensions, each in turn near the device's largest.
+TEST(cmat_gemm, matrices_of_large_dimensions)
+{
+   Device &device = plain_device();
+   const uint32_t most = device.matrix2_properties.cooperativeMatrixFlexibleDimensionsMaxDimension;
+   std::vector<VkCooperativeMatrixFlexibleDimensionsPropertiesNV> rows = device.flexible_properties;
+   std::erase_if(rows, [&](const VkCooperativeMatrixFlexibleDimensionsPropertiesNV &p) {
+      return p.scope != VK_SCOPE_SUBGROUP_KHR || p.CType != p.ResultType ||
+             std::ranges::any_of(std::array{p.AType, p.BType, p.CType}, [&](VkComponentTypeKHR t) {
+                return !oracle::has_format(ComponentType(t)) ||
+                       !missing_feature(device, ComponentType(t)).empty();
+             });
+   });
+   if (rows.empty())
+      return skip_case("no flexible dimensions");
+   oracle::Random random = test_random();
+   const std::vector<uint32_t> sizes = device.subgroup_sizes();
+   for (uint32_t dimension = 0; dimension < 3; dimension++) {
+      const auto &p = rows[oracle::draw(random, uint32_t(rows.size()))];
+      const auto size = [&](uint32_t number, uint32_t unit) {
+         return (number == dimension ? most / unit - oracle::draw(random, 3)
+                                     : 1 + oracle::draw(random, 3)) *
+                unit;
+      };
+      const Sizes all = {size(0, p.MGranularity), size(1, p.NGranularity), size(2, p.KGranularity)};
+      const MatrixOperation op = {all.m,
+                                  all.n,
+                                  all.k,
+                                  ComponentType(p.AType),
+                                  ComponentType(p.BType),
+                                  ComponentType(p.CType),
+                                  ComponentType(p.ResultType),
+                                  bool(p.saturatingAccumulation)};
+      const uint32_t subgroup_size = sizes[oracle::draw(random, uint32_t(sizes.size()))];
+      expect_product(device, {op, subgroup_size, 1, 1, Staging::none}, all, random);
+   }
 }
 
 TEST(cmat_gemm, several_subgroups_and_tiles)

@@ -7,6 +7,7 @@
 
 #include "tests/e2e/cmat_program.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -20,6 +21,7 @@ const char *const text = R"(
 layout(local_size_x = $SIZE) in;
 layout(push_constant, std430) uniform Push { uint load_at, load_stride, store_at, store_stride; } push;
 $BLOCKS
+$DECODE
 void main()
 {
    $MATRIX m;
@@ -32,6 +34,11 @@ const char *const plain_access = R"(
    coopMatStore(m, target.data, push.store_at, push.store_stride, $STORE_LAYOUT);
 )";
 
+const char *const nv_access = R"(
+   coopMatLoadNV(m, source.data, push.load_at, push.load_stride, $LOAD_COLUMNS);
+   coopMatStoreNV(m, target.data, push.store_at, push.store_stride, $STORE_COLUMNS);
+)";
+
 /// The same memory as a tensor of two dimensions, which the matrix covers.
 const char *const tensor_access = R"(
    tensorLayoutNV<2> loaded = createTensorLayoutNV(2), stored = createTensorLayoutNV(2);
@@ -39,8 +46,18 @@ const char *const tensor_access = R"(
    loaded = setTensorLayoutStrideNV(loaded, push.load_stride, 1);
    stored = setTensorLayoutDimensionNV(stored, $ROWS, $COLS);
    stored = setTensorLayoutStrideNV(stored, push.store_stride, 1);
-   coopMatLoadTensorNV(m, source.data, push.load_at, loaded);
+   coopMatLoadTensorNV(m, source.data, push.load_at, loaded$DECODES);
    coopMatStoreTensorNV(m, target.data, push.store_at, stored);
+)";
+
+/// A block is a component, and its value decodes to itself, so that the zeros of a block outside give
+/// a zero too.
+const char *const decode_function = R"(
+layout(buffer_reference, scalar, buffer_reference_align = $BYTES) buffer Block { $ELEMENT value; };
+$ELEMENT decode(const in Block block, const in uint32_t which[2], const in uint32_t place[2])
+{
+   return block.value;
+}
 )";
 
 struct Push {
@@ -60,6 +77,8 @@ struct Access {
    /// part.
    uint32_t element_bytes = 0; ///< 0 for components
    uint32_t workgroup = 0;     ///< invocations of a matrix of workgroup scope
+   bool decode = false;        ///< a tensor whose blocks are decoded
+   bool nv = false;            ///< VK_NV_cooperative_matrix's
 };
 
 class RobustCase {
@@ -159,11 +178,28 @@ private:
          const std::string scope = "gl_ScopeSubgroup";
          matrix.replace(matrix.find(scope), scope.size(), "gl_ScopeWorkgroup");
       }
+      if (access.nv) {
+         const oracle::Format &f = oracle::format(type.type);
+         matrix = std::string(f.is_float    ? "f"
+                              : f.is_signed ? "i"
+                                            : "u") +
+                  "coopmatNV<" + std::to_string(8 * f.bytes) + ", gl_ScopeSubgroup, " +
+                  std::to_string(type.rows) + ", " + std::to_string(type.cols) + ">";
+      }
       const Words words = {
+         {"DECODE", access.decode
+                       ? expand(decode_function, {{"BYTES", std::to_string(type.component_bytes())},
+                                                  {"ELEMENT", oracle::format(type.type).glsl}})
+                       : ""},
+         {"DECODES", access.decode ? ", decode" : ""},
          {"SIZE", std::to_string(access.workgroup ? access.workgroup : subgroup_size)},
          {"BLOCKS", buffer_block(0, element, "source") + buffer_block(1, element, "target")},
          {"MATRIX", matrix},
-         {"ACCESS", access.tensor ? tensor_access : plain_access},
+         {"ACCESS", access.tensor ? tensor_access
+                    : access.nv   ? nv_access
+                                  : plain_access},
+         {"LOAD_COLUMNS", load_column_major ? "true" : "false"},
+         {"STORE_COLUMNS", store_column_major ? "true" : "false"},
          {"ROWS", std::to_string(type.rows)},
          {"COLS", std::to_string(type.cols)},
          {"LOAD_LAYOUT", Placement{load_column_major, 0, 0}.glsl_layout()},
@@ -211,6 +247,19 @@ bool has_robust_access(const Device &device)
    return false;
 }
 
+/// Whether an operation of VK_NV_cooperative_matrix has such a matrix.
+bool has_matrix_without_a_use(const Device &device, const MatrixType &type)
+{
+   return std::ranges::any_of(
+      device.nv_matrix_properties, [&](const VkCooperativeMatrixPropertiesNV &p) {
+         const auto is = [&](VkComponentTypeNV component, uint32_t rows, uint32_t cols) {
+            return ComponentType(component) == type.type && rows == type.rows && cols == type.cols;
+         };
+         return is(p.AType, p.MSize, p.KSize) || is(p.BType, p.KSize, p.NSize) ||
+                is(p.CType, p.MSize, p.NSize) || is(p.DType, p.MSize, p.NSize);
+      });
+}
+
 } // namespace
 
 TEST(cmat_robust, loads_zeros_and_stores_nothing_outside)
@@ -228,6 +277,25 @@ TEST(cmat_robust, loads_zeros_and_stores_nothing_outside)
       c.run(0xfffffff0, whole, whole); // where 32-bit addresses wrap
       c.run(16, whole, whole, 0x20000000,
             0x80000000); // lines of which the 8th and the 2nd would be back at the start
+   });
+}
+
+/// Matrices without a use, whose robust access is a feature of its own.
+TEST(cmat_robust, matrices_without_a_use)
+{
+   Device &device = robust_device();
+   if (!device.nv_matrix_features.cooperativeMatrixRobustBufferAccess)
+      return skip_case("needs cooperativeMatrixRobustBufferAccessNV");
+   if (is_of_another_driver(device, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME))
+      return skip_case("a driver's own accesses may wrap");
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      if (type.component_bytes() == 8)
+         return skip_case("needs GLSL with matrices of 64 bits without a use");
+      if (!has_matrix_without_a_use(device, type))
+         return skip_case("needs matrices of this size without a use");
+      RobustCase c(device, random, type, subgroup_size, {.nv = true});
+      run_near_the_end(random, c);
    });
 }
 
@@ -286,6 +354,26 @@ TEST(cmat_robust, tensors)
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
       RobustCase c(device, random, type, subgroup_size, {.tensor = true});
+      run_near_the_end(random, c);
+   });
+}
+
+/// Vulkan promises bounds for descriptors, and a decode function has a pointer: Weft reads through the
+/// descriptor all the same.
+TEST(cmat_robust, decode_functions)
+{
+   Device &device = robust_device();
+   if (!has_robust_access(device))
+      GTEST_SKIP() << "no cooperativeMatrixRobustBufferAccess";
+   if (!device.matrix2_features.cooperativeMatrixBlockLoads)
+      return skip_case("no cooperativeMatrixBlockLoads");
+   if (is_of_another_driver(device, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME))
+      return skip_case("a driver's own decode functions may read outside");
+   oracle::Random random = test_random();
+   for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
+      if (type.component_bytes() > 4)
+         return skip_case("blocks that a layer may read word by word");
+      RobustCase c(device, random, type, subgroup_size, {.tensor = true, .decode = true});
       run_near_the_end(random, c);
    });
 }
