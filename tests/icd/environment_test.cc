@@ -54,7 +54,8 @@ Found probe(const std::string &variables)
    const std::string self = std::filesystem::read_symlink("/proc/self/exe");
    const std::string command =
       "env -u WEFT_DEBUG -u WEFT_DUMP_SPIRV -u WEFT_SUBGROUP_SIZE -u WEFT_THREADS -u WEFT_ISA "
-      "-u WEFT_PROFILE -u WEFT_ICD_PROFILE -u WEFT_ICD_HIDE -u WEFT_POLL_PAUSE " +
+      "-u WEFT_PROFILE -u WEFT_ICD_PROFILE -u WEFT_ICD_HIDE -u WEFT_POLL_PAUSE "
+      "-u WEFT_DEVICE_TYPE " +
       std::string(probe_variable) + "=1 " + variables + " '" + self +
       "' --gtest_output= --gtest_filter=EnvironmentTest.Probe 2>&1";
    Found found;
@@ -101,6 +102,7 @@ protected:
       vkGetPhysicalDeviceProperties2(physical, &properties);
       print("device", properties.properties.deviceName);
       print("vendor", properties.properties.vendorID);
+      print("type", uint32_t(properties.properties.deviceType));
       print("subgroup size", properties11.subgroupSize);
       VkPhysicalDeviceVulkan12Features features12 = {
          .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
@@ -236,6 +238,13 @@ TEST_F(EnvironmentTest, Profiles)
    EXPECT_EQ(nvidia.number("vendor"), 0x10deu);
    EXPECT_EQ(own.number("vendor"), plain.number("vendor"));
    EXPECT_EQ(own.number("subgroup size"), 64u);
+}
+
+TEST_F(EnvironmentTest, DeviceType)
+{
+   EXPECT_EQ(probe("").number("type"), uint64_t(VK_PHYSICAL_DEVICE_TYPE_CPU));
+   EXPECT_EQ(probe("WEFT_DEVICE_TYPE=integrated-gpu").number("type"),
+             uint64_t(VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU));
 }
 
 TEST_F(EnvironmentTest, HiddenFeatures)
