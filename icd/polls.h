@@ -5,51 +5,84 @@
 ///
 /// A program that asks in a loop takes a CPU from the threads that do its work, and sched_yield()
 /// gives back no more than the scheduler thinks fair. So queries in a loop pause now and then. A
-/// pause is no longer than the loop has run since the last one, so that a query costs at most half
-/// of the program's time. A program with work of its own between two queries never waits.
+/// pause is no longer than the program has worked in the loop since the last one, so that queries
+/// cost at most half of its time. A program with much work of its own between two queries, or that
+/// sleeps between them, never waits. One that does next to nothing between them for a while only
+/// waits: pauses are longer then. Each ends when the state of any object changes.
 
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <sys/resource.h>
+#include <thread>
 
 namespace weft {
 
 class Polls {
 public:
-   using Clock = std::chrono::steady_clock;
+   using Duration = std::chrono::nanoseconds;
+
+   /// The thread that asks. A thread that others keep from its CPU does not work meanwhile.
+   struct Caller {
+      std::thread::id thread;
+      Duration cpu_time;
+      int64_t sleeps; ///< how often it gave up its CPU itself
+
+      /// Nothing where the kernel does not tell.
+      static std::optional<Caller> here()
+      {
+         rusage usage;
+         if (getrusage(RUSAGE_THREAD, &usage) != 0)
+            return {};
+         const auto of = [](const timeval &time) {
+            return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+         };
+         return Caller{std::this_thread::get_id(), of(usage.ru_utime) + of(usage.ru_stime),
+                       usage.ru_nvcsw};
+      }
+   };
 
    /// How long a query pauses that found nothing new. `changes` counts changes of any object:
    /// after one, a loop begins anew. A pause of zero is none.
-   Clock::duration pause(Clock::time_point now, uint64_t changes, Clock::duration longest)
+   Duration pause(const Caller &caller, uint64_t changes, Duration longest)
    {
       using namespace std::chrono_literals;
+      constexpr Duration own_work = 50us;
       // llama.cpp's loop pauses for 5 to 20 us itself.
-      constexpr Clock::duration own_work = 50us;
+      constexpr Duration spin = 25us, spins = 1ms;
       // The kernel adds its timer slack of 50 us to each pause.
-      constexpr Clock::duration worth_while = 20us;
-      const Clock::duration since_last = now - last_end;
-      last_end = now;
-      if (since_last >= own_work || changes != last_changes) {
-         last_changes = changes;
-         in_loop = {};
+      constexpr Duration worth_while = 20us;
+      constexpr int spins_pause = 5; // times `longest`
+      const bool goes_on =
+         caller.thread == last.thread && caller.sleeps == last.sleeps && changes == last_changes;
+      const Duration work = caller.cpu_time - last.cpu_time;
+      last = caller;
+      last_changes = changes;
+      if (!goes_on || work >= own_work) {
+         in_loop = spinning = {};
          return {};
       }
-      in_loop += since_last;
+      in_loop += work;
+      spinning = work < spin ? spinning + work : Duration();
+      if (spinning >= spins)
+         return spins_pause * longest;
       if (in_loop < worth_while)
          return {};
-      const Clock::duration result = std::min(in_loop, longest);
+      const Duration result = std::min(in_loop, longest);
       in_loop = {};
       return result;
    }
 
    /// A pause has ended.
-   void end_pause(Clock::time_point now) { last_end = now; }
+   void end_pause(const Caller &caller) { last = caller; }
 
 private:
-   Clock::time_point last_end; ///< of the last query
-   Clock::duration in_loop{};  ///< since the last pause, pauses left out
+   Caller last{};       ///< at the end of the last query
+   Duration in_loop{};  ///< work since the last pause
+   Duration spinning{}; ///< work since the loop began to spin
    uint64_t last_changes = 0;
 };
 

@@ -28,17 +28,21 @@ struct Progress {
    bool closing = false;
    uint64_t changes = 0; ///< how many update() has made; guarded by the mutex
 
-   /// The longest pause of a status query in a loop; zero for none.
-   Polls::Clock::duration longest_pause{};
+   /// The longest pause of a status query in a loop, but for one that only waits; zero for none.
+   Polls::Duration longest_pause{};
 
    /// For a status query that found nothing new, with the mutex held.
    void pause_poll(std::unique_lock<std::mutex> &lock, Polls &polls)
    {
-      const Polls::Clock::duration pause = polls.pause(Polls::Clock::now(), changes, longest_pause);
+      const auto caller =
+         longest_pause > longest_pause.zero() ? Polls::Caller::here() : std::nullopt;
+      if (!caller)
+         return;
+      const Polls::Duration pause = polls.pause(*caller, changes, longest_pause);
       if (pause == pause.zero())
          return;
       changed.wait_for(lock, pause);
-      polls.end_pause(Polls::Clock::now());
+      polls.end_pause(Polls::Caller::here().value_or(*caller));
    }
 
    /// Waits until done() is true (called with the mutex held) or the absolute time has come; false
