@@ -28,12 +28,14 @@ template <typename Done>
 bool wait_in_queue(Device *device, Done done)
 {
    bool satisfied = false;
+   device->progress.queue_works = false;
    device->progress.wait([&] {
       if (vk_device_is_lost_no_report(&device->vk))
          return true;
       satisfied = done();
       return satisfied || device->progress.closing;
    });
+   device->progress.queue_works = true;
    return satisfied;
 }
 

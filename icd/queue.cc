@@ -72,6 +72,7 @@ VkResult driver_submit(vk_queue *vk, vk_queue_submit *submit)
       }
       *queue->last_link = submission;
       queue->last_link = &submission->next;
+      queue->device()->progress.queue_works = true;
    }
    queue->changed.notify_one();
    return VK_SUCCESS;
@@ -144,6 +145,7 @@ void run_queue(Queue *queue)
       Submission *submission;
       {
          std::unique_lock lock(queue->mutex);
+         queue->device()->progress.queue_works = queue->first != nullptr;
          queue->changed.wait(lock, [&] { return queue->first || queue->stop; });
          if (!queue->first)
             return;
@@ -194,6 +196,7 @@ VkResult create_queue(Device *device, const VkDeviceQueueCreateInfo *info, Queue
       vk_free(&device->vk.alloc, memory);
       return result;
    }
+   device->progress.executor = queue->executor.get();
    *queue_out = queue;
    return VK_SUCCESS;
 }

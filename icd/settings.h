@@ -31,7 +31,7 @@ struct Settings {
    std::string spirv_folder; ///< WEFT_DUMP_SPIRV: shaders are written there
 
    /// WEFT_POLL_PAUSE: the longest pause of a status query in a loop, in microseconds; 0: none.
-   uint32_t poll_pause_us = 50;
+   uint32_t poll_pause_us = 1000;
 
    /// What is set, else the profile's, else the compiler's.
    uint32_t default_subgroup_size() const;

@@ -10,10 +10,12 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include "backend/cpu/runtime/executor.h"
 #include "icd/polls.h"
 
 #include "vk_sync.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -28,14 +30,19 @@ struct Progress {
    bool closing = false;
    uint64_t changes = 0; ///< how many update() has made; guarded by the mutex
 
-   /// The longest pause of a status query in a loop, but for one that only waits; zero for none.
+   /// The longest pause of a status query in a loop; zero for none.
    Polls::Duration longest_pause{};
+   /// The queue has work, and does not wait for what others do.
+   std::atomic<bool> queue_works = false;
+   const cpu::Executor *executor = nullptr; ///< the queue's
 
    /// For a status query that found nothing new, with the mutex held.
    void pause_poll(std::unique_lock<std::mutex> &lock, Polls &polls)
    {
-      const auto caller =
-         longest_pause > longest_pause.zero() ? Polls::Caller::here() : std::nullopt;
+      // A loop that has a CPU of its own takes none from the queue's work.
+      if (longest_pause == longest_pause.zero() || !queue_works || executor->leaves_cpus_free())
+         return;
+      const auto caller = Polls::Caller::here();
       if (!caller)
          return;
       const Polls::Duration pause = polls.pause(*caller, changes, longest_pause);

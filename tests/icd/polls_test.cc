@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 struct Loop {
    Polls polls;
    Polls::Caller caller{std::this_thread::get_id(), 1s, 0};
-   Polls::Duration longest = 50us, worked{}, paused{}, longest_seen{};
+   Polls::Duration longest = 1000us, worked{};
    uint64_t changes = 1;
 
    Loop() { query(1s); }
@@ -26,48 +26,29 @@ struct Loop {
       caller.cpu_time += work;
       worked += work;
       const Polls::Duration pause = polls.pause(caller, changes, longest);
-      longest_seen = std::max(longest_seen, pause);
       if (pause > 0s) {
          caller.sleeps++;
          polls.end_pause(caller);
-         paused += pause;
       }
       return pause;
    }
 
    /// Begins to count anew.
-   void forget() { worked = paused = longest_seen = {}; }
+   void forget() { worked = {}; }
 };
 
-TEST(Polls, TakeAtMostHalfOfALoop)
+TEST(Polls, PauseInALoopThatOnlyWaits)
 {
-   for (const auto work : {100ns, 1000ns, 7000ns, 20000ns, 26000ns, 49000ns}) {
+   for (const auto work : {100ns, 1000ns, 20000ns, 60000ns}) {
       Loop loop;
       loop.forget();
-      // Later a loop with less work than 25 us only waits.
-      const Polls::Duration time = work < 25us ? 900us : 500ms;
-      while (loop.worked < time)
-         loop.query(work);
-      EXPECT_LE(loop.paused, loop.worked) << work.count();
-      // But they do give the CPU away.
-      EXPECT_GE(loop.paused, loop.worked * 9 / 10) << work.count();
-      EXPECT_LE(loop.longest_seen, loop.longest);
-   }
-}
-
-TEST(Polls, TakeAlmostAllOfALoopThatOnlyWaits)
-{
-   for (const auto work : {1us, 7us, 20us}) {
-      Loop loop;
-      while (loop.worked < 1s + 2ms)
-         loop.query(work);
-      loop.forget();
+      // The first queries of a loop are none yet.
+      while (loop.worked + work < 20us)
+         EXPECT_EQ(loop.query(work), 0s) << work.count();
       for (int i = 0; i < 1000; i++)
-         loop.query(work);
-      EXPECT_GE(loop.paused, 10 * loop.worked) << work.count();
-      EXPECT_LE(loop.longest_seen, 5 * loop.longest);
+         EXPECT_EQ(loop.query(work), loop.longest) << work.count();
       // Until there is other work.
-      EXPECT_EQ(loop.query(60us), 0s);
+      EXPECT_EQ(loop.query(90us), 0s);
       EXPECT_EQ(loop.query(1us), 0s);
    }
 }
@@ -76,11 +57,7 @@ TEST(Polls, DoNotPauseBesideOtherWork)
 {
    Loop loop;
    for (int i = 0; i < 1000; i++)
-      EXPECT_EQ(loop.query(50us), 0s);
-   // The first queries of a loop are none yet.
-   for (int i = 0; i < 19; i++)
-      EXPECT_EQ(loop.query(1us), 0s);
-   EXPECT_GT(loop.query(1us), 0s);
+      EXPECT_EQ(loop.query(80us), 0s);
 }
 
 TEST(Polls, DoNotPauseWhereTheProgramSleeps)
@@ -109,18 +86,6 @@ TEST(Polls, BeginAnewWithEachChange)
    for (int i = 0; i < 1000; i++) {
       loop.changes += i % 10 == 0;
       EXPECT_EQ(loop.query(2us), 0s) << i;
-   }
-}
-
-TEST(Polls, PauseNoLongerThanIsSet)
-{
-   for (const auto longest : {0us, 5us, 1000us}) {
-      Loop loop;
-      loop.longest = longest;
-      for (int i = 0; i < 300; i++)
-         loop.query(3us);
-      EXPECT_LE(loop.longest_seen, longest);
-      EXPECT_EQ(loop.paused > 0s, longest > 0s);
    }
 }
 

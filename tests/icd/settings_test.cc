@@ -36,11 +36,11 @@ TEST(Settings, TakeSubgroupSizes)
 
 TEST(Settings, TakeThePauseOfPolls)
 {
-   EXPECT_EQ(parse({}).poll_pause_us, 50u);
+   EXPECT_EQ(parse({}).poll_pause_us, 1000u);
    EXPECT_EQ(parse({{"WEFT_POLL_PAUSE", "0"}}).poll_pause_us, 0u);
-   EXPECT_EQ(parse({{"WEFT_POLL_PAUSE", "1000"}}).poll_pause_us, 1000u);
+   EXPECT_EQ(parse({{"WEFT_POLL_PAUSE", "70"}}).poll_pause_us, 70u);
    for (const char *wrong : {"-1", "10001", "5us", "x", "99999999999"})
-      EXPECT_EQ(parse({{"WEFT_POLL_PAUSE", wrong}}, 1).poll_pause_us, 50u) << wrong;
+      EXPECT_EQ(parse({{"WEFT_POLL_PAUSE", wrong}}, 1).poll_pause_us, 1000u) << wrong;
 }
 
 TEST(Settings, TakeTheSubgroupSizeOfTheProfile)

@@ -49,11 +49,14 @@ struct Executor::Impl {
 
    Job job;
    std::atomic<uint32_t> gate = 0;
-   std::atomic<uint32_t> generation = 0; ///< of jobs; sleeping threads wait for it to change
+   std::atomic<uint32_t> generation = 0;      ///< of jobs; sleeping threads wait for it to change
+   std::atomic<uint32_t> threads_at_work = 0; ///< as many as there is work for
    std::atomic<bool> stopping = false;
    std::vector<std::thread> threads;
    /// [0] is the dispatching thread's.
    std::vector<std::unique_ptr<WorkgroupRunner>> runners;
+
+   const uint32_t cpus = usable_cpus();
 
    explicit Impl(uint32_t count);
    ~Impl();
@@ -167,6 +170,12 @@ uint32_t Executor::threads() const
    return impl->runners.size();
 }
 
+bool Executor::leaves_cpus_free() const
+{
+   const uint32_t threads = impl->threads_at_work.load(std::memory_order_relaxed);
+   return threads > 0 && threads < impl->cpus;
+}
+
 bool Executor::dispatch(const Program &program, const DispatchState &state,
                         std::array<uint32_t, 3> groups)
 {
@@ -188,7 +197,11 @@ bool Executor::dispatch(const Program &program, const DispatchState &state,
    job.chunk =
       std::clamp<uint64_t>(total / (impl->runners.size() * chunks_per_thread), 1, max_chunk);
    job.next.store(0, std::memory_order_relaxed);
+   const uint64_t chunks = (total + job.chunk - 1) / job.chunk;
+   impl->threads_at_work.store(std::min<uint64_t>(chunks, impl->runners.size()),
+                               std::memory_order_relaxed);
    impl->run_job(total == 1 || impl->runners.size() == 1);
+   impl->threads_at_work.store(0, std::memory_order_relaxed);
    return true;
 }
 

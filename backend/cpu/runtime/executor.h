@@ -36,6 +36,10 @@ public:
 
    uint32_t threads() const;
 
+   /// Whether a dispatch runs whose workgroups need fewer threads than the process can use CPUs
+   /// (usable_cpus.h); any thread may ask.
+   bool leaves_cpus_free() const;
+
 private:
    struct Impl;
    std::unique_ptr<Impl> impl;

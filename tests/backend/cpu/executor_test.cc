@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "backend/cpu/runtime/executor.h"
+#include "backend/cpu/runtime/usable_cpus.h"
 #include "tests/backend/cpu/handwritten_program.h"
 
 #include <gtest/gtest.h>
@@ -127,6 +128,39 @@ TEST_P(Executors, DoesNothingForNoWorkgroups)
    DispatchState state = {};
    EXPECT_TRUE(executor.dispatch(program, state, {0, 1, 1}));
    EXPECT_TRUE(executor.dispatch(program, state, {5, 5, 0}));
+}
+
+/// Each thread's workgroup waits for the others'.
+struct Meeting {
+   const Executor &executor;
+   uint32_t threads;
+   std::atomic<uint32_t> arrived = 0;
+   std::atomic<uint32_t> saw_free_cpus = 0;
+
+   static void kernel(const DispatchState *state, WorkgroupState *, uint32_t)
+   {
+      auto &meeting = object_of<Meeting>(state);
+      meeting.arrived++;
+      while (meeting.arrived < meeting.threads)
+         std::this_thread::yield();
+      meeting.saw_free_cpus += meeting.executor.leaves_cpus_free();
+   }
+};
+
+TEST(Executor, TellsWhetherCpusAreFree)
+{
+   const uint32_t cpus = usable_cpus();
+   for (const uint32_t threads : std::set<uint32_t>{1, cpus, cpus + 2}) {
+      Executor executor(threads);
+      for (const uint32_t groups : std::set<uint32_t>{1, threads}) {
+         EXPECT_FALSE(executor.leaves_cpus_free());
+         Meeting meeting{executor, groups};
+         const HandwrittenProgram program(Meeting::kernel, program_info(1, false));
+         ASSERT_TRUE(executor.dispatch(program, state_of(meeting), {groups, 1, 1}));
+         EXPECT_EQ(meeting.saw_free_cpus, groups < cpus ? groups : 0) << threads << " " << groups;
+         EXPECT_FALSE(executor.leaves_cpus_free());
+      }
+   }
 }
 
 constexpr uint32_t phases = 5;
@@ -359,7 +393,7 @@ TEST(Executor, IsMadeWholeOrNotAtAllWhenMemoryRunsOut)
       GTEST_SKIP() << "allocations don't fail with ThreadSanitizer's operator new";
    bool whole = false;
    for (int64_t allocations = 0; !whole; allocations++) {
-      ASSERT_LT(allocations, 200);
+      ASSERT_LT(allocations, 2000);
       sigset_t mask;
       std::unique_ptr<Executor> executor;
       allocations_left = allocations;
