@@ -124,6 +124,8 @@ bool has_components(const Driver &driver, ComponentType type)
 std::vector<MatrixOperation> usable_tiles(const CompileOptions &options)
 {
    const auto is_usable = [&](ComponentType type) { return has_components(options.driver, type); };
+   if (options.subgroups_are_blocks)
+      return {};
    std::vector<MatrixOperation> tiles = options.native_operations;
    std::erase_if(tiles, [&](const MatrixOperation &op) {
       return !may_be_native(op) || !is_usable(op.a) || !is_usable(op.b) || !is_usable(op.c) ||
@@ -149,6 +151,8 @@ Result<CompiledModule> compile_here(const ShaderSource &source, const CompileOpt
                           .dot_product_4x8 = options.driver.integer_dot_product},
                .matrices = {options.operations, options.flexible},
                .driver = options.driver,
+               .blocks = options.subgroups_are_blocks,
+               .max_shared_bytes = options.max_shared_bytes,
                .observe = show_text(options.dump),
                .control = options.control});
    if (!shader)
@@ -166,7 +170,8 @@ Result<CompiledModule> compile_here(const ShaderSource &source, const CompileOpt
    const uint16_t *size = info.workgroup_size;
    return CompiledModule{.words = std::move(*words),
                          .local_size = {size[0], size[1], size[2]},
-                         .needs_full_subgroups = info.cs.has_cooperative_matrix};
+                         .needs_full_subgroups =
+                            info.cs.has_cooperative_matrix && !options.subgroups_are_blocks};
 }
 
 } // namespace
@@ -182,7 +187,8 @@ CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)
 {
    // All members by name: one more and this does not compile.
    [[maybe_unused]] const auto &[driver, subgroup_size, operations, flexible, native_operations,
-                                 robust_access, staging_bytes, dump, control] = options;
+                                 robust_access, staging_bytes, subgroups_are_blocks,
+                                 max_shared_bytes, dump, control] = options;
    const auto &[spirv_version, subgroup_operations, subgroup_extended_types,
                 vulkan_memory_model_device_scope, int8, int16, int64, float16, float64,
                 storage_buffer_8bit, storage_buffer_16bit, buffer_device_address,
@@ -195,7 +201,7 @@ CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)
            storage_buffer_8bit, storage_buffer_16bit, buffer_device_address, integer_dot_product,
            partial_barriers, subgroup_arithmetic_with_matrices, robust_buffer_access_2,
            preserve_nan_16, preserve_nan_32, preserve_nan_64);
-   key.add(subgroup_size, robust_access, staging_bytes);
+   key.add(subgroup_size, robust_access, staging_bytes, subgroups_are_blocks, max_shared_bytes);
    add_to_key(key, operations);
    add_to_key(key, flexible);
    add_to_key(key, native_operations);

@@ -70,7 +70,8 @@ constexpr bool may_be_native(const MatrixOperation &op)
 
 struct CompileOptions {
    Driver driver;
-   /// Invocations per subgroup, 4 to 128: the pipeline has to run with it, in full subgroups.
+   /// Invocations per subgroup, 4 to 128: the pipeline has to run with it, in full subgroups, unless
+   /// they are blocks.
    uint32_t subgroup_size;
    /// What the program may use of matrices.
    std::vector<MatrixOperation> operations;
@@ -81,6 +82,11 @@ struct CompileOptions {
    bool robust_access = false;
    /// Shared memory for matrices of workgroup scope, beside the shader's own.
    uint32_t staging_bytes = 0;
+   /// The size of the driver's subgroups is not known: the shader's are blocks of the workgroup's
+   /// invocations (lower_subgroup_blocks.h), and no matrix is the driver's.
+   bool subgroups_are_blocks = false;
+   /// What a workgroup may have of shared memory; blocks exchange values through it.
+   uint32_t max_shared_bytes = UINT32_MAX;
    /// Called with the text after each phase when set: the name of each NIR pass, "nir" at the end
    /// of them, "spirv" (disassembled).
    std::function<void(const char *phase, const std::string &text)> dump = {};

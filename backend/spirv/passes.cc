@@ -10,6 +10,7 @@
 #include "nir_passes/lower_access_units.h"
 #include "nir_passes/lower_descriptors.h"
 #include "nir_passes/lower_shared_memory.h"
+#include "nir_passes/lower_subgroup_blocks.h"
 #include "nir_passes/opt_combine_accesses.h"
 #include "nir_passes/opt_visibility_barriers.h"
 #include "nir_passes/stages.h"
@@ -128,6 +129,11 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
    optimize(run, unroll_tiles);
    RUN(run, nir_remove_dead_variables,
        nir_variable_mode(nir_var_function_temp | nir_var_mem_shared), nullptr);
+
+   /* Once whatever decides a branch is a value, and its buffers are intrinsics. */
+   if (options.blocks)
+      RUN(run, lower_subgroup_blocks,
+          BlockOptions{options.target.subgroup_size, options.max_shared_bytes});
 
    /* What SPIR-V cannot say, or the driver does not take. */
    nir_lower_subgroups_options subgroups = {};

@@ -17,6 +17,8 @@ struct PassOptions {
    Target target;
    MatrixSupport matrices;
    const Driver &driver;
+   bool blocks = false; ///< subgroups are blocks of the workgroup (lower_subgroup_blocks.h)
+   uint32_t max_shared_bytes = UINT32_MAX;
    PassObserver observe = {};
    PassControl *control = nullptr; ///< of optional passes, if wanted
 };
@@ -30,7 +32,8 @@ struct PassOptions {
 ///   derefs;
 /// * the driver's matrices as variables under cmat_* and tile_*_weft (MatrixForm::driver_tiles), or
 ///   none;
-/// * subgroup operations on scalars, with ballots of 4×32 bits; system values as intrinsics.
+/// * subgroup operations on scalars, with ballots of 4×32 bits, or none where subgroups are blocks;
+///   system values as intrinsics.
 Result<Shader> lower_for_driver(const ShaderSource &, const PassOptions &);
 
 } // namespace weft::spirv

@@ -118,6 +118,8 @@ TEST_F(CompileCached, EverythingIsInTheKey)
       [](CompileOptions &o) { o.native_operations = o.operations; },
       [](CompileOptions &o) { o.robust_access = !o.robust_access; },
       [](CompileOptions &o) { o.staging_bytes++; },
+      [](CompileOptions &o) { o.subgroups_are_blocks = true; },
+      [](CompileOptions &o) { o.max_shared_bytes--; },
    };
    std::set<CacheKey> keys;
    for (size_t i = 0; i < std::size(changes); i++) {
