@@ -56,7 +56,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->EXT_pipeline_creation_cache_control = true;
    e->EXT_pipeline_creation_feedback = true;
    e->EXT_private_data = true;
-   e->EXT_subgroup_size_control = true;
+   e->EXT_subgroup_size_control = !settings().hides_subgroup_sizes;
    e->EXT_tooling_info = true;
 
    // Not yet part of Vulkan, or of later versions

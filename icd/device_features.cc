@@ -57,8 +57,7 @@ void get_shader_features(vk_features *f)
    f->vulkanMemoryModelDeviceScope = true;
    f->vulkanMemoryModelAvailabilityVisibilityChains = true;
 
-   f->subgroupSizeControl = true;
-   f->computeFullSubgroups = true;
+   f->subgroupSizeControl = f->computeFullSubgroups = !settings().hides_subgroup_sizes;
    f->subgroupBroadcastDynamicId = true;
    f->shaderSubgroupExtendedTypes = true;
    f->shaderSubgroupRotate = true;

@@ -61,16 +61,20 @@ Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std
       const std::string_view word = hidden.substr(0, hidden.find(','));
       hidden.remove_prefix(std::min(hidden.size(), word.size() + 1));
       static constexpr std::pair<std::string_view, bool Settings::*> features[] = {
-         {"float16", &Settings::hides_float16},   {"int16", &Settings::hides_int16},
-         {"int8", &Settings::hides_int8},         {"storage16", &Settings::hides_storage16},
+         {"float16", &Settings::hides_float16},
+         {"int16", &Settings::hides_int16},
+         {"int8", &Settings::hides_int8},
+         {"storage16", &Settings::hides_storage16},
          {"storage8", &Settings::hides_storage8},
+         {"subgroup-sizes", &Settings::hides_subgroup_sizes},
       };
       const auto *const feature =
          std::ranges::find(features, word, [](const auto &f) { return f.first; });
       if (feature != std::end(features))
          s.*feature->second = true;
       else
-         complain("WEFT_ICD_HIDE", word, "float16, int16, int8, storage16 or storage8");
+         complain("WEFT_ICD_HIDE", word,
+                  "float16, int16, int8, storage16, storage8 or subgroup-sizes");
    }
    s.spirv_folder = value_of("WEFT_DUMP_SPIRV");
    if (const std::string_view text = value_of("WEFT_POLL_PAUSE"); !text.empty()) {

@@ -27,6 +27,8 @@ struct Settings {
    /// WEFT_ICD_HIDE: features of 8 and 16 bits that are not reported.
    bool hides_float16 = false, hides_int16 = false, hides_int8 = false;
    bool hides_storage16 = false, hides_storage8 = false;
+   /// WEFT_ICD_HIDE: pipelines cannot be told a subgroup size, and have various ones.
+   bool hides_subgroup_sizes = false;
 
    std::string spirv_folder; ///< WEFT_DUMP_SPIRV: shaders are written there
 

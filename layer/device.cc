@@ -122,7 +122,8 @@ public:
       }
       if (matrices && !enabled.has(Feature::vulkan_memory_model))
          return behind_unknown("vulkanMemoryModel is off and cannot be switched on");
-      if (!physical.has_one_size() && !physical.can_require_size(enabled))
+      if (!physical.has_one_size() && !physical.subgroups_are_blocks &&
+          !physical.can_require_size(enabled))
          return behind_unknown("subgroupSizeControl is off and cannot be switched on");
       return {};
    }

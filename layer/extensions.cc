@@ -66,6 +66,9 @@ const char *has_no_elements(const PhysicalDevice &device)
 {
    if (const char *obstacle = has_no_operations(device))
       return obstacle;
+   if (device.subgroups_are_blocks)
+      return "elements of its matrices go from invocation to invocation, but the driver cannot be "
+             "told a subgroup size";
    return device.subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT
              ? nullptr
              : "the driver has no subgroup shuffles";

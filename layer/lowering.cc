@@ -73,6 +73,8 @@ std::string compile(const Device &device, const ShaderRequest &request, const Sh
       .native_operations = device.physical->native_operations,
       .robust_access = device.robust_access,
       .staging_bytes = device.physical->staging_bytes,
+      .subgroups_are_blocks = device.physical->subgroups_are_blocks,
+      .max_shared_bytes = device.physical->max_shared_bytes,
       .dump = {},
    };
    if (!native) {

@@ -124,15 +124,7 @@ uint32_t choose_subgroup_size(const Settings &settings, PhysicalDevice &device)
    const auto &sizes = device.sizes;
    const uint32_t reported = device.subgroup.subgroupSize;
    const bool can_require = device.can_require_size(device.features);
-   if (!sizes.maxSubgroupSize) {
-      device.reason = "subgroup sizes are not known: neither Vulkan 1.3 nor "
-                      "VK_EXT_subgroup_size_control";
-      return 0;
-   }
-   if (!device.has_one_size() && !can_require) {
-      device.reason = "the driver chooses the subgroup size and cannot be told which";
-      return 0;
-   }
+   device.subgroups_are_blocks = !device.has_one_size() && !can_require;
    uint32_t size = reported;
    device.presented_sizes = {sizes.minSubgroupSize, sizes.maxSubgroupSize};
    if (settings.profile && can_require) {
@@ -361,6 +353,7 @@ VkResult inspect_physical_device(Instance &instance, VkPhysicalDevice physical, 
    out.name = properties.deviceName;
    out.driver_version = properties.driverVersion;
    out.version = std::min(instance.api_version, properties.apiVersion);
+   out.max_shared_bytes = properties.limits.maxComputeSharedMemorySize;
    if (!next.GetPhysicalDeviceFeatures2 && !next.GetPhysicalDeviceFeatures2KHR) {
       out.reason = "neither Vulkan 1.1 nor VK_KHR_get_physical_device_properties2 is on";
       return VK_SUCCESS;

@@ -41,6 +41,9 @@ struct PhysicalDevice {
 
    /// Of pipelines that do not ask for one; reported as subgroupSize.
    uint32_t subgroup_size = 0;
+   /// Pipelines cannot be told a size, and there may be several: lowered shaders rely on none.
+   bool subgroups_are_blocks = false;
+   uint32_t max_shared_bytes = 0; ///< maxComputeSharedMemorySize
    /// Those that pipelines may require.
    SubgroupSizes presented_sizes = {};
    /// Whether the sizes are fewer than the driver's: no stage may be left to vary beyond them.

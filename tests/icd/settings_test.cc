@@ -95,6 +95,8 @@ TEST(Settings, TakeFeaturesToHide)
    const Settings storage = parse({{"WEFT_ICD_HIDE", "storage8,storage16,int8"}});
    EXPECT_TRUE(storage.hides_storage8 && storage.hides_storage16 && storage.hides_int8);
    EXPECT_FALSE(one.hides_storage8 || one.hides_storage16 || one.hides_int8);
+   EXPECT_FALSE(one.hides_subgroup_sizes);
+   EXPECT_TRUE(parse({{"WEFT_ICD_HIDE", "subgroup-sizes"}}).hides_subgroup_sizes);
 }
 
 } // namespace

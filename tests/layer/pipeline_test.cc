@@ -170,6 +170,23 @@ TEST_F(PipelineTest, driver_with_one_subgroup_size_is_not_told)
    destroy_module(module);
 }
 
+TEST_F(PipelineTest, driver_whose_subgroup_size_is_out_of_hand)
+{
+   EXPECT_FALSE(compiler.seen.size());
+   destroy_device();
+   destroy_instance();
+   driver.features13.subgroupSizeControl = VK_FALSE;
+   SetUp();
+   compiler.local_size[1] = 100;
+   const VkShaderModule module = make_module(matrix_module());
+   EXPECT_VK(create_one(pipeline_info(module)));
+   EXPECT_TRUE(compiler.seen.back().options.subgroups_are_blocks);
+   EXPECT_EQ(compiler.seen.back().options.max_shared_bytes, 32768u);
+   EXPECT_TRUE(is_lowered(driver.shaders.back().words, 32));
+   EXPECT_EQ(driver.shaders.back().required_size, 0u);
+   destroy_module(module);
+}
+
 TEST_F(PipelineTest, some_fail)
 {
    const VkShaderModule module = make_module(matrix_module());
