@@ -4,6 +4,7 @@
 #include "icd/settings.h"
 
 #include "backend/cpu/compiler.h"
+#include "threads/until_unload.h"
 
 #include <algorithm>
 #include <charconv>
@@ -111,8 +112,8 @@ Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std
 
 const Settings &settings()
 {
-   // Threads ask for it while the process ends: it has no destructor to be called then.
-   static const Settings &parsed = *new Settings([] {
+   // Threads ask for it while the process ends.
+   static const Settings &parsed = until_unload(new Settings([] {
       std::vector<std::string> problems;
       // A program with more rights than its caller does not take the caller's settings.
       Settings s = parse_settings(
@@ -120,19 +121,19 @@ const Settings &settings()
       for (const std::string &problem : problems)
          std::fprintf(stderr, "weft: %s\n", problem.c_str());
       return s;
-   }());
+   }()));
    return parsed;
 }
 
 const MatrixSupport &advertised_matrices()
 {
-   static const MatrixSupport &advertised = *new MatrixSupport([] {
+   static const MatrixSupport &advertised = until_unload(new MatrixSupport([] {
       const std::vector<MatrixOperation> operations =
          advertised_operations(cpu::supported_matrices().operations, settings().profile,
                                settings().default_subgroup_size());
       return MatrixSupport{operations, with_workgroup_scope(flexible_operations(
                                           operations, cpu::max_matrix_dimension))};
-   }());
+   }()));
    return advertised;
 }
 

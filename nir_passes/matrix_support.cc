@@ -3,6 +3,8 @@
 
 #include "nir_passes/matrix_support.h"
 
+#include "threads/until_unload.h"
+
 #include <algorithm>
 
 namespace weft {
@@ -91,8 +93,9 @@ std::vector<MatrixOperation> list_operations()
 
 const std::vector<MatrixOperation> &matrix_operations()
 {
-   // Never destroyed: threads may still compile when the process ends.
-   static const auto &operations = *new std::vector<MatrixOperation>(list_operations());
+   // Threads may still compile when the process ends.
+   static const auto &operations =
+      until_unload(new std::vector<MatrixOperation>(list_operations()));
    return operations;
 }
 

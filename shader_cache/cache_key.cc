@@ -3,6 +3,7 @@
 
 #include "shader_cache/cache_key.h"
 
+#include "threads/until_unload.h"
 #include "util/build_id.h"
 
 #include <dlfcn.h>
@@ -15,9 +16,9 @@ namespace weft {
 
 KeyBuilder::KeyBuilder(std::string_view kind)
 {
-   // Threads ask for it while the process ends: it has no destructor to be called then.
+   // Threads ask for it while the process ends.
    static const auto &build =
-      *new std::string(build_name(reinterpret_cast<const void *>(&build_name)));
+      until_unload(new std::string(build_name(reinterpret_cast<const void *>(&build_name))));
    _mesa_blake3_init(&hasher);
    add(kind);
    add(build);

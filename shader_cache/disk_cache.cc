@@ -4,6 +4,7 @@
 #include "shader_cache/disk_cache.h"
 
 #include "shader_cache/cache_settings.h"
+#include "threads/until_unload.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -289,7 +290,7 @@ void DiskCache::write(const CacheKey &key, std::span<const std::byte> payload)
 
 DiskCache *shader_cache()
 {
-   // Threads use it while the process ends: it has no destructor to be called then.
+   // Threads use it while the process ends.
    static DiskCache *const cache = []() -> DiskCache * {
       std::vector<std::string> problems;
       // A program with more rights than its caller does not take the caller's settings.
@@ -299,7 +300,7 @@ DiskCache *shader_cache()
          std::fprintf(stderr, "weft: %s\n", problem.c_str());
       if (settings.folder.empty())
          return nullptr;
-      return new DiskCache(settings.folder, settings.limit);
+      return &until_unload(new DiskCache(settings.folder, settings.limit));
    }();
    return cache;
 }

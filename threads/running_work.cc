@@ -28,7 +28,9 @@ constinit thread_local uint32_t own = 0;
 /// Guards cost little, but the C library keeps them all.
 constexpr uint32_t max_guards = 256;
 
-void wait_for_work()
+} // namespace
+
+void end_running_work()
 {
    uint32_t now = state.fetch_or(ended, std::memory_order_acq_rel) | ended;
    while ((now & ~ended) > own) {
@@ -39,13 +41,15 @@ void wait_for_work()
       function();
 }
 
+namespace {
+
 /// What is registered last is called first, and destructors of static objects are registered when
 /// these have been made.
 void add_guard()
 {
    if (guards.load(std::memory_order_relaxed) < max_guards) {
       guards.fetch_add(1, std::memory_order_relaxed);
-      std::atexit(wait_for_work);
+      std::atexit(end_running_work);
    }
 }
 

@@ -31,7 +31,10 @@ private:
 
 /// The function that is called once the running work is over, before any object is destroyed; there
 /// is one. It ends the threads that were to do more work.  It may be called several times, and by a
-/// child of fork().
+/// child of fork().  Null: none.
 void call_at_end_of_work(void (*function)());
+
+/// Waits for the running work as exit() does, and lets no work start any more.
+void end_running_work();
 
 } // namespace weft

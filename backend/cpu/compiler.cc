@@ -14,6 +14,7 @@
 #include "nir_passes/shader_key.h"
 #include "nir_passes/shader_text.h"
 #include "threads/large_stack.h"
+#include "threads/until_unload.h"
 
 #include <chrono>
 #include <cstdio>
@@ -50,8 +51,8 @@ Dump with_debug_output(const Dump &callers)
 
 Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
 {
-   static const auto &avx2 = *new CpuFeatures(detect_features(IsaLimit::avx2)),
-                     &avx512 = *new CpuFeatures(detect_features(IsaLimit::avx512));
+   static const auto &avx2 = until_unload(new CpuFeatures(detect_features(IsaLimit::avx2))),
+                     &avx512 = until_unload(new CpuFeatures(detect_features(IsaLimit::avx512)));
    if (!wanted)
       return &host_features();
    const CpuFeatures &found = *wanted == InstructionSet::avx512 ? avx512 : avx2;
@@ -164,9 +165,9 @@ compile_here(const ShaderSource &source, const CompileOptions &options, const Di
 
 const MatrixSupport &supported_matrices()
 {
-   static const auto &support = *new MatrixSupport{
+   static const auto &support = until_unload(new MatrixSupport{
       matrix_operations(),
-      with_workgroup_scope(flexible_operations(matrix_operations(), max_matrix_dimension))};
+      with_workgroup_scope(flexible_operations(matrix_operations(), max_matrix_dimension))});
    return support;
 }
 

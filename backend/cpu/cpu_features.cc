@@ -4,6 +4,7 @@
 #include "backend/cpu/cpu_features.h"
 
 #include "backend/cpu/options.h"
+#include "threads/until_unload.h"
 
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -131,7 +132,7 @@ CpuFeatures detect_features(IsaLimit at_most)
 
 const CpuFeatures &host_features()
 {
-   static const auto &features = *new CpuFeatures(detect_features(options().isa));
+   static const auto &features = until_unload(new CpuFeatures(detect_features(options().isa)));
    return features;
 }
 

@@ -3,6 +3,8 @@
 
 #include "backend/cpu/options.h"
 
+#include "threads/until_unload.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -87,8 +89,8 @@ Options parse_options(const char *(*lookup)(const char *name), std::vector<std::
 
 const Options &options()
 {
-   // Threads ask for it while the process ends: it has no destructor to be called then.
-   static const Options &parsed = *new Options([] {
+   // Threads ask for it while the process ends.
+   static const Options &parsed = until_unload(new Options([] {
       std::vector<std::string> problems;
       // A program with more rights than its caller does not take the caller's settings.
       Options o = parse_options(
@@ -96,7 +98,7 @@ const Options &options()
       for (const std::string &problem : problems)
          std::fprintf(stderr, "weft: %s\n", problem.c_str());
       return o;
-   }());
+   }()));
    return parsed;
 }
 

@@ -19,6 +19,7 @@
 #include "threads/running_work.h"
 
 #include "compiler/nir/nir_serialize.h"
+#include "threads/until_unload.h"
 #include "util/blob.h"
 
 #include <atomic>
@@ -73,11 +74,11 @@ private:
 /// The threads that generate code.
 LargeStackThreads &code_threads()
 {
-   // Never destroyed: other threads may still ask for it while the process ends.
+   // Other threads may still ask for it while the process ends.
    static LargeStackThreads &threads = []() -> LargeStackThreads & {
       auto *made = new LargeStackThreads(default_threads());
       call_at_end_of_work([] { code_threads().finish(); });
-      return *made;
+      return until_unload(made);
    }();
    return threads;
 }

@@ -6,6 +6,7 @@
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/kernels/tile_muladd.h"
 #include "backend/cpu/kernels/tile_transfer.h"
+#include "threads/until_unload.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -42,8 +43,8 @@ using Kernel = std::variant<MatrixOperation, TileTransfer, TilePack>;
 
 const std::unordered_map<std::string, Kernel> &kernels_by_symbol()
 {
-   // Never destroyed: a thread may still link a program when the process ends.
-   static const auto &map = *new std::unordered_map<std::string, Kernel>([] {
+   // A thread may still link a program when the process ends.
+   static const auto &map = until_unload(new std::unordered_map<std::string, Kernel>([] {
       std::unordered_map<std::string, Kernel> m;
       for (const MatrixOperation &op : tile_operations()) {
          m.emplace(tile_muladd_symbol(op), op);
@@ -66,7 +67,7 @@ const std::unordered_map<std::string, Kernel> &kernels_by_symbol()
                            m.emplace(std::move(symbol), t);
                      }
       return m;
-   }());
+   }()));
    return map;
 }
 
@@ -74,8 +75,8 @@ const std::unordered_map<std::string, Kernel> &kernels_by_symbol()
 
 const std::vector<MatrixOperation> &tile_operations()
 {
-   // Never destroyed, as kernels_by_symbol().
-   static const auto &operations = *new std::vector<MatrixOperation>([] {
+   // As kernels_by_symbol().
+   static const auto &operations = until_unload(new std::vector<MatrixOperation>([] {
       std::vector<MatrixOperation> list = matrix_operations();
       for (const MatrixOperation &op : matrix_operations()) {
          if (!rounds_sums(op))
@@ -86,7 +87,7 @@ const std::vector<MatrixOperation> &tile_operations()
          list.push_back(last);
       }
       return list;
-   }());
+   }()));
    return operations;
 }
 

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "threads/until_unload.h"
+
+#include "threads/running_work.h"
+
+#include <atomic>
+#include <memory>
+
+namespace weft {
+
+namespace {
+
+struct Kept {
+   void (*function)(void *);
+   void *object;
+   Kept *next;
+};
+
+// Without destructors: exit() leaves them alone, too.
+constinit std::atomic<Kept *> latest = nullptr;
+constinit std::atomic<bool> exits = false;
+
+/// exit() calls the destructors of objects before those of libraries (ELF's DT_FINI_ARRAY), and
+/// dlclose() the latter first: the last of a library's own destructs its objects.
+struct Exit {
+   ~Exit() { exits = true; }
+};
+const Exit at_exit;
+
+[[gnu::destructor]] void destroy_objects()
+{
+   if (exits)
+      return;
+   end_running_work();
+   call_at_end_of_work(nullptr); // what it would use goes now
+   for (Kept *next = latest.exchange(nullptr); next;) {
+      const std::unique_ptr<Kept> kept(next);
+      next = kept->next;
+      kept->function(kept->object);
+   }
+}
+
+} // namespace
+
+void call_at_unload(void (*function)(void *), void *object)
+{
+   auto *kept = new Kept{function, object, latest};
+   while (!latest.compare_exchange_weak(kept->next, kept))
+      ;
+}
+
+} // namespace weft
