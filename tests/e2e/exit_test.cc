@@ -197,6 +197,62 @@ void exit_during_a_dispatch()
    std::exit(given_status);
 }
 
+/// A shader with an endless loop runs until the process ends.  Waits end in time without it, and
+/// another device does its work.
+void exit_during_an_endless_dispatch()
+{
+   Device &device = new_device(), &other = new_device();
+   const std::string text = std::string(glsl_header) + R"(
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0, std430) buffer Source { uint data[]; } source;
+layout(set = 0, binding = 1, std430) buffer Target { uint data[]; } target;
+void main()
+{
+   atomicAdd(target.data[0], 1);
+   while (atomicAdd(source.data[0], 0) == 0)
+      ;
+   atomicAdd(target.data[1], 1);
+}
+)";
+   const std::vector<uint32_t> spirv = compile_glsl(text);
+   auto &pipeline = *new Pipeline(device, spirv, two_buffers);
+   auto &source = *new Buffer(device, 1024), &target = *new Buffer(device, 1024);
+   memset(source.bytes().data(), 0, source.bytes().size());
+   memset(target.bytes().data(), 0, target.bytes().size());
+   std::thread([&] {
+      try {
+         pipeline.dispatch({source, target});
+         _exit(3); // it ended
+      } catch (const VulkanError &) {
+         _exit(4); // it was given up
+      }
+   }).detach();
+   const auto at = [](Buffer &buffer, size_t i) {
+      return std::atomic_ref(buffer.as<uint32_t>()[i]).load();
+   };
+   while (at(target, 0) == 0)
+      std::this_thread::sleep_for(1ms);
+
+   const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+   VkFence fence;
+   const VkSubmitInfo nothing = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO};
+   if (vkCreateFence(device.device, &fence_info, nullptr, &fence) ||
+       vkQueueSubmit(device.queue, 1, &nothing, fence))
+      _exit(5);
+   if (vkWaitForFences(device.device, 1, &fence, VK_TRUE, 20'000'000) != VK_TIMEOUT ||
+       vkGetFenceStatus(device.device, fence) != VK_NOT_READY)
+      _exit(6);
+
+   auto &second = *new Pipeline(other, spirv, two_buffers);
+   auto &second_source = *new Buffer(other, 1024), &second_target = *new Buffer(other, 1024);
+   memset(second_target.bytes().data(), 0, second_target.bytes().size());
+   second_source.as<uint32_t>()[0] = 1;
+   second.dispatch({second_source, second_target});
+   if (at(second_target, 1) != 64 || at(target, 1) != 0)
+      _exit(7);
+   std::exit(given_status);
+}
+
 /// A child does not wait for threads that it does not have.
 void exit_of_a_child()
 {
@@ -261,6 +317,7 @@ constexpr Way ways[] = {
    {"immediately", immediate_exit_during_compilation},
    {"after_the_device_is_lost", exit_after_the_device_is_lost},
    {"during_a_dispatch", exit_during_a_dispatch},
+   {"during_an_endless_dispatch", exit_during_an_endless_dispatch},
    {"of_a_child", exit_of_a_child},
    {"by_unloading", unload_during_compilation},
    {"and_destroys", destroy_at_exit},
