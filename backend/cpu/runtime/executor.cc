@@ -28,6 +28,13 @@ constexpr int spin_pauses = 256;
 /// Threads get about this many chunks each, so that late ones still find work.
 constexpr uint64_t chunks_per_thread = 16, max_chunk = 64;
 
+/// usable_cpus(), counted once: it reads files, and where memory is short libstdc++ 12's paths crash.
+uint32_t counted_cpus()
+{
+   static const uint32_t cpus = usable_cpus();
+   return cpus;
+}
+
 /// Returns when `word` is no longer `old`.
 void wait_while(const std::atomic<uint32_t> &word, uint32_t old)
 {
@@ -55,8 +62,6 @@ struct Executor::Impl {
    std::vector<std::thread> threads;
    /// [0] is the dispatching thread's.
    std::vector<std::unique_ptr<WorkgroupRunner>> runners;
-
-   const uint32_t cpus = usable_cpus();
 
    explicit Impl(uint32_t count);
    ~Impl();
@@ -159,6 +164,7 @@ uint32_t default_order_seed()
 
 Executor::Executor(uint32_t threads, uint32_t order_seed)
 {
+   counted_cpus();
    impl = std::make_unique<Impl>(threads ? threads : default_threads());
    impl->job.order = order_seed;
 }
@@ -173,7 +179,7 @@ uint32_t Executor::threads() const
 bool Executor::leaves_cpus_free() const
 {
    const uint32_t threads = impl->threads_at_work.load(std::memory_order_relaxed);
-   return threads > 0 && threads < impl->cpus;
+   return threads > 0 && threads < counted_cpus();
 }
 
 bool Executor::dispatch(const Program &program, const DispatchState &state,
