@@ -7,6 +7,7 @@
 #include "nir_passes/cmat_memory.h"
 #include "nir_passes/cmat_types.h"
 #include "nir_passes/cmat_uses.h"
+#include "nir_passes/workgroup_barrier.h"
 #include "nir_passes/workgroup_matrix.h"
 
 #include "compiler/nir/nir_builder.h"
@@ -452,17 +453,6 @@ private:
       return found;
    }
 
-   void meet()
-   {
-      _nir_build_barrier(&b, {._ = 0,
-                              .execution_scope = SCOPE_WORKGROUP,
-                              .memory_scope = SCOPE_WORKGROUP,
-                              .memory_semantics = nir_memory_semantics(NIR_MEMORY_ACQ_REL |
-                                                                       NIR_MEMORY_MAKE_AVAILABLE |
-                                                                       NIR_MEMORY_MAKE_VISIBLE),
-                              .memory_modes = nir_var_mem_shared});
-   }
-
    nir_deref_instr *staged(const glsl_cmat_description &desc, nir_def *row, nir_def *col)
    {
       nir_deref_instr *all = nir_build_deref_var(&b, staging[size_class(desc)]);
@@ -474,13 +464,13 @@ private:
    {
       if (bands(matrix.desc).count == 1)
          return;
-      meet();
+      workgroup_barrier(&b);
       for_each_component(matrix.desc, [&](nir_def *number, const Place &at) {
          nir_def *value =
             nir_cmat_extract(&b, component_bits(matrix.desc), &matrix.deref->def, number);
          nir_store_deref(&b, staged(matrix.desc, at.row, at.col), value, 1);
       });
-      meet();
+      workgroup_barrier(&b);
    }
 
    nir_def *element(const Matrix &matrix, nir_def *row, nir_def *col)
@@ -526,7 +516,7 @@ private:
       constexpr glsl_matrix_layout layout = GLSL_MATRIX_LAYOUT_ROW_MAJOR;
       nir_intrinsic_instr *load =
          cutting.has_workgroup_matrices ? load_for(instr, matrix) : nullptr;
-      meet();
+      workgroup_barrier(&b);
       if (cutting.has_workgroup_matrices) {
          nir_deref_instr *all = workgroup_matrix(desc);
          if (load) {
@@ -540,13 +530,13 @@ private:
          } else {
             nir_cmat_insert_columns_weft(&b, &all->def, &matrix.deref->def, first_line(desc));
          }
-         meet();
+         workgroup_barrier(&b);
          nir_src_rewrite(&instr->src[2], &all->def);
          return;
       }
       _nir_build_cmat_store(&b, &staged(desc, zero, first_line(desc))->def, &matrix.deref->def,
                             stride, {._ = 0, .matrix_layout = layout, .access = {}});
-      meet();
+      workgroup_barrier(&b);
       nir_deref_instr *all = whole(desc);
       _nir_build_cmat_load(&b, &all->def, &staged(desc, zero, zero)->def, stride,
                            {._ = 0, .matrix_layout = layout, .access = {}});

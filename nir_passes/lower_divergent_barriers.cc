@@ -3,6 +3,8 @@
 
 #include "nir_passes/lower_divergent_barriers.h"
 
+#include "nir_passes/workgroup_barrier.h"
+
 #include "compiler/nir/nir_builder.h"
 #include "compiler/nir/nir_control_flow.h"
 
@@ -144,7 +146,7 @@ private:
             continue;
          }
          b.cursor = nir_before_cf_node(node);
-         /* Whoever is here has come with all others. */
+         /* An invocation that is here has come with the whole workgroup. */
          predicates = {new_predicate(true)};
          rebuild(node);
          close();
@@ -353,29 +355,18 @@ private:
       const auto the_flag = [&] {
          return nir_build_deref_array_imm(&b, nir_build_deref_var(&b, flag), 0);
       };
-      barrier();
+      workgroup_barrier(&b);
       nir_if *first = nir_push_if(&b, nir_ieq_imm(&b, nir_load_local_invocation_index(&b), 0));
       nir_store_deref(&b, the_flag(), nir_imm_int(&b, 0), 1);
       nir_pop_if(&b, first);
-      barrier();
+      workgroup_barrier(&b);
       nir_if *is_there = nir_push_if(&b, condition);
       _nir_build_deref_atomic(
          &b, 32, &the_flag()->def, nir_imm_int(&b, 1),
          {._ = 0, .access = gl_access_qualifier(0), .atomic_op = nir_atomic_op_ior});
       nir_pop_if(&b, is_there);
-      barrier();
+      workgroup_barrier(&b);
       return nir_ine_imm(&b, nir_load_deref(&b, the_flag()), 0);
-   }
-
-   void barrier()
-   {
-      _nir_build_barrier(&b, {._ = 0,
-                              .execution_scope = SCOPE_WORKGROUP,
-                              .memory_scope = SCOPE_WORKGROUP,
-                              .memory_semantics = nir_memory_semantics(NIR_MEMORY_ACQ_REL |
-                                                                       NIR_MEMORY_MAKE_AVAILABLE |
-                                                                       NIR_MEMORY_MAKE_VISIBLE),
-                              .memory_modes = nir_var_mem_shared});
    }
 
    /// The innermost guard or loop of ours around a block.
@@ -432,7 +423,7 @@ private:
 
    struct Loop {
       Predicate in_loop = nullptr;
-      size_t first_predicate = 0; ///< of those that stand for its iteration
+      size_t first_predicate = 0; ///< of the predicates of one iteration
    };
 
    nir_shader *const nir;

@@ -13,7 +13,7 @@ namespace weft {
 struct Meeting {
    nir_intrinsic_instr *barrier;
    /// An array of shared memory of which each invocation has an element, or null.  Behind the barrier
-   /// those that would not have come there set theirs to zero.
+   /// invocations that would not have come there without this pass set their elements to zero.
    nir_variable *cleared = nullptr;
 };
 

@@ -4,6 +4,7 @@
 #include "nir_passes/lower_subgroup_blocks.h"
 
 #include "nir_passes/lower_divergent_barriers.h"
+#include "nir_passes/workgroup_barrier.h"
 
 #include "compiler/nir/nir_builder.h"
 
@@ -271,18 +272,7 @@ private:
       meet(nullptr);
    }
 
-   void meet(nir_variable *cleared)
-   {
-      meetings.push_back(
-         {_nir_build_barrier(
-             &b, {._ = 0,
-                  .execution_scope = SCOPE_WORKGROUP,
-                  .memory_scope = SCOPE_WORKGROUP,
-                  .memory_semantics = nir_memory_semantics(
-                     NIR_MEMORY_ACQ_REL | NIR_MEMORY_MAKE_AVAILABLE | NIR_MEMORY_MAKE_VISIBLE),
-                  .memory_modes = nir_var_mem_shared}),
-          cleared});
-   }
+   void meet(nir_variable *cleared) { meetings.push_back({workgroup_barrier(&b), cleared}); }
 
    nir_variable *array(Array which)
    {

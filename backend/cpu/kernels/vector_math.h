@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// exp2 and log2 of vectors, lane by lane by libm: for glibc before 2.35, whose libmvec has neither.
+/// exp2 and log2 of vectors, lane by lane by libm: for glibc before 2.35, whose libmvec has
+/// neither.
 
 #pragma once
 

@@ -5,29 +5,12 @@
 #include "backend/cpu/kernels/vector_math_lanes.h"
 
 namespace weft::cpu {
-namespace {
-
-using Floats [[gnu::vector_size(32)]] = float;
-using Doubles [[gnu::vector_size(32)]] = double;
-
-template <float (*function)(float)>
-void *address_of()
-{
-   return reinterpret_cast<void *>(&lane_by_lane<Floats, function>);
-}
-template <double (*function)(double)>
-void *address_of()
-{
-   return reinterpret_cast<void *>(&lane_by_lane<Doubles, function>);
-}
-
-} // namespace
 
 const VectorFunction vector_math_avx2[vector_functions] = {
-   {"_ZGVdN8v_exp2f", address_of<exp2f>()},
-   {"_ZGVdN8v_log2f", address_of<log2f>()},
-   {"_ZGVdN4v_exp2", address_of<static_cast<double (*)(double)>(exp2)>()},
-   {"_ZGVdN4v_log2", address_of<static_cast<double (*)(double)>(log2)>()},
+   {"_ZGVdN8v_exp2f", lanes_of<32, float, exp2f>()},
+   {"_ZGVdN8v_log2f", lanes_of<32, float, log2f>()},
+   {"_ZGVdN4v_exp2", lanes_of<32, double, exp2>()},
+   {"_ZGVdN4v_log2", lanes_of<32, double, log2>()},
 };
 
 } // namespace weft::cpu

@@ -19,5 +19,13 @@ Vector lane_by_lane(Vector x)
    return y;
 }
 
+/// Of a function of one number, that of vectors of so many bytes.
+template <unsigned bytes, typename Number, Number (*function)(Number)>
+void *lanes_of()
+{
+   using Vector [[gnu::vector_size(bytes)]] = Number;
+   return reinterpret_cast<void *>(&lane_by_lane<Vector, function>);
+}
+
 } // namespace
 } // namespace weft::cpu

@@ -28,7 +28,8 @@ constexpr int spin_pauses = 256;
 /// Threads get about this many chunks each, so that late ones still find work.
 constexpr uint64_t chunks_per_thread = 16, max_chunk = 64;
 
-/// usable_cpus(), counted once: it reads files, and where memory is short libstdc++ 12's paths crash.
+/// usable_cpus(), counted once: it reads files, and where memory is short libstdc++ 12's paths
+/// crash.
 uint32_t counted_cpus()
 {
    static const uint32_t cpus = usable_cpus();

@@ -16,8 +16,9 @@
 #include <iterator>
 #include <string>
 
-// glibc's libmvec declares its functions to the compiler's vectoriser only; their types do not matter
-// here.  Names: _ZGV, instruction set (d: AVX2, e: AVX-512), N: unmasked, lanes, one v per parameter.
+// glibc's libmvec declares its functions to the compiler's vectoriser only; their types do not
+// matter here.  Names: _ZGV, instruction set (d: AVX2, e: AVX-512), N: unmasked, lanes, one v per
+// parameter.
 extern "C" {
 #define WEFT_DECLARE_F32(name)                                                                     \
    void _ZGVdN8v_##name();                                                                         \
@@ -60,11 +61,12 @@ const Entry entries[] = {
             WEFT_ENTRY(__truncdfhf2){load_lanes_symbol, reinterpret_cast<void *>(&load_lanes)},
    {store_lanes_symbol, reinterpret_cast<void *>(&store_lanes)}};
 
-/// exp2 and log2 came to libmvec with glibc 2.35: a library that is linked to them loads nowhere before.
+/// exp2 and log2 came to libmvec with glibc 2.35: a library that is linked to them does not load
+/// with an older one.
 void *find_newer_vector_function(std::string_view name)
 {
-   // Loaded already, for sin and cos, and not found by way of RTLD_DEFAULT, which does not look into what a
-   // loaded driver needs.
+   // Loaded already, for sin and cos.  RTLD_DEFAULT does not find it: that does not look into the
+   // libraries that a loaded driver needs.
    static void *const libmvec = dlopen("libmvec.so.1", RTLD_LAZY | RTLD_LOCAL);
    for (const VectorFunction *functions : {vector_math_avx2, vector_math_avx512})
       for (int i = 0; i < vector_functions; i++)

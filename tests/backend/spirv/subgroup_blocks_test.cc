@@ -187,7 +187,7 @@ TEST(SubgroupBlocks, LoopsOfDifferentLengths)
          coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> m;
          coopMatLoad(m, f, gl_SubgroupID * 64, 16, gl_CooperativeMatrixLayoutRowMajor);
          uint r = 0, last = 0;
-         // By subgroups, whose barriers are theirs.
+         // Each subgroup has a number of turns of its own.
          for (uint turn = 0; turn < gl_SubgroupID + gl_WorkGroupID.x; turn++) {
             stage[mine] = r + x + turn;
             subgroupBarrier();
@@ -197,7 +197,7 @@ TEST(SubgroupBlocks, LoopsOfDifferentLengths)
                break;
          }
          b[1024 + i] = r;
-         // By invocations: those that are left.
+         // Invocations leave the loop one by one; the sum is of the others.
          for (uint turn = 0; turn < 6; turn++) {
             if ((x ^ turn) == 3)
                continue;
