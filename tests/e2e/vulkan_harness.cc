@@ -334,10 +334,10 @@ void Device::query()
       check(get(physical, &count, nv_matrix_properties.data()),
             "properties of VK_NV_cooperative_matrix");
    }
-   if (preprocessor)
-      matrix_properties = preprocessor->matrix_properties(*this);
    if (matrix2_features.cooperativeMatrixFlexibleDimensions)
       query_flexible_dimensions();
+   if (preprocessor)
+      preprocessor->set_matrix_properties(*this);
 }
 
 void Device::query_flexible_dimensions()

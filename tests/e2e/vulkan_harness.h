@@ -38,7 +38,8 @@ struct PipelineOptions;
 class Preprocessor {
 public:
    virtual ~Preprocessor() = default;
-   virtual std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties(const Device &) = 0;
+   /// Replaces the lists and limits of matrices, which are the driver's, by the compiler's.
+   virtual void set_matrix_properties(Device &) = 0;
    /// What goes to the driver; specialization constants are folded.
    virtual std::vector<uint32_t> lower(const Device &, std::span<const uint32_t> spirv,
                                        const PipelineOptions &) = 0;

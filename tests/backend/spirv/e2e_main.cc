@@ -9,6 +9,7 @@
 #include "backend/spirv/driver_quirks.h"
 #include "backend/spirv/spirv_text.h"
 #include "tests/e2e/cases.h"
+#include "vulkan_util/matrix_properties.h"
 
 #include <cstdlib>
 
@@ -40,24 +41,26 @@ spirv::Driver driver_of(const Device &device)
 
 class Backend : public Preprocessor {
 public:
-   std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties(const Device &device) override
+   void set_matrix_properties(Device &device) override
    {
-      std::vector<VkCooperativeMatrixPropertiesKHR> list;
-      for (const MatrixOperation &o : operations(device)) {
-         VkCooperativeMatrixPropertiesKHR p = {};
-         p.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
-         p.MSize = o.m;
-         p.NSize = o.n;
-         p.KSize = o.k;
-         p.AType = VkComponentTypeKHR(o.a);
-         p.BType = VkComponentTypeKHR(o.b);
-         p.CType = VkComponentTypeKHR(o.c);
-         p.ResultType = VkComponentTypeKHR(o.result);
-         p.saturatingAccumulation = o.saturating;
-         p.scope = VK_SCOPE_SUBGROUP_KHR;
-         list.push_back(p);
+      device.matrix_properties.clear();
+      for (const MatrixOperation &operation : operations(device)) {
+         VkCooperativeMatrixPropertiesKHR p = {
+            .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
+         tell_operation(operation, p);
+         device.matrix_properties.push_back(p);
       }
-      return list;
+      if (!device.matrix2_features.cooperativeMatrixFlexibleDimensions)
+         return; // GLSL has no such matrices on this device
+      device.flexible_properties.clear();
+      for (const FlexibleOperation &operation : flexible(device)) {
+         VkCooperativeMatrixFlexibleDimensionsPropertiesNV p = {
+            .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV};
+         tell_flexible(operation, p);
+         device.flexible_properties.push_back(p);
+      }
+      device.matrix2_properties.cooperativeMatrixFlexibleDimensionsMaxDimension =
+         spirv::max_matrix_dimension;
    }
 
    std::vector<uint32_t> lower(const Device &device, std::span<const uint32_t> words,
@@ -72,8 +75,7 @@ public:
       compile.subgroup_size =
          options.subgroup_size ? options.subgroup_size : device.properties11.subgroupSize;
       compile.operations = operations(device);
-      compile.flexible =
-         with_workgroup_scope(flexible_operations(compile.operations, spirv::max_matrix_dimension));
+      compile.flexible = flexible(device);
       compile.staging_bytes = device.properties.limits.maxComputeSharedMemorySize / 4;
 
       Result<spirv::CompiledModule> lowered = spirv::compile(source, compile);
@@ -90,6 +92,12 @@ private:
    static std::vector<MatrixOperation> operations(const Device &device)
    {
       return spirv::supported_operations(driver_of(device), device.properties11.subgroupSize);
+   }
+
+   static std::vector<FlexibleOperation> flexible(const Device &device)
+   {
+      return with_workgroup_scope(
+         flexible_operations(operations(device), spirv::max_matrix_dimension));
    }
 };
 
