@@ -146,11 +146,18 @@ static OperationKind kind_of(const MatrixOperation &op)
    return {op.a, op.b, op.result};
 }
 
+static bool has_long_integers(const MatrixOperation &op)
+{
+   return std::ranges::any_of(std::array{op.a, op.b, op.result}, [](ComponentType type) {
+      return type == ComponentType::s64 || type == ComponentType::u64;
+   });
+}
+
 /// Small floats, and integers but bytes that are summed in 32 bits.
 static bool is_unusual(const MatrixOperation &op)
 {
    const oracle::Format &factor = oracle::format(op.a), &sum = oracle::format(op.result);
-   return e2e::is_small_float(op.a) || (!factor.is_float && (factor.bytes > 1 || sum.bytes < 4));
+   return e2e::is_small_float(op.a) || (!factor.is_float && (factor.bytes > 1 || sum.bytes != 4));
 }
 
 /// Whether GLSL has it for matrices without a use: of integers of one sign, or of IEEE 754's floats; of
@@ -177,6 +184,9 @@ static bool expressible_together(const std::vector<MatrixOperation> &operations)
       });
    };
    using enum ComponentType;
+   // 16-bit integers stand for them.
+   if (has({s64, u64}) && has({s16, u16, bf16}))
+      return false;
    if (has({f64}))
       return !has({f32, bf16, e4m3, e5m2});
    return !(has({bf16}) && (has({s16, u16}) || (has({e4m3}) && has({e5m2})))) &&
@@ -190,6 +200,8 @@ bool Generator::expressible(Type type) const
          return e2e::is_small_float(t) && oracle::format(t).bytes * 8 == bits(type);
       });
    };
+   if (is_integer(type) && bits(type) == 16 && std::ranges::any_of(operations, has_long_integers))
+      return false;
    return !is_integer(type) || std::ranges::none_of(operations, is_taken);
 }
 
@@ -212,7 +224,8 @@ void Generator::choose_operations()
    const auto is_large = [&](const MatrixOperation &op) {
       const uint32_t elements = std::max({op.m * op.n, op.m * op.k, op.k * op.n});
       return op.m * op.n * op.k > most_products ||
-             elements * (op.a == ComponentType::f64 ? 2 : 1) > most_components * p.subgroup_size;
+             elements * (oracle::format(op.a).bytes == 8 ? 2 : 1) >
+                most_components * p.subgroup_size;
    };
    const auto draw_operation = [&](const MatrixOperation *like) {
       const bool unusual = usual_kinds.empty() || (!unusual_kinds.empty() && percent(30));
@@ -358,7 +371,7 @@ void Generator::make_inputs()
          return pick({Contents::tiny, Contents::tiny, Contents::tiny, Contents::small,
                       Contents::small, Contents::fine, Contents::any});
       if (saturates)
-         return bits(type) == 32 ? pick({Contents::bounds, Contents::bounds, Contents::any})
+         return bits(type) >= 32 ? pick({Contents::bounds, Contents::bounds, Contents::any})
                                  : pick({Contents::small, Contents::any, Contents::any});
       return pick({Contents::tiny, Contents::small, Contents::bounds, Contents::any});
    };

@@ -234,9 +234,7 @@ std::vector<MatrixOperation> common_operations()
    std::vector<MatrixOperation> operations = spirv::supported_operations(spirv::full_driver(), 32);
    const std::vector<MatrixOperation> &ours = cpu::supported_matrices().operations;
    std::erase_if(operations, [&](const MatrixOperation &op) {
-      // GLSL has no matrices of 64-bit integers.
-      const bool integer64 = op.result == ComponentType::s64 || op.result == ComponentType::u64;
-      return std::ranges::find(ours, op) == ours.end() || integer64;
+      return std::ranges::find(ours, op) == ours.end();
    });
    return operations;
 }

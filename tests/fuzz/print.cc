@@ -26,7 +26,25 @@ std::string decimal(double value)
    return s;
 }
 
-std::string literal(Type type, int64_t number, double real)
+/// Where 16-bit integers stand for those of 64 bits (e2e::widen_shorts()): so that glslang folds
+/// nothing beyond 16 bits, pieces of 16 bits and a zero that it does not know.
+std::string long_literal(Type type, int64_t number)
+{
+   const std::string name = glsl_name(type);
+   const int64_t least = type == Type::s64 ? INT16_MIN : 0,
+                 most = type == Type::s64 ? INT16_MAX : UINT16_MAX;
+   if (number >= least && number <= most)
+      return name + "(" + std::to_string(number) + ")";
+   std::string sum;
+   for (uint32_t shift = 0; shift < 64; shift += 16) {
+      const uint64_t piece = uint64_t(number) >> shift & 0xffff;
+      sum += std::string(shift ? " | " : "") + "((ZERO + uint64_t(" + std::to_string(piece) +
+             ")) << uint64_t(" + std::to_string(shift) + "))";
+   }
+   return type == Type::u64 ? "(" + sum + ")" : name + "(" + sum + ")";
+}
+
+std::string literal(Type type, int64_t number, double real, bool long_matrices)
 {
    const std::string name = glsl_name(type);
    char hex[24];
@@ -44,6 +62,8 @@ std::string literal(Type type, int64_t number, double real)
       return std::to_string(uint32_t(number)) + "u";
    case Type::s64:
    case Type::u64:
+      if (long_matrices)
+         return long_literal(type, number);
       snprintf(hex, sizeof(hex), "0x%llxul", (unsigned long long)number);
       return name + "(" + hex + ")";
    default:
@@ -73,6 +93,16 @@ const char *const number_of_workgroup =
    "#define WORKGROUP ((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * "
    "gl_NumWorkGroups.x + gl_WorkGroupID.x)\n"
    "#define WORKGROUPS (gl_NumWorkGroups.x * gl_NumWorkGroups.y * gl_NumWorkGroups.z)\n";
+const char *const unknown_zero = "#define ZERO uint64_t(min(gl_LocalInvocationIndex, 0u))\n";
+
+bool has_long_matrices(const Program &program)
+{
+   return std::ranges::any_of(program.functions, [](const Function &f) {
+      return std::ranges::any_of(f.variables, [](const Variable &v) {
+         return v.matrix && (v.type == Type::s64 || v.type == Type::u64);
+      });
+   });
+}
 
 const char *reduction_name(Reduction r)
 {
@@ -88,7 +118,10 @@ const char *extent_name(Extent e)
 
 class Printer {
 public:
-   explicit Printer(const Program &program) : program(program) {}
+   explicit Printer(const Program &program)
+       : program(program), long_matrices(has_long_matrices(program))
+   {
+   }
 
    std::string run()
    {
@@ -113,7 +146,7 @@ private:
       interface += "layout(local_size_x = " + std::to_string(program.local_x()) +
                    ", local_size_y = " + std::to_string(program.local_y) +
                    ", local_size_z = " + std::to_string(program.local_z) + ") in;\n" +
-                   number_of_workgroup;
+                   number_of_workgroup + (long_matrices ? unknown_zero : "");
       for (uint32_t i = 0; i < push_words; i++)
          if (program.specialized >> i & 1)
             interface += "layout(constant_id = " + std::to_string(first_spec_id + i) +
@@ -203,8 +236,8 @@ private:
 
    std::string zero(const Variable &v) const
    {
-      const std::string scalar = literal(v.type, 0, 0);
-      return v.matrix ? type_name(v) + "(" + literal(type_of(v.matrix->type), 0, 0) + ")" : scalar;
+      const std::string scalar = literal(v.type, 0, 0, long_matrices);
+      return v.matrix ? type_name(v) + "(" + scalar + ")" : scalar;
    }
 
    /// Which variables a function names at all: a shrunk program has many that it does not.
@@ -320,7 +353,7 @@ private:
    {
       switch (e.op) {
       case Op::literal:
-         return literal(e.type, e.number, e.real);
+         return literal(e.type, e.number, e.real, long_matrices);
       case Op::variable:
          return name(uint32_t(e.number)) + (e.args.empty() ? "" : "[" + expr(e.args[0]) + "]");
       case Op::builtin:
@@ -744,8 +777,8 @@ private:
          zeros += ", 0u";
       zeros = "uint[" + dim + "](" + zeros + ")";
       line("if (never)");
-      line("   decode" + number + "_vector(Block_" + number + "(0ul), " + zeros + ", " + zeros +
-           ");");
+      line("   decode" + number + "_vector(Block_" + number + "(uvec2(0u)), " + zeros + ", " +
+           zeros + ");");
    }
 
    Type component_of(const Place &p) const
@@ -878,6 +911,7 @@ private:
       "gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);";
 
    const Program &program;
+   const bool long_matrices;
    const Function *function = nullptr;
    const Stmt *stmt = nullptr;
    std::map<std::string, std::string> struct_names; ///< by their members
