@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
 
 namespace weft::e2e {
 
@@ -470,7 +469,7 @@ Buffer::Buffer(Device &device, VkDeviceSize size, MemoryPlace place) : device(de
    const VkBufferCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
       .size = size,
-      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
                (addressable ? VkBufferUsageFlags(VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) : 0),
    };
    check(vkCreateBuffer(device.device, &info, nullptr, &buffer), "vkCreateBuffer");
@@ -570,12 +569,19 @@ void Pipeline::create(std::span<const uint32_t> spirv)
    create_descriptors();
 }
 
+VkDescriptorType Pipeline::descriptor_type(uint32_t binding) const
+{
+   const bool uniform = binding < 32 && options.uniform_bindings >> binding & 1;
+   return uniform ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+}
+
 void Pipeline::create_layout()
 {
    std::vector<VkDescriptorSetLayoutBinding> bindings;
    for (uint32_t count : options.bindings) {
-      bindings.push_back({.binding = uint32_t(bindings.size()),
-                          .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+      const auto binding = uint32_t(bindings.size());
+      bindings.push_back({.binding = binding,
+                          .descriptorType = descriptor_type(binding),
                           .descriptorCount = count,
                           .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT});
    }
@@ -690,15 +696,18 @@ VkResult Pipeline::create_shader_object(std::span<const uint32_t> spirv)
 
 void Pipeline::create_descriptors()
 {
-   const uint32_t descriptors =
-      std::accumulate(options.bindings.begin(), options.bindings.end(), 0u);
-   const VkDescriptorPoolSize pool_size = {.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                           .descriptorCount = std::max(descriptors, 1u)};
+   std::vector<VkDescriptorPoolSize> sizes;
+   for (uint32_t binding = 0; binding < options.bindings.size(); binding++) {
+      if (const uint32_t count = options.bindings[binding])
+         sizes.push_back({descriptor_type(binding), count});
+   }
+   if (sizes.empty())
+      sizes.push_back({VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1});
    const VkDescriptorPoolCreateInfo pool_info = {
       .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
       .maxSets = 1,
-      .poolSizeCount = 1,
-      .pPoolSizes = &pool_size,
+      .poolSizeCount = uint32_t(sizes.size()),
+      .pPoolSizes = sizes.data(),
    };
    check(vkCreateDescriptorPool(device.device, &pool_info, nullptr, &descriptor_pool),
          "vkCreateDescriptorPool");
@@ -728,7 +737,7 @@ void Pipeline::write_descriptors(const std::vector<BufferRange> &buffers)
                         .dstSet = set,
                         .dstBinding = binding,
                         .descriptorCount = count,
-                        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                        .descriptorType = descriptor_type(binding),
                         .pBufferInfo = &infos[next]});
       next += count;
    }

@@ -167,7 +167,7 @@ private:
    VkDeviceSize length;
 };
 
-/// A storage buffer as a shader sees it.
+/// A storage or uniform buffer as a shader sees it.
 struct BufferRange {
    Buffer *buffer;
    VkDeviceSize offset = 0, size = VK_WHOLE_SIZE;
@@ -185,6 +185,7 @@ struct SpecConstant {
 struct PipelineOptions {
    /// Bindings 0, 1, … of set 0, each an array of so many storage buffers.
    std::vector<uint32_t> bindings;
+   uint32_t uniform_bindings = 0; ///< a bit for each binding of uniform buffers instead
    uint32_t push_bytes = 0;
    /// Required subgroup size with full subgroups; 0 leaves it to the driver.
    uint32_t subgroup_size = 0;
@@ -219,6 +220,7 @@ public:
 private:
    void create(std::span<const uint32_t> spirv);
    void create_layout();
+   VkDescriptorType descriptor_type(uint32_t binding) const;
    VkResult create_pipeline(std::span<const uint32_t> spirv);
    VkResult create_shader_object(std::span<const uint32_t> spirv);
    void create_descriptors();

@@ -189,7 +189,7 @@ std::string describe(const Program &program)
    text << "\n";
    static const char *const contents[] = {
       "written by the program", "tiny", "small", "fine", "bounds", "any"};
-   static const char *const storages[] = {"buffer", "buffer reference", "shared"};
+   static const char *const storages[] = {"buffer", "buffer reference", "shared", "uniform"};
    for (size_t m = 0; m < program.memories.size(); m++) {
       const Memory &memory = program.memories[m];
       text << "mem" << m << ": " << storages[int(memory.storage)] << ", " << memory.elements

@@ -209,7 +209,7 @@ TEST(generator, a_seed_repeats_its_program)
 
 TEST(generator, has_all_kinds_of_statements)
 {
-   std::vector<uint32_t> kinds(size_t(Kind::struct_copy) + 1), ops(size_t(Op::ballot) + 1);
+   std::vector<uint32_t> kinds(size_t(Kind::atomic) + 1), ops(size_t(Op::ballot) + 1);
    for (uint64_t seed = 1; seed < 300; seed++) {
       for (const Function &f : generate(seed, operations).program.functions) {
          for_each_stmt(f.body, [&](const Stmt &s) {
@@ -313,6 +313,92 @@ TEST(generator, has_dimensions_and_specialization_constants)
    EXPECT_GE(planes, 10u);
    EXPECT_GE(many, 30u);
    EXPECT_GE(specialized, 30u);
+}
+
+TEST(generator, has_atomics_and_uniform_buffers)
+{
+   uint32_t uniform = 0, results = 0, shared = 0, kinds[size_t(Atomic::append) + 1] = {};
+   for (uint64_t seed = 1; seed < 500; seed++) {
+      const Program program = generate(seed, operations).program;
+      for (const Function &f : program.functions) {
+         for_each_stmt(f.body, [&](const Stmt &s) {
+            for_each_own_expr(s, [&](const Expr &e) {
+               uniform += e.op == Op::load &&
+                          program.memories[size_t(e.number)].storage == Storage::uniform;
+            });
+            if (s.kind != Kind::atomic)
+               return;
+            kinds[s.detail]++;
+            results += atomic_result(s) != nullptr;
+            shared += program.memories[s.target].storage == Storage::shared;
+         });
+      }
+   }
+   for (const uint32_t count : kinds)
+      EXPECT_GE(count, 5u) << "atomic " << &count - kinds;
+   EXPECT_GE(results, 20u);
+   EXPECT_GE(shared, 20u);
+   EXPECT_GE(uniform, 100u);
+}
+
+/// Sixteen invocations of two subgroups on three places; the order matters to some of them.
+TEST(interpreter, lets_atomics_come_in_any_order)
+{
+   Program p;
+   p.subgroup_size = 8;
+   p.subgroups = 2;
+   p.memories = {memory(Storage::buffer, 18), memory(Storage::buffer, 16)};
+   p.memories[0].atomic = true;
+   p.memories[0].contents = Contents::tiny;
+   p.functions.resize(1);
+   p.functions[0].variables.resize(1);
+   const auto interpreted = [&](Atomic op, std::vector<Expr> exprs) {
+      p.functions[0].body = {{Kind::atomic, uint8_t(op), 0, std::move(exprs), {}, {}, {}}};
+      return interpret(p);
+   };
+   const auto cell = [&](const std::variant<Expected, Invalid> &result, size_t element) {
+      const auto *expected = std::get_if<Expected>(&result);
+      EXPECT_TRUE(expected) << std::get<Invalid>(result).why;
+      return expected ? (*expected)[0][element].number.i : -1;
+   };
+   const auto is_refused = [](const std::variant<Expected, Invalid> &result) {
+      const auto *invalid = std::get_if<Invalid>(&result);
+      return invalid && invalid->why == "the order of atomics matters";
+   };
+   const std::vector<std::byte> before = initial_bytes(p.memories[0]);
+   const auto at_first = [&](size_t i) { return decode(Type::u32, &before[i * 4]).i; };
+   Expr result = {Op::variable, Type::u32, 0, 0, 0, {}};
+   EXPECT_EQ(cell(interpreted(Atomic::add, {literal(1), own_index()}), 1), at_first(1) + 120);
+   EXPECT_EQ(cell(interpreted(Atomic::max, {literal(1), own_index()}), 1), 15);
+   EXPECT_EQ(cell(interpreted(Atomic::exchange, {literal(2), literal(9)}), 2), 9);
+   EXPECT_EQ(cell(interpreted(Atomic::compare_exchange,
+                              {literal(2), literal(9), literal(uint32_t(at_first(2)))}),
+                  2),
+             9);
+   EXPECT_EQ(cell(interpreted(Atomic::compare_exchange, {literal(2), literal(9), literal(77)}), 2),
+             at_first(2));
+   // Each of the ring's elements once.
+   const auto appended = interpreted(Atomic::append, {literal(0), literal(5)});
+   EXPECT_EQ(cell(appended, 0), at_first(0) + 16);
+   for (size_t i = 1; i <= ring; i++)
+      EXPECT_EQ(cell(appended, i), at_first(i) + 5);
+   EXPECT_EQ(cell(appended, ring + 1), at_first(ring + 1));
+
+   EXPECT_TRUE(is_refused(interpreted(Atomic::exchange, {literal(1), own_index()})));
+   EXPECT_TRUE(is_refused(interpreted(Atomic::append, {literal(0), own_index()})));
+   EXPECT_TRUE(is_refused(interpreted(Atomic::add, {literal(1), own_index(), result})));
+   EXPECT_EQ(cell(interpreted(Atomic::add, {own_index(), literal(3), result}), 4), at_first(4) + 3);
+   // One after the other; a barrier between them, or not.
+   const Stmt add = {Kind::atomic, uint8_t(Atomic::add), 0, {literal(1), literal(1)}, {}, {}, {}},
+              max = {Kind::atomic, uint8_t(Atomic::max), 0, {literal(1), literal(8)}, {}, {}, {}},
+              barrier = {Kind::barrier, 0, 0, {}, {}, {}, {}};
+   p.functions[0].body = {max, barrier, add};
+   EXPECT_EQ(cell(interpret(p), 1), 24);
+   p.functions[0].body = {max, add};
+   EXPECT_TRUE(is_refused(interpret(p)));
+   p.workgroups = 2;
+   p.functions[0].body = {max, barrier, add};
+   EXPECT_TRUE(is_refused(interpret(p)));
 }
 
 TEST(interpreter, turns_rows_by_what_their_invocations_say)

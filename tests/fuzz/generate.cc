@@ -146,7 +146,7 @@ static OperationKind kind_of(const MatrixOperation &op)
    return {op.a, op.b, op.result};
 }
 
-static bool has_long_integers(const MatrixOperation &op)
+bool has_long_integers(const MatrixOperation &op)
 {
    return std::ranges::any_of(std::array{op.a, op.b, op.result}, [](ComponentType type) {
       return type == ComponentType::s64 || type == ComponentType::u64;
@@ -386,15 +386,23 @@ void Generator::make_inputs()
          p.memories[m].unit = choose_unit(type, p.memories[m].unit_bytes);
       inputs[type].push_back(m);
    }
-   inputs[Type::u32].push_back(add_memory(Storage::buffer, Type::u32, 256, Contents::any));
+   const auto buffer = [&] { return one_in(3) ? Storage::uniform : Storage::buffer; };
+   inputs[Type::u32].push_back(add_memory(buffer(), Type::u32, 256, Contents::any));
    const Type real = doubles ? Type::f64 : Type::f32;
-   inputs[real].push_back(add_memory(Storage::buffer, real, 128, Contents::small));
+   inputs[real].push_back(add_memory(buffer(), real, 128, Contents::small));
    // Too small for matrices, so of another type than theirs.
    const Type type = pick({Type::s8, Type::u16, Type::s32, Type::u64, Type::f16});
    if (one_in(2) && !inputs.count(type) && expressible(type)) {
       inputs[type].push_back(
-         add_memory(Storage::buffer, type, 64, is_float(type) ? Contents::fine : Contents::any));
+         add_memory(buffer(), type, 64, is_float(type) ? Contents::fine : Contents::any));
    }
+}
+
+uint32_t Generator::matrix_input(Type type)
+{
+   std::vector<uint32_t> list = inputs.at(type);
+   std::erase_if(list, [&](uint32_t m) { return p.memories[m].storage == Storage::uniform; });
+   return pick(list);
 }
 
 int64_t Generator::main_budget() const

@@ -160,7 +160,7 @@ Stmt Generator::transfer(Kind kind, const Place &place, uint32_t memory, const L
 void Generator::load_matrix(Block &out, const Place &place, const MatrixType &type,
                             const Flow &flow)
 {
-   const uint32_t m = pick(inputs.at(type_of(type.type)));
+   const uint32_t m = matrix_input(type_of(type.type));
    const Memory &memory = p.memories[m];
    const uint32_t units = memory.bytes() / memory.unit_bytes;
    const Layout l = layout(type, memory, false, units);
@@ -557,7 +557,7 @@ void Generator::staged_load(Block &out, const Flow &flow)
 {
    const MatrixType type = pick(types);
    const Type scalar = type_of(type.type);
-   const uint32_t m = shared_memory(scalar, false, false), from = pick(inputs.at(scalar));
+   const uint32_t m = shared_memory(scalar, false, false), from = matrix_input(scalar);
    if (p.memories[m].unit != glsl_name(scalar) || p.memories[from].unit != glsl_name(scalar))
       return through_shared(out, flow);
    const Memory memory = p.memories[m];

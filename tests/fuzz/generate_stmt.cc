@@ -33,7 +33,7 @@ void Generator::statement(Block &out, const Flow &flow)
    if (choice < 5 && flow.depth < 3)
       return loop(out, flow);
    if (choice == 5 && flow.level == Level::workgroup && !flow.in_function)
-      return exchange(out, flow);
+      return one_in(3) ? shared_atomics(out, flow) : exchange(out, flow);
    if (matrices && choice < 17)
       return matrix_statement(out, flow);
    scalar_statement(out, flow);
@@ -43,6 +43,8 @@ void Generator::scalar_statement(Block &out, const Flow &flow)
 {
    if (!flow.in_function && one_in(8))
       return store_scalar(out, any(scalar_type(), wanted(Level::invocation, flow)), flow);
+   if (!flow.in_function && one_in(10))
+      return atomic(out, flow);
    if (flow.level <= Level::subgroup && one_in(8))
       return guarded_shuffle(out, flow);
    assign(out, flow);
@@ -157,6 +159,15 @@ void Generator::loop(Block &out, const Flow &flow)
       out.push_back(std::move(s));
 }
 
+uint32_t Generator::own_variable(Type type)
+{
+   const std::optional<uint32_t> found = find_scalar(type, Level::invocation, false);
+   const auto is_own = [&](const Scalar &s) {
+      return s.variable == found && s.level == Level::invocation && !s.counter;
+   };
+   return std::ranges::any_of(scalars, is_own) ? *found : add_scalar(type, Level::invocation);
+}
+
 /// Each invocation writes a place of shared memory and reads another's.
 void Generator::exchange(Block &out, const Flow &flow)
 {
@@ -164,13 +175,7 @@ void Generator::exchange(Block &out, const Flow &flow)
    if (type == Type::boolean)
       type = Type::s32;
    const uint32_t m = shared_memory(type, true, false), N = p.invocations();
-   const uint32_t target =
-      find_scalar(type, Level::invocation, false).value_or(add_scalar(type, Level::invocation));
-   const auto is_target = [&](const Scalar &s) {
-      return s.variable == target && s.level == Level::invocation && !s.counter;
-   };
-   const uint32_t variable_number =
-      std::ranges::any_of(scalars, is_target) ? target : add_scalar(type, Level::invocation);
+   const uint32_t variable_number = own_variable(type);
    out.push_back({Kind::barrier, 0, 0, {}, {}, {}, {}});
    out.push_back({Kind::store,
                   0,

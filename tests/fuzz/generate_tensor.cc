@@ -186,7 +186,7 @@ void Generator::load_tensor(Block &out, const Flow &flow)
    if (one_in(2))
       return decode_tensor(out, flow);
    const MatrixType type = pick(types);
-   const uint32_t m = pick(inputs.at(type_of(type.type)));
+   const uint32_t m = matrix_input(type_of(type.type));
    const Memory &memory = p.memories[m];
    // Matrices lie at multiples of 16 bytes.
    const uint32_t steps = draw(5);
@@ -201,9 +201,13 @@ void Generator::decode_tensor(Block &out, const Flow &flow)
 {
    std::vector<uint32_t> memories;
    for (const auto &[type, list] : inputs) {
-      if (is_integer(type) && expressible(type))
-         memories.insert(memories.end(), list.begin(), list.end());
+      if (!is_integer(type) || !expressible(type))
+         continue;
+      std::ranges::copy_if(list, std::back_inserter(memories),
+                           [&](uint32_t m) { return p.memories[m].storage != Storage::uniform; });
    }
+   if (memories.empty())
+      return load_tensor(out, flow);
    const uint32_t m = pick(memories);
    const Memory &memory = p.memories[m];
    const MatrixType type = pick(types);

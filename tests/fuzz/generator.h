@@ -45,6 +45,8 @@ struct Decoding {
    uint32_t vector = 0;
 };
 
+bool has_long_integers(const MatrixOperation &);
+
 class Generator {
 public:
    Generator(uint64_t seed, const std::vector<MatrixOperation> &operations);
@@ -77,6 +79,7 @@ private:
    e2e::MatrixType c_type(const MatrixOperation &) const;
    bool expressible(Type) const; ///< GLSL has it beside the types of the operations
    void make_inputs();
+   uint32_t matrix_input(Type); ///< not a uniform buffer, which has no matrices
    std::string choose_unit(Type, uint32_t &bytes);
    uint32_t add_memory(Storage, Type, uint32_t elements, Contents);
    uint32_t output_memory(Type, bool scalar);
@@ -129,6 +132,19 @@ private:
    void branch(Block &, const Flow &);
    void loop(Block &, const Flow &);
    void exchange(Block &, const Flow &);
+   uint32_t own_variable(Type); ///< that each invocation has its own value of
+
+   // generate_atomic.cc
+   Type atomic_type();
+   uint32_t atomic_memory(Type);
+   uint32_t atomic_cells(uint32_t memory, uint32_t count); ///< the first of so many new ones
+   Expr constant_of_dispatch(Type);
+   Stmt atomic_statement(Atomic, uint32_t memory, Expr element, Expr value);
+   void atomic(Block &, const Flow &);
+   void contended_atomic(Block &, const Flow &);
+   void own_atomic(Block &, const Flow &);
+   void shared_atomics(Block &, const Flow &);
+   void shared_cells(Block &, uint32_t memory, Type, const Flow &);
    void call(Block &, const Flow &);
    void copy_struct(Block &, const Flow &);
 
@@ -217,6 +233,8 @@ private:
    };
    std::map<std::pair<Type, bool>, Output> outputs; ///< by type, and whether of scalars
    std::map<std::pair<Type, uint32_t>, uint32_t> shared;
+   std::map<Type, uint32_t> atomics;                       ///< memories of buffers
+   std::map<std::pair<uint32_t, Atomic>, uint32_t> places; ///< for everybody, by memory
 };
 
 } // namespace weft::fuzz

@@ -122,6 +122,8 @@ void Interpreter::execute(const Stmt &stmt, const Mask &mask)
       return assign(stmt.exprs[0], evaluate(stmt.exprs[1], mask), mask);
    case Kind::store:
       return store(stmt, mask);
+   case Kind::atomic:
+      return atomic(stmt, mask);
    case Kind::branch:
       return branch(stmt, mask);
    case Kind::loop:
@@ -195,6 +197,64 @@ void Interpreter::store(const Stmt &stmt, const Mask &mask)
              memories[stmt.target].write(element, access(int32_t(i / W), int32_t(i % W)), value, 0))
          fail(why);
    }
+}
+
+/// What an atomic leaves where `old` was.
+static Number updated(Atomic op, Type type, const Number &old, const Number &value,
+                      const Number &comparand)
+{
+   switch (op) {
+   case Atomic::exchange:
+      return value;
+   case Atomic::compare_exchange:
+      return old.i == comparand.i ? value : old;
+   case Atomic::append:
+      return *binary(Binary::add, type, old, value);
+   default: {
+      static constexpr Binary binaries[] = {Binary::add,     Binary::min,    Binary::max,
+                                            Binary::bit_and, Binary::bit_or, Binary::bit_xor};
+      return *binary(binaries[size_t(op)], type, old, value);
+   }
+   }
+}
+
+void Interpreter::atomic(const Stmt &stmt, const Mask &mask)
+{
+   const Atomic op = Atomic(stmt.detail);
+   const Type type = program.memories[stmt.target].type;
+   const Expr *const result = atomic_result(stmt);
+   std::vector<Lanes> args;
+   for (size_t i = 0; i < stmt.exprs.size() - (result ? 1 : 0); i++)
+      args.push_back(evaluate(stmt.exprs[i], mask));
+   Lanes results(N);
+   for (uint32_t i = 0; i < N; i++) {
+      if (!mask[i])
+         continue;
+      for (size_t a = 0; a < args.size(); a++)
+         defined(args[a][i], stmt.exprs[a]);
+      const Number value = args[1][i], comparand = args.size() > 2 ? args[2][i] : Number();
+      uint64_t element = uint64_t(args[0][i].i);
+      const auto update = [&](const Atomicity &how, const Number &operand, Number &old) {
+         const char *const why = memories[stmt.target].update(
+            element, access(int32_t(i / W), int32_t(i % W)), how,
+            [&](const Number &n) { return updated(how.op, type, n, operand, comparand); }, old);
+         if (why)
+            fail(why);
+      };
+      Atomicity how = {op, result != nullptr};
+      if (op >= Atomic::exchange)
+         how.value = value.i, how.comparand = comparand.i;
+      if (op != Atomic::append) {
+         update(how, value, results[i]);
+         continue;
+      }
+      Number number;
+      update(how, {1}, number);
+      element += 1 + uint64_t(number.i) % ring;
+      update({Atomic::add}, value, results[i]);
+   }
+   if (result)
+      assign(*result, results, mask);
 }
 
 void Interpreter::branch(const Stmt &stmt, const Mask &mask)

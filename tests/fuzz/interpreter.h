@@ -48,6 +48,7 @@ private:
    bool is_whole(const Mask &, const Mask &whole) const;
    void assign(const Expr &variable, const Lanes &, const Mask &);
    void store(const Stmt &, const Mask &);
+   void atomic(const Stmt &, const Mask &);
    void branch(const Stmt &, const Mask &);
    void loop(const Stmt &, const Mask &);
    void barrier(const Mask &);

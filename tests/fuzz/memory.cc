@@ -3,14 +3,19 @@
 
 #include "tests/fuzz/memory.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 namespace weft::fuzz {
 
+static constexpr int32_t before_the_program = -1;
+
 /// Whether everything of the first is seen by the second.
 static bool ordered(const Access &first, const Access &second)
 {
+   if (first.workgroup == before_the_program)
+      return true;
    if (first.workgroup != second.workgroup)
       return false;
    if (first.workgroup_barriers < second.workgroup_barriers)
@@ -22,13 +27,22 @@ static bool ordered(const Access &first, const Access &second)
    return first.invocation == second.invocation && first.invocation >= 0;
 }
 
+static bool all_ordered(const std::vector<AtomicAccess> &atomics, const Access &access)
+{
+   return std::ranges::all_of(atomics,
+                              [&](const AtomicAccess &a) { return ordered(a.access, access); });
+}
+
 CellArray::CellArray(const Memory &memory) : writable(memory.writable()), cells(memory.elements)
 {
-   if (writable)
+   if (memory.contents == Contents::none)
       return;
    const std::vector<std::byte> bytes = initial_bytes(memory);
-   for (uint32_t i = 0; i < memory.elements; i++)
+   for (uint32_t i = 0; i < memory.elements; i++) {
       cells[i].number = decode(memory.type, &bytes[size_t(i) * memory.component_bytes()]);
+      cells[i].written = writable;
+      cells[i].write.workgroup = before_the_program;
+   }
 }
 
 const char *CellArray::read(uint64_t element, const Access &access, Number &number, double &bound)
@@ -44,6 +58,8 @@ const char *CellArray::read(uint64_t element, const Access &access, Number &numb
       return "a read of what is not written";
    if (!ordered(cell.write, access))
       return "a read races with a write";
+   if (!all_ordered(cell.atomics, access))
+      return "a read races with an atomic";
    std::erase_if(cell.reads, [&](const Access &r) { return ordered(r, access); });
    cell.reads.push_back(access);
    return nullptr;
@@ -63,7 +79,38 @@ const char *CellArray::write(uint64_t element, const Access &access, const Numbe
       if (!ordered(r, access))
          return "a write races with a read";
    }
-   cell = {number, bound, true, access, {}};
+   if (!all_ordered(cell.atomics, access))
+      return "a write races with an atomic";
+   cell = {number, bound, true, access, {}, {}};
+   return nullptr;
+}
+
+const char *CellArray::update(uint64_t element, const Access &access, const Atomicity &how,
+                              const std::function<Number(const Number &)> &update, Number &old)
+{
+   if (element >= cells.size())
+      return "an atomic outside of a memory";
+   if (!writable)
+      return "an atomic of an input";
+   Cell &cell = cells[element];
+   if (!cell.written)
+      return "an atomic of what is not written";
+   if (!ordered(cell.write, access))
+      return "an atomic races with a write";
+   for (const Access &r : cell.reads) {
+      if (!ordered(r, access))
+         return "an atomic races with a read";
+   }
+   for (const AtomicAccess &a : cell.atomics) {
+      if (!ordered(a.access, access) && (how.exclusive || a.how != how))
+         return "the order of atomics matters";
+   }
+   // What comes after this one and is another comes after the same ones before it, too.
+   std::erase_if(cell.atomics,
+                 [&](const AtomicAccess &a) { return ordered(a.access, access) && a.how == how; });
+   cell.atomics.push_back({access, how});
+   old = cell.number;
+   cell.number = update(old);
    return nullptr;
 }
 

@@ -9,6 +9,8 @@
 
 #include "tests/fuzz/numbers.h"
 
+#include <functional>
+
 namespace weft::fuzz {
 
 /// Who accesses, and when: how many barriers he has passed.  Invocation -1 is any one of the
@@ -18,12 +20,28 @@ struct Access {
    uint32_t workgroup_barriers = 0, subgroup_barriers = 0;
 };
 
+/// Atomics that are the same may come in any order; `value` and `comparand` are of those that store
+/// them.  What an exclusive one returns is used, so that nothing else may come between.
+struct Atomicity {
+   Atomic op = Atomic::add;
+   bool exclusive = false;
+   int64_t value = 0, comparand = 0;
+
+   bool operator==(const Atomicity &) const = default;
+};
+
+struct AtomicAccess {
+   Access access;
+   Atomicity how;
+};
+
 struct Cell {
    Number number;
    double bound = 0; ///< how far a float may be from `number`
    bool written = false;
    Access write;
-   std::vector<Access> reads; ///< since that write, as far as they still matter
+   std::vector<Access> reads;         ///< since that write, as far as they still matter
+   std::vector<AtomicAccess> atomics; ///< since that write, too
 };
 
 class CellArray {
@@ -33,6 +51,9 @@ public:
    /// Why it is not allowed, or null.
    const char *read(uint64_t element, const Access &, Number &, double &bound);
    const char *write(uint64_t element, const Access &, const Number &, double bound);
+   /// Puts update(number) in a number's place, which is `old`.
+   const char *update(uint64_t element, const Access &, const Atomicity &,
+                      const std::function<Number(const Number &)> &update, Number &old);
    /// As before the program; for shared memory of the next workgroup.
    void clear();
 

@@ -189,8 +189,14 @@ private:
       std::vector<e2e::SpecConstant> constants;
       for (const uint32_t i : specialized_words(program))
          constants.push_back({first_spec_id + i, program.push[i]});
+      uint32_t uniform = 0, binding = 0;
+      for (const Memory &memory : program.memories) {
+         if (memory.storage == Storage::buffer || memory.storage == Storage::uniform)
+            uniform |= uint32_t(memory.storage == Storage::uniform) << binding++;
+      }
       e2e::Pipeline pipeline(*device, spirv,
                              {.bindings = std::vector<uint32_t>(ranges.size(), 1),
+                              .uniform_bindings = uniform,
                               .push_bytes = uint32_t(push.size()),
                               .subgroup_size = program.subgroup_size,
                               .spec_constants = constants});

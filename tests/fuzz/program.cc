@@ -143,6 +143,19 @@ const Expr *function_result(const Stmt &stmt)
    return stmt.kind == Kind::tensor_load && stmt.exprs.size() > 1 ? &stmt.exprs[1] : nullptr;
 }
 
+const Expr *atomic_result(const Stmt &stmt)
+{
+   const size_t operands = Atomic(stmt.detail) == Atomic::compare_exchange ? 3 : 2;
+   return stmt.kind == Kind::atomic && stmt.exprs.size() > operands ? &stmt.exprs[operands]
+                                                                    : nullptr;
+}
+
+bool has_memory(const Stmt &stmt)
+{
+   return stmt.kind == Kind::store || stmt.kind == Kind::matrix_load ||
+          stmt.kind == Kind::matrix_store || stmt.kind == Kind::atomic || stmt.tensor;
+}
+
 Size size(const Program &program)
 {
    Size s;

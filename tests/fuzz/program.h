@@ -224,7 +224,25 @@ enum class Kind : uint8_t {
    /// ones, then the result
    call,
    struct_copy, ///< the function's structs: `target` = `detail`
+   /// Atomic in `detail`, of memory `target`; exprs: element, value, of compare_exchange the
+   /// comparand, and where it is used the variable of the result
+   atomic,
 };
+
+enum class Atomic : uint8_t {
+   add,
+   min,
+   max,
+   bit_and,
+   bit_or,
+   bit_xor,
+   exchange,
+   compare_exchange,
+   /// Takes a number from a counter, the element, and adds to one of the `ring` elements behind it:
+   /// that of the number's last bits.
+   append,
+};
+constexpr uint32_t ring = 16;
 
 enum class LoopForm : uint8_t { counted, counted_unrolled, counted_rolled, endless };
 
@@ -250,6 +268,10 @@ struct Stmt {
 
 /// The expression of a statement that is a function's result, or null.
 const Expr *function_result(const Stmt &);
+/// The variable that an atomic's result goes to, or null.
+const Expr *atomic_result(const Stmt &);
+/// Whether `target` is a memory.
+bool has_memory(const Stmt &);
 
 struct Variable {
    Type type = Type::u32;
@@ -273,7 +295,7 @@ struct Function {
    std::vector<Stmt> body;
 };
 
-enum class Storage : uint8_t { buffer, reference, shared };
+enum class Storage : uint8_t { buffer, reference, shared, uniform };
 
 /// What a memory holds at first.
 enum class Contents : uint8_t {
@@ -295,8 +317,9 @@ struct Memory {
    uint64_t seed = 0;
    std::string unit;
    uint32_t unit_bytes = 0;
+   bool atomic = false; ///< for atomics, which find its contents there
 
-   bool writable() const { return contents == Contents::none; }
+   bool writable() const { return contents == Contents::none || atomic; }
    uint32_t component_bytes() const { return bits(type) / 8; }
    uint32_t bytes() const { return elements * component_bytes(); }
 };

@@ -39,8 +39,8 @@ std::vector<Expr *> expressions(Program &program)
 {
    std::vector<Expr *> list;
    for (Stmt *s : statements(program)) {
-      const bool assigns =
-         s->kind == Kind::assign || s->kind == Kind::element_reduce || s->kind == Kind::call;
+      const bool assigns = s->kind == Kind::assign || s->kind == Kind::element_reduce ||
+                           s->kind == Kind::call || atomic_result(*s);
       for_each_own_expr(*s, [&](Expr &e) {
          const bool target = assigns && e.op == Op::variable && !s->exprs.empty() &&
                              std::ranges::any_of(s->exprs, [&](Expr &own) { return &own == &e; });
@@ -56,8 +56,7 @@ void drop_unused_memories(Program &program)
    std::vector<bool> used(program.memories.size());
    const auto each_memory = [&](auto &&body) {
       for (Stmt *s : statements(program)) {
-         if (s->kind == Kind::store || s->kind == Kind::matrix_load ||
-             s->kind == Kind::matrix_store || s->tensor) {
+         if (has_memory(*s)) {
             int64_t number = s->target;
             body(number);
             s->target = uint32_t(number);
@@ -97,6 +96,7 @@ public:
          flatten();
          simplify_expressions();
          simplify_tensors();
+         simplify_atomics();
          simplify_memories();
       } while (progress && !late());
       return best;
@@ -284,6 +284,34 @@ private:
       }
    }
 
+   /// Without a result, and as additions.
+   void simplify_atomics()
+   {
+      for (size_t i = 0; i < statements(best).size(); i++) {
+         const auto change = [&](auto &&edit) {
+            if (i >= statements(best).size() || statements(best)[i]->kind != Kind::atomic)
+               return;
+            Program changed = best;
+            if (edit(*statements(changed)[i]))
+               attempt(std::move(changed));
+         };
+         change([](Stmt &s) {
+            const bool has_result = atomic_result(s);
+            if (has_result)
+               s.exprs.pop_back();
+            return has_result;
+         });
+         change([](Stmt &s) {
+            if (Atomic(s.detail) == Atomic::add)
+               return false;
+            if (Atomic(s.detail) == Atomic::compare_exchange)
+               s.exprs.erase(s.exprs.begin() + 2);
+            s.detail = uint8_t(Atomic::add);
+            return true;
+         });
+      }
+   }
+
    void simplify_memories()
    {
       for (size_t m = 0; m < best.memories.size(); m++) {
@@ -294,7 +322,8 @@ private:
             edit(changed.memories[m]);
             attempt(std::move(changed));
          };
-         if (best.memories[m].storage == Storage::reference)
+         if (best.memories[m].storage == Storage::reference ||
+             best.memories[m].storage == Storage::uniform)
             change([](Memory &memory) { memory.storage = Storage::buffer; });
          if (best.memories[m].contents > Contents::tiny)
             change([](Memory &memory) { memory.contents = Contents::tiny; });

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Random atomics, of which the order does not matter: those of one place are the same, or an
+/// invocation has the place alone.
+
+#include "tests/fuzz/generator.h"
+
+#include <algorithm>
+
+namespace weft::fuzz {
+
+Type Generator::atomic_type()
+{
+   // Where 16 bits stand for 64, there are no atomics of 64.
+   if (std::ranges::any_of(operations, has_long_integers))
+      return pick({Type::u32, Type::s32});
+   return pick({Type::u32, Type::u32, Type::s32, Type::s32, Type::u64, Type::s64});
+}
+
+uint32_t Generator::atomic_memory(Type type)
+{
+   const auto [it, inserted] = atomics.try_emplace(type, 0);
+   if (inserted) {
+      it->second = add_memory(one_in(6) ? Storage::reference : Storage::buffer, type, 0,
+                              pick({Contents::small, Contents::bounds, Contents::any}));
+      p.memories[it->second].atomic = true;
+   }
+   return it->second;
+}
+
+uint32_t Generator::atomic_cells(uint32_t memory, uint32_t count)
+{
+   const uint32_t first = p.memories[memory].elements;
+   p.memories[memory].elements += count;
+   return first;
+}
+
+/// A number that all invocations of all workgroups agree on.
+Expr Generator::constant_of_dispatch(Type type)
+{
+   if (one_in(2))
+      return random_literal(type);
+   Expr word{Op::push, Type::u32, 0, draw(push_words), 0, {}};
+   return type == Type::u32 ? word : Expr{Op::convert, type, 0, 0, 0, {std::move(word)}};
+}
+
+Stmt Generator::atomic_statement(Atomic op, uint32_t memory, Expr element, Expr value)
+{
+   return {Kind::atomic, uint8_t(op), memory, {std::move(element), std::move(value)}, {}, {}, {}};
+}
+
+void Generator::atomic(Block &out, const Flow &flow)
+{
+   if (one_in(3))
+      own_atomic(out, flow);
+   else
+      contended_atomic(out, flow);
+}
+
+/// Of a place that invocations of all workgroups have.
+void Generator::contended_atomic(Block &out, const Flow &flow)
+{
+   const Type type = atomic_type();
+   const uint32_t m = atomic_memory(type);
+   const auto op = Atomic(draw(uint32_t(Atomic::append) + 1));
+   const Wanted w = wanted(Level(draw(3)), flow, 1);
+   if (op == Atomic::append) {
+      const uint32_t counter = atomic_cells(m, 1 + ring);
+      out.push_back(
+         atomic_statement(op, m, literal(Type::u32, counter), constant_of_dispatch(type)));
+      return;
+   }
+   if (op < Atomic::exchange) {
+      constexpr uint32_t most = 16;
+      const auto [it, inserted] = places.try_emplace({m, op}, 0);
+      if (inserted)
+         it->second = atomic_cells(m, most);
+      Expr element = arithmetic(Binary::add, below(most, w), literal(Type::u32, it->second));
+      out.push_back(
+         atomic_statement(op, m, std::move(element), any(type, wanted(Level::invocation, flow))));
+      return;
+   }
+   // What is stored is the same for all, so each statement has places of its own.
+   const uint32_t first = atomic_cells(m, 4);
+   Expr element = arithmetic(Binary::add, below(4, w), literal(Type::u32, first));
+   Stmt s = atomic_statement(op, m, std::move(element), constant_of_dispatch(type));
+   if (op == Atomic::compare_exchange) {
+      const Memory &memory = p.memories[m];
+      const std::vector<std::byte> bytes = initial_bytes(memory);
+      const uint32_t found = first + draw(4);
+      s.exprs.push_back(
+         one_in(4)
+            ? constant_of_dispatch(type)
+            : literal(type, decode(type, &bytes[size_t(found) * memory.component_bytes()]).i));
+   }
+   out.push_back(std::move(s));
+}
+
+/// Of a place of each invocation's own, so that the result can be used.
+void Generator::own_atomic(Block &out, const Flow &flow)
+{
+   const Type type = atomic_type();
+   const uint32_t m = atomic_memory(type), N = p.invocations();
+   const auto op = Atomic(draw(uint32_t(Atomic::compare_exchange) + 1));
+   const uint32_t first = atomic_cells(m, N * p.workgroups);
+   Expr own = arithmetic(
+      Binary::add, arithmetic(Binary::mul, builtin(Builtin::workgroup), literal(Type::u32, N)),
+      builtin(Builtin::local_index));
+   const Wanted w = wanted(Level::invocation, flow);
+   Stmt s = atomic_statement(
+      op, m, arithmetic(Binary::add, std::move(own), literal(Type::u32, first)), any(type, w));
+   if (op == Atomic::compare_exchange)
+      s.exprs.push_back(any(type, w));
+   s.exprs.push_back(variable(own_variable(type)));
+   out.push_back(std::move(s));
+}
+
+/// Invocations write their places of shared memory, all of them change any of these, and read them.
+void Generator::shared_atomics(Block &out, const Flow &flow)
+{
+   const Type type = atomic_type();
+   const uint32_t m = shared_memory(type, true, false), N = p.invocations();
+   const Stmt barrier{Kind::barrier, 0, 0, {}, {}, {}, {}};
+   out.push_back(barrier);
+   out.push_back({Kind::store,
+                  0,
+                  m,
+                  {builtin(Builtin::local_index), any(type, wanted(Level::invocation, flow))},
+                  {},
+                  {},
+                  {}});
+   out.push_back(barrier);
+   if (one_in(2)) {
+      Flow inner = flow;
+      inner.level = Level(draw(3));
+      Stmt branch{Kind::branch, 0, 0, {truth(wanted(inner.level, flow))}, {}, {}, {}};
+      shared_cells(branch.body, m, type, inner);
+      out.push_back(std::move(branch));
+   } else {
+      shared_cells(out, m, type, flow);
+   }
+   out.push_back(barrier);
+   Expr loaded{Op::load, type, 0, m, 0, {below(N, wanted(Level::invocation, flow))}};
+   out.push_back(
+      {Kind::assign, 0, 0, {variable(own_variable(type)), std::move(loaded)}, {}, {}, {}});
+}
+
+void Generator::shared_cells(Block &out, uint32_t m, Type type, const Flow &flow)
+{
+   const auto op = Atomic(draw(uint32_t(Atomic::compare_exchange) + 1));
+   const Wanted w = wanted(Level::invocation, flow);
+   if (one_in(3)) {
+      Stmt s = atomic_statement(op, m, builtin(Builtin::local_index), any(type, w));
+      if (op == Atomic::compare_exchange)
+         s.exprs.push_back(any(type, w));
+      s.exprs.push_back(variable(own_variable(type)));
+      out.push_back(std::move(s));
+      return;
+   }
+   Expr element = below(p.invocations(), wanted(Level(draw(3)), flow, 1));
+   const bool stores = op >= Atomic::exchange;
+   Stmt s = atomic_statement(op, m, std::move(element),
+                             stores ? constant_of_dispatch(type) : any(type, w));
+   if (op == Atomic::compare_exchange)
+      s.exprs.push_back(constant_of_dispatch(type));
+   out.push_back(std::move(s));
+}
+
+} // namespace weft::fuzz
