@@ -89,6 +89,8 @@ void Generator::contended_atomic(Block &out, const Flow &flow)
       const Memory &memory = p.memories[m];
       const std::vector<std::byte> bytes = initial_bytes(memory);
       const uint32_t found = first + draw(4);
+      if (one_in(2))
+         s.exprs[0] = literal(Type::u32, found);
       s.exprs.push_back(
          one_in(4)
             ? constant_of_dispatch(type)
@@ -123,13 +125,12 @@ void Generator::shared_atomics(Block &out, const Flow &flow)
    const uint32_t m = shared_memory(type, true, false), N = p.invocations();
    const Stmt barrier{Kind::barrier, 0, 0, {}, {}, {}, {}};
    out.push_back(barrier);
-   out.push_back({Kind::store,
-                  0,
-                  m,
-                  {builtin(Builtin::local_index), any(type, wanted(Level::invocation, flow))},
-                  {},
-                  {},
-                  {}});
+   // Few numbers, so that comparisons find them.
+   Expr before = any(type, wanted(Level::invocation, flow));
+   if (one_in(2))
+      before = arithmetic(Binary::bit_and, std::move(before), literal(type, 1));
+   Stmt store{Kind::store, 0, m, {builtin(Builtin::local_index), std::move(before)}, {}, {}, {}};
+   out.push_back(std::move(store));
    out.push_back(barrier);
    if (one_in(2)) {
       Flow inner = flow;
@@ -141,7 +142,10 @@ void Generator::shared_atomics(Block &out, const Flow &flow)
       shared_cells(out, m, type, flow);
    }
    out.push_back(barrier);
-   Expr loaded{Op::load, type, 0, m, 0, {below(N, wanted(Level::invocation, flow))}};
+   Expr place = builtin(Builtin::local_index);
+   if (one_in(3))
+      place = below(N, wanted(Level::invocation, flow));
+   Expr loaded{Op::load, type, 0, m, 0, {std::move(place)}};
    out.push_back(
       {Kind::assign, 0, 0, {variable(own_variable(type)), std::move(loaded)}, {}, {}, {}});
 }
@@ -153,7 +157,7 @@ void Generator::shared_cells(Block &out, uint32_t m, Type type, const Flow &flow
    if (one_in(3)) {
       Stmt s = atomic_statement(op, m, builtin(Builtin::local_index), any(type, w));
       if (op == Atomic::compare_exchange)
-         s.exprs.push_back(any(type, w));
+         s.exprs.push_back(one_in(2) ? any(type, w) : literal(type, draw(2)));
       s.exprs.push_back(variable(own_variable(type)));
       out.push_back(std::move(s));
       return;
@@ -163,7 +167,7 @@ void Generator::shared_cells(Block &out, uint32_t m, Type type, const Flow &flow
    Stmt s = atomic_statement(op, m, std::move(element),
                              stores ? constant_of_dispatch(type) : any(type, w));
    if (op == Atomic::compare_exchange)
-      s.exprs.push_back(constant_of_dispatch(type));
+      s.exprs.push_back(one_in(3) ? constant_of_dispatch(type) : literal(type, draw(2)));
    out.push_back(std::move(s));
 }
 

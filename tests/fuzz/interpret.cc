@@ -250,7 +250,7 @@ void Interpreter::atomic(const Stmt &stmt, const Mask &mask)
       }
       Number number;
       update(how, {1}, number);
-      element += 1 + uint64_t(number.i) % ring;
+      element += 1 + uint32_t(number.i) % ring;
       update({Atomic::add}, value, results[i]);
    }
    if (result)

@@ -355,7 +355,7 @@ void Printer::print_atomic(const Stmt &s)
    if (op == Atomic::append) {
       const std::string first = cell.substr(0, cell.find('[')), number = expr(s.exprs[0]);
       cell = first + "[" + number + " + 1u + (uint32_t(atomicAdd(" + cell + ", " + type +
-             "(1))) & " + std::to_string(ring - 1) + "u)]";
+             "(1))) % " + std::to_string(ring) + "u)]";
    }
    std::string list = cell;
    if (op == Atomic::compare_exchange)

@@ -239,10 +239,10 @@ enum class Atomic : uint8_t {
    exchange,
    compare_exchange,
    /// Takes a number from a counter, the element, and adds to one of the `ring` elements behind it:
-   /// that of the number's last bits.
+   /// that of the remainder.
    append,
 };
-constexpr uint32_t ring = 16;
+constexpr uint32_t ring = 13; ///< no divisor of a number of invocations
 
 enum class LoopForm : uint8_t { counted, counted_unrolled, counted_rolled, endless };
 
