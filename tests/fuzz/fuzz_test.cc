@@ -187,6 +187,14 @@ TEST(numbers, only_exact_floats)
    EXPECT_FALSE(convert(Type::e5m2, Type::f32, {0, 9}));
    EXPECT_TRUE(binary(Binary::add, Type::f16, {0, 2047}, {0, 1}));
    EXPECT_FALSE(binary(Binary::add, Type::f16, {0, 2047}, {0, 2}));
+   // Compilers may compute 1 + (x - x) as (1 + x) - x.
+   const auto sum_with_difference = [](double x) {
+      return binary(Binary::add, Type::f16, {0, 1},
+                    *binary(Binary::sub, Type::f16, {0, x}, {0, x}));
+   };
+   EXPECT_EQ(sum_with_difference(15)->f, 1);
+   EXPECT_FALSE(sum_with_difference(1023.5));
+   EXPECT_FALSE(binary(Binary::mul, Type::f16, {0, 1025}, *sum_with_difference(15)));
    EXPECT_FALSE(binary(Binary::div, Type::f32, {0, 6}, {0, 3}));
    EXPECT_EQ(binary(Binary::div, Type::f32, {0, 6}, {0, -4})->f, -1.5);
    EXPECT_TRUE(exact_in_any_order(Type::f16, 0.5, 1023));
@@ -289,7 +297,7 @@ TEST(generator, has_all_of_the_family)
    }
    EXPECT_GE(without_use, 10u);
    EXPECT_GE(vectors, 10u);
-   EXPECT_GE(transposes, 10u) << "with maintenance1";
+   EXPECT_GE(transposes, 5u) << "with maintenance1";
    EXPECT_GE(coordinates, 2u);
    EXPECT_GE(turns, 10u);
    EXPECT_GE(quads, 1u);

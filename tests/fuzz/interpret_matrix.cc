@@ -216,13 +216,13 @@ static bool is_exact_product(const e2e::MatrixType &d, uint32_t depth, const Mat
 {
    for (uint32_t row = 0; row < d.rows; row++) {
       for (uint32_t col = 0; col < d.cols; col++) {
-         const double start = c.elements[size_t(row) * d.cols + col].f;
-         double unit = granule(start), magnitude = std::fabs(start);
+         const Number &start = c.elements[size_t(row) * d.cols + col];
+         double unit = unit_of(start), magnitude = magnitude_of(start);
          for (uint32_t k = 0; k < depth; k++) {
-            const double product =
-               a.elements[size_t(row) * depth + k].f * b.elements[size_t(k) * d.cols + col].f;
-            unit = std::min(unit, granule(product));
-            magnitude += std::fabs(product);
+            const Number &x = a.elements[size_t(row) * depth + k],
+                         &y = b.elements[size_t(k) * d.cols + col];
+            unit = std::min(unit, unit_of(x) * unit_of(y));
+            magnitude += magnitude_of(x) * magnitude_of(y);
          }
          if (!exact_in_any_order(type_of(d.type), unit, magnitude))
             return false;

@@ -84,22 +84,64 @@ static std::optional<Number> checked(Type type, double value)
    return Number{0, value};
 }
 
-/// x + y, if double holds it.
-static std::optional<Number> exact_sum(Type type, double x, double y)
+static bool is_sum(const Number &x)
 {
-   const double sum = x + y, part = sum - x;
-   if ((x - (sum - part)) + (y - part) != 0)
-      return std::nullopt;
-   return checked(type, sum);
+   return x.magnitude != 0;
 }
 
-static std::optional<Number> unary_float(Unary op, Type type, double x)
+double unit_of(const Number &x)
 {
+   return is_sum(x) ? x.unit : granule(x.f);
+}
+
+double magnitude_of(const Number &x)
+{
+   return is_sum(x) ? x.magnitude : std::fabs(x.f);
+}
+
+/// x + y, if double holds it, and if the order of all terms does not matter.
+static std::optional<Number> exact_sum(Type type, const Number &x, const Number &y)
+{
+   const double sum = x.f + y.f, part = sum - x.f;
+   if ((x.f - (sum - part)) + (y.f - part) != 0)
+      return std::nullopt;
+   std::optional<Number> result = checked(type, sum);
+   if (!result)
+      return std::nullopt;
+   result->unit = std::min(unit_of(x), unit_of(y));
+   result->magnitude = magnitude_of(x) + magnitude_of(y);
+   if ((is_sum(x) || is_sum(y)) && !exact_in_any_order(type, result->unit, result->magnitude))
+      return std::nullopt;
+   return result;
+}
+
+/// x · y, of which a compiler may multiply each term.
+static std::optional<Number> exact_product(Type type, const Number &x, const Number &y)
+{
+   std::optional<Number> result = checked(type, x.f * y.f);
+   if (!result || (!is_sum(x) && !is_sum(y)))
+      return result;
+   result->unit = unit_of(x) * unit_of(y);
+   result->magnitude = magnitude_of(x) * magnitude_of(y);
+   if (!exact_in_any_order(type, result->unit, result->magnitude))
+      return std::nullopt;
+   return result;
+}
+
+static Number negated(Number x)
+{
+   x.f = -x.f;
+   return x;
+}
+
+static std::optional<Number> unary_float(Unary op, Type type, const Number &number)
+{
+   const double x = number.f;
    switch (op) {
    case Unary::negate:
-      return Number{0, -x};
+      return negated(number);
    case Unary::absolute:
-      return Number{0, std::fabs(x)};
+      return x < 0 ? negated(number) : number;
    case Unary::sign:
       return Number{0, double((x > 0) - (x < 0))};
    case Unary::floor:
@@ -144,7 +186,7 @@ std::optional<Number> unary(Unary op, Type type, const Number &x)
 {
    if (type == Type::boolean)
       return Number{!x.i};
-   return is_float(type) ? unary_float(op, type, x.f) : unary_integer(op, type, x.i);
+   return is_float(type) ? unary_float(op, type, x) : unary_integer(op, type, x.i);
 }
 
 template <typename T>
@@ -168,24 +210,25 @@ static std::optional<Number> compare(Binary op, T x, T y)
    }
 }
 
-static std::optional<Number> binary_float(Binary op, Type type, double x, double y)
+static std::optional<Number> binary_float(Binary op, Type type, const Number &x, const Number &y)
 {
    switch (op) {
    case Binary::add:
       return exact_sum(type, x, y);
    case Binary::sub:
-      return exact_sum(type, x, -y);
+      return exact_sum(type, x, negated(y));
    case Binary::mul:
-      return checked(type, x * y);
+      return exact_product(type, x, y);
    case Binary::div: {
       // Division is within 2.5 ulp only; by powers of two everybody gets it right.
-      const bool power = y != 0 && granule(y) == std::fabs(y);
-      return power && representable(type, 1 / y) ? checked(type, x / y) : std::nullopt;
+      const bool power = y.f != 0 && granule(y.f) == std::fabs(y.f);
+      return power && representable(type, 1 / y.f) ? exact_product(type, x, {0, 1 / y.f})
+                                                   : std::nullopt;
    }
    case Binary::min:
-      return Number{0, std::min(x, y)};
+      return x.f < y.f ? x : y;
    case Binary::max:
-      return Number{0, std::max(x, y)};
+      return x.f > y.f ? x : y;
    default:
       return std::nullopt;
    }
@@ -246,15 +289,15 @@ std::optional<Number> binary(Binary op, Type type, const Number &x, const Number
    case Binary::logical_xor:
       return Number{x.i != y.i};
    default:
-      return is_float(type) ? binary_float(op, type, x.f, y.f) : binary_integer(op, type, x.i, y.i);
+      return is_float(type) ? binary_float(op, type, x, y) : binary_integer(op, type, x.i, y.i);
    }
 }
 
 std::optional<Number> multiply_add(Type type, const Number &x, const Number &y, const Number &z)
 {
    // The product is rounded first or not at all.
-   const std::optional<Number> product = binary_float(Binary::mul, type, x.f, y.f);
-   return product ? exact_sum(type, product->f, z.f) : std::nullopt;
+   const std::optional<Number> product = exact_product(type, x, y);
+   return product ? exact_sum(type, *product, z) : std::nullopt;
 }
 
 std::optional<Number> convert(Type to, Type from, const Number &x)
@@ -288,19 +331,19 @@ static std::optional<Number> reduce_floats(Reduction op, Type type, const std::v
          return std::nullopt;
       Number result = list[0];
       for (const Number &n : list)
-         result.f = op == Reduction::min ? std::min(result.f, n.f) : std::max(result.f, n.f);
+         result = *binary_float(op == Reduction::min ? Binary::min : Binary::max, type, result, n);
       return result;
    }
    if (op == Reduction::add) {
-      double unit = INFINITY, magnitude = 0, sum = 0;
+      Number sum = {.f = 0, .unit = INFINITY};
       for (const Number &n : list) {
-         unit = std::min(unit, granule(n.f));
-         magnitude += std::fabs(n.f);
-         sum += n.f;
+         sum.unit = std::min(sum.unit, unit_of(n));
+         sum.magnitude += magnitude_of(n);
+         sum.f += n.f;
       }
-      if (!exact_in_any_order(type, unit, magnitude))
+      if (!exact_in_any_order(type, sum.unit, sum.magnitude))
          return std::nullopt;
-      return Number{0, sum};
+      return sum;
    }
    if (op != Reduction::mul)
       return std::nullopt;

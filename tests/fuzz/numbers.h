@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /// Scalar arithmetic of the interpreter.  Every result is the only one that Vulkan allows: an
-/// operation whose result might be rounded, overflow a float, or is undefined, gives nothing.
+/// operation whose result might be rounded, also when sums are computed in another order, overflow a
+/// float, or is undefined, gives nothing.
 
 #pragma once
 
@@ -17,6 +18,9 @@ struct Number {
    int64_t i = 0; ///< integers, u64 by its bits; booleans
    double f = 0;  ///< floats
    bool undefined = false;
+   /// Of a float that is a sum: the granule of its terms, and the sum of their absolute values, or 0
+   /// for any other.  Vulkan lets compilers add the terms in another order.
+   double unit = 0, magnitude = 0;
 
    bool operator==(const Number &) const = default;
 };
@@ -36,6 +40,9 @@ bool representable(Type, double);
 bool exact_in_any_order(Type, double granule, double magnitude);
 /// The largest power of two that divides a number; infinity for 0.
 double granule(double);
+/// Of a float and of each term, if it is a sum.
+double unit_of(const Number &);
+double magnitude_of(const Number &);
 
 std::optional<Number> unary(Unary, Type, const Number &);
 /// `type` is that of the arguments.
