@@ -50,9 +50,15 @@ Stmt Generator::atomic_statement(Atomic op, uint32_t memory, Expr element, Expr 
    return {Kind::atomic, uint8_t(op), memory, {std::move(element), std::move(value)}, {}, {}, {}};
 }
 
+/// Those that compare can go wrong in more ways.
+Atomic Generator::atomic_operation(Atomic last)
+{
+   return one_in(4) ? Atomic::compare_exchange : Atomic(draw(uint32_t(last) + 1));
+}
+
 void Generator::atomic(Block &out, const Flow &flow)
 {
-   if (one_in(3))
+   if (one_in(2))
       own_atomic(out, flow);
    else
       contended_atomic(out, flow);
@@ -63,7 +69,7 @@ void Generator::contended_atomic(Block &out, const Flow &flow)
 {
    const Type type = atomic_type();
    const uint32_t m = atomic_memory(type);
-   const auto op = Atomic(draw(uint32_t(Atomic::append) + 1));
+   const Atomic op = atomic_operation(Atomic::append);
    const Wanted w = wanted(Level(draw(3)), flow, 1);
    if (op == Atomic::append) {
       const uint32_t counter = atomic_cells(m, 1 + ring);
@@ -104,16 +110,22 @@ void Generator::own_atomic(Block &out, const Flow &flow)
 {
    const Type type = atomic_type();
    const uint32_t m = atomic_memory(type), N = p.invocations();
-   const auto op = Atomic(draw(uint32_t(Atomic::compare_exchange) + 1));
+   const Atomic op = atomic_operation(Atomic::compare_exchange);
    const uint32_t first = atomic_cells(m, N * p.workgroups);
    Expr own = arithmetic(
       Binary::add, arithmetic(Binary::mul, builtin(Builtin::workgroup), literal(Type::u32, N)),
       builtin(Builtin::local_index));
+   own = arithmetic(Binary::add, std::move(own), literal(Type::u32, first));
    const Wanted w = wanted(Level::invocation, flow);
-   Stmt s = atomic_statement(
-      op, m, arithmetic(Binary::add, std::move(own), literal(Type::u32, first)), any(type, w));
-   if (op == Atomic::compare_exchange)
-      s.exprs.push_back(any(type, w));
+   Stmt s = atomic_statement(op, m, own, any(type, w));
+   if (op == Atomic::compare_exchange) {
+      // Some find what they look for, and others do not.
+      const auto bit = [&](Expr x) {
+         return arithmetic(Binary::bit_and, std::move(x), literal(type, 1));
+      };
+      out.push_back(atomic_statement(Atomic::exchange, m, std::move(own), bit(any(type, w))));
+      s.exprs.push_back(one_in(2) ? literal(type, draw(2)) : bit(any(type, w)));
+   }
    s.exprs.push_back(variable(own_variable(type)));
    out.push_back(std::move(s));
 }
@@ -152,7 +164,7 @@ void Generator::shared_atomics(Block &out, const Flow &flow)
 
 void Generator::shared_cells(Block &out, uint32_t m, Type type, const Flow &flow)
 {
-   const auto op = Atomic(draw(uint32_t(Atomic::compare_exchange) + 1));
+   const Atomic op = atomic_operation(Atomic::compare_exchange);
    const Wanted w = wanted(Level::invocation, flow);
    if (one_in(3)) {
       Stmt s = atomic_statement(op, m, builtin(Builtin::local_index), any(type, w));

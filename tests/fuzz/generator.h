@@ -139,6 +139,7 @@ private:
    uint32_t atomic_memory(Type);
    uint32_t atomic_cells(uint32_t memory, uint32_t count); ///< the first of so many new ones
    Expr constant_of_dispatch(Type);
+   Atomic atomic_operation(Atomic last); ///< of those up to it, in their enumeration
    Stmt atomic_statement(Atomic, uint32_t memory, Expr element, Expr value);
    void atomic(Block &, const Flow &);
    void contended_atomic(Block &, const Flow &);
