@@ -70,11 +70,14 @@ Program Generator::run()
       body.push_back({Kind::assign, 0, 0, {variable(v), given(variable_copy.type, w)}, {}, {}, {}});
    }
    block(body, 2 + scale + draw((types.empty() ? 4 : 3) * (scale + 1)), flow);
-   // By chance alone too few structs and functions would be used, and too few matrices multiplied.
+   // By chance alone too few structs, functions and atomics would be used, and too few matrices
+   // multiplied.
    if (one_in(2))
       copy_struct(body, flow);
    if (one_in(2))
       call(body, flow);
+   if (one_in(2))
+      partial_atomics(body, flow);
    if (!types.empty() && one_in(2))
       muladd(body, flow);
    if (!types.empty() && one_in(4))

@@ -50,10 +50,12 @@ Stmt Generator::atomic_statement(Atomic op, uint32_t memory, Expr element, Expr 
    return {Kind::atomic, uint8_t(op), memory, {std::move(element), std::move(value)}, {}, {}, {}};
 }
 
-/// Those that compare can go wrong in more ways.
+/// Those that compare or take numbers can go wrong in more ways.
 Atomic Generator::atomic_operation(Atomic last)
 {
-   return one_in(4) ? Atomic::compare_exchange : Atomic(draw(uint32_t(last) + 1));
+   return one_in(4)   ? Atomic::compare_exchange
+          : one_in(4) ? last
+                      : Atomic(draw(uint32_t(last) + 1));
 }
 
 void Generator::atomic(Block &out, const Flow &flow)
@@ -62,6 +64,23 @@ void Generator::atomic(Block &out, const Flow &flow)
       own_atomic(out, flow);
    else
       contended_atomic(out, flow);
+}
+
+/// Some invocations of each subgroup do them, and others are not to take part.
+void Generator::partial_atomics(Block &out, const Flow &flow)
+{
+   if (one_in(3))
+      return shared_atomics(out, flow);
+   Flow inner = flow;
+   inner.level = Level::invocation;
+   inner.depth++;
+   Expr some =
+      arithmetic(pick({Binary::less, Binary::greater_equal}), builtin(Builtin::subgroup_invocation),
+                 literal(Type::u32, 1 + draw(p.subgroup_size - 1)));
+   Stmt branch{Kind::branch, 0, 0, {std::move(some)}, {}, {}, {}};
+   for (uint32_t i = draw(2); i < 2; i++)
+      atomic(branch.body, inner);
+   out.push_back(std::move(branch));
 }
 
 /// Of a place that invocations of all workgroups have.
@@ -82,7 +101,9 @@ void Generator::contended_atomic(Block &out, const Flow &flow)
       const auto [it, inserted] = places.try_emplace({m, op}, 0);
       if (inserted)
          it->second = atomic_cells(m, most);
-      Expr element = arithmetic(Binary::add, below(most, w), literal(Type::u32, it->second));
+      // Those of one place go together.
+      Expr place = one_in(2) ? literal(Type::u32, draw(most)) : below(most, w);
+      Expr element = arithmetic(Binary::add, std::move(place), literal(Type::u32, it->second));
       out.push_back(
          atomic_statement(op, m, std::move(element), any(type, wanted(Level::invocation, flow))));
       return;

@@ -43,7 +43,7 @@ void Generator::scalar_statement(Block &out, const Flow &flow)
 {
    if (!flow.in_function && one_in(8))
       return store_scalar(out, any(scalar_type(), wanted(Level::invocation, flow)), flow);
-   if (!flow.in_function && one_in(flow.level == Level::invocation ? 4 : 10))
+   if (!flow.in_function && one_in(flow.level == Level::invocation ? 3 : 8))
       return atomic(out, flow);
    if (flow.level <= Level::subgroup && one_in(8))
       return guarded_shuffle(out, flow);

@@ -142,6 +142,7 @@ private:
    Atomic atomic_operation(Atomic last); ///< of those up to it, in their enumeration
    Stmt atomic_statement(Atomic, uint32_t memory, Expr element, Expr value);
    void atomic(Block &, const Flow &);
+   void partial_atomics(Block &, const Flow &);
    void contended_atomic(Block &, const Flow &);
    void own_atomic(Block &, const Flow &);
    void shared_atomics(Block &, const Flow &);
