@@ -9,6 +9,7 @@
 /// only: plain accesses are atomic there.
 
 #include "backend/cpu/codegen/lane_arithmetic.h"
+#include "backend/cpu/codegen/lane_array.h"
 #include "backend/cpu/codegen/memory_access.h"
 
 namespace weft::cpu {
@@ -135,35 +136,34 @@ void emit_lane_by_lane(Translator &t, const Atomic &a)
 {
    llvm::IRBuilder<> &b = t.b;
    const bool own_buffers = a.access.index && !t.is_uniform(*a.access.index);
-   Region region{};
-   Value *slots = nullptr, *descriptors = nullptr;
+   const Region region = own_buffers ? Region{} : region_of(t, a.access);
+   std::optional<LaneArray> slots, descriptors, comparands, results;
    if (own_buffers) {
-      slots = t.varying(*a.access.index, 0);
-      descriptors = t.varying(*a.access.index, 1);
-   } else {
-      region = region_of(t, a.access);
+      slots.emplace(t, t.varying(*a.access.index, 0));
+      descriptors.emplace(t, t.varying(*a.access.index, 1));
    }
-   Value *offset = offset_value(t, a.access);
-   Value *data = t.varying(*a.data);
-   Value *comparand = a.comparand ? t.varying(*a.comparand) : nullptr;
-   llvm::Type *vector = t.vector_of(t.int_type(a.bits));
-   llvm::AllocaInst *results = t.variable(vector);
-   b.CreateStore(llvm::Constant::getNullValue(vector), results);
+   const LaneArray offsets(t, offset_value(t, a.access)), data(t, t.varying(*a.data));
+   if (a.comparand)
+      comparands.emplace(t, t.varying(*a.comparand));
+   Value *none = llvm::Constant::getNullValue(t.vector_of(t.int_type(a.bits)));
+   if (!nir_def_is_unused(&a.intr->def))
+      results.emplace(t, none);
 
    t.for_each_lane(t.mask, [&](Value *lane) {
-      const auto of_lane = [&](Value *v) { return b.CreateExtractElement(v, lane); };
       const Region own =
-         own_buffers ? buffer_region(t, of_lane(slots), of_lane(descriptors)) : region;
-      Value *own_offset = offset->getType()->isVectorTy() ? of_lane(offset) : offset;
-      Value *pointer = pointer_to(t, own, own_offset);
+         own_buffers ? buffer_region(t, slots->lane(lane), descriptors->lane(lane)) : region;
+      Value *offset = offsets.lane(lane);
+      Value *pointer = pointer_to(t, own, offset);
       if (is_checked(t, a)) {
-         if (Value *ok = in_bounds(t, own, own_offset, a.bits / 8))
+         if (Value *ok = in_bounds(t, own, offset, a.bits / 8))
             pointer = b.CreateSelect(ok, pointer, harmless_memory(t, true));
       }
-      Value *old = operate(t, a, pointer, of_lane(data), comparand ? of_lane(comparand) : nullptr);
-      b.CreateStore(b.CreateInsertElement(b.CreateLoad(vector, results), old, lane), results);
+      Value *old =
+         operate(t, a, pointer, data.lane(lane), comparands ? comparands->lane(lane) : nullptr);
+      if (results)
+         results->set_lane(lane, old);
    });
-   t.define(a.intr->def, 0, b.CreateLoad(vector, results));
+   t.define(a.intr->def, 0, results ? results->vector() : none);
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 
 #include "backend/cpu/codegen/compute_again.h"
 #include "backend/cpu/codegen/control_flow.h"
+#include "backend/cpu/codegen/lane_array.h"
 #include "backend/cpu/codegen/lane_pieces.h"
 #include "backend/cpu/codegen/loop_step.h"
 
@@ -162,26 +163,20 @@ void store_scratch(Translator &t, nir_intrinsic_instr *intr, const Access &acces
 /// Every lane has a buffer of its own: one lane after the other.
 void load_from_own_buffers(Translator &t, nir_intrinsic_instr *intr, const Access &access)
 {
-   llvm::IRBuilder<> &b = t.b;
    llvm::Type *vector = t.vector_of(t.int_type(access.bytes * 8));
-   Values results;
-   for (unsigned c = 0; c < access.components; c++) {
-      results.push_back(t.variable(vector));
-      b.CreateStore(llvm::Constant::getNullValue(vector), results.back());
-   }
-   Value *slots = t.varying(*access.index, 0), *descriptors = t.varying(*access.index, 1);
-   Value *offset = offset_value(t, access);
+   std::vector<LaneArray> results;
+   for (unsigned c = 0; c < access.components; c++)
+      results.emplace_back(t, llvm::Constant::getNullValue(vector));
+   const LaneArray slots(t, t.varying(*access.index, 0)),
+      descriptors(t, t.varying(*access.index, 1)), offsets(t, offset_value(t, access));
    t.for_each_lane(t.mask, [&](Value *lane) {
-      const Region region = buffer_region(t, b.CreateExtractElement(slots, lane),
-                                          b.CreateExtractElement(descriptors, lane));
-      Value *own = offset->getType()->isVectorTy() ? b.CreateExtractElement(offset, lane) : offset;
-      const Values loaded = load_uniform(t, access, region, own);
+      const Region region = buffer_region(t, slots.lane(lane), descriptors.lane(lane));
+      const Values loaded = load_uniform(t, access, region, offsets.lane(lane));
       for (unsigned c = 0; c < access.components; c++)
-         b.CreateStore(b.CreateInsertElement(b.CreateLoad(vector, results[c]), loaded[c], lane),
-                       results[c]);
+         results[c].set_lane(lane, loaded[c]);
    });
    for (unsigned c = 0; c < access.components; c++)
-      t.define(intr->def, c, b.CreateLoad(vector, results[c]));
+      t.define(intr->def, c, results[c].vector());
 }
 
 constexpr unsigned cache_line_bytes = 64;
@@ -269,24 +264,21 @@ void emit_load(Translator &t, nir_intrinsic_instr *intr, const Access &access)
 void emit_store_run(Translator &t, nir_intrinsic_instr *intr, Access access, unsigned first,
                     unsigned count)
 {
-   llvm::IRBuilder<> &b = t.b;
    access.constant_offset += first * access.bytes;
    Value *offset = offset_value(t, access);
    const bool own_buffers = access.index && !t.is_uniform(*access.index);
    if (own_buffers) {
-      Value *slots = t.varying(*access.index, 0), *descriptors = t.varying(*access.index, 1);
-      Values data;
+      const LaneArray slots(t, t.varying(*access.index, 0)),
+         descriptors(t, t.varying(*access.index, 1)), offsets(t, offset);
+      std::vector<LaneArray> data;
       for (unsigned c = 0; c < count; c++)
-         data.push_back(t.varying(intr->src[0], first + c));
+         data.emplace_back(t, t.varying(intr->src[0], first + c));
       t.for_each_lane(t.mask, [&](Value *lane) {
-         const Region region = buffer_region(t, b.CreateExtractElement(slots, lane),
-                                             b.CreateExtractElement(descriptors, lane));
+         const Region region = buffer_region(t, slots.lane(lane), descriptors.lane(lane));
          Values own;
-         for (Value *v : data)
-            own.push_back(b.CreateExtractElement(v, lane));
-         store_uniform(
-            t, access, region,
-            offset->getType()->isVectorTy() ? b.CreateExtractElement(offset, lane) : offset, own);
+         for (const LaneArray &component : data)
+            own.push_back(component.lane(lane));
+         store_uniform(t, access, region, offsets.lane(lane), own);
       });
       return;
    }
@@ -315,16 +307,13 @@ void emit_buffer_size(Translator &t, nir_intrinsic_instr *intr)
       return;
    }
    llvm::Type *vector = t.vector_of(b.getInt32Ty());
-   llvm::AllocaInst *sizes = t.variable(vector);
-   b.CreateStore(llvm::Constant::getNullValue(vector), sizes);
-   Value *slots = t.varying(index, 0), *descriptors = t.varying(index, 1);
+   LaneArray sizes(t, llvm::Constant::getNullValue(vector));
+   const LaneArray slots(t, t.varying(index, 0)), descriptors(t, t.varying(index, 1));
    t.for_each_lane(t.mask, [&](Value *lane) {
-      const Region region = buffer_region(t, b.CreateExtractElement(slots, lane),
-                                          b.CreateExtractElement(descriptors, lane));
-      Value *size = b.CreateTrunc(region.size, b.getInt32Ty());
-      b.CreateStore(b.CreateInsertElement(b.CreateLoad(vector, sizes), size, lane), sizes);
+      const Region region = buffer_region(t, slots.lane(lane), descriptors.lane(lane));
+      sizes.set_lane(lane, b.CreateTrunc(region.size, b.getInt32Ty()));
    });
-   t.define(intr->def, 0, b.CreateLoad(vector, sizes));
+   t.define(intr->def, 0, sizes.vector());
 }
 
 /// For lanes whose places are known to lie close together: the run of memory that they are in, shuffled; else null.
