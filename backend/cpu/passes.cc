@@ -10,6 +10,7 @@
 #include "backend/cpu/codegen/opt_uniform_branches.h"
 #include "backend/cpu/codegen/pack_factors.h"
 #include "backend/cpu/codegen/specialize_branches.h"
+#include "backend/cpu/codegen/split_overlapping_loads.h"
 #include "backend/cpu/codegen/unroll_products.h"
 #include "backend/cpu/codegen/validate_final_form.h"
 
@@ -227,6 +228,8 @@ void find_uniform_values(PassRunner &run, uint32_t subgroup_size)
    if (RUN(run, opt_uniform, subgroup_size))
       RUN(run, nir_divergence_analysis);
    if (RUN(run, opt_uniform_branches))
+      RUN(run, nir_divergence_analysis);
+   if (RUN(run, split_overlapping_loads, subgroup_size))
       RUN(run, nir_divergence_analysis);
 }
 

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What lane analysis and opt_uniform know about values, by hand; memory_test tries them on random
+/// What lane analysis, opt_uniform and split_overlapping_loads know about values, by hand; memory_test tries them on random
 /// chains of operations.
 
 #include "backend/cpu/codegen/lane_analysis.h"
 
 #include "backend/cpu/codegen/opt_uniform.h"
+#include "backend/cpu/codegen/split_overlapping_loads.h"
 #include "tests/backend/cpu/nir_harness.h"
 
 #include <gtest/gtest.h>
@@ -176,6 +177,38 @@ TEST_F(Lanes, OptUniformLeavesWhatOnlyGroupsShare)
    shader.store(0, nir_imul_imm(b, lane, 4), half);
    prepare();
    EXPECT_FALSE(opt_uniform(b->shader, W));
+}
+
+TEST_F(Lanes, LoadsOfOverlappingElementsAreSplit)
+{
+   shader.store(0, nir_imul_imm(b, lane, 4), shader.load(1, nir_imul_imm(b, lane, 4), 3, 32));
+   prepare();
+   EXPECT_TRUE(split_overlapping_loads(b->shader, W));
+   nir_validate_shader(b->shader, "after split_overlapping_loads");
+   std::vector<int64_t> steps;
+   nir_opt_dce(b->shader);
+   prepare();
+   const LaneAnalysis lanes(b->shader, W);
+   nir_foreach_block(block, b->impl) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type != nir_instr_type_intrinsic ||
+             nir_instr_as_intrinsic(instr)->intrinsic != nir_intrinsic_load_ssbo)
+            continue;
+         EXPECT_EQ(nir_instr_def(instr)->num_components, 1);
+         steps.push_back(lanes.pattern(nir_instr_as_intrinsic(instr)->src[1]).step);
+      }
+   }
+   EXPECT_EQ(steps, (std::vector<int64_t>{4, 4, 4}));
+}
+
+TEST_F(Lanes, OtherLoadsStayWhole)
+{
+   nir_def *apart = nir_imul_imm(b, lane, 12), *same = nir_imul_imm(b, group, 4);
+   shader.store(0, apart, shader.load(1, apart, 3, 32));
+   shader.store(0, apart, shader.load(1, same, 3, 32));
+   shader.store(0, apart, shader.load(1, loaded, 3, 32));
+   prepare();
+   EXPECT_FALSE(split_overlapping_loads(b->shader, W));
 }
 
 } // namespace

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/codegen/split_overlapping_loads.h"
+
+#include "backend/cpu/codegen/lane_analysis.h"
+
+#include "compiler/nir/nir_builder.h"
+
+namespace weft::cpu {
+
+namespace {
+
+/// The place (nir_src) of a load whose addresses may differ from lane to lane; null for all else.
+nir_src *offset_of(nir_intrinsic_instr *intr)
+{
+   switch (intr->intrinsic) {
+   case nir_intrinsic_load_ssbo:
+   case nir_intrinsic_load_ubo:
+      return &intr->src[1];
+   case nir_intrinsic_load_shared:
+   case nir_intrinsic_load_global:
+   case nir_intrinsic_load_global_constant:
+      return &intr->src[0];
+   default:
+      return nullptr;
+   }
+}
+
+/// From lane to lane by less than an element, and by one component.
+bool overlaps(nir_intrinsic_instr *intr, const LaneAnalysis &lanes)
+{
+   const nir_src *offset = offset_of(intr);
+   if (!offset || intr->def.num_components == 1)
+      return false;
+   const LanePattern pattern = lanes.pattern(*offset);
+   return pattern.group > 1 && pattern.step == intr->def.bit_size / 8;
+}
+
+nir_def *load_component(nir_builder *b, nir_intrinsic_instr *whole, unsigned component)
+{
+   auto *load = nir_instr_as_intrinsic(nir_instr_clone(b->shader, &whole->instr));
+   const unsigned bytes = component * whole->def.bit_size / 8;
+   const auto place = unsigned(offset_of(whole) - whole->src);
+   load->num_components = 1;
+   load->def.num_components = 1;
+   load->src[place] = nir_src_for_ssa(nir_iadd_imm(b, whole->src[place].ssa, bytes));
+   const unsigned multiple = nir_intrinsic_align_mul(whole);
+   nir_intrinsic_set_align(load, multiple, (nir_intrinsic_align_offset(whole) + bytes) % multiple);
+   nir_builder_instr_insert(b, &load->instr);
+   return &load->def;
+}
+
+} // namespace
+
+bool split_overlapping_loads(nir_shader *shader, uint32_t subgroup_size)
+{
+   nir_function_impl *impl = nir_shader_get_entrypoint(shader);
+   nir_index_ssa_defs(impl);
+   const LaneAnalysis lanes(shader, subgroup_size);
+   std::vector<nir_intrinsic_instr *> found;
+   nir_foreach_block(block, impl) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type == nir_instr_type_intrinsic &&
+             overlaps(nir_instr_as_intrinsic(instr), lanes))
+            found.push_back(nir_instr_as_intrinsic(instr));
+      }
+   }
+   nir_builder b = nir_builder_create(impl);
+   for (nir_intrinsic_instr *load : found) {
+      b.cursor = nir_before_instr(&load->instr);
+      nir_def *components[NIR_MAX_VEC_COMPONENTS];
+      for (unsigned c = 0; c < load->def.num_components; c++)
+         components[c] = load_component(&b, load, c);
+      nir_def_replace(&load->def, nir_vec(&b, components, load->def.num_components));
+   }
+   nir_metadata_preserve(impl, found.empty() ? nir_metadata_all : nir_metadata_control_flow);
+   return !found.empty();
+}
+
+} // namespace weft::cpu
