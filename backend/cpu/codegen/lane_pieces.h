@@ -119,13 +119,14 @@ struct Pieces {
    llvm::Value *load_registers(llvm::Value *base);
    // These load and store packed vectors (packed_values.h).
    llvm::Value *load_regular();
+   bool has_masked_runs() const;
    bool has_masked_instructions() const;
    bool may_be_masked() const;
    llvm::Value *masked_group_pointer(unsigned group);
    template <typename Use>
    void for_each_masked_group(llvm::Value *mask, Use use);
    llvm::Value *active_in_bounds();
-   llvm::Value *load_masked();
+   llvm::Value *load_masked(llvm::Value *mask);
    void store_masked(llvm::Value *all, llvm::Value *mask);
    void store_regular(llvm::Value *all);
 
@@ -145,8 +146,11 @@ struct Pieces {
    llvm::Value *lane_element(const LanewiseAccess &, llvm::Value *lane);
    template <typename Use>
    void for_each_lane(Use use);
+   void access_row(bool stores, const LanewiseAccess &, llvm::Value *active,
+                   llvm::Value *all_offsets);
    void gather(const LanewiseAccess &, llvm::Value *safe_offsets);
    void scatter(const LanewiseAccess &);
+   bool is_exception(bool stores) const;
    void access_lanewise(bool stores, llvm::Value *data);
    llvm::Value *load_lanewise();
    void store_lanewise(llvm::Value *all);

@@ -375,6 +375,131 @@ TEST_P(Memory, RandomAddresses)
    }
 }
 
+/// Addresses that come from memory, so that only the run time knows whether they lie in a row.  Buffers: 0 memory that
+/// is addressed, 1 the plain array [invocation] of elements, 2 each invocation's address, 3 whether it
+/// accesses memory.
+void check_rows(uint32_t W, std::mt19937_64 &random)
+{
+   const unsigned components = 1 + unsigned(random() % 4), bytes = 1u << random() % 4;
+   const uint32_t element = components * bytes, size = 2 * W;
+   const bool stores = random() % 2, shared = !stores && random() % 2;
+   // The first active invocations may lie where those before them would be in front of the memory.
+   const uint32_t first = random() % 2 ? 0 : uint32_t(random() % size), spacing = 1 + random() % 2;
+   std::vector<uint32_t> offsets(size), active(size, 0);
+   for (uint32_t i = 0; i < size; i++) {
+      active[i] = i >= first && (spacing == 1 || random() % 4);
+      offsets[i] = active[i] ? (i - first) * element : uint32_t(random());
+   }
+   const uint32_t rows = size * element;
+   if (random() % 2)
+      offsets[random() % size] = rows; // a place that no other has
+   const uint32_t memory_size = rows + (shared || random() % 3 ? element : 0);
+
+   NirShader shader(W, size);
+   nir_builder *b = &shader.b;
+   if (shared) {
+      shader.use_shared(align(memory_size, 4));
+      nir_push_if(b, nir_ieq_imm(b, shader.local_index(), 0));
+      for (uint32_t i = 0; i < memory_size; i += 4)
+         shader.store_shared(nir_imm_int(b, int(i)), shader.load(0, nir_imm_int(b, int(i)), 1, 32));
+      nir_pop_if(b, nullptr);
+      shader.barrier();
+   }
+   nir_def *invocation = shader.local_index(), *word = nir_imul_imm(b, invocation, 4),
+           *linear = nir_imul_imm(b, invocation, element);
+   nir_def *offset = shader.load(2, word, 1, 32);
+   nir_push_if(b, nir_ine_imm(b, shader.load(3, word, 1, 32), 0));
+   if (stores)
+      shader.store(0, offset, shader.load(1, linear, components, bytes * 8));
+   else
+      shader.store(1, linear,
+                   shared ? shader.load_shared(offset, components, bytes * 8)
+                          : shader.load(0, offset, components, bytes * 8));
+   nir_pop_if(b, nullptr);
+   auto program = shader.compile();
+   ASSERT_TRUE(program) << program.error().message;
+
+   const auto words = [](const std::vector<uint32_t> &numbers) {
+      Bytes result(numbers.size() * 4);
+      std::memcpy(result.data(), numbers.data(), result.size());
+      return result;
+   };
+   Bytes memory = random_bytes(random, align(memory_size, 4)), data = random_bytes(random, rows);
+   if (!shared)
+      memory.resize(memory_size);
+   std::vector<Bytes> buffers{memory, data, words(offsets), words(active)};
+   run(**program, buffers, 1);
+   for (uint32_t i = 0; i < size; i++) {
+      for (uint32_t k = 0; k < element && active[i]; k++) {
+         const uint32_t at = offsets[i] + k;
+         uint8_t &own = data[i * element + k];
+         if (at >= memory_size)
+            own = stores ? own : 0;
+         else if (stores)
+            memory[at] = own;
+         else
+            own = memory[at];
+      }
+   }
+   const std::string trial = "W=" + std::to_string(W) + ", " +
+                             (stores   ? "stores"
+                              : shared ? "shared"
+                                       : "loads") +
+                             " of " + std::to_string(components) + "x" + std::to_string(bytes) +
+                             " bytes, first " + std::to_string(first) + ", memory " +
+                             std::to_string(memory_size);
+   EXPECT_EQ(buffers[0], memory) << trial;
+   EXPECT_EQ(buffers[1], data) << trial;
+}
+
+TEST_P(Memory, RowsAtRunTime)
+{
+   std::mt19937_64 random(test_seed() + GetParam());
+   for (unsigned i = 0; i < 800 / GetParam() && !HasFailure(); i++)
+      check_rows(GetParam(), random);
+}
+
+/// Lanes whose elements overlap, as a[i - 1], a[i] and a[i + 1] do together.
+TEST_P(Memory, NeighboursOfAllLanes)
+{
+   const uint32_t W = GetParam(), size = 2 * W;
+   std::mt19937_64 random(test_seed() + W);
+   for (unsigned components : {2u, 3u, 4u}) {
+      for (unsigned bytes : {1u, 2u, 4u, 8u}) {
+         const bool guarded = random() % 2;
+         const uint32_t cut = random() % 2 ? 0 : uint32_t(random() % (size * bytes));
+         NirShader shader(W, size);
+         nir_builder *b = &shader.b;
+         nir_def *invocation = shader.local_index();
+         if (guarded)
+            nir_push_if(b, nir_ine_imm(b, nir_umod_imm(b, invocation, 3), 1));
+         shader.store(1, nir_imul_imm(b, invocation, components * bytes),
+                      shader.load(0, nir_imul_imm(b, invocation, bytes), components, bytes * 8));
+         if (guarded)
+            nir_pop_if(b, nullptr);
+         auto program = shader.compile();
+         ASSERT_TRUE(program) << program.error().message;
+
+         const Bytes memory = random_bytes(random, (size + components - 1) * bytes - cut);
+         Bytes expected(size * components * bytes, 0xcd);
+         std::vector<Bytes> buffers{memory, expected};
+         run(**program, buffers, 1);
+         for (uint32_t i = 0; i < size; i++) {
+            for (uint32_t c = 0; c < components && !(guarded && i % 3 == 1); c++) {
+               uint8_t *to = &expected[(i * components + c) * bytes];
+               const uint32_t at = (i + c) * bytes;
+               if (at + bytes <= memory.size())
+                  std::copy_n(&memory[at], bytes, to);
+               else
+                  std::fill_n(to, bytes, uint8_t(0));
+            }
+         }
+         EXPECT_EQ(buffers[1], expected)
+            << components << "x" << bytes << " bytes, cut " << cut << (guarded ? ", guarded" : "");
+      }
+   }
+}
+
 /// A field of the structs of `stride` bytes, each of which has numbers for `lanes` invocations:
 /// invocation i reads at (first + further + i) / lanes * stride + begin + i % lanes * step.
 struct Field {
