@@ -31,6 +31,9 @@ def say(message):
 
 
 def spelled(value):
+    """As -D has it."""
+    if isinstance(value, list):
+        return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -59,6 +59,12 @@ class BuildFolderTest(unittest.TestCase):
         self.assertIn("buildtype=debug, buildtype=release is needed", built.stdout)
         self.assertNotIn("is needed", self.build("-Dbuildtype=release", "all").stdout)
 
+    def test_options_that_are_lists(self):
+        self.configure("touch $1", "-Dforce_fallback_for=a,b")
+        self.assertNotIn("is needed", self.build("-Dforce_fallback_for=a,b", "all").stdout)
+        self.assertIn("force_fallback_for=a,b, force_fallback_for=a is needed",
+                      self.build("-Dforce_fallback_for=a", "all").stdout)
+
 
 if __name__ == "__main__":
     unittest.main()
