@@ -224,6 +224,27 @@ class PackageTest(unittest.TestCase):
         self.assertEqual(ran.returncode, 125)
         self.assertRegex(ran.stderr, "no manifest of the driver in .*icd.d")
 
+    def driver_info(self, folder):
+        """What the driver says of itself, and weft-run's version."""
+        info = self.run_in(folder, "--info", "--json", "--cpu")
+        self.assertEqual(info.returncode, 0, info.stderr)
+        told = json.loads(info.stdout)
+        return told["chosen"]["devices"][0]["driver_info"], told["version"]
+
+    def test_library_of_another_version(self):
+        """It runs, and both versions are told."""
+        info, version = self.driver_info(self.folder)
+        self.assertRegex(info, rf"^Weft {re.escape(version)} \(LLVM (19|2[0-2])\.[0-9]")
+        folder = self.copy("other version")
+        library = folder / "lib/libvulkan_weft.so"
+        other = "9" * len(version)
+        contents = library.read_bytes()
+        changed = contents.replace(f"Weft {version} (LLVM".encode(), f"Weft {other} (LLVM".encode())
+        self.assertNotEqual(contents, changed)
+        library.write_bytes(changed)
+        self.assertEqual(self.driver_info(folder), (info.replace(version, other, 1), version))
+        self.assert_verified(self.run_in(folder, *self.product()))
+
     def test_commands(self):
         for program in ("weft-run", "weftc"):
             for option, words in (("--help", "usage: " + program), ("--version", program + " [0-9]")):

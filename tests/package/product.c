@@ -4,16 +4,23 @@
  * A Vulkan program of the plainest kind: on each device a 16×16×16 product of half floats, with a
  * cooperative matrix where the device has them, held to the same product in C.
  *
- * usage: product MATRIX.spv SCALAR.spv [NAME...]
+ * usage: product [--times] MATRIX.spv SCALAR.spv [NAME...]
  *
  * Fails unless each NAME begins the name of a device that was tried.  The last line is "verified".
+ *
+ * With --times only the first device is tried, once, and each step of it is printed with the
+ * milliseconds of a clock and of all CPUs until it has ended: since main() and since the process's
+ * start.  With an empty MATRIX.spv the device does without matrices.
  */
+
+#define _POSIX_C_SOURCE 200809L
 
 #include <vulkan/vulkan.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define COUNT 256
 
@@ -25,6 +32,23 @@ static void check(VkResult result, const char *call)
    }
 }
 #define CHECK(call) check(call, #call)
+
+static double milliseconds(clockid_t clock)
+{
+   struct timespec now;
+   clock_gettime(clock, &now);
+   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+static int with_times;
+static double start_ms;
+
+static void end_of(const char *step)
+{
+   if (with_times)
+      printf("%s %.3f %.3f\n", step, milliseconds(CLOCK_MONOTONIC) - start_ms,
+             milliseconds(CLOCK_PROCESS_CPUTIME_ID));
+}
 
 static uint32_t *read_file(const char *path, size_t *size)
 {
@@ -108,6 +132,7 @@ static void multiply(VkPhysicalDevice physical, const char *spirv, int with_matr
                                               .enabledExtensionCount = (uint32_t)with_matrices,
                                               .ppEnabledExtensionNames = &extension},
                         NULL, &device));
+   end_of("device");
 
    VkDescriptorSetLayoutBinding bindings[3];
    for (uint32_t i = 0; i < 3; i++)
@@ -157,6 +182,7 @@ static void multiply(VkPhysicalDevice physical, const char *spirv, int with_matr
                    .pSpecializationInfo = &constants},
          .layout = layout},
       NULL, &pipeline));
+   end_of("pipeline");
 
    const VkDescriptorPoolSize pool_size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 3};
    VkDescriptorPool descriptors;
@@ -240,6 +266,7 @@ static void multiply(VkPhysicalDevice physical, const char *spirv, int with_matr
                                        .pCommandBuffers = &commands},
                        VK_NULL_HANDLE));
    CHECK(vkQueueWaitIdle(queue));
+   end_of("result");
 
    for (int i = 0; i < COUNT; i++) {
       int sum = 0;
@@ -268,8 +295,12 @@ static void multiply(VkPhysicalDevice physical, const char *spirv, int with_matr
 
 int main(int argc, char **argv)
 {
+   start_ms = milliseconds(CLOCK_MONOTONIC);
+   with_times = argc > 1 && !strcmp(argv[1], "--times");
+   argc -= with_times;
+   argv += with_times;
    if (argc < 3) {
-      fprintf(stderr, "usage: product MATRIX.spv SCALAR.spv [NAME...]\n");
+      fprintf(stderr, "usage: product [--times] MATRIX.spv SCALAR.spv [NAME...]\n");
       return 2;
    }
    VkInstance instance;
@@ -282,10 +313,13 @@ int main(int argc, char **argv)
    VkPhysicalDevice devices[16];
    uint32_t count = 16;
    CHECK(vkEnumeratePhysicalDevices(instance, &count, devices));
+   end_of("instance");
+   if (with_times && count > 1)
+      count = 1;
    /* Twice: what one driver did in this process is there when the other comes again. */
-   for (int round = 0; round < 2; round++)
+   for (int round = 0; round < (with_times ? 1 : 2); round++)
       for (uint32_t i = 0; i < count; i++) {
-         const int with_matrices = has_matrices(devices[i]);
+         const int with_matrices = *argv[1] && has_matrices(devices[i]);
          multiply(devices[i], argv[with_matrices ? 1 : 2], with_matrices);
       }
    for (int name = 3; name < argc; name++) {

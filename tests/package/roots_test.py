@@ -5,15 +5,17 @@
 
 usage: roots_test.py [--roots FOLDER] PACKAGES
 
-PACKAGES is the folder in which ci/package has left archive, wheel and npm package. The systems are roots of
-distributions with a Vulkan loader and, for wheel and npm package, Python and node; mmdebstrap makes them
-in FOLDER (build-package/roots), where they stay. Ubuntu's need its keyring and a mirror that has it. Needs
-root, and network once.
+PACKAGES is the folder in which ci/package has left archive, wheel, npm package and Debian packages. The
+systems are roots of distributions with a Vulkan loader and, for wheel and npm package, Python and node;
+mmdebstrap makes them in FOLDER (build-package/roots), where they stay. Ubuntu's need its keyring and a
+mirror that has it. Debian packages are for the Debian that built them. Needs root, and network once.
 """
 
 import argparse
 import os
 import pathlib
+import platform
+import re
 import resource
 import shutil
 import subprocess
@@ -24,8 +26,10 @@ import unittest
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent),
                 str(pathlib.Path(__file__).resolve().parent.parent.parent / "ci")]
 import client_root
+import client_webgpu
 import package_test
 
+ROOT = package_test.ROOT
 BARE = {"bookworm": "debian", "trixie": "debian", "jammy": "ubuntu", "noble": "ubuntu"}
 KEYRINGS = {"debian": client_root.KEYRING,
             "ubuntu": "/usr/share/keyrings/ubuntu-archive-keyring.gpg"}
@@ -33,9 +37,15 @@ SECONDS = 10  # of a CPU
 PLACE = "opt/Wëft hier"
 # What a root has when its packages are installed; nothing that compiles.
 USERS = "python3,python3-venv,nodejs,npm"
+# llama.cpp's own tests are in the Debian that follows, for its C library.
+FOREIGN = "libvulkan1,mesa-vulkan-drivers,nodejs,python3,python3-venv," + ",".join(
+    name + "/forky" for name in ("libc6", "libc-bin", "libggml0", "libggml0-backend-vulkan", "libllama0",
+                                 "llama.cpp-tests"))
+BACKEND_OPS = "usr/libexec/x86_64-linux-gnu/llama.cpp-tests/test-backend-ops"
 
 
-def make_root(name, suite, packages):
+def make_root(name, suite, packages, others=()):
+    """The root NAME of a distribution's suite; packages/OTHER are from one of the other suites."""
     root = OPTIONS.roots / name
     if root.exists():
         return root
@@ -49,11 +59,19 @@ def make_root(name, suite, packages):
     root.parent.mkdir(parents=True, exist_ok=True)
     unfinished = root.with_name(name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
+    if others:
+        options.append("--setup-hook=" + client_root.PIN)
     subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", "--include=" + packages, *options,
                     suite, unfinished,
-                    f"deb [signed-by={KEYRINGS[kind]} check-valid-until=no] {uri} {suite} main"], check=True)
+                    *(f"deb [signed-by={KEYRINGS[kind]} check-valid-until=no] {uri} {each} main"
+                      for each in (suite, *others))], check=True)
     unfinished.rename(root)
     return root
+
+
+def npm_install(folder, package):
+    subprocess.run(["npm", "install", "--silent", "--no-fund", "--no-audit", "--ignore-scripts", "--prefix",
+                    folder, package], check=True)
 
 
 def cpu_seconds():
@@ -204,11 +222,78 @@ class RootsTest(unittest.TestCase):
             ("root/.cache/weft_shader_cache/", "opt/app/package", "opt/app/node_modules/.package-lock", "tmp/"))]
         self.assertEqual(left, [])
 
+    def test_foreign_programs(self):
+        """llama.cpp's tests by the wheel, and Dawn by the npm package, whose layer gives lavapipe matrices."""
+        wheel, package = self.package("*.whl"), self.package("*.tgz")
+        if not shutil.which("npm"):
+            self.skipTest("no npm")
+        base = make_root("foreign", "trixie", FOREIGN, ["forky"])
+        if not (base / "opt/webgpu").exists():
+            npm_install(base / "opt/webgpu.unfinished", client_webgpu.WEBGPU)
+            (base / "opt/webgpu.unfinished").rename(base / "opt/webgpu")
+        root = self.enter(base)
+        shutil.copy(wheel, root.path / "tmp")
+        root.run("python3", "-m", "venv", "/opt/venv")
+        ran = root.run("/opt/venv/bin/pip", "install", "--no-index", f"/tmp/{wheel.name}")
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        ran = root.run("/opt/venv/bin/python", "-m", "weft_vulkan", "run", "--gpu", "/" + BACKEND_OPS, "test",
+                       "-b", "Vulkan0", "-o", "MUL_MAT", "-p", "type_a=f16,type_b=f(16|32),m=16,n=[0-9]+,k=256")
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        self.assertRegex(ran.stdout, r"Weft on .* matrix cores: NV_coopmat2")
+        (passed, of), = re.findall(r"([0-9]+)/([0-9]+) tests passed", ran.stdout)
+        self.assertEqual(passed, of)
+        self.assertGreater(int(of), 5)
+        print(f"llama.cpp by the wheel: {passed} of {of}", flush=True)
+
+        npm_install(root.path / "opt/webgpu", package)
+        shutil.copy(ROOT / "examples/ci/product.mjs", root.path / "opt/webgpu")
+        product = "/opt/webgpu/product.mjs"
+        # Without the layer there are no matrices.
+        self.assertIn("no subgroup matrices", root.run("node", product).stdout)
+        activate = "require('/opt/webgpu/node_modules/weft-vulkan').activate({layer: true}); import('%s');"
+        for command in (["/opt/webgpu/node_modules/.bin/weft-vulkan", "run", "--layer", "node", product],
+                        ["node", "-e", activate % product]):
+            ran = root.run(*command)
+            self.assertEqual(ran.returncode, 0, ran.stdout)
+            self.assertIn("elements are right", ran.stdout)
+
+    def test_deb(self):
+        debs = [path for path in sorted(OPTIONS.packages.glob("*.deb")) if "-dbgsym_" not in path.name]
+        suite = platform.freedesktop_os_release().get("VERSION_CODENAME")
+        if not debs or BARE.get(suite) != "debian":
+            self.skipTest(f"no Debian packages in {OPTIONS.packages}, or none for {suite}")
+        names = [package_test.output("dpkg-deb", "--field", path, "Package").strip() for path in debs]
+        depends = {alternatives.split()[0] for path in debs for alternatives in
+                   package_test.output("dpkg-deb", "--field", path, "Depends").split(",")} - set(names)
+        root = self.enter(make_root(suite + "-deb", suite, ",".join(["vulkan-tools", *sorted(depends)])))
+        for path in debs:
+            shutil.copy(path, root.path / "tmp")
+        before = root.left_files()
+        path = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+        ran = root.run("dpkg", "--install", *("/tmp/" + path.name for path in debs), variables=path)
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        # The driver is there for programs that have not heard of it, the layer when it is asked for.
+        self.assert_verified(root.run(*self.product(root)))
+        self.assertRegex(root.run("vulkaninfo", "--summary").stdout, r"deviceName += Weft")
+        self.assert_verified(root.run("weft-run", "--cpu", "--layer", *self.product(root),
+                                      variables={"WEFT_LOWERING": "registers"}))
+        info = root.run("weft-run", "--info")
+        self.assertEqual(info.returncode, 0, info.stdout)
+        for program in ("weft-run", "weftc"):
+            self.assertRegex(root.run(program, "--version").stdout, f"^{program} [0-9]")
+        ran = root.run("dpkg", "--purge", *names, variables=path)
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        self.assertEqual(root.run("dpkg-query", "--show", "weft*").returncode, 1)
+        left = [name for name in sorted(set(root.left_files()) - set(before)) if not name.startswith(
+            ("root/.cache/weft_shader_cache/", "var/lib/dpkg/", "var/log/", "etc/ld.so.cache",
+             "var/cache/ldconfig/"))]
+        self.assertEqual(left, [])
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(usage=__doc__.strip())
     parser.add_argument("--roots", type=lambda path: pathlib.Path(path).resolve(),
-                        default=package_test.ROOT / "build-package/roots")
+                        default=ROOT / "build-package/roots")
     parser.add_argument("packages", type=pathlib.Path)
     OPTIONS, others = parser.parse_known_args()
     if "WEFT_CLIENTS_INSIDE" not in os.environ:
