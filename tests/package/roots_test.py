@@ -12,6 +12,7 @@ mirror that has it. Debian packages are for the Debian that built them. Needs ro
 """
 
 import argparse
+import json
 import os
 import pathlib
 import platform
@@ -161,6 +162,34 @@ class RootsTest(unittest.TestCase):
                 # Also where nothing can be written.
                 subprocess.run(["mount", "-o", "remount,ro", root.path], check=True)
                 self.assert_verified(root.run(weft_run, *self.product(root), variables={"HOME": "/opt/x"}))
+
+    def test_container_recipe(self):
+        """The steps of the Dockerfile, without Docker; its packages are in the root already."""
+        archive = self.package("weft-*-linux-x86_64.tar.xz")
+        root = self.enter(make_root("trixie", "trixie", "libvulkan1"))
+        variables = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+        done = []
+        for line in (ROOT / "ci/packaging/Dockerfile").read_text().splitlines():
+            step, _, rest = line.partition(" ")
+            if step == "ADD":
+                self.assertEqual(rest, "${ARCHIVE} /opt/")
+                subprocess.run(["tar", "-xf", archive, "-C", root.path / "opt"], check=True)
+            elif step == "RUN" and not rest.startswith("apt-get "):
+                ran = root.run("sh", "-c", rest)
+                self.assertEqual(ran.returncode, 0, ran.stdout)
+            elif step == "ENV":
+                name, _, value = rest.partition("=")
+                variables[name] = value
+            elif step == "CMD":
+                ran = root.run(*json.loads(rest), variables=variables)
+                self.assertEqual(ran.returncode, 0, ran.stdout)
+                self.assertRegex(ran.stdout, "VK_KHR_cooperative_matrix +native")
+            else:
+                continue
+            done.append(step)
+        self.assertEqual(done, ["ADD", "RUN", "ENV", "CMD"])
+        # Programs there need no weft-run.
+        self.assert_verified(root.run(*self.product(root), variables=variables))
 
     def test_wheel(self):
         wheel = self.package("*.whl")
