@@ -13,8 +13,8 @@ from client_root import SOURCE, fail
 sys.path.append(str(SOURCE / 'tests/package'))
 import package_test
 
-LAYER_MANIFEST = SOURCE / 'build/layer/explicit_layer.d/VkLayer_weft_cooperative_matrix.json'
-TARGETS = ['icd/libvulkan_weft.so', 'layer/libVkLayer_weft_cooperative_matrix.so']
+LAYER_MANIFEST = 'explicit_layer.d/VkLayer_weft_cooperative_matrix.json'
+TARGETS = ['layer/libVkLayer_weft_cooperative_matrix.so']
 STEPS = ('instance', 'device', 'pipeline', 'result')
 
 
@@ -45,7 +45,8 @@ def bench_startup(root, arguments, driver):
             program.append(f'/weft/{copy.name}')
     lavapipe = root.driver('lavapipe-26.1')
     print(f'peer: {root.describe_device(lavapipe)}', flush=True)
-    layer = root.layers([LAYER_MANIFEST]) | {'WEFT_LOWERING': 'registers'}
+    layers = arguments.unpacked / 'share/vulkan' if arguments.unpacked else SOURCE / 'build/layer'
+    layer = root.layers([layers / LAYER_MANIFEST]) | {'WEFT_LOWERING': 'registers'}
     peers = {'Weft, matrix': (driver, True), 'Weft, scalar': (driver, False),
              'lavapipe, matrix': (lavapipe, True), 'lavapipe, scalar': (lavapipe, False),
              'lavapipe with the layer, matrix': (lavapipe | layer, True)}
