@@ -8,6 +8,7 @@
 #include "backend/cpu/codegen/memory_access.h"
 #include "backend/cpu/codegen/product_blocks.h"
 #include "backend/cpu/kernels/tile_kernels.h"
+#include "backend/cpu/llvm_versions.h"
 
 #include "nir_passes/cmat_uses.h"
 
@@ -73,7 +74,7 @@ void call_kernel(Translator &t, const std::string &symbol, llvm::ArrayRef<Value 
    call->setMemoryEffects(llvm::MemoryEffects::argMemOnly());
    for (unsigned i = 0; i < arguments.size(); i++) {
       if (arguments[i]->getType()->isPointerTy())
-         call->addParamAttr(i, llvm::Attribute::NoCapture);
+         call->addParamAttr(i, no_capture(t.context));
    }
 }
 

@@ -6,6 +6,7 @@
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/jit/program_file.h"
 #include "backend/cpu/kernels/tile_kernels.h"
+#include "backend/cpu/llvm_versions.h"
 #include "backend/cpu/options.h"
 #include "backend/cpu/runtime/lane_memory.h"
 #include "backend/cpu/runtime/runtime_symbols.h"
@@ -78,7 +79,7 @@ std::unique_ptr<llvm::TargetMachine> create_target_machine(const CpuFeatures &cp
       LLVMInitializeX86AsmPrinter();
    });
    std::string error;
-   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+   const llvm::Target *target = find_target(triple, error);
    if (!target)
       return nullptr;
 
@@ -92,7 +93,7 @@ std::unique_ptr<llvm::TargetMachine> create_target_machine(const CpuFeatures &cp
    // of compiling a large shader, and its code is no faster; nor is code scheduled for the very model
    // of CPU ("tune-cpu").
    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, cpu.llvm_cpu, cpu.llvm_features, target_options, llvm::Reloc::PIC_,
+      TargetTriple(triple), cpu.llvm_cpu, cpu.llvm_features, target_options, llvm::Reloc::PIC_,
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less,
       /*JIT=*/true));
 }
@@ -296,7 +297,7 @@ void write_perf_map(llvm::jitlink::LinkGraph &graph)
          std::fprintf(file, "%llx %llx %s.%u\n",
                       static_cast<unsigned long long>(symbol->getAddress().getValue()),
                       static_cast<unsigned long long>(symbol->getSize()),
-                      symbol->getName().str().c_str(), count);
+                      text_of(symbol->getName()).str().c_str(), count);
    }
    count++;
    std::fclose(file);
@@ -329,10 +330,11 @@ public:
       jitlink::AsyncLookupResult found;
       std::string missing;
       for (const auto &[name, flags] : symbols) {
-         void *address = find_runtime_symbol({name.data(), name.size()}, cpu);
-         code.needs_tile_configuration |= needs_tile_configuration({name.data(), name.size()}, cpu);
+         const std::string_view text = text_of(name);
+         void *address = find_runtime_symbol(text, cpu);
+         code.needs_tile_configuration |= needs_tile_configuration(text, cpu);
          if (!address && flags == jitlink::SymbolLookupFlags::RequiredSymbol)
-            missing += " " + name.str();
+            missing += " " + std::string(text);
          found[name] = {llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
       }
       if (missing.empty())
@@ -345,8 +347,7 @@ public:
    llvm::Error notifyResolved(jitlink::LinkGraph &graph) override
    {
       for (const jitlink::Symbol *symbol : graph.defined_symbols()) {
-         if (symbol->hasName() &&
-             symbol->getName() == llvm::StringRef(kernel_symbol.data(), kernel_symbol.size()))
+         if (symbol->hasName() && std::string_view(text_of(symbol->getName())) == kernel_symbol)
             code.kernel = symbol->getAddress().getValue();
       }
       if (options().has_debug("perf"))
@@ -388,8 +389,7 @@ public:
          return "the shader needs " + std::to_string(stack) + " bytes of stack";
       program_info.stack_bytes = stack;
 
-      llvm::Expected<std::unique_ptr<jitlink::LinkGraph>> graph =
-         jitlink::createLinkGraphFromObject(buffer);
+      llvm::Expected<std::unique_ptr<jitlink::LinkGraph>> graph = link_graph_of(buffer);
       if (!graph)
          return to_text(graph.takeError());
       jitlink::link(std::move(*graph), std::make_unique<LinkContext>(memory, code, cpu));
@@ -421,7 +421,7 @@ private:
 
 void prepare_module(llvm::Module &module)
 {
-   module.setTargetTriple(triple);
+   module.setTargetTriple(TargetTriple(triple));
    if (const auto machine = create_target_machine(host_features()))
       module.setDataLayout(machine->createDataLayout());
 }
