@@ -7,8 +7,9 @@ usage: roots_test.py [--roots FOLDER] PACKAGES
 
 PACKAGES is the folder in which ci/package has left archive, wheel, npm package and Debian packages. The
 systems are roots of distributions with a Vulkan loader and, for wheel and npm package, Python and node;
-mmdebstrap makes them in FOLDER (build-package/roots), where they stay. Ubuntu's need its keyring and a
-mirror that has it. Debian packages are for the Debian that built them. Needs root, and network once.
+mmdebstrap makes them in FOLDER (build-package/roots), where they stay. Ubuntu's need its keyring (Debian 13's
+package ubuntu-keyring) and a mirror that has it. Debian packages are for the Debian that built them. Needs
+root, and network once.
 """
 
 import argparse
