@@ -27,14 +27,19 @@ nir_src *offset_of(nir_intrinsic_instr *intr)
    }
 }
 
-/// From lane to lane by less than an element, and by one component.
+/// Its elements may overlap.
+bool is_candidate(nir_intrinsic_instr *intr)
+{
+   return offset_of(intr) && intr->def.num_components > 1 && intr->def.divergent;
+}
+
+/// From lane to lane it goes on by one component, in groups that are worth a vector each.
 bool overlaps(nir_intrinsic_instr *intr, const LaneAnalysis &lanes)
 {
-   const nir_src *offset = offset_of(intr);
-   if (!offset || intr->def.num_components == 1)
-      return false;
-   const LanePattern pattern = lanes.pattern(*offset);
-   return pattern.group > 1 && pattern.step == intr->def.bit_size / 8;
+   constexpr unsigned least_bytes = 16;
+   const unsigned bytes = intr->def.bit_size / 8;
+   const LanePattern pattern = lanes.pattern(*offset_of(intr));
+   return pattern.step == bytes && pattern.group * bytes >= least_bytes;
 }
 
 nir_def *load_component(nir_builder *b, nir_intrinsic_instr *whole, unsigned component)
@@ -56,15 +61,17 @@ nir_def *load_component(nir_builder *b, nir_intrinsic_instr *whole, unsigned com
 bool split_overlapping_loads(nir_shader *shader, uint32_t subgroup_size)
 {
    nir_function_impl *impl = nir_shader_get_entrypoint(shader);
-   nir_index_ssa_defs(impl);
-   const LaneAnalysis lanes(shader, subgroup_size);
    std::vector<nir_intrinsic_instr *> found;
    nir_foreach_block(block, impl) {
       nir_foreach_instr(instr, block) {
-         if (instr->type == nir_instr_type_intrinsic &&
-             overlaps(nir_instr_as_intrinsic(instr), lanes))
+         if (instr->type == nir_instr_type_intrinsic && is_candidate(nir_instr_as_intrinsic(instr)))
             found.push_back(nir_instr_as_intrinsic(instr));
       }
+   }
+   if (!found.empty()) {
+      nir_index_ssa_defs(impl);
+      const LaneAnalysis lanes(shader, subgroup_size);
+      std::erase_if(found, [&](nir_intrinsic_instr *load) { return !overlaps(load, lanes); });
    }
    nir_builder b = nir_builder_create(impl);
    for (nir_intrinsic_instr *load : found) {

@@ -207,6 +207,10 @@ TEST_F(Lanes, OtherLoadsStayWhole)
    shader.store(0, apart, shader.load(1, apart, 3, 32));
    shader.store(0, apart, shader.load(1, same, 3, 32));
    shader.store(0, apart, shader.load(1, loaded, 3, 32));
+   // In pairs of lanes, which are no vector's worth.
+   nir_def *pairs = nir_iadd(b, nir_imul_imm(b, nir_ushr_imm(b, lane, 1), 64),
+                             nir_imul_imm(b, nir_iand_imm(b, lane, 1), 4));
+   shader.store(0, apart, shader.load(1, pairs, 3, 32));
    prepare();
    EXPECT_FALSE(split_overlapping_loads(b->shader, W));
 }
