@@ -385,7 +385,7 @@ TEST(interpreter, lets_atomics_come_in_any_order)
              9);
    EXPECT_EQ(cell(interpreted(Atomic::compare_exchange, {literal(2), literal(9), literal(77)}), 2),
              at_first(2));
-   // Each of the ring's elements once, and those that the counter meets first twice.
+   // The counter takes each element of the ring once, and the first ones a second time.
    const auto appended = interpreted(Atomic::append, {literal(0), literal(5)});
    EXPECT_EQ(cell(appended, 0), at_first(0) + 16);
    for (size_t i = 1; i <= ring; i++)

@@ -50,7 +50,7 @@ Stmt Generator::atomic_statement(Atomic op, uint32_t memory, Expr element, Expr 
    return {Kind::atomic, uint8_t(op), memory, {std::move(element), std::move(value)}, {}, {}, {}};
 }
 
-/// Those that compare or take numbers can go wrong in more ways.
+/// Comparisons and counters come most often: compilers have more ways to get them wrong.
 Atomic Generator::atomic_operation(Atomic last)
 {
    return one_in(4)   ? Atomic::compare_exchange
@@ -108,7 +108,7 @@ void Generator::contended_atomic(Block &out, const Flow &flow)
          atomic_statement(op, m, std::move(element), any(type, wanted(Level::invocation, flow))));
       return;
    }
-   // What is stored is the same for all, so each statement has places of its own.
+   // All invocations store the same number, so each statement has places of its own.
    const uint32_t first = atomic_cells(m, 4);
    Expr element = arithmetic(Binary::add, below(4, w), literal(Type::u32, first));
    Stmt s = atomic_statement(op, m, std::move(element), constant_of_dispatch(type));

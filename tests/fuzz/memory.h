@@ -20,8 +20,8 @@ struct Access {
    uint32_t workgroup_barriers = 0, subgroup_barriers = 0;
 };
 
-/// Atomics that are the same may come in any order; `value` and `comparand` are of those that store
-/// them.  What an exclusive one returns is used, so that nothing else may come between.
+/// Equal atomics may come in any order.  `value` and `comparand` are set for exchanges only.  The
+/// program uses the result of an exclusive atomic, so no other access may come between.
 struct Atomicity {
    Atomic op = Atomic::add;
    bool exclusive = false;

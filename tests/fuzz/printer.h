@@ -93,7 +93,7 @@ private:
    const Stmt *stmt = nullptr;
    std::map<std::string, std::string> struct_names; ///< by their members
    std::string interface, text;
-   std::string element_functions;                           ///< and those that combine two elements
+   std::string element_functions;                           ///< functions that combine two elements
    std::map<std::string, std::string> coordinate_functions; ///< by the type
    uint32_t element_function_count = 0, tensor_count = 0, turn_count = 0;
    uint32_t depth = 0;

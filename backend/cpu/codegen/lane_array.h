@@ -3,8 +3,8 @@
 
 /// A vector in memory, for code that goes from lane to lane.
 ///
-/// To take a lane with a variable number out of a vector in registers, LLVM stores the whole vector,
-/// each time.
+/// LLVM stores a whole vector each time code takes a lane with a variable number out of its
+/// registers.
 
 #pragma once
 

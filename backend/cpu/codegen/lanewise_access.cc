@@ -36,8 +36,8 @@ void Pieces::call_runtime(bool stores, const LanewiseAccess &access)
       b.getInt32(form.packed()));
 }
 
-/// The module's function for accesses of this form that always go lane by lane.  It goes through the lanes in a
-/// row if all that are active are in bounds.
+/// The module's function for accesses of this form that always go lane by lane.  The run time's
+/// function takes over where an active lane is out of bounds.
 llvm::Function *Pieces::lanewise_function(bool stores)
 {
    const std::string name = llvm::formatv("{0}_lanes.{1}.{2}x{3}{4}", stores ? "store" : "load",
@@ -84,8 +84,8 @@ llvm::Function *Pieces::lanewise_function(bool stores)
    return function;
 }
 
-/// Whether vector code is the rule, so that code of the module's own would be a waste.  Indices in shared memory run
-/// around rings, as in s[(l + k) & 255], where what vector code assumes seldom holds.
+/// Whether vector code is the rule, so that the run time's function is enough.  Indices in shared
+/// memory run around rings, as in s[(l + k) & 255], where assumptions of vector code often fail.
 bool Pieces::is_exception(bool stores) const
 {
    if (!(stores ? is_stored_in_pieces() : regular()))
@@ -140,7 +140,8 @@ Value *Pieces::lane_pointer(const LanewiseAccess &access, Value *all_offsets, Va
    return pointer_to(t, access.region, b.CreateLoad(type, b.CreateGEP(type, all_offsets, lane)));
 }
 
-/// A loop over all lanes, a few at once: code for each would take longer to compile than most shaders' own.
+/// A loop over all lanes, a few at once: code for each lane would take longer to compile than most
+/// shaders.
 template <typename Use>
 void Pieces::for_each_lane(Use use)
 {
@@ -200,8 +201,8 @@ void Pieces::scatter(const LanewiseAccess &access)
    b.SetInsertPoint(after);
 }
 
-/// If the active lanes lie in a row after all, as they do where addresses are divided by run-time values: accesses them
-/// as one run and returns.  The code after it is for all others.
+/// Emits a branch for active lanes that lie in a row, as they do where addresses are divided by
+/// run-time values.  It accesses one run of memory and returns from the function.
 void Pieces::access_row(bool stores, const LanewiseAccess &access, Value *active,
                         Value *all_offsets)
 {

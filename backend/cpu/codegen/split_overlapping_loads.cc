@@ -4,6 +4,7 @@
 #include "backend/cpu/codegen/split_overlapping_loads.h"
 
 #include "backend/cpu/codegen/lane_analysis.h"
+#include "backend/cpu/codegen/memory_access.h"
 
 #include "compiler/nir/nir_builder.h"
 
@@ -11,20 +12,14 @@ namespace weft::cpu {
 
 namespace {
 
-/// The place (nir_src) of a load whose addresses may differ from lane to lane; null for all else.
-nir_src *offset_of(nir_intrinsic_instr *intr)
+/// The address of a load from buffers, shared or global memory; null for all else.
+const nir_src *offset_of(nir_intrinsic_instr *intr)
 {
-   switch (intr->intrinsic) {
-   case nir_intrinsic_load_ssbo:
-   case nir_intrinsic_load_ubo:
-      return &intr->src[1];
-   case nir_intrinsic_load_shared:
-   case nir_intrinsic_load_global:
-   case nir_intrinsic_load_global_constant:
-      return &intr->src[0];
-   default:
-      return nullptr;
-   }
+   const std::optional<Access> access = decode_access(intr);
+   const bool may_overlap = access && !access->store &&
+                            (access->space == Space::buffer || access->space == Space::shared ||
+                             access->space == Space::global);
+   return may_overlap ? access->offset : nullptr;
 }
 
 /// Its elements may overlap.

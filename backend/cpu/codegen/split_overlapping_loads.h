@@ -9,8 +9,9 @@
 
 namespace weft::cpu {
 
-/// Makes loads of one component each of loads whose lanes overlap, as a[i - 1], a[i] and a[i + 1]
-/// do together: each is one vector's worth of memory then.  Wants divergence information, and leaves none.
+/// Splits loads whose lanes overlap, such as a[i - 1], a[i] and a[i + 1] together, into loads of
+/// one component.  Each then is one vector's worth of memory.  The shader must have divergence
+/// information; the new loads have none.
 bool split_overlapping_loads(nir_shader *, uint32_t subgroup_size);
 
 } // namespace weft::cpu

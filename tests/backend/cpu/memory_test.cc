@@ -375,9 +375,9 @@ TEST_P(Memory, RandomAddresses)
    }
 }
 
-/// Addresses that come from memory, so that only the run time knows whether they lie in a row.  Buffers: 0 memory that
-/// is addressed, 1 the plain array [invocation] of elements, 2 each invocation's address, 3 whether it
-/// accesses memory.
+/// Addresses that come from memory, so that only the run time knows whether they lie in a row.
+/// Buffers: 0 memory that is addressed, 1 the plain array [invocation] of elements, 2 each
+/// invocation's address, 3 whether it accesses memory.
 void check_rows(uint32_t W, std::mt19937_64 &random)
 {
    const unsigned components = 1 + unsigned(random() % 4), bytes = 1u << random() % 4;
