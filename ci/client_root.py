@@ -212,8 +212,9 @@ class Root:
         """For this run, the file has nothing in it."""
         run(['mount', '--bind', '/dev/null', self.path / file])
 
-    def driver(self, name):
-        """One of LAVAPIPES or the path of a manifest."""
+    def driver(self, name, folder='lib'):
+        """One of LAVAPIPES or the path of a manifest. Two drivers of one file name need folders of
+        their own in /weft."""
         if name == 'lavapipe-26.1':
             return {'VK_DRIVER_FILES': INSTALLED_LAVAPIPE}
         if name == 'lavapipe-25.0':
@@ -223,10 +224,10 @@ class Root:
             described['ICD']['library_path'] = f'/{library.relative_to(self.path)}'
             library_path = {}
         else:
-            described = self.install(pathlib.Path(name), 'ICD')
-            library_path = {'LD_LIBRARY_PATH': '/weft/lib'}
-        (self.weft / 'driver.json').write_text(json.dumps(described))
-        return {'VK_DRIVER_FILES': '/weft/driver.json'} | library_path
+            described = self.install(pathlib.Path(name), 'ICD', folder)
+            library_path = {'LD_LIBRARY_PATH': f'/weft/{folder}'}
+        (self.weft / f'driver-{folder}.json').write_text(json.dumps(described))
+        return {'VK_DRIVER_FILES': f'/weft/driver-{folder}.json'} | library_path
 
     def layers(self, manifests):
         """Layers by their manifests, the first the nearest to the program."""
@@ -238,7 +239,7 @@ class Root:
         return {'VK_INSTANCE_LAYERS': ':'.join(names), 'VK_ADD_LAYER_PATH': '/weft/layers',
                 'LD_LIBRARY_PATH': '/weft/lib'} if names else {}
 
-    def install(self, manifest, kind):
+    def install(self, manifest, kind, folder='lib'):
         """Copies a library by its manifest; the manifest's contents with the new path."""
         try:
             described = json.loads(manifest.read_text())
@@ -248,19 +249,20 @@ class Root:
         library = manifest.resolve().parent / library  # an absolute path stays as it is
         if not library.exists():
             fail(f'{manifest} names {library}, which does not exist')
-        described[kind]['library_path'] = self.install_binary(library)
+        described[kind]['library_path'] = self.install_binary(library, folder)
         return described
 
-    def install_binary(self, binary):
+    def install_binary(self, binary, folder='lib'):
         """Copies a library or a program, and what it is linked with beyond the root's own
-        libraries; its path in the root."""
-        lib = self.weft / 'lib'
+        libraries, to a folder of /weft; its path in the root."""
+        lib = self.weft / folder
+        lib.mkdir(exist_ok=True)
         shutil.copy(binary, lib)
         host = self.dependencies(subprocess.run(['ldd', binary], capture_output=True, text=True))
         copied = set()
         while True:
-            linked = self.run(['ldd', f'/weft/lib/{binary.name}'], capture_output=True, text=True,
-                              variables={'LD_LIBRARY_PATH': '/weft/lib'})
+            linked = self.run(['ldd', f'/weft/{folder}/{binary.name}'], capture_output=True, text=True,
+                              variables={'LD_LIBRARY_PATH': f'/weft/{folder}'})
             if linked.stderr:
                 fail(f'{binary} does not load in the Debian 13 root:\n' + linked.stderr)
             missing = [name for name, path in self.dependencies(linked).items() if not path]
@@ -274,7 +276,7 @@ class Root:
                          f'{host[name]}')
                 copied.add(name)
                 shutil.copy(host[name], lib / name)
-        return f'/weft/lib/{binary.name}'
+        return f'/weft/{folder}/{binary.name}'
 
     @staticmethod
     def dependencies(ldd):

@@ -526,6 +526,29 @@ int run(const std::string &path, int rounds)
    return right ? 0 : 1;
 }
 
+/// Repeats the tests that standard input names, one by line.  The first of each, which compiles the
+/// pipelines, comes before `ready` and is not measured.
+int serve(const std::string &backend, const std::string &path)
+{
+   load_backends();
+   fprintf(stderr, "%s", start_up_line.c_str());
+   Model model(path, backend, prompt_tokens);
+   const std::vector<int32_t> tokens = random_tokens(prompt_tokens, model.shape().vocabulary);
+   for (const char *test : {"pp512", "tg16"})
+      run_test(model, test, tokens);
+   printf("ready\n");
+   fflush(stdout);
+   char test[16];
+   while (scanf("%15s", test) == 1) {
+      const auto start = Clock::now();
+      const double cpu_start = cpu_seconds();
+      run_test(model, test, tokens);
+      printf("%f %f\n", seconds_since(start), cpu_seconds() - cpu_start);
+      fflush(stdout);
+   }
+   return 0;
+}
+
 int first(const std::string &backend, const std::string &path)
 {
    load_backends();
@@ -553,7 +576,10 @@ int main(int argc, char **argv)
       return write(arguments[1], arguments[2], atoll(arguments[3].c_str()));
    if (mode == "run" && arguments.size() == 3)
       return run(arguments[1], atoi(arguments[2].c_str()));
+   if (mode == "serve" && arguments.size() == 3)
+      return serve(arguments[1], arguments[2]);
    if (mode == "first" && arguments.size() == 3)
       return first(arguments[1], arguments[2]);
-   die("usage: model write FILE KIND LAYERS | run FILE ROUNDS | first BACKEND FILE");
+   die("usage: model write FILE KIND LAYERS | run FILE ROUNDS | serve BACKEND FILE | "
+       "first BACKEND FILE");
 }
