@@ -87,7 +87,7 @@ void get_identity(vk_properties *p)
    }
 }
 
-/// Products of packed bytes are instructions (backend/cpu/codegen/emit_dot.cc).
+/// Products of packed bytes are instructions (backend/cpu/codegen/emit/emit_dot.cc).
 void get_dot_products(vk_properties *p)
 {
    p->integerDotProduct4x8BitPackedUnsignedAccelerated = true;

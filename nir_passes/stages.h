@@ -6,8 +6,8 @@
 
 #pragma once
 
+#include "nir_passes/front_end/spirv_to_nir.h"
 #include "nir_passes/pass_runner.h"
-#include "nir_passes/spirv_to_nir.h"
 #include "nir_passes/target.h"
 
 namespace weft {

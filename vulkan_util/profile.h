@@ -36,7 +36,7 @@ struct Identity {
    /// Those of the extensions of cooperative matrices that the vendor's driver has.
    std::span<const std::string_view> extensions;
    /// Programs rely on the places of an accumulator's elements, which the dense map shares with the
-   /// vendor's driver (nir_passes/element_map.h) and matrices in registers do not.
+   /// vendor's driver (nir_passes/matrices/element_map.h) and matrices in registers do not.
    bool places_elements = false;
 
    bool lists(std::string_view extension) const

@@ -8,8 +8,8 @@
 
 #include "backend/cpu/abi.h"
 #include "backend/cpu/cpu_features.h"
-#include "nir_passes/binding_layout.h"
 #include "nir_passes/matrix_support.h"
+#include "nir_passes/memory/binding_layout.h"
 #include "nir_passes/pass_control.h"
 #include "nir_passes/result.h"
 #include "nir_passes/shader_source.h"

@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "nir_passes/binding_layout.h"
+#include "nir_passes/memory/binding_layout.h"
 #include "nir_passes/pass_runner.h"
 #include "nir_passes/result.h"
 #include "nir_passes/shader.h"

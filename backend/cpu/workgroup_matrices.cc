@@ -3,9 +3,9 @@
 
 #include "backend/cpu/compiler.h"
 
+#include "nir_passes/front_end/spirv_to_nir.h"
+#include "nir_passes/front_end/spirv_words.h"
 #include "nir_passes/shader.h"
-#include "nir_passes/spirv_to_nir.h"
-#include "nir_passes/spirv_words.h"
 #include "threads/large_stack.h"
 
 #include "compiler/spirv/spirv.h"

@@ -5,12 +5,12 @@
 
 #include "backend/spirv/nir_to_spirv.h"
 #include "backend/spirv/passes.h"
-#include "backend/spirv/spirv_text.h"
+#include "backend/spirv/words/spirv_text.h"
 
+#include "nir_passes/matrices/validate_cmat.h"
 #include "nir_passes/shader_key.h"
 #include "nir_passes/shader_text.h"
 #include "nir_passes/stages.h"
-#include "nir_passes/validate_cmat.h"
 #include "threads/large_stack.h"
 
 #include <cstring>

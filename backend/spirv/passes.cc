@@ -3,18 +3,18 @@
 
 #include "backend/spirv/passes.h"
 
-#include "backend/spirv/lower_buffer_choices.h"
-#include "backend/spirv/lower_halves.h"
-#include "backend/spirv/validate_spirv_form.h"
+#include "backend/spirv/passes/lower_buffer_choices.h"
+#include "backend/spirv/passes/lower_halves.h"
+#include "backend/spirv/passes/validate_spirv_form.h"
 
-#include "nir_passes/lower_access_units.h"
-#include "nir_passes/lower_descriptors.h"
-#include "nir_passes/lower_shared_memory.h"
-#include "nir_passes/lower_subgroup_blocks.h"
-#include "nir_passes/opt_combine_accesses.h"
-#include "nir_passes/opt_visibility_barriers.h"
+#include "nir_passes/matrices/validate_cmat.h"
+#include "nir_passes/memory/lower_access_units.h"
+#include "nir_passes/memory/lower_descriptors.h"
+#include "nir_passes/memory/lower_shared_memory.h"
+#include "nir_passes/memory/opt_combine_accesses.h"
 #include "nir_passes/stages.h"
-#include "nir_passes/validate_cmat.h"
+#include "nir_passes/workgroups/lower_subgroup_blocks.h"
+#include "nir_passes/workgroups/opt_visibility_barriers.h"
 
 namespace weft::spirv {
 

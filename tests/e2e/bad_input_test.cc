@@ -5,7 +5,7 @@
 /// afterwards the device computes as before.  A driver need not check what the specification
 /// forbids: these are promises of Weft's own, and other drivers are not asked.
 
-#include "nir_passes/spirv_words.h"
+#include "nir_passes/front_end/spirv_words.h"
 #include "tests/e2e/cmat_program.h"
 #include "tests/e2e/compute.h"
 

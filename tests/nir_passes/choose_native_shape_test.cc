@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/choose_native_shape.h"
+#include "nir_passes/matrices/shapes/choose_native_shape.h"
 
 #include <gtest/gtest.h>
 

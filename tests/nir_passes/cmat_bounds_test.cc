@@ -3,7 +3,7 @@
 
 /// The bounds of matrices in storage buffers against the same sum in 64 bits.
 
-#include "nir_passes/cmat_bounds.h"
+#include "nir_passes/matrices/cmat_bounds.h"
 #include "tests/nir_passes/mutants.h"
 #include "tests/nir_passes/shaders.h"
 

@@ -3,7 +3,7 @@
 
 /// What the builders say of concrete invocations and components, against the maps themselves.
 
-#include "nir_passes/cmat_coordinates.h"
+#include "nir_passes/matrices/cmat_coordinates.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>

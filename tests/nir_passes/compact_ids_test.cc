@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/compact_ids.h"
+#include "nir_passes/front_end/compact_ids.h"
 
-#include "nir_passes/spirv_to_nir.h"
-#include "nir_passes/validate_spirv.h"
+#include "nir_passes/front_end/spirv_to_nir.h"
+#include "nir_passes/front_end/validate_spirv.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <spirv-tools/libspirv.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/cmat_description.h"
+#include "nir_passes/matrices/cmat_description.h"
 
 #include <gtest/gtest.h>
 

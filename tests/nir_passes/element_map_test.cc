@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/element_map.h"
+#include "nir_passes/matrices/element_map.h"
 
 #include <gtest/gtest.h>
 #include <set>

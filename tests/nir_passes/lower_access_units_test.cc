@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/lower_access_units.h"
-#include "nir_passes/unit_index.h"
+#include "nir_passes/memory/lower_access_units.h"
+#include "nir_passes/memory/unit_index.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/lower_cmat_inserts.h"
+#include "nir_passes/matrices/copies/lower_cmat_inserts.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/lower_cmat_layouts.h"
+#include "nir_passes/matrices/lowering/lower_cmat_layouts.h"
 
+#include "nir_passes/matrices/validate_cmat.h"
 #include "nir_passes/stages.h"
-#include "nir_passes/validate_cmat.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>

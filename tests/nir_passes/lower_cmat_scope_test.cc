@@ -4,8 +4,8 @@
 /// The pass as text, in a workgroup of four subgroups.  What it computes is checked by
 /// tests/backend/cpu/cmat_scope_test.cc.
 
-#include "nir_passes/lower_cmat_scope.h"
-#include "nir_passes/opt_cmat_copies.h"
+#include "nir_passes/matrices/copies/opt_cmat_copies.h"
+#include "nir_passes/matrices/shapes/lower_cmat_scope.h"
 #include "nir_passes/shader_text.h"
 #include "tests/nir_passes/shaders.h"
 

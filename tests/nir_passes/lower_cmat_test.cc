@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/lower_cmat.h"
-#include "nir_passes/lower_cmat_inserts.h"
-#include "nir_passes/opt_cmat_copies.h"
+#include "nir_passes/matrices/copies/lower_cmat_inserts.h"
+#include "nir_passes/matrices/copies/opt_cmat_copies.h"
+#include "nir_passes/matrices/lowering/lower_cmat.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/lower_decode_pointers.h"
+#include "nir_passes/matrices/lowering/lower_decode_pointers.h"
 
 #include "nir_passes/stages.h"
 #include "tests/nir_passes/shaders.h"

@@ -3,7 +3,7 @@
 
 /// Vulkan's bindings become places in the sets' memory.
 
-#include "nir_passes/lower_descriptors.h"
+#include "nir_passes/memory/lower_descriptors.h"
 
 #include "tests/nir_passes/shaders.h"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/lower_shared_memory.h"
+#include "nir_passes/memory/lower_shared_memory.h"
 #include "nir_passes/shader_text.h"
 #include "tests/nir_passes/shaders.h"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/lower_subgroup_blocks.h"
+#include "nir_passes/workgroups/lower_subgroup_blocks.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/opt_array_copies.h"
+#include "nir_passes/memory/opt_array_copies.h"
 
 #include "tests/nir_passes/shaders.h"
 

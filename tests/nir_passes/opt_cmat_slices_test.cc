@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/opt_cmat_slices.h"
+#include "nir_passes/matrices/copies/opt_cmat_slices.h"
 
 #include "nir_passes/shader.h"
 #include "tests/nir_passes/shaders.h"

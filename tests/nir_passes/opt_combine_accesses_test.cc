@@ -3,7 +3,7 @@
 
 /// Which neighbours in memory are accessed at once.
 
-#include "nir_passes/opt_combine_accesses.h"
+#include "nir_passes/memory/opt_combine_accesses.h"
 
 #include "tests/nir_passes/shaders.h"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/opt_constant_arrays.h"
+#include "nir_passes/memory/opt_constant_arrays.h"
 
 #include "tests/nir_passes/shaders.h"
 

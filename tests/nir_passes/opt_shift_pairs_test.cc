@@ -3,7 +3,7 @@
 
 /// What is unpacked in two ways is one value.
 
-#include "nir_passes/opt_shift_pairs.h"
+#include "nir_passes/memory/opt_shift_pairs.h"
 
 #include "tests/nir_passes/shaders.h"
 

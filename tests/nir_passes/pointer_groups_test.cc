@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/pointer_groups.h"
+#include "nir_passes/memory/pointer_groups.h"
 #include "tests/nir_passes/shaders.h"
 
 #include "compiler/nir/nir_deref.h"

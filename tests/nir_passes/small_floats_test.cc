@@ -5,7 +5,7 @@
 /// exponent of what is rounded to them.
 
 #include "nir_passes/component_type.h"
-#include "nir_passes/small_floats.h"
+#include "nir_passes/matrices/small_floats.h"
 #include "tests/nir_passes/mutants.h"
 #include "tests/nir_passes/shaders.h"
 #include "tests/oracle/component.h"

@@ -3,9 +3,9 @@
 
 /// Passes of a page or less, on shaders built by hand.
 
-#include "nir_passes/limit_unrolling.h"
-#include "nir_passes/lower_invocation_ids.h"
-#include "nir_passes/opt_visibility_barriers.h"
+#include "nir_passes/loops/limit_unrolling.h"
+#include "nir_passes/workgroups/lower_invocation_ids.h"
+#include "nir_passes/workgroups/opt_visibility_barriers.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>

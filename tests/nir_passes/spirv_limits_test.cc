@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/spirv_limits.h"
+#include "nir_passes/front_end/spirv_limits.h"
 
-#include "nir_passes/spirv_to_nir.h"
+#include "nir_passes/front_end/spirv_to_nir.h"
 #include "tests/nir_passes/shaders.h"
 
 #include "compiler/spirv/spirv.h"

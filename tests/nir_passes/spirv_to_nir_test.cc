@@ -3,7 +3,7 @@
 
 /// Which capabilities a module may declare.
 
-#include "nir_passes/spirv_to_nir.h"
+#include "nir_passes/front_end/spirv_to_nir.h"
 
 #include "tests/nir_passes/shaders.h"
 

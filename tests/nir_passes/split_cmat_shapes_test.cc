@@ -3,8 +3,8 @@
 
 /// The pass as text, on matrices of two or four tiles of 8×8.
 
-#include "nir_passes/lower_cmat_inserts.h"
-#include "nir_passes/split_cmat_shapes.h"
+#include "nir_passes/matrices/copies/lower_cmat_inserts.h"
+#include "nir_passes/matrices/shapes/split_cmat_shapes.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>

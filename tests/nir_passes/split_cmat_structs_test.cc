@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/split_cmat_structs.h"
+#include "nir_passes/matrices/copies/split_cmat_structs.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/unroll_matrix_arrays.h"
+#include "nir_passes/loops/unroll_matrix_arrays.h"
 
 #include "nir_passes/shader.h"
 #include "tests/nir_passes/shaders.h"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/validate_cmat.h"
+#include "nir_passes/matrices/validate_cmat.h"
 
 #include "tests/nir_passes/shaders.h"
 

@@ -4,7 +4,7 @@
 /// The gate before the front end knows the whole family: each capability, encoding and instruction
 /// that is newer than SPIRV-Tools' release, in a good module and in bad ones.
 
-#include "nir_passes/validate_spirv.h"
+#include "nir_passes/front_end/validate_spirv.h"
 
 #include <spirv-tools/libspirv.h>
 

@@ -5,8 +5,8 @@
 /// through.
 
 #include "nir_passes/compiler_options.h"
+#include "nir_passes/front_end/vtn_handlers.h"
 #include "nir_passes/shader.h"
-#include "nir_passes/vtn_handlers.h"
 
 #include "compiler/spirv/spirv.h"
 

@@ -3,8 +3,8 @@
 
 #include "tools/runner/element_owner.h"
 
-#include "nir_passes/cmat_coordinates.h"
-#include "nir_passes/cmat_uses.h"
+#include "nir_passes/matrices/cmat_coordinates.h"
+#include "nir_passes/matrices/cmat_uses.h"
 #include "nir_passes/shader.h"
 #include "tools/runner/isolated.h"
 

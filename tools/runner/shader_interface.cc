@@ -3,7 +3,7 @@
 
 #include "tools/runner/shader_interface.h"
 
-#include "nir_passes/spirv_words.h"
+#include "nir_passes/front_end/spirv_words.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,8 +3,8 @@
 
 #include "tools/weftc/emit.h"
 
-#include "backend/spirv/spirv_text.h"
-#include "nir_passes/cmat_uses.h"
+#include "backend/spirv/words/spirv_text.h"
+#include "nir_passes/matrices/cmat_uses.h"
 #include "nir_passes/shader_text.h"
 #include "nir_passes/stages.h"
 #include "threads/large_stack.h"

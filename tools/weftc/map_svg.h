@@ -5,8 +5,8 @@
 
 #pragma once
 
-#include "nir_passes/element_map.h"
-#include "nir_passes/register_map.h"
+#include "nir_passes/matrices/element_map.h"
+#include "nir_passes/matrices/register_map.h"
 
 #include <cstdint>
 #include <string>

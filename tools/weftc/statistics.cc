@@ -3,7 +3,7 @@
 
 #include "tools/weftc/statistics.h"
 
-#include "nir_passes/spirv_words.h"
+#include "nir_passes/front_end/spirv_words.h"
 #include "tools/weftc/emit.h"
 
 #include <chrono>

@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "backend/cpu/codegen/dispatch_values.h"
+#include "backend/cpu/codegen/facts/dispatch_values.h"
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include "backend/cpu/codegen/translator.h"
 
-#include "backend/cpu/codegen/control_flow.h"
+#include "backend/cpu/codegen/facts/control_flow.h"
 #include "backend/cpu/jit/jit.h"
 
 #include <llvm/Analysis/VectorUtils.h>

@@ -14,9 +14,9 @@
 
 #pragma once
 
-#include "backend/cpu/codegen/lane_offsets.h"
+#include "backend/cpu/codegen/facts/lane_offsets.h"
+#include "backend/cpu/codegen/facts/packed_sums.h"
 #include "backend/cpu/codegen/nir_to_llvm.h"
-#include "backend/cpu/codegen/packed_sums.h"
 
 #include "compiler/nir/nir.h"
 

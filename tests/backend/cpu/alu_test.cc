@@ -5,7 +5,7 @@
 /// and on uniform values, against NIR's own constant folding; and that it knows no other.
 
 #include "backend/cpu/codegen/nir_to_llvm.h"
-#include "backend/cpu/codegen/validate_final_form.h"
+#include "backend/cpu/codegen/passes/validate_final_form.h"
 #include "backend/cpu/passes.h"
 #include "tests/backend/cpu/nir_harness.h"
 

@@ -4,7 +4,7 @@
 /// Ranges of values that a dispatch decides: the same expressions of constants, folded by NIR, lie within
 /// them.
 
-#include "backend/cpu/codegen/dispatch_values.h"
+#include "backend/cpu/codegen/facts/dispatch_values.h"
 #include "nir_passes/compiler_options.h"
 #include "nir_passes/shader.h"
 #include "tests/backend/cpu/seed.h"

@@ -4,10 +4,10 @@
 /// What lane analysis, opt_uniform and split_overlapping_loads know about values, by hand; memory_test tries them on random
 /// chains of operations.
 
-#include "backend/cpu/codegen/lane_analysis.h"
+#include "backend/cpu/codegen/facts/lane_analysis.h"
 
-#include "backend/cpu/codegen/opt_uniform.h"
-#include "backend/cpu/codegen/split_overlapping_loads.h"
+#include "backend/cpu/codegen/passes/opt_uniform.h"
+#include "backend/cpu/codegen/passes/split_overlapping_loads.h"
 #include "tests/backend/cpu/nir_harness.h"
 
 #include <gtest/gtest.h>

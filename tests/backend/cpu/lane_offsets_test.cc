@@ -4,7 +4,7 @@
 /// What is known, or assumed, of the distances from lane 0's values, by hand; memory_test tries it on
 /// random chains of operations.
 
-#include "backend/cpu/codegen/lane_offsets.h"
+#include "backend/cpu/codegen/facts/lane_offsets.h"
 
 #include "tests/backend/cpu/nir_harness.h"
 

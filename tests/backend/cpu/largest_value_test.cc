@@ -3,7 +3,7 @@
 
 /// Bounds of values, by hand.
 
-#include "backend/cpu/codegen/largest_value.h"
+#include "backend/cpu/codegen/facts/largest_value.h"
 
 #include "tests/backend/cpu/nir_harness.h"
 

@@ -3,7 +3,7 @@
 
 /// Packed vectors are taken apart and put together without moving what nobody looked at.
 
-#include "backend/cpu/codegen/packed_values.h"
+#include "backend/cpu/codegen/vectors/packed_values.h"
 
 #include "tests/backend/cpu/vector_test.h"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "backend/cpu/codegen/product_blocks.h"
+#include "backend/cpu/codegen/products/product_blocks.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 
 /// What is taken out of vectors is what was wanted, with no more shuffles than it needs.
 
-#include "backend/cpu/codegen/packed_values.h"
-#include "backend/cpu/codegen/take_elements.h"
+#include "backend/cpu/codegen/vectors/packed_values.h"
+#include "backend/cpu/codegen/vectors/take_elements.h"
 
 #include "tests/backend/cpu/seed.h"
 #include "tests/backend/cpu/vector_test.h"

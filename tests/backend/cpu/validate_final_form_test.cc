@@ -3,7 +3,7 @@
 
 /// What the translator need not expect.  That it translates the rest is for alu_test and others.
 
-#include "backend/cpu/codegen/validate_final_form.h"
+#include "backend/cpu/codegen/passes/validate_final_form.h"
 
 #include "tests/nir_passes/shaders.h"
 

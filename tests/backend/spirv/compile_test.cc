@@ -4,7 +4,7 @@
 /// What the compiler makes of small shaders: valid for each version of SPIR-V, with what it should keep, and asking for no more than it needs.
 
 #include "backend/spirv/compiler.h"
-#include "backend/spirv/spirv_text.h"
+#include "backend/spirv/words/spirv_text.h"
 #include "tests/backend/spirv/compiled.h"
 #include "tests/nir_passes/shaders.h"
 

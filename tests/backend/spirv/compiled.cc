@@ -3,7 +3,7 @@
 
 #include "tests/backend/spirv/compiled.h"
 
-#include "backend/spirv/spirv_text.h"
+#include "backend/spirv/words/spirv_text.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>

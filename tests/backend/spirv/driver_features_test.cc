@@ -4,7 +4,7 @@
 /// Small shaders for drivers that lack any one or two features, or all of them: the module is
 /// valid, or the compiler names a feature that the driver lacks.
 
-#include "backend/spirv/spirv_text.h"
+#include "backend/spirv/words/spirv_text.h"
 #include "tests/backend/spirv/compiled.h"
 #include "tools/runner/runner.h"
 

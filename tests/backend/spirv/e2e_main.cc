@@ -7,7 +7,7 @@
 
 #include "backend/spirv/compiler.h"
 #include "backend/spirv/driver_quirks.h"
-#include "backend/spirv/spirv_text.h"
+#include "backend/spirv/words/spirv_text.h"
 #include "tests/e2e/cases.h"
 #include "vulkan_util/matrix_properties.h"
 

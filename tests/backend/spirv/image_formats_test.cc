@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "backend/spirv/image_formats.h"
+#include "backend/spirv/module/image_formats.h"
 
 #include "tests/backend/spirv/compiled.h"
 

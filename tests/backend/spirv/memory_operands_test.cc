@@ -4,7 +4,7 @@
 /// What a module says of its accesses to memory is said in the result too: of matrices in every
 /// layout, in registers and in the driver's own.
 
-#include "backend/spirv/spirv_text.h"
+#include "backend/spirv/words/spirv_text.h"
 #include "tests/backend/spirv/compiled.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "backend/spirv/module_builder.h"
+#include "backend/spirv/module/module_builder.h"
 
-#include "backend/spirv/spirv_text.h"
-#include "nir_passes/spirv_words.h"
+#include "backend/spirv/words/spirv_text.h"
+#include "nir_passes/front_end/spirv_words.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

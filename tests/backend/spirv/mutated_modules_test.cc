@@ -5,7 +5,7 @@
 /// something.  What it accepts runs.
 
 #include "backend/spirv/compiler.h"
-#include "backend/spirv/spirv_text.h"
+#include "backend/spirv/words/spirv_text.h"
 #include "tests/nir_passes/mutants.h"
 #include "tools/runner/runner.h"
 

@@ -6,7 +6,7 @@
 
 #include "tests/backend/spirv/compiled.h"
 
-#include "backend/spirv/spirv_text.h"
+#include "backend/spirv/words/spirv_text.h"
 #include "tools/runner/runner.h"
 
 #include <cstring>

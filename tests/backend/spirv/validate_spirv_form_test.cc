@@ -3,10 +3,10 @@
 
 /// The list of what is translated is what is translated, and says what is not.
 
-#include "backend/spirv/validate_spirv_form.h"
+#include "backend/spirv/passes/validate_spirv_form.h"
 
 #include "backend/spirv/nir_to_spirv.h"
-#include "backend/spirv/spirv_text.h"
+#include "backend/spirv/words/spirv_text.h"
 #include "tests/backend/spirv/compiled.h"
 #include "tests/nir_passes/shaders.h"
 

@@ -4,7 +4,7 @@
 /// Modules with several entry points, only some of which have matrices.
 
 #include "backend/spirv/compiler.h"
-#include "backend/spirv/spirv_text.h"
+#include "backend/spirv/words/spirv_text.h"
 #include "tests/backend/spirv/compiled.h"
 
 #include <spirv-tools/libspirv.h>

@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Accesses lane by lane (lane_pieces.h): by a function of the module, or by the run time's.
+
+#include "backend/cpu/codegen/access/compute_again.h"
+#include "backend/cpu/codegen/access/lane_pieces.h"
+#include "backend/cpu/runtime/lane_memory.h"
+
+#include <llvm/Support/FormatVariadic.h>
+
+namespace weft::cpu {
+
+using llvm::Value;
+
+void Pieces::call_lanewise(llvm::FunctionCallee function, const LanewiseAccess &access,
+                           llvm::ArrayRef<Value *> more)
+{
+   llvm::SmallVector<Value *, 6> arguments = {access.region.base, access.region.size, access.active,
+                                              access.offsets, access.data};
+   arguments.append(more.begin(), more.end());
+   // All registers stay as they are, so that what may never happen costs little code and no spills.
+   b.CreateCall(function, arguments)
+      ->addFnAttr(llvm::Attribute::get(t.context, "no_caller_saved_registers"));
+}
+
+/// lane_memory.h's.
+void Pieces::call_runtime(bool stores, const LanewiseAccess &access)
+{
+   llvm::Type *pointer = b.getPtrTy(), *number = b.getInt64Ty();
+   auto *type = llvm::FunctionType::get(
+      b.getVoidTy(), {pointer, number, number, pointer, pointer, b.getInt32Ty()}, false);
+   const LaneForm form = {uint8_t(components), uint8_t(bytes), uint8_t(is_address() ? 8 : 4)};
+   call_lanewise(
+      t.module->getOrInsertFunction(stores ? store_lanes_symbol : load_lanes_symbol, type), access,
+      b.getInt32(form.packed()));
+}
+
+/// The module's function for accesses of this form that always go lane by lane.  The run time's
+/// function takes over where an active lane is out of bounds.
+llvm::Function *Pieces::lanewise_function(bool stores)
+{
+   const std::string name = llvm::formatv("{0}_lanes.{1}.{2}x{3}{4}", stores ? "store" : "load",
+                                          offsets->getType()->getScalarSizeInBits(), components,
+                                          bytes, is_volatile ? ".volatile" : "");
+   if (llvm::Function *found = t.module->getFunction(name))
+      return found;
+   // It returns nothing: LLVM 19 takes RAX for preserved where that is the address of a result.
+   llvm::Type *pointer = b.getPtrTy(), *number = b.getInt64Ty();
+   auto *function = llvm::Function::Create(
+      llvm::FunctionType::get(b.getVoidTy(), {pointer, number, number, pointer, pointer}, false),
+      llvm::Function::InternalLinkage, name, *t.module);
+   function->addFnAttr("no_caller_saved_registers");
+   function->addFnAttr(llvm::Attribute::NoInline);
+
+   llvm::IRBuilder<>::InsertPointGuard guard(b);
+   b.SetInsertPoint(llvm::BasicBlock::Create(t.context, "", function));
+   LanewiseAccess access = {{function->getArg(0), function->getArg(1)},
+                            function->getArg(2),
+                            function->getArg(3),
+                            function->getArg(4)};
+   Value *active = b.CreateTrunc(access.active, t.int_type(t.W));
+   Value *all_offsets = b.CreateLoad(offsets->getType(), access.offsets);
+   if (!is_address()) {
+      Value *fits = lanes_in_bounds(t, access.region, all_offsets, element());
+      auto *inside = llvm::BasicBlock::Create(t.context, "inside", function),
+           *outside = llvm::BasicBlock::Create(t.context, "outside", function);
+      Value *outlying = b.CreateAnd(active, t.bits_of(b.CreateNot(fits)));
+      b.CreateCondBr(b.CreateIsNull(outlying), inside, outside);
+      b.SetInsertPoint(outside);
+      call_runtime(stores, access);
+      b.CreateRetVoid();
+      b.SetInsertPoint(inside);
+   } else {
+      access.region.base = nullptr;
+   }
+   if (!is_volatile)
+      access_row(stores, access, active, all_offsets);
+   if (stores)
+      scatter(access);
+   else
+      gather(access, b.CreateSelect(t.lanes_of(active), all_offsets, harmless_offsets()));
+   b.CreateRetVoid();
+   return function;
+}
+
+/// Whether vector code is the rule, so that the run time's function is enough.  Indices in shared
+/// memory run around rings, as in s[(l + k) & 255], where assumptions of vector code often fail.
+bool Pieces::is_exception(bool stores) const
+{
+   if (!(stores ? is_stored_in_pieces() : regular()))
+      return false;
+   const bool in_shared_memory = region.size && llvm::isa<llvm::ConstantInt>(region.size);
+   return !(in_shared_memory && reach.fixed && !reach.fixed->assumptions.empty());
+}
+
+void Pieces::access_lanewise(bool stores, Value *data)
+{
+   // What only this needs is not computed before it is known to be taken.
+   Value *all_offsets = reach.fixed ? ComputeAgain(b)(offsets) : offsets,
+         *memory = t.lane_offsets(offsets->getType());
+   b.CreateStore(all_offsets, memory);
+   const LanewiseAccess access = {
+      {region.base ? region.base : llvm::ConstantPointerNull::get(b.getPtrTy()),
+       region.size ? region.size : b.getInt64(unlimited)},
+      b.CreateZExt(t.bits_of(t.mask_or_ones()), b.getInt64Ty()),
+      memory,
+      data};
+   if (is_exception(stores))
+      call_runtime(stores, access);
+   else
+      call_lanewise(lanewise_function(stores), access);
+}
+
+Value *Pieces::load_lanewise()
+{
+   Value *data = t.lane_data(packed_type());
+   access_lanewise(false, data);
+   return b.CreateLoad(packed_type(), data);
+}
+
+void Pieces::store_lanewise(Value *all)
+{
+   Value *data = t.lane_data(packed_type());
+   b.CreateStore(all, data);
+   access_lanewise(true, data);
+}
+
+/// For lanes that are not active: the first bytes are there if any active lane's are.
+Value *Pieces::harmless_offsets()
+{
+   return is_address() ? t.splat(b.CreatePtrToInt(harmless_memory(t, false), b.getInt64Ty()))
+                       : llvm::Constant::getNullValue(offsets->getType());
+}
+
+/// By the offsets that lie at `all_offsets`.
+Value *Pieces::lane_pointer(const LanewiseAccess &access, Value *all_offsets, Value *lane)
+{
+   llvm::Type *type = offsets->getType()->getScalarType();
+   return pointer_to(t, access.region, b.CreateLoad(type, b.CreateGEP(type, all_offsets, lane)));
+}
+
+/// A loop over all lanes, a few at once: code for each lane would take longer to compile than most
+/// shaders.
+template <typename Use>
+void Pieces::for_each_lane(Use use)
+{
+   constexpr unsigned at_once = 8; // the smallest subgroup
+   llvm::BasicBlock *before = b.GetInsertBlock();
+   llvm::Function *function = before->getParent();
+   auto *loop = llvm::BasicBlock::Create(t.context, "lanes", function),
+        *after = llvm::BasicBlock::Create(t.context, "after", function);
+   b.CreateBr(loop);
+   b.SetInsertPoint(loop);
+   llvm::PHINode *first = b.CreatePHI(b.getInt64Ty(), 2);
+   first->addIncoming(b.getInt64(0), before);
+   for (unsigned i = 0; i < at_once; i++)
+      use(b.CreateNUWAdd(first, b.getInt64(i)));
+   Value *next = b.CreateNUWAdd(first, b.getInt64(at_once));
+   first->addIncoming(next, loop);
+   b.CreateCondBr(b.CreateICmpULT(next, b.getInt64(t.W)), loop, after);
+   b.SetInsertPoint(after);
+}
+
+/// Where a lane's own element lies.
+Value *Pieces::lane_element(const LanewiseAccess &access, Value *lane)
+{
+   return b.CreateGEP(b.getInt8Ty(), access.data, b.CreateNUWMul(lane, b.getInt64(element())));
+}
+
+/// What inactive lanes get is any.
+void Pieces::gather(const LanewiseAccess &access, Value *safe_offsets)
+{
+   Value *safe = t.variable(offsets->getType());
+   b.CreateStore(safe_offsets, safe);
+   for_each_lane([&](Value *lane) {
+      // Not by load(): not all loads of the form are invariant.
+      Value *loaded = b.CreateAlignedLoad(vector_type(components), lane_pointer(access, safe, lane),
+                                          llvm::Align(1), is_volatile);
+      b.CreateAlignedStore(loaded, lane_element(access, lane), llvm::Align(1));
+   });
+}
+
+/// From active lane to active lane: with a look at each lane's bit, branches would be mispredicted.
+void Pieces::scatter(const LanewiseAccess &access)
+{
+   llvm::BasicBlock *before = b.GetInsertBlock();
+   llvm::Function *function = before->getParent();
+   auto *loop = llvm::BasicBlock::Create(t.context, "active", function),
+        *after = llvm::BasicBlock::Create(t.context, "after", function);
+   b.CreateCondBr(b.CreateIsNull(access.active), after, loop);
+   b.SetInsertPoint(loop);
+   llvm::PHINode *active = b.CreatePHI(b.getInt64Ty(), 2);
+   active->addIncoming(access.active, before);
+   Value *lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, active, b.getTrue());
+   store(b.CreateAlignedLoad(vector_type(components), lane_element(access, lane), llvm::Align(1)),
+         lane_pointer(access, access.offsets, lane));
+   Value *rest = b.CreateAnd(active, b.CreateSub(active, b.getInt64(1)));
+   active->addIncoming(rest, loop);
+   b.CreateCondBr(b.CreateIsNull(rest), after, loop);
+   b.SetInsertPoint(after);
+}
+
+/// Emits a branch for active lanes that lie in a row, as they do where addresses are divided by
+/// run-time values.  It accesses one run of memory and returns from the function.
+void Pieces::access_row(bool stores, const LanewiseAccess &access, Value *active,
+                        Value *all_offsets)
+{
+   Pieces row = *this;
+   row.region = access.region;
+   row.reach = {{t.W, int64_t(element())}};
+   row.check = row.invariant = false;
+   row.ahead = nullptr;
+   const bool masked = row.has_masked_runs();
+
+   llvm::Type *type = offsets->getType()->getScalarType();
+   Value *first = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, access.active, b.getFalse());
+   first = b.CreateAnd(first, b.getInt64(t.W - 1)); // any, if none is active
+   Value *distance = b.CreateMul(first, b.getInt64(element()));
+   Value *begin = b.CreateSub(b.CreateLoad(type, b.CreateGEP(type, access.offsets, first)),
+                              b.CreateTrunc(distance, type));
+   llvm::SmallVector<llvm::Constant *, 64> steps;
+   for (unsigned l = 0; l < t.W; l++)
+      steps.push_back(llvm::ConstantInt::get(type, uint64_t(l) * element()));
+   row.offsets = b.CreateAdd(t.splat(begin), llvm::ConstantVector::get(steps));
+   Value *apart = t.bits_of(b.CreateICmpNE(all_offsets, row.offsets));
+   apart = masked ? b.CreateAnd(active, apart) : b.CreateOr(b.CreateNot(active), apart);
+
+   llvm::Function *function = b.GetInsertBlock()->getParent();
+   auto *together_block = llvm::BasicBlock::Create(t.context, "row", function),
+        *apart_block = llvm::BasicBlock::Create(t.context, "apart", function);
+   b.CreateCondBr(b.CreateIsNull(apart), together_block, apart_block);
+   b.SetInsertPoint(together_block);
+   if (stores) {
+      Value *all = b.CreateAlignedLoad(packed_type(), access.data, llvm::Align(1));
+      masked ? row.store_masked(all, t.lanes_of(active)) : row.store_regular(all);
+   } else {
+      b.CreateAlignedStore(masked ? row.load_masked(t.lanes_of(active)) : row.load_regular(),
+                           access.data, llvm::Align(1));
+   }
+   b.CreateRetVoid();
+   b.SetInsertPoint(apart_block);
+}
+
+} // namespace weft::cpu

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Bytes of words as floats, as shaders make them of quantized numbers, without shifts and conversions.
+///
+/// Where it lies in the word, a byte b is part of a mantissa, and so is what is added to it:
+///
+///      bit         31      23      15       8        0
+///      the word     ........ ........ bbbbbbbb ........
+///      2^15 + b     01000111 00000000 bbbbbbbb 00000000
+///
+/// From which 2^15 - c is subtracted, exactly, for b + c.  That is an instruction for masking and exponent, and
+/// one for the difference.  A byte at bit 16 must be less than 128, as bit 23 is the exponent's.
+
+#include "backend/cpu/codegen/emit/emit_alu.h"
+
+#include <llvm/Analysis/ValueTracking.h>
+
+#include <cmath>
+
+namespace weft::cpu {
+
+using llvm::Value;
+
+namespace {
+
+struct ByteOfWord {
+   nir_scalar word;
+   unsigned bit; ///< the lowest
+};
+
+/// What u2f32 converts, if it is a byte that was taken out of a word in the same block as `user`: where another is
+/// there twice (guarded_loads.h), only what NIR uses behind it is known behind it.
+std::optional<ByteOfWord> byte_of_word(nir_scalar x, const nir_instr &user)
+{
+   x = nir_scalar_chase_movs(nir_scalar_chase_alu_src(x, 0));
+   if (!nir_scalar_is_alu(x) || nir_scalar_alu_op(x) != nir_op_u2u8)
+      return std::nullopt;
+   x = nir_scalar_chase_movs(nir_scalar_chase_alu_src(x, 0));
+   unsigned bit = 0;
+   if (nir_scalar_is_alu(x) && nir_scalar_alu_op(x) == nir_op_ushr) {
+      const nir_scalar by = nir_scalar_chase_alu_src(x, 1);
+      if (!nir_scalar_is_const(by))
+         return std::nullopt;
+      bit = unsigned(nir_scalar_as_uint(by));
+      x = nir_scalar_chase_alu_src(x, 0);
+   }
+   if (x.def->parent_instr->block != user.block)
+      return std::nullopt;
+   if (x.def->bit_size != 32 || !x.def->divergent || (bit != 0 && bit != 8 && bit != 16))
+      return std::nullopt;
+   return ByteOfWord{x, bit};
+}
+
+/// The sum of a byte and an integer; null if there is no better way than the usual one.
+Value *sum_of_byte(Alu &a, const nir_scalar &converted, double more)
+{
+   constexpr double most = 4096; // that all differences below are exact
+   const std::optional<ByteOfWord> byte = byte_of_word(converted, a.instr->instr);
+   if (!byte || std::abs(more) > most || more != std::trunc(more) || (byte->bit == 0 && more == 0))
+      return nullptr;
+   llvm::IRBuilder<> &b = a.b;
+   Value *word = a.t.value(*byte->word.def, byte->word.comp);
+   if (byte->bit == 16 && !llvm::computeKnownBits(word, a.t.module->getDataLayout()).Zero[23])
+      return nullptr;
+   const uint32_t exponent = 23 - byte->bit;
+   Value *masked = b.CreateAnd(word, a.like(word, uint64_t(0xff) << byte->bit)),
+         *sum = b.CreateOr(masked, a.like(word, uint64_t(127 + exponent) << 23));
+   return b.CreateFSub(a.t.as_float(sum), a.real(32, double(1u << exponent) - more));
+}
+
+bool is_conversion(const nir_scalar &x)
+{
+   return nir_scalar_is_alu(x) && nir_scalar_alu_op(x) == nir_op_u2f32;
+}
+
+} // namespace
+
+Value *emit_byte(Alu &a)
+{
+   if (!a.instr->def.divergent || a.bits() != 32)
+      return nullptr;
+   const nir_scalar result = nir_get_scalar(&a.instr->def, a.component);
+   if (is_conversion(result))
+      return sum_of_byte(a, result, 0);
+   if (a.op() != nir_op_fadd)
+      return nullptr;
+   for (unsigned i = 0; i < 2; i++) {
+      const nir_scalar x = nir_scalar_chase_movs(nir_scalar_chase_alu_src(result, i)),
+                       y = nir_scalar_chase_alu_src(result, 1 - i);
+      if (is_conversion(x) && nir_scalar_is_const(y))
+         return sum_of_byte(a, x, nir_scalar_as_float(y));
+   }
+   return nullptr;
+}
+
+} // namespace weft::cpu

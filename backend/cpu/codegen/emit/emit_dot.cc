@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Integer dot products of packed operands (SPV_KHR_integer_dot_product).
+
+#include "backend/cpu/codegen/emit/emit_alu.h"
+#include "backend/cpu/codegen/vectors/lane_arithmetic.h"
+#include "backend/cpu/codegen/vectors/packed_values.h"
+
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/PatternMatch.h>
+
+namespace weft::cpu {
+
+using llvm::Value;
+
+namespace {
+
+struct Dot {
+   bool a_signed, b_signed;
+   bool saturate;
+};
+
+std::optional<Dot> dot_of(nir_op op)
+{
+   switch (op) {
+   case nir_op_sdot_4x8_iadd:
+      return Dot{true, true, false};
+   case nir_op_udot_4x8_uadd:
+      return Dot{false, false, false};
+   case nir_op_sudot_4x8_iadd:
+      return Dot{true, false, false};
+   case nir_op_sdot_4x8_iadd_sat:
+      return Dot{true, true, true};
+   case nir_op_udot_4x8_uadd_sat:
+      return Dot{false, false, true};
+   case nir_op_sudot_4x8_iadd_sat:
+      return Dot{true, false, true};
+   default:
+      return std::nullopt;
+   }
+}
+
+/// Of vectors that fill a register (x, y, the sum: <4, 8 or 16 x i32>) with what every AVX2 has: the
+/// bytes of even and of odd places as i16, whose products VPMADDWD adds by twos.
+Value *dot_by_words(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
+{
+   llvm::IRBuilder<> &b = a.b;
+   const unsigned lanes = llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements();
+   auto *words = llvm::FixedVectorType::get(b.getInt16Ty(), 2 * lanes);
+   const auto odd = [&](Value *v, bool is_signed) {
+      v = b.CreateBitCast(v, words);
+      return is_signed ? b.CreateAShr(v, 8) : b.CreateLShr(v, 8);
+   };
+   const auto even = [&](Value *v, bool is_signed) {
+      return odd(b.CreateShl(b.CreateBitCast(v, words), 8), is_signed);
+   };
+   const llvm::Intrinsic::ID multiply = lanes == 16  ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
+                                        : lanes == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd
+                                                     : llvm::Intrinsic::x86_sse2_pmadd_wd;
+   const auto add_products = [&](const auto &part) {
+      Value *factors[] = {part(x, dot.a_signed), part(y, dot.b_signed)};
+      sum = b.CreateAdd(sum, b.CreateIntrinsic(multiply, {}, factors));
+   };
+   add_products(even);
+   add_products(odd);
+   return sum;
+}
+
+/// The same with VPDPBUSD, which takes unsigned bytes of x and signed ones of y, for vectors of any length.  Bytes
+/// that are not so are moved by 128, and what that adds to the sum is taken off again; sums wrap.  A sum that goes
+/// on is moved still, and what is to be taken off is a sum of its own, which is the same for all factors of y.
+Value *dot_by_vnni(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
+{
+   llvm::IRBuilder<> &b = a.b;
+   const auto add_products = [&](Value *to, Value *unsigned_bytes, Value *signed_bytes) {
+      Value *operands[] = {to, unsigned_bytes, signed_bytes};
+      return in_parts(a.t, operands, a.t.options.vector_bits / 32,
+                      [&](llvm::ArrayRef<Value *> v) -> Value * {
+                         const unsigned lanes =
+                            llvm::cast<llvm::FixedVectorType>(v[0]->getType())->getNumElements();
+                         const llvm::Intrinsic::ID multiply =
+                            lanes == 16  ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
+                            : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256
+                                         : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
+                         return b.CreateIntrinsic(multiply, {}, v);
+                      });
+   };
+   if (dot.a_signed && !dot.b_signed)
+      return add_products(sum, y, x);
+   if (!dot.a_signed && dot.b_signed)
+      return add_products(sum, x, y);
+   Value *sign_bits = llvm::ConstantInt::get(x->getType(), 0x80808080); // 128 or -128 in each byte
+   Value *moved = b.CreateXor(dot.a_signed ? x : y, sign_bits);
+   Translator::MovedSum so_far = {sum, llvm::Constant::getNullValue(x->getType())};
+   if (const auto known = a.t.moved_sums.find(sum); known != a.t.moved_sums.end())
+      so_far = known->second;
+   Translator::MovedSum now;
+   if (dot.a_signed) // (x + 128) y - 128 y
+      now = {add_products(so_far.sum, moved, y), add_products(so_far.excess, sign_bits, y)};
+   else // x (y - 128) - x (-128)
+      now = {add_products(so_far.sum, x, moved), add_products(so_far.excess, x, sign_bits)};
+   Value *result = b.CreateSub(now.sum, now.excess);
+   a.t.moved_sums[result] = now;
+   return result;
+}
+
+/// Bytes of which none has its highest bit set, as shaders unpack those of four bits: they are the
+/// same with and without a sign.
+bool have_no_sign(const nir_alu_instr *alu, unsigned source)
+{
+   const nir_scalar value =
+      nir_scalar_chase_movs(nir_get_scalar(alu->src[source].src.ssa, alu->src[source].swizzle[0]));
+   if (!nir_scalar_is_alu(value) || nir_scalar_alu_op(value) != nir_op_iand)
+      return false;
+   for (unsigned i = 0; i < 2; i++) {
+      const nir_scalar mask = nir_scalar_chase_alu_src(value, i);
+      if (nir_scalar_is_const(mask) && (nir_scalar_as_uint(mask) & 0x80808080) == 0)
+         return true;
+   }
+   return false;
+}
+
+/// Best is one with and one without a sign.
+Dot factors_of(const nir_alu_instr *alu, Dot dot)
+{
+   if (have_no_sign(alu, 0))
+      dot.a_signed = !dot.b_signed;
+   else if (have_no_sign(alu, 1))
+      dot.b_signed = !dot.a_signed;
+   return dot;
+}
+
+Value *products(Alu &a, const Dot &factors, llvm::ArrayRef<Value *> operands)
+{
+   if (a.t.options.vnni)
+      return dot_by_vnni(a, factors, operands[0], operands[1], operands[2]);
+   return in_parts(a.t, operands, a.t.options.vector_bits / 32, [&](llvm::ArrayRef<Value *> v) {
+      return dot_by_words(a, factors, v[0], v[1], v[2]);
+   });
+}
+
+/// Bytes that are masked parts of others.  Where all shifts are constants and keep parts within their bytes, sums of
+/// products of what has not been shifted are the same times a power of two, which may differ from lane to lane:
+///
+///    (x >> 4 & 0x0f0f0f0f) · y = (x & 0xf0f0f0f0) · y >> 4
+struct Parts {
+   Value *unshifted;
+   llvm::SmallVector<llvm::Constant *, 64> by; ///< per lane
+};
+
+std::optional<Parts> parts_of_bytes(Alu &a, Value *packed, unsigned components)
+{
+   using namespace llvm::PatternMatch;
+   Value *whole;
+   llvm::Constant *shifts, *masks;
+   if (!match(packed, m_And(m_LShr(m_Value(whole), m_Constant(shifts)), m_Constant(masks))))
+      return std::nullopt;
+   Parts parts{};
+   llvm::SmallVector<llvm::Constant *, 256> moved;
+   for (unsigned i = 0; i < a.t.W * components; i++) {
+      const auto *shift = llvm::dyn_cast<llvm::ConstantInt>(shifts->getAggregateElement(i)),
+                 *mask = llvm::dyn_cast<llvm::ConstantInt>(masks->getAggregateElement(i));
+      if (!shift || !mask || shift->getZExtValue() >= 8)
+         return std::nullopt;
+      const unsigned by = unsigned(shift->getZExtValue());
+      const auto bits = uint32_t(mask->getZExtValue());
+      if (bits & (0xff00u >> by & 0xff) * 0x01010101u)
+         return std::nullopt;
+      moved.push_back(a.b.getInt32(bits << by));
+      if (i % components == 0)
+         parts.by.push_back(a.b.getInt32(by));
+   }
+   parts.unshifted = a.b.CreateAnd(whole, llvm::ConstantVector::get(moved));
+   return parts;
+}
+
+/// Products of all components, added up; null if these are not there as vectors.
+Value *packed_sum(Alu &a, const Dot &dot, const PackedSum &sum)
+{
+   const Dot factors = factors_of(sum[0], dot);
+   Value *operands[3];
+   for (unsigned i = 0; i < 2; i++) {
+      llvm::SmallVector<Value *, 4> components;
+      for (nir_alu_instr *product : sum)
+         components.push_back(a.t.varying(product->src[i].src, product->src[i].swizzle[0]));
+      operands[i] = pack_in_place(a.t, components);
+      if (!operands[i])
+         return nullptr;
+   }
+   operands[2] = llvm::Constant::getNullValue(operands[0]->getType());
+   std::optional<Parts> parts;
+   for (unsigned i = 0; i < 2 && !parts; i++) {
+      if (i == 0 ? factors.a_signed : factors.b_signed)
+         continue;
+      parts = parts_of_bytes(a, operands[i], unsigned(sum.size()));
+      if (parts)
+         operands[i] = parts->unshifted;
+   }
+   Value *result = add_components(a.t, products(a, factors, operands), unsigned(sum.size()));
+   if (!parts)
+      return result;
+   llvm::Constant *by = llvm::ConstantVector::get(parts->by);
+   return factors.a_signed || factors.b_signed ? a.b.CreateAShr(result, by)
+                                               : a.b.CreateLShr(result, by);
+}
+
+/// All of a chain's products, with as many as can be of packed vectors; null if none can.
+Value *sum_of_chain(Alu &a, const Dot &dot, const DotChain &chain)
+{
+   Value *sum = a.t.varying(chain.first->src[2].src, chain.first->src[2].swizzle[0]);
+   llvm::SmallVector<nir_alu_instr *, 4> others = chain.others;
+   bool any = false;
+   for (const PackedSum &packed : chain.packed) {
+      if (Value *v = packed_sum(a, dot, packed)) {
+         sum = a.b.CreateAdd(sum, v);
+         any = true;
+      } else {
+         others.append(packed.begin(), packed.end());
+      }
+   }
+   if (!any)
+      return nullptr;
+   for (nir_alu_instr *product : others)
+      sum = products(a, factors_of(product, dot),
+                     {a.t.varying(product->src[0].src, product->src[0].swizzle[0]),
+                      a.t.varying(product->src[1].src, product->src[1].swizzle[0]), sum});
+   return sum;
+}
+
+} // namespace
+
+Value *emit_dot_4x8(Alu &a)
+{
+   const std::optional<Dot> dot = dot_of(a.op());
+   if (!dot)
+      return nullptr;
+   llvm::IRBuilder<> &b = a.b;
+   // What the chain's other products are made of is not used then.
+   if (const DotChain *chain = a.t.packed_sums->ending_in(a.instr)) {
+      if (Value *sum = sum_of_chain(a, *dot, *chain))
+         return sum;
+   }
+   const Dot factors = factors_of(a.instr, *dot);
+   const auto sum_with = [&](Value *sum) -> Value * {
+      Value *operands[] = {a.src[0], a.src[1], sum};
+      if (a.src[0]->getType()->isVectorTy())
+         return products(a, factors, operands);
+      // It takes the first place in a register.
+      Value *zeros = llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getInt32Ty(), 4));
+      for (Value *&operand : operands)
+         operand = b.CreateInsertElement(zeros, operand, uint64_t(0));
+      return b.CreateExtractElement(products(a, factors, operands), uint64_t(0));
+   };
+   if (!dot->saturate)
+      return sum_with(a.src[2]);
+   return a.binary(dot->a_signed ? llvm::Intrinsic::sadd_sat : llvm::Intrinsic::uadd_sat,
+                   sum_with(llvm::Constant::getNullValue(a.src[2]->getType())), a.src[2]);
+}
+
+} // namespace weft::cpu

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Floating-point arithmetic and comparison.  No fast-math flags: NIR has already done what the
+/// shader allows, and contracts where it wants an FMA.
+
+#include "backend/cpu/codegen/emit/emit_alu.h"
+
+namespace weft::cpu {
+
+using llvm::Value;
+
+namespace {
+
+Value *emit_arithmetic(Alu &a)
+{
+   llvm::IRBuilder<> &b = a.b;
+   const unsigned bits = a.bits();
+   switch (a.op()) {
+   case nir_op_fadd:
+      return b.CreateFAdd(a.f(0), a.f(1));
+   case nir_op_fsub:
+      return b.CreateFSub(a.f(0), a.f(1));
+   case nir_op_fmul:
+      return b.CreateFMul(a.f(0), a.f(1));
+   case nir_op_fdiv:
+      return b.CreateFDiv(a.f(0), a.f(1));
+   case nir_op_fneg:
+      return b.CreateFNeg(a.f(0));
+   case nir_op_fabs:
+      return a.unary(llvm::Intrinsic::fabs, a.f(0));
+   case nir_op_ffma:
+      return b.CreateIntrinsic(a.f(0)->getType(), llvm::Intrinsic::fma, {a.f(0), a.f(1), a.f(2)});
+   case nir_op_fmin:
+      return b.CreateMinNum(a.f(0), a.f(1));
+   case nir_op_fmax:
+      return b.CreateMaxNum(a.f(0), a.f(1));
+   case nir_op_frcp:
+      return b.CreateFDiv(a.real(bits, 1.0), a.f(0));
+   case nir_op_fsqrt:
+      return a.unary(llvm::Intrinsic::sqrt, a.f(0));
+   case nir_op_frsq:
+      return b.CreateFDiv(a.real(bits, 1.0), a.unary(llvm::Intrinsic::sqrt, a.f(0)));
+   case nir_op_ffloor:
+      return a.unary(llvm::Intrinsic::floor, a.f(0));
+   case nir_op_fceil:
+      return a.unary(llvm::Intrinsic::ceil, a.f(0));
+   case nir_op_ftrunc:
+      return a.unary(llvm::Intrinsic::trunc, a.f(0));
+   case nir_op_fround_even:
+      return a.unary(llvm::Intrinsic::roundeven, a.f(0));
+   default:
+      return nullptr;
+   }
+}
+
+Value *emit_compare(Alu &a)
+{
+   llvm::CmpInst::Predicate predicate;
+   switch (a.op()) {
+   case nir_op_flt:
+      predicate = llvm::CmpInst::FCMP_OLT;
+      break;
+   case nir_op_fge:
+      predicate = llvm::CmpInst::FCMP_OGE;
+      break;
+   case nir_op_feq:
+      predicate = llvm::CmpInst::FCMP_OEQ;
+      break;
+   case nir_op_fneu:
+      predicate = llvm::CmpInst::FCMP_UNE;
+      break;
+   default:
+      return nullptr;
+   }
+   return a.b.CreateFCmp(predicate, a.f(0), a.f(1));
+}
+
+/// Without AVX512-FP16 the CPU computes in f32.  LLVM does that well for basic arithmetic; for the
+/// rest it would take vectors of half apart, so they are widened here, behind a fence that keeps
+/// InstCombine from narrowing them again.  CPUs with AVX512-FP16 get the same code, though they
+/// have instructions for these operations: nobody asks for the feature here.
+bool wants_widening(Alu &a)
+{
+   switch (a.op()) {
+   case nir_op_fadd:
+   case nir_op_fsub:
+   case nir_op_fmul:
+   case nir_op_fdiv:
+   case nir_op_frcp:
+   case nir_op_fneg:
+   case nir_op_fabs:
+      return false;
+   default:
+      return nir_alu_type_get_base_type(nir_op_infos[a.op()].input_types[0]) == nir_type_float &&
+             a.src_bits() == 16;
+   }
+}
+
+Value *fence(Alu &a, Value *v)
+{
+   return a.b.CreateArithmeticFence(v, v->getType());
+}
+
+Value *emit_any_width(Alu &a)
+{
+   Value *v = emit_arithmetic(a);
+   return v ? v : emit_compare(a);
+}
+
+/// Is it an operation of this file?  The conversions and emit_math.cc deal with f16 themselves.
+bool is_float_operation(nir_op op)
+{
+   return !nir_op_infos[op].is_conversion && op != nir_op_fsin && op != nir_op_fcos &&
+          op != nir_op_fexp2 && op != nir_op_flog2;
+}
+
+} // namespace
+
+Value *emit_float(Alu &a)
+{
+   if (!wants_widening(a) || !is_float_operation(a.op()))
+      return emit_any_width(a);
+   Alu wide = a;
+   for (unsigned i = 0; i < a.src.size(); i++) {
+      if (nir_alu_type_get_base_type(nir_op_infos[a.op()].input_types[i]) == nir_type_float)
+         wide.src[i] = a.t.as_int(fence(a, a.fcast(a.f(i), 32)));
+   }
+   if (a.bits() == 16 &&
+       nir_alu_type_get_base_type(nir_op_infos[a.op()].output_type) == nir_type_float)
+      wide.result_bits = 32;
+   Value *v = emit_any_width(wide);
+   return v && wide.result_bits != a.bits() ? to_half(a, fence(a, v), false) : v;
+}
+
+} // namespace weft::cpu

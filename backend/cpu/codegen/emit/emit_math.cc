@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Transcendental functions: glibc's libmvec for vectors, which is accurate to 4 ULP and handles
+/// infinities, NaN and denormals as libm does; libm for uniform values.
+
+#include "backend/cpu/codegen/emit/emit_alu.h"
+#include "backend/cpu/codegen/vectors/lane_arithmetic.h"
+
+#include <algorithm>
+
+namespace weft::cpu {
+
+using llvm::Value;
+
+namespace {
+
+/// _ZGV, instruction set, unmasked, lanes, one v per parameter: the vector function ABI for x86.
+std::string vector_name(const std::string &name, bool avx512, unsigned lanes)
+{
+   return std::string("_ZGV") + (avx512 ? "e" : "d") + "N" + std::to_string(lanes) + "v_" + name;
+}
+
+/// The libm function `name` (of f64; f32 has an f behind) of an f32 or f64 operand.
+Value *call_math(Alu &a, const char *name, Value *x)
+{
+   llvm::Type *type = x->getType();
+   const unsigned bits = type->getScalarSizeInBits();
+   const std::string function = bits == 32 ? std::string(name) + "f" : name;
+   if (!type->isVectorTy())
+      return a.t.call(function.c_str(), type, x);
+
+   const unsigned lanes = std::min(a.t.options.vector_bits / bits, a.t.W);
+   const std::string symbol = vector_name(function, lanes * bits == 512, lanes);
+   auto *part_type = llvm::FixedVectorType::get(type->getScalarType(), lanes);
+   return in_parts(a.t, x, lanes, [&](llvm::ArrayRef<Value *> part) {
+      return a.t.call(symbol.c_str(), part_type, part[0]);
+   });
+}
+
+} // namespace
+
+Value *emit_math(Alu &a)
+{
+   const char *name;
+   switch (a.op()) {
+   case nir_op_fsin:
+      name = "sin";
+      break;
+   case nir_op_fcos:
+      name = "cos";
+      break;
+   case nir_op_fexp2:
+      name = "exp2";
+      break;
+   case nir_op_flog2:
+      name = "log2";
+      break;
+   default:
+      return nullptr;
+   }
+   return call_math(a, name, a.f(0));
+}
+
+} // namespace weft::cpu

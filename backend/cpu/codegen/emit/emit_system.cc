@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// System values and barriers.  The state that they come from is described in abi.h.
+
+#include "backend/cpu/codegen/facts/control_flow.h"
+#include "backend/cpu/codegen/translator.h"
+
+#include <cstddef>
+
+namespace weft::cpu {
+
+using llvm::Value;
+
+namespace {
+
+Value *load_state(Translator &t, Value *state, size_t offset, llvm::Type *type)
+{
+   Value *address = t.b.CreateConstInBoundsGEP1_64(t.b.getInt8Ty(), state, offset);
+   llvm::LoadInst *load = t.b.CreateLoad(type, address);
+   // Nothing changes the state while a kernel runs.
+   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(t.context, {}));
+   return load;
+}
+
+void define_vec3(Translator &t, nir_intrinsic_instr *intr, Value *state, size_t offset)
+{
+   for (unsigned c = 0; c < intr->def.num_components; c++) {
+      Value *v = load_state(t, state, offset + c * sizeof(uint32_t), t.b.getInt32Ty());
+      t.define(intr->def, c, t.b.CreateZExtOrTrunc(v, t.scalar_type(intr->def)));
+   }
+}
+
+void emit_barrier(Translator &t, nir_intrinsic_instr *intr)
+{
+   const bool memory = nir_intrinsic_memory_scope(intr) != SCOPE_NONE;
+   if (is_control_barrier(&intr->instr) && t.info.subgroups > 1) {
+      // The subgroups of a workgroup take turns on one thread.  An unknown function is barrier
+      // enough for LLVM.
+      Value *address = t.b.CreateConstInBoundsGEP1_64(t.b.getInt8Ty(), t.workgroup_state,
+                                                      offsetof(WorkgroupState, barrier));
+      Value *barrier = t.b.CreateLoad(t.b.getPtrTy(), address);
+      auto *type = llvm::FunctionType::get(t.b.getVoidTy(), {t.b.getPtrTy()}, false);
+      t.b.CreateCall(type, barrier, {t.workgroup_state})->setDoesNotThrow();
+   }
+   // x86 orders all but a store before a load of another address, which acquire and release do not
+   // ask for.
+   if (memory && nir_intrinsic_memory_scope(intr) > SCOPE_SUBGROUP)
+      t.b.CreateFence(llvm::AtomicOrdering::AcquireRelease);
+}
+
+} // namespace
+
+bool emit_system(Translator &t, nir_intrinsic_instr *intr)
+{
+   llvm::IRBuilder<> &b = t.b;
+   switch (intr->intrinsic) {
+   case nir_intrinsic_load_workgroup_id:
+      define_vec3(t, intr, t.workgroup_state, offsetof(WorkgroupState, workgroup_id));
+      t.workgroup_x = t.value(intr->def, 0);
+      t.next_workgroup_x = b.CreateAdd(t.workgroup_x, b.getInt32(1));
+      return true;
+   case nir_intrinsic_load_num_workgroups:
+      define_vec3(t, intr, t.dispatch_state, offsetof(DispatchState, num_workgroups));
+      return true;
+   case nir_intrinsic_load_subgroup_id:
+      t.define(intr->def, 0, t.subgroup_id);
+      return true;
+   case nir_intrinsic_load_subgroup_invocation:
+      t.define(intr->def, 0, t.lane_numbers(32));
+      return true;
+   case nir_intrinsic_as_uniform:
+      // Only where lane analysis has found that all lanes hold the same (opt_uniform.cc).
+      for (unsigned c = 0; c < intr->def.num_components; c++) {
+         Value *v = t.value(intr->src[0], c);
+         t.define(intr->def, c,
+                  v->getType()->isVectorTy() ? b.CreateExtractElement(v, uint64_t(0)) : v);
+      }
+      return true;
+   case nir_intrinsic_barrier:
+      emit_barrier(t, intr);
+      return true;
+   default:
+      return false;
+   }
+}
+
+} // namespace weft::cpu

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Uniform and storage buffers.  They come in units (nir_passes/memory/lower_access_units.h): a binding
+/// that is accessed in units of several types is several variables, aliases of each other.
+
+#pragma once
+
+#include "backend/spirv/module/values.h"
+
+#include "compiler/nir/nir.h"
+
+#include <map>
+#include <vector>
+
+namespace weft::spirv {
+
+class Translator;
+
+class Buffers {
+public:
+   explicit Buffers(Translator &);
+
+   void emit_load(nir_intrinsic_instr *);
+   void emit_store(nir_intrinsic_instr *);
+   void emit_size(nir_intrinsic_instr *);
+
+   /// To a unit.
+   Pointer pointer_to(nir_intrinsic_instr *instr, const nir_src &index, Id unit_type, Id unit,
+                      unsigned unit_bytes)
+   {
+      return pointer_to(instr, index, unit_type, unit_bytes, {unit}, unit_type);
+   }
+
+   /// Whether the variables alias each other, once all of them are there.
+   void decorate();
+
+   struct Binding {
+      nir_variable *var; ///< the first of the shader's with this binding
+      uint32_t set, binding;
+      bool uniform;    ///< else storage
+      bool is_array;   ///< of descriptors
+      uint32_t length; ///< of that array, 0: runtime
+      uint32_t bytes;  ///< of a uniform buffer
+      uint32_t
+         stride; ///< a power of two that divides the length of the buffer as the shader sees it
+      unsigned access; ///< gl_access_qualifier, what all variables have
+
+      struct View {
+         Id variable, block_type;
+      };
+      std::map<Id, View> views; ///< by unit type: one variable for each that the shader accesses
+   };
+
+private:
+   Binding *find(const nir_src &index);
+   const Binding::View &view_of(Binding &, Id unit_type, unsigned unit_bytes);
+   Pointer pointer_to(nir_intrinsic_instr *, const nir_src &index, Id unit_type,
+                      unsigned unit_bytes, const Words &place, Id accessed_type);
+   bool add_descriptor(const Binding &, nir_intrinsic_instr *, const nir_src &index,
+                       Words &operands);
+
+   Translator &t;
+   ModuleBuilder &m;
+   std::vector<Binding> bindings;
+};
+
+} // namespace weft::spirv

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/front_end/validate_spirv.h"
+
+#include "nir_passes/front_end/spirv_words.h"
+
+#include "compiler/spirv/spirv.h"
+#include <spirv-tools/libspirv.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace weft {
+
+namespace {
+
+template <auto destroy>
+struct Deleter {
+   template <typename T>
+   void operator()(T *object) const
+   {
+      destroy(object);
+   }
+};
+
+using Context = std::unique_ptr<spv_context_t, Deleter<spvContextDestroy>>;
+using Options = std::unique_ptr<spv_validator_options_t, Deleter<spvValidatorOptionsDestroy>>;
+using Diagnostic = std::unique_ptr<spv_diagnostic_t, Deleter<spvDiagnosticDestroy>>;
+
+constexpr uint32_t spirv_magic_number = 0x07230203;
+constexpr size_t schema_word = 4;
+
+/// With names for people in its messages, which takes as long as a sixth of the validation.
+Options make_options(bool friendly_names)
+{
+   Options options(spvValidatorOptionsCreate());
+   spvValidatorOptionsSetRelaxBlockLayout(options.get(), true);
+   spvValidatorOptionsSetUniformBufferStandardLayout(options.get(), true);
+   spvValidatorOptionsSetScalarBlockLayout(options.get(), true);
+   spvValidatorOptionsSetWorkgroupScalarBlockLayout(options.get(), true);
+   spvValidatorOptionsSetAllowLocalSizeId(options.get(), true);
+   spvValidatorOptionsSetFriendlyNames(options.get(), friendly_names);
+   return options;
+}
+
+/// The first Offset of a valid module that Mesa's types, which have ints, would take for a negative
+/// one, as if there were none.
+std::optional<uint32_t> find_huge_offset(std::span<const uint32_t> words)
+{
+   for (const auto &[opcode, operands] : Instructions(words)) {
+      /* An Offset outside of OpMemberDecorate is a decoration group's. */
+      const size_t decoration = opcode == SpvOpDecorate ? 1 : opcode == SpvOpMemberDecorate ? 2 : 0;
+      if (decoration && operands[decoration] == SpvDecorationOffset &&
+          operands[decoration + 1] > INT32_MAX)
+         return operands[decoration + 1];
+   }
+   return std::nullopt;
+}
+
+} // namespace
+
+Result<bool> validate_spirv(std::span<const uint32_t> words)
+{
+   if (words.empty())
+      return Error{"the SPIR-V module is empty"};
+   /* SPIRV-Tools reads the other byte order too, and ignores the reserved word; the front end trips
+    * over both. */
+   if (words[0] != spirv_magic_number)
+      return Error{"invalid SPIR-V: the magic number is wrong"};
+   if (words.size() > schema_word && words[schema_word] != 0)
+      return Error{"invalid SPIR-V: the reserved word of the header is not zero"};
+
+   const Context context(spvContextCreate(SPV_ENV_VULKAN_1_3));
+   spv_const_binary_t binary = {words.data(), words.size()};
+   const auto validate = [&](bool friendly_names) {
+      spv_diagnostic message = nullptr;
+      const spv_result_t result = spvValidateWithOptions(
+         context.get(), make_options(friendly_names).get(), &binary, &message);
+      return std::pair(result, Diagnostic(message));
+   };
+   if (validate(false).first == SPV_SUCCESS) {
+      if (const std::optional<uint32_t> offset = find_huge_offset(words))
+         return Error{"a member's Offset of " + std::to_string(*offset) +
+                      " bytes is not supported"};
+      return true;
+   }
+
+   const Diagnostic diagnostic = validate(true).second;
+   std::string text = "invalid SPIR-V";
+   if (diagnostic && diagnostic->error)
+      text += std::string(": ") + diagnostic->error;
+   while (text.back() == '\n' || text.back() == ' ')
+      text.pop_back();
+   return Error{text};
+}
+
+} // namespace weft

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Which matrices a shader has and what it multiplies: what a target is asked about.
+
+#pragma once
+
+#include "nir_passes/matrices/cmat_description.h"
+#include "nir_passes/matrix_support.h"
+#include "nir_passes/result.h"
+
+#include <vector>
+
+namespace weft {
+
+/// A conversion to another component type.
+struct CmatConversion {
+   glsl_cmat_description from, to;
+};
+
+struct CmatUses {
+   std::vector<glsl_cmat_description> matrices; ///< each type once
+   std::vector<MatrixOperation> operations;     ///< of the muladds, each once
+   std::vector<CmatConversion> conversions;     ///< each once
+   bool single_elements = false;                ///< needs_element_places() of some intrinsic
+};
+
+/// An Error for a muladd of matrices that do not fit, or of a component type without a name.
+Result<CmatUses> gather_cmat_uses(nir_shader *);
+
+/// Whether the operation has an operand of this use, size and component type.
+bool has_operand(const MatrixOperation &, const glsl_cmat_description &);
+/// The same, whatever the sign of integers: their bits alone have none.
+bool has_operand_of_any_sign(const MatrixOperation &, const glsl_cmat_description &);
+/// Whether some operation has such an operand, of any sign.
+bool has_operand(const MatrixSupport &, const glsl_cmat_description &);
+
+/// The operation of a muladd; nothing if a component type is unknown.
+std::optional<MatrixOperation> matrix_operation(const glsl_cmat_description &d,
+                                                const glsl_cmat_description &a,
+                                                const glsl_cmat_description &b,
+                                                const glsl_cmat_description &c,
+                                                nir_cmat_signed signs, bool saturating);
+
+/// "16x16x32: s8 * s8 + s32 -> s32, saturating", for messages; sizes are M x N x K.
+std::string describe(const MatrixOperation &);
+
+} // namespace weft

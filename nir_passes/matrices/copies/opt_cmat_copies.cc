@@ -1,0 +1,574 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/matrices/copies/opt_cmat_copies.h"
+
+#include "nir_passes/matrices/cmat_intrinsics.h"
+#include "nir_passes/matrices/cmat_types.h"
+
+#include "compiler/nir/nir_builder.h"
+#include "compiler/nir/nir_deref.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace weft {
+
+namespace {
+
+/// Each round opens chances for the next; pathological shaders gain nothing from more than these.
+constexpr unsigned max_rounds = 16;
+/// Instructions that are looked at to find out whether a matrix stays as it is between two others.
+/// Where more touch the variable that it lies in, the copy stays.
+constexpr unsigned max_touches = 1024;
+
+bool is_cmat(const nir_intrinsic_instr *instr)
+{
+   const nir_intrinsic_op op = instr->intrinsic;
+   return op == nir_intrinsic_cmat_load || op == nir_intrinsic_cmat_store ||
+          op == nir_intrinsic_cmat_muladd || op == nir_intrinsic_cmat_element_weft ||
+          op == nir_intrinsic_cmat_convert_weft || op == nir_intrinsic_cmat_transpose_weft ||
+          op == nir_intrinsic_cmat_insert_run_weft || is_cmat_component_operation(op);
+}
+
+/// The source of a cmat intrinsic that names its result: the first, except of those that have none.
+bool is_result(const nir_intrinsic_instr *instr, unsigned source)
+{
+   return source == 0 && instr->intrinsic != nir_intrinsic_cmat_store &&
+          instr->intrinsic != nir_intrinsic_cmat_extract &&
+          instr->intrinsic != nir_intrinsic_cmat_element_weft;
+}
+
+bool may_overlap(nir_deref_instr *x, nir_deref_instr *y)
+{
+   return nir_compare_derefs(x, y) != nir_derefs_do_not_alias;
+}
+
+/// How an instruction touches a matrix in function_temp memory.
+struct Touch {
+   bool reads, writes;
+};
+
+Touch touch(nir_instr *instr, nir_deref_instr *matrix)
+{
+   if (instr->type != nir_instr_type_intrinsic)
+      return {instr->type == nir_instr_type_call, instr->type == nir_instr_type_call};
+
+   Touch result = {false, false};
+   nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+   const unsigned sources = nir_intrinsic_infos[intrinsic->intrinsic].num_srcs;
+   for (unsigned i = 0; i < sources; ++i) {
+      nir_instr *parent = intrinsic->src[i].ssa->parent_instr;
+      if (parent->type != nir_instr_type_deref || !may_overlap(nir_instr_as_deref(parent), matrix))
+         continue;
+      if (is_cmat(intrinsic))
+         (is_result(intrinsic, i) ? result.writes : result.reads) = true;
+      else if (intrinsic->intrinsic == nir_intrinsic_load_deref)
+         result.reads = true;
+      else
+         result = {true, true};
+   }
+   return result;
+}
+
+/// A use of a variable as a whole by a cmat intrinsic.
+struct Use {
+   nir_intrinsic_instr *instr;
+   unsigned source;
+};
+
+/// Uses in the order of the shader.  Instructions have numbers (nir_instr::index) that stay as they
+/// are: the pass moves and adds no intrinsics.
+class Uses {
+public:
+   void insert(Use use) { uses.emplace(key(use.instr->instr.index, use.source), use); }
+   void erase(const nir_intrinsic_instr *instr, unsigned source)
+   {
+      uses.erase(key(instr->instr.index, source));
+   }
+
+   bool empty() const { return uses.empty(); }
+   size_t size() const { return uses.size(); }
+   const Use &front() const { return uses.begin()->second; }
+   const Use &back() const { return uses.rbegin()->second; }
+
+   template <typename Predicate>
+   bool any(const Predicate &predicate) const
+   {
+      return std::ranges::any_of(uses, [&](const auto &u) { return predicate(u.second); });
+   }
+   /// Of those from the instruction `first` on and before `end`, by their numbers.
+   template <typename Predicate>
+   bool any_between(unsigned first, unsigned end, const Predicate &predicate) const
+   {
+      return std::any_of(uses.lower_bound(key(first, 0)), uses.lower_bound(key(end, 0)),
+                         [&](const auto &u) { return predicate(u.second); });
+   }
+   template <typename Function>
+   void for_each(const Function &function) const
+   {
+      for (const auto &[place, use] : uses)
+         function(use);
+   }
+
+private:
+   static uint64_t key(unsigned index, unsigned source) { return uint64_t(index) << 8 | source; }
+
+   std::map<uint64_t, Use> uses;
+};
+
+struct Temporary {
+   Uses writes, reads;
+   /// Nothing but cmat intrinsics uses it, as a whole.
+   bool plain = true;
+};
+
+/// A copy that may be removed.
+struct Copy {
+   unsigned index; ///< its number
+   /// Changes of its two variables when it could not be removed: until there are more, it still
+   /// cannot.
+   uint64_t tried_at = UINT64_MAX;
+};
+
+class CopyRemover {
+public:
+   explicit CopyRemover(nir_shader *nir) : b(nir_builder_create(nir_shader_get_entrypoint(nir))) {}
+
+   bool run()
+   {
+      collect();
+      bool progress = false, again = true;
+      for (unsigned round = 0; again && round < max_rounds; ++round) {
+         again = false;
+         for (Copy &copy : copies)
+            again |= remove(copy);
+         again |= remove_unneeded();
+         progress |= again;
+      }
+      nir_metadata_preserve(b.impl, progress ? nir_metadata_control_flow : nir_metadata_all);
+      return progress;
+   }
+
+   uint64_t steps = 0; ///< looks at a copy or at an instruction that touches a matrix
+
+private:
+   void collect()
+   {
+      instructions.resize(nir_index_instrs(b.impl));
+      nir_foreach_block(block, b.impl) {
+         nir_foreach_instr(instr, block) {
+            if (instr->type == nir_instr_type_deref)
+               collect_uses(nir_instr_as_deref(instr));
+            else if (instr->type == nir_instr_type_intrinsic)
+               collect_touches(nir_instr_as_intrinsic(instr));
+            else if (instr->type == nir_instr_type_call)
+               touch_anything(instr);
+         }
+      }
+   }
+
+   void collect_touches(nir_intrinsic_instr *instr)
+   {
+      instructions[instr->instr.index] = &instr->instr;
+      if (instr->intrinsic == nir_intrinsic_cmat_copy)
+         copies.push_back({instr->instr.index});
+      const unsigned sources = nir_intrinsic_infos[instr->intrinsic].num_srcs;
+      for (unsigned i = 0; i < sources; ++i) {
+         if (instr->src[i].ssa->parent_instr->type != nir_instr_type_deref)
+            continue;
+         nir_deref_instr *deref = nir_src_as_deref(instr->src[i]);
+         if (const nir_variable *variable = nir_deref_instr_get_variable(deref))
+            touches[variable].insert(instr->instr.index);
+         else if (nir_deref_mode_may_be(
+                     deref, nir_variable_mode(nir_var_function_temp | nir_var_shader_temp)))
+            touch_anything(&instr->instr);
+      }
+   }
+
+   void touch_anything(nir_instr *instr)
+   {
+      instructions[instr->index] = instr;
+      anywhere.insert(instr->index);
+   }
+
+   void collect_uses(nir_deref_instr *deref)
+   {
+      if (deref->deref_type != nir_deref_type_var || !glsl_type_is_cmat(deref->type))
+         return;
+      Temporary &t = temporaries[deref->var];
+      nir_foreach_use_including_if(src, &deref->def) {
+         if (nir_src_is_if(src) || nir_src_parent_instr(src)->type != nir_instr_type_intrinsic ||
+             !is_cmat(nir_instr_as_intrinsic(nir_src_parent_instr(src)))) {
+            t.plain = false;
+            continue;
+         }
+         nir_intrinsic_instr *user = nir_instr_as_intrinsic(nir_src_parent_instr(src));
+         const unsigned source = unsigned(src - user->src);
+         (is_result(user, source) ? t.writes : t.reads).insert({user, source});
+      }
+   }
+
+   bool remove(Copy &copy)
+   {
+      if (!instructions[copy.index])
+         return false;
+      ++steps;
+      nir_intrinsic_instr *instr = nir_instr_as_intrinsic(instructions[copy.index]);
+      const uint64_t now =
+         changes[nir_intrinsic_get_var(instr, 0)] + changes[nir_intrinsic_get_var(instr, 1)];
+      if (copy.tried_at == now)
+         return false;
+      if (forward(instr) || backward(instr) || load_in_place(instr))
+         return true;
+      copy.tried_at = now;
+      return false;
+   }
+
+   /// The bookkeeping of a matrix that is a variable of its own, else null.
+   Temporary *temporary(nir_deref_instr *deref)
+   {
+      if (deref->deref_type != nir_deref_type_var)
+         return nullptr;
+      const auto it = temporaries.find(deref->var);
+      return it != temporaries.end() && it->second.plain ? &it->second : nullptr;
+   }
+
+   /// An instruction now uses a variable, in which another deref names a matrix.
+   void add_touch(nir_deref_instr *deref, const nir_intrinsic_instr *instr)
+   {
+      const nir_variable *variable = nir_deref_instr_get_variable(deref);
+      touches[variable].insert(instr->instr.index);
+      ++changes[variable];
+   }
+
+   void remove_instruction(nir_intrinsic_instr *instr)
+   {
+      instructions[instr->instr.index] = nullptr;
+      nir_instr_remove(&instr->instr);
+   }
+
+   /// Whether one of the instructions from `first` on and before `end`, by their numbers, touches a
+   /// matrix so; also where that is not known.
+   template <typename Predicate>
+   bool is_touched(unsigned first, unsigned end, nir_deref_instr *matrix,
+                   const Predicate &predicate)
+   {
+      const nir_variable *variable = nir_deref_instr_get_variable(matrix);
+      if (!variable)
+         return true;
+      unsigned looks = 0;
+      for (const std::set<unsigned> *list : {&touches[variable], &anywhere}) {
+         for (auto i = list->lower_bound(first); i != list->end() && *i < end; ++i) {
+            ++steps;
+            if (++looks > max_touches)
+               return true;
+            if (nir_instr *instr = instructions[*i]; instr && predicate(touch(instr, matrix)))
+               return true;
+         }
+      }
+      return false;
+   }
+
+   /// Reads where the copy read, if the original is still unchanged at every reader.
+   bool forward(nir_intrinsic_instr *copy)
+   {
+      nir_deref_instr *destination = nir_src_as_deref(copy->src[0]),
+                      *original = nir_src_as_deref(copy->src[1]);
+      Temporary *t = temporary(destination);
+      if (!t || t->writes.size() != 1 || t->reads.empty())
+         return false;
+
+      const unsigned here = copy->instr.index;
+      const nir_instr &first = t->reads.front().instr->instr, &last = t->reads.back().instr->instr;
+      if (first.index <= here || last.block != copy->instr.block ||
+          is_touched(here + 1, last.index, original, [](Touch t) { return t.writes; }))
+         return false;
+
+      Temporary *of_original = temporary(original);
+      t->reads.for_each([&](const Use &read) {
+         nir_src_rewrite(&read.instr->src[read.source], &original->def);
+         add_touch(original, read.instr);
+         if (of_original)
+            of_original->reads.insert(read);
+      });
+      if (of_original)
+         of_original->reads.erase(copy, 1);
+      ++changes[destination->var];
+      *t = {};
+      remove_instruction(copy);
+      return true;
+   }
+
+   /// Computes straight into the destination, if nobody looks at it between the computation and the
+   /// copy.
+   bool backward(nir_intrinsic_instr *copy)
+   {
+      Temporary *t = temporary(nir_src_as_deref(copy->src[1]));
+      nir_deref_instr *destination = nir_src_as_deref(copy->src[0]);
+      if (!t || t->writes.size() != 1 || t->reads.size() != 1)
+         return false;
+      const Use write = t->writes.front();
+      nir_intrinsic_instr *writer = write.instr;
+      if (writer->instr.block != copy->instr.block || writer->instr.index >= copy->instr.index)
+         return false;
+      /* What the program sets must not be taken for what a tensor load does (lower_cmat_scope.h). */
+      const nir_variable *variable = nir_deref_instr_get_variable(destination);
+      if (is_insertion(write) && variable && is_loaded(variable) &&
+          !is_loaded(nir_src_as_deref(copy->src[1])->var))
+         return false;
+      if (!reaches_variable(destination) || has_later_index(destination, writer) ||
+          is_touched(writer->instr.index + 1, copy->instr.index, destination,
+                     [](Touch t) { return t.reads || t.writes; }))
+         return false;
+
+      b.cursor = nir_before_instr(&writer->instr);
+      nir_deref_instr *moved = rebuild_deref(&b, destination);
+      nir_src_rewrite(&writer->src[0], &moved->def);
+      add_touch(destination, writer);
+      if (Temporary *of_destination = temporary(destination)) {
+         of_destination->writes.erase(copy, 0);
+         of_destination->writes.insert({writer, 0});
+      }
+      ++changes[nir_intrinsic_get_var(copy, 1)];
+      *t = {};
+      remove_instruction(copy);
+      return true;
+   }
+
+   /// Lets a tensor load, which is control flow, write what it is copied to.  It has a matrix of its
+   /// own, of which every element is written before the copy (vtn_tensor_access.c).
+   bool load_in_place(nir_intrinsic_instr *copy)
+   {
+      nir_deref_instr *destination = nir_src_as_deref(copy->src[0]),
+                      *source = nir_src_as_deref(copy->src[1]);
+      Temporary *to = temporary(destination), *t = temporary(source);
+      if (!to || !t || to == t || !is_loaded(source->var))
+         return false;
+      /* Of workgroups, components of B are the same to all, or not (lower_cmat_scope.h). */
+      if (!is_loaded(destination->var) && to->writes.any(is_insertion))
+         return false;
+
+      nir_cf_node *node = nir_cf_node_prev(&copy->instr.block->cf_node);
+      if (!node || node->type == nir_cf_node_block || leaves(node))
+         return false;
+      /* From the first of its writes in the block before, or else from the end of that, to the
+       * copy. */
+      const nir_block *before = nir_cf_node_as_block(nir_cf_node_prev(node));
+      const bool begins_before =
+         !t->writes.empty() && t->writes.front().instr->instr.block == before;
+      const unsigned begin = begins_before ? t->writes.front().instr->instr.index : before->end_ip,
+                     end = copy->instr.index;
+      const auto in_place = [&](const Use &u) {
+         return u.instr == copy || (is_insertion(u) && u.source == 2 &&
+                                    nir_intrinsic_get_var(u.instr, 0) == source->var);
+      };
+      if ((!t->writes.empty() && (t->writes.front().instr->instr.index < begin ||
+                                  t->writes.back().instr->instr.index >= end)) ||
+          t->reads.any([&](const Use &u) { return !in_place(u); }))
+         return false;
+      /* Nobody looks at the destination meanwhile, except to keep what is clipped. */
+      const auto is_in_the_way = [&](const Use &u) {
+         ++steps;
+         return u.instr->intrinsic != nir_intrinsic_cmat_copy || u.source != 1 ||
+                nir_intrinsic_get_var(u.instr, 0) != source->var;
+      };
+      if (to->writes.any_between(begin, end, is_in_the_way) ||
+          to->reads.any_between(begin, end, is_in_the_way))
+         return false;
+      move(*t, *to, destination->var, copy);
+      return true;
+   }
+
+   static bool is_loaded(const nir_variable *variable)
+   {
+      return (variable->data.access & ACCESS_CAN_REORDER) != 0;
+   }
+   static bool is_volatile_load(const Use &use)
+   {
+      return use.instr->intrinsic == nir_intrinsic_cmat_load &&
+             nir_intrinsic_access(use.instr) & ACCESS_VOLATILE;
+   }
+   static bool is_insertion(const Use &use)
+   {
+      return use.instr->intrinsic == nir_intrinsic_cmat_insert ||
+             use.instr->intrinsic == nir_intrinsic_cmat_insert_run_weft;
+   }
+
+   /// Whether it may be left by a jump.
+   static bool leaves(nir_cf_node *node)
+   {
+      nir_foreach_block_in_cf_node(block, node)
+      {
+         if (!nir_block_ends_in_jump(block))
+            continue;
+         nir_cf_node *parent = block->cf_node.parent;
+         while (parent != node && parent->type != nir_cf_node_loop)
+            parent = parent->parent;
+         if (parent->type != nir_cf_node_loop)
+            return true;
+      }
+      return false;
+   }
+
+   /// Gives all uses of a temporary to the variable that it is copied to, and removes the copy.
+   void move(Temporary &t, Temporary &to, nir_variable *variable, nir_intrinsic_instr *copy)
+   {
+      ++changes[nir_intrinsic_get_var(copy, 1)];
+      to.writes.erase(copy, 0);
+      t.reads.erase(copy, 1);
+      std::vector<nir_intrinsic_instr *> moved_copies;
+      const auto take = [&](const Uses &uses, Uses &list) {
+         uses.for_each([&](const Use &u) {
+            b.cursor = nir_before_instr(&u.instr->instr);
+            nir_deref_instr *deref = nir_build_deref_var(&b, variable);
+            nir_src_rewrite(&u.instr->src[u.source], &deref->def);
+            add_touch(deref, u.instr);
+            list.insert(u);
+            if (u.instr->intrinsic == nir_intrinsic_cmat_copy)
+               moved_copies.push_back(u.instr);
+         });
+      };
+      take(t.writes, to.writes);
+      take(t.reads, to.reads);
+      t = {};
+      variable->data.access = gl_access_qualifier(variable->data.access | ACCESS_CAN_REORDER);
+      remove_instruction(copy);
+      for (nir_intrinsic_instr *moved : moved_copies)
+         remove_copy_to_itself(to, moved);
+   }
+
+   void remove_copy_to_itself(Temporary &t, nir_intrinsic_instr *copy)
+   {
+      const nir_deref_instr *destination = nir_src_as_deref(copy->src[0]),
+                            *source = nir_src_as_deref(copy->src[1]);
+      if (!instructions[copy->instr.index] || source->deref_type != nir_deref_type_var ||
+          destination->deref_type != nir_deref_type_var || source->var != destination->var)
+         return;
+      t.writes.erase(copy, 0);
+      t.reads.erase(copy, 1);
+      remove_instruction(copy);
+   }
+
+   static bool reaches_variable(nir_deref_instr *deref)
+   {
+      for (; deref; deref = nir_deref_instr_parent(deref)) {
+         if (deref->deref_type == nir_deref_type_var)
+            return true;
+         if (deref->deref_type != nir_deref_type_array &&
+             deref->deref_type != nir_deref_type_struct)
+            return false;
+      }
+      return false;
+   }
+
+   /// Whether an index of a deref is computed behind an instruction, and not yet there.
+   static bool has_later_index(nir_deref_instr *deref, const nir_intrinsic_instr *instr)
+   {
+      for (; deref; deref = nir_deref_instr_parent(deref)) {
+         if (deref->deref_type == nir_deref_type_array &&
+             deref->arr.index.ssa->parent_instr->index > instr->instr.index)
+            return true;
+      }
+      return false;
+   }
+
+   /// The variables that are read for anything but themselves or others that are not needed, or
+   /// loaded by a volatile access, which stays.
+   std::unordered_set<const nir_variable *> find_needed()
+   {
+      std::unordered_set<const nir_variable *> needed;
+      std::vector<const Temporary *> work;
+      const auto need = [&](nir_variable *variable, const Temporary &t) {
+         if (needed.insert(variable).second)
+            work.push_back(&t);
+      };
+      const auto is_end = [&](const Use &read) {
+         ++steps;
+         return !is_result(read.instr, 0) || !temporary(nir_src_as_deref(read.instr->src[0]));
+      };
+      for (const auto &[variable, t] : temporaries) {
+         if (t.plain && (t.reads.any(is_end) || t.writes.any(is_volatile_load)))
+            need(variable, t);
+      }
+      while (!work.empty()) {
+         const Temporary &t = *work.back();
+         work.pop_back();
+         t.writes.for_each([&](const Use &write) {
+            for_each_operand(write.instr, [&](nir_variable *variable, Temporary &operand,
+                                              unsigned) { need(variable, operand); });
+         });
+      }
+      return needed;
+   }
+
+   /// The temporaries that an instruction reads, if its first source is its result.
+   template <typename Function>
+   void for_each_operand(nir_intrinsic_instr *instr, const Function &function)
+   {
+      const unsigned sources = nir_intrinsic_infos[instr->intrinsic].num_srcs;
+      for (unsigned i = 1; i < sources; ++i) {
+         ++steps;
+         if (instr->src[i].ssa->parent_instr->type != nir_instr_type_deref)
+            continue;
+         nir_deref_instr *deref = nir_src_as_deref(instr->src[i]);
+         if (Temporary *t = temporary(deref))
+            function(deref->var, *t, i);
+      }
+   }
+
+   /// Writers of matrices that nobody needs.  Such may also be carried around loops, from one to the
+   /// other.
+   bool remove_unneeded()
+   {
+      const std::unordered_set<const nir_variable *> needed = find_needed();
+      bool progress = false;
+      for (auto &[variable, t] : temporaries) {
+         if (!t.plain || t.writes.empty() || needed.contains(variable))
+            continue;
+         t.writes.for_each([&](const Use &write) {
+            for_each_operand(write.instr,
+                             [&](nir_variable *operand, Temporary &read, unsigned source) {
+                                read.reads.erase(write.instr, source);
+                                ++changes[operand];
+                             });
+            remove_instruction(write.instr);
+         });
+         ++changes[variable];
+         t = {};
+         progress = true;
+      }
+      return progress;
+   }
+
+   nir_builder b;
+   std::vector<nir_instr *>
+      instructions; ///< by number; null unless it may touch a matrix and stays
+   std::vector<Copy> copies;
+   std::unordered_map<nir_variable *, Temporary> temporaries;
+   /// For each variable, the numbers of all instructions that touch it or once touched it.
+   std::unordered_map<const nir_variable *, std::set<unsigned>> touches;
+   std::set<unsigned> anywhere; ///< instructions that may touch any matrix
+   /// How often the uses of a variable changed.
+   std::unordered_map<const nir_variable *, uint64_t> changes;
+};
+
+} // namespace
+
+bool opt_cmat_copies(nir_shader *nir)
+{
+   return CopyRemover(nir).run();
+}
+
+uint64_t opt_cmat_copies_steps(nir_shader *nir)
+{
+   CopyRemover remover(nir);
+   remover.run();
+   return remover.steps;
+}
+
+} // namespace weft

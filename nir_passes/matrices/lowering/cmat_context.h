@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// What the lowerings of matrices to arrays of components share (lower_cmat*.cc only).
+
+#pragma once
+
+#include "nir_passes/matrices/cmat_coordinates.h"
+#include "nir_passes/matrices/cmat_types.h"
+#include "nir_passes/target.h"
+
+#include "compiler/glsl_types.h"
+#include "compiler/nir/nir.h"
+#include "compiler/nir/nir_builder.h"
+
+#include <functional>
+#include <set>
+#include <vector>
+
+namespace weft::cmat {
+
+struct Context {
+   /// The form is one whose matrices become arrays.
+   Context(nir_shader *nir, const Target &target, MatrixForm form);
+
+   const Target &target;
+   const Map map;
+   nir_builder b;
+   /// Matrices become arrays of the components that the invocation has.
+   CmatTypes types;
+
+   RegisterMap register_map(const glsl_cmat_description &desc) const
+   {
+      return cmat::register_map(desc, target.subgroup_size);
+   }
+   /// Components per invocation.
+   uint32_t length(const glsl_cmat_description &desc) const
+   {
+      return cmat::length(map, desc, target.subgroup_size);
+   }
+   Matrix operand(const nir_intrinsic_instr *instr, unsigned source) const
+   {
+      return types.operand(instr, source);
+   }
+
+   bool is_unrolled(const glsl_cmat_description &desc) const
+   {
+      return cmat::is_unrolled(desc, target.subgroup_size) &&
+             !loops.contains(glsl_cmat_type(&desc));
+   }
+
+   /// With registers, code for a multiplication of more products than these is a loop.
+   static constexpr uint32_t max_products = 2048;
+   /// Has code for the larger matrices be loops where a shader has many multiplications.
+   void limit_products(const std::vector<nir_intrinsic_instr *> &muladds);
+
+   nir_def *load_component(const Matrix &, nir_def *component);
+   void store_component(const Matrix &, nir_def *component, nir_def *value);
+   /// Calls body with the number of each component: as constants if there are few, in a loop if
+   /// many.
+   void for_each_component(const glsl_cmat_description &,
+                           const std::function<void(nir_def *)> &body);
+   /// Calls body with the number of each component, as a constant.
+   void for_each_component_unrolled(const glsl_cmat_description &,
+                                    const std::function<void(uint32_t)> &body);
+
+private:
+   std::set<const glsl_type *> loops; ///< matrices of which there would be too much code
+};
+
+/// The three operations that differ from form to form: with private tiles …
+void lower_load_to_tiles(Context &, nir_intrinsic_instr *);
+void lower_store_to_tiles(Context &, nir_intrinsic_instr *);
+void lower_muladd_to_tiles(Context &, nir_intrinsic_instr *);
+/// (of a workgroup's matrix: workgroup_matrix.h)
+void lower_insert_columns_to_tiles(Context &, nir_intrinsic_instr *);
+/// … and with registers.
+void lower_load_to_registers(Context &, nir_intrinsic_instr *);
+void lower_store_to_registers(Context &, nir_intrinsic_instr *);
+void lower_muladd_to_registers(Context &, nir_intrinsic_instr *);
+/// How many products an invocation adds up in a multiplication; 0 where the matrices are so large
+/// that code for it is a loop at any rate.
+uint32_t products_in_registers(const Context &, const nir_intrinsic_instr *muladd);
+
+/// Single elements, which other invocations may have (lower_cmat_elements.cc).
+void lower_element(Context &, nir_intrinsic_instr *);
+void lower_convert(Context &, nir_intrinsic_instr *);
+void lower_transpose(Context &, nir_intrinsic_instr *);
+/// Calls of a function with each component of the result and the element of the source at its
+/// place, with row and column swapped if so wanted.  The matrices are not the same.
+void for_each_element(Context &, const Matrix &result, const Matrix &source, bool transposed,
+                      const std::function<void(nir_def *component, nir_def *element)> &body);
+
+/// Makes tile_*_weft of loads, stores and muladds of matrices that stay matrices.
+bool lower_to_driver_tiles(nir_shader *);
+
+} // namespace weft::cmat

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "nir_passes/memory/binding_layout.h"
+#include "nir_passes/result.h"
+
+#include "compiler/nir/nir.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace weft {
+
+/// The slot of a buffer's address, where a back end keeps descriptors in memory:
+///
+///    31       30         29                 8 7       0
+///    inline | optional | bytes of inline data | slot |
+///
+/// inline: the data lies there itself, with no descriptor in between.  optional: the set may end
+/// before the descriptor, which must not be read where the shader does not get to it.  A null
+/// pointer is all ones.
+constexpr uint32_t inline_data_slot = 0x80000000u, optional_slot = 0x40000000u;
+constexpr uint32_t max_inline_bytes = (1u << 22) - 1;
+constexpr uint32_t slot_number(uint32_t slot)
+{
+   return slot & 0xff;
+}
+constexpr uint32_t inline_bytes(uint32_t slot)
+{
+   return slot >> 8 & max_inline_bytes;
+}
+
+/// Replaces Vulkan's resource intrinsics by the (slot, offset of the descriptor, 0) that begins a
+/// buffer's address in nir_address_format_vec2_index_32bit_offset.  A dynamic index is clamped to
+/// the array (unless its `count` is 0). An Error when the shader uses a binding that is not listed.
+Result<bool> lower_descriptors(nir_shader *, std::span<const BindingLayout>);
+
+/// For a back end that keeps Vulkan's bindings: those of the shader's own buffers, with their
+/// number as the slot.  Through lower_descriptors() an address becomes (slot, index into the array
+/// of descriptors, offset).
+std::vector<BindingLayout> own_bindings(nir_shader *);
+
+} // namespace weft
