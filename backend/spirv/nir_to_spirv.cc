@@ -4,10 +4,10 @@
 #include "backend/spirv/nir_to_spirv.h"
 
 #include "backend/spirv/emit/emit.h"
+#include "backend/spirv/emit/validate_spirv_form.h"
 #include "backend/spirv/module/memory_model.h"
 #include "backend/spirv/module/reconvergence_modes.h"
 #include "backend/spirv/module/translator.h"
-#include "backend/spirv/passes/validate_spirv_form.h"
 
 extern "C" {
 #include "compiler/spirv/spirv_info.h"

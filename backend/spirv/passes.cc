@@ -3,9 +3,9 @@
 
 #include "backend/spirv/passes.h"
 
+#include "backend/spirv/emit/validate_spirv_form.h"
 #include "backend/spirv/passes/lower_buffer_choices.h"
 #include "backend/spirv/passes/lower_halves.h"
-#include "backend/spirv/passes/validate_spirv_form.h"
 
 #include "nir_passes/matrices/validate_cmat.h"
 #include "nir_passes/memory/lower_access_units.h"

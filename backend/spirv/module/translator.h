@@ -19,9 +19,9 @@
 #include "backend/spirv/module/module_builder.h"
 #include "backend/spirv/module/push_constants.h"
 #include "backend/spirv/module/resources.h"
+#include "backend/spirv/module/restrict_bindings.h"
 #include "backend/spirv/module/values.h"
 #include "backend/spirv/module/variables.h"
-#include "backend/spirv/passes/restrict_bindings.h"
 
 #include "compiler/nir/nir.h"
 #include "compiler/spirv/GLSL.std.450.h"

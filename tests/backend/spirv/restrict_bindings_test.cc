@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "backend/spirv/passes/restrict_bindings.h"
+#include "backend/spirv/module/restrict_bindings.h"
 
 #include "tests/backend/spirv/compiled.h"
 

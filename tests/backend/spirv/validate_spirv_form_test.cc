@@ -3,7 +3,7 @@
 
 /// The list of what is translated is what is translated, and says what is not.
 
-#include "backend/spirv/passes/validate_spirv_form.h"
+#include "backend/spirv/emit/validate_spirv_form.h"
 
 #include "backend/spirv/nir_to_spirv.h"
 #include "backend/spirv/words/spirv_text.h"

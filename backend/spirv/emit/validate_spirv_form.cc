@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "backend/spirv/passes/validate_spirv_form.h"
+#include "backend/spirv/emit/validate_spirv_form.h"
 
 #include "backend/spirv/emit/emit.h"
 

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Weft authors
+# SPDX-License-Identifier: MIT
+"""Sources include what the table "Rooms" of docs/architecture.md allows, and READMEs name each file.
+
+A file may include its own folder, the folders above it, and each folder that the table names for
+its own, directly or through others. The table has no cycle, no folder without sources, no folder
+too few, and allows nothing that no file uses.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+DOCUMENT = ROOT / "docs/architecture.md"
+ROW = re.compile(r"^\| `([\w/]+)/` \|([^|]*)\|$")
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+READMES = ("nir_passes", "backend/cpu", "backend/spirv")
+WITHOUT_README = {"pch"}
+
+
+def read_table(text):
+    """Folder → folders that it names."""
+    section = text.split("\n## Rooms\n", 1)[1].split("\n## ", 1)[0]
+    return {match[1]: re.findall(r"`([\w/]+)/`", match[2])
+            for line in section.splitlines() if (match := ROW.match(line))}
+
+
+def closure(table, room, below=()):
+    """All folders that a folder reaches; a cycle is a ValueError."""
+    if room in below:
+        raise ValueError(" → ".join([*below, room]))
+    reached = set()
+    for named in table.get(room, []):
+        reached |= {named} | closure(table, named, (*below, room))
+    return reached
+
+
+def folders_above(folder):
+    return {str(parent) for parent in pathlib.PurePath(folder).parents} - {"."}
+
+
+def check_includes(table, files):
+    """Faults of the table and of the files, path → text."""
+    faults, used = [], set()
+    try:
+        allowed = {room: closure(table, room) | {room} | folders_above(room) for room in table}
+    except ValueError as cycle:
+        return [f"the table has a cycle: {cycle}"]
+    folders = {str(pathlib.PurePath(path).parent) for path in files}
+    faults += [f"{folder}/ has no row" for folder in sorted(folders - set(table))]
+    faults += [f"{room}/ has a row and no sources" for room in sorted(set(table) - folders)]
+    for path, text in files.items():
+        folder = str(pathlib.PurePath(path).parent)
+        for included in INCLUDE.findall(text):
+            target = str(pathlib.PurePath(included).parent)
+            if target not in folders:
+                continue
+            used.add((folder, target))
+            if folder in allowed and target not in allowed[folder]:
+                faults.append(f"{path} includes {included}")
+    faults += [f"no file of {room}/ includes {named}/" for room, row in table.items()
+               for named in row if (room, named) not in used]
+    return faults
+
+
+def check_readmes(paths, readmes):
+    """Files that the README above them does not name."""
+    for path in paths:
+        for folder, text in readmes.items():
+            pure = pathlib.PurePath(path)
+            if path.startswith(folder + "/") and pure.parent.name not in WITHOUT_README:
+                if not re.search(rf"`{re.escape(pure.stem)}(\.h)?`", text):
+                    yield f"{folder}/README.md does not name {pure.name}"
+
+
+def check_of_itself():
+    """The checks find what they are for."""
+    table = {"low": [], "high": ["low"], "high/room": ["low"]}
+    good = {"low/a.h": "", "high/b.h": '#include "low/a.h"\n',
+            "high/room/c.cc": '#include "high/b.h"\n#include "low/a.h"\n'}
+    assert check_includes(table, good) == []
+    assert check_includes(table, good | {"low/d.cc": '#include "high/b.h"\n'})
+    assert check_includes(table | {"low": ["high"]}, good)
+    assert check_includes(table | {"none": []}, good)
+    assert check_includes(table, good | {"other/e.cc": ""})
+    assert check_includes({"low": [], "high": ["low", "high/room"], "high/room": ["low"]}, good)
+    assert not list(check_readmes(["low/a.h"], {"low": "`a`"}))
+    assert list(check_readmes(["low/a.h"], {"low": "`b`"}))
+
+
+def main():
+    check_of_itself()
+    table = read_table(DOCUMENT.read_text(encoding="utf-8"))
+    listed = subprocess.run(
+        ["git", "-c", "safe.directory=*", "ls-files", "*.cc", "*.c", "*.h"],
+        cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    top = {room.split("/")[0] for room in table}
+    files = {name: (ROOT / name).read_text(encoding="utf-8") for name in listed
+             if name.split("/")[0] in top and (ROOT / name).exists() and
+             pathlib.PurePath(name).parent.name not in WITHOUT_README}
+    faults = check_includes(table, files)
+    faults += check_readmes(
+        files, {folder: (ROOT / folder / "README.md").read_text() for folder in READMES})
+    for fault in dict.fromkeys(faults):
+        print(fault)
+    print(f"{len(table)} folders, {len(files)} files, {len(faults)} faults")
+    return 1 if faults or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
