@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Addresses computed once more, where they are wanted or from other numbers.
+/// Rematerialization: computes an address a second time, in another block or from other values.
 
 #pragma once
 
@@ -11,15 +11,16 @@ namespace weft::cpu {
 
 class ComputeAgain {
 public:
-   /// Copies all operations of an address, so that another block has them for itself.
+   /// Copies every operation of an address, so that another block needs no value from this one.
    explicit ComputeAgain(llvm::IRBuilder<> &b) : b(b), copies_all(true) {}
-   /// Copies those that depend on a value, as they are with `other` in its place.
+   /// Copies only the operations that depend on `value`, with `other` in its place.
    ComputeAgain(llvm::IRBuilder<> &b, llvm::Value *value, llvm::Value *other)
        : b(b), copies_all(false), copies{{value, other}}
    {
    }
 
-   /// The same value where there is nothing to copy, or where it is too many operations back.
+   /// Returns v itself if no operation needs a copy, or at operations more than max_address_depth
+   /// back.
    llvm::Value *operator()(llvm::Value *v, unsigned depth = 0)
    {
       if (const auto found = copies.find(v); found != copies.end())
@@ -33,7 +34,7 @@ public:
       if (!copies_all && llvm::equal(operands, operation->operand_values()))
          return copies[v] = v;
       llvm::Instruction *copy = operation->clone();
-      copy->dropPoisonGeneratingFlags(); // they may not hold for other numbers
+      copy->dropPoisonGeneratingFlags(); // flags such as nuw may not hold for the new operands
       for (unsigned i = 0; i < operands.size(); i++)
          copy->setOperand(i, operands[i]);
       return copies[v] = b.Insert(copy);
@@ -44,7 +45,7 @@ private:
    {
       if (!llvm::isa<llvm::BinaryOperator, llvm::CastInst>(operation))
          return false;
-      return copies_all || !operation->isIntDivRem(); // what it divides by may become zero
+      return copies_all || !operation->isIntDivRem(); // the new divisor may be zero
    }
 
    llvm::IRBuilder<> &b;

@@ -32,7 +32,8 @@ bool all_sources(nir_instr *instr, llvm::function_ref<bool(const nir_instr *)> f
       &f);
 }
 
-/// Arithmetic, and what does not change while the shader runs.
+/// Whether the result depends on the operands only: arithmetic, and reads of values that are
+/// constant while the shader runs.
 bool is_pure(const nir_instr *instr)
 {
    if (instr->type != nir_instr_type_intrinsic)
@@ -59,7 +60,8 @@ bool is_used_outside(const nir_def *def, const nir_block *block)
    return false;
 }
 
-/// The same, or whether accesses behind it may check what they assume of the value: that may be far from what they use.
+/// Also true if an assumption names the value: an access behind the block may check it, however far
+/// the value is from its uses.
 bool is_looked_at_outside(const Translator &t, const nir_def *def, const nir_block *block)
 {
    return is_used_outside(def, block) || t.fixed_offsets->is_assumed_something_of(def);
@@ -70,9 +72,9 @@ struct Block {
 
    Translator &t;
    nir_block *block;
-   Instructions known;  ///< their values follow from what there is when the block begins
-   Instructions needed; ///< of these: what leads to an address, or is in `kept`
-   Instructions kept;   ///< of these: used outside of the block
+   Instructions known;  ///< instructions with operands that exist at the block's beginning
+   Instructions needed; ///< subset of known: leads to an address, or is in `kept`
+   Instructions kept;   ///< subset of known: has uses outside of the block
    llvm::SmallVector<nir_intrinsic_instr *, 16> loads;
 
    llvm::IRBuilder<> &b = t.b;
@@ -126,7 +128,7 @@ void Block::find_needed()
    }
 }
 
-/// Whether other loads may be moved over it.
+/// Whether other loads may move over the instruction.
 bool only_reads(const nir_instr *instr)
 {
    if (instr->type != nir_instr_type_intrinsic)
@@ -170,7 +172,7 @@ void Block::emit(const std::function<bool(nir_instr *)> &which)
 void Block::emit_copy(Way way, llvm::BasicBlock *join)
 {
    t.way_of_guarded = way;
-   t.emitted_tiles.clear(); // each copy has its own
+   t.emitted_tiles.clear(); // each copy emits its own
    emit([&](nir_instr *instr) { return !kept.contains(instr); });
    for (auto &[def, variables] : results) {
       for (unsigned c = 0; c < variables.size(); c++)

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// One look at the addresses of all loads of a block.
+/// One guard for the addresses of all loads of a block.
 ///
-/// A load that runs in steps stands behind a condition (require_regular() of lane_pieces.cc).  A branch
-/// at every load leaves small blocks, between which nothing is scheduled and values of all lanes
-/// wait in memory, as each has a call beside it.  Where several loads of a block have addresses that
-/// are known when it begins, the block is emitted twice instead:
+/// A load that runs in steps needs a guard (require_regular() of lane_pieces.cc). One branch per
+/// load leaves small blocks: LLVM schedules nothing across them, and it spills vectors, because
+/// each block has a call in its other branch. If several loads of a block have addresses that are
+/// known at the block's beginning, the block is emitted twice instead:
 ///
 ///    guard:   the addresses; all conditions      ──► loads as vectors, arithmetic, …   ┐
 ///                                                └─► loads lane by lane, the same …    ┴─► join
@@ -17,8 +17,8 @@
 
 namespace weft::cpu {
 
-/// Emits what is between the block's phis and its jump; false if it has no such loads, and nothing was
-/// emitted.
+/// Emits the instructions between the block's phis and its jump. Returns false, and emits nothing,
+/// if the block has no such loads.
 bool emit_guarded(Translator &, nir_block *);
 
 } // namespace weft::cpu

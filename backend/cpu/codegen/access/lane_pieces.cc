@@ -16,7 +16,7 @@ using llvm::Value;
 
 namespace {
 
-/// The widest vectors'.
+/// The size of the widest vector register.
 constexpr unsigned chunk_bytes = 64;
 
 Value *are_all(Translator &t, Value *lane_bools)
@@ -36,11 +36,11 @@ Value *Pieces::load(llvm::Type *type, Value *pointer)
    return load;
 }
 
-/// Each line of what will be loaded next time goes to the second-level cache, or if that is soon to the first:
-/// an address that is no memory's does no harm.
+/// Prefetches each cache line of the next iteration's load: into the second-level cache, or into
+/// the first if the load is near. Prefetching an invalid address does no harm.
 void Pieces::prefetch(llvm::Type *type, Value *pointer)
 {
-   constexpr int64_t least = 16; // of smaller ones many are in a line
+   constexpr int64_t least = 16; // a cache line holds many smaller loads
    const auto size = int64_t(type->getPrimitiveSizeInBits() / 8);
    if (size < least)
       return;
@@ -53,7 +53,7 @@ void Pieces::prefetch(llvm::Type *type, Value *pointer)
    }
 }
 
-/// The first `count` elements; what lies behind them is not touched.
+/// Loads the first `count` elements and does not read memory behind them.
 Value *Pieces::load_beginning(llvm::FixedVectorType *type, Value *pointer, uint64_t count)
 {
    llvm::SmallVector<llvm::Constant *, 64> mask;
@@ -92,11 +92,12 @@ Value *Pieces::cluster_offset()
    return b.CreateSub(offset, llvm::ConstantInt::get(offset->getType(), decided.shift));
 }
 
-/// The addresses are as assumed, and every byte of every lane is in bounds, active or not.
+/// Requires that the assumptions hold and that every byte of every lane, active or not, is in
+/// bounds.
 void Pieces::require_regular(Conditions &conditions)
 {
    if (decided.cluster) {
-      // That all of it is in bounds also says that no address wraps around from the first one on.
+      // The extent being in bounds also implies that no address after the first wraps around.
       for (const LaneAssumption &assumption : decided.cluster->assumptions)
          require_assumed(assumption, conditions);
       conditions.require_in_bounds(region, cluster_offset(), decided.cluster->extent);
@@ -118,7 +119,8 @@ void Pieces::require_regular(Conditions &conditions)
    }
 }
 
-/// Shuffles of chunks are of 16 bits or more, and in one instruction with AVX-512 only.
+/// Chunks are shuffled in elements of 16 bits or more, and one instruction does that with AVX-512
+/// only.
 bool Pieces::may_load_chunks() const
 {
    const auto is_word = [](int64_t n) { return n % 2 == 0; };
@@ -127,7 +129,6 @@ bool Pieces::may_load_chunks() const
           std::ranges::all_of(reach.fixed->from_first, is_word);
 }
 
-/// Adds the chunks in which elements at these distances are.
 void add_chunks(std::vector<bool> &used, llvm::ArrayRef<int64_t> from_first, uint64_t shift,
                 unsigned element)
 {
@@ -140,8 +141,7 @@ void add_chunks(std::vector<bool> &used, llvm::ArrayRef<int64_t> from_first, uin
    }
 }
 
-/// The vectors' worth of memory from lane 0's address on that are loaded whole, where these are fewer
-/// loads than for pieces; else nothing.
+/// The chunks from lane 0's address on that are loaded whole; none if pieces need as few loads.
 std::vector<bool> Pieces::chunks() const
 {
    if (!may_load_chunks())
@@ -151,7 +151,7 @@ std::vector<bool> Pieces::chunks() const
    return size_t(std::ranges::count(used, true)) < pieces() ? used : std::vector<bool>();
 }
 
-/// The part of a chunk that is not behind the extent; the rest is not touched.
+/// Loads a chunk up to the extent and does not read memory behind it.
 Value *Pieces::load_chunk(Value *base, size_t chunk, uint64_t extent)
 {
    auto *type = llvm::FixedVectorType::get(b.getInt16Ty(), chunk_bytes / 2);
@@ -160,10 +160,10 @@ Value *Pieces::load_chunk(Value *base, size_t chunk, uint64_t extent)
    return left < type->getNumElements() ? load_beginning(type, pointer, left) : load(type, pointer);
 }
 
-/// The components, of the vectors' worth of memory that are not null.
+/// Extracts the components from the chunks that are not null.
 Values Pieces::take_components(llvm::ArrayRef<Value *> chunks)
 {
-   // Of the largest numbers in which all that is taken is whole.
+   // The largest element size that divides all offsets needs the fewest elements per shuffle.
    unsigned unit = bytes;
    for (const int64_t from_first : reach.fixed->from_first) {
       const unsigned at = decided.shift + unsigned(from_first);
@@ -175,7 +175,7 @@ Values Pieces::take_components(llvm::ArrayRef<Value *> chunks)
    for (Value *chunk : chunks)
       vectors.push_back(chunk ? b.CreateBitCast(chunk, chunk_type) : nullptr);
 
-   // All components of one register's lanes after the other, from all chunks that have a part of them.
+   // One register of a component after the other, each from all chunks that contribute to it.
    const unsigned units = t.W * bytes / unit, registers = DIV_ROUND_UP(units, per_chunk);
    std::vector<Values> parts(components);
    for (unsigned r = 0; r < registers; r++) {
@@ -202,7 +202,8 @@ Values Pieces::take_components(llvm::ArrayRef<Value *> chunks)
    return result;
 }
 
-/// A packed vector, register by register from memory, where what belongs to one is a run or two; else null.
+/// Loads a packed vector register by register, if each register is one or two runs of memory; else
+/// null.
 Value *Pieces::load_registers(Value *base)
 {
    const unsigned lanes = chunk_bytes / element(), half = lanes / 2;
@@ -262,14 +263,14 @@ Values Pieces::load_chunks(const std::vector<bool> &chunks)
    return result;
 }
 
-/// Shaders that load words by halves put them together again.
+/// Shaders that load words by halves join the halves again; this lets the join find the word.
 void Pieces::remember_words(llvm::ArrayRef<Value *> halves, llvm::ArrayRef<Value *> words)
 {
    for (size_t c = 0; c < words.size(); c++)
       t.halves[{halves[2 * c], halves[2 * c + 1]}] = words[c];
 }
 
-/// The components of all lanes' elements, which follow each other.
+/// Splits a vector of all lanes' consecutive elements into components.
 Values Pieces::components_of(Value *all)
 {
    const Values result = unpack(t, all, components);
@@ -281,7 +282,7 @@ Values Pieces::components_of(Value *all)
    return result;
 }
 
-/// One element for all lanes of each group.
+/// Loads one element per group, which all lanes of the group share.
 Values Pieces::load_same()
 {
    Values parts;
@@ -289,7 +290,7 @@ Values Pieces::load_same()
       parts.push_back(load(vector_type(loaded()), group_pointer(g)));
    if (parts.size() == 1 && components == 1)
       return {t.splat(parts[0])};
-   // LLVM would insert less than a word once for each lane.
+   // LLVM would expand elements below 32 bits with one insertion per lane.
    constexpr unsigned word_bytes = 4;
    const unsigned spread = components == 1 && bytes < word_bytes ? word_bytes / bytes : 1;
    if (spread > 1) {
@@ -307,7 +308,7 @@ Values Pieces::load_same()
    return result;
 }
 
-/// Elements in steps.
+/// Loads elements at constant steps.
 Value *Pieces::load_regular()
 {
    const bool touching = pattern().step == element();
@@ -328,7 +329,7 @@ Value *Pieces::load_regular()
 
 namespace {
 
-/// The values of `fast`, behind a branch to the slow way unless `condition` is null.
+/// Returns the values of `fast`. Unless `condition` is null, a branch selects `fast` or `slow`.
 template <typename Fast, typename Slow>
 Values choose(Translator &t, Value *condition, Fast fast, Slow slow)
 {
@@ -371,8 +372,8 @@ Value *Pieces::slice(Value *all, unsigned first, unsigned count)
    return reorder(t, all, part);
 }
 
-/// Runs of a vector or more have instructions that access memory under a mask: of words, with AVX-512 also of
-/// less.
+/// Masked instructions exist for runs of at least one vector (16 bytes): of words with AVX2, also
+/// of smaller elements with AVX-512.
 bool Pieces::has_masked_runs() const
 {
    return pattern().step == element() && pattern().group * element() >= 16 && !is_volatile &&
@@ -384,7 +385,8 @@ bool Pieces::has_masked_instructions() const
    return t.mask && has_masked_runs();
 }
 
-/// Whether that is all that is needed: a mask tells of lanes, of which some may be partly in bounds.
+/// Whether masked instructions need no guard beside them. A mask has one bit per lane, but a lane
+/// with several components may be partly in bounds.
 bool Pieces::may_be_masked() const
 {
    return has_masked_instructions() && !reach.fixed && !(check && components > 1);
@@ -396,8 +398,9 @@ Value *Pieces::active_in_bounds()
                                : t.mask;
 }
 
-/// Where lane 0 of a group would be, which need not be in memory: offsets of lanes that are not active may lie
-/// below the first byte, modulo 2^32.  No region is so large that they could be in it (limits::lane_reach).
+/// The address of a group's lane 0, which need not be valid: offsets of inactive lanes may lie
+/// below the first byte, modulo 2^32. No region is large enough for such an offset to be inside
+/// (limits::lane_reach).
 Value *Pieces::masked_group_pointer(unsigned group)
 {
    Value *offset = b.CreateExtractElement(offsets, uint64_t(group) * pattern().group);
@@ -409,8 +412,8 @@ Value *Pieces::masked_group_pointer(unsigned group)
    return b.CreateGEP(b.getInt8Ty(), region.base, offset);
 }
 
-/// Calls use(pointer, type, mask, first) for the groups' vectors, of the largest numbers that an element consists
-/// of: the mask has the fewest bits then.
+/// Calls use(pointer, type, mask, first) for each group's vector. The vector's elements are the
+/// largest integers that divide a lane's element, so that the mask has the fewest bits.
 template <typename Use>
 void Pieces::for_each_masked_group(Value *mask, Use use)
 {
@@ -425,7 +428,7 @@ void Pieces::for_each_masked_group(Value *mask, Use use)
       use(masked_group_pointer(g), type, slice(mask, g * per_group, per_group), g * per_group);
 }
 
-/// Lanes outside of the mask get zero.
+/// Lanes outside of the mask read zero.
 Value *Pieces::load_masked(Value *mask)
 {
    Values parts;
@@ -442,7 +445,7 @@ Value *Pieces::load_masked(Value *mask)
    return b.CreateBitCast(concatenate(t, parts), packed_type());
 }
 
-/// As store_regular(), for the lanes of the mask only.
+/// store_regular() for the lanes of the mask only.
 void Pieces::store_masked(Value *all, Value *mask)
 {
    for_each_masked_group(
@@ -473,12 +476,12 @@ void Pieces::store_regular(Value *all)
 Reach reach_of(Translator &t, const LanePattern &pattern, const LaneOffsets &fixed,
                unsigned element)
 {
-   // What reaches farther is no access to a few lines of memory.
+   // Larger distances would touch more than a few cache lines.
    constexpr int64_t max_distance = 4096;
    if (pattern.group == t.W || fixed.from_first.empty() ||
        std::ranges::any_of(fixed.from_first, [](int64_t n) { return n < 0 || n > max_distance; }))
       return {pattern};
-   // The largest groups in which they run in steps.
+   // Finds the largest groups with a constant step.
    for (uint32_t group = t.W; group > 1; group /= 2) {
       const int64_t step = fixed.from_first[1] - fixed.from_first[0];
       bool runs = step >= 0;
@@ -495,7 +498,7 @@ Reach reach_of(Translator &t, const nir_src &offset, unsigned element)
    return reach_of(t, t.patterns->pattern(offset), t.fixed_offsets->offsets(offset), element);
 }
 
-/// load_regular() and its like may be used.
+/// Requires what load_regular() and the other vector loads assume.
 void Pieces::require_load(Conditions &conditions)
 {
    require_regular(conditions);
@@ -528,8 +531,8 @@ Values load_pieces(Pieces p, Way way)
 
 namespace {
 
-/// Without a mask where all lanes are active: AVX2's masked stores are slow on AMD's CPUs.  A
-/// stencil with masked edges takes 95 ms on Zen 3 without this branch, and 26 ms with it.
+/// Branches to an unmasked store if all lanes are active: AVX2's masked stores are slow on AMD's
+/// CPUs. A stencil with masked edges takes 95 ms on Zen 3 without this branch, and 26 ms with it.
 void store_active(Pieces &p, Value *all, Value *mask)
 {
    const auto store_masked = [&] {

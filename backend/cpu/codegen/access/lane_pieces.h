@@ -3,15 +3,18 @@
 
 /// Accesses whose addresses differ from lane to lane.
 ///
-/// Where lane analysis knows how addresses run from lane to lane, the access is made of one piece per
-/// group of lanes: a vector when the lanes' elements touch, a scalar when they are the same, else
-/// elements at constant distances.  Those pieces may read what belongs to inactive lanes, so they stand
-/// behind one check that all of it is in bounds.  Where even the distances from lane 0's address are
-/// constants (lane_offsets.h), all pieces have one scalar address, and what lies closely together is
-/// loaded as whole vectors, of which shuffles take the elements.  What does not pass the check goes lane by
-/// lane, by a call of lane_memory.h.  Everything else always does: in functions that a module has for each
-/// form of access, and where an active lane is out of bounds in lane_memory.h, which looks at each
-/// component.
+/// If lane analysis knows the addresses' pattern, an access becomes one piece per group of lanes. A
+/// piece is a vector if the lanes' elements touch, a scalar if they are the same element, else
+/// elements at constant distances. Pieces may read memory of inactive lanes, so one guard checks
+/// that the whole extent is in bounds.
+///
+/// If even the distances from lane 0's address are constants (lane_offsets.h), all pieces share one
+/// scalar address. Elements that lie close together are then loaded as whole vectors, and shuffles
+/// extract them.
+///
+/// If the guard fails, the access goes lane by lane, by a call of lane_memory.h. Accesses without a
+/// pattern always go lane by lane: a function of the module handles each form of access, and
+/// lane_memory.h takes over where an active lane is out of bounds and checks each component.
 
 #pragma once
 
@@ -27,10 +30,11 @@ namespace weft::cpu {
 
 using Values = llvm::SmallVector<llvm::Value *, 16>;
 
-/// How the addresses of an access run from lane to lane.
+/// How the addresses of an access change from lane to lane.
 struct Reach {
    LanePattern pattern;
-   const LaneOffsets *fixed = nullptr; ///< all from lane 0's; null: they are no constants
+   const LaneOffsets *fixed = nullptr; ///< every lane's distance from lane 0; null: distances are
+                                       ///< no constants
 };
 
 /// An access whose addresses differ from lane to lane.
@@ -43,28 +47,30 @@ struct Pieces {
    bool check; ///< active lanes may be out of bounds
    bool is_volatile, invariant;
    GuardedLoad decided = {};
-   llvm::Value *ahead = nullptr; ///< i64: bytes to what is prefetched; null: nothing is
-   bool is_soon = false;         ///< that is no more than a few thousand bytes later
-   bool packed = false;          ///< the components are wanted as a packed vector too
+   llvm::Value *ahead = nullptr; ///< i64: distance in bytes to the prefetched memory; null: no
+                                 ///< prefetch
+   bool is_soon = false;         ///< `ahead` is at most a few thousand bytes
+   bool packed = false;          ///< the components are also needed as a packed vector
 
    llvm::IRBuilder<> &b = t.b;
    const LanePattern &pattern() const { return reach.pattern; }
    unsigned element() const { return components * bytes; }
    unsigned groups() const { return t.W / pattern().group; }
-   /// Bytes from a group's first address to its end; of all groups if they are fixed.
+   /// Bytes from a group's first address to its end; with fixed distances, those of all groups.
    uint64_t extent() const
    {
       if (reach.fixed)
          return uint64_t(std::ranges::max(reach.fixed->from_first)) + element();
       return uint64_t(pattern().group - 1) * uint64_t(pattern().step) + element();
    }
-   /// Loads, if not of chunks.
+   /// The number of load instructions, unless the load uses chunks.
    size_t pieces() const
    {
       return pattern().step == element() || pattern().step == 0 ? groups() : t.W;
    }
-   /// Components that are loaded for each group: where it is one element for all its lanes, a power
-   /// of two, so that the elements are whole parts of vectors; what lies behind is in bounds then.
+   /// Components that one load reads for each group. Where all lanes of a group share an element,
+   /// this is a power of two, so that elements are whole parts of vectors; the guard covers the
+   /// bytes behind.
    unsigned loaded() const
    {
       return pattern().step == 0 && region.size ? std::bit_ceil(components) : components;
@@ -83,8 +89,8 @@ struct Pieces {
       return reach.fixed ||
              (pattern().group > 1 && pattern().step >= 0 && pattern().step <= max_step);
    }
-   /// Many elements go one by one anyway: in a function of the module that takes a little longer than
-   /// instructions on the spot, and far less code.
+   /// A store of many elements writes them one by one in any case. A function of the module is
+   /// slightly slower than inline instructions for that, and far less code.
    bool is_stored_in_pieces() const
    {
       constexpr size_t many = 8;
@@ -117,7 +123,7 @@ struct Pieces {
    void remember_words(llvm::ArrayRef<llvm::Value *> halves, llvm::ArrayRef<llvm::Value *> words);
    Values components_of(llvm::Value *all);
    llvm::Value *load_registers(llvm::Value *base);
-   // These load and store packed vectors (packed_values.h).
+   // The next functions load and store packed vectors (packed_values.h).
    llvm::Value *load_regular();
    bool has_masked_runs() const;
    bool has_masked_instructions() const;
@@ -130,11 +136,11 @@ struct Pieces {
    void store_masked(llvm::Value *all, llvm::Value *mask);
    void store_regular(llvm::Value *all);
 
-   /// What functions for accesses lane by lane take.
+   /// Arguments of the functions for lanewise accesses.
    struct LanewiseAccess {
       Region region;
       llvm::Value *active;         ///< i64 with a bit for each lane
-      llvm::Value *offsets, *data; ///< pointers to the lanes' offsets and elements
+      llvm::Value *offsets, *data; ///< pointers to the lanes' offsets and to their elements
    };
    bool is_address() const { return offsets->getType()->getScalarSizeInBits() == 64; }
    void call_lanewise(llvm::FunctionCallee, const LanewiseAccess &,
@@ -159,11 +165,11 @@ struct Pieces {
 Reach reach_of(Translator &, const LanePattern &, const LaneOffsets &, unsigned element);
 Reach reach_of(Translator &, const nir_src &offset, unsigned element);
 
-/// The chunks of memory (64 bytes) in which elements at these distances are, added to `used`.
+/// Adds to `used` the chunks of memory (64 bytes) that contain elements at these distances.
 void add_chunks(std::vector<bool> &used, llvm::ArrayRef<int64_t> from_first, uint64_t shift,
                 unsigned element);
 
-/// Each component's values of all lanes.
+/// Returns one vector of all lanes per component.
 Values load_pieces(Pieces, Way = Way::ask);
 void store_pieces(Pieces, const Values &data);
 

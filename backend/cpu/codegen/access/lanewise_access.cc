@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Accesses lane by lane (lane_pieces.h): by a function of the module, or by the run time's.
+/// Lanewise accesses (lane_pieces.h): by a function of the module, or by lane_memory.h.
 
 #include "backend/cpu/codegen/access/compute_again.h"
 #include "backend/cpu/codegen/access/lane_pieces.h"
@@ -19,12 +19,12 @@ void Pieces::call_lanewise(llvm::FunctionCallee function, const LanewiseAccess &
    llvm::SmallVector<Value *, 6> arguments = {access.region.base, access.region.size, access.active,
                                               access.offsets, access.data};
    arguments.append(more.begin(), more.end());
-   // All registers stay as they are, so that what may never happen costs little code and no spills.
+   // The callee preserves all registers, so that a call that may never happen costs little code and
+   // no spills.
    b.CreateCall(function, arguments)
       ->addFnAttr(llvm::Attribute::get(t.context, "no_caller_saved_registers"));
 }
 
-/// lane_memory.h's.
 void Pieces::call_runtime(bool stores, const LanewiseAccess &access)
 {
    llvm::Type *pointer = b.getPtrTy(), *number = b.getInt64Ty();
@@ -36,8 +36,8 @@ void Pieces::call_runtime(bool stores, const LanewiseAccess &access)
       b.getInt32(form.packed()));
 }
 
-/// The module's function for accesses of this form that always go lane by lane.  The run time's
-/// function takes over where an active lane is out of bounds.
+/// The module's function for accesses of this form without a pattern. It calls lane_memory.h if an
+/// active lane is out of bounds.
 llvm::Function *Pieces::lanewise_function(bool stores)
 {
    const std::string name = llvm::formatv("{0}_lanes.{1}.{2}x{3}{4}", stores ? "store" : "load",
@@ -45,7 +45,8 @@ llvm::Function *Pieces::lanewise_function(bool stores)
                                           bytes, is_volatile ? ".volatile" : "");
    if (llvm::Function *found = t.module->getFunction(name))
       return found;
-   // It returns nothing: LLVM 19 takes RAX for preserved where that is the address of a result.
+   // The function returns void: LLVM 19 assumes that RAX is preserved even if it holds the address
+   // of a result.
    llvm::Type *pointer = b.getPtrTy(), *number = b.getInt64Ty();
    auto *function = llvm::Function::Create(
       llvm::FunctionType::get(b.getVoidTy(), {pointer, number, number, pointer, pointer}, false),
@@ -84,8 +85,9 @@ llvm::Function *Pieces::lanewise_function(bool stores)
    return function;
 }
 
-/// Whether vector code is the rule, so that the run time's function is enough.  Indices in shared
-/// memory run around rings, as in s[(l + k) & 255], where assumptions of vector code often fail.
+/// Whether vector code is the common case, so that lane_memory.h suffices for the rest. Indices in
+/// shared memory often run around rings, as in s[(l + k) & 255], where assumptions of vector code
+/// often fail.
 bool Pieces::is_exception(bool stores) const
 {
    if (!(stores ? is_stored_in_pieces() : regular()))
@@ -96,7 +98,8 @@ bool Pieces::is_exception(bool stores) const
 
 void Pieces::access_lanewise(bool stores, Value *data)
 {
-   // What only this needs is not computed before it is known to be taken.
+   // Recomputes offsets that only this branch uses, so that the common branch does not compute
+   // them.
    Value *all_offsets = reach.fixed ? ComputeAgain(b)(offsets) : offsets,
          *memory = t.lane_offsets(offsets->getType());
    b.CreateStore(all_offsets, memory);
@@ -126,22 +129,23 @@ void Pieces::store_lanewise(Value *all)
    access_lanewise(true, data);
 }
 
-/// For lanes that are not active: the first bytes are there if any active lane's are.
+/// Offsets for inactive lanes. The region's first bytes are readable if any active lane's element
+/// is.
 Value *Pieces::harmless_offsets()
 {
    return is_address() ? t.splat(b.CreatePtrToInt(harmless_memory(t, false), b.getInt64Ty()))
                        : llvm::Constant::getNullValue(offsets->getType());
 }
 
-/// By the offsets that lie at `all_offsets`.
+/// The address of a lane's element in memory, by the offset stored at `all_offsets`.
 Value *Pieces::lane_pointer(const LanewiseAccess &access, Value *all_offsets, Value *lane)
 {
    llvm::Type *type = offsets->getType()->getScalarType();
    return pointer_to(t, access.region, b.CreateLoad(type, b.CreateGEP(type, all_offsets, lane)));
 }
 
-/// A loop over all lanes, a few at once: code for each lane would take longer to compile than most
-/// shaders.
+/// Emits a loop over all lanes, a few per iteration: code for each lane would take longer to
+/// compile than most shaders.
 template <typename Use>
 void Pieces::for_each_lane(Use use)
 {
@@ -162,26 +166,27 @@ void Pieces::for_each_lane(Use use)
    b.SetInsertPoint(after);
 }
 
-/// Where a lane's own element lies.
+/// The address of a lane's element in access.data.
 Value *Pieces::lane_element(const LanewiseAccess &access, Value *lane)
 {
    return b.CreateGEP(b.getInt8Ty(), access.data, b.CreateNUWMul(lane, b.getInt64(element())));
 }
 
-/// What inactive lanes get is any.
+/// Inactive lanes load an arbitrary value.
 void Pieces::gather(const LanewiseAccess &access, Value *safe_offsets)
 {
    Value *safe = t.variable(offsets->getType());
    b.CreateStore(safe_offsets, safe);
    for_each_lane([&](Value *lane) {
-      // Not by load(): not all loads of the form are invariant.
+      // load() would mark this invariant, but the function also serves loads that are not.
       Value *loaded = b.CreateAlignedLoad(vector_type(components), lane_pointer(access, safe, lane),
                                           llvm::Align(1), is_volatile);
       b.CreateAlignedStore(loaded, lane_element(access, lane), llvm::Align(1));
    });
 }
 
-/// From active lane to active lane: with a look at each lane's bit, branches would be mispredicted.
+/// Jumps from active lane to active lane by counting bits: a branch on each lane's bit would be
+/// mispredicted.
 void Pieces::scatter(const LanewiseAccess &access)
 {
    llvm::BasicBlock *before = b.GetInsertBlock();
@@ -201,8 +206,8 @@ void Pieces::scatter(const LanewiseAccess &access)
    b.SetInsertPoint(after);
 }
 
-/// Emits a branch for active lanes that lie in a row, as they do where addresses are divided by
-/// run-time values.  It accesses one run of memory and returns from the function.
+/// Emits a branch for active lanes that touch one run of memory, as is common if addresses come
+/// from divisions by run-time values. The branch accesses the run and returns from the function.
 void Pieces::access_row(bool stores, const LanewiseAccess &access, Value *active,
                         Value *all_offsets)
 {
@@ -215,7 +220,7 @@ void Pieces::access_row(bool stores, const LanewiseAccess &access, Value *active
 
    llvm::Type *type = offsets->getType()->getScalarType();
    Value *first = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, access.active, b.getFalse());
-   first = b.CreateAnd(first, b.getInt64(t.W - 1)); // any, if none is active
+   first = b.CreateAnd(first, b.getInt64(t.W - 1)); // any lane will do if none is active
    Value *distance = b.CreateMul(first, b.getInt64(element()));
    Value *begin = b.CreateSub(b.CreateLoad(type, b.CreateGEP(type, access.offsets, first)),
                               b.CreateTrunc(distance, type));

@@ -68,7 +68,7 @@ std::optional<Access> decode_access(nir_intrinsic_instr *intr)
                  intr->intrinsic == nir_intrinsic_load_global_constant ||
                  a.space == Space::push_constant || a.space == Space::constant;
    if (nir_intrinsic_has_access(intr)) {
-      // LLVM must not keep in a register what another thread is to see, or to change.
+      // LLVM must not keep values in registers that other threads may write or read.
       const auto access = nir_intrinsic_access(intr);
       a.is_volatile = access & (ACCESS_VOLATILE | ACCESS_COHERENT);
       a.invariant |= (access & ACCESS_CAN_REORDER) != 0;
@@ -93,14 +93,15 @@ Region buffer_region(Translator &t, Value *slot, Value *descriptor)
    llvm::IRBuilder<> &b = t.b;
    auto *known_slot = llvm::dyn_cast<llvm::ConstantInt>(slot);
    auto *known_descriptor = llvm::dyn_cast<llvm::ConstantInt>(descriptor);
-   // Arrays and variable pointers are of descriptors only, so that inline data is always known.
+   // Arrays and variable pointers contain descriptors only, so an index of inline data is always
+   // constant.
    const uint32_t flags = known_slot ? uint32_t(known_slot->getZExtValue()) : optional_slot;
-   if (slot_number(flags) > dynamic_slot) // a null pointer, in code that must not be reached
+   if (slot_number(flags) > dynamic_slot) // a null pointer, in unreachable code
       return {harmless_memory(t, true), b.getInt64(0)};
    const bool inline_data = flags & inline_data_slot;
 
-   // Descriptors do not change during a dispatch: those that are there and that the shader names
-   // are read once.
+   // Descriptors do not change during a dispatch. A descriptor with a constant index that must
+   // exist is read once, in the prologue.
    std::optional<llvm::IRBuilder<>::InsertPointGuard> guard;
    const bool once = known_descriptor && (inline_data || !(flags & optional_slot));
    if (once) {
@@ -179,7 +180,7 @@ Value *in_bounds(Translator &t, const Region &region, Value *offset, uint64_t by
 {
    if (!region.size)
       return nullptr;
-   // Signed, as a small buffer's limit is negative; sizes and offsets stay far below 2^63.
+   // Signed, because a small buffer's limit is negative; sizes and offsets stay far below 2^63.
    Value *limit = t.b.CreateSub(region.size, t.b.getInt64(bytes));
    return t.b.CreateICmpSLE(t.b.CreateZExt(offset, t.b.getInt64Ty()), limit);
 }
@@ -200,7 +201,7 @@ void Conditions::require_in_bounds(const Region &region, Value *offset, uint64_t
 {
    if (!region.size)
       return;
-   // As in in_bounds().
+   // Signed, as in in_bounds().
    Value *limit = t.b.CreateSub(region.size, t.b.getInt64(bytes));
    Value *left = t.b.CreateNSWSub(limit, t.b.CreateZExt(offset, t.b.getInt64Ty()));
    excess = excess ? t.b.CreateOr(excess, left) : left;
@@ -260,8 +261,9 @@ Value *scratch_pointer(Translator &t, const nir_src &offset, int64_t beyond, uin
       from = b.CreateMul(from, b.getInt32(t.W), "", /*HasNUW=*/true);
       return behind(t.scratch, b.CreateZExt(from, b.getInt64Ty()));
    }
-   // Constants are for instructions to add: what differs in nothing else shares the rest.  In this block, as of others
-   // that are there twice (guarded_loads.h) only what NIR uses behind them is known.
+   // Leaves constants to the instructions' addressing, so that places which differ in constants
+   // share one value. Looks only at values of this block: of a block that is emitted twice
+   // (guarded_loads.h), later blocks can use only the values that they use in NIR.
    const nir_block *block = nir_src_parent_instr(&offset)->block;
    while (nir_scalar_is_alu(place) && nir_scalar_alu_op(place) == nir_op_iadd) {
       const nir_scalar x = nir_scalar_chase_alu_src(place, 0),
@@ -284,7 +286,7 @@ Value *harmless_memory(Translator &t, bool store)
    Value *&memory = store ? t.sink : t.zeros;
    if (!memory && store) {
       llvm::AllocaInst *sink = t.variable(type, "sink");
-      sink->setAlignment(llvm::Align(64)); // for atomic operations of every size
+      sink->setAlignment(llvm::Align(64)); // atomic operations of every size need alignment
       memory = sink;
    }
    if (!memory)

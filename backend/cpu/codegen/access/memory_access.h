@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A NIR memory access taken apart: where it goes, within which bounds, and how its lanes lie to
-/// each other.
+/// A NIR memory access, decoded: its memory, its bounds, and the pattern of its lanes' addresses.
 
 #pragma once
 
@@ -10,11 +9,10 @@
 
 namespace weft::cpu {
 
-/// A piece of memory with a uniform beginning.
+/// A range of memory with a uniform base.
 struct Region {
    llvm::Value *base; ///< ptr; null: offsets are addresses
-   llvm::Value
-      *size; ///< i64 bytes from base that may be accessed; null: there is no bound to check
+   llvm::Value *size; ///< i64: accessible bytes from base on; null: nothing checks a bound
 };
 
 enum class Space { buffer, shared, global, scratch, push_constant, constant };
@@ -24,76 +22,78 @@ struct Access {
    bool store;
    const nir_src *index = nullptr; ///< buffers: (slot, offset of the descriptor)
    const nir_src *offset;          ///< bytes; global: the address
-   uint32_t constant_offset = 0;   ///< to be added to it
+   uint32_t constant_offset = 0;   ///< to be added to `offset`
    unsigned components, bytes;     ///< bytes of one component
    bool is_volatile = false;
-   bool invariant = false; ///< the memory does not change while the kernel runs
+   bool invariant = false; ///< nothing writes the memory while the kernel runs
 
    unsigned element() const { return components * bytes; } ///< bytes per lane
 };
 
-/// How to take the intrinsic apart; nothing if it is not a memory access.
+/// Decodes an intrinsic; nothing if it is not a memory access.
 std::optional<Access> decode_access(nir_intrinsic_instr *);
 
-/// The buffer that a uniform (slot, offset of the descriptor) names.
+/// The buffer of a uniform index (slot, offset of the descriptor).
 Region buffer_region(Translator &, llvm::Value *slot, llvm::Value *descriptor);
-/// The memory of a space other than buffers, or of a buffer with uniform index.
+/// The memory of a space other than buffers, or of a buffer with a uniform index.
 Region region_of(Translator &, const Access &);
 
-/// The offset's value with constant_offset added: i32 (i64 in global memory), a scalar if uniform.
+/// The offset plus constant_offset: i32 (i64 in global memory), a scalar if uniform.
 llvm::Value *offset_value(Translator &, const Access &);
 
-/// i1: may `bytes` bytes from `offset` (i32 or i64) on be accessed?  Null when there is no bound.
+/// i1: whether `bytes` bytes from `offset` (i32 or i64) on are in bounds; null if there is no
+/// bound.
 llvm::Value *in_bounds(Translator &, const Region &, llvm::Value *offset, uint64_t bytes);
 
-/// Conditions that are looked at together, with a branch for all of them.
+/// Conditions that one branch checks together.
 class Conditions {
 public:
    explicit Conditions(Translator &t) : t(t) {}
 
-   void require(llvm::Value *condition); ///< i1; null: nothing to look at
-   /// Of a number (i32 or i64) that none of the mask's bits is set.
+   void require(llvm::Value *condition); ///< i1; null: no condition
+   /// Requires that the number (i32 or i64) has no bit of the mask set.
    void require_zeros(llvm::Value *number, uint64_t mask);
-   /// The same as require(in_bounds()).
+   /// Equivalent to require(in_bounds()).
    void require_in_bounds(const Region &, llvm::Value *offset, uint64_t bytes);
-   llvm::Value *all() const; ///< i1; null when there is nothing to look at
+   llvm::Value *all() const; ///< i1; null if nothing is required
 
 private:
    Translator &t;
    llvm::Value *hold = nullptr;       ///< i1
-   llvm::Value *excess = nullptr;     ///< i64: negative if something is out of bounds
+   llvm::Value *excess = nullptr;     ///< i64: negative if an access is out of bounds
    llvm::Value *wrong_bits = nullptr; ///< i64
 };
 
-/// The offsets from which on some bytes may be accessed, in 32 bits: half the vectors.
+/// The offsets from which a number of bytes is accessible, in 32 bits, which needs half the
+/// vectors.
 struct Bound {
-   llvm::Value *any_fits; ///< i1: there is such an offset
-   llvm::Value *last;     ///< i32: the largest, if there is
+   llvm::Value *any_fits; ///< i1: whether any offset fits
+   llvm::Value *last;     ///< i32: the largest such offset, if any fits
 };
 Bound bound_of(Translator &, const Region &, uint64_t bytes);
 
-/// The same as in_bounds() for a vector of offsets: <W x i1>.
+/// in_bounds() for a vector of offsets: <W x i1>.
 llvm::Value *lanes_in_bounds(Translator &, const Region &, llvm::Value *offsets, uint64_t bytes);
 
-/// base + offset.
 llvm::Value *pointer_to(Translator &, const Region &, llvm::Value *offset);
 
-/// What begins `offset` bytes (i32, the same for all lanes) and `beyond` into each invocation's private memory and takes
-/// `bytes` of it there.  An offset that is out of bounds, which no shader may have, gives another place of the same
-/// memory.
+/// Points to the object that begins `offset` (i32, the same for all lanes) plus `beyond` bytes into
+/// each invocation's private memory and has `bytes` bytes there. A shader may not use an offset
+/// that is out of bounds; such an offset is clamped to the same memory.
 llvm::Value *scratch_pointer(Translator &, const nir_src &offset, int64_t beyond, uint32_t bytes);
 
-/// The numbers of `bytes` bytes that begin at a place (i32) in the subgroup's private memory: a
-/// scalar, or of a vector of places each lane's own, with what is known of their distances.
+/// Loads a number of `bytes` bytes from a place (i32) in the subgroup's private memory. The result
+/// is a scalar. For a vector of places it is one number per lane; the LaneOffsets say how far the
+/// places are apart.
 llvm::Value *load_from_scratch(Translator &, llvm::Value *place, const LaneOffsets &,
                                uint32_t bytes);
 
-/// Stores each lane's elements one after the other, from its offset (<W x i32>) in private memory on,
-/// which runs from lane to lane in that pattern.
+/// Stores each lane's elements one after the other, from the lane's offset (<W x i32>) in private
+/// memory on. The offsets have this pattern.
 void store_elements(Translator &, llvm::Value *memory, llvm::Value *offsets, const LanePattern &,
                     llvm::ArrayRef<llvm::Value *> elements);
 
-/// 128 bytes of zeros for loads, or to be overwritten by stores, that must not reach memory.
+/// 128 bytes, zeros for loads and scratch for stores, for accesses that must not reach memory.
 llvm::Value *harmless_memory(Translator &, bool store);
 
 } // namespace weft::cpu
