@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What passes and the translator ask about control flow.
+/// Queries about control flow, for passes and the translator.
 
 #pragma once
 
@@ -12,7 +12,7 @@ namespace weft::cpu {
 /// The innermost loop around an instruction; null if there is none.
 const nir_loop *innermost_loop(const nir_instr *);
 
-/// Whether a block, an if or a list of them holds a jump of the loop around it.
+/// Whether a block, an if or a list of nodes contains a jump of the loop around it.
 bool contains_jump(nir_cf_node *);
 bool contains_jump(exec_list *);
 
@@ -20,7 +20,7 @@ bool contains_jump(exec_list *);
 bool is_control_barrier(const nir_instr *);
 bool has_control_barrier(const nir_loop *);
 
-/// The innermost loop around an instruction in which subgroups wait for each other; null if there is none.
+/// The innermost loop with a control barrier around an instruction; null if there is none.
 const nir_loop *innermost_barrier_loop(const nir_instr *);
 
 } // namespace weft::cpu

@@ -27,7 +27,7 @@ ValueRange any_of(unsigned bits)
    return {0, all_ones(bits)};
 }
 
-/// Whether its operands are few, and each is one number, as its result is.
+/// Whether the result and the operands are scalars, and an expression has room for the operands.
 bool takes_scalars(const nir_op_info &info)
 {
    return info.output_size <= 1 && info.num_inputs <= std::size(DispatchExpression().sources) &&
@@ -35,7 +35,7 @@ bool takes_scalars(const nir_op_info &info)
                       [](uint8_t size) { return size <= 1; });
 }
 
-/// Knows something of its result even if it knows nothing of one of its sources.
+/// Whether one known source may determine the result.
 bool knows_by_one(nir_op op, unsigned bits)
 {
    return bits == 1 && (op == nir_op_iand || op == nir_op_ior);
@@ -137,7 +137,8 @@ uint32_t DispatchExpressions::add_operation(const nir_scalar &s)
 
 namespace {
 
-/// A range of two's-complement numbers; nothing if it has both signs and so is two ranges.
+/// A range of two's-complement numbers. A range with both signs would be two ranges and is not
+/// represented.
 struct SignedRange {
    int64_t low, high;
 };
@@ -151,21 +152,21 @@ std::optional<SignedRange> as_signed(const ValueRange &r, unsigned bits)
    return SignedRange{extend(r.low), extend(r.high)};
 }
 
-/// 1, 0, or either.
+/// The range of a boolean that may be true, false or either.
 ValueRange boolean(bool is_true, bool is_false)
 {
    return {is_true ? 1u : 0u, is_false ? 0u : 1u};
 }
 
-/// The results of an operation on ranges of numbers of up to 32 bits.
+/// Evaluates an operation on ranges of numbers of up to 32 bits.
 struct RangeOperation {
    nir_op op;
    unsigned bits, source_bits;
-   ValueRange a, b, c; ///< those that the operation has
+   ValueRange a, b, c; ///< ranges of the operands, as many as the operation has
 
    ValueRange any() const { return any_of(bits); }
 
-   /// Of sums and differences computed with more bits, where all wrap equally often.
+   /// The range of a sum or difference computed in more bits, if all its values wrap equally often.
    ValueRange wrapped(uint64_t low, uint64_t high) const
    {
       return low >> bits == high >> bits ? ValueRange{low & all_ones(bits), high & all_ones(bits)}
@@ -289,18 +290,18 @@ ValueRange RangeOperation::result() const
    }
 }
 
-/// Traps in C, so NIR must not compute it: the least number divided by -1.
+/// Evaluation in C would trap for the least number divided by -1.
 bool may_trap(nir_op op)
 {
    return op == nir_op_idiv || op == nir_op_irem || op == nir_op_imod;
 }
 
-/// The one result for known sources.
+/// Evaluates an operation whose sources are all known.
 ValueRange compute(const DispatchExpression &e, const nir_op_info &info,
                    std::span<const DispatchExpression> all, std::span<const ValueRange> ranges)
 {
    nir_const_value sources[3], result = {}, *pointers[3];
-   // As in nir_opt_constant_folding().
+   // Follows nir_opt_constant_folding().
    unsigned bit_size = nir_alu_type_get_type_size(info.output_type) ? 0 : e.bits;
    for (unsigned i = 0; i < info.num_inputs; i++) {
       const unsigned bits = all[e.sources[i]].bits;

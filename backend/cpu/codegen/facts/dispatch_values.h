@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Integers of a shader as ranges that follow from what is known of a dispatch before it runs: its push
-/// constants and how many workgroups it has.
+/// Ranges of a shader's integers that follow from facts known before a dispatch runs: its push
+/// constants and its number of workgroups.
 ///
-/// Expressions are plain data in an order in which they can be computed, so that they outlive the shader
-/// they were taken from and can be kept in a cache.
+/// Expressions are plain data in an order in which they can be computed. So they outlive their
+/// shader and a cache can store them.
 
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace weft::cpu {
 
-/// Of an unsigned integer, both ends included; of a boolean, 0 and 1.
+/// The range of an unsigned integer, both ends included; of a boolean, from 0 to 1.
 struct ValueRange {
    uint64_t low, high;
 
@@ -31,32 +31,32 @@ struct ValueRange {
 
 struct DispatchExpression {
    enum class Kind : uint8_t {
-      any, ///< not followed any further
+      any, ///< not analysed further
       constant,
       push_constant,
       workgroup_id,
       num_workgroups,
-      invocation, ///< which of several an invocation is: below `value`
+      invocation, ///< an invocation's number in some set, below `value`
       operation,
    };
    Kind kind = Kind::any;
    uint8_t bits = 0;
    uint16_t op = 0;          ///< nir_op
-   uint32_t sources[3] = {}; ///< of an operation: numbers of expressions before it
+   uint32_t sources[3] = {}; ///< operands of an operation: numbers of earlier expressions
    uint64_t value = 0;       ///< the constant; the push constant's first byte; the dimension
 };
 
-/// Takes expressions from a shader in its final form (validate_final_form.h).
+/// Builds expressions from a shader in its final form (validate_final_form.h).
 class DispatchExpressions {
 public:
    DispatchExpressions(const nir_shader *, uint32_t subgroup_size);
 
-   /// The number of the value's expression, which it has from now on.
+   /// Returns the number of the value's expression and appends the expression if it is new.
    uint32_t add(const nir_scalar &);
-   /// Whether a dispatch may be enough to know the value: it depends on one, and on nothing else that
-   /// would have to be known as well.
+   /// Whether the facts about a dispatch may suffice to compute the value: it depends on them and
+   /// on nothing else that is unknown.
    bool may_be_known(uint32_t number) const { return depends[number] && follows[number]; }
-   /// Whether it may differ between a dispatch's workgroups.
+   /// Whether the value may differ between a dispatch's workgroups.
    bool tells_workgroups_apart(uint32_t number) const { return differs[number]; }
 
    std::vector<DispatchExpression> expressions;
@@ -72,11 +72,11 @@ private:
    std::vector<bool> depends, follows, differs;
 };
 
-/// Some of a dispatch's workgroups: per dimension those from one to another.
+/// A box of a dispatch's workgroups: a range per dimension.
 using WorkgroupRanges = std::array<ValueRange, 3>;
 WorkgroupRanges all_workgroups(const DispatchFacts &);
 
-/// Of each expression the range that it is in, in every invocation of these workgroups.
+/// The range of each expression over all invocations of these workgroups.
 std::vector<ValueRange> evaluate(std::span<const DispatchExpression>, const DispatchFacts &,
                                  const WorkgroupRanges &);
 

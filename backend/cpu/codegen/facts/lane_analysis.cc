@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A forward data-flow analysis.  Every value starts as "anything is possible" (Top) and only loses knowledge, so that
-/// loops converge: the counter of `for (i = lane; i < n; i += 64)` keeps its step of 1.
+/// A forward data-flow analysis. Every value starts as "anything is possible" (Top) and only loses
+/// knowledge, so that loops converge: the counter of `for (i = lane; i < n; i += 64)` keeps its
+/// step of 1.
 ///
-/// Division, masks and shifts to the right need more than steps: that no carry passes a certain bit.  In a group whose
-/// first value is a multiple of 2^a, adding less than 2^a changes only the lowest a bits.  So with alignment 4
+/// Division, masks and right shifts need more than steps: no carry may pass a certain bit. In a
+/// group whose first value is a multiple of 2^a, adding less than 2^a changes only the lowest a
+/// bits. So with alignment 4
 ///
-///    value   16 17 18 19 | 20 21 22 23     group 4, step 1, align 4
-///    / 4      4  4  4  4 |  5  5  5  5     group 4, step 0
-///    % 4      0  1  2  3 |  0  1  2  3     group 4, step 1
-///    % 2      0  1  0  1 |  0  1  0  1     group 2, step 1: half the group at once
+///   value   16 17 18 19 | 20 21 22 23     group 4, step 1, align 4
+///   / 4      4  4  4  4 |  5  5  5  5     group 4, step 0
+///   % 4      0  1  2  3 |  0  1  2  3     group 4, step 1
+///   % 2      0  1  0  1 |  0  1  0  1     group 2, step 1: half the group at once
 
 #include "backend/cpu/codegen/facts/lane_analysis.h"
 
@@ -26,7 +28,7 @@ namespace weft::cpu {
 
 namespace {
 
-constexpr uint32_t top_group = 0; ///< not a pattern yet: no source has been seen
+constexpr uint32_t top_group = 0; ///< not a pattern yet: no source has been visited
 constexpr uint32_t max_align = 31;
 
 uint32_t trailing_zeros(uint64_t v)
@@ -48,7 +50,7 @@ struct Analysis {
    }
    void set(const nir_def &def, unsigned component, LanePattern p)
    {
-      // So that what is added to a multiple of it and stays below neither wraps nor changes the sign.
+      // Ensures that adding less than the alignment neither wraps nor changes the sign.
       p.log2_align = std::min<uint32_t>(p.log2_align, def.bit_size - 1u);
       LanePattern &old = patterns[first[def.index] + component];
       if (old == p)
@@ -63,7 +65,7 @@ struct Analysis {
    void visit_alu(nir_alu_instr *);
    void visit_phi(nir_phi_instr *);
    LanePattern alu(nir_alu_instr *, unsigned component);
-   /// The largest value that the source can have, as an unsigned number.
+   /// The source's largest possible value, as an unsigned number.
    uint64_t upper_bound(nir_def *def, unsigned component)
    {
       if (def->bit_size > 32)
@@ -72,7 +74,6 @@ struct Analysis {
    }
 };
 
-/// a + b * sign.
 LanePattern add(LanePattern a, LanePattern b, int sign, unsigned bits)
 {
    const uint32_t group = std::min(a.group, b.group);
@@ -88,7 +89,7 @@ LanePattern multiply(LanePattern a, uint64_t constant, unsigned bits)
    return {a.group, wrap(uint64_t(a.step) * constant, bits), align};
 }
 
-/// What both patterns say.
+/// The knowledge that both patterns imply.
 LanePattern meet(LanePattern a, LanePattern b)
 {
    if (a.group == top_group)
@@ -103,7 +104,7 @@ LanePattern meet(LanePattern a, LanePattern b)
    return {1, 0, std::min(shrink(a, 1).log2_align, shrink(b, 1).log2_align)};
 }
 
-/// The largest group for which `f` finds a pattern.
+/// The pattern that `f` finds for the largest possible group.
 LanePattern largest(LanePattern p, const std::function<std::optional<LanePattern>(LanePattern)> &f)
 {
    for (uint32_t group = p.group; group > 1; group /= 2) {
@@ -114,20 +115,20 @@ LanePattern largest(LanePattern p, const std::function<std::optional<LanePattern
    return single ? *single : LanePattern{1, 0, 0};
 }
 
-/// The range of a group's steps: v[l] - v[first] < extent.
+/// The extent of a group's values: v[l] - v[first] < extent.
 uint64_t extent(LanePattern p)
 {
    return uint64_t(p.step) * (p.group - 1) + 1;
 }
 
-/// Adding a step to a group's first value never carries into bit log2_align.
+/// Whether adding the steps to a group's first value never carries into bit log2_align.
 bool stays_below_align(LanePattern p)
 {
    return p.step >= 0 && p.step < (1 << 24) && extent(p) <= uint64_t(1) << p.log2_align;
 }
 
-/// The power of two that a group spans.  For patterns that stay below their alignment: the extent of
-/// steps downwards, say, has none in 64 bits.
+/// A group's extent, rounded up to a power of two. Only for patterns that stay below their
+/// alignment: the extent of negative steps, for instance, does not fit 64 bits.
 uint64_t span(LanePattern p)
 {
    assert(stays_below_align(p));
@@ -144,7 +145,7 @@ LanePattern divide(LanePattern p, uint64_t d, bool no_wrap)
          return LanePattern{q.group, 0, align};
       if (q.step > 0 && uint64_t(q.step) % d == 0 && (no_wrap || stays_below_align(q)))
          return LanePattern{q.group, int64_t(uint64_t(q.step) / d), align};
-      // All in one multiple of d: if d is a multiple of what the group spans.
+      // If d is a multiple of the span, the group lies within one multiple of d.
       if (stays_below_align(q) && d % span(q) == 0)
          return LanePattern{q.group, 0, align};
       return std::nullopt;
@@ -174,7 +175,7 @@ LanePattern bit_and(LanePattern p, uint64_t mask, unsigned bits)
          return LanePattern{q.group, 0, align};
       if (std::has_single_bit(mask + 1) && uint64_t(q.step) % (mask + 1) == 0)
          return LanePattern{q.group, 0, std::min(align, max_align)};
-      // Nothing but bits that no step changes.
+      // The mask keeps all bits that the steps change.
       const uint64_t low = mask & -mask;
       if (((mask + low) & value_mask) == 0 && uint64_t(q.step) % low == 0)
          return LanePattern{q.group, q.step, align};
@@ -194,7 +195,7 @@ LanePattern bit_and(LanePattern p, uint64_t mask, unsigned bits)
    });
 }
 
-/// To more bits: the narrow steps must not wrap around on the way.
+/// Extends to more bits, where the narrow steps do not wrap around.
 LanePattern widen(LanePattern p, bool no_wrap)
 {
    return largest(p, [&](LanePattern q) -> std::optional<LanePattern> {
@@ -220,7 +221,7 @@ LanePattern Analysis::alu(nir_alu_instr *instr, unsigned c)
 
    LanePattern s[NIR_ALU_MAX_INPUTS];
    uint32_t group = W;
-   bool steady = true; // every source is the same all over a group
+   bool steady = true; // no source changes within a group
    for (unsigned i = 0; i < info.num_inputs; i++) {
       // Operations on whole vectors use all components.
       const unsigned n = info.input_sizes[i] ? info.input_sizes[i] : 1;
@@ -284,7 +285,7 @@ LanePattern Analysis::alu(nir_alu_instr *instr, unsigned c)
       }
       break;
    case nir_op_ior:
-      // No bit in common: it is a sum.
+      // An OR of numbers without common bits is their sum.
       for (unsigned i = 0; i < 2 && bits > 1; i++) {
          nir_def *low = instr->src[i].src.ssa;
          const LanePattern high = s[1 - i];
@@ -370,7 +371,7 @@ void Analysis::visit(nir_instr *instr)
    case nir_instr_type_undef: {
       nir_undef_instr *undef = nir_instr_as_undef(instr);
       for (unsigned c = 0; c < undef->def.num_components; c++)
-         set(undef->def, c, {W, 0, max_align}); // translated to zero
+         set(undef->def, c, {W, 0, max_align}); // undef translates to zero
       return;
    }
    default:
@@ -403,7 +404,7 @@ LanePattern shrink(LanePattern p, uint32_t group)
 {
    if (p.group == top_group || group >= p.group)
       return p;
-   // The first values of the smaller groups are steps of group * step apart.
+   // The first values of the smaller groups are group * step apart.
    const uint32_t apart = p.step == 0 ? max_align : trailing_zeros(uint64_t(p.step) * group);
    return {group, group == 1 ? 0 : p.step, std::min(p.log2_align, apart)};
 }
@@ -434,7 +435,7 @@ LaneAnalysis::LaneAnalysis(nir_shader *shader, uint32_t subgroup_size) : W(subgr
    _mesa_hash_table_destroy(analysis.ranges, nullptr);
    for (LanePattern &p : patterns) {
       if (p.group == top_group)
-         p = {1, 0, 0}; // in code that is never reached
+         p = {1, 0, 0}; // unreachable code
    }
 }
 

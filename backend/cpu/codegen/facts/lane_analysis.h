@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// How the integer values of a shader change from lane to lane: what makes a contiguous load out of
-/// a gather.
+/// How a shader's integers change from lane to lane. This turns a gather into a contiguous load.
 
 #pragma once
 
@@ -13,12 +12,12 @@
 
 namespace weft::cpu {
 
-/// In every aligned group of `group` lanes the value runs in equal steps:
+/// In every aligned group of `group` lanes the value changes in equal steps:
 ///
 ///    lane        0    1    2    3  |  4    5    6    7
 ///    value       a   a+s  a+2s a+3s|  b   b+s  b+2s b+3s        group = 4, step = s
 ///
-/// modulo 2^bits.  A uniform value has group = W and step = 0; nothing is known when group = 1.
+/// modulo 2^bits. A uniform value has group = W and step = 0; group = 1 states nothing.
 struct LanePattern {
    uint32_t group = 1;      ///< power of two, at most W
    int64_t step = 0;        ///< sign-extended from the value's bits
@@ -29,7 +28,7 @@ struct LanePattern {
 
 class LaneAnalysis {
 public:
-   /// The entry point must be in SSA form, with divergence information; it must not change
+   /// The entry point must be in SSA form with divergence information, and must not change
    /// afterwards.
    LaneAnalysis(nir_shader *, uint32_t subgroup_size);
 
@@ -48,17 +47,17 @@ public:
 
 private:
    uint32_t W;
-   std::vector<uint32_t> first; ///< by def index: the number of its first component
+   std::vector<uint32_t> first; ///< by def index: the number of the def's first component
    std::vector<LanePattern> patterns;
 };
 
-/// v as an integer of `bits` bits with sign.
+/// v as a signed integer of `bits` bits.
 int64_t wrap(uint64_t v, unsigned bits);
 
-/// May lanes that took different ways meet in this phi?
+/// Whether this phi may merge lanes that took different branches.
 bool joins_lanes(const nir_phi_instr *);
 
-/// The same knowledge about a smaller group of lanes.
+/// The same pattern, stated for smaller groups of lanes.
 LanePattern shrink(LanePattern, uint32_t group);
 
 } // namespace weft::cpu

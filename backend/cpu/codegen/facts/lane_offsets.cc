@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A forward data-flow analysis like lane_analysis: every value starts as "not seen yet" and only
-/// loses knowledge.  With lane 0's value x a multiple of 2^k, and no sum that wraps around,
+/// A forward data-flow analysis like lane_analysis: every value starts as "not visited yet" and
+/// only loses knowledge. If lane 0's value x is a multiple of 2^k and no sum wraps around,
 ///
-///    (x + d) >> k = (x >> k) + (d >> k)      (x + d) & (2^k - 1) = d & (2^k - 1)
+///   (x + d) >> k = (x >> k) + (d >> k)      (x + d) & (2^k - 1) = d & (2^k - 1)
 ///
-/// and with x = c modulo 2^j, and c + d less than 2^j, which then is all that changes of x,
+/// If x = c modulo 2^j, and c + d is less than 2^j, the sum changes only the lowest j bits of x:
 ///
-///    (x + d) >> k = (x >> k) + ((c + d) >> k) - (c >> k)
-///    (x + d) & m = (x & m) + ((c + d) & m) - (c & m)
+///   (x + d) >> k = (x >> k) + ((c + d) >> k) - (c >> k)
+///   (x + d) & m = (x & m) + ((c + d) & m) - (c & m)
 
 #include "backend/cpu/codegen/facts/lane_offsets.h"
 
@@ -21,20 +21,20 @@ namespace weft::cpu {
 
 namespace {
 
-/// Sums of a number whose two highest bits are 0 with less than this do not reach the highest bit.
+/// If a number's two highest bits are 0, adding less than this does not reach the highest bit.
 int64_t max_span(const nir_scalar &x)
 {
    return int64_t(1) << std::min(x.def->bit_size - 2, 30);
 }
 
-/// Modulo no more than 2^width.
+/// A residue of at most `width` bits.
 Residue residue(uint32_t bits, uint64_t value, uint32_t width)
 {
    bits = std::min(bits, width);
    return {bits, bits < 64 ? value & ((uint64_t(1) << bits) - 1) : value};
 }
 
-/// Bits that are 0 for certain, from the lowest on.
+/// The number of lowest bits that are certainly 0.
 uint32_t zeros(const Residue &r)
 {
    return std::min(r.bits, uint32_t(std::countr_zero(r.value)));
@@ -45,7 +45,8 @@ Residue common(const Residue &a, const Residue &b)
    return residue(std::min(a.bits, b.bits), a.value, uint32_t(std::countr_zero(a.value ^ b.value)));
 }
 
-/// How far the lowest bits of the result are known.
+/// The residue of a bitwise operation: its value up to the lowest bit that the sources do not
+/// decide.
 Residue bitwise(const Residue &a, const Residue &b, uint64_t value, bool deciding, uint32_t width)
 {
    const auto decides = [&](const Residue &r, uint32_t bit) {
@@ -58,7 +59,7 @@ Residue bitwise(const Residue &a, const Residue &b, uint64_t value, bool decidin
    return residue(bits, value, width);
 }
 
-/// Of lane 0, from the sources in lane 0.
+/// Lane 0's residue, from lane 0's sources.
 Residue compute(nir_op op, const LaneOffsets *s, uint32_t width)
 {
    const Residue &x = s[0].first, &y = s[1].first;
@@ -114,7 +115,7 @@ Residue compute(nir_op op, const LaneOffsets *s, uint32_t width)
    }
 }
 
-/// Whether no lane's value differs from lane 0's in more than the lowest `bits` bits.
+/// Whether no lane's value differs from lane 0's above the lowest `bits` bits.
 bool stays_within(const LaneOffsets &value, uint32_t bits)
 {
    const auto [least, most] = std::ranges::minmax(value.from_first);
@@ -173,7 +174,8 @@ struct Analysis {
       merge(result, numbers);
    }
 
-   /// The lowest k bits of lane 0's value: known, or assumed to be 0; nothing if they cannot be.
+   /// The lowest k bits of lane 0's value: known, or assumed to be 0; nothing if neither is
+   /// possible.
    static std::optional<uint64_t> low_bits(const LaneOffsets &value, unsigned k, uint64_t &assumed)
    {
       const uint64_t low = (uint64_t(1) << k) - 1;
@@ -214,7 +216,7 @@ bool are_same(const LaneOffsets &value)
    return std::ranges::all_of(value.from_first, [](int64_t n) { return n == 0; });
 }
 
-/// To the right, of a number without a sign.
+/// A right shift of an unsigned number.
 LaneOffsets Analysis::shift(const nir_scalar &x, LaneOffsets value, unsigned k)
 {
    if (stays_within(value, x.def->bit_size)) {
@@ -233,7 +235,7 @@ LaneOffsets Analysis::shift(const nir_scalar &x, LaneOffsets value, unsigned k)
          return {};
       low = *bits;
    }
-   /* Below the next multiple of 2^k nothing wraps around. */
+   /* Distances below 2^k cannot wrap around if the low bits are assumed to be 0. */
    if ((assumed == 0 || most >= int64_t(1) << k) && !are_same(value) && !is_below_half(x))
       assumed |= uint64_t(3) << (x.def->bit_size - 2);
    add_assumption(value, x, assumed);
@@ -253,7 +255,7 @@ LaneOffsets Analysis::mask(const nir_scalar &x, LaneOffsets value, uint64_t mask
    if (stays_within(value, bits))
       return keep(value.first.value, mask);
    const uint64_t all = ~uint64_t(0) >> (64 - bits), lowest = mask & -mask;
-   /* Down to a bit, or up to one. */
+   /* The mask keeps all bits from some bit on, or all bits below some bit. */
    const bool is_high = ((mask + lowest) & all) == 0;
    const unsigned k = is_high ? unsigned(std::countr_zero(lowest)) : unsigned(std::bit_width(mask));
    if (k == 64)
@@ -281,7 +283,7 @@ LaneOffsets Analysis::widen(const nir_scalar &x, LaneOffsets value)
    return value;
 }
 
-/// Nothing while a source has not been seen.
+/// Returns nothing while a source has not been visited.
 std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
 {
    const nir_op_info &info = nir_op_infos[instr->op];
@@ -337,7 +339,7 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
       value.first = result.first;
       if (value.from_first.empty())
          return value;
-      // The lowest bits that are 0 by what was assumed of the operand here.
+      // Uses the lowest bits that this operation's own assumption about an operand makes 0.
       for (const uint32_t number : value.assumptions) {
          const LaneAssumption &a = assumptions[number];
          for (unsigned i = 0; i < info.num_inputs; i++) {
@@ -388,7 +390,7 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
       }
       break;
    case nir_op_ior:
-      // No bit in common: it is a sum.
+      // An OR of numbers without common bits is their sum.
       for (unsigned i = 0; i < 2 && bits > 1 && bits <= 32; i++) {
          const unsigned above =
             std::bit_width(nir_unsigned_upper_bound(shader, ranges, x[i], nullptr));
@@ -398,7 +400,8 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
       }
       break;
    case nir_op_ixor:
-      // Bits above those in which lanes differ change alike in all.
+      // All lanes agree in the bits above those in which they differ, so XOR changes these bits
+      // alike.
       for (unsigned i = 0; i < 2 && bits > 1; i++) {
          const LaneOffsets &value = s[1 - i];
          if (const auto k = constant(i); k && stays_within(value, bits)) {
@@ -441,7 +444,8 @@ void Analysis::visit_phi(nir_phi_instr *phi)
          if (!value)
             value = values[number];
          value->first = value->assumed = common(value->first, values[number].first);
-         /* What is assumed is a value at its own place, not one of another branch or iteration. */
+         /* An assumption is about a value where it is used, not about one of another branch or
+          * iteration. */
          agree &= values[number].from_first == value->from_first &&
                   values[number].assumptions.empty() && value->assumptions.empty();
       }
@@ -514,7 +518,8 @@ LaneOffsetAnalysis::LaneOffsetAnalysis(nir_shader *shader, uint32_t subgroup_siz
    _mesa_hash_table_destroy(ranges, nullptr);
 }
 
-/// A shift to the right or a mask: of the first such operation, and a constant.
+/// Represents a right shift or a mask as the first such operation on a comparable sum, plus a
+/// constant.
 bool LinearForms::add_operation(LinearForm &form, const nir_scalar &x, uint32_t factor)
 {
    const nir_op op = nir_scalar_alu_op(x);
@@ -522,7 +527,7 @@ bool LinearForms::add_operation(LinearForm &form, const nir_scalar &x, uint32_t 
    if (!nir_scalar_is_const(operand))
       return false;
    uint32_t number = uint32_t(nir_scalar_as_uint(operand));
-   uint32_t let_through; // as multiples of this
+   uint32_t let_through; // the operation passes multiples of this
    if (op == nir_op_ushr) {
       number &= 31;
       let_through = 1u << number;
@@ -547,7 +552,7 @@ bool LinearForms::add_operation(LinearForm &form, const nir_scalar &x, uint32_t 
    form.terms[{first.result.def, first.result.comp}] += factor;
    if (op == nir_op_ushr) {
       form.constant += (further >> number) * factor;
-      // No sum wraps around on the way from the first.
+      // Assumes that no sum between the first one and this one wraps around.
       if (further)
          form.assumptions.push_back({first.source.def, first.source.comp, 3u << 30});
    } else if (let_through != number + 1) {

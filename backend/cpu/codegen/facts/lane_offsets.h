@@ -1,17 +1,16 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// How far the integer values of lanes lie from that of lane 0, where the numbers are known while
-/// compiling:
+/// The distances of the lanes' integers from lane 0's, where they are compile-time constants:
 ///
 ///    lane            0   1   2   3   4   5   6   7
 ///    8 * lane        0   8  16  24  32  40  48  56
 ///    / 32            0   0   0   0   1   1   1   1
 ///    * 18            0   0   0   0  18  18  18  18
 ///
-/// The same holds for (u + 8 * lane) / 32 if a uniform u is a multiple of 32: a row of a matrix
-/// mostly begins at one, which a shader's author knows and its code does not say.  It is assumed
-/// then, to be looked at when the shader runs.
+/// The same holds for (u + 8 * lane) / 32 if a uniform u is a multiple of 32. Rows of a matrix
+/// usually begin at such multiples, which the shader's code does not state. The analysis then
+/// assumes it, and code checks the assumption at run time.
 
 #pragma once
 
@@ -26,7 +25,7 @@
 
 namespace weft::cpu {
 
-/// Of lane 0's value, the bits of the mask are 0.
+/// The assumption that lane 0's value has no bit of the mask set.
 struct LaneAssumption {
    const nir_def *def;
    uint32_t component;
@@ -44,20 +43,21 @@ struct Residue {
 };
 
 struct LaneOffsets {
-   std::vector<int64_t> from_first;   ///< per lane, modulo 2^bits with sign; empty: not known
-   Residue first = {};                ///< what lane 0's value is, without assumptions
+   std::vector<int64_t> from_first;   ///< per lane, modulo 2^bits, signed; empty: unknown
+   Residue first = {};                ///< lane 0's value, without assumptions
    std::vector<uint32_t> assumptions; ///< LaneOffsetAnalysis::assumption(i), in order
-   Residue assumed = {};              ///< what lane 0's value is with these
+   Residue assumed = {};              ///< lane 0's value under these assumptions
 
    bool operator==(const LaneOffsets &) const = default;
 };
 
-/// Of the values, each times a number, in 32 bits; not known if one is not.
+/// The sum of the values, each times its factor, in 32 bits; unknown if one value is.
 LaneOffsets weighted_sum(std::initializer_list<std::pair<const LaneOffsets *, uint32_t>>);
 
 class LaneOffsetAnalysis {
 public:
-   /// As LaneAnalysis; `patterns` is of the same shader and has to stay.
+   /// The requirements of LaneAnalysis hold. `patterns` belongs to the same shader and must outlive
+   /// this.
    LaneOffsetAnalysis(nir_shader *, uint32_t subgroup_size, const LaneAnalysis &patterns);
 
    const LaneOffsets &offsets(const nir_src &src, uint32_t component = 0) const
@@ -80,17 +80,18 @@ private:
    std::vector<LaneAssumption> assumptions;
 };
 
-/// Lane 0's value: sum of values times numbers + constant, modulo 2^32.
+/// Lane 0's value as a linear form: sum of values times factors + constant, modulo 2^32.
 struct LinearForm {
-   using Terms = std::map<std::pair<const nir_def *, uint32_t>, uint32_t>; ///< by value, component
+   /// factors by (value, component)
+   using Terms = std::map<std::pair<const nir_def *, uint32_t>, uint32_t>;
 
    Terms terms;
    uint32_t constant = 0;
-   std::vector<LaneAssumption> assumptions; ///< without which it may be wrong
+   std::vector<LaneAssumption> assumptions; ///< the form may be wrong without them
 };
 
-/// Linear forms of some integers of 32 bits, to be compared with each other: with i a multiple of 32,
-/// (i + 64) / 32 is i / 32 + 2.
+/// Linear forms of 32-bit integers, for comparison with each other: if i is a multiple of 32, (i +
+/// 64) / 32 is i / 32 + 2.
 class LinearForms {
 public:
    explicit LinearForms(const LaneOffsetAnalysis &offsets) : offsets(offsets) {}
@@ -98,19 +99,20 @@ public:
    LinearForm of(const nir_scalar &);
 
 private:
-   /// Operations with constants on sums that differ by what the operation lets through.
+   /// An operation with a constant on a sum. Sums that differ only by multiples of the operation's
+   /// granularity share one.
    struct Operation {
       nir_op op;
       uint32_t operand;
       LinearForm::Terms terms;
-      uint32_t low; ///< of the sum's constant, the part that it does not let through
+      uint32_t low; ///< the sum's constant below the granularity
 
       auto operator<=>(const Operation &) const = default;
    };
    struct First {
       nir_scalar result, source;
-      uint32_t high;                           ///< of the sum's constant, the other part
-      std::vector<LaneAssumption> assumptions; ///< of the sum
+      uint32_t high;                           ///< the rest of the sum's constant
+      std::vector<LaneAssumption> assumptions; ///< assumptions of the sum
    };
 
    void add_to(LinearForm &, nir_scalar, uint32_t factor);
@@ -118,7 +120,7 @@ private:
 
    const LaneOffsetAnalysis &offsets;
    std::map<Operation, First> operations;
-   unsigned steps = 0; ///< of what the present form is made
+   unsigned steps = 0; ///< operations in the current form
 };
 
 } // namespace weft::cpu

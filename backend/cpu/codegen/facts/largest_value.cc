@@ -25,7 +25,7 @@ uint32_t saturated(uint64_t bound)
    return uint32_t(std::min<uint64_t>(bound, UINT32_MAX));
 }
 
-/// The constant that a value is compared with where a loop goes on only for less, if this is how.
+/// The constant below which the value must be for a loop to continue, if `condition` has this form.
 std::optional<uint64_t> limit(const nir_scalar &condition, bool leaves_if, const nir_scalar &value)
 {
    if (!nir_scalar_is_alu(condition))
@@ -41,8 +41,8 @@ std::optional<uint64_t> limit(const nir_scalar &condition, bool leaves_if, const
    return constant > 0 && constant < INT32_MAX ? std::optional(constant) : std::nullopt;
 }
 
-/// Of a counter: what it begins with, and in each iteration of the loop, which is left where it reaches a constant, a
-/// constant more.
+/// The bound of a counter: a phi that starts with a value and grows by a constant per iteration, of
+/// a loop that is left once the counter reaches a constant.
 uint32_t counter_bound(nir_phi_instr *phi, unsigned depth)
 {
    const nir_cf_node *parent = phi->instr.block->cf_node.parent;
@@ -51,7 +51,8 @@ uint32_t counter_bound(nir_phi_instr *phi, unsigned depth)
    nir_loop *loop = nir_cf_node_as_loop(const_cast<nir_cf_node *>(parent));
    if (phi->instr.block != nir_loop_first_block(loop) || exec_list_length(&phi->srcs) != 2)
       return UINT32_MAX;
-   // The one way back to the loop's beginning is from its end, and all of the ifs below are on it.
+   // The only back edge is the loop's end, so every iteration passes all ifs of the loop's own
+   // list.
    const nir_block *before = nir_cf_node_as_block(nir_cf_node_prev(&loop->cf_node));
    nir_scalar begin = {}, next = {};
    nir_foreach_phi_src(src, phi)
@@ -91,7 +92,7 @@ uint32_t counter_bound(nir_phi_instr *phi, unsigned depth)
       const uint64_t last = end              ? *end - 1
                             : end_of_counter ? *end_of_counter - 1 + *step
                                              : INT32_MAX;
-      // Where it wrapped, signed comparisons would let it go on.
+      // If the counter wrapped, a signed comparison would continue the loop.
       if (last + *step <= INT32_MAX)
          return saturated(std::max(first, last));
    }
@@ -111,14 +112,14 @@ uint32_t alu_bound(const nir_scalar &s, unsigned depth)
    case nir_op_u2u32:
       return saturated(bound(0));
    case nir_op_iadd:
-   case nir_op_ior: // no more than the sum
+   case nir_op_ior: // at most the sum
       return saturated(bound(0) + bound(1));
    case nir_op_imul:
       return saturated(bound(0) * bound(1));
    case nir_op_umin:
       return saturated(std::min(bound(0), bound(1)));
    case nir_op_iand:
-      // Rounding down keeps the order.
+      // Clearing low bits keeps the order of numbers.
       if (const auto mask = constant(1); mask && std::has_single_bit(~uint32_t(*mask) + 1))
          return bound(0) & uint32_t(*mask);
       return saturated(std::min(bound(0), bound(1)));

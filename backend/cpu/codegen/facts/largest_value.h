@@ -9,8 +9,9 @@
 
 namespace weft::cpu {
 
-/// A bound of an unsigned 32-bit value that follows from constants and from counters of loops; UINT32_MAX where none is
-/// seen, or where it may wrap.  (nir_unsigned_upper_bound() knows no counters.)
+/// An upper bound of an unsigned 32-bit value that follows from constants and loop counters;
+/// UINT32_MAX if no bound is found or the value may wrap. (nir_unsigned_upper_bound() does not know
+/// loop counters.)
 uint32_t largest_value(const nir_scalar &);
 
 } // namespace weft::cpu

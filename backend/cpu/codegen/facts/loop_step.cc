@@ -14,7 +14,7 @@ namespace {
 
 using Step = std::optional<int64_t>;
 
-/// Operations that are looked through for one answer.
+/// The most operations that one query visits.
 constexpr unsigned max_operations = 256;
 
 nir_block *first_block(const nir_loop *loop)
@@ -49,8 +49,8 @@ public:
    }
 
 private:
-   /// Counters: what a loop begins with, and itself with a constant added.  One of a loop within this one counts from
-   /// another beginning, if that changes.
+   /// The step of a counter: a phi of a loop's initial value and of itself plus a constant. A
+   /// counter of an inner loop has the step of its initial value.
    Step of_phi(nir_phi_instr *phi)
    {
       const nir_loop *own = innermost_loop(&phi->instr);
@@ -71,7 +71,7 @@ private:
       return own == loop ? count : beginning;
    }
 
-   /// The constant that is added to a value.
+   /// The constant that `sum` adds to a value.
    static Step added(const nir_scalar &sum, const nir_def &value)
    {
       if (!nir_scalar_is_alu(sum) || nir_scalar_alu_op(sum) != nir_op_iadd)
@@ -85,7 +85,7 @@ private:
       return {};
    }
 
-   /// What gives the same for the same operands.
+   /// Intrinsics that return the same value for the same operands.
    Step of_intrinsic(nir_intrinsic_instr *instr)
    {
       if (!nir_intrinsic_can_reorder(instr))
@@ -119,7 +119,7 @@ private:
       case nir_op_i2i64:
          return dx;
       case nir_op_iadd:
-      case nir_op_ior: // of bits that neither shares
+      case nir_op_ior: // of numbers without common bits
          return int64_t(uint64_t(*dx) + uint64_t(*dy));
       case nir_op_isub:
          return int64_t(uint64_t(*dx) - uint64_t(*dy));

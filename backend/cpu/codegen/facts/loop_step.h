@@ -10,12 +10,11 @@
 
 namespace weft::cpu {
 
-/// By how much an integer grows from one iteration of a loop to the next, modulo 2^64; nothing where it is not seen
-/// to be a constant.  Low bits that a mask takes away count: the
-/// number is for guesses.
+/// The amount by which an integer grows per iteration of a loop, modulo 2^64; nothing if no
+/// constant is found. It ignores that masks clear low bits, so it is for heuristics only.
 std::optional<int64_t> loop_step(const nir_scalar &, const nir_loop *);
 
-/// Whether a value may be another for the next workgroup along x.  What memory holds is taken to be the same.
+/// Whether a value may differ in the next workgroup along x, if memory holds the same values.
 bool depends_on_workgroup_x(const nir_scalar &);
 
 } // namespace weft::cpu

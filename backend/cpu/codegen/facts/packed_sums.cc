@@ -12,7 +12,7 @@ namespace weft::cpu {
 
 namespace {
 
-/// An operation on a component and what is the same for all.
+/// An operation on a component, with another operand that is the same for all components.
 struct Step {
    nir_op op;
    bool is_constant;
@@ -23,7 +23,7 @@ struct Step {
    bool operator==(const Step &) const = default;
 };
 
-/// A component of a load and what was done to it.
+/// A component of a load, and the operations applied to it.
 struct Factor {
    nir_intrinsic_instr *load;
    unsigned component;
@@ -46,7 +46,8 @@ bool is_dot(const nir_instr *instr)
    }
 }
 
-/// The operand that comes from memory, if the other is one for all components.
+/// The number of the operand that comes from memory, if the other operand is the same for all
+/// components.
 std::optional<unsigned> varied_operand(const nir_scalar &x)
 {
    switch (nir_scalar_alu_op(x)) {
@@ -100,7 +101,7 @@ std::optional<Factor> factor_of(const nir_alu_instr *product, unsigned source)
    return std::nullopt;
 }
 
-/// The product before this one in a sum that nothing else looks at.
+/// The previous product in a sum with no other uses.
 nir_alu_instr *before(const nir_alu_instr *product)
 {
    const nir_scalar sum =
@@ -139,7 +140,7 @@ void PackedSums::add_chain(nir_alu_instr *last)
       bool is_like(const Product &other) const { return x.is_like(other.x) && y.is_like(other.y); }
    };
    DotChain chain{};
-   std::vector<std::vector<Product>> alike; // each of one pair of loads
+   std::vector<std::vector<Product>> alike; // products of the same pair of loads
    for (nir_alu_instr *instr = last; instr; instr = before(instr)) {
       chain.first = instr;
       const std::optional<Factor> x = factor_of(instr, 0), y = factor_of(instr, 1);
