@@ -20,8 +20,8 @@ bool is_float(nir_op op)
    return op == nir_op_fadd || op == nir_op_fmul || op == nir_op_fmin || op == nir_op_fmax;
 }
 
-/// Halves as floats for arithmetic: CPUs without AVX512-FP16 convert at every step otherwise.  CPUs
-/// with it get the same code.
+/// Converts halves to floats for arithmetic: CPUs without AVX512-FP16 would convert at every step.
+/// CPUs with AVX512-FP16 get the same code.
 Value *widen(Translator &t, Value *v)
 {
    llvm::Type *type = v->getType();
@@ -38,7 +38,7 @@ Value *narrow(Translator &t, Value *v, unsigned bits)
              : t.b.CreateFPTrunc(v, type->getWithNewType(t.float_type(bits)));
 }
 
-/// On floats as floats; the types stay as they are.
+/// Combines values in their computation type (floats for float operations).
 Value *combine_typed(Translator &t, nir_op op, Value *x, Value *y)
 {
    llvm::IRBuilder<> &b = t.b;
@@ -75,7 +75,7 @@ Value *combine_typed(Translator &t, nir_op op, Value *x, Value *y)
    }
 }
 
-/// The form in which steps are computed.
+/// Converts a value to its computation type.
 Value *enter(Translator &t, nir_op op, Value *v)
 {
    return is_float(op) ? widen(t, t.as_float(v)) : v;
@@ -94,7 +94,7 @@ Value *shuffle(Translator &t, Value *v, const std::function<int(int lane)> &sour
    return t.b.CreateShuffleVector(v, lanes);
 }
 
-/// Lane l gets lane l - by, the lowest ones the identity.
+/// Lane l gets lane l - by; the lowest lanes get the identity.
 Value *shift_up(Translator &t, nir_op op, Value *v, int by, unsigned bits)
 {
    Value *filler = enter(t, op, identity(t, op, bits));
@@ -137,7 +137,7 @@ ID reduction_intrinsic(nir_op op)
    }
 }
 
-/// Lanes that one instruction permutes at will: as many 32-bit ones as a register has.
+/// The number of lanes that one instruction permutes freely: the 32-bit lanes of a register.
 unsigned permutation_lanes(Translator &t)
 {
    return t.options.vector_bits / 32;
@@ -152,8 +152,8 @@ Value *slice(Translator &t, Value *v, unsigned first, unsigned count)
    return t.b.CreateShuffleVector(v, lanes);
 }
 
-/// Any permutation of a vector of 32-bit lanes: VPERMD picks within a register, so every register
-/// of the result is chosen among the registers of the source.
+/// Any permutation of a vector of 32-bit lanes. VPERMD selects within one register, so each
+/// register of the result selects among the source's registers.
 Value *permute_registers(Translator &t, Value *v, Value *index)
 {
    llvm::IRBuilder<> &b = t.b;
@@ -176,7 +176,7 @@ Value *permute_registers(Translator &t, Value *v, Value *index)
    });
 }
 
-/// Booleans are bits of one word: lane l gets bit index[l] of it.
+/// Booleans are bits of one word: lane l gets bit index[l].
 Value *permute_bits(Translator &t, Value *v, Value *index)
 {
    llvm::IRBuilder<> &b = t.b;
@@ -186,12 +186,12 @@ Value *permute_bits(Translator &t, Value *v, Value *index)
    return b.CreateTrunc(b.CreateLShr(bits, lanes), v->getType());
 }
 
-/// Through memory: for elements or subgroups that registers do not permute well.
+/// Permutes through memory: for elements or subgroup sizes that register permutations do not suit.
 Value *permute_in_memory(Translator &t, Value *v, Value *index)
 {
    llvm::IRBuilder<> &b = t.b;
    llvm::Type *element = v->getType()->getScalarType();
-   // In memory LLVM packs a vector's elements, so only those of whole bytes have an address.
+   // LLVM packs a vector's elements in memory, so only elements of whole bytes have an address.
    assert(element->getScalarSizeInBits() % 8 == 0);
    llvm::AllocaInst *memory = t.variable(v->getType(), "permuted");
    b.CreateStore(v, memory);
@@ -238,7 +238,7 @@ llvm::Constant *identity(Translator &t, nir_op op, unsigned bits)
    case nir_op_imax:
       return llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(bits));
    case nir_op_fadd:
-      return from_float(0); // as SPIR-V has it
+      return from_float(0); // as SPIR-V defines it
    case nir_op_fmul:
       return from_float(1);
    case nir_op_fmin:
@@ -305,7 +305,7 @@ Value *in_parts(Translator &t, llvm::ArrayRef<Value *> vectors, unsigned lanes,
          parts.push_back(slice(t, v, first, lanes));
       joined.push_back(f(parts));
    }
-   // By twos, as there is a power of two of them.
+   // Joins pairs; the number of parts is a power of two.
    for (; joined.size() > 1; lanes *= 2) {
       llvm::SmallVector<int, 64> both;
       for (unsigned l = 0; l < 2 * lanes; l++)
@@ -330,7 +330,7 @@ Value *permute(Translator &t, Value *v, Value *index)
    const unsigned bits = v->getType()->getScalarSizeInBits();
    if (bits == 1)
       return permute_bits(t, v, index);
-   constexpr unsigned max_registers = 4; // each picks from each
+   constexpr unsigned max_registers = 4; // every result register selects from every source register
    if (bits > 32 || t.W > max_registers * permutation_lanes(t))
       return permute_in_memory(t, v, index);
    llvm::Type *type = v->getType();

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A vector in memory, for code that goes from lane to lane.
+/// A vector in memory, for code that visits one lane after the other.
 ///
-/// LLVM stores a whole vector each time code takes a lane with a variable number out of its
-/// registers.
+/// If code extracts a lane with a variable number from a register, LLVM stores the whole vector
+/// each time.
 
 #pragma once
 
@@ -14,7 +14,7 @@ namespace weft::cpu {
 
 class LaneArray {
 public:
-   /// Of a vector, or of a number that all lanes have.
+   /// Holds a vector, or a scalar that all lanes share.
    LaneArray(Translator &t, llvm::Value *value) : b(t.b), value(value)
    {
       if (!value->getType()->isVectorTy())
@@ -27,7 +27,7 @@ public:
    {
       return memory ? b.CreateLoad(value->getType()->getScalarType(), element(number)) : value;
    }
-   /// For vectors only.
+   /// set_lane() and vector() are for vectors only.
    void set_lane(llvm::Value *number, llvm::Value *v) { b.CreateStore(v, element(number)); }
    llvm::Value *vector() const { return b.CreateLoad(value->getType(), memory); }
 

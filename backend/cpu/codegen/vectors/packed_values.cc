@@ -17,16 +17,16 @@ using Values = llvm::SmallVector<Value *, 16>;
 
 namespace {
 
-/// Chains of operations longer than this are packed at their end.
+/// Longer chains of operations are packed only at their end.
 constexpr unsigned max_depth = 8;
 
-/// What to do with a value that is the same for all components, but differs from lane to lane.
+/// How to treat a value that all components share but that differs from lane to lane.
 enum class Same { leave, repeat };
 
 Value *packed_form(Translator &t, llvm::ArrayRef<Value *> components, unsigned depth, Same same);
 
-/// If the components are the same operation on each component of packed vectors, that operation on
-/// those vectors.
+/// If the components apply the same operation to each component of packed vectors, applies that
+/// operation to the packed vectors.
 Value *packed_operation(Translator &t, llvm::ArrayRef<Value *> components, unsigned depth,
                         Same same)
 {
@@ -54,7 +54,7 @@ Value *packed_operation(Translator &t, llvm::ArrayRef<Value *> components, unsig
                           intrinsic->getCalledOperand())
          return nullptr;
       for (unsigned i = 0; i < operands; i++) {
-         // A cast must keep lanes: a vector of another length would not be component by component.
+         // A cast must preserve the number of lanes: otherwise it is not component by component.
          auto *type = llvm::dyn_cast<llvm::FixedVectorType>(instruction->getOperand(i)->getType());
          if (!type || type->getNumElements() != t.W)
             return nullptr;
@@ -86,11 +86,10 @@ Value *packed_operation(Translator &t, llvm::ArrayRef<Value *> components, unsig
    return result;
 }
 
-/// The packed vector whose components these are, if it can be had without moving elements; else
-/// null.
+/// The packed vector of these components, if no element has to move; else null.
 Value *packed_form(Translator &t, llvm::ArrayRef<Value *> components, unsigned depth, Same same)
 {
-   // All of one packed vector, in order.
+   // The components are all of one packed vector, in order.
    Value *all = nullptr;
    for (unsigned c = 0; c < components.size(); c++) {
       const auto found = t.packed_components.find(components[c]);
@@ -105,7 +104,7 @@ Value *packed_form(Translator &t, llvm::ArrayRef<Value *> components, unsigned d
    if (all && llvm::cast<llvm::FixedVectorType>(all->getType())->getNumElements() == elements)
       return all;
 
-   // The same for all components.
+   // All components share one value.
    const bool is_constant = llvm::isa<llvm::Constant>(components[0]);
    if (llvm::all_equal(components) && (is_constant || same == Same::repeat)) {
       llvm::SmallVector<int, 256> lanes;
@@ -116,17 +115,18 @@ Value *packed_form(Translator &t, llvm::ArrayRef<Value *> components, unsigned d
    return packed_operation(t, components, depth, same);
 }
 
-/// Whether components of this type are packed as pairs, in integers of twice the width.  LLVM's DAG
-/// combiner takes time that is quadratic in the elements of a shuffle and looks at every byte: one
-/// that interleaves 16 components of 64 bytes took it seconds.  Shifts halve the elements and cost
-/// no more than the bytes' shuffles; for two components the one shuffle is better code.
+/// Whether to pack components of this type as pairs, in integers of twice the width. LLVM's DAG
+/// combiner takes time quadratic in a shuffle's elements and examines every byte: it took seconds
+/// for a shuffle that interleaves 16 components of 64 bytes. Shifts halve the elements and cost no
+/// more than the byte shuffles. For two components, one shuffle is better code.
 bool goes_by_pairs(llvm::Type *type, size_t components)
 {
    return (type->isIntegerTy(8) || type->isIntegerTy(16)) && components > 2 && components % 2 == 0;
 }
 
-/// The components of a packed vector of more than two registers, register by register; nothing if
-/// its elements are too small for the shuffles of all AVX-512, or it is no whole registers.
+/// The components of a packed vector of more than two registers, register by register. Returns
+/// nothing without AVX-512, for elements below 16 bits (not all of AVX-512 shuffles them), or if
+/// the vector does not fill whole registers.
 Values unpack_registers(Translator &t, Value *all, unsigned components)
 {
    constexpr unsigned register_bits = 512;
@@ -245,7 +245,8 @@ Value *add_components(Translator &t, Value *all, unsigned components)
    const auto count = [](Value *v) {
       return llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements();
    };
-   // Of parts of registers, within which instructions move elements fastest, of four registers:
+   // Works on four registers at once, by 128-bit parts: instructions move elements fastest within a
+   // part.
    //
    //    a0 a1 a2 a3 …   b0 b1 b2 b3 …   c0 c1 c2 c3 …   d0 d1 d2 d3 …
    //    a01 a23 b01 b23 …               c01 c23 d01 d23 …
@@ -283,7 +284,7 @@ Value *add_components(Translator &t, Value *all, unsigned components)
          sum = b.CreateShuffleVector(sum, lanes);
       return concatenate(t, sums);
    }
-   // Neighbours, then sums that are neighbours: each time half as many elements are left.
+   // Adds neighbours, then neighbouring sums: each step halves the number of elements.
    for (; components > 1; components /= 2) {
       llvm::SmallVector<int, 128> even, odd;
       for (unsigned i = 0; i < count(all); i += 2) {

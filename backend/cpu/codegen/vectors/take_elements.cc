@@ -17,10 +17,11 @@ namespace {
 struct Taking {
    Translator &t;
    llvm::FixedVectorType *type;
-   Values vectors = {}; ///< those given, and what was brought together of them
+   Values vectors = {}; ///< the inputs, then intermediate vectors
 
    int length() const { return int(type->getNumElements()); }
-   /// Elements of a part of a register within which instructions move them faster than across.
+   /// Elements per 128-bit part of a register: instructions move elements faster within a part than
+   /// across.
    int near() const { return 128 / int(type->getScalarSizeInBits()); }
 
    Value *shuffle(const Elements &from, unsigned first, unsigned second);
@@ -28,7 +29,6 @@ struct Taking {
    Values take(llvm::SmallVector<Elements, 4> wanted);
 };
 
-/// Elements of two vectors.
 Value *Taking::shuffle(const Elements &from, unsigned first, unsigned second)
 {
    llvm::SmallVector<int, 64> order;
@@ -39,13 +39,14 @@ Value *Taking::shuffle(const Elements &from, unsigned first, unsigned second)
    return t.b.CreateShuffleVector(vectors[first], other, order);
 }
 
-/// Makes one vector of every two of which no more is wanted than one holds; whether there were any.
+/// Merges every two vectors from which the lists need at most one vector's length. Returns whether
+/// there were any.
 bool Taking::bring_together(llvm::MutableArrayRef<Elements> wanted, const std::set<unsigned> &used)
 {
    bool any = false;
    for (auto v = used.begin(); v != used.end() && std::next(v) != used.end(); std::advance(v, 2)) {
       const unsigned first = *v, second = *std::next(v);
-      // As near to where they were as can be.
+      // Keeps elements near their place, where moving is cheap.
       const auto order = [&](const VectorElement &element) {
          return std::tuple(element.place / near(), element.vector, element.place);
       };
@@ -87,7 +88,8 @@ Values Taking::take(llvm::SmallVector<Elements, 4> wanted)
          result.push_back(shuffle(list, *used.begin(), *used.rbegin()));
       return result;
    }
-   // For one list any two can be brought together: it has no more elements than a vector.
+   // This ends: a single list has at most a vector's length of elements, so any two of its vectors
+   // merge.
    if (bring_together(wanted, used))
       return take(std::move(wanted));
    const auto middle = wanted.begin() + long(wanted.size() / 2);
