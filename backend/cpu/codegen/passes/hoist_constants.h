@@ -7,8 +7,8 @@
 
 namespace weft::cpu {
 
-/// Puts constants, and vectors of them like buffer indices, first: one that is defined in a loop
-/// and used behind it would go through a phi and be unknown there.
+/// Moves constants, and vectors of constants such as buffer indices, to the beginning. A constant
+/// that is defined in a loop and used behind it would go through a phi and be unknown there.
 bool hoist_constants(nir_shader *);
 
 } // namespace weft::cpu

@@ -11,7 +11,7 @@ namespace weft::cpu {
 
 namespace {
 
-/// Whether a value follows from what the loop changes from one iteration to the next.
+/// Whether a value depends on one that changes from iteration to iteration.
 bool is_counted_by(const nir_src &src, nir_loop *loop, unsigned depth = 0)
 {
    constexpr unsigned max_depth = 8;
@@ -28,7 +28,7 @@ bool is_counted_by(const nir_src &src, nir_loop *loop, unsigned depth = 0)
    return false;
 }
 
-/// Which would be memory if the loop were not unrolled.
+/// Such an array would stay in memory if the loop were not unrolled.
 bool indexes_private_array(nir_loop *loop)
 {
    nir_foreach_block_in_cf_node(block, &loop->cf_node)

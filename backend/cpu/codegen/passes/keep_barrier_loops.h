@@ -9,10 +9,10 @@
 
 namespace weft::cpu {
 
-/// Loops in which subgroups wait for each other are not unrolled: a barrier costs more than what unrolling
-/// saves, and many reductions through shared memory are most of the code of their shaders.  Not so
-/// where one subgroup is the workgroup, whose barriers cost nothing, or where a loop's index is one
-/// of a private array, which would be memory then.
+/// Disables the unrolling of loops with control barriers. A barrier costs more than unrolling
+/// saves, and reductions through shared memory would make up most of their shaders' code.
+/// Exceptions are workgroups of one subgroup, where barriers cost nothing, and loops whose counter
+/// indexes a private array, which would stay in memory.
 ///
 /// After lower_matrices(), while private memory is variables.
 bool keep_barrier_loops(nir_shader *, uint32_t subgroup_size);

@@ -26,7 +26,7 @@ bool opt_uniform(nir_shader *shader, uint32_t subgroup_size)
          nir_alu_instr *alu = nir_instr_as_alu(instr);
          if (!alu->def.divergent || !is_uniform(alu->def))
             continue;
-         // Only where it begins; what is computed from uniform values follows.
+         // Only at the first uniform value: values computed from uniform values are uniform anyway.
          bool begins = false;
          for (unsigned i = 0; i < nir_op_infos[alu->op].num_inputs; i++)
             begins |= !is_uniform(*alu->src[i].src.ssa);

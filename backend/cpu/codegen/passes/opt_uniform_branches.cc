@@ -15,7 +15,8 @@ namespace weft::cpu {
 
 namespace {
 
-/// Whether it stands where the program has a matrix operation: packs of private tiles may have moved.
+/// Whether the instruction stands where the program has a matrix operation. Packs of private tiles
+/// do not count: passes may have moved them.
 bool is_matrix_operation(const nir_instr *instr)
 {
    if (instr->type != nir_instr_type_intrinsic)
@@ -44,14 +45,14 @@ bool has_matrix_operation(nir_block *block)
 
 enum class Reaches { operation, jump, end };
 
-/// What lanes come to first that execute a node and those behind it.
+/// What lanes that execute `node` and its successors reach first.
 Reaches first_reached(nir_cf_node *node)
 {
    for (; node; node = nir_cf_node_next(node)) {
       if (node->type == nir_cf_node_block && has_matrix_operation(nir_cf_node_as_block(node)))
          return Reaches::operation;
       if (node->type == nir_cf_node_loop) {
-         // Its jumps are its own: lanes go on behind it.
+         // A jump in an inner loop ends only that loop; lanes continue behind it.
          nir_block *first = nir_loop_first_block(nir_cf_node_as_loop(node));
          if (first_reached(&first->cf_node) == Reaches::operation)
             return Reaches::operation;
@@ -68,8 +69,8 @@ bool begins_with_operation(exec_list *list)
           Reaches::operation;
 }
 
-/// Whether all lanes jump that take one side of an if, and those of the other execute a matrix operation before they can
-/// jump behind it.
+/// Whether all lanes on one side of an if jump, while lanes on the other side execute a matrix
+/// operation behind the if before they can jump.
 bool keeps_from_operation(nir_if *nif)
 {
    if (!nir_block_ends_in_jump(nir_if_last_then_block(nif)) &&

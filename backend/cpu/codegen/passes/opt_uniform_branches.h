@@ -7,17 +7,18 @@
 
 namespace weft::cpu {
 
-/// Lets the lanes of a subgroup take the same side of a branch where those of one side would go on to a matrix operation
-/// without the others, in it or, where the other side leaves or continues a loop, behind it:
+/// Makes a branch uniform if otherwise only some lanes would reach a matrix operation. The
+/// operation is inside the branch or, if the other side leaves or continues a loop, behind it:
 ///
 ///    loop {
-///       if (mask <= smallest) continue;      divergent, as far as NIR knows
+///       if (mask <= smallest) continue;      divergent, according to NIR
 ///       tile_load …
 ///
 /// A cooperative matrix operation is undefined unless all invocations of its scope execute it
-/// (SPV_KHR_cooperative_matrix), so the condition is the same for all.  Loops need no masks then, nor do stores.
+/// (SPV_KHR_cooperative_matrix), so the condition is the same for all lanes. Loops and stores then
+/// need no masks.
 ///
-/// Wants divergence information and makes it out of date if it returns true.
+/// Needs divergence information and invalidates it if the result is true.
 bool opt_uniform_branches(nir_shader *);
 
 } // namespace weft::cpu

@@ -12,7 +12,7 @@ namespace weft::cpu {
 
 namespace {
 
-/// The address of a load from buffers, shared or global memory; null for all else.
+/// The address of a load from buffers, shared or global memory; null for other intrinsics.
 const nir_src *offset_of(nir_intrinsic_instr *intr)
 {
    const std::optional<Access> access = decode_access(intr);
@@ -22,13 +22,13 @@ const nir_src *offset_of(nir_intrinsic_instr *intr)
    return may_overlap ? access->offset : nullptr;
 }
 
-/// Its elements may overlap.
+/// Whether the load's elements may overlap.
 bool is_candidate(nir_intrinsic_instr *intr)
 {
    return offset_of(intr) && intr->def.num_components > 1 && intr->def.divergent;
 }
 
-/// From lane to lane it goes on by one component, in groups that are worth a vector each.
+/// Whether addresses grow by one component from lane to lane, in groups that fill a vector each.
 bool overlaps(nir_intrinsic_instr *intr, const LaneAnalysis &lanes)
 {
    constexpr unsigned least_bytes = 16;

@@ -12,7 +12,7 @@ namespace weft::cpu {
 bool is_in_final_form(nir_op op, unsigned bit_size)
 {
    switch (op) {
-   /* Vectors come from these and from loads only. */
+   /* Only these and loads define vectors. */
    case nir_op_mov:
    case nir_op_vec2:
    case nir_op_vec3:
@@ -52,7 +52,8 @@ bool is_in_final_form(nir_op op, unsigned bit_size)
    case nir_op_imax:
    case nir_op_umin:
    case nir_op_umax:
-   /* A divisor of 0 gives 0, the least integer divided by -1 itself, as constants do (dispatch_values.cc). */
+   /* Division by 0 gives 0. The least integer divided by -1 gives itself, as in constant folding
+    * (dispatch_values.cc). */
    case nir_op_idiv:
    case nir_op_udiv:
    case nir_op_irem:
@@ -240,7 +241,8 @@ std::string objection(nir_instr *instr)
    }
 }
 
-/// Whether a cast leaves the elements what they are, and where: split_cmat_shapes() sees arrays of tiles as one.
+/// Whether a cast changes neither the elements nor their layout: split_cmat_shapes() treats an
+/// array of tiles as one.
 bool is_same_array(const nir_deref_instr *cast)
 {
    const nir_deref_instr *parent = nir_deref_instr_parent(cast);
