@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Matrix tiles become calls of the kernels in tile_kernels.h.  A tile lies in private memory,
-/// whose layout makes it the dense array that the kernels want.  Everything about a tile operation
-/// is uniform by definition.
+/// Matrix tiles become calls of the kernels in tile_kernels.h. A tile lies in private memory, whose
+/// layout makes it the dense array that kernels expect. All operands of a tile operation are
+/// uniform by definition.
 
 #include "backend/cpu/codegen/access/memory_access.h"
 #include "backend/cpu/codegen/products/product_blocks.h"
@@ -27,7 +27,8 @@ uint32_t bytes_of_invocation(Translator &t, uint32_t bytes)
    return (bytes + t.W - 1) / t.W;
 }
 
-/// Tiles lie in private memory, factors also in shared memory (opt_product_order.h), where offsets have 64 bits.
+/// Tiles lie in private memory. Factors may also lie in shared memory (opt_product_order.h), where
+/// offsets have 64 bits.
 bool is_shared(const nir_src &offset)
 {
    return offset.ssa->bit_size == 64;
@@ -40,10 +41,10 @@ Value *shared_pointer(Translator &t, Value *offset)
    return t.b.CreateGEP(t.b.getInt8Ty(), region_of(t, access).base, offset);
 }
 
-/// A tile of so many bytes, or more of them within so many: it begins `beyond` the offset.
+/// The address `beyond` bytes behind an offset, for an access of `bytes` bytes.
 ///
-/// Scratch is [component][lane] (emit_memory.cc): component k of the lanes is the run of elements
-/// k * W … k * W + W - 1, which is what element_map.h says of a dense matrix.
+/// Scratch is [component][lane] (emit_memory.cc): component k of the lanes is the run of elements k
+/// * W … k * W + W - 1, as element_map.h defines for a dense matrix.
 Value *place_pointer(Translator &t, const nir_src &offset, uint32_t bytes, int32_t beyond = 0)
 {
    if (is_shared(offset))
@@ -63,7 +64,7 @@ Value *tile_pointer(Translator &t, const nir_src &offset, const glsl_cmat_descri
    return place_pointer(t, offset, tile_bytes(desc));
 }
 
-/// Kernels touch only the memory that they get pointers to.
+/// Kernels access only the memory that their arguments point to.
 void call_kernel(Translator &t, const std::string &symbol, llvm::ArrayRef<Value *> arguments)
 {
    if (symbol.empty()) {
@@ -78,10 +79,10 @@ void call_kernel(Translator &t, const std::string &symbol, llvm::ArrayRef<Value 
    }
 }
 
-/// Where a tile lies, as far as it can be compared: what is added to something.
+/// A tile's offset in a form that can be compared: a base plus a constant.
 struct Offset {
    nir_scalar base;   ///< no def: zero
-   uint32_t constant; ///< in bytes of the whole subgroup
+   uint32_t constant; ///< bytes of the whole subgroup
 
    Offset(const Translator &t, const nir_src &src)
        : base(nir_scalar_resolved(src.ssa, 0)), constant(0)
@@ -108,7 +109,7 @@ struct Offset {
    {
       return base.def == other.base.def && (!base.def || base.comp == other.base.comp);
    }
-   /// From one with the same base.
+   /// The distance between offsets with the same base.
    uint32_t distance(const Offset &other) const { return distance(other.constant); }
    uint32_t distance(uint32_t other) const { return std::min(constant - other, other - constant); }
    bool operator==(const Offset &other) const
@@ -117,7 +118,8 @@ struct Offset {
    }
 };
 
-/// How far behind a tile of so many bytes another may lie in the same memory, if the program's indices are right.
+/// The largest distance from a tile of `bytes` bytes at which another tile may lie in the same
+/// memory, if the program's indices are in range.
 uint32_t reach_from(Translator &t, const nir_src &tile, uint32_t bytes)
 {
    if (is_shared(tile))
@@ -125,7 +127,7 @@ uint32_t reach_from(Translator &t, const nir_src &tile, uint32_t bytes)
    return (t.shader->scratch_size - bytes_of_invocation(t, bytes)) * t.W;
 }
 
-/// The multiplication behind another one, if nothing but arithmetic is between them.
+/// The next multiplication, if only arithmetic lies between the two.
 nir_intrinsic_instr *next_product(nir_intrinsic_instr *product)
 {
    for (nir_instr *next = nir_instr_next(&product->instr); next; next = nir_instr_next(next)) {
@@ -139,8 +141,9 @@ nir_intrinsic_instr *next_product(nir_intrinsic_instr *product)
    return nullptr;
 }
 
-/// What one call of a kernel makes of a C: a product; or several, in order, where all but the last leave a sum that is
-/// wider than C and D and that nothing else looks at (split_cmat_shapes.h).
+/// A C that one kernel call computes: one product, or several in order. In the latter case all
+/// products but the last leave a sum that is wider than C and D and has no other uses
+/// (split_cmat_shapes.h).
 struct Sum {
    std::vector<nir_intrinsic_instr *> products;
 
@@ -153,7 +156,7 @@ struct Sum {
    glsl_cmat_description c_desc() const { return nir_intrinsic_c_cmat_desc(products.front()); }
    glsl_cmat_description d_desc() const { return nir_intrinsic_cmat_desc(products.back()); }
 
-   /// None: there is no such multiplication.
+   /// Nothing if no such multiplication exists.
    std::optional<MatrixOperation> operation() const
    {
       const nir_intrinsic_instr *first = products.front();
@@ -179,8 +182,8 @@ private:
    }
 };
 
-/// A sum's products by the places of their tiles; none if these are not at known distances from those of `first`, or more
-/// than a block.
+/// A sum's products by the places of their tiles. Empty if the distances from the tiles of `first`
+/// are unknown or exceed a block.
 std::vector<PlacedProduct> place_products(Translator &t, const Sum &sum, const Sum &first)
 {
    const PlacedProduct reach = first.reach(t);
@@ -225,8 +228,8 @@ Sum find_sum(Translator &t, nir_intrinsic_instr *first)
    return product;
 }
 
-/// The products from a sum on with nothing but arithmetic between them whose tiles lie at known distances, so that they
-/// may be computed in blocks; noted as done.
+/// The products from a sum on that have only arithmetic between them, and whose tiles lie at known
+/// distances: they may be computed in blocks. Marks them as emitted.
 std::vector<PlacedProduct> gather_products(Translator &t, const Sum &first,
                                            const MatrixOperation &op)
 {
@@ -242,7 +245,7 @@ std::vector<PlacedProduct> gather_products(Translator &t, const Sum &first,
    while (next) {
       const Sum sum = find_sum(t, next);
       const Offset d(t, sum.d());
-      // A sum of its own, or what a sum goes on with: but not where that is rounded before.
+      // A separate sum, or the continuation of one. The latter must not be rounded in between.
       const auto is_apart = [&](const PlacedProduct &p) {
          const uint32_t distance = d.distance(p.d);
          return distance >= first.d_bytes() || (distance == 0 && !rounds_sums(op));
@@ -257,7 +260,7 @@ std::vector<PlacedProduct> gather_products(Translator &t, const Sum &first,
    return products;
 }
 
-/// A TileBlock, which is a constant of the module.
+/// A TileBlock, as a constant of the module.
 Value *tile_block(Translator &t, const ProductBlock &block)
 {
    const auto distance = [&](uint32_t bytes) { return t.b.getInt64(bytes); };
@@ -299,7 +302,7 @@ void emit_muladd(Translator &t, nir_intrinsic_instr *intr)
    }
 }
 
-/// The one operation whose tile may differ from lane to lane.
+/// The only operation whose tile may differ from lane to lane.
 void emit_element(Translator &t, nir_intrinsic_instr *intr)
 {
    llvm::IRBuilder<> &b = t.b;
@@ -321,7 +324,7 @@ void emit_element(Translator &t, nir_intrinsic_instr *intr)
    t.define(intr->def, 0, load_from_scratch(t, place, fixed, bytes));
 }
 
-/// Each lane's run of elements goes where they lie, which other lanes' components may be.
+/// Stores each lane's run of elements at their places, which may be other lanes' components.
 void emit_insert(Translator &t, nir_intrinsic_instr *intr)
 {
    llvm::IRBuilder<> &b = t.b;
@@ -343,11 +346,11 @@ TileOrder order_of(nir_intrinsic_instr *intr)
              : TileOrder::row_major;
 }
 
-/// Where a tile comes from or goes to.
+/// The memory that a tile is loaded from or stored to.
 struct TileMemory {
    Region region;
    Value *offset;
-   bool robust; ///< within the region
+   bool robust; ///< accesses must stay within the region
 };
 
 TileMemory tile_memory(Translator &t, nir_intrinsic_instr *intr, const nir_src &address)

@@ -32,20 +32,20 @@ nir_variable *variable_of(const nir_src &src)
    return nir_deref_instr_get_variable(nir_src_as_deref(src));
 }
 
-/// What happens to a variable of factors.
+/// The accesses of a variable of factors.
 struct Factors {
    struct Access {
       nir_src *src;
-      std::vector<uint64_t> tile; ///< indices
+      std::vector<uint64_t> tile; ///< indices of the tile
       bool is_load;
       uint32_t barriers;
    };
    std::vector<Access> accesses;    ///< in order
-   const glsl_type *type = nullptr; ///< of a tile
+   const glsl_type *type = nullptr; ///< type of a tile
    const nir_block *block = nullptr;
-   bool is_simple = true; ///< nothing but loads and multiplications of whole tiles, in one block
+   bool is_simple = true; ///< only loads and multiplications of whole tiles, in one block
 
-   /// So many barriers are before it.
+   /// Records an access with `barriers` barriers before it.
    void add(nir_src *src, bool is_load, uint32_t barriers)
    {
       nir_deref_instr *deref = nir_src_as_deref(*src);
@@ -64,8 +64,8 @@ struct Factors {
       accesses.push_back(access);
    }
 
-   /// For each access the number of the load that it is or sees; empty if there are none, or some access
-   /// sees none or one on the other side of a barrier.
+   /// For each access, the number of the load that it is or reads. Empty if there are no accesses,
+   /// or if one reads no load or a load before a barrier.
    std::vector<uint32_t> loads() const
    {
       std::vector<uint32_t> numbers;
@@ -83,7 +83,7 @@ struct Factors {
    }
 };
 
-/// Whether a use of a variable's deref is a further index or the operand of a tile operation.
+/// Whether a use of a variable's deref is another index or the operand of a tile operation.
 bool is_simple_use(const nir_src *src)
 {
    if (nir_src_is_if(src))
@@ -95,7 +95,7 @@ bool is_simple_use(const nir_src *src)
           (is_load(nir_instr_as_intrinsic(user)) || is_product(nir_instr_as_intrinsic(user)));
 }
 
-/// Of all private variables, in an order that is the program's.
+/// The accesses of all private variables, in program order.
 std::vector<Factors> find_factors(nir_function_impl *impl)
 {
    std::vector<Factors> all;
@@ -139,7 +139,7 @@ std::vector<Factors> find_factors(nir_function_impl *impl)
    return all;
 }
 
-/// Tiles in memory of the workgroup's.
+/// Tiles in shared memory.
 class SharedTiles {
 public:
    SharedTiles(nir_builder &b, uint32_t subgroup_size, uint32_t bytes)
@@ -147,8 +147,8 @@ public:
    {
    }
 
-   /// Those of the workgroup's matrices (workgroup_matrix.h), for which lower_cmat_scope() has left room: one variable for
-   /// all whose tiles are of a type.
+   /// Moves the workgroup's matrices (workgroup_matrix.h), for which lower_cmat_scope() left room:
+   /// all matrices with one tile type become one variable.
    bool move_workgroup_matrices()
    {
       std::vector<nir_variable *> matrices;
@@ -169,7 +169,7 @@ public:
       return !matrices.empty();
    }
 
-   /// Gives each load memory of its own, if there is enough.
+   /// Gives each load memory of its own, if enough is left.
    bool move(const Factors &factors)
    {
       if (!factors.is_simple)
@@ -210,7 +210,7 @@ private:
       }
    }
 
-   /// A tile has all invocations' parts.
+   /// A shared tile holds the parts of all invocations.
    const glsl_type *array(const glsl_type *tile, uint32_t count) const
    {
       return glsl_array_type(glsl_array_type(tile, subgroup_size, 0), count, 0);
@@ -235,7 +235,7 @@ private:
    nir_deref_instr *tile(nir_variable *tiles, nir_def *number)
    {
       nir_deref_instr *all = nir_build_deref_var(&b, tiles);
-      all->def.bit_size = 64; // as its offset will have
+      all->def.bit_size = 64; // the size of its future offset
       return nir_build_deref_array(&b, all, number);
    }
 
@@ -244,7 +244,7 @@ private:
    uint32_t bytes_left;
 };
 
-/// Multiplications of a block on their way down.
+/// Multiplications of a block that are sinking.
 class Sinking {
 public:
    bool progress = false;
@@ -286,7 +286,7 @@ private:
       nir_intrinsic_instr *intr = nir_instr_as_intrinsic(instr);
       if (is_load(intr))
          return uses(intr->src[0], 0) || (nir_src_as_deref(intr->src[1]) && writes(intr->src[1]));
-      // What only reads, and not private memory.
+      // Passes an instruction that only reads memory other than private memory.
       const nir_intrinsic_info &info = nir_intrinsic_infos[intr->intrinsic];
       if (!(info.flags & NIR_INTRINSIC_CAN_ELIMINATE))
          return true;
@@ -297,7 +297,7 @@ private:
       return false;
    }
 
-   /// Whether products have the variable among their sources from `first` on, or may have.
+   /// Whether the variable is, or may be, among the products' sources from `first` on.
    bool uses(const nir_src &tile, unsigned first) const
    {
       const nir_variable *var = variable_of(tile);

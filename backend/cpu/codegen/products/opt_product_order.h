@@ -7,8 +7,9 @@
 
 namespace weft::cpu {
 
-/// Lets multiplications of tiles follow each other, so that one call can do many (product_blocks.h).  Between them lie
-/// the loads and packs of further factors, often into the same variables, as in unrolled loops:
+/// Moves multiplications of tiles next to each other, so that one call can do many
+/// (product_blocks.h). Loads and packs of further factors lie between them, often into the same
+/// variables, as in unrolled loops:
 ///
 ///    tile_pack   a, memory               tile_pack   as[0], memory
 ///    tile_pack   b, memory + 1           tile_pack   bs[0], memory + 1
@@ -16,13 +17,17 @@ namespace weft::cpu {
 ///    tile_pack   b, memory + 2           tile_muladd d, as[0], bs[0], d
 ///    tile_muladd e, a, b, e              tile_muladd e, as[0], bs[1], e
 ///
-/// Multiplications go down until something may see their results.  Each load into a variable gets memory of its own where all
-/// that happens to the variable happens in one block, with no barrier from a load to its last use.  So no two subgroups need
-/// that at the same time, and it is the workgroup's: shared variables, of so many `bytes` at most, in which a tile has all
-/// invocations' parts.  They stay in the first-level cache, where each subgroup's own would take turns.  There go the
-/// matrices of the workgroup, too (workgroup_matrix.h).
+/// Multiplications sink until an instruction may read their results. Each load into a variable gets
+/// its own memory if all accesses of the variable are in one block, without a barrier between a
+/// load and its last use.
 ///
-/// While private variables have no addresses yet; shared ones have, and are dead.  Derefs of the new ones have 64 bits.
+/// No two subgroups need that memory at the same time, so it is shared by the workgroup: shared
+/// variables, at most `bytes` in all, in which a tile holds the parts of all invocations. Shared
+/// tiles stay in the first-level cache, where private tiles of the subgroups would evict each
+/// other. The workgroup's matrices (workgroup_matrix.h) move to shared variables, too.
+///
+/// Runs while private variables have no addresses; shared variables already have theirs, so none is
+/// left. Derefs of the new shared variables have 64 bits.
 bool opt_product_order(nir_shader *, uint32_t subgroup_size, uint32_t bytes);
 
 } // namespace weft::cpu

@@ -34,11 +34,11 @@ unsigned source_of(TileFactor factor)
    return factor == TileFactor::a ? 1 : 2;
 }
 
-/// One of a muladd's factors, as a kernel wants it.
+/// One of a muladd's factors, in the order that its kernel needs.
 struct Packing {
    nir_intrinsic_instr *muladd;
    TileFactor factor;
-   /// What the tile is of, before it is packed; null if that is unknown.
+   /// The unpacked tile's variable; null if it is unknown.
    nir_variable *var = nullptr;
 
    nir_deref_instr *tile() const { return nir_src_as_deref(muladd->src[source_of(factor)]); }
@@ -54,7 +54,7 @@ struct Packing {
              same_packing(operation(muladd), operation(other.muladd), factor);
    }
 
-   /// What a tile's variable becomes: nothing looks into it.
+   /// The type of the packed tile: an array of words, which no code indexes.
    const glsl_type *type(uint32_t subgroup_size) const
    {
       const uint32_t words_of_all = packed_bytes(operation(muladd), factor) / 4;
@@ -89,7 +89,7 @@ void for_each_intrinsic(nir_function_impl *impl, nir_intrinsic_op op, Use use)
    }
 }
 
-/// The variable whose elements a deref of nothing but arrays is of; null if there is none.
+/// The variable of a deref that consists of array derefs only; null if it is another deref.
 nir_variable *array_variable(nir_deref_instr *deref)
 {
    while (deref && deref->deref_type == nir_deref_type_array)
@@ -99,7 +99,7 @@ nir_variable *array_variable(nir_deref_instr *deref)
 
 using Variables = std::unordered_map<nir_variable *, Packing>;
 
-/// The variables that are packed where they are loaded.
+/// Finds the variables that are packed at their loads.
 Variables find_packed_variables(nir_function_impl *impl, const std::vector<Packing> &packings)
 {
    Variables found;
@@ -112,7 +112,7 @@ Variables find_packed_variables(nir_function_impl *impl, const std::vector<Packi
          return false;
       nir_instr *parent = nir_src_parent_instr(src);
       if (parent->type == nir_instr_type_deref)
-         return nir_instr_as_deref(parent)->deref_type == nir_deref_type_array; // its uses tell
+         return nir_instr_as_deref(parent)->deref_type == nir_deref_type_array; // its uses decide
       if (parent->type != nir_instr_type_intrinsic)
          return false;
       nir_intrinsic_instr *instr = nir_instr_as_intrinsic(parent);
@@ -140,7 +140,7 @@ Variables find_packed_variables(nir_function_impl *impl, const std::vector<Packi
    return found;
 }
 
-/// The same arrays of something else in place of `from`.
+/// Replaces the element type `from` in nested arrays by `to`.
 const glsl_type *replace(const glsl_type *type, const glsl_type *from, const glsl_type *to)
 {
    if (type == from)
@@ -156,12 +156,12 @@ bool is_inside(const nir_cf_node *node, const nir_loop *loop)
    return node;
 }
 
-/// Of factors that are plain tiles.
+/// Packed copies of factors that stay plain tiles.
 class PackedCopies {
 public:
    PackedCopies(nir_builder &b, uint32_t subgroup_size) : b(b), subgroup_size(subgroup_size) {}
 
-   /// `all` are the packings of the shader.
+   /// `all`: the packings of the shader.
    void use(const Packing &packing, const std::vector<Packing> &all)
    {
       nir_deref_instr *tile = packing.tile();
@@ -180,11 +180,11 @@ public:
    }
 
 private:
-   /// Where all tiles of a variable are packed.
+   /// A place where all tiles of a variable are packed.
    struct Place {
-      const void *loop_or_block; ///< of the muladds; null: of one tile, for one product
+      const void *loop_or_block; ///< contains the muladds; null: packs one tile, for one product
       nir_cursor before;
-      bool may_loop; ///< code there may be a loop: blocks stay as they are otherwise
+      bool may_loop; ///< the code may contain a loop; without one, blocks stay whole
    };
 
    struct Copy {
@@ -194,8 +194,8 @@ private:
       nir_variable *copy;
    };
 
-   /// Before loops in which they do not change, or before a block that uses each several times; none
-   /// where a product packs its own.
+   /// Chooses the place: before loops in which the tiles do not change, or before a block that uses
+   /// each of them several times. Nothing if each product packs its own tile.
    std::optional<Place> place_of_copies(const Packing &packing, const std::vector<Packing> &all)
    {
       if (nir_loop *loop = loop_without_changes(packing.muladd, packing.var))
@@ -215,8 +215,8 @@ private:
                    false};
    }
 
-   /// The outermost loop around a muladd in which a variable keeps its value, under whatever
-   /// conditions: loops begin with one.
+   /// The outermost loop around a muladd in which the variable is constant, under whatever
+   /// conditions: a loop's condition is part of its body.
    nir_loop *loop_without_changes(nir_intrinsic_instr *muladd, nir_variable *var)
    {
       nir_loop *found = nullptr;
@@ -233,7 +233,7 @@ private:
       return found;
    }
 
-   /// The blocks in which something may be done with a variable but to read it.
+   /// The blocks that may do more with a variable than read it.
    const std::vector<const nir_block *> &changes(nir_variable *var)
    {
       const auto [at, is_new] = changes_of.try_emplace(var);
@@ -257,7 +257,7 @@ private:
    {
       nir_instr *parent = nir_src_parent_instr(src);
       if (parent->type == nir_instr_type_deref)
-         return nir_instr_as_deref(parent)->deref_type == nir_deref_type_array; // its uses tell
+         return nir_instr_as_deref(parent)->deref_type == nir_deref_type_array; // its uses decide
       if (parent->type != nir_instr_type_intrinsic)
          return false;
       nir_intrinsic_instr *instr = nir_instr_as_intrinsic(parent);
@@ -297,7 +297,7 @@ private:
       return found ? found : add(nullptr, nullptr, packing, packing.type(subgroup_size));
    }
 
-   /// All tiles of a variable.
+   /// Packs all tiles of a variable.
    nir_variable *copies_at(const Place &place, const Packing &packing)
    {
       if (nir_variable *found = find(place.loop_or_block, packing.var, packing))
@@ -335,7 +335,7 @@ private:
                     GLSL_MATRIX_LAYOUT_ROW_MAJOR, nir_var_function_temp);
    }
 
-   /// The same element of other arrays.
+   /// The same element of another variable's arrays.
    nir_deref_instr *element_of(nir_variable *arrays, nir_deref_instr *element)
    {
       if (element->deref_type == nir_deref_type_var)

@@ -10,9 +10,9 @@ namespace weft::cpu {
 
 namespace {
 
-/// Products of one sum at equal distances, as long as there are some.
+/// Consecutive products of one sum, at equal distances.
 struct Segment {
-   uint32_t rank; ///< how many of the same sum come before
+   uint32_t rank; ///< number of earlier segments of the sum
    PlacedProduct first, last;
    ProductBlock block;
    bool done = false;
@@ -36,7 +36,7 @@ std::vector<Segment> find_segments(const std::vector<PlacedProduct> &products,
       if (!is_new) {
          Segment &s = segments[at->second];
          const uint32_t a_step = p.a - s.last.a, b_step = p.b - s.last.b;
-         // Distances that wrap are beyond any reach.
+         // Distances that wrap exceed any reach.
          if (p.a - s.first.a <= reach.a && p.b - s.first.b <= reach.b && a_step <= reach.a &&
              b_step <= reach.b &&
              (s.block.depth == 1 || (a_step == s.block.a_step && b_step == s.block.b_step))) {
@@ -51,12 +51,12 @@ std::vector<Segment> find_segments(const std::vector<PlacedProduct> &products,
       }
       segments.push_back({rank, p, p, {.first = i}});
    }
-   // Without changing the order of those of a sum.
+   // Stable: keeps the order of each sum's segments.
    std::ranges::stable_sort(segments, {}, &Segment::rank);
    return segments;
 }
 
-/// What is found for one block after the other.
+/// Builds one block after the other.
 class Blocks {
 public:
    Blocks(std::vector<Segment> segments, const PlacedProduct &reach)
@@ -122,7 +122,7 @@ private:
       return a <= reach.a && b <= reach.b && d <= reach.d;
    }
 
-   /// One that is not in a block yet.
+   /// The segment of sum (i, j), if no block contains it yet.
    Segment *sum_at(const Segment &origin, const ProductBlock &block, uint32_t i, uint32_t j)
    {
       const auto found = std::ranges::find_if(segments, [&](const Segment &s) {

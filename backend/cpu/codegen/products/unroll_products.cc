@@ -10,10 +10,10 @@ namespace weft::cpu {
 
 namespace {
 
-/// Of a block: 4×4 tiles, four times along k, are 64 multiplications and 32 loads.
+/// Limits of a block: 4×4 tiles, four times along k, are 64 multiplications and 32 loads.
 constexpr uint64_t most_tile_operations = 128, most_instructions = 4096;
 
-/// What would run if all loops within were unrolled.
+/// The instructions that would run if all inner loops were unrolled.
 struct Unrolled {
    uint64_t instructions = 0, tiles = 0, products = 0;
    bool possible = true;
@@ -35,7 +35,7 @@ void count(nir_block *block, Unrolled &unrolled)
          continue;
       const nir_intrinsic_op op = nir_instr_as_intrinsic(instr)->intrinsic;
       unrolled.products += op == nir_intrinsic_tile_muladd_weft;
-      // What looks at single elements is itself a long loop; nothing moves across barriers.
+      // Accesses of single elements are long loops themselves; nothing moves across barriers.
       unrolled.possible &= op != nir_intrinsic_tile_element_weft &&
                            op != nir_intrinsic_tile_insert_weft && op != nir_intrinsic_barrier;
    }
@@ -46,7 +46,7 @@ Unrolled count(exec_list *list);
 Unrolled count(nir_loop *loop)
 {
    Unrolled body = count(&loop->body);
-   const uint64_t trips = uint64_t(loop->info->max_trip_count) + 1; // the last may be cut short
+   const uint64_t trips = uint64_t(loop->info->max_trip_count) + 1; // the last may be partial
    if (!loop->info->exact_trip_count_known || trips > most_tile_operations)
       body.possible = false;
    if (body.possible) {

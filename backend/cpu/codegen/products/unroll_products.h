@@ -7,11 +7,12 @@
 
 namespace weft::cpu {
 
-/// Loops around multiplications of tiles are to be unrolled after all (see limit_unrolling.h) where that brings a
-/// moderate number of them into one block, with the loads of their factors: few calls then do all of them
-/// (opt_product_order.h, product_blocks.h).
+/// Enables the unrolling of loops with multiplications of tiles, which limit_unrolling.h disabled,
+/// if that puts a moderate number of multiplications and the loads of their factors into one block.
+/// Few calls can then do all of them (opt_product_order.h, product_blocks.h).
 ///
-/// After the loops were simplified, so that their iterations can be counted, and barriers that order single accesses are gone.
+/// After loops are simplified, so that trip counts are known, and after barriers that order single
+/// accesses are removed.
 bool unroll_products(nir_shader *);
 
 } // namespace weft::cpu
