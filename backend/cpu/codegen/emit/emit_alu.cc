@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// ALU instructions: takes NIR's vectors apart and leaves each component to the file of its group.
+/// ALU instructions: splits NIR's vectors and emits each component by the file of its group.
 
 #include "backend/cpu/codegen/emit/emit_alu.h"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the files that translate ALU operations share.
+/// Declarations that the files for ALU operations share.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace weft::cpu {
 
-/// One component of an ALU instruction: its operands are all scalars or all vectors over the lanes,
+/// One component of an ALU instruction. Its operands are all scalars or all vectors over the lanes,
 /// as integers. The code for an operation is the same in both cases.
 struct Alu {
    Translator &t;
@@ -24,7 +24,7 @@ struct Alu {
    unsigned src_bits(unsigned i = 0) const { return src[i]->getType()->getScalarSizeInBits(); }
    llvm::Value *f(unsigned i) { return t.as_float(src[i]); }
 
-   /// Scalar or vector of the operands' kind.
+   /// `scalar`, or a vector of it if the operands are vectors.
    llvm::Type *with(llvm::Type *scalar) const { return src[0]->getType()->getWithNewType(scalar); }
    llvm::Type *ints(unsigned n) const { return with(t.int_type(n)); }
    llvm::Type *floats(unsigned n) const { return with(t.float_type(n)); }
@@ -51,7 +51,7 @@ struct Alu {
    }
 };
 
-// The component's value, or null for an operation of another file.
+// Each function returns the component's value, or null for an operation of another file.
 llvm::Value *emit_byte(Alu &);    // emit_byte.cc: bytes of words as floats
 llvm::Value *emit_integer(Alu &); // emit_integer.cc: arithmetic, comparison, bits
 llvm::Value *emit_float(Alu &);   // emit_float.cc: arithmetic, comparison
@@ -59,7 +59,7 @@ llvm::Value *emit_math(Alu &);    // emit_math.cc: transcendental functions
 llvm::Value *emit_convert(Alu &); // emit_convert.cc: conversions
 llvm::Value *emit_dot_4x8(Alu &); // emit_dot.cc: integer dot products
 
-/// f32 or f64 to f16 bits (i16), to nearest even or toward zero.
+/// f32 or f64 to f16 bits (i16), rounded to nearest even or toward zero.
 llvm::Value *to_half(Alu &, llvm::Value *x, bool toward_zero);
 
 } // namespace weft::cpu

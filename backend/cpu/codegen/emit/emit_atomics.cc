@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Atomic operations.  Lanes that all name one place combine first and then do one operation: lane
-/// l gets what the place held, combined with the lanes below l.  Else one lane goes after the
-/// other.
+/// Atomic operations. If all lanes use one address, they combine their data first and do one
+/// operation: lane l gets the old value, combined with the data of the lanes below l. Otherwise one
+/// lane goes after the other.
 ///
-/// Shared memory belongs to one thread, that of its workgroup, which switches subgroups at barriers
-/// only: plain accesses are atomic there.
+/// Shared memory belongs to one thread, which runs the workgroup and switches subgroups at barriers
+/// only. So plain accesses are atomic there.
 
 #include "backend/cpu/codegen/access/memory_access.h"
 #include "backend/cpu/codegen/vectors/lane_arithmetic.h"
@@ -28,7 +28,7 @@ struct Atomic {
    const nir_src *comparand; ///< of a compare-and-swap, else null
 };
 
-/// What combines the data of several lanes; nir_num_opcodes if nothing does.
+/// The operation that combines the data of several lanes; nir_num_opcodes if there is none.
 nir_op combining_op(nir_atomic_op op)
 {
    switch (op) {
@@ -81,7 +81,7 @@ AtomicRMWInst::BinOp llvm_op(nir_atomic_op op)
    }
 }
 
-/// Operates on one place with scalars; returns what was there.
+/// Operates on one address with scalars; returns the old value.
 Value *operate(Translator &t, const Atomic &a, Value *pointer, Value *data, Value *comparand)
 {
    llvm::IRBuilder<> &b = t.b;
@@ -107,14 +107,13 @@ Value *operate(Translator &t, const Atomic &a, Value *pointer, Value *data, Valu
    return t.as_int(b.CreateAtomicRMW(op, pointer, data, align, order));
 }
 
-/// The bounds are not looked at for shared memory: an active lane that leaves it has no defined
-/// behaviour.
+/// Shared memory needs no check: an active lane out of its bounds is undefined behaviour.
 bool is_checked(Translator &t, const Atomic &a)
 {
    return a.access.space == Space::buffer && t.options.robust_buffer_access;
 }
 
-/// All lanes operate on one place.
+/// All lanes operate on one address.
 void emit_combined(Translator &t, const Atomic &a, nir_op op, const Region &region, Value *offset)
 {
    llvm::IRBuilder<> &b = t.b;

@@ -1,16 +1,19 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Bytes of words as floats, as shaders make them of quantized numbers, without shifts and conversions.
+/// Converts bytes of words to floats, as shaders do for quantized numbers, without shifts and
+/// conversions.
 ///
-/// Where it lies in the word, a byte b is part of a mantissa, and so is what is added to it:
+/// The byte b stays where it is in the word and becomes part of a mantissa, to which a number is
+/// added:
 ///
 ///      bit         31      23      15       8        0
 ///      the word     ........ ........ bbbbbbbb ........
 ///      2^15 + b     01000111 00000000 bbbbbbbb 00000000
 ///
-/// From which 2^15 - c is subtracted, exactly, for b + c.  That is an instruction for masking and exponent, and
-/// one for the difference.  A byte at bit 16 must be less than 128, as bit 23 is the exponent's.
+/// Subtracting 2^15 - c, which is exact, gives b + c. That takes one instruction for the mask and
+/// the exponent, and one for the difference. A byte at bit 16 must be less than 128, because bit 23
+/// belongs to the exponent.
 
 #include "backend/cpu/codegen/emit/emit_alu.h"
 
@@ -26,11 +29,12 @@ namespace {
 
 struct ByteOfWord {
    nir_scalar word;
-   unsigned bit; ///< the lowest
+   unsigned bit; ///< the lowest bit
 };
 
-/// What u2f32 converts, if it is a byte that was taken out of a word in the same block as `user`: where another is
-/// there twice (guarded_loads.h), only what NIR uses behind it is known behind it.
+/// The byte of a word that u2f32 converts, if it was extracted in the block of `user`. Other blocks
+/// may have been emitted twice (guarded_loads.h): later blocks can use only the values that they
+/// use in NIR.
 std::optional<ByteOfWord> byte_of_word(nir_scalar x, const nir_instr &user)
 {
    x = nir_scalar_chase_movs(nir_scalar_chase_alu_src(x, 0));
@@ -52,10 +56,10 @@ std::optional<ByteOfWord> byte_of_word(nir_scalar x, const nir_instr &user)
    return ByteOfWord{x, bit};
 }
 
-/// The sum of a byte and an integer; null if there is no better way than the usual one.
+/// The sum of a byte and an integer; null if the usual code is as good.
 Value *sum_of_byte(Alu &a, const nir_scalar &converted, double more)
 {
-   constexpr double most = 4096; // that all differences below are exact
+   constexpr double most = 4096; // all differences below are exact up to this
    const std::optional<ByteOfWord> byte = byte_of_word(converted, a.instr->instr);
    if (!byte || std::abs(more) > most || more != std::trunc(more) || (byte->bit == 0 && more == 0))
       return nullptr;

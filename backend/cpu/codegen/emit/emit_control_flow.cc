@@ -1,26 +1,28 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Structured control flow.  Uniform ifs and loops become branches.  A divergent if runs its sides one after the other,
-/// each under its part of the mask; a side that no lane takes is skipped.  A loop that lanes leave (or continue) at
-/// different times keeps two masks in variables:
+/// Structured control flow. Uniform ifs and loops become branches. A divergent if runs its sides
+/// one after the other, each under its part of the mask; a branch skips a side without lanes. If
+/// lanes leave (or continue) a loop at different times, the loop keeps two masks in variables:
 ///
-///    live     lanes that have not left the loop
-///    current  lanes that are still in this iteration: live without those that have executed a continue
+///   live     lanes that have not left the loop
+///   current  lanes still in this iteration: live minus the lanes that have executed a continue
 ///
-/// A jump takes its lanes out of them.  What follows it runs on with the lanes that remain; when none do, control
-/// passes at once to the end of the innermost divergent side, and from there to the latch:
+/// A jump removes its lanes from these masks. The code behind it continues with the remaining
+/// lanes. If none remain, control branches to the end of the innermost divergent side, and from
+/// there to the latch:
 ///
-///    header:  current = live; mask = live          ┐
-///             …                                    │  if (divergent) break;  ⇒  live &= ~taken; current &= ~taken
-///             …                                    │                            mask = current, none left → latch
-///    latch:   any(live) ? header : exit            ┘
+///   header:  current = live; mask = live   ┐
+///            …                             │  if (divergent) break;  ⇒
+///            …                             │     live &= ~taken; current &= ~taken;
+///            …                             │     mask = current, none left → latch
+///   latch:   any(live) ? header : exit     ┘
 ///
-/// Thus at least one lane is active wherever code runs, but for sides that are cheaper to run than to skip, and a value of
-/// NIR dominates its uses in LLVM IR too.
+/// Thus at least one lane is active wherever code runs, except in sides that are cheaper to run
+/// than to skip. A value of NIR dominates its uses in LLVM IR too.
 ///
-/// A phi is a variable: predecessors store into it, and LLVM's mem2reg makes it a phi again.  A store is a select
-/// under the mask only where other lanes may have stored before.
+/// A phi is a variable: predecessors store into it, and LLVM's mem2reg makes it a phi again. A
+/// store is a select under the mask only if other lanes may have stored before.
 
 #include "backend/cpu/codegen/access/guarded_loads.h"
 #include "backend/cpu/codegen/facts/control_flow.h"
@@ -35,7 +37,7 @@ namespace {
 struct Loop {
    bool masked; ///< lanes leave or continue at different times
    BasicBlock *header, *exit;
-   BasicBlock *latch; ///< masked loops only, as are:
+   BasicBlock *latch; ///< the next members, too, are valid in masked loops only
    llvm::AllocaInst *live, *current;
 };
 
@@ -49,7 +51,7 @@ bool has_undef_source(nir_phi_instr *phi)
    return false;
 }
 
-/// Arithmetic, and loads under the current mask: they do no harm where that is empty.
+/// Whether the instruction is harmless under an empty mask: arithmetic, or a masked load.
 bool may_run_without_lanes(Translator &t, nir_instr *instr)
 {
    switch (instr->type) {
@@ -64,8 +66,9 @@ bool may_run_without_lanes(Translator &t, nir_instr *instr)
    }
 }
 
-/// Cheaper to run under an empty mask than to skip: at most phis' sources, or a few instructions.  But for a jump, which
-/// mostly no lane takes: what leaves a loop with it need not be at hand then.
+/// Whether running the list under an empty mask is cheaper than skipping it: at most sources of
+/// phis, or a few instructions. Never with a jump, which mostly no lane takes: skipping it keeps
+/// values that leave the loop with the jump from being computed.
 bool is_cheap(Translator &t, exec_list *list, Value *lanes)
 {
    constexpr unsigned few = 8;
@@ -89,8 +92,9 @@ struct ControlFlow {
    Translator &t;
    llvm::IRBuilder<> &b;
    Loop *loop = nullptr;
-   BasicBlock *after_jump = nullptr; ///< in a masked loop: where to go when a jump leaves no lane
-   /// By the block after a divergent if, while its second side is emitted: the lanes of that side.
+   BasicBlock *after_jump = nullptr; ///< in a masked loop: the target when a jump leaves no lane
+   /// While the second side of a divergent if is emitted: that side's lanes, by the block after the
+   /// if.
    llvm::DenseMap<const nir_block *, Value *> second_sides;
    llvm::DenseMap<const nir_phi_instr *, llvm::SmallVector<llvm::AllocaInst *, 4>> phis;
 
@@ -133,7 +137,7 @@ bool ControlFlow::emit_list(exec_list *list)
       case nir_cf_node_loop: {
          nir_loop *nested = nir_cf_node_as_loop(node);
          emit_loop(nested);
-         // Nothing leaves an endless loop.
+         // Control never leaves an endless loop.
          nir_block *after = nir_cf_node_as_block(nir_cf_node_next(&nested->cf_node));
          if (after->predecessors->entries == 0) {
             b.CreateUnreachable();
@@ -155,7 +159,7 @@ bool ControlFlow::emit_block(nir_block *block)
       auto variables = variables_of(phi);
       for (unsigned c = 0; c < variables.size(); c++) {
          Value *v = b.CreateLoad(variables[c]->getAllocatedType(), variables[c]);
-         // Where no source was stored LLVM has undef, on which it must not branch.
+         // If a source was not stored, LLVM reads undef, on which code must not branch.
          t.define(phi->def, c, has_undef_source(phi) ? b.CreateFreeze(v) : v);
       }
    }
@@ -187,7 +191,7 @@ llvm::ArrayRef<llvm::AllocaInst *> ControlFlow::variables_of(nir_phi_instr *phi)
    return variables;
 }
 
-/// The lanes that a store into the phi's variables writes, where it must not write all; else null.
+/// The lanes that a store into the phi's variables must write; null if it writes all.
 Value *ControlFlow::kept_lanes(nir_phi_instr *phi, nir_block *from)
 {
    if (t.is_uniform(phi->def))
@@ -249,7 +253,7 @@ bool ControlFlow::emit_if(nir_if *nif)
    return t.is_uniform(nif->condition) ? emit_uniform_if(nif) : emit_divergent_if(nif);
 }
 
-/// After an if in a masked loop some lanes of `before` may have jumped.
+/// Updates the mask after an if in a masked loop, where some lanes of `before` may have jumped.
 void ControlFlow::rejoin(Value *before, bool may_be_empty)
 {
    Value *current = b.CreateLoad(t.vector_of(b.getInt1Ty()), loop->current);
@@ -290,7 +294,8 @@ bool ControlFlow::emit_uniform_if(nir_if *nif)
    return true;
 }
 
-/// One side of a divergent if: skipped to `none` when it has no lanes, unless that is null.
+/// Emits one side of a divergent if. Code branches to `none`, unless that is null, if the side has
+/// no lanes.
 bool ControlFlow::emit_side(exec_list *list, Value *side_lanes, const nir_block *merge, bool second,
                             BasicBlock *none)
 {
@@ -317,8 +322,8 @@ bool ControlFlow::emit_divergent_if(nir_if *nif)
       else_lanes = b.CreateAnd(before, else_lanes);
    const nir_block *merge = nir_cf_node_as_block(nir_cf_node_next(&nif->cf_node));
 
-   // A side that always jumps goes first: what the other defines may be used after the if, as if it
-   // had always run.
+   // A side that always jumps goes first: values of the other side may be used after the if, as if
+   // that side had always run.
    nir_block *else_end = nir_if_last_else_block(nif);
    const bool else_jumps = nir_block_ends_in_jump(else_end) || nir_block_is_unreachable(else_end);
    exec_list *first = &nif->then_list, *second = &nif->else_list;
@@ -339,7 +344,7 @@ bool ControlFlow::emit_divergent_if(nir_if *nif)
 
    const bool jumps = contains_jump(first) || contains_jump(second);
    if (!first_reached) {
-      // Only the lanes of the second side go on.
+      // Only the second side's lanes continue.
       after_jump = outer_jump;
       if (!emit_side(second, second_lanes, merge, false, outer_jump))
          return false;

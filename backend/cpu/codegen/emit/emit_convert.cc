@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Conversions between types.  A float that an integer type cannot hold becomes some integer, as in
-/// SPIR-V, but never LLVM's poison; for unsigned types of 32 and 64 bits it is the nearest one, and
-/// zero for NaN, as on GPUs: the CTS wants negative numbers to become zero.
+/// Conversions between types. A float outside of an integer type's range becomes some integer, as
+/// in SPIR-V, but never LLVM's poison. For unsigned types of 32 and 64 bits it becomes the nearest
+/// integer, and NaN becomes zero, as on GPUs: the CTS expects zero for negative numbers.
 
 #include "backend/cpu/codegen/emit/emit_alu.h"
 
@@ -15,8 +15,8 @@ using llvm::Value;
 
 namespace {
 
-/// Rounds f64 to f32 "to odd": an inexact result gets an odd last bit.  A further rounding to f16
-/// is then as if it were done in one step.
+/// Rounds f64 to f32 "to odd": an inexact result gets an odd last bit. Rounding it to f16 then
+/// gives the same result as one direct rounding.
 Value *round_to_odd(Alu &a, Value *x)
 {
    llvm::IRBuilder<> &b = a.b;
@@ -50,7 +50,7 @@ Value *to_half(Alu &a, Value *x, bool toward_zero)
 
 namespace {
 
-/// f64 to f32, toward zero.
+/// Converts f64 to f32, toward zero.
 Value *to_float_toward_zero(Alu &a, Value *x)
 {
    Value *nearest = a.fcast(x, 32);
@@ -74,10 +74,10 @@ Value *float_to_float(Alu &a, Value *x, unsigned bits, nir_op op)
 
 Value *integer_to_float(Alu &a, bool is_signed, unsigned bits)
 {
-   // Through f32: what lies between its exact integers and f16's largest number is nothing.
+   // f16 goes through f32, which is exact for all integers up to f16's largest number.
    llvm::Type *type = a.floats(bits == 16 ? 32 : bits);
-   // CPUs convert whole words.  Seen as such, a byte that was part of one is a shift and a mask, with
-   // no way to bytes and back.
+   // CPUs convert whole words. In a word, a byte that was part of one is a shift and a mask,
+   // without a detour through bytes.
    const unsigned from = std::max(a.src_bits(), 32u);
    Value *x = is_signed ? a.b.CreateSIToFP(a.sext(a.src[0], from), type)
                         : a.b.CreateUIToFP(a.zext(a.src[0], from), type);
@@ -91,7 +91,7 @@ Value *float_to_integer(Alu &a, bool is_signed, unsigned bits)
       x = a.fcast(x, 32);
    if (!is_signed && bits >= 32)
       return a.b.CreateIntrinsic(llvm::Intrinsic::fptoui_sat, {a.ints(bits), x->getType()}, {x});
-   // Narrow results come from a wider conversion, which the CPU has.
+   // The CPU has the wider conversion; truncation gives the narrow result.
    Value *integer = a.b.CreateFPToSI(x, a.ints(std::max(bits, 32u)));
    return a.zext(a.b.CreateFreeze(integer), bits);
 }

@@ -41,8 +41,9 @@ std::optional<Dot> dot_of(nir_op op)
    }
 }
 
-/// Of vectors that fill a register (x, y, the sum: <4, 8 or 16 x i32>) with what every AVX2 has: the
-/// bytes of even and of odd places as i16, whose products VPMADDWD adds by twos.
+/// The dot product of vectors that fill a register (x, y, the sum: <4, 8 or 16 x i32>) with plain
+/// AVX2: bytes at even and at odd places are extended to i16, and VPMADDWD adds their products in
+/// pairs.
 Value *dot_by_words(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
 {
    llvm::IRBuilder<> &b = a.b;
@@ -67,9 +68,10 @@ Value *dot_by_words(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
    return sum;
 }
 
-/// The same with VPDPBUSD, which takes unsigned bytes of x and signed ones of y, for vectors of any length.  Bytes
-/// that are not so are moved by 128, and what that adds to the sum is taken off again; sums wrap.  A sum that goes
-/// on is moved still, and what is to be taken off is a sum of its own, which is the same for all factors of y.
+/// The dot product with VPDPBUSD, for vectors of any length. The instruction multiplies unsigned
+/// bytes of x by signed bytes of y. Bytes of the other signedness are biased by 128, and the excess
+/// that this adds to the sum is subtracted at the end; sums wrap. A chain continues with the biased
+/// sum. Its excess is a sum of its own, which products with the same y share.
 Value *dot_by_vnni(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
 {
    llvm::IRBuilder<> &b = a.b;
@@ -90,7 +92,8 @@ Value *dot_by_vnni(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
       return add_products(sum, y, x);
    if (!dot.a_signed && dot.b_signed)
       return add_products(sum, x, y);
-   Value *sign_bits = llvm::ConstantInt::get(x->getType(), 0x80808080); // 128 or -128 in each byte
+   // the bias: 128 or -128 in each byte
+   Value *sign_bits = llvm::ConstantInt::get(x->getType(), 0x80808080);
    Value *moved = b.CreateXor(dot.a_signed ? x : y, sign_bits);
    Translator::MovedSum so_far = {sum, llvm::Constant::getNullValue(x->getType())};
    if (const auto known = a.t.moved_sums.find(sum); known != a.t.moved_sums.end())
@@ -105,8 +108,8 @@ Value *dot_by_vnni(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
    return result;
 }
 
-/// Bytes of which none has its highest bit set, as shaders unpack those of four bits: they are the
-/// same with and without a sign.
+/// Whether no byte has its highest bit set, as when shaders unpack 4-bit numbers: these bytes are
+/// the same signed and unsigned.
 bool have_no_sign(const nir_alu_instr *alu, unsigned source)
 {
    const nir_scalar value =
@@ -121,7 +124,7 @@ bool have_no_sign(const nir_alu_instr *alu, unsigned source)
    return false;
 }
 
-/// Best is one with and one without a sign.
+/// Chooses the signedness of each factor: one signed and one unsigned factor is best.
 Dot factors_of(const nir_alu_instr *alu, Dot dot)
 {
    if (have_no_sign(alu, 0))
@@ -140,10 +143,11 @@ Value *products(Alu &a, const Dot &factors, llvm::ArrayRef<Value *> operands)
    });
 }
 
-/// Bytes that are masked parts of others.  Where all shifts are constants and keep parts within their bytes, sums of
-/// products of what has not been shifted are the same times a power of two, which may differ from lane to lane:
+/// Bytes that are shifted and masked parts of other bytes. If all shifts are constant and keep the
+/// parts within their bytes, the shift can follow the sum of products. The shift may differ from
+/// lane to lane:
 ///
-///    (x >> 4 & 0x0f0f0f0f) · y = (x & 0xf0f0f0f0) · y >> 4
+///   (x >> 4 & 0x0f0f0f0f) · y = (x & 0xf0f0f0f0) · y >> 4
 struct Parts {
    Value *unshifted;
    llvm::SmallVector<llvm::Constant *, 64> by; ///< per lane
@@ -175,7 +179,8 @@ std::optional<Parts> parts_of_bytes(Alu &a, Value *packed, unsigned components)
    return parts;
 }
 
-/// Products of all components, added up; null if these are not there as vectors.
+/// The sum of the products of all components; null if the components are not available as packed
+/// vectors.
 Value *packed_sum(Alu &a, const Dot &dot, const PackedSum &sum)
 {
    const Dot factors = factors_of(sum[0], dot);
@@ -205,7 +210,7 @@ Value *packed_sum(Alu &a, const Dot &dot, const PackedSum &sum)
                                                : a.b.CreateLShr(result, by);
 }
 
-/// All of a chain's products, with as many as can be of packed vectors; null if none can.
+/// All products of a chain, as many as possible from packed vectors; null if none can be.
 Value *sum_of_chain(Alu &a, const Dot &dot, const DotChain &chain)
 {
    Value *sum = a.t.varying(chain.first->src[2].src, chain.first->src[2].swizzle[0]);
@@ -236,7 +241,7 @@ Value *emit_dot_4x8(Alu &a)
    if (!dot)
       return nullptr;
    llvm::IRBuilder<> &b = a.b;
-   // What the chain's other products are made of is not used then.
+   // The chain's other products then have no uses.
    if (const DotChain *chain = a.t.packed_sums->ending_in(a.instr)) {
       if (Value *sum = sum_of_chain(a, *dot, *chain))
          return sum;
@@ -246,7 +251,7 @@ Value *emit_dot_4x8(Alu &a)
       Value *operands[] = {a.src[0], a.src[1], sum};
       if (a.src[0]->getType()->isVectorTy())
          return products(a, factors, operands);
-      // It takes the first place in a register.
+      // A scalar goes into a register's first element.
       Value *zeros = llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getInt32Ty(), 4));
       for (Value *&operand : operands)
          operand = b.CreateInsertElement(zeros, operand, uint64_t(0));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Floating-point arithmetic and comparison.  No fast-math flags: NIR has already done what the
-/// shader allows, and contracts where it wants an FMA.
+/// Floating-point arithmetic and comparison. No fast-math flags: NIR has already applied the
+/// transformations that the shader allows, and contracts FMAs itself.
 
 #include "backend/cpu/codegen/emit/emit_alu.h"
 
@@ -76,10 +76,10 @@ Value *emit_compare(Alu &a)
    return a.b.CreateFCmp(predicate, a.f(0), a.f(1));
 }
 
-/// Without AVX512-FP16 the CPU computes in f32.  LLVM does that well for basic arithmetic; for the
-/// rest it would take vectors of half apart, so they are widened here, behind a fence that keeps
-/// InstCombine from narrowing them again.  CPUs with AVX512-FP16 get the same code, though they
-/// have instructions for these operations: nobody asks for the feature here.
+/// Whether to compute in f32, as CPUs without AVX512-FP16 do. LLVM widens basic arithmetic well,
+/// but would scalarize vectors of half for these operations. A fence keeps InstCombine from
+/// narrowing them again. CPUs with AVX512-FP16 get the same code, because no option enables that
+/// feature.
 bool wants_widening(Alu &a)
 {
    switch (a.op()) {
@@ -108,7 +108,7 @@ Value *emit_any_width(Alu &a)
    return v ? v : emit_compare(a);
 }
 
-/// Is it an operation of this file?  The conversions and emit_math.cc deal with f16 themselves.
+/// Whether the operation belongs to this file. Conversions and emit_math.cc handle f16 themselves.
 bool is_float_operation(nir_op op)
 {
    return !nir_op_infos[op].is_conversion && op != nir_op_fsin && op != nir_op_fcos &&

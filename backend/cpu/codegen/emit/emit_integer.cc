@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Integer operations.  Nothing here may fault or be poison, whatever inactive lanes hold: shift
+/// Integer operations. No code here may fault or be poison, whatever inactive lanes hold: shift
 /// counts are masked and divisors are made nonzero.
 
 #include "backend/cpu/codegen/emit/emit_alu.h"
@@ -14,16 +14,16 @@ using llvm::Value;
 
 namespace {
 
-/// NIR's shift counts are 32 bits wide and count modulo the width of what is shifted.
+/// NIR's shift counts are 32 bits wide and count modulo the width of the shifted number.
 Value *shift_count(Alu &a, Value *count, unsigned bits)
 {
    return a.zext(a.b.CreateAnd(count, a.like(count, bits - 1)), bits);
 }
 
-/// x / y toward zero through a floating-point type that holds both exactly.  Its quotient is right:
-/// x / y lies at least 1/y below the next integer, which is more than the type's rounding error for
-/// operands of at most 32 (f64) or 16 bits (f32).  Vectors of these divide many times faster than
-/// lane by lane.
+/// x / y toward zero through a floating-point type that represents both exactly. The quotient is
+/// right: x / y lies at least 1/y below the next integer. That exceeds the type's rounding error
+/// for operands of at most 32 (f64) or 16 bits (f32). Vectors of these types divide many times
+/// faster than lane by lane.
 Value *divide_as_floats(Alu &a, Value *x, Value *y, bool is_signed)
 {
    const unsigned bits = a.bits();
@@ -39,7 +39,7 @@ Value *divide_as_floats(Alu &a, Value *x, Value *y, bool is_signed)
 
 enum class Division { quotient, remainder, modulus };
 
-/// Division by zero gives zero, as NIR's constant folding has it.
+/// Division by zero gives zero, as in NIR's constant folding.
 Value *divide(Alu &a, bool is_signed, Division kind)
 {
    llvm::IRBuilder<> &b = a.b;
@@ -58,7 +58,7 @@ Value *divide(Alu &a, bool is_signed, Division kind)
       is_zero = b.CreateIsNull(y);
       y = b.CreateSelect(is_zero, a.constant(a.bits(), 1), y);
       if (is_signed) {
-         // The least integer by -1 overflows: divide by 1 instead and negate.
+         // The least integer divided by -1 overflows: divide by 1 instead and negate.
          negates = b.CreateICmpEQ(y, llvm::Constant::getAllOnesValue(y->getType()));
          y = b.CreateSelect(negates, a.constant(a.bits(), 1), y);
       }
@@ -81,7 +81,7 @@ Value *divide(Alu &a, bool is_signed, Division kind)
          remainder = b.CreateSub(x, b.CreateMul(quotient, y));
       result = remainder;
       if (kind == Division::modulus) {
-         // A remainder of the other sign than the divisor's moves by one divisor.
+         // A modulus has the divisor's sign: a remainder of the other sign gets one divisor added.
          Value *divisor = a.src[1];
          Value *differs = b.CreateICmpSLT(b.CreateXor(remainder, divisor), a.constant(a.bits(), 0));
          Value *moves = b.CreateAnd(b.CreateIsNotNull(remainder), differs);
@@ -185,7 +185,7 @@ Value *emit_compare(Alu &a)
    return a.b.CreateICmp(predicate, a.src[0], a.src[1]);
 }
 
-/// x | y where it is known as a whole: from the halves of numbers in memory; else null.
+/// x | y, if a load defined the whole number of which x and y are the halves; else null.
 Value *joined_halves(Alu &a, Value *x, Value *y)
 {
    using namespace llvm::PatternMatch;

@@ -21,7 +21,7 @@ std::string vector_name(const std::string &name, bool avx512, unsigned lanes)
    return std::string("_ZGV") + (avx512 ? "e" : "d") + "N" + std::to_string(lanes) + "v_" + name;
 }
 
-/// The libm function `name` (of f64; f32 has an f behind) of an f32 or f64 operand.
+/// Calls the libm function `name` (f64; f32 appends an f) for an f32 or f64 operand.
 Value *call_math(Alu &a, const char *name, Value *x)
 {
    llvm::Type *type = x->getType();

@@ -3,9 +3,10 @@
 
 /// Loads and stores.
 ///
-/// One address for all lanes is a scalar access; addresses that differ are lane_pieces.h's.  Here are the
-/// kinds of memory: buffers, which lanes may have of their own, and scratch, where each component of
-/// an invocation's private memory lies beside the other lanes'.
+/// An address that all lanes share makes a scalar access; lane_pieces.h accesses differing
+/// addresses. This file handles the kinds of memory: buffers, which may differ from lane to lane,
+/// and scratch, where a component of private memory lies next to the same component of the other
+/// lanes.
 
 #include "backend/cpu/codegen/access/compute_again.h"
 #include "backend/cpu/codegen/access/lane_pieces.h"
@@ -23,7 +24,7 @@ using llvm::Value;
 
 namespace {
 
-/// May lanes that are active be out of bounds?
+/// Whether active lanes may be out of bounds.
 bool needs_check(Translator &t, const Access &access)
 {
    switch (access.space) {
@@ -32,12 +33,12 @@ bool needs_check(Translator &t, const Access &access)
    case Space::scratch:
    case Space::constant:
       return true;
-   default: // undefined
+   default: // undefined behaviour
       return false;
    }
 }
 
-/// The place of one component of a scalar access; a harmless one if it is out of bounds.
+/// The address of one component of a scalar access; harmless memory if it is out of bounds.
 Value *component_pointer(Translator &t, const Access &access, const Region &region, Value *offset,
                          unsigned component)
 {
@@ -45,7 +46,7 @@ Value *component_pointer(Translator &t, const Access &access, const Region &regi
    const bool checks =
       region.size && (access.space == Space::buffer ? t.options.robust_buffer_access
                                                     : access.space == Space::constant);
-   if (checks) // modulo 2^32, as accesses may be joined whose offsets wrap
+   if (checks) // modulo 2^32: offsets of accesses that passes joined may wrap
       offset = b.CreateAdd(offset, b.getInt32(component * access.bytes));
    Value *pointer = pointer_to(t, region, offset);
    if (!checks)
@@ -82,11 +83,11 @@ void store_uniform(Translator &t, const Access &access, const Region &region, Va
       p.store(data[c], component_pointer(t, access, region, offset, c));
 }
 
-/// Private memory keeps each component of all lanes together: component c of lane l is at (o + c*s)
-/// * W + l*s.
+/// Private memory keeps a component of all lanes together: component c of lane l is at (o + c*s) *
+/// W + l*s.
 struct ScratchAddress {
-   Value *pointer; ///< of all lanes' vector; null where each has an offset of its own:
-   Value *offsets; ///< bytes in the subgroup's scratch memory
+   Value *pointer; ///< all lanes' vector; null if offsets differ, then:
+   Value *offsets; ///< byte offsets in the subgroup's scratch memory
    LanePattern pattern;
 };
 
@@ -128,7 +129,7 @@ void load_scratch(Translator &t, nir_intrinsic_instr *intr, const Access &access
                           false})[0];
       else
          v = t.b.CreateAlignedLoad(vector, address.pointer, llvm::Align(access.bytes));
-      // What was never stored is undef for LLVM, on which it must not branch.
+      // Memory that was never written is undef for LLVM, on which code must not branch.
       t.define(intr->def, c, t.b.CreateFreeze(v));
    }
 }
@@ -160,7 +161,7 @@ void store_scratch(Translator &t, nir_intrinsic_instr *intr, const Access &acces
    }
 }
 
-/// Every lane has a buffer of its own: one lane after the other.
+/// Each lane may have another buffer: one lane goes after the other.
 void load_from_own_buffers(Translator &t, nir_intrinsic_instr *intr, const Access &access)
 {
    llvm::Type *vector = t.vector_of(t.int_type(access.bytes * 8));
@@ -181,11 +182,13 @@ void load_from_own_buffers(Translator &t, nir_intrinsic_instr *intr, const Acces
 
 constexpr unsigned cache_line_bytes = 64;
 
-/// Finds the bytes (i64) from what a load loads to what it is worth to ask for meanwhile, if there is such a
-/// thing.  The CPU itself expects neighbours, which lines of a matrix are not, and nothing
-/// beyond a page.  Where a loop brings memory to a workgroup, piece by piece, it is the next piece, or
-/// if the pieces lie side by side one farther ahead; else the next workgroup's of what is whole lines of
-/// the cache: the others have their work in taking it apart.
+/// Sets the distance (i64, bytes) from a load's memory to the memory that it prefetches, if a
+/// prefetch pays. The hardware prefetches neighbouring memory, but not lines of a matrix, and
+/// nothing beyond a page.
+///
+/// A loop that loads memory for a workgroup piece by piece prefetches the next piece, or a later
+/// one if pieces are adjacent. Other loads prefetch for the next workgroup, if they read whole
+/// cache lines: the rest spend their time on extracting elements.
 void look_ahead(nir_intrinsic_instr *intr, const Access &access, Pieces &pieces)
 {
    Translator &t = pieces.t;
@@ -196,11 +199,11 @@ void look_ahead(nir_intrinsic_instr *intr, const Access &access, Pieces &pieces)
       const int64_t step = loop_step(nir_get_scalar(access.offset->ssa, 0), loop).value_or(0);
       if (step == 0)
          return;
-      // A workgroup that is small leaves what it shares with the next one in the cache.
+      // A small workgroup leaves the memory that it shares with the next one in the cache.
       if (t.info.subgroups == 1 && !depends_on_workgroup_x(nir_get_scalar(access.offset->ssa, 0)))
          return;
-      // What lies side by side is read faster than one step ahead would help.
-      constexpr int64_t bytes_in_time = 8192; // that come while one access to memory takes its time
+      // Adjacent pieces are read so fast that one step ahead would be too late.
+      constexpr int64_t bytes_in_time = 8192; // bytes that arrive during one access to memory
       pieces.is_soon = pieces.regular() && (pieces.groups() == 1 || pieces.reach.fixed) &&
                        int64_t(4 * pieces.extent()) >= step && step > 0;
       pieces.ahead =
@@ -211,7 +214,7 @@ void look_ahead(nir_intrinsic_instr *intr, const Access &access, Pieces &pieces)
    const bool is_run = pieces.regular() && pieces.groups() == 1 && pieces.extent() <= 2 * bytes;
    if (!t.workgroup_x || !is_run || bytes < 2 * cache_line_bytes)
       return;
-   // The same thread runs that next.
+   // The same thread runs the next workgroup next.
    Value *first = t.first_lane(pieces.offsets),
          *next = ComputeAgain(b, t.workgroup_x, t.next_workgroup_x)(first);
    if (next != first)
@@ -241,7 +244,7 @@ void emit_load(Translator &t, nir_intrinsic_instr *intr, const Access &access)
    Value *offset = offset_value(t, access);
    if (offset->getType()->isVectorTy() && t.is_uniform(intr->def))
       offset = t.b.CreateExtractElement(
-         offset, t.first_active_lane()); // push constants, dynamically uniform
+         offset, t.first_active_lane()); // push constants: dynamically uniform
    Values result;
    if (!offset->getType()->isVectorTy())
       result = load_uniform(t, access, region, offset);
@@ -285,7 +288,7 @@ void emit_store_run(Translator &t, nir_intrinsic_instr *intr, Access access, uns
    const Region region = region_of(t, access);
    Values data;
    if (!offset->getType()->isVectorTy()) {
-      // All active lanes write to one place: one of them is the last.
+      // All active lanes write to one address; any of them may be the last.
       for (unsigned c = 0; c < count; c++)
          data.push_back(t.first_active(intr->src[0], first + c));
       return store_uniform(t, access, region, offset, data);
@@ -316,7 +319,8 @@ void emit_buffer_size(Translator &t, nir_intrinsic_instr *intr)
    t.define(intr->def, 0, sizes.vector());
 }
 
-/// For lanes whose places are known to lie close together: the run of memory that they are in, shuffled; else null.
+/// For lanes whose places lie close together: loads the run of memory around them and shuffles it;
+/// else null.
 Value *load_run_of_scratch(Translator &t, Value *place, const LaneOffsets &fixed, uint32_t bytes)
 {
    llvm::IRBuilder<> &b = t.b;
@@ -358,7 +362,7 @@ Value *load_from_scratch(Translator &t, Value *place, const LaneOffsets &fixed, 
       v = b.CreateAlignedLoad(t.int_type(bytes * 8), pointer_to(t, scratch_region(t), place),
                               llvm::Align(1));
    }
-   // As in load_scratch().
+   // Undef, as in load_scratch().
    return b.CreateFreeze(v);
 }
 
@@ -380,7 +384,8 @@ void store_elements(Translator &t, Value *memory, Value *offsets, const LanePatt
 
 namespace {
 
-/// Of a load whose lanes have addresses of their own in one region; its addresses are not there yet.
+/// The pieces of a load from one region whose lanes have different addresses; the addresses are not
+/// emitted yet.
 std::optional<Pieces> pieces_of_load(Translator &t, nir_intrinsic_instr *intr)
 {
    const std::optional<Access> access = decode_access(intr);
@@ -399,7 +404,8 @@ bool is_conditional_load(Translator &t, nir_intrinsic_instr *intr)
    return p && p->regular() && !p->may_be_masked();
 }
 
-/// Whether descriptors that are read for an access are there though no lane may get to it: a variable pointer may be null.
+/// Whether an access can read its descriptor even if no lane executes it: a variable pointer may be
+/// null.
 bool has_descriptor(const Access &access)
 {
    if (!access.index)
@@ -433,8 +439,7 @@ void require_regular(Translator &t, nir_intrinsic_instr *intr, Conditions &condi
    }
 }
 
-/// Of loads whose addresses lie constant numbers of bytes apart, those that take fewer vectors
-/// together than each for itself.
+/// Forms clusters: loads at constant distances that need fewer vectors together than apart.
 void find_clusters(Translator &t, llvm::ArrayRef<nir_intrinsic_instr *> loads)
 {
    struct Member {
@@ -442,7 +447,7 @@ void find_clusters(Translator &t, llvm::ArrayRef<nir_intrinsic_instr *> loads)
       Access access;
       const LaneOffsets *offsets;
       LinearForm form;
-      size_t alone; ///< loads that it takes on its own
+      size_t alone; ///< loads that it needs without a cluster
    };
    std::vector<Member> members;
    LinearForms forms(*t.fixed_offsets);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Subgroup operations.  nir_lower_subgroups has already turned relative shuffles, quads,
-/// rotations, elections, comparing votes and reductions of booleans into what is here, one
-/// component at a time.
+/// Subgroup operations. nir_lower_subgroups has already lowered relative shuffles, quads,
+/// rotations, elections, comparing votes and reductions of booleans to these, one component at a
+/// time.
 
 #include "backend/cpu/codegen/vectors/lane_arithmetic.h"
 
@@ -23,7 +23,7 @@ Value *true_lanes(Translator &t, const nir_src &src)
 void emit_ballot(Translator &t, nir_intrinsic_instr *intr)
 {
    Value *bits = t.bits_of(true_lanes(t, intr->src[0]));
-   // One or four components of 32 or 64 bits; there are at most 64 lanes.
+   // A ballot has one or four components of 32 or 64 bits; there are at most 64 lanes.
    const unsigned size = intr->def.bit_size;
    for (unsigned c = 0; c < intr->def.num_components; c++) {
       Value *part = llvm::ConstantInt::get(t.int_type(size), 0);
@@ -118,7 +118,7 @@ void emit_reduction(Translator &t, nir_intrinsic_instr *intr)
          const unsigned cluster = nir_intrinsic_cluster_size(intr);
          v = cluster && cluster < t.W ? reduce_clusters(t, op, v, cluster) : reduce(t, op, v);
       }
-      // What the analysis calls uniform is the same in all active lanes.
+      // A value that divergence analysis calls uniform is the same in all active lanes.
       if (t.is_uniform(intr->def) && v->getType()->isVectorTy())
          v = t.b.CreateExtractElement(v, t.first_active_lane());
       t.define(intr->def, c, v);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// System values and barriers.  The state that they come from is described in abi.h.
+/// System values, read from the structs of abi.h, and barriers.
 
 #include "backend/cpu/codegen/facts/control_flow.h"
 #include "backend/cpu/codegen/translator.h"
@@ -35,16 +35,16 @@ void emit_barrier(Translator &t, nir_intrinsic_instr *intr)
 {
    const bool memory = nir_intrinsic_memory_scope(intr) != SCOPE_NONE;
    if (is_control_barrier(&intr->instr) && t.info.subgroups > 1) {
-      // The subgroups of a workgroup take turns on one thread.  An unknown function is barrier
-      // enough for LLVM.
+      // The subgroups of a workgroup run in turns on one thread. A call of an unknown function
+      // orders memory accesses for LLVM.
       Value *address = t.b.CreateConstInBoundsGEP1_64(t.b.getInt8Ty(), t.workgroup_state,
                                                       offsetof(WorkgroupState, barrier));
       Value *barrier = t.b.CreateLoad(t.b.getPtrTy(), address);
       auto *type = llvm::FunctionType::get(t.b.getVoidTy(), {t.b.getPtrTy()}, false);
       t.b.CreateCall(type, barrier, {t.workgroup_state})->setDoesNotThrow();
    }
-   // x86 orders all but a store before a load of another address, which acquire and release do not
-   // ask for.
+   // x86 reorders only a store and a later load of another address; acquire and release permit
+   // that.
    if (memory && nir_intrinsic_memory_scope(intr) > SCOPE_SUBGROUP)
       t.b.CreateFence(llvm::AtomicOrdering::AcquireRelease);
 }
@@ -70,7 +70,8 @@ bool emit_system(Translator &t, nir_intrinsic_instr *intr)
       t.define(intr->def, 0, t.lane_numbers(32));
       return true;
    case nir_intrinsic_as_uniform:
-      // Only where lane analysis has found that all lanes hold the same (opt_uniform.cc).
+      // The operand is a vector only if lane analysis found that all lanes hold the same value
+      // (opt_uniform.cc).
       for (unsigned c = 0; c < intr->def.num_components; c++) {
          Value *v = t.value(intr->src[0], c);
          t.define(intr->def, c,
