@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-// LLVM's static libraries call this for random numbers.  glibc has it from 2.36 on; this one serves
-// with older ones.
+// LLVM's static libraries call this function for random numbers. glibc provides it from 2.36 on;
+// this is for older versions.
 
 #include <stdint.h>
 #include <time.h>

@@ -21,22 +21,23 @@ namespace weft::cpu {
 
 namespace {
 
-/// A thread waits this many PAUSEs (some 10 microseconds) for the next dispatch before it sleeps:
-/// an application that submits many small dispatches does not pay for waking it each time.
+/// Before it sleeps, a thread waits for the next dispatch for this many PAUSEs, some 10
+/// microseconds. An application that submits many small dispatches then does not pay for a wake-up
+/// each time.
 constexpr int spin_pauses = 256;
 
-/// Threads get about this many chunks each, so that late ones still find work.
+/// Threads get about this many chunks each, so that late threads still find work.
 constexpr uint64_t chunks_per_thread = 16, max_chunk = 64;
 
-/// usable_cpus(), counted once: it reads files, and where memory is short libstdc++ 12's paths
-/// crash.
+/// usable_cpus(), called only once: it reads files, and libstdc++ 12's paths crash when memory is
+/// short.
 uint32_t counted_cpus()
 {
    static const uint32_t cpus = usable_cpus();
    return cpus;
 }
 
-/// Returns when `word` is no longer `old`.
+/// Returns once `word` differs from `old`.
 void wait_while(const std::atomic<uint32_t> &word, uint32_t old)
 {
    for (int i = 0; i < spin_pauses; i++) {
@@ -51,17 +52,17 @@ void wait_while(const std::atomic<uint32_t> &word, uint32_t old)
 } // namespace
 
 struct Executor::Impl {
-   /// Bit of `gate`: threads may join the job; the other bits count those who have and are not
-   /// done.
+   /// The bit of `gate` that lets threads join the job. The other bits count the threads that have
+   /// joined and are not done.
    static constexpr uint32_t open = 1u << 31;
 
    Job job;
    std::atomic<uint32_t> gate = 0;
-   std::atomic<uint32_t> generation = 0;      ///< of jobs; sleeping threads wait for it to change
-   std::atomic<uint32_t> threads_at_work = 0; ///< as many as there is work for
+   std::atomic<uint32_t> generation = 0;      ///< of jobs; sleeping threads wait for a change
+   std::atomic<uint32_t> threads_at_work = 0; ///< at most as many as the work can use
    std::atomic<bool> stopping = false;
    std::vector<std::thread> threads;
-   /// [0] is the dispatching thread's.
+   /// [0] belongs to the dispatching thread.
    std::vector<std::unique_ptr<WorkgroupRunner>> runners;
 
    explicit Impl(uint32_t count);
@@ -74,7 +75,7 @@ struct Executor::Impl {
 
 Executor::Impl::Impl(uint32_t count)
 {
-   // All memory first: an exception past the first thread would find it running.
+   // Allocates before the first thread starts: an exception later would find threads running.
    for (uint32_t i = 0; i < count; i++)
       runners.push_back(std::make_unique<WorkgroupRunner>());
    threads.reserve(count);
@@ -85,7 +86,7 @@ Executor::Impl::Impl(uint32_t count)
       try {
          threads.emplace_back([this, &runner] { work(runner); });
       } catch (const std::exception &) {
-         // The system has no more threads, or no memory for one: those that there are will do.
+         // The system has no more threads, or no memory for one. The pool uses the threads it has.
          break;
       }
       pthread_setname_np(threads.back().native_handle(), "weft");
@@ -111,7 +112,7 @@ void Executor::Impl::work(WorkgroupRunner &runner)
       if (stopping)
          return;
       if (join()) {
-         // A thread that finds no memory leaves the work to the others.
+         // A thread without memory leaves the work to the other threads.
          if (runner.reserve(*job.info))
             runner.run(job);
          leave();
@@ -119,7 +120,7 @@ void Executor::Impl::work(WorkgroupRunner &runner)
    }
 }
 
-/// False for a thread that comes when the job is done already.
+/// False for a thread that arrives after the job is done.
 bool Executor::Impl::join()
 {
    uint32_t value = gate.load(std::memory_order_relaxed);

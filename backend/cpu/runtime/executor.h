@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Runs programs over all CPUs that the process may use.
+/// Runs programs on all CPUs that the process may use.
 
 #pragma once
 
@@ -14,30 +14,29 @@ namespace weft::cpu {
 
 /// WEFT_THREADS, or one thread per CPU that the process can use (usable_cpus.h).
 uint32_t default_threads();
-/// WEFT_ORDER, or 0: in turn.
+/// WEFT_ORDER, or 0: ascending order.
 uint32_t default_order_seed();
 
-/// A pool of threads, default_threads() or as many as are asked for; the calling
-/// thread is one of them while it dispatches.  The subgroups of a workgroup run as fibers on one
-/// thread, so a barrier is a switch of stacks: no lock, no heap.
+/// A pool of threads; the calling thread takes part while it dispatches. The subgroups of a
+/// workgroup run as fibers on one thread, so a barrier is a switch of stacks, without lock or heap.
 class Executor {
 public:
-   /// 0 threads: default_threads().  With a seed other than 0 workgroups, and the subgroups of
-   /// each, run in an order that it decides.
+   /// 0 threads: default_threads(). A seed other than 0 shuffles workgroups, and the subgroups of
+   /// each.
    explicit Executor(uint32_t threads = 0, uint32_t order_seed = default_order_seed());
    ~Executor();
    Executor(const Executor &) = delete;
    Executor &operator=(const Executor &) = delete;
 
-   /// Runs workgroups (0,0,0) up to `groups`, each shifted by state.base_workgroup; returns when
-   /// all are done. One dispatch at a time; false if there was no memory for a workgroup's stacks or
-   /// shared memory, and nothing ran.
+   /// Runs workgroups (0,0,0) up to `groups`, each shifted by state.base_workgroup, and returns
+   /// when all are done. One dispatch at a time. Returns false, and runs nothing, without memory
+   /// for a workgroup's stacks or shared memory.
    bool dispatch(const Program &, const DispatchState &state, std::array<uint32_t, 3> groups);
 
    uint32_t threads() const;
 
-   /// Whether a dispatch runs whose workgroups need fewer threads than the process can use CPUs
-   /// (usable_cpus.h); any thread may ask.
+   /// Whether a dispatch is running whose workgroups need fewer threads than the process can use
+   /// CPUs (usable_cpus.h). Any thread may call it.
    bool leaves_cpus_free() const;
 
 private:

@@ -14,15 +14,15 @@ namespace weft::cpu {
 
 namespace {
 
-/// Tops are staggered by this much, over this many stacks.
+/// Stack tops are staggered by multiples of stagger_bytes, modulo stagger_count.
 constexpr size_t stagger_bytes = 256, stagger_count = 16;
 
-/// Guard pages that the process may still have.  Each splits a mapping, which makes two more of
-/// them, and Linux allows a process 65,530 (vm.max_map_count) for everything, the application's own
-/// included: 256 threads with 128 fibers each would take them all.
+/// Guard pages that the process may still create. Each splits a mapping, which adds two mappings.
+/// Linux allows a process 65,530 mappings (vm.max_map_count), the application's own included: 256
+/// threads with 128 fibers each would need them all.
 std::atomic<int64_t> guards_left = 8192;
 
-/// How many of that many guard pages there may be.
+/// Reserves up to `wanted` guard pages; returns how many.
 uint32_t take_guards(uint32_t wanted)
 {
    const int64_t left = guards_left.fetch_sub(wanted, std::memory_order_relaxed);
@@ -37,7 +37,7 @@ size_t page_bytes()
    return bytes;
 }
 
-/// What a stack of so many usable bytes takes, without its guard page.
+/// The bytes of a stack with so many usable bytes, without its guard page.
 size_t whole_bytes(size_t bytes)
 {
    const size_t page = page_bytes();
@@ -108,7 +108,7 @@ bool FiberStacks::allocate(uint32_t wanted_count, size_t wanted_bytes)
    bytes = whole_bytes(wanted_bytes);
    guards = take_guards(stack_count);
    for (uint32_t i = 0; i < guards; i++) {
-      // Without its guard page a stack is as good; the application may have used up the mappings.
+      // A stack also works without its guard page; the application may have used up the mappings.
       if (mprotect(bottom(i) - page, page, PROT_NONE)) {
          guards_left.fetch_add(guards - i, std::memory_order_relaxed);
          guards = i;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-// Compiled for general registers only.  A call from here to a library's function would not keep the vector
-// registers: all is inline, and sanitizers, which put such calls everywhere, stay out.
+// Compiled for general registers only. A call of a library's function would not preserve the vector
+// registers. So all functions are inline, and sanitizers, which insert calls, are off.
 
 #include "backend/cpu/runtime/lane_memory.h"
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Memory accesses lane by lane: what generated code calls where its vector code does not apply, as at the
-/// end of a buffer or where only some lanes are active.
+/// Lanewise memory accesses: generated code calls these functions where its vector code does not
+/// apply, such as at the end of a buffer or if only some lanes are active.
 ///
-/// These functions leave all registers as they are, so that what is an exception costs its caller little
-/// code and no spills.
+/// The functions preserve all registers, so that an exceptional call costs its caller little code
+/// and no spills.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace weft::cpu {
 
-/// What a lane accesses, and how it says where.
+/// A lane's access: its components and the form of its offset.
 struct LaneForm {
    uint8_t components;
    uint8_t bytes;        ///< of a component: 1, 2, 4 or 8
@@ -22,22 +22,23 @@ struct LaneForm {
    uint32_t packed() const { return components | bytes << 8 | uint32_t(offset_bytes) << 16; }
 };
 
-/// The size of memory without a bound.
+/// The size of unbounded memory.
 constexpr uint64_t unlimited = ~uint64_t(0);
 
 constexpr const char *load_lanes_symbol = "weft_load_lanes";
 constexpr const char *store_lanes_symbol = "weft_store_lanes";
 
-// Of memory `size` bytes from `base` on may be accessed, or any if that is `unlimited`.  Bit l of `active`: lane l
-// takes part.  `offsets` has a number per lane, of its first component.  `form` is LaneForm::packed().  Components are
-// checked one by one: NIR's passes join accesses of which only a part may be out of bounds.
+// Accesses memory of `size` bytes from `base` on, or any memory if `size` is `unlimited`. Lane l
+// takes part if bit l of `active` is set. `offsets` has a number per lane, for the lane's first
+// component. `form` is LaneForm::packed(). Each component is checked: NIR's passes join accesses
+// that may be partly out of bounds.
 
-/// data[lane][component] = memory; zero for what is out of bounds, anything for inactive lanes.
+/// data[lane][component] = memory. Reads zero out of bounds; inactive lanes get arbitrary values.
 [[gnu::no_caller_saved_registers]] void load_lanes(const uint8_t *base, uint64_t size,
                                                    uint64_t active, const void *offsets,
                                                    uint8_t *data, uint32_t form);
-/// memory = data[lane][component], in the order of lanes; what is out of bounds and inactive lanes
-/// write nothing.
+/// memory = data[lane][component], in the order of lanes. Writes nothing out of bounds or for
+/// inactive lanes.
 [[gnu::no_caller_saved_registers]] void store_lanes(uint8_t *base, uint64_t size, uint64_t active,
                                                     const void *offsets, const uint8_t *data,
                                                     uint32_t form);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A random order of workgroups, and of the subgroups of each, that a seed decides.  A shader
-/// without a barrier that it needs often works in the usual order: subgroup 0 writes and subgroup 1
-/// reads after it.
+/// A random order of workgroups, and of the subgroups of each, which a seed determines. It reveals
+/// missing barriers: in the usual order, subgroup 0 writes before subgroup 1 reads, so such a
+/// shader often works.
 
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace weft::cpu {
 
-/// A number that depends on all bits of both (the finalizer of SplitMix64).
+/// A number that depends on all bits of both arguments (the finalizer of SplitMix64).
 inline uint64_t mix(uint64_t seed, uint64_t number)
 {
    uint64_t x = seed * 0x9e3779b97f4a7c15 + number;
@@ -23,8 +23,8 @@ inline uint64_t mix(uint64_t seed, uint64_t number)
    return x ^ (x >> 31);
 }
 
-/// The workgroup in place of the `turn`-th of `total`: each comes once.  The factor is relatively
-/// prime to the number.
+/// A permutation of 0 to total - 1: the workgroup for the `turn`-th turn. The factor is coprime to
+/// `total`.
 inline uint64_t shuffled_workgroup(uint32_t seed, uint64_t turn, uint64_t total)
 {
    uint64_t factor = mix(seed, 0) % total;
@@ -33,7 +33,7 @@ inline uint64_t shuffled_workgroup(uint32_t seed, uint64_t turn, uint64_t total)
    return uint64_t((static_cast<unsigned __int128>(turn) * factor + mix(seed, 1) % total) % total);
 }
 
-/// All subgroups of a workgroup, each once.
+/// A permutation of a workgroup's subgroups.
 inline void shuffle_subgroups(std::span<uint32_t> subgroups, uint32_t seed, uint64_t workgroup)
 {
    std::iota(subgroups.begin(), subgroups.end(), 0);

@@ -17,7 +17,7 @@
 #include <string>
 
 // glibc's libmvec declares its functions to the compiler's vectoriser only; their types do not
-// matter here.  Names: _ZGV, instruction set (d: AVX2, e: AVX-512), N: unmasked, lanes, one v per
+// matter here. Names: _ZGV, instruction set (d: AVX2, e: AVX-512), N: unmasked, lanes, one v per
 // parameter.
 extern "C" {
 #define WEFT_DECLARE_F32(name)                                                                     \
@@ -45,7 +45,7 @@ struct Entry {
 };
 
 #define WEFT_ENTRY(name) {#name, reinterpret_cast<void *>(&::name)},
-/// libm's own functions are overloaded.
+/// The casts select among libm's overloaded functions.
 #define WEFT_SCALAR(type, name)                                                                    \
    {#name, reinterpret_cast<void *>(static_cast<type (*)(type)>(&::name))},
 #define WEFT_ENTRIES_F32(name)                                                                     \
@@ -53,7 +53,8 @@ struct Entry {
 #define WEFT_ENTRIES_F64(name)                                                                     \
    WEFT_ENTRY(_ZGVdN4v_##name) WEFT_ENTRY(_ZGVeN8v_##name) WEFT_SCALAR(double, name)
 
-// What emit_math.cc and lane_pieces.cc call, and what LLVM makes of its own instructions.
+// The functions that emit_math.cc and lane_pieces.cc call, and those that LLVM calls for its
+// instructions.
 const Entry entries[] = {
    WEFT_ENTRIES_F32(sinf) WEFT_ENTRIES_F32(cosf) WEFT_ENTRIES_F64(sin) WEFT_ENTRIES_F64(cos)
       WEFT_SCALAR(float, exp2f) WEFT_SCALAR(float, log2f) WEFT_SCALAR(double, exp2)
@@ -61,12 +62,12 @@ const Entry entries[] = {
             WEFT_ENTRY(__truncdfhf2){load_lanes_symbol, reinterpret_cast<void *>(&load_lanes)},
    {store_lanes_symbol, reinterpret_cast<void *>(&store_lanes)}};
 
-/// exp2 and log2 came to libmvec with glibc 2.35: a library that is linked to them does not load
-/// with an older one.
+/// exp2 and log2 are in libmvec since glibc 2.35: a library that links to them does not load with
+/// an older one.
 void *find_newer_vector_function(std::string_view name)
 {
-   // Loaded already, for sin and cos.  RTLD_DEFAULT does not find it: that does not look into the
-   // libraries that a loaded driver needs.
+   // libmvec is loaded already, for sin and cos. RTLD_DEFAULT does not find it, because it does not
+   // search the dependencies of a loaded driver.
    static void *const libmvec = dlopen("libmvec.so.1", RTLD_LAZY | RTLD_LOCAL);
    for (const VectorFunction *functions : {vector_math_avx2, vector_math_avx512})
       for (int i = 0; i < vector_functions; i++)

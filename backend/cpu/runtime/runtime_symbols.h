@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The functions outside itself that generated code may call: tile kernels, vector functions of
-/// glibc's libmvec, a few of libm, memcpy and its kin.  Nothing else is ever linked in.
+/// The external functions that generated code may call: tile kernels, vector functions of glibc's
+/// libmvec, a few of libm, memcpy and similar ones. Nothing else is linked in.
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace weft::cpu {
 
-/// Null when the name is none of them.  Of a tile kernel there is one for each instruction set.
+/// Null for any other name. A tile kernel's name selects the kernel for the CPU's instruction set.
 void *find_runtime_symbol(std::string_view name, const CpuFeatures &);
 
 } // namespace weft::cpu

@@ -39,12 +39,12 @@ uint32_t cpus_of_affinity_mask()
 
 std::optional<double> quotient(const std::string &time, const std::string &period)
 {
-   // "max" and -1 are no limit; neither is what is not a number.
+   // "max", -1 and text other than a number mean no limit.
    const double t = std::strtod(time.c_str(), nullptr), p = std::strtod(period.c_str(), nullptr);
    return t > 0 && p > 0 ? std::optional(t / p) : std::nullopt;
 }
 
-/// "200000 100000" in version 2.
+/// Version 2's format: "200000 100000".
 std::optional<double> limit_of_group_2(const fs::path &group)
 {
    std::string time, period;
@@ -89,12 +89,12 @@ std::optional<std::string> group_of_process(const fs::path &root, bool version_2
 }
 
 struct Mount {
-   std::string group; ///< that is mounted: "/" but in a container
+   std::string group; ///< the mounted group: "/" except in a container
    std::string point;
 };
 
-/// "36 35 0:31 GROUP POINT rw,nosuid shared:9 - cgroup2 cgroup2 rw" (proc_pid_mountinfo(5)); version 1
-/// has "cgroup" and its controllers among the last options.
+/// "36 35 0:31 GROUP POINT rw,nosuid shared:9 - cgroup2 cgroup2 rw" (proc_pid_mountinfo(5)).
+/// Version 1 has "cgroup", and its controllers among the last options.
 std::vector<Mount> mounts(const fs::path &root, bool version_2)
 {
    std::vector<Mount> found;
@@ -111,7 +111,8 @@ std::vector<Mount> mounts(const fs::path &root, bool version_2)
    return found;
 }
 
-/// The limits of the process's group and of those around it, as far as they are mounted.
+/// The minimum over the limits of the process's group and its ancestors, as far as they are
+/// mounted.
 template <typename Limit>
 std::optional<double> least_limit(const fs::path &root, bool version_2, const Limit &limit_of_group)
 {
@@ -122,7 +123,8 @@ std::optional<double> least_limit(const fs::path &root, bool version_2, const Li
    for (const Mount &mount : mounts(root, version_2)) {
       const fs::path top = root / fs::path(mount.point).relative_path();
       const fs::path inside = fs::path(*group).lexically_relative(mount.group);
-      // Outside of what is mounted: the mounted group is the nearest that there is.
+      // If the group is outside of the mounted hierarchy, starts at the mounted group, which is
+      // nearest.
       fs::path here =
          inside.empty() || *inside.begin() == ".." ? top : (top / inside).lexically_normal();
       for (;; here = here.parent_path()) {

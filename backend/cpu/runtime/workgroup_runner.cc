@@ -25,19 +25,19 @@ namespace {
 
 namespace context = boost::context::detail;
 
-/// Stacks and shared memory that so many dispatches have not used are given back.
+/// Frees stacks and shared memory that this many dispatches have not used.
 constexpr uint64_t keep_unused = 256;
 
-/// Memory that two programs can share may be so many times what one of them needs.
+/// Two programs share memory if it is at most this many times the need of one of them.
 constexpr size_t worthwhile_growth = 4;
 
-/// For what generated code calls and for signal handlers, whose frames hold all vector and matrix
-/// registers.
+/// For functions that generated code calls and for signal handlers, whose frames hold all vector
+/// and matrix registers.
 constexpr size_t stack_margin = WEFT_ASAN || WEFT_TSAN ? 256 << 10 : 48 << 10;
 
 } // namespace
 
-/// Where a new fiber begins; a type, so that it can be a friend.
+/// The entry point of a new fiber; a struct, so that it can be a friend.
 struct FiberEntry {
    static void run(context::transfer_t transfer)
    {
@@ -116,7 +116,7 @@ bool WorkgroupRunner::reserve_fibers(uint32_t count, size_t stack_bytes)
          return false;
       best = &sets.back();
    }
-   // A program that needs a small part of them does not keep them.
+   // A use by a program that needs only a small part does not keep the set alive.
    if (FiberStacks::mapped(count, stack_bytes) * worthwhile_growth >= best->stacks.mapped())
       best->last_use = uses;
    stacks = &best->stacks;
@@ -125,7 +125,8 @@ bool WorkgroupRunner::reserve_fibers(uint32_t count, size_t stack_bytes)
    return true;
 }
 
-/// As sets.back().  It takes the place of a set that is not much smaller, if it can serve for both.
+/// Adds a set as sets.back(). Replaces a set that is not much smaller, if the new one can serve
+/// both.
 bool WorkgroupRunner::add_fibers(uint32_t count, size_t stack_bytes)
 {
    const size_t wanted = FiberStacks::mapped(count, stack_bytes);
@@ -159,7 +160,7 @@ void WorkgroupRunner::run(Job &new_job)
    if (job->fibers) {
       run_chunks();
    } else {
-      // Everything in one fiber: it has the stack that the program needs.
+      // All workgroups run in one fiber, because its stack has the size that the program needs.
       fibers[0].previous = fibers[0].next = 0;
       switch_fiber(caller_slot, 0);
    }
@@ -223,9 +224,9 @@ void WorkgroupRunner::move_to(uint64_t workgroup)
    workgroup_id[2] = base[2] + uint32_t(workgroup / job->groups[1]);
 }
 
-/// One number at a time, and nothing but what changes.  Were the numbers kept without the base, the
-/// compiler would load two at once to add it, which waits for the store of the one that changed, and
-/// all before it, to leave the CPU's queue: workgroups could not overlap.
+/// Updates only the numbers that change, one at a time. If the ids were kept without the base, the
+/// compiler would load two at once to add it. That load waits until the store of the changed one,
+/// and all stores before it, leave the store queue: workgroups could not overlap.
 void WorkgroupRunner::move_to_next()
 {
    const uint32_t *base = job->state->base_workgroup;
@@ -283,7 +284,7 @@ void WorkgroupRunner::switch_fiber(uint32_t from, uint32_t to)
                                      stacks->size(to));
 #endif
 #if WEFT_TSAN
-   // The thread's own stack is left here and comes back here: this is where it is known.
+   // A thread's own fiber is known only here, where the thread leaves its stack and returns to it.
    if (from == caller_slot)
       fibers[from].shadow = __tsan_get_current_fiber();
    __tsan_switch_to_fiber(fibers[to].shadow, 0);

@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Runs workgroups on one thread, one after the other: their subgroups are fibers if they meet at barriers.
+/// Runs workgroups on one thread, one after the other. Their subgroups are fibers if the program
+/// has barriers.
 ///
-/// The fibers of a workgroup form a ring.  A barrier switches to the next fiber of the ring, a fiber that is done leaves
-/// it.  So between two barriers every fiber runs once, in order, and when the first one comes out of a barrier all have
-/// arrived.  Fibers live on: after a workgroup each waits in its loop for the next one.
+/// The fibers of a workgroup form a ring. A barrier switches to the next fiber of the ring; a
+/// finished fiber leaves it. So between two barriers every fiber runs once, in order, and when the
+/// first fiber returns from a barrier all have arrived. Fibers persist: after a workgroup each
+/// waits in its loop for the next one.
 ///
-///      caller ──► fiber 0 ──► fiber 1 ──► … ──► fiber n-1 ──┐     (to the caller once the ring is empty)
-///                    ▲──────────────────────────────────────┘
+///     caller ──► fiber 0 ──► fiber 1 ──► … ──► fiber n-1 ──┐  (to the caller once empty)
+///                   ▲──────────────────────────────────────┘
 
 #pragma once
 
@@ -26,18 +28,18 @@
 
 namespace weft::cpu {
 
-/// A dispatch under way; threads take chunks of workgroups from it.
+/// A running dispatch; threads take chunks of workgroups from it.
 struct Job {
    Kernel kernel;
-   const ProgramInfo *info; ///< for each thread to get memory by
+   const ProgramInfo *info; ///< each thread reserves its memory by this
    const DispatchState *state;
    uint32_t subgroups;
-   bool fibers; ///< a fiber per subgroup, as the program has barriers
+   bool fibers; ///< one fiber per subgroup, for programs with barriers
    std::array<uint32_t, 3> groups;
    uint64_t total;                         ///< workgroups
-   uint32_t order;                         ///< seed of a random order (run_order.h); 0: in turn
+   uint32_t order;                         ///< seed of a random order (run_order.h); 0: ascending
    uint64_t chunk;                         ///< workgroups taken at once
-   alignas(64) std::atomic<uint64_t> next; ///< the first workgroup that nobody has taken
+   alignas(64) std::atomic<uint64_t> next; ///< the first workgroup that no thread has taken
 };
 
 class WorkgroupRunner final : private WorkgroupState {
@@ -45,14 +47,14 @@ public:
    WorkgroupRunner();
    ~WorkgroupRunner();
 
-   /// Gets memory for a program's workgroups; false if there is none.
+   /// Reserves memory for a program's workgroups; false if there is none.
    bool reserve(const ProgramInfo &);
 
-   /// Runs chunks of the job until none is left.  After reserve() for the job's program.
+   /// Runs chunks of the job until none is left. Call reserve() for the job's program first.
    void run(Job &);
 
 private:
-   /// jump_fcontext's handle of a suspended stack.
+   /// A suspended stack: jump_fcontext's handle.
    using Context = void *;
 
    struct Fiber {
@@ -67,9 +69,9 @@ private:
    void fiber_loop();
    friend struct FiberEntry;
 
-   /// Suspends the running fiber `from`, runs `to` (caller_slot: the thread's own stack).
+   /// Suspends the running fiber `from` and resumes `to` (caller_slot: the thread's own stack).
    void switch_fiber(uint32_t from, uint32_t to);
-   /// What a stack does first when it has been switched to.
+   /// The first action on a stack after a switch to it.
    void arrive(Context from_context, void *fake_stack);
    void run_chunks();
    void run_workgroup();
@@ -85,11 +87,11 @@ private:
    Job *job = nullptr;
    uint32_t current = 0; ///< the running fiber
    uint32_t switched_from = 0;
-   uint32_t caller_slot = 0; ///< fibers' last element stands for the thread's own stack
-   Fiber *fibers = nullptr;  ///< of the set in use
+   uint32_t caller_slot = 0; ///< the last element of `fibers` stands for the thread's own stack
+   Fiber *fibers = nullptr;  ///< fibers of the set in use
    const FiberStacks *stacks = nullptr;
 
-   /// Fibers with their stacks.  A program runs on the smallest set that is large enough.
+   /// Fibers with their stacks. A program runs on the smallest set that is large enough.
    struct FiberSet {
       FiberStacks stacks;
       std::vector<Fiber> fibers;
@@ -101,15 +103,15 @@ private:
    std::list<FiberSet> sets;
    uint64_t uses = 0; ///< calls of reserve()
 
-   std::vector<uint32_t> permutation; ///< of the subgroups of a workgroup, where a seed decides
-   uint64_t workgroup_number = 0;     ///< of the workgroup that runs
+   std::vector<uint32_t> permutation; ///< of a workgroup's subgroups, in random order
+   uint64_t workgroup_number = 0;     ///< of the current workgroup
 
    struct Free {
       void operator()(uint8_t *memory) const { std::free(memory); }
    };
    std::unique_ptr<uint8_t, Free> shared_memory;
    size_t shared_bytes = 0;
-   uint64_t shared_last_use = 0; ///< of a good part of it
+   uint64_t shared_last_use = 0; ///< of a large part of it; counts as `uses`
 
    // The thread's own stack, for AddressSanitizer.
    [[maybe_unused]] const void *caller_bottom = nullptr;
