@@ -68,7 +68,7 @@ std::string to_text(const llvm::Module &module)
    return text;
 }
 
-/// Null if LLVM was built without its x86 part.
+/// Null if LLVM was built without its x86 target.
 std::unique_ptr<llvm::TargetMachine> create_target_machine(const CpuFeatures &cpu)
 {
    static std::once_flag once;
@@ -85,20 +85,20 @@ std::unique_ptr<llvm::TargetMachine> create_target_machine(const CpuFeatures &cp
 
    llvm::TargetOptions target_options;
    target_options.EmitStackSizeSection = true;
-   target_options.MCOptions.AsmVerbose = true; // what is spilled, in assembly for people
+   target_options.MCOptions.AsmVerbose = true; // comments on spills, for readers of the assembly
    target_options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-   // Position-independent with small offsets: calls to our kernels, which may be anywhere, go
-   // through stubs.  One level less of effort can take LLVM 19 exponential time for matrices that are
-   // taken apart (SelectionDAG::AddModifiedNodeToCSEMaps).  One level more costs a tenth of the time
-   // of compiling a large shader, and its code is no faster; nor is code scheduled for the very model
-   // of CPU ("tune-cpu").
+   // Position-independent with small offsets: calls to kernels, which may be at any address, go
+   // through stubs. One optimisation level less can take LLVM 19 exponential time for scalarized
+   // matrices (SelectionDAG::AddModifiedNodeToCSEMaps). One level more costs a tenth of a large
+   // shader's compile time, without faster code. Scheduling for the exact CPU model ("tune-cpu")
+   // gains nothing either.
    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       TargetTriple(triple), cpu.llvm_cpu, cpu.llvm_features, target_options, llvm::Reloc::PIC_,
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less,
       /*JIT=*/true));
 }
 
-/// No function name has a meaning: a call that LLVM made up could not be linked.
+/// No function name has a meaning: a call that LLVM introduced could not be linked.
 llvm::TargetLibraryInfoImpl library_info()
 {
    llvm::TargetLibraryInfoImpl info{llvm::Triple(triple)};
@@ -106,7 +106,7 @@ llvm::TargetLibraryInfoImpl library_info()
    return info;
 }
 
-/// Keeps what LLVM reports while a module is compiled; without it an error ends the process.
+/// Collects LLVM's errors during a compilation; without a handler an error ends the process.
 class DiagnosticCollector final : public llvm::DiagnosticHandler {
 public:
    explicit DiagnosticCollector(std::string &errors) : errors(errors) {}
@@ -126,8 +126,8 @@ private:
    std::string &errors;
 };
 
-/// Invariants out of innermost loops.  Those of a loop around others would wait in memory while these
-/// run: masks and addresses by the dozen, cheaper computed again.
+/// Hoists invariants out of innermost loops only. Invariants of outer loops would be spilled while
+/// inner loops run: they are dozens of masks and addresses, which are cheaper to recompute.
 class InnermostLicm : public llvm::PassInfoMixin<InnermostLicm> {
 public:
    llvm::PreservedAnalyses run(llvm::Loop &loop, llvm::LoopAnalysisManager &analyses,
@@ -142,9 +142,9 @@ private:
    llvm::LICMPass licm = llvm::LICMPass(llvm::LICMOptions());
 };
 
-/// The translator writes straightforward code without redundant control flow, and vectors of a
-/// whole subgroup: what pays is promotion to registers, common subexpressions and invariants out of
-/// loops.
+/// The translator emits simple code without redundant control flow, and vectors of a whole
+/// subgroup. So the useful passes are promotion to registers, common subexpressions and loop
+/// invariants.
 void optimise(llvm::Module &module, llvm::TargetMachine &machine)
 {
    llvm::LoopAnalysisManager loops;
@@ -160,16 +160,16 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine)
    builder.crossRegisterProxies(loops, functions, call_graph, modules);
 
    llvm::FunctionPassManager passes;
-   // Of addresses computed for all lanes often one lane's is used, or nothing but in cold blocks, which
-   // compute them again: EarlyCSE would keep what it finds first.
+   // First removes unused vectors of addresses: often code uses one lane's address, or recomputes
+   // addresses in cold blocks. EarlyCSE would keep the first computation that it finds.
    passes.addPass(llvm::DCEPass());
    passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
    passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
    passes.addPass(llvm::SimplifyCFGPass());
    passes.addPass(llvm::InstCombinePass());
    passes.addPass(llvm::createFunctionToLoopPassAdaptor(InnermostLicm(), /*UseMemorySSA=*/true));
-   // For every load it would look at all stores before it: a third of the time of these passes for nothing
-   // that EarlyCSE has left.
+   // Without MemDep, which visits all earlier stores for every load: a third of the passes' time,
+   // and EarlyCSE leaves nothing to find.
    passes.addPass(llvm::GVNPass(llvm::GVNOptions().setMemDep(false)));
    passes.addPass(llvm::SimplifyCFGPass());
    passes.addPass(llvm::ADCEPass());
@@ -185,15 +185,17 @@ void set_function_attributes(llvm::Module &module, const CpuFeatures &cpu)
       function.addFnAttr("prefer-vector-width", bits);
       function.addFnAttr("min-legal-vector-width", bits);
       function.addFnAttr(llvm::Attribute::NoUnwind);
-      // LLVM 19 would clear the upper halves of registers that it has just restored.
+      // LLVM 19 would insert vzeroupper and clear the upper halves of registers that it has just
+      // restored.
       if (function.hasFnAttribute("no_caller_saved_registers"))
          function.addFnAttr("target-features", cpu.llvm_features + ",-vzeroupper");
    }
 }
 
-/// The code generator's passes but for two.  One loads vectors of constants from shorter memory: it widens them on
-/// the ports that shuffle, which shaders keep busy: 4 % of a generated token of q4_K_M.  The other moves
-/// arithmetic on masks out of general registers: it finds none, in a fiftieth of the time.
+/// The code generator's passes, except for two. One loads constant vectors from shorter memory. It
+/// widens them on the shuffle ports, which shaders keep busy: 4 % of a generated token of q4_K_M.
+/// The other moves mask arithmetic out of general registers. It finds none, in a fiftieth of the
+/// time.
 class CodePasses final : public llvm::legacy::PassManager {
 public:
    uint32_t dropped = 0;
@@ -215,7 +217,7 @@ private:
    }
 };
 
-/// False if the target cannot write this kind of file.
+/// False if the target cannot write this type of file.
 bool emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type,
           llvm::SmallVectorImpl<char> &bytes, CompileStatistics *statistics = nullptr)
 {
@@ -230,7 +232,7 @@ bool emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileT
    return true;
 }
 
-/// Of an object's sections, the sum of `count(section)`; 0 for what is no object.
+/// The sum of `count(section)` over an object's sections; 0 if the bytes are no object.
 template <typename Count>
 uint64_t sum_over_sections(llvm::MemoryBufferRef bytes, Count &&count)
 {
@@ -246,8 +248,8 @@ uint64_t sum_over_sections(llvm::MemoryBufferRef bytes, Count &&count)
    return sum;
 }
 
-/// What an object's functions need of stack, all together, as the code generator noted it (section
-/// .stack_sizes: per function its address and a ULEB128 of its frame's bytes).
+/// The stack bytes of all functions of an object, added up, as the code generator recorded them
+/// (section .stack_sizes: per function its address and a ULEB128 of its frame's bytes).
 uint64_t stack_bytes(llvm::MemoryBufferRef bytes)
 {
    return sum_over_sections(bytes, [](const llvm::object::SectionRef &section) -> uint64_t {
@@ -272,7 +274,7 @@ uint64_t stack_bytes(llvm::MemoryBufferRef bytes)
    });
 }
 
-/// The machine code in an object.
+/// Bytes of machine code in an object.
 uint64_t code_bytes(llvm::MemoryBufferRef bytes)
 {
    return sum_over_sections(bytes, [](const llvm::object::SectionRef &section) -> uint64_t {
@@ -286,7 +288,7 @@ void write_perf_map(llvm::jitlink::LinkGraph &graph)
    static std::mutex mutex;
    const std::lock_guard lock(mutex);
    const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
-   // The name can be guessed and everybody may write to /tmp: not through another user's link.
+   // O_NOFOLLOW: the name can be guessed and any user may create a link in /tmp.
    const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
    std::FILE *file = fd >= 0 ? fdopen(fd, "a") : nullptr;
    if (!file)
@@ -303,7 +305,7 @@ void write_perf_map(llvm::jitlink::LinkGraph &graph)
    std::fclose(file);
 }
 
-/// What a link leaves behind.
+/// The result of a link.
 struct LinkedCode {
    jitlink::JITLinkMemoryManager::FinalizedAlloc allocation;
    uint64_t kernel = 0;
@@ -311,8 +313,8 @@ struct LinkedCode {
    std::string error;
 };
 
-/// Links one object against find_runtime_symbol().  JITLink owns it and may destroy it before
-/// link() returns; all its results are in LinkedCode.
+/// Links one object against find_runtime_symbol(). JITLink owns the context and may destroy it
+/// before link() returns, so LinkedCode holds all results.
 class LinkContext final : public jitlink::JITLinkContext {
 public:
    LinkContext(jitlink::JITLinkMemoryManager &memory, LinkedCode &code, const CpuFeatures &cpu)
@@ -379,7 +381,7 @@ public:
          llvm::consumeError(memory.deallocate(std::move(code.allocation)));
    }
 
-   /// Empty, or what went wrong.
+   /// Returns an error message, or an empty string.
    std::string link(const CpuFeatures &cpu)
    {
       const llvm::MemoryBufferRef buffer(
@@ -407,7 +409,7 @@ public:
    }
 
 private:
-   /// More than the private memory that a subgroup may have, with what spills, and less than overflows 32 bits.
+   /// More than a subgroup's private memory with spills, and small enough not to overflow 32 bits.
    static constexpr uint64_t max_stack_bytes = 1u << 29;
    static_assert(max_stack_bytes >= 2 * uint64_t(limits::scratch_bytes) * 64);
 
@@ -443,7 +445,7 @@ compile_object(llvm::Module &module,
    if (dump)
       dump("llvm", to_text(module));
 
-   // The passes assume what the verifier checks; on anything else they may crash.
+   // The passes assume the verifier's rules and may crash on invalid IR.
    llvm::raw_string_ostream stream(errors);
    if (llvm::verifyModule(module, &stream))
       return Error{"invalid LLVM IR: " + errors};
@@ -479,8 +481,8 @@ compile_object(llvm::Module &module,
 
 void prepare_code_generation(const CpuFeatures &cpu)
 {
-   // It makes tables for calls, for vectors that are no registers', and for an instruction with an operand in memory
-   // that would overwrite one which is used again.
+   // A small module that makes LLVM create its tables: for calls, for vectors wider than registers,
+   // and for an instruction with a memory operand whose destination register is used again.
    llvm::LLVMContext context;
    llvm::Module module("prepare", context);
    prepare_module(module);

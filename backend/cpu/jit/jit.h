@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// LLVM modules to machine code in memory, and back from the bytes of a cache.  The only file of
-/// the back end that knows of LLVM's passes, targets and linker.
+/// Compiles LLVM modules to machine code in memory, and restores it from cached bytes. The only
+/// file of the back end that uses LLVM's passes, targets and linker.
 
 #pragma once
 
@@ -23,26 +23,26 @@ class Module;
 
 namespace weft::cpu {
 
-/// The kernel's name in the module; it has the type Kernel.
+/// The kernel's name in the module; its type is Kernel.
 constexpr std::string_view kernel_symbol = "weft_kernel";
 
-/// Sets the data layout and triple of an empty module, so that the translator can ask it for sizes.
+/// Sets the data layout and triple of an empty module, so that the translator can query type sizes.
 void prepare_module(llvm::Module &);
 
-/// Optimises the module and compiles it to an object file for a CPU.  Errors of code generation, at which LLVM would end
-/// the process, are the result's.  `dump` is CompileOptions::dump: it gets the phases "llvm" (before optimisation),
-/// "llvm-opt" and "asm".
-/// Thread-safe for modules of different contexts.
+/// Optimises the module and compiles it to an object file for a CPU. Errors of code generation, for
+/// which LLVM would end the process, are returned. `dump` is CompileOptions::dump: it gets the
+/// phases "llvm" (before optimisation), "llvm-opt" and "asm". Thread-safe for modules of different
+/// contexts.
 Result<std::vector<std::byte>>
 compile_object(llvm::Module &,
                const std::function<void(const char *phase, const std::string &text)> &dump,
                const CpuFeatures & = host_features(), CompileStatistics * = nullptr);
 
-/// Has LLVM make what it makes when it first compiles something, so that at exit it is destroyed after what is made
-/// later: threads that compile are waited for before then.
+/// Makes LLVM create its static objects now. At exit they are then destroyed after objects that are
+/// created later, whose destructors wait for compiling threads.
 void prepare_code_generation(const CpuFeatures & = host_features());
 
-/// Links an object file in memory, with the tile kernels for a CPU.  The program keeps the object's
+/// Links an object file in memory, with the tile kernels for a CPU. The program keeps the object's
 /// bytes for serialize().
 Result<std::shared_ptr<const Program>> link_program(const ProgramInfo &,
                                                     std::vector<std::byte> object,

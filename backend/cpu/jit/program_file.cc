@@ -45,7 +45,7 @@ std::array<std::byte, 16> cache_uuid()
 {
    static const std::array<std::byte, 16> uuid = [] {
       const CpuFeatures &cpu = host_features();
-      // LLVM is a library of its own, whose packages are updated without a new version of it.
+      // LLVM is a shared library; its packages are updated without a new version number.
       const std::string key = build_name(reinterpret_cast<const void *>(&cache_uuid)) + "|" +
                               build_name(reinterpret_cast<const void *>(&LLVMGetVersion)) + "|" +
                               cpu.llvm_cpu + "|" + cpu.llvm_features + "|" + cpu.brand +

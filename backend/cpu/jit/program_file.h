@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Programs, and shaders that are to become some, as caches keep them:
+/// The cache format of programs, and of shaders that are specialized per dispatch:
 ///
-///     "WEFTPROG" or "WEFTSHDR" | cache_uuid() | ProgramInfo as 8 words | bytes of the payload (64 bits)
-///     | XXH3 of everything else (64 bits) | payload: an object file, or what programs.cc writes
+///    "WEFTPROG" or "WEFTSHDR" | cache_uuid() | ProgramInfo as 8 words
+///    | bytes of the payload (64 bits) | XXH3 of everything else (64 bits)
+///    | payload: an object file, or what programs.cc writes
 ///
-/// The numbers are little-endian.  Files come from disk caches and from applications (VkPipelineCache), so nothing in
-/// them is believed before the checksum fits.
+/// Numbers are little-endian. Files come from disk caches and from applications (VkPipelineCache),
+/// so a reader trusts no field before the checksum matches.
 
 #pragma once
 
