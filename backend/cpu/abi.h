@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What generated code and its caller agree on.  Plain C layout: the code generator reads these
-/// structs by offset.
+/// The interface between generated code and its caller. Plain C layout: the code generator reads
+/// these structs by offset.
 
 #pragma once
 
@@ -10,17 +10,17 @@
 
 namespace weft::cpu {
 
-/// A buffer as a descriptor names it: 16 bytes in a descriptor set's memory.
+/// A buffer as a descriptor stores it: 16 bytes in a descriptor set's memory.
 struct BufferDescriptor {
    uint64_t address;
-   uint64_t size; ///< bytes that may be accessed from address on; 0 for a null descriptor
+   uint64_t size; ///< accessible bytes from address on; 0 for a null descriptor
 };
 
 constexpr uint32_t max_sets = 8;
-/// The slot of DispatchState::sets where dynamic buffers lie, their offsets already applied.
+/// The slot of DispatchState::sets that holds dynamic buffers, with their offsets already applied.
 constexpr uint32_t dynamic_slot = max_sets;
 
-/// The same for every workgroup of a dispatch.
+/// State that all workgroups of a dispatch share.
 struct DispatchState {
    const uint8_t *sets[max_sets + 1];
    const uint8_t *push_constants;
@@ -30,10 +30,10 @@ struct DispatchState {
 
 /// The state of the workgroup that a thread is running.
 struct WorkgroupState {
-   uint32_t workgroup_id[3]; ///< base_workgroup is already added
+   uint32_t workgroup_id[3]; ///< includes base_workgroup
    uint32_t reserved;
    uint8_t *shared; ///< ProgramInfo::shared_bytes, 64-byte aligned
-   /// Returns when every subgroup of the workgroup has called it.
+   /// Returns once every subgroup of the workgroup has called it.
    void (*barrier)(WorkgroupState *);
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// LLVM's functions that changed between the versions that are accepted: 19 to 22.
+/// Wrappers for LLVM functions that changed between the supported versions, 19 to 22.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace weft::cpu {
 
-/// Target triples were texts before LLVM 21; the registry takes texts until LLVM 22.
+/// Target triples were strings before LLVM 21; the registry takes strings until LLVM 22.
 #if LLVM_VERSION_MAJOR >= 21
 using TargetTriple = llvm::Triple;
 #else
@@ -29,7 +29,7 @@ inline const llvm::Target *find_target(const char *triple, std::string &error)
 #endif
 }
 
-/// The names of JITLink's symbols, texts before LLVM 20.
+/// The names of JITLink's symbols, which were strings before LLVM 20.
 inline llvm::StringRef text_of(llvm::StringRef name)
 {
    return name;
@@ -50,7 +50,7 @@ link_graph_of(llvm::MemoryBufferRef object)
 #endif
 }
 
-/// Of a parameter: the function keeps no copy of the pointer.
+/// A parameter's attribute: the function keeps no copy of the pointer.
 inline llvm::Attribute no_capture([[maybe_unused]] llvm::LLVMContext &context)
 {
 #if LLVM_VERSION_MAJOR >= 21

@@ -99,33 +99,34 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    RUN(run, pack_factors, W);
    RUN(run, keep_barrier_loops, W);
 
-   /* System values become those that a subgroup has. */
+   /* System values become the subgroup's ids. */
    RUN(run, nir_lower_system_values);
    nir_lower_compute_system_values_options ids = {};
    ids.lower_cs_local_id_to_index = true;
    RUN(run, nir_lower_compute_system_values, &ids);
-   /* After the pass above, which makes local ids from the index. */
+   /* After the pass above, which computes local ids from the index. */
    RUN(run, lower_invocation_ids, W);
 
-   /* Variables become values.  Copies of whole arrays and structs go first: vars_to_ssa and
-    * explicit_io know loads and stores only. */
+   /* Variables become values. Copies of whole arrays and structs go first, because vars_to_ssa and
+    * explicit_io handle only loads and stores. */
    RUN(run, nir_split_var_copies);
    RUN(run, nir_lower_var_copies);
    optimize(run, unroll_tiles);
 
-   /* Tables of constants would otherwise be built in scratch memory by every invocation.  Before
-    * function_temp gets explicit types; without dead variables, which nir_opt_large_constants does
-    * not survive. */
+   /* Otherwise every invocation would build tables of constants in scratch memory. Before
+    * function_temp variables get explicit types; after the removal of dead variables, which
+    * nir_opt_large_constants does not survive. */
    RUN(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
    RUN(run, nir_opt_large_constants, glsl_get_natural_size_align_bytes, 32u);
 
    /* After copy propagation within an invocation, before accesses are combined. */
    RUN(run, opt_visibility_barriers, nir_var_all);
-   /* Nothing moves across those.  The next optimize() unrolls. */
+   /* After opt_visibility_barriers: nothing moves across the remaining barriers. The next
+    * optimize() unrolls. */
    RUN(run, unroll_products);
 
-   /* Buffers and shared memory become addresses.  Buffers have their layout from SPIR-V, shared
-    * memory gets one here. */
+   /* Buffers and shared memory become addresses. SPIR-V defines the layout of buffers; shared
+    * memory gets a layout here. */
    if (!run.nir->info.shared_memory_explicit_layout) {
       RUN(run, nir_lower_vars_to_explicit_types, nir_var_mem_shared,
           glsl_get_natural_size_align_bytes);
@@ -144,41 +145,43 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    }
 
    run.check(refuse_images);
-   /* The bases of buffer addresses are plain values only now. */
+   /* The bases of buffer addresses are plain values only from here on. */
    RUN(run, lower_descriptors, options.bindings);
 
    optimize(run, unroll_tiles);
-   /* Once addresses are simple, and accesses that nobody needs are gone. */
+   /* After addresses are simple and unused accesses are removed. */
    if (RUN(run, opt_shift_pairs))
       RUN(run, nir_opt_cse);
    RUN(run, opt_combine_accesses, CombineOptions{.checks_components = true});
 
-   /* Indices of tiles are as constant as they get, and their memory has no addresses yet. */
+   /* Now indices of tiles are as constant as they get, and tile memory has no addresses yet. */
    RUN(run, nir_remove_dead_variables, nir_var_mem_shared, nullptr);
-   /* Where the shader lays shared memory out itself, nothing is added to it. */
+   /* Shared memory with the shader's own layout has no room for tiles. */
    const bool may_share = !run.nir->info.shared_memory_explicit_layout;
    const uint32_t room =
       may_share ? limits::shared_bytes - std::min(limits::shared_bytes, run.nir->info.shared_size)
                 : 0;
    RUN(run, opt_product_order, W, room);
 
-   /* What could not become values: arrays with dynamic indices, and tiles. */
+   /* Lowers the remaining variables: arrays with dynamic indices, and tiles. */
    RUN(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
    run.check(validate_private_memory);
    RUN(run, nir_lower_vars_to_explicit_types, nir_var_function_temp,
        glsl_get_natural_size_align_bytes);
    RUN(run, nir_lower_explicit_io, nir_var_function_temp, nir_address_format_32bit_offset);
-   /* What that moved to shared memory.  Its offsets are told from private ones by their size. */
+   /* Lowers tiles that opt_product_order moved to shared memory. Their 64-bit offsets distinguish
+    * them from private tiles. */
    if (may_share) {
       RUN(run, nir_lower_vars_to_explicit_types, nir_var_mem_shared,
           glsl_get_natural_size_align_bytes);
       RUN(run, nir_lower_explicit_io, nir_var_mem_shared, nir_address_format_32bit_offset_as_64bit);
    }
 
-   /* Instructions that the translator does not want. */
+   /* Lowers instructions that the translator does not handle. */
    const nir_lower_subgroups_options subgroups = subgroup_options(W);
    RUN(run, nir_lower_subgroups, &subgroups);
-   /* Quads and rotations became shuffles by the subgroup's size and the invocation's number. */
+   /* nir_lower_subgroups turned quads and rotations into shuffles that use the subgroup's size and
+    * the invocation's number. */
    RUN(run, lower_invocation_ids, W);
    RUN(run, nir_lower_frexp);
    RUN(run, nir_lower_flrp, unsigned(16 | 32 | 64), false);
@@ -220,9 +223,9 @@ void specialize_for_dispatch(PassRunner &run, const BranchConditions &conditions
 void find_uniform_values(PassRunner &run, uint32_t subgroup_size)
 {
    RUN(run, hoist_constants);
-   /* Every value that leaves a loop goes through a phi, where lanes that leave in different
-    * iterations each keep their own: even loop invariants, since a loop of masks has exits that
-    * NIR's control flow does not show. */
+   /* Every value that leaves a loop goes through a phi, so that lanes which leave in different
+    * iterations each keep their own value. This includes loop invariants, because a loop of masks
+    * has exits that NIR's control flow does not show. */
    RUN(run, nir_convert_to_lcssa, false, false);
    RUN(run, nir_divergence_analysis);
    if (RUN(run, opt_uniform, subgroup_size))

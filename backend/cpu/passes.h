@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// All passes on the way to machine code.
+/// The list of all passes from SPIR-V to the NIR that becomes machine code.
 
 #pragma once
 
@@ -24,10 +24,10 @@ struct PassOptions {
    MatrixSupport matrices;
    std::vector<BindingLayout> bindings;
    PassObserver observe = {};
-   PassControl *control = nullptr; ///< of optional passes, if wanted
+   PassControl *control = nullptr; ///< skips optional passes; may be null
 };
 
-/// From SPIR-V to what nir_to_llvm() translates, but for find_uniform_values():
+/// Lowers SPIR-V to the form that nir_to_llvm() translates, except for find_uniform_values():
 /// * one function in SSA form, structured control flow, scalar instructions except for vec*, mov
 ///   and memory accesses; booleans have one bit;
 /// * buffers as load/store_ssbo, load_ubo, ssbo_atomic*, get_ssbo_size, whose index is (slot,
@@ -39,11 +39,12 @@ struct PassOptions {
 /// * invocation ids: subgroup_id, subgroup_invocation, workgroup_id, num_workgroups.
 Result<Shader> lower_for_cpu(const ShaderSource &, const PassOptions &);
 
-/// Leaves of such a shader what dispatches need that go this way at its branches.
+/// Removes from a lowered shader the code that dispatches with these branch decisions cannot reach.
 void specialize_for_dispatch(PassRunner &, const BranchConditions &, const std::string &decisions);
 
-/// The last passes, after which values that leave loops go through phis (LCSSA form) and
-/// nir_def::divergent is true.  For a shader that was not made of SPIR-V, but is in that form.
+/// The last passes. Afterwards, values that leave loops go through phis (LCSSA form), and
+/// nir_def::divergent is valid. Also usable for a shader in this form that does not come from
+/// SPIR-V.
 void find_uniform_values(PassRunner &, uint32_t subgroup_size);
 
 } // namespace weft::cpu

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// From a NIR compute shader, in the form that lower_for_cpu() leaves behind (passes.h), to an LLVM module with one
-/// function, kernel_symbol (jit.h), that runs one subgroup.
+/// Translates a NIR compute shader, in the form that lower_for_cpu() produces (passes.h), to an
+/// LLVM module with one function, kernel_symbol (jit.h), which runs one subgroup.
 
 #pragma once
 
@@ -21,9 +21,10 @@ class Module;
 namespace weft::cpu {
 
 struct TranslateOptions {
-   uint32_t subgroup_size; ///< W: 8, 16, 32 or 64
-   uint32_t vector_bits;   ///< of the widest registers in use: 256 or 512
-   bool vnni;              ///< dot products of bytes are instructions of AVX-512 VNNI or AVX-VNNI
+   uint32_t subgroup_size;    ///< W: 8, 16, 32 or 64
+   uint32_t vector_bits;      ///< width of the widest registers in use: 256 or 512
+   bool vnni;                 ///< whether dot products of bytes are instructions (AVX-512 VNNI or
+                              ///< AVX-VNNI)
    bool robust_buffer_access; ///< see CompileOptions
 };
 
@@ -33,11 +34,11 @@ struct Translation {
    AccessCounts accesses;
 };
 
-/// What the program made of a shader in that form will need.
+/// The needs of the program that a shader in that form becomes.
 ProgramInfo program_info(nir_shader *, uint32_t subgroup_size);
 
-/// Translates the shader's entry point.  An instruction that has no translation is an Error that
-/// names it.
+/// Translates the shader's entry point. An instruction without a translation is an Error that names
+/// it.
 Result<Translation> nir_to_llvm(nir_shader *shader, const TranslateOptions &, llvm::LLVMContext &);
 
 } // namespace weft::cpu

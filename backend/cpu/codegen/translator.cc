@@ -181,7 +181,7 @@ Value *Translator::value(const nir_def &def, unsigned component)
    auto found = values.find(&def);
    if (found == values.end() || component >= found->second.values.size() ||
        !found->second.values[component]) {
-      // Only after an instruction that failed to translate.
+      // Happens only after an instruction without a translation.
       fail("use of an undefined value");
       llvm::Type *type = scalar_type(def);
       return llvm::Constant::getNullValue(is_uniform(def) ? type : vector_of(type));
@@ -219,7 +219,7 @@ Value *Translator::first_lane(Value *v, unsigned depth)
       return scalar;
    if (const auto found = first_lanes.find(v); found != first_lanes.end())
       return found->second;
-   // Where the vector is, so that all who have the one have the other.
+   // At the vector's definition, so that the cached value dominates all uses of the vector.
    llvm::IRBuilder<>::InsertPointGuard guard(b);
    auto *instruction = llvm::dyn_cast<llvm::Instruction>(v);
    if (instruction) {
@@ -342,7 +342,7 @@ void Translator::emit_instruction(nir_instr *instr)
       break;
    }
    case nir_instr_type_undef: {
-      // Zero is as good a value as any, and unlike LLVM's undef it is the same at every use.
+      // Any value is allowed. Zero, unlike LLVM's undef, is the same at every use.
       nir_undef_instr *undef = nir_instr_as_undef(instr);
       for (unsigned c = 0; c < undef->def.num_components; c++)
          define(undef->def, c, b.getIntN(undef->def.bit_size, 0));

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the files that turn NIR into LLVM IR share: the function being built, its values, its
-/// execution mask.
+/// State that the files which emit LLVM IR share: the function, its values, its execution mask.
 ///
-/// One subgroup is one SIMD value.  With W invocations ("lanes") per subgroup, a component of a
-/// divergent NIR value is a vector <W x T>, of a uniform one a scalar T.  Booleans are i1.  Values
-/// of lanes that are not active are arbitrary: they may be computed with, but must not fault, reach
-/// memory or decide a branch.
+/// One subgroup is one SIMD value. With W invocations ("lanes") per subgroup, a component of a
+/// divergent NIR value is a vector <W x T>, of a uniform one a scalar T. Booleans are i1. Inactive
+/// lanes hold arbitrary values: code may compute with them, but they must not fault, reach memory
+/// or decide a branch.
 ///
-/// Wherever code is emitted at least one lane is active (emit_control_flow.cc skips what no lane
-/// takes, but for arithmetic and loads under the mask), so a uniform load or store needs no look at it.
+/// At least one lane is active wherever code is emitted: emit_control_flow.cc branches around code
+/// that no lane executes, except arithmetic and masked loads. So a uniform load or store does not
+/// check the mask.
 
 #pragma once
 
@@ -34,27 +34,27 @@
 
 namespace weft::cpu {
 
-/// How a load goes about its lanes' memory.
+/// How a load with a guard accesses its lanes' memory.
 enum class Way {
-   ask,      ///< as its condition says, in a branch of its own
-   regular,  ///< the condition holds
-   lanewise, ///< it may not hold
+   ask,      ///< the load emits its own guard
+   regular,  ///< an earlier guard held
+   lanewise, ///< an earlier guard failed
 };
 
-/// Loads of one block from memory that lies closely together: as fields of one struct.
+/// Loads of one block from memory that lies close together, such as the fields of one struct.
 struct LoadCluster {
    uint64_t extent = 0;      ///< bytes from the first address on
-   std::vector<bool> chunks; ///< vectors' worth of memory in which there is something
+   std::vector<bool> chunks; ///< which chunks, 64 bytes each, contain elements
    std::vector<LaneAssumption> assumptions;
-   llvm::Value *base = nullptr;       ///< the first address, once it is there
-   std::vector<llvm::Value *> loaded; ///< chunks, once they are
-   bool is_looked_at = false;         ///< its conditions are among those of the block
+   llvm::Value *base = nullptr;       ///< the first address, once it is emitted
+   std::vector<llvm::Value *> loaded; ///< the chunks, once they are loaded
+   bool is_looked_at = false;         ///< the block's guard includes its conditions
 };
 
-/// What was decided about a load.
+/// The plan for a load.
 struct GuardedLoad {
-   std::shared_ptr<LoadCluster> cluster; ///< null: it is on its own
-   uint32_t shift = 0;                   ///< bytes of lane 0's address from the cluster's first
+   std::shared_ptr<LoadCluster> cluster; ///< null: the load is in no cluster
+   uint32_t shift = 0;                   ///< bytes from the cluster's first address to lane 0's
 };
 
 class Translator {
@@ -62,7 +62,7 @@ public:
    Translator(nir_shader *, const TranslateOptions &, llvm::LLVMContext &);
    Result<Translation> run();
 
-   // The function being built.
+   // The function that is being built.
    llvm::LLVMContext &context;
    std::unique_ptr<llvm::Module> module;
    llvm::IRBuilder<> b;
@@ -73,54 +73,51 @@ public:
    llvm::Value *dispatch_state = nullptr;  ///< const DispatchState *
    llvm::Value *workgroup_state = nullptr; ///< WorkgroupState *
    llvm::Value *subgroup_id = nullptr;     ///< i32
-   // i32; null until the shader asks for it, and defined where it last has.
+   // i32; null until the shader uses it. Defined at the latest use.
    llvm::Value *workgroup_x = nullptr, *next_workgroup_x = nullptr;
    llvm::Value *scratch =
       nullptr; ///< private memory: byte o of lane l's element of s bytes is at o * W + l * s
-   std::optional<LaneAnalysis> patterns; ///< set by run(), as are the next
+   std::optional<LaneAnalysis> patterns; ///< run() sets this and the next two members
    std::optional<LaneOffsetAnalysis> fixed_offsets;
    std::optional<PackedSums> packed_sums;
    ProgramInfo info{};
    AccessCounts accesses;
 
-   // Types.
    llvm::Type *int_type(unsigned bits) { return b.getIntNTy(bits); }
    llvm::Type *float_type(unsigned bits);
    llvm::Type *scalar_type(const nir_def &def) { return int_type(def.bit_size); }
    llvm::Type *vector_of(llvm::Type *scalar) { return llvm::FixedVectorType::get(scalar, W); }
 
-   // Values.  Every component is kept as an integer of the def's bit size (bool: i1); as_float
-   // gives the float view.
+   // Values. A component is an integer of the def's bit size (bool: i1); as_float() converts it.
    bool is_uniform(const nir_def &def) const { return !def.divergent; }
    bool is_uniform(const nir_src &src) const { return !src.ssa->divergent; }
    /// The component as a scalar; the source must be uniform.
    llvm::Value *uniform(const nir_src &src, unsigned component = 0);
    /// The component as <W x iN>, a splat if the source is uniform.
    llvm::Value *varying(const nir_src &src, unsigned component = 0);
-   /// The component in its own form: scalar if uniform, else vector.
+   /// The component as it is: a scalar if uniform, else a vector.
    llvm::Value *value(const nir_def &def, unsigned component = 0);
    llvm::Value *value(const nir_src &src, unsigned component = 0)
    {
       return value(*src.ssa, component);
    }
-   /// The component as a scalar even if the analysis could not prove that it is uniform: the first
-   /// active lane's.
+   /// The first active lane's component, as a scalar, for sources that analysis could not prove
+   /// uniform.
    llvm::Value *first_active(const nir_src &src, unsigned component = 0);
-   /// Lane 0's value of a vector, computed for that lane alone where it can be.
+   /// Lane 0's value of a vector. Recomputes the value for that lane alone where possible.
    llvm::Value *first_lane(llvm::Value *vector, unsigned depth = 0);
-   /// Operations that are followed to find how an address was computed.
+   /// The most operations that an address is followed back.
    static constexpr unsigned max_address_depth = 64;
-   /// Defines a component: a scalar or a vector, int or float; a scalar is splat if the def is
-   /// divergent.
+   /// Defines a component: a scalar or a vector, int or float. A scalar becomes a splat if the def
+   /// is divergent.
    void define(const nir_def &def, unsigned component, llvm::Value *value);
-   /// Scalar or vector of ints to the float type of the same width, and back.
+   /// Converts a scalar or vector of ints to the float type of the same width, and back.
    llvm::Value *as_float(llvm::Value *);
    llvm::Value *as_int(llvm::Value *);
    llvm::Value *splat(llvm::Value *scalar);
    llvm::Value *lane_numbers(unsigned bits); ///< <W x iN> <0, 1, 2, …>
 
-   // The execution mask.
-   /// <W x i1>; null while all W lanes are active.
+   // The execution mask: <W x i1>; null while all W lanes are active.
    llvm::Value *mask = nullptr;
    llvm::Value *mask_or_ones()
    {
@@ -133,51 +130,52 @@ public:
    /// i32 number of the lowest active lane.
    llvm::Value *first_active_lane();
    /// Emits a loop that runs `body` once for every lane set in `lane_bools` (null: all), in order;
-   /// `lane` is an i32. `body` may build blocks of its own.  Values it wants to keep go through
+   /// `lane` is an i32. `body` may create blocks. Values that must outlive an iteration go through
    /// variable().
    void for_each_lane(llvm::Value *lane_bools, const std::function<void(llvm::Value *lane)> &body);
-   /// An alloca in the entry block of the function that is being written: it becomes a register, or part of the frame,
-   /// which the code generator counts (stack_bytes of jit.cc).
+   /// An alloca in the entry block of the current function. It becomes a register or part of the
+   /// frame, which the code generator measures (stack_bytes of jit.cc).
    llvm::AllocaInst *variable(llvm::Type *, const char *name = "");
 
-   /// Calls one of the functions that find_runtime_symbol() knows.
+   /// Calls a function that find_runtime_symbol() knows.
    llvm::CallInst *call(const char *symbol, llvm::Type *result,
                         llvm::ArrayRef<llvm::Value *> arguments);
 
-   /// Goes to where code is put that runs once, before the body; use under an InsertPointGuard.
+   /// Moves the insertion point to the prologue, which runs once before the body. Use it under an
+   /// InsertPointGuard.
    void begin_prologue_code() { b.SetInsertPoint(entry->getTerminator()); }
-   // What memory_access.cc keeps: the buffers' (address, size) by (slot, descriptor), and pointers
-   // made on first use.
+   // Caches of memory_access.cc: buffers (address, size) by (slot, descriptor), and pointers that
+   // the first use creates.
    std::map<std::pair<uint32_t, uint32_t>, std::pair<llvm::Value *, llvm::Value *>> buffers;
    llvm::Value *shared_memory = nullptr, *push_constants = nullptr, *constant_data = nullptr;
    llvm::Value *zeros = nullptr, *sink = nullptr;
-   /// Memory for such a vector; the same for all accesses lane by lane of the type.
+   /// Memory for a vector of this type, which all lanewise accesses of the type share.
    llvm::AllocaInst *lane_data(llvm::Type *vector) { return lane_memory(lane_data_of, vector); }
    llvm::AllocaInst *lane_offsets(llvm::Type *vector)
    {
       return lane_memory(lane_offsets_of, vector);
    }
-   // What guarded_loads.cc has decided for some loads of a block.
+   // The plans of guarded_loads.cc for loads of a block.
    llvm::DenseMap<const nir_intrinsic_instr *, GuardedLoad> guarded;
 
-   /// Multiplications of tiles that a call before them does (emit_tile.cc).
+   /// Multiplications of tiles that an earlier call includes (emit_tile.cc).
    llvm::DenseSet<const nir_instr *> emitted_tiles;
    Way way_of_guarded = Way::ask;
-   /// Values of blocks that were emitted in two copies: nothing behind them can use these.
+   /// Values of blocks that were emitted twice: code behind the block cannot use these.
    llvm::DenseSet<const nir_def *> only_in_copies;
-   /// What holds in the copy of a block where the loads' conditions do.
+   /// Assumptions that hold in the current copy of a block, as its guard checked them.
    std::vector<LaneAssumption> assumed;
-   /// A value that is known with that: a vector of constants; else null.
+   /// A value that these assumptions make known, as a vector of constants; else null.
    llvm::Value *assumed_value(const nir_def &def, unsigned component);
-   /// By lower and upper halves that were loaded: the whole numbers.
+   /// Whole numbers, by the lower and upper halves that a load defined.
    llvm::DenseMap<std::pair<llvm::Value *, llvm::Value *>, llvm::Value *> halves;
-   /// Of a sum of products of bytes that were moved: that, and how much too much it is (emit_dot.cc).
+   /// A sum of products of biased bytes, and the excess that the bias adds (emit_dot.cc).
    struct MovedSum {
       llvm::Value *sum, *excess;
    };
-   llvm::DenseMap<llvm::Value *, MovedSum> moved_sums; ///< by the sum without the excess
-   // What packed_values.cc keeps: the packed vector that a component was taken from, and which
-   // component it is.
+   llvm::DenseMap<llvm::Value *, MovedSum> moved_sums; ///< key: the sum without the excess
+   // Cache of packed_values.cc: the packed vector that a component comes from, and the component's
+   // number.
    llvm::DenseMap<llvm::Value *, std::pair<llvm::Value *, unsigned>> packed_components;
 
    llvm::BasicBlock *block(const char *name)
@@ -185,10 +183,10 @@ public:
       return llvm::BasicBlock::Create(context, name, function);
    }
 
-   /// Remembers the first thing that has no translation; run() reports it.
+   /// Records the first instruction that has no translation; run() reports it.
    void fail(const std::string &message);
 
-   void emit_instruction(nir_instr *); ///< anything but phis and jumps
+   void emit_instruction(nir_instr *); ///< any instruction but phis and jumps
 
 private:
    using MemoryOfTypes = llvm::DenseMap<llvm::Type *, llvm::AllocaInst *>;
@@ -199,25 +197,25 @@ private:
    };
    llvm::DenseMap<const nir_def *, Components> values;
    llvm::DenseMap<llvm::Value *, llvm::Value *> first_lanes;
-   llvm::DenseMap<llvm::Value *, llvm::Value *> splats; ///< in the current block
+   llvm::DenseMap<llvm::Value *, llvm::Value *> splats; ///< of the current block
    llvm::BasicBlock *splats_block = nullptr;
-   llvm::BasicBlock *entry = nullptr; ///< of variables
+   llvm::BasicBlock *entry = nullptr; ///< holds the allocas
    std::optional<Error> error;
 
    void begin_function();
 };
 
-// One function per group of instructions.  Those for intrinsics return false for what is not
-// theirs.
+// One function per group of instructions. Those for intrinsics return false for an intrinsic of
+// another group.
 void emit_alu(Translator &, nir_alu_instr *);          // emit_alu.cc and its neighbours
 bool emit_system(Translator &, nir_intrinsic_instr *); // emit_system.cc: ids, sizes, barriers
 bool emit_memory(Translator &, nir_intrinsic_instr *); // emit_memory.cc
 bool is_conditional_load(Translator &, nir_intrinsic_instr *);
-/// Whether a load is instructions under the current mask, which may be empty.
+/// Whether a load is emitted as instructions under the current mask, which may be empty.
 bool is_masked_load(Translator &, nir_intrinsic_instr *);
-/// Decides on clusters of loads between which nothing is written.
+/// Plans clusters of loads without a write between them.
 void find_clusters(Translator &, llvm::ArrayRef<nir_intrinsic_instr *>);
-/// That the lanes of a load that was decided about lie as its vector code wants it.
+/// Requires that the lanes of a planned load have the addresses that its vector code assumes.
 class Conditions;
 void require_regular(Translator &, nir_intrinsic_instr *, Conditions &);
 bool emit_atomic(Translator &, nir_intrinsic_instr *);     // emit_atomics.cc
