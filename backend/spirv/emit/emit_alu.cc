@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Arithmetic, which is scalar: NIR's pass has seen to it.  Integers are unsigned; signed
-/// operations are signed by their opcode, as SPIR-V has it for all of them.
+/// Arithmetic, which a NIR pass has made scalar. Integers are unsigned; the opcode makes an
+/// operation signed, as SPIR-V defines for all of them.
 
 #include "backend/spirv/emit/emit.h"
 #include "backend/spirv/module/translator.h"
@@ -15,11 +15,11 @@ namespace weft::spirv {
 
 namespace {
 
-/// An operation that is one instruction: its operands' kind, its result's, and the opcode.
+/// An operation that is one instruction: the kinds of its operands and its result, and the opcode.
 struct Simple {
    Kind from, to;
    SpvOp op;
-   GLSLstd450 extended; ///< instead of the opcode if not 0
+   GLSLstd450 extended; ///< used in place of the opcode if not 0
 };
 
 constexpr Simple core(Kind from, Kind to, SpvOp op)
@@ -74,7 +74,7 @@ Simple find_float(nir_op op)
       return extended(f, GLSLstd450Fma);
    case nir_op_fabs:
       return extended(f, GLSLstd450FAbs);
-   /* NIR's give the number if the other is NaN. */
+   /* NIR's min and max return the number if the other operand is NaN. */
    case nir_op_fmin:
       return extended(f, GLSLstd450NMin);
    case nir_op_fmax:
@@ -206,7 +206,7 @@ uint64_t float_infinity(unsigned bits)
    return bits == 16 ? 0x7c00 : bits == 32 ? 0x7f800000 : 0x7ff0000000000000;
 }
 
-/// One NIR instruction under translation.
+/// Translates one NIR instruction.
 class Alu {
 public:
    Alu(Translator &t, nir_alu_instr *alu) : t(t), alu(*alu), bits(alu->def.bit_size) {}
@@ -362,7 +362,7 @@ private:
 
    bool is_held_wide(unsigned size) const { return t.held_bits(size) != size; }
 
-   /// Of parts that are held as words each, words.
+   /// Packs parts, each held as a word, into words.
    Words pack_in_words(const Words &parts, unsigned part_bits) const
    {
       const Id word = t.m.type_uint(32);
@@ -436,8 +436,9 @@ private:
       define(same_size ? value : t.m.emit(conversion(from, to), t.type(out, bits), {value}), out);
    }
 
-   /// By way of 32 bits: what does not fit, as a negative number without a sign, is undefined, and a
-   /// driver made of LLVM then takes all that is packed into one word with it for undefined.
+   /// Converts via 32 bits. A direct conversion of a value out of range, such as a negative number
+   /// to an unsigned type, is undefined. A driver based on LLVM then also considers the rest of the
+   /// packed word undefined.
    void convert_to_narrow_integer(Id value) const
    {
       const Id wide = t.m.emit(SpvOpConvertFToS, t.m.type_uint(32), {value});
@@ -472,8 +473,8 @@ private:
              kind);
    }
 
-   /// Whatever way the driver rounds: where that went away from zero, the number before it in
-   /// magnitude.
+   /// Rounds toward zero, whatever the driver's rounding mode: if the driver rounded away from
+   /// zero, takes the next smaller number in magnitude.
    void round_to_zero() const
    {
       const unsigned wide = source_bits(0);
@@ -533,7 +534,7 @@ private:
       }
    }
 
-   /// NIR's amounts count modulo the size, SPIR-V's have to be less.
+   /// NIR's shift amounts count modulo the size; SPIR-V's must be less than the size.
    void emit_shift(SpvOp op) const
    {
       Id amount;
@@ -554,7 +555,7 @@ private:
       define(t.extract(both, type, 1), Kind::integer);
    }
 
-   /// Of four bytes each; drivers see the addition behind it.
+   /// A dot product of four bytes each; drivers recognize the addition that follows.
    void emit_dot(SpvOp op) const
    {
       t.m.capability(SpvCapabilityDotProduct);

@@ -11,7 +11,7 @@ namespace weft::spirv {
 
 namespace {
 
-/// An exchange has no type to NIR; of 16 bits it is one of floats, as all there are.
+/// NIR's exchange has no type. A 16-bit exchange is one of floats, like all 16-bit atomics.
 bool is_float_atomic(const nir_intrinsic_instr *instr)
 {
    return nir_intrinsic_has_atomic_op(instr) &&
@@ -43,7 +43,7 @@ void emit_atomic(Translator &t, nir_intrinsic_instr *instr)
       return emit_atomic_at(t, instr, t.global_memory.pointer_to(instr, type), 1, kind);
    default: {
       nir_deref_instr *deref = nir_src_as_deref(instr->src[0]);
-      /* An exchange takes the type that the other operations on the variable have. */
+      /* An exchange uses the same type as the other atomics on the variable. */
       const bool is_float = glsl_type_is_float_16_32_64(deref->type);
       return emit_atomic_at(t, instr, t.variables.pointer_to(deref), 1,
                             is_float ? Kind::real : Kind::integer);
@@ -57,7 +57,7 @@ void emit_atomic_at(Translator &t, nir_intrinsic_instr *instr, Pointer pointer, 
    const unsigned bits = instr->def.bit_size;
    const Id where =
       scope(t, pointer.storage == SpvStorageClassWorkgroup ? SpvScopeWorkgroup : device_scope(t));
-   /* The front end has made barriers of an operation's semantics. */
+   /* The front end has turned the operation's semantics into barriers. */
    const Id relaxed = t.m.constant_uint(SpvMemorySemanticsMaskNone);
    const Id type = t.type(kind, bits);
    const bool cast_needed = stored && stored != type;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// NIR's ifs and loops are SPIR-V's structured control flow, one to one.
+/// Translates NIR's ifs and loops one to one to SPIR-V's structured control flow.
 
 #include "backend/spirv/emit/emit.h"
 #include "backend/spirv/module/translator.h"
@@ -124,7 +124,7 @@ private:
          m.emit(SpvOpBranch, {label});
    }
 
-   /// Where break and continue lead.
+   /// The targets of break and continue.
    struct Loop {
       Id merge, next;
    };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The driver's own cooperative matrices (SPV_KHR_cooperative_matrix).  In NIR they are variables
-/// that intrinsics read and write; here a matrix is loaded where it is read.
+/// The driver's own cooperative matrices (SPV_KHR_cooperative_matrix). In NIR, intrinsics read and
+/// write them as variables; here each read loads the matrix.
 
 #include "backend/spirv/emit/emit.h"
 #include "backend/spirv/module/matrix_types.h"
@@ -16,7 +16,8 @@ namespace weft::spirv {
 
 namespace {
 
-/// Of unary_op, binary_op and scalar_op; OpNop for what SPIR-V does not do with matrices.
+/// The opcode for unary_op, binary_op and scalar_op; OpNop for operations that SPIR-V does not
+/// define for matrices.
 SpvOp matrix_op(nir_op op)
 {
    switch (op) {
@@ -84,8 +85,8 @@ Id matrix_scalar(Translator &t, const nir_src &source, const glsl_type *matrix)
              : value;
 }
 
-/// Where a tile lies in memory: a pointer to units, which the stride counts, as
-/// lower_access_units() and lower_shared_memory() leave them.
+/// A tile's location in memory: a pointer to units, in which the stride counts.
+/// lower_access_units() and lower_shared_memory() produced it.
 Pointer tile_pointer(Translator &t, nir_intrinsic_instr *instr, const nir_src &address)
 {
    const auto modes = nir_variable_mode(nir_intrinsic_memory_modes(instr));
@@ -176,7 +177,7 @@ void emit_matrix_op(Translator &t, nir_intrinsic_instr *instr)
 
 /* ---- components ---- */
 
-/// A component of the running invocation's.
+/// A pointer to one of the running invocation's components.
 Pointer component_pointer(Translator &t, const nir_src &matrix, const nir_src &component)
 {
    nir_deref_instr *deref = nir_src_as_deref(matrix);
@@ -229,7 +230,7 @@ bool emit_matrix(Translator &t, nir_intrinsic_instr *instr)
       emit_matrix_op(t, instr);
       return true;
    case nir_intrinsic_cmat_scalar_op:
-      /* Of a matrix and a scalar there is the product only. */
+      /* Matrix and scalar: only the product exists. */
       store_matrix(
          t, instr->src[0],
          t.m.emit(SpvOpMatrixTimesScalar, t.type(matrix(0)),

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Subgroup operations: NIR's come from SPIR-V's, and go back to them.
+/// Subgroup operations: NIR's intrinsics become the SPIR-V instructions that they came from.
 
 #include "backend/spirv/emit/emit.h"
 #include "backend/spirv/module/memory_model.h"
@@ -13,12 +13,12 @@ namespace {
 
 constexpr uint32_t spirv_1_5 = 0x00010500;
 
-/// One NIR instruction under translation.
+/// Translates one NIR instruction.
 class Subgroup {
 public:
    Subgroup(Translator &t, nir_intrinsic_instr *instr) : t(t), m(t.m), instr(*instr) {}
 
-   /// Whether it is a subgroup operation.
+   /// Returns whether the instruction is a subgroup operation.
    bool emit()
    {
       switch (instr.intrinsic) {
@@ -108,7 +108,7 @@ private:
    Id mask_type() { return m.type_vector(m.type_uint(32), 4); }
    Id subgroup() { return scope(t, SpvScopeSubgroup); }
 
-   /// An operation whose result is a bool or an integer.
+   /// Emits an operation whose result is a bool or an integer.
    bool whole(SpvOp op, SpvCapability capability, std::initializer_list<uint32_t> operands)
    {
       m.capability(capability);
@@ -119,7 +119,7 @@ private:
       return true;
    }
 
-   /// An operation that moves its first source, of any type, by its second.
+   /// Emits an operation that moves its first source, of any type, by its second.
    bool move(SpvOp op, SpvCapability capability, std::initializer_list<uint32_t> more = {})
    {
       m.capability(capability);
@@ -149,7 +149,7 @@ private:
       return true;
    }
 
-   /// Before SPIR-V 1.5 a broadcast is from an invocation known beforehand.
+   /// Before SPIR-V 1.5 a broadcast needs a constant invocation.
    bool emit_read_invocation()
    {
       if (nir_src_is_const(instr.src[1]))

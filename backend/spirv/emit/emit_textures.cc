@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Sampling, fetching and gathering.  Compute shaders have no derivatives, so every level of detail
+/// Sampling, fetching and gathering. Compute shaders have no derivatives, so every level of detail
 /// is explicit.
 
 #include "backend/spirv/emit/emit.h"
@@ -11,7 +11,7 @@ namespace weft::spirv {
 
 namespace {
 
-/// One NIR instruction under translation.
+/// Translates one NIR instruction.
 class Texture {
 public:
    Texture(Translator &t, nir_tex_instr *tex) : t(t), m(t.m), tex(*tex) {}
@@ -78,7 +78,7 @@ private:
       return result;
    }
 
-   /// The image alone.
+   /// The image of a combined image and sampler.
    Id plain_image()
    {
       const Id value = t.resources.load(image);
@@ -101,7 +101,7 @@ private:
       literals.push_back(value);
    }
 
-   /// In the order of the bits, SPIR-V 3.14.
+   /// Image operands, in the order of their bits (SPIR-V 3.14).
    void add_operands(Words &words, bool integer_lod)
    {
       if (const nir_src *lod = source(nir_tex_src_lod))
@@ -170,7 +170,7 @@ private:
                                image.type, 4);
    }
 
-   /// In the old style of shadow samplers the result is (c, c, c, 1), of which only c is used.
+   /// Old-style shadow samplers return (c, c, c, 1), of which NIR uses only c.
    void define_compared(Id value)
    {
       for (unsigned i = 0; i < tex.def.num_components; ++i)
@@ -193,7 +193,7 @@ private:
    {
       const Id from = plain_image();
       Words words = {from, coordinate(Kind::integer)};
-      /* Buffers and multisampled images have one level, and no operand for it. */
+      /* Buffers and multisampled images have one level, and their queries no operand for it. */
       const glsl_sampler_dim dim = glsl_get_sampler_dim(image.type);
       if (dim == GLSL_SAMPLER_DIM_BUF || dim == GLSL_SAMPLER_DIM_MS)
          remove_lod();

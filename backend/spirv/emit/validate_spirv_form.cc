@@ -13,14 +13,14 @@ namespace {
 
 /* ---- arithmetic ---- */
 
-/// Which sizes of its first source an operation is translated for.
+/// The sizes of its first source for which an operation is translated.
 enum Sizes : unsigned {
    none = 0,
    boolean = 1,
    any_integer = 8 | 16 | 32 | 64,
    any_float = 16 | 32 | 64,
-   small_float = 16 | 32, ///< what GLSL.std.450 has no 64 bits of
-   word = 32,             ///< what Vulkan has at 32 bits only
+   small_float = 16 | 32, ///< GLSL.std.450 does not define it for 64 bits
+   word = 32,             ///< Vulkan allows it for 32 bits only
 };
 
 unsigned sizes_of(nir_op op)
@@ -108,7 +108,7 @@ unsigned sizes_of(nir_op op)
    }
 }
 
-/// Bit casts, and GLSL.std.450's packing: their sizes are in their names.
+/// Bit casts, and GLSL.std.450's packing: their names imply their sizes.
 bool is_packing(nir_op op)
 {
    switch (op) {
@@ -234,7 +234,7 @@ std::string objection_to_image(nir_intrinsic_instr *instr)
    return lod && !is_zero(*lod) ? "at a level of detail" : "";
 }
 
-/// The operands that the translator does not look at have to be those that say nothing.
+/// Operands that the translator ignores must have their neutral values.
 std::string objection_to_operands(nir_intrinsic_instr *instr, IntrinsicGroup group)
 {
    if (nir_intrinsic_has_base(instr) && nir_intrinsic_base(instr) != 0)
@@ -294,7 +294,7 @@ bool is_translated(nir_texop op)
    }
 }
 
-/// What a source is that nothing translates; null for the others.
+/// Names a texture source without a translation; null for other sources.
 const char *unsupported(nir_tex_src_type type)
 {
    switch (type) {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The NIR that becomes SPIR-V: structured control flow, registers in place of phis, scalars in
-/// arithmetic and subgroup operations, buffers as units (nir_passes/memory/lower_access_units.h).
+/// The form of NIR that becomes SPIR-V: structured control flow, registers in place of phis,
+/// scalars in arithmetic and subgroup operations, buffers as units
+/// (nir_passes/memory/lower_access_units.h).
 
 #pragma once
 
@@ -14,7 +15,8 @@
 
 namespace weft::spirv {
 
-/// Which part of the translator an intrinsic belongs to: the list of all that are translated.
+/// The part of the translator that handles an intrinsic. Intrinsics outside of these groups are not
+/// supported.
 enum class IntrinsicGroup : uint8_t {
    unsupported,
    load_buffer,
@@ -38,10 +40,10 @@ enum class IntrinsicGroup : uint8_t {
 
 IntrinsicGroup group_of(nir_intrinsic_op);
 
-/// Why an instruction, with its operands, is not translated; empty if it is.
+/// The reason why an instruction, with its operands, has no translation; empty if it has one.
 std::string objection(nir_instr *);
 
-/// An Error names the first instruction that is not in the form.
+/// An Error for the first instruction outside of the form.
 Result<bool> validate_spirv_form(nir_shader *);
 
 } // namespace weft::spirv
