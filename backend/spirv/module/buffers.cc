@@ -28,7 +28,7 @@ std::vector<Buffers::Binding> list_buffers(nir_shader *nir)
          if (uint32_t(var->data.descriptor_set) != d.set ||
              uint32_t(var->data.binding) != d.binding)
             continue;
-         /* Qualifiers of a block are promises: they hold if all variables make them. */
+         /* A block's qualifiers are promises: they hold if all its variables make them. */
          b.access = b.var ? b.access & var->data.access : var->data.access;
          if (!b.var)
             b.var = var;
@@ -70,7 +70,7 @@ Buffers::Binding *Buffers::find(const nir_src &index)
    return &bindings[nir_scalar_as_uint(slot)];
 }
 
-/// A block with an array of units, as a descriptor or an array of them.
+/// A block with an array of units, as a descriptor or an array of descriptors.
 const Buffers::Binding::View &Buffers::view_of(Binding &b, Id unit_type, unsigned bytes)
 {
    Binding::View &view = b.views[unit_type];
@@ -112,7 +112,7 @@ const Buffers::Binding::View &Buffers::view_of(Binding &b, Id unit_type, unsigne
    return view;
 }
 
-/// To a unit, or to a part of it: `place` are the indices that lead there.
+/// A pointer to a unit or to a part of it; `place` lists the indices that lead there.
 Pointer Buffers::pointer_to(nir_intrinsic_instr *instr, const nir_src &index, Id unit_type,
                             unsigned bytes, const Words &place, Id accessed_type)
 {
@@ -131,7 +131,7 @@ Pointer Buffers::pointer_to(nir_intrinsic_instr *instr, const nir_src &index, Id
    return {pointer, storage};
 }
 
-/// Appends the index into an array of descriptors; whether the pointer is NonUniform.
+/// Appends the index into an array of descriptors; returns whether the pointer is NonUniform.
 bool Buffers::add_descriptor(const Binding &b, nir_intrinsic_instr *instr, const nir_src &index,
                              Words &operands)
 {
@@ -166,9 +166,8 @@ void Buffers::emit_load(nir_intrinsic_instr *instr)
       return t.define_vector(def, from_memory(t, loaded, def.bit_size), Kind::integer);
    }
 
-   /* A uniform buffer is an array of 4×32 bits, whose stride every device allows; the unit counts
-    * 32 bits.  Of a row only the components are read that are asked for: the buffer may end after
-    * them. */
+   /* A uniform buffer is an array of 4×32 bits, a stride that every device allows; the unit counts
+    * 32 bits. Only the requested components of a row are read: the buffer may end after them. */
    const Id row_type = m.type_vector(scalar_type, 4), uint_type = m.type_uint(32);
    const bool known = nir_src_is_const(instr->src[1]);
    const uint32_t known_unit = known ? uint32_t(nir_src_as_uint(instr->src[1])) : 0;
@@ -207,7 +206,7 @@ void Buffers::emit_size(nir_intrinsic_instr *instr)
    Binding *b = find(instr->src[0]);
    if (!b)
       return t.define(instr->def, 0, t.zero(Kind::integer, 32), Kind::integer);
-   /* Without elements that small in whole words, as everything then is. */
+   /* Drivers without such small elements get arrays of words, like all buffers there. */
    const unsigned stride = t.driver.has_buffer_elements(b->stride * 8) ? b->stride : 4;
    const Binding::View &view = view_of(*b, memory_type(t, stride * 8), stride);
    Id base = view.variable;

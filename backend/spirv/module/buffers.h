@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Uniform and storage buffers.  They come in units (nir_passes/memory/lower_access_units.h): a binding
-/// that is accessed in units of several types is several variables, aliases of each other.
+/// Uniform and storage buffers, in units (nir_passes/memory/lower_access_units.h). A binding that
+/// is accessed in units of several types becomes several variables, which alias each other.
 
 #pragma once
 
@@ -25,31 +25,31 @@ public:
    void emit_store(nir_intrinsic_instr *);
    void emit_size(nir_intrinsic_instr *);
 
-   /// To a unit.
+   /// A pointer to a unit.
    Pointer pointer_to(nir_intrinsic_instr *instr, const nir_src &index, Id unit_type, Id unit,
                       unsigned unit_bytes)
    {
       return pointer_to(instr, index, unit_type, unit_bytes, {unit}, unit_type);
    }
 
-   /// Whether the variables alias each other, once all of them are there.
+   /// Decorates variables as aliased or restrict. Call it after all variables exist.
    void decorate();
 
    struct Binding {
-      nir_variable *var; ///< the first of the shader's with this binding
+      nir_variable *var; ///< the shader's first variable with this binding
       uint32_t set, binding;
-      bool uniform;    ///< else storage
-      bool is_array;   ///< of descriptors
-      uint32_t length; ///< of that array, 0: runtime
-      uint32_t bytes;  ///< of a uniform buffer
-      uint32_t
-         stride; ///< a power of two that divides the length of the buffer as the shader sees it
-      unsigned access; ///< gl_access_qualifier, what all variables have
+      bool uniform;    ///< false: storage buffer
+      bool is_array;   ///< array of descriptors
+      uint32_t length; ///< length of that array, 0: runtime
+      uint32_t bytes;  ///< size of a uniform buffer
+      uint32_t stride; ///< a power of two that divides the buffer length which the shader sees
+      unsigned access; ///< gl_access_qualifier common to all variables
 
       struct View {
          Id variable, block_type;
       };
-      std::map<Id, View> views; ///< by unit type: one variable for each that the shader accesses
+      std::map<Id, View> views; ///< by unit type: one variable for each type that the shader
+                                ///< accesses
    };
 
 private:

@@ -11,7 +11,7 @@ namespace weft::spirv {
 
 namespace {
 
-/// The byte order of modules that were written on the other kind of machine.
+/// The magic number in a module of the other byte order.
 constexpr uint32_t swapped_magic_number = 0x03022307;
 
 const char *unless(bool available, const char *feature)
@@ -120,7 +120,7 @@ const char *lacks(const Driver &driver, SpvCapability capability)
    case SpvCapabilityGroupNonUniformRotateKHR:
       return lacks_subgroup(driver, VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR, "subgroup rotation");
    default:
-      /* The shader itself declares these, and its program has enabled what they need. */
+      /* The shader itself declares these, and its program has enabled the features for them. */
       return nullptr;
    }
 }

@@ -47,8 +47,8 @@ void FloatControls::declare(Translator &t, Id function)
       {FLOAT_CONTROLS_ROUNDING_MODE_RTZ_FP64, SpvExecutionModeRoundingModeRTZ,
        SpvCapabilityRoundingModeRTZ, 64},
    };
-   /* Single instructions may keep them too (SPV_KHR_float_controls2); then all do, if the driver
-    * can. */
+   /* Single instructions may request it, too (SPV_KHR_float_controls2); then all preserve NaN, if
+    * the driver supports that. */
    const unsigned can_preserve = (t.driver.preserve_nan_16 ? 16 : 0) |
                                  (t.driver.preserve_nan_32 ? 32 : 0) |
                                  (t.driver.preserve_nan_64 ? 64 : 0);

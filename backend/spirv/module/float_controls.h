@@ -12,9 +12,10 @@ class Translator;
 /// The execution modes of SPV_KHR_float_controls.
 class FloatControls {
 public:
-   /// An instruction of this size (16, 32 or 64) keeps signed zeros, infinities and NaNs.
+   /// Requires that instructions of this size (16, 32 or 64) preserve signed zeros, infinities and
+   /// NaNs.
    void preserve(unsigned bits) { preserved |= bits; }
-   /// Of the entry point, once all its instructions are there.
+   /// Declares the modes of the entry point. Call it after all instructions are emitted.
    void declare(Translator &, Id function);
 
 private:

@@ -22,7 +22,7 @@ Pointer GlobalMemory::pointer_to(nir_intrinsic_instr *instr, Id type)
 void GlobalMemory::emit_load(nir_intrinsic_instr *instr)
 {
    const nir_def &def = instr->def;
-   /* Narrower units than words are single (lower_access_units.h). */
+   /* Units narrower than words are scalars (lower_access_units.h). */
    const Id type = m.type_vector(memory_type(t, def.bit_size), def.num_components);
    require_small_storage(t, def.bit_size);
    const Pointer pointer = pointer_to(instr, type);

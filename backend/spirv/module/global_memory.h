@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Memory by its address (buffer device addresses).
+/// Memory accesses by address (buffer device addresses).
 
 #pragma once
 
@@ -23,7 +23,7 @@ public:
    void emit_store(nir_intrinsic_instr *);
 
    Pointer pointer_to(nir_intrinsic_instr *, Id type);
-   /// To the first element of an array of units, as matrices want it.
+   /// A pointer to the first element of an array of units, as matrix loads and stores need it.
    Pointer array_pointer(Id address, Id unit_type, unsigned unit_bits);
 
    bool is_used() const { return used; }
@@ -32,7 +32,7 @@ private:
    Translator &t;
    ModuleBuilder &m;
    bool used = false;
-   std::map<Id, Id> blocks; ///< of a runtime array each, by the type of its elements
+   std::map<Id, Id> blocks; ///< blocks with a runtime array, by the type of its elements
 };
 
 } // namespace weft::spirv

@@ -8,7 +8,8 @@
 
 namespace weft::spirv {
 
-/// The name in SPIR-V (3.11) of what the front end made of such a name; Unknown for anything else.
+/// The SPIR-V image format (3.11) for a format that the front end made from one; Unknown for
+/// others.
 SpvImageFormat image_format(pipe_format);
 
 /// Whether the format needs the capability StorageImageExtendedFormats.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The driver's own cooperative matrices (SPV_KHR_cooperative_matrix) as types.
+/// Types of the driver's own cooperative matrices (SPV_KHR_cooperative_matrix).
 
 #pragma once
 
@@ -14,9 +14,9 @@ namespace weft::spirv {
 class Translator;
 
 Id matrix_type(Translator &, const glsl_type *matrix);
-/// Matrices tell signed integers from unsigned ones, as nothing else here does.
+/// Unlike all other types here, matrices distinguish signed from unsigned integers.
 Id matrix_component_type(Translator &, const glsl_type *matrix);
-/// What a component is as a value: integer or real.
+/// The kind of a component as a value: integer or real.
 Kind component_kind(const glsl_type *matrix);
 
 } // namespace weft::spirv

@@ -19,7 +19,7 @@ void require_small_storage(Translator &t, unsigned bits)
 
 Id memory_type(Translator &t, unsigned bits)
 {
-   /* A type that is only loaded, stored and converted needs the storage's capability, no other. */
+   /* A type that is only loaded, stored and converted needs only the storage's capability. */
    return t.held_bits(bits) == bits ? t.m.type_uint(bits) : t.m.type(SpvOpTypeInt, {bits, 0});
 }
 
@@ -65,7 +65,7 @@ Words memory_operands(Translator &t, unsigned access, bool store, SpvStorageClas
    if (access & ACCESS_VOLATILE)
       mask |= SpvMemoryAccessVolatileMask;
    const bool shared = storage == SpvStorageClassWorkgroup;
-   /* Drivers may make barriers of it. */
+   /* Drivers may turn availability into barriers. */
    if (access & ACCESS_COHERENT && (!shared || t.driver.partial_barriers)) {
       mask |=
          store ? SpvMemoryAccessMakePointerAvailableMask : SpvMemoryAccessMakePointerVisibleMask;

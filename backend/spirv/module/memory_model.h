@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// How an access to memory is seen by others: scopes, memory operands and barriers of the Vulkan
-/// memory model.
+/// Visibility of memory accesses: scopes, memory operands and barriers of the Vulkan memory model.
 
 #pragma once
 
@@ -14,9 +13,9 @@ namespace weft::spirv {
 
 class Translator;
 
-/// An OpConstant.
+/// A scope as an OpConstant.
 Id scope(Translator &, SpvScope);
-/// The widest scope that the driver has.
+/// The widest scope that the driver supports.
 SpvScope device_scope(Translator &);
 
 /// The memory operands of a load or store, SPIR-V 3.26; `access` is a gl_access_qualifier.
@@ -25,17 +24,18 @@ Words memory_operands(Translator &, unsigned access, bool store, SpvStorageClass
 
 void emit_barrier(Translator &, nir_intrinsic_instr *);
 
-/// Of a memory access's value.
+/// The size of a memory access's value.
 inline unsigned unit_bytes(const nir_def &value)
 {
    return value.bit_size / 8 * value.num_components;
 }
 
-/// What an access of so many bits to storage buffers needs, or to global memory, which is storage
-/// buffers to the capabilities.
+/// Requires the capability for accesses of so many bits to storage buffers or global memory; the
+/// capabilities are the same for both.
 void require_small_storage(Translator &, unsigned bits);
 
-/// The integer that lies in such memory; what is held in more bits is converted on its way.
+/// The integer type in storage buffers or global memory. Values that registers hold in more bits
+/// are converted by to_memory() and from_memory().
 Id memory_type(Translator &, unsigned bits);
 Id to_memory(Translator &, Id, unsigned bits);
 Id from_memory(Translator &, Id, unsigned bits);

@@ -9,7 +9,7 @@ namespace weft::spirv {
 
 namespace {
 
-/// SPIR-V 2.3: a generator without a registered number.
+/// SPIR-V 2.3: 0 is a generator without a registered number.
 constexpr uint32_t generator = 0;
 
 void append(Words &section, SpvOp op, std::span<const uint32_t> operands)
@@ -18,7 +18,7 @@ void append(Words &section, SpvOp op, std::span<const uint32_t> operands)
    section.insert(section.end(), operands.begin(), operands.end());
 }
 
-/// SPIR-V 2.2.1: UTF-8, four bytes to a word, ended by a zero byte.
+/// SPIR-V 2.2.1: UTF-8, four bytes per word, terminated by a zero byte.
 void append_string(Words &operands, const std::string &text)
 {
    for (size_t i = 0; i <= text.size(); i += 4) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /// The words of a SPIR-V module under construction: sections in the order of SPIR-V 2.4, types and
-/// constants once each.  Knows the grammar's layout, not what instructions mean.
+/// constants without duplicates. Knows the grammar's layout, not the meaning of instructions.
 
 #pragma once
 
@@ -27,7 +27,7 @@ class ModuleBuilder {
 public:
    Id new_id() { return ++last_id; }
 
-   // Global things.
+   // Declarations of the module.
    void capability(SpvCapability c) { capabilities.insert(c); }
    void extension(const std::string &name) { extensions.insert(name); }
    Id extended_instructions(const char *name);
@@ -41,9 +41,9 @@ public:
    void decorate_member(Id type, uint32_t member, SpvDecoration,
                         std::initializer_list<uint32_t> operands = {});
 
-   /// A type with these operands, made once.
+   /// The type with these operands; equal types share an id.
    Id type(SpvOp, const Words &operands = {});
-   /// A type of its own, to be decorated.
+   /// A new type, for decorations that must not affect equal types.
    Id distinct_type(SpvOp, const Words &operands);
    /// Int, float and bool by bits.
    Id type_int(unsigned bits, bool is_signed);
@@ -60,7 +60,7 @@ public:
       return type(SpvOpTypePointer, {uint32_t(storage), to});
    }
 
-   /// OpConstant of a number's bits, made once.
+   /// OpConstant of a number's bits; equal constants share an id.
    Id constant(Id type, unsigned bits, uint64_t value);
    Id constant_bool(bool value);
    Id constant_uint(uint32_t value) { return constant(type_uint(32), 32, value); }
@@ -70,16 +70,16 @@ public:
    Id global_variable(Id pointer_type, SpvStorageClass, std::optional<Id> initializer = {});
    const std::vector<Id> &global_variables() const { return globals; }
 
-   // The one function.
+   // The module's only function.
    void begin_function(Id function, Id type);
    void end_function();
-   /// At the head of the function, wherever code is being emitted.
+   /// Declares a variable at the beginning of the function, wherever code is being emitted.
    Id local_variable(Id pointer_type);
    void label(Id);
-   /// An instruction with a result.
+   /// Emits an instruction with a result.
    Id emit(SpvOp, Id type, std::initializer_list<uint32_t> operands);
    Id emit(SpvOp, Id type, const Words &operands);
-   /// An instruction without.
+   /// Emits an instruction without a result.
    void emit(SpvOp, std::initializer_list<uint32_t> operands);
    void emit(SpvOp, const Words &operands);
 

@@ -14,7 +14,7 @@ namespace weft::spirv {
 
 namespace {
 
-/// Where the first member of a block lies.
+/// The offset of a block's first member.
 unsigned first_offset(const glsl_type *block)
 {
    unsigned first = UINT_MAX;

@@ -22,7 +22,7 @@ private:
    Translator &t;
    ModuleBuilder &m;
    Id variable = 0;
-   unsigned first_word = 0; ///< the number of the block's first
+   unsigned first_word = 0; ///< the word index of the block's first word
 };
 
 } // namespace weft::spirv

@@ -13,7 +13,7 @@ std::set<SpvExecutionMode> reconvergence_modes(std::span<const uint32_t> words,
                                                const std::string &entry_point)
 {
    std::set<SpvExecutionMode> modes;
-   /* SPIR-V 2.4: entry points come before their modes. */
+   /* SPIR-V 2.4: entry points precede their execution modes. */
    std::optional<uint32_t> function;
    for (const auto &[opcode, operands] : Instructions(words)) {
       if (opcode == SpvOpFunction)

@@ -12,13 +12,13 @@
 
 namespace weft::spirv {
 
-/// The execution modes of a module's compute entry point that say where invocations are together
-/// again: MaximallyReconvergesKHR and SubgroupUniformControlFlowKHR.  The front end reads them, and
-/// NIR does not hold both.
+/// The execution modes about reconvergence that a module's compute entry point declares:
+/// MaximallyReconvergesKHR and SubgroupUniformControlFlowKHR. The front end reads them, but NIR
+/// cannot hold both.
 std::set<SpvExecutionMode> reconvergence_modes(std::span<const uint32_t> spirv,
                                                const std::string &entry_point);
 
-/// The extension that such a mode belongs to.
+/// The extension that defines the mode.
 const char *extension_of(SpvExecutionMode);
 
 } // namespace weft::spirv

@@ -187,7 +187,6 @@ Id Resources::load(const Resource &r)
    return value;
 }
 
-/// A vector of texel_type() as a NIR value.
 void Resources::define_texel(const nir_def &def, Id vector, const glsl_type *type,
                              unsigned components)
 {

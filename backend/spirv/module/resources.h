@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Images, samplers and texel buffers: variables of opaque types, loaded where they are used.
+/// Images, samplers and texel buffers: variables of opaque types, which each use loads.
 
 #pragma once
 
@@ -15,7 +15,7 @@ namespace weft::spirv {
 
 class Translator;
 
-/// An image, a sampler or both, as a descriptor.
+/// A descriptor of an image, a sampler or both.
 struct Resource {
    nir_variable *var; ///< null: not supported
    const glsl_type *type;
@@ -31,10 +31,10 @@ public:
 
    Resource find(nir_deref_instr *, bool non_uniform);
    Id load(const Resource &);
-   /// OpTypeImage, also within a combined image and sampler.
+   /// OpTypeImage; for a combined image and sampler, the type of its image.
    Id image_type(const glsl_type *, const nir_variable *);
    Id texel_type(const glsl_type *);
-   /// A vector of texel_type() as a NIR value.
+   /// Defines a NIR value from a vector of texel_type().
    void define_texel(const nir_def &, Id vector, const glsl_type *image, unsigned components);
 
 private:

@@ -17,7 +17,7 @@ namespace weft::spirv {
 
 namespace {
 
-/// The decorations that matter here, of an id or of one member of a struct.
+/// The relevant decorations of an id or of one member of a struct.
 struct Decorations {
    bool is_restrict = false;
    std::optional<uint32_t> set, binding;
@@ -46,8 +46,8 @@ public:
    {
       for (const Instruction &i : Instructions(words))
          read(i.opcode, i.operands);
-      /* The decorations of a group come before the instruction that hands them out, and nothing
-       * says that all of them do. */
+      /* A group's decorations come before the instruction that applies the group, but they may be
+       * incomplete in malformed modules. */
       for (const auto &[group, id] : in_group)
          of_id[id].add(of_id[group]);
       for (const auto &[group, id, member] : members_in_group)
@@ -109,10 +109,10 @@ private:
       }
    }
 
-   /// Whether a variable of this pointer type is a block all of whose members are decorated.
+   /// Whether a variable of this pointer type is a block whose members are all decorated.
    bool has_restrict_members(uint32_t type)
    {
-      /* No chain is longer than the types there are, unless it is a ring. */
+      /* A chain of types has at most as many steps as there are types, unless it is a cycle. */
       for (size_t i = 0; i < inner_type.size() && inner_type.contains(type); ++i)
          type = inner_type[type];
       const auto block = members.find(type);
@@ -131,8 +131,8 @@ private:
    std::vector<std::pair<uint32_t, uint32_t>> in_group;
    std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> members_in_group;
    std::map<uint32_t, uint32_t> inner_type;              ///< of pointers and arrays
-   std::map<uint32_t, uint32_t> members;                 ///< how many a struct has
-   std::vector<std::pair<uint32_t, uint32_t>> variables; ///< with their types
+   std::map<uint32_t, uint32_t> members;                 ///< number of members per struct
+   std::vector<std::pair<uint32_t, uint32_t>> variables; ///< and their types
 };
 
 } // namespace

@@ -10,12 +10,12 @@
 
 namespace weft::spirv {
 
-/// Of (set, binding).
+/// Pairs (set, binding).
 using BindingSet = std::set<std::pair<uint32_t, uint32_t>>;
 
-/// The bindings all of whose variables a module decorates with Restrict: themselves, or each member
-/// of their blocks.  To the front end everything is that is not Aliased, as SPIR-V 2.18.2 has it;
-/// drivers are more careful, so it must stay known who said so.
+/// The bindings whose variables are all decorated Restrict in the module: the variables themselves,
+/// or each member of their blocks. The front end treats everything as restrict that is not Aliased,
+/// as SPIR-V 2.18.2 says. Drivers are more careful, so only the module's own decorations count.
 BindingSet restrict_bindings(std::span<const uint32_t> spirv);
 
 } // namespace weft::spirv

@@ -115,7 +115,7 @@ Id Translator::cast(Id id, Kind from, Kind to, unsigned bits)
    return result;
 }
 
-/// Where a half is no word of its own: packing keeps its value.
+/// Without 16-bit integers, packing preserves a half's value in a word.
 Id Translator::cast_half(Id id, Kind from, Kind to)
 {
    const Id half = m.type_float(16), real = m.type_float(32), pair = m.type_vector(real, 2);

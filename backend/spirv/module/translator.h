@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the files that turn NIR into SPIR-V share: the module and the values of the shader, and
-/// what some of them keep from instruction to instruction.
+/// State that the files which emit SPIR-V share: the module, the shader's values, and the state of
+/// the emitters.
 ///
-/// NIR's values are vectors of untyped bits.  Here a value is its components, each an id of SPIR-V
-/// whose type is the one that the instruction behind it gives: unsigned integer, float or bool.
-/// Users ask for the type that they need and get a bit cast if it is another one.  Vectors of
-/// SPIR-V exist only within one instruction.
+/// NIR's values are vectors of untyped bits. Here a value is its components, each an id of SPIR-V
+/// whose type is the one that the defining instruction gives: unsigned integer, float or bool.
+/// Users request the type that they need and get a bit cast if it differs. Vectors of SPIR-V exist
+/// only within one instruction.
 
 #pragma once
 
@@ -35,31 +35,31 @@ namespace weft::spirv {
 
 class Translator {
 public:
-   /// The values of the shader's entry point are numbered.
+   /// Numbers the values of the shader's entry point.
    Translator(nir_shader *, const Driver &, const ShaderSource &);
 
    ModuleBuilder m;
    nir_shader *const shader;
    const Driver &driver;
-   const BindingSet restricted; ///< bindings that the source says no others alias
+   const BindingSet restricted; ///< bindings that the source declares free of aliases
 
-   /// The first reason why the shader cannot be translated; emission goes on with any values.
+   /// Records the first reason why the shader cannot be translated; emission continues with
+   /// arbitrary values.
    void fail(const std::string &reason);
    const std::string &failure() const { return error; }
-   /// From `version` on part of SPIR-V itself.
+   /// Declares an extension, which is part of SPIR-V itself from `version` on.
    void extension(const char *name, uint32_t version = UINT32_MAX);
 
-   // Types and constants.
-   /// What values of so many bits are held in.  Without shaderInt16 those of 16 bits are the lower
-   /// halves of 32-bit ones, and their upper halves are 0.
+   // Types and constants. The number of bits that hold a value: without shaderInt16, 16-bit values
+   // are the lower halves of 32-bit values whose upper halves are 0.
    unsigned held_bits(unsigned bits) const
    {
       return (bits == 16 && !driver.int16) || (bits == 8 && !driver.int8) ? 32 : bits;
    }
    Id type(Kind, unsigned bits);
-   /// Without their arithmetic, floats of 16 bits are integers.
+   /// Without 16-bit float arithmetic, 16-bit floats are integers.
    Kind kind_of(const glsl_type *) const;
-   /// Of a variable that is not in a block.
+   /// The type of a variable outside of blocks.
    Id type(const glsl_type *);
    Id constant(Kind, unsigned bits, uint64_t value);
    Id zero(Kind kind, unsigned bits) { return constant(kind, bits, 0); }
@@ -72,16 +72,16 @@ public:
    /// All components as one vector (or scalar).
    Id get_vector(const nir_src &, Kind, unsigned components = 0);
    void define(const nir_def &, unsigned component, Id, Kind);
-   /// Takes a vector (or scalar) apart.
+   /// Defines all components from a vector (or scalar).
    void define_vector(const nir_def &, Id, Kind);
    Id cast(Id, Kind from, Kind to, unsigned bits);
    Id vector(Kind, unsigned bits, const Words &components);
    Id extract(Id composite, Id component_type, unsigned index);
    Id glsl450(GLSLstd450, Id type, std::initializer_list<uint32_t> operands);
-   /// Begins a block: bit casts of earlier ones may not dominate it.
+   /// Begins a block and forgets cached bit casts: those of earlier blocks may not dominate it.
    void begin_block(Id label);
 
-   // What is kept of one kind of instruction.
+   // State per kind of instruction.
    BuiltIns built_ins;
    FloatControls float_controls;
    Buffers buffers;
@@ -99,8 +99,8 @@ private:
    std::map<std::pair<Id, Kind>, Id> casts; ///< of the current block
 };
 
-/// A feature or a subgroup operation that the driver lacks and the capability asks for, in words;
-/// or null.
+/// Names the feature or subgroup operation that the capability needs and the driver lacks; null if
+/// the driver lacks none.
 const char *lacks(const Driver &, SpvCapability);
 
 } // namespace weft::spirv

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What NIR's values are in SPIR-V.
+/// The representation of NIR's values in SPIR-V.
 
 #pragma once
 
@@ -19,7 +19,7 @@ struct Scalar {
    Kind kind = Kind::integer;
 };
 
-/// Where a memory access goes.
+/// The target of a memory access.
 struct Pointer {
    Id id;
    SpvStorageClass storage;

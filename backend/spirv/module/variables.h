@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Variables that have a type in SPIR-V as in NIR: private arrays and matrices, shared memory, and
-/// the registers that phis became.
+/// Variables whose NIR type has a counterpart in SPIR-V: private arrays and matrices, shared
+/// memory, and the registers that replace phis.
 
 #pragma once
 
@@ -27,7 +27,7 @@ public:
    void emit_load_register(nir_intrinsic_instr *);
    void emit_store_register(nir_intrinsic_instr *);
 
-   /// To shared or private memory.
+   /// A pointer to shared or private memory.
    Pointer pointer_to(nir_deref_instr *);
 
 private:
