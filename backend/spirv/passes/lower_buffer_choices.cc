@@ -19,7 +19,7 @@ namespace weft::spirv {
 
 namespace {
 
-/// What a slot stands for.
+/// The binding of a slot.
 struct Binding {
    bool uniform;
    std::optional<uint32_t> length; ///< of an array of descriptors, 0: runtime
@@ -43,7 +43,7 @@ std::vector<Binding> list_bindings(nir_shader *nir)
    return list;
 }
 
-/// The source of an intrinsic with the buffer's slot and element; null if it has none.
+/// The source of an intrinsic that holds the buffer's slot and element; null if there is none.
 nir_src *buffer_source(nir_intrinsic_instr *instr)
 {
    switch (instr->intrinsic) {
@@ -65,25 +65,25 @@ nir_src *buffer_source(nir_intrinsic_instr *instr)
    }
 }
 
-/// A buffer that a pointer may point to.
+/// A possible target of a pointer.
 struct Choice {
    uint32_t slot;
-   std::optional<uint32_t> element; ///< nothing: as the address says
+   std::optional<uint32_t> element; ///< nothing: the element in the address
 
    auto operator<=>(const Choice &) const = default;
 };
 
-/// The buffers that an address may be of.
+/// The buffers that an address may refer to.
 class Choices {
 public:
-   std::vector<Choice> list; ///< in order, each once
+   std::vector<Choice> list; ///< sorted, without duplicates
    bool may_be_null = false;
 
    Choices(std::span<const Binding> bindings, bool uniform, const nir_src &address)
        : bindings(bindings), uniform(uniform)
    {
       add(nir_scalar_resolved(address.ssa, 0), nir_scalar_resolved(address.ssa, 1));
-      /* An element that is not known includes all that are. */
+      /* An unknown element includes all known ones. */
       const std::set<Choice> all = found;
       std::erase_if(found, [&](const Choice &c) {
          return c.element && all.contains(Choice{c.slot, std::nullopt});
@@ -92,7 +92,7 @@ public:
    }
 
 private:
-   /// Addresses of more forms than these may be of any buffer.
+   /// Addresses with more forms than this may refer to any buffer.
    static constexpr size_t max_forms = 1024;
 
    void add(nir_scalar slot, nir_scalar element)
@@ -138,7 +138,7 @@ private:
       }
    }
 
-   /// Calls `next` with each value that a number may have; false if it is none of several.
+   /// Calls `next` with each possible value of a number; false if the number is not a choice.
    template <typename Next>
    static bool split_one(nir_scalar number, const Next &next)
    {
@@ -154,7 +154,7 @@ private:
       return true;
    }
 
-   /// Where slot and element are chosen together.
+   /// Splits a choice that selects slot and element together.
    bool split_both(nir_scalar slot, nir_scalar element)
    {
       const nir_instr *x = slot.def->parent_instr, *y = element.def->parent_instr;
@@ -233,7 +233,7 @@ private:
       nir_instr_remove(&instr->instr);
    }
 
-   /// The result, if the instruction has one.
+   /// Returns the result, if the instruction has one.
    nir_def *access(nir_intrinsic_instr *instr, std::span<const Choice> choices, bool may_be_null)
    {
       nir_def *address = buffer_source(instr)->ssa;

@@ -9,7 +9,7 @@ namespace weft::spirv {
 
 namespace {
 
-/// Whether there are integers of this size.
+/// Whether the driver has integers of this size.
 bool has_integers(const SmallArithmetic &has, unsigned bits)
 {
    return bits == 16 ? has.shorts : bits == 8 ? has.bytes : true;
@@ -40,7 +40,7 @@ bool is_pack(nir_op op)
    }
 }
 
-/// The size of the arithmetic instead of an instruction's own; 0: it may stay.
+/// The size of the arithmetic that replaces an instruction's own; 0: the instruction stays.
 unsigned wide_size(const nir_instr *instr, void *data)
 {
    const SmallArithmetic &has = *static_cast<const SmallArithmetic *>(data);
@@ -92,7 +92,8 @@ nir_def *unpack(nir_builder *b, nir_def *half)
    return nir_unpack_half_2x16_split_x(b, nir_u2u32(b, half));
 }
 
-/// Towards zero, whatever way the driver rounds: where that went away from it, the number before.
+/// With `to_zero` rounds toward zero, whatever the driver's rounding mode: if it rounded away from
+/// zero, takes the next smaller number in magnitude.
 nir_def *pack(nir_builder *b, nir_def *value, bool to_zero)
 {
    nir_def *half = nir_pack_half_2x16_split(b, value, nir_imm_float(b, 0));
@@ -104,7 +105,7 @@ nir_def *pack(nir_builder *b, nir_def *value, bool to_zero)
    return nir_u2u16(b, half);
 }
 
-/// In 32 bits.
+/// Extends a value to 32 bits.
 nir_def *widen(nir_builder *b, nir_def *value, bool is_signed)
 {
    nir_def *wide = nir_u2u32(b, value);

@@ -9,14 +9,14 @@
 
 namespace weft::spirv {
 
-/// Whether floats of 16 bits have arithmetic.  Without integers of that size they have not: nothing
-/// could hold their bits.
+/// Whether 16-bit floats have arithmetic. Without 16-bit integers they have none: no type could
+/// hold their bits.
 inline bool has_half_floats(const Driver &driver)
 {
    return driver.float16 && driver.int16;
 }
 
-/// What arithmetic of fewer bits than 32 there is.
+/// The arithmetic below 32 bits that the driver has.
 struct SmallArithmetic {
    bool half_floats, shorts, bytes;
 };
@@ -25,15 +25,15 @@ inline SmallArithmetic small_arithmetic(const Driver &driver)
    return {has_half_floats(driver), driver.int16, driver.int8};
 }
 
-/// For drivers without arithmetic of 16 or 8 bits: that of floats (shaderFloat16), of integers
-/// (shaderInt16, shaderInt8) becomes arithmetic of 32 bits, and conversions of halves are packing and
-/// unpacking of pairs.
+/// For drivers without arithmetic of 16 or 8 bits. Float arithmetic (without shaderFloat16) and
+/// integer arithmetic (without shaderInt16, shaderInt8) becomes arithmetic of 32 bits. Conversions
+/// of halves become packing and unpacking of pairs.
 ///
-/// What is left of 16-bit floats are their bits.  Without integers of a size, values of it come from
-/// and go to memory, vectors, packing, and these two conversions only, u2u16 or u2u8 of 32 bits and
+/// 16-bit floats then occur only as bits. Without integers of a size, only memory accesses,
+/// vectors, packing and two conversions use values of that size: u2u16 or u2u8 of 32 bits, and
 /// u2u32.
 ///
-/// Runs last: what optimises could make such arithmetic again.
+/// Runs last: optimisations could create such arithmetic again.
 bool lower_halves(nir_shader *, SmallArithmetic);
 
 } // namespace weft::spirv
