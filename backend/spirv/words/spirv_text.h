@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// SPIRV-Tools on modules that this back end wrote, for people and tests.
+/// Disassembles and validates this back end's modules by SPIRV-Tools, for developers and tests.
 
 #pragma once
 
@@ -15,8 +15,8 @@ namespace weft::spirv {
 
 std::string disassemble(std::span<const uint32_t> words);
 
-/// The validator, with the rules of the oldest Vulkan that takes the module's version, and no
-/// layout but what every device allows.
+/// Validates with the rules of the oldest Vulkan version that accepts the module's version, and
+/// only with memory layouts that every device allows.
 Result<bool> validate(std::span<const uint32_t> words);
 
 } // namespace weft::spirv

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Cuts a module down to one entry point: its functions and those that they call, and of the global
-/// instructions what these need.  What follows the sections of SPIR-V 2.4 stays in their order.
+/// Reduces a module to one entry point: its functions, the functions that they call, and the global
+/// instructions that these need. Keeps the order of the sections of SPIR-V 2.4.
 
 #include "backend/spirv/compiler.h"
 
@@ -22,10 +22,10 @@ struct Instruction {
    uint16_t opcode;
    uint32_t result; ///< 0: none
    size_t at, length;
-   size_t first_id, ids; ///< operands that are ids, in Module::ids
+   size_t first_id, ids; ///< operands that are ids, as indices into Module::ids
 };
 
-/// A module taken apart.
+/// A parsed module.
 struct Module {
    std::vector<uint32_t> words; ///< in this machine's byte order, without the header
    uint32_t header[5] = {};
@@ -129,7 +129,7 @@ std::vector<uint32_t> execution_models(uint32_t stage)
    }
 }
 
-/// An annotation, name or mode belongs to its first id, and is kept if that is.
+/// Whether the instruction annotates, names or configures its first id: it is kept if that id is.
 bool belongs_to_target(uint16_t opcode)
 {
    switch (opcode) {
@@ -217,7 +217,8 @@ private:
       has_matrices |= instruction.opcode == SpvOpTypeCooperativeMatrixKHR ||
                       instruction.opcode == SpvOpTypeCooperativeMatrixNV ||
                       is_dropped_float(instruction);
-      // What is cut off here would be blamed on the driver, which may not survive it.
+      // A reference to a missing id is refused here: the driver would be blamed for it, and might
+      // crash.
       for (uint32_t id : m.ids_of(instruction)) {
          auto it = definitions.find(id);
          if (it != definitions.end())
@@ -248,7 +249,7 @@ private:
       }
    }
 
-   /// A bfloat16 or float8 whose capability the driver does not have.
+   /// A bfloat16 or float8 type whose capability the driver lacks.
    bool is_dropped_float(const Instruction &instruction) const
    {
       constexpr size_t encoding_word = 3;
@@ -260,7 +261,8 @@ private:
       return std::ranges::find(dropped.capabilities, capability) != dropped.capabilities.end();
    }
 
-   /// Whether it is neither code nor something that code can ask for.
+   /// Whether the instruction concerns the module as a whole: code neither contains nor references
+   /// it.
    static bool concerns_the_module(uint16_t opcode)
    {
       switch (opcode) {
@@ -295,9 +297,9 @@ private:
    const Module &m;
    const Declarations &dropped;
    std::unordered_map<uint32_t, size_t> definitions; ///< by id
-   std::unordered_map<size_t, size_t> ends;          ///< of functions
+   std::unordered_map<size_t, size_t> ends;          ///< last instruction per function
    std::vector<bool> live;
-   std::vector<size_t> queue; ///< live, and what they need is not yet
+   std::vector<size_t> queue; ///< live instructions whose operands are not yet visited
    bool has_matrices = false;
    std::string refusal;
 };
