@@ -19,7 +19,7 @@ namespace weft::spirv {
 
 namespace {
 
-/// A module as the cache keeps it: local_size, needs_full_subgroups, the words of SPIR-V.
+/// The cache format of a module: local_size, needs_full_subgroups, the words of SPIR-V.
 constexpr size_t module_file_header = 4;
 
 std::vector<std::byte> module_file(const CompiledModule &module)
@@ -53,7 +53,7 @@ MatrixOwner find_owner_here(const ShaderSource &source, uint32_t subgroup_size,
                                                             : MatrixOwner::layer;
 }
 
-/// None if the process is ending.
+/// Nothing if the process is exiting.
 std::optional<MatrixOwner> find_owner(const ShaderSource &source, uint32_t subgroup_size,
                                       const MatrixSupport &support,
                                       const std::vector<MatrixOperation> &native_operations)
@@ -95,7 +95,7 @@ MatrixOwner matrix_owner(DiskCache *cache, const ShaderSource &source, uint32_t 
 
 namespace {
 
-/// Whether the driver has values of a type, and arrays of them in buffers.
+/// Whether the driver has values of a type, and buffers may hold arrays of them.
 bool has_components(const Driver &driver, ComponentType type)
 {
    if (!driver.has_buffer_elements(component_bits(type)))
@@ -120,7 +120,7 @@ bool has_components(const Driver &driver, ComponentType type)
    }
 }
 
-/// The driver's tiles that can be written, loaded, stored and looked into.
+/// The driver's tiles for which load, store and access to components work.
 std::vector<MatrixOperation> usable_tiles(const CompileOptions &options)
 {
    const auto is_usable = [&](ComponentType type) { return has_components(options.driver, type); };
@@ -185,7 +185,7 @@ Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions 
 
 CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)
 {
-   // All members by name: one more and this does not compile.
+   // Binds all members by name: a new member makes this fail to compile.
    [[maybe_unused]] const auto &[driver, subgroup_size, operations, flexible, native_operations,
                                  robust_access, staging_bytes, subgroups_are_blocks,
                                  max_shared_bytes, dump, control] = options;

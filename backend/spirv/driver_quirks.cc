@@ -7,7 +7,7 @@ namespace weft::spirv {
 
 namespace {
 
-/// As NVIDIA's driver packs its version: 10, 8, 8 and 6 bits.
+/// NVIDIA's encoding of driver versions: 10, 8, 8 and 6 bits.
 constexpr uint32_t nvidia_version(uint32_t major, uint32_t minor)
 {
    return major << 22 | minor << 14;
@@ -21,7 +21,7 @@ constexpr uint32_t last_of_nvidia(uint32_t major)
 constexpr DriverQuirk quirks[] = {
    {
       .driver = VK_DRIVER_ID_MESA_LLVMPIPE,
-      /* Its version is always 1.  Seen in Mesa 22.3 to 26.1. */
+      /* Its version is always 1. Seen in Mesa 22.3 to 26.1. */
       .first_version = 0,
       .last_version = UINT32_MAX,
       .quirk = Quirk::partial_barriers,
@@ -36,7 +36,7 @@ constexpr DriverQuirk quirks[] = {
    },
    {
       .driver = VK_DRIVER_ID_NVIDIA_PROPRIETARY,
-      /* Reported of 595.58 (kvark/blade#333); neither other versions nor a fix are known. */
+      /* Reported for 595.58 (kvark/blade#333); no other affected version and no fix are known. */
       .first_version = nvidia_version(595, 0),
       .last_version = last_of_nvidia(595),
       .quirk = Quirk::subgroup_arithmetic_in_matrices,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What drivers do otherwise than Vulkan says: the one table of it.
+/// The table of driver bugs and deviations from the specification.
 
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace weft::spirv {
 
-/// What is then not written.
+/// The feature that modules for the driver then avoid.
 enum class Quirk : uint8_t {
    partial_barriers,                ///< Driver::partial_barriers
    subgroup_arithmetic_in_matrices, ///< Driver::subgroup_arithmetic_with_matrices
@@ -22,7 +22,7 @@ enum class Quirk : uint8_t {
 
 struct DriverQuirk {
    VkDriverId driver;
-   /// VkPhysicalDeviceProperties::driverVersion, as that driver packs it.
+   /// VkPhysicalDeviceProperties::driverVersion, in the driver's own encoding.
    uint32_t first_version, last_version;
    Quirk quirk;
    const char *what, *why, *test;
@@ -30,7 +30,7 @@ struct DriverQuirk {
 
 std::span<const DriverQuirk> driver_quirks();
 
-/// Takes from what a shader may use all that this driver is known to get wrong.
+/// Removes features from `Driver` that this driver is known to get wrong.
 void apply_driver_quirks(Driver &, VkDriverId, uint32_t driver_version);
 
 } // namespace weft::spirv

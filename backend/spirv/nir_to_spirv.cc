@@ -26,7 +26,7 @@ void define_constant(Translator &t, nir_load_const_instr *instr)
    }
 }
 
-/// Any value will do.
+/// Any value is allowed.
 void define_undefined(Translator &t, nir_undef_instr *instr)
 {
    const Kind kind = instr->def.bit_size == 1 ? Kind::boolean : Kind::integer;
@@ -106,7 +106,7 @@ void emit_instruction(Translator &t, nir_instr *instr)
       define_undefined(t, nir_instr_as_undef(instr));
       break;
    case nir_instr_type_deref:
-      /* Where it is used. */
+      /* Uses emit their derefs. */
       break;
    default:
       t.fail("an instruction is not supported");
@@ -115,7 +115,7 @@ void emit_instruction(Translator &t, nir_instr *instr)
 
 namespace {
 
-/// Everything that is known only when the function is there.
+/// Emits the declarations that depend on the finished function.
 void emit_header(Translator &t, Id function, const ShaderSource &source)
 {
    ModuleBuilder &m = t.m;
@@ -131,7 +131,7 @@ void emit_header(Translator &t, Id function, const ShaderSource &source)
    m.memory_model(physical ? SpvAddressingModelPhysicalStorageBuffer64 : SpvAddressingModelLogical,
                   SpvMemoryModelVulkan);
 
-   /* Before SPIR-V 1.4 the interface is inputs and outputs only. */
+   /* Before SPIR-V 1.4 the interface lists only inputs and outputs. */
    std::vector<Id> interface;
    if (t.driver.spirv_version >= 0x00010400) {
       interface = m.global_variables();

@@ -9,7 +9,8 @@
 
 namespace weft::spirv {
 
-/// Translates what lower_for_driver() has made of this source.  An Error for what it cannot translate, or what needs a capability that the driver lacks.
+/// Translates the NIR that lower_for_driver() made from this source. Returns an Error for an
+/// instruction without a translation, or one that needs a capability which the driver lacks.
 Result<std::vector<uint32_t>> nir_to_spirv(nir_shader *, const Driver &, const ShaderSource &);
 
 } // namespace weft::spirv

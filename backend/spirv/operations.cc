@@ -12,16 +12,16 @@ namespace weft::spirv {
 
 namespace {
 
-/// Whether there are such components.  Those of 8 and 16 bits are on every driver: arithmetic is of 32
-/// bits where it has no other (lower_halves.h), and where buffers have no elements of that size,
-/// words hold them (lower_access_units.h).
+/// Whether matrices may have such components. Components of 8 and 16 bits work on every driver:
+/// without arithmetic of that size, 32-bit arithmetic replaces it (lower_halves.h). Without buffer
+/// elements of that size, words hold the components (lower_access_units.h).
 bool has_components(const Driver &driver, ComponentType type)
 {
    return component_bits(type) < 64 ||
           (driver.int64 && (driver.float64 || type != ComponentType::f64));
 }
 
-/// An invocation has to know its place in the subgroup, and no more.
+/// Matrices need only the invocation's place in its subgroup.
 bool has_matrices(const Driver &driver, uint32_t subgroup_size)
 {
    const bool power_of_two = (subgroup_size & (subgroup_size - 1)) == 0;

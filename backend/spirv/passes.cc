@@ -20,7 +20,7 @@ namespace weft::spirv {
 
 namespace {
 
-/// NIR has no instruction for it.
+/// NIR has no instruction for DeviceIndex.
 Result<bool> refuse_device_index(nir_shader *nir)
 {
    nir_foreach_variable_with_modes(var, nir, nir_var_system_value) {
@@ -30,7 +30,7 @@ Result<bool> refuse_device_index(nir_shader *nir)
    return true;
 }
 
-/// What SPIR-V in Vulkan has at 32 bits only.
+/// The bit size for operations that Vulkan's SPIR-V defines for 32 bits only.
 unsigned spirv_bit_size(const nir_instr *instr, void *data)
 {
    const Driver &driver = *static_cast<const Driver *>(data);
@@ -89,13 +89,13 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
    lower_matrices(run, target_for(source, options.target));
 
    run.check(refuse_device_index);
-   /* Textures and system values stay, in the forms that SPIR-V has. */
+   /* Textures and system values keep the forms that SPIR-V has. */
    nir_lower_tex_options textures = {};
    textures.lower_txp = ~0u;
    textures.lower_txp_array = true;
    RUN(run, nir_lower_tex, &textures);
    RUN(run, nir_lower_system_values);
-   /* Ids that do not begin at 0 are OpenCL's. */
+   /* Only OpenCL has ids that do not begin at 0. */
    const nir_lower_compute_system_values_options ids = {};
    RUN(run, nir_lower_compute_system_values, &ids);
 
@@ -108,7 +108,7 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
 
    /* Shared memory becomes arrays of scalars, buffers become addresses. */
    RUN(run, opt_visibility_barriers, nir_var_mem_shared);
-   /* While accesses name their variables. */
+   /* Before lower_explicit_io, while accesses name their variables. */
    RUN(run, lower_shared_memory);
 
    RUN(run, nir_lower_explicit_io, nir_variable_mode(nir_var_mem_ubo | nir_var_mem_ssbo),
@@ -118,24 +118,25 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
    RUN(run, lower_descriptors, own_bindings(run.nir));
 
    optimize(run, unroll_tiles);
-   /* Of accesses that the shader makes apart, robustBufferAccess2 has each in the buffer's range or
-    * not, whatever the others are; robustBufferAccess lets those within 16 bytes share a fate. */
+   /* With robustBufferAccess2, each access of the shader is in bounds or not by itself.
+    * robustBufferAccess allows accesses within 16 bytes to be checked together, so joining them is
+    * valid. */
    RUN(run, opt_combine_accesses, CombineOptions{.keep_buffers = driver.robust_buffer_access_2});
-   /* When accesses that can be are joined, so that there are few; units differ by buffer. */
+   /* After accesses are joined, so that there are few; before units, which differ by buffer. */
    RUN(run, lower_buffer_choices);
-   /* The last that looks at byte offsets. */
+   /* The last pass that reads byte offsets. */
    RUN(run, lower_access_units,
        SmallUnits{driver.storage_buffer_8bit, driver.storage_buffer_16bit});
    optimize(run, unroll_tiles);
    RUN(run, nir_remove_dead_variables,
        nir_variable_mode(nir_var_function_temp | nir_var_mem_shared), nullptr);
 
-   /* Once whatever decides a branch is a value, and its buffers are intrinsics. */
+   /* After branch conditions are values and buffer accesses are intrinsics. */
    if (options.blocks)
       RUN(run, lower_subgroup_blocks,
           BlockOptions{options.target.subgroup_size, options.max_shared_bytes});
 
-   /* What SPIR-V cannot say, or the driver does not take. */
+   /* Lowers operations that SPIR-V lacks or the driver does not accept. */
    nir_lower_subgroups_options subgroups = {};
    subgroups.subgroup_size = uint8_t(options.target.subgroup_size);
    subgroups.ballot_bit_size = 32;
@@ -156,7 +157,7 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
    nir_shader_gather_info(run.nir, nir_shader_get_entrypoint(run.nir));
    nir_sweep(run.nir);
 
-   /* Variables instead of phis: drivers make values of them again. */
+   /* Variables replace phis: drivers turn them into values again. */
    RUN(run, nir_convert_from_ssa, true, false);
    run.check(validate_spirv_form);
    if (run.refused())

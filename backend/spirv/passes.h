@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// All passes on the way to a driver's SPIR-V.
+/// The list of all passes from SPIR-V to the NIR that becomes a driver's SPIR-V.
 
 #pragma once
 
@@ -20,10 +20,10 @@ struct PassOptions {
    bool blocks = false; ///< subgroups are blocks of the workgroup (lower_subgroup_blocks.h)
    uint32_t max_shared_bytes = UINT32_MAX;
    PassObserver observe = {};
-   PassControl *control = nullptr; ///< of optional passes, if wanted
+   PassControl *control = nullptr; ///< skips optional passes; may be null
 };
 
-/// From SPIR-V to what nir_to_spirv() translates.  What SPIR-V can say stays as it is:
+/// Lowers SPIR-V to the form that nir_to_spirv() translates. Operations that SPIR-V has stay whole:
 /// * one function, structured control flow, registers in place of phis, scalar arithmetic; booleans
 ///   have one bit;
 /// * buffers, push constants and global memory in units (lower_access_units.h), where the index of
