@@ -7,15 +7,15 @@
 
 namespace weft {
 
-/// Where the descriptors of a binding lie: element i in memory block `slot`, `offset + i * stride`
-/// bytes in.
+/// The location of a binding's descriptors: element i is in memory block `slot`, `offset + i *
+/// stride` bytes from its beginning.
 struct BindingLayout {
    uint32_t set, binding;
    uint32_t slot;
    uint32_t offset; ///< bytes
    uint32_t stride; ///< bytes between array elements, 0 for a single one
-   uint32_t count;  ///< array elements; for an inline uniform block its bytes
-   /// The binding's data lies there itself (inline uniform block), not a descriptor.
+   uint32_t count;  ///< array elements; bytes of an inline uniform block
+   /// The slot holds the binding's data itself (inline uniform block), not a descriptor.
    bool inline_data;
    bool variable_count = false; ///< a set may hold fewer elements than `count`
 };

@@ -13,7 +13,7 @@
 
 namespace weft {
 
-/// The derefs from a variable, or what else a pointer begins with, to what it points to.
+/// The derefs from a variable, or from the cast that a pointer begins with, to the deref.
 using Path = std::vector<nir_deref_instr *>;
 
 inline Path path_of(nir_deref_instr *deref)

@@ -38,7 +38,7 @@ nir_mem_access_size_align choose_unit(nir_intrinsic_op intrinsic, uint8_t bytes,
    case nir_intrinsic_load_ubo:
       return words(std::max(unit / 4, 1u));
    default:
-      /* Atomic loads and stores are these to NIR. */
+      /* NIR represents atomic loads and stores as coherent loads and stores. */
       if (access & (ACCESS_COHERENT | ACCESS_VOLATILE) && align >= bit_size / 8u &&
           exists(bit_size / 8))
          return {1, bit_size, uint16_t(bit_size / 8), nir_mem_access_shift_method_scalar};
@@ -57,8 +57,8 @@ unsigned log2_unit(const nir_intrinsic_instr *instr)
    return util_logbase2(value->bit_size / 8 * util_next_power_of_two(value->num_components));
 }
 
-/// A tile in a storage buffer: units are components.  In global memory only the stride counts
-/// them.
+/// Numbers the units of a tile's address: components in a storage buffer. In global memory only the
+/// stride counts components.
 bool number_tile_units(nir_builder *b, nir_intrinsic_instr *instr)
 {
    const auto modes = nir_variable_mode(nir_intrinsic_memory_modes(instr));
@@ -129,8 +129,8 @@ Atomics find_atomics(nir_shader *nir)
    return list;
 }
 
-/// Stores a part of a word; NIR has an atomic `and` for the rest of it and an atomic `or`, between
-/// which another invocation's may come.
+/// Stores a part of a word as an exchange. NIR emits an atomic `and` for the rest and an atomic
+/// `or`; another invocation could store between the two.
 void exchange_part(nir_builder *b, nir_intrinsic_instr *rest, nir_intrinsic_instr *part)
 {
    const bool is_global = rest->intrinsic == nir_intrinsic_global_atomic;
@@ -165,7 +165,7 @@ void exchange_part(nir_builder *b, nir_intrinsic_instr *rest, nir_intrinsic_inst
    nir_instr_remove(&part->instr);
 }
 
-/// Whether these are the two operations that NIR makes of one store.
+/// Whether these two atomics are NIR's expansion of one store.
 bool are_one_store(const nir_intrinsic_instr *rest, const nir_intrinsic_instr *part)
 {
    const unsigned address_sources = rest->intrinsic == nir_intrinsic_global_atomic ? 1 : 2;
@@ -177,7 +177,7 @@ bool are_one_store(const nir_intrinsic_instr *rest, const nir_intrinsic_instr *p
    return same;
 }
 
-/// The atomic operations that are not the shader's come in pairs.
+/// Atomics that the shader does not contain come in pairs.
 Result<bool> exchange_parts(nir_shader *nir, const Atomics &of_shader)
 {
    nir_builder b = nir_builder_create(nir_shader_get_entrypoint(nir));

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// For a back end whose memory is typed: every access to buffers, push constants and global memory
+/// For a back end with typed memory: every access to buffers, push constants and global memory
 /// becomes accesses of whole units, as large as the alignment allows.
 ///
 /// | memory          | units                                             | place              |
@@ -20,14 +20,14 @@ namespace weft {
 /// | push constants  | u32                                               | number of the u32  |
 /// | global memory   | as storage buffers                                | address            |
 ///
-/// Where there are no units of u8 or u16, a part of a word is loaded by a shift, and stored by exchanging
-/// the word for as long as other invocations change it meanwhile: they may store the rest of it, or,
-/// where a tensor has several elements in one place, the same.
+/// Without units of u8 or u16, a load of a part of a word shifts. A store exchanges the word, and
+/// repeats that while other invocations change the word: they may store the rest of it, or, where a
+/// tensor has several elements in one place, the same part.
 ///
-/// What is coherent or volatile is not joined or taken apart.  The place is the intrinsic's offset
-/// source.  Runs once, after everything that reads byte offsets.
+/// Coherent and volatile accesses are neither joined nor split. The place is the intrinsic's offset
+/// source. Runs once, after all passes that read byte offsets.
 ///
-/// An Error for a store of a part of a word that Mesa's pass below takes apart in an unknown way.
+/// Returns an Error for a store of a part of a word that Mesa's pass splits in an unknown way.
 struct SmallUnits {
    bool bytes = true, halves = true;
 };

@@ -16,7 +16,7 @@ namespace weft {
 
 namespace {
 
-/// How many vectors and scalars a copy copies.
+/// The number of vectors and scalars that a copy covers.
 uint64_t count_elements(const Path &path)
 {
    uint64_t count = 1;

@@ -7,10 +7,10 @@
 
 namespace weft {
 
-/// Makes loops of the copies that opt_array_copies() finds: those of more than max_unrolled_copy
-/// elements.  The loops count in variables.
+/// Turns the copies that opt_array_copies() finds, of more than max_unrolled_copy elements, into
+/// loops. Loop counters are variables.
 ///
-/// Assumes one function, and that to which is copied not to be volatile.
+/// Assumes one function, and that the copies' destinations are not volatile.
 bool lower_array_copies(nir_shader *);
 
 } // namespace weft

@@ -13,8 +13,8 @@ namespace weft {
 
 namespace {
 
-/// A resource index is (slot, offset of the descriptor, stride of its array); a descriptor is the
-/// address of its buffer's first byte, (slot, offset of the descriptor, 0).
+/// A resource index becomes (slot, offset of the descriptor, stride of its array). A descriptor
+/// becomes the address of its buffer's first byte, (slot, offset of the descriptor, 0).
 class State {
 public:
    State(nir_shader *nir, std::span<const BindingLayout> bindings)
@@ -37,7 +37,7 @@ public:
    }
 
 private:
-   /// Every resource intrinsic, indices before what is built on them.
+   /// All resource intrinsics, indices before the intrinsics that use them.
    std::vector<nir_intrinsic_instr *> collect()
    {
       std::vector<nir_intrinsic_instr *> work;
@@ -105,7 +105,7 @@ private:
       return nir_vec3(&b, nir_imm_int(&b, int(slot)), offset, nir_imm_int(&b, int(d->stride)));
    }
 
-   /// Moves on within an array of descriptors.
+   /// Adds to the index into an array of descriptors.
    nir_def *lower_reindex(nir_intrinsic_instr *instr)
    {
       nir_def *base = instr->src[0].ssa;
@@ -113,7 +113,7 @@ private:
       return nir_vector_insert_imm(&b, base, nir_iadd(&b, nir_channel(&b, base, 1), step), 1);
    }
 
-   /// The stride has done its work: what follows is an offset into the buffer.
+   /// Replaces the stride, which is no longer needed, by an offset of 0 into the buffer.
    nir_def *lower_descriptor(nir_intrinsic_instr *instr)
    {
       return nir_vector_insert_imm(&b, instr->src[0].ssa, nir_imm_int(&b, 0), 2);

@@ -14,14 +14,13 @@
 
 namespace weft {
 
-/// The slot of a buffer's address, where a back end keeps descriptors in memory:
+/// The slot of a buffer's address, for a back end that keeps descriptors in memory:
 ///
 ///    31       30         29                 8 7       0
 ///    inline | optional | bytes of inline data | slot |
 ///
-/// inline: the data lies there itself, with no descriptor in between.  optional: the set may end
-/// before the descriptor, which must not be read where the shader does not get to it.  A null
-/// pointer is all ones.
+/// inline: the slot holds the data itself, without a descriptor. optional: the set may end before
+/// the descriptor, so only code that the shader reaches may read it. A null pointer is all ones.
 constexpr uint32_t inline_data_slot = 0x80000000u, optional_slot = 0x40000000u;
 constexpr uint32_t max_inline_bytes = (1u << 22) - 1;
 constexpr uint32_t slot_number(uint32_t slot)
@@ -34,13 +33,13 @@ constexpr uint32_t inline_bytes(uint32_t slot)
 }
 
 /// Replaces Vulkan's resource intrinsics by the (slot, offset of the descriptor, 0) that begins a
-/// buffer's address in nir_address_format_vec2_index_32bit_offset.  A dynamic index is clamped to
-/// the array (unless its `count` is 0). An Error when the shader uses a binding that is not listed.
+/// buffer's address in nir_address_format_vec2_index_32bit_offset. A dynamic index is clamped to
+/// the array (unless its `count` is 0). An Error if the shader uses a binding that is not listed.
 Result<bool> lower_descriptors(nir_shader *, std::span<const BindingLayout>);
 
-/// For a back end that keeps Vulkan's bindings: those of the shader's own buffers, with their
-/// number as the slot.  Through lower_descriptors() an address becomes (slot, index into the array
-/// of descriptors, offset).
+/// For a back end that keeps Vulkan's bindings: the bindings of the shader's buffers, with their
+/// number as the slot. lower_descriptors() then makes addresses (slot, index into the array of
+/// descriptors, offset).
 std::vector<BindingLayout> own_bindings(nir_shader *);
 
 } // namespace weft

@@ -19,12 +19,12 @@ namespace weft {
 
 namespace {
 
-/// One array of the result, and what it stands for.
+/// One resulting array and the variables that it replaces.
 struct Block {
    std::vector<nir_variable *> variables;
    unsigned bytes = 0;
    unsigned width = 64;       ///< bits of the narrowest access
-   unsigned atomic_width = 0; ///< 0 without atomic operations
+   unsigned atomic_width = 0; ///< 0: no atomic operations
    bool float_atomics = false, integer_atomics = false;
    nir_variable *array = nullptr;
 };
@@ -46,7 +46,7 @@ bool is_tile(const nir_intrinsic_instr *instr)
           instr->intrinsic == nir_intrinsic_tile_store_weft;
 }
 
-/// The source that says where, null if the instruction accesses no memory by a deref.
+/// The source with the deref; null if the instruction accesses no memory by one.
 nir_src *pointer_source(nir_intrinsic_instr *instr)
 {
    switch (instr->intrinsic) {
@@ -63,7 +63,7 @@ nir_src *pointer_source(nir_intrinsic_instr *instr)
    }
 }
 
-/// Booleans are 32 bits in memory.
+/// Booleans have 32 bits in memory.
 unsigned memory_bits(const nir_def *value)
 {
    return value->bit_size == 1 ? 32 : value->bit_size;
@@ -142,7 +142,8 @@ private:
       if (is_atomic(instr)) {
          block.atomic_width = std::max(block.atomic_width, bits);
          const nir_atomic_op op = nir_intrinsic_atomic_op(instr);
-         /* Of 16 bits there are no others; an exchange of more bits is as the others there are. */
+         /* 16-bit atomics are always on floats. A wider exchange takes the type of the array's
+          * other atomics. */
          if (bits == 16 || nir_atomic_op_type(op) == nir_type_float)
             block.float_atomics = true;
          else if (op != nir_atomic_op_xchg)
@@ -161,8 +162,8 @@ private:
       return one_block ? old : groups.variables_of(deref);
    }
 
-   /// Variables that one pointer may point to lie one after the other, those with an explicit
-   /// layout over each other.
+   /// Places variables that one pointer may point to one after the other; variables with an
+   /// explicit layout all at the same offset.
    void place(const std::vector<nir_variable *> &variables)
    {
       if (variables.empty() || begins.contains(variables.front()))
@@ -199,7 +200,7 @@ private:
       b.shader->info.shared_size += length * block.width / 8;
    }
 
-   /// Pointers that are values become offsets.
+   /// Turns pointers that are values into offsets.
    void rewrite_values()
    {
       nir_foreach_block(block, b.impl) {
@@ -309,13 +310,13 @@ private:
    }
 
    nir_builder b;
-   /// Of any access, also one to a matrix (lower_cmat.cc).
+   /// The largest alignment of any access, including accesses to matrices (lower_cmat.cc).
    static constexpr unsigned largest_alignment = 16;
 
    const bool one_block;
    PointerGroups groups;
    std::vector<nir_variable *> old;
-   std::map<const nir_variable *, unsigned> begins; ///< in the block, in bytes
+   std::map<const nir_variable *, unsigned> begins; ///< byte offset in the block
    std::map<nir_variable *, Block> blocks;
    std::vector<Access> accesses;
    std::string error;

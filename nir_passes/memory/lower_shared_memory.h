@@ -9,14 +9,15 @@
 
 namespace weft {
 
-/// For a back end whose memory is typed: every variable of shared memory becomes an array of
-/// unsigned scalars (floats, where there are atomic operations on floats), as wide as the narrowest
-/// access to it, and every access one of scalars.  No two variables alias: blocks with an explicit
-/// layout, which all lie in the same place, become one array, and so do variables that one pointer
-/// may point to (pointer_groups.h), one after the other.  Pointers that are values become offsets
-/// in bytes.
+/// For a back end with typed memory: every shared variable becomes an array of unsigned scalars
+/// (floats, if it has atomic operations on floats), as wide as the narrowest access to it. Every
+/// access becomes an access of scalars.
 ///
-/// An Error where atomic operations and other accesses to the same array differ too much.
+/// No two variables alias. Blocks with an explicit layout, which all share one address, become one
+/// array. Variables that one pointer may point to (pointer_groups.h) also become one array, one
+/// after the other. Pointers that are values become byte offsets.
+///
+/// Returns an Error if atomic operations and other accesses to an array differ too much.
 Result<bool> lower_shared_memory(nir_shader *);
 
 } // namespace weft

@@ -18,7 +18,7 @@ namespace weft {
 
 namespace {
 
-/// Whether a path is another one with an index in place of a step.
+/// Whether `path` equals `first` except for the index at `level`.
 bool is_at_index(const Path &path, const Path &first, size_t level, uint64_t index)
 {
    if (path.size() != first.size() || !is_index(path[level], index))
@@ -26,7 +26,7 @@ bool is_at_index(const Path &path, const Path &first, size_t level, uint64_t ind
    for (size_t i = path.size(); i-- > 0;) {
       if (i != level && !is_same_step(path[i], first[i]))
          return false;
-      /* What comes before is one and the same. */
+      /* The same deref, so all earlier steps are equal. */
       if (i < level && path[i] == first[i])
          break;
    }
@@ -46,7 +46,7 @@ bool same_before(const Path &x, const Path &y, size_t level)
    return true;
 }
 
-/// Of the array in which the step is.
+/// The length of the array that the step indexes.
 unsigned length_at(const Path &path, size_t level)
 {
    return level > 0 && glsl_type_is_array(path[level - 1]->type)
@@ -54,8 +54,8 @@ unsigned length_at(const Path &path, size_t level)
              : 0;
 }
 
-/// A store of a whole vector or scalar to a private variable, and the load of its value, if that is
-/// no constant.
+/// A store of a whole vector or scalar to a private variable, and the load of its value; null if
+/// the value is constant.
 struct Store {
    nir_intrinsic_instr *instr, *load;
    Path to, from;
@@ -79,24 +79,24 @@ bool is_same_constant(const nir_def *x, const nir_def *y)
 
 /// Stores of one constant to all elements of an array.
 struct Fill {
-   nir_instr *behind; ///< stands where the last of the stores was that it replaces
+   nir_instr *behind; ///< stands at the last of the replaced stores
    Path to;
    size_t level;
    nir_const_value value[NIR_MAX_VEC_COMPONENTS];
    unsigned components, bits;
 };
 
-/// A variable that holds the constants of some stores.
+/// A variable with the constants of some stores.
 struct Table {
    nir_variable *variable;
    std::vector<const nir_def *> values;
 };
 
-/// The places of the last writes so far in a block, by the numbers of instructions.
+/// The latest writes in a block so far, as numbers of instructions.
 struct Writes {
    std::unordered_map<const nir_variable *, unsigned> of_variables;
-   unsigned anywhere = 0;          ///< to what may be any variable
-   unsigned outside_variables = 0; ///< to memory that others see
+   unsigned anywhere = 0;          ///< to an unknown variable
+   unsigned outside_variables = 0; ///< to memory that other invocations may access
 
    void add_everything(unsigned index) { anywhere = outside_variables = index; }
 };
@@ -204,14 +204,14 @@ private:
                 nir_component_mask(glsl_get_vector_elements(deref->type));
    }
 
-   /// The variable of the function in which a deref lies, if that is known.
+   /// The function's variable that a deref belongs to, if known.
    static const nir_variable *private_variable(nir_deref_instr *deref)
    {
       const nir_variable *variable = nir_deref_instr_get_variable(deref);
       return variable && variable->data.mode == nir_var_function_temp ? variable : nullptr;
    }
 
-   /// Looks for copies among stores to one variable with no other access to it between them.
+   /// Finds copies among stores to one variable, without other accesses to it between them.
    void finish_run()
    {
       for (size_t i = 0; i < stores.size();) {
@@ -222,7 +222,7 @@ private:
       destination = nullptr;
    }
 
-   /// How many stores, from one on, were made a copy: of the outermost array that it can be.
+   /// Turns stores from `first` on into a copy of the outermost possible array; returns how many.
    size_t find_copy(size_t first)
    {
       const Path &path = stores[first].to;
@@ -230,7 +230,7 @@ private:
          if (!is_index(path[level], 0))
             continue;
          const size_t length = length_at(path, level);
-         size_t parts = 0; // of an element
+         size_t parts = 0; // stores per element
          while (first + parts < stores.size() &&
                 same_before(stores[first + parts].to, path, level) &&
                 is_index(stores[first + parts].to[level], 0))
@@ -282,8 +282,8 @@ private:
       progress = true;
    }
 
-   /// An array that is filled with one constant, or with many, but not only with these: it would be
-   /// a table itself (opt_constant_arrays.h).
+   /// An array that is filled with one constant, or with several, and also has other stores:
+   /// without those it would be a table itself (opt_constant_arrays.h).
    bool try_constants(size_t first, size_t level, size_t length, size_t parts)
    {
       const size_t count = length * parts;
@@ -342,7 +342,8 @@ private:
       });
    }
 
-   /// A variable with the constants of some stores, which is written at the top of the function.
+   /// Returns a variable with the constants of some stores, written at the beginning of the
+   /// function.
    nir_variable *find_table(size_t first, size_t level, size_t count)
    {
       const glsl_type *type = stores[first].to[level - 1]->type;
@@ -375,8 +376,8 @@ private:
       return variable;
    }
 
-   /// Where the sources of the same part of the first two elements differ, if only by the element's
-   /// number.
+   /// The step at which the sources of the first two elements' same part differ, if they differ
+   /// only by the element's number.
    static std::optional<size_t> find_source_level(const Store &x, const Store &y)
    {
       if (x.from.size() != y.from.size())
@@ -389,7 +390,7 @@ private:
       return std::nullopt;
    }
 
-   /// The last write that a load may see.
+   /// The last write that a load may read.
    unsigned last_write(const nir_intrinsic_instr *load)
    {
       nir_deref_instr *deref = nir_src_as_deref(load->src[0]);
@@ -419,7 +420,7 @@ private:
    std::vector<Fill> fills;
    std::vector<Table> tables;
    const nir_variable *destination = nullptr;
-   std::vector<Store> stores; ///< to it
+   std::vector<Store> stores; ///< stores to `destination`
 };
 
 } // namespace

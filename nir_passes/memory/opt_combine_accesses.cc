@@ -11,8 +11,7 @@ namespace {
 
 constexpr unsigned max_bytes = 32;
 
-/// Whether a load or store of a tile lies on the way from one instruction of a block to
-/// a later one.
+/// Whether a tile load or store lies between two instructions of a block.
 bool tile_between(nir_instr *first, nir_instr *last)
 {
    for (nir_instr *i = nir_instr_next(first); i && i != last; i = nir_instr_next(i)) {
@@ -27,7 +26,7 @@ bool crosses_tile(nir_instr *x, nir_instr *y)
    return nir_instr_is_before(x, y) ? tile_between(x, y) : tile_between(y, x);
 }
 
-/// The bits of the components that a load gives or a store takes.
+/// The size of the components that a load returns or a store takes.
 unsigned component_bits(const nir_intrinsic_instr *instr)
 {
    return nir_intrinsic_infos[instr->intrinsic].has_dest ? instr->def.bit_size
@@ -37,10 +36,10 @@ unsigned component_bits(const nir_intrinsic_instr *instr)
 bool should_combine(unsigned, unsigned, unsigned bit_size, unsigned components, int64_t hole,
                     nir_intrinsic_instr *low, nir_intrinsic_instr *high, void *has_tiles)
 {
-   /* Memory that has no addresses has types. */
+   /* Memory without addresses has types. */
    if (low->intrinsic == nir_intrinsic_load_deref || low->intrinsic == nir_intrinsic_store_deref)
       return false;
-   /* Five are valid in NIR, but keep eight from being found. */
+   /* NIR allows five components, but a vector of five keeps eight from being found. */
    return hole <= 0 && components != 5 && bit_size == component_bits(low) &&
           bit_size == component_bits(high) && nir_num_components_valid(components) &&
           bit_size * components <= max_bytes * 8 &&
@@ -63,7 +62,7 @@ bool opt_combine_accesses(nir_shader *nir, const CombineOptions &wanted)
                                      nir_var_mem_global | nir_var_mem_push_const);
    if (!wanted.checks_components)
       options.robust_modes = buffers;
-   /* Of six components there is no vector: pairs of pairs need a second look. */
+   /* No vector has six components: pairs of pairs need another iteration. */
    bool progress = false;
    while (nir_opt_load_store_vectorize(nir, &options))
       progress = true;

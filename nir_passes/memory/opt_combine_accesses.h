@@ -8,15 +8,15 @@
 namespace weft {
 
 struct CombineOptions {
-   /// Accesses to uniform and storage buffers stay as they are.
+   /// Leaves accesses to uniform and storage buffers as they are.
    bool keep_buffers = false;
-   /// The back end checks each component of such an access by itself, at its own offset modulo 2^32:
-   /// that the first is out of bounds says nothing of those behind it.
+   /// The back end checks each component of an access separately, at its own offset modulo 2^32: a
+   /// first component out of bounds implies nothing about later ones.
    bool checks_components = false;
 };
 
 /// Combines loads, and stores, of neighbouring buffer, shared and global memory into vectors of up
-/// to 32 bytes.  Never across a tile operation on such memory.  Runs after nir_lower_explicit_io.
+/// to 32 bytes. Never across a tile operation on such memory. Runs after nir_lower_explicit_io.
 bool opt_combine_accesses(nir_shader *, const CombineOptions &);
 
 } // namespace weft

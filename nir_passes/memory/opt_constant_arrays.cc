@@ -14,7 +14,7 @@ namespace weft {
 
 namespace {
 
-/// A copy of a copy of a table takes a round for each copy.
+/// Each copy of a copy of a table takes one round.
 constexpr unsigned max_rounds = 16;
 
 bool has_array(const glsl_type *type)
@@ -30,7 +30,7 @@ bool has_array(const glsl_type *type)
    return false;
 }
 
-/// The components of a type, one after the other.
+/// Numbers the components of a type consecutively.
 class Components {
 public:
    uint32_t count(const glsl_type *type)
@@ -42,11 +42,11 @@ public:
       return glsl_type_is_cmat(type) ? 0 : glsl_get_vector_elements(type);
    }
 
-   /// Where a member lies in its struct.
+   /// The number of a member's first component in its struct.
    uint32_t offset(const glsl_type *type, unsigned member) { return offsets(type)[member]; }
 
-   /// The first component of a vector or scalar in its variable; none where an index is not
-   /// constant or there is no such element.
+   /// The number of a vector's or scalar's first component in its variable; nothing if an index is
+   /// not constant or out of range.
    std::optional<uint32_t> place(nir_deref_instr *deref)
    {
       uint32_t at = 0;
@@ -93,7 +93,7 @@ struct Component {
 
 struct Contents {
    bool constant = true;
-   bool in_order = true; ///< it is as this pass leaves it
+   bool in_order = true; ///< stored as this pass would store it
    std::vector<Component> components;
    std::vector<nir_intrinsic_instr *> stores, loads;
 
@@ -157,7 +157,7 @@ private:
          c.set_variable();
    }
 
-   /// What is in the variable in which a deref lies; null if nothing is to be known of it.
+   /// The contents of a deref's variable; null if the variable is not analysed.
    Contents *find(const nir_src &src)
    {
       nir_variable *variable = nir_deref_instr_get_variable(nir_src_as_deref(src));
@@ -189,7 +189,7 @@ private:
       }
    }
 
-   /// False if the store is not of the constants that are known to be there.
+   /// False if the store writes anything but the known constants.
    bool record(Contents &c, nir_intrinsic_instr *store)
    {
       nir_deref_instr *deref = nir_src_as_deref(store->src[0]);
@@ -216,7 +216,7 @@ private:
       return true;
    }
 
-   /// Components that are never written have any value.
+   /// Components that are never written may have any value.
    bool read_constants(const Contents &c)
    {
       bool progress = false;

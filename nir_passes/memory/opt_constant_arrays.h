@@ -7,8 +7,9 @@
 
 namespace weft {
 
-/// A private array, or struct with arrays, that holds the same constants wherever it is written is
-/// written once, at the top of the function, and where an index is constant, the constant is read:
+/// Finds private arrays, or structs with arrays, to which all stores write the same constants. They
+/// are written once, at the beginning of the function, and reads with a constant index become
+/// constants:
 ///
 ///    const uint table[1024] = { … };        uint table[1024] = { … };
 ///    for (…) {                         ─►   for (…) {
@@ -17,8 +18,9 @@ namespace weft {
 ///       …
 ///
 /// A read before any write would have an undefined value, so the order of reads and writes does not
-/// count.  Inliners before this compiler repeat the stores at each call, in several blocks, and
-/// nir_opt_large_constants, which makes tables in constant memory, wants all stores in one block.
+/// matter. Producers that inline functions repeat the stores at each call, in several blocks.
+/// nir_opt_large_constants, which makes tables in constant memory, requires all stores in one
+/// block.
 ///
 /// Assumes one function.
 bool opt_constant_arrays(nir_shader *);

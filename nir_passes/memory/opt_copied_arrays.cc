@@ -14,17 +14,17 @@ namespace weft {
 
 namespace {
 
-/// How a private variable is used.
+/// The uses of a private variable.
 struct Uses {
-   bool plain = true; ///< by nothing but loads and copies
+   bool plain = true; ///< all uses are loads and copies
    std::vector<nir_intrinsic_instr *> copies, reads;
 };
 
-/// Where memory is written, by the numbers of instructions in the order of the shader.
+/// The writes to memory, as numbers of instructions in shader order.
 struct Writes {
    std::unordered_map<const nir_variable *, std::vector<unsigned>> of_variables;
-   std::vector<unsigned> anywhere;          ///< to what may be any variable
-   std::vector<unsigned> outside_variables; ///< to memory that others see
+   std::vector<unsigned> anywhere;          ///< to an unknown variable
+   std::vector<unsigned> outside_variables; ///< to memory that other invocations may access
 
    static bool is_between(const std::vector<unsigned> &writes, unsigned after, unsigned before)
    {
@@ -33,7 +33,7 @@ struct Writes {
    }
 };
 
-/// The step that names all elements; the path's length if there is none.
+/// The index of the path's step that covers all elements; the path's length if there is none.
 size_t find_wildcard(const Path &path)
 {
    const auto it =
@@ -41,7 +41,7 @@ size_t find_wildcard(const Path &path)
    return size_t(it - path.begin());
 }
 
-/// Whether a path names one element of an array of which another names all, or all too.
+/// Whether `path` covers one or all elements of an array, of which `all` covers all.
 bool is_part(const Path &path, const Path &all, size_t wildcard)
 {
    if (path.size() != all.size())
@@ -55,7 +55,7 @@ bool is_part(const Path &path, const Path &all, size_t wildcard)
    return true;
 }
 
-/// Whether it is a constant that names the same elements wherever it stands.
+/// Whether the path has constant indices only, and so means the same elements everywhere.
 bool is_fixed(const Path &path)
 {
    return std::ranges::all_of(path, [](const nir_deref_instr *step) {
@@ -141,7 +141,7 @@ private:
       uses[variable].reads.push_back(instr);
    }
 
-   /// To which private variable, if that is known.
+   /// Records a write; returns the private variable that it writes, if known.
    const nir_variable *add_write(nir_intrinsic_instr *instr)
    {
       nir_deref_instr *deref = nir_src_as_deref(instr->src[0]);
@@ -157,7 +157,7 @@ private:
       return variable;
    }
 
-   /// Which copy writes what is read, if all is as it has to be.
+   /// The copy that writes the memory which `read` reads, if all conditions hold.
    nir_intrinsic_instr *find_copy(const Uses &u, nir_intrinsic_instr *read)
    {
       const Path path = path_of(source_of(read));
@@ -185,8 +185,7 @@ private:
       return x->block == y->block ? x->index < y->index : nir_block_dominates(x->block, y->block);
    }
 
-   /// Whether nothing writes to the original between a copy and a read, in whatever iteration of a
-   /// loop.
+   /// Whether nothing writes the original between a copy and a read, in any iteration of a loop.
    bool is_unchanged(nir_intrinsic_instr *copy, nir_intrinsic_instr *read)
    {
       unsigned end = read->instr.index;
@@ -267,7 +266,7 @@ private:
 
    nir_builder b;
    std::unordered_map<const nir_variable *, Uses> uses;
-   std::map<unsigned, const nir_variable *> copied; ///< by the number of the copy
+   std::map<unsigned, const nir_variable *> copied; ///< by the copy's number
    Writes writes;
 };
 

@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// A private array that holds nothing but a copy of another (opt_array_copies.h), which does not
-/// change before the last read of the copy, is read there, and the copy goes:
+/// Removes a private array that only holds a copy of another array (opt_array_copies.h), if the
+/// original does not change before the last read of the copy. Reads go to the original:
 ///
 ///    copy_deref t[*], a[*]
 ///    x = load_deref t[i]       ─►    x = load_deref a[i]

@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// (x >> m) << n with n < m becomes (x >> m - n) & -2^n: what shaders write in either way, to
-/// unpack what lies side by side, is the same value then, and opt_combine_accesses finds the
+/// (x >> m) << n with n < m becomes (x >> m - n) & -2^n. Shaders write either form to unpack
+/// adjacent values. With one form, equal values are recognized and opt_combine_accesses finds
 /// neighbours.
 bool opt_shift_pairs(nir_shader *);
 

@@ -19,7 +19,7 @@ bool passes_on(const nir_alu_instr *alu)
    return alu->op == nir_op_mov || alu->op == nir_op_bcsel || nir_op_is_vec(alu->op);
 }
 
-/// A pointer to nothing.
+/// Whether a pointer is null or undefined.
 bool is_null(const nir_def *def)
 {
    const nir_instr_type type = def->parent_instr->type;
@@ -88,7 +88,7 @@ PointerGroups::PointerGroups(nir_shader *nir, nir_variable_mode mode)
       groups[find(var)].push_back(var);
 }
 
-/// Where a pointer goes.
+/// Follows a pointer to its uses.
 void PointerGroups::add_uses(nir_def *def)
 {
    nir_foreach_use(src, def) {
@@ -113,7 +113,7 @@ void PointerGroups::add_uses(nir_def *def)
    }
 }
 
-/// Where a pointer comes from.
+/// Follows a pointer to its sources.
 void PointerGroups::add_sources(nir_def *def)
 {
    const auto add = [&](nir_def *source) {

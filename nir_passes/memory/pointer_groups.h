@@ -10,18 +10,19 @@
 
 namespace weft {
 
-/// Which variables a pointer may point to, for memory whose pointers are values (SPIR-V's variable
-/// pointers): selects, phis and private memory may hold them.  Variables that one pointer may point
-/// to, or whose pointers are compared, are a group.  Flow of control is not looked at.
+/// Finds which variables a pointer may point to, for memory whose pointers are values (SPIR-V's
+/// variable pointers): selects, phis and private memory may hold them. Variables form a group if
+/// one pointer may point to them, or if their pointers are compared. The analysis ignores control
+/// flow.
 class PointerGroups {
 public:
-   /// Of the shader's entry point.
+   /// Analyses the shader's entry point.
    PointerGroups(nir_shader *, nir_variable_mode);
 
    /// The variables that a deref of this mode may point to; none if it is always null.
    const std::vector<nir_variable *> &variables_of(const nir_deref_instr *);
 
-   /// Whether a use of a pointer takes it as a value: it neither accesses memory nor is part of
+   /// Whether a use of a pointer takes it as a value: neither to access memory nor as part of
    /// another deref.
    static bool is_value(const nir_src *);
 
@@ -32,10 +33,10 @@ private:
    void unite(const void *, const void *);
 
    std::unordered_map<const void *, const void *> parents; ///< of variables and values
-   std::unordered_map<const void *, std::vector<nir_variable *>> groups; ///< by their root
-   std::vector<nir_def *> forwards, backwards;                           ///< still to be followed
+   std::unordered_map<const void *, std::vector<nir_variable *>> groups; ///< by the group's root
+   std::vector<nir_def *> forwards, backwards;                           ///< work lists
    std::unordered_map<const nir_def *, unsigned> followed;
-   const char memory = 0; ///< its address stands for all pointers that are stored somewhere
+   const char memory = 0; ///< its address stands for all pointers in memory
 };
 
 } // namespace weft

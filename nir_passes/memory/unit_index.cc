@@ -7,7 +7,7 @@ namespace weft {
 
 namespace {
 
-/// Sums of sums are a tree to this walk: deeper ones are not worth it.
+/// Bounds the recursion: a walk over nested sums visits shared operands repeatedly.
 constexpr unsigned max_depth = 8;
 
 nir_def *divide(nir_builder *b, nir_scalar value, unsigned log2, unsigned depth)
