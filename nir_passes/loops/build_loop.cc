@@ -7,7 +7,7 @@ namespace weft {
 
 namespace {
 
-/// Ends where there are as many iterations, before the body or behind it.
+/// Tests the counter before the body or, with `ends_behind`, behind it.
 void build_loop(nir_builder *b, nir_def *count, bool ends_behind,
                 const std::function<void(nir_def *)> &body)
 {
@@ -35,8 +35,8 @@ void build_loop(nir_builder *b, nir_def *count, const std::function<void(nir_def
    build_loop(b, count, false, body);
 }
 
-/* nir_opt_loop would bring it to that form, loop by loop, each time with a look at all blocks of
- * the shader. */
+/* Emits the form with the test behind the body, which nir_opt_loop would otherwise produce loop by
+ * loop, each time with a walk over all blocks of the shader. */
 void build_loop(nir_builder *b, uint32_t count, const std::function<void(nir_def *)> &body)
 {
    build_loop(b, nir_imm_int(b, int(count)), count > 0, body);

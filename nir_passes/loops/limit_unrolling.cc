@@ -10,7 +10,7 @@ namespace weft {
 
 namespace {
 
-/// Limits the loops in a list; returns whether tile operations are somewhere in it.
+/// Limits the loops in a list; returns whether the list contains tile operations.
 bool limit(exec_list *list, bool &changed)
 {
    bool tiles = false;

@@ -7,10 +7,10 @@
 
 namespace weft {
 
-/// Takes away the word of the shader's author that a loop be unrolled, which NIR obeys whatever the
-/// size: only nir_shader_compiler_options' limits remain.  Loops around tile operations are not
-/// unrolled: an iteration is long, and a dynamic index into an array of tiles costs nothing.  (For the CPU unroll_products()
-/// makes exceptions.)
+/// Removes the shader's unroll hints, which NIR obeys whatever the size; only the limits of
+/// nir_shader_compiler_options remain. Disables the unrolling of loops around tile operations: an
+/// iteration is long, and a dynamic index into an array of tiles costs nothing. (For the CPU,
+/// unroll_products() makes exceptions.)
 bool limit_unrolling(nir_shader *);
 
 } // namespace weft

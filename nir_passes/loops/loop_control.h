@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// What nir_opt_loop_unroll() shall do with a loop; whether it is something else than before, which is progress of the
-/// pass that says so: unrolling may then have something to do again.
+/// Sets how nir_opt_loop_unroll() treats a loop. Returns whether that changed, which counts as
+/// progress of the calling pass: unrolling may then make progress again.
 inline bool set_control(nir_loop *loop, nir_loop_control control)
 {
    const bool changed = loop->control != control;

@@ -14,13 +14,13 @@ namespace weft {
 
 namespace {
 
-/// Loops over larger arrays stay loops: their code would be too long.
+/// Loops over larger arrays stay, because their code would be too long.
 constexpr unsigned max_matrices = 64;
 
-/// Finds the loops whose counters values are computed from.
+/// Finds the loops whose counters influence given values.
 class CountingLoops {
 public:
-   /// Without recursion, as chains of computations are as long as the shader has them.
+   /// Iterative, because chains of computations may be arbitrarily long.
    void add(const nir_def *value)
    {
       std::vector<const nir_instr *> work = {value->parent_instr};

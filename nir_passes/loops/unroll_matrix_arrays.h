@@ -7,12 +7,12 @@
 
 namespace weft {
 
-/// Decides which loops around matrices in registers are unrolled: those whose counter is an index
-/// into an array of matrices, as an array of registers has no index.  Others around a multiplication
-/// stay loops, whatever the shader's author or a driver's compiler thinks: unrolled, the loads of
-/// several steps come first, and what they hold no longer fits into registers.
+/// Decides which loops around matrices in registers are unrolled: those whose counter indexes an
+/// array of matrices, because registers cannot be indexed. Other loops around a multiplication
+/// stay, whatever the shader's author or a driver's compiler wants. If unrolled, the loads of
+/// several steps would come first and exceed the registers.
 ///
-/// Marks loops only.  Their counters are values (nir_lower_vars_to_ssa).
+/// Only marks loops. Their counters must be values (nir_lower_vars_to_ssa).
 bool unroll_matrix_arrays(nir_shader *);
 
 } // namespace weft
