@@ -44,8 +44,9 @@ void for_each_list(nir_cf_node *node, const Body &body)
    }
 }
 
-/// In code that all of the workgroup runs, what only some would run is under a *guard*, a branch by
-/// a predicate.  Predicates are registers: an invocation that leaves a loop clears its own.
+/// Code that only some invocations execute runs under a *guard*, a branch by a predicate, in code
+/// that the whole workgroup executes. Predicates are registers: an invocation that leaves a loop
+/// clears its own.
 class Lowering {
 public:
    Lowering(nir_shader *nir, std::span<const Meeting> list)
@@ -58,7 +59,7 @@ public:
 
    void run()
    {
-      /* Values that meet behind branches, or go around in loops, would not in the new ones. */
+      /* Phis at the old branches and loops would be wrong at the new ones. */
       nir_foreach_block(block, impl)
          nir_lower_phis_to_regs_block(block);
       walk(impl->body);
@@ -71,7 +72,7 @@ public:
 private:
    using Predicate = nir_def *; ///< a register
 
-   /// While it is known.
+   /// Reads the divergence information while it is valid.
    void find_divergent(exec_list &list)
    {
       foreach_list_typed(nir_cf_node, node, node, &list)
@@ -84,7 +85,7 @@ private:
 
    bool is_meeting(nir_instr *instr) const { return meetings.contains(instr); }
 
-   /// The shader's own, too: it says itself that all of the workgroup gets there.
+   /// Includes the shader's own barriers, which by definition the whole workgroup reaches.
    bool is_barrier(nir_instr *instr) const
    {
       return instr->type == nir_instr_type_intrinsic &&
@@ -117,7 +118,7 @@ private:
       return has_instr(node, [&](nir_instr *instr) { return is_barrier(instr); });
    }
 
-   /// Whether a branch leaves the loop that it stands in, or its iteration.
+   /// Whether a branch contains a jump of the loop around it.
    static bool has_jump(nir_cf_node *node)
    {
       if (node->type == nir_cf_node_block)
@@ -131,7 +132,7 @@ private:
       return found;
    }
 
-   /// Finds the outermost branches and loops to be changed.
+   /// Finds the outermost branches and loops to change.
    void walk(exec_list &list)
    {
       std::vector<nir_cf_node *> nodes;
@@ -146,7 +147,7 @@ private:
             continue;
          }
          b.cursor = nir_before_cf_node(node);
-         /* An invocation that is here has come with the whole workgroup. */
+         /* Every invocation reaches this point, together with the whole workgroup. */
          predicates = {new_predicate(true)};
          rebuild(node);
          close();
@@ -161,7 +162,7 @@ private:
       return predicate;
    }
 
-   /// Goes on under a guard by the innermost predicate.
+   /// Begins a guard with the innermost predicate.
    void open()
    {
       if (guard)
@@ -177,7 +178,7 @@ private:
       guard = nullptr;
    }
 
-   /// A branch or loop, which is left empty.
+   /// Rebuilds a branch or loop; the old one is left empty.
    void rebuild(nir_cf_node *node)
    {
       if (node->type == nir_cf_node_if)
@@ -226,7 +227,7 @@ private:
 
    void rebuild(exec_list &list)
    {
-      /* What is taken out of the list joins the blocks around it. */
+      /* Removing a node from the list joins the blocks around it. */
       for (;;) {
          nir_cf_node *node = first_node(list);
          nir_foreach_instr_safe(instr, nir_cf_node_as_block(node))
@@ -253,7 +254,8 @@ private:
       if (is_barrier(instr))
          return meet(instr);
       if (is_free(instr)) {
-         /* Everybody can, so that constants and what follows from them stay known. */
+         /* Outside of the guard, for all invocations, so that constants and values computed from
+          * them dominate later code. */
          const nir_cursor here = guard ? nir_before_cf_node(&guard->cf_node) : b.cursor;
          nir_instr_move(here, instr);
          if (!guard)
@@ -266,7 +268,7 @@ private:
       b.cursor = nir_after_instr(instr);
    }
 
-   /// The predicates of all that the invocation does not do any more.
+   /// Clears the predicates of all code that the jump skips.
    void leave(nir_jump_instr *jump)
    {
       open();
@@ -293,7 +295,7 @@ private:
       nir_pop_if(&b, absent);
    }
 
-   /// Whether an instruction may run in any invocation, and its sources do.
+   /// Whether all invocations may execute the instruction and its sources' instructions.
    bool is_free(nir_instr *instr) const
    {
       switch (instr->type) {
@@ -339,7 +341,7 @@ private:
          const_cast<Lowering *>(this));
    }
 
-   /// Under a guard, by itself or in a branch that was moved as a whole.
+   /// Whether the instruction is under a guard, by itself or in a branch that was moved as a whole.
    bool is_moved(nir_instr *instr) const
    {
       return !free.contains(instr) && region_of(instr->block) != nullptr;
@@ -369,7 +371,7 @@ private:
       return nir_ine_imm(&b, nir_load_deref(&b, the_flag()), 0);
    }
 
-   /// The innermost guard or loop of ours around a block.
+   /// The innermost guard or new loop around a block.
    const nir_cf_node *region_of(const nir_block *block) const
    {
       const nir_cf_node *node = block->cf_node.parent;
@@ -378,7 +380,7 @@ private:
       return node;
    }
 
-   /// Whether a value is known wherever a region's is.
+   /// Whether values defined in `outer` are available in `region`.
    bool is_within(const nir_cf_node *region, const nir_cf_node *outer) const
    {
       for (; region; region = region->parent) {
@@ -388,7 +390,7 @@ private:
       return !outer;
    }
 
-   /// Values that go from one guard to another are registers.
+   /// Turns values that cross guards into registers.
    void keep_values()
    {
       std::vector<nir_def *> defs;
@@ -423,17 +425,17 @@ private:
 
    struct Loop {
       Predicate in_loop = nullptr;
-      size_t first_predicate = 0; ///< of the predicates of one iteration
+      size_t first_predicate = 0; ///< index of the first predicate that belongs to one iteration
    };
 
    nir_shader *const nir;
    nir_function_impl *const impl;
    nir_builder b;
    std::unordered_map<nir_instr *, nir_variable *> meetings;
-   std::vector<Predicate> predicates; ///< from the outermost on, each implies those before
+   std::vector<Predicate> predicates; ///< outermost first; each implies the earlier ones
    Loop innermost;
    nir_if *guard = nullptr;
-   std::unordered_set<const nir_cf_node *> regions; ///< guards and loops
+   std::unordered_set<const nir_cf_node *> regions; ///< guards and new loops
    std::unordered_set<const nir_instr *> free;
    std::unordered_set<const nir_cf_node *> divergent;
    nir_variable *flag = nullptr;

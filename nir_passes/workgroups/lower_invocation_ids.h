@@ -9,9 +9,8 @@
 
 namespace weft {
 
-/// Expresses what Vulkan says of an invocation's place by subgroup_id, subgroup_invocation and
-/// constants, so that a back end sees that neighbours in a subgroup are neighbours in the
-/// workgroup:
+/// Expresses Vulkan's invocation ids by subgroup_id, subgroup_invocation and constants, so that a
+/// back end sees that neighbours in a subgroup are neighbours in the workgroup:
 ///    local_invocation_index = subgroup_id * subgroup_size + subgroup_invocation
 /// num_subgroups and subgroup_size are constants, and so is subgroup_id in a workgroup of one
 /// subgroup.

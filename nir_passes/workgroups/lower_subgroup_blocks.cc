@@ -15,8 +15,8 @@ namespace weft {
 
 namespace {
 
-/// Leaves of the subgroup operations: shuffles, reads of an invocation, ballots, votes, reductions
-/// and scans, all of scalars.
+/// Reduces subgroup operations to shuffles, reads of an invocation, ballots, votes, reductions and
+/// scans, all on scalars.
 bool make_fewer_kinds(nir_shader *nir, uint32_t subgroup_size)
 {
    nir_lower_subgroups_options options = {};
@@ -36,8 +36,8 @@ bool make_fewer_kinds(nir_shader *nir, uint32_t subgroup_size)
 
 enum class Kind { other, alone, together, unknown };
 
-/// What an instruction asks of a subgroup: an invocation's place in it, or that its invocations do
-/// something together.
+/// The kind of an instruction: `alone` only needs an invocation's place in its subgroup, `together`
+/// needs the subgroup's other invocations.
 Kind kind_of(const nir_intrinsic_instr *instr)
 {
    switch (instr->intrinsic) {
@@ -78,7 +78,7 @@ Kind kind_of(const nir_intrinsic_instr *instr)
    }
 }
 
-/// The arrays of shared memory through which values go, with an element of each invocation.
+/// The shared arrays for the exchange, with one element per invocation.
 enum Array : unsigned { low, high, presence, array_count };
 
 class Blocks {
@@ -127,7 +127,7 @@ private:
                    ", where the driver cannot be told a subgroup size"};
    }
 
-   /// Replaces what an invocation can do alone, and notes the rest.
+   /// Replaces instructions that need no other invocation, and records the rest.
    bool look_at(nir_intrinsic_instr *instr)
    {
       b.cursor = nir_before_instr(&instr->instr);
@@ -164,7 +164,7 @@ private:
       }
    }
 
-   /// A barrier of the subgroup becomes one of the workgroup.
+   /// Widens a subgroup barrier to one of the workgroup.
    bool widen(nir_intrinsic_instr *instr)
    {
       bool changed = false;
@@ -180,8 +180,9 @@ private:
       return changed;
    }
 
-   /// Mesa's analysis of what is the same in a subgroup is here one of the workgroup.  The result of
-   /// an operation of the subgroup is not: it gets to depend on the invocation, by "index < 0".
+   /// Mesa's divergence analysis of subgroups serves here for workgroups. It would take the result
+   /// of a subgroup operation for uniform, so "index < 0" makes the result depend on the
+   /// invocation.
    void disguise(nir_def &result)
    {
       b.cursor = nir_after_instr(result.parent_instr);
@@ -194,8 +195,8 @@ private:
       nir_def_rewrite_uses_after(&result, disguised, disguised->parent_instr);
    }
 
-   /// The analysis takes what is chosen by an index without the decoration NonUniform for uniform,
-   /// and does not look through casts of pointers.
+   /// The analysis takes a buffer with an index that is not NonUniform for uniform, and does not
+   /// look through casts of pointers. Shaders with these cases are refused.
    bool is_understood() const
    {
       nir_foreach_block(block, impl) {
@@ -254,8 +255,8 @@ private:
    nir_def *index() { return nir_load_local_invocation_index(&b); }
    nir_def *invocation() { return nir_umod_imm(&b, index(), W); }
 
-   /// Gives a value, and a word that says something of an invocation that is there, to the block's
-   /// others, when nobody reads what was there before any more.  Both may be null.
+   /// Stores a value, and a nonzero word that marks the invocation as present, for the block's
+   /// other invocations. A first barrier ensures that all earlier reads are done. Both may be null.
    void publish(nir_def *value, nir_def *word)
    {
       meet(word && !all_present ? array(presence) : nullptr);
@@ -289,7 +290,7 @@ private:
       return nir_build_deref_array(&b, nir_build_deref_var(&b, array(which)), of);
    }
 
-   /// What an invocation of the block, by its number there, has published.
+   /// The word that an invocation of the block, by its number in the block, has published.
    nir_def *word_of(Array which, nir_def *number)
    {
       nir_def *first = nir_iand_imm(&b, index(), ~uint64_t(W - 1));
@@ -304,7 +305,7 @@ private:
       return bits == 1 ? nir_ine_imm(&b, word, 0) : nir_u2uN(&b, word, bits);
    }
 
-   /// The number of the first invocation that is there, which it has published.
+   /// The number of the first present invocation, by the published marks.
    nir_def *first_published()
    {
       nir_def *first = nir_imm_int(&b, 0);
@@ -356,7 +357,7 @@ private:
       return nir_ine_imm(&b, all, 0);
    }
 
-   /// Of the block, a cluster of it or what is before an invocation, in turn.
+   /// A reduction over the block or a cluster of it, or a scan over earlier invocations, in order.
    nir_def *reduction(nir_intrinsic_instr *instr, nir_def *value)
    {
       const nir_op op = nir_op(nir_intrinsic_reduction_op(instr));
@@ -386,9 +387,10 @@ private:
    nir_function_impl *const impl;
    nir_builder b;
    const uint32_t W, max_shared_bytes, invocations;
-   std::vector<nir_intrinsic_instr *> operations; ///< of several invocations
+   std::vector<nir_intrinsic_instr *> operations; ///< operations that need several invocations
    std::vector<Meeting> meetings;
-   bool all_present = true; ///< the block's invocations, in the operation that is being lowered
+   bool all_present = true; ///< all invocations of the block execute the operation that is being
+                            ///< lowered
    nir_variable *arrays[array_count] = {};
    std::string error;
 };

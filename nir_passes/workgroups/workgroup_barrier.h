@@ -7,7 +7,7 @@
 
 namespace weft {
 
-/// The whole workgroup waits, and then sees what each invocation has written to shared memory.
+/// A barrier of the workgroup that makes each invocation's writes to shared memory visible to all.
 inline nir_intrinsic_instr *workgroup_barrier(nir_builder *b)
 {
    return _nir_build_barrier(
