@@ -391,7 +391,7 @@ TEST(cmat_robust, workgroups)
    for (const VkCooperativeMatrixFlexibleDimensionsPropertiesNV &p : device.flexible_properties) {
       const ComponentType component = ComponentType(p.AType);
       if (p.scope != VK_SCOPE_WORKGROUP_KHR || !oracle::has_format(component) ||
-          !missing_matrix_feature(device, component).empty() || !selected(random, 8))
+          !missing_matrix_feature(device, component).empty() || !selected(random, 16))
          continue;
       const auto size = [&](uint32_t granularity) {
          return granularity * (1 + oracle::draw(random, 64 / granularity));

@@ -80,7 +80,7 @@ TEST(layer, results_are_the_drivers_own)
       if (std::find(native.begin(), native.end(), op) == native.end() || op.c != op.result)
          continue;
       common++;
-      if (!one_of_many(random, op) || !selected(random, 4))
+      if (!one_of_many(random, op) || !selected(random, 16))
          continue;
       SCOPED_TRACE(operation_name(op));
       const Product product(random, op);
