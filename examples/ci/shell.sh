@@ -10,7 +10,7 @@ here=$(dirname "$0")
 "$here/action/weft.sh" "$WEFT_ARCHIVE" "$WEFT_SHA256" "$PWD/weft"
 PATH=$PWD/weft/bin:$PATH
 
-glslangValidator -V --target-env vulkan1.3 -o product.spv "$here/product.comp"
-g++ -std=c++20 -O2 -o product "$here/product.cc" -lvulkan
+glslangValidator -V --target-env vulkan1.3 -o product.spv "$here/../product/product.comp"
+g++ -std=c++20 -O2 -o product "$here/../product/product.cc" -lvulkan
 weft-run ./product product.spv
-weft-run python3 "$here/product.py" product.spv
+weft-run python3 "$here/../product/product.py" product.spv

@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""The files for CIs: examples/ci runs with an archive made from BUILD, and fails where it has to;
-workflows name scripts that exist and actions by their hashes.
+"""Shaders and commands of examples/ run and compute what they should. examples/ci runs with an
+archive made from BUILD, and fails where it has to; workflows name scripts that exist and actions by
+their hashes.
 usage: examples_test.py BUILD GLSLANG
 """
 
 import hashlib
 import json
+import math
 import os
 import pathlib
+import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -83,12 +87,12 @@ class Examples(unittest.TestCase):
         self.assertEqual(self.unpack(archive, sha256).returncode, 0)
 
         built = self.run_here(GLSLANG, "-V", "--target-env", "vulkan1.3", "-o", "product.spv",
-                              EXAMPLES / "product.comp")
+                              ROOT / "examples/product/product.comp")
         self.assertEqual(built.returncode, 0, built.stdout)
         built = self.run_here("c++", "-std=c++20", "-Wall", "-Werror", f"-I{INCLUDES}", "-o",
-                              "product", EXAMPLES / "product.cc", "-lvulkan")
+                              "product", ROOT / "examples/product/product.cc", "-lvulkan")
         self.assertEqual(built.returncode, 0, built.stdout)
-        for program in (["./product"], [sys.executable, EXAMPLES / "product.py"]):
+        for program in (["./product"], [sys.executable, ROOT / "examples/product/product.py"]):
             ran = self.run_here("weft/bin/weft-run", *program, "product.spv")
             self.assertRegex(ran.stdout, "^Weft.*: 256 elements are right\n$")
             self.assertEqual(ran.returncode, 0)
@@ -122,6 +126,114 @@ class Examples(unittest.TestCase):
             self.environment["PATH"] = f"{self.folder}:{os.environ['PATH']}"
             ran = self.run_here(EXAMPLES / "test_backend_ops.sh", "-o", "MUL_MAT")
             self.assertEqual(ran.returncode, status, text + ran.stdout)
+
+
+def halves(random, count):
+    """Whole numbers with which sums are exact."""
+    return [random.randrange(-8, 9) for _ in range(count)]
+
+
+def product(a, b, m, n, k):
+    return [float(sum(a[r * k + i] * b[i * n + c] for i in range(k)))
+            for r in range(m) for c in range(n)]
+
+
+class Shaders(unittest.TestCase):
+    """By every path, against numbers computed here."""
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        seed = int(os.environ.get("WEFT_SEED", "1"))
+        print(f"seed {seed}")
+        self.random = random.Random(seed)
+
+    def run_shader(self, name, inputs, out_floats, *options):
+        """The last buffer's floats; the others' bytes are `inputs`."""
+        module = ROOT / "examples/shaders" / name
+        if module.suffix == ".comp":
+            module = self.folder / "shader.spv"
+            subprocess.run([GLSLANG, "-V", "--target-env", "vulkan1.3", "-o", module,
+                            ROOT / "examples/shaders" / name], check=True,
+                           stdout=subprocess.DEVNULL)
+        buffers = []
+        for binding, data in enumerate(inputs):
+            file = self.folder / f"{binding}.bin"
+            file.write_bytes(data)
+            buffers += ["--buffer", f"0.{binding}={file}"]
+        out, saved = f"0.{len(inputs)}", self.folder / "out.bin"
+        ran = subprocess.run(
+            [BUILD / "tools/weftc/weftc", "--run", "--compare", "all", *options, *buffers,
+             "--buffer", f"{out}=zero:{4 * out_floats}", "--save", f"{out}={saved}", module],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        self.assertGreater(ran.stdout.count("agrees with tiles"), 3, ran.stdout)
+        return list(struct.unpack(f"{out_floats}f", saved.read_bytes()))
+
+    def test_gemm(self):
+        m, n, k = 64, 128, 64
+        a, b = halves(self.random, m * k), halves(self.random, k * n)
+        c = self.run_shader("gemm.comp", [struct.pack(f"{len(x)}e", *x) for x in (a, b)], m * n,
+                            "--workgroups", "2,1,1", "--spec", f"1={n}")
+        self.assertEqual(c, product(a, b, m, n, k))
+
+    def test_sum(self):
+        a, b = halves(self.random, 16 * 64), halves(self.random, 64 * 16)
+        c = self.run_shader("sum.spvasm", [struct.pack(f"{len(x)}f", *x) for x in (a, b)], 256)
+        self.assertEqual(c, product(a, b, 16, 16, 64))
+
+    def test_tensor(self):
+        m, n, k = 100, 72, 96
+        a, weights = halves(self.random, m * k), [self.random.randrange(16) for _ in range(n * k)]
+        scales = [2.0 ** self.random.randrange(-2, 3) for _ in range(n * k // 32)]
+        packed, b = b"", [0.0] * (k * n)
+        for block, scale in enumerate(scales):
+            w = weights[block * 32:block * 32 + 32]
+            packed += struct.pack("e", scale) + bytes(
+                w[2 * i] | w[2 * i + 1] << 4 for i in range(16))
+            for i in range(32):
+                row, column = divmod(block * 32 + i, k)
+                b[column * n + row] = scale * (w[i] - 8)
+        c = self.run_shader("tensor.comp", [struct.pack(f"{len(a)}e", *a), packed], m * n,
+                            "--workgroups", "2,2,1")
+        self.assertEqual(c, product(a, b, m, n, k))
+
+    def test_softmax(self):
+        x = [self.random.uniform(-4, 4) for _ in range(256)]
+        y = self.run_shader("softmax.comp", [struct.pack("256f", *x)], 256, "--tolerance", "1e-5")
+        for row in range(16):
+            powers = [math.exp(v - max(x[row * 16:row * 16 + 16])) for v in x[row * 16:row * 16 + 16]]
+            for got, power in zip(y[row * 16:row * 16 + 16], powers):
+                # Vulkan's exp may be off by 3 + 2·|x| ulp, of which |x| ≤ 8 here; sum and quotient by
+                # 16 and 3 more.
+                self.assertAlmostEqual(got, power / sum(powers), delta=64 * 2 ** -23)
+
+
+class Readme(unittest.TestCase):
+    """The README's commands, each block in a folder that looks like examples/."""
+
+    def test_commands(self):
+        text = (ROOT / "examples/README.md").read_text()
+        blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        self.assertEqual(len(blocks), 3)
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "build").symlink_to(BUILD)
+            shutil.copytree(ROOT / "examples", folder / "examples")
+            programs = folder / "programs"
+            programs.mkdir()
+            (programs / "glslangValidator").symlink_to(GLSLANG)
+            script = "set -e\n" + "".join(blocks).replace(
+                "-lvulkan", f"-lvulkan -I{INCLUDES}")
+            # WebGPU needs a package of npm; roots_test.py has it.
+            script = "\n".join(line for line in script.split("\n") if "node " not in line)
+            environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}",
+                                        "WEFT_SHADER_CACHE_DIR": str(folder)}
+            ran = subprocess.run(["bash", "-c", script], cwd=folder / "examples", env=environment,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        self.assertEqual(ran.stdout.count("256 elements are right"), 2, ran.stdout)
 
 
 class Workflows(unittest.TestCase):

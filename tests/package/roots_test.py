@@ -276,7 +276,7 @@ class RootsTest(unittest.TestCase):
         print(f"llama.cpp by the wheel: {passed} of {of}", flush=True)
 
         npm_install(root.path / "opt/webgpu", package)
-        shutil.copy(ROOT / "examples/ci/product.mjs", root.path / "opt/webgpu")
+        shutil.copy(ROOT / "examples/product/product.mjs", root.path / "opt/webgpu")
         product = "/opt/webgpu/product.mjs"
         # Without the layer there are no matrices.
         self.assertIn("no subgroup matrices", root.run("node", product).stdout)

@@ -453,6 +453,19 @@ class Weftc(unittest.TestCase):
         self.assertIn("the cooperative matrix 16x7 f16 (B) is not supported", message)
         self.assertIn("16x16 f16", message)
 
+    def test_assembly(self):
+        text = self.emit("--emit=spirv-text").encode()
+        again = self.weftc("--emit=spirv-text", "-", stdin=text)
+        self.assertEqual(again.returncode, 0, again.stderr.decode())
+        self.assertIn(b"OpEntryPoint GLCompute", again.stdout)
+        # The version stands in a comment before the first instruction; without it, it is the newest.
+        for version in range(4, 7):
+            versioned = f"; Version: 1.{version}\n".encode() + text
+            self.assertEqual(self.weftc("--emit=nir", "-", stdin=versioned).returncode, 0)
+        message = self.weftc("-", stdin=b"; Version: 1.3\n  OpCapability Nothing\n").stderr.decode()
+        self.assertIn("line 2, column 16: Invalid capability 'Nothing'", message)
+        self.assertIn("weftc: -: ", self.weftc("-", stdin=b"nothing at all").stderr.decode())
+
     def test_input_and_output(self):
         with open(self.module, "rb") as file:
             words = file.read()
@@ -467,8 +480,8 @@ class Weftc(unittest.TestCase):
         self.assertIn("the module's compute entry points are: main",
                       self.refuse("--entry", "other", self.module))
         self.assertIn("No such file", self.refuse(self.module + "x"))
-        self.assertIn("not whole words", self.weftc("-", stdin=b"abc").stderr.decode())
-        self.assertIn("invalid SPIR-V", self.weftc("-", stdin=b"abcd" * 9).stderr.decode())
+        self.assertIn("not whole words", self.weftc("-", stdin=b"a\0c").stderr.decode())
+        self.assertIn("invalid SPIR-V", self.weftc("-", stdin=b"ab\0d" * 9).stderr.decode())
         self.assertIn("empty", self.weftc("-", stdin=b"").stderr.decode())
 
     def test_bad_usage(self):

@@ -13,7 +13,8 @@ namespace weft::weftc {
 const char *const usage = R"(usage: weftc [option...] FILE
 
 Compiles one compute entry point of a SPIR-V module as the driver or the layer does, shows a stage of
-it, or runs it.  FILE - is the standard input.
+it, or runs it.  FILE - is the standard input; SPIR-V assembly (spirv-dis, --emit=spirv-text) is
+assembled.
 
 Show:
   --emit=nir           NIR as the back end gets it (default)

@@ -3,6 +3,8 @@
 
 #include "tools/weftc/spirv_file.h"
 
+#include "backend/spirv/words/spirv_text.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -10,6 +12,16 @@
 #include <iterator>
 
 namespace weft::weftc {
+
+namespace {
+
+/// A module has zeros in its first words (SPIR-V 2.3), a text has none.
+bool is_text(const std::string &bytes)
+{
+   return !bytes.empty() && bytes.find('\0') == std::string::npos;
+}
+
+} // namespace
 
 Result<std::vector<uint32_t>> read_spirv(const std::string &path)
 {
@@ -23,6 +35,8 @@ Result<std::vector<uint32_t>> read_spirv(const std::string &path)
    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
    if (in.bad())
       return Error{"reading failed"};
+   if (is_text(bytes))
+      return spirv::assemble(bytes);
    if (bytes.size() % sizeof(uint32_t))
       return Error{"not SPIR-V: " + std::to_string(bytes.size()) + " bytes are not whole words"};
    std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));

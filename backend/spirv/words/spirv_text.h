@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Disassembles and validates this back end's modules by SPIRV-Tools, for developers and tests.
+/// Assembles, disassembles and validates modules by SPIRV-Tools, for developers and tests.
 
 #pragma once
 
@@ -10,10 +10,16 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace weft::spirv {
 
 std::string disassemble(std::span<const uint32_t> words);
+
+/// The words of a module in SPIRV-Tools' assembly.  Its version is that of a comment `; Version: 1.3`
+/// above the first instruction, as spirv-dis writes it, and 1.6 without one.  An Error names line and
+/// column.
+Result<std::vector<uint32_t>> assemble(const std::string &text);
 
 /// Validates with the rules of the oldest Vulkan version that accepts the module's version, and
 /// only with memory layouts that every device allows.
