@@ -459,9 +459,12 @@ class Weftc(unittest.TestCase):
         self.assertEqual(again.returncode, 0, again.stderr.decode())
         self.assertIn(b"OpEntryPoint GLCompute", again.stdout)
         # The version stands in a comment before the first instruction; without it, it is the newest.
-        for version in range(4, 7):
+        for version in (5, 6):
             versioned = f"; Version: 1.{version}\n".encode() + text
             self.assertEqual(self.weftc("--emit=nir", "-", stdin=versioned).returncode, 0)
+        older = self.weftc("--emit=nir", "-", stdin=b"; Version: 1.4\n" + text)
+        self.assertIn("requires one of these extensions: SPV_KHR_vulkan_memory_model",
+                      older.stderr.decode())
         message = self.weftc("-", stdin=b"; Version: 1.3\n  OpCapability Nothing\n").stderr.decode()
         self.assertIn("line 2, column 16: Invalid capability 'Nothing'", message)
         self.assertIn("weftc: -: ", self.weftc("-", stdin=b"nothing at all").stderr.decode())
