@@ -25,7 +25,7 @@ bool indexes(const nir_deref_instr *deref)
           deref->deref_type == nir_deref_type_ptr_as_array;
 }
 
-/// What does not fit lies outside, wherever it would be modulo 2^32.
+/// A number that does not fit becomes UINT32_MAX, instead of wrapping around 2^32.
 nir_def *saturate(nir_builder *b, nir_def *x)
 {
    if (x->bit_size <= 32)
@@ -33,14 +33,14 @@ nir_def *saturate(nir_builder *b, nir_def *x)
    return nir_u2u32(b, nir_umin(b, x, nir_imm_intN_t(b, UINT32_MAX, x->bit_size)));
 }
 
-/// In the wider of both's bits: indices are signed.
+/// Adds in the wider operand's bits: indices are signed.
 nir_def *add_indices(nir_builder *b, nir_def *x, nir_def *y)
 {
    const unsigned bits = std::max<unsigned>({x->bit_size, y->bit_size, 32});
    return nir_iadd(b, nir_i2iN(b, x, bits), nir_i2iN(b, y, bits));
 }
 
-/// Of what a pointer points to, from the beginning of its buffer.
+/// The offset of a deref's target from the beginning of its buffer.
 nir_def *byte_offset(nir_builder *b, nir_deref_instr *deref)
 {
    nir_deref_instr *parent = nir_deref_instr_parent(deref);
@@ -56,13 +56,13 @@ nir_def *byte_offset(nir_builder *b, nir_deref_instr *deref)
    assert(indexes(deref));
    const uint32_t stride = nir_deref_instr_array_stride(deref);
    nir_def *index = deref->arr.index.ssa;
-   /* OpPtrAccessChain may go back, within the same array. */
+   /* OpPtrAccessChain may go backwards, within the same array. */
    while (deref->deref_type == nir_deref_type_ptr_as_array && indexes(parent)) {
       deref = parent;
       parent = nir_deref_instr_parent(deref);
       index = add_indices(b, index, deref->arr.index.ssa);
    }
-   /* Or from a pointer that is a variable's, of which nothing else is known. */
+   /* The pointer may come from a variable; nothing else is known about it then. */
    if (deref->deref_type == nir_deref_type_ptr_as_array && !nir_deref_instr_parent(parent)) {
       nir_def *base = byte_offset(b, parent);
       if (index->bit_size > 32)

@@ -7,7 +7,7 @@ namespace weft::cmat {
 
 namespace {
 
-/// A number in the maps' arithmetic.
+/// A number type that emits NIR for the maps' arithmetic.
 struct Expression {
    nir_builder *b;
    nir_def *def;
@@ -88,7 +88,7 @@ bool has_outside(Map map, const glsl_cmat_description &desc, uint32_t subgroup_s
 
 namespace {
 
-/// The elements are the runs of a matrix.
+/// The element map whose elements are the runs of a matrix.
 ElementMap map_of_runs(const glsl_cmat_description &desc, uint32_t subgroup_size, const Runs &runs)
 {
    return runs.in_columns ? ElementMap{desc.rows / runs.length, desc.cols, subgroup_size}

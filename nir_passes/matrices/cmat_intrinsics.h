@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What passes ask about the intrinsics on matrices (cmat_*) and tiles (tile_*_weft).
+/// Classifies the intrinsics on matrices (cmat_*) and tiles (tile_*_weft).
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// What is done with a matrix's components, each by itself.
+/// Whether the intrinsic operates on each component by itself.
 inline bool is_cmat_component_operation(nir_intrinsic_op op)
 {
    switch (op) {
@@ -27,7 +27,7 @@ inline bool is_cmat_component_operation(nir_intrinsic_op op)
    }
 }
 
-/// Whether it is a conversion of components between matrices of different use.
+/// Whether the intrinsic converts components between matrices of different use.
 inline bool converts_use(const nir_intrinsic_instr *instr)
 {
    if (instr->intrinsic != nir_intrinsic_cmat_unary_op)
@@ -38,7 +38,7 @@ inline bool converts_use(const nir_intrinsic_instr *instr)
    return use(0) != use(1);
 }
 
-/// Whether it takes to know which invocation has which element.
+/// Whether its lowering must know which invocation holds which element.
 inline bool needs_element_places(nir_intrinsic_op op)
 {
    switch (op) {
@@ -65,8 +65,8 @@ inline bool is_tile_access(const nir_instr *instr)
           op == nir_intrinsic_tile_pack_weft;
 }
 
-/// Whether it reads or writes a variable that is a tile: also what is done with the components of
-/// a driver's tiles, which stay matrices.
+/// Whether it reads or writes a variable that is a tile. This includes component operations on a
+/// driver's tiles, which stay matrices.
 inline bool uses_tile(const nir_instr *instr)
 {
    if (instr->type != nir_instr_type_intrinsic)

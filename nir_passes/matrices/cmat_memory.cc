@@ -28,8 +28,8 @@ void Memory::find_bounds(nir_deref_instr *pointer, nir_def *stride, const nir_de
    while (nir_deref_instr *parent = nir_deref_instr_parent(pointer))
       pointer = parent;
    base = nir_build_deref_cast(b, pointer->parent.ssa, pointer->modes, units->type, unit);
-   /* Drivers count in 32 bits.  A part that begins outside, or a line after the first that does,
-    * needs to be no further away than that, so that the rest of it does not wrap around. */
+   /* Drivers compute offsets in 32 bits. Offsets of parts and the stride are limited to `outside`:
+    * a part or line that begins outside of the buffer stays outside, and no offset wraps around. */
    unit_stride = nir_udiv_imm(b, nir_umin(b, bounds.stride, outside), unit);
    robust = {bounds, outside};
 }
@@ -46,7 +46,7 @@ nir_deref_instr *Memory::element(nir_def *line, nir_def *place) const
    return nir_build_deref_ptr_as_array(b, base, nir_u2uN(b, index, base->def.bit_size));
 }
 
-/// value * factor / divisor, where that is a whole number.
+/// value * factor / divisor, which must be a whole number.
 nir_def *Memory::scale(nir_def *value, uint32_t factor, uint32_t divisor) const
 {
    if (factor % divisor == 0)

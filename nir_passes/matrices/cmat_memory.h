@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Parts of a matrix in memory, for passes that cut matrices: a pointer to the first element of a
-/// part, and the stride from there on, as cmat_load and cmat_store take them.
+/// Addresses parts of a matrix in memory, for passes that cut matrices: a pointer to a part's first
+/// element, and a stride, in the form that cmat_load and cmat_store use.
 
 #pragma once
 
@@ -17,23 +17,24 @@ namespace weft::cmat {
 
 class Memory {
 public:
-   /// That of an access to the matrix, whose stride counts what the pointer points to.  With robust
-   /// access a part's place in its storage buffer does not wrap around 32 bits.
+   /// `pointer` and `stride` are those of an access to the matrix; the stride counts the pointer's
+   /// target type. With robust access, the offset of a part in its storage buffer does not wrap
+   /// around 32 bits.
    Memory(nir_builder *, nir_deref_instr *pointer, nir_def *stride,
           const glsl_cmat_description &matrix, bool robust_access);
 
-   /// The element at a place in one of the matrix's lines (rows or columns), where a part begins.
+   /// A pointer to an element by line (row or column) and place in the line; a part begins there.
    nir_deref_instr *element(nir_def *line, nir_def *place) const;
-   /// Counts what element() points to.
+   /// The stride in units of element()'s type.
    nir_def *stride() const { return unit_stride; }
-   /// Counts components.
+   /// The stride in components.
    nir_def *component_stride() const { return scale(unit_stride, unit, component); }
 
 private:
-   /// For robust access.
+   /// Set with robust access.
    struct Robust {
       Bounds bounds;
-      /// A number of bytes at which nothing of the buffer is left, aligned for any part.
+      /// A byte offset behind the buffer's end, aligned for any part.
       nir_def *outside;
    };
 
@@ -42,6 +43,7 @@ private:
 
    nir_builder *b;
    nir_deref_instr *base;    ///< to units (cmat_unit_pointer()); with robust access the buffer's
+                             ///< pointer
    uint32_t unit, component; ///< bytes
    nir_def *unit_stride;
    std::optional<Robust> robust;

@@ -24,7 +24,7 @@ CmatTypes::CmatTypes(nir_shader *nir, Lower lower) : lower(std::move(lower))
       replace_type(var);
    if (!any)
       return;
-   /* Blocks are visited in dominance order: the parent of a deref is done before it. */
+   /* Blocks are visited in dominance order: a deref's parent comes first. */
    nir_foreach_block(block, impl) {
       nir_foreach_instr(instr, block) {
          if (instr->type == nir_instr_type_deref)

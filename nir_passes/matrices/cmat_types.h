@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Other types in place of cooperative matrices, for passes that lower what is done with them.
+/// Replaces cooperative matrix types, for passes that lower the operations on them.
 
 #pragma once
 
@@ -13,24 +13,24 @@
 
 namespace weft {
 
-/// An operand of a cmat intrinsic: a deref whose type is the new one, and what it was before.
+/// An operand of a cmat intrinsic: a deref with the new type, and its former description.
 struct Matrix {
    nir_deref_instr *deref;
    glsl_cmat_description desc;
 };
 
-/// The same variable, or element of it, at the cursor.
+/// Builds the same deref of a variable, or of an element of it, at the cursor.
 nir_deref_instr *rebuild_deref(nir_builder *, nir_deref_instr *);
 
 class CmatTypes {
 public:
    using Lower = std::function<const glsl_type *(const glsl_cmat_description &)>;
 
-   /// Gives variables and derefs of matrices, and of arrays and structs of them, the types that
-   /// `lower` says.
+   /// Replaces the types of variables and derefs of matrices, and of arrays and structs with
+   /// matrices, by `lower`'s result.
    CmatTypes(nir_shader *, Lower lower);
 
-   /// Whether there was any matrix.
+   /// Whether the shader has any matrix.
    bool found() const { return any; }
    Matrix operand(const nir_intrinsic_instr *, unsigned source) const;
 
@@ -42,7 +42,7 @@ private:
 
    const Lower lower;
    bool any = false;
-   /// Of each deref of a whole matrix.
+   /// The former type of each deref of a whole matrix.
    std::unordered_map<const nir_deref_instr *, glsl_cmat_description> descriptions;
 };
 

@@ -24,8 +24,8 @@ std::optional<MatrixScope> matrix_scope(const glsl_cmat_description &desc)
    }
 }
 
-/// Whether a matrix, taken for one of a type, has the use, scope and type of one of the operation's
-/// operands, and its size by `fits(rows, operation's rows, cols, operation's cols)`.
+/// Whether a matrix, taken as one with components of `type`, matches an operand of the operation in
+/// use, scope and type, and in size by `fits(rows, operation's rows, cols, operation's cols)`.
 template <typename Fits>
 bool is_operand(const MatrixOperation &op, const glsl_cmat_description &desc,
                 std::optional<ComponentType> type, const Fits &fits)
@@ -42,7 +42,7 @@ bool is_operand(const MatrixOperation &op, const glsl_cmat_description &desc,
    case GLSL_CMAT_USE_ACCUMULATOR:
       return is(op.c, op.m, op.n) || is(op.result, op.m, op.n);
    case GLSL_CMAT_USE_NONE:
-      /* SPV_NV_cooperative_matrix: it may become any of them. */
+      /* SPV_NV_cooperative_matrix: the matrix may get any use. */
       return is(op.a, op.m, op.k) || is(op.b, op.k, op.n) || is(op.c, op.m, op.n) ||
              is(op.result, op.m, op.n);
    }
@@ -188,7 +188,7 @@ bool has_operand(const MatrixSupport &support, const glsl_cmat_description &desc
          return rows % row_unit == 0 && cols % col_unit == 0 && rows <= f.max_dimension &&
                 cols <= f.max_dimension;
       };
-      /* SPV_NV_cooperative_matrix knows no flexible sizes. */
+      /* SPV_NV_cooperative_matrix has no flexible sizes. */
       return desc.use != GLSL_CMAT_USE_NONE && is_operand_of_any_sign(f.granularity, desc, fits);
    };
    return std::ranges::any_of(

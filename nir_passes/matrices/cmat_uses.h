@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Which matrices a shader has and what it multiplies: what a target is asked about.
+/// The matrices and multiplications of a shader, for comparison with a target.
 
 #pragma once
 
@@ -22,17 +22,18 @@ struct CmatUses {
    std::vector<glsl_cmat_description> matrices; ///< each type once
    std::vector<MatrixOperation> operations;     ///< of the muladds, each once
    std::vector<CmatConversion> conversions;     ///< each once
-   bool single_elements = false;                ///< needs_element_places() of some intrinsic
+   bool single_elements = false;                ///< whether needs_element_places() is true of some
+                                                ///< intrinsic
 };
 
-/// An Error for a muladd of matrices that do not fit, or of a component type without a name.
+/// Returns an Error for a muladd whose matrices do not match, or with an unknown component type.
 Result<CmatUses> gather_cmat_uses(nir_shader *);
 
 /// Whether the operation has an operand of this use, size and component type.
 bool has_operand(const MatrixOperation &, const glsl_cmat_description &);
-/// The same, whatever the sign of integers: their bits alone have none.
+/// The same, ignoring the sign of integers: the bits alone have none.
 bool has_operand_of_any_sign(const MatrixOperation &, const glsl_cmat_description &);
-/// Whether some operation has such an operand, of any sign.
+/// Whether some operation has an operand of this use, size and type, of any sign.
 bool has_operand(const MatrixSupport &, const glsl_cmat_description &);
 
 /// The operation of a muladd; nothing if a component type is unknown.

@@ -3,9 +3,9 @@
 
 /// The element map: which invocation of a subgroup owns which element of a matrix.
 ///
-/// A matrix of any use and type is a dense row-major array of rows * cols elements.  Subgroups of W
-/// invocations take it in turn: element e belongs to invocation e % W, as its component e / W.  For
-/// 8×8 and W = 16:
+/// A matrix of any use and type is a dense row-major array of rows * cols elements. The W
+/// invocations of a subgroup take elements round-robin: element e belongs to invocation e % W, as
+/// its component e / W. For 8×8 and W = 16:
 ///
 ///              columns                        invocation.component
 ///        ┌ 0  1  2  3  4  5  6  7       ┌  0.0  1.0  2.0  3.0  4.0  5.0  6.0  7.0
@@ -13,8 +13,8 @@
 ///        │16 17 18 19 20 21 22 23       │  0.1  1.1  2.1  3.1  4.1  5.1  6.1  7.1
 ///        └ …                            └  …
 ///
-/// So component k of all invocations is the run of elements k*W … k*W + W-1, and where a back end
-/// keeps the values of a subgroup side by side, a matrix in memory is the dense tile itself.
+/// So component k of all invocations is the run of elements k*W … k*W + W-1. If a back end keeps
+/// the values of a subgroup side by side, a matrix in memory is the dense tile itself.
 
 #pragma once
 
@@ -38,8 +38,8 @@ struct ElementMap {
       bool operator==(const Owner &) const = default;
    };
 
-   /// Components per invocation.  When W does not divide the number of elements, the last ones of
-   /// some invocations lie outside the matrix.
+   /// Components per invocation. If W does not divide the number of elements, the last components
+   /// of some invocations lie outside of the matrix.
    constexpr uint32_t length() const { return (rows * cols + subgroup_size - 1) / subgroup_size; }
 
    constexpr Owner owner(Element e) const

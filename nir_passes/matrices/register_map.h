@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The register map: what each invocation holds of a matrix where the back end has no tiles.
+/// The register map: the elements that each invocation holds if the back end has no tiles.
 ///
-/// The invocations of a subgroup form a grid, gl_SubgroupInvocationID counting along its rows.  An
-/// accumulator is cut into as many blocks, and each invocation holds one.  Of A an invocation holds
-/// all the rows that its block of the accumulator has, of B all the columns: a multiplication then
-/// needs nobody else's registers.  So an element of A is held by every invocation in a row of the
-/// grid, one of B by every one in a column.  For 8×8 matrices and 8 invocations (a grid of 2×4):
+/// The invocations of a subgroup form a grid; gl_SubgroupInvocationID counts along its rows. An
+/// accumulator is divided into as many blocks, and each invocation holds one. Of A an invocation
+/// holds all rows of its accumulator block, of B all its columns: a multiplication then needs no
+/// other invocation's registers. So every invocation in a row of the grid holds the same elements
+/// of A, and every one in a column the same elements of B. For 8×8 matrices and 8 invocations (a
+/// grid of 2×4):
 ///
 ///        accumulator                 A                     B
 ///        ┌ 0 0 1 1 2 2 3 3      ┌ 0…3 0…3 …          ┌ 0,4 0,4 1,5 1,5 …
@@ -36,15 +37,15 @@ struct RegisterMap {
    struct Grid {
       uint32_t rows, cols;
    };
-   /// As square as can be, wider than high.
+   /// As square as possible; wider than high otherwise.
    constexpr Grid grid() const
    {
       const uint32_t high = 1u << (std::bit_width(subgroup_size) - 1) / 2;
       return {high, subgroup_size / high};
    }
 
-   /// Blocks from top to bottom and from left to right.  Where they are fewer than the grid has
-   /// rows or columns, they begin again: several invocations hold the same.
+   /// Blocks from top to bottom and from left to right. If there are fewer than the grid has rows
+   /// or columns, they repeat: several invocations hold the same block.
    constexpr Grid blocks() const
    {
       return {use == Use::b ? 1 : divide(rows, grid().rows),
@@ -56,8 +57,8 @@ struct RegisterMap {
    /// Components per invocation.
    constexpr uint32_t length() const { return block_rows() * block_cols(); }
 
-   /// A row and a column.  Here and below numbers may also be expressions, which know /, %, * by a
-   /// uint32_t and + among themselves: NIR's come from the same lines (cmat_coordinates.h).
+   /// A row and a column. Numbers may also be expressions that support /, %, * by a uint32_t and +
+   /// with each other: NIR's coordinates come from the same code (cmat_coordinates.h).
    template <typename Number>
    struct Position {
       Number row, col;
@@ -65,7 +66,7 @@ struct RegisterMap {
    };
    using Element = Position<uint32_t>;
 
-   /// The invocation's place in the grid.
+   /// The invocation's position in the grid.
    template <typename Number>
    constexpr Position<Number> place(const Number &invocation) const
    {
@@ -89,8 +90,8 @@ struct RegisterMap {
    struct Owner {
       Number invocation, component;
    };
-   /// The first of the invocations that hold an element, and its component; each of the others
-   /// holds it as the same component.
+   /// The first of the invocations that hold an element, and its component; the others hold the
+   /// element as the same component.
    template <typename Number>
    constexpr Owner<Number> owner(const Position<Number> &e) const
    {
@@ -103,13 +104,14 @@ struct RegisterMap {
       return e.row - first.row < block_rows() && e.col - first.col < block_cols();
    }
 
-   /// The component at a place in the block.
+   /// The component at a position in the block.
    constexpr uint32_t component(uint32_t row_in_block, uint32_t col_in_block) const
    {
       return row_in_block * block_cols() + col_in_block;
    }
 
-   /// Of those that hold the same block, the one that stores it.
+   /// Whether the invocation is the one that stores its block, among those that hold the same
+   /// block.
    constexpr bool stores(uint32_t invocation) const
    {
       const Element p = place(invocation);
@@ -117,7 +119,7 @@ struct RegisterMap {
    }
 
 private:
-   /// The most equal parts of n that are a power of two, at most `parts`.
+   /// The largest power of two, at most `parts`, that divides n.
    static constexpr uint32_t divide(uint32_t n, uint32_t parts) { return std::min(n & -n, parts); }
 };
 

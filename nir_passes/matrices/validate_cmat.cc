@@ -17,7 +17,7 @@ MatrixScope scope_of(const glsl_cmat_description &desc)
    return desc.scope == SCOPE_WORKGROUP ? MatrixScope::workgroup : MatrixScope::subgroup;
 }
 
-/// "8x8 f16, 16x16 f16, …": the types that there are for a use and scope.
+/// "8x8 f16, 16x16 f16, …": the supported types for a use and scope.
 std::string list_operands(const MatrixSupport &support, glsl_cmat_use use, MatrixScope scope)
 {
    std::set<std::string> seen;
@@ -52,8 +52,8 @@ std::string list_operands(const MatrixSupport &support, glsl_cmat_use use, Matri
    return list.empty() ? "none" : list;
 }
 
-/// The nearest things to an operation that is not there: those of its size, and those on its A and B
-/// of many sizes.
+/// The supported operations nearest to an unsupported one: those of its size, and the flexible ones
+/// with its types of A and B.
 std::string list_operations(const MatrixSupport &support, const MatrixOperation &wanted)
 {
    std::string list;

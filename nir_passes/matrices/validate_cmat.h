@@ -10,9 +10,9 @@
 
 namespace weft {
 
-/// Asks first whether the shader uses of matrices only what it may: every matrix type must be an
-/// operand of one of the operations, and every muladd one of them, with its signedness and
-/// saturation.  The Error names what the shader asks for and what there is instead.
+/// Checks the shader's matrices against the supported operations, before any lowering. Every matrix
+/// type must be an operand of an operation, and every muladd an operation, with its signedness and
+/// saturation. The Error names what the shader uses and what is supported instead.
 Result<bool> validate_cmat(nir_shader *, const MatrixSupport &);
 
 } // namespace weft

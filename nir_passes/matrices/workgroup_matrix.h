@@ -7,10 +7,12 @@
 
 namespace weft {
 
-/// A matrix, or the tiles of one, of which the workgroup has one in shared memory though its variable is function_temp,
-/// like all variables that are tiles: lower_cmat_scope() lets each subgroup fill a part of it between barriers.  Nothing
-/// but cmat_insert_columns_weft, cmat_load_columns_weft and what becomes of these writes it, and multiplications before the
-/// next barrier read it: two such matrices may lie in the same memory.
+/// Marks a matrix, or the tiles of one, that lies once per workgroup in shared memory. Its variable
+/// is function_temp nevertheless, like all variables that are tiles. lower_cmat_scope() makes each
+/// subgroup fill a part of it, between barriers.
+///
+/// Only cmat_insert_columns_weft, cmat_load_columns_weft and their lowered forms write it.
+/// Multiplications before the next barrier read it, so two such matrices may share memory.
 inline void make_workgroup_matrix(nir_variable *variable)
 {
    variable->data.access = gl_access_qualifier(variable->data.access | ACCESS_COHERENT);
