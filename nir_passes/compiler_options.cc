@@ -11,14 +11,14 @@ nir_shader_compiler_options make_llvm_compiler_options()
 {
    nir_shader_compiler_options o = {};
 
-   /* LLVM's vector code is best for single operations on scalars of NIR. */
+   /* Scalar NIR operations give LLVM's best vector code. */
    o.lower_to_scalar = true;
    o.lower_vector_cmp = true;
    o.lower_fdot = true;
    o.lower_fdph = true;
 
-   /* f32 and f64 have fused multiply-add on every supported CPU.  Halves are multiplied and added
-    * in f32: a product and a sum become one operation only where the shader has one. */
+   /* Every supported CPU has fused multiply-add for f32 and f64. Halves are multiplied and added in
+    * f32, so a product and a sum are fused only if the shader fuses them. */
    o.fuse_ffma32 = true;
    o.fuse_ffma64 = true;
 
@@ -45,7 +45,7 @@ nir_shader_compiler_options make_llvm_compiler_options()
    o.lower_uadd_carry = true;
    o.lower_usub_borrow = true;
    o.lower_hadd = true;
-   /* 64 bits would need products of 128. */
+   /* The high half of a 64-bit product would need 128 bits. */
    o.lower_int64_options = nir_lower_imul_high64;
 
    o.lower_pack_half_2x16 = true;
@@ -79,7 +79,7 @@ nir_shader_compiler_options make_llvm_compiler_options()
    o.support_16bit_alu = true;
    o.lower_device_index_to_zero = true;
 
-   /* Unrolled loops pay when arrays with dynamic indices become values; beyond that they cost
+   /* Unrolling pays if arrays with dynamic indices become values; further unrolling only costs
     * compile time. */
    o.max_unroll_iterations = 16;
    return o;
@@ -89,7 +89,7 @@ nir_shader_compiler_options make_spirv_compiler_options()
 {
    nir_shader_compiler_options o = make_llvm_compiler_options();
 
-   /* Whether to fuse is the driver's decision; what is fused already exists at every size. */
+   /* The driver decides about fusion; fused operations of the shader exist at every size. */
    o.fuse_ffma32 = false;
    o.fuse_ffma64 = false;
 
@@ -99,11 +99,11 @@ nir_shader_compiler_options make_spirv_compiler_options()
    o.lower_uadd_sat = true;
    o.lower_usub_sat = true;
    o.lower_mul_2x32_64 = true;
-   /* Vulkan's bit counting and searching has 32 bits. */
+   /* Vulkan counts and searches bits in 32 bits only. */
    o.lower_int64_options = nir_lower_int64_options(nir_lower_imul_high64 | nir_lower_bit_count64 |
                                                    nir_lower_ufind_msb64 | nir_lower_find_lsb64);
 
-   /* Bit casts of vectors, and GLSL.std.450's packing. */
+   /* SPIR-V has bit casts of vectors, and GLSL.std.450's packing. */
    o.lower_pack_half_2x16 = false;
    o.lower_pack_64_2x32 = false;
    o.lower_pack_64_4x16 = false;
@@ -115,8 +115,8 @@ nir_shader_compiler_options make_spirv_compiler_options()
    o.lower_unpack_64_2x32_split = false;
    o.lower_unpack_32_2x16_split = false;
 
-   /* Those without saturation are SPIR-V's own; a shader that has them asks for the driver's
-    * feature. */
+   /* Dot products without saturation are SPIR-V's own; a shader that uses them requires the
+    * driver's feature. */
    o.has_sdot_4x8_sat = false;
    o.has_udot_4x8_sat = false;
    o.has_sudot_4x8_sat = false;

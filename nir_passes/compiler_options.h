@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What NIR may leave to our back ends.
+/// NIR's options for the back ends.
 
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace weft {
 
-/// The instructions that NIR must not leave to a back end which emits LLVM IR, and the fusions it
+/// Options for a back end that emits LLVM IR: instructions that NIR must lower, and fusions that it
 /// should make.
 extern const nir_shader_compiler_options llvm_compiler_options;
 
-/// The same for one that emits SPIR-V for another compiler: nothing that hides what that compiler
-/// would recognise.
+/// Options for a back end that emits SPIR-V for another compiler: no lowering that hides patterns
+/// which that compiler would recognize.
 extern const nir_shader_compiler_options spirv_compiler_options;
 
 } // namespace weft

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The one table of the types that a matrix's components have.  Whatever depends on the type asks
-/// it: a new type is a row here, not a case somewhere else.
+/// The table of matrix component types. All code that depends on a type queries this table: a new
+/// type is a row here, not a case elsewhere.
 
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// A matrix component type, by the values of VkComponentTypeKHR.
+/// A matrix component type, with the values of VkComponentTypeKHR.
 enum class ComponentType : uint32_t {
    f16 = 0,
    f32 = 1,
@@ -34,17 +34,16 @@ enum class NumberKind : uint8_t { real, signed_integer, unsigned_integer };
 
 struct ComponentTypeInfo {
    ComponentType type;
-   const char *name; ///< as in messages and symbols: "f16", "s8"
+   const char *name; ///< in messages and symbols: "f16", "s8"
    unsigned bits;
    NumberKind kind;
-   /// SPIR-V's OpTypeFloat has it as a third operand, where its width alone would be IEEE 754's
-   /// type.
+   /// The third operand of OpTypeFloat, for types that are not IEEE 754's type of that width.
    std::optional<uint32_t> spirv_encoding;
-   /// NIR's name of it, a glsl_base_type (cmat_description.h).
+   /// NIR's type, a glsl_base_type (cmat_description.h).
    uint8_t base_type;
 };
 
-/// All of them, each once.
+/// All component types, each once.
 std::span<const ComponentTypeInfo> component_types();
 
 /// The type's row; the type must have one.

@@ -32,7 +32,7 @@ struct Shape {
 
 constexpr Shape shapes[] = {{16, 16, 16}, {8, 8, 8}, {16, 8, 16}, {16, 8, 8}, {8, 16, 16}};
 constexpr Shape integer_shapes[] = {{16, 16, 32}, {16, 8, 32}, {8, 16, 32}};
-/// Of types whose components are widened first.
+/// Shapes for types whose components are widened first.
 constexpr Shape widened_shapes[] = {{16, 16, 16}, {8, 8, 8}};
 
 struct Types {
@@ -51,7 +51,7 @@ std::vector<MatrixOperation> list_operations()
       for (const Shape &s : shapes)
          add(s, types);
 
-   /* Sums modulo 2^32 are of any signedness; u32 saturates for unsigned factors only. */
+   /* Sums modulo 2^32 have no signedness; u32 saturates for unsigned factors only. */
    constexpr Types bytes[] = {
       {s8, s8, s32}, {s8, u8, s32}, {u8, s8, s32}, {u8, u8, s32}, {u8, u8, u32}};
    constexpr Types modular[] = {{s8, s8, u32}, {s8, u8, u32}, {u8, s8, u32}};
@@ -67,7 +67,7 @@ std::vector<MatrixOperation> list_operations()
    for (const Shape &s : integer_shapes)
       add_bytes(s);
 
-   /* Integers' sums are of either sign where they wrap. */
+   /* Integer sums that wrap have no signedness. */
    constexpr Types widened[] = {
       {bf16, bf16, f32},  {bf16, bf16, bf16}, {e4m3, e4m3, f32}, {e4m3, e4m3, f16},
       {e4m3, e4m3, e4m3}, {e5m2, e5m2, f32},  {e5m2, e5m2, f16}, {e5m2, e5m2, e5m2},
@@ -93,7 +93,7 @@ std::vector<MatrixOperation> list_operations()
 
 const std::vector<MatrixOperation> &matrix_operations()
 {
-   // Threads may still compile when the process ends.
+   // Threads may still compile while the process exits.
    static const auto &operations =
       until_unload(new std::vector<MatrixOperation>(list_operations()));
    return operations;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What programs may use of matrices: what is advertised, and what shaders are checked against.
+/// The matrix operations that are advertised to programs and that shaders are checked against.
 
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-/// The invocations that have a matrix together.
+/// The invocations that share a matrix.
 enum class MatrixScope : uint8_t { subgroup, workgroup };
 
 /// One row of VkCooperativeMatrixPropertiesKHR: result (M×N) = A (M×K) · B (K×N) + C (M×N).
@@ -27,24 +27,24 @@ struct MatrixOperation {
    bool operator==(const MatrixOperation &) const = default;
 };
 
-/// Whether sums are floats narrower than f32, in which they are added up before they are rounded.
+/// Whether sums are floats narrower than f32: they are added in f32 and then rounded.
 bool rounds_sums(const MatrixOperation &);
 
-/// Whether VK_NV_cooperative_matrix can list it, which has neither saturation nor the component types
-/// of later extensions.
+/// Whether VK_NV_cooperative_matrix can list the operation: it has neither saturation nor the
+/// component types of later extensions.
 bool is_nv_operation(const MatrixOperation &);
 
-/// The one list of operations of listed sizes.  The CPU driver has them all, the layer those whose types
-/// the driver below can hold.  Types that few devices have in hardware, narrow floats and integers of
-/// every size in every role, are in two shapes only, 16x16x16 and 8x8x8.
+/// The list of operations with fixed sizes. The CPU driver has all of them, the layer those whose
+/// types the driver below can hold. Types that few devices have in hardware, narrow floats and
+/// integers of every size in every role, have only two shapes, 16x16x16 and 8x8x8.
 const std::vector<MatrixOperation> &matrix_operations();
 
 /// Operations of many sizes: one row of VkCooperativeMatrixFlexibleDimensionsPropertiesNV.
 struct FlexibleOperation {
-   /// Its m, n and k are the numbers of which sizes are multiples.
+   /// Sizes are multiples of its m, n and k.
    MatrixOperation granularity;
    uint32_t max_dimension; ///< of m, n and k
-   /// The workgroup that operations of workgroup scope are for.
+   /// The workgroup size for operations of workgroup scope.
    uint32_t workgroup_invocations = 0;
 
    bool covers(const MatrixOperation &) const;
@@ -54,20 +54,20 @@ struct FlexibleOperation {
 std::vector<FlexibleOperation> flexible_operations(std::span<const MatrixOperation>,
                                                    uint32_t max_dimension);
 
-/// The workgroups that matrices of workgroup scope are for: the sizes that programs were written for.
+/// The workgroup sizes for matrices of workgroup scope: those that existing programs use.
 constexpr std::array<uint32_t, 2> matrix_workgroups = {128, 256};
-/// These operations, and the same for matrices of workgroup scope in workgroups of such sizes.
+/// Adds the same operations for matrices of workgroup scope, in workgroups of these sizes.
 std::vector<FlexibleOperation>
 with_workgroup_scope(std::vector<FlexibleOperation>,
                      std::span<const uint32_t> workgroups = matrix_workgroups);
 
-/// A matrix type is legal when it is an operand of some operation.
+/// A matrix type is legal if it is an operand of some operation.
 struct MatrixSupport {
    std::vector<MatrixOperation> operations;
    std::vector<FlexibleOperation> flexible = {};
 
    bool covers(const MatrixOperation &) const;
-   /// Without what is for workgroups of other sizes.
+   /// Without operations for workgroups of other sizes.
    MatrixSupport in_workgroup(uint32_t invocations) const;
 };
 

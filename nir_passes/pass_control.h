@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Sees and steers the passes of one compilation, to find the one that breaks a shader.
+/// Observes and controls the passes of one compilation, to find the pass that breaks a shader.
 
 #pragma once
 
@@ -15,25 +15,25 @@ struct nir_shader;
 
 namespace weft {
 
-/// Called with a pass's name when it changed the shader.
+/// Called with a pass's name after the pass changed the shader.
 using PassObserver = std::function<void(const char *pass, nir_shader *)>;
 
-/// One run of a pass; the optimisations have many in a compilation.
+/// One run of a pass; optimisations run many times per compilation.
 struct PassApplication {
    const char *pass;
-   uint32_t occurrence; ///< 1 for the pass's first
-   bool optional;       ///< the shader is right without it
-   uint32_t number;     ///< of an optional one: 1 for the first of all; else 0
+   uint32_t occurrence; ///< 1 for the pass's first run
+   bool optional;       ///< the shader is correct without it
+   uint32_t number;     ///< among optional applications: from 1; 0: not optional
 };
 
 /// "nir_opt_cse#3"
 std::string name(const PassApplication &);
 
-/// Whether a shader is right, if slower, without the pass: the opt_* passes, less those that lower
-/// something too.
+/// Whether a shader is correct, if slower, without the pass: true of the opt_* passes, except those
+/// that also lower.
 bool is_optional(std::string_view pass);
 
-/// For one compilation; the numbers go on if a second one gets it.
+/// For one compilation; in a second one the numbers continue.
 struct PassControl {
    /// Whether an optional pass may run; unset: always.
    std::function<bool(const PassApplication &)> may_run = {};

@@ -16,12 +16,13 @@ std::string name(const PassApplication &application)
 bool is_optional(std::string_view pass)
 {
    constexpr std::string_view required[] = {
-      /* Also lower what nir_shader_compiler_options say that the back end does not have. */
+      /* These also lower operations that nir_shader_compiler_options exclude. */
       "nir_opt_algebraic",
       "nir_opt_algebraic_late",
-      /* What these make of constants, such as logarithms of bytes, is for nobody but this. */
+      /* Earlier passes leave constant operations, such as logarithms of bytes, that no later code
+       * handles. */
       "nir_opt_constant_folding",
-      /* Takes away the casts of pointers that inlined functions leave, which SPIR-V cannot say. */
+      /* Removes pointer casts that inlined functions leave and that SPIR-V cannot express. */
       "nir_opt_deref",
    };
    return (pass.starts_with("opt_") || pass.starts_with("nir_opt_")) &&

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// How every pass is run, wherever the order of passes is written down.
+/// Runs passes; every list of passes uses it.
 
 #pragma once
 
@@ -18,9 +18,9 @@
 
 namespace weft {
 
-/// Runs passes in order: validates the shader after each one (in debug builds of NIR) and shows it
-/// to the observer.  Once one has refused the shader, the others do nothing: so a list of passes
-/// needs to look for an error only at its end.
+/// Runs passes in order: validates the shader after each pass (in debug builds of NIR) and shows it
+/// to the observer. After a pass has refused the shader, later passes do nothing, so a list of
+/// passes checks for an error only at its end.
 class PassRunner {
 public:
    PassRunner(nir_shader *nir, const PassObserver &observe, PassControl *control = nullptr)
@@ -28,8 +28,8 @@ public:
    {
    }
 
-   /// Whether the pass changed the shader.  It returns that, a Result of it, or nothing if it always
-   /// does.
+   /// Returns whether the pass changed the shader. The pass itself returns that, a Result of it, or
+   /// nothing if it always changes the shader.
    template <typename Function, typename... Arguments>
    bool operator()(const char *name, Function function, Arguments... arguments)
    {
@@ -56,9 +56,9 @@ public:
       return changed;
    }
 
-   /// One of a loop of passes: not again if it changed nothing the last time, with the same
-   /// arguments, and nothing has changed since.  The text of the arguments stands for their values,
-   /// which do not change from one round to the next.
+   /// Runs a pass of a loop of passes. Skips it if its last run with the same arguments changed
+   /// nothing and no pass has changed the shader since. The arguments' text stands for their
+   /// values, which stay the same in all rounds.
    template <typename Function, typename... Arguments>
    bool repeat(const char *name, const char *text, Function function, Arguments... arguments)
    {
@@ -72,7 +72,8 @@ public:
       return changed;
    }
 
-   /// A question about the shader, which may be an Error: no pass, so nobody sees it.
+   /// A check of the shader, which may return an Error. It is no pass, so the observer is not
+   /// called.
    template <typename Question, typename... Arguments>
    void check(Question question, Arguments... arguments)
    {
@@ -87,7 +88,7 @@ public:
    const Error &error() const { return *refusal; }
 
    nir_shader *nir;
-   uint64_t changes = 0; ///< passes that made one
+   uint64_t changes = 0; ///< number of passes that changed the shader
 
 private:
    PassApplication next(const char *name);
@@ -96,8 +97,8 @@ private:
 
    const PassObserver observe;
    PassControl *control;
-   std::optional<Error> refusal; ///< the first
-   /// Of passes in loops: `changes` when they last found nothing to change.
+   std::optional<Error> refusal; ///< the first refusal
+   /// For passes in loops: `changes` at the last run that changed nothing.
    std::map<std::pair<std::string_view, std::string_view>, uint64_t> idle_after;
 };
 

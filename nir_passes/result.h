@@ -10,12 +10,12 @@
 
 namespace weft {
 
-/// Why something could not be done, in words for the person whose shader or file it was.
+/// The reason of a failure, in words for the author of the shader or file.
 struct Error {
    std::string message;
 };
 
-/// A value, or the Error that stands in its place.  Nothing in Weft throws.
+/// A value, or an Error in its place. Weft throws no exceptions.
 template <typename T>
 class [[nodiscard]] Result {
 public:

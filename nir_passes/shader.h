@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A nir_shader and the right to it.
+/// Ownership of a nir_shader.
 
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-/// Keeps glsl_types' table of interned types alive.  Every thread that touches NIR holds one, or a
+/// Keeps glsl_types' table of interned types alive. Every thread that uses NIR holds one, or a
 /// Shader.
 class TypeTable {
 public:

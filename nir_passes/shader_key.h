@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the keys of both back ends have in common (shader_cache/cache_key.h).  Structs are taken
-/// apart with all their members by name: with one more this does not compile.
+/// The part of the cache key that both back ends share (shader_cache/cache_key.h). Structs are
+/// decomposed by structured bindings: a new member makes this fail to compile.
 
 #pragma once
 

@@ -14,7 +14,7 @@ namespace weft {
 
 namespace {
 
-/// Scalars in a type, saturating somewhere above any limit.
+/// The number of scalars in a type; saturates above any limit.
 uint64_t components(const glsl_type *type)
 {
    constexpr uint64_t enough = std::max(limits::private_components, limits::shared_components) + 1;
@@ -27,15 +27,16 @@ uint64_t components(const glsl_type *type)
       return std::min(sum, enough);
    }
    if (glsl_type_is_cmat(type)) {
-      /* What an invocation of a large subgroup has of it: no value, and code for it is loops. */
+      /* Counts the components per invocation in a large subgroup: a matrix is no NIR value, and
+       * code for it is loops. */
       const glsl_cmat_description *desc = glsl_get_cmat_description(type);
       return DIV_ROUND_UP(uint64_t(desc->rows) * desc->cols, uint64_t(64));
    }
    return glsl_get_components(type);
 }
 
-/// SPIR-V's arrays have a length of at least 1, which its validator cannot know where the length is
-/// a specialization constant.
+/// SPIR-V's arrays have a length of at least 1. Its validator cannot check that if the length is a
+/// specialization constant.
 bool has_empty_array(const glsl_type *type)
 {
    if (glsl_type_is_array(type))
@@ -49,7 +50,7 @@ bool has_empty_array(const glsl_type *type)
    return false;
 }
 
-/// How many instructions a function has with all its callees inlined.
+/// The number of a function's instructions with all callees inlined.
 class InlinedSize {
 public:
    /// Nothing if the function calls itself.
@@ -85,7 +86,7 @@ Error too_large(const char *what, uint64_t size, uint64_t limit)
            std::to_string(limit) + " are supported"};
 }
 
-/// Of a variable outside buffers.
+/// Checks a variable outside of buffers.
 Result<bool> check_variable(const nir_variable *var)
 {
    const std::string name =
@@ -100,7 +101,7 @@ Result<bool> check_variable(const nir_variable *var)
    return true;
 }
 
-/// NIR's offsets in structs are signed, and negative where there are none.
+/// NIR's offsets in structs are signed; they are negative without an explicit layout.
 Result<bool> check_offsets(nir_function_impl *impl)
 {
    constexpr auto laid_out =

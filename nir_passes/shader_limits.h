@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Refuses shaders that ask for more than compile_limits.h has.
+/// Refuses shaders beyond the limits of compile_limits.h.
 
 #pragma once
 
@@ -12,10 +12,10 @@
 
 namespace weft {
 
-/// Of what the front end delivers: functions not inlined yet.  Function calls must not recur.
+/// Checks the front end's result, before functions are inlined. Recursion is an Error.
 Result<bool> check_module_limits(nir_shader *);
 
-/// Of the final shader: the sizes that its back end must provide.
+/// Checks the final shader's memory sizes, which its back end must provide.
 Result<bool> check_shader_limits(nir_shader *);
 
 } // namespace weft

@@ -13,10 +13,10 @@ namespace weft {
 /// nir_print_shader() into a string.
 std::string shader_text(nir_shader *);
 
-/// Gets the shader's text after a pass.
+/// Called with the shader's text after a pass.
 using TextObserver = std::function<void(const char *pass, const std::string &text)>;
 
-/// An observer for it; none for none.
+/// Wraps a TextObserver; an unset one gives an unset observer.
 PassObserver show_text(const TextObserver &);
 
 } // namespace weft

@@ -32,34 +32,37 @@ namespace weft {
 
 namespace {
 
-/// Of loops of passes: each round opens chances for the next; pathological shaders gain nothing from more than these.
+/// The most rounds of a loop of passes: each round may enable the next one, but pathological
+/// shaders gain nothing from more rounds.
 constexpr unsigned max_rounds = 16;
 
-/// One function without calls, initializers or dead interface: what every later pass assumes.
+/// Leaves one function without calls, initializers or unused interface variables; all later passes
+/// assume that.
 void inline_functions(PassRunner &run)
 {
-   /* Initializers of locals become stores at the top of their own function, so before it is
-    * inlined. */
+   /* Initializers of locals become stores at the beginning of their own function, so this runs
+    * before inlining. */
    RUN(run, nir_lower_variable_initializers, nir_var_function_temp);
-   /* What specialization switched off would be copied into every caller. */
+   /* Removes code that specialization constants disable, which would otherwise be copied into every
+    * caller. */
    RUN(run, nir_opt_constant_folding);
    RUN(run, nir_opt_dead_cf);
    RUN(run, nir_opt_dce);
    /* The inliner handles a single exit only. */
    RUN(run, nir_lower_returns);
    RUN(run, nir_inline_functions);
-   /* Parameters were copies and casts of derefs: see through them. */
+   /* Parameters were copies and casts of derefs, which these passes remove. */
    RUN(run, nir_copy_prop);
    RUN(run, nir_opt_deref);
-   /* Nothing calls the others any more. */
+   /* No call of other functions is left. */
    nir_remove_non_entrypoints(run.nir);
-   /* Now that there is one function only, the rest can become stores at its top. */
+   /* With one function, the remaining initializers become stores at its beginning. */
    RUN(run, nir_lower_variable_initializers,
        nir_variable_mode(nir_var_shader_temp | nir_var_function_temp));
    /* Private variables are ordinary locals from here on. */
    RUN(run, nir_lower_global_vars_to_local);
    RUN(run, nir_split_per_member_structs);
-   /* Modules declare built-ins and resources that nobody uses. */
+   /* Modules declare built-ins and resources that they do not use. */
    RUN(run, nir_remove_dead_variables,
        nir_variable_mode(nir_var_shader_in | nir_var_system_value | nir_var_shader_temp |
                          nir_var_uniform | nir_var_image),
@@ -80,8 +83,8 @@ bool has_constant_length(std::span<const uint32_t> spirv)
    return false;
 }
 
-/// Large private arrays, while they are arrays of the shader's: their elements are thousands of
-/// instructions that each pass would look at.
+/// Handles large private arrays before they are split: their elements are thousands of
+/// instructions, which every later pass would visit.
 void shrink_arrays(PassRunner &run)
 {
    RUN(run, opt_constant_arrays);
@@ -114,7 +117,7 @@ Result<Shader> read_shader(const ShaderSource &source, Consumer consumer, uint32
       return shader;
    if (observe)
       observe("spirv_to_nir", shader->get());
-   /* Before anything grows. */
+   /* Before passes enlarge the shader. */
    if (const Result<bool> limits = check_module_limits(shader->get()); !limits)
       return limits.error();
    PassRunner run(shader->get(), observe, control);
@@ -125,10 +128,10 @@ Result<Shader> read_shader(const ShaderSource &source, Consumer consumer, uint32
 
 namespace {
 
-/// What becomes of a shader's matrices.
+/// The decision about a shader's matrices.
 struct MatrixPlan {
    MatrixForm form;
-   std::optional<NativeShape> split; ///< first into these tiles
+   std::optional<NativeShape> split; ///< first cuts matrices into these tiles
 };
 
 Result<MatrixPlan> plan_matrices(nir_shader *nir, const Target &target)
@@ -139,7 +142,7 @@ Result<MatrixPlan> plan_matrices(nir_shader *nir, const Target &target)
    const bool is_private = target.form == MatrixForm::private_tiles;
    const bool without_use = std::ranges::any_of(
       uses->matrices, [](const glsl_cmat_description &d) { return d.use == GLSL_CMAT_USE_NONE; });
-   /* Where a driver keeps the elements of its matrices is its secret, and all of them have a use. */
+   /* The layout of a driver's matrices is unspecified, and all of them have a use. */
    if (target.form == MatrixForm::registers || uses->matrices.empty() ||
        ((uses->single_elements || without_use) && !is_private))
       return MatrixPlan{MatrixForm::registers, {}};
@@ -154,7 +157,7 @@ Result<MatrixPlan> plan_matrices(nir_shader *nir, const Target &target)
    return MatrixPlan{MatrixForm::registers, {}};
 }
 
-/// Arrays of matrices in registers have no index.
+/// Arrays of matrices in registers cannot be indexed.
 void unroll_arrays(PassRunner &run)
 {
    RUN(run, unroll_matrix_arrays);
@@ -178,29 +181,30 @@ void unroll_arrays(PassRunner &run)
 
 void lower_matrices(PassRunner &run, const Target &target)
 {
-   /* No other pass looks past matrices at what is beside them. */
+   /* Other passes do not separate a struct's matrices from its other members. */
    RUN(run, split_cmat_structs);
-   /* Indices into arrays of matrices become values that opt_cmat_copies can compare.  None of these
-    * passes looks into a matrix. */
+   /* Indices into arrays of matrices become values that opt_cmat_copies can compare. None of these
+    * passes changes matrices. */
    RUN(run, nir_lower_vars_to_ssa);
    RUN(run, nir_copy_prop);
    RUN(run, nir_opt_constant_folding);
    RUN(run, nir_opt_cse);
-   /* What specialization switched off may do with a decode function's pointer what cannot be lowered. */
+   /* Code that specialization constants disable may use a decode function's pointer in ways that
+    * cannot be lowered. */
    RUN(run, nir_opt_dead_cf);
    RUN(run, nir_opt_dce);
    RUN(run, lower_decode_pointers);
-   /* No other pass knows these layouts. */
+   /* Later passes do not support these layouts. */
    RUN(run, lower_cmat_layouts, target.robust_access);
    RUN(run, assign_cmat_uses, target.form);
    /* While a copy is one instruction. */
    RUN(run, opt_cmat_copies);
-   /* What follows knows subgroups only. */
+   /* Later passes support only matrices of subgroup scope. */
    RUN(run, lower_cmat_scope,
        ScopeOptions{target.subgroup_size, target.robust_access, target.staging_bytes, target.cuts_b,
                     target.form == MatrixForm::private_tiles, target.keeps_scope_whole});
-   /* Once most copies are gone; none of the forms has a matrix that is read and another that is
-    * written. */
+   /* After most copies are gone; later passes require that an insertion reads and writes the same
+    * matrix. */
    RUN(run, lower_cmat_inserts);
 
    if (run.refused())
@@ -220,8 +224,7 @@ void lower_matrices(PassRunner &run, const Target &target)
    }
    /* While pointers are derefs, whose types give the unit of strides. */
    RUN(run, lower_cmat, target, plan->form);
-   /* Before the first loop is unrolled.  Where the driver has tiles, it knows what unrolling them
-    * is worth. */
+   /* Before the first loop is unrolled. A driver with tiles decides itself about unrolling. */
    if (for_cpu)
       RUN(run, limit_unrolling);
 }
@@ -237,7 +240,7 @@ bool uses_tiles(nir_shader *nir)
    return false;
 }
 
-/// Whether anything is still reached through variables.
+/// Whether the shader accesses anything by derefs.
 bool has_derefs(nir_shader *nir)
 {
    nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
@@ -253,9 +256,9 @@ bool has_derefs(nir_shader *nir)
 
 void optimize(PassRunner &run, bool unroll_tiles)
 {
-   /* No pass below makes them where none are left. */
+   /* Later passes create no derefs if there are none. */
    const bool derefs = has_derefs(run.nir), tiles = uses_tiles(run.nir);
-   /* These follow values through variables and know nothing of tiles, which change them too. */
+   /* These passes follow values through variables; they ignore writes by tile operations. */
    const bool variables = derefs && !tiles;
    const bool unroll = !tiles || unroll_tiles;
    for (unsigned round = 0; round < max_rounds; ++round) {
@@ -274,7 +277,8 @@ void optimize(PassRunner &run, bool unroll_tiles)
       }
       REPEAT(run, nir_copy_prop);
       REPEAT(run, nir_opt_dce);
-      /* Split arrays leave thousands behind, which the validator looks at after every pass. */
+      /* Splitting arrays leaves thousands of unused variables, which the validator visits after
+       * every pass. */
       REPEAT(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
       REPEAT(run, nir_opt_cse);
       REPEAT(run, nir_lower_alu_to_scalar, nullptr, nullptr);
@@ -282,10 +286,10 @@ void optimize(PassRunner &run, bool unroll_tiles)
       REPEAT(run, nir_opt_algebraic);
       REPEAT(run, nir_opt_constant_folding);
       REPEAT(run, nir_opt_remove_phis);
-      /* Both sides of small branches at once: a select is cheaper than masks. */
+      /* Executes both sides of small branches: a select is cheaper than masks. */
       REPEAT(run, nir_opt_peephole_select, 8, true, true);
       if (REPEAT(run, nir_opt_loop)) {
-         /* nir_opt_if and unrolling want its result cleaned up. */
+         /* nir_opt_if and unrolling need its result cleaned up. */
          REPEAT(run, nir_copy_prop);
          REPEAT(run, nir_opt_dce);
          REPEAT(run, nir_opt_remove_phis);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Stretches of passes that are the same for all back ends.  What comes between and behind them is
-/// in each back end's passes.cc, the one list of all its passes.
+/// Sequences of passes that all back ends share. The passes between and after them are in each back
+/// end's passes.cc, which lists all its passes.
 
 #pragma once
 
@@ -12,27 +12,27 @@
 
 namespace weft {
 
-/// spirv_to_nir(), then everything inlined into the entry point: one function, no variable
-/// initializers, no unused interface variables.  Matrices are function_temp variables, as are the
-/// Private ones.  An Error for a shader beyond compile_limits.h.
+/// spirv_to_nir(), then inlines everything into the entry point: one function, no variable
+/// initializers, no unused interface variables. Matrices and Private variables are function_temp
+/// variables. Returns an Error for a shader beyond compile_limits.h.
 Result<Shader> read_shader(const ShaderSource &, Consumer, uint32_t subgroup_size,
                            const PassObserver & = {}, PassControl * = nullptr,
                            MatrixForm = MatrixForm::registers);
 
-/// The target for one shader.  The front end needs lengths of matrices that are constant
-/// expressions (OpSpecConstantOp) before anything is known of what the shader does.  They are those
-/// of whole matrices in registers, so that is what the shader's matrices become.
+/// The target for one shader. The front end needs matrix lengths in constant expressions
+/// (OpSpecConstantOp) before the shader is analysed. It uses the lengths of whole matrices in
+/// registers, so such a shader's matrices must become registers.
 Target target_for(const ShaderSource &, Target);
 
-/// Matrices, which validate_cmat() has let through, become tiles or registers.
+/// Lowers matrices, which validate_cmat() has accepted, to tiles or registers.
 void lower_matrices(PassRunner &, const Target &);
 
-/// Everything that makes a shader smaller, until nothing changes.  Where a driver has tiles, it
-/// knows what unrolling loops of them is worth.
+/// Runs all optimisations until nothing changes. If a driver has tiles, it decides itself about
+/// unrolling loops of them.
 void optimize(PassRunner &, bool unroll_tiles);
 
-/// After everything else: hides additions and multiplications from nir_opt_algebraic, and fuses
-/// them (where not NoContraction) if the back end wants it.
+/// Runs last: hides additions and multiplications from nir_opt_algebraic, and fuses them (unless
+/// NoContraction) if the back end wants that.
 void optimize_late(PassRunner &);
 
 } // namespace weft

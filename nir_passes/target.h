@@ -10,36 +10,36 @@
 
 namespace weft {
 
-/// What becomes of matrices.
+/// The lowered form of matrices.
 enum class MatrixForm : uint8_t {
-   /// Each is an array with the components of the invocation, by register_map.h; nothing is left of
-   /// them.
+   /// A matrix is an array with the invocation's components, by register_map.h; no matrix operation
+   /// remains.
    registers,
-   /// Each is such an array, by element_map.h; loads, stores and muladds stay whole (tile_*_weft).
+   /// A matrix is an array by element_map.h; loads, stores and muladds stay whole (tile_*_weft).
    private_tiles,
-   /// They stay matrices, of the driver below; loads, stores and muladds are tile_*_weft.
+   /// Matrices stay the driver's matrices; loads, stores and muladds are tile_*_weft.
    driver_tiles,
 };
 
-/// What a back end wants of matrices.  Plain data: the layer fills it from the driver's queries, the
-/// CPU driver from CPUID, a test from a literal.  What programs may use is another matter
-/// (MatrixSupport).
+/// A back end's requirements for matrices. Plain data: the layer fills it from the driver's
+/// queries, the CPU driver from CPUID, a test from a literal. MatrixSupport describes what programs
+/// may use.
 struct Target {
    /// Invocations per subgroup of the pipeline being compiled.
    uint32_t subgroup_size;
    MatrixForm form = MatrixForm::registers;
-   /// With tiles, the operations that the back end has.  A shader's matrices are kept, or cut into
-   /// such tiles.  Where that does not go above a driver, they become registers.
+   /// With tiles: the back end's operations. Matrices that are not such tiles are cut into them. If
+   /// that is impossible above a driver, they become registers.
    std::vector<MatrixOperation> native = {};
-   /// Matrices keep within their storage buffers, element by element
-   /// (cooperativeMatrixRobustBufferAccess); a back end with private tiles sees to it itself.
+   /// Accesses to matrices stay within their storage buffers, element by element
+   /// (cooperativeMatrixRobustBufferAccess). A back end with private tiles implements that itself.
    bool robust_access = false;
    /// Shared memory that may be added for matrices of workgroup scope
    /// (cooperativeMatrixWorkgroupScopeReservedSharedMemory).
    uint32_t staging_bytes = 0;
-   /// Subgroups of a workgroup load B together (lower_cmat_scope).
+   /// The subgroups of a workgroup load B together (lower_cmat_scope).
    bool cuts_b = false;
-   /// A matrix of workgroup scope is whole in each subgroup (lower_cmat_scope).
+   /// Each subgroup holds the whole of a matrix of workgroup scope (lower_cmat_scope).
    bool keeps_scope_whole = false;
    /// Registers multiply 8-bit integers by nir_op_*dot_4x8_*, four at a time.
    bool dot_product_4x8 = false;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the validators of both final forms share.
+/// Code that the validators of both final forms share.
 
 #pragma once
 
@@ -14,10 +14,10 @@
 
 namespace weft {
 
-/// Why an instruction is not in a form, or an empty string.
+/// Returns why an instruction is not in a form, or an empty string.
 using Objection = std::function<std::string(nir_instr *)>;
 
-/// An Error for the first instruction of the shader that there is an objection to.
+/// Returns an Error for the shader's first instruction with an objection.
 inline Result<bool> validate_instructions(nir_shader *nir, const Objection &objection)
 {
    nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
@@ -30,7 +30,7 @@ inline Result<bool> validate_instructions(nir_shader *nir, const Objection &obje
    return true;
 }
 
-/// Control flow is structured in both.
+/// Both forms have structured control flow.
 inline std::string objection_to_jump(const nir_jump_instr *jump)
 {
    return jump->type == nir_jump_break || jump->type == nir_jump_continue
