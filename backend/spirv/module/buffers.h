@@ -32,7 +32,7 @@ public:
       return pointer_to(instr, index, unit_type, unit_bytes, {unit}, unit_type);
    }
 
-   /// Decorates variables as aliased or restrict. Call it after all variables exist.
+   /// Decorates aliased and restrict variables. Call it after all variables exist.
    void decorate();
 
    struct Binding {
