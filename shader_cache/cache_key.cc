@@ -16,7 +16,7 @@ namespace weft {
 
 KeyBuilder::KeyBuilder(std::string_view kind)
 {
-   // Threads ask for it while the process ends.
+   // Threads may use it while the process exits.
    static const auto &build =
       until_unload(new std::string(build_name(reinterpret_cast<const void *>(&build_name))));
    _mesa_blake3_init(&hasher);
@@ -40,8 +40,8 @@ std::string build_name(const void *address)
    if (dladdr(address, &info) && info.dli_fname && stat(info.dli_fname, &file) == 0)
       return std::to_string(file.st_mtim.tv_sec) + "." + std::to_string(file.st_mtim.tv_nsec) +
              "." + std::to_string(file.st_size);
-   // Nobody else has this name: what it is part of is good for this process only.
-   // Not std::random_device: libstdc++'s needs glibc 2.36 where it was built with it.
+   // A random name, which no other process has: keys with it are valid in this process only. Not
+   // std::random_device: some builds of libstdc++ need glibc 2.36 for it.
    uint64_t random = 0;
    if (getentropy(&random, sizeof(random)) != 0)
       random = uint64_t(std::chrono::steady_clock::now().time_since_epoch().count());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What an entry of the shader cache is found by.
+/// Keys of the shader cache's entries.
 
 #pragma once
 
@@ -20,15 +20,15 @@ namespace weft {
 /// A hash (BLAKE3) of everything that the entry depends on.
 using CacheKey = std::array<uint8_t, BLAKE3_OUT_LEN>;
 
-/// Makes a key of one thing after the other.  What varies in length goes in with its length, so that
-/// different things never look alike.
+/// Hashes one value after the other. Values of variable length are hashed with their length, so
+/// that different sequences never hash the same bytes.
 class KeyBuilder {
 public:
-   /// The key is for this kind of entry, made by this very build of Weft.
+   /// The key is for this kind of entry, made by this exact build of Weft.
    explicit KeyBuilder(std::string_view kind);
 
-   /// Numbers, enumerators and booleans: a struct is given member by member, so that its padding
-   /// stays out of the key.
+   /// Adds numbers, enumerators and booleans. A struct is added member by member, which keeps its
+   /// padding out of the key.
    template <typename... T>
       requires((std::is_integral_v<T> || std::is_enum_v<T>) && ...)
    void add(T... values)
@@ -51,7 +51,7 @@ private:
    mesa_blake3 hasher;
 };
 
-/// Names the program or library that an address lies in, in this very build of it.
+/// Identifies the exact build of the program or library that contains an address.
 std::string build_name(const void *address);
 
 } // namespace weft

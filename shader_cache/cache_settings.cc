@@ -11,7 +11,8 @@ namespace weft {
 
 namespace {
 
-/// Bytes; 0 when it is not such a number.  As with Mesa's variable a number alone means gigabytes.
+/// Parses a size in bytes; 0 if it is invalid. As in Mesa's variable, a number without a unit means
+/// gigabytes.
 uint64_t parse_size(std::string_view text)
 {
    uint64_t number = 0;
@@ -57,7 +58,7 @@ CacheSettings parse_cache_settings(const char *(*lookup)(const char *name),
    const std::filesystem::path chosen = value_of("WEFT_SHADER_CACHE_DIR"),
                                caches = value_of("XDG_CACHE_HOME"), home = value_of("HOME");
    std::error_code error;
-   // Relative ones of the user's are to be ignored (XDG Base Directory Specification).
+   // A relative XDG_CACHE_HOME is ignored (XDG Base Directory Specification).
    if (!chosen.empty())
       s.folder = std::filesystem::absolute(chosen / name, error);
    else if (caches.is_absolute())

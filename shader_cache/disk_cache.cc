@@ -32,15 +32,14 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64);
 
-/// Far more than a program has.
+/// Far more than any program needs.
 constexpr uint64_t max_payload = 64 << 20;
 
-/// Files that are being written have names of their own, which begin so; those of writers that died
-/// are removed when they are this old.
+/// The prefix of files that are being written. Files of writers that died are removed at this age.
 constexpr std::string_view unfinished_prefix = "unfinished.";
 constexpr time_t unfinished_seconds = 600;
 
-/// The folder's size is looked at each time that a process has written this part of the limit.
+/// A process checks the folder's size each time it has written this fraction of the limit.
 constexpr uint64_t parts_of_limit = 16;
 
 class File {
@@ -56,7 +55,7 @@ public:
 
    explicit operator bool() const { return descriptor >= 0; }
    int get() const { return descriptor; }
-   /// What a disk has no room for can come out as late as here.
+   /// The error of a full disk may come as late as here.
    bool close() { return ::close(std::exchange(descriptor, -1)) == 0; }
 
 private:
@@ -77,7 +76,7 @@ bool is_entry(std::string_view name)
           name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Nobody else's, of processes in other containers and after a fork either.
+/// Unique, also among processes in other containers and after a fork.
 std::string unfinished_name()
 {
    uint64_t number;
@@ -99,7 +98,7 @@ CacheKey hash_of(const CacheKey &key, std::span<const std::byte> payload)
    return hash;
 }
 
-/// Not a file, if it is not there or others than the user may write to it.
+/// Returns no file if the folder is missing or other users may write to it.
 File open_folder(const std::string &path)
 {
    const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -111,7 +110,7 @@ File open_folder(const std::string &path)
    return File(ours ? folder : -1);
 }
 
-/// Root makes none in a folder of a user, who then could not use it.
+/// Root creates no folder inside a user's folder: the user could not use it.
 void create_folder(const std::string &path)
 {
    for (size_t end = 0; end != std::string::npos;) {
@@ -127,7 +126,7 @@ void create_folder(const std::string &path)
    }
 }
 
-/// False at the end of the file too.
+/// False also at the end of the file.
 bool read_all(int file, void *bytes, size_t size)
 {
    auto *at = static_cast<char *>(bytes);
@@ -158,7 +157,7 @@ bool write_all(int file, const void *bytes, size_t size)
    return true;
 }
 
-/// To write more would not be an error but a signal, which ends the process.
+/// Writing more would raise a signal that ends the process, instead of an error.
 bool may_write(uint64_t bytes)
 {
    rlimit limit;
@@ -185,7 +184,7 @@ bool write_entry(int folder, const std::string &name, const CacheKey &key,
    return written;
 }
 
-/// What files take of a disk is whole blocks.
+/// Files take whole blocks of a disk.
 uint64_t disk_bytes(uint64_t bytes)
 {
    constexpr uint64_t block = 4096;
@@ -198,7 +197,7 @@ struct Entry {
    timespec used;
 };
 
-/// The entries in a folder, less what dead writers left there.
+/// Lists a folder's entries; removes files of dead writers.
 std::vector<Entry> list_entries(const std::string &path)
 {
    std::vector<Entry> entries;
@@ -222,8 +221,8 @@ std::vector<Entry> list_entries(const std::string &path)
    return entries;
 }
 
-/// Removes what was not used for longest, if there is too much.  Other processes may do the same at
-/// the same time, and then more goes than has to.
+/// Removes the least recently used entries if the folder is too large. Other processes may do the
+/// same at the same time; then more entries go than necessary.
 void shrink(int folder, const std::string &path, uint64_t limit)
 {
    std::vector<Entry> entries = list_entries(path);
@@ -268,7 +267,7 @@ std::optional<std::vector<std::byte>> DiskCache::read(const CacheKey &key) const
        !read_all(file.get(), payload.data(), payload.size()) || header.key != key ||
        header.hash != hash_of(key, payload))
       return std::nullopt;
-   // The time of modification is that of the last use: times of access are often not kept.
+   // The modification time stores the last use: access times are often disabled.
    futimens(file.get(), nullptr);
    return payload;
 }
@@ -290,10 +289,10 @@ void DiskCache::write(const CacheKey &key, std::span<const std::byte> payload)
 
 DiskCache *shader_cache()
 {
-   // Threads use it while the process ends.
+   // Threads may use it while the process exits.
    static DiskCache *const cache = []() -> DiskCache * {
       std::vector<std::string> problems;
-      // A program with more rights than its caller does not take the caller's settings.
+      // secure_getenv: a program with more rights than its caller ignores the caller's settings.
       const CacheSettings settings = parse_cache_settings(
          [](const char *name) -> const char * { return secure_getenv(name); }, problems);
       for (const std::string &problem : problems)

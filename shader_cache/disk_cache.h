@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What earlier processes compiled, on disk.  An entry is a file, named by its key in hexadecimal:
+/// A cache on disk of the results of earlier compilations. An entry is a file, named by its key in
+/// hexadecimal:
 ///
-///     BLAKE3 of all that follows (32 bytes) | key (32 bytes) | payload
+///    BLAKE3 of all that follows (32 bytes) | key (32 bytes) | payload
 ///
-/// Any number of processes use the folder at once, without locks.  An entry is written under another
-/// name and then renamed, so whenever its writer dies there is a whole entry or none; and what does
-/// not have its hash was damaged since, and is none either.  The hash is there for accidents: whoever
-/// can write to the folder can run code, which is why one that is not the user's alone is not used.
+/// Any number of processes use the folder at once, without locks. An entry is written under another
+/// name and then renamed, so the folder never contains part of an entry, whenever its writer dies.
+/// An entry whose hash does not match was damaged later and is ignored. The hash detects accidents
+/// only: a user who can write to the folder can run code in the process. Therefore a folder that
+/// other users can write to is not used.
 ///
-/// Nothing fails here: with a folder that is read-only, full or missing the cache remembers less.
+/// The cache reports no errors: with a folder that is read-only, full or missing, it stores less.
 
 #pragma once
 
@@ -26,11 +28,11 @@
 
 namespace weft {
 
-/// May be used by several threads at once.
+/// Thread-safe.
 class DiskCache {
 public:
-   /// The folder is made when there is something to write, readable for the user alone.  Its files
-   /// take about `limit` bytes at most: those that were not used for longest go.
+   /// The first write creates the folder, which only the user can read. Its files take about
+   /// `limit` bytes at most: the least recently used ones are removed.
    DiskCache(std::string folder, uint64_t limit);
 
    std::optional<std::vector<std::byte>> read(const CacheKey &) const;
@@ -39,12 +41,11 @@ public:
 private:
    const std::string folder;
    const uint64_t limit;
-   /// Bytes written since somebody last looked at the size of the whole.
+   /// Bytes written since the last check of the folder's size.
    std::atomic<uint64_t> unaccounted;
 };
 
-/// The cache that docs/settings.md describes, by the environment at the first call; null if it is
-/// switched off.
+/// The cache of docs/settings.md, by the environment at the first call; null if it is disabled.
 DiskCache *shader_cache();
 
 } // namespace weft
