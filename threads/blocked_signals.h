@@ -9,10 +9,11 @@
 
 namespace weft {
 
-/// While it lives, the calling thread, and so every thread that it starts, takes no signal that is
-/// sent to the process: those are for the application's own threads.  What an instruction raises
-/// stays open, since the thread that ran it is the only one that can take it: tools write-protect
-/// mapped memory and learn of accesses by SIGSEGV, and with it blocked the kernel ends the process.
+/// While it lives, the calling thread, and so every thread that it starts, blocks signals sent to
+/// the process: the application's own threads receive those. Signals that an instruction raises
+/// stay unblocked, because only the thread that executed it can handle them. For instance, tools
+/// write-protect mapped memory and detect accesses by SIGSEGV; if that signal were blocked, the
+/// kernel would end the process.
 class BlockedSignals {
 public:
    BlockedSignals();

@@ -11,7 +11,7 @@ CompileEnvironment::CompileEnvironment()
 {
    fegetenv(&floats);
    set_default_float_mode();
-   // glibc's own object: nothing is allocated, and it lives as long as the process.
+   // This returns glibc's static object: nothing is allocated or needs to be freed.
    locale = uselocale(newlocale(LC_ALL_MASK, "C", nullptr));
 }
 

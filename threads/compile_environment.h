@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The thread's settings that compilers depend on.
+/// The thread settings that compilers depend on.
 
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace weft {
 
-/// While it lives, the calling thread computes in the default floating-point mode and in the locale
-/// "C". Compilers fold constants by the CPU's own instructions, and read and write numbers by the C
-/// library. A thread inherits the mode from the one that started it, and the locale from the
+/// While it lives, the calling thread uses the default floating-point mode and the locale "C".
+/// Compilers fold constants by the CPU's own instructions, and read and write numbers by the C
+/// library. A thread inherits the mode from the thread that started it, and the locale from the
 /// process.
 class CompileEnvironment {
 public:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The floating-point mode in which shaders run and are compiled, whatever the application has set.
+/// The floating-point mode for compiling and running shaders, whatever the application has set.
 
 #pragma once
 

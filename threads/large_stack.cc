@@ -14,10 +14,10 @@ namespace weft {
 
 namespace {
 
-/// The first that can be had.  A kernel that does not overcommit counts all of a stack.
+/// Stack sizes, tried in order. A kernel that does not overcommit charges the whole stack.
 constexpr size_t stack_sizes[] = {256 << 20, 64 << 20, 16 << 20, 8 << 20};
 
-/// False if there is no thread.
+/// False if no thread could be created.
 bool create_thread(pthread_t *thread, void *(*function)(void *), void *argument)
 {
    const BlockedSignals inherited;
@@ -34,7 +34,7 @@ bool create_thread(pthread_t *thread, void *(*function)(void *), void *argument)
    return !error;
 }
 
-/// False if the process is ending.
+/// False if the process is exiting.
 bool run_in_environment(const std::function<void()> &work)
 {
    const RunningWork running;
@@ -50,7 +50,7 @@ void run_in_environment(LargeStackThreads::Work work)
    const RunningWork running;
    const CompileEnvironment environment;
    work(bool(running));
-   work = nullptr; // its memory may be large, and is LLVM's
+   work = nullptr; // destroys captured state now: it may be large, and may belong to LLVM
 }
 
 } // namespace
@@ -144,7 +144,7 @@ void *LargeStackThreads::run(void *argument)
    return nullptr;
 }
 
-/// With the mutex held.  They have given it up for good, so joining takes no time.
+/// Requires the mutex. Ended threads never lock it again, so joining takes no time.
 void LargeStackThreads::join_ended()
 {
    for (auto thread = threads.begin(); thread != threads.end();) {

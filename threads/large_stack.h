@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Threads for compilers: their recursion follows the shader, and their results must not depend on
-/// the thread that asks for them.
+/// Threads for compilers: the depth of their recursion depends on the shader, and their results
+/// must not depend on the calling thread.
 
 #pragma once
 
@@ -19,25 +19,24 @@
 
 namespace weft {
 
-/// One piece of work on a thread of its own.  The thread has
-///   * a stack of 256 MiB, of which only touched pages take memory; where address space is short,
-///   one of 64,
-///     16 or 8 MiB.  LLVM's instruction selection can call itself once for each instruction of a
-///     block, NIR's passes once for each nested block, and applications create pipelines on threads
-///     with small stacks;
-///   * a CompileEnvironment;
-///   * no signals that are sent to the process (BlockedSignals).
-/// It counts as RunningWork.
+/// Runs one task on a new thread. The thread has
+/// * a stack of 256 MiB, of which only touched pages take memory; if address space is short, a
+///   stack of 64, 16 or 8 MiB. LLVM's instruction selection may recurse once per instruction of a
+///   block, NIR's passes once per nested block, and applications create pipelines on threads with
+///   small stacks;
+/// * a CompileEnvironment;
+/// * no signals that are sent to the process (BlockedSignals).
+/// The task counts as RunningWork.
 class LargeStackThread {
 public:
-   /// Does nothing where no such thread can be had: has_started() tells.
+   /// Does nothing if no such thread can be created: see has_started().
    explicit LargeStackThread(std::function<void()> work);
    ~LargeStackThread(); ///< joins
    LargeStackThread(const LargeStackThread &) = delete;
    LargeStackThread &operator=(const LargeStackThread &) = delete;
 
    bool has_started() const { return handle.has_value(); }
-   /// Waits for the end; throws the exception that ended the work.  False if the process is ending
+   /// Waits for the end; throws the exception that ended the work. False if the process is exiting
    /// and the work was not done.
    bool join();
 
@@ -50,33 +49,33 @@ private:
    bool done = false;
 };
 
-/// Calls `work` on a LargeStackThread, or where none can be had on the calling thread, in the same
-/// environment.  Throws the exception that ended the work.  False if the process is ending and the
+/// Calls `work` on a LargeStackThread or, if none can be created, on the calling thread in the same
+/// environment. Throws the exception that ended the work. False if the process is exiting and the
 /// work was not done.
 [[nodiscard]] bool call_on_large_stack(const std::function<void()> &work);
 
-/// The reason of an error where call_on_large_stack() has returned false.
+/// The error message after call_on_large_stack() returned false.
 constexpr const char process_is_ending[] = "the process is ending: nothing is compiled any more";
 
-/// Work on threads of the same kind, beside the work that their starters do meanwhile.
+/// Runs tasks on threads of the same kind, in parallel with the threads that start them.
 class LargeStackThreads {
 public:
-   /// It may not throw.  Told whether it may be done: not if the process is ending.
+   /// Must not throw. `may_run` is false if the process is exiting; the work must not be done then.
    using Work = std::function<void(bool may_run)>;
 
-   /// At most so many at once.
+   /// `most` is the maximum of parallel tasks.
    explicit LargeStackThreads(uint32_t most) : most(most) {}
    ~LargeStackThreads() { finish(); }
    LargeStackThreads(const LargeStackThreads &) = delete;
    LargeStackThreads &operator=(const LargeStackThreads &) = delete;
 
-   /// The work waits for its turn where the most run already; where a few wait, the calling thread
-   /// does too, as waiting work takes memory.  Where no thread can be had, the work runs on the
-   /// calling one.
+   /// If the maximum is running, the task waits in a queue. If the queue is full, the calling
+   /// thread waits too, because waiting tasks take memory. If no thread can be created, the task
+   /// runs on the calling thread.
    void start(Work work);
 
-   /// Waits until all work has been done and no thread is left.  In a process that was forked
-   /// meanwhile nobody does the work, and nobody waits.
+   /// Waits until all tasks are done and no thread is left. In a forked child, tasks are not done,
+   /// and this does not wait.
    void finish();
 
 private:
@@ -92,10 +91,10 @@ private:
 
    const uint32_t most;
    const pid_t process = getpid();
-   std::mutex mutex; ///< of the rest
+   std::mutex mutex; ///< guards the members below
    std::condition_variable changed;
    std::list<Thread> threads;
-   std::list<Work> waiting; ///< while the most run
+   std::list<Work> waiting; ///< while the maximum is running
    uint32_t running = 0;
 };
 

@@ -14,18 +14,18 @@ namespace weft {
 
 namespace {
 
-/// Bit of `state`: no work may start.  The other bits count the running work.
+/// The bit of `state` that prevents new work. The other bits count the running work.
 constexpr uint32_t ended = 1u << 31;
 
-// All of it without a destructor: threads use it while objects are destroyed.
+// No destructors: threads use these while objects are destroyed.
 constinit std::atomic<uint32_t> state = 0;
 constinit std::atomic<uint32_t> guards = 0;
 constinit std::atomic<void (*)()> end_function = nullptr;
 
-/// Of the calling thread: an exit() within work would wait for itself.
+/// The calling thread's work: exit() within work must not wait for it.
 constinit thread_local uint32_t own = 0;
 
-/// Guards cost little, but the C library keeps them all.
+/// Guards cost little, but the C library keeps each of them.
 constexpr uint32_t max_guards = 256;
 
 } // namespace
@@ -43,8 +43,8 @@ void end_running_work()
 
 namespace {
 
-/// What is registered last is called first, and destructors of static objects are registered when
-/// these have been made.
+/// exit() calls the latest registered function first, and destructors of static objects are
+/// registered after construction.
 void add_guard()
 {
    if (guards.load(std::memory_order_relaxed) < max_guards) {
@@ -53,7 +53,7 @@ void add_guard()
    }
 }
 
-/// The only thread of a child.
+/// Runs in a forked child, which has one thread.
 void forget_work()
 {
    state.store((state.load(std::memory_order_relaxed) & ended) + own, std::memory_order_relaxed);

@@ -18,12 +18,12 @@ struct Kept {
    Kept *next;
 };
 
-// Without destructors: exit() leaves them alone, too.
+// No destructors: exit() must leave these alone, too.
 constinit std::atomic<Kept *> latest = nullptr;
 constinit std::atomic<bool> exits = false;
 
-/// exit() calls the destructors of objects before those of libraries (ELF's DT_FINI_ARRAY), and
-/// dlclose() the latter first: the last of a library's own destructs its objects.
+/// exit() calls the destructors of objects before those of libraries (ELF's DT_FINI_ARRAY).
+/// dlclose() calls the libraries' first: the last of a library's own destroys its objects.
 struct Exit {
    ~Exit() { exits = true; }
 };
@@ -34,7 +34,7 @@ const Exit at_exit;
    if (exits)
       return;
    end_running_work();
-   call_at_end_of_work(nullptr); // what it would use goes now
+   call_at_end_of_work(nullptr); // the function's objects are destroyed now
    for (Kept *next = latest.exchange(nullptr); next;) {
       const std::unique_ptr<Kept> kept(next);
       next = kept->next;

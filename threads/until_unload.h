@@ -1,17 +1,18 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Objects that exit() leaves alone, as other threads may still use them, and dlclose() destroys.
+/// Objects that survive exit(), because other threads may still use them, and that dlclose()
+/// destroys.
 
 #pragma once
 
 namespace weft {
 
-/// Has dlclose() of this library call function(object) once the running work is over, for the
-/// latest object first.  exit() calls nothing.
+/// Makes dlclose() of this library call function(object) after the running work has ended, for the
+/// latest object first. exit() does not call it.
 void call_at_unload(void (*function)(void *), void *object);
 
-/// Keeps an object from `new` until then.
+/// Keeps an object from `new` until dlclose().
 template <typename T>
 T &until_unload(T *object)
 {
