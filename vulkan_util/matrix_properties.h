@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the queries for cooperative matrices tell of an operation, by the driver and by the layer.
-/// sType and pNext are the application's.
+/// Converts operations to the structs that queries for cooperative matrices return, for driver and
+/// layer. Leaves sType and pNext, which the application sets.
 
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-/// The members by which the structs name an operation's types.
+/// Sets the members for component types.
 template <typename Properties>
 void tell_types(const MatrixOperation &op, Properties &p)
 {
@@ -27,7 +27,7 @@ void tell_types(const MatrixOperation &op, Properties &p)
       p.ResultType = decltype(p.ResultType)(op.result);
 }
 
-/// For VkCooperativeMatrixPropertiesNV and …KHR: one shape, at the scope of subgroups.
+/// For VkCooperativeMatrixPropertiesNV and …KHR: one shape, at subgroup scope.
 template <typename Properties>
 void tell_operation(const MatrixOperation &op, Properties &p)
 {
@@ -40,7 +40,7 @@ void tell_operation(const MatrixOperation &op, Properties &p)
    p.scope = decltype(p.scope)(VK_SCOPE_SUBGROUP_KHR);
 }
 
-/// The reverse of tell_operation(): a driver's operation; nothing if it is of another scope.
+/// The inverse of tell_operation(): a driver's operation; nothing for another scope.
 inline std::optional<MatrixOperation> read_operation(const VkCooperativeMatrixPropertiesKHR &p)
 {
    if (p.scope != VK_SCOPE_SUBGROUP_KHR)
@@ -55,7 +55,7 @@ inline std::optional<MatrixOperation> read_operation(const VkCooperativeMatrixPr
                           p.saturatingAccumulation == VK_TRUE};
 }
 
-/// For the structs of flexible dimensions: any multiple of a shape.
+/// For the structs of flexible dimensions: multiples of a shape.
 template <typename Properties>
 void tell_multiples(const MatrixOperation &op, Properties &p)
 {

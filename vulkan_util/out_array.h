@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Vulkan's way of returning arrays: the caller gives a capacity and a pointer, or asks for the
-/// count with a null pointer; too small a capacity is VK_INCOMPLETE.
+/// Vulkan's way of returning arrays: the caller passes a capacity and a pointer, or requests the
+/// count with a null pointer. If the capacity is too small, the status is VK_INCOMPLETE.
 
 #pragma once
 
@@ -20,7 +20,7 @@ public:
       *count = 0;
    }
 
-   /// The next element to fill in, or null when only the count is asked for or the array is full.
+   /// The next element to fill in; null if only the count is requested or the array is full.
    T *append()
    {
       wanted++;

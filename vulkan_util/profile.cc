@@ -33,7 +33,7 @@ constexpr MatrixOperation nvidia[] = {
    floats(16, 16, 16, bf16, f32),
 };
 
-// RDNA 3, as RADV has it: any signedness of A and B, saturation with signed results only.
+// RDNA 3, as RADV reports it: any signedness of A and B, saturation with signed results only.
 constexpr MatrixOperation amd[] = {
    floats(16, 16, 16, f16, f16),
    floats(16, 16, 16, f16, f32),
@@ -51,7 +51,7 @@ constexpr MatrixOperation amd[] = {
    integers(16, 16, 16, s8, s8, s32, true),
 };
 
-// Xe2, as ANV has it: DPAS does not saturate.
+// Xe2, as ANV reports it: DPAS does not saturate.
 constexpr MatrixOperation intel[] = {
    floats(8, 16, 16, f16, f32),
    integers(8, 16, 32, s8, s8, s32),
@@ -73,7 +73,7 @@ constexpr MatrixOperation lavapipe[] = {
 };
 
 constexpr std::string_view khr_alone[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
-// What came after driver 580 is not among them: decode functions of vectors, maintenance1, float8.
+// Without extensions newer than driver 580: decode functions of vectors, maintenance1, float8.
 constexpr std::string_view nvidia_extensions[] = {
    VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
    VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME,

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What driver and layer advertise of the matrices that their compilers can do.  Vendors'
-/// configurations (WEFT_PROFILE) let a program's path for a GPU be run without owning one:
-/// docs/profiles.md has the sources.
+/// The matrix operations that driver and layer advertise, of those that their compilers support.
+/// Vendors' profiles (WEFT_PROFILE) let a program's path for a GPU run without that GPU;
+/// docs/profiles.md lists the sources.
 
 #pragma once
 
@@ -25,18 +25,18 @@ struct SubgroupSizes {
    uint32_t min, max;
 };
 
-/// By what programs recognise a vendor's device and driver.
+/// The properties by which programs recognize a vendor's device and driver.
 struct Identity {
    uint32_t vendor_id, device_id;
    const char *device_name;
    VkDriverId driver_id;
    const char *driver_name;
-   uint32_t driver_version; ///< as the vendor packs it
-   SubgroupSizes sizes;     ///< by which some programs recognise the architecture
-   /// Those of the extensions of cooperative matrices that the vendor's driver has.
+   uint32_t driver_version; ///< in the vendor's encoding
+   SubgroupSizes sizes;     ///< some programs recognize the architecture by these
+   /// The extensions of cooperative matrices that the vendor's driver supports.
    std::span<const std::string_view> extensions;
-   /// Programs rely on the places of an accumulator's elements, which the dense map shares with the
-   /// vendor's driver (nir_passes/matrices/element_map.h) and matrices in registers do not.
+   /// Programs rely on the layout of an accumulator's elements. The dense map has the vendor's
+   /// layout (nir_passes/matrices/element_map.h); matrices in registers have another.
    bool places_elements = false;
 
    bool lists(std::string_view extension) const
@@ -47,31 +47,32 @@ struct Identity {
 
 struct Profile {
    std::string_view name;
-   uint32_t subgroup_size; ///< what the vendor's driver reports as subgroupSize
+   uint32_t subgroup_size; ///< the vendor driver's subgroupSize
    std::span<const MatrixOperation> operations;
-   const Identity *identity; ///< null where no program asks for it
+   const Identity *identity; ///< null if no program checks for it
 };
 
-/// Null for a name that is not in the table.
+/// Null for an unknown name.
 const Profile *find_profile(std::string_view name);
 
 /// A value of WEFT_PROFILE.
 struct ProfileChoice {
    const Profile *profile = nullptr;   ///< null: "none"
-   const Identity *identity = nullptr; ///< to be presented as well: "nvidia+identity"
+   const Identity *identity = nullptr; ///< the identity to present: "nvidia+identity"
 };
-/// Nothing for a value that is none of those.
+/// Nothing for an invalid value.
 std::optional<ProfileChoice> parse_profile(std::string_view text);
-/// All values, with commas between.
+/// All valid values, separated by commas.
 std::string profile_choices();
 
-/// Why a device whose matrices are in registers cannot be presented so; empty if it can.
+/// The reason why a device with matrices in registers cannot be presented this way; empty if it
+/// can.
 std::string why_no_registers(const ProfileChoice &);
 
 /// "AMD Radeon …, vendor 0x1002, device …": for the log.
 std::string describe(const Identity &);
 
-/// Presents a device by VkPhysicalDeviceProperties, or what has the same members.
+/// Presents a device in VkPhysicalDeviceProperties, or a struct with the same members.
 template <typename Properties>
 void present_device(const Identity &identity, Properties &properties)
 {
@@ -81,8 +82,8 @@ void present_device(const Identity &identity, Properties &properties)
    copy_text(properties.deviceName, identity.device_name);
 }
 
-/// Presents its driver by VkPhysicalDeviceDriverProperties, or what has the same members.  What the
-/// driver is remains in driverInfo, which is for people to read.
+/// Presents the device's driver in VkPhysicalDeviceDriverProperties, or a struct with the same
+/// members. driverInfo, which is for people, keeps the real driver's name.
 template <typename Properties>
 void present_driver(const Identity &identity, Properties &properties)
 {
@@ -94,13 +95,13 @@ void present_driver(const Identity &identity, Properties &properties)
 }
 
 /// The range of subgroup sizes that a device reports: its own, without the sizes that the identity
-/// lacks (null: it lacks none).  `size` is the size of pipelines that do not require one.  An
-/// identity that lacks that size changes nothing.
+/// lacks (null: it lacks none). `size` is the size of pipelines that do not require one. An
+/// identity without that size changes nothing.
 SubgroupSizes presented_sizes(SubgroupSizes device, const Identity *, uint32_t size);
 
-/// The operations that the profile has too (null: all), in the order in which programs should find
-/// them: first those whose tiles have no more rows than the subgroup has invocations.  Programs
-/// take the first that suits them, and llama.cpp's kernels divide the invocations by the rows.
+/// The operations that the profile also has (null: all), in the order of preference: first those
+/// whose tiles have at most as many rows as the subgroup has invocations. Programs take the first
+/// suitable operation, and llama.cpp's kernels divide the invocations by the rows.
 std::vector<MatrixOperation> advertised_operations(std::vector<MatrixOperation>, const Profile *,
                                                    uint32_t subgroup_size);
 

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// The values stay the application's.  An entry past the end of the data
+/// The result refers to the application's memory. An entry beyond the end of the data
 /// (VUID-VkSpecializationInfo-offset-00773) is ignored.
 inline std::vector<SpecConstant> read_spec_constants(const VkSpecializationInfo *info)
 {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Texts in Vulkan's structs.
+/// Strings in Vulkan's structs.
 
 #pragma once
 
@@ -14,21 +14,21 @@
 
 namespace weft {
 
-/// Cut off where it does not fit.
+/// Truncates a string that does not fit.
 template <size_t size>
 void copy_text(char (&out)[size], const char *text)
 {
    snprintf(out, size, "%s", text);
 }
 
-/// A text of VK_KHR_pipeline_executable_properties that the application asked to capture.
+/// A text of VK_KHR_pipeline_executable_properties that the application requested.
 struct Representation {
    std::string name; ///< unique within a pipeline
    std::string description, text;
 };
 
-/// By Vulkan's rule for bytes: null asks for the size, too small a buffer is filled as far as it
-/// goes.  Returns whether it was large enough.
+/// Copies by Vulkan's rule for byte arrays: null requests the size; a buffer that is too small is
+/// filled. Returns whether it was large enough.
 inline bool copy_representation(const Representation &from,
                                 VkPipelineExecutableInternalRepresentationKHR &out)
 {
