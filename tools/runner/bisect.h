@@ -13,11 +13,11 @@
 
 namespace weft::runner {
 
-/// The shader compiled with the first `limit` applications of optional passes and no others.
+/// A compilation with the first `limit` applications of optional passes and no others.
 struct Trial {
    bool good;
-   uint32_t optional_passes;       ///< IsolatedRun's
-   std::string last_optional_pass; ///< the limit's, unless there are fewer
+   uint32_t optional_passes;       ///< IsolatedRun::optional_passes
+   std::string last_optional_pass; ///< the last one within the limit
 };
 
 struct Culprit {
@@ -25,8 +25,8 @@ struct Culprit {
    std::string pass; ///< "nir_opt_cse#3"
 };
 
-/// The application with which a shader is bad and without which, all else before it being equal, it
-/// is good.  An Error if it is good with all, or bad with none.
+/// Finds the application that turns a good shader bad, with all earlier ones applied. Returns an
+/// Error if the shader is good with all of them, or bad with none.
 Result<Culprit> bisect(const std::function<Trial(uint32_t limit)> &);
 
 } // namespace weft::runner

@@ -50,7 +50,7 @@ bool same(const Scalar &scalar, const std::byte *a, const std::byte *b, double t
    const double x = read_float(scalar.bytes, a), y = read_float(scalar.bytes, b);
    if (std::isnan(x) || std::isnan(y))
       return std::isnan(x) && std::isnan(y);
-   // Nothing but itself is near infinity, by which the tolerance would be infinite too.
+   // The tolerance would be infinite near infinity, so infinity equals only itself.
    return x == y || (std::isfinite(x) && std::isfinite(y) &&
                      std::abs(x - y) <= tolerance * std::max(std::abs(x), std::abs(y)));
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Buffers' contents against each other, by the types that a shader declares for them.
+/// Compares contents of buffers, by the types that a shader declares for them.
 
 #pragma once
 
@@ -17,21 +17,21 @@ namespace weft::runner {
 
 /// The first scalar that differs.
 struct Difference {
-   size_t buffer; ///< its number
-   Scalar scalar; ///< where it lies; a byte where the shader does not say
+   size_t buffer; ///< the buffer's number
+   Scalar scalar; ///< its location; a byte if the shader declares no type there
    std::string expected, found;
-   uint64_t count; ///< scalars that differ, in all buffers
+   uint64_t count; ///< number of differing scalars in all buffers
 };
 
-/// Numbers are the same if their bits are, floats if both are NaN, both zero, or no farther apart
-/// than `tolerance` times the greater of them.
+/// Numbers are equal if their bits are. Floats are also equal if both are NaN, both zero, or no
+/// farther apart than `tolerance` times the greater one.
 std::optional<Difference> compare(std::span<const Buffer> expected, std::span<const Buffer> found,
                                   const ShaderInterface &, double tolerance = 0);
 
-/// The layout that the shader declares for a buffer; null for one that it does not know.
+/// The layout that the shader declares for a buffer; null for an undeclared one.
 const MemoryType *type_of(const ShaderInterface &, const BufferPlace &);
 
-/// As a person would write it.
+/// The value in decimal notation.
 std::string value_text(const Scalar &, const std::byte *);
 
 } // namespace weft::runner

@@ -16,10 +16,10 @@ namespace weft::runner {
 
 namespace {
 
-/// What stands in the place of stored elements.
+/// The number that replaces the stored elements.
 enum class Tag { zero, one, store, row, col, subgroup, workgroup_x, workgroup_y, workgroup_z };
 
-/// Every type of component can hold these numbers.
+/// Every component type can represent numbers below this.
 constexpr uint32_t tag_limit = 128;
 
 bool is_float(glsl_base_type base)
@@ -29,7 +29,7 @@ bool is_float(glsl_base_type base)
 
 struct Instrument {
    Tag tag;
-   Matrices matrices; ///< whose map the shader is compiled for
+   Matrices matrices; ///< the shader is compiled for this form's map
    uint32_t W;
    nir_builder b = {};
 
@@ -110,7 +110,7 @@ bool has_tags(const glsl_cmat_description &desc)
    }
 }
 
-/// Calls body with each matrix store that is not to shared memory, numbered from 1.
+/// Calls body with each matrix store outside of shared memory, numbered from 1.
 template <typename Body>
 void for_each_store(nir_shader *shader, const Body &body)
 {
@@ -132,7 +132,7 @@ void for_each_store(nir_shader *shader, const Body &body)
    }
 }
 
-/// Does something to the shader before its first pass.
+/// Calls a function on the shader before its first pass.
 struct BeforePasses {
    PassControl control;
    bool done = false;
@@ -147,7 +147,7 @@ struct BeforePasses {
    }
 };
 
-/// The number of a component's type there, if the bytes are one.
+/// Decodes a number of a component's type; nothing if the bytes are no tag.
 uint64_t decode(const glsl_cmat_description &desc, const std::byte *at)
 {
    switch (glsl_base_type(desc.element_type)) {

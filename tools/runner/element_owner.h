@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Whose matrix element a byte of a buffer is.
+/// Finds the matrix element that was stored to a byte of a buffer.
 
 #pragma once
 
@@ -14,10 +14,10 @@
 namespace weft::runner {
 
 struct ElementOwner {
-   uint32_t store;     ///< which of the module's matrix stores wrote it: 1 for the first
-   std::string matrix; ///< "16x16 f32 (accumulator)"
-   uint32_t row, col;  ///< of the element in the matrix
-   uint32_t subgroup;  ///< in its workgroup
+   uint32_t store;                    ///< number of the module's matrix store that wrote it, from 1
+   std::string matrix;                ///< "16x16 f32 (accumulator)"
+   uint32_t row, col;                 ///< of the element in the matrix
+   uint32_t subgroup;                 ///< in its workgroup
    std::array<uint32_t, 3> workgroup; ///< modulo 128
    struct Place {
       uint32_t invocation, component;
@@ -25,9 +25,9 @@ struct ElementOwner {
    Place in_tiles, in_registers; ///< by the element map and by the register map
 };
 
-/// Runs the shader some more times, with the numbers of rows, columns and so on in place of the
-/// elements that it stores; by `path`, or without the way through SPIR-V if it has that.  Nothing
-/// if no matrix store wrote there last, or if the numbers change what the shader does.
+/// Runs the shader a few more times with numbers of rows, columns and so on in place of the stored
+/// elements. It uses `path`, but skips SPIR-V if `path` goes through it. Nothing if the byte's last
+/// writer was no matrix store, or if the numbers change the shader's behaviour.
 std::optional<ElementOwner> find_owner(const Dispatch &, const Path &, size_t buffer,
                                        uint64_t offset);
 

@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What the other process tells of its passes; there is more to see than its result if it crashes.
+/// The other process's progress, in shared memory: readable even if that process crashes.
 struct Record {
    uint32_t optional_passes;
    char last_pass[80], last_optional_pass[80];
@@ -68,7 +68,7 @@ bool write_all(int file, const void *data, size_t size)
    return true;
 }
 
-/// The other process: "B" and the bytes of all buffers, or "E" and a message.
+/// Runs in the other process. Writes "B" and the bytes of all buffers, or "E" and a message.
 void run_and_tell(int file, const Dispatch &dispatch, const Path &path,
                   const CompileOptions &options, const SharedRecord &record)
 {
@@ -103,7 +103,7 @@ void run_and_tell(int file, const Dispatch &dispatch, const Path &path,
       write_all(file, buffer.bytes.data(), buffer.bytes.size());
 }
 
-/// A crash ends the process by its signal, whatever a sanitizer would make of it, and leaves no core.
+/// Lets a crash end the process by its signal, even with a sanitizer, and without a core file.
 void let_crash()
 {
    for (int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP})
@@ -112,7 +112,7 @@ void let_crash()
    setrlimit(RLIMIT_CORE, &none);
 }
 
-/// What a process writes until it ends; false if that takes too long.
+/// Reads a process's output until it ends; false after the deadline.
 bool read_all(int file, Clock::time_point deadline, std::string &text)
 {
    for (;;) {

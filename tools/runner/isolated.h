@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Runs a shader in a process of its own: a crash of compiler or shader, or a shader that does not
-/// end, is an Error like any other.
+/// Runs a shader in a separate process: a crash of compiler or shader, or a shader that does not
+/// end, is an ordinary Error.
 
 #pragma once
 
@@ -14,13 +14,14 @@
 namespace weft::runner {
 
 struct IsolatedRun {
-   Result<std::vector<Buffer>> buffers; ///< as of run()
-   uint32_t optional_passes = 0;        ///< their applications, whether they might run or not
-   std::string last_optional_pass;      ///< that ran
+   Result<std::vector<Buffer>> buffers; ///< the result of run()
+   uint32_t optional_passes = 0;        ///< number of their applications, including those that were
+                                        ///< not allowed to run
+   std::string last_optional_pass;      ///< the last that ran
 };
 
-/// The process that calls it should have no other threads.  CompileOptions::control keeps its
-/// numbers: only what its functions do is seen, and in the other process.
+/// The calling process should have no other threads. The other process calls
+/// CompileOptions::control's functions; this process's copy of its counters does not change.
 IsolatedRun run_isolated(const Dispatch &, const Path &, const CompileOptions & = {},
                          std::chrono::milliseconds limit = std::chrono::seconds(60));
 

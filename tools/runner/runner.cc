@@ -11,11 +11,11 @@ namespace weft::runner {
 
 namespace {
 
-/// A block of descriptors: each binding's begin at a multiple of the descriptor's size and may have
-/// gaps where no buffer was given.
+/// A block of descriptors. Each binding begins at a multiple of the descriptor size. Elements
+/// without a buffer leave gaps.
 struct Layout {
    std::vector<BindingLayout> bindings;
-   std::vector<uint32_t> descriptors; ///< of each place, its number in the block
+   std::vector<uint32_t> descriptors; ///< per BufferPlace: its number in the block
    uint32_t length = 0;               ///< of the block, in descriptors
 };
 
@@ -51,10 +51,10 @@ Result<Layout> lay_out(std::span<const BufferPlace> places)
    return layout;
 }
 
-/// As the layer has of a driver with 32 KiB of shared memory.
+/// The layer's value for a driver with 32 KiB of shared memory.
 constexpr uint32_t staging_bytes = 8 * 1024;
 
-/// The module as the layer would give it to the driver below.
+/// The module that the layer would give to the driver below.
 Result<std::vector<uint32_t>> through_spirv(const ShaderSource &source, const Path &path,
                                             const CompileOptions &options)
 {
@@ -83,7 +83,7 @@ Result<std::vector<uint32_t>> through_spirv(const ShaderSource &source, const Pa
    return std::move(module->words);
 }
 
-/// Memory for a buffer with known bytes on both sides of it.
+/// A buffer's memory, with known bytes before and after it.
 class GuardedBuffer {
 public:
    explicit GuardedBuffer(const std::vector<std::byte> &contents)
@@ -162,7 +162,8 @@ bool execute(cpu::Executor &executor, const cpu::Program &program,
       descriptors[layout->descriptors[i]] = {reinterpret_cast<uint64_t>(buffers[i].bytes.data()),
                                              buffers[i].bytes.size()};
    }
-   // A shader may read more of them than it was given: as many as a driver has to have, at least.
+   // A shader may read more push constants than it was given: at least as many as a driver must
+   // support.
    std::vector<std::byte> constants(std::max<size_t>(256, push_constants.size()));
    std::ranges::copy(push_constants, constants.begin());
    cpu::DispatchState state = {};

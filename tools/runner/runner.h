@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Compiles a compute shader by any of our paths and runs it on this machine's CPU, without Vulkan.
-/// Neither NIR nor LLVM shows through.
+/// Compiles a compute shader by any path and runs it on this machine's CPU, without Vulkan. The
+/// interface exposes neither NIR nor LLVM.
 
 #pragma once
 
@@ -25,10 +25,10 @@
 
 namespace weft::runner {
 
-/// Where a shader finds a buffer, storage or uniform.
+/// The binding of a buffer, storage or uniform.
 struct BufferPlace {
    uint32_t set = 0, binding = 0;
-   uint32_t element = 0; ///< of an array of descriptors
+   uint32_t element = 0; ///< in an array of descriptors
 
    auto operator<=>(const BufferPlace &) const = default;
 };
@@ -45,39 +45,40 @@ struct BufferView {
 
 struct Dispatch {
    ShaderSource source;
-   std::vector<Buffer> buffers; ///< their contents at the beginning
+   std::vector<Buffer> buffers; ///< with their initial contents
    std::vector<std::byte> push_constants;
    std::array<uint32_t, 3> workgroups = {1, 1, 1};
-   uint32_t threads = 1; ///< that run workgroups; 0: one per CPU
+   uint32_t threads = 1; ///< threads that run workgroups; 0: one per CPU
 };
 
 struct CompileOptions {
-   /// Of the paths through SPIR-V: the driver below, less its matrices; unset: one that has
-   /// everything.
+   /// For paths through SPIR-V: the driver below, except its matrices; unset: a driver with all
+   /// features.
    std::optional<spirv::Driver> driver = {};
-   /// cpu::CompileOptions::matrices; through SPIR-V the flexible ones of them.
+   /// cpu::CompileOptions::matrices; through SPIR-V its flexible operations.
    std::optional<MatrixSupport> matrices = {};
-   /// Of the paths through SPIR-V with tiles: those that the driver below has; unset: the CPU's.
+   /// For paths through SPIR-V with tiles: the operations of the driver below; unset: the CPU's.
    std::optional<std::vector<MatrixOperation>> native_operations = {};
-   /// cpu::CompileOptions::dump; through SPIR-V also what spirv::CompileOptions::dump gets, before.
+   /// cpu::CompileOptions::dump; through SPIR-V, spirv::CompileOptions::dump's texts come first.
    std::function<void(const char *phase, const std::string &text)> dump = {};
-   PassControl *control = nullptr; ///< of all NIR passes, before and behind SPIR-V
+   PassControl *control = nullptr; ///< of all NIR passes, before and after SPIR-V
    cpu::CompileStatistics *statistics = nullptr;
-   const cpu::DispatchFacts *facts = nullptr; ///< of the dispatch that a path is specialized for
+   const cpu::DispatchFacts *facts = nullptr; ///< of the dispatch that a specialized path is
+                                              ///< compiled for
 };
 
-/// Compiles a shader that finds its buffers in these places.
+/// Compiles a shader whose buffers have these bindings.
 Result<std::shared_ptr<const cpu::Program>> compile(const ShaderSource &,
                                                     std::span<const BufferPlace>, const Path &,
                                                     const CompileOptions & = {});
 
-/// Runs a program from compile() on buffers in the same places, in the same order.  False if memory
-/// for stacks or shared memory ran out.
+/// Runs a program from compile() on buffers with the same bindings in the same order. False without
+/// memory for stacks or shared memory.
 bool execute(cpu::Executor &, const cpu::Program &, std::span<const BufferView>,
              std::array<uint32_t, 3> workgroups, std::span<const std::byte> push_constants = {});
 
-/// Compiles and runs: what the buffers hold at the end, in their order.  A shader that writes a
-/// little outside of its buffers is an Error too.
+/// Compiles and runs; returns the final contents of the buffers, in order. A shader that writes
+/// slightly out of its buffers is an Error too.
 Result<std::vector<Buffer>> run(const Dispatch &, const Path &, const CompileOptions & = {});
 
 } // namespace weft::runner

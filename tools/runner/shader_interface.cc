@@ -48,7 +48,7 @@ enum Decoration : uint32_t {
 enum StorageClass : uint32_t { uniform = 2, push_constant = 9, storage_buffer = 12 };
 
 constexpr uint32_t execution_model_compute = 5;
-/// Types refer to earlier ones; this ends what damaged modules do.
+/// Types refer to earlier types; the limit stops recursion in damaged modules.
 constexpr unsigned max_depth = 16;
 constexpr uint64_t max_length = 1u << 28;
 
@@ -146,7 +146,7 @@ struct Reader {
       return value;
    }
 
-   /// Of a vector's or matrix's components, `count` of them `stride` bytes apart.
+   /// An array of `count` vectors' or matrices' components, `stride` bytes apart.
    static MemoryType array_of(MemoryType element, uint64_t stride, uint64_t count)
    {
       MemoryType array;
@@ -168,8 +168,8 @@ struct Reader {
       case op_type_float: {
          if (w.empty() || (w[0] != 8 && w[0] != 16 && w[0] != 32 && w[0] != 64))
             return std::nullopt;
-         // The second word is an integer's signedness, or the encoding of a float that is not IEEE
-         // 754's of that size, as bfloat16: its bits are compared and shown as an integer's.
+         // The second word is an integer's signedness, or the encoding of a float outside of IEEE
+         // 754, such as bfloat16. Such floats are compared and shown as integers.
          const bool is_float = opcode == op_type_float;
          t.scalar = {w.size() > 1 && w[1] && !is_float ? ScalarKind::signed_integer
                      : w.size() == 1 && is_float       ? ScalarKind::floating
@@ -215,7 +215,7 @@ struct Reader {
       }
    }
 
-   /// Matrices, and arrays of them, have their layout from the struct's member.
+   /// The struct's member defines the layout of matrices and of arrays of matrices.
    std::optional<MemoryType> member_type(uint32_t id, uint32_t member, uint32_t member_id,
                                          unsigned depth) const
    {

@@ -68,7 +68,7 @@ std::string parse_arguments(int argc, char **argv, Arguments &arguments)
    opterr = 0;
    for (;;) {
       const int at = optind;
-      // The program's options are its own.
+      // "+": options behind the program's name belong to the program.
       const int c = getopt_long(argc, argv, "+:h", options, nullptr);
       if (c == -1)
          break;

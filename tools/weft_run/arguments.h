@@ -10,7 +10,7 @@
 
 namespace weft::weft_run {
 
-/// The devices that a program is to find, and what it is to find of them.
+/// The devices that a program shall find, and their configuration.
 struct Choice {
    bool cpu = false;   ///< the CPU device
    bool own = false;   ///< the machine's own devices
@@ -25,17 +25,17 @@ enum class Command { run, info, environment, help, version };
 struct Arguments {
    Command command = Command::run;
    Choice choice;
-   bool chosen = false; ///< devices were named: --cpu, --add or --layer
+   bool chosen = false; ///< an option named devices: --cpu, --add or --layer
    bool json = false;
-   int program = 0; ///< its index in argv
+   int program = 0; ///< the program's index in argv
 };
 
 extern const char *const usage;
 
-/// Exit statuses, beside those of the program: as those of env(1) and timeout(1).
+/// Exit statuses besides the program's own, as in env(1) and timeout(1).
 enum Status { no_matrices = 1, failure = 125, cannot_run = 126, not_found = 127 };
 
-/// An empty text, or what is wrong with the command line.
+/// Returns an empty string, or an error message about the command line.
 std::string parse_arguments(int argc, char **argv, Arguments &);
 
 } // namespace weft::weft_run

@@ -16,10 +16,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The first whose documents tell of VK_ADD_DRIVER_FILES, VK_ADD_LAYER_PATH and filters of layers.
+/// The first version that documents VK_ADD_DRIVER_FILES, VK_ADD_LAYER_PATH and filters of layers.
 constexpr uint32_t first_new_loader = VK_MAKE_API_VERSION(0, 1, 3, 234);
 
-/// Both lists, in this order.
+/// Joins two lists.
 std::string join(const std::string &first, const std::string &second, char separator = ':')
 {
    return first + (first.empty() || second.empty() ? "" : std::string(1, separator)) + second;
@@ -43,7 +43,8 @@ std::vector<fs::path> split_paths(const std::string &list)
    return paths;
 }
 
-/// Where loaders look on Linux, in their order ("Driver Discovery", "Layer Discovery").
+/// The folders in which loaders search on Linux, in their order ("Driver Discovery", "Layer
+/// Discovery").
 std::vector<fs::path> standard_folders(const std::string &kind, const Lookup &lookup)
 {
    const auto value_or = [&](const char *name, const std::string &other) {
@@ -98,7 +99,7 @@ void find_driver(const Choice &choice, const std::string &manifest, bool is_new,
                  const Lookup &lookup, std::vector<Variable> &variables)
 {
    const auto set_both = [&](const std::string &list) {
-      // The second is the first's name for loaders before 1.3.207.
+      // VK_ICD_FILENAMES is VK_DRIVER_FILES' name in loaders before 1.3.207.
       variables.push_back({"VK_DRIVER_FILES", list});
       variables.push_back({"VK_ICD_FILENAMES", list});
    };
@@ -110,7 +111,7 @@ void find_driver(const Choice &choice, const std::string &manifest, bool is_new,
       }
       return;
    }
-   // Where one of these is set, loaders do not read VK_ADD_DRIVER_FILES.
+   // If one of these is set, loaders ignore VK_ADD_DRIVER_FILES.
    std::string others = lookup("VK_DRIVER_FILES");
    if (others.empty())
       others = lookup("VK_ICD_FILENAMES");
@@ -125,7 +126,7 @@ void find_driver(const Choice &choice, const std::string &manifest, bool is_new,
 void find_layer(const std::string &folder, bool is_new, const Lookup &lookup,
                 std::vector<Variable> &variables)
 {
-   // Where VK_LAYER_PATH is set, loaders do not read VK_ADD_LAYER_PATH.
+   // If VK_LAYER_PATH is set, loaders ignore VK_ADD_LAYER_PATH.
    if (const std::string others = lookup("VK_LAYER_PATH"); !others.empty())
       variables.push_back({"VK_LAYER_PATH", join(folder, others)});
    else if (is_new)
@@ -133,7 +134,7 @@ void find_layer(const std::string &folder, bool is_new, const Lookup &lookup,
    else
       variables.push_back({"VK_LAYER_PATH", join(folder, layer_folders(lookup))});
 
-   // Layers that are on already stay between the program and ours.
+   // Layers that are active already stay between the program and this layer.
    const std::string on = lookup("VK_INSTANCE_LAYERS");
    variables.push_back(
       {"VK_INSTANCE_LAYERS", contains(on, layer_name, ':') ? on : join(on, layer_name)});

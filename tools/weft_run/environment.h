@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The variables by which Vulkan loaders, old and new, find what was chosen.
+/// The environment variables that make Vulkan loaders, old and new, find the chosen devices.
 
 #pragma once
 
@@ -18,23 +18,23 @@ namespace weft::weft_run {
 
 struct Variable {
    std::string name;
-   std::optional<std::string> value; ///< none: it must not be set
+   std::optional<std::string> value; ///< nothing: unset the variable
 
    bool operator==(const Variable &) const = default;
 };
 
-/// Of a variable as it is; empty where it is not set.
+/// Returns a variable's current value; empty if it is not set.
 using Lookup = std::function<std::string(const char *name)>;
 
-/// The variables to change.  `loader` is the version of the loader (VK_MAKE_API_VERSION), 0 where it
-/// is not known; then it is taken for a new one.
+/// The variables to change. `loader` is the loader's version (VK_MAKE_API_VERSION); 0, unknown, is
+/// treated as a new loader.
 std::vector<Variable> plan_environment(const Choice &, const Installation &, uint32_t loader,
                                        const Lookup &);
 
-/// As commands of a POSIX shell.
+/// The changes as commands of a POSIX shell.
 std::string as_shell(const std::vector<Variable> &);
 
-/// Of this process.
+/// A variable of this process.
 std::string variable(const char *name);
 void apply(const std::vector<Variable> &);
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The value of "library_path", of which a manifest has one.
+/// The value of "library_path", which occurs once in a manifest.
 std::optional<std::string> library_of(const fs::path &manifest)
 {
    std::ifstream file(manifest);
@@ -34,8 +34,8 @@ std::optional<std::string> library_of(const fs::path &manifest)
    return text.substr(at + 1, end - at - 1);
 }
 
-/// Whether the library ends before its table of sections, the last part of a linker's output.  Loading
-/// it would end in a bus error.
+/// Whether the library ends before its section table, the last part of a linker's output. Loading
+/// it would cause a bus error.
 bool is_cut_off(const fs::path &library)
 {
    std::ifstream file(library, std::ios::binary);
@@ -48,7 +48,8 @@ bool is_cut_off(const fs::path &library)
              header.e_shoff + uint64_t(header.e_shnum) * header.e_shentsize;
 }
 
-/// As loaders take it: relative to the manifest, unless it is a name for the dynamic linker.
+/// Resolves the path as loaders do: relative to the manifest, unless it is a name for the dynamic
+/// linker.
 std::string find_problem(const fs::path &manifest)
 {
    const std::optional<std::string> library = library_of(manifest);
@@ -64,7 +65,7 @@ std::string find_problem(const fs::path &manifest)
    return is_cut_off(path) ? names + ", which is cut off: unpack or install it again" : "";
 }
 
-/// The first file of the folders whose name begins and ends so.
+/// The first file in the folders whose name has this beginning and end.
 Manifest find_manifest(const std::string &what, std::string_view begin, std::string_view end,
                        std::initializer_list<fs::path> folders)
 {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// JSON as text, made from the inside out.
+/// Builds JSON as text, inner values first.
 
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace weft::weft_run::json {
 
-/// A string in quotes.
+/// Quotes a string.
 std::string quote(std::string_view text);
 
 class Object {
 public:
-   /// `value` is JSON already.
+   /// `value` must be JSON.
    Object &add(std::string_view name, const std::string &value);
    std::string text() const { return "{" + members + "}"; }
 

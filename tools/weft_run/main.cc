@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// weft-run: a Vulkan program on Weft's CPU device, or with Weft's layer.
+/// weft-run: runs a Vulkan program on Weft's CPU device, or with Weft's layer.
 
 #include "tools/weft_run/arguments.h"
 #include "tools/weft_run/environment.h"
@@ -48,7 +48,7 @@ int run(int argc, char **argv)
       return fail(installation.driver.problem);
    if (choice.layer && !installation.layer.problem.empty())
       return fail(installation.layer.problem);
-   // Loaders differ in what they add to what they find.
+   // The variables for adding devices depend on the loader's version.
    const bool asks = choice.layer || choice.own;
    const std::vector<Variable> variables =
       plan_environment(choice, installation, asks ? loader_version() : 0, variable);

@@ -14,8 +14,8 @@ namespace weft::weft_run {
 
 namespace {
 
-/// An extension of cooperative matrices, and the feature that says whether the driver has matrices:
-/// its place behind the header of the struct, in which there may be three.
+/// An extension of cooperative matrices and its feature struct. `feature` is the index of the
+/// member, of up to three, that says whether the driver supports matrices.
 struct Row {
    const char *name;
    VkStructureType features;
@@ -59,7 +59,7 @@ uint32_t version_of(const Loader &loader)
    return version;
 }
 
-/// The same thing is often said more than once.  Loaders also tell which of their variables are set.
+/// Drops repeated messages, and loaders' messages about environment variables.
 VKAPI_ATTR VkBool32 VKAPI_CALL take_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
                                             VkDebugUtilsMessageTypeFlagsEXT,
                                             const VkDebugUtilsMessengerCallbackDataEXT *data,
@@ -136,7 +136,7 @@ const char *type_name(VkPhysicalDeviceType type)
    }
 }
 
-/// All that an enumeration has, which may grow between two calls.
+/// Reads all elements of an enumeration, which may grow between two calls.
 template <typename T, typename Query>
 std::vector<T> read_all(const Query &query, const T &blank = {})
 {
@@ -153,7 +153,7 @@ std::vector<T> read_all(const Query &query, const T &blank = {})
    return list;
 }
 
-/// What one instance tells.
+/// Queries one instance.
 class Session {
 public:
    explicit Session(Findings &findings) : findings(findings) {}
@@ -198,7 +198,7 @@ public:
                              : "vkCreateInstance returned " + std::to_string(result);
          return false;
       }
-      // A driver tells why it has no device when it is asked for them.
+      // Drivers report why they have no device when devices are enumerated.
       if (listens) {
          const auto create = loader.find<PFN_vkCreateDebugUtilsMessengerEXT>(
             "vkCreateDebugUtilsMessengerEXT", instance);
@@ -350,7 +350,7 @@ private:
 
    Findings &findings;
    Loader loader;
-   VkInstance instance = VK_NULL_HANDLE; ///< ends with the process, as drivers may do badly
+   VkInstance instance = VK_NULL_HANDLE; ///< never destroyed, because some drivers crash on that
 };
 
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The devices that this process finds through the Vulkan loader, and what each has of cooperative
+/// Finds devices through the Vulkan loader in this process, and their support for cooperative
 /// matrices.
 
 #pragma once
@@ -37,14 +37,14 @@ struct FoundDevice {
 };
 
 struct Findings {
-   uint32_t loader = 0;               ///< its version; 0: there is none
-   std::string error;                 ///< why there is no instance
+   uint32_t loader = 0;               ///< version; 0: no loader
+   std::string error;                 ///< why no instance could be created
    std::vector<std::string> messages; ///< errors and warnings of drivers, layers and the loader
-   bool layer_answers = false;        ///< Weft's layer is on
+   bool layer_answers = false;        ///< Weft's layer is active
    std::vector<FoundDevice> devices;
 };
 
-/// The loader's version, or 0 where there is no loader.
+/// The loader's version; 0 without a loader.
 uint32_t loader_version();
 
 Findings find_devices();

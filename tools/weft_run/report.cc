@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Long enough for a driver that wakes a GPU.
+/// Enough for a driver that wakes a GPU.
 constexpr unsigned probe_seconds = 60;
-/// A child's last byte.
+/// The last byte of a child's output.
 constexpr char with_matrices = 'y', without_matrices = 'n';
 
 const char *support_name(WeftMatrixSupport support)
@@ -70,7 +70,7 @@ std::string types_of(const std::vector<MatrixOperation> &operations)
    return text;
 }
 
-/// The reason that all of a device's missing extensions have, if it has none but missing ones.
+/// The common reason of a device's missing extensions, if all are missing for one reason.
 std::string common_reason(const FoundDevice &device)
 {
    const auto &first = device.extensions.front();
@@ -157,7 +157,7 @@ std::string headline(const View &view)
    return view.title + "\n";
 }
 
-/// What stands in place of devices.
+/// The text in place of devices.
 std::string failure_text(const View &view, const std::string &error)
 {
    return headline(view) + "  " + error + "\n";
@@ -168,11 +168,11 @@ std::string failure_json(const std::string &error)
 }
 
 struct Answer {
-   std::string text; ///< of the page, or JSON
+   std::string text; ///< for the page, or JSON
    bool has_matrices;
 };
 
-/// What a view misses before anybody asks the loader; empty: nothing.
+/// What the installation lacks for a view, checked before the loader runs; empty: nothing.
 std::string find_problem(const Choice &choice, const Installation &installation)
 {
    if (choice.cpu && !installation.driver.problem.empty())
@@ -190,7 +190,7 @@ void write_all(int file, const std::string &text)
    }
 }
 
-/// In the child.
+/// Runs in the child.
 [[noreturn]] void look(const View &view, const Installation &installation, uint32_t loader,
                        bool as_json_text, int out)
 {
@@ -204,7 +204,7 @@ void write_all(int file, const std::string &text)
    _exit(0);
 }
 
-/// Drivers of all kinds are loaded in a process of its own, which may die of it.
+/// Probes in a child process, because it loads arbitrary drivers, which may crash.
 Answer ask(const View &view, const Installation &installation, uint32_t loader, bool as_json_text)
 {
    const auto fail = [&](const std::string &error) {
@@ -293,7 +293,7 @@ std::string megabytes(uint64_t bytes)
    return text;
 }
 
-/// What is set that driver, layer or loader reads.
+/// Lists the variables in effect that driver, layer or loader read.
 std::vector<std::string> settings_in_effect()
 {
    std::vector<std::string> list;

@@ -13,13 +13,13 @@
 
 namespace weft::weft_run {
 
-/// Devices that are looked for together.
+/// A set of devices that one probe finds.
 struct View {
-   std::string key, title; ///< in JSON and on the page
+   std::string key, title; ///< names in JSON and on the page
    Choice choice;
 };
 
-/// As one paragraph of the page, and as JSON.
+/// A view as a paragraph of the page, or as JSON.
 std::string as_text(const View &, const Findings &);
 std::string as_json(const Findings &);
 

@@ -106,7 +106,7 @@ std::optional<uint64_t> parse_integer(const std::string &text)
    return !text.empty() && *end == '\0' ? std::optional(value) : std::nullopt;
 }
 
-/// Decimal, and nothing but digits.
+/// Parses decimal digits only.
 std::optional<uint64_t> parse_number(const std::string &text, uint64_t most)
 {
    if (text.empty() || text.size() > 18 ||
@@ -265,7 +265,7 @@ const option options[] = {
    {},
 };
 
-/// Options that steer the compiler or say what to show.
+/// Takes options that control the compiler or select the output.
 Result<bool> take_compile_option(int option, const std::string &value, Arguments &arguments)
 {
    switch (option) {
@@ -356,7 +356,7 @@ Result<bool> take_compile_option(int option, const std::string &value, Arguments
    }
 }
 
-/// Options of --run and --bisect.
+/// Takes options of --run and --bisect.
 Result<bool> take_run_option(int option, const std::string &value, Arguments &arguments)
 {
    switch (option) {
@@ -442,7 +442,7 @@ bool is_run_option(int option)
    return (option >= run && option <= reference);
 }
 
-/// What does not go together.
+/// Refuses options that cannot be combined.
 Result<bool> check(const Arguments &arguments, const char *run_option)
 {
    const bool runs = arguments.command == Command::run || arguments.command == Command::bisect;

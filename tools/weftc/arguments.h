@@ -22,7 +22,7 @@ enum class Command { emit, statistics, run, bisect };
 
 enum class Emit { nir, passes, llvm, assembly, spirv, spirv_text, map, register_map };
 
-/// A specialization constant's value, as 8 little-endian bytes of which its type uses the first
+/// A specialization constant's value as 8 little-endian bytes, of which its type uses the first
 /// ones.
 struct SpecArgument {
    uint32_t id;
@@ -52,22 +52,22 @@ struct Arguments {
    std::vector<SpecArgument> constants;
    bool help = false, version = false;
 
-   // What is compiled for.
-   uint32_t subgroup_size = 0; ///< 0: the machine's default, or the driver's
+   // The compilation's target.
+   uint32_t subgroup_size = 0; ///< 0: the default of the machine or driver
    bool registers = false;     ///< matrices to registers instead of the back end's tiles
    std::optional<cpu::InstructionSet> instruction_set;
-   bool layer = false; ///< nir, passes, statistics: of the layer's compiler
+   bool layer = false; ///< for nir, passes, statistics: uses the layer's compiler
    std::optional<bool> robust;
    std::string driver = "full";
    std::optional<uint32_t> spirv_version;
-   /// Shapes (M, N, K) that the driver below has matrices for.
+   /// Shapes (M, N, K) of the matrices that the driver below has.
    std::vector<std::array<uint32_t, 3>> native_shapes;
    PassSelection passes;
 
    // --run
    std::vector<BufferArgument> buffers;
    std::vector<SaveArgument> saves;
-   std::string push_constants; ///< as given: values with commas between; empty: random
+   std::string push_constants; ///< as given: values separated by commas; empty: random
    std::array<uint32_t, 3> workgroups = {1, 1, 1};
    std::optional<uint64_t> seed;
    std::optional<runner::Path> path;      ///< --path
@@ -82,8 +82,8 @@ extern const char *const usage;
 
 Result<Arguments> parse_arguments(int argc, char **argv);
 
-/// "16", "0x10", "-1", "true", "1.5", "1.5d": bits as in SpecArgument, and how many bytes the value
-/// has, 4 or 8.
+/// "16", "0x10", "-1", "true", "1.5", "1.5d": the bits as in SpecArgument, and the value's size, 4
+/// or 8 bytes.
 struct ParsedValue {
    uint64_t bits;
    uint32_t bytes;

@@ -76,7 +76,7 @@ std::optional<DescribedDriver> named_driver(const std::string &name)
    if (name == "full")
       return d;
    if (name == "lavapipe") {
-      /* One that has no matrices, before Mesa 26. */
+      /* lavapipe before Mesa 26, without matrices. */
       d.subgroup_size = 8;
       spirv::apply_driver_quirks(d.driver, VK_DRIVER_ID_MESA_LLVMPIPE, 1);
       return d;
@@ -100,7 +100,7 @@ std::optional<ComponentType> component_type(const std::string &word)
    return std::nullopt;
 }
 
-/// "16x16x16 f16 f16 f32 f32", and maybe "saturating" behind it.
+/// "16x16x16 f16 f16 f32 f32", optionally followed by "saturating".
 std::optional<MatrixOperation> parse_operation(std::istringstream &words)
 {
    std::string shape, word;

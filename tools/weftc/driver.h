@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The driver below the layer as --driver, --native and --spirv-version describe it.  docs/weftc.md
-/// has the form of its files.
+/// The driver below the layer that --driver, --native and --spirv-version describe. docs/weftc.md
+/// defines the file format.
 
 #pragma once
 
@@ -17,17 +17,18 @@ namespace weft::weftc {
 
 struct DescribedDriver {
    spirv::Driver driver;
-   uint32_t subgroup_size = 0; ///< 0: not said
+   uint32_t subgroup_size = 0; ///< 0: unspecified
    std::vector<MatrixOperation> native_operations;
 
-   /// What a program may use above it: what can be lowered, and its own.
+   /// The operations that a program may use above the driver: those that can be lowered, and the
+   /// driver's own.
    std::vector<MatrixOperation> operations(uint32_t subgroup_size) const;
    std::vector<FlexibleOperation> flexible(uint32_t subgroup_size) const;
 };
 
 Result<DescribedDriver> describe_driver(const Arguments &);
 
-/// A file's text; errors name its lines.
+/// Parses a file's text; errors name its lines.
 Result<DescribedDriver> parse_driver(const std::string &text);
 
 } // namespace weft::weftc

@@ -19,7 +19,7 @@ namespace weft::weftc {
 
 namespace {
 
-/// NIR at the end of the passes that are common to all back ends, or after each pass.
+/// NIR after the passes that all back ends share, or after each pass.
 Emitted emit_nir(const Arguments &arguments, std::span<const uint32_t> words)
 {
    const bool each = arguments.emit == Emit::passes;
@@ -58,7 +58,7 @@ Emitted emit_nir(const Arguments &arguments, std::span<const uint32_t> words)
          emitted.error = program.error();
    }
    if (selected.stopped())
-      emitted.error.reset(); // what comes behind is of no interest
+      emitted.error.reset(); // an error behind the last requested pass does not matter
    else if (!emitted.error && !selected.check())
       emitted = {"", selected.check().error()};
    return emitted;
@@ -100,12 +100,12 @@ Emitted emit_spirv(const Arguments &arguments, std::span<const uint32_t> words)
    return {std::string(bytes, module->size() * sizeof(uint32_t))};
 }
 
-/// The types of matrices that a shader has, each once, with those it is named by.
+/// The matrix types of a shader, without duplicates, and their names.
 class Matrices {
 public:
    using Key = std::tuple<uint32_t, uint32_t, RegisterMap::Use>;
    std::map<Key, std::set<std::string>> found;
-   bool by_use; ///< else all uses are one
+   bool by_use; ///< false: all uses are equal
 
    void collect(const glsl_type *type)
    {

@@ -16,17 +16,17 @@
 
 namespace weft::weftc {
 
-/// The entry point and constants that the arguments name; refers to both.
+/// The entry point and constants from the arguments; refers to both parameters.
 ShaderSource source_of(const Arguments &, std::span<const uint32_t> words);
 
 struct Emitted {
-   std::string text; ///< or bytes; with an error what there was until then
+   std::string text; ///< or bytes; after an error, the output so far
    std::optional<Error> error = {};
 };
 
 Emitted emit_stage(const Arguments &, std::span<const uint32_t> words);
 
-/// The path to the CPU that the arguments name, for what is no --run.
+/// The path to the CPU that the arguments describe, for commands other than --run.
 runner::Path compile_path(const Arguments &);
 
 /// Compiles for the CPU, with all buffers that the shader declares.

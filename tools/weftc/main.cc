@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// weftc, the offline compiler: the drivers' own pipelines from SPIR-V to machine code and to SPIR-V,
-/// stage by stage on paper, and run without a driver.
+/// weftc, the offline compiler: shows each stage of the pipelines from SPIR-V to machine code and
+/// to SPIR-V, and runs shaders without a driver.
 
 #include "tools/runner/shader_interface.h"
 #include "tools/weftc/arguments.h"
@@ -21,7 +21,7 @@ namespace weft::weftc {
 
 namespace {
 
-/// What else the user may want to know about an error in a module.
+/// Additional information for the user about an error in a module.
 std::string hint(const Arguments &arguments, std::span<const uint32_t> words)
 {
    const std::vector<std::string> names =

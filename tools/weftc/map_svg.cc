@@ -41,7 +41,8 @@ unsigned height(const MapDrawing &d)
    return heading + d.rows * cell_height + margin;
 }
 
-/// Neighbouring invocations differ a little, distant ones much; components get darker.
+/// Neighbouring invocations get similar hues, distant ones different hues; higher components are
+/// darker.
 std::string colour(const MapDrawing &d, uint32_t invocation, uint32_t component)
 {
    const unsigned hue = 360 * invocation / d.subgroup_size;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Drawings of the rules that say which invocation holds which element of a matrix.
+/// Draws which invocation holds which element of a matrix.
 
 #pragma once
 
@@ -22,17 +22,17 @@ struct MapDrawing {
 
    uint32_t rows, cols, subgroup_size;
    uint32_t components;                    ///< per invocation
-   std::vector<Owner> owners;              ///< of each element, row by row
+   std::vector<Owner> owners;              ///< per element, row by row
    std::string rule;                       ///< in words
-   std::vector<std::string> matrices = {}; ///< that have this map, for the title
+   std::vector<std::string> matrices = {}; ///< matrices with this map, for the title
 };
 
 MapDrawing drawing_of(const ElementMap &);
 MapDrawing drawing_of(const RegisterMap &);
 
-/// One SVG document with a grid for each map: a cell is an element, its colour and first number the
-/// (first) invocation that holds it, the second number the component there.  A cell's tooltip lists
-/// all invocations if there are several.
+/// Draws one SVG document with a grid for each map. A cell is an element. Its colour and first
+/// number are the (first) invocation that holds it; the second number is the component there. A
+/// cell's tooltip lists all invocations if there are several.
 std::string draw_maps(const std::vector<MapDrawing> &);
 
 } // namespace weft::weftc

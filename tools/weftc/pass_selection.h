@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Which of the optional passes run: --stop-after, --skip, --pass-limit.
+/// Selects the optional passes that run: --stop-after, --skip, --pass-limit.
 
 #pragma once
 
@@ -18,7 +18,7 @@ namespace weft::weftc {
 struct PassSelection {
    struct Name {
       std::string pass;
-      uint32_t occurrence = 0; ///< 0: every one; of stop_after the first
+      uint32_t occurrence = 0; ///< 0: every occurrence; in stop_after, the first
 
       bool matches(const PassApplication &) const;
    };
@@ -33,7 +33,7 @@ struct PassSelection {
 /// "nir_opt_cse" or "nir_opt_cse#3"
 Result<PassSelection::Name> parse_pass_name(const std::string &text);
 
-/// What a compilation with such a selection gets.
+/// The PassControl of a compilation with a selection.
 class SelectedPasses {
 public:
    explicit SelectedPasses(const PassSelection &);
@@ -41,13 +41,13 @@ public:
    PassControl control;
    bool stopped() const { return has_stopped; }
 
-   /// An Error that names what was selected and never ran.
+   /// An Error that names selected passes that never ran.
    Result<bool> check() const;
 
 private:
    const PassSelection selection;
    bool has_stopped = false;
-   std::vector<bool> seen; ///< of selection.skip
+   std::vector<bool> seen; ///< by index in selection.skip
 };
 
 } // namespace weft::weftc

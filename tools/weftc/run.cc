@@ -29,7 +29,7 @@ using runner::Path;
 using runner::Scalar;
 using runner::ScalarKind;
 
-/// Bytes of a buffer whose size neither the shader nor the user says.
+/// The size of a buffer if neither the shader nor the user specifies one.
 constexpr uint64_t default_bytes = 65536;
 constexpr uint64_t most_bytes = 1u << 30;
 
@@ -39,7 +39,7 @@ std::string text(const runner::BufferPlace &place)
    return place.element ? text + "." + std::to_string(place.element) : text;
 }
 
-/// Numbers with which sums and products of a matrix's size are exact in every order: multiples of
+/// Numbers for which sums and products up to a matrix's size are exact in any order: multiples of
 /// 1/4 from -2 to 2, integers that may be indices, and all bytes.
 uint64_t random_bits(const Scalar &scalar, std::mt19937_64 &random)
 {
@@ -89,7 +89,7 @@ Result<std::vector<std::byte>> read_file(const std::string &path)
    return std::vector<std::byte>(begin, begin + text.size());
 }
 
-/// A shader, what it runs on and where it is compiled to.
+/// A shader, its inputs and its paths.
 class Session {
 public:
    Session(const Arguments &arguments, std::span<const uint32_t> words) : arguments(arguments)
@@ -99,7 +99,7 @@ public:
       dispatch.workgroups = arguments.workgroups;
    }
 
-   /// Reads and makes the buffers, and says on `report` which.
+   /// Reads or generates the buffers, and lists them in `report`.
    Result<bool> prepare()
    {
       const uint64_t seed =
@@ -127,7 +127,7 @@ public:
       return true;
    }
 
-   /// Options of the command line where a path's name says nothing.
+   /// Completes a path with the command line's options, where the path's name says nothing.
    Path complete(Path path) const
    {
       if (!path.subgroup_size)
@@ -159,7 +159,7 @@ public:
       return std::nullopt;
    }
 
-   /// The difference in words, and whose matrix element it is.
+   /// Describes a difference and the matrix element that it belongs to.
    void describe(const runner::Difference &d, const Path &owner_path)
    {
       report << "   buffer " << text(dispatch.buffers[d.buffer].place) << ", byte "
@@ -248,7 +248,7 @@ private:
             buffer.bytes.resize(size);
             contents = "zeros";
          } else {
-            /* Each buffer's contents depend on its own place only. */
+            /* The contents of a buffer depend on the seed and on its binding only. */
             std::seed_seq sequence = {uint32_t(seed), uint32_t(seed >> 32), declared.set,
                                       declared.binding, element};
             std::mt19937_64 random(sequence);
@@ -288,7 +288,7 @@ private:
    }
 };
 
-/// The paths that are compared with the first.
+/// The paths to compare with the first.
 std::vector<Path> compared_paths(const Session &session)
 {
    const Arguments &arguments = session.arguments;

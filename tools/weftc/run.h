@@ -14,7 +14,7 @@
 
 namespace weft::weftc {
 
-/// What weftc ends with.
+/// weftc's exit status.
 enum class Status { success = 0, failure = 1, usage = 2, disagreement = 3 };
 
 struct Outcome {

@@ -11,7 +11,7 @@
 
 namespace weft::weftc {
 
-/// The words of a file, or of the standard input for "-": a module, or its text in SPIRV-Tools'
+/// Reads the words of a file, or of the standard input for "-": a module, or its text in SPIRV-Tools'
 /// assembly.
 Result<std::vector<uint32_t>> read_spirv(const std::string &path);
 

@@ -22,7 +22,7 @@ double milliseconds(Clock::duration d)
    return std::chrono::duration<double, std::milli>(d).count();
 }
 
-/// Lines of a JSON object, indented; values are JSON already.
+/// Builds the indented lines of a JSON object; values must be JSON.
 class Json {
 public:
    void add(const std::string &key, const std::string &value)
@@ -37,7 +37,7 @@ public:
       add(key, std::string(number));
    }
 
-   /// As a value in another one.
+   /// The object as a value of another one.
    std::string object() const
    {
       std::string indented = "{";
@@ -51,7 +51,8 @@ private:
    std::string text;
 };
 
-/// The time of each pass: from the end of the one before, which includes what lies between.
+/// The time of each pass, measured from the end of the previous pass; it includes the time between
+/// them.
 struct PassTimes {
    struct Pass {
       uint32_t runs = 0, changes = 0;
@@ -59,7 +60,7 @@ struct PassTimes {
    };
 
    Clock::time_point start = Clock::now(), last = start;
-   double before = -1; ///< ms until the first pass was done
+   double before = -1; ///< ms before the first pass ended
    std::map<std::string, Pass> passes;
 
    void install(PassControl &control)
@@ -94,7 +95,7 @@ struct PassTimes {
    }
 };
 
-/// What assembly tells.
+/// Counts from an assembly listing.
 struct Assembly {
    uint64_t instructions = 0, spills = 0, reloads = 0;
    std::map<std::string, uint64_t> calls;
@@ -169,7 +170,7 @@ static Result<std::string> cpu_statistics(const Arguments &arguments,
    const auto program = compile_for_cpu(arguments, words, options);
    if (!program)
       return program.error();
-   // Once more for the text, which takes time to write.
+   // A second compilation for the text: writing it takes time, which the first must not measure.
    std::string assembly_text;
    SelectedPasses again(arguments.passes);
    options = {};

@@ -12,7 +12,7 @@
 
 namespace weft::weftc {
 
-/// --stats: what a compilation cost and what came out, as JSON.
+/// --stats: the costs and results of a compilation, as JSON.
 Result<std::string> compile_statistics(const Arguments &, std::span<const uint32_t> words);
 
 } // namespace weft::weftc
