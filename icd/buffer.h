@@ -13,7 +13,7 @@ namespace weft {
 
 struct Buffer {
    vk_buffer vk;
-   uint8_t *address; ///< where its first byte lies; null until memory is bound
+   uint8_t *address; ///< of its first byte; null until memory is bound
 };
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(Buffer, vk.base, VkBuffer, VK_OBJECT_TYPE_BUFFER)

@@ -17,7 +17,7 @@
 namespace weft {
 
 struct alignas(host_alignment) CommandChunk {
-   CommandChunk *full; ///< filled before this one
+   CommandChunk *full; ///< list of the chunks that were filled before
    size_t capacity, used;
 
    uint8_t *bytes() { return reinterpret_cast<uint8_t *>(this + 1); }
@@ -35,7 +35,7 @@ void start_recording(CommandBuffer *cmd)
    cmd->state.push_set = cpu::max_sets;
 }
 
-/// Frees all chunks but the newest, which is the largest, and that too if `all`.
+/// Frees all chunks except the newest, which is the largest; with `all`, that too.
 void free_chunks(CommandBuffer *cmd, bool all)
 {
    CommandChunk *chunk = cmd->chunk;

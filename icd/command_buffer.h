@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Recording: a list of commands in the command buffer's own memory, in which all bindings are
-/// already resolved to pointers, so that running it needs no state.  Each kind of command is a
-/// struct derived from Command, private to the file that records it, with the function that runs
-/// it.
+/// Recording: a list of commands in the command buffer's own memory. Recording resolves all
+/// bindings to pointers, so that execution needs no state. Each kind of command is a struct derived
+/// from Command, private to the file that records it, with the function that executes it.
 
 #pragma once
 
@@ -29,32 +28,32 @@ struct Queue;
 
 struct Command {
    Command *next;
-   /// False ends the command buffer: the device is lost, or being destroyed.
+   /// Executes the command. False ends the command buffer: the device is lost, or being destroyed.
    bool (*run)(Queue *, const Command *);
 };
 
-/// Memory for commands, given back all at once.
+/// Memory for commands, freed all at once.
 struct CommandChunk;
 
-/// What vkCmdBind* and vkCmdPush* have set, until a dispatch uses it.
+/// State that vkCmdBind* and vkCmdPush* set, for the next dispatch.
 struct ComputeState {
    const Pipeline *pipeline;
    DescriptorSet *sets[cpu::max_sets];
    uint32_t dynamic_offsets[cpu::max_sets][2 * max_dynamic_buffers];
 
    uint8_t push_constants[max_push_constants_size];
-   /// Their copy among the commands; null when they have changed since.
+   /// Their copy in command memory; null if they changed since the copy.
    const uint8_t *recorded_push_constants;
 
    cpu::BufferDescriptor push_descriptors[max_push_descriptors];
-   uint32_t push_set; ///< the set that they are; max_sets: none
+   uint32_t push_set; ///< the set of the push descriptors; max_sets: none
    uint32_t push_descriptor_bytes;
    const uint8_t *recorded_push_descriptors;
 };
 
 struct CommandBuffer {
    vk_command_buffer vk;
-   CommandChunk *chunk; ///< the one being filled, linked to the full ones
+   CommandChunk *chunk; ///< the one being filled, linked to the full chunks
    Command *first, **last_link;
    ComputeState state;
 
@@ -65,12 +64,11 @@ VK_DEFINE_HANDLE_CASTS(CommandBuffer, vk.base, VkCommandBuffer, VK_OBJECT_TYPE_C
 
 extern const vk_command_buffer_ops command_buffer_ops;
 
-/// Memory that lives as long as the recording, aligned to host_alignment.  Null when there is none
-/// left: the error is then noted and comes out of vkEndCommandBuffer.
+/// Memory that lives as long as the recording, aligned to host_alignment. Null without memory:
+/// vkEndCommandBuffer then reports the error.
 void *allocate_command_memory(CommandBuffer *, size_t size);
 
-/// Appends a command; its run function and everything else is for the caller to set.  Null as
-/// above.
+/// Appends a command; the caller sets its run function and its other members. Null without memory.
 template <typename T>
 T *record(CommandBuffer *cmd, size_t extra_bytes = 0)
 {

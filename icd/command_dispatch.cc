@@ -88,7 +88,8 @@ const uint8_t *push_descriptors(CommandBuffer *cmd)
    return state.recorded_push_descriptors;
 }
 
-/// The dynamic buffers of all sets, their offsets applied, as the pipeline's shader expects them.
+/// The dynamic buffers of all sets with their offsets applied, in the order that the pipeline's
+/// shader expects.
 const uint8_t *dynamic_buffers(CommandBuffer *cmd)
 {
    const ComputeState &state = cmd->state;
@@ -116,7 +117,7 @@ const uint8_t *dynamic_buffers(CommandBuffer *cmd)
    return reinterpret_cast<const uint8_t *>(out);
 }
 
-/// The program that such a dispatch will run; null, and an error is noted, if there is no memory.
+/// The program for such a dispatch. Null without memory; the error is recorded.
 const cpu::FutureProgram *program_for(CommandBuffer *cmd, const cpu::DispatchFacts &facts)
 {
    try {
@@ -127,7 +128,7 @@ const cpu::FutureProgram *program_for(CommandBuffer *cmd, const cpu::DispatchFac
    }
 }
 
-/// What is not known of its size has zeros.
+/// Unknown sizes are zero.
 Dispatch *record_dispatch(CommandBuffer *cmd, const std::array<uint32_t, 3> &base,
                           const std::array<uint32_t, 3> &groups)
 {
@@ -154,7 +155,7 @@ Dispatch *record_dispatch(CommandBuffer *cmd, const std::array<uint32_t, 3> &bas
    return dispatch;
 }
 
-/// Makes `set` the push set of the command buffer and returns its memory.
+/// Makes `set` the command buffer's push set and returns its memory.
 DescriptorStorage begin_push(CommandBuffer *cmd, const vk_pipeline_layout *layout, uint32_t set)
 {
    ComputeState &state = cmd->state;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Barriers, events and queries.  A queue runs its commands one after the other and every one is
-/// complete, its writes visible, before the next begins; so barriers have nothing to do.
+/// Barriers, events and queries. A queue runs its commands one after the other, and every command
+/// is complete, its writes visible, before the next begins; so barriers do nothing.
 
 #include "icd/buffer.h"
 #include "icd/command_buffer.h"
@@ -47,7 +47,7 @@ bool run_change_event(Queue *queue, const Command *command)
    return true;
 }
 
-/// An event may still be set by the host while the queue waits (VK_PIPELINE_STAGE_HOST_BIT).
+/// The host may set an event while the queue waits for it (VK_PIPELINE_STAGE_HOST_BIT).
 bool run_wait_events(Queue *queue, const Command *command)
 {
    auto *wait = static_cast<const WaitEvents *>(command);

@@ -101,7 +101,7 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdFillBuffer(VkCommandBuffer commandBuffer, VkB
       return;
    fill->run = run_fill;
    fill->dst = dst->address + dstOffset;
-   // What is left over of a whole-size fill after the last multiple of four stays as it is.
+   // A whole-size fill leaves the bytes after the last multiple of four unchanged.
    fill->words = vk_buffer_range(&dst->vk, dstOffset, size) / sizeof(uint32_t);
    fill->value = data;
 }

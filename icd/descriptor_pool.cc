@@ -44,7 +44,7 @@ VkResult allocate_set(Device *device, DescriptorPool *pool, DescriptorSetLayout 
        layout->dynamic_count > pool->dynamic_left)
       return vk_error(pool, VK_ERROR_OUT_OF_POOL_MEMORY);
 
-   // The set, its dynamic descriptors and its data in one piece.
+   // One allocation for the set, its dynamic descriptors and its data.
    size_t dynamic_offset = align64(sizeof(DescriptorSet), alignof(cpu::BufferDescriptor));
    size_t data_offset = align64(
       dynamic_offset + layout->dynamic_count * sizeof(cpu::BufferDescriptor), host_alignment);

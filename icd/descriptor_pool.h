@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// What may still be allocated: sets, bytes of descriptors and inline data, dynamic buffers.
+/// Counts the remaining capacity: sets, bytes of descriptors and inline data, dynamic buffers.
 struct DescriptorPool {
    vk_object_base base;
    VkAllocationCallbacks alloc;

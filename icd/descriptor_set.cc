@@ -21,7 +21,7 @@ cpu::BufferDescriptor make_descriptor(const VkDescriptorBufferInfo &info)
    VK_FROM_HANDLE(Buffer, buffer, info.buffer);
    if (!buffer)
       return {};
-   // Offsets in shaders have 32 bits, and so has what they are compared with.
+   // Offsets in shaders have 32 bits, so the bound that they are compared with must fit 32 bits.
    uint64_t range = vk_buffer_range(&buffer->vk, info.offset, info.range);
    return {
       .address = uint64_t(uintptr_t(buffer->address)) + info.offset,
@@ -29,8 +29,8 @@ cpu::BufferDescriptor make_descriptor(const VkDescriptorBufferInfo &info)
    };
 }
 
-/// An element of a binding; steps to the next one, and from the last of a binding to the first of
-/// the next, as vkUpdateDescriptorSets does ("consecutive binding updates").
+/// An element of a binding. Advances to the next element, and from the last element of a binding to
+/// the first of the next, as vkUpdateDescriptorSets does ("consecutive binding updates").
 class Cursor {
 public:
    Cursor(const DescriptorStorage &storage, uint32_t binding, uint32_t element)
@@ -76,7 +76,7 @@ private:
    uint32_t element;
 };
 
-/// Bytes of an inline uniform block: array elements and counts are bytes there.
+/// Writes bytes of an inline uniform block: array elements and counts are bytes there.
 void write_inline_data(const DescriptorStorage &storage, uint32_t binding, uint32_t offset,
                        const void *data, uint32_t size)
 {

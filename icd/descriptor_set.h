@@ -18,11 +18,10 @@ namespace weft {
 
 struct DescriptorSetLayout;
 
-/// The memory of a set's descriptors: of a VkDescriptorSet, or of the push descriptors of a command
-/// buffer.
+/// The memory of a set's descriptors: a VkDescriptorSet's, or a command buffer's push descriptors.
 struct DescriptorStorage {
    const DescriptorSetLayout *layout;
-   uint8_t *data;                  ///< laid out as DescriptorSetLayout says
+   uint8_t *data;                  ///< in the layout of DescriptorSetLayout
    cpu::BufferDescriptor *dynamic; ///< before dynamic offsets are applied
 };
 

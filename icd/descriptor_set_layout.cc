@@ -44,7 +44,7 @@ uint32_t DescriptorSetLayout::data_size_with(uint32_t variable_count) const
    if (binding_count == 0)
       return 0;
    const DescriptorBinding &last = bindings[binding_count - 1];
-   // The compiler knows the bound that the layout gives inline data, and no other.
+   // The compiler uses the layout's size of inline data as its bound.
    if (last.type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
       return data_size;
    return pool_bytes_with(variable_count);
@@ -64,7 +64,7 @@ using namespace weft;
 
 namespace {
 
-/// Sets offsets and totals; the bindings are sorted.
+/// Sets offsets and totals; the bindings must be sorted.
 void lay_out(DescriptorSetLayout *layout)
 {
    for (uint32_t i = 0; i < layout->binding_count; i++) {
@@ -85,8 +85,8 @@ weft_CreateDescriptorSetLayout(VkDevice _device, const VkDescriptorSetLayoutCrea
 {
    VK_FROM_HANDLE(Device, device, _device);
 
-   // Layouts are reference-counted and may outlive their handle, so they come from the device's
-   // allocator.
+   // Layouts are reference-counted and may outlive their handle, so the device's allocator provides
+   // their memory.
    size_t size =
       sizeof(DescriptorSetLayout) + pCreateInfo->bindingCount * sizeof(DescriptorBinding);
    auto *layout =

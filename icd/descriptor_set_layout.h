@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// How the descriptors of a set lie in memory.  A buffer descriptor is a cpu::BufferDescriptor; the
-/// data of an inline uniform block lies among them; dynamic buffers lie apart, since their
+/// The layout of a set's descriptors in memory. A buffer descriptor is a cpu::BufferDescriptor; the
+/// data of an inline uniform block lies among them. Dynamic buffers are separate, because their
 /// addresses are known only when a set is bound:
 ///
-///    data:     | binding 0 [0] | binding 0 [1] | binding 3: inline data | binding 4 [0] | ...
-///    (16-byte units) dynamic:  | first dynamic buffer | second | ...      in the order of binding
-///    numbers, as offsets are given
+///   data:     | binding 0 [0] | binding 0 [1] | binding 3: inline data | binding 4 [0] | ...
+///             (16-byte units)
+///   dynamic:  | first dynamic buffer | second | ...
+///             (in the order of binding numbers, like dynamic offsets)
 
 #pragma once
 
@@ -27,7 +28,7 @@ struct DescriptorBinding {
    VkDescriptorBindingFlags flags;
    uint32_t count;         ///< array elements; bytes of an inline uniform block
    uint32_t offset;        ///< bytes from the start of the set's data
-   uint32_t dynamic_index; ///< of its first element among the set's dynamic buffers
+   uint32_t dynamic_index; ///< number of its first element among the set's dynamic buffers
 };
 
 struct DescriptorSetLayout {
@@ -35,12 +36,12 @@ struct DescriptorSetLayout {
    uint32_t binding_count;
    uint32_t data_size;          ///< bytes, with variable counts at their maximum
    uint32_t dynamic_count;      ///< dynamic buffers
-   DescriptorBinding *bindings; ///< sorted by number, empty ones left out
+   DescriptorBinding *bindings; ///< sorted by number, without empty ones
 
    const DescriptorBinding *find(uint32_t number) const;
-   /// Bytes of a set whose last binding has so many elements instead, if those are descriptors.
+   /// The size of a set whose last binding has `variable_count` elements, if these are descriptors.
    uint32_t data_size_with(uint32_t variable_count) const;
-   /// The part of it that is charged to the descriptor pool.
+   /// The part of that size that is charged to the descriptor pool.
    uint32_t pool_bytes_with(uint32_t variable_count) const;
 };
 
@@ -53,8 +54,7 @@ inline bool is_dynamic(VkDescriptorType type)
           type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
 }
 
-/// Bytes that count elements (or bytes of inline data) take in a set's data; 0 for kinds that are
-/// not there.
+/// The size in a set's data of `count` elements (or bytes of inline data); 0 for unsupported types.
 uint32_t descriptor_bytes(VkDescriptorType type, uint32_t count);
 
 } // namespace weft

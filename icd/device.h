@@ -17,13 +17,13 @@ struct PhysicalDevice;
 struct Device {
    vk_device vk;
    Progress progress;
-   Queue *queue; ///< the one queue there can be, or null when none was asked for
+   Queue *queue; ///< the only queue, or null if the application created none
 
    PhysicalDevice *physical() const { return reinterpret_cast<PhysicalDevice *>(vk.physical); }
 };
 
 /// For the queue's thread: waits until done() is true (called with the mutex of `progress` held).
-/// False if the device is lost, or is being destroyed and nothing may come any more.
+/// False if the device is lost or being destroyed, so that waiting may never end.
 template <typename Done>
 bool wait_in_queue(Device *device, Done done)
 {
@@ -39,7 +39,7 @@ bool wait_in_queue(Device *device, Done done)
    return satisfied;
 }
 
-/// The device's clock, for timestamp queries: nanoseconds of CLOCK_MONOTONIC.
+/// The device's clock for timestamp queries: nanoseconds of CLOCK_MONOTONIC.
 uint64_t device_timestamp();
 
 VK_DEFINE_HANDLE_CASTS(Device, vk.base, VkDevice, VK_OBJECT_TYPE_DEVICE)

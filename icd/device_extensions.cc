@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The device extensions.  Those that became part of Vulkan 1.1 to 1.3 are listed too: programs
-/// look for the names.
+/// The device extensions. Extensions that became part of Vulkan 1.1 to 1.3 are listed too, because
+/// programs search for the names.
 
 #include "icd/physical_device.h"
 #include "icd/settings.h"
@@ -59,7 +59,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->EXT_subgroup_size_control = !settings().hides_subgroup_sizes;
    e->EXT_tooling_info = true;
 
-   // Not yet part of Vulkan, or of later versions
+   // Extensions that are not part of Vulkan 1.3
    e->KHR_calibrated_timestamps = true;
    e->KHR_cooperative_matrix =
       advertises_matrix_extension(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-/// What shaders may use.
+/// Features of shaders.
 void get_shader_features(vk_features *f)
 {
    f->shaderFloat64 = true;
@@ -72,7 +72,7 @@ void get_shader_features(vk_features *f)
    f->workgroupMemoryExplicitLayout16BitAccess = true;
 }
 
-/// Of the extensions of cooperative matrices, where they are listed.
+/// Features of the matrix extensions that are listed.
 void get_matrix_features(const vk_device_extension_table &e, vk_features *f)
 {
    f->cooperativeMatrix = e.KHR_cooperative_matrix;
@@ -104,7 +104,7 @@ void get_matrix_features(const vk_device_extension_table &e, vk_features *f)
    f->cooperativeMatrixGetCoordinate = e.EXT_cooperative_matrix_maintenance1;
 }
 
-/// What the API may be used for.
+/// Features of the API.
 void get_api_features(vk_features *f)
 {
    f->robustBufferAccess = true;
@@ -134,8 +134,8 @@ void get_api_features(vk_features *f)
 }
 
 /// Features of images and graphics that every Vulkan 1.3 device must report ("Feature
-/// Requirements"), or that programs expect. With no image format and no graphics queue there is
-/// nothing they could be used with.
+/// Requirements"), or that programs expect. They are vacuous: no image format is supported, and the
+/// queue has no graphics.
 void get_vacuous_features(vk_features *f)
 {
    f->multiview = true;
@@ -147,7 +147,7 @@ void get_vacuous_features(vk_features *f)
    f->shaderTerminateInvocation = true;
 
    // Khronos' validation layers instrument shaders (printf, checks of accesses) only on devices
-   // with these, whatever stages the program has.
+   // with these features, whatever stages the program uses.
    f->fragmentStoresAndAtomics = true;
    f->vertexPipelineStoresAndAtomics = true;
 }

@@ -31,14 +31,14 @@ namespace {
 
 std::atomic<uint64_t> heap_used = 0;
 
-/// What became of a request for pages.
+/// The result of a request for pages.
 struct Provided {
    VkResult result = VK_SUCCESS;
    const char *reason = "";
 };
 constexpr Provided heap_is_full = {VK_ERROR_OUT_OF_DEVICE_MEMORY, "the heap is full"};
 
-/// Takes size bytes of the heap, or says that there are not so many.
+/// Charges `size` bytes to the heap; false if they exceed it.
 bool reserve_heap(const PhysicalDevice *pdev, uint64_t size)
 {
    uint64_t used = heap_used.load(std::memory_order_relaxed);
@@ -55,10 +55,10 @@ void release_heap(uint64_t size)
 }
 
 /// The shared files that the process has mapped. Each counts once, however often it is imported,
-/// and until its last mapping goes.
+/// until its last mapping is removed.
 class SharedFiles {
 public:
-   /// Counts the file of a new allocation.
+   /// Charges the file of a new allocation.
    Provided add(const PhysicalDevice *pdev, const struct stat &file)
    {
       const std::lock_guard lock(mutex);
@@ -103,7 +103,7 @@ SharedFiles &shared_files()
    return instance.get();
 }
 
-/// Maps the file and takes it over if that succeeds; else the result is `failure`.
+/// Maps the file and takes ownership of it on success; otherwise the result is `failure`.
 Provided map_file(const PhysicalDevice *pdev, DeviceMemory *memory, int fd, VkResult failure)
 {
    struct stat file;
@@ -133,8 +133,8 @@ void free_shared(DeviceMemory *memory)
    shared_files().remove(memory->device, memory->inode);
 }
 
-/// The size is sealed: a process that gets the file cannot take pages from others that have mapped
-/// it.
+/// The file's size is sealed: a process that receives the file cannot remove pages that others have
+/// mapped.
 Provided allocate_exportable(const PhysicalDevice *pdev, DeviceMemory *memory)
 {
    // A size above the limit would raise a signal.
@@ -155,10 +155,10 @@ Provided allocate_exportable(const PhysicalDevice *pdev, DeviceMemory *memory)
    return provided;
 }
 
-/// Takes ownership of the file descriptor when it succeeds (VkImportMemoryFdInfoKHR).
+/// Takes ownership of the file descriptor on success (VkImportMemoryFdInfoKHR).
 Provided import_fd(const PhysicalDevice *pdev, DeviceMemory *memory, int fd)
 {
-   // If a peer could make the file shorter, the next access would end the process.
+   // If a peer could shrink the file, the next access would end the process.
    const int seals = fcntl(fd, F_GET_SEALS);
    if (seals < 0 || !(seals & F_SEAL_SHRINK))
       return {VK_ERROR_INVALID_EXTERNAL_HANDLE, "no memory of this driver: its size may change"};
@@ -216,7 +216,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_AllocateMemory(VkDevice _device,
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
    memory->fd = -1;
 
-   // Rounding up could overflow; nothing that large exists anyway.
+   // Rounding up could overflow; the system has less memory anyway.
    if (memory->vk.size > max_buffer_size) {
       vk_device_memory_destroy(&device->vk, pAllocator, &memory->vk);
       return vk_error(device, VK_ERROR_OUT_OF_DEVICE_MEMORY);
@@ -264,7 +264,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_UnmapMemory2KHR(VkDevice, const VkMemoryUnma
    return VK_SUCCESS;
 }
 
-// All memory is coherent: nothing to write back or to drop.
+// All memory is coherent: there is nothing to flush or to invalidate.
 VKAPI_ATTR VkResult VKAPI_CALL weft_FlushMappedMemoryRanges(VkDevice, uint32_t,
                                                             const VkMappedMemoryRange *)
 {
@@ -299,7 +299,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetMemoryFdKHR(VkDevice _device,
    return *pFd < 0 ? vk_error(device, VK_ERROR_TOO_MANY_OBJECTS) : VK_SUCCESS;
 }
 
-// Opaque file descriptors have no properties to ask for
+// Opaque file descriptors have no properties to query
 // (VUID-vkGetMemoryFdPropertiesKHR-handleType-00674).
 VKAPI_ATTR VkResult VKAPI_CALL weft_GetMemoryFdPropertiesKHR(VkDevice _device,
                                                              VkExternalMemoryHandleTypeFlagBits,

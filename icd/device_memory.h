@@ -15,15 +15,15 @@ namespace weft {
 struct DeviceMemory {
    vk_device_memory vk;
    uint8_t *map;
-   uint64_t mapped_size; ///< what the mapping takes of the heap: whole pages
-   int fd;               ///< the memory file when it can be shared, else -1
+   uint64_t mapped_size; ///< charged to the heap: whole pages
+   int fd;               ///< the memory file of shareable memory, else -1
    dev_t device;         ///< of that file
    ino_t inode;          ///< of that file
-   bool borrowed;        ///< imported host memory: not ours to unmap, not counted
+   bool borrowed;        ///< imported host memory: neither unmapped nor charged
 };
 
 /// Bytes of the heap that the process has allocated, in all instances: VK_EXT_memory_budget's
-/// usage. A file that is mapped several times counts once.
+/// usage. A file with several mappings counts once.
 uint64_t heap_usage();
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(DeviceMemory, vk.base, VkDeviceMemory, VK_OBJECT_TYPE_DEVICE_MEMORY)

@@ -19,7 +19,7 @@ namespace weft {
 namespace {
 
 constexpr uint64_t huge_page_size = 2 << 20;
-/// Aligned to its size, so that an address says which block it lies in.
+/// Blocks are aligned to their size, so an address determines its block.
 constexpr uint64_t block_size = 32 << 20;
 
 struct Range {
@@ -40,8 +40,8 @@ bool unmap(Range range)
    return munmap(reinterpret_cast<void *>(range.start), range.size) == 0;
 }
 
-/// Gives the pages back but keeps the addresses. Pages that the program has locked in memory
-/// (mlockall) stay, and are zeroed.
+/// Returns the pages to the system but keeps the addresses. Pages that the program has locked in
+/// memory (mlockall) stay, and are zeroed.
 void drop_pages(Range range)
 {
    auto *start = reinterpret_cast<void *>(range.start);
@@ -49,10 +49,10 @@ void drop_pages(Range range)
       memset(start, 0, range.size);
 }
 
-/// Mapped addresses without pages, to be found by size and by neighbours.
+/// Mapped addresses without pages, indexed by size and by start.
 class FreeRanges {
 public:
-   /// The range with all that lie directly before and behind it, within `bounds`.
+   /// The range, joined with all free ranges directly before and after it, within `bounds`.
    Range joined(Range range, Range bounds) const
    {
       auto next = by_start.lower_bound(range.start);
@@ -66,7 +66,7 @@ public:
       return range;
    }
 
-   /// Removes all that lie within the range.
+   /// Removes all ranges within the range.
    void remove(Range range)
    {
       auto at = by_start.lower_bound(range.start);
@@ -89,7 +89,8 @@ public:
       }
    }
 
-   /// From the smallest range that has so much at a multiple of `alignment`; 0 if there is none.
+   /// Takes memory from the smallest range that contains `size` bytes at a multiple of `alignment`;
+   /// 0 if there is none.
    uintptr_t take(uint64_t size, uint64_t alignment)
    {
       for (auto at = by_size.lower_bound({size, 0}); at != by_size.end(); ++at) {
@@ -97,7 +98,7 @@ public:
          const Range taken = {align_uintptr(whole.start, alignment), size};
          if (taken.end() > whole.end())
             continue;
-         // What cannot be noted is lost for allocations, no more.
+         // If there is no memory to record a range, only its addresses are lost.
          remove(whole);
          add({whole.start, taken.start - whole.start});
          add({taken.end(), whole.end() - taken.end()});
@@ -151,7 +152,7 @@ private:
       return {address / block_size * block_size, block_size};
    }
 
-   /// At a multiple of `alignment`, which is one of the page size.
+   /// Maps at a multiple of `alignment`, which is a multiple of the page size.
    uintptr_t map_aligned(uint64_t size, uint64_t alignment)
    {
       const uintptr_t map = map_anywhere(size + alignment);
@@ -182,7 +183,7 @@ private:
          const uintptr_t block = map_aligned(block_size, block_size);
          if (!block)
             return 0;
-         // Pages of a block are given back one by one.
+         // Blocks return single pages, so they use no huge pages.
          madvise(reinterpret_cast<void *>(block), block_size, MADV_NOHUGEPAGE);
          try {
             parts.add({block + size, block_size - size});
@@ -198,7 +199,7 @@ private:
       return start;
    }
 
-   /// Unmaps the range, with the neighbours that could not be unmapped before.
+   /// Unmaps the range, together with neighbours that could not be unmapped before.
    void give_back(Range range)
    {
       const Range all = kept.joined(range, {0, UINTPTR_MAX});
@@ -210,8 +211,8 @@ private:
       replace(kept, all);
    }
 
-   /// Adds a range that was joined with its neighbours. If there is no memory to note it, its
-   /// addresses are lost for allocations; it has no pages any more.
+   /// Adds a range that was joined with its neighbours. Without memory to record it, its addresses
+   /// are lost for allocations; it has no pages any more.
    static void replace(FreeRanges &ranges, Range all)
    {
       ranges.remove(all);
@@ -222,9 +223,9 @@ private:
    }
 
    std::mutex mutex;
-   std::map<uintptr_t, uint64_t> blocks; ///< their allocated bytes, by address
-   FreeRanges parts;                     ///< of blocks
-   FreeRanges kept;                      ///< what the kernel has refused to unmap
+   std::map<uintptr_t, uint64_t> blocks; ///< allocated bytes per block, by address
+   FreeRanges parts;                     ///< free parts of blocks
+   FreeRanges kept;                      ///< ranges that the kernel refused to unmap
 };
 
 Pages &pages()

@@ -21,10 +21,10 @@
 namespace weft {
 namespace {
 
-/// VkPhysicalDeviceProperties::vendorID: the low numbers are PCI vendors, and this device is on no
-/// bus; from 0x10000 on Khronos gives numbers to vendors without one.  Weft has none of its own,
-/// and programs work around the faults of the vendors they recognise, so it takes Khronos' own
-/// (VK_VENDOR_ID_KHRONOS), which names nobody's hardware.
+/// VkPhysicalDeviceProperties::vendorID. Low numbers are PCI vendors, and this device is on no bus;
+/// Khronos assigns numbers from 0x10000 on to vendors without a PCI number. Weft has no number, and
+/// programs work around the bugs of vendors that they recognize. So it uses Khronos' own number
+/// (VK_VENDOR_ID_KHRONOS), which stands for no hardware.
 constexpr uint32_t vendor_id = 0x10000;
 /// VkPhysicalDeviceProperties::deviceID: "WEFT" in ASCII; the vendor is free to choose.
 constexpr uint32_t device_id = 0x57454654;
@@ -34,12 +34,12 @@ constexpr uint32_t max_workgroup_invocations = 1024;
 static_assert(max_shared_memory <= limits::shared_bytes &&
               max_workgroup_invocations <= limits::workgroup_invocations);
 constexpr uint32_t min_subgroup_size = 8, max_subgroup_size = 64;
-/// Descriptors are plain memory, so this is only meant to be more than anybody wants.
+/// Descriptors are plain memory, so any limit works; this is more than programs need.
 constexpr uint32_t max_descriptors = 1 << 20;
 constexpr uint32_t max_inline_uniform_blocks = 16, max_inline_uniform_block_size = 4096;
 
-/// The same for all drivers, processes and starts of one machine, and different on another: a hash
-/// of the machine's own number (machine-id(5), which must not be shown itself) and of the CPU's
+/// Identical for all drivers, processes and boots of one machine, and different on another machine:
+/// a hash of the machine's id (machine-id(5), which must not be exposed itself) and of the CPU's
 /// name.
 void get_device_uuid(uint8_t (&uuid)[VK_UUID_SIZE])
 {
@@ -69,10 +69,10 @@ void get_identity(vk_properties *p)
    memcpy(p->driverUUID, uuid.data(), VK_UUID_SIZE);
    get_device_uuid(p->deviceUUID);
 
-   // There is no VkDriverId for Weft; programs that want to know it read the name.
+   // Weft has no VkDriverId; programs can read the name.
    p->driverID = VkDriverId(0);
    copy_text(p->driverName, "Weft");
-   // "(AVX-512, VNNI)", which the device's name ends with unless an identity is presented.
+   // "(AVX-512, VNNI)", the end of the device's name unless an identity is presented.
    const std::string instructions = cpu_name.substr(cpu_name.rfind('('));
    copy_text(
       p->driverInfo,
@@ -125,10 +125,10 @@ void get_compute_limits(vk_properties *p)
    p->cooperativeMatrixSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
    p->cooperativeMatrixFlexibleDimensionsMaxDimension = cpu::max_matrix_dimension;
    p->cooperativeMatrixWorkgroupScopeMaxWorkgroupSize = matrix_workgroups.back();
-   // What matrices of the workgroup take is not of maxComputeSharedMemorySize.
+   // Workgroup matrices use no part of maxComputeSharedMemorySize.
    p->cooperativeMatrixWorkgroupScopeReservedSharedMemory = 0;
 
-   // The CPU's own behaviour: denormal numbers are kept, results rounded to nearest even.
+   // The CPU's own behaviour: denormals are preserved, results rounded to nearest even.
    p->denormBehaviorIndependence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
    p->roundingModeIndependence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
    p->shaderSignedZeroInfNanPreserveFloat16 = true;
@@ -147,7 +147,7 @@ void get_memory_limits(uint64_t heap_size, vk_properties *p)
    p->maxUniformBufferRange = limits::buffer_range;
    p->maxStorageBufferRange = limits::buffer_range;
    p->maxPushConstantsSize = max_push_constants_size;
-   // Each takes a page at least, and small ones share mappings.
+   // Each allocation takes at least a page, and small ones share mappings.
    p->maxMemoryAllocationCount = uint32_t(std::min<uint64_t>(heap_size / page_size, UINT32_MAX));
    p->maxMemoryAllocationSize = heap_size;
    p->maxBufferSize = std::min(heap_size, max_buffer_size);
@@ -200,15 +200,15 @@ void get_descriptor_limits(vk_properties *p)
    p->shaderStorageBufferArrayNonUniformIndexingNative = true;
    p->robustBufferAccessUpdateAfterBind = true;
 
-   // What is not asked for is not checked.
+   // Without robustness features, accesses are not checked.
    p->defaultRobustnessStorageBuffers = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT;
    p->defaultRobustnessUniformBuffers = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT;
    p->defaultRobustnessVertexInputs = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT;
    p->defaultRobustnessImages = VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_DISABLED_EXT;
 }
 
-/// Images and graphics: none of it is there, so the limits are zero, but for the few that programs
-/// divide by or that describe mandatory features.
+/// Limits of images and graphics, which this device lacks. They are zero, except for those that
+/// programs divide by or that belong to mandatory features.
 void get_absent_limits(vk_properties *p)
 {
    p->maxSamplerAllocationCount = 1 << 16;

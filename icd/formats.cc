@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// No format can be used for anything: there are neither images nor texel buffers.  The queries say
-/// so.
+/// Format queries: no format is supported, because there are neither images nor texel buffers.
 
 #include "vulkan_util/out_array.h"
 #include "weft_entrypoints.h"

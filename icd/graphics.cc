@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Vulkan's commands for images, texel buffers and graphics, none of which this device has.  Every
-/// command of Vulkan 1.3 must have an address; what creates something fails here, and what could
-/// only be called with something that cannot be created, or on a graphics queue, does nothing.
+/// Vulkan's commands for images, texel buffers and graphics, which this device lacks. Every command
+/// of Vulkan 1.3 must have an address. Commands that create an object fail. Commands that need an
+/// object which cannot be created, or a graphics queue, do nothing.
 
 #include "icd/device.h"
 #include "weft_entrypoints.h"
@@ -16,7 +16,7 @@ using namespace weft;
 
 namespace {
 
-/// The commands may not return VK_ERROR_FORMAT_NOT_SUPPORTED and similar codes.
+/// These commands may not return VK_ERROR_FORMAT_NOT_SUPPORTED and similar codes.
 VkResult unsupported_format(VkDevice _device)
 {
    VK_FROM_HANDLE(Device, device, _device);

@@ -89,8 +89,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL weft_GetInstanceProcAddr(VkInstance _in
                                     pName);
 }
 
-/// The loader's way in; vk_icdNegotiateLoaderICDInterfaceVersion and
-/// vk_icdGetPhysicalDeviceProcAddr come with the runtime.
+/// The loader's entry point; vk_icdNegotiateLoaderICDInterfaceVersion and
+/// vk_icdGetPhysicalDeviceProcAddr are part of the runtime.
 extern "C" PUBLIC VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL
 vk_icdGetInstanceProcAddr(VkInstance instance, const char *pName)
 {

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// Tells the application's debug messengers, and stderr with WEFT_DEBUG=log.
+/// Reports an error to the application's debug messengers, and with WEFT_DEBUG=log to stderr.
 void report_error(vk_object_base *, const std::string &message);
 
 } // namespace weft

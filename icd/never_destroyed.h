@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// State of the whole process that no destructor ends: threads may still use the driver while
-/// exit() runs. The object lies within the library, so unloading it leaves nothing behind if the
-/// object holds no memory by then.
+/// Process-wide state without a destructor: threads may still use the driver while exit() runs. The
+/// object is part of the library, so unloading leaks nothing if the object holds no memory by then.
 
 #pragma once
 

@@ -182,8 +182,8 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties
    return out.status();
 }
 
-/// Whatever the subgroup size; with or without saturation.  Flexible dimensions are multiples of
-/// these, and of all of these since they are of 8.
+/// Independent of the subgroup size, with or without saturation. Flexible dimensions are multiples
+/// of 8, so they cover these operations' multiples.
 VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties2EXT(
    VkPhysicalDevice, const VkPhysicalDeviceCooperativeMatrixInfo2EXT *pInfo,
    uint32_t *pPropertyCount, VkCooperativeMatrixProperties2EXT *pProperties)

@@ -13,15 +13,15 @@
 
 namespace weft {
 
-/// The device's limits that other parts of the driver rely on.
+/// The device's limits that several files use.
 constexpr uint32_t max_push_constants_size = 256;
 /// Dynamic buffers of each kind (uniform, storage) in all sets of a pipeline layout together.
 constexpr uint32_t max_dynamic_buffers = 16;
 constexpr uint32_t max_push_descriptors = 32;
 /// Buffers start at multiples of this, so that tiles and vectors at their start are aligned.
 constexpr uint32_t memory_alignment = 64;
-/// The most that the runtime's default allocator gives the driver's own structures, and enough for
-/// descriptors and for push and inline data, of which no access assumes more than 16.
+/// The alignment of the driver's own structures by the runtime's default allocator. It suffices for
+/// descriptors, push constants and inline data, for which no access assumes more than 16.
 constexpr uint32_t host_alignment = alignof(std::max_align_t);
 static_assert(host_alignment >= 16);
 constexpr uint64_t max_buffer_size = uint64_t(1) << 40;
@@ -30,12 +30,12 @@ constexpr uint64_t max_buffer_size = uint64_t(1) << 40;
 struct PhysicalDevice {
    vk_physical_device vk;
 
-   /// The one binary type is made of the timeline; the runtime reads both through the
+   /// Binary semaphores are built on the timeline type; the runtime reads both through the
    /// null-terminated list.
    vk_sync_binary_type binary_sync;
    const vk_sync_type *sync_types[3];
 
-   uint64_t heap_size; ///< of the one memory heap
+   uint64_t heap_size; ///< size of the only memory heap
 };
 
 VK_DEFINE_HANDLE_CASTS(PhysicalDevice, vk.base, VkPhysicalDevice, VK_OBJECT_TYPE_PHYSICAL_DEVICE)
@@ -43,7 +43,7 @@ VK_DEFINE_HANDLE_CASTS(PhysicalDevice, vk.base, VkPhysicalDevice, VK_OBJECT_TYPE
 VkResult enumerate_physical_devices(vk_instance *);
 void destroy_physical_device(vk_physical_device *);
 
-/// The three tables of what the device can do; each in a file of its own.
+/// The device's extensions, features and properties; each in its own file.
 void get_device_extensions(vk_device_extension_table *);
 void get_device_features(const vk_device_extension_table &, vk_features *);
 void get_device_properties(uint64_t heap_size, vk_properties *);

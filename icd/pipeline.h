@@ -22,17 +22,17 @@ struct ProgramObject;
 struct Pipeline {
    vk_pipeline vk;
    ProgramObject *object;
-   /// The dynamic buffers of set s are dynamic_base[s] up to dynamic_base[s + 1] in the dynamic
-   /// slot.
+   /// The dynamic buffers of set s have the numbers dynamic_base[s] to dynamic_base[s + 1] - 1 in
+   /// the dynamic slot.
    uint32_t dynamic_base[cpu::max_sets + 1];
-   std::vector<Representation> *representations; ///< when they were asked to be kept, else null
+   std::vector<Representation> *representations; ///< null unless the application requested them
 
    cpu::Programs &programs() const;
 };
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(Pipeline, vk.base, VkPipeline, VK_OBJECT_TYPE_PIPELINE)
 
-// What VK_KHR_pipeline_executable_properties tells of a pipeline: the runtime's hooks.
+// The runtime's hooks for VK_KHR_pipeline_executable_properties.
 VkResult get_executable_properties(vk_device *, vk_pipeline *, uint32_t *count,
                                    VkPipelineExecutablePropertiesKHR *);
 VkResult get_executable_statistics(vk_device *, vk_pipeline *, uint32_t executable, uint32_t *count,

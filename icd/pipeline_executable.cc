@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What VK_KHR_pipeline_executable_properties tells about a pipeline: one executable with its
-/// figures and, when they were asked to be kept, the texts of the compiler's phases.
+/// VK_KHR_pipeline_executable_properties: a pipeline has one executable with statistics and, if
+/// requested, the texts of the compiler's phases.
 
 #include "icd/device.h"
 #include "icd/pipeline.h"
@@ -27,7 +27,7 @@ VkResult get_executable_properties(vk_device *, vk_pipeline *vk, uint32_t *count
 VkResult get_executable_statistics(vk_device *, vk_pipeline *vk, uint32_t, uint32_t *count,
                                    VkPipelineExecutableStatisticKHR *statistics)
 {
-   // Programs ask for it as soon as they have a pipeline: nothing here waits for its code.
+   // Programs query this right after they create a pipeline, so it must not wait for the code.
    const cpu::ProgramInfo &info = reinterpret_cast<Pipeline *>(vk)->programs().info();
    OutArray out(statistics, count);
    auto add = [&](const char *name, const char *description, uint64_t value) {

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Status queries of one object, such as vkGetFenceStatus, and the pauses that they make.
+/// Status queries of one object, such as vkGetFenceStatus, and their pauses.
 ///
-/// While the queue's work may take all CPUs, a program that asks in a loop takes one from it, and
-/// sched_yield() gives back no more than the scheduler thinks fair. So all but the first queries of
-/// a loop pause then, until the state of any object changes or the longest pause is over. A program
-/// with work of its own between two queries, or that sleeps between them, never waits.
+/// While the queue's work may use all CPUs, a program that polls in a loop takes one from it.
+/// sched_yield() returns only the share that the scheduler considers fair. So all queries of a loop
+/// except the first ones pause until the state of any object changes or the longest pause is over.
+/// A program that works or sleeps between two queries never waits.
 
 #pragma once
 
@@ -23,16 +23,17 @@ class Polls {
 public:
    using Duration = std::chrono::nanoseconds;
 
-   /// The thread that asks. A thread that others keep from its CPU does not work meanwhile.
+   /// The polling thread. CPU time, unlike wall time, does not count periods in which other threads
+   /// hold the CPU.
    struct Caller {
       std::thread::id thread;
       Duration cpu_time;
-      int64_t sleeps; ///< how often it gave up its CPU itself
+      int64_t sleeps; ///< number of voluntary context switches
 
-      /// Nothing where the kernel does not tell.
+      /// Nothing if the kernel does not provide the numbers.
       static std::optional<Caller> here()
       {
-         // Of what getrusage() tells, the time is only as new as the scheduler's last tick.
+         // getrusage()'s CPU time is only as recent as the scheduler's last tick.
          timespec time;
          rusage usage;
          if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0 ||
@@ -44,14 +45,15 @@ public:
       }
    };
 
-   /// How long a query pauses that found nothing new. `changes` counts changes of any object:
-   /// after one, a loop begins anew. A pause of zero is none.
+   /// The duration of the pause for a query that found no change; zero: none. `changes` counts
+   /// changes of any object; after a change, a loop begins anew.
    Duration pause(const Caller &caller, uint64_t changes, Duration longest)
    {
       using namespace std::chrono_literals;
-      // llama.cpp's loop pauses for 5 to 20 us itself, in virtual machines for 60.
+      // llama.cpp's loop itself pauses for 5 to 20 us, in virtual machines for 60.
       constexpr Duration own_work = 80us;
-      // What soon ends is not worth a pause, which takes the kernel's timer slack of 50 us at least.
+      // A wait that ends sooner is not worth a pause, which takes at least the kernel's timer slack
+      // of 50 us.
       constexpr Duration patience = 20us;
       const bool goes_on =
          caller.thread == last.thread && caller.sleeps == last.sleeps && changes == last_changes;
@@ -62,12 +64,12 @@ public:
       return in_loop < patience ? Duration() : longest;
    }
 
-   /// A pause has ended.
+   /// Call it at the end of a pause.
    void end_pause(const Caller &caller) { last = caller; }
 
 private:
    Caller last{};      ///< at the end of the last query
-   Duration in_loop{}; ///< work since the loop began
+   Duration in_loop{}; ///< CPU time since the loop began
    uint64_t last_changes = 0;
 };
 

@@ -26,7 +26,7 @@ bool serialize(vk_pipeline_cache_object *object, blob *out)
       const std::vector<std::byte> bytes = from_cache_object(object)->programs->serialize();
       if (bytes.empty())
          return false;
-      // A blob of fixed size that is full says so here; the runtime turns that into VK_INCOMPLETE.
+      // A full blob of fixed size records that here; the runtime turns it into VK_INCOMPLETE.
       blob_write_bytes(out, bytes.data(), bytes.size());
       return true;
    } catch (const std::bad_alloc &) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A shader's programs, compiled or about to be, as the runtime's pipeline cache keeps it:
+/// A shader's programs, compiled or pending, as an object of the runtime's pipeline cache:
 /// reference-counted, found by cpu::cache_key(), written to and read from VkPipelineCache data.
 
 #pragma once
@@ -22,13 +22,14 @@ struct ProgramObject {
    std::shared_ptr<cpu::Programs> programs;
 };
 
-/// Null when host memory runs out.
+/// Null without host memory.
 ProgramObject *create_program_object(vk_device *, const CacheKey &, std::shared_ptr<cpu::Programs>);
 
-/// The object of this key with a reference for the caller, or null.  The cache may be null.
+/// Returns the object with this key, with a reference for the caller, or null. The cache may be
+/// null.
 ProgramObject *lookup_program(vk_pipeline_cache *, const CacheKey &);
-/// Gives the caller's reference to the cache and returns one to the object that is in it now.  The
-/// cache may be null.
+/// Moves the caller's reference to the cache and returns a reference to the object that the cache
+/// now holds. The cache may be null.
 ProgramObject *cache_program(vk_pipeline_cache *, ProgramObject *);
 void release_program(vk_device *, ProgramObject *);
 

@@ -37,7 +37,7 @@ VkResult read_queries(Device *device, const QueryPool *pool, uint32_t first, uin
                       uint8_t *out, uint64_t stride, VkQueryResultFlags flags)
 {
    if (flags & VK_QUERY_RESULT_WAIT_BIT) {
-      // What a lost device has not written yet it never writes.
+      // A lost device never writes the missing results.
       device->progress.wait([&] {
          if (device->progress.closing || vk_device_is_lost_no_report(&device->vk))
             return true;
@@ -53,7 +53,7 @@ VkResult read_queries(Device *device, const QueryPool *pool, uint32_t first, uin
    std::lock_guard lock(device->progress.mutex);
    for (uint32_t i = 0; i < count; i++, out += stride) {
       const QueryResult &result = pool->results[first + i];
-      // An unavailable timestamp has no intermediate value but zero (VK_QUERY_RESULT_PARTIAL_BIT is
+      // The intermediate value of an unavailable timestamp is zero (VK_QUERY_RESULT_PARTIAL_BIT is
       // not allowed for timestamps: VUID-vkGetQueryPoolResults-queryType-09439).
       if (result.available)
          write_number(out, 0, result.value, flags);

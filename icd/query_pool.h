@@ -19,18 +19,18 @@ struct QueryResult {
    bool available;
 };
 
-/// Timestamps only: the one kind of query that means something without graphics.
+/// Holds timestamps only: other queries need graphics.
 struct QueryPool {
    vk_query_pool vk;
-   QueryResult *results; ///< query_count of them, in the same allocation
+   QueryResult *results; ///< query_count elements, in the same allocation
 };
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(QueryPool, vk.base, VkQueryPool, VK_OBJECT_TYPE_QUERY_POOL)
 
 void reset_queries(Device *, QueryPool *, uint32_t first, uint32_t count);
 void write_timestamp(Device *, QueryPool *, uint32_t query);
-/// Writes results as vkGetQueryPoolResults and vkCmdCopyQueryPoolResults do; VK_NOT_READY if one
-/// was not available: nobody asked to wait, or the device is lost.
+/// Writes results as vkGetQueryPoolResults and vkCmdCopyQueryPoolResults do. VK_NOT_READY if a
+/// result was unavailable: the flags do not request waiting, or the device is lost.
 VkResult read_queries(Device *, const QueryPool *, uint32_t first, uint32_t count, uint8_t *out,
                       uint64_t stride, VkQueryResultFlags flags);
 

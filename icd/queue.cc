@@ -27,8 +27,8 @@ Submission *copy_submission(const vk_queue_submit *submit)
    size_t size = sizeof(Submission) + submit->wait_count * sizeof(struct vk_sync_wait) +
                  submit->signal_count * sizeof(struct vk_sync_signal) +
                  submit->command_buffer_count * sizeof(vk_command_buffer *);
-   // The queue's thread frees it, and the application's functions may be called only by threads
-   // that call Vulkan.
+   // malloc, not the application's allocator: the queue's thread frees this, and allocation
+   // callbacks may be called only from threads that call Vulkan.
    void *memory = malloc(size);
    if (!memory)
       return nullptr;
@@ -48,7 +48,7 @@ Submission *copy_submission(const vk_queue_submit *submit)
    return submission;
 }
 
-/// The runtime's hook: called from vkQueueSubmit, hands the work to the queue's thread.
+/// The runtime's hook: vkQueueSubmit calls it; it passes the work to the queue's thread.
 VkResult driver_submit(vk_queue *vk, vk_queue_submit *submit)
 {
    auto *queue = reinterpret_cast<Queue *>(vk);
@@ -78,7 +78,7 @@ VkResult driver_submit(vk_queue *vk, vk_queue_submit *submit)
    return VK_SUCCESS;
 }
 
-/// With the mutex of `progress` held.
+/// Requires the mutex of `progress`.
 void signal(const Submission *submission)
 {
    for (uint32_t i = 0; i < submission->signal_count; i++) {
@@ -87,7 +87,7 @@ void signal(const Submission *submission)
    }
 }
 
-/// False when the device is lost, or destroyed meanwhile: the rest of the submission does not run.
+/// False if the device is lost or destroyed meanwhile: the rest of the submission does not run.
 bool wait_for_semaphores(Device *device, const Submission *submission)
 {
    const auto *begin = submission->waits, *end = begin + submission->wait_count;
@@ -98,7 +98,7 @@ bool wait_for_semaphores(Device *device, const Submission *submission)
    });
 }
 
-/// False when it did not run to its end.
+/// False if it did not run to its end.
 bool run_submission(Queue *queue, const Submission *submission)
 {
    if (!wait_for_semaphores(queue->device(), submission))
@@ -111,9 +111,9 @@ bool run_submission(Queue *queue, const Submission *submission)
    return true;
 }
 
-/// Gives up a submission and all behind it, which may rely on what did not run.  Programs may
-/// destroy what their work refers to as soon as they know that the device is lost: by then nothing
-/// here refers to it.
+/// Drops a submission and all later ones, which may depend on work that did not run. Programs may
+/// destroy objects of their work as soon as they know that the device is lost: by then nothing here
+/// refers to them.
 void lose(Queue *queue, Submission *submission)
 {
    Device *device = queue->device();
@@ -140,7 +140,7 @@ void lose(Queue *queue, Submission *submission)
 void run_queue(Queue *queue)
 {
    pthread_setname_np(pthread_self(), "weft-queue");
-   set_default_float_mode(); // not that of the thread that made the device
+   set_default_float_mode(); // the thread inherited the mode of the one that created the device
    for (;;) {
       Submission *submission;
       {
@@ -182,8 +182,7 @@ VkResult create_queue(Device *device, const VkDeviceQueueCreateInfo *info, Queue
    }
    queue->vk.driver_submit = driver_submit;
 
-   // The standard library reports that there are no more threads or memory by an exception; it ends
-   // here.
+   // The standard library throws if no thread or memory is available; the exception ends here.
    try {
       queue->executor = std::make_unique<cpu::Executor>();
       const BlockedSignals inherited;
@@ -209,8 +208,8 @@ void destroy_queue(Queue *queue)
       queue->stop = true;
    }
    queue->changed.notify_one();
-   // Vulkan wants the queue to be idle.  If it waits for what never comes, destroying the device
-   // must not wait with it.
+   // Vulkan requires an idle queue here. If the queue waits for something that never comes, the
+   // destruction must not wait with it.
    device->progress.update([&] { device->progress.closing = true; });
    queue->thread.join();
    vk_queue_finish(&queue->vk);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The device's one queue: a thread that takes submissions in order, waits for their semaphores,
+/// The device's only queue: a thread that takes submissions in order, waits for their semaphores,
 /// runs their command buffers and signals.
 
 #pragma once
@@ -21,7 +21,8 @@ namespace weft {
 
 struct Device;
 
-/// A vk_queue_submit that outlives vkQueueSubmit; one allocation with its arrays behind it.
+/// A copy of a vk_queue_submit that outlives vkQueueSubmit; one allocation, with its arrays behind
+/// it.
 struct Submission {
    Submission *next;
    uint32_t wait_count, command_buffer_count, signal_count;
@@ -33,14 +34,14 @@ struct Submission {
 struct Queue {
    vk_queue vk;
    std::unique_ptr<cpu::Executor> executor;
-   /// Why the work that its thread runs cannot go on.
+   /// The reason why the thread's current work cannot continue.
    const char *failure = "the device was destroyed while its queue was waiting";
 
    std::mutex mutex; ///< guards the members below
    std::condition_variable changed;
    Submission *first, **last_link;
    bool stop;
-   bool lost; ///< nothing runs any more
+   bool lost; ///< no further work runs
 
    std::thread thread;
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Samplers can be created on every device, as no format comes into it; there is no image that a
-/// shader could use one with.
+/// Every device can create samplers, because they need no format; but no shader has an image to use
+/// one with.
 
 #include "icd/device.h"
 #include "weft_entrypoints.h"

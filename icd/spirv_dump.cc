@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-/// Not through a link: others may have put one where the name was to be expected.
+/// O_NOFOLLOW: another user may have created a link under a name that can be guessed.
 bool write_file(const std::string &path, std::string_view contents)
 {
    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);

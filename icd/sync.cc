@@ -45,7 +45,7 @@ VkResult get_value(vk_device *device, vk_sync *sync, uint64_t *value)
    TimelineSync *timeline = as_timeline(sync);
    Progress &progress = progress_of(device);
    std::unique_lock lock(progress.mutex);
-   // A program that asks before a submitted signal operation may be waiting for it.
+   // A program that queries after it submitted a signal operation may be waiting for it.
    if (timeline->value < timeline->pending)
       progress.pause_poll(lock, timeline->polls);
    *value = timeline->value;
@@ -71,7 +71,7 @@ VkResult wait_many(vk_device *device, uint32_t wait_count, const struct vk_sync_
       lost = !is_done && vk_device_is_lost_no_report(device);
       return is_done || lost;
    };
-   // A loop that asks for several objects counts as one that asks for the first.
+   // A loop that polls several objects counts as polling the first.
    Polls none, &polls = wait_count > 0 ? as_timeline(waits[0].sync)->polls : none;
    if (!progress_of(device).wait(abs_timeout_ns, polls, done))
       return VK_TIMEOUT;

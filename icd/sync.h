@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The one synchronisation primitive of the driver: a 64-bit timeline, under fences, binary and
+/// The driver's only synchronization primitive: a 64-bit timeline, under fences, binary and
 /// timeline semaphores. All timelines (and events and query results) of a device share one mutex
-/// and one condition variable, so waiting for any of several is as simple as waiting for one, and a
+/// and one condition variable. So waiting for one of several is as simple as waiting for one, and a
 /// waiter may destroy its object as soon as it wakes.
 
 #pragma once
@@ -22,24 +22,24 @@
 
 namespace weft {
 
-/// Wakes all threads that wait for progress of a device.
+/// Wakes all threads that wait for a device's progress.
 struct Progress {
    std::mutex mutex;
    std::condition_variable changed;
-   /// The device is being destroyed: its queue waits for nothing any more.  Guarded by the mutex.
+   /// The device is being destroyed: its queue no longer waits. Guarded by the mutex.
    bool closing = false;
-   uint64_t changes = 0; ///< how many update() has made; guarded by the mutex
+   uint64_t changes = 0; ///< number of calls of update(); guarded by the mutex
 
-   /// The longest pause of a status query in a loop; zero for none.
+   /// The longest pause of a status query in a loop; zero: no pauses.
    Polls::Duration longest_pause{};
-   /// The queue has work, and does not wait for what others do.
+   /// The queue has work and does not wait for other threads.
    std::atomic<bool> queue_works = false;
    const cpu::Executor *executor = nullptr; ///< the queue's
 
-   /// For a status query that found nothing new, with the mutex held.
+   /// Called by a status query that found no change, with the mutex held.
    void pause_poll(std::unique_lock<std::mutex> &lock, Polls &polls)
    {
-      // A loop that has a CPU of its own takes none from the queue's work.
+      // If CPUs are free, a polling loop takes none from the queue's work.
       if (longest_pause == longest_pause.zero() || !queue_works || executor->leaves_cpus_free())
          return;
       const auto caller = Polls::Caller::here();
@@ -52,9 +52,9 @@ struct Progress {
       polls.end_pause(Polls::Caller::here().value_or(*caller));
    }
 
-   /// Waits until done() is true (called with the mutex held) or the absolute time has come; false
-   /// then.  The time is in nanoseconds of CLOCK_MONOTONIC, as everywhere in the runtime;
-   /// UINT64_MAX waits for ever, and to wait until a time that is past is to poll.
+   /// Waits until done() is true (called with the mutex held) or until the absolute time; false at
+   /// that time. The time is in nanoseconds of CLOCK_MONOTONIC, as everywhere in the runtime.
+   /// UINT64_MAX waits for ever; a time in the past polls.
    template <typename Done>
    bool wait(uint64_t abs_timeout_ns, Polls &polls, Done done)
    {
@@ -95,7 +95,7 @@ struct Progress {
 struct TimelineSync {
    vk_sync vk;
    uint64_t value;   ///< guarded by Progress::mutex
-   uint64_t pending; ///< the highest value whose signal operation has been submitted
+   uint64_t pending; ///< the highest value of a submitted signal operation
    Polls polls;      ///< guarded by Progress::mutex
 };
 

@@ -13,9 +13,9 @@ namespace {
 
 constexpr uint64_t none = UINT64_MAX;
 
-/// The number in the line that begins with `name`, as in "MemAvailable:  16 kB" and
-/// "inactive_file 4096", or of a file without names. `none` if there is no file or line, or no
-/// number in it ("max").
+/// The number in the line that begins with `name`, as in "MemAvailable:  16 kB" and "inactive_file
+/// 4096", or in a file without names. `none` if the file, the line or the number is missing
+/// ("max").
 uint64_t read_number(const char *root, const char *path, const char *name = "")
 {
    char full_path[4096];
@@ -35,9 +35,9 @@ uint64_t read_number(const char *root, const char *path, const char *name = "")
    return value;
 }
 
-/// Where a version of control groups (cgroups(7)) reports memory.
+/// The files in which a version of control groups (cgroups(7)) reports memory.
 struct Group {
-   const char *limit, *usage, *stat, *dropped_first; ///< files; the name in `stat`
+   const char *limit, *usage, *stat, *dropped_first; ///< files, and the name within `stat`
 };
 constexpr Group groups[] = {{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
                              "/sys/fs/cgroup/memory.stat", "inactive_file "},

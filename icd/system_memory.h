@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// How much memory the process may use, in bytes, by the machine and by the control group that it
-/// runs in. `root` is the folder in which proc/meminfo and sys/fs/cgroup lie.
+/// The memory, in bytes, that the machine and the process's control group allow the process. `root`
+/// is the folder that contains proc/meminfo and sys/fs/cgroup.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace weft {
 
 uint64_t total_system_memory(const char *root = "");
-/// Free memory, and the files in memory that the kernel drops as soon as the memory is wanted.
+/// Free memory, plus cached files, which the kernel drops when memory is needed.
 uint64_t available_system_memory(const char *root = "");
 
 } // namespace weft

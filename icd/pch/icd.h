@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What most files of the driver include, compiled once.  Files include what they use themselves: they
-/// compile with -Db_pch=false too.
+/// Headers that most files of the driver include, compiled once. Files still include all headers
+/// that they use: they must also compile with -Db_pch=false.
 
 #include "vk_alloc.h"
 #include "vk_command_buffer.h"
