@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What driver_bench measures through the Vulkan loader, a file for each kind.
+/// The benchmarks of driver_bench, through the Vulkan loader, one file per kind.
 
 #pragma once
 
@@ -13,24 +13,24 @@
 
 namespace weft::bench {
 
-/// gemm/TYPES/WHO/SIZE: products of square matrices: "Weft" with gemm_shader(), "direct" with a kernel for
-/// CPUs, without shared memory; and by the CPU's libraries.
+/// gemm/TYPES/WHO/SIZE: products of square matrices. WHO is "Weft" (gemm_shader()), "direct" (a
+/// kernel for CPUs, without shared memory) or one of the CPU's libraries.
 void register_gemms(e2e::Device &);
-/// What it costs to have something done, whatever it is; copying.
+/// The cost of commands, independent of their work; copies.
 void register_commands(e2e::Device &);
-/// Creating the GEMM's pipelines, and what they keep.
+/// The time to create the GEMM's pipelines, and their memory.
 void register_pipelines(e2e::Device &);
 
 /// A plain kernel as applications ship it: workgroups of four subgroups of 32 compute 128×128
-/// elements; A and B go through shared memory, 16 bytes at a time.  A is row-major (m×k), B
-/// column-major.  A number that is not used makes modules different, constant 0.
+/// elements; A and B go through shared memory, 16 bytes at a time. A is row-major (m×k), B
+/// column-major. Specialization constant 0 is unused; its value makes modules differ.
 std::string gemm_shader(const MatrixOperation &);
 constexpr uint32_t gemm_block = 128, gemm_subgroup = 32;
 struct GemmPush {
    uint32_t m, n, k;
 };
 
-/// A counter: seconds of each of so many things in an iteration.
+/// A counter: seconds per item, for `count` items per iteration.
 inline benchmark::Counter time_of_each(uint32_t count)
 {
    return benchmark::Counter(count, benchmark::Counter::kIsIterationInvariantRate |

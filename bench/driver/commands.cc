@@ -21,7 +21,7 @@ constexpr size_t copied_bytes = 64 << 20;
 
 const char *const empty_shader = "layout(local_size_x = 128) in;\nvoid main() {}\n";
 
-/// Something is in shared memory that the barriers order.
+/// Shared memory must contain data that the barriers order.
 const char *const barrier_shader = R"(
 layout(local_size_x = 128) in;
 layout(push_constant, std430) uniform Push { uint count; } push;
@@ -102,7 +102,7 @@ void register_commands(e2e::Device &device)
       bench.SetBytesProcessed(int64_t(copied_bytes) * bench.iterations());
    })->UseRealTime();
 
-   // Each thread copies a part of its own.
+   // Each thread copies its own part.
    benchmark::RegisterBenchmark("copy/memcpy",
                                 [](benchmark::State &bench) {
                                    const size_t bytes = copied_bytes / bench.threads();

@@ -125,7 +125,7 @@ void main()
 }
 )";
 
-/// The operands of all that multiply the same types and size: whole numbers, whose sums are exact.
+/// Operands that all products of the same types and size share: whole numbers with exact sums.
 struct Operands {
    Operands(const MatrixOperation &op, uint32_t size)
        : op(op), a(op.a, size, size), b(op.b, size, size)
@@ -137,7 +137,7 @@ struct Operands {
 
    uint32_t size() const { return a.rows; }
 
-   /// A sample of the elements.
+   /// Checks a sample of the elements.
    void check(const Matrix &result, const std::string &who) const
    {
       const auto number = [](const Matrix &m, uint32_t row, uint32_t col) {
@@ -158,11 +158,11 @@ struct Operands {
    Matrix a, b;
 };
 
-/// One way to multiply; called after the first time, which makes it ready and checks its result, it
-/// only multiplies.
+/// A multiplication by one implementation. The first call prepares it and checks its result; later
+/// calls only multiply.
 using Product = std::function<void()>;
 
-/// A program whose workgroups compute so many elements.
+/// A shader whose workgroups compute this many rows and columns.
 struct Kernel {
    std::string glsl;
    uint32_t rows, cols;
@@ -220,7 +220,7 @@ Product with_openblas(const Operands &o)
 #endif
 
 #ifdef HAVE_DNNL
-/// Null where oneDNN lacks it.  All matrices row-major.
+/// Null if oneDNN lacks the operation. All matrices are row-major.
 Product with_onednn(const Operands &o)
 {
    using namespace dnnl;
@@ -292,14 +292,14 @@ std::string gemm_shader(const MatrixOperation &op)
 
 namespace {
 
-/// For a CPU, which has no memory that only a workgroup is near to: a workgroup is one subgroup, whose
-/// tiles come out of the buffers.
+/// A kernel for CPUs, where no memory is close to a workgroup only: a workgroup is one subgroup,
+/// which loads tiles directly from the buffers.
 Kernel direct_kernel(const MatrixOperation &op)
 {
    return {expanded(direct_text, op), direct_rows, direct_cols};
 }
 
-/// Made when the first that multiplies them is measured.
+/// Creates the operands when the first product with them is measured.
 std::function<const Operands &()> operands_on_demand(const MatrixOperation &op, uint32_t size)
 {
    return [op, size, made = std::make_shared<std::unique_ptr<Operands>>()]() -> const Operands & {
@@ -347,7 +347,7 @@ void register_gemms(e2e::Device &device)
          add(title("direct"), size,
              [=, &device] { return on_device(device, operands(), direct_kernel(op)); });
 #ifdef HAVE_OPENBLAS
-         // Without halves of its own: a program that has some would widen them.
+         // OpenBLAS has no halves: a program with halves would widen them.
          if (op.a == f32 || op.a == f16) {
             const auto floats = op.a == f32 ? operands : operands_on_demand(single, size);
             add(title("OpenBLAS"), size, [=] { return with_openblas(floats()); });

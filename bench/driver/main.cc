@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What programs get from a driver, in Google Benchmark's terms.  VK_DRIVER_FILES names it.
+/// A driver's performance as programs see it, by Google Benchmark. VK_DRIVER_FILES names the
+/// driver.
 
 #include "bench/driver/benchmarks.h"
 
@@ -21,7 +22,7 @@ int main(int argc, char **argv)
       weft::bench::register_commands(device);
       weft::bench::register_pipelines(device);
       const bool any = benchmark::RunSpecifiedBenchmarks() > 0;
-      benchmark::ClearRegisteredBenchmarks(); // with what they keep on the device
+      benchmark::ClearRegisteredBenchmarks(); // destroys their objects before the device
       return any ? 0 : 1;
    } catch (const std::exception &error) {
       fprintf(stderr, "%s\n", error.what());

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint32_t kept_pipelines = 50;
 
-/// Of the process.
+/// Resident memory of the process.
 size_t resident_bytes()
 {
    malloc_trim(0);
@@ -29,15 +29,15 @@ size_t resident_bytes()
    return resident * size_t(sysconf(_SC_PAGESIZE));
 }
 
-/// Makes pipelines of a GEMM, each ready to run, which it may not be yet when vkCreateComputePipelines
-/// returns: of a number that was never used, no cache knows one.
+/// Creates pipelines of a GEMM and makes each ready to run, which vkCreateComputePipelines does not
+/// guarantee. Each uses a new number, so that no cache contains it.
 class Maker {
 public:
    explicit Maker(e2e::Device &device)
        : device(device), nothing(device, sizeof(uint32_t)),
          spirv(e2e::compile_glsl(gemm_shader({16, 16, 16, ComponentType::f16, ComponentType::f16,
                                               ComponentType::f32, ComponentType::f32, false}))),
-         // Beyond any size of a matrix, which it is compared with.
+         // The shader compares the number with a matrix size; it exceeds all sizes.
          next(std::random_device{}() | 1u << 31)
    {
    }
@@ -54,7 +54,7 @@ private:
                                                               .push_bytes = sizeof(GemmPush),
                                                               .subgroup_size = gemm_subgroup,
                                                               .spec_constants = {{0, number}}});
-      const GemmPush push = {.m = 0, .n = number, .k = 0}; // with which it does nothing
+      const GemmPush push = {.m = 0, .n = number, .k = 0}; // the shader does nothing for this size
       pipeline->dispatch({nothing, nothing, nothing}, {1, 1, 1}, push);
       return pipeline;
    }
@@ -86,7 +86,7 @@ void register_pipelines(e2e::Device &device)
 
    benchmark::RegisterBenchmark("pipeline/memory", [&](benchmark::State &bench) {
       Maker maker(device);
-      maker.make_new(); // and what the first one leaves behind
+      maker.make_new(); // creates state that all later pipelines share
       std::vector<std::unique_ptr<e2e::Pipeline>> kept;
       for (auto _ : bench) {
          const size_t before = resident_bytes();

@@ -1,16 +1,17 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A language model of random weights on ggml's backends, in the graphs that llama.cpp builds.
+/// A language model with random weights on ggml's backends, with the graphs that llama.cpp builds.
 /// `ci/bench model` compiles it against Debian's libggml and chooses the Vulkan driver.
 ///
-///    model write FILE KIND LAYERS    a GGUF file of Llama's shape; KIND: f16, q8_0, q4_0, q4_K_M
-///    model run FILE ROUNDS           pp512 and tg16 on Vulkan0 and CPU by turns: a line of JSON for
-///                                    each measurement, and last one of the errors of the logits
-///    model first BACKEND FILE        seconds from the start of the process to the first token after a
-///                                    prompt of 64, and to the second, which takes other kernels
+///    model write FILE KIND LAYERS   a GGUF file of Llama's shape; KIND: f16, q8_0, q4_0, q4_K_M
+///    model run FILE ROUNDS          pp512 and tg16 on Vulkan0 and CPU alternately: a line of JSON
+///                                   for each measurement, and a last one with the logits' errors
+///    model first BACKEND FILE       seconds from the start of the process to the first token
+///                                   after a prompt of 64, and to the second, which needs other
+///                                   kernels
 ///
-/// llama.cpp reads the files too; there is no vocabulary in them.
+/// llama.cpp can read the files too; they contain no vocabulary.
 
 #include "tests/clients/ggml_support.h"
 
@@ -41,7 +42,7 @@ struct Shape {
    int64_t kv_width() const { return head() * kv_heads; }
 };
 
-/// Each number of the shape by its key in the file.
+/// Calls `function` with each number of the shape and its key in the file.
 void for_each_number(Shape &shape, const auto &function)
 {
    function("llama.block_count", shape.layers);
@@ -59,7 +60,8 @@ std::string block_name(int64_t layer, const std::string &name)
 
 // ---- Writing
 
-/// Of a matrix by the part of its name before ".weight", as llama.cpp's quantize chooses it.
+/// The type of a matrix by the part of its name before ".weight", as llama.cpp's quantize chooses
+/// it.
 ggml_type weight_type(const std::string &kind, const std::string &part, int64_t layer,
                       int64_t layers)
 {
@@ -143,7 +145,7 @@ int write(const std::string &path, const std::string &kind, int64_t layers)
 
 // ---- Reading
 
-/// The bytes of a file, mapped.
+/// The mapped bytes of a file.
 class MappedFile {
 public:
    explicit MappedFile(const std::string &path)
@@ -168,7 +170,7 @@ private:
    size_t size_;
 };
 
-/// The weights of a file where llama.cpp would put them for one device.
+/// The weights of a file, placed where llama.cpp would put them for one device.
 class Weights {
 public:
    Weights(const std::string &path, ggml_backend_dev_t device) : file_(path)
@@ -197,7 +199,7 @@ public:
       return found->second;
    }
 
-   /// Width floats per token.  llama.cpp has the CPU look them up too, whatever the device.
+   /// Width floats per token. As in llama.cpp, the CPU looks them up, whatever the device.
    std::vector<float> embeddings(std::span<const int32_t> tokens) const
    {
       const ggml_type_traits *traits = ggml_get_type_traits(embedding_->type);
@@ -296,11 +298,12 @@ struct Cache {
    std::vector<ggml_tensor *> keys, values;
 };
 
-/// The graph for a number of new tokens that see `seen` places of the cache, ready to compute
-/// wherever they come to lie in it.  Built as llama.cpp builds it, with flash attention.
+/// The graph for a number of new tokens that see `seen` places of the cache; it works for any
+/// position of the tokens in the cache. Built as llama.cpp builds it, with flash attention.
 class Graph {
 public:
-   /// On the first backend; the scheduler wants the CPU last, and must have nothing for it.
+   /// Runs on the first backend; the scheduler requires the CPU as the last one, which must get no
+   /// work.
    Graph(const Weights &weights, const Cache &cache, std::vector<ggml_backend_t> backends,
          int64_t tokens, int64_t seen)
        : context_(ggml_init(
@@ -432,7 +435,7 @@ private:
    ggml_backend_sched_ptr scheduler_;
 };
 
-/// A model on one backend.  Attention sees a multiple of 256 places, as llama.cpp has it.
+/// A model on one backend. As in llama.cpp, attention sees a multiple of 256 places.
 class Model {
 public:
    Model(const std::string &path, const std::string &backend, int prompt)
@@ -480,7 +483,7 @@ std::vector<int32_t> random_tokens(size_t count, int64_t vocabulary)
    return tokens;
 }
 
-/// Runs the prompt or, into an empty cache, the generation; the last logits.
+/// Runs the prompt or, with an empty cache, the generation; returns the last logits.
 std::vector<float> run_test(Model &model, const std::string &test, std::span<const int32_t> tokens)
 {
    if (test == "pp512")
@@ -497,7 +500,7 @@ int run(const std::string &path, int rounds)
    fprintf(stderr, "%s", start_up_line.c_str());
    Model vulkan(path, "Vulkan0", prompt_tokens), cpu(path, "CPU", prompt_tokens);
    const std::vector<int32_t> tokens = random_tokens(prompt_tokens, cpu.shape().vocabulary);
-   // Errors of products, two after each other in every layer and one at the end, add up.
+   // Errors of products add up: two products in sequence per layer and one at the end.
    const double bound = max_nmse * double(2 * cpu.shape().layers + 1);
    bool right = true;
    std::string errors;
@@ -526,8 +529,8 @@ int run(const std::string &path, int rounds)
    return right ? 0 : 1;
 }
 
-/// Repeats the tests that standard input names, one by line.  The first of each, which compiles the
-/// pipelines, comes before `ready` and is not measured.
+/// Repeats the tests that standard input names, one per line. Each test first runs once before
+/// `ready`, unmeasured, to compile the pipelines.
 int serve(const std::string &backend, const std::string &path)
 {
    load_backends();

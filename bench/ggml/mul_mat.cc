@@ -4,9 +4,9 @@
 /// Times MUL_MAT on one of ggml's backends, with weights where llama.cpp would put them.
 /// `ci/bench ggml` compiles it against Debian's libggml and chooses the Vulkan driver.
 ///
-///    mul_mat first BACKEND TYPE M N K    seconds from the start of the process to the first result
-///    mul_mat serve BACKEND TYPE M N K    "ready", then for every line on stdin one product and its
-///                                        seconds, wall and CPU; at the end of the input the error
+///    mul_mat first BACKEND TYPE M N K   seconds from the start of the process to the first result
+///    mul_mat serve BACKEND TYPE M N K   "ready", then for every line on stdin one product and its
+///                                       seconds, wall and CPU; at the end of the input the error
 ///
 /// Weights are k×m of TYPE, activations k×n in f32, the result is m×n in f32.  The error is to ggml's
 /// CPU backend with plain weights.
@@ -35,7 +35,7 @@ Operands random_operands(ggml_type type, int64_t m, int64_t n, int64_t k)
    return o;
 }
 
-/// A product laid out on a backend.
+/// A product whose tensors are on a backend.
 class Product {
 public:
    Product(const Operands &o, ggml_backend_t backend, bool plain_weights = false)
@@ -55,7 +55,7 @@ public:
          die("cannot allocate the operands");
       ggml_backend_tensor_set(weights, o.weights.data(), 0, o.weights.size());
       ggml_backend_tensor_set(inputs, o.inputs.data(), 0, ggml_nbytes(inputs));
-      // An element that is not written cannot pass for a right one.
+      // An element that is not written must not pass as correct.
       const std::vector<float> nan(ggml_nelements(result_), NAN);
       ggml_backend_tensor_set(result_, nan.data(), 0, ggml_nbytes(result_));
    }
@@ -108,7 +108,7 @@ int first(ggml_backend_t backend, const Operands &operands)
 
 int serve(ggml_backend_t backend, const Operands &operands)
 {
-   // Compiles the pipelines: the same shaders, a fraction of the work.
+   // Compiles the pipelines: the same shaders with a fraction of the work.
    Product(random_operands(operands.type, 256, operands.n, 512), backend).compute();
 
    Product product(operands, backend);

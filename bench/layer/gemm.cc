@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// How fast matrix programs run through the layer: a product of 4096×4096 matrices with the
-/// driver's own matrices, with the layer's tiles (out of these) and registers, and, for comparison,
-/// with a plain shader that multiplies and adds out of shared memory.  Rounds take turns; the best
-/// of each counts, with the tiling that the first round found fastest.  Results are checked in the
-/// first round: reading them back takes longer than all else.
+/// The speed of matrix programs through the layer: a product of 4096×4096 matrices with the
+/// driver's own matrices, with the layer's tiles (made of these) and with registers. For
+/// comparison, a plain shader multiplies and adds from shared memory. Implementations alternate in
+/// rounds; the best time of each counts, with the tiling that was fastest in the first round. The
+/// first round checks the results, because reading them back takes longer than everything else.
 ///
-/// VK_DRIVER_FILES and VK_LAYER_PATH name the driver and the layer's manifest.  The environment of
-/// a way is set before its instance is made.  Arguments: the size instead of 4096 (a multiple of
-/// 512); then what another program reaches on this device with f16 and with s8, in T(FL)OP/s, to
-/// which the tiles are compared.
+/// VK_DRIVER_FILES and VK_LAYER_PATH name the driver and the layer's manifest. The environment of
+/// an implementation is set before its instance is created. Arguments: the size instead of 4096 (a
+/// multiple of 512); then the T(FL)OP/s of another program on this device with f16 and with s8,
+/// with which the tiles are compared.
 
 #include "tests/e2e/gemm.h"
 #include "tests/e2e/glsl.h"
@@ -100,7 +100,7 @@ struct Inputs {
    Matrix a, b;
 };
 
-/// A sample of the elements.
+/// Checks a sample of the elements.
 void check(const Inputs &in, const std::function<double(uint32_t row, uint32_t col)> &result,
            oracle::Random &random)
 {
@@ -124,7 +124,7 @@ double teraflops(uint32_t size, double seconds)
    return 2e-12 * size * size * size * repetitions / seconds;
 }
 
-/// Seconds for all repetitions, once a GPU that had nothing to do has raised its clock.
+/// Seconds for all repetitions, after an idle GPU has raised its clock.
 template <typename Run>
 double measured_seconds(const Run &run)
 {
@@ -155,12 +155,12 @@ struct Tiling {
    }
 };
 
-/// A way to have an operation done.
+/// An implementation of an operation.
 struct Way {
    const char *lowering; ///< "native": without the layer
    MatrixOperation operation;
    const Inputs &inputs;
-   std::optional<Tiling> tiling = {}; ///< the fastest, once it is known
+   std::optional<Tiling> tiling = {}; ///< the fastest; set after the first round
    double best = 0;                   ///< T(FL)OP/s
 
    std::string name() const { return operation_name(operation) + ", " + lowering; }
@@ -205,7 +205,7 @@ void choose_tiling(Device &device, Way &way, oracle::Random &random)
    check(way.inputs, [&](uint32_t row, uint32_t col) { return number(result, row, col); }, random);
 }
 
-/// Nothing happens where the device lacks the operation.
+/// Does nothing if the device lacks the operation.
 void measure(Device &device, Way &way, oracle::Random &random)
 {
    const auto list = matrix_operations(device);
@@ -261,7 +261,7 @@ void print_ratio(const Way &way, const char *other, double speed)
       printf("%s ÷ %s: %.2f\n", way.name().c_str(), other, way.best / speed);
 }
 
-/// `others` are another program's speeds, 0 if unknown.
+/// `others`: another program's speeds, 0 if unknown.
 int run(uint32_t size, const std::array<double, 2> &others)
 {
    using enum ComponentType;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the layer costs a program without matrices: creating pipelines, and recording and running
-/// dispatches, in rounds with the layer on and off by turns.  The program asks for no matrices, as
-/// most do; with --matrices its device has the extension enabled where the layer gives it, and the
-/// shaders still have none.
+/// The layer's cost for a program without matrices: creating pipelines, and recording and running
+/// dispatches, in rounds that alternate between layer on and off. Like most programs, this one
+/// requests no matrices. With --matrices its device enables the extension if the layer provides it;
+/// the shaders still use none.
 ///
 /// VK_DRIVER_FILES and VK_LAYER_PATH name the driver and the layer's manifest.
 
@@ -166,7 +166,7 @@ int main(int argc, char **argv)
                               "shared uint a[32];\nvoid main() {\n"
                               "   a[gl_LocalInvocationIndex] = gl_WorkGroupID.x;\n}\n");
    std::vector<double> pipelines[2], dispatches[2];
-   // One round of each to warm up.
+   // The first round of each warms up.
    for (uint32_t round = 0; round <= rounds; round++) {
       for (int on : {0, 1}) {
          setenv("VK_INSTANCE_LAYERS", on ? "VK_LAYER_WEFT_cooperative_matrix" : "", 1);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What a barrier and a dispatch cost.
+/// The cost of a barrier and of a dispatch.
 
 #include "backend/cpu/runtime/executor.h"
 #include "tests/backend/cpu/handwritten_program.h"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What each instruction set's multiply-adds reach at most on this machine: nothing but these, on
-/// registers.  One thread, and as many as there are CPUs.
+/// The peak rate of each instruction set's multiply-adds on this machine: only these instructions,
+/// on registers. On one thread, and on as many as there are CPUs.
 
 #include "backend/cpu/cpu_features.h"
 
@@ -16,7 +16,7 @@ namespace {
 /// Independent sums: enough for two per cycle with a latency of five.
 constexpr int sums = 10;
 
-/// A function that does `sums` of an instruction `turns` times.
+/// A function that executes an instruction `sums` times in each of `turns` iterations.
 #define MULTIPLY_ADD(NAME, TARGET, VECTOR, INSTRUCTION)                                            \
    __attribute__((target(TARGET))) void NAME(int64_t turns)                                        \
    {                                                                                               \
@@ -63,8 +63,8 @@ void measure(benchmark::State &bench, void (*multiply_add)(int64_t), int lanes, 
    constexpr int64_t turns = 10000;
    for (auto _ : bench)
       multiply_add(turns);
-   /* Of several threads, counters are added up and so are iterations, of which each thread does its
-    * own. */
+   /* With several threads, Google Benchmark adds up counters and iterations; each thread runs its
+    * own iterations. */
    bench.counters["OP/s"] = benchmark::Counter(2.0 * lanes * depth * sums * turns,
                                                benchmark::Counter::kIsIterationInvariantRate |
                                                   benchmark::Counter::kAvgThreads);

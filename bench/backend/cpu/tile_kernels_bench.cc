@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Rates of the tile kernels of every instruction set that this machine has, operands in the first-level cache, one
-/// thread; peaks_bench.cc has the instructions' peaks.
+/// Rates of the tile kernels of every instruction set of this machine, with operands in the
+/// first-level cache, on one thread. peaks_bench.cc measures the instructions' peaks.
 
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/kernels/tile_configuration.h"
@@ -29,7 +29,7 @@ std::unique_ptr<char, Free> zeros(size_t bytes)
    return std::unique_ptr<char, Free>(memory);
 }
 
-/// Programs have several sums, and add to one after the other, or to all at once.
+/// Programs have several sums and add to them one after the other, or to all at once.
 void muladd(benchmark::State &bench, const MatrixOperation &op, const CpuFeatures &cpu,
             uint32_t side)
 {
@@ -58,7 +58,7 @@ void muladd(benchmark::State &bench, const MatrixOperation &op, const CpuFeature
                          benchmark::Counter::kIsIterationInvariantRate);
 }
 
-/// The least limit that each kernel of an operation is found with.
+/// Registers each kernel of an operation once, with the lowest limit that selects it.
 void add_muladds(const MatrixOperation &op)
 {
    constexpr std::pair<IsaLimit, const char *> limits[] = {
@@ -95,7 +95,7 @@ void add_pack(const TilePack &p)
       benchmark::RegisterBenchmark(symbol.c_str(), pack, p);
 }
 
-/// What a thread pays once for each dispatch.
+/// The cost per dispatch and thread.
 void configuration(benchmark::State &bench)
 {
    for (auto _ : bench)
