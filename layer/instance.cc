@@ -85,7 +85,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
 
       std::vector<std::string> problems;
       instance->settings = read_settings(*info, problems);
-      // Whoever makes a setting looks at stderr, whatever the other settings say.
+      // A user who makes a setting reads stderr, so other settings do not matter.
       Messengers &messengers = instance->messengers;
       messengers.add_chain(info->pNext);
       for (const std::string &problem : problems)

@@ -148,8 +148,8 @@ public:
 
 /// compile(), but for programs that the cache has, and for others it gets them; it may be null, else it must
 /// outlive the programs.  Returns once nothing about the shader can be wrong any more; code is generated
-/// by as many threads as there are CPUs.  Whoever wants to see or steer the compilation gets one program,
-/// and it is over.  Null if the shader would have had to be compiled and may not.
+/// by as many threads as there are CPUs.  With dumps or a PassControl, it compiles one program and
+/// returns when that is complete.  Null if the shader would have had to be compiled and may not.
 Result<std::shared_ptr<Programs>> compile_cached(DiskCache *, const ShaderSource &,
                                                  const CompileOptions &, bool may_compile = true);
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The stations on the way from SPIR-V to a program, for those who stop at one: compile() goes through all,
-/// programs.cc keeps shaders at the first.
+/// The stages between SPIR-V and a program, for callers that stop at one: compile() passes through
+/// all of them, programs.cc keeps shaders at the first.
 
 #pragma once
 
@@ -37,8 +37,7 @@ struct LoweredShader {
 /// From SPIR-V to NIR, all of NIR's passes but those that tell uniform values from others.
 Result<LoweredShader> lower(const ShaderSource &, const CompileOptions &);
 
-/// LLVM IR: what comes after depends on it alone and fails only for want of memory or through a fault of
-/// ours.
+/// LLVM IR.  The later stages depend on it alone, and fail only without memory or by a bug.
 struct TranslatedShader {
    std::unique_ptr<llvm::LLVMContext> context;
    Translation translation;

@@ -450,7 +450,7 @@ void prepare_to_compile() noexcept
    try {
       const TablesMeanwhile tables;
    } catch (const std::exception &) {
-      // No memory: whoever compiles first makes them.
+      // No memory: the first compilation makes them.
    }
 }
 

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: MIT
  */
 
-/* Our part of the SPIR-V front end: what of the cooperative-matrix family Mesa's vtn does not know.
+/* Our part of the SPIR-V front end: the instructions of the cooperative-matrix
+ * family that Mesa's vtn does not know.
  *
  * vtn asks these handlers first, for each capability, each type and each instruction: those of the
  * tables in vtn_handlers.c are known there.  A handler is C, as vtn_fail() is a longjmp() that no

@@ -274,8 +274,7 @@ TEST_F(bad_input, truncated_modules)
    expect_device_works();
 }
 
-/// Flipped bits may well leave a valid module; whatever comes of it, the process and the device go
-/// on.
+/// Flipped bits may leave a valid module.  The process and the device survive it in any case.
 TEST_F(bad_input, flipped_bits)
 {
    if (!may_get_any_module())

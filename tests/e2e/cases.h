@@ -32,8 +32,8 @@ Device &robust_device();
 /// The same driver without the layers that VK_INSTANCE_LAYERS names.
 Device &bare_device();
 
-/// Whether an extension is another driver's own work, which the layer leaves alone unless it is told
-/// to lower everything.
+/// Whether an extension is another driver's own work, which the layer leaves alone unless a setting
+/// makes it lower everything.
 bool is_of_another_driver(const Device &, const char *extension);
 /// Whether the layer may use that work, at least.
 bool has_tiles_of_another_driver(const Device &, const char *extension);

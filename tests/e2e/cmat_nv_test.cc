@@ -52,8 +52,8 @@ std::vector<MatrixOperation> nv_operations(const Device &device)
 }
 
 /// Calls the body for one of `reduction` of the operations, each with a subgroup size; for all of
-/// them in several runs.  What comes of the numbers is the same as with KHR matrices, which are swept.
-/// Only those count that `fits` takes, and `needed` says what these are.
+/// them in several runs.  The numbers are those of KHR matrices, which have a
+/// sweep.  Only operations that `fits` accepts count, and `needed` names their kind.
 template <typename Body>
 void for_some_operations(
    uint32_t reduction, const Body &body,

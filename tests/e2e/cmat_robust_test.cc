@@ -408,8 +408,8 @@ TEST(cmat_robust, workgroups)
    }
 }
 
-/// Tiles over the edge of a matrix whose size is no multiple of theirs, as programs use it: one
-/// buffer ends with the matrix, and what the tiles lack there is zero.
+/// Tiles over the edge of a matrix whose size is no multiple of the tile's, as in real programs: a
+/// buffer ends with the matrix, and the elements beyond it are zero.
 TEST(cmat_robust, gemm_with_a_ragged_last_row_of_tiles)
 {
    Device &device = robust_device();

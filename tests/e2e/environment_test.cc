@@ -181,8 +181,7 @@ TEST_F(environment, small_stacks_hold_nested_control_flow)
    }
 }
 
-/// What a refused shader was refused for is told on the thread that asked, with whatever stack it
-/// has.
+/// The reason for refusing a shader is reported on the calling thread, on a stack of any size.
 TEST_F(environment, small_stacks_hold_refusals)
 {
    std::vector<uint32_t> spirv = nested_ifs(100, matrix_statements());

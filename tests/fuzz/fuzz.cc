@@ -244,7 +244,7 @@ void send(int pipe, const Report &report)
       _exit(2);
 }
 
-/// What the driver below the layer is told through the environment: a child has one such driver.
+/// The environment of the driver below the layer: a child has one such driver.
 struct Driver {
    std::string isa;
    bool split; ///< of the layer-… paths with tiles, this one

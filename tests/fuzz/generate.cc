@@ -641,7 +641,7 @@ Place Generator::matrix_source(const MatrixType &type, const Flow &flow)
    return kept.empty() || !one_in(4) ? matrix_place(type, flow) : place_of(pick(kept), flow);
 }
 
-/// Whoever asks for it writes it, and nobody else.
+/// Only its caller writes it.
 Place Generator::unset_matrix(const MatrixType &type)
 {
    const uint32_t v = add_matrix(type);

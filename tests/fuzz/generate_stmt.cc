@@ -125,7 +125,7 @@ void Generator::branch(Block &out, const Flow &flow)
 
 void Generator::loop(Block &out, const Flow &flow)
 {
-   // Whoever leaves early leaves the others alone from there on, so the whole loop is theirs.
+   // Invocations may leave early, and the others go on alone, so the level holds for the whole loop.
    const Level level = std::max(flow.level, Level(draw(3)));
    const uint32_t counter = add_scalar(Type::u32, level);
    scalars.back().counter = true;

@@ -183,8 +183,8 @@ private:
    void store_tensor(Block &, const Flow &);
    void tensor_through_shared(Block &, const Flow &);
 
-   Stmt synchronize() const;           ///< those who have a matrix
-   Expr shared_region(uint32_t units); ///< the first unit of theirs
+   Stmt synchronize() const;           ///< of the invocations that share a matrix
+   Expr shared_region(uint32_t units); ///< its first unit
    /// A layout, and a stride in units of the memory that suits it.
    struct Layout {
       Order order;

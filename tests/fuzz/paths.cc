@@ -154,7 +154,7 @@ private:
    /// The environment is read when an instance is made.
    void start(const Program &first)
    {
-      // One order for all programs of this device; whoever repeats one of them can set it.
+      // One order for all programs of this device; a caller that repeats a program may set it.
       setenv("WEFT_ORDER", std::to_string(uint32_t(first.seed) | 1).c_str(), 0);
       setenv("VK_DRIVER_FILES", files.driver_manifest.c_str(), 1);
       setenv("VK_ICD_FILENAMES", files.driver_manifest.c_str(), 1);

@@ -41,7 +41,7 @@ protected:
       EXPECT_FALSE(driver.enabled13.shaderIntegerDotProduct);
    }
 
-   /// What shaders of the device may use, as the compiler is told.
+   /// The features that the compiler may use in shaders of the device.
    spirv::Driver compiled_for(const void *stage_next = nullptr, const void *next = nullptr)
    {
       const VkShaderModule module = make_module(matrix_module());
@@ -84,7 +84,7 @@ TEST_F(DeviceTest, integer_dot_product_is_enabled_where_the_driver_has_it)
    EXPECT_TRUE(compiled_for().integer_dot_product);
 }
 
-/// It is the application's choice, and the compiler has to know.
+/// The application chooses it, and the compiler depends on it.
 TEST_F(DeviceTest, robust_buffer_access_2_is_passed_on)
 {
    driver.robust_buffer_access_2 = true;

@@ -548,8 +548,8 @@ const Obstacle obstacles[] = {
 INSTANTIATE_TEST_SUITE_P(Each, QueryObstacle, testing::ValuesIn(obstacles),
                          [](const auto &info) { return info.param.name; });
 
-/// Where no size can be told, shaders rely on none: extensions whose matrices exchange elements are
-/// missing, and the reason is told.
+/// If pipelines cannot require a size, shaders rely on none: extensions whose matrices exchange
+/// elements are missing, and the layer reports the reason.
 TEST_F(Query, subgroups_whose_size_is_out_of_hand)
 {
    const std::function<void()> ways[] = {

@@ -63,7 +63,7 @@ static uint32_t *read_file(const char *path, size_t *size)
    return words;
 }
 
-/* Small integers: every sum of theirs is exact. */
+/* Small integers: each sum is exact. */
 static int element(int matrix, int index)
 {
    return (index * 7 + index / 16 * 3 + matrix * 5) % 17 - 8;

@@ -224,7 +224,7 @@ TEST_F(DiskCacheTest, LivesWithoutAFolder)
    EXPECT_EQ(read_file(top / "file"), "no folder");
 }
 
-/// Whoever can write there could have us run code.
+/// A user who can write there could insert code.
 TEST_F(DiskCacheTest, LeavesFoldersOfOthersAlone)
 {
    DiskCache cache = open();

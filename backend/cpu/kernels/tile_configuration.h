@@ -3,10 +3,10 @@
 
 /// What AMX's kernels need of a thread: the shapes of its tile registers (TILECFG).
 ///
-/// To configure tiles takes as long as several multiplications, so it is no kernel's business: whoever is about to call
-/// kernels on a thread does it, once, and releases the tiles when no more are to come.  The configuration is the same for
-/// all kernels, they leave nothing in tile registers, and fibers of a thread that switch between kernels share it.
-/// A thread whose tiles are released has nothing of them saved when it is interrupted.
+/// To configure tiles takes as long as several multiplications, so kernels do not do it.  Their
+/// caller configures the tiles of a thread once, and releases them after the last kernel.  The
+/// configuration is the same for all kernels, and they leave the tile registers empty, so the fibers
+/// of a thread share it.  Once the tiles are released, an interrupt saves no tile registers.
 
 #pragma once
 

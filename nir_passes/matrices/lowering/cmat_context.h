@@ -65,7 +65,7 @@ struct Context {
                                     const std::function<void(uint32_t)> &body);
 
 private:
-   std::set<const glsl_type *> loops; ///< matrices of which there would be too much code
+   std::set<const glsl_type *> loops; ///< matrices whose code would be too long
 };
 
 /// The three operations that differ from form to form: with private tiles …

@@ -43,8 +43,8 @@ bool are_native(const CmatUses &, const TileRules &);
 
 /// The largest tiles of which every matrix of the shader is a whole number, and with which every
 /// multiplication of the shader is a number of native ones; else, if it may be padded, those that
-/// take the least padding; or none.  Who does not know elements gets tiles of one size for both sides
-/// of every conversion.  Sums that saturate or are rounded to fewer than 32 bits are not
+/// take the least padding; or none.  Back ends that cannot address single elements require the same
+/// tile size on both sides of every conversion.  Sums that saturate or are rounded to fewer than 32 bits are not
 /// cut along K, as each part would be on its own, unless they may be widened.
 std::optional<NativeShape> choose_native_shape(const CmatUses &, const TileRules &);
 

@@ -773,8 +773,8 @@ TEST_P(Memory, BytesOfWordsBehindTheirBlock)
    }
 }
 
-/// What accesses assume of a value may be looked at in another block than that which computes it, of which there are two
-/// copies: here that 8 * lane + n begins with a multiple of 32.
+/// A guard may check the assumption about a value in another block than the value's own, which exists
+/// twice: here that 8 * lane + n begins with a multiple of 32.
 TEST_P(Memory, AssumptionsBehindTheirBlock)
 {
    const uint32_t W = GetParam();

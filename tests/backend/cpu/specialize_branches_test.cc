@@ -374,7 +374,7 @@ TEST_F(ProgramsOfWays, ComeBackFromBytes)
    EXPECT_EQ((*read)->info().subgroup_size, default_subgroup_size);
    EXPECT_EQ(program_for(**read, 4)->serialize(), four->serialize());
    expect_right(*program_for(**read, 6), 6);
-   // Damaged, nothing comes of them.
+   // Damaged programs are refused.
    for (size_t length = 0; length < bytes.size(); length += 97)
       EXPECT_FALSE(deserialize_programs(std::span(bytes).first(length), nullptr, {}));
    for (size_t at = 0; at < bytes.size(); at += 311) {

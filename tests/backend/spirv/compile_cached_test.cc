@@ -46,7 +46,7 @@ TEST_F(CompileCached, GivesTheSameModuleAgain)
    EXPECT_TRUE(std::ranges::equal(cached->local_size, compiled->local_size));
    EXPECT_EQ(cached->local_size[0], 64u);
    EXPECT_EQ(cached->needs_full_subgroups, compiled->needs_full_subgroups);
-   // Whoever watches sees a compilation.
+   // With a dump, the shader is compiled.
    CompileOptions watched = options;
    bool seen = false;
    watched.dump = [&](const char *, const std::string &) { seen = true; };

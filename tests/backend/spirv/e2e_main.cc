@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /// The end-to-end tests of tests/e2e on a driver without matrices, with backend/spirv before it:
-/// every module of theirs, with matrices or not, goes through the compiler, has to be valid, and
-/// has to compute the same as ever.
+/// each of their modules, with matrices or not, passes through the compiler, has to be valid, and has
+/// to compute the same as without it.
 
 #include "backend/spirv/compiler.h"
 #include "backend/spirv/driver_quirks.h"

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Weft authors
+# SPDX-License-Identifier: MIT
+"""Documents and comments keep the rules of "Words" in CONTRIBUTING.md that can be measured.
+
+Sentences of documents have at most 30 words, lines at most 100 columns; tables and code blocks are
+left out, and a piece of code counts as one word. Documents and comments of C and C++ avoid lists of
+phrases. No two documents have the same row of numbers in a table.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+WORDS, COLUMNS = 30, 100
+
+# In comments, each stands nearly always for a plainer noun or verb.
+PHRASES = [
+    r"whoever", r"those who", r"who does", r"what of", r"of which there", r"comes? of",
+    r"for want of", r"has to know", r"is told", r"takes? away", r"taken away", r"as ever",
+    r"of theirs", r"what else",
+]
+# Documents have none of these words either.
+WORDS_OF_DOCUMENTS = [
+    r"what", r"who", r"whom", r"nobody", r"whatever", r"whichever", r"in turn", r"hence", r"thereby",
+    r"asks? for", r"wants?", r"of ours", r"the like",
+]
+
+FENCE = re.compile(r"^\s*```")
+ITEM = re.compile(r"^\s*(?:[-*]|\d+\.) ")
+CODE = re.compile(r"`[^`]*`")
+LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+QUOTED = re.compile(r'"[^"]*"')
+END_OF_SENTENCE = re.compile(r"(?<=[.!?])[\")*]*\s+")
+TOKEN = re.compile(r'R"([^\s()\\]{0,16})\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|'
+                   r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+MARGIN = re.compile(r"\n[ \t]*(?:///?<?|\*(?!/))?|^(?:///?<?|/\*+)|\*/$")
+
+
+def lines_of(text):
+    """Number and line of all lines outside of code blocks."""
+    code = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if FENCE.match(line):
+            code = not code
+        elif not code:
+            yield number, line
+
+
+def paragraphs(text):
+    """Number of the first line and text of each paragraph and item, without tables and titles."""
+    start, words, last = 0, [], 0
+    for number, line in [*lines_of(text), (0, "")]:
+        begins = not words or number != last + 1 or ITEM.match(line)
+        if begins or not line.strip() or line.startswith(("|", "#", "<!--")):
+            if words:
+                yield start, " ".join(words)
+            start, words = number, []
+        if line.strip() and not line.startswith(("|", "#", "<!--")):
+            words.append(ITEM.sub("", line).strip())
+        last = number
+
+
+def sentences(paragraph):
+    plain = LINK.sub(r"\1", CODE.sub("code", paragraph))
+    return END_OF_SENTENCE.split(plain)
+
+
+def count_words(sentence):
+    return sum(bool(re.search(r"\w", word)) for word in sentence.split())
+
+
+def find_phrases(text, phrases):
+    return [match[0] for match in
+            re.finditer(rf"\b(?:{'|'.join(phrases)})\b", text, re.IGNORECASE)]
+
+
+def comments(text):
+    """Number of the first line and text of each comment; comments of whole lines are joined."""
+    joined = re.sub(r"(?m)^([ \t]*)//[^\n]*(?:\n\1//[^\n]*)*",
+                    lambda match: "/*" + match[0][len(match[1]):].replace("//", "  ") + " */", text)
+    for match in TOKEN.finditer(joined):
+        if match[0].startswith(("//", "/*")):
+            plain = re.sub(r"\s+", " ", MARGIN.sub(" ", match[0]))
+            yield joined.count("\n", 0, match.start()) + 1, plain
+
+
+def check_document(text):
+    """Number of a line and fault."""
+    section = ""
+    for number, line in lines_of(text):
+        if line.startswith("#"):
+            section = line
+        elif line.startswith("|") or " " not in line.strip() or LINK.fullmatch(line.strip()):
+            pass
+        elif len(line) > COLUMNS:
+            yield number, f"{len(line)} columns"
+        # This section has examples to avoid in its table.
+        if not (section == "## Words" and line.startswith("|")):
+            plain = QUOTED.sub("", LINK.sub(r"\1", CODE.sub("code", line)))
+            for phrase in find_phrases(plain, WORDS_OF_DOCUMENTS):
+                yield number, f'"{phrase}"'
+    for number, paragraph in paragraphs(text):
+        for sentence in sentences(paragraph):
+            if (count := count_words(sentence)) > WORDS:
+                yield number, f"{count} words: {sentence[:60]} …"
+        for phrase in find_phrases(CODE.sub("code", paragraph), PHRASES):
+            yield number, f'"{phrase}"'
+
+
+def rows_of_numbers(text):
+    """Rows of tables with two numbers or more."""
+    for number, line in lines_of(text):
+        if line.startswith("|") and sum(
+                bool(re.fullmatch(r"[\d.,]*\d[\d.,]*", cell.strip())) for cell in line.split("|")) > 1:
+            yield number, re.sub(r"\s+", " ", line)
+
+
+def check_rows(documents):
+    seen = {}
+    for path, text in documents.items():
+        for number, row in rows_of_numbers(text):
+            if row in seen and seen[row][0] != path:
+                yield f"{path}:{number}: the row of {':'.join(map(str, seen[row]))}: {row}"
+            seen.setdefault(row, (path, number))
+
+
+def check_of_itself():
+    """The checks find what they are for, at its line."""
+    long = "It " + "is " * WORDS + "long."
+    assert list(check_document("# A b\n\nIt is `a b c`. It is short.\n")) == []
+    assert [n for n, _ in check_document(f"Short.\n\n{long[:60]}\n{long[60:]}\n")] == [3]
+    assert not list(check_document("It is. " * 12 + "\n" + "It is. " * 12))
+    assert not list(check_document(f"| {long} |\n```\n{long} {long}\n```\n"))
+    assert not list(check_document(f"* {long[:60]}\n* {long[60:]}\n"))
+    assert [n for n, _ in check_document("a\n" + "a b. " * 21)] == [2]
+    assert not list(check_document(f"![a b](docs/{'a' * COLUMNS})"))
+    for phrase in ("See what it is.", "It is told\nof it.", "| Who is it? |"):
+        assert len(list(check_document(phrase))) == 1, phrase
+    assert not list(check_document('Avoid "what" and `who`.'))
+    source = 'a(); // It is told\nchar b[] = "// whoever";\n/* Those\n * who */\n// has to\n// know\n'
+    found = [(n, find_phrases(text, PHRASES)) for n, text in comments(source)]
+    assert found == [(1, ["is told"]), (3, ["Those who"]), (5, ["has to know"])], found
+    assert len(list(check_rows({"a": "| x | 1 | 2.5 |\n", "b": "| x | 1 | 2.5 |\n"}))) == 1
+    assert not list(check_rows({"a": "| x | 1 | a |\n", "b": "| x | 1 | a |\n"}))
+
+
+def read_files(*patterns):
+    listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", *patterns], cwd=ROOT,
+                            stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    return {path: (ROOT / path).read_text(encoding="utf-8")
+            for path in listed if (ROOT / path).exists()}
+
+
+def main():
+    check_of_itself()
+    documents, sources = read_files("*.md"), read_files("*.c", "*.cc", "*.h")
+    faults = [f"{path}:{number}: {fault}" for path, text in documents.items()
+              for number, fault in check_document(text)]
+    faults += check_rows(documents)
+    faults += [f'{path}:{number}: "{phrase}" in a comment' for path, text in sources.items()
+               for number, comment in comments(text) for phrase in find_phrases(comment, PHRASES)]
+    for fault in faults:
+        print(fault)
+    print(f"{len(documents)} documents, {len(sources)} sources, {len(faults)} faults")
+    return 1 if faults or not documents or not sources else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
