@@ -5,9 +5,11 @@
 
 Sentences of documents have at most 30 words, lines at most 100 columns; tables and code blocks are
 left out, and a piece of code counts as one word. Documents and comments of C and C++ avoid lists of
-phrases. No two documents have the same row of numbers in a table.
+phrases. No two documents have the same row of numbers in a table. Links of documents lead to files
+and titles, and the files and passes that documents name exist.
 """
 
+import os
 import pathlib
 import re
 import subprocess
@@ -32,6 +34,8 @@ FENCE = re.compile(r"^\s*```")
 ITEM = re.compile(r"^\s*(?:[-*]|\d+\.) ")
 CODE = re.compile(r"`[^`]*`")
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+FILE = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:c|cc|h|inc|json|mjs|py|sh|txt))`")
+PASS = re.compile(r"\*\*(\w+_\w+)\*\*")
 QUOTED = re.compile(r'"[^"]*"')
 END_OF_SENTENCE = re.compile(r"(?<=[.!?])[\")*]*\s+")
 TOKEN = re.compile(r'R"([^\s()\\]{0,16})\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|'
@@ -127,6 +131,38 @@ def check_rows(documents):
             seen.setdefault(row, (path, number))
 
 
+def anchors(text):
+    """Names of a document's titles, as links have them."""
+    titles = [line.lstrip("#").strip() for _, line in lines_of(text) if line.startswith("#")]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def check_names(documents, paths):
+    """Links, files and passes that do not exist. The paths are all files of the tree."""
+    known = set(paths)
+    for path in paths:
+        known |= {str(folder) for folder in pathlib.PurePath(path).parents}
+    top = {path.split("/")[0] for path in paths}
+    stems = {pathlib.PurePath(path).stem for path in paths}
+    for path, text in documents.items():
+        for number, line in lines_of(text):
+            for target in re.findall(r"\]\(([^)]+)\)", line):
+                file, _, anchor = target.partition("#")
+                if "://" in file:
+                    continue
+                file = os.path.normpath(os.path.join(os.path.dirname(path), file)) if file else path
+                if file not in known:
+                    yield f"{path}:{number}: no file {target}"
+                elif anchor and anchor not in anchors(documents.get(file, "")):
+                    yield f"{path}:{number}: no title {target}"
+            for file in FILE.findall(line):
+                if "NAME" not in file and file.split("/")[0] in top and file not in known:
+                    yield f"{path}:{number}: no file {file}"
+            for name in PASS.findall(line):
+                if name not in stems:
+                    yield f"{path}:{number}: no file of {name}"
+
+
 def check_of_itself():
     """The checks find what they are for, at its line."""
     long = "It " + "is " * WORDS + "long."
@@ -144,14 +180,23 @@ def check_of_itself():
     found = [(n, find_phrases(text, PHRASES)) for n, text in comments(source)]
     assert found == [(1, ["is told"]), (3, ["Those who"]), (5, ["has to know"])], found
     assert len(list(check_rows({"a": "| x | 1 | 2.5 |\n", "b": "| x | 1 | 2.5 |\n"}))) == 1
+    tree = ["a/b.md", "a/low_c.h", "d/e.md"]
+    good = {"a/b.md": "# T `x_y`, z\n[t](#t-x_y-z) [e](../d/e.md#e) [d](../d)\n`a/low_c.h` **low_c**",
+            "d/e.md": "# E\n[b](../a/b.md)\n```\n[x](x.md)\n```\n`other/x.h` `a/x_NAME.h` `x.h`"}
+    assert not list(check_names(good, tree)), list(check_names(good, tree))
+    for bad in ("[t](#u)", "[e](e.md)", "[e](../d/e.md#f)", "`a/low_d.h`", "**low_d**"):
+        assert len(list(check_names(good | {"a/b.md": bad}, tree))) == 1, bad
     assert not list(check_rows({"a": "| x | 1 | a |\n", "b": "| x | 1 | a |\n"}))
 
 
-def read_files(*patterns):
+def list_files(*patterns):
     listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", *patterns], cwd=ROOT,
                             stdout=subprocess.PIPE, text=True, check=True).stdout.split()
-    return {path: (ROOT / path).read_text(encoding="utf-8")
-            for path in listed if (ROOT / path).exists()}
+    return [path for path in listed if (ROOT / path).exists()]
+
+
+def read_files(*patterns):
+    return {path: (ROOT / path).read_text(encoding="utf-8") for path in list_files(*patterns)}
 
 
 def main():
@@ -160,6 +205,7 @@ def main():
     faults = [f"{path}:{number}: {fault}" for path, text in documents.items()
               for number, fault in check_document(text)]
     faults += check_rows(documents)
+    faults += check_names(documents, list_files())
     faults += [f'{path}:{number}: "{phrase}" in a comment' for path, text in sources.items()
                for number, comment in comments(text) for phrase in find_phrases(comment, PHRASES)]
     for fault in faults:
