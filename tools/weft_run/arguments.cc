@@ -16,23 +16,23 @@ Runs a Vulkan program on Weft's CPU device, or with Weft's layer above the machi
 Devices:
   --cpu             the CPU device alone (default)
   --add             the CPU device beside the machine's own devices
-  --layer           the machine's own devices, with the layer: cooperative matrices where the driver
-                    has none; with --cpu or --add above those devices instead
+  --layer           the machine's own devices, with the layer: matrices for drivers that lack them;
+                    with --cpu or --add, above those devices instead
   --profile NAME    the matrices of a vendor's device (WEFT_PROFILE): nvidia, amd, intel, apple,
-                    lavapipe; with +identity behind it the vendor's numbers and names too
+                    lavapipe; with the suffix +identity also the vendor's IDs and names
   --gpu             the CPU device presents itself as an integrated GPU (WEFT_DEVICE_TYPE), for
-                    programs that leave out CPUs
-  --log             messages on stderr: why something was refused (WEFT_DEBUG=log)
+                    programs that ignore CPUs
+  --log             reasons for refusals on stderr (WEFT_DEBUG=log)
 Instead of running a program:
-  --info            one page: the devices, their cooperative matrices or why they have none, the
-                    CPU's instructions, the shader cache, versions
-  --json            --info for scripts
-  --env             the variables, as commands for a shell
-  -h, --help        this text
-  --version         the version
+  --info            prints one page: the devices, their cooperative matrices or the reason for none,
+                    the CPU's instructions, the shader cache, versions
+  --json            prints --info for scripts
+  --env             prints the variables, as commands for a shell
+  -h, --help        prints this text
+  --version         prints the version
 
-Exit status: the program's; 125 where weft-run itself fails, 126 where the program cannot be run,
-127 where it is not found.  --info ends with 0 if a device has VK_KHR_cooperative_matrix, with 1
+Exit status: the program's; 125 if weft-run itself fails, 126 if the program cannot be run,
+127 if it is not found.  --info ends with 0 if a device has VK_KHR_cooperative_matrix, with 1
 if none has.
 )";
 

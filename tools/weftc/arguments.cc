@@ -12,65 +12,64 @@ namespace weft::weftc {
 
 const char *const usage = R"(usage: weftc [option...] FILE
 
-Compiles one compute entry point of a SPIR-V module as the driver or the layer does, shows a stage of
-it, or runs it.  FILE - is the standard input; SPIR-V assembly (spirv-dis, --emit=spirv-text) is
-assembled.
+Compiles one compute entry point of a SPIR-V module like the driver or the layer, prints a stage of
+the compilation, or runs the shader.  FILE may be - for the standard input.  SPIR-V assembly
+(spirv-dis, --emit=spirv-text) is assembled.
 
 Show:
-  --emit=nir           NIR as the back end gets it (default)
+  --emit=nir           NIR for the back end (default)
   --emit=passes        NIR after each pass, to the last one of the back end
   --emit=llvm          LLVM IR
   --emit=asm           assembly of this machine
-  --emit=spirv         SPIR-V as the layer gives it to a driver: a binary module, validated
+  --emit=spirv         the layer's SPIR-V for a driver: a validated binary module
   --emit=spirv-text    the same, disassembled
-  --emit=map           SVG drawing: which invocation and component owns which matrix element
-  --emit=register-map  the same where matrices are registers
+  --emit=map           SVG drawing: the invocation and component of each matrix element
+  --emit=register-map  the same for matrices in registers
   --stats              JSON: time of each phase and pass, size and instructions of the code, calls,
                        kinds of accesses, spills
 Run, without Vulkan:
-  --run                on buffers with given or random contents; prints what they hold at the end
-  --path PATH          the path to take (tiles): tiles, registers, spirv-tiles, spirv-registers, and
-                       behind it any of /avx2, /avx512, /w8 ... /w64, /unchecked,
-                       /specialized
-  --compare PATHS      runs these too, with commas between, or 'all', and compares the results: the
-                       first that differs is named, with the matrix element that it is
-  --buffer S.B=WHAT    the buffer of set S, binding B (S.B.E: element E of an array): FILE, random:N
-                       or zero:N with N bytes (random; as many bytes as the shader declares, 65536
-                       of what has no length); may be repeated
-  --push V,V...        push constants: values as with --spec (random)
-  --workgroups X,Y,Z   how many (1,1,1)
-  --seed N             of random contents: numbers with which sums are exact (the clock)
-  --tolerance R        how far floats may lie apart, relatively (0)
-  --save S.B=FILE      writes what the buffer holds at the end
+  --run                on buffers with given or random contents; prints their contents at the end
+  --path PATH          tiles (default), registers, spirv-tiles or spirv-registers, with any of the
+                       suffixes /avx2, /avx512, /w8 ... /w64, /unchecked, /specialized
+  --compare PATHS      also runs these paths, separated by commas, or 'all', and compares the
+                       results; reports the first difference with its matrix element
+  --buffer S.B=DATA    the buffer of set S, binding B (S.B.E: element E of an array): FILE, random:N
+                       or zero:N with N bytes (default: random, with the size that the shader
+                       declares, 65536 bytes without a declared size); may be repeated
+  --push V,V...        push constants: values as with --spec (default: random)
+  --workgroups X,Y,Z   number of workgroups (1,1,1)
+  --seed N             seed of random contents, whose sums are exact (default: the clock)
+  --tolerance R        largest relative difference of floats (0)
+  --save S.B=FILE      writes the buffer's contents at the end
   --timeout S          seconds for each path (60)
 Find the pass that breaks it:
-  --bisect             the first application of an optional pass after which --path gives something
-                       else than the reference, or fails
-  --reference PATH     what is right (--path without optional passes)
-Steer:
+  --bisect             finds the first application of an optional pass after which --path differs
+                       from the reference, or fails
+  --reference PATH     the correct path (--path without optional passes)
+Control:
   --entry NAME         the entry point (main)
   --spec ID=VALUE      a specialization constant: 16, 0x10, -1, true, 1.5 (32-bit float), 1.5d
                        (64-bit); may be repeated
   --subgroup-size N    8, 16, 32 or 64 (the machine's or driver's default)
   --registers          lower matrices to registers, not to tiles of the back end
-  --isa avx2|avx512    the most of the CPU's instructions to use
-  --target cpu|layer   whose NIR, passes or statistics (cpu)
-  --driver WHAT        the driver below the layer: full, lavapipe, nvidia or a FILE that describes it
-                       (full); docs/weftc.md has the form
-  --native MxNxK       a shape that the driver has matrices for; may be repeated
-  --spirv-version 1.N  the newest that the driver takes
-  --robust, --no-robust  accesses keep within their buffers (as the driver, not as the layer)
-  --stop-after PASS[#N]  shows NIR as it is then; else no optional pass runs after it
-  --skip PASS[#N]      leaves out an optional pass, or its Nth application; may be repeated
-  --pass-limit N       runs the first N applications of optional passes only.  Optional are the passes
-                       whose names begin with opt_ or nir_opt_, less nir_opt_algebraic,
+  --isa avx2|avx512    the highest instruction set to use
+  --target cpu|layer   the compiler of the NIR, passes or statistics (cpu)
+  --driver NAME        the driver below the layer: full (default), lavapipe, nvidia, or a FILE that
+                       describes it; docs/weftc.md has the format
+  --native MxNxK       a shape of the driver's own matrices; may be repeated
+  --spirv-version 1.N  the newest version that the driver accepts
+  --robust, --no-robust  accesses stay within their buffers (default: for the driver only)
+  --stop-after PASS[#N]  prints NIR after this pass; no later optional pass runs
+  --skip PASS[#N]      skips an optional pass, or its Nth application; may be repeated
+  --pass-limit N       runs only the first N applications of optional passes.  Their names begin
+                       with opt_ or nir_opt_, except nir_opt_algebraic,
                        nir_opt_algebraic_late, nir_opt_constant_folding and nir_opt_deref, which
-                       lower something too
-  -o, --output FILE    write there instead of to the standard output
-  -h, --help           this text
-  --version            the version
+                       also lower instructions
+  -o, --output FILE    writes to FILE instead of the standard output
+  -h, --help           prints this text
+  --version            prints the version
 
-Exit status: 0; 1 where something could not be compiled or run; 2 for a wrong command line; 3 where
+Exit status: 0 for success; 1 if a compilation or a run failed; 2 for a wrong command line; 3 if
 paths disagree.  --bisect ends with 0 if it found a pass.
 )";
 
