@@ -64,8 +64,8 @@ def measure_rates(root, program, file, rounds, variables):
 
 def measure_first(root, program, file, rounds, variables):
     """Medians of the seconds from the start of a process to its first token, after a prompt of 64, and
-    to its second, which takes mat-vec kernels: cold, with what an earlier process cached, and on
-    ggml's CPU backend."""
+    to its second, which takes mat-vec kernels: cold, with an earlier process's cache, and on ggml's
+    CPU backend."""
     seconds = {'cold': [], 'warm': [], 'CPU': []}
     for turn in range(rounds):
         home = {'HOME': f'/weft/home-first{turn}'}
@@ -127,7 +127,7 @@ def bench_model(root, arguments, driver):
         results[kind], agree = measure_way(root, program, file, arguments.rounds, ours)
         right &= agree
         if kind != 'f16':
-            # Where there are no matrices, ggml makes bytes of what it multiplies quantized blocks by.
+            # Without matrices, ggml converts the other factor of quantized blocks to bytes.
             print('  without matrices: products of bytes', flush=True)
             results[kind]['products of bytes'], agree = measure_way(root, program, file,
                                                                     arguments.rounds, ours | SCALAR)
@@ -181,7 +181,7 @@ class Server:
         self.cpu_rates.append(self.work / cpu_seconds)
 
     def finish(self):
-        """The error of what it computed."""
+        """The error of its results."""
         self.process.stdin.close()
         nmse = float(self.answer())
         self.process.wait()
@@ -246,7 +246,7 @@ def bench_ggml(root, arguments, driver):
     peers = [('Weft', driver | GGML, 'Vulkan0')]
     paths = [('Weft, NV_coopmat2', driver | GGML | NO_VECTORS, 'Vulkan0'),
              ('Weft, KHR_coopmat', driver | GGML | KHR, 'Vulkan0')]
-    # Without matrices ggml makes bytes of what it multiplies quantized blocks by.
+    # Without matrices, ggml converts the other factor of quantized blocks to bytes.
     bytes_path = ('Weft, bytes', driver | GGML | SCALAR, 'Vulkan0')
     if 'lavapipe' in arguments.peers:
         peers += [(name, variables, 'Vulkan0') for name, variables in known.items()]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""ci/bench startup: what a process waits for until Vulkan has computed its first small product."""
+"""ci/bench startup: the time of a process until Vulkan has computed its first small product."""
 
 import pathlib
 import statistics
@@ -32,8 +32,8 @@ def first_product(root, program, variables, matrices, home):
 
 
 def bench_startup(root, arguments, driver):
-    """Each in a process of its own, by turns, first with an empty home, then with what the first
-    left there; medians."""
+    """Each in a process of its own, by turns, first with an empty home, then with the cache of the
+    first; medians."""
     with tempfile.TemporaryDirectory() as folder:
         built = package_test.build_product(pathlib.Path(folder))
         if not built:

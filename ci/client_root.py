@@ -49,7 +49,7 @@ STAMP = 'opt/weft-packages'
 INSTALLED_LAVAPIPE = '/usr/share/vulkan/icd.d/lvp_icd.json'
 LAVAPIPES = ('lavapipe-25.0', 'lavapipe-26.1')
 
-# ggml leaves CPUs out unless told which device to take.
+# Without this variable, ggml ignores CPUs.
 GGML = {'GGML_VK_VISIBLE_DEVICES': '0'}
 NO_VECTORS = {'GGML_VK_DISABLE_COOPMAT2_DECODE_VECTOR': '1'}
 KHR = {'GGML_VK_DISABLE_COOPMAT2': '1'}
@@ -153,8 +153,8 @@ def make_root(root):
 class Root:
     """The root directory with its mounts; /weft in it is memory that only this run sees.
 
-    What a program is run with is a dictionary of variables: driver() and layers() give those that
-    choose what lies behind the Vulkan loader.
+    A program runs with a dictionary of variables. driver() and layers() return the variables that
+    choose the driver and the layers behind the Vulkan loader.
     """
 
     def __init__(self, path):
@@ -200,8 +200,8 @@ class Root:
         return program
 
     def describe_device(self, variables):
-        """Name and version of the driver's first device: a name in LAVAPIPES is what the list of
-        packages held when it was written."""
+        """Name and version of the driver's first device: a name in LAVAPIPES is the version at the
+        time of writing."""
         shown = self.run(['vulkaninfo', '--summary'], variables, stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL, text=True).stdout
         found = dict(re.findall(r'^\s*(deviceName|driverName|driverInfo)\s*= (.*)$', shown,
@@ -253,8 +253,8 @@ class Root:
         return described
 
     def install_binary(self, binary, folder='lib'):
-        """Copies a library or a program, and what it is linked with beyond the root's own
-        libraries, to a folder of /weft; its path in the root."""
+        """Copies a library or a program, and its libraries that the root lacks, to a folder of
+        /weft; its path in the root."""
         lib = self.weft / folder
         lib.mkdir(exist_ok=True)
         shutil.copy(binary, lib)

@@ -12,7 +12,7 @@ from client_root import NEW_VALIDATION, QUICK_LAVAPIPE, SOURCE, fail
 END_TO_END_TESTS = SOURCE / 'build/tests/e2e/weft_e2e'
 
 KHRONOS_VALIDATION = 'VK_LAYER_KHRONOS_validation'
-# As tests/e2e/meson.build has them: bad input, which breaks rules on purpose, is left out.
+# As tests/e2e/meson.build has them: without bad input, which breaks rules on purpose.
 VALIDATED_TESTS = 'validation.*:cmat_*:control_flow.*:memory.*:subgroup.*:types.*'
 # Their shaders have vectors of eight components, to which the layers object without LongVectorEXT.
 UNKNOWN_TO_VALIDATION = 'cmat_tensor.*vector_decode*'

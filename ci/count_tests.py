@@ -5,16 +5,16 @@
 
 usage: count_tests.py BUILD…
 
-Meson's log tells how each test program ended, GoogleTest's XML file beside it (BUILD/NAME.xml) how
-each of its cases did. A program without such a file counts as one case. One that failed although
-none of its cases did (it crashed half way, or a sanitizer complained at its end) counts as one
-failed case more, and so do one whose filter selects no case and a folder without a log.
+Meson's log has the result of each test program, GoogleTest's XML file beside it (BUILD/NAME.xml) the
+results of its cases. A program without such a file counts as one case. A program may fail without a
+failed case: it crashed, or a sanitizer reported an error at its end. It then counts as one more
+failed case, and so does a program whose filter selects no case, or a folder without a log.
 
-A case of the end-to-end tests stands for a sweep; how many combinations it ran, and how many it
-left out why, it prints itself, and the sums are shown here.
+A case of the end-to-end tests is a sweep. It prints the number of combinations that it ran and
+skipped, with the reasons, and this script prints the sums.
 
-Prints what failed, what was skipped and why, and as the last line `N passed, N failed`. The exit
-status is 0 when something passed and nothing failed.
+Prints the failures and the skipped tests with their reasons, and as the last line `N passed, N
+failed`. The exit status is 0 if at least one test passed and none failed.
 """
 
 import collections

@@ -6,7 +6,7 @@
 Vulkan's registry (vk.xml and video.xml), and writes them as struct_sizes.inc: sType and size in
 bytes where pointers have 8.
 
-Any registry will do, whatever the headers that the layer is built with: take the newest one.
+Take the newest registry. It need not match the headers that the layer is built with.
 
     layer/struct_sizes_gen.py vk.xml video.xml > layer/struct_sizes.inc
 """

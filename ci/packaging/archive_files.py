@@ -7,7 +7,7 @@ import pathlib
 import re
 import tarfile
 
-#: For people who unpack archives, not for packages.
+#: For users of the archive, not for packages.
 LEFT_OUT = {"README.md"}
 
 

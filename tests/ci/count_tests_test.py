@@ -22,7 +22,7 @@ class CountTest(unittest.TestCase):
         self.entries = []
 
     def add(self, name, result="OK", cases=None, stdout=""):
-        """One test program; `cases` is what its GoogleTest report says, name → outcome."""
+        """One test program; `cases` is its GoogleTest report, name → outcome."""
         self.entries.append({"name": "weft:suite / " + name, "result": result,
                              "returncode": 0 if result == "OK" else 1, "stdout": stdout})
         if cases is None:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""Shaders and commands of examples/ run and compute what they should. examples/ci runs with an
-archive made from BUILD, and fails where it has to; workflows name scripts that exist and actions by
+"""Shaders and commands of examples/ run and give the right results. examples/ci runs with an
+archive made from BUILD, and fails for the planted reasons; workflows name scripts that exist and actions by
 their hashes.
 usage: examples_test.py BUILD GLSLANG
 """

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""The wheel and the npm package of an archive that is made up: what they hold, and that they start
-weft-run. tests/package has the tests of real ones."""
+"""The wheel and the npm package of a made-up archive: their files, and that they start weft-run.
+tests/package has the tests of real archives."""
 
 import base64
 import csv
@@ -20,7 +20,7 @@ import unittest
 import zipfile
 
 PACKAGING = pathlib.Path(__file__).resolve().parent.parent.parent / "ci/packaging"
-# Tells what it was called with, and sets what the real one sets.
+# Prints its arguments, and sets the variables of the real one.
 WEFT_RUN = b"""#!/bin/sh
 case $1 in --profile) echo "no profile $2" >&2; exit 125 ;; esac
 for option; do case $option in --*) options="$options $option" ;; esac; done

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""Sources include what the table "Rooms" of docs/architecture.md allows, and READMEs name each file.
+"""Sources keep to the table "Rooms" of docs/architecture.md, and READMEs name each file.
 
 A file may include its own folder, the folders above it, and each folder that the table names for
 its own, directly or through others. The table has no cycle, no folder without sources, no folder
@@ -77,7 +77,7 @@ def check_readmes(paths, readmes):
 
 
 def check_of_itself():
-    """The checks find what they are for."""
+    """The checks find planted faults."""
     table = {"low": [], "high": ["low"], "high/room": ["low"]}
     good = {"low/a.h": "", "high/b.h": '#include "low/a.h"\n',
             "high/room/c.cc": '#include "high/b.h"\n#include "low/a.h"\n'}

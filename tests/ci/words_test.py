@@ -164,7 +164,7 @@ def check_names(documents, paths):
 
 
 def check_of_itself():
-    """The checks find what they are for, at its line."""
+    """The checks find planted faults, at their lines."""
     long = "It " + "is " * WORDS + "long."
     assert list(check_document("# A b\n\nIt is `a b c`. It is short.\n")) == []
     assert [n for n, _ in check_document(f"Short.\n\n{long[:60]}\n{long[60:]}\n")] == [3]

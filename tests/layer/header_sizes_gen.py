@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
 
-"""Writes header_sizes: what the compiler says of the structs whose sizes layer/struct_sizes_gen.py
-computes, as far as the headers know them.  From those headers' registry (vk.xml)."""
+"""Writes header_sizes: the compiler's sizes of the structs of layer/struct_sizes_gen.py, as far as the
+headers know them.  From those headers' registry (vk.xml)."""
 
 import sys
 import xml.etree.ElementTree as et

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""The implicit layer is there when its variable asks for it, unless another one forbids it. The loader
-lists it once.
+"""The loader lists the implicit layer once, if its variable enables it and no other variable disables
+it.
 usage: implicit_layer_test.py BUILD
 
 The manifest that -Dlayer_manifest=implicit installs, with the library of BUILD, lies where the loader

@@ -232,7 +232,7 @@ class PackageTest(unittest.TestCase):
         return told["chosen"]["devices"][0]["driver_info"], told["version"]
 
     def test_library_of_another_version(self):
-        """It runs, and both versions are told."""
+        """It runs, and reports both versions."""
         info, version = self.driver_info(self.folder)
         self.assertRegex(info, rf"^Weft {re.escape(version)} \(LLVM (19|2[0-2])\.[0-9]")
         folder = self.copy("other version")

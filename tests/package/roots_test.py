@@ -77,13 +77,13 @@ def npm_install(folder, package):
 
 
 def cpu_seconds():
-    """Of the programs that were run and have ended; unlike a clock, it does not see what else is running."""
+    """CPU time of the programs that have ended; unlike a clock, it excludes other programs."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 class Root:
-    """A root that is as it was afterwards: what is written goes to a layer above it."""
+    """A root that stays unchanged: writes go to a layer above it."""
 
     def __init__(self, base, scratch):
         self.path = scratch / "root"

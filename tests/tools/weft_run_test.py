@@ -22,7 +22,7 @@ FAMILY = ["VK_KHR_cooperative_matrix", "VK_NV_cooperative_matrix", "VK_NV_cooper
 
 
 def run(*arguments, program=None, **variables):
-    """Without the variables of the caller's that change what is found."""
+    """Without the caller's variables that change the devices."""
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("WEFT_", "VK_"))} | variables
     return subprocess.run([program or WEFT_RUN, *map(str, arguments)], env=environment, text=True,
@@ -133,7 +133,7 @@ class Info(Scratch):
         self.assertEqual(few["VK_NV_cooperative_matrix2"], "lowered")
 
     def test_reasons(self):
-        """Nobody has to know a variable to be told why there are no matrices."""
+        """The reason for missing matrices is printed without any variable."""
         refused = {"WEFT_PROFILE": "amd+identity", "WEFT_ICD_PROFILE": "none",
                    "WEFT_LOWERING": "registers"}
         found = self.info("--cpu", "--layer", status=1, **refused)

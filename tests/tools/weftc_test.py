@@ -176,7 +176,7 @@ class Weftc(unittest.TestCase):
             self.assertEqual(names[-1], last)
             self.assertTrue([text for text in shown
                              if re.match(r"nir_opt_cse#1 \(optional pass number \d+\) ", text)])
-            # What is shown last is what the translator gets.
+            # The translator gets the last text.
             application, shader = shown[-1].split(" ", 1)
             self.assertEqual(shader, emit())
             self.assertEqual(emit("--stop-after", application), shader)

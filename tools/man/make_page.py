@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""Makes a man page of what a program says of itself.
+"""Makes a man page from the --help of a program.
 usage: make_page.py PROGRAM VERSION SUMMARY SECTIONS OUTPUT
 
 --help gives synopsis, description, options and exit status; SECTIONS is a file of further sections.

@@ -17,7 +17,7 @@ __all__ = ["activate", "folder", "weft_run"]
 
 #: The unpacked archive: bin, lib, share, licenses.
 folder = pathlib.Path(__file__).resolve().parent / "weft"
-#: The program that knows what Vulkan loaders of any age need.
+#: The program that knows the variables of Vulkan loaders of any age.
 weft_run = folder / "bin/weft-run"
 
 
