@@ -72,9 +72,9 @@ def medians_of(results, key):
 
 
 def measure_peaks(repetitions):
-    """Operations per second by instructions: the best of all rounds, for neighbours only take away,
-    and of one thread or all."""
-    print('== what the instruction sets reach, GOP/s', flush=True)
+    """Operations per second by instructions, of one thread or all: the best of all rounds, because
+    other tenants only cost speed."""
+    print('== peaks of the instruction sets, GOP/s', flush=True)
     results = run_benchmarks(PEAKS, '.', {}, repetitions)
     peaks = {}
     for name, values in results.items():

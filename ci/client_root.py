@@ -17,8 +17,8 @@ import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
-# ggml comes from the Debian that follows: the compiler of its shaders in Debian 13 knows no vector
-# decode functions. What else that Debian has waits for it (PIN).
+# ggml comes from the next Debian release: the shader compiler of Debian 13 knows no vector decode
+# functions. No other package comes from that release unless it is named (PIN).
 PACKAGES = ['ca-certificates', 'chromium', 'g++', 'glslang-dev', 'glslang-tools', 'libllvm19',
             'libvkfft-dev', 'libvulkan-dev', 'libvulkan1', 'nodejs', 'vulkan-tools',
             'vulkan-validationlayers', 'mesa-vulkan-drivers/trixie-backports'] + [

@@ -4,8 +4,7 @@
 """Documents and comments keep the rules of "Words" in CONTRIBUTING.md that can be measured.
 
 Sentences of documents have at most 30 words, lines at most 100 columns; tables and code blocks are
-left out, and a piece of code counts as one word. Documents and comments of C and C++ avoid lists of
-phrases. No two documents have the same row of numbers in a table. Links of documents lead to files
+left out, and a piece of code counts as one word. Documents and comments avoid lists of phrases. No two documents have the same row of numbers in a table. Links of documents lead to files
 and titles, and the files and passes that documents name exist.
 """
 
@@ -89,6 +88,13 @@ def comments(text):
         if match[0].startswith(("//", "/*")):
             plain = re.sub(r"\s+", " ", MARGIN.sub(" ", match[0]))
             yield joined.count("\n", 0, match.start()) + 1, plain
+
+
+def comments_of_script(text):
+    """The same for lines of # and for Python's texts about modules and functions."""
+    for match in re.finditer(r'(?m)(?:^[ \t]*#[^!\n][^\n]*\n?)+|^[ \t]*"""(?:.|\n)*?"""', text):
+        plain = re.sub(r"\s+", " ", re.sub(r"(?m)^[ \t]*#", " ", match[0]))
+        yield text.count("\n", 0, match.start()) + 1, plain
 
 
 def check_document(text):
@@ -179,6 +185,9 @@ def check_of_itself():
     source = 'a(); // It is told\nchar b[] = "// whoever";\n/* Those\n * who */\n// has to\n// know\n'
     found = [(n, find_phrases(text, PHRASES)) for n, text in comments(source)]
     assert found == [(1, ["is told"]), (3, ["Those who"]), (5, ["has to know"])], found
+    script = '#!/bin/who does\nx="# whoever"\n  # It is\n  # told\n"""Those\nwho"""\n'
+    found = [(n, find_phrases(text, PHRASES)) for n, text in comments_of_script(script)]
+    assert found == [(3, ["is told"]), (5, ["Those who"])], found
     assert len(list(check_rows({"a": "| x | 1 | 2.5 |\n", "b": "| x | 1 | 2.5 |\n"}))) == 1
     tree = ["a/b.md", "a/low_c.h", "d/e.md"]
     good = {"a/b.md": "# T `x_y`, z\n[t](#t-x_y-z) [e](../d/e.md#e) [d](../d)\n`a/low_c.h` **low_c**",
@@ -202,15 +211,18 @@ def read_files(*patterns):
 def main():
     check_of_itself()
     documents, sources = read_files("*.md"), read_files("*.c", "*.cc", "*.h")
+    scripts = read_files("*.py", "*meson.build", "ci/*")
     faults = [f"{path}:{number}: {fault}" for path, text in documents.items()
               for number, fault in check_document(text)]
     faults += check_rows(documents)
     faults += check_names(documents, list_files())
-    faults += [f'{path}:{number}: "{phrase}" in a comment' for path, text in sources.items()
-               for number, comment in comments(text) for phrase in find_phrases(comment, PHRASES)]
+    for files, find in ((sources, comments), (scripts, comments_of_script)):
+        faults += [f'{path}:{number}: "{phrase}" in a comment' for path, text in files.items()
+                   for number, comment in find(text) for phrase in find_phrases(comment, PHRASES)]
     for fault in faults:
         print(fault)
-    print(f"{len(documents)} documents, {len(sources)} sources, {len(faults)} faults")
+    print(f"{len(documents)} documents, {len(sources)} sources, {len(scripts)} scripts, "
+          f"{len(faults)} faults")
     return 1 if faults or not documents or not sources else 0
 
 
