@@ -153,7 +153,7 @@ Result<MatrixPlan> plan_matrices(nir_shader *nir, const Target &target)
    if (const std::optional<NativeShape> shape = choose_native_shape(*uses, rules))
       return MatrixPlan{target.form, shape};
    if (is_private)
-      return Error{"the shader's cooperative matrices cannot be built from tiles that there are"};
+      return Error{"the shader's cooperative matrices cannot be built from the target's tiles"};
    return MatrixPlan{MatrixForm::registers, {}};
 }
 

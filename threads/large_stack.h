@@ -55,7 +55,7 @@ private:
 [[nodiscard]] bool call_on_large_stack(const std::function<void()> &work);
 
 /// The error message after call_on_large_stack() returned false.
-constexpr const char process_is_ending[] = "the process is ending: nothing is compiled any more";
+constexpr const char process_is_ending[] = "the process is exiting: no shader is compiled any more";
 
 /// Runs tasks on threads of the same kind, in parallel with the threads that start them.
 class LargeStackThreads {

@@ -171,8 +171,8 @@ std::string why_no_registers(const ProfileChoice &choice)
    if (!choice.identity || !choice.identity->places_elements)
       return {};
    return std::string(choice.profile->name) + std::string(with_identity) +
-          " is refused: programs for these devices know where an accumulator's elements lie, and "
-          "matrices in registers have them elsewhere; '" +
+          " is refused: programs for these devices rely on the layout of an accumulator's "
+          "elements, and matrices in registers have another layout; '" +
           std::string(choice.profile->name) + "' imitates the rest";
 }
 

@@ -117,7 +117,7 @@ constexpr uint32_t max_matrix_dimension = 256;
 bool declares_any(std::span<const uint32_t> spirv, std::span<const uint32_t> capabilities,
                   std::span<const std::string> extensions = {});
 
-/// Who implements a shader's matrices if the driver has matrices itself. The cache may be null.
+/// The implementer of a shader's matrices above a driver with matrices. The cache may be null.
 enum class MatrixOwner {
    driver,  ///< the driver's own operations suffice
    layer,   ///< the shader needs operations that compile() adds to the driver's

@@ -29,9 +29,9 @@ constexpr DriverQuirk quirks[] = {
          "no barriers of memory alone or of a subgroup, and no availability of single accesses "
          "to shared memory",
       .why =
-         "it suspends a subgroup at every barrier, makes one of each such access, and loses what "
-         "is left to do for subgroups that wait at one when others have ended; its workgroups "
-         "run on one thread, their subgroups in lockstep, so that none of these says anything",
+         "llvmpipe suspends a subgroup at every barrier and turns such accesses into barriers. If "
+         "a subgroup waits at one when others have ended, the rest of its work is lost. Its "
+         "workgroups run on one thread with subgroups in lockstep, so these barriers have no use",
       .test = "Compile.PartialBarriersAreLeftOutWhereTheyAreHarmful",
    },
    {
@@ -40,8 +40,8 @@ constexpr DriverQuirk quirks[] = {
       .first_version = nvidia_version(595, 0),
       .last_version = last_of_nvidia(595),
       .quirk = Quirk::subgroup_arithmetic_in_matrices,
-      .what = "no subgroup arithmetic in modules that have the driver's own matrices: shuffles and "
-              "ballots in its place",
+      .what = "no subgroup arithmetic in modules with the driver's own matrices: shuffles and "
+              "ballots replace it",
       .why = "vkCreateComputePipelines crashes on a module that declares CooperativeMatrixKHR and "
              "GroupNonUniformArithmetic",
       .test = "Compile.NativeMatricesWithoutSubgroupArithmetic",

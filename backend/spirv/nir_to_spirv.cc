@@ -82,7 +82,7 @@ void emit_intrinsic(Translator &t, nir_intrinsic_instr *instr)
    }
    if (!translated)
       t.fail(std::string("the intrinsic ") + nir_intrinsic_infos[instr->intrinsic].name +
-             " is in the form and has no translation");
+             " passed validation but has no translation");
 }
 
 } // namespace

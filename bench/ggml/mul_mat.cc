@@ -8,8 +8,8 @@
 ///    mul_mat serve BACKEND TYPE M N K   "ready", then for every line on stdin one product and its
 ///                                       seconds, wall and CPU; at the end of the input the error
 ///
-/// Weights are k×m of TYPE, activations k×n in f32, the result is m×n in f32.  The error is to ggml's
-/// CPU backend with plain weights.
+/// Weights are k×m of TYPE, activations k×n in f32, the result is m×n in f32. The error is relative
+/// to ggml's CPU backend with plain weights.
 
 #include "tests/clients/ggml_support.h"
 

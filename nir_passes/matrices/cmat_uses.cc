@@ -72,7 +72,7 @@ Result<MatrixOperation> operation_of(nir_intrinsic_instr *muladd)
    if (a.cols != b.rows || a.rows != d.rows || b.cols != d.cols || c.rows != d.rows ||
        c.cols != d.cols || a.use != GLSL_CMAT_USE_A || b.use != GLSL_CMAT_USE_B ||
        c.use != GLSL_CMAT_USE_ACCUMULATOR || d.use != GLSL_CMAT_USE_ACCUMULATOR) {
-      return Error{"a multiplication of matrices that do not fit: " + describe(a) + " * " +
+      return Error{"a multiplication of matrices whose sizes do not match: " + describe(a) + " * " +
                    describe(b) + " + " + describe(c) + " -> " + describe(d)};
    }
    const auto operation = matrix_operation(d, a, b, c, nir_intrinsic_cmat_signed_mask(muladd),

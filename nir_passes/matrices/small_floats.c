@@ -6,13 +6,13 @@
 
 #include <assert.h>
 
-/* A format with a sign, an exponent and M bits of the mantissa, as magnitudes: bits without the
+/* A format with a sign, an exponent and a mantissa. Constants are magnitudes: bits without the
  * sign. */
 struct format {
    enum glsl_base_type type;
    unsigned bits, mantissa, bias;
    uint32_t largest;  /* finite */
-   uint32_t overflow; /* what lies beyond becomes: infinity or NaN */
+   uint32_t overflow; /* the result for larger values: infinity or NaN */
    uint32_t nan;
 };
 
@@ -59,7 +59,7 @@ nir_def *weft_small_float_to_f32(nir_builder *b, nir_def *bits, enum glsl_base_t
    nir_def *magnitude = nir_iand_imm(b, wide, BITFIELD_MASK(f->bits - 1));
    nir_def *normal = nir_iadd_imm(b, nir_ishl_imm(b, magnitude, shift),
                                   (uint64_t)(F32_BIAS - f->bias) << F32_MANTISSA);
-   /* A subnormal number is its mantissa times the smallest one. */
+   /* A subnormal number is its mantissa times the smallest subnormal number. */
    nir_def *subnormal =
       nir_fmul(b, nir_u2f32(b, magnitude), power_of_two(b, 1 - (int)f->bias - (int)f->mantissa));
    nir_def *value = nir_bcsel(b, nir_ult_imm(b, magnitude, 1u << f->mantissa), subnormal, normal);
@@ -90,8 +90,8 @@ nir_def *weft_f32_to_small_float(nir_builder *b, nir_def *value, enum glsl_base_
    nir_def *result = nir_iadd_imm(b, shift_and_round(b, magnitude, shift),
                                   -((int64_t)(F32_BIAS - f->bias) << f->mantissa));
    if (f->bias != F32_BIAS) {
-      /* Below the normal numbers: added to one whose last bit is worth the smallest number, the
-       * value is rounded to that by the addition. */
+      /* Subnormal results: adding a number whose last bit is worth the smallest subnormal number
+       * rounds the value to a multiple of it. */
       const bool exact = b->exact;
       b->exact = true;
       nir_def *ruler = power_of_two(b, 1 - (int)f->bias + (int)shift);
@@ -109,11 +109,11 @@ nir_def *weft_f32_to_small_float(nir_builder *b, nir_def *value, enum glsl_base_
    return nir_u2uN(b, nir_ior(b, result, sign), f->bits);
 }
 
-/* f64 to f32, but what is between two numbers becomes the odd one of them: rounded once more to
- * fewer bits, it ends where it would have ended at once. */
+/* Rounds f64 to f32 "to odd": a value between two f32 numbers becomes the odd one. Rounding that to
+ * fewer bits gives the same result as one direct rounding. */
 static nir_def *f64_to_odd_f32(nir_builder *b, nir_def *value)
 {
-   /* Exact, or nir_opt_algebraic takes f32 and back for nothing. */
+   /* Exact: otherwise nir_opt_algebraic removes the conversion to f32 and back. */
    const bool exact = b->exact;
    b->exact = true;
    nir_def *rounded = nir_f2f32(b, value), *back = nir_f2f64(b, rounded);
@@ -124,8 +124,8 @@ static nir_def *f64_to_odd_f32(nir_builder *b, nir_def *value)
    return nir_bcsel(b, inexact, nir_ior_imm(b, cut, 1), rounded);
 }
 
-/* The same for an integer: as long as it has more bits than f32 keeps, eight of them go, and leave
- * a one if any of them was one. */
+/* Rounds an integer to f32 "to odd": while it has more bits than f32 keeps, drops eight bits and
+ * sets the lowest remaining bit if a dropped bit was one. */
 static nir_def *integer_to_odd_f32(nir_builder *b, nir_def *value, bool is_signed)
 {
    nir_def *magnitude = is_signed ? nir_iabs(b, value) : value;
@@ -141,7 +141,7 @@ static nir_def *integer_to_odd_f32(nir_builder *b, nir_def *value, bool is_signe
    return is_signed ? nir_bcsel(b, nir_ilt_imm(b, value, 0), nir_fneg(b, result), result) : result;
 }
 
-/* SPV_KHR_bfloat16 wants f32 as a step of its own. */
+/* SPV_KHR_bfloat16 requires a separate rounding to f32. */
 static nir_def *to_f32(nir_builder *b, nir_def *value, nir_op op, enum glsl_base_type to)
 {
    if (to == GLSL_TYPE_BFLOAT16 || op == nir_op_mov)

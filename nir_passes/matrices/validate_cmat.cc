@@ -62,7 +62,7 @@ std::string list_operations(const MatrixSupport &support, const MatrixOperation 
          list += (list.empty() ? "there are " : "; ") + describe(op);
    }
    if (list.empty())
-      list = "there is none of that size";
+      list = "no operation has that size";
    for (const FlexibleOperation &op : support.flexible) {
       if (op.granularity.a == wanted.a && op.granularity.b == wanted.b &&
           op.granularity.scope == wanted.scope)

@@ -111,20 +111,19 @@ public:
                         " invocations, which blocks of " + std::to_string(W) + " do not fill");
       nir_divergence_analysis_impl(impl, nir_divergence_uniform_load_tears);
       if (!is_understood())
-         return refused("are not supported beside buffers that are chosen by a varying index");
+         return refused("are not supported in a shader that selects buffers by a varying index");
       for (nir_intrinsic_instr *operation : operations)
          lower(operation);
       lower_divergent_barriers(nir, meetings);
       if (nir->info.shared_size > max_shared_bytes)
-         return refused("need more shared memory than there is");
+         return refused("need more shared memory than the driver has");
       return true;
    }
 
 private:
    static Error refused(const std::string &why)
    {
-      return Error{"subgroup operations " + why +
-                   ", where the driver cannot be told a subgroup size"};
+      return Error{"subgroup operations " + why + ": the driver has no subgroup size control"};
    }
 
    /// Replaces instructions that need no other invocation, and records the rest.

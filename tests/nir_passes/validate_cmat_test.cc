@@ -89,7 +89,7 @@ TEST(ValidateCmat, FlexibleSizesOfOtherTypes)
    const MatrixOperation sums = {16, 16, 16, f16, f16, f32, f32, false},
                          halves = {16, 16, 16, s8, s8, f16, f16, false};
    EXPECT_EQ(error_of(source, {{}, {{sums, 64}, {halves, 64}}}),
-             "no operation 32x16x16: f16 * f16 + f16 -> f16; there is none of that size; multiples "
+             "no operation 32x16x16: f16 * f16 + f16 -> f16; no operation has that size; multiples "
              "of 16x16x16: f16 * f16 + f32 -> f32");
 }
 

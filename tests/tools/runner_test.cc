@@ -404,7 +404,7 @@ TEST(Isolated, Crash)
    const IsolatedRun run = run_isolated(p.dispatch, {}, options);
    ASSERT_FALSE(run.buffers);
    EXPECT_EQ(run.buffers.error().message,
-             "crashed (Illegal instruction), the last pass being lower_descriptors#1");
+             "crashed (Illegal instruction), last pass: lower_descriptors#1");
 }
 
 TEST(ElementOwner, EveryPath)

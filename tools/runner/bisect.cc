@@ -9,10 +9,10 @@ Result<Culprit> bisect(const std::function<Trial(uint32_t limit)> &attempt)
 {
    Trial bad = attempt(UINT32_MAX);
    if (bad.good)
-      return Error{"nothing is wrong with all passes"};
+      return Error{"the shader is right with all passes"};
    if (!attempt(0).good)
-      return Error{"it is wrong without any optional pass too: look at the passes that lower, and "
-                   "at the back end"};
+      return Error{"the shader is wrong even without optional passes: look at the passes that "
+                   "lower, and at the back end"};
    uint32_t good_limit = 0, bad_limit = bad.optional_passes;
    while (bad_limit - good_limit > 1) {
       const uint32_t middle = good_limit + (bad_limit - good_limit) / 2;

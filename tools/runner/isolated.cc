@@ -139,7 +139,7 @@ Result<std::vector<Buffer>> understand(const std::string &text, int status,
 {
    if (WIFSIGNALED(status)) {
       std::string message =
-         std::string("crashed (") + strsignal(WTERMSIG(status)) + "), the last pass being ";
+         std::string("crashed (") + strsignal(WTERMSIG(status)) + "), last pass: ";
       return Error{message + (record->last_pass[0] ? record->last_pass : "none")};
    }
    if (text.starts_with('E'))

@@ -144,7 +144,8 @@ Result<std::shared_ptr<const cpu::Program>> compile(const ShaderSource &source,
    Result<std::shared_ptr<const cpu::Program>> program =
       cpu::compile(cpu_source, cpu_options, path.specialized ? options.facts : nullptr);
    if (!program && path.through_spirv)
-      return Error{"the CPU back end, of the module made for it: " + program.error().message};
+      return Error{"the CPU back end refuses the module of the SPIR-V back end: " +
+                   program.error().message};
    return program;
 }
 

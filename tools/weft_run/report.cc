@@ -172,7 +172,7 @@ struct Answer {
    bool has_matrices;
 };
 
-/// What the installation lacks for a view, checked before the loader runs; empty: nothing.
+/// The problem of the installation that prevents a view, found before the loader runs; empty: none.
 std::string find_problem(const Choice &choice, const Installation &installation)
 {
    if (choice.cpu && !installation.driver.problem.empty())
@@ -238,10 +238,10 @@ Answer ask(const View &view, const Installation &installation, uint32_t loader, 
    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
       return fail("a driver did not answer for " + std::to_string(probe_seconds) + " seconds");
    if (WIFSIGNALED(status))
-      return fail(std::string("a driver ended the process that asked it: ") +
+      return fail(std::string("a driver crashed the process that loaded it: ") +
                   strsignal(WTERMSIG(status)));
    if (text.empty() || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-      return fail("a driver ended the process that asked it");
+      return fail("a driver ended the process that loaded it");
    const bool found = text.back() == with_matrices;
    text.pop_back();
    return {std::move(text), found};
@@ -321,7 +321,7 @@ std::string as_text(const View &view, const Findings &findings)
    else if (findings.devices.empty())
       text += "  no device\n";
    else if (view.choice.layer && !findings.layer_answers)
-      text += "  the layer is not on: it was not loaded, or something switches it off\n";
+      text += "  the layer is not active: it was not loaded, or a setting disables it\n";
    for (const FoundDevice &device : findings.devices)
       text += as_text(device);
    for (const std::string &message : findings.messages)

@@ -167,7 +167,7 @@ public:
              << d.expected << "; values that differ: " << d.count << "\n";
       const auto owner = runner::find_owner(dispatch, owner_path, d.buffer, d.scalar.offset);
       if (!owner) {
-         report << "   which no matrix store wrote last, as far as can be found out\n";
+         report << "   no matrix store was found to be the last writer\n";
          return;
       }
       const auto &[x, y, z] = owner->workgroup;
@@ -258,7 +258,7 @@ private:
       report << "buffer " << text(place) << (declared.name.empty() ? "" : " " + declared.name)
              << ": " << buffer.bytes.size() << " bytes, " << contents;
       if (!sized && given == arguments.buffers.end())
-         report << " (the shader says no size: --buffer " << text(place) << "=random:BYTES)";
+         report << " (the shader declares no size: --buffer " << text(place) << "=random:BYTES)";
       report << "\n";
       dispatch.buffers.push_back(std::move(buffer));
       return true;

@@ -15,7 +15,7 @@ namespace weft::weftc {
 
 namespace {
 
-/// A module has zeros in its first words (SPIR-V 2.3), a text has none.
+/// Whether the bytes are text: a module has zero bytes in its first words (SPIR-V 2.3).
 bool is_text(const std::string &bytes)
 {
    return !bytes.empty() && bytes.find('\0') == std::string::npos;

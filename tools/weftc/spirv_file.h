@@ -11,8 +11,8 @@
 
 namespace weft::weftc {
 
-/// Reads the words of a file, or of the standard input for "-": a module, or its text in SPIRV-Tools'
-/// assembly.
+/// Reads the words of a file, or of the standard input for "-". The file is a module or its text in
+/// SPIRV-Tools' assembly.
 Result<std::vector<uint32_t>> read_spirv(const std::string &path);
 
 } // namespace weft::weftc

@@ -343,7 +343,7 @@ public:
          continuation->run(std::move(found));
       else
          continuation->run(llvm::make_error<llvm::StringError>(
-            "generated code calls what is not there:" + missing, llvm::inconvertibleErrorCode()));
+            "generated code calls unknown functions:" + missing, llvm::inconvertibleErrorCode()));
    }
 
    llvm::Error notifyResolved(jitlink::LinkGraph &graph) override
@@ -516,7 +516,7 @@ Result<std::shared_ptr<const Program>> deserialize(std::span<const std::byte> by
    if (!file)
       return file.error();
    if (file->kind != FileKind::program)
-      return Error{"compiled program: a shader"};
+      return Error{"compiled program: it holds a shader, not a program"};
    return link_program(file->info, std::move(file->payload), cpu);
 }
 

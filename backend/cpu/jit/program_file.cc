@@ -94,9 +94,9 @@ Result<ProgramFile> read_program_file(std::span<const std::byte> bytes)
       return std::memcmp(header.magic, magic, sizeof(magic)) == 0;
    };
    if (!is(program_magic) && !is(shader_magic))
-      return Error{"compiled program: not a program of Weft"};
+      return Error{"compiled program: not made by Weft"};
    if (header.uuid != cache_uuid())
-      return Error{"compiled program: of another version of Weft or another CPU"};
+      return Error{"compiled program: made by another version of Weft or for another CPU"};
    if (header.payload_bytes != payload.size())
       return Error{"compiled program: truncated"};
    if (header.checksum != checksum(header, payload))

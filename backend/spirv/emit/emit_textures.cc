@@ -38,7 +38,7 @@ public:
       case nir_texop_texture_samples:
          return emit_query();
       default:
-         return t.fail("a texture operation is in the form and has no translation");
+         return t.fail("a texture operation passed validation but has no translation");
       }
    }
 

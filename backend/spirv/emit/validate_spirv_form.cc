@@ -309,7 +309,7 @@ const char *unsupported(nir_tex_src_type type)
    case nir_tex_src_ms_index:
       return nullptr;
    case nir_tex_src_min_lod:
-      return "a least level of detail (MinLod)";
+      return "a minimum level of detail (MinLod)";
    case nir_tex_src_projector:
       return "a projection";
    case nir_tex_src_bias:

@@ -72,7 +72,7 @@ struct Block {
 
    Translator &t;
    nir_block *block;
-   Instructions known;  ///< instructions with operands that exist at the block's beginning
+   Instructions known;  ///< pure, computable from values at the block's beginning
    Instructions needed; ///< subset of known: leads to an address, or is in `kept`
    Instructions kept;   ///< subset of known: has uses outside of the block
    llvm::SmallVector<nir_intrinsic_instr *, 16> loads;

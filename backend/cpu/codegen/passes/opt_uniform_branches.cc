@@ -45,7 +45,7 @@ bool has_matrix_operation(nir_block *block)
 
 enum class Reaches { operation, jump, end };
 
-/// What lanes that execute `node` and its successors reach first.
+/// The kind of node that lanes reach first when they execute `node` and its successors.
 Reaches first_reached(nir_cf_node *node)
 {
    for (; node; node = nir_cf_node_next(node)) {
