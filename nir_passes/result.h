@@ -15,7 +15,7 @@ struct Error {
    std::string message;
 };
 
-/// A value, or an Error in its place. Weft throws no exceptions.
+/// A value, or an Error in its place. Weft reports no error by an exception.
 template <typename T>
 class [[nodiscard]] Result {
 public:

@@ -482,7 +482,7 @@ compile_object(llvm::Module &module,
 void prepare_code_generation(const CpuFeatures &cpu)
 {
    // A small module that makes LLVM create its tables: for calls, for vectors wider than registers,
-   // and for an instruction with a memory operand whose destination register is used again.
+   // and for an instruction with a memory operand that would overwrite a register still in use.
    llvm::LLVMContext context;
    llvm::Module module("prepare", context);
    prepare_module(module);
