@@ -3,8 +3,6 @@
 
 #include "backend/cpu/codegen/access/memory_access.h"
 
-#include "backend/cpu/codegen/facts/largest_value.h"
-
 #include "nir_passes/memory/lower_descriptors.h"
 
 #include <cstddef>
@@ -254,7 +252,7 @@ Value *scratch_pointer(Translator &t, const nir_src &offset, int64_t beyond, uin
       return b.CreateGEP(b.getInt8Ty(), pointer, place);
    };
    nir_scalar place = nir_get_scalar(offset.ssa, 0);
-   const int64_t largest = largest_value(place);
+   const auto largest = int64_t(t.patterns->ranges().of(place).high);
    if (!t.is_uniform(offset) || beyond < 0 || largest + beyond > last) {
       Value *from = b.CreateAdd(t.first_active(offset), b.getInt32(uint32_t(beyond)));
       from = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, from, b.getInt32(last));

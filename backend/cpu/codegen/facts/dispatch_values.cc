@@ -17,24 +17,6 @@ namespace {
 
 using Kind = DispatchExpression::Kind;
 
-uint64_t all_ones(unsigned bits)
-{
-   return UINT64_MAX >> (64 - bits);
-}
-
-ValueRange any_of(unsigned bits)
-{
-   return {0, all_ones(bits)};
-}
-
-/// Whether the result and the operands are scalars, and an expression has room for the operands.
-bool takes_scalars(const nir_op_info &info)
-{
-   return info.output_size <= 1 && info.num_inputs <= std::size(DispatchExpression().sources) &&
-          std::all_of(info.input_sizes, info.input_sizes + info.num_inputs,
-                      [](uint8_t size) { return size <= 1; });
-}
-
 /// Whether one known source may determine the result.
 bool knows_by_one(nir_op op, unsigned bits)
 {
@@ -121,7 +103,7 @@ uint32_t DispatchExpressions::add_operation(const nir_scalar &s)
    const nir_op op = nir_scalar_alu_op(s);
    const nir_op_info &info = nir_op_infos[op];
    const auto bits = uint8_t(s.def->bit_size);
-   if (!takes_scalars(info))
+   if (!takes_few_scalars(info))
       return append({Kind::any, bits}, false, false);
    DispatchExpression expression = {Kind::operation, bits, uint16_t(op), {}, 0};
    bool one_depends = false, all_follow = true, one_follows = false;
@@ -136,159 +118,6 @@ uint32_t DispatchExpressions::add_operation(const nir_scalar &s)
 }
 
 namespace {
-
-/// A range of two's-complement numbers. A range with both signs would be two ranges and is not
-/// represented.
-struct SignedRange {
-   int64_t low, high;
-};
-
-std::optional<SignedRange> as_signed(const ValueRange &r, unsigned bits)
-{
-   const uint64_t sign = uint64_t(1) << (bits - 1);
-   if ((r.low & sign) != (r.high & sign))
-      return std::nullopt;
-   const auto extend = [&](uint64_t v) { return int64_t(v << (64 - bits)) >> (64 - bits); };
-   return SignedRange{extend(r.low), extend(r.high)};
-}
-
-/// The range of a boolean that may be true, false or either.
-ValueRange boolean(bool is_true, bool is_false)
-{
-   return {is_true ? 1u : 0u, is_false ? 0u : 1u};
-}
-
-/// Evaluates an operation on ranges of numbers of up to 32 bits.
-struct RangeOperation {
-   nir_op op;
-   unsigned bits, source_bits;
-   ValueRange a, b, c; ///< ranges of the operands, as many as the operation has
-
-   ValueRange any() const { return any_of(bits); }
-
-   /// The range of a sum or difference computed in more bits, if all its values wrap equally often.
-   ValueRange wrapped(uint64_t low, uint64_t high) const
-   {
-      return low >> bits == high >> bits ? ValueRange{low & all_ones(bits), high & all_ones(bits)}
-                                         : any();
-   }
-   ValueRange fitting(uint64_t low, uint64_t high) const
-   {
-      return high <= all_ones(bits) ? ValueRange{low, high} : any();
-   }
-   template <typename Less>
-   ValueRange compared(Less less) const
-   {
-      return boolean(less(a.high, b.low), !less(a.low, b.high));
-   }
-   bool is_positive(const ValueRange &r) const { return r.high >> (source_bits - 1) == 0; }
-
-   ValueRange signed_less(bool or_equal_negated) const
-   {
-      const auto x = as_signed(a, source_bits), y = as_signed(b, source_bits);
-      if (!x || !y)
-         return any();
-      const ValueRange less = boolean(x->high < y->low, x->low >= y->high);
-      return or_equal_negated ? ValueRange{1 - less.high, 1 - less.low} : less;
-   }
-   ValueRange quotient() const
-   {
-      return b.low ? ValueRange{a.low / b.high, a.high / b.low} : any();
-   }
-   ValueRange remainder() const
-   {
-      if (b.low == 0)
-         return any();
-      return a.high < b.low ? a : ValueRange{0, std::min(a.high, b.high - 1)};
-   }
-
-   ValueRange result() const;
-};
-
-ValueRange RangeOperation::result() const
-{
-   switch (op) {
-   case nir_op_iadd:
-      return wrapped(a.low + b.low, a.high + b.high);
-   case nir_op_isub: {
-      const uint64_t wrap = all_ones(bits) + 1;
-      return wrapped(wrap + a.low - b.high, wrap + a.high - b.low);
-   }
-   case nir_op_ineg: {
-      const uint64_t wrap = all_ones(bits) + 1;
-      return wrapped(wrap - a.high, wrap - a.low);
-   }
-   case nir_op_imul:
-      return fitting(a.low * b.low, a.high * b.high);
-   case nir_op_ishl:
-      return b.is_known() ? fitting(a.low << (b.low % bits), a.high << (b.low % bits)) : any();
-   case nir_op_ishr:
-      if (!is_positive(a))
-         return any();
-      [[fallthrough]];
-   case nir_op_ushr:
-      return b.is_known() ? ValueRange{a.low >> (b.low % bits), a.high >> (b.low % bits)}
-                          : ValueRange{0, a.high};
-   case nir_op_idiv:
-   case nir_op_irem:
-   case nir_op_imod:
-      if (!is_positive(a) || !is_positive(b))
-         return any();
-      return op == nir_op_idiv ? quotient() : remainder();
-   case nir_op_udiv:
-      return quotient();
-   case nir_op_umod:
-      return remainder();
-   case nir_op_imin:
-   case nir_op_imax:
-      if (!is_positive(a) || !is_positive(b))
-         return any();
-      return op == nir_op_imin ? ValueRange{std::min(a.low, b.low), std::min(a.high, b.high)}
-                               : ValueRange{std::max(a.low, b.low), std::max(a.high, b.high)};
-   case nir_op_umin:
-      return {std::min(a.low, b.low), std::min(a.high, b.high)};
-   case nir_op_umax:
-      return {std::max(a.low, b.low), std::max(a.high, b.high)};
-   case nir_op_iand:
-      return bits == 1 ? ValueRange{a.low & b.low, a.high & b.high}
-                       : ValueRange{0, std::min(a.high, b.high)};
-   case nir_op_ior:
-      return {std::max(a.low, b.low), std::bit_ceil((a.high | b.high) + 1) - 1};
-   case nir_op_inot:
-      return {all_ones(bits) - a.high, all_ones(bits) - a.low};
-   case nir_op_ult:
-      return compared([](uint64_t x, uint64_t y) { return x < y; });
-   case nir_op_uge: {
-      const ValueRange less = compared([](uint64_t x, uint64_t y) { return x < y; });
-      return {1 - less.high, 1 - less.low};
-   }
-   case nir_op_ilt:
-      return signed_less(false);
-   case nir_op_ige:
-      return signed_less(true);
-   case nir_op_ieq:
-      return boolean(a.is_known() && a == b, a.high < b.low || b.high < a.low);
-   case nir_op_ine:
-      return boolean(a.high < b.low || b.high < a.low, a.is_known() && a == b);
-   case nir_op_bcsel:
-      if (a.is_known())
-         return a.low ? b : c;
-      return {std::min(b.low, c.low), std::max(b.high, c.high)};
-   case nir_op_b2i8:
-   case nir_op_b2i16:
-   case nir_op_b2i32:
-   case nir_op_u2u8:
-   case nir_op_u2u16:
-   case nir_op_u2u32:
-      return fitting(a.low, a.high);
-   case nir_op_i2i8:
-   case nir_op_i2i16:
-   case nir_op_i2i32:
-      return is_positive(a) ? fitting(a.low, a.high) : any();
-   default:
-      return any();
-   }
-}
 
 /// Evaluation in C would trap for the least number divided by -1.
 bool may_trap(nir_op op)
@@ -329,13 +158,8 @@ ValueRange range_of(const DispatchExpression &e, std::span<const DispatchExpress
       return compute(e, info, all, ranges);
    if (!small)
       return any_of(e.bits);
-   return RangeOperation{op,
-                         e.bits,
-                         all[e.sources[0]].bits,
-                         ranges[e.sources[0]],
-                         ranges[e.sources[1]],
-                         ranges[e.sources[2]]}
-      .result();
+   return range_of_result(op, e.bits, all[e.sources[0]].bits,
+                          {ranges[e.sources[0]], ranges[e.sources[1]], ranges[e.sources[2]]});
 }
 
 } // namespace

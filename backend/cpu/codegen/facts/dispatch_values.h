@@ -9,9 +9,8 @@
 
 #pragma once
 
+#include "backend/cpu/codegen/facts/integer_ranges.h"
 #include "backend/cpu/compiler.h"
-
-#include "compiler/nir/nir.h"
 
 #include <cstdint>
 #include <map>
@@ -20,14 +19,6 @@
 #include <vector>
 
 namespace weft::cpu {
-
-/// The range of an unsigned integer, both ends included; of a boolean, from 0 to 1.
-struct ValueRange {
-   uint64_t low, high;
-
-   bool is_known() const { return low == high; }
-   bool operator==(const ValueRange &) const = default;
-};
 
 struct DispatchExpression {
    enum class Kind : uint8_t {

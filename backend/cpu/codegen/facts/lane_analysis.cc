@@ -37,11 +37,10 @@ uint32_t trailing_zeros(uint64_t v)
 }
 
 struct Analysis {
-   nir_shader *shader;
    uint32_t W;
    const std::vector<uint32_t> &first;
    std::vector<LanePattern> &patterns;
-   hash_table *ranges;
+   IntegerRanges &ranges;
    bool changed = false;
 
    LanePattern get(const nir_def &def, unsigned component) const
@@ -65,13 +64,6 @@ struct Analysis {
    void visit_alu(nir_alu_instr *);
    void visit_phi(nir_phi_instr *);
    LanePattern alu(nir_alu_instr *, unsigned component);
-   /// The source's largest possible value, as an unsigned number.
-   uint64_t upper_bound(nir_def *def, unsigned component)
-   {
-      if (def->bit_size > 32)
-         return UINT64_MAX;
-      return nir_unsigned_upper_bound(shader, ranges, nir_get_scalar(def, component), nullptr);
-   }
 };
 
 LanePattern add(LanePattern a, LanePattern b, int sign, unsigned bits)
@@ -236,11 +228,10 @@ LanePattern Analysis::alu(nir_alu_instr *instr, unsigned c)
       }
    }
    const auto constant = [&](unsigned i) { return constant_source(instr, i, c); };
-   const auto below_half = [&](unsigned i) {
-      nir_def *def = instr->src[i].src.ssa;
-      return def->bit_size <= 32 &&
-             upper_bound(def, instr->src[i].swizzle[c]) < uint64_t(1) << (def->bit_size - 1);
+   const auto source = [&](unsigned i) {
+      return nir_get_scalar(instr->src[i].src.ssa, instr->src[i].swizzle[c]);
    };
+   const auto below_half = [&](unsigned i) { return ranges.is_below_half(source(i)); };
    switch (instr->op) {
    case nir_op_mov:
       return s[0];
@@ -287,10 +278,8 @@ LanePattern Analysis::alu(nir_alu_instr *instr, unsigned c)
    case nir_op_ior:
       // An OR of numbers without common bits is their sum.
       for (unsigned i = 0; i < 2 && bits > 1; i++) {
-         nir_def *low = instr->src[i].src.ssa;
          const LanePattern high = s[1 - i];
-         if (high.step == 0 && upper_bound(low, instr->src[i].swizzle[c]) < uint64_t(1)
-                                                                               << high.log2_align)
+         if (high.step == 0 && ranges.of(source(i)).high < uint64_t(1) << high.log2_align)
             return add(s[0], s[1], 1, bits);
       }
       break;
@@ -409,7 +398,8 @@ LanePattern shrink(LanePattern p, uint32_t group)
    return {group, group == 1 ? 0 : p.step, std::min(p.log2_align, apart)};
 }
 
-LaneAnalysis::LaneAnalysis(nir_shader *shader, uint32_t subgroup_size) : W(subgroup_size)
+LaneAnalysis::LaneAnalysis(nir_shader *shader, uint32_t subgroup_size)
+    : W(subgroup_size), integer_ranges(std::make_unique<IntegerRanges>(shader))
 {
    nir_function_impl *impl = nir_shader_get_entrypoint(shader);
    first.resize(impl->ssa_alloc);
@@ -424,7 +414,7 @@ LaneAnalysis::LaneAnalysis(nir_shader *shader, uint32_t subgroup_size) : W(subgr
    }
    patterns.resize(count, {top_group, 0, 0});
 
-   Analysis analysis{shader, W, first, patterns, _mesa_pointer_hash_table_create(nullptr)};
+   Analysis analysis{W, first, patterns, *integer_ranges};
    do {
       analysis.changed = false;
       nir_foreach_block(block, impl) {
@@ -432,7 +422,6 @@ LaneAnalysis::LaneAnalysis(nir_shader *shader, uint32_t subgroup_size) : W(subgr
             analysis.visit(instr);
       }
    } while (analysis.changed);
-   _mesa_hash_table_destroy(analysis.ranges, nullptr);
    for (LanePattern &p : patterns) {
       if (p.group == top_group)
          p = {1, 0, 0}; // unreachable code

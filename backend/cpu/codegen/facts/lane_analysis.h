@@ -5,9 +5,10 @@
 
 #pragma once
 
-#include "compiler/nir/nir.h"
+#include "backend/cpu/codegen/facts/integer_ranges.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace weft::cpu {
@@ -45,8 +46,11 @@ public:
    }
    uint32_t size() const { return uint32_t(patterns.size()); }
 
+   IntegerRanges &ranges() const { return *integer_ranges; }
+
 private:
    uint32_t W;
+   std::unique_ptr<IntegerRanges> integer_ranges;
    std::vector<uint32_t> first; ///< by def index: the number of the def's first component
    std::vector<LanePattern> patterns;
 };

@@ -134,12 +134,10 @@ void merge(LaneOffsets &result, std::span<const uint32_t> assumptions)
 }
 
 struct Analysis {
-   nir_shader *shader;
    uint32_t W;
    const LaneAnalysis &patterns;
    std::vector<LaneOffsets> &values;
    std::vector<LaneAssumption> &assumptions;
-   hash_table *ranges;
    std::vector<bool> seen;
    bool changed = false;
 
@@ -154,12 +152,6 @@ struct Analysis {
       changed |= !seen[number] || values[number] != value;
       seen[number] = true;
       values[number] = value;
-   }
-
-   bool is_below_half(const nir_scalar &x)
-   {
-      return x.def->bit_size <= 32 && nir_unsigned_upper_bound(shader, ranges, x, nullptr) <
-                                         uint64_t(1) << (x.def->bit_size - 1);
    }
 
    void add_assumption(LaneOffsets &result, const nir_scalar &x, uint64_t mask)
@@ -236,7 +228,8 @@ LaneOffsets Analysis::shift(const nir_scalar &x, LaneOffsets value, unsigned k)
       low = *bits;
    }
    /* Distances below 2^k cannot wrap around if the low bits are assumed to be 0. */
-   if ((assumed == 0 || most >= int64_t(1) << k) && !are_same(value) && !is_below_half(x))
+   if ((assumed == 0 || most >= int64_t(1) << k) && !are_same(value) &&
+       !patterns.ranges().is_below_half(x))
       assumed |= uint64_t(3) << (x.def->bit_size - 2);
    add_assumption(value, x, assumed);
    for (int64_t &n : value.from_first)
@@ -278,7 +271,7 @@ LaneOffsets Analysis::widen(const nir_scalar &x, LaneOffsets value)
    const auto [least, most] = std::ranges::minmax(value.from_first);
    if (least < 0 || most >= max_span(x))
       return {};
-   if (!are_same(value) && !is_below_half(x))
+   if (!are_same(value) && !patterns.ranges().is_below_half(x))
       add_assumption(value, x, uint64_t(3) << (x.def->bit_size - 2));
    return value;
 }
@@ -392,8 +385,7 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
    case nir_op_ior:
       // An OR of numbers without common bits is their sum.
       for (unsigned i = 0; i < 2 && bits > 1 && bits <= 32; i++) {
-         const unsigned above =
-            std::bit_width(nir_unsigned_upper_bound(shader, ranges, x[i], nullptr));
+         const unsigned above = unsigned(std::bit_width(patterns.ranges().of(x[i]).high));
          if (above < bits && zeros(s[1 - i].first) >= above &&
              are_multiples(s[1 - i].from_first, uint64_t(1) << above))
             return each([&](uint32_t l) { return of(0, l) + of(1, l); });
@@ -506,16 +498,8 @@ LaneOffsetAnalysis::LaneOffsetAnalysis(nir_shader *shader, uint32_t subgroup_siz
     : patterns(patterns)
 {
    values.resize(patterns.size());
-   hash_table *ranges = _mesa_pointer_hash_table_create(nullptr);
-   Analysis{shader,
-            subgroup_size,
-            patterns,
-            values,
-            assumptions,
-            ranges,
-            std::vector<bool>(values.size())}
-      .run(nir_shader_get_entrypoint(shader));
-   _mesa_hash_table_destroy(ranges, nullptr);
+   Analysis{subgroup_size, patterns, values, assumptions, std::vector<bool>(values.size())}.run(
+      nir_shader_get_entrypoint(shader));
 }
 
 /// Represents a right shift or a mask as the first such operation on a comparable sum, plus a
