@@ -11,6 +11,7 @@
 #include "backend/cpu/codegen/access/compute_again.h"
 #include "backend/cpu/codegen/access/lane_pieces.h"
 #include "backend/cpu/codegen/facts/control_flow.h"
+#include "backend/cpu/codegen/facts/linear_forms.h"
 #include "backend/cpu/codegen/facts/loop_step.h"
 #include "backend/cpu/codegen/vectors/lane_array.h"
 
