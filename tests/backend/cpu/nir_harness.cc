@@ -152,4 +152,19 @@ void run(const Program &program, std::vector<Bytes> &buffers, uint32_t groups)
       std::copy_n(copies[i].data, buffers[i].size(), buffers[i].begin());
 }
 
+Bytes random_bytes(std::mt19937_64 &random, size_t count)
+{
+   Bytes bytes(count);
+   for (uint8_t &byte : bytes)
+      byte = uint8_t(random());
+   return bytes;
+}
+
+Bytes uniform_buffer(uint32_t v)
+{
+   Bytes bytes(sizeof v);
+   std::memcpy(bytes.data(), &v, sizeof v);
+   return bytes;
+}
+
 } // namespace weft::cpu::test

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -50,5 +51,9 @@ private:
 /// Runs workgroups 0 … groups - 1 of a program; buffers[i] is buffer i, and behind it is nothing that
 /// may be touched.
 void run(const Program &, std::vector<Bytes> &buffers, uint32_t groups);
+
+Bytes random_bytes(std::mt19937_64 &, size_t count);
+/// A buffer with one number.
+Bytes uniform_buffer(uint32_t);
 
 } // namespace weft::cpu::test
