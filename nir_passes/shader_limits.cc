@@ -3,6 +3,8 @@
 
 #include "nir_passes/shader_limits.h"
 
+#include "nir_passes/matrices/cmat_callee.h"
+
 #include "util/macros.h"
 
 #include <algorithm>
@@ -64,12 +66,13 @@ public:
       nir_foreach_block(block, function->impl) {
          nir_foreach_instr(instr, block) {
             ++size;
-            if (instr->type != nir_instr_type_call)
+            nir_function *called = callee(function, instr);
+            if (!called)
                continue;
-            const std::optional<uint64_t> callee = of(nir_instr_as_call(instr)->callee);
-            if (!callee)
+            const std::optional<uint64_t> inlined = of(called);
+            if (!inlined)
                return std::nullopt;
-            size = std::min(size + *callee, limits::instructions + 1);
+            size = std::min(size + *inlined, limits::instructions + 1);
          }
       }
       sizes[function] = size;
@@ -77,6 +80,15 @@ public:
    }
 
 private:
+   static nir_function *callee(const nir_function *function, nir_instr *instr)
+   {
+      if (instr->type == nir_instr_type_call)
+         return nir_instr_as_call(instr)->callee;
+      return instr->type == nir_instr_type_intrinsic
+                ? callee_of(function->shader, nir_instr_as_intrinsic(instr))
+                : nullptr;
+   }
+
    std::unordered_map<nir_function *, std::optional<uint64_t>> sizes;
 };
 

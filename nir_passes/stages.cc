@@ -6,6 +6,7 @@
 #include "nir_passes/front_end/spirv_words.h"
 #include "nir_passes/loops/limit_unrolling.h"
 #include "nir_passes/loops/unroll_matrix_arrays.h"
+#include "nir_passes/matrices/cmat_callee.h"
 #include "nir_passes/matrices/cmat_intrinsics.h"
 #include "nir_passes/matrices/copies/lower_cmat_inserts.h"
 #include "nir_passes/matrices/copies/opt_cmat_copies.h"
@@ -13,6 +14,7 @@
 #include "nir_passes/matrices/copies/split_cmat_structs.h"
 #include "nir_passes/matrices/lowering/lower_cmat.h"
 #include "nir_passes/matrices/lowering/lower_cmat_layouts.h"
+#include "nir_passes/matrices/lowering/lower_cmat_reduce.h"
 #include "nir_passes/matrices/lowering/lower_decode_pointers.h"
 #include "nir_passes/matrices/shapes/assign_cmat_uses.h"
 #include "nir_passes/matrices/shapes/choose_native_shape.h"
@@ -36,8 +38,8 @@ namespace {
 /// shaders gain nothing from more rounds.
 constexpr unsigned max_rounds = 16;
 
-/// Leaves one function without calls, initializers or unused interface variables; all later passes
-/// assume that.
+/// Leaves an entry point without calls, initializers or unused interface variables; all later passes
+/// assume that.  Beside it only the functions remain that intrinsics on matrices call, without calls.
 void inline_functions(PassRunner &run)
 {
    /* Initializers of locals become stores at the beginning of their own function, so this runs
@@ -55,8 +57,8 @@ void inline_functions(PassRunner &run)
    RUN(run, nir_copy_prop);
    RUN(run, nir_opt_deref);
    /* No call of other functions is left. */
-   nir_remove_non_entrypoints(run.nir);
-   /* With one function, the remaining initializers become stores at its beginning. */
+   remove_unused_functions(run.nir);
+   /* With one entry point, the remaining initializers become stores at its beginning. */
    RUN(run, nir_lower_variable_initializers,
        nir_variable_mode(nir_var_shader_temp | nir_var_function_temp));
    /* Private variables are ordinary locals from here on. */
@@ -157,6 +159,24 @@ Result<MatrixPlan> plan_matrices(nir_shader *nir, const Target &target)
    return MatrixPlan{MatrixForm::registers, {}};
 }
 
+/// Expands the operations that call functions, and inlines and removes these functions.
+void expand_calls(PassRunner &run, const Target &target, MatrixForm form)
+{
+   if (exec_list_is_singular(&run.nir->functions))
+      return;
+   RUN(run, lower_cmat_reduce, target.subgroup_size, form);
+   RUN(run, nir_inline_functions);
+   RUN(run, nir_copy_prop);
+   RUN(run, nir_opt_deref);
+   remove_unused_functions(run.nir);
+   /* Variables that only such a function and the entry point shared. */
+   RUN(run, nir_lower_global_vars_to_local);
+   RUN(run, nir_lower_vars_to_ssa);
+   RUN(run, nir_copy_prop);
+   RUN(run, nir_opt_constant_folding);
+   RUN(run, nir_opt_dce);
+}
+
 /// Arrays of matrices in registers cannot be indexed.
 void unroll_arrays(PassRunner &run)
 {
@@ -212,6 +232,8 @@ void lower_matrices(PassRunner &run, const Target &target)
    const Result<MatrixPlan> plan = plan_matrices(run.nir, target);
    if (!plan)
       return run.refuse(plan.error());
+   /* While matrices are whole, and it is known what becomes of them. */
+   expand_calls(run, target, plan->form);
    if (plan->split) {
       const SplitOptions options = {*plan->split, plan->form, target.subgroup_size,
                                     target.robust_access};

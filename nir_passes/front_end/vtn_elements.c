@@ -10,11 +10,6 @@
 
 #define DECORATION_TRANSPOSE 5440
 
-/* CooperativeMatrixReduce */
-#define REDUCE_ROW 1
-#define REDUCE_COLUMN 2
-#define REDUCE_2X2 4
-
 static struct glsl_cmat_description desc_of(nir_deref_instr *matrix)
 {
    return *glsl_get_cmat_description(matrix->type);
@@ -55,45 +50,33 @@ static struct vtn_ssa_value *scalar(struct vtn_builder *b, const struct glsl_typ
    return value;
 }
 
-/* The combination of two elements. */
-static nir_def *combine(struct vtn_builder *b, struct vtn_function *function, nir_def *x,
-                        nir_def *y)
+/* Its place in the list of functions, by which an intrinsic names it.  Its code is translated. */
+static unsigned reference(struct vtn_builder *b, struct vtn_function *function)
 {
-   vtn_fail_if(function->type->length != 2, "A reduction's function has two parameters");
-   struct vtn_ssa_value *args[] = {scalar(b, function->type->params[0]->type, x),
-                                   scalar(b, function->type->params[1]->type, y)};
-   struct vtn_ssa_value *result = vtn_call_function(b, function, args, 2);
-   vtn_fail_if(!result, "A reduction's function returns nothing");
-   return result->def;
+   function->referenced = true;
+   unsigned number = 0;
+   nir_foreach_function(other, b->shader)
+   {
+      if (other == function->nir_func)
+         return number;
+      number++;
+   }
+   vtn_fail("A function that the module does not have");
 }
 
 /* ---- conversions ---- */
 
-struct conversion {
-   nir_deref_instr *result, *source;
-   uint32_t opcode;
-   bool saturate;
-};
-
-static void convert_transposed(struct vtn_builder *b, const struct weft_component *c, void *data)
+/* `opcode` converts the components of one type to the other. */
+static void transpose(struct vtn_builder *b, const uint32_t *w, uint32_t opcode)
 {
-   const struct conversion *conversion = data;
-   nir_builder *nb = &b->nb;
-   nir_def *value = nir_cmat_element_weft(nb, bits_of(conversion->source), &conversion->source->def,
-                                          c->col, c->row);
-   value = weft_convert_component(b, value, conversion->opcode, conversion->source->type,
-                                  conversion->result->type, conversion->saturate);
-   nir_cmat_insert(nb, &conversion->result->def, value, &conversion->result->def, c->number);
-}
-
-static void convert_and_transpose(struct vtn_builder *b, const uint32_t *w, uint32_t opcode)
-{
-   struct conversion conversion = {create_result(b, w, "cmat_transpose"),
-                                   vtn_get_cmat_deref(b, w[3]), opcode,
-                                   weft_is_saturating(b, w[2])};
-   const struct glsl_cmat_description desc = desc_of(conversion.result);
-   weft_for_each_component(b, &desc, convert_transposed, &conversion);
-   vtn_push_var_ssa(b, w[2], conversion.result->var);
+   nir_deref_instr *result = create_result(b, w, "cmat_transpose"),
+                   *source = vtn_get_cmat_deref(b, w[3]);
+   const bool converts = glsl_get_cmat_element(source->type) != glsl_get_cmat_element(result->type);
+   const nir_op op =
+      converts ? weft_component_conversion(b, opcode, source->type, result->type) : nir_op_mov;
+   nir_cmat_transpose_weft(&b->nb, &result->def, &source->def, .alu_op = op,
+                           .saturate = weft_is_saturating(b, w[2]));
+   vtn_push_var_ssa(b, w[2], result->var);
 }
 
 static bool is_float(const struct glsl_type *element)
@@ -124,16 +107,9 @@ static uint32_t conversion_between(const struct glsl_type *from, const struct gl
  * same, and programs rely on it). */
 void weft_transpose(struct vtn_builder *b, const uint32_t *w, unsigned count)
 {
-   nir_deref_instr *source = vtn_get_cmat_deref(b, w[3]);
-   const struct glsl_type *from = glsl_get_cmat_element(source->type),
+   const struct glsl_type *from = glsl_get_cmat_element(vtn_get_cmat_deref(b, w[3])->type),
                           *to = glsl_get_cmat_element(vtn_get_type(b, w[1])->type);
-   if (from != to) {
-      convert_and_transpose(b, w, conversion_between(from, to));
-      return;
-   }
-   nir_deref_instr *result = create_result(b, w, "cmat_transpose");
-   nir_cmat_transpose_weft(&b->nb, &result->def, &source->def);
-   vtn_push_var_ssa(b, w[2], result->var);
+   transpose(b, w, conversion_between(from, to));
 }
 
 void weft_convert_use(struct vtn_builder *b, const uint32_t *w, unsigned count)
@@ -159,7 +135,7 @@ bool weft_handle_transposing_conversion(struct vtn_builder *b, uint32_t opcode, 
    case SpvOpConvertUToF:
       if (!glsl_type_is_cmat(vtn_get_type(b, w[1])->type) || !is_transposing(b, w[2]))
          return false;
-      convert_and_transpose(b, w, opcode);
+      transpose(b, w, opcode);
       return true;
    default:
       return false;
@@ -168,204 +144,22 @@ bool weft_handle_transposing_conversion(struct vtn_builder *b, uint32_t opcode, 
 
 /* ---- reductions ---- */
 
-/* One step along rows or columns: elements fall into groups of `factor` of them, `stride` apart,
- * and all of a group become the combination of them.  Each of the group takes the same elements in
- * the same order, so that all have the same value to the last bit. */
-struct step {
-   struct vtn_function *function;
-   nir_deref_instr *result, *source;
-   bool along_row;
-   unsigned stride, factor;
-};
-
-/* Of the row or column that a component is in, the element at a place. */
-static nir_def *line_element(nir_builder *nb, nir_deref_instr *matrix, bool along_row,
-                             const struct weft_component *c, nir_def *place)
+static void check_operand(struct vtn_builder *b, const struct vtn_type *type,
+                          const struct glsl_type *element, const char *what)
 {
-   return nir_cmat_element_weft(nb, bits_of(matrix), &matrix->def, along_row ? c->row : place,
-                                along_row ? place : c->col);
+   vtn_fail_if(type->base_type != vtn_base_type_scalar ||
+                  glsl_get_bit_size(type->type) != glsl_get_bit_size(element),
+               "A reduction's function has %s of another type than the matrices' components", what);
 }
 
-/* The element of a group: the one at `first` and those after it. */
-static nir_def *group_element(nir_builder *nb, const struct step *step,
-                              const struct weft_component *c, nir_def *first, nir_def *number)
+/* That it combines two components to one. */
+static void check_combination(struct vtn_builder *b, const struct vtn_function *function,
+                              const struct glsl_type *element)
 {
-   nir_def *place = nir_iadd(nb, first, nir_imul_imm(nb, number, step->stride));
-   return line_element(nb, step->source, step->along_row, c, place);
-}
-
-static void combine_group(struct vtn_builder *b, const struct weft_component *c, void *data)
-{
-   const struct step *step = data;
-   nir_builder *nb = &b->nb;
-   nir_def *at = step->along_row ? c->col : c->row;
-   nir_def *in_group = nir_umod_imm(nb, nir_udiv_imm(nb, at, step->stride), step->factor);
-   nir_def *first = nir_isub(nb, at, nir_imul_imm(nb, in_group, step->stride));
-   nir_def *value = group_element(nb, step, c, first, nir_imm_int(nb, 0));
-   nir_variable *sum =
-      nir_local_variable_create(nb->impl, glsl_uintN_t_type(value->bit_size), "combined");
-   nir_variable *counter = nir_local_variable_create(nb->impl, glsl_uint_type(), "of_group");
-   nir_store_var(nb, sum, value, 1);
-   nir_store_var(nb, counter, nir_imm_int(nb, 1), 1);
-   nir_loop *loop = nir_push_loop(nb);
-   {
-      nir_def *number = nir_load_var(nb, counter);
-      nir_break_if(nb, nir_uge_imm(nb, number, step->factor));
-      nir_def *element = group_element(nb, step, c, first, number);
-      nir_store_var(nb, sum, combine(b, step->function, nir_load_var(nb, sum), element), 1);
-      nir_store_var(nb, counter, nir_iadd_imm(nb, number, 1), 1);
-   }
-   nir_pop_loop(nb, loop);
-   nir_cmat_insert(nb, &step->result->def, nir_load_var(nb, sum), &step->result->def, c->number);
-}
-
-static unsigned smallest_odd_factor(unsigned n)
-{
-   for (unsigned factor = 3; factor * factor <= n; factor += 2) {
-      if (n % factor == 0)
-         return factor;
-   }
-   return n;
-}
-
-/* A step whose groups are pairs. */
-struct pairs {
-   struct vtn_function *function;
-   nir_deref_instr *result, *source;
-   bool along_row;
-   unsigned stride; /* a power of two */
-};
-
-/* The first of a pair stands first in both of its elements' sums. */
-static void combine_pair(struct vtn_builder *b, const struct weft_component *c, void *data)
-{
-   const struct pairs *pairs = data;
-   nir_builder *nb = &b->nb;
-   nir_def *at = pairs->along_row ? c->col : c->row;
-   nir_def *stride = nir_imm_int(nb, (int)pairs->stride);
-   nir_def *own = nir_cmat_extract(nb, bits_of(pairs->source), &pairs->source->def, c->number);
-   nir_def *other = line_element(nb, pairs->source, pairs->along_row, c, nir_ixor(nb, at, stride));
-   nir_def *is_second = nir_ine_imm(nb, nir_iand(nb, at, stride), 0);
-   nir_def *value = combine(b, pairs->function, nir_bcsel(nb, is_second, other, own),
-                            nir_bcsel(nb, is_second, own, other));
-   nir_cmat_insert(nb, &pairs->result->def, value, &pairs->result->def, c->number);
-}
-
-/* All elements that are equal in their place along the line but for the bits below `stride` become
- * the combination of them.  No loop: where strides are constant, back ends know which invocation
- * has the other of a pair. */
-static nir_deref_instr *reduce_pairs(struct vtn_builder *b, struct vtn_function *function,
-                                     nir_deref_instr *matrix, bool along_row, unsigned stride)
-{
-   const struct glsl_cmat_description desc = desc_of(matrix);
-   struct pairs pairs = {function, NULL, matrix, along_row, 1};
-   nir_deref_instr *unused = NULL;
-   for (; pairs.stride < stride; pairs.stride *= 2) {
-      pairs.result = unused ? unused : vtn_create_cmat_temporary(b, matrix->type, "cmat_reduce");
-      weft_for_each_component(b, &desc, combine_pair, &pairs);
-      unused = pairs.source == matrix ? NULL : pairs.source;
-      pairs.source = pairs.result;
-   }
-   return pairs.source;
-}
-
-/* A matrix in which every element is the combination of its row (or column) of the source. */
-static nir_deref_instr *reduce_lines(struct vtn_builder *b, struct vtn_function *function,
-                                     nir_deref_instr *matrix, bool along_row)
-{
-   const struct glsl_cmat_description desc = desc_of(matrix);
-   const unsigned length = along_row ? desc.cols : desc.rows;
-   const unsigned power_of_two = length & -length;
-   struct step step = {function, NULL, matrix, along_row, power_of_two, 0};
-   step.source = reduce_pairs(b, function, matrix, along_row, power_of_two);
-   while (step.stride < length) {
-      step.factor = smallest_odd_factor(length / step.stride);
-      step.result = vtn_create_cmat_temporary(b, matrix->type, "cmat_reduce");
-      weft_for_each_component(b, &desc, combine_group, &step);
-      step.source = step.result;
-      step.stride *= step.factor;
-   }
-   return step.source;
-}
-
-/* Adds `value` to the sum, or makes it the sum. */
-static void accumulate(struct vtn_builder *b, struct vtn_function *function, nir_variable *sum,
-                       nir_def *is_first, nir_def *value)
-{
-   nir_builder *nb = &b->nb;
-   nir_if *first = nir_push_if(nb, is_first);
-   nir_store_var(nb, sum, value, 1);
-   nir_push_else(nb, first);
-   nir_store_var(nb, sum, combine(b, function, nir_load_var(nb, sum), value), 1);
-   nir_pop_if(nb, first);
-}
-
-/* All of a matrix in whose rows all elements are the same: one row after the other, which every invocation
- * does alike.  Steps as above would move every element at each of them.  Eight rows have a sum of their own,
- * so that few roundings follow on each other. */
-static nir_def *combine_rows(struct vtn_builder *b, struct vtn_function *function,
-                             nir_deref_instr *matrix)
-{
-   nir_builder *nb = &b->nb;
-   const struct glsl_type *type = glsl_uintN_t_type(bits_of(matrix));
-   nir_variable *sum = nir_local_variable_create(nb->impl, type, "combined");
-   nir_variable *part = nir_local_variable_create(nb->impl, type, "of_eight");
-   nir_variable *counter = nir_local_variable_create(nb->impl, glsl_uint_type(), "row");
-   const unsigned rows = desc_of(matrix).rows;
-   nir_store_var(nb, counter, nir_imm_int(nb, 0), 1);
-   nir_loop *loop = nir_push_loop(nb);
-   {
-      nir_def *row = nir_load_var(nb, counter), *next = nir_iadd_imm(nb, row, 1);
-      nir_break_if(nb, nir_uge_imm(nb, row, rows));
-      nir_def *element =
-         nir_cmat_element_weft(nb, bits_of(matrix), &matrix->def, row, nir_imm_int(nb, 0));
-      accumulate(b, function, part, nir_ieq_imm(nb, nir_iand_imm(nb, row, 7), 0), element);
-      nir_push_if(nb, nir_ior(nb, nir_ieq_imm(nb, nir_iand_imm(nb, next, 7), 0),
-                              nir_ieq_imm(nb, next, rows)));
-      accumulate(b, function, sum, nir_ult_imm(nb, row, 8), nir_load_var(nb, part));
-      nir_pop_if(nb, NULL);
-      nir_store_var(nb, counter, next, 1);
-   }
-   nir_pop_loop(nb, loop);
-   return nir_load_var(nb, sum);
-}
-
-/* A result whose lines are the same: any element of them will do. */
-struct spread {
-   nir_deref_instr *result, *source;
-   bool along_row;
-};
-
-static void take_reduced(struct vtn_builder *b, const struct weft_component *c, void *data)
-{
-   const struct spread *spread = data;
-   nir_builder *nb = &b->nb;
-   nir_def *zero = nir_imm_int(nb, 0);
-   nir_def *value = line_element(nb, spread->source, spread->along_row, c, zero);
-   nir_cmat_insert(nb, &spread->result->def, value, &spread->result->def, c->number);
-}
-
-struct quads {
-   struct vtn_function *function;
-   nir_deref_instr *result, *source;
-};
-
-static void combine_quad(struct vtn_builder *b, const struct weft_component *c, void *data)
-{
-   const struct quads *quads = data;
-   nir_builder *nb = &b->nb;
-   nir_def *pairs[2];
-   for (unsigned i = 0; i < 2; i++) {
-      nir_def *row = nir_iadd_imm(nb, nir_imul_imm(nb, c->row, 2), i), *elements[2];
-      for (unsigned j = 0; j < 2; j++) {
-         nir_def *col = nir_iadd_imm(nb, nir_imul_imm(nb, c->col, 2), j);
-         elements[j] =
-            nir_cmat_element_weft(nb, bits_of(quads->source), &quads->source->def, row, col);
-      }
-      pairs[i] = combine(b, quads->function, elements[0], elements[1]);
-   }
-   nir_def *value = combine(b, quads->function, pairs[0], pairs[1]);
-   nir_cmat_insert(nb, &quads->result->def, value, &quads->result->def, c->number);
+   vtn_fail_if(function->type->length != 2, "A reduction's function has two parameters");
+   for (unsigned i = 0; i < 2; i++)
+      check_operand(b, function->type->params[i], element, "a parameter");
+   check_operand(b, function->type->return_type, element, "a result");
 }
 
 void weft_reduce(struct vtn_builder *b, const uint32_t *w, unsigned count)
@@ -377,33 +171,23 @@ void weft_reduce(struct vtn_builder *b, const uint32_t *w, unsigned count)
    const struct glsl_cmat_description from = desc_of(source), to = desc_of(result);
 
    /* What the validator cannot tell where dimensions are specialization constants. */
-   const bool rows = reduce & REDUCE_ROW, columns = reduce & REDUCE_COLUMN;
+   const bool rows = reduce & SpvCooperativeMatrixReduceRowMask,
+              columns = reduce & SpvCooperativeMatrixReduceColumnMask;
    vtn_fail_if(from.use != GLSL_CMAT_USE_ACCUMULATOR || to.use != GLSL_CMAT_USE_ACCUMULATOR,
                "OpCooperativeMatrixReduceNV of matrices that are no accumulators");
    vtn_fail_if(from.element_type != to.element_type || from.scope != to.scope,
                "OpCooperativeMatrixReduceNV to another component type or scope");
-   vtn_fail_if(reduce == 0 || reduce > REDUCE_2X2, "OpCooperativeMatrixReduceNV: unknown Reduce %u",
-               reduce);
-   vtn_fail_if(reduce == REDUCE_2X2
+   vtn_fail_if(reduce == 0 || reduce > SpvCooperativeMatrixReduce2x2Mask,
+               "OpCooperativeMatrixReduceNV: unknown Reduce %u", reduce);
+   vtn_fail_if(reduce == SpvCooperativeMatrixReduce2x2Mask
                   ? from.rows != 2 * to.rows || from.cols != 2 * to.cols
                   : (!columns && from.rows != to.rows) || (!rows && from.cols != to.cols),
                "OpCooperativeMatrixReduceNV of a %ux%u matrix to %ux%u", from.rows, from.cols,
                to.rows, to.cols);
 
-   if (reduce == REDUCE_2X2) {
-      struct quads quads = {function, result, source};
-      weft_for_each_component(b, &to, combine_quad, &quads);
-   } else {
-      source = reduce_lines(b, function, source, rows);
-      if (rows && columns) {
-         nir_cmat_construct(&b->nb, &result->def, combine_rows(b, function, source));
-      } else if (from.rows == to.rows && from.cols == to.cols) {
-         nir_cmat_copy(&b->nb, &result->def, &source->def);
-      } else {
-         struct spread spread = {result, source, rows};
-         weft_for_each_component(b, &to, take_reduced, &spread);
-      }
-   }
+   check_combination(b, function, glsl_get_cmat_element(source->type));
+   nir_cmat_reduce_weft(&b->nb, &result->def, &source->def, .reduction = reduce,
+                        .callee = reference(b, function));
    vtn_push_var_ssa(b, w[2], result->var);
 }
 

@@ -50,15 +50,10 @@ bool weft_is_saturating(struct vtn_builder *b, uint32_t id)
    return saturate;
 }
 
-nir_def *weft_convert_component(struct vtn_builder *b, nir_def *value, uint32_t opcode,
-                                const struct glsl_type *source, const struct glsl_type *result,
-                                bool saturate)
+nir_op weft_component_conversion(struct vtn_builder *b, uint32_t opcode,
+                                 const struct glsl_type *source, const struct glsl_type *result)
 {
-   const enum glsl_base_type from = component_type(source), to = component_type(result);
-   const nir_op op = conversion(b, opcode, from, to);
-   return weft_is_small_float(from) || weft_is_small_float(to)
-             ? weft_convert_small_float(&b->nb, value, op, from, to, saturate)
-             : nir_build_alu1(&b->nb, op, value);
+   return conversion(b, opcode, component_type(source), component_type(result));
 }
 
 static bool handle_conversion(struct vtn_builder *b, uint32_t opcode, const uint32_t *w)

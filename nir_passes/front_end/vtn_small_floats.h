@@ -12,10 +12,9 @@
 bool weft_handle_small_floats(struct vtn_builder *b, uint32_t opcode, const uint32_t *w,
                               unsigned count);
 
-/* A conversion of one component, by the instruction's opcode, of these types or others (the matrices'
- * types will do). */
-nir_def *weft_convert_component(struct vtn_builder *b, nir_def *value, uint32_t opcode,
-                                const struct glsl_type *source, const struct glsl_type *result,
-                                bool saturate);
+/* The operation of a cmat_unary_op that converts a matrix of one type to the other, by the
+ * instruction's opcode. */
+nir_op weft_component_conversion(struct vtn_builder *b, uint32_t opcode,
+                                 const struct glsl_type *source, const struct glsl_type *result);
 /* Whether the value is decorated so. */
 bool weft_is_saturating(struct vtn_builder *b, uint32_t id);

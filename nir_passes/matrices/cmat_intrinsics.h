@@ -46,6 +46,7 @@ inline bool needs_element_places(nir_intrinsic_op op)
    case nir_intrinsic_cmat_element_weft:
    case nir_intrinsic_cmat_convert_weft:
    case nir_intrinsic_cmat_transpose_weft:
+   case nir_intrinsic_cmat_reduce_weft:
    case nir_intrinsic_cmat_runs_weft:
    case nir_intrinsic_cmat_run_coordinates_weft:
    case nir_intrinsic_cmat_insert_run_weft:

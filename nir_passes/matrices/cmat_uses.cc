@@ -93,10 +93,20 @@ public:
 
    Result<CmatUses> run()
    {
-      nir_function_impl *impl = nir_shader_get_entrypoint(nir);
-      nir_foreach_function_temp_variable(var, impl)
-         add_type(var->type);
       nir_foreach_variable_with_modes(var, nir, nir_var_shader_temp)
+         add_type(var->type);
+      /* Also of those that intrinsics call (cmat_callee.h). */
+      nir_foreach_function_impl(impl, nir)
+         add_function(impl);
+      if (error)
+         return *error;
+      return uses;
+   }
+
+private:
+   void add_function(nir_function_impl *impl)
+   {
+      nir_foreach_function_temp_variable(var, impl)
          add_type(var->type);
       nir_foreach_block(block, impl) {
          nir_foreach_instr(instr, block) {
@@ -104,12 +114,8 @@ public:
                add_instr(nir_instr_as_intrinsic(instr));
          }
       }
-      if (error)
-         return *error;
-      return uses;
    }
 
-private:
    void add_type(const glsl_type *type)
    {
       if (glsl_type_is_cmat(type)) {

@@ -121,84 +121,70 @@ TEST(lower_cmat_scope, reductions_of_rows_stay_in_the_band)
    EXPECT_EQ(test::count(text, "staging"), 0u) << text;
 }
 
-/// Each of the six steps for 64 rows.
-TEST(lower_cmat_scope, reductions_of_columns_share_the_matrix)
+/// Each band is reduced first, and of the four results one row of 32 elements is shared.
+TEST(lower_cmat_scope, reductions_of_columns_share_a_row_of_each_band)
 {
    const std::string text = lowered(reduction("Column"));
    EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 16, 32")) << text;
-   EXPECT_EQ(test::count(text, "@barrier"), 6 * 2u) << text;
-   EXPECT_TRUE(has(text, "uint[2048] staging")) << text;
+   EXPECT_EQ(test::count(text, "@barrier"), 2u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_reduce_weft"), 1u) << text;
+   EXPECT_TRUE(has(text, "uint[128] staging")) << text;
    /* Without the memory for it, everybody does everything. */
-   const std::string alone = lowered(reduction("Column"), 64 * 32 * 4 - 1);
+   const std::string alone = lowered(reduction("Column"), 4 * 32 * 4 - 1);
    EXPECT_TRUE(has(alone, "<float, SCOPE_SUBGROUP, 64, 32")) << alone;
    EXPECT_EQ(test::count(alone, "@barrier"), 0u) << alone;
    EXPECT_EQ(test::count(alone, "staging"), 0u) << alone;
 }
 
-/// Once, before the rows are combined; those of columns stay in the band.
-TEST(lower_cmat_scope, reductions_of_all_share_the_matrix)
+TEST(lower_cmat_scope, reductions_of_all_share_an_element_of_each_band)
 {
    const std::string text = lowered(reduction("RowAndColumn"));
    EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 16, 32")) << text;
    EXPECT_EQ(test::count(text, "@barrier"), 2u) << text;
-   EXPECT_TRUE(has(text, "uint[2048] staging")) << text;
+   EXPECT_TRUE(has(text, "uint[4] staging")) << text;
 }
 
-/// In each iteration, whatever else asks in that loop where a component is.
+/// In each iteration.
 TEST(lower_cmat_scope, reductions_of_all_share_what_their_iteration_has)
 {
-   const auto ask = [](nir_shader *nir) {
-      nir_function_impl *impl = nir_shader_get_entrypoint(nir);
-      foreach_list_typed(nir_cf_node, node, node, &impl->body)
-      {
-         if (node->type != nir_cf_node_loop)
-            continue;
-         nir_builder b =
-            nir_builder_at(nir_after_phis(nir_loop_first_block(nir_cf_node_as_loop(node))));
-         const glsl_cmat_description desc = {
-            .element_type = GLSL_TYPE_FLOAT,
-            .scope = uint8_t(SCOPE_WORKGROUP),
-            .rows = 64,
-            .cols = 32,
-            .use = GLSL_CMAT_USE_ACCUMULATOR,
-         };
-         _nir_build_cmat_coordinates_weft(&b, nir_imm_int(&b, 0), {._ = 0, .cmat_desc = desc});
-      }
-   };
-   const Result<std::string> text =
-      lower("for (uint i = 0; i < 2 + gl_WorkGroupID.x; i++) {" + reduction("RowAndColumn") + "}",
-            {16, false, enough, false, false}, ask);
-   ASSERT_TRUE(text) << text.error().message;
-   EXPECT_EQ(test::count(*text, "@barrier"), 2u) << *text;
-   EXPECT_LT(text->find("loop {"), text->find("@barrier")) << *text;
+   const std::string text = lowered("for (uint i = 0; i < 2 + gl_WorkGroupID.x; i++) {" +
+                                    reduction("RowAndColumn") + "}");
+   EXPECT_EQ(test::count(text, "@barrier"), 2u) << text;
+   EXPECT_LT(text.find("loop {"), text.find("@barrier")) << text;
 }
 
-TEST(lower_cmat_scope, two_matrices_of_one_loop_are_not_cut)
+/// Where both matrices are cut into as many bands, a band's squares are its own; where the halved
+/// one is cut into fewer, the whole source is shared.
+TEST(lower_cmat_scope, reductions_of_squares)
 {
-   /* The same elements of another matrix. */
-   const auto read_another = [](nir_shader *nir) {
+   const auto reduced = [](const std::string &rows, const std::string &half) {
+      return lowered("ACC(" + rows + ", 32) c; ACC(" + half + R"(, 16) d;
+      coopMatLoad(c, f, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
+      coopMatReduceNV(d, c, gl_CooperativeMatrixReduce2x2NV, sum);
+      coopMatStore(d, f, 0, 16, gl_CooperativeMatrixLayoutRowMajor);)");
+   };
+   const std::string own = reduced("64", "32");
+   EXPECT_EQ(test::count(own, "@barrier"), 0u) << own;
+   EXPECT_EQ(test::count(own, "@cmat_reduce_weft"), 1u) << own;
+   const std::string shared = reduced("32", "16");
+   EXPECT_EQ(test::count(shared, "@barrier"), 2u) << shared;
+   EXPECT_TRUE(has(shared, "uint[1024] staging")) << shared;
+}
+
+/// Nothing says in which bands they are.
+TEST(lower_cmat_scope, matrices_of_which_single_elements_are_read_are_not_cut)
+{
+   const auto read = [](nir_shader *nir) {
       nir_function_impl *impl = nir_shader_get_entrypoint(nir);
-      nir_builder b = nir_builder_create(impl);
-      nir_variable *other = nullptr;
-      nir_foreach_block(block, impl) {
-         nir_foreach_instr_safe(instr, block) {
-            if (instr->type != nir_instr_type_intrinsic ||
-                nir_instr_as_intrinsic(instr)->intrinsic != nir_intrinsic_cmat_element_weft)
-               continue;
-            nir_intrinsic_instr *element = nir_instr_as_intrinsic(instr);
-            if (!other)
-               other =
-                  nir_local_variable_create(impl, nir_src_as_deref(element->src[0])->type, "other");
-            b.cursor = nir_after_instr(instr);
-            nir_def *of_other = nir_cmat_element_weft(&b, 32, &nir_build_deref_var(&b, other)->def,
-                                                      element->src[1].ssa, element->src[2].ssa);
-            nir_def *sum = nir_fadd(&b, &element->def, of_other);
-            nir_def_rewrite_uses_after(&element->def, sum, sum->parent_instr);
-         }
+      nir_builder b = nir_builder_at(nir_after_impl(impl));
+      nir_foreach_function_temp_variable(var, impl) {
+         if (glsl_type_is_cmat(var->type))
+            return void(nir_cmat_element_weft(&b, 32, &nir_build_deref_var(&b, var)->def,
+                                              nir_imm_int(&b, 0), nir_imm_int(&b, 0)));
       }
    };
    const ScopeOptions options = {16, false, enough, false, false};
-   const Result<std::string> text = lower(reduction("Column"), options, read_another);
+   const Result<std::string> text = lower(reduction("Row"), options, read);
    ASSERT_TRUE(text) << text.error().message;
    EXPECT_TRUE(has(*text, "<float, SCOPE_SUBGROUP, 64, 32")) << *text;
    EXPECT_EQ(test::count(*text, "@barrier"), 0u) << *text;
@@ -276,7 +262,8 @@ TEST(lower_cmat_scope, b_in_bands_of_a_workgroup_matrix)
    EXPECT_EQ(test::count(text, "@cmat_store"), 1u) << text;
 }
 
-/// A load that is for one product only goes behind the first barrier, if nothing may change memory meanwhile.
+/// A load that is for one product only goes behind the first barrier, if nothing may change memory
+/// meanwhile.
 TEST(lower_cmat_scope, bands_of_a_workgroup_matrix_are_loaded_in_place)
 {
    const auto loads = [](const std::string &between, const std::string &behind = "") {
@@ -332,7 +319,8 @@ TEST(lower_cmat_scope, b_is_whole_without_memory_for_it)
    EXPECT_EQ(test::count(text, "@barrier"), 0u) << text;
 }
 
-/// What a subgroup sets in its own band is shared with that; a band of less than 16 columns is none.
+/// What a subgroup sets in its own band is shared with that; a band of less than 16 columns is
+/// none.
 TEST(lower_cmat_scope, components_of_b_in_bands)
 {
    const auto rows = [](const std::string &b) {

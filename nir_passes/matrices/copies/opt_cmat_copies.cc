@@ -32,7 +32,8 @@ bool is_cmat(const nir_intrinsic_instr *instr)
    return op == nir_intrinsic_cmat_load || op == nir_intrinsic_cmat_store ||
           op == nir_intrinsic_cmat_muladd || op == nir_intrinsic_cmat_element_weft ||
           op == nir_intrinsic_cmat_convert_weft || op == nir_intrinsic_cmat_transpose_weft ||
-          op == nir_intrinsic_cmat_insert_run_weft || is_cmat_component_operation(op);
+          op == nir_intrinsic_cmat_reduce_weft || op == nir_intrinsic_cmat_insert_run_weft ||
+          is_cmat_component_operation(op);
 }
 
 /// The source of a cmat intrinsic that names its result: the first, except of those that have none.

@@ -91,6 +91,9 @@ void lower_transpose(Context &, nir_intrinsic_instr *);
 void for_each_element(Context &, const Matrix &result, const Matrix &source, bool transposed,
                       const std::function<void(nir_def *component, nir_def *element)> &body);
 
+/// What another invocation has as the value: drivers can shuffle 32 bits, not always more or fewer.
+nir_def *shuffle(nir_builder *, nir_def *value, nir_def *invocation);
+
 /// Makes tile_*_weft of loads, stores and muladds of matrices that stay matrices.
 bool lower_to_driver_tiles(nir_shader *);
 

@@ -4,9 +4,9 @@
 #include "nir_passes/matrices/lowering/lower_cmat.h"
 
 #include "nir_passes/loops/build_loop.h"
+#include "nir_passes/matrices/cmat_conversion.h"
 #include "nir_passes/matrices/copies/lower_cmat_inserts.h"
 #include "nir_passes/matrices/lowering/cmat_context.h"
-#include "nir_passes/matrices/small_floats.h"
 
 #include <algorithm>
 #include <map>
@@ -103,15 +103,10 @@ void lower_construct(Context &s, nir_intrinsic_instr *instr)
 void lower_unary_op(Context &s, nir_intrinsic_instr *instr)
 {
    const Matrix result = s.operand(instr, 0), source = s.operand(instr, 1);
-   const nir_op op = nir_op(nir_intrinsic_alu_op(instr));
    const auto from = glsl_base_type(source.desc.element_type),
               to = glsl_base_type(result.desc.element_type);
-   const bool small = weft_is_small_float(from) || weft_is_small_float(to);
    const auto store = [&](nir_def *i, nir_def *value) {
-      value = small ? weft_convert_small_float(&s.b, value, op, from, to,
-                                               nir_intrinsic_saturate(instr) != 0)
-                    : nir_build_alu1(&s.b, op, value);
-      s.store_component(result, i, value);
+      s.store_component(result, i, convert_component(&s.b, instr, value, from, to));
    };
    if (result.desc.use != source.desc.use)
       cmat::for_each_element(s, result, source, false, store);

@@ -5,6 +5,7 @@
 /// everybody's; with registers an invocation that holds them is asked by a shuffle.
 
 #include "nir_passes/loops/build_loop.h"
+#include "nir_passes/matrices/cmat_conversion.h"
 #include "nir_passes/matrices/cmat_description.h"
 #include "nir_passes/matrices/lowering/cmat_context.h"
 
@@ -37,17 +38,6 @@ Coordinates clamp(Context &s, const glsl_cmat_description &desc, const Coordinat
 
 /// Components of which each is shuffled, at most, for one of them.
 constexpr uint32_t max_candidates = 64;
-
-/// Drivers can shuffle 32 bits, not always more or fewer.
-nir_def *shuffle(nir_builder *b, nir_def *value, nir_def *invocation)
-{
-   if (value->bit_size == 64) {
-      nir_def *low = nir_shuffle(b, nir_unpack_64_2x32_split_x(b, value), invocation),
-              *high = nir_shuffle(b, nir_unpack_64_2x32_split_y(b, value), invocation);
-      return nir_pack_64_2x32_split(b, low, high);
-   }
-   return nir_u2uN(b, nir_shuffle(b, nir_u2u32(b, value), invocation), value->bit_size);
-}
 
 /// What the owner holds as the component that each invocation asks for, one of `candidates`.
 nir_def *read_from(Context &s, const Matrix &source, const Owner &owner, bool own,
@@ -109,6 +99,16 @@ Origins origins(const RegisterMap &source, const RegisterMap &result, uint32_t c
 
 } // namespace
 
+nir_def *shuffle(nir_builder *b, nir_def *value, nir_def *invocation)
+{
+   if (value->bit_size == 64) {
+      nir_def *low = nir_shuffle(b, nir_unpack_64_2x32_split_x(b, value), invocation),
+              *high = nir_shuffle(b, nir_unpack_64_2x32_split_y(b, value), invocation);
+      return nir_pack_64_2x32_split(b, low, high);
+   }
+   return nir_u2uN(b, nir_shuffle(b, nir_u2u32(b, value), invocation), value->bit_size);
+}
+
 void for_each_element(Context &s, const Matrix &result, const Matrix &source, bool transposed,
                       const std::function<void(nir_def *component, nir_def *element)> &body)
 {
@@ -151,9 +151,12 @@ void lower_convert(Context &s, nir_intrinsic_instr *instr)
 
 void lower_transpose(Context &s, nir_intrinsic_instr *instr)
 {
-   const Matrix result = s.operand(instr, 0);
-   for_each_element(s, result, s.operand(instr, 1), true,
-                    [&](nir_def *i, nir_def *value) { s.store_component(result, i, value); });
+   const Matrix result = s.operand(instr, 0), source = s.operand(instr, 1);
+   const auto from = glsl_base_type(source.desc.element_type),
+              to = glsl_base_type(result.desc.element_type);
+   for_each_element(s, result, source, true, [&](nir_def *i, nir_def *value) {
+      s.store_component(result, i, convert_component(&s.b, instr, value, from, to));
+   });
 }
 
 void lower_element(Context &s, nir_intrinsic_instr *instr)

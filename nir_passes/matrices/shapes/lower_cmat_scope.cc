@@ -3,6 +3,9 @@
 
 #include "nir_passes/matrices/shapes/lower_cmat_scope.h"
 
+#include "nir_passes/loops/build_loop.h"
+#include "nir_passes/matrices/cmat_callee.h"
+#include "nir_passes/matrices/cmat_components.h"
 #include "nir_passes/matrices/cmat_description.h"
 #include "nir_passes/matrices/cmat_memory.h"
 #include "nir_passes/matrices/cmat_types.h"
@@ -12,6 +15,7 @@
 
 #include "compiler/nir/nir_builder.h"
 #include "compiler/nir/nir_deref.h"
+#include "compiler/spirv/spirv.h"
 
 #include <algorithm>
 #include <array>
@@ -19,7 +23,6 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -83,26 +86,19 @@ const glsl_cmat_description &description(const nir_intrinsic_instr *instr, unsig
    return *glsl_get_cmat_description(nir_src_as_deref(instr->src[source])->type);
 }
 
-/// The source of cmat_element_weft, and the channel of coordinates, across which a matrix is cut.
-unsigned cut_source(const glsl_cmat_description &desc)
+/// The channel of coordinates across which a matrix is cut.
+unsigned cut_channel(const glsl_cmat_description &desc)
 {
-   return is_b(desc) ? 2 : 1;
+   return is_b(desc) ? 1 : 0;
 }
 
-/// Whether an element lies in the row (of B the column) of a component of the running invocation's, in
-/// a matrix that is cut into the same bands.
-bool is_in_own_band(const nir_intrinsic_instr *element, const glsl_cmat_description &matrix)
+/// Whether a reduction combines elements of several bands of the source.
+bool combines_bands(const nir_intrinsic_instr *reduction, const Cutting &cutting)
 {
-   const unsigned source = cut_source(matrix);
-   const nir_scalar s = nir_scalar_chase_movs(nir_get_scalar(element->src[source].ssa, 0));
-   if (s.comp != source - 1 || s.def->parent_instr->type != nir_instr_type_intrinsic)
-      return false;
-   nir_intrinsic_instr *instr = nir_instr_as_intrinsic(s.def->parent_instr);
-   if (instr->intrinsic != nir_intrinsic_cmat_coordinates_weft)
-      return false;
-   const glsl_cmat_description of = nir_intrinsic_cmat_desc(instr);
-   return is_workgroups(of) && is_b(of) == is_b(matrix) &&
-          (is_b(of) ? of.cols == matrix.cols : of.rows == matrix.rows);
+   if (nir_intrinsic_reduction(reduction) == SpvCooperativeMatrixReduce2x2Mask)
+      return cutting.bands(description(reduction, 0)).count !=
+             cutting.bands(description(reduction, 1)).count;
+   return nir_intrinsic_reduction(reduction) & SpvCooperativeMatrixReduceColumnMask;
 }
 
 /// The operand of which it wants elements of any band, if it does.
@@ -114,8 +110,8 @@ std::optional<unsigned> shared_operand(const nir_intrinsic_instr *instr, const C
       return is_cut && any_band ? std::optional(source) : std::nullopt;
    };
    switch (instr->intrinsic) {
-   case nir_intrinsic_cmat_element_weft:
-      return wants(0, !is_in_own_band(instr, description(instr, 0)));
+   case nir_intrinsic_cmat_reduce_weft:
+      return wants(1, combines_bands(instr, cutting));
    case nir_intrinsic_cmat_transpose_weft:
       return wants(1, true);
    case nir_intrinsic_cmat_convert_weft:
@@ -128,67 +124,8 @@ std::optional<unsigned> shared_operand(const nir_intrinsic_instr *instr, const C
    }
 }
 
-/// The place of a component that a number is computed from; null if it is from none.
-const nir_instr *find_coordinates(const nir_def *number)
-{
-   std::vector<const nir_def *> work = {number};
-   std::unordered_set<const nir_def *> seen;
-   while (!work.empty()) {
-      const nir_def *def = work.back();
-      work.pop_back();
-      if (!seen.insert(def).second)
-         continue;
-      nir_instr *instr = def->parent_instr;
-      if (instr->type == nir_instr_type_intrinsic &&
-          nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_cmat_coordinates_weft)
-         return instr;
-      if (instr->type != nir_instr_type_alu && instr->type != nir_instr_type_phi)
-         continue;
-      nir_foreach_src(
-         instr,
-         [](nir_src *source, void *list) {
-            static_cast<std::vector<const nir_def *> *>(list)->push_back(source->ssa);
-            return true;
-         },
-         &work);
-   }
-   return nullptr;
-}
-
-/// The loop before which a matrix is shared of which single elements are read: the one over
-/// components that invocations go through each in their own way, where a component of the
-/// invocation says which element it is; else, where all read the same ones, the loop around nothing
-/// else.  Null if there is none.
-nir_cf_node *staging_loop(const nir_intrinsic_instr *element)
-{
-   const nir_instr *coordinates = find_coordinates(element->src[1].ssa);
-   if (!coordinates)
-      coordinates = find_coordinates(element->src[2].ssa);
-   nir_cf_node *node = &(coordinates ? coordinates : &element->instr)->block->cf_node;
-   while (node && node->type != nir_cf_node_loop)
-      node = node->parent;
-   return node;
-}
-
-/// The matrices whose single elements are read, by the loops before which they are shared.  The
-/// memory that they share holds one at a time.
-class StagedMatrices {
-public:
-   /// False for a read outside of loops, and for that of a second matrix in a loop.
-   bool add(const nir_intrinsic_instr *element)
-   {
-      const nir_cf_node *loop = staging_loop(element);
-      nir_deref_instr *matrix = nir_src_as_deref(element->src[0]);
-      const auto [known, inserted] = by_loop.try_emplace(loop, matrix);
-      return loop && (inserted || nir_compare_derefs(known->second, matrix) & nir_derefs_equal_bit);
-   }
-
-private:
-   std::unordered_map<const nir_cf_node *, nir_deref_instr *> by_loop;
-};
-
-/// Whether a component of a B that is whole in each subgroup may get another value from each: not from
-/// loads.
+/// Whether a component of a B that is whole in each subgroup may get another value from each: not
+/// from loads.
 bool sets_component_of_b(const nir_intrinsic_instr *instr, const Cutting &cutting)
 {
    const bool sets = instr->intrinsic == nir_intrinsic_cmat_insert ||
@@ -208,6 +145,25 @@ unsigned size_class(const glsl_cmat_description &desc)
    return unsigned(std::countr_zero(component_bits(desc) / 8));
 }
 
+/// How many elements of an operand are shared.  Of a reduction to lines or to one element, bands
+/// are reduced first.
+uint32_t shared_elements(const nir_intrinsic_instr *instr, const glsl_cmat_description &desc,
+                         const Cutting &cutting)
+{
+   if (instr->intrinsic != nir_intrinsic_cmat_reduce_weft ||
+       nir_intrinsic_reduction(instr) == SpvCooperativeMatrixReduce2x2Mask)
+      return uint32_t(desc.rows) * desc.cols;
+   const bool to_one = nir_intrinsic_reduction(instr) & SpvCooperativeMatrixReduceRowMask;
+   return cutting.bands(desc).count * (to_one ? 1 : desc.cols);
+}
+
+/// Whether it reads single elements of a matrix that is cut: which band has them is not known.
+bool reads_any_element(const nir_intrinsic_instr *instr, const Cutting &cutting)
+{
+   return instr->intrinsic == nir_intrinsic_cmat_element_weft &&
+          is_workgroups(description(instr, 0)) && cutting.bands(description(instr, 0)).count > 1;
+}
+
 /// How large the matrices are of which subgroups want each other's elements; nothing if they cannot
 /// be had so.
 std::optional<Elements> find_shared_elements(nir_shader *nir, uint32_t max_bytes,
@@ -216,24 +172,22 @@ std::optional<Elements> find_shared_elements(nir_shader *nir, uint32_t max_bytes
    Elements elements = {};
    /* Bytes by element type: one is needed at a time. */
    std::map<unsigned, uint32_t> workgroup_matrices;
-   StagedMatrices staged;
    for (const nir_intrinsic_instr *instr : intrinsics(nir_shader_get_entrypoint(nir))) {
-      if (sets_component_of_b(instr, cutting))
+      if (sets_component_of_b(instr, cutting) || reads_any_element(instr, cutting))
          return std::nullopt;
       const std::optional<unsigned> operand = shared_operand(instr, cutting);
       if (!operand)
          continue;
-      if (instr->intrinsic == nir_intrinsic_cmat_element_weft && !staged.add(instr))
-         return std::nullopt;
       const glsl_cmat_description &desc = description(instr, *operand);
       if (instr->intrinsic == nir_intrinsic_cmat_muladd && cutting.has_workgroup_matrices) {
          uint32_t &most = workgroup_matrices[desc.element_type];
          most = std::max(most, uint32_t(desc.rows) * desc.cols * component_bits(desc) / 8);
          continue;
       }
-      const bool widens = instr->intrinsic == nir_intrinsic_cmat_unary_op;
-      uint32_t &most = elements[size_class(widens ? description(instr, 0) : desc)];
-      most = std::max(most, uint32_t(desc.rows) * desc.cols);
+      /* Components are converted before they are shared. */
+      const bool converts = instr->intrinsic != nir_intrinsic_cmat_muladd;
+      uint32_t &most = elements[size_class(converts ? description(instr, 0) : desc)];
+      most = std::max(most, shared_elements(instr, desc, cutting));
    }
    uint32_t bytes = 0;
    for (unsigned i = 0; i < elements.size(); ++i)
@@ -256,8 +210,7 @@ public:
             const Cutting &cutting, const Elements &shared)
        : options(options), subgroups(subgroups), cutting(cutting),
          b(nir_builder_create(nir_shader_get_entrypoint(nir))), staging(make_staging(nir, shared)),
-         shared_instructions(find_shared_instructions()), uses(count_uses()),
-         types(nir, [&](const glsl_cmat_description &desc) {
+         uses(count_uses()), types(nir, [&](const glsl_cmat_description &desc) {
             const glsl_cmat_description of_subgroup = cut(desc);
             return glsl_cmat_type(&of_subgroup);
          })
@@ -306,7 +259,7 @@ private:
    /// A place in the subgroup's part, in the whole matrix.
    nir_def *in_whole(const glsl_cmat_description &desc, nir_def *row_and_col)
    {
-      const unsigned cut_across = cut_source(desc) - 1;
+      const unsigned cut_across = cut_channel(desc);
       nir_def *line = nir_iadd(&b, nir_channel(&b, row_and_col, cut_across), first_line(desc));
       return nir_vector_insert_imm(&b, row_and_col, line, cut_across);
    }
@@ -331,8 +284,8 @@ private:
       case nir_intrinsic_cmat_run_coordinates_weft:
          lower_coordinates(instr);
          break;
-      case nir_intrinsic_cmat_element_weft:
-         lower_element(instr, types.operand(instr, 0));
+      case nir_intrinsic_cmat_reduce_weft:
+         lower_reduction(instr, types.operand(instr, 0), types.operand(instr, 1));
          break;
       case nir_intrinsic_cmat_convert_weft:
       case nir_intrinsic_cmat_transpose_weft:
@@ -384,15 +337,8 @@ private:
 
    /// Of the running invocation's component, in the whole matrix.
    struct Place {
-      nir_def *row, *col, *inside;
+      nir_def *row, *col;
    };
-   Place place(const glsl_cmat_description &desc, nir_def *component)
-   {
-      nir_def *at = in_whole(
-         desc, _nir_build_cmat_coordinates_weft(&b, component, {._ = 0, .cmat_desc = cut(desc)}));
-      return {nir_channel(&b, at, 0), nir_channel(&b, at, 1), nir_channel(&b, at, 2)};
-   }
-
    /// Of a component or of a run of them.
    void lower_coordinates(nir_intrinsic_instr *instr)
    {
@@ -405,25 +351,14 @@ private:
       nir_def_rewrite_uses_after(&instr->def, at, at->parent_instr);
    }
 
-   /// Calls body with the number of each component that lies in the matrix.  The loop may be
-   /// unrolled, once the number of components is known.
+   /// Calls body with the number of each component that lies in the matrix, and its place.
    template <typename Body>
    void for_each_component(const glsl_cmat_description &desc, const Body &body)
    {
-      nir_variable *counter = nir_local_variable_create(b.impl, glsl_uint_type(), "component");
-      nir_store_var(&b, counter, nir_imm_int(&b, 0), 1);
-      nir_def *length = _nir_build_cmat_length(&b, {._ = 0, .cmat_desc = cut(desc)});
-      nir_loop *loop = nir_push_loop(&b);
-      {
-         nir_def *number = nir_load_var(&b, counter);
-         nir_break_if(&b, nir_uge(&b, number, length));
-         const Place at = place(desc, number);
-         nir_if *inside = nir_push_if(&b, nir_ine_imm(&b, at.inside, 0));
-         body(number, at);
-         nir_pop_if(&b, inside);
-         nir_store_var(&b, counter, nir_iadd_imm(&b, number, 1), 1);
-      }
-      nir_pop_loop(&b, loop);
+      cmat::for_each_component(&b, cut(desc), [&](nir_def *number, nir_def *in_part) {
+         nir_def *at = in_whole(desc, in_part);
+         body(number, Place{nir_channel(&b, at, 0), nir_channel(&b, at, 1)});
+      });
    }
 
    /* ---- elements of other subgroups ---- */
@@ -442,21 +377,14 @@ private:
       return variables;
    }
 
-   /// What they are is not to be seen any more once types are replaced.
-   std::unordered_set<const nir_intrinsic_instr *> find_shared_instructions() const
-   {
-      std::unordered_set<const nir_intrinsic_instr *> found;
-      for (const nir_intrinsic_instr *instr : intrinsics(b.impl)) {
-         if (shared_operand(instr, cutting))
-            found.insert(instr);
-      }
-      return found;
-   }
-
-   nir_deref_instr *staged(const glsl_cmat_description &desc, nir_def *row, nir_def *col)
+   nir_deref_instr *staged(const glsl_cmat_description &desc, nir_def *number)
    {
       nir_deref_instr *all = nir_build_deref_var(&b, staging[size_class(desc)]);
-      return nir_build_deref_array(&b, all, nir_iadd(&b, nir_imul_imm(&b, row, desc.cols), col));
+      return nir_build_deref_array(&b, all, number);
+   }
+   nir_deref_instr *staged(const glsl_cmat_description &desc, nir_def *row, nir_def *col)
+   {
+      return staged(desc, nir_iadd(&b, nir_imul_imm(&b, row, desc.cols), col));
    }
 
    /// Lets all see all of the matrix, by element(), until the next is shared.
@@ -480,33 +408,98 @@ private:
       return nir_cmat_element_weft(&b, component_bits(matrix.desc), &matrix.deref->def, row, col);
    }
 
-   void lower_element(nir_intrinsic_instr *instr, const Matrix &matrix)
+   /// Rows are in one band.  What combines several is done for each band first, then all share the
+   /// results, and each combines these in the same order.
+   void lower_reduction(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
    {
-      if (!is_workgroups(matrix.desc) || bands(matrix.desc).count == 1)
+      if (!is_workgroups(source.desc))
          return;
-      if (!shared_instructions.contains(instr)) {
-         nir_src &line = instr->src[cut_source(matrix.desc)];
-         nir_src_rewrite(&line, nir_isub(&b, line.ssa, first_line(matrix.desc)));
+      const unsigned reduction = nir_intrinsic_reduction(instr);
+      const uint32_t count = bands(source.desc).count;
+      if (reduction == SpvCooperativeMatrixReduce2x2Mask) {
+         if (count != bands(result.desc).count)
+            reduce_quads(instr, result, source);
          return;
       }
-      share_before_loop(instr, matrix);
-      nir_def_replace(&instr->def, element(matrix, instr->src[1].ssa, instr->src[2].ssa));
-   }
-
-   /// What is read in a loop is shared before it.
-   void share_before_loop(const nir_intrinsic_instr *instr, const Matrix &matrix)
-   {
-      nir_cf_node *node = staging_loop(instr);
-      if (!loops.insert(node).second)
+      if (count == 1 || !(reduction & SpvCooperativeMatrixReduceColumnMask))
          return;
-      const nir_cursor here = b.cursor;
-      b.cursor = nir_before_cf_node(node);
-      share({rebuild_deref(&b, matrix.deref), matrix.desc});
-      b.cursor = here;
+      const bool to_one = reduction & SpvCooperativeMatrixReduceRowMask;
+      const Matrix of_band = temporary(source.desc, source.desc);
+      _nir_build_cmat_reduce_weft(
+         &b, &of_band.deref->def, &source.deref->def,
+         {._ = 0, .reduction = reduction, .callee = nir_intrinsic_callee(instr)});
+      share_first_row(of_band, to_one ? 1 : source.desc.cols);
+      const Combination combine = combination(instr, source.desc);
+      if (to_one) {
+         nir_cmat_construct(&b, &result.deref->def,
+                            combine_bands(source.desc, combine, 1, nullptr));
+      } else {
+         for_each_component(result.desc, [&](nir_def *number, const Place &at) {
+            nir_def *value = combine_bands(source.desc, combine, source.desc.cols, at.col);
+            nir_cmat_insert(&b, &result.deref->def, value, &result.deref->def, number);
+         });
+      }
+      nir_instr_remove(&instr->instr);
    }
 
-   /// A subgroup's rows are multiplied by all columns of B.  Bands are stored whole, not component by
-   /// component as in share(): back ends that cut B have no rules of alignment for stores.
+   Combination combination(const nir_intrinsic_instr *instr, const glsl_cmat_description &desc)
+   {
+      return {&b, callee_of(b.shader, instr), glsl_base_type(desc.element_type)};
+   }
+
+   /// Of each band the first `cols` elements, one band after the other.
+   void share_first_row(const Matrix &matrix, uint32_t cols)
+   {
+      workgroup_barrier(&b);
+      nir_def *first = first_line(matrix.desc);
+      for_each_component(matrix.desc, [&](nir_def *number, const Place &at) {
+         nir_def *stores = nir_iand(&b, nir_ieq(&b, at.row, first), nir_ult_imm(&b, at.col, cols));
+         nir_if *is_first = nir_push_if(&b, stores);
+         nir_def *value =
+            nir_cmat_extract(&b, component_bits(matrix.desc), &matrix.deref->def, number);
+         nir_def *band = nir_udiv_imm(&b, first, bands(matrix.desc).lines);
+         nir_def *place = nir_iadd(&b, nir_imul_imm(&b, band, cols), at.col);
+         nir_store_deref(&b, staged(matrix.desc, place), value, 1);
+         nir_pop_if(&b, is_first);
+      });
+      workgroup_barrier(&b);
+   }
+
+   /// Of what share_first_row() shared of each band, the elements of a column; of the first where
+   /// that is null.
+   nir_def *combine_bands(const glsl_cmat_description &desc, const Combination &combine,
+                          uint32_t cols, nir_def *col)
+   {
+      const auto of_band = [&](nir_def *band) {
+         nir_def *place = nir_imul_imm(&b, band, cols);
+         return nir_load_deref(&b, staged(desc, col ? nir_iadd(&b, place, col) : place));
+      };
+      nir_variable *sum =
+         nir_local_variable_create(b.impl, glsl_uintN_t_type(combine.bits()), "combined");
+      nir_store_var(&b, sum, of_band(nir_imm_int(&b, 0)), 1);
+      build_loop(&b, bands(desc).count - 1, [&](nir_def *number) {
+         nir_def *next = of_band(nir_iadd_imm(&b, number, 1));
+         nir_store_var(&b, sum, combine(nir_load_var(&b, sum), next), 1);
+      });
+      return nir_load_var(&b, sum);
+   }
+
+   /// Whose squares lie in other bands than the result's elements.
+   void reduce_quads(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
+   {
+      const Combination combine = combination(instr, source.desc);
+      share(source);
+      for_each_component(result.desc, [&](nir_def *number, const Place &at) {
+         nir_def *value = combine.square([&](unsigned i, unsigned j) {
+            return element(source, twice_and(&b, at.row, i), twice_and(&b, at.col, j));
+         });
+         nir_cmat_insert(&b, &result.deref->def, value, &result.deref->def, number);
+      });
+      nir_instr_remove(&instr->instr);
+   }
+
+   /// A subgroup's rows are multiplied by all columns of B.  Bands are stored whole, not component
+   /// by component as in share(): back ends that cut B have no rules of alignment for stores.
    void lower_muladd(nir_intrinsic_instr *instr, const Matrix &matrix)
    {
       const glsl_cmat_description &desc = matrix.desc;
@@ -543,8 +536,8 @@ private:
       nir_src_rewrite(&instr->src[2], &all->def);
    }
 
-   /// The load of a matrix that is for one multiplication only and may as well be done just before that; null if there is
-   /// none.
+   /// The load of a matrix that is for one multiplication only and may as well be done just before
+   /// that; null if there is none.
    nir_intrinsic_instr *load_for(nir_intrinsic_instr *muladd, const Matrix &matrix) const
    {
       const nir_variable *variable = nir_deref_instr_get_variable(matrix.deref);
@@ -625,7 +618,7 @@ private:
       if (!is_workgroups(result.desc) || !is_cut || (!transposes && to_b == from_b))
          return;
       Matrix from = source;
-      if (instr->intrinsic == nir_intrinsic_cmat_unary_op) {
+      if (source.desc.element_type != result.desc.element_type) {
          from = temporary(source.desc, result.desc);
          _nir_build_cmat_unary_op(&b, &from.deref->def, &source.deref->def,
                                   {._ = 0,
@@ -656,12 +649,25 @@ private:
    const Cutting cutting;
    nir_builder b;
    const Staging staging; ///< for components of 8, 16, 32 and 64 bits
-   const std::unordered_set<const nir_intrinsic_instr *> shared_instructions;
    const std::unordered_map<const nir_variable *, uint32_t> uses; ///< before anything is lowered
-   std::unordered_set<const nir_cf_node *> loops;                 ///< whose matrix is shared
    std::map<const glsl_type *, nir_variable *> workgroup_matrices;
    CmatTypes types;
 };
+
+/// In functions beside the entry point.
+bool has_workgroup_matrices_elsewhere(nir_shader *nir)
+{
+   nir_foreach_function_impl(impl, nir) {
+      if (impl == nir_shader_get_entrypoint(nir))
+         continue;
+      nir_foreach_function_temp_variable(var, impl) {
+         const glsl_type *type = glsl_without_array(var->type);
+         if (glsl_type_is_cmat(type) && is_workgroups(*glsl_get_cmat_description(type)))
+            return true;
+      }
+   }
+   return false;
+}
 
 } // namespace
 
@@ -673,6 +679,8 @@ Result<bool> lower_cmat_scope(nir_shader *nir, const ScopeOptions &options)
    if (std::ranges::none_of(uses->matrices, is_workgroups))
       return false;
 
+   if (has_workgroup_matrices_elsewhere(nir))
+      return Error{"cooperative matrices of workgroup scope in a function that a reduction calls"};
    const uint16_t *size = nir->info.workgroup_size;
    const uint32_t invocations = uint32_t(size[0]) * size[1] * size[2];
    if (invocations % options.subgroup_size != 0) {

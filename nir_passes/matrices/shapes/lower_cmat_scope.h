@@ -38,7 +38,8 @@ struct ScopeOptions {
 ///        │  3   │                │  3   │
 ///        └──────┘                └──────┘
 ///
-/// What wants elements of other bands (other reductions, transposes, accumulators that become B,
+/// Other reductions reduce each band and share what these give.
+/// What wants elements of other bands (transposes, accumulators that become B,
 /// multiplications by a B in bands) writes the matrix to shared memory first, between two barriers; where the back end has
 /// matrices there, multiplications read it there, and what was loaded for one of them only is loaded there.
 /// Where there is not enough of it, B is whole; then, and where a shader sets components of a whole B

@@ -5,15 +5,20 @@
 /// converted tile by tile, others element by element.
 
 #include "nir_passes/loops/build_loop.h"
+#include "nir_passes/matrices/cmat_conversion.h"
 #include "nir_passes/matrices/shapes/split_context.h"
+
+#include <functional>
 
 namespace weft::cmat {
 
 namespace {
 
-/// Every component of the result from where it is in the source.  Those outside of the matrix
-/// become some element or other.
-void take_elements(SplitContext &c, const Matrix &result, const Matrix &source, bool transposed)
+/// Takes every component of the result from its place in the source, as change() makes it.  Those
+/// outside of the matrix become some element or other.
+template <typename Change>
+void take_elements(SplitContext &c, const Matrix &result, const Matrix &source, bool transposed,
+                   const Change &change)
 {
    nir_builder *b = &c.b;
    const glsl_cmat_description &desc = result.desc;
@@ -24,7 +29,7 @@ void take_elements(SplitContext &c, const Matrix &result, const Matrix &source, 
                  *col = nir_umin(b, at.col, nir_imm_int(b, desc.cols - 1));
          nir_def *value =
             element(c, source, transposed ? Coordinates{col, row} : Coordinates{row, col});
-         nir_cmat_insert(b, c.tile(result, i), value, c.tile(result, i), component);
+         nir_cmat_insert(b, c.tile(result, i), change(value), c.tile(result, i), component);
       });
    });
 }
@@ -33,7 +38,7 @@ void take_elements(SplitContext &c, const Matrix &result, const Matrix &source, 
 void convert_use(SplitContext &c, const Matrix &result, const Matrix &source)
 {
    if (!c.are_split_alike(result.desc, source.desc))
-      return take_elements(c, result, source, false);
+      return take_elements(c, result, source, false, std::identity());
    c.for_each_part(result.desc, [&](const auto &part) {
       nir_cmat_convert_weft(&c.b, part(result), part(source));
    });
@@ -96,8 +101,11 @@ void split_convert(SplitContext &c, nir_intrinsic_instr *instr)
 
 void split_transpose(SplitContext &c, nir_intrinsic_instr *instr)
 {
-   const Matrix result = c.operand(instr, 0);
-   take_elements(c, result, c.operand(instr, 1), true);
+   const Matrix result = c.operand(instr, 0), source = c.operand(instr, 1);
+   const auto from = glsl_base_type(source.desc.element_type),
+              to = glsl_base_type(result.desc.element_type);
+   take_elements(c, result, source, true,
+                 [&](nir_def *value) { return convert_component(&c.b, instr, value, from, to); });
    c.clear_padding(result);
 }
 

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The loop over the components that the running invocation has of a matrix, for passes that run
+/// before the number of components is known.
+
+#pragma once
+
+#include "compiler/glsl_types.h"
+#include "compiler/nir/nir_builder.h"
+
+namespace weft::cmat {
+
+/// Calls body with the number of each component that lies in the matrix, and with the result of
+/// cmat_coordinates_weft for it.  The loop may be unrolled, once the number of components is known.
+template <typename Body>
+void for_each_component(nir_builder *b, const glsl_cmat_description &desc, const Body &body)
+{
+   nir_variable *counter = nir_local_variable_create(b->impl, glsl_uint_type(), "component");
+   nir_store_var(b, counter, nir_imm_int(b, 0), 1);
+   nir_def *length = _nir_build_cmat_length(b, {._ = 0, .cmat_desc = desc});
+   nir_loop *loop = nir_push_loop(b);
+   {
+      nir_def *number = nir_load_var(b, counter);
+      nir_break_if(b, nir_uge(b, number, length));
+      nir_def *at = _nir_build_cmat_coordinates_weft(b, number, {._ = 0, .cmat_desc = desc});
+      nir_if *inside = nir_push_if(b, nir_ine_imm(b, nir_channel(b, at, 2), 0));
+      body(number, at);
+      nir_pop_if(b, inside);
+      nir_store_var(b, counter, nir_iadd_imm(b, number, 1), 1);
+   }
+   nir_pop_loop(b, loop);
+}
+
+} // namespace weft::cmat

@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Reductions: whole until they are lowered, and how many shuffles they become in registers.  What
+/// they compute is checked by tests/backend/cpu/cmat_reduce_test.cc.
+
+#include "nir_passes/matrices/cmat_callee.h"
+#include "nir_passes/matrices/cmat_coordinates.h"
+#include "nir_passes/matrices/copies/opt_cmat_copies.h"
+#include "nir_passes/matrices/lowering/lower_cmat_reduce.h"
+#include "nir_passes/shader_text.h"
+#include "tests/nir_passes/shaders.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+
+namespace weft {
+namespace {
+
+using test::count;
+
+std::string number(uint32_t n)
+{
+   return std::to_string(n);
+}
+
+enum class Over { rows, columns, all, quads };
+constexpr Over every_reduction[] = {Over::rows, Over::columns, Over::all, Over::quads};
+
+/// Of a matrix of a type and size to one of another size.
+struct Case {
+   Over over;
+   std::string type = "float";
+   uint32_t rows = 16, cols = 16, to_rows = 16, to_cols = 16;
+
+   std::string shader() const
+   {
+      const char *const names[] = {"Row", "Column", "RowAndColumn", "2x2"};
+      const auto matrix = [&](uint32_t height, uint32_t width) {
+         return "coopmat<" + type + ", gl_ScopeSubgroup, " + number(height) + ", " + number(width) +
+                ", gl_MatrixUseAccumulator>";
+      };
+      return "layout(binding = 0) buffer Data { " + type + " data[]; };\n" + type +
+             " twice(const in " + type + " x) { return x + x; }\n" + type + " add(const in " +
+             type + " x, const in " + type + " y) { return x + y; }\n" +
+             "void main() {\ndata[64] = twice(data[64]);\n" + matrix(rows, cols) + " m;\n" +
+             matrix(to_rows, to_cols) + " r;\n" +
+             "coopMatLoad(m, data, 0, 64, gl_CooperativeMatrixLayoutRowMajor);\n" +
+             "coopMatReduceNV(r, m, gl_CooperativeMatrixReduce" + names[int(over)] + "NV, add);\n" +
+             "coopMatStore(r, data, 0, 64, gl_CooperativeMatrixLayoutRowMajor);\n}";
+   }
+};
+
+Shader translate(const Case &c, uint32_t subgroup_size)
+{
+   Result<Shader> shader =
+      read_shader(test::compile(c.shader()).shader_source(), Consumer::cpu, subgroup_size);
+   EXPECT_TRUE(shader) << (shader ? "" : shader.error().message);
+   nir_shader *nir = shader->get();
+   nir_lower_vars_to_ssa(nir);
+   nir_copy_prop(nir);
+   nir_opt_constant_folding(nir);
+   nir_opt_dce(nir);
+   opt_cmat_copies(nir);
+   return std::move(*shader);
+}
+
+std::string lowered(const Case &c, uint32_t subgroup_size, MatrixForm form)
+{
+   Shader shader = translate(c, subgroup_size);
+   nir_shader *nir = shader.get();
+   EXPECT_TRUE(lower_cmat_reduce(nir, subgroup_size, form));
+   nir_validate_shader(nir, "lower_cmat_reduce");
+   nir_inline_functions(nir);
+   remove_unused_functions(nir);
+   nir_copy_prop(nir);
+   nir_opt_deref(nir);
+   nir_lower_vars_to_ssa(nir);
+   nir_copy_prop(nir);
+   nir_opt_constant_folding(nir);
+   nir_opt_cse(nir);
+   nir_opt_dce(nir);
+   nir_validate_shader(nir, "what lower_cmat_reduce made");
+   EXPECT_EQ(exec_list_length(&nir->functions), 1u);
+   return test::body(nir);
+}
+
+unsigned shuffles(const Case &c, uint32_t subgroup_size)
+{
+   return count(lowered(c, subgroup_size, MatrixForm::registers), "@shuffle");
+}
+
+/// With a function that stays one, and no other.
+TEST(lower_cmat_reduce, operations_are_whole_before)
+{
+   for (const Over over : every_reduction) {
+      Case c = {over};
+      if (over == Over::quads)
+         c.to_rows = c.to_cols = 8;
+      Shader shader = translate(c, 32);
+      const std::string text = test::body(shader.get());
+      EXPECT_EQ(count(text, "@cmat_reduce_weft"), 1u) << text;
+      EXPECT_EQ(count(text, "loop {"), 0u) << text;
+      EXPECT_EQ(count(text, "@cmat_copy"), 0u) << text;
+      EXPECT_EQ(exec_list_length(&shader.get()->functions), 2u) << text;
+      nir_foreach_block(block, nir_shader_get_entrypoint(shader.get())) {
+         nir_foreach_instr(instr, block) {
+            if (instr->type != nir_instr_type_intrinsic)
+               continue;
+            if (nir_intrinsic_has_callee(nir_instr_as_intrinsic(instr))) {
+               ASSERT_LT(nir_intrinsic_callee(nir_instr_as_intrinsic(instr)), 2u) << text;
+            }
+            const nir_function *callee = callee_of(shader.get(), nir_instr_as_intrinsic(instr));
+            EXPECT_TRUE(!callee || (!callee->is_entrypoint && callee->impl)) << text;
+         }
+      }
+   }
+}
+
+TEST(lower_cmat_reduce, few_shuffles_in_registers)
+{
+   EXPECT_EQ(shuffles({Over::rows}, 32), 12u);
+   EXPECT_EQ(shuffles({Over::columns}, 32), 4u);
+   EXPECT_EQ(shuffles({Over::all}, 32), 5u);
+   EXPECT_EQ(shuffles({.over = Over::quads, .to_rows = 8, .to_cols = 8}, 32), 0u);
+   /* Code for it is loops: those of one row. */
+   EXPECT_EQ(shuffles({Over::rows, "float", 128, 128, 128, 128}, 32), 3u);
+}
+
+/// By the map of registers, for types, sizes and subgroups.
+TEST(lower_cmat_reduce, shuffles_are_those_between_blocks)
+{
+   struct Size {
+      uint32_t rows, cols;
+   };
+   for (const std::string type : {"float", "float16_t", "int"}) {
+      for (const Size size : {Size{8, 8}, Size{16, 16}, Size{8, 32}, Size{24, 16}, Size{40, 24}}) {
+         for (const uint32_t W : {8, 16, 32, 64}) {
+            const RegisterMap map = {size.rows, size.cols, RegisterMap::Use::accumulator, W};
+            if (size.rows * size.cols > 512 && map.length() > 64)
+               continue; // loops
+            const uint32_t beside = uint32_t(std::countr_zero(map.blocks().cols)),
+                           below = uint32_t(std::countr_zero(map.blocks().rows));
+            const auto found = [&](Over over) {
+               return shuffles({over, type, size.rows, size.cols, size.rows, size.cols}, W);
+            };
+            SCOPED_TRACE(type + " " + number(size.rows) + "x" + number(size.cols) +
+                         ", W = " + number(W));
+            EXPECT_EQ(found(Over::rows), beside * map.block_rows());
+            EXPECT_EQ(found(Over::columns), below * map.block_cols());
+            EXPECT_EQ(found(Over::all), beside + below);
+         }
+      }
+   }
+}
+
+/// Four steps of pairs, each by the number of the other, and the last one into the result.
+TEST(lower_cmat_reduce, steps_in_private_tiles)
+{
+   const std::string text = lowered({Over::rows}, 32, MatrixForm::private_tiles);
+   EXPECT_EQ(count(text, "@cmat_element_weft"), 4u) << text;
+   EXPECT_EQ(count(text, "ixor"), 4u) << text;
+   EXPECT_EQ(count(text, "@cmat_copy"), 0u) << text;
+   EXPECT_EQ(count(text, "@shuffle"), 0u) << text;
+   const std::string odd =
+      lowered({Over::columns, "float", 24, 16, 24, 16}, 32, MatrixForm::private_tiles);
+   EXPECT_EQ(count(odd, "ixor"), 3u) << odd;
+   EXPECT_EQ(count(odd, "@cmat_element_weft"), 5u) << odd;
+}
+
+/// What it reads must not be what it has written: three columns are one step.
+TEST(lower_cmat_reduce, one_step_to_the_same_matrix)
+{
+   const std::string text =
+      lowered({Over::rows, "float", 8, 3, 8, 3}, 32, MatrixForm::private_tiles);
+   EXPECT_EQ(count(text, "@cmat_copy"), 1u) << text;
+}
+
+} // namespace
+} // namespace weft
