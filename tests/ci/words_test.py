@@ -40,6 +40,7 @@ END_OF_SENTENCE = re.compile(r"(?<=[.!?])[\")*]*\s+")
 TOKEN = re.compile(r'R"([^\s()\\]{0,16})\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|'
                    r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 MARGIN = re.compile(r"\n[ \t]*(?:///?<?|\*(?!/))?|^(?:///?<?|/\*+)|\*/$")
+CONFLICT = re.compile(r"<{7} |>{7} ")
 
 
 def lines_of(text):
@@ -196,6 +197,7 @@ def check_of_itself():
     for bad in ("[t](#u)", "[e](e.md)", "[e](../d/e.md#f)", "`a/low_d.h`", "**low_d**"):
         assert len(list(check_names(good | {"a/b.md": bad}, tree))) == 1, bad
     assert not list(check_rows({"a": "| x | 1 | a |\n", "b": "| x | 1 | a |\n"}))
+    assert list(check_conflicts({"a": "b\n<<<<<<< c\n"})) == ["a:2: <<<<<<<"]
 
 
 def list_files(*patterns):
@@ -208,12 +210,21 @@ def read_files(*patterns):
     return {path: (ROOT / path).read_text(encoding="utf-8") for path in list_files(*patterns)}
 
 
+def check_conflicts(files):
+    """Marks of a merge that was not finished."""
+    for path, text in files.items():
+        for number, line in enumerate(text.split("\n"), 1):
+            if CONFLICT.match(line):
+                yield f"{path}:{number}: {line[:7]}"
+
+
 def main():
     check_of_itself()
     documents, sources = read_files("*.md"), read_files("*.c", "*.cc", "*.h")
     scripts = read_files("*.py", "*meson.build", "ci/*")
     faults = [f"{path}:{number}: {fault}" for path, text in documents.items()
               for number, fault in check_document(text)]
+    faults += check_conflicts(documents | sources | scripts)
     faults += check_rows(documents)
     faults += check_names(documents, list_files())
     for files, find in ((sources, comments), (scripts, comments_of_script)):
