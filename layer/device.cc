@@ -91,10 +91,10 @@ std::vector<const ExtensionRow *> features_without_extension(const Request &requ
 
 /// The application's VkDeviceCreateInfo with what edited shaders need, and without the extensions
 /// that only the layer has.
-class EditedCreateInfo {
+class EditedDeviceInfo {
 public:
    /// `edits_shaders`: with what they need.
-   EditedCreateInfo(const VkDeviceCreateInfo &original, const PhysicalDevice &physical,
+   EditedDeviceInfo(const VkDeviceCreateInfo &original, const PhysicalDevice &physical,
                     const ExtensionSet &lowered, bool edits_shaders)
        : info(original), matrices(!lowered.empty()), edits_shaders(edits_shaders),
          chain(original.pNext)
@@ -110,7 +110,7 @@ public:
 
    /// A struct of unknown size can hide from the layer what it would have to edit.  Returns why
    /// this one does.
-   std::string find_obstacle(const PhysicalDevice &physical) const
+   std::string why_refused(const PhysicalDevice &physical) const
    {
       if (!edits_shaders)
          return {};
@@ -289,7 +289,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice handle,
          instance->messengers.tell(severity, VK_OBJECT_TYPE_PHYSICAL_DEVICE,
                                    uint64_t(uintptr_t(handle)), "vkCreateDevice: " + text);
       };
-      std::unique_ptr<EditedCreateInfo> edited;
+      std::unique_ptr<EditedDeviceInfo> edited;
       const Request request(*info);
       std::string why;
       result = check_request(request, physical, why);
@@ -297,12 +297,12 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice handle,
       const bool edits_shaders = !lowered.empty() || physical.changes_subgroup_size();
       const auto ignored = features_without_extension(request, physical);
       if (result == VK_SUCCESS && (edits_shaders || !ignored.empty())) {
-         edited = std::make_unique<EditedCreateInfo>(*info, physical, lowered, edits_shaders);
+         edited = std::make_unique<EditedDeviceInfo>(*info, physical, lowered, edits_shaders);
          if (edits_shaders) {
             prepare_editing(*device, physical, edited->enabled);
             declare_matrices(*device, lowered, request);
          }
-         why = edited->find_obstacle(physical);
+         why = edited->why_refused(physical);
          result = why.empty() ? VK_SUCCESS : VK_ERROR_FEATURE_NOT_PRESENT;
       }
       if (result != VK_SUCCESS) {

@@ -3,7 +3,7 @@
 
 #include "layer/extensions.h"
 
-#include "layer/physical_device.h"
+#include "layer/matrix_plan.h"
 #include "layer/settings.h"
 #include "vulkan_util/matrix_properties.h"
 
@@ -14,25 +14,25 @@ namespace weft::layer {
 
 namespace {
 
-const char *has_no_operations(const PhysicalDevice &device)
+const char *has_no_operations(const MatrixPlan &device)
 {
    return device.operations.empty() ? "no matrix operation can be lowered to what the driver has"
                                     : nullptr;
 }
 
-bool has_type(const PhysicalDevice &device, std::initializer_list<ComponentType> types)
+bool has_type(const MatrixPlan &device, std::initializer_list<ComponentType> types)
 {
    return std::ranges::any_of(device.operations, [&](const MatrixOperation &operation) {
       return std::ranges::find(types, operation.a) != types.end();
    });
 }
 
-const char *has_no_bfloat16(const PhysicalDevice &device)
+const char *has_no_bfloat16(const MatrixPlan &device)
 {
    return has_type(device, {ComponentType::bf16}) ? nullptr : "no matrices of bfloat16";
 }
 
-const char *has_no_float8(const PhysicalDevice &device)
+const char *has_no_float8(const MatrixPlan &device)
 {
    if (device.hides_float8)
       return "hidden from this program, which would take a heavier model for it "
@@ -40,20 +40,20 @@ const char *has_no_float8(const PhysicalDevice &device)
    return has_type(device, {ComponentType::e4m3}) ? nullptr : "no matrices of float8";
 }
 
-bool adds_nothing(const Settings &, const PhysicalDevice &)
+bool adds_nothing(const Settings &, const MatrixPlan &)
 {
    return false;
 }
 
 /// Whether the driver has it, also of types that nothing is built from.
-bool is_listed(const PhysicalDevice &device, const MatrixOperation &operation)
+bool is_listed(const MatrixPlan &device, const MatrixOperation &operation)
 {
    return std::ranges::any_of(device.native_properties, [&](const auto &properties) {
       return read_operation(properties) == operation;
    });
 }
 
-bool adds_operations(const Settings &settings, const PhysicalDevice &device)
+bool adds_operations(const Settings &settings, const MatrixPlan &device)
 {
    return settings.lowering == Lowering::tiles ||
           std::ranges::any_of(device.operations, [&](const MatrixOperation &operation) {
@@ -62,7 +62,7 @@ bool adds_operations(const Settings &settings, const PhysicalDevice &device)
 }
 
 /// Elements go from invocation to invocation.
-const char *has_no_elements(const PhysicalDevice &device)
+const char *has_no_elements(const MatrixPlan &device)
 {
    if (const char *obstacle = has_no_operations(device))
       return obstacle;
@@ -74,7 +74,7 @@ const char *has_no_elements(const PhysicalDevice &device)
              : "the driver has no subgroup shuffles";
 }
 
-void tell_matrix_properties(const PhysicalDevice &, void *structure)
+void tell_matrix_properties(const MatrixPlan &, void *structure)
 {
    static_assert(sizeof(VkPhysicalDeviceCooperativeMatrixPropertiesKHR) ==
                  sizeof(VkPhysicalDeviceCooperativeMatrixPropertiesNV));
@@ -82,7 +82,7 @@ void tell_matrix_properties(const PhysicalDevice &, void *structure)
       ->cooperativeMatrixSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
 }
 
-void tell_matrix2_properties(const PhysicalDevice &device, void *structure)
+void tell_matrix2_properties(const MatrixPlan &device, void *structure)
 {
    uint32_t workgroup = 0;
    for (const FlexibleOperation &operation : device.flexible)
@@ -114,7 +114,7 @@ const ExtensionRow rows[] = {
       .tell_properties = tell_matrix_properties,
       .spirv_capabilities = {6022}, // CooperativeMatrixKHR
       .spirv_extensions = {"SPV_KHR_cooperative_matrix"},
-      .find_obstacle = has_no_operations,
+      .why_not_lowered = has_no_operations,
       .adds_to_native = adds_operations,
    },
    {
@@ -132,7 +132,7 @@ const ExtensionRow rows[] = {
       .tell_properties = tell_matrix_properties,
       .spirv_capabilities = {5357}, // CooperativeMatrixNV
       .spirv_extensions = {"SPV_NV_cooperative_matrix"},
-      .find_obstacle = has_no_elements,
+      .why_not_lowered = has_no_elements,
       .adds_to_native = adds_nothing,
    },
    {
@@ -154,7 +154,7 @@ const ExtensionRow rows[] = {
       // …TensorAddressingNV, …BlockLoadsNV, TensorAddressingNV
       .spirv_capabilities = {5430, 5431, 5432, 5433, 5434, 5439},
       .spirv_extensions = {"SPV_NV_cooperative_matrix2", "SPV_NV_tensor_addressing"},
-      .find_obstacle = has_no_elements,
+      .why_not_lowered = has_no_elements,
       .adds_to_native = adds_nothing,
    },
    {
@@ -169,7 +169,7 @@ const ExtensionRow rows[] = {
       .lowered_features = all(1),
       .spirv_capabilities = {5447}, // CooperativeMatrixDecodeVectorNV
       .spirv_extensions = {"SPV_NV_cooperative_matrix_decode_vector"},
-      .find_obstacle = has_no_elements,
+      .why_not_lowered = has_no_elements,
       .adds_to_native = adds_nothing,
    },
    {
@@ -188,7 +188,7 @@ const ExtensionRow rows[] = {
       // …GetCoordinateEXT
       .spirv_capabilities = {5429, 5430, 5432, 5438},
       .spirv_extensions = {"SPV_EXT_cooperative_matrix_maintenance1"},
-      .find_obstacle = has_no_elements,
+      .why_not_lowered = has_no_elements,
       .adds_to_native = adds_nothing,
    },
    {
@@ -203,7 +203,7 @@ const ExtensionRow rows[] = {
       .lowered_features = all(1),
       .spirv_capabilities = {4496}, // CooperativeMatrixConversionQCOM
       .spirv_extensions = {"SPV_QCOM_cooperative_matrix_conversion"},
-      .find_obstacle = has_no_elements,
+      .why_not_lowered = has_no_elements,
       .adds_to_native = adds_nothing,
    },
    {
@@ -218,7 +218,7 @@ const ExtensionRow rows[] = {
       .lowered_features = all(1),
       .spirv_capabilities = {4201}, // CooperativeMatrixLayoutsARM
       .spirv_extensions = {"SPV_ARM_cooperative_matrix_layouts"},
-      .find_obstacle = has_no_operations,
+      .why_not_lowered = has_no_operations,
       .adds_to_native = adds_nothing,
    },
    {
@@ -234,7 +234,7 @@ const ExtensionRow rows[] = {
       .spirv_capabilities = {5116, 5117,
                              5118}, // BFloat16TypeKHR, …DotProductKHR, …CooperativeMatrixKHR
       .spirv_extensions = {"SPV_KHR_bfloat16"},
-      .find_obstacle = has_no_bfloat16,
+      .why_not_lowered = has_no_bfloat16,
       .adds_to_native = adds_nothing,
    },
    {
@@ -249,7 +249,7 @@ const ExtensionRow rows[] = {
       .lowered_features = all(2),
       .spirv_capabilities = {4212, 4213}, // Float8EXT, Float8CooperativeMatrixEXT
       .spirv_extensions = {"SPV_EXT_float8"},
-      .find_obstacle = has_no_float8,
+      .why_not_lowered = has_no_float8,
       .adds_to_native = adds_nothing,
    },
 };

@@ -16,7 +16,7 @@
 
 namespace weft::layer {
 
-struct PhysicalDevice;
+struct MatrixPlan;
 struct Settings;
 
 enum class Extension {
@@ -61,7 +61,7 @@ struct ExtensionRow {
    /// 32-bit words behind the header of the struct of properties; null where there is no struct.
    VkStructureType properties = VK_STRUCTURE_TYPE_MAX_ENUM;
    uint32_t property_words = 0;
-   void (*tell_properties)(const PhysicalDevice &, void *structure) = nullptr;
+   void (*tell_properties)(const MatrixPlan &, void *structure) = nullptr;
 
    /// The capabilities of shaders that the layer reads, and the names by which a module declares
    /// them.
@@ -69,9 +69,9 @@ struct ExtensionRow {
    std::vector<std::string> spirv_extensions;
 
    /// Why the layer cannot support it above a driver that it can lower for, or null.
-   const char *(*find_obstacle)(const PhysicalDevice &);
+   const char *(*why_not_lowered)(const MatrixPlan &);
    /// Whether the layer adds anything to the driver's own.
-   bool (*adds_to_native)(const Settings &, const PhysicalDevice &);
+   bool (*adds_to_native)(const Settings &, const MatrixPlan &);
 };
 
 /// In the order of Extension.

@@ -13,7 +13,7 @@ namespace weft::layer {
 namespace {
 
 /// A VkPipelineCreateInfoKHR, whose chain has the description of a pipeline of some kind.
-class EditedCreateInfo {
+class EditedBinaryInfo {
 public:
    VkResult edit(const Device &device, const VkPipelineCreateInfoKHR &original)
    {
@@ -61,7 +61,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_pipeline_key(VkDevice handle,
    if (!info)
       return device->next.GetPipelineKeyKHR(handle, info, key);
    return guarded([&] {
-      EditedCreateInfo edited;
+      EditedBinaryInfo edited;
       const VkResult result = edited.edit(*device, *info);
       if (result != VK_SUCCESS)
          return result;
@@ -78,7 +78,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_pipeline_binaries(VkDevice handle,
    if (!info->pPipelineCreateInfo)
       return device->next.CreatePipelineBinariesKHR(handle, info, allocator, binaries);
    return guarded([&] {
-      EditedCreateInfo edited;
+      EditedBinaryInfo edited;
       const VkResult result = edited.edit(*device, *info->pPipelineCreateInfo);
       if (result != VK_SUCCESS)
          return result;

@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "layer/driver_facts.h"
+
+#include "backend/spirv/driver_quirks.h"
+#include "layer/instance.h"
+#include "layer/struct_chain.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::layer {
+
+namespace {
+
+void get_features(const Instance &instance, VkPhysicalDevice physical,
+                  VkPhysicalDeviceFeatures2 *features)
+{
+   const auto &next = instance.next_physical;
+   (next.GetPhysicalDeviceFeatures2 ? next.GetPhysicalDeviceFeatures2
+                                    : next.GetPhysicalDeviceFeatures2KHR)(physical, features);
+}
+
+void get_properties(const Instance &instance, VkPhysicalDevice physical,
+                    VkPhysicalDeviceProperties2 *properties)
+{
+   const auto &next = instance.next_physical;
+   (next.GetPhysicalDeviceProperties2 ? next.GetPhysicalDeviceProperties2
+                                      : next.GetPhysicalDeviceProperties2KHR)(physical, properties);
+}
+
+VkResult read_extensions(const Instance &instance, VkPhysicalDevice physical, DriverFacts &out)
+{
+   const auto enumerate = instance.next_physical.EnumerateDeviceExtensionProperties;
+   VkResult result;
+   do {
+      uint32_t count = 0;
+      result = enumerate(physical, nullptr, &count, nullptr);
+      if (result != VK_SUCCESS)
+         return result;
+      out.extensions.resize(count);
+      result = enumerate(physical, nullptr, &count, out.extensions.data());
+      out.extensions.resize(count);
+   } while (result == VK_INCOMPLETE);
+   return result;
+}
+
+/// The extensions of the driver's own.  Loaders list the extensions of manifests besides those of
+/// drivers, so the name of an extension in the layer's manifest proves nothing.
+ExtensionSet find_native_extensions(const Instance &instance, VkPhysicalDevice physical,
+                                    const DriverFacts &device)
+{
+   ExtensionSet set;
+   for (const ExtensionRow &row : extension_rows()) {
+      if (!device.has_extension(row.name))
+         continue;
+      StructChain chain;
+      chain.append(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+      const void *own = chain.append(row.features);
+      get_features(instance, physical, static_cast<VkPhysicalDeviceFeatures2 *>(chain.head()));
+      if (!row.why_not_lowered || read_features(row, own))
+         set.add(row.extension);
+   }
+   return set;
+}
+
+bool has_compute_queue(const Instance &instance, VkPhysicalDevice physical)
+{
+   uint32_t count = 0;
+   instance.next_physical.GetPhysicalDeviceQueueFamilyProperties(physical, &count, nullptr);
+   std::vector<VkQueueFamilyProperties> families(count);
+   instance.next_physical.GetPhysicalDeviceQueueFamilyProperties(physical, &count, families.data());
+   families.resize(count);
+   return std::ranges::any_of(families, [](const VkQueueFamilyProperties &family) {
+      return family.queueCount && (family.queueFlags & VK_QUEUE_COMPUTE_BIT);
+   });
+}
+
+void read_properties(const Instance &instance, VkPhysicalDevice physical, DriverFacts &device)
+{
+   device.subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
+   device.sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
+   device.floats.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES;
+   device.driver_name.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
+   VkPhysicalDeviceProperties2 properties = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+      .pNext = &device.subgroup,
+   };
+   void **tail = &device.subgroup.pNext;
+   if (device.version >= VK_API_VERSION_1_3 ||
+       device.has_extension(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
+      *tail = &device.sizes;
+      tail = &device.sizes.pNext;
+   }
+   if (device.version >= VK_API_VERSION_1_2 ||
+       device.has_extension(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME)) {
+      *tail = &device.floats;
+      tail = &device.floats.pNext;
+   }
+   if (device.version >= VK_API_VERSION_1_2 ||
+       device.has_extension(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))
+      *tail = &device.driver_name;
+   get_properties(instance, physical, &properties);
+   device.subgroup.pNext = device.sizes.pNext = device.floats.pNext = nullptr;
+   device.max_workgroup_subgroups = device.sizes.maxComputeWorkgroupSubgroups;
+}
+
+/// All that a query reports, which may grow between two calls.
+template <typename Properties, typename Query>
+VkResult read_all(Query query, VkPhysicalDevice physical, VkStructureType type,
+                  std::vector<Properties> &list)
+{
+   VkResult result;
+   do {
+      uint32_t count = 0;
+      result = query(physical, &count, nullptr);
+      if (result != VK_SUCCESS)
+         return result;
+      list.assign(count, {.sType = type});
+      result = query(physical, &count, list.data());
+      list.resize(count);
+   } while (result == VK_INCOMPLETE);
+   return result;
+}
+
+/// The workgroups for which the driver reports matrices of workgroup scope.
+VkResult read_matrix_workgroups(const Instance &instance, VkPhysicalDevice physical,
+                                DriverFacts &out)
+{
+   const auto query =
+      instance.next_physical.GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV;
+   if (!out.native_extensions.has(Extension::nv_cooperative_matrix2) || !query)
+      return VK_SUCCESS;
+   std::vector<VkCooperativeMatrixFlexibleDimensionsPropertiesNV> list;
+   const VkResult result =
+      read_all(query, physical,
+               VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV, list);
+   std::vector<uint32_t> &sizes = out.listed_workgroups.emplace();
+   for (const auto &properties : list) {
+      if (properties.scope == VK_SCOPE_WORKGROUP_KHR)
+         sizes.push_back(properties.workgroupInvocations);
+   }
+   std::ranges::sort(sizes);
+   sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
+   return result;
+}
+
+} // namespace
+
+bool DriverFacts::has_extension(const char *wanted) const
+{
+   return std::ranges::any_of(extensions, [&](const VkExtensionProperties &e) {
+      return strcmp(e.extensionName, wanted) == 0;
+   });
+}
+
+bool DriverFacts::can_require_size(const FeatureSet &on) const
+{
+   return on.has(Feature::subgroup_size_control) &&
+          (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
+}
+
+VkShaderStageFlags DriverFacts::sized_stages() const
+{
+   // The workgroups of task and mesh shaders have limits of their own, which nobody has lowered.
+   return sizes.requiredSubgroupSizeStages &
+          ~VkShaderStageFlags(VK_SHADER_STAGE_TASK_BIT_EXT | VK_SHADER_STAGE_MESH_BIT_EXT);
+}
+
+spirv::Driver DriverFacts::driver(const FeatureSet &on) const
+{
+   spirv::Driver driver = {
+      .spirv_version = version >= VK_API_VERSION_1_3   ? 0x00010600u
+                       : version >= VK_API_VERSION_1_2 ? 0x00010500u
+                                                       : 0x00010300u,
+      .subgroup_operations = subgroup.supportedOperations,
+      .subgroup_extended_types = on.has(Feature::subgroup_extended_types),
+      .vulkan_memory_model_device_scope = on.has(Feature::vulkan_memory_model_device_scope),
+      .int8 = on.has(Feature::int8),
+      .int16 = on.has(Feature::int16),
+      .int64 = on.has(Feature::int64),
+      .float16 = on.has(Feature::float16),
+      .float64 = on.has(Feature::float64),
+      .storage_buffer_8bit = on.has(Feature::storage_buffer_8bit),
+      .storage_buffer_16bit = on.has(Feature::storage_buffer_16bit),
+      .buffer_device_address = on.has(Feature::buffer_device_address),
+      .integer_dot_product = on.has(Feature::integer_dot_product),
+      .robust_buffer_access_2 = on.has(Feature::robust_buffer_access_2),
+      .preserve_nan_16 = bool(floats.shaderSignedZeroInfNanPreserveFloat16),
+      .preserve_nan_32 = bool(floats.shaderSignedZeroInfNanPreserveFloat32),
+      .preserve_nan_64 = bool(floats.shaderSignedZeroInfNanPreserveFloat64),
+   };
+   spirv::apply_driver_quirks(driver, driver_name.driverID, driver_version);
+   return driver;
+}
+
+VkResult read_facts(const Instance &instance, VkPhysicalDevice physical, DriverFacts &out)
+{
+   const auto &next = instance.next_physical;
+   VkResult result = read_extensions(instance, physical, out);
+   if (result != VK_SUCCESS)
+      return result;
+   VkPhysicalDeviceProperties properties;
+   next.GetPhysicalDeviceProperties(physical, &properties);
+   out.name = properties.deviceName;
+   out.driver_version = properties.driverVersion;
+   out.version = std::min(instance.api_version, properties.apiVersion);
+   out.max_workgroup_invocations = properties.limits.maxComputeWorkGroupInvocations;
+   out.max_shared_bytes = properties.limits.maxComputeSharedMemorySize;
+   out.has_queries = next.GetPhysicalDeviceFeatures2 || next.GetPhysicalDeviceFeatures2KHR;
+   if (!out.has_queries)
+      return VK_SUCCESS;
+   out.native_extensions = find_native_extensions(instance, physical, out);
+   out.has_compute_queue = has_compute_queue(instance, physical);
+   if (out.version >= VK_API_VERSION_1_1) {
+      read_properties(instance, physical, out);
+      out.features = query_features(
+         out.version, [&](const char *name) { return out.has_extension(name); },
+         [&](VkPhysicalDeviceFeatures2 *features) { get_features(instance, physical, features); });
+   }
+   if (!out.native_extensions.has(Extension::khr_cooperative_matrix))
+      return VK_SUCCESS;
+   result = read_all(next.GetPhysicalDeviceCooperativeMatrixPropertiesKHR, physical,
+                     VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR, out.listed_matrices);
+   return result == VK_SUCCESS ? read_matrix_workgroups(instance, physical, out) : result;
+}
+
+} // namespace weft::layer

@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "layer/matrix_plan.h"
+
+#include "layer/settings.h"
+#include "vulkan_util/matrix_properties.h"
+
+namespace weft::layer {
+
+namespace {
+
+/// The smallest and largest subgroups that the compiler lowers for.
+constexpr uint32_t min_subgroup_size = 4, max_subgroup_size = 128;
+
+/// What every implementation has to allow: maxComputeWorkgroupInvocations of the table "Required
+/// Limits".
+uint32_t least_max_invocations(const MatrixPlan &device)
+{
+   return device.version >= VK_API_VERSION_1_4 ? 256 : 128;
+}
+
+/// The subgroup size of pipelines that do not ask for one, or 0 with a reason.
+uint32_t choose_subgroup_size(const Settings &settings, MatrixPlan &device)
+{
+   const auto &sizes = device.sizes;
+   const uint32_t reported = device.subgroup.subgroupSize;
+   const bool can_require = device.can_require_size(device.features);
+   device.subgroups_are_blocks = !device.has_one_size() && !can_require;
+   uint32_t size = reported;
+   device.presented_sizes = {sizes.minSubgroupSize, sizes.maxSubgroupSize};
+   if (settings.profile && can_require) {
+      const uint32_t wanted = settings.profile->subgroup_size;
+      if (wanted >= sizes.minSubgroupSize && wanted <= sizes.maxSubgroupSize &&
+          uint64_t(wanted) * device.max_workgroup_subgroups >= least_max_invocations(device)) {
+         size = wanted;
+         device.presented_sizes = presented_sizes(device.presented_sizes, settings.identity, size);
+      }
+   }
+   if (size < min_subgroup_size || size > max_subgroup_size) {
+      device.reason = "subgroups of " + std::to_string(size) + " invocations";
+      return 0;
+   }
+   return size;
+}
+
+/// The driver's matrices, where they are not hidden.
+void take_native_matrices(MatrixPlan &plan)
+{
+   plan.native_properties = plan.listed_matrices;
+   for (const VkCooperativeMatrixPropertiesKHR &p : plan.native_properties) {
+      const std::optional<MatrixOperation> operation = read_operation(p);
+      if (operation && spirv::may_be_native(*operation))
+         plan.native_operations.push_back(*operation);
+   }
+}
+
+/// The workgroups whose matrices the layer may have to lower: where the driver supports such
+/// matrices, the workgroups for which it reports them.
+std::vector<uint32_t> find_matrix_workgroups(const MatrixPlan &plan)
+{
+   std::vector<uint32_t> sizes(matrix_workgroups.begin(), matrix_workgroups.end());
+   if (plan.driver_has(Extension::nv_cooperative_matrix2) && plan.listed_workgroups)
+      sizes = *plan.listed_workgroups;
+   const uint32_t max_invocations = plan.max_invocations_of_size();
+   std::erase_if(sizes, [&](uint32_t invocations) {
+      return invocations > plan.max_workgroup_invocations ||
+             (max_invocations && invocations > max_invocations);
+   });
+   return sizes;
+}
+
+bool is_float8(ComponentType type)
+{
+   return type == ComponentType::e4m3 || type == ComponentType::e5m2;
+}
+
+bool contains(std::span<const MatrixOperation> operations, const MatrixOperation &operation)
+{
+   return std::ranges::find(operations, operation) != operations.end();
+}
+
+/// The operations that compile at every subgroup size that a pipeline may require.
+std::vector<MatrixOperation> list_operations(const Settings &settings, const MatrixPlan &device)
+{
+   const spirv::Driver driver = device.driver(device.features);
+   std::vector<MatrixOperation> operations =
+      spirv::supported_operations(driver, device.subgroup_size);
+   const auto keep = [&](std::span<const MatrixOperation> others) {
+      std::erase_if(operations,
+                    [&](const MatrixOperation &operation) { return !contains(others, operation); });
+   };
+   if (device.can_require_size(device.features)) {
+      const auto [first, last] = device.presented_sizes;
+      for (uint32_t size = std::max(first, min_subgroup_size);
+           size <= std::min(last, max_subgroup_size); size *= 2)
+         keep(spirv::supported_operations(driver, size));
+   }
+   if (device.hides_float8)
+      std::erase_if(operations, [](const MatrixOperation &operation) {
+         return is_float8(operation.a) || is_float8(operation.c);
+      });
+   return advertised_operations(std::move(operations), settings.profile, device.subgroup_size);
+}
+
+/// Chooses the subgroup size and lists the operations. The reason if nothing can be lowered for the
+/// device; else empty.
+std::string plan_operations(const Settings &settings, MatrixPlan &device)
+{
+   if (!settings.refused.empty())
+      return settings.refused;
+   if (device.version < VK_API_VERSION_1_1)
+      return "the application or the driver is below Vulkan 1.1";
+   if (!device.has_compute_queue)
+      return "no queue that computes";
+   if (!(device.subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT))
+      return "no subgroup operations in compute shaders";
+   if (!device.features.has(Feature::vulkan_memory_model))
+      return "no vulkanMemoryModel";
+   device.subgroup_size = choose_subgroup_size(settings, device);
+   if (!device.subgroup_size)
+      return device.reason;
+   device.operations = list_operations(settings, device);
+   return {};
+}
+
+/// Why the layer does not support an extension; empty if it does.
+std::string why_not_lowered(const ExtensionRow &row, const Settings &settings,
+                            const MatrixPlan &device)
+{
+   if (!device.reason.empty())
+      return device.reason;
+   if (settings.identity && !settings.identity->lists(row.name))
+      return std::string("the device is presented as ") + settings.identity->device_name +
+             ", whose driver has none";
+   const char *obstacle = row.why_not_lowered(device);
+   return obstacle ? obstacle : "";
+}
+
+/// Decides which of driver and layer support an extension; its base has been decided before.
+void decide(const ExtensionRow &row, const Settings &settings, bool has_native, MatrixPlan &device)
+{
+   const bool native = has_native && !device.native_hidden &&
+                       (row.base == Extension::none || device.driver_has(row.base));
+   std::string obstacle = why_not_lowered(row, settings, device);
+   const bool lowers = obstacle.empty();
+   Support &support = device.support[size_t(row.extension)];
+   if (native)
+      support =
+         lowers && row.adds_to_native(settings, device) ? Support::extended : Support::native;
+   else
+      support = lowers ? Support::lowered : Support::absent;
+   if (support == Support::absent)
+      device.absent_because[size_t(row.extension)] = std::move(obstacle);
+}
+
+/// Matrices of types that are the driver's own are left to it, where it can have the shader.
+void leave_native_types(MatrixPlan &plan, Extension extension,
+                        std::initializer_list<ComponentType> types)
+{
+   if (plan.support_of(extension) != Support::native)
+      return;
+   const auto rest = std::ranges::stable_partition(plan.operations, [&](const auto &operation) {
+      return std::ranges::none_of(types, [&](ComponentType type) {
+         return operation.a == type || operation.b == type || operation.c == type;
+      });
+   });
+   plan.operations_of_native_types.insert(plan.operations_of_native_types.end(), rest.begin(),
+                                          rest.end());
+   plan.operations.erase(rest.begin(), rest.end());
+}
+
+void plan_flexible(MatrixPlan &plan)
+{
+   const std::vector<uint32_t> workgroups = find_matrix_workgroups(plan);
+   const auto flexible_of = [&](const std::vector<MatrixOperation> &operations) {
+      return with_workgroup_scope(flexible_operations(operations, spirv::max_matrix_dimension),
+                                  workgroups);
+   };
+   plan.flexible = flexible_of(plan.operations);
+   plan.flexible_of_native_types = flexible_of(plan.operations_of_native_types);
+   // Of 32 KiB a matrix of 64×64 components of 16 bits.  Where the driver has such matrices itself,
+   // programs leave memory for its own alone.
+   if (plan.lowers(Extension::nv_cooperative_matrix2))
+      plan.staging_bytes = plan.max_shared_bytes / 4;
+}
+
+} // namespace
+
+bool MatrixPlan::lowers() const
+{
+   return std::ranges::any_of(extension_rows(),
+                              [&](const ExtensionRow &row) { return lowers(row.extension); });
+}
+
+MatrixPlan plan_matrices(const DriverFacts &facts, const Settings &settings)
+{
+   MatrixPlan plan = {facts};
+   if (!plan.has_queries) {
+      plan.reason = "neither Vulkan 1.1 nor VK_KHR_get_physical_device_properties2 is on";
+      return plan;
+   }
+   const ExtensionSet &native = facts.native_extensions;
+   plan.hides_float8 = settings.hides_float8 && !native.has(Extension::ext_shader_float8);
+   plan.native_hidden = !native.empty() && settings.hides_native();
+   if (!plan.native_hidden)
+      take_native_matrices(plan);
+   plan.reason = plan_operations(settings, plan);
+   for (const ExtensionRow &row : extension_rows())
+      decide(row, settings, native.has(row.extension), plan);
+   leave_native_types(plan, Extension::khr_shader_bfloat16, {ComponentType::bf16});
+   leave_native_types(plan, Extension::ext_shader_float8,
+                      {ComponentType::e4m3, ComponentType::e5m2});
+   plan_flexible(plan);
+   if (plan.driver_has(Extension::khr_cooperative_matrix)) {
+      // A shader may have both, and what only the layer can do with them.
+      std::ranges::copy_if(
+         plan.native_operations, std::back_inserter(plan.operations),
+         [&](const auto &operation) { return !contains(plan.operations, operation); });
+   }
+   return plan;
+}
+
+} // namespace weft::layer
