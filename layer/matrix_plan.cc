@@ -6,6 +6,9 @@
 #include "layer/settings.h"
 #include "vulkan_util/matrix_properties.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace weft::layer {
 
 namespace {
@@ -160,14 +163,14 @@ void leave_native_types(MatrixPlan &plan, Extension extension,
 {
    if (plan.support_of(extension) != Support::native)
       return;
-   const auto rest = std::ranges::stable_partition(plan.operations, [&](const auto &operation) {
-      return std::ranges::none_of(types, [&](ComponentType type) {
+   const auto is_native = [&](const MatrixOperation &operation) {
+      return std::ranges::any_of(types, [&](ComponentType type) {
          return operation.a == type || operation.b == type || operation.c == type;
       });
-   });
-   plan.operations_of_native_types.insert(plan.operations_of_native_types.end(), rest.begin(),
-                                          rest.end());
-   plan.operations.erase(rest.begin(), rest.end());
+   };
+   std::ranges::copy_if(plan.operations, std::back_inserter(plan.operations_of_native_types),
+                        is_native);
+   std::erase_if(plan.operations, is_native);
 }
 
 void plan_flexible(MatrixPlan &plan)
