@@ -8,6 +8,7 @@
 #include "nir_passes/loops/unroll_matrix_arrays.h"
 #include "nir_passes/matrices/cmat_callee.h"
 #include "nir_passes/matrices/cmat_intrinsics.h"
+#include "nir_passes/matrices/cmat_marks.h"
 #include "nir_passes/matrices/copies/lower_cmat_inserts.h"
 #include "nir_passes/matrices/copies/opt_cmat_copies.h"
 #include "nir_passes/matrices/copies/opt_cmat_slices.h"
@@ -20,6 +21,7 @@
 #include "nir_passes/matrices/shapes/choose_native_shape.h"
 #include "nir_passes/matrices/shapes/lower_cmat_scope.h"
 #include "nir_passes/matrices/shapes/split_cmat_shapes.h"
+#include "nir_passes/matrices/validate_cmat_form.h"
 #include "nir_passes/memory/lower_array_copies.h"
 #include "nir_passes/memory/opt_array_copies.h"
 #include "nir_passes/memory/opt_constant_arrays.h"
@@ -201,6 +203,13 @@ void unroll_arrays(PassRunner &run)
 
 void lower_matrices(PassRunner &run, const Target &target)
 {
+   const auto validate = [&](CmatStage stage) {
+      if (!run.refused())
+         validate_cmat_form(run.nir, stage);
+   };
+   /* A shader's decorations of private variables must not pass for marks. */
+   RUN(run, weft_clear_decorations);
+   validate(CmatStage::front_end);
    /* Other passes do not separate a struct's matrices from its other members. */
    RUN(run, split_cmat_structs);
    /* Indices into arrays of matrices become values that opt_cmat_copies can compare. None of these
@@ -214,8 +223,10 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, nir_opt_dead_cf);
    RUN(run, nir_opt_dce);
    RUN(run, lower_decode_pointers);
+   validate(CmatStage::decode_pointers_lowered);
    /* Later passes do not support these layouts. */
    RUN(run, lower_cmat_layouts, target.robust_access);
+   validate(CmatStage::layouts_lowered);
    RUN(run, assign_cmat_uses, target.form);
    /* While a copy is one instruction. */
    RUN(run, opt_cmat_copies);
@@ -223,9 +234,11 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, lower_cmat_scope,
        ScopeOptions{target.subgroup_size, target.robust_access, target.staging_bytes, target.cuts_b,
                     target.form == MatrixForm::private_tiles, target.keeps_scope_whole});
+   validate(CmatStage::scope_lowered);
    /* After most copies are gone; later passes require that an insertion reads and writes the same
     * matrix. */
    RUN(run, lower_cmat_inserts);
+   validate(CmatStage::inserts_lowered);
 
    if (run.refused())
       return;
@@ -238,11 +251,13 @@ void lower_matrices(PassRunner &run, const Target &target)
       const SplitOptions options = {*plan->split, plan->form, target.subgroup_size,
                                     target.robust_access};
       RUN(run, split_cmat_shapes, options);
+      validate(CmatStage::inserts_lowered);
    }
    const bool for_cpu = target.form == MatrixForm::private_tiles;
    if (plan->form == MatrixForm::registers && !for_cpu) {
       unroll_arrays(run);
       RUN(run, opt_cmat_slices, target.subgroup_size);
+      validate(CmatStage::inserts_lowered);
    }
    /* While pointers are derefs, whose types give the unit of strides. */
    RUN(run, lower_cmat, target, plan->form);

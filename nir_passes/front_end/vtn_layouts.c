@@ -4,6 +4,8 @@
 
 #include "nir_passes/front_end/vtn_layouts.h"
 
+#include "nir_passes/matrices/cmat_marks.h"
+
 #include "compiler/spirv/vtn_private.h"
 
 /* The operands of a load or store from the layout on. */
@@ -92,8 +94,7 @@ bool weft_handle_blocked_layout(struct vtn_builder *b, uint32_t opcode, const ui
    const unsigned at = is_load ? 4 : 3;
    if (count <= at)
       return false;
-   const uint32_t layout = vtn_constant_uint(b, w[at]);
-   if (layout != WEFT_LAYOUT_ROW_BLOCKED && layout != WEFT_LAYOUT_COLUMN_BLOCKED)
+   if (!weft_is_blocked_layout((enum glsl_matrix_layout)vtn_constant_uint(b, w[at])))
       return false;
    (is_load ? load : store)(b, w, count);
    return true;

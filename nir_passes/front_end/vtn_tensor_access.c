@@ -15,6 +15,7 @@
 #include "nir_passes/front_end/vtn_components.h"
 #include "nir_passes/front_end/vtn_handlers.h"
 #include "nir_passes/front_end/vtn_tensors.h"
+#include "nir_passes/matrices/cmat_marks.h"
 
 struct access {
    bool is_store;
@@ -242,7 +243,7 @@ static nir_def *decode_element(struct vtn_builder *b, const struct access *a,
    struct vtn_ssa_value *pointer = vtn_create_ssa_value(b, params[0]->type);
    pointer->def = &block->def;
    if (!nir_deref_mode_is(block, nir_var_mem_global))
-      pointer->def = nir_pack_64_2x32(nb, &block->def);
+      pointer->def = weft_pack_decode_pointer(nb, block);
 
    struct vtn_ssa_value *const args[] = {
       pointer,

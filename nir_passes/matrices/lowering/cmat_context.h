@@ -72,7 +72,7 @@ private:
 void lower_load_to_tiles(Context &, nir_intrinsic_instr *);
 void lower_store_to_tiles(Context &, nir_intrinsic_instr *);
 void lower_muladd_to_tiles(Context &, nir_intrinsic_instr *);
-/// (of a workgroup's matrix: workgroup_matrix.h)
+/// (of a workgroup's matrix: cmat_marks.h)
 void lower_insert_columns_to_tiles(Context &, nir_intrinsic_instr *);
 /// … and with registers.
 void lower_load_to_registers(Context &, nir_intrinsic_instr *);

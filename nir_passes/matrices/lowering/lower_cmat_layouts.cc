@@ -3,10 +3,10 @@
 
 #include "nir_passes/matrices/lowering/lower_cmat_layouts.h"
 
-#include "nir_passes/front_end/vtn_layouts.h"
 #include "nir_passes/loops/build_loop.h"
 #include "nir_passes/matrices/cmat_bounds.h"
 #include "nir_passes/matrices/cmat_description.h"
+#include "nir_passes/matrices/cmat_marks.h"
 
 #include <algorithm>
 #include <optional>
@@ -135,8 +135,7 @@ bool is_blocked(nir_intrinsic_instr *instr)
 {
    if (instr->intrinsic != nir_intrinsic_cmat_load && instr->intrinsic != nir_intrinsic_cmat_store)
       return false;
-   const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);
-   return layout == WEFT_LAYOUT_ROW_BLOCKED || layout == WEFT_LAYOUT_COLUMN_BLOCKED;
+   return weft_is_blocked_layout(nir_intrinsic_matrix_layout(instr));
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-/// Loads and stores of matrices in blocks (SPV_ARM_cooperative_matrix_layouts; vtn_layouts.h) become
+/// Loads and stores of matrices in blocks (SPV_ARM_cooperative_matrix_layouts; cmat_marks.h) become
 /// loops over the running invocation's components.
 ///
 /// A block has 64 bytes: 4 rows of 16 bytes.  Blocks are numbered along the matrix's rows

@@ -3,22 +3,13 @@
 
 #include "nir_passes/matrices/lowering/lower_decode_pointers.h"
 
-#include "compiler/nir/nir_builder.h"
+#include "nir_passes/matrices/cmat_marks.h"
 
 #include <vector>
 
 namespace weft {
 
 namespace {
-
-/// The descriptor's pointer that is packed here, or null.
-nir_deref_instr *packed_pointer(nir_instr *instr)
-{
-   if (instr->type != nir_instr_type_alu)
-      return nullptr;
-   const nir_alu_instr *alu = nir_instr_as_alu(instr);
-   return alu->op == nir_op_pack_64_2x32 ? nir_src_as_deref(alu->src[0].src) : nullptr;
-}
 
 /// The same step from another pointer.
 nir_deref_instr *step(nir_builder *b, nir_deref_instr *from, const nir_deref_instr *like)
@@ -92,13 +83,13 @@ Result<bool> lower_decode_pointers(nir_shader *nir)
    std::vector<nir_instr *> packs;
    nir_foreach_block(block, impl) {
       nir_foreach_instr(instr, block) {
-         if (packed_pointer(instr))
+         if (weft_packed_decode_pointer(instr))
             packs.push_back(instr);
       }
    }
    nir_builder b = nir_builder_create(impl);
    for (nir_instr *pack : packs) {
-      if (!replace_pointer(&b, nir_instr_def(pack), packed_pointer(pack)))
+      if (!replace_pointer(&b, nir_instr_def(pack), weft_packed_decode_pointer(pack)))
          return Error{"a decode function does something else with its pointer to a block of a "
                       "storage buffer than to read through it"};
       nir_instr_remove(pack);

@@ -7,10 +7,10 @@
 #include "nir_passes/matrices/cmat_callee.h"
 #include "nir_passes/matrices/cmat_components.h"
 #include "nir_passes/matrices/cmat_description.h"
+#include "nir_passes/matrices/cmat_marks.h"
 #include "nir_passes/matrices/cmat_memory.h"
 #include "nir_passes/matrices/cmat_types.h"
 #include "nir_passes/matrices/cmat_uses.h"
-#include "nir_passes/matrices/workgroup_matrix.h"
 #include "nir_passes/workgroups/workgroup_barrier.h"
 
 #include "compiler/nir/nir_builder.h"
@@ -604,7 +604,7 @@ private:
       nir_variable *&variable = workgroup_matrices[glsl_cmat_type(&desc)];
       if (!variable) {
          variable = whole(desc)->var;
-         make_workgroup_matrix(variable);
+         weft_mark_workgroup_matrix(variable);
       }
       return nir_build_deref_var(&b, variable);
    }

@@ -16,7 +16,7 @@ struct ScopeOptions {
    uint32_t staging_bytes = 0;
    /// B is shared too.
    bool cuts_b = false;
-   /// Of a B that is cut, the whole is a matrix of the workgroup's (workgroup_matrix.h).
+   /// Of a B that is cut, the whole is a matrix of the workgroup's (cmat_marks.h).
    bool has_workgroup_matrices = false;
    /// Nothing is cut.
    bool keeps_whole = false;

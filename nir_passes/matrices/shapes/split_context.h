@@ -103,7 +103,7 @@ struct SplitContext {
 /// Memory.
 void split_load(SplitContext &, nir_intrinsic_instr *);
 void split_store(SplitContext &, nir_intrinsic_instr *);
-/// Of a workgroup's matrix (workgroup_matrix.h).
+/// Of a workgroup's matrix (cmat_marks.h).
 void split_load_columns(SplitContext &, nir_intrinsic_instr *);
 void split_insert_columns(SplitContext &, nir_intrinsic_instr *);
 

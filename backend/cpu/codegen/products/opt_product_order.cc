@@ -3,7 +3,7 @@
 
 #include "backend/cpu/codegen/products/opt_product_order.h"
 
-#include "nir_passes/matrices/workgroup_matrix.h"
+#include "nir_passes/matrices/cmat_marks.h"
 
 #include "compiler/nir/nir_builder.h"
 #include "compiler/nir/nir_deref.h"
@@ -147,13 +147,13 @@ public:
    {
    }
 
-   /// Moves the workgroup's matrices (workgroup_matrix.h), for which lower_cmat_scope() left room:
+   /// Moves the workgroup's matrices (cmat_marks.h), for which lower_cmat_scope() left room:
    /// all matrices with one tile type become one variable.
    bool move_workgroup_matrices()
    {
       std::vector<nir_variable *> matrices;
       nir_foreach_function_temp_variable(variable, b.impl) {
-         if (is_workgroup_matrix(variable))
+         if (weft_is_workgroup_matrix(variable))
             matrices.push_back(variable);
       }
       std::ranges::stable_sort(matrices, std::greater(),

@@ -24,7 +24,7 @@ namespace weft::cpu {
 /// No two subgroups need that memory at the same time, so it is shared by the workgroup: shared
 /// variables, at most `bytes` in all, in which a tile holds the parts of all invocations. Shared
 /// tiles stay in the first-level cache, where private tiles of the subgroups would evict each
-/// other. The workgroup's matrices (workgroup_matrix.h) move to shared variables, too.
+/// other. The workgroup's matrices (cmat_marks.h) move to shared variables, too.
 ///
 /// Runs while private variables have no addresses; shared variables already have theirs, so none is
 /// left. Derefs of the new shared variables have 64 bits.

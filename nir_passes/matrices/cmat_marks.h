@@ -1,0 +1,81 @@
+/* SPDX-FileCopyrightText: The Weft authors
+ * SPDX-License-Identifier: MIT
+ */
+
+/* Marks: meanings that a field of NIR does not have by itself.  Each mark is set and asked here and
+ * nowhere else; validate_cmat_form() checks where it may be.  C, as the front end sets some.
+ *
+ * | mark                        | kept in                                      | until                 |
+ * |-----------------------------|----------------------------------------------|-----------------------|
+ * | blocked layout              | matrix_layout of cmat_load and cmat_store    | lower_cmat_layouts    |
+ * | decode function's pointer   | pack_64_2x32 of a deref                      | lower_decode_pointers |
+ * | workgroup's matrix          | ACCESS_COHERENT of a function_temp variable  | opt_product_order     |
+ *
+ * Marks of one file alone are there: the operands of tensor types in vtn_tensors.c. */
+
+#pragma once
+
+#include "compiler/nir/nir_builder.h"
+
+/* ---- blocked layouts ---- */
+
+/* The layouts of SPV_ARM_cooperative_matrix_layouts, by SPIR-V's numbers.  The stride is a constant
+ * number of blocks. */
+#define WEFT_LAYOUT_ROW_BLOCKED ((enum glsl_matrix_layout)4202)
+#define WEFT_LAYOUT_COLUMN_BLOCKED ((enum glsl_matrix_layout)4203)
+
+static inline bool weft_is_blocked_layout(enum glsl_matrix_layout layout)
+{
+   return layout == WEFT_LAYOUT_ROW_BLOCKED || layout == WEFT_LAYOUT_COLUMN_BLOCKED;
+}
+
+/* ---- decode functions' pointers ---- */
+
+/* A decode function takes a physical pointer of 64 bits.  A pointer into a storage buffer that is
+ * known by its descriptor only is packed into such a number. */
+static inline nir_def *weft_pack_decode_pointer(nir_builder *b, nir_deref_instr *pointer)
+{
+   return nir_pack_64_2x32(b, &pointer->def);
+}
+
+/* The pointer that an instruction packs so, or NULL. */
+static inline nir_deref_instr *weft_packed_decode_pointer(nir_instr *instr)
+{
+   if (instr->type != nir_instr_type_alu)
+      return NULL;
+   const nir_alu_instr *alu = nir_instr_as_alu(instr);
+   return alu->op == nir_op_pack_64_2x32 ? nir_src_as_deref(alu->src[0].src) : NULL;
+}
+
+/* ---- workgroups' matrices ---- */
+
+/* Marks a matrix, or the tiles of one, that lies once per workgroup in shared memory. Its variable is
+ * function_temp nevertheless, like all variables that are tiles. lower_cmat_scope() makes each
+ * subgroup fill a part of it, between barriers.
+ *
+ * Only cmat_insert_columns_weft, cmat_load_columns_weft and their lowered forms write it.
+ * Multiplications before the next barrier read it as B, so two such matrices may share memory. */
+static inline void weft_mark_workgroup_matrix(nir_variable *variable)
+{
+   variable->data.access = (enum gl_access_qualifier)(variable->data.access | ACCESS_COHERENT);
+}
+
+static inline bool weft_is_workgroup_matrix(const nir_variable *variable)
+{
+   return variable->data.mode == nir_var_function_temp &&
+          (variable->data.access & ACCESS_COHERENT) != 0;
+}
+
+/* A shader may decorate a private variable as coherent too, which says nothing there and must not
+ * pass for a mark.  Returns whether there was such a variable. */
+static inline bool weft_clear_decorations(nir_shader *nir)
+{
+   nir_function_impl *impl = nir_shader_get_entrypoint(nir);
+   bool progress = false;
+   nir_foreach_function_temp_variable(variable, impl) {
+      progress |= weft_is_workgroup_matrix(variable);
+      variable->data.access = (enum gl_access_qualifier)(variable->data.access & ~ACCESS_COHERENT);
+   }
+   nir_metadata_preserve(impl, nir_metadata_all);
+   return progress;
+}

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The contract between the passes on matrices: which instructions and marks (cmat_marks.h) there
+/// may be.
+
+#pragma once
+
+#include "compiler/nir/nir.h"
+
+#include <string>
+
+namespace weft {
+
+/// What has been lowered, in the order of lower_matrices().  Each stage forbids something, and all
+/// that the stages before it forbid.
+enum class CmatStage : uint8_t {
+   front_end, ///< no workgroup's matrix
+   /// No pointer of a decode function is packed.
+   decode_pointers_lowered,
+   /// The rows or the columns of matrices in memory are lines.
+   layouts_lowered,
+   /// Matrices are the subgroup's.  There may be the workgroup's, which nothing but
+   /// cmat_insert_columns_weft and cmat_load_columns_weft writes, and of which muladds have B.
+   scope_lowered,
+   /// Components are replaced in place.
+   inserts_lowered,
+};
+
+/// The first breach of the contract, for messages; empty if there is none.
+std::string find_breach(nir_shader *, CmatStage);
+
+/// Ends the process with the breach and the shader, in builds with assertions.  A breach is a fault
+/// of a pass: whatever the program's shader is, there is none.
+void validate_cmat_form(nir_shader *, CmatStage);
+
+} // namespace weft

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/matrices/cmat_marks.h"
+#include "nir_passes/matrices/validate_cmat_form.h"
+#include "tests/nir_passes/shaders.h"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+using test::has;
+
+glsl_cmat_description matrix(glsl_cmat_use use, mesa_scope scope = SCOPE_SUBGROUP)
+{
+   glsl_cmat_description desc = {};
+   desc.element_type = GLSL_TYPE_FLOAT;
+   desc.scope = scope;
+   desc.rows = 16;
+   desc.cols = 16;
+   desc.use = uint8_t(use);
+   return desc;
+}
+
+struct Matrices : test::Built {
+   nir_deref_instr *variable(const glsl_cmat_description &desc, const char *name)
+   {
+      return nir_build_deref_var(&b,
+                                 nir_local_variable_create(b.impl, glsl_cmat_type(&desc), name));
+   }
+   nir_deref_instr *accumulator(const char *name)
+   {
+      return variable(matrix(GLSL_CMAT_USE_ACCUMULATOR), name);
+   }
+   /// A factor of which the workgroup has one.
+   nir_deref_instr *workgroup_matrix()
+   {
+      nir_deref_instr *all = variable(matrix(GLSL_CMAT_USE_B), "all");
+      weft_mark_workgroup_matrix(all->var);
+      return all;
+   }
+   nir_deref_instr *buffer()
+   {
+      nir_def *number = nir_imm_ivec2(&b, 0, 0);
+      return nir_build_deref_cast(&b, number, nir_var_mem_ssbo, glsl_uint_type(), 4);
+   }
+   void load(nir_deref_instr *result, glsl_matrix_layout layout, nir_def *stride)
+   {
+      _nir_build_cmat_load(&b, &result->def, &buffer()->def, stride,
+                           {._ = 0, .matrix_layout = layout});
+   }
+
+   std::string breach(CmatStage stage) { return find_breach(shader.get(), stage); }
+   /// The contract holds up to this stage, and not in the next one.
+   void is_forbidden_after(CmatStage last, const std::string &message)
+   {
+      EXPECT_EQ(breach(last), "");
+      EXPECT_TRUE(has(breach(CmatStage(uint8_t(last) + 1)), message))
+         << breach(CmatStage(uint8_t(last) + 1));
+      EXPECT_TRUE(has(breach(CmatStage::inserts_lowered), message));
+   }
+};
+
+TEST(validate_cmat_form, a_product_is_legal_everywhere)
+{
+   Matrices m;
+   nir_deref_instr *c = m.accumulator("c"), *a = m.variable(matrix(GLSL_CMAT_USE_A), "a"),
+                   *b = m.variable(matrix(GLSL_CMAT_USE_B), "b");
+   m.load(a, GLSL_MATRIX_LAYOUT_COLUMN_MAJOR, nir_load_subgroup_id(&m.b));
+   nir_cmat_muladd(&m.b, &c->def, &a->def, &b->def, &c->def);
+   EXPECT_EQ(m.breach(CmatStage::front_end), "");
+   EXPECT_EQ(m.breach(CmatStage::inserts_lowered), "");
+}
+
+TEST(validate_cmat_form, packed_pointers_until_they_are_lowered)
+{
+   Matrices m;
+   weft_pack_decode_pointer(&m.b, m.buffer());
+   m.is_forbidden_after(CmatStage::front_end, "a decode function's pointer is packed");
+}
+
+TEST(validate_cmat_form, other_numbers_may_be_packed)
+{
+   Matrices m;
+   nir_pack_64_2x32(&m.b, nir_imm_ivec2(&m.b, 1, 2));
+   EXPECT_EQ(m.breach(CmatStage::inserts_lowered), "");
+}
+
+TEST(validate_cmat_form, blocked_layouts_until_they_are_lowered)
+{
+   Matrices m;
+   m.load(m.accumulator("c"), WEFT_LAYOUT_COLUMN_BLOCKED, nir_imm_int(&m.b, 2));
+   m.is_forbidden_after(CmatStage::decode_pointers_lowered, "cmat_load has a blocked layout");
+}
+
+TEST(validate_cmat_form, blocked_layouts_have_constant_strides)
+{
+   Matrices m;
+   m.load(m.accumulator("c"), WEFT_LAYOUT_ROW_BLOCKED, nir_load_subgroup_id(&m.b));
+   EXPECT_TRUE(has(m.breach(CmatStage::front_end), "a stride that is no constant"));
+}
+
+TEST(validate_cmat_form, every_access_has_a_layout)
+{
+   Matrices m;
+   m.load(m.accumulator("c"), GLSL_MATRIX_LAYOUT_INHERITED, nir_imm_int(&m.b, 16));
+   EXPECT_TRUE(has(m.breach(CmatStage::front_end), "cmat_load has no layout"));
+}
+
+TEST(validate_cmat_form, workgroups_matrices_until_they_are_cut)
+{
+   Matrices m;
+   m.variable(matrix(GLSL_CMAT_USE_A, SCOPE_WORKGROUP), "a");
+   m.is_forbidden_after(CmatStage::layouts_lowered, "a is a matrix of another scope");
+   Matrices length;
+   _nir_build_cmat_length(&length.b,
+                          {._ = 0, .cmat_desc = matrix(GLSL_CMAT_USE_A, SCOPE_WORKGROUP)});
+   length.is_forbidden_after(CmatStage::layouts_lowered, "cmat_length is a matrix of another");
+}
+
+TEST(validate_cmat_form, one_matrix_of_the_workgroup_is_b_of_products)
+{
+   Matrices m;
+   nir_deref_instr *all = m.workgroup_matrix(), *c = m.accumulator("c"),
+                   *a = m.variable(matrix(GLSL_CMAT_USE_A), "a"),
+                   *b = m.variable(matrix(GLSL_CMAT_USE_B), "b");
+   nir_cmat_insert_columns_weft(&m.b, &all->def, &b->def, nir_imm_int(&m.b, 0));
+   nir_cmat_muladd(&m.b, &c->def, &a->def, &all->def, &c->def);
+   EXPECT_EQ(m.breach(CmatStage::inserts_lowered), "");
+   EXPECT_TRUE(has(m.breach(CmatStage::layouts_lowered), "all is marked"));
+   nir_cmat_copy(&m.b, &b->def, &all->def);
+   EXPECT_TRUE(has(m.breach(CmatStage::inserts_lowered), "cmat_copy reads or writes"));
+}
+
+TEST(validate_cmat_form, decorations_are_no_marks)
+{
+   Matrices m;
+   m.workgroup_matrix();
+   EXPECT_NE(m.breach(CmatStage::front_end), "");
+   EXPECT_TRUE(weft_clear_decorations(m.shader.get()));
+   EXPECT_EQ(m.breach(CmatStage::front_end), "");
+   EXPECT_FALSE(weft_clear_decorations(m.shader.get()));
+}
+
+TEST(validate_cmat_form, columns_are_written_to_the_workgroups_matrix)
+{
+   Matrices m;
+   nir_deref_instr *b = m.variable(matrix(GLSL_CMAT_USE_B), "b"),
+                   *other = m.variable(matrix(GLSL_CMAT_USE_B), "other");
+   nir_cmat_insert_columns_weft(&m.b, &other->def, &b->def, nir_imm_int(&m.b, 0));
+   EXPECT_TRUE(has(m.breach(CmatStage::scope_lowered), "a matrix that is not the workgroup's"));
+}
+
+TEST(validate_cmat_form, components_are_replaced_in_place_in_the_end)
+{
+   Matrices m;
+   nir_deref_instr *c = m.accumulator("c"), *d = m.accumulator("d");
+   nir_cmat_insert(&m.b, &d->def, nir_imm_float(&m.b, 1), &c->def, nir_imm_int(&m.b, 0));
+   m.is_forbidden_after(CmatStage::scope_lowered, "cmat_insert writes another matrix");
+}
+
+} // namespace
+} // namespace weft
