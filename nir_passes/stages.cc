@@ -251,7 +251,7 @@ void lower_matrices(PassRunner &run, const Target &target)
       const SplitOptions options = {*plan->split, plan->form, target.subgroup_size,
                                     target.robust_access};
       RUN(run, split_cmat_shapes, options);
-      validate(CmatStage::inserts_lowered);
+      validate(CmatStage::split);
    }
    const bool for_cpu = target.form == MatrixForm::private_tiles;
    if (plan->form == MatrixForm::registers && !for_cpu) {

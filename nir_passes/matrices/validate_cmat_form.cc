@@ -103,7 +103,9 @@ private:
          const nir_variable *variable = nir_deref_instr_get_variable(deref);
          const bool is_marked = variable && weft_is_workgroup_matrix(variable);
          const bool may_be_marked =
-            (i == 0 && writes_columns) || (i == 2 && instr->intrinsic == nir_intrinsic_cmat_muladd);
+            (i == 0 && (writes_columns || (stage >= CmatStage::split &&
+                                           instr->intrinsic == nir_intrinsic_cmat_load))) ||
+            (i == 2 && instr->intrinsic == nir_intrinsic_cmat_muladd);
          require(!is_marked || may_be_marked,
                  name + " reads or writes the workgroup's matrix as another operand than B");
          require(i != 0 || !writes_columns || is_marked,

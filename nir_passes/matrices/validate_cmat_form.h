@@ -25,6 +25,9 @@ enum class CmatStage : uint8_t {
    scope_lowered,
    /// Components are replaced in place.
    inserts_lowered,
+   /// Matrices are tiles. cmat_load may write the workgroup's: split_cmat_shapes() makes it of
+   /// cmat_load_columns_weft. This is the one permission that a stage adds.
+   split,
 };
 
 /// The first breach of the contract, for messages; empty if there is none.
