@@ -417,7 +417,7 @@ class Weftc(unittest.TestCase):
         # Nor is it found by a pass.
         result = self.weftc("--bisect", "--path", "tiles/w8", "--reference", "tiles/w16", module)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("without any optional pass too", result.stderr.decode())
+        self.assertIn("wrong even without optional passes", result.stderr.decode())
         result = self.weftc("--bisect", module)
         self.assertEqual(result.returncode, 1)
         self.assertIn("nothing is wrong", result.stderr.decode())

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace weft::cpu::test {
 namespace {
 
@@ -150,22 +152,29 @@ TEST_F(Offsets, ExclusiveOrChangesHighBitsAlike)
 /// What a loop adds to lane 0's value is taken from what was known before it.
 TEST_F(Offsets, PhisKnowWhatAllTheirSourcesDo)
 {
-   nir_variable *counter = nir_local_variable_create(b->impl, glsl_uint_type(), "counter");
-   nir_store_var(b, counter, nir_imm_int(b, 4), 1);
-   nir_loop *loop = nir_push_loop(b);
-   nir_def *number = nir_load_var(b, counter);
-   nir_break_if(b, nir_uge_imm(b, number, 100));
-   nir_def *row = nir_iadd(b, number, nir_udiv_imm(b, lane, 4));
-   nir_def *same = nir_udiv_imm(b, row, 4), *across = nir_udiv_imm(b, row, 2),
-           *beyond = nir_udiv_imm(b, nir_iadd_imm(b, row, 2), 4);
-   nir_store_var(b, counter, nir_iadd_imm(b, number, 12), 1);
-   nir_pop_loop(b, loop);
-   nir_lower_vars_to_ssa(b->shader);
-   EXPECT_EQ(offsets(same), each([](int64_t) { return 0; }));
-   EXPECT_EQ(offsets(across), each([](int64_t l) { return l / 8; }));
-   EXPECT_EQ(offsets(beyond), each([](int64_t l) { return (l / 4 + 2) / 4; }));
+   const auto check = [&](const std::function<nir_def *(nir_def *)> &ends) {
+      assumptions.clear();
+      nir_variable *counter = nir_local_variable_create(b->impl, glsl_uint_type(), "counter");
+      nir_store_var(b, counter, nir_imm_int(b, 4), 1);
+      nir_loop *loop = nir_push_loop(b);
+      nir_def *number = nir_load_var(b, counter);
+      nir_break_if(b, ends(number));
+      nir_def *row = nir_iadd(b, number, nir_udiv_imm(b, lane, 4));
+      nir_def *same = nir_udiv_imm(b, row, 4), *across = nir_udiv_imm(b, row, 2),
+              *beyond = nir_udiv_imm(b, nir_iadd_imm(b, row, 2), 4);
+      nir_store_var(b, counter, nir_iadd_imm(b, number, 12), 1);
+      nir_pop_loop(b, loop);
+      nir_lower_vars_to_ssa(b->shader);
+      EXPECT_EQ(offsets(same), each([](int64_t) { return 0; }));
+      EXPECT_EQ(offsets(across), each([](int64_t l) { return l / 8; }));
+      EXPECT_EQ(offsets(beyond), each([](int64_t l) { return (l / 4 + 2) / 4; }));
+   };
+   check([&](nir_def *number) { return nir_uge(b, number, group); });
    ASSERT_EQ(assumptions.size(), 1u); // no more than that nothing wraps
    EXPECT_EQ(assumptions[0].mask, 0xc0000000);
+   // The bound of the counter proves it.
+   check([&](nir_def *number) { return nir_uge_imm(b, number, 100); });
+   EXPECT_TRUE(assumptions.empty());
 }
 
 /// The last bits: of 64 that are masked from the highest on with a hole, and of a sign that sums of 16
