@@ -420,7 +420,7 @@ class Weftc(unittest.TestCase):
         self.assertIn("wrong even without optional passes", result.stderr.decode())
         result = self.weftc("--bisect", module)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("nothing is wrong", result.stderr.decode())
+        self.assertIn("right with all passes", result.stderr.decode())
 
     def test_runs_that_fail(self):
         self.assertIn("did not end within 1000 ms",
