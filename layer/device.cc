@@ -3,6 +3,7 @@
 
 #include "layer/device.h"
 
+#include "layer/device_features.h"
 #include "layer/guard.h"
 #include "layer/instance.h"
 #include "layer/struct_chain.h"

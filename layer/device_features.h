@@ -5,43 +5,15 @@
 
 #pragma once
 
+#include "layer/plan/features.h"
 #include "layer/struct_chain.h"
 
 #include <vulkan/vulkan_core.h>
 
-#include <bitset>
 #include <functional>
 #include <span>
 
 namespace weft::layer {
-
-enum class Feature {
-   subgroup_size_control,
-   compute_full_subgroups,
-   vulkan_memory_model,
-   vulkan_memory_model_device_scope,
-   subgroup_extended_types,
-   int8,
-   int16,
-   int64,
-   float16,
-   float64,
-   storage_buffer_8bit,
-   storage_buffer_16bit,
-   buffer_device_address,
-   integer_dot_product,
-   robust_buffer_access_2,
-   count,
-};
-
-class FeatureSet {
-public:
-   bool has(Feature f) const { return bits[size_t(f)]; }
-   void set(Feature f, bool value) { bits[size_t(f)] = value; }
-
-private:
-   std::bitset<size_t(Feature::count)> bits;
-};
 
 /// Where a feature's VkBool32 is.
 struct FeatureRow {

@@ -80,6 +80,7 @@ const EntryPoint entry_points[] = {
          get_physical_device_cooperative_matrix_flexible_dimensions),
    entry("vkGetPhysicalDeviceMatrixExtensionsWEFT", Level::matrices,
          get_physical_device_matrix_extensions),
+   entry("vkGetPhysicalDeviceDriverReportWEFT", Level::matrices, get_physical_device_driver_report),
 
    entry("vkGetDeviceProcAddr", Level::device, get_device_proc_addr),
    entry("vkDestroyDevice", Level::device, destroy_device),

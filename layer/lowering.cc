@@ -38,7 +38,8 @@ std::string demand_subgroups(const Device &device, const spirv::CompiledModule &
    out.require_size = device.can_require_size && !physical.has_one_size();
    out.require_full_subgroups =
       module.needs_full_subgroups && device.full_subgroups && x && x % subgroup_size == 0;
-   if (out.require_size && invocations > uint64_t(subgroup_size) * physical.max_workgroup_subgroups)
+   if (out.require_size &&
+       invocations > uint64_t(subgroup_size) * physical.subgroups.max_per_workgroup)
       return "the driver runs no workgroups of " + std::to_string(invocations) +
              " invocations in subgroups of " + std::to_string(subgroup_size);
    return {};

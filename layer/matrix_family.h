@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: The Weft authors
  * SPDX-License-Identifier: MIT
  *
- * What the layer makes of each extension of cooperative matrices on a device, and why it makes nothing
- * of one: a command of the layer's own, for tools such as weft-run.  vkGetInstanceProcAddr gives it where
- * the layer is on, and null elsewhere.  C, so that programs of any kind may include it.
+ * The layer's own commands, for tools such as weft-run.  vkGetInstanceProcAddr returns them if the
+ * layer is active, and null otherwise.  C, so that any program may include the file.
  */
 
 #pragma once
 
+#include <stddef.h>
 #include <vulkan/vulkan_core.h>
 
 #ifdef __cplusplus
@@ -16,7 +16,7 @@ extern "C" {
 
 typedef enum WeftMatrixSupport {
    WEFT_MATRIX_SUPPORT_MISSING = 0,  /* neither driver nor layer: `reason` says why */
-   WEFT_MATRIX_SUPPORT_NATIVE = 1,   /* the driver; the layer steps aside */
+   WEFT_MATRIX_SUPPORT_NATIVE = 1,   /* the driver; the layer does nothing */
    WEFT_MATRIX_SUPPORT_EXTENDED = 2, /* the driver, and the layer adds operations */
    WEFT_MATRIX_SUPPORT_LOWERED = 3,  /* the layer alone */
 } WeftMatrixSupport;
@@ -27,9 +27,15 @@ typedef struct WeftMatrixExtension {
    char reason[VK_MAX_DESCRIPTION_SIZE]; /* empty unless it is missing */
 } WeftMatrixExtension;
 
-/* By Vulkan's rule for arrays: without pExtensions the count alone; VK_INCOMPLETE where too few fit. */
+/* The state of each extension of cooperative matrices, by Vulkan's rule for arrays: without
+ * pExtensions only the count; VK_INCOMPLETE if the array is too small. */
 typedef VkResult(VKAPI_PTR *PFN_vkGetPhysicalDeviceMatrixExtensionsWEFT)(
    VkPhysicalDevice physicalDevice, uint32_t *pExtensionCount, WeftMatrixExtension *pExtensions);
+
+/* The driver's capabilities as JSON (weftc --driver), by Vulkan's rule for byte arrays: without
+ * pReport only the size, with the terminating zero; VK_INCOMPLETE if the array is too small. */
+typedef VkResult(VKAPI_PTR *PFN_vkGetPhysicalDeviceDriverReportWEFT)(
+   VkPhysicalDevice physicalDevice, size_t *pReportSize, char *pReport);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 #include "layer/physical_device.h"
 
 #include "layer/instance.h"
+#include "layer/read_facts.h"
 
 namespace weft::layer {
 

@@ -5,9 +5,11 @@
 
 #pragma once
 
-#include "layer/matrix_plan.h"
+#include "layer/plan/matrix_plan.h"
 
 namespace weft::layer {
+
+struct Instance;
 
 struct PhysicalDevice : MatrixPlan {};
 

@@ -5,6 +5,7 @@
 
 #include "layer/guard.h"
 #include "layer/instance.h"
+#include "layer/plan/driver_report.h"
 #include "layer/struct_chain.h"
 #include "vulkan_util/matrix_properties.h"
 #include "vulkan_util/out_array.h"
@@ -407,6 +408,22 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_matrix_extensions(
             copy_text(e->reason, device->why_absent(row.extension).c_str());
       }
       return out.status();
+   });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_driver_report(VkPhysicalDevice physical,
+                                                                 size_t *size, char *report)
+{
+   return answer(physical, [&](const Instance *, const PhysicalDevice *device) {
+      const std::string text = write_driver_report(*device);
+      const size_t wanted = text.size() + 1;
+      if (!report) {
+         *size = wanted;
+         return VK_SUCCESS;
+      }
+      *size = std::min(*size, wanted);
+      memcpy(report, text.c_str(), *size);
+      return *size < wanted ? VK_INCOMPLETE : VK_SUCCESS;
    });
 }
 

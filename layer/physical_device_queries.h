@@ -36,9 +36,11 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
 VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_flexible_dimensions(
    VkPhysicalDevice, uint32_t *, VkCooperativeMatrixFlexibleDimensionsPropertiesNV *);
 
-/// The layer's own command (matrix_family.h).
+// The layer's own commands (matrix_family.h).
 VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_matrix_extensions(VkPhysicalDevice, uint32_t *,
                                                                      WeftMatrixExtension *);
+VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_driver_report(VkPhysicalDevice, size_t *,
+                                                                 char *);
 
 /// Names the layer among the tools that change what a device can do.
 VKAPI_ATTR VkResult VKAPI_CALL

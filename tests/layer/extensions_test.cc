@@ -3,7 +3,7 @@
 
 /// The table of extensions, and what has to agree with it.
 
-#include "layer/extensions.h"
+#include "layer/plan/extensions.h"
 #include "tests/layer/fixture.h"
 
 #include "layer/struct_chain.h"

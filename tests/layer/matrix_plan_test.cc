@@ -3,8 +3,8 @@
 
 /// Plans of drivers that are described in full here, without an instance or a fake driver.
 
-#include "layer/matrix_plan.h"
-#include "layer/settings.h"
+#include "layer/plan/matrix_plan.h"
+#include "layer/plan/plan_settings.h"
 #include "tests/layer/fake_compiler.h"
 
 #include <gtest/gtest.h>
@@ -25,14 +25,13 @@ protected:
       facts.has_compute_queue = true;
       facts.features.set(Feature::vulkan_memory_model, true);
       facts.features.set(Feature::subgroup_size_control, true);
-      facts.subgroup.subgroupSize = 32;
-      facts.subgroup.supportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
-      facts.subgroup.supportedOperations =
-         VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
-      facts.sizes.minSubgroupSize = 8;
-      facts.sizes.maxSubgroupSize = 32;
-      facts.sizes.requiredSubgroupSizeStages = VK_SHADER_STAGE_COMPUTE_BIT;
-      facts.max_workgroup_subgroups = 32;
+      facts.subgroups.size = 32;
+      facts.subgroups.stages = VK_SHADER_STAGE_COMPUTE_BIT;
+      facts.subgroups.operations = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
+      facts.subgroups.min_size = 8;
+      facts.subgroups.max_size = 32;
+      facts.subgroups.sized_stages = VK_SHADER_STAGE_COMPUTE_BIT;
+      facts.subgroups.max_per_workgroup = 32;
       facts.max_workgroup_invocations = 1024;
       facts.max_shared_bytes = 32768;
    }
@@ -61,7 +60,7 @@ protected:
 
    FakeCompiler compiler;
    DriverFacts facts;
-   Settings settings;
+   PlanSettings settings;
 };
 
 TEST_F(MatrixPlanTest, driver_without_matrices)
@@ -91,11 +90,11 @@ TEST_F(MatrixPlanTest, reasons_against_lowering)
    EXPECT_EQ(reason_after([&] { facts.version = VK_API_VERSION_1_0; }),
              "the application or the driver is below Vulkan 1.1");
    EXPECT_EQ(reason_after([&] { facts.has_compute_queue = false; }), "no queue that computes");
-   EXPECT_EQ(reason_after([&] { facts.subgroup.supportedStages = VK_SHADER_STAGE_VERTEX_BIT; }),
+   EXPECT_EQ(reason_after([&] { facts.subgroups.stages = VK_SHADER_STAGE_VERTEX_BIT; }),
              "no subgroup operations in compute shaders");
    EXPECT_EQ(reason_after([&] { facts.features.set(Feature::vulkan_memory_model, false); }),
              "no vulkanMemoryModel");
-   EXPECT_EQ(reason_after([&] { facts.subgroup.subgroupSize = 2; }), "subgroups of 2 invocations");
+   EXPECT_EQ(reason_after([&] { facts.subgroups.size = 2; }), "subgroups of 2 invocations");
    settings.refused = "a setting";
    EXPECT_EQ(reason_after([] {}), "a setting");
 }
@@ -139,7 +138,7 @@ TEST_F(MatrixPlanTest, workgroups_that_the_driver_lists)
 
 TEST_F(MatrixPlanTest, no_size_can_be_required)
 {
-   facts.sizes.requiredSubgroupSizeStages = 0;
+   facts.subgroups.sized_stages = 0;
    const MatrixPlan made = plan();
    EXPECT_TRUE(made.subgroups_are_blocks);
    EXPECT_EQ(made.support_of(Extension::khr_cooperative_matrix), Support::lowered);

@@ -3,7 +3,7 @@
 
 /// What the layer advertises, above drivers with and without matrices.
 
-#include "layer/extensions.h"
+#include "layer/plan/extensions.h"
 #include "tests/layer/fixture.h"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 
 /// Settings and vendors' profiles.
 
-#include "layer/extensions.h"
 #include "layer/matrix_family.h"
+#include "layer/plan/extensions.h"
 #include "layer/settings.h"
 #include "tests/layer/fixture.h"
 #include "tests/scratch_folder.h"

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
 """weft-run, in the build folder and in an installation that was moved.
-usage: weft_run_test.py WEFT_RUN DRIVER LAYER"""
+usage: weft_run_test.py WEFT_RUN WEFTC DRIVER LAYER"""
 
 import json
 import os
@@ -72,7 +72,9 @@ class CommandLine(Scratch):
         for arguments, what in ((["--teapot", "true"], "--teapot"), ([], "no program"),
                                 (["--profile"], "needs a value"), (["--json", "true"], "--info"),
                                 (["--info", "true"], "no program"),
-                                (["--env", "true"], "no program")):
+                                (["--env", "true"], "no program"),
+                                (["--describe-driver"], "needs a value"),
+                                (["--describe-driver", "x", "true"], "no program")):
             ran = run(*arguments)
             self.assertEqual((ran.returncode, ran.stdout), (125, ""), arguments)
             self.assertIn(what, ran.stderr)
@@ -197,6 +199,39 @@ class Info(Scratch):
         self.assertIn("no driver", found["chosen"]["error"])
 
 
+class DriverReport(Scratch):
+    def test_report_of_the_cpu_device(self):
+        """weftc plans for the report as the layer plans for the device."""
+        variables = {"WEFT_ICD_PROFILE": "lavapipe"}
+        ran = run("--describe-driver", "Weft", "--cpu", **variables)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        report = json.loads(ran.stdout)
+        self.assertTrue(report["deviceName"].startswith("Weft "))
+        self.assertEqual(len(report["matrices"]), 4)
+        self.assertIn("vulkanMemoryModel", report["features"])
+        file = self.root / "report.json"
+        file.write_text(ran.stdout)
+        plan = subprocess.run([WEFTC, "--emit=plan", "--driver", file], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+        [device] = self.info("--cpu", "--layer", **variables)["chosen"]["devices"]
+        states = {"native": "native", "extended": "native, and the layer adds to it",
+                  "lowered": "lowered by the layer"}
+        for extension in device["extensions"]:
+            self.assertRegex(plan, rf"(?m)^{extension['name']} +{states[extension['support']]}$")
+        operations = plan.split("\noperations\n")[1].split("\nmultiples")[0].splitlines()
+        self.assertEqual(len(operations), len(device["operations"]))
+        self.assertEqual(operations[0], "  8x8x8 f16 f16 f16 f16 (the driver's own)")
+
+    def test_devices_that_are_not_there(self):
+        ran = run("--describe-driver", "teapot", "--cpu")
+        self.assertEqual((ran.returncode, ran.stdout), (125, ""))
+        self.assertRegex(ran.stderr, r"no device with 'teapot' in its name; there are\n  Weft ")
+        ran = run("--describe-driver", "", VK_DRIVER_FILES="/nonexistent.json",
+                  VK_ICD_FILENAMES="/nonexistent.json")
+        self.assertEqual(ran.returncode, 125)
+        self.assertIn("no driver", ran.stderr)
+
+
 class Installed(Scratch):
     def test_works_where_it_is(self):
         program = self.unpack()
@@ -239,5 +274,6 @@ class Installed(Scratch):
 if __name__ == "__main__":
     LAYER = pathlib.Path(sys.argv.pop()).resolve()
     DRIVER = pathlib.Path(sys.argv.pop()).resolve()
+    WEFTC = pathlib.Path(sys.argv.pop()).resolve()
     WEFT_RUN = pathlib.Path(sys.argv.pop()).resolve()
     unittest.main()

@@ -265,6 +265,84 @@ class Weftc(unittest.TestCase):
         self.assertIn("neither", self.refuse(*emit, "--driver", "other", self.module))
         self.assertFalse(os.path.exists(self.path("none")))
 
+    REPORT = {
+        "weftDriverReport": 1, "deviceName": "A device", "driverName": "driver 1.2", "driverID": 22,
+        "driverVersion": 1, "apiVersion": "1.2.198", "hasFeatureQueries": True,
+        "hasComputeQueue": True, "extensions": {"VK_EXT_subgroup_size_control": 2},
+        "matrixExtensions": [],
+        "features": ["subgroupSizeControl", "vulkanMemoryModel", "shaderInt16", "shaderInt8"],
+        "subgroupSize": 16, "minSubgroupSize": 8, "maxSubgroupSize": 32, "supportedOperations": 3,
+        "supportedStages": 32, "requiredSubgroupSizeStages": 32, "maxComputeWorkgroupSubgroups": 64,
+        "shaderSignedZeroInfNanPreserveFloat16": True,
+        "shaderSignedZeroInfNanPreserveFloat32": True,
+        "shaderSignedZeroInfNanPreserveFloat64": False, "maxComputeWorkGroupInvocations": 1024,
+        "maxComputeSharedMemorySize": 32768, "matrices": [], "matrixWorkgroups": None}
+
+    def report(self, **changes):
+        file = self.path("report.json")
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump(self.REPORT | changes, out, indent=1)
+        return "--driver", file
+
+    def plan(self, **changes):
+        result = self.weftc("--emit=plan", *self.report(**changes))
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        return result.stdout.decode()
+
+    def test_driver_report(self):
+        plan = self.plan()
+        self.assertTrue(plan.startswith("A device\n"))
+        self.assertRegex(plan, r"\nVK_KHR_cooperative_matrix +lowered by the layer\n")
+        self.assertRegex(plan, r"\nVK_NV_cooperative_matrix2 +absent: the driver has no subgroup "
+                               r"shuffles\n")
+        self.assertRegex(plan, r"\nsubgroups +16 invocations; a pipeline may require 8 to 32\n")
+        self.assertIn("\n  16x16x16 f16 f16 f32 f32\n", plan)
+        self.assertRegex(self.plan(requiredSubgroupSizeStages=0), r"subgroups +blocks of 16")
+        self.assertRegex(self.plan(features=[]),
+                         r"VK_KHR_cooperative_matrix +absent: no vulkanMemoryModel")
+        output = self.path("plan.txt")
+        self.assertEqual(self.weftc("--emit=plan", *self.report(), "-o", output).stdout, b"")
+        with open(output, encoding="utf-8") as file:
+            self.assertEqual(file.read(), plan)
+
+        # The module is for the driver's version, and without its missing features.
+        module = self.emit("--emit=spirv-text", *self.report())
+        self.assertIn("; Version: 1.5\n", module)
+        self.assertNotIn("OpCapability Float16", module)
+        self.assertIn("OpCapability Int16", module)
+        # Its plan has blocks: the module asks for no subgroup operation.
+        blocks = self.emit("--emit=spirv-text", *self.report(requiredSubgroupSizeStages=0))
+        self.assertNotIn("GroupNonUniform", blocks)
+        native = {"MSize": 16, "NSize": 16, "KSize": 16, "AType": 0, "BType": 0, "CType": 0,
+                  "ResultType": 0, "saturatingAccumulation": False, "scope": 3}
+        tiles = self.emit("--emit=spirv-text", *self.report(
+            extensions={"VK_EXT_subgroup_size_control": 2, "VK_KHR_cooperative_matrix": 2},
+            matrixExtensions=["VK_KHR_cooperative_matrix"], matrices=[native],
+            features=self.REPORT["features"] + ["shaderFloat16", "storageBuffer16BitAccess"]))
+        self.assertIn("OpCooperativeMatrixMulAddKHR", tiles)
+
+    def test_bad_driver_reports(self):
+        emit = ("--emit=spirv", "-o", self.path("none"), self.module)
+        for changes, expected in (({"subgroupSize": 24}, "subgroupSize is no power of two"),
+                                  ({"features": ["int8"]}, 'features: unknown name "int8"'),
+                                  ({"matrices": 1}, "matrices is not a list"),
+                                  ({"teapot": 1}, "unknown member 'teapot'")):
+            driver = self.report(**changes)
+            message = self.refuse(*emit, *driver)
+            self.assertIn(f"--driver {driver[1]}: {expected}", message)
+            self.assertEqual(self.refuse("--emit=plan", *driver).split("--driver")[1],
+                             message.split("--driver")[1])
+        self.assertIn("lowers nothing above this driver", self.refuse(*emit, *self.report(features=[])))
+        driver = self.report()
+        with open(driver[1], "r+", encoding="utf-8") as file:
+            file.truncate(100)
+        self.assertRegex(self.refuse(*emit, *driver), r"parse error at line \d+, column \d+")
+        self.assertIn("not a report", self.refuse("--emit=plan"))
+        self.assertIn("neither full", self.refuse("--emit=plan", "--driver", "none"))
+        self.assertIn("takes no input file",
+                      self.refuse("--emit=plan", *self.report(), self.module, status=2))
+        self.assertFalse(os.path.exists(self.path("none")))
+
     def test_layer(self):
         text = self.emit("--target=layer", "--emit=passes")
         self.assertIn("// after lower_access_units", text)

@@ -6,7 +6,7 @@ _weft_run() {
   # Behind the program everything is the program's.
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
-      --profile) ((i++)) ;;
+      --profile | --describe-driver) ((i++)) ;;
       --) ((i++)); break ;;
       -*) ;;
       *) break ;;
@@ -21,9 +21,11 @@ _weft_run() {
   elif [[ ${COMP_WORDS[COMP_CWORD - 1]} = --profile ]]; then
     mapfile -t COMPREPLY < <(compgen -W 'none nvidia nvidia+identity amd amd+identity intel
       intel+identity apple apple+identity lavapipe' -- "$word")
+  elif [[ ${COMP_WORDS[COMP_CWORD - 1]} = --describe-driver ]]; then
+    return
   elif [[ $word = -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W '--cpu --add --layer --profile --gpu --log --info --json --env
-      --help --version' -- "$word")
+      --describe-driver --help --version' -- "$word")
   else
     mapfile -t COMPREPLY < <(compgen -c -- "$word")
   fi

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
 
-complete -c weftc -l emit -d 'The stage to show' -x -a 'nir passes llvm asm spirv spirv-text map register-map'
+complete -c weftc -l emit -d 'The stage to show' -x -a 'nir passes llvm asm spirv spirv-text map register-map plan'
 complete -c weftc -l stats -d 'Statistics as JSON'
 complete -c weftc -l run -d 'Run the shader, without Vulkan'
 complete -c weftc -l path -d 'The compilation path' -x -a 'tiles registers spirv-tiles spirv-registers'
@@ -21,7 +21,7 @@ complete -c weftc -l subgroup-size -d 'Invocations of a subgroup' -x -a '8 16 32
 complete -c weftc -l registers -d 'Lower matrices to registers'
 complete -c weftc -l isa -d 'The highest instruction set to use' -x -a 'avx2 avx512'
 complete -c weftc -l target -d 'The compiler whose stages are shown' -x -a 'cpu layer'
-complete -c weftc -l driver -d 'The driver below the layer' -x -a 'full lavapipe nvidia'
+complete -c weftc -l driver -d 'The driver below the layer' -r -a 'full lavapipe nvidia'
 complete -c weftc -l native -d 'A shape MxNxK of the driver' -x
 complete -c weftc -l spirv-version -d 'The newest version that the driver accepts' -x -a '1.3 1.4 1.5 1.6'
 complete -c weftc -l robust -d 'Check accesses against bounds of buffers'

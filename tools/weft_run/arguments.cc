@@ -10,6 +10,7 @@ namespace weft::weft_run {
 const char *const usage = R"(usage: weft-run [option...] PROGRAM [argument...]
        weft-run --info [--json] [option...]
        weft-run --env [option...]
+       weft-run --describe-driver DEVICE [option...]
 
 Runs a Vulkan program on Weft's CPU device, or with Weft's layer above the machine's own drivers.
 
@@ -28,6 +29,9 @@ Instead of running a program:
                     the CPU's instructions, the shader cache, versions
   --json            prints --info for scripts
   --env             prints the variables, as commands for a shell
+  --describe-driver DEVICE
+                    prints the capabilities of a device's driver as JSON, for weftc --driver; DEVICE
+                    is a part of the device's name.  Without --cpu, of the machine's own devices
   -h, --help        prints this text
   --version         prints the version
 
@@ -38,15 +42,34 @@ if none has.
 
 namespace {
 
-enum Option { cpu = 256, add, layer, profile, gpu, log, info, json, environment, version };
+enum Option {
+   cpu = 256,
+   add,
+   layer,
+   profile,
+   gpu,
+   log,
+   info,
+   json,
+   environment,
+   driver_report,
+   version
+};
 
 const option options[] = {
-   {"cpu", no_argument, nullptr, cpu},         {"add", no_argument, nullptr, add},
-   {"layer", no_argument, nullptr, layer},     {"profile", required_argument, nullptr, profile},
-   {"gpu", no_argument, nullptr, gpu},         {"log", no_argument, nullptr, log},
-   {"info", no_argument, nullptr, info},       {"json", no_argument, nullptr, json},
-   {"env", no_argument, nullptr, environment}, {"version", no_argument, nullptr, version},
-   {"help", no_argument, nullptr, 'h'},        {},
+   {"cpu", no_argument, nullptr, cpu},
+   {"add", no_argument, nullptr, add},
+   {"layer", no_argument, nullptr, layer},
+   {"profile", required_argument, nullptr, profile},
+   {"gpu", no_argument, nullptr, gpu},
+   {"log", no_argument, nullptr, log},
+   {"info", no_argument, nullptr, info},
+   {"json", no_argument, nullptr, json},
+   {"env", no_argument, nullptr, environment},
+   {"version", no_argument, nullptr, version},
+   {"help", no_argument, nullptr, 'h'},
+   {"describe-driver", required_argument, nullptr, driver_report},
+   {},
 };
 
 std::string check(const Arguments &arguments, int argc)
@@ -57,7 +80,7 @@ std::string check(const Arguments &arguments, int argc)
    if (runs && arguments.program == argc)
       return "no program";
    if (!runs && arguments.program != argc)
-      return "--info and --env run no program";
+      return "--info, --env and --describe-driver run no program";
    return {};
 }
 
@@ -98,6 +121,10 @@ std::string parse_arguments(int argc, char **argv, Arguments &arguments)
       case environment:
          arguments.command = c == info ? Command::info : Command::environment;
          break;
+      case driver_report:
+         arguments.command = Command::driver_report;
+         arguments.device = optarg;
+         break;
       case version:
          arguments.command = Command::version;
          return {};
@@ -112,6 +139,8 @@ std::string parse_arguments(int argc, char **argv, Arguments &arguments)
    }
    arguments.program = optind;
    Choice &choice = arguments.choice;
+   if (arguments.command == Command::driver_report)
+      choice.layer = true; // it reads the capabilities
    arguments.chosen = choice.cpu || choice.layer;
    if (!choice.cpu && choice.layer)
       choice.own = true;

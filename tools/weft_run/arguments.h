@@ -20,14 +20,15 @@ struct Choice {
    std::string profile = {};
 };
 
-enum class Command { run, info, environment, help, version };
+enum class Command { run, info, environment, driver_report, help, version };
 
 struct Arguments {
    Command command = Command::run;
    Choice choice;
    bool chosen = false; ///< an option named devices: --cpu, --add or --layer
    bool json = false;
-   int program = 0; ///< the program's index in argv
+   std::string device; ///< --describe-driver: a part of its name
+   int program = 0;    ///< the program's index in argv
 };
 
 extern const char *const usage;

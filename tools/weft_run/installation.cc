@@ -4,12 +4,12 @@
 #include "tools/weft_run/installation.h"
 
 #include <elf.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -20,18 +20,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The value of "library_path", which occurs once in a manifest.
+/// The "library_path" of a manifest of a driver or layer.
 std::optional<std::string> library_of(const fs::path &manifest)
 {
    std::ifstream file(manifest);
-   const std::string text(std::istreambuf_iterator<char>(file), {});
-   const std::string_view key = "\"library_path\"";
-   size_t at = text.find(key);
-   at = at == std::string::npos ? at : text.find('"', at + key.size());
-   const size_t end = at == std::string::npos ? at : text.find('"', at + 1);
-   if (end == std::string::npos)
-      return std::nullopt;
-   return text.substr(at + 1, end - at - 1);
+   const auto json = nlohmann::json::parse(file, nullptr, false);
+   for (const char *kind : {"ICD", "layer"}) {
+      if (!json.is_object() || !json.contains(kind) || !json[kind].is_object())
+         continue;
+      const auto path = json[kind].find("library_path");
+      if (path != json[kind].end() && path->is_string())
+         return path->get<std::string>();
+   }
+   return std::nullopt;
 }
 
 /// Whether the library ends before its section table, the last part of a linker's output. Loading

@@ -42,6 +42,8 @@ int run(int argc, char **argv)
    const Installation installation = find_installation(own_folder());
    if (arguments.command == Command::info)
       return print_info(arguments, installation);
+   if (arguments.command == Command::driver_report)
+      return print_driver_report(arguments, installation);
 
    const Choice &choice = arguments.choice;
    if (choice.cpu && !installation.driver.problem.empty())

@@ -210,12 +210,35 @@ public:
 
    void find_devices()
    {
-      const auto enumerate = find<PFN_vkEnumeratePhysicalDevices>("vkEnumeratePhysicalDevices");
-      for (VkPhysicalDevice device :
-           read_all<VkPhysicalDevice>([&](uint32_t *count, VkPhysicalDevice *out) {
-              return enumerate(instance, count, out);
-           }))
+      for (VkPhysicalDevice device : list_devices())
          findings.devices.push_back(describe(device));
+   }
+
+   Result<std::string> read_driver_report(const std::string &name)
+   {
+      const auto query =
+         find<PFN_vkGetPhysicalDeviceDriverReportWEFT>("vkGetPhysicalDeviceDriverReportWEFT");
+      if (!query)
+         return Error{"the layer is not active: it was not loaded, or a setting disables it"};
+      std::string others;
+      for (VkPhysicalDevice device : list_devices()) {
+         const std::string found = properties_of(device).deviceName;
+         others += "\n  " + found;
+         if (found.find(name) == std::string::npos)
+            continue;
+         size_t size = 0;
+         VkResult result = query(device, &size, nullptr);
+         std::string text(size, 0);
+         if (result == VK_SUCCESS)
+            result = query(device, &size, text.data());
+         if (result != VK_SUCCESS)
+            return Error{found + ": the layer's query returned " + std::to_string(result)};
+         text.pop_back(); // the terminating zero
+         return text;
+      }
+      return Error{others.empty()
+                      ? "no device"
+                      : "no device with '" + name + "' in its name; there are" + others};
    }
 
 private:
@@ -223,6 +246,20 @@ private:
    F find(const char *name)
    {
       return loader.find<F>(name, instance);
+   }
+
+   std::vector<VkPhysicalDevice> list_devices()
+   {
+      const auto enumerate = find<PFN_vkEnumeratePhysicalDevices>("vkEnumeratePhysicalDevices");
+      return read_all<VkPhysicalDevice>(
+         [&](uint32_t *count, VkPhysicalDevice *out) { return enumerate(instance, count, out); });
+   }
+
+   VkPhysicalDeviceProperties properties_of(VkPhysicalDevice device)
+   {
+      VkPhysicalDeviceProperties properties;
+      find<PFN_vkGetPhysicalDeviceProperties>("vkGetPhysicalDeviceProperties")(device, &properties);
+      return properties;
    }
 
    bool has_instance_extension(const char *name)
@@ -239,8 +276,7 @@ private:
 
    FoundDevice describe(VkPhysicalDevice device)
    {
-      VkPhysicalDeviceProperties properties;
-      find<PFN_vkGetPhysicalDeviceProperties>("vkGetPhysicalDeviceProperties")(device, &properties);
+      const VkPhysicalDeviceProperties properties = properties_of(device);
       FoundDevice found = {
          .name = properties.deviceName,
          .type = type_name(properties.deviceType),
@@ -375,6 +411,15 @@ Findings find_devices()
    if (session.open())
       session.find_devices();
    return findings;
+}
+
+Result<std::string> read_driver_report(const std::string &name)
+{
+   Findings findings;
+   Session session(findings);
+   if (!session.open())
+      return Error{findings.error};
+   return session.read_driver_report(name);
 }
 
 std::vector<std::string> matrix_extension_names()

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "layer/matrix_family.h"
+#include "nir_passes/result.h"
 
 #include <cstdint>
 #include <string>
@@ -48,6 +49,10 @@ struct Findings {
 uint32_t loader_version();
 
 Findings find_devices();
+
+/// The driver report (JSON) of the first device with `name` in its name, from the layer. An error
+/// names the devices.
+Result<std::string> read_driver_report(const std::string &name);
 
 /// The names of the extensions of cooperative matrices.
 std::vector<std::string> matrix_extension_names();

@@ -4,15 +4,17 @@
 #include "tools/weft_run/report.h"
 
 #include "shader_cache/cache_settings.h"
+#include "tools/weft_run/child.h"
 #include "tools/weft_run/environment.h"
-#include "tools/weft_run/json.h"
+#include "tools/weft_run/probe.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <sys/wait.h>
+#include <functional>
 #include <unistd.h>
 
 namespace weft::weft_run {
@@ -21,10 +23,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Enough for a driver that wakes a GPU.
-constexpr unsigned probe_seconds = 60;
-/// The last byte of a child's output.
+using Json = nlohmann::ordered_json;
+
+/// A set of devices that one probe finds.
+struct View {
+   std::string key, title; ///< names in JSON and on the page
+   Choice choice;
+};
+
+/// The last byte of a probe's answer about devices.
 constexpr char with_matrices = 'y', without_matrices = 'n';
+/// The first byte of its answer about a driver; an error's message may follow.
+constexpr char with_report = 'y', without_report = 'n';
 
 const char *support_name(WeftMatrixSupport support)
 {
@@ -112,59 +122,72 @@ std::string as_text(const FoundDevice &device)
    return text;
 }
 
-std::string as_json(const FoundDevice &device)
+Json as_json(const FoundDevice &device)
 {
-   using json::quote;
-   json::Array extensions, operations;
+   Json extensions = Json::array(), operations = Json::array();
    for (const MatrixExtension &extension : device.extensions) {
-      json::Object member;
-      member.add("name", quote(extension.name));
-      member.add("support", quote(support_name(extension.support)));
+      Json member = {{"name", extension.name}, {"support", support_name(extension.support)}};
       if (!extension.reason.empty())
-         member.add("reason", quote(extension.reason));
-      extensions.add(member.text());
+         member["reason"] = extension.reason;
+      extensions.push_back(std::move(member));
    }
    for (const MatrixOperation &o : device.operations)
-      operations.add(json::Object()
-                        .add("m", std::to_string(o.m))
-                        .add("n", std::to_string(o.n))
-                        .add("k", std::to_string(o.k))
-                        .add("a", quote(o.a))
-                        .add("b", quote(o.b))
-                        .add("c", quote(o.c))
-                        .add("result", quote(o.result))
-                        .add("saturating", o.saturating ? "true" : "false")
-                        .add("scope", quote(o.scope))
-                        .text());
-   return json::Object()
-      .add("name", quote(device.name))
-      .add("type", quote(device.type))
-      .add("vendor_id", std::to_string(device.vendor_id))
-      .add("device_id", std::to_string(device.device_id))
-      .add("api_version", quote(version_text(device.api_version)))
-      .add("driver", quote(device.driver))
-      .add("driver_info", quote(device.driver_info))
-      .add("subgroup_size", std::to_string(device.subgroup_size))
-      .add("min_subgroup_size", std::to_string(device.min_subgroup_size))
-      .add("max_subgroup_size", std::to_string(device.max_subgroup_size))
-      .add("extensions", extensions.text())
-      .add("operations", operations.text())
-      .text();
+      operations.push_back({{"m", o.m},
+                            {"n", o.n},
+                            {"k", o.k},
+                            {"a", o.a},
+                            {"b", o.b},
+                            {"c", o.c},
+                            {"result", o.result},
+                            {"saturating", o.saturating},
+                            {"scope", o.scope}});
+   return {{"name", device.name},
+           {"type", device.type},
+           {"vendor_id", device.vendor_id},
+           {"device_id", device.device_id},
+           {"api_version", version_text(device.api_version)},
+           {"driver", device.driver},
+           {"driver_info", device.driver_info},
+           {"subgroup_size", device.subgroup_size},
+           {"min_subgroup_size", device.min_subgroup_size},
+           {"max_subgroup_size", device.max_subgroup_size},
+           {"extensions", std::move(extensions)},
+           {"operations", std::move(operations)}};
 }
 
-std::string headline(const View &view)
+Json as_json(const Findings &findings)
 {
-   return view.title + "\n";
+   Json object = Json::object();
+   if (!findings.error.empty())
+      object["error"] = findings.error;
+   object["layer"] = findings.layer_answers;
+   object["messages"] = findings.messages;
+   Json &devices = object["devices"] = Json::array();
+   for (const FoundDevice &device : findings.devices)
+      devices.push_back(as_json(device));
+   return object;
 }
 
-/// The text in place of devices.
-std::string failure_text(const View &view, const std::string &error)
+std::string as_text(const View &view, const Findings &findings)
 {
-   return headline(view) + "  " + error + "\n";
+   std::string text = view.title + "\n";
+   if (!findings.error.empty())
+      text += "  " + findings.error + "\n";
+   else if (findings.devices.empty())
+      text += "  no device\n";
+   else if (view.choice.layer && !findings.layer_answers)
+      text += "  the layer is not active: it was not loaded, or a setting disables it\n";
+   for (const FoundDevice &device : findings.devices)
+      text += as_text(device);
+   for (const std::string &message : findings.messages)
+      text += "  message: " + message + "\n";
+   return text;
 }
-std::string failure_json(const std::string &error)
+
+/// Drivers' texts may be no UTF-8.
+std::string dump(const Json &json)
 {
-   return json::Object().add("error", json::quote(error)).add("devices", "[]").text();
+   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 struct Answer {
@@ -180,71 +203,36 @@ std::string find_problem(const Choice &choice, const Installation &installation)
    return choice.layer ? installation.layer.problem : "";
 }
 
-void write_all(int file, const std::string &text)
+/// Runs `probe` with the environment that a program would get.
+Result<std::string> probe_as(const Choice &choice, const Installation &installation,
+                             uint32_t loader, const std::function<std::string()> &probe)
 {
-   for (size_t at = 0; at < text.size();) {
-      const ssize_t written = write(file, text.data() + at, text.size() - at);
-      if (written <= 0)
-         return;
-      at += size_t(written);
-   }
+   if (const std::string problem = find_problem(choice, installation); !problem.empty())
+      return Error{problem};
+   return run_in_child([&] {
+      apply(plan_environment(choice, installation, loader, variable));
+      return probe();
+   });
 }
 
-/// Runs in the child.
-[[noreturn]] void look(const View &view, const Installation &installation, uint32_t loader,
-                       bool as_json_text, int out)
-{
-   alarm(probe_seconds);
-   apply(plan_environment(view.choice, installation, loader, variable));
-   const Findings findings = find_devices();
-   const bool found =
-      std::ranges::any_of(findings.devices, [](const auto &d) { return d.has_matrices(); });
-   write_all(out, (as_json_text ? as_json(findings) : as_text(view, findings)) +
-                     (found ? with_matrices : without_matrices));
-   _exit(0);
-}
-
-/// Probes in a child process, because it loads arbitrary drivers, which may crash.
 Answer ask(const View &view, const Installation &installation, uint32_t loader, bool as_json_text)
 {
-   const auto fail = [&](const std::string &error) {
-      return Answer{as_json_text ? failure_json(error) : failure_text(view, error), false};
-   };
-   if (const std::string problem = find_problem(view.choice, installation); !problem.empty())
-      return fail(problem);
-   int ends[2];
-   const pid_t child = pipe(ends) == 0 ? fork() : -1;
-   if (child < 0)
-      return fail(std::string("no process can be made: ") + strerror(errno));
-   if (child == 0) {
-      close(ends[0]);
-      look(view, installation, loader, as_json_text, ends[1]);
+   Result<std::string> answer = probe_as(view.choice, installation, loader, [&] {
+      const Findings findings = find_devices();
+      const bool found =
+         std::ranges::any_of(findings.devices, [](const auto &d) { return d.has_matrices(); });
+      return (as_json_text ? dump(as_json(findings)) : as_text(view, findings)) +
+             (found ? with_matrices : without_matrices);
+   });
+   if (!answer) {
+      const std::string &error = answer.error().message;
+      return {as_json_text ? dump({{"error", error}, {"devices", Json::array()}})
+                           : view.title + "\n  " + error + "\n",
+              false};
    }
-   close(ends[1]);
-   std::string text;
-   char buffer[4096];
-   for (;;) {
-      const ssize_t size = read(ends[0], buffer, sizeof(buffer));
-      if (size < 0 && errno == EINTR)
-         continue;
-      if (size <= 0)
-         break;
-      text.append(buffer, size_t(size));
-   }
-   close(ends[0]);
-   int status = 0;
-   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-   }
-   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-      return fail("a driver did not answer for " + std::to_string(probe_seconds) + " seconds");
-   if (WIFSIGNALED(status))
-      return fail(std::string("a driver crashed the process that loaded it: ") +
-                  strsignal(WTERMSIG(status)));
-   if (text.empty() || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-      return fail("a driver ended the process that loaded it");
-   const bool found = text.back() == with_matrices;
-   text.pop_back();
-   return {std::move(text), found};
+   const bool found = answer->back() == with_matrices;
+   answer->pop_back();
+   return {std::move(*answer), found};
 }
 
 std::vector<View> views_of(const Arguments &arguments)
@@ -311,39 +299,13 @@ std::string path_or_problem(const Manifest &manifest)
    return manifest.problem.empty() ? manifest.path.string() : manifest.problem;
 }
 
+int print(const std::string &text)
+{
+   const bool written = fwrite(text.data(), 1, text.size(), stdout) == text.size();
+   return written && fflush(stdout) == 0 ? 0 : int(failure);
+}
+
 } // namespace
-
-std::string as_text(const View &view, const Findings &findings)
-{
-   std::string text = headline(view);
-   if (!findings.error.empty())
-      text += "  " + findings.error + "\n";
-   else if (findings.devices.empty())
-      text += "  no device\n";
-   else if (view.choice.layer && !findings.layer_answers)
-      text += "  the layer is not active: it was not loaded, or a setting disables it\n";
-   for (const FoundDevice &device : findings.devices)
-      text += as_text(device);
-   for (const std::string &message : findings.messages)
-      text += "  message: " + message + "\n";
-   return text;
-}
-
-std::string as_json(const Findings &findings)
-{
-   json::Array messages, devices;
-   for (const std::string &message : findings.messages)
-      messages.add(json::quote(message));
-   for (const FoundDevice &device : findings.devices)
-      devices.add(as_json(device));
-   json::Object object;
-   if (!findings.error.empty())
-      object.add("error", json::quote(findings.error));
-   return object.add("layer", findings.layer_answers ? "true" : "false")
-      .add("messages", messages.text())
-      .add("devices", devices.text())
-      .text();
-}
 
 int print_info(const Arguments &arguments, const Installation &installation)
 {
@@ -352,18 +314,19 @@ int print_info(const Arguments &arguments, const Installation &installation)
    const Cache cache = find_cache();
    const std::vector<std::string> settings = settings_in_effect();
    std::string page;
-   json::Object object;
-   object.add("version", json::quote(WEFT_VERSION));
-   object.add("loader", loader ? json::quote(loader_text) : "null");
-   object.add("driver_manifest", json::quote(installation.driver.path.string()));
-   object.add("layer_manifest", json::quote(installation.layer.path.string()));
+   Json object = {{"version", WEFT_VERSION},
+                  {"loader", loader ? Json(loader_text) : Json()},
+                  {"driver_manifest", installation.driver.path.string()},
+                  {"layer_manifest", installation.layer.path.string()}};
 
    bool has_matrices = false;
    for (const View &view : views_of(arguments)) {
       const Answer answer = ask(view, installation, loader, arguments.json);
       has_matrices = has_matrices || answer.has_matrices;
-      page += answer.text + "\n";
-      object.add(view.key, answer.text);
+      if (arguments.json)
+         object[view.key] = Json::parse(answer.text);
+      else
+         page += answer.text + "\n";
    }
 
    page += "Weft " WEFT_VERSION ", Vulkan loader " + loader_text + "\n";
@@ -374,23 +337,31 @@ int print_info(const Arguments &arguments, const Installation &installation)
                ? "off"
                : cache.folder + ", " + megabytes(cache.bytes) + " of " + megabytes(cache.limit)) +
            "\n";
-   json::Array set;
-   for (const std::string &setting : settings) {
+   for (const std::string &setting : settings)
       page += "  set           " + setting + "\n";
-      set.add(json::quote(setting));
-   }
-   object.add("cache", cache.folder.empty() ? "null"
-                                            : json::Object()
-                                                 .add("folder", json::quote(cache.folder))
-                                                 .add("bytes", std::to_string(cache.bytes))
-                                                 .add("limit", std::to_string(cache.limit))
-                                                 .text());
-   object.add("set", set.text());
-   object.add("has_matrices", has_matrices ? "true" : "false");
-   const std::string text = arguments.json ? object.text() + "\n" : page;
-   if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout))
+   object["cache"] =
+      cache.folder.empty()
+         ? Json()
+         : Json({{"folder", cache.folder}, {"bytes", cache.bytes}, {"limit", cache.limit}});
+   object["set"] = settings;
+   object["has_matrices"] = has_matrices;
+   if (print(arguments.json ? dump(object) + "\n" : page))
       return failure;
    return has_matrices ? 0 : no_matrices;
+}
+
+int print_driver_report(const Arguments &arguments, const Installation &installation)
+{
+   const Result<std::string> report =
+      probe_as(arguments.choice, installation, loader_version(), [&] {
+         const Result<std::string> text = read_driver_report(arguments.device);
+         return text ? with_report + *text : without_report + text.error().message;
+      });
+   const std::string answer = report ? *report : without_report + report.error().message;
+   if (answer[0] == with_report)
+      return print(answer.substr(1));
+   fprintf(stderr, "weft-run: %s\n", answer.c_str() + 1);
+   return failure;
 }
 
 } // namespace weft::weft_run

@@ -25,6 +25,7 @@ Show:
   --emit=spirv-text    the same, disassembled
   --emit=map           SVG drawing: the invocation and component of each matrix element
   --emit=register-map  the same for matrices in registers
+  --emit=plan          without FILE: what the layer advertises and does above --driver REPORT
   --stats              JSON: time of each phase and pass, size and instructions of the code, calls,
                        kinds of accesses, spills
 Run, without Vulkan:
@@ -54,8 +55,9 @@ Control:
   --registers          lower matrices to registers, not to tiles of the back end
   --isa avx2|avx512    the highest instruction set to use
   --target cpu|layer   the compiler of the NIR, passes or statistics (cpu)
-  --driver NAME        the driver below the layer: full (default), lavapipe, nvidia, or a FILE that
-                       describes it; docs/weftc.md has the format
+  --driver NAME        the driver below the layer: full (default), lavapipe, nvidia, a REPORT of
+                       weft-run --describe-driver, or a FILE that describes it; docs/weftc.md has
+                       the formats
   --native MxNxK       a shape of the driver's own matrices; may be repeated
   --spirv-version 1.N  the newest version that the driver accepts
   --robust, --no-robust  accesses stay within their buffers (default: for the driver only)
@@ -93,6 +95,8 @@ std::optional<Emit> parse_emit(const std::string &word)
       return Emit::map;
    if (word == "register-map")
       return Emit::register_map;
+   if (word == "plan")
+      return Emit::plan;
    return std::nullopt;
 }
 
@@ -273,7 +277,7 @@ Result<bool> take_compile_option(int option, const std::string &value, Arguments
       if (!what)
          return Error{
             "--emit=" + value +
-            ": there are nir, passes, llvm, asm, spirv, spirv-text, map and register-map"};
+            ": there are nir, passes, llvm, asm, spirv, spirv-text, map, register-map and plan"};
       arguments.emit = *what;
       return true;
    }
@@ -520,9 +524,13 @@ Result<Arguments> parse_arguments(int argc, char **argv)
       }
       }
    }
-   if (optind + 1 != argc)
+   const bool has_input = arguments.command != Command::emit || arguments.emit != Emit::plan;
+   if (!has_input && optind != argc)
+      return Error{"--emit=plan takes no input file"};
+   if (has_input && optind + 1 != argc)
       return Error{optind == argc ? "no input file" : "more than one input file"};
-   arguments.input = argv[optind];
+   if (has_input)
+      arguments.input = argv[optind];
    const Result<bool> consistent = check(arguments, run_option);
    if (!consistent)
       return consistent.error();

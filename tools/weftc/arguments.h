@@ -20,7 +20,7 @@ namespace weft::weftc {
 
 enum class Command { emit, statistics, run, bisect };
 
-enum class Emit { nir, passes, llvm, assembly, spirv, spirv_text, map, register_map };
+enum class Emit { nir, passes, llvm, assembly, spirv, spirv_text, map, register_map, plan };
 
 /// A specialization constant's value as 8 little-endian bytes, of which its type uses the first
 /// ones.
@@ -44,7 +44,7 @@ struct SaveArgument {
 };
 
 struct Arguments {
-   std::string input;  ///< "-": standard input
+   std::string input;  ///< "-": standard input; empty for --emit=plan
    std::string output; ///< empty: standard output
    std::string entry = "main";
    Command command = Command::emit;

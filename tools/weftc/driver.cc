@@ -4,6 +4,8 @@
 #include "tools/weftc/driver.h"
 
 #include "backend/spirv/driver_quirks.h"
+#include "layer/plan/driver_report.h"
+#include "layer/plan/plan_text.h"
 #include "vulkan_util/profile.h"
 
 #include <vulkan/vulkan_core.h>
@@ -72,7 +74,7 @@ std::string names(const Table &table)
 
 std::optional<DescribedDriver> named_driver(const std::string &name)
 {
-   DescribedDriver d = {spirv::full_driver(), 0, {}};
+   DescribedDriver d = {spirv::full_driver(), 0, {}, {}};
    if (name == "full")
       return d;
    if (name == "lavapipe") {
@@ -182,27 +184,10 @@ Result<bool> take_line(std::istringstream &words, DescribedDriver &d)
                 "and subgroup-operations"};
 }
 
-} // namespace
-
-std::vector<MatrixOperation> DescribedDriver::operations(uint32_t subgroup_size) const
+/// Errors name the text's lines.
+Result<DescribedDriver> parse_lines(const std::string &text)
 {
-   std::vector<MatrixOperation> all = spirv::supported_operations(driver, subgroup_size);
-   for (const MatrixOperation &op : native_operations) {
-      if (std::ranges::find(all, op) == all.end())
-         all.push_back(op);
-   }
-   return all;
-}
-
-std::vector<FlexibleOperation> DescribedDriver::flexible(uint32_t subgroup_size) const
-{
-   return flexible_operations(spirv::supported_operations(driver, subgroup_size),
-                              spirv::max_matrix_dimension);
-}
-
-Result<DescribedDriver> parse_driver(const std::string &text)
-{
-   DescribedDriver d = {spirv::full_driver(), 0, {}};
+   DescribedDriver d = {spirv::full_driver(), 0, {}, {}};
    std::istringstream lines(text);
    std::string line;
    for (unsigned number = 1; std::getline(lines, line); number++) {
@@ -214,6 +199,50 @@ Result<DescribedDriver> parse_driver(const std::string &text)
          return Error{"line " + std::to_string(number) + ": " + taken.error().message};
    }
    return d;
+}
+
+Result<DescribedDriver> parse_report(const std::string &text)
+{
+   const Result<layer::DriverFacts> facts = layer::read_driver_report(text);
+   if (!facts)
+      return facts.error();
+   layer::MatrixPlan plan = layer::plan_matrices(*facts, {});
+   DescribedDriver d = {
+      facts->driver(facts->features), plan.subgroup_size, plan.native_operations, {}};
+   d.plan = std::move(plan);
+   return d;
+}
+
+/// A report is a JSON object; a line of the other format cannot begin like one.
+Result<DescribedDriver> parse_driver(const std::string &text)
+{
+   const size_t first = text.find_first_not_of(" \t\r\n");
+   return first != std::string::npos && text[first] == '{' ? parse_report(text) : parse_lines(text);
+}
+
+} // namespace
+
+spirv::CompileOptions DescribedDriver::compile_options(uint32_t size) const
+{
+   spirv::CompileOptions options = {};
+   options.driver = driver;
+   options.subgroup_size = size;
+   options.native_operations = native_operations;
+   if (plan) {
+      options.operations = plan->operations;
+      options.flexible = plan->flexible;
+      options.staging_bytes = plan->staging_bytes;
+      options.subgroups_are_blocks = plan->subgroups_are_blocks;
+      options.max_shared_bytes = plan->max_shared_bytes;
+   } else {
+      options.operations = spirv::supported_operations(driver, size);
+      options.flexible = flexible_operations(options.operations, spirv::max_matrix_dimension);
+   }
+   for (const MatrixOperation &op : native_operations) {
+      if (std::ranges::find(options.operations, op) == options.operations.end())
+         options.operations.push_back(op);
+   }
+   return options;
 }
 
 Result<DescribedDriver> describe_driver(const Arguments &arguments)
@@ -239,6 +268,17 @@ Result<DescribedDriver> describe_driver(const Arguments &arguments)
          d.native_operations.push_back(op);
    }
    return d;
+}
+
+Result<std::string> plan_for_driver(const Arguments &arguments)
+{
+   const Result<DescribedDriver> described = describe_driver(arguments);
+   if (!described)
+      return described.error();
+   if (!described->plan)
+      return Error{"--driver " + arguments.driver +
+                   ": not a report of weft-run --describe-driver, which a plan needs"};
+   return layer::plan_text(*described->plan);
 }
 
 } // namespace weft::weftc

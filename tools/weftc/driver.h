@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: MIT
 
 /// The driver below the layer that --driver, --native and --spirv-version describe. docs/weftc.md
-/// defines the file format.
+/// defines the two file formats: lines of changes to a known driver, and a real driver's report.
 
 #pragma once
 
 #include "backend/spirv/compiler.h"
+#include "layer/plan/matrix_plan.h"
 #include "nir_passes/result.h"
 #include "tools/weftc/arguments.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,16 +21,16 @@ struct DescribedDriver {
    spirv::Driver driver;
    uint32_t subgroup_size = 0; ///< 0: unspecified
    std::vector<MatrixOperation> native_operations;
+   std::optional<layer::MatrixPlan> plan; ///< the layer's, if the description is a driver report
 
-   /// The operations that a program may use above the driver: those that can be lowered, and the
+   /// The layer's options for this driver. The operations are those that can be lowered, and the
    /// driver's own.
-   std::vector<MatrixOperation> operations(uint32_t subgroup_size) const;
-   std::vector<FlexibleOperation> flexible(uint32_t subgroup_size) const;
+   spirv::CompileOptions compile_options(uint32_t subgroup_size) const;
 };
 
 Result<DescribedDriver> describe_driver(const Arguments &);
 
-/// Parses a file's text; errors name its lines.
-Result<DescribedDriver> parse_driver(const std::string &text);
+/// --emit=plan: what the layer advertises and does above the driver of a driver report.
+Result<std::string> plan_for_driver(const Arguments &);
 
 } // namespace weft::weftc

@@ -192,17 +192,13 @@ compile_for_driver(const Arguments &arguments, std::span<const uint32_t> words,
    const uint32_t subgroup_size = arguments.subgroup_size    ? arguments.subgroup_size
                                   : described->subgroup_size ? described->subgroup_size
                                                              : cpu::default_subgroup_size;
-   Result<spirv::CompiledModule> module = spirv::compile(
-      source_of(arguments, words), {
-                                      .driver = described->driver,
-                                      .subgroup_size = subgroup_size,
-                                      .operations = described->operations(subgroup_size),
-                                      .flexible = described->flexible(subgroup_size),
-                                      .native_operations = described->native_operations,
-                                      .robust_access = arguments.robust.value_or(false),
-                                      .dump = dump,
-                                      .control = control,
-                                   });
+   if (described->plan && !described->plan->lowers())
+      return Error{"the layer lowers nothing above this driver; --emit=plan prints the reasons"};
+   spirv::CompileOptions options = described->compile_options(subgroup_size);
+   options.robust_access = arguments.robust.value_or(false);
+   options.dump = dump;
+   options.control = control;
+   Result<spirv::CompiledModule> module = spirv::compile(source_of(arguments, words), options);
    if (!module)
       return module.error();
    return std::move(module->words);
@@ -224,6 +220,8 @@ Emitted emit_stage(const Arguments &arguments, std::span<const uint32_t> words)
    case Emit::map:
    case Emit::register_map:
       return emit_map(arguments, words);
+   case Emit::plan:
+      break; // has no module
    }
    return {"", Error{"nothing to emit"}};
 }

@@ -6,6 +6,7 @@
 
 #include "tools/runner/shader_interface.h"
 #include "tools/weftc/arguments.h"
+#include "tools/weftc/driver.h"
 #include "tools/weftc/emit.h"
 #include "tools/weftc/run.h"
 #include "tools/weftc/spirv_file.h"
@@ -87,6 +88,15 @@ Finished carry_out(const Arguments &arguments, std::span<const uint32_t> words)
            std::move(emitted.error)};
 }
 
+int print_plan(const Arguments &arguments)
+{
+   const Result<std::string> text = plan_for_driver(arguments);
+   if (!text)
+      return fail(text.error().message);
+   const Result<bool> written = write(arguments.output, *text);
+   return written ? int(Status::success) : fail(written.error().message);
+}
+
 int run(int argc, char **argv)
 {
    const Result<Arguments> arguments = parse_arguments(argc, argv);
@@ -96,6 +106,8 @@ int run(int argc, char **argv)
       fputs(arguments->help ? usage : "weftc " WEFT_VERSION "\n", stdout);
       return fflush(stdout) ? int(Status::failure) : 0;
    }
+   if (arguments->input.empty())
+      return print_plan(*arguments);
    const bool binary = arguments->command == Command::emit && arguments->emit == Emit::spirv;
    if (binary && arguments->output.empty() && isatty(STDOUT_FILENO))
       return fail("a module is no text for a terminal: -o FILE, or --emit=spirv-text",

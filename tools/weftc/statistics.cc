@@ -6,8 +6,10 @@
 #include "nir_passes/front_end/spirv_words.h"
 #include "tools/weftc/emit.h"
 
+#include <nlohmann/json.hpp>
+
 #include <chrono>
-#include <cstdio>
+#include <cmath>
 #include <map>
 #include <sstream>
 
@@ -22,34 +24,18 @@ double milliseconds(Clock::duration d)
    return std::chrono::duration<double, std::milli>(d).count();
 }
 
-/// Builds the indented lines of a JSON object; values must be JSON.
-class Json {
-public:
-   void add(const std::string &key, const std::string &value)
-   {
-      text += (text.empty() ? "" : ",\n") + std::string("  \"") + key + "\": " + value;
-   }
-   void add(const std::string &key, uint64_t value) { add(key, std::to_string(value)); }
-   void add_ms(const std::string &key, double value)
-   {
-      char number[32];
-      std::snprintf(number, sizeof(number), "%.3f", value);
-      add(key, std::string(number));
-   }
+using Json = nlohmann::ordered_json;
 
-   /// The object as a value of another one.
-   std::string object() const
-   {
-      std::string indented = "{";
-      for (char c : "\n" + text)
-         indented += c == '\n' ? std::string("\n  ") : std::string(1, c);
-      return indented + "\n  }";
-   }
-   std::string document() const { return "{\n" + text + "\n}\n"; }
+/// Microseconds are exact enough.
+double rounded(double ms)
+{
+   return std::round(ms * 1000) / 1000;
+}
 
-private:
-   std::string text;
-};
+std::string document(const Json &json)
+{
+   return json.dump(2) + "\n";
+}
 
 /// The time of each pass, measured from the end of the previous pass; it includes the time between
 /// them.
@@ -82,16 +68,18 @@ struct PassTimes {
       };
    }
 
-   std::string json() const
+   Json json() const
    {
-      Json object;
-      for (const auto &[name, pass] : passes) {
-         char text[96];
-         std::snprintf(text, sizeof(text), "{\"runs\": %u, \"changes\": %u, \"ms\": %.3f}",
-                       pass.runs, pass.changes, pass.ms);
-         object.add(name, text);
-      }
-      return object.object();
+      Json object = Json::object();
+      for (const auto &[name, pass] : passes)
+         object[name] = {{"runs", pass.runs}, {"changes", pass.changes}, {"ms", rounded(pass.ms)}};
+      return object;
+   }
+   /// The phases that both compilers have.
+   Json phases() const
+   {
+      return {{"front_end", rounded(before)},
+              {"nir_passes", rounded(milliseconds(last - start) - before)}};
    }
 };
 
@@ -123,18 +111,7 @@ struct Assembly {
    }
 };
 
-std::string counts(const std::map<std::string, uint64_t> &map)
-{
-   Json object;
-   for (const auto &[name, count] : map)
-      object.add(name, count);
-   return map.empty() ? "{}" : object.object();
-}
-
-} // namespace
-
-static Result<std::string> layer_statistics(const Arguments &arguments,
-                                            std::span<const uint32_t> words)
+Result<std::string> layer_statistics(const Arguments &arguments, std::span<const uint32_t> words)
 {
    SelectedPasses selected(arguments.passes);
    PassTimes times;
@@ -143,22 +120,18 @@ static Result<std::string> layer_statistics(const Arguments &arguments,
    const Clock::time_point end = Clock::now();
    if (!module)
       return module.error();
-   Json phases, all;
-   phases.add_ms("front_end", times.before);
-   phases.add_ms("nir_passes", milliseconds(times.last - times.start) - times.before);
-   phases.add_ms("module", milliseconds(end - times.last));
+   Json phases = times.phases();
+   phases["module"] = rounded(milliseconds(end - times.last));
    uint64_t instructions = 0;
    for ([[maybe_unused]] const Instruction &instruction : Instructions(*module))
       instructions++;
-   all.add("phases_ms", phases.object());
-   all.add("passes", times.json());
-   all.add("words", module->size());
-   all.add("instructions", instructions);
-   return all.document();
+   return document({{"phases_ms", std::move(phases)},
+                    {"passes", times.json()},
+                    {"words", module->size()},
+                    {"instructions", instructions}});
 }
 
-static Result<std::string> cpu_statistics(const Arguments &arguments,
-                                          std::span<const uint32_t> words)
+Result<std::string> cpu_statistics(const Arguments &arguments, std::span<const uint32_t> words)
 {
    SelectedPasses selected(arguments.passes);
    PassTimes times;
@@ -184,41 +157,41 @@ static Result<std::string> cpu_statistics(const Arguments &arguments,
       return same.error();
    const Assembly assembly(assembly_text);
 
-   Json phases, accesses, all;
-   phases.add_ms("front_end", times.before);
-   phases.add_ms("nir_passes", milliseconds(times.last - times.start) - times.before);
-   phases.add_ms("llvm_ir", statistics.translation_ms);
-   phases.add_ms("llvm_passes", statistics.optimisation_ms);
-   phases.add_ms("machine_code", statistics.code_generation_ms);
-   phases.add_ms("link", statistics.link_ms);
-   accesses.add("uniform", statistics.accesses.uniform);
-   accesses.add("contiguous", statistics.accesses.contiguous);
-   accesses.add("strided", statistics.accesses.strided);
-   accesses.add("gathered", statistics.accesses.gathered);
+   Json phases = times.phases();
+   phases["llvm_ir"] = rounded(statistics.translation_ms);
+   phases["llvm_passes"] = rounded(statistics.optimisation_ms);
+   phases["machine_code"] = rounded(statistics.code_generation_ms);
+   phases["link"] = rounded(statistics.link_ms);
    uint64_t calls = 0;
-   std::map<std::string, uint64_t> kernels;
+   Json called = Json::object(), kernels = Json::object();
    for (const auto &[name, count] : assembly.calls) {
       calls += count;
+      called[name] = count;
       if (name.starts_with("weft_tile_"))
          kernels[name] = count;
    }
    const cpu::ProgramInfo &info = (*program)->info();
-   all.add("phases_ms", phases.object());
-   all.add("passes", times.json());
-   all.add("code_bytes", statistics.code_bytes);
-   all.add("instructions", assembly.instructions);
-   all.add("calls", calls);
-   all.add("called", counts(assembly.calls));
-   all.add("kernels", counts(kernels));
-   all.add("accesses", accesses.object());
-   all.add("spills", assembly.spills);
-   all.add("reloads", assembly.reloads);
-   all.add("stack_bytes", info.stack_bytes);
-   all.add("shared_bytes", info.shared_bytes);
-   all.add("subgroup_size", info.subgroup_size);
-   all.add("subgroups", info.subgroups);
-   return all.document();
+   return document({{"phases_ms", std::move(phases)},
+                    {"passes", times.json()},
+                    {"code_bytes", statistics.code_bytes},
+                    {"instructions", assembly.instructions},
+                    {"calls", calls},
+                    {"called", std::move(called)},
+                    {"kernels", std::move(kernels)},
+                    {"accesses",
+                     {{"uniform", statistics.accesses.uniform},
+                      {"contiguous", statistics.accesses.contiguous},
+                      {"strided", statistics.accesses.strided},
+                      {"gathered", statistics.accesses.gathered}}},
+                    {"spills", assembly.spills},
+                    {"reloads", assembly.reloads},
+                    {"stack_bytes", info.stack_bytes},
+                    {"shared_bytes", info.shared_bytes},
+                    {"subgroup_size", info.subgroup_size},
+                    {"subgroups", info.subgroups}});
 }
+
+} // namespace
 
 Result<std::string> compile_statistics(const Arguments &arguments, std::span<const uint32_t> words)
 {

@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "layer/driver_facts.h"
+#include "layer/read_facts.h"
 
-#include "backend/spirv/driver_quirks.h"
+#include "layer/device_features.h"
 #include "layer/instance.h"
 #include "layer/struct_chain.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace weft::layer {
 
@@ -79,31 +78,45 @@ bool has_compute_queue(const Instance &instance, VkPhysicalDevice physical)
 
 void read_properties(const Instance &instance, VkPhysicalDevice physical, DriverFacts &device)
 {
-   device.subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
-   device.sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
-   device.floats.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES;
-   device.driver_name.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
-   VkPhysicalDeviceProperties2 properties = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-      .pNext = &device.subgroup,
+   VkPhysicalDeviceSubgroupProperties subgroup = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+   VkPhysicalDeviceSubgroupSizeControlProperties sizes = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
+   VkPhysicalDeviceFloatControlsProperties floats = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
+   VkPhysicalDeviceDriverProperties driver = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+   VkPhysicalDeviceProperties2 properties = {.sType =
+                                                VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+   void **tail = &properties.pNext;
+   const auto add = [&](auto &structure, uint32_t core_since, const char *extension) {
+      if (device.version < core_since && !device.has_extension(extension))
+         return;
+      *tail = &structure;
+      tail = &structure.pNext;
    };
-   void **tail = &device.subgroup.pNext;
-   if (device.version >= VK_API_VERSION_1_3 ||
-       device.has_extension(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
-      *tail = &device.sizes;
-      tail = &device.sizes.pNext;
-   }
-   if (device.version >= VK_API_VERSION_1_2 ||
-       device.has_extension(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME)) {
-      *tail = &device.floats;
-      tail = &device.floats.pNext;
-   }
-   if (device.version >= VK_API_VERSION_1_2 ||
-       device.has_extension(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))
-      *tail = &device.driver_name;
+   *tail = &subgroup;
+   tail = &subgroup.pNext;
+   add(sizes, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+   add(floats, VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
+   add(driver, VK_API_VERSION_1_2, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
    get_properties(instance, physical, &properties);
-   device.subgroup.pNext = device.sizes.pNext = device.floats.pNext = nullptr;
-   device.max_workgroup_subgroups = device.sizes.maxComputeWorkgroupSubgroups;
+   device.subgroups = {
+      .size = subgroup.subgroupSize,
+      .min_size = sizes.minSubgroupSize,
+      .max_size = sizes.maxSubgroupSize,
+      .operations = subgroup.supportedOperations,
+      .stages = subgroup.supportedStages,
+      .sized_stages = sizes.requiredSubgroupSizeStages,
+      .max_per_workgroup = sizes.maxComputeWorkgroupSubgroups,
+   };
+   device.preserves_nan_16 = floats.shaderSignedZeroInfNanPreserveFloat16;
+   device.preserves_nan_32 = floats.shaderSignedZeroInfNanPreserveFloat32;
+   device.preserves_nan_64 = floats.shaderSignedZeroInfNanPreserveFloat64;
+   device.driver_id = driver.driverID;
+   device.driver_name = driver.driverName;
+   if (*driver.driverInfo)
+      device.driver_name += std::string(", ") + driver.driverInfo;
 }
 
 /// All that a query reports, which may grow between two calls.
@@ -147,53 +160,6 @@ VkResult read_matrix_workgroups(const Instance &instance, VkPhysicalDevice physi
 }
 
 } // namespace
-
-bool DriverFacts::has_extension(const char *wanted) const
-{
-   return std::ranges::any_of(extensions, [&](const VkExtensionProperties &e) {
-      return strcmp(e.extensionName, wanted) == 0;
-   });
-}
-
-bool DriverFacts::can_require_size(const FeatureSet &on) const
-{
-   return on.has(Feature::subgroup_size_control) &&
-          (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
-}
-
-VkShaderStageFlags DriverFacts::sized_stages() const
-{
-   // The workgroups of task and mesh shaders have limits of their own, which nobody has lowered.
-   return sizes.requiredSubgroupSizeStages &
-          ~VkShaderStageFlags(VK_SHADER_STAGE_TASK_BIT_EXT | VK_SHADER_STAGE_MESH_BIT_EXT);
-}
-
-spirv::Driver DriverFacts::driver(const FeatureSet &on) const
-{
-   spirv::Driver driver = {
-      .spirv_version = version >= VK_API_VERSION_1_3   ? 0x00010600u
-                       : version >= VK_API_VERSION_1_2 ? 0x00010500u
-                                                       : 0x00010300u,
-      .subgroup_operations = subgroup.supportedOperations,
-      .subgroup_extended_types = on.has(Feature::subgroup_extended_types),
-      .vulkan_memory_model_device_scope = on.has(Feature::vulkan_memory_model_device_scope),
-      .int8 = on.has(Feature::int8),
-      .int16 = on.has(Feature::int16),
-      .int64 = on.has(Feature::int64),
-      .float16 = on.has(Feature::float16),
-      .float64 = on.has(Feature::float64),
-      .storage_buffer_8bit = on.has(Feature::storage_buffer_8bit),
-      .storage_buffer_16bit = on.has(Feature::storage_buffer_16bit),
-      .buffer_device_address = on.has(Feature::buffer_device_address),
-      .integer_dot_product = on.has(Feature::integer_dot_product),
-      .robust_buffer_access_2 = on.has(Feature::robust_buffer_access_2),
-      .preserve_nan_16 = bool(floats.shaderSignedZeroInfNanPreserveFloat16),
-      .preserve_nan_32 = bool(floats.shaderSignedZeroInfNanPreserveFloat32),
-      .preserve_nan_64 = bool(floats.shaderSignedZeroInfNanPreserveFloat64),
-   };
-   spirv::apply_driver_quirks(driver, driver_name.driverID, driver_version);
-   return driver;
-}
 
 VkResult read_facts(const Instance &instance, VkPhysicalDevice physical, DriverFacts &out)
 {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "layer/extensions.h"
+#include "layer/plan/extensions.h"
 
-#include "layer/matrix_plan.h"
-#include "layer/settings.h"
+#include "layer/plan/matrix_plan.h"
+#include "layer/plan/plan_settings.h"
 #include "vulkan_util/matrix_properties.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ const char *has_no_float8(const MatrixPlan &device)
    return has_type(device, {ComponentType::e4m3}) ? nullptr : "no matrices of float8";
 }
 
-bool adds_nothing(const Settings &, const MatrixPlan &)
+bool adds_nothing(const PlanSettings &, const MatrixPlan &)
 {
    return false;
 }
@@ -53,7 +53,7 @@ bool is_listed(const MatrixPlan &device, const MatrixOperation &operation)
    });
 }
 
-bool adds_operations(const Settings &settings, const MatrixPlan &device)
+bool adds_operations(const PlanSettings &settings, const MatrixPlan &device)
 {
    return settings.lowering == Lowering::tiles ||
           std::ranges::any_of(device.operations, [&](const MatrixOperation &operation) {
@@ -69,7 +69,7 @@ const char *has_no_elements(const MatrixPlan &device)
    if (device.subgroups_are_blocks)
       return "elements of its matrices go from invocation to invocation, but the driver cannot be "
              "told a subgroup size";
-   return device.subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT
+   return device.subgroups.operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT
              ? nullptr
              : "the driver has no subgroup shuffles";
 }

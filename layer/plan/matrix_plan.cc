@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "layer/matrix_plan.h"
+#include "layer/plan/matrix_plan.h"
 
-#include "layer/settings.h"
 #include "vulkan_util/matrix_properties.h"
 
 #include <algorithm>
@@ -24,18 +23,17 @@ uint32_t least_max_invocations(const MatrixPlan &device)
 }
 
 /// The subgroup size of pipelines that do not ask for one, or 0 with a reason.
-uint32_t choose_subgroup_size(const Settings &settings, MatrixPlan &device)
+uint32_t choose_subgroup_size(const PlanSettings &settings, MatrixPlan &device)
 {
-   const auto &sizes = device.sizes;
-   const uint32_t reported = device.subgroup.subgroupSize;
+   const Subgroups &reported = device.subgroups;
    const bool can_require = device.can_require_size(device.features);
    device.subgroups_are_blocks = !device.has_one_size() && !can_require;
-   uint32_t size = reported;
-   device.presented_sizes = {sizes.minSubgroupSize, sizes.maxSubgroupSize};
+   uint32_t size = reported.size;
+   device.presented_sizes = {reported.min_size, reported.max_size};
    if (settings.profile && can_require) {
       const uint32_t wanted = settings.profile->subgroup_size;
-      if (wanted >= sizes.minSubgroupSize && wanted <= sizes.maxSubgroupSize &&
-          uint64_t(wanted) * device.max_workgroup_subgroups >= least_max_invocations(device)) {
+      if (wanted >= reported.min_size && wanted <= reported.max_size &&
+          uint64_t(wanted) * reported.max_per_workgroup >= least_max_invocations(device)) {
          size = wanted;
          device.presented_sizes = presented_sizes(device.presented_sizes, settings.identity, size);
       }
@@ -84,7 +82,7 @@ bool contains(std::span<const MatrixOperation> operations, const MatrixOperation
 }
 
 /// The operations that compile at every subgroup size that a pipeline may require.
-std::vector<MatrixOperation> list_operations(const Settings &settings, const MatrixPlan &device)
+std::vector<MatrixOperation> list_operations(const PlanSettings &settings, const MatrixPlan &device)
 {
    const spirv::Driver driver = device.driver(device.features);
    std::vector<MatrixOperation> operations =
@@ -108,7 +106,7 @@ std::vector<MatrixOperation> list_operations(const Settings &settings, const Mat
 
 /// Chooses the subgroup size and lists the operations. The reason if nothing can be lowered for the
 /// device; else empty.
-std::string plan_operations(const Settings &settings, MatrixPlan &device)
+std::string plan_operations(const PlanSettings &settings, MatrixPlan &device)
 {
    if (!settings.refused.empty())
       return settings.refused;
@@ -116,7 +114,7 @@ std::string plan_operations(const Settings &settings, MatrixPlan &device)
       return "the application or the driver is below Vulkan 1.1";
    if (!device.has_compute_queue)
       return "no queue that computes";
-   if (!(device.subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT))
+   if (!(device.subgroups.stages & VK_SHADER_STAGE_COMPUTE_BIT))
       return "no subgroup operations in compute shaders";
    if (!device.features.has(Feature::vulkan_memory_model))
       return "no vulkanMemoryModel";
@@ -128,7 +126,7 @@ std::string plan_operations(const Settings &settings, MatrixPlan &device)
 }
 
 /// Why the layer does not support an extension; empty if it does.
-std::string why_not_lowered(const ExtensionRow &row, const Settings &settings,
+std::string why_not_lowered(const ExtensionRow &row, const PlanSettings &settings,
                             const MatrixPlan &device)
 {
    if (!device.reason.empty())
@@ -141,7 +139,8 @@ std::string why_not_lowered(const ExtensionRow &row, const Settings &settings,
 }
 
 /// Decides which of driver and layer support an extension; its base has been decided before.
-void decide(const ExtensionRow &row, const Settings &settings, bool has_native, MatrixPlan &device)
+void decide(const ExtensionRow &row, const PlanSettings &settings, bool has_native,
+            MatrixPlan &device)
 {
    const bool native = has_native && !device.native_hidden &&
                        (row.base == Extension::none || device.driver_has(row.base));
@@ -196,7 +195,7 @@ bool MatrixPlan::lowers() const
                               [&](const ExtensionRow &row) { return lowers(row.extension); });
 }
 
-MatrixPlan plan_matrices(const DriverFacts &facts, const Settings &settings)
+MatrixPlan plan_matrices(const DriverFacts &facts, const PlanSettings &settings)
 {
    MatrixPlan plan = {facts};
    if (!plan.has_queries) {

@@ -7,9 +7,9 @@
 #pragma once
 
 #include "backend/spirv/compiler.h"
-#include "layer/driver_facts.h"
-#include "layer/extensions.h"
-#include "vulkan_util/profile.h"
+#include "layer/plan/driver_facts.h"
+#include "layer/plan/extensions.h"
+#include "layer/plan/plan_settings.h"
 
 #include <vulkan/vulkan_core.h>
 
@@ -36,20 +36,20 @@ struct MatrixPlan : DriverFacts {
    /// Whether the sizes are fewer than the driver's: no stage may be left to vary beyond them.
    bool narrows_subgroup_sizes() const
    {
-      return lowers() && (presented_sizes.min != sizes.minSubgroupSize ||
-                          presented_sizes.max != sizes.maxSubgroupSize);
+      return lowers() && (presented_sizes.min != subgroups.min_size ||
+                          presented_sizes.max != subgroups.max_size);
    }
    /// Where a profile has other sizes than the driver, each stage must require one.  Stages that
    /// cannot have no subgroup operations, and workgroups are as large as the driver can run them.
    bool changes_subgroup_size() const
    {
-      return narrows_subgroup_sizes() || (lowers() && subgroup_size != subgroup.subgroupSize);
+      return narrows_subgroup_sizes() || (lowers() && subgroup_size != subgroups.size);
    }
    /// Drivers without a limit report UINT32_MAX as maxComputeWorkgroupSubgroups.
    uint32_t max_invocations_of_size() const
    {
       return uint32_t(
-         std::min<uint64_t>(uint64_t(subgroup_size) * max_workgroup_subgroups, UINT32_MAX));
+         std::min<uint64_t>(uint64_t(subgroup_size) * subgroups.max_per_workgroup, UINT32_MAX));
    }
    std::vector<MatrixOperation> operations; ///< all that a shader may use
    /// Also offered to a shader that cannot be given to the driver because it declares an extension
@@ -91,6 +91,6 @@ struct MatrixPlan : DriverFacts {
 };
 
 /// Depends on its arguments alone, so that a device can be planned without owning it.
-MatrixPlan plan_matrices(const DriverFacts &, const Settings &);
+MatrixPlan plan_matrices(const DriverFacts &, const PlanSettings &);
 
 } // namespace weft::layer

@@ -17,7 +17,7 @@
 namespace weft::layer {
 
 struct MatrixPlan;
-struct Settings;
+struct PlanSettings;
 
 enum class Extension {
    khr_cooperative_matrix,
@@ -71,7 +71,7 @@ struct ExtensionRow {
    /// Why the layer cannot support it above a driver that it can lower for, or null.
    const char *(*why_not_lowered)(const MatrixPlan &);
    /// Whether the layer adds anything to the driver's own.
-   bool (*adds_to_native)(const Settings &, const MatrixPlan &);
+   bool (*adds_to_native)(const PlanSettings &, const MatrixPlan &);
 };
 
 /// In the order of Extension.

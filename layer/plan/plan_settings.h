@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "vulkan_util/profile.h"
+
+#include <string>
+
+namespace weft::layer {
+
+enum class Lowering {
+   automatic, ///< shaders that the driver can run itself stay as they are
+   tiles,     ///< every shader is lowered, to the driver's own tiles if it can be built from them
+   registers, ///< the driver's own matrices are hidden
+};
+
+/// The settings that the plan for a device depends on.
+struct PlanSettings {
+   Lowering lowering = Lowering::automatic;
+   const Profile *profile = nullptr;
+   /// The device is presented as this one if matrices are lowered for it; null: as itself.
+   const Identity *identity = nullptr;
+   std::string refused; ///< why nothing is lowered: a profile that matrices in registers do not fit
+   bool hides_float8 = false; ///< from this program, if the driver has none
+
+   /// Whether the layer's matrices replace the driver's own.
+   bool hides_native() const { return lowering == Lowering::registers || profile; }
+};
+
+} // namespace weft::layer
