@@ -203,9 +203,10 @@ void prepare_editing(Device &device, const PhysicalDevice &physical, const Featu
    device.driver = physical.driver(enabled);
    device.can_require_size = physical.can_require_size(enabled);
    device.full_subgroups = enabled.has(Feature::compute_full_subgroups);
+   device.size_rules.default_size = physical.subgroup_size;
    if (physical.changes_subgroup_size())
-      device.sized_stages = physical.sized_stages();
-   device.fixed_sizes = physical.narrows_subgroup_sizes();
+      device.size_rules.sized_stages = physical.sized_stages();
+   device.size_rules.fixes_varying_sizes = physical.narrows_subgroup_sizes();
 }
 
 void add(spirv::Declarations &to, const ExtensionRow &row)

@@ -5,6 +5,7 @@
 
 #include "backend/spirv/compiler.h"
 #include "layer/registry.h"
+#include "layer/stage_plan.h"
 #include "vulkan_util/text.h"
 
 #include "vk_dispatch_table.h"
@@ -52,11 +53,10 @@ struct Device {
    /// shapes and types may be the driver's than it lists.
    bool native_extensions = false;
    spirv::Driver driver;
-   bool robust_access = false;          ///< of matrices to storage buffers
-   bool can_require_size = false;       ///< of subgroups
-   bool full_subgroups = false;         ///< pipelines may require them
-   VkShaderStageFlags sized_stages = 0; ///< must require the default subgroup size
-   bool fixed_sizes = false;            ///< also where the application lets the size vary
+   bool robust_access = false;    ///< of matrices to storage buffers
+   bool can_require_size = false; ///< of subgroups
+   bool full_subgroups = false;   ///< pipelines may require them
+   SizeRules size_rules;
 
    Registry<VkShaderModule, MatrixModule> modules;
    Registry<VkPipeline, CapturedPipeline> captured;

@@ -54,7 +54,7 @@ const VkComputePipelineCreateInfo &EditedComputePipeline::finish()
 bool needs_edit(const Device &device, std::span<const VkPipelineShaderStageCreateInfo> stages)
 {
    return std::ranges::any_of(stages, [&](const VkPipelineShaderStageCreateInfo &stage) {
-      return (device.sized_stages & stage.stage) ||
+      return (device.size_rules.sized_stages & stage.stage) ||
              (!device.physical->extends_native() && find_source(device, stage).is_ours());
    });
 }

@@ -10,9 +10,6 @@ namespace weft::layer {
 
 namespace {
 
-constexpr auto size_struct =
-   VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
-
 const VkPipelineRobustnessCreateInfo *find_robustness(const void *chain)
 {
    return static_cast<const VkPipelineRobustnessCreateInfo *>(
@@ -45,15 +42,12 @@ VkResult EditedStage::edit(bool may_compile, bool capture)
       edit_size();
       return VK_SUCCESS;
    }
-   const auto *required = static_cast<const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *>(
-      find_struct(info.pNext, size_struct));
-   const uint32_t size = required ? required->requiredSubgroupSize : device.physical->subgroup_size;
    const ShaderRequest request = {
       .words = source.words,
       .stage = info.stage,
       .entry_point = info.pName,
       .specialization = info.pSpecializationInfo,
-      .subgroup_size = size,
+      .subgroup_size = subgroup_size_of(device.size_rules, sizes_of(info)),
       .robustness = robustness,
       .may_compile = may_compile,
       .capture = capture,
@@ -61,25 +55,13 @@ VkResult EditedStage::edit(bool may_compile, bool capture)
    const VkResult result = lower_shader(device, request, shader);
    if (result != VK_SUCCESS)
       return result;
-   if (shader.form != Form::lowered)
-      edit_size();
-   if (shader.form == Form::original)
-      return VK_SUCCESS;
-   if (shader.form == Form::lowered) {
-      require_size(shader.require_size, size);
-      if (shader.require_full_subgroups)
-         info.flags |= VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
-      info.pSpecializationInfo = nullptr; // folded in
-   }
-   return use_module(shader.words);
+   edit_size();
+   return shader.form == Form::original ? VK_SUCCESS : use_module(shader.words);
 }
 
 void EditedStage::edit_size()
 {
-   const bool varying =
-      info.flags & VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT;
-   if ((device.sized_stages & info.stage) && (device.fixed_sizes || !varying))
-      require_size(true, device.physical->subgroup_size);
+   apply(plan_stage(device.size_rules, sizes_of(info), shader), info, chain);
 }
 
 const VkPipelineShaderStageCreateInfo &EditedStage::finish()
@@ -100,15 +82,6 @@ VkResult EditedStage::use_module(std::span<const uint32_t> words)
    info.module = module;
    chain.remove(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
    return result;
-}
-
-void EditedStage::require_size(bool require, uint32_t size)
-{
-   info.flags &= ~VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT;
-   if (!require || chain.find(size_struct) || chain.find_in_rest(size_struct))
-      return;
-   static_cast<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *>(chain.append(size_struct))
-      ->requiredSubgroupSize = size;
 }
 
 } // namespace weft::layer

@@ -36,7 +36,6 @@ public:
 
 private:
    VkResult use_module(std::span<const uint32_t> words);
-   void require_size(bool require, uint32_t size);
 
    VkPipelineShaderStageCreateInfo info;
    const Device &device;

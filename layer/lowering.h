@@ -6,10 +6,10 @@
 #pragma once
 
 #include "layer/device.h"
+#include "layer/lowered_shader.h"
 
 #include <vulkan/vulkan_core.h>
 
-#include <chrono>
 #include <span>
 
 namespace weft::layer {
@@ -24,24 +24,6 @@ struct ShaderRequest {
    const VkPipelineRobustnessCreateInfo *robustness = nullptr;
    bool may_compile = true;
    bool capture = false; ///< representations are wanted
-};
-
-/// In which form the driver gets a shader.
-enum class Form {
-   original, ///< as it is: its matrices, if it has any, are the driver's
-   cut_down, ///< it has no matrices: what it needs of the module, for a driver that knows none
-   lowered,  ///< from the compiler
-};
-
-struct LoweredShader {
-   Form form = Form::original;
-   std::vector<uint32_t> words; ///< empty in the original form
-   std::vector<Representation> representations;
-   std::chrono::nanoseconds duration = {}; ///< of lowering
-
-   /// How a lowered shader has to run.
-   bool require_size = false;
-   bool require_full_subgroups = false;
 };
 
 /// Decides about one entry point, not about its module.  An entry point without matrices is not

@@ -107,7 +107,7 @@ void read_properties(const Instance &instance, VkPhysicalDevice physical, Driver
       .max_size = sizes.maxSubgroupSize,
       .operations = subgroup.supportedOperations,
       .stages = subgroup.supportedStages,
-      .sized_stages = sizes.requiredSubgroupSizeStages,
+      .requirable_stages = sizes.requiredSubgroupSizeStages,
       .max_per_workgroup = sizes.maxComputeWorkgroupSubgroups,
    };
    device.preserves_nan_16 = floats.shaderSignedZeroInfNanPreserveFloat16;

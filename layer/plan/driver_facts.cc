@@ -20,14 +20,14 @@ bool DriverFacts::has_extension(const char *wanted) const
 bool DriverFacts::can_require_size(const FeatureSet &enabled) const
 {
    return enabled.has(Feature::subgroup_size_control) &&
-          (subgroups.sized_stages & VK_SHADER_STAGE_COMPUTE_BIT);
+          (subgroups.requirable_stages & VK_SHADER_STAGE_COMPUTE_BIT);
 }
 
 VkShaderStageFlags DriverFacts::sized_stages() const
 {
    // The workgroups of task and mesh shaders have limits of their own, which the layer does not
    // reduce.
-   return subgroups.sized_stages &
+   return subgroups.requirable_stages &
           ~VkShaderStageFlags(VK_SHADER_STAGE_TASK_BIT_EXT | VK_SHADER_STAGE_MESH_BIT_EXT);
 }
 

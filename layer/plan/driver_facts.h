@@ -21,7 +21,7 @@ struct Subgroups {
    uint32_t size = 0, min_size = 0, max_size = 0;
    VkSubgroupFeatureFlags operations = 0;
    VkShaderStageFlags stages = 0;       ///< with these operations
-   VkShaderStageFlags sized_stages = 0; ///< that may require a size
+   VkShaderStageFlags requirable_stages = 0; ///< that may require a size
    uint32_t max_per_workgroup = 0;      ///< at a required size
    bool operator==(const Subgroups &) const = default;
 };

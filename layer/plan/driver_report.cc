@@ -39,7 +39,7 @@ void visit_facts(Visitor &visit, Facts &facts)
    visit("maxSubgroupSize", facts.subgroups.max_size);
    visit("supportedOperations", facts.subgroups.operations);
    visit("supportedStages", facts.subgroups.stages);
-   visit("requiredSubgroupSizeStages", facts.subgroups.sized_stages);
+   visit("requiredSubgroupSizeStages", facts.subgroups.requirable_stages);
    visit("maxComputeWorkgroupSubgroups", facts.subgroups.max_per_workgroup);
    visit("shaderSignedZeroInfNanPreserveFloat16", facts.preserves_nan_16);
    visit("shaderSignedZeroInfNanPreserveFloat32", facts.preserves_nan_32);

@@ -37,7 +37,7 @@ DriverFacts facts_of_driver()
                       .max_size = 64,
                       .operations = 0xff,
                       .stages = VK_SHADER_STAGE_COMPUTE_BIT,
-                      .sized_stages = VK_SHADER_STAGE_ALL,
+                      .requirable_stages = VK_SHADER_STAGE_ALL,
                       .max_per_workgroup = UINT32_MAX};
    facts.preserves_nan_16 = facts.preserves_nan_64 = true;
    facts.max_workgroup_invocations = 1024;
@@ -226,7 +226,7 @@ TEST_F(DriverReportQuery, describes_the_driver_and_not_the_layer)
    EXPECT_EQ(facts->subgroups.max_size, driver.max_subgroup_size);
    EXPECT_EQ(facts->subgroups.operations, driver.subgroup_operations);
    EXPECT_EQ(facts->subgroups.stages, driver.subgroup_stages);
-   EXPECT_EQ(facts->subgroups.sized_stages, driver.required_size_stages);
+   EXPECT_EQ(facts->subgroups.requirable_stages, driver.required_size_stages);
    EXPECT_EQ(facts->subgroups.max_per_workgroup, driver.max_workgroup_subgroups);
    destroy_instance();
 }

@@ -30,7 +30,7 @@ protected:
       facts.subgroups.operations = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
       facts.subgroups.min_size = 8;
       facts.subgroups.max_size = 32;
-      facts.subgroups.sized_stages = VK_SHADER_STAGE_COMPUTE_BIT;
+      facts.subgroups.requirable_stages = VK_SHADER_STAGE_COMPUTE_BIT;
       facts.subgroups.max_per_workgroup = 32;
       facts.max_workgroup_invocations = 1024;
       facts.max_shared_bytes = 32768;
@@ -138,7 +138,7 @@ TEST_F(MatrixPlanTest, workgroups_that_the_driver_lists)
 
 TEST_F(MatrixPlanTest, no_size_can_be_required)
 {
-   facts.subgroups.sized_stages = 0;
+   facts.subgroups.requirable_stages = 0;
    const MatrixPlan made = plan();
    EXPECT_TRUE(made.subgroups_are_blocks);
    EXPECT_EQ(made.support_of(Extension::khr_cooperative_matrix), Support::lowered);
