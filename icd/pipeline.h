@@ -6,6 +6,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include "vk_pipeline.h"
+#include "vk_pipeline_cache.h"
 
 #include "backend/cpu/abi.h"
 #include "backend/cpu/compiler.h"
@@ -17,6 +18,7 @@
 
 namespace weft {
 
+struct Device;
 struct ProgramObject;
 
 struct Pipeline {
@@ -31,6 +33,11 @@ struct Pipeline {
 };
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(Pipeline, vk.base, VkPipeline, VK_OBJECT_TYPE_PIPELINE)
+
+/// Catches the standard library's exceptions (no memory). Sets the feedback's flags.
+VkResult create_pipeline(Device *, vk_pipeline_cache *, const VkComputePipelineCreateInfo &,
+                         const VkAllocationCallbacks *, VkPipeline *out,
+                         VkPipelineCreationFeedback *);
 
 // The runtime's hooks for VK_KHR_pipeline_executable_properties.
 VkResult get_executable_properties(vk_device *, vk_pipeline *, uint32_t *count,
