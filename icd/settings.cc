@@ -4,6 +4,7 @@
 #include "icd/settings.h"
 
 #include "backend/cpu/compiler.h"
+#include "nir_passes/setting_words.h"
 #include "threads/until_unload.h"
 
 #include <algorithm>
@@ -13,22 +14,6 @@
 #include <string_view>
 
 namespace weft {
-
-namespace {
-
-/// In a list with commas between.
-bool has_word(std::string_view list, std::string_view word)
-{
-   while (!list.empty()) {
-      const std::string_view next = list.substr(0, list.find(','));
-      if (next == word)
-         return true;
-      list.remove_prefix(std::min(list.size(), next.size() + 1));
-   }
-   return false;
-}
-
-} // namespace
 
 uint32_t Settings::default_subgroup_size() const
 {
@@ -57,10 +42,7 @@ Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std
       if (!s.subgroup_size)
          complain("WEFT_SUBGROUP_SIZE", text, "8, 16, 32 or 64");
    }
-   std::string_view hidden = value_of("WEFT_ICD_HIDE");
-   while (!hidden.empty()) {
-      const std::string_view word = hidden.substr(0, hidden.find(','));
-      hidden.remove_prefix(std::min(hidden.size(), word.size() + 1));
+   for_each_word(value_of("WEFT_ICD_HIDE"), [&](std::string_view word) {
       static constexpr std::pair<std::string_view, bool Settings::*> features[] = {
          {"float16", &Settings::hides_float16},
          {"int16", &Settings::hides_int16},
@@ -76,7 +58,7 @@ Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std
       else
          complain("WEFT_ICD_HIDE", word,
                   "float16, int16, int8, storage16, storage8 or subgroup-sizes");
-   }
+   });
    s.spirv_folder = value_of("WEFT_DUMP_SPIRV");
    if (const std::string_view text = value_of("WEFT_POLL_PAUSE"); !text.empty()) {
       uint32_t pause = 0;
@@ -90,23 +72,18 @@ Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std
       s.integrated_gpu = true;
    else if (!text.empty() && text != "cpu")
       complain("WEFT_DEVICE_TYPE", text, "cpu or integrated-gpu");
-   for (const char *name : {"WEFT_ICD_PROFILE", "WEFT_PROFILE"}) {
-      const std::string_view text = value_of(name);
-      if (text.empty())
-         continue;
-      if (const std::optional<ProfileChoice> choice = parse_profile(text)) {
-         const bool registers = has_word(value_of("WEFT_DEBUG"), "registers");
-         if (const std::string why = why_no_registers(*choice); registers && !why.empty()) {
-            problems.push_back(std::string(name) + "=" + std::string(text) + ": " + why);
-         } else {
-            s.profile = choice->profile;
-            s.identity = choice->identity;
-         }
-      } else {
-         complain(name, text, "one of " + profile_choices());
-      }
-      break;
-   }
+   bool registers = false;
+   for_each_word(value_of("WEFT_DEBUG"),
+                 [&](std::string_view word) { registers |= word == "registers"; });
+   const bool own_profile = !value_of("WEFT_ICD_PROFILE").empty();
+   const char *profile_name = own_profile ? "WEFT_ICD_PROFILE" : "WEFT_PROFILE";
+   const std::string_view profile_text = value_of(profile_name);
+   const ProfileSetting profile = read_profile(profile_text, registers);
+   s.profile = profile.choice.profile;
+   s.identity = profile.choice.identity;
+   if (!profile.problem.empty())
+      problems.push_back(std::string(profile_name) + "=" + std::string(profile_text) + ": " +
+                         profile.problem);
    return s;
 }
 

@@ -3,7 +3,9 @@
 
 #include "layer/settings.h"
 
+#include "layer/setting_table.h"
 #include "layer/struct_chain.h"
+#include "nir_passes/setting_words.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -20,7 +22,7 @@ namespace {
 
 constexpr std::string_view file_prefix = "weft_cooperative_matrix.";
 
-/// Words of WEFT_DEBUG that are meant for Weft's driver of the CPU.
+/// Words of WEFT_DEBUG that only Weft's driver knows.
 constexpr std::string_view driver_words[] = {"llvm", "asm", "perf", "registers"};
 
 std::string_view trim(std::string_view text)
@@ -61,29 +63,18 @@ std::string read_settings_file()
    return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// What vkd3d and vkd3d-proton call themselves: Direct3D 12 on Vulkan.
+/// The engine name of vkd3d and vkd3d-proton: Direct3D 12 on Vulkan.
 bool is_direct3d(const VkInstanceCreateInfo &info)
 {
    const VkApplicationInfo *application = info.pApplicationInfo;
    return application && application->pEngineName && strcmp(application->pEngineName, "vkd3d") == 0;
 }
 
-std::string environment_name(std::string_view setting)
-{
-   std::string name = "WEFT_";
-   for (char c : setting)
-      name += char(std::toupper(static_cast<unsigned char>(c)));
-   return name;
-}
-
 using Values = std::map<std::string, std::string, std::less<>>;
-
-/// The names that there are.
-constexpr std::string_view names[] = {"debug", "float8", "lowering", "profile"};
 
 bool is_name(std::string_view name, std::vector<std::string> &problems)
 {
-   const bool known = std::ranges::find(names, name) != std::end(names);
+   const bool known = find_setting(setting_rows(), name) != nullptr;
    if (!known)
       problems.push_back("there is none named '" + std::string(name) + "'");
    return known;
@@ -115,20 +106,32 @@ Values read_chain(const VkInstanceCreateInfo &info, std::vector<std::string> &pr
    return values;
 }
 
-void parse_debug(std::string_view words, Settings &settings, std::vector<std::string> &problems)
+std::string no_value(const SettingRow &row, std::string_view value)
 {
-   while (!words.empty()) {
-      const std::string_view word = words.substr(0, words.find(','));
-      words.remove_prefix(std::min(words.size(), word.size() + 1));
-      if (word == "log")
-         settings.log = true;
-      else if (word == "nir")
-         settings.dump_nir = true;
-      else if (word == "spirv")
-         settings.dump_spirv = true;
-      else if (!word.empty() && std::ranges::find(driver_words, word) == std::end(driver_words))
-         problems.push_back("debug: '" + std::string(word) + "' is none of log, nir, spirv");
-   }
+   return std::string(row.name) + ": '" + std::string(value) + "' is none of " + row.choices();
+}
+
+/// The index of a value among the setting's values: the default's, 0, if there is none or an
+/// unknown one.
+size_t parse_choice(const SettingRow &row, const std::string &value,
+                    std::vector<std::string> &problems)
+{
+   const SettingValue *found = row.find(value);
+   if (!found && !value.empty())
+      problems.push_back(no_value(row, value));
+   return found ? size_t(found - row.values.data()) : 0;
+}
+
+void parse_debug(const SettingRow &row, std::string_view words, Settings &settings,
+                 std::vector<std::string> &problems)
+{
+   for_each_word(words, [&](std::string_view word) {
+      settings.log |= word == "log";
+      settings.dump_nir |= word == "nir";
+      settings.dump_spirv |= word == "spirv";
+      if (!row.find(word) && std::ranges::find(driver_words, word) == std::end(driver_words))
+         problems.push_back(no_value(row, word));
+   });
 }
 
 } // namespace
@@ -166,35 +169,22 @@ Settings read_settings(const VkInstanceCreateInfo &info, std::vector<std::string
       return {};
    };
 
+   const std::vector<SettingRow> rows = setting_rows();
+   const auto choice_of = [&](std::string_view name) {
+      return parse_choice(*find_setting(rows, name), value_of(name), problems);
+   };
    Settings settings;
-   parse_debug(value_of("debug"), settings, problems);
-   const std::string lowering = value_of("lowering");
-   if (lowering == "registers")
-      settings.lowering = Lowering::registers;
-   else if (lowering == "tiles")
-      settings.lowering = Lowering::tiles;
-   else if (!lowering.empty() && lowering != "auto")
-      problems.push_back("lowering: '" + lowering + "' is none of auto, tiles, registers");
-   const std::string profile = value_of("profile");
-   if (const std::optional<ProfileChoice> choice = parse_profile(profile)) {
-      settings.refused = why_no_registers(*choice);
-      if (settings.refused.empty()) {
-         settings.profile = choice->profile;
-         settings.identity = choice->identity;
-      } else {
-         problems.push_back("profile: " + settings.refused);
-      }
-   } else if (!profile.empty()) {
-      problems.push_back("profile: '" + profile + "' is none of " + profile_choices());
-   }
-   const std::string float8 = value_of("float8");
-   ShowFloat8 show = ShowFloat8::automatic;
-   if (float8 == "always")
-      show = ShowFloat8::always;
-   else if (float8 == "never")
-      show = ShowFloat8::never;
-   else if (!float8.empty() && float8 != "auto")
-      problems.push_back("float8: '" + float8 + "' is none of auto, always, never");
+   parse_debug(*find_setting(rows, "debug"), value_of("debug"), settings, problems);
+   settings.lowering = Lowering(choice_of("lowering"));
+   const std::string profile_text = value_of("profile");
+   const ProfileSetting profile = read_profile(profile_text, true);
+   settings.profile = profile.choice.profile;
+   settings.identity = profile.choice.identity;
+   if (profile.refused)
+      settings.refused = profile.problem;
+   if (!profile.problem.empty())
+      problems.push_back("profile=" + profile_text + ": " + profile.problem);
+   const ShowFloat8 show = ShowFloat8(choice_of("float8"));
    settings.hides_float8 =
       show == ShowFloat8::never || (show == ShowFloat8::automatic && is_direct3d(info));
    return settings;

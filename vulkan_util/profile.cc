@@ -123,23 +123,27 @@ constexpr Identity m1_pro = {
    .extensions = khr_alone,
 };
 
-constexpr Profile profiles[] = {
-   {"nvidia", 32, nvidia, &h200},      {"amd", 64, amd, &navi31},
-   {"intel", 32, intel, &bmg_g21},     {"apple", 32, apple, &m1_pro},
-   {"lavapipe", 8, lavapipe, nullptr},
+constexpr Profile all_profiles[] = {
+   {"nvidia", "NVIDIA", "Turing and later.", 32, nvidia, &h200},
+   {"amd", "AMD", "RDNA 3 with RADV.", 64, amd, &navi31},
+   {"intel", "Intel", "Xe2 with ANV.", 32, intel, &bmg_g21},
+   {"apple", "Apple", "M series with MoltenVK.", 32, apple, &m1_pro},
+   {"lavapipe", "lavapipe", "Mesa 26.1.", 8, lavapipe, nullptr},
 };
 
 constexpr std::string_view with_identity = "+identity";
 
 } // namespace
 
+std::span<const Profile> profiles()
+{
+   return all_profiles;
+}
+
 const Profile *find_profile(std::string_view name)
 {
-   for (const Profile &profile : profiles) {
-      if (profile.name == name)
-         return &profile;
-   }
-   return nullptr;
+   const auto *found = std::ranges::find(all_profiles, name, &Profile::name);
+   return found == std::end(all_profiles) ? nullptr : found;
 }
 
 std::optional<ProfileChoice> parse_profile(std::string_view text)
@@ -158,7 +162,7 @@ std::optional<ProfileChoice> parse_profile(std::string_view text)
 std::string profile_choices()
 {
    std::string choices = "none";
-   for (const Profile &profile : profiles) {
+   for (const Profile &profile : all_profiles) {
       choices += ", " + std::string(profile.name);
       if (profile.identity)
          choices += ", " + std::string(profile.name) + std::string(with_identity);
@@ -174,6 +178,24 @@ std::string why_no_registers(const ProfileChoice &choice)
           " is refused: programs for these devices rely on the layout of an accumulator's "
           "elements, and matrices in registers have another layout; '" +
           std::string(choice.profile->name) + "' imitates the rest";
+}
+
+ProfileSetting read_profile(std::string_view text, bool registers)
+{
+   ProfileSetting setting;
+   if (text.empty())
+      return setting;
+   const std::optional<ProfileChoice> choice = parse_profile(text);
+   if (!choice) {
+      setting.problem = "expected one of " + profile_choices();
+      return setting;
+   }
+   if (registers)
+      setting.problem = why_no_registers(*choice);
+   setting.refused = !setting.problem.empty();
+   if (!setting.refused)
+      setting.choice = *choice;
+   return setting;
 }
 
 std::string describe(const Identity &identity)

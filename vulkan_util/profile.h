@@ -46,12 +46,14 @@ struct Identity {
 };
 
 struct Profile {
-   std::string_view name;
-   uint32_t subgroup_size; ///< the vendor driver's subgroupSize
+   std::string_view name, label;
+   std::string_view hardware; ///< a sentence: the devices that it stands for
+   uint32_t subgroup_size;    ///< the vendor driver's subgroupSize
    std::span<const MatrixOperation> operations;
    const Identity *identity; ///< null if no program checks for it
 };
 
+std::span<const Profile> profiles();
 /// Null for an unknown name.
 const Profile *find_profile(std::string_view name);
 
@@ -68,6 +70,15 @@ std::string profile_choices();
 /// The reason why a device with matrices in registers cannot be presented this way; empty if it
 /// can.
 std::string why_no_registers(const ProfileChoice &);
+
+/// The setting WEFT_PROFILE of a device.
+struct ProfileSetting {
+   ProfileChoice choice;
+   std::string problem;  ///< why the setting is ignored; empty: it is not
+   bool refused = false; ///< it is ignored although its value is valid
+};
+/// `registers`: the device's matrices are in registers.
+ProfileSetting read_profile(std::string_view text, bool registers);
 
 /// "AMD Radeon …, vendor 0x1002, device …": for the log.
 std::string describe(const Identity &);

@@ -3,6 +3,7 @@
 
 #include "backend/cpu/options.h"
 
+#include "nir_passes/setting_words.h"
 #include "threads/until_unload.h"
 
 #include <algorithm>
@@ -54,15 +55,12 @@ Options parse_options(const char *(*lookup)(const char *name), std::vector<std::
       problems.push_back(std::string(name) + "=" + std::string(value) + ": expected " + expected);
    };
 
-   std::string_view words = value_of("WEFT_DEBUG");
-   while (!words.empty()) {
-      const std::string_view word = words.substr(0, words.find(','));
-      words.remove_prefix(std::min(words.size(), word.size() + 1));
+   for_each_word(value_of("WEFT_DEBUG"), [&](std::string_view word) {
       if (std::find(std::begin(debug_words), std::end(debug_words), word) != std::end(debug_words))
          o.debug.emplace_back(word);
-      else if (!word.empty())
+      else
          complain("WEFT_DEBUG", word, "log, nir, llvm, asm, perf or registers");
-   }
+   });
 
    if (const std::string_view text = value_of("WEFT_THREADS"); !text.empty()) {
       const uint32_t threads = parse_number(text);

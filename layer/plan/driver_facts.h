@@ -20,9 +20,9 @@ namespace weft::layer {
 struct Subgroups {
    uint32_t size = 0, min_size = 0, max_size = 0;
    VkSubgroupFeatureFlags operations = 0;
-   VkShaderStageFlags stages = 0;       ///< with these operations
+   VkShaderStageFlags stages = 0;            ///< with these operations
    VkShaderStageFlags requirable_stages = 0; ///< that may require a size
-   uint32_t max_per_workgroup = 0;      ///< at a required size
+   uint32_t max_per_workgroup = 0;           ///< at a required size
    bool operator==(const Subgroups &) const = default;
 };
 

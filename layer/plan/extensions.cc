@@ -112,6 +112,7 @@ const ExtensionRow rows[] = {
       .properties = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR,
       .property_words = 1,
       .tell_properties = tell_matrix_properties,
+      .query = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
       .spirv_capabilities = {6022}, // CooperativeMatrixKHR
       .spirv_extensions = {"SPV_KHR_cooperative_matrix"},
       .why_not_lowered = has_no_operations,
@@ -130,6 +131,7 @@ const ExtensionRow rows[] = {
       .properties = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_NV,
       .property_words = 1,
       .tell_properties = tell_matrix_properties,
+      .query = "vkGetPhysicalDeviceCooperativeMatrixPropertiesNV",
       .spirv_capabilities = {5357}, // CooperativeMatrixNV
       .spirv_extensions = {"SPV_NV_cooperative_matrix"},
       .why_not_lowered = has_no_elements,
@@ -150,6 +152,7 @@ const ExtensionRow rows[] = {
       .properties = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV,
       .property_words = 3, // of workgroup scope and of flexible dimensions
       .tell_properties = tell_matrix2_properties,
+      .query = "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
       // CooperativeMatrixReductionsNV, …ConversionsNV, …PerElementOperationsNV,
       // …TensorAddressingNV, …BlockLoadsNV, TensorAddressingNV
       .spirv_capabilities = {5430, 5431, 5432, 5433, 5434, 5439},
@@ -184,6 +187,7 @@ const ExtensionRow rows[] = {
       .feature_count = 5,
       .matrix_features = all(5),
       .lowered_features = all(5),
+      .query = "vkGetPhysicalDeviceCooperativeMatrixProperties2EXT",
       // CooperativeMatrixConversionsEXT, …ReductionsEXT, …PerElementOperationsEXT,
       // …GetCoordinateEXT
       .spirv_capabilities = {5429, 5430, 5432, 5438},

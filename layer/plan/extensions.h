@@ -3,7 +3,7 @@
 
 /// The one table of the extensions of cooperative matrices.  It decides which extensions are
 /// listed, how queries of features and properties are answered, what vkCreateDevice accepts and
-/// passes on, and which shaders the layer reads.  The manifest repeats it; a test compares the two.
+/// passes on, and which shaders the layer reads.  The manifest is written from it.
 
 #pragma once
 
@@ -62,6 +62,9 @@ struct ExtensionRow {
    VkStructureType properties = VK_STRUCTURE_TYPE_MAX_ENUM;
    uint32_t property_words = 0;
    void (*tell_properties)(const MatrixPlan &, void *structure) = nullptr;
+
+   /// The command of a physical device that lists its matrices, or null.
+   const char *query = nullptr;
 
    /// The capabilities of shaders that the layer reads, and the names by which a module declares
    /// them.

@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: MIT
 """The loader lists the implicit layer once, if its variable enables it and no other variable disables
 it.
-usage: implicit_layer_test.py BUILD
+usage: implicit_layer_test.py BUILD MANIFEST
 
-The manifest that -Dlayer_manifest=implicit installs, with the library of BUILD, lies where the loader
-looks for a user's own. Whether the layer is there shows in the subgroup size: the driver imitates one vendor,
-the layer another.
+MANIFEST, which -Dlayer_manifest=implicit installs, lies with the library of BUILD in the folder that
+the loader searches for the user's own layers. The subgroup size shows whether the layer is active:
+the driver imitates one vendor, the layer another.
 """
 
 import json
@@ -31,8 +31,7 @@ class ImplicitLayerTest(unittest.TestCase):
         self.addCleanup(self.scratch.cleanup)
         folder = pathlib.Path(self.scratch.name, "vulkan/implicit_layer.d")
         folder.mkdir(parents=True)
-        manifest = json.loads(
-            (BUILD / "layer/install/VkLayer_weft_cooperative_matrix_implicit.json").read_text())
+        manifest = json.loads(MANIFEST.read_text())
         library = pathlib.Path(manifest["layer"]["library_path"]).name
         manifest["layer"]["library_path"] = str(BUILD / "layer" / library)
         (folder / "weft.json").write_text(json.dumps(manifest))
@@ -66,5 +65,5 @@ class ImplicitLayerTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+    BUILD, MANIFEST = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
     unittest.main()

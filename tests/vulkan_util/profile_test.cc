@@ -50,6 +50,30 @@ TEST(Profiles, AreChosenWithAndWithoutAnIdentity)
       EXPECT_FALSE(parse_profile(wrong)) << wrong;
 }
 
+TEST(Profiles, AreReadFromASetting)
+{
+   const ProfileSetting none = read_profile("", true);
+   EXPECT_TRUE(!none.choice.profile && none.problem.empty() && !none.refused);
+   const ProfileSetting unknown = read_profile("voodoo", true);
+   EXPECT_TRUE(!unknown.choice.profile && !unknown.refused);
+   EXPECT_EQ(unknown.problem, "expected one of " + profile_choices());
+   const ProfileSetting tiles = read_profile("amd+identity", false),
+                        registers = read_profile("amd+identity", true);
+   EXPECT_EQ(tiles.choice.identity, find_profile("amd")->identity);
+   EXPECT_TRUE(tiles.problem.empty() && !tiles.refused);
+   EXPECT_TRUE(!registers.choice.profile && registers.refused);
+   EXPECT_NE(registers.problem.find("refused"), std::string::npos);
+}
+
+TEST(Profiles, HaveTextsForPeople)
+{
+   for (const Profile &profile : profiles()) {
+      EXPECT_EQ(find_profile(profile.name), &profile);
+      EXPECT_FALSE(profile.label.empty());
+      EXPECT_TRUE(profile.hardware.ends_with("."));
+   }
+}
+
 TEST(Profiles, PresentSubgroupSizes)
 {
    const auto sizes = [](SubgroupSizes device, const char *profile, uint32_t size) {
