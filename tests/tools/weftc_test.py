@@ -595,6 +595,7 @@ class Weftc(unittest.TestCase):
         self.assertIn("limits the passes itself",
                       self.refuse("--bisect", "--pass-limit", "3", self.module, status=2))
         self.assertIn("--emit=map", self.emit("--help"))
+        self.assertLess(max(map(len, self.emit("--help").splitlines())), 101)
 
 
 if __name__ == "__main__":

@@ -78,7 +78,8 @@ struct Arguments {
    uint32_t timeout_ms = 60000;
 };
 
-extern const char *const usage;
+/// The text of --help.
+std::string usage();
 
 Result<Arguments> parse_arguments(int argc, char **argv);
 

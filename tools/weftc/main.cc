@@ -103,7 +103,7 @@ int run(int argc, char **argv)
    if (!arguments)
       return fail(arguments.error().message + "\nweftc --help lists the options", Status::usage);
    if (arguments->help || arguments->version) {
-      fputs(arguments->help ? usage : "weftc " WEFT_VERSION "\n", stdout);
+      fputs(arguments->help ? usage().c_str() : "weftc " WEFT_VERSION "\n", stdout);
       return fflush(stdout) ? int(Status::failure) : 0;
    }
    if (arguments->input.empty())
