@@ -11,7 +11,7 @@ namespace weft::layer {
 
 namespace {
 
-/// The driver has told of its own part of the work.
+/// The driver has reported its own part of the time.
 void add_feedback(const VkComputePipelineCreateInfo &info, std::chrono::nanoseconds duration)
 {
    const auto *feedback = vk_find_struct_const(info.pNext, PIPELINE_CREATION_FEEDBACK_CREATE_INFO);
@@ -26,7 +26,7 @@ void add_feedback(const VkComputePipelineCreateInfo &info, std::chrono::nanoseco
       add(&feedback->pPipelineStageCreationFeedbacks[i]);
 }
 
-/// A pipeline that the driver does not get to see has no feedback.
+/// A pipeline that never reaches the driver has no feedback.
 void clear_feedback(const VkComputePipelineCreateInfo &info)
 {
    const auto *feedback = vk_find_struct_const(info.pNext, PIPELINE_CREATION_FEEDBACK_CREATE_INFO);
@@ -37,7 +37,7 @@ void clear_feedback(const VkComputePipelineCreateInfo &info)
                feedback->pipelineStageCreationFeedbackCount, VkPipelineCreationFeedback{});
 }
 
-/// Which pipeline of a call, for all that may be needed to make it.
+/// The parameters of vkCreateComputePipelines that concern each of its pipelines.
 struct Call {
    Device &device;
    VkPipelineCache cache;
@@ -94,7 +94,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_compute_pipelines(VkDevice handle, VkPipel
    if (!ours)
       return device->next.CreateComputePipelines(handle, cache, count, infos, allocator, pipelines);
 
-   // One by one: each may fail on its own.
+   // One by one, because each may fail alone.
    std::fill_n(pipelines, count, VkPipeline(VK_NULL_HANDLE));
    const Call call = {*device, cache, allocator, pipelines};
    VkResult overall = VK_SUCCESS;

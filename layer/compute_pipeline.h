@@ -12,7 +12,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_compute_pipelines(VkDevice, VkPipelineCach
                                                         const VkAllocationCallbacks *,
                                                         VkPipeline *);
 VKAPI_ATTR void VKAPI_CALL destroy_pipeline(VkDevice, VkPipeline, const VkAllocationCallbacks *);
-/// VK_NV_device_generated_commands_compute: of the pipeline that the driver will be given.
+/// VK_NV_device_generated_commands_compute: answers for the pipeline that the driver will get.
 VKAPI_ATTR void VKAPI_CALL get_pipeline_indirect_memory_requirements(
    VkDevice, const VkComputePipelineCreateInfo *, VkMemoryRequirements2 *);
 

@@ -31,12 +31,12 @@ VkLayerDeviceCreateInfo *find_link(const VkDeviceCreateInfo *info)
    return nullptr;
 }
 
-/// What the application asks for in a VkDeviceCreateInfo.
-struct Request {
+/// The application's extensions and features of matrices in a VkDeviceCreateInfo.
+struct DeviceRequest {
    ExtensionSet extensions;
-   std::array<uint32_t, extension_count> features = {}; ///< masks of those of matrices
+   std::array<uint32_t, extension_count> features = {}; ///< masks of the features of matrices
 
-   explicit Request(const VkDeviceCreateInfo &info)
+   explicit DeviceRequest(const VkDeviceCreateInfo &info)
    {
       for (uint32_t i = 0; i < info.enabledExtensionCount; i++) {
          if (const ExtensionRow *row = find_extension(info.ppEnabledExtensionNames[i]))
@@ -48,7 +48,7 @@ struct Request {
       }
    }
 
-   /// Those of the layer's.
+   /// The requested extensions that the layer lowers or extends.
    ExtensionSet lowered(const PhysicalDevice &physical) const
    {
       ExtensionSet set;
@@ -60,8 +60,10 @@ struct Request {
    }
 };
 
-/// Why a request cannot be met, or VK_SUCCESS.  For extensions of its own the driver decides.
-VkResult check_request(const Request &request, const PhysicalDevice &physical, std::string &why)
+/// Returns an error, with the reason, for a request that nothing can meet. The driver decides about
+/// its own extensions.
+VkResult check_request(const DeviceRequest &request, const PhysicalDevice &physical,
+                       std::string &why)
 {
    for (const ExtensionRow &row : extension_rows()) {
       const bool features = request.features[size_t(row.extension)];
@@ -76,9 +78,9 @@ VkResult check_request(const Request &request, const PhysicalDevice &physical, s
    return VK_SUCCESS;
 }
 
-/// The layer's own extensions of which the application enables features, but not the extension.
-/// Programs do that which enable every feature that they have found.
-std::vector<const ExtensionRow *> features_without_extension(const Request &request,
+/// The layer's own extensions whose features the application enables, but not the extension.
+/// Programs do so that enable all features that they have found.
+std::vector<const ExtensionRow *> features_without_extension(const DeviceRequest &request,
                                                              const PhysicalDevice &physical)
 {
    std::vector<const ExtensionRow *> rows;
@@ -90,11 +92,11 @@ std::vector<const ExtensionRow *> features_without_extension(const Request &requ
    return rows;
 }
 
-/// The application's VkDeviceCreateInfo with what edited shaders need, and without the extensions
-/// that only the layer has.
+/// The application's VkDeviceCreateInfo with the features that edited shaders need, and without the
+/// extensions that only the layer has.
 class EditedDeviceInfo {
 public:
-   /// `edits_shaders`: with what they need.
+   /// `edits_shaders`: adds the features.
    EditedDeviceInfo(const VkDeviceCreateInfo &original, const PhysicalDevice &physical,
                     const ExtensionSet &lowered, bool edits_shaders)
        : info(original), matrices(!lowered.empty()), edits_shaders(edits_shaders),
@@ -109,15 +111,15 @@ public:
       info.pNext = chain.head();
    }
 
-   /// A struct of unknown size can hide from the layer what it would have to edit.  Returns why
-   /// this one does.
+   /// The reason for refusing the device: a struct of unknown size hides a struct that the layer
+   /// would have to edit. Empty: there is none.
    std::string why_refused(const PhysicalDevice &physical) const
    {
       if (!edits_shaders)
          return {};
       for (const ExtensionRow &row : extension_rows()) {
          if (physical.support_of(row.extension) == Support::lowered &&
-             chain.find_in_rest(row.features))
+             chain.find_uncopied(row.features))
             return behind_unknown(std::string("the features of ") + row.name +
                                   " cannot be taken out of the chain");
       }
@@ -147,12 +149,12 @@ private:
 
    std::string behind_unknown(const std::string &what) const
    {
-      assert(chain.first_of_rest());
+      assert(chain.first_uncopied());
       return what + ": a struct that is unknown to the layer stands before it (sType " +
-             std::to_string(chain.first_of_rest()->sType) + ")";
+             std::to_string(chain.first_uncopied()->sType) + ")";
    }
 
-   /// pEnabledFeatures as a copy, or null where the application uses VkPhysicalDeviceFeatures2.
+   /// pEnabledFeatures as a copy, or null if the application uses VkPhysicalDeviceFeatures2.
    VkPhysicalDeviceFeatures *core_features(const VkDeviceCreateInfo &original)
    {
       if (find_struct(original.pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2))
@@ -217,7 +219,7 @@ void add(spirv::Declarations &to, const ExtensionRow &row)
                         row.spirv_extensions.end());
 }
 
-void declare_matrices(Device &device, const ExtensionSet &lowered, const Request &request)
+void declare_matrices(Device &device, const ExtensionSet &lowered, const DeviceRequest &request)
 {
    for (const ExtensionRow &row : extension_rows()) {
       device.native_extensions |= request.extensions.has(row.extension) &&
@@ -274,7 +276,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice handle,
       const auto next_get_instance = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
       auto device = std::make_unique<Device>();
       device->next_get_proc_addr = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
-      // Made to be advanced: it is the loader's.
+      // The loader's own memory: each layer advances it for the next one.
       link->u.pLayerInfo = link->u.pLayerInfo->pNext;
       const auto next_create =
          PFN_vkCreateDevice(next_get_instance(instance->handle, "vkCreateDevice"));
@@ -292,7 +294,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice handle,
                                    uint64_t(uintptr_t(handle)), "vkCreateDevice: " + text);
       };
       std::unique_ptr<EditedDeviceInfo> edited;
-      const Request request(*info);
+      const DeviceRequest request(*info);
       std::string why;
       result = check_request(request, physical, why);
       const ExtensionSet lowered = request.lowered(physical);

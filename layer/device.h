@@ -20,12 +20,12 @@ namespace weft::layer {
 struct Instance;
 struct PhysicalDevice;
 
-/// A module with matrices; the driver has a placeholder by the same handle.
+/// A module with matrices. The driver has another module with the same handle.
 struct MatrixModule {
    std::vector<uint32_t> words;
 };
 
-/// A lowered pipeline whose texts the application asked to capture.
+/// A lowered pipeline with captured texts.
 struct CapturedPipeline {
    std::vector<Representation> representations;
 };
@@ -40,20 +40,20 @@ struct Device {
    PFN_vkCreateExecutionGraphPipelinesAMDX next_create_execution_graph_pipelines = nullptr;
 
    /// Whether shaders may have to be edited: the application has enabled the layer's matrices, or
-   /// relies on a subgroup size that is not the driver's.  If not, nothing below is used, and
-   /// vkGetDeviceProcAddr leads the application's calls past the layer.
+   /// relies on a subgroup size that is not the driver's. If not, all members below are unused, and
+   /// vkGetDeviceProcAddr returns the driver's own functions.
    bool edits_shaders = false;
-   /// What a module declares that has matrices of the layer's: nothing, unless the application has
-   /// enabled them.
+   /// The declarations of modules with the layer's matrices; none unless the application has
+   /// enabled matrices.
    spirv::Declarations matrices;
    /// Capabilities that only the layer understands.  A capability may belong to two extensions, one
    /// of which the driver has.
    spirv::Declarations unknown_to_driver;
-   /// The application has enabled extensions of the driver's own on top of them, with which more
-   /// shapes and types may be the driver's than it lists.
+   /// The application has enabled the driver's own extensions on top of matrices. The driver may
+   /// then have more shapes and types than it lists.
    bool native_extensions = false;
    spirv::Driver driver;
-   bool robust_access = false;    ///< of matrices to storage buffers
+   bool robust_access = false;    ///< of matrices in storage buffers
    bool can_require_size = false; ///< of subgroups
    bool full_subgroups = false;   ///< pipelines may require them
    SizeRules size_rules;
@@ -63,10 +63,10 @@ struct Device {
    std::atomic<uint32_t> placeholders = 0;
 };
 
-/// Of a device, queue or command buffer.
+/// The device of a device, queue or command buffer.
 Device *find_device(const void *dispatchable);
 
-/// Tells the application's messengers about the device.
+/// Sends a message about the device to the application's messengers.
 void report(const Device &, VkDebugUtilsMessageSeverityFlagBitsEXT, const std::string &message);
 void report_error(const Device &, const std::string &message);
 

@@ -93,7 +93,7 @@ bool is_core(const FeatureRow &row)
    return row.single == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
 }
 
-/// The feature's place in the chain's copied part, which may be a struct added for it; null when
+/// The feature's place in the copied part of the chain, which may be a struct added for it. Null if
 /// the application's own struct could not be copied.
 VkBool32 *find_or_add(const FeatureRow &row, VkPhysicalDeviceFeatures *core, StructChain &chain,
                       bool may_add)
@@ -104,17 +104,17 @@ VkBool32 *find_or_add(const FeatureRow &row, VkPhysicalDeviceFeatures *core, Str
       return bool_at(s, row.aggregate_offset);
    if (void *s = chain.find(row.single))
       return bool_at(s, row.single_offset);
-   if (!may_add || is_core(row) || chain.find_in_rest(row.aggregate) ||
-       chain.find_in_rest(row.single))
+   if (!may_add || is_core(row) || chain.find_uncopied(row.aggregate) ||
+       chain.find_uncopied(row.single))
       return nullptr;
    return bool_at(chain.append(row.single), row.single_offset);
 }
 
-bool is_enabled_in_rest(const FeatureRow &row, const StructChain &chain)
+bool is_enabled_uncopied(const FeatureRow &row, const StructChain &chain)
 {
-   if (const void *s = chain.find_in_rest(row.aggregate))
+   if (const void *s = chain.find_uncopied(row.aggregate))
       return read_bool(s, row.aggregate_offset);
-   if (const void *s = chain.find_in_rest(row.single))
+   if (const void *s = chain.find_uncopied(row.single))
       return read_bool(s, row.single_offset);
    return false;
 }
@@ -168,7 +168,7 @@ FeatureSet enable_features(const FeatureSet &supported, const FeatureSet &wanted
             *place = VK_TRUE;
          enabled.set(row.feature, *place && supported.has(row.feature));
       } else {
-         enabled.set(row.feature, is_enabled_in_rest(row, chain));
+         enabled.set(row.feature, is_enabled_uncopied(row, chain));
       }
    }
    return enabled;

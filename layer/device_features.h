@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The device features that bear on lowering: one table for asking, enabling and passing on.
+/// The device features that the lowering depends on: one table for queries, for enabling and for
+/// the compiler.
 
 #pragma once
 
@@ -15,7 +16,7 @@
 
 namespace weft::layer {
 
-/// Where a feature's VkBool32 is.
+/// The place of a feature's VkBool32.
 struct FeatureRow {
    Feature feature;
    VkStructureType single; ///< its extension's struct
@@ -23,10 +24,10 @@ struct FeatureRow {
    VkStructureType aggregate; ///< VkPhysicalDeviceVulkan1xFeatures, or the same as single
    size_t aggregate_offset;
    const char *extension; ///< null: Vulkan 1.0
-   uint32_t core_since;   ///< the Vulkan version that needs no extension for it
-   /// Enabled on every device that may have matrices: lowered shaders use it where the original
-   /// does not, such as 64-bit integers for the addresses of buffers.  The others are the
-   /// application's own choice, as its shaders have to declare them.
+   uint32_t core_since;   ///< the Vulkan version with the feature in its core
+   /// Enabled on every device that may have matrices, because lowered shaders use it where the
+   /// original does not: for example 64-bit integers for addresses. The application itself enables
+   /// the other features, because its shaders have to declare them.
    bool added;
    const char *other_extension = nullptr; ///< the same extension under another name
 };
@@ -35,17 +36,17 @@ std::span<const FeatureRow> feature_rows();
 
 using HasExtension = std::function<bool(const char *name)>;
 
-/// Asks a driver, of this effective version, through its vkGetPhysicalDeviceFeatures2.
+/// Queries a driver of this effective version by its vkGetPhysicalDeviceFeatures2.
 FeatureSet query_features(uint32_t version, const HasExtension &,
                           const std::function<void(VkPhysicalDeviceFeatures2 *)> &query);
 
-/// The `added` ones.
+/// The features with `added`.
 FeatureSet features_of_lowering();
 
-/// Edits the chain of a VkDeviceCreateInfo: enables what is supported and wanted, by the structs
-/// that the application has there if it has some.  Returns what is enabled in the end.
-/// `core` are the features of Vulkan 1.0 where the application gave them apart (pEnabledFeatures);
-/// null where the chain has VkPhysicalDeviceFeatures2.
+/// Edits the chain of a VkDeviceCreateInfo: enables the features that are supported and wanted, in
+/// the application's structs if it has them. Returns all enabled features. `core` are the features
+/// of Vulkan 1.0 if the application passes them in pEnabledFeatures; null if the chain has
+/// VkPhysicalDeviceFeatures2.
 FeatureSet enable_features(const FeatureSet &supported, const FeatureSet &wanted,
                            VkPhysicalDeviceFeatures *core, StructChain &);
 

@@ -27,7 +27,7 @@ void EditedComputePipeline::resolve_base(const VkPipeline *made)
    info.basePipelineIndex = -1;
    if (info.basePipelineHandle)
       return;
-   // The base has failed.  Being derived is but a hint.
+   // The base has failed. A derivative is only a hint.
    info.flags &= ~VK_PIPELINE_CREATE_DERIVATIVE_BIT;
    if (auto *flags2 = static_cast<VkPipelineCreateFlags2CreateInfoKHR *>(
           chain.find(VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR)))

@@ -20,16 +20,16 @@ namespace weft::layer {
 
 VkPipelineCreateFlags2KHR flags_of(const VkComputePipelineCreateInfo &);
 
-/// On its own, that is, without an index into the array that it came from.
+/// A description without an index into the array of its call.
 class EditedComputePipeline {
 public:
    EditedComputePipeline(const Device &, const VkComputePipelineCreateInfo &original);
 
-   /// `made` are the pipelines of the same call so far.
+   /// `made`: the pipelines of the same call so far.
    void resolve_base(const VkPipeline *made);
-   /// A pipeline that is made of binaries keeps its shader, which nobody looks at.
+   /// A pipeline of binaries keeps its shader, which the driver ignores.
    VkResult edit(bool may_compile, bool capture);
-   /// To be used until the next change.
+   /// Valid until the next change.
    const VkComputePipelineCreateInfo &finish();
 
    EditedStage stage;
@@ -39,14 +39,14 @@ private:
    StructChain chain;
 };
 
-/// Pipelines with other stages: VkGraphicsPipelineCreateInfo and its like.
+/// The stages of VkGraphicsPipelineCreateInfo and similar structs.
 template <typename Info>
 std::span<const VkPipelineShaderStageCreateInfo> stages_of(const Info &info)
 {
    return {info.pStages, info.pStages ? info.stageCount : 0};
 }
 
-/// A library that has no shaders may have anything there.
+/// In a library without shaders, pStages may be invalid.
 inline std::span<const VkPipelineShaderStageCreateInfo>
 stages_of(const VkGraphicsPipelineCreateInfo &info)
 {
@@ -82,7 +82,7 @@ public:
       return VK_SUCCESS;
    }
 
-   /// To be used until the next change.
+   /// Valid until the next change.
    const Info &finish()
    {
       finished.clear();
@@ -100,7 +100,7 @@ private:
    std::vector<VkPipelineShaderStageCreateInfo> finished;
 };
 
-/// Whether one of a pipeline's stages is not to reach the driver as it is.
+/// Whether the driver must not get one of the stages unchanged.
 bool needs_edit(const Device &, std::span<const VkPipelineShaderStageCreateInfo>);
 
 } // namespace weft::layer

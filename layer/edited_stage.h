@@ -12,24 +12,24 @@
 
 namespace weft::layer {
 
-/// A copy of a stage, edited: with the driver's module in place of one with matrices, and the
-/// subgroup size that the layer reports or has lowered for.
+/// An edited copy of a stage: with the driver's module in place of a module with matrices, and with
+/// the subgroup size that the layer reports or has lowered for.
 class EditedStage {
 public:
-   /// `pipeline` is the chain of the pipeline's own description.
+   /// `pipeline`: the chain of the pipeline's description.
    EditedStage(const Device &, const VkPipelineShaderStageCreateInfo &original,
                const void *pipeline);
    ~EditedStage();
    EditedStage(const EditedStage &) = delete;
    EditedStage &operator=(const EditedStage &) = delete;
 
-   /// VK_PIPELINE_COMPILE_REQUIRED if it may not compile and would have to, or if the stage is
-   /// known by an identifier only.
+   /// VK_PIPELINE_COMPILE_REQUIRED if the shader must not be compiled and is not in the cache, or
+   /// if the stage has an identifier only.
    VkResult edit(bool may_compile, bool capture);
-   /// Without the shader, which comes from elsewhere (VK_KHR_pipeline_binary).
+   /// Edits the size only; the shader comes from a binary (VK_KHR_pipeline_binary).
    void edit_size();
 
-   /// To be used until the next change.
+   /// Valid until the next change.
    const VkPipelineShaderStageCreateInfo &finish();
 
    LoweredShader shader;

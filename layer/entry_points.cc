@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the loader finds: the one exported function, and the commands that the layer intercepts.
-/// Everything else goes past it.
+/// The exported function, and the commands that the layer intercepts. All other commands go past
+/// the layer.
 
 #include "layer/compute_pipeline.h"
 #include "layer/device.h"
@@ -26,8 +26,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice, const ch
 enum class Level {
    global, ///< before there is an instance
    instance,
-   physical_device, ///< where the next layer has it too
-   matrices,        ///< of a physical device, and the layer's own
+   physical_device, ///< if the next layer has it too
+   matrices,        ///< of a physical device; also without the next layer
    device,
    lowering, ///< of a device whose shaders the layer may have to edit
 };
@@ -143,8 +143,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice handle, c
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle,
                                                                        const char *name)
 {
-   // These also for an instance that is not finished: while it is made, the layer asks the next one
-   // for them, and loaders before 1.3.211 then ask the layer, once and for all.
+   // Also for an unfinished instance: while it is created, the layer queries these commands of the
+   // next layer. Loaders before 1.3.211 then query the layer, and keep its answer.
    const EntryPoint *entry = find_entry_point(name);
    if (entry && entry->level == Level::matrices)
       return entry->function;

@@ -10,7 +10,7 @@
 
 namespace weft::layer {
 
-/// Around the body of an entry point: the standard library's exceptions end here.
+/// Runs the body of an entry point; the standard library's exceptions end here.
 template <typename Body>
 VkResult guarded(Body &&body) noexcept
 {
@@ -23,7 +23,7 @@ VkResult guarded(Body &&body) noexcept
    }
 }
 
-/// Calls a function at the end of the scope unless told that all went well.
+/// Calls a function at the end of the scope, unless succeeded() was called.
 template <typename F>
 class OnFailure {
 public:

@@ -25,7 +25,7 @@ VkLayerInstanceCreateInfo *find_link(const VkInstanceCreateInfo *info)
    return nullptr;
 }
 
-/// Why the device lacks each extension that it lacks, and whether it appears under another name.
+/// The reason for each absent extension, and the name under which the device appears.
 std::vector<std::string> describe(const Settings &settings, const PhysicalDevice &device)
 {
    std::vector<std::string> lines;
@@ -34,7 +34,7 @@ std::vector<std::string> describe(const Settings &settings, const PhysicalDevice
          lines.push_back(std::string("no ") + row.name + " on '" + device.name +
                          "': " + device.why_absent(row.extension));
    }
-   if (settings.identity && device.lowers())
+   if (settings.identity && device.lowers_any())
       lines.push_back("'" + device.name + "' is presented as " + describe(*settings.identity));
    return lines;
 }
@@ -80,12 +80,12 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
       instance->next_get_proc_addr = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
       instance->next_get_physical_device_proc_addr =
          link->u.pLayerInfo->pfnNextGetPhysicalDeviceProcAddr;
-      // The next layer's link stands first for it: the loader's own memory, made to be advanced.
+      // The loader's own memory: each layer advances it for the next one.
       link->u.pLayerInfo = link->u.pLayerInfo->pNext;
 
       std::vector<std::string> problems;
       instance->settings = read_settings(*info, problems);
-      // A user who makes a setting reads stderr, so other settings do not matter.
+      // These messages go to stderr with any setting, because a user who sets variables reads it.
       Messengers &messengers = instance->messengers;
       messengers.add_chain(info->pNext);
       for (const std::string &problem : problems)
@@ -111,7 +111,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
       instance->handle = *out;
       vk_instance_dispatch_table_load(&instance->next, next_get, *out);
       vk_physical_device_dispatch_table_load(&instance->next_physical, next_get, *out);
-      // Older loaders give a physical device's commands that they do not know themselves only so.
+      // Older loaders return a physical device's commands that they do not know only in this way.
       const auto find = [&]<typename F>(F &function, const char *name) {
          if (!function && instance->next_get_physical_device_proc_addr)
             function = F(instance->next_get_physical_device_proc_addr(*out, name));

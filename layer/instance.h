@@ -22,11 +22,11 @@ struct Instance {
    PFN_GetPhysicalDeviceProcAddr next_get_physical_device_proc_addr = nullptr;
    vk_instance_dispatch_table next = {};
    vk_physical_device_dispatch_table next_physical = {};
-   uint32_t api_version = VK_API_VERSION_1_0; ///< what the application asked for
+   uint32_t api_version = VK_API_VERSION_1_0; ///< the application's
    Settings settings;
    Messengers messengers;
 
-   /// What is known of a physical device, found out at the first call.  An error is not kept.
+   /// The data about a physical device, read at the first call. An error is not kept.
    VkResult get(VkPhysicalDevice, const PhysicalDevice **);
 
 private:
@@ -34,7 +34,7 @@ private:
    std::unordered_map<VkPhysicalDevice, std::unique_ptr<PhysicalDevice>> physical_devices;
 };
 
-/// Of an instance or one of its physical devices; null for any other.
+/// The instance of an instance or of a physical device; null for any other object.
 Instance *find_instance(const void *dispatchable);
 
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *,

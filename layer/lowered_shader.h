@@ -14,7 +14,7 @@ namespace weft::layer {
 /// The form in which the driver gets a shader.
 enum class Form {
    original,         ///< unchanged: its matrices, if any, are the driver's
-   cut_down, ///< the part of the module that a shader without matrices needs
+   without_matrices, ///< the part of the module that a shader without matrices needs
    lowered,          ///< by the compiler
 };
 

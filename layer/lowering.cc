@@ -14,7 +14,7 @@ namespace weft::layer {
 
 namespace {
 
-/// Matrices of flexible dimensions are the driver's where it has such.
+/// If the driver has matrices of flexible dimensions, they are left to it.
 spirv::MatrixOwner owner_of(const Device &device, const ShaderRequest &request,
                             const ShaderSource &source)
 {
@@ -26,15 +26,15 @@ spirv::MatrixOwner owner_of(const Device &device, const ShaderRequest &request,
                               physical.native_operations);
 }
 
-/// VUID-VkPipelineShaderStageCreateInfo-pNext-02756 and -02758: both have conditions that the
-/// workgroup's size has to meet.  Returns why they cannot be met.
+/// VUID-VkPipelineShaderStageCreateInfo-pNext-02756 and -02758: conditions for the workgroup's
+/// size. Returns the reason if they cannot be met.
 std::string demand_subgroups(const Device &device, const spirv::CompiledModule &module,
                              uint32_t subgroup_size, LoweredShader &out)
 {
    const PhysicalDevice &physical = *device.physical;
    const auto [x, y, z] = module.local_size;
    const uint64_t invocations = uint64_t(x) * y * z;
-   // A driver with one size needs not be told, and limits workgroups if it is.
+   // A driver with one size needs no required size, and would limit workgroups with it.
    out.require_size = device.can_require_size && !physical.has_one_size();
    out.require_full_subgroups =
       module.needs_full_subgroups && device.full_subgroups && x && x % subgroup_size == 0;
@@ -45,7 +45,7 @@ std::string demand_subgroups(const Device &device, const spirv::CompiledModule &
    return {};
 }
 
-/// A pipeline may ask for more or less than the features of its device.
+/// A pipeline may require more or less robustness than the features of its device.
 void apply(const VkPipelineRobustnessCreateInfo &robustness, spirv::CompileOptions &options)
 {
    const auto has_exact_bounds = [&](VkPipelineRobustnessBufferBehavior behavior) {
@@ -59,8 +59,9 @@ void apply(const VkPipelineRobustnessCreateInfo &robustness, spirv::CompileOptio
       robustness.storageBuffers != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED;
 }
 
-/// Lowers a shader, or returns why that is impossible.  Where it would have to compile and may not,
-/// the answer is empty and the form stays `original`.  `native`: the driver could take the shader.
+/// Lowers a shader, or returns the reason against it. If it would have to compile and may not, it
+/// returns an empty reason, and the form stays `original`. `native`: the driver could take the
+/// shader.
 std::string compile(const Device &device, const ShaderRequest &request, const ShaderSource &source,
                     bool native, LoweredShader &out)
 {
@@ -126,7 +127,7 @@ VkResult lower_shader(const Device &device, const ShaderRequest &request, Lowere
       spirv::without_matrices(request.words, request.stage, request.entry_point, device.matrices);
    if (plain && *plain) {
       if (!native) {
-         out.form = Form::cut_down;
+         out.form = Form::without_matrices;
          out.words = std::move(**plain);
       }
       return VK_SUCCESS;
@@ -154,8 +155,8 @@ VkResult lower_shader(const Device &device, const ShaderRequest &request, Lowere
       out = {};
       return VK_SUCCESS;
    }
-   // VK_ERROR_INVALID_SHADER_NV is for VK_NV_glsl_shader only; input that cannot be used and has
-   // no code of its own is VK_ERROR_UNKNOWN.
+   // VK_ERROR_INVALID_SHADER_NV belongs to VK_NV_glsl_shader. For other invalid input without a
+   // code of its own, the specification has VK_ERROR_UNKNOWN.
    report_error(device, shader + refusal);
    return VK_ERROR_UNKNOWN;
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// One shader of a module with matrices, for a device: what the driver gets in its place.
+/// The shader that the driver gets in place of a shader of a module with matrices.
 
 #pragma once
 
@@ -20,17 +20,17 @@ struct ShaderRequest {
    const char *entry_point;
    const VkSpecializationInfo *specialization;
    uint32_t subgroup_size;
-   /// What the pipeline asks of accesses to buffers, if it does not leave that to the device.
+   /// The pipeline's robustness; null: the device's.
    const VkPipelineRobustnessCreateInfo *robustness = nullptr;
    bool may_compile = true;
-   bool capture = false; ///< representations are wanted
+   bool capture = false; ///< keeps the representations
 };
 
-/// Decides about one entry point, not about its module.  An entry point without matrices is not
-/// lowered, whatever its stage.  Where the driver has matrices too, it gets every shader that needs
-/// none of the layer's.  It also gets a shader that the compiler refuses and that it may know.
-/// Returns VK_PIPELINE_COMPILE_REQUIRED for a shader that is not in the shader cache and must not
-/// be compiled.  Every other failure has been reported when it returns.
+/// Decides about one entry point, not about its module. An entry point without matrices is not
+/// lowered, in any stage. A driver with matrices gets every shader that needs no matrix of the
+/// layer's. It also gets a shader with matrices that only it may know, if the compiler refuses the
+/// shader. Returns VK_PIPELINE_COMPILE_REQUIRED for a shader that is not in the shader cache and
+/// must not be compiled. The function reports all other failures itself.
 VkResult lower_shader(const Device &, const ShaderRequest &, LoweredShader &out);
 
 } // namespace weft::layer

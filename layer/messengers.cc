@@ -61,8 +61,7 @@ void Messengers::tell(VkDebugUtilsMessageSeverityFlagBitsEXT severity, VkObjectT
       .objectCount = handle ? 1u : 0u,
       .pObjects = handle ? &object : nullptr,
    };
-   // A callback may add or remove messengers: the new ones are not called, nor are the removed
-   // ones.
+   // A callback may add or remove messengers: neither new nor removed ones are called.
    std::unique_lock lock(mutex);
    const uint64_t end = next_number;
    for (auto it = messengers.begin(); it != messengers.end() && it->first < end;) {

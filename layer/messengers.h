@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The application's messengers of VK_EXT_debug_utils, and what the layer says to them.
+/// The application's messengers of VK_EXT_debug_utils, and the layer's messages to them.
 ///
-/// The layer calls their callbacks itself.  vkSubmitDebugUtilsMessageEXT would reach them too, but
-/// it ends in the loader, which locks a mutex for it.  Loaders from before February 2026 already
-/// hold that mutex, which is not recursive there, around vkCreateInstance and vkCreateDevice.
+/// The layer calls their callbacks itself. vkSubmitDebugUtilsMessageEXT would reach them too, but
+/// it ends in the loader, which locks a mutex. Loaders from before February 2026 hold this mutex
+/// already during vkCreateInstance and vkCreateDevice, and it is not recursive.
 
 #pragma once
 
@@ -18,22 +18,22 @@
 
 namespace weft::layer {
 
-/// Thread-safe.  No lock is held while a callback runs.  Vulkan forbids callbacks to call Vulkan,
-/// but one that does so anyway works as far as the layer is concerned.
+/// Thread-safe. Callbacks run without a lock. Vulkan forbids callbacks to call Vulkan; the layer
+/// tolerates such a callback.
 class Messengers {
 public:
    /// Whether messages are written to stderr as well.
    bool log = true;
 
-   /// May throw std::bad_alloc, and has not changed anything then.
+   /// May throw std::bad_alloc, without an effect.
    void add(VkDebugUtilsMessengerEXT, const VkDebugUtilsMessengerCreateInfoEXT &);
    void remove(VkDebugUtilsMessengerEXT);
 
-   /// The messengers in the chain of a VkInstanceCreateInfo, which listen while the instance is
-   /// created.  They have no handle: remove(VK_NULL_HANDLE) ends that.
+   /// The messengers in the chain of a VkInstanceCreateInfo, which receive messages while the
+   /// instance is created. They have no handle: remove(VK_NULL_HANDLE) removes them.
    void add_chain(const void *chain);
 
-   /// Calls every messenger that wants messages of this severity, once.
+   /// Calls every messenger for messages of this severity, once.
    void tell(VkDebugUtilsMessageSeverityFlagBitsEXT, VkObjectType, uint64_t handle,
              const std::string &text) const;
 

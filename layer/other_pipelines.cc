@@ -34,7 +34,7 @@ bool needs_edit(const Device &device, std::span<const Info> infos)
    });
 }
 
-/// Creates pipelines with edited stages, by create(infos); or as they are, where no stage needs it.
+/// Creates pipelines with edited stages, by create(infos); unchanged, if no stage needs an edit.
 template <typename Info, typename Create>
 VkResult create_pipelines(const Device &device, std::span<const Info> infos, VkPipeline *pipelines,
                           Create &&create)
@@ -88,7 +88,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_ray_tracing_pipelines(
    const auto create_ray_tracing = device->next.CreateRayTracingPipelinesKHR;
    if (!needs_edit(*device, std::span(infos, count)))
       return create_ray_tracing(handle, operation, cache, count, infos, allocator, pipelines);
-   // What is edited does not outlive this call, so the operation is not deferred.
+   // The edited structs do not outlive this call, so the operation is not deferred.
    const VkResult result =
       create_pipelines(*device, std::span(infos, count), pipelines, [&](const auto *edited) {
          return create_ray_tracing(handle, VK_NULL_HANDLE, cache, count, edited, allocator,

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Pipelines whose shaders have no matrices: entry points that do are refused there, unless the
+/// Pipelines whose shaders have no matrices. An entry point with matrices is refused, unless the
 /// driver has matrices itself.
 
 #pragma once
 
 #include <vulkan/vulkan_core.h>
-// Needs the other first.
+// Must come after vulkan_core.h.
 #include <vulkan/vulkan_beta.h>
 
 namespace weft::layer {

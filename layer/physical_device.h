@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A physical device of the driver below, as the layer presents it.
+/// A physical device as the layer presents it.
 
 #pragma once
 

@@ -44,7 +44,7 @@ VkExtensionProperties properties_of(const ExtensionRow &row)
    return properties;
 }
 
-/// What the manifest promises.
+/// The extensions of the manifest.
 VkResult list_own_extensions(uint32_t *count, VkExtensionProperties *properties)
 {
    OutArray out(properties, count);
@@ -66,8 +66,8 @@ VkResult list_layer(uint32_t *count, VkLayerProperties *properties)
    return out.status();
 }
 
-/// What is known of a device while a query without a result is answered; null without memory.
-const PhysicalDevice *find_device(Instance &instance, VkPhysicalDevice physical)
+/// The device for a query without a result; null if memory runs out.
+const PhysicalDevice *find_physical_device(Instance &instance, VkPhysicalDevice physical)
 {
    const PhysicalDevice *device = nullptr;
    const VkResult result = guarded([&] { return instance.get(physical, &device); });
@@ -79,18 +79,18 @@ Support support_of(const PhysicalDevice *device, const ExtensionRow &row)
    return device ? device->support_of(row.extension) : Support::absent;
 }
 
-/// VUID-VkPipelineShaderStageCreateInfo-pNext-02756 for every shader, as each will have to run with
-/// the size of a profile.
+/// VUID-VkPipelineShaderStageCreateInfo-pNext-02756 for every shader, because each will run with
+/// the profile's size.
 void limit_workgroups(const PhysicalDevice &device, VkPhysicalDeviceLimits &limits)
 {
    limits.maxComputeWorkGroupInvocations =
       std::min(limits.maxComputeWorkGroupInvocations, device.max_invocations_of_size());
 }
 
-/// What a device is to be presented as; null: itself.
+/// The identity under which a device is presented; null: its own.
 const Identity *identity_of(const Instance &instance, const PhysicalDevice *device)
 {
-   return device && device->lowers() ? instance.settings.identity : nullptr;
+   return device && device->lowers_any() ? instance.settings.identity : nullptr;
 }
 
 WeftMatrixSupport tell_support(Support support)
@@ -108,7 +108,7 @@ WeftMatrixSupport tell_support(Support support)
    return WEFT_MATRIX_SUPPORT_MISSING;
 }
 
-/// Of what is known of a device.
+/// Answers a query by `body`, with the instance and the device.
 template <typename Body>
 VkResult answer(VkPhysicalDevice physical, const Body &body)
 {
@@ -182,7 +182,7 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_features2(VkPhysicalDevice physic
    const auto &next = instance->next_physical;
    (next.GetPhysicalDeviceFeatures2 ? next.GetPhysicalDeviceFeatures2
                                     : next.GetPhysicalDeviceFeatures2KHR)(physical, features);
-   const PhysicalDevice *device = find_device(*instance, physical);
+   const PhysicalDevice *device = find_physical_device(*instance, physical);
    vk_foreach_struct(s, features->pNext)
    {
       for (const ExtensionRow &row : extension_rows()) {
@@ -200,7 +200,7 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties(VkPhysicalDevice physi
 {
    Instance *instance = find_instance(physical);
    instance->next_physical.GetPhysicalDeviceProperties(physical, properties);
-   const PhysicalDevice *device = find_device(*instance, physical);
+   const PhysicalDevice *device = find_physical_device(*instance, physical);
    if (const Identity *identity = identity_of(*instance, device))
       present_device(*identity, *properties);
    if (device && device->changes_subgroup_size())
@@ -214,7 +214,7 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice phys
    const auto &next = instance->next_physical;
    (next.GetPhysicalDeviceProperties2 ? next.GetPhysicalDeviceProperties2
                                       : next.GetPhysicalDeviceProperties2KHR)(physical, properties);
-   const PhysicalDevice *device = find_device(*instance, physical);
+   const PhysicalDevice *device = find_physical_device(*instance, physical);
    vk_foreach_struct(s, properties->pNext)
    {
       for (const ExtensionRow &row : extension_rows()) {
@@ -228,7 +228,7 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice phys
       }
    }
    if (const Identity *identity = identity_of(*instance, device)) {
-      // Structs that the driver does not know are not filled.
+      // The driver leaves structs that it does not know unfilled.
       const bool has_core = properties->properties.apiVersion >= VK_API_VERSION_1_2;
       auto *driver = vk_find_struct(properties->pNext, PHYSICAL_DEVICE_DRIVER_PROPERTIES);
       if (driver && (has_core || device->has_extension(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)))
@@ -274,10 +274,10 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_tool_properties(
       VkResult result = instance->get(physical, &device);
       if (result != VK_SUCCESS)
          return result;
-      if (!device->lowers())
+      if (!device->lowers_any())
          return next(physical, count, tools);
 
-      // First the layer, then what the next ones say.
+      // First the layer, then the tools below it.
       const uint32_t capacity = *count;
       uint32_t others = tools && capacity ? capacity - 1 : 0;
       if (tools && capacity) {
@@ -305,7 +305,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
          return instance->next_physical.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(
             physical, count, properties);
 
-      // The driver's own first: programs often take the first that fits.
+      // The driver's own first, because programs often take the first suitable one.
       OutArray out(properties, count);
       for (const VkCooperativeMatrixPropertiesKHR &native : device->native_properties) {
          if (auto *p = out.append()) {

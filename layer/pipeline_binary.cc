@@ -12,7 +12,7 @@ namespace weft::layer {
 
 namespace {
 
-/// A VkPipelineCreateInfoKHR, whose chain has the description of a pipeline of some kind.
+/// A VkPipelineCreateInfoKHR. Its chain has the description of a pipeline.
 class EditedBinaryInfo {
 public:
    VkResult edit(const Device &device, const VkPipelineCreateInfoKHR &original)

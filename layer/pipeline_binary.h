@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// VK_KHR_pipeline_binary: keys and binaries are those of the pipeline that the driver is given.
+/// VK_KHR_pipeline_binary: keys and binaries are of the pipeline that the driver gets.
 
 #pragma once
 

@@ -16,7 +16,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_pipeline_executable_internal_representations(
    Device *device = find_device(handle);
    const auto next = device->next.GetPipelineExecutableInternalRepresentationsKHR;
    const CapturedPipeline *captured = device->captured.find(info->pipeline);
-   // A compute pipeline has one executable in every driver known; the texts belong to the first.
+   // In every known driver, a compute pipeline has one executable. The texts belong to the first.
    if (!captured || info->executableIndex != 0)
       return next(handle, info, count, out);
 

@@ -7,7 +7,7 @@
 
 namespace weft::layer {
 
-/// Adds what the layer made of a shader to what the driver tells of it.
+/// Adds the layer's texts about a shader to the driver's.
 VKAPI_ATTR VkResult VKAPI_CALL get_pipeline_executable_internal_representations(
    VkDevice, const VkPipelineExecutableInfoKHR *, uint32_t *count,
    VkPipelineExecutableInternalRepresentationKHR *);

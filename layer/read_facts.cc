@@ -45,8 +45,8 @@ VkResult read_extensions(const Instance &instance, VkPhysicalDevice physical, Dr
    return result;
 }
 
-/// The extensions of the driver's own.  Loaders list the extensions of manifests besides those of
-/// drivers, so the name of an extension in the layer's manifest proves nothing.
+/// The driver's own extensions of matrices. Loaders list the extensions of manifests beside those
+/// of drivers, so the name of an extension in the layer's manifest proves nothing.
 ExtensionSet find_native_extensions(const Instance &instance, VkPhysicalDevice physical,
                                     const DriverFacts &device)
 {
@@ -119,7 +119,7 @@ void read_properties(const Instance &instance, VkPhysicalDevice physical, Driver
       device.driver_name += std::string(", ") + driver.driverInfo;
 }
 
-/// All that a query reports, which may grow between two calls.
+/// The full list of a query, which may grow between two calls.
 template <typename Properties, typename Query>
 VkResult read_all(Query query, VkPhysicalDevice physical, VkStructureType type,
                   std::vector<Properties> &list)
@@ -137,7 +137,7 @@ VkResult read_all(Query query, VkPhysicalDevice physical, VkStructureType type,
    return result;
 }
 
-/// The workgroups for which the driver reports matrices of workgroup scope.
+/// Reads the workgroup sizes for which the driver reports matrices of workgroup scope.
 VkResult read_matrix_workgroups(const Instance &instance, VkPhysicalDevice physical,
                                 DriverFacts &out)
 {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the layer knows of a Vulkan object, by its handle.
+/// The layer's data about Vulkan objects, by their handles.
 
 #pragma once
 
@@ -13,16 +13,16 @@
 
 namespace weft::layer {
 
-/// The loader's dispatch table is the first word of every dispatchable object.  Physical devices
-/// share their instance's, queues and command buffers their device's.
+/// The loader's dispatch table, the first word of every dispatchable object. Physical devices share
+/// it with their instance, queues and command buffers with their device.
 inline const void *dispatch_key(const void *dispatchable)
 {
    return *static_cast<const void *const *>(dispatchable);
 }
 
-/// Thread-safe.  A pointer that find() gave stays valid until take(): Vulkan does not let an
-/// application use an object while it destroys it.  Drivers may give equal objects equal handles
-/// (Vulkan, "Object Lifetime"): what is known of one is kept until the last is taken.
+/// Thread-safe. A pointer from find() stays valid until take(): Vulkan forbids an application to
+/// use an object while it destroys it. Drivers may give equal objects equal handles (Vulkan,
+/// "Object Lifetime"), so the data stays until the last of them is taken.
 template <typename Key, typename T>
 class Registry {
 public:
@@ -35,7 +35,7 @@ public:
       return it == entries.end() ? nullptr : it->second.value.get();
    }
 
-   /// May throw std::bad_alloc, and has not changed anything then.
+   /// May throw std::bad_alloc, without an effect.
    T *add(Key key, std::unique_ptr<T> value)
    {
       std::unique_lock lock(mutex);
@@ -47,7 +47,7 @@ public:
       return entry.value.get();
    }
 
-   /// Null while there are others of that handle.
+   /// Null while other objects have this handle.
    std::unique_ptr<T> take(Key key)
    {
       if (empty())
@@ -72,11 +72,11 @@ private:
 
    mutable std::shared_mutex mutex;
    std::map<Key, Entry> entries;
-   std::atomic<size_t> count = 0; ///< spares programs without matrices the lock
+   std::atomic<size_t> count = 0; ///< programs without matrices take no lock
 };
 
-/// A static object that is never destroyed: exit handlers of the application may use its Vulkan
-/// objects after those of this library were called.
+/// A static object without a destructor: exit handlers of the application may use its Vulkan
+/// objects after the handlers of this library.
 template <typename T>
 union Undestroyed {
    T value;

@@ -17,7 +17,7 @@ namespace weft::layer {
 
 namespace {
 
-/// An identifier of the layer's begins with this; BLAKE3 of the words follows.
+/// The beginning of the layer's own identifiers; BLAKE3 of the words follows.
 constexpr uint8_t identifier_mark[8] = {'W', 'e', 'f', 't', 'c', 'm', 0, 1};
 constexpr size_t hash_bytes = VK_MAX_SHADER_MODULE_IDENTIFIER_SIZE_EXT - sizeof(identifier_mark);
 
@@ -37,8 +37,8 @@ bool is_our_identifier(const VkPipelineShaderStageModuleIdentifierCreateInfoEXT 
           memcmp(info->pIdentifier, identifier_mark, sizeof(identifier_mark)) == 0;
 }
 
-/// An empty compute shader.  A number in it makes it unlike any other, since drivers may give equal
-/// modules equal handles.
+/// An empty compute shader. A number distinguishes it from all others, because drivers may give
+/// equal modules equal handles.
 std::vector<uint32_t> placeholder(uint32_t number)
 {
    return {
@@ -107,7 +107,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_shader_module(VkDevice handle,
          .codeSize = code.size() * sizeof(uint32_t),
          .pCode = code.data(),
       };
-      // A driver with matrices of its own may have to take it as it is.
+      // A driver with its own matrices may have to take the module unchanged.
       const VkResult result = device->next.CreateShaderModule(
          handle, device->physical->extends_native() ? info : &placeholder_info, allocator, out);
       if (result != VK_SUCCESS)
@@ -134,8 +134,7 @@ VKAPI_ATTR void VKAPI_CALL get_shader_module_identifier(VkDevice handle, VkShade
                                                         VkShaderModuleIdentifierEXT *identifier)
 {
    Device *device = find_device(handle);
-   // Beside the driver's own matrices the driver knows the module, and its cache the pipelines that
-   // it makes of it.
+   // A driver with its own matrices knows the module, and its cache the pipelines of this module.
    const MatrixModule *ours =
       device->physical->extends_native() ? nullptr : device->modules.find(module);
    if (ours)

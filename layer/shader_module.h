@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Shader modules with matrices.  They are lowered when a pipeline is created, as specialization
-/// and subgroup size are known only then.  Until then the words are kept here, and a module of the
-/// driver's with an empty shader stands for them (with their own, where the driver has matrices
-/// too): names, tags, private data and the like reach the driver with a handle that it knows.
+/// Shader modules with matrices. A module is lowered when a pipeline is created, because
+/// specialization and subgroup size are not known earlier. Until then the layer keeps its words.
+/// The driver gets an empty module in its place, or the module itself if the driver has matrices
+/// too. So names, tags and private data reach the driver with a handle that it knows.
 
 #pragma once
 
@@ -16,13 +16,13 @@ namespace weft::layer {
 
 struct Device;
 
-/// A module's words if it declares matrices that the layer sees to on this device, else nothing.
+/// A module's words if it declares matrices that the layer lowers on this device; else nothing.
 std::span<const uint32_t> matrix_words(const Device &, const void *code, size_t bytes);
 
-/// Of a stage's module, by handle or inline.
+/// The module of a stage, by handle or inline.
 struct StageSource {
-   std::span<const uint32_t> words; ///< empty: not the layer's business
-   /// The stage names a module of the layer's by identifier only.
+   std::span<const uint32_t> words; ///< empty: the driver takes the stage unchanged
+   /// The stage has only an identifier, and the identifier is the layer's.
    bool by_identifier = false;
 
    bool is_ours() const { return by_identifier || !words.empty(); }

@@ -64,7 +64,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_shaders(VkDevice handle, uint32_t count,
    return guarded([&] {
       std::vector<VkShaderCreateInfoEXT> edited_infos(infos, infos + count);
       std::deque<Edited> edited;
-      // An error belongs to the first shader that is not there: those before it are created still.
+      // An error belongs to the first shader that is missing. The shaders before it are created.
       VkResult failure = VK_SUCCESS;
       uint32_t good = 0;
       for (; good < count; good++) {

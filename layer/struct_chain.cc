@@ -17,7 +17,7 @@ namespace {
 
 static_assert(sizeof(void *) == 8, "struct_sizes.inc is for pointers of 64 bits");
 
-/// In the order of their types.
+/// Sorted by type.
 constexpr std::pair<uint32_t, uint32_t> struct_sizes[] = {
 #include "layer/struct_sizes.inc"
 };
@@ -38,7 +38,7 @@ VkBaseOutStructure *as_struct(const Block &block)
 
 size_t struct_size(VkStructureType type)
 {
-   // Newer than the table.
+   // Newer than the table of sizes.
    if (type == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_LAYOUTS_FEATURES_ARM)
       return sizeof(VkPhysicalDeviceCooperativeMatrixLayoutsFeaturesARM);
    const auto found = std::ranges::lower_bound(struct_sizes, uint32_t(type), {},
@@ -55,14 +55,14 @@ const void *find_struct(const void *chain, VkStructureType type)
 }
 
 StructChain::StructChain(const void *original)
-    : rest(static_cast<const VkBaseInStructure *>(original))
+    : uncopied(static_cast<const VkBaseInStructure *>(original))
 {
-   while (rest) {
-      const size_t size = copyable_size(rest->sType);
+   while (uncopied) {
+      const size_t size = copyable_size(uncopied->sType);
       if (!size)
          break;
-      memcpy(add(rest->sType, size), rest, size);
-      rest = rest->pNext;
+      memcpy(add(uncopied->sType, size), uncopied, size);
+      uncopied = uncopied->pNext;
    }
 }
 
@@ -83,9 +83,9 @@ void *StructChain::find(VkStructureType type) const
    return nullptr;
 }
 
-const void *StructChain::find_in_rest(VkStructureType type) const
+const void *StructChain::find_uncopied(VkStructureType type) const
 {
-   return find_struct(rest, type);
+   return find_struct(uncopied, type);
 }
 
 void *StructChain::append(VkStructureType type)
@@ -103,7 +103,7 @@ void StructChain::remove(VkStructureType type)
 void *StructChain::head()
 {
    auto *next =
-      const_cast<VkBaseOutStructure *>(reinterpret_cast<const VkBaseOutStructure *>(rest));
+      const_cast<VkBaseOutStructure *>(reinterpret_cast<const VkBaseOutStructure *>(uncopied));
    for (auto block = copies.rbegin(); block != copies.rend(); ++block) {
       as_struct(*block)->pNext = next;
       next = as_struct(*block);

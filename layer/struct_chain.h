@@ -14,13 +14,12 @@
 
 namespace weft::layer {
 
-/// Of a struct that may stand in the chains that the layer copies (struct_sizes.inc); 0 for any
-/// other.
+/// The size of a struct of the chains that the layer copies (struct_sizes.inc); 0 for any other.
 size_t struct_size(VkStructureType);
 
-/// A copy of a chain, struct by struct: pointers inside a struct stay the original's.  A struct
-/// whose size is not known here (of an extension newer than our table) ends the copy: it and what
-/// follows stay the application's, to be read and passed on only.
+/// A copy of a chain, struct by struct; pointers inside a struct stay the original's. The copy ends
+/// at a struct of unknown size, of an extension that is newer than the table. This struct and the
+/// structs after it stay the application's: they are read and passed on only.
 class StructChain {
 public:
    StructChain() = default;
@@ -28,15 +27,15 @@ public:
 
    /// A copied struct, or null.
    void *find(VkStructureType) const;
-   /// A struct of the part that could not be copied, or null.
-   const void *find_in_rest(VkStructureType) const;
+   /// A struct of the part that was not copied, or null.
+   const void *find_uncopied(VkStructureType) const;
    /// The struct that ended the copy, or null.
-   const VkBaseInStructure *first_of_rest() const { return rest; }
-   /// A new struct at the end of the copies, all zero apart from its sType.
+   const VkBaseInStructure *first_uncopied() const { return uncopied; }
+   /// Adds a struct at the end of the copies, all zero apart from its sType.
    void *append(VkStructureType);
    void remove(VkStructureType);
 
-   /// The first struct, to be used as pNext until the next change.
+   /// The first struct, as pNext; valid until the next change.
    void *head();
 
 private:
@@ -44,7 +43,7 @@ private:
    VkBaseOutStructure *add(VkStructureType, size_t size);
 
    std::vector<Block> copies;
-   const VkBaseInStructure *rest = nullptr;
+   const VkBaseInStructure *uncopied = nullptr;
 };
 
 /// The first struct of this type in a chain, or null.

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Numbers the report's format; to be raised when a member changes.
+/// The number of the report's format, to be raised when a member changes.
 constexpr uint32_t format = 1;
 
 /// The members of a report: the one list for Writer and Reader.
@@ -165,7 +165,7 @@ public:
    {
       uint32_t value = 0;
       (*this)(name, value);
-      // The values of Vulkan's enumerations end here.
+      // No value of Vulkan's enumerations is larger.
       if (value > INT32_MAX)
          fail(std::string(name) + " is too large");
       else
@@ -319,7 +319,7 @@ private:
    std::set<std::string, std::less<>> known;
 };
 
-/// Why no driver can report this; empty if one can.
+/// The reason why no driver reports these facts; empty: there is none.
 std::string find_contradiction(const DriverFacts &facts)
 {
    const Subgroups &subgroups = facts.subgroups;
@@ -363,7 +363,7 @@ Result<DriverFacts> read_driver_report(std::string_view text)
    try {
       json = Json::parse(text);
    } catch (const Json::parse_error &error) {
-      // Without the library's own number, in brackets.
+      // Without the library's own number in brackets.
       const std::string message = error.what();
       return Error{message.substr(message.find("] ") + 2)};
    }

@@ -45,7 +45,7 @@ bool adds_nothing(const PlanSettings &, const MatrixPlan &)
    return false;
 }
 
-/// Whether the driver has it, also of types that nothing is built from.
+/// Whether the driver lists the operation, also of types that no other matrix is built from.
 bool is_listed(const MatrixPlan &device, const MatrixOperation &operation)
 {
    return std::ranges::any_of(device.native_properties, [&](const auto &properties) {
@@ -61,7 +61,7 @@ bool adds_operations(const PlanSettings &settings, const MatrixPlan &device)
           });
 }
 
-/// Elements go from invocation to invocation.
+/// Elements move between invocations.
 const char *has_no_elements(const MatrixPlan &device)
 {
    if (const char *obstacle = has_no_operations(device))

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The one table of the extensions of cooperative matrices.  It decides which extensions are
-/// listed, how queries of features and properties are answered, what vkCreateDevice accepts and
-/// passes on, and which shaders the layer reads.  The manifest is written from it.
+/// The one table of the extensions of cooperative matrices. It decides which extensions are listed,
+/// how queries of features and properties are answered, which requests vkCreateDevice accepts and
+/// passes on, and which shaders the layer reads. The build writes the manifest from it.
 
 #pragma once
 
@@ -34,31 +34,30 @@ enum class Extension {
 };
 inline constexpr size_t extension_count = size_t(Extension::count);
 
-/// Which of driver and layer support an extension.
+/// The supporter of an extension: driver, layer or both.
 enum class Support {
    absent,   ///< neither, or the driver's own is hidden
-   native,   ///< the driver: the layer steps aside
+   native,   ///< the driver; the layer does nothing
    extended, ///< the driver, and the layer adds to it
-   lowered,  ///< the layer alone: the driver must not see it
+   lowered,  ///< the layer; the driver must not see it
 };
 
 struct ExtensionRow {
    Extension extension;
    const char *name;
    uint32_t spec_version;
-   /// What it is defined on top of: the driver's own can be used only with the driver's own base.
+   /// The extension below it: the driver's own can be used only on top of the driver's own base.
    Extension base;
-   /// There is more to the extension than matrices: only the features of `matrix_features` are
-   /// hidden.
+   /// The extension has uses without matrices: only the features of `matrix_features` are hidden.
    bool has_other_uses;
 
-   /// VkBool32s behind the header of the struct of features.  The masks have a bit for each.
+   /// The VkBool32s behind the header of the struct of features. The masks have a bit for each.
    VkStructureType features;
    uint32_t feature_count;
    uint32_t matrix_features;
    uint32_t lowered_features;
 
-   /// 32-bit words behind the header of the struct of properties; null where there is no struct.
+   /// The 32-bit words behind the header of the struct of properties; null without a struct.
    VkStructureType properties = VK_STRUCTURE_TYPE_MAX_ENUM;
    uint32_t property_words = 0;
    void (*tell_properties)(const MatrixPlan &, void *structure) = nullptr;
@@ -71,7 +70,7 @@ struct ExtensionRow {
    std::vector<uint32_t> spirv_capabilities;
    std::vector<std::string> spirv_extensions;
 
-   /// Why the layer cannot support it above a driver that it can lower for, or null.
+   /// The reason why the layer cannot support it, above a driver that it can lower for; or null.
    const char *(*why_not_lowered)(const MatrixPlan &);
    /// Whether the layer adds anything to the driver's own.
    bool (*adds_to_native)(const PlanSettings &, const MatrixPlan &);

@@ -15,14 +15,14 @@ namespace {
 /// The smallest and largest subgroups that the compiler lowers for.
 constexpr uint32_t min_subgroup_size = 4, max_subgroup_size = 128;
 
-/// What every implementation has to allow: maxComputeWorkgroupInvocations of the table "Required
+/// The least value that Vulkan allows: maxComputeWorkgroupInvocations of the table "Required
 /// Limits".
 uint32_t least_max_invocations(const MatrixPlan &device)
 {
    return device.version >= VK_API_VERSION_1_4 ? 256 : 128;
 }
 
-/// The subgroup size of pipelines that do not ask for one, or 0 with a reason.
+/// The subgroup size of pipelines that require none, or 0 with a reason.
 uint32_t choose_subgroup_size(const PlanSettings &settings, MatrixPlan &device)
 {
    const Subgroups &reported = device.subgroups;
@@ -45,7 +45,7 @@ uint32_t choose_subgroup_size(const PlanSettings &settings, MatrixPlan &device)
    return size;
 }
 
-/// The driver's matrices, where they are not hidden.
+/// Copies the driver's matrices, which are not hidden.
 void take_native_matrices(MatrixPlan &plan)
 {
    plan.native_properties = plan.listed_matrices;
@@ -56,8 +56,8 @@ void take_native_matrices(MatrixPlan &plan)
    }
 }
 
-/// The workgroups whose matrices the layer may have to lower: where the driver supports such
-/// matrices, the workgroups for which it reports them.
+/// The workgroups whose matrices the layer may have to lower: if the driver supports matrices of
+/// workgroup scope, the sizes that it reports.
 std::vector<uint32_t> find_matrix_workgroups(const MatrixPlan &plan)
 {
    std::vector<uint32_t> sizes(matrix_workgroups.begin(), matrix_workgroups.end());
@@ -104,8 +104,8 @@ std::vector<MatrixOperation> list_operations(const PlanSettings &settings, const
    return advertised_operations(std::move(operations), settings.profile, device.subgroup_size);
 }
 
-/// Chooses the subgroup size and lists the operations. The reason if nothing can be lowered for the
-/// device; else empty.
+/// Chooses the subgroup size and lists the operations. Returns the reason if nothing can be lowered
+/// for the device, else an empty text.
 std::string plan_operations(const PlanSettings &settings, MatrixPlan &device)
 {
    if (!settings.refused.empty())
@@ -125,9 +125,9 @@ std::string plan_operations(const PlanSettings &settings, MatrixPlan &device)
    return {};
 }
 
-/// Why the layer does not support an extension; empty if it does.
-std::string why_not_lowered(const ExtensionRow &row, const PlanSettings &settings,
-                            const MatrixPlan &device)
+/// The reason why the layer does not support an extension; empty if it does.
+std::string reason_against(const ExtensionRow &row, const PlanSettings &settings,
+                           const MatrixPlan &device)
 {
    if (!device.reason.empty())
       return device.reason;
@@ -138,13 +138,13 @@ std::string why_not_lowered(const ExtensionRow &row, const PlanSettings &setting
    return obstacle ? obstacle : "";
 }
 
-/// Decides which of driver and layer support an extension; its base has been decided before.
+/// Decides which of driver and layer support an extension, after its base.
 void decide(const ExtensionRow &row, const PlanSettings &settings, bool has_native,
             MatrixPlan &device)
 {
    const bool native = has_native && !device.native_hidden &&
                        (row.base == Extension::none || device.driver_has(row.base));
-   std::string obstacle = why_not_lowered(row, settings, device);
+   std::string obstacle = reason_against(row, settings, device);
    const bool lowers = obstacle.empty();
    Support &support = device.support[size_t(row.extension)];
    if (native)
@@ -156,7 +156,7 @@ void decide(const ExtensionRow &row, const PlanSettings &settings, bool has_nati
       device.absent_because[size_t(row.extension)] = std::move(obstacle);
 }
 
-/// Matrices of types that are the driver's own are left to it, where it can have the shader.
+/// Leaves matrices of the driver's own types to it, if it can have the shader.
 void leave_native_types(MatrixPlan &plan, Extension extension,
                         std::initializer_list<ComponentType> types)
 {
@@ -181,15 +181,15 @@ void plan_flexible(MatrixPlan &plan)
    };
    plan.flexible = flexible_of(plan.operations);
    plan.flexible_of_native_types = flexible_of(plan.operations_of_native_types);
-   // Of 32 KiB a matrix of 64×64 components of 16 bits.  Where the driver has such matrices itself,
-   // programs leave memory for its own alone.
+   // In 32 KiB, a matrix of 64×64 components of 16 bits. If the driver has matrices of workgroup
+   // scope, programs leave memory only for its own.
    if (plan.lowers(Extension::nv_cooperative_matrix2))
       plan.staging_bytes = plan.max_shared_bytes / 4;
 }
 
 } // namespace
 
-bool MatrixPlan::lowers() const
+bool MatrixPlan::lowers_any() const
 {
    return std::ranges::any_of(extension_rows(),
                               [&](const ExtensionRow &row) { return lowers(row.extension); });
@@ -215,7 +215,7 @@ MatrixPlan plan_matrices(const DriverFacts &facts, const PlanSettings &settings)
                       {ComponentType::e4m3, ComponentType::e5m2});
    plan_flexible(plan);
    if (plan.driver_has(Extension::khr_cooperative_matrix)) {
-      // A shader may have both, and what only the layer can do with them.
+      // A shader may use both, and also operations that only the layer has.
       std::ranges::copy_if(
          plan.native_operations, std::back_inserter(plan.operations),
          [&](const auto &operation) { return !contains(plan.operations, operation); });

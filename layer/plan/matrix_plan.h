@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the layer makes of a driver: which of both supports each extension, and the matrices that
-/// are advertised and lowered. The facts that it was made from are its base.
+/// The layer's decisions about a driver: the supporter of each extension, and the matrices that are
+/// advertised and lowered. The facts behind them are the base class.
 
 #pragma once
 
@@ -24,26 +24,27 @@ struct MatrixPlan : DriverFacts {
    std::array<Support, extension_count> support = {};
    std::array<std::string, extension_count> absent_because; ///< the reason, per absent extension
    std::string reason;                                      ///< why nothing can be lowered
-   bool hides_float8 = false;  ///< from this program, which has no matrices of it then
-   bool native_hidden = false; ///< although the driver has matrices
+   bool hides_float8 = false;                               ///< from this program
+   bool native_hidden = false;                              ///< although the driver has matrices
 
-   /// Of pipelines that do not ask for one; reported as subgroupSize.
+   /// The size of pipelines that require none; reported as subgroupSize.
    uint32_t subgroup_size = 0;
-   /// Pipelines cannot be told a size, and there may be several: lowered shaders rely on none.
+   /// Pipelines cannot require a size, and several sizes exist: lowered shaders rely on none.
    bool subgroups_are_blocks = false;
-   /// Those that pipelines may require.
+   /// The sizes that pipelines may require.
    SubgroupSizes presented_sizes = {};
-   /// Whether the sizes are fewer than the driver's: no stage may be left to vary beyond them.
+   /// Whether the range of sizes is smaller than the driver's, so that no stage may vary beyond it.
    bool narrows_subgroup_sizes() const
    {
-      return lowers() && (presented_sizes.min != subgroups.min_size ||
-                          presented_sizes.max != subgroups.max_size);
+      return lowers_any() && (presented_sizes.min != subgroups.min_size ||
+                              presented_sizes.max != subgroups.max_size);
    }
-   /// Where a profile has other sizes than the driver, each stage must require one.  Stages that
-   /// cannot have no subgroup operations, and workgroups are as large as the driver can run them.
+   /// If a profile has other sizes than the driver, each stage must require one. A stage that
+   /// cannot require a size has no subgroup operations then, and workgroups are limited to the size
+   /// that the driver runs.
    bool changes_subgroup_size() const
    {
-      return narrows_subgroup_sizes() || (lowers() && subgroup_size != subgroups.size);
+      return narrows_subgroup_sizes() || (lowers_any() && subgroup_size != subgroups.size);
    }
    /// Drivers without a limit report UINT32_MAX as maxComputeWorkgroupSubgroups.
    uint32_t max_invocations_of_size() const
@@ -51,34 +52,34 @@ struct MatrixPlan : DriverFacts {
       return uint32_t(
          std::min<uint64_t>(uint64_t(subgroup_size) * subgroups.max_per_workgroup, UINT32_MAX));
    }
-   std::vector<MatrixOperation> operations; ///< all that a shader may use
+   std::vector<MatrixOperation> operations; ///< for all shaders
    /// Also offered to a shader that cannot be given to the driver because it declares an extension
    /// that only the layer has.
    std::vector<MatrixOperation> operations_of_native_types;
    std::vector<FlexibleOperation> flexible_of_native_types;
-   /// The layer's operations of flexible sizes.  Where the driver supports such sizes itself, they
+   /// The layer's operations of flexible sizes. If the driver supports flexible sizes itself, they
    /// are for shaders that cannot be given to it for other reasons.
    std::vector<FlexibleOperation> flexible;
-   /// Shared memory that shaders leave free for matrices of workgroup scope.
+   /// The shared memory that shaders leave free for matrices of workgroup scope.
    uint32_t staging_bytes = 0;
-   /// The driver's own, where they are not hidden: as the driver reports them, and those from which
-   /// others can be built.
+   /// The driver's own matrices, if they are not hidden: as the driver reports them, and the
+   /// operations from which others can be built.
    std::vector<VkCooperativeMatrixPropertiesKHR> native_properties;
    std::vector<MatrixOperation> native_operations;
 
    Support support_of(Extension extension) const { return support[size_t(extension)]; }
-   /// Whether the driver is given an extension where the application has it.
+   /// Whether the driver gets an extension that the application enables.
    bool driver_has(Extension extension) const
    {
       return support_of(extension) == Support::native || support_of(extension) == Support::extended;
    }
-   /// Whether the layer has anything to do with an extension's shaders.
+   /// Whether the layer handles shaders of an extension.
    bool lowers(Extension extension) const
    {
       return support_of(extension) == Support::lowered ||
              support_of(extension) == Support::extended;
    }
-   bool lowers() const; ///< any
+   bool lowers_any() const; ///< handles shaders of any extension
    const std::string &why_absent(Extension extension) const
    {
       return absent_because[size_t(extension)];
@@ -90,7 +91,7 @@ struct MatrixPlan : DriverFacts {
    }
 };
 
-/// Depends on its arguments alone, so that a device can be planned without owning it.
+/// Depends only on its arguments, so that a device can be planned for on any machine.
 MatrixPlan plan_matrices(const DriverFacts &, const PlanSettings &);
 
 } // namespace weft::layer

@@ -93,9 +93,9 @@ std::string plan_text(const MatrixPlan &plan)
                support_text(plan, row.extension).c_str());
       text += line;
    }
-   if (plan.lowers())
+   if (plan.lowers_any())
       text += "subgroups                                " + subgroups_text(plan) + "\n";
-   if (plan.lowers() || plan.driver_has(Extension::khr_cooperative_matrix))
+   if (plan.lowers_any() || plan.driver_has(Extension::khr_cooperative_matrix))
       text += operations_text(plan);
    if (plan.lowers(Extension::nv_cooperative_matrix2))
       text += flexible_text(plan);

@@ -46,7 +46,7 @@ TEST(StagePlan, originals_change_only_their_size)
 TEST(StagePlan, shaders_without_matrices_of_a_module_with_them)
 {
    LoweredShader shader;
-   shader.form = Form::cut_down;
+   shader.form = Form::without_matrices;
    EXPECT_EQ(plan_stage(free_sizes, varying, shader), (StagePlan{.replaces_module = true}));
    EXPECT_EQ(plan_stage(fewer_sizes, varying, shader),
              (StagePlan{.replaces_module = true, .clears_varying = true, .add_required_size = 32}));

@@ -192,7 +192,7 @@ compile_for_driver(const Arguments &arguments, std::span<const uint32_t> words,
    const uint32_t subgroup_size = arguments.subgroup_size    ? arguments.subgroup_size
                                   : described->subgroup_size ? described->subgroup_size
                                                              : cpu::default_subgroup_size;
-   if (described->plan && !described->plan->lowers())
+   if (described->plan && !described->plan->lowers_any())
       return Error{"the layer lowers nothing above this driver; --emit=plan prints the reasons"};
    spirv::CompileOptions options = described->compile_options(subgroup_size);
    options.robust_access = arguments.robust.value_or(false);
