@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// vkCreateComputePipelines: several pipelines, by several threads, with feedback.
+/// vkCreateComputePipelines: several pipelines, on several threads, with feedback.
 
 #include "backend/cpu/runtime/executor.h"
 #include "icd/device.h"
@@ -51,7 +51,7 @@ bool returns_early(const VkComputePipelineCreateInfo &info)
           VK_PIPELINE_CREATE_2_EARLY_RETURN_ON_FAILURE_BIT_KHR;
 }
 
-/// The result of several pipelines, from that of the pipelines before and that of the next one.
+/// The result of several pipelines, from the result so far and the next one.
 /// VK_PIPELINE_COMPILE_REQUIRED counts less than a failure.
 VkResult worse(VkResult before, VkResult next)
 {
@@ -60,8 +60,8 @@ VkResult worse(VkResult before, VkResult next)
              : before;
 }
 
-/// Whether the pipelines of one call may be made by several threads: an application's allocator is
-/// called by the thread that called Vulkan only (Vulkan, Host Memory), and a cache that the
+/// Whether several threads may create the pipelines of one call. An application's allocator may be
+/// called only by the thread that called Vulkan (Vulkan, Host Memory), and a cache that the
 /// application synchronizes has no lock.
 bool may_use_threads(const Device *device, const vk_pipeline_cache *cache,
                      const VkAllocationCallbacks *allocator)
@@ -71,7 +71,7 @@ bool may_use_threads(const Device *device, const vk_pipeline_cache *cache,
 }
 
 /// Creates all pipelines of one call, on as many threads as can run at once. False if there is no
-/// memory for that: then nothing was made.
+/// memory for threads: nothing was created then.
 bool create_in_parallel(Device *device, vk_pipeline_cache *cache,
                         std::span<const VkComputePipelineCreateInfo> infos, VkPipeline *pipelines,
                         std::vector<VkResult> *results)
@@ -95,7 +95,7 @@ bool create_in_parallel(Device *device, vk_pipeline_cache *cache,
          try {
             helpers.emplace_back(work);
          } catch (const std::exception &) {
-            break; // those that there are will do
+            break; // fewer threads suffice
          }
       }
    }

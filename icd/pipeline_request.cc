@@ -25,7 +25,7 @@ void read_module(const VkPipelineShaderStageCreateInfo &stage, PipelineRequest *
    if (module) {
       request->source.spirv = {reinterpret_cast<const uint32_t *>(module->data), module->size / 4};
    } else {
-      // VK_KHR_maintenance5: the module may be given in the chain instead.
+      // VK_KHR_maintenance5: the module may be in the chain instead.
       const VkShaderModuleCreateInfo *info =
          vk_find_struct_const(stage.pNext, SHADER_MODULE_CREATE_INFO);
       if (info)
@@ -75,14 +75,14 @@ bool wants_robust_access(const Device *device, const VkComputePipelineCreateInfo
 {
    vk_pipeline_robustness_state state;
    vk_pipeline_robustness_state_fill(&device->vk, &state, info.pNext, info.stage.pNext);
-   // Reading through a null descriptor gives zeros, whatever the pipeline says of other buffers.
+   // Reads through a null descriptor return zeros, with any robustness of other buffers.
    return state.storage_buffers != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT ||
           state.uniform_buffers != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT ||
           state.null_storage_buffer_descriptor || state.null_uniform_buffer_descriptor;
 }
 
-/// A stage that does not require a size leaves it to the driver, if it allows varying sizes or its
-/// module is of SPIR-V 1.6 (Vulkan, "SubgroupSize").
+/// The driver chooses the size for a stage that requires none, if the stage allows varying sizes or
+/// its module is of SPIR-V 1.6 (Vulkan, "SubgroupSize").
 uint32_t choose_subgroup_size(const VkPipelineShaderStageCreateInfo &stage,
                               const ShaderSource &source)
 {
@@ -90,7 +90,7 @@ uint32_t choose_subgroup_size(const VkPipelineShaderStageCreateInfo &stage,
       vk_find_struct_const(stage.pNext, PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
    if (required)
       return required->requiredSubgroupSize;
-   // Any size, but for each shader one: a test is repeatable.
+   // Any size, but the same in each run of a shader, so that tests are repeatable.
    if (settings().hides_subgroup_sizes)
       return 8u << std::accumulate(source.spirv.begin(), source.spirv.end(), 0u) % 4;
    constexpr uint32_t spirv_1_6 = 0x00010600;

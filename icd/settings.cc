@@ -89,10 +89,10 @@ Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std
 
 const Settings &settings()
 {
-   // Threads ask for it while the process ends.
+   // Threads use it while the process ends.
    static const Settings &parsed = until_unload(new Settings([] {
       std::vector<std::string> problems;
-      // A program with more rights than its caller does not take the caller's settings.
+      // A program with more rights than its caller ignores the caller's settings.
       Settings s = parse_settings(
          [](const char *name) -> const char * { return secure_getenv(name); }, problems);
       for (const std::string &problem : problems)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the driver presents of the compiler: its environment variables, parsed once.
-/// backend/cpu/options.h has those of the compiler.  docs/settings.md lists all for users.
+/// The driver's environment variables, parsed once. backend/cpu/options.h has the compiler's.
+/// docs/settings.md lists all for users.
 
 #pragma once
 
@@ -18,43 +18,43 @@ namespace weft {
 
 struct Settings {
    uint32_t subgroup_size = 0; ///< WEFT_SUBGROUP_SIZE: the default subgroup size, 8, 16, 32 or 64
-   /// WEFT_ICD_PROFILE, else WEFT_PROFILE: the vendor whose matrices to advertise; null: all.
+   /// WEFT_ICD_PROFILE, else WEFT_PROFILE: the vendor whose matrices are advertised; null: all
+   /// matrices.
    const Profile *profile = nullptr;
-   const Identity *identity = nullptr; ///< to be presented; null: the driver's own
+   const Identity *identity = nullptr; ///< presented in place of the driver's own; null: none
    bool integrated_gpu =
-      false; ///< WEFT_DEVICE_TYPE: presented as one, for programs that leave out CPUs
+      false; ///< WEFT_DEVICE_TYPE: the device is presented as one, for programs that ignore CPUs
 
    /// WEFT_ICD_HIDE: features of 8 and 16 bits that are not reported.
    bool hides_float16 = false, hides_int16 = false, hides_int8 = false;
    bool hides_storage16 = false, hides_storage8 = false;
-   /// WEFT_ICD_HIDE: pipelines cannot be told a subgroup size, and have various ones.
+   /// WEFT_ICD_HIDE: pipelines cannot require a subgroup size, and have various sizes.
    bool hides_subgroup_sizes = false;
 
-   std::string spirv_folder; ///< WEFT_DUMP_SPIRV: shaders are written there
+   std::string spirv_folder; ///< WEFT_DUMP_SPIRV: the folder for shaders
 
    /// WEFT_POLL_PAUSE: the longest pause of a status query in a loop, in microseconds; 0: none.
    uint32_t poll_pause_us = 1000;
 
-   /// What is set, else the profile's, else the compiler's.
+   /// The set size, else the profile's, else the compiler's.
    uint32_t default_subgroup_size() const;
-   /// Whether it is not the compiler's.
+   /// Whether the size is not the compiler's.
    bool sets_subgroup_size() const { return subgroup_size || profile; }
 };
 
-/// From the environment as it was at the first call.  A value that is not known is reported on
-/// stderr, once.
+/// From the environment at the first call. An unknown value is reported on stderr, once.
 const Settings &settings();
 
-/// From a lookup function like getenv; complaints are appended to `problems`.
+/// From a lookup function like getenv; problems are appended to `problems`.
 Settings parse_settings(const char *(*lookup)(const char *name),
                         std::vector<std::string> &problems);
 
-/// All that the compiler does, or what a vendor's driver has of it.
+/// The matrices of the compiler, or those of them that a vendor's driver has.
 const MatrixSupport &advertised_matrices();
 /// Whether A may have components of the type.
 bool advertises_matrices_of(ComponentType);
-/// Whether an extension of cooperative matrices is listed: there are matrices, and the vendor that
-/// the driver is presented as has it too.
+/// Whether an extension of cooperative matrices is listed: matrices are advertised, and the vendor
+/// that the driver is presented as has the extension.
 bool advertises_matrix_extension(std::string_view name);
 
 } // namespace weft

@@ -102,7 +102,7 @@ std::optional<Error> take_skip(const std::string &text, Arguments &arguments)
    if (!name)
       return name.error();
    if (!is_optional(name->pass))
-      return Error{"not an optional pass, which --help tells"};
+      return Error{"not an optional pass; --help describes them"};
    arguments.passes.skip.push_back(*name);
    return std::nullopt;
 }
