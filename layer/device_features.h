@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "layer/plan/features.h"
+#include "layer/plan/feature_set.h"
 #include "layer/struct_chain.h"
 
 #include <vulkan/vulkan_core.h>

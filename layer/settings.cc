@@ -183,7 +183,7 @@ Settings read_settings(const VkInstanceCreateInfo &info, std::vector<std::string
    if (profile.refused)
       settings.refused = profile.problem;
    if (!profile.problem.empty())
-      problems.push_back("profile=" + profile_text + ": " + profile.problem);
+      problems.push_back("profile: '" + profile_text + "': " + profile.problem);
    const ShowFloat8 show = ShowFloat8(choice_of("float8"));
    settings.hides_float8 =
       show == ShowFloat8::never || (show == ShowFloat8::automatic && is_direct3d(info));

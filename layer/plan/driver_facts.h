@@ -7,7 +7,7 @@
 
 #include "backend/spirv/compiler.h"
 #include "layer/plan/extensions.h"
-#include "layer/plan/features.h"
+#include "layer/plan/feature_set.h"
 
 #include <vulkan/vulkan_core.h>
 

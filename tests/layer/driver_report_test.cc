@@ -213,6 +213,7 @@ protected:
 TEST_F(DriverReportQuery, describes_the_driver_and_not_the_layer)
 {
    driver.native_matrices = true;
+   driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
    const Environment environment("WEFT_LOWERING", "registers");
    ASSERT_VK(create_instance());
    const Result<DriverFacts> facts = read_driver_report(report());
