@@ -12,6 +12,8 @@
 #include "tests/fuzz/shrink.h"
 #include "tests/spirv_forms/forms.h"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +25,6 @@
 #include <poll.h>
 #include <random>
 #include <signal.h>
-#include <sstream>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,26 +32,6 @@
 
 namespace weft::fuzz {
 namespace {
-
-constexpr const char *help = R"(usage: weft_fuzz [option]…
-Makes random programs with cooperative matrices and compares what each path computes with an
-interpreter of its own.
-
-  --seed S          the first program's seed; the next ones count up (default: random)
-  --count N         how many programs (default 200; 25 with WEFT_SWEEP=reduced)
-  --minutes M       as many as fit into M minutes instead
-  --path A,B,…      these paths; --list names them (default: of similar ones some)
-  --all-paths       every path
-  --in-process      no path through Vulkan
-  --forms A,B,…     what compiles the programs' GLSL writes them so: glslang; O or Os, as spirv-opt
-                    does; values or variables, rewritten (default: any, by the program's seed)
-  --failures N      stop after so many failing programs (default 1)
-  --no-shrink       do not make failing programs smaller
-  --shrink-seconds N  spend at most that on each (default 120)
-  --output FOLDER   where failing programs are written (default: .)
-  --print           show the programs instead of running them
-  --list            name the paths
-)";
 
 /// Fewer where slow builds are tested.
 uint64_t default_count()
@@ -72,68 +53,50 @@ struct Settings {
    VulkanFiles vulkan = {WEFT_ICD_MANIFEST, WEFT_LAYER_FOLDER};
 };
 
-std::vector<std::string> split(const std::string &text)
+/// Sets the settings from the command line, or returns the exit status.
+std::optional<int> parse(int argc, char **argv, Settings &s)
 {
-   std::vector<std::string> words;
-   std::istringstream stream(text);
-   for (std::string word; std::getline(stream, word, ',');)
-      words.push_back(word);
-   return words;
-}
-
-bool parse_forms(const std::string &text, std::vector<forms::Form> &list)
-{
-   for (const std::string &word : split(text)) {
-      const std::optional<forms::Form> form = forms::find_form(word);
-      if (!form)
-         return false;
-      list.push_back(*form);
-   }
-   return !list.empty();
-}
-
-bool parse(int argc, char **argv, Settings &s)
-{
-   for (int i = 1; i < argc; i++) {
-      const std::string option = argv[i];
-      const auto value = [&] { return i + 1 < argc ? argv[++i] : ""; };
-      if (option == "--seed")
-         s.seed = strtoull(value(), nullptr, 0);
-      else if (option == "--count")
-         s.count = strtoull(value(), nullptr, 0);
-      else if (option == "--minutes")
-         s.minutes = atof(value());
-      else if (option == "--path") {
-         s.paths = split(value());
-         if (s.paths.empty()) // would mean all
-            return false;
-      } else if (option == "--forms") {
-         if (!parse_forms(value(), s.allowed_forms))
-            return false;
-      } else if (option == "--failures")
-         s.failures = uint32_t(atoi(value()));
-      else if (option == "--all-paths")
-         s.all_paths = true;
-      else if (option == "--in-process")
-         s.in_process = true;
-      else if (option == "--no-shrink")
-         s.shrinks = false;
-      else if (option == "--shrink-seconds")
-         s.shrink_seconds = uint32_t(atoi(value()));
-      else if (option == "--output")
-         s.output = value();
-      else if (option == "--print")
-         s.prints = true;
-      else if (option == "--list")
-         s.lists = true;
-      else
-         return false;
+   CLI::App app("Makes random programs with cooperative matrices and compares the results of each "
+                "path with an interpreter of its own.");
+   std::vector<std::string> form_names;
+   app.add_option("--seed", s.seed,
+                  "the first program's seed; the next ones count up (default: random)");
+   app.add_option("--count", s.count,
+                  "number of programs (default 200; 25 with WEFT_SWEEP=reduced)");
+   app.add_option("--minutes", s.minutes, "as many programs as fit into these minutes instead");
+   app.add_option("--path", s.paths,
+                  "these paths; --list names them (default: some of those that are similar)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+   app.add_flag("--all-paths", s.all_paths, "every path");
+   app.add_flag("--in-process", s.in_process, "no path through Vulkan");
+   app.add_option("--forms", form_names,
+                  "forms of the programs' SPIR-V: glslang; O or Os, by spirv-opt; values or "
+                  "variables, rewritten (default: any, by the program's seed)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+   app.add_option("--failures", s.failures, "stop after this number of failing programs (1)");
+   app.add_flag("!--no-shrink", s.shrinks, "do not make failing programs smaller");
+   app.add_option("--shrink-seconds", s.shrink_seconds, "the longest time for each of them (120)");
+   app.add_option("--output", s.output, "the folder for failing programs (.)");
+   app.add_flag("--print", s.prints, "show the programs instead of running them");
+   app.add_flag("--list", s.lists, "name the paths");
+   try {
+      app.parse(argc, argv);
+      for (const std::string &name : form_names) {
+         const std::optional<forms::Form> form = forms::find_form(name);
+         if (!form)
+            throw CLI::ValidationError("--forms", "there is no '" + name + "'");
+         s.allowed_forms.push_back(*form);
+      }
+   } catch (const CLI::ParseError &error) {
+      return app.exit(error) ? 2 : 0;
    }
    if (s.allowed_forms.empty()) {
       for (const forms::NamedForm &named : forms::all_forms)
          s.allowed_forms.push_back(named.form);
    }
-   return true;
+   return std::nullopt;
 }
 
 /// What a child is about to do, or has found.
@@ -521,10 +484,8 @@ int main(int argc, char **argv)
 {
    using namespace weft::fuzz;
    Settings settings;
-   if (!parse(argc, argv, settings)) {
-      fputs(help, stderr);
-      return 2;
-   }
+   if (const std::optional<int> status = parse(argc, argv, settings))
+      return *status;
    if (settings.lists) {
       for (const auto &path : make_paths(settings.vulkan, {}))
          puts(path->name().c_str());
