@@ -207,10 +207,10 @@ Result<DescribedDriver> parse_report(const std::string &text)
    if (!facts)
       return facts.error();
    layer::MatrixPlan plan = layer::plan_matrices(*facts, {});
-   DescribedDriver d = {
-      facts->driver(facts->features), plan.subgroup_size, plan.native_operations, {}};
-   d.plan = std::move(plan);
-   return d;
+   // Few programs enable robustBufferAccess2, which keeps accesses apart.
+   layer::FeatureSet enabled = facts->features;
+   enabled.set(layer::Feature::robust_buffer_access_2, false);
+   return DescribedDriver{facts->driver(enabled), plan.subgroup_size, plan.native_operations, plan};
 }
 
 /// A report is a JSON object; a line of the other format cannot begin like one.
