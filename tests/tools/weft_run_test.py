@@ -220,7 +220,7 @@ class DriverReport(Scratch):
             self.assertRegex(plan, rf"(?m)^{extension['name']} +{states[extension['support']]}$")
         operations = plan.split("\noperations\n")[1].split("\nmultiples")[0].splitlines()
         self.assertEqual(len(operations), len(device["operations"]))
-        self.assertEqual(operations[0], "  8x8x8 f16 f16 f16 f16 (the driver's own)")
+        self.assertEqual(operations[0], "  8x8x8 f16 f16 f32 f32 (the driver's own)")
 
     def test_devices_that_are_not_there(self):
         ran = run("--describe-driver", "teapot", "--cpu")
