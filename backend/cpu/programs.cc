@@ -396,6 +396,8 @@ Result<std::shared_ptr<Programs>> read_programs(std::span<const std::byte> bytes
    auto programs = std::make_shared<SpecializedPrograms>(shader, cache, key);
    while (!reader.at_end()) {
       const std::vector<char> decisions = reader.next<char>();
+      if (decisions.size() != shader->conditions.branches.size())
+         return Error{"compiled shader: damaged"};
       ProgramResult program = deserialize(reader.next<std::byte>(), cpu);
       if (!program)
          return program.error();
