@@ -3,17 +3,17 @@
 
 #include "backend/cpu/compiler.h"
 
-#include "backend/cpu/codegen/specialize_branches.h"
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/jit/jit.h"
 #include "backend/cpu/kernels/tile_kernels.h"
 #include "backend/cpu/lowered_shader.h"
 #include "backend/cpu/options.h"
 #include "backend/cpu/passes.h"
+#include "backend/cpu/specialize/compile_queue.h"
+#include "backend/cpu/specialize/specialize_branches.h"
 
 #include "nir_passes/shader_key.h"
 #include "nir_passes/shader_text.h"
-#include "threads/large_stack.h"
 #include "threads/until_unload.h"
 
 #include <chrono>
@@ -23,8 +23,8 @@ namespace weft::cpu {
 
 namespace {
 
-/// For matrices of workgroup scope, beside what a program may have.  The memory is ordinary memory:
-/// as much as the largest of such matrices is likely to be.
+/// For matrices of workgroup scope, in addition to the shader's own shared memory: the size of the
+/// largest such matrices that are likely.
 constexpr uint32_t staging_bytes = 128 * 1024;
 
 using Clock = std::chrono::steady_clock;
@@ -90,11 +90,14 @@ Result<LoweredShader> lower(const ShaderSource &source, const CompileOptions &co
    return LoweredShader{std::move(*shader), *features, W, compile_options.robust_buffer_access};
 }
 
-Result<TranslatedShader> translate(LoweredShader shader, const CompileOptions &compile_options)
+Result<TranslatedShader> translate(LoweredShader shader, const CompileOptions &options,
+                                   const Specialization *wanted)
 {
-   const Dump dump = with_debug_output(compile_options.dump);
+   const Dump dump = with_debug_output(options.dump);
    nir_shader *nir = shader.nir.get();
-   PassRunner run(nir, show_text(dump), compile_options.control);
+   PassRunner run(nir, show_text(dump), options.control);
+   if (wanted)
+      specialize_for_dispatch(run, wanted->conditions, wanted->decisions);
    find_uniform_values(run, shader.subgroup_size);
    if (run.refused())
       return run.error();
@@ -109,59 +112,50 @@ Result<TranslatedShader> translate(LoweredShader shader, const CompileOptions &c
    Result<Translation> translation = nir_to_llvm(nir, translate_options, *context);
    if (!translation)
       return translation.error();
-   if (CompileStatistics *statistics = compile_options.statistics) {
+   if (CompileStatistics *statistics = options.statistics) {
       statistics->translation_ms = milliseconds_since(start);
       statistics->accesses = translation->accesses;
    }
    return TranslatedShader{std::move(context), std::move(*translation), shader.cpu};
 }
 
-Result<std::shared_ptr<const Program>> generate(TranslatedShader shader, const Dump &dump,
-                                                CompileStatistics *statistics)
+Result<std::shared_ptr<const Program>> generate(TranslatedShader shader,
+                                                const CompileOptions &options)
 {
-   Result<std::vector<std::byte>> object =
-      compile_object(*shader.translation.module, dump, *shader.cpu, statistics);
+   Result<std::vector<std::byte>> object = compile_object(
+      *shader.translation.module, with_debug_output(options.dump), *shader.cpu, options.statistics);
    if (!object)
       return object.error();
    const Clock::time_point start = Clock::now();
    auto program = link_program(shader.translation.info, std::move(*object), *shader.cpu);
-   if (statistics)
-      statistics->link_ms = milliseconds_since(start);
+   if (options.statistics)
+      options.statistics->link_ms = milliseconds_since(start);
    return program;
 }
 
-namespace {
-
-/// Leaves of a shader what such dispatches need.
-Result<bool> specialize(LoweredShader &shader, const DispatchFacts &facts,
-                        const CompileOptions &options)
-{
-   constexpr uint32_t min_instructions = 1;
-   const BranchConditions conditions =
-      find_branch_conditions(shader.nir.get(), shader.subgroup_size, min_instructions);
-   PassRunner run(shader.nir.get(), show_text(with_debug_output(options.dump)), options.control);
-   specialize_for_dispatch(run, conditions, decide_branches(conditions, facts));
-   return run.refused() ? Result<bool>(run.error()) : Result<bool>(true);
-}
-
-/// The whole way.
 Result<std::shared_ptr<const Program>>
-compile_here(const ShaderSource &source, const CompileOptions &options, const DispatchFacts *facts)
+compile(const ShaderSource &source, const CompileOptions &options, const DispatchFacts *facts)
 {
-   Result<LoweredShader> lowered = lower(source, options);
-   if (!lowered)
-      return lowered.error();
-   if (facts) {
-      if (const Result<bool> specialized = specialize(*lowered, *facts, options); !specialized)
-         return specialized.error();
-   }
-   Result<TranslatedShader> translated = translate(std::move(*lowered), options);
-   if (!translated)
-      return translated.error();
-   return generate(std::move(*translated), with_debug_output(options.dump), options.statistics);
+   return on_large_stack([&]() -> Result<std::shared_ptr<const Program>> {
+      Result<LoweredShader> lowered = lower(source, options);
+      if (!lowered)
+         return lowered.error();
+      BranchConditions conditions;
+      BranchDecisions decisions;
+      const Specialization wanted = {conditions, decisions};
+      if (facts) {
+         constexpr uint32_t min_instructions = 1;
+         conditions =
+            find_branch_conditions(lowered->nir.get(), lowered->subgroup_size, min_instructions);
+         decisions = decide_branches(conditions, *facts);
+      }
+      Result<TranslatedShader> translated =
+         translate(std::move(*lowered), options, facts ? &wanted : nullptr);
+      if (!translated)
+         return translated.error();
+      return generate(std::move(*translated), options);
+   });
 }
-
-} // namespace
 
 const MatrixSupport &supported_matrices()
 {
@@ -184,15 +178,6 @@ std::string host_description()
 std::string host_name()
 {
    return host_features().brand;
-}
-
-Result<std::shared_ptr<const Program>>
-compile(const ShaderSource &source, const CompileOptions &options, const DispatchFacts *facts)
-{
-   Result<std::shared_ptr<const Program>> program = std::shared_ptr<const Program>();
-   if (!call_on_large_stack([&] { program = compile_here(source, options, facts); }))
-      return Error{process_is_ending};
-   return program;
 }
 
 CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The stages between SPIR-V and a program, for callers that stop at one: compile() passes through
-/// all of them, programs.cc keeps shaders at the first.
+/// The stages from SPIR-V to a program. compile() in compiler.cc passes through all of them;
+/// programs.cc keeps shaders after the first or the second.
 
 #pragma once
 
 #include "backend/cpu/codegen/nir_to_llvm.h"
+#include "backend/cpu/specialize/branch_decisions.h"
 #include "nir_passes/shader.h"
 
 #include <llvm/IR/LLVMContext.h>
@@ -18,15 +19,15 @@
 
 namespace weft::cpu {
 
-/// The features that a caller wants used, or an Error if this CPU lacks them.  Found out once for each
-/// level.
+/// The features that a caller wants used, or an Error if this CPU lacks them. They are detected once
+/// for each level.
 Result<const CpuFeatures *> features_for(std::optional<InstructionSet>);
 
-/// Of CompileOptions, with what WEFT_DEBUG names on stderr.
+/// CompileOptions::dump, and a copy on stderr of the phases in WEFT_DEBUG.
 using Dump = std::function<void(const char *phase, const std::string &text)>;
 Dump with_debug_output(const Dump &);
 
-/// A shader in NIR's final form (passes.h), of which everything is known that may be wrong.
+/// A shader in NIR's final form (passes.h). All errors that it may have are known.
 struct LoweredShader {
    Shader nir;
    const CpuFeatures *cpu;
@@ -34,21 +35,27 @@ struct LoweredShader {
    bool robust_buffer_access;
 };
 
-/// From SPIR-V to NIR, all of NIR's passes but those that tell uniform values from others.
+/// From SPIR-V to NIR: all of NIR's passes but those that find uniform values.
 Result<LoweredShader> lower(const ShaderSource &, const CompileOptions &);
 
-/// LLVM IR.  The later stages depend on it alone, and fail only without memory or by a bug.
+/// LLVM IR. The last stage depends on it alone, and fails only without memory or by a bug.
 struct TranslatedShader {
    std::unique_ptr<llvm::LLVMContext> context;
    Translation translation;
    const CpuFeatures *cpu;
 };
 
-/// From NIR to LLVM IR.  Of the options only those count that watch and steer.
-Result<TranslatedShader> translate(LoweredShader, const CompileOptions & = {});
+/// The branches of a shader that a program leaves out.
+struct Specialization {
+   const BranchConditions &conditions;
+   const BranchDecisions &decisions;
+};
 
-/// LLVM's passes, machine code, a callable program.
-Result<std::shared_ptr<const Program>> generate(TranslatedShader, const Dump & = {},
-                                                CompileStatistics * = nullptr);
+/// From NIR to LLVM IR. Uses only the options that observe and control.
+Result<TranslatedShader> translate(LoweredShader, const CompileOptions & = {},
+                                   const Specialization * = nullptr);
+
+/// LLVM's passes, machine code, a callable program. Uses the same options.
+Result<std::shared_ptr<const Program>> generate(TranslatedShader, const CompileOptions & = {});
 
 } // namespace weft::cpu

@@ -12,7 +12,7 @@
 #include "backend/cpu/codegen/products/opt_product_order.h"
 #include "backend/cpu/codegen/products/pack_factors.h"
 #include "backend/cpu/codegen/products/unroll_products.h"
-#include "backend/cpu/codegen/specialize_branches.h"
+#include "backend/cpu/specialize/specialize_branches.h"
 
 #include "nir_passes/compile_limits.h"
 #include "nir_passes/matrices/validate_cmat.h"
@@ -203,7 +203,7 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
 }
 
 void specialize_for_dispatch(PassRunner &run, const BranchConditions &conditions,
-                             const std::string &decisions)
+                             const BranchDecisions &decisions)
 {
    if (!RUN(run, specialize_branches, &conditions, decisions))
       return;

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include "backend/cpu/specialize/branch_decisions.h"
 #include "nir_passes/memory/binding_layout.h"
 #include "nir_passes/pass_runner.h"
 #include "nir_passes/result.h"
@@ -12,12 +13,9 @@
 #include "nir_passes/shader_source.h"
 #include "nir_passes/target.h"
 
-#include <string>
 #include <vector>
 
 namespace weft::cpu {
-
-struct BranchConditions;
 
 struct PassOptions {
    Target target;
@@ -40,7 +38,7 @@ struct PassOptions {
 Result<Shader> lower_for_cpu(const ShaderSource &, const PassOptions &);
 
 /// Removes from a lowered shader the code that dispatches with these branch decisions cannot reach.
-void specialize_for_dispatch(PassRunner &, const BranchConditions &, const std::string &decisions);
+void specialize_for_dispatch(PassRunner &, const BranchConditions &, const BranchDecisions &);
 
 /// The last passes. Afterwards, values that leave loops go through phis (LCSSA form), and
 /// nir_def::divergent is valid. Also usable for a shader in this form that does not come from

@@ -5,7 +5,7 @@
 ///
 ///    "WEFTPROG" or "WEFTSHDR" | cache_uuid() | ProgramInfo as 8 words
 ///    | bytes of the payload (64 bits) | XXH3 of everything else (64 bits)
-///    | payload: an object file, or what programs.cc writes
+///    | payload: an object file, or the lists of specialize/kept_shader.h
 ///
 /// Numbers are little-endian. Files come from disk caches and from applications (VkPipelineCache),
 /// so a reader trusts no field before the checksum matches.

@@ -4,8 +4,6 @@
 /// Programs of single dispatches, without the sides of branches that these do not take; and which ones a
 /// shader's Programs are made of.
 
-#include "backend/cpu/jit/program_file.h"
-
 #include "tests/backend/cpu/seed.h"
 #include "tests/backend/cpu/shader_runner.h"
 #include "tests/scratch_folder.h"
@@ -385,34 +383,6 @@ TEST_F(ProgramsOfWays, ComeBackFromBytes)
       EXPECT_FALSE(deserialize_programs(flipped, nullptr, {}));
    }
    EXPECT_FALSE(deserialize(bytes)) << "a shader is no program";
-}
-
-/// A stored program whose decisions are not as many as the shader's branches is refused.
-TEST_F(ProgramsOfWays, HaveADecisionForEachBranch)
-{
-   const std::shared_ptr<Programs> programs = get(true);
-   ASSERT_TRUE(programs);
-   const auto shader = read_program_file(programs->serialize());
-   ASSERT_TRUE(shader);
-   const std::vector<std::byte> program = program_for(*programs, 4)->serialize();
-   const auto is_read = [&](const std::string &decisions) {
-      std::vector<std::byte> payload = shader->payload;
-      const auto add = [&](std::span<const std::byte> bytes) {
-         payload.resize((payload.size() + 7) / 8 * 8);
-         const uint64_t size = bytes.size();
-         const auto size_bytes = std::as_bytes(std::span(&size, 1));
-         payload.insert(payload.end(), size_bytes.begin(), size_bytes.end());
-         payload.insert(payload.end(), bytes.begin(), bytes.end());
-      };
-      add(std::as_bytes(std::span(decisions)));
-      add(program);
-      const auto file = write_program_file(FileKind::shader, shader->info, payload);
-      return bool(deserialize_programs(file, nullptr, {}));
-   };
-   EXPECT_TRUE(is_read("eeeet----"));
-   EXPECT_FALSE(is_read("eeeet---"));
-   EXPECT_FALSE(is_read("eeeet-----"));
-   EXPECT_FALSE(is_read(""));
 }
 
 } // namespace

@@ -1,19 +1,18 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "backend/cpu/codegen/specialize_branches.h"
+#include "backend/cpu/specialize/specialize_branches.h"
 
 #include "compiler/nir/nir_builder.h"
-
-#include <algorithm>
 
 namespace weft::cpu {
 
 namespace {
 
-/// Of a stretch of control flow.
+/// The size of a list of control flow.
 struct Size {
-   uint32_t instructions = 0, effects = 0; ///< what others see of it
+   uint32_t instructions = 0;
+   uint32_t effects = 0; ///< instructions whose results others see
 
    Size &operator+=(const Size &more)
    {
@@ -56,7 +55,8 @@ Size size_of(exec_list *list)
    return size;
 }
 
-/// Calls enter(if, number) and, between its sides and behind them, next_side() and leave().
+/// Calls the visitor's enter(if, number) before each if, next_side() between its sides, and leave()
+/// behind it.
 template <typename Visitor>
 struct Walk {
    Visitor &visitor;
@@ -83,12 +83,12 @@ struct Walk {
 struct Finder {
    DispatchExpressions expressions;
    uint32_t min_instructions;
-   Size all; ///< of the whole shader
+   Size all; ///< the whole shader
    std::vector<BranchConditions::Branch> branches = {};
    int32_t around = -1;
    bool in_then = false;
 
-   /// Where it stood, if it is one of the branches.
+   /// The state outside of an if, to be restored behind it if the if is one of the branches.
    struct Entered {
       bool found;
       int32_t around;
@@ -99,7 +99,8 @@ struct Finder {
    {
       const Entered before = {true, around, in_then};
       const Size then_size = size_of(&nif->then_list), else_size = size_of(&nif->else_list);
-      // Of a dispatch that has no effect nobody wants a program: so a look at bounds around all is no choice.
+      // A dispatch without effects needs no program. So a check of bounds around all effects
+      // decides nothing.
       const auto is_worth_leaving = [&](const Size &side) {
          return side.instructions >= min_instructions && side.effects < all.effects;
       };
@@ -110,7 +111,7 @@ struct Finder {
          return {};
       const bool differs = expressions.tells_workgroups_apart(condition);
       const auto is_kept = [&](const Size &side) {
-         constexpr uint32_t small = 8; // as a part of the shader
+         constexpr uint32_t small = 8; // an eighth of the shader
          return differs && side.instructions * small <= all.instructions;
       };
       branches.push_back(
@@ -148,90 +149,10 @@ BranchConditions find_branch_conditions(const nir_shader *shader, uint32_t subgr
 
 namespace {
 
-/// Both halves along the longest side.
-void split(const WorkgroupRanges &workgroups, std::vector<WorkgroupRanges> &halves)
-{
-   const auto longest =
-      std::ranges::max_element(workgroups, {}, [](const ValueRange &r) { return r.high - r.low; });
-   const size_t dimension = size_t(longest - workgroups.begin());
-   const uint64_t middle = longest->low + (longest->high - longest->low) / 2;
-   halves.insert(halves.end(), longest->is_known() ? 1 : 2, workgroups);
-   if (!longest->is_known()) {
-      halves[halves.size() - 2][dimension].high = middle;
-      halves[halves.size() - 1][dimension].low = middle + 1;
-   }
-}
-
-/// Of each branch's condition the range in all workgroups.  These are often told where they work by
-/// quotients and remainders of their numbers, which depend on each other: what is not known of all is
-/// looked at in halves, quarters, ….
-std::vector<ValueRange> condition_ranges(const BranchConditions &conditions,
-                                         const DispatchFacts &facts)
-{
-   constexpr ValueRange unknown = {0, 1};
-   constexpr size_t max_parts = 16;
-   std::vector<ValueRange> ranges(conditions.branches.size(), unknown);
-   for (std::vector<WorkgroupRanges> parts = {all_workgroups(facts)};;) {
-      std::vector<ValueRange> together(ranges.size(), {1, 0});
-      std::vector<bool> some_unknown(ranges.size());
-      for (const WorkgroupRanges &part : parts) {
-         const std::vector<ValueRange> values = evaluate(conditions.expressions, facts, part);
-         for (size_t i = 0; i < ranges.size(); i++) {
-            const ValueRange &value = values[conditions.branches[i].condition];
-            together[i] = {std::min(together[i].low, value.low),
-                           std::max(together[i].high, value.high)};
-            some_unknown[i] = some_unknown[i] || !value.is_known();
-         }
-      }
-      bool is_open = false;
-      for (size_t i = 0; i < ranges.size(); i++) {
-         if (together[i].is_known())
-            ranges[i] = together[i];
-         is_open |= some_unknown[i] && !ranges[i].is_known();
-      }
-      std::vector<WorkgroupRanges> smaller;
-      for (const WorkgroupRanges &part : parts)
-         split(part, smaller);
-      if (!is_open || smaller.size() == parts.size() || smaller.size() > max_parts)
-         return ranges;
-      parts = std::move(smaller);
-   }
-}
-
-} // namespace
-
-std::string decide_branches(const BranchConditions &conditions, const DispatchFacts &facts)
-{
-   const std::vector<ValueRange> ranges = condition_ranges(conditions, facts);
-   std::string decisions;
-   for (size_t i = 0; i < conditions.branches.size(); i++) {
-      const BranchConditions::Branch &branch = conditions.branches[i];
-      const char around = branch.around >= 0 ? decisions[branch.around] : '?';
-      const bool is_dead = around == '-' || around == (branch.in_then ? 'e' : 't');
-      decisions += is_dead ? '-' : !ranges[i].is_known() ? '?' : ranges[i].low ? 't' : 'e';
-   }
-   return decisions;
-}
-
-std::string with_small_sides(const BranchConditions &conditions, std::string decisions)
-{
-   for (size_t i = 0; i < conditions.branches.size(); i++) {
-      const BranchConditions::Branch &branch = conditions.branches[i];
-      char &decision = decisions[i];
-      const bool is_reached = branch.around >= 0 && decisions[branch.around] == '?';
-      if ((decision == 't' && branch.keeps_else) || (decision == 'e' && branch.keeps_then) ||
-          (decision == '-' && is_reached))
-         decision = '?';
-   }
-   return decisions;
-}
-
-namespace {
-
 struct Decider {
    nir_builder b;
    const BranchConditions &conditions;
-   const std::string &decisions;
+   const BranchDecisions &decisions;
    size_t next = 0;
    bool progress = false;
 
@@ -241,10 +162,10 @@ struct Decider {
    {
       if (next == conditions.branches.size() || conditions.branches[next].number != number)
          return {};
-      const char decision = decisions[next++];
-      if (decision == 't' || decision == 'e') {
+      const BranchDecision decision = decisions[next++];
+      if (decision == BranchDecision::then_side || decision == BranchDecision::else_side) {
          b.cursor = nir_before_cf_node(&nif->cf_node);
-         nir_src_rewrite(&nif->condition, nir_imm_bool(&b, decision == 't'));
+         nir_src_rewrite(&nif->condition, nir_imm_bool(&b, decision == BranchDecision::then_side));
          progress = true;
       }
       return {};
@@ -256,7 +177,7 @@ struct Decider {
 } // namespace
 
 bool specialize_branches(nir_shader *shader, const BranchConditions *conditions,
-                         const std::string &decisions)
+                         const BranchDecisions &decisions)
 {
    nir_function_impl *impl = nir_shader_get_entrypoint(shader);
    Decider decider = {nir_builder_create(impl), *conditions, decisions};

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/specialize/compile_queue.h"
+
+#include "backend/cpu/jit/jit.h"
+#include "backend/cpu/prepare.h"
+#include "backend/cpu/runtime/executor.h"
+
+#include "threads/running_work.h"
+#include "threads/until_unload.h"
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+
+namespace weft::cpu {
+
+namespace {
+
+constinit std::atomic<bool> has_tables = false;
+
+/// LLVM creates the tables of its code generator at their first use. This is that use, before any
+/// program's code is generated (running_work.h).
+void make_tables()
+{
+   static std::once_flag once;
+   std::call_once(once, [] {
+      prepare_code_generation();
+      has_tables = true;
+   });
+}
+
+LargeStackThreads &code_threads()
+{
+   // Survives exit(), because other threads may still use it then.
+   static LargeStackThreads &threads = []() -> LargeStackThreads & {
+      auto *made = new LargeStackThreads(default_threads());
+      call_at_end_of_work([] { code_threads().finish(); });
+      return until_unload(made);
+   }();
+   return threads;
+}
+
+} // namespace
+
+TablesMeanwhile::TablesMeanwhile()
+{
+   if (!has_tables)
+      thread.emplace(make_tables);
+}
+
+void make_program(const std::shared_ptr<ProgramPromise> &promise, DiskCache *cache,
+                  const CacheKey &key, std::function<ProgramResult()> make)
+{
+   const auto run = [cache, key, make = std::move(make)]() -> ProgramResult {
+      try {
+         make_tables();
+         ProgramResult program = make();
+         if (cache && program)
+            cache->write(key, (*program)->serialize());
+         return program;
+      } catch (const std::exception &e) {
+         return Error{e.what()};
+      }
+   };
+   code_threads().start([promise, run](bool may_run) {
+      promise->set_value(may_run ? run() : Error{process_is_ending});
+   });
+}
+
+void prepare_to_compile() noexcept
+{
+   try {
+      const TablesMeanwhile tables;
+   } catch (const std::exception &) {
+      // Without memory, the first compilation creates the tables.
+   }
+}
+
+} // namespace weft::cpu

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// A shader has code for every size that it may meet: a norm unrolled for ten lengths of a row, a
+/// product with and without checks of the matrix's edge, attention with and without a mask. The
+/// push constants and the size of a dispatch decide which code it executes. Compiling the other
+/// code would only take time.
+
+#pragma once
+
+#include "backend/cpu/specialize/branch_decisions.h"
+
+namespace weft::cpu {
+
+/// Finds the branches that a dispatch may decide and that have a side worth leaving out: at least
+/// `min_instructions` long, with effects outside of it.
+BranchConditions find_branch_conditions(const nir_shader *, uint32_t subgroup_size,
+                                        uint32_t min_instructions);
+
+/// A pass: replaces the conditions of decided branches by constants. The conditions are those of
+/// this shader, which is in its final form and stays in it.
+bool specialize_branches(nir_shader *, const BranchConditions *, const BranchDecisions &);
+
+} // namespace weft::cpu
