@@ -53,6 +53,10 @@ Result<Translation> Translator::run()
    patterns.emplace(shader, W);
    fixed_offsets.emplace(shader, W, *patterns);
    packed_sums.emplace(impl);
+   Result<ProductPlan> planned = plan_products(shader, W);
+   if (!planned)
+      return planned.error();
+   products = std::move(*planned);
 
    info = program_info(shader, W);
    begin_function();

@@ -17,6 +17,7 @@
 #include "backend/cpu/codegen/facts/lane_offsets.h"
 #include "backend/cpu/codegen/facts/packed_sums.h"
 #include "backend/cpu/codegen/nir_to_llvm.h"
+#include "backend/cpu/codegen/products/plan_products.h"
 
 #include "compiler/nir/nir.h"
 
@@ -77,9 +78,10 @@ public:
    llvm::Value *workgroup_x = nullptr, *next_workgroup_x = nullptr;
    llvm::Value *scratch =
       nullptr; ///< private memory: byte o of lane l's element of s bytes is at o * W + l * s
-   std::optional<LaneAnalysis> patterns; ///< run() sets this and the next two members
+   std::optional<LaneAnalysis> patterns; ///< run() sets this and the next three members
    std::optional<LaneOffsetAnalysis> fixed_offsets;
    std::optional<PackedSums> packed_sums;
+   ProductPlan products;
    ProgramInfo info{};
    AccessCounts accesses;
 
@@ -157,9 +159,6 @@ public:
    }
    // The plans of guarded_loads.cc for loads of a block.
    llvm::DenseMap<const nir_intrinsic_instr *, GuardedLoad> guarded;
-
-   /// Multiplications of tiles that an earlier call includes (emit_tile.cc).
-   llvm::DenseSet<const nir_instr *> emitted_tiles;
    Way way_of_guarded = Way::ask;
    /// Values of blocks that were emitted twice: code behind the block cannot use these.
    llvm::DenseSet<const nir_def *> only_in_copies;

@@ -172,7 +172,6 @@ void Block::emit(const std::function<bool(nir_instr *)> &which)
 void Block::emit_copy(Way way, llvm::BasicBlock *join)
 {
    t.way_of_guarded = way;
-   t.emitted_tiles.clear(); // each copy emits its own
    emit([&](nir_instr *instr) { return !kept.contains(instr); });
    for (auto &[def, variables] : results) {
       for (unsigned c = 0; c < variables.size(); c++)
