@@ -4,7 +4,6 @@
 #include "nir_passes/stages.h"
 
 #include "nir_passes/front_end/spirv_words.h"
-#include "nir_passes/loops/limit_unrolling.h"
 #include "nir_passes/loops/unroll_matrix_arrays.h"
 #include "nir_passes/matrices/cmat_callee.h"
 #include "nir_passes/matrices/cmat_intrinsics.h"
@@ -261,9 +260,6 @@ void lower_matrices(PassRunner &run, const Target &target)
    }
    /* While pointers are derefs, whose types give the unit of strides. */
    RUN(run, lower_cmat, target, plan->form);
-   /* Before the first loop is unrolled. A driver with tiles decides itself about unrolling. */
-   if (for_cpu)
-      RUN(run, limit_unrolling);
 }
 
 namespace {

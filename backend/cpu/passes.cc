@@ -3,15 +3,14 @@
 
 #include "backend/cpu/passes.h"
 
+#include "backend/cpu/codegen/passes/choose_unrolling.h"
 #include "backend/cpu/codegen/passes/hoist_constants.h"
-#include "backend/cpu/codegen/passes/keep_barrier_loops.h"
 #include "backend/cpu/codegen/passes/opt_uniform.h"
 #include "backend/cpu/codegen/passes/opt_uniform_branches.h"
 #include "backend/cpu/codegen/passes/split_overlapping_loads.h"
 #include "backend/cpu/codegen/passes/validate_final_form.h"
 #include "backend/cpu/codegen/products/opt_product_order.h"
 #include "backend/cpu/codegen/products/pack_factors.h"
-#include "backend/cpu/codegen/products/unroll_products.h"
 #include "backend/cpu/specialize/specialize_branches.h"
 
 #include "nir_passes/compile_limits.h"
@@ -97,7 +96,8 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    run.check(validate_cmat, options.matrices);
    lower_matrices(run, target);
    RUN(run, pack_factors, W);
-   RUN(run, keep_barrier_loops, W);
+   /* Before the first loop is unrolled. */
+   RUN(run, choose_unrolling, W);
 
    /* System values become the subgroup's ids. */
    RUN(run, nir_lower_system_values);
@@ -121,9 +121,9 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
 
    /* After copy propagation within an invocation, before accesses are combined. */
    RUN(run, opt_visibility_barriers, nir_var_all);
-   /* After opt_visibility_barriers: nothing moves across the remaining barriers. The next
-    * optimize() unrolls. */
-   RUN(run, unroll_products);
+   /* Again, for loops of products: now their iterations can be counted, and nothing moves across
+    * the remaining barriers. The next optimize() unrolls. */
+   RUN(run, choose_unrolling, W);
 
    /* Buffers and shared memory become addresses. SPIR-V defines the layout of buffers; shared
     * memory gets a layout here. */

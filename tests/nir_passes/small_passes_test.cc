@@ -3,7 +3,6 @@
 
 /// Passes of a page or less, on shaders built by hand.
 
-#include "nir_passes/loops/limit_unrolling.h"
 #include "nir_passes/workgroups/lower_invocation_ids.h"
 #include "nir_passes/workgroups/opt_visibility_barriers.h"
 #include "tests/nir_passes/shaders.h"
@@ -84,17 +83,6 @@ TEST(OptVisibilityBarriers, KeepsWhatOrdersOrReachesFurther)
    barrier(built, SCOPE_NONE, SCOPE_DEVICE, publish);
    barrier(built, SCOPE_NONE, SCOPE_WORKGROUP, NIR_MEMORY_ACQ_REL);
    EXPECT_FALSE(opt_visibility_barriers(built.shader.get(), nir_var_all));
-}
-
-TEST(LimitUnrolling, TheAuthorsWishDoesNotCount)
-{
-   Built built;
-   nir_loop *loop = nir_push_loop(&built.b);
-   nir_jump(&built.b, nir_jump_break);
-   nir_pop_loop(&built.b, loop);
-   loop->control = nir_loop_control_unroll;
-   limit_unrolling(built.shader.get());
-   EXPECT_EQ(loop->control, nir_loop_control_none);
 }
 
 /// Mesa's nir_opt_loop_unroll, patched (0018): the first of two breaks has no known trip count while

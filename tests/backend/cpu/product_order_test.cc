@@ -65,13 +65,13 @@ const std::string multiply = R"(
       c = coopMatMulAdd(a, b, c);
 )";
 
-TEST(UnrollProducts, LoopsOfFew)
+TEST(ChooseUnrolling, LoopsOfFewProductsAreUnrolled)
 {
    EXPECT_EQ(tile_operations("for (uint k = 0; k < 2; k++) {" + multiply + "}"),
              "load load load load muladd muladd store ");
 }
 
-TEST(UnrollProducts, NotLoopsOfMany)
+TEST(ChooseUnrolling, LoopsOfManyProductsStay)
 {
    EXPECT_EQ(tile_operations("for (uint k = 0; k < 100; k++) {" + multiply + "}"),
              "( load load muladd ) store ");
@@ -79,7 +79,7 @@ TEST(UnrollProducts, NotLoopsOfMany)
              "( load load muladd ) store ");
 }
 
-TEST(UnrollProducts, NotAroundBarriers)
+TEST(ChooseUnrolling, LoopsOfProductsAroundBarriersStay)
 {
    EXPECT_EQ(tile_operations("for (uint k = 0; k < 2; k++) {" + multiply + "barrier(); }"),
              "( load load muladd barrier ) store ");
