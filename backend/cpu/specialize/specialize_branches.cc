@@ -3,6 +3,8 @@
 
 #include "backend/cpu/specialize/specialize_branches.h"
 
+#include "backend/cpu/specialize/implied_values.h"
+
 #include "compiler/nir/nir_builder.h"
 
 namespace weft::cpu {
@@ -164,6 +166,8 @@ struct Decider {
          return {};
       const BranchDecision decision = decisions[next++];
       if (decision == BranchDecision::then_side || decision == BranchDecision::else_side) {
+         replace_implied_values(&b, nir_get_scalar(nif->condition.ssa, 0),
+                                decision == BranchDecision::then_side);
          b.cursor = nir_before_cf_node(&nif->cf_node);
          nir_src_rewrite(&nif->condition, nir_imm_bool(&b, decision == BranchDecision::then_side));
          progress = true;
