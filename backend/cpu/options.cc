@@ -87,10 +87,10 @@ Options parse_options(const char *(*lookup)(const char *name), std::vector<std::
 
 const Options &options()
 {
-   // Threads ask for it while the process ends.
+   // Threads use the options while the process ends.
    static const Options &parsed = until_unload(new Options([] {
       std::vector<std::string> problems;
-      // A program with more rights than its caller does not take the caller's settings.
+      // A program with more rights than its caller ignores the caller's settings.
       Options o = parse_options(
          [](const char *name) -> const char * { return secure_getenv(name); }, problems);
       for (const std::string &problem : problems)

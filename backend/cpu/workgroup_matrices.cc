@@ -22,7 +22,7 @@ enum class Answer : uint8_t {
    open, ///< a scope is computed, or a specialization constant
 };
 
-/// From the words alone, which say so of nearly all modules.
+/// Asks the words alone, which suffices for nearly all modules.
 Answer ask_words(std::span<const uint32_t> spirv)
 {
    std::unordered_map<uint32_t, uint32_t> constants;
@@ -59,7 +59,7 @@ bool ask_nir(const ShaderSource &source)
 {
    const Result<Shader> shader = spirv_to_nir(source, Consumer::cpu, default_subgroup_size);
    if (!shader)
-      return false; // the compilation reports why
+      return false; // the compilation reports the error
    nir_foreach_variable_in_shader(variable, shader->get())
    {
       if (holds_workgroup_matrices(variable->type))

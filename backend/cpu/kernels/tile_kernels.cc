@@ -39,13 +39,13 @@ bool is_real(ComponentType type)
 }
 
 /// Everything that has a symbol.
-using Kernel = std::variant<MatrixOperation, TileTransfer, TilePack>;
+using TileKernel = std::variant<MatrixOperation, TileTransfer, TilePack>;
 
-const std::unordered_map<std::string, Kernel> &kernels_by_symbol()
+const std::unordered_map<std::string, TileKernel> &kernels_by_symbol()
 {
    // A thread may still link a program when the process ends.
-   static const auto &map = until_unload(new std::unordered_map<std::string, Kernel>([] {
-      std::unordered_map<std::string, Kernel> m;
+   static const auto &map = until_unload(new std::unordered_map<std::string, TileKernel>([] {
+      std::unordered_map<std::string, TileKernel> m;
       for (const MatrixOperation &op : tile_operations()) {
          m.emplace(tile_muladd_symbol(op), op);
          for (const TileFactor factor : {TileFactor::a, TileFactor::b})

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Programs from the shader cache, and what makes one another.
+/// Programs from the shader cache, and the inputs that their keys depend on.
 
 #include "tests/backend/cpu/shader_runner.h"
 #include "tests/scratch_folder.h"
@@ -38,7 +38,7 @@ protected:
       return finished(compile_cached(&cache, source(), options, may_compile));
    }
 
-   /// Null if there is none.
+   /// The program when it is complete; null without one.
    static std::shared_ptr<const Program> finished(const Result<std::shared_ptr<Programs>> &started)
    {
       EXPECT_TRUE(started) << started.error().message;
@@ -80,7 +80,7 @@ TEST_F(CompileCached, GivesTheSameProgramAgain)
    EXPECT_EQ(cached->serialize(), compiled->serialize());
    EXPECT_EQ(cached->info().subgroups, compiled->info().subgroups);
    EXPECT_EQ(cached->info().stack_bytes, compiled->info().stack_bytes);
-   // The kernels that it is linked with are those of its instruction set.
+   // A program is linked with the kernels of its instruction set.
    CompileOptions avx2 = options();
    avx2.instruction_set = InstructionSet::avx2;
    EXPECT_FALSE(get(avx2, false));
@@ -99,7 +99,7 @@ TEST_F(CompileCached, WorksWithoutACache)
    EXPECT_FALSE(finished(compile_cached(nullptr, source(), options(), false)));
 }
 
-/// More than have threads at once, and one may be used while others are not there yet.
+/// More programs than threads. One may be used while others are not complete.
 TEST_F(CompileCached, GeneratesCodeMeanwhile)
 {
    constexpr uint32_t count = 40;
@@ -131,7 +131,7 @@ TEST_F(CompileCached, KeepsNoErrors)
    EXPECT_FALSE(std::filesystem::exists(folder.path / "cache"));
 }
 
-TEST_F(CompileCached, WhoWatchesSeesACompilation)
+TEST_F(CompileCached, ObserversSeeACompilation)
 {
    EXPECT_TRUE(get(options(), true));
    CompileOptions watched = options();
@@ -146,10 +146,10 @@ TEST_F(CompileCached, WhoWatchesSeesACompilation)
    measured.statistics = &statistics;
    EXPECT_TRUE(get(measured, true));
    EXPECT_GT(statistics.code_bytes, 0u);
-   // LLVM has both under the names by which they are left out.
+   // LLVM still has both passes under the names by which jit.cc drops them.
    EXPECT_EQ(statistics.dropped_passes, 2u);
 
-   // One that is steered is of no use to others.
+   // A program without its optional passes does not go into the cache.
    std::filesystem::remove_all(folder.path / "cache");
    PassControl control = {.may_run = [](const PassApplication &) { return false; }};
    CompileOptions steered = options();
@@ -158,8 +158,8 @@ TEST_F(CompileCached, WhoWatchesSeesACompilation)
    EXPECT_FALSE(get(options(), false));
 }
 
-/// An entry that is whole, but holds no program of this build.
-TEST_F(CompileCached, CompilesWhatIsNoProgram)
+/// An entry whose hash matches, but which has no program of this build.
+TEST_F(CompileCached, ReplacesEntriesThatAreNoPrograms)
 {
    std::vector<std::byte> bytes = (*compile(source(), options()))->serialize();
    bytes[8] ^= std::byte(1); // of cache_uuid()

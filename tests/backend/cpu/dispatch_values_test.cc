@@ -35,7 +35,7 @@ struct TestShader {
    Shader shader;
 };
 
-/// What one invocation of a dispatch sees.
+/// The values in one invocation of a dispatch.
 struct Place {
    uint32_t workgroup[3], subgroup, lane;
 };
@@ -238,7 +238,7 @@ TEST(DispatchValues, HoldWhatEveryInvocationComputes)
             << range.low << " to " << range.high;
       }
    }
-   // Else the test would say nothing.
+   // Otherwise the test would prove nothing.
    EXPECT_GT(known, programs / 4);
    EXPECT_LT(known, programs);
    EXPECT_GT(knowable, programs / 2);
@@ -299,10 +299,10 @@ TEST(DispatchValues, OfUnknownSizeAreAny)
       (ValueRange{0, UINT32_MAX}));
    EXPECT_EQ(range(dispatch, [](nir_builder *b) { return push_constant(b, nir_imm_int(b, 0)); }),
              (ValueRange{5, 5}));
-   // Behind those that are given.
+   // A push constant behind the known ones.
    EXPECT_EQ(range(dispatch, [](nir_builder *b) { return push_constant(b, nir_imm_int(b, 16)); }),
              (ValueRange{0, UINT32_MAX}));
-   // One of several: nobody knows, but both must hold.
+   // The first operand is unknown, but the second is false.
    EXPECT_EQ(range(dispatch,
                    [](nir_builder *b) {
                       nir_def *loaded = push_constant(b, nir_load_subgroup_id(b));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Where factors are packed, and what is multiplied by one call.  That products are right is for the
-/// end-to-end tests to say.
+/// The places where factors are packed, and the products of one call. The end-to-end tests check
+/// results.
 
 #include "tests/backend/cpu/shader_runner.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 struct Tiles {
    uint32_t loads = 0, packs = 0, packs_of_tiles = 0;
-   /// Loops around packing tiles, less than around products.
+   /// The number of loops around the products that are not around the packing of tiles.
    int loops_left = 0;
    bool operator==(const Tiles &) const = default;
 };
@@ -24,7 +24,7 @@ void PrintTo(const Tiles &t, std::ostream *out)
         << t.loops_left << " loops left";
 }
 
-/// A phase of a shader with 16×16 matrices of the types, A, B and C.
+/// A phase of a shader with 16×16 matrices A, B and C of these types.
 std::string dump_of(const char *phase, const std::string &type, const std::string &sum,
                     const std::string &body)
 {
@@ -55,7 +55,7 @@ std::string dump_of(const char *phase, const std::string &type, const std::strin
    return dump_of_shader(glsl, 3, phase, options);
 }
 
-/// What is loaded and packed for products.
+/// The loads and packs of a shader.
 Tiles tiles_of(const std::string &type, const std::string &sum, const std::string &body)
 {
    Tiles tiles;
@@ -100,7 +100,7 @@ TEST(PackFactors, TilesAreWhatKernelsOfFloatsTake)
    EXPECT_EQ(tiles_of("float", "float", products), (Tiles{2, 0, 0}));
 }
 
-/// B is doubled by component, which only a tile can be.
+/// The components of B are doubled, so B must be a tile.
 TEST(PackFactors, ThatArePlainTilesBeforeEachProduct)
 {
    const std::string body = R"(
@@ -115,7 +115,7 @@ TEST(PackFactors, ThatArePlainTilesBeforeEachProduct)
    EXPECT_EQ(tiles_of("int8_t", "int", body), (Tiles{1, 2, 1}));
 }
 
-/// All of A, before the loop that multiplies each with B.
+/// All tiles of A are packed before the loop that multiplies each with B.
 TEST(PackFactors, ThatDoNotChangeInALoop)
 {
    const std::string body = R"(
@@ -137,7 +137,7 @@ TEST(PackFactors, ThatDoNotChangeInALoop)
    EXPECT_EQ(tiles_of("int8_t", "int", body), (Tiles{1, 2, 1, 1}));
 }
 
-/// A is 16×48, and of its three tiles each is multiplied with two of B, whose tiles are multiplied once.
+/// A is 16×48. Each of its three tiles is multiplied with two tiles of B, each of these once.
 TEST(PackFactors, ThatSeveralProductsOfABlockTake)
 {
    const std::string body = R"(
@@ -157,7 +157,7 @@ TEST(PackFactors, ThatSeveralProductsOfABlockTake)
    EXPECT_EQ(tiles_of("int8_t", "int", body).packs_of_tiles, 3u + 6u);
 }
 
-/// A is multiplied, and stored.
+/// A is multiplied and stored.
 TEST(PackFactors, ThatAreStored)
 {
    const std::string body = R"(
@@ -208,7 +208,7 @@ const std::string long_sums_of_halves = R"(
       coopMatStore(d, results, 0, 32, rows);
    )";
 
-/// Also where they are wider than C and D: memory has nothing of them.
+/// The sums are wider than C and D, but never in memory.
 TEST(ProductsOfABlock, AreOneCallWhereTheirSumIsRounded)
 {
    const std::string llvm = dump_of("llvm", "float16_t", "float16_t", long_sums_of_halves);
@@ -234,7 +234,7 @@ TEST(ProductsOfABlock, EndWhereTheProgramRounds)
    EXPECT_EQ(calls_of_products("float16_t", body), 2u);
 }
 
-/// Of loops whose iterations are few; the outermost stays.
+/// Loops of few iterations are unrolled; the outermost stays.
 TEST(ProductsOfABlock, ComeFromLoops)
 {
    const std::string body = R"(
@@ -262,7 +262,7 @@ TEST(ProductsOfABlock, ComeFromLoops)
    EXPECT_NE(llvm.find("{ i32 2, i32 3, i32 4,"), std::string::npos);
 }
 
-/// Where loads are guarded, one copy is for those that are as expected and one for the others.
+/// Guarded loads have two copies of their block.
 TEST(ProductsOfABlock, AreInEachCopyOfIt)
 {
    const std::string loads_beside = R"(
@@ -280,7 +280,7 @@ TEST(ProductsOfABlock, AreInEachCopyOfIt)
    EXPECT_EQ(calls_of_products("float", loads_beside), 2u) << llvm;
 }
 
-/// Something reads the sums between them.
+/// A store reads the sum between two products.
 TEST(ProductsOfABlock, EndAtUsesOfSums)
 {
    const std::string stored_between = R"(

@@ -28,7 +28,7 @@ std::vector<PlacedProduct> products_of(const std::vector<PlacedProduct> &product
    return all;
 }
 
-/// A GEMM's, k outermost.
+/// The products of a GEMM, k outermost.
 std::vector<PlacedProduct> gemm(uint32_t rows, uint32_t cols, uint32_t depth)
 {
    std::vector<PlacedProduct> products;
@@ -51,7 +51,7 @@ TEST(ProductBlocks, AreWholeGemms)
    }
 }
 
-/// A tile of A takes the place of an earlier one's: the step along k is no longer the same for all.
+/// A tile of A is where an earlier one was, so the steps along k differ.
 TEST(ProductBlocks, KeepTheOrderOfASum)
 {
    const std::vector<PlacedProduct> products = {
@@ -74,7 +74,7 @@ TEST(ProductBlocks, StayWithinReach)
    }
 }
 
-/// Whatever there is: each product once, those of a sum in order.
+/// Random products: each is in one block, and each sum keeps its order.
 TEST(ProductBlocks, AreAllProducts)
 {
    std::mt19937 random(4711);

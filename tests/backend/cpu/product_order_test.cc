@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Which loops of products are unrolled, where factors lie and in which order things are done.  That
-/// results are right is for the end-to-end tests to say.
+/// The loops of products that are unrolled, the places of factors, and the order of operations. The
+/// end-to-end tests check results.
 
 #include "tests/backend/cpu/shader_runner.h"
 
@@ -11,8 +11,8 @@
 namespace weft::cpu {
 namespace {
 
-/// The tile operations of a shader in which 16×16 matrices of floats are multiplied, and its barriers, in order; loops
-/// are brackets.
+/// The tile operations and barriers of a shader that multiplies 16×16 matrices of floats, in order.
+/// Loops are brackets.
 std::string tile_operations(const std::string &body)
 {
    const std::string glsl =
@@ -85,7 +85,7 @@ TEST(ChooseUnrolling, LoopsOfProductsAroundBarriersStay)
              "( load load muladd barrier ) store ");
 }
 
-/// What reads a sum comes behind its products.
+/// An instruction that reads a sum stays behind its products.
 TEST(ProductOrder, KeepsUsesOfSumsBehindThem)
 {
    EXPECT_EQ(tile_operations(R"(
@@ -99,7 +99,8 @@ TEST(ProductOrder, KeepsUsesOfSumsBehindThem)
              "load load muladd store load muladd store ");
 }
 
-/// The NIR of a shader whose four subgroups multiply matrices of the workgroup's, with so many columns each.
+/// The NIR of a shader whose four subgroups multiply matrices of the workgroup, one product for each
+/// number of columns.
 std::string workgroup_products(const std::vector<uint32_t> &columns)
 {
    std::string glsl = R"(
@@ -129,7 +130,7 @@ std::string workgroup_products(const std::vector<uint32_t> &columns)
    return dump_of_shader(glsl + "}", 2, "nir", options);
 }
 
-/// A subgroup packs the tiles of its own band, and all multiply by them where they are.
+/// A subgroup packs the tiles of its own band, and all subgroups multiply by them in place.
 TEST(ProductOrder, FactorsOfTheWorkgroupArePackedOnce)
 {
    const std::string nir = workgroup_products({128}); // four bands of 2×2 tiles
@@ -151,8 +152,8 @@ TEST(ProductOrder, FactorsOfTheWorkgroupLieInTheSameMemory)
    EXPECT_EQ(count(nir, "uint[16][32][13] workgroup_matrix\n"), 1u) << nir;
 }
 
-/// Products that take a tile come before what is loaded into the same, where it must stay the same: it is multiplied by on
-/// the other side of a barrier.
+/// A load into a tile that is also used behind a barrier gets no memory of its own, so it stays behind
+/// the products that read the old tile.
 TEST(ProductOrder, KeepsLoadsBehindUsesOfWhatTheyReplace)
 {
    EXPECT_EQ(tile_operations(R"(

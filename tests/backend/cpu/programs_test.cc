@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The programs of a shader, asked for by several threads, and the tables that LLVM makes for their
-/// code.
+/// The programs of a shader for several threads, and the tables that LLVM creates for their code.
 
 #include "tests/backend/cpu/shader_runner.h"
 #include "tests/scratch_folder.h"
@@ -89,7 +88,7 @@ CompileOptions options_of_buffers(uint32_t count)
    return options;
 }
 
-TEST(Programs, OneThatIsSlowToComeKeepsNobodyFromOthers)
+TEST(Programs, ASlowOneDoesNotDelayOthers)
 {
    test::ScratchFolder folder;
    DiskCache cache(folder.path / "cache", 1 << 20);
@@ -124,8 +123,8 @@ TEST(Programs, OneThatIsSlowToComeKeepsNobodyFromOthers)
    EXPECT_FALSE(bytes.get().empty());
 }
 
-/// One program has been made, and its tables before it: no other may make any.  Those would be
-/// destroyed first at exit(), while other threads still generate code.
+/// After the first program, LLVM may create no more tables: exit() would destroy these first, while
+/// other threads still generate code.
 TEST(Programs, CodeIsGeneratedWithoutNewStaticObjects)
 {
    const char *const bodies[] = {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Programs of single dispatches, without the sides of branches that these do not take; and which ones a
-/// shader's Programs are made of.
+/// Programs of single dispatches, without the sides of branches that these do not take, and the
+/// programs that whole shaders get for a sequence of dispatches.
 
 #include "tests/backend/cpu/seed.h"
 #include "tests/backend/cpu/shader_runner.h"
@@ -17,8 +17,8 @@
 namespace weft::cpu {
 namespace {
 
-/// Sides with loops, barriers and further branches in them, inside of loops too; not all of the dispatch's
-/// making.
+/// Branches around loops, barriers and further branches, also inside of loops. A dispatch decides
+/// some of them.
 const char *const branchy = R"(
 layout(local_size_x = 64) in;
 layout(push_constant, std430) uniform Push { uint n, mode; float scale; uint rows; } push;
@@ -120,7 +120,6 @@ TEST_F(SpecializeBranches, ComputesTheSame)
    EXPECT_GT(compiled.size(), 8u);
 }
 
-/// What is left of a shader.
 size_t barriers(const std::string &nir)
 {
    return count(nir, "@barrier");
@@ -147,7 +146,8 @@ TEST_F(SpecializeBranches, LeavesOutWhatIsNotTaken)
    EXPECT_NE(nir({1, 0, 0, 3}, true).find("if "), std::string::npos) << "one workgroup of two";
 }
 
-/// As products have it whose workgroups share what they load: 32 along the columns of A, then 32 others.
+/// Like a product whose neighbouring workgroups share loads: 32 along the columns of A, then the
+/// next 32.
 TEST(SpecializeBranchesOfTiles, KnowsQuotientsAndRemainders)
 {
    const std::vector<uint32_t> spirv = e2e::compile_glsl(e2e::glsl_header + std::string(R"(
@@ -193,7 +193,7 @@ TEST(SpecializeBranchesOfTiles, KnowsQuotientsAndRemainders)
    EXPECT_TRUE(branches(64, 65));
 }
 
-/// A shader with ways to go, each large enough to be worth a program of its own.
+/// A shader with several ways, each large enough for a program of its own.
 std::string shader_of_ways(const std::string &ways)
 {
    return R"(
@@ -214,7 +214,7 @@ void main()
 )";
 }
 
-/// Ten.
+/// Ten ways.
 std::string many_ways()
 {
    std::string ways;
@@ -282,7 +282,7 @@ protected:
    CompileOptions options;
 };
 
-TEST_F(ProgramsOfWays, AreMadeForWhoComesAndKept)
+TEST_F(ProgramsOfWays, AreMadeForDispatchesAndStored)
 {
    const std::shared_ptr<Programs> programs = get(true);
    ASSERT_TRUE(programs);
@@ -295,7 +295,7 @@ TEST_F(ProgramsOfWays, AreMadeForWhoComesAndKept)
    expect_right(*five, 5);
    const size_t files = cached();
 
-   // Another process, which must not compile: the shader and its programs are there.
+   // Another process that must not compile finds the shader and its programs.
    const std::shared_ptr<Programs> again = get(false);
    ASSERT_TRUE(again);
    expect_right(*program_for(*again, 5), 5);
@@ -316,10 +316,10 @@ TEST_F(ProgramsOfWays, AreNotMoreThanAFew)
       expect_right(*program, way);
       made.insert(program);
    }
-   // Ten ways, of which eight have their own.
+   // Eight of the ten ways have a program of their own.
    EXPECT_EQ(made.size(), 9u);
    expect_right(*program_for(*programs, 3), 3);
-   // Of what nobody knows there is one for all.
+   // A dispatch without facts gets the program with all branches.
    const FutureProgram &any = programs->program_for({});
    ASSERT_TRUE(any.get());
    EXPECT_TRUE(made.contains(*any.get()));
@@ -327,8 +327,8 @@ TEST_F(ProgramsOfWays, AreNotMoreThanAFew)
       expect_right(**any.get(), way);
 }
 
-/// A program of both sides is there for who goes one way, too, but not the other way round.
-TEST_F(ProgramsOfWays, AreNotMadeForLessThanThereIs)
+/// A program of both sides serves dispatches of one side too, but not the reverse.
+TEST_F(ProgramsOfWays, OfBothSidesServeEither)
 {
    // Workgroups up to a number go one way, the others another.
    spirv = e2e::compile_glsl(e2e::glsl_header +
@@ -343,9 +343,8 @@ TEST_F(ProgramsOfWays, AreNotMadeForLessThanThereIs)
    EXPECT_NE(one->serialize(), both->serialize());
 }
 
-/// What is a small part of the shader and some workgroups may want, as a look at the edge, is in the first program
-/// already.
-TEST_F(ProgramsOfWays, KeepWhatLittleSomeWorkgroupsMayWant)
+/// A small side that depends on the workgroup, such as a check of the edge, is in the first program.
+TEST_F(ProgramsOfWays, KeepSmallSides)
 {
    std::string all;
    for (uint32_t n = 0; n < 12; n++)

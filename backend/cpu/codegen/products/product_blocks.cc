@@ -56,10 +56,9 @@ std::vector<Segment> find_segments(const std::vector<PlacedProduct> &products,
    return segments;
 }
 
-/// Builds one block after the other.
-class Blocks {
+class BlockFinder {
 public:
-   Blocks(std::vector<Segment> segments, const PlacedProduct &reach)
+   BlockFinder(std::vector<Segment> segments, const PlacedProduct &reach)
        : segments(std::move(segments)), reach(reach)
    {
    }
@@ -143,7 +142,7 @@ private:
 std::vector<ProductBlock> find_blocks(const std::vector<PlacedProduct> &products,
                                       const PlacedProduct &reach)
 {
-   return Blocks(find_segments(products, reach), reach).find();
+   return BlockFinder(find_segments(products, reach), reach).find();
 }
 
 } // namespace weft::cpu
