@@ -146,6 +146,43 @@ TEST_F(SpecializeBranches, LeavesOutWhatIsNotTaken)
    EXPECT_NE(nir({1, 0, 0, 3}, true).find("if "), std::string::npos) << "one workgroup of two";
 }
 
+/// The value of a push constant is known where a dispatch has compared it with a constant.
+TEST(SpecializeBranchesOfValues, EqualPushConstantsAreConstants)
+{
+   const std::vector<uint32_t> spirv = e2e::compile_glsl(e2e::glsl_header + std::string(R"(
+      layout(local_size_x = 32) in;
+      layout(push_constant) uniform Push { uint mode; } push;
+      layout(set = 0, binding = 0) buffer Data { uint data[]; };
+      void main()
+      {
+         uint x = data[gl_LocalInvocationIndex];
+         if (push.mode == 2) {
+            for (uint i = 0; i < x % 16; i++)
+               x = x * 77 + (x >> 3);
+         }
+         data[gl_LocalInvocationIndex] = x * push.mode;
+      })"));
+   const auto loads = [&](uint32_t mode) {
+      runner::Dispatch d;
+      d.source = {spirv, "main", {}};
+      d.push_constants.resize(4);
+      memcpy(d.push_constants.data(), &mode, 4);
+      d.workgroups = {1, 1, 1};
+      d.buffers = {{{0, 0}, std::vector<std::byte>(32 * 4, std::byte(7))}};
+      std::string nir;
+      const auto dump = [&](const char *phase, const std::string &text) {
+         if (std::string("nir") == phase)
+            nir = text;
+      };
+      const auto found = runner::run(d, {.specialized = true}, {.dump = dump});
+      const auto expected = runner::run(d, {});
+      EXPECT_TRUE(found && expected && (*found)[0].bytes == (*expected)[0].bytes);
+      return count(nir, "@load_push_constant");
+   };
+   EXPECT_EQ(loads(2), 0u);
+   EXPECT_EQ(loads(3), 1u);
+}
+
 /// Like a product whose neighbouring workgroups share loads: 32 along the columns of A, then the
 /// next 32.
 TEST(SpecializeBranchesOfTiles, KnowsQuotientsAndRemainders)
