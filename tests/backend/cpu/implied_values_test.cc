@@ -75,18 +75,19 @@ TEST_F(ImpliedValues, NoInequalityIsEquality)
 
 TEST_F(ImpliedValues, OfConjunctionsAndDisjunctions)
 {
+   using Known = std::pair<std::optional<uint64_t>, std::optional<uint64_t>>; // x, x == 3
    const auto known = [&](bool conjunction, bool value) {
       nir_def *x = push_constant(4), *y = push_constant(8);
       nir_def *is_x = nir_ieq_imm(b(), x, 3), *is_y = nir_ieq_imm(b(), y, 5);
-      const auto *of_x = use(x);
+      const auto *of_x = use(x), *of_is_x = use(is_x);
       nir_def *other = nir_inot(b(), is_x);
       imply(conjunction ? nir_iand(b(), is_x, is_y) : nir_ior(b(), other, is_y), value);
-      return constant(of_x);
+      return Known(constant(of_x), constant(of_is_x));
    };
-   EXPECT_EQ(known(true, true), 3u);
-   EXPECT_FALSE(known(true, false));
-   EXPECT_FALSE(known(false, true));
-   EXPECT_EQ(known(false, false), 3u);
+   EXPECT_EQ(known(true, true), Known(3, 1));
+   EXPECT_EQ(known(true, false), Known());
+   EXPECT_EQ(known(false, true), Known());
+   EXPECT_EQ(known(false, false), Known(3, 1));
 }
 
 TEST_F(ImpliedValues, AllLoadsOfAPushConstant)
