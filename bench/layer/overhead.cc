@@ -9,8 +9,9 @@
 /// VK_DRIVER_FILES and VK_LAYER_PATH name the driver and the layer's manifest.
 
 #include "tests/e2e/glsl.h"
-
-#include <vulkan/vulkan.h>
+#include "tests/vulkan/instance.h"
+#include "tests/vulkan/objects.h"
+#include "tests/vulkan/result.h"
 
 #include <algorithm>
 #include <chrono>
@@ -19,17 +20,10 @@
 #include <cstring>
 #include <vector>
 
+namespace weft::vulkan {
 namespace {
 
 constexpr uint32_t pipelines_per_round = 500, dispatches_per_round = 100'000, rounds = 11;
-
-void check(VkResult result, const char *what)
-{
-   if (result != VK_SUCCESS) {
-      fprintf(stderr, "%s: VkResult %d\n", what, result);
-      exit(1);
-   }
-}
 
 double milliseconds_since(std::chrono::steady_clock::time_point start)
 {
@@ -43,93 +37,45 @@ struct Times {
 
 bool has_matrices(VkPhysicalDevice physical)
 {
-   uint32_t count = 0;
-   check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr), "extensions");
-   std::vector<VkExtensionProperties> list(count);
-   check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, list.data()),
-         "extensions");
-   return std::any_of(list.begin(), list.end(), [](const VkExtensionProperties &e) {
-      return strcmp(e.extensionName, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME) == 0;
-   });
+   const std::vector<std::string> names = device_extensions(physical);
+   return std::find(names.begin(), names.end(), VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME) !=
+          names.end();
 }
 
 Times run(const std::vector<uint32_t> &spirv, bool matrices)
 {
-   const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                          .apiVersion = VK_API_VERSION_1_3};
-   const VkInstanceCreateInfo instance_info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                               .pApplicationInfo = &application};
-   VkInstance instance;
-   check(vkCreateInstance(&instance_info, nullptr, &instance), "vkCreateInstance");
+   const VkInstance instance = create_instance({.extensions = {}});
    uint32_t count = 1;
    VkPhysicalDevice physical;
    if (vkEnumeratePhysicalDevices(instance, &count, &physical) < 0 || count == 0)
       check(VK_ERROR_INITIALIZATION_FAILED, "vkEnumeratePhysicalDevices");
-   const float priority = 1;
-   const VkDeviceQueueCreateInfo queue_info = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-                                               .queueCount = 1,
-                                               .pQueuePriorities = &priority};
    const char *const names[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
-   const VkDeviceCreateInfo device_info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                           .queueCreateInfoCount = 1,
-                                           .pQueueCreateInfos = &queue_info,
-                                           .enabledExtensionCount =
-                                              matrices && has_matrices(physical) ? 1u : 0u,
-                                           .ppEnabledExtensionNames = names};
-   VkDevice device;
-   check(vkCreateDevice(physical, &device_info, nullptr, &device), "vkCreateDevice");
-   const VkPipelineLayoutCreateInfo layout_info = {
-      .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
-   VkPipelineLayout layout;
-   check(vkCreatePipelineLayout(device, &layout_info, nullptr, &layout), "vkCreatePipelineLayout");
+   const std::span<const char *const> extensions = names;
+   const VkDevice device = create_device(
+      physical, {.extensions = extensions.first(matrices && has_matrices(physical) ? 1 : 0)});
+   const VkPipelineLayout layout = create_pipeline_layout(device, {});
 
    Times times;
    std::vector<VkPipeline> pipelines(pipelines_per_round);
    auto start = std::chrono::steady_clock::now();
    for (VkPipeline &pipeline : pipelines) {
-      const VkShaderModuleCreateInfo module_info = {.sType =
-                                                       VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                                    .codeSize = spirv.size() * sizeof(uint32_t),
-                                                    .pCode = spirv.data()};
-      VkShaderModule module;
-      check(vkCreateShaderModule(device, &module_info, nullptr, &module), "vkCreateShaderModule");
-      const VkComputePipelineCreateInfo info = {
-         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                   .module = module,
-                   .pName = "main"},
-         .layout = layout,
-      };
-      check(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
-            "vkCreateComputePipelines");
+      const VkShaderModule module = create_shader_module(device, spirv);
+      pipeline = create_compute_pipeline(device, module, layout);
       vkDestroyShaderModule(device, module, nullptr);
    }
    times.pipelines = milliseconds_since(start);
 
-   const VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-   VkCommandPool pool;
-   check(vkCreateCommandPool(device, &pool_info, nullptr, &pool), "vkCreateCommandPool");
-   const VkCommandBufferAllocateInfo allocate = {.sType =
-                                                    VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                                 .commandPool = pool,
-                                                 .commandBufferCount = 1};
-   VkCommandBuffer commands;
-   check(vkAllocateCommandBuffers(device, &allocate, &commands), "vkAllocateCommandBuffers");
+   const VkCommandPool pool = create_command_pool(device);
    VkQueue queue;
    vkGetDeviceQueue(device, 0, 0, &queue);
-   const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
    start = std::chrono::steady_clock::now();
-   check(vkBeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer");
+   const VkCommandBuffer commands = begin_commands(device, pool);
    for (uint32_t i = 0; i < dispatches_per_round; i++) {
       vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines[i % pipelines.size()]);
       vkCmdDispatch(commands, 1, 1, 1);
    }
    check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
-   const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                                .commandBufferCount = 1,
-                                .pCommandBuffers = &commands};
-   check(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE), "vkQueueSubmit");
+   check(submit(queue, commands), "vkQueueSubmit");
    check(vkQueueWaitIdle(queue), "vkQueueWaitIdle");
    times.dispatches = milliseconds_since(start);
 
@@ -157,6 +103,7 @@ void report(const char *what, std::vector<double> off, std::vector<double> on)
 }
 
 } // namespace
+} // namespace weft::vulkan
 
 int main(int argc, char **argv)
 {
@@ -167,17 +114,17 @@ int main(int argc, char **argv)
                               "   a[gl_LocalInvocationIndex] = gl_WorkGroupID.x;\n}\n");
    std::vector<double> pipelines[2], dispatches[2];
    // The first round of each warms up.
-   for (uint32_t round = 0; round <= rounds; round++) {
+   for (uint32_t round = 0; round <= weft::vulkan::rounds; round++) {
       for (int on : {0, 1}) {
          setenv("VK_INSTANCE_LAYERS", on ? "VK_LAYER_WEFT_cooperative_matrix" : "", 1);
-         const Times times = run(spirv, matrices);
+         const weft::vulkan::Times times = weft::vulkan::run(spirv, matrices);
          if (round == 0)
             continue;
          pipelines[on].push_back(times.pipelines);
          dispatches[on].push_back(times.dispatches);
       }
    }
-   printf("best, median and quartiles of %u rounds by turns\n", rounds);
-   report("500 pipelines", pipelines[0], pipelines[1]);
-   report("100000 dispatches", dispatches[0], dispatches[1]);
+   printf("best, median and quartiles of %u rounds by turns\n", weft::vulkan::rounds);
+   weft::vulkan::report("500 pipelines", pipelines[0], pipelines[1]);
+   weft::vulkan::report("100000 dispatches", dispatches[0], dispatches[1]);
 }

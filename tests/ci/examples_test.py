@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
 """Shaders and commands of examples/ run and give the right results. examples/ci runs with an
-archive made from BUILD, and fails for the planted reasons; workflows name scripts that exist and actions by
-their hashes.
+archive made from BUILD, and fails for the planted reasons. Workflows name scripts that exist, and
+actions by their hashes.
+
 usage: examples_test.py BUILD GLSLANG
 """
 
@@ -205,7 +206,7 @@ class Shaders(unittest.TestCase):
         for row in range(16):
             powers = [math.exp(v - max(x[row * 16:row * 16 + 16])) for v in x[row * 16:row * 16 + 16]]
             for got, power in zip(y[row * 16:row * 16 + 16], powers):
-                # Vulkan's exp may be off by 3 + 2·|x| ulp, of which |x| ≤ 8 here; sum and quotient by
+                # Vulkan's exp may be off by 3 + 2·|x| ulp, with |x| ≤ 8 here; sum and quotient by
                 # 16 and 3 more.
                 self.assertAlmostEqual(got, power / sum(powers), delta=64 * 2 ** -23)
 

@@ -54,7 +54,7 @@ struct Case {
    uint32_t groups;
    Words input;
    Words expected;
-   bool is_float; // compared with a bound, others bit by bit
+   bool is_float; // compared with a bound, the rest bit by bit
 };
 
 const char *const declarations = "ByteAddressBuffer source : register(t0);\n"

@@ -117,9 +117,9 @@ private:
    ggml_cgraph *graph_ = nullptr;
 };
 
-// The tensor's values by its type and name: positions count up from a random start, a mask hides
-// about a third of the keys but never a row's first, everything else is uniform in [-1, 1], or for
-// a weight in the range that keeps the variance of what it multiplies.
+// The tensor's values by its type and name: positions count up from a random start, and a mask
+// hides about a third of the keys but never a row's first. A weight is uniform in the range that
+// keeps the variance of its factor, and everything else is uniform in [-1, 1].
 std::vector<uint8_t> random_values(const ggml_tensor *t, std::mt19937 &random)
 {
    std::vector<uint8_t> bytes(ggml_nbytes(t));
@@ -141,7 +141,7 @@ std::vector<uint8_t> random_values(const ggml_tensor *t, std::mt19937 &random)
       if (is_mask && i % t->ne[0] != 0 && random() % 3 == 0)
          values[i] = -INFINITY;
    }
-   // Types of two bits and less want to know how much each column matters: all alike here.
+   // Types of two bits and less need the importance of each column: all are equal here.
    const std::vector<float> importance(t->ne[0], 1.0f);
    ggml_quantize_chunk(t->type, values.data(), bytes.data(), 0, count / t->ne[0], t->ne[0],
                        importance.data());

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the programs that run ggml, here and in bench/ggml, have in common: clocks, errors, its
-/// backends, and where weights lie.  Compiled against Debian's libggml.
+/// Clocks, errors, backends and weights' places of the programs that run ggml, here and in
+/// bench/ggml. Compiled against Debian's libggml.
 
 #pragma once
 
@@ -26,8 +26,8 @@
 #include <ggml-cpp.h>
 #include <ggml.h>
 
-/// Of results: two and a half times the largest seen, of a whole layer in q4_K.  ggml's own tests allow
-/// products 5e-4.
+/// Of results: two and a half times the largest seen, of a whole layer in q4_K.  ggml's own tests
+/// allow products 5e-4.
 constexpr double max_nmse = 2e-4;
 
 using Clock = std::chrono::steady_clock;
@@ -52,8 +52,8 @@ inline double cpu_seconds()
    exit(2);
 }
 
-/// The squared error normalised by the reference's squares, as ggml's own tests measure it; NaN when
-/// either side holds one.
+/// The squared error normalised by the reference's squares, as ggml's own tests measure it; NaN
+/// when either side holds one.
 inline double normalised_error(const std::vector<float> &got, const std::vector<float> &expected)
 {
    double error = 0, norm = 0;
@@ -73,8 +73,8 @@ inline ggml_type type_named(const std::string &name)
    die("unknown type " + name);
 }
 
-/// Uniform in the range that keeps the variance of what a matrix multiplies; around 1 for a vector.
-/// All CPUs work on the rows, each row from a seed of its own.
+/// Uniform in the range that keeps the variance of a matrix's factor; around 1 for a vector. All
+/// CPUs work on the rows, each row from a seed of its own.
 inline std::vector<uint8_t> random_weights(const ggml_tensor *t, uint32_t seed)
 {
    std::vector<uint8_t> bytes(ggml_nbytes(t));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What a command buffer has bound while it is recorded, by Vulkan's rules of pipeline layouts:
-/// sets that an incompatible layout disturbs are gone, push descriptors stay until another set
+/// The state that a command buffer has bound while it is recorded, by Vulkan's rules of pipeline
+/// layouts. An incompatible layout disturbs sets, and push descriptors stay until another set
 /// replaces them.
 
 #pragma once
@@ -36,11 +36,11 @@ struct BoundSet {
 struct BindState {
    std::optional<uint32_t> pipeline;
    std::array<BoundSet, max_sets> sets;
-   /// Bytes of push constants, those that are defined, and of which layouts.
+   /// Bytes of push constants, the defined ones, and their layouts.
    std::array<uint8_t, max_push_bytes> push = {};
    std::array<bool, max_push_bytes> push_defined = {};
    uint32_t push_kind = none;
-   std::optional<std::array<uint32_t, 2>> reference; ///< what words 4 and 5 are
+   std::optional<std::array<uint32_t, 2>> reference; ///< the contents of words 4 and 5
 
    void bind_sets(const Case &, const BindSets &);
    void push_constants(const Case &, const PushConstants &);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Work in a process of its own, so that a crash and a hang are results like others.
+/// Work in a process of its own, so that a crash and a hang are ordinary results.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace weft::commands {
 
-/// What a child tells its parent.
+/// A child's message to its parent.
 class Channel {
 public:
    explicit Channel(int pipe) : pipe(pipe) {}

@@ -111,8 +111,8 @@ bool parse(int argc, char **argv, Settings &s)
 }
 
 constexpr uint64_t batch = 500; ///< cases for each child
-/// A case takes no longer, not even on a busy machine that compiles; the same with what it compiles
-/// in the cache, and many times, while it is made smaller.
+/// A case takes no longer, even on a busy machine that compiles. The same limit holds while it is
+/// shrunk, often and with compiled code in the cache.
 constexpr int silence_seconds = 100, alone_seconds = 20;
 
 VulkanFiles files_of(const std::string &path)
@@ -120,7 +120,7 @@ VulkanFiles files_of(const std::string &path)
    return {WEFT_ICD_MANIFEST, path == "layer" ? WEFT_LAYER_FOLDER : ""};
 }
 
-/// In a child.  Devices are made for the first case that wants one.
+/// In a child. A device is created for the first case that needs it.
 class Machines {
 public:
    explicit Machines(const std::string &path) : instance(files_of(path)) {}
@@ -151,7 +151,7 @@ private:
    std::map<Features, std::unique_ptr<Machine>> machines;
 };
 
-/// What is wrong with a case, in a child of its own.
+/// The fault of a case, in a child of its own.
 std::optional<std::string> run_alone(const std::string &path, const Case &c,
                                      const Interpretation &expected)
 {
@@ -264,7 +264,7 @@ int run_all(const Settings &settings)
    const auto seconds = [&] {
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
    };
-   // Children inherit what glslang makes of the shaders.
+   // Children inherit glslang's output for the shaders.
    for (uint32_t kind = 0; kind < pipeline_kinds().size(); kind++)
       (void)shader_code(kind);
    Totals totals;

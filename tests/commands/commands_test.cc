@@ -138,7 +138,7 @@ TEST(CommandsModel, RefusesWhatVulkanForbids)
 TEST(CommandsModel, RefusesRaces)
 {
    Case c = small_case();
-   // Both bindings are the same buffer: what one invocation writes another reads.
+   // Both bindings are the same buffer: invocations read other invocations' results.
    c.steps = {UpdateSets{{{0, {0, 0, {{0, 0, whole}, {0, 0, whole}}, {}}}}, {}, false}};
    record_and_run(c, one_dispatch());
    EXPECT_EQ(refusal(c), "a word is written twice, or read, in one dispatch");
@@ -207,7 +207,7 @@ TEST(CommandsModel, TheQueueWaitsForTheHost)
    EXPECT_EQ(result.steps[7].outcome, Outcome::yes);
    c.steps.erase(c.steps.begin() + 4);
    EXPECT_EQ(refusal(c), "waits for ever");
-   // What is missing is put in.
+   // The missing part is added.
    c.steps.push_back(WaitIdle{true});
    EXPECT_TRUE(make_valid(c).idle_at_end);
    EXPECT_NE(to_text(c).find("vkSignalSemaphore timeline 2 at 1"), std::string::npos);

@@ -5,7 +5,7 @@
 
 #include "tests/commands/executor.h"
 #include "tests/commands/print.h"
-#include "tests/e2e/vulkan_harness.h"
+#include "tests/vulkan/result.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -32,7 +32,7 @@ void check_outcome(VkResult result, VkResult yes, VkResult no, Outcome outcome)
    const auto name = [](VkResult r) {
       return r == VK_EVENT_SET     ? std::string("VK_EVENT_SET")
              : r == VK_EVENT_RESET ? std::string("VK_EVENT_RESET")
-                                   : std::string(e2e::result_name(r));
+                                   : std::string(vulkan::result_name(r));
    };
    throw Failure("returned " + name(result) + " instead of " +
                  name(outcome == Outcome::no ? no : yes));
@@ -56,7 +56,7 @@ void Timestamps::check_all(uint64_t first, uint64_t last) const
       uint32_t known = 0;
       for (; known < 8 && seen.bytes[known]; known++)
          value |= uint64_t(*seen.bytes[known]) << (8 * known);
-      // Of 32 bits the others follow from the bounds, which are seconds apart.
+      // Of 32 bits, the upper ones follow from the bounds, which are seconds apart.
       if (known >= 4 && known < 8) {
          value = (before & ~uint64_t(UINT32_MAX)) | (value & UINT32_MAX);
          if (value < before)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Runs a case on a device and compares it with what the model says.
+/// Runs a case on a device and compares it with the model.
 
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace weft::commands {
 
-/// What differs.  After that the queue may wait for ever: the process has to end.
+/// The difference. After it the queue may wait for ever: the process has to end.
 std::optional<std::string> execute(Machine &, const Case &, const Interpretation &expected);
 
 } // namespace weft::commands

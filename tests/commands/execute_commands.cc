@@ -51,8 +51,8 @@ void WriteList::add(const Executor &executor, VkDescriptorSet set, const SetKind
    writes.push_back(w);
 }
 
-/// Descriptors lie `stride` bytes apart, writes with a gap between; what is between them is no
-/// descriptor.
+/// Descriptors lie `stride` bytes apart, writes with a gap between. The bytes between them are no
+/// descriptors.
 TemplateData Executor::template_data(const std::vector<Write> &writes, const SetKind &kind) const
 {
    TemplateData t;

@@ -9,7 +9,7 @@
 
 namespace weft::commands {
 
-/// What timestamps were seen to be, byte for byte, by their numbers in order of time.
+/// The observed timestamps, byte for byte, by their numbers in order of time.
 class Timestamps {
 public:
    void see(uint32_t token, uint8_t byte);

@@ -73,7 +73,7 @@ void Generator::make_objects()
          c.sets.push_back({kind, random.between(1, 4)});
       }
    }
-   // Layouts that are compatible with those in part, or not at all.
+   // Layouts that are compatible with these in part, or not at all.
    for (uint32_t i = random.between(0, 3); i > 0; i--) {
       Layout layout = random.of(c.layouts);
       const uint32_t kind = random.below(uint32_t(set_kinds().size()));
@@ -110,8 +110,8 @@ void Generator::make_objects()
    contents.resize(c.sets.size());
 }
 
-/// Of outputs even buffers, of others odd ones, most of the time: a dispatch may not read what it
-/// writes.
+/// Mostly even buffers for outputs and odd ones for inputs: a dispatch may not read its own
+/// results.
 Descriptor Generator::random_descriptor(const Binding &binding, bool is_out)
 {
    if (c.features.null_descriptors && random.percent(8))
@@ -178,7 +178,7 @@ std::vector<Write> Generator::random_writes(const SetKind &kind, uint32_t variab
          writes.push_back(std::move(write));
       }
    }
-   // Where one goes on into a binding the others come later only sometimes.
+   // Where an element continues into another binding, that binding is only sometimes later.
    if (random.percent(30))
       std::reverse(writes.begin(), writes.end());
    return writes;
@@ -245,7 +245,7 @@ void Generator::change_sets()
    c.steps.push_back(std::move(update));
 }
 
-/// What the host does while the queue is idle.
+/// Actions of the host while the queue is idle.
 void Generator::host_steps()
 {
    for (uint32_t i = random.below(4); i > 0; i--) {
@@ -413,7 +413,7 @@ void Generator::observe()
          break;
       }
       case 7:
-         change_sets(); // of such as the queue does not use
+         change_sets(); // of the ones that the queue does not use
          break;
       default:
          c.steps.push_back(ReadQueries{random.below(query_pool_count), random.below(queries), 1, 16,

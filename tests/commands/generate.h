@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Random cases.  A case is written down with some care for what is valid, then interpreted;
-/// commands and steps that the model refuses are removed.
+/// Random cases. A case is generated with some care for validity, then interpreted; commands and
+/// steps that the model refuses are removed.
 
 #pragma once
 

@@ -100,7 +100,7 @@ uint32_t Generator::random_word(uint32_t index)
       return random.percent(85) ? random.below(12) : random.below(200);
    case 2: // the step between reads
       return random.below(4);
-   case 6: // what branches compare with
+   case 6: // the words that branches compare
    case 7: // and which element of an array
    case 8:
    case 9:
@@ -186,7 +186,7 @@ void Generator::append_dispatch(BindState &state, std::vector<Command> &commands
    commands.push_back(dispatch);
 }
 
-/// Binds and pushes that may disturb what is bound.
+/// Binds and pushes that may disturb bound sets.
 void Generator::append_noise(BindState &state, std::vector<Command> &commands)
 {
    const uint32_t l = random.below(uint32_t(c.layouts.size()));
@@ -319,7 +319,7 @@ std::vector<Command> Generator::random_commands(bool secondary, uint32_t count)
          for (uint32_t n = random.between(1, 2); n > 0; n--)
             execute.buffers.push_back(random.below(uint32_t(c.command_buffers.size())));
          for (uint32_t &b : execute.buffers) {
-            // Mostly those that can be executed.
+            // Mostly command buffers that can be executed.
             for (uint32_t turn = 0; turn < 4 && !c.command_buffers[b].secondary; turn++)
                b = random.below(uint32_t(c.command_buffers.size()));
          }

@@ -45,7 +45,7 @@ struct Generator {
    std::vector<uint32_t> pipelines;                     ///< that this case uses
    std::vector<std::map<Element, Descriptor>> contents; ///< of sets, as far as writes go
 
-   // What the host has done so far, roughly.
+   // The host's actions so far, roughly.
    std::array<uint64_t, timeline_count> values = {};
    std::array<bool, binary_count> binaries = {};
    std::vector<SemaphoreValue> owed; ///< signals that submissions wait for

@@ -91,7 +91,8 @@ bool Interpreter::is_settable(uint32_t e) const
    return true;
 }
 
-/// Of the first batch: what the host has to signal or set.  If it may not, its wait is refused.
+/// The signals and events of the host that the first batch needs. If the host may not signal, its
+/// wait is refused.
 std::vector<Step> Interpreter::what_unblocks()
 {
    std::vector<Step> steps;
@@ -142,7 +143,7 @@ void Interpreter::submit(const Submit &submit, size_t number)
       const Fence &fence = fences[submit.fence];
       require(!fence.signaled && !fence.in_use, "the fence is in use");
    }
-   // Semaphores first: what is wrong with them takes the whole submission away.
+   // Semaphores first: their faults remove the whole submission.
    std::array<bool, binary_count> binary = binaries;
    std::array<uint64_t, timeline_count> last;
    for (uint32_t t = 0; t < timeline_count; t++)

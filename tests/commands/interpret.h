@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What a case does, by a model of Vulkan that knows no driver.
+/// The result of a case, by a model of Vulkan that knows no driver.
 ///
 /// The queue works through its batches in order, and the model runs each as soon as it may begin.
-/// The host knows less: that a batch is over it learns by waiting.  Between the two an answer may
-/// be either.  The model refuses what Vulkan forbids or leaves open: a refused command or step is
-/// to be removed.
+/// The host knows less: only a wait shows the end of a batch. Before that an answer may be either.
+/// The model refuses cases that Vulkan forbids or leaves open: a refused command or step is to be
+/// removed.
 
 #pragma once
 
@@ -16,9 +16,9 @@ namespace weft::commands {
 
 enum class Outcome { yes, no, either };
 
-/// What a step returns: of a wait or a status whether it is reached, set or signaled; a counter's
-/// bounds; bytes, and of those that a timestamp wrote 8 × (its number + 1) + the byte's place in
-/// it.
+/// The result of a step. For a wait or a status: whether it is reached, set or signaled. For a
+/// counter: its bounds. For bytes: their values; a byte of a timestamp is 8 × (its number + 1) +
+/// the byte's place in it.
 struct Observation {
    Outcome outcome = Outcome::yes;
    uint64_t low = 0, high = 0;
@@ -35,7 +35,7 @@ struct Interpretation {
    std::vector<Observation> steps;
    std::vector<Refusal> refusals; ///< if there are any the rest means nothing
    uint32_t dispatches = 0;       ///< that ran
-   /// What the host has to do before the queue's last wait, or at the end, so that it ends.
+   /// Actions of the host before the queue's last wait, or at the end, so that it ends.
    std::vector<Step> missing;
    size_t blocked_at = 0; ///< the step before which it has to
    bool idle_at_end = true;
@@ -43,7 +43,7 @@ struct Interpretation {
 
 Interpretation interpret(const Case &);
 
-/// Removes what is refused until nothing is, and lets the queue come to its end.
+/// Removes refused parts until none is left, and lets the queue come to its end.
 Interpretation make_valid(Case &);
 
 } // namespace weft::commands

@@ -24,8 +24,8 @@ ModelMemory::Touch &ModelMemory::touch(uint32_t at)
    return touch;
 }
 
-// A shader's buffers are variables that may be taken not to overlap, so that one may not even read
-// through the one what it writes through the other itself.
+// A shader's buffers are variables that may be assumed not to overlap. So an invocation may not
+// even read its own result through another buffer.
 uint32_t ModelMemory::load(uint32_t at, uint32_t)
 {
    Touch &t = touch(at);
@@ -221,7 +221,7 @@ void check_stride(const Interpreter &state, uint32_t count, uint32_t stride, uin
                  "the stride");
 }
 
-/// What Vulkan asks of a command, whether it is executed or not.
+/// Vulkan's requirements of a command, whether it is executed or not.
 void Interpreter::check_command(const Command &command) const
 {
    const auto check_queries = [&](uint32_t pool, uint32_t first, uint32_t count) {

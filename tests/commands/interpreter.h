@@ -19,7 +19,7 @@ struct Refused {
    std::string why;
 };
 
-/// Memory by words, and who touched one in the dispatch that runs.
+/// Memory by words, with the invocation that touched each word in the current dispatch.
 class ModelMemory {
 public:
    explicit ModelMemory(uint64_t seed);
@@ -79,7 +79,7 @@ struct Interpreter {
       bool once = false, simultaneous = false;
       std::shared_ptr<const Operations> operations;
       std::set<uint32_t> sets;        ///< that it has bound
-      std::set<uint32_t> secondaries; ///< that it executes, those of others too
+      std::set<uint32_t> secondaries; ///< the ones that it executes, of any recording
       uint64_t end = 0;               ///< one more than the last batch that has it
    };
    std::vector<Buffer> buffers;

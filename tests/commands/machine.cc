@@ -5,7 +5,9 @@
 
 #include "tests/commands/shaders.h"
 #include "tests/e2e/glsl.h"
-#include "tests/e2e/vulkan_harness.h"
+#include "tests/vulkan/instance.h"
+#include "tests/vulkan/objects.h"
+#include "tests/vulkan/result.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,7 +18,7 @@ namespace weft::commands {
 void check(VkResult result, const char *call)
 {
    if (result != VK_SUCCESS)
-      throw Failure(std::string(call) + ": " + e2e::result_name(result));
+      throw Failure(std::string(call) + ": " + vulkan::result_name(result));
 }
 
 VkDescriptorType vulkan_type(DescriptorKind kind)
@@ -66,42 +68,25 @@ Instance::Instance(const VulkanFiles &files)
       setenv("VK_INSTANCE_LAYERS", "VK_LAYER_WEFT_cooperative_matrix", 1);
       setenv("WEFT_LOWERING", "tiles", 1);
    }
-   const VkApplicationInfo application = {
-      .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-      .apiVersion = VK_API_VERSION_1_3,
-   };
    const char *layers = getenv("VK_INSTANCE_LAYERS");
    const bool is_validated = layers && strstr(layers, "validation");
-   const char *const extension = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
-   const VkInstanceCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-      .pApplicationInfo = &application,
-      .enabledExtensionCount = is_validated,
-      .ppEnabledExtensionNames = &extension,
-   };
-   CHECK_VK(vkCreateInstance(&info, nullptr, &instance));
+   instance = vulkan::create_instance(
+      {.extensions = std::span(vulkan::debug_utils).first(is_validated ? 1 : 0)});
    uint32_t count = 1;
    const VkResult result = vkEnumeratePhysicalDevices(instance, &count, &physical);
    if (result != VK_SUCCESS && result != VK_INCOMPLETE)
       check(result, "vkEnumeratePhysicalDevices");
    if (!is_validated)
       return;
-   const VkDebugUtilsMessengerCreateInfoEXT messenger_info = {
-      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
-      .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
-      .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
-      .pfnUserCallback = keep_message,
-      .pUserData = &messages,
-   };
-   CHECK_VK(reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(vkGetInstanceProcAddr(
-      instance, "vkCreateDebugUtilsMessengerEXT"))(instance, &messenger_info, nullptr, &messenger));
+   VkDebugUtilsMessengerCreateInfoEXT info = vulkan::messenger_info(keep_message, &messages);
+   info.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+   info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
+   messenger = vulkan::create_messenger(instance, info);
 }
 
 Instance::~Instance()
 {
-   if (messenger)
-      reinterpret_cast<PFN_vkDestroyDebugUtilsMessengerEXT>(vkGetInstanceProcAddr(
-         instance, "vkDestroyDebugUtilsMessengerEXT"))(instance, messenger, nullptr);
+   vulkan::destroy_messenger(instance, messenger);
    vkDestroyInstance(instance, nullptr);
 }
 
@@ -178,23 +163,7 @@ VkDevice create_device(VkPhysicalDevice physical, const Features &f)
       .pNext = chain,
       .features = {.robustBufferAccess = f.robust, .shaderStorageBufferArrayDynamicIndexing = true},
    };
-   const float priority = 1;
-   const VkDeviceQueueCreateInfo queue_info = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-      .queueCount = 1,
-      .pQueuePriorities = &priority,
-   };
-   const VkDeviceCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-      .pNext = &features,
-      .queueCreateInfoCount = 1,
-      .pQueueCreateInfos = &queue_info,
-      .enabledExtensionCount = uint32_t(extensions.size()),
-      .ppEnabledExtensionNames = extensions.data(),
-   };
-   VkDevice device;
-   CHECK_VK(vkCreateDevice(physical, &info, nullptr, &device));
-   return device;
+   return vulkan::create_device(physical, {.extensions = extensions, .next = &features});
 }
 
 } // namespace
@@ -259,8 +228,7 @@ VkDescriptorSetLayout Machine::make_set_layout(uint32_t number) const
    std::vector<VkDescriptorSetLayoutBinding> bindings;
    std::vector<VkDescriptorBindingFlags> flags;
    for (const Binding &b : kind.bindings) {
-      bindings.push_back(
-         {b.number, vulkan_type(b.kind), b.count, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+      bindings.push_back(vulkan::binding(b.number, vulkan_type(b.kind), b.count));
       flags.push_back(b.variable ? VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT |
                                       VK_DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT
                       : kind.late ? VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT
@@ -276,19 +244,12 @@ VkDescriptorSetLayout Machine::make_set_layout(uint32_t number) const
       .bindingCount = uint32_t(flags.size()),
       .pBindingFlags = flags.data(),
    };
-   const VkDescriptorSetLayoutCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-      .pNext = &flags_info,
-      .flags = VkDescriptorSetLayoutCreateFlags(
-         kind.push   ? int(VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR)
-         : kind.late ? int(VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT)
-                     : 0),
-      .bindingCount = uint32_t(bindings.size()),
-      .pBindings = bindings.data(),
-   };
-   VkDescriptorSetLayout layout;
-   CHECK_VK(vkCreateDescriptorSetLayout(device, &info, nullptr, &layout));
-   return layout;
+   const auto set_flags = kind.push ? int(VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR)
+                          : kind.late
+                             ? int(VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT)
+                             : 0;
+   return vulkan::create_set_layout(device, bindings, VkDescriptorSetLayoutCreateFlags(set_flags),
+                                    &flags_info);
 }
 
 VkPipelineLayout Machine::make_layout(const Layout &layout,
@@ -298,17 +259,8 @@ VkPipelineLayout Machine::make_layout(const Layout &layout,
    for (const uint32_t kind : layout.sets)
       sets.push_back(kinds[kind]);
    const PushRange range = push_ranges[layout.push];
-   const VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, range.offset, range.size};
-   const VkPipelineLayoutCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-      .setLayoutCount = uint32_t(sets.size()),
-      .pSetLayouts = sets.data(),
-      .pushConstantRangeCount = 1,
-      .pPushConstantRanges = &push,
-   };
-   VkPipelineLayout made;
-   CHECK_VK(vkCreatePipelineLayout(device, &info, nullptr, &made));
-   return made;
+   return vulkan::create_pipeline_layout(device, sets,
+                                         {.offset = range.offset, .size = range.size});
 }
 
 VkPipeline Machine::pipeline(uint32_t number)
@@ -316,14 +268,7 @@ VkPipeline Machine::pipeline(uint32_t number)
    if (const auto found = pipelines.find(number); found != pipelines.end())
       return found->second;
    const PipelineKind &kind = pipeline_kinds()[number];
-   const std::vector<uint32_t> &code = shader_code(number);
-   const VkShaderModuleCreateInfo module_info = {
-      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-      .codeSize = code.size() * 4,
-      .pCode = code.data(),
-   };
-   VkShaderModule module;
-   CHECK_VK(vkCreateShaderModule(device, &module_info, nullptr, &module));
+   const VkShaderModule module = vulkan::create_shader_module(device, shader_code(number));
    const VkPipelineLayout layout = layouts.emplace_back(make_layout(kind.layout, set_layouts));
    const uint32_t constants[] = {kind.factor, kind.local_size};
    const VkSpecializationMapEntry entries[] = {{0, 0, 4}, {1, 4, 4}};
@@ -338,20 +283,16 @@ VkPipeline Machine::pipeline(uint32_t number)
       .vertexInputs = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DEVICE_DEFAULT_EXT,
       .images = VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_DEVICE_DEFAULT_EXT,
    };
-   const bool is_of_device = kind.robustness == Robustness::of_device;
-   const VkComputePipelineCreateInfo info = {
+   VkComputePipelineCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-      // In either chain.
-      .pNext = !is_of_device && number % 2 ? &robustness : nullptr,
       .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,
-      .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                .pNext = !is_of_device && number % 2 == 0 ? &robustness : nullptr,
-                .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                .module = module,
-                .pName = "main",
-                .pSpecializationInfo = &specialization},
+      .stage = vulkan::compute_stage(module),
       .layout = layout,
    };
+   info.stage.pSpecializationInfo = &specialization;
+   // In the pipeline's chain or in the stage's.
+   if (kind.robustness != Robustness::of_device)
+      (number % 2 ? info.pNext : info.stage.pNext) = &robustness;
    VkPipeline pipeline;
    const VkResult result =
       vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline);

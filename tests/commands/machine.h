@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The Vulkan device that cases run on, through the loader, and what outlives a case: devices by
-/// their features, memory, pipelines.
+/// The Vulkan device that cases run on, through the loader, and the objects that outlive a case:
+/// devices by their features, memory, pipelines.
 
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace weft::commands {
 
-/// What a call returned instead of what it should.
+/// The unexpected result of a call.
 struct Failure : std::runtime_error {
    using std::runtime_error::runtime_error;
 };
@@ -70,7 +70,7 @@ public:
    VkQueue queue = VK_NULL_HANDLE;
    std::array<VkDeviceMemory, memory_count> memory = {};
    ExtensionFunctions functions = {};
-   /// In nanoseconds: what waits for work take at most, on a machine that is busy compiling.
+   /// In nanoseconds: the longest wait for work, on a machine that is busy compiling.
    uint64_t longest_wait = 60'000'000'000;
 
    VkPipeline pipeline(uint32_t kind);

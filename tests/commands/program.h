@@ -19,7 +19,7 @@
 
 namespace weft::commands {
 
-/// The features that a case enables, apart from those that all cases need.
+/// The features that a case enables, beyond the features of all cases.
 struct Features {
    bool robust, null_descriptors, pipeline_robustness, maintenance6, nested, matrices;
    auto operator<=>(const Features &) const = default;
@@ -38,7 +38,7 @@ struct Binding {
 struct SetKind {
    const char *name;
    std::vector<Binding> bindings;
-   /// What shaders write to: a storage buffer.
+   /// The shaders' output: a storage buffer.
    uint32_t out_binding, out_element;
    bool push = false, late = false; ///< late: update after bind
 };
@@ -162,8 +162,9 @@ struct CopyQueries {
    uint32_t pool, first, count, buffer, offset, stride, flags;
 };
 constexpr uint32_t query_64 = 1, query_wait = 2, query_availability = 4;
-/// Who uses an event, as a wait has to name the stages of all that set it: the host, which sets it
-/// for commands that wait; the older commands; those of synchronization2, and then the host never.
+/// The setters of an event; a wait has to name the stages of all of them. They are the host, for
+/// commands that wait; the older commands; or the commands of synchronization2, and then never the
+/// host.
 enum class EventKind { host, device, device_only };
 constexpr EventKind event_kinds[event_count] = {EventKind::host, EventKind::device_only,
                                                 EventKind::host, EventKind::device_only,
@@ -291,7 +292,7 @@ struct Case {
    std::vector<Step> steps;
 };
 
-/// What memory holds first.
+/// The first contents of memory.
 uint8_t poison(uint64_t seed, uint32_t memory, uint32_t offset);
 
 /// Steps, and the commands in them.

@@ -11,7 +11,7 @@ namespace {
 // Words of the push constants.
 enum { first_read, first_write, step, salt, address, element_word = 7 };
 
-/// A stretch of arithmetic that is long enough for the compiler to want programs without it.
+/// A stretch of arithmetic, long enough that the compiler creates programs without it.
 constexpr uint32_t rounds = 20;
 
 uint32_t stretch(uint32_t v, uint32_t which)
@@ -33,7 +33,7 @@ std::string stretch_text(uint32_t which)
    return text + "\n";
 }
 
-/// What branches look at: a workgroup's place, their number, words 6 to 9 and the salt.
+/// The words that branches compare: a workgroup's place, their number, words 6 to 9 and the salt.
 struct BranchView {
    std::array<uint32_t, 3> at, n;
    uint32_t a, b, c, d, salt;
@@ -88,8 +88,9 @@ std::string declare(uint32_t set, const Binding &b, bool is_out)
           " { uint w[]; } " + name + many + ";\n";
 }
 
-/// Calls a function for each element that a shader reads, or whose length it takes: number,
-/// binding, and element; none where the shader picks the element of a binding of variable count.
+/// Calls a function with number, binding, and element for each element that a shader reads, or
+/// whose length it uses. There is no element if the shader selects it from a binding of variable
+/// count.
 template <typename F>
 void for_each_element(const PipelineKind &kind, F f)
 {

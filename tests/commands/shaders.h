@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The shaders of pipeline_kinds(): as GLSL, and as what they compute.
+/// The shaders of pipeline_kinds(), as GLSL and as a model of their results.
 ///
-/// Every invocation makes a number of its workgroup's place and count, of the push constants and of
-/// a word of each descriptor that the layout has, the lengths of storage buffers included, and
-/// writes it to a storage buffer.  So a descriptor, an offset, a range or a constant that is wrong
-/// shows in memory.
+/// Every invocation computes a number and writes it to a storage buffer. The number depends on the
+/// workgroup's place and count, the push constants, a word of each descriptor of the layout, and
+/// the lengths of storage buffers. So a wrong descriptor, offset, range or constant shows in
+/// memory.
 
 #pragma once
 
@@ -23,8 +23,7 @@ struct Place {
    uint32_t set, binding, element;
 };
 
-/// What one invocation sees of the world.  Words are counted from a buffer's or a block's
-/// beginning.
+/// The inputs of one invocation. Words are counted from a buffer's or a block's beginning.
 struct ShaderWorld {
    std::array<uint32_t, shader_push_words> push;
    std::array<uint32_t, 3> base, count; ///< of workgroups

@@ -128,7 +128,7 @@ private:
    bool accept(Case candidate)
    {
       const Interpretation expected = make_valid(candidate);
-      // Making it valid may have put back what was left out.
+      // The repair may have put back the removed part.
       if (to_text(candidate).size() >= to_text(best).size() || !still_fails(candidate, expected))
          return false;
       best = std::move(candidate);

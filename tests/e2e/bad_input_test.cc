@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Bad input through the API: the answer is an error with a message through VK_EXT_debug_utils, and
-/// afterwards the device computes as before.  A driver need not check what the specification
-/// forbids: these are promises of Weft's own, and other drivers are not asked.
+/// Bad input through the API: the result is an error with a message through VK_EXT_debug_utils, and
+/// the device then computes as before. The specification requires no checks, so other drivers are
+/// not tested.
 
 #include "nir_passes/front_end/spirv_words.h"
 #include "tests/e2e/cmat_program.h"
@@ -81,8 +81,7 @@ void main()
          ASSERT_EQ(target[i], i * i * 3 + 1) << "the device does not compute any more";
    }
 
-   /// Whether Weft is to judge a module: the layer leaves what does not declare matrices to the
-   /// driver below.
+   /// Whether Weft judges a module: the layer passes modules without matrices to the driver below.
    bool is_for_weft(std::span<const uint32_t> spirv)
    {
       constexpr uint32_t op_capability = 2 << 16 | 17, khr = 6022, nv = 5357;
@@ -113,8 +112,8 @@ void main()
       }
    }
 
-   /// A shader without loops and shared memory, so that no change of a few words can make it run on
-   /// or leave the memory it may use: with robust access it can be executed whatever it became.
+   /// A shader without loops and shared memory. No change of a few words can make it run on or
+   /// leave its memory, so with robust access each mutant can be executed.
    std::vector<uint32_t> straight_module(bool nv)
    {
       const std::vector<MatrixOperation> operations = matrix_operations(robust_device());
@@ -151,8 +150,8 @@ void main()
 )" + matrix + "}\n");
    }
 
-   /// Whether the module asks for nothing but the two bindings that there are: others would be the
-   /// program's fault.
+   /// Whether the module uses only the two existing bindings. Another binding is the program's
+   /// fault.
    static bool uses_given_bindings(std::span<const uint32_t> spirv)
    {
       constexpr uint32_t op_decorate = 71, op_variable = 59, binding = 33, set = 34,
@@ -211,8 +210,8 @@ void main()
       expect_device_works();
    }
 
-   /// Matrices without a use, of an operation that there is (VK_NV_cooperative_matrix); none without
-   /// it.
+   /// Matrices without a use, of an operation that there is (VK_NV_cooperative_matrix); none
+   /// without it.
    std::string nv_body(const Device &device)
    {
       std::string text;
@@ -311,7 +310,7 @@ TEST_F(bad_input, swapped_words)
    expect_device_works();
 }
 
-/// What is accepted is also executed.
+/// Accepted modules are also executed.
 TEST_F(bad_input, accepted_mutants_run)
 {
    if (!may_get_any_module())
@@ -350,7 +349,7 @@ TEST_F(bad_input, unsupported_shapes)
       expect_refused(type, matrix_shader(type));
 }
 
-/// Multiples of 8 may be flexible dimensions; no others are, and nothing above the limit.
+/// Flexible dimensions are multiples of 8 up to the limit.
 TEST_F(bad_input, flexible_dimensions)
 {
    const uint32_t most =

@@ -3,7 +3,7 @@
 
 #include "tests/e2e/cases.h"
 
-#include "tests/e2e/time_limits.h"
+#include "tests/vulkan/time_limits.h"
 
 #include <algorithm>
 #include <csignal>
@@ -29,7 +29,7 @@ struct Counts {
    uint64_t run = 0;
    std::map<std::string, uint64_t> skipped;
    uint64_t skipped_for_all = 0;   ///< of these
-   std::set<std::string> left_out; ///< what skip_for_all() has counted
+   std::set<std::string> left_out; ///< counted by skip_for_all()
    std::unique_ptr<Device> plain, robust, bare;
 };
 
@@ -39,7 +39,7 @@ Counts &counts()
    return instance;
 }
 
-/// Also of what is made before the first case and after the last one.
+/// Also for objects that are created before the first case or after the last one.
 void begin_case()
 {
    alarm(counts().longest_case);
@@ -54,9 +54,9 @@ void on_alarm(int)
    abort();
 }
 
-/// Sizes that the device does not list: few, and the same for all types, so that there are matrices to
-/// convert to, to transpose to and to reduce to.  For a part of the types, which takes a part of the
-/// time.
+/// Sizes that the device does not list: few, and the same for all types, so that there are matrices
+/// to convert to, to transpose to and to reduce to.  For a part of the types, which takes a part of
+/// the time.
 std::vector<VkCooperativeMatrixPropertiesKHR> draw_shapes(const Device &device)
 {
    struct Shape {

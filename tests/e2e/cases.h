@@ -1,30 +1,34 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the tests of this folder share: devices, the seed, and the count of cases.  A test stands for a family of cases;
-/// a case that the device does not offer is skipped with a reason and counted.  The environment:
+/// Devices, the seed, and the count of cases. A test stands for a family of cases. A case that the
+/// device does not support is skipped with a reason and counted. The environment:
 ///
-///   WEFT_SEED=N          repeats a run; the seed of every run is printed
-///   WEFT_SWEEP=reduced   a random slice of each sweep, for slow (instrumented) builds
-///   WEFT_SWEEP=least     a quarter of that slice, for what repeats a sweep
-///   WEFT_SWEEP=partial   a slice four times as large, for slow sweeps in any build
-///   WEFT_SHAPES=flexible   random sizes, multiples of the device's granularities, in place of the
-///                        matrices that it lists (cooperativeMatrixFlexibleDimensions)
-///   WEFT_TEST_DRIVER=weft  fails unless Weft's own driver is below, which is held to more than others
+///   WEFT_SEED=N           repeats a run; the seed of every run is printed
+///   WEFT_SWEEP=reduced    a random slice of each sweep, for slow (instrumented) builds
+///   WEFT_SWEEP=least      a quarter of that slice, for repetitions of a sweep
+///   WEFT_SWEEP=partial    a slice four times as large, for slow sweeps in any build
+///   WEFT_SHAPES=flexible  random sizes, multiples of the device's granularities, in place of the
+///                         listed matrices (cooperativeMatrixFlexibleDimensions)
+///   WEFT_TEST_DRIVER=weft fails unless the driver is Weft's, which has to keep stricter bounds
 ///
-/// A test that neither runs a case nor skips one for a reason of its own fails, and so does one to
-/// which Khronos' validation layers object, where they are switched on.
+/// A test fails if it neither runs a case nor skips one for a reason of its own. It also fails on
+/// an error of Khronos' validation layers, if they are enabled.
 
 #pragma once
 
 #include "tests/e2e/glsl.h"
-#include "tests/e2e/vulkan_harness.h"
 #include "tests/oracle/random.h"
+#include "tests/vulkan/hooks.h"
+#include "tests/vulkan/pipeline.h"
+#include "tests/vulkan/result.h"
 
 #include <gtest/gtest.h>
 #include <string>
 
 namespace weft::e2e {
+
+using namespace vulkan;
 
 /// The one device of this process, with or without robust accesses.
 Device &plain_device();
@@ -38,22 +42,23 @@ bool is_of_another_driver(const Device &, const char *extension);
 /// Whether the layer may use that work, at least.
 bool has_tiles_of_another_driver(const Device &, const char *extension);
 
-/// The numbers of the running test: they follow from the seed and the test's name, so that a test
-/// run alone repeats what it did among others.
+/// The numbers of the running test. They follow from the seed and the test's name: a test that runs
+/// alone repeats its numbers.
 oracle::Random test_random();
 
-/// In a reduced sweep, true for a test's first case and for about one in `reduction` of the others,
-/// in the least one for a quarter of these, in a partial one for four times as many; in a full one
-/// always.
+/// In a full sweep always true. In a reduced sweep true for a test's first case and for about one
+/// in `reduction` of the rest; in the least sweep for a quarter of that number, in a partial one
+/// for four times as many.
 bool selected(oracle::Random &, uint32_t reduction = 16);
 
-/// Whether WEFT_SHAPES has the sizes of matrices drawn: a test may find none of its types among them.
+/// Whether WEFT_SHAPES has the sizes of matrices drawn: a test may find none of its types among
+/// them.
 bool has_drawn_shapes();
 
 void count_case();
 void skip_case(const std::string &reason);
-/// Counts a combination that no test of the folder has cases for, once however often a list of them
-/// is made: the running test may not be empty for this reason.
+/// Counts a combination without cases in any test, once for all lists of it. It is no reason for
+/// the running test to be empty.
 void skip_for_all(const std::string &reason, const std::string &combination);
 
 /// Ends the process where no case ends for so long; 0 for never.

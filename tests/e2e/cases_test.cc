@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the tests of this folder rely on themselves.
+/// The helpers of these tests.
 
 #include "tests/e2e/cases.h"
 

@@ -55,7 +55,7 @@ bool is_small_float(ComponentType type)
    return type == ComponentType::bf16 || type == ComponentType::e4m3 || type == ComponentType::e5m2;
 }
 
-/// Tells a row of the device's list from all others.
+/// Names a row of the device's list uniquely.
 static std::string row_name(const VkCooperativeMatrixPropertiesKHR &row)
 {
    std::string name;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Cooperative matrices as the tests speak of them: what the device advertises, their GLSL, and how
-/// they lie in memory.
+/// Cooperative matrices of the tests: the types that the device advertises, their GLSL, and their
+/// layout in memory.
 
 #pragma once
 
@@ -43,7 +43,7 @@ bool is_small_float(ComponentType);
 
 enum class SmallFloats { without, with };
 
-/// The operations at subgroup scope; others that are advertised are skipped and counted.
+/// The operations at subgroup scope; operations of another scope are skipped and counted.
 std::vector<MatrixOperation> matrix_operations(const Device &, SmallFloats = SmallFloats::without);
 /// Their operands' types, each once.
 std::vector<MatrixType> matrix_types(const Device &, SmallFloats = SmallFloats::without);
@@ -57,14 +57,14 @@ bool one_of_many(oracle::Random &, const MatrixOperation &);
 /// The type of a shader's arithmetic or of a buffer's elements needs features of the device; why it
 /// cannot be had, or nothing.
 std::string missing_feature(const Device &, ComponentType);
-/// The same where it is only loaded, multiplied and stored, as matrices are that need no arithmetic of
-/// 16 bits.
+/// The same where it is only loaded, multiplied and stored, as matrices are that need no arithmetic
+/// of 16 bits.
 std::string missing_matrix_feature(const Device &, ComponentType);
 
-/// What one multiply-add of this device is held to: Vulkan asks for the result's precision, lets a
-/// device truncate and leaves infinities and NaN open; Weft's own driver promises f32 inside for
-/// f16 as well, rounding to nearest and IEEE 754's infinities and NaN, and subnormal numbers but where
-/// the factors are bfloat16, whose instructions flush them.
+/// The bounds for one multiply-add of this device. Vulkan requires the result's precision, permits
+/// truncation, and leaves infinities and NaN open. Weft's own driver guarantees f32 intermediates
+/// for f16, rounding to nearest, and IEEE 754's infinities and NaN. It also keeps subnormal
+/// numbers, except for bfloat16 factors, whose instructions flush them.
 oracle::MuladdRules muladd_rules(const Device &, ComponentType factor, ComponentType result);
 
 /// Where a matrix lies, in bytes; a row (or, column-major, a column) is contiguous.
@@ -84,8 +84,8 @@ struct Placement {
    }
 };
 
-/// Bytes of one row or column as it lies in memory, and what offset and stride must be multiples
-/// of: the smaller of that and 16 bytes (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986).
+/// Bytes of one row or column in memory, and the alignment of offset and stride: the smaller of
+/// these bytes and 16 (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986).
 uint32_t line_bytes(const MatrixType &, bool column_major);
 uint32_t required_alignment(const MatrixType &, bool column_major);
 /// Bytes from 0 to the end of a placed matrix.
@@ -101,7 +101,7 @@ oracle::Matrix pick(const MatrixType &, const Placement &, std::span<const std::
 Placement random_placement(oracle::Random &, const MatrixType &, bool column_major,
                            uint32_t element_bytes);
 
-/// Checks the matrix in `memory`, and that every other byte is still what it was in `before`.
+/// Checks the matrix in `memory`, and that every other byte is as in `before`.
 testing::AssertionResult stored_as_expected(const oracle::Expectation &, const MatrixType &,
                                             const Placement &, std::span<const std::byte> memory,
                                             std::span<const std::byte> before);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /// Components of a matrix, one by one: length, extract and insert with constant and dynamic
-/// indices, and matrices in arrays and structs.  Which invocations hold which element is the
-/// device's choice, and it may give an element to several, as some hardware does with A and B; that
-/// every element has an owner, and that all operations agree on it, is not.
+/// indices, and matrices in arrays and structs. The device chooses the owners of an element; some
+/// hardware gives an element of A or B to multiple invocations. But every element has an owner, and
+/// all operations agree on it.
 
 #include "tests/e2e/cmat_program.h"
 
@@ -44,8 +44,8 @@ TEST(cmat_components, lengths_cover_the_matrix)
    });
 }
 
-/// Writes a number of its own into every component: a stored element must hold the number of one of
-/// its owners, whom a matrix of known numbers tells.
+/// Writes a unique number into every component. A stored element must have the number of one of its
+/// owners, which a matrix of known numbers identifies.
 TEST(cmat_components, insert_and_extract_agree_with_store)
 {
    Device &device = plain_device();
@@ -196,7 +196,7 @@ TEST(cmat_components, divergent_extract)
       }
       if (length * subgroup_size == type.rows * type.cols)
          EXPECT_EQ(changed, counted);
-      else // several owners: what one of them has
+      else // multiple owners: the value of one of them
          EXPECT_LE(changed, counted);
    });
 }

@@ -5,6 +5,7 @@
 /// constants, and dimensions from specialization constants.
 
 #include "tests/e2e/cmat_program.h"
+#include "tests/e2e/spirv_edits.h"
 
 #include <algorithm>
 #include <cstring>
@@ -16,9 +17,8 @@ namespace {
 using oracle::Expectation;
 using oracle::Matrix;
 
-/// Operations for tests that are not about arithmetic, of those that small whole numbers compute
-/// exactly: every combination of types and every shape, but not each with each.  Which go together
-/// is drawn.
+/// Operations for tests without arithmetic, on small whole numbers, which they compute exactly. The
+/// list has every combination of types and every shape, in random pairs.
 std::vector<MatrixOperation> usable_operations(const Device &device)
 {
    const auto same_types = [](const MatrixOperation &x, const MatrixOperation &y) {
@@ -207,8 +207,7 @@ TEST(cmat_control_flow, phis)
 
 TEST(cmat_control_flow, swapped_in_a_loop)
 {
-   // Two values that exchange places each turn: what becomes of them are phis that depend on each
-   // other.
+   // Two values that are swapped in each iteration: their phis depend on each other.
    for_each_operation("", R"(
    $R0 x = m2;
    $R0 y = coopMatMulAdd(m0, m1, m2$OPERANDS);
@@ -239,9 +238,9 @@ void step($M0 a, $M1 b) { total = coopMatMulAdd(a, b, total$OPERANDS); }
                       {}, {2});
 }
 
-/// Not all subgroups of the workgroup reach the barriers: each is for one of them, as the scratch
-/// memory between a matrix and its invocations is (llama.cpp stores the ragged edge of a product in
-/// this way).
+/// Not all subgroups of the workgroup reach the barriers. Each barrier is for one subgroup, as is
+/// the scratch memory between a matrix and its invocations. llama.cpp stores the ragged edge of a
+/// product like this.
 TEST(cmat_control_flow, barriers_of_some_subgroups)
 {
    const char *const text = R"(#pragma use_vulkan_memory_model

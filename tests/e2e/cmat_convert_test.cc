@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Conversions between all component types that a shape and use is advertised with, and bit casts
-/// between those of one size.
+/// Conversions between all component types of a shape and use, and bit casts between types of one
+/// size.
 
 #include "tests/e2e/cmat_program.h"
+#include "tests/e2e/spirv_edits.h"
 #include "tests/e2e/wide_components.h"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ bool is_sibling(const Device &device, const MatrixType &type, Use use, const Mat
           !(other == type) && missing_features(device, {other}).empty();
 }
 
-/// Whether there is one for which GLSL has words; the others, siblings() counts.
+/// Whether GLSL can express one of the conversions; siblings() counts the rest.
 bool has_sibling(const Device &device, const MatrixType &type, Use use,
                  const std::function<bool(const MatrixType &)> &suits)
 {
@@ -140,8 +141,8 @@ Expectation converted(const Device &device, const Matrix &source, ComponentType 
    });
 }
 
-/// One matrix of `type` for each target, all in one shader; for components of 64 bits in a shader each:
-/// of seven such conversions with 32 components in an invocation LLVM does not make code in 30 s.
+/// One matrix of `type` for each target, all in one shader. Components of 64 bits get a shader for
+/// each target: LLVM needs more than 30 s for seven conversions of 32 components in an invocation.
 void convert(Device &device, oracle::Random &random, const MatrixType &type,
              const std::vector<MatrixType> &targets, uint32_t subgroup_size)
 {

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What looks at single elements of matrices, in VK_NV_cooperative_matrix2 and
+/// Operations on single elements of matrices, in VK_NV_cooperative_matrix2 and
 /// VK_EXT_cooperative_matrix_maintenance1: per-element operations, transposes, reductions and
-/// coordinates.  Conversions of the use are with the others in cmat_convert_test.cc.
+/// coordinates. Conversions of the use are in cmat_convert_test.cc.
 
 #include "tests/e2e/cmat_program.h"
+#include "tests/e2e/spirv_edits.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,7 +18,7 @@ using oracle::Matrix;
 
 namespace {
 
-/// An element as a whole number, which those of these tests are.
+/// An element as a whole number; these tests use no other numbers.
 long number(const Matrix &m, uint32_t row, uint32_t col)
 {
    return oracle::format(m.type).is_float ? long(m.real(row, col)) : long(m.integer(row, col));
@@ -189,8 +190,8 @@ TEST(cmat_elements, transposes)
    });
 }
 
-/// VK_EXT_cooperative_matrix_maintenance1: an operand becomes an accumulator, bit by bit or with its
-/// components converted.
+/// VK_EXT_cooperative_matrix_maintenance1: an operand becomes an accumulator, bit by bit or with
+/// its components converted.
 TEST(cmat_elements, operands_to_accumulators)
 {
    Device &device = plain_device();
@@ -249,7 +250,7 @@ TEST(cmat_elements, reductions)
    oracle::Random random = test_random();
    const auto fits = [](const MatrixType &type, uint32_t) { return type.use == Use::accumulator; };
    for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
-      // One is for certain, to the same size, which all but those of quads have.
+      // One reduction is certain: to the same size, which all but quads have.
       const Over chosen = Over(oracle::draw(random, 3));
       for (Over over : {Over::rows, Over::columns, Over::both, Over::quads}) {
          std::vector<MatrixType> results = of_same_component(device, type, Use::accumulator);

@@ -90,7 +90,7 @@ TEST(cmat_gemm, one_subgroup_and_a_long_k)
    });
 }
 
-/// Flexible dimensions, each in turn near the device's largest.
+/// Flexible dimensions, one after the other near the device's largest.
 TEST(cmat_gemm, matrices_of_large_dimensions)
 {
    Device &device = plain_device();

@@ -5,6 +5,8 @@
 /// usual layouts, in every kind of memory, also where descriptors end within them.
 
 #include "tests/e2e/cmat_program.h"
+#include "tests/e2e/memory_access.h"
+#include "tests/e2e/spirv_edits.h"
 
 #include <cstring>
 
@@ -29,13 +31,13 @@ struct Layout {
    }
 };
 
-/// What lies at one byte.
+/// The element of a byte.
 struct Byte {
    uint32_t row, col, number;
 };
 
-/// Of all bytes of a matrix, as SPV_ARM_cooperative_matrix_layouts has them: blocks of 64 bytes, with
-/// 4 rows, in row-major or column-major order; groups of them interleaved by 4 bytes.
+/// Of all bytes of a matrix, as SPV_ARM_cooperative_matrix_layouts has them: blocks of 64 bytes,
+/// with 4 rows, in row-major or column-major order; groups of them interleaved by 4 bytes.
 std::vector<Byte> bytes_in_order(const MatrixType &type, const Layout &layout)
 {
    const uint32_t size = type.component_bytes();
@@ -92,7 +94,7 @@ std::vector<Byte> bytes_in_order(const MatrixType &type, const Layout &layout)
    return bytes;
 }
 
-/// Those that the extension has for such a matrix.
+/// The extension's layouts for a matrix.
 std::vector<Layout> blocked_layouts(const MatrixType &type)
 {
    const uint32_t cols = 16 / type.component_bytes();
@@ -105,8 +107,6 @@ std::vector<Layout> blocked_layouts(const MatrixType &type)
    }
    return layouts;
 }
-
-enum class Storage { buffer, shared, reference };
 
 struct Pointee {
    const char *glsl;
@@ -132,43 +132,44 @@ struct Case {
    std::string name() const
    {
       return matrix.name() + " of " + scope + ", layouts " + load.name() + " to " + store.name() +
-             ", memory " + std::to_string(int(storage)) + " of " + pointee.glsl +
-             ", subgroup size " + std::to_string(subgroup_size);
+             ", " + storage_name(storage) + " of " + pointee.glsl + ", subgroup size " +
+             std::to_string(subgroup_size);
    }
 };
 
 const char *const text = R"(
 layout(local_size_x = $SIZE) in;
 layout(push_constant, std430) uniform Push { uvec2 from, to; } push;
-layout(buffer_reference, std430, buffer_reference_align = 16) buffer Reference { $POINTEE data[]; };
 $BLOCKS
-shared $POINTEE shared_from[$FROM_COUNT], shared_to[$TO_COUNT];
 void main()
 {
    $MATRIX m;
-   $BEFORE
+   $COPY_IN
    coopMatLoad(m, $FROM, $LOAD_AT, $LOAD_STRIDE, $LOAD_ORDER);
    coopMatStore(m, $TO, $STORE_AT, $STORE_STRIDE, $STORE_ORDER);
-   $AFTER
+   $COPY_OUT
 }
 )";
 
 std::string shader_text(const Case &c)
 {
-   const auto count = [&](uint32_t at) {
-      return std::to_string(c.storage == Storage::shared ? (at + c.matrix_bytes()) / c.pointee.bytes
-                                                         : 1);
+   const auto access = [&](const char *buffer, const char *address, uint32_t at) {
+      return MemoryAccess{.storage = c.storage,
+                          .pointee = c.pointee.glsl,
+                          .buffer = buffer,
+                          .address = address,
+                          .shared_size = std::to_string((at + c.matrix_bytes()) / c.pointee.bytes)};
    };
+   const MemoryAccess source = access("source", "push.from", c.load_at),
+                      target = access("target", "push.to", c.store_at);
    std::string matrix = c.matrix.glsl();
    const std::string subgroup = "gl_ScopeSubgroup";
    matrix.replace(matrix.find(subgroup), subgroup.size(), c.scope);
-   Words words = {
+   const Words words = {
       {"SIZE", std::to_string(c.local_size)},
-      {"POINTEE", c.pointee.glsl},
-      {"BLOCKS",
-       buffer_block(0, c.pointee.glsl, "source") + buffer_block(1, c.pointee.glsl, "target")},
-      {"FROM_COUNT", count(c.load_at)},
-      {"TO_COUNT", count(c.store_at)},
+      {"BLOCKS", buffer_block(0, c.pointee.glsl, "source") +
+                    buffer_block(1, c.pointee.glsl, "target") + source.declarations() +
+                    target.declarations()},
       {"MATRIX", matrix},
       {"LOAD_AT", std::to_string(c.load_at / c.pointee.bytes)},
       {"LOAD_STRIDE", c.stride(c.load)},
@@ -176,28 +177,11 @@ std::string shader_text(const Case &c)
       {"STORE_AT", std::to_string(c.store_at / c.pointee.bytes)},
       {"STORE_STRIDE", c.stride(c.store)},
       {"STORE_ORDER", std::to_string(int(c.store.order))},
-      {"BEFORE", ""},
-      {"AFTER", ""},
+      {"FROM", source.array()},
+      {"TO", target.array()},
+      {"COPY_IN", source.copy_in() + target.copy_in()},
+      {"COPY_OUT", target.copy_out()},
    };
-   switch (c.storage) {
-   case Storage::buffer:
-      words.insert({{"FROM", "source.data"}, {"TO", "target.data"}});
-      break;
-   case Storage::reference:
-      words.insert({{"FROM", "Reference(push.from).data"}, {"TO", "Reference(push.to).data"}});
-      break;
-   case Storage::shared:
-      words.insert({{"FROM", "shared_from"}, {"TO", "shared_to"}});
-      words["BEFORE"] = R"(for (uint i = gl_LocalInvocationIndex; i < $FROM_COUNT; i += $SIZE)
-      shared_from[i] = source.data[i];
-   for (uint i = gl_LocalInvocationIndex; i < $TO_COUNT; i += $SIZE)
-      shared_to[i] = target.data[i];
-   barrier();)";
-      words["AFTER"] = R"(barrier();
-   for (uint i = gl_LocalInvocationIndex; i < $TO_COUNT; i += $SIZE)
-      target.data[i] = shared_to[i];)";
-      break;
-   }
    return std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" + expand(text, words);
 }
 
@@ -214,7 +198,9 @@ Case random_case(const Device &device, oracle::Random &random, const MatrixType 
              .store = blocked[draw(random, uint32_t(blocked.size()))]};
    if (draw(random, 2))
       std::swap(c.load, c.store);
-   c.storage = Storage(draw(random, device.features12.bufferDeviceAddress ? 3 : 2));
+   c.storage = Storage(draw(random, 3));
+   if (c.storage == Storage::reference && !device.features12.bufferDeviceAddress)
+      c.storage = Storage::buffer;
    const Pointee pointees[] = {
       {oracle::format(type.type).glsl, type.component_bytes()}, {"uint", 4}, {"uvec4", 16}};
    do
@@ -244,7 +230,7 @@ void run(Device &device, oracle::Random &random, const Case &c, bool cut)
    ASSERT_EQ(from.size(), c.matrix_bytes());
    const uint32_t source_bytes = c.load_at + c.matrix_bytes(),
                   target_bytes = c.store_at + c.matrix_bytes();
-   // Where buffers have no such elements, their ranges are words.
+   // Where buffers lack elements of this size, their ranges are words.
    const bool has_elements =
       c.matrix.component_bytes() == 1   ? device.features12.storageBuffer8BitAccess
       : c.matrix.component_bytes() == 2 ? device.features11.storageBuffer16BitAccess
@@ -295,7 +281,7 @@ bool has_feature(const Device &device)
    return false;
 }
 
-/// Calls the body for each type of matrix that has such layouts, with a subgroup size.
+/// Calls the body for each matrix type with blocked layouts, with a subgroup size.
 void for_each_type(Device &device, oracle::Random &random, uint32_t reduction,
                    const std::function<void(const MatrixType &, const std::vector<Layout> &,
                                             uint32_t subgroup_size)> &body)

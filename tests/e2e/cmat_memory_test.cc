@@ -6,6 +6,7 @@
 /// buffer to another unchanged; nothing else of the second may change.
 
 #include "tests/e2e/cmat.h"
+#include "tests/e2e/memory_access.h"
 
 #include <algorithm>
 #include <array>
@@ -14,14 +15,6 @@
 namespace weft::e2e {
 
 namespace {
-
-enum class Storage { buffer, shared, reference };
-
-const char *storage_name(Storage storage)
-{
-   static const char *const names[] = {"storage buffer", "shared memory", "buffer reference"};
-   return names[int(storage)];
-}
 
 /// The element type of the array that a load or store points into.
 struct Pointee {
@@ -90,33 +83,40 @@ layout(push_constant, std430) uniform Push {
    uint load_at, load_stride, store_at, store_stride;
    uvec2 from, to;
 } push;
-layout(buffer_reference, std430, buffer_reference_align = 16) buffer Reference { $POINTEE data[]; };
 $BLOCKS
-shared $POINTEE shared_from[$COUNT], shared_to[$COUNT];
 void main()
 {
    $MATRIX m;
-   $BEFORE
+   $COPY_IN
    coopMatLoad(m, $FROM, $LOAD_AT, $LOAD_STRIDE, $LOAD_LAYOUT);
    coopMatStore(m, $TO, $STORE_AT, $STORE_STRIDE, $STORE_LAYOUT);
-   $AFTER
+   $COPY_OUT
 }
 )";
 
 std::string shader_text(const MemoryCase &c, const Placement &load, const Placement &store)
 {
+   const auto access = [&](const char *buffer, const char *address) {
+      return MemoryAccess{.storage = c.storage,
+                          .pointee = c.pointee.glsl,
+                          .buffer = buffer,
+                          .address = address,
+                          .shared_size =
+                             std::to_string(memory_bytes(c.matrix) / c.pointee.bytes())};
+   };
+   const MemoryAccess source = access("source", "push.from"), target = access("target", "push.to");
    Words words = {
       {"SIZE", std::to_string(c.subgroup_size)},
-      {"POINTEE", c.pointee.glsl},
-      {"BLOCKS",
-       buffer_block(0, c.pointee.glsl, "source") + buffer_block(1, c.pointee.glsl, "target")},
-      {"COUNT", std::to_string(
-                   c.storage == Storage::shared ? memory_bytes(c.matrix) / c.pointee.bytes() : 1)},
+      {"BLOCKS", buffer_block(0, c.pointee.glsl, "source") +
+                    buffer_block(1, c.pointee.glsl, "target") + source.declarations() +
+                    target.declarations()},
       {"MATRIX", c.matrix.glsl()},
       {"LOAD_LAYOUT", load.glsl_layout()},
       {"STORE_LAYOUT", store.glsl_layout()},
-      {"BEFORE", ""},
-      {"AFTER", ""},
+      {"FROM", source.array()},
+      {"TO", target.array()},
+      {"COPY_IN", source.copy_in() + target.copy_in()},
+      {"COPY_OUT", target.copy_out()},
    };
    if (c.dynamic) {
       words.insert({{"LOAD_AT", "push.load_at"},
@@ -131,25 +131,6 @@ std::string shader_text(const MemoryCase &c, const Placement &load, const Placem
                     {"LOAD_STRIDE", in_pointees(load.stride)},
                     {"STORE_AT", in_pointees(store.offset)},
                     {"STORE_STRIDE", in_pointees(store.stride)}});
-   }
-   switch (c.storage) {
-   case Storage::buffer:
-      words.insert({{"FROM", "source.data"}, {"TO", "target.data"}});
-      break;
-   case Storage::reference:
-      words.insert({{"FROM", "Reference(push.from).data"}, {"TO", "Reference(push.to).data"}});
-      break;
-   case Storage::shared:
-      words.insert({{"FROM", "shared_from"}, {"TO", "shared_to"}});
-      words["BEFORE"] = R"(for (uint i = gl_LocalInvocationIndex; i < $COUNT; i += $SIZE) {
-      shared_from[i] = source.data[i];
-      shared_to[i] = target.data[i];
-   }
-   barrier();)";
-      words["AFTER"] = R"(barrier();
-   for (uint i = gl_LocalInvocationIndex; i < $COUNT; i += $SIZE)
-      target.data[i] = shared_to[i];)";
-      break;
    }
    return std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" + expand(text, words);
 }
@@ -261,8 +242,8 @@ bool suits(const MatrixType &matrix, const Pointee &pointee)
           line_bytes(matrix, true) % pointee.bytes() == 0;
 }
 
-/// How a matrix moves depends on its shape and the size of its components.  Of the types that are alike in this,
-/// the first sees every pointee.
+/// How a matrix moves depends on its shape and the size of its components.  Of the types that are
+/// alike in this, the first sees every pointee.
 bool is_first_of_its_kind(const std::vector<MatrixType> &types, const MatrixType &matrix)
 {
    const auto alike = [&](const MatrixType &earlier) {
@@ -288,7 +269,8 @@ void sweep(Storage storage)
    for (const MatrixType &matrix : types) {
       const bool first_of_its_kind = is_first_of_its_kind(types, matrix);
       for (const Pointee &pointee : pointees) {
-         // The type itself with all four pairs of layouts, every other one with a pair in turn.
+         // The type itself with all four pairs of layouts, every other one with one pair after the
+         // other.
          const bool same = pointee.scalar == matrix.type && pointee.components == 1;
          if (!same && !first_of_its_kind && oracle::draw(random, 8) != 0)
             continue;

@@ -93,7 +93,7 @@ private:
       return std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" + expand(text, words);
    }
 
-   /// Makes C what is nearest to -A·B: of the sum, only what rounding has lost is left.
+   /// Makes C the value nearest to -A·B: the sum is then the rounding error alone.
    void cancel(const oracle::Matrix &a, const oracle::Matrix &b, oracle::Matrix &c)
    {
       if (!oracle::format(c.type).is_float)
@@ -125,7 +125,7 @@ private:
       std::vector<oracle::Expectation> expected;
       for (uint32_t group = 0; group < subgroups; group++) {
          std::vector<oracle::Matrix> m;
-         // Products whose sum fits into the result, whatever its type, before it saturates.
+         // Products whose sum fits into a result of any type, before it saturates.
          const oracle::Inputs factors =
             op.saturating && group != 1 ? oracle::Inputs::whole : inputs;
          const oracle::Inputs addends = op.saturating ? oracle::Inputs::near_bounds : inputs;
@@ -157,10 +157,10 @@ private:
    std::array<MatrixType, 4> types;
 };
 
-/// How many of the sixteen layouts of A, B, C and D an operation sees.  Halves and wider floats see
-/// all.  Bytes summed in 32 bits have many operations that differ by signs and saturation alone,
-/// which no layout touches: each sees four, among them every pair for A and B and every pair for C
-/// and D.  Types that nothing but their conversion tells from others see one.
+/// The number of the sixteen layouts of A, B, C and D for an operation. Halves and wider floats get
+/// all. Bytes summed in 32 bits have many operations that differ by signs and saturation alone,
+/// independent of the layout. Each gets four: every pair for A and B, and every pair for C and D.
+/// Types that differ only by a conversion get one.
 uint32_t layout_count(const MatrixOperation &op)
 {
    if (oracle::format(op.a).is_float)
@@ -193,7 +193,7 @@ void sweep(bool integers)
          const uint32_t layouts = first ^ i * (count == 4 ? 0b0101 : 1);
          // Each subgroup size sees every pair of layouts of A and B.
          const uint32_t size = sizes[(layouts / 4 + turn / 16) % sizes.size()];
-         // What Vulkan leaves open is asked of Weft's own driver.
+         // On behaviour that Vulkan leaves open, only Weft's own driver is tested.
          const oracle::Inputs edges =
             device.is_weft && layouts & 4 ? oracle::Inputs::extremes : oracle::Inputs::edges;
          if (selected(random))

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// VK_NV_cooperative_matrix: matrices without a use, of which A, B and C are what a multiplication
-/// makes of them, and which memory of any type can hold.
+/// VK_NV_cooperative_matrix: matrices without a use. A multiplication makes them A, B or C, and
+/// memory of any type can hold them.
 
 #include "tests/e2e/cmat.h"
 #include "tests/e2e/compute.h"
@@ -20,7 +20,7 @@ using oracle::Expectation;
 using oracle::Matrix;
 using Type = ComponentType;
 
-/// Why GLSL or this device has no such matrices, or nothing.
+/// The reason why GLSL or this device lacks the matrices, or an empty text.
 std::string missing(const Device &device, Type type)
 {
    return oracle::format(type).bytes == 8 ? "GLSL with matrices of 64 bits without a use"
@@ -51,9 +51,9 @@ std::vector<MatrixOperation> nv_operations(const Device &device)
    return operations;
 }
 
-/// Calls the body for one of `reduction` of the operations, each with a subgroup size; for all of
-/// them in several runs.  The numbers are those of KHR matrices, which have a
-/// sweep.  Only operations that `fits` accepts count, and `needed` names their kind.
+/// Calls the body for one of `reduction` of the operations, each with a subgroup size; multiple
+/// runs reach all of them. The numbers are the same as for KHR matrices, which have a sweep. Only
+/// operations that `fits` accepts count, and `needed` names their kind.
 template <typename Body>
 void for_some_operations(
    uint32_t reduction, const Body &body,
@@ -103,8 +103,8 @@ std::string glsl_type(const Matrix &m)
    return glsl_type(m.type, std::to_string(m.rows), std::to_string(m.cols));
 }
 
-/// A shader of one subgroup that loads matrices from memory of random types, buffers or shared, with
-/// random strides and layouts, and stores one.
+/// A shader of one subgroup that loads matrices from memory of random types, buffers or shared,
+/// with random strides and layouts, and stores one.
 class NvProgram {
 public:
    NvProgram(Device &device, oracle::Random &random, uint32_t subgroup_size)
@@ -305,8 +305,8 @@ TEST(cmat_nv, muladd)
       });
 }
 
-/// The same matrix as A, B and C, in arrays and across loops; and the sum as what the next
-/// multiplication multiplies.
+/// The same matrix as A, B and C, in arrays and across loops; and the sum as a factor of the next
+/// multiplication.
 TEST(cmat_nv, one_matrix_in_every_role)
 {
    for_some_operations(

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// For tests of what happens between load and store: a shader of one subgroup that loads the
-/// matrices m0, m1, … runs a body and stores the matrices r0, r1, … All lie tight and row-major in
-/// buffers of their own.
+/// A shader of one subgroup that loads the matrices m0, m1, …, runs a body and stores the matrices
+/// r0, r1, … All lie tight and row-major in buffers of their own.
 
 #pragma once
 
@@ -45,29 +44,30 @@ ProgramResult run_program(Device &, const MatrixProgram &,
 /// Why a program on these types cannot run on this device, or nothing.
 std::string missing_features(const Device &, const std::vector<MatrixType> &);
 
-/// Whether GLSL's conversion is a bit cast: between integers of one size, which cannot change the use.
+/// Whether GLSL's conversion is a bit cast: between integers of one size, which cannot change the
+/// use.
 bool is_bit_cast(ComponentType from, ComponentType to);
 
-/// The matrix types, of those that `suits` takes, that the device can handle and a shader of GLSL can have beside `type`.
+/// The matrix types, accepted by `suits`, that the device supports and a GLSL shader can have
+/// beside `type`.
 std::vector<MatrixType> types_beside(const Device &, const MatrixType &type,
                                      const std::function<bool(const MatrixType &)> &suits);
 
 /// Calls the body for each advertised matrix type that the device can load, compute with and store,
-/// with a subgroup size that takes turns; a skip if there is none.  Stops at the first failure.  Thinned
-/// sweeps choose among the types that `fits` takes: the body has a case for each of them.
+/// with a subgroup size that takes turns; a skip if there is none.  Stops at the first failure.
+/// Thinned sweeps choose among the types that `fits` takes: the body has a case for each of them.
 using MatrixBody = std::function<void(const MatrixType &, uint32_t subgroup_size)>;
 using MatrixFilter = std::function<bool(const MatrixType &, uint32_t subgroup_size)>;
 void for_each_matrix_type(Device &, oracle::Random &, const MatrixBody &);
 void for_each_matrix_type(Device &, oracle::Random &, const MatrixFilter &fits, const MatrixBody &);
 
-/// Whether subnormal numbers stay what they are in shaders that do not ask for it, as those of the
-/// tests: elsewhere than on Weft's own driver they may be flushed (Vulkan, Precision and Operation
-/// of SPIR-V Instructions).
+/// Whether subnormal numbers are kept in shaders that do not require it, as these shaders. Drivers
+/// other than Weft's may flush them (Vulkan, Precision and Operation of SPIR-V Instructions).
 bool keeps_subnormals(const Device &, ComponentType);
 
 /// A float result of one correctly rounded operation (to nearest or toward zero), or of one within
-/// `ulps`; an exact one for integers.  Subnormal results may be flushed unless keeps_subnormals().
-/// Weft's own driver rounds to nearest whatever Vulkan allows.
+/// `ulps`; an exact one for integers. Subnormal results may be flushed unless keeps_subnormals().
+/// Weft's own driver always rounds to nearest.
 oracle::Expectation rounded(const Device &, ComponentType, uint32_t rows, uint32_t cols,
                             const std::function<double(uint32_t row, uint32_t col)> &exact,
                             double ulps = 1);

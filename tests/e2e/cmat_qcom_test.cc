@@ -6,6 +6,7 @@
 /// (replace_calls_by_array_conversions()).
 
 #include "tests/e2e/cmat_program.h"
+#include "tests/e2e/spirv_edits.h"
 
 #include <cstring>
 #include <map>

@@ -50,8 +50,8 @@ const char *const tensor_access = R"(
    coopMatStoreTensorNV(m, target.data, push.store_at, stored);
 )";
 
-/// A block is a component, and its value decodes to itself, so that the zeros of a block outside give
-/// a zero too.
+/// A block is a component, and its value decodes to itself, so that the zeros of a block outside
+/// give a zero too.
 const char *const decode_function = R"(
 layout(buffer_reference, scalar, buffer_reference_align = $BYTES) buffer Block { $ELEMENT value; };
 $ELEMENT decode(const in Block block, const in uint32_t which[2], const in uint32_t place[2])
@@ -218,8 +218,8 @@ private:
    Pipeline pipeline;
 };
 
-/// Vulkan lets accesses that are out of bounds wrap to other places of the same buffer, as
-/// those of lavapipe's own matrices do.
+/// Vulkan permits accesses out of bounds to wrap to other places of the same buffer. The accesses
+/// of lavapipe's own matrices do.
 bool may_wrap(const Device &device)
 {
    return is_of_another_driver(device, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
@@ -247,7 +247,7 @@ bool has_robust_access(const Device &device)
    return false;
 }
 
-/// Whether an operation of VK_NV_cooperative_matrix has such a matrix.
+/// Whether an operation of VK_NV_cooperative_matrix has this matrix.
 bool has_matrix_without_a_use(const Device &device, const MatrixType &type)
 {
    return std::ranges::any_of(
@@ -358,8 +358,8 @@ TEST(cmat_robust, tensors)
    });
 }
 
-/// Vulkan promises bounds for descriptors, and a decode function has a pointer: Weft reads through the
-/// descriptor all the same.
+/// Vulkan promises bounds for descriptors, and a decode function has a pointer: Weft reads through
+/// the descriptor all the same.
 TEST(cmat_robust, decode_functions)
 {
    Device &device = robust_device();
@@ -408,8 +408,8 @@ TEST(cmat_robust, workgroups)
    }
 }
 
-/// Tiles over the edge of a matrix whose size is no multiple of the tile's, as in real programs: a
-/// buffer ends with the matrix, and the elements beyond it are zero.
+/// Tiles over the edge of a matrix whose size is no multiple of the tile's, as in real programs.
+/// The buffer ends with the matrix, and elements beyond it are zero.
 TEST(cmat_robust, gemm_with_a_ragged_last_row_of_tiles)
 {
    Device &device = robust_device();

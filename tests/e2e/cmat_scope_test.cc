@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Matrices of workgroup scope, of every combination of types that the device lists for them
-/// (cooperativeMatrixWorkgroupScope), in random sizes and workgroups of several subgroups.  More of
-/// what is done with them is in tests/backend/cpu/cmat_scope_test.cc, without Vulkan.
+/// Matrices of workgroup scope, of every combination of types in the device's list
+/// (cooperativeMatrixWorkgroupScope), in random sizes and workgroups of multiple subgroups.
+/// tests/backend/cpu/cmat_scope_test.cc has more of their operations, without Vulkan.
 
 #include "tests/e2e/cmat.h"
 
@@ -22,7 +22,7 @@ struct Row {
    uint32_t max_dimension, invocations;
 };
 
-/// What GLSL can say of what the device lists.
+/// The part of the device's list that GLSL can express.
 std::vector<Row> rows_of(const Device &device)
 {
    std::vector<Row> rows;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What there is of bfloat16 and float8 beside loads, stores and products: conversions, with and
-/// without saturation, and bfloat16's dot product.
+/// bfloat16 and float8 beside loads, stores and products: conversions, with and without saturation,
+/// and bfloat16's dot product.
 
 #include "tests/e2e/cmat_program.h"
 
@@ -37,9 +37,9 @@ Matrix converted(const Matrix &source, Type to, bool saturate)
    return result;
 }
 
-/// Exactly that on Weft's own driver.  Others may round either way, and flush on the way what is
-/// subnormal in the type that it has or gets (Vulkan, Precision and Operation of SPIR-V
-/// Instructions); float8 has no flushing.
+/// Weft's own driver returns exactly this value. Other drivers may round either way, and flush
+/// numbers that are subnormal in either type (Vulkan, Precision and Operation of SPIR-V
+/// Instructions). float8 is never flushed.
 Expectation expected_of(const Device &device, const Matrix &source, Type to, bool saturate)
 {
    Expectation expected(converted(source, to, saturate));
@@ -138,7 +138,7 @@ Matrix convertible(oracle::Random &random, const MatrixType &from, Type to)
    return matrix;
 }
 
-/// From `type` to others of its shape, both of which the device may not have as operands of one
+/// From `type` to the other types of its shape. The device may lack both as operands of one
 /// operation.
 void convert(Device &device, oracle::Random &random, const MatrixType &type,
              const MatrixType &target, uint32_t subgroup_size, bool saturate)
@@ -209,7 +209,8 @@ TEST(cmat_small_floats, matrices_are_converted)
    }
 }
 
-/// Functions for elements convert, compute and convert back; what is only moved keeps its bits.
+/// Functions for elements convert, compute and convert back; elements that are only moved keep
+/// their bits.
 TEST(cmat_small_floats, single_elements)
 {
    Device &device = plain_device();

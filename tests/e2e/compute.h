@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// For tests of ordinary compute shaders: one source and one target buffer, a body per invocation,
-/// compared with a function of C++ that does the same for one invocation after the other.
+/// Ordinary compute shaders: one source and one target buffer, and a body per invocation. The
+/// result is compared with a function of C++ that computes one invocation after the other.
 
 #pragma once
 
@@ -27,8 +27,8 @@ struct ComputeShader {
    std::vector<SpecConstant> spec_constants = {};
 };
 
-/// The target buffer afterwards; it is poisoned before and has `target_bytes`.  What has become of
-/// the source goes to `source_after`, of its size.
+/// The target buffer afterwards; it is poisoned before and has `target_bytes`. `source_after`, of
+/// the source's size, gets the source's contents afterwards.
 std::vector<std::byte> run_compute(Device &, const ComputeShader &,
                                    std::span<const std::byte> source, size_t target_bytes,
                                    std::span<std::byte> source_after = {});

@@ -61,7 +61,7 @@ TEST(memory, atomics_add_up)
    for (uint32_t i = 0; i < 1024; i++)
       ASSERT_EQ(tickets[i], i);
    EXPECT_EQ(std::count(target.begin() + 1024, target.begin() + 2048, 5u), 1);
-   // What the workgroups made of the words behind the invocations' own.
+   // The workgroups' results in the words behind the invocations' own.
    std::vector<uint32_t> expected = source;
    for (uint32_t group = 0; group < 8; group++) {
       const auto first = source.begin() + group * 128, last = first + 128;
@@ -391,8 +391,8 @@ void main()
          ASSERT_EQ(word, first + invocation + 1);
          continue;
       }
-      // What lies outside reads as zero, or as something of the buffer's; Weft's driver promises
-      // zero where the offset does not wrap at 2^32 bytes.
+      // Reads outside return zero, or bytes of the buffer. Weft's driver returns zero if the offset
+      // does not wrap at 2^32 bytes.
       const bool of_the_buffer = word <= 1024 && !(device.is_weft && word > first + readable);
       ASSERT_TRUE(word == 0 || of_the_buffer) << "invocation " << invocation << " read " << word;
       if (device.is_weft && invocation < 64) {

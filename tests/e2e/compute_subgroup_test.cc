@@ -292,8 +292,8 @@ const std::vector<Movement> &movements()
    return all;
 }
 
-/// LLVM 15 cannot select what Mesa 22.3's lavapipe makes of these, whichever compiler wrote the SPIR-V: broadcasts of
-/// floats (where it optimizes), and 64 bits from invocations further down.
+/// LLVM 15 cannot select two instructions of Mesa 22.3's lavapipe, for SPIR-V of any compiler:
+/// broadcasts of floats (where it optimizes), and 64 bits from invocations further down.
 bool crashes(const Device &device, const Movement &movement, const TypeCase &type)
 {
    const bool has_64_bits = strstr(type.glsl, "64") || strcmp(type.glsl, "double") == 0;
@@ -449,7 +449,7 @@ TEST(subgroup, votes_and_ballots)
    }
 }
 
-/// A loop whose trip count differs: each turn counts those that are still in it.
+/// A loop whose trip count differs: each iteration counts the invocations that are still in it.
 TEST(subgroup, operations_in_divergent_loops)
 {
    Device &device = plain_device();

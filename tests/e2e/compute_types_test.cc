@@ -6,6 +6,7 @@
 
 #include "tests/e2e/cmat_program.h"
 #include "tests/e2e/compute.h"
+#include "tests/e2e/spirv_edits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -161,7 +162,7 @@ struct FloatExpression {
    /// Error allowed: so many ulps, or so much absolutely.
    double ulps, absolute = 0;
    bool only_f32 = false;
-   /// What Weft's own driver is allowed instead, where that is less.
+   /// The error bound of Weft's own driver, where it is smaller.
    std::optional<double> own_ulps = {};
 };
 
@@ -169,9 +170,8 @@ struct FloatExpression {
 constexpr double libmvec_ulps = 4;
 
 /// x, y, z are in ±1 and not small; errors as in Vulkan's "Precision and Operation of SPIR-V
-/// Instructions" (f32's for the functions).  Our own arithmetic rounds to nearest once; what the
-/// functions that are made of others may lose follows from their parts, but for those that are
-/// polynomials of NIR's (atan, asin, acos).
+/// Instructions" (f32's for the functions). Our own arithmetic rounds to nearest once. The error of
+/// a composed function follows from its parts, except for NIR's polynomials (atan, asin, acos).
 const std::vector<FloatExpression> &float_expressions()
 {
    static const std::vector<FloatExpression> all = {
@@ -315,7 +315,7 @@ TEST(types, conversions)
          for (uint32_t i = 0; i < 256; i++) {
             std::byte *at = &source[i * f.bytes];
             if (f.is_float && !t.is_float) {
-               // Within what either can hold, with a fraction to cut off.
+               // Within the range of both types, with a fraction to cut off.
                const double limit =
                   std::min(double(oracle::int_max(to)), oracle::largest_finite(from)) * 0.99;
                const double value =
@@ -398,7 +398,7 @@ TEST(types, bit_operations)
       for (int i = 0; i < 32; i++)
          reversed |= (x >> i & 1) << (31 - i);
       const uint64_t product = uint64_t(x) * 0x9e3779b9u;
-      // What is multiplied: a number that is not zero, but may be flushed if it is subnormal.
+      // A factor: a number that is not zero, but may be flushed if it is subnormal.
       const uint32_t finite = x & 0x7effffff;
       const uint32_t expected[12] = {
          uint32_t(__builtin_popcount(x)),

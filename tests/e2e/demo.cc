@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The demo: on the device that the loader finds, one matrix product for each advertised shape and
-/// combination of types, out of cooperative-matrix tiles, on fresh random numbers, checked element
-/// by element against the f64 reference and timed; then one for each of the family's other extensions and
-/// type.  Ends with `verified`, or says what was wrong and fails.
+/// The demo, on the device that the loader finds: one matrix product for each advertised shape and
+/// combination of types, built from cooperative-matrix tiles. Each is computed on fresh random
+/// numbers, checked element by element against the f64 reference, and timed. Products for the
+/// family's other extensions and types follow. Ends with `verified`, or fails and names the fault.
 
 #include "tests/e2e/demo_family.h"
 #include "tests/e2e/gemm.h"
@@ -23,12 +23,12 @@ namespace weft::e2e {
 
 namespace {
 
-/// Sizes of every product; multiples of every tile and of what a workgroup covers.
+/// Sizes of every product: multiples of every tile and of the part of a workgroup.
 constexpr uint32_t gemm_m = 256, gemm_n = 256, gemm_k = 256;
 
 struct Verdict {
    double worst_error = 0; ///< largest |computed - reference|
-   double bound = 0;       ///< what that element was held to
+   double bound = 0;       ///< that element's bound
    std::string mismatch;   ///< the first wrong element
 };
 

@@ -3,6 +3,8 @@
 
 #include "tests/e2e/demo_family.h"
 
+#include "tests/e2e/spirv_edits.h"
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -90,7 +92,7 @@ struct Member {
    const char *text = product, *load_a = load_rows, *declarations = "";
    /// Whether it goes with an operation in subgroups of a size.
    std::function<bool(const MatrixOperation &, uint32_t subgroup_size)> fits = nullptr;
-   /// A as the shader reads it, if not in rows; what it then is.
+   /// The order in which the shader reads A, if not by rows, and the result.
    std::function<std::vector<std::byte>(oracle::Random &, Matrix &)> place_a = nullptr;
    std::function<void(std::vector<uint32_t> &)> edit = nullptr;
    const char *a_element = nullptr; ///< of A's buffer, if not A's

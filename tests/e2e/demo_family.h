@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the extensions on top of VK_KHR_cooperative_matrix add, each shown by a product D = A·B + C.
+/// The extensions on top of VK_KHR_cooperative_matrix, each shown by a product D = A·B + C.
 
 #pragma once
 
@@ -19,8 +19,8 @@ struct FamilyProduct {
    oracle::Matrix d;
 };
 
-/// Calls the body with a product for each of the family's extensions that the device has, and for each
-/// type of A in it that GLSL can express.
+/// Calls the body with a product for each of the family's extensions that the device has, and for
+/// each type of A in it that GLSL can express.
 void for_each_family_product(Device &, oracle::Random &,
                              const std::function<void(const FamilyProduct &)> &body);
 

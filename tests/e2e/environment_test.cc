@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the thread that creates a pipeline has set or lacks does not change the shader: its
-/// rounding mode, denormals, traps, and a small stack.  Other drivers may do as they like.
+/// The state of the thread that creates a pipeline does not change the shader: its rounding mode,
+/// denormals, traps, and a small stack. Other drivers are not tested.
 
 #include "tests/e2e/cmat.h"
 #include "tests/e2e/compute.h"
@@ -31,7 +31,7 @@ protected:
 
    Device &device() { return plain_device(); }
 
-   /// Statements that make the shader one for the layer: it leaves those without matrices alone.
+   /// Statements with matrices: the layer does not compile shaders without.
    std::string matrix_statements()
    {
       const std::vector<MatrixOperation> operations = matrix_operations(device());
@@ -42,7 +42,7 @@ protected:
    }
 };
 
-/// Runs `work` on a thread with so small a stack; what it throws is thrown here.
+/// Runs `work` on a thread with so small a stack, and rethrows its exception here.
 void on_small_stack(size_t bytes, const std::function<void()> &work)
 {
    struct Call {

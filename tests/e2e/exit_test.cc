@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A process ends with the status that it gives, whatever driver and layer are doing: never by a
-/// signal, and never not at all.  Each way to end runs in processes of its own, WEFT_TEST_EXITS of
+/// A process ends with the status that it gives, during any work of driver and layer: never by a
+/// signal, and never not at all. Each way to end runs in processes of its own, WEFT_TEST_EXITS of
 /// each (8).
 ///
 ///     weft_exit_e2e --end WAY      is one of them
@@ -28,7 +28,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The status that a process gives in the end; others mean that something went wrong before.
+/// The status that a process gives in the end; another one means that an earlier step failed.
 constexpr int given_status = 42;
 
 /// Never destroyed: the process ends with everything alive.
@@ -163,7 +163,7 @@ void main()
 )";
    auto &pipeline = *new Pipeline(device, compile_glsl(text), two_buffers);
    auto &source = *new Buffer(device, 65536), &target = *new Buffer(device, 65536);
-   // So that its code is there; of what comes next nothing may be had.
+   // So that its code is loaded; the next open may fail.
    auto &other = *new Pipeline(device, long_shader(device, 10), two_buffers);
    other.dispatch({source, target});
    const rlimit limit = {1, 1};

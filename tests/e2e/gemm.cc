@@ -128,9 +128,9 @@ const char *const block_begin = R"(
    uint stage = 0;
 )";
 
-/// The next stage is on its way while this one is multiplied.  It is fetched without a condition, after
-/// the last one the first again: values from two ways would have to be copied where these meet, and be
-/// there.
+/// The next stage is on its way while this one is multiplied.  It is fetched without a condition,
+/// after the last one the first again: values from two ways would have to be copied where these
+/// meet, and be there.
 const char *const block_step = R"(
       if (stages == 1)
          barrier();

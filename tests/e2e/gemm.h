@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A matrix product on the device, out of cooperative-matrix tiles: what the GEMM tests check and
-/// the demo measures.
+/// A matrix product on the device, built from cooperative-matrix tiles, for the GEMM tests and the
+/// demo.
 
 #pragma once
 
@@ -12,16 +12,16 @@
 
 namespace weft::e2e {
 
-/// A workgroup has two rows of subgroups; each computes tiles_m × tiles_n tiles of the result, so a
-/// workgroup covers (2·tiles_m·m) × (subgroups_n·tiles_n·n) elements; sizes that are smaller use
-/// fewer subgroups in that direction.
+/// A workgroup has two rows of subgroups, and each computes tiles_m × tiles_n tiles of the result.
+/// So a workgroup covers (2·tiles_m·m) × (subgroups_n·tiles_n·n) elements. Smaller sizes use fewer
+/// subgroups in that direction.
 struct GemmShader {
    /// How its part of A and B comes to a workgroup.
    enum class Staging {
       none,     ///< each subgroup loads its tiles
       elements, ///< for each step along K through shared memory, element by element
-      /// for some steps at once through shared memory, 16 bytes at a time, the next on its way while
-      /// these are multiplied: as applications do it.  K is a multiple of stage_depth().
+      /// for some steps at once through shared memory, 16 bytes at a time, the next on its way
+      /// while these are multiplied: as applications do it.  K is a multiple of stage_depth().
       blocks,
    };
 
@@ -30,8 +30,9 @@ struct GemmShader {
    uint32_t tiles_m, tiles_n;
    Staging staging;
    uint32_t subgroups_n = 2; ///< at most
-   /// Of Staging::blocks: bytes of a line that are in shared memory at a time, a step along K at
-   /// least; and how many such stages: with two, one is filled while the other is multiplied.
+   /// For Staging::blocks: bytes of a line that are in shared memory at a time, at least one step
+   /// along K; and the number of stages. With two stages, one is filled while the other is
+   /// multiplied.
    uint32_t stage_bytes = 64, stages = 1;
    /// In place of push constants, as programs have them that specialise their shaders.
    bool constant_sizes = false;
@@ -51,7 +52,7 @@ public:
    void upload(const oracle::Matrix &a, const oracle::Matrix &b, const oracle::Matrix &c);
    /// D = A·B + C, so many times over, D poisoned before; returns the seconds that it took.
    double run(uint32_t times);
-   /// The same over what D holds already.
+   /// The same, added to the contents of D.
    double dispatch(uint32_t times);
    oracle::Matrix download();
    /// The zones before and after D are as they were.
@@ -65,14 +66,14 @@ private:
    std::unique_ptr<Pipeline> pipeline;
 };
 
-/// Root mean square of the errors of floats, each as a part of its bound.  Bounds are for the worst
-/// case; roundings that err to either side by chance stay far below them, by about the square root
-/// of their number, and what errs to one side does not.  0 for integers.
+/// Root mean square of the errors of floats, each as a part of its bound. Bounds are for the worst
+/// case. Random roundings stay far below them, by about the square root of their number; biased
+/// roundings do not. 0 for integers.
 double rms_error(const oracle::Expectation &, const oracle::Matrix &actual);
-/// What it is held to, for a sum of `depth` products.
+/// The bounds for a sum of `depth` products.
 double rms_limit(const MatrixOperation &, uint32_t depth);
 
-/// What D may hold: one multiply-add for each k columns of A, in ascending order.
+/// The expected D: one multiply-add for each k columns of A, in ascending order.
 oracle::Expectation gemm_expectation(const Device &, const MatrixOperation &,
                                      const oracle::Matrix &a, const oracle::Matrix &b,
                                      const oracle::Matrix &c);

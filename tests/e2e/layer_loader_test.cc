@@ -398,7 +398,7 @@ struct NamedSource {
 
 class Settings : public testing::TestWithParam<NamedSource> {
 protected:
-   /// What stderr got while a pipeline with a product of matrices was made.
+   /// The output on stderr during the creation of a pipeline with a matrix product.
    static std::string make_pipeline(const void *next)
    {
       Session session(VK_API_VERSION_1_3, Listening::none, next);

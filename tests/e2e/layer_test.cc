@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Whether Weft's layer is where a run of these tests wants it (WEFT_TEST_LAYER): without it, tests
-/// of matrices above a driver that has none would have nothing to do and pass.  And, where the
-/// driver has matrices of its own, whether both compute the same.
+/// Whether Weft's layer is in the place that WEFT_TEST_LAYER requires. Without the layer, tests of
+/// matrices above a driver without matrices would skip all cases and pass. If the driver has its
+/// own matrices, both must compute the same.
 
 #include "tests/e2e/cases.h"
 #include "tests/e2e/gemm.h"
@@ -16,7 +16,7 @@ namespace weft::e2e {
 
 namespace {
 
-/// What another device may give that is held to the same bounds.
+/// The permitted difference to a device with the same bounds.
 oracle::Expectation around(const oracle::Matrix &result, const oracle::Expectation &expectation)
 {
    oracle::Expectation e(result);

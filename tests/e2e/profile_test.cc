@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What a program sees that chooses its path by a device's architecture (WEFT_PROFILE=…+identity).
+/// The identity of a device (WEFT_PROFILE=…+identity), from which programs choose their code for an
+/// architecture.
 
 #include "tests/e2e/cases.h"
 #include "tests/e2e/cmat_program.h"
@@ -49,8 +50,8 @@ TEST(profile, is_recognised)
    count_case();
 }
 
-/// RADV on RDNA 3 has row i * W / 16 + lane / 16 and column lane % 16 as component i of an accumulator
-/// (radv_nir_lower_cooperative_matrix.c of Mesa 25.0.7), and programs for AMD's devices know it.
+/// RADV on RDNA 3: component i of an accumulator has row i * W / 16 + lane / 16 and column lane %
+/// 16 (radv_nir_lower_cooperative_matrix.c of Mesa 25.0.7). Programs for AMD's devices rely on it.
 TEST(profile, accumulators_lie_as_the_vendors)
 {
    const char *variable = getenv("WEFT_PROFILE");

@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The shader cache through the whole of Weft, the driver alone or the layer above it.  The program
-/// starts itself, with --once, as the processes that share a cache; each tells of every pipeline
-/// whether it could be had without compiling, and what it computed.
+/// The shader cache through the whole of Weft, the driver alone or the layer above it. With --once
+/// the program is one of the processes that share a cache. Each prints for every pipeline whether
+/// it came from the cache, and its result.
 
 #include "tests/e2e/glsl.h"
-#include "tests/e2e/vulkan_harness.h"
 #include "tests/oracle/random.h"
 #include "tests/scratch_folder.h"
+#include "tests/vulkan/hooks.h"
+#include "tests/vulkan/pipeline.h"
+#include "tests/vulkan/result.h"
 
 #include <gtest/gtest.h>
 
@@ -28,6 +30,8 @@
 
 namespace weft::e2e {
 namespace {
+
+using namespace vulkan;
 
 namespace fs = std::filesystem;
 using Environment = std::map<std::string, std::string>;

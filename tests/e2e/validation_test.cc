@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Whether Khronos' validation layers are heard where a run of these tests wants them
-/// (WEFT_TEST_VALIDATION=1): where the loader does not find them, every other test would pass with
-/// nobody looking.
+/// Whether Khronos' validation layers are loaded in a run that requires them
+/// (WEFT_TEST_VALIDATION=1). Without them every other test would pass unvalidated.
 
 #include "tests/e2e/cases.h"
 
@@ -15,7 +14,7 @@ namespace weft::e2e {
 
 namespace {
 
-/// Takes what the validation layers object to while it lives, so that it fails no test.
+/// Receives the validation layers' errors while it lives, so that they fail no test.
 class Objections {
 public:
    Objections() : kept(on_validation_error)
@@ -44,7 +43,7 @@ std::string use_wrongly(const Device &device)
    return objections.heard;
 }
 
-/// A shader module that has no entry point, and declares what Vulkan does not have.
+/// A shader module without an entry point, and with a capability that Vulkan lacks.
 std::string make_wrong_shader(const Device &device)
 {
    Objections objections;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Random programs, each by every path, against the interpreter.  See docs/testing.md, or --help.
+/// Random programs, each by every path, against the interpreter. See docs/testing.md, or --help.
 ///
-/// Programs run in child processes, so that one that crashes or hangs is a failure like others.  A
-/// child tells through a pipe what it is about to do.
+/// Programs run in child processes, so that a crash or a hang is an ordinary failure. A child
+/// reports each next step through a pipe.
 
 #include "tests/fuzz/generate.h"
 #include "tests/fuzz/paths.h"
@@ -99,16 +99,16 @@ std::optional<int> parse(int argc, char **argv, Settings &s)
    return std::nullopt;
 }
 
-/// What a child is about to do, or has found.
+/// A child's next step, or its finding.
 struct Report {
    enum class What : uint32_t { starts, agrees, differs } what;
-   uint32_t path; ///< of those that `differs` and `starts` name
+   uint32_t path; ///< of the ones that `differs` and `starts` name
    uint64_t index;
 };
 
 constexpr uint64_t batch = 40; ///< programs for each child
-/// What one path of one program may take of a processor's time; and how long it may wait, which
-/// counts while this process itself runs: machines may be busy, or sleep.
+/// The processor's time that one path of one program may use, and its longest wait. A wait counts
+/// while this process itself runs: machines may be busy, or sleep.
 constexpr double most_seconds = 100;
 constexpr int most_waits = 900; ///< of a second
 
@@ -161,7 +161,7 @@ std::string describe(const Program &program)
    return text.str();
 }
 
-/// Prints and writes what fails, as small as it gets.
+/// Prints and writes a failing program, shrunk as far as possible.
 void report_failure(const Settings &settings, const Program &original, Path &path,
                     const std::string &why, const StillFails &still_fails)
 {
@@ -191,7 +191,7 @@ void report_failure(const Settings &settings, const Program &original, Path &pat
    const std::string file = settings.output + "/fuzz-" + std::to_string(original.seed) + ".txt";
    std::ofstream(file) << text.str() << "\n---- before it was made smaller:\n"
                        << describe(original) << to_glsl(original);
-   // What a form makes of the GLSL may depend on all of it: so the module is kept as well.
+   // A form's result may depend on the whole GLSL: so the module is kept as well.
    if (const Shader shader = make_shader(small, form); !shader.fault)
       std::ofstream(settings.output + "/fuzz-" + std::to_string(original.seed) + ".spv",
                     std::ios::binary)
@@ -207,7 +207,7 @@ void send(int pipe, const Report &report)
       _exit(2);
 }
 
-/// The environment of the driver below the layer: a child has one such driver.
+/// The environment of the driver below the layer: a child has one driver.
 struct Driver {
    std::string isa;
    bool split; ///< of the layer-… paths with tiles, this one
@@ -222,7 +222,7 @@ bool is_layer(const std::string &path)
    return path.starts_with("layer-");
 }
 
-/// Of all drivers that the paths ask for, one batch after the other.
+/// For all drivers of the paths, one batch after the other.
 Driver choose_driver(const Paths &paths, uint64_t index)
 {
    std::vector<Driver> drivers;
@@ -238,9 +238,9 @@ Driver choose_driver(const Paths &paths, uint64_t index)
    return drivers.empty() ? Driver() : drivers[index / batch % drivers.size()];
 }
 
-/// The paths that a program takes: tiles in this process, the layer in both lowerings with the
-/// other instruction set below it (or without Vulkan what the layer does), and one in four as
-/// registers in this process, which take by far the longest to compile.
+/// The paths of a program. One is tiles in this process. Another is the layer in both lowerings,
+/// with the other instruction set below it, or without Vulkan the layer's compilation. One program
+/// in four also takes registers in this process, which take by far the longest to compile.
 std::vector<uint32_t> choose_paths(const Settings &settings, const Paths &paths, uint64_t index)
 {
    const Driver driver = choose_driver(paths, index);
@@ -310,7 +310,7 @@ bool crashes(Path &path, const Program &program, forms::Form form, const Expecte
       const rlimit seconds = {rlim_t(most_seconds / 4), RLIM_INFINITY};
       setrlimit(RLIMIT_CPU, &seconds);
       alarm(most_waits);
-      // Only the first words of what it says are of interest.
+      // Only the first words of the message are of interest.
       const int null = open("/dev/null", O_WRONLY);
       dup2(null, STDERR_FILENO);
       run(path, program, make_shader(program, form), expected);
@@ -361,8 +361,8 @@ double processor_seconds(pid_t pid)
    return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
-/// Waits until a child's pipe has something, or it has ended; false if it takes too long: it
-/// computes without end, or waits for what does not come.
+/// Waits until a child's pipe has data, or the child has ended. False if it takes too long: it
+/// computes without end, or waits in vain.
 bool says_something(pid_t pid, int pipe, int more_seconds)
 {
    const double start = processor_seconds(pid);
@@ -394,7 +394,7 @@ uint64_t follow(const Settings &settings, uint64_t first, uint64_t end, Totals &
    Report report = {Report::What::starts, ~0u, first};
    bool hangs = false;
    while (true) {
-      // What differs is then made smaller, which takes its time.
+      // Shrinking the difference takes its time.
       const int more = report.what == Report::What::differs ? int(settings.shrink_seconds) : 0;
       if (!says_something(pid, ends[0], more)) {
          hangs = true;

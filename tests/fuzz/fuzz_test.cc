@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The generator's own parts: what the interpreter allows and computes, that seeds repeat programs,
-/// that programs shrink.
+/// The generator's own parts: the interpreter's rules and results, seeds that repeat programs,
+/// programs that shrink.
 
 #include "tests/e2e/glsl.h"
 #include "tests/fuzz/generate.h"

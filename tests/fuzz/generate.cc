@@ -4,6 +4,7 @@
 #include "tests/fuzz/generate.h"
 
 #include "tests/fuzz/generator.h"
+#include "tests/fuzz/simplify.h"
 
 #include <algorithm>
 #include <array>
@@ -87,227 +88,6 @@ Program Generator::run()
    write_results(body);
    finish_memories();
    return p;
-}
-
-void Generator::choose_sizes()
-{
-   // Most of them tiny: they compile several times as fast and find nearly as much.
-   scale = percent(70) ? 0 : percent(85) ? 1 : 2;
-   budget = main_budget() / 2; // of functions
-   p.subgroup_size = pick({8u, 8u, 8u, 16u, 16u, 16u, 32u, 32u, 32u, scale ? 64u : 16u});
-   p.subgroups = pick({1u, 1u, 2u, 2u, 3u, 4u});
-   while (p.invocations() > 128)
-      p.subgroups--;
-   if (!advertised.empty() && one_in(10))
-      p.without_use = true;
-   else if (!advertised.empty() && one_in(12)) {
-      scope = Level::workgroup;
-      p.workgroup_matrices = true;
-      // The workgroups that there are such matrices for.
-      p.subgroups = pick({128u, 128u, 256u}) / p.subgroup_size;
-   }
-   p.workgroups = pick({1u, 1u, 2u, 2u, 2u, 3u, 4u, 6u});
-   const auto divisor = [&](uint32_t number) {
-      const uint32_t d = 1 + draw(number);
-      return number % d == 0 ? d : 1;
-   };
-   p.local_y = divisor(p.subgroups);
-   p.local_z = divisor(p.subgroups / p.local_y);
-   p.groups_y = divisor(p.workgroups);
-   p.groups_z = divisor(p.workgroups / p.groups_y);
-   p.specialized = one_in(3) ? draw(1u << push_words) : 0;
-   p.maintenance1 = !p.without_use && one_in(3);
-   for (uint32_t &word : p.push)
-      word = draw(4);
-}
-
-MatrixType Generator::a_type(const MatrixOperation &op) const
-{
-   MatrixType type = e2e::a_type(op);
-   type.use = p.without_use ? e2e::Use::accumulator : type.use;
-   return type;
-}
-MatrixType Generator::b_type(const MatrixOperation &op) const
-{
-   MatrixType type = e2e::b_type(op);
-   type.use = p.without_use ? e2e::Use::accumulator : type.use;
-   return type;
-}
-MatrixType Generator::c_type(const MatrixOperation &op) const
-{
-   return e2e::c_type(op);
-}
-
-/// Types of factors and of the result; all signs of bytes are one.
-using OperationKind = std::array<ComponentType, 3>;
-
-static OperationKind kind_of(const MatrixOperation &op)
-{
-   const oracle::Format &f = oracle::format(op.a);
-   if (!f.is_float && f.bytes == 1)
-      return {ComponentType::s8, ComponentType::s8, op.result};
-   return {op.a, op.b, op.result};
-}
-
-bool has_long_integers(const MatrixOperation &op)
-{
-   return std::ranges::any_of(std::array{op.a, op.b, op.result}, [](ComponentType type) {
-      return type == ComponentType::s64 || type == ComponentType::u64;
-   });
-}
-
-/// Small floats, and integers but bytes that are summed in 32 bits.
-static bool is_unusual(const MatrixOperation &op)
-{
-   const oracle::Format &factor = oracle::format(op.a), &sum = oracle::format(op.result);
-   return e2e::is_small_float(op.a) || (!factor.is_float && (factor.bytes > 1 || sum.bytes != 4));
-}
-
-/// Whether GLSL has it for matrices without a use: of integers of one sign, or of IEEE 754's floats; of
-/// 64 bits there are none.
-static bool is_for_matrices_without_use(const MatrixOperation &op)
-{
-   const oracle::Format &a = oracle::format(op.a);
-   return op.scope == MatrixScope::subgroup && !op.saturating && op.c == op.result &&
-          std::ranges::all_of(std::array{op.a, op.b, op.result}, [&](ComponentType type) {
-             const oracle::Format &f = oracle::format(type);
-             return f.bytes <= 4 && !e2e::is_small_float(type) && f.is_float == a.is_float &&
-                    f.is_signed == a.is_signed;
-          });
-}
-
-/// Whether GLSL has matrices of all these types in one shader: e2e::inexpressible(), and what small
-/// floats become there.
-static bool expressible_together(const std::vector<MatrixOperation> &operations)
-{
-   const auto has = [&](std::initializer_list<ComponentType> types) {
-      return std::ranges::any_of(operations, [&](const MatrixOperation &op) {
-         return std::ranges::any_of(
-            types, [&](ComponentType t) { return op.a == t || op.b == t || op.result == t; });
-      });
-   };
-   using enum ComponentType;
-   // 16-bit integers stand for them.
-   if (has({s64, u64}) && has({s16, u16, bf16}))
-      return false;
-   if (has({f64}))
-      return !has({f32, bf16, e4m3, e5m2});
-   return !(has({bf16}) && (has({s16, u16}) || (has({e4m3}) && has({e5m2})))) &&
-          !(has({e4m3, e5m2}) && has({s8, u8}));
-}
-
-bool Generator::expressible(Type type) const
-{
-   const auto is_taken = [&](const MatrixOperation &op) {
-      return std::ranges::any_of(std::array{op.a, op.b, op.result}, [&](ComponentType t) {
-         return e2e::is_small_float(t) && oracle::format(t).bytes * 8 == bits(type);
-      });
-   };
-   if (is_integer(type) && bits(type) == 16 && std::ranges::any_of(operations, has_long_integers))
-      return false;
-   return !is_integer(type) || std::ranges::none_of(operations, is_taken);
-}
-
-/// One operation, often a second of the same shape, so that there is something to convert.
-void Generator::choose_operations()
-{
-   // Types first: there are many more integer operations than others.
-   std::vector<OperationKind> usual_kinds, unusual_kinds;
-   for (const MatrixOperation &op : advertised) {
-      if (p.without_use && !is_for_matrices_without_use(op))
-         continue;
-      std::vector<OperationKind> &kinds = is_unusual(op) ? unusual_kinds : usual_kinds;
-      if (std::ranges::find(kinds, kind_of(op)) == kinds.end())
-         kinds.push_back(kind_of(op));
-   }
-   // A multiplication has to be within the budget, nearly always.
-   const uint32_t most_products = scale == 0 ? 8 * 8 * 8 : scale == 1 ? 16 * 8 * 16 : 16 * 16 * 16;
-   const uint32_t most_components = 8 << scale; // of an invocation
-   bool any_size = one_in(60);
-   const auto is_large = [&](const MatrixOperation &op) {
-      const uint32_t elements = std::max({op.m * op.n, op.m * op.k, op.k * op.n});
-      return op.m * op.n * op.k > most_products ||
-             elements * (oracle::format(op.a).bytes == 8 ? 2 : 1) >
-                most_components * p.subgroup_size;
-   };
-   const auto draw_operation = [&](const MatrixOperation *like) {
-      const bool unusual = usual_kinds.empty() || (!unusual_kinds.empty() && percent(30));
-      const OperationKind kind = pick(unusual ? unusual_kinds : usual_kinds);
-      std::vector<MatrixOperation> list;
-      for (const MatrixOperation &op : advertised) {
-         if ((is_large(op) && !any_size) || (p.without_use && !is_for_matrices_without_use(op)))
-            continue;
-         if (kind_of(op) == kind &&
-             (!like || (op.m == like->m && op.n == like->n && op.k == like->k)))
-            list.push_back(op);
-      }
-      // Sums that saturate have to come near the bounds as well, to be of interest.
-      std::vector<MatrixOperation> saturating;
-      std::ranges::copy_if(list, std::back_inserter(saturating), &MatrixOperation::saturating);
-      if (!saturating.empty() && one_in(2))
-         list = saturating;
-      return list.empty() ? std::optional<MatrixOperation>() : pick(list);
-   };
-   std::optional<MatrixOperation> first_operation;
-   for (uint32_t attempt = 0; !first_operation; attempt++) {
-      // There may be none but large ones.
-      any_size |= attempt == 20;
-      first_operation = draw_operation(nullptr);
-   }
-   operations.push_back(*first_operation);
-   if (percent(40)) {
-      const MatrixOperation first = operations[0];
-      if (const auto second = draw_operation(&first))
-         operations.push_back(*second);
-   }
-   if (!expressible_together(operations))
-      operations.resize(1);
-   doubles = std::ranges::any_of(
-      operations, [](const MatrixOperation &op) { return op.result == ComponentType::f64; });
-   if (scope == Level::workgroup || (!p.without_use && one_in(6)))
-      choose_flexible_sizes();
-   const auto add = [&](const MatrixType &t) {
-      if (std::ranges::find(types, t) == types.end())
-         types.push_back(t);
-   };
-   for (const MatrixOperation &op : operations) {
-      for (const MatrixType &t : {a_type(op), b_type(op), c_type(op)})
-         add(t);
-   }
-   // What an accumulator becomes when maintenance1 transposes it: few operations have both.
-   if (p.maintenance1) {
-      const MatrixType c = c_type(operations[0]);
-      for (const MatrixOperation &op : advertised) {
-         const MatrixType b = b_type(op);
-         if (op.scope == operations[0].scope && b.type == c.type && b.rows == c.cols &&
-             b.cols == c.rows)
-            add(b);
-      }
-   }
-}
-
-/// Other sizes than those that are listed, of multiples of 8; and some of a half of them, for
-/// reductions.
-void Generator::choose_flexible_sizes()
-{
-   MatrixOperation sizes = {.m = 16, .n = 16, .k = 8};
-   if (!one_in(3)) {
-      do {
-         sizes.m = 8 * (1 + draw(4));
-         sizes.n = 8 * (1 + draw(4));
-         sizes.k = 8 * (1 + draw(4));
-      } while (sizes.m * sizes.n * sizes.k > 1024u << scale);
-   }
-   for (MatrixOperation &op : operations) {
-      op.m = sizes.m;
-      op.n = sizes.n;
-      op.k = sizes.k;
-   }
-   if (sizes.m % 16 == 0 && sizes.n % 16 == 0) {
-      operations.push_back(operations[0]);
-      operations.back().m /= 2;
-      operations.back().n /= 2;
-   }
 }
 
 /// A GLSL type to see a memory as.
@@ -510,7 +290,7 @@ void Generator::write_results(Block &body)
 {
    const Flow flow;
    const size_t count = f->variables.size();
-   // Some subgroups have nothing to say: nobody waits for them any more.
+   // Some subgroups have no operation left: no barrier waits for them any more.
    if (one_in(6)) {
       Stmt s{Kind::branch, 0, 0, {truth(wanted(scope, flow))}, {}, {}, {}};
       s.body.push_back({Kind::finish, 0, 0, {}, {}, {}, {}});
@@ -630,7 +410,7 @@ Place Generator::matrix_place(const MatrixType &type, const Flow &flow)
    return place_of(pick(found), flow);
 }
 
-/// Also those that are written once, wherever that is: what is too early does not stay.
+/// Also the ones that are written once, anywhere: repair() removes a use that is too early.
 Place Generator::matrix_source(const MatrixType &type, const Flow &flow)
 {
    std::vector<uint32_t> kept;
@@ -648,100 +428,6 @@ Place Generator::unset_matrix(const MatrixType &type)
    f->variables[v].unset = true;
    f->variables[v].global = false;
    return {v, {}};
-}
-
-void make_literal(Expr &e)
-{
-   e.args.clear();
-   e.op = Op::literal;
-   e.detail = 0;
-   e.number = is_float(e.type) ? 0 : 1;
-   e.real = is_float(e.type) ? 1 : 0;
-}
-
-static void fold_literals(Expr &e)
-{
-   for (Expr &arg : e.args)
-      fold_literals(arg);
-   const bool computes = e.op == Op::convert || e.op == Op::select || e.op == Op::unary ||
-                         e.op == Op::binary || e.op == Op::fma;
-   if (computes && std::ranges::all_of(e.args, [](const Expr &a) { return a.op == Op::literal; }))
-      make_literal(e);
-}
-
-void fold_literals(Program &program)
-{
-   for (Function &f : program.functions) {
-      for_each_stmt(f.body, [](Stmt &stmt) {
-         for (Expr &e : stmt.exprs)
-            fold_literals(e);
-         for (Place &place : stmt.places)
-            for (Expr &e : place.index)
-               fold_literals(e);
-      });
-   }
-}
-
-static bool remove_statement(std::vector<Stmt> &block, const Stmt *stmt)
-{
-   for (size_t i = 0; i < block.size(); i++) {
-      if (&block[i] == stmt) {
-         block.erase(block.begin() + ptrdiff_t(i));
-         return true;
-      }
-      if (remove_statement(block[i].body, stmt) || remove_statement(block[i].otherwise, stmt))
-         return true;
-   }
-   return false;
-}
-
-void remove_statement(Program &program, const Stmt *stmt)
-{
-   for (Function &f : program.functions) {
-      if (remove_statement(f.body, stmt))
-         return;
-   }
-}
-
-static Expr push_word(uint32_t number)
-{
-   return {Op::push, Type::u32, 0, number % push_words, 0, {}};
-}
-
-/// Puts a small number that the compiler does not know in an expression's place; a literal where
-/// there was one already.
-static void simplify(Expr &e, uint32_t word)
-{
-   const bool is_simple = e.op == Op::push || (!e.args.empty() && e.args[0].op == Op::push);
-   if (is_simple)
-      return make_literal(e);
-   const Type type = e.type;
-   if (type == Type::u32) {
-      e = push_word(word);
-   } else if (type == Type::boolean) {
-      Expr two = {Op::literal, Type::u32, 0, 2, 0, {}};
-      e = {Op::binary, type, uint8_t(Binary::less), 0, 0, {push_word(word), std::move(two)}};
-   } else {
-      e = {Op::convert, type, 0, 0, 0, {push_word(word)}};
-      // Not from integers.
-      if (is_small_float(type))
-         e.args = {{Op::convert, Type::f32, 0, 0, 0, e.args}};
-   }
-}
-
-/// Makes what is not valid simpler.
-static void repair(Program &program, const Invalid &invalid, uint32_t word)
-{
-   // The expression is one of the program's own.
-   Expr *const e = const_cast<Expr *>(invalid.expr);
-   const bool target =
-      e && e->op == Op::variable && invalid.stmt &&
-      std::ranges::any_of(invalid.stmt->exprs, [&](const Expr &own) { return &own == e; });
-   if (e && e->op != Op::literal && !target)
-      simplify(*e, word);
-   else
-      remove_statement(program, invalid.stmt);
-   fold_literals(program);
 }
 
 GeneratedProgram generate(uint64_t seed, const std::vector<MatrixOperation> &operations)

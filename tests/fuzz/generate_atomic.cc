@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Random atomics, of which the order does not matter: those of one place are the same, or an
+/// Random atomics whose order does not matter: the atomics of one place are the same, or an
 /// invocation has the place alone.
 
 #include "tests/fuzz/generator.h"
@@ -66,7 +66,7 @@ void Generator::atomic(Block &out, const Flow &flow)
       contended_atomic(out, flow);
 }
 
-/// Some invocations of each subgroup do them, and others are not to take part.
+/// Only some invocations of each subgroup execute them.
 void Generator::partial_atomics(Block &out, const Flow &flow)
 {
    if (one_in(3))
@@ -101,7 +101,7 @@ void Generator::contended_atomic(Block &out, const Flow &flow)
       const auto [it, inserted] = places.try_emplace({m, op}, 0);
       if (inserted)
          it->second = atomic_cells(m, most);
-      // Those of one place go together.
+      // Atomics of one place go together.
       Expr place = one_in(2) ? literal(Type::u32, draw(most)) : below(most, w);
       Expr element = arithmetic(Binary::add, std::move(place), literal(Type::u32, it->second));
       out.push_back(
@@ -140,7 +140,7 @@ void Generator::own_atomic(Block &out, const Flow &flow)
    const Wanted w = wanted(Level::invocation, flow);
    Stmt s = atomic_statement(op, m, own, any(type, w));
    if (op == Atomic::compare_exchange) {
-      // Some find what they look for, and others do not.
+      // Some find the expected value, and some do not.
       const auto bit = [&](Expr x) {
          return arithmetic(Binary::bit_and, std::move(x), literal(type, 1));
       };

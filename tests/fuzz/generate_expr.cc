@@ -35,7 +35,7 @@ Expr Generator::random_literal(Type type)
 {
    if (type == Type::boolean)
       return literal(type, draw(2));
-   // Of small floats GLSL has no others.
+   // GLSL has no other expressions of small floats.
    if (is_small_float(type))
       return literal(type, draw(5));
    if (is_float(type)) {
@@ -233,7 +233,7 @@ Expr Generator::integer(Type type, const Wanted &wanted)
    }
 }
 
-/// Rounded in one step, from whatever float there is.
+/// Rounded in one step, from any float type.
 Expr Generator::small_float(Type type, const Wanted &wanted)
 {
    return make(Op::convert, type, 0, {any(one_in(4) ? Type::f16 : Type::f32, wanted)});
@@ -327,7 +327,7 @@ Expr Generator::subgroup_operation(Type type, const Wanted &wanted)
    const bool for_one = wanted.level == Level::invocation, whole = wanted.whole;
    if (wanted.level == Level::workgroup)
       return leaf(type, wanted);
-   // What is asked may differ between invocations though the answer does not.
+   // The argument may differ between invocations though the result does not.
    Wanted inner = wanted;
    inner.level = Level::invocation;
    inner.depth = std::min(wanted.depth, 1u);

@@ -254,13 +254,14 @@ void Generator::convert_matrix(Block &out, const Flow &flow)
          const bool changes_use = from.use != to.use && !is_bit_cast &&
                                   (from.use == e2e::Use::accumulator ||
                                    (p.maintenance1 && to.use == e2e::Use::accumulator));
-         // There are many that change the type alone, and few programs with what can be transposed.
+         // Many conversions change the type alone, and few programs have matrices that can be
+         // transposed.
          const size_t weight = p.maintenance1 && changes_use ? 4 : 1,
                       transposes = p.maintenance1 ? 20 : 1;
          if (from.rows == to.rows && from.cols == to.cols && exists &&
              (from.use == to.use || changes_use) && !(from == to))
             pairs.insert(pairs.end(), weight, {Kind::matrix_convert, from, to});
-         // What maintenance1 has for a transpose changes no type.
+         // maintenance1's transposes change no type.
          if (from.rows == to.cols && from.cols == to.rows && exists && changes_use &&
              to.use == e2e::Use::b && (!p.maintenance1 || from.type == to.type))
             pairs.insert(pairs.end(), transposes, {Kind::matrix_transpose, from, to});
@@ -311,8 +312,8 @@ void Generator::compute(Block &out, const Place &target, const MatrixType &type,
    }
 }
 
-/// A matrix that is written once, and used after what it was made of has changed: its value may
-/// not be taken from there.
+/// A matrix that is written once, and used after its operands have changed: its value may not be
+/// taken from there.
 void Generator::keep(Block &out, const Flow &flow)
 {
    const MatrixType type = pick(types);
@@ -338,7 +339,7 @@ void Generator::keep(Block &out, const Flow &flow)
    out.push_back({Kind::matrix_binary, uint8_t(op), 0, {}, {result, original, kept}, {}, {}});
 }
 
-/// By a matrix whose elements nobody divides wrongly.
+/// By a matrix whose elements give no invalid division.
 void Generator::divide(Block &out, const Flow &flow)
 {
    const std::optional<MatrixType> divided = arithmetic_type();
@@ -510,7 +511,7 @@ void Generator::through_own_memory(Block &out, const Flow &flow)
    out.push_back(transfer(Kind::matrix_load, loaded, m, back, own));
    if (!changes)
       return;
-   // What was loaded stays when other numbers come to its place in memory.
+   // The loaded value stays when other numbers come to its place in memory.
    out.push_back(synchronize());
    out.push_back(transfer(Kind::matrix_store, matrix_source(type, flow), m, l, own));
    const Place result = matrix_place(type, flow);

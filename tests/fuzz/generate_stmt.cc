@@ -68,7 +68,7 @@ void Generator::assign(Block &out, const Flow &flow)
    out.push_back(std::move(s));
 }
 
-/// What a shuffle brings from nowhere is not used.
+/// The value that a shuffle reads from outside is not used.
 void Generator::guarded_shuffle(Block &out, const Flow &flow)
 {
    const Type drawn = scalar_type(), type = is_small_float(drawn) ? Type::f32 : drawn;
@@ -125,7 +125,8 @@ void Generator::branch(Block &out, const Flow &flow)
 
 void Generator::loop(Block &out, const Flow &flow)
 {
-   // Invocations may leave early, and the others go on alone, so the level holds for the whole loop.
+   // Invocations may leave early, and the rest goes on alone, so the level holds for the whole
+   // loop.
    const Level level = std::max(flow.level, Level(draw(3)));
    const uint32_t counter = add_scalar(Type::u32, level);
    scalars.back().counter = true;
@@ -152,7 +153,7 @@ void Generator::loop(Block &out, const Flow &flow)
       s.body.push_back(std::move(way_out));
       block(s.body, 1 + draw(2), inner);
    }
-   // Afterwards the counter is the number of turns, of those that it is for.
+   // Afterwards the counter is the number of iterations, in the loops that define it.
    if (flow.level < level && level == Level::invocation && !flow.in_function && one_in(3))
       out.push_back(std::move(s)), store_scalar(out, variable(counter), flow);
    else

@@ -35,7 +35,8 @@ Numbers Generator::draw_all(uint32_t count, uint32_t first, uint32_t last)
    return numbers;
 }
 
-/// A permutation of the layout's dimensions as they are sliced, or dimensions of its own; some clip.
+/// A permutation of the layout's dimensions as they are sliced, or dimensions of its own; some
+/// clip.
 TensorView Generator::view(const TensorLayout &t, const MatrixType &type)
 {
    const bool has_dimensions = one_in(2);
@@ -58,7 +59,7 @@ TensorView Generator::view(const TensorLayout &t, const MatrixType &type)
    return v;
 }
 
-/// What the numbers of a layout leave open.
+/// The choices that the numbers of a layout leave open.
 void Generator::finish_tensor(Tensor &t, const MatrixType &type)
 {
    t.literal = one_in(3);
@@ -95,7 +96,7 @@ Tensor Generator::tensor(const MatrixType &type, uint32_t room, Decoding decodin
          Numbers block = t.block_size;
          block[dim - 1] = decoding.vector * (1 + draw(3));
          t.set_block_size(block);
-         // Mostly whole vectors, which are then decoded as such.
+         // Mostly whole vectors, which are then decoded as vectors.
          if (!one_in(4))
             dimension[dim - 1] += -dimension[dim - 1] % decoding.vector;
       }

@@ -12,19 +12,19 @@
 
 namespace weft::fuzz {
 
-/// Who agrees on a value, or takes the same way.
+/// The invocations that agree on a value, or take the same branch.
 enum class Level : uint8_t { workgroup, subgroup, invocation };
 
 /// Where a statement stands.
 struct Flow {
-   Level level = Level::workgroup; ///< who gets here together
+   Level level = Level::workgroup; ///< the invocations that get here together
    uint32_t depth = 0;
    bool in_loop = false;                ///< of the same function
    bool in_function = false;            ///< not in main: no stores, no barriers
    std::vector<uint32_t> counters = {}; ///< of the loops around
 };
 
-/// What an expression may be made of.
+/// The permitted parts of an expression.
 struct Wanted {
    Level level = Level::invocation;
    uint32_t depth = 2;
@@ -38,8 +38,8 @@ struct Wanted {
    std::vector<Type> parameters = {}; ///< of that function
 };
 
-/// How a tensor is loaded: by a decode function, if there are blocks; and by one of vectors, if these
-/// have components.
+/// How a tensor is loaded: by a decode function, if there are blocks; and by one of vectors, if
+/// these have components.
 struct Decoding {
    bool blocks = false;
    uint32_t vector = 0;
@@ -69,15 +69,17 @@ private:
       return list.begin()[draw(uint32_t(list.size()))];
    }
 
-   // generate.cc
+   // generate_operations.cc
    void choose_sizes();
    void choose_operations();
    void choose_flexible_sizes();
-   /// The types of an operation's matrices; those without a use all have the same one.
+   /// The types of an operation's matrices; matrices without a use all have the same one.
    e2e::MatrixType a_type(const MatrixOperation &) const;
    e2e::MatrixType b_type(const MatrixOperation &) const;
    e2e::MatrixType c_type(const MatrixOperation &) const;
    bool expressible(Type) const; ///< GLSL has it beside the types of the operations
+
+   // generate.cc
    void make_inputs();
    uint32_t matrix_input(Type); ///< not a uniform buffer, which has no matrices
    std::string choose_unit(Type, uint32_t &bytes);
@@ -139,7 +141,7 @@ private:
    uint32_t atomic_memory(Type);
    uint32_t atomic_cells(uint32_t memory, uint32_t count); ///< the first of so many new ones
    Expr constant_of_dispatch(Type);
-   Atomic atomic_operation(Atomic last); ///< of those up to it, in their enumeration
+   Atomic atomic_operation(Atomic last); ///< of the levels up to it, in their enumeration
    Stmt atomic_statement(Atomic, uint32_t memory, Expr element, Expr value);
    void atomic(Block &, const Flow &);
    void partial_atomics(Block &, const Flow &);
@@ -188,7 +190,7 @@ private:
    /// A layout, and a stride in units of the memory that suits it.
    struct Layout {
       Order order;
-      uint32_t step;   ///< what offsets and strides are multiples of, in units
+      uint32_t step;   ///< the unit of offsets and strides
       uint32_t stride; ///< in units, or how many blocks are interleaved
       uint32_t units;  ///< from the first to behind the last
 
@@ -206,7 +208,7 @@ private:
    /// The components that each subgroup may store of a type at once.
    uint32_t region(Type) const;
    int64_t main_budget() const;
-   /// Takes a statement's share of what a program may cost.
+   /// Takes a statement's share of a program's permitted cost.
    void spend(uint32_t operations);
 
    oracle::Random random;
@@ -215,10 +217,10 @@ private:
    Function *f = nullptr;
    std::vector<MatrixOperation> operations;
    std::vector<e2e::MatrixType> types; ///< of the matrices there may be
-   /// What is left to spend, in vector instructions where matrices are registers: compile time is
-   /// nearly all that a program takes.
+   /// The cost that is left, in vector instructions where matrices are registers: compile time is
+   /// nearly all of a program's time.
    int64_t budget = 0;
-   Level scope = Level::subgroup; ///< who has a matrix
+   Level scope = Level::subgroup; ///< the invocations that have a matrix
    uint32_t scale = 0;            ///< 0 for tiny programs … 2 for large ones
    bool doubles = false;          ///< matrices of f64, and then no f32 anywhere
    std::vector<Type> scalar_types;

@@ -199,7 +199,7 @@ void Interpreter::store(const Stmt &stmt, const Mask &mask)
    }
 }
 
-/// What an atomic leaves where `old` was.
+/// The value that an atomic stores in place of `old`.
 static Number updated(Atomic op, Type type, const Number &old, const Number &value,
                       const Number &comparand)
 {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What a program computes.  All invocations of a workgroup step together, statement by statement
-/// under masks; a matrix is a value of the whole subgroup.  What Vulkan does not define, leaves to
-/// the implementation or lets it round makes a program invalid; matrix arithmetic alone may round,
+/// The results of a program. All invocations of a workgroup step together, statement by statement
+/// under masks; a matrix is a value of the whole subgroup. A program is invalid if Vulkan leaves
+/// its result undefined, to the implementation, or to rounding. Only matrix arithmetic may round,
 /// and then carries the bound of tests/oracle with it.
 
 #pragma once

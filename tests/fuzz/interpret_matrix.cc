@@ -97,8 +97,8 @@ void Interpreter::execute_matrix(const Stmt &stmt, uint32_t owner)
    }
 }
 
-/// The byte where an element lies by SPV_ARM_cooperative_matrix_layouts: blocks of 4 rows of 16 bytes, of
-/// which some are interleaved by 4 bytes.
+/// The byte where an element lies by SPV_ARM_cooperative_matrix_layouts: blocks of 4 rows of 16
+/// bytes, of which some are interleaved by 4 bytes.
 static uint64_t blocked_address(const e2e::MatrixType &t, Order order, uint64_t interleaved,
                                 uint32_t row, uint32_t col)
 {
@@ -157,7 +157,7 @@ void Interpreter::tensor_transfer(const Stmt &stmt, uint32_t owner)
    const bool loads = stmt.kind == Kind::tensor_load;
    const uint64_t first = offset / memory.component_bytes();
    const Access by = matrix_access(owner);
-   // What is clipped stays as it is.
+   // Clipped elements keep their values.
    operand(stmt.places[0], owner);
    MatrixValue &m = matrix(stmt.places[0], owner);
    CellArray &cells = memories[stmt.target];
@@ -210,7 +210,7 @@ static oracle::Matrix to_oracle(const e2e::MatrixType &type, const MatrixValue &
    return m;
 }
 
-/// Whether A·B + C is exact in each element whatever the order of its sum.
+/// Whether A·B + C is exact in each element for any order of its sum.
 static bool is_exact_product(const e2e::MatrixType &d, uint32_t depth, const MatrixValue &a,
                              const MatrixValue &b, const MatrixValue &c)
 {
@@ -267,8 +267,8 @@ void Interpreter::muladd(const Stmt &stmt, uint32_t owner)
    }
 }
 
-/// Rounds what may be off by `bound` already to a float type: to nearest, as every path does, and
-/// with subnormal numbers.
+/// Rounds a value with the error `bound` to a float type: to nearest, as every path does, and with
+/// subnormal numbers.
 static double rounded_bound(ComponentType type, double value, double bound)
 {
    return bound + oracle::unit_roundoff(type) * (std::fabs(value) + bound) +

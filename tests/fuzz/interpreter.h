@@ -84,7 +84,7 @@ private:
    void tensor_transfer(const Stmt &, uint32_t owner);
    void element_function(const Stmt &, uint32_t owner);
    void reduce_matrix(const Stmt &, uint32_t owner);
-   /// What an expression may mention of the element that it is computed for.
+   /// The parts of an element that an expression may use.
    struct Element {
       std::vector<Number> values; ///< of the operands, or of the block
       std::vector<Number> coordinates = {}, parameters = {};

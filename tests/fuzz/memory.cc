@@ -105,7 +105,7 @@ const char *CellArray::update(uint64_t element, const Access &access, const Atom
       if (!ordered(a.access, access) && (how.exclusive || a.how != how))
          return "the order of atomics matters";
    }
-   // What comes after this one and is another comes after the same ones before it, too.
+   // A later access by another invocation is later than all earlier equal ones, too.
    std::erase_if(cell.atomics,
                  [&](const AtomicAccess &a) { return ordered(a.access, access) && a.how == how; });
    cell.atomics.push_back({access, how});

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Memories of a program while it is interpreted.  They know who touched each element when, and
-/// refuse what Vulkan leaves open: data races, elements read before they are written, places
-/// outside.
+/// Memories of a program while it is interpreted. They record the invocation and time of each
+/// access. They refuse behaviour that Vulkan leaves open: data races, elements read before they are
+/// written, places outside.
 
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace weft::fuzz {
 
-/// Who accesses, and when: how many barriers he has passed.  Invocation -1 is any one of the
-/// subgroup, as matrix accesses are.
+/// The invocation of an access, and the number of barriers that it has passed. Invocation -1 is any
+/// one of the subgroup, for matrix accesses.
 struct Access {
    int32_t workgroup = 0, subgroup = 0, invocation = 0;
    uint32_t workgroup_barriers = 0, subgroup_barriers = 0;
@@ -64,11 +64,11 @@ private:
    std::vector<Cell> cells;
 };
 
-/// What a program leaves in its memories, by memory; of shared ones nothing.
+/// The contents of a program's memories at its end, by memory; shared ones are empty.
 using Expected = std::vector<std::vector<Cell>>;
 
-/// What differs between a buffer of the program and what is expected there, or nothing.
-/// `actual` was initial_bytes() before.
+/// The difference between a buffer of the program and the expected contents, or nothing. `actual`
+/// was initial_bytes() before.
 std::optional<std::string> difference(const Memory &, const std::vector<Cell> &,
                                       std::span<const std::byte> actual);
 

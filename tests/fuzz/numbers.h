@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Scalar arithmetic of the interpreter.  Every result is the only one that Vulkan allows: an
-/// operation whose result might be rounded, also when sums are computed in another order, overflow a
-/// float, or is undefined, gives nothing.
+/// Scalar arithmetic of the interpreter. Every result is the only one that Vulkan allows. An
+/// operation gives nothing if its result is undefined, overflows a float, or might be rounded, also
+/// by sums in another order.
 
 #pragma once
 
@@ -18,8 +18,8 @@ struct Number {
    int64_t i = 0; ///< integers, u64 by its bits; booleans
    double f = 0;  ///< floats
    bool undefined = false;
-   /// Of a float that is a sum: the granule of its terms, and the sum of their absolute values, or 0
-   /// for any other.  Vulkan lets compilers add the terms in another order.
+   /// Of a float that is a sum: the granule of its terms, and the sum of their absolute values, or
+   /// 0 for any other.  Vulkan lets compilers add the terms in another order.
    double unit = 0, magnitude = 0;
 
    bool operator==(const Number &) const = default;
@@ -32,8 +32,8 @@ Number boolean(bool);
 int64_t wrap(Type, int64_t);
 oracle::Integer mathematical(Type, int64_t);
 
-/// Whether a float is small enough in exponent and digits that no step of ours, in double, and no
-/// step of a shader loses anything: zero, or normal with at most 24 digits, or
+/// Whether a float is small enough in exponent and digits that no step of the interpreter, in
+/// double, and no step of a shader loses anything. It is zero, or normal with at most 24 digits, or
 /// fewer where the type has fewer.
 bool representable(Type, double);
 /// Whether the sum of these numbers is exact in the type in any order and with any association.
@@ -49,8 +49,7 @@ std::optional<Number> unary(Unary, Type, const Number &);
 std::optional<Number> binary(Binary, Type type, const Number &, const Number &);
 std::optional<Number> multiply_add(Type, const Number &, const Number &, const Number &);
 std::optional<Number> convert(Type to, Type from, const Number &);
-/// Of whatever numbers there are, in any order; nothing for none where that has no representable
-/// answer.
+/// Of these numbers, in any order; nothing for none if no answer is representable.
 std::optional<Number> reduce(Reduction, Type, const std::vector<Number> &);
 
 Number decode(Type, const std::byte *);

@@ -3,7 +3,7 @@
 
 #include "tests/fuzz/paths.h"
 
-#include "tests/e2e/vulkan_harness.h"
+#include "tests/vulkan/pipeline.h"
 #include "tools/runner/runner.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace weft::fuzz {
 
 namespace {
 
-/// Memory around a buffer that nobody may write.
+/// Memory around a buffer that must not be written.
 constexpr size_t guard = 256;
 
 /// The word of the push constants where the addresses begin.
@@ -103,7 +103,7 @@ public:
       actual.subgroup_size = program.subgroup_size;
       // Checks of bounds take their time to compile.
       actual.robust_access = program.seed % 4 == 0;
-      // In others no branch is left that the dispatch decides.
+      // In the other modes no branch is left that the dispatch decides.
       actual.specialized = program.seed % 2 == 0;
       const std::vector<std::byte> push = push_constants(program, addresses);
       const uint32_t groups[3] = {program.groups_x(), program.groups_y, program.groups_z};
@@ -115,7 +115,7 @@ public:
          runner::compile({spirv, "main", constants}, places, actual, {.facts = &facts});
       if (!compiled)
          return "refused: " + compiled.error().message + "\n";
-      // Workgroups and subgroups in an order of the program's own, for one of four in turn.
+      // Workgroups and subgroups in an order of the program's own, for every fourth program.
       cpu::Executor executor(1, program.seed % 4 == 1 ? 0 : uint32_t(program.seed) | 1);
       if (!runner::execute(executor, **compiled, views, {groups[0], groups[1], groups[2]}, push))
          return "did not run: no memory\n";
@@ -165,20 +165,20 @@ private:
       // 8×8×8 is then all that the driver has, so that most matrices are built from several tiles.
       if (kind == "split")
          setenv("WEFT_ICD_PROFILE", "lavapipe", 1);
-      device = std::make_unique<e2e::Device>(false);
+      device = std::make_unique<vulkan::Device>(false);
    }
 
    std::optional<std::string> run_on_device(const Program &program, std::span<const uint32_t> spirv,
                                             const Expected &expected)
    {
-      std::vector<std::unique_ptr<e2e::Buffer>> buffers(program.memories.size());
-      std::vector<e2e::BufferRange> ranges;
+      std::vector<std::unique_ptr<vulkan::Buffer>> buffers(program.memories.size());
+      std::vector<vulkan::BufferRange> ranges;
       std::vector<uint64_t> addresses;
       for (size_t m = 0; m < buffers.size(); m++) {
          const Memory &memory = program.memories[m];
          if (memory.storage == Storage::shared)
             continue;
-         buffers[m] = std::make_unique<e2e::Buffer>(*device, memory.bytes() + 2 * guard);
+         buffers[m] = std::make_unique<vulkan::Buffer>(*device, memory.bytes() + 2 * guard);
          fill(memory, buffers[m]->bytes());
          if (memory.storage == Storage::reference)
             addresses.push_back(buffers[m]->address() + guard);
@@ -186,7 +186,7 @@ private:
             ranges.emplace_back(*buffers[m], guard, memory.bytes());
       }
       const std::vector<std::byte> push = push_constants(program, addresses);
-      std::vector<e2e::SpecConstant> constants;
+      std::vector<vulkan::SpecConstant> constants;
       for (const uint32_t i : specialized_words(program))
          constants.push_back({first_spec_id + i, program.push[i]});
       uint32_t uniform = 0, binding = 0;
@@ -194,12 +194,12 @@ private:
          if (memory.storage == Storage::buffer || memory.storage == Storage::uniform)
             uniform |= uint32_t(memory.storage == Storage::uniform) << binding++;
       }
-      e2e::Pipeline pipeline(*device, spirv,
-                             {.bindings = std::vector<uint32_t>(ranges.size(), 1),
-                              .uniform_bindings = uniform,
-                              .push_bytes = uint32_t(push.size()),
-                              .subgroup_size = program.subgroup_size,
-                              .spec_constants = constants});
+      vulkan::Pipeline pipeline(*device, spirv,
+                                {.bindings = std::vector<uint32_t>(ranges.size(), 1),
+                                 .uniform_bindings = uniform,
+                                 .push_bytes = uint32_t(push.size()),
+                                 .subgroup_size = program.subgroup_size,
+                                 .spec_constants = constants});
       pipeline.dispatch(ranges, {program.groups_x(), program.groups_y, program.groups_z},
                         std::span<const std::byte>(push));
       return compare(program, expected, [&](size_t m) {
@@ -210,7 +210,7 @@ private:
 
    const VulkanFiles files;
    const std::string kind, isa;
-   std::unique_ptr<e2e::Device> device;
+   std::unique_ptr<vulkan::Device> device;
 };
 
 } // namespace
@@ -219,7 +219,7 @@ std::vector<std::unique_ptr<Path>> make_paths(const VulkanFiles &files,
                                               const std::vector<std::string> &names)
 {
    std::vector<std::unique_ptr<Path>> list;
-   // The first to ask what the machine has, before the environment says otherwise.
+   // First: they query the machine, before the environment is changed.
    for (const runner::Path &path : runner::all_paths())
       list.push_back(std::make_unique<InProcess>(path));
    for (const char *kind : {"registers", "tiles", "split"}) {

@@ -16,7 +16,7 @@ class Path {
 public:
    virtual ~Path() = default;
    virtual std::string name() const = 0;
-   /// Runs a program and compares its buffers: what is wrong, or nothing.
+   /// Runs a program and compares its buffers: the fault, or nothing.
    virtual std::optional<std::string> run(const Program &, std::span<const uint32_t> spirv,
                                           const Expected &) = 0;
 };
@@ -26,9 +26,9 @@ struct VulkanFiles {
    std::string driver_manifest, layer_folder;
 };
 
-/// All paths, or those that are named.  A path through Vulkan starts when it first runs; a process
-/// can have only one driver below the layer, which is of one instruction set, and has 8×8×8 tiles
-/// alone (layer-split) or all (layer-tiles).
+/// All paths, or the named ones. A path through Vulkan starts when it first runs. A process can
+/// have only one driver below the layer. The driver is of one instruction set, and has only 8×8×8
+/// tiles (layer-split) or all (layer-tiles).
 std::vector<std::unique_ptr<Path>> make_paths(const VulkanFiles &,
                                               const std::vector<std::string> &names);
 

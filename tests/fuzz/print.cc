@@ -3,6 +3,7 @@
 #include "tests/fuzz/printer.h"
 
 #include "tests/e2e/glsl.h"
+#include "tests/e2e/spirv_edits.h"
 
 #include <algorithm>
 
@@ -304,7 +305,7 @@ void Printer::print_loop(const Stmt &s)
    line("const uint " + count + " = " + expr(s.exprs[0]) + ";");
    switch (LoopForm(s.detail)) {
    case LoopForm::endless:
-      // The counter steps first, so that `continue` is what it is in the other forms.
+      // The counter steps first, so that `continue` acts as in the other forms.
       line(v + " = 0xffffffffu;");
       line("while (true) {");
       line("   " + v + "++;");
@@ -343,7 +344,7 @@ void Printer::print_call(const Stmt &s)
                " = ";
    line(result + "f" + std::to_string(s.target) + "(" + list + ");");
 }
-/// Those of shared memory say their scope.
+/// Barriers of shared memory state their scope.
 void Printer::print_atomic(const Stmt &s)
 {
    static const char *const names[] = {"Add", "Min",      "Max",      "And", "Or",
@@ -372,7 +373,8 @@ void Printer::print_atomic(const Stmt &s)
 std::string to_glsl(const Program &program)
 {
    std::string text = Printer(program).run();
-   // Of what is computed from memory alone, without a variable, glslang declares no Float16.
+   // glslang declares no Float16 for values that are computed from memory alone, without a
+   // variable.
    const std::string start = "void main()\n{\n";
    if (text.find("float16_t") != std::string::npos)
       text.insert(text.find(start) + start.size(), "   float16_t f16 = float16_t(0.0);\n");

@@ -21,8 +21,8 @@ std::string decimal(double value)
    return s;
 }
 
-/// Where 16-bit integers stand for those of 64 bits (e2e::widen_shorts()): so that glslang folds
-/// nothing beyond 16 bits, pieces of 16 bits and a zero that it does not know.
+/// If 16-bit integers stand for 64-bit ones (e2e::widen_shorts()): pieces of 16 bits and a zero
+/// that glslang does not know, so that it folds nothing beyond 16 bits.
 std::string long_literal(Type type, int64_t number)
 {
    const std::string name = glsl_name(type);

@@ -84,7 +84,7 @@ private:
    /// The function of the same block and as many elements as its result has: NAME_vector for NAME,
    /// with a struct for a vector (e2e::add_vector_decode_functions()).
    void print_vector_function(const Stmt &s, const std::string &name, const std::string &reference);
-   /// What nothing calls would not be in the module.
+   /// A function without a call would not be in the module.
    void call_vector_function(const Stmt &s, const std::string &number);
 
    const Program &program;

@@ -174,11 +174,11 @@ struct Place {
    std::vector<Expr> index; ///< empty, or the one index
 };
 
-/// How a matrix lies in memory: in rows, columns, or the blocks of SPV_ARM_cooperative_matrix_layouts,
-/// in the order of rows or columns.
+/// How a matrix lies in memory: in rows, columns, or the blocks of
+/// SPV_ARM_cooperative_matrix_layouts, in the order of rows or columns.
 enum class Order : uint8_t { rows, columns, row_blocks, column_blocks };
 
-/// What a matrix is reduced over: its results are equal in each row, each column, all over; or one
+/// The elements of a reduction: its results are equal in each row, each column, all over; or one
 /// for every 2x2 elements.
 enum class ReduceOver : uint8_t { row, column, both, quad };
 
@@ -208,8 +208,8 @@ enum class Kind : uint8_t {
    matrix_binary,    ///< places: target, left, right; Binary add, sub, mul or div in `detail`
    matrix_scale,     ///< places: target, source; exprs: factor
    matrix_muladd,    ///< places: target, A, B, C; `detail`: saturating
-   /// By way of arrays of rows (of B: columns), which invocations hold one each of: elements of a row
-   /// turn around by exprs: a number, each invocation's own.  places: target, source
+   /// By way of arrays of rows (of B: columns), which invocations hold one each of: elements of a
+   /// row turn around by exprs: a number, each invocation's own.  places: target, source
    matrix_turn,
    /// places: target, more of its type; exprs: new element and, if conditional, whether
    element_loop,
@@ -297,7 +297,7 @@ struct Function {
 
 enum class Storage : uint8_t { buffer, reference, shared, uniform };
 
-/// What a memory holds at first.
+/// The first contents of a memory.
 enum class Contents : uint8_t {
    none,   ///< poison: written before it is read
    tiny,   ///< whole numbers up to 2, or 0 and 1 when unsigned
@@ -360,12 +360,12 @@ struct Size {
 };
 Size size(const Program &);
 
-/// What the types do not say: no operator of literals alone (glslang's folding is not what is
-/// tested), no subgroup operation that might be skipped, no aliased out parameters.  The first
+/// Rules that the types do not express: no operator of literals alone (glslang's folding is not
+/// under test), no subgroup operation that might be skipped, no aliased out parameters. The first
 /// fault, or nothing.
 std::optional<std::string> fault(const Program &);
 
-/// Whether there is such a statement.
+/// Whether a statement fits.
 template <typename Condition>
 bool has_statement(const Program &, Condition &&);
 
@@ -386,7 +386,7 @@ void for_each_own_expr(S &stmt, Body &&body)
       for (auto &index : place.index)
          for_each_expr(index, body);
 }
-/// Calls body(statement) for all statements of a list, before what is inside of them.
+/// Calls body(statement) for all statements of a list, before the statements inside of them.
 template <typename List, typename Body>
 void for_each_stmt(List &list, Body &&body)
 {

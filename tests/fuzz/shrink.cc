@@ -3,7 +3,7 @@
 
 #include "tests/fuzz/shrink.h"
 
-#include "tests/fuzz/generate.h"
+#include "tests/fuzz/simplify.h"
 
 #include <algorithm>
 #include <map>
@@ -136,7 +136,7 @@ private:
            {&Program::local_y, &Program::local_z, &Program::groups_y, &Program::groups_z})
          smaller(size, {1});
       smaller(&Program::specialized, {0});
-      // Those of more dimensions stay as they are.
+      // Tensors of more dimensions are not changed.
       if (best.groups_y * best.groups_z == 1)
          smaller(&Program::workgroups, {1});
       if (best.local_y * best.local_z == 1)
@@ -174,7 +174,7 @@ private:
       }
    }
 
-   /// Those of the loop around a block.
+   /// The counters of the loop around a block.
    static void drop_jumps(std::vector<Stmt> &block)
    {
       std::erase_if(block,
@@ -187,7 +187,7 @@ private:
       }
    }
 
-   /// What is in a branch or a loop instead of it.
+   /// The contents of a branch or a loop instead of it.
    void flatten()
    {
       for (size_t b = 0; b < blocks(best).size(); b++) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Host memory: whatever allocation fails, the command says so, and nothing is left behind.
+/// Host memory: if an allocation fails, the command returns an error and frees all its memory.
 
 #include "tests/icd/fixture.h"
 
@@ -11,8 +11,8 @@ namespace weft::icd_test {
 
 class AllocationTest : public IcdTest {
 protected:
-   /// Lets the first, second, … allocation of a creation fail until it succeeds, then destroys what
-   /// came out.
+   /// Lets the first, second, … allocation of a creation fail until it succeeds, then destroys the
+   /// result.
    template <typename Create, typename Destroy>
    void fail_in_turn(const char *what, Create create, Destroy destroy)
    {

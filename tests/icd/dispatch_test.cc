@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Compute: how what is bound and pushed reaches the shader.
+/// Compute: bound and pushed data in the shader.
 
 #include "tests/icd/dispatch_fixture.h"
 
@@ -257,7 +257,7 @@ TEST_F(DispatchTest, RobustAccessStaysInTheRange)
 
 TEST_F(DispatchTest, OffsetsUpTo4GiB)
 {
-   // Pages that nobody touches cost nothing.
+   // Untouched pages cost nothing.
    constexpr VkDeviceSize size = (VkDeviceSize(4) << 30) + 4096;
    VkPhysicalDeviceMemoryProperties properties;
    vkGetPhysicalDeviceMemoryProperties(physical, &properties);
@@ -292,8 +292,8 @@ TEST_F(DispatchTest, OffsetsUpTo4GiB)
    }
 }
 
-/// Matrices whose lines lie far from each other and from the buffer's beginning: by descriptor up to
-/// 4 GiB, by address beyond.
+/// Matrices whose lines lie far from each other and from the buffer's beginning: by descriptor up
+/// to 4 GiB, by address beyond.
 TEST_F(DispatchTest, TilesUpTo4GiB)
 {
    constexpr VkDeviceSize size = (VkDeviceSize(5) << 30) + 4096;
@@ -357,8 +357,8 @@ TEST_F(DispatchTest, TilesUpTo4GiB)
 
 TEST_F(DispatchTest, DispatchesFollowEachOther)
 {
-   // Each dispatch reads what another invocation, mostly of another workgroup, wrote in the one
-   // before: its own element and the one 65 on, modulo a prime.
+   // Each dispatch reads results of other invocations, mostly of other workgroups, from the
+   // dispatch before: its own element and the one 65 on, modulo a prime.
    const char *glsl = R"(
       layout(local_size_x = 64) in;
       layout(push_constant) uniform Push { uint from; };
@@ -465,8 +465,8 @@ TEST_F(DispatchTest, SecondaryWithItsOwnState)
    EXPECT_EQ(out.as()[2], 3113u);
 }
 
-/// Without robustBufferAccess and nullDescriptor on the device, pipelines and stages may ask for
-/// accesses that stay in the range.
+/// If the device has neither robustBufferAccess nor nullDescriptor, pipelines and stages may
+/// require accesses that stay in the range.
 class RobustnessTest : public DispatchTest {
 protected:
    RobustnessTest() { robust_device = false; }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Each environment variable of the driver on a running one. Settings are read once, so that each
-/// test starts processes of its own: a probe that prints what it finds as lines "name=value".
+/// Each environment variable of the driver on a running one. Settings are read once, so each test
+/// starts processes of its own: a probe that prints its findings as lines "name=value".
 
 #include "tests/icd/dispatch_fixture.h"
 
@@ -27,12 +27,12 @@ namespace {
 
 const char *const probe_variable = "WEFT_TEST_PROBE";
 
-/// What a probe has printed.
+/// The output of a probe.
 struct Found {
    std::map<std::string, std::string> values;
    std::string text; ///< all that it printed, on stderr too
    int status = -1;
-   std::string perf_map; ///< and what it said in that file
+   std::string perf_map; ///< and its messages in that file
 
    uint64_t number(const std::string &name) const
    {
@@ -48,7 +48,7 @@ std::string contents(const std::string &path)
    return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Starts a probe with these variables, as a shell writes them, and none of the driver's others.
+/// Starts a probe with these variables, in a shell's syntax, and no other variables of the driver.
 Found probe(const std::string &variables)
 {
    const std::string self = std::filesystem::read_symlink("/proc/self/exe");
@@ -155,8 +155,8 @@ protected:
          ASSERT_EQ(out.as()[16 + i], 96 + i / 256) << i;
    }
 
-   /// How often loops of status queries slept: of a fence that nobody signals, and while workgroups
-   /// run on all CPUs.
+   /// The number of times that loops of status queries slept: for a fence that is never signalled,
+   /// and while workgroups run on all CPUs.
    void print_polls()
    {
       VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
@@ -186,7 +186,7 @@ protected:
       vkDestroyFence(device, fence, nullptr);
    }
 
-   /// How often the thread gives up its CPU while the query asks for another one.
+   /// The number of times that the thread gives up its CPU while the query requires another one.
    template <typename Query>
    static long sleeps_of(Query query)
    {
@@ -282,7 +282,7 @@ TEST_F(EnvironmentTest, HiddenFeatures)
    for (const char *name : names)
       EXPECT_EQ(plain.number(name), 1u) << name;
    for (const char *hidden : names) {
-      // The probe's matrices are of halves and its device has what is there.
+      // The probe's matrices are of halves, and its device has all features.
       const Found found = probe(std::string("WEFT_ICD_HIDE=") + hidden);
       for (const char *name : names)
          EXPECT_EQ(found.number(name), strcmp(name, hidden) == 0 ? 0u : 1u) << hidden << name;
@@ -325,7 +325,7 @@ TEST_F(EnvironmentTest, PerfMap)
    EXPECT_GT(address, 0u);
    EXPECT_GT(size, 0u);
 
-   // What others have put in its place is left alone.
+   // Files of other programs in its place are kept.
    const test::ScratchFolder scratch;
    scratch.write("precious", "kept");
    const std::string target = scratch.path / "precious";

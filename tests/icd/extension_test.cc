@@ -199,7 +199,7 @@ TEST_F(ExtensionTest, DeviceGroupsOfOne)
       EXPECT_EQ(buffer.as()[i], 5u);
 }
 
-/// The commands of VK_KHR_synchronization2, with what the others have no words for.
+/// The commands of VK_KHR_synchronization2, with parameters that the older commands lack.
 TEST_F(ExtensionTest, Synchronization2)
 {
    VkEventCreateInfo event_info = {
@@ -238,7 +238,7 @@ TEST_F(ExtensionTest, Synchronization2)
    vkDestroyEvent(device, event, nullptr);
 }
 
-/// An inline block takes of its pool what the set has of it, not what the layout allows.
+/// An inline block uses its size in the set from the pool, not the layout's maximum.
 TEST_F(ExtensionTest, PoolsCountTheBytesOfVariableInlineBlocks)
 {
    const VkDescriptorBindingFlags flags = VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT;
@@ -338,7 +338,7 @@ TEST_F(ExtensionTest, DescriptorsMayBeWrittenLate)
    vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
    write_buffer(late_set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffer, 0, 4, 0);
    ASSERT_VK(submit(cmd));
-   // Element 1 is not read by what is under way.
+   // The dispatches under way do not read element 1.
    write_buffer(late_set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffer, 16, 4, 1);
    ASSERT_VK(vkQueueWaitIdle(queue));
    EXPECT_EQ(buffer.as()[0], 33u);

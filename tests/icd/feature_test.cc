@@ -6,8 +6,7 @@
 #include "tests/icd/fixture.h"
 
 #include "tests/e2e/glsl.h"
-
-#include <spirv-tools/libspirv.h>
+#include "tests/spirv/assemble.h"
 
 #include <algorithm>
 #include <cmath>
@@ -470,12 +469,7 @@ TEST_F(FeatureTest, VariablePointers)
       OpStore %to %read
       OpReturn
       OpFunctionEnd)";
-   const spv_context context = spvContextCreate(SPV_ENV_VULKAN_1_3);
-   spv_binary binary = nullptr;
-   ASSERT_EQ(spvTextToBinary(context, text, strlen(text), &binary, nullptr), SPV_SUCCESS);
-   const std::vector<uint32_t> spirv(binary->code, binary->code + binary->wordCount);
-   spvBinaryDestroy(binary);
-   spvContextDestroy(context);
+   const std::vector<uint32_t> spirv = test::assemble(text);
 
    PipelineRecipe recipe;
    recipe.sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),
@@ -497,7 +491,7 @@ TEST_F(FeatureTest, VariablePointers)
    vkCmdDispatch(cmd, 1, 1, 1);
    run(cmd);
    for (uint32_t i = 0; i < 16; i++) {
-      const uint32_t lane = i % 2 ? 15 - i : 15 - 3; // who wrote the slot that is read
+      const uint32_t lane = i % 2 ? 15 - i : 15 - 3; // the writer of the slot that is read
       const uint32_t value = (lane % 2 ? 1000 : 2000) + lane;
       EXPECT_EQ(buffers[i % 2 ? 0 : 1].as()[16 + i], value) << i;
       EXPECT_EQ(buffers[i % 2 ? 1 : 0].as()[16 + i], 0u) << i;

@@ -4,7 +4,8 @@
 #include "tests/icd/fixture.h"
 
 #include "tests/e2e/glsl.h"
-#include "tests/e2e/time_limits.h"
+#include "tests/vulkan/instance.h"
+#include "tests/vulkan/time_limits.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -72,22 +73,8 @@ void CountingAllocator::release(void *user, void *memory)
 
 VkInstance create_instance(const VkAllocationCallbacks *allocator)
 {
-   // What was compiled on this machine before is none of the tests' business.
-   setenv("WEFT_SHADER_CACHE_DISABLE", "true", 0);
-   VkApplicationInfo application = {
-      .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-      .apiVersion = VK_API_VERSION_1_3,
-   };
-   const char *extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
-   VkInstanceCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-      .pApplicationInfo = &application,
-      .enabledExtensionCount = 1,
-      .ppEnabledExtensionNames = extensions,
-   };
-   VkInstance instance = VK_NULL_HANDLE;
-   EXPECT_VK(vkCreateInstance(&info, allocator, &instance));
-   return instance;
+   vulkan::disable_shader_cache();
+   return vulkan::create_instance({.allocator = allocator});
 }
 
 VkPhysicalDevice get_physical_device(VkInstance instance)
@@ -96,18 +83,6 @@ VkPhysicalDevice get_physical_device(VkInstance instance)
    VkPhysicalDevice physical = VK_NULL_HANDLE;
    EXPECT_VK(vkEnumeratePhysicalDevices(instance, &count, &physical));
    return physical;
-}
-
-std::vector<std::string> device_extensions(VkPhysicalDevice physical)
-{
-   uint32_t count = 0;
-   EXPECT_VK(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr));
-   std::vector<VkExtensionProperties> properties(count);
-   EXPECT_VK(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, properties.data()));
-   std::vector<std::string> names;
-   for (const VkExtensionProperties &p : properties)
-      names.push_back(p.extensionName);
-   return names;
 }
 
 VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *allocator,
@@ -170,37 +145,23 @@ VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *a
       robustness2.robustBufferAccess2 = robustness2.nullDescriptor = false;
    }
 
-   std::vector<std::string> names = device_extensions(physical);
+   const std::vector<std::string> names = vulkan::device_extensions(physical);
    std::vector<const char *> name_pointers;
    for (const std::string &name : names)
       name_pointers.push_back(name.c_str());
-
-   float priority = 1;
-   VkDeviceQueueCreateInfo queue_info = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-      .queueFamilyIndex = 0,
-      .queueCount = 1,
-      .pQueuePriorities = &priority,
-   };
-   VkDeviceCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-      .pNext = &features,
-      .queueCreateInfoCount = 1,
-      .pQueueCreateInfos = &queue_info,
-      .enabledExtensionCount = uint32_t(name_pointers.size()),
-      .ppEnabledExtensionNames = name_pointers.data(),
-   };
-   return vkCreateDevice(physical, &info, allocator, device);
+   return vulkan::try_device(
+      physical, {.extensions = name_pointers, .next = &features, .allocator = allocator}, device);
 }
 
-// With the validation layers (VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation) their complaints are
-// failures: right for all tests but those that break a rule on purpose, to see that the driver
-// survives it.
+// A message of the validation layers (VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation) is a failure,
+// except for tests that break a rule on purpose.
 static VKAPI_ATTR VkBool32 VKAPI_CALL keep_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
                                                    VkDebugUtilsMessageTypeFlagsEXT types,
                                                    const VkDebugUtilsMessengerCallbackDataEXT *data,
                                                    void *user)
 {
+   if (types & VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT)
+      return VK_FALSE;
    if (types & VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT)
       ADD_FAILURE() << data->pMessage;
    *static_cast<std::string *>(user) += std::string(data->pMessage) + "\n";
@@ -209,31 +170,15 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL keep_message(VkDebugUtilsMessageSeverityFl
 
 void IcdTest::SetUp()
 {
-   static_assert(e2e::hang_limit > wait_limit / 1'000'000'000);
-   alarm(e2e::hang_limit);
+   static_assert(vulkan::hang_limit > wait_limit / 1'000'000'000);
+   alarm(vulkan::hang_limit);
    instance = create_instance();
-   ASSERT_NE(instance, VkInstance(VK_NULL_HANDLE));
-   VkDebugUtilsMessengerCreateInfoEXT messenger_info = {
-      .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
-      .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
-                         VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
-      .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT |
-                     VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
-      .pfnUserCallback = keep_message,
-      .pUserData = &messages,
-   };
-   auto create_messenger = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(
-      vkGetInstanceProcAddr(instance, "vkCreateDebugUtilsMessengerEXT"));
-   ASSERT_VK(create_messenger(instance, &messenger_info, nullptr, &messenger));
+   messenger = vulkan::create_messenger(instance, vulkan::messenger_info(keep_message, &messages));
 
    physical = get_physical_device(instance);
    ASSERT_VK(create_device(physical, nullptr, &device, robust_device));
    vkGetDeviceQueue(device, 0, 0, &queue);
-   VkCommandPoolCreateInfo pool_info = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-      .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-   };
-   ASSERT_VK(vkCreateCommandPool(device, &pool_info, nullptr, &pool));
+   pool = vulkan::create_command_pool(device, 0, VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT);
 }
 
 void IcdTest::destroy_device()
@@ -252,48 +197,21 @@ void IcdTest::destroy_device()
 void IcdTest::TearDown()
 {
    destroy_device();
-   if (messenger) {
-      auto destroy_messenger = reinterpret_cast<PFN_vkDestroyDebugUtilsMessengerEXT>(
-         vkGetInstanceProcAddr(instance, "vkDestroyDebugUtilsMessengerEXT"));
-      destroy_messenger(instance, messenger, nullptr);
-   }
+   vulkan::destroy_messenger(instance, messenger);
    vkDestroyInstance(instance, nullptr);
 }
 
 TestBuffer IcdTest::make_buffer(VkDeviceSize size, const void *initial)
 {
-   TestBuffer buffer;
-   buffer.size = size;
-   VkBufferCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-      .size = size,
-      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
-               VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-               VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
-   };
-   EXPECT_VK(vkCreateBuffer(device, &info, nullptr, &buffer.handle));
-   VkMemoryRequirements requirements;
-   vkGetBufferMemoryRequirements(device, buffer.handle, &requirements);
-   VkMemoryAllocateFlagsInfo flags = {
-      .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
-      .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT,
-   };
-   VkMemoryAllocateInfo memory_info = {
-      .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-      .pNext = &flags,
-      .allocationSize = requirements.size,
-      .memoryTypeIndex = 0,
-   };
-   EXPECT_VK(vkAllocateMemory(device, &memory_info, nullptr, &buffer.memory));
-   EXPECT_VK(vkBindBufferMemory(device, buffer.handle, buffer.memory, 0));
-   EXPECT_VK(vkMapMemory(device, buffer.memory, 0, VK_WHOLE_SIZE, 0,
-                         reinterpret_cast<void **>(&buffer.map)));
+   const VkBuffer handle = vulkan::create_buffer(
+      device, size,
+      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
+         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+         VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+   const TestBuffer buffer = vulkan::bind_mapped(device, handle, size, 0, true);
    if (initial)
       memcpy(buffer.map, initial, size);
-   clean_up.push_back([this, buffer] {
-      vkDestroyBuffer(device, buffer.handle, nullptr);
-      vkFreeMemory(device, buffer.memory, nullptr);
-   });
+   clean_up.push_back([this, buffer] { vulkan::destroy(device, buffer); });
    return buffer;
 }
 
@@ -301,15 +219,7 @@ VkDescriptorSetLayout
 IcdTest::make_set_layout(const std::vector<VkDescriptorSetLayoutBinding> &bindings,
                          VkDescriptorSetLayoutCreateFlags flags, const void *next)
 {
-   VkDescriptorSetLayoutCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-      .pNext = next,
-      .flags = flags,
-      .bindingCount = uint32_t(bindings.size()),
-      .pBindings = bindings.data(),
-   };
-   VkDescriptorSetLayout layout = VK_NULL_HANDLE;
-   EXPECT_VK(vkCreateDescriptorSetLayout(device, &info, nullptr, &layout));
+   const VkDescriptorSetLayout layout = vulkan::create_set_layout(device, bindings, flags, next);
    clean_up.push_back([this, layout] { vkDestroyDescriptorSetLayout(device, layout, nullptr); });
    return layout;
 }
@@ -317,47 +227,30 @@ IcdTest::make_set_layout(const std::vector<VkDescriptorSetLayoutBinding> &bindin
 VkDescriptorSet IcdTest::make_set(VkDescriptorSetLayout layout, VkDescriptorPoolCreateFlags flags,
                                   const void *next)
 {
-   VkDescriptorPoolSize sizes[] = {
+   const VkDescriptorPoolSize sizes[] = {
       {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 64},
       {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 64},
       {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, 16},
       {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, 16},
       {VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, 1024},
    };
-   VkDescriptorPoolInlineUniformBlockCreateInfo inline_info = {
+   const VkDescriptorPoolInlineUniformBlockCreateInfo inline_info = {
       .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_INLINE_UNIFORM_BLOCK_CREATE_INFO,
       .maxInlineUniformBlockBindings = 4,
    };
-   VkDescriptorPoolCreateInfo pool_info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-      .pNext = &inline_info,
-      .flags = flags,
-      .maxSets = 1,
-      .poolSizeCount = std::size(sizes),
-      .pPoolSizes = sizes,
-   };
-   VkDescriptorPool descriptor_pool = VK_NULL_HANDLE;
-   EXPECT_VK(vkCreateDescriptorPool(device, &pool_info, nullptr, &descriptor_pool));
+   const VkDescriptorPool descriptor_pool =
+      vulkan::create_descriptor_pool(device, sizes, flags, &inline_info);
    clean_up.push_back(
       [this, descriptor_pool] { vkDestroyDescriptorPool(device, descriptor_pool, nullptr); });
-   VkDescriptorSetAllocateInfo set_info = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-      .pNext = next,
-      .descriptorPool = descriptor_pool,
-      .descriptorSetCount = 1,
-      .pSetLayouts = &layout,
-   };
-   VkDescriptorSet set = VK_NULL_HANDLE;
-   EXPECT_VK(vkAllocateDescriptorSets(device, &set_info, &set));
-   return set;
+   return vulkan::allocate_set(device, descriptor_pool, layout, next);
 }
 
 void IcdTest::write_buffer(VkDescriptorSet set, uint32_t binding, VkDescriptorType type,
                            const TestBuffer &buffer, VkDeviceSize offset, VkDeviceSize range,
                            uint32_t element)
 {
-   VkDescriptorBufferInfo info = {buffer.handle, offset, range};
-   VkWriteDescriptorSet write = {
+   const VkDescriptorBufferInfo info = {buffer.handle, offset, range};
+   const VkWriteDescriptorSet write = {
       .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
       .dstSet = set,
       .dstBinding = binding,
@@ -371,29 +264,15 @@ void IcdTest::write_buffer(VkDescriptorSet set, uint32_t binding, VkDescriptorTy
 
 VkPipelineLayout IcdTest::make_layout(const PipelineRecipe &recipe)
 {
-   VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, recipe.push_bytes};
-   VkPipelineLayoutCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-      .setLayoutCount = uint32_t(recipe.sets.size()),
-      .pSetLayouts = recipe.sets.data(),
-      .pushConstantRangeCount = recipe.push_bytes ? 1u : 0u,
-      .pPushConstantRanges = &range,
-   };
-   VkPipelineLayout layout = VK_NULL_HANDLE;
-   EXPECT_VK(vkCreatePipelineLayout(device, &info, nullptr, &layout));
+   const VkPipelineLayout layout =
+      vulkan::create_pipeline_layout(device, recipe.sets, {.size = recipe.push_bytes});
    clean_up.push_back([this, layout] { vkDestroyPipelineLayout(device, layout, nullptr); });
    return layout;
 }
 
 VkShaderModule IcdTest::make_module(std::span<const uint32_t> spirv)
 {
-   VkShaderModuleCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-      .codeSize = spirv.size_bytes(),
-      .pCode = spirv.data(),
-   };
-   VkShaderModule module = VK_NULL_HANDLE;
-   EXPECT_VK(vkCreateShaderModule(device, &info, nullptr, &module));
+   const VkShaderModule module = vulkan::create_shader_module(device, spirv);
    clean_up.push_back([this, module] { vkDestroyShaderModule(device, module, nullptr); });
    return module;
 }
@@ -405,18 +284,13 @@ VkResult IcdTest::try_pipeline(std::span<const uint32_t> spirv, const PipelineRe
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
       .pNext = recipe.next,
       .flags = recipe.flags,
-      .stage =
-         {
-            .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-            .pNext = recipe.stage_next,
-            .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-            .module = make_module(spirv),
-            .pName = "main",
-            .pSpecializationInfo = recipe.specialization,
-         },
+      .stage = vulkan::compute_stage(make_module(spirv)),
       .layout = layout,
    };
-   VkResult result = vkCreateComputePipelines(device, recipe.cache, 1, &info, nullptr, pipeline);
+   info.stage.pNext = recipe.stage_next;
+   info.stage.pSpecializationInfo = recipe.specialization;
+   const VkResult result =
+      vkCreateComputePipelines(device, recipe.cache, 1, &info, nullptr, pipeline);
    if (*pipeline)
       clean_up.push_back([this, p = *pipeline] { vkDestroyPipeline(device, p, nullptr); });
    return result;
@@ -433,45 +307,18 @@ VkPipeline IcdTest::make_pipeline(const std::string &glsl, const PipelineRecipe 
 
 VkCommandBuffer IcdTest::begin(VkCommandBufferLevel level, VkCommandBufferUsageFlags flags)
 {
-   VkCommandBufferAllocateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-      .commandPool = pool,
-      .level = level,
-      .commandBufferCount = 1,
-   };
-   VkCommandBuffer cmd = VK_NULL_HANDLE;
-   EXPECT_VK(vkAllocateCommandBuffers(device, &info, &cmd));
-   VkCommandBufferInheritanceInfo inheritance = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO,
-   };
-   VkCommandBufferBeginInfo begin_info = {
-      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-      .flags = flags,
-      .pInheritanceInfo = level == VK_COMMAND_BUFFER_LEVEL_SECONDARY ? &inheritance : nullptr,
-   };
-   EXPECT_VK(vkBeginCommandBuffer(cmd, &begin_info));
-   return cmd;
+   return vulkan::begin_commands(device, pool, flags, level);
 }
 
 VkResult IcdTest::submit(VkCommandBuffer cmd, VkFence fence)
 {
-   VkSubmitInfo info = {
-      .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-      .commandBufferCount = 1,
-      .pCommandBuffers = &cmd,
-   };
-   return vkQueueSubmit(queue, 1, &info, fence);
+   return vulkan::submit(queue, cmd, fence);
 }
 
 void IcdTest::run(VkCommandBuffer cmd)
 {
    EXPECT_VK(vkEndCommandBuffer(cmd));
-   VkFence fence;
-   VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-   EXPECT_VK(vkCreateFence(device, &fence_info, nullptr, &fence));
-   EXPECT_VK(submit(cmd, fence));
-   EXPECT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, wait_limit));
-   vkDestroyFence(device, fence, nullptr);
+   EXPECT_VK(vulkan::submit_and_wait(device, queue, cmd, wait_limit));
 }
 
 } // namespace weft::icd_test

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the driver's own tests share: an instance and a device with everything the driver has
-/// enabled, and short ways to make buffers, pipelines and submissions.  All of it goes through the
-/// Vulkan loader; VK_DRIVER_FILES names the driver.
+/// The fixture of the driver's own tests: an instance and a device with all features of the driver,
+/// and short ways to make buffers, pipelines and submissions. All of it goes through the Vulkan
+/// loader; VK_DRIVER_FILES names the driver.
 
 #pragma once
 
-#include <vulkan/vulkan.h>
+#include "tests/vulkan/instance.h"
+#include "tests/vulkan/objects.h"
 
 #include <gtest/gtest.h>
 
@@ -48,26 +49,16 @@ private:
 
 VkInstance create_instance(const VkAllocationCallbacks *allocator = nullptr);
 VkPhysicalDevice get_physical_device(VkInstance);
-/// With one queue, every extension and every feature, or without those that check all accesses.
+/// With one queue, every extension and every feature; optionally without robust access.
 VkResult create_device(VkPhysicalDevice, const VkAllocationCallbacks *, VkDevice *,
                        bool robust = true);
 
-std::vector<std::string> device_extensions(VkPhysicalDevice);
+using vulkan::device_extensions;
 
-struct TestBuffer {
-   VkBuffer handle = VK_NULL_HANDLE;
-   VkDeviceMemory memory = VK_NULL_HANDLE;
-   uint8_t *map = nullptr;
-   VkDeviceSize size = 0;
+using TestBuffer = vulkan::MappedBuffer;
+using vulkan::binding;
 
-   template <typename T = uint32_t>
-   std::span<T> as() const
-   {
-      return {reinterpret_cast<T *>(map), size_t(size) / sizeof(T)};
-   }
-};
-
-/// What is needed besides the shader to make a pipeline of it.
+/// The parts of a pipeline besides the shader.
 struct PipelineRecipe {
    std::vector<VkDescriptorSetLayout> sets;
    uint32_t push_bytes = 0;
@@ -78,8 +69,8 @@ struct PipelineRecipe {
    VkPipelineCache cache = VK_NULL_HANDLE;
 };
 
-/// Objects made through a fixture are destroyed with it.  A test that hangs in a call without a time
-/// limit ends the program after some minutes.
+/// Objects made through a fixture are destroyed with it.  A test that hangs in a call without a
+/// time limit ends the program after some minutes.
 class IcdTest : public testing::Test {
 protected:
    void SetUp() override;
@@ -143,14 +134,5 @@ public:
       IcdTest::physical, IcdTest::queue, IcdTest::run, IcdTest::submit, IcdTest::try_pipeline,
       IcdTest::write_buffer;
 };
-
-inline VkDescriptorSetLayoutBinding binding(uint32_t number, VkDescriptorType type,
-                                            uint32_t count = 1)
-{
-   return {.binding = number,
-           .descriptorType = type,
-           .descriptorCount = count,
-           .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
-}
 
 } // namespace weft::icd_test

@@ -138,8 +138,8 @@ TEST_F(MemoryTest, BuffersBeyond4GiB)
    VkMemoryRequirements requirements;
    vkGetBufferMemoryRequirements(device, buffer, &requirements);
    EXPECT_GE(requirements.size, size);
-   // Pages that nobody touches cost nothing, so this needs no 4 GiB; a machine with less says so
-   // properly.
+   // Untouched pages cost nothing, so this needs no 4 GiB; on a smaller machine the allocation
+   // fails properly.
    VkDeviceMemory memory = VK_NULL_HANDLE;
    VkResult result = allocate(requirements.size, &memory);
    if (result == VK_SUCCESS) {
@@ -187,7 +187,7 @@ TEST_F(MemoryTest, DeviceAddressIsWhereTheBufferLies)
    vkDestroyBuffer(device, inner, nullptr);
 }
 
-/// What VK_EXT_memory_budget calls usage is the process's, whatever instance it came by.
+/// VK_EXT_memory_budget's usage is the process's, over all instances.
 TEST_F(MemoryTest, UsageIsTheProcesss)
 {
    const uint64_t before = budget().heapUsage[0];
@@ -223,7 +223,7 @@ TEST_F(MemoryTest, OpaqueFdIsSharedMemory)
    vkFreeMemory(device, second, nullptr);
 }
 
-/// A process that gets the file cannot take pages away from those that have mapped it.
+/// A process that receives the file cannot remove pages from processes that have mapped it.
 TEST_F(MemoryTest, ExportedFilesKeepTheirSize)
 {
    VkDeviceMemory memory;
@@ -389,7 +389,7 @@ TEST_F(MemoryTest, SmallAllocationsShareMappings)
    if (!is_sanitized) {
       EXPECT_LT(resident_bytes(), resident + (count / 2 + 5000) * 4096);
    }
-   // What is allocated in the holes is zeroed and apart from what lies beside.
+   // Allocations in the holes are zeroed and apart from their neighbours.
    std::vector<VkDeviceMemory> more(count / 4);
    for (VkDeviceMemory &memory : more) {
       ASSERT_VK(allocate(2 * 4096, &memory));
@@ -410,7 +410,7 @@ TEST_F(MemoryTest, SmallAllocationsShareMappings)
    }
 }
 
-/// Small freed parts of a block make large ones, in whatever order they are freed.
+/// Small freed parts of a block make large ones, in any order of freeing.
 TEST_F(MemoryTest, BlocksAreUsedAgain)
 {
    // Of the sizes that share a mapping.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the driver says about itself.
+/// The driver's description of itself.
 
 #include "tests/icd/fixture.h"
 
@@ -140,7 +140,7 @@ void check_enumeration(T blank, F enumerate)
       VkResult result = enumerate(&written, out.data());
       EXPECT_EQ(result, capacity < count ? VK_INCOMPLETE : VK_SUCCESS) << capacity;
       EXPECT_EQ(written, std::min(capacity, count));
-      // What lies behind the capacity is not touched.
+      // Memory behind the capacity is not touched.
       EXPECT_EQ(memcmp(&out[written], &blank, sizeof(T)), 0);
    }
 }
@@ -347,7 +347,7 @@ TEST_F(QueryTest, ImagesFailCleanly)
       .usage = VK_IMAGE_USAGE_SAMPLED_BIT,
    };
    VkImage image;
-   // Of the codes that exist, these commands may return this one and those for a lack of memory.
+   // Of all codes, these commands may return this one and the codes for a lack of memory.
    EXPECT_EQ(vkCreateImage(device, &info, nullptr, &image), VK_ERROR_UNKNOWN);
    EXPECT_EQ(image, VkImage(VK_NULL_HANDLE));
    vkDestroyImage(device, VK_NULL_HANDLE, nullptr);

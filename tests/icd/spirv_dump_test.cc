@@ -59,7 +59,7 @@ TEST(SpirvDump, IsWhatWeftcTakes)
              std::string::npos);
 }
 
-/// Links that others have put where the files are to be are not followed.
+/// Links of other programs in the place of the files are not followed.
 TEST(SpirvDump, LeavesLinksAlone)
 {
    const test::ScratchFolder scratch;

@@ -123,7 +123,7 @@ TEST_F(SyncTest, TimelineIsWaitedForBeforeItIsSignalled)
    vkCmdFillBuffer(cmd, buffer.handle, 0, 4, 9);
    ASSERT_VK(vkEndCommandBuffer(cmd));
 
-   // vkQueueSubmit must return although nobody has signalled yet.
+   // vkQueueSubmit must return before the signal.
    ASSERT_VK(submit(cmd, a, 3, b, 6));
    EXPECT_EQ(wait(b, 6, 20000000), VK_TIMEOUT);
    EXPECT_EQ(buffer.as()[0], 0u);
@@ -138,7 +138,7 @@ TEST_F(SyncTest, TimelineIsWaitedForBeforeItIsSignalled)
    EXPECT_VK(wait(b, 0, 0));
 }
 
-/// Polls in a row pause, but see what comes.
+/// Successive polls pause, but see a new status.
 TEST_F(SyncTest, CounterIsPolledInALoop)
 {
    VkSemaphore a = make_semaphore(true), b = make_semaphore(true, 5);
@@ -214,7 +214,7 @@ TEST_F(SyncTest, BinarySemaphoresAreUsedAgain)
       EXPECT_EQ(buffer.as()[i], i + 1) << i;
 }
 
-/// A submission waits for all of its semaphores, whichever is last, and signals all of them.
+/// A submission waits for all of its semaphores, in any order of signals, and signals all of them.
 TEST_F(SyncTest, SubmissionsWaitForAllSemaphores)
 {
    constexpr uint32_t count = 3;
@@ -249,8 +249,8 @@ TEST_F(SyncTest, SubmissionsWaitForAllSemaphores)
          .pSignalSemaphoreInfos = signals,
       };
       const VkFence fence = make_fence();
-      // One is not there yet, one has too small a value, and those behind the last one are
-      // signalled already.
+      // One is not signalled, one has too small a value, and the ones behind the last are signalled
+      // already.
       for (uint32_t i = last + 1; i < count; i++)
          signal(waits[i].semaphore, waits[i].value);
       ASSERT_VK(vkQueueSubmit2(queue, 1, &info, fence));

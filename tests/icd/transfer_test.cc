@@ -201,7 +201,7 @@ TEST_F(EventTest, QueueSetsAndResets)
    EXPECT_EQ(vkGetEventStatus(device, b), VK_EVENT_SET);
 }
 
-/// All events have to be set, whichever is last.
+/// All events have to be set, in any order.
 TEST_F(EventTest, QueueWaitsForAll)
 {
    constexpr uint32_t count = 3;

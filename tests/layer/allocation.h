@@ -16,7 +16,7 @@ void fail_allocation(int64_t nth);
 /// Whether it has, since fail_allocation().
 bool allocation_failed();
 
-/// In the driver's functions, which are not what is being tested.
+/// In the driver's functions, which are not under test.
 class WithoutInjection {
 public:
    WithoutInjection();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The table of extensions, and what has to agree with it.
+/// The table of extensions, and the places that have to agree with it.
 
 #include "layer/plan/extensions.h"
 #include "tests/layer/fixture.h"
@@ -51,8 +51,8 @@ TEST_F(Extensions, queries_are_answered_whatever_the_driver_has)
    }
 }
 
-// Loaders before 1.3.211 answer the layer's question for a driver's command with one of their own,
-// and keep what the layer says; without an answer, programs call a null pointer later.
+// Loaders before 1.3.211 answer the layer's query for a driver's command with a command of their
+// own, and keep the layer's answer. Without an answer, programs call a null pointer later.
 TEST_F(Extensions, queries_are_answered_while_the_instance_is_made)
 {
    const auto unfinished = reinterpret_cast<VkInstance>(&layer);

@@ -99,7 +99,7 @@ TEST_F(OutOfMemory, queries)
 TEST_F(OutOfMemory, device)
 {
    ASSERT_VK(create_instance());
-   // What is known of the physical device is kept, and the next call allocates less.
+   // Knowledge of the physical device is kept, and the next call allocates less.
    EXPECT_TRUE(advertised());
    exhaust([&] { return create_matrix_device(); }, [&] { destroy_device(); });
 }
@@ -226,7 +226,7 @@ TEST_F(Threads, messages_at_once)
                       VK_ERROR_FEATURE_NOT_PRESENT);
             destroy_messenger(mine);
          }
-         EXPECT_GE(count, rounds); // and what the others' devices made it hear
+         EXPECT_GE(count, rounds); // and the messages of the other devices
       });
    }
    for (std::thread &thread : threads)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A stand-in for backend/spirv: it lowers nothing, and tells what it was asked.
+/// A stand-in for backend/spirv: it lowers nothing, and records its calls.
 
 #pragma once
 
@@ -17,7 +17,7 @@ struct FakeCompiler {
 
    std::vector<MatrixOperation> operations; ///< of supported_operations()
    uint32_t size_without_last = 0;          ///< the subgroup size at which the last one is missing
-   uint32_t local_size[3] = {64, 1, 1};     ///< of what compile() returns
+   uint32_t local_size[3] = {64, 1, 1};     ///< of compile()'s result
 
    struct Seen {
       std::vector<uint32_t> words;
@@ -35,7 +35,7 @@ struct FakeCompiler {
 std::vector<uint32_t> matrix_module(uint32_t payload = 0);
 /// One that has not.
 std::vector<uint32_t> plain_module(uint32_t payload = 0);
-/// What compile() makes: without matrices, and known by the subgroup size that it was made for.
+/// compile()'s result: without matrices, and marked by the subgroup size that it was compiled for.
 bool is_lowered(const std::vector<uint32_t> &words, uint32_t subgroup_size);
 
 } // namespace weft::layer_test

@@ -36,7 +36,7 @@ public:
    FakeDriver();
    ~FakeDriver();
 
-   /* What it has; the beginning is a Vulkan 1.3 driver with all that lowering likes. */
+   /* Its features: at first a Vulkan 1.3 driver with all features that lowering uses. */
    uint32_t api_version = VK_API_VERSION_1_3;
    std::vector<std::string> extensions;
    bool robust_buffer_access_2 = false;
@@ -62,7 +62,7 @@ public:
    void fail(const std::string &command, VkResult, uint32_t nth = 0);
    bool has_extension(const std::string &name) const;
 
-   /* What it was asked. */
+   /* Its calls. */
    std::vector<std::string> enabled_extensions;
    std::vector<VkStructureType> device_chain;
    bool used_enabled_features = false;

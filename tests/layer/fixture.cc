@@ -25,7 +25,7 @@ Environment::~Environment()
 
 LayerTest::LayerTest()
 {
-   // Nobody's settings but the test's.
+   // Only the test's settings.
    for (const char *name : {"WEFT_LOWERING", "WEFT_PROFILE", "WEFT_DEBUG"})
       unsetenv(name);
    setenv("VK_LAYER_SETTINGS_PATH", "/nonexistent", 1);

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""The loader lists the implicit layer once, if its variable enables it and no other variable disables
-it.
+"""The loader lists the implicit layer once, if its variable enables it and no other variable
+disables it.
+
 usage: implicit_layer_test.py BUILD MANIFEST
 
-MANIFEST, which -Dlayer_manifest=implicit installs, lies with the library of BUILD in the folder that
-the loader searches for the user's own layers. The subgroup size shows whether the layer is active:
-the driver imitates one vendor, the layer another.
+MANIFEST, which -Dlayer_manifest=implicit installs, lies with the library of BUILD in the folder
+that the loader searches for the user's own layers. The subgroup size shows whether the layer is
+active: the driver imitates one vendor, the layer another.
 """
 
 import json

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the layer says to the application's messengers.  The loader may hold its lock meanwhile, so
-/// that no message may go through it.
+/// The layer's messages to the application's messengers. The loader may hold its lock meanwhile, so
+/// no message may go through it.
 
 #include "tests/layer/fixture.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 class Messenger : public LayerTest {
 protected:
-   /// What a messenger heard, and what its callback does then.
+   /// The messages of a messenger, and the action of its callback.
    struct Ear {
       std::vector<std::string> heard;
       std::vector<VkDebugUtilsMessageSeverityFlagBitsEXT> severities;
@@ -113,7 +113,7 @@ TEST_F(Messenger, chooses_severities_and_types)
    refuse_a_device();
    EXPECT_EQ(std::ranges::count(warnings.severities, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT),
              0);
-   EXPECT_FALSE(warnings.heard.empty()); // what the device lacks
+   EXPECT_FALSE(warnings.heard.empty()); // the device's missing features
    EXPECT_TRUE(validation.heard.empty());
    destroy_messenger(one);
    destroy_messenger(two);
@@ -139,7 +139,7 @@ TEST_F(Messenger, has_the_handle_of_the_next_layer)
 TEST_F(Messenger, may_call_vulkan)
 {
    ASSERT_VK(create_instance());
-   EXPECT_TRUE(advertised()); // what the device lacks has been said
+   EXPECT_TRUE(advertised()); // the device's missing features have been reported
    Ear first, second, third;
    const VkDebugUtilsMessengerEXT one = listen(first), two = listen(second);
    VkDebugUtilsMessengerEXT three = VK_NULL_HANDLE;

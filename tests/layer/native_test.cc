@@ -12,7 +12,7 @@ namespace weft::layer_test {
 
 namespace {
 
-/// Multiplications by K: what the driver has, what the layer adds, what neither has.
+/// Multiplications by K: of the driver, added by the layer, and of neither.
 constexpr uint32_t native_k = 7, added_k = 16, unknown_k = 99;
 
 class Native : public LayerTest {
@@ -43,7 +43,7 @@ protected:
                                .ppEnabledExtensionNames = names.data()}));
    }
 
-   /// What the driver gets for a pipeline with a specialization constant.
+   /// The driver's input for a pipeline with a specialization constant.
    SeenShader pipeline_shader(uint32_t k, const char *entry = "main")
    {
       return pipeline_shader(matrix_module(k), entry);
@@ -120,7 +120,7 @@ TEST_F(Native, every_shader_is_lowered_when_told)
    }
 }
 
-/// What runs without the layer runs under it.
+/// Programs that run without the layer run under it.
 TEST_F(Native, shaders_that_the_compiler_refuses_are_left_to_the_driver)
 {
    const Environment tiles("WEFT_LOWERING", "tiles");
@@ -308,8 +308,8 @@ TEST_F(Native, capabilities_that_extensions_share)
    }
 }
 
-/// The driver has matrices of workgroup scope and no vector decode functions: a shader with both is lowered in the
-/// workgroups for which the driver has told programs of matrices.
+/// The driver has matrices of workgroup scope and no vector decode functions: a shader with both is
+/// lowered in the workgroups for which the driver has told programs of matrices.
 TEST_F(Native, workgroups_of_the_drivers_matrices)
 {
    driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);

@@ -240,7 +240,7 @@ TEST_F(PipelineTest, compile_required)
    EXPECT_TRUE(pipelines[0] && !pipelines[1] && !pipelines[2]);
    destroy_pipelines(pipelines);
 
-   // maintenance5's flags take the place of the others.
+   // maintenance5's flags replace the older ones.
    const VkPipelineCreateFlags2CreateInfoKHR flags2 = {
       .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR,
       .flags = VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT_KHR |
@@ -372,7 +372,7 @@ TEST_F(PipelineTest, binaries_are_those_of_the_lowered_pipeline)
    destroy_module(module);
 }
 
-/// Nothing is to be compiled, and nobody looks at the shader.
+/// Nothing is to be compiled, so the shader is not read.
 TEST_F(PipelineTest, pipelines_of_binaries_are_not_lowered)
 {
    const VkShaderModule module = make_module(matrix_module());
@@ -442,7 +442,7 @@ TEST_F(PipelineTest, entry_points_without_matrices)
    EXPECT_TRUE(compiler.seen.empty());
    destroy_pipelines({&pipeline, 1});
 
-   // What is edited lives as long as the call, so that it is not deferred.
+   // Edited structs live as long as the call, so the call is not deferred.
    const VkRayTracingPipelineCreateInfoKHR rays = {
       .sType = VK_STRUCTURE_TYPE_RAY_TRACING_PIPELINE_CREATE_INFO_KHR,
       .stageCount = 1,
@@ -476,7 +476,7 @@ TEST_F(PipelineTest, entry_points_that_are_not_understood)
    destroy_module(module);
 }
 
-/// Whatever else takes a stage must not be given the placeholder.
+/// No other command with a stage may get the placeholder.
 TEST_F(PipelineTest, pipelines_of_other_extensions)
 {
    const VkShaderModule module = make_module(matrix_module());

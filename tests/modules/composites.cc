@@ -34,11 +34,11 @@ struct Operands {
    }
 };
 
-/// The value of an operation, and from what its leaves come: "v", "w", "v+w" or a number.
+/// The value of an operation, and the source of its leaves: "v", "w", "v+w" or a number.
 struct Outcome {
    std::string value;
    std::vector<std::string> from; ///< one for all leaves, or one for each
-   bool has_components = false;   ///< the buffers got and want are written
+   bool has_components = false;   ///< the buffers `got` and `want` are written
 };
 
 std::vector<std::string> alternating(const Shape &shape, const char *even, const char *odd)
@@ -228,7 +228,7 @@ std::optional<Outcome> load_and_store_leaves(const Operands &o)
    return Outcome{o.a.emit("OpLoad " + o.type() + " " + to), alternating(o.shape, "w", "v")};
 }
 
-/// Through a pointer into the matrix: what is done to component 0 is undone.
+/// Through a pointer into the matrix: the change of component 0 is undone.
 std::optional<Outcome> component_in_memory(const Operands &o)
 {
    const std::string variable = o.a.variable(o.shape), of_w = o.a.variable(o.shape);
@@ -416,7 +416,7 @@ std::optional<Outcome> function_with_two_returns(const Operands &o)
    return Outcome{call(1, o.w, call(0, o.v, o.w)), {"v"}};
 }
 
-/// Exchanges what it gets a pointer to, and gives that.
+/// Exchanges the pointer's target, and returns it.
 std::optional<Outcome> function_of_pointer(const Operands &o)
 {
    const std::string pointer = o.a.pointer(o.shape);

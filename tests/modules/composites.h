@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Modules that hold matrices in composites as SSA values: every instruction that makes, moves or
-/// changes such values, on arrays and structs of every depth, for every kind of matrix.
+/// Modules that hold matrices in composites as SSA values: every instruction that creates, moves or
+/// changes these values, on arrays and structs of every depth, for every kind of matrix.
 
 #pragma once
 
@@ -10,7 +10,8 @@
 
 namespace weft::modules {
 
-/// Each operation on each shape, with the kinds of matrices in turn; `turn` says which comes first.
+/// Each operation on each shape, with the kinds of matrices one after the other, from number `turn`
+/// on.
 std::vector<Module> composite_modules(uint32_t turn);
 
 } // namespace weft::modules

@@ -17,7 +17,7 @@ namespace weft::modules {
 /// An element of a buffer; NaN where there is none.
 using Lookup = std::function<double(const std::string &buffer, double index)>;
 
-/// The value where `i` is a number.  Throws std::runtime_error for what is no formula.
+/// The value where `i` is a number. Throws std::runtime_error for a text that is no formula.
 double evaluate(std::string_view formula, uint32_t i, const Lookup &);
 
 } // namespace weft::modules

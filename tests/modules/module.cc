@@ -139,28 +139,6 @@ std::vector<Module> written_modules()
    return modules;
 }
 
-std::vector<uint32_t> assemble(const Module &module)
-{
-   const spv_context context = spvContextCreate(SPV_ENV_VULKAN_1_3);
-   spv_binary binary = nullptr;
-   spv_diagnostic diagnostic = nullptr;
-   std::vector<uint32_t> words;
-   std::string message;
-   if (spvTextToBinary(context, module.text.data(), module.text.size(), &binary, &diagnostic) ==
-       SPV_SUCCESS)
-      words.assign(binary->code, binary->code + binary->wordCount);
-   else
-      message = diagnostic ? "line " + std::to_string(diagnostic->position.line + 1) + ": " +
-                                diagnostic->error
-                           : "no SPIR-V";
-   spvDiagnosticDestroy(diagnostic);
-   spvBinaryDestroy(binary);
-   spvContextDestroy(context);
-   if (!message.empty())
-      throw std::runtime_error(module.name + ": " + message);
-   return words;
-}
-
 Contents initial_contents(const Module &module, oracle::Random &random)
 {
    Contents contents;

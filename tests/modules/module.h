@@ -1,21 +1,21 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Modules in SPIR-V assembly that say in their header comment what they compute:
+/// Modules in SPIR-V assembly with their results in a header comment:
 ///
-///    ; Replaces a component of a matrix by itself.
-///    ; buffer 0: in, 256 of f32
-///    ; buffer 1: flags, 2 of u32 = 1, 0
-///    ; buffer 2: out, 256 of f32, written
-///    ; out[i] = in[i]
+///     ; Replaces a component of a matrix by itself.
+///     ; buffer 0: in, 256 of f32
+///     ; buffer 1: flags, 2 of u32 = 1, 0
+///     ; buffer 2: out, 256 of f32, written
+///     ; out[i] = in[i]
 ///
-/// Buffers are bindings 0, 1, … of set 0.  One that is not written holds the numbers that are
-/// listed, or small random ones, and has to keep them.  One that is written is poisoned before;
-/// each of its elements has to be written, and has the value of the formula, which may also name
-/// other buffers that are written (formula.h).  The entry point is main, and one workgroup runs.  A
-/// module that is not supported says, in place of a formula:
+/// Buffers are bindings 0, 1, … of set 0. A buffer that is not written holds the listed numbers, or
+/// small random ones, and has to keep them. A written buffer is poisoned before. Each of its
+/// elements has to be written, and has the value of the formula, which may also name other written
+/// buffers (formula.h). The entry point is main, and one workgroup runs. A module that is not
+/// supported has, in place of a formula:
 ///
-///    ; refused: a part of the compiler's message
+///     ; refused: a part of the compiler's message
 
 #pragma once
 
@@ -56,11 +56,8 @@ Module parse_module(const std::string &name, const std::string &text);
 /// The files of this folder.
 std::vector<Module> written_modules();
 
-/// For Vulkan 1.3.  Throws std::runtime_error with the assembler's message.
-std::vector<uint32_t> assemble(const Module &);
-
 Contents initial_contents(const Module &, oracle::Random &);
-/// What is wrong with the buffers, or nothing.
+/// The fault of the buffers, or nothing.
 std::optional<std::string> find_difference(const Module &, const Contents &before,
                                            const Contents &after);
 

@@ -1,20 +1,21 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Modules of SPIR-V that say what they compute, by every path: in this process (modules.*),
-/// and through Vulkan on the driver, or on the layer, that the environment names
-/// (modules_through_vulkan.*).
+/// Modules of SPIR-V with a formula for their result, by every path: in this process (modules.*),
+/// and through Vulkan on the environment's driver or layer (modules_through_vulkan.*).
 ///
-/// Files run everywhere; of those that composites.cc makes each runs by one of the five paths in
-/// process and one in four through Vulkan.
+/// Files run everywhere. Each generated module (composites.cc) runs by one of the five paths in
+/// process, and one in four through Vulkan.
 ///
 ///   WEFT_SEED=N          repeats a run; the seed is printed
 ///   WEFT_SWEEP=full      all of them everywhere
-///   WEFT_SWEEP=reduced   a twentieth in process, as the sanitizers' build has it
+///   WEFT_SWEEP=reduced   a twentieth in process, as in the sanitizers' build
 ///   WEFT_TEST_MODULE=X   writes the text of the module X to X.spvasm here
 
-#include "tests/e2e/vulkan_harness.h"
 #include "tests/modules/composites.h"
+#include "tests/spirv/assemble.h"
+#include "tests/vulkan/pipeline.h"
+#include "tests/vulkan/result.h"
 #include "tools/runner/isolated.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +42,7 @@ uint64_t seed()
 
 struct Case {
    Module module;
-   std::optional<uint32_t> number; ///< of those that are made
+   std::optional<uint32_t> number; ///< of generated modules
 
    bool runs_by_path(uint32_t path) const
    {
@@ -128,7 +129,7 @@ TEST_P(modules, in_process)
 {
    const Module &module = GetParam().module;
    oracle::Random random = random_for(module);
-   const std::vector<uint32_t> words = assemble(module);
+   const std::vector<uint32_t> words = test::assemble(module.text);
    const Contents before = initial_contents(module, random);
    uint32_t number = 0;
    for (NamedPath &p : paths()) {
@@ -163,29 +164,29 @@ TEST_P(modules, in_process)
 
 TEST_P(modules_through_vulkan, run)
 {
-   static e2e::Device device(false);
+   static vulkan::Device device(false);
    /* Loaders go on without a layer that is not there. */
    ASSERT_EQ(device.has_weft_layer, getenv("VK_INSTANCE_LAYERS") != nullptr);
    const Module &module = GetParam().module;
    oracle::Random random = random_for(module);
    const Contents before = initial_contents(module, random);
-   std::vector<std::unique_ptr<e2e::Buffer>> buffers;
-   std::vector<e2e::BufferRange> ranges;
+   std::vector<std::unique_ptr<vulkan::Buffer>> buffers;
+   std::vector<vulkan::BufferRange> ranges;
    for (const std::vector<std::byte> &contents : before) {
-      buffers.push_back(std::make_unique<e2e::Buffer>(device, contents.size()));
+      buffers.push_back(std::make_unique<vulkan::Buffer>(device, contents.size()));
       std::ranges::copy(contents, buffers.back()->bytes().begin());
       ranges.emplace_back(*buffers.back());
    }
-   const std::vector<uint32_t> words = assemble(module), sizes = device.subgroup_sizes();
-   const e2e::PipelineOptions options = {.bindings = std::vector<uint32_t>(buffers.size(), 1),
-                                         .subgroup_size =
-                                            sizes[oracle::draw(random, uint32_t(sizes.size()))],
-                                         .spec_constants = {}};
+   const std::vector<uint32_t> words = test::assemble(module.text), sizes = device.subgroup_sizes();
+   const vulkan::PipelineOptions options = {.bindings = std::vector<uint32_t>(buffers.size(), 1),
+                                            .subgroup_size =
+                                               sizes[oracle::draw(random, uint32_t(sizes.size()))],
+                                            .spec_constants = {}};
    if (!module.refusal.empty()) {
-      EXPECT_THROW(e2e::Pipeline(device, words, options), e2e::VulkanError);
+      EXPECT_THROW(vulkan::Pipeline(device, words, options), vulkan::VulkanError);
       return;
    }
-   e2e::Pipeline pipeline(device, words, options);
+   vulkan::Pipeline pipeline(device, words, options);
    pipeline.dispatch(ranges);
    Contents after;
    for (const auto &buffer : buffers)

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What holds the matrices in generated modules, and the assembly that takes it apart.
+/// The composites that hold the matrices in generated modules, and the assembly that takes them
+/// apart.
 
 #pragma once
 

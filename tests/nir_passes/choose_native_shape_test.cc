@@ -112,7 +112,8 @@ TEST(choose_native_shape, narrow_sums_are_not_cut)
    EXPECT_EQ(chosen(u, {part, whole}), "16x16, 16 bits: 16");
 }
 
-/// Between tiles of different sizes a conversion moves elements, and only some know where these are.
+/// Between tiles of different sizes a conversion moves elements, and only some know where these
+/// are.
 TEST(choose_native_shape, conversions_between_tiles_of_one_size)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), bytes(16, 16, 32)};
@@ -127,7 +128,7 @@ TEST(choose_native_shape, conversions_between_tiles_of_one_size)
    EXPECT_TRUE(choose_native_shape(u, rules));
 }
 
-/// Tiles of which matrices are a whole number come first, then those with the least padding.
+/// Tiles that divide the matrix come first, then the ones with the least padding.
 TEST(choose_native_shape, padding)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), floats(8, 8, 8)};
@@ -144,7 +145,7 @@ TEST(choose_native_shape, padding)
    EXPECT_EQ(chosen(uses({bytes(16, 16, 40, true)}), saturating, true), "none");
 }
 
-/// In f32, or without saturation, as far as there are such tiles.
+/// In f32, or without saturation, if tiles for it exist.
 TEST(choose_native_shape, sums_that_may_be_widened_are_cut)
 {
    const auto widened = [](const CmatUses &u, const std::vector<MatrixOperation> &native) {
@@ -192,7 +193,7 @@ TEST(choose_native_shape, matrices_without_operations)
    EXPECT_EQ(chosen(u, {floats(16, 16, 16), narrow}), "16x16, 16 bits: 16");
 }
 
-/// Beside others that are cut.
+/// Beside matrices that are cut.
 TEST(choose_native_shape, keeps_matrices_without_a_use_whole)
 {
    const std::vector<MatrixOperation> native = {floats(8, 8, 8), floats(16, 16, 16)};

@@ -19,7 +19,7 @@ using test::Built;
 
 constexpr uint32_t header_bytes = 48; ///< before the array in the buffer
 
-/// A block with an array of such elements behind a header.
+/// A block with an array of these elements behind a header.
 const glsl_type *block_type(const glsl_type *element, uint32_t stride)
 {
    glsl_struct_field fields[2] = {};
@@ -54,7 +54,7 @@ protected:
       return nir_build_deref_struct(&built.b, block, 1);
    }
 
-   /// What is_inside() comes to: everything is constant.
+   /// The result of is_inside(): everything is constant.
    bool inside(nir_deref_instr *pointer, const Place &p, uint32_t element_bytes,
                unsigned stride_bits)
    {

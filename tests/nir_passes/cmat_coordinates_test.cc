@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the builders say of concrete invocations and components, against the maps themselves.
+/// The builders' results for concrete invocations and components, against the maps themselves.
 
 #include "nir_passes/matrices/cmat_coordinates.h"
 #include "tests/nir_passes/shaders.h"
@@ -23,7 +23,7 @@ glsl_cmat_description matrix(uint32_t rows, uint32_t cols, glsl_cmat_use use)
    return desc;
 }
 
-/// Stores pairs of numbers, and says what they come to when constants are folded.
+/// Stores pairs of numbers, and returns their values after constant folding.
 class Folded : public test::Built {
 public:
    void add(nir_def *x, nir_def *y)
@@ -128,8 +128,8 @@ TEST_P(Coordinates, OfTheRunningInvocation)
    }
 }
 
-/// Every element is in one of a subgroup's runs, or with registers every one of an invocation's is in
-/// one of its own; and a run's elements are where its beginning and its step say.
+/// Every element is in one of a subgroup's runs. With registers, every element of an invocation is
+/// in one of its runs. A run's elements follow from its beginning and its step.
 TEST_P(Coordinates, RunsAreAllElements)
 {
    const uint32_t length = 2u << (rows + cols) / 8 % 3;

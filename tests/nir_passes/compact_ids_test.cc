@@ -6,6 +6,7 @@
 #include "nir_passes/front_end/spirv_to_nir.h"
 #include "nir_passes/front_end/validate_spirv.h"
 #include "tests/nir_passes/shaders.h"
+#include "tests/spirv/assemble.h"
 
 #include <spirv-tools/libspirv.h>
 
@@ -38,16 +39,9 @@ std::vector<uint32_t> renumber(const std::vector<uint32_t> &words,
       after += std::to_string(number(uint32_t(std::stoul(before.substr(at, 12), &digits))));
       at += digits;
    }
-   spv_binary binary = nullptr;
-   EXPECT_EQ(spvTextToBinaryWithOptions(context, after.c_str(), after.size(),
-                                        SPV_TEXT_TO_BINARY_OPTION_PRESERVE_NUMERIC_IDS, &binary,
-                                        nullptr),
-             SPV_SUCCESS);
-   std::vector<uint32_t> out(binary->code, binary->code + binary->wordCount);
-   spvBinaryDestroy(binary);
    spvTextDestroy(text);
    spvContextDestroy(context);
-   return out;
+   return assemble(after);
 }
 
 const char *const shader = R"(

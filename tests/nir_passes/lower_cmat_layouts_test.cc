@@ -5,6 +5,7 @@
 
 #include "nir_passes/matrices/validate_cmat.h"
 #include "nir_passes/stages.h"
+#include "tests/e2e/spirv_edits.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +65,7 @@ TEST(lower_cmat_layouts, looks_at_bounds_with_robust_access)
    EXPECT_EQ(count(test::body(shader->get()), "@get_ssbo_size"), 1u);
 }
 
-/// What specialization makes of a module is for the front end to say.
+/// The front end checks the specialized module.
 TEST(lower_cmat_layouts, specialized_strides)
 {
    EXPECT_TRUE(read("4203", "STRIDE", {4}));

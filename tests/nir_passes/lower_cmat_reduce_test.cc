@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Reductions: whole until they are lowered, and how many shuffles they become in registers.  What
-/// they compute is checked by tests/backend/cpu/cmat_reduce_test.cc.
+/// Reductions: whole until they are lowered, and the number of their shuffles in registers.
+/// tests/backend/cpu/cmat_reduce_test.cc checks their results.
 
 #include "nir_passes/matrices/cmat_callee.h"
 #include "nir_passes/matrices/cmat_coordinates.h"
@@ -54,16 +54,9 @@ struct Case {
 
 Shader translate(const Case &c, uint32_t subgroup_size)
 {
-   Result<Shader> shader =
-      read_shader(test::compile(c.shader()).shader_source(), Consumer::cpu, subgroup_size);
-   EXPECT_TRUE(shader) << (shader ? "" : shader.error().message);
-   nir_shader *nir = shader->get();
-   nir_lower_vars_to_ssa(nir);
-   nir_copy_prop(nir);
-   nir_opt_constant_folding(nir);
-   nir_opt_dce(nir);
-   opt_cmat_copies(nir);
-   return std::move(*shader);
+   Shader shader = test::translate(c.shader(), Consumer::cpu, subgroup_size);
+   opt_cmat_copies(shader.get());
+   return shader;
 }
 
 std::string lowered(const Case &c, uint32_t subgroup_size, MatrixForm form)
@@ -124,7 +117,7 @@ TEST(lower_cmat_reduce, few_shuffles_in_registers)
    EXPECT_EQ(shuffles({Over::columns}, 32), 4u);
    EXPECT_EQ(shuffles({Over::all}, 32), 5u);
    EXPECT_EQ(shuffles({.over = Over::quads, .to_rows = 8, .to_cols = 8}, 32), 0u);
-   /* Code for it is loops: those of one row. */
+   /* Its code is loops: the loops of one row. */
    EXPECT_EQ(shuffles({Over::rows, "float", 128, 128, 128, 128}, 32), 3u);
 }
 
@@ -169,7 +162,7 @@ TEST(lower_cmat_reduce, steps_in_private_tiles)
    EXPECT_EQ(count(odd, "@cmat_element_weft"), 5u) << odd;
 }
 
-/// What it reads must not be what it has written: three columns are one step.
+/// It must not read its own results: three columns are one step.
 TEST(lower_cmat_reduce, one_step_to_the_same_matrix)
 {
    const std::string text =

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The pass as text, in a workgroup of four subgroups.  What it computes is checked by
-/// tests/backend/cpu/cmat_scope_test.cc.
+/// The pass as text, in a workgroup of four subgroups. tests/backend/cpu/cmat_scope_test.cc checks
+/// its results.
 
 #include "nir_passes/matrices/copies/opt_cmat_copies.h"
 #include "nir_passes/matrices/shapes/lower_cmat_scope.h"
@@ -90,7 +90,7 @@ TEST(lower_cmat_scope, subgroups_have_bands)
    EXPECT_EQ(test::count(text, "if "), 1u) << text;
 }
 
-/// Of 24 rows three subgroups have 8 each; then the fourth has those of the first.
+/// Of 24 rows three subgroups have 8 each; the fourth then has the first one's.
 TEST(lower_cmat_scope, fewer_bands_than_subgroups)
 {
    const std::string text = lowered(R"(
@@ -200,7 +200,7 @@ TEST(lower_cmat_scope, accumulators_that_become_b_share_the_matrix)
    EXPECT_TRUE(has(text, "uint16_t[512] staging")) << text;
 }
 
-/// Loaded by elements, B is the same for all; set by components it is whatever each says.
+/// Loaded by elements, B is the same for all subgroups; set by components it may differ.
 TEST(lower_cmat_scope, components_of_b)
 {
    const auto bands = [](const std::string &how) {
@@ -303,7 +303,7 @@ TEST(lower_cmat_scope, products_share_a_workgroup_matrix)
    EXPECT_EQ(test::count(text, " whole\n"), 1u) << text;
 }
 
-/// Kernels may want components wider.
+/// Kernels may need wider components.
 TEST(lower_cmat_scope, b_in_bands_with_memory_for_its_elements_only)
 {
    const std::string text = lowered(multiplication, 512 * 2 * 4 - 1, true, true);
@@ -319,8 +319,7 @@ TEST(lower_cmat_scope, b_is_whole_without_memory_for_it)
    EXPECT_EQ(test::count(text, "@barrier"), 0u) << text;
 }
 
-/// What a subgroup sets in its own band is shared with that; a band of less than 16 columns is
-/// none.
+/// The components that a subgroup sets in its band are shared; less than 16 columns are no band.
 TEST(lower_cmat_scope, components_of_b_in_bands)
 {
    const auto rows = [](const std::string &b) {

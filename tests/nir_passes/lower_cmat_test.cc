@@ -4,6 +4,7 @@
 #include "nir_passes/matrices/copies/lower_cmat_inserts.h"
 #include "nir_passes/matrices/copies/opt_cmat_copies.h"
 #include "nir_passes/matrices/lowering/lower_cmat.h"
+#include "tests/nir_passes/lines.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>
@@ -11,39 +12,15 @@
 namespace weft {
 namespace {
 
-using test::compile;
 using test::count;
-
-/// The shader with its matrices, before any pass of ours.
-Shader translate(const std::string &glsl, const Target &target, Consumer consumer = Consumer::cpu)
-{
-   Result<Shader> shader =
-      read_shader(compile(glsl).shader_source(), consumer, target.subgroup_size);
-   EXPECT_TRUE(shader) << (shader ? "" : shader.error().message);
-   nir_lower_vars_to_ssa(shader->get());
-   nir_copy_prop(shader->get());
-   nir_opt_constant_folding(shader->get());
-   nir_opt_cse(shader->get());
-   nir_opt_dce(shader->get());
-   return std::move(*shader);
-}
-
-void tidy(nir_shader *nir)
-{
-   nir_opt_constant_folding(nir);
-   nir_copy_prop(nir);
-   nir_opt_algebraic(nir);
-   nir_opt_constant_folding(nir);
-   nir_opt_cse(nir);
-   nir_remove_dead_variables(nir, nir_var_function_temp, nullptr);
-   nir_opt_dce(nir);
-   nir_validate_shader(nir, "the pass under test");
-}
+using test::has_lines;
+using test::tidy;
+using test::translate;
 
 std::string lowered(const std::string &glsl, uint32_t subgroup_size, bool native_tiles)
 {
    const Target target = test::target(subgroup_size, native_tiles);
-   Shader shader = translate(glsl, target);
+   Shader shader = translate(glsl, Consumer::cpu, target.subgroup_size);
    opt_cmat_copies(shader.get());
    lower_cmat_inserts(shader.get());
    lower_cmat(shader.get(), target, target.form);
@@ -53,14 +30,14 @@ std::string lowered(const std::string &glsl, uint32_t subgroup_size, bool native
 
 std::string before_copies(const std::string &glsl)
 {
-   Shader shader = translate(glsl, test::target(64, true));
+   Shader shader = translate(glsl, Consumer::cpu, 64);
    tidy(shader.get());
    return test::body(shader.get());
 }
 
 std::string after_copies(const std::string &glsl)
 {
-   Shader shader = translate(glsl, test::target(64, true));
+   Shader shader = translate(glsl, Consumer::cpu, 64);
    opt_cmat_copies(shader.get());
    tidy(shader.get());
    return test::body(shader.get());
@@ -135,189 +112,127 @@ const std::string arithmetic = types + R"(
 
 TEST(OptCmatCopies, TheFrontEndCopies)
 {
-   EXPECT_EQ(before_copies(accumulate), R"(impl main {
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR> sum
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> tempArg
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> a
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B> tempArg#1
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B> b
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR> cmat_constant
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> cmat_bitcast
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> cmat_ssa
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B> cmat_bitcast#2
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B> cmat_ssa#3
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> cmat_ssa#4
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B> cmat_ssa#5
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR> cmat_ssa#6
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR> cmat_muladd
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR> cmat_ssa#7
-32 %0 = deref_var &cmat_constant (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>)
-16 %1 = load_const (0x0000 = 0.000000)
-@cmat_construct (%0, %1 (0x0))
-32 %2 = deref_var &sum (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>)
-@cmat_copy (%2, %0)
-32 %3 = load_const (0x00000000 = 0.000000)
-32x3 %4 = @vulkan_resource_index (%3 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
-32x3 %5 = @load_vulkan_descriptor (%4) (desc_type=SSBO)
-32x3 %6 = deref_cast (Data *)%5 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
-32x3 %7 = deref_struct &%6->data (ssbo float16_t[])
-32x3 %8 = deref_array &(*%7)[0] (ssbo float16_t)
-32 %9 = load_const (0x00000008 = 0.000000)
-32 %10 = deref_var &cmat_bitcast (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
-@cmat_load (%10, %8, %9 (0x8)) (matrix_layout=row_major, access=none)
-32 %11 = deref_var &tempArg (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
-@cmat_copy (%11, %10)
-32 %12 = deref_var &cmat_ssa (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
-@cmat_copy (%12, %11)
-32 %13 = deref_var &a (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
-@cmat_copy (%13, %12)
-32 %14 = load_const (0x00000040 = 0.000000 = 64)
-32x3 %15 = deref_array &(*%7)[64] (ssbo float16_t)
-32 %16 = deref_var &cmat_bitcast#2 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
-@cmat_load (%16, %15, %9 (0x8)) (matrix_layout=col_major, access=none)
-32 %17 = deref_var &tempArg#1 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
-@cmat_copy (%17, %16)
-32 %18 = deref_var &cmat_ssa#3 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
-@cmat_copy (%18, %17)
-32 %19 = deref_var &b (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
-@cmat_copy (%19, %18)
-32 %20 = deref_var &cmat_ssa#4 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
-@cmat_copy (%20, %13)
-32 %21 = deref_var &cmat_ssa#5 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
-@cmat_copy (%21, %19)
-32 %22 = deref_var &cmat_ssa#6 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>)
-@cmat_copy (%22, %2)
-32 %23 = deref_var &cmat_muladd (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>)
-@cmat_muladd (%23, %20, %21, %22) (saturate=0, cmat_signed=0)
-@cmat_copy (%2, %23)
-32 %24 = deref_var &cmat_ssa#7 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>)
-@cmat_copy (%24, %2)
-32 %25 = load_const (0x00000080 = 0.000000 = 128)
-32x3 %26 = deref_array &(*%7)[128] (ssbo float16_t)
-@cmat_store (%26, %24, %9 (0x8)) (matrix_layout=row_major, access=none)
-}
-)");
+   EXPECT_TRUE(has_lines(before_copies(accumulate), R"(
+      $constant = deref_var &cmat_constant
+      @cmat_construct ($constant, $zero (0x0))
+      $sum = deref_var &sum
+      + @cmat_copy ($sum, $constant)
+      $loaded = deref_var &cmat_bitcast
+      @cmat_load ($loaded,
+      $temporary = deref_var &tempArg
+      + @cmat_copy ($temporary, $loaded)
+      $value = deref_var &cmat_ssa
+      + @cmat_copy ($value, $temporary)
+      $a = deref_var &a (
+      + @cmat_copy ($a, $value)
+      @cmat_load (
+      $b = deref_var &b (
+      + @cmat_copy ($b,
+      @cmat_copy ($left, $a)
+      @cmat_copy ($right, $b)
+      @cmat_copy ($addend, $sum)
+      @cmat_muladd ($product, $left, $right, $addend) (saturate=0, cmat_signed=0)
+      + @cmat_copy ($sum, $product)
+      @cmat_copy ($stored, $sum)
+      @cmat_store ($address, $stored,
+   )"));
 }
 
 TEST(OptCmatCopies, RunningSumStaysWhereItIs)
 {
-   EXPECT_EQ(after_copies(accumulate), R"(impl main {
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR> sum
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> cmat_bitcast
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B> cmat_bitcast#1
-16 %0 = load_const (0x0000 = 0.000000)
-32 %1 = deref_var &sum (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>)
-@cmat_construct (%1, %0 (0x0))
-32 %2 = load_const (0x00000000 = 0.000000)
-32x3 %3 = @vulkan_resource_index (%2 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
-32x3 %4 = @load_vulkan_descriptor (%3) (desc_type=SSBO)
-32x3 %5 = deref_cast (Data *)%4 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
-32x3 %6 = deref_struct &%5->data (ssbo float16_t[])
-32x3 %7 = deref_array &(*%6)[0] (ssbo float16_t)
-32 %8 = load_const (0x00000008 = 0.000000)
-32 %9 = deref_var &cmat_bitcast (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
-@cmat_load (%9, %7, %8 (0x8)) (matrix_layout=row_major, access=none)
-32 %10 = load_const (0x00000040 = 0.000000 = 64)
-32x3 %11 = deref_array &(*%6)[64] (ssbo float16_t)
-32 %12 = deref_var &cmat_bitcast#1 (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
-@cmat_load (%12, %11, %8 (0x8)) (matrix_layout=col_major, access=none)
-@cmat_muladd (%1, %9, %12, %1) (saturate=0, cmat_signed=0)
-32 %13 = load_const (0x00000080 = 0.000000 = 128)
-32x3 %14 = deref_array &(*%6)[128] (ssbo float16_t)
-@cmat_store (%14, %1, %8 (0x8)) (matrix_layout=row_major, access=none)
-}
-)");
+   EXPECT_TRUE(has_lines(after_copies(accumulate), R"(
+      - @cmat_copy
+      $sum = deref_var &sum
+      @cmat_construct ($sum, $zero (0x0))
+      $first = deref_array &(*$data)[0] (ssbo float16_t)
+      $stride = load_const (0x00000008
+      $a = deref_var &$name (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
+      - @cmat_copy
+      @cmat_load ($a, $first, $stride (0x8)) (matrix_layout=row_major, access=none)
+      $second = deref_array &(*$data)[64]
+      $b = deref_var &$name_b (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>)
+      - @cmat_copy
+      @cmat_load ($b, $second, $stride (0x8)) (matrix_layout=col_major, access=none)
+      - @cmat_copy
+      @cmat_muladd ($sum, $a, $b, $sum) (saturate=0, cmat_signed=0)
+      $third = deref_array &(*$data)[128]
+      - @cmat_copy
+      @cmat_store ($third, $sum, $stride (0x8)) (matrix_layout=row_major, access=none)
+      - @cmat_
+   )"));
 }
 
 TEST(OptCmatCopies, ComponentsAreReadAndWrittenInPlace)
 {
-   EXPECT_EQ(after_copies(one_component), R"(impl main {
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>[3] m
-32 %0 = deref_var &m (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>[3])
-32 %1 = load_const (0x00000000 = 0.000000)
-32 %2 = deref_array &(*%0)[0] (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
-16 %3 = load_const (0x3c00 = 1.000000)
-@cmat_construct (%2, %3 (1.000000))
-32 %4 = deref_var &gl_WorkGroupID (system uvec3)
-32x3 %5 = @load_deref (%4) (access=none)
-32 %6 = mov %5.x
-32 %7 = deref_array &(*%0)[%6] (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
-32 %8 = load_const (0x00000001 = 0.000000)
-16 %9 = @cmat_extract (%7, %8 (0x1))
-16 %10 = fadd %9, %3 (1.000000)
-@cmat_insert (%7, %10, %7, %8 (0x1))
-32 %11 = load_const (0x00000002 = 0.000000)
-32 %12 = deref_array &(*%0)[2] (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
-32x3 %13 = @vulkan_resource_index (%1 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
-32x3 %14 = @load_vulkan_descriptor (%13) (desc_type=SSBO)
-32x3 %15 = deref_cast (Data *)%14 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
-32x3 %16 = deref_struct &%15->data (ssbo float16_t[])
-32x3 %17 = deref_array &(*%16)[0] (ssbo float16_t)
-32 %18 = load_const (0x00000008 = 0.000000)
-@cmat_store (%17, %12, %18 (0x8)) (matrix_layout=row_major, access=none)
-}
-)");
+   EXPECT_TRUE(has_lines(after_copies(one_component), R"(
+      $m = deref_var &m (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>[3])
+      $first = deref_array &(*$m)[0]
+      $one = load_const (0x3c00
+      - @cmat_
+      @cmat_construct ($first, $one (1.000000))
+      $group = deref_var &gl_WorkGroupID
+      $all = @load_deref ($group)
+      $i = mov $all.x
+      $chosen = deref_array &(*$m)[$i]
+      $number = load_const (0x00000001
+      - @cmat_
+      $old = @cmat_extract ($chosen, $number (0x1))
+      $new = fadd $old, $one
+      - @cmat_
+      @cmat_insert ($chosen, $new, $chosen, $number (0x1))
+      $last = deref_array &(*$m)[2]
+      - @cmat_
+      @cmat_store ($address, $last, $stride (0x8)) (matrix_layout=row_major, access=none)
+      - @cmat_
+   )"));
 }
 
 TEST(OptCmatCopies, CopiesThatMatterStay)
 {
-   EXPECT_EQ(after_copies(two_matrices), R"(impl main {
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> m
-decl_var INTERP_MODE_NONE none coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A> before
-16 %0 = load_const (0x3c00 = 1.000000 = 15360)
-32 %1 = deref_var &m (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
-@cmat_construct (%1, %0 (0x3c00))
-32 %2 = deref_var &before (function_temp coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>)
-@cmat_copy (%2, %1)
-32 %3 = load_const (0x00000000 = 0.000000)
-16 %4 = load_const (0x4000 = 2.000000 = 16384)
-@cmat_insert (%1, %4 (0x4000), %1, %3 (0x0))
-32x3 %5 = @vulkan_resource_index (%3 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
-32x3 %6 = @load_vulkan_descriptor (%5) (desc_type=SSBO)
-32x3 %7 = deref_cast (Data *)%6 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
-32x3 %8 = deref_struct &%7->data (ssbo float16_t[])
-32x3 %9 = deref_array &(*%8)[0] (ssbo float16_t)
-32 %10 = load_const (0x00000008 = 0.000000)
-@cmat_store (%9, %2, %10 (0x8)) (matrix_layout=row_major, access=none)
-32 %11 = load_const (0x00000040 = 0.000000 = 64)
-32x3 %12 = deref_array &(*%8)[64] (ssbo float16_t)
-@cmat_store (%12, %1, %10 (0x8)) (matrix_layout=row_major, access=none)
-}
-)");
+   EXPECT_TRUE(has_lines(after_copies(two_matrices), R"(
+      $m = deref_var &m
+      - @cmat_
+      @cmat_construct ($m, $one (0x3c00))
+      $before = deref_var &before
+      - @cmat_
+      @cmat_copy ($before, $m)
+      $two = load_const (0x4000
+      - @cmat_
+      @cmat_insert ($m, $two (0x4000), $m, $zero (0x0))
+      $first = deref_array &(*$data)[0]
+      - @cmat_
+      @cmat_store ($first, $before,
+      $second = deref_array &(*$data)[64]
+      - @cmat_
+      @cmat_store ($second, $m,
+      - @cmat_
+   )"));
 }
 
 TEST(LowerCmatToTiles, MulAdd)
 {
-   EXPECT_EQ(lowered(accumulate, 64, true), R"(impl main {
-decl_var INTERP_MODE_NONE none float16_t[1] sum
-decl_var INTERP_MODE_NONE none float16_t[1] cmat_bitcast
-decl_var INTERP_MODE_NONE none float16_t[1] cmat_bitcast#1
-16 %0 = load_const (0x0000 = 0.000000)
-32 %1 = deref_var &sum (function_temp float16_t[1])
-32 %2 = load_const (0x00000000 = 0.000000)
-32 %3 = deref_array &(*%1)[0] (function_temp float16_t)
-@store_deref (%3, %0 (0.000000)) (wrmask=x, access=none)
-32x3 %4 = @vulkan_resource_index (%2 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
-32x3 %5 = @load_vulkan_descriptor (%4) (desc_type=SSBO)
-32x3 %6 = deref_cast (Data *)%5 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
-32x3 %7 = deref_struct &%6->data (ssbo float16_t[])
-32x3 %8 = deref_array &(*%7)[0] (ssbo float16_t)
-32 %9 = deref_var &cmat_bitcast (function_temp float16_t[1])
-64 %10 = load_const (0x0000000000000010 = 0.000000 = 16)
-@tile_load_weft (%9, %8, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1, access=none)
-32 %11 = load_const (0x00000040 = 0.000000 = 64)
-32x3 %12 = deref_array &(*%7)[64] (ssbo float16_t)
-32 %13 = deref_var &cmat_bitcast#1 (function_temp float16_t[1])
-@tile_load_weft (%13, %12, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>, matrix_layout=col_major, mem_modes=ssbo, stride_unit=1, access=none)
-@tile_muladd_weft (%1, %9, %13, %1) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, a=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, b=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>, c=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, saturate=0, cmat_signed=0)
-32 %14 = load_const (0x00000080 = 0.000000 = 128)
-32x3 %15 = deref_array &(*%7)[128] (ssbo float16_t)
-@tile_store_weft (%15, %1, %10 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1, access=none)
-}
-)");
+   EXPECT_TRUE(has_lines(lowered(accumulate, 64, true), R"(
+      - coopmat<
+      $zero = load_const (0x0000 = 0.000000)
+      $sum = deref_var &sum (function_temp float16_t[1])
+      $element = deref_array &(*$sum)[0]
+      @store_deref ($element, $zero
+      $first = deref_array &(*$data)[0]
+      $a = deref_var &$name (function_temp float16_t[1])
+      $stride = load_const (0x0000000000000010
+      - @cmat_
+      @tile_load_weft ($a, $first, $stride (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1, access=none)
+      $second = deref_array &(*$data)[64]
+      $b = deref_var &$name_b (function_temp float16_t[1])
+      @tile_load_weft ($b, $second, $stride (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>, matrix_layout=col_major, mem_modes=ssbo, stride_unit=1, access=none)
+      + @tile_muladd_weft ($sum, $a, $b, $sum) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, a=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, b=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, B>, c=coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, saturate=0, cmat_signed=0)
+      $third = deref_array &(*$data)[128]
+      @tile_store_weft ($third, $sum, $stride (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, ACCUMULATOR>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1, access=none)
+      - @
+   )"));
 }
 
-/// Of a matrix that nobody looks at too.
+/// Also of an unused matrix.
 TEST(LowerCmatToTiles, VolatileAccessesStay)
 {
    const auto volatile_tiles = [](const std::string &qualifier) {
@@ -338,168 +253,120 @@ TEST(LowerCmatToTiles, VolatileAccessesStay)
 
 TEST(LowerCmatToTiles, StrideCountsPairs)
 {
-   EXPECT_EQ(lowered(pairs, 32, true), R"(impl main {
-decl_var INTERP_MODE_NONE none float16_t[2] cmat_bitcast
-32 %0 = load_const (0x00000000 = 0.000000)
-32x3 %1 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=1, desc_type=SSBO)
-32x3 %2 = @load_vulkan_descriptor (%1) (desc_type=SSBO)
-32x3 %3 = deref_cast (Pairs *)%2 (ssbo Pairs) (ptr_stride=0, align_mul=16, align_offset=0)
-32x3 %4 = deref_struct &%3->pairs (ssbo f16vec2[])
-32 %5 = load_const (0x00000004 = 0.000000)
-32x3 %6 = deref_array &(*%4)[4] (ssbo f16vec2)
-32 %7 = deref_var &cmat_bitcast (function_temp float16_t[2])
-64 %8 = load_const (0x0000000000000010 = 0.000000 = 16)
-64 %9 = load_const (0x0000000000000040 = 0.000000 = 64)
-@tile_load_weft (%7, %6, %9 (0x40)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=col_major, mem_modes=ssbo, stride_unit=1, access=none)
-32x3 %10 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
-32x3 %11 = @load_vulkan_descriptor (%10) (desc_type=SSBO)
-32x3 %12 = deref_cast (Data *)%11 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
-32x3 %13 = deref_struct &%12->data (ssbo float16_t[])
-32x3 %14 = deref_array &(*%13)[0] (ssbo float16_t)
-@tile_store_weft (%14, %7, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1, access=none)
-}
-)");
+   EXPECT_TRUE(has_lines(lowered(pairs, 32, true), R"(
+      $fifth = deref_array &(*$pairs)[4] (ssbo f16vec2)
+      $m = deref_var &$name (function_temp float16_t[2])
+      $row_bytes = load_const (0x0000000000000010
+      $column_bytes = load_const (0x0000000000000040
+      @tile_load_weft ($m, $fifth, $column_bytes (0x40)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=col_major, mem_modes=ssbo, stride_unit=1, access=none)
+      $first = deref_array &(*$data)[0] (ssbo float16_t)
+      + @tile_store_weft ($first, $m, $row_bytes (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1, access=none)
+      - @
+   )"));
 }
 
 TEST(LowerCmatToTiles, ManyComponentsMakeALoop)
 {
-   EXPECT_EQ(lowered(negate, 4, true), R"(impl main {
-decl_var INTERP_MODE_NONE none float16_t[16] m
-decl_var INTERP_MODE_NONE none uint component
-32 %0 = load_const (0x00000000)
-32x3 %1 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
-32x3 %2 = @load_vulkan_descriptor (%1) (desc_type=SSBO)
-32x3 %3 = deref_cast (Data *)%2 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
-32x3 %4 = deref_struct &%3->data (ssbo float16_t[])
-32x3 %5 = deref_array &(*%4)[0] (ssbo float16_t)
-32 %6 = deref_var &m (function_temp float16_t[16])
-32 %7 = load_const (0x00000001)
-64 %8 = load_const (0x0000000000000010 = 0.000000 = 16)
-@tile_load_weft (%6, %5, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1, access=none)
-32 %9 = load_const (0x00000010 = 16)
-32 %10 = deref_var &component (function_temp uint)
-@store_deref (%10, %0 (0x0)) (wrmask=x, access=none)
-loop {
-32 %11 = @load_deref (%10) (access=none)
-32 %12 = deref_array &(*%6)[%11] (function_temp float16_t)
-16 %13 = @load_deref (%12) (access=none)
-16 %14 = fneg %13
-@store_deref (%12, %14) (wrmask=x, access=none)
-32 %15 = iadd %11, %7 (0x1)
-@store_deref (%10, %15) (wrmask=x, access=none)
-1 %16 = uge %15, %9 (0x10)
-if %16 {
-break
-} else {
-}
-}
-@tile_store_weft (%5, %6, %8 (0x10)) (coopmat<float16_t, SCOPE_SUBGROUP, 8, 8, A>, matrix_layout=row_major, mem_modes=ssbo, stride_unit=1, access=none)
-}
-)");
+   EXPECT_TRUE(has_lines(lowered(negate, 4, true), R"(
+      $zero = load_const (0x00000000)
+      $m = deref_var &m (function_temp float16_t[16])
+      $one = load_const (0x00000001)
+      @tile_load_weft ($m, $data,
+      $size = load_const (0x00000010
+      $counter = deref_var &component
+      + @store_deref ($counter, $zero
+      + loop {
+      $i = @load_deref ($counter)
+      $element = deref_array &(*$m)[$i]
+      $old = @load_deref ($element)
+      $new = fneg $old
+      @store_deref ($element, $new)
+      $next = iadd $i, $one
+      @store_deref ($counter, $next)
+      $ends = uge $next, $size (0x10)
+      + if $ends {
+      + break
+      + } else {
+      + }
+      + }
+      + @tile_store_weft ($data, $m,
+      - @
+   )"));
 }
 
 TEST(LowerCmatToRegisters, StrideCountsPairs)
 {
-   EXPECT_EQ(lowered(pair_sums, 64, false), R"(impl main {
-decl_var INTERP_MODE_NONE none float16_t[1] cmat_bitcast
-32 %0 = load_const (0x00000000 = 0.000000)
-32x3 %1 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=1, desc_type=SSBO)
-32x3 %2 = @load_vulkan_descriptor (%1) (desc_type=SSBO)
-32x3 %3 = deref_cast (Pairs *)%2 (ssbo Pairs) (ptr_stride=0, align_mul=16, align_offset=0)
-32x3 %4 = deref_struct &%3->pairs (ssbo f16vec2[])
-32 %5 = load_const (0x00000004 = 0.000000)
-32x3 %6 = deref_array &(*%4)[4] (ssbo f16vec2)
-32 %7 = deref_var &cmat_bitcast (function_temp float16_t[1])
-32x3 %8 = deref_cast (float16_t *)%6 (ssbo float16_t) (ptr_stride=2, align_mul=0, align_offset=0)
-32 %9 = @load_subgroup_invocation
-32 %10 = load_const (0x00000003)
-32 %11 = ushr %9, %10 (0x3)
-32 %12 = load_const (0x00000007)
-32 %13 = iand %9, %12 (0x7)
-32 %14 = iand %11, %12 (0x7)
-32 %15 = load_const (0x00000005)
-32 %16 = ishl %13, %15 (0x5)
-32 %17 = iadd %16, %14
-32x3 %18 = deref_ptr_as_array &(*%8)[%17] (ssbo float16_t)
-32x3 %19 = deref_cast (float16_t *)%18 (ssbo float16_t) (ptr_stride=2, align_mul=2, align_offset=0)
-32x3 %20 = deref_ptr_as_array &(*%19)[0] (ssbo float16_t)
-16 %21 = @load_deref (%20) (access=none)
-32 %22 = deref_array &(*%7)[0] (function_temp float16_t)
-@store_deref (%22, %21) (wrmask=x, access=none)
-32x3 %23 = @vulkan_resource_index (%0 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
-32x3 %24 = @load_vulkan_descriptor (%23) (desc_type=SSBO)
-32x3 %25 = deref_cast (Data *)%24 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
-32x3 %26 = deref_struct &%25->data (ssbo float16_t[])
-32x3 %27 = deref_array &(*%26)[0] (ssbo float16_t)
-32x3 %28 = deref_cast (float16_t *)%27 (ssbo float16_t) (ptr_stride=2, align_mul=0, align_offset=0)
-1 %29 = load_const (true)
-if %29 (true) {
-32 %30 = ishl %14, %10 (0x3)
-32 %31 = iadd %30, %13
-32x3 %32 = deref_ptr_as_array &(*%28)[%31] (ssbo float16_t)
-32x3 %33 = deref_cast (float16_t *)%32 (ssbo float16_t) (ptr_stride=2, align_mul=2, align_offset=0)
-32x3 %34 = deref_ptr_as_array &(*%33)[0] (ssbo float16_t)
-16 %35 = @load_deref (%22) (access=none)
-@store_deref (%34, %35) (wrmask=x, access=none)
-} else {
-}
-}
-)");
+   EXPECT_TRUE(has_lines(lowered(pair_sums, 64, false), R"(
+      $fifth = deref_array &(*$pairs)[4] (ssbo f16vec2)
+      $m = deref_var &$name (function_temp float16_t[1])
+      $source = deref_cast (float16_t *)$fifth (ssbo float16_t) (ptr_stride=2
+      $invocation = @load_subgroup_invocation
+      $three = load_const (0x00000003)
+      $upper = ushr $invocation, $three
+      $seven = load_const (0x00000007)
+      $col = iand $invocation, $seven
+      $row = iand $upper, $seven
+      $five = load_const (0x00000005)
+      $line = ishl $col, $five
+      $from = iadd $line, $row
+      deref_ptr_as_array &(*$source)[$from] (ssbo float16_t)
+      $loaded = @load_deref (
+      $element = deref_array &(*$m)[0]
+      @store_deref ($element, $loaded)
+      $target = deref_cast (float16_t *)$first (ssbo float16_t)
+      $out_line = ishl $row, $three
+      $to = iadd $out_line, $col
+      deref_ptr_as_array &(*$target)[$to] (ssbo float16_t)
+      $stored = @load_deref ($element)
+      @store_deref ($address, $stored)
+      - @
+   )"));
 }
 
 TEST(LowerCmatToRegisters, Arithmetic)
 {
-   EXPECT_EQ(lowered(arithmetic, 32, false), R"(impl main {
-decl_var INTERP_MODE_NONE none float16_t[2] m
-decl_var INTERP_MODE_NONE none float16_t[2] cmat_unary
-16 %0 = load_const (0x4000 = 2.000000)
-32 %1 = deref_var &m (function_temp float16_t[2])
-32 %2 = load_const (0x00000000 = 0.000000)
-32 %3 = deref_array &(*%1)[0] (function_temp float16_t)
-@store_deref (%3, %0 (2.000000)) (wrmask=x, access=none)
-32 %4 = load_const (0x00000001 = 0.000000)
-32 %5 = deref_array &(*%1)[1] (function_temp float16_t)
-@store_deref (%5, %0 (2.000000)) (wrmask=x, access=none)
-32 %6 = deref_var &cmat_unary (function_temp float16_t[2])
-16 %7 = @load_deref (%3) (access=none)
-16 %8 = fneg %7
-32 %9 = deref_array &(*%6)[0] (function_temp float16_t)
-@store_deref (%9, %8) (wrmask=x, access=none)
-16 %10 = @load_deref (%5) (access=none)
-16 %11 = fneg %10
-32 %12 = deref_array &(*%6)[1] (function_temp float16_t)
-@store_deref (%12, %11) (wrmask=x, access=none)
-16 %13 = @load_deref (%9) (access=none)
-16 %14 = @load_deref (%3) (access=none)
-16 %15 = fmul %13, %14
-@store_deref (%3, %15) (wrmask=x, access=none)
-16 %16 = @load_deref (%12) (access=none)
-16 %17 = @load_deref (%5) (access=none)
-16 %18 = fmul %16, %17
-@store_deref (%5, %18) (wrmask=x, access=none)
-16 %19 = load_const (0x4200 = 3.000000)
-16 %20 = @load_deref (%3) (access=none)
-16 %21 = fmul %20, %19 (3.000000)
-@store_deref (%3, %21) (wrmask=x, access=none)
-16 %22 = @load_deref (%5) (access=none)
-16 %23 = fmul %22, %19 (3.000000)
-@store_deref (%5, %23) (wrmask=x, access=none)
-16 %24 = @load_deref (%3) (access=none)
-@store_deref (%5, %24) (wrmask=x, access=none)
-32 %25 = deref_var &gl_WorkGroupID (system uvec3)
-32x3 %26 = @load_deref (%25) (access=none)
-32 %27 = mov %26.x
-32 %28 = deref_array &(*%1)[%27] (function_temp float16_t)
-16 %29 = @load_deref (%28) (access=none)
-16 %30 = fadd %29, %0 (2.000000)
-32x3 %31 = @vulkan_resource_index (%2 (0x0)) (desc_set=0, binding=0, desc_type=SSBO)
-32x3 %32 = @load_vulkan_descriptor (%31) (desc_type=SSBO)
-32x3 %33 = deref_cast (Data *)%32 (ssbo Data) (ptr_stride=0, align_mul=16, align_offset=0)
-32x3 %34 = deref_struct &%33->data (ssbo float16_t[])
-32x3 %35 = deref_array &(*%34)[0] (ssbo float16_t)
-@store_deref (%35, %30) (wrmask=x, access=none)
-}
-)");
+   EXPECT_TRUE(has_lines(lowered(arithmetic, 32, false), R"(
+      $two = load_const (0x4000
+      $m = deref_var &m (function_temp float16_t[2])
+      $m0 = deref_array &(*$m)[0]
+      @store_deref ($m0, $two
+      $m1 = deref_array &(*$m)[1]
+      @store_deref ($m1, $two
+      $negated = deref_var &cmat_unary (function_temp float16_t[2])
+      $old0 = @load_deref ($m0)
+      $minus0 = fneg $old0
+      $n0 = deref_array &(*$negated)[0]
+      @store_deref ($n0, $minus0)
+      $old1 = @load_deref ($m1)
+      $minus1 = fneg $old1
+      $n1 = deref_array &(*$negated)[1]
+      @store_deref ($n1, $minus1)
+      $left0 = @load_deref ($n0)
+      $right0 = @load_deref ($m0)
+      $product0 = fmul $left0, $right0
+      @store_deref ($m0, $product0)
+      $left1 = @load_deref ($n1)
+      $right1 = @load_deref ($m1)
+      $product1 = fmul $left1, $right1
+      @store_deref ($m1, $product1)
+      $three = load_const (0x4200
+      $base0 = @load_deref ($m0)
+      $scaled0 = fmul $base0, $three
+      @store_deref ($m0, $scaled0)
+      $base1 = @load_deref ($m1)
+      $scaled1 = fmul $base1, $three
+      @store_deref ($m1, $scaled1)
+      $copied = @load_deref ($m0)
+      + @store_deref ($m1, $copied)
+      $group = deref_var &gl_WorkGroupID
+      $all = @load_deref ($group)
+      $i = mov $all.x
+      $chosen = deref_array &(*$m)[$i]
+      $value = @load_deref ($chosen)
+      $result = fadd $value, $two
+      @store_deref ($address, $result)
+      - @
+   )"));
 }
 
 /// Every product of A's rows and B's columns that an invocation holds, and no word between
@@ -525,14 +392,14 @@ TEST(LowerCmatToRegisters, OneHolderStores)
    EXPECT_EQ(count(text, "(ssbo float16_t) (ptr_stride=2, align_mul=16, align_offset=0)"), 4u);
 }
 
-/// With robust access, accesses to storage buffers come in two ways: for blocks that lie inside as
-/// ever, element by element in a loop for the others.
+/// With robust access, accesses to storage buffers have two paths: the usual one for blocks that
+/// lie inside, and a loop over the elements for the rest.
 TEST(LowerCmatToRegisters, RobustAccess)
 {
    const auto robust = [](const std::string &glsl, bool enabled) {
       Target target = test::target(32, false);
       target.robust_access = enabled;
-      Shader shader = translate(glsl, target);
+      Shader shader = translate(glsl, Consumer::cpu, target.subgroup_size);
       opt_cmat_copies(shader.get());
       lower_cmat_inserts(shader.get());
       lower_cmat(shader.get(), target, target.form);
@@ -588,7 +455,7 @@ std::string multiplied(bool dots, const std::string &a, const std::string &b, co
                    R"();
       coopMatStore(sum, data, 256, 16, gl_CooperativeMatrixLayoutRowMajor);
    })",
-                target, Consumer::driver);
+                Consumer::driver, target.subgroup_size);
    opt_cmat_copies(shader.get());
    lower_cmat_inserts(shader.get());
    lower_cmat(shader.get(), target, target.form);
@@ -617,7 +484,7 @@ TEST(LowerCmatToRegisters, DotProducts)
    EXPECT_EQ(count(without, "= imul"), 8u * 32);
 }
 
-/// The signed factor of a mixed product comes first, whichever matrix has it.
+/// The signed factor of a mixed product comes first, whether it is of A or of B.
 TEST(LowerCmatToRegisters, MixedDotProducts)
 {
    const std::string first = multiplied(true, "int8_t", "uint8_t", "int", false),
@@ -690,7 +557,7 @@ TEST(LowerCmat, ProductsOfAShaderHaveABudget)
          glsl += "coopMatStore(c" + n + ", data, 1024, 16, rows);\n";
       }
       const Target target = test::target(8, false);
-      Shader shader = translate(glsl + "}", target, Consumer::driver);
+      Shader shader = translate(glsl + "}", Consumer::driver, target.subgroup_size);
       opt_cmat_copies(shader.get());
       lower_cmat(shader.get(), target, target.form);
       nir_validate_shader(shader.get(), "lower_cmat");

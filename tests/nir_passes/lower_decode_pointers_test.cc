@@ -13,8 +13,8 @@ namespace {
 
 using test::Source;
 
-/// A matrix of a storage buffer through a decode function, whose body is given; read as far as the
-/// pass wants it.
+/// A matrix of a storage buffer through a decode function with this body, read up to the pass's
+/// input.
 Result<Shader> read(const std::string &body)
 {
    const Source source = test::compile(R"(

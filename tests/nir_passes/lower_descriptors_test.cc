@@ -31,7 +31,7 @@ protected:
       return _nir_build_load_vulkan_descriptor(b, 3, 32, index, {._ = 0, .desc_type = 7});
    }
 
-   /// What the pass and constant folding make of an address.
+   /// An address after the pass and constant folding.
    std::array<uint32_t, 3> lowered(nir_def *address, std::span<const BindingLayout> bindings)
    {
       nir_intrinsic_instr *use =

@@ -112,7 +112,7 @@ TEST(LowerSubgroupBlocks, BarriersAreTheWorkgroups)
    EXPECT_EQ(nir_intrinsic_memory_scope(memory), SCOPE_WORKGROUP);
 }
 
-/// What a branch around a barrier may depend on.
+/// The permitted conditions of a branch around a barrier.
 struct Condition {
    const char *name;
    bool uniform;
@@ -206,7 +206,7 @@ TEST(LowerSubgroupBlocks, ExchangesWantFullBlocksAndMemory)
       EXPECT_EQ(has(text, "the driver has no subgroup size control"), *why != 0) << text;
       EXPECT_TRUE(has(text, why)) << text;
    }
-   /* A buffer that each invocation chooses hides what is the same in all. */
+   /* A buffer that each invocation chooses hides that the value is the same in all. */
    Built chooses;
    nir_builder *b = &chooses.b;
    nir_def *chosen = _nir_build_load_ubo(b, 1, 32, nir_load_local_invocation_index(b),

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What programs may use of matrices.
+/// The matrices that programs may use.
 
 #include "nir_passes/matrix_support.h"
 
@@ -53,7 +53,8 @@ TEST(MatrixOperations, SumIntegersWithEitherSign)
    }
 }
 
-/// Every combination of types comes in square tiles of both sizes, from which others are built.
+/// Every combination of types comes in square tiles of both sizes, from which larger matrices are
+/// built.
 TEST(MatrixOperations, ComeInSquareTiles)
 {
    std::map<std::tuple<ComponentType, ComponentType, ComponentType, bool>, uint32_t> sides;

@@ -3,6 +3,8 @@
 
 #include "tests/nir_passes/mutants.h"
 
+#include "tests/e2e/spirv_edits.h"
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Damaged modules: whatever their words are, a compiler has to return.
+/// Damaged modules: for any words, a compiler has to return.
 
 #pragma once
 

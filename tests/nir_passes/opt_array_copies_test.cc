@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// Of a shader whose functions are inlined: its instructions, and those of some kinds.
+/// For a shader whose functions are inlined: the number of all instructions, and of some kinds.
 struct Counts {
    unsigned loads = 0, stores = 0, loops = 0;
 };

@@ -68,7 +68,7 @@ TEST(opt_cmat_copies, tensor_loads_write_where_their_result_goes)
    }
 }
 
-/// What a clip leaves out has to be there.
+/// Elements that a clip leaves out must exist.
 TEST(opt_cmat_copies, what_is_clipped_is_kept)
 {
    const std::string text = optimized("coopMatLoadTensorNV(a, memory.data, 0, part, "
@@ -114,7 +114,7 @@ void binary_op(nir_builder *b, nir_def *result, nir_def *x, nir_def *y, nir_op o
    _nir_build_cmat_binary_op(b, result, x, y, {._ = 0, .alu_op = op});
 }
 
-/// What the front end makes of n additions: a temporary for each operand and each result.
+/// The front end's output for n additions: a temporary for each operand and each result.
 uint64_t steps_of_additions(unsigned n, bool one_variable)
 {
    glsl_cmat_description desc = {};
@@ -159,7 +159,7 @@ TEST(opt_cmat_copies, work_grows_with_the_shader)
    }
 }
 
-/// All copies first, then all that reads them; and of what is computed nobody needs anything.
+/// All copies first, then all their readers; and all results are unused.
 TEST(opt_cmat_copies, work_grows_with_distant_uses)
 {
    glsl_cmat_description desc = {};

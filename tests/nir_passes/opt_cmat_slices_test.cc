@@ -53,24 +53,7 @@ void main()
                                                           {"TILES", products.tiles},
                                                           {"LAYOUT", products.layout_of_a},
                                                           {"BETWEEN", products.between}}));
-   std::string text;
-   bool whole = true;
-   const PassObserver observe = [&](const char *pass, nir_shader *nir) {
-      whole &= std::string(pass) != "lower_cmat";
-      if (whole) {
-         nir_validate_shader(nir, pass);
-         text = test::body(nir);
-      }
-   };
-   Result<Shader> shader =
-      read_shader(source.shader_source(), Consumer::driver, 32, observe, nullptr);
-   if (!shader) {
-      ADD_FAILURE() << shader.error().message;
-      return "";
-   }
-   PassRunner run(shader->get(), observe, nullptr);
-   lower_matrices(run, test::target(32, false));
-   EXPECT_FALSE(run.refused());
+   const std::string text = test::before_lower_cmat(source);
    EXPECT_NE(text.find("@cmat_muladd"), text.npos);
    return text;
 }
@@ -87,7 +70,7 @@ TEST(opt_cmat_slices, what_is_more_than_the_registers_is_multiplied_in_a_loop)
    const std::string text = sliced({});
    EXPECT_TRUE(is_sliced(text)) << text;
    EXPECT_EQ(test::count(text, "@cmat_muladd"), 16u) << text;
-   /* Slices of the factors, beside those loads that nobody needs any more and those of the sums. */
+   /* Slices of the factors, beside unused loads of the factors and the loads of the sums. */
    EXPECT_EQ(test::count(text, "@cmat_load"), 8u + 8u + 16u) << text;
 }
 

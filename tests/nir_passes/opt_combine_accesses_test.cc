@@ -27,7 +27,7 @@ protected:
       nir_def *value = _nir_build_load_ssbo(
          b, 1, bits, buffer, nir_iadd_imm(b, base, offset),
          {._ = 0, .access = gl_access_qualifier(0), .align_mul = 64, .align_offset = offset % 64});
-      nir_mov(b, value); // what nobody uses is not loaded
+      nir_mov(b, value); // unused elements are not loaded
       return value;
    }
 

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// 64 numbers that are not those of another table.
+/// 64 numbers that differ from another table's.
 std::string numbers(const std::string &type, unsigned first)
 {
    std::string text = type + "[64](";
@@ -61,7 +61,7 @@ TEST(OptConstantArrays, CopiesOfTablesAreTables)
          "uint look(uint values[64], uint i) { uint copy[64] = values; return copy[i & 63]; }\n",
       "uint sum = 0; for (uint i = 0; i < data[0]; ++i) sum += look(table, data[i]); "
       "if (sum > 7) sum += look(table, data[sum]); data[3] = sum;");
-   /* Nothing but the loop's accesses and what is looked up is loaded: no element of a table. */
+   /* Only the loop's accesses and the looked-up element are loaded: no element of a table. */
    EXPECT_LT(test::count(text, "@load_deref"), 40u) << text;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What is unpacked in two ways is one value.
+/// A value that is unpacked in two ways is one value.
 
 #include "nir_passes/memory/opt_shift_pairs.h"
 
@@ -18,7 +18,7 @@ protected:
    nir_builder *b = &built.b;
    nir_def *x = nir_load_subgroup_invocation(b);
 
-   /// What takes the place of (x >> right) << left; null: nothing.
+   /// The replacement of (x >> right) << left; null: none.
    nir_alu_instr *rewritten(uint32_t right, uint32_t left)
    {
       nir_def *use = nir_mov(b, nir_ishl_imm(b, nir_ushr_imm(b, x, right), left));

@@ -95,7 +95,7 @@ TEST_F(PointerGroupsOf, ComparisonsJoin)
    EXPECT_EQ(names(z), "z");
 }
 
-/// In private memory, and what comes from there.
+/// In private memory, and values from there.
 TEST_F(PointerGroupsOf, MemoryJoins)
 {
    nir_deref_instr *x = variable("x"), *y = variable("y"), *z = variable("z");

@@ -6,7 +6,10 @@
 #include "nir_passes/compiler_options.h"
 #include "nir_passes/shader_text.h"
 
+#include <gtest/gtest.h>
+
 #include <sstream>
+#include <utility>
 
 namespace weft::test {
 
@@ -44,6 +47,53 @@ Source compile(const std::string &glsl)
    const std::string text =
       std::string(e2e::glsl_header) + "layout(local_size_x = 64) in;\n" + glsl;
    return {e2e::compile_glsl(text), {}, {}};
+}
+
+Shader translate(const std::string &glsl, Consumer consumer, uint32_t subgroup_size)
+{
+   Result<Shader> shader = read_shader(compile(glsl).shader_source(), consumer, subgroup_size);
+   EXPECT_TRUE(shader) << (shader ? "" : shader.error().message);
+   nir_lower_vars_to_ssa(shader->get());
+   nir_copy_prop(shader->get());
+   nir_opt_constant_folding(shader->get());
+   nir_opt_cse(shader->get());
+   nir_opt_dce(shader->get());
+   return std::move(*shader);
+}
+
+void tidy(nir_shader *nir)
+{
+   nir_opt_constant_folding(nir);
+   nir_copy_prop(nir);
+   nir_opt_algebraic(nir);
+   nir_opt_constant_folding(nir);
+   nir_opt_cse(nir);
+   nir_remove_dead_variables(nir, nir_var_function_temp, nullptr);
+   nir_opt_dce(nir);
+   nir_validate_shader(nir, "the pass under test");
+}
+
+std::string before_lower_cmat(const Source &source)
+{
+   std::string text;
+   bool whole = true;
+   const PassObserver observe = [&](const char *pass, nir_shader *nir) {
+      whole &= std::string(pass) != "lower_cmat";
+      if (whole) {
+         nir_validate_shader(nir, pass);
+         text = body(nir);
+      }
+   };
+   Result<Shader> shader =
+      read_shader(source.shader_source(), Consumer::driver, 32, observe, nullptr);
+   if (!shader) {
+      ADD_FAILURE() << shader.error().message;
+      return "";
+   }
+   PassRunner run(shader->get(), observe, nullptr);
+   lower_matrices(run, target(32, false));
+   EXPECT_FALSE(run.refused());
+   return text;
 }
 
 std::string body(nir_shader *nir)

@@ -32,8 +32,16 @@ struct Source {
 /// Adds the header and a workgroup of 64 invocations.
 Source compile(const std::string &glsl);
 
-/// The body of the shader's one function as text, without what varies or says nothing: comments,
-/// the numbers of bytes in names, doubled blanks.
+/// The NIR of a shader with its matrices, before any of our passes.
+Shader translate(const std::string &glsl, Consumer, uint32_t subgroup_size);
+/// Removes the rest of a lowering: constants, copies, dead variables and instructions.
+void tidy(nir_shader *);
+/// The text of a shader for a driver between lower_matrices()' passes, before lower_cmat, in which
+/// the matrices are whole.
+std::string before_lower_cmat(const Source &);
+
+/// The body of the shader's one function as text, without its varying or empty parts: comments, the
+/// numbers of bytes in names, doubled blanks.
 std::string body(nir_shader *);
 /// How often a part occurs in it.
 unsigned count(const std::string &text, const std::string &part);

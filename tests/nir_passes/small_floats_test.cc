@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Conversions of bfloat16 and float8, folded by NIR, against the oracle: every encoding, and every
-/// exponent of what is rounded to them.
+/// exponent of the source.
 
 #include "nir_passes/component_type.h"
 #include "nir_passes/matrices/small_floats.h"
@@ -84,7 +84,7 @@ double decode(Type type, uint64_t bits)
                                         : double(oracle::decode_int(type, &bits));
 }
 
-/// A number's bits, or those of a quiet NaN for any NaN.
+/// A number's bits, or a quiet NaN's for any NaN.
 uint64_t encode(Type type, double value)
 {
    uint64_t bits = 0;
@@ -149,8 +149,8 @@ TEST(SmallFloats, EveryEncodingAsTheOthers)
    }
 }
 
-/// Of every exponent: both ends, around the middle of what the small type can tell apart, random
-/// ones.
+/// For every exponent: both ends, numbers around the middle of two neighbours in the small type,
+/// random ones.
 std::vector<uint64_t> of_every_exponent(Type from, Type to, oracle::Random &random)
 {
    const oracle::Format &f = oracle::format(from);

@@ -16,8 +16,7 @@
 namespace weft {
 namespace {
 
-/// The functions of a module, with ids from 1 on: each has a number of instructions, and calls
-/// others.
+/// The functions of a module, with ids from 1 on: each has a number of instructions and calls.
 class Module {
 public:
    Module() { words = {SpvMagicNumber, 0x00010600, 0, 100'000, 0}; }

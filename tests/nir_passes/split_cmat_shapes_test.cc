@@ -24,7 +24,7 @@ const std::string types = R"(
    layout(binding = 1) buffer Floats { float f[]; };
 )";
 
-/// `add` may add to the shader what GLSL does not say.
+/// `add` may add instructions that GLSL lacks.
 std::string lowered(
    const std::string &main, MatrixForm form = MatrixForm::private_tiles,
    const std::function<void(nir_builder *)> &add = [](nir_builder *) {})
@@ -59,7 +59,7 @@ TEST(split_cmat_shapes, a_product_is_the_products_of_tiles)
    EXPECT_EQ(test::count(text, "@cmat_store"), 2u) << text;
 }
 
-/// Eight columns on, or eight rows of the stride's bytes; strides stay those of the whole matrix.
+/// Eight columns on, or eight rows of the stride's bytes; strides stay the whole matrix's.
 TEST(split_cmat_shapes, tiles_lie_within_the_matrix)
 {
    const std::string text = lowered(R"(
@@ -164,7 +164,7 @@ TEST(split_cmat_shapes, many_tiles_are_loops)
    EXPECT_EQ(test::count(text, "@cmat_load"), 1u) << text;
    EXPECT_EQ(test::count(text, "@cmat_store"), 1u) << text;
    EXPECT_EQ(test::count(text, "@cmat_binary_op"), 1u) << text;
-   /* Of tiles, and of the components of those at the edges; of each copy. */
+   /* For tiles, and for the components of tiles at the edges; for each copy. */
    EXPECT_EQ(test::count(text, "loop {"), 4u + 3u + 1u + 4u + 3u + test::count(text, "@cmat_copy"))
       << text;
 
@@ -210,8 +210,8 @@ TEST(split_cmat_shapes, long_sums_are_rounded_or_saturate_once)
    EXPECT_EQ(test::count(saturating, "alu_op=iadd_sat"), 1u) << saturating;
 }
 
-/// Runs of four, of which a tile has 16: 32 invocations take those of two tiles at once, if these lie
-/// behind each other.
+/// Runs of four; a tile has 16. 32 invocations take two tiles at once, if these lie behind each
+/// other.
 TEST(split_cmat_shapes, runs_of_small_tiles_are_numbered_together)
 {
    const auto number_runs = [](nir_builder *b) {

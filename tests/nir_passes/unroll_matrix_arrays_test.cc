@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-/// The shader before its matrices become components: what lower_matrices() has made of its loops.
+/// The shader before its matrices become components, with lower_matrices()' loops.
 std::string unrolled(const std::string &multiply)
 {
    const test::Source source = test::compile(R"(
@@ -41,26 +41,7 @@ void main()
    }
 }
 )");
-   std::string text;
-   bool whole = true;
-   const PassObserver observe = [&](const char *pass, nir_shader *nir) {
-      whole &= std::string(pass) != "lower_cmat";
-      if (whole) {
-         nir_validate_shader(nir, pass);
-         text = test::body(nir);
-      }
-   };
-   Result<Shader> shader =
-      read_shader(source.shader_source(), Consumer::driver, 32, observe, nullptr);
-   if (!shader) {
-      ADD_FAILURE() << shader.error().message;
-      return "";
-   }
-   PassRunner run(shader->get(), observe, nullptr);
-   const Target target = test::target(32, false);
-   lower_matrices(run, target);
-   EXPECT_FALSE(run.refused());
-   return text;
+   return test::before_lower_cmat(source);
 }
 
 TEST(unroll_matrix_arrays, loops_over_arrays_are_unrolled_and_those_along_k_are_not)

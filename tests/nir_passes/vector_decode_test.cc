@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What becomes of tensor loads with both decode functions (SPV_NV_cooperative_matrix_decode_vector):
-/// where the numbers are constants, the one that fits is there alone.  What they compute is for
-/// tests/e2e/cmat_tensor_test.cc.
+/// Tensor loads with both decode functions (SPV_NV_cooperative_matrix_decode_vector): if the
+/// numbers are constants, only the matching function is left. tests/e2e/cmat_tensor_test.cc checks
+/// their results.
 
+#include "tests/e2e/spirv_edits.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>

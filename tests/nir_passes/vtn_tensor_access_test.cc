@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Which tensor loads become cmat_load and which go element by element; what they load is for
-/// tests/e2e/cmat_tensor_test.cc.
+/// The tensor loads that become cmat_load, and the ones that go element by element.
+/// tests/e2e/cmat_tensor_test.cc checks their results.
 
 #include "nir_passes/stages.h"
 #include "tests/nir_passes/shaders.h"

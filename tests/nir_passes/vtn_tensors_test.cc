@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 /// Modules with tensor layouts, views and tensor loads that the front end refuses, each with its
-/// reason; what they compute is for tests/e2e/cmat_tensor_test.cc.
+/// reason. tests/e2e/cmat_tensor_test.cc checks results of accepted ones.
 
 #include "nir_passes/stages.h"
-
-#include <spirv-tools/libspirv.h>
+#include "tests/spirv/assemble.h"
 
 #include <gtest/gtest.h>
 
@@ -17,8 +16,8 @@
 namespace weft {
 namespace {
 
-/// A module that is right: a decode function loads a matrix of a storage buffer through a layout and
-/// a view of two dimensions, and it is stored.
+/// A module that is right: a decode function loads a matrix of a storage buffer through a layout
+/// and a view of two dimensions, and it is stored.
 const std::string good = R"(
    OpCapability Shader
    OpCapability VulkanMemoryModel
@@ -106,21 +105,7 @@ const std::string good = R"(
 /// The front end's error, or nothing.
 std::string error_of(const std::string &text, uint32_t spec = 2)
 {
-   const spv_context context = spvContextCreate(SPV_ENV_VULKAN_1_3);
-   spv_binary binary = nullptr;
-   spv_diagnostic diagnostic = nullptr;
-   std::vector<uint32_t> words;
-   std::string error;
-   if (spvTextToBinary(context, text.data(), text.size(), &binary, &diagnostic) == SPV_SUCCESS)
-      words.assign(binary->code, binary->code + binary->wordCount);
-   else
-      error = diagnostic ? diagnostic->error : "not assembled";
-   spvDiagnosticDestroy(diagnostic);
-   spvBinaryDestroy(binary);
-   spvContextDestroy(context);
-   if (!error.empty())
-      return "not assembled: " + error;
-
+   const std::vector<uint32_t> words = test::assemble(text);
    ShaderSource source = {};
    source.spirv = words;
    source.entry_point = "main";
@@ -194,7 +179,7 @@ TEST(vtn_tensors, refuse_bad_modules)
    }
 }
 
-/// What a function's type and its parameters both have to say.
+/// The common parts of a function's type and its parameters.
 TEST(vtn_tensors, refuse_bad_decode_functions)
 {
    const auto with = [](const std::string &parameters) {
@@ -326,7 +311,7 @@ TEST(vtn_tensors, refuse_recursion)
    EXPECT_NE(loaded.find("call graph with cycles"), std::string::npos) << loaded;
 }
 
-/// SPIRV-Tools cannot know what they will be.
+/// SPIRV-Tools cannot know their values.
 TEST(vtn_tensors, refuse_bad_specialization_constants)
 {
    const std::string dim = replaced(good, "OpTypeTensorLayoutNV %u2", "OpTypeTensorLayoutNV %spec");

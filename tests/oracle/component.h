@@ -44,7 +44,7 @@ enum class Rounding { nearest_even, toward_zero };
 void encode_float(ComponentType, double value, void *out, Rounding = Rounding::nearest_even);
 /// Keeps the low bits.
 void encode_int(ComponentType, Integer value, void *out);
-/// Either of the two, whichever the type asks for; an integer type takes the truncated value.
+/// The one of the two that the type needs; an integer type takes the truncated value.
 void encode_number(ComponentType, double value, void *out);
 
 Integer int_min(ComponentType);

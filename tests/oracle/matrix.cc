@@ -65,7 +65,7 @@ std::optional<std::string> Expectation::mismatch(uint32_t row, uint32_t col,
    const double v = value[index], e = bound[index];
    if (std::isinf(e) || (std::isnan(v) && std::isnan(actual)) || v == actual)
       return std::nullopt;
-   /* Without infinity, NaN is what overflows. */
+   /* Without infinity, an overflow gives NaN. */
    if (std::isnan(actual) && !format(type).has_infinity) {
       if (std::isinf(v) || std::fabs(v) + e > largest_finite(type))
          return std::nullopt;
@@ -156,8 +156,8 @@ void add_compensated_products(RowSums &sums, const double *a, const std::vector<
    }
 }
 
-/// Infinity or NaN that the terms a·b and c of a sum make whatever their order; nothing where they
-/// are all finite, or where the finite ones may overflow by themselves.
+/// The infinity or NaN that the terms a·b and c of a sum give in any order. Nothing if they are all
+/// finite, or if the finite ones may overflow by themselves.
 std::optional<double> special_sum(const double *a, const double *b, uint32_t b_stride,
                                   uint32_t depth, double c, double largest)
 {
@@ -218,7 +218,8 @@ public:
    {
    }
 
-   /// Of a sum of terms of this magnitude, of which `flushed` may be missing, where C is known to within c_bound.
+   /// Of a sum of terms of this magnitude, of which `flushed` may be missing, where C is known to
+   /// within c_bound.
    double of(double sum, double magnitude, double flushed, double c_bound) const
    {
       const double inside = c_bound + flushed + inner * (magnitude + c_bound);
@@ -246,7 +247,7 @@ void muladd_floats(Expectation &d, const Matrix &a, const Matrix &b, const Mulad
    const uint32_t depth = a.cols;
    const bool exact_products =
       format(a.type).fraction_bits + format(b.type).fraction_bits + 2 <= 53;
-   // What the sums of exact products may lose themselves.
+   // The possible error of the sums of exact products.
    const double reference = exact_products ? gamma(depth, unit_roundoff(ComponentType::f64)) : 0;
    const FloatBounds bounds(rules, d.type, depth, reference);
    const bool wider_inside = rules.internal_roundoff < unit_roundoff(d.type);
@@ -288,8 +289,8 @@ void muladd_floats(Expectation &d, const Matrix &a, const Matrix &b, const Mulad
    }
 }
 
-/// Sum is wide enough for a sum of the products without overflow, or one that wraps like the result; where
-/// not even Integer is, a saturating sum is open.
+/// Sum is wide enough for a sum of the products without overflow, or one that wraps like the
+/// result; where not even Integer is, a saturating sum is open.
 template <typename Sum>
 void muladd_integers(Expectation &d, const Matrix &a, const Matrix &b, bool saturating)
 {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Matrices as plain arrays and what a cooperative multiply-add of them may give.
+/// Matrices as plain arrays, and the permitted results of a cooperative multiply-add of them.
 
 #pragma once
 
@@ -39,11 +39,10 @@ struct Matrix {
 
 Matrix random_matrix(Random &, ComponentType, uint32_t rows, uint32_t cols, Inputs);
 
-/// What a computed matrix may hold.  Integers are exact.  A float may be anything in value ± bound,
-/// and infinity (NaN where the type has none) where that interval reaches past the largest finite
-/// number of the type.  Where the
-/// value is infinite or NaN, so is what is computed; where the bound is infinite, it may be anything,
-/// integers too.
+/// The permitted values of a computed matrix. Integers are exact. A float may be anything in value
+/// ± bound. It may be infinity (NaN where the type has none) if that interval reaches past the
+/// largest finite number of the type. If the value is infinite or NaN, so is the result. If the
+/// bound is infinite, the result may be anything, also for integers.
 struct Expectation {
    ComponentType type;
    uint32_t rows, cols;
@@ -64,42 +63,43 @@ struct Expectation {
 /// rounded, in any order, before the sum is rounded to the type of the result.
 double internal_roundoff(ComponentType result, bool at_least_f32);
 
-/// What a device is held to in one multiply-add of floats.
+/// The bounds of a device for one multiply-add of floats.
 struct MuladdRules {
    double internal_roundoff;
    /// Roundings may be toward zero, as Vulkan lets a device do; else they are to nearest.
    bool may_truncate = true;
-   /// What IEEE 754 says of infinities and NaN holds, which Vulkan leaves open.
+   /// IEEE 754's rules of infinities and NaN, which Vulkan leaves open, hold.
    bool keeps_specials = false;
    /// Subnormal numbers may count as zero and become zero, which Vulkan leaves open too.
    bool may_flush = false;
 };
 
-/// One A·B + C, C possibly known only to within a bound (itself the outcome of a multiply-add).
+/// One A·B + C; C may be known only to within a bound, as the result of a multiply-add.
 ///
 /// Floats: with u the internal roundoff, K columns of A, S the exact |A|·|B| + |C| + C.bound of an
 /// element and v the exact sum,
-///     error ≤ C.bound + γ_{K+1}(u)·S + u_r·(|v| + what precedes) + (K+2)·smallest subnormal,
-///     γ_n(u) = n·u / (1 - n·u):
+///     error ≤ C.bound + γ_{K+1}(u)·S + u_r·(|v| + the terms before) + (K+2)·smallest subnormal,
+///     γ_n(u) = n·u / (1 - n·u).
 /// K products and K additions in any order touch a term at most K+1 times (Higham, Accuracy and
-/// Stability of Numerical Algorithms, §3.1); then the result is rounded once to its type, with
-/// roundoff u_r (twice u_r if truncation is allowed too).  The reference is formed in f64, and γ_K
-/// of f64 for its own rounding is added; f64 operands, whose products f64 does not hold, get a
+/// Stability of Numerical Algorithms, §3.1). Then the result is rounded once to its type, with
+/// roundoff u_r (twice u_r if truncation is allowed too). The reference is formed in f64, and γ_K
+/// of f64 for its own rounding is added. f64 does not hold the products of f64 operands: they get a
 /// compensated sum instead (Dot2 of Ogita, Rump and Oishi), whose error vanishes beside u of f64.
 ///
-/// Where subnormal numbers may be flushed, the terms |a·b| and |c| that have one are added to the error, as is what may
-/// be flushed of the K+2 results on the way: smallest normal numbers in place of subnormal ones.
+/// If subnormal numbers may be flushed, the subnormal terms |a·b| and |c| are added to the error.
+/// So is the possible loss in the K+2 intermediate results: smallest normal numbers in place of
+/// subnormal ones.
 ///
-/// Where C has no bound and all terms are whole multiples of a power of two, few enough for their
-/// magnitudes' sum to fit into the narrower of the two significands, every order of summation gives
-/// the exact sum: the bound is 0.
+/// The bound is 0 if every order of summation gives the exact sum. That is so if C has no bound,
+/// all terms are whole multiples of a power of two, and the sum of their magnitudes fits into the
+/// narrower of the two significands.
 ///
-/// If a term is infinite or NaN, the sum is what IEEE 754 makes of it, in any order, unless finite
-/// terms may overflow as well: then, and wherever partial sums may leave the range of the
-/// precision inside, anything is right.  So it is where a subnormal number that may be flushed meets infinity.
+/// If a term is infinite or NaN, the sum follows IEEE 754, in any order, unless finite terms may
+/// overflow as well. Any result is right in that case, if partial sums may leave the range of the
+/// internal precision, or if a subnormal number that may be flushed meets infinity.
 ///
-/// Integers: exact, wrapped to the result type or clamped to it; what is clamped may be anything where
-/// the type does not hold the sum of the products already, which SPIR-V leaves open.
+/// Integers: exact, wrapped to the result type or clamped to it. A clamped result may be anything
+/// if the type does not hold the sum of the products already: SPIR-V leaves it open.
 Expectation muladd(const Matrix &a, const Matrix &b, const Expectation &c, bool saturate,
                    const MuladdRules &);
 /// With truncation allowed.

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The oracle is what everything else is measured with, so it is checked against known encodings
-/// and by mutation: a right result must pass and the nearest wrong one must not.
+/// All tests rely on the oracle. So it is checked against known encodings and by mutation: a right
+/// result must pass, and the nearest wrong one must not.
 
 #include "tests/oracle/matrix.h"
 
@@ -220,7 +220,7 @@ TEST(muladd, subnormal_numbers_may_be_flushed)
    const auto takes = [](const Expectation &e, float x) { return !e.mismatch(0, 0, &x); };
    const double tiny = smallest_positive(type), normal = smallest_normal(type);
    const float zero = 0, nan = NAN;
-   // A factor, times what makes it large; C; a product.
+   // A factor, times a factor that makes it large; C; a product.
    EXPECT_TRUE(takes(expected(tiny, 0x1p100, 0, true), zero));
    EXPECT_TRUE(takes(expected(0x1p100, tiny, 0, true), float(tiny * 0x1p100)));
    EXPECT_FALSE(takes(expected(tiny, 0x1p100, 0, false), zero));
@@ -231,7 +231,7 @@ TEST(muladd, subnormal_numbers_may_be_flushed)
    EXPECT_FALSE(takes(expected(normal, 0x1p100, 0, true), zero));
    EXPECT_FALSE(takes(expected(tiny, 0x1p100, 1, true), zero));
    EXPECT_FALSE(takes(expected(1, 1, 0, true), zero));
-   // Infinity times what may be zero may be NaN.
+   // Infinity times a possible zero may be NaN.
    EXPECT_TRUE(takes(expected(INFINITY, tiny, 0, true), nan));
    EXPECT_FALSE(takes(expected(INFINITY, tiny, 0, false), nan));
    EXPECT_FALSE(takes(expected(INFINITY, normal, 0, true), nan));
@@ -264,8 +264,8 @@ TEST(muladd, integers_wrap_or_saturate)
    EXPECT_TRUE(muladd(a, b, Expectation(c), true, 0).exact[0] == INT32_MIN);
 }
 
-/// SPIR-V has the sum of products in the result's type before C is added, and leaves open what
-/// becomes of one that does not fit.
+/// SPIR-V has the sum of products in the result's type before C is added, and leaves an overflow of
+/// the sum open.
 TEST(muladd, products_that_overflow_before_they_saturate_may_be_anything)
 {
    Matrix a(ComponentType::s8, 2, 1), b(ComponentType::s8, 1, 1), c(ComponentType::s8, 2, 1);

@@ -14,7 +14,7 @@ namespace weft::oracle {
 
 using Random = std::mt19937_64;
 
-/// What numbers to draw.
+/// The kind of random numbers.
 enum class Inputs {
    /// Floats of magnitude up to 1 that use all their bits; integers over the whole range of their
    /// type.
@@ -23,8 +23,8 @@ enum class Inputs {
    /// normal and subnormal,
    /// an integer's bounds and their neighbours.
    edges,
-   /// As edges, with magnitudes from the smallest subnormal to the square root of the largest number
-   /// and, one in 64 each, the largest number, infinity and NaN.
+   /// As edges, with magnitudes from the smallest subnormal to the square root of the largest
+   /// number and, one in 64 each, the largest number, infinity and NaN.
    extremes,
    /// Any bits at all; floats may be signalling NaNs.
    bits,

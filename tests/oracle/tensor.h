@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Tensor layouts and views as plain numbers: what the instructions of SPV_NV_tensor_addressing make
-/// of them, and where an element of a matrix lies by SPV_NV_cooperative_matrix2, "Tensor Layout and
-/// View".  Scalar loops in the order of the specification's text; arithmetic of 32 bits that wraps.
+/// Tensor layouts and views as plain numbers: the results of SPV_NV_tensor_addressing's
+/// instructions, and the place of a matrix element by SPV_NV_cooperative_matrix2, "Tensor Layout
+/// and View". Scalar loops in the order of the specification's text; arithmetic of 32 bits that
+/// wraps.
 
 #pragma once
 
@@ -44,7 +45,7 @@ struct TensorView {
    uint32_t clip_col_offset = 0, clip_col_span = 0xffffffff;
 };
 
-/// What becomes of an element.
+/// The place or value of an element.
 struct Clipped {};  ///< it is left as it is, in the matrix and in memory
 struct Constant {}; ///< a load gives the clamp value, a store does nothing
 struct InMemory {

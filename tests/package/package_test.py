@@ -5,9 +5,10 @@
 
 usage: package_test.py ARCHIVE
 
-What its libraries need and show is read from their symbol tables. It is unpacked under a name with blanks
-and letters beyond ASCII, made read-only and moved, and product.c multiplies matrices with it there. Then the
-same where something is missing or forbidden. What can be seen only on other distributions is in roots_test.py.
+The libraries' imports and exports are read from their symbol tables. The archive is unpacked under
+a name with blanks and letters beyond ASCII, made read-only and moved, and product.c multiplies
+matrices with it there. Then the same with parts missing or forbidden. roots_test.py tests it on
+other distributions.
 """
 
 import ctypes
@@ -113,7 +114,7 @@ class PackageTest(unittest.TestCase):
             self.assertTrue((path.parent / part["library_path"]).is_file())
 
     def run_in(self, folder, *command, variables=None, **options):
-        """The command by weft-run; without the caller's own settings, and with a cache of its own."""
+        """The command by weft-run, without the caller's settings, and with its own cache."""
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith(("WEFT_", "VK_", "XDG_"))}
         environment.update({"HOME": str(self.place / "home")}, **(variables or {}))

@@ -316,7 +316,7 @@ int main(int argc, char **argv)
    end_of("instance");
    if (with_times && count > 1)
       count = 1;
-   /* Twice: what one driver did in this process is there when the other comes again. */
+   /* Twice: one driver's state in this process is still there at the next turn. */
    for (int round = 0; round < (with_times ? 1 : 2); round++)
       for (uint32_t i = 0; i < count; i++) {
          const int with_matrices = *argv[1] && has_matrices(devices[i]);

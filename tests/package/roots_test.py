@@ -5,11 +5,11 @@
 
 usage: roots_test.py [--roots FOLDER] PACKAGES
 
-PACKAGES is the folder in which ci/package has left archive, wheel, npm package and Debian packages. The
-systems are roots of distributions with a Vulkan loader and, for wheel and npm package, Python and node;
-mmdebstrap makes them in FOLDER (build-package/roots), where they stay. Ubuntu's need its keyring (Debian 13's
-package ubuntu-keyring) and a mirror that has it. Debian packages are for the Debian that built them. Needs
-root, and network once.
+PACKAGES is the folder in which ci/package has left archive, wheel, npm package and Debian packages.
+The systems are roots of distributions with a Vulkan loader and, for wheel and npm package, Python
+and node. mmdebstrap makes them in FOLDER (build-package/roots), where they stay. Ubuntu's need its
+keyring (Debian 13's package ubuntu-keyring) and a mirror that has it. Debian packages are for the
+Debian that built them. Needs root, and network once.
 """
 
 import argparse
@@ -253,7 +253,7 @@ class RootsTest(unittest.TestCase):
         self.assertEqual(left, [])
 
     def test_foreign_programs(self):
-        """llama.cpp's tests by the wheel, and Dawn by the npm package, whose layer gives lavapipe matrices."""
+        """llama.cpp's tests by the wheel; Dawn by the npm package, with the layer on lavapipe."""
         wheel, package = self.package("*.whl"), self.package("*.tgz")
         if not shutil.which("npm"):
             self.skipTest("no npm")
@@ -302,7 +302,8 @@ class RootsTest(unittest.TestCase):
         path = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
         ran = root.run("dpkg", "--install", *("/tmp/" + path.name for path in debs), variables=path)
         self.assertEqual(ran.returncode, 0, ran.stdout)
-        # The driver is there for programs that have not heard of it, the layer when it is asked for.
+        # The driver is there for programs that have not heard of it, the layer when it is asked
+        # for.
         self.assert_verified(root.run(*self.product(root)))
         self.assertRegex(root.run("vulkaninfo", "--summary").stdout, r"deviceName += Weft")
         self.assert_verified(root.run("weft-run", "--cpu", "--layer", *self.product(root),

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What most tests of passes and of generated code include, compiled once.  Files include what they use themselves: they
-/// compile with -Db_pch=false too.
+/// The common includes of tests of passes and of generated code, compiled once. Files include all
+/// headers that they use themselves: they compile with -Db_pch=false too.
 
 #include "compiler/nir/nir.h"
 #include "compiler/nir/nir_builder.h"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What most tests include, compiled once.  Files include what they use themselves: they
-/// compile with -Db_pch=false too.
+/// The common includes of tests, compiled once. Files include all headers that they use themselves:
+/// they compile with -Db_pch=false too.
 
 #include <gtest/gtest.h>
 

@@ -44,7 +44,7 @@ TEST(CacheKey, TellsApartWhatCouldLookAlike)
    EXPECT_EQ(keys.size(), 9u);
 }
 
-/// Computed another way: the kind, the build and what is added, each text behind its length.
+/// Computed another way: the kind, the build and the added texts, each behind its length.
 TEST(CacheKey, HasKindAndBuild)
 {
    const std::string build = build_name(reinterpret_cast<const void *>(&build_name));

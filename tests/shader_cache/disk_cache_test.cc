@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The cache on disk among accidents: what it gives back is what was written, or nothing.
+/// The cache on disk among accidents: it returns the written data, or nothing.
 
 #include "shader_cache/disk_cache.h"
 #include "tests/backend/cpu/seed.h"
@@ -43,7 +43,7 @@ CacheKey numbered_key(uint64_t number)
    return builder.finish();
 }
 
-/// What all processes write under a key.
+/// The data that all processes write under a key.
 Bytes payload_of(uint64_t number, size_t size)
 {
    std::mt19937_64 random(cpu::test::test_seed() ^ number);
@@ -119,7 +119,7 @@ TEST_F(DiskCacheTest, GivesBackWhatWasWritten)
    struct stat status;
    ASSERT_EQ(stat(folder.c_str(), &status), 0);
    EXPECT_EQ(status.st_mode & 0777, 0700u);
-   // What is written last counts.
+   // The last write counts.
    cache.write(numbered_key(0), payload_of(7, 70));
    EXPECT_EQ(cache.read(numbered_key(0)), payload_of(7, 70));
 }
@@ -180,7 +180,7 @@ TEST_F(DiskCacheTest, TakesNothingUnderAnotherName)
    const fs::path second = files().at(0);
    write_file(second, whole);
    EXPECT_FALSE(cache.read(numbered_key(1)));
-   // Nor what is no file.
+   // Nor a thing that is no file.
    for (const auto &make : {+[](const char *path) { return mkfifo(path, 0600); },
                             +[](const char *path) { return mkdir(path, 0700); },
                             +[](const char *path) { return symlink("/dev/zero", path); }}) {
@@ -224,7 +224,7 @@ TEST_F(DiskCacheTest, LivesWithoutAFolder)
    EXPECT_EQ(read_file(top / "file"), "no folder");
 }
 
-/// A user who can write there could insert code.
+/// A user with write access could insert code.
 TEST_F(DiskCacheTest, LeavesFoldersOfOthersAlone)
 {
    DiskCache cache = open();
@@ -242,7 +242,7 @@ TEST_F(DiskCacheTest, LeavesFoldersOfOthersAlone)
       EXPECT_FALSE(cache.read(numbered_key(0)));
       cache.write(numbered_key(1), payload_of(1, 300));
       EXPECT_EQ(files().size(), 1u);
-      // Nor does root leave a folder with a user, who then could not use it.
+      // Nor does root leave a folder with a user, as the user could not use it.
       ASSERT_EQ(chown(top.c_str(), nobody, nobody), 0);
       for (const char *path : {"cache", "parents/cache"}) {
          DiskCache(top / path, no_limit).write(numbered_key(1), payload_of(1, 300));
@@ -301,7 +301,7 @@ TEST_F(DiskCacheTest, KeepsToItsSize)
 {
    constexpr uint64_t limit = 400'000, size = 1000, many = 1000;
    for (uint64_t i = 0; i < many; i++) {
-      // Several processes, each of which has yet to look at what there is.
+      // Multiple processes, each of which has yet to read the folder.
       static std::optional<DiskCache> cache;
       if (i % 100 == 0)
          cache.emplace(folder, limit);

@@ -107,7 +107,7 @@ private:
          b.body.insert(b.body.begin() + ptrdiff_t(b.begin()), loads.begin(), loads.end());
       }
       for (Block &b : f.blocks) {
-         // All values are those before any of the stores, as they are ids.
+         // All values are from before the stores, as they are ids.
          std::vector<Instruction> stores;
          for (const Incoming &i : incoming[b.label])
             stores.push_back(Instruction::make(Op::OpStore, 0, 0, {i.variable, i.value}));
@@ -239,7 +239,7 @@ private:
       return i ? i->type : 0;
    }
 
-   /// What phis of the blocks after this one take of it.
+   /// The values that phis of the next blocks take from this one.
    void load_for_successors(const Block &b, std::vector<Instruction> &body)
    {
       std::map<uint32_t, uint32_t> loaded;

@@ -14,7 +14,7 @@ using spv::Op;
 
 /// Composites of more members are not taken apart.
 constexpr uint32_t most_members = 8;
-/// Larger ones are not put into others.
+/// Larger ones are not put into composites.
 constexpr uint32_t most_scalars = 32;
 
 class Disguiser {
@@ -26,7 +26,7 @@ public:
       left = most;
       for (Block &b : f.blocks) {
          conditions.clear();
-         std::vector<Instruction> after; // disguises of what comes before the first instruction
+         std::vector<Instruction> after; // disguises of the values before the first instruction
          if (b.label == f.blocks[0].label) {
             for (Instruction &i : f.parameters)
                consider(i, percent, after);
@@ -63,7 +63,7 @@ private:
    std::vector<uint32_t> conditions;                       ///< booleans of this block
    std::map<std::pair<uint32_t, uint32_t>, uint32_t> made; ///< functions by type and kind
 
-   /// Gives an instruction another result, and makes of this what the result was.
+   /// Gives an instruction another result, and computes the former result from it.
    void consider(Instruction &i, uint32_t percent, std::vector<Instruction> &after)
    {
       if (!i.result || !i.type || left == 0 || m.is_decorated(i.result) || !m.is_plain(i.type))
@@ -231,8 +231,8 @@ private:
       return emit(body, Op::OpCompositeInsert, type, result, {object, value}, path);
    }
 
-   /// A call of a function that returns what it is given: its one parameter, or the one of two that
-   /// a boolean picks, by a phi or a select.
+   /// A call of a function that returns its argument: its one parameter, or the one of two that a
+   /// boolean picks, by a phi or a select.
    uint32_t call(std::vector<Instruction> &body, uint32_t type, uint32_t value, uint32_t result)
    {
       const uint32_t kind = oracle::draw(random, m.can_select(type) ? 3 : 2);

@@ -97,7 +97,7 @@ private:
          return m.is_matrix(i.type) ? filled(i.type, v.members[0]) : v;
       }
       default:
-         return {}; // such as the size of a workgroup
+         return {}; // for example the size of a workgroup
       }
    }
 

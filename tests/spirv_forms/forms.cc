@@ -38,15 +38,15 @@ std::vector<uint32_t> forbid_inexact_folding(std::span<const uint32_t> spirv)
          }
       }
    }
-   // Decorations are what comes last before the types.
+   // Decorations are the last instructions before the types.
    const auto types = std::ranges::find_if(
       module.preamble, [](const Instruction &i) { return i.opcode == spv::Op::OpTypeVoid; });
    module.preamble.insert(types, decorations.begin(), decorations.end());
    return module.words();
 }
 
-/// What constants of a type need: nothing for 32 bits and more, or for the encodings of floats that
-/// extensions add, whose types have a capability.
+/// The capability that constants of a type need: none for 32 bits and more, or for the encodings of
+/// floats of extensions, whose types have a capability.
 std::optional<spv::Capability> capability_of_constants(const Instruction &type)
 {
    switch (type.opcode) {
@@ -64,7 +64,7 @@ std::optional<spv::Capability> capability_of_constants(const Instruction &type)
 }
 
 /// The optimizer folds values into constants of 8 or 16 bits also in modules that only load and
-/// store such numbers, and leaves out the capability that constants need.
+/// store numbers of these sizes. It leaves out the capability for the constants.
 void add_capabilities_of_constants(Module &module)
 {
    std::set<spv::Capability> missing;
@@ -99,7 +99,7 @@ std::vector<uint32_t> optimize(std::span<const uint32_t> spirv, Form form)
       throw std::runtime_error("spirv-opt: " + messages);
    Module module(result);
    add_capabilities_of_constants(module);
-   // Ids may be others by now: where the module has exact arithmetic of its own, all stays exact.
+   // Ids may have changed by now: if the module has exact arithmetic of its own, all stays exact.
    if (std::ranges::none_of(Module(spirv).preamble, is_exact))
       std::erase_if(module.preamble, is_exact);
    return module.words();

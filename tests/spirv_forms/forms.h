@@ -39,8 +39,8 @@ inline constexpr std::array<NamedForm, 5> all_forms = {{
 std::string_view name(Form);
 std::optional<Form> find_form(std::string_view name);
 
-/// A module in another form.  A seed decides where rewriting does what.  Throws std::runtime_error
-/// with the reason where what came of it is not valid, as the module has to be.
+/// A module in another form. A seed decides the rewriting of each place. Throws std::runtime_error
+/// with the reason if the result is not valid.
 std::vector<uint32_t> in_form(std::span<const uint32_t> spirv, Form, uint64_t seed);
 
 /// Why a module is not valid for Vulkan 1.3, or nothing.

@@ -222,7 +222,7 @@ TEST(FormsTest, EachStepMeansTheSame)
       const std::vector<uint32_t> spirv = compile(s.body, s.functions);
       const std::vector<uint32_t> expected = evaluate(spirv, words_of_buffer());
       for (uint64_t seed = 0; seed < 10; seed++) {
-         // And each of what the ones before made.
+         // And each form of the results of the ones before.
          Module chain(spirv);
          oracle::Random random(seed);
          uint32_t number = 0;
@@ -245,7 +245,7 @@ TEST(FormsTest, VariablesBecomeValues)
    oracle::Random random(1);
    Module module(compile(straight.body));
    promote_variables(module, random, 100);
-   // Functions are given others as a whole.
+   // Functions get other composites as a whole.
    EXPECT_GT(chains_into_variables(Module(compile(straight.body))), 4u);
    EXPECT_EQ(chains_into_variables(module), 0u);
    EXPECT_GT(count(module, Op::OpCompositeInsert), 4u);
@@ -312,7 +312,7 @@ TEST(FormsTest, AllInstructionsCome)
    EXPECT_GT(counts[Op::OpCopyMemory], 0u);
 }
 
-/// Some decorations are a part of what an instruction does.
+/// Some decorations are a part of an instruction's semantics.
 TEST(FormsTest, UnrolledLoopsKeepDecorations)
 {
    const std::vector<uint32_t> spirv = compile(R"(

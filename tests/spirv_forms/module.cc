@@ -202,7 +202,7 @@ bool Module::is_plain(uint32_t type) const
    case spv::Op::OpTypeCooperativeMatrixNV:
       return true;
    case spv::Op::OpTypeInt:
-      // Without the capability such numbers may only be loaded, converted and stored.
+      // Without the capability, numbers of this size may only be loaded, converted and stored.
       return i->operands[0] >= 32 ||
              has_capability(i->operands[0] == 16 ? spv::Capability::Int16 : spv::Capability::Int8);
    case spv::Op::OpTypeFloat:

@@ -68,8 +68,8 @@ public:
    const Instruction *global(uint32_t id) const;
    spv::Op type_opcode(uint32_t type) const;
 
-   /// Whether values of a type may be kept in variables of functions, and be parts of other such
-   /// values: numbers, booleans, matrices and composites of them, without a layout.
+   /// Whether values of a type may be kept in variables of functions, and be parts of other values
+   /// that may: numbers, booleans, matrices and composites of them, without a layout.
    bool is_plain(uint32_t type) const;
    bool is_matrix(uint32_t type) const; ///< a cooperative one
    bool holds_matrix(uint32_t type) const;
@@ -84,7 +84,7 @@ public:
 
    std::optional<uint32_t> constant_value(uint32_t id) const; ///< of a constant of 32 bits
 
-   // These add what is not there yet.
+   // These add a declaration if it is absent.
    uint32_t constant(uint32_t value);
    uint32_t bool_constant(bool value);
    uint32_t null(uint32_t type);

@@ -18,7 +18,7 @@ struct Index {
    uint32_t value;
 };
 
-/// What a pointer points to.
+/// The type of a pointer's target.
 struct Place {
    uint32_t variable;
    uint32_t type;
@@ -77,7 +77,7 @@ private:
    };
    std::vector<std::vector<Phi>> phis;             ///< by block
    std::map<uint32_t, uint32_t> replaced;          ///< loads by their values
-   std::map<const Instruction *, uint32_t> stored; ///< ids of what partial stores make
+   std::map<const Instruction *, uint32_t> stored; ///< ids of the results of partial stores
 
    /// OpCopyMemory between variables as a load and a store.
    void split_copies()
@@ -137,7 +137,7 @@ private:
          const uint32_t count = m.member_count(place.type);
          if (count == 0 || (value ? *value >= count : count > longest_choice))
             return std::nullopt;
-         // An index of another width would have to be compared as such.
+         // An index of another width would have to be compared in that width.
          const bool other = !value && !is_word(chain.operands[n]);
          if (other)
             return std::nullopt;
@@ -392,7 +392,7 @@ private:
 
    void finish_phis()
    {
-      // What a phi's operands are may need more phis.
+      // A phi's operands may need more phis.
       std::vector<std::vector<Instruction>> made(f.blocks.size());
       for (bool again = true; again;) {
          again = false;
@@ -415,7 +415,7 @@ private:
          std::vector<Instruction> selects;
          const std::optional<uint32_t> condition = find_condition(b);
          for (Instruction &phi : made[b]) {
-            // Both ways are empty: so what they bring comes from before the condition.
+            // Both branches are empty: so their values come from before the condition.
             if (condition && m.can_select(phi.type) && happens(random, 70)) {
                const bool first = phi.operands[1] == taken;
                selects.push_back(Instruction::make(
@@ -432,7 +432,7 @@ private:
 
    uint32_t taken = 0; ///< by which predecessor find_condition()'s true comes
 
-   /// What decides between the two ways into a block, where these hold nothing.
+   /// The condition between the two branches into a block, if these are empty.
    std::optional<uint32_t> find_condition(size_t b)
    {
       if (predecessors[b].size() != 2 || b == 0)

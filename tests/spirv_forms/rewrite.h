@@ -17,19 +17,19 @@ inline bool happens(oracle::Random &random, uint32_t percent)
 }
 
 /// Makes values of variables of functions: a store is the value from then on, or an
-/// OpCompositeInsert into it; a load is the value, or an OpCompositeExtract of it; where ways meet
-/// that bring different values there is an OpPhi, or an OpSelect.  A variable stays where its
-/// address is used in another way.
+/// OpCompositeInsert into it; a load is the value, or an OpCompositeExtract of it. Where branches
+/// with different values meet, there is an OpPhi, or an OpSelect. A variable stays if its address
+/// is used in another way.
 void promote_variables(Module &, oracle::Random &, uint32_t percent);
 
-/// Replaces values by others that are the same by way of OpCopyObject, OpCopyLogical, OpSelect,
-/// composites that hold them and are taken apart, members that are replaced by themselves, and
-/// functions that return what they are given.  At most `most` values in each function.
+/// Replaces values by equal ones. These come from OpCopyObject, OpCopyLogical, OpSelect, composites
+/// that hold them and are taken apart, members that are replaced by themselves, and functions that
+/// return their argument. At most `most` values in each function.
 void disguise_values(Module &, oracle::Random &, uint32_t percent, uint32_t most);
 
-/// Keeps values in variables of functions: stores them where they are made, and loads them where
-/// they are used, or a part of them; copies variables by OpCopyMemory; composites are put together
-/// in memory; phis become variables.  At most `most` values in each function.
+/// Keeps values in variables of functions: stores them at their definition, and loads them, or a
+/// part, at their use. Variables are copied by OpCopyMemory, composites are put together in memory,
+/// and phis become variables. At most `most` values in each function.
 void demote_values(Module &, oracle::Random &, uint32_t percent, uint32_t most);
 
 } // namespace weft::forms

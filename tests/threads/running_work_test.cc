@@ -95,7 +95,7 @@ TEST(RunningWork, MayCallExitItself)
    EXPECT_EXIT((void)call_on_large_stack([] { std::exit(0); }), testing::ExitedWithCode(0), "");
 }
 
-/// What waits for its turn when exit() is called is not done, and exit() does not wait for it.
+/// Work that is queued when exit() is called is not done, and exit() does not wait for it.
 TEST(RunningWork, IsNotDoneIfItOnlyWaited)
 {
    const auto child = [] {

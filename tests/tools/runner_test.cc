@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(Runner, EveryPath, testing::ValuesIn(paths_of_every_siz
                             return text;
                          });
 
-/// The path decides what becomes of the matrices and which instructions do it.
+/// The path decides the lowering of the matrices and their instructions.
 TEST(Runner, PathsDiffer)
 {
    const std::vector<uint32_t> spirv = compile_glsl(product);
@@ -295,7 +295,7 @@ void main() { halves[0] = float16_t(few[0].upright[0].x + float(wide) + float(na
    }
 }
 
-/// Such as bfloat16, which this GLSL does not have: f16 becomes one.
+/// For example bfloat16, which this GLSL does not have: f16 becomes one.
 TEST(Interface, FloatsWithAnEncoding)
 {
    const std::vector<uint32_t> spirv = compile_glsl(R"(

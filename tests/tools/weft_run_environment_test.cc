@@ -24,7 +24,7 @@ constexpr uint32_t old_loader = VK_MAKE_API_VERSION(0, 1, 3, 204),
 const Installation installation = {{"/weft/icd.d/weft_icd.json", ""},
                                    {"/weft/explicit_layer.d/layer.json", ""}};
 
-/// What is set afterwards; "unset" stands for a variable that must not be.
+/// The variables that are set afterwards; "unset" stands for an absent variable.
 Variables plan(const Choice &choice, uint32_t loader, const Variables &before = {})
 {
    Variables after;
@@ -60,7 +60,7 @@ TEST(WeftRunEnvironment, the_cpu_device_beside_others)
              (Variables{{"VK_ADD_DRIVER_FILES", "/weft/icd.d/weft_icd.json"}}));
    EXPECT_EQ(plan(both, 0, {{"VK_ADD_DRIVER_FILES", "/other.json"}}),
              (Variables{{"VK_ADD_DRIVER_FILES", "/weft/icd.d/weft_icd.json:/other.json"}}));
-   // What was chosen before stays, by either name.
+   // An earlier choice stays, by either name.
    for (const char *name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"})
       EXPECT_EQ(plan(both, new_loader, {{name, "/other.json"}}),
                 (Variables{{"VK_DRIVER_FILES", "/weft/icd.d/weft_icd.json:/other.json"},

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Every ALU operation that reaches the translator, at every bit size and subgroup size, on varying
-/// and on uniform values, against NIR's own constant folding; and that it knows no other.
+/// Every ALU operation that reaches the translator, against NIR's own constant folding: at every
+/// bit size and subgroup size, on varying and on uniform values. The translator knows no other
+/// operation.
 
 #include "backend/cpu/codegen/nir_to_llvm.h"
 #include "backend/cpu/codegen/passes/validate_final_form.h"
@@ -32,7 +33,7 @@ namespace {
 
 struct Case {
    nir_op op;
-   unsigned bits; ///< of what the operation leaves open
+   unsigned bits; ///< of the undefined part of the operation
    bool operator==(const Case &) const = default;
 };
 
@@ -136,7 +137,7 @@ std::vector<Case> all_cases()
             continue;
          if (any_float && bits < 16)
             continue;
-         // What NIR's validator says of it.
+         // The error of NIR's validator.
          if (op == nir_op_ufind_msb && bits < 32)
             continue;
          if (!is_wide(nir_op(op)) && is_in_final_form(nir_op(op), size_of(info.output_type, bits)))
@@ -210,8 +211,8 @@ private:
    std::mt19937_64 random;
 };
 
-/// In units of the last place of the result's type: what glibc's vector functions promise, and none
-/// for the rest.
+/// In units of the last place of the result's type: the bounds of glibc's vector functions, and
+/// none for the rest.
 double tolerance(Case c)
 {
    switch (c.op) {

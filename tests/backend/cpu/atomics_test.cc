@@ -106,7 +106,7 @@ TEST_P(Atomics, Combine64Bits)
    check_global<uint64_t>(executor, random, GetParam(), "uint64_t");
 }
 
-/// The old values of a counter are a permutation of 0..n-1, whichever way lanes combine.
+/// The old values of a counter are a permutation of 0..n-1 for any order of the lanes.
 TEST_P(Atomics, CountersReturnEveryNumberOnce)
 {
    for (const char *place : {"0", "gl_LocalInvocationIndex & 0"}) {
@@ -160,7 +160,7 @@ void main() {
    for (uint32_t i = head[0]; i != ~0u && length <= invocations; i = next[i])
       length++;
    EXPECT_EQ(length, invocations);
-   // In each place one invocation saw the initial value, and all others see that one.
+   // In each place one invocation saw the initial value, and all the rest see that one.
    for (uint32_t i = 0; i < invocations; i++) {
       const uint32_t owner = head[1 + i % places];
       ASSERT_EQ(owner % places, i % places);

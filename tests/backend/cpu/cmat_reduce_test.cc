@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Reductions of matrices against scalar loops, as tiles and as registers, in every subgroup size:
-/// sums and maxima, and a function that neither commutes nor associates, which has to give all
+/// sums, maxima, and a function that neither commutes nor associates. That function has to give all
 /// elements of a line the same value.
 
 #include "tests/backend/cpu/seed.h"

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Matrices of workgroup scope, shared by several subgroups, as tiles and as registers, against
-/// scalar loops.  Numbers are small integers, which every type has exactly; shapes are random, of
-/// rows that divide among the subgroups and of others.
+/// Matrices of workgroup scope, shared by multiple subgroups, as tiles and as registers, against
+/// scalar loops. Numbers are small integers, which every type represents exactly. Shapes are
+/// random; some have rows that divide among the subgroups.
 
 #include "tests/backend/cpu/seed.h"
 #include "tests/e2e/glsl.h"
@@ -157,7 +157,7 @@ protected:
 };
 
 /// Loads, stores and conversions in both layouts, arithmetic, components one by one, a sum over
-/// several products: nothing that subgroups want of each other.
+/// multiple products: without communication between subgroups.
 TEST_P(CmatScope, MultiplyAdd)
 {
    const std::string shader = R"(
@@ -225,8 +225,8 @@ TEST_P(CmatScope, MultiplyAdd)
    }
 }
 
-/// What looks at single elements: the functions see the whole matrix's coordinates, an accumulator
-/// becomes A and B, transposed or not, reductions go over all of it.
+/// Operations on single elements: functions see the whole matrix's coordinates, an accumulator
+/// becomes A and B, transposed or not, and reductions cover the whole matrix.
 TEST_P(CmatScope, Elements)
 {
    const std::string shader = R"(
@@ -321,9 +321,9 @@ TEST_P(CmatScope, Elements)
    }
 }
 
-/// Components of B that a shader sets by itself, to what only the invocation knows: whichever of
-/// them an element has, it has in the whole product.  (In registers several invocations of a
-/// subgroup, too, have each element.)
+/// Components of B that a shader sets to a value of the invocation. The element has the value of
+/// one of its owners, the same one in the whole product. In registers too, multiple invocations of
+/// a subgroup own each element.
 TEST_P(CmatScope, AnElementOfBHasOneValue)
 {
    if (!is_tiles())
@@ -473,7 +473,7 @@ TEST(WorkgroupMatrices, AreFoundWhateverTheirScopeIsMadeOf)
    EXPECT_FALSE(has_workgroup_matrices({chosen, "main", {}}));
    EXPECT_TRUE(has(sum, 6));
    EXPECT_FALSE(has(sum, 7));
-   // What is no module has none.
+   // A text that is no module has none.
    EXPECT_FALSE(has_workgroup_matrices({std::span(chosen).first(chosen.size() - 7), "main", {}}));
    EXPECT_FALSE(has_workgroup_matrices({{}, "main", {}}));
 }

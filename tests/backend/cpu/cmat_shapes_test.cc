@@ -92,7 +92,7 @@ double to_number(const std::byte *bytes, ComponentType type)
    return i;
 }
 
-/// What a type holds of a sum that is rounded once.
+/// A sum in a type, rounded once.
 double rounded(int sum, ComponentType type)
 {
    return type == f16 ? double(_Float16(sum)) : sum;
@@ -153,7 +153,7 @@ TEST_P(CmatShapes, MultiplyAdd)
    dispatch.buffers = {
       {{0, 0}, a_memory}, {{0, 1}, b_memory}, {{0, 2}, c_memory}, {{0, 3}, d_memory}};
 
-   /* Every size that the test wants. */
+   /* Every size of the test. */
    const MatrixOperation any = {1, 1, 1, p.types.ab, p.types.ab, p.types.c, p.types.c, false};
    runner::CompileOptions options;
    options.matrices = MatrixSupport{{}, {{any, 1024}}};
@@ -183,9 +183,9 @@ TEST_P(CmatShapes, MultiplyAdd)
    }
 }
 
-/// What looks at single elements: an accumulator becomes A and B, whose product shows whether their
-/// padding is 0; sums of rows, of columns and of all go into one matrix, of another shape where
-/// they can.
+/// Operations on single elements. An accumulator becomes A and B, whose product shows whether their
+/// padding is 0. Sums of rows, of columns and of all elements go into one matrix, of another shape
+/// if possible.
 const std::string elements_shader = R"(
    layout(local_size_x = $W) in;
    layout(binding = 0) buffer CBuffer { $C c_memory[]; };
@@ -290,7 +290,7 @@ std::vector<Case> cases()
       for (const Types &types : {f16_f32, s8_s32}) {
          for (const uint32_t W : {8, 32, 64})
             list.push_back({m, n, k, types, W, runner::Matrices::tiles});
-         /* Each invocation holds what does not divide, and code is by the element. */
+         /* Each invocation holds the part that does not divide, and code is by the element. */
          if (m * n * k <= 32 * 32 * 32 && k % 2 == 0)
             list.push_back({m, n, k, types, 32, runner::Matrices::registers});
       }

@@ -114,8 +114,8 @@ private:
    std::mt19937_64 random;
 };
 
-/// What both sides share: every loop counts in a variable of its own and ends after `iterations`
-/// rounds.
+/// The common part of both sides: every loop counts in a variable of its own and ends after
+/// `iterations` rounds.
 class Interpreter {
 public:
    Interpreter(uint32_t invocation, uint32_t workgroup)

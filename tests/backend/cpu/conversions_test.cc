@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Which way conversions go: in LLVM IR of whole shaders, as it is optimized.  What they give is
-/// alu_test.cc's.
+/// The instructions of conversions, in the optimized LLVM IR of whole shaders. alu_test.cc checks
+/// their results.
 
 #include "tests/backend/cpu/shader_runner.h"
 

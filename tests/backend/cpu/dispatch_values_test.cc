@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Ranges of values that a dispatch decides: the same expressions of constants, folded by NIR, lie within
-/// them.
+/// Ranges of values that a dispatch decides: the same expressions of constants, folded by NIR, lie
+/// within them.
 
 #include "backend/cpu/codegen/facts/dispatch_values.h"
 #include "nir_passes/compiler_options.h"

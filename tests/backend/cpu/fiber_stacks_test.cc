@@ -81,7 +81,7 @@ TEST(FiberStacks, LeaveMappingsToTheApplication)
       *(threads.back()->top(127) - threads.back()->size(127)) = std::byte(1);
    }
    EXPECT_LT(mappings() - before, 20000u);
-   // What is given back can be had again: there are guard pages again.
+   // Released stacks can be used again: their guard pages exist again.
    threads.clear();
    FiberStacks stacks;
    const size_t without = mappings();

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A product and a sum that the shader makes one operation are one, whatever else it does with the
-/// product.
+/// A product and a sum that the shader fuses are one operation, also if the product has other uses.
 
 #include "tests/backend/cpu/shader_runner.h"
 
@@ -66,7 +65,7 @@ TEST(Fma, IsFusedAlsoWhereTheProductIsNeeded)
    expect_rests<double>("double");
 }
 
-/// Halves between 1 and 2: product and rest are those of the exact product, which a float holds.
+/// Halves between 1 and 2: product and remainder equal the exact product's, which a float holds.
 TEST(Fma, OfHalvesIsFusedToo)
 {
    std::mt19937 random(1);
@@ -82,7 +81,7 @@ TEST(Fma, OfHalvesIsFusedToo)
    EXPECT_GT(rests, 50u);
 }
 
-/// What the shader forbids to contract stays apart.
+/// Operations that the shader forbids to contract stay apart.
 TEST(Fma, PreciseProductsAndSumsAreNotFused)
 {
    CompileOptions options;

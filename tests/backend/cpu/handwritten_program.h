@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A program whose kernel is a C++ function, to test what runs programs.
+/// A program whose kernel is a C++ function, to test the runtime.
 
 #pragma once
 

@@ -108,8 +108,8 @@ void main() {
             << "case " << k << ", " << std::hex << a[i] << " " << b[i] << " " << c[i];
 }
 
-/// Sums over the components of loads, as products of quantized rows are: what memory holds for a lane is
-/// multiplied where it is (packed_sums.h).
+/// Sums over the components of loads, as in products of quantized rows: a lane's bytes in memory
+/// are multiplied in place (packed_sums.h).
 constexpr const char *sums_of_components = R"(
 #extension GL_EXT_integer_dot_product : require
 layout(local_size_x = 64) in;
@@ -155,7 +155,7 @@ TEST_P(IntegerDot, SumsOfComponents)
    EXPECT_EQ(o, expected);
 }
 
-/// Sums of products go on in others, also where something else is done with them before.
+/// Sums of products continue in other sums, also if they have other uses before.
 constexpr const char *sums_that_go_on = R"(
 #extension GL_EXT_integer_dot_product : require
 layout(local_size_x = 64) in;
@@ -203,7 +203,7 @@ TEST_P(IntegerDot, SumsThatGoOn)
    }
 }
 
-/// What the bytes of one factor were moved by is taken off once, at the end.
+/// The bias of one factor's bytes is subtracted once, at the end.
 TEST(IntegerDotSums, AreMovedBackOnce)
 {
    if (!host_features().has_byte_dots())
@@ -234,7 +234,7 @@ TEST(PackedSums, FactorsAreNotTakenApart)
 {
    CompileOptions options;
    options.subgroup_size = 32;
-   options.robust_buffer_access = true; // of what is in bounds, more is known
+   options.robust_buffer_access = true; // of accesses in bounds, more is known
    const std::string code = dump_of_shader(sums_of_components, 3, "llvm", options);
    EXPECT_NE(code.find("and <128 x i32>"), std::string::npos) << code;
    const std::string by = "ashr <32 x i32> %", constants = ", <i32 0, i32 0, i32 4, i32 4, ";

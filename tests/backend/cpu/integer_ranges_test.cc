@@ -25,8 +25,8 @@ protected:
       return IntegerRanges(b->shader).of(nir_get_scalar(value, 0)).high;
    }
 
-   /// What 4 * i + 100 is at most, of a counter that goes on from `begin` by `step` while `leaves` says no, of the counter
-   /// and of what it will be next.
+   /// The maximum of 4 * i + 100 for a counter that continues from `begin` by `step` until `leaves`
+   /// is true, for the counter and for its next value.
    uint64_t of_counter(nir_def *begin, int step,
                        const std::function<nir_def *(nir_def *now, nir_def *next)> &leaves,
                        bool asks_at_end)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What lane analysis, opt_uniform and split_overlapping_loads know about values, by hand; memory_test tries them on random
-/// chains of operations.
+/// Known properties of values in lane analysis, opt_uniform and split_overlapping_loads, by hand;
+/// memory_test tries them on random chains of operations.
 
 #include "backend/cpu/codegen/facts/lane_analysis.h"
 
@@ -23,7 +23,7 @@ protected:
    nir_builder *b = &shader.b;
    nir_def *lane = nir_load_subgroup_invocation(b);
    nir_def *group = nir_channel(b, nir_load_workgroup_id(b), 0);
-   /// Nobody knows anything about it.
+   /// An unknown value.
    nir_def *loaded = shader.load(0, nir_imul_imm(b, lane, 4), 1, 32);
 
    LanePattern pattern(nir_def *value)
@@ -154,7 +154,7 @@ TEST_F(Lanes, ShrinkingAGroupKeepsWhatStillHolds)
 }
 
 /// The number of a subgroup, computed from invocations' numbers, is uniform though NIR's divergence
-/// analysis does not see it; and what follows from it.
+/// analysis does not see it; and so are values computed from it.
 TEST_F(Lanes, OptUniformFindsWhatAllLanesShare)
 {
    nir_def *index = nir_iadd(b, nir_imul_imm(b, nir_load_subgroup_id(b), W), lane);

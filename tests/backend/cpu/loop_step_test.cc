@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What is prefetched: the distances in the LLVM IR of whole shaders.
+/// Prefetches: their distances in the LLVM IR of whole shaders.
 
 #include "tests/backend/cpu/shader_runner.h"
 
@@ -114,7 +114,7 @@ TEST(LoopStep, NothingWhereEachLaneHasALineOfItsOwn)
    EXPECT_EQ(distances(staging("uint k = 0; k < n; k += 32", "i * m + k / 4")), std::set<int>());
 }
 
-/// What comes one after the other, far enough ahead; of one subgroup, only what is the workgroup's own.
+/// Successive accesses, far enough ahead; of one subgroup, only the workgroup's own.
 TEST(LoopStep, WhatSmallWorkgroupsStage)
 {
    EXPECT_EQ(
@@ -156,7 +156,7 @@ TEST(Prefetch, WhereTheWorkgroupIsKnownInOtherBlocks)
    EXPECT_EQ(prefetches("if (i > n) sum = vec4(gl_WorkGroupID.x); sum += a[m * 64 + i];"), 0);
 }
 
-/// The CPU sees by itself what one loop reads one after the other.
+/// The CPU's own prefetcher handles a loop's successive reads.
 TEST(LoopStep, NothingWithoutBarriers)
 {
    EXPECT_EQ(distances("for (uint k = 0; k < n; k++) sum += a[k * 1024 + i];\n"), std::set<int>());

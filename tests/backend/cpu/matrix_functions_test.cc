@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// GLSL's determinant() and inverse().  SPIR-V gives no bound for them but that they are made of
-/// basic operations.  So the bound is what the definition allows: the expansion by cofactors along
-/// the first column, where each product and each sum may be rounded to either neighbour and the
-/// sums are in any order, computed with intervals; for the inverse the adjugate, divided by that.
+/// GLSL's determinant() and inverse(). SPIR-V gives no bound, but says that they consist of basic
+/// operations. So the bound follows from the definition, computed with intervals: the expansion by
+/// cofactors along the first column. Each product and each sum may be rounded to either neighbour,
+/// and the sums are in any order. For the inverse it is the adjugate, divided by the determinant.
 
 #include "tests/backend/cpu/seed.h"
 #include "tests/backend/cpu/shader_runner.h"
@@ -22,7 +22,7 @@
 namespace weft::cpu {
 namespace {
 
-/// Holds sums and products of the numbers below exactly, but for what is too small to matter.
+/// Holds sums and products of the numbers below exactly, except for negligibly small parts.
 using Wide = __float128;
 
 template <typename T>
@@ -87,7 +87,7 @@ struct Interval {
    bool contains(T v) const { return anything || (low <= Wide(v) && Wide(v) <= high); }
 };
 
-/// What lies within either.
+/// The union of both.
 template <typename T>
 Interval<T> hull(Interval<T> x, Interval<T> y)
 {

@@ -17,7 +17,7 @@ namespace {
 
 class MemorySpaces : public testing::TestWithParam<uint32_t> {};
 
-/// Private arrays: elements of all lanes lie together, whatever the index.
+/// Private arrays: elements of all lanes lie together, for any index.
 TEST_P(MemorySpaces, Scratch)
 {
    const uint32_t W = GetParam();
@@ -109,8 +109,8 @@ TEST_P(MemorySpaces, BufferPerLane)
    }
 }
 
-/// Words of which only a byte is used behind the block that loads them, which is there twice: with loads of whole
-/// vectors, and lane by lane.
+/// Words of which only a byte is used behind the block that loads them, which is there twice: with
+/// loads of whole vectors, and lane by lane.
 TEST_P(MemorySpaces, BytesOfWordsBehindTheirBlock)
 {
    const uint32_t W = GetParam();
@@ -146,8 +146,8 @@ TEST_P(MemorySpaces, BytesOfWordsBehindTheirBlock)
    }
 }
 
-/// A guard may check the assumption about a value in another block than the value's own, which exists
-/// twice: here that 8 * lane + n begins with a multiple of 32.
+/// A guard may check the assumption about a value in another block than the value's own, which
+/// exists twice: here that 8 * lane + n begins with a multiple of 32.
 TEST_P(MemorySpaces, AssumptionsBehindTheirBlock)
 {
    const uint32_t W = GetParam();
@@ -218,7 +218,8 @@ TEST_P(MemorySpaces, PlacesOf16BitsThatWrap)
    }
 }
 
-/// A pointer may be null as long as no lane gets to it, where that is known only when the shader runs.
+/// A pointer may be null as long as no lane gets to it, where that is known only when the shader
+/// runs.
 TEST_P(MemorySpaces, VariablePointersThatNobodyFollows)
 {
    const uint32_t W = GetParam();

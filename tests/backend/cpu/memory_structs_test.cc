@@ -26,8 +26,8 @@ struct Field {
    uint32_t element() const { return components * bytes; }
 };
 
-/// Several loads in one block, whose addresses are known when it begins.  Buffers: 0 the structs, 1 the
-/// number `first`, 2 and on what is loaded.
+/// Multiple loads in one block, whose addresses are known when it begins. Buffers: 0 the structs, 1
+/// the number `first`, 2 and on the loaded values.
 void check_fields(uint32_t W, std::mt19937_64 &random)
 {
    const uint32_t lanes = 1u << random() % 4, stride = 18 + 2 * uint32_t(random() % 100);
@@ -52,7 +52,7 @@ void check_fields(uint32_t W, std::mt19937_64 &random)
    const auto runs = [&](uint32_t i, uint32_t iteration) {
       return iteration < iterations - (divergent && i % 3 == 1);
    };
-   // An iteration is 2 * W invocations further on, and writes behind what the one before wrote.
+   // An iteration is 2 * W invocations further on, and writes behind the one before.
    nir_variable *counter = nir_local_variable_create(b->impl, glsl_uint_type(), "iteration");
    nir_store_var(b, counter, nir_imm_int(b, 0), 1);
    nir_push_loop(b);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Loads and stores at random addresses that are regular, or nearly so, in the invocation's number:
-/// every way in which lane analysis can be right or wrong, against addresses computed one by one.
+/// Loads and stores at random addresses that are regular, or nearly so, in the invocation's number.
+/// They show errors of lane analysis, against addresses computed one by one.
 
 #include "tests/backend/cpu/nir_harness.h"
 
@@ -213,8 +213,8 @@ Trial random_trial(std::mt19937_64 &random)
    t.wrap = wraps[random() % std::size(wraps)];
    t.guarded = random() % 3 == 0;
    t.shared = random() % 3 == 0;
-   // Also multiples of what groups of lanes span, and what carries sums over half of all numbers or
-   // over the end.
+   // Also multiples of the span of groups of lanes, and sums that wrap at half of all numbers or at
+   // the end.
    static const uint32_t nearby[] = {0, 0, 64, 4096, INT32_MAX, UINT32_MAX};
    t.uniform = nearby[random() % std::size(nearby)] + uint32_t(random() % 2 ? 0 : random() % 9) -
                uint32_t(random() % 4 ? 0 : random() % 64);
@@ -368,7 +368,8 @@ void check_rows(uint32_t W, std::mt19937_64 &random)
    const unsigned components = 1 + unsigned(random() % 4), bytes = 1u << random() % 4;
    const uint32_t element = components * bytes, size = 2 * W;
    const bool stores = random() % 2, shared = !stores && random() % 2;
-   // The first active invocations may lie where those before them would be in front of the memory.
+   // The first active invocations may lie where the ones before them would be in front of the
+   // memory.
    const uint32_t first = random() % 2 ? 0 : uint32_t(random() % size), spacing = 1 + random() % 2;
    std::vector<uint32_t> offsets(size), active(size, 0);
    for (uint32_t i = 0; i < size; i++) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Whatever the words of a module are, the front end and the passes return: a shader, or an error
-/// that says something.
+/// For any words of a module, the front end and the passes return: a shader, or an error with a
+/// message.
 
 #include "backend/cpu/passes.h"
 #include "tests/nir_passes/mutants.h"

@@ -107,7 +107,7 @@ Result<std::shared_ptr<const Program>> NirShader::compile(bool robust)
 
 namespace {
 
-/// A copy of a buffer that ends where a page begins which nobody may touch.
+/// A copy of a buffer that ends at an inaccessible page.
 class FencedCopy {
 public:
    explicit FencedCopy(const Bytes &bytes)

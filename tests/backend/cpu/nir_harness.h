@@ -48,8 +48,8 @@ private:
    Shader shader;
 };
 
-/// Runs workgroups 0 … groups - 1 of a program; buffers[i] is buffer i, and behind it is nothing that
-/// may be touched.
+/// Runs workgroups 0 … groups - 1 of a program; buffers[i] is buffer i, and behind it is nothing
+/// that may be touched.
 void run(const Program &, std::vector<Bytes> &buffers, uint32_t groups);
 
 Bytes random_bytes(std::mt19937_64 &, size_t count);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Packed vectors are taken apart and put together without moving what nobody looked at.
+/// Packed vectors are taken apart and put together without moving unused elements.
 
 #include "backend/cpu/codegen/vectors/packed_values.h"
 

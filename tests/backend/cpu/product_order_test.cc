@@ -99,8 +99,8 @@ TEST(ProductOrder, KeepsUsesOfSumsBehindThem)
              "load load muladd store load muladd store ");
 }
 
-/// The NIR of a shader whose four subgroups multiply matrices of the workgroup, one product for each
-/// number of columns.
+/// The NIR of a shader whose four subgroups multiply matrices of the workgroup, one product for
+/// each number of columns.
 std::string workgroup_products(const std::vector<uint32_t> &columns)
 {
    std::string glsl = R"(
@@ -152,8 +152,8 @@ TEST(ProductOrder, FactorsOfTheWorkgroupLieInTheSameMemory)
    EXPECT_EQ(count(nir, "uint[16][32][13] workgroup_matrix\n"), 1u) << nir;
 }
 
-/// A load into a tile that is also used behind a barrier gets no memory of its own, so it stays behind
-/// the products that read the old tile.
+/// A load into a tile that is also used behind a barrier gets no memory of its own, so it stays
+/// behind the products that read the old tile.
 TEST(ProductOrder, KeepsLoadsBehindUsesOfWhatTheyReplace)
 {
    EXPECT_EQ(tile_operations(R"(

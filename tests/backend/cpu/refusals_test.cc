@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the passes to machine code refuse, and how they say it.
+/// Shaders that the passes to machine code refuse, and their messages.
 
 #include "backend/cpu/passes.h"
 #include "tests/nir_passes/shaders.h"

@@ -46,8 +46,8 @@ const Scalar<double> doubles[] = {{"v_exp2", std::exp2}, {"v_log2", std::log2}};
 
 class RuntimeSymbols : public testing::Test {
 protected:
-   /// Calls every function of a list, and what the same name stands for in generated code, which are held
-   /// to what libm has for each lane.
+   /// Calls every function of a list, and the function of the same name in generated code. libm's
+   /// result is the reference for each lane.
    void check(std::span<const VectorFunction> functions, size_t bytes,
               void (*call)(void *, const void *, void *))
    {

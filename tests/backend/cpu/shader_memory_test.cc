@@ -20,7 +20,7 @@ class ShaderMemory : public testing::TestWithParam<uint32_t> {
 protected:
    Executor executor{1};
 
-   /// Storage buffer i is binding i of set 0; what is in `more` comes on top.
+   /// Storage buffer i is binding i of set 0; `more` is added to it.
    Result<std::shared_ptr<const Program>> compile_with(const std::string &glsl, uint32_t buffers,
                                                        std::vector<BindingLayout> more = {})
    {
@@ -163,7 +163,7 @@ void main() {
                                2, {{1, 0, 1, 0, sizeof(BufferDescriptor), 100000, false, true}});
    ASSERT_TRUE(program) << program.error().message;
 
-   // A set of one descriptor, at the end of what can be read.
+   // A set of one descriptor, at the end of readable memory.
    const size_t page = size_t(sysconf(_SC_PAGESIZE));
    void *pages =
       mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -180,7 +180,7 @@ void main() {
    munmap(pages, 2 * page);
 }
 
-/// Whatever its size, and whatever the workgroup before has left there.
+/// For any size, and after any contents of the workgroup before.
 TEST_P(ShaderMemory, SharedMemoryBeginsWithZeros)
 {
    auto program = compile_with(R"(
@@ -293,7 +293,7 @@ void main() {
    }
 }
 
-/// An index beyond a private array has no defined result, but what it writes stays within the
+/// An index beyond a private array has no defined result, but its writes stay within the
 /// invocations' private memory.
 TEST_P(ShaderMemory, PrivateArraysKeepToTheirMemory)
 {
@@ -374,7 +374,7 @@ TEST_P(ShaderMemory, SumsOfProductsKeepToTheirMemory)
    }
 }
 
-/// What an atomic operation beyond a buffer does instead must be aligned as it claims.
+/// The replacement of an atomic operation beyond a buffer must be as aligned as it claims.
 TEST_P(ShaderMemory, TheSinkIsAligned)
 {
    auto program = compile_with(R"(

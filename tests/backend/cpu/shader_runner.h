@@ -44,8 +44,8 @@ inline std::vector<BindingLayout> buffer_bindings(uint32_t count)
    return bindings;
 }
 
-/// What the compiler dumps of a shader at a phase ("nir", "llvm", …); empty, and a failure, where it
-/// does not compile.
+/// The compiler's dump of a shader at a phase ("nir", "llvm", …). It is empty, and the test fails,
+/// if the shader does not compile.
 inline std::string dump_of_shader(const std::string &glsl, uint32_t buffers,
                                   const std::string &wanted, CompileOptions options)
 {

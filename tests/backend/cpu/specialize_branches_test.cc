@@ -380,7 +380,8 @@ TEST_F(ProgramsOfWays, OfBothSidesServeEither)
    EXPECT_NE(one->serialize(), both->serialize());
 }
 
-/// A small side that depends on the workgroup, such as a check of the edge, is in the first program.
+/// A small side that depends on the workgroup, such as a check of the edge, is in the first
+/// program.
 TEST_F(ProgramsOfWays, KeepSmallSides)
 {
    std::string all;

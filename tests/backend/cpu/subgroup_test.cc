@@ -43,7 +43,7 @@ const char *glsl_name()
                               : "uint64_t";
 }
 
-/// What buffers hold for a T: the shader converts.
+/// The representation of a T in buffers: the shader converts.
 template <typename T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 
@@ -54,8 +54,8 @@ enum class Inputs {
    powers_of_two ///< few of them: products are exact in any order
 };
 
-/// The lanes of one subgroup, whatever their type.  What knows no type is no template: it is compiled
-/// once.
+/// The lanes of one subgroup, of any type. Functions without a type are no templates, and are
+/// compiled once.
 struct Subgroup {
    std::vector<bool> active;
    std::vector<uint32_t> index; ///< another operand: a number below the subgroup size
@@ -71,7 +71,7 @@ struct Subgroup {
    }
 };
 
-/// What the active ones hold.
+/// The values of the active lanes.
 template <typename T>
 struct Lanes : Subgroup {
    std::vector<T> value;
@@ -85,7 +85,7 @@ struct Lanes : Subgroup {
 };
 
 /// An expression in `v` (the lane's value), `n` (its index) and `u` (the index that all share), and
-/// what it should be in a lane; nothing if undefined.
+/// its value in a lane; nothing if undefined.
 template <typename T, typename R = T>
 struct Case {
    std::string expression;

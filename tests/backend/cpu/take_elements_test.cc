@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What is taken out of vectors is what was wanted, with no more shuffles than it needs.
+/// The elements taken out of vectors are the requested ones, with the minimum of shuffles.
 
 #include "backend/cpu/codegen/vectors/packed_values.h"
 #include "backend/cpu/codegen/vectors/take_elements.h"

@@ -70,8 +70,8 @@ constexpr NamedLimit limits[] = {
 
 class Multiplications : public TileKernels, public testing::WithParamInterface<size_t> {
 protected:
-   /// What the kernel takes in place of a factor, packed from memory of some order and stride where
-   /// the operation has a packing.
+   /// The kernel's input in place of a factor, packed from memory of some order and stride if the
+   /// operation has a packing.
    Placed packed(const MatrixOperation &op, TileFactor factor, const Matrix &tile,
                  const CpuFeatures &cpu, size_t misalignment);
 };
@@ -96,13 +96,13 @@ Placed Multiplications::packed(const MatrixOperation &op, TileFactor factor, con
          std::memcpy(&memory[line * stride + i * bytes],
                      row_major ? tile.at(line, i) : tile.at(i, line), bytes);
    }
-   // Words, whatever the components were.
+   // Words, for components of any type.
    Placed result(std::vector<std::byte>(packed_bytes(op, factor)), misalignment / 4 * 4);
    reinterpret_cast<TileLoad>(find_tile_pack(pack, cpu))(result.data(), memory.data(), stride);
    return result;
 }
 
-/// What a kernel is held to.
+/// The bounds of a kernel.
 MuladdRules rules_of(const MatrixOperation &op, const CpuFeatures &cpu)
 {
    return {.internal_roundoff = internal_roundoff(op.result, true),
@@ -184,7 +184,7 @@ struct PlacedTiles {
    }
 };
 
-/// Where sums that begin with C need not be rounded as those of a block.
+/// Where sums that begin with C may be rounded unlike a block's.
 bool adds_c_last(const MatrixOperation &op, const CpuFeatures &cpu)
 {
    return cpu.amx && op.a == ComponentType::f16 && op.m == 16 && op.n == 16 && op.k == 16;
@@ -304,7 +304,7 @@ TEST_P(Multiplications, OfLongSumsAreTheOracles)
 INSTANTIATE_TEST_SUITE_P(TileKernels, Multiplications, testing::Range(size_t(0), std::size(limits)),
                          [](const auto &info) { return limits[info.param].name; });
 
-/// Robust packing is packing of what a robust load brings.
+/// Robust packing packs the result of a robust load.
 TEST_P(Multiplications, PackWithinBounds)
 {
    const CpuFeatures cpu = detect_features(limits[GetParam()].limit);
@@ -485,7 +485,7 @@ TEST_F(TileKernels, RobustTransfersStayInBounds)
    }
 }
 
-/// Offsets and strides from which sums of 64 bits wrap: places are those of unbounded numbers.
+/// Offsets and strides from which sums of 64 bits wrap: places follow from unbounded numbers.
 TEST_F(TileKernels, RobustTransfersSurviveAbsurdNumbers)
 {
    constexpr uint32_t side = 16;

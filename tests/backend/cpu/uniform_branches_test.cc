@@ -12,7 +12,8 @@ namespace {
 
 constexpr uint32_t W = 16;
 
-/// A loop with these statements around multiplications by the unit matrix, which add 1 to the diagonal each.
+/// A loop with these statements around multiplications by the unit matrix, which add 1 to the
+/// diagonal each.
 std::string shader_with(const std::string &statements)
 {
    return "layout(local_size_x = " + std::to_string(W) + R"() in;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the translator need not expect.  That it translates the rest is for alu_test and others.
+/// The forms that the translator need not expect. alu_test and its kin check the translation of the
+/// rest.
 
 #include "backend/cpu/codegen/passes/validate_final_form.h"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the compiler's output says of buffers: qualifiers, aliases, bounds, push constants.
+/// Buffers in the compiler's output: qualifiers, aliases, bounds, push constants.
 
 #include "tests/backend/spirv/compiled.h"
 

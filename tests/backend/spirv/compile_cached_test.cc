@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Lowered modules from the shader cache, and what makes one another.
+/// Lowered modules from the shader cache, and the inputs that select them.
 
 #include "tests/backend/spirv/compiled.h"
 #include "tests/scratch_folder.h"

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the compiler makes of small shaders: valid for each version of SPIR-V, with what it should keep, and asking for no more than it needs.
+/// The compiler's output for small shaders: valid for each version of SPIR-V, with the required
+/// parts, and without unneeded requirements.
 
 #include "backend/spirv/compiler.h"
 #include "backend/spirv/words/spirv_text.h"
@@ -196,7 +197,7 @@ TEST(Compile, EverySubgroupSizeIsValid)
    }
 }
 
-/// What glslang makes of shared memory with the Vulkan memory model: it is said with each access.
+/// glslang's output for shared memory with the Vulkan memory model: each access states it.
 TEST(Compile, AvailabilityOfSharedMemoryIsSaidWithAccesses)
 {
    const std::string text = compiled(R"(
@@ -231,150 +232,6 @@ TEST(Compile, PartialBarriersAreLeftOutWhereTheyAreHarmful)
    EXPECT_FALSE(has(compiled("#pragma use_vulkan_memory_model\n" + glsl, driver), "MakePointer"));
 }
 
-/// Everything that can be done with a matrix.
-const std::string matrix_operations = R"(
-   #define M(type, use) coopmat<type, gl_ScopeSubgroup, 16, 16, use>
-   #define ACC gl_MatrixUseAccumulator
-   layout(binding = 0) buffer H { float16_t h[]; };
-   layout(binding = 1) buffer I { int i[]; };
-   layout(binding = 2) buffer J { int8_t j[]; };
-   layout(binding = 3) buffer U { uint8_t u[]; };
-   void main() {
-      M(float16_t, ACC) a = M(float16_t, ACC)(1.5hf);
-      M(float, ACC) b = (M(float, ACC)(a) / M(float, ACC)(3) - M(float, ACC)(2)) * 4.0;
-      M(int, ACC) c = -M(int, ACC)(b) * M(int, ACC)(3) / M(int, ACC)(2);
-      M(uint, ACC) d = M(uint, ACC)(b) / M(uint, ACC)(3);
-      M(float, ACC) e = M(float, ACC)(c) + M(float, ACC)(d);
-      for (int k = 0; k < e.length(); ++k) {
-         e[k] = e[k] * 2;
-         c[k] += int(a[k]);
-      }
-      M(int8_t, gl_MatrixUseA) s;
-      M(uint8_t, gl_MatrixUseB) t;
-      coopMatLoad(s, j, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
-      coopMatLoad(t, u, 0, 16, gl_CooperativeMatrixLayoutColumnMajor);
-      c = coopMatMulAdd(s, t, c + M(int, ACC)(d), gl_MatrixOperandsSaturatingAccumulation);
-      coopMatStore(M(float16_t, ACC)(e) + a, h, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
-      coopMatStore(c, i, 0, 16, gl_CooperativeMatrixLayoutColumnMajor);
-   })";
-
-const std::string half_arithmetic = R"(
-   layout(binding = 0) buffer H { float16_t h[]; };
-   layout(binding = 1) buffer S { int16_t s[]; };
-   layout(binding = 2) buffer U { uint u[]; };
-   layout(binding = 3) buffer L { int64_t l[]; };
-   layout(binding = 4) buffer D { double d[]; };
-   layout(binding = 5) buffer J { int8_t j[]; };
-   layout(binding = 6) buffer F { float f[]; };
-   layout(buffer_reference, scalar) buffer Halves { float16_t data[]; };
-   layout(push_constant, scalar) uniform Push { Halves address; };
-   void main() {
-      const uint i = gl_LocalInvocationIndex;
-      coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> m;
-      coopMatLoad(m, h, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
-      float16_t x = h[i], sum = 0.0hf;
-      for (uint k = 0; k < u[0]; k++)
-         sum += x > 2.0hf ? sqrt(x) : min(-x, h[k]) / 3.0hf;
-      address.data[i] = sum + address.data[i + 1];
-      int16_t y = s[i];
-      y = (y / s[i + 1]) << 2s | max(y, s[i + 2]) % 5s ^ (y >> 3s);
-      s[i] = y < 7s ? y : -y;
-      u[i] = packFloat2x16(f16vec2(x, sum)) + uint(uint16_t(y)) + packHalf2x16(unpackFloat2x16(u[i]));
-      l[i] = int64_t(x) + int64_t(y) + packInt4x16(i16vec4(y, s[3], s[4], s[5]));
-      d[i] = double(x) + double(y);
-      j[i] = int8_t(y) + int8_t(x);
-      f[i] = float(y) + float(float16_t(d[i + 1]) + float16_t(u[5]) + float16_t(y) + float16_t(y > 3s));
-      h[i] = float16_t(f[i + 1]) + float16_t(l[3]) + uint16BitsToHalf(uint16_t(j[5]));
-      coopMatStore(m * x + m, h, 256, 16, gl_CooperativeMatrixLayoutColumnMajor);
-   })";
-
-/// For a driver with all that there is in one shape.
-Result<spirv::CompiledModule> compiled_natively(const std::string &glsl, spirv::Driver driver,
-                                                uint32_t m, uint32_t n, uint32_t k)
-{
-   const test::Source source = test::compile(glsl);
-   spirv::CompileOptions options = options_for(driver);
-   std::ranges::copy_if(options.operations, std::back_inserter(options.native_operations),
-                        [&](const auto &op) { return op.m == m && op.n == n && op.k == k; });
-   return spirv::compile(source.shader_source(), options);
-}
-
-TEST(Compile, NativeMatricesAreValid)
-{
-   for (const std::string &glsl : {matrices, matrix_operations}) {
-      for (const uint32_t version : spirv_versions) {
-         SCOPED_TRACE(testing::Message() << "version " << std::hex << version);
-         spirv::Driver driver = spirv::full_driver();
-         driver.spirv_version = version;
-         const auto module = compiled_natively(glsl, driver, 16, 16, 16);
-         ASSERT_TRUE(module) << module.error().message;
-         const std::string text = spirv::disassemble(module->words);
-         const Result<bool> valid = spirv::validate(module->words);
-         EXPECT_TRUE(valid) << valid.error().message << text;
-         EXPECT_EQ(count(text, "OpCooperativeMatrixMulAddKHR"), 1u) << text;
-         EXPECT_EQ(count(text, "OpCapability CooperativeMatrixKHR"), 1u);
-      }
-   }
-}
-
-/// Matrices of halves, and arithmetic of 16 bits, on drivers that can but store these.
-TEST(Compile, DriversWithoutArithmeticOf16Bits)
-{
-   for (const std::string *glsl : {&matrices, &half_arithmetic}) {
-      for (const bool floats : {false, true}) {
-         for (const bool integers : {false, true}) {
-            SCOPED_TRACE(testing::Message() << "floats " << floats << ", integers " << integers);
-            spirv::Driver driver = spirv::full_driver();
-            driver.float16 = floats;
-            driver.int16 = integers;
-            const std::string text = compiled(*glsl, driver);
-            const bool halves = floats && integers;
-            EXPECT_TRUE(has(text, "OpCapability Shader")) << text;
-            EXPECT_EQ(has(text, "OpCapability Float16"), halves) << text;
-            EXPECT_EQ(has(text, "ackHalf2x16"), !halves || glsl == &half_arithmetic) << text;
-            EXPECT_FALSE(!integers && has(text, "OpCapability Int16")) << text;
-         }
-      }
-   }
-}
-
-/// Reductions of every kind, beside the driver's matrices, on a driver that does not take both.
-TEST(Compile, NativeMatricesWithoutSubgroupArithmetic)
-{
-   const std::string glsl = R"(
-      layout(binding = 0) buffer F { float f[]; };
-      layout(binding = 1) buffer H { float16_t h[]; };
-      layout(binding = 2) buffer U { uvec2 u[]; };
-      void main() {
-         coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> m;
-         coopMatLoad(m, f, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
-         const uint i = gl_SubgroupInvocationID;
-         const float x = subgroupAdd(f[i]) + subgroupExclusiveMul(f[i + 1]);
-         if (u[i].x > 5)
-            u[i] = subgroupInclusiveMax(u[i]) + subgroupClusteredXor(u[i + 1], 8);
-         h[i] = subgroupMin(h[i]) + subgroupExclusiveAdd(h[i + 1]);
-         coopMatStore(m * (subgroupOr(x > 1.0) ? x : 2.0), f, 0, 16,
-                      gl_CooperativeMatrixLayoutRowMajor);
-      })";
-   for (const uint32_t version : spirv_versions) {
-      for (const bool both : {true, false}) {
-         for (const bool native : {true, false}) {
-            spirv::Driver driver = spirv::full_driver();
-            driver.spirv_version = version;
-            driver.subgroup_arithmetic_with_matrices = both;
-            driver.subgroup_extended_types = version % 2;
-            const auto module = compiled_natively(glsl, driver, native ? 16 : 1, 16, 16);
-            ASSERT_TRUE(module) << module.error().message;
-            const std::string text = spirv::disassemble(module->words);
-            const Result<bool> valid = spirv::validate(module->words);
-            EXPECT_TRUE(valid) << valid.error().message << text;
-            EXPECT_EQ(has(text, "OpCapability CooperativeMatrixKHR"), native) << text;
-            EXPECT_EQ(has(text, "OpCapability GroupNonUniformArithmetic"), both || !native) << text;
-         }
-      }
-   }
-}
-
 TEST(Compile, TellsHowTheModuleHasToRun)
 {
    for (const bool matrix : {true, false}) {
@@ -386,69 +243,6 @@ TEST(Compile, TellsHowTheModuleHasToRun)
       EXPECT_EQ(module->local_size[2], 1u);
       EXPECT_EQ(module->needs_full_subgroups, matrix);
    }
-}
-
-/// Two accumulators of 16×8 instead of one of 16×16; for the saturating sum 8×8×8 will not do.
-TEST(Compile, NativeMatricesAreBuiltFromTheDriversShapes)
-{
-   for (const auto &[glsl, n, k, products] : {std::tuple(matrices, 16u, 16u, 1u),
-                                              {matrices, 8u, 16u, 2u},
-                                              {matrices, 8u, 8u, 4u},
-                                              {matrix_operations, 8u, 16u, 2u},
-                                              {matrix_operations, 8u, 8u, 0u}}) {
-      const auto module = compiled_natively(glsl, spirv::full_driver(), 16, n, k);
-      ASSERT_TRUE(module) << module.error().message;
-      const std::string text = spirv::disassemble(module->words);
-      EXPECT_TRUE(spirv::validate(module->words)) << text;
-      EXPECT_EQ(count(text, "OpCooperativeMatrixMulAddKHR"), products) << text;
-      EXPECT_EQ(has(text, "CooperativeMatrix"), products > 0);
-   }
-}
-
-const std::string tensor_addressing = R"(
-   #extension GL_NV_cooperative_matrix2 : enable
-   layout(binding = 0) buffer A { float16_t a[]; };
-   layout(constant_id = 0) const uint M = 128;
-   layout(constant_id = 1) const uint K = 64;
-   void main() {
-      coopmat<float16_t, gl_ScopeWorkgroup, M, K, gl_MatrixUseA> m;
-      tensorLayoutNV<2> layout_of_a = createTensorLayoutNV(2);
-      layout_of_a = setTensorLayoutDimensionNV(layout_of_a, 128, 64);
-      coopMatLoadTensorNV(m, a, 0, sliceTensorLayoutNV(layout_of_a, 0, M, 0, K));
-      a[0] = m[0];
-   })";
-
-TEST(Compile, TellsADriversOwnMatricesFromOthers)
-{
-   const test::Source source = test::compile(matrices);
-   const auto f = ComponentType::f16, g = ComponentType::f32;
-   const std::vector<MatrixOperation> none, same = {{16, 16, 16, f, f, g, g, false}},
-                                            other = {{16, 8, 16, f, f, g, g, false}};
-   const auto owner = [&](const auto &operations, const auto &native) {
-      return spirv::matrix_owner(nullptr, source.shader_source(), 32, {operations}, native);
-   };
-   using enum spirv::MatrixOwner;
-   EXPECT_EQ(owner(same, none), layer);
-   EXPECT_EQ(owner(same, other), layer);
-   EXPECT_EQ(owner(same, same), driver);
-   EXPECT_EQ(owner(other, none), unknown);
-   // The layer's own of flexible dimensions.
-   EXPECT_EQ(spirv::matrix_owner(nullptr, source.shader_source(), 32,
-                                 {other, {{{8, 8, 8, f, f, g, g, false}, 64}}}, other),
-             layer);
-   const std::vector<uint32_t> words(source.spirv.begin(), source.spirv.begin() + 40);
-   EXPECT_EQ(spirv::matrix_owner(nullptr, {words, "main", {}}, 32, {same}, none), unknown);
-
-   // Matrices of a workgroup, and what later extensions do with them, may be the driver's only.
-   EXPECT_EQ(spirv::matrix_owner(nullptr, test::compile(tensor_addressing).shader_source(), 32,
-                                 {same}, same),
-             unknown);
-   std::string workgroup = matrices;
-   for (size_t at; (at = workgroup.find("gl_ScopeSubgroup")) != std::string::npos;)
-      workgroup.replace(at, strlen("gl_ScopeSubgroup"), "gl_ScopeWorkgroup");
-   EXPECT_EQ(
-      spirv::matrix_owner(nullptr, test::compile(workgroup).shader_source(), 32, {same}, same),
-      unknown);
 }
 
 TEST(Compile, ASizeThatIsNoSubgroupsIsRefused)
@@ -571,96 +365,6 @@ TEST(DeclaresAny, ReadsCapabilities)
    EXPECT_FALSE(spirv::declares_any(short_module, cooperative));
    const uint32_t noise[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
    EXPECT_FALSE(spirv::declares_any(noise, cooperative));
-}
-
-TEST(SupportedOperations, FollowTheDriver)
-{
-   using enum ComponentType;
-   const auto uses = [](const std::vector<MatrixOperation> &list, ComponentType type) {
-      return std::ranges::any_of(
-         list, [&](const MatrixOperation &o) { return o.a == type || o.result == type; });
-   };
-   spirv::Driver driver = spirv::full_driver();
-   const auto full = spirv::supported_operations(driver, 32);
-   for (const ComponentType type : {f16, f32, f64, s8, u8, s32, u32})
-      EXPECT_TRUE(uses(full, type)) << int(type);
-   EXPECT_TRUE(spirv::supported_operations(driver, 2).empty());
-   EXPECT_TRUE(spirv::supported_operations(driver, 48).empty());
-
-   driver.float16 = driver.int16 = false;
-   EXPECT_TRUE(uses(spirv::supported_operations(driver, 32), f16));
-   driver.storage_buffer_8bit = driver.storage_buffer_16bit = false;
-   EXPECT_TRUE(uses(spirv::supported_operations(driver, 32), f16));
-   EXPECT_TRUE(uses(spirv::supported_operations(driver, 32), s8));
-   driver.int8 = false;
-   EXPECT_TRUE(uses(spirv::supported_operations(driver, 32), s8));
-   driver.float64 = false;
-   EXPECT_FALSE(uses(spirv::supported_operations(driver, 32), f64));
-   EXPECT_TRUE(uses(spirv::supported_operations(driver, 32), f32));
-   driver.subgroup_operations = 0;
-   EXPECT_TRUE(spirv::supported_operations(driver, 32).empty());
-}
-
-/// Bounds are the buffer's own; shared and global memory have none.
-TEST(Compile, RobustMatrices)
-{
-   const test::Source source = test::compile(matrices);
-   for (bool robust : {false, true}) {
-      spirv::CompileOptions options = options_for(spirv::full_driver());
-      options.robust_access = robust;
-      for (uint32_t version : spirv_versions) {
-         options.driver.spirv_version = version;
-         const auto module = spirv::compile(source.shader_source(), options);
-         ASSERT_TRUE(module) << module.error().message;
-         const Result<bool> valid = spirv::validate(module->words);
-         EXPECT_TRUE(valid) << valid.error().message << spirv::disassemble(module->words);
-         EXPECT_EQ(count(spirv::disassemble(module->words), "= OpArrayLength"), robust ? 2u : 0u);
-      }
-   }
-}
-
-const std::string bytes = R"(
-   layout(binding = 0, scalar) buffer A { int8_t a[]; };
-   layout(binding = 1, scalar) buffer B { uint8_t b[]; };
-   layout(binding = 2, scalar) buffer C { int c[]; };
-   void main() {
-      coopmat<int8_t, gl_ScopeSubgroup, 16, 32, gl_MatrixUseA> ma;
-      coopmat<uint8_t, gl_ScopeSubgroup, 32, 16, gl_MatrixUseB> mb;
-      coopmat<int, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> mc;
-      coopMatLoad(ma, a, 0, 32, gl_CooperativeMatrixLayoutRowMajor);
-      coopMatLoad(mb, b, 0, 32, gl_CooperativeMatrixLayoutColumnMajor);
-      coopMatLoad(mc, c, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
-      mc = coopMatMulAdd(ma, mb, mc);
-      coopMatStore(mc, c, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
-   })";
-
-/// What lies along k in memory is loaded as the dot products want it, without a byte being touched.
-TEST(Compile, BytesAreMultipliedByDotProducts)
-{
-   spirv::Driver driver = spirv::full_driver();
-   for (uint32_t version : spirv_versions) {
-      driver.spirv_version = version;
-      const std::string text = compiled(bytes, driver);
-      EXPECT_EQ(count(text, "= OpSUDot"), 64u) << text;
-      EXPECT_EQ(has(text, "\"SPV_KHR_integer_dot_product\""), version < 0x00010600);
-      for (const char *word : {"OpIMul", "Convert", "OpBitcast", "Int8", "%uchar"})
-         EXPECT_FALSE(has(text, word)) << word;
-   }
-   /* Nor with robust access, but by those at the edge: four bytes for each of 4×8 and 2×8 words. */
-   spirv::CompileOptions options = options_for(driver);
-   options.robust_access = true;
-   const test::Source source = test::compile(bytes);
-   const auto robust = spirv::compile(source.shader_source(), options);
-   ASSERT_TRUE(robust) << robust.error().message;
-   const std::string text = spirv::disassemble(robust->words);
-   EXPECT_EQ(count(text, "= OpSUDot"), 64u);
-   EXPECT_EQ(count(text, "= OpBitcast"), 48u);
-   EXPECT_FALSE(has(text, "Convert"));
-
-   driver.integer_dot_product = false;
-   const std::string without = compiled(bytes, driver);
-   EXPECT_FALSE(has(without, "Dot"));
-   EXPECT_EQ(count(without, "= OpIMul"), 256u);
 }
 
 } // namespace

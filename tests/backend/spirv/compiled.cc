@@ -7,8 +7,6 @@
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>
-#include <spirv-tools/libspirv.h>
-
 namespace weft::test {
 
 namespace {
@@ -42,25 +40,8 @@ std::string compiled(const std::string &glsl, const spirv::Driver &driver, uint3
 
 std::string compiled_assembly(const std::string &text, const spirv::Driver &driver)
 {
-   const std::vector<uint32_t> words = assemble(text);
+   const std::vector<uint32_t> words = assemble(text, 0x00010300);
    return compiled(ShaderSource{words, "main", {}}, driver, 32);
-}
-
-std::vector<uint32_t> assemble(const std::string &text, uint32_t version)
-{
-   spv_context context =
-      spvContextCreate(version == 0x00010500 ? SPV_ENV_UNIVERSAL_1_5 : SPV_ENV_UNIVERSAL_1_3);
-   spv_binary binary = nullptr;
-   spv_diagnostic diagnostic = nullptr;
-   std::vector<uint32_t> words;
-   if (spvTextToBinary(context, text.data(), text.size(), &binary, &diagnostic) == SPV_SUCCESS)
-      words.assign(binary->code, binary->code + binary->wordCount);
-   else
-      ADD_FAILURE() << (diagnostic ? diagnostic->error : "no SPIR-V") << "\n" << text;
-   spvDiagnosticDestroy(diagnostic);
-   spvBinaryDestroy(binary);
-   spvContextDestroy(context);
-   return words;
 }
 
 } // namespace weft::test

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Small shaders through the compiler, and what is found in the text of the result.
+/// Small shaders through the compiler, and searches in the text of the result.
 
 #pragma once
 
 #include "backend/spirv/compiler.h"
 #include "tests/nir_passes/shaders.h"
+#include "tests/spirv/assemble.h"
 
 #include <string>
 #include <vector>
@@ -24,9 +25,5 @@ std::string compiled(const std::string &glsl, const spirv::Driver &driver = spir
 /// The same of a shader in SPIR-V assembly, whose entry point is main.
 std::string compiled_assembly(const std::string &text,
                               const spirv::Driver &driver = spirv::full_driver());
-
-/// The words of a module in assembly, of SPIR-V 1.3 or 1.5; none, with a failed expectation, if it
-/// has mistakes.
-std::vector<uint32_t> assemble(const std::string &text, uint32_t version = 0x00010300);
 
 } // namespace weft::test

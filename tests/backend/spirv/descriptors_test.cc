@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Kinds of descriptors that the end-to-end tests' harness does not know: uniform buffers, storage
-/// images, combined images and samplers, texel buffers.  What a shader reads of them is compared
-/// with what was put there.
+/// Descriptors that vulkan::Pipeline lacks: storage images, combined images and samplers, texel
+/// buffers. A shader has to read the values that the host wrote.
 
 #include "tests/e2e/cases.h"
+#include "tests/vulkan/objects.h"
+#include "tests/vulkan/time_limits.h"
 
 #include <cstring>
 
@@ -14,50 +15,22 @@ namespace {
 
 constexpr uint32_t width = 16, height = 8;
 
-void check(VkResult result)
+MappedBuffer make_buffer(const Device &d, VkDeviceSize size, VkBufferUsageFlags usage)
 {
-   if (result != VK_SUCCESS)
-      throw VulkanError(result, "descriptors test");
+   const VkBuffer buffer = create_buffer(d.device, size, usage);
+   return bind_mapped(
+      d.device, buffer, size,
+      d.memory_type(requirements(d.device, buffer).memoryTypeBits, MemoryPlace::host));
 }
 
-/// Memory of one thing, mapped if the host can see it.
-struct Memory {
-   VkDeviceMemory memory = VK_NULL_HANDLE;
-   void *mapped = nullptr;
-
-   void allocate(Device &d, const VkMemoryRequirements &requirements)
-   {
-      const VkMemoryAllocateInfo info = {
-         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-         .allocationSize = requirements.size,
-         .memoryTypeIndex = d.memory_type(requirements.memoryTypeBits, MemoryPlace::host)};
-      check(vkAllocateMemory(d.device, &info, nullptr, &memory));
-      check(vkMapMemory(d.device, memory, 0, VK_WHOLE_SIZE, 0, &mapped));
-   }
-};
-
-struct AnyBuffer : Memory {
-   VkBuffer buffer = VK_NULL_HANDLE;
-
-   AnyBuffer(Device &d, VkDeviceSize size, VkBufferUsageFlags usage)
-   {
-      const VkBufferCreateInfo info = {
-         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage};
-      check(vkCreateBuffer(d.device, &info, nullptr, &buffer));
-      VkMemoryRequirements requirements;
-      vkGetBufferMemoryRequirements(d.device, buffer, &requirements);
-      allocate(d, requirements);
-      check(vkBindBufferMemory(d.device, buffer, memory, 0));
-   }
-};
-
-/// Everything lives until the process ends: one test, one device.
+/// The one test's objects, which live until the process ends.
 class Descriptors {
 public:
    explicit Descriptors(Device &d)
-       : d(d), uniform(d, 256, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT),
-         texels(d, 256, VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT),
-         out(d, width * height * sizeof(uint32_t) * 4, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT)
+       : d(d), uniform(make_buffer(d, 256, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT)),
+         texels(make_buffer(d, 256, VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT)),
+         out(make_buffer(d, width * height * sizeof(uint32_t) * 4,
+                         VK_BUFFER_USAGE_STORAGE_BUFFER_BIT))
    {
       make_image();
       make_layout();
@@ -70,28 +43,15 @@ public:
       options.subgroup_size = d.properties11.subgroupSize;
       const std::vector<uint32_t> words =
          preprocessor->lower(d, compile_glsl(std::string(glsl_header) + glsl), options);
-      const VkShaderModuleCreateInfo module_info = {.sType =
-                                                       VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                                    .codeSize = words.size() * 4,
-                                                    .pCode = words.data()};
-      VkShaderModule module;
-      check(vkCreateShaderModule(d.device, &module_info, nullptr, &module));
-      const VkComputePipelineCreateInfo info = {
-         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                   .module = module,
-                   .pName = "main"},
-         .layout = layout};
-      VkPipeline pipeline;
-      check(vkCreateComputePipelines(d.device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline));
-      submit(pipeline);
+      const VkShaderModule module = create_shader_module(d.device, words);
+      const VkPipeline pipeline = create_compute_pipeline(d.device, module, layout);
+      dispatch(pipeline);
       vkDestroyPipeline(d.device, pipeline, nullptr);
       vkDestroyShaderModule(d.device, module, nullptr);
    }
 
    Device &d;
-   AnyBuffer uniform, texels, out;
+   MappedBuffer uniform, texels, out;
 
 private:
    void make_image()
@@ -106,11 +66,12 @@ private:
          .samples = VK_SAMPLE_COUNT_1_BIT,
          .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT,
       };
-      check(vkCreateImage(d.device, &info, nullptr, &image));
-      VkMemoryRequirements requirements;
-      vkGetImageMemoryRequirements(d.device, image, &requirements);
-      image_memory.allocate(d, requirements);
-      check(vkBindImageMemory(d.device, image, image_memory.memory, 0));
+      check(vkCreateImage(d.device, &info, nullptr, &image), "vkCreateImage");
+      VkMemoryRequirements needed;
+      vkGetImageMemoryRequirements(d.device, image, &needed);
+      const uint32_t type = d.memory_type(needed.memoryTypeBits, MemoryPlace::host);
+      check(vkBindImageMemory(d.device, image, allocate_mapped(d.device, needed, type).memory, 0),
+            "vkBindImageMemory");
       const VkImageViewCreateInfo view_info = {
          .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
          .image = image,
@@ -118,14 +79,14 @@ private:
          .format = info.format,
          .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
       };
-      check(vkCreateImageView(d.device, &view_info, nullptr, &view));
+      check(vkCreateImageView(d.device, &view_info, nullptr, &view), "vkCreateImageView");
       const VkSamplerCreateInfo sampler_info = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO};
-      check(vkCreateSampler(d.device, &sampler_info, nullptr, &sampler));
+      check(vkCreateSampler(d.device, &sampler_info, nullptr, &sampler), "vkCreateSampler");
       const VkBufferViewCreateInfo texel_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
-                                                 .buffer = texels.buffer,
+                                                 .buffer = texels.handle,
                                                  .format = VK_FORMAT_R32_UINT,
                                                  .range = VK_WHOLE_SIZE};
-      check(vkCreateBufferView(d.device, &texel_info, nullptr, &texel_view));
+      check(vkCreateBufferView(d.device, &texel_info, nullptr, &texel_view), "vkCreateBufferView");
    }
 
    void make_layout()
@@ -133,42 +94,18 @@ private:
       std::vector<VkDescriptorSetLayoutBinding> bindings;
       std::vector<VkDescriptorPoolSize> sizes;
       for (const VkDescriptorType type : types) {
-         bindings.push_back({.binding = uint32_t(bindings.size()),
-                             .descriptorType = type,
-                             .descriptorCount = 1,
-                             .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT});
+         bindings.push_back(binding(uint32_t(bindings.size()), type));
          sizes.push_back({type, 1});
       }
-      const VkDescriptorSetLayoutCreateInfo set_info = {
-         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-         .bindingCount = uint32_t(bindings.size()),
-         .pBindings = bindings.data()};
-      VkDescriptorSetLayout set_layout;
-      check(vkCreateDescriptorSetLayout(d.device, &set_info, nullptr, &set_layout));
-      const VkPipelineLayoutCreateInfo layout_info = {
-         .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-         .setLayoutCount = 1,
-         .pSetLayouts = &set_layout};
-      check(vkCreatePipelineLayout(d.device, &layout_info, nullptr, &layout));
-      const VkDescriptorPoolCreateInfo pool_info = {
-         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-         .maxSets = 1,
-         .poolSizeCount = uint32_t(sizes.size()),
-         .pPoolSizes = sizes.data()};
-      VkDescriptorPool pool;
-      check(vkCreateDescriptorPool(d.device, &pool_info, nullptr, &pool));
-      const VkDescriptorSetAllocateInfo allocate = {
-         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-         .descriptorPool = pool,
-         .descriptorSetCount = 1,
-         .pSetLayouts = &set_layout};
-      check(vkAllocateDescriptorSets(d.device, &allocate, &set));
+      const VkDescriptorSetLayout set_layout = create_set_layout(d.device, bindings);
+      layout = create_pipeline_layout(d.device, {&set_layout, 1});
+      set = allocate_set(d.device, create_descriptor_pool(d.device, sizes), set_layout);
    }
 
    void write()
    {
-      const VkDescriptorBufferInfo uniform_info = {uniform.buffer, 0, VK_WHOLE_SIZE};
-      const VkDescriptorBufferInfo out_info = {out.buffer, 0, VK_WHOLE_SIZE};
+      const VkDescriptorBufferInfo uniform_info = {uniform.handle, 0, VK_WHOLE_SIZE};
+      const VkDescriptorBufferInfo out_info = {out.handle, 0, VK_WHOLE_SIZE};
       const VkDescriptorImageInfo image_info = {sampler, view, VK_IMAGE_LAYOUT_GENERAL};
       for (uint32_t binding = 0; binding < std::size(types); ++binding) {
          const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
@@ -184,17 +121,9 @@ private:
       }
    }
 
-   void submit(VkPipeline pipeline)
+   void dispatch(VkPipeline pipeline)
    {
-      const VkCommandBufferAllocateInfo allocate = {
-         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-         .commandPool = d.pool,
-         .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-         .commandBufferCount = 1};
-      VkCommandBuffer commands;
-      check(vkAllocateCommandBuffers(d.device, &allocate, &commands));
-      const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-      check(vkBeginCommandBuffer(commands, &begin));
+      const VkCommandBuffer commands = begin_commands(d.device, d.pool);
       const VkImageMemoryBarrier barrier = {
          .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
          .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
@@ -212,12 +141,9 @@ private:
       vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0,
                               nullptr);
       vkCmdDispatch(commands, 1, 1, 1);
-      check(vkEndCommandBuffer(commands));
-      const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                                   .commandBufferCount = 1,
-                                   .pCommandBuffers = &commands};
-      check(vkQueueSubmit(d.queue, 1, &submit, VK_NULL_HANDLE));
-      check(vkQueueWaitIdle(d.queue));
+      check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
+      check(submit_and_wait(d.device, d.queue, commands, hang_limit * 1'000'000'000ull),
+            "submission");
    }
 
    static constexpr VkDescriptorType types[] = {
@@ -226,7 +152,6 @@ private:
       VK_DESCRIPTOR_TYPE_STORAGE_BUFFER};
 
    VkImage image = VK_NULL_HANDLE;
-   Memory image_memory;
    VkImageView view = VK_NULL_HANDLE;
    VkSampler sampler = VK_NULL_HANDLE;
    VkBufferView texel_view = VK_NULL_HANDLE;
@@ -252,16 +177,16 @@ TEST(descriptors, images_uniform_and_texel_buffers)
    std::vector<uint32_t> numbers(64);
    for (uint32_t &n : numbers)
       n = draw();
-   memcpy(t.texels.mapped, numbers.data(), 256);
+   memcpy(t.texels.map, numbers.data(), 256);
 
    /* std140: first 0, v 16, array 32 + 16 i, m 112 and 128, last 144. */
    std::vector<float> block(64);
    for (float &f : block)
       f = float(draw());
    block[36] = block[37] = 0;
-   memcpy(t.uniform.mapped, block.data(), 256);
+   memcpy(t.uniform.map, block.data(), 256);
    const uint32_t last[2] = {draw(), draw()};
-   memcpy(static_cast<std::byte *>(t.uniform.mapped) + 144, last, 8);
+   memcpy(t.uniform.map + 144, last, 8);
 
    t.run(declarations + R"(
       void main() {
@@ -280,7 +205,7 @@ TEST(descriptors, images_uniform_and_texel_buffers)
                             uint(u.first + u.v[at.x % 3] + u.m[at.x & 1][1]) + u.last[at.y & 1]);
       })");
    std::vector<uint32_t> out(width * height * 4);
-   memcpy(out.data(), t.out.mapped, out.size() * 4);
+   memcpy(out.data(), t.out.map, out.size() * 4);
    for (uint32_t y = 0; y < height; ++y) {
       for (uint32_t x = 0; x < width; ++x) {
          const uint32_t id = y * width + x;

@@ -22,7 +22,7 @@ struct Feature {
    bool spirv::Driver::*member;
 };
 
-/// Those of types, which come in pairs.
+/// The features of types, which come in pairs.
 constexpr Feature types[] = {
    {"int8", &spirv::Driver::int8},
    {"int16", &spirv::Driver::int16},
@@ -136,7 +136,7 @@ TEST(DriverFeatures, SubgroupOperationsOnSmallIntegers)
    }
 }
 
-/// Such operations need types that buffers may have without arithmetic.
+/// These operations need types that buffers may have without arithmetic.
 TEST(DriverFeatures, AtomicOperationsOnFloats)
 {
    for (const char *type : {"float16_t", "float", "double"}) {

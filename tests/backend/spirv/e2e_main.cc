@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The end-to-end tests of tests/e2e on a driver without matrices, with backend/spirv before it:
-/// each of their modules, with matrices or not, passes through the compiler, has to be valid, and has
-/// to compute the same as without it.
+/// The end-to-end tests of tests/e2e on a driver without matrices, with backend/spirv before it.
+/// Each of their modules, with matrices or not, passes through the compiler. The result has to be
+/// valid, and has to compute the same.
 
 #include "backend/spirv/compiler.h"
 #include "backend/spirv/driver_quirks.h"
@@ -51,7 +51,7 @@ public:
          device.matrix_properties.push_back(p);
       }
       if (!device.matrix2_features.cooperativeMatrixFlexibleDimensions)
-         return; // GLSL has no such matrices on this device
+         return; // GLSL has no flexible matrices on this device
       device.flexible_properties.clear();
       for (const FlexibleOperation &operation : flexible(device)) {
          VkCooperativeMatrixFlexibleDimensionsPropertiesNV p = {

@@ -74,7 +74,7 @@ TEST(ImageFormats, NamesComeThrough)
    }
 }
 
-/// SPIR-V 3.11: what does not go with Shader alone.
+/// SPIR-V 3.11: formats that need more than Shader.
 TEST(ImageFormats, ExtendedOnesNeedTheirCapability)
 {
    const SpvImageFormat plain[] = {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What a module says of its accesses to memory is said in the result too: of matrices in every
-/// layout, in registers and in the driver's own.
+/// The result keeps the memory operands of a module's accesses: for matrices in every layout, in
+/// registers and in the driver's own.
 
 #include "backend/spirv/words/spirv_text.h"
 #include "tests/backend/spirv/compiled.h"
@@ -17,7 +17,7 @@ namespace {
 using test::count;
 using test::has;
 
-/// The module with matrices in registers, or with those of a driver that has all of them.
+/// The module with matrices in registers, or with the matrices of a driver that has all of them.
 std::string compiled(std::span<const uint32_t> spirv, bool native,
                      const spirv::Driver &driver = spirv::full_driver())
 {
@@ -98,7 +98,7 @@ TEST(MemoryOperands, VolatileMatricesStayVolatile)
    for (const Form &form : forms) {
       SCOPED_TRACE(form.name);
       const test::Source source = source_of(form, "volatile");
-      /* What the front end of GLSL makes of the qualifier. */
+      /* The GLSL front end's output for the qualifier. */
       const std::string before = spirv::disassemble(source.spirv);
       ASSERT_GE(lines_with(before, {"OpCooperativeMatrixLoad", "Volatile"}), 1u) << before;
       ASSERT_GE(lines_with(before, {"OpCooperativeMatrixStore", "Volatile"}), 1u) << before;
@@ -174,7 +174,7 @@ std::vector<uint32_t> with_operands(const std::string &load, const std::string &
                          0x00010500);
 }
 
-/// One of the two loads is of a matrix that nobody looks at.
+/// One of the two loads is of an unused matrix.
 TEST(MemoryOperands, AVolatileLoadIsNotLeftOut)
 {
    const auto loads = [](const char *operands, const char *kept) {

@@ -15,7 +15,7 @@ namespace {
 using spirv::Id;
 using spirv::ModuleBuilder;
 
-/// An empty entry point around what a test has put into the builder.
+/// An empty entry point around a test's instructions in the builder.
 spirv::Words finished(ModuleBuilder &m)
 {
    const Id function = m.new_id();
@@ -59,7 +59,7 @@ TEST(ModuleBuilder, TypesAndConstantsAreThereOnce)
    EXPECT_EQ(m.constant_bool(true), m.constant_bool(true));
    EXPECT_NE(m.constant_bool(true), m.constant_bool(false));
    EXPECT_EQ(m.constant_null(m.type_uint(32)), m.constant_null(m.type_uint(32)));
-   /* Those that are to be decorated are each of their own. */
+   /* Types to be decorated are not shared. */
    EXPECT_NE(m.distinct_type(SpvOpTypeStruct, {m.type_uint(32)}),
              m.distinct_type(SpvOpTypeStruct, {m.type_uint(32)}));
    const spirv::Words words = finished(m);
@@ -117,7 +117,7 @@ TEST(ModuleBuilder, StringsAreReadAsTheyWereWritten)
    }
 }
 
-/// SPIR-V 2.4, whatever the order of the calls.
+/// SPIR-V 2.4, for any order of the calls.
 TEST(ModuleBuilder, SectionsAreInTheirOrder)
 {
    ModuleBuilder m;

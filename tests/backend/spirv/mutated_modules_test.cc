@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Whatever the words of a module are, the compiler returns: a valid module, or an error that says
-/// something.  What it accepts runs.
+/// For any words of a module, the compiler returns a valid module, or an error with a message.
+/// Accepted modules run.
 
 #include "backend/spirv/compiler.h"
 #include "backend/spirv/words/spirv_text.h"
@@ -78,14 +78,14 @@ public:
    }
 
    bool ended() const { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
-   /// What it died of in the compiler: no module may do that.
+   /// The signal that ended the compiler: no module may do that.
    bool died_compiling() const { return !ended() && progress.ends_with('c'); }
    bool died_running() const { return !ended() && progress.ends_with('x'); }
    bool is_refused() const { return progress.ends_with('r'); }
    bool is_endless() const { return WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM; }
    /// Both direct paths came to their end.
    bool runs_directly() const { return std::ranges::count(progress, 'x') > 2; }
-   /// Whether one path found what the other one did, both direct or both through SPIR-V.
+   /// Whether both paths found the same, both direct or both through SPIR-V.
    bool direct_paths_agree() const { return mark(0) == '='; }
    bool registers_agree() const { return mark(1) == '='; }
    bool tiles_agree() const { return mark(2) == '='; }
@@ -167,10 +167,10 @@ bool has_addresses(const ShaderSource &source)
    return spirv::declares_any(source.spirv, addresses);
 }
 
-/// A mutant may run without end, go astray in its own private or shared memory, where nothing is
-/// checked, or look at what it has never written.  So of what it finds little can be asked of one, but
-/// of most: registers that went through SPIR-V hold what they held directly, and tiles do where they
-/// hold what registers do, which is where there is no rounding.
+/// A mutant may run without end, go astray in its own private or shared memory, which is not
+/// checked, or read unwritten memory. So a single result means little, but most results must agree.
+/// Registers through SPIR-V hold the same as directly. Tiles hold the same as registers if there is
+/// no rounding.
 TEST(MutatedModules, RunWhereTheyAreAccepted)
 {
    unsigned executed = 0, lost = 0, registers = 0, exact = 0, tiles = 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Whatever is in a module is in the result, or the compiler says that it cannot be: nothing is
+/// Each part of a module is in the result, or the compiler reports that it cannot be: nothing is
 /// left out in silence.
 
 #include "tests/backend/spirv/compiled.h"

@@ -45,7 +45,8 @@ BindingSet found(const std::string &decorations)
       %main = OpFunction %void None %function
       %l2 = OpLabel
       OpReturn
-      OpFunctionEnd)"));
+      OpFunctionEnd)",
+                                                  0x00010300));
 }
 
 TEST(RestrictBindings, AreThoseOfDecoratedVariables)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the back end writes computes what the shader computes: run on this machine's CPU from each
+/// The back end's modules compute the same as the shader. They run on this machine's CPU from each
 /// version of SPIR-V, with matrices kept and as registers, and for drivers with peculiarities.
 
 #include "tests/backend/spirv/compiled.h"
@@ -80,8 +80,8 @@ void expect_same(size_t buffer, const std::vector<std::byte> &found,
                  << " and not " << y;
 }
 
-/// By both paths through SPIR-V, for each driver that differs in what is written.  The direct path
-/// has matrices as registers, which are the same through SPIR-V; so is what a component holds.
+/// By both paths through SPIR-V, for each driver with different output. The direct path has
+/// matrices as registers, which are the same through SPIR-V; so are the components' values.
 void expect_round_trips(const runner::Dispatch &dispatch, bool components = false,
                         bool float16 = true, bool int16 = true)
 {
@@ -165,8 +165,8 @@ TEST_F(RoundTrip, BytesByAddress)
       true);
 }
 
-/// On drivers without arithmetic of 16 bits; integers at both ends, and halves that overflow and lose
-/// bits.
+/// On drivers without arithmetic of 16 bits; integers at both ends, and halves that overflow and
+/// lose bits.
 TEST_F(RoundTrip, Halves)
 {
    const test::Source source = test::compile(R"(

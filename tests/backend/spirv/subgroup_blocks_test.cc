@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// For a driver that cannot be told a subgroup size: what a module computes in subgroups of any
-/// size, run on this machine's CPU, and that it mentions none.
+/// For a driver without required subgroup sizes: a module's result in subgroups of any size, run on
+/// this machine's CPU. The module mentions no subgroups.
 
 #include "tests/backend/spirv/compiled.h"
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The list of what is translated is what is translated, and says what is not.
+/// The list of translated operations matches the translator, and names each operation that it
+/// lacks.
 
 #include "backend/spirv/emit/validate_spirv_form.h"
 

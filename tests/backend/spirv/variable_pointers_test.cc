@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Variable pointers to several buffers or shared variables: what shaders compute by them, run on
-/// this machine's CPU directly and from the module that the compiler makes.
+/// Variable pointers to multiple buffers or shared variables: results of shaders that use them, run
+/// on this machine's CPU directly and from the compiler's module.
 
 #include "tests/backend/spirv/compiled.h"
 #include "tools/runner/runner.h"
@@ -146,8 +146,8 @@ struct Written {
    bool operator==(const Written &) const = default;
 };
 
-/// Runs it by every path; `expect` fills in what is to be written.  Text before the entry point is
-/// `functions`.
+/// Runs it by every path; `expect` fills in the expected words. `functions` is the text before the
+/// entry point.
 void expect(const std::string &body, const std::function<void(Written &)> &fill,
             const std::string &functions = "")
 {

@@ -6,8 +6,8 @@
 #include "backend/spirv/compiler.h"
 #include "backend/spirv/words/spirv_text.h"
 #include "tests/backend/spirv/compiled.h"
+#include "tests/spirv/assemble.h"
 
-#include <spirv-tools/libspirv.h>
 #include <vulkan/vulkan_core.h>
 
 #include <cstring>
@@ -100,27 +100,11 @@ constexpr char assembly[] = R"(
    OpFunctionEnd
 )";
 
-std::vector<uint32_t> assembled(const char *text)
-{
-   spv_context context = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
-   spv_binary binary = nullptr;
-   spv_diagnostic diagnostic = nullptr;
-   const spv_result_t result = spvTextToBinary(context, text, strlen(text), &binary, &diagnostic);
-   EXPECT_EQ(result, SPV_SUCCESS) << (diagnostic ? diagnostic->error : "");
-   std::vector<uint32_t> words;
-   if (binary)
-      words.assign(binary->code, binary->code + binary->wordCount);
-   spvDiagnosticDestroy(diagnostic);
-   spvBinaryDestroy(binary);
-   spvContextDestroy(context);
-   return words;
-}
-
 const spirv::Declarations dropped = {{6022}, {"SPV_KHR_cooperative_matrix"}};
 
 TEST(WithoutMatrices, KeepsWhatAnEntryPointReaches)
 {
-   const std::vector<uint32_t> words = assembled(assembly);
+   const std::vector<uint32_t> words = test::assemble(assembly);
    const auto vertex = spirv::without_matrices(words, VK_SHADER_STAGE_VERTEX_BIT, "main", dropped);
    ASSERT_TRUE(vertex) << vertex.error().message;
    ASSERT_TRUE(*vertex);
@@ -144,7 +128,7 @@ TEST(WithoutMatrices, KeepsWhatAnEntryPointReaches)
 
 TEST(WithoutMatrices, LeavesThoseWithMatrices)
 {
-   const std::vector<uint32_t> words = assembled(assembly);
+   const std::vector<uint32_t> words = test::assemble(assembly);
    const auto compute =
       spirv::without_matrices(words, VK_SHADER_STAGE_COMPUTE_BIT, "main", dropped);
    ASSERT_TRUE(compute);
@@ -153,7 +137,7 @@ TEST(WithoutMatrices, LeavesThoseWithMatrices)
 
 TEST(WithoutMatrices, RefusesWhatItDoesNotUnderstand)
 {
-   const std::vector<uint32_t> words = assembled(assembly);
+   const std::vector<uint32_t> words = test::assemble(assembly);
    const auto refuses = [&](std::span<const uint32_t> module, uint32_t stage, const char *name) {
       return !spirv::without_matrices(module, stage, name, dropped);
    };
@@ -166,7 +150,7 @@ TEST(WithoutMatrices, RefusesWhatItDoesNotUnderstand)
 /// A driver may well crash on a function without an end, or on an entry point without a function.
 TEST(WithoutMatrices, RefusesTruncatedModules)
 {
-   const std::vector<uint32_t> words = assembled(assembly);
+   const std::vector<uint32_t> words = test::assemble(assembly);
    for (size_t size = 0; size < words.size(); size++) {
       const auto module = std::span(words).first(size);
       // "plain" comes last: nothing that is cut off is superfluous.

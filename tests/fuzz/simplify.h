@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Replaces parts of programs by simpler ones: to make a program valid, and to shrink it.
+
+#pragma once
+
+#include "tests/fuzz/interpret.h"
+
+namespace weft::fuzz {
+
+/// Puts literals in place of operators of literals alone.
+void fold_literals(Program &);
+void remove_statement(Program &, const Stmt *);
+void make_literal(Expr &);
+
+/// Simplifies the place that the interpreter found invalid. The word of the push constants is used
+/// where a number is needed.
+void repair(Program &, const Invalid &, uint32_t word);
+
+} // namespace weft::fuzz
