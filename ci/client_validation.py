@@ -13,10 +13,10 @@ END_TO_END_TESTS = SOURCE / 'build/tests/e2e/weft_e2e'
 
 KHRONOS_VALIDATION = 'VK_LAYER_KHRONOS_validation'
 # As tests/e2e/meson.build has them: without bad input, which breaks rules on purpose.
-VALIDATED_TESTS = 'validation.*:cmat_*:control_flow.*:memory.*:subgroup.*:types.*'
+VALIDATED_TESTS = 'Validation.*:Cmat*:ControlFlow.*:Memory.*:Subgroup.*:Types.*'
 # Their shaders have vectors of eight components, to which the layers object without LongVectorEXT.
-UNKNOWN_TO_VALIDATION = 'cmat_tensor.*vector_decode*'
-VALIDATED_LAYER_TESTS = ':layer.is_where_it_should_be:layer.shader_objects'
+UNKNOWN_TO_VALIDATION = 'CmatTensor.*vector_decode*'
+VALIDATED_LAYER_TESTS = ':Layer.is_where_it_should_be:Layer.shader_objects'
 
 
 def validation(root, arguments, driver, layers):
@@ -46,7 +46,7 @@ def validation(root, arguments, driver, layers):
     for title, order, settings in runs:
         print(f'== validation layers {title}', flush=True)
         tests = VALIDATED_TESTS + (VALIDATED_LAYER_TESTS if order != KHRONOS_VALIDATION else '')
-        chosen = f'validation.*:{arguments.only}' if arguments.only else tests
+        chosen = f'Validation.*:{arguments.only}' if arguments.only else tests
         command = [program, f'--gtest_filter={chosen}-{UNKNOWN_TO_VALIDATION}']
         seed = {'WEFT_SEED': str(arguments.seed)} if arguments.seed else {}
         settings = settings | seed | {'VK_INSTANCE_LAYERS': order}

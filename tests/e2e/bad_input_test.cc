@@ -16,7 +16,7 @@ namespace weft::e2e {
 
 namespace {
 
-class bad_input : public testing::Test {
+class BadInput : public testing::Test {
 protected:
    void SetUp() override
    {
@@ -249,7 +249,7 @@ void main()
 
 } // namespace
 
-TEST_F(bad_input, empty_module)
+TEST_F(BadInput, empty_module)
 {
    const std::vector<uint32_t> module = good_module();
    EXPECT_FALSE(refused(module));
@@ -260,7 +260,7 @@ TEST_F(bad_input, empty_module)
    expect_device_works();
 }
 
-TEST_F(bad_input, truncated_modules)
+TEST_F(BadInput, truncated_modules)
 {
    const std::vector<uint32_t> module = good_module();
    oracle::Random random = test_random();
@@ -274,7 +274,7 @@ TEST_F(bad_input, truncated_modules)
 }
 
 /// Flipped bits may leave a valid module.  The process and the device survive it in any case.
-TEST_F(bad_input, flipped_bits)
+TEST_F(BadInput, flipped_bits)
 {
    if (!may_get_any_module())
       GTEST_SKIP();
@@ -295,7 +295,7 @@ TEST_F(bad_input, flipped_bits)
    expect_device_works();
 }
 
-TEST_F(bad_input, swapped_words)
+TEST_F(BadInput, swapped_words)
 {
    if (!may_get_any_module())
       GTEST_SKIP();
@@ -311,7 +311,7 @@ TEST_F(bad_input, swapped_words)
 }
 
 /// Accepted modules are also executed.
-TEST_F(bad_input, accepted_mutants_run)
+TEST_F(BadInput, accepted_mutants_run)
 {
    if (!may_get_any_module())
       GTEST_SKIP();
@@ -338,7 +338,7 @@ TEST_F(bad_input, accepted_mutants_run)
    expect_device_works();
 }
 
-TEST_F(bad_input, unsupported_shapes)
+TEST_F(BadInput, unsupported_shapes)
 {
    for (const char *type : {
            "coopmat<float16_t, gl_ScopeSubgroup, 7, 9, gl_MatrixUseA>",
@@ -350,7 +350,7 @@ TEST_F(bad_input, unsupported_shapes)
 }
 
 /// Flexible dimensions are multiples of 8 up to the limit.
-TEST_F(bad_input, flexible_dimensions)
+TEST_F(BadInput, flexible_dimensions)
 {
    const uint32_t most =
       device().matrix2_properties.cooperativeMatrixFlexibleDimensionsMaxDimension;
@@ -368,7 +368,7 @@ TEST_F(bad_input, flexible_dimensions)
 
 /// A product of A with 24 columns and B with `k` rows, and matrices that are operands of different
 /// operations.
-TEST_F(bad_input, products_that_do_not_fit)
+TEST_F(BadInput, products_that_do_not_fit)
 {
    const auto product = [](const std::string &c_type) {
       return std::string(glsl_header) +
@@ -395,7 +395,7 @@ void main()
    expect_refused("halves added to integers", product("int"));
 }
 
-TEST_F(bad_input, absurd_dimensions)
+TEST_F(BadInput, absurd_dimensions)
 {
    for (const char *type : {
            "coopmat<float, gl_ScopeSubgroup, 2048, 2048, gl_MatrixUseAccumulator>",
@@ -412,7 +412,7 @@ TEST_F(bad_input, absurd_dimensions)
          {{1, rows}});
 }
 
-TEST_F(bad_input, unsupported_types)
+TEST_F(BadInput, unsupported_types)
 {
    for (const char *type : {
            "coopmat<int16_t, gl_ScopeSubgroup, 16, 4, gl_MatrixUseA>",
@@ -422,7 +422,7 @@ TEST_F(bad_input, unsupported_types)
       expect_refused(type, matrix_shader(type));
 }
 
-TEST_F(bad_input, unsupported_scopes)
+TEST_F(BadInput, unsupported_scopes)
 {
    for (const char *scope :
         {"gl_ScopeWorkgroup", "gl_ScopeDevice", "gl_ScopeQueueFamily", "gl_ScopeInvocation", "77"})
@@ -431,7 +431,7 @@ TEST_F(bad_input, unsupported_scopes)
 }
 
 /// VK_NV_cooperative_matrix.
-TEST_F(bad_input, matrices_without_a_use)
+TEST_F(BadInput, matrices_without_a_use)
 {
    if (!device().nv_matrix_features.cooperativeMatrix) {
       skip_case("needs VK_NV_cooperative_matrix");
@@ -470,7 +470,7 @@ TEST_F(bad_input, matrices_without_a_use)
    expect_refused("8x8 * 16x16", product("fcoopmatNV<32, gl_ScopeSubgroup, rows, rows>"));
 }
 
-TEST_F(bad_input, an_entry_point_that_is_not_there)
+TEST_F(BadInput, an_entry_point_that_is_not_there)
 {
    std::vector<uint32_t> module = good_module();
    // The name "main" in OpEntryPoint becomes "mxin".

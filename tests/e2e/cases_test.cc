@@ -10,7 +10,7 @@
 
 namespace weft::e2e {
 
-TEST(cases, end_in_time)
+TEST(Cases, end_in_time)
 {
    GTEST_FLAG_SET(death_test_style, "threadsafe");
    const auto hang = [] {

@@ -59,7 +59,7 @@ Integer multiply(Integer x, Integer y)
 
 } // namespace
 
-TEST(cmat_arithmetic, matrix_with_matrix)
+TEST(CmatArithmetic, matrix_with_matrix)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -109,7 +109,7 @@ TEST(cmat_arithmetic, matrix_with_matrix)
    });
 }
 
-TEST(cmat_arithmetic, matrix_with_scalar)
+TEST(CmatArithmetic, matrix_with_scalar)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -148,7 +148,7 @@ TEST(cmat_arithmetic, matrix_with_scalar)
 }
 
 /// Results feed further operations, in place and across matrices.
-TEST(cmat_arithmetic, chains)
+TEST(CmatArithmetic, chains)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();

@@ -19,7 +19,7 @@ using oracle::Expectation;
 using oracle::Integer;
 using oracle::Matrix;
 
-TEST(cmat_components, lengths_cover_the_matrix)
+TEST(CmatComponents, lengths_cover_the_matrix)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -46,7 +46,7 @@ TEST(cmat_components, lengths_cover_the_matrix)
 
 /// Writes a unique number into every component. A stored element must have the number of one of its
 /// owners, which a matrix of known numbers identifies.
-TEST(cmat_components, insert_and_extract_agree_with_store)
+TEST(CmatComponents, insert_and_extract_agree_with_store)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -99,7 +99,7 @@ TEST(cmat_components, insert_and_extract_agree_with_store)
    });
 }
 
-TEST(cmat_components, element_functions)
+TEST(CmatComponents, element_functions)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -150,7 +150,7 @@ TEST(cmat_components, element_functions)
    });
 }
 
-TEST(cmat_components, divergent_extract)
+TEST(CmatComponents, divergent_extract)
 {
    // Reading a component is an ordinary operation of each invocation: it may stand in divergent
    // control flow.
@@ -201,7 +201,7 @@ TEST(cmat_components, divergent_extract)
    });
 }
 
-TEST(cmat_components, arrays_of_matrices)
+TEST(CmatComponents, arrays_of_matrices)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -251,7 +251,7 @@ TEST(cmat_components, arrays_of_matrices)
    });
 }
 
-TEST(cmat_components, structs_with_matrices)
+TEST(CmatComponents, structs_with_matrices)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();

@@ -106,7 +106,7 @@ void for_each_operation(const char *declarations, const char *body, std::array<u
 
 } // namespace
 
-TEST(cmat_functions, parameters_and_results)
+TEST(CmatFunctions, parameters_and_results)
 {
    for_each_operation(R"(
 $R0 multiply($M0 a, $M1 b, $R0 c) { return coopMatMulAdd(a, b, c$OPERANDS); }
@@ -130,7 +130,7 @@ $R0 choose(bool first, $R0 x, $R0 y)
                       {0, 0, 0, 0}, {2, 1, 2, 0});
 }
 
-TEST(cmat_control_flow, loops)
+TEST(CmatControlFlow, loops)
 {
    for_each_operation("", R"(
    r0 = m2;
@@ -157,7 +157,7 @@ TEST(cmat_control_flow, loops)
                       {3, 5, 0, 0}, {3, 3, 6});
 }
 
-TEST(cmat_control_flow, branches)
+TEST(CmatControlFlow, branches)
 {
    for_each_operation("", R"(
    if (push.x == 1u)
@@ -182,7 +182,7 @@ TEST(cmat_control_flow, branches)
                       {1, 0, 2, 0}, {1, 0, 2, 1});
 }
 
-TEST(cmat_control_flow, phis)
+TEST(CmatControlFlow, phis)
 {
    // GLSL compiles to variables; optimisers make OpPhi of them.
    for_each_operation("", R"(
@@ -205,7 +205,7 @@ TEST(cmat_control_flow, phis)
                       });
 }
 
-TEST(cmat_control_flow, swapped_in_a_loop)
+TEST(CmatControlFlow, swapped_in_a_loop)
 {
    // Two values that are swapped in each iteration: their phis depend on each other.
    for_each_operation("", R"(
@@ -222,7 +222,7 @@ TEST(cmat_control_flow, swapped_in_a_loop)
                       {5, 0, 0, 0}, {1, 0});
 }
 
-TEST(cmat_control_flow, globals)
+TEST(CmatControlFlow, globals)
 {
    for_each_operation(R"(
 $R0 total;
@@ -241,7 +241,7 @@ void step($M0 a, $M1 b) { total = coopMatMulAdd(a, b, total$OPERANDS); }
 /// Not all subgroups of the workgroup reach the barriers. Each barrier is for one subgroup, as is
 /// the scratch memory between a matrix and its invocations. llama.cpp stores the ragged edge of a
 /// product like this.
-TEST(cmat_control_flow, barriers_of_some_subgroups)
+TEST(CmatControlFlow, barriers_of_some_subgroups)
 {
    const char *const text = R"(#pragma use_vulkan_memory_model
 layout(local_size_x = 4 * $SIZE) in;
@@ -312,7 +312,7 @@ void main()
       GTEST_SKIP() << "no accumulators of f32";
 }
 
-TEST(cmat_constants, constructors)
+TEST(CmatConstants, constructors)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -345,7 +345,7 @@ TEST(cmat_constants, constructors)
    });
 }
 
-TEST(cmat_constants, specialized_dimensions)
+TEST(CmatConstants, specialized_dimensions)
 {
    // The module names other dimensions; only the pipeline's make it valid.
    Device &device = plain_device();

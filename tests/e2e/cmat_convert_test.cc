@@ -174,7 +174,7 @@ void convert(Device &device, oracle::Random &random, const MatrixType &type,
 
 } // namespace
 
-TEST(cmat_convert, between_component_types)
+TEST(CmatConvert, between_component_types)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -193,7 +193,7 @@ TEST(cmat_convert, between_component_types)
 }
 
 /// VK_NV_cooperative_matrix2: an accumulator becomes A or B, of the same component type or another.
-TEST(cmat_convert, to_operands)
+TEST(CmatConvert, to_operands)
 {
    Device &device = plain_device();
    if (!device.matrix2_features.cooperativeMatrixConversions)
@@ -221,7 +221,7 @@ TEST(cmat_convert, to_operands)
 }
 
 /// A 16-bit integer stands for the double in GLSL; its memory is an array of pairs of words.
-TEST(cmat_convert, between_single_and_double)
+TEST(CmatConvert, between_single_and_double)
 {
    constexpr uint16_t op_convert_f_to_s = 110, op_convert_s_to_f = 111, op_f_convert = 115;
    Device &device = plain_device();
@@ -295,7 +295,7 @@ void main()
 }
 
 /// GLSL has no bit cast of a matrix; it has conversions, and OpBitcast has their form.
-TEST(cmat_convert, bit_cast)
+TEST(CmatConvert, bit_cast)
 {
    constexpr uint16_t op_convert_f_to_u = 109, op_convert_f_to_s = 110, op_convert_s_to_f = 111,
                       op_convert_u_to_f = 112, op_bitcast = 124;

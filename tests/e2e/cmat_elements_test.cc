@@ -66,7 +66,7 @@ void call_get_coordinate(std::vector<uint32_t> &spirv)
 
 } // namespace
 
-TEST(cmat_elements, per_element_operations)
+TEST(CmatElements, per_element_operations)
 {
    Device &device = plain_device();
    if (!device.matrix2_features.cooperativeMatrixPerElementOperations)
@@ -128,7 +128,7 @@ $T0 upper(const in uint row, const in uint col, const in $T0 x, const in $T0 y)
 }
 
 /// Of the same component type bit by bit; of another one, which a transpose converts to.
-TEST(cmat_elements, transposes)
+TEST(CmatElements, transposes)
 {
    Device &device = plain_device();
    if (!device.matrix2_features.cooperativeMatrixConversions)
@@ -192,7 +192,7 @@ TEST(cmat_elements, transposes)
 
 /// VK_EXT_cooperative_matrix_maintenance1: an operand becomes an accumulator, bit by bit or with
 /// its components converted.
-TEST(cmat_elements, operands_to_accumulators)
+TEST(CmatElements, operands_to_accumulators)
 {
    Device &device = plain_device();
    if (!device.maintenance1_features.cooperativeMatrixConversions)
@@ -238,7 +238,7 @@ TEST(cmat_elements, operands_to_accumulators)
 
 /// Sums tell whether every element takes part exactly once, maxima are indifferent to that; neither
 /// is rounded.
-TEST(cmat_elements, reductions)
+TEST(CmatElements, reductions)
 {
    Device &device = plain_device();
    if (!device.matrix2_features.cooperativeMatrixReductions)
@@ -319,7 +319,7 @@ $T0 maximum(const in $T0 x, const in $T0 y) { return x > y ? x : y; }
    });
 }
 
-TEST(cmat_elements, sums_of_a_row_are_the_same_to_the_last_bit)
+TEST(CmatElements, sums_of_a_row_are_the_same_to_the_last_bit)
 {
    Device &device = plain_device();
    if (!device.matrix2_features.cooperativeMatrixReductions)
@@ -354,7 +354,7 @@ TEST(cmat_elements, sums_of_a_row_are_the_same_to_the_last_bit)
    });
 }
 
-TEST(cmat_elements, coordinates)
+TEST(CmatElements, coordinates)
 {
    Device &device = plain_device();
    if (!device.maintenance1_features.cooperativeMatrixGetCoordinate)

@@ -82,7 +82,7 @@ void check_products(uint32_t tiles_m, uint32_t tiles_n, Staging staging,
 
 } // namespace
 
-TEST(cmat_gemm, one_subgroup_and_a_long_k)
+TEST(CmatGemm, one_subgroup_and_a_long_k)
 {
    check_products(1, 1, Staging::none, [](const GemmShader &shader) {
       const MatrixOperation &op = shader.operation;
@@ -91,7 +91,7 @@ TEST(cmat_gemm, one_subgroup_and_a_long_k)
 }
 
 /// Flexible dimensions, one after the other near the device's largest.
-TEST(cmat_gemm, matrices_of_large_dimensions)
+TEST(CmatGemm, matrices_of_large_dimensions)
 {
    Device &device = plain_device();
    const uint32_t most = device.matrix2_properties.cooperativeMatrixFlexibleDimensionsMaxDimension;
@@ -128,7 +128,7 @@ TEST(cmat_gemm, matrices_of_large_dimensions)
    }
 }
 
-TEST(cmat_gemm, several_subgroups_and_tiles)
+TEST(CmatGemm, several_subgroups_and_tiles)
 {
    check_products(2, 2, Staging::none, [](const GemmShader &shader) {
       const MatrixOperation &op = shader.operation;
@@ -136,7 +136,7 @@ TEST(cmat_gemm, several_subgroups_and_tiles)
    });
 }
 
-TEST(cmat_gemm, through_shared_memory)
+TEST(CmatGemm, through_shared_memory)
 {
    check_products(1, 2, Staging::elements, [](const GemmShader &shader) {
       const MatrixOperation &op = shader.operation;
@@ -144,7 +144,7 @@ TEST(cmat_gemm, through_shared_memory)
    });
 }
 
-TEST(cmat_gemm, through_shared_memory_by_blocks)
+TEST(CmatGemm, through_shared_memory_by_blocks)
 {
    check_products(2, 1, Staging::blocks, [](const GemmShader &shader) {
       const MatrixOperation &op = shader.operation;
@@ -152,7 +152,7 @@ TEST(cmat_gemm, through_shared_memory_by_blocks)
    });
 }
 
-TEST(cmat_gemm, through_two_stages_of_shared_memory)
+TEST(CmatGemm, through_two_stages_of_shared_memory)
 {
    const auto sizes_of = [](const GemmShader &shader) {
       const MatrixOperation &op = shader.operation;
@@ -161,7 +161,7 @@ TEST(cmat_gemm, through_two_stages_of_shared_memory)
    check_products(1, 2, Staging::blocks, sizes_of, 2);
 }
 
-TEST(cmat_gemm, more_at_a_time_than_fits_into_registers)
+TEST(CmatGemm, more_at_a_time_than_fits_into_registers)
 {
    check_products(4, 2, Staging::blocks, [](const GemmShader &shader) {
       const MatrixOperation &op = shader.operation;

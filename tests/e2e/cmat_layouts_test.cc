@@ -305,7 +305,7 @@ void for_each_type(Device &device, oracle::Random &random, uint32_t reduction,
 
 } // namespace
 
-TEST(cmat_layouts, blocks)
+TEST(CmatLayouts, blocks)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -320,7 +320,7 @@ TEST(cmat_layouts, blocks)
 }
 
 /// Where cooperativeMatrixRobustBufferAccess is enabled.
-TEST(cmat_layouts, ends_of_descriptors)
+TEST(CmatLayouts, ends_of_descriptors)
 {
    Device &device = robust_device();
    oracle::Random random = test_random();
@@ -340,7 +340,7 @@ TEST(cmat_layouts, ends_of_descriptors)
                  });
 }
 
-TEST(cmat_layouts, workgroups)
+TEST(CmatLayouts, workgroups)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();

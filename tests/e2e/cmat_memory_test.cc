@@ -289,17 +289,17 @@ void sweep(Storage storage)
 
 } // namespace
 
-TEST(cmat_memory, storage_buffer)
+TEST(CmatMemory, storage_buffer)
 {
    sweep(Storage::buffer);
 }
 
-TEST(cmat_memory, shared_memory)
+TEST(CmatMemory, shared_memory)
 {
    sweep(Storage::shared);
 }
 
-TEST(cmat_memory, buffer_reference)
+TEST(CmatMemory, buffer_reference)
 {
    sweep(Storage::reference);
 }

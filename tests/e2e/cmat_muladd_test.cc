@@ -217,12 +217,12 @@ void sweep(bool integers)
 
 } // namespace
 
-TEST(cmat_muladd, floats)
+TEST(CmatMuladd, floats)
 {
    sweep(false);
 }
 
-TEST(cmat_muladd, integers)
+TEST(CmatMuladd, integers)
 {
    sweep(true);
 }

@@ -283,7 +283,7 @@ Matrix small_matrix(oracle::Random &random, Type type, uint32_t rows, uint32_t c
 
 } // namespace
 
-TEST(cmat_nv, muladd)
+TEST(CmatNv, muladd)
 {
    for_some_operations(
       2, [](Device &device, oracle::Random &random, const MatrixOperation &op, uint32_t size) {
@@ -307,7 +307,7 @@ TEST(cmat_nv, muladd)
 
 /// The same matrix as A, B and C, in arrays and across loops; and the sum as a factor of the next
 /// multiplication.
-TEST(cmat_nv, one_matrix_in_every_role)
+TEST(CmatNv, one_matrix_in_every_role)
 {
    for_some_operations(
       1,
@@ -342,7 +342,7 @@ TEST(cmat_nv, one_matrix_in_every_role)
 
 /// The length is a specialization constant, of which GLSL makes loops and sizes of arrays; so are
 /// the sizes.
-TEST(cmat_nv, components)
+TEST(CmatNv, components)
 {
    for_some_operations(6, [](Device &device, oracle::Random &random, const MatrixOperation &op,
                              uint32_t size) {
@@ -377,7 +377,7 @@ TEST(cmat_nv, components)
 }
 
 /// From and to every component type of the same size, with arithmetic before and after it.
-TEST(cmat_nv, conversions_and_arithmetic)
+TEST(CmatNv, conversions_and_arithmetic)
 {
    std::vector<MatrixType> types;
    for (const MatrixOperation &op : nv_operations(plain_device())) {

@@ -67,7 +67,7 @@ void for_some_matrix_types(Device &device, oracle::Random &random, const MatrixF
 
 } // namespace
 
-TEST(cmat_qcom, matrices_and_arrays)
+TEST(CmatQcom, matrices_and_arrays)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -132,7 +132,7 @@ uint[$WORDS] extract_words(const $M0 m) { uint v[$WORDS]; return v; }
 }
 
 /// Of every type that GLSL's functions have, at indices that the compiler knows and does not know.
-TEST(cmat_qcom, arrays)
+TEST(CmatQcom, arrays)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -199,7 +199,7 @@ $TO[$PART] sub_array_of(const $TO v[$N], const int start) { $TO w[$PART]; return
    }
 }
 
-TEST(cmat_qcom, refusals)
+TEST(CmatQcom, refusals)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();

@@ -262,7 +262,7 @@ bool has_matrix_without_a_use(const Device &device, const MatrixType &type)
 
 } // namespace
 
-TEST(cmat_robust, loads_zeros_and_stores_nothing_outside)
+TEST(CmatRobust, loads_zeros_and_stores_nothing_outside)
 {
    Device &device = robust_device();
    if (!has_robust_access(device))
@@ -281,7 +281,7 @@ TEST(cmat_robust, loads_zeros_and_stores_nothing_outside)
 }
 
 /// Matrices without a use, whose robust access is a feature of its own.
-TEST(cmat_robust, matrices_without_a_use)
+TEST(CmatRobust, matrices_without_a_use)
 {
    Device &device = robust_device();
    if (!device.nv_matrix_features.cooperativeMatrixRobustBufferAccess)
@@ -299,7 +299,7 @@ TEST(cmat_robust, matrices_without_a_use)
    });
 }
 
-TEST(cmat_robust, small_floats)
+TEST(CmatRobust, small_floats)
 {
    Device &device = robust_device();
    if (!has_robust_access(device))
@@ -329,7 +329,7 @@ TEST(cmat_robust, small_floats)
 
 /// A component is inside by its own bytes, also where the range ends within an element of the
 /// array.
-TEST(cmat_robust, through_wider_elements)
+TEST(CmatRobust, through_wider_elements)
 {
    Device &device = robust_device();
    if (!has_robust_access(device))
@@ -344,7 +344,7 @@ TEST(cmat_robust, through_wider_elements)
    });
 }
 
-TEST(cmat_robust, tensors)
+TEST(CmatRobust, tensors)
 {
    Device &device = robust_device();
    if (!has_robust_access(device))
@@ -360,7 +360,7 @@ TEST(cmat_robust, tensors)
 
 /// Vulkan promises bounds for descriptors, and a decode function has a pointer: Weft reads through
 /// the descriptor all the same.
-TEST(cmat_robust, decode_functions)
+TEST(CmatRobust, decode_functions)
 {
    Device &device = robust_device();
    if (!has_robust_access(device))
@@ -379,7 +379,7 @@ TEST(cmat_robust, decode_functions)
 }
 
 /// Matrices of a workgroup, of sizes that are no tile's, loaded plainly or as tensors.
-TEST(cmat_robust, workgroups)
+TEST(CmatRobust, workgroups)
 {
    Device &device = robust_device();
    if (!has_robust_access(device))
@@ -410,7 +410,7 @@ TEST(cmat_robust, workgroups)
 
 /// Tiles over the edge of a matrix whose size is no multiple of the tile's, as in real programs.
 /// The buffer ends with the matrix, and elements beyond it are zero.
-TEST(cmat_robust, gemm_with_a_ragged_last_row_of_tiles)
+TEST(CmatRobust, gemm_with_a_ragged_last_row_of_tiles)
 {
    Device &device = robust_device();
    if (!has_robust_access(device))

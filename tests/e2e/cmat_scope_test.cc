@@ -205,7 +205,7 @@ void check(Device &device, oracle::Random &random, const Row &row)
 
 } // namespace
 
-TEST(cmat_scope, workgroups)
+TEST(CmatScope, workgroups)
 {
    Device &device = plain_device();
    if (!device.matrix2_features.cooperativeMatrixWorkgroupScope)

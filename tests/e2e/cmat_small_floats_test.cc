@@ -158,7 +158,7 @@ void convert(Device &device, oracle::Random &random, const MatrixType &type,
 
 } // namespace
 
-TEST(cmat_small_floats, matrices_are_converted)
+TEST(CmatSmallFloats, matrices_are_converted)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -211,7 +211,7 @@ TEST(cmat_small_floats, matrices_are_converted)
 
 /// Functions for elements convert, compute and convert back; elements that are only moved keep
 /// their bits.
-TEST(cmat_small_floats, single_elements)
+TEST(CmatSmallFloats, single_elements)
 {
    Device &device = plain_device();
    if (!device.matrix2_features.cooperativeMatrixReductions)
@@ -266,7 +266,7 @@ $T0 larger(const in $T0 x, const in $T0 y) { return float(x) > float(y) ? x : y;
 
 /// In GLSL the dot product is one of halves, which become bfloat16 in the module; so there are no
 /// constants of them.
-TEST(cmat_small_floats, dot_product)
+TEST(CmatSmallFloats, dot_product)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();

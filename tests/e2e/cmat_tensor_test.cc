@@ -296,29 +296,29 @@ void sweep(Kind kind, bool vectors = false)
 
 using namespace tensor;
 
-TEST(cmat_tensor, load)
+TEST(CmatTensor, load)
 {
    sweep(Kind::load);
 }
 
-TEST(cmat_tensor, store)
+TEST(CmatTensor, store)
 {
    sweep(Kind::store);
 }
 
-TEST(cmat_tensor, load_with_decode_function)
+TEST(CmatTensor, load_with_decode_function)
 {
    sweep(Kind::decode);
 }
 
-TEST(cmat_tensor, load_with_vector_decode_function)
+TEST(CmatTensor, load_with_vector_decode_function)
 {
    sweep(Kind::decode, true);
 }
 
 /// Weights as programs have them, in blocks of 32 along a line: where all fits, the driver calls
 /// the vector function, whose values differ here, and no other.
-TEST(cmat_tensor, calls_the_vector_decode_function)
+TEST(CmatTensor, calls_the_vector_decode_function)
 {
    Device &device = plain_device();
    if (!device.is_weft || device.has_weft_layer ||

@@ -212,36 +212,36 @@ static void expect_same(const char *glsl, uint (*f)(uint), const char *name)
    }
 }
 
-TEST(control_flow, loops_of_different_length)
+TEST(ControlFlow, loops_of_different_length)
 {
    expect_same(collatz::glsl_text, collatz::f, "collatz");
    expect_same(gcd_of_halves::glsl_text, gcd_of_halves::f, "gcd");
    expect_same(two_ends::glsl_text, two_ends::f, "two ends");
 }
 
-TEST(control_flow, nested_loops_with_break_continue_return)
+TEST(ControlFlow, nested_loops_with_break_continue_return)
 {
    expect_same(nested_loops::glsl_text, nested_loops::f, "nested loops");
    expect_same(early_returns::glsl_text, early_returns::f, "early returns");
 }
 
-TEST(control_flow, switches)
+TEST(ControlFlow, switches)
 {
    expect_same(switches::glsl_text, switches::f, "switches");
 }
 
-TEST(control_flow, local_arrays_with_divergent_index)
+TEST(ControlFlow, local_arrays_with_divergent_index)
 {
    expect_same(local_arrays::glsl_text, local_arrays::f, "sort");
 }
 
-TEST(control_flow, short_circuits_and_calls)
+TEST(ControlFlow, short_circuits_and_calls)
 {
    expect_same(short_circuit::glsl_text, short_circuit::f, "short circuits");
    expect_same(calls::glsl_text, calls::f, "calls");
 }
 
-TEST(control_flow, invocations_beyond_the_workgroup_do_nothing)
+TEST(ControlFlow, invocations_beyond_the_workgroup_do_nothing)
 {
    // Workgroups that are no multiple of the subgroup leave invocations of the last one inactive.
    Device &device = plain_device();

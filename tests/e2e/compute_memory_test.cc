@@ -13,7 +13,7 @@
 
 namespace weft::e2e {
 
-TEST(memory, atomics_add_up)
+TEST(Memory, atomics_add_up)
 {
    Device &device = plain_device();
    const ComputeShader shader = {.source_type = "uint",
@@ -82,7 +82,7 @@ TEST(memory, atomics_add_up)
    EXPECT_EQ(after, expected);
 }
 
-TEST(memory, atomics_of_64_bits)
+TEST(Memory, atomics_of_64_bits)
 {
    Device &device = plain_device();
    if (!device.features12.shaderBufferInt64Atomics || !device.features.shaderInt64) {
@@ -137,7 +137,7 @@ TEST(memory, atomics_of_64_bits)
    EXPECT_EQ(after, expected);
 }
 
-TEST(memory, barriers_order_shared_memory)
+TEST(Memory, barriers_order_shared_memory)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -176,7 +176,7 @@ TEST(memory, barriers_order_shared_memory)
    }
 }
 
-TEST(memory, structures_keep_their_layout)
+TEST(Memory, structures_keep_their_layout)
 {
    struct Inner {
       float vector[3];
@@ -260,7 +260,7 @@ void main()
    }
 }
 
-TEST(memory, descriptor_arrays)
+TEST(Memory, descriptor_arrays)
 {
    Device &device = plain_device();
    if (!device.features.shaderStorageBufferArrayDynamicIndexing) {
@@ -306,7 +306,7 @@ void main()
    }
 }
 
-TEST(memory, pointers)
+TEST(Memory, pointers)
 {
    Device &device = plain_device();
    if (!device.features12.bufferDeviceAddress) {
@@ -351,7 +351,7 @@ void main()
    }
 }
 
-TEST(memory, robust_accesses_stay_inside)
+TEST(Memory, robust_accesses_stay_inside)
 {
    Device &device = robust_device();
    const std::string text = std::string(glsl_header) + R"(
@@ -401,7 +401,7 @@ void main()
    }
 }
 
-TEST(memory, built_in_variables)
+TEST(Memory, built_in_variables)
 {
    Device &device = plain_device();
    const std::string text = std::string(glsl_header) + R"(

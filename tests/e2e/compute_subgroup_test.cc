@@ -178,7 +178,7 @@ void for_each_reduction(const std::function<void(const Reduction &, const TypeCa
 
 } // namespace
 
-TEST(subgroup, reductions)
+TEST(Subgroup, reductions)
 {
    if (!offers(VK_SUBGROUP_FEATURE_ARITHMETIC_BIT))
       GTEST_SKIP();
@@ -192,7 +192,7 @@ TEST(subgroup, reductions)
       });
 }
 
-TEST(subgroup, scans)
+TEST(Subgroup, scans)
 {
    if (!offers(VK_SUBGROUP_FEATURE_ARITHMETIC_BIT))
       GTEST_SKIP();
@@ -215,7 +215,7 @@ TEST(subgroup, scans)
       });
 }
 
-TEST(subgroup, clustered_reductions)
+TEST(Subgroup, clustered_reductions)
 {
    if (!offers(VK_SUBGROUP_FEATURE_CLUSTERED_BIT))
       GTEST_SKIP();
@@ -304,7 +304,7 @@ bool crashes(const Device &device, const Movement &movement, const TypeCase &typ
 
 } // namespace
 
-TEST(subgroup, movements)
+TEST(Subgroup, movements)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -335,7 +335,7 @@ TEST(subgroup, movements)
    }
 }
 
-TEST(subgroup, rotations)
+TEST(Subgroup, rotations)
 {
    Device &device = plain_device();
    if (!device.has_extension(VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME)) {
@@ -354,7 +354,7 @@ TEST(subgroup, rotations)
    }
 }
 
-TEST(subgroup, votes_and_ballots)
+TEST(Subgroup, votes_and_ballots)
 {
    if (!offers(VK_SUBGROUP_FEATURE_VOTE_BIT) || !offers(VK_SUBGROUP_FEATURE_BALLOT_BIT))
       GTEST_SKIP();
@@ -450,7 +450,7 @@ TEST(subgroup, votes_and_ballots)
 }
 
 /// A loop whose trip count differs: each iteration counts the invocations that are still in it.
-TEST(subgroup, operations_in_divergent_loops)
+TEST(Subgroup, operations_in_divergent_loops)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();

@@ -111,7 +111,7 @@ const std::vector<IntegerExpression> &integer_expressions()
 
 } // namespace
 
-TEST(types, integer_arithmetic)
+TEST(Types, integer_arithmetic)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -238,7 +238,7 @@ const std::vector<FloatExpression> &float_expressions()
 
 } // namespace
 
-TEST(types, float_arithmetic)
+TEST(Types, float_arithmetic)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -296,7 +296,7 @@ TEST(types, float_arithmetic)
    }
 }
 
-TEST(types, conversions)
+TEST(Types, conversions)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -362,7 +362,7 @@ TEST(types, conversions)
    }
 }
 
-TEST(types, bit_operations)
+TEST(Types, bit_operations)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -423,7 +423,7 @@ TEST(types, bit_operations)
 
 /// GLSL of this age has no dot products of packed bytes: other instructions of the same form stand
 /// for them.
-TEST(types, integer_dot_products)
+TEST(Types, integer_dot_products)
 {
    constexpr uint16_t op_bitwise_or = 197, op_bitwise_xor = 198, op_bitwise_and = 199,
                       op_bit_field_s_extract = 202;

@@ -323,8 +323,8 @@ constexpr Way ways[] = {
    {"and_destroys", destroy_at_exit},
 };
 
-class ends : public testing::TestWithParam<Way> {};
-INSTANTIATE_TEST_SUITE_P(ways, ends, testing::ValuesIn(ways),
+class Ends : public testing::TestWithParam<Way> {};
+INSTANTIATE_TEST_SUITE_P(ways, Ends, testing::ValuesIn(ways),
                          [](const auto &info) { return std::string(info.param.name); });
 
 /// The status of waitpid(2) of a new process.
@@ -339,7 +339,7 @@ int end_of_process(const char *way)
    return status;
 }
 
-TEST_P(ends, with_its_status)
+TEST_P(Ends, with_its_status)
 {
    const char *variable = getenv("WEFT_TEST_EXITS");
    const uint32_t count = variable ? atoi(variable) : 4;

@@ -80,7 +80,7 @@ const std::vector<MatrixOperation> operations = {
    {8, 8, 8, ComponentType::s64, ComponentType::u64, ComponentType::s64, ComponentType::s64, true},
 };
 
-TEST(interpreter, sees_a_missing_barrier)
+TEST(Interpreter, sees_a_missing_barrier)
 {
    const auto result = interpret(exchange(true));
    const auto *expected = std::get_if<Expected>(&result);
@@ -93,7 +93,7 @@ TEST(interpreter, sees_a_missing_barrier)
    ASSERT_TRUE(std::holds_alternative<Invalid>(racing));
 }
 
-TEST(interpreter, refuses_what_is_not_defined)
+TEST(Interpreter, refuses_what_is_not_defined)
 {
    const auto refusal = [](const auto &edit) {
       Program p = exchange(true);
@@ -121,7 +121,7 @@ TEST(interpreter, refuses_what_is_not_defined)
              "an undefined value is used");
 }
 
-TEST(interpreter, refuses_a_matrix_without_a_value)
+TEST(Interpreter, refuses_a_matrix_without_a_value)
 {
    Program p;
    p.subgroup_size = 8;
@@ -143,7 +143,7 @@ TEST(interpreter, refuses_a_matrix_without_a_value)
 }
 
 /// A matrix of zeros loads one row of a tensor of two, clipped to the first columns, and stores it.
-TEST(interpreter, loads_through_a_view)
+TEST(Interpreter, loads_through_a_view)
 {
    Program p;
    p.subgroup_size = 8;
@@ -178,7 +178,7 @@ TEST(interpreter, loads_through_a_view)
    EXPECT_TRUE(std::holds_alternative<Invalid>(interpret(p)));
 }
 
-TEST(numbers, only_exact_floats)
+TEST(Numbers, only_exact_floats)
 {
    EXPECT_TRUE(convert(Type::bf16, Type::f32, {0, 255}));
    EXPECT_FALSE(convert(Type::bf16, Type::f32, {0, 257}));
@@ -206,7 +206,7 @@ TEST(numbers, only_exact_floats)
    EXPECT_EQ(binary(Binary::less, Type::u64, {1}, {-1})->i, 1);
 }
 
-TEST(generator, a_seed_repeats_its_program)
+TEST(Generator, a_seed_repeats_its_program)
 {
    for (uint64_t seed = 1; seed < 10; seed++) {
       const GeneratedProgram g = generate(seed, operations);
@@ -215,7 +215,7 @@ TEST(generator, a_seed_repeats_its_program)
    }
 }
 
-TEST(generator, has_all_kinds_of_statements)
+TEST(Generator, has_all_kinds_of_statements)
 {
    std::vector<uint32_t> kinds(size_t(Kind::atomic) + 1), ops(size_t(Op::ballot) + 1);
    for (uint64_t seed = 1; seed < 300; seed++) {
@@ -232,7 +232,7 @@ TEST(generator, has_all_kinds_of_statements)
       EXPECT_NE(ops[op], 0u) << "expression " << op;
 }
 
-TEST(generator, has_all_types)
+TEST(Generator, has_all_types)
 {
    std::map<Type, uint32_t> matrices, scalars;
    for (uint64_t seed = 1; seed < 300; seed++) {
@@ -251,7 +251,7 @@ TEST(generator, has_all_types)
       EXPECT_NE(scalars[type], 0u) << glsl_name(type);
 }
 
-TEST(generator, has_scopes_and_sizes)
+TEST(Generator, has_scopes_and_sizes)
 {
    uint32_t of_workgroups = 0, flexible = 0;
    for (uint64_t seed = 1; seed < 300; seed++) {
@@ -273,7 +273,7 @@ TEST(generator, has_scopes_and_sizes)
 }
 
 /// Each where the program has it, and as an instruction where GLSL has none.
-TEST(generator, has_all_of_the_family)
+TEST(Generator, has_all_of_the_family)
 {
    uint32_t without_use = 0, vectors = 0, transposes = 0, coordinates = 0, turns = 0, blocks = 0,
             quads = 0;
@@ -304,7 +304,7 @@ TEST(generator, has_all_of_the_family)
    EXPECT_GE(blocks, 10u);
 }
 
-TEST(generator, has_dimensions_and_specialization_constants)
+TEST(Generator, has_dimensions_and_specialization_constants)
 {
    uint32_t planes = 0, specialized = 0, many = 0;
    for (uint64_t seed = 1; seed < 300; seed++) {
@@ -323,7 +323,7 @@ TEST(generator, has_dimensions_and_specialization_constants)
    EXPECT_GE(specialized, 30u);
 }
 
-TEST(generator, has_atomics_and_uniform_buffers)
+TEST(Generator, has_atomics_and_uniform_buffers)
 {
    uint32_t uniform = 0, results = 0, shared = 0, kinds[size_t(Atomic::append) + 1] = {};
    for (uint64_t seed = 1; seed < 500; seed++) {
@@ -350,7 +350,7 @@ TEST(generator, has_atomics_and_uniform_buffers)
 }
 
 /// Sixteen invocations of two subgroups on three places; the order matters to some of them.
-TEST(interpreter, lets_atomics_come_in_any_order)
+TEST(Interpreter, lets_atomics_come_in_any_order)
 {
    Program p;
    p.subgroup_size = 8;
@@ -410,7 +410,7 @@ TEST(interpreter, lets_atomics_come_in_any_order)
    EXPECT_TRUE(is_refused(interpret(p)));
 }
 
-TEST(interpreter, turns_rows_by_what_their_invocations_say)
+TEST(Interpreter, turns_rows_by_what_their_invocations_say)
 {
    Program p;
    p.subgroup_size = 8;
@@ -437,7 +437,7 @@ TEST(interpreter, turns_rows_by_what_their_invocations_say)
 }
 
 /// One block of bytes beside the next, row by row, or word by word.
-TEST(interpreter, loads_interleaved_blocks)
+TEST(Interpreter, loads_interleaved_blocks)
 {
    Program p;
    p.subgroup_size = 8;
@@ -472,7 +472,7 @@ TEST(interpreter, loads_interleaved_blocks)
    }
 }
 
-TEST(generator, changes_what_was_copied)
+TEST(Generator, changes_what_was_copied)
 {
    uint32_t found = 0;
    for (uint64_t seed = 1; seed < 50; seed++) {
@@ -490,7 +490,7 @@ TEST(generator, changes_what_was_copied)
 }
 
 /// glslang has 16 bits in place of 64, and the module the whole number.
-TEST(print, says_wide_literals_beside_matrices_of_64_bits)
+TEST(Print, says_wide_literals_beside_matrices_of_64_bits)
 {
    constexpr uint64_t number = 0x123456789abcdef0;
    Program p;
@@ -516,7 +516,7 @@ TEST(print, says_wide_literals_beside_matrices_of_64_bits)
       EXPECT_TRUE(has({uint32_t(number >> shift & 0xffff), 0})) << to_glsl(p);
 }
 
-TEST(shrink, leaves_what_fails)
+TEST(Shrink, leaves_what_fails)
 {
    const auto multiplies = [](const Program &p) {
       bool found = false;
@@ -538,7 +538,7 @@ TEST(shrink, leaves_what_fails)
    }
 }
 
-TEST(print, declares_what_is_computed)
+TEST(Print, declares_what_is_computed)
 {
    Stmt store = {Kind::store};
    Expr half = {Op::load, Type::f16, 0, 0, 0, {literal(1)}};
@@ -563,7 +563,7 @@ bool jumps(const std::vector<Stmt> &block)
    });
 }
 
-TEST(shrink, leaves_no_jumps_behind)
+TEST(Shrink, leaves_no_jumps_behind)
 {
    Stmt stop = {Kind::branch}, loop = {Kind::loop}, store = {Kind::store};
    stop.exprs = {literal(1)};

@@ -152,7 +152,7 @@ size_t allocated()
    return info.uordblks + info.hblkhd;
 }
 
-TEST(unload, leaves_no_memory_behind)
+TEST(Unload, leaves_no_memory_behind)
 {
    if (WEFT_ASAN || WEFT_TSAN)
       GTEST_SKIP() << "a sanitizer's heap";

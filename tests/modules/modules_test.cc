@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Modules of SPIR-V with a formula for their result, by every path: in this process (modules.*),
-/// and through Vulkan on the environment's driver or layer (modules_through_vulkan.*).
+/// Modules of SPIR-V with a formula for their result, by every path: in this process (Modules.*),
+/// and through Vulkan on the environment's driver or layer (ModulesThroughVulkan.*).
 ///
 /// Files run everywhere. Each generated module (composites.cc) runs by one of the five paths in
 /// process, and one in four through Vulkan.
@@ -81,9 +81,9 @@ std::vector<Case> all_cases()
    return cases;
 }
 
-class modules : public testing::TestWithParam<Case> {};
+class Modules : public testing::TestWithParam<Case> {};
 
-class modules_through_vulkan : public modules {};
+class ModulesThroughVulkan : public Modules {};
 
 std::vector<Case> cases_through_vulkan()
 {
@@ -125,7 +125,7 @@ std::vector<NamedPath> paths()
    return list;
 }
 
-TEST_P(modules, in_process)
+TEST_P(Modules, in_process)
 {
    const Module &module = GetParam().module;
    oracle::Random random = random_for(module);
@@ -162,7 +162,7 @@ TEST_P(modules, in_process)
    }
 }
 
-TEST_P(modules_through_vulkan, run)
+TEST_P(ModulesThroughVulkan, run)
 {
    static vulkan::Device device(false);
    /* Loaders go on without a layer that is not there. */
@@ -200,8 +200,8 @@ std::string name_of(const testing::TestParamInfo<Case> &info)
    return info.param.module.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(all, modules, testing::ValuesIn(all_cases()), name_of);
-INSTANTIATE_TEST_SUITE_P(all, modules_through_vulkan, testing::ValuesIn(cases_through_vulkan()),
+INSTANTIATE_TEST_SUITE_P(all, Modules, testing::ValuesIn(all_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(all, ModulesThroughVulkan, testing::ValuesIn(cases_through_vulkan()),
                          name_of);
 
 } // namespace
