@@ -166,7 +166,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties
    OutArray out(pProperties, pPropertyCount);
    for (const MatrixOperation &op : advertised_matrices().operations) {
       if (auto *p = out.append())
-         tell_operation(op, *p);
+         write_operation(op, *p);
    }
    return out.status();
 }
@@ -177,7 +177,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties
    OutArray out(pProperties, pPropertyCount);
    for (const MatrixOperation &op : advertised_matrices().operations) {
       if (auto *p = is_nv_operation(op) ? out.append() : nullptr)
-         tell_operation(op, *p);
+         write_operation(op, *p);
    }
    return out.status();
 }
@@ -194,7 +194,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixProperties
       if (pInfo->scope != VK_SCOPE_SUBGROUP_KHR || op.saturating != saturating)
          continue;
       if (auto *p = out.append())
-         tell_multiples(op, *p);
+         write_multiples(op, *p);
    }
    return out.status();
 }
@@ -207,7 +207,7 @@ weft_GetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(
    OutArray out(pProperties, pPropertyCount);
    for (const FlexibleOperation &flexible : advertised_matrices().flexible) {
       if (auto *p = out.append())
-         tell_flexible(flexible, *p);
+         write_flexible(flexible, *p);
    }
    return out.status();
 }

@@ -255,7 +255,7 @@ Device *find_device(const void *dispatchable)
 void report(const Device &device, VkDebugUtilsMessageSeverityFlagBitsEXT severity,
             const std::string &message)
 {
-   device.instance->messengers.tell(severity, VK_OBJECT_TYPE_DEVICE,
+   device.instance->messengers.send(severity, VK_OBJECT_TYPE_DEVICE,
                                     uint64_t(uintptr_t(device.handle)), message);
 }
 
@@ -288,9 +288,9 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice handle,
          return result;
       device->instance = instance;
       const PhysicalDevice &physical = *device->physical;
-      const auto tell = [&](VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+      const auto send = [&](VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                             const std::string &text) {
-         instance->messengers.tell(severity, VK_OBJECT_TYPE_PHYSICAL_DEVICE,
+         instance->messengers.send(severity, VK_OBJECT_TYPE_PHYSICAL_DEVICE,
                                    uint64_t(uintptr_t(handle)), "vkCreateDevice: " + text);
       };
       std::unique_ptr<EditedDeviceInfo> edited;
@@ -310,11 +310,11 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice handle,
          result = why.empty() ? VK_SUCCESS : VK_ERROR_FEATURE_NOT_PRESENT;
       }
       if (result != VK_SUCCESS) {
-         tell(VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, why);
+         send(VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT, why);
          return result;
       }
       for (const ExtensionRow *row : ignored)
-         tell(VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+         send(VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
               std::string("features of ") + row->name + " are ignored: it is not enabled");
 
       result = next_create(handle, edited ? &edited->info : info, allocator, out);

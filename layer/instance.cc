@@ -63,7 +63,7 @@ VkResult Instance::get(VkPhysicalDevice physical, const PhysicalDevice **out)
       *out = entry.get();
    }
    for (const std::string &finding : findings)
-      messengers.tell(VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, VK_OBJECT_TYPE_PHYSICAL_DEVICE,
+      messengers.send(VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT, VK_OBJECT_TYPE_PHYSICAL_DEVICE,
                       uint64_t(uintptr_t(physical)), finding);
    return VK_SUCCESS;
 }
@@ -89,7 +89,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
       Messengers &messengers = instance->messengers;
       messengers.add_chain(info->pNext);
       for (const std::string &problem : problems)
-         messengers.tell(VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, VK_OBJECT_TYPE_UNKNOWN, 0,
+         messengers.send(VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT, VK_OBJECT_TYPE_UNKNOWN, 0,
                          "setting ignored: " + problem);
       messengers.remove(VK_NULL_HANDLE);
       messengers.log = instance->settings.log;

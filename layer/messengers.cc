@@ -44,7 +44,7 @@ void Messengers::add_chain(const void *chain)
    }
 }
 
-void Messengers::tell(VkDebugUtilsMessageSeverityFlagBitsEXT severity, VkObjectType type,
+void Messengers::send(VkDebugUtilsMessageSeverityFlagBitsEXT severity, VkObjectType type,
                       uint64_t handle, const std::string &text) const
 {
    if (log)

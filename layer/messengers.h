@@ -34,7 +34,7 @@ public:
    void add_chain(const void *chain);
 
    /// Calls every messenger for messages of this severity, once.
-   void tell(VkDebugUtilsMessageSeverityFlagBitsEXT, VkObjectType, uint64_t handle,
+   void send(VkDebugUtilsMessageSeverityFlagBitsEXT, VkObjectType, uint64_t handle,
              const std::string &text) const;
 
 private:

@@ -93,7 +93,7 @@ const Identity *identity_of(const Instance &instance, const PhysicalDevice *devi
    return device && device->lowers_any() ? instance.settings.identity : nullptr;
 }
 
-WeftMatrixSupport tell_support(Support support)
+WeftMatrixSupport support_value(Support support)
 {
    switch (support) {
    case Support::absent:
@@ -219,12 +219,12 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice phys
    {
       for (const ExtensionRow &row : extension_rows()) {
          const Support support = support_of(device, row);
-         if (!row.tell_properties || s->sType != row.properties || support == Support::native ||
+         if (!row.write_properties || s->sType != row.properties || support == Support::native ||
              support == Support::extended)
             continue;
          memset(s + 1, 0, row.property_words * sizeof(uint32_t));
          if (support == Support::lowered)
-            row.tell_properties(*device, s);
+            row.write_properties(*device, s);
       }
    }
    if (const Identity *identity = identity_of(*instance, device)) {
@@ -319,7 +319,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
             if (std::ranges::count(device->native_operations, operation))
                continue;
             if (auto *p = out.append())
-               tell_operation(operation, *p);
+               write_operation(operation, *p);
          }
       }
       return out.status();
@@ -338,7 +338,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
       OutArray out(properties, count);
       const auto append = [&](const MatrixOperation &operation) {
          if (auto *p = is_nv_operation(operation) ? out.append() : nullptr)
-            tell_operation(operation, *p);
+            write_operation(operation, *p);
       };
       if (device->lowers(extension))
          std::ranges::for_each(device->operations, append);
@@ -365,7 +365,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_properties
              !multiples)
             return;
          if (auto *p = out.append())
-            tell_multiples(operation, *p);
+            write_multiples(operation, *p);
       };
       if (device->lowers(Extension::ext_cooperative_matrix_maintenance1))
          std::ranges::for_each(device->operations, append);
@@ -387,7 +387,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_cooperative_matrix_flexible_d
          return out.status();
       for (const FlexibleOperation &flexible : device->flexible) {
          if (auto *p = out.append())
-            tell_flexible(flexible, *p);
+            write_flexible(flexible, *p);
       }
       return out.status();
    });
@@ -402,7 +402,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_matrix_extensions(
          WeftMatrixExtension *e = out.append();
          if (!e)
             continue;
-         *e = {.support = tell_support(device->support_of(row.extension))};
+         *e = {.support = support_value(device->support_of(row.extension))};
          copy_text(e->extensionName, row.name);
          if (e->support == WEFT_MATRIX_SUPPORT_MISSING)
             copy_text(e->reason, device->why_absent(row.extension).c_str());

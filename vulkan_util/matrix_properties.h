@@ -16,7 +16,7 @@ namespace weft {
 
 /// Sets the members for component types.
 template <typename Properties>
-void tell_types(const MatrixOperation &op, Properties &p)
+void write_types(const MatrixOperation &op, Properties &p)
 {
    p.AType = decltype(p.AType)(op.a);
    p.BType = decltype(p.BType)(op.b);
@@ -29,18 +29,18 @@ void tell_types(const MatrixOperation &op, Properties &p)
 
 /// For VkCooperativeMatrixPropertiesNV and …KHR: one shape, at subgroup scope.
 template <typename Properties>
-void tell_operation(const MatrixOperation &op, Properties &p)
+void write_operation(const MatrixOperation &op, Properties &p)
 {
    p.MSize = op.m;
    p.NSize = op.n;
    p.KSize = op.k;
-   tell_types(op, p);
+   write_types(op, p);
    if constexpr (requires { p.saturatingAccumulation; })
       p.saturatingAccumulation = op.saturating;
    p.scope = decltype(p.scope)(VK_SCOPE_SUBGROUP_KHR);
 }
 
-/// The inverse of tell_operation(): a driver's operation; nothing for another scope.
+/// The inverse of write_operation(): a driver's operation; nothing for another scope.
 inline std::optional<MatrixOperation> read_operation(const VkCooperativeMatrixPropertiesKHR &p)
 {
    if (p.scope != VK_SCOPE_SUBGROUP_KHR)
@@ -57,19 +57,19 @@ inline std::optional<MatrixOperation> read_operation(const VkCooperativeMatrixPr
 
 /// For the structs of flexible dimensions: multiples of a shape.
 template <typename Properties>
-void tell_multiples(const MatrixOperation &op, Properties &p)
+void write_multiples(const MatrixOperation &op, Properties &p)
 {
    p.MGranularity = op.m;
    p.NGranularity = op.n;
    p.KGranularity = op.k;
-   tell_types(op, p);
+   write_types(op, p);
 }
 
-inline void tell_flexible(const FlexibleOperation &flexible,
-                          VkCooperativeMatrixFlexibleDimensionsPropertiesNV &p)
+inline void write_flexible(const FlexibleOperation &flexible,
+                           VkCooperativeMatrixFlexibleDimensionsPropertiesNV &p)
 {
    const MatrixOperation &op = flexible.granularity;
-   tell_multiples(op, p);
+   write_multiples(op, p);
    p.saturatingAccumulation = op.saturating;
    p.scope = op.scope == MatrixScope::workgroup ? VK_SCOPE_WORKGROUP_KHR : VK_SCOPE_SUBGROUP_KHR;
    p.workgroupInvocations = flexible.workgroup_invocations;

@@ -74,7 +74,7 @@ const char *has_no_elements(const MatrixPlan &device)
              : "the driver has no subgroup shuffles";
 }
 
-void tell_matrix_properties(const MatrixPlan &, void *structure)
+void write_matrix_properties(const MatrixPlan &, void *structure)
 {
    static_assert(sizeof(VkPhysicalDeviceCooperativeMatrixPropertiesKHR) ==
                  sizeof(VkPhysicalDeviceCooperativeMatrixPropertiesNV));
@@ -82,7 +82,7 @@ void tell_matrix_properties(const MatrixPlan &, void *structure)
       ->cooperativeMatrixSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
 }
 
-void tell_matrix2_properties(const MatrixPlan &device, void *structure)
+void write_matrix2_properties(const MatrixPlan &device, void *structure)
 {
    uint32_t workgroup = 0;
    for (const FlexibleOperation &operation : device.flexible)
@@ -111,7 +111,7 @@ const ExtensionRow rows[] = {
       .lowered_features = all(2),
       .properties = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR,
       .property_words = 1,
-      .tell_properties = tell_matrix_properties,
+      .write_properties = write_matrix_properties,
       .query = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
       .spirv_capabilities = {6022}, // CooperativeMatrixKHR
       .spirv_extensions = {"SPV_KHR_cooperative_matrix"},
@@ -130,7 +130,7 @@ const ExtensionRow rows[] = {
       .lowered_features = all(2),
       .properties = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_NV,
       .property_words = 1,
-      .tell_properties = tell_matrix_properties,
+      .write_properties = write_matrix_properties,
       .query = "vkGetPhysicalDeviceCooperativeMatrixPropertiesNV",
       .spirv_capabilities = {5357}, // CooperativeMatrixNV
       .spirv_extensions = {"SPV_NV_cooperative_matrix"},
@@ -151,7 +151,7 @@ const ExtensionRow rows[] = {
       .lowered_features = all(7),
       .properties = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV,
       .property_words = 3, // of workgroup scope and of flexible dimensions
-      .tell_properties = tell_matrix2_properties,
+      .write_properties = write_matrix2_properties,
       .query = "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
       // CooperativeMatrixReductionsNV, …ConversionsNV, …PerElementOperationsNV,
       // …TensorAddressingNV, …BlockLoadsNV, TensorAddressingNV

@@ -60,7 +60,7 @@ struct ExtensionRow {
    /// The 32-bit words behind the header of the struct of properties; null without a struct.
    VkStructureType properties = VK_STRUCTURE_TYPE_MAX_ENUM;
    uint32_t property_words = 0;
-   void (*tell_properties)(const MatrixPlan &, void *structure) = nullptr;
+   void (*write_properties)(const MatrixPlan &, void *structure) = nullptr;
 
    /// The command of a physical device that lists its matrices, or null.
    const char *query = nullptr;
