@@ -35,7 +35,7 @@ EXPORTED = {
                           "vk_icdNegotiateLoaderICDInterfaceVersion"},
     "libVkLayer_weft_cooperative_matrix.so": {"vkNegotiateLoaderLayerInterfaceVersion"},
 }
-LICENSES = {"Weft", "Mesa", "SPIRV-Tools", "SPIRV-Headers", "LLVM", "Boost.Context", "zlib", "zstd",
+LICENSES = {"Weft", "Mesa", "SPIRV-Tools", "SPIRV-Headers", "LLVM", "Boost.Context", "CLI11", "nlohmann-json", "zlib", "zstd",
             "libstdc++"}
 
 
