@@ -4,36 +4,18 @@
 
 #include "nir_passes/front_end/vtn_components.h"
 
-nir_def *weft_count_runs(nir_builder *nb, const struct glsl_cmat_description *desc,
-                         const struct weft_runs *runs)
-{
-   return nir_cmat_runs_weft(nb, .cmat_desc = *desc, .matrix_layout = runs->layout,
-                             .run_length = runs->length);
-}
-
-static nir_def *coordinates(nir_builder *nb, const struct glsl_cmat_description *desc,
-                            const struct weft_runs *runs, nir_def *number)
-{
-   if (!runs)
-      return nir_cmat_coordinates_weft(nb, number, .cmat_desc = *desc);
-   return nir_cmat_run_coordinates_weft(nb, number, .cmat_desc = *desc,
-                                        .matrix_layout = runs->layout, .run_length = runs->length);
-}
-
-/* Over runs, or single components where there are none. */
-static void for_each(struct vtn_builder *b, const struct glsl_cmat_description *desc,
-                     const struct weft_runs *runs, weft_component_body body, void *data)
+void weft_for_each_component(struct vtn_builder *b, const struct glsl_cmat_description *desc,
+                             weft_component_body body, void *data)
 {
    nir_builder *nb = &b->nb;
    nir_variable *counter = nir_local_variable_create(nb->impl, glsl_uint_type(), "component");
    nir_store_var(nb, counter, nir_imm_int(nb, 0), 1);
-   nir_def *count =
-      runs ? weft_count_runs(nb, desc, runs) : nir_cmat_length(nb, .cmat_desc = *desc);
+   nir_def *count = nir_cmat_length(nb, .cmat_desc = *desc);
    nir_loop *loop = nir_push_loop(nb);
    {
       nir_def *number = nir_load_var(nb, counter);
       nir_break_if(nb, nir_uge(nb, number, count));
-      nir_def *element = coordinates(nb, desc, runs, number);
+      nir_def *element = nir_cmat_coordinates_weft(nb, number, .cmat_desc = *desc);
       nir_if *inside = nir_push_if(nb, nir_ine_imm(nb, nir_channel(nb, element, 2), 0));
       {
          const struct weft_component component = {number, nir_channel(nb, element, 0),
@@ -44,16 +26,4 @@ static void for_each(struct vtn_builder *b, const struct glsl_cmat_description *
       nir_store_var(nb, counter, nir_iadd_imm(nb, number, 1), 1);
    }
    nir_pop_loop(nb, loop);
-}
-
-void weft_for_each_component(struct vtn_builder *b, const struct glsl_cmat_description *desc,
-                             weft_component_body body, void *data)
-{
-   for_each(b, desc, NULL, body, data);
-}
-
-void weft_for_each_run(struct vtn_builder *b, const struct glsl_cmat_description *desc,
-                       const struct weft_runs *runs, weft_component_body body, void *data)
-{
-   for_each(b, desc, runs, body, data);
 }

@@ -320,14 +320,26 @@ struct weft_tensor_view weft_get_tensor_view(struct vtn_builder *b, uint32_t id)
    struct weft_tensor_view view = {
       .dim = dim,
       .has_dimensions = operands[TYPE_MODE].u32,
-      .clip_row_offset = value->elems[clip + CLIP_ROW_OFFSET]->def,
-      .clip_row_span = value->elems[clip + CLIP_ROW_SPAN]->def,
-      .clip_col_offset = value->elems[clip + CLIP_COL_OFFSET]->def,
-      .clip_col_span = value->elems[clip + CLIP_COL_SPAN]->def,
+      .clip =
+         {
+            .first_row = value->elems[clip + CLIP_ROW_OFFSET]->def,
+            .rows = value->elems[clip + CLIP_ROW_SPAN]->def,
+            .first_col = value->elems[clip + CLIP_COL_OFFSET]->def,
+            .cols = value->elems[clip + CLIP_COL_SPAN]->def,
+         },
    };
    for (unsigned i = 0; i < dim; i++)
       view.permutation[i] = operands[TYPE_PERMUTATION + i].u32;
    get_numbers(value, VIEW_DIMENSION * dim, dim, view.dimension);
    get_numbers(value, VIEW_STRIDE * dim, dim, view.stride);
+   return view;
+}
+
+struct weft_tensor_view weft_whole_tensor_view(struct vtn_builder *b, unsigned dim)
+{
+   nir_def *zero = nir_imm_int(&b->nb, 0), *all = nir_imm_int(&b->nb, -1);
+   struct weft_tensor_view view = {.dim = dim, .clip = {zero, all, zero, all}};
+   for (unsigned i = 0; i < dim; i++)
+      view.permutation[i] = i;
    return view;
 }

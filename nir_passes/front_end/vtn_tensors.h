@@ -9,32 +9,14 @@
 
 #pragma once
 
+#include "nir_passes/matrices/tensors/tensor_access.h"
+
 #include "compiler/spirv/vtn_private.h"
-
-#define WEFT_MAX_TENSOR_DIM 5
-
-struct weft_tensor_layout {
-   unsigned dim;
-   SpvTensorClampMode clamp_mode;
-   nir_def *block_size[WEFT_MAX_TENSOR_DIM];
-   nir_def *dimension[WEFT_MAX_TENSOR_DIM];
-   nir_def *stride[WEFT_MAX_TENSOR_DIM];
-   nir_def *offset[WEFT_MAX_TENSOR_DIM];
-   nir_def *span[WEFT_MAX_TENSOR_DIM];
-   nir_def *clamp_value;
-};
-
-struct weft_tensor_view {
-   unsigned dim;
-   bool has_dimensions;
-   unsigned permutation[WEFT_MAX_TENSOR_DIM];
-   nir_def *dimension[WEFT_MAX_TENSOR_DIM];
-   nir_def *stride[WEFT_MAX_TENSOR_DIM];
-   nir_def *clip_row_offset, *clip_row_span, *clip_col_offset, *clip_col_span;
-};
 
 struct weft_tensor_layout weft_get_tensor_layout(struct vtn_builder *b, uint32_t id);
 struct weft_tensor_view weft_get_tensor_view(struct vtn_builder *b, uint32_t id);
+/* The view that permutes and clips nothing. */
+struct weft_tensor_view weft_whole_tensor_view(struct vtn_builder *b, unsigned dim);
 
 /* Translations of instructions, as in the table of vtn_handlers.c. */
 void weft_type_tensor_layout(struct vtn_builder *b, const uint32_t *w, unsigned count);

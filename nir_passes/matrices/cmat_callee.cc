@@ -78,17 +78,24 @@ void remove_unused_functions(nir_shader *nir)
    });
 }
 
-nir_def *Combination::operator()(nir_def *x, nir_def *y) const
+nir_def *call_function(nir_builder *b, nir_function *function, const glsl_type *result,
+                       std::span<nir_def *const> arguments)
 {
-   assert(function->num_params == 3);
-   nir_variable *result = nir_local_variable_create(b->impl, glsl_scalar_type(type), "combination");
-   nir_deref_instr *deref = nir_build_deref_var(b, result);
+   assert(function->num_params == arguments.size() + 1);
+   nir_variable *variable = nir_local_variable_create(b->impl, result, "result");
+   nir_deref_instr *deref = nir_build_deref_var(b, variable);
    nir_call_instr *call = nir_call_instr_create(b->shader, function);
    call->params[0] = nir_src_for_ssa(&deref->def);
-   call->params[1] = nir_src_for_ssa(x);
-   call->params[2] = nir_src_for_ssa(y);
+   for (size_t i = 0; i < arguments.size(); ++i)
+      call->params[i + 1] = nir_src_for_ssa(arguments[i]);
    nir_builder_instr_insert(b, &call->instr);
    return nir_load_deref(b, deref);
+}
+
+nir_def *Combination::operator()(nir_def *x, nir_def *y) const
+{
+   nir_def *const operands[] = {x, y};
+   return call_function(b, function, glsl_scalar_type(type), operands);
 }
 
 } // namespace weft

@@ -9,6 +9,8 @@
 #include "compiler/glsl_types.h"
 #include "compiler/nir/nir_builder.h"
 
+#include <span>
+
 namespace weft {
 
 /// The function that the index CALLEE names; null for an intrinsic without one.
@@ -17,6 +19,10 @@ nir_function *callee_of(const nir_shader *, const nir_intrinsic_instr *);
 /// Removes the functions that are no entry point and that no intrinsic calls.  The others get other
 /// places in the list, and intrinsics the new numbers.
 void remove_unused_functions(nir_shader *);
+
+/// The result, of a scalar or vector type, of a call.
+nir_def *call_function(nir_builder *, nir_function *, const glsl_type *result,
+                       std::span<nir_def *const> arguments);
 
 /// Calls of a function that combines two components of a type to one.
 struct Combination {
