@@ -7,7 +7,7 @@
 #include "icd/device.h"
 #include "icd/log.h"
 #include "threads/blocked_signals.h"
-#include "threads/float_mode.h"
+#include "threads/host_cpu.h"
 
 #include "vk_alloc.h"
 #include "vk_log.h"

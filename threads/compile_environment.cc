@@ -3,7 +3,7 @@
 
 #include "threads/compile_environment.h"
 
-#include "threads/float_mode.h"
+#include "threads/host_cpu.h"
 
 namespace weft {
 

@@ -16,6 +16,7 @@
 #include "nir_passes/shader_text.h"
 #include "threads/until_unload.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -51,14 +52,18 @@ Dump with_debug_output(const Dump &callers)
 
 Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
 {
-   static const auto &avx2 = until_unload(new CpuFeatures(detect_features(IsaLimit::avx2))),
-                     &avx512 = until_unload(new CpuFeatures(detect_features(IsaLimit::avx512)));
+   static const auto &of_levels = until_unload(new std::vector<CpuFeatures>([] {
+      std::vector<CpuFeatures> all;
+      for (const IsaLevel &level : isa_levels())
+         all.push_back(detect_features(level.limit));
+      return all;
+   }()));
    if (!wanted)
       return &host_features();
-   const CpuFeatures &found = *wanted == InstructionSet::avx512 ? avx512 : avx2;
+   const auto level = std::ranges::find(isa_levels(), *wanted, &IsaLevel::instruction_set);
+   const CpuFeatures &found = of_levels[level - isa_levels().begin()];
    if (found.instruction_set < *wanted)
-      return Error{std::string("this CPU has no ") +
-                   (*wanted == InstructionSet::avx512 ? "AVX-512" : "AVX2")};
+      return Error{"this CPU has no " + std::string(level->name)};
    return &found;
 }
 
@@ -105,8 +110,7 @@ Result<TranslatedShader> translate(LoweredShader shader, const CompileOptions &o
       dump("nir", shader_text(nir));
 
    auto context = std::make_unique<llvm::LLVMContext>();
-   const TranslateOptions translate_options{shader.subgroup_size, shader.cpu->vector_bits(),
-                                            shader.cpu->has_byte_dots(),
+   const TranslateOptions translate_options{shader.subgroup_size, shader.cpu->target,
                                             shader.robust_buffer_access};
    const Clock::time_point start = Clock::now();
    Result<Translation> translation = nir_to_llvm(nir, translate_options, *context);

@@ -51,7 +51,7 @@ struct CompileStatistics {
    /// The times of the translation to LLVM IR, LLVM's passes, its code generator, and the linker.
    double translation_ms = 0, optimisation_ms = 0, code_generation_ms = 0, link_ms = 0;
    uint64_t code_bytes = 0;
-   uint32_t dropped_passes = 0; ///< passes of LLVM's code generator that jit.cc drops by name
+   std::vector<std::string> dropped_passes; ///< LLVM's passes that jit.cc drops, by their names
    AccessCounts accesses;
 };
 

@@ -19,15 +19,17 @@ namespace {
 constexpr std::string_view debug_words[] = {"log",  "nir",       "llvm", "asm",
                                             "perf", "registers", "spirv"};
 
-struct IsaWord {
-   std::string_view name;
-   IsaLimit limit;
-};
-constexpr IsaWord isa_words[] = {
-   {"avx2", IsaLimit::avx2},       {"avx-vnni", IsaLimit::avx_vnni},
-   {"avx512f", IsaLimit::avx512f}, {"avx512-vnni", IsaLimit::avx512_vnni},
-   {"avx512", IsaLimit::avx512},   {"amx", IsaLimit::amx},
-};
+/// "avx2, avx512 or amx".
+std::string list_of_isa_words()
+{
+   std::string text;
+   for (const IsaWord &word : isa_words()) {
+      if (!text.empty())
+         text += &word == &isa_words().back() ? " or " : ", ";
+      text += word.word;
+   }
+   return text;
+}
 
 /// 0 when the text is not a number.
 uint32_t parse_number(std::string_view text)
@@ -51,7 +53,8 @@ Options parse_options(const char *(*lookup)(const char *name), std::vector<std::
       const char *value = lookup(name);
       return std::string_view(value ? value : "");
    };
-   const auto complain = [&](const char *name, std::string_view value, const char *expected) {
+   const auto complain = [&](const char *name, std::string_view value,
+                             const std::string &expected) {
       problems.push_back(std::string(name) + "=" + std::string(value) + ": expected " + expected);
    };
 
@@ -75,12 +78,11 @@ Options parse_options(const char *(*lookup)(const char *name), std::vector<std::
          complain("WEFT_ORDER", text, "a number from 0 to 4294967295");
    }
    if (const std::string_view text = value_of("WEFT_ISA"); !text.empty()) {
-      const auto *word = std::find_if(std::begin(isa_words), std::end(isa_words),
-                                      [&](const IsaWord &w) { return w.name == text; });
-      if (word != std::end(isa_words))
+      const auto word = std::ranges::find(isa_words(), text, &IsaWord::word);
+      if (word != isa_words().end())
          o.isa = word->limit;
       else
-         complain("WEFT_ISA", text, "avx2, avx-vnni, avx512f, avx512-vnni, avx512 or amx");
+         complain("WEFT_ISA", text, list_of_isa_words());
    }
    return o;
 }

@@ -20,9 +20,9 @@ struct Options {
    /// of every shader on stderr; "perf": /tmp/perf-PID.map for perf(1); "registers": matrices as
    /// registers instead of tiles.
    std::vector<std::string> debug;
-   uint32_t threads = 0;         ///< WEFT_THREADS: the executor's threads; 0: one per CPU
-   uint32_t order = 0;           ///< WEFT_ORDER: a seed; 0: workgroups and subgroups in turn
-   IsaLimit isa = IsaLimit::amx; ///< WEFT_ISA: the largest instruction set to use
+   uint32_t threads = 0;             ///< WEFT_THREADS: the executor's threads; 0: one per CPU
+   uint32_t order = 0;               ///< WEFT_ORDER: a seed; 0: workgroups and subgroups in turn
+   IsaLimit isa = highest_isa_limit; ///< WEFT_ISA: the largest instruction set to use
 
    bool has_debug(std::string_view word) const;
 };

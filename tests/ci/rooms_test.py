@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""Sources keep to the table "Rooms" of docs/architecture.md, and READMEs name each file.
+"""Sources keep to the table "Rooms" of docs/architecture.md, READMEs name each file, and code for
+one CPU family stays in folders of its name.
 
 A file may include its own folder, the folders above it, and each folder that the table names for
 its own, directly or through others. The table has no cycle, no folder without sources, no folder
@@ -19,6 +20,13 @@ ROW = re.compile(r"^\| `([\w/]+)/` \|([^|]*)\|$")
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 READMES = ("nir_passes", "backend/cpu", "backend/spirv")
 WITHOUT_README = {"pch"}
+FAMILY = "x86"
+HEADERS_OF_FAMILY = re.compile(r"\w*intrin\.h|\bcpuid\.h|IntrinsicsX86")
+# And names of its instructions in C++, LLVM and assembly, of its registers' size, of its functions.
+OF_FAMILY = re.compile(
+    HEADERS_OF_FAMILY.pattern + r"|\b_mm\d*_|__builtin_(ia32|cpu)_|Intrinsic::x86_|llvm\.x86\.|"
+    r"LLVMInitializeX86|x86_64-|no_caller_saved_registers|\b(__)?asm(__)?( volatile)? ?\(|_ZGV|"
+    r"\bvector_bits [=!]= (128|256|512)\b")
 
 
 def read_table(text):
@@ -76,6 +84,15 @@ def check_readmes(paths, readmes):
                     yield f"{folder}/README.md does not name {pure.name}"
 
 
+def check_family(files, pattern=OF_FAMILY):
+    """Code of the family outside its folders."""
+    for path, text in files.items():
+        if FAMILY not in pathlib.PurePath(path).parent.parts:
+            code = re.sub(r"//.*", "", text)
+            for found in dict.fromkeys(match[0] for match in pattern.finditer(code)):
+                yield f"{path}: {found} belongs into a folder {FAMILY}/"
+
+
 def check_of_itself():
     """The checks find planted faults."""
     table = {"low": [], "high": ["low"], "high/room": ["low"]}
@@ -89,6 +106,10 @@ def check_of_itself():
     assert check_includes({"low": [], "high": ["low", "high/room"], "high/room": ["low"]}, good)
     assert not list(check_readmes(["low/a.h"], {"low": "`a`"}))
     assert list(check_readmes(["low/a.h"], {"low": "`b`"}))
+    for code in ("#include <immintrin.h>", "b.CreateIntrinsic(llvm::Intrinsic::x86_avx2_permd);",
+                 "_mm_pause();", "if (target.vector_bits == 512)"):
+        assert list(check_family({"low/a.cc": code}))
+        assert not list(check_family({"low/x86/a.cc": code, "low/b.cc": "// " + code}))
 
 
 def main():
@@ -98,12 +119,15 @@ def main():
         ["git", "-c", "safe.directory=*", "ls-files", "*.cc", "*.c", "*.h"],
         cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
     top = {room.split("/")[0] for room in table}
-    files = {name: (ROOT / name).read_text(encoding="utf-8") for name in listed
-             if name.split("/")[0] in top and (ROOT / name).exists() and
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in listed
+             if (ROOT / name).exists()}
+    files = {name: text for name, text in texts.items() if name.split("/")[0] in top and
              pathlib.PurePath(name).parent.name not in WITHOUT_README}
     faults = check_includes(table, files)
     faults += check_readmes(
         files, {folder: (ROOT / folder / "README.md").read_text() for folder in READMES})
+    faults += check_family(files)
+    faults += check_family(texts, HEADERS_OF_FAMILY)
     for fault in dict.fromkeys(faults):
         print(fault)
     print(f"{len(table)} folders, {len(files)} files, {len(faults)} faults")

@@ -3,7 +3,9 @@
 
 #include "threads/large_stack.h"
 
-#include "threads/float_mode.h"
+#include "threads/host_cpu.h"
+
+#include "tests/x86/float_mode.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +16,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <future>
-#include <immintrin.h>
 #include <locale.h>
 #include <pthread.h>
 #include <stdexcept>
@@ -70,15 +71,17 @@ TEST(LargeStack, TheCallingThreadDoesItWhereThereIsNoOther)
       GTEST_SKIP() << "sanitizers need address space themselves";
    with_address_space(4 << 20, [] {
       std::thread::id thread;
-      unsigned mode = 0;
-      _mm_setcsr(default_mxcsr | 0x8040);
+      test::FloatMode mode = {};
+      set_default_float_mode();
+      test::flush_denormals();
+      const test::FloatMode caller = test::float_mode();
       const bool done = call_on_large_stack([&] {
          thread = std::this_thread::get_id();
-         mode = _mm_getcsr() & 0xffc0;
+         mode = test::float_mode();
       });
       if (!done || thread != std::this_thread::get_id())
          return 2;
-      return mode == default_mxcsr && (_mm_getcsr() & 0xffc0) == (default_mxcsr | 0x8040) ? 0 : 3;
+      return mode == test::default_float_mode && test::float_mode() == caller ? 0 : 3;
    });
 }
 
@@ -124,31 +127,28 @@ TEST(LargeStack, ComputesAndWritesNumbersInItsOwnWay)
    fegetenv(&floats);
    for (const int rounding : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO, FE_TONEAREST}) {
       fesetround(rounding);
-      _mm_setcsr(_mm_getcsr() | 0x8040);
-      const unsigned caller = _mm_getcsr() & 0xffc0;
-      unsigned mode = 0;
-      int sse_rounding = -1;
+      test::flush_denormals();
+      const test::FloatMode caller = test::float_mode();
+      test::FloatMode mode = {};
+      int own_rounding = -1;
       size_t longest = 0;
-      uint16_t x87 = 0;
       EXPECT_TRUE(call_on_large_stack([&] {
-         mode = _mm_getcsr() & 0xffc0;
-         sse_rounding = fegetround();
+         mode = test::float_mode();
+         own_rounding = fegetround();
          longest = MB_CUR_MAX;
-         asm volatile("fnstcw %0" : "=m"(x87));
       }));
-      EXPECT_EQ(mode, default_mxcsr);
-      EXPECT_EQ(sse_rounding, FE_TONEAREST);
-      EXPECT_EQ(x87, 0x37f);
+      EXPECT_TRUE(mode == test::default_float_mode);
+      EXPECT_EQ(own_rounding, FE_TONEAREST);
       EXPECT_EQ(longest, 1u) << "not the locale C";
-      EXPECT_EQ(_mm_getcsr() & 0xffc0, caller);
+      EXPECT_TRUE(test::float_mode() == caller);
       EXPECT_EQ(fegetround(), rounding);
 
-      std::atomic<unsigned> later = 0;
+      test::FloatMode later = {};
       {
          LargeStackThreads threads(1);
-         threads.start([&](bool) { later = _mm_getcsr() & 0xffc0; });
+         threads.start([&](bool) { later = test::float_mode(); });
       }
-      EXPECT_EQ(later, default_mxcsr);
+      EXPECT_TRUE(later == test::default_float_mode);
    }
    fesetenv(&floats);
    EXPECT_GT(MB_CUR_MAX, 1u) << "the caller's locale has changed";

@@ -21,10 +21,8 @@ class Module;
 namespace weft::cpu {
 
 struct TranslateOptions {
-   uint32_t subgroup_size;    ///< W: 8, 16, 32 or 64
-   uint32_t vector_bits;      ///< width of the widest registers in use: 256 or 512
-   bool vnni;                 ///< whether dot products of bytes are instructions (AVX-512 VNNI or
-                              ///< AVX-VNNI)
+   uint32_t subgroup_size; ///< W: 8, 16, 32 or 64
+   HostTarget target;
    bool robust_buffer_access; ///< see CompileOptions
 };
 

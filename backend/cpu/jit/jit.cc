@@ -4,6 +4,7 @@
 #include "backend/cpu/jit/jit.h"
 
 #include "backend/cpu/cpu_features.h"
+#include "backend/cpu/host/instructions.h"
 #include "backend/cpu/jit/program_file.h"
 #include "backend/cpu/kernels/tile_kernels.h"
 #include "backend/cpu/llvm_versions.h"
@@ -28,7 +29,6 @@
 #include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/LEB128.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -54,8 +54,6 @@ namespace {
 
 namespace jitlink = llvm::jitlink;
 
-constexpr const char *triple = "x86_64-unknown-linux-gnu";
-
 std::string to_text(llvm::Error error)
 {
    return llvm::toString(std::move(error));
@@ -68,18 +66,14 @@ std::string to_text(const llvm::Module &module)
    return text;
 }
 
-/// Null if LLVM was built without its x86 target.
-std::unique_ptr<llvm::TargetMachine> create_target_machine(const CpuFeatures &cpu)
+/// Null if LLVM was built without its code generator for the CPU family.
+std::unique_ptr<llvm::TargetMachine> create_target_machine(const HostTarget &host)
 {
    static std::once_flag once;
-   std::call_once(once, [] {
-      LLVMInitializeX86TargetInfo();
-      LLVMInitializeX86Target();
-      LLVMInitializeX86TargetMC();
-      LLVMInitializeX86AsmPrinter();
-   });
+   std::call_once(once, initialize_llvm_target);
+   const std::string triple(host.triple);
    std::string error;
-   const llvm::Target *target = find_target(triple, error);
+   const llvm::Target *target = find_target(triple.c_str(), error);
    if (!target)
       return nullptr;
 
@@ -93,15 +87,15 @@ std::unique_ptr<llvm::TargetMachine> create_target_machine(const CpuFeatures &cp
    // shader's compile time, without faster code. Scheduling for the exact CPU model ("tune-cpu")
    // gains nothing either.
    return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      TargetTriple(triple), cpu.llvm_cpu, cpu.llvm_features, target_options, llvm::Reloc::PIC_,
+      TargetTriple(triple), host.llvm_cpu, host.llvm_features, target_options, llvm::Reloc::PIC_,
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less,
       /*JIT=*/true));
 }
 
 /// No function name has a meaning: a call that LLVM introduced could not be linked.
-llvm::TargetLibraryInfoImpl library_info()
+llvm::TargetLibraryInfoImpl library_info(const llvm::TargetMachine &machine)
 {
-   llvm::TargetLibraryInfoImpl info{llvm::Triple(triple)};
+   llvm::TargetLibraryInfoImpl info{machine.getTargetTriple()};
    info.disableAllFunctions();
    return info;
 }
@@ -151,7 +145,7 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine)
    llvm::FunctionAnalysisManager functions;
    llvm::CGSCCAnalysisManager call_graph;
    llvm::ModuleAnalysisManager modules;
-   functions.registerPass([] { return llvm::TargetLibraryAnalysis(library_info()); });
+   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library_info(machine)); });
    llvm::PassBuilder builder(&machine);
    builder.registerModuleAnalyses(modules);
    builder.registerCGSCCAnalyses(call_graph);
@@ -176,59 +170,51 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine)
    llvm::createModuleToFunctionPassAdaptor(std::move(passes)).run(module, modules);
 }
 
-void set_function_attributes(llvm::Module &module, const CpuFeatures &cpu)
+void set_function_attributes(llvm::Module &module, const HostTarget &target)
 {
-   const std::string bits = std::to_string(cpu.vector_bits());
    for (llvm::Function &function : module) {
       if (function.isDeclaration())
          continue;
-      function.addFnAttr("prefer-vector-width", bits);
-      function.addFnAttr("min-legal-vector-width", bits);
       function.addFnAttr(llvm::Attribute::NoUnwind);
-      // LLVM 19 would insert vzeroupper and clear the upper halves of registers that it has just
-      // restored.
-      if (function.hasFnAttribute("no_caller_saved_registers"))
-         function.addFnAttr("target-features", cpu.llvm_features + ",-vzeroupper");
+      set_target_attributes(function, target);
    }
 }
 
-/// The code generator's passes, except for two. One loads constant vectors from shorter memory. It
-/// widens them on the shuffle ports, which shaders keep busy: 4 % of a generated token of q4_K_M.
-/// The other moves mask arithmetic out of general registers. It finds none, in a fiftieth of the
-/// time.
+/// The code generator's passes, except HostTarget::dropped_passes.
 class CodePasses final : public llvm::legacy::PassManager {
 public:
-   uint32_t dropped = 0;
+   explicit CodePasses(const HostTarget &target) : names(target.dropped_passes) {}
+
+   std::vector<std::string> dropped; ///< names
 
    void add(llvm::Pass *pass) override
    {
-      const llvm::StringRef name = pass->getPassName();
-      if (name == "X86 Fixup Vector Constants" || name == "X86 Domain Reassignment Pass")
-         drop(pass);
-      else
+      const std::string_view name = pass->getPassName();
+      if (std::ranges::find(names, name) == names.end()) {
          llvm::legacy::PassManager::add(pass);
+      } else {
+         dropped.emplace_back(name);
+         delete pass;
+      }
    }
 
 private:
-   void drop(llvm::Pass *pass)
-   {
-      delete pass;
-      dropped++;
-   }
+   const std::span<const std::string_view> names;
 };
 
 /// False if the target cannot write this type of file.
-bool emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type,
-          llvm::SmallVectorImpl<char> &bytes, CompileStatistics *statistics = nullptr)
+bool emit(llvm::Module &module, llvm::TargetMachine &machine, const HostTarget &target,
+          llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &bytes,
+          CompileStatistics *statistics = nullptr)
 {
    llvm::raw_svector_ostream stream(bytes);
-   CodePasses passes;
-   passes.add(new llvm::TargetLibraryInfoWrapperPass(library_info()));
+   CodePasses passes(target);
+   passes.add(new llvm::TargetLibraryInfoWrapperPass(library_info(machine)));
    if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true))
       return false;
    passes.run(module);
    if (statistics)
-      statistics->dropped_passes = passes.dropped;
+      statistics->dropped_passes = std::move(passes.dropped);
    return true;
 }
 
@@ -423,8 +409,9 @@ private:
 
 void prepare_module(llvm::Module &module)
 {
-   module.setTargetTriple(TargetTriple(triple));
-   if (const auto machine = create_target_machine(host_features()))
+   const HostTarget &target = host_features().target;
+   module.setTargetTriple(TargetTriple(std::string(target.triple)));
+   if (const auto machine = create_target_machine(target))
       module.setDataLayout(machine->createDataLayout());
 }
 
@@ -434,9 +421,9 @@ compile_object(llvm::Module &module,
                const CpuFeatures &cpu, CompileStatistics *statistics)
 {
    using Clock = std::chrono::steady_clock;
-   const std::unique_ptr<llvm::TargetMachine> machine = create_target_machine(cpu);
+   const std::unique_ptr<llvm::TargetMachine> machine = create_target_machine(cpu.target);
    if (!machine)
-      return Error{"LLVM has no x86-64 code generator"};
+      return Error{"LLVM has no code generator for " + std::string(cpu.target.triple)};
    if (const std::optional<std::string> missing = missing_instructions(cpu))
       return Error{*missing};
 
@@ -450,20 +437,21 @@ compile_object(llvm::Module &module,
    if (llvm::verifyModule(module, &stream))
       return Error{"invalid LLVM IR: " + errors};
 
-   set_function_attributes(module, cpu);
+   set_function_attributes(module, cpu.target);
    const Clock::time_point start = Clock::now();
    optimise(module, *machine);
    const Clock::time_point optimised = Clock::now();
    if (dump) {
       dump("llvm-opt", to_text(module));
       llvm::SmallVector<char, 0> text;
-      if (emit(*llvm::CloneModule(module), *machine, llvm::CodeGenFileType::AssemblyFile, text))
+      if (emit(*llvm::CloneModule(module), *machine, cpu.target,
+               llvm::CodeGenFileType::AssemblyFile, text))
          dump("asm", std::string(text.data(), text.size()));
    }
 
    llvm::SmallVector<char, 0> object;
-   if (!emit(module, *machine, llvm::CodeGenFileType::ObjectFile, object, statistics))
-      return Error{"LLVM cannot write x86-64 objects"};
+   if (!emit(module, *machine, cpu.target, llvm::CodeGenFileType::ObjectFile, object, statistics))
+      return Error{"LLVM cannot write objects for " + std::string(cpu.target.triple)};
    module.getContext().setDiagnosticHandler(nullptr);
    if (!errors.empty())
       return Error{"code generation: " + errors};

@@ -48,8 +48,8 @@ std::array<std::byte, 16> cache_uuid()
       // LLVM is a shared library; its packages are updated without a new version number.
       const std::string key = build_name(reinterpret_cast<const void *>(&cache_uuid)) + "|" +
                               build_name(reinterpret_cast<const void *>(&LLVMGetVersion)) + "|" +
-                              cpu.llvm_cpu + "|" + cpu.llvm_features + "|" + cpu.brand +
-                              (options().has_debug("registers") ? "|registers" : "");
+                              cpu.target.llvm_cpu + "|" + cpu.target.llvm_features + "|" +
+                              cpu.brand + (options().has_debug("registers") ? "|registers" : "");
       const llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
          llvm::ArrayRef(reinterpret_cast<const uint8_t *>(key.data()), key.size()));
       std::array<std::byte, 16> bytes;

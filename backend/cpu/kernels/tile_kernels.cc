@@ -5,10 +5,10 @@
 
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/kernels/tile_muladd.h"
-#include "backend/cpu/kernels/tile_transfer.h"
 #include "threads/until_unload.h"
 
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 #include <variant>
 
@@ -33,19 +33,27 @@ bool has_kernel(const MatrixOperation &op)
    return std::find(all.begin(), all.end(), op) != all.end();
 }
 
+/// Tiles have 8, 16 or 32 rows and columns, but not 32 of both.
+bool has_transfer(const TileTransfer &t)
+{
+   const auto is_side = [](uint32_t n) { return n == 8 || n == 16 || n == 32; };
+   return is_side(t.rows) && is_side(t.cols) && t.rows + t.cols < 64 && t.bytes <= 8 &&
+          std::has_single_bit(t.bytes);
+}
+
 bool is_real(ComponentType type)
 {
    return component_type_info(type).kind == NumberKind::real;
 }
 
-/// Everything that has a symbol.
-using TileKernel = std::variant<MatrixOperation, TileTransfer, TilePack>;
+/// A function that has a symbol.
+using TileFunction = std::variant<MatrixOperation, TileTransfer, TilePack>;
 
-const std::unordered_map<std::string, TileKernel> &kernels_by_symbol()
+const std::unordered_map<std::string, TileFunction> &functions_by_symbol()
 {
    // A thread may still link a program when the process ends.
-   static const auto &map = until_unload(new std::unordered_map<std::string, TileKernel>([] {
-      std::unordered_map<std::string, TileKernel> m;
+   static const auto &map = until_unload(new std::unordered_map<std::string, TileFunction>([] {
+      std::unordered_map<std::string, TileFunction> m;
       for (const MatrixOperation &op : tile_operations()) {
          m.emplace(tile_muladd_symbol(op), op);
          for (const TileFactor factor : {TileFactor::a, TileFactor::b})
@@ -75,7 +83,7 @@ const std::unordered_map<std::string, TileKernel> &kernels_by_symbol()
 
 const std::vector<MatrixOperation> &tile_operations()
 {
-   // As kernels_by_symbol().
+   // As in functions_by_symbol().
    static const auto &operations = until_unload(new std::vector<MatrixOperation>([] {
       std::vector<MatrixOperation> list = matrix_operations();
       for (const MatrixOperation &op : matrix_operations()) {
@@ -107,7 +115,7 @@ std::string tile_muladd_symbol(const MatrixOperation &op)
 
 std::string tile_transfer_symbol(const TileTransfer &t)
 {
-   if (!find_tile_transfer_avx2(t))
+   if (!has_transfer(t))
       return "";
    std::string name = t.access == TileAccess::load ? "weft_tile_load_" : "weft_tile_store_";
    name += t.order == TileOrder::row_major ? "row_" : "column_";
@@ -118,28 +126,6 @@ std::string tile_transfer_symbol(const TileTransfer &t)
       name += "_robust";
    return name;
 }
-
-namespace {
-
-TileProduct find_tile_product(const MatrixOperation &op, const CpuFeatures &cpu)
-{
-   if (!has_kernel(op) || cpu.instruction_set < InstructionSet::avx2)
-      return {};
-   TileProduct found;
-   if (cpu.amx)
-      found = find_tile_product_amx(op);
-   if (!found && cpu.avx512_bf16)
-      found = find_tile_product_avx512_bf16(op);
-   if (!found && cpu.avx512_vnni)
-      found = find_tile_product_avx512_vnni(op);
-   if (!found && cpu.avx_vnni)
-      found = find_tile_product_avx_vnni(op);
-   if (!found && cpu.instruction_set >= InstructionSet::avx512)
-      found = find_tile_product_avx512(op);
-   return found ? found : find_tile_product_avx2(op);
-}
-
-} // namespace
 
 std::string tile_pack_symbol(const TilePack &p)
 {
@@ -185,12 +171,14 @@ uint32_t packed_bytes(const MatrixOperation &op, TileFactor factor)
 
 TileMulAdd find_tile_muladd(const MatrixOperation &op, const CpuFeatures &cpu)
 {
-   return find_tile_product(op, cpu).muladd;
+   return has_kernel(op) ? find_tile_product(op, cpu).muladd : nullptr;
 }
 
 void *find_tile_pack(const TilePack &p, const CpuFeatures &cpu)
 {
    const int factor = p.factor == TileFactor::b, order = p.order == TileOrder::column_major;
+   if (!has_kernel(p.op))
+      return nullptr;
    const TilePacks packs = find_tile_product(p.op, cpu).packs[factor];
    return p.robust ? reinterpret_cast<void *>(packs.robust[order])
                    : reinterpret_cast<void *>(packs.plain[order]);
@@ -198,27 +186,23 @@ void *find_tile_pack(const TilePack &p, const CpuFeatures &cpu)
 
 bool needs_tile_configuration(const MatrixOperation &op, const CpuFeatures &cpu)
 {
-   return cpu.amx && has_kernel(op) && find_tile_product_amx(op);
+   return has_kernel(op) && product_needs_configuration(op, cpu);
 }
 
 bool needs_tile_configuration(std::string_view symbol, const CpuFeatures &cpu)
 {
-   const auto found = kernels_by_symbol().find(std::string(symbol));
+   const auto &functions = functions_by_symbol();
+   const auto found = functions.find(std::string(symbol));
    const auto *op =
-      found != kernels_by_symbol().end() ? std::get_if<MatrixOperation>(&found->second) : nullptr;
+      found != functions.end() ? std::get_if<MatrixOperation>(&found->second) : nullptr;
    return op && needs_tile_configuration(*op, cpu);
-}
-
-void *find_tile_transfer(const TileTransfer &t, const CpuFeatures &cpu)
-{
-   return cpu.instruction_set >= InstructionSet::avx2 ? find_tile_transfer_avx2(t) : nullptr;
 }
 
 void *find_tile_symbol(std::string_view name, const CpuFeatures &cpu)
 {
-   const auto &kernels = kernels_by_symbol();
-   const auto found = kernels.find(std::string(name));
-   if (found == kernels.end())
+   const auto &functions = functions_by_symbol();
+   const auto found = functions.find(std::string(name));
+   if (found == functions.end())
       return nullptr;
    if (const auto *op = std::get_if<MatrixOperation>(&found->second))
       return reinterpret_cast<void *>(find_tile_muladd(*op, cpu));

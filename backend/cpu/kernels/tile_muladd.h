@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Between the table of tile operations and the files with the multiplications, one per instruction
-/// set, each compiled with that set's flags.  Those files keep to plain arrays and vectors: an
-/// inline function of the standard library, compiled with their flags, could be the copy that the
-/// linker keeps for everybody.
+/// Between the table of tile operations and the multiplications in the folder of the CPU family.
+///
+/// Files of an instruction set are compiled with its flags and keep to plain arrays and vectors: the
+/// linker could keep an inline function of the standard library, compiled with these flags, for the
+/// whole program.
 
 #pragma once
 
@@ -12,39 +13,30 @@
 
 namespace weft::cpu {
 
-/// How memory of either order becomes what a kernel takes in place of one of its factors; null if it takes the
-/// tile.
+/// Functions that pack a factor for a kernel, by TileOrder; null if the kernel takes the tile.
 struct TilePacks {
    TileLoad plain[2];
    TileLoadRobust robust[2];
 };
 
-/// The kernel of an operation, and what packs its factors.
+/// The kernel of an operation, and the functions that pack its factors.
 struct TileProduct {
    TileMulAdd muladd = nullptr;
    TilePacks packs[2] = {};
    explicit operator bool() const { return muladd; }
 };
 
-/// Everything in tile_operations().
-TileProduct find_tile_product_avx2(const MatrixOperation &);
-/// All but those of 8-bit factors and 32-bit sums, for which none.
-TileProduct find_tile_product_avx512(const MatrixOperation &);
-/// Those of 8-bit factors and 32-bit sums, else none.
-TileProduct find_tile_product_avx_vnni(const MatrixOperation &);
-TileProduct find_tile_product_avx512_vnni(const MatrixOperation &);
-/// Those of bfloat16, else none.
-TileProduct find_tile_product_avx512_bf16(const MatrixOperation &);
-/// Of both, those that it is faster for, else none.  They run within a TileConfiguration.
-TileProduct find_tile_product_amx(const MatrixOperation &);
+/// The best kernel for a CPU of one of tile_operations() (x86/find_kernels.cc).
+TileProduct find_tile_product(const MatrixOperation &, const CpuFeatures &);
+/// Whether it runs within a TileConfiguration only.
+bool product_needs_configuration(const MatrixOperation &, const CpuFeatures &);
 
 template <int M_, int N_, int K_>
 struct TileShape {
    static constexpr int M = M_, N = N_, K = K_;
 };
 
-/// Calls use(TileShape<M, N, K>) for the operation's shape if it is one that floating-point types
-/// have.
+/// Calls use(TileShape<M, N, K>) if floating-point types have the operation's shape.
 template <typename Use>
 inline TileProduct with_float_shape(const MatrixOperation &op, Use use)
 {
@@ -100,8 +92,7 @@ struct IntegerTypes {
    static constexpr Accumulation mode = Mode;
 };
 
-/// Calls use(IntegerTypes<...>) for the operation's types if they are 8-bit integers and 32-bit
-/// results.
+/// Calls use(IntegerTypes<…>) if the operation has 8-bit integers and 32-bit results.
 template <typename Use>
 inline TileProduct with_integer_types(const MatrixOperation &op, Use use)
 {

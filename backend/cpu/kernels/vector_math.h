@@ -1,23 +1,22 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// exp2 and log2 of vectors, lane by lane by libm: for glibc before 2.35, whose libmvec has
-/// neither.
+/// libm's functions for vectors: the symbols that generated code calls, by the vector function ABI
+/// of the CPU family, and the functions. The folder of the CPU family implements both
+/// (x86/vector_math.cc).
 
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace weft::cpu {
 
-/// A function under the name that libmvec gives it, and with its calling convention.
-struct VectorFunction {
-   std::string_view name;
-   void *address;
-};
+/// The symbol of sin, cos, exp2 or log2 (of floats: sinf, …) for a vector that fills `lanes` lanes
+/// of `bits` each.
+std::string vector_math_symbol(std::string_view function, unsigned lanes, unsigned bits);
 
-constexpr int vector_functions = 4; ///< exp2f, log2f, exp2, log2
-extern const VectorFunction vector_math_avx2[vector_functions];
-extern const VectorFunction vector_math_avx512[vector_functions];
+/// Null for other names.
+void *find_vector_math(std::string_view symbol);
 
 } // namespace weft::cpu

@@ -7,8 +7,8 @@
 #include "backend/cpu/runtime/usable_cpus.h"
 #include "backend/cpu/runtime/workgroup_runner.h"
 #include "threads/blocked_signals.h"
+#include "threads/host_cpu.h"
 
-#include <immintrin.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace weft::cpu {
 
 namespace {
 
-/// Before it sleeps, a thread waits for the next dispatch for this many PAUSEs, some 10
+/// Before it sleeps, a thread waits for the next dispatch for this many pauses, some 10
 /// microseconds. An application that submits many small dispatches then does not pay for a wake-up
 /// each time.
 constexpr int spin_pauses = 256;
@@ -43,7 +43,7 @@ void wait_while(const std::atomic<uint32_t> &word, uint32_t old)
    for (int i = 0; i < spin_pauses; i++) {
       if (word.load(std::memory_order_acquire) != old)
          return;
-      _mm_pause();
+      pause_thread();
    }
    while (word.load(std::memory_order_acquire) == old)
       word.wait(old, std::memory_order_acquire);

@@ -9,6 +9,8 @@
 
 #pragma once
 
+#include "backend/cpu/host/isa.h"
+
 #include <cstdint>
 
 namespace weft::cpu {
@@ -34,13 +36,11 @@ constexpr const char *store_lanes_symbol = "weft_store_lanes";
 // that may be partly out of bounds.
 
 /// data[lane][component] = memory. Reads zero out of bounds; inactive lanes get arbitrary values.
-[[gnu::no_caller_saved_registers]] void load_lanes(const uint8_t *base, uint64_t size,
-                                                   uint64_t active, const void *offsets,
-                                                   uint8_t *data, uint32_t form);
+WEFT_PRESERVES_REGISTERS void load_lanes(const uint8_t *base, uint64_t size, uint64_t active,
+                                         const void *offsets, uint8_t *data, uint32_t form);
 /// memory = data[lane][component], in the order of lanes. Writes nothing out of bounds or for
 /// inactive lanes.
-[[gnu::no_caller_saved_registers]] void store_lanes(uint8_t *base, uint64_t size, uint64_t active,
-                                                    const void *offsets, const uint8_t *data,
-                                                    uint32_t form);
+WEFT_PRESERVES_REGISTERS void store_lanes(uint8_t *base, uint64_t size, uint64_t active,
+                                          const void *offsets, const uint8_t *data, uint32_t form);
 
 } // namespace weft::cpu

@@ -5,7 +5,7 @@
 
 #include "backend/cpu/runtime/run_order.h"
 
-#include "threads/float_mode.h"
+#include "threads/host_cpu.h"
 
 #include <boost/context/detail/fcontext.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Rates of the tile kernels of every instruction set of this machine, with operands in the
-/// first-level cache, on one thread. peaks_bench.cc measures the instructions' peaks.
+/// first-level cache, on one thread. x86/peaks_bench.cc measures the instructions' peaks.
 
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/kernels/tile_configuration.h"
@@ -10,6 +10,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -61,19 +62,16 @@ void muladd(benchmark::State &bench, const MatrixOperation &op, const CpuFeature
 /// Registers each kernel of an operation once, with the lowest limit that selects it.
 void add_muladds(const MatrixOperation &op)
 {
-   constexpr std::pair<IsaLimit, const char *> limits[] = {
-      {IsaLimit::avx2, "avx2"},       {IsaLimit::avx_vnni, "avx-vnni"},
-      {IsaLimit::avx512f, "avx512f"}, {IsaLimit::avx512_vnni, "avx512-vnni"},
-      {IsaLimit::avx512, "avx512"},   {IsaLimit::amx, "amx"}};
    TileMulAdd last = nullptr;
-   for (const auto &[limit, name] : limits) {
+   for (const auto &[name, limit] : isa_words()) {
       const CpuFeatures cpu = detect_features(limit);
       const TileMulAdd kernel = find_tile_muladd(op, cpu);
       if (kernel && kernel != last)
          for (const uint32_t side : {1, 4})
             benchmark::RegisterBenchmark(
-               (tile_muladd_symbol(op) + "/" + name + (side > 1 ? "/block" : "")).c_str(), muladd,
-               op, cpu, side);
+               (tile_muladd_symbol(op) + "/" + std::string(name) + (side > 1 ? "/block" : ""))
+                  .c_str(),
+               muladd, op, cpu, side);
       last = kernel;
    }
 }
@@ -132,7 +130,9 @@ int main(int argc, char **argv)
             for (const TileOrder order : {TileOrder::row_major, TileOrder::column_major})
                add_pack({op, factor, order, false});
    }
-   if (detect_features(IsaLimit::amx).amx)
+   if (std::ranges::any_of(weft::matrix_operations(), [](const weft::MatrixOperation &op) {
+          return needs_tile_configuration(op, host_features());
+       }))
       benchmark::RegisterBenchmark("tile_configuration", configuration);
    for (const TileAccess access : {TileAccess::load, TileAccess::store}) {
       for (const TileOrder order : {TileOrder::row_major, TileOrder::column_major}) {

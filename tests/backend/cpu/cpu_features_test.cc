@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace weft::cpu {
 namespace {
 
@@ -59,17 +61,35 @@ TEST(CpuFeatures, AreNarrowedToALimit)
    const CpuFeatures avx2 = detect_features(IsaLimit::avx2);
    EXPECT_LE(avx2.instruction_set, InstructionSet::avx2);
    EXPECT_FALSE(avx2.avx_vnni || avx2.avx512_vnni || avx2.avx512_bf16 || avx2.amx);
-   EXPECT_FALSE(avx2.has_byte_dots());
-   EXPECT_EQ(avx2.llvm_features, "");
-   EXPECT_EQ(avx2.vector_bits(), 256u);
+   EXPECT_FALSE(avx2.target.byte_dots);
+   EXPECT_FALSE(avx2.target.shuffles_two_registers || avx2.target.masks_any_element);
+   EXPECT_EQ(avx2.target.llvm_features, "");
+   EXPECT_EQ(avx2.target.vector_bits, 256u);
    const CpuFeatures avx_vnni = detect_features(IsaLimit::avx_vnni);
    EXPECT_LE(avx_vnni.instruction_set, InstructionSet::avx2);
-   EXPECT_EQ(avx_vnni.has_byte_dots(), avx_vnni.avx_vnni);
+   EXPECT_EQ(avx_vnni.target.byte_dots, avx_vnni.avx_vnni);
    const CpuFeatures avx512f = detect_features(IsaLimit::avx512f);
    EXPECT_FALSE(avx512f.avx512_vnni || avx512f.avx512_bf16 || avx512f.amx);
+   if (avx512f.instruction_set == InstructionSet::avx512) {
+      // AVX-VNNI does not make 512 bits.
+      EXPECT_FALSE(avx512f.target.byte_dots);
+      EXPECT_TRUE(avx512f.target.shuffles_two_registers && avx512f.target.masks_any_element);
+      EXPECT_EQ(avx512f.target.vector_bits, 512u);
+   }
    const CpuFeatures vnni = detect_features(IsaLimit::avx512_vnni);
    EXPECT_FALSE(vnni.avx512_bf16 || vnni.amx);
    EXPECT_FALSE(detect_features(IsaLimit::avx512).amx);
+}
+
+TEST(CpuFeatures, LevelsAndWordsAscend)
+{
+   for (size_t i = 1; i < isa_words().size(); i++)
+      EXPECT_LT(isa_words()[i - 1].limit, isa_words()[i].limit);
+   EXPECT_EQ(isa_words().back().limit, highest_isa_limit);
+   for (const IsaLevel &level : isa_levels()) {
+      EXPECT_LE(detect_features(level.limit).instruction_set, level.instruction_set);
+      EXPECT_TRUE(std::ranges::count(isa_words(), level.word, &IsaWord::word)) << level.word;
+   }
 }
 
 } // namespace

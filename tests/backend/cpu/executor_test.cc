@@ -5,6 +5,7 @@
 
 #include "backend/cpu/runtime/usable_cpus.h"
 #include "tests/backend/cpu/executor_programs.h"
+#include "tests/x86/float_mode.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,7 +14,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <immintrin.h>
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
@@ -201,32 +201,28 @@ TEST(Executor, RunsWithTheDefaultFloatingPointMode)
 {
    struct Modes {
       std::mutex mutex;
-      std::set<unsigned> seen, x87;
+      std::set<test::FloatMode> seen;
    } modes;
-   const unsigned before = _mm_getcsr();
-   fesetround(FE_UPWARD);             // of both units
-   _mm_setcsr(_mm_getcsr() | 0x8040); // flush to zero, denormals are zeros
-   const unsigned callers = _mm_getcsr() & 0xffc0;
+   fenv_t before;
+   fegetenv(&before);
+   fesetround(FE_UPWARD);
+   test::flush_denormals();
+   const test::FloatMode callers = test::float_mode();
    Executor executor(3);
    for (const bool barriers : {false, true}) {
       const HandwrittenProgram program(
          [](const DispatchState *state, WorkgroupState *, uint32_t) {
             auto &modes = object_of<Modes>(state);
             const std::lock_guard lock(modes.mutex);
-            modes.seen.insert(_mm_getcsr() & 0xffc0);
-            uint16_t control;
-            asm volatile("fnstcw %0" : "=m"(control));
-            modes.x87.insert(control);
+            modes.seen.insert(test::float_mode());
          },
          program_info(2, barriers));
       ASSERT_TRUE(executor.dispatch(program, state_of(modes), {100, 1, 1}));
    }
-   EXPECT_EQ(_mm_getcsr() & 0xffc0, callers);
+   EXPECT_TRUE(test::float_mode() == callers);
    EXPECT_EQ(fegetround(), FE_UPWARD);
-   fesetround(FE_TONEAREST);
-   _mm_setcsr(before);
-   EXPECT_EQ(modes.seen, std::set<unsigned>{0x1f80});
-   EXPECT_EQ(modes.x87, std::set<unsigned>{0x37f});
+   fesetenv(&before);
+   EXPECT_TRUE(modes.seen == std::set{test::default_float_mode});
 }
 
 TEST(Executor, UsesTheCpusOfItsAffinityMask)

@@ -206,7 +206,7 @@ TEST_P(IntegerDot, SumsThatGoOn)
 /// The bias of one factor's bytes is subtracted once, at the end.
 TEST(IntegerDotSums, AreMovedBackOnce)
 {
-   if (!host_features().has_byte_dots())
+   if (!host_features().target.byte_dots)
       GTEST_SKIP() << "no VPDPBUSD";
    const std::string source = R"(
 #extension GL_EXT_integer_dot_product : require

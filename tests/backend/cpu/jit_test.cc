@@ -12,7 +12,10 @@
 #include <llvm/Support/SourceMgr.h>
 
 #include <cmath>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace weft::cpu {
@@ -173,6 +176,28 @@ TEST(Jit, Dumps)
    }));
    EXPECT_EQ(phases, "llvm llvm-opt asm ");
    EXPECT_NE(assembly.find("_ZGVdN8v_exp2f"), std::string::npos);
+}
+
+TEST(Jit, DropsThePassesThatTheTargetNames)
+{
+   for (const IsaLevel &level : isa_levels()) {
+      const CpuFeatures cpu = detect_features(level.limit);
+      if (cpu.instruction_set != level.instruction_set)
+         continue;
+      llvm::LLVMContext context;
+      llvm::SMDiagnostic diagnostic;
+      const std::unique_ptr<llvm::Module> module =
+         llvm::parseAssemblyString(exp_kernel, diagnostic, context);
+      ASSERT_TRUE(module);
+      prepare_module(*module);
+      CompileStatistics statistics;
+      ASSERT_TRUE(compile_object(*module, nullptr, cpu, &statistics));
+      const std::span<const std::string_view> names = cpu.target.dropped_passes;
+      EXPECT_EQ(
+         std::set<std::string>(statistics.dropped_passes.begin(), statistics.dropped_passes.end()),
+         std::set<std::string>(names.begin(), names.end()))
+         << "LLVM has renamed or removed a pass";
+   }
 }
 
 TEST(Jit, CompilesOnManyThreads)

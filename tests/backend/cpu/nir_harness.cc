@@ -88,9 +88,7 @@ Result<std::shared_ptr<const Program>> NirShader::compile(bool robust)
    PassRunner passes(shader.get(), {});
    find_uniform_values(passes, W);
    llvm::LLVMContext context;
-   auto translation = nir_to_llvm(
-      shader.get(), {W, host_features().vector_bits(), host_features().has_byte_dots(), robust},
-      context);
+   auto translation = nir_to_llvm(shader.get(), {W, host_features().target, robust}, context);
    if (!translation)
       return translation.error();
    std::function<void(const char *, const std::string &)> dump;

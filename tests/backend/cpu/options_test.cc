@@ -19,7 +19,7 @@ TEST(Options, HaveDefaults)
    const Options options = parse({});
    EXPECT_TRUE(options.debug.empty());
    EXPECT_EQ(options.threads, 0u);
-   EXPECT_EQ(options.isa, IsaLimit::amx);
+   EXPECT_EQ(options.isa, highest_isa_limit);
    // Empty is the same as not set.
    EXPECT_EQ(parse({{"WEFT_THREADS", ""}, {"WEFT_ISA", ""}, {"WEFT_DEBUG", ""}}).threads, 0u);
 }

@@ -4,6 +4,7 @@
 #include "backend/cpu/runtime/runtime_symbols.h"
 
 #include "backend/cpu/kernels/vector_math.h"
+#include "backend/cpu/kernels/x86/vector_math_lanes.h"
 
 #include <gtest/gtest.h>
 
@@ -113,6 +114,18 @@ TEST_F(RuntimeSymbols, VectorFunctionsOfAvx512)
    if (host_features().instruction_set < InstructionSet::avx512)
       GTEST_SKIP() << "this CPU lacks AVX-512";
    check(vector_math_avx512, 64, call_avx512);
+}
+
+TEST_F(RuntimeSymbols, VectorsHaveNames)
+{
+   EXPECT_EQ(vector_math_symbol("sinf", 8, 32), "_ZGVdN8v_sinf");
+   EXPECT_EQ(vector_math_symbol("exp2", 8, 64), "_ZGVeN8v_exp2");
+   for (const char *function : {"sin", "cos", "exp2", "log2"})
+      for (const unsigned bytes : {32, 64}) {
+         const std::string single = std::string(function) + "f";
+         EXPECT_NE(find_vector_math(vector_math_symbol(function, bytes / 8, 64)), nullptr);
+         EXPECT_NE(find_vector_math(vector_math_symbol(single, bytes / 4, 32)), nullptr);
+      }
 }
 
 TEST_F(RuntimeSymbols, OthersAreUnknown)

@@ -20,7 +20,13 @@ class VectorTest : public testing::Test {
 protected:
    VectorTest(unsigned invocations, unsigned vector_bits, llvm::ArrayRef<unsigned> arguments)
        : shader(invocations, invocations),
-         t(shader.b.shader, {invocations, vector_bits, false, true}, context)
+         t(shader.b.shader,
+           {.subgroup_size = invocations,
+            .target = {.vector_bits = vector_bits,
+                       .shuffles_two_registers = vector_bits == 512,
+                       .masks_any_element = vector_bits == 512},
+            .robust_buffer_access = true},
+           context)
    {
       llvm::SmallVector<llvm::Type *, 2> types;
       for (const unsigned components : arguments)

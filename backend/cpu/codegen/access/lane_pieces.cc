@@ -119,13 +119,13 @@ void Pieces::require_regular(Conditions &conditions)
    }
 }
 
-/// Chunks are shuffled in elements of 16 bits or more, and one instruction does that with AVX-512
-/// only.
+/// A chunk is one register, and shuffles take elements of 16 bits or more from two.
 bool Pieces::may_load_chunks() const
 {
    const auto is_word = [](int64_t n) { return n % 2 == 0; };
    return reach.fixed && region.size && !is_volatile && bytes != 1 &&
-          t.options.vector_bits == 8 * chunk_bytes &&
+          t.options.target.shuffles_two_registers &&
+          t.options.target.vector_bits == 8 * chunk_bytes &&
           std::ranges::all_of(reach.fixed->from_first, is_word);
 }
 
@@ -372,12 +372,12 @@ Value *Pieces::slice(Value *all, unsigned first, unsigned count)
    return reorder(t, all, part);
 }
 
-/// Masked instructions exist for runs of at least one vector (16 bytes): of words with AVX2, also
-/// of smaller elements with AVX-512.
+/// Masked instructions exist for runs of at least one vector (16 bytes): of words, on some CPUs
+/// also of smaller elements.
 bool Pieces::has_masked_runs() const
 {
    return pattern().step == element() && pattern().group * element() >= 16 && !is_volatile &&
-          (element() % 4 == 0 || t.options.vector_bits == 512);
+          (element() % 4 == 0 || t.options.target.masks_any_element);
 }
 
 bool Pieces::has_masked_instructions() const
@@ -531,8 +531,8 @@ Values load_pieces(Pieces p, Way way)
 
 namespace {
 
-/// Branches to an unmasked store if all lanes are active: AVX2's masked stores are slow on AMD's
-/// CPUs. A stencil with masked edges takes 95 ms on Zen 3 without this branch, and 26 ms with it.
+/// Branches to an unmasked store if all lanes are active and masked stores are slow, as AVX2's are
+/// on AMD's CPUs. A stencil with masked edges takes 95 ms on Zen 3 without this branch, and 26 ms with it.
 void store_active(Pieces &p, Value *all, Value *mask)
 {
    const auto store_masked = [&] {
@@ -543,7 +543,7 @@ void store_active(Pieces &p, Value *all, Value *mask)
       p.store_regular(all);
       return Values{};
    };
-   if (p.t.options.vector_bits == 512)
+   if (p.t.options.target.masks_any_element)
       store_masked();
    else
       choose(p.t, are_all(p.t, mask), store_all, store_masked);

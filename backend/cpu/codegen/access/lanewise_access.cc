@@ -5,6 +5,7 @@
 
 #include "backend/cpu/codegen/access/compute_again.h"
 #include "backend/cpu/codegen/access/lane_pieces.h"
+#include "backend/cpu/host/instructions.h"
 #include "backend/cpu/runtime/lane_memory.h"
 
 #include <llvm/Support/FormatVariadic.h>
@@ -21,8 +22,7 @@ void Pieces::call_lanewise(llvm::FunctionCallee function, const LanewiseAccess &
    arguments.append(more.begin(), more.end());
    // The callee preserves all registers, so that a call that may never happen costs little code and
    // no spills.
-   b.CreateCall(function, arguments)
-      ->addFnAttr(llvm::Attribute::get(t.context, "no_caller_saved_registers"));
+   preserve_registers(*b.CreateCall(function, arguments));
 }
 
 void Pieces::call_runtime(bool stores, const LanewiseAccess &access)
@@ -51,7 +51,7 @@ llvm::Function *Pieces::lanewise_function(bool stores)
    auto *function = llvm::Function::Create(
       llvm::FunctionType::get(b.getVoidTy(), {pointer, number, number, pointer, pointer}, false),
       llvm::Function::InternalLinkage, name, *t.module);
-   function->addFnAttr("no_caller_saved_registers");
+   preserve_registers(*function);
    function->addFnAttr(llvm::Attribute::NoInline);
 
    llvm::IRBuilder<>::InsertPointGuard guard(b);

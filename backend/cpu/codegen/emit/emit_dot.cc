@@ -6,8 +6,8 @@
 #include "backend/cpu/codegen/emit/emit_alu.h"
 #include "backend/cpu/codegen/vectors/lane_arithmetic.h"
 #include "backend/cpu/codegen/vectors/packed_values.h"
+#include "backend/cpu/host/instructions.h"
 
-#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/PatternMatch.h>
 
 namespace weft::cpu {
@@ -41,9 +41,8 @@ std::optional<Dot> dot_of(nir_op op)
    }
 }
 
-/// The dot product of vectors that fill a register (x, y, the sum: <4, 8 or 16 x i32>) with plain
-/// AVX2: bytes at even and at odd places are extended to i16, and VPMADDWD adds their products in
-/// pairs.
+/// The dot product of vectors that fill a register (x, y, the sum: <4, 8 or 16 x i32>), by words:
+/// bytes at even and at odd places are extended to i16, and their products are added in pairs.
 Value *dot_by_words(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
 {
    llvm::IRBuilder<> &b = a.b;
@@ -56,37 +55,27 @@ Value *dot_by_words(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
    const auto even = [&](Value *v, bool is_signed) {
       return odd(b.CreateShl(b.CreateBitCast(v, words), 8), is_signed);
    };
-   const llvm::Intrinsic::ID multiply = lanes == 16  ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
-                                        : lanes == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd
-                                                     : llvm::Intrinsic::x86_sse2_pmadd_wd;
    const auto add_products = [&](const auto &part) {
       Value *factors[] = {part(x, dot.a_signed), part(y, dot.b_signed)};
-      sum = b.CreateAdd(sum, b.CreateIntrinsic(multiply, {}, factors));
+      sum = add_products_of_pairs(b, sum, factors[0], factors[1]);
    };
    add_products(even);
    add_products(odd);
    return sum;
 }
 
-/// The dot product with VPDPBUSD, for vectors of any length. The instruction multiplies unsigned
-/// bytes of x by signed bytes of y. Bytes of the other signedness are biased by 128, and the excess
+/// The dot product with HostTarget::byte_dots, for vectors of any length. The instruction
+/// multiplies unsigned bytes of x by signed bytes of y. Bytes of the other signedness are biased by 128, and the excess
 /// that this adds to the sum is subtracted at the end; sums wrap. A chain continues with the biased
 /// sum. Its excess is a sum of its own, which products with the same y share.
-Value *dot_by_vnni(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
+Value *dot_by_bytes(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
 {
    llvm::IRBuilder<> &b = a.b;
    const auto add_products = [&](Value *to, Value *unsigned_bytes, Value *signed_bytes) {
       Value *operands[] = {to, unsigned_bytes, signed_bytes};
-      return in_parts(a.t, operands, a.t.options.vector_bits / 32,
-                      [&](llvm::ArrayRef<Value *> v) -> Value * {
-                         const unsigned lanes =
-                            llvm::cast<llvm::FixedVectorType>(v[0]->getType())->getNumElements();
-                         const llvm::Intrinsic::ID multiply =
-                            lanes == 16  ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
-                            : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256
-                                         : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
-                         return b.CreateIntrinsic(multiply, {}, v);
-                      });
+      return in_parts(
+         a.t, operands, a.t.options.target.vector_bits / 32,
+         [&](llvm::ArrayRef<Value *> v) { return add_products_of_bytes(b, v[0], v[1], v[2]); });
    };
    if (dot.a_signed && !dot.b_signed)
       return add_products(sum, y, x);
@@ -136,11 +125,11 @@ Dot factors_of(const nir_alu_instr *alu, Dot dot)
 
 Value *products(Alu &a, const Dot &factors, llvm::ArrayRef<Value *> operands)
 {
-   if (a.t.options.vnni)
-      return dot_by_vnni(a, factors, operands[0], operands[1], operands[2]);
-   return in_parts(a.t, operands, a.t.options.vector_bits / 32, [&](llvm::ArrayRef<Value *> v) {
-      return dot_by_words(a, factors, v[0], v[1], v[2]);
-   });
+   if (a.t.options.target.byte_dots)
+      return dot_by_bytes(a, factors, operands[0], operands[1], operands[2]);
+   return in_parts(
+      a.t, operands, a.t.options.target.vector_bits / 32,
+      [&](llvm::ArrayRef<Value *> v) { return dot_by_words(a, factors, v[0], v[1], v[2]); });
 }
 
 /// Bytes that are shifted and masked parts of other bytes. If all shifts are constant and keep the

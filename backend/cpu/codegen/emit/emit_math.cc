@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Transcendental functions: glibc's libmvec for vectors, which is accurate to 4 ULP and handles
-/// infinities, NaN and denormals as libm does; libm for uniform values.
+/// Transcendental functions: vector_math.h's for vectors. glibc's libmvec is accurate to 4 ULP and
+/// handles infinities, NaN and denormals as libm does. libm's for uniform values.
 
 #include "backend/cpu/codegen/emit/emit_alu.h"
 #include "backend/cpu/codegen/vectors/lane_arithmetic.h"
+#include "backend/cpu/kernels/vector_math.h"
 
 #include <algorithm>
 
@@ -14,12 +15,6 @@ namespace weft::cpu {
 using llvm::Value;
 
 namespace {
-
-/// _ZGV, instruction set, unmasked, lanes, one v per parameter: the vector function ABI for x86.
-std::string vector_name(const std::string &name, bool avx512, unsigned lanes)
-{
-   return std::string("_ZGV") + (avx512 ? "e" : "d") + "N" + std::to_string(lanes) + "v_" + name;
-}
 
 /// Calls the libm function `name` (f64; f32 appends an f) for an f32 or f64 operand.
 Value *call_math(Alu &a, const char *name, Value *x)
@@ -30,8 +25,8 @@ Value *call_math(Alu &a, const char *name, Value *x)
    if (!type->isVectorTy())
       return a.t.call(function.c_str(), type, x);
 
-   const unsigned lanes = std::min(a.t.options.vector_bits / bits, a.t.W);
-   const std::string symbol = vector_name(function, lanes * bits == 512, lanes);
+   const unsigned lanes = std::min(a.t.options.target.vector_bits / bits, a.t.W);
+   const std::string symbol = vector_math_symbol(function, lanes, bits);
    auto *part_type = llvm::FixedVectorType::get(type->getScalarType(), lanes);
    return in_parts(a.t, x, lanes, [&](llvm::ArrayRef<Value *> part) {
       return a.t.call(symbol.c_str(), part_type, part[0]);

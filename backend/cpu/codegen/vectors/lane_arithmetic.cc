@@ -3,7 +3,7 @@
 
 #include "backend/cpu/codegen/vectors/lane_arithmetic.h"
 
-#include <llvm/IR/IntrinsicsX86.h>
+#include "backend/cpu/host/instructions.h"
 
 #include <algorithm>
 #include <cassert>
@@ -20,8 +20,8 @@ bool is_float(nir_op op)
    return op == nir_op_fadd || op == nir_op_fmul || op == nir_op_fmin || op == nir_op_fmax;
 }
 
-/// Converts halves to floats for arithmetic: CPUs without AVX512-FP16 would convert at every step.
-/// CPUs with AVX512-FP16 get the same code.
+/// Converts halves to floats for arithmetic: CPUs without arithmetic of halves would convert at
+/// every step. CPUs with such instructions get the same code.
 Value *widen(Translator &t, Value *v)
 {
    llvm::Type *type = v->getType();
@@ -140,7 +140,7 @@ ID reduction_intrinsic(nir_op op)
 /// The number of lanes that one instruction permutes freely: the 32-bit lanes of a register.
 unsigned permutation_lanes(Translator &t)
 {
-   return t.options.vector_bits / 32;
+   return t.options.target.vector_bits / 32;
 }
 
 /// Lanes [first, first + count) of a vector.
@@ -152,15 +152,13 @@ Value *slice(Translator &t, Value *v, unsigned first, unsigned count)
    return t.b.CreateShuffleVector(v, lanes);
 }
 
-/// Any permutation of a vector of 32-bit lanes. VPERMD selects within one register, so each
-/// register of the result selects among the source's registers.
+/// Any permutation of a vector of 32-bit lanes. An instruction selects within one register, so
+/// each register of the result selects among the source's registers.
 Value *permute_registers(Translator &t, Value *v, Value *index)
 {
    llvm::IRBuilder<> &b = t.b;
    const unsigned lanes = std::min(t.W, permutation_lanes(t));
    const unsigned registers = t.W / lanes;
-   const ID intrinsic =
-      lanes == 16 ? llvm::Intrinsic::x86_avx512_permvar_si_512 : llvm::Intrinsic::x86_avx2_permd;
    const auto constant = [&](unsigned n) { return b.CreateVectorSplat(lanes, b.getInt32(n)); };
 
    return in_parts(t, index, lanes, [&](llvm::ArrayRef<Value *> part) {
@@ -168,7 +166,7 @@ Value *permute_registers(Translator &t, Value *v, Value *index)
       Value *result = nullptr;
       for (unsigned s = 0; s < registers; s++) {
          Value *source = registers == 1 ? v : slice(t, v, s * lanes, lanes);
-         Value *picked = b.CreateIntrinsic(intrinsic, {}, {source, part[0]});
+         Value *picked = permute_register(b, source, part[0]);
          result =
             result ? b.CreateSelect(b.CreateICmpEQ(which, constant(s)), picked, result) : picked;
       }

@@ -125,15 +125,15 @@ bool goes_by_pairs(llvm::Type *type, size_t components)
 }
 
 /// The components of a packed vector of more than two registers, register by register. Returns
-/// nothing without AVX-512, for elements below 16 bits (not all of AVX-512 shuffles them), or if
-/// the vector does not fill whole registers.
+/// nothing if no instruction shuffles two registers, for elements below 16 bits, or if the vector
+/// does not fill whole registers.
 Values unpack_registers(Translator &t, Value *all, unsigned components)
 {
-   constexpr unsigned register_bits = 512;
+   const HostTarget &target = t.options.target;
    llvm::Type *type = all->getType()->getScalarType();
-   const unsigned bits = type->getScalarSizeInBits(), n = register_bits / bits,
+   const unsigned bits = type->getScalarSizeInBits(), n = target.vector_bits / bits,
                   total = t.W * components;
-   if (t.options.vector_bits != register_bits || bits < 16 || total <= 2 * n || total % n != 0)
+   if (!target.shuffles_two_registers || bits < 16 || total <= 2 * n || total % n != 0)
       return {};
    Values vectors;
    for (unsigned first = 0; first < total; first += n) {
@@ -253,7 +253,7 @@ Value *add_components(Translator &t, Value *all, unsigned components)
    //    a b c d …
    constexpr unsigned part = 4, n = 4 * part;
    const bool by_parts = components == part && all->getType()->getScalarSizeInBits() == 32 &&
-                         t.options.vector_bits == 32 * n && count(all) % (part * n) == 0;
+                         t.options.target.vector_bits == 32 * n && count(all) % (part * n) == 0;
    if (by_parts) {
       const auto add_neighbours = [&](Value *x, Value *y) {
          llvm::SmallVector<int, n> even;

@@ -3,8 +3,8 @@
 
 /// Tile loads and stores.
 
-#include "backend/cpu/kernels/tile_load_avx2.h"
-#include "backend/cpu/kernels/tile_transfer.h"
+#include "backend/cpu/kernels/x86/instruction_sets.h"
+#include "backend/cpu/kernels/x86/tile_load.h"
 
 namespace weft::cpu {
 namespace {

@@ -15,7 +15,7 @@
 ///     signed A, signed B:       Σ (a+128)·b + Σ −128·b        (a+128 unsigned)
 ///     unsigned A, unsigned B:   Σ b·(a−128) + Σ 128·b         (a−128 signed)
 
-#include "backend/cpu/kernels/tile_packing_vnni.h"
+#include "backend/cpu/kernels/x86/tile_packing_vnni.h"
 
 #include <immintrin.h>
 

@@ -15,7 +15,7 @@
 ///      r │ a │ × │ b0 │ b1 │   acc[r][v] += a[r] * b[v]
 ///        └───┘   └────┴────┘
 
-#include "backend/cpu/kernels/tile_packing.h"
+#include "backend/cpu/kernels/x86/tile_packing.h"
 
 namespace weft::cpu {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "backend/cpu/kernels/vector_math.h"
-#include "backend/cpu/kernels/vector_math_lanes.h"
+#include "backend/cpu/kernels/x86/vector_math_lanes.h"
 
 namespace weft::cpu {
 

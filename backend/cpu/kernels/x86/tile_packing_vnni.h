@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "backend/cpu/kernels/tile_packing.h"
+#include "backend/cpu/kernels/x86/tile_packing.h"
 
 namespace weft::cpu {
 namespace {

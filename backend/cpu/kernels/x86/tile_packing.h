@@ -11,8 +11,8 @@
 
 #pragma once
 
-#include "backend/cpu/kernels/tile_load_avx2.h"
 #include "backend/cpu/kernels/tile_muladd.h"
+#include "backend/cpu/kernels/x86/tile_load.h"
 
 namespace weft::cpu {
 namespace {

@@ -43,8 +43,8 @@ struct HalfVector {
 } // namespace
 } // namespace weft::cpu
 
-#include "backend/cpu/kernels/tile_muladd_float.h"
-#include "backend/cpu/kernels/tile_muladd_widened.h"
+#include "backend/cpu/kernels/x86/tile_muladd_float.h"
+#include "backend/cpu/kernels/x86/tile_muladd_widened.h"
 
 namespace weft::cpu {
 

@@ -13,7 +13,7 @@
 ///
 ///     a[r][2p], a[r][2p+1]   ×   b[2p][0], b[2p+1][0], b[2p][1], b[2p+1][1], …
 
-#include "backend/cpu/kernels/tile_packing.h"
+#include "backend/cpu/kernels/x86/tile_packing.h"
 
 #include <immintrin.h>
 

@@ -4,8 +4,8 @@
 /// Tile multiplication of 8-bit integers with AVX-VNNI: what tile_muladd_avx512_vnni.cc does, in 256 bits and 16
 /// registers.
 
-#include "backend/cpu/kernels/tile_accumulate_avx2.h"
-#include "backend/cpu/kernels/tile_packing_vnni.h"
+#include "backend/cpu/kernels/x86/tile_accumulate_avx2.h"
+#include "backend/cpu/kernels/x86/tile_packing_vnni.h"
 
 #include <immintrin.h>
 

@@ -37,7 +37,7 @@
 /// VNNI needs no more time for 16 bytes along k, hence only the operations of 32 are here.
 
 #include "backend/cpu/kernels/tile_configuration.h"
-#include "backend/cpu/kernels/tile_packing.h"
+#include "backend/cpu/kernels/x86/tile_packing.h"
 
 #include <immintrin.h>
 

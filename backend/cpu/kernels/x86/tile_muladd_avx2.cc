@@ -36,9 +36,9 @@ struct HalfVector {
 } // namespace
 } // namespace weft::cpu
 
-#include "backend/cpu/kernels/tile_accumulate_avx2.h"
-#include "backend/cpu/kernels/tile_muladd_float.h"
-#include "backend/cpu/kernels/tile_muladd_widened.h"
+#include "backend/cpu/kernels/x86/tile_accumulate_avx2.h"
+#include "backend/cpu/kernels/x86/tile_muladd_float.h"
+#include "backend/cpu/kernels/x86/tile_muladd_widened.h"
 
 namespace weft::cpu {
 namespace {

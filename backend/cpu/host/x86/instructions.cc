@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "backend/cpu/host/instructions.h"
+
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/Support/TargetSelect.h>
+
+namespace weft::cpu {
+
+using llvm::Value;
+
+namespace {
+
+constexpr const char *preserves_registers = "no_caller_saved_registers";
+
+unsigned lanes_of(Value *v)
+{
+   return llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements();
+}
+
+} // namespace
+
+void initialize_llvm_target()
+{
+   LLVMInitializeX86TargetInfo();
+   LLVMInitializeX86Target();
+   LLVMInitializeX86TargetMC();
+   LLVMInitializeX86AsmPrinter();
+}
+
+void set_target_attributes(llvm::Function &function, const HostTarget &target)
+{
+   const std::string bits = std::to_string(target.vector_bits);
+   function.addFnAttr("prefer-vector-width", bits);
+   function.addFnAttr("min-legal-vector-width", bits);
+   // LLVM 19 would insert vzeroupper and clear the upper halves of registers that it has just
+   // restored.
+   if (function.hasFnAttribute(preserves_registers))
+      function.addFnAttr("target-features", target.llvm_features + ",-vzeroupper");
+}
+
+void preserve_registers(llvm::Function &function)
+{
+   function.addFnAttr(preserves_registers);
+}
+
+void preserve_registers(llvm::CallBase &call)
+{
+   call.addFnAttr(llvm::Attribute::get(call.getContext(), preserves_registers));
+}
+
+Value *permute_register(llvm::IRBuilder<> &b, Value *v, Value *index)
+{
+   const llvm::Intrinsic::ID permute = lanes_of(v) == 16
+                                          ? llvm::Intrinsic::x86_avx512_permvar_si_512
+                                          : llvm::Intrinsic::x86_avx2_permd;
+   return b.CreateIntrinsic(permute, {}, {v, index});
+}
+
+Value *add_products_of_pairs(llvm::IRBuilder<> &b, Value *sum, Value *x, Value *y)
+{
+   const unsigned lanes = lanes_of(sum);
+   const llvm::Intrinsic::ID multiply = lanes == 16  ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
+                                        : lanes == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd
+                                                     : llvm::Intrinsic::x86_sse2_pmadd_wd;
+   return b.CreateAdd(sum, b.CreateIntrinsic(multiply, {}, {x, y}));
+}
+
+Value *add_products_of_bytes(llvm::IRBuilder<> &b, Value *sum, Value *u, Value *s)
+{
+   const unsigned lanes = lanes_of(sum);
+   const llvm::Intrinsic::ID multiply = lanes == 16  ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
+                                        : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256
+                                                     : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
+   return b.CreateIntrinsic(multiply, {}, {sum, u, s});
+}
+
+} // namespace weft::cpu
