@@ -144,7 +144,7 @@ bool is_packed(const MatrixOperation &op, TileFactor factor)
 {
    if (!has_kernel(op))
       return false;
-   // Floats narrower than f32 are, and bytes that are summed in 32 bits.
+   // Floats narrower than f32, and bytes whose sums have 32 bits.
    const ComponentType type = factor == TileFactor::a ? op.a : op.b;
    const uint32_t bits = component_bits(type);
    if (is_real(type))
@@ -162,10 +162,10 @@ uint32_t packed_bytes(const MatrixOperation &op, TileFactor factor)
 {
    const ComponentType type = factor == TileFactor::a ? op.a : op.b;
    const uint32_t components = op.k * (factor == TileFactor::a ? op.m : op.n);
-   // AMX's halves are two or three numbers of 16 bits, and tiles are marked.
+   // AMX splits a half into two or three numbers of 16 bits, and marks tiles.
    if (type == ComponentType::f16)
       return components * (factor == TileFactor::a ? 4 : 6) + 64;
-   // As f32, or integers of 16 bits; VNNI's bytes and sums of columns take less.
+   // f32, or integers of 16 bits; VNNI's bytes and corrections take less.
    return components * (is_real(type) ? 4 : 2);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Tile loads.  Seen from memory a tile is a number of lines (rows, or columns if column major); a
-/// row-major one is copied line by line, a column-major one is transposed in registers, block by
-/// block.
+/// Tile loads, with AVX2. In memory a tile consists of lines: rows, or columns if column major. A
+/// row-major tile is copied line by line, a column-major one is transposed in registers, square by
+/// square.
 
 #pragma once
 
@@ -16,12 +16,12 @@
 namespace weft::cpu {
 namespace {
 
-/// Transposes a block of blocks x blocks components of `Bytes` each; strides in bytes.
+/// Transposes size × size components of `Bytes` each; strides are in bytes.
 template <int Bytes>
-struct Block;
+struct Square;
 
 template <>
-struct Block<1> {
+struct Square<1> {
    static constexpr int size = 8;
 
    static void transpose(char *to, int64_t to_stride, const char *from, int64_t from_stride)
@@ -47,7 +47,7 @@ struct Block<1> {
 };
 
 template <>
-struct Block<2> {
+struct Square<2> {
    static constexpr int size = 8;
 
    static void transpose(char *to, int64_t to_stride, const char *from, int64_t from_stride)
@@ -74,14 +74,14 @@ struct Block<2> {
    }
 };
 
-/// 16 × 16 components of 2 bytes.  Each line is read once: at strides of a power of two the first-level cache holds half
-/// of them.
-struct LargeBlock {
+/// 16 × 16 components of 2 bytes. Each line is read once: at strides of a power of two the
+/// first-level cache holds half of the lines.
+struct LargeSquare {
    static constexpr int size = 16;
 
    static void transpose(char *to, int64_t to_stride, const char *from, int64_t from_stride)
    {
-      __m256i left[8], right[8]; // of two lines 8 components each
+      __m256i left[8], right[8]; // two lines, 8 components of each
       for (int i = 0; i < 8; i++) {
          const char *line = from + i * from_stride;
          const __m256i upper = _mm256_loadu_si256(reinterpret_cast<const __m256i_u *>(line)),
@@ -118,7 +118,7 @@ private:
 };
 
 template <>
-struct Block<4> {
+struct Square<4> {
    static constexpr int size = 8;
 
    static void transpose(char *to, int64_t to_stride, const char *from, int64_t from_stride)
@@ -146,7 +146,7 @@ struct Block<4> {
 };
 
 template <>
-struct Block<8> {
+struct Square<8> {
    static constexpr int size = 4;
 
    static void transpose(char *to, int64_t to_stride, const char *from, int64_t from_stride)
@@ -178,7 +178,7 @@ struct Tile {
    static constexpr int line_step = (row_major ? Cols : 1) * Bytes;
 };
 
-/// A whole line: 8 to 256 bytes.  (The compiler would copy in pieces of 16.)
+/// Copies a line of 8 to 256 bytes. (The compiler would copy in pieces of 16.)
 template <int Bytes>
 [[gnu::always_inline]] inline void copy_line(char *to, const char *from)
 {
@@ -202,20 +202,20 @@ void load(void *tile, const void *memory, int64_t stride)
       for (int line = 0; line < Tile::lines; line++)
          copy_line<Tile::line_bytes>(to + line * Tile::line_bytes, from + line * stride);
    } else {
-      constexpr bool is_large = Tile::bytes == 2 && Tile::lines % LargeBlock::size == 0 &&
-                                Tile::line_components % LargeBlock::size == 0;
-      using Block = std::conditional_t<is_large, LargeBlock, Block<Tile::bytes>>;
-      for (int line = 0; line < Tile::lines; line += Block::size) {
-         for (int i = 0; i < Tile::line_components; i += Block::size)
-            Block::transpose(to + i * Tile::component_step + line * Tile::line_step,
-                             Tile::component_step, from + line * stride + i * Tile::bytes, stride);
+      constexpr bool is_large = Tile::bytes == 2 && Tile::lines % LargeSquare::size == 0 &&
+                                Tile::line_components % LargeSquare::size == 0;
+      using Square = std::conditional_t<is_large, LargeSquare, Square<Tile::bytes>>;
+      for (int line = 0; line < Tile::lines; line += Square::size) {
+         for (int i = 0; i < Tile::line_components; i += Square::size)
+            Square::transpose(to + i * Tile::component_step + line * Tile::line_step,
+                              Tile::component_step, from + line * stride + i * Tile::bytes, stride);
       }
    }
 }
 
-/// What the next step of a product may load, to the second-level cache: what lies a little farther on along the lines.
-/// Lines far apart are more streams than the hardware follows, and at strides of a power of two not even the rest of a
-/// cache line waits in the first level.
+/// Prefetches the memory that the next step of a product may load, a little farther along the lines,
+/// to the second-level cache. Lines far apart are more streams than the hardware follows, and at
+/// strides of a power of two not even the rest of a cache line stays in the first level.
 template <typename Tile>
 [[gnu::always_inline]] inline void prefetch_farther_on(const char *memory, int64_t stride)
 {

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Tile multiplication of bfloat16, halves and 8-bit integers with AMX (Intel's Software Developer's Manual, volume 1,
-/// chapter 18; volume 2, TDPBF16PS, TDPBSSD).
+/// Tile multiplication of bfloat16, halves and 8-bit integers with AMX (Intel's Software Developer's
+/// Manual, volume 1, chapter 18; volume 2, TDPBF16PS, TDPBSSD).
 ///
-/// One instruction multiplies 16 rows of A by B and adds the products to 16 × 16 sums of 32 bits.  Of A, 32 bytes lie along
-/// k; B has as many in 8 rows of 64 bytes, groups of 4 bytes along k interleaved:
+/// One instruction multiplies 16 rows of A by B and adds the products to 16 × 16 sums of 32 bits. A
+/// has 32 bytes along k. B has as many in 8 rows of 64 bytes; groups of 4 bytes along k are
+/// interleaved:
 ///
 ///              k →                     n →
 ///        ┌──────────────┐       ┌──────────────────────────────────────────────┐
@@ -13,38 +14,43 @@
 ///        └──────────────┘       │ b[2q], b[2q+1][0] b[2q], b[2q+1][1] …        │    bfloat16
 ///                               └──────────────────────────────────────────────┘
 ///
-/// Integers: sums wrap, and are exact as long as C is added elsewhere.  bfloat16: products are added as by FMAs that round
-/// to nearest, and C at the end; subnormal numbers are flushed as by VDPBF16PS (tile_muladd_avx512_bf16.cc).
+/// Integers: sums wrap, and are exact if C is added elsewhere. bfloat16: products are added as by
+/// FMAs that round to nearest, and C at the end. Subnormal numbers are flushed as by VDPBF16PS
+/// (tile_muladd_avx512_bf16.cc).
 ///
-/// A half has 11 significant bits.  The first 8 of them and the others make two numbers of bfloat16 of one sign, high + low,
-/// so that four products of those, each exact in f32, make that of two halves.  Two instructions with 64 bytes along k do:
+/// A half has 11 significant bits. The first 8 bits and the others make two numbers of bfloat16 of
+/// one sign, high + low. Four products of these, each exact in f32, make the product of two halves.
+/// Two instructions with 64 bytes along k compute them:
 ///
 ///        ┌─────┬──────┐   ┌──────┐     ┌─────┬──────┐   ┌──────┐
-///        │ low │ high │ × │ low  │  +  │ low │ high │ × │ high │      B is packed as low, high, low
+///        │ low │ high │ × │ low  │  +  │ low │ high │ × │ high │      packed B: low, high, low
 ///        └─────┴──────┘   │ high │     └─────┴──────┘   │ low  │
 ///                         └──────┘                      └──────┘
 ///
-/// As products of low, at most 2^-7 of what they are part of, are added first, the products of high are rounded with no more
-/// than 8 sums of their own and 4 that join these: fewer than the 17 that a sum of 16 products one by one has.  As sums start at
-/// zero and C is added by AVX-512, nothing subnormal meets an instruction that would flush it: products of halves are
-/// multiples of 2^-48.  Sums that are exact in any order are, since parts are no larger than the whole.  An infinity has no
-/// second part; where such or NaN is packed, the tile is marked, and multiplied by FMAs.
+/// Products of low come first; each is at most 2^-7 of its half's product. So the products of high are
+/// rounded with at most 8 sums of their own and 4 that join these. A sum of 16 products one by one
+/// has 17. Sums start at zero and AVX-512 adds C. So no instruction that flushes subnormal numbers
+/// meets one: products of halves are multiples of 2^-48. Sums that are exact in any order are exact
+/// here too, since parts are no larger than the whole. An infinity has no second part: a packed tile
+/// with an infinity or NaN is marked, and multiplied by FMAs.
 ///
-/// One sum at a time, in three of the eight tile registers: an instruction may follow another one on the same sum after 16
-/// cycles.  2 × 2 sums load factors half as often, but win nothing in the first-level cache (10 ns per instruction, as one
-/// by one), and on cores of a virtual machine with busy neighbours they lose: 25 to 33 ns, one by one 18.
+/// One sum at a time uses three of the eight tile registers: an instruction may follow another one
+/// on the same sum after 16 cycles. 2 × 2 sums load factors half as often, but gain nothing in the
+/// first-level cache (10 ns per instruction, as one by one). On cores of a virtual machine with busy
+/// neighbours they lose: 25 to 33 ns, one by one 18.
 ///
-/// VNNI needs no more time for 16 bytes along k, hence only the operations of 32 are here.
+/// VNNI needs no more time for 16 bytes along k, so only the operations of 32 are here.
 
+#include "backend/cpu/kernels/tile_blocks.h"
 #include "backend/cpu/kernels/tile_configuration.h"
+#include "backend/cpu/kernels/x86/half_rows.h"
+#include "backend/cpu/kernels/x86/instruction_sets.h"
 #include "backend/cpu/kernels/x86/tile_packing.h"
-
-#include <immintrin.h>
 
 namespace weft::cpu {
 namespace {
 
-/// The tile registers: 16 x 16 sums, and of A and B 32 or 64 bytes along k.
+/// The tile registers: 16 x 16 sums, and 32 or 64 bytes of A and B along k.
 constexpr int sums = 0, a_rows = 1, b_groups = 2, a_long_rows = 3, b_long_groups = 4;
 
 /// LDTILECFG's operand.
@@ -56,7 +62,7 @@ struct alignas(64) Configuration {
 static_assert(sizeof(Configuration) == 64);
 constexpr Configuration configuration = {1, 0, {}, {64, 32, 64, 64, 64}, {16, 16, 8, 16, 16}};
 
-// Not the compilers' intrinsics, which do not say that they access memory.
+// The compilers' intrinsics do not say that they access memory.
 template <int Tile>
 void load_tile(const void *rows, long stride)
 {
@@ -73,7 +79,7 @@ void clear_sums()
    __asm__ volatile("tilezero %%tmm%c0" ::"i"(sums));
 }
 
-/// An instruction.
+/// A type for each instruction.
 #define WEFT_PRODUCTS(NAME, INSTRUCTION)                                                           \
    struct NAME {                                                                                   \
       template <int A = a_rows, int B = b_groups>                                                  \
@@ -100,7 +106,7 @@ void add_products(const char *a, const char *b, const TileBlock &block)
    }
 }
 
-/// TileMulAdd of sums of 32 bits, which begin with C.
+/// TileMulAdd of sums of 32 bits that begin with C.
 template <typename Products>
 void muladd(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
 {
@@ -112,26 +118,13 @@ void muladd(void *d, const void *a, const void *b, const void *c, const TileBloc
                    });
 }
 
-/// The products of a sum, C not yet added.
+/// The products of a sum without C.
 template <typename Products>
 void multiply(void *sums_of_products, const char *a, const char *b, const TileBlock &block)
 {
    clear_sums();
    add_products<Products>(a, b, block);
    store_tile<sums>(sums_of_products, 64);
-}
-
-template <Accumulation Mode>
-__m512i add_saturating(__m512i a, __m512i b)
-{
-   const __m512i wrapped = _mm512_add_epi32(a, b);
-   if constexpr (Mode == Accumulation::saturating_unsigned)
-      return _mm512_mask_mov_epi32(wrapped, _mm512_cmplt_epu32_mask(wrapped, a),
-                                   _mm512_set1_epi32(-1));
-   // Overflow: the result's sign is neither's (a ternary logic of (a ^ r) & (b ^ r)).
-   const __mmask16 overflow = _mm512_movepi32_mask(_mm512_ternarylogic_epi32(a, b, wrapped, 0x42));
-   const __m512i limit = _mm512_xor_si512(_mm512_srai_epi32(a, 31), _mm512_set1_epi32(0x7fffffff));
-   return _mm512_mask_mov_epi32(wrapped, overflow, limit);
 }
 
 template <typename Products, Accumulation Mode>
@@ -141,11 +134,10 @@ void muladd_saturating(void *d, const void *a, const void *b, const void *c)
    multiply<Products>(products, static_cast<const char *>(a), static_cast<const char *>(b),
                       TileBlock());
 #pragma GCC unroll 4
-   for (int r = 0; r < 16; r++) {
-      const __m512i c_row = _mm512_loadu_si512(static_cast<const char *>(c) + 64 * r);
-      _mm512_storeu_si512(static_cast<char *>(d) + 64 * r,
-                          add_saturating<Mode>(_mm512_load_si512(products[r]), c_row));
-   }
+   for (int r = 0; r < 16; r++)
+      Words<16>::store(static_cast<char *>(d) + 64 * r,
+                       add_words<Mode, 16>(Words<16>::load(products[r]),
+                                           Words<16>::load(static_cast<const char *>(c) + 64 * r)));
 }
 
 /// 16 x 16 x 32.
@@ -171,40 +163,8 @@ TileMulAdd integer_kernel()
       return integer_kernel<UnsignedBytes, Types::mode>();
 }
 
-/// Rows of C and D, 16 of each.
-struct Floats {
-   static constexpr int row_bytes = 64;
-   static __m512 load(const char *row) { return _mm512_loadu_ps(row); }
-   static void store(char *row, __m512 v) { _mm512_storeu_ps(row, v); }
-};
-struct BFloats {
-   static constexpr int row_bytes = 32;
-   static __m512 load(const char *row)
-   {
-      const __m512i bits =
-         _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i_u *>(row)));
-      return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16));
-   }
-   static void store(char *row, __m512 v)
-   {
-      _mm256_storeu_si256(reinterpret_cast<__m256i_u *>(row), (__m256i)_mm512_cvtneps_pbh(v));
-   }
-};
-struct Halves {
-   static constexpr int row_bytes = 32;
-   static __m512 load(const char *row)
-   {
-      return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i_u *>(row)));
-   }
-   static void store(char *row, __m512 v)
-   {
-      _mm256_storeu_si256(reinterpret_cast<__m256i_u *>(row),
-                          _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-   }
-};
-
 /// TileMulAdd of 16 x 16 sums to which C is added at the end.
-template <auto Multiply, typename C, typename D>
+template <auto Multiply, template <int> typename RowsOfC, template <int> typename RowsOfD>
 void add_to_products(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
 {
    for_each_sum<1>(
@@ -213,13 +173,14 @@ void add_to_products(void *d, const void *a, const void *b, const void *c, const
          Multiply(products, a, b, *block);
 #pragma GCC unroll 4
          for (int r = 0; r < 16; r++)
-            D::store(d + D::row_bytes * r,
-                     _mm512_add_ps(_mm512_load_ps(products[r]), C::load(c + C::row_bytes * r)));
+            RowsOfD<16>::store(d + 16 * RowsOfD<16>::bytes * r,
+                               _mm512_add_ps(_mm512_load_ps(products[r]),
+                                             RowsOfC<16>::load(c + 16 * RowsOfC<16>::bytes * r)));
       });
 }
 
-/// C and the result are of f32 or Narrow.
-template <auto Multiply, typename Narrow>
+/// C and the result are f32 or Narrow.
+template <auto Multiply, template <int> typename Narrow>
 TileMulAdd find_add_to_products(const MatrixOperation &op)
 {
    constexpr ComponentType f32 = ComponentType::f32;
@@ -233,7 +194,7 @@ TileMulAdd find_add_to_products(const MatrixOperation &op)
 /// The parts of 16 halves, each in the upper bits of 32.
 struct Parts {
    __m512i low, high;
-   bool special; ///< is some infinity or NaN among them?
+   bool special; ///< one is an infinity or NaN
 
    explicit Parts(const void *halves)
    {
@@ -246,7 +207,7 @@ struct Parts {
    }
 };
 
-/// 16 rows of low and high; whether it is marked.
+/// 16 rows of low and high; the mark.
 struct SplitRows : Factor<16, 16, 2> {
    static constexpr int row_bytes = 64, mark = 16 * row_bytes;
 
@@ -297,7 +258,7 @@ bool is_marked(const char *packed, int mark)
    return special;
 }
 
-/// Adds a product to 16 × 16 sums in memory, of halves that may be infinite or NaN.
+/// Adds a product of halves that may be infinite or NaN to 16 × 16 sums in memory.
 [[gnu::noinline]] void add_specials(float (*sums)[16], const char *a, const char *b)
 {
    const auto upper = [](__m512i bits) {
@@ -322,7 +283,7 @@ bool is_marked(const char *packed, int mark)
    }
 }
 
-/// The products of a sum of halves.
+/// The products of a sum of halves without C.
 void multiply_f16(void *sums_of_products, const char *a, const char *b, const TileBlock &block)
 {
    auto *products = static_cast<float(*)[16]>(sums_of_products);

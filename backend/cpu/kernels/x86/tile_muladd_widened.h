@@ -1,9 +1,13 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Operations without a kernel of their own: factors are packed as f32, or integers widened to the sum's
-/// size, multiplied and rounded or cut to the result's type.  Included by the files of the
-/// instruction sets behind tile_muladd_float.h, in which the compiler finds the vectors.
+/// Operations without a kernel of their own, for inclusion by the files of the instruction sets.
+/// Factors are packed as f32, or as integers of the sum's size, multiplied, and rounded or cut to the
+/// result's type. The compiler vectorizes.
+
+#pragma once
+
+#include "backend/cpu/kernels/x86/tile_muladd_float.h"
 
 namespace weft::cpu {
 namespace {
@@ -37,7 +41,7 @@ struct BFloat16 {
    }
 };
 
-/// SPV_EXT_float8's types: magnitudes from Special on are infinity, if that is not NaN, and NaN.
+/// SPV_EXT_float8's types. Magnitudes above Special are NaN; Special is infinity unless it is Nan.
 template <unsigned Mantissa, unsigned Bias, unsigned Special, unsigned Nan>
 struct Float8 {
    using Storage = unsigned char;
@@ -59,7 +63,7 @@ struct Float8 {
       return bits_as<float>(value | sign);
    }
 
-   /// Where the addition of a number whose last bit is worth the smallest subnormal rounds to that.
+   /// Subnormals are rounded by an addition: the last bit of `ruler` is the smallest subnormal.
    static unsigned char narrow(float value)
    {
       constexpr float ruler = power_of_two(1 - int(Bias) + int(shift));
@@ -106,33 +110,33 @@ struct Widened : Factor<Rows, Cols, sizeof(typename Type::Storage)> {
    }
 };
 
-template <typename Shape, typename C, typename D>
+template <typename Registers, typename Shape, typename C, typename D>
 void muladd_widened(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
 {
-   for_each_sum<1>(d, a, b, c, *block,
-                   [&](auto, char *d, const char *a, const char *b, const char *c) {
-                      constexpr int results = Shape::M * Shape::N;
-                      alignas(64) float sums[results];
-                      widen<C, results>(sums, c);
-                      const TileBlock sum = {
-                         .depth = block->depth, .a_step = block->a_step, .b_step = block->b_step};
-                      muladd<Shape, float, FloatVector>(sums, a, b, sums, &sum);
-                      narrow<D, results>(d, sums);
-                   });
+   for_each_sum<1>(
+      d, a, b, c, *block, [&](auto, char *d, const char *a, const char *b, const char *c) {
+         constexpr int results = Shape::M * Shape::N;
+         alignas(64) float sums[results];
+         widen<C, results>(sums, c);
+         const TileBlock sum = {
+            .depth = block->depth, .a_step = block->a_step, .b_step = block->b_step};
+         muladd<Registers, Shape, FloatDot, AddedFirst<Floats, Floats>>(sums, a, b, sums, &sum);
+         narrow<D, results>(d, sums);
+      });
 }
 
-/// Sums are of Narrow or f32.
-template <typename Shape, typename A, typename B, typename Narrow>
+/// C and the result are Narrow or f32.
+template <typename Registers, typename Shape, typename A, typename B, typename Narrow>
 TileProduct widened_product(const MatrixOperation &op)
 {
    constexpr ComponentType f32 = ComponentType::f32;
    TileMulAdd kernel;
    if (op.c == f32)
-      kernel = op.result == f32 ? muladd<Shape, float, FloatVector>
-                                : muladd_widened<Shape, Single, Narrow>;
+      kernel = op.result == f32 ? muladd<Registers, Shape, FloatDot, AddedFirst<Floats, Floats>>
+                                : muladd_widened<Registers, Shape, Single, Narrow>;
    else
-      kernel = op.result == f32 ? muladd_widened<Shape, Narrow, Single>
-                                : muladd_widened<Shape, Narrow, Narrow>;
+      kernel = op.result == f32 ? muladd_widened<Registers, Shape, Narrow, Single>
+                                : muladd_widened<Registers, Shape, Narrow, Narrow>;
    return product<Widened<A, Shape::M, Shape::K>, Widened<B, Shape::K, Shape::N>>(kernel);
 }
 
@@ -147,8 +151,8 @@ Integer add_saturating(Integer x, Integer y)
    return is_signed && x < 0 ? lowest : Integer(~lowest);
 }
 
-/// Sums are of the unsigned type Sum, in which they wrap, and are cut to Result.  C is added before
-/// that, or behind it if that saturates.
+/// Sums are of the unsigned type Sum, in which they wrap, and are cut to Result. C is added before
+/// the cut, or after it if the addition saturates.
 template <typename Shape, typename Factor, typename Result, typename Sum, bool Saturating>
 void muladd_integers(void *d, const void *a, const void *b, const void *c)
 {
@@ -190,17 +194,18 @@ TileProduct integer_product(bool saturating)
                              : add_one_by_one<muladd_integers<Shape, Factor, Result, Sum, false>>);
 }
 
-template <typename Shape, typename A, typename B>
+template <typename Registers, typename Shape, typename A, typename B>
 TileProduct find_float8_product(const MatrixOperation &op)
 {
    if constexpr (__is_same(A, B)) {
       if (op.c == op.a || op.result == op.a)
-         return widened_product<Shape, A, B, A>(op);
+         return widened_product<Registers, Shape, A, B, A>(op);
    }
-   return widened_product<Shape, A, B, Half>(op);
+   return widened_product<Registers, Shape, A, B, Half>(op);
 }
 
-/// tile_operations() has the types as a table, with the shapes of with_widened_shape().
+/// The types of tile_operations(), with the shapes of with_widened_shape().
+template <typename Registers>
 TileProduct find_widened_product(const MatrixOperation &op)
 {
    using enum ComponentType;
@@ -208,14 +213,14 @@ TileProduct find_widened_product(const MatrixOperation &op)
    const bool is_byte = op.c == s8 || op.c == u8, is_short = op.c == s16 || op.c == u16;
    return with_widened_shape(op, [&]<typename Shape>(Shape) -> TileProduct {
       if (op.a == e4m3)
-         return op.b == e4m3 ? find_float8_product<Shape, E4m3, E4m3>(op)
-                             : find_float8_product<Shape, E4m3, E5m2>(op);
+         return op.b == e4m3 ? find_float8_product<Registers, Shape, E4m3, E4m3>(op)
+                             : find_float8_product<Registers, Shape, E4m3, E5m2>(op);
       if (op.a == e5m2)
-         return op.b == e4m3 ? find_float8_product<Shape, E5m2, E4m3>(op)
-                             : find_float8_product<Shape, E5m2, E5m2>(op);
+         return op.b == e4m3 ? find_float8_product<Registers, Shape, E5m2, E4m3>(op)
+                             : find_float8_product<Registers, Shape, E5m2, E5m2>(op);
       switch (op.a) {
       case bf16:
-         return widened_product<Shape, BFloat16, BFloat16, BFloat16>(op);
+         return widened_product<Registers, Shape, BFloat16, BFloat16, BFloat16>(op);
       case s8:
          return is_byte ? integer_product<Shape, signed char, signed char>(op.saturating)
                         : TileProduct();

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// How factors become what a kernel multiplies, for inclusion by the files of the instruction sets.  A packing is a
-/// struct:
+/// Packings of factors, for inclusion by the files of the instruction sets. A packing is a struct:
 ///
 ///     Rows, Cols, Bytes                       of the factor
 ///     from_rows(packed, rows, stride)         packs it from memory
-///     from_columns(packed, columns, stride)   if column-major memory need not be transposed before
-///     untouched                               if it is no packing: the kernel takes the tile as it is
+///     from_columns(packed, columns, stride)   packs column-major memory; without this function it
+///                                             is transposed first
+///     untouched                               the kernel takes the tile as it is
 
 #pragma once
 
@@ -40,12 +40,12 @@ struct Gathered : Factor<Rows, Cols, Bytes> {
    }
 };
 
-/// As many rows of B as make 32 bits are interleaved: components of a column become neighbours.
+/// Rows of B are interleaved: components of a column become neighbours in a word.
 ///
 ///     16-bit components, two rows of B           8-bit components, four rows of B
 ///     b0[0] b1[0] b0[1] b1[1] …                  b0[0] b1[0] b2[0] b3[0] b0[1] …
 ///
-/// In column-major memory they are neighbours already: it is transposed in words.
+/// In column-major memory they are neighbours already, and words are transposed.
 template <int Rows, int Cols, int Bytes>
 struct Interleaved : Factor<Rows, Cols, Bytes> {
    static constexpr int together = 4 / Bytes;
@@ -151,62 +151,7 @@ TilePacks packs()
               {pack_robust<Packing, row_major>, pack_robust<Packing, column_major>}};
 }
 
-/// Sums next to each other that a kernel adds up at once, along n.
-template <int Count>
-struct Columns {
-   static constexpr int count = Count;
-};
-
-/// Calls use(Columns<…>, d, a, b, c) for all sums of a block, the places of the first product's tiles: along n `At` at a
-/// time as long as there are so many, then one.  Rows are the inner loop, as blocks have fewer of them: what they need of A
-/// stays in the first-level cache, and B goes through it once.
-template <int At, typename Use>
-[[gnu::always_inline]] inline void for_each_sum(void *d, const void *a, const void *b,
-                                                const void *c, const TileBlock &block, Use use)
-{
-   auto *d_bytes = static_cast<char *>(d);
-   const auto *a_bytes = static_cast<const char *>(a), *b_bytes = static_cast<const char *>(b),
-              *c_bytes = static_cast<const char *>(c);
-   for (uint32_t j = 0; j < block.cols;) {
-      const uint32_t count = j + At <= block.cols ? At : 1;
-      for (uint32_t i = 0; i < block.rows; i++) {
-         const uint64_t sum = i * block.d_row + j * block.d_col;
-         const auto use_next = [&](auto columns) __attribute__((always_inline)) {
-            use(columns, d_bytes + sum, a_bytes + i * block.a_row, b_bytes + j * block.b_col,
-                c_bytes + sum);
-         };
-         if (count == At)
-            use_next(Columns<At>());
-         else
-            use_next(Columns<1>());
-      }
-      j += count;
-   }
-}
-
-/// The kernel of blocks, out of one of single products.
-template <auto Product>
-void add_one_by_one(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
-{
-   for_each_sum<1>(d, a, b, c, *block,
-                   [&](auto, void *d, const char *a, const char *b, const void *c) {
-                      for (uint32_t k = 0; k < block->depth; k++, c = d)
-                         Product(d, a + k * block->a_step, b + k * block->b_step, c);
-                   });
-}
-
-/// The same for sums that are right in one piece only if they wrap.
-template <Accumulation Mode, auto Sums>
-constexpr TileMulAdd sums_of_integers()
-{
-   constexpr auto single = [](void *d, const void *a, const void *b, const void *c) {
-      const TileBlock one;
-      Sums(d, a, b, c, &one);
-   };
-   return Mode == Accumulation::wrapping ? Sums : add_one_by_one<single>;
-}
-
-/// A kernel, and how it wants its factors.
+/// A kernel, and the packings of its factors.
 template <typename A = AsItIs, typename B = AsItIs>
 TileProduct product(TileMulAdd muladd)
 {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Tile loads and stores.
+/// Tile loads and stores, with AVX2.
 
 #include "backend/cpu/kernels/x86/instruction_sets.h"
 #include "backend/cpu/kernels/x86/tile_load.h"
@@ -19,12 +19,13 @@ void store(void *memory, const void *tile, int64_t stride)
       for (int line = 0; line < Tile::lines; line++)
          copy_line<Tile::line_bytes>(to + line * stride, from + line * Tile::line_bytes);
    } else {
-      constexpr int size = Block<Tile::bytes>::size;
+      using Square = Square<Tile::bytes>;
+      constexpr int size = Square::size;
       for (int line = 0; line < Tile::lines; line += size) {
          for (int i = 0; i < Tile::line_components; i += size)
-            Block<Tile::bytes>::transpose(to + line * stride + i * Tile::bytes, stride,
-                                          from + i * Tile::component_step + line * Tile::line_step,
-                                          Tile::component_step);
+            Square::transpose(to + line * stride + i * Tile::bytes, stride,
+                              from + i * Tile::component_step + line * Tile::line_step,
+                              Tile::component_step);
       }
    }
 }
