@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Instructions of a thread that C++ has no words for. The folder of the CPU family implements them:
+/// Instructions of a thread that C++ cannot express. The folder of the CPU family implements them:
 /// x86/host_cpu.cc.
 
 #pragma once
 
 namespace weft {
 
-/// Sets the floating-point mode for compiling and running shaders, whatever the application has
-/// set: round to nearest, denormals kept, no traps. Clears the flags.
+/// Sets the floating-point mode for compiling and running shaders, independent of the
+/// application's: round to nearest, denormals kept, no traps. Clears the flags.
 void set_default_float_mode();
 
 /// Tells the CPU that the thread spins: a hint in each turn of a loop that waits for memory.

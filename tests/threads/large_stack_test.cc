@@ -196,7 +196,7 @@ TEST(LargeStackThreads, TakeWhatWaitsInItsOrder)
    {
       LargeStackThreads threads(1);
       threads.start([&](bool) { go.get_future().get(); });
-      for (int i = 0; i < 4; i++) // none of which keeps this thread
+      for (int i = 0; i < 4; i++) // the calls return at once
          threads.start([&order, i](bool) { order.push_back(i); });
       EXPECT_TRUE(order.empty());
       go.set_value();

@@ -3,14 +3,21 @@
 
 #include "tools/runner/path.h"
 
+#include <algorithm>
+#include <ranges>
+
 namespace weft::runner {
 
 std::string name(const Path &path)
 {
    std::string text = path.through_spirv ? "spirv-" : "";
    text += path.matrices == Matrices::tiles ? "tiles" : "registers";
-   if (path.instruction_set)
-      text += *path.instruction_set == cpu::InstructionSet::avx512 ? "/avx512" : "/avx2";
+   if (path.instruction_set) {
+      const auto level = std::ranges::find(cpu::isa_levels(), *path.instruction_set,
+                                           &cpu::IsaLevel::instruction_set);
+      text += "/";
+      text += level->word;
+   }
    if (path.subgroup_size)
       text += "/w" + std::to_string(path.subgroup_size);
    if (!path.robust_access)
@@ -22,10 +29,13 @@ std::string name(const Path &path)
 
 Result<Path> parse_path(std::string_view text)
 {
+   std::string levels;
+   for (const cpu::IsaLevel &level : cpu::isa_levels())
+      levels += "/" + std::string(level.word) + ", ";
    const Error error = {
       "the path '" + std::string(text) +
-      "': expected tiles, registers, spirv-tiles or spirv-registers, and behind "
-      "it any of /avx2, /avx512, /w8, /w16, /w32, /w64, /unchecked, /specialized"};
+      "': expected tiles, registers, spirv-tiles or spirv-registers, and behind it any of " +
+      levels + "/w8, /w16, /w32, /w64, /unchecked, /specialized"};
    Path path;
    std::string_view rest = text;
    const auto next = [&] {
@@ -44,10 +54,9 @@ Result<Path> parse_path(std::string_view text)
       return error;
    while (!rest.empty()) {
       const std::string_view word = next();
-      if (word == "avx2")
-         path.instruction_set = cpu::InstructionSet::avx2;
-      else if (word == "avx512")
-         path.instruction_set = cpu::InstructionSet::avx512;
+      const auto level = std::ranges::find(cpu::isa_levels(), word, &cpu::IsaLevel::word);
+      if (level != cpu::isa_levels().end())
+         path.instruction_set = level->instruction_set;
       else if (word == "w8")
          path.subgroup_size = 8;
       else if (word == "w16")
@@ -68,10 +77,10 @@ Result<Path> parse_path(std::string_view text)
 
 std::vector<Path> all_paths(uint32_t subgroup_size, bool robust_access)
 {
-   const bool has_avx512 = cpu::host_features().instruction_set >= cpu::InstructionSet::avx512;
    std::vector<Path> paths;
-   for (cpu::InstructionSet isa : {cpu::InstructionSet::avx512, cpu::InstructionSet::avx2}) {
-      if (isa == cpu::InstructionSet::avx512 && !has_avx512)
+   for (const cpu::IsaLevel &level : std::views::reverse(cpu::isa_levels())) {
+      const cpu::InstructionSet isa = level.instruction_set;
+      if (isa > cpu::host_features().instruction_set)
          continue;
       for (bool through_spirv : {false, true}) {
          for (Matrices matrices : {Matrices::tiles, Matrices::registers})

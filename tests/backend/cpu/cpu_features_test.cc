@@ -32,7 +32,7 @@ TEST(CpuFeatures, DescriptionNamesWhatMatricesUse)
    EXPECT_EQ(describe(features), "A CPU (AVX2, VNNI)");
 }
 
-/// This machine's may have more than there are kernels for (AVX512-FP16, VBMI).
+/// This machine may have instructions without kernels (AVX512-FP16, VBMI).
 TEST(CpuFeatures, HostIsDescribedByKernelsThatThereAre)
 {
    for (const IsaLimit limit : {IsaLimit::avx2, IsaLimit::avx512, IsaLimit::amx}) {

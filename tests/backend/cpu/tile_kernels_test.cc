@@ -59,15 +59,6 @@ private:
    std::byte *start;
 };
 
-struct NamedLimit {
-   IsaLimit limit;
-   const char *name;
-};
-constexpr NamedLimit limits[] = {
-   {IsaLimit::avx2, "avx2"},       {IsaLimit::avx_vnni, "avx_vnni"},
-   {IsaLimit::avx512f, "avx512f"}, {IsaLimit::avx512_vnni, "avx512_vnni"},
-   {IsaLimit::avx512, "avx512"},   {IsaLimit::amx, "amx"}};
-
 class Multiplications : public TileKernels, public testing::WithParamInterface<size_t> {
 protected:
    /// The kernel's input in place of a factor, packed from memory of some order and stride if the
@@ -122,14 +113,14 @@ Expectation expect(const MatrixOperation &op, const Matrix &a, const Matrix &b, 
 
 TEST_P(Multiplications, AreTheOracles)
 {
-   const CpuFeatures cpu = detect_features(limits[GetParam()].limit),
-                     less =
-                        GetParam() ? detect_features(limits[GetParam() - 1].limit) : CpuFeatures();
+   const CpuFeatures cpu = detect_features(isa_words()[GetParam()].limit),
+                     less = GetParam() ? detect_features(isa_words()[GetParam() - 1].limit)
+                                       : CpuFeatures();
    const auto &operations = tile_operations();
    if (std::ranges::all_of(operations, [&](const MatrixOperation &op) {
           return find_tile_muladd(op, cpu) == find_tile_muladd(op, less);
        }))
-      GTEST_SKIP() << "this CPU has nothing more for " << limits[GetParam()].name;
+      GTEST_SKIP() << "this CPU has nothing more for " << isa_words()[GetParam()].word;
    SCOPED_TRACE(describe(cpu));
    for (const MatrixOperation &op : operations) {
       SCOPED_TRACE(tile_muladd_symbol(op));
@@ -193,7 +184,7 @@ bool adds_c_last(const MatrixOperation &op, const CpuFeatures &cpu)
 /// Bit for bit: products where each sum saturates or is no wider than its type, else whole sums.
 TEST_P(Multiplications, OfABlockAddUpAsOneByOne)
 {
-   const CpuFeatures cpu = detect_features(limits[GetParam()].limit);
+   const CpuFeatures cpu = detect_features(isa_words()[GetParam()].limit);
    for (const MatrixOperation &op : matrix_operations()) {
       SCOPED_TRACE(tile_muladd_symbol(op));
       const TileMulAdd kernel = find_tile_muladd(op, cpu);
@@ -266,7 +257,7 @@ Matrix join(const std::vector<Matrix> &tiles, bool along_rows)
 /// Sums that are rounded once, or not one by one, are the oracle's of one multiplication.
 TEST_P(Multiplications, OfLongSumsAreTheOracles)
 {
-   const CpuFeatures cpu = detect_features(limits[GetParam()].limit);
+   const CpuFeatures cpu = detect_features(isa_words()[GetParam()].limit);
    for (const MatrixOperation &op : tile_operations()) {
       if (!rounds_sums(op) && op.c == op.result && !adds_c_last(op, cpu))
          continue;
@@ -301,13 +292,17 @@ TEST_P(Multiplications, OfLongSumsAreTheOracles)
    }
 }
 
-INSTANTIATE_TEST_SUITE_P(TileKernels, Multiplications, testing::Range(size_t(0), std::size(limits)),
-                         [](const auto &info) { return limits[info.param].name; });
+INSTANTIATE_TEST_SUITE_P(TileKernels, Multiplications,
+                         testing::Range(size_t(0), isa_words().size()), [](const auto &info) {
+                            std::string name(isa_words()[info.param].word);
+                            std::ranges::replace(name, '-', '_');
+                            return name;
+                         });
 
 /// Robust packing packs the result of a robust load.
 TEST_P(Multiplications, PackWithinBounds)
 {
-   const CpuFeatures cpu = detect_features(limits[GetParam()].limit);
+   const CpuFeatures cpu = detect_features(isa_words()[GetParam()].limit);
    for (const MatrixOperation &op : matrix_operations()) {
       for (const TileFactor factor : {TileFactor::a, TileFactor::b}) {
          for (const TileOrder order : orders) {

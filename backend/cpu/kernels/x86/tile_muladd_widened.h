@@ -209,7 +209,7 @@ template <typename Registers>
 TileProduct find_widened_product(const MatrixOperation &op)
 {
    using enum ComponentType;
-   // Sums that wrap are of either sign; those that saturate have their factors'.
+   // Wrapping sums have either sign, saturating sums the sign of their factors.
    const bool is_byte = op.c == s8 || op.c == u8, is_short = op.c == s16 || op.c == u16;
    return with_widened_shape(op, [&]<typename Shape>(Shape) -> TileProduct {
       if (op.a == e4m3)
