@@ -11,9 +11,9 @@
 
 namespace weft {
 
-/// Whether the module's ids are so sparse that a table of all numbers below the bound, as the front
-/// end has, would be out of proportion to the module.  SPIR-V allows ids up to 4,194,303 whatever
-/// the module's length (Universal Limits).
+/// Whether the module's ids are so sparse that vtn's table of all numbers below the bound would be
+/// out of proportion to the module. SPIR-V allows ids up to 4,194,303 in modules of any length
+/// (Universal Limits).
 bool has_sparse_ids(std::span<const uint32_t> words);
 
 /// The same module, its ids numbered from 1 in the order in which they occur.

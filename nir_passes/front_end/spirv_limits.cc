@@ -17,8 +17,7 @@ namespace weft {
 
 namespace {
 
-/// Which operand of an instruction, by its number behind the first word, is a function that is
-/// called; 0 for none.
+/// The number of the operand that is a called function, counted from the first word; 0 for none.
 size_t callee_operand(uint32_t opcode)
 {
    switch (opcode) {
@@ -33,7 +32,7 @@ size_t callee_operand(uint32_t opcode)
    }
 }
 
-/// Lines and names make no code, and neither do extended instructions for debuggers.
+/// Lines, names and extended instructions for debuggers make no code.
 bool makes_code(uint32_t opcode)
 {
    return opcode != SpvOpLine && opcode != SpvOpNoLine && opcode != SpvOpExtInst &&
@@ -43,7 +42,7 @@ bool makes_code(uint32_t opcode)
 struct Function {
    uint64_t instructions = 0;
    std::vector<uint32_t> calls; ///< ids, one for each call
-   /// Once it has been looked at:
+   /// Set once the function is visited:
    bool begun = false;
    uint64_t inlined = 0, depth = 0;
 };
@@ -85,8 +84,7 @@ public:
       return true;
    }
 
-   /// Depth and size of all functions, callees first.  A function that calls itself counts as one
-   /// that does not.
+   /// Computes depth and size of all functions, callees first. Recursive calls do not count.
    void measure()
    {
       struct Visit {

@@ -12,9 +12,9 @@
 
 namespace weft {
 
-/// Refuses modules whose functions are beyond compile_limits.h, from the words alone: before
-/// anything reads them whose time or stack grows faster than they do.  The words may be any.
-/// Recursion is left to the validator.
+/// Refuses modules whose functions are beyond compile_limits.h. Reads the words alone, which may be
+/// invalid, and runs before code whose time or stack grows faster than the module. The validator
+/// refuses recursion.
 Result<bool> check_spirv_limits(std::span<const uint32_t> words, std::string_view entry_point);
 
 } // namespace weft

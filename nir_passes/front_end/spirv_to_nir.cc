@@ -24,14 +24,14 @@ namespace weft {
 
 namespace {
 
-/// What modules may declare for a Vulkan 1.3 compute device of ours.
+/// The capabilities that modules for our Vulkan 1.3 compute device may declare.
 spirv_capabilities make_capabilities()
 {
    spirv_capabilities c = {};
 
    c.Matrix = true;
    c.Shader = true;
-   /* Every Vulkan 1.3 device knows these; what they are for is refused where it is used. */
+   /* Every Vulkan 1.3 device accepts these. Unsupported uses of them are refused one by one. */
    c.InputAttachment = true;
    c.Sampled1D = true;
    c.Image1D = true;
@@ -105,7 +105,7 @@ spirv_capabilities make_capabilities()
    return c;
 }
 
-/// That, and what only a GPU's driver has.
+/// The same, and the capabilities that only a GPU's driver has.
 spirv_capabilities make_driver_capabilities()
 {
    spirv_capabilities c = make_capabilities();
@@ -133,7 +133,7 @@ spirv_capabilities make_driver_capabilities()
    c.DenormFlushToZero = true;
    c.RoundingModeRTZ = true;
 
-   /* Of other entry points of the module, in stages that are the driver's alone. */
+   /* For other entry points of the module, in stages that only the driver has. */
    c.Geometry = true;
    c.GeometryPointSize = true;
    c.GeometryStreams = true;
@@ -161,7 +161,7 @@ spirv_capabilities make_driver_capabilities()
    return c;
 }
 
-/// The front end only warns of capabilities that it was not told of.
+/// vtn only warns of capabilities that are not allowed.
 Result<bool> check_capabilities(std::span<const uint32_t> spirv, const spirv_capabilities &allowed)
 {
    /* SPIR-V 2.4: capabilities come first. */
@@ -211,7 +211,7 @@ std::string one_line(std::string text)
    return line;
 }
 
-/// With private tiles, matrices without a use stay whole, and memory needs no alignment; drivers'
+/// With private tiles, matrices without a use stay whole, and memory needs no alignment. A driver's
 /// tiles have uses, so above a driver such matrices are in registers.
 struct FrontEnd : weft_front_end {
    FrontEnd(uint32_t subgroup_size, MatrixForm form)

@@ -14,16 +14,15 @@
 
 namespace weft {
 
-/// Who compiles what comes out of the passes.
+/// The back end that takes the shader.
 enum class Consumer : uint8_t {
    cpu,    ///< backend/cpu: takes the capabilities of a Vulkan 1.3 compute device
-   driver, ///< one below the layer, through backend/spirv: takes also what only a GPU has
+   driver, ///< backend/spirv: takes also the capabilities that only a GPU has
 };
 
-/// Translates, and no more: functions are still there, and matrices are variables of their own
-/// types.  Whatever the words are, this returns: what the front end rejects is an Error with its
-/// message.  The form says how long matrices are, where that is a constant of the module
-/// (SPV_NV_cooperative_matrix).
+/// Translates only: functions stay, and matrices are variables of matrix types. Returns for any
+/// words: if vtn rejects a module, the result is an Error with vtn's message. The form gives the
+/// length of matrices if that is a constant of the module (SPV_NV_cooperative_matrix).
 Result<Shader> spirv_to_nir(const ShaderSource &, Consumer, uint32_t subgroup_size,
                             MatrixForm = MatrixForm::registers);
 

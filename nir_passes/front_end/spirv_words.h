@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Reading a SPIR-V module's words, instruction by instruction (SPIR-V, "Binary Form").  Nothing is
-/// assumed of the words: the walk ends at the first instruction that is damaged.
+/// Reads a SPIR-V module's words, instruction by instruction (SPIR-V, "Binary Form"). The words may
+/// be invalid: the walk ends at the first damaged instruction.
 
 #pragma once
 
@@ -60,8 +60,8 @@ private:
    std::span<const uint32_t> words;
 };
 
-/// A literal string that begins with the first of these words; it ends with them if nothing else
-/// ends it.
+/// The literal string that begins with the first of these words. It ends at the last word at the
+/// latest.
 inline std::string literal_string(std::span<const uint32_t> words)
 {
    const char *text = reinterpret_cast<const char *>(words.data());

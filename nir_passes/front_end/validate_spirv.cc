@@ -34,7 +34,7 @@ using Diagnostic = std::unique_ptr<spv_diagnostic_t, Deleter<spvDiagnosticDestro
 constexpr uint32_t spirv_magic_number = 0x07230203;
 constexpr size_t schema_word = 4;
 
-/// With names for people in its messages, which takes as long as a sixth of the validation.
+/// The validation with readable names in the messages, which takes a sixth longer.
 Options make_options(bool friendly_names)
 {
    Options options(spvValidatorOptionsCreate());
@@ -47,12 +47,12 @@ Options make_options(bool friendly_names)
    return options;
 }
 
-/// The first Offset of a valid module that Mesa's types, which have ints, would take for a negative
-/// one, as if there were none.
+/// The first Offset of a valid module that is negative in Mesa's types, whose offsets are ints.
+/// Mesa would take it for no offset.
 std::optional<uint32_t> find_huge_offset(std::span<const uint32_t> words)
 {
    for (const auto &[opcode, operands] : Instructions(words)) {
-      /* An Offset outside of OpMemberDecorate is a decoration group's. */
+      /* An Offset outside of OpMemberDecorate belongs to a decoration group. */
       const size_t decoration = opcode == SpvOpDecorate ? 1 : opcode == SpvOpMemberDecorate ? 2 : 0;
       if (decoration && operands[decoration] == SpvDecorationOffset &&
           operands[decoration + 1] > INT32_MAX)
@@ -67,8 +67,7 @@ Result<bool> validate_spirv(std::span<const uint32_t> words)
 {
    if (words.empty())
       return Error{"the SPIR-V module is empty"};
-   /* SPIRV-Tools reads the other byte order too, and ignores the reserved word; the front end trips
-    * over both. */
+   /* SPIRV-Tools accepts the other byte order and ignores the reserved word; vtn fails at both. */
    if (words[0] != spirv_magic_number)
       return Error{"invalid SPIR-V: the magic number is wrong"};
    if (words.size() > schema_word && words[schema_word] != 0)

@@ -10,9 +10,8 @@
 
 namespace weft {
 
-/// SPIRV-Tools' validator, with the rules of Vulkan 1.3 and the layouts that our devices allow. The
-/// gate before the front end, which trusts much of what it reads: an Error with the validator's
-/// message for whatever breaks a rule.
+/// Runs SPIRV-Tools' validator, with the rules of Vulkan 1.3 and the layouts that our devices
+/// allow. vtn relies on these rules. If a module breaks one, the Error has the validator's message.
 Result<bool> validate_spirv(std::span<const uint32_t> words);
 
 } // namespace weft

@@ -9,7 +9,7 @@
 
 /* ---- arrays ---- */
 
-/* Numbers of 8, 16 or 32 bits one after the other, in words of 32. */
+/* Consecutive numbers of 8, 16 or 32 bits, in words of 32 bits. */
 struct words {
    nir_def **defs;
    unsigned count;
@@ -51,7 +51,7 @@ static struct words pack_array(struct vtn_builder *b, uint32_t id)
    return pack(b, elements, type->length);
 }
 
-/* The array with these words as the instruction's result. */
+/* Makes the array of these words the result of the instruction. */
 static void push_array(struct vtn_builder *b, const uint32_t *w, const struct words *words)
 {
    const struct vtn_type *type = vtn_get_type(b, w[1]);
@@ -89,7 +89,7 @@ void weft_extract_sub_array(struct vtn_builder *b, const uint32_t *w, unsigned c
    nir_variable *source = nir_local_variable_create(nb->impl, from->type, "array");
    nir_deref_instr *deref = nir_build_deref_var(nb, source);
    vtn_local_store(b, vtn_ssa_value(b, w[3]), deref, 0);
-   /* What lies outside is undefined, and no reason to read there. */
+   /* Elements outside of the source are undefined, but may not be read. */
    nir_def *first =
       nir_umin(nb, vtn_get_nir_ssa(b, w[4]), nir_imm_int(nb, (int)(from->length - to->length)));
    struct vtn_ssa_value *result = vtn_create_ssa_value(b, to->type);
@@ -102,7 +102,7 @@ void weft_extract_sub_array(struct vtn_builder *b, const uint32_t *w, unsigned c
 
 /* ---- matrices ---- */
 
-/* Rows, or B's columns. */
+/* The rows of a matrix, or the columns of B. */
 struct lines {
    unsigned count, length;
    bool are_columns;
@@ -145,7 +145,7 @@ struct gather {
    unsigned bits;
 };
 
-/* An element of the result from the invocation that has its row or column. */
+/* Takes an element of the result from the invocation that has its row or column. */
 static void take_from_array(struct vtn_builder *b, const struct weft_component *c, void *data)
 {
    const struct gather *gather = data;
@@ -183,7 +183,7 @@ void weft_array_of_matrix(struct vtn_builder *b, const uint32_t *w, unsigned cou
    const struct lines lines = lines_of(b, type, give_type(b, w), "OpCompositeExtractCoopMatQCOM");
    nir_deref_instr *matrix = vtn_get_cmat_deref(b, w[3]);
    const unsigned bits = glsl_get_bit_size(type->component_type->type);
-   /* The others' arrays are undefined. */
+   /* Invocations beyond the last line get undefined arrays. */
    nir_def *line =
       nir_umin(nb, nir_load_subgroup_invocation(nb), nir_imm_int(nb, (int)(lines.count - 1)));
    nir_def **elements = vtn_alloc_array(b, nir_def *, lines.length);

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: MIT
  */
 
-/* SPV_QCOM_cooperative_matrix_conversion: matrices made of arrays, of which each invocation of the
- * subgroup has one for a row (of B: a column), and back; bit casts and parts of arrays. */
+/* SPV_QCOM_cooperative_matrix_conversion: matrices of arrays and arrays of matrices, where each
+ * invocation of the subgroup has the array of one row (for B: column); bit casts and parts of
+ * arrays. */
 
 #pragma once
 

@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: MIT
  */
 
-/* What handlers of instructions on matrices share (vtn_*.c only). */
+/* The loop over components that handlers share (vtn_*.c only). */
 
 #pragma once
 
 #include "compiler/spirv/vtn_private.h"
 
-/* One component of the running invocation's: its number, and which element it is. */
+/* A component of the invocation: its number, and the row and column of its element. */
 struct weft_component {
    nir_def *number, *row, *col;
 };
@@ -16,6 +16,6 @@ struct weft_component {
 typedef void (*weft_component_body)(struct vtn_builder *b, const struct weft_component *component,
                                     void *data);
 
-/* A loop over the components of a matrix, without those that lie outside of it. */
+/* A loop over the components that the invocation has in the matrix. */
 void weft_for_each_component(struct vtn_builder *b, const struct glsl_cmat_description *desc,
                              weft_component_body body, void *data);

@@ -50,7 +50,8 @@ static struct vtn_ssa_value *scalar(struct vtn_builder *b, const struct glsl_typ
    return value;
 }
 
-/* Its place in the list of functions, by which an intrinsic names it.  Its code is translated. */
+/* The place of a function in the list of functions, which is its name in an intrinsic. Also has the
+ * function translated. */
 static unsigned reference(struct vtn_builder *b, struct vtn_function *function)
 {
    function->referenced = true;
@@ -90,7 +91,7 @@ static bool is_signed_integer(const struct glsl_type *element)
    return nir_alu_type_get_base_type(type) == nir_type_int;
 }
 
-/* The conversion that the types ask for by themselves. */
+/* The conversion between two types. */
 static uint32_t conversion_between(const struct glsl_type *from, const struct glsl_type *to)
 {
    const bool is_signed = is_signed_integer(from);
@@ -103,8 +104,8 @@ static uint32_t conversion_between(const struct glsl_type *from, const struct gl
    return is_signed ? SpvOpSConvert : SpvOpUConvert;
 }
 
-/* The component types may be different (SPV_NV_cooperative_matrix2 does not say that they are the
- * same, and programs rely on it). */
+/* The component types may be different: SPV_NV_cooperative_matrix2 does not forbid it, and programs
+ * rely on it. */
 void weft_transpose(struct vtn_builder *b, const uint32_t *w, unsigned count)
 {
    const struct glsl_type *from = glsl_get_cmat_element(vtn_get_cmat_deref(b, w[3])->type),
@@ -152,7 +153,7 @@ static void check_operand(struct vtn_builder *b, const struct vtn_type *type,
                "A reduction's function has %s of another type than the matrices' components", what);
 }
 
-/* That it combines two components to one. */
+/* Checks that a function combines two components to one. */
 static void check_combination(struct vtn_builder *b, const struct vtn_function *function,
                               const struct glsl_type *element)
 {
@@ -170,7 +171,7 @@ void weft_reduce(struct vtn_builder *b, const uint32_t *w, unsigned count)
    nir_deref_instr *result = create_result(b, w, "cmat_reduce");
    const struct glsl_cmat_description from = desc_of(source), to = desc_of(result);
 
-   /* What the validator cannot tell where dimensions are specialization constants. */
+   /* The validator does not know dimensions that are specialization constants. */
    const bool rows = reduce & SpvCooperativeMatrixReduceRowMask,
               columns = reduce & SpvCooperativeMatrixReduceColumnMask;
    vtn_fail_if(from.use != GLSL_CMAT_USE_ACCUMULATOR || to.use != GLSL_CMAT_USE_ACCUMULATOR,
@@ -196,7 +197,7 @@ void weft_reduce(struct vtn_builder *b, const uint32_t *w, unsigned count)
 struct operation {
    struct vtn_function *function;
    nir_deref_instr *result, *source;
-   const uint32_t *operands; /* ids of the further ones */
+   const uint32_t *operands; /* ids of the further operands */
    unsigned count;
 };
 

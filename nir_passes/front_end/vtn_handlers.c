@@ -13,8 +13,8 @@
 
 #include "compiler/spirv/vtn_private.h"
 
-/* Translates one instruction: w points to its first word, and for those with a result the result's
- * type is set. */
+/* Translates one instruction. w points to its first word. If it has a result, the result's type is
+ * set. */
 typedef void (*translate_function)(struct vtn_builder *b, const uint32_t *w, unsigned count);
 
 struct row {
@@ -23,8 +23,8 @@ struct row {
    translate_function translate;
 };
 
-/* SPV_NV_cooperative_matrix, SPV_NV_cooperative_matrix2, SPV_NV_tensor_addressing,
- * SPV_EXT_cooperative_matrix_maintenance1, which has other names for some of them,
+/* Instructions of SPV_NV_cooperative_matrix, SPV_NV_cooperative_matrix2, SPV_NV_tensor_addressing,
+ * SPV_EXT_cooperative_matrix_maintenance1, which has other names for some of them, and
  * SPV_QCOM_cooperative_matrix_conversion. */
 static const struct row instructions[] = {
    {4497, "OpBitCastArrayQCOM", weft_bit_cast_array},
@@ -57,8 +57,8 @@ static const struct row instructions[] = {
    {5390, "OpCooperativeMatrixTransposeNV", weft_transpose},
 };
 
-/* Of the same, and of SPV_NV_cooperative_matrix_decode_vector, SPV_ARM_cooperative_matrix_layouts,
- * SPV_KHR_bfloat16, SPV_EXT_float8. */
+/* Capabilities of the same extensions, and of SPV_NV_cooperative_matrix_decode_vector,
+ * SPV_ARM_cooperative_matrix_layouts, SPV_KHR_bfloat16 and SPV_EXT_float8. */
 static const struct {
    uint32_t number;
    const char *name; /* for readers */

@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: MIT
  */
 
-/* Our part of the SPIR-V front end: the instructions of the cooperative-matrix
- * family that Mesa's vtn does not know.
+/* Our part of the SPIR-V front end: the instructions of the cooperative-matrix family that Mesa's
+ * vtn does not know.
  *
- * vtn asks these handlers first, for each capability, each type and each instruction: those of the
- * tables in vtn_handlers.c are known there.  A handler is C, as vtn_fail() is a longjmp() that no
- * destructor would survive. */
+ * For each capability, type and instruction, vtn calls these handlers first. They know those of the
+ * tables in vtn_handlers.c. A handler is C, because vtn_fail() is a longjmp(), which runs no
+ * destructors. */
 
 #pragma once
 
@@ -17,19 +17,20 @@
 extern "C" {
 #endif
 
-/* What handlers have to know of the target. */
+/* The properties of the target that handlers need. */
 struct weft_front_end {
    uint32_t subgroup_size;
    /* Components per invocation. */
    uint32_t (*length)(const struct weft_front_end *, const struct glsl_cmat_description *);
-   /* Whether cmat_load and cmat_store have to keep to the specification's alignment of pointers and strides. */
+   /* Whether cmat_load and cmat_store need the alignment of pointers and strides that Vulkan
+    * requires. */
    bool aligned_matrices;
 };
 
 /* Both are needed until spirv_to_nir() returns. */
 void weft_set_vtn_handlers(struct spirv_to_nir_options *options, struct weft_front_end *front_end);
 
-/* Whether it is one of the cooperative-matrix family's capabilities. */
+/* Whether a capability is one of the cooperative-matrix family. */
 bool weft_is_family_capability(uint32_t capability);
 
 #ifdef __cplusplus

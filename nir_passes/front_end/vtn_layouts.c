@@ -16,7 +16,7 @@ struct operands {
    SpvScope scope;
 };
 
-/* What the validator knows only before constants are specialized. */
+/* The validator does not know dimensions that are specialization constants. */
 static void check_shape(struct vtn_builder *b, const struct vtn_type *matrix,
                         enum glsl_matrix_layout layout, uint32_t stride)
 {
@@ -65,7 +65,7 @@ static void load(struct vtn_builder *b, const uint32_t *w, unsigned count)
    const struct operands operands = read_operands(b, type, w, count, 4, false);
    vtn_emit_make_visible_barrier(b, operands.access, operands.scope, source->mode);
    nir_deref_instr *result = vtn_create_cmat_temporary(b, type->type, "cmat_load");
-   /* Every invocation that has an element loads the same: lower_cmat_scope(). */
+   /* Every invocation that has an element loads the same value: lower_cmat_scope(). */
    if (!(vtn_cmat_access(source, operands.access) & (ACCESS_VOLATILE | ACCESS_COHERENT)))
       result->var->data.access = ACCESS_CAN_REORDER;
    nir_cmat_load(&b->nb, &result->def, vtn_pointer_to_ssa(b, source), operands.stride,

@@ -35,7 +35,7 @@ void weft_nv_matrix_type(struct vtn_builder *b, const uint32_t *w, unsigned coun
    type->type = glsl_cmat_type(&type->desc);
 }
 
-/* Of a boolean constant. */
+/* The layout that a boolean constant selects. */
 static enum glsl_matrix_layout layout(struct vtn_builder *b, uint32_t column_major)
 {
    const struct vtn_value *value = vtn_value(b, column_major, vtn_value_type_constant);
@@ -76,7 +76,7 @@ void weft_nv_store(struct vtn_builder *b, const uint32_t *w, unsigned count)
    vtn_emit_make_available_barrier(b, access, scope, target->mode);
 }
 
-/* The matrix with a use. */
+/* A copy of the matrix, with a use. */
 static nir_deref_instr *with_use(struct vtn_builder *b, uint32_t id, enum glsl_cmat_use use)
 {
    nir_deref_instr *matrix = vtn_get_cmat_deref(b, id);

@@ -17,13 +17,13 @@ static void find_saturation(struct vtn_builder *b, struct vtn_value *value, int 
       *(bool *)saturate = true;
 }
 
-/* Of a scalar, a vector or a matrix. */
+/* The component type of a scalar, a vector or a matrix. */
 static enum glsl_base_type component_type(const struct glsl_type *type)
 {
    return glsl_get_base_type(glsl_type_is_cmat(type) ? glsl_get_cmat_element(type) : type);
 }
 
-/* NIR's conversion on the other side of f32 (small_floats.h). */
+/* NIR's conversion of the f32 on the way (small_floats.h). */
 static nir_op conversion(struct vtn_builder *b, uint32_t opcode, enum glsl_base_type from,
                          enum glsl_base_type to)
 {
@@ -78,7 +78,7 @@ static bool handle_conversion(struct vtn_builder *b, uint32_t opcode, const uint
    return true;
 }
 
-/* Summed in f32. */
+/* Translates OpDot; the sum is in f32. */
 static bool handle_dot(struct vtn_builder *b, const uint32_t *w)
 {
    const struct glsl_type *type = vtn_get_type(b, w[1])->type;

@@ -8,13 +8,12 @@
 
 #include "compiler/spirv/vtn_private.h"
 
-/* Whether the instruction was one of those; others are vtn's own. */
+/* Translates an instruction of these types; false for other instructions. */
 bool weft_handle_small_floats(struct vtn_builder *b, uint32_t opcode, const uint32_t *w,
                               unsigned count);
 
-/* The operation of a cmat_unary_op that converts a matrix of one type to the other, by the
- * instruction's opcode. */
+/* The operation of the cmat_unary_op for a conversion of matrices by an instruction of SPIR-V. */
 nir_op weft_component_conversion(struct vtn_builder *b, uint32_t opcode,
                                  const struct glsl_type *source, const struct glsl_type *result);
-/* Whether the value is decorated so. */
+/* Whether the value has the decoration for saturation. */
 bool weft_is_saturating(struct vtn_builder *b, uint32_t id);

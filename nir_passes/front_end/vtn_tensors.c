@@ -4,7 +4,7 @@
 
 #include "nir_passes/front_end/vtn_tensors.h"
 
-/* The members of a layout's struct: dim numbers of each kind in this order, then the clamp value. */
+/* The members of a layout's struct: dim numbers of each kind in this order, and the clamp value. */
 enum layout_member {
    BLOCK_SIZE,
    DIMENSION,
@@ -14,7 +14,7 @@ enum layout_member {
    LAYOUT_KINDS,
 };
 
-/* Those of a view's: dim numbers of each kind, then the clip. */
+/* The members of a view's struct: dim numbers of each kind, and the clip. */
 enum view_member {
    VIEW_DIMENSION,
    VIEW_STRIDE,
@@ -29,12 +29,12 @@ enum clip_member {
    CLIP_MEMBERS,
 };
 
-/* What a type itself tells.  It is kept as the constant of the type's id, which types have no other
- * use for. */
+/* The operands of a type. They are kept as the constant of the type's id, which is unused
+ * otherwise. */
 enum type_operand {
    TYPE_OPCODE,
    TYPE_DIM,
-   TYPE_MODE, /* of a layout: how it clamps; of a view: whether it has dimensions */
+   TYPE_MODE, /* of a layout: the clamp mode; of a view: whether it has dimensions */
    TYPE_PERMUTATION,
    TYPE_OPERANDS = TYPE_PERMUTATION + WEFT_MAX_TENSOR_DIM,
 };
@@ -48,7 +48,7 @@ static unsigned get_dim(struct vtn_builder *b, uint32_t id)
    return dim;
 }
 
-/* Makes the type w[1] a struct of so many numbers, and gives the place for its operands. */
+/* Makes the type w[1] a struct of `members` numbers, and returns the place for its operands. */
 static nir_const_value *push_type(struct vtn_builder *b, const uint32_t *w, SpvOp opcode,
                                   const char *name, unsigned dim, unsigned members)
 {
@@ -130,7 +130,7 @@ void weft_type_tensor_view(struct vtn_builder *b, const uint32_t *w, unsigned co
    }
 }
 
-/* A new value of an instruction's result type, and how many dimensions it has. */
+/* A new value of an instruction's result type, and the number of its dimensions. */
 static struct vtn_ssa_value *create_value(struct vtn_builder *b, const uint32_t *w, SpvOp opcode,
                                           unsigned *dim)
 {
@@ -139,7 +139,7 @@ static struct vtn_ssa_value *create_value(struct vtn_builder *b, const uint32_t 
    return vtn_create_ssa_value(b, type->type);
 }
 
-/* A copy of the value w[3], which is to be changed; `operands` are to follow. */
+/* A copy of the value w[3], for an instruction that changes it. */
 static struct vtn_ssa_value *copy_value(struct vtn_builder *b, const uint32_t *w, unsigned count,
                                         SpvOp opcode, unsigned operands_per_dim, unsigned *dim)
 {

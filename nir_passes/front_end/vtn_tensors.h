@@ -4,8 +4,8 @@
 
 /* Tensor layouts and views of SPV_NV_tensor_addressing (vtn_*.c only).
  *
- * A layout or view is a struct of 32-bit numbers, so that variables, arrays, parameters and phis of
- * them are as those of any struct, and constant ones fold away. */
+ * A layout or view is a struct of 32-bit numbers. Variables, arrays, parameters and phis of them
+ * need no code of their own, and constants fold. */
 
 #pragma once
 

@@ -7,16 +7,16 @@
 
 namespace weft {
 
-/// Lets each replacement of components (cmat_insert, cmat_insert_run_weft) write to the matrix that
-/// it reads, as all forms of matrices have it: behind a copy, where result and source are two.
+/// Makes each replacement of components (cmat_insert, cmat_insert_run_weft) write the matrix that
+/// it reads, as later passes require. If result and source differ, a copy comes first:
 ///
 ///    cmat_insert r, value, m, i   ─►   cmat_copy   r, m
 ///                                      cmat_insert r, value, r, i
 ///
-/// After opt_cmat_copies(), which removes most copies; it does not undo this.
+/// Runs after opt_cmat_copies(), which removes most copies and keeps these.
 bool lower_cmat_inserts(nir_shader *);
 
-/// Whether the result is the matrix that components are replaced in.
+/// Whether a replacement writes the matrix that it reads.
 bool is_in_place(const nir_intrinsic_instr *insert);
 
 } // namespace weft

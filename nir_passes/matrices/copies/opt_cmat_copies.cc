@@ -20,10 +20,10 @@ namespace weft {
 
 namespace {
 
-/// Each round opens chances for the next; pathological shaders gain nothing from more than these.
+/// Each round may enable the next one, but pathological shaders gain nothing from more rounds.
 constexpr unsigned max_rounds = 16;
-/// Instructions that are looked at to find out whether a matrix stays as it is between two others.
-/// Where more touch the variable that it lies in, the copy stays.
+/// The most instructions that are searched for a change of a matrix between two others. If more
+/// touch its variable, the copy stays.
 constexpr unsigned max_touches = 1024;
 
 bool is_cmat(const nir_intrinsic_instr *instr)
@@ -36,7 +36,7 @@ bool is_cmat(const nir_intrinsic_instr *instr)
           is_cmat_component_operation(op);
 }
 
-/// The source of a cmat intrinsic that names its result: the first, except of those that have none.
+/// Whether a source of a cmat intrinsic is its result: the first source, unless it has no result.
 bool is_result(const nir_intrinsic_instr *instr, unsigned source)
 {
    return source == 0 && instr->intrinsic != nir_intrinsic_cmat_store &&
@@ -82,8 +82,8 @@ struct Use {
    unsigned source;
 };
 
-/// Uses in the order of the shader.  Instructions have numbers (nir_instr::index) that stay as they
-/// are: the pass moves and adds no intrinsics.
+/// Uses in the order of the shader. The numbers of instructions (nir_instr::index) stay valid,
+/// because the pass moves and adds no intrinsics.
 class Uses {
 public:
    void insert(Use use) { uses.emplace(key(use.instr->instr.index, use.source), use); }
@@ -102,7 +102,8 @@ public:
    {
       return std::ranges::any_of(uses, [&](const auto &u) { return predicate(u.second); });
    }
-   /// Of those from the instruction `first` on and before `end`, by their numbers.
+   /// Whether the predicate holds for a use from the instruction `first` on and before `end`, by
+   /// their numbers.
    template <typename Predicate>
    bool any_between(unsigned first, unsigned end, const Predicate &predicate) const
    {
@@ -124,15 +125,15 @@ private:
 
 struct Temporary {
    Uses writes, reads;
-   /// Nothing but cmat intrinsics uses it, as a whole.
+   /// All uses are as a whole, by cmat intrinsics.
    bool plain = true;
 };
 
 /// A copy that may be removed.
 struct Copy {
    unsigned index; ///< its number
-   /// Changes of its two variables when it could not be removed: until there are more, it still
-   /// cannot.
+   /// The changes of its two variables at the last attempt to remove it. Without more changes it
+   /// cannot be removed either.
    uint64_t tried_at = UINT64_MAX;
 };
 
@@ -155,7 +156,7 @@ public:
       return progress;
    }
 
-   uint64_t steps = 0; ///< looks at a copy or at an instruction that touches a matrix
+   uint64_t steps = 0; ///< opt_cmat_copies_steps()
 
 private:
    void collect()
@@ -230,7 +231,7 @@ private:
       return false;
    }
 
-   /// The bookkeeping of a matrix that is a variable of its own, else null.
+   /// The uses of a matrix that is a variable of its own; null for another one.
    Temporary *temporary(nir_deref_instr *deref)
    {
       if (deref->deref_type != nir_deref_type_var)
@@ -239,7 +240,7 @@ private:
       return it != temporaries.end() && it->second.plain ? &it->second : nullptr;
    }
 
-   /// An instruction now uses a variable, in which another deref names a matrix.
+   /// Notes that an instruction now uses the variable of a matrix.
    void add_touch(nir_deref_instr *deref, const nir_intrinsic_instr *instr)
    {
       const nir_variable *variable = nir_deref_instr_get_variable(deref);
@@ -253,8 +254,8 @@ private:
       nir_instr_remove(&instr->instr);
    }
 
-   /// Whether one of the instructions from `first` on and before `end`, by their numbers, touches a
-   /// matrix so; also where that is not known.
+   /// Whether the predicate holds for an instruction from `first` on and before `end`, by their
+   /// numbers, that touches a matrix. True if that is not known.
    template <typename Predicate>
    bool is_touched(unsigned first, unsigned end, nir_deref_instr *matrix,
                    const Predicate &predicate)
@@ -275,7 +276,7 @@ private:
       return false;
    }
 
-   /// Reads where the copy read, if the original is still unchanged at every reader.
+   /// Makes the copy's readers read the original, if it is unchanged at each of them.
    bool forward(nir_intrinsic_instr *copy)
    {
       nir_deref_instr *destination = nir_src_as_deref(copy->src[0]),
@@ -305,8 +306,8 @@ private:
       return true;
    }
 
-   /// Computes straight into the destination, if nobody looks at it between the computation and the
-   /// copy.
+   /// Makes the writer of a temporary write the destination of the copy, if no instruction between
+   /// them touches that.
    bool backward(nir_intrinsic_instr *copy)
    {
       Temporary *t = temporary(nir_src_as_deref(copy->src[1]));
@@ -317,7 +318,7 @@ private:
       nir_intrinsic_instr *writer = write.instr;
       if (writer->instr.block != copy->instr.block || writer->instr.index >= copy->instr.index)
          return false;
-      /* What the program sets must not be taken for what a tensor load does (lower_cmat_scope.h). */
+      /* An insertion by the program must not pass for one by a tensor load (lower_cmat_scope.h). */
       const nir_variable *variable = nir_deref_instr_get_variable(destination);
       if (is_insertion(write) && variable && is_loaded(variable) &&
           !is_loaded(nir_src_as_deref(copy->src[1])->var))
@@ -341,8 +342,8 @@ private:
       return true;
    }
 
-   /// Lets a tensor load, which is control flow, write what it is copied to.  It has a matrix of its
-   /// own, of which every element is written before the copy (vtn_tensor_access.c).
+   /// Makes a tensor load, which is control flow, write the destination of its copy. The load has a
+   /// matrix of its own, and writes all elements before the copy (expand_tensor_access.h).
    bool load_in_place(nir_intrinsic_instr *copy)
    {
       nir_deref_instr *destination = nir_src_as_deref(copy->src[0]),
@@ -350,15 +351,14 @@ private:
       Temporary *to = temporary(destination), *t = temporary(source);
       if (!to || !t || to == t || !is_loaded(source->var))
          return false;
-      /* Of workgroups, components of B are the same to all, or not (lower_cmat_scope.h). */
+      /* Subgroups must agree about components of a workgroup's B (lower_cmat_scope.h). */
       if (!is_loaded(destination->var) && to->writes.any(is_insertion))
          return false;
 
       nir_cf_node *node = nir_cf_node_prev(&copy->instr.block->cf_node);
       if (!node || node->type == nir_cf_node_block || leaves(node))
          return false;
-      /* From the first of its writes in the block before, or else from the end of that, to the
-       * copy. */
+      /* The load begins with its first write in the block before, or at the end of that block. */
       const nir_block *before = nir_cf_node_as_block(nir_cf_node_prev(node));
       const bool begins_before =
          !t->writes.empty() && t->writes.front().instr->instr.block == before;
@@ -372,7 +372,8 @@ private:
                                   t->writes.back().instr->instr.index >= end)) ||
           t->reads.any([&](const Use &u) { return !in_place(u); }))
          return false;
-      /* Nobody looks at the destination meanwhile, except to keep what is clipped. */
+      /* No other instruction touches the destination meanwhile, but the copy of clipped elements.
+       * */
       const auto is_in_the_way = [&](const Use &u) {
          ++steps;
          return u.instr->intrinsic != nir_intrinsic_cmat_copy || u.source != 1 ||
@@ -400,7 +401,7 @@ private:
              use.instr->intrinsic == nir_intrinsic_cmat_insert_run_weft;
    }
 
-   /// Whether it may be left by a jump.
+   /// Whether a jump may leave the node.
    static bool leaves(nir_cf_node *node)
    {
       nir_foreach_block_in_cf_node(block, node)
@@ -467,7 +468,7 @@ private:
       return false;
    }
 
-   /// Whether an index of a deref is computed behind an instruction, and not yet there.
+   /// Whether an index of a deref is computed after an instruction.
    static bool has_later_index(nir_deref_instr *deref, const nir_intrinsic_instr *instr)
    {
       for (; deref; deref = nir_deref_instr_parent(deref)) {
@@ -478,8 +479,8 @@ private:
       return false;
    }
 
-   /// The variables that are read for anything but themselves or others that are not needed, or
-   /// loaded by a volatile access, which stays.
+   /// The variables that are read for more than themselves and variables that are not needed, or
+   /// that are loaded by a volatile access, which stays.
    std::unordered_set<const nir_variable *> find_needed()
    {
       std::unordered_set<const nir_variable *> needed;
@@ -522,8 +523,7 @@ private:
       }
    }
 
-   /// Writers of matrices that nobody needs.  Such may also be carried around loops, from one to the
-   /// other.
+   /// Removes the writers of matrices that are not needed. A loop may carry such matrices.
    bool remove_unneeded()
    {
       const std::unordered_set<const nir_variable *> needed = find_needed();

@@ -9,23 +9,23 @@
 
 namespace weft {
 
-/// Removes copies of matrices that only carry a value from one cmat intrinsic to another.  The
-/// SPIR-V front end makes a temporary for every loaded and every computed matrix, so a running sum
+/// Removes copies of matrices that only carry a value from one cmat intrinsic to another. The front
+/// end makes a temporary for every loaded and every computed matrix, so a running sum
 ///
 ///    cmat_copy   t0, sum            becomes
 ///    cmat_muladd t1, a, b, t0   ─►     cmat_muladd sum, a, b, sum
 ///    cmat_copy   sum, t1
 ///
-/// and one component read through a pointer is read where it lies.  Works within blocks; only tensor
-/// loads, which are branches and loops, are made to write what their result is stored to at once.
-/// Afterwards the result of an intrinsic may be the same variable as an operand of the same type; an
-/// operand is never partly overlapped.
+/// and a component that is read through a pointer is read in its matrix. Works within blocks. Only
+/// tensor loads, which are branches and loops, write directly to their destination too. Afterwards
+/// the result of an intrinsic may be the same variable as an operand of the same type; an operand
+/// is never partly overlapped.
 ///
 /// Assumes one function, before lower_cmat().
 bool opt_cmat_copies(nir_shader *);
 
-/// The same, for tests of how the work grows: how often it looked at a copy or at an instruction
-/// that touches a matrix.
+/// The same, for tests of the time that it takes: returns how often it looked at a copy or at an
+/// instruction that touches a matrix.
 uint64_t opt_cmat_copies_steps(nir_shader *);
 
 } // namespace weft

@@ -18,9 +18,9 @@ namespace weft {
 
 namespace {
 
-/// 32-bit registers of an invocation: what a GPU's instructions can name.
+/// 32-bit registers of an invocation that a GPU's instructions can name.
 constexpr uint32_t max_registers = 256;
-/// Of a line.
+/// Bytes of a line in a slice.
 constexpr uint32_t slice_bytes = 8;
 
 nir_deref_instr *matrix(const nir_intrinsic_instr *instr, unsigned source)
@@ -120,7 +120,7 @@ private:
       finish(&instr->instr);
    }
 
-   /// Before an instruction that may write shared memory or look at a matrix.
+   /// Ends the collection before an instruction that may write shared memory or access a matrix.
    void finish(nir_instr *instr)
    {
       multiply(nir_before_instr(instr));
@@ -158,8 +158,8 @@ private:
          products.push_back(product);
    }
 
-   /// Sums of less than 32 bits would be rounded at each slice, saturating ones saturate there, and
-   /// arrays in memory be read and written.
+   /// Sums of fewer than 32 bits would be rounded, or saturate, at each slice. Arrays in memory
+   /// would be read and written at each slice.
    bool can_be_sliced(const Product &p) const
    {
       if (!p.a || !p.b || nir_intrinsic_saturate(p.instr) || !is_same(p.sum(), matrix(p.instr, 3)))
@@ -254,8 +254,8 @@ private:
 
    nir_builder b;
    const uint32_t subgroup_size;
-   std::vector<nir_intrinsic_instr *> loads; ///< whose memory and matrix are still as they were
-   std::vector<Product> products;            ///< that wait for their loop
+   std::vector<nir_intrinsic_instr *> loads; ///< memory and matrix are unchanged since
+   std::vector<Product> products;            ///< not yet in a loop
    bool progress = false;
 };
 

@@ -7,9 +7,8 @@
 
 namespace weft {
 
-/// Multiplies matrices in registers slice by slice along K, where they do not fit into registers
-/// otherwise.  Factors that a block of instructions loads from shared memory and multiplies there are
-/// loaded when they are needed, 8 bytes of a line at a time, in a loop:
+/// Multiplies matrices in registers slice by slice along K, if the whole ones exceed the registers.
+/// A loop loads factors from shared memory and multiplies them, 8 bytes of a line at a time:
 ///
 ///        a0 = load            for each slice s of K
 ///        a1 = load               a0.s = load, a1.s = load, b0.s = load
@@ -17,11 +16,11 @@ namespace weft {
 ///        d0 += a0 · b0           d1 += a1.s · b0.s
 ///        d1 += a1 · b0
 ///
-/// So an invocation holds a slice of them beside its sums, not all.  What does fit is faster without:
-/// a GPU's compiler loads it in such slices by itself, and has more to choose from.
+/// So an invocation holds its sums and one slice of the factors. Matrices that fit are faster
+/// without slices: a GPU's compiler itself orders their loads better.
 ///
-/// Before lower_cmat, with arrays of matrices indexed by constants.  Loads that are left without a
-/// reader are for others to remove.
+/// Runs before lower_cmat, with constant indices into arrays of matrices. Other passes remove loads
+/// without a reader.
 bool opt_cmat_slices(nir_shader *, uint32_t subgroup_size);
 
 } // namespace weft

@@ -61,7 +61,7 @@ public:
    }
 
 private:
-   /// Of whose structs something else is done than reaching for members.
+   /// Removes candidates with uses of a whole struct.
    void remove_those_used_whole()
    {
       nir_foreach_block(block, b.impl) {
@@ -87,7 +87,7 @@ private:
       return type == nir_deref_type_array || type == nir_deref_type_struct;
    }
 
-   /// A member that is no struct itself, of a variable that is split.
+   /// Replaces a member that is no struct itself, of a variable that is split.
    void replace(nir_deref_instr *deref)
    {
       nir_variable *whole = nir_deref_instr_get_variable(deref);

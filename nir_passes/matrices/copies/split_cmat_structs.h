@@ -7,13 +7,13 @@
 
 namespace weft {
 
-/// Gives each member of the structs that have matrices in them a variable of its own; arrays of
-/// structs become one array for each member:
+/// Gives each member of structs with matrices a variable of its own. An array of structs becomes
+/// one array for each member:
 ///
 ///    struct { uint, matrix } s[2]   ─►   uint s_0[2], matrix s_1[2]
 ///
-/// NIR's own passes leave a variable alone of which intrinsics on matrices use a part: numbers
-/// beside matrices would never become values.  Variables that are copied as a whole, or cast, stay.
+/// NIR's own passes do not split variables of which intrinsics on matrices use a part, so numbers
+/// beside matrices would never become values. Variables that are copied as a whole, or cast, stay.
 ///
 /// Assumes one function, before lower_cmat().
 bool split_cmat_structs(nir_shader *);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the lowerings of matrices to arrays of components share (lower_cmat*.cc only).
+/// The state that the lowerings of matrices to arrays of components share (lower_cmat*.cc only).
 
 #pragma once
 
@@ -49,9 +49,9 @@ struct Context {
              !loops.contains(glsl_cmat_type(&desc));
    }
 
-   /// With registers, code for a multiplication of more products than these is a loop.
+   /// With registers, a multiplication of more products becomes a loop.
    static constexpr uint32_t max_products = 2048;
-   /// Has code for the larger matrices be loops where a shader has many multiplications.
+   /// If a shader has many multiplications, makes loops of the larger ones.
    void limit_products(const std::vector<nir_intrinsic_instr *> &muladds);
 
    nir_def *load_component(const Matrix &, nir_def *component);
@@ -68,33 +68,34 @@ private:
    std::set<const glsl_type *> loops; ///< matrices whose code would be too long
 };
 
-/// The three operations that differ from form to form: with private tiles …
+/// The operations whose lowering depends on the form: with private tiles …
 void lower_load_to_tiles(Context &, nir_intrinsic_instr *);
 void lower_store_to_tiles(Context &, nir_intrinsic_instr *);
 void lower_muladd_to_tiles(Context &, nir_intrinsic_instr *);
-/// (of a workgroup's matrix: cmat_marks.h)
+/// (writes a workgroup's matrix: cmat_marks.h)
 void lower_insert_columns_to_tiles(Context &, nir_intrinsic_instr *);
 /// … and with registers.
 void lower_load_to_registers(Context &, nir_intrinsic_instr *);
 void lower_store_to_registers(Context &, nir_intrinsic_instr *);
 void lower_muladd_to_registers(Context &, nir_intrinsic_instr *);
-/// How many products an invocation adds up in a multiplication; 0 where the matrices are so large
-/// that code for it is a loop at any rate.
+/// The number of products that an invocation adds up in a multiplication; 0 if the matrices are so
+/// large that the multiplication is a loop in any case.
 uint32_t products_in_registers(const Context &, const nir_intrinsic_instr *muladd);
 
-/// Single elements, which other invocations may have (lower_cmat_elements.cc).
+/// Operations on elements of other invocations (lower_cmat_elements.cc).
 void lower_element(Context &, nir_intrinsic_instr *);
 void lower_convert(Context &, nir_intrinsic_instr *);
 void lower_transpose(Context &, nir_intrinsic_instr *);
-/// Calls of a function with each component of the result and the element of the source at its
-/// place, with row and column swapped if so wanted.  The matrices are not the same.
+/// Calls body with each component of the result and the element of the source at the same place, or
+/// with row and column swapped. Result and source are different matrices.
 void for_each_element(Context &, const Matrix &result, const Matrix &source, bool transposed,
                       const std::function<void(nir_def *component, nir_def *element)> &body);
 
-/// What another invocation has as the value: drivers can shuffle 32 bits, not always more or fewer.
+/// The value of another invocation. All drivers can shuffle 32 bits, but not all can shuffle other
+/// sizes.
 nir_def *shuffle(nir_builder *, nir_def *value, nir_def *invocation);
 
-/// Makes tile_*_weft of loads, stores and muladds of matrices that stay matrices.
+/// Turns loads, stores and muladds into tile_*_weft; matrices stay matrices.
 bool lower_to_driver_tiles(nir_shader *);
 
 } // namespace weft::cmat

@@ -18,10 +18,10 @@ namespace cmat {
 
 namespace {
 
-/// Element-wise operations on more components of a tile than this become loops.
+/// An operation on more components of a tile becomes a loop.
 constexpr uint32_t max_unrolled_components = 8;
 
-/// Products of all multiplications of a shader in registers that code may have one by one.
+/// With registers, the most products of all unrolled multiplications of a shader.
 constexpr uint32_t max_shader_products = 32 * 1024;
 
 } // namespace
@@ -51,7 +51,8 @@ void Context::limit_products(const std::vector<nir_intrinsic_instr *> &muladds)
       if (sum > max_shader_products)
          most = std::min(most, count - 1);
    }
-   /* All of one size alike: their matrices are in memory then. */
+   /* All multiplications of one size are lowered alike, because their matrices are then in memory.
+    * */
    for (auto i = by_size.upper_bound(most); i != by_size.end(); ++i) {
       for (unsigned source = 0; source < 4; ++source) {
          const glsl_cmat_description desc = operand(i->second, source).desc;
@@ -119,7 +120,7 @@ void lower_binary_op(Context &s, nir_intrinsic_instr *instr)
    const Matrix result = s.operand(instr, 0), x = s.operand(instr, 1), y = s.operand(instr, 2);
    const nir_op op = nir_op(nir_intrinsic_alu_op(instr));
    s.for_each_component(result.desc, [&](nir_def *i) {
-      /* One after the other: the code is the same whatever compiled this. */
+      /* In separate statements: the order of arguments depends on the compiler of this file. */
       nir_def *left = s.load_component(x, i);
       nir_def *right = s.load_component(y, i);
       s.store_component(result, i, nir_build_alu2(&s.b, op, left, right));
@@ -136,7 +137,7 @@ void lower_scalar_op(Context &s, nir_intrinsic_instr *instr)
    });
 }
 
-/// Copies, and changes of the component type at the same size.
+/// Copies, and casts to another component type of the same size.
 void lower_copy(Context &s, nir_intrinsic_instr *instr)
 {
    const Matrix result = s.operand(instr, 0), source = s.operand(instr, 1);
@@ -194,7 +195,7 @@ void lower_insert(Context &s, nir_intrinsic_instr *instr)
    s.store_component(s.operand(instr, 0), nir_u2u32(&s.b, instr->src[3].ssa), instr->src[1].ssa);
 }
 
-/// With private tiles it is written where it lies, side by side with those of other invocations.
+/// With private tiles, the run is written to the tile's memory beside runs of other invocations.
 void lower_insert_run(Context &s, nir_intrinsic_instr *instr)
 {
    nir_builder *b = &s.b;
@@ -280,7 +281,7 @@ bool lower_cmat(nir_shader *nir, const Target &target, MatrixForm form)
 
    Context context(nir, target, form);
    bool progress = context.types.found();
-   /* As matrices in memory are: see for_each_unit() of the register lowering. */
+   /* The alignment of matrices in memory: see for_each_unit() of the register lowering. */
    if (progress && form == MatrixForm::registers) {
       nir_foreach_variable_with_modes(var, nir, nir_var_mem_shared)
          var->data.alignment = std::max(var->data.alignment, 16u);

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// Lowers what is done with matrices, which have the shapes that the back end wants
-/// (split_cmat_shapes.h), to one of the forms in which a back end takes them:
+/// Lowers operations on matrices, which have shapes of the back end (split_cmat_shapes.h), to one
+/// of the forms of matrices that back ends take:
 ///
 /// | form          | a matrix                              | load, store, muladd         | the rest      |
 /// |---------------|---------------------------------------|-----------------------------|---------------|
@@ -18,12 +18,11 @@ namespace weft {
 /// | private_tiles | array of components, element_map.h    | tile_*_weft on the arrays   | by component  |
 /// | driver_tiles  | stays a matrix                        | tile_*_weft on the matrices | stays         |
 ///
-/// tile_*_weft means the same in both: nir_intrinsics.py describes it.  Its strides count bytes
-/// here (STRIDE_UNIT is 1).
+/// tile_*_weft means the same in both forms: nir_intrinsics.py describes it. Its strides count
+/// bytes (STRIDE_UNIT is 1).
 ///
-/// Assumes one function, as after spirv_to_nir(), and types that validate_cmat() let through.  The
-/// memory that matrices are loaded from is still named by derefs, whose type gives the unit of the
-/// stride: this runs before nir_lower_explicit_io.
+/// Assumes one function, and types that validate_cmat() accepts. Runs before nir_lower_explicit_io:
+/// memory is named by derefs, whose type gives the unit of the stride.
 bool lower_cmat(nir_shader *, const Target &, MatrixForm);
 
 } // namespace weft

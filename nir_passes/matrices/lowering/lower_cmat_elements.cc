@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Elements that other invocations have: with private tiles they are in the tile's memory, which is
-/// everybody's; with registers an invocation that holds them is asked by a shuffle.
+/// Elements of other invocations. With private tiles they are in the tile's memory, which all
+/// invocations can read. With registers a shuffle reads them from their owner.
 
 #include "nir_passes/loops/build_loop.h"
 #include "nir_passes/matrices/cmat_conversion.h"
@@ -25,8 +25,8 @@ nir_def *tile_element(Context &s, const Matrix &matrix, const Coordinates &at)
                                        at.row, at.col, {._ = 0, .cmat_desc = matrix.desc});
 }
 
-/// The same element where it lies in the matrix, else some other: components outside of it have to
-/// have a value, but any.
+/// The same element if it lies in the matrix, else any other: components outside of the matrix need
+/// some value.
 Coordinates clamp(Context &s, const glsl_cmat_description &desc, const Coordinates &at)
 {
    if (!has_outside(s.map, desc, s.target.subgroup_size))
@@ -36,10 +36,10 @@ Coordinates clamp(Context &s, const glsl_cmat_description &desc, const Coordinat
 
 /* ---- registers ---- */
 
-/// Components of which each is shuffled, at most, for one of them.
+/// The most components that are shuffled to read one of them.
 constexpr uint32_t max_candidates = 64;
 
-/// What the owner holds as the component that each invocation asks for, one of `candidates`.
+/// The owner's value of the component that each invocation reads, which is one of `candidates`.
 nir_def *read_from(Context &s, const Matrix &source, const Owner &owner, bool own,
                    const std::vector<uint32_t> &candidates)
 {
@@ -55,8 +55,8 @@ nir_def *read_from(Context &s, const Matrix &source, const Owner &owner, bool ow
    return result;
 }
 
-/// The same where the candidates are too many: each invocation is asked in turn what it wants, and
-/// the owner of that says it.
+/// The same for too many candidates: in each of W steps, one invocation broadcasts its component's
+/// number, and the owner returns the value.
 nir_def *read_in_turn(Context &s, const Matrix &source, const Owner &owner)
 {
    nir_builder *b = &s.b;
@@ -75,10 +75,10 @@ nir_def *read_in_turn(Context &s, const Matrix &source, const Owner &owner)
    return nir_load_var(b, result);
 }
 
-/// Where one component of all invocations comes from.
+/// The sources of one component of all invocations.
 struct Origins {
-   std::vector<uint32_t> components; ///< of the source, different ones
-   bool own = true;                  ///< everybody holds the element himself
+   std::vector<uint32_t> components; ///< of the source, each once
+   bool own = true;                  ///< each invocation has the element itself
 };
 
 Origins origins(const RegisterMap &source, const RegisterMap &result, uint32_t component,

@@ -7,12 +7,12 @@
 
 namespace weft {
 
-/// Loads and stores of matrices in blocks (SPV_ARM_cooperative_matrix_layouts; cmat_marks.h) become
-/// loops over the running invocation's components.
+/// Expands loads and stores of matrices in blocks (SPV_ARM_cooperative_matrix_layouts;
+/// cmat_marks.h) to loops over an invocation's components.
 ///
-/// A block has 64 bytes: 4 rows of 16 bytes.  Blocks are numbered along the matrix's rows
-/// (row-blocked) or columns, and each group of S of them, S the access's stride, is interleaved word
-/// by word:
+/// A block has 64 bytes: 4 rows of 16 bytes. Blocks are numbered along the matrix's rows
+/// (row-blocked) or columns. Each group of S blocks, where S is the access's stride, is interleaved
+/// word by word:
 ///
 ///     a block of f16          a group with S = 2, words in memory
 ///     word 0  word 1 … 3      block  0   1   0   1   0  …   1
@@ -20,11 +20,11 @@ namespace weft {
 ///     word 8  word 9 …
 ///     word 12 …    word 15
 ///
-/// Elements of 64 bits are two words, which S then takes apart.
+/// Elements of 64 bits are two words, which interleaving separates.
 ///
 /// With robust access, elements outside of their storage buffer are 0 and not stored.
 ///
-/// Assumes one function, and derefs as pointers.  The first of the passes on matrices.
+/// Assumes one function, and derefs as pointers. The first of the passes on matrices.
 bool lower_cmat_layouts(nir_shader *, bool robust_access);
 
 } // namespace weft

@@ -81,7 +81,7 @@ private:
       return nir_cmat_element_weft(b, r.combine.bits(), &matrix.deref->def, row, col);
    }
 
-   /// Of the row or column that a component is in, the element at a place.
+   /// The element at a place in the row or column of a component.
    nir_def *line_element(const Matrix &matrix, bool along_row, nir_def *at, nir_def *place)
    {
       return along_row ? element(matrix, nir_channel(b, at, 0), place)
@@ -100,8 +100,8 @@ private:
       return {nir_build_deref_var(b, variable), r.source.desc};
    }
 
-   /// A step: elements fall into groups of `factor`, `stride` apart, and all of a group become the
-   /// combination of it.
+   /// A step: each group of `factor` elements, `stride` apart, becomes the combination of the
+   /// group.
    struct Step {
       uint32_t stride, factor;
    };
@@ -150,8 +150,8 @@ private:
       return from;
    }
 
-   /// A step whose groups are pairs.  Strides are powers of two and constant, so that back ends
-   /// know which invocation has the other of a pair.
+   /// A step whose groups are pairs. Strides are constant powers of two, so that back ends know the
+   /// owner of the other element.
    void combine_pairs(const Matrix &from, const Matrix &to, bool along_row, uint32_t stride)
    {
       for_each_component(b, from.desc, [&](nir_def *number, nir_def *at) {
@@ -183,9 +183,9 @@ private:
       });
    }
 
-   /// All of a matrix in whose rows all elements are the same: one row after the other, which every
-   /// invocation does alike.  Steps as above would move every element at each of them.  Eight rows
-   /// have a sum of their own, so that few roundings follow on each other.
+   /// The combination of a matrix whose rows have equal elements: every invocation combines one row
+   /// after the other. The steps above would move every element in each step. Eight rows have a sum
+   /// of their own, so that few roundings accumulate.
    nir_def *combine_rows(const Matrix &matrix)
    {
       constexpr uint32_t group = 8;
@@ -214,7 +214,7 @@ private:
       nir_pop_if(b, first);
    }
 
-   /// A result of another size, whose lines are the same: any element of them will do.
+   /// Fills a result of another size. All elements of a line are equal, so any of them will do.
    void spread(const Matrix &lines, bool along_row)
    {
       for_each_component(b, r.result.desc, [&](nir_def *number, nir_def *at) {
@@ -249,7 +249,7 @@ private:
 
 /* ---- registers: own blocks and butterflies ---- */
 
-/// Instructions of a combining function, above which code for each component would grow too much.
+/// The most instructions of a combining function that is inlined for each component.
 constexpr unsigned max_unrolled_size = 256;
 
 unsigned size_of(nir_function_impl *impl)
@@ -284,7 +284,7 @@ public:
    }
 
 private:
-   /// The result has the same rows, so also as many in a block.
+   /// The result has as many rows as the source, and so has each block.
    void lower_rows()
    {
       for_each(from.block_rows(), [&](nir_def *row) {
@@ -311,8 +311,8 @@ private:
       return exchange_along_column(exchange_along_row(own));
    }
 
-   /// An invocation has all of its own squares, unless blocks of a few columns or rows cannot be
-   /// halved.
+   /// An invocation has all elements of its squares, unless its block has an odd number of rows or
+   /// columns.
    void lower_quads()
    {
       if (from.block_rows() != 2 * to.block_rows() || from.block_cols() != 2 * to.block_cols())
@@ -356,8 +356,8 @@ private:
          body(nir_imm_int(b, int(i)));
    }
 
-   /// Neighbours first, so that few roundings follow on each other; in a loop as many at a time as
-   /// divide the count.
+   /// Combines neighbours first, so that few roundings accumulate. A loop takes as many at a time
+   /// as divide the count.
    template <typename Value>
    nir_def *combine_all(uint32_t count, const Value &value)
    {
@@ -402,8 +402,8 @@ private:
       return exchange(value, from.grid().cols, from.blocks().rows);
    }
 
-   /// The combination of what `count` invocations have, a power of two, that are `step` apart.  The
-   /// first of a pair stands first in the sums of both.
+   /// The combination of the values of `count` invocations, `step` apart; `count` is a power of
+   /// two. Both invocations of a pair combine in the same order.
    nir_def *exchange(nir_def *value, uint32_t step, uint32_t count)
    {
       nir_def *self = nir_load_subgroup_invocation(b);

@@ -3,7 +3,7 @@
 
 /// Reductions of matrices (cmat_reduce_weft; SPV_NV_cooperative_matrix2, CooperativeMatrixReduce).
 ///
-/// What each element of the result combines, of a source of R rows and C columns:
+/// The elements that each element of the result combines, of a source of R rows and C columns:
 ///
 ///    reduction        result       elements
 ///    row              R × any      its row
@@ -11,8 +11,8 @@
 ///    row and column   any × any    all
 ///    2x2              R/2 × C/2    rows 2r and 2r + 1 of columns 2c and 2c + 1
 ///
-/// All elements of the result that combine the same get the same value to the last bit: they
-/// combine in one order.
+/// Elements of the result that combine the same elements are equal to the last bit: all combine in
+/// one order.
 
 #pragma once
 
@@ -25,10 +25,10 @@ namespace weft {
 /// Makes calls of the combining function of each reduction, for nir_inline_functions() to inline.
 /// Matrices are those of subgroups.
 ///
-/// In private tiles an invocation reads what others have in the tile's memory, in one step for each
-/// prime factor of a line's length.  In registers it combines its own block (register_map.h) and
-/// then exchanges the results with its neighbours, one shuffle for each line of the block and each
-/// doubling of the distance.  16×16 at W = 32, of which an invocation has 4×2:
+/// In private tiles an invocation reads elements of others from the tile's memory, in one step for
+/// each prime factor of a line's length. In registers it combines its own block (register_map.h)
+/// and then exchanges the results with its neighbours. That takes one shuffle for each line of the
+/// block and each doubling of the distance. 16×16 at W = 32, of which an invocation has 4×2:
 ///
 ///    reduction        shuffles    W = 32: a grid of 4 × 8 blocks
 ///    row              3 · 4       8 blocks side by side, 4 rows in each

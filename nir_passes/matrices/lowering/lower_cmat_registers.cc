@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Loads, stores and multiplications of matrices for a back end that knows scalars only: elements
-/// lie as the register map says.
+/// Loads, stores and multiplications of matrices for a back end that has scalars only. The register
+/// map defines the owner of each element.
 
 #include "nir_passes/loops/build_loop.h"
 #include "nir_passes/matrices/cmat_bounds.h"
@@ -19,14 +19,14 @@ namespace weft::cmat {
 
 namespace {
 
-/// A pointer to the matrix's components in memory, and how many of them lie from one row (or
-/// column) to the next.
+/// A pointer to the matrix's components in memory, and the distance of its rows (or columns) in
+/// components.
 struct MatrixMemory {
    nir_deref_instr *base;
    nir_def *stride;
    bool row_major;
    gl_access_qualifier access;
-   std::optional<Bounds> bounds; ///< where elements may lie outside of the buffer
+   std::optional<Bounds> bounds; ///< set if elements may lie outside of the buffer
 
    nir_def *load(nir_builder *b, nir_deref_instr *from) const
    {
@@ -60,13 +60,14 @@ MatrixMemory matrix_memory(Context &s, nir_intrinsic_instr *instr, unsigned poin
            nir_intrinsic_access(instr), limits};
 }
 
-/// What the running invocation holds of a matrix, as memory has it: lines are rows or columns.
+/// The invocation's part of a matrix in the order of memory: lines are rows or columns.
 struct HeldBlock {
    uint32_t lines, length;
-   uint32_t unit; ///< elements of a line that are loaded at once
+   uint32_t unit; ///< elements of a line in one load
    bool row_major;
-   nir_def *line, *place; ///< its first line and the first element there, by numbers in the matrix
-   uint32_t align;        ///< bytes of which the offset of each of its lines is a multiple
+   nir_def *line,
+      *place;      ///< the first line of the matrix in it, and the first element of that line
+   uint32_t align; ///< the offset of each of its lines is a multiple of so many bytes
    RegisterMap map;
 
    uint32_t component(uint32_t in_line, uint32_t in_block) const
@@ -75,14 +76,14 @@ struct HeldBlock {
    }
 };
 
-/// Bytes of which a number is a multiple for sure, at most 16.
+/// The largest power of two, at most 16, that certainly divides a number of bytes.
 uint32_t alignment(uint32_t bytes)
 {
    return std::min(bytes & -bytes, 16u);
 }
 
-/// The alignment follows from what the specification asks of pointer and stride: 16 bytes, or a
-/// whole row (or column) if that is less (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986).
+/// The specification requires pointer and stride to be multiples of 16 bytes, or of a whole row (or
+/// column) if that is less (VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986).
 HeldBlock held_block(Context &s, const RegisterMap &map, const MatrixMemory &memory)
 {
    const uint32_t bytes = glsl_get_bit_size(memory.base->type) / 8;
@@ -111,9 +112,9 @@ nir_deref_instr *element(nir_builder *b, const MatrixMemory &memory, nir_def *li
    return nir_build_deref_ptr_as_array(b, memory.base, index);
 }
 
-/// Calls body with the component at the beginning of each unit of `count` elements, and a pointer
-/// to that: to 32 bits where it is several.  Pointers of a line have a common base, whose alignment
-/// is known.
+/// Calls body with the first component of each unit of `count` elements, and a pointer to it. The
+/// pointer is to 32 bits if the unit has several elements. All pointers of a line have the same
+/// base, whose alignment is known.
 template <typename Body>
 void for_each_unit(Context &s, const HeldBlock &block, const MatrixMemory &memory, uint32_t count,
                    const Body &body)
@@ -121,7 +122,7 @@ void for_each_unit(Context &s, const HeldBlock &block, const MatrixMemory &memor
    nir_builder *b = &s.b;
    const unsigned bits = memory.base->def.bit_size;
    const glsl_type *type = count > 1 ? glsl_uint_type() : memory.base->type;
-   /* Constant strides are constant distances between lines. */
+   /* With a constant stride, lines have constant distances. */
    nir_deref_instr *begin = element(b, memory, block.line, block.place);
    for (uint32_t line = 0; line < block.lines; ++line) {
       nir_deref_instr *first = begin;
@@ -135,15 +136,15 @@ void for_each_unit(Context &s, const HeldBlock &block, const MatrixMemory &memor
    }
 }
 
-/// Whether every element of a block lies in the buffer: then the last does.
+/// Whether a block lies in the buffer: it does if its last element does.
 nir_def *all_inside(nir_builder *b, const HeldBlock &block, const Bounds &bounds)
 {
    return is_inside(b, bounds, nir_iadd_imm(b, block.line, block.lines - 1),
                     nir_iadd_imm(b, block.place, block.length - 1));
 }
 
-/// The components of a block that lies partly or wholly outside, in the order of memory.  Few do,
-/// so that their code is short rather than fast: a loop over an array.
+/// The components of a block that is not wholly in the buffer, in the order of memory. Such blocks
+/// are rare, so their code is short rather than fast: a loop over an array.
 struct Edge {
    Edge(Context &s, const HeldBlock &block, const MatrixMemory &memory)
        : s(s), block(block), memory(memory),
@@ -157,8 +158,8 @@ struct Edge {
       return nir_build_deref_array(&s.b, nir_build_deref_var(&s.b, array), i);
    }
 
-   /// Calls body with a place in the array, a pointer to the element, and whether it lies in the
-   /// buffer.
+   /// Calls body with an index into the array, a pointer to the element, and whether the element
+   /// lies in the buffer.
    template <typename Body>
    void for_each_element(const Body &body)
    {
@@ -177,9 +178,8 @@ struct Edge {
    nir_variable *array;
 };
 
-/// A block in the order of memory, narrow elements as 32 bits: accesses to shared memory are not
-/// joined later as those to buffers are (lower_shared_memory.h), and bytes are multiplied four at a
-/// time.
+/// A block in the order of memory, with narrow elements joined to 32 bits. No later pass joins
+/// accesses to shared memory (lower_shared_memory.h), and bytes are multiplied four at a time.
 std::vector<nir_def *> load_units(Context &s, const HeldBlock &block, const MatrixMemory &source)
 {
    nir_builder *b = &s.b;
@@ -243,8 +243,8 @@ void store_edge(Context &s, const HeldBlock &block, const MatrixMemory &destinat
       });
 }
 
-/// Calls body with the number of each component of a block, in the order of memory, and a pointer to
-/// its element: code is a loop.  Elements outside of the buffer are left out.
+/// Emits a loop that calls body with the number of each component of a block, in the order of
+/// memory, and a pointer to its element. The loop skips elements outside of the buffer.
 template <typename Body>
 void for_each_element(Context &s, const HeldBlock &block, const MatrixMemory &memory,
                       const Body &body)
@@ -264,7 +264,7 @@ void for_each_element(Context &s, const HeldBlock &block, const MatrixMemory &me
    });
 }
 
-/// How the products of a muladd are summed.
+/// The arithmetic that sums the products of a muladd.
 struct Arithmetic {
    bool is_float;
    bool dots;     ///< four products of 8-bit integers at once
@@ -290,7 +290,7 @@ nir_def *round_float(nir_builder *b, nir_def *value, const glsl_cmat_description
                                     : nir_f2fN(b, value, component_bits(desc));
 }
 
-/// What a product, or several at once, takes of one line of A or B: components from `at` on.
+/// The operand of a product, or of several at once, in one line of A or B: components from `at` on.
 nir_def *operand(nir_builder *b, const Arithmetic &arithmetic, const glsl_cmat_description &desc,
                  const std::vector<nir_def *> &values, uint32_t at, uint32_t step, bool is_signed)
 {
@@ -319,8 +319,8 @@ nir_def *add_product(nir_builder *b, const Arithmetic &arithmetic, nir_def *x, n
    return nir_udot_4x8_uadd(b, x, y, sum);
 }
 
-/// Sums begin with the addend, but saturating ones: their products are added up first, which
-/// cannot overflow.
+/// A sum begins with the addend. A saturating sum begins with 0: the products alone cannot
+/// overflow.
 nir_def *begin(nir_builder *b, const Arithmetic &arithmetic, const glsl_cmat_description &desc,
                nir_def *addend)
 {
@@ -373,7 +373,7 @@ void lower_load_to_registers(Context &s, nir_intrinsic_instr *instr)
    }
 }
 
-/// Of those that hold an element, one stores it.
+/// Of the invocations that have an element, one stores it.
 void lower_store_to_registers(Context &s, nir_intrinsic_instr *instr)
 {
    nir_builder *b = &s.b;
@@ -404,7 +404,7 @@ void lower_store_to_registers(Context &s, nir_intrinsic_instr *instr)
 
 namespace {
 
-/// The muladd component by component, and each from products in some steps.
+/// The muladd component by component. The products of a component are summed in a loop.
 void build_muladd_loops(Context &s, const Arithmetic &arithmetic, const Matrix &d, const Matrix &a,
                         const Matrix &bm, const Matrix &c)
 {
@@ -452,7 +452,7 @@ uint32_t products_in_registers(const Context &s, const nir_intrinsic_instr *mula
    return unrolled ? s.length(d) * a.cols : 0;
 }
 
-/// d(row, col) = c(row, col) + Σ_k a(row, k) · b(k, col), everything at hand.
+/// d(row, col) = c(row, col) + Σ_k a(row, k) · b(k, col), of values of the invocation alone.
 void lower_muladd_to_registers(Context &s, nir_intrinsic_instr *instr)
 {
    nir_builder *b = &s.b;
@@ -476,7 +476,7 @@ void lower_muladd_to_registers(Context &s, nir_intrinsic_instr *instr)
    const uint32_t products = products_in_registers(s, instr);
    if (products == 0 || products > s.max_products)
       return build_muladd_loops(s, arithmetic, d, a, bm, c);
-   /* Lines of A are rows and lines of B columns, one after the other and each along k. */
+   /* Lines of A are rows, lines of B are columns; each runs along k. */
    const uint32_t length = K / arithmetic.products();
    const auto lines = [&](const Matrix &m, uint32_t count, uint32_t to_next, uint32_t along_k,
                           bool is_signed) {
@@ -494,7 +494,7 @@ void lower_muladd_to_registers(Context &s, nir_intrinsic_instr *instr)
    const std::vector<nir_def *> a_lines = lines(a, rows, K, 1, arithmetic.a_signed),
                                 b_lines = lines(bm, cols, 1, cols, arithmetic.b_signed);
 
-   /* d may be the same variable as c: write it when everything is read. */
+   /* d may be the same variable as c, so it is written after all is read. */
    std::vector<nir_def *> results;
    s.for_each_component_unrolled(d.desc, [&](uint32_t i) {
       nir_def *addend = s.load_component(c, nir_imm_int(b, int(i)));

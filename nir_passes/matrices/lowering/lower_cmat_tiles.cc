@@ -11,20 +11,20 @@ namespace weft::cmat {
 
 namespace {
 
-/// The stride of cmat_load and cmat_store counts what the pointer points to.
+/// The stride of cmat_load and cmat_store counts the pointer's target type.
 nir_def *stride_in_bytes(nir_builder *b, const nir_deref_instr *pointer, nir_def *stride,
                          unsigned bits)
 {
    return nir_imul_imm(b, nir_u2uN(b, stride, bits), pointee_bytes(pointer));
 }
 
-/// How the back end takes pointers and strides.
+/// The form of pointers and strides that the back end takes.
 enum class Memory {
-   machine, ///< as the program has them; strides of 64 bits
+   machine, ///< the program's pointers; strides of 64 bits
    units,   ///< pointers to units (cmat_unit_pointer()), strides of 32 bits
 };
 
-/// What the intrinsics get: the memory and from where to count.
+/// The operands of tile_load_weft and tile_store_weft.
 struct Access {
    nir_deref_instr *pointer;
    nir_def *stride;

@@ -31,7 +31,8 @@ nir_deref_instr *step(nir_builder *b, nir_deref_instr *from, const nir_deref_ins
    }
 }
 
-/// Whether it goes to memory through this source, rather than keeping the pointer somewhere.
+/// Whether an instruction accesses memory through this source, and does not store the pointer
+/// itself.
 bool is_access(nir_instr *instr, const nir_src *source)
 {
    if (instr->type != nir_instr_type_intrinsic)
@@ -50,8 +51,7 @@ bool is_access(nir_instr *instr, const nir_src *source)
    }
 }
 
-/// Gives all uses of a pointer another one of the same memory; false where one of them cannot have
-/// it.
+/// Replaces a pointer by another one to the same memory; false if a use does not allow that.
 bool replace_pointer(nir_builder *b, nir_def *old, nir_deref_instr *pointer)
 {
    nir_foreach_use_including_if_safe(use, old)

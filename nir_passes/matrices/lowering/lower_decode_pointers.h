@@ -9,13 +9,13 @@
 
 namespace weft {
 
-/// Decode functions of tensor loads (SPV_NV_cooperative_matrix2) take a physical pointer to a block,
-/// also where the block lies in a storage buffer that is known by its descriptor only.  The front end
-/// packs that pointer into 64 bits (cmat_marks.h); inlined, what the function reads through it becomes
-/// reads of the storage buffer again, with its bounds.
+/// Decode functions of tensor loads (SPV_NV_cooperative_matrix2) take a physical pointer to a
+/// block. If the block lies in a storage buffer, only its descriptor is known, and the front end
+/// packs the buffer's pointer into 64 bits (cmat_marks.h). Accesses through the packed pointer
+/// become accesses to the buffer again, with its bounds.
 ///
-/// Runs once functions are inlined and variables are SSA values.  An error where the function does
-/// something else with the pointer than to read or write through it.
+/// Runs once functions are inlined and variables are SSA values. Returns an Error if the function
+/// uses the pointer for more than accesses.
 Result<bool> lower_decode_pointers(nir_shader *);
 
 } // namespace weft
