@@ -14,6 +14,7 @@
 #include "backend/cpu/specialize/specialize_branches.h"
 
 #include "nir_passes/compile_limits.h"
+#include "nir_passes/matrices/cmat_marks.h"
 #include "nir_passes/matrices/validate_cmat.h"
 #include "nir_passes/memory/lower_descriptors.h"
 #include "nir_passes/memory/opt_combine_accesses.h"
@@ -169,12 +170,11 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    RUN(run, nir_lower_vars_to_explicit_types, nir_var_function_temp,
        glsl_get_natural_size_align_bytes);
    RUN(run, nir_lower_explicit_io, nir_var_function_temp, nir_address_format_32bit_offset);
-   /* Lowers tiles that opt_product_order moved to shared memory. Their 64-bit offsets distinguish
-    * them from private tiles. */
+   /* Lowers tiles that opt_product_order moved to shared memory. */
    if (may_share) {
       RUN(run, nir_lower_vars_to_explicit_types, nir_var_mem_shared,
           glsl_get_natural_size_align_bytes);
-      RUN(run, nir_lower_explicit_io, nir_var_mem_shared, nir_address_format_32bit_offset_as_64bit);
+      RUN(run, nir_lower_explicit_io, nir_var_mem_shared, WEFT_SHARED_TILE_ADDRESS);
    }
 
    /* Lowers instructions that the translator does not handle. */

@@ -65,9 +65,9 @@ static void load(struct vtn_builder *b, const uint32_t *w, unsigned count)
    const struct operands operands = read_operands(b, type, w, count, 4, false);
    vtn_emit_make_visible_barrier(b, operands.access, operands.scope, source->mode);
    nir_deref_instr *result = vtn_create_cmat_temporary(b, type->type, "cmat_load");
-   /* Every invocation that has an element loads the same value: lower_cmat_scope(). */
+   /* Otherwise another invocation may write the memory between two loads. */
    if (!(vtn_cmat_access(source, operands.access) & (ACCESS_VOLATILE | ACCESS_COHERENT)))
-      result->var->data.access = ACCESS_CAN_REORDER;
+      weft_mark_loaded_matrix(result->var);
    nir_cmat_load(&b->nb, &result->def, vtn_pointer_to_ssa(b, source), operands.stride,
                  .matrix_layout = operands.layout,
                  .access = vtn_cmat_access(source, operands.access));

@@ -196,9 +196,9 @@ void weft_cooperative_matrix_load_tensor(struct vtn_builder *b, const uint32_t *
 
    vtn_emit_make_visible_barrier(b, memory.mask, memory.scope, pointer->mode);
    a.matrix = vtn_create_cmat_temporary(b, type->type, "cmat_load_tensor");
-   /* Every invocation that has an element loads the same value: lower_cmat_scope(). */
+   /* Otherwise another invocation may write the memory between two loads. */
    if (!(a.qualifiers & (ACCESS_VOLATILE | ACCESS_COHERENT)))
-      a.matrix->var->data.access = ACCESS_CAN_REORDER;
+      weft_mark_loaded_matrix(a.matrix->var);
    weft_expand_tensor_access(&b->nb, &a);
    vtn_push_var_ssa(b, w[2], a.matrix->var);
 }

@@ -2,16 +2,19 @@
  * SPDX-License-Identifier: MIT
  */
 
-/* Marks: meanings that a field of NIR does not have by itself.  Each mark is set and asked here and
- * nowhere else; validate_cmat_form() checks where it may be.  C, as the front end sets some.
+/* Marks: meanings that a field of NIR does not have by itself. Only the functions below set and read
+ * a mark; validate_cmat_form() and validate_final_form() check its place. C, as the front end sets
+ * some.
  *
- * | mark                        | kept in                                      | until                 |
- * |-----------------------------|----------------------------------------------|-----------------------|
- * | blocked layout              | matrix_layout of cmat_load and cmat_store    | lower_cmat_layouts    |
- * | decode function's pointer   | pack_64_2x32 of a deref                      | lower_decode_pointers |
- * | workgroup's matrix          | ACCESS_COHERENT of a function_temp variable  | opt_product_order     |
+ * | mark                      | kept in                                        | until                 |
+ * |---------------------------|------------------------------------------------|-----------------------|
+ * | blocked layout            | matrix_layout of cmat_load and cmat_store      | lower_cmat_layouts    |
+ * | decode function's pointer | pack_64_2x32 of a deref                        | lower_decode_pointers |
+ * | loaded matrix             | ACCESS_CAN_REORDER of a function_temp variable | lower_cmat_scope      |
+ * | workgroup's matrix        | ACCESS_COHERENT of a function_temp variable    | opt_product_order     |
+ * | shared tile               | 64 bits of a tile's deref or offset            | nir_to_llvm           |
  *
- * Marks of one file alone are there: the operands of tensor types in vtn_tensors.c. */
+ * vtn_tensors.c alone has the marks of tensor types' operands. */
 
 #pragma once
 
@@ -19,7 +22,7 @@
 
 /* ---- blocked layouts ---- */
 
-/* The layouts of SPV_ARM_cooperative_matrix_layouts, by SPIR-V's numbers.  The stride is a constant
+/* The layouts of SPV_ARM_cooperative_matrix_layouts, by SPIR-V's numbers. The stride is a constant
  * number of blocks. */
 #define WEFT_LAYOUT_ROW_BLOCKED ((enum glsl_matrix_layout)4202)
 #define WEFT_LAYOUT_COLUMN_BLOCKED ((enum glsl_matrix_layout)4203)
@@ -31,20 +34,34 @@ static inline bool weft_is_blocked_layout(enum glsl_matrix_layout layout)
 
 /* ---- decode functions' pointers ---- */
 
-/* A decode function takes a physical pointer of 64 bits.  A pointer into a storage buffer that is
- * known by its descriptor only is packed into such a number. */
+/* A decode function takes a physical pointer of 64 bits. A pointer into a storage buffer has only a
+ * descriptor, so it is packed into such a number. */
 static inline nir_def *weft_pack_decode_pointer(nir_builder *b, nir_deref_instr *pointer)
 {
    return nir_pack_64_2x32(b, &pointer->def);
 }
 
-/* The pointer that an instruction packs so, or NULL. */
+/* The pointer that such an instruction packs, or NULL. */
 static inline nir_deref_instr *weft_packed_decode_pointer(nir_instr *instr)
 {
    if (instr->type != nir_instr_type_alu)
       return NULL;
    const nir_alu_instr *alu = nir_instr_as_alu(instr);
    return alu->op == nir_op_pack_64_2x32 ? nir_src_as_deref(alu->src[0].src) : NULL;
+}
+
+/* ---- loaded matrices ---- */
+
+/* Marks the matrix of a load that writes element by element. All invocations with an element write
+ * the same value, unless the program sets components of the matrix, too. */
+static inline void weft_mark_loaded_matrix(nir_variable *variable)
+{
+   variable->data.access = (enum gl_access_qualifier)(variable->data.access | ACCESS_CAN_REORDER);
+}
+
+static inline bool weft_is_loaded_matrix(const nir_variable *variable)
+{
+   return (variable->data.access & ACCESS_CAN_REORDER) != 0;
 }
 
 /* ---- workgroups' matrices ---- */
@@ -66,8 +83,8 @@ static inline bool weft_is_workgroup_matrix(const nir_variable *variable)
           (variable->data.access & ACCESS_COHERENT) != 0;
 }
 
-/* A shader may decorate a private variable as coherent too, which says nothing there and must not
- * pass for a mark.  Returns whether there was such a variable. */
+/* Removes a shader's own decorations of private variables as coherent, which have no meaning and
+ * would pass for marks. Returns whether the shader had any. */
 static inline bool weft_clear_decorations(nir_shader *nir)
 {
    nir_function_impl *impl = nir_shader_get_entrypoint(nir);
@@ -78,4 +95,23 @@ static inline bool weft_clear_decorations(nir_shader *nir)
    }
    nir_metadata_preserve(impl, nir_metadata_all);
    return progress;
+}
+
+/* ---- shared tiles ---- */
+
+/* The CPU back end keeps some tiles of factors in shared memory (opt_product_order.h). Their derefs
+ * and offsets have 64 bits; those of private tiles have 32. */
+#define WEFT_SHARED_TILE_ADDRESS nir_address_format_32bit_offset_as_64bit
+
+/* The deref of a shared variable with tiles. */
+static inline nir_deref_instr *weft_build_shared_tiles(nir_builder *b, nir_variable *tiles)
+{
+   nir_deref_instr *all = nir_build_deref_var(b, tiles);
+   all->def.bit_size = nir_address_format_bit_size(WEFT_SHARED_TILE_ADDRESS);
+   return all;
+}
+
+static inline bool weft_is_shared_tile(nir_src tile)
+{
+   return tile.ssa->bit_size == nir_address_format_bit_size(WEFT_SHARED_TILE_ADDRESS);
 }

@@ -4,6 +4,7 @@
 #include "nir_passes/matrices/copies/opt_cmat_copies.h"
 
 #include "nir_passes/matrices/cmat_intrinsics.h"
+#include "nir_passes/matrices/cmat_marks.h"
 #include "nir_passes/matrices/cmat_types.h"
 
 #include "compiler/nir/nir_builder.h"
@@ -320,8 +321,8 @@ private:
          return false;
       /* An insertion by the program must not pass for one by a tensor load (lower_cmat_scope.h). */
       const nir_variable *variable = nir_deref_instr_get_variable(destination);
-      if (is_insertion(write) && variable && is_loaded(variable) &&
-          !is_loaded(nir_src_as_deref(copy->src[1])->var))
+      if (is_insertion(write) && variable && weft_is_loaded_matrix(variable) &&
+          !weft_is_loaded_matrix(nir_src_as_deref(copy->src[1])->var))
          return false;
       if (!reaches_variable(destination) || has_later_index(destination, writer) ||
           is_touched(writer->instr.index + 1, copy->instr.index, destination,
@@ -349,10 +350,10 @@ private:
       nir_deref_instr *destination = nir_src_as_deref(copy->src[0]),
                       *source = nir_src_as_deref(copy->src[1]);
       Temporary *to = temporary(destination), *t = temporary(source);
-      if (!to || !t || to == t || !is_loaded(source->var))
+      if (!to || !t || to == t || !weft_is_loaded_matrix(source->var))
          return false;
       /* Subgroups must agree about components of a workgroup's B (lower_cmat_scope.h). */
-      if (!is_loaded(destination->var) && to->writes.any(is_insertion))
+      if (!weft_is_loaded_matrix(destination->var) && to->writes.any(is_insertion))
          return false;
 
       nir_cf_node *node = nir_cf_node_prev(&copy->instr.block->cf_node);
@@ -386,10 +387,6 @@ private:
       return true;
    }
 
-   static bool is_loaded(const nir_variable *variable)
-   {
-      return (variable->data.access & ACCESS_CAN_REORDER) != 0;
-   }
    static bool is_volatile_load(const Use &use)
    {
       return use.instr->intrinsic == nir_intrinsic_cmat_load &&
@@ -438,7 +435,7 @@ private:
       take(t.writes, to.writes);
       take(t.reads, to.reads);
       t = {};
-      variable->data.access = gl_access_qualifier(variable->data.access | ACCESS_CAN_REORDER);
+      weft_mark_loaded_matrix(variable);
       remove_instruction(copy);
       for (nir_intrinsic_instr *moved : moved_copies)
          remove_copy_to_itself(to, moved);

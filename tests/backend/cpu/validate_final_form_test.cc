@@ -6,6 +6,7 @@
 
 #include "backend/cpu/codegen/passes/validate_final_form.h"
 
+#include "nir_passes/matrices/cmat_marks.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>
@@ -87,6 +88,17 @@ TEST_F(FinalFormTest, Images)
    nir_def_init(&tex->instr, &tex->def, 2, 32);
    nir_builder_instr_insert(b, &tex->instr);
    EXPECT_EQ(objection(), "sampled images are not supported");
+}
+
+/// Only factors are shared tiles.
+TEST_F(FinalFormTest, AccumulatorsInSharedMemory)
+{
+   nir_def *tile = nir_imm_int(b, 0), *shared = nir_imm_int64(b, 0);
+   _nir_build_tile_muladd_weft(b, tile, shared, shared, tile, {._ = 0});
+   EXPECT_EQ(objection(), "");
+   _nir_build_tile_muladd_weft(b, tile, tile, tile, shared, {._ = 0});
+   EXPECT_EQ(objection(), "the intrinsic tile_muladd_weft with an accumulator in shared memory is "
+                          "not supported");
 }
 
 TEST(PrivateMemory, HasOneType)

@@ -3,6 +3,7 @@
 
 #include "backend/cpu/codegen/passes/validate_final_form.h"
 
+#include "nir_passes/matrices/cmat_marks.h"
 #include "nir_passes/validate_instructions.h"
 
 #include <string>
@@ -207,6 +208,19 @@ bool is_in_final_form(nir_intrinsic_op op)
 
 namespace {
 
+/// Whether another tile than a factor lies in shared memory (cmat_marks.h).
+bool has_other_shared_tile(const nir_intrinsic_instr *instr)
+{
+   switch (instr->intrinsic) {
+   case nir_intrinsic_tile_muladd_weft:
+      return weft_is_shared_tile(instr->src[0]) || weft_is_shared_tile(instr->src[3]);
+   case nir_intrinsic_tile_store_weft:
+      return weft_is_shared_tile(instr->src[1]);
+   default:
+      return false;
+   }
+}
+
 std::string objection(nir_instr *instr)
 {
    switch (instr->type) {
@@ -221,9 +235,12 @@ std::string objection(nir_instr *instr)
       return {};
    }
    case nir_instr_type_intrinsic: {
-      const nir_intrinsic_op op = nir_instr_as_intrinsic(instr)->intrinsic;
-      if (!is_in_final_form(op))
-         return std::string("the intrinsic ") + nir_intrinsic_infos[op].name + " is not supported";
+      const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+      const std::string name = nir_intrinsic_infos[intrinsic->intrinsic].name;
+      if (!is_in_final_form(intrinsic->intrinsic))
+         return "the intrinsic " + name + " is not supported";
+      if (has_other_shared_tile(intrinsic))
+         return "the intrinsic " + name + " with an accumulator in shared memory is not supported";
       return {};
    }
    case nir_instr_type_load_const:

@@ -10,6 +10,7 @@
 #include "backend/cpu/kernels/tile_kernels.h"
 #include "backend/cpu/llvm_versions.h"
 
+#include "nir_passes/matrices/cmat_marks.h"
 #include "nir_passes/matrices/cmat_uses.h"
 
 namespace weft::cpu {
@@ -31,7 +32,7 @@ Value *shared_pointer(Translator &t, Value *offset)
 /// * W … k * W + W - 1, as element_map.h defines for a dense matrix.
 Value *place_pointer(Translator &t, const nir_src &offset, uint32_t bytes, int32_t beyond = 0)
 {
-   if (is_shared_tile(offset))
+   if (weft_is_shared_tile(offset))
       return shared_pointer(t,
                             t.b.CreateAdd(t.first_active(offset), t.b.getInt64(uint64_t(beyond))));
    assert(beyond % int32_t(t.W) == 0);

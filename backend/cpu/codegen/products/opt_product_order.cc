@@ -234,9 +234,7 @@ private:
 
    nir_deref_instr *tile(nir_variable *tiles, nir_def *number)
    {
-      nir_deref_instr *all = nir_build_deref_var(&b, tiles);
-      all->def.bit_size = 64; // the size of its future offset
-      return nir_build_deref_array(&b, all, number);
+      return nir_build_deref_array(&b, weft_build_shared_tiles(&b, tiles), number);
    }
 
    nir_builder &b;

@@ -27,7 +27,7 @@ namespace weft::cpu {
 /// other. The workgroup's matrices (cmat_marks.h) move to shared variables, too.
 ///
 /// Runs while private variables have no addresses; shared variables already have theirs, so none is
-/// left. Derefs of the new shared variables have 64 bits.
+/// left. Tiles in the new variables are shared tiles (cmat_marks.h).
 bool opt_product_order(nir_shader *, uint32_t subgroup_size, uint32_t bytes);
 
 } // namespace weft::cpu

@@ -5,6 +5,7 @@
 
 #include "backend/cpu/kernels/tile_kernels.h"
 
+#include "nir_passes/matrices/cmat_marks.h"
 #include "nir_passes/matrices/cmat_uses.h"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ struct Offset {
          constant += uint32_t(nir_scalar_as_uint(base));
          base = {};
       }
-      if (!is_shared_tile(src))
+      if (!weft_is_shared_tile(src))
          constant *= subgroup_size;
    }
 
@@ -140,7 +141,7 @@ private:
    /// memory, if the program's indices are in range.
    uint32_t reach_from(const nir_src &tile, uint32_t bytes) const
    {
-      if (is_shared_tile(tile))
+      if (weft_is_shared_tile(tile))
          return shader->info.shared_size - bytes;
       return (shader->scratch_size - bytes_of_invocation(bytes, W)) * W;
    }
@@ -158,7 +159,7 @@ private:
       const PlacedProduct most = reach(first);
       const auto is_near = [&](const nir_src &tile, const nir_src &first_tile, uint32_t most) {
          const Offset at = offset(tile), from = offset(first_tile);
-         return is_shared_tile(tile) == is_shared_tile(first_tile) && at.has_base_of(from) &&
+         return weft_is_shared_tile(tile) == weft_is_shared_tile(first_tile) && at.has_base_of(from) &&
                 at.distance(from) <= most;
       };
       std::vector<PlacedProduct> placed;

@@ -27,13 +27,6 @@ constexpr uint32_t bytes_of_invocation(uint32_t bytes, uint32_t subgroup_size)
 
 uint32_t tile_bytes(const glsl_cmat_description &);
 
-/// Tiles lie in private memory. Factors may also lie in shared memory (opt_product_order.h), where
-/// offsets have 64 bits.
-inline bool is_shared_tile(const nir_src &offset)
-{
-   return offset.ssa->bit_size == 64;
-}
-
 /// The tiles of an operand of a block.
 struct TileOperand {
    const nir_src *offset; ///< of a tile, as the instruction has it
