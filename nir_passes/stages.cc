@@ -17,8 +17,9 @@
 #include "nir_passes/matrices/lowering/lower_cmat_reduce.h"
 #include "nir_passes/matrices/lowering/lower_decode_pointers.h"
 #include "nir_passes/matrices/shapes/assign_cmat_uses.h"
-#include "nir_passes/matrices/shapes/choose_native_shape.h"
 #include "nir_passes/matrices/shapes/lower_cmat_scope.h"
+#include "nir_passes/matrices/shapes/opt_cmat_load_columns.h"
+#include "nir_passes/matrices/shapes/plan_cmat_form.h"
 #include "nir_passes/matrices/shapes/split_cmat_shapes.h"
 #include "nir_passes/matrices/validate_cmat_form.h"
 #include "nir_passes/memory/lower_array_copies.h"
@@ -131,33 +132,23 @@ Result<Shader> read_shader(const ShaderSource &source, Consumer consumer, uint32
 
 namespace {
 
-/// The decision about a shader's matrices.
-struct MatrixPlan {
-   MatrixForm form;
-   std::optional<NativeShape> split; ///< first cuts matrices into these tiles
-};
-
-Result<MatrixPlan> plan_matrices(nir_shader *nir, const Target &target)
+/// Divides matrices of workgroup scope among subgroups. Returns whether the shader had any.
+bool lower_scope(PassRunner &run, const CmatUses &uses, const Target &target)
 {
-   const Result<CmatUses> uses = gather_cmat_uses(nir);
-   if (!uses)
-      return uses.error();
-   const bool is_private = target.form == MatrixForm::private_tiles;
-   const bool without_use = std::ranges::any_of(
-      uses->matrices, [](const glsl_cmat_description &d) { return d.use == GLSL_CMAT_USE_NONE; });
-   /* The layout of a driver's matrices is unspecified, and all of them have a use. */
-   if (target.form == MatrixForm::registers || uses->matrices.empty() ||
-       ((uses->single_elements || without_use) && !is_private))
-      return MatrixPlan{MatrixForm::registers, {}};
-   const TileRules rules = {target.native, /* any_sign */ is_private, /* may_pad */ is_private,
-                            /* may_widen */ is_private, /* knows_elements */ is_private};
-   if (are_native(*uses, rules))
-      return MatrixPlan{target.form, {}};
-   if (const std::optional<NativeShape> shape = choose_native_shape(*uses, rules))
-      return MatrixPlan{target.form, shape};
-   if (is_private)
-      return Error{"the shader's cooperative matrices cannot be built from the target's tiles"};
-   return MatrixPlan{MatrixForm::registers, {}};
+   const ScopeOptions options = {.subgroup_size = target.subgroup_size,
+                                 .staging_bytes = target.staging_bytes,
+                                 .cuts_b = target.cuts_b,
+                                 .has_workgroup_matrices = target.form == MatrixForm::private_tiles,
+                                 .keeps_whole = target.keeps_scope_whole};
+   const Result<std::optional<ScopePlan>> plan = plan_cmat_scope(run.nir, uses, options);
+   if (!plan)
+      run.refuse(plan.error());
+   if (!plan || !*plan)
+      return false;
+   RUN(run, lower_cmat_scope, **plan, target.robust_access);
+   /* The lowering moved the columns' loads to their subgroup's part. */
+   RUN(run, opt_cmat_load_columns);
+   return true;
 }
 
 /// Expands the operations that call functions, and inlines and removes these functions.
@@ -229,10 +220,14 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, assign_cmat_uses, target.form);
    /* While a copy is one instruction. */
    RUN(run, opt_cmat_copies);
+   if (run.refused())
+      return;
+   Result<CmatUses> uses = gather_cmat_uses(run.nir);
+   if (!uses)
+      return run.refuse(uses.error());
    /* Later passes support only matrices of subgroup scope. */
-   RUN(run, lower_cmat_scope,
-       ScopeOptions{target.subgroup_size, target.robust_access, target.staging_bytes, target.cuts_b,
-                    target.form == MatrixForm::private_tiles, target.keeps_scope_whole});
+   if (lower_scope(run, *uses, target))
+      uses = gather_cmat_uses(run.nir);
    validate(CmatStage::scope_lowered);
    /* After most copies are gone; later passes require that an insertion reads and writes the same
     * matrix. */
@@ -241,10 +236,10 @@ void lower_matrices(PassRunner &run, const Target &target)
 
    if (run.refused())
       return;
-   const Result<MatrixPlan> plan = plan_matrices(run.nir, target);
+   const Result<FormPlan> plan = uses ? plan_cmat_form(*uses, target) : uses.error();
    if (!plan)
       return run.refuse(plan.error());
-   /* While matrices are whole, and it is known what becomes of them. */
+   /* While matrices are whole, and their form is known. */
    expand_calls(run, target, plan->form);
    if (plan->split) {
       const SplitOptions options = {*plan->split, plan->form, target.subgroup_size,

@@ -46,29 +46,30 @@ CmatUses uses(std::initializer_list<MatrixOperation> operations)
    return u;
 }
 
-/// "16x8, 8 bits: 32, 16 bits: 16"; "none".
-std::string chosen(const CmatUses &u, std::vector<MatrixOperation> native, bool may_pad = false)
+constexpr MatrixForm private_tiles = MatrixForm::private_tiles;
+
+/// "16x8, k 32 of 8 bits, 16 of 16 bits"; "none".
+std::string chosen(const CmatUses &u, const std::vector<MatrixOperation> &native,
+                   MatrixForm form = MatrixForm::driver_tiles)
 {
-   const std::optional<NativeShape> shape =
-      choose_native_shape(u, {native, /* any_sign */ false, may_pad});
-   if (!shape)
-      return "none";
-   std::string text = std::to_string(shape->m) + "x" + std::to_string(shape->n);
-   for (unsigned i = 0; i < shape->k.size(); ++i) {
-      if (shape->k[i])
-         text += ", " + std::to_string(8 << i) + " bits: " + std::to_string(shape->k[i]);
-   }
-   return text;
+   const std::optional<NativeShape> shape = choose_native_shape(u, {native, form});
+   return shape ? describe(*shape) : "none";
+}
+
+bool native_as_they_are(const CmatUses &u, const std::vector<MatrixOperation> &native,
+                        MatrixForm form = MatrixForm::driver_tiles)
+{
+   return are_native(u, {native, form});
 }
 
 TEST(choose_native_shape, the_largest_that_divides)
 {
    const std::vector<MatrixOperation> native = {floats(16, 8, 8), floats(16, 8, 16),
                                                 floats(16, 16, 16), floats(8, 8, 8)};
-   EXPECT_EQ(chosen(uses({floats(16, 16, 16)}), native), "16x16, 16 bits: 16");
-   EXPECT_EQ(chosen(uses({floats(64, 32, 16)}), native), "16x16, 16 bits: 16");
-   EXPECT_EQ(chosen(uses({floats(16, 8, 24)}), native), "16x8, 16 bits: 8");
-   EXPECT_EQ(chosen(uses({floats(8, 16, 16)}), native), "8x8, 16 bits: 8");
+   EXPECT_EQ(chosen(uses({floats(16, 16, 16)}), native), "16x16, k 16 of 16 bits");
+   EXPECT_EQ(chosen(uses({floats(64, 32, 16)}), native), "16x16, k 16 of 16 bits");
+   EXPECT_EQ(chosen(uses({floats(16, 8, 24)}), native), "16x8, k 8 of 16 bits");
+   EXPECT_EQ(chosen(uses({floats(8, 16, 16)}), native), "8x8, k 8 of 16 bits");
    EXPECT_EQ(chosen(uses({floats(12, 16, 16)}), native), "none");
    EXPECT_EQ(chosen(uses({floats(16, 16, 16)}), {}), "none");
 }
@@ -87,8 +88,9 @@ TEST(choose_native_shape, one_for_all_of_a_shader)
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), floats(16, 8, 16),
                                                 bytes(16, 8, 32)};
    EXPECT_EQ(chosen(uses({floats(16, 16, 16), bytes(16, 16, 32)}), native),
-             "16x8, 8 bits: 32, 16 bits: 16");
-   EXPECT_EQ(chosen(uses({floats(16, 16, 16), floats(16, 8, 16)}), native), "16x8, 16 bits: 16");
+             "16x8, k 32 of 8 bits, 16 of 16 bits");
+   EXPECT_EQ(chosen(uses({floats(16, 16, 16), floats(16, 8, 16)}), native),
+             "16x8, k 16 of 16 bits");
    EXPECT_EQ(chosen(uses({floats(16, 16, 16), bytes(16, 16, 16)}), native), "none");
 }
 
@@ -96,9 +98,9 @@ TEST(choose_native_shape, one_for_all_of_a_shader)
 TEST(choose_native_shape, saturating_sums_are_not_cut)
 {
    const std::vector<MatrixOperation> native = {bytes(16, 16, 16, true), bytes(16, 16, 16)};
-   EXPECT_EQ(chosen(uses({bytes(16, 16, 32)}), native), "16x16, 8 bits: 16");
+   EXPECT_EQ(chosen(uses({bytes(16, 16, 32)}), native), "16x16, k 16 of 8 bits");
    EXPECT_EQ(chosen(uses({bytes(16, 16, 32, true)}), native), "none");
-   EXPECT_EQ(chosen(uses({bytes(32, 16, 16, true)}), native), "16x16, 8 bits: 16");
+   EXPECT_EQ(chosen(uses({bytes(32, 16, 16, true)}), native), "16x16, k 16 of 8 bits");
 }
 
 TEST(choose_native_shape, narrow_sums_are_not_cut)
@@ -109,7 +111,7 @@ TEST(choose_native_shape, narrow_sums_are_not_cut)
    u.matrices.back().element_type = GLSL_TYPE_FLOAT16;
    u.operations = {whole};
    EXPECT_EQ(chosen(u, {part}), "none");
-   EXPECT_EQ(chosen(u, {part, whole}), "16x16, 16 bits: 16");
+   EXPECT_EQ(chosen(u, {part, whole}), "16x16, k 16 of 16 bits");
 }
 
 /// Between tiles of different sizes a conversion moves elements, and only some know where these
@@ -118,40 +120,37 @@ TEST(choose_native_shape, conversions_between_tiles_of_one_size)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), bytes(16, 16, 32)};
    CmatUses u = uses({floats(16, 16, 32), bytes(16, 16, 32)});
-   EXPECT_EQ(chosen(u, native), "16x16, 8 bits: 32, 16 bits: 16");
+   EXPECT_EQ(chosen(u, native), "16x16, k 32 of 8 bits, 16 of 16 bits");
    u.conversions = {{u.matrices[2], u.matrices[5]}};
-   EXPECT_EQ(chosen(u, native), "16x16, 8 bits: 32, 16 bits: 16");
+   EXPECT_EQ(chosen(u, native), "16x16, k 32 of 8 bits, 16 of 16 bits");
    u.conversions = {{u.matrices[0], u.matrices[3]}};
    EXPECT_EQ(chosen(u, native), "none");
-   TileRules rules = {native};
-   rules.knows_elements = true;
-   EXPECT_TRUE(choose_native_shape(u, rules));
+   EXPECT_EQ(chosen(u, native, private_tiles), "16x16, k 32 of 8 bits, 16 of 16 bits");
 }
 
 /// Tiles that divide the matrix come first, then the ones with the least padding.
 TEST(choose_native_shape, padding)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), floats(8, 8, 8)};
-   EXPECT_EQ(chosen(uses({floats(32, 16, 16)}), native, true), "16x16, 16 bits: 16");
-   EXPECT_EQ(chosen(uses({floats(24, 24, 24)}), native, true), "8x8, 16 bits: 8");
-   EXPECT_EQ(chosen(uses({floats(20, 20, 20)}), native, true), "8x8, 16 bits: 8");
-   EXPECT_EQ(chosen(uses({floats(31, 31, 31)}), native, true), "16x16, 16 bits: 16");
-   EXPECT_EQ(chosen(uses({floats(1, 1, 1)}), native, true), "8x8, 16 bits: 8");
-   EXPECT_EQ(chosen(uses({floats(20, 20, 20)}), native, false), "none");
-   EXPECT_EQ(chosen(uses({floats(20, 20, 20)}), {bytes(16, 16, 16)}, true), "none");
+   EXPECT_EQ(chosen(uses({floats(32, 16, 16)}), native, private_tiles), "16x16, k 16 of 16 bits");
+   EXPECT_EQ(chosen(uses({floats(24, 24, 24)}), native, private_tiles), "8x8, k 8 of 16 bits");
+   EXPECT_EQ(chosen(uses({floats(20, 20, 20)}), native, private_tiles), "8x8, k 8 of 16 bits");
+   EXPECT_EQ(chosen(uses({floats(31, 31, 31)}), native, private_tiles), "16x16, k 16 of 16 bits");
+   EXPECT_EQ(chosen(uses({floats(1, 1, 1)}), native, private_tiles), "8x8, k 8 of 16 bits");
+   EXPECT_EQ(chosen(uses({floats(20, 20, 20)}), native), "none");
+   EXPECT_EQ(chosen(uses({floats(20, 20, 20)}), {bytes(16, 16, 16)}, private_tiles), "none");
    /* A sum that must not be cut may still be padded. */
    const std::vector<MatrixOperation> saturating = {bytes(16, 16, 32, true)};
-   EXPECT_EQ(chosen(uses({bytes(16, 16, 20, true)}), saturating, true), "16x16, 8 bits: 32");
-   EXPECT_EQ(chosen(uses({bytes(16, 16, 40, true)}), saturating, true), "none");
+   EXPECT_EQ(chosen(uses({bytes(16, 16, 20, true)}), saturating, private_tiles),
+             "16x16, k 32 of 8 bits");
+   EXPECT_EQ(chosen(uses({bytes(16, 16, 40, true)}), saturating, private_tiles), "none");
 }
 
 /// In f32, or without saturation, if tiles for it exist.
 TEST(choose_native_shape, sums_that_may_be_widened_are_cut)
 {
    const auto widened = [](const CmatUses &u, const std::vector<MatrixOperation> &native) {
-      TileRules rules = {native};
-      rules.may_widen = true;
-      return choose_native_shape(u, rules).has_value();
+      return chosen(u, native, private_tiles) != "none";
    };
    const MatrixOperation saturating = bytes(16, 16, 16, true), plain = bytes(16, 16, 16);
    EXPECT_FALSE(widened(uses({bytes(16, 16, 32, true)}), {saturating}));
@@ -166,20 +165,19 @@ TEST(choose_native_shape, sums_that_may_be_widened_are_cut)
    EXPECT_TRUE(widened(u, {narrow, floats(16, 16, 16)}));
 }
 
-TEST(choose_native_shape, native_as_they_are)
+TEST(choose_native_shape, native_without_cuts)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), floats(8, 8, 8)};
-   EXPECT_TRUE(are_native(uses({floats(16, 16, 16), floats(8, 8, 8)}), {native}));
-   EXPECT_FALSE(are_native(uses({floats(16, 16, 16), floats(8, 8, 16)}), {native}));
+   EXPECT_TRUE(native_as_they_are(uses({floats(16, 16, 16), floats(8, 8, 8)}), native));
+   EXPECT_FALSE(native_as_they_are(uses({floats(16, 16, 16), floats(8, 8, 16)}), native));
    CmatUses u = uses({floats(16, 16, 16)});
    u.matrices.push_back(matrix(GLSL_TYPE_FLOAT16, 16, 16, GLSL_CMAT_USE_ACCUMULATOR));
-   EXPECT_FALSE(are_native(u, {native}));
-   /* Only tiles that are memory do not care for signs. */
+   EXPECT_FALSE(native_as_they_are(u, native));
+   /* Private tiles ignore the sign of integers. */
    CmatUses unsigned_matrix = uses({bytes(16, 16, 16)});
    unsigned_matrix.matrices[0].element_type = GLSL_TYPE_UINT8;
-   const std::vector<MatrixOperation> of_bytes = {bytes(16, 16, 16)};
-   EXPECT_FALSE(are_native(unsigned_matrix, {of_bytes, false}));
-   EXPECT_TRUE(are_native(unsigned_matrix, {of_bytes, true}));
+   EXPECT_FALSE(native_as_they_are(unsigned_matrix, {bytes(16, 16, 16)}));
+   EXPECT_TRUE(native_as_they_are(unsigned_matrix, {bytes(16, 16, 16)}, private_tiles));
 }
 
 /// Matrices that are not multiplied have to be something that the driver has, too.
@@ -190,7 +188,7 @@ TEST(choose_native_shape, matrices_without_operations)
    EXPECT_EQ(chosen(u, {floats(16, 16, 16)}), "none");
    MatrixOperation narrow = floats(16, 16, 16);
    narrow.c = narrow.result = f16;
-   EXPECT_EQ(chosen(u, {floats(16, 16, 16), narrow}), "16x16, 16 bits: 16");
+   EXPECT_EQ(chosen(u, {floats(16, 16, 16), narrow}), "16x16, k 16 of 16 bits");
 }
 
 /// Beside matrices that are cut.
@@ -200,7 +198,7 @@ TEST(choose_native_shape, keeps_matrices_without_a_use_whole)
    CmatUses u = uses({floats(24, 8, 8)});
    const glsl_cmat_description none = matrix(GLSL_TYPE_FLOAT16, 16, 16, GLSL_CMAT_USE_NONE);
    u.matrices.push_back(none);
-   EXPECT_EQ(chosen(u, native), "8x8, 16 bits: 8");
+   EXPECT_EQ(chosen(u, native), "8x8, k 8 of 16 bits");
    EXPECT_EQ((NativeShape{8, 8, {0, 8, 0, 0}}.tile(none).rows), 16);
 }
 

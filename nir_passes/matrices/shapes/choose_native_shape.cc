@@ -4,7 +4,6 @@
 #include "nir_passes/matrices/shapes/choose_native_shape.h"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 #include <set>
 #include <vector>
@@ -13,22 +12,21 @@ namespace weft {
 
 namespace {
 
-/// Where NativeShape::k has the K of components of 8, 16, 32 or 64 bits.
-unsigned size_class(unsigned bits)
-{
-   return std::countr_zero(bits / 8);
-}
-
 bool is_operand(const glsl_cmat_description &desc)
 {
    return desc.use == GLSL_CMAT_USE_A || desc.use == GLSL_CMAT_USE_B;
 }
 
-bool has_operand(const TileRules &rules, const glsl_cmat_description &desc)
+bool has_operand(const NativeTiles &tiles, const glsl_cmat_description &desc)
 {
-   return std::ranges::any_of(rules.native, [&](const MatrixOperation &op) {
-      return rules.any_sign ? has_operand_of_any_sign(op, desc) : has_operand(op, desc);
+   return std::ranges::any_of(tiles.operations, [&](const MatrixOperation &op) {
+      return tiles.are_private() ? has_operand_of_any_sign(op, desc) : has_operand(op, desc);
    });
+}
+
+bool is_native(const NativeTiles &tiles, const MatrixOperation &op)
+{
+   return std::ranges::find(tiles.operations, op) != tiles.operations.end();
 }
 
 uint32_t round_up(uint32_t n, uint32_t unit)
@@ -38,8 +36,8 @@ uint32_t round_up(uint32_t n, uint32_t unit)
 
 class Search {
 public:
-   Search(const CmatUses &uses, const TileRules &rules, bool pad)
-       : uses(uses), rules(rules), pad(pad)
+   Search(const CmatUses &uses, const NativeTiles &tiles, bool pad)
+       : uses(uses), tiles(tiles), pad(pad)
    {
    }
 
@@ -72,11 +70,11 @@ private:
       bool operator==(const Size &) const = default;
    };
 
-   /// Of the native accumulators, the largest first.  There are few, of hundreds of operations.
+   /// The sizes of native accumulators, the largest first. Hundreds of operations have few sizes.
    std::vector<Size> sizes() const
    {
       std::vector<Size> list;
-      for (const MatrixOperation &op : rules.native) {
+      for (const MatrixOperation &op : tiles.operations) {
          if (const Size size = {op.m, op.n}; std::ranges::find(list, size) == list.end())
             list.push_back(size);
       }
@@ -89,7 +87,7 @@ private:
       const glsl_cmat_description tile = shape.tile(desc);
       return tile.rows && tile.cols &&
              (pad || (desc.rows % tile.rows == 0 && desc.cols % tile.cols == 0)) &&
-             has_operand(rules, tile);
+             has_operand(tiles, tile);
    }
 
    /// Elements, with the padding.
@@ -99,11 +97,11 @@ private:
       return uint64_t(round_up(desc.rows, tile.rows)) * round_up(desc.cols, tile.cols);
    }
 
-   /// For each size of components the one with the least padding, and of these the largest.
+   /// For each size of components, the K with the least padding, and among these the largest.
    bool choose_k(NativeShape &shape) const
    {
       std::set<uint32_t, std::greater<>> candidates;
-      for (const MatrixOperation &op : rules.native)
+      for (const MatrixOperation &op : tiles.operations)
          candidates.insert(op.k);
       for (unsigned bits : {8, 16, 32, 64}) {
          std::vector<glsl_cmat_description> operands;
@@ -147,7 +145,7 @@ private:
          tile.m = shape.m;
          tile.n = shape.n;
          tile.k = k;
-         if (component_bits(op.a) != component_bits(op.b) || !is_native(tile) ||
+         if (component_bits(op.a) != component_bits(op.b) || !is_native(tiles, tile) ||
              (op.k > k && !can_be_cut(tile)))
             return false;
       }
@@ -156,17 +154,12 @@ private:
 
    bool conversions_fit(const NativeShape &shape) const
    {
-      return rules.knows_elements ||
+      return tiles.are_private() ||
              std::ranges::all_of(uses.conversions, [&](const CmatConversion &conversion) {
                 const glsl_cmat_description from = shape.tile(conversion.from),
                                             to = shape.tile(conversion.to);
                 return from.rows == to.rows && from.cols == to.cols;
              });
-   }
-
-   bool is_native(const MatrixOperation &op) const
-   {
-      return std::ranges::find(rules.native, op) != rules.native.end();
    }
 
    /// Whether a sum over K may be the sum of such tiles.
@@ -178,24 +171,22 @@ private:
       if (rounded)
          tile.c = tile.result = ComponentType::f32;
       tile.saturating = false;
-      return rules.may_widen && is_native(tile);
+      return tiles.are_private() && is_native(tiles, tile);
    }
 
    const CmatUses &uses;
-   const TileRules &rules;
+   const NativeTiles &tiles;
    const bool pad;
 };
 
 } // namespace
 
-bool are_native(const CmatUses &uses, const TileRules &rules)
+bool are_native(const CmatUses &uses, const NativeTiles &tiles)
 {
-   const auto is_native = [&](const MatrixOperation &op) {
-      return std::ranges::find(rules.native, op) != rules.native.end();
-   };
    return std::ranges::all_of(uses.matrices,
-                              [&](const auto &desc) { return has_operand(rules, desc); }) &&
-          std::ranges::all_of(uses.operations, is_native);
+                              [&](const auto &desc) { return has_operand(tiles, desc); }) &&
+          std::ranges::all_of(uses.operations,
+                              [&](const auto &op) { return is_native(tiles, op); });
 }
 
 glsl_cmat_description NativeShape::tile(const glsl_cmat_description &matrix) const
@@ -209,10 +200,23 @@ glsl_cmat_description NativeShape::tile(const glsl_cmat_description &matrix) con
    return t;
 }
 
-std::optional<NativeShape> choose_native_shape(const CmatUses &uses, const TileRules &rules)
+std::string describe(const NativeShape &shape)
 {
-   const std::optional<NativeShape> exact = Search(uses, rules, false).run();
-   return exact || !rules.may_pad ? exact : Search(uses, rules, true).run();
+   std::string text = std::to_string(shape.m) + "x" + std::to_string(shape.n);
+   const char *separator = ", k ";
+   for (unsigned i = 0; i < shape.k.size(); ++i) {
+      if (!shape.k[i])
+         continue;
+      text += separator + std::to_string(shape.k[i]) + " of " + std::to_string(8u << i) + " bits";
+      separator = ", ";
+   }
+   return text;
+}
+
+std::optional<NativeShape> choose_native_shape(const CmatUses &uses, const NativeTiles &tiles)
+{
+   const std::optional<NativeShape> exact = Search(uses, tiles, false).run();
+   return exact || !tiles.are_private() ? exact : Search(uses, tiles, true).run();
 }
 
 } // namespace weft
