@@ -3,9 +3,11 @@
 
 #include "backend/spirv/passes.h"
 
+#include "backend/spirv/emit/alu_table.h"
 #include "backend/spirv/emit/validate_spirv_form.h"
 #include "backend/spirv/passes/lower_buffer_choices.h"
 #include "backend/spirv/passes/lower_halves.h"
+#include "backend/spirv/passes/lower_single_levels.h"
 
 #include "nir_passes/matrices/validate_cmat.h"
 #include "nir_passes/memory/lower_access_units.h"
@@ -36,17 +38,10 @@ unsigned spirv_bit_size(const nir_instr *instr, void *data)
    const Driver &driver = *static_cast<const Driver *>(data);
    if (instr->type == nir_instr_type_alu) {
       const nir_alu_instr *alu = nir_instr_as_alu(instr);
-      switch (alu->op) {
-      case nir_op_bit_count:
-      case nir_op_bitfield_reverse:
-      case nir_op_find_lsb:
-      case nir_op_ufind_msb:
-      case nir_op_imul_high:
-      case nir_op_umul_high:
-         return alu->src[0].src.ssa->bit_size < 32 ? 32 : 0;
-      default:
-         return 0;
-      }
+      const unsigned bits = alu->src[0].src.ssa->bit_size;
+      const bool is_small_integer = bits == 8 || bits == 16;
+      return is_small_integer && !find_alu_rule(alu->op, bits) && find_alu_rule(alu->op, 32) ? 32
+                                                                                             : 0;
    }
    if (instr->type == nir_instr_type_intrinsic && !driver.subgroup_extended_types) {
       const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
@@ -94,6 +89,7 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
    textures.lower_txp = ~0u;
    textures.lower_txp_array = true;
    RUN(run, nir_lower_tex, &textures);
+   RUN(run, lower_single_levels);
    RUN(run, nir_lower_system_values);
    /* Only OpenCL has ids that do not begin at 0. */
    const nir_lower_compute_system_values_options ids = {};

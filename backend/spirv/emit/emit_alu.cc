@@ -4,197 +4,13 @@
 /// Arithmetic, which a NIR pass has made scalar. Integers are unsigned; the opcode makes an
 /// operation signed, as SPIR-V defines for all of them.
 
+#include "backend/spirv/emit/alu_table.h"
 #include "backend/spirv/emit/emit.h"
 #include "backend/spirv/module/translator.h"
-
-#include "compiler/spirv/GLSL.std.450.h"
-
-#include <algorithm>
 
 namespace weft::spirv {
 
 namespace {
-
-/// An operation that is one instruction: the kinds of its operands and its result, and the opcode.
-struct Simple {
-   Kind from, to;
-   SpvOp op;
-   GLSLstd450 extended; ///< used in place of the opcode if not 0
-};
-
-constexpr Simple core(Kind from, Kind to, SpvOp op)
-{
-   return {from, to, op, GLSLstd450(0)};
-}
-
-constexpr Simple extended(Kind kind, GLSLstd450 op)
-{
-   return {kind, kind, SpvOpNop, op};
-}
-
-constexpr Simple none = {Kind::integer, Kind::integer, SpvOpNop, GLSLstd450(0)};
-
-Simple find_float(nir_op op)
-{
-   constexpr Kind f = Kind::real, b = Kind::boolean;
-   switch (op) {
-   case nir_op_fadd:
-      return core(f, f, SpvOpFAdd);
-   case nir_op_fsub:
-      return core(f, f, SpvOpFSub);
-   case nir_op_fmul:
-      return core(f, f, SpvOpFMul);
-   case nir_op_fdiv:
-      return core(f, f, SpvOpFDiv);
-   case nir_op_fneg:
-      return core(f, f, SpvOpFNegate);
-   case nir_op_frem:
-      return core(f, f, SpvOpFRem);
-   case nir_op_feq:
-      return core(f, b, SpvOpFOrdEqual);
-   case nir_op_fneu:
-      return core(f, b, SpvOpFUnordNotEqual);
-   case nir_op_flt:
-      return core(f, b, SpvOpFOrdLessThan);
-   case nir_op_fge:
-      return core(f, b, SpvOpFOrdGreaterThanEqual);
-   case nir_op_fequ:
-      return core(f, b, SpvOpFUnordEqual);
-   case nir_op_fneo:
-      return core(f, b, SpvOpFOrdNotEqual);
-   case nir_op_fltu:
-      return core(f, b, SpvOpFUnordLessThan);
-   case nir_op_fgeu:
-      return core(f, b, SpvOpFUnordGreaterThanEqual);
-   case nir_op_fsqrt:
-      return extended(f, GLSLstd450Sqrt);
-   case nir_op_frsq:
-      return extended(f, GLSLstd450InverseSqrt);
-   case nir_op_ffma:
-      return extended(f, GLSLstd450Fma);
-   case nir_op_fabs:
-      return extended(f, GLSLstd450FAbs);
-   /* NIR's min and max return the number if the other operand is NaN. */
-   case nir_op_fmin:
-      return extended(f, GLSLstd450NMin);
-   case nir_op_fmax:
-      return extended(f, GLSLstd450NMax);
-   case nir_op_ffloor:
-      return extended(f, GLSLstd450Floor);
-   case nir_op_fceil:
-      return extended(f, GLSLstd450Ceil);
-   case nir_op_ftrunc:
-      return extended(f, GLSLstd450Trunc);
-   case nir_op_fround_even:
-      return extended(f, GLSLstd450RoundEven);
-   case nir_op_fsin:
-      return extended(f, GLSLstd450Sin);
-   case nir_op_fcos:
-      return extended(f, GLSLstd450Cos);
-   case nir_op_fexp2:
-      return extended(f, GLSLstd450Exp2);
-   case nir_op_flog2:
-      return extended(f, GLSLstd450Log2);
-   case nir_op_fpow:
-      return extended(f, GLSLstd450Pow);
-   default:
-      return none;
-   }
-}
-
-Simple find_integer(nir_op op)
-{
-   constexpr Kind i = Kind::integer, b = Kind::boolean;
-   switch (op) {
-   case nir_op_iadd:
-      return core(i, i, SpvOpIAdd);
-   case nir_op_isub:
-      return core(i, i, SpvOpISub);
-   case nir_op_imul:
-      return core(i, i, SpvOpIMul);
-   case nir_op_ineg:
-      return core(i, i, SpvOpSNegate);
-   case nir_op_idiv:
-      return core(i, i, SpvOpSDiv);
-   case nir_op_udiv:
-      return core(i, i, SpvOpUDiv);
-   case nir_op_irem:
-      return core(i, i, SpvOpSRem);
-   case nir_op_imod:
-      return core(i, i, SpvOpSMod);
-   case nir_op_umod:
-      return core(i, i, SpvOpUMod);
-   case nir_op_ieq:
-      return core(i, b, SpvOpIEqual);
-   case nir_op_ine:
-      return core(i, b, SpvOpINotEqual);
-   case nir_op_ilt:
-      return core(i, b, SpvOpSLessThan);
-   case nir_op_ige:
-      return core(i, b, SpvOpSGreaterThanEqual);
-   case nir_op_ult:
-      return core(i, b, SpvOpULessThan);
-   case nir_op_uge:
-      return core(i, b, SpvOpUGreaterThanEqual);
-   case nir_op_iand:
-      return core(i, i, SpvOpBitwiseAnd);
-   case nir_op_ior:
-      return core(i, i, SpvOpBitwiseOr);
-   case nir_op_ixor:
-      return core(i, i, SpvOpBitwiseXor);
-   case nir_op_inot:
-      return core(i, i, SpvOpNot);
-   case nir_op_bit_count:
-      return core(i, i, SpvOpBitCount);
-   case nir_op_bitfield_reverse:
-      return core(i, i, SpvOpBitReverse);
-   case nir_op_iabs:
-      return extended(i, GLSLstd450SAbs);
-   case nir_op_imin:
-      return extended(i, GLSLstd450SMin);
-   case nir_op_imax:
-      return extended(i, GLSLstd450SMax);
-   case nir_op_umin:
-      return extended(i, GLSLstd450UMin);
-   case nir_op_umax:
-      return extended(i, GLSLstd450UMax);
-   case nir_op_find_lsb:
-      return extended(i, GLSLstd450FindILsb);
-   case nir_op_ufind_msb:
-      return extended(i, GLSLstd450FindUMsb);
-   default:
-      return none;
-   }
-}
-
-Simple find_boolean(nir_op op)
-{
-   constexpr Kind b = Kind::boolean;
-   switch (op) {
-   case nir_op_iand:
-   case nir_op_imul:
-   case nir_op_umin:
-      return core(b, b, SpvOpLogicalAnd);
-   case nir_op_ior:
-   case nir_op_umax:
-      return core(b, b, SpvOpLogicalOr);
-   case nir_op_ixor:
-   case nir_op_ine:
-   case nir_op_iadd:
-      return core(b, b, SpvOpLogicalNotEqual);
-   case nir_op_ieq:
-      return core(b, b, SpvOpLogicalEqual);
-   case nir_op_inot:
-      return core(b, b, SpvOpLogicalNot);
-   default:
-      return none;
-   }
-}
-
-bool is_none(const Simple &s)
-{
-   return s.op == SpvOpNop && s.extended == GLSLstd450(0);
-}
 
 uint64_t float_one(unsigned bits)
 {
@@ -215,17 +31,12 @@ public:
    {
       if (alu.op == nir_op_mov || nir_op_is_vec(alu.op))
          return emit_copy();
-      if (emit_pack())
-         return;
-      if (alu.def.num_components > 1)
-         return t.fail(std::string("the operation ") + nir_op_infos[alu.op].name +
-                       " of vectors is not supported");
-      const Simple simple = find();
-      if (!is_none(simple))
-         return emit_simple(simple);
       if (nir_op_infos[alu.op].is_conversion)
          return emit_conversion();
-      emit_other();
+      if (const AluRule *rule = find_alu_rule(alu.op, source_bits(0)))
+         return emit_by(*rule);
+      /* validate_spirv_form() has refused it. */
+      t.fail(std::string("the operation ") + nir_op_infos[alu.op].name + " is not supported");
    }
 
 private:
@@ -247,26 +58,56 @@ private:
       t.define(alu.def, 0, id, kind);
    }
 
-   Simple find() const
+   void emit_by(const AluRule &rule) const
    {
-      if (source_bits(0) == 1)
-         return find_boolean(alu.op);
-      const Simple f = find_float(alu.op);
-      return is_none(f) ? find_integer(alu.op) : f;
+      switch (rule.form) {
+      case AluForm::plain:
+         return emit_plain(rule);
+      case AluForm::reciprocal:
+         return emit_reciprocal();
+      case AluForm::is_finite:
+         return emit_is_finite();
+      case AluForm::select:
+         return emit_select();
+      case AluForm::shift:
+         return emit_shift(rule.instruction);
+      case AluForm::multiply_high:
+         return emit_multiply_high(rule.instruction);
+      case AluForm::dot:
+         return emit_dot(rule.instruction);
+      case AluForm::pack:
+         return emit_pack();
+      case AluForm::unpack:
+         for (unsigned i = 0; i < alu.def.num_components; ++i)
+            t.define(alu.def, i, unpack(i), Kind::integer);
+         return;
+      case AluForm::unpack_first:
+         return t.define(alu.def, 0, unpack(0), Kind::integer);
+      case AluForm::unpack_second:
+         return t.define(alu.def, 0, unpack(1), Kind::integer);
+      case AluForm::pack_half:
+         return emit_pack_half();
+      case AluForm::unpack_half:
+         return t.define_vector(alu.def, unpack_half(), Kind::real);
+      case AluForm::unpack_half_first:
+         return define(t.extract(unpack_half(), t.m.type_float(32), 0), Kind::real);
+      case AluForm::unpack_half_second:
+         return define(t.extract(unpack_half(), t.m.type_float(32), 1), Kind::real);
+      }
    }
 
-   void emit_simple(const Simple &simple) const
+   void emit_plain(const AluRule &rule) const
    {
       Words operands;
       for (unsigned i = 0; i < nir_op_infos[alu.op].num_inputs; ++i)
-         operands.push_back(get(i, simple.from));
-      const Id type = t.type(simple.to, bits);
-      if (simple.extended) {
+         operands.push_back(get(i, rule.from));
+      const Id type = t.type(rule.to, bits);
+      if (rule.extended != GLSLstd450Bad) {
          operands.insert(operands.begin(),
-                         {t.m.extended_instructions("GLSL.std.450"), uint32_t(simple.extended)});
-         define(t.m.emit(SpvOpExtInst, type, operands), simple.to);
+                         {t.m.extended_instructions("GLSL.std.450"), uint32_t(rule.extended)});
+         define(t.m.emit(SpvOpExtInst, type, operands), rule.to);
       } else {
-         define(t.m.emit(simple.op, type, operands), simple.to);
+         define(t.m.emit(rule.instruction, type, operands), rule.to);
       }
    }
 
@@ -281,63 +122,27 @@ private:
       }
    }
 
-   /// Bit casts between numbers and vectors of smaller ones.
-   bool emit_pack() const
+   /* ---- packing: bit casts between numbers and vectors of smaller ones ---- */
+
+   /// The parts of a packed number: the components of the source, or the sources.
+   std::vector<nir_scalar> parts() const
    {
-      switch (alu.op) {
-      case nir_op_pack_64_2x32:
-      case nir_op_pack_32_2x16:
-         pack({source(0, 0), source(0, 1)});
-         return true;
-      case nir_op_pack_64_4x16:
-      case nir_op_pack_32_4x8:
-         pack({source(0, 0), source(0, 1), source(0, 2), source(0, 3)});
-         return true;
-      case nir_op_pack_64_2x32_split:
-      case nir_op_pack_32_2x16_split:
-         pack({source(0), source(1)});
-         return true;
-      case nir_op_pack_32_4x8_split:
-         pack({source(0), source(1), source(2), source(3)});
-         return true;
-      case nir_op_unpack_64_2x32:
-      case nir_op_unpack_32_2x16:
-      case nir_op_unpack_64_4x16:
-      case nir_op_unpack_32_4x8:
-         for (unsigned i = 0; i < alu.def.num_components; ++i)
-            t.define(alu.def, i, unpack(i), Kind::integer);
-         return true;
-      case nir_op_unpack_64_2x32_split_x:
-      case nir_op_unpack_32_2x16_split_x:
-         t.define(alu.def, 0, unpack(0), Kind::integer);
-         return true;
-      case nir_op_unpack_64_2x32_split_y:
-      case nir_op_unpack_32_2x16_split_y:
-         t.define(alu.def, 0, unpack(1), Kind::integer);
-         return true;
-      case nir_op_pack_half_2x16_split: {
-         const Id pair = t.vector(Kind::real, 32, {get(0, Kind::real), get(1, Kind::real)});
-         define(t.glsl450(GLSLstd450PackHalf2x16, t.m.type_uint(32), {pair}), Kind::integer);
-         return true;
+      const nir_op_info &info = nir_op_infos[alu.op];
+      std::vector<nir_scalar> list;
+      for (unsigned i = 0; i < info.num_inputs; ++i) {
+         for (unsigned c = 0; c < std::max<unsigned>(info.input_sizes[i], 1); ++c)
+            list.push_back(source(i, c));
       }
-      case nir_op_pack_half_2x16: {
-         const Id pair = t.vector(
-            Kind::real, 32, {t.get(source(0, 0), Kind::real), t.get(source(0, 1), Kind::real)});
-         define(t.glsl450(GLSLstd450PackHalf2x16, t.m.type_uint(32), {pair}), Kind::integer);
-         return true;
-      }
-      case nir_op_unpack_half_2x16:
-         t.define_vector(alu.def, unpack_half(), Kind::real);
-         return true;
-      case nir_op_unpack_half_2x16_split_x:
-      case nir_op_unpack_half_2x16_split_y: {
-         const bool second = alu.op == nir_op_unpack_half_2x16_split_y;
-         define(t.extract(unpack_half(), t.m.type_float(32), second), Kind::real);
-         return true;
-      }
-      default:
-         return false;
-      }
+      return list;
+   }
+
+   void emit_pack_half() const
+   {
+      Words halves;
+      for (const nir_scalar &part : parts())
+         halves.push_back(t.get(part, Kind::real));
+      const Id pair = t.vector(Kind::real, 32, halves);
+      define(t.glsl450(GLSLstd450PackHalf2x16, t.m.type_uint(32), {pair}), Kind::integer);
    }
 
    Id unpack_half() const
@@ -346,12 +151,12 @@ private:
       return t.glsl450(GLSLstd450UnpackHalf2x16, type, {get(0, Kind::integer)});
    }
 
-   void pack(std::initializer_list<nir_scalar> parts) const
+   void emit_pack() const
    {
       Words ids;
-      for (nir_scalar part : parts)
+      for (const nir_scalar &part : parts())
          ids.push_back(t.get(part, Kind::integer));
-      const unsigned part_bits = parts.begin()->def->bit_size;
+      const unsigned part_bits = source_bits(0);
       if (is_held_wide(part_bits))
          ids = pack_in_words(ids, part_bits);
       if (ids.size() == 1)
@@ -409,12 +214,13 @@ private:
       return t.extract(t.m.emit(SpvOpBitcast, type, {get(0, Kind::integer)}), component, part);
    }
 
-   static nir_alu_type base(nir_alu_type type) { return nir_alu_type_get_base_type(type); }
+   /* ---- conversions ---- */
 
    void emit_conversion() const
    {
-      const nir_alu_type from = base(nir_op_infos[alu.op].input_types[0]);
-      const nir_alu_type to = base(nir_op_infos[alu.op].output_type);
+      const nir_op_info &info = nir_op_infos[alu.op];
+      const nir_alu_type from = nir_alu_type_get_base_type(info.input_types[0]),
+                         to = nir_alu_type_get_base_type(info.output_type);
       if (from == nir_type_bool || source_bits(0) == 1)
          return convert_from_bool(to);
       if (to == nir_type_bool || bits == 1)
@@ -433,7 +239,9 @@ private:
       if (in == Kind::real && out == Kind::integer && bits < 32)
          return convert_to_narrow_integer(value);
       const bool same_size = in == out && bits == source_bits(0);
-      define(same_size ? value : t.m.emit(conversion(from, to), t.type(out, bits), {value}), out);
+      define(same_size ? value
+                       : t.m.emit(conversion_instruction(alu.op), t.type(out, bits), {value}),
+             out);
    }
 
    /// Converts via 32 bits. A direct conversion of a value out of range, such as a negative number
@@ -443,18 +251,6 @@ private:
    {
       const Id wide = t.m.emit(SpvOpConvertFToS, t.m.type_uint(32), {value});
       define(t.m.emit(SpvOpUConvert, t.m.type_uint(bits), {wide}), Kind::integer);
-   }
-
-   SpvOp conversion(nir_alu_type from, nir_alu_type to) const
-   {
-      if (from == nir_type_float) {
-         return to == nir_type_float ? SpvOpFConvert
-                : to == nir_type_int ? SpvOpConvertFToS
-                                     : SpvOpConvertFToU;
-      }
-      if (to == nir_type_float)
-         return from == nir_type_int ? SpvOpConvertSToF : SpvOpConvertUToF;
-      return from == nir_type_int ? SpvOpSConvert : SpvOpUConvert;
    }
 
    void convert_from_bool(nir_alu_type to) const
@@ -491,47 +287,27 @@ private:
       define(t.m.emit(SpvOpSelect, bits_type, {too_far, before, number}), Kind::integer);
    }
 
-   void emit_other() const
+   /* ---- other forms ---- */
+
+   void emit_reciprocal() const
    {
-      switch (alu.op) {
-      case nir_op_frcp: {
-         const Id one = t.constant(Kind::real, bits, float_one(bits));
-         return define(t.m.emit(SpvOpFDiv, t.m.type_float(bits), {one, get(0, Kind::real)}),
-                       Kind::real);
-      }
-      case nir_op_fisfinite: {
-         const unsigned wide = source_bits(0);
-         const Id magnitude = t.glsl450(GLSLstd450FAbs, t.m.type_float(wide), {get(0, Kind::real)});
-         const Id infinity = t.constant(Kind::real, wide, float_infinity(wide));
-         return define(t.m.emit(SpvOpFOrdLessThan, t.m.type_bool(), {magnitude, infinity}),
-                       Kind::boolean);
-      }
-      case nir_op_bcsel: {
-         const Scalar value = t.scalar(source(1));
-         const Kind kind = bits == 1 ? Kind::boolean : value.kind;
-         const Words operands = {get(0, Kind::boolean), get(1, kind), get(2, kind)};
-         return t.define(alu.def, 0, t.m.emit(SpvOpSelect, t.type(kind, bits), operands), kind);
-      }
-      case nir_op_ishl:
-         return emit_shift(SpvOpShiftLeftLogical);
-      case nir_op_ishr:
-         return emit_shift(SpvOpShiftRightArithmetic);
-      case nir_op_ushr:
-         return emit_shift(SpvOpShiftRightLogical);
-      case nir_op_imul_high:
-         return emit_multiply_high(SpvOpSMulExtended);
-      case nir_op_umul_high:
-         return emit_multiply_high(SpvOpUMulExtended);
-      case nir_op_sdot_4x8_iadd:
-         return emit_dot(SpvOpSDot);
-      case nir_op_udot_4x8_uadd:
-         return emit_dot(SpvOpUDot);
-      case nir_op_sudot_4x8_iadd:
-         return emit_dot(SpvOpSUDot);
-      default:
-         /* validate_spirv_form() has refused it. */
-         t.fail(std::string("the operation ") + nir_op_infos[alu.op].name + " is not supported");
-      }
+      const Id one = t.constant(Kind::real, bits, float_one(bits));
+      define(t.m.emit(SpvOpFDiv, t.m.type_float(bits), {one, get(0, Kind::real)}), Kind::real);
+   }
+
+   void emit_is_finite() const
+   {
+      const unsigned wide = source_bits(0);
+      const Id magnitude = t.glsl450(GLSLstd450FAbs, t.m.type_float(wide), {get(0, Kind::real)});
+      const Id infinity = t.constant(Kind::real, wide, float_infinity(wide));
+      define(t.m.emit(SpvOpFOrdLessThan, t.m.type_bool(), {magnitude, infinity}), Kind::boolean);
+   }
+
+   void emit_select() const
+   {
+      const Kind kind = bits == 1 ? Kind::boolean : t.scalar(source(1)).kind;
+      const Words operands = {get(0, Kind::boolean), get(1, kind), get(2, kind)};
+      t.define(alu.def, 0, t.m.emit(SpvOpSelect, t.type(kind, bits), operands), kind);
    }
 
    /// NIR's shift amounts count modulo the size; SPIR-V's must be less than the size.

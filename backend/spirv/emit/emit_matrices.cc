@@ -4,6 +4,7 @@
 /// The driver's own cooperative matrices (SPV_KHR_cooperative_matrix). In NIR, intrinsics read and
 /// write them as variables; here each read loads the matrix.
 
+#include "backend/spirv/emit/alu_table.h"
 #include "backend/spirv/emit/emit.h"
 #include "backend/spirv/module/matrix_types.h"
 #include "backend/spirv/module/memory_model.h"
@@ -16,52 +17,12 @@ namespace weft::spirv {
 
 namespace {
 
-/// The opcode for unary_op, binary_op and scalar_op; OpNop for operations that SPIR-V does not
-/// define for matrices.
-SpvOp matrix_op(nir_op op)
+/// The instruction for unary_op and binary_op; OpNop for operations that SPIR-V does not define for
+/// matrices.
+SpvOp matrix_instruction(nir_op op, const glsl_type *matrix)
 {
-   switch (op) {
-   case nir_op_fneg:
-      return SpvOpFNegate;
-   case nir_op_ineg:
-      return SpvOpSNegate;
-   case nir_op_fadd:
-      return SpvOpFAdd;
-   case nir_op_iadd:
-      return SpvOpIAdd;
-   case nir_op_fsub:
-      return SpvOpFSub;
-   case nir_op_isub:
-      return SpvOpISub;
-   case nir_op_fmul:
-      return SpvOpFMul;
-   case nir_op_imul:
-      return SpvOpIMul;
-   case nir_op_fdiv:
-      return SpvOpFDiv;
-   case nir_op_idiv:
-      return SpvOpSDiv;
-   case nir_op_udiv:
-      return SpvOpUDiv;
-   default:
-      break;
-   }
-   if (!nir_op_infos[op].is_conversion)
-      return SpvOpNop;
-   const nir_alu_type from = nir_alu_type_get_base_type(nir_op_infos[op].input_types[0]),
-                      to = nir_alu_type_get_base_type(nir_op_infos[op].output_type);
-   switch (from) {
-   case nir_type_float:
-      return to == nir_type_float ? SpvOpFConvert
-             : to == nir_type_int ? SpvOpConvertFToS
-                                  : SpvOpConvertFToU;
-   case nir_type_int:
-      return to == nir_type_float ? SpvOpConvertSToF : SpvOpSConvert;
-   case nir_type_uint:
-      return to == nir_type_float ? SpvOpConvertUToF : SpvOpUConvert;
-   default:
-      return SpvOpNop;
-   }
+   const AluRule *rule = find_alu_rule(op, component_bits(*glsl_get_cmat_description(matrix)));
+   return rule && rule->on_matrices ? rule->instruction : conversion_instruction(op);
 }
 
 /* ---- whole matrices ---- */
@@ -164,7 +125,7 @@ void emit_tile_muladd(Translator &t, nir_intrinsic_instr *instr)
 void emit_matrix_op(Translator &t, nir_intrinsic_instr *instr)
 {
    const glsl_type *result = nir_src_as_deref(instr->src[0])->type;
-   const SpvOp op = matrix_op(nir_op(nir_intrinsic_alu_op(instr)));
+   const SpvOp op = matrix_instruction(nir_op(nir_intrinsic_alu_op(instr)), result);
    if (op == SpvOpNop) {
       return t.fail(std::string("the operation ") + nir_op_infos[nir_intrinsic_alu_op(instr)].name +
                     " on a matrix is not supported");

@@ -6,6 +6,7 @@
 
 #include "backend/spirv/emit/emit.h"
 #include "backend/spirv/module/translator.h"
+#include "backend/spirv/passes/lower_single_levels.h"
 
 namespace weft::spirv {
 
@@ -193,20 +194,9 @@ private:
    {
       const Id from = plain_image();
       Words words = {from, coordinate(Kind::integer)};
-      /* Buffers and multisampled images have one level, and their queries no operand for it. */
-      const glsl_sampler_dim dim = glsl_get_sampler_dim(image.type);
-      if (dim == GLSL_SAMPLER_DIM_BUF || dim == GLSL_SAMPLER_DIM_MS)
-         remove_lod();
       add_operands(words, true);
       const Id type = m.type_vector(t.resources.texel_type(image.type), 4);
       t.resources.define_texel(tex.def, m.emit(SpvOpImageFetch, type, words), image.type, 4);
-   }
-
-   void remove_lod()
-   {
-      const int at = nir_tex_instr_src_index(&tex, nir_tex_src_lod);
-      if (at >= 0)
-         nir_tex_instr_remove_src(&tex, unsigned(at));
    }
 
    void emit_query()
@@ -214,14 +204,13 @@ private:
       m.capability(SpvCapabilityImageQuery);
       const Id from = plain_image();
       const Id type = m.type_vector(m.type_uint(32), tex.def.num_components);
-      const glsl_sampler_dim dim = glsl_get_sampler_dim(image.type);
       const nir_src *lod = source(nir_tex_src_lod);
       Id value;
       if (tex.op == nir_texop_query_levels)
          value = m.emit(SpvOpImageQueryLevels, type, {from});
       else if (tex.op == nir_texop_texture_samples)
          value = m.emit(SpvOpImageQuerySamples, type, {from});
-      else if (dim == GLSL_SAMPLER_DIM_BUF || dim == GLSL_SAMPLER_DIM_MS)
+      else if (has_single_level(tex))
          value = m.emit(SpvOpImageQuerySize, type, {from});
       else
          value = m.emit(SpvOpImageQuerySizeLod, type,

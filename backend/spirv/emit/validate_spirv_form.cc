@@ -3,6 +3,7 @@
 
 #include "backend/spirv/emit/validate_spirv_form.h"
 
+#include "backend/spirv/emit/alu_table.h"
 #include "backend/spirv/emit/emit.h"
 
 #include "nir_passes/validate_instructions.h"
@@ -13,141 +14,17 @@ namespace {
 
 /* ---- arithmetic ---- */
 
-/// The sizes of its first source for which an operation is translated.
-enum Sizes : unsigned {
-   none = 0,
-   boolean = 1,
-   any_integer = 8 | 16 | 32 | 64,
-   any_float = 16 | 32 | 64,
-   small_float = 16 | 32, ///< GLSL.std.450 does not define it for 64 bits
-   word = 32,             ///< Vulkan allows it for 32 bits only
-};
-
-unsigned sizes_of(nir_op op)
-{
-   switch (op) {
-   case nir_op_fadd:
-   case nir_op_fsub:
-   case nir_op_fmul:
-   case nir_op_fdiv:
-   case nir_op_frcp:
-   case nir_op_fneg:
-   case nir_op_fabs:
-   case nir_op_frem:
-   case nir_op_fsqrt:
-   case nir_op_frsq:
-   case nir_op_ffma:
-   case nir_op_fmin:
-   case nir_op_fmax:
-   case nir_op_ffloor:
-   case nir_op_fceil:
-   case nir_op_ftrunc:
-   case nir_op_fround_even:
-   case nir_op_feq:
-   case nir_op_fneu:
-   case nir_op_flt:
-   case nir_op_fge:
-   case nir_op_fequ:
-   case nir_op_fneo:
-   case nir_op_fltu:
-   case nir_op_fgeu:
-   case nir_op_fisfinite:
-      return any_float;
-   case nir_op_fsin:
-   case nir_op_fcos:
-   case nir_op_fexp2:
-   case nir_op_flog2:
-   case nir_op_fpow:
-      return small_float;
-
-   case nir_op_iadd:
-   case nir_op_imul:
-   case nir_op_umin:
-   case nir_op_umax:
-   case nir_op_iand:
-   case nir_op_ior:
-   case nir_op_ixor:
-   case nir_op_inot:
-   case nir_op_ieq:
-   case nir_op_ine:
-      return any_integer | boolean;
-   case nir_op_isub:
-   case nir_op_ineg:
-   case nir_op_iabs:
-   case nir_op_imin:
-   case nir_op_imax:
-   case nir_op_idiv:
-   case nir_op_udiv:
-   case nir_op_irem:
-   case nir_op_imod:
-   case nir_op_umod:
-   case nir_op_ilt:
-   case nir_op_ige:
-   case nir_op_ult:
-   case nir_op_uge:
-   case nir_op_ishl:
-   case nir_op_ishr:
-   case nir_op_ushr:
-      return any_integer;
-   case nir_op_bit_count:
-   case nir_op_bitfield_reverse:
-   case nir_op_find_lsb:
-   case nir_op_ufind_msb:
-   case nir_op_imul_high:
-   case nir_op_umul_high:
-   case nir_op_sdot_4x8_iadd:
-   case nir_op_udot_4x8_uadd:
-   case nir_op_sudot_4x8_iadd:
-      return word;
-
-   /* Its first source is the condition. */
-   case nir_op_bcsel:
-      return boolean;
-   default:
-      return none;
-   }
-}
-
-/// Bit casts, and GLSL.std.450's packing: their names imply their sizes.
-bool is_packing(nir_op op)
-{
-   switch (op) {
-   case nir_op_pack_64_2x32:
-   case nir_op_pack_32_2x16:
-   case nir_op_pack_64_4x16:
-   case nir_op_pack_32_4x8:
-   case nir_op_pack_64_2x32_split:
-   case nir_op_pack_32_2x16_split:
-   case nir_op_pack_32_4x8_split:
-   case nir_op_pack_half_2x16:
-   case nir_op_pack_half_2x16_split:
-   case nir_op_unpack_64_2x32:
-   case nir_op_unpack_32_2x16:
-   case nir_op_unpack_64_4x16:
-   case nir_op_unpack_32_4x8:
-   case nir_op_unpack_64_2x32_split_x:
-   case nir_op_unpack_64_2x32_split_y:
-   case nir_op_unpack_32_2x16_split_x:
-   case nir_op_unpack_32_2x16_split_y:
-   case nir_op_unpack_half_2x16:
-   case nir_op_unpack_half_2x16_split_x:
-   case nir_op_unpack_half_2x16_split_y:
-      return true;
-   default:
-      return false;
-   }
-}
-
 bool is_translated(const nir_alu_instr *alu)
 {
    const nir_op_info &info = nir_op_infos[alu->op];
    const unsigned bits = alu->src[0].src.ssa->bit_size;
-   if (alu->op == nir_op_mov || nir_op_is_vec(alu->op) || is_packing(alu->op))
+   if (alu->op == nir_op_mov || nir_op_is_vec(alu->op))
       return true;
+   const AluRule *rule = find_alu_rule(alu->op, bits);
    if (alu->def.num_components > 1)
-      return false;
+      return rule && rule->is_packing();
    if (!info.is_conversion)
-      return sizes_of(alu->op) & bits;
+      return rule;
    /* Booleans have one bit here, and come from comparisons. */
    const nir_alu_type from = nir_alu_type_get_base_type(info.input_types[0]);
    return (from == nir_type_bool) == (bits == 1) && (bits == 1 || alu->def.bit_size > 1);

@@ -94,9 +94,19 @@ TEST_F(FinalFormTest, Images)
 TEST_F(FinalFormTest, AccumulatorsInSharedMemory)
 {
    nir_def *tile = nir_imm_int(b, 0), *shared = nir_imm_int64(b, 0);
-   _nir_build_tile_muladd_weft(b, tile, shared, shared, tile, {._ = 0});
+   const auto muladd = [&](nir_def *factors, nir_def *sums) {
+      _nir_build_tile_muladd_weft(b, sums, factors, factors, sums,
+                                  {._ = 0,
+                                   .cmat_desc = {},
+                                   .a_cmat_desc = {},
+                                   .b_cmat_desc = {},
+                                   .c_cmat_desc = {},
+                                   .saturate = false,
+                                   .cmat_signed_mask = nir_cmat_signed(0)});
+   };
+   muladd(shared, tile);
    EXPECT_EQ(objection(), "");
-   _nir_build_tile_muladd_weft(b, tile, tile, tile, shared, {._ = 0});
+   muladd(tile, shared);
    EXPECT_EQ(objection(), "the intrinsic tile_muladd_weft with an accumulator in shared memory is "
                           "not supported");
 }
