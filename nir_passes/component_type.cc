@@ -3,6 +3,8 @@
 
 #include "nir_passes/component_type.h"
 
+#include "nir_passes/spirv_enums.h"
+
 #include "compiler/glsl_types.h"
 
 #include <algorithm>
@@ -16,8 +18,9 @@ namespace {
 using enum NumberKind;
 using Type = ComponentType;
 
-/// FPEncoding of SPV_KHR_bfloat16 and SPV_EXT_float8.
-constexpr uint32_t encoding_bf16 = 0, encoding_e4m3 = 4214, encoding_e5m2 = 4215;
+constexpr uint32_t bf16_encoding = WeftSpvFPEncodingBFloat16KHR,
+                   e4m3_encoding = WeftSpvFPEncodingFloat8E4M3EXT,
+                   e5m2_encoding = WeftSpvFPEncodingFloat8E5M2EXT;
 
 // clang-format off
 constexpr ComponentTypeInfo table[] = {
@@ -32,9 +35,9 @@ constexpr ComponentTypeInfo table[] = {
    {Type::u16,  "u16",  16, unsigned_integer, {},            GLSL_TYPE_UINT16},
    {Type::u32,  "u32",  32, unsigned_integer, {},            GLSL_TYPE_UINT},
    {Type::u64,  "u64",  64, unsigned_integer, {},            GLSL_TYPE_UINT64},
-   {Type::bf16, "bf16", 16, real,             encoding_bf16, GLSL_TYPE_BFLOAT16},
-   {Type::e4m3, "e4m3",  8, real,             encoding_e4m3, GLSL_TYPE_FLOAT_E4M3FN},
-   {Type::e5m2, "e5m2",  8, real,             encoding_e5m2, GLSL_TYPE_FLOAT_E5M2},
+   {Type::bf16, "bf16", 16, real,             bf16_encoding, GLSL_TYPE_BFLOAT16},
+   {Type::e4m3, "e4m3",  8, real,             e4m3_encoding, GLSL_TYPE_FLOAT_E4M3FN},
+   {Type::e5m2, "e5m2",  8, real,             e5m2_encoding, GLSL_TYPE_FLOAT_E5M2},
 };
 // clang-format on
 

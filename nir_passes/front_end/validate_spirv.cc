@@ -31,7 +31,6 @@ using Context = std::unique_ptr<spv_context_t, Deleter<spvContextDestroy>>;
 using Options = std::unique_ptr<spv_validator_options_t, Deleter<spvValidatorOptionsDestroy>>;
 using Diagnostic = std::unique_ptr<spv_diagnostic_t, Deleter<spvDiagnosticDestroy>>;
 
-constexpr uint32_t spirv_magic_number = 0x07230203;
 constexpr size_t schema_word = 4;
 
 /// The validation with readable names in the messages, which takes a sixth longer.
@@ -68,7 +67,7 @@ Result<bool> validate_spirv(std::span<const uint32_t> words)
    if (words.empty())
       return Error{"the SPIR-V module is empty"};
    /* SPIRV-Tools accepts the other byte order and ignores the reserved word; vtn fails at both. */
-   if (words[0] != spirv_magic_number)
+   if (words[0] != SpvMagicNumber)
       return Error{"invalid SPIR-V: the magic number is wrong"};
    if (words.size() > schema_word && words[schema_word] != 0)
       return Error{"invalid SPIR-V: the reserved word of the header is not zero"};

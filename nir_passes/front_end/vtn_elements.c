@@ -7,8 +7,7 @@
 #include "nir_passes/front_end/vtn_components.h"
 #include "nir_passes/front_end/vtn_small_floats.h"
 #include "nir_passes/matrices/small_floats.h"
-
-#define DECORATION_TRANSPOSE 5440
+#include "nir_passes/spirv_enums.h"
 
 static struct glsl_cmat_description desc_of(nir_deref_instr *matrix)
 {
@@ -29,7 +28,7 @@ static void find_transpose(struct vtn_builder *b, struct vtn_value *value, int m
                            const struct vtn_decoration *decoration, void *transpose)
 {
    if (decoration->scope == VTN_DEC_DECORATION &&
-       (uint32_t)decoration->decoration == DECORATION_TRANSPOSE)
+       (uint32_t)decoration->decoration == WeftSpvDecorationCooperativeMatrixTransposeEXT)
       *(bool *)transpose = true;
 }
 

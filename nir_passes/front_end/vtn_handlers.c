@@ -10,6 +10,7 @@
 #include "nir_passes/front_end/vtn_nv_matrices.h"
 #include "nir_passes/front_end/vtn_small_floats.h"
 #include "nir_passes/front_end/vtn_tensors.h"
+#include "nir_passes/spirv_enums.h"
 
 #include "compiler/spirv/vtn_private.h"
 
@@ -18,8 +19,7 @@
 typedef void (*translate_function)(struct vtn_builder *b, const uint32_t *w, unsigned count);
 
 struct row {
-   uint32_t number;
-   const char *name; /* for readers */
+   uint32_t opcode;
    translate_function translate;
 };
 
@@ -27,65 +27,62 @@ struct row {
  * SPV_EXT_cooperative_matrix_maintenance1, which has other names for some of them, and
  * SPV_QCOM_cooperative_matrix_conversion. */
 static const struct row instructions[] = {
-   {4497, "OpBitCastArrayQCOM", weft_bit_cast_array},
-   {4540, "OpCompositeConstructCoopMatQCOM", weft_matrix_of_arrays},
-   {4541, "OpCompositeExtractCoopMatQCOM", weft_array_of_matrix},
-   {4542, "OpExtractSubArrayQCOM", weft_extract_sub_array},
-   {5293, "OpCooperativeMatrixConvertNV", weft_convert_use},
-   {5358, "OpTypeCooperativeMatrixNV", weft_nv_matrix_type},
-   {5359, "OpCooperativeMatrixLoadNV", weft_nv_load},
-   {5360, "OpCooperativeMatrixStoreNV", weft_nv_store},
-   {5361, "OpCooperativeMatrixMulAddNV", weft_nv_muladd},
-   {5362, "OpCooperativeMatrixLengthNV", weft_nv_length},
-   {5363, "OpCooperativeMatrixGetCoordinateEXT", weft_get_coordinate},
-   {5366, "OpCooperativeMatrixReduceNV", weft_reduce},
-   {5367, "OpCooperativeMatrixLoadTensorNV", weft_cooperative_matrix_load_tensor},
-   {5368, "OpCooperativeMatrixStoreTensorNV", weft_cooperative_matrix_store_tensor},
-   {5369, "OpCooperativeMatrixPerElementOpNV", weft_per_element_op},
-   {5370, "OpTypeTensorLayoutNV", weft_type_tensor_layout},
-   {5371, "OpTypeTensorViewNV", weft_type_tensor_view},
-   {5372, "OpCreateTensorLayoutNV", weft_create_tensor_layout},
-   {5373, "OpTensorLayoutSetDimensionNV", weft_tensor_layout_set_dimension},
-   {5374, "OpTensorLayoutSetStrideNV", weft_tensor_layout_set_stride},
-   {5375, "OpTensorLayoutSliceNV", weft_tensor_layout_slice},
-   {5376, "OpTensorLayoutSetClampValueNV", weft_tensor_layout_set_clamp_value},
-   {5377, "OpCreateTensorViewNV", weft_create_tensor_view},
-   {5378, "OpTensorViewSetDimensionNV", weft_tensor_view_set_dimension},
-   {5379, "OpTensorViewSetStrideNV", weft_tensor_view_set_stride},
-   {5382, "OpTensorViewSetClipNV", weft_tensor_view_set_clip},
-   {5384, "OpTensorLayoutSetBlockSizeNV", weft_tensor_layout_set_block_size},
-   {5390, "OpCooperativeMatrixTransposeNV", weft_transpose},
+   {WeftSpvOpBitCastArrayQCOM, weft_bit_cast_array},
+   {WeftSpvOpCompositeConstructCoopMatQCOM, weft_matrix_of_arrays},
+   {WeftSpvOpCompositeExtractCoopMatQCOM, weft_array_of_matrix},
+   {WeftSpvOpExtractSubArrayQCOM, weft_extract_sub_array},
+   {SpvOpCooperativeMatrixConvertNV, weft_convert_use},
+   {SpvOpTypeCooperativeMatrixNV, weft_nv_matrix_type},
+   {SpvOpCooperativeMatrixLoadNV, weft_nv_load},
+   {SpvOpCooperativeMatrixStoreNV, weft_nv_store},
+   {SpvOpCooperativeMatrixMulAddNV, weft_nv_muladd},
+   {SpvOpCooperativeMatrixLengthNV, weft_nv_length},
+   {WeftSpvOpCooperativeMatrixGetCoordinateEXT, weft_get_coordinate},
+   {SpvOpCooperativeMatrixReduceNV, weft_reduce},
+   {SpvOpCooperativeMatrixLoadTensorNV, weft_cooperative_matrix_load_tensor},
+   {SpvOpCooperativeMatrixStoreTensorNV, weft_cooperative_matrix_store_tensor},
+   {SpvOpCooperativeMatrixPerElementOpNV, weft_per_element_op},
+   {SpvOpTypeTensorLayoutNV, weft_type_tensor_layout},
+   {SpvOpTypeTensorViewNV, weft_type_tensor_view},
+   {SpvOpCreateTensorLayoutNV, weft_create_tensor_layout},
+   {SpvOpTensorLayoutSetDimensionNV, weft_tensor_layout_set_dimension},
+   {SpvOpTensorLayoutSetStrideNV, weft_tensor_layout_set_stride},
+   {SpvOpTensorLayoutSliceNV, weft_tensor_layout_slice},
+   {SpvOpTensorLayoutSetClampValueNV, weft_tensor_layout_set_clamp_value},
+   {SpvOpCreateTensorViewNV, weft_create_tensor_view},
+   {SpvOpTensorViewSetDimensionNV, weft_tensor_view_set_dimension},
+   {SpvOpTensorViewSetStrideNV, weft_tensor_view_set_stride},
+   {SpvOpTensorViewSetClipNV, weft_tensor_view_set_clip},
+   {SpvOpTensorLayoutSetBlockSizeNV, weft_tensor_layout_set_block_size},
+   {SpvOpCooperativeMatrixTransposeNV, weft_transpose},
 };
 
-/* Capabilities of the same extensions, and of SPV_NV_cooperative_matrix_decode_vector,
+/* The capabilities of these extensions, and of SPV_NV_cooperative_matrix_decode_vector,
  * SPV_ARM_cooperative_matrix_layouts, SPV_KHR_bfloat16 and SPV_EXT_float8. */
-static const struct {
-   uint32_t number;
-   const char *name; /* for readers */
-} capabilities[] = {
-   {4201, "CooperativeMatrixLayoutsARM"},
-   {4212, "Float8EXT"},
-   {4213, "Float8CooperativeMatrixEXT"},
-   {4496, "CooperativeMatrixConversionQCOM"},
-   {5116, "BFloat16TypeKHR"},
-   {5117, "BFloat16DotProductKHR"},
-   {5118, "BFloat16CooperativeMatrixKHR"},
-   {5357, "CooperativeMatrixNV"},
-   {5429, "CooperativeMatrixConversionsEXT"},
-   {5430, "CooperativeMatrixReductionsNV"},
-   {5431, "CooperativeMatrixConversionsNV"},
-   {5432, "CooperativeMatrixPerElementOperationsNV"},
-   {5433, "CooperativeMatrixTensorAddressingNV"},
-   {5434, "CooperativeMatrixBlockLoadsNV"},
-   {5438, "CooperativeMatrixGetCoordinateEXT"},
-   {5439, "TensorAddressingNV"},
-   {5447, "CooperativeMatrixDecodeVectorNV"},
+static const uint32_t capabilities[] = {
+   SpvCapabilityCooperativeMatrixLayoutsARM,
+   WeftSpvCapabilityFloat8EXT,
+   WeftSpvCapabilityFloat8CooperativeMatrixEXT,
+   WeftSpvCapabilityCooperativeMatrixConversionQCOM,
+   WeftSpvCapabilityBFloat16TypeKHR,
+   WeftSpvCapabilityBFloat16DotProductKHR,
+   WeftSpvCapabilityBFloat16CooperativeMatrixKHR,
+   SpvCapabilityCooperativeMatrixNV,
+   WeftSpvCapabilityCooperativeMatrixConversionsEXT,
+   SpvCapabilityCooperativeMatrixReductionsNV,
+   SpvCapabilityCooperativeMatrixConversionsNV,
+   SpvCapabilityCooperativeMatrixPerElementOperationsNV,
+   SpvCapabilityCooperativeMatrixTensorAddressingNV,
+   SpvCapabilityCooperativeMatrixBlockLoadsNV,
+   WeftSpvCapabilityCooperativeMatrixGetCoordinateEXT,
+   SpvCapabilityTensorAddressingNV,
+   WeftSpvCapabilityCooperativeMatrixDecodeVectorNV,
 };
 
 static const struct row *find_instruction(uint32_t opcode)
 {
    for (size_t i = 0; i < ARRAY_SIZE(instructions); i++) {
-      if (instructions[i].number == opcode)
+      if (instructions[i].opcode == opcode)
          return &instructions[i];
    }
    return NULL;
@@ -94,7 +91,7 @@ static const struct row *find_instruction(uint32_t opcode)
 bool weft_is_family_capability(uint32_t capability)
 {
    for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++) {
-      if (capabilities[i].number == capability)
+      if (capabilities[i] == capability)
          return true;
    }
    return false;

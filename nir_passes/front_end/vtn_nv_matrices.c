@@ -6,8 +6,6 @@
 
 #include "nir_passes/front_end/vtn_handlers.h"
 
-#define OP_LENGTH_NV 5362
-
 void weft_nv_matrix_type(struct vtn_builder *b, const uint32_t *w, unsigned count)
 {
    struct vtn_value *value = vtn_push_value(b, w[1], vtn_value_type_type);
@@ -119,10 +117,10 @@ void weft_nv_length(struct vtn_builder *b, const uint32_t *w, unsigned count)
 bool weft_handle_constant_length(struct vtn_builder *b, uint32_t opcode, const uint32_t *w)
 {
    if (opcode != SpvOpSpecConstantOp ||
-       (w[3] != SpvOpCooperativeMatrixLengthKHR && w[3] != OP_LENGTH_NV))
+       (w[3] != SpvOpCooperativeMatrixLengthKHR && w[3] != SpvOpCooperativeMatrixLengthNV))
       return false;
    const struct vtn_type *matrix = vtn_get_type(b, w[4]);
-   const bool is_nv = w[3] == OP_LENGTH_NV;
+   const bool is_nv = w[3] == SpvOpCooperativeMatrixLengthNV;
    vtn_fail_if(matrix->base_type != vtn_base_type_cooperative_matrix ||
                   (matrix->desc.use == GLSL_CMAT_USE_NONE) != is_nv,
                "OpCooperativeMatrixLength%s of another type than OpTypeCooperativeMatrix%s",

@@ -5,15 +5,14 @@
 #include "nir_passes/front_end/vtn_small_floats.h"
 
 #include "nir_passes/matrices/small_floats.h"
-
-/* SaturatedToLargestFloat8NormalConversionEXT */
-#define DECORATION_SATURATED 4216
+#include "nir_passes/spirv_enums.h"
 
 static void find_saturation(struct vtn_builder *b, struct vtn_value *value, int member,
                             const struct vtn_decoration *decoration, void *saturate)
 {
    if (decoration->scope == VTN_DEC_DECORATION &&
-       (uint32_t)decoration->decoration == DECORATION_SATURATED)
+       (uint32_t)decoration->decoration ==
+          WeftSpvDecorationSaturatedToLargestFloat8NormalConversionEXT)
       *(bool *)saturate = true;
 }
 

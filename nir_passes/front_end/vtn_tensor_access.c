@@ -7,7 +7,9 @@
 
 #include "nir_passes/front_end/vtn_handlers.h"
 #include "nir_passes/front_end/vtn_tensors.h"
+#include "nir_passes/matrices/cmat_marks.h"
 #include "nir_passes/matrices/tensors/expand_tensor_access.h"
+#include "nir_passes/spirv_enums.h"
 
 /* The function of the operand DecodeFunc or DecodeVectorFunc. */
 static struct vtn_function *get_decode_function(struct vtn_builder *b, uint32_t id, unsigned dim)
@@ -129,7 +131,7 @@ static struct memory_operands read_operands(struct vtn_builder *b, const uint32_
 
    const unsigned dim = a->layout.dim;
    const uint32_t operands = w[at++];
-   const uint32_t decode_vector = 0x4; /* SPV_NV_cooperative_matrix_decode_vector */
+   const uint32_t decode_vector = WeftSpvTensorAddressingOperandsDecodeVectorFunc;
    const uint32_t known = SpvTensorAddressingOperandsTensorViewMask |
                           SpvTensorAddressingOperandsDecodeFuncMask | decode_vector;
    vtn_fail_if(operands & ~known, "Unknown tensor addressing operands 0x%x", operands & ~known);

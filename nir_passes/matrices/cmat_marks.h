@@ -19,13 +19,16 @@
 #pragma once
 
 #include "compiler/nir/nir_builder.h"
+#include "compiler/spirv/spirv.h"
 
 /* ---- blocked layouts ---- */
 
 /* The layouts of SPV_ARM_cooperative_matrix_layouts, by SPIR-V's numbers. The stride is a constant
  * number of blocks. */
-#define WEFT_LAYOUT_ROW_BLOCKED ((enum glsl_matrix_layout)4202)
-#define WEFT_LAYOUT_COLUMN_BLOCKED ((enum glsl_matrix_layout)4203)
+#define WEFT_LAYOUT_ROW_BLOCKED                                                                    \
+   ((enum glsl_matrix_layout)SpvCooperativeMatrixLayoutRowBlockedInterleavedARM)
+#define WEFT_LAYOUT_COLUMN_BLOCKED                                                                 \
+   ((enum glsl_matrix_layout)SpvCooperativeMatrixLayoutColumnBlockedInterleavedARM)
 
 static inline bool weft_is_blocked_layout(enum glsl_matrix_layout layout)
 {

@@ -6,6 +6,8 @@
 
 #include "backend/spirv/compiler.h"
 
+#include "nir_passes/spirv_enums.h"
+
 #include "compiler/spirv/spirv.h"
 #include <spirv-tools/libspirv.h>
 #include <vulkan/vulkan_core.h>
@@ -253,11 +255,12 @@ private:
    bool is_dropped_float(const Instruction &instruction) const
    {
       constexpr size_t encoding_word = 3;
-      constexpr uint32_t bfloat16 = 0, bfloat16_type = 5116, float8 = 4212;
       if (instruction.opcode != SpvOpTypeFloat || instruction.length <= encoding_word)
          return false;
       const uint32_t capability =
-         m.words_of(instruction)[encoding_word] == bfloat16 ? bfloat16_type : float8;
+         m.words_of(instruction)[encoding_word] == WeftSpvFPEncodingBFloat16KHR
+            ? WeftSpvCapabilityBFloat16TypeKHR
+            : WeftSpvCapabilityFloat8EXT;
       return std::ranges::find(dropped.capabilities, capability) != dropped.capabilities.end();
    }
 
