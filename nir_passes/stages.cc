@@ -40,8 +40,9 @@ namespace {
 /// shaders gain nothing from more rounds.
 constexpr unsigned max_rounds = 16;
 
-/// Leaves an entry point without calls, initializers or unused interface variables; all later passes
-/// assume that.  Beside it only the functions remain that intrinsics on matrices call, without calls.
+/// Leaves an entry point without calls, initializers or unused interface variables, as all later
+/// passes assume. The other functions that remain are called by intrinsics on matrices, and have no
+/// calls.
 void inline_functions(PassRunner &run)
 {
    /* Initializers of locals become stores at the beginning of their own function, so this runs

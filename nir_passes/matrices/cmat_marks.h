@@ -2,17 +2,17 @@
  * SPDX-License-Identifier: MIT
  */
 
-/* Marks: meanings that a field of NIR does not have by itself. Only the functions below set and read
- * a mark; validate_cmat_form() and validate_final_form() check its place. C, as the front end sets
- * some.
+/* Marks: meanings that a field of NIR does not have by itself. Only the functions below set and
+ * read a mark; validate_cmat_form() and validate_final_form() check its place. C, as the front end
+ * sets some.
  *
- * | mark                      | kept in                                        | until                 |
- * |---------------------------|------------------------------------------------|-----------------------|
- * | blocked layout            | matrix_layout of cmat_load and cmat_store      | lower_cmat_layouts    |
- * | decode function's pointer | pack_64_2x32 of a deref                        | lower_decode_pointers |
- * | loaded matrix             | ACCESS_CAN_REORDER of a function_temp variable | lower_cmat_scope      |
- * | workgroup's matrix        | ACCESS_COHERENT of a function_temp variable    | opt_product_order     |
- * | shared tile               | 64 bits of a tile's deref or offset            | nir_to_llvm           |
+ * | mark               | kept in                               | until                 |
+ * |--------------------|---------------------------------------|-----------------------|
+ * | blocked layout     | matrix_layout of loads and stores     | lower_cmat_layouts    |
+ * | decode pointer     | pack_64_2x32 of a deref               | lower_decode_pointers |
+ * | loaded matrix      | ACCESS_CAN_REORDER of a variable      | lower_cmat_scope      |
+ * | workgroup's matrix | ACCESS_COHERENT of a private variable | opt_product_order     |
+ * | shared tile        | 64 bits of a tile's deref or offset   | nir_to_llvm           |
  *
  * vtn_tensors.c alone has the marks of tensor types' operands. */
 
@@ -69,8 +69,8 @@ static inline bool weft_is_loaded_matrix(const nir_variable *variable)
 
 /* ---- workgroups' matrices ---- */
 
-/* Marks a matrix, or the tiles of one, that lies once per workgroup in shared memory. Its variable is
- * function_temp nevertheless, like all variables that are tiles. lower_cmat_scope() makes each
+/* Marks a matrix, or the tiles of one, that lies once per workgroup in shared memory. Its variable
+ * is function_temp nevertheless, like all variables that are tiles. lower_cmat_scope() makes each
  * subgroup fill a part of it, between barriers.
  *
  * Only cmat_insert_columns_weft, cmat_load_columns_weft and their lowered forms write it.

@@ -15,9 +15,9 @@ namespace {
 
 /// A resource index becomes (slot, offset of the descriptor, stride of its array). A descriptor
 /// becomes the address of its buffer's first byte, (slot, offset of the descriptor, 0).
-class State {
+class DescriptorLowering {
 public:
-   State(nir_shader *nir, std::span<const BindingLayout> bindings)
+   DescriptorLowering(nir_shader *nir, std::span<const BindingLayout> bindings)
        : bindings(bindings), b(nir_builder_create(nir_shader_get_entrypoint(nir)))
    {
    }
@@ -129,7 +129,7 @@ private:
 
 Result<bool> lower_descriptors(nir_shader *nir, std::span<const BindingLayout> bindings)
 {
-   return State(nir, bindings).run();
+   return DescriptorLowering(nir, bindings).run();
 }
 
 std::vector<BindingLayout> own_bindings(nir_shader *nir)

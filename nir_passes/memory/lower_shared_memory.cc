@@ -29,7 +29,7 @@ struct Block {
    nir_variable *array = nullptr;
 };
 
-struct Access {
+struct SharedAccess {
    nir_intrinsic_instr *instr;
    Block *block;
 };
@@ -74,9 +74,9 @@ const nir_def *accessed_value(const nir_intrinsic_instr *instr)
    return instr->intrinsic == nir_intrinsic_store_deref ? instr->src[1].ssa : &instr->def;
 }
 
-class State {
+class SharedMemoryLowering {
 public:
-   explicit State(nir_shader *nir)
+   explicit SharedMemoryLowering(nir_shader *nir)
        : b(nir_builder_create(nir_shader_get_entrypoint(nir))),
          one_block(nir->info.shared_memory_explicit_layout), groups(nir, nir_var_mem_shared)
    {
@@ -97,7 +97,7 @@ public:
          return Error{error};
 
       rewrite_values();
-      for (const Access &access : accesses) {
+      for (const SharedAccess &access : accesses) {
          b.cursor = nir_before_instr(&access.instr->instr);
          rewrite(access);
       }
@@ -234,7 +234,7 @@ private:
       return nir_explicit_io_address_from_deref(&b, deref, base, nir_address_format_32bit_offset);
    }
 
-   void rewrite(const Access &access)
+   void rewrite(const SharedAccess &access)
    {
       nir_intrinsic_instr *instr = access.instr;
       nir_src *pointer = pointer_source(instr);
@@ -260,18 +260,18 @@ private:
       nir_instr_remove(&instr->instr);
    }
 
-   nir_deref_instr *element(const Access &access, nir_def *bytes)
+   nir_deref_instr *element(const SharedAccess &access, nir_def *bytes)
    {
       return nir_build_deref_array(&b, nir_build_deref_var(&b, access.block->array),
                                    units(access, bytes));
    }
 
-   nir_def *units(const Access &access, nir_def *bytes)
+   nir_def *units(const SharedAccess &access, nir_def *bytes)
    {
       return unit_index(&b, bytes, util_logbase2(access.block->width / 8));
    }
 
-   void load(const Access &access, nir_def *bytes, unsigned stride)
+   void load(const SharedAccess &access, nir_def *bytes, unsigned stride)
    {
       nir_intrinsic_instr *instr = access.instr;
       const unsigned bits = memory_bits(&instr->def), width = access.block->width;
@@ -290,7 +290,7 @@ private:
       nir_def_rewrite_uses(&instr->def, nir_vec(&b, components, instr->def.num_components));
    }
 
-   void store(const Access &access, nir_def *bytes, unsigned stride)
+   void store(const SharedAccess &access, nir_def *bytes, unsigned stride)
    {
       nir_intrinsic_instr *instr = access.instr;
       nir_def *value = instr->src[1].ssa;
@@ -318,7 +318,7 @@ private:
    std::vector<nir_variable *> old;
    std::map<const nir_variable *, unsigned> begins; ///< byte offset in the block
    std::map<nir_variable *, Block> blocks;
-   std::vector<Access> accesses;
+   std::vector<SharedAccess> accesses;
    std::string error;
 };
 
@@ -329,7 +329,7 @@ Result<bool> lower_shared_memory(nir_shader *nir)
    if (!nir->info.shared_memory_explicit_layout)
       nir_lower_vars_to_explicit_types(nir, nir_var_mem_shared, glsl_get_natural_size_align_bytes);
    nir->info.shared_size = 0;
-   return State(nir).run();
+   return SharedMemoryLowering(nir).run();
 }
 
 } // namespace weft

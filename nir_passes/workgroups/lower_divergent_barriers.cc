@@ -47,9 +47,9 @@ void for_each_list(nir_cf_node *node, const Body &body)
 /// Code that only some invocations execute runs under a *guard*, a branch by a predicate, in code
 /// that the whole workgroup executes. Predicates are registers: an invocation that leaves a loop
 /// clears its own.
-class Lowering {
+class BarrierLowering {
 public:
-   Lowering(nir_shader *nir, std::span<const Meeting> list)
+   BarrierLowering(nir_shader *nir, std::span<const Meeting> list)
        : nir(nir), impl(nir_shader_get_entrypoint(nir)), b(nir_builder_create(impl))
    {
       for (const Meeting &meeting : list)
@@ -336,9 +336,9 @@ private:
       return nir_foreach_src(
          instr,
          [](nir_src *src, void *data) {
-            return !static_cast<const Lowering *>(data)->is_moved(src->ssa->parent_instr);
+            return !static_cast<const BarrierLowering *>(data)->is_moved(src->ssa->parent_instr);
          },
-         const_cast<Lowering *>(this));
+         const_cast<BarrierLowering *>(this));
    }
 
    /// Whether the instruction is under a guard, by itself or in a branch that was moved as a whole.
@@ -458,7 +458,7 @@ void lower_divergent_barriers(nir_shader *nir, std::span<const Meeting> meetings
       return is_in_divergent_flow(meeting.barrier->instr.block);
    });
    if (any)
-      Lowering(nir, meetings).run();
+      BarrierLowering(nir, meetings).run();
 }
 
 } // namespace weft

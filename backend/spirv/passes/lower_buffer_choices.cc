@@ -190,9 +190,9 @@ private:
    std::set<std::tuple<const nir_def *, unsigned, const nir_def *, unsigned>> seen;
 };
 
-class State {
+class BufferChoices {
 public:
-   explicit State(nir_shader *nir)
+   explicit BufferChoices(nir_shader *nir)
        : b(nir_builder_create(nir_shader_get_entrypoint(nir))), bindings(list_bindings(nir))
    {
    }
@@ -305,7 +305,7 @@ private:
 
 Result<bool> lower_buffer_choices(nir_shader *nir)
 {
-   return State(nir).run();
+   return BufferChoices(nir).run();
 }
 
 } // namespace weft::spirv

@@ -29,7 +29,7 @@ bool has_no_use(const glsl_type *type)
    return desc && desc->use == GLSL_CMAT_USE_NONE;
 }
 
-/// The same type, of matrices with a use.
+/// The type, with this use of its matrices.
 const glsl_type *with_use(const glsl_type *type, glsl_cmat_use use)
 {
    if (glsl_type_is_array(type))
@@ -42,7 +42,7 @@ const glsl_type *with_use(const glsl_type *type, glsl_cmat_use use)
 class Assigner {
 public:
    Assigner(nir_shader *nir, MatrixForm form)
-       : impl(nir_shader_get_entrypoint(nir)), counts_freely(form == MatrixForm::private_tiles)
+       : impl(nir_shader_get_entrypoint(nir)), has_fixed_length(form == MatrixForm::private_tiles)
    {
    }
 
@@ -66,11 +66,11 @@ public:
    }
 
 private:
-   /// Matrices that have the same use.
+   /// Matrices with the same use.
    struct Group {
-      size_t parent; ///< itself, or the one that it has become part of
+      size_t parent; ///< the group that it has become a part of, or itself
       std::array<unsigned, 4> votes = {};
-      bool keeps_none = false;
+      bool keeps_no_use = false;
    };
 
    size_t find(size_t group) const
@@ -87,12 +87,12 @@ private:
       if (x == y)
          return;
       list[y].parent = x;
-      list[x].keeps_none |= list[y].keeps_none;
+      list[x].keeps_no_use |= list[y].keeps_no_use;
       for (size_t i = 0; i < list[x].votes.size(); ++i)
          list[x].votes[i] += list[y].votes[i];
    }
 
-   /// Of a deref of matrices without a use.
+   /// The group of a deref of matrices without a use.
    size_t group_of(nir_deref_instr *deref)
    {
       nir_variable *variable = nir_deref_instr_get_variable(deref);
@@ -103,7 +103,7 @@ private:
       if (is_known)
          groups[variable] = list.size() - 1;
       else
-         list.back().keeps_none = true; // in a struct
+         list.back().keeps_no_use = true; // in a struct
       return list.size() - 1;
    }
 
@@ -119,7 +119,7 @@ private:
             most = g.votes[use];
          }
       }
-      return g.keeps_none ? GLSL_CMAT_USE_NONE : best;
+      return g.keeps_no_use ? GLSL_CMAT_USE_NONE : best;
    }
 
    void visit(nir_instr *instr)
@@ -130,8 +130,8 @@ private:
          visit_intrinsic(nir_instr_as_intrinsic(instr));
    }
 
-   /// What is done with pointers to matrices, other than following them to one, is not understood
-   /// here.
+   /// A pointer to matrices may only lead to one matrix. The pass does not understand other
+   /// operations on the pointer.
    void visit_deref(nir_deref_instr *deref)
    {
       if (!has_no_use(deref->type))
@@ -141,7 +141,7 @@ private:
          const bool understood =
             !nir_src_is_if(src) && (nir_src_parent_instr(src)->type == nir_instr_type_intrinsic ||
                                     is_array_deref(nir_src_parent_instr(src)));
-         list[find(group)].keeps_none |= !understood;
+         list[find(group)].keeps_no_use |= !understood;
       }
    }
 
@@ -174,19 +174,19 @@ private:
       Group &group = list[find(without[0])];
       for (glsl_cmat_use use : uses)
          group.votes[use]++;
-      group.keeps_none |= !is_understood(instr->intrinsic);
+      group.keeps_no_use |= !is_understood(instr->intrinsic);
    }
 
    bool is_understood(nir_intrinsic_op op) const
    {
       if (op == nir_intrinsic_cmat_extract || op == nir_intrinsic_cmat_insert)
-         return counts_freely;
+         return has_fixed_length;
       return op == nir_intrinsic_cmat_load || op == nir_intrinsic_cmat_store ||
              op == nir_intrinsic_cmat_convert_weft || op == nir_intrinsic_copy_deref ||
              is_cmat_component_operation(op);
    }
 
-   /// Blocks are visited in dominance order: the parent of a deref is done before it.
+   /// Visits blocks in dominance order, so the parent of a deref comes first.
    void update_instructions()
    {
       nir_foreach_block(block, impl) {
@@ -223,7 +223,7 @@ private:
    }
 
    nir_function_impl *impl;
-   const bool counts_freely;
+   const bool has_fixed_length; ///< the number of components does not depend on the use
    std::unordered_map<nir_variable *, size_t> groups;
    std::vector<Group> list;
 };

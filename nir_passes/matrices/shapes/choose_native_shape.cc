@@ -65,20 +65,20 @@ public:
    }
 
 private:
-   struct Size {
+   struct TileSize {
       uint32_t m, n;
-      bool operator==(const Size &) const = default;
+      bool operator==(const TileSize &) const = default;
    };
 
    /// The sizes of native accumulators, the largest first. Hundreds of operations have few sizes.
-   std::vector<Size> sizes() const
+   std::vector<TileSize> sizes() const
    {
-      std::vector<Size> list;
+      std::vector<TileSize> list;
       for (const MatrixOperation &op : tiles.operations) {
-         if (const Size size = {op.m, op.n}; std::ranges::find(list, size) == list.end())
+         if (const TileSize size = {op.m, op.n}; std::ranges::find(list, size) == list.end())
             list.push_back(size);
       }
-      std::ranges::stable_sort(list, std::greater(), [](const Size &s) { return s.m * s.n; });
+      std::ranges::stable_sort(list, std::greater(), [](const TileSize &s) { return s.m * s.n; });
       return list;
    }
 

@@ -40,9 +40,9 @@ std::vector<nir_intrinsic_instr *> intrinsics(nir_function_impl *impl)
    return list;
 }
 
-class Lowering {
+class ScopeLowering {
 public:
-   Lowering(nir_shader *nir, const ScopePlan &plan, bool robust_access)
+   ScopeLowering(nir_shader *nir, const ScopePlan &plan, bool robust_access)
        : plan(plan), robust_access(robust_access),
          b(nir_builder_create(nir_shader_get_entrypoint(nir))), staging(make_staging(nir)),
          types(nir, [&](const glsl_cmat_description &desc) {
@@ -434,7 +434,7 @@ private:
 
 void lower_cmat_scope(nir_shader *nir, const ScopePlan &plan, bool robust_access)
 {
-   Lowering(nir, plan, robust_access).run();
+   ScopeLowering(nir, plan, robust_access).run();
 }
 
 } // namespace weft

@@ -58,8 +58,8 @@ bool may_move(const nir_intrinsic_instr *load)
    return !(nir_intrinsic_access(load) & (ACCESS_VOLATILE | ACCESS_COHERENT));
 }
 
-/// The load of the matrix that an insertion reads; null if the matrix has other uses, or if the load
-/// may not move to the insertion.
+/// The load of the matrix that an insertion reads; null if the matrix has other uses, or if the
+/// load may not move to the insertion.
 nir_intrinsic_instr *load_for(nir_intrinsic_instr *insertion, const UseCounts &uses)
 {
    constexpr uint32_t load_and_insertion = 2;

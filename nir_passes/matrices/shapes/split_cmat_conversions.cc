@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Conversions of the component type or the use, and transposes.  Matrices that are split alike are
-/// converted tile by tile, others element by element.
+/// Conversions of the component type or the use, and transposes. Matrices with tiles of one size
+/// are converted tile by tile, others element by element.
 
 #include "nir_passes/loops/build_loop.h"
 #include "nir_passes/matrices/cmat_conversion.h"
@@ -14,8 +14,8 @@ namespace weft::cmat {
 
 namespace {
 
-/// Takes every component of the result from its place in the source, as change() makes it.  Those
-/// outside of the matrix become some element or other.
+/// Sets every component of the result to change() of its element in the source. Components outside
+/// of the matrix become any element.
 template <typename Change>
 void take_elements(SplitContext &c, const Matrix &result, const Matrix &source, bool transposed,
                    const Change &change)
@@ -63,8 +63,8 @@ Matrix temporary(SplitContext &c, glsl_cmat_description desc, glsl_cmat_use use)
    return {nir_build_deref_var(&c.b, variable), desc};
 }
 
-/// The tiles of A and B depend on the type, those of accumulators do not: where matrices are split
-/// differently, the type changes while they are accumulators.
+/// The tiles of A and B depend on the component type, but the tiles of accumulators do not. So
+/// matrices with tiles of different sizes change their type as accumulators.
 void convert_as_accumulators(SplitContext &c, nir_intrinsic_instr *instr, const Matrix &result,
                              const Matrix &source)
 {

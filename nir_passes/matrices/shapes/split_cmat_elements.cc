@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Components of the running invocation, runs of them, and single elements: which tile has them,
-/// and where.  The components of a matrix are those of its first tile, then those of the second
-/// and so on.
+/// Finds the tile and the place in it of components of the running invocation, of runs of
+/// components, and of single elements. Components are numbered tile by tile.
 
 #include "nir_passes/matrices/cmat_description.h"
 #include "nir_passes/matrices/copies/lower_cmat_inserts.h"
@@ -15,38 +14,38 @@ namespace {
 
 /* ---- components ---- */
 
-/// How many components of a tile an invocation has is for the back end to say.
+/// The number of components of a tile that an invocation holds, which the back end decides.
 nir_def *tile_length(SplitContext &c, const glsl_cmat_description &desc)
 {
    return _nir_build_cmat_length(&c.b, {._ = 0, .cmat_desc = c.tile_of(desc)});
 }
 
-/// Where a component of the whole matrix is.
-struct Component {
-   nir_def *tile; ///< its number
+/// A component of the whole matrix by its tile.
+struct TileComponent {
+   nir_def *tile; ///< the tile's number
    nir_def *in_tile;
 };
 
-/// `of_tile` is the number of components of one tile, or of whatever else is numbered so.
-Component find(SplitContext &c, const glsl_cmat_description &desc, nir_def *component,
-               nir_def *of_tile)
+/// `of_tile` is the number of components of one tile. Runs and stacks are numbered in the same way.
+TileComponent find(SplitContext &c, const glsl_cmat_description &desc, nir_def *component,
+                   nir_def *of_tile)
 {
    component = nir_u2u32(&c.b, component);
    if (c.grid(desc).tiles() == 1)
       return {nir_imm_int(&c.b, 0), component};
-   Component found;
+   TileComponent found;
    found.tile = nir_udiv(&c.b, component, of_tile);
    found.in_tile = nir_umod(&c.b, component, of_tile);
    return found;
 }
 
-Component find(SplitContext &c, const glsl_cmat_description &desc, nir_def *component)
+TileComponent find(SplitContext &c, const glsl_cmat_description &desc, nir_def *component)
 {
    return find(c, desc, component, tile_length(c, desc));
 }
 
-/// Coordinates in a tile, with a third number that says whether the element lies in it, become
-/// those in the whole matrix.
+/// Replaces coordinates in a tile by coordinates in the whole matrix. Their third number is nonzero
+/// if the element lies in the tile, or in the matrix.
 void rewrite_coordinates(SplitContext &c, nir_intrinsic_instr *instr,
                          const glsl_cmat_description &desc, nir_def *tile_number, nir_def *in_tile)
 {
@@ -60,20 +59,20 @@ void rewrite_coordinates(SplitContext &c, nir_intrinsic_instr *instr,
    nir_def_rewrite_uses(&instr->def, nir_vec3(b, at.row, at.col, inside));
 }
 
-nir_def *is_in_matrix(SplitContext &c, const glsl_cmat_description &desc, const Component &p)
+nir_def *is_in_matrix(SplitContext &c, const glsl_cmat_description &desc, const TileComponent &p)
 {
    return c.is_in(c.in_matrix(desc, p.tile, c.coordinates(desc, p.in_tile)), c.grid(desc).matrix);
 }
 
 /* ---- runs ---- */
 
-/// Tiles whose runs are numbered together.
+/// Tiles with a common numbering of runs.
 struct Stack {
    uint32_t tiles;
-   glsl_cmat_description desc; ///< as if they lay below each other
+   glsl_cmat_description desc; ///< of all tiles as one, with the first tile at its top
 };
 
-/// Of the dense map's tiles, which are one behind the other in memory, as many as give every
+/// In the dense map, where tiles are contiguous in memory, a stack has enough tiles to give every
 /// invocation a run.
 Stack stack(const SplitContext &c, const glsl_cmat_description &matrix, const Runs &runs)
 {
@@ -97,11 +96,11 @@ nir_def *stack_runs(SplitContext &c, const Stack &s, const Runs &runs)
                                            .run_length = runs.length});
 }
 
-/// The run within its stack, and the first of the stack's tiles.
-Component find_run(SplitContext &c, const glsl_cmat_description &desc, const Stack &s,
-                   const Runs &runs, nir_def *number)
+/// Finds the first tile of a run's stack, and the run's number in the stack.
+TileComponent find_run(SplitContext &c, const glsl_cmat_description &desc, const Stack &s,
+                       const Runs &runs, nir_def *number)
 {
-   Component p = find(c, desc, number, stack_runs(c, s, runs));
+   TileComponent p = find(c, desc, number, stack_runs(c, s, runs));
    p.tile = nir_imul_imm(&c.b, p.tile, s.tiles);
    return p;
 }
@@ -118,7 +117,7 @@ void split_length(SplitContext &c, nir_intrinsic_instr *instr)
 void split_coordinates(SplitContext &c, nir_intrinsic_instr *instr)
 {
    const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
-   const Component p = find(c, desc, instr->src[0].ssa);
+   const TileComponent p = find(c, desc, instr->src[0].ssa);
    rewrite_coordinates(
       c, instr, desc, p.tile,
       _nir_build_cmat_coordinates_weft(&c.b, p.in_tile, {._ = 0, .cmat_desc = c.tile_of(desc)}));
@@ -127,7 +126,7 @@ void split_coordinates(SplitContext &c, nir_intrinsic_instr *instr)
 void split_extract(SplitContext &c, nir_intrinsic_instr *instr)
 {
    const Matrix source = c.operand(instr, 0);
-   const Component p = find(c, source.desc, instr->src[1].ssa);
+   const TileComponent p = find(c, source.desc, instr->src[1].ssa);
    const bool is_one = c.is_one_stack(source.desc);
    nir_def *from = is_one ? c.all_tiles(source) : c.tile(source, p.tile);
    nir_def *component = is_one ? instr->src[1].ssa : p.in_tile;
@@ -138,9 +137,9 @@ void split_insert(SplitContext &c, nir_intrinsic_instr *instr)
 {
    assert(is_in_place(instr));
    const Matrix result = c.operand(instr, 0);
-   const Component p = find(c, result.desc, instr->src[3].ssa);
+   const TileComponent p = find(c, result.desc, instr->src[3].ssa);
    nir_def *value = instr->src[1].ssa, *into = c.tile(result, p.tile);
-   if (c.has_zeros(result.desc)) {
+   if (c.has_zero_padding(result.desc)) {
       nir_def *zero = nir_imm_intN_t(&c.b, 0, value->bit_size);
       value = nir_bcsel(&c.b, is_in_matrix(c, result.desc, p), value, zero);
    }
@@ -167,7 +166,7 @@ void split_run_coordinates(SplitContext &c, nir_intrinsic_instr *instr)
    const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
    const Runs runs = runs_of(instr);
    const Stack s = stack(c, desc, runs);
-   const Component p = find_run(c, desc, s, runs, instr->src[0].ssa);
+   const TileComponent p = find_run(c, desc, s, runs, instr->src[0].ssa);
    nir_def *in_stack =
       _nir_build_cmat_run_coordinates_weft(b, p.in_tile,
                                            {._ = 0,
@@ -181,13 +180,13 @@ void split_run_coordinates(SplitContext &c, nir_intrinsic_instr *instr)
                        in_tile);
 }
 
-/// Of those that lie in the matrix: nothing writes padding.
+/// The run lies in the matrix, because nothing writes padding.
 void split_insert_run(SplitContext &c, nir_intrinsic_instr *instr)
 {
    assert(is_in_place(instr));
    const Matrix result = c.operand(instr, 0);
    const Runs runs = runs_of(instr);
-   const Component p =
+   const TileComponent p =
       find_run(c, result.desc, stack(c, result.desc, runs), runs, instr->src[3].ssa);
    nir_def *into = c.tile(result, p.tile);
    _nir_build_cmat_insert_run_weft(&c.b, into, instr->src[1].ssa, into, p.in_tile,

@@ -14,7 +14,7 @@ namespace weft::cmat {
 
 namespace {
 
-/// A tile with padding, element by element.  `first` points to its first element.
+/// Accesses a tile with padding element by element. `first` points to its first element.
 void access_elements(SplitContext &c, nir_intrinsic_instr *instr, const glsl_cmat_description &desc,
                      nir_def *tile, const TileGrid::Size &extent, nir_deref_instr *first,
                      const Memory &memory)
@@ -46,7 +46,7 @@ void access_elements(SplitContext &c, nir_intrinsic_instr *instr, const glsl_cma
    });
 }
 
-/// Of a matrix in memory, the variables of whose tiles variable_of() gives.
+/// Accesses a matrix in memory tile by tile. variable_of() returns a tile's variable.
 void split_access(SplitContext &c, nir_intrinsic_instr *instr, const glsl_cmat_description &desc,
                   nir_deref_instr *pointer,
                   const std::function<nir_def *(const Tile &)> &variable_of)
@@ -83,7 +83,7 @@ void split_access(SplitContext &c, nir_intrinsic_instr *instr, const Matrix &mat
                 [&](const Tile &t) { return c.tile(matrix, t.number); });
 }
 
-/// Whole tiles: matrices are cut between them (lower_cmat_scope.h).
+/// Inserts whole tiles, because bands end between tiles (plan_cmat_scope.h).
 void insert_columns(SplitContext &c, const Matrix &result, const Matrix &source, nir_def *first)
 {
    nir_builder &b = c.b;
@@ -113,14 +113,15 @@ void split_insert_columns(SplitContext &c, nir_intrinsic_instr *instr)
    insert_columns(c, c.operand(instr, 0), c.operand(instr, 1), instr->src[2].ssa);
 }
 
-/// Whole tiles, as in insert_columns(); padding is not for workgroups' matrices.
+/// Loads whole tiles, as in insert_columns(). A workgroup's matrix has no loop that pads, so padded
+/// columns are loaded elsewhere first.
 void split_load_columns(SplitContext &c, nir_intrinsic_instr *instr)
 {
    nir_builder &b = c.b;
    const Matrix result = c.operand(instr, 0);
    const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);
    nir_deref_instr *pointer = nir_src_as_deref(instr->src[1]);
-   if (c.has_zeros(desc)) {
+   if (c.has_zero_padding(desc)) {
       nir_variable *columns = nir_local_variable_create(b.impl, c.split_type(desc), "columns");
       const Matrix padded = {nir_build_deref_var(&b, columns), desc};
       split_access(c, instr, padded, pointer);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A multiplication becomes, for each tile of the result, a sum of products of tiles.
+/// Each tile of a muladd's result becomes a sum of products of tiles.
 
 #include "nir_passes/matrices/cmat_description.h"
 #include "nir_passes/matrices/shapes/split_context.h"
@@ -16,9 +16,9 @@ struct Sum {
    nir_intrinsic_instr *instr;
    Matrix a, b;
    nir_def *row, *col;
-   uint32_t depth; ///< products
+   uint32_t depth; ///< number of products
    bool unrolled;
-   /// Tiles: what the products are added to, and the result.
+   /// The tile to which the products are added, and the tile of the result.
    nir_def *addend, *d;
    glsl_cmat_description desc; ///< of the whole result
 
@@ -31,7 +31,7 @@ struct Sum {
          {._ = 0, .saturate = saturate, .cmat_signed_mask = nir_intrinsic_cmat_signed_mask(instr)});
    }
 
-   /// One product after the other, each added to the sum so far.
+   /// Adds one product after the other to the sum.
    void add_products(nir_def *result, nir_def *to, bool saturate) const
    {
       add_product(nir_imm_int(builder(), 0), result, to, saturate);
@@ -40,7 +40,7 @@ struct Sum {
          [&](nir_def *i) { add_product(nir_iadd_imm(builder(), i, 1), result, result, saturate); });
    }
 
-   /// Products are added up first, which cannot overflow.
+   /// Adds all products first, which cannot overflow.
    void add_saturating() const
    {
       nir_def *products = tile_variable(desc);
@@ -51,8 +51,8 @@ struct Sum {
                                 {._ = 0, .alu_op = is_signed ? nir_op_iadd_sat : nir_op_uadd_sat});
    }
 
-   /// In f32, rounded once.  So the first product has a result, and the last one an addend, of
-   /// another type than the other products have.
+   /// Adds in f32 and rounds once. So the type of the first product's addend, and of the last one's
+   /// result, differs from the others.
    void add_widened() const
    {
       glsl_cmat_description wide = desc;

@@ -60,7 +60,7 @@ void split_copy(SplitContext &c, nir_intrinsic_instr *instr)
 
 using Split = void (*)(SplitContext &, nir_intrinsic_instr *);
 
-/// What splits an instruction; null for others than those on matrices.
+/// The function that splits an instruction; null if it is no operation on matrices.
 Split split_function(nir_intrinsic_op op)
 {
    switch (op) {

@@ -10,27 +10,27 @@
 
 namespace weft {
 
-/// Cuts matrices into tiles of the back end's shapes: a matrix becomes an array of tiles, which are
-/// matrices, from left to right and from top to bottom (one tile stays itself), and what is done
-/// with it becomes the same for each tile.  The components of an invocation are those of the first
-/// tile, then those of the second and so on; cmat_length says how many a tile has.
+/// Cuts matrices into tiles of the back end's shapes. A matrix becomes an array of smaller
+/// matrices, its tiles, from left to right and from top to bottom. If it has one tile only, it
+/// stays a matrix. Each operation becomes one operation per tile. An invocation's components are
+/// numbered tile by tile; cmat_length is the number of components in a tile.
 ///
-/// A matrix that is no whole number of tiles is padded.  For 20×12 and tiles of 8×8:
+/// If tiles do not divide a matrix, it is padded. For 20×12 and tiles of 8×8:
 ///
 ///        ┌────┬────┐
-///        │ 0  │ 1 ░│   ░ padding: neither loaded nor stored.  Of A and B it is 0 along K, so that
-///        ├────┼────┤     it adds nothing to products; else its value is any.  Where tiles are at
-///        │ 2  │ 3 ░│     the edge, elements are loaded and stored one by one, which takes to know
-///        ├────┼────┤     where they are: that of the dense map only (element_map.h).
+///        │ 0  │ 1 ░│   ░ padding is neither loaded nor stored. In A and B it is 0 along K, so that
+///        ├────┼────┤     it adds nothing to products. Other padding has any value. The elements of
+///        │ 2  │ 3 ░│     tiles at the edge are loaded and stored one by one, which needs their
+///        ├────┼────┤     places. So only the dense map (element_map.h) allows padding.
 ///        │ 4  │ 5 ░│
 ///        │░░░░│░░░░│
 ///        └────┴────┘
 ///
-/// With robust access a tile's place in its buffer does not wrap around 32 bits, nor the places of
-/// its lines in buffers of up to 128 MiB; beyond, and to keep to the buffer, is for the back end.
+/// With robust access, the offset of a tile in its buffer does not wrap around 32 bits. In buffers
+/// of up to 128 MiB, the offsets of its lines do not either. The back end checks the bounds.
 struct SplitOptions {
    NativeShape shape;
-   MatrixForm form; ///< of what becomes of the tiles
+   MatrixForm form; ///< of the tiles, after lower_cmat()
    uint32_t subgroup_size;
    bool robust_access = false;
 };

@@ -101,7 +101,7 @@ void SplitContext::for_each_tile_in_grid(const glsl_cmat_description &desc,
 
 bool SplitContext::is_one_stack(const glsl_cmat_description &desc) const
 {
-   constexpr uint32_t max_rows = 1024; // that a description has room for
+   constexpr uint32_t max_rows = 1024; // of a description
    const TileGrid g = grid(desc);
    return g.tiles() > max_unrolled_tiles && g.stacked(g.tiles()).rows <= max_rows &&
           options.form == MatrixForm::private_tiles &&
@@ -156,7 +156,7 @@ nir_def *SplitContext::is_in(const Coordinates &element, const TileGrid::Size &e
 
 /* ---- padding ---- */
 
-bool SplitContext::has_zeros(const glsl_cmat_description &desc) const
+bool SplitContext::has_zero_padding(const glsl_cmat_description &desc) const
 {
    const TileGrid g = grid(desc);
    return (desc.use == GLSL_CMAT_USE_A && g.pads_cols()) ||
@@ -165,7 +165,7 @@ bool SplitContext::has_zeros(const glsl_cmat_description &desc) const
 
 void SplitContext::clear_padding(const Matrix &matrix)
 {
-   if (!has_zeros(matrix.desc))
+   if (!has_zero_padding(matrix.desc))
       return;
    const unsigned bits = component_bits(matrix.desc);
    for_each_tile_in_grid(matrix.desc, [&](const Tile &t) {

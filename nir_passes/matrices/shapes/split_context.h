@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What the functions that split one operation each have in common (split_cmat_*.cc only).
+/// The state that the functions which split operations share. For split_cmat_*.cc only.
 
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace weft::cmat {
 
-/// A tile of a matrix, where all or some are the same code.
+/// A tile of a matrix, in code that may be the same for several tiles.
 struct Tile {
    nir_def *number, *row, *col; ///< in the grid
    TileGrid::Size extent;
@@ -30,10 +30,11 @@ struct SplitContext {
    nir_builder b;
    /// Matrices become arrays of tiles, or one tile.
    CmatTypes types;
-   /// Tiles for sums in f32, by type.  Sums are added up one after the other and share them.
+   /// Tiles for sums in f32, one for each type. Sums are added up one after the other, so they
+   /// share these tiles.
    std::vector<nir_variable *> wide_sums;
 
-   /// Code for more tiles, or products of tiles, or products of one sum, than these is a loop.
+   /// Larger numbers of tiles, of products, or of products in one sum become loops.
    static constexpr uint32_t max_unrolled_tiles = 4, max_unrolled_products = 64,
                              max_unrolled_depth = 16;
 
@@ -64,46 +65,45 @@ struct SplitContext {
    void count_to(uint32_t count, uint32_t max_unrolled, const std::function<void(nir_def *)> &body);
    /// Calls body with the number of each tile.
    void for_each_tile(const glsl_cmat_description &, const std::function<void(nir_def *)> &body);
-   /// Calls body with each tile; those in a loop have the same extent.  Tiles go by rows, or by
-   /// columns where lines of memory lie so: the elements that a line of the cache brings are used
-   /// at once.
+   /// Calls body with each tile. Tiles in one loop have the same extent. They follow the lines of
+   /// memory, by rows or by columns, so that the elements of a cache line are used together.
    void for_each_tile_in_grid(const glsl_cmat_description &,
                               const std::function<void(const Tile &)> &body,
                               bool by_columns = false);
 
-   /// Whether all tiles of a matrix are accessed as one: in private memory they lie one behind the
-   /// other.  Worth it for more than a few.
+   /// Whether all tiles of a matrix are accessed as one, because they are contiguous in private
+   /// memory. This pays if the matrix has more than a few tiles.
    bool is_one_stack(const glsl_cmat_description &) const;
-   /// All tiles of such a matrix, as if they lay below each other.
+   /// All tiles of such a matrix as one tile, with the first tile at its top.
    nir_def *all_tiles(const Matrix &);
-   /// For operations on each component by itself, of matrices that are split alike.  Calls body
-   /// with a function that gives the same part of each matrix: a tile, or all tiles.
+   /// For operations on single components of matrices with tiles of one size. Calls body with a
+   /// function that returns the same part of each matrix: a tile, or all tiles.
    using PartOf = std::function<nir_def *(const Matrix &)>;
    void for_each_part(const glsl_cmat_description &, const std::function<void(const PartOf &)> &);
 
    /* ---- elements ---- */
 
-   /// Components that an invocation has of a tile.
+   /// The number of components of a tile that an invocation holds.
    uint32_t components(const glsl_cmat_description &matrix) const;
-   /// In the tile, by the dense map.
+   /// A component's coordinates in its tile, by the dense map.
    Coordinates coordinates(const glsl_cmat_description &matrix, nir_def *component);
-   /// The element of the whole matrix that is one of a tile.
+   /// Coordinates in the whole matrix of an element of a tile.
    Coordinates in_matrix(const glsl_cmat_description &, nir_def *tile_number,
                          const Coordinates &in_tile);
    nir_def *is_in(const Coordinates &element, const TileGrid::Size &extent);
 
    /* ---- padding ---- */
 
-   /// Whether a matrix has padding that is kept at 0: that of factors, along K.
-   bool has_zeros(const glsl_cmat_description &) const;
-   /// Makes that padding 0 again after an operation on every component.
+   /// Whether a matrix has padding that stays 0: the padding of factors along K.
+   bool has_zero_padding(const glsl_cmat_description &) const;
+   /// Sets such padding to 0 after an operation on every component.
    void clear_padding(const Matrix &);
 };
 
 /// Memory.
 void split_load(SplitContext &, nir_intrinsic_instr *);
 void split_store(SplitContext &, nir_intrinsic_instr *);
-/// Of a workgroup's matrix (cmat_marks.h).
+/// Columns of a workgroup's matrix (cmat_marks.h).
 void split_load_columns(SplitContext &, nir_intrinsic_instr *);
 void split_insert_columns(SplitContext &, nir_intrinsic_instr *);
 
@@ -119,8 +119,8 @@ void split_runs(SplitContext &, nir_intrinsic_instr *);
 void split_run_coordinates(SplitContext &, nir_intrinsic_instr *);
 void split_insert_run(SplitContext &, nir_intrinsic_instr *);
 void split_element(SplitContext &, nir_intrinsic_instr *);
-/// An element of the whole matrix.  Its tile may differ between invocations: that is for the dense
-/// map, where tiles are memory.
+/// Reads an element of the whole matrix. Its tile may differ between invocations, so this needs the
+/// dense map, where tiles are memory.
 nir_def *element(SplitContext &, const Matrix &, const Coordinates &);
 
 /// Conversions of the component type or the use.

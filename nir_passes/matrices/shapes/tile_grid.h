@@ -3,13 +3,13 @@
 
 /// The geometry of a matrix that is cut into tiles of one size, as numbers only.
 ///
-/// Tiles are numbered from left to right, then from top to bottom.  The last tile of a row or of a
-/// column may reach beyond the matrix: its extent is the part of it that belongs to the matrix, its
-/// upper left.  For a matrix of 20×12 and tiles of 8×8:
+/// Tiles are numbered from left to right, then from top to bottom. The last tile of a row or of a
+/// column may reach beyond the matrix. Its extent is its upper left part, which belongs to the
+/// matrix. For a matrix of 20×12 and tiles of 8×8:
 ///
 ///        ┌────┬────┐
-///        │ 0  │ 1 ░│   3 × 2 tiles.  Tiles 0 and 2 have an extent of 8×8, tiles 1 and 3 of 8×4,
-///        ├────┼────┤   tile 4 of 4×8, tile 5 of 4×4.  ░ is padding.
+///        │ 0  │ 1 ░│   3 × 2 tiles. Tiles 0 and 2 have an extent of 8×8, tiles 1 and 3 of 8×4,
+///        ├────┼────┤   tile 4 of 4×8, tile 5 of 4×4. ░ is padding.
 ///        │ 2  │ 3 ░│
 ///        ├────┼────┤
 ///        │ 4  │ 5 ░│
@@ -54,14 +54,14 @@ struct TileGrid {
               std::min(tile.cols, matrix.cols - p.col * tile.cols)};
    }
    constexpr bool is_padded(const Size &extent) const { return extent != tile; }
-   /// Whether there is padding below the last row, or behind the last column.
+   /// Whether the matrix has padding below its last row, or behind its last column.
    constexpr bool pads_rows() const { return matrix.rows % tile.rows != 0; }
    constexpr bool pads_cols() const { return matrix.cols % tile.cols != 0; }
 
    /// Neighbouring tiles of the same extent.
    struct Region {
       Position first;
-      Size count; ///< in tiles; 0 if there are none
+      Size count; ///< in tiles; may be 0
       Size extent;
    };
    /// All tiles, those without padding first.
@@ -76,10 +76,11 @@ struct TileGrid {
                {{whole.rows, whole.cols}, rest, part}}};
    }
 
-   /// Tiles as if they lay below each other, as they do in private memory.
+   /// The size of tiles as one tile, with the first tile at its top. In private memory, tiles are
+   /// contiguous.
    constexpr Size stacked(uint32_t count) const { return {tile.rows * count, tile.cols}; }
-   /// How many tiles to stack so that they hold this many runs of so many elements, or as many as
-   /// go: a power of two by which the number of tiles can be divided.
+   /// The number of tiles that hold `runs` runs of `run_length` elements, or the largest possible
+   /// number: a power of two that divides the number of tiles.
    constexpr uint32_t stack_for_runs(uint32_t runs, uint32_t run_length) const
    {
       uint32_t count = 1;
