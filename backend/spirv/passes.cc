@@ -6,8 +6,8 @@
 #include "backend/spirv/emit/alu_table.h"
 #include "backend/spirv/emit/validate_spirv_form.h"
 #include "backend/spirv/passes/lower_buffer_choices.h"
-#include "backend/spirv/passes/lower_halves.h"
 #include "backend/spirv/passes/lower_single_levels.h"
+#include "backend/spirv/passes/lower_small_arithmetic.h"
 
 #include "nir_passes/matrices/validate_cmat.h"
 #include "nir_passes/memory/lower_access_units.h"
@@ -146,7 +146,7 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
    RUN(run, nir_lower_bit_size, spirv_bit_size, const_cast<Driver *>(&driver));
    optimize(run, unroll_tiles);
    optimize_late(run);
-   RUN(run, lower_halves, small_arithmetic(driver));
+   RUN(run, lower_small_arithmetic, small_arithmetic(driver));
 
    if (run.refused())
       return run.error();

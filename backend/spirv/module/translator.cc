@@ -4,7 +4,7 @@
 #include "backend/spirv/module/translator.h"
 
 #include "backend/spirv/module/matrix_types.h"
-#include "backend/spirv/passes/lower_halves.h"
+#include "backend/spirv/passes/lower_small_arithmetic.h"
 
 #include <algorithm>
 

@@ -34,6 +34,6 @@ inline SmallArithmetic small_arithmetic(const Driver &driver)
 /// u2u32.
 ///
 /// Runs last: optimisations could create such arithmetic again.
-bool lower_halves(nir_shader *, SmallArithmetic);
+bool lower_small_arithmetic(nir_shader *, SmallArithmetic);
 
 } // namespace weft::spirv

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "backend/spirv/passes/lower_halves.h"
+#include "backend/spirv/passes/lower_small_arithmetic.h"
 
 #include "compiler/nir/nir_builder.h"
 
@@ -166,7 +166,7 @@ bool lower_conversion(nir_builder *b, nir_alu_instr *alu, void *data)
 
 } // namespace
 
-bool lower_halves(nir_shader *nir, SmallArithmetic has)
+bool lower_small_arithmetic(nir_shader *nir, SmallArithmetic has)
 {
    if (has.half_floats && has.shorts && has.bytes)
       return false;
