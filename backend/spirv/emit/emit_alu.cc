@@ -8,6 +8,9 @@
 #include "backend/spirv/emit/emit.h"
 #include "backend/spirv/module/translator.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace weft::spirv {
 
 namespace {
