@@ -118,7 +118,7 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
     * robustBufferAccess allows accesses within 16 bytes to be checked together, so joining them is
     * valid. */
    RUN(run, opt_combine_accesses, CombineOptions{.keep_buffers = driver.robust_buffer_access_2});
-   /* After accesses are joined, so that there are few; before units, which differ by buffer. */
+   /* After accesses are joined, so that few are left; before units, which differ by buffer. */
    RUN(run, lower_buffer_choices);
    /* The last pass that reads byte offsets. */
    RUN(run, lower_access_units,

@@ -22,8 +22,8 @@ struct BlockOptions {
 ///    subgroup_id = local_invocation_index / subgroup_size
 ///    subgroup_invocation = local_invocation_index % subgroup_size
 ///
-/// A block's invocations may lie in several of the driver's subgroups, and those of a subgroup in
-/// several blocks. So invocations exchange values through shared memory, between barriers of the
+/// A block's invocations may lie in several of the driver's subgroups, and a subgroup's invocations
+/// in several blocks. So invocations exchange values through shared memory, between barriers of the
 /// workgroup; a subgroup barrier becomes a workgroup barrier. The whole workgroup reaches these
 /// barriers (lower_divergent_barriers.h), and invocations that are only there for the barrier mark
 /// themselves absent. Operations in uniform control flow need less; divergence analysis finds them.

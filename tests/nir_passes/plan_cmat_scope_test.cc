@@ -169,8 +169,9 @@ TEST(plan_cmat_scope, components_of_a_whole_b)
    for (const bool without_copies : {false, true}) {
       const auto is_cut = [&](const std::string &statements) {
          const Shader shader = test::scope_shader(tensor + statements + store);
-         if (without_copies)
+         if (without_copies) {
             EXPECT_TRUE(opt_cmat_copies(shader.get()));
+         }
          return planned(shader.get(), with_memory(enough)) != whole;
       };
       EXPECT_TRUE(is_cut(load)) << without_copies;

@@ -272,8 +272,8 @@ private:
              kind);
    }
 
-   /// Rounds toward zero, whatever the driver's rounding mode: if the driver rounded away from
-   /// zero, takes the next smaller number in magnitude.
+   /// Rounds toward zero in any rounding mode of the driver: if the driver rounded away from zero,
+   /// the result is the next smaller number in magnitude.
    void round_to_zero() const
    {
       const unsigned wide = source_bits(0);

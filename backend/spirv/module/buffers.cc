@@ -206,7 +206,7 @@ void Buffers::emit_size(nir_intrinsic_instr *instr)
    Binding *b = find(instr->src[0]);
    if (!b)
       return t.define(instr->def, 0, t.zero(Kind::integer, 32), Kind::integer);
-   /* Drivers without such small elements get arrays of words, like all buffers there. */
+   /* For drivers without elements of this size, all buffers are arrays of words. */
    const unsigned stride = t.driver.has_buffer_elements(b->stride * 8) ? b->stride : 4;
    const Binding::View &view = view_of(*b, memory_type(t, stride * 8), stride);
    Id base = view.variable;

@@ -112,7 +112,7 @@ private:
    /// Whether a variable of this pointer type is a block whose members are all decorated.
    bool has_restrict_members(uint32_t type)
    {
-      /* A chain of types has at most as many steps as there are types, unless it is a cycle. */
+      /* A chain of types without a cycle has no more steps than the module has types. */
       for (size_t i = 0; i < inner_type.size() && inner_type.contains(type); ++i)
          type = inner_type[type];
       const auto block = members.find(type);

@@ -92,8 +92,8 @@ nir_def *unpack(nir_builder *b, nir_def *half)
    return nir_unpack_half_2x16_split_x(b, nir_u2u32(b, half));
 }
 
-/// With `to_zero` rounds toward zero, whatever the driver's rounding mode: if it rounded away from
-/// zero, takes the next smaller number in magnitude.
+/// With `to_zero`, the result is rounded toward zero in any rounding mode of the driver: if the
+/// driver rounded away from zero, it is the next smaller number in magnitude.
 nir_def *pack(nir_builder *b, nir_def *value, bool to_zero)
 {
    nir_def *half = nir_pack_half_2x16_split(b, value, nir_imm_float(b, 0));

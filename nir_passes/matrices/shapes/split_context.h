@@ -60,8 +60,7 @@ struct SplitContext {
    nir_def *tile(const Matrix &, nir_def *number);
    nir_def *tile(const Matrix &, nir_def *row, nir_def *col);
 
-   /// Calls body with 0 to count - 1: as constants, or in a loop if there are more than
-   /// max_unrolled.
+   /// Calls body with 0 to count - 1: as constants, or in a loop if count exceeds max_unrolled.
    void count_to(uint32_t count, uint32_t max_unrolled, const std::function<void(nir_def *)> &body);
    /// Calls body with the number of each tile.
    void for_each_tile(const glsl_cmat_description &, const std::function<void(nir_def *)> &body);
