@@ -10,7 +10,6 @@
 #include "compiler/glsl_types.h"
 #include "compiler/nir/nir_builder.h"
 
-#include <bit>
 #include <optional>
 #include <string>
 
@@ -24,11 +23,6 @@ std::optional<ComponentType> component_type(const glsl_cmat_description &);
 
 /// Bits of one component.
 unsigned component_bits(const glsl_cmat_description &);
-/// The index of components of 8, 16, 32 or 64 bits in a table of these sizes.
-inline unsigned size_class(unsigned bits)
-{
-   return unsigned(std::countr_zero(bits / 8));
-}
 /// Whether the components were declared as signed integers.
 bool has_signed_components(const glsl_cmat_description &);
 bool has_real_components(const glsl_cmat_description &);

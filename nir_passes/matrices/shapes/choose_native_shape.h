@@ -7,11 +7,18 @@
 #include "nir_passes/target.h"
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
 
 namespace weft {
+
+/// The index of components of 8, 16, 32 or 64 bits in a table of these sizes.
+inline unsigned size_class(unsigned bits)
+{
+   return unsigned(std::countr_zero(bits / 8));
+}
 
 /// The tiles that a shader's matrices are built from: m×n accumulators, m×k matrices A and k×n
 /// matrices B, where k depends on the size of their components. A shader has one such shape, so

@@ -11,6 +11,7 @@
 #include "nir_passes/matrices/cmat_marks.h"
 #include "nir_passes/matrices/cmat_memory.h"
 #include "nir_passes/matrices/cmat_types.h"
+#include "nir_passes/matrices/shapes/choose_native_shape.h"
 #include "nir_passes/workgroups/workgroup_barrier.h"
 
 #include "compiler/nir/nir_builder.h"

@@ -4,6 +4,7 @@
 #include "nir_passes/matrices/shapes/plan_cmat_scope.h"
 
 #include "nir_passes/matrices/cmat_marks.h"
+#include "nir_passes/matrices/shapes/choose_native_shape.h"
 
 #include "compiler/nir/nir_deref.h"
 #include "compiler/spirv/spirv.h"
