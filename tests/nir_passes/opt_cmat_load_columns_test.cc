@@ -54,7 +54,9 @@ TEST(opt_cmat_load_columns, moves_the_load_between_the_barriers)
                 last = text.find("@barrier", first + 1);
    EXPECT_LT(first, load) << text;
    EXPECT_LT(load, last) << text;
-   EXPECT_TRUE(test::has(text, "cmat_desc=coopmat<float16_t, SCOPE_SUBGROUP, 16, 16, B>")) << text;
+   EXPECT_TRUE(test::has(text.substr(load), "(coopmat<float16_t, SCOPE_SUBGROUP, 16, 16, B>, "
+                                            "matrix_layout=col_major"))
+      << text;
 }
 
 TEST(opt_cmat_load_columns, passes_instructions_that_keep_memory)

@@ -82,10 +82,10 @@ TEST(plan_cmat_scope, bands)
 
 TEST(plan_cmat_scope, products)
 {
-   const std::string a_and_c =
-      "; 64x16 f16 (A): 4 bands of 16 rows; 16x32 f16 (B): whole; 64x32 f32 (accumulator): 4 bands "
-      "of 16 rows";
-   EXPECT_EQ(planned(scope_products(), with_memory(0)), "4 subgroups, B whole" + a_and_c);
+   const std::string bands =
+      "; 64x16 f16 (A): 4 bands of 16 rows; 64x32 f32 (accumulator): 4 bands of 16 rows; 16x32 f16 "
+      "(B): whole";
+   EXPECT_EQ(planned(scope_products(), with_memory(0)), "4 subgroups, B whole" + bands);
    EXPECT_EQ(planned(scope_products(), {.subgroup_size = 16, .keeps_whole = true}), whole);
 }
 
