@@ -159,8 +159,8 @@ private:
       const PlacedProduct most = reach(first);
       const auto is_near = [&](const nir_src &tile, const nir_src &first_tile, uint32_t most) {
          const Offset at = offset(tile), from = offset(first_tile);
-         return weft_is_shared_tile(tile) == weft_is_shared_tile(first_tile) && at.has_base_of(from) &&
-                at.distance(from) <= most;
+         return weft_is_shared_tile(tile) == weft_is_shared_tile(first_tile) &&
+                at.has_base_of(from) && at.distance(from) <= most;
       };
       std::vector<PlacedProduct> placed;
       for (const nir_intrinsic_instr *product : sum.products) {
