@@ -24,11 +24,11 @@ struct HostTarget {
    bool byte_dots = false;
 
    // For LLVM.
-   std::string_view triple;
-   std::string llvm_cpu;      ///< "x86-64-v4"
-   std::string llvm_features; ///< "+avx512vnni,…"
+   std::string_view triple = {};
+   std::string llvm_cpu = {};      ///< "x86-64-v4"
+   std::string llvm_features = {}; ///< "+avx512vnni,…"
    /// Passes of the code generator that cost more than they gain, by their names.
-   std::span<const std::string_view> dropped_passes;
+   std::span<const std::string_view> dropped_passes = {};
 };
 
 } // namespace weft::cpu

@@ -445,7 +445,7 @@ TEST(Alu, NothingElseIsTranslated)
       PassRunner passes(shader.b.shader, {});
       find_uniform_values(passes, 8);
       llvm::LLVMContext context;
-      auto translation = nir_to_llvm(shader.b.shader, {8, 256, false, true}, context);
+      auto translation = nir_to_llvm(shader.b.shader, {8, {.vector_bits = 256}, true}, context);
       ASSERT_FALSE(translation) << info.name;
       EXPECT_EQ(translation.error().message,
                 std::string("the CPU back end does not support the NIR operation ") + info.name);

@@ -47,7 +47,7 @@ public:
       for (const MatrixOperation &operation : operations(device)) {
          VkCooperativeMatrixPropertiesKHR p = {
             .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
-         tell_operation(operation, p);
+         write_operation(operation, p);
          device.matrix_properties.push_back(p);
       }
       if (!device.matrix2_features.cooperativeMatrixFlexibleDimensions)
@@ -56,7 +56,7 @@ public:
       for (const FlexibleOperation &operation : flexible(device)) {
          VkCooperativeMatrixFlexibleDimensionsPropertiesNV p = {
             .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV};
-         tell_flexible(operation, p);
+         write_flexible(operation, p);
          device.flexible_properties.push_back(p);
       }
       device.matrix2_properties.cooperativeMatrixFlexibleDimensionsMaxDimension =
