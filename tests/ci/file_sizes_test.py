@@ -12,10 +12,7 @@ LINES = 600
 PATTERNS = ("*.c", "*.cc", "*.h", "*.inc", "*.mjs", "*.py", "*meson.build", "ci/*", "tests/*/plant")
 
 # Path → reason.
-EXCEPTIONS = {
-    "nir_passes/front_end/vtn_tensor_access.c": "the split needs an interface between C files",
-    "nir_passes/matrices/shapes/lower_cmat_scope.cc": "one pass, whose operations share their state",
-}
+EXCEPTIONS = {}
 
 
 def check(sizes, exceptions):
