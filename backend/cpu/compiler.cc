@@ -3,6 +3,7 @@
 
 #include "backend/cpu/compiler.h"
 
+#include "backend/cpu/codegen/plans/access_plans.h"
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/jit/jit.h"
 #include "backend/cpu/kernels/tile_kernels.h"
@@ -106,12 +107,14 @@ Result<TranslatedShader> translate(LoweredShader shader, const CompileOptions &o
    find_uniform_values(run, shader.subgroup_size);
    if (run.refused())
       return run.error();
-   if (dump)
-      dump("nir", shader_text(nir));
-
-   auto context = std::make_unique<llvm::LLVMContext>();
    const TranslateOptions translate_options{shader.subgroup_size, shader.cpu->target,
                                             shader.robust_buffer_access};
+   if (dump) {
+      dump("nir", shader_text(nir));
+      dump("accesses", describe_plans(nir, translate_options));
+   }
+
+   auto context = std::make_unique<llvm::LLVMContext>();
    const Clock::time_point start = Clock::now();
    Result<Translation> translation = nir_to_llvm(nir, translate_options, *context);
    if (!translation)

@@ -97,6 +97,16 @@ class Weftc(unittest.TestCase):
             self.assertEqual(shader, emit())
             self.assertEqual(emit("--stop-after", application), shader)
 
+    def test_accesses(self):
+        result = self.weftc("--emit=accesses", self.compile("arrays", ARRAYS))
+        self.assertEqual(result.returncode, 0, result.stderr.decode())
+        text = result.stdout.decode()
+        self.assertRegex(text, r"^block \d+:\n")
+        self.assertRegex(text, r"%\d+ load_ssbo, 1 x 8 bits: runs of 32 lanes, step 1; "
+                               r"if 32 bytes in bounds\n")
+        self.assertRegex(text, r"%\d+ store_ssbo, 1 x 8 bits: runs of 32 lanes, step 1; "
+                               r"if 32 bytes in bounds\n")
+
     def test_llvm(self):
         text = self.emit("--emit=llvm")
         self.assertIn("define void @weft_kernel(", text)

@@ -7,7 +7,7 @@ _weftc() {
   [[ $word = = ]] && word=
   [[ $before = = ]] && before=${COMP_WORDS[COMP_CWORD - 2]}
   case $before in
-    --emit) values='nir passes llvm asm spirv spirv-text map register-map plan' ;;
+    --emit) values='nir passes accesses llvm asm spirv spirv-text map register-map plan' ;;
     --path) values='tiles registers spirv-tiles spirv-registers' ;;
     --compare) values='all tiles registers spirv-tiles spirv-registers' ;;
     --reference) values='tiles registers spirv-tiles spirv-registers' ;;

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
 
-complete -c weftc -l emit -d 'The stage to show' -x -a 'nir passes llvm asm spirv spirv-text map register-map plan'
+complete -c weftc -l emit -d 'The stage to show' -x -a 'nir passes accesses llvm asm spirv spirv-text map register-map plan'
 complete -c weftc -l stats -d 'Statistics as JSON'
 complete -c weftc -l run -d 'Run the shader, without Vulkan'
 complete -c weftc -l path -d 'The compilation path' -x -a 'tiles registers spirv-tiles spirv-registers'

@@ -20,7 +20,18 @@ namespace weft::weftc {
 
 enum class Command { emit, statistics, run, bisect };
 
-enum class Emit { nir, passes, llvm, assembly, spirv, spirv_text, map, register_map, plan };
+enum class Emit {
+   nir,
+   passes,
+   accesses,
+   llvm,
+   assembly,
+   spirv,
+   spirv_text,
+   map,
+   register_map,
+   plan
+};
 
 /// A specialization constant's value as 8 little-endian bytes, of which its type uses the first
 /// ones.

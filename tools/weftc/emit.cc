@@ -210,6 +210,8 @@ Emitted emit_stage(const Arguments &arguments, std::span<const uint32_t> words)
    case Emit::nir:
    case Emit::passes:
       return emit_nir(arguments, words);
+   case Emit::accesses:
+      return emit_cpu_phase(arguments, words, "accesses");
    case Emit::llvm:
       return emit_cpu_phase(arguments, words, "llvm");
    case Emit::assembly:

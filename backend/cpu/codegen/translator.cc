@@ -6,8 +6,6 @@
 #include "backend/cpu/codegen/facts/control_flow.h"
 #include "backend/cpu/jit/jit.h"
 
-#include <llvm/Analysis/VectorUtils.h>
-
 #include <algorithm>
 
 namespace weft::cpu {
@@ -40,7 +38,8 @@ Result<Translation> nir_to_llvm(nir_shader *shader, const TranslateOptions &opti
 Translator::Translator(nir_shader *shader, const TranslateOptions &options,
                        llvm::LLVMContext &context)
     : context(context), module(std::make_unique<llvm::Module>("weft", context)), b(context),
-      shader(shader), options(options), W(options.subgroup_size)
+      shader(shader), options(options), W(options.subgroup_size),
+      lane_values(b, options.subgroup_size)
 {
    prepare_module(*module);
 }
@@ -50,9 +49,8 @@ Result<Translation> Translator::run()
    nir_function_impl *impl = nir_shader_get_entrypoint(shader);
    nir_index_ssa_defs(impl);
    nir_metadata_require(impl, nir_metadata_block_index | nir_metadata_dominance);
-   patterns.emplace(shader, W);
-   fixed_offsets.emplace(shader, W, *patterns);
-   packed_sums.emplace(impl);
+   facts.emplace(shader, W);
+   plans.emplace(shader, options, *facts);
    Result<ProductPlan> planned = plan_products(shader, W);
    if (!planned)
       return planned.error();
@@ -103,19 +101,19 @@ void Translator::begin_function()
 
 Value *Translator::assumed_value(const nir_def &def, unsigned component)
 {
-   if (way_of_guarded != Way::regular || is_uniform(def) || def.bit_size > 32)
+   if (!emission || !emission->guard_holds || is_uniform(def) || def.bit_size > 32)
       return nullptr;
    const nir_scalar scalar = {const_cast<nir_def *>(&def), component};
-   const LaneOffsets &value = fixed_offsets->offsets(scalar);
+   const LaneOffsets &value = facts->offsets.offsets(scalar);
    if (value.from_first.empty() || value.assumed.bits < def.bit_size)
       return nullptr;
    for (const uint32_t number : value.assumptions) {
-      const LaneAssumption &wanted = fixed_offsets->assumption(number);
+      const LaneAssumption &wanted = facts->offsets.assumption(number);
       const auto holds = [&](const LaneAssumption &a) {
          return a.def == wanted.def && a.component == wanted.component &&
                 (a.mask & wanted.mask) == wanted.mask;
       };
-      if (std::ranges::none_of(assumed, holds))
+      if (std::ranges::none_of(emission->guard->assumptions, holds))
          return nullptr;
    }
    llvm::SmallVector<llvm::Constant *, 64> lanes;
@@ -158,20 +156,6 @@ Value *Translator::as_int(Value *v)
    return b.CreateBitCast(v, result);
 }
 
-Value *Translator::splat(Value *scalar)
-{
-   if (llvm::isa<llvm::Constant>(scalar))
-      return b.CreateVectorSplat(W, scalar);
-   if (splats_block != b.GetInsertBlock()) {
-      splats.clear();
-      splats_block = b.GetInsertBlock();
-   }
-   Value *&vector = splats[scalar];
-   if (!vector)
-      vector = b.CreateVectorSplat(W, scalar);
-   return vector;
-}
-
 Value *Translator::lane_numbers(unsigned bits)
 {
    llvm::SmallVector<llvm::Constant *, 64> numbers;
@@ -211,42 +195,6 @@ Value *Translator::first_active(const nir_src &src, unsigned component)
    if (is_uniform(src))
       return v;
    return b.CreateExtractElement(v, mask ? first_active_lane() : b.getInt32(0));
-}
-
-Value *Translator::first_lane(Value *v, unsigned depth)
-{
-   if (!v->getType()->isVectorTy())
-      return v;
-   if (auto *constant = llvm::dyn_cast<llvm::Constant>(v))
-      return constant->getAggregateElement(0u);
-   if (Value *scalar = llvm::getSplatValue(v))
-      return scalar;
-   if (const auto found = first_lanes.find(v); found != first_lanes.end())
-      return found->second;
-   // At the vector's definition, so that the cached value dominates all uses of the vector.
-   llvm::IRBuilder<>::InsertPointGuard guard(b);
-   auto *instruction = llvm::dyn_cast<llvm::Instruction>(v);
-   if (instruction) {
-      llvm::BasicBlock *block = instruction->getParent();
-      b.SetInsertPoint(block, llvm::isa<llvm::PHINode>(v) ? block->getFirstInsertionPt()
-                                                          : std::next(instruction->getIterator()));
-   }
-   Value *scalar;
-   const bool follows = depth < max_address_depth;
-   if (auto *operation = llvm::dyn_cast<llvm::BinaryOperator>(v); operation && follows) {
-      scalar =
-         b.CreateBinOp(operation->getOpcode(), first_lane(operation->getOperand(0), depth + 1),
-                       first_lane(operation->getOperand(1), depth + 1));
-   } else if (auto *cast = llvm::dyn_cast<llvm::CastInst>(v);
-              cast && follows && cast->getSrcTy()->isVectorTy() &&
-              llvm::cast<llvm::FixedVectorType>(cast->getSrcTy())->getNumElements() == W) {
-      scalar = b.CreateCast(cast->getOpcode(), first_lane(cast->getOperand(0), depth + 1),
-                            v->getType()->getScalarType());
-   } else {
-      scalar = b.CreateExtractElement(v, uint64_t(0));
-   }
-   first_lanes[v] = scalar;
-   return scalar;
 }
 
 void Translator::define(const nir_def &def, unsigned component, Value *v)

@@ -14,15 +14,16 @@
 
 #pragma once
 
-#include "backend/cpu/codegen/facts/lane_offsets.h"
-#include "backend/cpu/codegen/facts/packed_sums.h"
 #include "backend/cpu/codegen/nir_to_llvm.h"
+#include "backend/cpu/codegen/plans/access_plans.h"
 #include "backend/cpu/codegen/products/plan_products.h"
+#include "backend/cpu/codegen/vectors/lane_values.h"
 
 #include "compiler/nir/nir.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/ScopeExit.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -32,30 +33,28 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace weft::cpu {
 
-/// How a load with a guard accesses its lanes' memory.
-enum class Way {
-   ask,      ///< the load emits its own guard
-   regular,  ///< an earlier guard held
-   lanewise, ///< an earlier guard failed
+/// The chunks of a LoadCluster, once they are emitted; null before.
+struct LoadedChunks {
+   llvm::Value *base = nullptr; ///< the first address
+   std::vector<llvm::Value *> chunks;
 };
 
-/// Loads of one block from memory that lies close together, such as the fields of one struct.
-struct LoadCluster {
-   uint64_t extent = 0;      ///< bytes from the first address on
-   std::vector<bool> chunks; ///< which chunks, 64 bytes each, contain elements
-   std::vector<LaneAssumption> assumptions;
-   llvm::Value *base = nullptr;       ///< the first address, once it is emitted
-   std::vector<llvm::Value *> loaded; ///< the chunks, once they are loaded
-   bool is_looked_at = false;         ///< the block's guard includes its conditions
-};
+/// The emission of one block, or of one copy of a guarded block.
+struct BlockEmission {
+   BlockEmission() = default;
+   BlockEmission(const GuardPlan *guard, bool guard_holds)
+       : guard(guard), guard_holds(guard_holds), clusters(guard->clusters.size())
+   {
+   }
 
-/// The plan for a load.
-struct GuardedLoad {
-   std::shared_ptr<LoadCluster> cluster; ///< null: the load is in no cluster
-   uint32_t shift = 0;                   ///< bytes from the cluster's first address to lane 0's
+   const GuardPlan *guard = nullptr; ///< null: the block is emitted once
+   bool guard_holds = false;         ///< this is the copy with vector code
+   std::vector<LoadedChunks> clusters;
 };
 
 class Translator {
@@ -78,9 +77,8 @@ public:
    llvm::Value *workgroup_x = nullptr, *next_workgroup_x = nullptr;
    llvm::Value *scratch =
       nullptr; ///< private memory: byte o of lane l's element of s bytes is at o * W + l * s
-   std::optional<LaneAnalysis> patterns; ///< run() sets this and the next three members
-   std::optional<LaneOffsetAnalysis> fixed_offsets;
-   std::optional<PackedSums> packed_sums;
+   std::optional<ShaderFacts> facts; ///< run() sets this and the next two members
+   std::optional<AccessPlans> plans;
    ProductPlan products;
    ProgramInfo info{};
    AccessCounts accesses;
@@ -106,17 +104,15 @@ public:
    /// The first active lane's component, as a scalar, for sources that analysis could not prove
    /// uniform.
    llvm::Value *first_active(const nir_src &src, unsigned component = 0);
-   /// Lane 0's value of a vector. Recomputes the value for that lane alone where possible.
-   llvm::Value *first_lane(llvm::Value *vector, unsigned depth = 0);
-   /// The most operations that an address is followed back.
-   static constexpr unsigned max_address_depth = 64;
+   /// Lane 0's value of a vector.
+   llvm::Value *first_lane(llvm::Value *vector) { return lane_values.first_lane(vector); }
    /// Defines a component: a scalar or a vector, int or float. A scalar becomes a splat if the def
    /// is divergent.
    void define(const nir_def &def, unsigned component, llvm::Value *value);
    /// Converts a scalar or vector of ints to the float type of the same width, and back.
    llvm::Value *as_float(llvm::Value *);
    llvm::Value *as_int(llvm::Value *);
-   llvm::Value *splat(llvm::Value *scalar);
+   llvm::Value *splat(llvm::Value *scalar) { return lane_values.splat(scalar); }
    llvm::Value *lane_numbers(unsigned bits); ///< <W x iN> <0, 1, 2, …>
 
    // The execution mask: <W x i1>; null while all W lanes are active.
@@ -146,7 +142,7 @@ public:
    /// Moves the insertion point to the prologue, which runs once before the body. Use it under an
    /// InsertPointGuard.
    void begin_prologue_code() { b.SetInsertPoint(entry->getTerminator()); }
-   // Caches of memory_access.cc: buffers (address, size) by (slot, descriptor), and pointers that
+   // Caches of region.cc: buffers (address, size) by (slot, descriptor), and pointers that
    // the first use creates.
    std::map<std::pair<uint32_t, uint32_t>, std::pair<llvm::Value *, llvm::Value *>> buffers;
    llvm::Value *shared_memory = nullptr, *push_constants = nullptr, *constant_data = nullptr;
@@ -157,25 +153,16 @@ public:
    {
       return lane_memory(lane_offsets_of, vector);
    }
-   // The plans of guarded_loads.cc for loads of a block.
-   llvm::DenseMap<const nir_intrinsic_instr *, GuardedLoad> guarded;
-   Way way_of_guarded = Way::ask;
-   /// Values of blocks that were emitted twice: code behind the block cannot use these.
-   llvm::DenseSet<const nir_def *> only_in_copies;
-   /// Assumptions that hold in the current copy of a block, as its guard checked them.
-   std::vector<LaneAssumption> assumed;
-   /// A value that these assumptions make known, as a vector of constants; else null.
+   BlockEmission *emission = nullptr; ///< the current one
+   /// Makes this the current emission for the lifetime of the result.
+   [[nodiscard]] auto enter(BlockEmission &inner)
+   {
+      return llvm::make_scope_exit(
+         [this, outer = std::exchange(emission, &inner)] { emission = outer; });
+   }
+   /// A value that the assumptions of a guard make known, as a vector of constants; else null.
    llvm::Value *assumed_value(const nir_def &def, unsigned component);
-   /// Whole numbers, by the lower and upper halves that a load defined.
-   llvm::DenseMap<std::pair<llvm::Value *, llvm::Value *>, llvm::Value *> halves;
-   /// A sum of products of biased bytes, and the excess that the bias adds (emit_dot.cc).
-   struct MovedSum {
-      llvm::Value *sum, *excess;
-   };
-   llvm::DenseMap<llvm::Value *, MovedSum> moved_sums; ///< key: the sum without the excess
-   // Cache of packed_values.cc: the packed vector that a component comes from, and the component's
-   // number.
-   llvm::DenseMap<llvm::Value *, std::pair<llvm::Value *, unsigned>> packed_components;
+   LaneValues lane_values; ///< other forms of values
 
    llvm::BasicBlock *block(const char *name)
    {
@@ -195,9 +182,6 @@ private:
       llvm::SmallVector<llvm::Value *, 4> values;
    };
    llvm::DenseMap<const nir_def *, Components> values;
-   llvm::DenseMap<llvm::Value *, llvm::Value *> first_lanes;
-   llvm::DenseMap<llvm::Value *, llvm::Value *> splats; ///< of the current block
-   llvm::BasicBlock *splats_block = nullptr;
    llvm::BasicBlock *entry = nullptr; ///< holds the allocas
    std::optional<Error> error;
 
@@ -206,17 +190,9 @@ private:
 
 // One function per group of instructions. Those for intrinsics return false for an intrinsic of
 // another group.
-void emit_alu(Translator &, nir_alu_instr *);          // emit_alu.cc and its neighbours
-bool emit_system(Translator &, nir_intrinsic_instr *); // emit_system.cc: ids, sizes, barriers
-bool emit_memory(Translator &, nir_intrinsic_instr *); // emit_memory.cc
-bool is_conditional_load(Translator &, nir_intrinsic_instr *);
-/// Whether a load is emitted as instructions under the current mask, which may be empty.
-bool is_masked_load(Translator &, nir_intrinsic_instr *);
-/// Plans clusters of loads without a write between them.
-void find_clusters(Translator &, llvm::ArrayRef<nir_intrinsic_instr *>);
-/// Requires that the lanes of a planned load have the addresses that its vector code assumes.
-class Conditions;
-void require_regular(Translator &, nir_intrinsic_instr *, Conditions &);
+void emit_alu(Translator &, nir_alu_instr *);              // emit_alu.cc and its neighbours
+bool emit_system(Translator &, nir_intrinsic_instr *);     // emit_system.cc: ids, sizes, barriers
+bool emit_memory(Translator &, nir_intrinsic_instr *);     // emit_memory.cc
 bool emit_atomic(Translator &, nir_intrinsic_instr *);     // emit_atomics.cc
 bool emit_subgroup(Translator &, nir_intrinsic_instr *);   // emit_subgroup.cc
 bool emit_tile(Translator &, nir_intrinsic_instr *);       // emit_tile.cc

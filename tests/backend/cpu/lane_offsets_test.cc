@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Known or assumed distances from lane 0's values, by hand; memory_test tries them on random
-/// chains of operations.
+/// Distances from lane 0's values, and their assumptions, by hand. memory_test has random chains of
+/// operations.
 
 #include "backend/cpu/codegen/facts/lane_offsets.h"
 
@@ -84,8 +84,7 @@ TEST_F(Offsets, RowsBeginWhereTheyShould)
    EXPECT_EQ(assumptions[0].mask, 0xc000001f);
 }
 
-/// The remainder of a multiple of 32 is 0; an operation that is not analysed gives an unknown
-/// value.
+/// A multiple of 32 modulo 32 is 0. Bits without an assumption are unknown.
 TEST_F(Offsets, AssumedBitsAreKnown)
 {
    nir_def *place = nir_iadd(b, group, nir_imul_imm(b, lane, 8));
@@ -113,7 +112,7 @@ TEST_F(Offsets, StepsThatAreWholeNeedNoBeginning)
    EXPECT_TRUE(assumptions.empty());
 }
 
-/// The lowest bits of lane 0's value are known: an addition changes none above them.
+/// The lowest bits of lane 0's value are known, and the sum changes no others.
 TEST_F(Offsets, KnownLowBitsNeedNoAssumption)
 {
    // 4 modulo 8 and up to 3 more: below the next multiple of 8, also where 4 is 1 modulo 3 steps.
@@ -130,12 +129,12 @@ TEST_F(Offsets, KnownLowBitsNeedNoAssumption)
              each([](int64_t l) { return (((l & ~1) + 1) & 5) - 1; }));
    EXPECT_EQ(offsets(nir_u2u64(b, col)), each([](int64_t l) { return l & ~1; }));
    EXPECT_TRUE(assumptions.empty());
-   // 17 modulo 32: a carry into unknown bits.
+   // 17 modulo 32: a carry into what is not known.
    nir_def *far = nir_iadd_imm(b, nir_iadd(b, col, lane), 16);
    EXPECT_TRUE(offsets(nir_udiv_imm(b, far, 64)).empty());
 }
 
-/// As where elements meet ones that lie a bit further on, in any row.
+/// The index of an element in a butterfly, in any row.
 TEST_F(Offsets, ExclusiveOrChangesHighBitsAlike)
 {
    nir_def *place = nir_iadd(b, nir_imul_imm(b, group, 16), lane);
@@ -150,7 +149,7 @@ TEST_F(Offsets, ExclusiveOrChangesHighBitsAlike)
    EXPECT_TRUE(offsets(nir_ixor(b, unaligned, nir_imm_int(b, 1))).empty());
 }
 
-/// The increment of a loop to lane 0's value follows from the value before it.
+/// A loop adds to lane 0's value, so fewer of its bits are known than before the loop.
 TEST_F(Offsets, PhisKnowWhatAllTheirSourcesDo)
 {
    const auto check = [&](const std::function<nir_def *(nir_def *)> &ends) {
@@ -178,8 +177,8 @@ TEST_F(Offsets, PhisKnowWhatAllTheirSourcesDo)
    EXPECT_TRUE(assumptions.empty());
 }
 
-/// The last bits: of 64 that are masked from the highest on with a hole, and of a sign that sums of
-/// 16 bits may reach.
+/// The last bits: of 64 that are masked from the highest on with a hole, and of a sign that sums of 16
+/// bits may reach.
 TEST_F(Offsets, NothingIsAssumedOfTheHighestBits)
 {
    nir_def *wide = nir_iadd(b, nir_u2u64(b, group), nir_u2u64(b, lane));

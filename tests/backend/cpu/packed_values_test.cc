@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Packed vectors are taken apart and put together without moving unused elements.
+/// Packed vectors become components and packed vectors again. Elements that no code uses do not move.
 
 #include "backend/cpu/codegen/vectors/packed_values.h"
 

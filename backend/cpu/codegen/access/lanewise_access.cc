@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Lanewise accesses (lane_pieces.h): by a function of the module, or by lane_memory.h.
+/// Lanewise accesses (strided_access.h): by a function of the module, or by lane_memory.h.
 
-#include "backend/cpu/codegen/access/compute_again.h"
-#include "backend/cpu/codegen/access/lane_pieces.h"
+#include "backend/cpu/codegen/access/rematerializer.h"
+#include "backend/cpu/codegen/access/strided_access.h"
 #include "backend/cpu/host/instructions.h"
 #include "backend/cpu/runtime/lane_memory.h"
 
@@ -14,8 +14,8 @@ namespace weft::cpu {
 
 using llvm::Value;
 
-void Pieces::call_lanewise(llvm::FunctionCallee function, const LanewiseAccess &access,
-                           llvm::ArrayRef<Value *> more)
+void StridedAccess::call_lanewise(llvm::FunctionCallee function, const LanewiseAccess &access,
+                                  llvm::ArrayRef<Value *> more)
 {
    llvm::SmallVector<Value *, 6> arguments = {access.region.base, access.region.size, access.active,
                                               access.offsets, access.data};
@@ -25,12 +25,12 @@ void Pieces::call_lanewise(llvm::FunctionCallee function, const LanewiseAccess &
    preserve_registers(*b.CreateCall(function, arguments));
 }
 
-void Pieces::call_runtime(bool stores, const LanewiseAccess &access)
+void StridedAccess::call_runtime(bool stores, const LanewiseAccess &access)
 {
    llvm::Type *pointer = b.getPtrTy(), *number = b.getInt64Ty();
    auto *type = llvm::FunctionType::get(
       b.getVoidTy(), {pointer, number, number, pointer, pointer, b.getInt32Ty()}, false);
-   const LaneForm form = {uint8_t(components), uint8_t(bytes), uint8_t(is_address() ? 8 : 4)};
+   const LaneForm form = {uint8_t(components()), uint8_t(bytes()), uint8_t(is_address() ? 8 : 4)};
    call_lanewise(
       t.module->getOrInsertFunction(stores ? store_lanes_symbol : load_lanes_symbol, type), access,
       b.getInt32(form.packed()));
@@ -38,11 +38,11 @@ void Pieces::call_runtime(bool stores, const LanewiseAccess &access)
 
 /// The module's function for accesses of this form without a pattern. It calls lane_memory.h if an
 /// active lane is out of bounds.
-llvm::Function *Pieces::lanewise_function(bool stores)
+llvm::Function *StridedAccess::lanewise_function(bool stores)
 {
    const std::string name = llvm::formatv("{0}_lanes.{1}.{2}x{3}{4}", stores ? "store" : "load",
-                                          offsets->getType()->getScalarSizeInBits(), components,
-                                          bytes, is_volatile ? ".volatile" : "");
+                                          offsets->getType()->getScalarSizeInBits(), components(),
+                                          bytes(), plan.access.is_volatile ? ".volatile" : "");
    if (llvm::Function *found = t.module->getFunction(name))
       return found;
    // The function returns void: LLVM 19 assumes that RAX is preserved even if it holds the address
@@ -75,7 +75,7 @@ llvm::Function *Pieces::lanewise_function(bool stores)
    } else {
       access.region.base = nullptr;
    }
-   if (!is_volatile)
+   if (!plan.access.is_volatile)
       access_row(stores, access, active, all_offsets);
    if (stores)
       scatter(access);
@@ -85,22 +85,11 @@ llvm::Function *Pieces::lanewise_function(bool stores)
    return function;
 }
 
-/// Whether vector code is the common case, so that lane_memory.h suffices for the rest. Indices in
-/// shared memory often run around rings, as in s[(l + k) & 255], where assumptions of vector code
-/// often fail.
-bool Pieces::is_exception(bool stores) const
-{
-   if (!(stores ? is_stored_in_pieces() : regular()))
-      return false;
-   const bool in_shared_memory = region.size && llvm::isa<llvm::ConstantInt>(region.size);
-   return !(in_shared_memory && reach.fixed && !reach.fixed->assumptions.empty());
-}
-
-void Pieces::access_lanewise(bool stores, Value *data)
+void StridedAccess::access_lanewise(bool stores, Value *data)
 {
    // Recomputes offsets that only this branch uses, so that the common branch does not compute
    // them.
-   Value *all_offsets = reach.fixed ? ComputeAgain(b)(offsets) : offsets,
+   Value *all_offsets = fixed() ? Rematerializer(b)(offsets) : offsets,
          *memory = t.lane_offsets(offsets->getType());
    b.CreateStore(all_offsets, memory);
    const LanewiseAccess access = {
@@ -109,20 +98,20 @@ void Pieces::access_lanewise(bool stores, Value *data)
       b.CreateZExt(t.bits_of(t.mask_or_ones()), b.getInt64Ty()),
       memory,
       data};
-   if (is_exception(stores))
-      call_runtime(stores, access);
-   else
+   if (plan.is_often_lanewise)
       call_lanewise(lanewise_function(stores), access);
+   else
+      call_runtime(stores, access);
 }
 
-Value *Pieces::load_lanewise()
+Value *StridedAccess::load_lanewise()
 {
    Value *data = t.lane_data(packed_type());
    access_lanewise(false, data);
    return b.CreateLoad(packed_type(), data);
 }
 
-void Pieces::store_lanewise(Value *all)
+void StridedAccess::store_lanewise(Value *all)
 {
    Value *data = t.lane_data(packed_type());
    b.CreateStore(all, data);
@@ -131,14 +120,14 @@ void Pieces::store_lanewise(Value *all)
 
 /// Offsets for inactive lanes. The region's first bytes are readable if any active lane's element
 /// is.
-Value *Pieces::harmless_offsets()
+Value *StridedAccess::harmless_offsets()
 {
    return is_address() ? t.splat(b.CreatePtrToInt(harmless_memory(t, false), b.getInt64Ty()))
                        : llvm::Constant::getNullValue(offsets->getType());
 }
 
 /// The address of a lane's element in memory, by the offset stored at `all_offsets`.
-Value *Pieces::lane_pointer(const LanewiseAccess &access, Value *all_offsets, Value *lane)
+Value *StridedAccess::lane_pointer(const LanewiseAccess &access, Value *all_offsets, Value *lane)
 {
    llvm::Type *type = offsets->getType()->getScalarType();
    return pointer_to(t, access.region, b.CreateLoad(type, b.CreateGEP(type, all_offsets, lane)));
@@ -147,7 +136,7 @@ Value *Pieces::lane_pointer(const LanewiseAccess &access, Value *all_offsets, Va
 /// Emits a loop over all lanes, a few per iteration: code for each lane would take longer to
 /// compile than most shaders.
 template <typename Use>
-void Pieces::for_each_lane(Use use)
+void StridedAccess::for_each_lane(Use use)
 {
    constexpr unsigned at_once = 8; // the smallest subgroup
    llvm::BasicBlock *before = b.GetInsertBlock();
@@ -167,27 +156,28 @@ void Pieces::for_each_lane(Use use)
 }
 
 /// The address of a lane's element in access.data.
-Value *Pieces::lane_element(const LanewiseAccess &access, Value *lane)
+Value *StridedAccess::lane_element(const LanewiseAccess &access, Value *lane)
 {
    return b.CreateGEP(b.getInt8Ty(), access.data, b.CreateNUWMul(lane, b.getInt64(element())));
 }
 
 /// Inactive lanes load an arbitrary value.
-void Pieces::gather(const LanewiseAccess &access, Value *safe_offsets)
+void StridedAccess::gather(const LanewiseAccess &access, Value *safe_offsets)
 {
    Value *safe = t.variable(offsets->getType());
    b.CreateStore(safe_offsets, safe);
    for_each_lane([&](Value *lane) {
       // load() would mark this invariant, but the function also serves loads that are not.
-      Value *loaded = b.CreateAlignedLoad(vector_type(components), lane_pointer(access, safe, lane),
-                                          llvm::Align(1), is_volatile);
+      Value *loaded =
+         b.CreateAlignedLoad(vector_type(components()), lane_pointer(access, safe, lane),
+                             llvm::Align(1), plan.access.is_volatile);
       b.CreateAlignedStore(loaded, lane_element(access, lane), llvm::Align(1));
    });
 }
 
 /// Jumps from active lane to active lane by counting bits: a branch on each lane's bit would be
 /// mispredicted.
-void Pieces::scatter(const LanewiseAccess &access)
+void StridedAccess::scatter(const LanewiseAccess &access)
 {
    llvm::BasicBlock *before = b.GetInsertBlock();
    llvm::Function *function = before->getParent();
@@ -198,7 +188,7 @@ void Pieces::scatter(const LanewiseAccess &access)
    llvm::PHINode *active = b.CreatePHI(b.getInt64Ty(), 2);
    active->addIncoming(access.active, before);
    Value *lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, active, b.getTrue());
-   store(b.CreateAlignedLoad(vector_type(components), lane_element(access, lane), llvm::Align(1)),
+   store(b.CreateAlignedLoad(vector_type(components()), lane_element(access, lane), llvm::Align(1)),
          lane_pointer(access, access.offsets, lane));
    Value *rest = b.CreateAnd(active, b.CreateSub(active, b.getInt64(1)));
    active->addIncoming(rest, loop);
@@ -208,15 +198,12 @@ void Pieces::scatter(const LanewiseAccess &access)
 
 /// Emits a branch for active lanes that touch one run of memory, as is common if addresses come
 /// from divisions by run-time values. The branch accesses the run and returns from the function.
-void Pieces::access_row(bool stores, const LanewiseAccess &access, Value *active,
-                        Value *all_offsets)
+void StridedAccess::access_row(bool stores, const LanewiseAccess &access, Value *active,
+                               Value *all_offsets)
 {
-   Pieces row = *this;
-   row.region = access.region;
-   row.reach = {{t.W, int64_t(element())}};
-   row.check = row.invariant = false;
-   row.ahead = nullptr;
-   const bool masked = row.has_masked_runs();
+   const AccessPlan row_plan = plan_row(plan_context(t), plan.access);
+   StridedAccess row = {t, row_plan, access.region, nullptr};
+   const bool masked = row_plan.form == AccessForm::masked;
 
    llvm::Type *type = offsets->getType()->getScalarType();
    Value *first = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, access.active, b.getFalse());
@@ -238,9 +225,9 @@ void Pieces::access_row(bool stores, const LanewiseAccess &access, Value *active
    b.SetInsertPoint(together_block);
    if (stores) {
       Value *all = b.CreateAlignedLoad(packed_type(), access.data, llvm::Align(1));
-      masked ? row.store_masked(all, t.lanes_of(active)) : row.store_regular(all);
+      masked ? row.store_masked(all, t.lanes_of(active)) : row.store_groups(all);
    } else {
-      b.CreateAlignedStore(masked ? row.load_masked(t.lanes_of(active)) : row.load_regular(),
+      b.CreateAlignedStore(masked ? row.load_masked(t.lanes_of(active)) : row.load_groups(),
                            access.data, llvm::Align(1));
    }
    b.CreateRetVoid();

@@ -8,7 +8,7 @@
 /// Shared memory belongs to one thread, which runs the workgroup and switches subgroups at barriers
 /// only. So plain accesses are atomic there.
 
-#include "backend/cpu/codegen/access/memory_access.h"
+#include "backend/cpu/codegen/access/region.h"
 #include "backend/cpu/codegen/vectors/lane_arithmetic.h"
 #include "backend/cpu/codegen/vectors/lane_array.h"
 

@@ -33,7 +33,7 @@ struct ByteOfWord {
 };
 
 /// The byte of a word that u2f32 converts, if it was extracted in the block of `user`. Other blocks
-/// may have been emitted twice (guarded_loads.h): later blocks can use only the values that they
+/// may have been emitted twice (guard_plan.h): later blocks can use only the values that they
 /// use in NIR.
 std::optional<ByteOfWord> byte_of_word(nir_scalar x, const nir_instr &user)
 {

@@ -24,7 +24,7 @@
 /// A phi is a variable: predecessors store into it, and LLVM's mem2reg makes it a phi again. A
 /// store is a select under the mask only if other lanes may have stored before.
 
-#include "backend/cpu/codegen/access/guarded_loads.h"
+#include "backend/cpu/codegen/access/guarded_block.h"
 #include "backend/cpu/codegen/facts/control_flow.h"
 
 namespace weft::cpu {
@@ -51,7 +51,15 @@ bool has_undef_source(nir_phi_instr *phi)
    return false;
 }
 
-/// Whether the instruction is harmless under an empty mask: arithmetic, or a masked load.
+/// Whether the load becomes masked instructions, which an empty mask turns off.
+bool is_masked_load(Translator &t, const nir_intrinsic_instr *intr)
+{
+   const llvm::ArrayRef<AccessPlan> plans = t.plans->of(intr);
+   return plans.size() == 1 && !plans[0].access.store && plans[0].form == AccessForm::masked &&
+          plans[0].access.space != Space::scratch && has_descriptor(plans[0].access);
+}
+
+/// Whether the instruction is harmless under an empty mask.
 bool may_run_without_lanes(Translator &t, nir_instr *instr)
 {
    switch (instr->type) {
@@ -69,19 +77,18 @@ bool may_run_without_lanes(Translator &t, nir_instr *instr)
 /// Whether running the list under an empty mask is cheaper than skipping it: at most sources of
 /// phis, or a few instructions. Never with a jump, which mostly no lane takes: skipping it keeps
 /// values that leave the loop with the jump from being computed.
-bool is_cheap(Translator &t, exec_list *list, Value *lanes)
+bool is_cheap(Translator &t, exec_list *list)
 {
    constexpr unsigned few = 8;
    if (exec_list_length(list) != 1)
       return false;
-   Value *before = std::exchange(t.mask, lanes);
    unsigned count = 0;
-   bool cheap = true;
    nir_foreach_instr(
-      instr, nir_cf_node_as_block(exec_node_data(nir_cf_node, exec_list_get_head(list), node)))
-      cheap = cheap && ++count <= few && may_run_without_lanes(t, instr);
-   t.mask = before;
-   return cheap;
+      instr, nir_cf_node_as_block(exec_node_data(nir_cf_node, exec_list_get_head(list), node))) {
+      if (++count > few || !may_run_without_lanes(t, instr))
+         return false;
+   }
+   return true;
 }
 
 } // namespace
@@ -163,14 +170,19 @@ bool ControlFlow::emit_block(nir_block *block)
          t.define(phi->def, c, has_undef_source(phi) ? b.CreateFreeze(v) : v);
       }
    }
-   const bool guarded = emit_guarded(t, block);
+   assert(bool(t.mask) == t.facts->active_lanes.has_mask(block));
+   const GuardPlan *guard = t.plans->guard(block);
+   if (guard)
+      emit_guarded(t, block, *guard);
+   BlockEmission emission;
+   const auto scope = t.enter(emission);
    nir_foreach_instr(instr, block) {
       if (instr->type == nir_instr_type_jump) {
          store_phis(block, block->successors[0]);
          emit_jump(nir_instr_as_jump(instr));
          return false;
       }
-      if (instr->type != nir_instr_type_phi && !guarded)
+      if (instr->type != nir_instr_type_phi && !guard)
          t.emit_instruction(instr);
    }
    for (nir_block *successor : block->successors) {
@@ -336,8 +348,8 @@ bool ControlFlow::emit_divergent_if(nir_if *nif)
    BasicBlock *outer_jump = after_jump;
    BasicBlock *middle = t.block("other");
    after_jump = middle;
-   const bool first_reached = emit_side(first, first_lanes, merge, false,
-                                        is_cheap(t, first, first_lanes) ? nullptr : middle);
+   const bool first_reached =
+      emit_side(first, first_lanes, merge, false, is_cheap(t, first) ? nullptr : middle);
    if (first_reached)
       b.CreateBr(middle);
    b.SetInsertPoint(middle);
@@ -355,8 +367,7 @@ bool ControlFlow::emit_divergent_if(nir_if *nif)
 
    BasicBlock *end = t.block("endif");
    after_jump = end;
-   if (emit_side(second, second_lanes, merge, true,
-                 is_cheap(t, second, second_lanes) ? nullptr : end))
+   if (emit_side(second, second_lanes, merge, true, is_cheap(t, second) ? nullptr : end))
       b.CreateBr(end);
    b.SetInsertPoint(end);
    after_jump = outer_jump;

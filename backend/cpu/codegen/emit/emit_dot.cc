@@ -84,16 +84,16 @@ Value *dot_by_bytes(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
    // the bias: 128 or -128 in each byte
    Value *sign_bits = llvm::ConstantInt::get(x->getType(), 0x80808080);
    Value *moved = b.CreateXor(dot.a_signed ? x : y, sign_bits);
-   Translator::MovedSum so_far = {sum, llvm::Constant::getNullValue(x->getType())};
-   if (const auto known = a.t.moved_sums.find(sum); known != a.t.moved_sums.end())
-      so_far = known->second;
-   Translator::MovedSum now;
+   BiasedSum so_far = a.t.lane_values.biased(sum);
+   if (!so_far.sum)
+      so_far = {sum, llvm::Constant::getNullValue(x->getType())};
+   BiasedSum now;
    if (dot.a_signed) // (x + 128) y - 128 y
       now = {add_products(so_far.sum, moved, y), add_products(so_far.excess, sign_bits, y)};
    else // x (y - 128) - x (-128)
       now = {add_products(so_far.sum, x, moved), add_products(so_far.excess, x, sign_bits)};
    Value *result = b.CreateSub(now.sum, now.excess);
-   a.t.moved_sums[result] = now;
+   a.t.lane_values.set_biased(result, now);
    return result;
 }
 
@@ -137,19 +137,19 @@ Value *products(Alu &a, const Dot &factors, llvm::ArrayRef<Value *> operands)
 /// lane to lane:
 ///
 ///   (x >> 4 & 0x0f0f0f0f) · y = (x & 0xf0f0f0f0) · y >> 4
-struct Parts {
+struct ShiftedBytes {
    Value *unshifted;
    llvm::SmallVector<llvm::Constant *, 64> by; ///< per lane
 };
 
-std::optional<Parts> parts_of_bytes(Alu &a, Value *packed, unsigned components)
+std::optional<ShiftedBytes> shifted_bytes(Alu &a, Value *packed, unsigned components)
 {
    using namespace llvm::PatternMatch;
    Value *whole;
    llvm::Constant *shifts, *masks;
    if (!match(packed, m_And(m_LShr(m_Value(whole), m_Constant(shifts)), m_Constant(masks))))
       return std::nullopt;
-   Parts parts{};
+   ShiftedBytes parts{};
    llvm::SmallVector<llvm::Constant *, 256> moved;
    for (unsigned i = 0; i < a.t.W * components; i++) {
       const auto *shift = llvm::dyn_cast<llvm::ConstantInt>(shifts->getAggregateElement(i)),
@@ -183,11 +183,11 @@ Value *packed_sum(Alu &a, const Dot &dot, const PackedSum &sum)
          return nullptr;
    }
    operands[2] = llvm::Constant::getNullValue(operands[0]->getType());
-   std::optional<Parts> parts;
+   std::optional<ShiftedBytes> parts;
    for (unsigned i = 0; i < 2 && !parts; i++) {
       if (i == 0 ? factors.a_signed : factors.b_signed)
          continue;
-      parts = parts_of_bytes(a, operands[i], unsigned(sum.size()));
+      parts = shifted_bytes(a, operands[i], unsigned(sum.size()));
       if (parts)
          operands[i] = parts->unshifted;
    }
@@ -231,7 +231,7 @@ Value *emit_dot_4x8(Alu &a)
       return nullptr;
    llvm::IRBuilder<> &b = a.b;
    // The chain's other products then have no uses.
-   if (const DotChain *chain = a.t.packed_sums->ending_in(a.instr)) {
+   if (const DotChain *chain = a.t.facts->packed_sums.ending_in(a.instr)) {
       if (Value *sum = sum_of_chain(a, *dot, *chain))
          return sum;
    }

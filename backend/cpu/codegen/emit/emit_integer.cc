@@ -193,7 +193,7 @@ Value *joined_halves(Alu &a, Value *x, Value *y)
    if (!match(x, m_ZExt(m_Value(low))) ||
        !match(y, m_Shl(m_ZExt(m_Value(high)), m_SpecificInt(16))))
       return nullptr;
-   Value *whole = a.t.halves.lookup({low, high});
+   Value *whole = a.t.lane_values.word(low, high);
    return whole && whole->getType() == x->getType() ? whole : nullptr;
 }
 

@@ -36,7 +36,7 @@ uint32_t trailing_zeros(uint64_t v)
    return v == 0 ? max_align : std::min<uint32_t>(uint32_t(std::countr_zero(v)), max_align);
 }
 
-struct Analysis {
+struct PatternFinder {
    uint32_t W;
    const std::vector<uint32_t> &first;
    std::vector<LanePattern> &patterns;
@@ -188,7 +188,7 @@ LanePattern bit_and(LanePattern p, uint64_t mask, unsigned bits)
 }
 
 /// Extends to more bits, where the narrow steps do not wrap around.
-LanePattern widen(LanePattern p, bool no_wrap)
+LanePattern extend(LanePattern p, bool no_wrap)
 {
    return largest(p, [&](LanePattern q) -> std::optional<LanePattern> {
       if (q.step == 0 || stays_below_align(q) || (no_wrap && q.step > 0))
@@ -204,7 +204,7 @@ std::optional<uint64_t> constant_source(const nir_alu_instr *alu, unsigned i, un
    return nir_src_comp_as_uint(alu->src[i].src, alu->src[i].swizzle[component]);
 }
 
-LanePattern Analysis::alu(nir_alu_instr *instr, unsigned c)
+LanePattern PatternFinder::alu(nir_alu_instr *instr, unsigned c)
 {
    const nir_op_info &info = nir_op_infos[instr->op];
    const unsigned bits = instr->def.bit_size;
@@ -296,7 +296,7 @@ LanePattern Analysis::alu(nir_alu_instr *instr, unsigned c)
          s[0].step = wrap(uint64_t(s[0].step), bits);
          return s[0];
       }
-      return widen(s[0], below_half(0));
+      return extend(s[0], below_half(0));
    }
    case nir_op_bcsel:
       if (s[0].step == 0) {
@@ -310,7 +310,7 @@ LanePattern Analysis::alu(nir_alu_instr *instr, unsigned c)
    return {group, 0, 0};
 }
 
-void Analysis::visit_phi(nir_phi_instr *phi)
+void PatternFinder::visit_phi(nir_phi_instr *phi)
 {
    for (unsigned c = 0; c < phi->def.num_components; c++) {
       LanePattern p{top_group, 0, 0};
@@ -321,13 +321,13 @@ void Analysis::visit_phi(nir_phi_instr *phi)
    }
 }
 
-void Analysis::visit_alu(nir_alu_instr *instr)
+void PatternFinder::visit_alu(nir_alu_instr *instr)
 {
    for (unsigned c = 0; c < instr->def.num_components; c++)
       set(instr->def, c, alu(instr, c));
 }
 
-void Analysis::visit_intrinsic(nir_intrinsic_instr *intr)
+void PatternFinder::visit_intrinsic(nir_intrinsic_instr *intr)
 {
    if (!nir_intrinsic_infos[intr->intrinsic].has_dest)
       return;
@@ -341,7 +341,7 @@ void Analysis::visit_intrinsic(nir_intrinsic_instr *intr)
    }
 }
 
-void Analysis::visit(nir_instr *instr)
+void PatternFinder::visit(nir_instr *instr)
 {
    switch (instr->type) {
    case nir_instr_type_alu:
@@ -414,14 +414,14 @@ LaneAnalysis::LaneAnalysis(nir_shader *shader, uint32_t subgroup_size)
    }
    patterns.resize(count, {top_group, 0, 0});
 
-   Analysis analysis{W, first, patterns, *integer_ranges};
+   PatternFinder finder{W, first, patterns, *integer_ranges};
    do {
-      analysis.changed = false;
+      finder.changed = false;
       nir_foreach_block(block, impl) {
          nir_foreach_instr(instr, block)
-            analysis.visit(instr);
+            finder.visit(instr);
       }
-   } while (analysis.changed);
+   } while (finder.changed);
    for (LanePattern &p : patterns) {
       if (p.group == top_group)
          p = {1, 0, 0}; // unreachable code

@@ -133,7 +133,7 @@ void merge(LaneOffsets &result, std::span<const uint32_t> assumptions)
    }
 }
 
-struct Analysis {
+struct OffsetFinder {
    uint32_t W;
    const LaneAnalysis &patterns;
    std::vector<LaneOffsets> &values;
@@ -195,7 +195,7 @@ struct Analysis {
    std::optional<LaneOffsets> alu(nir_alu_instr *, unsigned component);
    LaneOffsets shift(const nir_scalar &x, LaneOffsets value, unsigned k);
    LaneOffsets mask(const nir_scalar &x, LaneOffsets value, uint64_t mask);
-   LaneOffsets widen(const nir_scalar &x, LaneOffsets value);
+   LaneOffsets extend(const nir_scalar &x, LaneOffsets value);
 };
 
 bool are_multiples(std::span<const int64_t> numbers, uint64_t power)
@@ -209,7 +209,7 @@ bool are_same(const LaneOffsets &value)
 }
 
 /// A right shift of an unsigned number.
-LaneOffsets Analysis::shift(const nir_scalar &x, LaneOffsets value, unsigned k)
+LaneOffsets OffsetFinder::shift(const nir_scalar &x, LaneOffsets value, unsigned k)
 {
    if (stays_within(value, x.def->bit_size)) {
       const uint64_t c = value.first.value;
@@ -237,7 +237,7 @@ LaneOffsets Analysis::shift(const nir_scalar &x, LaneOffsets value, unsigned k)
    return value;
 }
 
-LaneOffsets Analysis::mask(const nir_scalar &x, LaneOffsets value, uint64_t mask)
+LaneOffsets OffsetFinder::mask(const nir_scalar &x, LaneOffsets value, uint64_t mask)
 {
    const unsigned bits = x.def->bit_size;
    const auto keep = [&](uint64_t c, uint64_t kept) {
@@ -264,7 +264,7 @@ LaneOffsets Analysis::mask(const nir_scalar &x, LaneOffsets value, uint64_t mask
    return keep(low, is_high ? ~uint64_t(0) << k : mask);
 }
 
-LaneOffsets Analysis::widen(const nir_scalar &x, LaneOffsets value)
+LaneOffsets OffsetFinder::extend(const nir_scalar &x, LaneOffsets value)
 {
    if (stays_within(value, x.def->bit_size - 1))
       return value;
@@ -277,7 +277,7 @@ LaneOffsets Analysis::widen(const nir_scalar &x, LaneOffsets value)
 }
 
 /// Returns nothing while a source has not been visited.
-std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
+std::optional<LaneOffsets> OffsetFinder::alu(nir_alu_instr *instr, unsigned c)
 {
    const nir_op_info &info = nir_op_infos[instr->op];
    const unsigned bits = instr->def.bit_size;
@@ -412,7 +412,7 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
          break;
       if (bits <= x[0].def->bit_size)
          return each([&](uint32_t l) { return of(0, l); });
-      return with_assumptions(widen(x[0], s[0]));
+      return with_assumptions(extend(x[0], s[0]));
    case nir_op_bcsel:
       if (are_same(s[0]) && s[1].from_first == s[2].from_first)
          return each([&](uint32_t l) { return of(1, l); });
@@ -423,7 +423,7 @@ std::optional<LaneOffsets> Analysis::alu(nir_alu_instr *instr, unsigned c)
    return LaneOffsets();
 }
 
-void Analysis::visit_phi(nir_phi_instr *phi)
+void OffsetFinder::visit_phi(nir_phi_instr *phi)
 {
    for (unsigned c = 0; c < phi->def.num_components; c++) {
       std::optional<LaneOffsets> value;
@@ -448,7 +448,7 @@ void Analysis::visit_phi(nir_phi_instr *phi)
    }
 }
 
-void Analysis::visit(nir_instr *instr)
+void OffsetFinder::visit(nir_instr *instr)
 {
    nir_def *def = nir_instr_def(instr);
    if (!def)
@@ -498,7 +498,7 @@ LaneOffsetAnalysis::LaneOffsetAnalysis(nir_shader *shader, uint32_t subgroup_siz
     : patterns(patterns)
 {
    values.resize(patterns.size());
-   Analysis{subgroup_size, patterns, values, assumptions, std::vector<bool>(values.size())}.run(
+   OffsetFinder{subgroup_size, patterns, values, assumptions, std::vector<bool>(values.size())}.run(
       nir_shader_get_entrypoint(shader));
 }
 

@@ -3,8 +3,8 @@
 
 #include "backend/cpu/codegen/passes/split_overlapping_loads.h"
 
-#include "backend/cpu/codegen/access/memory_access.h"
 #include "backend/cpu/codegen/facts/lane_analysis.h"
+#include "backend/cpu/codegen/plans/memory_access.h"
 
 #include "compiler/nir/nir_builder.h"
 

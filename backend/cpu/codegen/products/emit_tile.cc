@@ -5,7 +5,7 @@
 /// layout makes it the dense array that kernels expect. All operands of a tile operation are
 /// uniform by definition.
 
-#include "backend/cpu/codegen/access/memory_access.h"
+#include "backend/cpu/codegen/access/region.h"
 #include "backend/cpu/codegen/products/plan_products.h"
 #include "backend/cpu/kernels/tile_kernels.h"
 #include "backend/cpu/llvm_versions.h"
@@ -104,9 +104,9 @@ void emit_element(Translator &t, nir_intrinsic_instr *intr)
    Value *place =
       b.CreateAdd(b.CreateMul(tile, constant(t.W)), b.CreateMul(element, constant(bytes)));
    const LaneOffsets fixed =
-      weighted_sum({{&t.fixed_offsets->offsets(intr->src[0]), t.W},
-                    {&t.fixed_offsets->offsets(intr->src[1]), desc.cols * bytes},
-                    {&t.fixed_offsets->offsets(intr->src[2]), bytes}});
+      weighted_sum({{&t.facts->offsets.offsets(intr->src[0]), t.W},
+                    {&t.facts->offsets.offsets(intr->src[1]), desc.cols * bytes},
+                    {&t.facts->offsets.offsets(intr->src[2]), bytes}});
    t.define(intr->def, 0, load_from_scratch(t, place, fixed, bytes));
 }
 
@@ -117,7 +117,7 @@ void emit_insert(Translator &t, nir_intrinsic_instr *intr)
    const glsl_cmat_description desc = nir_intrinsic_cmat_desc(intr);
    const uint32_t bytes = component_bits(desc) / 8;
    Value *first = b.CreateMul(t.varying(intr->src[2]), t.splat(b.getInt32(bytes)));
-   LanePattern pattern = t.patterns->pattern(intr->src[2]);
+   LanePattern pattern = t.facts->patterns.pattern(intr->src[2]);
    pattern.step *= bytes;
    llvm::SmallVector<Value *, 16> elements;
    for (unsigned c = 0; c < intr->num_components; c++)

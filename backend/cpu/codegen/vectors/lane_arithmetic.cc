@@ -22,7 +22,7 @@ bool is_float(nir_op op)
 
 /// Converts halves to floats for arithmetic: CPUs without arithmetic of halves would convert at
 /// every step. CPUs with such instructions get the same code.
-Value *widen(Translator &t, Value *v)
+Value *halves_to_floats(Translator &t, Value *v)
 {
    llvm::Type *type = v->getType();
    return type->getScalarType()->isHalfTy()
@@ -30,7 +30,7 @@ Value *widen(Translator &t, Value *v)
              : v;
 }
 
-Value *narrow(Translator &t, Value *v, unsigned bits)
+Value *floats_to_halves(Translator &t, Value *v, unsigned bits)
 {
    llvm::Type *type = v->getType();
    return type->getScalarSizeInBits() == bits
@@ -78,12 +78,12 @@ Value *combine_typed(Translator &t, nir_op op, Value *x, Value *y)
 /// Converts a value to its computation type.
 Value *enter(Translator &t, nir_op op, Value *v)
 {
-   return is_float(op) ? widen(t, t.as_float(v)) : v;
+   return is_float(op) ? halves_to_floats(t, t.as_float(v)) : v;
 }
 
 Value *leave(Translator &t, nir_op op, Value *v, unsigned bits)
 {
-   return is_float(op) ? t.as_int(narrow(t, v, bits)) : v;
+   return is_float(op) ? t.as_int(floats_to_halves(t, v, bits)) : v;
 }
 
 Value *shuffle(Translator &t, Value *v, const std::function<int(int lane)> &source)

@@ -3,7 +3,7 @@
 
 #include "backend/cpu/codegen/vectors/packed_values.h"
 
-#include "backend/cpu/codegen/vectors/take_elements.h"
+#include "backend/cpu/codegen/vectors/multi_shuffle.h"
 
 #include <llvm/IR/IntrinsicInst.h>
 
@@ -13,7 +13,6 @@
 namespace weft::cpu {
 
 using llvm::Value;
-using Values = llvm::SmallVector<Value *, 16>;
 
 namespace {
 
@@ -89,20 +88,9 @@ Value *packed_operation(Translator &t, llvm::ArrayRef<Value *> components, unsig
 /// The packed vector of these components, if no element has to move; else null.
 Value *packed_form(Translator &t, llvm::ArrayRef<Value *> components, unsigned depth, Same same)
 {
-   // The components are all of one packed vector, in order.
-   Value *all = nullptr;
-   for (unsigned c = 0; c < components.size(); c++) {
-      const auto found = t.packed_components.find(components[c]);
-      if (found == t.packed_components.end() || found->second.second != c ||
-          (all && found->second.first != all)) {
-         all = nullptr;
-         break;
-      }
-      all = found->second.first;
-   }
-   const unsigned elements = unsigned(t.W * components.size());
-   if (all && llvm::cast<llvm::FixedVectorType>(all->getType())->getNumElements() == elements)
+   if (Value *all = t.lane_values.packed(components))
       return all;
+   const unsigned elements = unsigned(t.W * components.size());
 
    // All components share one value.
    const bool is_constant = llvm::isa<llvm::Constant>(components[0]);
@@ -151,7 +139,7 @@ Values unpack_registers(Translator &t, Value *all, unsigned components)
             wanted[c].push_back({element / n, int(element % n)});
          }
       }
-      const Values taken = take_elements(t, vectors, wanted);
+      const Values taken = multi_shuffle(t, vectors, wanted);
       for (unsigned c = 0; c < components; c++)
          parts[c].push_back(taken[c]);
    }
@@ -173,6 +161,16 @@ Value *reorder(Translator &t, Value *v, llvm::ArrayRef<int> order)
    for (unsigned i = 0; identity && i < n; i++)
       identity = order[i] == int(i);
    return identity ? v : t.b.CreateShuffleVector(v, order);
+}
+
+Value *elements_of(Translator &t, Value *v, unsigned first, unsigned count)
+{
+   if (count == 1)
+      return t.b.CreateExtractElement(v, uint64_t(first));
+   llvm::SmallVector<int, 256> part;
+   for (unsigned i = 0; i < count; i++)
+      part.push_back(int(first + i));
+   return reorder(t, v, part);
 }
 
 Value *concatenate(Translator &t, llvm::ArrayRef<Value *> list)
@@ -207,7 +205,7 @@ Values unpack(Translator &t, Value *all, unsigned components)
    llvm::Type *type = all->getType()->getScalarType();
    Values result;
    const auto append = [&](Value *component) {
-      t.packed_components[component] = {all, unsigned(result.size())};
+      t.lane_values.set_component(component, all, unsigned(result.size()));
       result.push_back(component);
    };
    if (const Values taken = unpack_registers(t, all, components); !taken.empty()) {

@@ -16,7 +16,7 @@
 namespace weft::cpu {
 
 /// The components of a packed vector.
-llvm::SmallVector<llvm::Value *, 16> unpack(Translator &, llvm::Value *all, unsigned components);
+Values unpack(Translator &, llvm::Value *all, unsigned components);
 
 /// The inverse of unpack() for vectors of one type, if no loaded element has to move; else null. A
 /// value that all components share is repeated.
@@ -30,6 +30,9 @@ llvm::Value *pack(Translator &, llvm::ArrayRef<llvm::Value *> components);
 
 /// A vector with elements in another order.
 llvm::Value *reorder(Translator &, llvm::Value *, llvm::ArrayRef<int> order);
+
+/// The elements [first, first + count) of a vector: a scalar if count is 1.
+llvm::Value *elements_of(Translator &, llvm::Value *, unsigned first, unsigned count);
 
 /// Concatenates a power of two of scalars or vectors of one type.
 llvm::Value *concatenate(Translator &, llvm::ArrayRef<llvm::Value *> parts);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "backend/cpu/codegen/vectors/take_elements.h"
+#include "backend/cpu/codegen/vectors/multi_shuffle.h"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,6 @@
 namespace weft::cpu {
 
 using llvm::Value;
-using Values = llvm::SmallVector<Value *, 16>;
 
 namespace {
 
@@ -100,7 +99,7 @@ Values Taking::take(llvm::SmallVector<Elements, 4> wanted)
 
 } // namespace
 
-Values take_elements(Translator &t, llvm::ArrayRef<Value *> vectors,
+Values multi_shuffle(Translator &t, llvm::ArrayRef<Value *> vectors,
                      llvm::ArrayRef<Elements> wanted)
 {
    const VectorElement any = wanted[0][0];

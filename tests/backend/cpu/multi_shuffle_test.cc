@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The elements taken out of vectors are the requested ones, with the minimum of shuffles.
+/// The elements are the wanted ones, and the shuffles are as few as possible.
 
+#include "backend/cpu/codegen/vectors/multi_shuffle.h"
 #include "backend/cpu/codegen/vectors/packed_values.h"
-#include "backend/cpu/codegen/vectors/take_elements.h"
 
 #include "tests/backend/cpu/seed.h"
 #include "tests/backend/cpu/vector_test.h"
@@ -19,9 +19,9 @@ namespace {
 
 constexpr unsigned W = 16;
 
-class TakeElements : public VectorTest {
+class MultiShuffle : public VectorTest {
 protected:
-   TakeElements() : VectorTest(W, 512, {4}) {}
+   MultiShuffle() : VectorTest(W, 512, {4}) {}
 
    /// The numbers from `first` on.
    llvm::Value *numbers(unsigned first, unsigned count, unsigned bits)
@@ -38,7 +38,7 @@ protected:
    }
 };
 
-TEST_F(TakeElements, AnyElementsOfAnyVectors)
+TEST_F(MultiShuffle, AnyElementsOfAnyVectors)
 {
    std::mt19937 random{uint32_t(test_seed())};
    for (int round = 0; round < 300; round++) {
@@ -55,7 +55,7 @@ TEST_F(TakeElements, AnyElementsOfAnyVectors)
             list.push_back({element / W, int(element % W)});
          }
       }
-      const auto taken = take_elements(t, vectors, wanted);
+      const auto taken = multi_shuffle(t, vectors, wanted);
       ASSERT_EQ(taken.size(), lists);
       for (unsigned l = 0; l < lists; l++) {
          for (unsigned i = 0; i < wanted[l].size(); i++)
@@ -65,7 +65,7 @@ TEST_F(TakeElements, AnyElementsOfAnyVectors)
    }
 }
 
-TEST_F(TakeElements, FourComponentsOfFourRegistersTakeEightShuffles)
+TEST_F(MultiShuffle, FourComponentsOfFourRegistersTakeEightShuffles)
 {
    const auto components = unpack(t, t.function->getArg(0), 4);
    ASSERT_EQ(components.size(), 4u);
@@ -73,7 +73,7 @@ TEST_F(TakeElements, FourComponentsOfFourRegistersTakeEightShuffles)
    EXPECT_EQ(shuffles(), registers + 8);
 }
 
-TEST_F(TakeElements, PackedVectorsOfAllSizes)
+TEST_F(MultiShuffle, PackedVectorsOfAllSizes)
 {
    const auto check = [&](unsigned bits, unsigned components) {
       const auto unpacked = unpack(t, numbers(0, W * components, bits), components);

@@ -32,7 +32,7 @@ using Elements = llvm::SmallVector<VectorElement, 32>;
 
 /// Returns a vector per list, which begins with the list's elements; a list has at most a vector's
 /// length. All vectors, results included, have one type; a vector that no list names may be null.
-llvm::SmallVector<llvm::Value *, 16>
-take_elements(Translator &, llvm::ArrayRef<llvm::Value *> vectors, llvm::ArrayRef<Elements> wanted);
+Values multi_shuffle(Translator &, llvm::ArrayRef<llvm::Value *> vectors,
+                     llvm::ArrayRef<Elements> wanted);
 
 } // namespace weft::cpu

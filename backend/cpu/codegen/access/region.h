@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A NIR memory access, decoded: its memory, its bounds, and the pattern of its lanes' addresses.
+/// The memory of an access in generated code: base, bounds, pointers.
 
 #pragma once
 
+#include "backend/cpu/codegen/plans/memory_access.h"
 #include "backend/cpu/codegen/translator.h"
 
 namespace weft::cpu {
@@ -14,24 +15,6 @@ struct Region {
    llvm::Value *base; ///< ptr; null: offsets are addresses
    llvm::Value *size; ///< i64: accessible bytes from base on; null: nothing checks a bound
 };
-
-enum class Space { buffer, shared, global, scratch, push_constant, constant };
-
-struct Access {
-   Space space;
-   bool store;
-   const nir_src *index = nullptr; ///< buffers: (slot, offset of the descriptor)
-   const nir_src *offset;          ///< bytes; global: the address
-   uint32_t constant_offset = 0;   ///< to be added to `offset`
-   unsigned components, bytes;     ///< bytes of one component
-   bool is_volatile = false;
-   bool invariant = false; ///< nothing writes the memory while the kernel runs
-
-   unsigned element() const { return components * bytes; } ///< bytes per lane
-};
-
-/// Decodes an intrinsic; nothing if it is not a memory access.
-std::optional<Access> decode_access(nir_intrinsic_instr *);
 
 /// The buffer of a uniform index (slot, offset of the descriptor).
 Region buffer_region(Translator &, llvm::Value *slot, llvm::Value *descriptor);
@@ -45,10 +28,10 @@ llvm::Value *offset_value(Translator &, const Access &);
 /// bound.
 llvm::Value *in_bounds(Translator &, const Region &, llvm::Value *offset, uint64_t bytes);
 
-/// Conditions that one branch checks together.
-class Conditions {
+/// The code for conditions that one branch checks together.
+class BranchCondition {
 public:
-   explicit Conditions(Translator &t) : t(t) {}
+   explicit BranchCondition(Translator &t) : t(t) {}
 
    void require(llvm::Value *condition); ///< i1; null: no condition
    /// Requires that the number (i32 or i64) has no bit of the mask set.
@@ -66,11 +49,11 @@ private:
 
 /// The offsets from which a number of bytes is accessible, in 32 bits, which needs half the
 /// vectors.
-struct Bound {
+struct OffsetLimit {
    llvm::Value *any_fits; ///< i1: whether any offset fits
-   llvm::Value *last;     ///< i32: the largest such offset, if any fits
+   llvm::Value *last;     ///< i32: the largest offset that fits, if any does
 };
-Bound bound_of(Translator &, const Region &, uint64_t bytes);
+OffsetLimit offset_limit(Translator &, const Region &, uint64_t bytes);
 
 /// in_bounds() for a vector of offsets: <W x i1>.
 llvm::Value *lanes_in_bounds(Translator &, const Region &, llvm::Value *offsets, uint64_t bytes);

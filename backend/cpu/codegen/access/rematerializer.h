@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Rematerialization: computes an address a second time, in another block or from other values.
+/// Computes an address a second time, in another block or from other values.
 
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace weft::cpu {
 
-class ComputeAgain {
+class Rematerializer {
 public:
    /// Copies every operation of an address, so that another block needs no value from this one.
-   explicit ComputeAgain(llvm::IRBuilder<> &b) : b(b), copies_all(true) {}
+   explicit Rematerializer(llvm::IRBuilder<> &b) : b(b), copies_all(true) {}
    /// Copies only the operations that depend on `value`, with `other` in its place.
-   ComputeAgain(llvm::IRBuilder<> &b, llvm::Value *value, llvm::Value *other)
+   Rematerializer(llvm::IRBuilder<> &b, llvm::Value *value, llvm::Value *other)
        : b(b), copies_all(false), copies{{value, other}}
    {
    }
@@ -26,7 +26,7 @@ public:
       if (const auto found = copies.find(v); found != copies.end())
          return found->second;
       auto *operation = llvm::dyn_cast<llvm::Instruction>(v);
-      if (!operation || depth == Translator::max_address_depth || !is_copied(operation))
+      if (!operation || depth == max_address_depth || !is_copied(operation))
          return v;
       llvm::SmallVector<llvm::Value *, 2> operands;
       for (llvm::Value *operand : operation->operand_values())

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "backend/cpu/codegen/access/memory_access.h"
+#include "backend/cpu/codegen/access/region.h"
 
 #include "nir_passes/memory/lower_descriptors.h"
 
@@ -10,69 +10,6 @@
 namespace weft::cpu {
 
 using llvm::Value;
-
-std::optional<Access> decode_access(nir_intrinsic_instr *intr)
-{
-   Access a{};
-   switch (intr->intrinsic) {
-   case nir_intrinsic_load_ssbo:
-   case nir_intrinsic_load_ubo:
-   case nir_intrinsic_ssbo_atomic:
-   case nir_intrinsic_ssbo_atomic_swap:
-      a.space = Space::buffer;
-      a.index = &intr->src[0];
-      a.offset = &intr->src[1];
-      break;
-   case nir_intrinsic_store_ssbo:
-      a.space = Space::buffer;
-      a.index = &intr->src[1];
-      a.offset = &intr->src[2];
-      break;
-   case nir_intrinsic_load_shared:
-   case nir_intrinsic_shared_atomic:
-   case nir_intrinsic_shared_atomic_swap:
-   case nir_intrinsic_store_shared:
-      a.space = Space::shared;
-      break;
-   case nir_intrinsic_load_global:
-   case nir_intrinsic_load_global_constant:
-   case nir_intrinsic_global_atomic:
-   case nir_intrinsic_global_atomic_swap:
-   case nir_intrinsic_store_global:
-      a.space = Space::global;
-      break;
-   case nir_intrinsic_load_scratch:
-   case nir_intrinsic_store_scratch:
-      a.space = Space::scratch;
-      break;
-   case nir_intrinsic_load_push_constant:
-      a.space = Space::push_constant;
-      break;
-   case nir_intrinsic_load_constant:
-      a.space = Space::constant;
-      break;
-   default:
-      return std::nullopt;
-   }
-   a.store = !nir_intrinsic_infos[intr->intrinsic].has_dest;
-   if (!a.offset)
-      a.offset = &intr->src[a.store ? 1 : 0];
-   if (nir_intrinsic_has_base(intr))
-      a.constant_offset = uint32_t(nir_intrinsic_base(intr));
-   const nir_def &data = a.store ? *intr->src[0].ssa : intr->def;
-   a.components = data.num_components;
-   a.bytes = data.bit_size / 8;
-   a.invariant = intr->intrinsic == nir_intrinsic_load_ubo ||
-                 intr->intrinsic == nir_intrinsic_load_global_constant ||
-                 a.space == Space::push_constant || a.space == Space::constant;
-   if (nir_intrinsic_has_access(intr)) {
-      // LLVM must not keep values in registers that other threads may write or read.
-      const auto access = nir_intrinsic_access(intr);
-      a.is_volatile = access & (ACCESS_VOLATILE | ACCESS_COHERENT);
-      a.invariant |= (access & ACCESS_CAN_REORDER) != 0;
-   }
-   return a;
-}
 
 namespace {
 
@@ -183,19 +120,19 @@ Value *in_bounds(Translator &t, const Region &region, Value *offset, uint64_t by
    return t.b.CreateICmpSLE(t.b.CreateZExt(offset, t.b.getInt64Ty()), limit);
 }
 
-void Conditions::require(Value *condition)
+void BranchCondition::require(Value *condition)
 {
    if (condition)
       hold = hold ? t.b.CreateAnd(hold, condition) : condition;
 }
 
-void Conditions::require_zeros(Value *number, uint64_t mask)
+void BranchCondition::require_zeros(Value *number, uint64_t mask)
 {
    Value *wrong = t.b.CreateZExt(t.b.CreateAnd(number, mask), t.b.getInt64Ty());
    wrong_bits = wrong_bits ? t.b.CreateOr(wrong_bits, wrong) : wrong;
 }
 
-void Conditions::require_in_bounds(const Region &region, Value *offset, uint64_t bytes)
+void BranchCondition::require_in_bounds(const Region &region, Value *offset, uint64_t bytes)
 {
    if (!region.size)
       return;
@@ -205,9 +142,9 @@ void Conditions::require_in_bounds(const Region &region, Value *offset, uint64_t
    excess = excess ? t.b.CreateOr(excess, left) : left;
 }
 
-Value *Conditions::all() const
+Value *BranchCondition::all() const
 {
-   Conditions result(t);
+   BranchCondition result(t);
    result.require(hold);
    if (wrong_bits)
       result.require(t.b.CreateIsNull(wrong_bits));
@@ -216,7 +153,7 @@ Value *Conditions::all() const
    return result.hold;
 }
 
-Bound bound_of(Translator &t, const Region &region, uint64_t bytes)
+OffsetLimit offset_limit(Translator &t, const Region &region, uint64_t bytes)
 {
    llvm::IRBuilder<> &b = t.b;
    Value *last = b.CreateSub(region.size, b.getInt64(bytes));
@@ -228,8 +165,8 @@ Value *lanes_in_bounds(Translator &t, const Region &region, Value *offsets, uint
 {
    if (!region.size)
       return nullptr;
-   const Bound bound = bound_of(t, region, bytes);
-   return t.b.CreateAnd(t.b.CreateICmpULE(offsets, t.splat(bound.last)), t.splat(bound.any_fits));
+   const OffsetLimit limit = offset_limit(t, region, bytes);
+   return t.b.CreateAnd(t.b.CreateICmpULE(offsets, t.splat(limit.last)), t.splat(limit.any_fits));
 }
 
 Value *pointer_to(Translator &t, const Region &region, Value *offset)
@@ -252,7 +189,7 @@ Value *scratch_pointer(Translator &t, const nir_src &offset, int64_t beyond, uin
       return b.CreateGEP(b.getInt8Ty(), pointer, place);
    };
    nir_scalar place = nir_get_scalar(offset.ssa, 0);
-   const auto largest = int64_t(t.patterns->ranges().of(place).high);
+   const auto largest = int64_t(t.facts->patterns.ranges().of(place).high);
    if (!t.is_uniform(offset) || beyond < 0 || largest + beyond > last) {
       Value *from = b.CreateAdd(t.first_active(offset), b.getInt32(uint32_t(beyond)));
       from = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, from, b.getInt32(last));
@@ -261,7 +198,7 @@ Value *scratch_pointer(Translator &t, const nir_src &offset, int64_t beyond, uin
    }
    // Leaves constants to the instructions' addressing, so that places which differ in constants
    // share one value. Looks only at values of this block: of a block that is emitted twice
-   // (guarded_loads.h), later blocks can use only the values that they use in NIR.
+   // (guard_plan.h), later blocks can use only the values that they use in NIR.
    const nir_block *block = nir_src_parent_instr(&offset)->block;
    while (nir_scalar_is_alu(place) && nir_scalar_alu_op(place) == nir_op_iadd) {
       const nir_scalar x = nir_scalar_chase_alu_src(place, 0),

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The code of accesses whose addresses differ from lane to lane, by their plans (access_plan.h).
+///
+/// Vector code reads or writes whole groups of lanes. With fixed distances from lane 0's address,
+/// all its instructions share one scalar address. One branch checks the conditions of the plan,
+/// unless a guard of the block has checked them.
+///
+/// If a condition fails, the access goes lane by lane, by a call of lane_memory.h. Accesses without
+/// a pattern always go lane by lane: a function of the module handles each form of access, and
+/// lane_memory.h takes over where an active lane is out of bounds and checks each component.
+
+#pragma once
+
+#include "backend/cpu/codegen/access/region.h"
+#include "backend/cpu/codegen/plans/access_plan.h"
+
+#include <vector>
+
+namespace weft::cpu {
+
+/// Loads and stores of one access.
+struct StridedAccess {
+   Translator &t;
+   const AccessPlan &plan;
+   Region region;
+   llvm::Value *offsets;                     ///< <W x i32 or i64>
+   llvm::Value *prefetch_distance = nullptr; ///< i64, bytes; null: no prefetch
+
+   llvm::IRBuilder<> &b = t.b;
+   const LanePattern &pattern() const { return plan.pattern(); }
+   const LaneOffsets *fixed() const { return plan.lanes.fixed; }
+   unsigned components() const { return plan.access.components; }
+   unsigned bytes() const { return plan.access.bytes; }
+   unsigned element() const { return plan.access.element(); }
+   llvm::Type *component_type() const { return t.int_type(bytes() * 8); }
+   llvm::Type *vector_type(unsigned n) const
+   {
+      return n == 1 ? component_type() : llvm::FixedVectorType::get(component_type(), n);
+   }
+   llvm::Type *packed_type() const { return vector_type(t.W * components()); }
+
+   /// Whether a guard of the block has checked the conditions. Addresses are emitted before it, and
+   /// a load among them checks its own.
+   bool is_guarded() const { return plan.is_guarded && t.emission; }
+   bool is_lanewise() const
+   {
+      return plan.form == AccessForm::lanewise || (is_guarded() && !t.emission->guard_holds);
+   }
+   void count();
+   void require(BranchCondition &);
+
+   llvm::Value *load(llvm::Type *, llvm::Value *pointer);
+   void prefetch(llvm::Type *, llvm::Value *pointer);
+   llvm::Value *load_beginning(llvm::FixedVectorType *, llvm::Value *pointer, uint64_t count);
+   void store(llvm::Value *, llvm::Value *pointer);
+   llvm::Value *group_pointer(unsigned group);
+   llvm::Value *first_offset();
+   Values load_same();
+   llvm::Value *load_chunk(llvm::Value *base, size_t chunk, uint64_t extent);
+   Values take_components(llvm::ArrayRef<llvm::Value *> chunks, unsigned components,
+                          unsigned bytes);
+   Values load_chunks();
+   bool are_halves() const { return bytes() == 2 && components() % 2 == 0; }
+   void remember_words(llvm::ArrayRef<llvm::Value *> halves, llvm::ArrayRef<llvm::Value *> words);
+   Values components_of(llvm::Value *all);
+   llvm::Value *load_registers(llvm::Value *base);
+   // The next functions load and store packed vectors (packed_values.h).
+   llvm::Value *load_groups();
+   llvm::Value *masked_group_pointer(unsigned group);
+   template <typename Use>
+   void for_each_masked_group(llvm::Value *mask, Use use);
+   llvm::Value *accessed_lanes();
+   llvm::Value *load_masked(llvm::Value *mask);
+   void store_masked(llvm::Value *all, llvm::Value *mask);
+   void store_groups(llvm::Value *all);
+
+   /// Arguments of the functions for lanewise accesses.
+   struct LanewiseAccess {
+      Region region;
+      llvm::Value *active;         ///< i64 with a bit for each lane
+      llvm::Value *offsets, *data; ///< pointers to the lanes' offsets and to their elements
+   };
+   bool is_address() const { return offsets->getType()->getScalarSizeInBits() == 64; }
+   void call_lanewise(llvm::FunctionCallee, const LanewiseAccess &,
+                      llvm::ArrayRef<llvm::Value *> more = {});
+   void call_runtime(bool stores, const LanewiseAccess &);
+   llvm::Function *lanewise_function(bool stores);
+   llvm::Value *harmless_offsets();
+   llvm::Value *lane_pointer(const LanewiseAccess &, llvm::Value *all_offsets, llvm::Value *lane);
+   llvm::Value *lane_element(const LanewiseAccess &, llvm::Value *lane);
+   template <typename Use>
+   void for_each_lane(Use use);
+   void access_row(bool stores, const LanewiseAccess &, llvm::Value *active,
+                   llvm::Value *all_offsets);
+   void gather(const LanewiseAccess &, llvm::Value *safe_offsets);
+   void scatter(const LanewiseAccess &);
+   void access_lanewise(bool stores, llvm::Value *data);
+   llvm::Value *load_lanewise();
+   void store_lanewise(llvm::Value *all);
+};
+
+/// A scalar or a vector, at any address.
+llvm::Value *load_from(Translator &, const Access &, llvm::Type *, llvm::Value *pointer);
+void store_to(Translator &, const Access &, llvm::Value *, llvm::Value *pointer);
+
+/// The context of plans that no NIR access has (AccessPlans has the others).
+PlanContext plan_context(const Translator &);
+
+/// Returns one vector of all lanes per component.
+Values load_strided(StridedAccess);
+void store_strided(StridedAccess, const Values &data);
+
+} // namespace weft::cpu

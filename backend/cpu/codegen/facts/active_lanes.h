@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The blocks that all lanes of a subgroup execute together. Code there needs no mask.
+
+#pragma once
+
+#include "compiler/nir/nir.h"
+
+#include <llvm/ADT/DenseSet.h>
+
+namespace weft::cpu {
+
+class ActiveLanes {
+public:
+   /// The shader has divergence information. It follows emit_control_flow.cc: a mask comes from a
+   /// workgroup that does not fill its last subgroup, a side of a divergent if, a loop that lanes
+   /// leave at different times, and an if of which one side never ends.
+   ActiveLanes(nir_shader *, uint32_t subgroup_size);
+
+   /// Whether a block runs under a mask, so that some lanes may be inactive.
+   bool has_mask(const nir_block *block) const { return masked.contains(block); }
+
+private:
+   bool visit_list(exec_list *, bool mask);
+   bool visit_if(nir_if *, bool &mask);
+
+   llvm::DenseSet<const nir_block *> masked;
+};
+
+} // namespace weft::cpu
