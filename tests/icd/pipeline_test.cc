@@ -72,7 +72,7 @@ TEST_F(PipelineTest, SparseIds)
       OpStore %3000001 %65537
       OpReturn
       OpFunctionEnd)";
-   const std::vector<uint32_t> words = test::assemble(text);
+   const std::vector<uint32_t> words = test::assemble(text, 0x00010600, test::NumericIds::kept);
    ASSERT_EQ(words[3], 4194303u);
    VkPipeline pipeline = VK_NULL_HANDLE;
    ASSERT_VK(try_pipeline(words, recipe, layout, &pipeline)) << messages;

@@ -41,7 +41,7 @@ std::vector<uint32_t> renumber(const std::vector<uint32_t> &words,
    }
    spvTextDestroy(text);
    spvContextDestroy(context);
-   return assemble(after);
+   return assemble(after, 0x00010600, NumericIds::kept);
 }
 
 const char *const shader = R"(

@@ -9,7 +9,7 @@
 
 namespace weft::test {
 
-std::vector<uint32_t> assemble(const std::string &text, uint32_t version)
+std::vector<uint32_t> assemble(const std::string &text, uint32_t version, NumericIds ids)
 {
    const spv_context context = spvContextCreate(version == 0x00010300   ? SPV_ENV_UNIVERSAL_1_3
                                                 : version == 0x00010500 ? SPV_ENV_UNIVERSAL_1_5
@@ -18,8 +18,9 @@ std::vector<uint32_t> assemble(const std::string &text, uint32_t version)
    spv_diagnostic diagnostic = nullptr;
    std::vector<uint32_t> words;
    std::string error;
-   if (spvTextToBinaryWithOptions(context, text.data(), text.size(),
-                                  SPV_TEXT_TO_BINARY_OPTION_PRESERVE_NUMERIC_IDS, &binary,
+   const uint32_t options = ids == NumericIds::kept ? SPV_TEXT_TO_BINARY_OPTION_PRESERVE_NUMERIC_IDS
+                                                    : SPV_TEXT_TO_BINARY_OPTION_NONE;
+   if (spvTextToBinaryWithOptions(context, text.data(), text.size(), options, &binary,
                                   &diagnostic) == SPV_SUCCESS)
       words.assign(binary->code, binary->code + binary->wordCount);
    else if (diagnostic)

@@ -11,8 +11,12 @@
 
 namespace weft::test {
 
-/// The words of a module in SPIR-V assembly, whose numeric ids are kept. An error in the text is a
-/// std::runtime_error with its line. The version is 1.3, 1.5 or 1.6.
-std::vector<uint32_t> assemble(const std::string &text, uint32_t version = 0x00010600);
+/// Numeric ids of a text are kept, or replaced: SPIR-V has no id 0, so a text with %0 needs others.
+enum class NumericIds { assigned, kept };
+
+/// The words of a module in SPIR-V assembly. An error in the text is a std::runtime_error with its
+/// line. The version is 1.3, 1.5 or 1.6.
+std::vector<uint32_t> assemble(const std::string &text, uint32_t version = 0x00010600,
+                               NumericIds ids = NumericIds::assigned);
 
 } // namespace weft::test

@@ -67,7 +67,7 @@ public:
                                const PipelineOptions &options) override
    {
       ShaderSource source = {words, "main", {}};
-      for (const SpecConstant &constant : options.spec_constants)
+      for (const vulkan::SpecConstant &constant : options.spec_constants)
          source.spec_constants.push_back(
             {constant.id, std::as_bytes(std::span(&constant.value, 1))});
       spirv::CompileOptions compile;
