@@ -6,6 +6,7 @@
 #include "backend/cpu/codegen/facts/linear_forms.h"
 
 #include <algorithm>
+#include <span>
 
 namespace weft::cpu {
 
@@ -109,8 +110,8 @@ private:
    void find_known(llvm::function_ref<AccessPlan *(const nir_intrinsic_instr *)> plan_of_load);
    void find_addresses();
    void find_all_clusters();
-   void find_clusters(llvm::ArrayRef<GuardedLoad>);
-   std::vector<Member> members_of(llvm::ArrayRef<GuardedLoad>);
+   void find_clusters(std::span<const GuardedLoad>);
+   std::vector<Member> members_of(std::span<const GuardedLoad>);
    void add_cluster(const std::vector<Member> &);
    void add_conditions();
    void find_results();
@@ -186,7 +187,7 @@ void GuardPlanner::find_all_clusters()
    find_clusters(together);
 }
 
-std::vector<GuardPlanner::Member> GuardPlanner::members_of(llvm::ArrayRef<GuardedLoad> together)
+std::vector<GuardPlanner::Member> GuardPlanner::members_of(std::span<const GuardedLoad> together)
 {
    std::vector<Member> members;
    LinearForms forms(*context.offsets);
@@ -208,7 +209,7 @@ std::vector<GuardPlanner::Member> GuardPlanner::members_of(llvm::ArrayRef<Guarde
 }
 
 /// Forms clusters: loads at constant distances that need fewer vectors together than apart.
-void GuardPlanner::find_clusters(llvm::ArrayRef<GuardedLoad> together)
+void GuardPlanner::find_clusters(std::span<const GuardedLoad> together)
 {
    std::vector<Member> members = members_of(together);
    while (!members.empty()) {
