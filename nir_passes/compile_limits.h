@@ -23,7 +23,7 @@ constexpr uint64_t private_components = 64 * 1024;
 /// Components of a variable in shared memory.
 constexpr uint64_t shared_components = 128 * 1024;
 /// The size of a buffer. Masked accesses of the CPU's subgroups compute addresses of inactive
-/// lanes, up to lane_reach below the first byte, modulo 2^32 (lane_pieces.cc).
+/// lanes, up to lane_reach below the first byte, modulo 2^32 (strided_access.cc).
 constexpr uint32_t lane_reach = 64 * 64 * 1024;
 constexpr uint32_t buffer_range = UINT32_MAX - lane_reach;
 /// Functions of a module, and different calls between them: the validator follows the calls from

@@ -161,7 +161,7 @@ Result<std::shared_ptr<Programs>> deserialize_programs(std::span<const std::byte
                                                        const CacheKey &);
 
 /// The inverse of Program::serialize(); an Error for bytes that are truncated, damaged or of another
-/// version. The features are those that the program was compiled for.
+/// version. The program must have been compiled for these features.
 Result<std::shared_ptr<const Program>> deserialize(std::span<const std::byte>,
                                                    const CpuFeatures & = host_features());
 

@@ -35,7 +35,7 @@ struct LoweredShader {
    bool robust_buffer_access;
 };
 
-/// From SPIR-V to NIR: all of NIR's passes but those that find uniform values.
+/// From SPIR-V to NIR: all passes on NIR except find_uniform_values().
 Result<LoweredShader> lower(const ShaderSource &, const CompileOptions &);
 
 /// LLVM IR. The last stage depends on it alone, and fails only without memory or by a bug.

@@ -23,8 +23,8 @@ struct DescribedDriver {
    std::vector<MatrixOperation> native_operations;
    std::optional<layer::MatrixPlan> plan; ///< the layer's, if the description is a driver report
 
-   /// The layer's options for this driver. The operations are those that can be lowered, and the
-   /// driver's own.
+   /// The layer's options for this driver, with all operations that Weft can lower and the driver's
+   /// own.
    spirv::CompileOptions compile_options(uint32_t subgroup_size) const;
 };
 

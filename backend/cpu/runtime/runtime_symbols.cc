@@ -30,7 +30,7 @@ struct Entry {
 /// The casts select among libm's overloaded functions.
 #define WEFT_SCALAR(type, name)                                                                    \
    {#name, reinterpret_cast<void *>(static_cast<type (*)(type)>(&::name))},
-// The functions that emit_math.cc and lanewise_access.cc call, and those that LLVM calls for its
+// emit_math.cc and lanewise_access.cc call some of these functions. LLVM calls the others for its
 // instructions.
 const Entry entries[] = {
    WEFT_SCALAR(float, sinf) WEFT_SCALAR(float, cosf) WEFT_SCALAR(double, sin)

@@ -34,8 +34,8 @@ struct KeptShader {
 std::vector<std::byte> pack_nir(const nir_shader *);
 Shader unpack_nir(const KeptShader &);
 
-/// A shader's file. Waits for its programs; those that could not be compiled are left out. Empty if
-/// there is no memory for it.
+/// A shader's file. Waits for its programs and leaves out a program whose compilation failed. Empty
+/// if there is no memory for it.
 std::vector<std::byte> write_shader(const KeptShader &, const ShaderVariants::Programs &);
 
 struct StoredShader {

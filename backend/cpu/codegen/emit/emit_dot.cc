@@ -65,9 +65,10 @@ Value *dot_by_words(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
 }
 
 /// The dot product with HostTarget::byte_dots, for vectors of any length. The instruction
-/// multiplies unsigned bytes of x by signed bytes of y. Bytes of the other signedness are biased by 128, and the excess
-/// that this adds to the sum is subtracted at the end; sums wrap. A chain continues with the biased
-/// sum. Its excess is a sum of its own, which products with the same y share.
+/// multiplies unsigned bytes of x by signed bytes of y. Bytes of the other signedness are biased by
+/// 128, and the excess that this adds to the sum is subtracted at the end; sums wrap. A chain
+/// continues with the biased sum. Its excess is a sum of its own, which products with the same y
+/// share.
 Value *dot_by_bytes(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
 {
    llvm::IRBuilder<> &b = a.b;
