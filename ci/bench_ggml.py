@@ -63,9 +63,9 @@ def measure_rates(root, program, file, rounds, variables):
 
 
 def measure_first(root, program, file, rounds, variables):
-    """Medians of the seconds from the start of a process to its first token, after a prompt of 64, and
-    to its second, which takes mat-vec kernels: cold, with an earlier process's cache, and on ggml's
-    CPU backend."""
+    """Medians of the seconds from the start of a process to its first token, after a prompt of 64,
+    and to its second, which takes mat-vec kernels: cold, with an earlier process's cache, and on
+    ggml's CPU backend."""
     seconds = {'cold': [], 'warm': [], 'CPU': []}
     for turn in range(rounds):
         home = {'HOME': f'/weft/home-first{turn}'}

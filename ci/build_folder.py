@@ -6,9 +6,9 @@
 usage: build_folder.py FOLDER [-DOPTION=VALUE…] [--native-file=FILE] [TARGET…]
 
 With options, a folder that is configured with other values or another compiler is configured anew
-first, with another compiler from scratch, and told so: nobody should take yesterday's debug build for
-what was asked for. Third parties'
-warnings stay in FOLDER/ninja.log; when something fails, what the compiler said of it is printed.
+first, with another compiler from scratch, and told so: nobody should take yesterday's debug build
+for what was asked for. Third parties' warnings stay in FOLDER/ninja.log; when something fails, what
+the compiler said of it is printed.
 """
 
 import ast

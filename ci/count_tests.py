@@ -5,10 +5,10 @@
 
 usage: count_tests.py BUILD…
 
-Meson's log has the result of each test program, GoogleTest's XML file beside it (BUILD/NAME.xml) the
-results of its cases. A program without such a file counts as one case. A program may fail without a
-failed case: it crashed, or a sanitizer reported an error at its end. It then counts as one more
-failed case, and so does a program whose filter selects no case, or a folder without a log.
+Meson's log has the result of each test program, GoogleTest's XML file beside it (BUILD/NAME.xml)
+the results of its cases. A program without such a file counts as one case. A program may fail
+without a failed case: it crashed, or a sanitizer reported an error at its end. It then counts as
+one more failed case, and so does a program whose filter selects no case, or a folder without a log.
 
 A case of the end-to-end tests is a sweep. It prints the number of combinations that it ran and
 skipped, with the reasons, and this script prints the sums.

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /// The layer's settings (docs/settings.md). Each comes from the first of: the environment variable
-/// WEFT_NAME, a line `weft_cooperative_matrix.name = value` in vk_layer_settings.txt (vkconfig writes
-/// it), VkLayerSettingsCreateInfoEXT in the chain of VkInstanceCreateInfo.
+/// WEFT_NAME, a line `weft_cooperative_matrix.name = value` in vk_layer_settings.txt (vkconfig
+/// writes it), VkLayerSettingsCreateInfoEXT in the chain of VkInstanceCreateInfo.
 
 #pragma once
 

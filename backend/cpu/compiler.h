@@ -111,7 +111,8 @@ std::optional<std::string> missing_instructions();
 std::string host_description();
 /// The CPU's brand string alone.
 std::string host_name();
-/// Differs between processes that cannot share code from serialize(): by build, CPU features, flags.
+/// Differs between processes that cannot share code from serialize(): by build, CPU features,
+/// flags.
 std::array<std::byte, 16> cache_uuid();
 
 /// The facts about a dispatch that are known before it runs.
@@ -133,9 +134,9 @@ CacheKey cache_key(const ShaderSource &, const CompileOptions &);
 /// A program whose code another thread may still generate; an Error if that fails without memory.
 using FutureProgram = std::shared_future<Result<std::shared_ptr<const Program>>>;
 
-/// The programs of a shader. If dispatches decide branches with large sides, the shader has a program
-/// for each way that dispatches take, compiled for the first dispatch that takes it. Else it has one
-/// program. Thread-safe.
+/// The programs of a shader. If dispatches decide branches with large sides, the shader has a
+/// program for each way that dispatches take, compiled for the first dispatch that takes it. Else
+/// it has one program. Thread-safe.
 class Programs {
 public:
    virtual ~Programs() = default;
@@ -143,25 +144,25 @@ public:
    virtual const ProgramInfo &info() const = 0;
    /// The program for a dispatch, which lives as long as this.
    virtual const FutureProgram &program_for(const DispatchFacts &) = 0;
-   /// Bytes for deserialize_programs() by the same version of Weft on the same kind of CPU. Waits for
-   /// all programs that are being compiled. Empty if there is no memory for it.
+   /// Bytes for deserialize_programs() by the same version of Weft on the same kind of CPU. Waits
+   /// for all programs that are being compiled. Empty if there is no memory for it.
    virtual std::vector<std::byte> serialize() const = 0;
 };
 
 /// Takes the programs from the cache or compiles them and stores them there. The cache may be null;
 /// otherwise it must outlive the programs. Returns when all errors of the shader are known; other
-/// threads, as many as there are CPUs, generate the code. With dumps, statistics or a PassControl, it
-/// compiles one program completely. Null if the cache has no programs and !may_compile.
+/// threads, as many as there are CPUs, generate the code. With dumps, statistics or a PassControl,
+/// it compiles one program completely. Null if the cache has no programs and !may_compile.
 Result<std::shared_ptr<Programs>> compile_cached(DiskCache *, const ShaderSource &,
                                                  const CompileOptions &, bool may_compile = true);
 
-/// The inverse of Programs::serialize(); an Error for bytes that are truncated, damaged or of another
-/// version. Further programs go into the cache under keys made from this one.
+/// The inverse of Programs::serialize(); an Error for bytes that are truncated, damaged or of
+/// another version. Further programs go into the cache under keys made from this one.
 Result<std::shared_ptr<Programs>> deserialize_programs(std::span<const std::byte>, DiskCache *,
                                                        const CacheKey &);
 
-/// The inverse of Program::serialize(); an Error for bytes that are truncated, damaged or of another
-/// version. The program must have been compiled for these features.
+/// The inverse of Program::serialize(); an Error for bytes that are truncated, damaged or of
+/// another version. The program must have been compiled for these features.
 Result<std::shared_ptr<const Program>> deserialize(std::span<const std::byte>,
                                                    const CpuFeatures & = host_features());
 

@@ -19,8 +19,8 @@
 
 namespace weft::cpu {
 
-/// The features that a caller wants used, or an Error if this CPU lacks them. They are detected once
-/// for each level.
+/// The features that a caller wants used, or an Error if this CPU lacks them. They are detected
+/// once for each level.
 Result<const CpuFeatures *> features_for(std::optional<InstructionSet>);
 
 /// CompileOptions::dump, and a copy on stderr of the phases in WEFT_DEBUG.

@@ -16,9 +16,9 @@
 namespace weft::cpu {
 
 struct Options {
-   /// WEFT_DEBUG: comma-separated words. "log": errors on stderr; "nir", "llvm", "asm": these phases
-   /// of every shader on stderr; "perf": /tmp/perf-PID.map for perf(1); "registers": matrices as
-   /// registers instead of tiles.
+   /// WEFT_DEBUG: comma-separated words. "log": errors on stderr; "nir", "llvm", "asm": these
+   /// phases of every shader on stderr; "perf": /tmp/perf-PID.map for perf(1); "registers":
+   /// matrices as registers instead of tiles.
    std::vector<std::string> debug;
    uint32_t threads = 0;             ///< WEFT_THREADS: the executor's threads; 0: one per CPU
    uint32_t order = 0;               ///< WEFT_ORDER: a seed; 0: workgroups and subgroups in turn
@@ -27,7 +27,8 @@ struct Options {
    bool has_debug(std::string_view word) const;
 };
 
-/// The options by the environment at the first call, which reports unknown words and values on stderr.
+/// The options by the environment at the first call, which reports unknown words and values on
+/// stderr.
 const Options &options();
 
 /// The options by a lookup function like getenv. Appends complaints to `problems`.

@@ -282,8 +282,8 @@ private:
       progress = true;
    }
 
-   /// An array that is filled with one constant, or with several, and also has other stores. Without
-   /// other stores, it would be a table itself (opt_constant_arrays.h).
+   /// An array that is filled with one constant, or with several, and also has other stores.
+   /// Without other stores, it would be a table itself (opt_constant_arrays.h).
    bool try_constants(size_t first, size_t level, size_t length, size_t parts)
    {
       const size_t count = length * parts;

@@ -16,9 +16,9 @@ struct Columns {
    static constexpr int count = Count;
 };
 
-/// Calls use(Columns<…>, d, a, b, c) for all sums of a block, with the first product's tiles: along n
-/// for `At` tiles at a time, then for one. Rows are the inner loop, as blocks have fewer rows: their
-/// part of A stays in the first-level cache, and B goes through it once.
+/// Calls use(Columns<…>, d, a, b, c) for all sums of a block, with the first product's tiles: along
+/// n for `At` tiles at a time, then for one. Rows are the inner loop, as blocks have fewer rows:
+/// their part of A stays in the first-level cache, and B goes through it once.
 template <int At, typename Use>
 [[gnu::always_inline]] inline void for_each_sum(void *d, const void *a, const void *b,
                                                 const void *c, const TileBlock &block, Use use)

@@ -11,12 +11,12 @@
 /// Tiles and memory need the alignment of a component only; packed factors need the alignment of
 /// 32-bit words. Tiles at multiples of 64 bytes are faster: no vector straddles two cache lines.
 ///
-/// In memory, row r (row major) or column r (column major) starts at memory + r * stride. The stride
-/// is any number of bytes, also zero or negative.
+/// In memory, row r (row major) or column r (column major) starts at memory + r * stride. The
+/// stride is any number of bytes, also zero or negative.
 ///
-/// Generated code names these functions by symbol, so that another process can link a cached object.
-/// find_runtime_symbol() finds them (runtime_symbols.h). A symbol does not name an instruction set:
-/// it stands for the best function for the CPU for which the program is linked.
+/// Generated code names these functions by symbol, so that another process can link a cached
+/// object. find_runtime_symbol() finds them (runtime_symbols.h). A symbol does not name an
+/// instruction set: it stands for the best function for the CPU for which the program is linked.
 
 #pragma once
 
@@ -46,9 +46,9 @@ struct TileBlock {
 
 /// The sums of a block of whole tiles. Factors are packed if tile_pack_symbol() has a name for the
 /// packing. The result is the same as by one call per product, whose sums pass through d. Two
-/// exceptions: sums of floats narrower than f32 are added in f32 and rounded once, and AMX may round
-/// sums of halves otherwise. d may be c; otherwise no d overlaps another operand. If c and d differ
-/// in type, the block is one sum. Some functions need a TileConfiguration:
+/// exceptions: sums of floats narrower than f32 are added in f32 and rounded once, and AMX may
+/// round sums of halves otherwise. d may be c; otherwise no d overlaps another operand. If c and d
+/// differ in type, the block is one sum. Some functions need a TileConfiguration:
 /// needs_tile_configuration().
 using TileMulAdd = void (*)(void *d, const void *a, const void *b, const void *c,
                             const TileBlock *);
@@ -58,8 +58,8 @@ using TileLoad = void (*)(void *tile, const void *memory, int64_t stride);
 /// Tile to memory.
 using TileStore = void (*)(void *memory, const void *tile, int64_t stride);
 
-/// The same for memory = base + offset, where `size` bytes from base on may be accessed. A component
-/// that is not wholly inside is read as zero and not written.
+/// The same for memory = base + offset, where `size` bytes from base on may be accessed. A
+/// component that is not wholly inside is read as zero and not written.
 using TileLoadRobust = void (*)(void *tile, const void *base, uint64_t offset, uint64_t size,
                                 int64_t stride);
 using TileStoreRobust = void (*)(void *base, uint64_t offset, uint64_t size, const void *tile,
@@ -79,8 +79,8 @@ struct TileTransfer {
 
 enum class TileFactor : uint8_t { a, b };
 
-/// A TileLoad or TileLoadRobust that packs a factor in memory for its multiplications: components are
-/// converted, or the components that an instruction takes at once become neighbours. The layout
+/// A TileLoad or TileLoadRobust that packs a factor in memory for its multiplications: components
+/// are converted, or the components that an instruction takes at once become neighbours. The layout
 /// differs from instruction set to instruction set.
 struct TilePack {
    MatrixOperation op; ///< one of the operations with the same packing
@@ -89,8 +89,8 @@ struct TilePack {
    bool robust;
 };
 
-/// The multiplications of tiles: matrix_operations(). Operations with C and result narrower than f32
-/// have two more with one of them in f32, for the begin and the end of a longer sum
+/// The multiplications of tiles: matrix_operations(). Operations with C and result narrower than
+/// f32 have two more with one of them in f32, for the begin and the end of a longer sum
 /// (split_cmat_shapes.h).
 const std::vector<MatrixOperation> &tile_operations();
 

@@ -3,9 +3,9 @@
 
 /// Between the table of tile operations and the multiplications in the folder of the CPU family.
 ///
-/// Files of an instruction set are compiled with its flags and keep to plain arrays and vectors: the
-/// linker could keep an inline function of the standard library, compiled with these flags, for the
-/// whole program.
+/// Files of an instruction set are compiled with its flags and keep to plain arrays and vectors:
+/// the linker could keep an inline function of the standard library, compiled with these flags, for
+/// the whole program.
 
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What most files of backend/cpu include, compiled once.  Files include what they use themselves: they
-/// compile with -Db_pch=false too.
+/// What most files of backend/cpu include, compiled once. Files include what they use themselves:
+/// they compile with -Db_pch=false too.
 
 #include "compiler/nir/nir.h"
 #include "compiler/nir/nir_builder.h"

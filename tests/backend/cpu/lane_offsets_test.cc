@@ -177,8 +177,8 @@ TEST_F(Offsets, PhisKnowWhatAllTheirSourcesDo)
    EXPECT_TRUE(assumptions.empty());
 }
 
-/// The last bits: of 64 that are masked from the highest on with a hole, and of a sign that sums of 16
-/// bits may reach.
+/// The last bits: of 64 that are masked from the highest on with a hole, and of a sign that sums of
+/// 16 bits may reach.
 TEST_F(Offsets, NothingIsAssumedOfTheHighestBits)
 {
    nir_def *wide = nir_iadd(b, nir_u2u64(b, group), nir_u2u64(b, lane));

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Packed vectors become components and packed vectors again. Elements that no code uses do not move.
+/// Packed vectors become components and packed vectors again. Elements that no code uses do not
+/// move.
 
 #include "backend/cpu/codegen/vectors/packed_values.h"
 

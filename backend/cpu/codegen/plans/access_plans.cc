@@ -107,8 +107,8 @@ AccessPlan AccessPlanner::plan_load_of(nir_intrinsic_instr *intr, const Access &
    return plan;
 }
 
-/// Private memory keeps a component of all lanes together (region.h), so each component is an access
-/// of its own.
+/// Private memory keeps a component of all lanes together (region.h), so each component is an
+/// access of its own.
 AccessPlan AccessPlanner::plan_scratch(const nir_intrinsic_instr *intr, Access access) const
 {
    if (!access.offset->ssa->divergent)

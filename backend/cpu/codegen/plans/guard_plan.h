@@ -47,8 +47,8 @@ struct GuardPlan {
 /// The values that exist in the copies of guarded blocks only, and not behind them.
 using CopiedValues = llvm::DenseSet<const nir_def *>;
 
-/// Plans the guard of a block, whose accesses have plans already, and adapts the plans of its loads.
-/// Nothing if fewer than two loads have conditions. Blocks come in order of dominance.
+/// Plans the guard of a block, whose accesses have plans already, and adapts the plans of its
+/// loads. Nothing if fewer than two loads have conditions. Blocks come in order of dominance.
 std::optional<GuardPlan>
 plan_guard(const PlanContext &, const nir_block *, CopiedValues &,
            llvm::function_ref<AccessPlan *(const nir_intrinsic_instr *)> plan_of_load);

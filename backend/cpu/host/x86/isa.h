@@ -20,8 +20,8 @@ enum class InstructionSet : uint8_t {
    avx512, ///< x86-64-v4: and AVX-512 F, BW, CD, DQ, VL
 };
 
-/// How much of the CPU's instructions Weft uses. Each limit includes the limits before it, as far as
-/// the CPU has their instructions. isa_words() has the words of WEFT_ISA.
+/// How much of the CPU's instructions Weft uses. Each limit includes the limits before it, as far
+/// as the CPU has their instructions. isa_words() has the words of WEFT_ISA.
 enum class IsaLimit : uint8_t {
    none,
    avx2,        ///< InstructionSet::avx2 alone

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Tile multiplication of bfloat16, halves and 8-bit integers with AMX (Intel's Software Developer's
-/// Manual, volume 1, chapter 18; volume 2, TDPBF16PS, TDPBSSD).
+/// Tile multiplication of bfloat16, halves and 8-bit integers with AMX (Intel's Software
+/// Developer's Manual, volume 1, chapter 18; volume 2, TDPBF16PS, TDPBSSD).
 ///
 /// One instruction multiplies 16 rows of A by B and adds the products to 16 × 16 sums of 32 bits. A
 /// has 32 bytes along k. B has as many in 8 rows of 64 bytes; groups of 4 bytes along k are
@@ -27,17 +27,17 @@
 ///        └─────┴──────┘   │ high │     └─────┴──────┘   │ low  │
 ///                         └──────┘                      └──────┘
 ///
-/// Products of low come first; each is at most 2^-7 of its half's product. So the products of high are
-/// rounded with at most 8 sums of their own and 4 that join these. A sum of 16 products one by one
-/// has 17. Sums start at zero and AVX-512 adds C. So no instruction that flushes subnormal numbers
-/// meets one: products of halves are multiples of 2^-48. Sums that are exact in any order are exact
-/// here too, since parts are no larger than the whole. An infinity has no second part: a packed tile
-/// with an infinity or NaN is marked, and multiplied by FMAs.
+/// Products of low come first; each is at most 2^-7 of its half's product. So the products of high
+/// are rounded with at most 8 sums of their own and 4 that join these. A sum of 16 products one by
+/// one has 17. Sums start at zero and AVX-512 adds C. So no instruction that flushes subnormal
+/// numbers meets one: products of halves are multiples of 2^-48. Sums that are exact in any order
+/// are exact here too, since parts are no larger than the whole. An infinity has no second part: a
+/// packed tile with an infinity or NaN is marked, and multiplied by FMAs.
 ///
 /// One sum at a time uses three of the eight tile registers: an instruction may follow another one
 /// on the same sum after 16 cycles. 2 × 2 sums load factors half as often, but gain nothing in the
-/// first-level cache (10 ns per instruction, as one by one). On cores of a virtual machine with busy
-/// neighbours they lose: 25 to 33 ns, one by one 18.
+/// first-level cache (10 ns per instruction, as one by one). On cores of a virtual machine with
+/// busy neighbours they lose: 25 to 33 ns, one by one 18.
 ///
 /// VNNI needs no more time for 16 bytes along k, so only the operations of 32 are here.
 

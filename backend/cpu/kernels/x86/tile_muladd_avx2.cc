@@ -3,8 +3,8 @@
 
 /// Tile multiplication with AVX2, FMA and F16C.
 ///
-/// Bytes become 16-bit integers. VPMADDWD multiplies pairs along k and adds the two products, always
-/// exactly. (VPMADDUBSW on the bytes themselves would saturate at 16 bits.)
+/// Bytes become 16-bit integers. VPMADDWD multiplies pairs along k and adds the two products,
+/// always exactly. (VPMADDUBSW on the bytes themselves would saturate at 16 bits.)
 ///
 ///     A: one pair broadcast            B: pairs of rows interleaved, 8 columns per vector
 ///        a[r][2p], a[r][2p+1]             b[2p][n], b[2p+1][n], b[2p][n+1], b[2p+1][n+1], …

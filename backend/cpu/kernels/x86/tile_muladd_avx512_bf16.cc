@@ -5,10 +5,10 @@
 ///
 /// VDPBF16PS multiplies two pairs of bfloat16 and adds the products to a sum in f32, one after the
 /// other, as two FMAs that round to nearest even. MXCSR has no effect: subnormal operands count as
-/// zero, and subnormal results become zero (Intel's Software Developer's Manual, volume 2, VDPBF16PS;
-/// Intel document 343431). Vulkan lets instructions flush them unless its lists for DenormPreserve
-/// name the instruction; none names OpCooperativeMatrixMulAddKHR ("Precision and Operation of SPIR-V
-/// Instructions").
+/// zero, and subnormal results become zero (Intel's Software Developer's Manual, volume 2,
+/// VDPBF16PS; Intel document 343431). Vulkan lets instructions flush them unless its lists for
+/// DenormPreserve name the instruction; none names OpCooperativeMatrixMulAddKHR ("Precision and
+/// Operation of SPIR-V Instructions").
 ///
 /// The pairs run along k. A row of A gives one pair to broadcast, two rows of B are interleaved:
 ///

@@ -4,15 +4,15 @@
 /// Tile multiplication of 8-bit integers with VPDPBUSD, for inclusion by the files of AVX-VNNI and
 /// AVX512-VNNI.
 ///
-/// The instruction multiplies four unsigned by four signed bytes and adds the products, exactly, to a
-/// 32-bit sum. The four run along k. A row of A gives four bytes to broadcast, four rows of B are
+/// The instruction multiplies four unsigned by four signed bytes and adds the products, exactly, to
+/// a 32-bit sum. The four run along k. A row of A gives four bytes to broadcast, four rows of B are
 /// interleaved:
 ///
 ///     a[r][4q … 4q+3]   ×   b[4q … 4q+3][0], b[4q … 4q+3][1], …
 ///
-/// If A and B have the same signedness, A is biased by 128 into the other's range (an exclusive or of
-/// the sign bit). The bias changes each sum of a column by 128 times the sum of B's column. Packed B
-/// has the correction behind its last row:
+/// If A and B have the same signedness, A is biased by 128 into the other's range (an exclusive or
+/// of the sign bit). The bias changes each sum of a column by 128 times the sum of B's column.
+/// Packed B has the correction behind its last row:
 ///
 ///     signed A, signed B:       Σ (a+128)·b + Σ −128·b        (a+128 unsigned)
 ///     unsigned A, unsigned B:   Σ b·(a−128) + Σ 128·b         (a−128 signed)

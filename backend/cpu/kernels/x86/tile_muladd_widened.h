@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /// Operations without a kernel of their own, for inclusion by the files of the instruction sets.
-/// Factors are packed as f32, or as integers of the sum's size, multiplied, and rounded or cut to the
-/// result's type. The compiler vectorizes.
+/// Factors are packed as f32, or as integers of the sum's size, multiplied, and rounded or cut to
+/// the result's type. The compiler vectorizes.
 
 #pragma once
 

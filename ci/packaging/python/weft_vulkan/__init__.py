@@ -5,8 +5,8 @@
     import weft_vulkan
     weft_vulkan.activate()    # before the process makes its first Vulkan instance
 
-`python -m weft_vulkan run PROGRAM` starts another program on the CPU device, `python -m weft_vulkan info`
-tells which devices have matrices.
+`python -m weft_vulkan run PROGRAM` starts another program on the CPU device, `python -m weft_vulkan
+info` tells which devices have matrices.
 """
 
 import os
@@ -22,15 +22,16 @@ weft_run = folder / "bin/weft-run"
 
 
 def activate(*, layer=False, add=False, gpu=False, profile=None):
-    """Lets Vulkan instances that this process makes from now on find Weft's CPU device, and no other.
+    """Lets Vulkan instances that this process makes from now on find Weft's CPU device, and no
+    other.
 
     layer:    the machine's own devices instead, with Weft's layer above them
     add:      the CPU device beside the machine's own
     gpu:      the CPU device presents itself as an integrated GPU
     profile:  the matrices of a vendor's device, such as "nvidia"
 
-    Returns the variables of the environment that it set. They are those of `weft-run`, and processes that
-    this one starts inherit them.
+    Returns the variables of the environment that it set. They are those of `weft-run`, and
+    processes that this one starts inherit them.
     """
     options = [option for option, wanted in
                (("--layer", layer), ("--add", add), ("--gpu", gpu)) if wanted]
