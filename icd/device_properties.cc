@@ -207,8 +207,8 @@ void get_descriptor_limits(vk_properties *p)
    p->defaultRobustnessImages = VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_DISABLED_EXT;
 }
 
-/// Limits of images and graphics, which this device lacks. They are zero, except for those that
-/// programs divide by or that belong to mandatory features.
+/// Limits of images and graphics, which this device lacks. They are zero, except for limits that
+/// programs divide by and limits of mandatory features.
 void get_absent_limits(vk_properties *p)
 {
    p->maxSamplerAllocationCount = 1 << 16;

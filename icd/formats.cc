@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Format queries: no format is supported, because there are neither images nor texel buffers.
+/// Format queries. No format is supported, because the driver has no images and no texel buffers.
 
 #include "vulkan_util/out_array.h"
 #include "weft_entrypoints.h"

@@ -36,20 +36,21 @@ struct Settings {
    /// WEFT_POLL_PAUSE: the longest pause of a status query in a loop, in microseconds; 0: none.
    uint32_t poll_pause_us = 1000;
 
-   /// The set size, else the profile's, else the compiler's.
+   /// The size from WEFT_SUBGROUP_SIZE, else the profile's size, else the compiler's default.
    uint32_t default_subgroup_size() const;
-   /// Whether the size is not the compiler's.
+   /// Whether that size may differ from the compiler's default.
    bool sets_subgroup_size() const { return subgroup_size || profile; }
 };
 
-/// From the environment at the first call. An unknown value is reported on stderr, once.
+/// The settings by the environment at the first call. An unknown value is reported on stderr, once.
 const Settings &settings();
 
-/// From a lookup function like getenv; problems are appended to `problems`.
+/// The settings by a lookup function like getenv. Messages about unknown values are appended to
+/// `problems`.
 Settings parse_settings(const char *(*lookup)(const char *name),
                         std::vector<std::string> &problems);
 
-/// The matrices of the compiler, or those of them that a vendor's driver has.
+/// The compiler's matrices; with a profile, only the matrices that the vendor's driver has too.
 const MatrixSupport &advertised_matrices();
 /// Whether A may have components of the type.
 bool advertises_matrices_of(ComponentType);

@@ -103,7 +103,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_compute_pipelines(VkDevice handle, VkPipel
       if (result == VK_SUCCESS)
          continue;
       pipelines[i] = VK_NULL_HANDLE;
-      if (overall >= 0) // an error tells more than VK_PIPELINE_COMPILE_REQUIRED
+      if (overall >= 0) // an error takes precedence over VK_PIPELINE_COMPILE_REQUIRED
          overall = result;
       if (flags_of(infos[i]) & VK_PIPELINE_CREATE_2_EARLY_RETURN_ON_FAILURE_BIT_KHR)
          break;

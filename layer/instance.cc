@@ -85,7 +85,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
 
       std::vector<std::string> problems;
       instance->settings = read_settings(*info, problems);
-      // These messages go to stderr with any setting, because a user who sets variables reads it.
+      // These messages go to stderr with any setting: a user that sets variables reads stderr.
       Messengers &messengers = instance->messengers;
       messengers.add_chain(info->pNext);
       for (const std::string &problem : problems)

@@ -27,10 +27,10 @@ struct ShaderRequest {
 };
 
 /// Decides about one entry point, not about its module. An entry point without matrices is not
-/// lowered, in any stage. A driver with matrices gets every shader that needs no matrix of the
-/// layer's. It also gets a shader with matrices that only it may know, if the compiler refuses the
-/// shader. Returns VK_PIPELINE_COMPILE_REQUIRED for a shader that is not in the shader cache and
-/// must not be compiled. The function reports all other failures itself.
+/// lowered, in any stage. A driver with matrices gets every shader that its own matrices suffice
+/// for. It also gets a shader that the compiler refuses, because the driver may know the shader's
+/// instructions. Returns VK_PIPELINE_COMPILE_REQUIRED for a shader that is not in the shader cache
+/// and must not be compiled. The function reports all other failures itself.
 VkResult lower_shader(const Device &, const ShaderRequest &, LoweredShader &out);
 
 } // namespace weft::layer

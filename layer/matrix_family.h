@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 typedef enum WeftMatrixSupport {
-   WEFT_MATRIX_SUPPORT_MISSING = 0,  /* neither driver nor layer: `reason` says why */
+   WEFT_MATRIX_SUPPORT_MISSING = 0,  /* neither driver nor layer: see `reason` */
    WEFT_MATRIX_SUPPORT_NATIVE = 1,   /* the driver; the layer does nothing */
    WEFT_MATRIX_SUPPORT_EXTENDED = 2, /* the driver, and the layer adds operations */
    WEFT_MATRIX_SUPPORT_LOWERED = 3,  /* the layer alone */

@@ -42,7 +42,7 @@ VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_matrix_extensions(VkPhysicalD
 VKAPI_ATTR VkResult VKAPI_CALL get_physical_device_driver_report(VkPhysicalDevice, size_t *,
                                                                  char *);
 
-/// Names the layer among the tools that change what a device can do.
+/// Names the layer among the tools that change a device's capabilities.
 VKAPI_ATTR VkResult VKAPI_CALL
 get_physical_device_tool_properties(VkPhysicalDevice, uint32_t *, VkPhysicalDeviceToolProperties *);
 

@@ -45,8 +45,8 @@ VkResult read_extensions(const Instance &instance, VkPhysicalDevice physical, Dr
    return result;
 }
 
-/// The driver's own extensions of matrices. Loaders list the extensions of manifests beside those
-/// of drivers, so the name of an extension in the layer's manifest proves nothing.
+/// The driver's own extensions of matrices. Loaders list the extensions of manifests beside the
+/// drivers' extensions, so the name of an extension in the layer's manifest proves nothing.
 ExtensionSet find_native_extensions(const Instance &instance, VkPhysicalDevice physical,
                                     const DriverFacts &device)
 {

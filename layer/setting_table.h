@@ -28,7 +28,7 @@ struct SettingRow {
    SettingKind kind;
    std::vector<SettingValue> values;
 
-   /// Nothing for an unknown value.
+   /// Null for an unknown value.
    const SettingValue *find(std::string_view value) const;
    /// "a, b, c"
    std::string choices() const;

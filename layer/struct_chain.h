@@ -39,7 +39,7 @@ public:
    void *head();
 
 private:
-   using Block = std::unique_ptr<uint64_t[]>; // no struct asks for more alignment
+   using Block = std::unique_ptr<uint64_t[]>; // no struct needs more alignment
    VkBaseOutStructure *add(VkStructureType, size_t size);
 
    std::vector<Block> copies;

@@ -108,7 +108,8 @@ Json manifest(bool implicit, const char *library)
       layer["disable_environment"] = {{"DISABLE_VK_LAYER_WEFT_cooperative_matrix_1", "1"}};
    } else {
       // Loaders list an implicit layer's instance extensions for every application, and some then
-      // refuse an extension that they do not know. Its manifest has none.
+      // refuse an extension that they do not know. So the manifest of an implicit layer has no
+      // instance extensions.
       layer["instance_extensions"] =
          Json::array({{{"name", "VK_EXT_layer_settings"}, {"spec_version", "2"}}});
    }

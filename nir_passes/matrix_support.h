@@ -54,7 +54,7 @@ struct FlexibleOperation {
 std::vector<FlexibleOperation> flexible_operations(std::span<const MatrixOperation>,
                                                    uint32_t max_dimension);
 
-/// The workgroup sizes for matrices of workgroup scope: those that existing programs use.
+/// The workgroup sizes for matrices of workgroup scope: the sizes that existing programs use.
 constexpr std::array<uint32_t, 2> matrix_workgroups = {128, 256};
 /// Adds the same operations for matrices of workgroup scope, in workgroups of these sizes.
 std::vector<FlexibleOperation>

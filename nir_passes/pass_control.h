@@ -29,8 +29,8 @@ struct PassApplication {
 /// "nir_opt_cse#3"
 std::string name(const PassApplication &);
 
-/// Whether a shader is correct, if slower, without the pass: true of the opt_* passes, except those
-/// that also lower.
+/// Whether a shader is correct, if slower, without the pass: true of the opt_* passes, except
+/// passes that also lower.
 bool is_optional(std::string_view pass);
 
 /// For one compilation; in a second one the numbers continue.

@@ -22,8 +22,8 @@ enum class MatrixForm : uint8_t {
 };
 
 /// A back end's requirements for matrices. Plain data: the layer fills it from the driver's
-/// queries, the CPU driver from CPUID, a test from a literal. MatrixSupport describes what programs
-/// may use.
+/// queries, the CPU driver from CPUID, a test from a literal. MatrixSupport describes the matrices
+/// that programs may use.
 struct Target {
    /// Invocations per subgroup of the pipeline being compiled.
    uint32_t subgroup_size;

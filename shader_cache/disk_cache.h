@@ -9,8 +9,8 @@
 /// Any number of processes use the folder at once, without locks. An entry is written under another
 /// name and then renamed, so the folder never contains part of an entry, whenever its writer dies.
 /// An entry whose hash does not match was damaged later and is ignored. The hash detects accidents
-/// only: a user who can write to the folder can run code in the process. Therefore a folder that
-/// other users can write to is not used.
+/// only: any user with write access to the folder can run code in the process. Therefore a folder
+/// that other users can write to is not used.
 ///
 /// The cache reports no errors: with a folder that is read-only, full or missing, it stores less.
 

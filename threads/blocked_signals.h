@@ -10,8 +10,8 @@
 namespace weft {
 
 /// While it lives, the calling thread, and so every thread that it starts, blocks signals sent to
-/// the process: the application's own threads receive those. Signals that an instruction raises
-/// stay unblocked, because only the thread that executed it can handle them. For instance, tools
+/// the process: the application's own threads receive them. Signals that an instruction raises stay
+/// unblocked, because only the thread that executed it can handle them. For instance, tools
 /// write-protect mapped memory and detect accesses by SIGSEGV; if that signal were blocked, the
 /// kernel would end the process.
 class BlockedSignals {

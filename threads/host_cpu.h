@@ -12,7 +12,7 @@ namespace weft {
 /// application's: round to nearest, denormals kept, no traps. Clears the flags.
 void set_default_float_mode();
 
-/// Tells the CPU that the thread spins: a hint in each turn of a loop that waits for memory.
+/// Hints to the CPU that the thread spins, in each iteration of a loop that waits for memory.
 void pause_thread();
 
 } // namespace weft

@@ -12,9 +12,9 @@ namespace weft {
 /// that is older than the latest end of a RunningWork. Once they have begun, no work starts.
 ///
 /// So work may create static objects only before the first work has ended:
-/// prepare_code_generation() creates LLVM's. A test finds others.
+/// prepare_code_generation() creates LLVM's. A test finds further tables.
 ///
-/// A child of fork() has none of the parent's threads and does not wait for their work.
+/// A child of fork() lacks the parent's threads and does not wait for their work.
 class RunningWork {
 public:
    RunningWork();

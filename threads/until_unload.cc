@@ -22,7 +22,7 @@ struct Kept {
 constinit std::atomic<Kept *> latest = nullptr;
 constinit std::atomic<bool> exits = false;
 
-/// exit() calls the destructors of objects before those of libraries (ELF's DT_FINI_ARRAY).
+/// exit() calls the destructors of objects before the libraries' own (ELF's DT_FINI_ARRAY).
 /// dlclose() calls the libraries' first: the last of a library's own destroys its objects.
 struct Exit {
    ~Exit() { exits = true; }

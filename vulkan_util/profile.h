@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The matrix operations that driver and layer advertise, of those that their compilers support.
-/// Vendors' profiles (WEFT_PROFILE) let a program's path for a GPU run without that GPU;
-/// docs/profiles.md lists the sources.
+/// The selection of matrix operations that driver and layer advertise. Vendors' profiles
+/// (WEFT_PROFILE) let a program's path for a GPU run without that GPU; docs/profiles.md lists the
+/// sources.
 
 #pragma once
 

@@ -38,7 +38,7 @@ constexpr uint32_t workgroup_matrices_subgroup_size = 64;
 /// Whether a shader has matrices of workgroup scope, by its specialization constants.
 bool has_workgroup_matrices(const ShaderSource &);
 
-/// The number of accesses in the code, without those to private memory.
+/// The number of accesses in the code, except accesses to private memory.
 struct AccessCounts {
    uint32_t uniform = 0;    ///< one address for the whole subgroup
    uint32_t contiguous = 0; ///< vectors
@@ -64,7 +64,7 @@ struct CompileOptions {
    /// Whether matrices become tiles or registers; unset: registers with WEFT_DEBUG=registers, else
    /// tiles.
    std::optional<bool> native_tiles = {};
-   /// The largest instruction set to use; unset: that of host_features().
+   /// The largest instruction set to use; unset: the largest one of host_features().
    std::optional<InstructionSet> instruction_set = {};
    /// The matrices that the shader may use; unset: supported_matrices(). Matrices without a tile
    /// kernel are cut into the kernels' shapes, and padded.

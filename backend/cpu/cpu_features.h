@@ -44,8 +44,8 @@ std::span<const IsaWord> isa_words();
 /// The features of this machine, narrowed by WEFT_ISA.
 const CpuFeatures &host_features();
 
-/// The features of this machine, up to a limit. The first call with `highest_isa_limit` may ask the
-/// system for permission to use registers.
+/// The features of this machine, up to a limit. The first call with `highest_isa_limit` may request
+/// the system's permission to use AMX's registers.
 CpuFeatures detect_features(IsaLimit at_most);
 
 /// Whether the calling thread has a shadow stack (Intel CET, ARM GCS): the CPU then checks returns

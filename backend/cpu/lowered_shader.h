@@ -19,8 +19,8 @@
 
 namespace weft::cpu {
 
-/// The features that a caller wants used, or an Error if this CPU lacks them. They are detected
-/// once for each level.
+/// The features of an instruction set, or an Error if this CPU lacks them. They are detected once
+/// for each level.
 Result<const CpuFeatures *> features_for(std::optional<InstructionSet>);
 
 /// CompileOptions::dump, and a copy on stderr of the phases in WEFT_DEBUG.
@@ -51,7 +51,7 @@ struct Specialization {
    const BranchDecisions &decisions;
 };
 
-/// From NIR to LLVM IR. Uses only the options that observe and control.
+/// From NIR to LLVM IR. Uses only the options `dump`, `control` and `statistics`.
 Result<TranslatedShader> translate(LoweredShader, const CompileOptions & = {},
                                    const Specialization * = nullptr);
 

@@ -15,7 +15,7 @@ namespace weft::cpu {
 
 namespace {
 
-/// "spirv" is the layer's word.
+/// Includes "spirv", a word for the layer, which reads the same variable.
 constexpr std::string_view debug_words[] = {"log",  "nir",       "llvm", "asm",
                                             "perf", "registers", "spirv"};
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The environment variables of the CPU back end, parsed once. icd/settings.h has those of the
-/// driver; docs/settings.md lists all for users.
+/// The environment variables of the CPU back end, parsed once. icd/settings.h has the driver's
+/// variables; docs/settings.md lists all for users.
 
 #pragma once
 
@@ -21,7 +21,7 @@ struct Options {
    /// matrices as registers instead of tiles.
    std::vector<std::string> debug;
    uint32_t threads = 0;             ///< WEFT_THREADS: the executor's threads; 0: one per CPU
-   uint32_t order = 0;               ///< WEFT_ORDER: a seed; 0: workgroups and subgroups in turn
+   uint32_t order = 0;               ///< WEFT_ORDER: a seed; 0: ascending order
    IsaLimit isa = highest_isa_limit; ///< WEFT_ISA: the largest instruction set to use
 
    bool has_debug(std::string_view word) const;

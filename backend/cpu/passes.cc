@@ -114,9 +114,9 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    RUN(run, nir_lower_var_copies);
    optimize(run, unroll_tiles);
 
-   /* Otherwise every invocation would build tables of constants in scratch memory. Before
-    * function_temp variables get explicit types; after the removal of dead variables, which
-    * nir_opt_large_constants does not survive. */
+   /* Without this pass, every invocation would build tables of constants in scratch memory. It must
+    * come before function_temp variables get explicit types, and after the removal of dead
+    * variables, on which nir_opt_large_constants would crash. */
    RUN(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
    RUN(run, nir_opt_large_constants, glsl_get_natural_size_align_bytes, 32u);
 
@@ -155,7 +155,8 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
       RUN(run, nir_opt_cse);
    RUN(run, opt_combine_accesses, CombineOptions{.checks_components = true});
 
-   /* Now indices of tiles are as constant as they get, and tile memory has no addresses yet. */
+   /* After all passes that fold indices of tiles to constants, and before tile memory has
+    * addresses. */
    RUN(run, nir_remove_dead_variables, nir_var_mem_shared, nullptr);
    /* Shared memory with the shader's own layout has no room for tiles. */
    const bool may_share = !run.nir->info.shared_memory_explicit_layout;

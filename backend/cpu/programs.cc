@@ -71,7 +71,7 @@ private:
       return builder.finish();
    }
 
-   /// Keeps the promise with a program from the cache, or lets another thread compile it.
+   /// Fulfils the promise with a program from the cache, or lets another thread compile one.
    void find_or_start(const ShaderVariants::Choice &choice) noexcept
    {
       try {

@@ -22,7 +22,7 @@ enum class Answer : uint8_t {
    open, ///< a scope is computed, or a specialization constant
 };
 
-/// Asks the words alone, which suffices for nearly all modules.
+/// Reads the words of SPIR-V only, which suffices for nearly all modules.
 Answer ask_words(std::span<const uint32_t> spirv)
 {
    std::unordered_map<uint32_t, uint32_t> constants;

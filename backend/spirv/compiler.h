@@ -21,7 +21,7 @@
 
 namespace weft::spirv {
 
-/// The driver features that a shader may use: those enabled on the driver's device.
+/// The features that are enabled on the driver's device, so that a shader may use them.
 /// vulkanMemoryModel is required and therefore not listed.
 struct Driver {
    uint32_t spirv_version = 0x00010300; ///< the newest version that the driver accepts, as in a
@@ -78,7 +78,8 @@ struct CompileOptions {
    /// The matrix operations that the program may use.
    std::vector<MatrixOperation> operations;
    std::vector<FlexibleOperation> flexible = {};
-   /// The operations that the driver has. compile() lowers those that may_be_native() excludes.
+   /// The operations that the driver has. compile() lowers an operation that may_be_native()
+   /// excludes.
    std::vector<MatrixOperation> native_operations = {};
    /// cooperativeMatrixRobustBufferAccess is enabled.
    bool robust_access = false;

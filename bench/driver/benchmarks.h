@@ -13,8 +13,8 @@
 
 namespace weft::bench {
 
-/// gemm/TYPES/WHO/SIZE: products of square matrices. WHO is "Weft" (gemm_shader()), "direct" (a
-/// kernel for CPUs, without shared memory) or one of the CPU's libraries.
+/// gemm/TYPES/NAME/SIZE: products of square matrices. NAME is "Weft" (gemm_shader()), "direct" (a
+/// kernel for CPUs, without shared memory) or a library for CPUs.
 void register_gemms(e2e::Device &);
 /// The cost of commands, independent of their work; copies.
 void register_commands(e2e::Device &);

@@ -239,7 +239,7 @@ def main(module):
     vulkan.vkCmdBindPipeline(commands, 1, pipeline)
     vulkan.vkCmdBindDescriptorSets(commands, 1, layout, 0, 1, byref(descriptors), 0, None)
     vulkan.vkCmdDispatch(commands, 1, 1, 1)
-    # What the shader has written, the host reads.
+    # The host reads the shader's writes.
     vulkan.vkCmdPipelineBarrier(commands, 0x800, 0x4000, 0, 1,
                                 byref(MemoryBarrier(source=0x40, destination=0x2000)), 0, None, 0,
                                 None)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The headers that most files of the layer include, compiled once.  Every file still includes what
-/// it uses: all compile with -Db_pch=false too.
+/// The headers that most files of the layer include, compiled once. Every file still includes the
+/// headers that it uses: all compile with -Db_pch=false too.
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What a driver reports about a physical device, as plain data: the input of plan_matrices().
+/// A driver's report about a physical device, as plain data: the input of plan_matrices().
 
 #pragma once
 
@@ -28,7 +28,7 @@ struct Subgroups {
 
 struct DriverFacts {
    std::string name;
-   std::string driver_name; ///< with its version, for people
+   std::string driver_name; ///< with its version, for messages
    VkDriverId driver_id = {};
    uint32_t driver_version = 0; ///< as the driver packs it
    uint32_t version = 0;        ///< of Vulkan: the lower of the application's and the device's
@@ -59,7 +59,7 @@ struct DriverFacts {
    bool can_require_size(const FeatureSet &enabled) const;
    /// The stages that the layer lets require a subgroup size.
    VkShaderStageFlags sized_stages() const;
-   /// What lowered shaders may use, with these features enabled.
+   /// The features that lowered shaders may use, if these features are enabled.
    spirv::Driver driver(const FeatureSet &enabled) const;
 };
 

@@ -324,7 +324,7 @@ std::string find_contradiction(const DriverFacts &facts)
 {
    const Subgroups &subgroups = facts.subgroups;
    const auto is_size = [](uint32_t size) { return std::has_single_bit(size) && size <= 128; };
-   // Drivers below Vulkan 1.1 report no size, and those without size control no range.
+   // Drivers below Vulkan 1.1 report no size, and drivers without size control report no range.
    if (subgroups.size && !is_size(subgroups.size))
       return "subgroupSize is no power of two up to 128";
    const bool has_range = subgroups.min_size || subgroups.max_size;

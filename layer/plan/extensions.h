@@ -92,7 +92,7 @@ private:
 
 /// A struct of a row's features, as a mask.
 uint32_t read_features(const ExtensionRow &, const void *structure);
-/// Sets the features of the mask `which` to those of `values`.
+/// Sets the features in the mask `which` to their bits in `values`.
 void write_features(const ExtensionRow &, void *structure, uint32_t which, uint32_t values);
 
 } // namespace weft::layer

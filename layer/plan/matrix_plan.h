@@ -23,7 +23,8 @@ namespace weft::layer {
 struct MatrixPlan : DriverFacts {
    std::array<Support, extension_count> support = {};
    std::array<std::string, extension_count> absent_because; ///< the reason, per absent extension
-   std::string reason;                                      ///< why nothing can be lowered
+   std::string reason;                                      ///< the reason if nothing can be
+                                                            ///< lowered
    bool hides_float8 = false;                               ///< from this program
    bool native_hidden = false;                              ///< although the driver has matrices
 

@@ -22,8 +22,9 @@ struct PlanSettings {
    const Profile *profile = nullptr;
    /// The device is presented as this one if matrices are lowered for it; null: as itself.
    const Identity *identity = nullptr;
-   std::string refused; ///< why nothing is lowered: a profile that matrices in registers do not fit
-   bool hides_float8 = false; ///< from this program, if the driver has none
+   std::string refused; ///< the reason if nothing is lowered: matrices in registers do not fit the
+                        ///< profile
+   bool hides_float8 = false; ///< from this program, unless the driver supports it
 
    /// Whether the layer's matrices replace the driver's own.
    bool hides_native() const { return lowering == Lowering::registers || profile; }

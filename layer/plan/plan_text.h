@@ -9,7 +9,7 @@
 
 namespace weft::layer {
 
-/// A plan for people: the state of each extension, subgroups and operations.
+/// A plan as text: the state of each extension, subgroups and operations.
 std::string plan_text(const MatrixPlan &);
 
 } // namespace weft::layer

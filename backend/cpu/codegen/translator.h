@@ -188,8 +188,8 @@ private:
    void begin_function();
 };
 
-// One function per group of instructions. Those for intrinsics return false for an intrinsic of
-// another group.
+// One function per group of instructions. The functions for intrinsics return false for an
+// intrinsic of another group.
 void emit_alu(Translator &, nir_alu_instr *);              // emit_alu.cc and its neighbours
 bool emit_system(Translator &, nir_intrinsic_instr *);     // emit_system.cc: ids, sizes, barriers
 bool emit_memory(Translator &, nir_intrinsic_instr *);     // emit_memory.cc

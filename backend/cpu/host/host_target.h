@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The CPU for which code is generated, as plain data: the instructions that the translator chooses
-/// by, and LLVM's words. The folder of the CPU family fills it in (x86/cpu_features.cc).
+/// The CPU for which code is generated, as plain data: the properties that decide the translator's
+/// choices, and LLVM's names for the CPU. The folder of the CPU family fills it in
+/// (x86/cpu_features.cc).
 
 #pragma once
 

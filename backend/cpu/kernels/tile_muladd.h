@@ -56,7 +56,7 @@ inline TileProduct with_float_shape(const MatrixOperation &op, Use use)
    return {};
 }
 
-/// The same for types without kernels of their own, which have fewer.
+/// The same for types without kernels of their own, which have fewer shapes.
 template <typename Use>
 inline TileProduct with_widened_shape(const MatrixOperation &op, Use use)
 {
@@ -67,7 +67,7 @@ inline TileProduct with_widened_shape(const MatrixOperation &op, Use use)
    return {};
 }
 
-/// The same for 8-bit integers, which have more.
+/// The same for 8-bit integers, which have more shapes.
 template <typename Use>
 inline TileProduct with_integer_shape(const MatrixOperation &op, Use use)
 {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// What most files of backend/cpu include, compiled once. Files include what they use themselves:
-/// they compile with -Db_pch=false too.
+/// The headers that most files of backend/cpu include, compiled once. Every file still includes the
+/// headers that it uses: all compile with -Db_pch=false too.
 
 #include "compiler/nir/nir.h"
 #include "compiler/nir/nir_builder.h"

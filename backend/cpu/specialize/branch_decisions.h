@@ -45,8 +45,8 @@ BranchDecisions decide_branches(const BranchConditions &, const DispatchFacts &)
 /// sides that the next dispatch may execute.
 BranchDecisions with_small_sides(const BranchConditions &, BranchDecisions);
 
-/// Whether a program contains everything that a dispatch executes, and at most one undecided branch
-/// more. The unused code of one branch does not justify a compilation.
+/// Whether a program contains all code that a dispatch executes, and has at most one branch more
+/// that is undecided. The unused code of one branch does not justify a compilation.
 bool covers(const BranchDecisions &program, const BranchDecisions &dispatch);
 
 /// Whether the numbers of expressions and branches are in range. Conditions that come from a file

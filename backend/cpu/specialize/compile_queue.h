@@ -27,9 +27,9 @@ private:
    std::optional<LargeStackThread> thread;
 };
 
-/// Calls `make` on another thread and keeps the promise with its result. A program also goes into
+/// Calls `make` on another thread and fulfils the promise with its result. A program also goes into
 /// the cache under the key; the cache may be null. Throws if there is no memory for the task; the
-/// caller then keeps the promise.
+/// caller then fulfils the promise.
 void make_program(const std::shared_ptr<ProgramPromise> &, DiskCache *, const CacheKey &,
                   std::function<ProgramResult()> make);
 

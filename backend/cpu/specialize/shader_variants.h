@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /// The programs of one shader, by the decisions that they are compiled for. Compiles nothing: the
-/// caller keeps the promise of a new program.
+/// caller fulfils the promise of a new program.
 
 #pragma once
 

@@ -101,8 +101,8 @@ struct Finder {
    {
       const Entered before = {true, around, in_then};
       const Size then_size = size_of(&nif->then_list), else_size = size_of(&nif->else_list);
-      // A dispatch without effects needs no program. So a check of bounds around all effects
-      // decides nothing.
+      // A side with all effects of the shader is never left out: without effects, a dispatch needs
+      // no program. For example, a check of bounds around the whole shader is no useful branch.
       const auto is_worth_leaving = [&](const Size &side) {
          return side.instructions >= min_instructions && side.effects < all.effects;
       };

@@ -18,8 +18,8 @@ BranchConditions find_branch_conditions(const nir_shader *, uint32_t subgroup_si
                                         uint32_t min_instructions);
 
 /// A pass: replaces the conditions of decided branches by constants, and the values that follow
-/// from these conditions (implied_values.h). The conditions are those of this shader, which is in
-/// its final form and stays in it.
+/// from these conditions (implied_values.h). The conditions belong to this shader, which is in its
+/// final form and stays in it.
 ///
 /// A program is compiled for decisions, not for values. So only values that the decisions imply
 /// become constants, and the number of programs does not grow.

@@ -144,7 +144,8 @@ constexpr AluRule rules[] = {
    special(nir_op_unpack_half_2x16_split_y, any_size, AluForm::unpack_half_second),
 };
 
-/// By operation, the number of its first rule; the number of all rules if it has none.
+/// By operation, the number of its first rule; for an operation without a rule, the number of all
+/// rules.
 constexpr auto first_rules = [] {
    std::array<uint8_t, nir_num_opcodes> first;
    static_assert(std::size(rules) < 256);

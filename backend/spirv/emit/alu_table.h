@@ -52,7 +52,7 @@ struct AluRule {
 /// All rules. Rules of one operation are neighbours, and differ in sizes.
 std::span<const AluRule> alu_rules();
 
-/// The rule for a first source of `bits` bits; null if the operation has none.
+/// The rule for a first source of `bits` bits; null if the operation has no such rule.
 const AluRule *find_alu_rule(nir_op, unsigned bits);
 
 /// The instruction for a conversion between numbers; OpNop for other operations.

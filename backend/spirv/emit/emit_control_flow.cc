@@ -34,7 +34,7 @@ SpvLoopControlMask control_of(const nir_loop *loop)
    }
 }
 
-/// One walk over the function.
+/// The state of one walk over the function.
 class ControlFlow {
 public:
    explicit ControlFlow(Translator &translator) : t(translator), m(translator.m) {}

@@ -78,7 +78,8 @@ public:
    Id vector(Kind, unsigned bits, const Words &components);
    Id extract(Id composite, Id component_type, unsigned index);
    Id glsl450(GLSLstd450, Id type, std::initializer_list<uint32_t> operands);
-   /// Begins a block and forgets cached bit casts: those of earlier blocks may not dominate it.
+   /// Begins a block and forgets cached bit casts: a cast of an earlier block may not dominate this
+   /// one.
    void begin_block(Id label);
 
    // State per kind of instruction.

@@ -9,8 +9,8 @@
 
 namespace weft::spirv {
 
-/// Whether 16-bit floats have arithmetic. Without 16-bit integers they have none: no type could
-/// hold their bits.
+/// Whether 16-bit floats have arithmetic. That requires 16-bit integers too, because these hold the
+/// bits of the floats.
 inline bool has_half_floats(const Driver &driver)
 {
    return driver.float16 && driver.int16;

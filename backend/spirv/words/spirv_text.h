@@ -16,9 +16,9 @@ namespace weft::spirv {
 
 std::string disassemble(std::span<const uint32_t> words);
 
-/// The words of a module in SPIRV-Tools' assembly. Its version is that of a comment `; Version:
-/// 1.3` above the first instruction, as spirv-dis writes it, and 1.6 without one. An Error names
-/// line and column.
+/// The words of a module in SPIRV-Tools' assembly. A comment `; Version: 1.3` above the first
+/// instruction, as spirv-dis writes it, sets the version; without such a comment it is 1.6. An
+/// Error names line and column.
 Result<std::vector<uint32_t>> assemble(const std::string &text);
 
 /// Validates with the rules of the oldest Vulkan version that accepts the module's version, and

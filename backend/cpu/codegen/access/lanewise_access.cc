@@ -118,8 +118,8 @@ void StridedAccess::store_lanewise(Value *all)
    access_lanewise(true, data);
 }
 
-/// Offsets for inactive lanes. The region's first bytes are readable if any active lane's element
-/// is.
+/// Offsets for inactive lanes: the region's first bytes. They are readable if the element of any
+/// active lane is readable.
 Value *StridedAccess::harmless_offsets()
 {
    return is_address() ? t.splat(b.CreatePtrToInt(harmless_memory(t, false), b.getInt64Ty()))

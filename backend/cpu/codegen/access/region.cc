@@ -196,9 +196,9 @@ Value *scratch_pointer(Translator &t, const nir_src &offset, int64_t beyond, uin
       from = b.CreateMul(from, b.getInt32(t.W), "", /*HasNUW=*/true);
       return behind(t.scratch, b.CreateZExt(from, b.getInt64Ty()));
    }
-   // Leaves constants to the instructions' addressing, so that places which differ in constants
-   // share one value. Looks only at values of this block: of a block that is emitted twice
-   // (guard_plan.h), later blocks can use only the values that they use in NIR.
+   // Moves constants to the instructions' displacements, so that offsets which differ in a constant
+   // share one value. Looks only at values of this block. An earlier block may have been emitted
+   // twice (guard_plan.h): its other values do not exist behind it.
    const nir_block *block = nir_src_parent_instr(&offset)->block;
    while (nir_scalar_is_alu(place) && nir_scalar_alu_op(place) == nir_op_iadd) {
       const nir_scalar x = nir_scalar_chase_alu_src(place, 0),

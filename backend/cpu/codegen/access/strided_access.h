@@ -41,8 +41,8 @@ struct StridedAccess {
    }
    llvm::Type *packed_type() const { return vector_type(t.W * components()); }
 
-   /// Whether a guard of the block has checked the conditions. Addresses are emitted before it, and
-   /// a load among them checks its own.
+   /// Whether a guard of the block has checked the conditions. Addresses are emitted before the
+   /// guard, so a load that computes an address checks its own conditions.
    bool is_guarded() const { return plan.is_guarded && t.emission; }
    bool is_lanewise() const
    {

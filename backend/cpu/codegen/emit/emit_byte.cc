@@ -59,7 +59,7 @@ std::optional<ByteOfWord> byte_of_word(nir_scalar x, const nir_instr &user)
 /// The sum of a byte and an integer; null if the usual code is as good.
 Value *sum_of_byte(Alu &a, const nir_scalar &converted, double more)
 {
-   constexpr double most = 4096; // all differences below are exact up to this
+   constexpr double most = 4096; // f32 represents all differences below exactly
    const std::optional<ByteOfWord> byte = byte_of_word(converted, a.instr->instr);
    if (!byte || std::abs(more) > most || more != std::trunc(more) || (byte->bit == 0 && more == 0))
       return nullptr;

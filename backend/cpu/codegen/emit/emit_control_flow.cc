@@ -74,9 +74,9 @@ bool may_run_without_lanes(Translator &t, nir_instr *instr)
    }
 }
 
-/// Whether running the list under an empty mask is cheaper than skipping it: at most sources of
-/// phis, or a few instructions. Never with a jump, which mostly no lane takes: skipping it keeps
-/// values that leave the loop with the jump from being computed.
+/// Whether running the list under an empty mask is cheaper than a branch around it: the list has at
+/// most a few instructions. A list with a jump never counts as cheap. Most often no lane jumps, and
+/// the branch then saves computing the values that leave the loop with the jump.
 bool is_cheap(Translator &t, exec_list *list)
 {
    constexpr unsigned few = 8;

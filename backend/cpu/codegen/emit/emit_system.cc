@@ -35,8 +35,8 @@ void emit_barrier(Translator &t, nir_intrinsic_instr *intr)
 {
    const bool memory = nir_intrinsic_memory_scope(intr) != SCOPE_NONE;
    if (is_control_barrier(&intr->instr) && t.info.subgroups > 1) {
-      // The subgroups of a workgroup run in turns on one thread. A call of an unknown function
-      // orders memory accesses for LLVM.
+      // The subgroups of a workgroup run one after the other on one thread. A call of an unknown
+      // function orders memory accesses for LLVM.
       Value *address = t.b.CreateConstInBoundsGEP1_64(t.b.getInt8Ty(), t.workgroup_state,
                                                       offsetof(WorkgroupState, barrier));
       Value *barrier = t.b.CreateLoad(t.b.getPtrTy(), address);

@@ -27,7 +27,7 @@ struct DispatchExpression {
       push_constant,
       workgroup_id,
       num_workgroups,
-      invocation, ///< an invocation's number in some set, below `value`
+      invocation, ///< the invocation's number in its workgroup or subgroup, which is below `value`
       operation,
    };
    Kind kind = Kind::any;

@@ -122,7 +122,8 @@ LaneAddresses lane_addresses(const PlanContext &, const LanePattern &, const Lan
 
 AccessPlan plan_load(const PlanContext &, const AccessFacts &);
 AccessPlan plan_store(const PlanContext &, const AccessFacts &);
-/// All lanes' elements touch, and nothing checks bounds. Masked, where such instructions exist.
+/// The plan for a row: all lanes' elements touch, and nothing checks bounds. It is masked if the
+/// CPU has masked instructions for the elements.
 AccessPlan plan_row(const PlanContext &, const Access &);
 
 /// Whether shuffles can extract the elements of a regular load from chunks.

@@ -53,8 +53,8 @@ public:
    std::unordered_map<const nir_intrinsic_instr *, std::vector<ProductCall>> calls_of;
 };
 
-/// Groups neighbouring multiplications into blocks: those with only arithmetic between them, whose
-/// tiles lie at known distances. An Error if a multiplication has no kernel.
+/// Groups multiplications into blocks. The multiplications of a block have only arithmetic between
+/// them, and their tiles lie at known distances. An Error if a multiplication has no kernel.
 Result<ProductPlan> plan_products(nir_shader *, uint32_t subgroup_size);
 
 } // namespace weft::cpu

@@ -5,8 +5,9 @@
 /// is one instruction if all vectors are AVX-512 registers.
 ///
 /// If several results take elements from the same vectors, such as components of structs in memory,
-/// the first shuffles gather what the results have in common. Here four vectors hold the components
-/// a, b, c, d of four lanes each. Eight shuffles make four results, not four times three:
+/// the first shuffles gather the elements that several results need. Here four vectors hold the
+/// components a, b, c, d of four lanes each. Eight shuffles make four results, not four times
+/// three:
 ///
 ///    abcd abcd abcd abcd  --  abab abab abab abab  --  aaaa aaaa aaaa aaaa
 ///    abcd abcd abcd abcd  --  cdcd cdcd cdcd cdcd  --  bbbb bbbb bbbb bbbb

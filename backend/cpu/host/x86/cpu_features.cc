@@ -28,9 +28,10 @@ constexpr IsaWord words[] = {
    {"avx512", IsaLimit::avx512},   {"amx", IsaLimit::amx},
 };
 
-/// The first loads constant vectors from shorter memory. It widens them on the shuffle ports, which
-/// shaders keep busy: 4 % of a generated token of q4_K_M. The second moves mask arithmetic out of
-/// general registers. It finds none, in a fiftieth of the time.
+/// The first pass shortens constant vectors in memory; the loads then widen them on the shuffle
+/// ports, which shaders keep busy. That costs 4 % of the time for a token of q4_K_M. The second
+/// pass moves mask arithmetic out of general registers. It takes 2 % of the compile time and finds
+/// no such arithmetic in Weft's code.
 constexpr std::string_view dropped_passes[] = {"X86 Fixup Vector Constants",
                                                "X86 Domain Reassignment Pass"};
 
@@ -149,7 +150,7 @@ CpuFeatures detect_features(IsaLimit at_most)
    f.avx512_vnni = at_most >= IsaLimit::avx512_vnni && has(extended.ecx, {11});
    if (f.avx512_vnni)
       f.target.llvm_features += ",+avx512vnni";
-   f.target.byte_dots = f.avx512_vnni; // AVX-VNNI has none of 512 bits
+   f.target.byte_dots = f.avx512_vnni; // AVX-VNNI has no 512-bit form
    if (has(extended.ecx, {1}))
       f.target.llvm_features += ",+avx512vbmi";
    if (has(extended.edx, {23}))
@@ -168,7 +169,7 @@ CpuFeatures detect_features(IsaLimit at_most)
 
 bool has_shadow_stack()
 {
-   // RDSSPQ does nothing where shadow stacks are off, or the CPU has none.
+   // RDSSPQ does nothing if shadow stacks are off or the CPU lacks them.
    uint64_t top = 0;
    __asm__ volatile("rdsspq %0" : "+r"(top));
    return top != 0;

@@ -11,7 +11,7 @@ namespace weft::cpu {
 
 /// All operations of tile_operations().
 TileProduct find_tile_product_avx2(const MatrixOperation &);
-/// All operations except those of 8-bit factors and 32-bit sums.
+/// All operations except products of 8-bit factors with 32-bit sums.
 TileProduct find_tile_product_avx512(const MatrixOperation &);
 /// Operations of 8-bit factors and 32-bit sums.
 TileProduct find_tile_product_avx_vnni(const MatrixOperation &);

@@ -173,7 +173,8 @@ struct Tile {
    static constexpr int line_components = row_major ? Cols : Rows;
    static constexpr int line_bytes = line_components * Bytes;
    static constexpr int bytes = Bytes;
-   /// In the tile, between components that follow each other in a line, and between lines.
+   /// Distances in the tile, in components: from a component of a line to the next one, and from
+   /// line to line.
    static constexpr int component_step = (row_major ? 1 : Cols) * Bytes;
    static constexpr int line_step = (row_major ? Cols : 1) * Bytes;
 };
