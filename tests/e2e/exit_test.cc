@@ -9,6 +9,7 @@
 
 #include "tests/e2e/cases.h"
 #include "tests/e2e/cmat.h"
+#include "tests/vulkan/time_limits.h"
 
 #include <atomic>
 #include <chrono>
@@ -260,7 +261,7 @@ void exit_of_a_child()
    new Pipeline(device, long_shader(device, 100), two_buffers);
    const pid_t child = fork();
    if (child == 0) {
-      alarm(30);
+      alarm(vulkan::hang_limit / 2);
       std::exit(given_status);
    }
    int status = 0;
@@ -370,7 +371,7 @@ int main(int argc, char **argv)
 {
    using namespace weft::e2e;
    if (argc == 3 && strcmp(argv[1], "--end") == 0) {
-      alarm(60);
+      alarm(vulkan::hang_limit);
       for (const Way &way : ways) {
          if (strcmp(way.name, argv[2]) == 0) {
             try {

@@ -299,8 +299,8 @@ TEST_F(SyncTest, StatusQueriesLetWorkGoOn)
       ASSERT_VK(vkGetSemaphoreCounterValue(device, after, &value));
       ASSERT_EQ(wait(never, 1, 0), VK_TIMEOUT);
    }
-   // The sanitizers' own locks may let it sleep, once in a while.
-   EXPECT_LE(sleeps() - before, 5);
+   // Threads may meet at a lock, or at the sanitizers' own, now and then.
+   EXPECT_LE(sleeps() - before, 20);
    signal(never, 1);
    EXPECT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, wait_limit));
 }

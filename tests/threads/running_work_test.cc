@@ -103,7 +103,8 @@ TEST(RunningWork, IsNotDoneIfItOnlyWaited)
       std::atomic<bool> begun = false;
       threads.start([&](bool) {
          begun = true;
-         std::this_thread::sleep_for(50ms);
+         while (RunningWork()) // exit() has not been called
+            std::this_thread::yield();
       });
       while (!begun)
          std::this_thread::yield();

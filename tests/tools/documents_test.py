@@ -82,7 +82,7 @@ class Documents(unittest.TestCase):
                 continue  # a part of a package
             for option in ("--help", "-h"):
                 ran = subprocess.run([script, option], stdin=subprocess.DEVNULL, capture_output=True,
-                                     text=True, timeout=20, check=False)
+                                     text=True, timeout=60, check=False)
                 self.assertEqual((ran.returncode, ran.stderr), (0, ""), script)
                 self.assertRegex(ran.stdout, r"(?i)\busage: \S*" + script.name)
 
