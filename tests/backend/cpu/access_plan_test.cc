@@ -23,7 +23,7 @@ protected:
    nir_builder *b = &shader.b;
    nir_def *lane = nir_load_subgroup_invocation(b);
    nir_def *index = shader.local_index();
-   nir_def *number = shader.load(9, nir_imm_int(b, 0), 1, 32); ///< nothing is known of it
+   nir_def *number = shader.load(9, nir_imm_int(b, 0), 1, 32); ///< no analysis knows its value
    nir_def *memory = shader.buffer(0);
    TranslateOptions options = {
       .subgroup_size = W,
@@ -160,7 +160,7 @@ TEST_F(AccessPlanTest, AMaskReplacesConditions)
    nir_pop_if(b, nullptr);
 }
 
-/// Nothing says how much memory an address begins.
+/// The size of the memory behind an address is unknown.
 TEST_F(AccessPlanTest, AddressesNeedAllLanes)
 {
    nir_push_if(b, nir_ieq_imm(b, load(times(index, 4)), 0));
@@ -226,7 +226,7 @@ TEST_F(AccessPlanTest, BlocksHaveOneGuard)
    nir_pop_if(b, nullptr);
 }
 
-/// A store between two loads: they may be of one guard, and not of one cluster.
+/// With a store between them, two loads may share a guard, but not a cluster.
 TEST_F(AccessPlanTest, NoClusterAcrossAWrite)
 {
    nir_push_if(b, nir_ieq_imm(b, number, 3));

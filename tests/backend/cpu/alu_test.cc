@@ -33,7 +33,7 @@ namespace {
 
 struct Case {
    nir_op op;
-   unsigned bits; ///< of the undefined part of the operation
+   unsigned bits; ///< the size that the operation leaves open
    bool operator==(const Case &) const = default;
 };
 
@@ -48,7 +48,7 @@ bool is_float(nir_alu_type type)
    return nir_alu_type_get_base_type(type) == nir_type_float;
 }
 
-/// Wider vectors are made of the same code.
+/// Operations on vectors of more than four components: their code is the same for each component.
 bool is_wide(nir_op op)
 {
    return nir_op_infos[op].num_inputs > 4;
@@ -83,8 +83,8 @@ bool is_saturating_conversion(nir_op op)
    return op == nir_op_f2u32 || op == nir_op_f2u64;
 }
 
-/// Where NIR's folding is no oracle: signed sums that overflow, which C leaves undefined, or narrow
-/// ones that C makes wider; functions of doubles in single precision.
+/// The expected value where NIR's folding is wrong. It computes signed sums in C, where they
+/// overflow or are widened, and functions of doubles in single precision.
 std::optional<uint64_t> own_oracle(Case c, uint64_t x, uint64_t y)
 {
    if (c.bits == 64 && c.op == nir_op_fexp2)
@@ -161,7 +161,7 @@ public:
       const std::string name = nir_op_infos[c.op].name;
       if (nir_alu_type_get_base_type(type) == nir_type_bool)
          return random() % 2 ? mask : 0;
-      if (name.starts_with("f2f16") && bits == 64) // folding makes NaN of large numbers
+      if (name.starts_with("f2f16") && bits == 64) // folding turns large numbers into NaN
          return bits_of_double(std::ldexp(double(int64_t(random())), -int(random() % 90) - 47), 64);
       if (name.starts_with("udot") && name.ends_with("_sat") &&
           input == 2) // folded as a signed number
@@ -211,8 +211,8 @@ private:
    std::mt19937_64 random;
 };
 
-/// In units of the last place of the result's type: the bounds of glibc's vector functions, and
-/// none for the rest.
+/// The allowed error in units of the last place of the result's type: the bounds of glibc's vector
+/// functions, and 0 for other operations.
 double tolerance(Case c)
 {
    switch (c.op) {
@@ -236,7 +236,7 @@ bool matches(Case c, uint64_t expected, uint64_t got, unsigned bits)
    const double e = double_of_bits(expected, bits), g = double_of_bits(got, bits);
    if (std::isnan(e) || std::isnan(g))
       return std::isnan(e) && std::isnan(g);
-   if (e == g) // zeros of both signs, which NIR's passes tell apart where it matters
+   if (e == g) // zeros of both signs, which NIR's passes distinguish where necessary
       return c.op == nir_op_fmin || c.op == nir_op_fmax;
    const int mantissa = bits == 16 ? 10 : bits == 32 ? 23 : 52;
    const int exponent = std::max(std::ilogb(e), bits == 16 ? -14 : bits == 32 ? -126 : -1022);
@@ -315,7 +315,7 @@ private:
                uint64_t v = inputs(c, i);
                if ((c.op == nir_op_idiv || c.op == nir_op_irem || c.op == nir_op_imod) && i == 1 &&
                    v == (bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1))
-                  v = 3; // the least integer by -1 ends a C program
+                  v = 3; // the least integer divided by -1 traps in folding
                if (c.op == nir_op_fmin || c.op == nir_op_fmax)
                   v |= quiet_bit(bits, v); // a signalling NaN may or may not count as a number
                write(buffers[0], used.inputs[i], s, k, bits, v);
@@ -416,7 +416,8 @@ TEST_P(AluSweep, MatchesConstantFolding)
    }
 }
 
-/// Code for operations that the validator keeps away could never be tried by a shader.
+/// The translator has no code for operations that the validator refuses, because no shader could
+/// test it.
 TEST(Alu, NothingElseIsTranslated)
 {
    for (unsigned i = 0; i < nir_num_opcodes; i++) {
@@ -429,7 +430,8 @@ TEST(Alu, NothingElseIsTranslated)
          continue;
       const std::span sizes(info.input_sizes, info.num_inputs);
       if (info.output_size == 0 && std::ranges::count(sizes, 0) == 0)
-         continue; // NIR's builder cannot make it: nothing says how many components come out
+         continue; // NIR's builder cannot build it: the number of the result's components is
+                   // undefined
       NirShader shader(8, 8);
       nir_def *operands[4] = {};
       for (unsigned k = 0; k < info.num_inputs; k++) {
@@ -441,7 +443,7 @@ TEST(Alu, NothingElseIsTranslated)
       nir_def *result =
          nir_build_alu(&shader.b, op, operands[0], operands[1], operands[2], operands[3]);
       if (!nir_num_components_valid(result->num_components))
-         continue; // NIR's builder cannot make it either
+         continue; // NIR's builder cannot build it either
       PassRunner passes(shader.b.shader, {});
       find_uniform_values(passes, 8);
       llvm::LLVMContext context;

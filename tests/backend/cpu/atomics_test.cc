@@ -46,7 +46,7 @@ std::vector<AtomicCase<T>> atomic_cases()
    };
 }
 
-/// Where an invocation operates: one place for all, or one by its data.
+/// The place of an invocation's operation: one place for all invocations, or a place by its data.
 const char *const place_expressions[] = {"0", "v % 7", "gl_WorkGroupID.x % 7"};
 
 template <typename T>
@@ -134,8 +134,8 @@ void main() { o[gl_GlobalInvocationID.x] = atomicAdd(counter[)") +
 
 TEST_P(Atomics, ExchangeAndCompare)
 {
-   // A lock made of compare-and-swap would not end on a machine whose lanes wait for each other; a
-   // list does: each invocation exchanges the head for itself.
+   // A lock by compare-and-swap would never end on this back end, because lanes wait for each
+   // other. So the shader builds a list: each invocation exchanges the head for its own number.
    auto program = compile_shader(R"(
 layout(local_size_x = 100) in;
 layout(set = 0, binding = 0) buffer H { uint head; uint claimed[]; };
@@ -160,7 +160,8 @@ void main() {
    for (uint32_t i = head[0]; i != ~0u && length <= invocations; i = next[i])
       length++;
    EXPECT_EQ(length, invocations);
-   // In each place one invocation saw the initial value, and all the rest see that one.
+   // In each place one invocation read the initial value, and all others read the number of that
+   // invocation.
    for (uint32_t i = 0; i < invocations; i++) {
       const uint32_t owner = head[1 + i % places];
       ASSERT_EQ(owner % places, i % places);

@@ -33,7 +33,7 @@ TEST(BranchDecisions, KeepSmallSides)
    EXPECT_EQ(with_small_sides(conditions, decisions("te-")), decisions("te-"));
    conditions.branches[1].keeps_then = true;
    EXPECT_EQ(with_small_sides(conditions, decisions("te-")), decisions("t*-"));
-   // If both sides of a branch stay, the branches on both sides are reached.
+   // If a program keeps both sides of a branch, it reaches the branches on both sides.
    conditions.branches[0].keeps_else = true;
    EXPECT_EQ(with_small_sides(conditions, decisions("tt-")), decisions("***"));
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Which loops are unrolled. Loops of products are in product_order_test.cc.
+/// The choice of loops to unroll. product_order_test.cc has the loops of products.
 
 #include "backend/cpu/codegen/passes/choose_unrolling.h"
 

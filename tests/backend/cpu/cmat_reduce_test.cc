@@ -190,7 +190,7 @@ TEST_P(CmatReduce, AgainstScalarLoops)
    oracle::Random random(test::test_seed());
    const bool in_registers = GetParam().matrices == runner::Matrices::registers;
    for (const Size size : {Size{8, 8}, Size{16, 16}, Size{8, 48}, Size{24, 16}, Size{40, 80}}) {
-      /* Code for registers is by the element. */
+      /* Code for registers grows with the number of elements. */
       if (in_registers && size.rows * size.cols > 24 * 16)
          continue;
       for (const Over over : {Over::rows, Over::columns, Over::all, Over::quads}) {
@@ -211,7 +211,7 @@ TEST_P(CmatReduce, AgainstScalarLoops)
             return;
       }
    }
-   /* More components than are worth code for each. */
+   /* So many components that the code loops over them. */
    if (in_registers && GetParam().subgroup_size == 8)
       check(types[0], {64, 64}, {64, 16}, Over::rows, GetParam(), random);
    if (in_registers && GetParam().subgroup_size == 16)

@@ -84,7 +84,7 @@ protected:
    /// Multiples of 8, as the device advertises them.
    Shape draw_shape()
    {
-      /* Code for registers is by the element. */
+      /* Code for registers grows with the number of elements. */
       const uint32_t most = is_tiles() ? largest : 24;
       const auto size = [&] { return 8 * (1 + draw(random, most / 8)); };
       return {size(), size(), size()};
@@ -473,7 +473,7 @@ TEST(WorkgroupMatrices, AreFoundWhateverTheirScopeIsMadeOf)
    EXPECT_FALSE(has_workgroup_matrices({chosen, "main", {}}));
    EXPECT_TRUE(has(sum, 6));
    EXPECT_FALSE(has(sum, 7));
-   // A text that is no module has none.
+   // Words that are no module have no matrices.
    EXPECT_FALSE(has_workgroup_matrices({std::span(chosen).first(chosen.size() - 7), "main", {}}));
    EXPECT_FALSE(has_workgroup_matrices({{}, "main", {}}));
 }

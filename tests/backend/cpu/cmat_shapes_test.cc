@@ -290,7 +290,8 @@ std::vector<Case> cases()
       for (const Types &types : {f16_f32, s8_s32}) {
          for (const uint32_t W : {8, 32, 64})
             list.push_back({m, n, k, types, W, runner::Matrices::tiles});
-         /* Each invocation holds the part that does not divide, and code is by the element. */
+         /* In registers only small matrices with an even K: code grows with the elements of an
+          * invocation, and each invocation holds the part that does not divide. */
          if (m * n * k <= 32 * 32 * 32 && k % 2 == 0)
             list.push_back({m, n, k, types, 32, runner::Matrices::registers});
       }
@@ -328,7 +329,7 @@ std::vector<Case> element_cases()
 
 INSTANTIATE_TEST_SUITE_P(All, CmatElements, testing::ValuesIn(element_cases()), case_name);
 
-/// A shader that does this with matrices of many tiles, in a form.
+/// The dump of a phase of a shader that has these statements and matrices of many tiles.
 std::string dump_of(const char *phase, const std::string &statements)
 {
    CompileOptions options;

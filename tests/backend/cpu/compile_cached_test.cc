@@ -156,7 +156,7 @@ TEST_F(CompileCached, ObserversSeeACompilation)
    EXPECT_FALSE(get(options(), false));
 }
 
-/// An entry whose hash matches, but which has no program of this build.
+/// An entry with a matching hash, but without a program of this build.
 TEST_F(CompileCached, ReplacesEntriesThatAreNoPrograms)
 {
    std::vector<std::byte> bytes = (*compile(source(), options()))->serialize();

@@ -114,8 +114,8 @@ private:
    std::mt19937_64 random;
 };
 
-/// The common part of both sides: every loop counts in a variable of its own and ends after
-/// `iterations` rounds.
+/// Interprets statements for one invocation. As in the emitted code, every loop has its own counter
+/// and ends after `iterations` rounds.
 class Interpreter {
 public:
    Interpreter(uint32_t invocation, uint32_t workgroup)
@@ -309,7 +309,7 @@ void check_program(uint32_t W, uint64_t seed)
    nir_lower_vars_to_ssa(b->shader);
    nir_opt_dce(b->shader);
    nir_opt_dead_cf(b->shader);
-   // As the pipeline does; leaves fewer phis but all forms of jumps.
+   // These passes run in the back end too. They remove phis, but keep all forms of jumps.
    if (seed % 2) {
       nir_opt_cse(b->shader);
       nir_opt_if(b->shader, nir_opt_if_optimize_phi_true_false);

@@ -14,7 +14,7 @@
 namespace weft::cpu {
 namespace {
 
-/// Of a shader that stores this, with a word `x` and its bytes.
+/// The optimized LLVM IR of a shader that stores this value, which depends on a word `x`.
 std::string code_of(const std::string &value)
 {
    CompileOptions options;
@@ -33,7 +33,7 @@ std::string code_of(const std::string &value)
                          2, "llvm-opt", options);
 }
 
-/// Quantized weights are taken out of words like this.
+/// Shaders extract quantized weights from words in this way.
 TEST(Conversions, PartsOfWordsBecomeFloatsWithoutBeingNarrowed)
 {
    for (const char *value :
@@ -45,7 +45,7 @@ TEST(Conversions, PartsOfWordsBecomeFloatsWithoutBeingNarrowed)
    }
 }
 
-/// Where they are within a mantissa (emit_byte.cc).
+/// A byte within the bits of a mantissa is converted in place (emit_byte.cc).
 TEST(Conversions, BytesOfWordsAreNotShifted)
 {
    for (const char *value :

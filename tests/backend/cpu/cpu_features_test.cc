@@ -51,7 +51,7 @@ TEST(CpuFeatures, NothingRunsWithShadowStacks)
    ASSERT_TRUE(missing);
    EXPECT_NE(missing->find("CET"), std::string::npos) << *missing;
    EXPECT_TRUE(missing_instructions(CpuFeatures()));
-   // Not of this process: the tests that switch fibers would not run.
+   // This process has no shadow stack; with one, the tests that switch fibers would fail.
    EXPECT_FALSE(has_shadow_stack());
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Ranges of values that a dispatch decides: the same expressions of constants, folded by NIR, lie
-/// within them.
+/// Ranges of values that a dispatch decides. The ranges must contain the values that NIR folds from
+/// the same expressions with constants.
 
 #include "backend/cpu/codegen/facts/dispatch_values.h"
 #include "nir_passes/compiler_options.h"
@@ -276,7 +276,7 @@ TEST(DispatchValues, AreTightWhereShadersLookAtBounds)
    EXPECT_EQ(fits(0), (ValueRange{1, 1}));
    EXPECT_EQ(fits(1), (ValueRange{0, 1}));
    EXPECT_EQ(fits(2), (ValueRange{0, 0}));
-   // 2^32 - 1 is added as is -1.
+   // Adding 2^32 - 1 is the same as adding -1.
    EXPECT_EQ(range(dispatch,
                    [&](nir_builder *b) {
                       return nir_iadd(b, nir_iadd_imm(b, first_row(b), 1), push(b, 3));

@@ -12,10 +12,10 @@
 #include <cstdlib>
 #include <new>
 
-/// Allocations of the calling thread that still succeed; negative: all.
+/// The number of the calling thread's allocations before one fails; negative: none fails.
 static thread_local int64_t allocations_left = -1;
 
-#if !WEFT_TSAN // its run time brings the program's, with Clang
+#if !WEFT_TSAN // Clang's run time for ThreadSanitizer defines operator new itself
 
 // Not inlined: g++ would take free() for another allocator's.
 [[gnu::noinline]] void *operator new(size_t size)
@@ -154,7 +154,8 @@ int64_t growth(Work work)
    return int64_t(address_space_in_use()) - int64_t(before);
 }
 
-/// Many small stacks for one program and one large stack for another are not as many large ones.
+/// After a program with many small stacks and one with a large stack, the executor does not map
+/// many large stacks.
 TEST(Executor, MapsNoMoreThanProgramsNeed)
 {
    const ProgramInfo many = program_info(256, true), large = program_info(1, true, 0, 64 << 20);
@@ -187,7 +188,7 @@ TEST(Executor, GivesBackStacksAndSharedMemoryThatAreNotUsed)
          ASSERT_TRUE(visits_all_or_none(executor, small, ran));
    });
    EXPECT_LT(bytes, int64_t(32) << 20);
-   // And stacks in occasional use stay.
+   // Stacks that are used now and then stay mapped.
    const int64_t kept = growth([&] {
       for (int i = 0; i < 1000; i++)
          ASSERT_TRUE(visits_all_or_none(executor, i % 50 ? small : large, ran));
@@ -195,7 +196,8 @@ TEST(Executor, GivesBackStacksAndSharedMemoryThatAreNotUsed)
    EXPECT_GT(kept, int64_t(256) << 20);
 }
 
-/// A joint mapping that would be acceptable by its size may still not be had.
+/// If the system refuses a mapping for both programs, the executor maps only the needs of the
+/// current one.
 TEST(Executor, MapsWhatAProgramNeedsWhereMoreFails)
 {
    if (WEFT_ASAN || WEFT_TSAN)
@@ -208,7 +210,7 @@ TEST(Executor, MapsWhatAProgramNeedsWhereMoreFails)
    rlimit limit = before;
    limit.rlim_cur = address_space_in_use() + (uint64_t(100) << 20);
    ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
-   // With the stacks that are there: 350 MiB, where 256 and 100 are free.
+   // Stacks for both programs would take 350 MiB; 256 MiB in old stacks and 100 MiB are free.
    const bool alone = visits_all_or_none(executor, program_info(2, true, 0, 160 << 20), ran) && ran;
    ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
    EXPECT_TRUE(alone);
@@ -221,7 +223,7 @@ TEST(Executor, RefusesAbsurdStacks)
                                    program_info(1u << 24, true, 0, ~0u));
    DispatchState state = {};
    EXPECT_FALSE(executor.dispatch(absurd, state, {1, 1, 1}));
-   // And goes on with the next.
+   // The executor still runs the next program.
    Visits visits({10, 1, 1}, {0, 0, 0}, 2);
    const HandwrittenProgram program(Visits::kernel, program_info(2, true));
    ASSERT_TRUE(executor.dispatch(program, state_of(visits), visits.groups));

@@ -51,7 +51,7 @@ struct Visits {
    bool with_barrier = false;
 };
 
-/// Uses the stack that it asked for, across barriers.
+/// Uses all of the stack that it requests, across barriers.
 struct StackUser {
    static constexpr uint32_t bytes = 300000;
    std::atomic<uint32_t> errors = 0;

@@ -63,7 +63,7 @@ TEST_P(Executors, DoesNothingForNoWorkgroups)
    EXPECT_TRUE(executor.dispatch(program, state, {5, 5, 0}));
 }
 
-/// Each thread's workgroup waits for the rest.
+/// The workgroups wait for each other, one on each thread.
 struct Meeting {
    const Executor &executor;
    uint32_t threads;
@@ -152,7 +152,7 @@ struct Dwindling {
       for (uint32_t phase = 0; phase < subgroup; phase++) {
          arrived[phase] = arrived[phase] + 1;
          group->barrier(group);
-         // Subgroups with a larger number than `phase` are still there.
+         // Subgroups with a larger number than `phase` have not ended.
          if (arrived[phase] != subgroups - 1 - phase)
             test.errors++;
       }
@@ -297,7 +297,7 @@ TEST(Executor, WorkersTakeFaultsAndNoOtherSignals)
       EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal)) << signal;
 }
 
-/// Subgroup 0 writes, the rest reads, without a barrier or with one.
+/// Subgroup 0 writes and the others read, without a barrier or with one.
 struct Message {
    bool has_barrier = false;
    std::atomic<uint32_t> missed = 0;
@@ -396,7 +396,7 @@ TEST_P(Executors, VisitEveryWorkgroupOnceInAnyOrder)
    }
 }
 
-/// Callers that know nothing of each other, each with its executor.
+/// Several callers at once, each with its own executor.
 TEST(Executor, SeveralWorkAtOnce)
 {
    std::vector<std::thread> callers;

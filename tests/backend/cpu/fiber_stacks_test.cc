@@ -69,8 +69,8 @@ TEST(FiberStacksDeathTest, HaveGuardPages)
    }
 }
 
-/// As many as 512 threads have that run workgroups of 1024 invocations with subgroups of 8, twice
-/// the mappings that Linux allows (vm.max_map_count) if each had a guard page.
+/// 512 threads that run workgroups of 1024 invocations in subgroups of 8. With a guard page for
+/// each stack, they would need twice the mappings that Linux allows (vm.max_map_count).
 TEST(FiberStacks, LeaveMappingsToTheApplication)
 {
    const size_t before = mappings();

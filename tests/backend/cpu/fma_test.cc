@@ -14,8 +14,8 @@
 namespace weft::cpu {
 namespace {
 
-/// For each pair of numbers their product, rounded, and the rest: of the type that they have in
-/// memory, computed in another.
+/// For each pair of numbers, their rounded product and its rounding error. `type` is the type in
+/// memory, `computed` the type of the computation.
 template <typename T>
 std::vector<T> run_compensated(const std::string &type, const std::string &computed,
                                const std::vector<T> &factors)

@@ -155,7 +155,7 @@ TEST_P(IntegerDot, SumsOfComponents)
    EXPECT_EQ(o, expected);
 }
 
-/// Sums of products continue in other sums, also if they have other uses before.
+/// Sums of products that are operands of further sums, and have other uses too.
 constexpr const char *sums_that_go_on = R"(
 #extension GL_EXT_integer_dot_product : require
 layout(local_size_x = 64) in;
@@ -229,12 +229,13 @@ void main() {
    EXPECT_EQ(count(code, "vpsubd"), 1u) << code;
 }
 
-/// Nor are parts of bytes shifted, but the sums.
+/// Shifts apply to the sums, not to the parts of bytes.
 TEST(PackedSums, FactorsAreNotTakenApart)
 {
    CompileOptions options;
    options.subgroup_size = 32;
-   options.robust_buffer_access = true; // of accesses in bounds, more is known
+   options.robust_buffer_access = true; // robust access gives the compiler more facts about
+                                        // addresses
    const std::string code = dump_of_shader(sums_of_components, 3, "llvm", options);
    EXPECT_NE(code.find("and <128 x i32>"), std::string::npos) << code;
    const std::string by = "ashr <32 x i32> %", constants = ", <i32 0, i32 0, i32 4, i32 4, ";

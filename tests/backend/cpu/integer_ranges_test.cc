@@ -82,7 +82,7 @@ TEST_F(IntegerRangesTest, OfCounters)
    EXPECT_EQ(of_counter(zero, 1, until(8), true), 4 * 7 + 100u);
    EXPECT_EQ(of_counter(zero, 3, until(8), true), 4 * 7 + 100u);
    EXPECT_EQ(of_counter(nir_imm_int(b, 20), 1, until(8), true), 4 * 20 + 100u);
-   // Where the loop asks before it counts, the counter itself is one step further in the end.
+   // If the loop's condition comes before the step, the counter's last value is one step higher.
    EXPECT_EQ(of_counter(
                 zero, 2,
                 [&](nir_def *now, nir_def *) { return nir_ige(b, now, nir_imm_int(b, 8)); }, false),
@@ -103,7 +103,7 @@ TEST_F(IntegerRangesTest, UnknownOfCountersWithoutAnEnd)
              UINT32_MAX);
    EXPECT_EQ(when([&](nir_def *next) { return nir_uge(b, next, nir_imm_int(b, 8)); }, unknown, 1),
              UINT32_MAX);
-   // Signed it never gets there.
+   // A signed counter that starts at INT32_MAX wraps and never reaches the limit.
    EXPECT_EQ(when([&](nir_def *next) { return nir_ige(b, next, nir_imm_int(b, 8)); },
                   nir_imm_int(b, INT32_MAX), 1),
              UINT32_MAX);

@@ -153,8 +153,8 @@ TEST_F(Lanes, ShrinkingAGroupKeepsWhatStillHolds)
    EXPECT_EQ(shrink({4, 4, 6}, 16), (LanePattern{4, 4, 6}));
 }
 
-/// The number of a subgroup, computed from invocations' numbers, is uniform though NIR's divergence
-/// analysis does not see it; and so are values computed from it.
+/// The number of a subgroup, computed from invocations' numbers, and values computed from it are
+/// uniform. NIR's divergence analysis does not find that.
 TEST_F(Lanes, OptUniformFindsWhatAllLanesShare)
 {
    nir_def *index = nir_iadd(b, nir_imul_imm(b, nir_load_subgroup_id(b), W), lane);
@@ -207,7 +207,7 @@ TEST_F(Lanes, OtherLoadsStayWhole)
    shader.store(0, apart, shader.load(1, apart, 3, 32));
    shader.store(0, apart, shader.load(1, same, 3, 32));
    shader.store(0, apart, shader.load(1, loaded, 3, 32));
-   // In pairs of lanes, which are no vector's worth.
+   // Pairs of lanes are too small for a vector.
    nir_def *pairs = nir_iadd(b, nir_imul_imm(b, nir_ushr_imm(b, lane, 1), 64),
                              nir_imul_imm(b, nir_iand_imm(b, lane, 1), 4));
    shader.store(0, apart, shader.load(1, pairs, 3, 32));

@@ -22,7 +22,7 @@ protected:
    NirShader shader{W, 4 * W};
    nir_builder *b = &shader.b;
    nir_def *lane = nir_load_subgroup_invocation(b);
-   nir_def *group = nir_channel(b, nir_load_workgroup_id(b), 0); ///< of which nothing is known
+   nir_def *group = nir_channel(b, nir_load_workgroup_id(b), 0); ///< a value without known bits
    // Of the last offsets().
    std::vector<LaneAssumption> assumptions;
    Residue assumed;
@@ -129,7 +129,7 @@ TEST_F(Offsets, KnownLowBitsNeedNoAssumption)
              each([](int64_t l) { return (((l & ~1) + 1) & 5) - 1; }));
    EXPECT_EQ(offsets(nir_u2u64(b, col)), each([](int64_t l) { return l & ~1; }));
    EXPECT_TRUE(assumptions.empty());
-   // 17 modulo 32: a carry into what is not known.
+   // 17 modulo 32: the sum may carry into unknown bits.
    nir_def *far = nir_iadd_imm(b, nir_iadd(b, col, lane), 16);
    EXPECT_TRUE(offsets(nir_udiv_imm(b, far, 64)).empty());
 }
@@ -170,15 +170,15 @@ TEST_F(Offsets, PhisKnowWhatAllTheirSourcesDo)
       EXPECT_EQ(offsets(beyond), each([](int64_t l) { return (l / 4 + 2) / 4; }));
    };
    check([&](nir_def *number) { return nir_uge(b, number, group); });
-   ASSERT_EQ(assumptions.size(), 1u); // no more than that nothing wraps
+   ASSERT_EQ(assumptions.size(), 1u); // the assumption that no sum wraps
    EXPECT_EQ(assumptions[0].mask, 0xc0000000);
-   // The bound of the counter proves it.
+   // The counter's bound proves that no sum wraps.
    check([&](nir_def *number) { return nir_uge_imm(b, number, 100); });
    EXPECT_TRUE(assumptions.empty());
 }
 
-/// The last bits: of 64 that are masked from the highest on with a hole, and of a sign that sums of
-/// 16 bits may reach.
+/// Two cases without assumptions: a mask of 64 bits with a hole, and sums of 16 bits that may reach
+/// the sign.
 TEST_F(Offsets, NothingIsAssumedOfTheHighestBits)
 {
    nir_def *wide = nir_iadd(b, nir_u2u64(b, group), nir_u2u64(b, lane));
@@ -188,7 +188,7 @@ TEST_F(Offsets, NothingIsAssumedOfTheHighestBits)
    EXPECT_TRUE(offsets(nir_ushr_imm(b, nir_iadd(b, nir_u2u16(b, group), far), 4)).empty());
 }
 
-/// The value of another branch or iteration is not there to be looked at.
+/// An assumption about a value of another branch or iteration cannot be checked.
 TEST_F(Offsets, PhisAssumeNothing)
 {
    nir_def *sum = nir_udiv_imm(b, nir_iadd(b, group, lane), 32), *own = nir_udiv_imm(b, lane, 4);

@@ -12,7 +12,7 @@
 namespace weft::cpu {
 namespace {
 
-/// A dump of a shader with this in its main function.
+/// A dump of a shader whose main function has this body.
 std::string dump_of_body(const char *phase, const std::string &body, int size = 64)
 {
    const std::string glsl = "layout(local_size_x = " + std::to_string(size) + ") in;" + R"(
@@ -59,13 +59,14 @@ TEST(LoopStep, LoopsThatStage)
    EXPECT_EQ(distances(staging("uint k = n; k > 0; k -= 8", "(m + k) * 8 + i")).count(-1024), 1u);
 }
 
-/// 1 KiB after 1 KiB by all subgroups: one more would come late.
+/// The subgroups together read 1 KiB per iteration without gaps, so a prefetch for the next
+/// iteration would be late.
 TEST(LoopStep, StreamsFartherAhead)
 {
    EXPECT_EQ(distances(staging("uint k = 0; k < n; k++", "k * 64 + i")), std::set<int>{8192});
 }
 
-/// Loops within the staging loop, from constant beginnings and others.
+/// Loops within the staging loop that begin at a constant or at a computed number.
 TEST(LoopStep, InnerLoopsThatStage)
 {
    const auto inner = [](const std::string &beginning, const std::string &index) {

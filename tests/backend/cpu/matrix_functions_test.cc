@@ -52,7 +52,7 @@ struct Interval {
    Wide low, high;
    bool anything = false; ///< infinities may have met
 
-   /// From the results for the four pairs of ends.
+   /// The interval around the results for the four pairs of ends.
    static Interval outward(std::array<Wide, 4> ends, bool anything)
    {
       for (Wide end : ends)
@@ -72,7 +72,7 @@ struct Interval {
    }
    friend Interval operator*(Interval x, Interval y)
    {
-      // Zero by infinity, wherever the zero lies.
+      // Zero times infinity, for a zero anywhere in the interval.
       const bool undefined =
          (x.has_zero() && y.has_infinity()) || (x.has_infinity() && y.has_zero());
       return outward({x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high},
@@ -118,7 +118,7 @@ Interval<T> sum(const std::vector<Interval<T>> &terms)
 template <typename T>
 using Matrix = std::vector<std::vector<T>>;
 
-/// Without a column and a row.
+/// The matrix without one column and one row.
 template <typename T>
 Matrix<T> minor_of(const Matrix<T> &m, size_t column, size_t row)
 {
@@ -172,8 +172,8 @@ protected:
    Executor executor{1};
    std::mt19937_64 random{test::test_seed()};
 
-   /// In [-2, 2] with few bits or all: terms cancel exactly, nearly and not at all.  Or anywhere in
-   /// a wide range, where products overflow.
+   /// Numbers in [-2, 2] with few bits or all bits, so that terms cancel exactly, nearly or not at
+   /// all; or in a wide range, so that products overflow.
    template <typename T>
    T draw(bool wide)
    {

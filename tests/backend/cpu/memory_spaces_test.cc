@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Kinds of memory with rules of their own: private arrays, a buffer per lane, pointers that are
-/// values, and addresses whose facts come from other blocks.
+/// Kinds of memory with separate rules: private arrays, a buffer per lane, variable pointers, and
+/// addresses whose facts come from other blocks.
 
 #include "tests/backend/cpu/nir_harness.h"
 
@@ -87,7 +87,7 @@ TEST_P(MemorySpaces, BufferPerLane)
    auto program = shader.compile();
    ASSERT_TRUE(program) << program.error().message;
    std::mt19937_64 random(test_seed());
-   // The last of the three is too small for the upper lanes.
+   // The last buffer is too small for the upper lanes.
    std::vector<Bytes> buffers{random_bytes(random, 8 * W), random_bytes(random, 8 * W),
                               random_bytes(random, 4 * W), Bytes(4 * W)};
    const std::vector<Bytes> before = buffers;
@@ -109,8 +109,8 @@ TEST_P(MemorySpaces, BufferPerLane)
    }
 }
 
-/// Words of which only a byte is used behind the block that loads them, which is there twice: with
-/// loads of whole vectors, and lane by lane.
+/// Later blocks use one byte of a loaded word. The block of the load exists twice: with loads of
+/// whole vectors, and lane by lane.
 TEST_P(MemorySpaces, BytesOfWordsBehindTheirBlock)
 {
    const uint32_t W = GetParam();
@@ -132,7 +132,7 @@ TEST_P(MemorySpaces, BytesOfWordsBehindTheirBlock)
    auto program = shader.compile();
    ASSERT_TRUE(program) << program.error().message;
    std::mt19937_64 random(test_seed());
-   // The last lane's may be out of bounds.
+   // The last lane's structs are in bounds, then out of bounds.
    for (const uint32_t bytes : {stride * W, stride * (W - 1)}) {
       std::vector<Bytes> buffers{random_bytes(random, bytes), Bytes(8 * W),
                                  Bytes{1, 0, 0, 0, 1, 0, 0, 0}};
@@ -218,8 +218,7 @@ TEST_P(MemorySpaces, PlacesOf16BitsThatWrap)
    }
 }
 
-/// A pointer may be null as long as no lane gets to it, where that is known only when the shader
-/// runs.
+/// A pointer may be null if no lane follows it, which only the run time knows.
 TEST_P(MemorySpaces, VariablePointersThatNobodyFollows)
 {
    const uint32_t W = GetParam();
@@ -247,7 +246,7 @@ TEST_P(MemorySpaces, VariablePointersThatNobodyFollows)
    }
 }
 
-/// Code for a null pointer may be there, as long as no lane gets to it.
+/// A shader may contain an access by a null pointer that no lane executes.
 TEST_P(MemorySpaces, NullPointersThatNobodyFollows)
 {
    const uint32_t W = GetParam();

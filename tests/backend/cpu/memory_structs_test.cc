@@ -52,7 +52,8 @@ void check_fields(uint32_t W, std::mt19937_64 &random)
    const auto runs = [&](uint32_t i, uint32_t iteration) {
       return iteration < iterations - (divergent && i % 3 == 1);
    };
-   // An iteration is 2 * W invocations further on, and writes behind the one before.
+   // Each iteration reads 2 * W invocations further on, and writes behind the results of the last
+   // iteration.
    nir_variable *counter = nir_local_variable_create(b->impl, glsl_uint_type(), "iteration");
    nir_store_var(b, counter, nir_imm_int(b, 0), 1);
    nir_push_loop(b);
@@ -139,7 +140,8 @@ TEST_P(MemoryStructs, FieldsOfStructs)
       check_fields(W, random);
 }
 
-/// Each step uses the one before three times: nothing may follow all ways back, nor all the way.
+/// Each step uses the step before it three times. A search of all paths back would be exponential,
+/// so analyses must visit each step once and stop at a depth.
 TEST_P(MemoryStructs, LongChainsOfOffsets)
 {
    const uint32_t W = GetParam();

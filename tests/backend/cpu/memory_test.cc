@@ -368,7 +368,7 @@ void check_rows(uint32_t W, std::mt19937_64 &random)
    const unsigned components = 1 + unsigned(random() % 4), bytes = 1u << random() % 4;
    const uint32_t element = components * bytes, size = 2 * W;
    const bool stores = random() % 2, shared = !stores && random() % 2;
-   // The first active invocations may lie where the ones before them would be in front of the
+   // The addresses of inactive invocations before the first active one may lie in front of the
    // memory.
    const uint32_t first = random() % 2 ? 0 : uint32_t(random() % size), spacing = 1 + random() % 2;
    std::vector<uint32_t> offsets(size), active(size, 0);
@@ -378,7 +378,7 @@ void check_rows(uint32_t W, std::mt19937_64 &random)
    }
    const uint32_t rows = size * element;
    if (random() % 2)
-      offsets[random() % size] = rows; // a place that no other has
+      offsets[random() % size] = rows; // a place of its own
    const uint32_t memory_size = rows + (shared || random() % 3 ? element : 0);
 
    NirShader shader(W, size);

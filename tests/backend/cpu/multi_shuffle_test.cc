@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The elements are the wanted ones, and the shuffles are as few as possible.
+/// The result has the requested elements, by as few shuffles as possible.
 
 #include "backend/cpu/codegen/vectors/multi_shuffle.h"
 #include "backend/cpu/codegen/vectors/packed_values.h"

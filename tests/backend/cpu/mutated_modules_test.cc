@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// For any words of a module, the front end and the passes return: a shader, or an error with a
-/// message.
+/// For modules with random changes, the front end and the passes return a shader, or an error with
+/// a message. They never crash.
 
 #include "backend/cpu/passes.h"
 #include "tests/nir_passes/mutants.h"

@@ -35,21 +35,21 @@ public:
    nir_def *load_shared(nir_def *offset, unsigned components, unsigned bits);
    void store_shared(nir_def *offset, nir_def *value);
    void barrier(); ///< of the workgroup
-   /// local_invocation_index as the passes express it.
+   /// local_invocation_index, computed as the passes compute it.
    nir_def *local_index();
    nir_def *workgroup() { return nir_channel(&b, nir_load_workgroup_id(&b), 0); }
 
    void use_shared(uint32_t bytes) { shader->info.shared_size = bytes; }
 
-   /// The shader is used up.
+   /// Call it once: it consumes the shader.
    Result<std::shared_ptr<const Program>> compile(bool robust = true);
 
 private:
    Shader shader;
 };
 
-/// Runs workgroups 0 … groups - 1 of a program; buffers[i] is buffer i, and behind it is nothing
-/// that may be touched.
+/// Runs workgroups 0 … groups - 1 of a program; buffers[i] is buffer i; an access behind its end
+/// crashes.
 void run(const Program &, std::vector<Bytes> &buffers, uint32_t groups);
 
 Bytes random_bytes(std::mt19937_64 &, size_t count);

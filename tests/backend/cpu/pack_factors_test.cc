@@ -13,7 +13,7 @@ namespace {
 
 struct Tiles {
    uint32_t loads = 0, packs = 0, packs_of_tiles = 0;
-   /// The number of loops around the products that are not around the packing of tiles.
+   /// The number of loops that contain the products, but not the packing of tiles.
    int loops_left = 0;
    bool operator==(const Tiles &) const = default;
 };

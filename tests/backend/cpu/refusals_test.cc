@@ -110,7 +110,7 @@ TEST(Errors, HugeSizes)
       EXPECT_NE(with_size(glsl, 0).find("has an array of length 0"), std::string::npos);
 }
 
-/// SPIR-V's offsets have 32 bits, NIR's a sign.
+/// SPIR-V's offsets are unsigned numbers of 32 bits, NIR's are signed.
 TEST(Errors, OffsetsOfBlocks)
 {
    const auto with_offset = [](uint32_t offset) {

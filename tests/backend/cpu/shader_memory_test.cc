@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Memory beyond its bounds, behind descriptors that are not there, never written: whole shaders.
+/// Whole shaders that access memory out of bounds, by missing descriptors, or without having
+/// written it.
 
 #include "tests/backend/cpu/shader_runner.h"
 
@@ -74,7 +75,8 @@ void main() {)" + statements +
 INSTANTIATE_TEST_SUITE_P(Sizes, ShaderMemory, testing::Values(8, 16, 32, 64),
                          [](const auto &info) { return std::to_string(info.param); });
 
-/// data[i] is out of bounds, data[i + 1] the first element: although both are accessed at once.
+/// data[i] is out of bounds and data[i + 1] is the first element, because the offset wraps. One
+/// vector access of both must still check each.
 TEST_P(ShaderMemory, NeighboursThatWrap)
 {
    for (const std::string index : {"start[0]", "start[0] + 2 * gl_LocalInvocationIndex"}) {
@@ -110,7 +112,8 @@ TEST_P(ShaderMemory, NeighboursThatWrap)
    }
 }
 
-/// Beyond an inline uniform block there are zeros, for an index per lane and for one of all.
+/// Reads beyond an inline uniform block return zeros, for an index per lane and for a uniform
+/// index.
 TEST_P(ShaderMemory, InlineUniformBlocksHaveBounds)
 {
    constexpr uint32_t words = 5;
@@ -143,8 +146,8 @@ void main() {
    }
 }
 
-/// A set may end before an element of an array that it holds with a variable count, and a shader
-/// may have code for more elements than there are.
+/// A set with a variable count may end before the last elements that the shader's code mentions.
+/// Only the elements that the shader reaches may be read.
 TEST_P(ShaderMemory, DescriptorsAreReadWhereTheShaderGetsToThem)
 {
    auto program = compile_with(R"(
@@ -180,7 +183,7 @@ void main() {
    munmap(pages, 2 * page);
 }
 
-/// For any size, and after any contents of the workgroup before.
+/// Shared memory of any size begins with zeros, whatever an earlier workgroup left there.
 TEST_P(ShaderMemory, SharedMemoryBeginsWithZeros)
 {
    auto program = compile_with(R"(
@@ -204,8 +207,8 @@ void main() {
    EXPECT_EQ(o, std::vector<uint32_t>(o.size(), 0));
 }
 
-/// A variable without a value has any value, but one: it can be branched on, and every use sees the
-/// same.
+/// A variable that was never written has an arbitrary value. A branch may depend on it, and every
+/// use sees the same value.
 TEST_P(ShaderMemory, WhatWasNeverWrittenIsSomeValue)
 {
    auto program = compile_with(R"(

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Programs of single dispatches, without the sides of branches that these do not take, and the
-/// programs that whole shaders get for a sequence of dispatches.
+/// Programs without the sides of branches that their dispatches do not take, and the programs of
+/// whole shaders for a sequence of dispatches.
 
 #include "tests/backend/cpu/seed.h"
 #include "tests/backend/cpu/shader_runner.h"
@@ -230,7 +230,7 @@ TEST(SpecializeBranchesOfTiles, KnowsQuotientsAndRemainders)
    EXPECT_TRUE(branches(64, 65));
 }
 
-/// A shader with several ways, each large enough for a program of its own.
+/// A shader with several branches, each side large enough for its own program.
 std::string shader_of_ways(const std::string &ways)
 {
    return R"(
@@ -367,7 +367,7 @@ TEST_F(ProgramsOfWays, AreNotMoreThanAFew)
 /// A program of both sides serves dispatches of one side too, but not the reverse.
 TEST_F(ProgramsOfWays, OfBothSidesServeEither)
 {
-   // Workgroups up to a number go one way, the others another.
+   // Workgroups below a number take one side, the others the other side.
    spirv = e2e::compile_glsl(e2e::glsl_header +
                              shader_of_ways("if (gl_WorkGroupID.x < push.way) WAY(1) else WAY(2)"));
    const std::shared_ptr<Programs> both_first = get(true), one_first = get(true);

@@ -50,8 +50,8 @@ using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 /// The numbers that lanes hold.
 enum class Inputs {
    any_bits,     ///< floats: with NaNs, infinities, denormals
-   whole,        ///< small whole numbers: sums of floats are exact in any order
-   powers_of_two ///< few of them: products are exact in any order
+   whole,        ///< small whole numbers, whose sums are exact in any order
+   powers_of_two ///< few powers, whose products are exact in any order
 };
 
 /// The lanes of one subgroup, of any type. Functions without a type are no templates, and are
@@ -118,7 +118,7 @@ protected:
       }
    }
 
-   /// Is the lane active in a round?  All are in the first.
+   /// Whether the lane is active in a round. In the first round all lanes are active.
    bool draw_active(int round, uint32_t lane)
    {
       switch (round) {
@@ -268,7 +268,7 @@ std::vector<Operation<T>> operations(Inputs inputs)
    }
 }
 
-/// Over which lanes, [from, to), an operation goes in a lane.
+/// The lanes [from, to) over which an operation goes, for each lane.
 struct Extent {
    std::string before, after; ///< of the operation's name in the expression
    std::function<std::pair<uint32_t, uint32_t>(uint32_t lane)> lanes;

@@ -175,13 +175,14 @@ struct PlacedTiles {
    }
 };
 
-/// Where sums that begin with C may be rounded unlike a block's.
+/// Whether the kernel adds C at the end, so that the sums of a block may be rounded differently.
 bool adds_c_last(const MatrixOperation &op, const CpuFeatures &cpu)
 {
    return cpu.amx && op.a == ComponentType::f16 && op.m == 16 && op.n == 16 && op.k == 16;
 }
 
-/// Bit for bit: products where each sum saturates or is no wider than its type, else whole sums.
+/// A block equals single products bit by bit, if each sum saturates or is no wider than its type.
+/// Otherwise only whole sums are compared.
 TEST_P(Multiplications, OfABlockAddUpAsOneByOne)
 {
    const CpuFeatures cpu = detect_features(isa_words()[GetParam()].limit);
@@ -254,7 +255,8 @@ Matrix join(const std::vector<Matrix> &tiles, bool along_rows)
    return all;
 }
 
-/// Sums that are rounded once, or not one by one, are the oracle's of one multiplication.
+/// Sums that are rounded only at the end equal the oracle's result of one multiplication with a
+/// long K.
 TEST_P(Multiplications, OfLongSumsAreTheOracles)
 {
    const CpuFeatures cpu = detect_features(isa_words()[GetParam()].limit);

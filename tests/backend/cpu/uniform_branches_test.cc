@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Which branches lanes take together, in the NIR of whole shaders, and that nothing else changes.
+/// The branches that lanes take together, in the NIR of whole shaders. Nothing else changes.
 
 #include "tests/backend/cpu/shader_runner.h"
 
@@ -70,11 +70,11 @@ TEST(UniformBranches, NotWhereOtherLanesMayGoOn)
 {
    EXPECT_EQ(taken_together("multiply(); if (skip) continue; sums[i]++;"), 0u);
    EXPECT_EQ(taken_together("if (skip) continue; if (i < m) multiply();"), 0u);
-   // The second is, but before it the rest of the lanes may jump.
+   // The second branch is uniform, but before it the other lanes may jump.
    EXPECT_EQ(taken_together("if (skip) continue; if (skipped[i] == gl_SubgroupInvocationID) break;"
                             "multiply();"),
              1u);
-   // All lanes come to the multiplication where m is another number.
+   // For another m, all lanes reach the multiplication.
    EXPECT_EQ(taken_together("if (skip) { sums[gl_SubgroupInvocationID]++; if (i == m) break; }"
                             "multiply();"),
              0u);

@@ -12,7 +12,7 @@
 namespace weft::cpu::test {
 namespace {
 
-/// A folder with the files that tell a process of its control groups.
+/// A folder with the files that describe a process's control groups.
 class CpuQuota : public testing::Test {
 protected:
    const weft::test::ScratchFolder folder;

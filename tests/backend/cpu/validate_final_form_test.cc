@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The forms that the translator need not expect. alu_test and its kin check the translation of the
-/// rest.
+/// The forms that the validator refuses. alu_test and similar tests check the translation of all
+/// other forms.
 
 #include "backend/cpu/codegen/passes/validate_final_form.h"
 

@@ -43,7 +43,7 @@ TEST(Buffers, APromiseHoldsForAllVariablesAtABinding)
                    "NonWritable"));
 }
 
-/// Two variables of one type at one binding, of which the decorations say something.
+/// A module with two variables of one type at one binding, with these decorations.
 std::string aliases(const std::string &decorations)
 {
    return compiled_assembly(R"(

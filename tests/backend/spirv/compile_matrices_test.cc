@@ -44,7 +44,7 @@ const std::string matrices = R"(
       coopMatStore(mc, address.data, 0, stride, gl_CooperativeMatrixLayoutRowMajor);
    })";
 
-/// Everything that can be done with a matrix.
+/// All operations on matrices.
 const std::string matrix_operations = R"(
    #define M(type, use) coopmat<type, gl_ScopeSubgroup, 16, 16, use>
    #define ACC gl_MatrixUseAccumulator
@@ -101,7 +101,7 @@ const std::string half_arithmetic = R"(
       coopMatStore(m * x + m, h, 256, 16, gl_CooperativeMatrixLayoutColumnMajor);
    })";
 
-/// For a driver with all that there is in one shape.
+/// The module for a driver with all operations of one shape.
 Result<spirv::CompiledModule> compiled_natively(const std::string &glsl, spirv::Driver driver,
                                                 uint32_t m, uint32_t n, uint32_t k)
 {
@@ -130,7 +130,7 @@ TEST(Compile, NativeMatricesAreValid)
    }
 }
 
-/// Matrices of halves, and arithmetic of 16 bits, on drivers that can but store these.
+/// Matrices of halves, and arithmetic of 16 bits, on drivers that can only load and store 16 bits.
 TEST(Compile, DriversWithoutArithmeticOf16Bits)
 {
    for (const std::string *glsl : {&matrices, &half_arithmetic}) {
@@ -188,7 +188,8 @@ TEST(Compile, NativeMatricesWithoutSubgroupArithmetic)
    }
 }
 
-/// Two accumulators of 16×8 instead of one of 16×16; for the saturating sum 8×8×8 will not do.
+/// For example two accumulators of 16×8 instead of one of 16×16. A saturating sum cannot be built
+/// from 8×8×8.
 TEST(Compile, NativeMatricesAreBuiltFromTheDriversShapes)
 {
    for (const auto &[glsl, n, k, products] : {std::tuple(matrices, 16u, 16u, 1u),
@@ -232,7 +233,7 @@ TEST(Compile, TellsADriversOwnMatricesFromOthers)
    EXPECT_EQ(owner(same, other), layer);
    EXPECT_EQ(owner(same, same), driver);
    EXPECT_EQ(owner(other, none), unknown);
-   // The layer's own of flexible dimensions.
+   // The layer's own operations of flexible dimensions.
    EXPECT_EQ(spirv::matrix_owner(nullptr, source.shader_source(), 32,
                                  {other, {{{8, 8, 8, f, f, g, g, false}, 64}}}, other),
              layer);
@@ -279,7 +280,7 @@ TEST(SupportedOperations, FollowTheDriver)
    EXPECT_TRUE(spirv::supported_operations(driver, 32).empty());
 }
 
-/// Bounds are the buffer's own; shared and global memory have none.
+/// The bounds come from the buffer; accesses to shared and global memory are not checked.
 TEST(Compile, RobustMatrices)
 {
    const test::Source source = test::compile(matrices);
@@ -312,8 +313,8 @@ const std::string bytes = R"(
       coopMatStore(mc, c, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
    })";
 
-/// Bytes that lie along k in memory are loaded as the dot products need them, without moving a
-/// byte.
+/// Bytes that lie along k in memory are loaded in the order that the dot products need, so no byte
+/// moves.
 TEST(Compile, BytesAreMultipliedByDotProducts)
 {
    spirv::Driver driver = spirv::full_driver();
@@ -325,7 +326,7 @@ TEST(Compile, BytesAreMultipliedByDotProducts)
       for (const char *word : {"OpIMul", "Convert", "OpBitcast", "Int8", "%uchar"})
          EXPECT_FALSE(has(text, word)) << word;
    }
-   /* Nor with robust access, except at the edge: four bytes for each of 4×8 and 2×8 words. */
+   /* Robust access moves bytes only at the edge: four bytes for each of 4×8 and 2×8 words. */
    spirv::CompileOptions options = options_for(driver);
    options.robust_access = true;
    const test::Source source = test::compile(bytes);

@@ -76,7 +76,7 @@ std::vector<LesserDriver> lesser_drivers()
    return list;
 }
 
-/// Of drivers with all matrices, or with none.
+/// Compiles the shader for drivers with all matrices or without any.
 void expect_modules(const std::string &glsl, bool native = false)
 {
    const test::Source source = test::compile(glsl);
@@ -136,7 +136,7 @@ TEST(DriverFeatures, SubgroupOperationsOnSmallIntegers)
    }
 }
 
-/// These operations need types that buffers may have without arithmetic.
+/// Atomic operations need types for which the driver may have no arithmetic.
 TEST(DriverFeatures, AtomicOperationsOnFloats)
 {
    for (const char *type : {"float16_t", "float", "double"}) {
@@ -247,7 +247,7 @@ TEST(DriverFeatures, Matrices)
    }
 }
 
-/// With values in registers and without.
+/// Conversions in registers and of the driver's matrices.
 TEST(DriverFeatures, ConversionsOfMatrices)
 {
    for (const bool native : {false, true}) {

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-/// Each name of GLSL that the shader gives an image is the name in the result.
+/// The result has the format of each GLSL layout qualifier.
 TEST(ImageFormats, NamesComeThrough)
 {
    struct Kind {

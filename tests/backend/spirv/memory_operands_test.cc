@@ -46,7 +46,7 @@ unsigned lines_with(const std::string &text, std::initializer_list<const char *>
 
 struct Form {
    const char *name, *glsl;
-   bool whole; ///< the driver's own matrices can be loaded so
+   bool whole; ///< a load of the driver's own matrices has this layout
 };
 
 constexpr Form forms[] = {

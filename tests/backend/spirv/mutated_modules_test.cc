@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// For any words of a module, the compiler returns a valid module, or an error with a message.
-/// Accepted modules run.
+/// For modules with random changes, the compiler returns a valid module, or an error with a
+/// message. Accepted modules run.
 
 #include "backend/spirv/compiler.h"
 #include "backend/spirv/words/spirv_text.h"
@@ -83,9 +83,10 @@ public:
    bool died_running() const { return !ended() && progress.ends_with('x'); }
    bool is_refused() const { return progress.ends_with('r'); }
    bool is_endless() const { return WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM; }
-   /// Both direct paths came to their end.
+   /// Whether both direct paths ended.
    bool runs_directly() const { return std::ranges::count(progress, 'x') > 2; }
-   /// Whether both paths found the same, both direct or both through SPIR-V.
+   /// Whether the two direct paths have the same result. The next functions compare paths through
+   /// SPIR-V.
    bool direct_paths_agree() const { return mark(0) == '='; }
    bool registers_agree() const { return mark(1) == '='; }
    bool tiles_agree() const { return mark(2) == '='; }

@@ -80,8 +80,9 @@ void expect_same(size_t buffer, const std::vector<std::byte> &found,
                  << " and not " << y;
 }
 
-/// By both paths through SPIR-V, for each driver with different output. The direct path has
-/// matrices as registers, which are the same through SPIR-V; so are the components' values.
+/// Runs both paths through SPIR-V for each driver, if its module differs. The direct path has
+/// matrices as registers. Through SPIR-V the registers, and so the components' values, are the
+/// same.
 void expect_round_trips(const runner::Dispatch &dispatch, bool components = false,
                         bool float16 = true, bool int16 = true)
 {
@@ -161,7 +162,7 @@ TEST_F(RoundTrip, BytesByAddress)
          .buffers = {{{0, 0}, words(random)}},
          .push_constants = packed(left.data(), right.data(), uint32_t(2)),
       },
-      /* It adds up each invocation's first component. */
+      /* The shader adds up each invocation's first component. */
       true);
 }
 

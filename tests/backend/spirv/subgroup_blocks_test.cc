@@ -130,7 +130,8 @@ TEST(SubgroupBlocks, EveryOperation)
       })");
 }
 
-/// They are spread over subgroups that are not the shader's.
+/// The driver's matrices are distributed over its own subgroups, which differ from the shader's
+/// blocks.
 TEST(SubgroupBlocks, NoMatrixIsTheDrivers)
 {
    const test::Source source = test::compile(head + std::string(R"(
@@ -146,7 +147,7 @@ TEST(SubgroupBlocks, NoMatrixIsTheDrivers)
    EXPECT_FALSE(has(spirv::disassemble(module->words), "CooperativeMatrix"));
 }
 
-/// Blocks, and invocations of one block, go ways of their own.
+/// Blocks, and invocations of one block, take different branches.
 TEST(SubgroupBlocks, WhereTheWorkgroupParts)
 {
    expect_independence(R"(

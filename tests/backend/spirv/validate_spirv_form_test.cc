@@ -102,7 +102,7 @@ TEST(ValidateSpirvForm, NamesIntrinsicsThatAreNot)
    EXPECT_GT(refused, 300u);
 }
 
-/// Of an instruction that has an operand which says something.
+/// The objection to an instruction after a change of its operands.
 template <typename Change>
 std::string objection_to(nir_intrinsic_instr *instr, Change change)
 {

@@ -147,13 +147,13 @@ TEST(WithoutMatrices, RefusesWhatItDoesNotUnderstand)
    EXPECT_TRUE(refuses(std::span(words).first(20), VK_SHADER_STAGE_VERTEX_BIT, "main"));
 }
 
-/// A driver may well crash on a function without an end, or on an entry point without a function.
+/// Drivers may crash on a function without an end, or on an entry point without a function.
 TEST(WithoutMatrices, RefusesTruncatedModules)
 {
    const std::vector<uint32_t> words = test::assemble(assembly);
    for (size_t size = 0; size < words.size(); size++) {
       const auto module = std::span(words).first(size);
-      // "plain" comes last: nothing that is cut off is superfluous.
+      // "plain" comes last, so it needs every word of the module.
       EXPECT_FALSE(spirv::without_matrices(module, VK_SHADER_STAGE_COMPUTE_BIT, "plain", dropped))
          << "cut after " << size << " of " << words.size() << " words";
       const auto vertex =
