@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""ci/bench compare: two builds of the driver by turns, under the language model of bench/ggml."""
+"""ci/bench compare: alternates two builds of the driver, under the language model of bench/ggml."""
 
 import json
 import random

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""What ci/bench measures on this machine itself: bench/driver through the Vulkan loader, beside the
-CPU's own limits and libraries."""
+"""The measurements of ci/bench on this machine itself: bench/driver through the Vulkan loader,
+beside the CPU's own limits and libraries."""
 
 import json
 import os
@@ -39,7 +39,7 @@ COSTS = {'dispatch/submit_and_wait': ('s', 'µs', 1e6),
 
 
 def run_benchmarks(program, pattern, variables, repetitions):
-    """The benchmarks whose names match, by turns: name → values of each counter."""
+    """Runs the benchmarks whose names match alternately: name → values of each counter."""
     with tempfile.NamedTemporaryFile('r', suffix='.json') as out:
         command = [SOURCE / 'build' / program, f'--benchmark_filter={pattern}',
                    f'--benchmark_repetitions={repetitions}', '--benchmark_min_time=0.1',
@@ -208,9 +208,9 @@ def plot(results, folder):
 
 
 def bench_driver(repetitions, folder):
-    """Everything; the results, in operations, bytes and seconds."""
+    """Runs all benchmarks. Returns the results, in operations, bytes and seconds."""
     with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as shaders:
-        # The cache is there, and empty.
+        # The cache exists, and is empty.
         variables = {'VK_DRIVER_FILES': str(DRIVER_MANIFEST), 'VK_ICD_FILENAMES':
                      str(DRIVER_MANIFEST), 'WEFT_SHADER_CACHE_DISABLE': 'false',
                 'WEFT_SHADER_CACHE_DIR': cache}

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""What ci/bench measures with llama.cpp's ggml, in the Debian 13 root of ci/client_root.py."""
+"""The measurements of ci/bench with llama.cpp's ggml, in the Debian 13 root of
+ci/client_root.py."""
 
 import json
 import shutil
@@ -64,15 +65,15 @@ def measure_rates(root, program, file, rounds, variables):
 
 def measure_first(root, program, file, rounds, variables):
     """Medians of the seconds from the start of a process to its first token, after a prompt of 64,
-    and to its second, which takes mat-vec kernels: cold, with an earlier process's cache, and on
-    ggml's CPU backend."""
+    and to its second, which takes mat-vec kernels. Measured cold, with an earlier process's cache,
+    and on ggml's CPU backend."""
     seconds = {'cold': [], 'warm': [], 'CPU': []}
     for turn in range(rounds):
         home = {'HOME': f'/weft/home-first{turn}'}
         for name, backend, environment in (('cold', 'Vulkan0', variables | home),
                                            ('CPU', 'CPU', NO_VULKAN),
                                            ('warm', 'Vulkan0', variables | home)):
-            # None waits for the disk because the kernel has dropped the model meanwhile.
+            # Reads the model into the page cache, so that no process waits for the disk.
             root.run(['cat', file], stdout=subprocess.DEVNULL)
             answer = root.run([program, 'first', backend, file], environment,
                               stdout=subprocess.PIPE, text=True)
@@ -87,7 +88,7 @@ def measure_first(root, program, file, rounds, variables):
 
 
 def measure_way(root, program, file, rounds, variables):
-    """What there is to say of one way to multiply, and whether the logits are right."""
+    """All results of one way to multiply, and whether the logits are right."""
     rates, errors, agree = measure_rates(root, program, file, rounds, variables)
     first = measure_first(root, program, file, rounds, variables)
     return rates | {'first token': first, 'nmse': errors}, agree
@@ -145,7 +146,7 @@ def bench_model(root, arguments, driver):
 
 TYPES = ('f16', 'q8_0', 'q4_0', 'q4_K')
 WEIGHTS = ('4096', '14336')  # m k
-# Whole 128x128 tiles still, and a quarter of lavapipe's minutes.
+# Fewer columns, but still whole 128x128 tiles: lavapipe takes a quarter of the time.
 LAVAPIPE_COLUMNS = '128'
 FIRST_SHAPE = ('512', '256', '1024')  # m n k
 MAX_NMSE = 5e-4
@@ -219,7 +220,7 @@ def bench_first(root, program, peers):
     seconds = {}
     (_, ours, _), *others = peers
     home = {'HOME': '/weft/home-first-product'}
-    # The peers take over a minute each: once; ours before, between and after.
+    # The peers take over a minute each, so they run once; Weft runs before, between and after them.
     order = [('Weft', ours | home, 'Vulkan0'), ('Weft, warm', ours | home, 'Vulkan0')]
     for peer in others:
         order += [peer, peers[0], order[1]]

@@ -32,8 +32,8 @@ def first_product(root, program, variables, matrices, home):
 
 
 def bench_startup(root, arguments, driver):
-    """Each in a process of its own, by turns, first with an empty home, then with the cache of the
-    first; medians."""
+    """Each driver in alternating processes, first with an empty home, then with the cache of the
+    first process; medians."""
     with tempfile.TemporaryDirectory() as folder:
         built = package_test.build_product(pathlib.Path(folder))
         if not built:

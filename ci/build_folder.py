@@ -5,10 +5,10 @@
 
 usage: build_folder.py FOLDER [-DOPTION=VALUE…] [--native-file=FILE] [TARGET…]
 
-With options, a folder that is configured with other values or another compiler is configured anew
-first, with another compiler from scratch, and told so: nobody should take yesterday's debug build
-for what was asked for. Third parties' warnings stay in FOLDER/ninja.log; when something fails, what
-the compiler said of it is printed.
+With options, a folder that has other values is configured again, and one with another compiler from
+scratch. The script prints the change, so that an old build is not mistaken for the requested one.
+Third parties' warnings stay in FOLDER/ninja.log; if a target fails, the compiler's output about it
+is printed.
 """
 
 import ast
@@ -73,7 +73,7 @@ def ninja(folder, targets):
     """ninja's exit status."""
     start = shown = time.monotonic()
     last, failures, failing = None, [], False
-    # stdbuf: ninja's lines come when they are due and not in blocks of a pipe's size.
+    # stdbuf: ninja prints each line at once, instead of blocks of a pipe's size.
     command = ["stdbuf", "-oL", "ninja", "-C", folder, *targets]
     with open(pathlib.Path(folder, "ninja.log"), "w", encoding="utf-8") as log, subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",

@@ -22,8 +22,9 @@ def ggml(root, arguments, driver, layers):
     ours = driver | root.layers(layers) | GGML
     seed = [str(arguments.seed)] if arguments.seed else []
     right = True
-    # Beside them products of packed bytes. Not for flash attention: ggml 0.27 puts the sum of eight
-    # of them, up to 129032, into an f16. Keys in q8_0 are infinities then, on any device with f16.
+    # The last path multiplies packed bytes. It leaves out flash attention, where ggml 0.27 stores
+    # the sum of eight products, up to 129032, in an f16. Keys in q8_0 are infinities then, on any
+    # device with f16.
     paths = [('NV_coopmat2v', {}), ('NV_coopmat2', NO_VECTORS), ('KHR_coopmat', KHR),
              ('no matrices', SCALAR | {'GGML_VK_DISABLE_INTEGER_DOT_PRODUCT': '1'}),
              ('no matrices, products of bytes', {'GGML_OPS_ONLY': 'MUL_MAT'} | SCALAR)]
@@ -49,7 +50,7 @@ def whisper(root, arguments, driver, layers):
 
 
 def vkfft(root, arguments, driver, layers):
-    # Its headers, which are all code, have variables that g++ cannot follow.
+    # g++ takes some variables of VkFFT's headers, which contain all of its code, for uninitialized.
     program = root.compile('tests/clients/vkfft_transforms.cc', 'vulkan', *GLSLANG,
                            options=['-I/usr/include/vkFFT', '-Wno-maybe-uninitialized'])
     return check(root, arguments, [program], driver | root.layers(layers))

@@ -49,7 +49,7 @@ STAMP = 'opt/weft-packages'
 INSTALLED_LAVAPIPE = '/usr/share/vulkan/icd.d/lvp_icd.json'
 LAVAPIPES = ('lavapipe-25.0', 'lavapipe-26.1')
 
-# Without this variable, ggml ignores CPUs.
+# Without this variable, ggml ignores CPU devices.
 GGML = {'GGML_VK_VISIBLE_DEVICES': '0'}
 NO_VECTORS = {'GGML_VK_DISABLE_COOPMAT2_DECODE_VECTOR': '1'}
 KHR = {'GGML_VK_DISABLE_COOPMAT2': '1'}
@@ -209,7 +209,7 @@ class Root:
         return ', '.join(found.get(name, '?') for name in ('deviceName', 'driverName', 'driverInfo'))
 
     def hide(self, file):
-        """For this run, the file has nothing in it."""
+        """Makes the file empty for this run."""
         run(['mount', '--bind', '/dev/null', self.path / file])
 
     def driver(self, name, folder='lib'):

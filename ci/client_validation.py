@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""ci/clients' runs of Khronos' validation layers: those of the Debian that follows 13, since 13's
-own (1.4.309) are older than extensions that the tests use."""
+"""ci/clients' runs of Khronos' validation layers. They come from the Debian release after 13,
+because the layers of Debian 13 (1.4.309) are older than extensions that the tests use."""
 
 import json
 import random

@@ -72,7 +72,7 @@ def dawn(root, arguments, driver, layers):
         print('== headless Chromium', flush=True)
         page = OUTPUT / 'dawn.png'
         page.unlink(missing_ok=True)
-        # Of several CPUs, Chromium would take SwiftShader rather than the driver.
+        # Among several CPU devices, Chromium would prefer SwiftShader to the driver.
         root.hide(CHROMIUM_SWIFTSHADER)
         layers = [build_identity_layer(root), *layers]
         counts.append(count_checks(

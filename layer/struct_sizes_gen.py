@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
 
-"""Computes the sizes of the structs that may stand in the pNext chains that the layer copies, from
-Vulkan's registry (vk.xml and video.xml), and writes them as struct_sizes.inc: sType and size in
-bytes where pointers have 8.
+"""Computes the sizes of the structs that may be in the pNext chains that the layer copies, from
+Vulkan's registry (vk.xml and video.xml). Writes them as struct_sizes.inc: sType, and size in bytes
+for pointers of 8 bytes.
 
 Take the newest registry. It need not match the headers that the layer is built with.
 

@@ -14,8 +14,8 @@
 
 namespace weft::test {
 
-/// What parse(lookup, problems) makes of these variables.  There must be so many problems, each of
-/// which names a variable and what it holds.
+/// The result of parse(lookup, problems) for these variables. Expects `problem_count` problems,
+/// each of which names a variable and its value.
 template <typename Parse>
 auto parse_variables(const Parse &parse, std::map<std::string, std::string> variables,
                      size_t problem_count)

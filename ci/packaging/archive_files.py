@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""What a release archive holds, for the packages that are made from it."""
+"""The contents of a release archive, for the packages that are made from it."""
 
 import os
 import pathlib

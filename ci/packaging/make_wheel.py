@@ -16,7 +16,7 @@ import zipfile
 from archive_files import read_archive
 
 HERE = pathlib.Path(__file__).resolve().parent / "python"
-# glibc 2.34 is the archive's promise (tests/package/package_test.py).
+# The archive needs glibc 2.34 at most (tests/package/package_test.py checks it).
 TAG = "py3-none-manylinux_2_34_x86_64"
 METADATA = """Metadata-Version: 2.1
 Name: weft-vulkan

@@ -15,7 +15,7 @@ LEVELS = ("avx2", "avx-vnni", "avx512f", "avx512-vnni", "avx512")
 
 class AtIsaLevelTest(unittest.TestCase):
     def run_at(self, level, flags):
-        """(exit status, what it printed) of a program that prints WEFT_ISA."""
+        """(exit status, output) of a program that prints WEFT_ISA."""
         with tempfile.NamedTemporaryFile("w") as cpuinfo:
             cpuinfo.write(f"processor\t: 0\nflags\t\t: fpu {flags} sse\nflags\t\t: fpu\n")
             cpuinfo.flush()

@@ -31,7 +31,7 @@ EXAMPLES = ROOT / "examples/ci"
 INCLUDES, = (ROOT / "subprojects").glob("mesa-*/include")
 DRIVER = "lib/libvulkan_weft.so"
 
-# A test-backend-ops that prints what the real one does.
+# A test-backend-ops with the output of the real one.
 OPS = """#!/bin/sh
 [ "$*" = "test -b Vulkan0 -o MUL_MAT" ] || exit 2
 echo 'ggml_vulkan: 0 = Weft (Weft) | int dot: 1 | matrix cores: {matrices}'

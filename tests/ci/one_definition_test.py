@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""A type's full name is defined in one file: two types of one name in a library, each seen by some
-of its files only, would share what the linker merges, such as functions of the standard library's
-containers of them, and no compiler says so. Exit status 77 (skipped) where git lists no files."""
+"""A type's full name is defined in one file. If a library had two types of one name in different
+files, the linker would merge functions of both, such as functions of containers of them. No
+compiler reports that. Exit status 77 (skipped) where git lists no files."""
 
 import collections
 import pathlib
@@ -18,7 +18,7 @@ TYPE = re.compile(r"(?:struct|class|union|enum class|enum) (\w+)(?: final)?(?: :
 
 
 def definitions(lines):
-    """Full names of the types that the lines define, but for those of one file's own."""
+    """Full names of the types that the lines define, except types that belong to one file."""
     namespaces = []
     for line in lines:
         if match := OPEN.match(line):

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: MIT
 """README's commands run as they are written.  usage: readme_test.py BUILD GLSLANG
 
-Each block of shell commands is run by itself, in a folder that looks like the source tree with
-BUILD as its build/, a `shader.spv` in it and a program `my_program` in PATH. Blocks that set up,
-build and test everything are left out: they are what runs this.
+Each block of shell commands runs alone, in a folder like the source tree with BUILD as its build/,
+a `shader.spv` in it and a program `my_program` in PATH. Blocks that set up, build and test
+everything are left out, because they run this test.
 """
 
 import os

@@ -87,8 +87,8 @@ public:
          ggml_backend_tensor_set(tensors[i], inputs[i].data(), 0, inputs[i].size());
    }
 
-   // Fills the result with NaN and makes sure that it got there, so that an element which the
-   // backend leaves unwritten cannot pass for a right one.
+   // Fills the result with NaN, and checks that, so that an element which the backend does not
+   // write cannot pass as correct.
    void poison()
    {
       std::vector<float> nan(ggml_nelements(result_), NAN);
@@ -156,7 +156,7 @@ Inputs random_inputs(const Instance &instance, std::mt19937 &random)
    return inputs;
 }
 
-// Where a wrong result differs, for the reader of a failure: elements far off (or NaN), the first
+// A description of a wrong result: the number of elements that are far off or NaN, and the first
 // one.
 std::string describe_difference(const std::vector<float> &got, const std::vector<float> &expected,
                                 const Instance &instance)

@@ -26,8 +26,8 @@
 #include <ggml-cpp.h>
 #include <ggml.h>
 
-/// Of results: two and a half times the largest seen, of a whole layer in q4_K.  ggml's own tests
-/// allow products 5e-4.
+/// The bound for results: two and a half times the largest error seen, which a whole layer in q4_K
+/// has. ggml's own tests allow 5e-4 for products.
 constexpr double max_nmse = 2e-4;
 
 using Clock = std::chrono::steady_clock;
@@ -99,10 +99,11 @@ inline std::vector<uint8_t> random_weights(const ggml_tensor *t, uint32_t seed)
    return bytes;
 }
 
-/// ggml's lines that tell which matrix path each Vulkan device takes.
+/// ggml's lines about the matrix path of each Vulkan device.
 inline std::string start_up_line;
 
-/// Loads ggml's backends; it then tells errors only, or all with GGML_OPS_VERBOSE set.
+/// Loads ggml's backends. Afterwards ggml prints errors only, or all messages with
+/// GGML_OPS_VERBOSE.
 inline void load_backends()
 {
    ggml_log_set(
@@ -141,8 +142,8 @@ inline ggml_backend_ptr open_backend(const std::string &name)
    return backend;
 }
 
-/// Where llama.cpp puts a matrix of weights: the first of the device's buffer types in which it can
-/// be multiplied.  The CPU has some in which weights are repacked for its kernels.
+/// The buffer type in which llama.cpp stores a matrix of weights: the device's first one in which
+/// the matrix can be multiplied. The CPU has some in which weights are repacked for its kernels.
 inline ggml_backend_buffer_type_t weight_buffer_type(ggml_backend_dev_t device,
                                                      const ggml_tensor *weight)
 {

@@ -93,7 +93,7 @@ int main(int argc, char **argv)
    check(vkCreateBuffer(device, &buffer_info, nullptr, &buffer), "vkCreateBuffer");
    VkMemoryRequirements needs;
    vkGetBufferMemoryRequirements(device, buffer, &needs);
-   // Room for the write behind the end, should nothing catch it.
+   // Room for the write behind the end, if no layer prevents it.
    const VkMemoryAllocateInfo memory_info{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                           .allocationSize = needs.size + 4096,
                                           .memoryTypeIndex =

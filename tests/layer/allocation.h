@@ -11,12 +11,13 @@ namespace weft::layer_test {
 
 /// False under ThreadSanitizer: its run time defines operator new itself, and not weakly.
 extern const bool can_fail_allocations;
-/// The n-th allocation from now on of this thread throws std::bad_alloc; negative: none.
+/// Makes the n-th allocation of this thread from now on (0: the next) throw std::bad_alloc;
+/// negative: none.
 void fail_allocation(int64_t nth);
-/// Whether it has, since fail_allocation().
+/// Whether an allocation has thrown since fail_allocation().
 bool allocation_failed();
 
-/// In the driver's functions, which are not under test.
+/// Lets allocations of the driver's functions, which are not under test, succeed.
 class WithoutInjection {
 public:
    WithoutInjection();

@@ -23,7 +23,7 @@ TEST_F(DeviceTest, without_any_features)
    const spirv::Driver lowered_for = compiled_for();
    EXPECT_EQ(lowered_for.spirv_version, 0x00010600u);
    EXPECT_TRUE(lowered_for.float16 && lowered_for.int8 && lowered_for.int16);
-   EXPECT_TRUE(lowered_for.int64); // for addresses, which the original declares otherwise
+   EXPECT_TRUE(lowered_for.int64); // for addresses; the original module declares them without int64
    EXPECT_FALSE(lowered_for.buffer_device_address || lowered_for.float64);
    EXPECT_FALSE(lowered_for.integer_dot_product);
    EXPECT_EQ(lowered_for.subgroup_operations, 0xffu);
@@ -40,7 +40,7 @@ TEST_F(DeviceTest, integer_dot_product_is_enabled_where_the_driver_has_it)
    EXPECT_TRUE(compiled_for().integer_dot_product);
 }
 
-/// The application chooses it, and the compiler depends on it.
+/// The application enables robustBufferAccess2, and the compiler depends on the choice.
 TEST_F(DeviceTest, robust_buffer_access_2_is_passed_on)
 {
    driver.robust_buffer_access_2 = true;
@@ -281,7 +281,7 @@ TEST_F(DeviceTest, features_without_their_extension_are_ignored)
    EXPECT_NE(messages[1].find("VK_NV_cooperative_matrix2 are ignored"), std::string::npos);
    destroy_device();
 
-   // The features of one beside the extension of the other.
+   // The successor's features beside the extension that it replaces.
    ASSERT_VK(create_matrix_device(&successor));
    EXPECT_EQ(in_chain(successor.sType), 0u);
    expect_lowering_features();
@@ -295,7 +295,7 @@ TEST_F(DeviceTest, features_without_their_extension_are_ignored)
    EXPECT_EQ(messages.size(), 3u);
    destroy_device();
 
-   // The driver skips structs that it does not know: nothing has to be taken out of the chain.
+   // The driver skips structs that it does not know, so the layer need not remove them.
    matrices.cooperativeMatrix = VK_TRUE;
    VkBaseInStructure unknown = {VkStructureType(1999999000),
                                 reinterpret_cast<VkBaseInStructure *>(&matrices)};
@@ -303,7 +303,8 @@ TEST_F(DeviceTest, features_without_their_extension_are_ignored)
    EXPECT_EQ(in_chain(matrices.sType), 1u);
 }
 
-/// Types that have other uses stay, without matrices of them.
+/// If the driver's matrices are hidden, an extension of a type stays, but its matrix features are
+/// hidden.
 TEST_F(DeviceTest, hidden_features_cannot_be_enabled)
 {
    const Environment registers("WEFT_LOWERING", "registers");

@@ -44,7 +44,8 @@ TEST_F(DeviceTest, adds_extensions_below_vulkan_1_3)
    EXPECT_EQ(std::ranges::count(driver.enabled_extensions, names[1]), 1); // none twice
 }
 
-/// The layer's own feature, for any driver; shaders pay for it only where it is enabled.
+/// The layer implements this feature for any driver; shaders check bounds only on devices that
+/// enable it.
 TEST_F(DeviceTest, robust_matrices)
 {
    ASSERT_VK(create_instance());
@@ -62,12 +63,12 @@ TEST_F(DeviceTest, robust_matrices)
    ASSERT_VK(create_device(
       {.pNext = &matrices, .enabledExtensionCount = 1, .ppEnabledExtensionNames = names}));
    EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR), 0u);
-   EXPECT_FALSE(driver.enabled.robustBufferAccess); // that is the application's own choice
+   EXPECT_FALSE(driver.enabled.robustBufferAccess); // only the application enables it
    compiled_for();
    EXPECT_TRUE(compiler.seen.back().options.robust_access);
 }
 
-/// The stage's wish comes before the pipeline's, and both before the device's features.
+/// The stage's robustness overrides the pipeline's, and both override the device's features.
 TEST_F(DeviceTest, pipelines_choose_their_robustness)
 {
    constexpr auto as_the_device = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DEVICE_DEFAULT,
@@ -127,7 +128,7 @@ TEST_F(DeviceTest, pipelines_choose_their_robustness)
    }
 }
 
-/// Without the extension the layer is not there: neither in vkCreateDevice nor in any command.
+/// Without the extension the layer changes nothing in vkCreateDevice and intercepts no command.
 TEST_F(DeviceTest, without_matrices)
 {
    ASSERT_VK(create_instance());
@@ -223,7 +224,7 @@ TEST_F(DeviceTest, errors_of_the_driver_come_through)
    }
 }
 
-/// Several devices and instances at once have nothing to do with each other.
+/// Several devices and instances at once do not affect each other.
 TEST_F(DeviceTest, several_at_once)
 {
    ASSERT_VK(create_instance());

@@ -119,7 +119,7 @@ TEST(DriverReport, missing_and_unknown_members)
       Json report = whole;
       report.erase(name);
       EXPECT_EQ(problem_in(report), name + " is missing");
-      // A value of no member's type.
+      // No member accepts this value.
       report = whole;
       report[name] = -1.5;
       EXPECT_EQ(problem_in(report).rfind(name, 0), 0u) << problem_in(report);

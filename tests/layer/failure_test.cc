@@ -22,8 +22,8 @@ protected:
          GTEST_SKIP() << "ThreadSanitizer's operator new cannot be replaced";
    }
 
-   /// Runs a call with its first, second, … allocation failing until it does without that many.
-   /// Each failure must be the right one and leave nothing behind.
+   /// Runs a call with its first, second, … allocation failing, until the call makes fewer
+   /// allocations. Each failure must return the right error and leave no objects.
    void exhaust(const std::function<VkResult()> &call, const std::function<void()> &undo)
    {
       uint32_t failures = 0;
@@ -81,7 +81,7 @@ TEST_F(OutOfMemory, queries)
             "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR")(physical, &count, nullptr);
       },
       forget);
-   // A query that cannot fail tells of no matrices.
+   // A query that cannot return an error reports no matrices.
    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
       .cooperativeMatrix = 77,
@@ -99,7 +99,7 @@ TEST_F(OutOfMemory, queries)
 TEST_F(OutOfMemory, device)
 {
    ASSERT_VK(create_instance());
-   // Knowledge of the physical device is kept, and the next call allocates less.
+   // The layer keeps the facts about the physical device, so the next call allocates less.
    EXPECT_TRUE(advertised());
    exhaust([&] { return create_matrix_device(); }, [&] { destroy_device(); });
 }

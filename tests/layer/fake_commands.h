@@ -55,14 +55,14 @@ VkResult give(const std::vector<T> &from, uint32_t *count, T *to)
    return given < from.size() ? VK_INCOMPLETE : VK_SUCCESS;
 }
 
-/// The loader's tables, one of each level; addresses are all that matters.
+/// The loader's tables, one of each level; only their addresses matter.
 inline const int instance_table = 0;
 inline const int device_tables[4] = {};
 
 struct Command {
    const char *name;
    PFN_vkVoidFunction function;
-   const char *extension; ///< without which it is not there
+   const char *extension; ///< the command exists only with this extension
 };
 
 #define COMMAND(name, function, ...)                                                               \

@@ -16,7 +16,8 @@ struct FakeCompiler {
    ~FakeCompiler();
 
    std::vector<MatrixOperation> operations; ///< of supported_operations()
-   uint32_t size_without_last = 0;          ///< the subgroup size at which the last one is missing
+   uint32_t size_without_last = 0;          ///< the subgroup size at which the last operation is
+                                            ///< missing
    uint32_t local_size[3] = {64, 1, 1};     ///< of compile()'s result
 
    struct Seen {
@@ -29,11 +30,11 @@ struct FakeCompiler {
    std::mutex mutex;
 };
 
-/// A module that has to be lowered; above a driver with matrices, one that multiplies with a K of
-/// `payload`.  Compiling its entry point "fail" is an error.
-/// Its entry point "plain" has no matrices, and "broken" is not understood.
+/// A module with matrices. Above a driver with matrices, it multiplies with a K of `payload`.
+/// Compiling its entry point "fail" is an error. Its entry point "plain" has no matrices, and
+/// "broken" cannot be parsed.
 std::vector<uint32_t> matrix_module(uint32_t payload = 0);
-/// One that has not.
+/// A module without matrices.
 std::vector<uint32_t> plain_module(uint32_t payload = 0);
 /// compile()'s result: without matrices, and marked by the subgroup size that it was compiled for.
 bool is_lowered(const std::vector<uint32_t> &words, uint32_t subgroup_size);

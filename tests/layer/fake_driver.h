@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A driver below the layer whose every answer a test decides, and which keeps book: an object that
-/// is destroyed twice, or never, fails the test.  There is one at a time.
+/// A driver below the layer. A test decides each of its answers. It counts objects: an object that
+/// is destroyed twice, or never, fails the test. Only one exists at a time.
 
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace weft::layer_test {
 
-/// A VkComputePipelineCreateInfo or VkShaderCreateInfoEXT as it came.
+/// The contents of a VkComputePipelineCreateInfo or VkShaderCreateInfoEXT that the driver received.
 struct SeenShader {
    std::vector<uint32_t> words;
    std::string entry_point;

@@ -84,7 +84,7 @@ protected:
    VkInstance instance = VK_NULL_HANDLE;
    VkPhysicalDevice physical = VK_NULL_HANDLE;
    VkDevice device = VK_NULL_HANDLE;
-   /// Every instance has a messenger, which hears of warnings and errors, and of other things.
+   /// Every instance has a messenger for these: warnings and errors, and all other messages.
    std::vector<std::string> messages, infos;
 
 private:

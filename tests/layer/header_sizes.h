@@ -16,7 +16,7 @@ struct HeaderSize {
    const char *name;
 };
 
-/// Of all structs of the headers that may stand in a chain that the layer copies (generated).
+/// The sizes of the headers' structs that may be in a chain that the layer copies (generated).
 extern const std::vector<HeaderSize> header_sizes;
 
 } // namespace weft::layer_test

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
 
-"""Writes header_sizes: the compiler's sizes of the structs of layer/struct_sizes_gen.py, as far as the
-headers know them.  From those headers' registry (vk.xml)."""
+"""Writes header_sizes: the compiler's sizes of the structs of layer/struct_sizes_gen.py that the
+headers have. Reads the registry (vk.xml) of these headers."""
 
 import sys
 import xml.etree.ElementTree as et

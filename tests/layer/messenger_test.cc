@@ -128,7 +128,7 @@ TEST_F(Messenger, has_the_handle_of_the_next_layer)
    EXPECT_EQ(create_messenger(messenger_info(hear, &ear), &messenger), VK_ERROR_OUT_OF_HOST_MEMORY);
    refuse_a_device();
    EXPECT_TRUE(ear.heard.empty());
-   // The driver's book shows that it is its own handle which comes back.
+   // The driver's count of objects shows that it gets its own handle back.
    const size_t before = driver.live();
    messenger = listen(ear);
    EXPECT_EQ(driver.live(), before + 1);
@@ -155,7 +155,8 @@ TEST_F(Messenger, may_call_vulkan)
    };
    refuse_a_device();
    destroy_messenger(one);
-   // The message within is the second one's last, and the one around it is not for the third.
+   // The callback's own error is the second messenger's last message. The error that called it does
+   // not reach the third messenger, which was added meanwhile.
    ASSERT_FALSE(second.heard.empty());
    EXPECT_EQ(std::ranges::count(second.severities, VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT),
              1);

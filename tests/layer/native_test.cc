@@ -106,7 +106,7 @@ TEST_F(Native, the_layers_shaders_are_lowered_to_the_drivers_tiles)
    ASSERT_EQ(compiler.seen.size(), 2u);
    ASSERT_EQ(compiler.seen[0].options.native_operations.size(), 1u);
    EXPECT_EQ(compiler.seen[0].options.native_operations[0].k, native_k);
-   // A shader may have both.
+   // A shader may use both the driver's and the layer's operations.
    EXPECT_EQ(compiler.seen[0].options.operations.size(), 1 + compiler.operations.size());
 }
 
@@ -172,7 +172,8 @@ TEST_F(Native, workgroups_that_cannot_be_lowered_are_left_to_the_driver)
    EXPECT_EQ(shader_object(native_k).words, matrix_module(native_k));
 }
 
-/// A cache of pipelines is asked for the driver's own as if the layer were not there.
+/// With FAIL_ON_PIPELINE_COMPILE_REQUIRED, the driver decides about its own shaders as without the
+/// layer.
 TEST_F(Native, only_the_layers_shaders_require_a_compilation)
 {
    create();
@@ -258,7 +259,7 @@ TEST_F(Native, foreign_operations_are_listed_but_not_built_from)
    EXPECT_TRUE(compiler.seen.back().options.native_operations.empty());
 }
 
-/// The driver has bfloat16 and no float8: it is asked for the one and lowered for both.
+/// The driver has bfloat16 but no float8: the layer enables the driver's type and lowers for both.
 TEST_F(Native, types_of_the_driver_beside_the_layers)
 {
    using enum ComponentType;
@@ -309,7 +310,7 @@ TEST_F(Native, capabilities_that_extensions_share)
 }
 
 /// The driver has matrices of workgroup scope and no vector decode functions: a shader with both is
-/// lowered in the workgroups for which the driver has told programs of matrices.
+/// lowered in the workgroups for which the driver reports matrices.
 TEST_F(Native, workgroups_of_the_drivers_matrices)
 {
    driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);

@@ -233,7 +233,7 @@ TEST_F(PipelineTest, compile_required)
    EXPECT_TRUE(compiler.seen.empty());
    destroy_pipelines(pipelines);
 
-   // An error tells more, wherever it stands.
+   // An error takes precedence over VK_PIPELINE_COMPILE_REQUIRED, in any order.
    driver.fail("vkCreateComputePipelines", VK_ERROR_OUT_OF_DEVICE_MEMORY,
                1); // the second plain one
    EXPECT_EQ(create_pipelines(infos, pipelines), VK_ERROR_OUT_OF_DEVICE_MEMORY);
@@ -289,7 +289,7 @@ TEST_F(PipelineTest, creation_feedback)
    EXPECT_VK(create_one(info));
    EXPECT_EQ(feedback.flags, VkFlags(VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT));
    EXPECT_GT(feedback.duration, 1u); // the driver says 1
-   EXPECT_EQ(stage.flags, 0u);       // of which the driver says nothing
+   EXPECT_EQ(stage.flags, 0u);       // the driver gives no feedback for the stage
    info.stage.pName = "fail";
    EXPECT_EQ(create_one(info), VK_ERROR_UNKNOWN);
    EXPECT_EQ(feedback.flags, 0u);
@@ -404,7 +404,8 @@ TEST_F(PipelineTest, indirect_memory_is_that_of_the_lowered_pipeline)
    destroy_module(module);
 }
 
-/// Of a module with matrices, an entry point that has none goes to the driver without the rest.
+/// An entry point without matrices, of a module with matrices, goes to the driver without the rest
+/// of the module.
 TEST_F(PipelineTest, entry_points_without_matrices)
 {
    const VkShaderModule module = make_module(matrix_module(6));

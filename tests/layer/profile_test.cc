@@ -106,7 +106,7 @@ TEST_F(ProfileTest, subgroup_size_of_devices_without_matrices)
    EXPECT_EQ(driver.shaders[0].required_size, 64u);
    destroy_pipelines({&pipeline, 1});
    destroy_module(module);
-   // Matrices are not the layer's there.
+   // The device has not enabled the layer's matrices.
    const VkShaderModule matrices = make_module(matrix_module());
    EXPECT_EQ(driver.modules.back(), matrix_module());
    destroy_module(matrices);
@@ -138,7 +138,7 @@ TEST_F(ProfileTest, subgroup_size_of_shader_objects)
       device_function<PFN_vkDestroyShaderEXT>("vkDestroyShaderEXT")(device, shader, nullptr);
 }
 
-/// Stages that cannot be told a size have no subgroup operations any more.
+/// Stages that cannot require a size lose their subgroup operations.
 TEST_F(ProfileTest, subgroup_size_of_other_stages)
 {
    const Environment amd("WEFT_PROFILE", "amd");
@@ -173,7 +173,7 @@ TEST_F(ProfileTest, subgroup_size_of_other_stages)
    EXPECT_EQ(driver.shaders[0].required_size, 0u);
    EXPECT_EQ(driver.shaders[1].required_size, 64u);
 
-   // A key is that of the same pipeline.
+   // A key belongs to the same pipeline.
    const VkPipelineCreateInfoKHR described = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_INFO_KHR,
                                               .pNext = &info};
    info.stageCount = 1;
@@ -212,7 +212,8 @@ TEST_F(ProfileTest, workgroups_of_the_subgroup_size)
    EXPECT_EQ(properties.limits.maxComputeWorkGroupInvocations, 1024u);
 }
 
-/// Programs tell an architecture by the sizes: llama.cpp takes Intel's for Xe2 if the least is 16.
+/// Programs recognize an architecture by the sizes: llama.cpp takes an Intel device for Xe2 if the
+/// least size is 16.
 TEST_F(ProfileTest, subgroup_sizes_of_an_identity)
 {
    compiler.operations.push_back({8, 16, 16, ComponentType::f16, ComponentType::f16,
@@ -316,8 +317,7 @@ TEST_F(ProfileTest, apple)
    EXPECT_EQ(properties[0].AType, VK_COMPONENT_TYPE_FLOAT32_KHR);
    EXPECT_EQ(properties[1].ResultType, VK_COMPONENT_TYPE_FLOAT16_KHR);
    EXPECT_EQ(subgroup_size(), 32u);
-   const SubgroupSizes sizes =
-      subgroup_sizes(); // the driver has none of 4, and MoltenVK none of 64
+   const SubgroupSizes sizes = subgroup_sizes(); // the driver has no size 4, MoltenVK no size 64
    EXPECT_EQ(sizes.min, 8u);
    EXPECT_EQ(sizes.max, 32u);
 }

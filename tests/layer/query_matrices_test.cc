@@ -31,7 +31,7 @@ TEST_F(Query, matrix_properties_keep_to_the_capacity)
 /// A pipeline may require any subgroup size, and must compile then.
 TEST_F(Query, operations_compile_at_every_subgroup_size)
 {
-   compiler.size_without_last = 16; // neither the default size nor the least or the largest
+   compiler.size_without_last = 16; // not the default, least or largest size
    ASSERT_VK(create_instance());
    EXPECT_EQ(matrix_properties().size(), compiler.operations.size() - 1);
    destroy_instance();
@@ -229,7 +229,7 @@ TEST_F(Query, flexible_dimensions_of_small_workgroups)
    }
 }
 
-/// Without saturation or with it, each by itself; other scopes have none.
+/// Properties without saturation and with it, queried separately; other scopes have no properties.
 TEST_F(Query, matrix_properties_by_class)
 {
    compiler.operations[1].saturating = true;

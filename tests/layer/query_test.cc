@@ -191,7 +191,7 @@ TEST_P(QueryObstacle, advertises_nothing)
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
       .cooperativeMatrix = VK_TRUE,
    };
-   // The struct of an extension that is not there is the driver's to judge.
+   // The driver judges a struct of an absent extension.
    EXPECT_VK(create_device({.pNext = &feature}));
    EXPECT_EQ(std::ranges::count(driver.device_chain, feature.sType), 1);
 }

@@ -98,7 +98,7 @@ TEST_F(SettingsTest, files_in_order)
       write(home / ".local/share/vulkan/settings.d", "nvidia");
       EXPECT_EQ(profile(), "nvidia");
       const Environment xdg("XDG_DATA_HOME", data.c_str());
-      EXPECT_EQ(profile(), "intel"); // HOME is not looked at
+      EXPECT_EQ(profile(), "intel"); // HOME is not read
       write(data / "vulkan/settings.d", "apple");
       EXPECT_EQ(profile(), "apple");
    }

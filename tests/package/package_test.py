@@ -226,7 +226,7 @@ class PackageTest(unittest.TestCase):
         self.assertRegex(ran.stderr, "no manifest of the driver in .*icd.d")
 
     def driver_info(self, folder):
-        """What the driver says of itself, and weft-run's version."""
+        """The driver's own version, and weft-run's version."""
         info = self.run_in(folder, "--info", "--json", "--cpu")
         self.assertEqual(info.returncode, 0, info.stderr)
         told = json.loads(info.stdout)

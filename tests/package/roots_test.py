@@ -37,7 +37,7 @@ KEYRINGS = {"debian": client_root.KEYRING,
             "ubuntu": "/usr/share/keyrings/ubuntu-archive-keyring.gpg"}
 SECONDS = 10  # of a CPU
 PLACE = "opt/Wëft hier"
-# What a root has when its packages are installed; nothing that compiles.
+# The files of a root after its packages are installed, without a compiler.
 USERS = "python3,python3-venv,nodejs,npm"
 # llama.cpp's own tests are in the Debian that follows, for its C library.
 FOREIGN = "libvulkan1,mesa-vulkan-drivers,nodejs,python3,python3-venv," + ",".join(
@@ -109,7 +109,7 @@ class Root:
                               check=False, **options)
 
     def left_files(self):
-        """What was written and is still there."""
+        """The files that were written and still exist."""
         return sorted(str(path.relative_to(self.written)) for path in self.written.rglob("*")
                       if path.is_file() and not path.parts[len(self.written.parts)] in ("dev", "proc"))
 

@@ -23,7 +23,7 @@ class Documents(unittest.TestCase):
         for program in PROGRAMS:
             usage = subprocess.run([program, "--help"], check=True, stdout=subprocess.PIPE,
                                    text=True).stdout
-            # Options stand at the beginnings of lines; in texts there may be those of others.
+            # Options are at the beginnings of lines; texts may mention options of other programs.
             listed = set()
             for line in usage.splitlines():
                 if line.startswith("  -"):

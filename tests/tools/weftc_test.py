@@ -363,7 +363,7 @@ class Weftc(unittest.TestCase):
         self.assertEqual(applications("--stop-after", middle)[-1], middle)
         nir = self.emit("--stop-after", "opt_cmat_copies")
         self.assertIn("@cmat_muladd", nir)
-        # What comes behind the NIR passes sees them too.
+        # The selection of passes affects the phases behind NIR too.
         self.assertNotEqual(self.emit("--emit=llvm", "--pass-limit", "0"),
                             self.emit("--emit=llvm"))
         self.assertIn("not an optional pass",

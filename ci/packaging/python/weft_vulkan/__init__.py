@@ -6,7 +6,7 @@
     weft_vulkan.activate()    # before the process makes its first Vulkan instance
 
 `python -m weft_vulkan run PROGRAM` starts another program on the CPU device, `python -m weft_vulkan
-info` tells which devices have matrices.
+info` reports the devices that have matrices.
 """
 
 import os
@@ -30,7 +30,7 @@ def activate(*, layer=False, add=False, gpu=False, profile=None):
     gpu:      the CPU device presents itself as an integrated GPU
     profile:  the matrices of a vendor's device, such as "nvidia"
 
-    Returns the variables of the environment that it set. They are those of `weft-run`, and
+    Returns the variables of the environment that it set. They are the variables of `weft-run`, and
     processes that this one starts inherit them.
     """
     options = [option for option, wanted in
