@@ -404,8 +404,7 @@ TEST_F(PipelineTest, indirect_memory_is_that_of_the_lowered_pipeline)
    destroy_module(module);
 }
 
-/// An entry point without matrices, of a module with matrices, goes to the driver without the rest
-/// of the module.
+/// The driver gets an entry point without matrices, and no other part of the module.
 TEST_F(PipelineTest, entry_points_without_matrices)
 {
    const VkShaderModule module = make_module(matrix_module(6));
