@@ -147,7 +147,7 @@ void get_vacuous_features(vk_features *f)
    f->shaderTerminateInvocation = true;
 
    // Khronos' validation layers instrument shaders (printf, checks of accesses) only on devices
-   // with these features, whatever stages the program uses.
+   // with these features, even for programs with compute stages only.
    f->fragmentStoresAndAtomics = true;
    f->vertexPipelineStoresAndAtomics = true;
 }

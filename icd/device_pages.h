@@ -19,8 +19,8 @@ namespace weft {
 
 constexpr uint64_t page_size = 4096;
 
-/// Returns zeroed pages; null if the kernel has none. The size must be a multiple of the page size.
-/// Allocations that can contain a huge page begin at a multiple of its size.
+/// Returns zeroed pages; null if the kernel has no memory. The size must be a multiple of the page
+/// size. Allocations that can contain a huge page begin at a multiple of its size.
 uint8_t *allocate_pages(uint64_t size);
 
 /// Returns the pages to the system.

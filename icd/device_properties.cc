@@ -38,9 +38,9 @@ constexpr uint32_t min_subgroup_size = 8, max_subgroup_size = 64;
 constexpr uint32_t max_descriptors = 1 << 20;
 constexpr uint32_t max_inline_uniform_blocks = 16, max_inline_uniform_block_size = 4096;
 
-/// Identical for all drivers, processes and boots of one machine, and different on another machine:
-/// a hash of the machine's id (machine-id(5), which must not be exposed itself) and of the CPU's
-/// name.
+/// Identical for all drivers, processes and boots of one machine, and different on another machine.
+/// A hash of the CPU's name and of the machine's id (machine-id(5)), which must not be exposed
+/// itself.
 void get_device_uuid(uint8_t (&uuid)[VK_UUID_SIZE])
 {
    std::string machine;

@@ -43,9 +43,9 @@ FeatureSet query_features(uint32_t version, const HasExtension &,
 /// The features with `added`.
 FeatureSet features_of_lowering();
 
-/// Edits the chain of a VkDeviceCreateInfo: enables the features that are supported and wanted, in
-/// the application's structs if it has them. Returns all enabled features. `core` are the features
-/// of Vulkan 1.0 if the application passes them in pEnabledFeatures; null if the chain has
+/// Edits the chain of a VkDeviceCreateInfo: enables the features of both sets, in the application's
+/// structs if it has them. Returns all enabled features. `core` are the features of Vulkan 1.0 if
+/// the application passes them in pEnabledFeatures; null if the chain has
 /// VkPhysicalDeviceFeatures2.
 FeatureSet enable_features(const FeatureSet &supported, const FeatureSet &wanted,
                            VkPhysicalDeviceFeatures *core, StructChain &);

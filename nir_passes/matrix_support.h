@@ -34,9 +34,10 @@ bool rounds_sums(const MatrixOperation &);
 /// component types of later extensions.
 bool is_nv_operation(const MatrixOperation &);
 
-/// The list of operations with fixed sizes. The CPU driver has all of them, the layer those whose
-/// types the driver below can hold. Types that few devices have in hardware, narrow floats and
-/// integers of every size in every role, have only two shapes, 16x16x16 and 8x8x8.
+/// The list of operations with fixed sizes. The CPU driver has all of them; the layer has the
+/// operations on types that the driver below can hold. Types that few devices have in hardware,
+/// narrow floats and integers of every size in every role, have only two shapes, 16x16x16 and
+/// 8x8x8.
 const std::vector<MatrixOperation> &matrix_operations();
 
 /// Operations of many sizes: one row of VkCooperativeMatrixFlexibleDimensionsPropertiesNV.

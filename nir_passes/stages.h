@@ -31,8 +31,8 @@ void lower_matrices(PassRunner &, const Target &);
 /// unrolling loops of them.
 void optimize(PassRunner &, bool unroll_tiles);
 
-/// Runs last: hides additions and multiplications from nir_opt_algebraic, and fuses them (unless
-/// NoContraction) if the back end wants that.
+/// Runs last: hides additions and multiplications from nir_opt_algebraic. If the back end requests
+/// it, fuses them (unless NoContraction).
 void optimize_late(PassRunner &);
 
 } // namespace weft

@@ -110,9 +110,9 @@ void present_driver(const Identity &identity, Properties &properties)
 /// identity without that size changes nothing.
 SubgroupSizes presented_sizes(SubgroupSizes device, const Identity *, uint32_t size);
 
-/// The operations that the profile also has (null: all), in the order of preference: first those
-/// whose tiles have at most as many rows as the subgroup has invocations. Programs take the first
-/// suitable operation, and llama.cpp's kernels divide the invocations by the rows.
+/// The operations that the profile also has (null: all), in the order of preference. First come
+/// operations whose tiles have at most as many rows as the subgroup has invocations. Programs take
+/// the first suitable operation, and llama.cpp's kernels divide the invocations by the rows.
 std::vector<MatrixOperation> advertised_operations(std::vector<MatrixOperation>, const Profile *,
                                                    uint32_t subgroup_size);
 

@@ -69,8 +69,8 @@ struct CompileOptions {
    /// The matrices that the shader may use; unset: supported_matrices(). Matrices without a tile
    /// kernel are cut into the kernels' shapes, and padded.
    std::optional<MatrixSupport> matrices = {};
-   /// If set, called with the text after each phase: the name of each NIR pass, "nir" for the input
-   /// of the translator, "llvm" and "llvm-opt" before and after LLVM's passes, "asm".
+   /// If set, called with the text after each phase. Phases: each NIR pass by its name, "nir" for
+   /// the input of the translator, "llvm" and "llvm-opt" before and after LLVM's passes, "asm".
    std::function<void(const char *phase, const std::string &text)> dump = {};
    PassControl *control = nullptr;          ///< skips optional NIR passes; may be null
    CompileStatistics *statistics = nullptr; ///< is filled in; may be null

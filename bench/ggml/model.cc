@@ -199,7 +199,7 @@ public:
       return found->second;
    }
 
-   /// Width floats per token. As in llama.cpp, the CPU looks them up, whatever the device.
+   /// Width floats per token. As in llama.cpp, the CPU looks them up for every device.
    std::vector<float> embeddings(std::span<const int32_t> tokens) const
    {
       const ggml_type_traits *traits = ggml_get_type_traits(embedding_->type);

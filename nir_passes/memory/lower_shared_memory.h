@@ -9,9 +9,9 @@
 
 namespace weft {
 
-/// For a back end with typed memory: every shared variable becomes an array of unsigned scalars
-/// (floats, if it has atomic operations on floats), as wide as the narrowest access to it. Every
-/// access becomes an access of scalars.
+/// For a back end with typed memory: every shared variable becomes an array of scalars, as wide as
+/// the narrowest access to it. They are floats if it has atomic operations on floats, else unsigned
+/// integers. Every access becomes an access of scalars.
 ///
 /// No two variables alias. Blocks with an explicit layout, which all share one address, become one
 /// array. Variables that one pointer may point to (pointer_groups.h) also become one array, one

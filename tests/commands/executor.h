@@ -76,7 +76,7 @@ private:
    const Interpretation &expected;
    Timestamps timestamps;
    uint64_t start = 0;
-   uint32_t turns = 0; ///< barriers take forms by turns
+   uint32_t turns = 0; ///< number of barriers, which alternate in form
 
    std::vector<VkBuffer> buffers;
    std::vector<VkDescriptorSetLayout> set_layouts; ///< equal to the machine's

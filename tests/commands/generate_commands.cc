@@ -174,7 +174,7 @@ void Generator::append_dispatch(BindState &state, std::vector<Command> &commands
    for (uint32_t d = 0; dispatch.with_base && d < 3; d++)
       dispatch.base[d] = random.percent(50) ? random.below(5) : 0;
    commands.push_back(dispatch);
-   // Once more with one thing changed, which is then all that tells the two apart.
+   // The same dispatch again, with a single difference.
    if (random.percent(75))
       return;
    if (random.percent(50)) {

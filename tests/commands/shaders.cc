@@ -39,7 +39,7 @@ struct BranchView {
    uint32_t a, b, c, d, salt;
 };
 
-/// Three conditions; the third one is asked where the first one holds.
+/// Three conditions; the third one is evaluated if the first one holds.
 struct BranchVariant {
    const char *text[3];
    bool (*holds[3])(const BranchView &);

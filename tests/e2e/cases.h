@@ -47,8 +47,8 @@ bool has_tiles_of_another_driver(const Device &, const char *extension);
 oracle::Random test_random();
 
 /// In a full sweep always true. In a reduced sweep true for a test's first case and for about one
-/// in `reduction` of the rest; in the least sweep for a quarter of that number, in a partial one
-/// for four times as many.
+/// in `reduction` of the others. In the least sweep true for a quarter of that number, in a partial
+/// one for four times as many.
 bool selected(oracle::Random &, uint32_t reduction = 16);
 
 /// Whether WEFT_SHAPES has the sizes of matrices drawn: a test may find none of its types among

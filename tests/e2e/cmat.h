@@ -47,7 +47,7 @@ enum class SmallFloats { without, with };
 std::vector<MatrixOperation> matrix_operations(const Device &, SmallFloats = SmallFloats::without);
 /// Their operands' types, each once.
 std::vector<MatrixType> matrix_types(const Device &, SmallFloats = SmallFloats::without);
-/// Whether any is of bf16 or float8: drawn shapes may have none.
+/// Whether a type is bf16 or float8; drawn shapes may lack these types.
 bool has_small_floats(const std::vector<MatrixType> &);
 
 /// False for three of four operations on bytes, at random: these are many, and differ in signs and

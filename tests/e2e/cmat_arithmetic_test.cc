@@ -64,7 +64,7 @@ TEST(CmatArithmetic, matrix_with_matrix)
    Device &device = plain_device();
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {
-      // Infinity, NaN and overflow are asked of Weft's own driver.
+      // Only Weft's own driver must handle infinity, NaN and overflow.
       const oracle::Inputs inputs =
          device.is_weft ? oracle::Inputs::extremes : oracle::Inputs::edges;
       const std::vector<Matrix> m = {

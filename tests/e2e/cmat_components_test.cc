@@ -205,8 +205,8 @@ TEST(CmatComponents, arrays_of_matrices)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
-   // Through the layer an array that is indexed is bytes in private memory.  Of 64-bit integers the
-   // driver then generates code for half a minute, and tells nothing that f64 does not.
+   // Through the layer, an indexed array becomes bytes in private memory. For 64-bit integers, the
+   // driver then generates code for half a minute; f64 tests the same.
    const auto fits = [](const MatrixType &type, uint32_t) {
       return type.component_bytes() < 8 || oracle::format(type.type).is_float;
    };

@@ -78,7 +78,7 @@ Matrix convertible(const Device &device, oracle::Random &random, const MatrixTyp
 {
    const bool from_float = oracle::format(from.type).is_float,
               to_float = oracle::format(to).is_float;
-   // Infinity, NaN and overflow between floats are asked of Weft's own driver.
+   // Only Weft's own driver must handle infinity, NaN and overflow between floats.
    if (from_float && to_float && device.is_weft && oracle::draw(random, 2))
       return random_matrix(random, from, oracle::Inputs::extremes);
    Matrix matrix = random_matrix(random, from, oracle::Inputs::edges);

@@ -236,8 +236,8 @@ TEST(CmatElements, operands_to_accumulators)
    });
 }
 
-/// Sums tell whether every element takes part exactly once, maxima are indifferent to that; neither
-/// is rounded.
+/// Sums show whether every element takes part exactly once; maxima allow it to take part twice.
+/// Both are exact.
 TEST(CmatElements, reductions)
 {
    Device &device = plain_device();

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /// VK_QCOM_cooperative_matrix_conversion: rows or columns of matrices as arrays of invocations, bit
-/// casts and parts of arrays.  GLSL here has none of it, so shaders call functions
+/// casts and parts of arrays. The supported glslang lacks the extension, so shaders call functions
 /// (replace_calls_by_array_conversions()).
 
 #include "tests/e2e/cmat_program.h"

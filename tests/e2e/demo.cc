@@ -265,7 +265,7 @@ private:
 
 int main()
 {
-   // The driver that was built beside this program, unless another one is asked for.
+   // The driver of this build, unless the environment names another one.
    if (!getenv("VK_ICD_FILENAMES"))
       setenv("VK_DRIVER_FILES", WEFT_ICD_MANIFEST, 0);
    const char *asked = getenv("WEFT_SEED");

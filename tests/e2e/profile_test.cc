@@ -14,7 +14,7 @@ namespace weft::e2e {
 
 namespace {
 
-/// The architectures that llama.cpp tells apart, by the same properties.
+/// The architectures that llama.cpp distinguishes, by the same properties.
 enum class Architecture { other, amd_gcn, amd_rdna, intel_xe2, intel_older };
 
 Architecture architecture(const Device &device)

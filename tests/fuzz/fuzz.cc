@@ -426,8 +426,8 @@ uint64_t follow(const Settings &settings, uint64_t first, uint64_t end, Totals &
    return report.index + 1;
 }
 
-/// Whether each of the paths that are asked for can run; says which does not.  In a process of its
-/// own: this one makes no paths, which its children have for themselves.
+/// Whether each of the requested paths can run; reports a path that cannot. Runs in a child
+/// process, because only the children of this process may make paths.
 bool has_paths(const Settings &settings)
 {
    const pid_t pid = fork();

@@ -272,7 +272,7 @@ TEST(Generator, has_scopes_and_sizes)
    EXPECT_GE(flexible, 10u);
 }
 
-/// Each where the program has it, and as an instruction where GLSL has none.
+/// The text has each operation of the program, as an instruction of SPIR-V if GLSL lacks it.
 TEST(Generator, has_all_of_the_family)
 {
    uint32_t without_use = 0, vectors = 0, transposes = 0, coordinates = 0, turns = 0, blocks = 0,

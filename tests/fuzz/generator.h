@@ -102,7 +102,8 @@ private:
    Place unset_matrix(const e2e::MatrixType &);
    Place place_of(uint32_t variable, const Flow &);
    Type scalar_type();
-   /// A matrix type that has arithmetic; small floats have none, and there may be nothing else.
+   /// A matrix type with arithmetic, which small floats lack; nothing if all types are small
+   /// floats.
    std::optional<e2e::MatrixType> arithmetic_type();
 
    // generate_expr.cc

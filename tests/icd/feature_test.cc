@@ -404,8 +404,8 @@ TEST_F(FeatureTest, ExpectAndAssume)
       EXPECT_EQ(out.as()[i], (i == 2 ? 5u : i) + (i > 5 ? 100 : 0)) << i;
 }
 
-/// Pointers of storage buffers and of shared memory that are chosen as the shader runs; GLSL has
-/// none.
+/// Pointers to storage buffers and shared memory that the shader chooses at run time; GLSL lacks
+/// them.
 TEST_F(FeatureTest, VariablePointers)
 {
    const char *const text = R"(

@@ -27,7 +27,7 @@ namespace weft::icd_test {
 /// Nothing that a test waits for takes this long, in nanoseconds; that it hangs is an outcome too.
 constexpr uint64_t wait_limit = 120'000'000'000;
 
-/// A driver's allocations: counted, and failing from the n-th on when asked to.
+/// Counts a driver's allocations, and can let them fail from the n-th on.
 class CountingAllocator {
 public:
    CountingAllocator();

@@ -24,7 +24,7 @@ TEST_F(DeviceTest, adds_extensions_below_vulkan_1_3)
    EXPECT_TRUE(enabled(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME));
    EXPECT_TRUE(enabled(VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME));
    EXPECT_TRUE(enabled(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME));
-   EXPECT_FALSE(enabled(VK_KHR_8BIT_STORAGE_EXTENSION_NAME));  // it has none
+   EXPECT_FALSE(enabled(VK_KHR_8BIT_STORAGE_EXTENSION_NAME));  // the driver lacks it
    EXPECT_FALSE(enabled(VK_KHR_16BIT_STORAGE_EXTENSION_NAME)); // core in 1.1
    const spirv::Driver lowered_for = compiled_for();
    EXPECT_EQ(lowered_for.spirv_version, 0x00010300u);

@@ -134,7 +134,7 @@ std::optional<Outcome> insert_part(const Operands &o)
    return Outcome{o.a.insert(o.shape, o.v, o.a.extract(o.shape, o.w, {0}), {0}), from};
 }
 
-/// Takes over a component of w, tells it, and puts v's back.
+/// Inserts a component of w, stores it, and restores v's component.
 std::optional<Outcome> insert_component(const Operands &o)
 {
    std::string value = o.v;

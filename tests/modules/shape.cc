@@ -166,8 +166,8 @@ std::string Assembly::type(const Shape &shape, bool twin)
          : "OpTypeStruct" + parts;
    if (!twin)
       return declare(instruction);
-   /* A blank more makes it another instruction for declare(), a name another type for compilers
-    * that tell structs by their members and names. */
+   /* One more blank makes the text a new instruction for declare(). A name makes a new type for
+    * compilers that distinguish structs by members and names. */
    const std::string id = declare(instruction + " ");
    if (shape.form == Shape::Form::structure)
       names[id] = "Twin" + id.substr(1);

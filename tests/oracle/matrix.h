@@ -39,10 +39,10 @@ struct Matrix {
 
 Matrix random_matrix(Random &, ComponentType, uint32_t rows, uint32_t cols, Inputs);
 
-/// The permitted values of a computed matrix. Integers are exact. A float may be anything in value
-/// ± bound. It may be infinity (NaN where the type has none) if that interval reaches past the
-/// largest finite number of the type. If the value is infinite or NaN, so is the result. If the
-/// bound is infinite, the result may be anything, also for integers.
+/// The permitted values of a computed matrix. Integers are exact. A float may be any number in
+/// value ± bound. It may be infinity (or NaN, if the type lacks infinity) if that interval reaches
+/// past the largest finite number of the type. If the value is infinite or NaN, so is the result.
+/// If the bound is infinite, the result may be anything, also for integers.
 struct Expectation {
    ComponentType type;
    uint32_t rows, cols;
@@ -90,9 +90,9 @@ struct MuladdRules {
 /// So is the possible loss in the K+2 intermediate results: smallest normal numbers in place of
 /// subnormal ones.
 ///
-/// The bound is 0 if every order of summation gives the exact sum. That is so if C has no bound,
-/// all terms are whole multiples of a power of two, and the sum of their magnitudes fits into the
-/// narrower of the two significands.
+/// The bound is 0 if every order of summation gives the exact sum. That is so if C has no bound and
+/// all terms are whole multiples of a power of two. The sum of their magnitudes must also fit into
+/// the narrower of the two significands.
 ///
 /// If a term is infinite or NaN, the sum follows IEEE 754, in any order, unless finite terms may
 /// overflow as well. Any result is right in that case, if partial sums may leave the range of the

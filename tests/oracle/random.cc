@@ -97,7 +97,8 @@ void fill_random(Random &random, ComponentType type, Inputs inputs, std::span<st
 
 void fill_poison(std::span<std::byte> out)
 {
-   // 0x7ff. in the upper half of any 16, 32 or 64 bits is a NaN; the low bits tell positions apart.
+   // 0x7ff. in the upper half of any 16, 32 or 64 bits is a NaN; the low bits distinguish
+   // positions.
    for (size_t i = 0; i < out.size(); i++)
       out[i] = std::byte(i % 2 ? 0x7f : 0xf1 + (i / 2) % 13);
 }

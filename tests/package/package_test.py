@@ -157,7 +157,7 @@ class PackageTest(unittest.TestCase):
         if not lavapipe:
             self.skipTest("lavapipe is not installed")
         product = self.product()
-        # Whichever is loaded first.
+        # Either driver may be loaded first.
         weft = str(next(self.folder.glob("share/vulkan/icd.d/*.json")))
         for drivers in ((weft, str(lavapipe[0])), (str(lavapipe[0]), weft)):
             both = {"VK_DRIVER_FILES": ":".join(drivers), "VK_ICD_FILENAMES": ":".join(drivers)}

@@ -1,16 +1,16 @@
 /* SPDX-FileCopyrightText: The Weft authors
  * SPDX-License-Identifier: MIT
  *
- * A Vulkan program of the plainest kind: on each device a 16×16×16 product of half floats, with a
- * cooperative matrix where the device has them, held to the same product in C.
+ * A plain Vulkan program. On each device it computes a 16×16×16 product of half floats, with
+ * cooperative matrices if the device has them, and compares with the same product in C.
  *
  * usage: product [--times] MATRIX.spv SCALAR.spv [NAME...]
  *
  * Fails unless each NAME begins the name of a device that was tried.  The last line is "verified".
  *
- * With --times only the first device is tried, once, and each step of it is printed with the
- * milliseconds of a clock and of all CPUs until it has ended: since main() and since the process's
- * start.  With an empty MATRIX.spv the device does without matrices.
+ * With --times, it runs once on the first device. It prints each step with milliseconds at its end:
+ * of a clock since main(), and of all CPUs since the process's start. With an empty MATRIX.spv the
+ * device does without matrices.
  */
 
 #define _POSIX_C_SOURCE 200809L

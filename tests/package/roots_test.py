@@ -302,8 +302,7 @@ class RootsTest(unittest.TestCase):
         path = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
         ran = root.run("dpkg", "--install", *("/tmp/" + path.name for path in debs), variables=path)
         self.assertEqual(ran.returncode, 0, ran.stdout)
-        # The driver is there for programs that have not heard of it, the layer when it is asked
-        # for.
+        # Programs find the driver without settings, and the layer on request.
         self.assert_verified(root.run(*self.product(root)))
         self.assertRegex(root.run("vulkaninfo", "--summary").stdout, r"deviceName += Weft")
         self.assert_verified(root.run("weft-run", "--cpu", "--layer", *self.product(root),

@@ -237,7 +237,7 @@ class Weftc(unittest.TestCase):
         self.assertEqual(struct.unpack("<2I", binary[:8])[1], 0x10500)
         self.assertNotIn("OpCapability Float16", module)
         self.assertIn("OpCapability Int16", module)
-        # Its plan has blocks: the module asks for no subgroup operation.
+        # The plan has blocks, so the module uses no subgroup operation.
         blocks = self.emit("--emit=spirv-text", *self.report(requiredSubgroupSizeStages=0))
         self.assertNotIn("GroupNonUniform", blocks)
         native = {"MSize": 16, "NSize": 16, "KSize": 16, "AType": 0, "BType": 0, "CType": 0,

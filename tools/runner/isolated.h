@@ -15,8 +15,8 @@ namespace weft::runner {
 
 struct IsolatedRun {
    Result<std::vector<Buffer>> buffers; ///< the result of run()
-   uint32_t optional_passes = 0;        ///< number of their applications, including those that were
-                                        ///< not allowed to run
+   uint32_t optional_passes = 0;        ///< number of applications, including applications not
+                                        ///< allowed to run
    std::string last_optional_pass;      ///< the last that ran
 };
 

@@ -40,7 +40,7 @@ struct SpecArgument {
    uint64_t bits;
 };
 
-/// --buffer SET.BINDING[.ELEMENT]=WHAT
+/// --buffer SET.BINDING[.ELEMENT]=CONTENTS
 struct BufferArgument {
    runner::BufferPlace place;
    enum class Contents { file, random, zero } contents;

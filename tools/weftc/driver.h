@@ -30,7 +30,7 @@ struct DescribedDriver {
 
 Result<DescribedDriver> describe_driver(const Arguments &);
 
-/// --emit=plan: what the layer advertises and does above the driver of a driver report.
+/// --emit=plan: the layer's plan for the driver of a driver report.
 Result<std::string> plan_for_driver(const Arguments &);
 
 } // namespace weft::weftc

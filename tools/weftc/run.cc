@@ -39,8 +39,8 @@ std::string text(const runner::BufferPlace &place)
    return place.element ? text + "." + std::to_string(place.element) : text;
 }
 
-/// Numbers for which sums and products up to a matrix's size are exact in any order: multiples of
-/// 1/4 from -2 to 2, integers that may be indices, and all bytes.
+/// Numbers for which sums and products up to a matrix's size are exact in any order. They are
+/// multiples of 1/4 from -2 to 2, integers that may be indices, and all bytes.
 uint64_t random_bits(const Scalar &scalar, std::mt19937_64 &random)
 {
    const uint64_t bits = random();

@@ -469,8 +469,8 @@ compile_object(llvm::Module &module,
 
 void prepare_code_generation(const CpuFeatures &cpu)
 {
-   // A small module that makes LLVM create its tables: for calls, for vectors wider than registers,
-   // and for an instruction with a memory operand that would overwrite a register still in use.
+   // A small module that makes LLVM create its tables. It has calls, vectors wider than registers,
+   // and an instruction with a memory operand that would overwrite a register still in use.
    llvm::LLVMContext context;
    llvm::Module module("prepare", context);
    prepare_module(module);

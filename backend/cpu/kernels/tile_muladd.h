@@ -3,8 +3,8 @@
 
 /// Between the table of tile operations and the multiplications in the folder of the CPU family.
 ///
-/// Files of an instruction set are compiled with its flags and keep to plain arrays and vectors:
-/// the linker could keep an inline function of the standard library, compiled with these flags, for
+/// Files of an instruction set are compiled with its flags and use plain arrays and vectors only.
+/// The linker could keep an inline function of the standard library, compiled with these flags, for
 /// the whole program.
 
 #pragma once

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A shader has code for every size that it may meet: a norm unrolled for ten lengths of a row, a
-/// product with and without checks of the matrix's edge, attention with and without a mask. The
-/// push constants and the size of a dispatch decide which code it executes. Compiling the other
-/// code would only take time.
+/// A shader has code for every size that it may get. Examples are a norm unrolled for ten lengths
+/// of a row, a product with and without checks of the matrix's edge, and attention with and without
+/// a mask. The push constants and the size of a dispatch decide which code it executes. Compiling
+/// the other code would only take time.
 
 #pragma once
 

@@ -35,7 +35,7 @@ void emit_atomic(Translator &, nir_intrinsic_instr *);
 void emit_atomic_at(Translator &, nir_intrinsic_instr *, Pointer, unsigned first, Kind,
                     Id stored = 0);
 
-/// The opcode for reductions and scans by a NIR operation; OpNop if SPIR-V has none.
+/// The opcode for reductions and scans by a NIR operation; OpNop if SPIR-V lacks the operation.
 SpvOp subgroup_arithmetic_op(nir_op, bool boolean);
 
 } // namespace weft::spirv

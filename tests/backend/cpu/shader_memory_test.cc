@@ -183,7 +183,7 @@ void main() {
    munmap(pages, 2 * page);
 }
 
-/// Shared memory of any size begins with zeros, whatever an earlier workgroup left there.
+/// Shared memory of any size begins with zeros, not with data of an earlier workgroup.
 TEST_P(ShaderMemory, SharedMemoryBeginsWithZeros)
 {
    auto program = compile_with(R"(

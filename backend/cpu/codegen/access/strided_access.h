@@ -8,8 +8,8 @@
 /// unless a guard of the block has checked them.
 ///
 /// If a condition fails, the access goes lane by lane, by a call of lane_memory.h. Accesses without
-/// a pattern always go lane by lane: a function of the module handles each form of access, and
-/// lane_memory.h takes over where an active lane is out of bounds and checks each component.
+/// a pattern always go lane by lane, by a function of the module for each form of access. If an
+/// active lane is out of bounds, lane_memory.h takes over and checks each component.
 
 #pragma once
 

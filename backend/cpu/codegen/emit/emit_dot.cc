@@ -41,8 +41,8 @@ std::optional<Dot> dot_of(nir_op op)
    }
 }
 
-/// The dot product of vectors that fill a register (x, y, the sum: <4, 8 or 16 x i32>), by words:
-/// bytes at even and at odd places are extended to i16, and their products are added in pairs.
+/// The dot product by words of vectors that fill a register (x, y, the sum: <4, 8 or 16 x i32>).
+/// Bytes at even and at odd places are extended to i16, and their products are added in pairs.
 Value *dot_by_words(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
 {
    llvm::IRBuilder<> &b = a.b;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Integer operations. No code here may fault or be poison, whatever inactive lanes hold: shift
-/// counts are masked and divisors are made nonzero.
+/// Integer operations. No code here may fault or be poison for any contents of inactive lanes:
+/// shift counts are masked and divisors are made nonzero.
 
 #include "backend/cpu/codegen/emit/emit_alu.h"
 

@@ -5,8 +5,8 @@
 ///
 /// An address that all lanes share makes a scalar access; strided_access.h has the code for
 /// addresses that differ. This file handles the kinds of memory: buffers, which may differ from
-/// lane to lane, and scratch, where a component of private memory lies next to the same component
-/// of the other lanes.
+/// lane to lane, and scratch. There, a component of private memory is next to the same component of
+/// the other lanes.
 
 #include "backend/cpu/codegen/access/guarded_block.h"
 #include "backend/cpu/codegen/access/rematerializer.h"

@@ -13,9 +13,9 @@ namespace weft::cpu {
 
 class ActiveLanes {
 public:
-   /// The shader has divergence information. It follows emit_control_flow.cc: a mask comes from a
-   /// workgroup that does not fill its last subgroup, a side of a divergent if, a loop that lanes
-   /// leave at different times, and an if of which one side never ends.
+   /// The shader has divergence information. The analysis follows emit_control_flow.cc. A workgroup
+   /// that does not fill its last subgroup has a mask. So have a side of a divergent if, a loop
+   /// that lanes leave at different times, and code behind an if with a side that never ends.
    ActiveLanes(nir_shader *, uint32_t subgroup_size);
 
    /// Whether a block runs under a mask, so that some lanes may be inactive.

@@ -282,8 +282,8 @@ ValueRange IntegerRanges::of_operation(const nir_scalar &s)
    return range_of_result(op, s.def->bit_size, source(s, 0).def->bit_size, operands);
 }
 
-/// The bound of a counter: a phi that starts with a value and grows by a constant per iteration, of
-/// a loop that is left once the counter reaches a constant.
+/// The bound of a counter: a phi that starts with a value and grows by a constant per iteration.
+/// The loop ends once the counter reaches a constant.
 uint64_t IntegerRanges::counter_bound(nir_phi_instr *phi)
 {
    const nir_cf_node *parent = phi->instr.block->cf_node.parent;

@@ -28,8 +28,9 @@ ValueRange any_of(unsigned bits);
 /// Whether an operation has at most three operands and all of them, and its result, are scalars.
 bool takes_few_scalars(const nir_op_info &);
 
-/// The range of an operation's result from those of its operands, of at most 32 bits each. Operands
-/// that the operation does not have are ignored, and so are all bit sizes but the first operand's.
+/// The range of an operation's result from the ranges of its operands, of at most 32 bits each.
+/// Operands that the operation does not have are ignored, and so are all bit sizes but the first
+/// operand's.
 ValueRange range_of_result(nir_op, unsigned bits, unsigned source_bits,
                            const std::array<ValueRange, 3> &operands);
 

@@ -392,8 +392,8 @@ std::optional<LaneOffsets> OffsetFinder::alu(nir_alu_instr *instr, unsigned c)
       }
       break;
    case nir_op_ixor:
-      // All lanes agree in the bits above those in which they differ, so XOR changes these bits
-      // alike.
+      // All lanes have the same bits above the bits in which they differ, so XOR changes these high
+      // bits alike.
       for (unsigned i = 0; i < 2 && bits > 1; i++) {
          const LaneOffsets &value = s[1 - i];
          if (const auto k = constant(i); k && stays_within(value, bits)) {

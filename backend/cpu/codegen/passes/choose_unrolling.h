@@ -35,8 +35,8 @@ struct LoopCost {
 ///   and reductions through shared memory would make up most of their shaders' code.
 nir_loop_control unrolling_of(const LoopCost &);
 
-/// Sets the treatment of each loop. The shader's own requests to unroll do not count, because NIR
-/// would obey them whatever the size; its requests not to unroll do.
+/// Sets the treatment of each loop. The shader's own requests to unroll are ignored, because NIR
+/// would unroll loops of any size. Its requests not to unroll are obeyed.
 ///
 /// Runs first while tiles are variables, before the first loop is unrolled. Runs again after loops
 /// are simplified, when the numbers of iterations are known, and after barriers that order single

@@ -21,10 +21,10 @@ namespace weft::cpu {
 /// its own memory if all accesses of the variable are in one block, without a barrier between a
 /// load and its last use.
 ///
-/// No two subgroups need that memory at the same time, so it is shared by the workgroup: shared
-/// variables, at most `bytes` in all, in which a tile holds the parts of all invocations. Shared
-/// tiles stay in the first-level cache, where private tiles of the subgroups would evict each
-/// other. The workgroup's matrices (cmat_marks.h) move to shared variables, too.
+/// No two subgroups need that memory at the same time, so the workgroup shares it: shared
+/// variables, at most `bytes` in all. A tile there holds the parts of all invocations. Shared tiles
+/// stay in the first-level cache, where private tiles of the subgroups would evict each other. The
+/// workgroup's matrices (cmat_marks.h) move to shared variables, too.
 ///
 /// Runs while private variables have no addresses; shared variables already have theirs, so none is
 /// left. Tiles in the new variables are shared tiles (cmat_marks.h).

@@ -215,8 +215,8 @@ private:
                    false};
    }
 
-   /// The outermost loop around a muladd in which the variable is constant, under whatever
-   /// conditions: a loop's condition is part of its body.
+   /// The outermost loop around a muladd in which the variable is constant. Conditions do not
+   /// matter: a loop's condition is part of its body.
    nir_loop *loop_without_changes(nir_intrinsic_instr *muladd, nir_variable *var)
    {
       nir_loop *found = nullptr;

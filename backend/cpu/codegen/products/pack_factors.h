@@ -18,8 +18,8 @@ namespace weft::cpu {
 ///                                       tile_muladd d, a, packed, c
 ///
 /// Other factors are packed before each multiplication. In two places all tiles of a factor's
-/// variable are packed at once: before loops of multiplications in which they do not change, and
-/// before the first multiplication of a block that uses each of them at least twice.
+/// variable are packed at once. One is before loops of multiplications in which they do not change.
+/// The other is before the first multiplication of a block that uses each of them at least twice.
 ///
 /// After lower_cmat(), while tiles are variables.
 bool pack_factors(nir_shader *, uint32_t subgroup_size);

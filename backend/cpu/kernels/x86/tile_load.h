@@ -215,8 +215,8 @@ void load(void *tile, const void *memory, int64_t stride)
 }
 
 /// Prefetches the memory that the next step of a product may load, a little farther along the
-/// lines, to the second-level cache. Lines far apart are more streams than the hardware follows,
-/// and at strides of a power of two not even the rest of a cache line stays in the first level.
+/// lines, to the second-level cache. Lines far apart are more streams than the hardware follows. At
+/// strides of a power of two, the rest of a cache line does not stay in the first level.
 template <typename Tile>
 [[gnu::always_inline]] inline void prefetch_farther_on(const char *memory, int64_t stride)
 {
