@@ -11,8 +11,8 @@ const {weftRun} = require('./index.js');
 const usage = `usage: weft-vulkan run [option...] PROGRAM [argument...]
        weft-vulkan info [--json] [option...]
 
-run    starts a Vulkan program on Weft's CPU device; the options are those of weft-run
-info   tells of each device which cooperative matrices it has, or why it has none
+run    starts a Vulkan program on Weft's CPU device, with the options of weft-run
+info   reports for each device its cooperative matrices, or the reason why it lacks them
 `;
 
 const [command, ...others] = process.argv.slice(2);
