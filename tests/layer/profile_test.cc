@@ -461,7 +461,7 @@ TEST_F(ProfileTest, float8_of_the_drivers_own_stays)
    EXPECT_EQ(std::ranges::count(extension_names(), VK_EXT_SHADER_FLOAT8_EXTENSION_NAME), 1);
 }
 
-TEST(profile, every_operation_once)
+TEST(Profile, every_operation_once)
 {
    for (const char *name : {"nvidia", "amd", "intel", "apple", "lavapipe"}) {
       const Profile *profile = find_profile(name);

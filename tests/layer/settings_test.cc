@@ -13,7 +13,7 @@
 namespace weft::layer_test {
 namespace {
 
-TEST(settings_file, lines)
+TEST(SettingsFile, lines)
 {
    const char *text = "# a comment\n"
                       "other_layer.lowering = nothing\n"

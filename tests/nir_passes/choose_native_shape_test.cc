@@ -62,7 +62,7 @@ bool native_as_they_are(const CmatUses &u, const std::vector<MatrixOperation> &n
    return are_native(u, {native, form});
 }
 
-TEST(choose_native_shape, the_largest_that_divides)
+TEST(ChooseNativeShape, the_largest_that_divides)
 {
    const std::vector<MatrixOperation> native = {floats(16, 8, 8), floats(16, 8, 16),
                                                 floats(16, 16, 16), floats(8, 8, 8)};
@@ -75,7 +75,7 @@ TEST(choose_native_shape, the_largest_that_divides)
 }
 
 /// Of other types, the driver has nothing to build from.
-TEST(choose_native_shape, types_have_to_be_the_same)
+TEST(ChooseNativeShape, types_have_to_be_the_same)
 {
    EXPECT_EQ(chosen(uses({floats(16, 16, 16)}), {bytes(16, 16, 16)}), "none");
    MatrixOperation narrow = floats(16, 16, 16);
@@ -83,7 +83,7 @@ TEST(choose_native_shape, types_have_to_be_the_same)
    EXPECT_EQ(chosen(uses({floats(16, 16, 16)}), {narrow}), "none");
 }
 
-TEST(choose_native_shape, one_for_all_of_a_shader)
+TEST(ChooseNativeShape, one_for_all_of_a_shader)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), floats(16, 8, 16),
                                                 bytes(16, 8, 32)};
@@ -95,7 +95,7 @@ TEST(choose_native_shape, one_for_all_of_a_shader)
 }
 
 /// Each part of a longer sum would saturate on its own.
-TEST(choose_native_shape, saturating_sums_are_not_cut)
+TEST(ChooseNativeShape, saturating_sums_are_not_cut)
 {
    const std::vector<MatrixOperation> native = {bytes(16, 16, 16, true), bytes(16, 16, 16)};
    EXPECT_EQ(chosen(uses({bytes(16, 16, 32)}), native), "16x16, k 16 of 8 bits");
@@ -103,7 +103,7 @@ TEST(choose_native_shape, saturating_sums_are_not_cut)
    EXPECT_EQ(chosen(uses({bytes(32, 16, 16, true)}), native), "16x16, k 16 of 8 bits");
 }
 
-TEST(choose_native_shape, narrow_sums_are_not_cut)
+TEST(ChooseNativeShape, narrow_sums_are_not_cut)
 {
    MatrixOperation part = floats(16, 16, 8), whole = floats(16, 16, 16);
    part.c = part.result = whole.c = whole.result = f16;
@@ -116,7 +116,7 @@ TEST(choose_native_shape, narrow_sums_are_not_cut)
 
 /// Between tiles of different sizes a conversion moves elements, and only some know where these
 /// are.
-TEST(choose_native_shape, conversions_between_tiles_of_one_size)
+TEST(ChooseNativeShape, conversions_between_tiles_of_one_size)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), bytes(16, 16, 32)};
    CmatUses u = uses({floats(16, 16, 32), bytes(16, 16, 32)});
@@ -129,7 +129,7 @@ TEST(choose_native_shape, conversions_between_tiles_of_one_size)
 }
 
 /// Tiles that divide the matrix come first, then the ones with the least padding.
-TEST(choose_native_shape, padding)
+TEST(ChooseNativeShape, padding)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), floats(8, 8, 8)};
    EXPECT_EQ(chosen(uses({floats(32, 16, 16)}), native, private_tiles), "16x16, k 16 of 16 bits");
@@ -147,7 +147,7 @@ TEST(choose_native_shape, padding)
 }
 
 /// In f32, or without saturation, if tiles for it exist.
-TEST(choose_native_shape, sums_that_may_be_widened_are_cut)
+TEST(ChooseNativeShape, sums_that_may_be_widened_are_cut)
 {
    const auto widened = [](const CmatUses &u, const std::vector<MatrixOperation> &native) {
       return chosen(u, native, private_tiles) != "none";
@@ -165,7 +165,7 @@ TEST(choose_native_shape, sums_that_may_be_widened_are_cut)
    EXPECT_TRUE(widened(u, {narrow, floats(16, 16, 16)}));
 }
 
-TEST(choose_native_shape, native_without_cuts)
+TEST(ChooseNativeShape, native_without_cuts)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), floats(8, 8, 8)};
    EXPECT_TRUE(native_as_they_are(uses({floats(16, 16, 16), floats(8, 8, 8)}), native));
@@ -181,7 +181,7 @@ TEST(choose_native_shape, native_without_cuts)
 }
 
 /// Matrices that are not multiplied have to be something that the driver has, too.
-TEST(choose_native_shape, matrices_without_operations)
+TEST(ChooseNativeShape, matrices_without_operations)
 {
    CmatUses u = uses({floats(16, 16, 16)});
    u.matrices.push_back(matrix(GLSL_TYPE_FLOAT16, 16, 16, GLSL_CMAT_USE_ACCUMULATOR));
@@ -192,7 +192,7 @@ TEST(choose_native_shape, matrices_without_operations)
 }
 
 /// Beside matrices that are cut.
-TEST(choose_native_shape, keeps_matrices_without_a_use_whole)
+TEST(ChooseNativeShape, keeps_matrices_without_a_use_whole)
 {
    const std::vector<MatrixOperation> native = {floats(8, 8, 8), floats(16, 16, 16)};
    CmatUses u = uses({floats(24, 8, 8)});

@@ -60,7 +60,7 @@ unsigned count_pointers(nir_shader *nir, nir_variable_mode mode)
    return count;
 }
 
-TEST(lower_decode_pointers, reads_the_storage_buffer)
+TEST(LowerDecodePointers, reads_the_storage_buffer)
 {
    for (const char *body : {
            "return float(b.d) * float(b.q[in_block[1]]);",
@@ -83,7 +83,7 @@ TEST(lower_decode_pointers, reads_the_storage_buffer)
    }
 }
 
-TEST(lower_decode_pointers, refuses_pointers_that_are_numbers)
+TEST(LowerDecodePointers, refuses_pointers_that_are_numbers)
 {
    TypeTable types;
    const Result<Shader> shader = read("return float(uint(uint64_t(b)) & 255u);");
@@ -94,7 +94,7 @@ TEST(lower_decode_pointers, refuses_pointers_that_are_numbers)
 }
 
 /// llama.cpp's attention has an offset to a decode function's block that one constant switches on.
-TEST(lower_decode_pointers, takes_no_notice_of_what_specialization_switched_off)
+TEST(LowerDecodePointers, takes_no_notice_of_what_specialization_switched_off)
 {
    TypeTable types;
    const Result<Shader> shader =

@@ -44,7 +44,7 @@ void main()
    return test::before_lower_cmat(source);
 }
 
-TEST(unroll_matrix_arrays, loops_over_arrays_are_unrolled_and_those_along_k_are_not)
+TEST(UnrollMatrixArrays, loops_over_arrays_are_unrolled_and_those_along_k_are_not)
 {
    const std::string text = unrolled(R"(
             for (uint i = 0; i < 2; i++)
@@ -53,7 +53,7 @@ TEST(unroll_matrix_arrays, loops_over_arrays_are_unrolled_and_those_along_k_are_
    EXPECT_EQ(test::count(text, "loop {"), 2u) << text;
 }
 
-TEST(unroll_matrix_arrays, an_index_may_be_computed)
+TEST(UnrollMatrixArrays, an_index_may_be_computed)
 {
    const std::string text = unrolled(R"(
             for (uint i = 0; i < 2; i++)
@@ -62,7 +62,7 @@ TEST(unroll_matrix_arrays, an_index_may_be_computed)
    EXPECT_EQ(test::count(text, "loop {"), 2u) << text;
 }
 
-TEST(unroll_matrix_arrays, an_index_of_unknown_range_stays)
+TEST(UnrollMatrixArrays, an_index_of_unknown_range_stays)
 {
    const std::string text = unrolled(R"(
             for (uint i = 0; i < count; i++)

@@ -14,7 +14,7 @@ namespace {
 
 using namespace validate_spirv_cases;
 
-TEST(validate_spirv, matrices_of_encoded_floats)
+TEST(ValidateSpirv, matrices_of_encoded_floats)
 {
    const std::string types = "OpTypeCooperativeMatrixKHR %bf16 %u3 %u16 %u16 %u0\n";
    check({
@@ -42,7 +42,7 @@ TEST(validate_spirv, matrices_of_encoded_floats)
    });
 }
 
-TEST(validate_spirv, conversions_of_use)
+TEST(ValidateSpirv, conversions_of_use)
 {
    const std::vector<std::string> nv = {"CooperativeMatrixKHR", "CooperativeMatrixConversionsNV"};
    const std::vector<std::string> ext = {"CooperativeMatrixKHR", "CooperativeMatrixConversionsEXT"};
@@ -112,7 +112,7 @@ TEST(validate_spirv, conversions_of_use)
    });
 }
 
-TEST(validate_spirv, reductions)
+TEST(ValidateSpirv, reductions)
 {
    const std::vector<std::string> nv = {"CooperativeMatrixKHR", "CooperativeMatrixReductionsNV"};
    const std::vector<std::string> ext = {"CooperativeMatrixKHR", "CooperativeMatrixReductionsEXT"};
@@ -165,7 +165,7 @@ TEST(validate_spirv, reductions)
    });
 }
 
-TEST(validate_spirv, per_element_operations)
+TEST(ValidateSpirv, per_element_operations)
 {
    const std::vector<std::string> nv = {"CooperativeMatrixKHR",
                                         "CooperativeMatrixPerElementOperationsNV"};
@@ -216,7 +216,7 @@ TEST(validate_spirv, per_element_operations)
 }
 
 /// Functions that are called by these instructions are ordinary parts of the call graph.
-TEST(validate_spirv, recursion)
+TEST(ValidateSpirv, recursion)
 {
    const std::string types = matrices + "%F = OpTypeFunction %f32 %uint %uint %f32\n"
                                         "%G = OpTypeFunction %f32 %f32 %f32\n";
@@ -256,7 +256,7 @@ TEST(validate_spirv, recursion)
 }
 
 /// Elements' functions run only for some invocations.
-TEST(validate_spirv, functions_of_elements_have_no_tangled_instructions)
+TEST(ValidateSpirv, functions_of_elements_have_no_tangled_instructions)
 {
    const std::vector<std::string> capabilities = {
       "CooperativeMatrixKHR", "CooperativeMatrixReductionsNV", "GroupNonUniformArithmetic"};
@@ -304,7 +304,7 @@ TEST(validate_spirv, functions_of_elements_have_no_tangled_instructions)
    });
 }
 
-TEST(validate_spirv, coordinates)
+TEST(ValidateSpirv, coordinates)
 {
    const std::vector<std::string> ext = {"CooperativeMatrixKHR",
                                          "CooperativeMatrixGetCoordinateEXT"};
@@ -326,7 +326,7 @@ TEST(validate_spirv, coordinates)
    });
 }
 
-TEST(validate_spirv, arrays_and_matrices)
+TEST(ValidateSpirv, arrays_and_matrices)
 {
    const std::vector<std::string> qcom = {"CooperativeMatrixConversionQCOM"};
    const std::string types = matrices + R"(

@@ -15,7 +15,7 @@ namespace {
 
 using namespace validate_spirv_cases;
 
-TEST(validate_spirv, encodings)
+TEST(ValidateSpirv, encodings)
 {
    check({
       {"bfloat16", {"BFloat16TypeKHR"}, bf16, "%x = OpFConvert %f32 %b1\n%y = OpFConvert %bf16 %x"},
@@ -59,7 +59,7 @@ TEST(validate_spirv, encodings)
    });
 }
 
-TEST(validate_spirv, dot_products_and_saturation)
+TEST(ValidateSpirv, dot_products_and_saturation)
 {
    const std::string vectors = bf16 + "%bf16v2 = OpTypeVector %bf16 2\n"
                                       "%v = OpConstantComposite %bf16v2 %b1 %b1\n";
@@ -85,7 +85,7 @@ TEST(validate_spirv, dot_products_and_saturation)
 }
 
 /// Of SPV_ARM_cooperative_matrix_layouts.
-TEST(validate_spirv, blocked_layouts)
+TEST(ValidateSpirv, blocked_layouts)
 {
    const std::string types = R"(
       %rows_first = OpConstant %uint 4202
@@ -134,7 +134,7 @@ TEST(validate_spirv, blocked_layouts)
 }
 
 /// Matrices, tensor layouts and views are in invocations, not in memory.
-TEST(validate_spirv, pointers_to_types_without_layout)
+TEST(ValidateSpirv, pointers_to_types_without_layout)
 {
    std::vector<Case> cases;
    for (const std::string type : {"C", "layout", "view"}) {
@@ -159,7 +159,7 @@ TEST(validate_spirv, pointers_to_types_without_layout)
 }
 
 /// Which are negative where Mesa keeps them.
-TEST(validate_spirv, huge_offsets)
+TEST(ValidateSpirv, huge_offsets)
 {
    const std::string type = "%two_members = OpTypeStruct %uint %uint\n";
    const auto at = [](const std::string &offset) {
@@ -183,7 +183,7 @@ TEST(validate_spirv, huge_offsets)
 
 /// A function that stands behind its caller is checked behind it: its result may have a type that
 /// is none of a function.
-TEST(validate_spirv, types_of_later_functions)
+TEST(ValidateSpirv, types_of_later_functions)
 {
    const std::vector<std::string> capabilities = {
       "CooperativeMatrixKHR",          "CooperativeMatrixPerElementOperationsNV",
@@ -227,7 +227,7 @@ TEST(validate_spirv, types_of_later_functions)
    }
 }
 
-TEST(validate_spirv, capabilities_and_their_names)
+TEST(ValidateSpirv, capabilities_and_their_names)
 {
    check({
       {"layouts", {"CooperativeMatrixKHR", "CooperativeMatrixLayoutsARM"}, "", ""},
