@@ -58,8 +58,8 @@ void main()
 
    Device &device() { return plain_device(); }
 
-   /// A changed module may be valid, and use descriptors that the pipeline's layout lacks: it
-   /// reaches the driver then, which survives it if it is Weft's.
+   /// A changed module may be valid, but use descriptors that the pipeline's layout lacks. Only
+   /// Weft's driver must survive that.
    bool may_get_any_module()
    {
       if (!device().is_weft)
@@ -91,7 +91,7 @@ void main()
       return device().is_weft || declared;
    }
 
-   /// Tries to make a pipeline; true if it was refused, which must come with a message.
+   /// Tries to create a pipeline. Returns true if it was refused, which requires a message.
    bool refused(std::span<const uint32_t> spirv, std::vector<SpecConstant> spec_constants = {})
    {
       if (!is_for_weft(spirv)) {
@@ -112,8 +112,8 @@ void main()
       }
    }
 
-   /// A shader without loops and shared memory. No change of a few words can make it run on or
-   /// leave its memory, so with robust access each mutant can be executed.
+   /// A shader without loops and shared memory. With robust access, no change of a few words makes
+   /// it run for ever or access other memory, so each mutant can be executed.
    std::vector<uint32_t> straight_module(bool nv)
    {
       const std::vector<MatrixOperation> operations = matrix_operations(robust_device());
@@ -210,8 +210,8 @@ void main()
       expect_device_works();
    }
 
-   /// Matrices without a use, of an operation that there is (VK_NV_cooperative_matrix); none
-   /// without it.
+   /// Statements with matrices without a use, for an operation of the device's list
+   /// (VK_NV_cooperative_matrix); empty if the list is empty.
    std::string nv_body(const Device &device)
    {
       std::string text;
@@ -319,7 +319,8 @@ TEST_F(BadInput, accepted_mutants_run)
    for (const std::vector<uint32_t> &module : modules)
       ASSERT_TRUE(runs(module));
    oracle::Random random = test_random();
-   // Ids and constants are small numbers: so changed, a word is the likeliest to stay valid.
+   // Ids and constants are small numbers, so words are replaced by small numbers: such modules are
+   // most often valid.
    uint32_t executed = 0;
    for (int i = 0; i < 500 && !HasFailure(); i++) {
       SCOPED_TRACE("mutant " + std::to_string(i));
@@ -458,7 +459,7 @@ TEST_F(BadInput, matrices_without_a_use)
    for (uint32_t rows : {0u, 255u, 272u, 65552u, ~0u})
       expect_refused("specialized to " + std::to_string(rows) + " rows",
                      loads("fcoopmatNV<32, gl_ScopeSubgroup, rows, 16>"), {{1, rows}});
-   // Multiplications that fit no operation, or not at all.
+   // Multiplications that no operation of the device has, or whose matrices do not fit each other.
    const auto product = [&](const std::string &b) {
       return start +
              "   fcoopmatNV<32, gl_ScopeSubgroup, 8, 8> a = fcoopmatNV<32, gl_ScopeSubgroup, 8, "

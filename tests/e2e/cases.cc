@@ -22,7 +22,7 @@ namespace {
 
 struct Counts {
    uint64_t seed = 0;
-   /// How many fourths of a reduced sweep's thinning a case gets; 0 in a full sweep.
+   /// The factor of the thinning, in fourths of a reduced sweep's; 0 in a full sweep.
    uint32_t thinning = 0;
    bool asked = false;        ///< the running test has called selected()
    unsigned longest_case = 0; ///< seconds
@@ -39,13 +39,13 @@ Counts &counts()
    return instance;
 }
 
-/// Also for objects that are created before the first case or after the last one.
+/// Also called for objects that are created before the first case or after the last one.
 void begin_case()
 {
    alarm(counts().longest_case);
 }
 
-/// A hang ends here, long before the limit of the whole program.
+/// Ends a hanging test long before the time limit of the whole program.
 void on_alarm(int)
 {
    constexpr char text[] = "no case has ended for minutes: the running test hangs\n";
@@ -54,9 +54,8 @@ void on_alarm(int)
    abort();
 }
 
-/// Sizes that the device does not list: few, and the same for all types, so that there are matrices
-/// to convert to, to transpose to and to reduce to.  For a part of the types, which takes a part of
-/// the time.
+/// A few sizes that the device does not list. They are the same for all types, so that conversions,
+/// transposes and reductions find matrices. To save time, only some of the types get them.
 std::vector<VkCooperativeMatrixPropertiesKHR> draw_shapes(const Device &device)
 {
    struct Shape {
@@ -155,7 +154,7 @@ Device &bare_device()
 
 namespace {
 
-/// WEFT_LOWERING, where the layer is.
+/// WEFT_LOWERING; empty without the layer.
 std::string_view lowering_of(const Device &device)
 {
    const char *lowering = getenv("WEFT_LOWERING");

@@ -36,10 +36,10 @@ Device &robust_device();
 /// The same driver without the layers that VK_INSTANCE_LAYERS names.
 Device &bare_device();
 
-/// Whether an extension is another driver's own work, which the layer leaves alone unless a setting
-/// makes it lower everything.
+/// Whether another driver than Weft's implements an extension itself: the layer does not change it,
+/// unless a setting makes it lower everything.
 bool is_of_another_driver(const Device &, const char *extension);
-/// Whether the layer may use that work, at least.
+/// Whether the layer may use that driver's tiles.
 bool has_tiles_of_another_driver(const Device &, const char *extension);
 
 /// The numbers of the running test. They follow from the seed and the test's name: a test that runs
@@ -51,8 +51,7 @@ oracle::Random test_random();
 /// one for four times as many.
 bool selected(oracle::Random &, uint32_t reduction = 16);
 
-/// Whether WEFT_SHAPES has the sizes of matrices drawn: a test may find none of its types among
-/// them.
+/// Whether WEFT_SHAPES draws the sizes of matrices, so that a test may find no type.
 bool has_drawn_shapes();
 
 void count_case();
@@ -61,7 +60,7 @@ void skip_case(const std::string &reason);
 /// the running test to be empty.
 void skip_for_all(const std::string &reason, const std::string &combination);
 
-/// Ends the process where no case ends for so long; 0 for never.
+/// Ends the process if no case ends within this time; 0: never.
 void limit_cases(unsigned seconds);
 
 /// Devices, counts and the seed, printed around the tests; to be added to gtest's environments.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The helpers of these tests.
+/// Tests of the helpers in cases.h.
 
 #include "tests/e2e/cases.h"
 

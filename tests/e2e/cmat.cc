@@ -118,7 +118,8 @@ std::string missing_matrix_feature(const Device &device, ComponentType type)
       return device.bfloat16_features.shaderBFloat16CooperativeMatrix ? "" : "bfloat16 matrices";
    if (is_small_float(type) && !device.float8_features.shaderFloat8CooperativeMatrix)
       return "float8 matrices";
-   // The layer computes with words, and loads and stores parts of them, where it has to.
+   // If the driver lacks these types, the layer computes with words, and loads and stores parts of
+   // words.
    if (f.bytes == 1 &&
        !(device.features12.shaderInt8 && device.features12.storageBuffer8BitAccess) &&
        !device.has_weft_layer)

@@ -45,20 +45,20 @@ enum class SmallFloats { without, with };
 
 /// The operations at subgroup scope; operations of another scope are skipped and counted.
 std::vector<MatrixOperation> matrix_operations(const Device &, SmallFloats = SmallFloats::without);
-/// Their operands' types, each once.
+/// The types of the operands of these operations, without duplicates.
 std::vector<MatrixType> matrix_types(const Device &, SmallFloats = SmallFloats::without);
 /// Whether a type is bf16 or float8; drawn shapes may lack these types.
 bool has_small_floats(const std::vector<MatrixType> &);
 
-/// False for three of four operations on bytes, at random: these are many, and differ in signs and
-/// saturation alone, which cmat_muladd sees all of.
+/// False for three of four operations on bytes, at random. They are many, and differ only in signs
+/// and saturation; CmatMuladd tests all of them.
 bool one_of_many(oracle::Random &, const MatrixOperation &);
 
-/// The type of a shader's arithmetic or of a buffer's elements needs features of the device; why it
-/// cannot be had, or nothing.
+/// The feature that the device lacks for arithmetic and buffer elements of a type, or an empty
+/// text.
 std::string missing_feature(const Device &, ComponentType);
-/// The same where it is only loaded, multiplied and stored, as matrices are that need no arithmetic
-/// of 16 bits.
+/// The same for matrices that are only loaded, multiplied and stored, which need no arithmetic of
+/// 16 bits.
 std::string missing_matrix_feature(const Device &, ComponentType);
 
 /// The bounds for one multiply-add of this device. Vulkan requires the result's precision, permits
@@ -67,7 +67,7 @@ std::string missing_matrix_feature(const Device &, ComponentType);
 /// numbers, except for bfloat16 factors, whose instructions flush them.
 oracle::MuladdRules muladd_rules(const Device &, ComponentType factor, ComponentType result);
 
-/// Where a matrix lies, in bytes; a row (or, column-major, a column) is contiguous.
+/// The place of a matrix in memory, in bytes. A row (or, column-major, a column) is contiguous.
 struct Placement {
    bool column_major = false;
    uint32_t offset = 0, stride = 0;

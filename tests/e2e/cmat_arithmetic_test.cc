@@ -49,7 +49,7 @@ double multiply(double x, double y)
    return x * y;
 }
 
-/// A result keeps the low bits: the product of two 64-bit factors may exceed Integer's range.
+/// The low bits of a product, because the product of two 64-bit factors may exceed Integer's range.
 Integer multiply(Integer x, Integer y)
 {
    Integer product;

@@ -61,8 +61,8 @@ TEST(CmatComponents, insert_and_extract_agree_with_store)
          .inputs = {type},
          .outputs = {type, type},
          .declarations = "",
-         // r0 gets its numbers through the matrix; m0 goes component by component to r1's buffer,
-         // which the store of an unchanged copy then may not alter.
+         // r0 gets its numbers by its components. r1 is a copy of m0 whose components are written
+         // back unchanged, so its store must equal m0.
          .body = R"(   const uint length = r0.length();
    for (uint i = 0; i < length; i++)
       r0[i] = $T0((gl_SubgroupInvocationID * length + i) % 128u);
@@ -108,7 +108,7 @@ TEST(CmatComponents, element_functions)
          random_matrix(random, type, oracle::Inputs::whole),
          random_matrix(random, type, oracle::Inputs::whole),
       };
-      // Different everywhere: a component that is replaced shows.
+      // All elements differ, so that a replaced component is visible.
       for (uint32_t i = 0; i < type.rows * type.cols; i++) {
          const uint32_t row = i / type.cols, col = i % type.cols;
          if (memcmp(m[0].at(row, col), m[1].at(row, col), type.component_bytes()) == 0)
@@ -152,8 +152,8 @@ TEST(CmatComponents, element_functions)
 
 TEST(CmatComponents, divergent_extract)
 {
-   // Reading a component is an ordinary operation of each invocation: it may stand in divergent
-   // control flow.
+   // Reading a component is an ordinary operation of each invocation, so divergent control flow may
+   // contain it.
    Device &device = plain_device();
    oracle::Random random = test_random();
    for_each_matrix_type(device, random, [&](const MatrixType &type, uint32_t subgroup_size) {

@@ -347,7 +347,7 @@ TEST(CmatConstants, constructors)
 
 TEST(CmatConstants, specialized_dimensions)
 {
-   // The module names other dimensions; only the pipeline's make it valid.
+   // The module's default dimensions are not valid; only the pipeline's constants are.
    Device &device = plain_device();
    oracle::Random random = test_random();
    const std::vector<MatrixOperation> operations = usable_operations(device);

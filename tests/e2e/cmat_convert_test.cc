@@ -20,14 +20,15 @@ using oracle::Expectation;
 using oracle::Integer;
 using oracle::Matrix;
 
-/// Whether it is another type of the same shape and a use that the device can handle.
+/// Whether `other` is another type with the same shape and this use, and the device supports it.
 bool is_sibling(const Device &device, const MatrixType &type, Use use, const MatrixType &other)
 {
    return other.rows == type.rows && other.cols == type.cols && other.use == use &&
           !(other == type) && missing_features(device, {other}).empty();
 }
 
-/// Whether GLSL can express one of the conversions; siblings() counts the rest.
+/// Whether GLSL can express one of the conversions; siblings() counts the conversions that it
+/// cannot.
 bool has_sibling(const Device &device, const MatrixType &type, Use use,
                  const std::function<bool(const MatrixType &)> &suits)
 {
@@ -36,7 +37,7 @@ bool has_sibling(const Device &device, const MatrixType &type, Use use,
            }).empty();
 }
 
-/// The siblings that `suits` takes; in a part of the sweep some of them, at least one.
+/// The siblings that `suits` accepts; in a reduced sweep some of them, at least one.
 std::vector<MatrixType> siblings(const Device &device, oracle::Random &random,
                                  const MatrixType &type, Use use,
                                  const std::function<bool(const MatrixType &)> &suits)
@@ -71,8 +72,8 @@ double lower_limit(ComponentType type)
                                         : double(oracle::int_min(type));
 }
 
-/// Numbers of `from` whose conversion to `to` is defined: within its range where a float is
-/// involved.
+/// Numbers of `from` whose conversion to `to` is defined. For conversions from or to a float, they
+/// are in the range of `to`.
 Matrix convertible(const Device &device, oracle::Random &random, const MatrixType &from,
                    ComponentType to)
 {
@@ -125,7 +126,7 @@ Expectation converted(const Device &device, const Matrix &source, ComponentType 
          rounded(device, to, source.rows, source.cols, [&](uint32_t row, uint32_t col) {
             return from_float ? source.real(row, col) : double(source.integer(row, col));
          });
-      // A wider type has normal numbers for the source's subnormal ones, which may be flushed
+      // The source's subnormal numbers are normal in a wider type, but the device may flush them
       // before.
       if (from_float && !keeps_subnormals(device, source.type)) {
          for (size_t i = 0; i < expected.value.size(); i++) {
@@ -220,7 +221,7 @@ TEST(CmatConvert, to_operands)
    });
 }
 
-/// A 16-bit integer stands for the double in GLSL; its memory is an array of pairs of words.
+/// GLSL has a 16-bit integer in place of the double; its memory is an array of pairs of words.
 TEST(CmatConvert, between_single_and_double)
 {
    constexpr uint16_t op_convert_f_to_s = 110, op_convert_s_to_f = 111, op_f_convert = 115;

@@ -46,7 +46,7 @@ void expect_numbers(const Matrix &actual,
    EXPECT_EQ(wrong, 0u) << "elements wrong";
 }
 
-/// Other types that the device has, of the same component type.
+/// The device's other types with the same component type.
 std::vector<MatrixType> of_same_component(const Device &device, const MatrixType &type, Use use)
 {
    std::vector<MatrixType> found = matrix_types(device);
@@ -127,7 +127,7 @@ $T0 upper(const in uint row, const in uint col, const in $T0 x, const in $T0 y)
    });
 }
 
-/// Of the same component type bit by bit; of another one, which a transpose converts to.
+/// Transposes to the same component type, bit by bit, and to another one, with conversion.
 TEST(CmatElements, transposes)
 {
    Device &device = plain_device();
@@ -156,7 +156,7 @@ TEST(CmatElements, transposes)
          const Matrix m =
             random_matrix(random, type, same_type ? oracle::Inputs::bits : oracle::Inputs::whole);
          for (bool ext : {false, true}) {
-            // EXT's is another instruction for each conversion.
+            // EXT's transpose does not convert; that takes another instruction.
             if (ext && !(maintenance1 && same_type))
                continue;
             const MatrixProgram program = {
@@ -250,7 +250,7 @@ TEST(CmatElements, reductions)
    oracle::Random random = test_random();
    const auto fits = [](const MatrixType &type, uint32_t) { return type.use == Use::accumulator; };
    for_each_matrix_type(device, random, fits, [&](const MatrixType &type, uint32_t subgroup_size) {
-      // One reduction is certain: to the same size, which all but quads have.
+      // At least one reduction runs: to the same size, which all reductions but quads have.
       const Over chosen = Over(oracle::draw(random, 3));
       for (Over over : {Over::rows, Over::columns, Over::both, Over::quads}) {
          std::vector<MatrixType> results = of_same_component(device, type, Use::accumulator);

@@ -17,7 +17,7 @@ struct Sizes {
    uint32_t m, n, k;
 };
 
-/// C + A·B of sizes that are multiples of the tile's, each K step one multiply-add.
+/// C + A·B for multiples of the tile's size. Each step along K is one multiply-add.
 void expect_product(Device &device, const GemmShader &shader, const Sizes &sizes,
                     oracle::Random &random)
 {

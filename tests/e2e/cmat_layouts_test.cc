@@ -36,8 +36,9 @@ struct Byte {
    uint32_t row, col, number;
 };
 
-/// Of all bytes of a matrix, as SPV_ARM_cooperative_matrix_layouts has them: blocks of 64 bytes,
-/// with 4 rows, in row-major or column-major order; groups of them interleaved by 4 bytes.
+/// The elements of all bytes of a matrix, by SPV_ARM_cooperative_matrix_layouts: blocks of 64
+/// bytes, with 4 rows, in row-major or column-major order; groups of blocks are interleaved by 4
+/// bytes.
 std::vector<Byte> bytes_in_order(const MatrixType &type, const Layout &layout)
 {
    const uint32_t size = type.component_bytes();
@@ -185,7 +186,7 @@ std::string shader_text(const Case &c)
    return std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" + expand(text, words);
 }
 
-/// With layouts, memory and pointees at random, one layout of them blocked.
+/// A case with random layouts, memory and pointees. At least one of the layouts is blocked.
 Case random_case(const Device &device, oracle::Random &random, const MatrixType &type,
                  const std::vector<Layout> &blocked)
 {
@@ -215,7 +216,7 @@ Case random_case(const Device &device, oracle::Random &random, const MatrixType 
    return c;
 }
 
-/// In descriptors of these sizes, or whole ones.
+/// Runs the case in whole descriptors or, with `cut`, in descriptors that end within the matrix.
 void run(Device &device, oracle::Random &random, const Case &c, bool cut)
 {
    SCOPED_TRACE(c.name());
@@ -230,7 +231,7 @@ void run(Device &device, oracle::Random &random, const Case &c, bool cut)
    ASSERT_EQ(from.size(), c.matrix_bytes());
    const uint32_t source_bytes = c.load_at + c.matrix_bytes(),
                   target_bytes = c.store_at + c.matrix_bytes();
-   // Where buffers lack elements of this size, their ranges are words.
+   // If buffers lack elements of this size, their ranges are whole words.
    const bool has_elements =
       c.matrix.component_bytes() == 1   ? device.features12.storageBuffer8BitAccess
       : c.matrix.component_bytes() == 2 ? device.features11.storageBuffer16BitAccess

@@ -63,8 +63,8 @@ struct Push {
    uint64_t from, to;                                     ///< addresses
 };
 
-/// Of each buffer: a matrix padded to the largest stride, with room behind it; most have that of a
-/// 16×16 matrix of f64.
+/// The size of each buffer: a matrix padded to the largest stride, with room behind it. Most types
+/// get the size for a 16×16 matrix of f64.
 uint32_t memory_bytes(const MatrixType &type)
 {
    constexpr uint32_t largest_padding = 5 * 32, largest_offset = 8 * 32;
@@ -147,7 +147,7 @@ public:
       SCOPED_TRACE(c.name());
       if (!offered(c))
          return;
-      // With constants the pipeline is for one placement; else it serves three.
+      // With constants, the pipeline is for one placement; without, it runs three.
       Placement load = placement(c, c.load_column_major),
                 store = placement(c, c.store_column_major);
       const std::string source_text = shader_text(c, load, store);
@@ -205,7 +205,8 @@ private:
       const oracle::Matrix matrix = random_matrix(random, c.matrix, oracle::Inputs::bits);
       oracle::fill_poison(source.bytes());
       place(matrix, c.matrix, load, source.bytes());
-      // A pattern of its own, else a wrongly read neighbour could pass for an untouched byte.
+      // A separate pattern, so that a neighbour that was read by mistake differs from an untouched
+      // byte.
       oracle::fill_random(random, ComponentType::u32, oracle::Inputs::plain, target.bytes());
       const std::vector<std::byte> before(target.bytes().begin(), target.bytes().end());
 
@@ -221,7 +222,7 @@ private:
       expect_same_bits(c, matrix, store, before);
    }
 
-   /// Bit for bit: a copy may not even quieten a NaN or lose the sign of zero.
+   /// Compares bit by bit: a copy must not quieten a NaN or lose the sign of zero.
    void expect_same_bits(const MemoryCase &c, const oracle::Matrix &matrix, const Placement &store,
                          const std::vector<std::byte> &before)
    {
@@ -242,8 +243,8 @@ bool suits(const MatrixType &matrix, const Pointee &pointee)
           line_bytes(matrix, true) % pointee.bytes() == 0;
 }
 
-/// How a matrix moves depends on its shape and the size of its components.  Of the types that are
-/// alike in this, the first sees every pointee.
+/// The code that moves a matrix depends on its shape and the size of its components. Only the first
+/// of several types with the same shape and size is tested with every pointee.
 bool is_first_of_its_kind(const std::vector<MatrixType> &types, const MatrixType &matrix)
 {
    const auto alike = [&](const MatrixType &earlier) {
@@ -269,8 +270,8 @@ void sweep(Storage storage)
    for (const MatrixType &matrix : types) {
       const bool first_of_its_kind = is_first_of_its_kind(types, matrix);
       for (const Pointee &pointee : pointees) {
-         // The type itself with all four pairs of layouts, every other one with one pair after the
-         // other.
+         // Pointees of the matrix's own type get all four pairs of layouts, all other pointees one
+         // pair each.
          const bool same = pointee.scalar == matrix.type && pointee.components == 1;
          if (!same && !first_of_its_kind && oracle::draw(random, 8) != 0)
             continue;

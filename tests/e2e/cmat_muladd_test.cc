@@ -37,7 +37,7 @@ void main()
 
 constexpr uint32_t subgroups = 3;
 
-/// In which workgroups they are.
+/// The distribution of the subgroups over workgroups and dimensions.
 struct Grouping {
    uint32_t workgroups, y, z;
 };
@@ -93,7 +93,7 @@ private:
       return std::string(glsl_header) + "#pragma use_vulkan_memory_model\n" + expand(text, words);
    }
 
-   /// Makes C the value nearest to -A·B: the sum is then the rounding error alone.
+   /// Sets C to the value nearest to -A·B, so that the sum is only the rounding error.
    void cancel(const oracle::Matrix &a, const oracle::Matrix &b, oracle::Matrix &c)
    {
       if (!oracle::format(c.type).is_float)
@@ -191,9 +191,9 @@ void sweep(bool integers)
       const uint32_t count = layout_count(op), first = oracle::draw(random, 16);
       for (uint32_t i = 0; i < count; i++, turn++) {
          const uint32_t layouts = first ^ i * (count == 4 ? 0b0101 : 1);
-         // Each subgroup size sees every pair of layouts of A and B.
+         // Each subgroup size gets every pair of layouts of A and B.
          const uint32_t size = sizes[(layouts / 4 + turn / 16) % sizes.size()];
-         // On behaviour that Vulkan leaves open, only Weft's own driver is tested.
+         // Only Weft's own driver must handle inputs for which Vulkan leaves the result open.
          const oracle::Inputs edges =
             device.is_weft && layouts & 4 ? oracle::Inputs::extremes : oracle::Inputs::edges;
          if (selected(random))
@@ -201,7 +201,7 @@ void sweep(bool integers)
          if (testing::Test::HasFailure())
             return;
       }
-      // Whole numbers have one right answer even in floating point.
+      // Whole numbers have one right result, even in floating point.
       for (uint32_t size : sizes) {
          if (count < 16 && size != sizes[turn % sizes.size()])
             continue;

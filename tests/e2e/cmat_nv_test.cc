@@ -51,9 +51,9 @@ std::vector<MatrixOperation> nv_operations(const Device &device)
    return operations;
 }
 
-/// Calls the body for one of `reduction` of the operations, each with a subgroup size; multiple
-/// runs reach all of them. The numbers are the same as for KHR matrices, which have a sweep. Only
-/// operations that `fits` accepts count, and `needed` names their kind.
+/// Calls the body for one in `reduction` of the operations, each with a subgroup size; multiple
+/// runs reach all of them. The arithmetic is the same as for KHR matrices, which have a full sweep.
+/// Only operations that `fits` accepts count, and `needed` names their kind.
 template <typename Body>
 void for_some_operations(
    uint32_t reduction, const Body &body,
@@ -115,7 +115,7 @@ public:
    void declare(const std::string &text) { declarations += text; }
    void add(const std::string &text) { body += text; }
 
-   /// Declares it, and loads it from a place of its own.
+   /// Declares a matrix, and loads it from its own place in memory.
    void load(const char *name, const Matrix &m, const std::string &type = "")
    {
       Memory memory = choose(m);
@@ -141,7 +141,7 @@ public:
           array + memory.operands() + ");\n");
    }
 
-   /// Stores a matrix like this one; once.
+   /// Stores the matrix, whose type is the type of `like`. May be called once.
    void store(const char *name, const Matrix &like)
    {
       stored = choose(like);
@@ -164,7 +164,7 @@ public:
          add("barrier();\n" + copy + "   " + target + "[i] = shared_target[i];\n");
    }
 
-   /// As many words behind the matrix, of which `side(i)` is one.
+   /// Adds so many words behind the matrix; `side(i)` names one of them.
    void set_side_words(uint32_t count) { side_words = count; }
    std::string side(const std::string &index)
    {
@@ -273,7 +273,7 @@ Matrix matrix_of(Type type, uint32_t rows, uint32_t cols, const Value &value)
    return m;
 }
 
-/// Of numbers from 0 to the largest.
+/// A matrix of random numbers from 0 to the largest.
 Matrix small_matrix(oracle::Random &random, Type type, uint32_t rows, uint32_t cols,
                     uint32_t largest)
 {
@@ -340,8 +340,8 @@ TEST(CmatNv, one_matrix_in_every_role)
       "needs an operation of one square type");
 }
 
-/// The length is a specialization constant, of which GLSL makes loops and sizes of arrays; so are
-/// the sizes.
+/// The length is a specialization constant, which GLSL uses in loops and as the size of arrays. The
+/// matrix sizes are specialization constants, too.
 TEST(CmatNv, components)
 {
    for_some_operations(6, [](Device &device, oracle::Random &random, const MatrixOperation &op,

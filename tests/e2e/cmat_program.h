@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /// A shader of one subgroup that loads the matrices m0, m1, …, runs a body and stores the matrices
-/// r0, r1, … All lie tight and row-major in buffers of their own.
+/// r0, r1, … Each matrix has its own buffer, row-major and without padding.
 
 #pragma once
 
@@ -41,7 +41,7 @@ struct ProgramResult {
 ProgramResult run_program(Device &, const MatrixProgram &,
                           const std::vector<oracle::Matrix> &inputs);
 
-/// Why a program on these types cannot run on this device, or nothing.
+/// The reason why a program on these types cannot run on this device, or an empty text.
 std::string missing_features(const Device &, const std::vector<MatrixType> &);
 
 /// Whether GLSL's conversion is a bit cast: between integers of one size, which cannot change the
@@ -54,15 +54,17 @@ std::vector<MatrixType> types_beside(const Device &, const MatrixType &type,
                                      const std::function<bool(const MatrixType &)> &suits);
 
 /// Calls the body for each advertised matrix type that the device can load, compute with and store,
-/// with a subgroup size that takes turns; a skip if there is none.  Stops at the first failure.
-/// Thinned sweeps choose among the types that `fits` takes: the body has a case for each of them.
+/// with alternating subgroup sizes. Skips the test if there is no such type. Stops at the first
+/// failure. Thinned sweeps choose among the types that `fits` takes: the body has a case for each
+/// of them.
 using MatrixBody = std::function<void(const MatrixType &, uint32_t subgroup_size)>;
 using MatrixFilter = std::function<bool(const MatrixType &, uint32_t subgroup_size)>;
 void for_each_matrix_type(Device &, oracle::Random &, const MatrixBody &);
 void for_each_matrix_type(Device &, oracle::Random &, const MatrixFilter &fits, const MatrixBody &);
 
-/// Whether subnormal numbers are kept in shaders that do not require it, as these shaders. Drivers
-/// other than Weft's may flush them (Vulkan, Precision and Operation of SPIR-V Instructions).
+/// Whether the device keeps subnormal numbers in shaders that do not require it, such as these
+/// shaders. Drivers other than Weft's may flush them (Vulkan, Precision and Operation of SPIR-V
+/// Instructions).
 bool keeps_subnormals(const Device &, ComponentType);
 
 /// A float result of one correctly rounded operation (to nearest or toward zero), or of one within

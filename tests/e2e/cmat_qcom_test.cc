@@ -30,7 +30,7 @@ bool has_feature(const Device &device)
    return false;
 }
 
-/// Rows, or columns of B, each of which is an invocation's.
+/// The rows of a matrix, or the columns of B. Each belongs to one invocation.
 struct Lines {
    uint32_t count, length;
    bool are_columns;
@@ -52,11 +52,11 @@ bool is_convertible(const MatrixType &type)
    return f.is_float ? f.bytes == 2 || f.bytes == 4 : f.bytes == 1 || f.bytes == 4;
 }
 
-/// For a quarter of the types that there are: for all of them in several runs.
+/// Calls the body for a quarter of the types, so that several runs reach all types.
 void for_some_matrix_types(Device &device, oracle::Random &random, const MatrixFilter &fits,
                            const MatrixBody &body)
 {
-   // Of a device with few types the first, too.
+   // The first type always counts, for devices with few types.
    uint32_t turn = 0;
    const uint32_t start = oracle::draw(random, 4);
    const auto is_turn = [&](const MatrixType &type, uint32_t subgroup_size) {
@@ -131,7 +131,7 @@ uint[$WORDS] extract_words(const $M0 m) { uint v[$WORDS]; return v; }
    });
 }
 
-/// Of every type that GLSL's functions have, at indices that the compiler knows and does not know.
+/// Arrays of every type that GLSL's functions have, at constant and at computed indices.
 TEST(CmatQcom, arrays)
 {
    Device &device = plain_device();

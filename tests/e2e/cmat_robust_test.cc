@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /// cooperativeMatrixRobustBufferAccess: a matrix that lies partly or wholly outside of its
-/// descriptor's range loads zeros there and stores nothing there.  The bytes beyond the range
-/// belong to the same buffer, so that any trespass shows.
+/// descriptor's range loads zeros there and stores nothing there. The bytes beyond the range belong
+/// to the same buffer, so that a wrong access is visible.
 
 #include "tests/e2e/cmat_program.h"
 
@@ -64,17 +64,17 @@ struct Push {
    uint32_t load_at, load_stride, store_at, store_stride;
 };
 
-/// With room for the matrix at any of the offsets that it fits at.
+/// The size of a buffer with room for the matrix at all tested offsets.
 uint32_t buffer_size(const MatrixType &type)
 {
    return 8192 + 2 * type.rows * type.cols * type.component_bytes() + 16 * (type.rows + type.cols);
 }
 
-/// How a shader gets at the matrix.
+/// The way in which a shader accesses the matrix.
 struct Access {
    bool tensor = false;
-   /// Elements of the buffers' arrays: components, or words, of which the range may end with a
-   /// part.
+   /// The size of the elements of the buffers' arrays: components, or words. The range may end
+   /// within a word.
    uint32_t element_bytes = 0; ///< 0 for components
    uint32_t workgroup = 0;     ///< invocations of a matrix of workgroup scope
    bool decode = false;        ///< a tensor whose blocks are decoded
@@ -97,7 +97,7 @@ public:
    {
    }
 
-   /// Both matrices at `offset` bytes in ranges of these sizes.
+   /// Loads and stores the matrix at `offset` bytes in ranges of these sizes.
    void run(uint32_t offset, uint32_t source_size, uint32_t target_size)
    {
       run(offset, source_size, target_size, stride(load_column_major), stride(store_column_major));
@@ -113,7 +113,7 @@ public:
                    (store_column_major ? "column" : "row") + "-major");
       const Placement load = {load_column_major, offset, load_stride};
       const Placement store = {store_column_major, offset, store_stride};
-      // Small floats that are no number need not keep their bits.
+      // NaN of small floats need not keep its bits.
       const Matrix matrix = random_matrix(
          random, type, is_small_float(type.type) ? oracle::Inputs::plain : oracle::Inputs::edges);
       oracle::fill_poison(source.bytes());
@@ -276,11 +276,11 @@ TEST(CmatRobust, loads_zeros_and_stores_nothing_outside)
          return;
       c.run(0xfffffff0, whole, whole); // where 32-bit addresses wrap
       c.run(16, whole, whole, 0x20000000,
-            0x80000000); // lines of which the 8th and the 2nd would be back at the start
+            0x80000000); // strides with which the 8th and the 2nd line would wrap to the start
    });
 }
 
-/// Matrices without a use, whose robust access is a feature of its own.
+/// Matrices without a use, whose robust access is a separate feature.
 TEST(CmatRobust, matrices_without_a_use)
 {
    Device &device = robust_device();
@@ -327,7 +327,7 @@ TEST(CmatRobust, small_floats)
    }
 }
 
-/// A component is inside by its own bytes, also where the range ends within an element of the
+/// A component is in bounds if its own bytes are, even if the range ends within an element of the
 /// array.
 TEST(CmatRobust, through_wider_elements)
 {
@@ -358,8 +358,8 @@ TEST(CmatRobust, tensors)
    });
 }
 
-/// Vulkan promises bounds for descriptors, and a decode function has a pointer: Weft reads through
-/// the descriptor all the same.
+/// Vulkan guarantees bounds for accesses by descriptors, but a decode function has a pointer. Weft
+/// checks the descriptor's bounds all the same.
 TEST(CmatRobust, decode_functions)
 {
    Device &device = robust_device();
@@ -378,7 +378,7 @@ TEST(CmatRobust, decode_functions)
    });
 }
 
-/// Matrices of a workgroup, of sizes that are no tile's, loaded plainly or as tensors.
+/// Matrices of a workgroup, of sizes that no tile has, loaded as matrices or as tensors.
 TEST(CmatRobust, workgroups)
 {
    Device &device = robust_device();

@@ -83,7 +83,7 @@ void main()
 }
 )";
 
-/// The largest element to everybody, and of every element one of two.
+/// Broadcasts the largest element, and replaces every element by one of two numbers.
 const char *const elements = R"(
    $C most;
    coopMatReduceNV(most, d, gl_CooperativeMatrixReduceRowAndColumnNV, larger);

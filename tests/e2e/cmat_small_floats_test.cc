@@ -89,7 +89,7 @@ void saturate_conversions(std::vector<uint32_t> &spirv)
    spirv.insert(spirv.begin() + ptrdiff_t(first_type), decorations.begin(), decorations.end());
 }
 
-/// A number half way between two neighbours of a type, or next to that in f64 or f32.
+/// A number half way between two neighbours of a type, or the number next to it in f64 or f32.
 double near_tie(oracle::Random &random, Type type)
 {
    const oracle::Format &format = oracle::format(type);
@@ -117,8 +117,8 @@ double near_tie(oracle::Random &random, Type type)
    }
 }
 
-/// Numbers that the other type has a conversion for; of floats also some that all but a single
-/// rounding get wrong.
+/// Numbers whose conversion to the other type is defined. Floats include numbers for which two
+/// roundings give a wrong result.
 Matrix convertible(oracle::Random &random, const MatrixType &from, Type to)
 {
    constexpr oracle::Inputs kinds[] = {oracle::Inputs::extremes, oracle::Inputs::bits,
@@ -176,7 +176,7 @@ TEST(CmatSmallFloats, matrices_are_converted)
       for (const MatrixType &to : types) {
          if (of_driver(from) || of_driver(to))
             continue;
-         // Also to another use, which may be all that changes.
+         // Also to another use, with or without another type.
          const bool to_operand = device.matrix2_features.cooperativeMatrixConversions &&
                                  from.use == Use::accumulator && to.use != from.use;
          if (from.rows != to.rows || from.cols != to.cols ||
@@ -197,7 +197,8 @@ TEST(CmatSmallFloats, matrices_are_converted)
          for (const bool saturate : {false, true}) {
             if (saturate && !(float8 && oracle::format(from.type).is_float))
                continue;
-            // The two shapes and three uses differ in nothing here: some of them at a time.
+            // The two shapes and three uses have the same code here, so each run tests some of
+            // them.
             if (oracle::draw(random, 3) != 0 || !selected(random, 4))
                continue;
             SCOPED_TRACE(from.name() + ", subgroup size " + std::to_string(size));

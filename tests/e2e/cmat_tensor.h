@@ -82,7 +82,7 @@ struct Variant {
 /// Added to the values of a vector function that `marks`.
 constexpr uint32_t vector_mark = 85;
 
-/// Where the numbers of one case lie in the buffer.
+/// The places of a case's numbers in the buffer.
 enum Place : uint32_t {
    at_block = 0,
    at_dimension = 5,
@@ -118,7 +118,7 @@ inline uint32_t between(oracle::Random &random, uint32_t first, uint32_t last)
 
 Case draw_case(oracle::Random &, const Variant &);
 
-/// With the numbers of the case if the variant's numbers are literal.
+/// The shader's text; with the numbers of the case, if the variant's numbers are literal.
 std::string shader_text(const Variant &, const Case &);
 
 } // namespace weft::e2e::tensor

@@ -113,7 +113,7 @@ private:
       TensorLayout &t = c.layout;
       // An ordinary matrix within a larger one, as most programs have it.
       const bool ordinary = v.dim == 2 && v.kind != Kind::decode && draw(random, 3) == 0;
-      // Blocks that several elements of a store share would be written by all of them.
+      // If elements shared blocks, several invocations of a store would write the same block.
       const bool blocks = v.blocks && !ordinary && v.kind != Kind::store &&
                           (v.kind == Kind::decode || draw(random, 2));
       Numbers block = blocks ? draw_all(v.dim, 1, 4) : Numbers(v.dim, 1);

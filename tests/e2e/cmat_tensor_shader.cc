@@ -62,7 +62,8 @@ std::string zeros(uint32_t count)
    return list;
 }
 
-/// Takes a pointer of another type than the scalar function, and is right for whole vectors only.
+/// The vector decode function. Its pointer has another type than the scalar function's, and it is
+/// correct for whole vectors only.
 std::string vector_function(const Variant &v, const std::string &element, const std::string &dim)
 {
    std::string members, values;

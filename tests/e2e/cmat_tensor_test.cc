@@ -216,8 +216,8 @@ void draw_flexible(const Device &device, oracle::Random &random, Variant &v)
    v.workgroup = row.scope == VK_SCOPE_WORKGROUP_KHR ? row.workgroupInvocations : 0;
 }
 
-/// Of all numbers of dimensions × clamp modes × kinds of views; matrix types, subgroup sizes and
-/// the rest are drawn.
+/// Runs all numbers of dimensions × clamp modes × kinds of views. Matrix types, subgroup sizes and
+/// all else are random.
 void sweep(Kind kind, bool vectors = false)
 {
    Device &device = plain_device();
@@ -316,8 +316,8 @@ TEST(CmatTensor, load_with_vector_decode_function)
    sweep(Kind::decode, true);
 }
 
-/// Weights as programs have them, in blocks of 32 along a line: where all fits, the driver calls
-/// the vector function, whose values differ here, and no other.
+/// Weights in blocks of 32 along a line, as programs have them. If all lines fit, the driver calls
+/// only the vector function, whose values differ here.
 TEST(CmatTensor, calls_the_vector_decode_function)
 {
    Device &device = plain_device();

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Divergent control flow: invocations of one subgroup go their own ways; each must end up where a
-/// scalar program would. The programs are written once and compiled both as GLSL and as C++.
+/// Divergent control flow: invocations of one subgroup take different branches. Each must compute
+/// the result of a scalar program. The programs are written once and compiled both as GLSL and as
+/// C++.
 
 #include "tests/e2e/compute.h"
 
@@ -67,7 +68,7 @@ BOTH(uint f(uint x) {
 })
 } // namespace nested_loops
 
-/// A loop that ends at once, which only the other end's count limits.
+/// A loop with two exits: one is taken at once, the other one alone limits the count.
 namespace two_ends {
 BOTH(uint f(uint x) {
    uint i = x % 5u - 1u, sum = 0u;
@@ -104,7 +105,7 @@ BOTH(uint f(uint x) {
 })
 } // namespace early_returns
 
-// GLSL has no attribute to say that falling through is meant.
+// GLSL has no attribute for intended fall-through.
 #pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
 namespace switches {
 BOTH(uint f(uint x) {
@@ -197,7 +198,7 @@ static void expect_same(const char *glsl, uint (*f)(uint), const char *name)
       std::vector<uint> source(512);
       for (uint &x : source)
          x = uint(random());
-      // Neighbours alike too, for subgroups that mostly agree.
+      // Also equal neighbours, for subgroups whose invocations mostly take the same branches.
       std::fill(source.begin() + 100, source.begin() + 150, source[100]);
       const ComputeShader shader = {.source_type = "uint",
                                     .target_type = "uint",

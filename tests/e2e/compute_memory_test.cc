@@ -124,7 +124,7 @@ TEST(Memory, atomics_of_64_bits)
       expected[4] |= mine & 0x0ff0000000000ff0u;
       expected[5] ^= mine;
    }
-   // The exchanges hand each value on; the last one stays.
+   // Each exchange returns the value of the one before; the last value stays.
    std::vector<uint64_t> handed_on(target.begin() + 256, target.begin() + 512);
    handed_on.push_back(after[6]);
    std::vector<uint64_t> put_in(source.begin() + 8, source.end());
@@ -425,7 +425,7 @@ void main()
    oracle::fill_poison(target.bytes());
    pipeline.dispatch({target}, {groups[0], groups[1], groups[2]});
    count_case();
-   // Places in subgroups, each taken once.
+   // The places of invocations in subgroups; each must occur once.
    std::set<std::array<uint32_t, 5>> places;
    for (uint32_t z = 0; z < 10; z++) {
       for (uint32_t y = 0; y < 6; y++) {

@@ -15,9 +15,9 @@ namespace weft::e2e {
 
 namespace {
 
-/// Whole numbers small enough that every type's arithmetic on a subgroup of them is exact.
+/// Whole numbers so small that arithmetic on a subgroup of them is exact in every type.
 using Value = int64_t;
-/// By invocation of one subgroup; nothing for an inactive one.
+/// The values of a subgroup's invocations; nothing for an inactive invocation.
 using Lanes = std::vector<std::optional<Value>>;
 
 struct Reduction {
@@ -53,8 +53,8 @@ Value reduce(const Reduction &op, const Lanes &lanes, size_t first, size_t end)
 }
 
 /// Runs `expression` of `x` in the invocations that `condition` names, in 3 workgroups of 2
-/// subgroups, and compares with model(lanes, own number); where the model has no answer anything
-/// goes.
+/// subgroups. Compares with model(lanes, own number); if the model returns nothing, any result is
+/// accepted.
 void expect_model(uint32_t size, const std::string &type, const std::string &expression,
                   const std::string &condition, const std::function<bool(uint32_t)> &active,
                   const std::function<Value(oracle::Random &)> &draw,
@@ -126,7 +126,7 @@ std::vector<TypeCase> types(const Device &device)
    return found;
 }
 
-/// Small factors, mostly 1, so that products stay exact; sums and bits have more to work with.
+/// Products get small factors, mostly 1, so that they stay exact; sums and bits get larger numbers.
 std::function<Value(oracle::Random &)> values_for(const Reduction &op)
 {
    const bool product = std::string(op.name) == "Mul";
@@ -242,7 +242,7 @@ namespace {
 struct Movement {
    const char *expression;
    VkSubgroupFeatureFlagBits needs;
-   /// Which invocation's x; nothing where undefined.
+   /// The invocation whose x is the result; nothing if undefined.
    std::function<std::optional<uint32_t>(const Lanes &, uint32_t lane, uint32_t size)> origin;
 };
 
@@ -449,7 +449,7 @@ TEST(Subgroup, votes_and_ballots)
    }
 }
 
-/// A loop whose trip count differs: each iteration counts the invocations that are still in it.
+/// A loop whose number of iterations differs: each iteration counts the remaining invocations.
 TEST(Subgroup, operations_in_divergent_loops)
 {
    Device &device = plain_device();

@@ -34,7 +34,7 @@ bool usable(const Device &device, ComponentType type)
    return missing.empty();
 }
 
-/// By how much a result may be wrong that is too small for a normal number.
+/// The allowed error of a result that is too small for a normal number.
 double vanishing(const Device &device, ComponentType type)
 {
    return keeps_subnormals(device, type) ? oracle::smallest_positive(type)
@@ -52,7 +52,7 @@ std::vector<std::byte> random_source(oracle::Random &random, ComponentType type,
 
 struct IntegerExpression {
    const char *glsl;
-   /// Before it is cut to the type; undefined where nothing.
+   /// The result before it is cut to the type; nothing if it is undefined.
    std::function<std::optional<Integer>(Integer x, Integer y, const oracle::Format &)> value;
 };
 
@@ -159,14 +159,14 @@ namespace {
 struct FloatExpression {
    const char *glsl;
    std::function<double(double x, double y, double z)> value;
-   /// Error allowed: so many ulps, or so much absolutely.
+   /// The allowed error in ulps, or the absolute error.
    double ulps, absolute = 0;
    bool only_f32 = false;
    /// The error bound of Weft's own driver, where it is smaller.
    std::optional<double> own_ulps = {};
 };
 
-/// glibc's vector functions promise it.
+/// glibc documents this bound for its vector functions.
 constexpr double libmvec_ulps = 4;
 
 /// x, y, z are in ±1 and not small; errors as in Vulkan's "Precision and Operation of SPIR-V
@@ -315,7 +315,7 @@ TEST(Types, conversions)
          for (uint32_t i = 0; i < 256; i++) {
             std::byte *at = &source[i * f.bytes];
             if (f.is_float && !t.is_float) {
-               // Within the range of both types, with a fraction to cut off.
+               // Numbers in the range of both types, with a fraction that the conversion removes.
                const double limit =
                   std::min(double(oracle::int_max(to)), oracle::largest_finite(from)) * 0.99;
                const double value =
@@ -398,7 +398,7 @@ TEST(Types, bit_operations)
       for (int i = 0; i < 32; i++)
          reversed |= (x >> i & 1) << (31 - i);
       const uint64_t product = uint64_t(x) * 0x9e3779b9u;
-      // A factor: a number that is not zero, but may be flushed if it is subnormal.
+      // A factor: a nonzero number, which may be flushed if it is subnormal.
       const uint32_t finite = x & 0x7effffff;
       const uint32_t expected[12] = {
          uint32_t(__builtin_popcount(x)),
@@ -460,7 +460,7 @@ void main()
    Buffer source(device, 3 * count * 4), target(device, 4 * count * 4);
    for (uint32_t i = 0; i < 3 * count; i++)
       source.as<uint32_t>()[i] = uint32_t(random());
-   // Sums that saturate on either side.
+   // Sums that saturate at either bound.
    for (uint32_t id = 0; id < count; id += 2)
       source.as<int32_t>()[3 * id + 2] =
          id % 4 ? INT32_MAX - int32_t(id % 8) : INT32_MIN + int32_t(id % 8);

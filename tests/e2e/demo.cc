@@ -23,7 +23,7 @@ namespace weft::e2e {
 
 namespace {
 
-/// Sizes of every product: multiples of every tile and of the part of a workgroup.
+/// The sizes of every product: multiples of every tile and of a workgroup's part.
 constexpr uint32_t gemm_m = 256, gemm_n = 256, gemm_k = 256;
 
 struct Verdict {
@@ -88,7 +88,7 @@ double measure(Gemm &gemm, double first_seconds)
    return 2.0 * gemm_m * gemm_n * gemm_k / best;
 }
 
-/// The shape's part of a workgroup: 32×32 elements for each subgroup, as registers would hold them.
+/// The workgroup's part for a shape: 32×32 elements for each subgroup, which fit into registers.
 GemmShader shader_for(const Device &device, const MatrixOperation &op)
 {
    const std::vector<uint32_t> sizes = device.subgroup_sizes();

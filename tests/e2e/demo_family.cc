@@ -90,9 +90,9 @@ struct Member {
    const char *extension, *how;
    enum class Sizes { listed, flexible, workgroup } sizes = Sizes::listed;
    const char *text = product, *load_a = load_rows, *declarations = "";
-   /// Whether it goes with an operation in subgroups of a size.
+   /// Whether the product can have this operation in subgroups of this size.
    std::function<bool(const MatrixOperation &, uint32_t subgroup_size)> fits = nullptr;
-   /// The order in which the shader reads A, if not by rows, and the result.
+   /// Returns A in the order in which the shader reads it, if not by rows. May change A's numbers.
    std::function<std::vector<std::byte>(oracle::Random &, Matrix &)> place_a = nullptr;
    std::function<void(std::vector<uint32_t> &)> edit = nullptr;
    const char *a_element = nullptr; ///< of A's buffer, if not A's
@@ -199,7 +199,7 @@ struct Candidate {
    uint32_t local_size; ///< 0: a subgroup
 };
 
-/// Of each type of A the first, with B of the same and C of the result's.
+/// For each type of A, the first operation whose B has the same type, and C the result's type.
 std::vector<Candidate> candidates(const Device &device, const Member &member,
                                   uint32_t subgroup_size)
 {

@@ -31,7 +31,7 @@ protected:
 
    Device &device() { return plain_device(); }
 
-   /// Statements with matrices: the layer does not compile shaders without.
+   /// Statements with matrices: the layer compiles only shaders with matrices.
    std::string matrix_statements()
    {
       const std::vector<MatrixOperation> operations = matrix_operations(device());
@@ -42,7 +42,7 @@ protected:
    }
 };
 
-/// Runs `work` on a thread with so small a stack, and rethrows its exception here.
+/// Runs `work` on a thread with a stack of this size, and rethrows its exception here.
 void on_small_stack(size_t bytes, const std::function<void()> &work)
 {
    struct Call {
@@ -141,7 +141,7 @@ TEST_F(Environment, constants_do_not_depend_on_the_callers_arithmetic)
    }
 }
 
-/// A shader with so many ifs in one another, each with a store, so that they stay.
+/// A shader with nested ifs to this depth. Each has a store, so that no pass removes it.
 std::vector<uint32_t> nested_ifs(uint32_t depth, const std::string &matrix)
 {
    std::string text = glsl_header + expand(R"(

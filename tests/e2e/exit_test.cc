@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A process ends with the status that it gives, during any work of driver and layer: never by a
-/// signal, and never not at all. Each way to end runs in processes of its own, WEFT_TEST_EXITS of
-/// each (8).
+/// A process that exits during any work of driver and layer ends with its exit status. It does not
+/// end by a signal and does not hang. Each way to end runs in processes of its own, WEFT_TEST_EXITS
+/// of each (8).
 ///
 ///     weft_exit_e2e --end WAY      is one of them
 
@@ -29,7 +29,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The status that a process gives in the end; another one means that an earlier step failed.
+/// The exit status of a process; another status means that an earlier step failed.
 constexpr int given_status = 42;
 
 /// Never destroyed: the process ends with everything alive.
@@ -38,7 +38,7 @@ Device &new_device()
    return *new Device(false);
 }
 
-/// A shader of so many steps, which take the compiler a while; none is like another.
+/// A shader with so many different steps, which takes the compiler some time.
 std::vector<uint32_t> long_shader(const Device &device, uint32_t steps)
 {
    std::string text = std::string(glsl_header) + R"(
@@ -164,7 +164,7 @@ void main()
 )";
    auto &pipeline = *new Pipeline(device, compile_glsl(text), two_buffers);
    auto &source = *new Buffer(device, 65536), &target = *new Buffer(device, 65536);
-   // So that its code is loaded; the next open may fail.
+   // Loads the code for pipelines now, because the next open may fail.
    auto &other = *new Pipeline(device, long_shader(device, 10), two_buffers);
    other.dispatch({source, target});
    const rlimit limit = {1, 1};
@@ -254,7 +254,7 @@ void main()
    std::exit(given_status);
 }
 
-/// A child does not wait for threads that it does not have.
+/// A child of fork() lacks its parent's threads and does not wait for them.
 void exit_of_a_child()
 {
    Device &device = new_device();
@@ -279,7 +279,8 @@ void unload_during_compilation()
    std::exit(given_status);
 }
 
-/// As a global object of a program does that was made before Vulkan was used.
+/// A program may destroy its device in the destructor of a global object that is older than the
+/// driver's objects.
 Device *device_to_destroy = nullptr;
 Pipeline *pipeline_to_destroy = nullptr;
 const std::vector<uint32_t> *spirv_to_compile = nullptr;

@@ -86,7 +86,7 @@ const char *const shared_step = R"(
       barrier();
 )";
 
-/// Blocks of 16 bytes: so many in a line of a stage, one more from line to line, so many for an
+/// Numbers of blocks of 16 bytes: in a line of a stage, from line to line (one more), and for an
 /// invocation to copy.
 const char *const block_declarations = R"(
 const uint stages = $STAGES;
@@ -128,9 +128,9 @@ const char *const block_begin = R"(
    uint stage = 0;
 )";
 
-/// The next stage is on its way while this one is multiplied.  It is fetched without a condition,
-/// after the last one the first again: values from two ways would have to be copied where these
-/// meet, and be there.
+/// The next stage is loaded while this one is multiplied. The load has no condition, and after the
+/// last stage it loads the first one again. A condition would make the compiler copy the values
+/// where its branches join, and wait for them.
 const char *const block_step = R"(
       if (stages == 1)
          barrier();
@@ -261,7 +261,7 @@ void Gemm::upload(const oracle::Matrix &a_matrix, const oracle::Matrix &b_matrix
       for (uint32_t row = 0; row < k; row++)
          memcpy(&columns[(size_t(col) * k + row) * bytes], b_matrix.at(row, col), bytes);
    }
-   /* At once: the device's memory may be slow to write piece by piece. */
+   /* One copy, because the device's memory may be slow to write in pieces. */
    memcpy(b->bytes().data(), columns.data(), columns.size());
 }
 

@@ -16,7 +16,7 @@ namespace weft::e2e {
 /// So a workgroup covers (2·tiles_m·m) × (subgroups_n·tiles_n·n) elements. Smaller sizes use fewer
 /// subgroups in that direction.
 struct GemmShader {
-   /// How its part of A and B comes to a workgroup.
+   /// The way in which a workgroup loads its part of A and B.
    enum class Staging {
       none,     ///< each subgroup loads its tiles
       elements, ///< for each step along K through shared memory, element by element
@@ -34,7 +34,8 @@ struct GemmShader {
    /// along K; and the number of stages. With two stages, one is filled while the other is
    /// multiplied.
    uint32_t stage_bytes = 64, stages = 1;
-   /// In place of push constants, as programs have them that specialise their shaders.
+   /// The sizes are specialization constants, as in programs that specialize their shaders, instead
+   /// of push constants.
    bool constant_sizes = false;
 
    /// Whether a step along K is made of whole blocks, as Staging::blocks needs it.
@@ -50,12 +51,12 @@ public:
         MemoryPlace = MemoryPlace::host);
 
    void upload(const oracle::Matrix &a, const oracle::Matrix &b, const oracle::Matrix &c);
-   /// D = A·B + C, so many times over, D poisoned before; returns the seconds that it took.
+   /// Computes D = A·B + C `times` times, after poisoning D. Returns the seconds that it took.
    double run(uint32_t times);
    /// The same, added to the contents of D.
    double dispatch(uint32_t times);
    oracle::Matrix download();
-   /// The zones before and after D are as they were.
+   /// Whether the zones before and after D are unchanged.
    bool guards_intact();
 
 private:

@@ -199,7 +199,7 @@ enum class Holds { other, small_float, real, signed_integer, unsigned_integer };
 constexpr uint16_t op_convert_f_to_u = 109, op_convert_f_to_s = 110, op_convert_s_to_f = 111,
                    op_convert_u_to_f = 112, op_f_convert = 115, op_bitcast = 124, op_muladd = 4459;
 
-/// The conversion that is meant, where the stand-in made one of integers.
+/// The intended conversion, if the stand-in's conversion is one of integers.
 uint16_t conversion(uint16_t opcode, Holds from, Holds to)
 {
    const bool converts = (opcode >= op_convert_f_to_u && opcode <= op_f_convert) ||
@@ -218,7 +218,7 @@ uint16_t conversion(uint16_t opcode, Holds from, Holds to)
    }
 }
 
-/// Makes the float of a module's stand-in.
+/// Replaces a module's stand-in by the small float.
 std::vector<uint32_t> make_small_float(const std::vector<uint32_t> &spirv, const SmallFloat &f)
 {
    constexpr uint16_t op_extension = 10, op_ext_inst_import = 11, op_memory_model = 14;
@@ -253,7 +253,7 @@ std::vector<uint32_t> make_small_float(const std::vector<uint32_t> &spirv, const
          }
          return;
       case op_type_float:
-         /* One with an encoding was made here before. */
+         /* This function made the floats with an encoding. */
          types[words[1]] = count > 3 ? Holds::small_float : Holds::real;
          return;
       case op_type_vector:
@@ -265,7 +265,7 @@ std::vector<uint32_t> make_small_float(const std::vector<uint32_t> &spirv, const
             oracle::encode_float(f.type, double(int32_t(words[3])), &result[start + 3]);
          break;
       case op_muladd: {
-         /* The signs of operands that are no integers any more: of A, B, C and the result. */
+         /* The sign bits for A, B, C and the result, if they are not integers any more. */
          const uint32_t operands[] = {words[3], words[4], words[5]};
          for (uint32_t i = 0; i < 4 && count > 6; i++) {
             const Holds holds = i < 3 ? find(values, operands[i]) : find(types, words[1]);

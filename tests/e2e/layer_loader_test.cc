@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /// The layer between the real loader and Weft's driver: devices that it refuses, and its settings
-/// from every source.  A call that does not come back ends the process.
+/// from every source. If a call hangs, the process ends.
 
 #include "tests/e2e/glsl.h"
 #include "tests/scratch_folder.h"
@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 constexpr char layer_name[] = "VK_LAYER_WEFT_cooperative_matrix";
 constexpr unsigned seconds_of_a_call = 60;
 
-/// Ends the process if it lives too long: the loader does not return from its own lock.
+/// Ends the process if it lives too long, because the loader could hang in its own lock.
 class Watchdog {
 public:
    explicit Watchdog(const char *what)
@@ -94,7 +94,7 @@ VkBool32 VKAPI_CALL hear(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
    return VK_FALSE;
 }
 
-/// Whether an application listens, and how.
+/// The messengers of an application.
 enum class Listening { none, messenger, messenger_and_chain };
 
 /// An instance with its first physical device.
@@ -248,7 +248,7 @@ const Request requests[] = {
     "vkCreateDevice: features of VK_KHR_cooperative_matrix are ignored"},
 };
 
-/// Any struct of features of these.
+/// A struct of the features of one of these extensions.
 struct Features {
    VkStructureType sType;
    void *pNext;
@@ -282,7 +282,7 @@ TEST_P(RefusedDevice, has_a_reason)
       expect_answer(GetParam(), listening);
 }
 
-/// Another layer with the same code below: one of them answers, and its message comes once.
+/// With a second layer of the same code below, only one answers, and its message comes once.
 TEST_P(RefusedDevice, has_a_reason_above_a_twin)
 {
    const fs::path folder = getenv("VK_LAYER_PATH");
@@ -327,7 +327,7 @@ TEST(Messages, of_the_application_come_once)
 
 /* ---- settings ---- */
 
-/// Something of NAME = value.
+/// A setting: NAME = value.
 struct Setting {
    const char *name, *value;
 };

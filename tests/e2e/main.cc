@@ -12,7 +12,7 @@ namespace {
 
 using namespace weft;
 
-/// Failures say which form the last shader had.
+/// Adds the form of the last shader to messages about failures.
 class FormOfFailures : public testing::EmptyTestEventListener {
 public:
    explicit FormOfFailures(std::optional<forms::Form> form) : fixed(form) {}
@@ -35,7 +35,7 @@ private:
    }
 };
 
-/// WEFT_E2E_FORM: the form that all shaders get; `any` is another one for each shader.
+/// WEFT_E2E_FORM: the form of all shaders; `any`: a random form for each shader.
 bool set_form(const char *text)
 {
    const std::optional<forms::Form> form = forms::find_form(text);

@@ -38,7 +38,7 @@ using Environment = std::map<std::string, std::string>;
 
 /* ---- the processes that share a cache ---- */
 
-/// Matrices, and so the layer's where there is one: calls of kernels.
+/// A shader with matrices, so the layer compiles it if it is active. Its code calls kernels.
 const char *const product = R"(
 layout(local_size_x = 32) in;
 layout(set = 0, binding = 0, std430) buffer A { float16_t a[]; };
@@ -58,7 +58,8 @@ void main()
 }
 )";
 
-/// No matrices: a table of constants, calls of vector mathematics, shared memory, a barrier.
+/// A shader without matrices: a table of constants, calls of vector mathematics, shared memory, a
+/// barrier.
 const char *const plain = R"(
 layout(local_size_x = 64) in;
 layout(set = 0, binding = 0, std430) buffer A { uint a[]; };
@@ -176,7 +177,7 @@ protected:
       without_cache["WEFT_SHADER_CACHE_DISABLE"] = "true";
    }
 
-   /// All of them compile as they would without a cache, or none does.
+   /// Expects that all pipelines were compiled, or none.
    void expect_compiled(const Outcome &outcome, uint32_t compiled)
    {
       if (expected.empty()) {

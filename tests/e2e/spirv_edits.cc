@@ -162,7 +162,7 @@ uint32_t replace_calls_by_array_conversions(std::vector<uint32_t> &spirv)
 
 namespace {
 
-/// Makes a vector of a struct of equal scalars: the one that the module has already, or a new one.
+/// Replaces a struct of equal scalars by a vector type: the module's own, or a new one.
 void replace_struct_by_vector(std::vector<uint32_t> &spirv, uint32_t type)
 {
    constexpr uint16_t op_name = 5, op_member_name = 6, op_type_pointer = 32, op_type_function = 33,
@@ -258,8 +258,8 @@ uint32_t add_vector_decode_functions(std::vector<uint32_t> &spirv)
 
 namespace {
 
-/// Declares SPV_EXT_cooperative_matrix_maintenance1 and a capability of it; in place of another
-/// one, if there is that.
+/// Declares SPV_EXT_cooperative_matrix_maintenance1 and a capability of it. Removes the capability
+/// `replaced`.
 void declare_maintenance1(std::vector<uint32_t> &spirv, uint32_t capability,
                           uint32_t replaced = ~0u)
 {

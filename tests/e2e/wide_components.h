@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Matrices of 64-bit components, which SPIR-V has and GLSL has not.  A shader is compiled with a
+/// Matrices of 64-bit components, which SPIR-V has and GLSL lacks. A shader is compiled with a
 /// narrower type in its place, which has no other use in that shader, and the module is widened.
 
 #pragma once
@@ -19,8 +19,8 @@ std::vector<uint32_t> widen_floats(const std::vector<uint32_t> &spirv);
 /// one beside other types is a std::logic_error, as the offsets of its members would be wrong.
 std::vector<uint32_t> widen_shorts(const std::vector<uint32_t> &spirv);
 
-/// Makes a double of the type int16_t; with OpFConvert for the conversions that this makes of
-/// integer ones, matrices of both widths can meet.
+/// Replaces the type int16_t by double, and conversions of these integers by OpFConvert, so that a
+/// module can convert between both widths.
 void replace_short_by_double(std::vector<uint32_t> &spirv);
 
 } // namespace weft::e2e

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Random programs, each by every path, against the interpreter. See docs/testing.md, or --help.
+/// Runs random programs by every path and compares with the interpreter. See docs/testing.md, or
+/// --help.
 ///
 /// Programs run in child processes, so that a crash or a hang is an ordinary failure. A child
 /// reports each next step through a pipe.
@@ -33,7 +34,7 @@
 namespace weft::fuzz {
 namespace {
 
-/// Fewer where slow builds are tested.
+/// The number of programs, which is smaller for slow builds.
 uint64_t default_count()
 {
    const char *sweep = getenv("WEFT_SWEEP");
@@ -99,29 +100,29 @@ std::optional<int> parse(int argc, char **argv, Settings &s)
    return std::nullopt;
 }
 
-/// A child's next step, or its finding.
+/// A message from a child: its next step, or its result.
 struct Report {
    enum class What : uint32_t { starts, agrees, differs } what;
-   uint32_t path; ///< of the ones that `differs` and `starts` name
+   uint32_t path; ///< for `differs` and `starts`
    uint64_t index;
 };
 
 constexpr uint64_t batch = 40; ///< programs for each child
-/// The processor's time that one path of one program may use, and its longest wait. A wait counts
-/// while this process itself runs: machines may be busy, or sleep.
+/// The limits of processor time and of waiting for one path of one program. A wait counts only
+/// while this process runs, because a machine may be busy or sleep.
 constexpr double most_seconds = 100;
 constexpr int most_waits = 900; ///< of a second
 
 using Paths = std::vector<std::unique_ptr<Path>>;
 
-/// The form of a program, which smaller ones that are made of it keep.
+/// The form of a program. Smaller programs made from it keep the form.
 forms::Form form_of(const Settings &settings, const Program &program)
 {
    oracle::Random random(program.seed);
    return settings.allowed_forms[oracle::draw(random, uint32_t(settings.allowed_forms.size()))];
 }
 
-/// A program as SPIR-V, or why it cannot be that.
+/// A program as SPIR-V, or the reason why it cannot be expressed.
 struct Shader {
    std::vector<uint32_t> spirv;
    std::optional<std::string> fault;
@@ -191,7 +192,7 @@ void report_failure(const Settings &settings, const Program &original, Path &pat
    const std::string file = settings.output + "/fuzz-" + std::to_string(original.seed) + ".txt";
    std::ofstream(file) << text.str() << "\n---- before it was made smaller:\n"
                        << describe(original) << to_glsl(original);
-   // A form's result may depend on the whole GLSL: so the module is kept as well.
+   // A form may depend on the whole GLSL text, so the module is kept, too.
    if (const Shader shader = make_shader(small, form); !shader.fault)
       std::ofstream(settings.output + "/fuzz-" + std::to_string(original.seed) + ".spv",
                     std::ios::binary)
@@ -210,7 +211,7 @@ void send(int pipe, const Report &report)
 /// The environment of the driver below the layer: a child has one driver.
 struct Driver {
    std::string isa;
-   bool split; ///< of the layer-… paths with tiles, this one
+   bool split; ///< tiles through the layer are layer-split, else layer-tiles
    bool has(const std::string &path) const
    {
       return path.ends_with("/" + isa) && !path.starts_with(split ? "layer-tiles" : "layer-split");
@@ -222,7 +223,7 @@ bool is_layer(const std::string &path)
    return path.starts_with("layer-");
 }
 
-/// For all drivers of the paths, one batch after the other.
+/// Chooses the drivers of the paths alternately, one for each batch.
 Driver choose_driver(const Paths &paths, uint64_t index)
 {
    std::vector<Driver> drivers;
@@ -302,7 +303,7 @@ std::vector<uint32_t> choose_paths(const Settings &settings, const Paths &paths,
    _exit(0);
 }
 
-/// Whether a program's path ends by itself, in a process of its own.
+/// Whether a program crashes on a path, tried in another process.
 bool crashes(Path &path, const Program &program, forms::Form form, const Expected &expected)
 {
    const pid_t pid = fork();
@@ -310,7 +311,7 @@ bool crashes(Path &path, const Program &program, forms::Form form, const Expecte
       const rlimit seconds = {rlim_t(most_seconds / 4), RLIM_INFINITY};
       setrlimit(RLIMIT_CPU, &seconds);
       alarm(most_waits);
-      // Only the first words of the message are of interest.
+      // The messages on stderr are not of interest.
       const int null = open("/dev/null", O_WRONLY);
       dup2(null, STDERR_FILENO);
       run(path, program, make_shader(program, form), expected);
@@ -321,7 +322,7 @@ bool crashes(Path &path, const Program &program, forms::Form form, const Expecte
    return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
 }
 
-/// A child ended in the middle of a path.
+/// Reports a child that ended while it ran a path.
 void report_crash(const Settings &settings, const Report &last, const std::string &how)
 {
    fflush(stdout);
@@ -361,8 +362,8 @@ double processor_seconds(pid_t pid)
    return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
-/// Waits until a child's pipe has data, or the child has ended. False if it takes too long: it
-/// computes without end, or waits in vain.
+/// Waits until a child's pipe has data, or the child has ended. Returns false if the child computes
+/// or waits too long.
 bool says_something(pid_t pid, int pipe, int more_seconds)
 {
    const double start = processor_seconds(pid);
@@ -376,7 +377,7 @@ bool says_something(pid_t pid, int pipe, int more_seconds)
    return false;
 }
 
-/// Follows one child; returns the index after the last program that it dealt with.
+/// Reads the messages of one child; returns the index after the last program that it ran.
 uint64_t follow(const Settings &settings, uint64_t first, uint64_t end, Totals &totals)
 {
    int ends[2];
@@ -394,7 +395,7 @@ uint64_t follow(const Settings &settings, uint64_t first, uint64_t end, Totals &
    Report report = {Report::What::starts, ~0u, first};
    bool hangs = false;
    while (true) {
-      // Shrinking the difference takes its time.
+      // Shrinking the program takes more time.
       const int more = report.what == Report::What::differs ? int(settings.shrink_seconds) : 0;
       if (!says_something(pid, ends[0], more)) {
          hangs = true;
@@ -466,7 +467,7 @@ int run_all(const Settings &settings)
       }
       if (settings.minutes ? minutes() >= settings.minutes : index >= settings.count)
          break;
-      // Children begin where a batch begins, unless one has ended too early.
+      // Children begin at the start of a batch, except after a child that ended too early.
       const uint64_t next = (index / batch + 1) * batch;
       index =
          follow(settings, index, settings.minutes ? next : std::min(next, settings.count), totals);

@@ -48,8 +48,8 @@ Memory memory(Storage storage, uint32_t elements)
    return m;
 }
 
-/// Two subgroups; each invocation writes its place of shared memory (memory 1) and gives the next
-/// one's to the output (memory 0).
+/// Two subgroups. Each invocation writes its place in shared memory (memory 1) and copies the next
+/// invocation's place to the output (memory 0).
 Program exchange(bool with_barrier)
 {
    Program p;
@@ -166,7 +166,7 @@ TEST(Interpreter, loads_through_a_view)
    const auto *expected = std::get_if<Expected>(&result);
    ASSERT_TRUE(expected) << std::get<Invalid>(result).why;
    const std::vector<Cell> &input = (*expected)[0], &output = (*expected)[1];
-   // The clip region's rows have four elements, of which the tensor's have two.
+   // Rows of the clip region have four elements, two of which belong to the tensor.
    for (size_t row = 0; row < 8; row++) {
       for (size_t col = 0; col < 8; col++) {
          const size_t index = row * 4 + col;
@@ -349,7 +349,7 @@ TEST(Generator, has_atomics_and_uniform_buffers)
    EXPECT_GE(uniform, 100u);
 }
 
-/// Sixteen invocations of two subgroups on three places; the order matters to some of them.
+/// Sixteen invocations of two subgroups operate on three places. Some results depend on the order.
 TEST(Interpreter, lets_atomics_come_in_any_order)
 {
    Program p;
@@ -397,7 +397,7 @@ TEST(Interpreter, lets_atomics_come_in_any_order)
    EXPECT_TRUE(is_refused(interpreted(Atomic::append, {literal(0), own_index()})));
    EXPECT_TRUE(is_refused(interpreted(Atomic::add, {literal(1), own_index(), result})));
    EXPECT_EQ(cell(interpreted(Atomic::add, {own_index(), literal(3), result}), 4), at_first(4) + 3);
-   // One after the other; a barrier between them, or not.
+   // Two atomics, with or without a barrier between them.
    const Stmt add = {Kind::atomic, uint8_t(Atomic::add), 0, {literal(1), literal(1)}, {}, {}, {}},
               max = {Kind::atomic, uint8_t(Atomic::max), 0, {literal(1), literal(8)}, {}, {}, {}},
               barrier = {Kind::barrier, 0, 0, {}, {}, {}, {}};
@@ -436,7 +436,7 @@ TEST(Interpreter, turns_rows_by_what_their_invocations_say)
    EXPECT_TRUE(std::holds_alternative<Invalid>(interpret(p)));
 }
 
-/// One block of bytes beside the next, row by row, or word by word.
+/// Blocks of bytes, interleaved by rows or by words.
 TEST(Interpreter, loads_interleaved_blocks)
 {
    Program p;
@@ -554,7 +554,7 @@ TEST(Print, declares_what_is_computed)
    EXPECT_FALSE(std::ranges::search(spirv, float16).empty()) << to_glsl(program);
 }
 
-/// Whether something leaves or continues a loop that is not there.
+/// Whether a statement leaves or continues a loop that does not exist.
 bool jumps(const std::vector<Stmt> &block)
 {
    return std::ranges::any_of(block, [](const Stmt &s) {

@@ -57,7 +57,7 @@ Program Generator::run()
          load_matrix(body, place_of(uint32_t(v), flow), *f->variables[v].matrix, flow);
    }
    budget = main_budget();
-   // Variables begin with something that the compiler does not know.
+   // Variables begin with a value that the compiler does not know.
    for (uint32_t v = 0; v < f->variables.size(); v++) {
       const Variable variable_copy = f->variables[v];
       if (variable_copy.matrix || variable_copy.array || !percent(80))
@@ -71,8 +71,7 @@ Program Generator::run()
       body.push_back({Kind::assign, 0, 0, {variable(v), given(variable_copy.type, w)}, {}, {}, {}});
    }
    block(body, 2 + scale + draw((types.empty() ? 4 : 3) * (scale + 1)), flow);
-   // By chance alone too few structs, functions and atomics would be used, and too few matrices
-   // multiplied.
+   // Random statements alone would have too few structs, functions, atomics and multiplications.
    if (one_in(2))
       copy_struct(body, flow);
    if (one_in(2))
@@ -90,7 +89,7 @@ Program Generator::run()
    return p;
 }
 
-/// A GLSL type to see a memory as.
+/// A GLSL type for the elements of a memory.
 std::string Generator::choose_unit(Type type, uint32_t &bytes)
 {
    struct Unit {
@@ -173,7 +172,7 @@ void Generator::make_inputs()
    inputs[Type::u32].push_back(add_memory(buffer(), Type::u32, 256, Contents::any));
    const Type real = doubles ? Type::f64 : Type::f32;
    inputs[real].push_back(add_memory(buffer(), real, 128, Contents::small));
-   // Too small for matrices, so of another type than theirs.
+   // This memory is too small for matrices, so its type differs from theirs.
    const Type type = pick({Type::s8, Type::u16, Type::s32, Type::u64, Type::f16});
    if (one_in(2) && !inputs.count(type) && expressible(type)) {
       inputs[type].push_back(
@@ -195,7 +194,7 @@ int64_t Generator::main_budget() const
 
 void Generator::spend(uint32_t operations)
 {
-   // Subgroups of 64 are several vectors wide.
+   // Subgroups of 64 take several vectors.
    budget -= operations / 8 * (p.subgroup_size == 64 ? 2 : 1);
 }
 
@@ -256,8 +255,8 @@ void Generator::make_functions()
    }
 }
 
-/// Parameters of operands of a multiplication and a number; the result is of the accumulator's
-/// type.
+/// Makes a function whose parameters are the operands of a multiplication and a number. The result
+/// has the accumulator's type.
 void Generator::make_function()
 {
    const MatrixOperation op = pick(operations);
@@ -276,7 +275,7 @@ void Generator::make_function()
    parameter(add_scalar(pick({Type::u32, Type::s32, Type::boolean}), scope), true, false);
    if (returns)
       f->result = one_in(2) ? c : add_matrix(c_type(op));
-   // A local array, so that not all of them are main's.
+   // A local array, so that functions other than main have arrays.
    if (one_in(4))
       add_matrix(c_type(op), 2);
    add_scalar(Type::u32, scope);
@@ -290,7 +289,7 @@ void Generator::write_results(Block &body)
 {
    const Flow flow;
    const size_t count = f->variables.size();
-   // Some subgroups have no operation left: no barrier waits for them any more.
+   // Sometimes subgroups end before the stores. No barrier follows that would wait for them.
    if (one_in(6)) {
       Stmt s{Kind::branch, 0, 0, {truth(wanted(scope, flow))}, {}, {}, {}};
       s.body.push_back({Kind::finish, 0, 0, {}, {}, {}, {}});
@@ -334,7 +333,7 @@ uint32_t Generator::add_matrix(const MatrixType &type, uint32_t array)
    return uint32_t(f->variables.size() - 1);
 }
 
-/// Two structs of the same members, to copy from one to the other.
+/// Two structs with the same members, so that statements can copy one to the other.
 void Generator::add_structs()
 {
    std::vector<MatrixType> members;
@@ -376,7 +375,7 @@ std::optional<uint32_t> Generator::find_scalar(Type type, Level at_most, bool ar
    return found.empty() ? std::nullopt : std::optional(pick(found));
 }
 
-/// A variable that may be assigned to where a flow is.
+/// A variable that a statement in this flow may assign to.
 std::optional<uint32_t> Generator::find_target(Level flow, bool array)
 {
    std::vector<uint32_t> found;
@@ -410,7 +409,8 @@ Place Generator::matrix_place(const MatrixType &type, const Flow &flow)
    return place_of(pick(found), flow);
 }
 
-/// Also the ones that are written once, anywhere: repair() removes a use that is too early.
+/// Includes variables that are written only once, at any place: repair() removes uses before the
+/// write.
 Place Generator::matrix_source(const MatrixType &type, const Flow &flow)
 {
    std::vector<uint32_t> kept;
@@ -421,7 +421,7 @@ Place Generator::matrix_source(const MatrixType &type, const Flow &flow)
    return kept.empty() || !one_in(4) ? matrix_place(type, flow) : place_of(pick(kept), flow);
 }
 
-/// Only its caller writes it.
+/// A new matrix variable, which only the caller writes.
 Place Generator::unset_matrix(const MatrixType &type)
 {
    const uint32_t v = add_matrix(type);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Random atomics whose order does not matter: the atomics of one place are the same, or an
-/// invocation has the place alone.
+/// Random atomics whose order does not matter: all atomics of a place are the same, or only one
+/// invocation uses the place.
 
 #include "tests/fuzz/generator.h"
 
@@ -12,7 +12,7 @@ namespace weft::fuzz {
 
 Type Generator::atomic_type()
 {
-   // Where 16 bits stand for 64, there are no atomics of 64.
+   // If 16 bits replace 64 (glsl.h), GLSL cannot express atomics of 64 bits.
    if (std::ranges::any_of(operations, has_long_integers))
       return pick({Type::u32, Type::s32});
    return pick({Type::u32, Type::u32, Type::s32, Type::s32, Type::u64, Type::s64});
@@ -36,7 +36,7 @@ uint32_t Generator::atomic_cells(uint32_t memory, uint32_t count)
    return first;
 }
 
-/// A number that all invocations of all workgroups agree on.
+/// A number that is the same for all invocations of all workgroups.
 Expr Generator::constant_of_dispatch(Type type)
 {
    if (one_in(2))
@@ -50,7 +50,7 @@ Stmt Generator::atomic_statement(Atomic op, uint32_t memory, Expr element, Expr 
    return {Kind::atomic, uint8_t(op), memory, {std::move(element), std::move(value)}, {}, {}, {}};
 }
 
-/// Comparisons and counters come most often: compilers have more ways to get them wrong.
+/// Comparisons and counters are the most frequent, because compilers transform them most.
 Atomic Generator::atomic_operation(Atomic last)
 {
    return one_in(4)   ? Atomic::compare_exchange
@@ -66,7 +66,7 @@ void Generator::atomic(Block &out, const Flow &flow)
       contended_atomic(out, flow);
 }
 
-/// Only some invocations of each subgroup execute them.
+/// Atomics that only some invocations of each subgroup execute.
 void Generator::partial_atomics(Block &out, const Flow &flow)
 {
    if (one_in(3))
@@ -83,7 +83,7 @@ void Generator::partial_atomics(Block &out, const Flow &flow)
    out.push_back(std::move(branch));
 }
 
-/// Of a place that invocations of all workgroups have.
+/// An atomic on a place that all workgroups share.
 void Generator::contended_atomic(Block &out, const Flow &flow)
 {
    const Type type = atomic_type();
@@ -101,14 +101,14 @@ void Generator::contended_atomic(Block &out, const Flow &flow)
       const auto [it, inserted] = places.try_emplace({m, op}, 0);
       if (inserted)
          it->second = atomic_cells(m, most);
-      // Atomics of one place go together.
+      // Equal atomics share their places.
       Expr place = one_in(2) ? literal(Type::u32, draw(most)) : below(most, w);
       Expr element = arithmetic(Binary::add, std::move(place), literal(Type::u32, it->second));
       out.push_back(
          atomic_statement(op, m, std::move(element), any(type, wanted(Level::invocation, flow))));
       return;
    }
-   // All invocations store the same number, so each statement has places of its own.
+   // All invocations store the same number, so each statement has separate places.
    const uint32_t first = atomic_cells(m, 4);
    Expr element = arithmetic(Binary::add, below(4, w), literal(Type::u32, first));
    Stmt s = atomic_statement(op, m, std::move(element), constant_of_dispatch(type));
@@ -126,7 +126,7 @@ void Generator::contended_atomic(Block &out, const Flow &flow)
    out.push_back(std::move(s));
 }
 
-/// Of a place of each invocation's own, so that the result can be used.
+/// An atomic on the invocation's own place, so that the program can use its result.
 void Generator::own_atomic(Block &out, const Flow &flow)
 {
    const Type type = atomic_type();
@@ -140,7 +140,7 @@ void Generator::own_atomic(Block &out, const Flow &flow)
    const Wanted w = wanted(Level::invocation, flow);
    Stmt s = atomic_statement(op, m, own, any(type, w));
    if (op == Atomic::compare_exchange) {
-      // Some find the expected value, and some do not.
+      // Some invocations compare with the current value, others do not.
       const auto bit = [&](Expr x) {
          return arithmetic(Binary::bit_and, std::move(x), literal(type, 1));
       };
@@ -151,14 +151,14 @@ void Generator::own_atomic(Block &out, const Flow &flow)
    out.push_back(std::move(s));
 }
 
-/// Invocations write their places of shared memory, all of them change any of these, and read them.
+/// Invocations write their places of shared memory, change any of these by atomics, and read them.
 void Generator::shared_atomics(Block &out, const Flow &flow)
 {
    const Type type = atomic_type();
    const uint32_t m = shared_memory(type, true, false), N = p.invocations();
    const Stmt barrier{Kind::barrier, 0, 0, {}, {}, {}, {}};
    out.push_back(barrier);
-   // Few numbers, so that comparisons find them.
+   // Few different numbers, so that comparisons succeed.
    Expr before = any(type, wanted(Level::invocation, flow));
    if (one_in(2))
       before = arithmetic(Binary::bit_and, std::move(before), literal(type, 1));

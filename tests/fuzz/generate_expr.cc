@@ -59,7 +59,7 @@ Expr Generator::builtin(Builtin b)
    return make(Op::builtin, Type::u32, 0, {}, int64_t(b));
 }
 
-/// Folded where both are literals, and where one does nothing.
+/// Folds an operation on two literals, or with a neutral operand.
 Expr Generator::arithmetic(Binary op, Expr x, Expr y)
 {
    const bool literals = x.op == Op::literal && y.op == Op::literal;
@@ -176,7 +176,7 @@ Expr Generator::load(uint32_t memory, const Wanted &wanted)
    Wanted inner = wanted;
    inner.depth = wanted.depth ? wanted.depth - 1 : 0;
    const Memory &m = p.memories[memory];
-   // A unit of another scalar type would reinterpret its bits.
+   // An access by another scalar type would reinterpret the bits.
    if (m.unit != glsl_name(m.type))
       return random_literal(m.type);
    return make(Op::load, m.type, 0, {below(m.elements, inner)}, memory);
@@ -233,7 +233,7 @@ Expr Generator::integer(Type type, const Wanted &wanted)
    }
 }
 
-/// Rounded in one step, from any float type.
+/// A conversion to a small float, in one rounding, from any float type.
 Expr Generator::small_float(Type type, const Wanted &wanted)
 {
    return make(Op::convert, type, 0, {any(one_in(4) ? Type::f16 : Type::f32, wanted)});
@@ -327,7 +327,7 @@ Expr Generator::subgroup_operation(Type type, const Wanted &wanted)
    const bool for_one = wanted.level == Level::invocation, whole = wanted.whole;
    if (wanted.level == Level::workgroup)
       return leaf(type, wanted);
-   // The argument may differ between invocations though the result does not.
+   // The argument may differ between invocations, even if the result does not.
    Wanted inner = wanted;
    inner.level = Level::invocation;
    inner.depth = std::min(wanted.depth, 1u);
@@ -372,7 +372,7 @@ Expr Generator::subgroup_operation(Type type, const Wanted &wanted)
                Reduction::bit_and, Reduction::bit_or, Reduction::bit_xor});
       if (is_float(type) && r >= Reduction::bit_and)
          r = Reduction::max;
-      // GLSL has them of vectors of booleans for its own operators only.
+      // For booleans, GLSL has only its own operators.
       if (type == Type::boolean && r < Reduction::bit_and)
          r = pick({Reduction::bit_and, Reduction::bit_or, Reduction::bit_xor});
       Extent extent =

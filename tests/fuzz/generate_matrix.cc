@@ -29,7 +29,7 @@ void Generator::matrix_statement(Block &out, const Flow &flow)
 {
    if (budget <= 0)
       return scalar_statement(out, flow);
-   // The first 24 are for all matrices.
+   // The first 24 statements exist for all matrices.
    switch (draw(p.without_use ? 24 : 34)) {
    case 32:
    case 33:
@@ -123,7 +123,8 @@ Generator::Layout Generator::layout(const MatrixType &type, const Memory &memory
    }
 }
 
-/// Blocks of 4 rows of 16 bytes, if they are whole.  Elements of 64 bits would be taken apart.
+/// Blocks of 4 rows of 16 bytes, if the matrix consists of whole blocks. They would split elements
+/// of 64 bits.
 std::optional<Generator::Layout> Generator::blocked_layout(const MatrixType &type,
                                                            const Memory &memory)
 {
@@ -144,7 +145,7 @@ Stmt Generator::transfer(Kind kind, const Place &place, uint32_t memory, const L
    const MatrixType &type = *f->variables[place.variable].matrix;
    spend(type.rows * type.cols * 2);
    Expr stride = literal(Type::u32, l.stride);
-   // The same from the push constants, which the compiler does not know.
+   // The same numbers, from push constants, which the compiler does not know.
    if (!l.is_blocked() && one_in(3)) {
       const uint32_t word = draw(push_words);
       const uint32_t part = p.push[word] * l.step;
@@ -164,7 +165,7 @@ void Generator::load_matrix(Block &out, const Place &place, const MatrixType &ty
    const Memory &memory = p.memories[m];
    const uint32_t units = memory.bytes() / memory.unit_bytes;
    const Layout l = layout(type, memory, false, units);
-   const uint32_t room = (units - l.units) / l.step; // steps that the offset may have
+   const uint32_t room = (units - l.units) / l.step; // the number of possible offsets
    Expr offset = literal(Type::u32, draw(room + 1) * l.step);
    if (room > 8 && one_in(2)) {
       const uint32_t fixed = draw(room - 7);
@@ -190,7 +191,7 @@ Expr Generator::own_region(uint32_t number, uint32_t units, uint32_t shift)
                      literal(Type::u32, number * p.workgroups * p.subgroups * units + shift));
 }
 
-/// To a region of the output that no other store has.
+/// Stores to a region of the output that no other store uses.
 void Generator::store_matrix(Block &out, const Place &place, const MatrixType &type,
                              const Flow &flow)
 {
@@ -206,7 +207,7 @@ void Generator::store_matrix(Block &out, const Place &place, const MatrixType &t
       out.push_back(synchronize());
    out.push_back(transfer(Kind::matrix_store, place, m, l, own));
    if (one_in(6)) {
-      // And back, with another layout where it fits.
+      // Loads the matrix again, with another layout if it fits.
       out.push_back(synchronize());
       Layout again = l;
       if (one_in(2) && type.rows == type.cols)
@@ -247,14 +248,14 @@ void Generator::convert_matrix(Block &out, const Flow &flow)
          const auto is_real = [](const MatrixType &t) { return oracle::format(t.type).is_float; };
          const auto is_small = [](const MatrixType &t) { return e2e::is_small_float(t.type); };
          const bool exists = (!is_small(from) || is_real(to)) && (!is_small(to) || is_real(from));
-         // glslang makes one bit cast of a conversion of the sign and of the use.
+         // glslang turns a conversion of sign and use into one bit cast.
          const Type from_type = type_of(from.type), to_type = type_of(to.type);
          const bool is_bit_cast = is_integer(from_type) && is_integer(to_type) &&
                                   bits(from_type) == bits(to_type) && from_type != to_type;
          const bool changes_use = from.use != to.use && !is_bit_cast &&
                                   (from.use == e2e::Use::accumulator ||
                                    (p.maintenance1 && to.use == e2e::Use::accumulator));
-         // Many conversions change the type alone, and few programs have matrices that can be
+         // Many conversions change only the type, and few programs have matrices that can be
          // transposed.
          const size_t weight = p.maintenance1 && changes_use ? 4 : 1,
                       transposes = p.maintenance1 ? 20 : 1;
@@ -281,7 +282,7 @@ void Generator::matrix_arithmetic(Block &out, const Flow &flow)
    compute(out, matrix_place(type, flow), type, flow);
 }
 
-/// One statement that gives a matrix a value.
+/// A statement that computes a matrix.
 void Generator::compute(Block &out, const Place &target, const MatrixType &type, const Flow &flow)
 {
    const Type scalar = type_of(type.type);
@@ -312,8 +313,8 @@ void Generator::compute(Block &out, const Place &target, const MatrixType &type,
    }
 }
 
-/// A matrix that is written once, and used after its operands have changed: its value may not be
-/// taken from there.
+/// A matrix that is written once, and used after its operands have changed. The compiler must not
+/// compute it from the new operands.
 void Generator::keep(Block &out, const Flow &flow)
 {
    const MatrixType type = pick(types);
@@ -339,7 +340,7 @@ void Generator::keep(Block &out, const Flow &flow)
    out.push_back({Kind::matrix_binary, uint8_t(op), 0, {}, {result, original, kept}, {}, {}});
 }
 
-/// By a matrix whose elements give no invalid division.
+/// Divides by a matrix whose elements are valid divisors.
 void Generator::divide(Block &out, const Flow &flow)
 {
    const std::optional<MatrixType> divided = arithmetic_type();
@@ -376,7 +377,7 @@ void Generator::element_loop(Block &out, const Flow &flow)
    w.in_loop = true;
    w.coordinates = p.maintenance1 ? 2 : 0;
    Expr value = any(w.element, w);
-   // By chance alone few elements would know their place.
+   // Random expressions alone would rarely use an element's coordinates.
    if (p.maintenance1 && !is_small_float(w.element) && one_in(2)) {
       Expr place = {Op::coordinate, Type::u32, 0, draw(2), 0, {}};
       if (w.element != Type::u32)
@@ -389,7 +390,7 @@ void Generator::element_loop(Block &out, const Flow &flow)
    out.push_back(std::move(s));
 }
 
-/// Of the types that SPV_QCOM_cooperative_matrix_conversion has.
+/// Turns the rows of a matrix whose type SPV_QCOM_cooperative_matrix_conversion supports.
 void Generator::turn(Block &out, const Flow &flow)
 {
    std::vector<MatrixType> list = types;
@@ -408,7 +409,7 @@ void Generator::turn(Block &out, const Flow &flow)
       {Kind::matrix_turn, 0, 0, {std::move(by)}, {matrix_place(type, flow), source}, {}, {}});
 }
 
-/// With more operands: matrices of the same type, and scalars.
+/// A function of elements, with further operands: matrices of the same type, and scalars.
 void Generator::element_function(Block &out, const Flow &flow)
 {
    const MatrixType type = pick(types);
@@ -490,7 +491,7 @@ void Generator::element_reduce(Block &out, const Flow &flow)
                   {}});
 }
 
-/// A region of shared memory for each subgroup alone: stored, and loaded in another layout.
+/// Stores a matrix to the subgroup's own region of shared memory, and loads it in another layout.
 void Generator::through_own_memory(Block &out, const Flow &flow)
 {
    const MatrixType type = pick(types);
@@ -511,7 +512,7 @@ void Generator::through_own_memory(Block &out, const Flow &flow)
    out.push_back(transfer(Kind::matrix_load, loaded, m, back, own));
    if (!changes)
       return;
-   // The loaded value stays when other numbers come to its place in memory.
+   // The loaded value must stay when its place in memory is overwritten.
    out.push_back(synchronize());
    out.push_back(transfer(Kind::matrix_store, matrix_source(type, flow), m, l, own));
    const Place result = matrix_place(type, flow);
@@ -519,7 +520,7 @@ void Generator::through_own_memory(Block &out, const Flow &flow)
       {Kind::matrix_binary, uint8_t(Binary::sub), 0, {}, {result, loaded, result}, {}, {}});
 }
 
-/// Each subgroup stores a matrix, and loads the next one's, if it likes as another type.
+/// Each subgroup stores a matrix, and loads the next subgroup's, perhaps as another type.
 void Generator::through_shared(Block &out, const Flow &flow)
 {
    if (scope == Level::workgroup)
@@ -542,7 +543,7 @@ void Generator::through_shared(Block &out, const Flow &flow)
                                              arithmetic(Binary::add, builtin(Builtin::subgroup),
                                                         literal(Type::u32, 1 + draw(3))),
                                              literal(Type::u32, p.subgroups));
-   // Another use of the same shape sees the same lines.
+   // A matrix with the same shape and another use has the same lines.
    MatrixType other = type;
    for (const MatrixType &t : types) {
       if (t.type == type.type && t.rows == type.rows && t.cols == type.cols && one_in(2))

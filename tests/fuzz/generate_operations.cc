@@ -13,7 +13,7 @@ using e2e::MatrixType;
 
 void Generator::choose_sizes()
 {
-   // Most of them tiny: they compile several times as fast and find nearly as much.
+   // Most programs are tiny: they compile several times as fast and find nearly as many faults.
    scale = percent(70) ? 0 : percent(85) ? 1 : 2;
    budget = main_budget() / 2; // of functions
    p.subgroup_size = pick({8u, 8u, 8u, 16u, 16u, 16u, 32u, 32u, 32u, scale ? 64u : 16u});
@@ -60,7 +60,7 @@ MatrixType Generator::c_type(const MatrixOperation &op) const
    return e2e::c_type(op);
 }
 
-/// Types of factors and of the result; all signs of bytes are one.
+/// The types of factors and result; all signs of bytes count as one type.
 using OperationKind = std::array<ComponentType, 3>;
 
 static OperationKind kind_of(const MatrixOperation &op)
@@ -78,15 +78,15 @@ bool has_long_integers(const MatrixOperation &op)
    });
 }
 
-/// Small floats, and integers but bytes that are summed in 32 bits.
+/// Operations on small floats, and on integers except bytes that are summed in 32 bits.
 static bool is_unusual(const MatrixOperation &op)
 {
    const oracle::Format &factor = oracle::format(op.a), &sum = oracle::format(op.result);
    return e2e::is_small_float(op.a) || (!factor.is_float && (factor.bytes > 1 || sum.bytes != 4));
 }
 
-/// Whether GLSL has it for matrices without a use: of integers of one sign, or of IEEE 754's
-/// floats; of 64 bits there are none.
+/// Whether GLSL has the operation for matrices without a use. It has integers of one sign and IEEE
+/// 754's floats, but no types of 64 bits.
 static bool is_for_matrices_without_use(const MatrixOperation &op)
 {
    const oracle::Format &a = oracle::format(op.a);
@@ -109,7 +109,7 @@ static bool expressible_together(const std::vector<MatrixOperation> &operations)
       });
    };
    using enum ComponentType;
-   // 16-bit integers stand for them.
+   // 16-bit integers replace 64-bit integers and bfloat16 in GLSL.
    if (has({s64, u64}) && has({s16, u16, bf16}))
       return false;
    if (has({f64}))
@@ -130,10 +130,11 @@ bool Generator::expressible(Type type) const
    return !is_integer(type) || std::ranges::none_of(operations, is_taken);
 }
 
-/// One operation, often a second of the same shape, so that there is something to convert.
+/// Chooses one operation, and often a second one of the same shape, so that matrices can be
+/// converted.
 void Generator::choose_operations()
 {
-   // Types first: most operations are of integers.
+   // Chooses types first, because most operations are on integers.
    std::vector<OperationKind> usual_kinds, unusual_kinds;
    for (const MatrixOperation &op : advertised) {
       if (p.without_use && !is_for_matrices_without_use(op))
@@ -142,7 +143,7 @@ void Generator::choose_operations()
       if (std::ranges::find(kinds, kind_of(op)) == kinds.end())
          kinds.push_back(kind_of(op));
    }
-   // A multiplication has to be within the budget, nearly always.
+   // A multiplication must nearly always be within the budget.
    const uint32_t most_products = scale == 0 ? 8 * 8 * 8 : scale == 1 ? 16 * 8 * 16 : 16 * 16 * 16;
    const uint32_t most_components = 8 << scale; // of an invocation
    bool any_size = one_in(60);
@@ -163,7 +164,8 @@ void Generator::choose_operations()
              (!like || (op.m == like->m && op.n == like->n && op.k == like->k)))
             list.push_back(op);
       }
-      // Sums that saturate have to come near the bounds as well, to be of interest.
+      // Half of the choices saturate, if possible, because only sums near the bounds test
+      // saturation.
       std::vector<MatrixOperation> saturating;
       std::ranges::copy_if(list, std::back_inserter(saturating), &MatrixOperation::saturating);
       if (!saturating.empty() && one_in(2))
@@ -172,7 +174,7 @@ void Generator::choose_operations()
    };
    std::optional<MatrixOperation> first_operation;
    for (uint32_t attempt = 0; !first_operation; attempt++) {
-      // There may be none but large ones.
+      // All operations may be large.
       any_size |= attempt == 20;
       first_operation = draw_operation(nullptr);
    }
@@ -196,7 +198,7 @@ void Generator::choose_operations()
       for (const MatrixType &t : {a_type(op), b_type(op), c_type(op)})
          add(t);
    }
-   // The type of an accumulator that maintenance1 transposes: few operations have both.
+   // The type of an accumulator that maintenance1 can transpose. Few operations have both types.
    if (p.maintenance1) {
       const MatrixType c = c_type(operations[0]);
       for (const MatrixOperation &op : advertised) {
@@ -208,7 +210,7 @@ void Generator::choose_operations()
    }
 }
 
-/// Unlisted sizes, multiples of 8; and some of a half of them, for reductions.
+/// Sizes that the device does not list, multiples of 8; and some of half the size, for reductions.
 void Generator::choose_flexible_sizes()
 {
    MatrixOperation sizes = {.m = 16, .n = 16, .k = 8};

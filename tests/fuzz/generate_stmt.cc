@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Random statements about scalars, control flow, memory shared by the workgroup.
+/// Random statements on scalars, control flow and shared memory.
 
 #include "tests/fuzz/generator.h"
 
@@ -68,7 +68,7 @@ void Generator::assign(Block &out, const Flow &flow)
    out.push_back(std::move(s));
 }
 
-/// The value that a shuffle reads from outside is not used.
+/// A shuffle that reads outside of the subgroup in some invocations, which do not use the result.
 void Generator::guarded_shuffle(Block &out, const Flow &flow)
 {
    const Type drawn = scalar_type(), type = is_small_float(drawn) ? Type::f32 : drawn;
@@ -84,7 +84,7 @@ void Generator::guarded_shuffle(Block &out, const Flow &flow)
    Expr chosen{Op::select, type, 0, 0, 0, {std::move(guard), variable(fetched), literal(type, 1)}};
    out.push_back({Kind::assign, 0, 0, {variable(fetched), std::move(shuffle)}, {}, {}, {}});
    out.push_back({Kind::assign, 0, 0, {variable(target), std::move(chosen)}, {}, {}, {}});
-   // Not to be read by chance.
+   // No other expression may read this variable.
    std::erase_if(scalars, [&](const Scalar &s) { return s.variable == fetched; });
 }
 
@@ -125,8 +125,7 @@ void Generator::branch(Block &out, const Flow &flow)
 
 void Generator::loop(Block &out, const Flow &flow)
 {
-   // Invocations may leave early, and the rest goes on alone, so the level holds for the whole
-   // loop.
+   // Some invocations may leave early and others continue, so the level applies to the whole loop.
    const Level level = std::max(flow.level, Level(draw(3)));
    const uint32_t counter = add_scalar(Type::u32, level);
    scalars.back().counter = true;
@@ -169,7 +168,7 @@ uint32_t Generator::own_variable(Type type)
    return std::ranges::any_of(scalars, is_own) ? *found : add_scalar(type, Level::invocation);
 }
 
-/// Each invocation writes a place of shared memory and reads another's.
+/// Each invocation writes its place in shared memory and reads another invocation's.
 void Generator::exchange(Block &out, const Flow &flow)
 {
    Type type = scalar_type();
@@ -210,7 +209,7 @@ void Generator::call(Block &out, const Flow &flow)
    for (const Parameter &parameter : callee.parameters) {
       const Variable &v = callee.variables[parameter.variable];
       if (v.matrix) {
-         // A new variable where another argument is in the way.
+         // A new variable, if another argument uses the same one.
          Place place = matrix_place(*v.matrix, flow);
          place.index.clear();
          const bool taken = f->variables[place.variable].array ||

@@ -35,7 +35,7 @@ Numbers Generator::draw_all(uint32_t count, uint32_t first, uint32_t last)
    return numbers;
 }
 
-/// A permutation of the layout's dimensions as they are sliced, or dimensions of its own; some
+/// A view: a permutation of the layout's sliced dimensions, or separate dimensions. Some views
 /// clip.
 TensorView Generator::view(const TensorLayout &t, const MatrixType &type)
 {
@@ -59,19 +59,19 @@ TensorView Generator::view(const TensorLayout &t, const MatrixType &type)
    return v;
 }
 
-/// The choices that the numbers of a layout leave open.
+/// Makes the choices that do not depend on the layout's numbers.
 void Generator::finish_tensor(Tensor &t, const MatrixType &type)
 {
    t.literal = one_in(3);
    t.sliced_twice = one_in(5);
    std::byte bits[8] = {};
-   // Of doubles the upper half cannot be said.
+   // GLSL cannot express the upper half of a double.
    if (oracle::format(type.type).bytes <= 4)
       oracle::encode_number(type.type, draw(5), bits);
    memcpy(&t.layout.clamp_value, bits, sizeof(uint32_t));
 }
 
-/// Any layout of so many elements, or blocks, to load from: matrices need not fit, indices wrap.
+/// A layout of so many elements or blocks, for loads: matrices need not fit, and indices wrap.
 Tensor Generator::tensor(const MatrixType &type, uint32_t room, Decoding decoding)
 {
    const bool decodes = decoding.blocks;
@@ -113,7 +113,7 @@ Tensor Generator::tensor(const MatrixType &type, uint32_t room, Decoding decodin
          span[i] =
             ordinary ? std::min(i ? type.cols : type.rows, dimension[i]) : 1 + draw(dimension[i]);
          offset[i] = ordinary ? draw(4) : draw(2 * dimension[i] + 3) - dimension[i] - 1;
-         // Lines that begin where a block or a piece of one does: these are decoded as vectors.
+         // Lines that begin at a block or an equal part of one: such lines are decoded as vectors.
          if (decoding.vector && i == dim - 1 && !one_in(4)) {
             span[i] = std::min(span[i] + -span[i] % decoding.vector, dimension[i]);
             const uint32_t piece = std::min(span[i], t.block_size[i]);
@@ -132,7 +132,7 @@ Tensor Generator::tensor(const MatrixType &type, uint32_t room, Decoding decodin
    return result;
 }
 
-/// Each element has a place of its own, or none.
+/// A tensor in which each element has a separate place, or no place.
 Tensor Generator::tensor_for_store(const MatrixType &type, uint32_t room)
 {
    const auto clamp = Clamp(draw(5));
@@ -197,7 +197,7 @@ void Generator::load_tensor(Block &out, const Flow &flow)
                                   tensor(type, room), std::move(offset)));
 }
 
-/// Blocks of an integer input, of which a function makes elements.
+/// A load from blocks of an integer input, which a decode function turns into elements.
 void Generator::decode_tensor(Block &out, const Flow &flow)
 {
    std::vector<uint32_t> memories;
@@ -225,7 +225,7 @@ void Generator::decode_tensor(Block &out, const Flow &flow)
    w.coordinates = 2 * t.layout.dim;
    Stmt s = tensor_statement(Kind::tensor_load, matrix_place(type, flow), m, std::move(t),
                              literal(Type::u32, 0));
-   // Something of the block, as far as it is exact.
+   // An expression of the block that is exact.
    const Type scalar = type_of(type.type);
    Expr value = any(memory.type, w);
    if (is_float(scalar))
@@ -239,7 +239,7 @@ void Generator::decode_tensor(Block &out, const Flow &flow)
    out.push_back(std::move(s));
 }
 
-/// To a region of the output that no other store has.
+/// Stores to a region of the output that no other store uses.
 void Generator::store_tensor(Block &out, const Flow &flow)
 {
    const MatrixType type = pick(types);
@@ -255,7 +255,7 @@ void Generator::store_tensor(Block &out, const Flow &flow)
                                   own_region(number, units, 0)));
 }
 
-/// Each subgroup's own region of shared memory, all of which is written first.
+/// Loads from the subgroup's own region of shared memory, after writing all of it.
 void Generator::tensor_through_shared(Block &out, const Flow &flow)
 {
    const MatrixType type = pick(types);

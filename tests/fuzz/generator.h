@@ -12,12 +12,12 @@
 
 namespace weft::fuzz {
 
-/// The invocations that agree on a value, or take the same branch.
+/// The invocations that have the same value, or take the same branch.
 enum class Level : uint8_t { workgroup, subgroup, invocation };
 
-/// Where a statement stands.
+/// The context of a statement.
 struct Flow {
-   Level level = Level::workgroup; ///< the invocations that get here together
+   Level level = Level::workgroup; ///< the invocations that execute it together
    uint32_t depth = 0;
    bool in_loop = false;                ///< of the same function
    bool in_function = false;            ///< not in main: no stores, no barriers
@@ -29,17 +29,17 @@ struct Wanted {
    Level level = Level::invocation;
    uint32_t depth = 2;
    bool subgroup_operations = true;
-   bool whole = true;     ///< all invocations of the subgroup are there
+   bool whole = true;     ///< all invocations of the subgroup are active
    uint32_t elements = 0; ///< in an element loop: matrices of that type
    Type element = Type::u32;
-   uint32_t coordinates = 0; ///< in a function of elements, which has these and no variables
+   uint32_t coordinates = 0; ///< in a function of elements, which has no variables
    bool in_block = false;    ///< in a decode function: the elements are a block's
-   bool in_loop = false;     ///< of elements, which may have coordinates and variables
+   bool in_loop = false;     ///< in an element loop, which may have coordinates and variables
    std::vector<Type> parameters = {}; ///< of that function
 };
 
-/// How a tensor is loaded: by a decode function, if there are blocks; and by one of vectors, if
-/// these have components.
+/// The way in which a tensor is loaded: by a decode function, if it has blocks; also by a vector
+/// decode function, if `vector` is not 0.
 struct Decoding {
    bool blocks = false;
    uint32_t vector = 0;
@@ -77,7 +77,7 @@ private:
    e2e::MatrixType a_type(const MatrixOperation &) const;
    e2e::MatrixType b_type(const MatrixOperation &) const;
    e2e::MatrixType c_type(const MatrixOperation &) const;
-   bool expressible(Type) const; ///< GLSL has it beside the types of the operations
+   bool expressible(Type) const; ///< whether GLSL has it beside the types of the operations
 
    // generate.cc
    void make_inputs();
@@ -135,14 +135,14 @@ private:
    void branch(Block &, const Flow &);
    void loop(Block &, const Flow &);
    void exchange(Block &, const Flow &);
-   uint32_t own_variable(Type); ///< that each invocation has its own value of
+   uint32_t own_variable(Type); ///< each invocation has its own value
 
    // generate_atomic.cc
    Type atomic_type();
    uint32_t atomic_memory(Type);
-   uint32_t atomic_cells(uint32_t memory, uint32_t count); ///< the first of so many new ones
+   uint32_t atomic_cells(uint32_t memory, uint32_t count); ///< the first of `count` new cells
    Expr constant_of_dispatch(Type);
-   Atomic atomic_operation(Atomic last); ///< of the levels up to it, in their enumeration
+   Atomic atomic_operation(Atomic last); ///< up to `last`, in the order of the enumeration
    Stmt atomic_statement(Atomic, uint32_t memory, Expr element, Expr value);
    void atomic(Block &, const Flow &);
    void partial_atomics(Block &, const Flow &);
@@ -155,7 +155,7 @@ private:
 
    // generate_matrix.cc
    void matrix_statement(Block &, const Flow &);
-   /// Of the output's regions, each subgroup's own one of a number.
+   /// The subgroup's own part of the output's region with a number.
    Expr own_region(uint32_t number, uint32_t units, uint32_t shift);
    void load_matrix(Block &, const Place &, const e2e::MatrixType &, const Flow &);
    void store_matrix(Block &, const Place &, const e2e::MatrixType &, const Flow &);
@@ -192,7 +192,7 @@ private:
    struct Layout {
       Order order;
       uint32_t step;   ///< the unit of offsets and strides
-      uint32_t stride; ///< in units, or how many blocks are interleaved
+      uint32_t stride; ///< in units, or the number of interleaved blocks
       uint32_t units;  ///< from the first to behind the last
 
       bool is_blocked() const { return order >= Order::row_blocks; }
@@ -206,7 +206,7 @@ private:
    std::optional<Layout> blocked_layout(const e2e::MatrixType &, const Memory &);
    Layout layout(const e2e::MatrixType &, const Memory &, bool for_store, uint32_t most_units);
    Stmt transfer(Kind, const Place &, uint32_t memory, const Layout &, Expr offset);
-   /// The components that each subgroup may store of a type at once.
+   /// The number of components of a type that each subgroup may store at once.
    uint32_t region(Type) const;
    int64_t main_budget() const;
    /// Takes a statement's share of a program's permitted cost.
@@ -217,13 +217,13 @@ private:
    Program p;
    Function *f = nullptr;
    std::vector<MatrixOperation> operations;
-   std::vector<e2e::MatrixType> types; ///< of the matrices there may be
-   /// The cost that is left, in vector instructions where matrices are registers: compile time is
-   /// nearly all of a program's time.
+   std::vector<e2e::MatrixType> types; ///< types that matrices may have
+   /// The remaining cost, in vector instructions of matrices in registers. Compile time is nearly
+   /// all of a program's time.
    int64_t budget = 0;
    Level scope = Level::subgroup; ///< the invocations that have a matrix
    uint32_t scale = 0;            ///< 0 for tiny programs … 2 for large ones
-   bool doubles = false;          ///< matrices of f64, and then no f32 anywhere
+   bool doubles = false;          ///< matrices of f64; the program then has no f32
    std::vector<Type> scalar_types;
 
    struct Scalar {
@@ -239,7 +239,7 @@ private:
    std::map<std::pair<Type, bool>, Output> outputs; ///< by type, and whether of scalars
    std::map<std::pair<Type, uint32_t>, uint32_t> shared;
    std::map<Type, uint32_t> atomics;                       ///< memories of buffers
-   std::map<std::pair<uint32_t, Atomic>, uint32_t> places; ///< for everybody, by memory
+   std::map<std::pair<uint32_t, Atomic>, uint32_t> places; ///< shared by all, by memory
 };
 
 } // namespace weft::fuzz

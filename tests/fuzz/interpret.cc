@@ -10,7 +10,7 @@
 
 namespace weft::fuzz {
 
-/// Statements, each counted as often as a workgroup executes it: programs stay small.
+/// The limit of statements that a workgroup executes, so that programs stay small.
 constexpr uint64_t max_steps = 4000;
 
 std::variant<Expected, Invalid> interpret(const Program &program)
@@ -74,7 +74,7 @@ Mask Interpreter::owner_mask(uint32_t owner) const
    return program.workgroup_matrices ? ~Mask() >> (max_invocations - N) : subgroup_mask(owner);
 }
 
-/// By any invocation of the subgroup or workgroup.
+/// An access by any invocation of the subgroup or workgroup.
 Access Interpreter::matrix_access(uint32_t owner) const
 {
    if (program.workgroup_matrices)
@@ -157,7 +157,7 @@ void Interpreter::execute(const Stmt &stmt, const Mask &mask)
    }
 }
 
-/// Whether all of these invocations are active, or none, which is all that may be.
+/// True if all of these invocations are active, false if none is. Any other case is invalid.
 bool Interpreter::is_whole(const Mask &mask, const Mask &whole) const
 {
    if ((mask & whole).none())
@@ -310,7 +310,7 @@ void Interpreter::barrier(const Mask &mask)
    workgroup_barriers++;
 }
 
-/// Subgroups take their turns with matrices, scalars go all at once.
+/// Calls with matrices run subgroup by subgroup, calls with scalars only run for all at once.
 void Interpreter::call(const Stmt &stmt, const Mask &mask)
 {
    const Function &callee = program.functions[stmt.target];

@@ -14,7 +14,7 @@
 
 namespace weft::fuzz {
 
-/// Where a program is not valid: an expression or else a statement of it.
+/// The invalid part of a program: an expression, or else a statement.
 struct Invalid {
    const Expr *expr;
    const Stmt *stmt;

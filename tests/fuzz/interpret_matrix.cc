@@ -210,7 +210,7 @@ static oracle::Matrix to_oracle(const e2e::MatrixType &type, const MatrixValue &
    return m;
 }
 
-/// Whether A·B + C is exact in each element for any order of its sum.
+/// Whether each element of A·B + C is exact in any order of summation.
 static bool is_exact_product(const e2e::MatrixType &d, uint32_t depth, const MatrixValue &a,
                              const MatrixValue &b, const MatrixValue &c)
 {
@@ -385,7 +385,7 @@ Number Interpreter::element_value(const Expr &e, const Element &element, uint32_
    case Op::fma:
       return checked(multiply_add(e.type, arg(0), arg(1), arg(2)), e);
    default:
-      // Which invocation has the element is not known, so that it may not matter.
+      // The invocation that holds the element is unknown, so the result must not depend on it.
       return uniform(e, owner);
    }
 }
@@ -458,7 +458,7 @@ void Interpreter::element_function(const Stmt &stmt, uint32_t owner)
    }
 }
 
-/// One element that many are reduced to, in any order; sums may be rounded, n - 1 times each term.
+/// Reduces many elements to one, in any order. A sum may round each term n - 1 times.
 static bool reduce_elements(Reduction op, Type type, const std::vector<Number> &list, double bounds,
                             Number &result, double &bound)
 {

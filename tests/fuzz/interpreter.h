@@ -15,7 +15,7 @@ constexpr uint32_t max_invocations = 256;
 
 /// One bit per invocation of the workgroup.
 using Mask = std::bitset<max_invocations>;
-/// One number per invocation of the workgroup; of inactive ones anything.
+/// One number per invocation of the workgroup; arbitrary numbers for inactive invocations.
 using Lanes = std::vector<Number>;
 
 struct MatrixValue {
@@ -65,7 +65,7 @@ private:
    void evaluate_vote(const Expr &, const Lanes &, const Mask &, uint32_t subgroup, Lanes &);
    void evaluate_ballot(const Expr &, const std::vector<Lanes> &, const Mask &, uint32_t subgroup,
                         Lanes &);
-   /// The value that all invocations agree on that own a matrix.
+   /// The value of an expression, which must be the same in all invocations that own a matrix.
    Number uniform(const Expr &, const Lanes &, uint32_t owner) const;
 
    // Matrices: interpret_matrix.cc.
@@ -102,7 +102,7 @@ private:
    const uint32_t owners; ///< of matrices: subgroups, or the one workgroup
    std::vector<CellArray> memories;
    std::vector<Frame> frames;
-   /// Invocations that have left the innermost loop, this turn of it, the program.
+   /// Invocations that have left the innermost loop, its current iteration, the program.
    Mask left, skipped, finished;
    uint32_t workgroup = 0;
    uint32_t workgroup_barriers = 0;

@@ -11,7 +11,7 @@ namespace weft::fuzz {
 
 static constexpr int32_t before_the_program = -1;
 
-/// Whether everything of the first is seen by the second.
+/// Whether the second access happens after the first one and sees its effects.
 static bool ordered(const Access &first, const Access &second)
 {
    if (first.workgroup == before_the_program)
@@ -105,7 +105,7 @@ const char *CellArray::update(uint64_t element, const Access &access, const Atom
       if (!ordered(a.access, access) && (how.exclusive || a.how != how))
          return "the order of atomics matters";
    }
-   // A later access by another invocation is later than all earlier equal ones, too.
+   // An access that is ordered after this atomic is ordered after all earlier equal atomics, too.
    std::erase_if(cell.atomics,
                  [&](const AtomicAccess &a) { return ordered(a.access, access) && a.how == how; });
    cell.atomics.push_back({access, how});
@@ -148,7 +148,7 @@ std::optional<std::string> difference(const Memory &memory, const std::vector<Ce
          if (memcmp(at, &before[size_t(i) * bytes], bytes) != 0)
             why = "was overwritten with " + text(memory.type, found);
       } else {
-         // Zeros of either sign are the same: the order of a sum decides.
+         // Zeros of both signs are equal, because the sign may depend on the order of a sum.
          const bool right = is_float(memory.type) ? std::fabs(found.f - cell.number.f) <= cell.bound
                                                   : found.i == cell.number.i;
          if (!right)

@@ -13,8 +13,8 @@
 
 namespace weft::fuzz {
 
-/// The invocation of an access, and the number of barriers that it has passed. Invocation -1 is any
-/// one of the subgroup, for matrix accesses.
+/// The invocation of an access, and the number of barriers that it has passed. Invocation -1 means
+/// any invocation of the subgroup, for matrix accesses.
 struct Access {
    int32_t workgroup = 0, subgroup = 0, invocation = 0;
    uint32_t workgroup_barriers = 0, subgroup_barriers = 0;
@@ -37,10 +37,11 @@ struct AtomicAccess {
 
 struct Cell {
    Number number;
-   double bound = 0; ///< how far a float may be from `number`
+   double bound = 0; ///< the allowed distance of a float from `number`
    bool written = false;
    Access write;
-   std::vector<Access> reads;         ///< since that write, as far as they still matter
+   std::vector<Access> reads;         ///< since that write; reads that the next write must come
+                                      ///< after
    std::vector<AtomicAccess> atomics; ///< since that write, too
 };
 
@@ -48,13 +49,13 @@ class CellArray {
 public:
    explicit CellArray(const Memory &);
 
-   /// Why it is not allowed, or null.
+   /// Reads an element. Returns the reason why that is not allowed, or null.
    const char *read(uint64_t element, const Access &, Number &, double &bound);
    const char *write(uint64_t element, const Access &, const Number &, double bound);
-   /// Puts update(number) in a number's place, which is `old`.
+   /// Replaces a number, which becomes `old`, by update(number).
    const char *update(uint64_t element, const Access &, const Atomicity &,
                       const std::function<Number(const Number &)> &update, Number &old);
-   /// As before the program; for shared memory of the next workgroup.
+   /// Restores the contents before the program, for shared memory of the next workgroup.
    void clear();
 
    const std::vector<Cell> &all() const { return cells; }

@@ -115,7 +115,7 @@ static std::optional<Number> exact_sum(Type type, const Number &x, const Number 
    return result;
 }
 
-/// x · y, of which a compiler may multiply each term.
+/// x · y; a compiler may multiply each term separately.
 static std::optional<Number> exact_product(Type type, const Number &x, const Number &y)
 {
    std::optional<Number> result = checked(type, x.f * y.f);
@@ -220,7 +220,8 @@ static std::optional<Number> binary_float(Binary op, Type type, const Number &x,
    case Binary::mul:
       return exact_product(type, x, y);
    case Binary::div: {
-      // Division is within 2.5 ulp only; by powers of two everybody gets it right.
+      // Vulkan allows division an error of 2.5 ulp; division by powers of two is exact on all
+      // drivers.
       const bool power = y.f != 0 && granule(y.f) == std::fabs(y.f);
       return power && representable(type, 1 / y.f) ? exact_product(type, x, {0, 1 / y.f})
                                                    : std::nullopt;
@@ -295,7 +296,7 @@ std::optional<Number> binary(Binary op, Type type, const Number &x, const Number
 
 std::optional<Number> multiply_add(Type type, const Number &x, const Number &y, const Number &z)
 {
-   // The product is rounded first or not at all.
+   // A driver may round the product or not.
    const std::optional<Number> product = exact_product(type, x, y);
    return product ? exact_sum(type, *product, z) : std::nullopt;
 }
@@ -347,7 +348,7 @@ static std::optional<Number> reduce_floats(Reduction op, Type type, const std::v
    }
    if (op != Reduction::mul)
       return std::nullopt;
-   // Any subset's product is exact when the digits of all together are few.
+   // The product of any subset is exact if all factors together have few digits.
    double product = 1, odd = 1;
    int exponents = 0;
    for (const Number &n : list) {

@@ -18,8 +18,8 @@ struct Number {
    int64_t i = 0; ///< integers, u64 by its bits; booleans
    double f = 0;  ///< floats
    bool undefined = false;
-   /// Of a float that is a sum: the granule of its terms, and the sum of their absolute values, or
-   /// 0 for any other.  Vulkan lets compilers add the terms in another order.
+   /// For a float that is a sum: the granule of its terms, and the sum of their absolute values;
+   /// else 0. Vulkan lets compilers add the terms in another order.
    double unit = 0, magnitude = 0;
 
    bool operator==(const Number &) const = default;
@@ -32,24 +32,25 @@ Number boolean(bool);
 int64_t wrap(Type, int64_t);
 oracle::Integer mathematical(Type, int64_t);
 
-/// Whether a float is small enough in exponent and digits that no step of the interpreter, in
-/// double, and no step of a shader loses anything. It is zero, or normal with at most 24 digits, or
-/// fewer where the type has fewer.
+/// Whether a float has so small an exponent and so few digits that all steps of the interpreter, in
+/// double, and of a shader are exact. It is zero, or normal with at most 24 digits, or fewer where
+/// the type has fewer.
 bool representable(Type, double);
 /// Whether the sum of these numbers is exact in the type in any order and with any association.
 bool exact_in_any_order(Type, double granule, double magnitude);
 /// The largest power of two that divides a number; infinity for 0.
 double granule(double);
-/// Of a float and of each term, if it is a sum.
+/// The granule of a float and of each term, if it is a sum.
 double unit_of(const Number &);
 double magnitude_of(const Number &);
 
 std::optional<Number> unary(Unary, Type, const Number &);
-/// `type` is that of the arguments.
+/// `type` is the type of the arguments.
 std::optional<Number> binary(Binary, Type type, const Number &, const Number &);
 std::optional<Number> multiply_add(Type, const Number &, const Number &, const Number &);
 std::optional<Number> convert(Type to, Type from, const Number &);
-/// Of these numbers, in any order; nothing for none if no answer is representable.
+/// Reduces these numbers in any order. Nothing if the list is empty and the identity is not
+/// representable.
 std::optional<Number> reduce(Reduction, Type, const std::vector<Number> &);
 
 Number decode(Type, const std::byte *);

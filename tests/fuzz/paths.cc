@@ -101,9 +101,9 @@ public:
       }
       runner::Path actual = path;
       actual.subgroup_size = program.subgroup_size;
-      // Checks of bounds take their time to compile.
+      // Only one program in four has checks of bounds, because they take long to compile.
       actual.robust_access = program.seed % 4 == 0;
-      // In the other modes no branch is left that the dispatch decides.
+      // Other programs keep the branches that a dispatch decides.
       actual.specialized = program.seed % 2 == 0;
       const std::vector<std::byte> push = push_constants(program, addresses);
       const uint32_t groups[3] = {program.groups_x(), program.groups_y, program.groups_z};
@@ -115,7 +115,7 @@ public:
          runner::compile({spirv, "main", constants}, places, actual, {.facts = &facts});
       if (!compiled)
          return "refused: " + compiled.error().message + "\n";
-      // Workgroups and subgroups in an order of the program's own, for every fourth program.
+      // Three programs in four run workgroups and subgroups in a random order.
       cpu::Executor executor(1, program.seed % 4 == 1 ? 0 : uint32_t(program.seed) | 1);
       if (!runner::execute(executor, **compiled, views, {groups[0], groups[1], groups[2]}, push))
          return "did not run: no memory\n";
@@ -126,7 +126,7 @@ private:
    runner::Path path;
 };
 
-/// The layer above our driver.
+/// The layer above Weft's driver.
 class ThroughVulkan : public Path {
 public:
    ThroughVulkan(const VulkanFiles &files, const std::string &kind, const std::string &isa)
@@ -154,7 +154,8 @@ private:
    /// The environment is read when an instance is made.
    void start(const Program &first)
    {
-      // One order for all programs of this device; a caller that repeats a program may set it.
+      // One random order for all programs of this device. A caller that repeats a program may set
+      // it.
       setenv("WEFT_ORDER", std::to_string(uint32_t(first.seed) | 1).c_str(), 0);
       setenv("VK_DRIVER_FILES", files.driver_manifest.c_str(), 1);
       setenv("VK_ICD_FILENAMES", files.driver_manifest.c_str(), 1);
@@ -162,7 +163,7 @@ private:
       setenv("VK_INSTANCE_LAYERS", "VK_LAYER_WEFT_cooperative_matrix", 1);
       setenv("WEFT_ISA", isa.c_str(), 1);
       setenv("WEFT_LOWERING", kind == "registers" ? "registers" : "tiles", 1);
-      // 8×8×8 is then all that the driver has, so that most matrices are built from several tiles.
+      // The driver then has 8×8×8 tiles only, so that most matrices are built from several tiles.
       if (kind == "split")
          setenv("WEFT_ICD_PROFILE", "lavapipe", 1);
       device = std::make_unique<vulkan::Device>(false);
@@ -219,7 +220,7 @@ std::vector<std::unique_ptr<Path>> make_paths(const VulkanFiles &files,
                                               const std::vector<std::string> &names)
 {
    std::vector<std::unique_ptr<Path>> list;
-   // First: they query the machine, before the environment is changed.
+   // These paths come first, because they query the machine before the environment changes.
    for (const runner::Path &path : runner::all_paths())
       list.push_back(std::make_unique<InProcess>(path));
    for (const char *kind : {"registers", "tiles", "split"}) {

@@ -10,7 +10,7 @@
 namespace weft::fuzz {
 
 namespace {
-/// In one dimension as in three.
+/// The number of the workgroup, also with three dimensions.
 const char *const number_of_workgroup =
    "#define WORKGROUP ((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * "
    "gl_NumWorkGroups.x + gl_WorkGroupID.x)\n"
@@ -43,7 +43,7 @@ std::string Printer::run()
    print_interface();
    for (size_t f = 0; f < program.functions.size(); f++)
       struct_types(program.functions[f]);
-   // Callees come later in the list, and have to be declared first.
+   // Called functions come later in the list, but must be declared first.
    for (size_t f = program.functions.size(); f-- > 0;)
       print_function(f);
    std::string structs;
@@ -182,7 +182,7 @@ void Printer::print_function(size_t index)
       parameters.insert(p.variable);
    if (f.result)
       used.insert(*f.result);
-   // A struct is there when it is copied or a member is used.
+   // A struct is declared if a statement copies it or uses a member.
    std::set<uint32_t> structs;
    for_each_stmt(f.body, [&](const Stmt &s) {
       if (s.kind == Kind::struct_copy)

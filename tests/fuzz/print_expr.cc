@@ -21,8 +21,8 @@ std::string decimal(double value)
    return s;
 }
 
-/// If 16-bit integers stand for 64-bit ones (e2e::widen_shorts()): pieces of 16 bits and a zero
-/// that glslang does not know, so that it folds nothing beyond 16 bits.
+/// If 16-bit integers replace 64-bit ones (e2e::widen_shorts()): parts of 16 bits, plus a zero that
+/// glslang does not know, so that it folds no number beyond 16 bits.
 std::string long_literal(Type type, int64_t number)
 {
    const std::string name = glsl_name(type);
@@ -210,7 +210,8 @@ std::string Printer::binary(const Expr &e)
    if (op == Binary::min || op == Binary::max)
       return std::string(signs[e.detail]) + "(" + args(e) + ")";
    if (op == Binary::logical_and || op == Binary::logical_or) {
-      // glslang uses a constant one of both before it defines it, where the second is not trivial.
+      // If the second operand is not trivial, glslang uses a constant operand before its
+      // definition.
       const std::string first = expr(e.args[0]);
       const bool before = std::exchange(in_short_circuit, true);
       const std::string second = expr(e.args[1]);

@@ -142,7 +142,7 @@ std::string Printer::combine_function(Type type, Reduction r)
    const std::string t = glsl_name(type);
    const std::string name = std::string("reduce") + reduction_name(r) + "_" + t;
    std::string result = results[int(r)];
-   // Small floats are compared as wider ones.
+   // Small floats are widened for comparison.
    if (is_small_float(type))
       result = "float(x)" + result.substr(1, 3) + "float(y)" + result.substr(5);
    const std::string text =

@@ -33,10 +33,10 @@ private:
    static std::string array(const Variable &v);
    std::string name(uint32_t variable) const;
    std::string zero(const Variable &v) const;
-   /// Which variables a function names at all: a shrunk program has many that it does not.
+   /// The variables that a function uses. A shrunk program has many unused ones.
    std::set<uint32_t> used_variables(const Function &f) const;
    void print_function(size_t index);
-   /// Every variable is zero first, but for matrices that have no value yet.
+   /// Initializes every variable to zero, except matrices without a first value.
    void print_variable(const Variable &v, uint32_t number, bool used, bool in_used_struct,
                        bool parameter);
    void print_block(const std::vector<Stmt> &block);
@@ -81,10 +81,10 @@ private:
    std::string print_view(const Tensor &tensor, const std::string &view);
    /// The name of the decode function.
    std::string decode_function(const Stmt &s, const std::string &number);
-   /// The function of the same block and as many elements as its result has: NAME_vector for NAME,
-   /// with a struct for a vector (e2e::add_vector_decode_functions()).
+   /// The vector decode function NAME_vector of the decode function NAME. It returns a struct in
+   /// place of a vector (e2e::add_vector_decode_functions()).
    void print_vector_function(const Stmt &s, const std::string &name, const std::string &reference);
-   /// A function without a call would not be in the module.
+   /// glslang drops a function without a call from the module.
    void call_vector_function(const Stmt &s, const std::string &number);
 
    const Program &program;

@@ -200,7 +200,7 @@ std::optional<std::string> fault(const Expr &e)
    return std::nullopt;
 }
 
-/// An argument for an out parameter must be that variable's only mention in the call.
+/// A call may use the variable of an out argument in no other argument.
 std::optional<std::string> call_fault(const Program &program, const Stmt &stmt)
 {
    const Function &callee = program.functions[stmt.target];

@@ -78,7 +78,7 @@ enum class Builtin : uint8_t {
    subgroup_invocation,
    subgroup,
    local_index,
-   workgroup, ///< its number, of all dimensions
+   workgroup, ///< its number, over all dimensions
    workgroups,
    subgroup_size,
    subgroups,
@@ -192,7 +192,8 @@ enum class Kind : uint8_t {
    finish,  ///< return from main
    barrier, ///< of the workgroup; all memory
    subgroup_barrier,
-   // Only whole subgroups from here on, and whole workgroups where they have the matrices.
+   // The statements from here on need whole subgroups, or whole workgroups if these own the
+   // matrices.
    matrix_load,  ///< places: target; memory `target`; exprs: offset and stride in units of the
                  ///< memory, or how many blocks are interleaved; Order in `detail`
    matrix_store, ///< as matrix_load
@@ -208,12 +209,12 @@ enum class Kind : uint8_t {
    matrix_binary,    ///< places: target, left, right; Binary add, sub, mul or div in `detail`
    matrix_scale,     ///< places: target, source; exprs: factor
    matrix_muladd,    ///< places: target, A, B, C; `detail`: saturating
-   /// By way of arrays of rows (of B: columns), which invocations hold one each of: elements of a
-   /// row turn around by exprs: a number, each invocation's own.  places: target, source
+   /// Converts to arrays of rows (of B: columns), one for each invocation, and rotates the elements
+   /// of a row. exprs: the distance, which may differ between invocations. places: target, source
    matrix_turn,
    /// places: target, more of its type; exprs: new element and, if conditional, whether
    element_loop,
-   /// Of each element apart, by a function.  places: target, source, more of its type; exprs: the
+   /// Computes each element by a function. places: target, source, more of its type; exprs: the
    /// function's result, which mentions no variables, and its parameters
    element_function,
    matrix_reduce, ///< places: target, source; the Reduction in `detail`, ReduceOver in `target`
@@ -238,19 +239,19 @@ enum class Atomic : uint8_t {
    bit_xor,
    exchange,
    compare_exchange,
-   /// Takes a number from a counter, the element, and adds to one of the `ring` elements behind it:
-   /// that of the remainder.
+   /// Takes a number from a counter, the element. Adds to one of the `ring` elements behind it, by
+   /// the number's remainder.
    append,
 };
 constexpr uint32_t ring = 13; ///< no divisor of a number of invocations
 
 enum class LoopForm : uint8_t { counted, counted_unrolled, counted_rolled, endless };
 
-/// A tensor layout as it is in the end, and a view.
+/// A tensor layout after all operations on it, and a view.
 struct Tensor {
    oracle::TensorLayout layout;
    std::optional<oracle::TensorView> view;
-   bool literal = false;      ///< the compiler knows all of its numbers
+   bool literal = false;      ///< all of its numbers are literals
    bool sliced_twice = false; ///< in two steps
    uint32_t block = 0;        ///< for a decode function: numbers of a block in memory
    uint32_t vector = 0;       ///< components of a vector decode function, where there is one too
@@ -268,7 +269,7 @@ struct Stmt {
 
 /// The expression of a statement that is a function's result, or null.
 const Expr *function_result(const Stmt &);
-/// The variable that an atomic's result goes to, or null.
+/// The variable that gets an atomic's result, or null.
 const Expr *atomic_result(const Stmt &);
 /// Whether `target` is a memory.
 bool has_memory(const Stmt &);
@@ -277,8 +278,8 @@ struct Variable {
    Type type = Type::u32;
    std::optional<e2e::MatrixType> matrix;
    uint32_t array = 0;     ///< elements, 0 for none
-   bool global = false;    ///< main's only: declared outside of it
-   bool unset = false;     ///< a matrix that is not zero at first: it has no value
+   bool global = false;    ///< declared outside of main; only main uses it
+   bool unset = false;     ///< a matrix that is not initialized
    uint32_t structure = 0; ///< 1 + the struct of the function whose member it is
 };
 
@@ -302,9 +303,9 @@ enum class Contents : uint8_t {
    none,   ///< poison: written before it is read
    tiny,   ///< whole numbers up to 2, or 0 and 1 when unsigned
    small,  ///< whole numbers up to 8
-   fine,   ///< quarters up to 4; of integers as small
-   bounds, ///< integers near the bounds of their type; of floats as small
-   any,    ///< integers from all of their range; floats that use all their bits
+   fine,   ///< quarters up to 4; integers as for small
+   bounds, ///< integers near the bounds of their type; floats as for small
+   any,    ///< integers from their whole range; floats that use all their bits
 };
 
 /// An array of `elements` components, which a matrix access sees in units of `unit` (a GLSL type of
@@ -317,7 +318,7 @@ struct Memory {
    uint64_t seed = 0;
    std::string unit;
    uint32_t unit_bytes = 0;
-   bool atomic = false; ///< for atomics, which find its contents there
+   bool atomic = false; ///< for atomics, which read its contents
 
    bool writable() const { return contents == Contents::none || atomic; }
    uint32_t component_bytes() const { return bits(type) / 8; }
@@ -331,14 +332,14 @@ constexpr uint32_t first_spec_id = 1;
 struct Program {
    uint64_t seed = 0;
    uint32_t subgroup_size = 32, subgroups = 1, workgroups = 1;
-   /// How many of the subgroups lie side by side in y and z, and how many of the workgroups.
+   /// The numbers of subgroups and of workgroups along y and z.
    uint32_t local_y = 1, local_z = 1, groups_y = 1, groups_z = 1;
    std::vector<Memory> memories;
    std::vector<Function> functions; ///< the first is main; a function calls later ones only
    uint32_t push[push_words] = {};
    uint32_t specialized = 0; ///< a bit for each of these words that is a specialization constant
-   bool workgroup_matrices = false; ///< of workgroup scope, all of them
-   /// Matrices of SPV_NV_cooperative_matrix, all of them; e2e::Use::accumulator stands for none.
+   bool workgroup_matrices = false; ///< all matrices have workgroup scope
+   /// All matrices belong to SPV_NV_cooperative_matrix; e2e::Use::accumulator means no use.
    bool without_use = false;
    /// Has SPV_EXT_cooperative_matrix_maintenance1.
    bool maintenance1 = false;
@@ -348,13 +349,13 @@ struct Program {
    uint32_t groups_x() const { return workgroups / (groups_y * groups_z); }
 };
 
-/// The rows of a matrix that invocations may hold one each of, or the columns of B.
+/// The number of rows (or of columns of B) that invocations may hold one each of.
 uint32_t lines(const e2e::MatrixType &);
 
 /// The bytes of a memory before the program runs.
 std::vector<std::byte> initial_bytes(const Memory &);
 
-/// Statements and expressions, all of them.
+/// The numbers of all statements and expressions.
 struct Size {
    uint32_t statements = 0, expressions = 0;
 };

@@ -151,7 +151,7 @@ private:
       }
    }
 
-   /// Long runs first, from the end, where the results are stored.
+   /// Tries long runs first, from the end, where the results are stored.
    void drop_statements()
    {
       for (size_t b = blocks(best).size(); b-- > 0;) {
@@ -174,7 +174,7 @@ private:
       }
    }
 
-   /// The counters of the loop around a block.
+   /// Removes the jumps of a block whose loop is removed.
    static void drop_jumps(std::vector<Stmt> &block)
    {
       std::erase_if(block,
@@ -187,7 +187,7 @@ private:
       }
    }
 
-   /// The contents of a branch or a loop instead of it.
+   /// Replaces a branch or a loop by its contents.
    void flatten()
    {
       for (size_t b = 0; b < blocks(best).size(); b++) {
@@ -284,7 +284,7 @@ private:
       }
    }
 
-   /// Without a result, and as additions.
+   /// Removes the results of atomics, and replaces atomics by additions.
    void simplify_atomics()
    {
       for (size_t i = 0; i < statements(best).size(); i++) {

@@ -89,7 +89,7 @@ static void simplify(Expr &e, uint32_t word)
 
 void repair(Program &program, const Invalid &invalid, uint32_t word)
 {
-   // The expression is one of the program's own.
+   // The expression belongs to the program, which is not const.
    Expr *const e = const_cast<Expr *>(invalid.expr);
    const bool target =
       e && e->op == Op::variable && invalid.stmt &&

@@ -9,13 +9,13 @@
 
 namespace weft::fuzz {
 
-/// Puts literals in place of operators of literals alone.
+/// Replaces operators on literals by their result.
 void fold_literals(Program &);
 void remove_statement(Program &, const Stmt *);
 void make_literal(Expr &);
 
-/// Simplifies the place that the interpreter found invalid. The word of the push constants is used
-/// where a number is needed.
+/// Simplifies the place that the interpreter found invalid. If a number is needed, uses this word
+/// of the push constants.
 void repair(Program &, const Invalid &, uint32_t word);
 
 } // namespace weft::fuzz
