@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace weft {
 
@@ -52,9 +53,29 @@ bool has_empty_array(const glsl_type *type)
    return false;
 }
 
+/// Roughly the number of instructions that a pass makes of one, without those of the functions that
+/// it calls.
+uint64_t expanded_size(const nir_instr *instr)
+{
+   if (instr->type != nir_instr_type_intrinsic)
+      return 1;
+   switch (nir_instr_as_intrinsic(instr)->intrinsic) {
+   case nir_intrinsic_cmat_load_tensor_weft:
+   case nir_intrinsic_cmat_store_tensor_weft:
+      return 256;
+   case nir_intrinsic_cmat_per_element_weft:
+   case nir_intrinsic_cmat_reduce_weft:
+      return 32;
+   default:
+      return 1;
+   }
+}
+
 /// The number of a function's instructions with all callees inlined.
 class InlinedSize {
 public:
+   explicit InlinedSize(const nir_shader *nir) : functions(functions_of(nir)) {}
+
    /// Nothing if the function calls itself.
    std::optional<uint64_t> of(nir_function *function)
    {
@@ -65,14 +86,13 @@ public:
       uint64_t size = 0;
       nir_foreach_block(block, function->impl) {
          nir_foreach_instr(instr, block) {
-            ++size;
-            nir_function *called = callee(function, instr);
-            if (!called)
-               continue;
-            const std::optional<uint64_t> inlined = of(called);
-            if (!inlined)
-               return std::nullopt;
-            size = std::min(size + *inlined, limits::instructions + 1);
+            size += expanded_size(instr);
+            for (nir_function *called : callees(instr)) {
+               const std::optional<uint64_t> inlined = of(called);
+               if (!inlined)
+                  return std::nullopt;
+               size = std::min(size + *inlined, limits::instructions + 1);
+            }
          }
       }
       sizes[function] = size;
@@ -80,14 +100,14 @@ public:
    }
 
 private:
-   static nir_function *callee(const nir_function *function, nir_instr *instr)
+   std::vector<nir_function *> callees(nir_instr *instr) const
    {
       if (instr->type == nir_instr_type_call)
-         return nir_instr_as_call(instr)->callee;
-      return instr->type == nir_instr_type_intrinsic
-                ? callee_of(function->shader, nir_instr_as_intrinsic(instr))
-                : nullptr;
+         return {nir_instr_as_call(instr)->callee};
+      return callees_of(functions, instr);
    }
+
+   const std::vector<nir_function *> functions;
 
    std::unordered_map<nir_function *, std::optional<uint64_t>> sizes;
 };
@@ -160,7 +180,7 @@ Result<bool> check_module_limits(nir_shader *nir)
    }
 
    const std::optional<uint64_t> instructions =
-      InlinedSize().of(nir_shader_get_entrypoint(nir)->function);
+      InlinedSize(nir).of(nir_shader_get_entrypoint(nir)->function);
    if (!instructions)
       return Error{"a function calls itself"};
    if (*instructions > limits::instructions)

@@ -14,6 +14,7 @@
 #include "nir_passes/matrices/copies/split_cmat_structs.h"
 #include "nir_passes/matrices/lowering/lower_cmat.h"
 #include "nir_passes/matrices/lowering/lower_cmat_layouts.h"
+#include "nir_passes/matrices/lowering/lower_cmat_per_element.h"
 #include "nir_passes/matrices/lowering/lower_cmat_reduce.h"
 #include "nir_passes/matrices/lowering/lower_decode_pointers.h"
 #include "nir_passes/matrices/shapes/assign_cmat_uses.h"
@@ -21,6 +22,8 @@
 #include "nir_passes/matrices/shapes/opt_cmat_load_columns.h"
 #include "nir_passes/matrices/shapes/plan_cmat_form.h"
 #include "nir_passes/matrices/shapes/split_cmat_shapes.h"
+#include "nir_passes/matrices/tensors/lower_cmat_tensor_access.h"
+#include "nir_passes/matrices/tensors/opt_cmat_tensor_access.h"
 #include "nir_passes/matrices/validate_cmat_form.h"
 #include "nir_passes/memory/lower_array_copies.h"
 #include "nir_passes/memory/opt_array_copies.h"
@@ -40,14 +43,14 @@ namespace {
 /// shaders gain nothing from more rounds.
 constexpr unsigned max_rounds = 16;
 
-/// Leaves an entry point without calls, initializers or unused interface variables, as all later
-/// passes assume. The other functions that remain are called by intrinsics on matrices, and have no
-/// calls.
+/// Leaves an entry point without calls, initializers or unused interface variables; all later passes
+/// assume that. The only other functions left are those that intrinsics on matrices call.
 void inline_functions(PassRunner &run)
 {
    /* Initializers of locals become stores at the beginning of their own function, so this runs
     * before inlining. */
    RUN(run, nir_lower_variable_initializers, nir_var_function_temp);
+   RUN(run, lower_cmat_per_element, PerElementOps::of_whole_matrices);
    /* Removes code that specialization constants disable, which would otherwise be copied into every
     * caller. */
    RUN(run, nir_opt_constant_folding);
@@ -158,16 +161,23 @@ void expand_calls(PassRunner &run, const Target &target, MatrixForm form)
    if (exec_list_is_singular(&run.nir->functions))
       return;
    RUN(run, lower_cmat_reduce, target.subgroup_size, form);
+   RUN(run, lower_cmat_per_element, PerElementOps::all);
    RUN(run, nir_inline_functions);
    RUN(run, nir_copy_prop);
    RUN(run, nir_opt_deref);
    remove_unused_functions(run.nir);
    /* Variables that only such a function and the entry point shared. */
    RUN(run, nir_lower_global_vars_to_local);
+   /* Tables of these functions. */
+   shrink_arrays(run);
    RUN(run, nir_lower_vars_to_ssa);
    RUN(run, nir_copy_prop);
    RUN(run, nir_opt_constant_folding);
+   /* Code that specialization constants disable may use a decode function's pointer in ways that
+    * cannot be lowered. */
+   RUN(run, nir_opt_dead_cf);
    RUN(run, nir_opt_dce);
+   RUN(run, lower_decode_pointers);
 }
 
 /// Arrays of matrices in registers cannot be indexed.
@@ -209,16 +219,13 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, nir_copy_prop);
    RUN(run, nir_opt_constant_folding);
    RUN(run, nir_opt_cse);
-   /* Code that specialization constants disable may use a decode function's pointer in ways that
-    * cannot be lowered. */
    RUN(run, nir_opt_dead_cf);
    RUN(run, nir_opt_dce);
-   RUN(run, lower_decode_pointers);
-   validate(CmatStage::decode_pointers_lowered);
-   /* Later passes do not support these layouts. */
-   RUN(run, lower_cmat_layouts, target.robust_access);
-   validate(CmatStage::layouts_lowered);
    RUN(run, assign_cmat_uses, target.form);
+   /* Now that most numbers of tensors are constants. */
+   const WholeOptions whole = {.is_aligned = target.form != MatrixForm::private_tiles,
+                               .robust_access = target.robust_access};
+   RUN(run, opt_cmat_tensor_access, whole);
    /* While a copy is one instruction. */
    RUN(run, opt_cmat_copies);
    if (run.refused())
@@ -230,6 +237,15 @@ void lower_matrices(PassRunner &run, const Target &target)
    if (lower_scope(run, *uses, target))
       uses = gather_cmat_uses(run.nir);
    validate(CmatStage::scope_lowered);
+   /* After the passes that need to know only which matrices an access reads and writes. The choices
+    * that constants decide are made before the matrices' form is chosen. */
+   RUN(run, lower_cmat_layouts, target.robust_access);
+   if (RUN(run, lower_cmat_tensor_access, whole)) {
+      RUN(run, nir_opt_constant_folding);
+      RUN(run, nir_opt_dead_cf);
+      RUN(run, nir_opt_dce);
+   }
+   validate(CmatStage::accesses_lowered);
    /* After most copies are gone; later passes require that an insertion reads and writes the same
     * matrix. */
    RUN(run, lower_cmat_inserts);
@@ -242,6 +258,7 @@ void lower_matrices(PassRunner &run, const Target &target)
       return run.refuse(plan.error());
    /* While matrices are whole, and their form is known. */
    expand_calls(run, target, plan->form);
+   validate(CmatStage::calls_expanded);
    if (plan->split) {
       const SplitOptions options = {*plan->split, plan->form, target.subgroup_size,
                                     target.robust_access};
@@ -252,7 +269,7 @@ void lower_matrices(PassRunner &run, const Target &target)
    if (plan->form == MatrixForm::registers && !for_cpu) {
       unroll_arrays(run);
       RUN(run, opt_cmat_slices, target.subgroup_size);
-      validate(CmatStage::inserts_lowered);
+      validate(CmatStage::calls_expanded);
    }
    /* While pointers are derefs, whose types give the unit of strides. */
    RUN(run, lower_cmat, target, plan->form);

@@ -211,11 +211,11 @@ std::string one_line(std::string text)
    return line;
 }
 
-/// With private tiles, matrices without a use stay whole, and memory needs no alignment. A driver's
-/// tiles have uses, so above a driver such matrices are in registers.
+/// With private tiles, matrices without a use stay whole. A driver's tiles have uses, so above a
+/// driver such matrices are in registers.
 struct FrontEnd : weft_front_end {
    FrontEnd(uint32_t subgroup_size, MatrixForm form)
-       : weft_front_end{subgroup_size, length, form != MatrixForm::private_tiles},
+       : weft_front_end{subgroup_size, length},
          map(form == MatrixForm::private_tiles ? cmat::Map::dense : cmat::Map::registers)
    {
    }

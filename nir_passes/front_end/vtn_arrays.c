@@ -4,7 +4,6 @@
 
 #include "nir_passes/front_end/vtn_arrays.h"
 
-#include "nir_passes/front_end/vtn_components.h"
 #include "nir_passes/front_end/vtn_handlers.h"
 
 /* ---- arrays ---- */
@@ -20,9 +19,9 @@ static unsigned element_bits(struct vtn_builder *b, const struct vtn_type *array
    vtn_fail_if(array->base_type != vtn_base_type_array ||
                   array->array_element->base_type != vtn_base_type_scalar ||
                   !glsl_type_is_numeric(array->array_element->type),
-               "An array of something else than numbers");
+               "An array of elements that are no numbers");
    const unsigned bits = glsl_get_bit_size(array->array_element->type);
-   vtn_fail_if(bits > 32, "An array of numbers of %u bits, where there may be 32", bits);
+   vtn_fail_if(bits > 32, "An array of numbers of %u bits: at most 32 are supported", bits);
    return bits;
 }
 
@@ -120,7 +119,7 @@ static struct lines lines_of(struct vtn_builder *b, const struct vtn_type *matri
                                  : (struct lines){desc->rows, desc->cols, false};
    const char *what = lines.are_columns ? "columns" : "rows";
    vtn_fail_if(lines.count > front_end->subgroup_size,
-               "%s: a matrix of %u %s, which subgroups of %u have not got", opcode, lines.count,
+               "%s: a matrix of %u %s, more than a subgroup's %u invocations", opcode, lines.count,
                what, front_end->subgroup_size);
 
    const struct glsl_type *component = matrix->component_type->type;
@@ -138,6 +137,11 @@ static struct lines lines_of(struct vtn_builder *b, const struct vtn_type *matri
    return lines;
 }
 
+/* A component that the invocation has, and its element. */
+struct component {
+   nir_def *number, *row, *col;
+};
+
 struct gather {
    struct lines lines;
    struct words words;
@@ -146,9 +150,9 @@ struct gather {
 };
 
 /* Takes an element of the result from the invocation that has its row or column. */
-static void take_from_array(struct vtn_builder *b, const struct weft_component *c, void *data)
+static void take_from_array(struct vtn_builder *b, const struct component *c,
+                            const struct gather *gather)
 {
-   const struct gather *gather = data;
    nir_builder *nb = &b->nb;
    nir_def *line = gather->lines.are_columns ? c->col : c->row,
            *place = gather->lines.are_columns ? c->row : c->col;
@@ -163,6 +167,31 @@ static void take_from_array(struct vtn_builder *b, const struct weft_component *
    nir_cmat_insert(nb, &gather->result->def, value, &gather->result->def, c->number);
 }
 
+/* A loop over the components that the invocation has in the matrix. */
+static void gather_all(struct vtn_builder *b, const struct glsl_cmat_description *desc,
+                       const struct gather *gather)
+{
+   nir_builder *nb = &b->nb;
+   nir_variable *counter = nir_local_variable_create(nb->impl, glsl_uint_type(), "component");
+   nir_store_var(nb, counter, nir_imm_int(nb, 0), 1);
+   nir_def *count = nir_cmat_length(nb, .cmat_desc = *desc);
+   nir_loop *loop = nir_push_loop(nb);
+   {
+      nir_def *number = nir_load_var(nb, counter);
+      nir_break_if(nb, nir_uge(nb, number, count));
+      nir_def *element = nir_cmat_coordinates_weft(nb, number, .cmat_desc = *desc);
+      nir_if *inside = nir_push_if(nb, nir_ine_imm(nb, nir_channel(nb, element, 2), 0));
+      {
+         const struct component component = {number, nir_channel(nb, element, 0),
+                                             nir_channel(nb, element, 1)};
+         take_from_array(b, &component, gather);
+      }
+      nir_pop_if(nb, inside);
+      nir_store_var(nb, counter, nir_iadd_imm(nb, number, 1), 1);
+   }
+   nir_pop_loop(nb, loop);
+}
+
 void weft_matrix_of_arrays(struct vtn_builder *b, const uint32_t *w, unsigned count)
 {
    const struct vtn_type *type = give_type(b, w);
@@ -172,7 +201,7 @@ void weft_matrix_of_arrays(struct vtn_builder *b, const uint32_t *w, unsigned co
       .result = vtn_create_cmat_temporary(b, type->type, "cmat_of_arrays"),
       .bits = glsl_get_bit_size(type->component_type->type),
    };
-   weft_for_each_component(b, &type->desc, take_from_array, &gather);
+   gather_all(b, &type->desc, &gather);
    vtn_push_var_ssa(b, w[2], gather.result->var);
 }
 

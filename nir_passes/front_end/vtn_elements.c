@@ -4,7 +4,7 @@
 
 #include "nir_passes/front_end/vtn_elements.h"
 
-#include "nir_passes/front_end/vtn_components.h"
+#include "nir_passes/front_end/vtn_callees.h"
 #include "nir_passes/front_end/vtn_small_floats.h"
 #include "nir_passes/matrices/small_floats.h"
 #include "nir_passes/spirv_enums.h"
@@ -12,11 +12,6 @@
 static struct glsl_cmat_description desc_of(nir_deref_instr *matrix)
 {
    return *glsl_get_cmat_description(matrix->type);
-}
-
-static unsigned bits_of(nir_deref_instr *matrix)
-{
-   return glsl_get_bit_size(glsl_get_cmat_element(matrix->type));
 }
 
 static nir_deref_instr *create_result(struct vtn_builder *b, const uint32_t *w, const char *name)
@@ -37,31 +32,6 @@ static bool is_transposing(struct vtn_builder *b, uint32_t id)
    bool transpose = false;
    vtn_foreach_decoration(b, vtn_untyped_value(b, id), find_transpose, &transpose);
    return transpose;
-}
-
-/* ---- calls ---- */
-
-static struct vtn_ssa_value *scalar(struct vtn_builder *b, const struct glsl_type *type,
-                                    nir_def *def)
-{
-   struct vtn_ssa_value *value = vtn_create_ssa_value(b, type);
-   value->def = def;
-   return value;
-}
-
-/* The place of a function in the list of functions, which is its name in an intrinsic. Also has the
- * function translated. */
-static unsigned reference(struct vtn_builder *b, struct vtn_function *function)
-{
-   function->referenced = true;
-   unsigned number = 0;
-   nir_foreach_function(other, b->shader)
-   {
-      if (other == function->nir_func)
-         return number;
-      number++;
-   }
-   vtn_fail("A function that the module does not have");
 }
 
 /* ---- conversions ---- */
@@ -187,70 +157,92 @@ void weft_reduce(struct vtn_builder *b, const uint32_t *w, unsigned count)
 
    check_combination(b, function, glsl_get_cmat_element(source->type));
    nir_cmat_reduce_weft(&b->nb, &result->def, &source->def, .reduction = reduce,
-                        .callee = reference(b, function));
+                        .callee = weft_callee(b, function));
    vtn_push_var_ssa(b, w[2], result->var);
 }
 
 /* ---- per-element operations ---- */
 
-struct operation {
-   struct vtn_function *function;
-   nir_deref_instr *result, *source;
-   const uint32_t *operands; /* ids of the further operands */
-   unsigned count;
-};
-
-static void operate(struct vtn_builder *b, const struct weft_component *c, void *data)
+static bool takes_element(const struct glsl_type *operand, const struct glsl_type *param)
 {
-   const struct operation *op = data;
-   nir_builder *nb = &b->nb;
-   struct vtn_type **params = op->function->type->params;
-   struct vtn_ssa_value **args = vtn_alloc_array(b, struct vtn_ssa_value *, 3 + op->count);
-   args[0] = scalar(b, params[0]->type, c->row);
-   args[1] = scalar(b, params[1]->type, c->col);
-   args[2] = scalar(b, params[2]->type,
-                    nir_cmat_extract(nb, bits_of(op->source), &op->source->def, c->number));
-   for (unsigned i = 0; i < op->count; i++) {
-      struct vtn_ssa_value *operand = vtn_ssa_value(b, op->operands[i]);
-      const struct glsl_type *type = params[3 + i]->type;
-      if (glsl_type_is_cmat(operand->type) && !glsl_type_is_cmat(type)) {
-         nir_deref_instr *matrix = vtn_get_cmat_deref(b, op->operands[i]);
-         operand = scalar(b, type, nir_cmat_extract(nb, bits_of(matrix), &matrix->def, c->number));
-      }
-      args[3 + i] = operand;
+   return operand && glsl_type_is_cmat(operand) && !glsl_type_is_cmat(param);
+}
+
+static void check_argument(struct vtn_builder *b, const struct glsl_type *operand,
+                           const struct glsl_type *param, struct glsl_cmat_description result)
+{
+   if (!takes_element(operand, param)) {
+      vtn_fail_if(!operand || glsl_get_bare_type(operand) != glsl_get_bare_type(param),
+                  "OpCooperativeMatrixPerElementOpNV: an operand of another type than the "
+                  "function's parameter");
+      return;
    }
-   struct vtn_ssa_value *value = vtn_call_function(b, op->function, args, 3 + op->count);
-   vtn_fail_if(!value, "A per-element operation's function returns nothing");
-   nir_cmat_insert(nb, &op->result->def, value->def, &op->result->def, c->number);
+   const struct glsl_cmat_description other = *glsl_get_cmat_description(operand);
+   vtn_fail_if(other.rows != result.rows || other.cols != result.cols || other.use != result.use ||
+                  other.scope != result.scope,
+               "OpCooperativeMatrixPerElementOpNV with a matrix of another shape, use or scope");
+   vtn_fail_if(glsl_get_cmat_element(operand) != param,
+               "OpCooperativeMatrixPerElementOpNV: a matrix's elements are no operands of the "
+               "function");
+}
+
+/* The parameters of a per-element operation's function: row, column, element, operands[]. */
+static void check_parameters(struct vtn_builder *b, const struct vtn_type *function,
+                             const struct glsl_type *matrix, const uint32_t *operands,
+                             unsigned count)
+{
+   const struct glsl_type *element = glsl_get_cmat_element(matrix);
+   vtn_fail_if(function->length != 3 + count,
+               "OpCooperativeMatrixPerElementOpNV: a function of %u parameters for %u operands",
+               function->length, count);
+   for (unsigned i = 0; i < 2; i++) {
+      const struct glsl_type *type = function->params[i]->type;
+      vtn_fail_if(!glsl_type_is_scalar(type) || glsl_get_bit_size(type) != 32,
+                  "A per-element operation's function takes row and column as numbers of 32 bits");
+   }
+   vtn_fail_if(function->params[2]->type != element || function->return_type->type != element,
+               "A per-element operation's function takes and returns an element of the matrix");
+   for (unsigned i = 0; i < count; i++)
+      check_argument(b, vtn_get_value_type(b, operands[i])->type, function->params[3 + i]->type,
+                     *glsl_get_cmat_description(matrix));
+}
+
+/* Adds a value to the front of a list of arguments. Calls have a parameter for each scalar, vector
+ * and pointer. */
+static nir_def *add_argument(struct vtn_builder *b, struct vtn_ssa_value *value, nir_def *list)
+{
+   if (glsl_type_is_cmat(value->type))
+      return nir_cmat_argument_weft(&b->nb, list, &vtn_get_deref_for_ssa_value(b, value)->def);
+   if (glsl_type_is_vector_or_scalar(value->type))
+      return nir_cmat_argument_weft(&b->nb, list, value->def);
+   for (unsigned i = glsl_get_length(value->type); i-- > 0;)
+      list = add_argument(b, value->elems[i], list);
+   return list;
 }
 
 void weft_per_element_op(struct vtn_builder *b, const uint32_t *w, unsigned count)
 {
-   const unsigned first = 5;
-   struct operation op = {vtn_value(b, w[4], vtn_value_type_function)->func,
-                          create_result(b, w, "cmat_per_element"), vtn_get_cmat_deref(b, w[3]),
-                          w + first, count - first};
-   const struct glsl_cmat_description desc = desc_of(op.result);
-   vtn_fail_if(op.result->type != op.source->type,
-               "OpCooperativeMatrixPerElementOpNV to another type");
-   vtn_fail_if(op.function->type->length != 3 + op.count,
-               "OpCooperativeMatrixPerElementOpNV: a function of %u parameters for %u operands",
-               op.function->type->length, op.count);
-   for (unsigned i = 0; i < op.count; i++) {
-      const struct glsl_type *operand = vtn_get_value_type(b, op.operands[i])->type,
-                             *param = op.function->type->params[3 + i]->type;
-      if (!operand || !glsl_type_is_cmat(operand) || glsl_type_is_cmat(param))
-         continue;
-      const struct glsl_cmat_description other = *glsl_get_cmat_description(operand);
-      vtn_fail_if(other.rows != desc.rows || other.cols != desc.cols || other.use != desc.use ||
-                     other.scope != desc.scope,
-                  "OpCooperativeMatrixPerElementOpNV with a matrix of another shape, use or scope");
-      vtn_fail_if(glsl_get_cmat_element(operand) != param,
-                  "OpCooperativeMatrixPerElementOpNV: a matrix's elements are no operands of the "
-                  "function");
+   nir_builder *nb = &b->nb;
+   const uint32_t *operands = w + 5;
+   const unsigned operand_count = count - 5;
+   struct vtn_function *function = vtn_value(b, w[4], vtn_value_type_function)->func;
+   nir_deref_instr *source = vtn_get_cmat_deref(b, w[3]),
+                   *result = create_result(b, w, "cmat_per_element");
+   vtn_fail_if(result->type != source->type, "OpCooperativeMatrixPerElementOpNV to another type");
+   check_parameters(b, function->type, result->type, operands, operand_count);
+
+   nir_def *arguments = nir_undef(nb, 1, 32);
+   for (unsigned i = operand_count; i-- > 0;) {
+      if (takes_element(vtn_get_value_type(b, operands[i])->type,
+                        function->type->params[3 + i]->type))
+         arguments =
+            nir_cmat_element_argument_weft(nb, arguments, &vtn_get_cmat_deref(b, operands[i])->def);
+      else
+         arguments = add_argument(b, vtn_ssa_value(b, operands[i]), arguments);
    }
-   weft_for_each_component(b, &desc, operate, &op);
-   vtn_push_var_ssa(b, w[2], op.result->var);
+   nir_cmat_per_element_weft(nb, &result->def, &source->def, arguments, nir_imm_ivec2(nb, 0, 0),
+                             .callee = weft_callee(b, function));
+   vtn_push_var_ssa(b, w[2], result->var);
 }
 
 /* ---- coordinates ---- */

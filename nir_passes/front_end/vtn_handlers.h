@@ -22,9 +22,6 @@ struct weft_front_end {
    uint32_t subgroup_size;
    /* Components per invocation. */
    uint32_t (*length)(const struct weft_front_end *, const struct glsl_cmat_description *);
-   /* Whether cmat_load and cmat_store need the alignment of pointers and strides that Vulkan
-    * requires. */
-   bool aligned_matrices;
 };
 
 /* Both are needed until spirv_to_nir() returns. */

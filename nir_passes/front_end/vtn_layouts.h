@@ -15,7 +15,7 @@ extern "C" {
 
 struct vtn_builder;
 
-/* Translates a load or store with one of them (cmat_marks.h); false if it has another layout. */
+/* Translates a load or store with one of them; false if it has another layout. */
 bool weft_handle_blocked_layout(struct vtn_builder *b, uint32_t opcode, const uint32_t *w,
                                 unsigned count);
 

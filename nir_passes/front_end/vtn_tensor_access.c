@@ -5,11 +5,20 @@
 /* Loads and stores of matrices through tensor layouts and views (SPV_NV_cooperative_matrix2,
  * "Tensor Layout and View"): checks the operands. matrices/tensors/ has the meaning. */
 
-#include "nir_passes/front_end/vtn_handlers.h"
+#include "nir_passes/front_end/vtn_callees.h"
 #include "nir_passes/front_end/vtn_tensors.h"
-#include "nir_passes/matrices/cmat_marks.h"
-#include "nir_passes/matrices/tensors/expand_tensor_access.h"
 #include "nir_passes/spirv_enums.h"
+
+/* The operands of a load or store behind its pointer and layout. */
+struct operands {
+   SpvMemoryAccessMask memory;
+   SpvScope scope;
+   enum gl_access_qualifier qualifiers;
+   nir_def *view;
+   bool has_view;
+   struct vtn_function *decode, *decode_run; /* NULL: none */
+   unsigned run_length;                      /* components that decode_run returns */
+};
 
 /* The function of the operand DecodeFunc or DecodeVectorFunc. */
 static struct vtn_function *get_decode_function(struct vtn_builder *b, uint32_t id, unsigned dim)
@@ -50,15 +59,15 @@ static bool has_layout(const struct glsl_type *type)
    return true;
 }
 
-/* The bytes from one block to the next: the size of the pointee in C. A runtime array is one
- * element: ggml's decode functions of single elements have no other block. */
-static unsigned block_bytes(struct vtn_builder *b, const struct glsl_type *block)
+/* The type of the blocks that a decode function reads. A runtime array is one element: ggml's
+ * decode functions of single elements have no other block. */
+static const struct glsl_type *block_type(struct vtn_builder *b, const struct vtn_function *decode)
 {
+   const struct glsl_type *block =
+      vtn_type_get_nir_type(b, decode->type->params[0]->pointed, vtn_variable_mode_phys_ssbo);
    vtn_fail_if(!has_layout(block),
                "A decode function's block has members without Offset or ArrayStride");
-   unsigned size, alignment;
-   glsl_get_natural_size_align_bytes(block, &size, &alignment);
-   return align(glsl_get_explicit_size(block, false), alignment);
+   return block;
 }
 
 /* The number of components that a vector decode function returns. */
@@ -73,63 +82,20 @@ static unsigned vector_length(struct vtn_builder *b, const struct vtn_type *vect
    return length;
 }
 
-/* The memory as an array of elements. The type of the pointer's target does not matter. */
-static nir_deref_instr *cast_to_elements(struct vtn_builder *b, struct vtn_pointer *pointer,
-                                         const struct vtn_type *matrix)
+/* The operands from w[at] on: Memory Operands, then Tensor Addressing Operands. */
+static struct operands read_operands(struct vtn_builder *b, const uint32_t *w, unsigned count,
+                                     unsigned at, bool is_store, const struct vtn_type *matrix,
+                                     unsigned layout_dim)
 {
-   nir_deref_instr *deref = vtn_pointer_to_deref(b, pointer);
-   const nir_variable_mode modes = nir_var_mem_ssbo | nir_var_mem_global | nir_var_mem_shared;
-   vtn_fail_if(!nir_deref_mode_must_be(deref, modes),
-               "A tensor load or store of memory that is not in a storage buffer or shared");
-   const struct glsl_type *type = matrix->component_type->type;
-   return nir_build_deref_cast(&b->nb, &deref->def, deref->modes, type,
-                               glsl_get_bit_size(type) / 8);
-}
-
-/* The memory as an array of a decode function's blocks. */
-static void cast_to_blocks(struct vtn_builder *b, struct weft_tensor_access *a,
-                           const struct vtn_function *decode)
-{
-   vtn_fail_if(nir_deref_mode_is(a->memory, nir_var_mem_shared),
-               "A decode function cannot read shared memory");
-   const struct glsl_type *type =
-      vtn_type_get_nir_type(b, decode->type->params[0]->pointed, vtn_variable_mode_phys_ssbo);
-   nir_deref_instr *pointer = nir_deref_instr_parent(a->memory);
-   a->memory =
-      nir_build_deref_cast(&b->nb, &pointer->def, pointer->modes, type, block_bytes(b, type));
-}
-
-/* The function as a callee of the shader. */
-static nir_function *callee(struct vtn_function *function)
-{
-   function->referenced = true;
-   return function->nir_func;
-}
-
-/* Memory Operands, as the barriers beside the access need them. */
-struct memory_operands {
-   SpvMemoryAccessMask mask;
-   SpvScope scope;
-};
-
-/* The operands from w[at] on: Memory Operands, then Tensor Addressing Operands. The object of a load
- * is w[4]. */
-static struct memory_operands read_operands(struct vtn_builder *b, const uint32_t *w,
-                                            unsigned count, unsigned at,
-                                            const struct vtn_type *matrix,
-                                            struct weft_tensor_access *a)
-{
-   struct memory_operands memory = {.scope = SpvScopeInvocation};
+   struct operands o = {.scope = SpvScopeInvocation};
    unsigned alignment;
-   if (!vtn_get_mem_operands(b, w, count, &at, &memory.mask, &alignment,
-                             a->is_store ? &memory.scope : NULL,
-                             a->is_store ? NULL : &memory.scope) ||
+   if (!vtn_get_mem_operands(b, w, count, &at, &o.memory, &alignment, is_store ? &o.scope : NULL,
+                             is_store ? NULL : &o.scope) ||
        at >= count)
       vtn_fail("A tensor load or store lacks operands");
-   a->qualifiers |= memory.mask & SpvMemoryAccessVolatileMask ? ACCESS_VOLATILE : 0;
-   a->qualifiers |= memory.mask & SpvMemoryAccessNontemporalMask ? ACCESS_NON_TEMPORAL : 0;
+   o.qualifiers |= o.memory & SpvMemoryAccessVolatileMask ? ACCESS_VOLATILE : 0;
+   o.qualifiers |= o.memory & SpvMemoryAccessNontemporalMask ? ACCESS_NON_TEMPORAL : 0;
 
-   const unsigned dim = a->layout.dim;
    const uint32_t operands = w[at++];
    const uint32_t decode_vector = WeftSpvTensorAddressingOperandsDecodeVectorFunc;
    const uint32_t known = SpvTensorAddressingOperandsTensorViewMask |
@@ -139,30 +105,35 @@ static struct memory_operands read_operands(struct vtn_builder *b, const uint32_
                "A tensor load or store with %u operands instead of %u", count - at,
                util_bitcount(operands));
 
-   if (operands & SpvTensorAddressingOperandsTensorViewMask) {
-      a->view = weft_get_tensor_view(b, w[at++]);
-      vtn_fail_if(!a->view.has_dimensions && a->view.dim > dim,
-                  "A tensor view of %u dimensions, but with those of a tensor layout of %u",
-                  a->view.dim, dim);
-      a->object = a->is_store ? NULL : vtn_get_cmat_deref(b, w[4]);
-   } else {
-      a->view = weft_whole_tensor_view(b, dim);
-   }
+   o.has_view = operands & SpvTensorAddressingOperandsTensorViewMask;
+   o.view =
+      o.has_view ? weft_tensor_view(b, w[at++], layout_dim) : weft_whole_tensor_view(b, layout_dim);
    if (operands & SpvTensorAddressingOperandsDecodeFuncMask) {
-      vtn_fail_if(a->is_store, "A store with a decode function");
-      struct vtn_function *decode = get_decode_function(b, w[at++], dim);
-      vtn_fail_if(decode->type->return_type->type != matrix->component_type->type,
+      vtn_fail_if(is_store, "A store with a decode function");
+      o.decode = get_decode_function(b, w[at++], layout_dim);
+      vtn_fail_if(o.decode->type->return_type->type != matrix->component_type->type,
                   "A decode function has to return a component of the matrix");
-      a->decode = callee(decode);
-      cast_to_blocks(b, a, decode);
    }
    if (operands & decode_vector) {
-      vtn_fail_if(!a->decode, "A vector decode function without a decode function");
-      struct vtn_function *decode = get_decode_function(b, w[at++], dim);
-      a->run_length = vector_length(b, decode->type->return_type, matrix);
-      a->decode_run = callee(decode);
+      vtn_fail_if(!o.decode, "A vector decode function without a decode function");
+      o.decode_run = get_decode_function(b, w[at++], layout_dim);
+      o.run_length = vector_length(b, o.decode_run->type->return_type, matrix);
    }
-   return memory;
+   return o;
+}
+
+/* A pointer to the first element or block. The type of the pointer's target does not matter. */
+static nir_deref_instr *cast_memory(struct vtn_builder *b, const struct vtn_function *decode,
+                                    struct vtn_pointer *pointer, const struct vtn_type *matrix)
+{
+   nir_deref_instr *deref = vtn_pointer_to_deref(b, pointer);
+   const nir_variable_mode modes = nir_var_mem_ssbo | nir_var_mem_global | nir_var_mem_shared;
+   vtn_fail_if(!nir_deref_mode_must_be(deref, modes),
+               "A tensor load or store of memory that is not in a storage buffer or shared");
+   vtn_fail_if(decode && nir_deref_mode_is(deref, nir_var_mem_shared),
+               "A decode function cannot read shared memory");
+   const struct glsl_type *type = decode ? block_type(b, decode) : matrix->component_type->type;
+   return nir_build_deref_cast(&b->nb, &deref->def, deref->modes, type, 0);
 }
 
 static struct vtn_pointer *get_pointer(struct vtn_builder *b, uint32_t id)
@@ -177,49 +148,45 @@ static const struct vtn_type *matrix_type(struct vtn_builder *b, const struct vt
    return type;
 }
 
-static bool is_aligned(struct vtn_builder *b)
+static unsigned callee(struct vtn_builder *b, struct vtn_function *function)
 {
-   const struct weft_front_end *front_end = b->options->handlers.private_data;
-   return front_end->aligned_matrices;
+   return function ? weft_callee(b, function) : WEFT_NO_CALLEE;
 }
 
 void weft_cooperative_matrix_load_tensor(struct vtn_builder *b, const uint32_t *w, unsigned count)
 {
+   nir_builder *nb = &b->nb;
    const struct vtn_type *type = matrix_type(b, vtn_get_type(b, w[1]));
    struct vtn_pointer *pointer = get_pointer(b, w[3]);
-   struct weft_tensor_access a = {
-      .is_aligned = is_aligned(b),
-      .qualifiers = pointer->access,
-      .layout = weft_get_tensor_layout(b, w[5]),
-      .desc = type->desc,
-      .memory = cast_to_elements(b, pointer, type),
-   };
-   const struct memory_operands memory = read_operands(b, w, count, 6, type, &a);
+   unsigned dim;
+   nir_def *layout = weft_tensor_layout(b, w[5], &dim);
+   const struct operands o = read_operands(b, w, count, 6, false, type, dim);
+   nir_deref_instr *memory = cast_memory(b, o.decode, pointer, type);
 
-   vtn_emit_make_visible_barrier(b, memory.mask, memory.scope, pointer->mode);
-   a.matrix = vtn_create_cmat_temporary(b, type->type, "cmat_load_tensor");
-   /* Otherwise another invocation may write the memory between two loads. */
-   if (!(a.qualifiers & (ACCESS_VOLATILE | ACCESS_COHERENT)))
-      weft_mark_loaded_matrix(a.matrix->var);
-   weft_expand_tensor_access(&b->nb, &a);
-   vtn_push_var_ssa(b, w[2], a.matrix->var);
+   vtn_emit_make_visible_barrier(b, o.memory, o.scope, pointer->mode);
+   nir_deref_instr *result = vtn_create_cmat_temporary(b, type->type, "cmat_load_tensor");
+   nir_def *origin = nir_imm_ivec2(nb, 0, 0);
+   nir_def *object = o.has_view ? &vtn_get_cmat_deref(b, w[4])->def : nir_undef(nb, 1, 32);
+   nir_cmat_load_tensor_weft(nb, &result->def, object, &memory->def, layout, o.view, origin,
+                             .cmat_desc = type->desc, .callee = callee(b, o.decode),
+                             .run_callee = callee(b, o.decode_run), .run_length = o.run_length,
+                             .access = pointer->access | o.qualifiers);
+   vtn_push_var_ssa(b, w[2], result->var);
 }
 
 void weft_cooperative_matrix_store_tensor(struct vtn_builder *b, const uint32_t *w, unsigned count)
 {
+   nir_builder *nb = &b->nb;
    const struct vtn_type *type = matrix_type(b, vtn_get_value_type(b, w[2]));
    struct vtn_pointer *pointer = get_pointer(b, w[1]);
-   struct weft_tensor_access a = {
-      .is_store = true,
-      .is_aligned = is_aligned(b),
-      .qualifiers = pointer->access,
-      .layout = weft_get_tensor_layout(b, w[3]),
-      .desc = type->desc,
-      .matrix = vtn_get_cmat_deref(b, w[2]),
-      .memory = cast_to_elements(b, pointer, type),
-   };
-   const struct memory_operands memory = read_operands(b, w, count, 4, type, &a);
+   unsigned dim;
+   nir_def *layout = weft_tensor_layout(b, w[3], &dim);
+   const struct operands o = read_operands(b, w, count, 4, true, type, dim);
+   nir_deref_instr *memory = cast_memory(b, NULL, pointer, type);
 
-   weft_expand_tensor_access(&b->nb, &a);
-   vtn_emit_make_available_barrier(b, memory.mask, memory.scope, pointer->mode);
+   nir_deref_instr *matrix = vtn_get_cmat_deref(b, w[2]);
+   nir_cmat_store_tensor_weft(nb, &memory->def, &matrix->def, layout, o.view,
+                              nir_imm_ivec2(nb, 0, 0), .cmat_desc = type->desc,
+                              .access = pointer->access | o.qualifiers);
+   vtn_emit_make_available_barrier(b, o.memory, o.scope, pointer->mode);
 }

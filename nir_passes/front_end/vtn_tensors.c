@@ -284,62 +284,62 @@ void weft_tensor_view_set_clip(struct vtn_builder *b, const uint32_t *w, unsigne
    vtn_push_ssa_value(b, w[2], value);
 }
 
-static void get_numbers(const struct vtn_ssa_value *value, unsigned first, unsigned count,
-                        nir_def **numbers)
+static nir_def *get_vector(struct vtn_builder *b, const struct vtn_ssa_value *value, unsigned first,
+                           unsigned count)
 {
+   nir_def *numbers[WEFT_MAX_TENSOR_DIM];
    for (unsigned i = 0; i < count; i++)
       numbers[i] = value->elems[first + i]->def;
+   return nir_vec(&b->nb, numbers, count);
 }
 
-struct weft_tensor_layout weft_get_tensor_layout(struct vtn_builder *b, uint32_t id)
+nir_def *weft_tensor_layout(struct vtn_builder *b, uint32_t id, unsigned *dim)
 {
    const nir_const_value *operands =
       type_operands(b, vtn_get_value_type(b, id), SpvOpTypeTensorLayoutNV);
    const struct vtn_ssa_value *value = vtn_ssa_value(b, id);
-   const unsigned dim = operands[TYPE_DIM].u32;
-   struct weft_tensor_layout layout = {
-      .dim = dim,
-      .clamp_mode = operands[TYPE_MODE].u32,
-      .clamp_value = value->elems[LAYOUT_KINDS * dim]->def,
-   };
-   get_numbers(value, BLOCK_SIZE * dim, dim, layout.block_size);
-   get_numbers(value, DIMENSION * dim, dim, layout.dimension);
-   get_numbers(value, STRIDE * dim, dim, layout.stride);
-   get_numbers(value, OFFSET * dim, dim, layout.offset);
-   get_numbers(value, SPAN * dim, dim, layout.span);
-   return layout;
+   *dim = operands[TYPE_DIM].u32;
+   nir_def *vectors[LAYOUT_KINDS];
+   for (unsigned kind = 0; kind < LAYOUT_KINDS; kind++)
+      vectors[kind] = get_vector(b, value, kind * *dim, *dim);
+   return nir_cmat_tensor_layout_weft(
+      &b->nb, vectors[BLOCK_SIZE], vectors[DIMENSION], vectors[STRIDE], vectors[OFFSET],
+      vectors[SPAN], value->elems[LAYOUT_KINDS * *dim]->def, .clamp_mode = operands[TYPE_MODE].u32);
 }
 
-struct weft_tensor_view weft_get_tensor_view(struct vtn_builder *b, uint32_t id)
+/* Three bits for each dimension. */
+static unsigned add_permutation(unsigned permutation, unsigned i, unsigned dimension)
+{
+   return permutation | dimension << (3 * i);
+}
+
+nir_def *weft_tensor_view(struct vtn_builder *b, uint32_t id, unsigned layout_dim)
 {
    const nir_const_value *operands =
       type_operands(b, vtn_get_value_type(b, id), SpvOpTypeTensorViewNV);
    const struct vtn_ssa_value *value = vtn_ssa_value(b, id);
    const unsigned dim = operands[TYPE_DIM].u32;
-   const unsigned clip = VIEW_KINDS * dim;
-   struct weft_tensor_view view = {
-      .dim = dim,
-      .has_dimensions = operands[TYPE_MODE].u32,
-      .clip =
-         {
-            .first_row = value->elems[clip + CLIP_ROW_OFFSET]->def,
-            .rows = value->elems[clip + CLIP_ROW_SPAN]->def,
-            .first_col = value->elems[clip + CLIP_COL_OFFSET]->def,
-            .cols = value->elems[clip + CLIP_COL_SPAN]->def,
-         },
-   };
+   const bool has_dimensions = operands[TYPE_MODE].u32;
+   vtn_fail_if(!has_dimensions && dim > layout_dim,
+               "A tensor view of %u dimensions, but with those of a tensor layout of %u", dim,
+               layout_dim);
+   unsigned permutation = 0;
    for (unsigned i = 0; i < dim; i++)
-      view.permutation[i] = operands[TYPE_PERMUTATION + i].u32;
-   get_numbers(value, VIEW_DIMENSION * dim, dim, view.dimension);
-   get_numbers(value, VIEW_STRIDE * dim, dim, view.stride);
-   return view;
+      permutation = add_permutation(permutation, i, operands[TYPE_PERMUTATION + i].u32);
+   nir_def *dimension = get_vector(b, value, VIEW_DIMENSION * dim, dim),
+           *stride = get_vector(b, value, VIEW_STRIDE * dim, dim),
+           *clip = get_vector(b, value, VIEW_KINDS * dim, CLIP_MEMBERS);
+   return nir_cmat_tensor_view_weft(&b->nb, dimension, stride, clip,
+                                    .has_dimensions = has_dimensions, .permutation = permutation);
 }
 
-struct weft_tensor_view weft_whole_tensor_view(struct vtn_builder *b, unsigned dim)
+nir_def *weft_whole_tensor_view(struct vtn_builder *b, unsigned dim)
 {
-   nir_def *zero = nir_imm_int(&b->nb, 0), *all = nir_imm_int(&b->nb, -1);
-   struct weft_tensor_view view = {.dim = dim, .clip = {zero, all, zero, all}};
+   unsigned permutation = 0;
    for (unsigned i = 0; i < dim; i++)
-      view.permutation[i] = i;
-   return view;
+      permutation = add_permutation(permutation, i, i);
+   nir_def *unused = nir_imm_zero(&b->nb, dim, 32);
+   nir_def *clip = nir_imm_ivec4(&b->nb, 0, -1, 0, -1);
+   return nir_cmat_tensor_view_weft(&b->nb, unused, unused, clip, .has_dimensions = false,
+                                    .permutation = permutation);
 }

@@ -9,14 +9,15 @@
 
 #pragma once
 
-#include "nir_passes/matrices/tensors/tensor_access.h"
-
 #include "compiler/spirv/vtn_private.h"
 
-struct weft_tensor_layout weft_get_tensor_layout(struct vtn_builder *b, uint32_t id);
-struct weft_tensor_view weft_get_tensor_view(struct vtn_builder *b, uint32_t id);
+#define WEFT_MAX_TENSOR_DIM 5
+
+/* A value as an operand of an access: cmat_tensor_layout_weft or cmat_tensor_view_weft. */
+nir_def *weft_tensor_layout(struct vtn_builder *b, uint32_t id, unsigned *dim);
+nir_def *weft_tensor_view(struct vtn_builder *b, uint32_t id, unsigned layout_dim);
 /* The view that permutes and clips nothing. */
-struct weft_tensor_view weft_whole_tensor_view(struct vtn_builder *b, unsigned dim);
+nir_def *weft_whole_tensor_view(struct vtn_builder *b, unsigned dim);
 
 /* Translations of instructions, as in the table of vtn_handlers.c. */
 void weft_type_tensor_layout(struct vtn_builder *b, const uint32_t *w, unsigned count);

@@ -3,30 +3,45 @@
 
 #include "nir_passes/matrices/cmat_callee.h"
 
+#include "compiler/nir/nir_deref.h"
+
 #include <cassert>
 #include <unordered_map>
-#include <vector>
 
 namespace weft {
 
 namespace {
 
-std::vector<nir_function *> functions_of(const nir_shader *nir)
+/// The value of an index that names no function.
+constexpr unsigned no_callee = ~0u;
+
+nir_function *function_of(const nir_shader *nir, unsigned number)
 {
-   std::vector<nir_function *> list;
-   nir_foreach_function(function, nir) list.push_back(function);
-   return list;
+   if (number == no_callee)
+      return nullptr;
+   nir_foreach_function(function, nir)
+   {
+      if (number-- == 0)
+         return function;
+   }
+   unreachable("a function that the shader does not have");
 }
 
-template <typename Visit>
-void for_each_caller(nir_shader *nir, const Visit &visit)
+/// Calls renumber(number) for each function that an intrinsic names, and sets the result.
+template <typename Renumber>
+void renumber_callees(nir_shader *nir, const Renumber &renumber)
 {
+   const auto of = [&](unsigned number) { return number == no_callee ? number : renumber(number); };
    nir_foreach_function_impl(impl, nir) {
       nir_foreach_block(block, impl) {
          nir_foreach_instr(instr, block) {
-            if (instr->type == nir_instr_type_intrinsic &&
-                nir_intrinsic_has_callee(nir_instr_as_intrinsic(instr)))
-               visit(nir_instr_as_intrinsic(instr));
+            if (instr->type != nir_instr_type_intrinsic)
+               continue;
+            nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+            if (nir_intrinsic_has_callee(intrinsic))
+               nir_intrinsic_set_callee(intrinsic, of(nir_intrinsic_callee(intrinsic)));
+            if (nir_intrinsic_has_run_callee(intrinsic))
+               nir_intrinsic_set_run_callee(intrinsic, of(nir_intrinsic_run_callee(intrinsic)));
          }
       }
    }
@@ -36,23 +51,46 @@ void for_each_caller(nir_shader *nir, const Visit &visit)
 
 nir_function *callee_of(const nir_shader *nir, const nir_intrinsic_instr *instr)
 {
-   if (!nir_intrinsic_has_callee(instr))
-      return nullptr;
-   unsigned number = nir_intrinsic_callee(instr);
-   nir_foreach_function(function, nir)
-   {
-      if (number-- == 0)
-         return function;
-   }
-   unreachable("a function that the shader does not have");
+   return nir_intrinsic_has_callee(instr) ? function_of(nir, nir_intrinsic_callee(instr)) : nullptr;
+}
+
+nir_function *run_callee_of(const nir_shader *nir, const nir_intrinsic_instr *instr)
+{
+   return nir_intrinsic_has_run_callee(instr) ? function_of(nir, nir_intrinsic_run_callee(instr))
+                                              : nullptr;
+}
+
+std::vector<nir_function *> functions_of(const nir_shader *nir)
+{
+   std::vector<nir_function *> list;
+   nir_foreach_function(function, nir) list.push_back(function);
+   return list;
+}
+
+std::vector<nir_function *> callees_of(std::span<nir_function *const> functions,
+                                       const nir_instr *instr)
+{
+   std::vector<nir_function *> list;
+   if (instr->type != nir_instr_type_intrinsic)
+      return list;
+   const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+   const auto add = [&](unsigned number) {
+      if (number != no_callee)
+         list.push_back(functions[number]);
+   };
+   if (nir_intrinsic_has_callee(intrinsic))
+      add(nir_intrinsic_callee(intrinsic));
+   if (nir_intrinsic_has_run_callee(intrinsic))
+      add(nir_intrinsic_run_callee(intrinsic));
+   return list;
 }
 
 void remove_unused_functions(nir_shader *nir)
 {
    const std::vector<nir_function *> all = functions_of(nir);
    std::unordered_map<const nir_function *, unsigned> numbers;
-   /* Only functions that are called are looked into for more: those of no use may name others. */
-   std::vector<nir_function *> work = {nir_shader_get_entrypoint(nir)->function};
+   /* Only functions that are called are searched for calls: unused functions may name others. */
+   std::vector<const nir_function *> work = {nir_shader_get_entrypoint(nir)->function};
    while (!work.empty()) {
       const nir_function *function = work.back();
       work.pop_back();
@@ -60,9 +98,8 @@ void remove_unused_functions(nir_shader *nir)
          continue;
       nir_foreach_block(block, function->impl) {
          nir_foreach_instr(instr, block) {
-            if (instr->type == nir_instr_type_intrinsic &&
-                nir_intrinsic_has_callee(nir_instr_as_intrinsic(instr)))
-               work.push_back(all[nir_intrinsic_callee(nir_instr_as_intrinsic(instr))]);
+            for (const nir_function *callee : callees_of(all, instr))
+               work.push_back(callee);
          }
       }
    }
@@ -73,9 +110,30 @@ void remove_unused_functions(nir_shader *nir)
       else
          exec_node_remove(&function->node);
    }
-   for_each_caller(nir, [&](nir_intrinsic_instr *instr) {
-      nir_intrinsic_set_callee(instr, numbers.at(all[nir_intrinsic_callee(instr)]));
-   });
+   renumber_callees(nir, [&](unsigned number) { return numbers.at(all[number]); });
+}
+
+bool has_effects(const nir_function *function)
+{
+   nir_foreach_block(block, function->impl) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type != nir_instr_type_intrinsic)
+            continue;
+         const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+         if (nir_intrinsic_infos[intrinsic->intrinsic].flags & NIR_INTRINSIC_CAN_ELIMINATE) {
+            if (nir_intrinsic_has_access(intrinsic) &&
+                nir_intrinsic_access(intrinsic) & ACCESS_VOLATILE)
+               return true;
+            continue;
+         }
+         const bool writes_variable = intrinsic->intrinsic == nir_intrinsic_store_deref ||
+                                      intrinsic->intrinsic == nir_intrinsic_copy_deref;
+         if (!writes_variable ||
+             !nir_deref_mode_must_be(nir_src_as_deref(intrinsic->src[0]), nir_var_function_temp))
+            return true;
+      }
+   }
+   return false;
 }
 
 nir_def *call_function(nir_builder *b, nir_function *function, const glsl_type *result,

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Functions that intrinsics on matrices call (cmat_reduce_weft).  They stay functions of the
-/// shader until a pass has made calls of the intrinsics, which are inlined then.
+/// Functions that intrinsics on matrices call: reductions, per-element operations, loads with decode
+/// functions. They stay functions of the shader until a pass makes calls of the intrinsics.
 
 #pragma once
 
@@ -10,15 +10,24 @@
 #include "compiler/nir/nir_builder.h"
 
 #include <span>
+#include <vector>
 
 namespace weft {
 
-/// The function that the index CALLEE names; null for an intrinsic without one.
+/// The functions that the indices CALLEE and RUN_CALLEE name; null if there is none.
 nir_function *callee_of(const nir_shader *, const nir_intrinsic_instr *);
+nir_function *run_callee_of(const nir_shader *, const nir_intrinsic_instr *);
+/// The list in which these indices are places, for many instructions.
+std::vector<nir_function *> functions_of(const nir_shader *);
+/// All functions of the list that an intrinsic names.
+std::vector<nir_function *> callees_of(std::span<nir_function *const> functions, const nir_instr *);
 
 /// Removes the functions that are no entry point and that no intrinsic calls.  The others get other
 /// places in the list, and intrinsics the new numbers.
 void remove_unused_functions(nir_shader *);
+
+/// Whether a function without calls does more than to compute its result.
+bool has_effects(const nir_function *);
 
 /// The result, of a scalar or vector type, of a call.
 nir_def *call_function(nir_builder *, nir_function *, const glsl_type *result,

@@ -38,6 +38,21 @@ inline bool converts_use(const nir_intrinsic_instr *instr)
    return use(0) != use(1);
 }
 
+/// Whether it is a whole access that later becomes accesses to single elements, or to lines. Its
+/// CMAT_DESC is the program's matrix, also if it accesses a part of it.
+inline bool is_whole_access(nir_intrinsic_op op)
+{
+   switch (op) {
+   case nir_intrinsic_cmat_load_tensor_weft:
+   case nir_intrinsic_cmat_store_tensor_weft:
+   case nir_intrinsic_cmat_load_blocked_weft:
+   case nir_intrinsic_cmat_store_blocked_weft:
+      return true;
+   default:
+      return false;
+   }
+}
+
 /// Whether its lowering must know which invocation holds which element.
 inline bool needs_element_places(nir_intrinsic_op op)
 {
@@ -47,6 +62,7 @@ inline bool needs_element_places(nir_intrinsic_op op)
    case nir_intrinsic_cmat_convert_weft:
    case nir_intrinsic_cmat_transpose_weft:
    case nir_intrinsic_cmat_reduce_weft:
+   case nir_intrinsic_cmat_per_element_weft:
    case nir_intrinsic_cmat_runs_weft:
    case nir_intrinsic_cmat_run_coordinates_weft:
    case nir_intrinsic_cmat_insert_run_weft:

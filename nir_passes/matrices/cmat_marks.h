@@ -8,9 +8,7 @@
  *
  * | mark               | kept in                               | until                 |
  * |--------------------|---------------------------------------|-----------------------|
- * | blocked layout     | matrix_layout of loads and stores     | lower_cmat_layouts    |
  * | decode pointer     | pack_64_2x32 of a deref               | lower_decode_pointers |
- * | loaded matrix      | ACCESS_CAN_REORDER of a variable      | lower_cmat_scope      |
  * | workgroup's matrix | ACCESS_COHERENT of a private variable | opt_product_order     |
  * | shared tile        | 64 bits of a tile's deref or offset   | nir_to_llvm           |
  *
@@ -20,20 +18,6 @@
 
 #include "compiler/nir/nir_builder.h"
 #include "compiler/spirv/spirv.h"
-
-/* ---- blocked layouts ---- */
-
-/* The layouts of SPV_ARM_cooperative_matrix_layouts, by SPIR-V's numbers. The stride is a constant
- * number of blocks. */
-#define WEFT_LAYOUT_ROW_BLOCKED                                                                    \
-   ((enum glsl_matrix_layout)SpvCooperativeMatrixLayoutRowBlockedInterleavedARM)
-#define WEFT_LAYOUT_COLUMN_BLOCKED                                                                 \
-   ((enum glsl_matrix_layout)SpvCooperativeMatrixLayoutColumnBlockedInterleavedARM)
-
-static inline bool weft_is_blocked_layout(enum glsl_matrix_layout layout)
-{
-   return layout == WEFT_LAYOUT_ROW_BLOCKED || layout == WEFT_LAYOUT_COLUMN_BLOCKED;
-}
 
 /* ---- decode functions' pointers ---- */
 
@@ -51,20 +35,6 @@ static inline nir_deref_instr *weft_packed_decode_pointer(nir_instr *instr)
       return NULL;
    const nir_alu_instr *alu = nir_instr_as_alu(instr);
    return alu->op == nir_op_pack_64_2x32 ? nir_src_as_deref(alu->src[0].src) : NULL;
-}
-
-/* ---- loaded matrices ---- */
-
-/* Marks the matrix of a load that writes element by element. All invocations with an element write
- * the same value, unless the program sets components of the matrix, too. */
-static inline void weft_mark_loaded_matrix(nir_variable *variable)
-{
-   variable->data.access = (enum gl_access_qualifier)(variable->data.access | ACCESS_CAN_REORDER);
-}
-
-static inline bool weft_is_loaded_matrix(const nir_variable *variable)
-{
-   return (variable->data.access & ACCESS_CAN_REORDER) != 0;
 }
 
 /* ---- workgroups' matrices ---- */

@@ -58,7 +58,8 @@ private:
 
    void check_instr(nir_instr *instr)
    {
-      require(stage < CmatStage::decode_pointers_lowered || !weft_packed_decode_pointer(instr),
+      require((stage >= CmatStage::accesses_lowered && stage < CmatStage::calls_expanded) ||
+                 !weft_packed_decode_pointer(instr),
               "a decode function's pointer is packed");
       if (instr->type != nir_instr_type_intrinsic)
          return;
@@ -67,7 +68,8 @@ private:
       if (!name.starts_with("cmat_"))
          return;
       check_matrices(intrinsic, name);
-      if (nir_intrinsic_has_cmat_desc(intrinsic))
+      check_expansion(intrinsic, name);
+      if (nir_intrinsic_has_cmat_desc(intrinsic) && !is_whole_access(intrinsic->intrinsic))
          check_scope(nir_intrinsic_cmat_desc(intrinsic), "that of " + name);
       if (nir_intrinsic_has_matrix_layout(intrinsic))
          check_layout(intrinsic, name);
@@ -116,17 +118,17 @@ private:
    void check_layout(const nir_intrinsic_instr *instr, const std::string &name)
    {
       const glsl_matrix_layout layout = nir_intrinsic_matrix_layout(instr);
-      if (weft_is_blocked_layout(layout)) {
-         const bool is_access = instr->intrinsic == nir_intrinsic_cmat_load ||
-                                instr->intrinsic == nir_intrinsic_cmat_store;
-         require(stage < CmatStage::layouts_lowered && is_access, name + " has a blocked layout");
-         require(!is_access || nir_src_is_const(instr->src[2]),
-                 name + " has a blocked layout and a stride that is no constant");
-      } else {
-         require(layout == GLSL_MATRIX_LAYOUT_ROW_MAJOR ||
-                    layout == GLSL_MATRIX_LAYOUT_COLUMN_MAJOR,
-                 name + " has no layout");
-      }
+      require(layout == GLSL_MATRIX_LAYOUT_ROW_MAJOR || layout == GLSL_MATRIX_LAYOUT_COLUMN_MAJOR,
+              name + " has no layout");
+   }
+
+   /// Operations that a pass has expanded.
+   void check_expansion(const nir_intrinsic_instr *instr, const std::string &name)
+   {
+      if (is_whole_access(instr->intrinsic))
+         require(stage < CmatStage::accesses_lowered, name + " is whole");
+      else if (nir_intrinsic_has_callee(instr))
+         require(stage < CmatStage::calls_expanded, name + " is whole");
    }
 
    nir_function_impl *impl;

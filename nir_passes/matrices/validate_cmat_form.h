@@ -12,19 +12,21 @@
 
 namespace weft {
 
-/// What has been lowered, in the order of lower_matrices().  Each stage forbids something, and all
-/// that the stages before it forbid.
+/// The lowerings of lower_matrices(), in order. Each stage forbids something, and all that the stages
+/// before it forbid.
 enum class CmatStage : uint8_t {
-   front_end, ///< no workgroup's matrix
-   /// No pointer of a decode function is packed.
-   decode_pointers_lowered,
-   /// The rows or the columns of matrices in memory are lines.
-   layouts_lowered,
+   /// There are no matrices of the workgroup.
+   front_end,
    /// Matrices are the subgroup's.  There may be the workgroup's, which nothing but
    /// cmat_insert_columns_weft and cmat_load_columns_weft writes, and of which muladds have B.
    scope_lowered,
+   /// Accesses are cmat_load and cmat_store, or of single elements. Decode functions are called; the
+   /// pointers that they take may be packed.
+   accesses_lowered,
    /// Components are replaced in place.
    inserts_lowered,
+   /// The entry point is the only function. There is no reduction and no per-element operation.
+   calls_expanded,
    /// Matrices are tiles. cmat_load may write the workgroup's: split_cmat_shapes() makes it of
    /// cmat_load_columns_weft. This is the one permission that a stage adds.
    split,

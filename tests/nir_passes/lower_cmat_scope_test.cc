@@ -69,6 +69,28 @@ TEST(lower_cmat_scope, fewer_bands_than_subgroups)
    EXPECT_EQ(test::count(text, "if "), 1u) << text;
 }
 
+/// An operation on a band has the band's place in the matrix. Matrices of one band have no place of
+/// their own, and one subgroup stores them.
+TEST(lower_cmat_scope, whole_operations_have_an_origin)
+{
+   const std::string layout = "tensorLayoutNV<1> t = "
+                              "setTensorLayoutDimensionNV(createTensorLayoutNV(1), 512);";
+   const auto text_of = [&](const std::string &matrix, const std::string &operation) {
+      return lowered(layout + matrix + " m = " + matrix + "(0);" + operation, bands);
+   };
+   for (const char *operation :
+        {"coopMatLoadTensorNV(m, h, 0, t);", "coopMatStoreTensorNV(m, h, 0, t);",
+         "coopMatPerElementNV(m, m, shift);"}) {
+      const std::string text = text_of("A", operation);
+      EXPECT_EQ(test::count(text, "@load_subgroup_id"), 1u) << text;
+      EXPECT_EQ(test::count(text, "if "), 0u) << text;
+   }
+   const std::string whole = text_of("B", "coopMatStoreTensorNV(m, h, 0, t);");
+   EXPECT_EQ(test::count(whole, "@load_subgroup_id"), 1u) << whole;
+   EXPECT_EQ(test::count(whole, "if "), 1u) << whole;
+   EXPECT_EQ(test::count(whole, "@cmat_store_tensor_weft"), 1u) << whole;
+}
+
 /// Each subgroup has all elements, and the first one stores them.
 TEST(lower_cmat_scope, whole_matrices)
 {

@@ -3,6 +3,8 @@
 
 #include "nir_passes/matrices/lowering/lower_decode_pointers.h"
 
+#include "nir_passes/matrices/cmat_callee.h"
+#include "nir_passes/matrices/tensors/lower_cmat_tensor_access.h"
 #include "nir_passes/stages.h"
 #include "tests/nir_passes/shaders.h"
 
@@ -13,8 +15,7 @@ namespace {
 
 using test::Source;
 
-/// A matrix of a storage buffer through a decode function with this body, read up to the pass's
-/// input.
+/// A load of a matrix from a storage buffer through a decode function with this body.
 Result<Shader> read(const std::string &body)
 {
    const Source source = test::compile(R"(
@@ -38,9 +39,20 @@ void main()
    coopMatStore(m, result.data, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
 }
 )");
-   Result<Shader> shader = read_shader(source.shader_source(), Consumer::cpu, 32, {}, nullptr);
+   return read_shader(source.shader_source(), Consumer::cpu, 32);
+}
+
+/// The same in the form that the pass takes.
+Result<Shader> read_inlined(const std::string &body)
+{
+   Result<Shader> shader = read(body);
    if (shader) {
       nir_shader *nir = shader->get();
+      lower_cmat_tensor_access(nir, {});
+      nir_inline_functions(nir);
+      nir_copy_prop(nir);
+      nir_opt_deref(nir);
+      remove_unused_functions(nir);
       nir_lower_vars_to_ssa(nir);
       nir_copy_prop(nir);
       nir_opt_dce(nir);
@@ -69,7 +81,7 @@ TEST(LowerDecodePointers, reads_the_storage_buffer)
         }) {
       SCOPED_TRACE(body);
       TypeTable types;
-      const Result<Shader> shader = read(body);
+      const Result<Shader> shader = read_inlined(body);
       ASSERT_TRUE(shader) << shader.error().message;
       nir_shader *nir = shader->get();
       EXPECT_GT(count_pointers(nir, nir_var_mem_global), 0u);
@@ -86,7 +98,7 @@ TEST(LowerDecodePointers, reads_the_storage_buffer)
 TEST(LowerDecodePointers, refuses_pointers_that_are_numbers)
 {
    TypeTable types;
-   const Result<Shader> shader = read("return float(uint(uint64_t(b)) & 255u);");
+   const Result<Shader> shader = read_inlined("return float(uint(uint64_t(b)) & 255u);");
    ASSERT_TRUE(shader) << shader.error().message;
    const Result<bool> progress = lower_decode_pointers(shader->get());
    ASSERT_FALSE(progress);
@@ -94,7 +106,7 @@ TEST(LowerDecodePointers, refuses_pointers_that_are_numbers)
 }
 
 /// llama.cpp's attention has an offset to a decode function's block that one constant switches on.
-TEST(LowerDecodePointers, takes_no_notice_of_what_specialization_switched_off)
+TEST(LowerDecodePointers, ignores_code_that_constants_disable)
 {
    TypeTable types;
    const Result<Shader> shader =

@@ -4,6 +4,7 @@
 #include "nir_passes/matrices/copies/opt_cmat_copies.h"
 
 #include "nir_passes/matrices/cmat_description.h"
+#include "nir_passes/matrices/tensors/opt_cmat_tensor_access.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>
@@ -11,9 +12,29 @@
 namespace weft {
 namespace {
 
+/// Whether the tensor load of the shader reads the matrix that it writes.
+bool reads_object(nir_shader *nir)
+{
+   nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
+      nir_foreach_instr(instr, block) {
+         if (!is_tensor_access(instr))
+            continue;
+         const nir_intrinsic_instr *load = nir_instr_as_intrinsic(instr);
+         nir_deref_instr *object = nir_src_as_deref(load->src[1]);
+         return object && object->var == nir_src_as_deref(load->src[0])->var;
+      }
+   }
+   return false;
+}
+
+struct Optimized {
+   std::string text;
+   bool reads_object;
+};
+
 /// A loop over loads through a layout whose numbers are not known, in the form in which
 /// lower_matrices() has it there.
-std::string optimized(const std::string &load)
+Optimized optimized(const std::string &load)
 {
    const test::Source source = test::compile(R"(
 #extension GL_NV_cooperative_matrix2 : enable
@@ -43,7 +64,7 @@ void main()
       read_shader(source.shader_source(), Consumer::cpu, 32, {}, nullptr);
    if (!shader) {
       ADD_FAILURE() << shader.error().message;
-      return "";
+      return {};
    }
    nir_shader *nir = shader->get();
    nir_lower_vars_to_ssa(nir);
@@ -51,29 +72,62 @@ void main()
    nir_opt_constant_folding(nir);
    nir_opt_dead_cf(nir);
    nir_opt_dce(nir);
+   opt_cmat_tensor_access(nir, {});
    opt_cmat_copies(nir);
    nir_validate_shader(nir, "opt_cmat_copies");
    nir_opt_dce(nir);
-   return test::body(nir);
+   return Optimized{test::body(nir), reads_object(nir)};
 }
 
 TEST(opt_cmat_copies, tensor_loads_write_where_their_result_goes)
 {
    for (const char *load : {"coopMatLoadTensorNV(a, memory.data, 0, part);",
                             "coopMatLoadTensorNV(a, memory.data, 0, part, turned);"}) {
-      const std::string text = optimized(load);
+      const auto [text, reads_object] = optimized(load);
       EXPECT_EQ(test::count(text, "@cmat_copy"), 0u) << load << "\n" << text;
-      EXPECT_EQ(test::count(text, "@cmat_load "), 2u) << load << "\n" << text;
-      EXPECT_EQ(test::count(text, "@cmat_insert "), 1u) << load << "\n" << text;
+      EXPECT_EQ(test::count(text, "@cmat_load "), 1u) << load << "\n" << text;
+      EXPECT_EQ(test::count(text, "@cmat_load_tensor_weft "), 1u) << load << "\n" << text;
+      EXPECT_FALSE(reads_object) << load << "\n" << text;
    }
 }
 
-/// Elements that a clip leaves out must exist.
-TEST(opt_cmat_copies, what_is_clipped_is_kept)
+/// A load reads the elements that a clip leaves out, from the matrix itself.
+TEST(opt_cmat_copies, clipped_elements_are_kept_in_place)
 {
-   const std::string text = optimized("coopMatLoadTensorNV(a, memory.data, 0, part, "
-                                      "setTensorViewClipNV(turned, 0, clip, 0, 16));");
-   EXPECT_GT(test::count(text, "@cmat_copy"), 0u) << text;
+   const auto [text, reads_object] = optimized("coopMatLoadTensorNV(a, memory.data, 0, part, "
+                                               "setTensorViewClipNV(turned, 0, clip, 0, 16));");
+   EXPECT_EQ(test::count(text, "@cmat_copy"), 0u) << text;
+   EXPECT_TRUE(reads_object) << text;
+}
+
+/// The result of a per-element operation that nobody reads: the operation stays if its function has
+/// effects.
+TEST(opt_cmat_copies, calls_with_effects_stay)
+{
+   for (const bool stores : {false, true}) {
+      const std::string body = stores ? "data[row] = x; return x;" : "return x * data[row];";
+      const test::Source source = test::compile(R"(
+#extension GL_NV_cooperative_matrix2 : enable
+layout(set = 0, binding = 0) buffer Memory { float data[]; };
+float f(const in uint row, const in uint col, const in float x) { )" +
+                                                body + R"( }
+void main()
+{
+   coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> m, r;
+   coopMatLoad(m, data, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+   coopMatPerElementNV(r, m, f);
+}
+)");
+      const Result<Shader> shader = read_shader(source.shader_source(), Consumer::cpu, 32);
+      ASSERT_TRUE(shader) << shader.error().message;
+      nir_lower_vars_to_ssa(shader->get());
+      nir_copy_prop(shader->get());
+      nir_opt_dce(shader->get());
+      opt_cmat_copies(shader->get());
+      const std::string text = test::body(shader->get());
+      EXPECT_EQ(test::count(text, "@cmat_per_element_weft"), stores ? 1u : 0u) << text;
+      EXPECT_EQ(test::count(text, "@cmat_load "), stores ? 1u : 0u) << text;
+   }
 }
 
 /// As a matrix that is loaded anew in each iteration, but is a phi of the loop all the same.

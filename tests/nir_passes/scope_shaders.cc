@@ -19,6 +19,10 @@ const std::string declarations = R"(
    layout(binding = 1) buffer Floats { float f[]; };
    layout(binding = 2) buffer Counter { uint n; };
    float sum(const in float x, const in float y) { return x + y; }
+   float16_t shift(const in uint row, const in uint col, const in float16_t x)
+   {
+      return x + float16_t(row);
+   }
 )";
 
 } // namespace

@@ -129,29 +129,27 @@ class Places : test::Built {
 public:
    oracle::TensorPlace of(const Case &c, uint32_t row, uint32_t col)
    {
-      const weft_tensor_access a = addressing(c);
+      const TensorAddressing a = addressing(c);
       nir_def *r = number(row), *s = number(col);
       const TensorPlace place = tensor_place(&b, a, r, s);
-      std::vector<nir_def *> defs = {
-         nir_b2i32(&b, is_clipped(&b, a, r, s)),
-         place.is_inside ? nir_b2i32(&b, place.is_inside) : number(1),
-         place.index,
-      };
-      const uint32_t dim = c.layout.dim;
-      defs.insert(defs.end(), place.block.begin(), place.block.begin() + dim);
-      defs.insert(defs.end(), place.in_block.begin(), place.in_block.begin() + dim);
-      const std::vector<uint32_t> list = values(defs);
-      if (list[0])
+      const std::vector<uint32_t> flags =
+         values({nir_b2i32(&b, is_clipped(&b, a, r, s)),
+                 place.is_inside ? nir_b2i32(&b, place.is_inside) : number(1), place.index});
+      if (flags[0])
          return oracle::Clipped{};
-      if (!list[1])
+      if (!flags[1])
          return oracle::Constant{};
-      const auto block = list.begin() + 3;
-      return oracle::InMemory{list[2], {block, block + dim}, {block + dim, list.end()}};
+      const auto end = c.layout.dim;
+      return oracle::InMemory{
+         flags[2],
+         values({place.block.begin(), place.block.begin() + end}),
+         values({place.in_block.begin(), place.in_block.begin() + end}),
+      };
    }
 
    bool is_unclipped(const Case &c)
    {
-      const weft_tensor_access a = addressing(c);
+      const TensorAddressing a = addressing(c);
       const bool is_so = values({nir_b2i32(&b, weft::is_unclipped(&b, a))})[0];
       EXPECT_EQ(is_never_clipped(a), is_so);
       return is_so;
@@ -160,36 +158,39 @@ public:
 private:
    nir_def *number(uint32_t n) { return nir_imm_int(&b, int(n)); }
 
-   void set(nir_def **numbers, const auto &list)
+   TensorNumbers numbers(const auto &list)
    {
-      for (const auto n : list)
-         *numbers++ = number(uint32_t(n));
+      TensorNumbers defs = {};
+      for (size_t i = 0; i < list.size(); ++i)
+         defs[i] = number(uint32_t(list[i]));
+      return defs;
    }
 
-   weft_tensor_access addressing(const Case &c)
+   TensorAddressing addressing(const Case &c)
    {
-      weft_tensor_access a = {};
+      TensorAddressing a = {};
       a.is_store = c.access == oracle::Access::store;
-      a.desc.rows = rows;
-      a.desc.cols = cols;
-      a.layout.dim = c.layout.dim;
-      a.layout.clamp_mode = clamp_mode(c.layout.clamp);
-      set(a.layout.block_size, c.layout.block_size);
-      set(a.layout.dimension, c.layout.dimension);
-      set(a.layout.stride, c.layout.stride);
-      set(a.layout.offset, c.layout.offset);
-      set(a.layout.span, c.layout.span);
+      a.matrix.rows = rows;
+      a.matrix.cols = cols;
+      a.layout = {c.layout.dim,
+                  clamp_mode(c.layout.clamp),
+                  numbers(c.layout.block_size),
+                  numbers(c.layout.dimension),
+                  numbers(c.layout.stride),
+                  numbers(c.layout.offset),
+                  numbers(c.layout.span),
+                  number(0)};
       a.view.dim = c.view.dim;
       a.view.has_dimensions = c.view.has_dimensions;
-      std::ranges::copy(c.view.permutation, a.view.permutation);
-      set(a.view.dimension, c.view.dimension);
-      set(a.view.stride, c.view.stride);
+      std::ranges::copy(c.view.permutation, a.view.permutation.begin());
+      a.view.dimension = numbers(c.view.dimension);
+      a.view.stride = numbers(c.view.stride);
       a.view.clip = {number(c.view.clip_row_offset), number(c.view.clip_row_span),
                      number(c.view.clip_col_offset), number(c.view.clip_col_span)};
       return a;
    }
 
-   /// The values of these instructions, which folding removes.
+   /// Folds the shader, and takes the values out of it.
    std::vector<uint32_t> values(const std::vector<nir_def *> &defs)
    {
       std::vector<nir_intrinsic_instr *> stores;

@@ -77,7 +77,8 @@ TEST(validate_cmat_form, packed_pointers_until_they_are_lowered)
 {
    Matrices m;
    weft_pack_decode_pointer(&m.b, m.buffer());
-   m.is_forbidden_after(CmatStage::front_end, "a decode function's pointer is packed");
+   m.is_forbidden_after(CmatStage::inserts_lowered, "a decode function's pointer is packed");
+   EXPECT_TRUE(has(m.breach(CmatStage::scope_lowered), "a decode function's pointer is packed"));
 }
 
 TEST(validate_cmat_form, other_numbers_may_be_packed)
@@ -87,18 +88,24 @@ TEST(validate_cmat_form, other_numbers_may_be_packed)
    EXPECT_EQ(m.breach(CmatStage::inserts_lowered), "");
 }
 
-TEST(validate_cmat_form, blocked_layouts_until_they_are_lowered)
+TEST(validate_cmat_form, whole_accesses_until_they_are_expanded)
 {
    Matrices m;
-   m.load(m.accumulator("c"), WEFT_LAYOUT_COLUMN_BLOCKED, nir_imm_int(&m.b, 2));
-   m.is_forbidden_after(CmatStage::decode_pointers_lowered, "cmat_load has a blocked layout");
+   _nir_build_cmat_load_blocked_weft(&m.b, &m.accumulator("c")->def, &m.buffer()->def,
+                                     nir_imm_ivec2(&m.b, 0, 0),
+                                     {._ = 0,
+                                      .cmat_desc = matrix(GLSL_CMAT_USE_B, SCOPE_WORKGROUP),
+                                      .matrix_layout = GLSL_MATRIX_LAYOUT_ROW_MAJOR});
+   m.is_forbidden_after(CmatStage::scope_lowered, "cmat_load_blocked_weft is whole");
 }
 
-TEST(validate_cmat_form, blocked_layouts_have_constant_strides)
+TEST(validate_cmat_form, calls_until_they_are_expanded)
 {
    Matrices m;
-   m.load(m.accumulator("c"), WEFT_LAYOUT_ROW_BLOCKED, nir_load_subgroup_id(&m.b));
-   EXPECT_TRUE(has(m.breach(CmatStage::front_end), "a stride that is no constant"));
+   nir_def *c = &m.accumulator("c")->def;
+   _nir_build_cmat_per_element_weft(&m.b, c, c, nir_undef(&m.b, 1, 32), nir_imm_ivec2(&m.b, 0, 0),
+                                    {._ = 0, .callee = 0});
+   m.is_forbidden_after(CmatStage::inserts_lowered, "cmat_per_element_weft is whole");
 }
 
 TEST(validate_cmat_form, every_access_has_a_layout)
@@ -112,11 +119,11 @@ TEST(validate_cmat_form, workgroups_matrices_until_they_are_cut)
 {
    Matrices m;
    m.variable(matrix(GLSL_CMAT_USE_A, SCOPE_WORKGROUP), "a");
-   m.is_forbidden_after(CmatStage::layouts_lowered, "a is a matrix of another scope");
+   m.is_forbidden_after(CmatStage::front_end, "a is a matrix of another scope");
    Matrices length;
    _nir_build_cmat_length(&length.b,
                           {._ = 0, .cmat_desc = matrix(GLSL_CMAT_USE_A, SCOPE_WORKGROUP)});
-   length.is_forbidden_after(CmatStage::layouts_lowered, "cmat_length is a matrix of another");
+   length.is_forbidden_after(CmatStage::front_end, "cmat_length is a matrix of another");
 }
 
 TEST(validate_cmat_form, one_matrix_of_the_workgroup_is_b_of_products)
@@ -128,7 +135,7 @@ TEST(validate_cmat_form, one_matrix_of_the_workgroup_is_b_of_products)
    nir_cmat_insert_columns_weft(&m.b, &all->def, &b->def, nir_imm_int(&m.b, 0));
    nir_cmat_muladd(&m.b, &c->def, &a->def, &all->def, &c->def);
    EXPECT_EQ(m.breach(CmatStage::inserts_lowered), "");
-   EXPECT_TRUE(has(m.breach(CmatStage::layouts_lowered), "all is marked"));
+   EXPECT_TRUE(has(m.breach(CmatStage::front_end), "all is marked"));
    nir_cmat_copy(&m.b, &b->def, &all->def);
    EXPECT_TRUE(has(m.breach(CmatStage::inserts_lowered), "cmat_copy reads or writes"));
 }
@@ -157,7 +164,7 @@ TEST(validate_cmat_form, components_are_replaced_in_place_in_the_end)
    Matrices m;
    nir_deref_instr *c = m.accumulator("c"), *d = m.accumulator("d");
    nir_cmat_insert(&m.b, &d->def, nir_imm_float(&m.b, 1), &c->def, nir_imm_int(&m.b, 0));
-   m.is_forbidden_after(CmatStage::scope_lowered, "cmat_insert writes another matrix");
+   m.is_forbidden_after(CmatStage::accesses_lowered, "cmat_insert writes another matrix");
 }
 
 } // namespace

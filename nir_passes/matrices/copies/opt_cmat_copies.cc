@@ -3,6 +3,7 @@
 
 #include "nir_passes/matrices/copies/opt_cmat_copies.h"
 
+#include "nir_passes/matrices/cmat_callee.h"
 #include "nir_passes/matrices/cmat_intrinsics.h"
 #include "nir_passes/matrices/cmat_marks.h"
 #include "nir_passes/matrices/cmat_types.h"
@@ -34,6 +35,8 @@ bool is_cmat(const nir_intrinsic_instr *instr)
           op == nir_intrinsic_cmat_muladd || op == nir_intrinsic_cmat_element_weft ||
           op == nir_intrinsic_cmat_convert_weft || op == nir_intrinsic_cmat_transpose_weft ||
           op == nir_intrinsic_cmat_reduce_weft || op == nir_intrinsic_cmat_insert_run_weft ||
+          op == nir_intrinsic_cmat_per_element_weft ||
+          op == nir_intrinsic_cmat_element_argument_weft || is_whole_access(op) ||
           is_cmat_component_operation(op);
 }
 
@@ -41,8 +44,11 @@ bool is_cmat(const nir_intrinsic_instr *instr)
 bool is_result(const nir_intrinsic_instr *instr, unsigned source)
 {
    return source == 0 && instr->intrinsic != nir_intrinsic_cmat_store &&
+          instr->intrinsic != nir_intrinsic_cmat_store_tensor_weft &&
+          instr->intrinsic != nir_intrinsic_cmat_store_blocked_weft &&
           instr->intrinsic != nir_intrinsic_cmat_extract &&
-          instr->intrinsic != nir_intrinsic_cmat_element_weft;
+          instr->intrinsic != nir_intrinsic_cmat_element_weft &&
+          instr->intrinsic != nir_intrinsic_cmat_element_argument_weft;
 }
 
 bool may_overlap(nir_deref_instr *x, nir_deref_instr *y)
@@ -103,14 +109,6 @@ public:
    {
       return std::ranges::any_of(uses, [&](const auto &u) { return predicate(u.second); });
    }
-   /// Whether the predicate holds for a use from the instruction `first` on and before `end`, by
-   /// their numbers.
-   template <typename Predicate>
-   bool any_between(unsigned first, unsigned end, const Predicate &predicate) const
-   {
-      return std::any_of(uses.lower_bound(key(first, 0)), uses.lower_bound(key(end, 0)),
-                         [&](const auto &u) { return predicate(u.second); });
-   }
    template <typename Function>
    void for_each(const Function &function) const
    {
@@ -140,7 +138,10 @@ struct Copy {
 
 class CopyRemover {
 public:
-   explicit CopyRemover(nir_shader *nir) : b(nir_builder_create(nir_shader_get_entrypoint(nir))) {}
+   explicit CopyRemover(nir_shader *nir)
+       : b(nir_builder_create(nir_shader_get_entrypoint(nir))), functions(functions_of(nir))
+   {
+   }
 
    bool run()
    {
@@ -226,7 +227,7 @@ private:
          changes[nir_intrinsic_get_var(instr, 0)] + changes[nir_intrinsic_get_var(instr, 1)];
       if (copy.tried_at == now)
          return false;
-      if (forward(instr) || backward(instr) || load_in_place(instr))
+      if (forward(instr) || backward(instr))
          return true;
       copy.tried_at = now;
       return false;
@@ -315,14 +316,8 @@ private:
       nir_deref_instr *destination = nir_src_as_deref(copy->src[0]);
       if (!t || t->writes.size() != 1 || t->reads.size() != 1)
          return false;
-      const Use write = t->writes.front();
-      nir_intrinsic_instr *writer = write.instr;
+      nir_intrinsic_instr *writer = t->writes.front().instr;
       if (writer->instr.block != copy->instr.block || writer->instr.index >= copy->instr.index)
-         return false;
-      /* An insertion by the program must not pass for one by a tensor load (lower_cmat_scope.h). */
-      const nir_variable *variable = nir_deref_instr_get_variable(destination);
-      if (is_insertion(write) && variable && weft_is_loaded_matrix(variable) &&
-          !weft_is_loaded_matrix(nir_src_as_deref(copy->src[1])->var))
          return false;
       if (!reaches_variable(destination) || has_later_index(destination, writer) ||
           is_touched(writer->instr.index + 1, copy->instr.index, destination,
@@ -343,114 +338,19 @@ private:
       return true;
    }
 
-   /// Makes a tensor load, which is control flow, write the destination of its copy. The load has a
-   /// matrix of its own, and writes all elements before the copy (expand_tensor_access.h).
-   bool load_in_place(nir_intrinsic_instr *copy)
+   /// Whether a writer of a matrix has to stay even if the matrix is not needed.
+   bool has_to_stay(const Use &write)
    {
-      nir_deref_instr *destination = nir_src_as_deref(copy->src[0]),
-                      *source = nir_src_as_deref(copy->src[1]);
-      Temporary *to = temporary(destination), *t = temporary(source);
-      if (!to || !t || to == t || !weft_is_loaded_matrix(source->var))
-         return false;
-      /* Subgroups must agree about components of a workgroup's B (lower_cmat_scope.h). */
-      if (!weft_is_loaded_matrix(destination->var) && to->writes.any(is_insertion))
-         return false;
-
-      nir_cf_node *node = nir_cf_node_prev(&copy->instr.block->cf_node);
-      if (!node || node->type == nir_cf_node_block || leaves(node))
-         return false;
-      /* The load begins with its first write in the block before, or at the end of that block. */
-      const nir_block *before = nir_cf_node_as_block(nir_cf_node_prev(node));
-      const bool begins_before =
-         !t->writes.empty() && t->writes.front().instr->instr.block == before;
-      const unsigned begin = begins_before ? t->writes.front().instr->instr.index : before->end_ip,
-                     end = copy->instr.index;
-      const auto in_place = [&](const Use &u) {
-         return u.instr == copy || (is_insertion(u) && u.source == 2 &&
-                                    nir_intrinsic_get_var(u.instr, 0) == source->var);
-      };
-      if ((!t->writes.empty() && (t->writes.front().instr->instr.index < begin ||
-                                  t->writes.back().instr->instr.index >= end)) ||
-          t->reads.any([&](const Use &u) { return !in_place(u); }))
-         return false;
-      /* No other instruction touches the destination meanwhile, but the copy of clipped elements.
-       * */
-      const auto is_in_the_way = [&](const Use &u) {
-         ++steps;
-         return u.instr->intrinsic != nir_intrinsic_cmat_copy || u.source != 1 ||
-                nir_intrinsic_get_var(u.instr, 0) != source->var;
-      };
-      if (to->writes.any_between(begin, end, is_in_the_way) ||
-          to->reads.any_between(begin, end, is_in_the_way))
-         return false;
-      move(*t, *to, destination->var, copy);
-      return true;
-   }
-
-   static bool is_volatile_load(const Use &use)
-   {
-      return use.instr->intrinsic == nir_intrinsic_cmat_load &&
-             nir_intrinsic_access(use.instr) & ACCESS_VOLATILE;
-   }
-   static bool is_insertion(const Use &use)
-   {
-      return use.instr->intrinsic == nir_intrinsic_cmat_insert ||
-             use.instr->intrinsic == nir_intrinsic_cmat_insert_run_weft;
-   }
-
-   /// Whether a jump may leave the node.
-   static bool leaves(nir_cf_node *node)
-   {
-      nir_foreach_block_in_cf_node(block, node)
-      {
-         if (!nir_block_ends_in_jump(block))
-            continue;
-         nir_cf_node *parent = block->cf_node.parent;
-         while (parent != node && parent->type != nir_cf_node_loop)
-            parent = parent->parent;
-         if (parent->type != nir_cf_node_loop)
-            return true;
-      }
-      return false;
-   }
-
-   /// Gives all uses of a temporary to the variable that it is copied to, and removes the copy.
-   void move(Temporary &t, Temporary &to, nir_variable *variable, nir_intrinsic_instr *copy)
-   {
-      ++changes[nir_intrinsic_get_var(copy, 1)];
-      to.writes.erase(copy, 0);
-      t.reads.erase(copy, 1);
-      std::vector<nir_intrinsic_instr *> moved_copies;
-      const auto take = [&](const Uses &uses, Uses &list) {
-         uses.for_each([&](const Use &u) {
-            b.cursor = nir_before_instr(&u.instr->instr);
-            nir_deref_instr *deref = nir_build_deref_var(&b, variable);
-            nir_src_rewrite(&u.instr->src[u.source], &deref->def);
-            add_touch(deref, u.instr);
-            list.insert(u);
-            if (u.instr->intrinsic == nir_intrinsic_cmat_copy)
-               moved_copies.push_back(u.instr);
-         });
-      };
-      take(t.writes, to.writes);
-      take(t.reads, to.reads);
-      t = {};
-      weft_mark_loaded_matrix(variable);
-      remove_instruction(copy);
-      for (nir_intrinsic_instr *moved : moved_copies)
-         remove_copy_to_itself(to, moved);
-   }
-
-   void remove_copy_to_itself(Temporary &t, nir_intrinsic_instr *copy)
-   {
-      const nir_deref_instr *destination = nir_src_as_deref(copy->src[0]),
-                            *source = nir_src_as_deref(copy->src[1]);
-      if (!instructions[copy->instr.index] || source->deref_type != nir_deref_type_var ||
-          destination->deref_type != nir_deref_type_var || source->var != destination->var)
-         return;
-      t.writes.erase(copy, 0);
-      t.reads.erase(copy, 1);
-      remove_instruction(copy);
+      if (nir_intrinsic_has_access(write.instr) &&
+          nir_intrinsic_access(write.instr) & ACCESS_VOLATILE)
+         return true;
+      return std::ranges::any_of(callees_of(functions, &write.instr->instr),
+                                 [&](const nir_function *callee) {
+                                    const auto [known, is_new] = effects.try_emplace(callee, false);
+                                    if (is_new)
+                                       known->second = has_effects(callee);
+                                    return known->second;
+                                 });
    }
 
    static bool reaches_variable(nir_deref_instr *deref)
@@ -477,7 +377,7 @@ private:
    }
 
    /// The variables that are read for more than themselves and variables that are not needed, or
-   /// that are loaded by a volatile access, which stays.
+   /// that have a writer that has to stay.
    std::unordered_set<const nir_variable *> find_needed()
    {
       std::unordered_set<const nir_variable *> needed;
@@ -490,8 +390,9 @@ private:
          ++steps;
          return !is_result(read.instr, 0) || !temporary(nir_src_as_deref(read.instr->src[0]));
       };
+      const auto stays = [&](const Use &write) { return has_to_stay(write); };
       for (const auto &[variable, t] : temporaries) {
-         if (t.plain && (t.reads.any(is_end) || t.writes.any(is_volatile_load)))
+         if (t.plain && (t.reads.any(is_end) || t.writes.any(stays)))
             need(variable, t);
       }
       while (!work.empty()) {
@@ -544,6 +445,8 @@ private:
    }
 
    nir_builder b;
+   const std::vector<nir_function *> functions;
+   std::unordered_map<const nir_function *, bool> effects; ///< has_effects()
    std::vector<nir_instr *>
       instructions; ///< by number; null unless it may touch a matrix and stays
    std::vector<Copy> copies;

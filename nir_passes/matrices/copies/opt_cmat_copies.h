@@ -16,12 +16,9 @@ namespace weft {
 ///    cmat_muladd t1, a, b, t0   ─►     cmat_muladd sum, a, b, sum
 ///    cmat_copy   sum, t1
 ///
-/// and a component that is read through a pointer is read in its matrix. Works within blocks. Only
-/// tensor loads, which are branches and loops, write directly to their destination too. Afterwards
-/// the result of an intrinsic may be the same variable as an operand of the same type; an operand
-/// is never partly overlapped.
-///
-/// Assumes one function, before lower_cmat().
+/// and a component that is read through a pointer is read in its matrix. Works within blocks.
+/// Afterwards the result of an intrinsic may be the same variable as an operand of the same type;
+/// an operand is never partly overlapped.
 bool opt_cmat_copies(nir_shader *);
 
 /// The same, for tests of the time that it takes: returns how often it looked at a copy or at an

@@ -6,7 +6,7 @@
 #include "nir_passes/loops/build_loop.h"
 #include "nir_passes/matrices/cmat_bounds.h"
 #include "nir_passes/matrices/cmat_description.h"
-#include "nir_passes/matrices/cmat_marks.h"
+#include "nir_passes/matrices/cmat_origin.h"
 
 #include <algorithm>
 #include <optional>
@@ -22,11 +22,11 @@ constexpr uint32_t block_rows = 4, row_bytes = 16, word_bytes = 4, block_words =
 class Access {
 public:
    Access(nir_builder *b, nir_intrinsic_instr *instr, bool robust_access)
-       : b(b), is_store(instr->intrinsic == nir_intrinsic_cmat_store),
-         matrix(nir_src_as_deref(instr->src[is_store ? 1 : 0])),
-         desc(*glsl_get_cmat_description(matrix->type)),
-         rows_first(nir_intrinsic_matrix_layout(instr) == WEFT_LAYOUT_ROW_BLOCKED),
-         stride(uint32_t(nir_src_as_uint(instr->src[2]))),
+       : b(b), is_store(instr->intrinsic == nir_intrinsic_cmat_store_blocked_weft),
+         matrix(nir_src_as_deref(instr->src[is_store ? 1 : 0])), origin(instr->src[2].ssa),
+         desc(nir_intrinsic_cmat_desc(instr)),
+         rows_first(nir_intrinsic_matrix_layout(instr) == GLSL_MATRIX_LAYOUT_ROW_MAJOR),
+         stride(nir_intrinsic_interleaved_blocks(instr)),
          unit_bytes(std::min(component_bits(desc) / 8, word_bytes)),
          access(nir_intrinsic_access(instr))
    {
@@ -39,12 +39,14 @@ public:
 
    void lower()
    {
-      nir_def *length = _nir_build_cmat_length(b, {._ = 0, .cmat_desc = desc});
+      const glsl_cmat_description part = *glsl_get_cmat_description(matrix->type);
+      nir_def *length = _nir_build_cmat_length(b, {._ = 0, .cmat_desc = part});
       build_loop(b, length, [&](nir_def *number) {
          nir_def *element =
-            _nir_build_cmat_coordinates_weft(b, number, {._ = 0, .cmat_desc = desc});
+            _nir_build_cmat_coordinates_weft(b, number, {._ = 0, .cmat_desc = part});
          nir_if *inside = nir_push_if(b, nir_ine_imm(b, nir_channel(b, element, 2), 0));
-         move(number, first_unit(nir_channel(b, element, 0), nir_channel(b, element, 1)));
+         const cmat::Place place = cmat::in_whole(b, origin, element);
+         move(number, first_unit(place.row, place.col));
          nir_pop_if(b, inside);
       });
    }
@@ -121,8 +123,9 @@ private:
 
    nir_builder *b;
    const bool is_store;
-   nir_deref_instr *const matrix;
-   const glsl_cmat_description desc;
+   nir_deref_instr *const matrix; ///< the part that the invocations have
+   nir_def *const origin;
+   const glsl_cmat_description desc; ///< of the program's matrix
    const bool rows_first;
    const uint32_t stride;
    const uint32_t unit_bytes; ///< of one access: an element, or a word of it
@@ -133,16 +136,12 @@ private:
 
 bool is_blocked(nir_intrinsic_instr *instr)
 {
-   if (instr->intrinsic != nir_intrinsic_cmat_load && instr->intrinsic != nir_intrinsic_cmat_store)
-      return false;
-   return weft_is_blocked_layout(nir_intrinsic_matrix_layout(instr));
+   return instr->intrinsic == nir_intrinsic_cmat_load_blocked_weft ||
+          instr->intrinsic == nir_intrinsic_cmat_store_blocked_weft;
 }
 
-} // namespace
-
-bool lower_cmat_layouts(nir_shader *nir, bool robust_access)
+bool lower(nir_function_impl *impl, bool robust_access)
 {
-   nir_function_impl *impl = nir_shader_get_entrypoint(nir);
    std::vector<nir_intrinsic_instr *> blocked;
    nir_foreach_block(block, impl) {
       nir_foreach_instr(instr, block) {
@@ -158,6 +157,16 @@ bool lower_cmat_layouts(nir_shader *nir, bool robust_access)
    }
    nir_metadata_preserve(impl, blocked.empty() ? nir_metadata_all : nir_metadata_none);
    return !blocked.empty();
+}
+
+} // namespace
+
+bool lower_cmat_layouts(nir_shader *nir, bool robust_access)
+{
+   bool progress = false;
+   nir_foreach_function_impl(impl, nir)
+      progress |= lower(impl, robust_access);
+   return progress;
 }
 
 } // namespace weft

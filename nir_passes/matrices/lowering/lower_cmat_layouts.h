@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// Expands loads and stores of matrices in blocks (SPV_ARM_cooperative_matrix_layouts;
-/// cmat_marks.h) to loops over an invocation's components.
+/// Expands loads and stores of matrices in blocks (cmat_load_blocked_weft;
+/// SPV_ARM_cooperative_matrix_layouts) to loops over an invocation's components.
 ///
 /// A block has 64 bytes: 4 rows of 16 bytes. Blocks are numbered along the matrix's rows
 /// (row-blocked) or columns. Each group of S blocks, where S is the access's stride, is interleaved
@@ -24,7 +24,7 @@ namespace weft {
 ///
 /// With robust access, elements outside of their storage buffer are 0 and not stored.
 ///
-/// Assumes one function, and derefs as pointers. The first of the passes on matrices.
+/// Assumes that pointers are derefs.
 bool lower_cmat_layouts(nir_shader *, bool robust_access);
 
 } // namespace weft

@@ -72,15 +72,30 @@ private:
       case nir_intrinsic_cmat_store:
          lower_store(instr, types.operand(instr, 1));
          break;
+      case nir_intrinsic_cmat_load_tensor_weft:
+         set_origin(instr, 5, types.operand(instr, 0).desc);
+         break;
+      case nir_intrinsic_cmat_store_tensor_weft:
+         set_origin(instr, 4, types.operand(instr, 1).desc);
+         store_once(instr, types.operand(instr, 1).desc);
+         break;
+      case nir_intrinsic_cmat_load_blocked_weft:
+         set_origin(instr, 2, types.operand(instr, 0).desc);
+         break;
+      case nir_intrinsic_cmat_store_blocked_weft:
+         set_origin(instr, 2, types.operand(instr, 1).desc);
+         store_once(instr, types.operand(instr, 1).desc);
+         break;
+      case nir_intrinsic_cmat_per_element_weft:
+         set_origin(instr, 3, types.operand(instr, 0).desc);
+         break;
       case nir_intrinsic_cmat_length:
-      case nir_intrinsic_cmat_runs_weft:
          nir_intrinsic_set_cmat_desc(instr, plan.part(nir_intrinsic_cmat_desc(instr)));
          break;
       case nir_intrinsic_cmat_muladd:
          lower_muladd(instr, types.operand(instr, 2));
          break;
       case nir_intrinsic_cmat_coordinates_weft:
-      case nir_intrinsic_cmat_run_coordinates_weft:
          lower_coordinates(instr);
          break;
       case nir_intrinsic_cmat_reduce_weft:
@@ -142,23 +157,34 @@ private:
          advance(instr, 1, matrix.desc);
    }
 
-   /// The first of the subgroups with the same part stores it.
    void lower_store(nir_intrinsic_instr *instr, const Matrix &matrix)
    {
-      if (!is_of_workgroup(matrix.desc))
-         return;
-      advance(instr, 0, matrix.desc);
-      const uint32_t storing = plan.bands(matrix.desc).count;
-      if (storing == plan.subgroups)
+      if (is_of_workgroup(matrix.desc))
+         advance(instr, 0, matrix.desc);
+      store_once(instr, matrix.desc);
+   }
+
+   /// The first of the subgroups with the same part stores it.
+   void store_once(nir_intrinsic_instr *instr, const glsl_cmat_description &desc)
+   {
+      const uint32_t storing = plan.bands(desc).count;
+      if (!is_of_workgroup(desc) || storing == plan.subgroups)
          return;
       nir_if *stores = nir_push_if(&b, nir_ult_imm(&b, nir_load_subgroup_id(&b), storing));
       nir_instr_move(b.cursor, &instr->instr);
       nir_pop_if(&b, stores);
    }
 
+   /// Sets the source that is the origin of the subgroup's part in the whole matrix.
+   void set_origin(nir_intrinsic_instr *instr, unsigned source, const glsl_cmat_description &desc)
+   {
+      if (is_of_workgroup(desc) && is_cut(desc))
+         nir_src_rewrite(&instr->src[source], in_whole(desc, instr->src[source].ssa));
+   }
+
    /* ---- single elements ---- */
 
-   /// The coordinates of a component, or of a run of components.
+   /// The coordinates of a component.
    void lower_coordinates(nir_intrinsic_instr *instr)
    {
       const glsl_cmat_description desc = nir_intrinsic_cmat_desc(instr);

@@ -47,6 +47,8 @@ bool keeps_memory(const nir_instr *instr)
    const nir_intrinsic_info &info = nir_intrinsic_infos[intrinsic->intrinsic];
    if (info.flags & NIR_INTRINSIC_CAN_ELIMINATE)
       return true;
+   if (nir_intrinsic_has_callee(intrinsic))
+      return false;
    /* The destination is the first source. */
    const nir_deref_instr *written =
       info.num_srcs > 0 ? nir_src_as_deref(intrinsic->src[0]) : nullptr;

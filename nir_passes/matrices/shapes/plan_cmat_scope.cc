@@ -32,7 +32,7 @@ public:
    /// Adds the needs of an intrinsic. Returns false if the plan does not support it.
    bool add(const nir_intrinsic_instr *instr)
    {
-      if (sets_component_of_whole_b(instr) || reads_any_element(instr))
+      if (may_differ_in_whole_b(instr) || reads_any_element(instr))
          return false;
       const std::optional<unsigned> operand = exchanged_operand(instr);
       if (!operand)
@@ -107,19 +107,24 @@ private:
       return plan.bands(desc).count * (to_one ? 1 : desc.cols);
    }
 
-   /// Whether subgroups may set a component of B to different values, while each has all of B.
-   /// Tensor loads set the same values.
-   bool sets_component_of_whole_b(const nir_intrinsic_instr *instr) const
+   /// Whether subgroups may give different values to elements of B, while each has all of B. A
+   /// volatile or coherent load may read different values in each subgroup.
+   bool may_differ_in_whole_b(const nir_intrinsic_instr *instr) const
    {
-      const bool sets = instr->intrinsic == nir_intrinsic_cmat_insert ||
-                        instr->intrinsic == nir_intrinsic_cmat_insert_run_weft;
-      if (!sets)
+      switch (instr->intrinsic) {
+      case nir_intrinsic_cmat_insert:
+      case nir_intrinsic_cmat_per_element_weft:
+         break;
+      case nir_intrinsic_cmat_load_tensor_weft:
+      case nir_intrinsic_cmat_load_blocked_weft:
+         if (!(nir_intrinsic_access(instr) & (ACCESS_VOLATILE | ACCESS_COHERENT)))
+            return false;
+         break;
+      default:
          return false;
+      }
       const glsl_cmat_description &desc = description(instr, 0);
-      if (!is_of_workgroup(desc) || !is_b(desc) || is_cut(desc))
-         return false;
-      const nir_variable *variable = nir_intrinsic_get_var(instr, 0);
-      return !variable || !weft_is_loaded_matrix(variable);
+      return is_of_workgroup(desc) && is_b(desc) && !is_cut(desc);
    }
 
    /// Whether it reads elements of an unknown band.
@@ -239,7 +244,8 @@ Result<std::optional<ScopePlan>> plan_cmat_scope(nir_shader *nir, const CmatUses
    if (std::ranges::none_of(uses.matrices, is_of_workgroup))
       return std::optional<ScopePlan>();
    if (has_workgroup_matrices_elsewhere(nir))
-      return Error{"cooperative matrices of workgroup scope in a function that a reduction calls"};
+      return Error{"cooperative matrices of workgroup scope in a function that an operation on "
+                   "matrices calls"};
    const uint16_t *size = nir->info.workgroup_size;
    const uint32_t invocations = uint32_t(size[0]) * size[1] * size[2];
    if (invocations % options.subgroup_size != 0) {

@@ -1,56 +1,75 @@
-/* SPDX-FileCopyrightText: The Weft authors
- * SPDX-License-Identifier: MIT
- */
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
 
-/* The operands of a load or store of a matrix through a tensor layout and view
- * (SPV_NV_cooperative_matrix2, SPV_NV_tensor_addressing), as plain data. The front end checks them.
- * C, like the front end. */
+/// The operands of a load or store of a matrix through a tensor layout and view
+/// (SPV_NV_cooperative_matrix2, SPV_NV_tensor_addressing), as plain data.
 
 #pragma once
 
+#include "compiler/glsl_types.h"
 #include "compiler/nir/nir_builder.h"
 #include "compiler/spirv/spirv.h"
 
-#define WEFT_MAX_TENSOR_DIM 5
+#include <array>
+#include <vector>
 
-/* Arrays have a number of 32 bits for each dimension. */
-struct weft_tensor_layout {
+namespace weft {
+
+/// A number for each dimension, of 32 bits.
+constexpr unsigned max_tensor_dim = 5;
+using TensorNumbers = std::array<nir_def *, max_tensor_dim>;
+
+struct TensorLayout {
    unsigned dim;
    SpvTensorClampMode clamp_mode;
-   nir_def *block_size[WEFT_MAX_TENSOR_DIM];
-   nir_def *dimension[WEFT_MAX_TENSOR_DIM];
-   nir_def *stride[WEFT_MAX_TENSOR_DIM];
-   nir_def *offset[WEFT_MAX_TENSOR_DIM];
-   nir_def *span[WEFT_MAX_TENSOR_DIM];
+   TensorNumbers block_size, dimension, stride, offset, span;
    nir_def *clamp_value;
 };
 
-/* A rectangle of the matrix: elements outside of it have no element of the tensor. */
-struct weft_tensor_clip {
+/// A rectangle of the matrix: elements outside of it have no element of the tensor.
+struct TensorClip {
    nir_def *first_row, *rows, *first_col, *cols;
 };
 
-/* Without dimensions of its own, a view has those of the layout's span. */
-struct weft_tensor_view {
+/// Without dimensions of its own, a view has those of the layout's span. An access without a view
+/// has one that permutes and clips nothing.
+struct TensorView {
    unsigned dim;
    bool has_dimensions;
-   unsigned permutation[WEFT_MAX_TENSOR_DIM];
-   nir_def *dimension[WEFT_MAX_TENSOR_DIM];
-   nir_def *stride[WEFT_MAX_TENSOR_DIM];
-   struct weft_tensor_clip clip;
+   std::array<unsigned, max_tensor_dim> permutation;
+   TensorNumbers dimension, stride;
+   TensorClip clip;
 };
 
-struct weft_tensor_access {
+/// All that the place of an element in memory depends on.
+struct TensorAddressing {
    bool is_store;
-   bool is_aligned; /* cmat_load and cmat_store need the alignment that Vulkan requires */
-   enum gl_access_qualifier qualifiers;
-   struct weft_tensor_layout layout;
-   struct weft_tensor_view view; /* an access without a view: one that permutes and clips nothing */
-   struct glsl_cmat_description desc;
-   nir_deref_instr *matrix;
-   nir_deref_instr
-      *object; /* has the elements that a load's clip leaves out; NULL without a view */
-   nir_deref_instr *memory; /* an array of elements, or of the blocks of the decode function */
-   nir_function *decode, *decode_run; /* NULL: none */
-   unsigned run_length;               /* elements that decode_run returns */
+   glsl_cmat_description matrix; ///< as the program has it
+   TensorLayout layout;
+   TensorView view;
 };
+
+/// Decode functions of a load.
+struct TensorDecoding {
+   nir_function *element = nullptr; ///< null: memory has the elements themselves
+   nir_function *run = nullptr;     ///< of neighbours; null if there is none
+   uint32_t run_length = 0;
+};
+
+struct TensorAccess : TensorAddressing {
+   nir_deref_instr *part; ///< the matrix, or the part of it that the invocations have
+   glsl_cmat_description part_desc;
+   nir_def *origin;         ///< row and column of the part's first element
+   nir_deref_instr *object; ///< has the elements that a load's clip leaves out; may be null
+   nir_deref_instr *memory; ///< an array of elements or blocks
+   TensorDecoding decoding;
+   gl_access_qualifier qualifiers;
+};
+
+bool is_tensor_access(const nir_instr *);
+std::vector<nir_intrinsic_instr *> tensor_accesses(nir_function_impl *);
+
+/// Reads the operands of cmat_load_tensor_weft or cmat_store_tensor_weft.
+TensorAccess tensor_access(nir_builder *, nir_intrinsic_instr *);
+
+} // namespace weft

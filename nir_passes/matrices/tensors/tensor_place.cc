@@ -39,26 +39,26 @@ nir_def *divide(nir_builder *b, Number &n, nir_def *by)
 }
 
 /// The element's number in the clipped part of the matrix, row by row.
-Number matrix_index(nir_builder *b, const weft_tensor_access &a, nir_def *row, nir_def *col)
+Number matrix_index(nir_builder *b, const TensorAddressing &a, nir_def *row, nir_def *col)
 {
-   const weft_tensor_clip &clip = a.view.clip;
+   const TensorClip &clip = a.view.clip;
    row = nir_isub(b, row, clip.first_row);
    col = nir_isub(b, col, clip.first_col);
-   nir_def *width = nir_umin(b, nir_imm_int(b, a.desc.cols), clip.cols);
+   nir_def *width = nir_umin(b, nir_imm_int(b, a.matrix.cols), clip.cols);
    return {
       .value = nir_iadd(b, nir_imul(b, row, width), col),
       .high = row,
       .low = col,
       .radix = width,
-      .bound = nir_imul_imm(b, width, a.desc.rows),
+      .bound = nir_imul_imm(b, width, a.matrix.rows),
    };
 }
 
-TensorNumbers span_coordinates(nir_builder *b, const weft_tensor_access &a, Number index)
+TensorNumbers span_coordinates(nir_builder *b, const TensorAddressing &a, Number index)
 {
-   const weft_tensor_layout &layout = a.layout;
-   const weft_tensor_view &view = a.view;
-   nir_def *const *dimension = view.has_dimensions ? view.dimension : layout.span;
+   const TensorLayout &layout = a.layout;
+   const TensorView &view = a.view;
+   const TensorNumbers &dimension = view.has_dimensions ? view.dimension : layout.span;
    TensorNumbers in_view = {}, in_span = {};
    for (unsigned i = view.dim; i-- > 0;) {
       const unsigned d = view.permutation[i];
@@ -122,7 +122,7 @@ Split split(nir_builder *b, nir_def *coordinate, nir_def *block_size)
 
 /// The same of a last coordinate in the span, if runs fit. The offset is split apart from it: no
 /// later pass can find out that the offset is a multiple of the block.
-Split split_last(nir_builder *b, const weft_tensor_layout &layout, nir_def *in_span)
+Split split_last(nir_builder *b, const TensorLayout &layout, nir_def *in_span)
 {
    const unsigned last = layout.dim - 1;
    nir_def *size = layout.block_size[last], *offset = layout.offset[last];
@@ -136,10 +136,10 @@ Split split_last(nir_builder *b, const weft_tensor_layout &layout, nir_def *in_s
    return {nir_iadd(b, nir_udiv(b, offset, size), n.value), in_block};
 }
 
-TensorPlace place(nir_builder *b, const weft_tensor_access &a, nir_def *row, nir_def *col,
+TensorPlace place(nir_builder *b, const TensorAddressing &a, nir_def *row, nir_def *col,
                   bool begins_run)
 {
-   const weft_tensor_layout &layout = a.layout;
+   const TensorLayout &layout = a.layout;
    SpvTensorClampMode mode = layout.clamp_mode;
    if (a.is_store && mode != SpvTensorClampModeUndefined)
       mode = SpvTensorClampModeConstant;
@@ -180,46 +180,46 @@ nir_def *is_outside(nir_builder *b, nir_def *i, unsigned count, nir_def *first, 
 
 } // namespace
 
-TensorPlace tensor_place(nir_builder *b, const weft_tensor_access &a, nir_def *row, nir_def *col)
+TensorPlace tensor_place(nir_builder *b, const TensorAddressing &a, nir_def *row, nir_def *col)
 {
    return place(b, a, row, col, false);
 }
 
-TensorPlace tensor_place_of_run(nir_builder *b, const weft_tensor_access &a, nir_def *row,
+TensorPlace tensor_place_of_run(nir_builder *b, const TensorAddressing &a, nir_def *row,
                                 nir_def *col)
 {
    return place(b, a, row, col, true);
 }
 
-nir_def *is_clipped(nir_builder *b, const weft_tensor_access &a, nir_def *row, nir_def *col)
+nir_def *is_clipped(nir_builder *b, const TensorAddressing &a, nir_def *row, nir_def *col)
 {
-   const weft_tensor_clip &clip = a.view.clip;
-   nir_def *row_is_outside = is_outside(b, row, a.desc.rows, clip.first_row, clip.rows);
-   return nir_ior(b, row_is_outside, is_outside(b, col, a.desc.cols, clip.first_col, clip.cols));
+   const TensorClip &clip = a.view.clip;
+   nir_def *row_is_outside = is_outside(b, row, a.matrix.rows, clip.first_row, clip.rows);
+   return nir_ior(b, row_is_outside, is_outside(b, col, a.matrix.cols, clip.first_col, clip.cols));
 }
 
-nir_def *is_unclipped(nir_builder *b, const weft_tensor_access &a)
+nir_def *is_unclipped(nir_builder *b, const TensorAddressing &a)
 {
-   const weft_tensor_clip &clip = a.view.clip;
+   const TensorClip &clip = a.view.clip;
    nir_def *first = nir_ior(b, clip.first_row, clip.first_col);
-   nir_def *all_rows = nir_uge_imm(b, clip.rows, a.desc.rows);
-   nir_def *all = nir_iand(b, all_rows, nir_uge_imm(b, clip.cols, a.desc.cols));
+   nir_def *all_rows = nir_uge_imm(b, clip.rows, a.matrix.rows);
+   nir_def *all = nir_iand(b, all_rows, nir_uge_imm(b, clip.cols, a.matrix.cols));
    return nir_iand(b, nir_ieq_imm(b, first, 0), all);
 }
 
-bool is_never_clipped(const weft_tensor_access &a)
+bool is_never_clipped(const TensorAddressing &a)
 {
-   const weft_tensor_clip &clip = a.view.clip;
+   const TensorClip &clip = a.view.clip;
    const auto is = [](nir_def *number, uint32_t least, uint32_t most) {
       const nir_scalar scalar = nir_get_scalar(number, 0);
       return nir_scalar_is_const(scalar) && nir_scalar_as_uint(scalar) >= least &&
              nir_scalar_as_uint(scalar) <= most;
    };
    return is(clip.first_row, 0, 0) && is(clip.first_col, 0, 0) &&
-          is(clip.rows, a.desc.rows, UINT32_MAX) && is(clip.cols, a.desc.cols, UINT32_MAX);
+          is(clip.rows, a.matrix.rows, UINT32_MAX) && is(clip.cols, a.matrix.cols, UINT32_MAX);
 }
 
-nir_def *block_piece(nir_builder *b, const weft_tensor_layout &layout)
+nir_def *block_piece(nir_builder *b, const TensorLayout &layout)
 {
    const unsigned last = layout.dim - 1;
    return nir_umin(b, layout.span[last], layout.block_size[last]);

@@ -15,11 +15,7 @@
 
 #include "nir_passes/matrices/tensors/tensor_access.h"
 
-#include <array>
-
 namespace weft {
-
-using TensorNumbers = std::array<nir_def *, WEFT_MAX_TENSOR_DIM>;
 
 struct TensorPlace {
    nir_def *index;                ///< of the element or block in memory
@@ -28,21 +24,21 @@ struct TensorPlace {
 };
 
 /// The place of an element that the clip leaves.
-TensorPlace tensor_place(nir_builder *, const weft_tensor_access &, nir_def *row, nir_def *col);
+TensorPlace tensor_place(nir_builder *, const TensorAddressing &, nir_def *row, nir_def *col);
 
 /// The same for the first element of a run, if runs fit (runs_fit() of tensor_runs.h): the last
 /// coordinate is then split in a way that is the same for all elements of a line in one block.
-TensorPlace tensor_place_of_run(nir_builder *, const weft_tensor_access &, nir_def *row,
+TensorPlace tensor_place_of_run(nir_builder *, const TensorAddressing &, nir_def *row,
                                 nir_def *col);
 
 /// Whether the clip leaves an element out.
-nir_def *is_clipped(nir_builder *, const weft_tensor_access &, nir_def *row, nir_def *col);
+nir_def *is_clipped(nir_builder *, const TensorAddressing &, nir_def *row, nir_def *col);
 /// Whether the clip leaves no element out.
-nir_def *is_unclipped(nir_builder *, const weft_tensor_access &);
+nir_def *is_unclipped(nir_builder *, const TensorAddressing &);
 /// Whether is_unclipped() is constant and true.
-bool is_never_clipped(const weft_tensor_access &);
+bool is_never_clipped(const TensorAddressing &);
 
 /// Of a line of the span, the number of neighbours that always lie in the same block, if runs fit.
-nir_def *block_piece(nir_builder *, const weft_tensor_layout &);
+nir_def *block_piece(nir_builder *, const TensorLayout &);
 
 } // namespace weft

@@ -19,17 +19,16 @@ struct TensorRuns {
 
 /// The direction in which the last coordinate of the tensor grows; nothing if there is no such
 /// function, or if the types rule runs out.
-std::optional<TensorRuns> tensor_runs(const weft_tensor_access &);
+std::optional<TensorRuns> tensor_runs(const TensorAccess &);
 
 /// Whether each run lies in one block, is whole in the tensor or outside of it, and belongs to one
 /// invocation. All lines must begin where a block or an equal piece of one begins: later passes can
 /// then see that all invocations that work on a line read the same block.
-nir_def *runs_fit(nir_builder *, const weft_tensor_access &, const TensorRuns &);
+nir_def *runs_fit(nir_builder *, const TensorAccess &, const TensorRuns &);
 
 /// The number of runs that the invocation writes: 0 if its components are not whole runs.
-nir_def *run_count(nir_builder *, const weft_tensor_access &, const TensorRuns &);
+nir_def *run_count(nir_builder *, const TensorAccess &, const TensorRuns &);
 /// The result of cmat_run_coordinates_weft for a run.
-nir_def *run_coordinates(nir_builder *, const weft_tensor_access &, const TensorRuns &,
-                         nir_def *number);
+nir_def *run_coordinates(nir_builder *, const TensorAccess &, const TensorRuns &, nir_def *number);
 
 } // namespace weft

@@ -3,6 +3,8 @@
 
 #include "nir_passes/matrices/tensors/tensor_whole.h"
 
+#include "nir_passes/matrices/cmat_memory.h"
+#include "nir_passes/matrices/cmat_origin.h"
 #include "nir_passes/matrices/tensors/tensor_place.h"
 
 #include "compiler/nir/nir_deref.h"
@@ -12,13 +14,13 @@ namespace weft {
 
 namespace {
 
-bool may_be_whole(const weft_tensor_access &a)
+bool may_be_whole(const TensorAccess &a)
 {
-   return a.layout.dim == 2 && a.view.dim == 2 && !a.view.has_dimensions && !a.decode &&
+   return a.layout.dim == 2 && a.view.dim == 2 && !a.view.has_dimensions && !a.decoding.element &&
           !(a.qualifiers & (ACCESS_VOLATILE | ACCESS_COHERENT));
 }
 
-bool is_row_major(const weft_tensor_access &a)
+bool is_row_major(const TensorAccess &a)
 {
    return a.view.permutation[0] == 0;
 }
@@ -70,8 +72,7 @@ nir_def *misalignment(nir_builder *b, nir_deref_instr *pointer)
 
 /// VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986: pointer and stride are multiples of 16
 /// bytes, or of a shorter line.
-nir_def *is_aligned(nir_builder *b, const weft_tensor_access &a, const WholeAccess &whole,
-                    unsigned width)
+nir_def *is_aligned(nir_builder *b, const TensorAccess &a, const WholeAccess &whole, unsigned width)
 {
    const unsigned bytes = glsl_get_bit_size(a.memory->type) / 8, line = width * bytes;
    const unsigned alignment = line < 16 && util_is_power_of_two_nonzero(line) ? line : 16;
@@ -82,13 +83,14 @@ nir_def *is_aligned(nir_builder *b, const weft_tensor_access &a, const WholeAcce
 
 } // namespace
 
-std::optional<WholeAccess> whole_access(nir_builder *b, const weft_tensor_access &a)
+std::optional<WholeAccess> whole_access(nir_builder *b, const TensorAccess &a,
+                                        const WholeOptions &options)
 {
    if (!may_be_whole(a))
       return std::nullopt;
-   const weft_tensor_layout &layout = a.layout;
+   const TensorLayout &layout = a.layout;
    const bool row_major = is_row_major(a);
-   const unsigned rows = a.desc.rows, cols = a.desc.cols;
+   const unsigned rows = a.matrix.rows, cols = a.matrix.cols;
    const unsigned size[2] = {row_major ? rows : cols, row_major ? cols : rows};
    nir_def *stride = layout.stride[0];
    WholeAccess whole = {
@@ -110,22 +112,30 @@ std::optional<WholeAccess> whole_access(nir_builder *b, const weft_tensor_access
       require(nir_ige_imm(b, layout.offset[i], 0));
    }
    require(is_unclipped(b, a));
-   if (a.is_aligned)
+   if (options.is_aligned)
       require(is_aligned(b, a, whole, size[1]));
    return whole;
 }
 
-void build_whole(nir_builder *b, const weft_tensor_access &a, const WholeAccess &whole)
+void build_whole(nir_builder *b, const TensorAccess &a, const WholeAccess &whole,
+                 const WholeOptions &options)
 {
-   nir_def *index = nir_u2uN(b, whole.first, a.memory->def.bit_size);
+   nir_def *index = nir_u2uN(b, whole.first, a.memory->def.bit_size), *stride = whole.stride;
    nir_deref_instr *memory = nir_build_deref_ptr_as_array(b, a.memory, index);
+   if (!cmat::is_zero(a.origin)) {
+      const cmat::Memory matrix(b, memory, stride, a.matrix, options.robust_access);
+      const bool row_major = whole.matrix_layout == GLSL_MATRIX_LAYOUT_ROW_MAJOR;
+      nir_def *line = nir_channel(b, a.origin, row_major ? 0 : 1);
+      memory = matrix.element(line, nir_channel(b, a.origin, row_major ? 1 : 0));
+      stride = matrix.stride();
+   }
    const auto access =
       gl_access_qualifier(a.qualifiers & (ACCESS_NON_TEMPORAL | ACCESS_NON_UNIFORM));
    if (a.is_store)
-      _nir_build_cmat_store(b, &memory->def, &a.matrix->def, whole.stride,
+      _nir_build_cmat_store(b, &memory->def, &a.part->def, stride,
                             {._ = 0, .matrix_layout = whole.matrix_layout, .access = access});
    else
-      _nir_build_cmat_load(b, &a.matrix->def, &memory->def, whole.stride,
+      _nir_build_cmat_load(b, &a.part->def, &memory->def, stride,
                            {._ = 0, .matrix_layout = whole.matrix_layout, .access = access});
 }
 

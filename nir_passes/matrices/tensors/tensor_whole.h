@@ -12,6 +12,12 @@
 
 namespace weft {
 
+struct WholeOptions {
+   /// cmat_load and cmat_store need the alignment that Vulkan requires.
+   bool is_aligned = true;
+   bool robust_access = false;
+};
+
 /// The access as a cmat_load or cmat_store of the whole matrix.
 struct WholeAccess {
    glsl_matrix_layout matrix_layout;
@@ -21,8 +27,8 @@ struct WholeAccess {
 };
 
 /// Nothing if the types rule it out.
-std::optional<WholeAccess> whole_access(nir_builder *, const weft_tensor_access &);
+std::optional<WholeAccess> whole_access(nir_builder *, const TensorAccess &, const WholeOptions &);
 
-void build_whole(nir_builder *, const weft_tensor_access &, const WholeAccess &);
+void build_whole(nir_builder *, const TensorAccess &, const WholeAccess &, const WholeOptions &);
 
 } // namespace weft

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/matrices/tensors/expand_tensor_access.h"
+#include "nir_passes/matrices/tensors/lower_cmat_tensor_access.h"
 
 #include "nir_passes/matrices/cmat_callee.h"
 #include "nir_passes/matrices/cmat_components.h"
 #include "nir_passes/matrices/cmat_description.h"
 #include "nir_passes/matrices/cmat_marks.h"
+#include "nir_passes/matrices/cmat_origin.h"
 #include "nir_passes/matrices/tensors/tensor_place.h"
 #include "nir_passes/matrices/tensors/tensor_runs.h"
-#include "nir_passes/matrices/tensors/tensor_whole.h"
 
 #include <vector>
 
@@ -20,7 +20,7 @@ namespace {
 /// Moves components or runs.
 class Mover {
 public:
-   Mover(nir_builder *b, const weft_tensor_access &access, const std::optional<TensorRuns> &runs)
+   Mover(nir_builder *b, const TensorAccess &access, const std::optional<TensorRuns> &runs)
        : b(b), a(access), runs(runs)
    {
    }
@@ -28,15 +28,15 @@ public:
    void move_all()
    {
       const auto move = [&](nir_def *number, nir_def *at) {
-         nir_def *row = nir_channel(b, at, 0);
-         move_unclipped(number, row, nir_channel(b, at, 1));
+         const cmat::Place place = cmat::in_whole(b, a.origin, at);
+         move_unclipped(number, place.row, place.col);
       };
       if (runs)
          cmat::for_each_number(
             b, run_count(b, a, *runs),
             [&](nir_def *number) { return run_coordinates(b, a, *runs, number); }, move);
       else
-         cmat::for_each_component(b, a.desc, move);
+         cmat::for_each_component(b, a.part_desc, move);
    }
 
 private:
@@ -66,18 +66,18 @@ private:
          nir_pop_if(b, inside);
          value = nir_if_phi(b, value, clamped);
       }
-      nir_def *matrix = &a.matrix->def;
+      nir_def *part = &a.part->def;
       if (runs)
-         _nir_build_cmat_insert_run_weft(b, matrix, value, matrix, number,
+         _nir_build_cmat_insert_run_weft(b, part, value, part, number,
                                          {._ = 0, .matrix_layout = runs->layout});
       else
-         nir_cmat_insert(b, matrix, value, matrix, number);
+         nir_cmat_insert(b, part, value, part, number);
    }
 
    void store(nir_def *number, const TensorPlace &place)
    {
       nir_if *inside = place.is_inside ? nir_push_if(b, place.is_inside) : nullptr;
-      nir_def *value = nir_cmat_extract(b, component_bits(a.desc), &a.matrix->def, number);
+      nir_def *value = nir_cmat_extract(b, component_bits(a.matrix), &a.part->def, number);
       nir_store_deref_with_access(b, in_memory(place), value, 1, a.qualifiers);
       if (inside)
          nir_pop_if(b, inside);
@@ -85,7 +85,7 @@ private:
 
    nir_def *read(const TensorPlace &place)
    {
-      if (a.decode)
+      if (a.decoding.element)
          return decode(place);
       return nir_load_deref_with_access(b, in_memory(place), a.qualifiers);
    }
@@ -106,40 +106,34 @@ private:
       for (const TensorNumbers *coordinates : {&place.block, &place.in_block})
          arguments.insert(arguments.end(), coordinates->begin(),
                           coordinates->begin() + a.layout.dim);
-      const auto type = glsl_base_type(a.desc.element_type);
+      const auto type = glsl_base_type(a.matrix.element_type);
       if (runs)
-         return call_function(b, a.decode_run, glsl_vector_type(type, runs->length), arguments);
-      return call_function(b, a.decode, glsl_scalar_type(type), arguments);
+         return call_function(b, a.decoding.run, glsl_vector_type(type, runs->length), arguments);
+      return call_function(b, a.decoding.element, glsl_scalar_type(type), arguments);
    }
 
    nir_builder *b;
-   const weft_tensor_access &a;
+   const TensorAccess &a;
    const std::optional<TensorRuns> runs; ///< nothing: components
 };
 
 /// Copies the elements that a clip leaves out.
-void keep_clipped(nir_builder *b, const weft_tensor_access &a)
+void keep_clipped(nir_builder *b, const TensorAccess &a)
 {
    if (!a.object || is_never_clipped(a))
       return;
    nir_if *clipped = nir_push_if(b, nir_inot(b, is_unclipped(b, a)));
-   nir_cmat_copy(b, &a.matrix->def, &a.object->def);
+   nir_cmat_copy(b, &a.part->def, &a.object->def);
    nir_pop_if(b, clipped);
 }
 
-} // namespace
-
-} // namespace weft
-
-void weft_expand_tensor_access(nir_builder *b, const weft_tensor_access *access)
+void lower(nir_builder *b, const TensorAccess &a, const WholeOptions &options)
 {
-   using namespace weft;
-   const weft_tensor_access &a = *access;
    keep_clipped(b, a);
    nir_if *branch = nullptr;
-   if (const std::optional<WholeAccess> whole = whole_access(b, a)) {
+   if (const std::optional<WholeAccess> whole = whole_access(b, a, options)) {
       branch = nir_push_if(b, whole->applies);
-      build_whole(b, a, *whole);
+      build_whole(b, a, *whole, options);
       nir_push_else(b, branch);
    } else if (const std::optional<TensorRuns> runs = tensor_runs(a)) {
       branch = nir_push_if(b, runs_fit(b, a, *runs));
@@ -150,3 +144,24 @@ void weft_expand_tensor_access(nir_builder *b, const weft_tensor_access *access)
    if (branch)
       nir_pop_if(b, branch);
 }
+
+} // namespace
+
+bool lower_cmat_tensor_access(nir_shader *nir, const WholeOptions &options)
+{
+   bool progress = false;
+   nir_foreach_function_impl(impl, nir) {
+      const std::vector<nir_intrinsic_instr *> accesses = tensor_accesses(impl);
+      nir_builder b = nir_builder_create(impl);
+      for (nir_intrinsic_instr *instr : accesses) {
+         b.cursor = nir_before_instr(&instr->instr);
+         lower(&b, tensor_access(&b, instr), options);
+         nir_instr_remove(&instr->instr);
+      }
+      nir_metadata_preserve(impl, accesses.empty() ? nir_metadata_all : nir_metadata_none);
+      progress |= !accesses.empty();
+   }
+   return progress;
+}
+
+} // namespace weft

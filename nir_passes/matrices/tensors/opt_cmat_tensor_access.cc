@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/matrices/tensors/opt_cmat_tensor_access.h"
+
+#include "nir_passes/matrices/tensors/tensor_place.h"
+
+#include "compiler/nir/nir_constant_expressions.h"
+
+namespace weft {
+
+namespace {
+
+/// Evaluates expressions of constants. The shader's own ones are folded, so that expressions are no
+/// larger than those of whole_access().
+class Evaluation {
+public:
+   bool is_true(nir_def *condition)
+   {
+      const std::optional<nir_const_value> value = evaluate(nir_get_scalar(condition, 0));
+      return value && value->b;
+   }
+
+private:
+   std::optional<nir_const_value> evaluate(nir_scalar scalar)
+   {
+      scalar = nir_scalar_chase_movs(scalar);
+      if (nir_scalar_is_const(scalar))
+         return nir_scalar_as_const_value(scalar);
+      if (!nir_scalar_is_alu(scalar) || ++steps > max_steps)
+         return std::nullopt;
+      const nir_alu_instr *alu = nir_instr_as_alu(scalar.def->parent_instr);
+      const nir_op_info &info = nir_op_infos[alu->op];
+      if (info.output_size != 0 || alu->def.num_components != 1)
+         return std::nullopt;
+      nir_const_value operands[NIR_ALU_MAX_INPUTS], *pointers[NIR_ALU_MAX_INPUTS], result;
+      unsigned bits = nir_alu_type_get_type_size(info.output_type) ? 0 : alu->def.bit_size;
+      for (unsigned i = 0; i < info.num_inputs; ++i) {
+         const nir_scalar source = nir_scalar_chase_alu_src(scalar, i);
+         const std::optional<nir_const_value> operand = evaluate(source);
+         if (!operand)
+            return std::nullopt;
+         operands[i] = *operand;
+         pointers[i] = &operands[i];
+         if (bits == 0 && !nir_alu_type_get_type_size(info.input_types[i]))
+            bits = source.def->bit_size;
+      }
+      nir_eval_const_opcode(alu->op, &result, 1, bits ? bits : 32, pointers, 0);
+      return result;
+   }
+
+   static constexpr unsigned max_steps = 256;
+   unsigned steps = 0;
+};
+
+bool simplify(nir_builder *b, nir_intrinsic_instr *instr, const WholeOptions &options)
+{
+   b->cursor = nir_before_instr(&instr->instr);
+   const TensorAccess a = tensor_access(b, instr);
+   const std::optional<WholeAccess> whole = whole_access(b, a, options);
+   if (whole && Evaluation().is_true(whole->applies)) {
+      build_whole(b, a, *whole, options);
+      nir_instr_remove(&instr->instr);
+      return true;
+   }
+   if (a.object && is_never_clipped(a)) {
+      nir_src_rewrite(&instr->src[1], nir_undef(b, 1, 32));
+      return true;
+   }
+   return false;
+}
+
+} // namespace
+
+bool opt_cmat_tensor_access(nir_shader *nir, const WholeOptions &options)
+{
+   bool progress = false;
+   nir_foreach_function_impl(impl, nir) {
+      nir_builder b = nir_builder_create(impl);
+      for (nir_intrinsic_instr *instr : tensor_accesses(impl))
+         progress |= simplify(&b, instr, options);
+      nir_metadata_preserve(impl, nir_metadata_control_flow);
+   }
+   return progress;
+}
+
+} // namespace weft
