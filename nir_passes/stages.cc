@@ -136,8 +136,8 @@ Result<Shader> read_shader(const ShaderSource &source, Consumer consumer, uint32
 
 namespace {
 
-/// Divides matrices of workgroup scope among subgroups. Returns whether the shader had any.
-bool lower_scope(PassRunner &run, const CmatUses &uses, const Target &target)
+/// Divides matrices of workgroup scope among subgroups.
+void lower_scope(PassRunner &run, const CmatUses &uses, const Target &target)
 {
    const ScopeOptions options = {.subgroup_size = target.subgroup_size,
                                  .staging_bytes = target.staging_bytes,
@@ -148,11 +148,10 @@ bool lower_scope(PassRunner &run, const CmatUses &uses, const Target &target)
    if (!plan)
       run.refuse(plan.error());
    if (!plan || !*plan)
-      return false;
+      return;
    RUN(run, lower_cmat_scope, **plan, target.robust_access);
    /* The lowering moved the columns' loads to their subgroup's part. */
    RUN(run, opt_cmat_load_columns);
-   return true;
 }
 
 /// Expands the operations that call functions, and inlines and removes these functions.
@@ -230,12 +229,11 @@ void lower_matrices(PassRunner &run, const Target &target)
    RUN(run, opt_cmat_copies);
    if (run.refused())
       return;
-   Result<CmatUses> uses = gather_cmat_uses(run.nir);
-   if (!uses)
-      return run.refuse(uses.error());
+   const Result<CmatUses> program_uses = gather_cmat_uses(run.nir);
+   if (!program_uses)
+      return run.refuse(program_uses.error());
    /* Later passes support only matrices of subgroup scope. */
-   if (lower_scope(run, *uses, target))
-      uses = gather_cmat_uses(run.nir);
+   lower_scope(run, *program_uses, target);
    validate(CmatStage::scope_lowered);
    /* After the passes that need to know only which matrices an access reads and writes. The choices
     * that constants decide are made before the matrices' form is chosen. */
@@ -253,6 +251,7 @@ void lower_matrices(PassRunner &run, const Target &target)
 
    if (run.refused())
       return;
+   const Result<CmatUses> uses = gather_cmat_uses(run.nir);
    const Result<FormPlan> plan = uses ? plan_cmat_form(*uses, target) : uses.error();
    if (!plan)
       return run.refuse(plan.error());

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace weft {
 namespace {
 
@@ -308,6 +310,60 @@ TEST(opt_cmat_copies, copies_that_are_needed_stay)
       opt_cmat_copies(b->shader);
       nir_validate_shader(b->shader, "opt_cmat_copies");
       EXPECT_EQ(test::count(test::body(b->shader), "@cmat_copy"), 1u) << c;
+   }
+}
+
+/// A temporary that is changed several times before its copy. Each case but the first has a reason
+/// why the destination cannot take its place.
+TEST(opt_cmat_copies, changes_of_a_temporary_happen_in_its_destination)
+{
+   glsl_cmat_description desc = {};
+   desc.element_type = GLSL_TYPE_FLOAT;
+   desc.scope = SCOPE_SUBGROUP;
+   desc.rows = desc.cols = 16;
+   desc.use = GLSL_CMAT_USE_ACCUMULATOR;
+   enum Case { changed, copied_first, read_behind, written_behind, read_before, replaced, unset };
+   const std::map<Case, unsigned> copies = {
+      {changed, 0},     {copied_first, 0}, {read_behind, 1}, {written_behind, 1},
+      {read_before, 1}, {replaced, 1},     {unset, 1}};
+   for (const auto &[c, count] : copies) {
+      test::Built shader;
+      nir_builder *b = &shader.b;
+      const auto variable = [&] {
+         return nir_local_variable_create(b->impl, glsl_cmat_type(&desc), "m");
+      };
+      nir_variable *t = variable(), *m = variable();
+      const auto whole = [&](nir_variable *of) { return &nir_build_deref_var(b, of)->def; };
+      const auto change = [&](float value, unsigned component) {
+         nir_cmat_insert(b, whole(t), nir_imm_float(b, value), whole(t),
+                         nir_imm_int(b, int(component)));
+      };
+      const auto show = [&](nir_variable *of) {
+         nir_store_shared(b, nir_cmat_extract(b, 32, whole(of), nir_imm_int(b, 2)),
+                          nir_imm_int(b, 0));
+      };
+      nir_cmat_construct(b, whole(m), nir_imm_float(b, 1));
+      if (c == read_before)
+         show(t);
+      if (c == copied_first)
+         nir_cmat_copy(b, whole(t), whole(m));
+      else if (c != unset)
+         nir_cmat_construct(b, whole(t), nir_imm_float(b, 2));
+      change(3, 0);
+      if (c == replaced)
+         nir_cmat_construct(b, whole(m), nir_imm_float(b, 4));
+      change(5, 1);
+      nir_cmat_copy(b, whole(m), whole(t));
+      if (c == written_behind)
+         change(6, 2);
+      show(m);
+      if (c == read_behind)
+         show(t);
+      opt_cmat_copies(b->shader);
+      nir_validate_shader(b->shader, "opt_cmat_copies");
+      const std::string text = test::body(b->shader);
+      EXPECT_EQ(test::count(text, "@cmat_copy"), count) << c << text;
+      EXPECT_EQ(test::count(text, "@cmat_insert"), c == written_behind ? 3u : 2u) << c << text;
    }
 }
 

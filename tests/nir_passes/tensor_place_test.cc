@@ -132,19 +132,21 @@ public:
       const TensorAddressing a = addressing(c);
       nir_def *r = number(row), *s = number(col);
       const TensorPlace place = tensor_place(&b, a, r, s);
-      const std::vector<uint32_t> flags =
-         values({nir_b2i32(&b, is_clipped(&b, a, r, s)),
-                 place.is_inside ? nir_b2i32(&b, place.is_inside) : number(1), place.index});
-      if (flags[0])
-         return oracle::Clipped{};
-      if (!flags[1])
-         return oracle::Constant{};
-      const auto end = c.layout.dim;
-      return oracle::InMemory{
-         flags[2],
-         values({place.block.begin(), place.block.begin() + end}),
-         values({place.in_block.begin(), place.in_block.begin() + end}),
+      std::vector<nir_def *> defs = {
+         nir_b2i32(&b, is_clipped(&b, a, r, s)),
+         place.is_inside ? nir_b2i32(&b, place.is_inside) : number(1),
+         place.index,
       };
+      const uint32_t dim = c.layout.dim;
+      defs.insert(defs.end(), place.block.begin(), place.block.begin() + dim);
+      defs.insert(defs.end(), place.in_block.begin(), place.in_block.begin() + dim);
+      const std::vector<uint32_t> list = values(defs);
+      if (list[0])
+         return oracle::Clipped{};
+      if (!list[1])
+         return oracle::Constant{};
+      const auto block = list.begin() + 3;
+      return oracle::InMemory{list[2], {block, block + dim}, {block + dim, list.end()}};
    }
 
    bool is_unclipped(const Case &c)
@@ -190,7 +192,7 @@ private:
       return a;
    }
 
-   /// Folds the shader, and takes the values out of it.
+   /// The values of these instructions, which folding removes.
    std::vector<uint32_t> values(const std::vector<nir_def *> &defs)
    {
       std::vector<nir_intrinsic_instr *> stores;

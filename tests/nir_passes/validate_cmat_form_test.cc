@@ -58,7 +58,7 @@ struct Matrices : test::Built {
       EXPECT_EQ(breach(last), "");
       EXPECT_TRUE(has(breach(CmatStage(uint8_t(last) + 1)), message))
          << breach(CmatStage(uint8_t(last) + 1));
-      EXPECT_TRUE(has(breach(CmatStage::inserts_lowered), message));
+      EXPECT_TRUE(has(breach(CmatStage::calls_expanded), message));
    }
 };
 

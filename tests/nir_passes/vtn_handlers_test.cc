@@ -64,7 +64,7 @@ std::string error_of(const Words &words)
    options.debug.private_data = &error;
    options.skip_os_break_in_debug_build = true;
    weft_front_end front_end = {
-      32, [](const weft_front_end *, const glsl_cmat_description *) { return 1u; }, true};
+      32, [](const weft_front_end *, const glsl_cmat_description *) { return 1u; }};
    weft_set_vtn_handlers(&options, &front_end);
    const Shader shader(spirv_to_nir(words.data(), words.size(), nullptr, 0, MESA_SHADER_COMPUTE,
                                     "main", &options, &llvm_compiler_options));

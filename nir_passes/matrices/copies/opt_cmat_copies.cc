@@ -308,34 +308,61 @@ private:
       return true;
    }
 
-   /// Makes the writer of a temporary write the destination of the copy, if no instruction between
-   /// them touches that.
+   /// Puts the destination in the place of the temporary that is copied to it. All uses of the
+   /// temporary must lie between its first write and the copy, and no instruction there may touch
+   /// the destination. The first write may copy the destination: an argument that a function reads
+   /// and writes is copied so.
    bool backward(nir_intrinsic_instr *copy)
    {
       Temporary *t = temporary(nir_src_as_deref(copy->src[1]));
       nir_deref_instr *destination = nir_src_as_deref(copy->src[0]);
-      if (!t || t->writes.size() != 1 || t->reads.size() != 1)
+      if (!t || t->writes.empty())
          return false;
-      nir_intrinsic_instr *writer = t->writes.front().instr;
-      if (writer->instr.block != copy->instr.block || writer->instr.index >= copy->instr.index)
+      nir_intrinsic_instr *first = t->writes.front().instr;
+      if (first->instr.block != copy->instr.block || first->instr.index >= copy->instr.index ||
+          t->writes.back().instr->instr.index >= copy->instr.index ||
+          t->reads.front().instr->instr.index <= first->instr.index ||
+          t->reads.back().instr != copy)
          return false;
-      if (!reaches_variable(destination) || has_later_index(destination, writer) ||
-          is_touched(writer->instr.index + 1, copy->instr.index, destination,
+      if (!reaches_variable(destination) || has_later_index(destination, first) ||
+          is_touched(first->instr.index + 1, copy->instr.index, destination,
                      [](Touch t) { return t.reads || t.writes; }))
          return false;
 
-      b.cursor = nir_before_instr(&writer->instr);
-      nir_deref_instr *moved = rebuild_deref(&b, destination);
-      nir_src_rewrite(&writer->src[0], &moved->def);
-      add_touch(destination, writer);
-      if (Temporary *of_destination = temporary(destination)) {
+      Temporary *of_destination = temporary(destination);
+      if (of_destination)
          of_destination->writes.erase(copy, 0);
-         of_destination->writes.insert({writer, 0});
-      }
+      t->reads.erase(copy, 1);
+      const auto rename = [&](const Use &use, Uses Temporary::*list) {
+         ++steps;
+         b.cursor = nir_before_instr(&use.instr->instr);
+         nir_src_rewrite(&use.instr->src[use.source], &rebuild_deref(&b, destination)->def);
+         add_touch(destination, use.instr);
+         if (of_destination)
+            (of_destination->*list).insert(use);
+      };
+      t->writes.for_each([&](const Use &use) { rename(use, &Temporary::writes); });
+      t->reads.for_each([&](const Use &use) { rename(use, &Temporary::reads); });
       ++changes[nir_intrinsic_get_var(copy, 1)];
       *t = {};
       remove_instruction(copy);
+      remove_copy_to_itself(first);
       return true;
+   }
+
+   void remove_copy_to_itself(nir_intrinsic_instr *instr)
+   {
+      if (instr->intrinsic != nir_intrinsic_cmat_copy)
+         return;
+      nir_deref_instr *to = nir_src_as_deref(instr->src[0]),
+                      *from = nir_src_as_deref(instr->src[1]);
+      if (!(nir_compare_derefs(to, from) & nir_derefs_equal_bit))
+         return;
+      if (Temporary *t = temporary(to)) {
+         t->writes.erase(instr, 0);
+         t->reads.erase(instr, 1);
+      }
+      remove_instruction(instr);
    }
 
    /// Whether a writer of a matrix has to stay even if the matrix is not needed.

@@ -5,7 +5,10 @@
 
 #include "nir_passes/matrices/tensors/tensor_place.h"
 
+/* A header of C alone. */
+extern "C" {
 #include "compiler/nir/nir_constant_expressions.h"
+}
 
 namespace weft {
 
