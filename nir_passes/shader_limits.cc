@@ -53,8 +53,7 @@ bool has_empty_array(const glsl_type *type)
    return false;
 }
 
-/// Roughly the number of instructions that a pass makes of one, without those of the functions that
-/// it calls.
+/// Roughly the number of instructions that a pass makes of one, without its callees' instructions.
 uint64_t expanded_size(const nir_instr *instr)
 {
    if (instr->type != nir_instr_type_intrinsic)

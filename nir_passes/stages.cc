@@ -43,8 +43,8 @@ namespace {
 /// shaders gain nothing from more rounds.
 constexpr unsigned max_rounds = 16;
 
-/// Leaves an entry point without calls, initializers or unused interface variables; all later passes
-/// assume that. The only other functions left are those that intrinsics on matrices call.
+/// Leaves an entry point without calls, initializers or unused interface variables, as all later
+/// passes assume. Only intrinsics on matrices call the other functions that remain.
 void inline_functions(PassRunner &run)
 {
    /* Initializers of locals become stores at the beginning of their own function, so this runs
