@@ -10,7 +10,7 @@
 
 namespace weft::test {
 
-/// A folder of a test's own, which goes with all that is in it.
+/// A folder for a test, which is removed with its contents.
 struct ScratchFolder {
    ScratchFolder()
    {

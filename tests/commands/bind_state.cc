@@ -20,7 +20,7 @@ std::optional<std::vector<Element>> consecutive_elements(const SetKind &kind,
    const DescriptorKind type = b->kind;
    for (uint32_t i = 0; i < count; i++, element++) {
       if (element == count_of(*b)) {
-         // Only to the next number, and of the same type and flags.
+         // A write may continue only in the next number, if that has the same type and flags.
          const auto next = b + 1;
          if (next == kind.bindings.end() || next->number != b->number + 1 || next->kind != type ||
              next->variable != b->variable || type == DescriptorKind::inline_block)

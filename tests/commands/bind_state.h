@@ -36,7 +36,7 @@ struct BoundSet {
 struct BindState {
    std::optional<uint32_t> pipeline;
    std::array<BoundSet, max_sets> sets;
-   /// Bytes of push constants, the defined ones, and their layouts.
+   /// The push constants: bytes, defined bytes, and their layouts.
    std::array<uint8_t, max_push_bytes> push = {};
    std::array<bool, max_push_bytes> push_defined = {};
    uint32_t push_kind = none;
@@ -47,7 +47,7 @@ struct BindState {
    /// False if a write does not fit.
    bool push_descriptors(const Case &, const PushDescriptors &);
 
-   /// Whether a set of the pipeline's layout is there.
+   /// Whether a set that is compatible with the pipeline's layout is bound.
    bool has_set(const Case &, const PipelineKind &, uint32_t set) const;
    bool has_push_constants(const PipelineKind &) const;
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Work in a process of its own, so that a crash and a hang are ordinary results.
+/// Work in a child process, so that a crash and a hang are ordinary results.
 
 #pragma once
 
@@ -21,9 +21,9 @@ private:
    int pipe;
 };
 
-/// Runs work in a child, which ends after it.  Calls `heard` with each message.  Returns how the
-/// child ended, empty for exit status 0: by a signal, with another status, or killed, as it said
-/// nothing for so many seconds.
+/// Runs work in a child, which ends after it. Calls `heard` with each message. Returns an empty
+/// text for exit status 0. Otherwise the text names a signal, another status, or a kill after so
+/// many seconds without a message.
 std::string run_in_child(const std::function<void(Channel &)> &work,
                          const std::function<void(uint64_t, const std::string &)> &heard,
                          int silence_seconds);

@@ -37,7 +37,7 @@ model of Vulkan says.
   --help            show this
 )";
 
-/// Fewer where slow builds are tested.
+/// The number of cases, which is smaller for slow builds.
 uint64_t default_count()
 {
    const char *sweep = getenv("WEFT_SWEEP");
@@ -111,8 +111,8 @@ bool parse(int argc, char **argv, Settings &s)
 }
 
 constexpr uint64_t batch = 500; ///< cases for each child
-/// A case takes no longer, even on a busy machine that compiles. The same limit holds while it is
-/// shrunk, often and with compiled code in the cache.
+/// The longest time of a case, on a busy machine that compiles. A second limit is for the many runs
+/// while a case is shrunk, when the cache has its code.
 constexpr int silence_seconds = 100, alone_seconds = 20;
 
 VulkanFiles files_of(const std::string &path)
@@ -120,7 +120,7 @@ VulkanFiles files_of(const std::string &path)
    return {WEFT_ICD_MANIFEST, path == "layer" ? WEFT_LAYER_FOLDER : ""};
 }
 
-/// In a child. A device is created for the first case that needs it.
+/// A child's devices. Each is created for the first case that needs it.
 class Machines {
 public:
    explicit Machines(const std::string &path) : instance(files_of(path)) {}
@@ -184,7 +184,7 @@ void report_failure(const Settings &settings, const std::string &path, uint64_t 
    if (const auto alone = run_alone(path, g.c, g.expected)) {
       small_why = *alone;
       if (settings.shrinks) {
-         // The last of the smaller cases that differs is the one that is kept.
+         // The last smaller case with a difference is kept.
          small = shrink(
             g.c,
             [&](const Case &candidate, const Interpretation &expected) {
@@ -219,8 +219,8 @@ uint64_t follow(const Settings &settings, uint64_t first, uint64_t end, Totals &
    const std::string path = !settings.path.empty()   ? settings.path
                             : first / batch % 2 == 0 ? "driver"
                                                      : "layer";
-   // Twice the index of a case that begins, or differs, and then there is a text; one more: it
-   // agrees.
+   // Twice the index of the last case: it begins, or differs if the message has a text. One more:
+   // it agrees.
    uint64_t last = 2 * first;
    std::string why;
    const std::string how = run_in_child(

@@ -50,7 +50,7 @@ Submit submission(std::vector<uint32_t> buffers, uint32_t fence = none)
    return {{{{}, std::move(buffers), {}}}, fence, false};
 }
 
-/// Why the model refuses a case first, or nothing.
+/// The first reason of the model against a case, or nothing.
 std::string refusal(const Case &c)
 {
    const Interpretation result = interpret(c);
@@ -79,8 +79,8 @@ TEST(CommandsModel, ADispatchWritesWhatTheShaderComputes)
    const Interpretation result = interpret(c);
    ASSERT_TRUE(result.refusals.empty()) << result.refusals[0].why;
    EXPECT_EQ(result.dispatches, 1u);
-   // By hand: salt × factor and one workgroup of each dimension; six words of zeros; the word that
-   // is read, and the lengths of both buffers.
+   // Computes the result by hand: salt × factor and one workgroup in each dimension; six zeros; the
+   // word that is read, and the lengths of both buffers.
    uint32_t read = 0;
    for (uint32_t i = 0; i < 4; i++)
       read |= uint32_t(poison(1, 0, i)) << (8 * i);

@@ -14,7 +14,7 @@
 namespace weft::commands {
 namespace {
 
-/// In nanoseconds: for a moment, in which a driver that does not wait goes on.
+/// Nanoseconds: a driver that fails to wait continues within this time.
 constexpr uint64_t moment = 2'000'000;
 
 uint64_t timeout(const Machine &machine, Patience patience)
@@ -56,7 +56,7 @@ void Timestamps::check_all(uint64_t first, uint64_t last) const
       uint32_t known = 0;
       for (; known < 8 && seen.bytes[known]; known++)
          value |= uint64_t(*seen.bytes[known]) << (8 * known);
-      // Of 32 bits, the upper ones follow from the bounds, which are seconds apart.
+      // If a timestamp has 32 bits, its upper bits follow from the bounds, which are seconds apart.
       if (known >= 4 && known < 8) {
          value = (before & ~uint64_t(UINT32_MAX)) | (value & UINT32_MAX);
          if (value < before)

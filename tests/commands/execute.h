@@ -10,7 +10,7 @@
 
 namespace weft::commands {
 
-/// The difference. After it the queue may wait for ever: the process has to end.
+/// Returns the difference. After a difference the queue may wait for ever, so the process must end.
 std::optional<std::string> execute(Machine &, const Case &, const Interpretation &expected);
 
 } // namespace weft::commands

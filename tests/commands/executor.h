@@ -13,7 +13,7 @@ namespace weft::commands {
 class Timestamps {
 public:
    void see(uint32_t token, uint8_t byte);
-   /// Within these bounds, and in order; throws a Failure.
+   /// Throws a Failure unless all timestamps are in order and within these bounds.
    void check_all(uint64_t first, uint64_t last) const;
 
 private:
@@ -93,7 +93,7 @@ private:
    std::array<VkQueryPool, query_pool_count> query_pools = {};
 };
 
-/// Writes as Vulkan takes them; they point into it.
+/// Writes as Vulkan's structs, which point into this object.
 struct WriteList {
    std::vector<VkWriteDescriptorSet> writes;
    void add(const Executor &, VkDescriptorSet, const SetKind &, const Write &);

@@ -13,7 +13,7 @@ namespace weft::commands {
 Generator::Generator(uint64_t seed) : random(seed)
 {
    c.seed = seed;
-   // Few sets of features: a device, and programs, are made for each.
+   // A few sets of features: each needs a device and compiled programs.
    static constexpr Features all_features[] = {
       {},
       {.robust = true},
@@ -61,7 +61,7 @@ void Generator::make_objects()
    for (uint32_t i = random.between(2, 5); i > 0; i--)
       pipelines.push_back(random.of(allowed));
 
-   // A set or two of each kind that they have.
+   // One or two sets of each kind in the layouts.
    for (const uint32_t p : pipelines) {
       const Layout &layout = pipeline_kinds()[p].layout;
       c.layouts.push_back(layout);
@@ -137,7 +137,7 @@ Descriptor Generator::random_descriptor(const Binding &binding, bool is_out)
    return {b, offset, std::max(random.between(least / unit, left / unit) * unit, unit)};
 }
 
-/// Of all elements or some, in writes of one or several.
+/// Writes to all elements or some, each with one or several elements.
 std::vector<Write> Generator::random_writes(const SetKind &kind, uint32_t variable_count, bool all)
 {
    std::vector<Write> writes;
@@ -166,7 +166,7 @@ std::vector<Write> Generator::random_writes(const SetKind &kind, uint32_t variab
                b, b.number == kind.out_binding && (e == kind.out_element || b.variable)));
          if (!all && random.percent(40))
             continue;
-         // On into the next binding, whose descriptors are written again then.
+         // The write continues into the next binding, whose descriptors are then written twice.
          const bool goes_on = e == count && n + 1 < kind.bindings.size() && !b.variable &&
                               kind.bindings[n + 1].kind == b.kind &&
                               kind.bindings[n + 1].number == b.number + 1 && random.percent(60);
@@ -178,7 +178,8 @@ std::vector<Write> Generator::random_writes(const SetKind &kind, uint32_t variab
          writes.push_back(std::move(write));
       }
    }
-   // Where an element continues into another binding, that binding is only sometimes later.
+   // If a write continues into the next binding, that binding's own write may come before or after
+   // it.
    if (random.percent(30))
       std::reverse(writes.begin(), writes.end());
    return writes;
@@ -221,7 +222,7 @@ void Generator::change_sets()
       update.writes.push_back({set, std::move(write)});
    }
    for (uint32_t i = random.below(4); i > 0 && !update.by_template; i--) {
-      // Between bindings of a type, often in sets of a kind.
+      // Copies go between bindings of one type, often in sets of one kind.
       const uint32_t to = random.below(uint32_t(c.sets.size()));
       const Binding &from_binding = random.of(kind.bindings);
       std::vector<std::pair<uint32_t, const Binding *>> targets;
@@ -331,7 +332,7 @@ void Generator::submit()
    for (uint32_t n = random.percent(5) ? 0 : random.between(1, 3); n > 0; n--) {
       Batch batch;
       if (random.percent(15)) {
-         // The host has to signal one or two, of which one may be signaled already.
+         // The host must signal one or two semaphores, one of which may be signaled already.
          for (uint32_t t = 0; t < timeline_count; t += 2) {
             if (random.percent(35))
                continue;
@@ -368,7 +369,7 @@ void Generator::submit()
    c.steps.push_back(std::move(submit));
 }
 
-/// While the queue may be busy.
+/// Observations by the host while the queue may be busy.
 void Generator::observe()
 {
    const auto patience = [&] {
@@ -413,7 +414,7 @@ void Generator::observe()
          break;
       }
       case 7:
-         change_sets(); // of the ones that the queue does not use
+         change_sets(); // sets that the queue does not use
          break;
       default:
          c.steps.push_back(ReadQueries{random.below(query_pool_count), random.below(queries), 1, 16,
@@ -448,12 +449,12 @@ void Generator::make_steps()
 {
    for (uint32_t s = 0; s < c.sets.size(); s++)
       fill_set(s);
-   // No command buffer is there yet whose sets must not change.
+   // No command buffer exists yet whose sets must not change.
    for (uint32_t n = random.below(5); n > 0; n--)
       change_sets();
    for (uint32_t p = 0; p < query_pool_count; p++)
       c.steps.push_back(HostResetQueries{p, 0, queries});
-   // Secondary command buffers that the first primary ones find.
+   // Records secondary command buffers for the first primary ones.
    for (uint32_t b = 0; b < c.command_buffers.size(); b++) {
       if (c.command_buffers[b].secondary)
          c.steps.push_back(

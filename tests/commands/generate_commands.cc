@@ -17,7 +17,7 @@ std::vector<uint32_t> Generator::sets_of(uint32_t kind) const
    return list;
 }
 
-/// Binds as many sets in one command as there are of the right kinds.
+/// Binds as many sets in one command as the case has sets of the right kinds.
 void Generator::add_bind(BindState &state, std::vector<Command> &commands, uint32_t layout,
                          uint32_t first, uint32_t count)
 {
@@ -67,7 +67,7 @@ void Generator::append_sets(BindState &state, const PipelineKind &kind,
          if (compatible(c.layouts[l], kind.layout, int(set)))
             list.push_back(l);
       }
-      return random.of(list); // its own is among them
+      return random.of(list); // the list contains the kind's own layout
    };
    const uint32_t count = uint32_t(kind.layout.sets.size());
    for (uint32_t turn = 0; turn < 2; turn++) {
@@ -94,14 +94,14 @@ void Generator::append_sets(BindState &state, const PipelineKind &kind,
 uint32_t Generator::random_word(uint32_t index)
 {
    switch (index) {
-   case 0: // where reads begin, and writes
+   case 0: // the first words of reads and writes
       return random.percent(85) ? random.below(24) : random.below(400);
    case 1:
       return random.percent(85) ? random.below(12) : random.below(200);
    case 2: // the step between reads
       return random.below(4);
    case 6: // the words that branches compare
-   case 7: // and which element of an array
+   case 7: // one of them also selects an element of an array
    case 8:
    case 9:
       return random.percent(90) ? random.below(5) : random.bits();
@@ -290,7 +290,7 @@ void Generator::append_event(std::vector<Command> &commands)
    const bool second = random.percent(50);
    for (uint32_t n = random.between(1, 3); n > 0; n--) {
       const uint32_t e = second ? random.below(2) * 2 + 1 : random.below(3) * 2;
-      // The queue's own have to be set: most often by the command before.
+      // Events of the queue must be set, most often by the command before.
       if (event_kinds[e] != EventKind::host && random.percent(70))
          commands.push_back(ChangeEvent{e, true});
       wait.events.push_back(e);

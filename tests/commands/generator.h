@@ -43,7 +43,7 @@ struct Generator {
    Random random;
    Case c;
    std::vector<uint32_t> pipelines;                     ///< that this case uses
-   std::vector<std::map<Element, Descriptor>> contents; ///< of sets, as far as writes go
+   std::vector<std::map<Element, Descriptor>> contents; ///< of sets, after the writes so far
 
    // The host's actions so far, roughly.
    std::array<uint64_t, timeline_count> values = {};

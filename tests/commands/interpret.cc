@@ -22,7 +22,7 @@ Interpreter::Interpreter(const Case &c)
    }
 }
 
-/// All batches before `end` are over, and the host knows.
+/// Records that the host knows the end of all batches before `end`.
 void Interpreter::learn(uint64_t end)
 {
    known = std::max(known, end);
@@ -91,8 +91,8 @@ bool Interpreter::is_settable(uint32_t e) const
    return true;
 }
 
-/// The signals and events of the host that the first batch needs. If the host may not signal, its
-/// wait is refused.
+/// The host's signals and events that the first batch needs. If the host may not signal, refuses
+/// the wait.
 std::vector<Step> Interpreter::what_unblocks()
 {
    std::vector<Step> steps;
@@ -225,7 +225,7 @@ void Interpreter::submit(const Submit &submit, size_t number)
    advance();
 }
 
-/// A set that is about to change.
+/// Checks a set before a change.
 void Interpreter::change_set(uint32_t set)
 {
    const bool is_late = set_kinds()[c.sets[set].kind].late;
@@ -242,7 +242,7 @@ void Interpreter::update_sets(const UpdateSets &update)
 {
    require(!update.writes.empty() || !update.copies.empty(), "no updates");
    require(!update.by_template || update.copies.empty(), "templates do not copy");
-   // Nothing changes where one of them is refused.
+   // If one of them is refused, no set changes.
    const auto elements_of = [&](const SetWrite &w) {
       require(w.set < c.sets.size() && !set_kinds()[c.sets[w.set].kind].push, "no such set");
       require(!update.by_template || w.set == update.writes[0].set, "a template is of one set");
@@ -322,7 +322,7 @@ Outcome Interpreter::wait(const std::vector<Outcome> &each, const std::vector<ui
    }
    if (patience != Patience::much)
       return Outcome::either;
-   // Of several that may have come any may be the one.
+   // Any of several possible signals may have ended the wait.
    uint64_t first = UINT64_MAX, all = 0;
    for (size_t i = 0; i < each.size(); i++) {
       if (each[i] != Outcome::no) {
@@ -340,7 +340,7 @@ void Interpreter::read_queries(const ReadQueries &read, Observation &o)
    if (!(read.flags & query_wait))
       require_idle();
    require(!is_blocked(), "the queue is blocked");
-   // Before its reset a query may still have the result before.
+   // Before its reset, a query may still have its old result.
    for (uint32_t q = read.first; q < read.first + read.count && q < queries; q++)
       require(query_pools[read.pool][q].reset_end <= known, "the query may not be reset yet");
    o.bytes.assign(query_bytes(read.count, read.stride, read.flags), 0xa5);
@@ -435,7 +435,7 @@ void Interpreter::step(const Step &step, size_t number)
          std::vector<uint64_t> ends;
          for (const SemaphoreValue &value : w.values) {
             const Timeline &t = timeline(value.semaphore);
-            // The batch whose signal is the first to be enough.
+            // The first batch whose signal suffices.
             uint64_t end = UINT64_MAX;
             for (const auto &[signaled, signal_end] : t.signals) {
                if (signaled >= value.value)
@@ -510,8 +510,7 @@ void Interpreter::run()
          if (i == last_wait && is_blocked()) {
             result.missing = what_unblocks();
             result.blocked_at = i;
-            // A fence waits for nothing else, while to wait for the queue is a submission of its
-            // own.
+            // A wait for a fence only waits; a wait for the queue is a submission itself.
             const auto with_fence = std::ranges::find_if(
                pending, [](const PendingBatch &batch) { return batch.fence != none; });
             if (!result.missing.empty() && with_fence != pending.end())

@@ -33,11 +33,12 @@ struct Refusal {
 
 struct Interpretation {
    std::vector<Observation> steps;
-   std::vector<Refusal> refusals; ///< if there are any the rest means nothing
+   std::vector<Refusal> refusals; ///< if not empty, the other members are undefined
    uint32_t dispatches = 0;       ///< that ran
-   /// Actions of the host before the queue's last wait, or at the end, so that it ends.
+   /// Missing actions of the host before the queue's last wait, or at the end, without which the
+   /// queue would wait for ever.
    std::vector<Step> missing;
-   size_t blocked_at = 0; ///< the step before which it has to
+   size_t blocked_at = 0; ///< the step before which they must happen
    bool idle_at_end = true;
 };
 

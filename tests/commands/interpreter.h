@@ -45,7 +45,7 @@ private:
    uint32_t epoch = 0;
 };
 
-/// A dispatch with all that was bound when it was recorded.
+/// A dispatch with all state that was bound when it was recorded.
 struct RecordedDispatch {
    uint32_t pipeline;
    std::array<BoundSet, max_sets> sets;
@@ -79,8 +79,8 @@ struct Interpreter {
       bool once = false, simultaneous = false;
       std::shared_ptr<const Operations> operations;
       std::set<uint32_t> sets;        ///< that it has bound
-      std::set<uint32_t> secondaries; ///< the ones that it executes, of any recording
-      uint64_t end = 0;               ///< one more than the last batch that has it
+      std::set<uint32_t> secondaries; ///< the secondary ones that any recording of it executes
+      uint64_t end = 0;               ///< one more than the last batch that executes it
    };
    std::vector<Buffer> buffers;
 

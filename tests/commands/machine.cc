@@ -290,7 +290,7 @@ VkPipeline Machine::pipeline(uint32_t number)
       .layout = layout,
    };
    info.stage.pSpecializationInfo = &specialization;
-   // In the pipeline's chain or in the stage's.
+   // The struct is in the pipeline's chain or in the stage's.
    if (kind.robustness != Robustness::of_device)
       (number % 2 ? info.pNext : info.stage.pNext) = &robustness;
    VkPipeline pipeline;

@@ -70,7 +70,7 @@ public:
    VkQueue queue = VK_NULL_HANDLE;
    std::array<VkDeviceMemory, memory_count> memory = {};
    ExtensionFunctions functions = {};
-   /// In nanoseconds: the longest wait for work, on a machine that is busy compiling.
+   /// The longest wait for work, in nanoseconds, on a machine that is busy compiling.
    uint64_t longest_wait = 60'000'000'000;
 
    VkPipeline pipeline(uint32_t kind);

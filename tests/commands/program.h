@@ -48,7 +48,7 @@ bool is_dynamic(DescriptorKind);
 const Binding *find_binding(const SetKind &, uint32_t number);
 uint32_t dynamic_count(const SetKind &);
 
-/// Push constant ranges; shaders read twelve words from where theirs begins.
+/// Push constant ranges. A shader reads twelve words from the beginning of its range.
 struct PushRange {
    uint32_t offset, size;
 };
@@ -65,12 +65,12 @@ bool compatible(const Layout &, const Layout &, int set);
 enum class ShaderKind { mix, branches, atomics, reference };
 enum class Robustness { of_device, on, off };
 
-/// Compute pipelines are few, as compilers are slow.
+/// The few kinds of compute pipelines; more would take too long to compile.
 struct PipelineKind {
    ShaderKind shader;
    Layout layout;
    uint32_t out_set;
-   bool raw; ///< indices are not kept within buffers
+   bool raw; ///< indices may exceed the buffers
    Robustness robustness = Robustness::of_device;
    uint32_t factor = 31, local_size = 4; ///< specialization constants 0 and 1
    uint32_t variant = 0;                 ///< of branches
@@ -98,12 +98,12 @@ struct Descriptor {
    uint32_t buffer, offset, range; ///< none: a null descriptor
    bool operator==(const Descriptor &) const = default;
 };
-/// Elements from the first one on, also of the bindings behind; bytes for an inline block.
+/// Writes elements from `element` on, also in the next bindings; bytes for an inline block.
 struct Write {
    uint32_t binding, element;
    std::vector<Descriptor> descriptors;
    std::vector<uint8_t> bytes;
-   uint32_t stride = 24; ///< where a template is used
+   uint32_t stride = 24; ///< with a template
 };
 
 // Commands.  `second` picks the form that a later version or extension added.
@@ -203,7 +203,7 @@ struct SetCopy {
 struct UpdateSets {
    std::vector<SetWrite> writes;
    std::vector<SetCopy> copies;
-   bool by_template; ///< then all writes are of one set, and there are no copies
+   bool by_template; ///< then all writes are to one set, without copies
 };
 /// Gives a set back and allocates it again.
 struct ReallocateSet {
@@ -295,7 +295,7 @@ struct Case {
 /// The first contents of memory.
 uint8_t poison(uint64_t seed, uint32_t memory, uint32_t offset);
 
-/// Steps, and the commands in them.
+/// The numbers of steps and of commands in them.
 struct Size {
    size_t steps, commands;
 };

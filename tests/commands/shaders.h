@@ -18,7 +18,7 @@ namespace weft::commands {
 
 std::string to_glsl(const PipelineKind &);
 
-/// Of a binding of a set, an element; where of an inline block, element is zero.
+/// An element of a binding; 0 for an inline block.
 struct Place {
    uint32_t set, binding, element;
 };

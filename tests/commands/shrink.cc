@@ -11,7 +11,7 @@
 namespace weft::commands {
 namespace {
 
-/// Something of a case that can be left out in part.
+/// A list in a case, any part of which can be removed.
 struct List {
    size_t size;
    /// Removes so many elements from the first one on.
@@ -128,7 +128,7 @@ private:
    bool accept(Case candidate)
    {
       const Interpretation expected = make_valid(candidate);
-      // The repair may have put back the removed part.
+      // The repair may have added the removed part again.
       if (to_text(candidate).size() >= to_text(best).size() || !still_fails(candidate, expected))
          return false;
       best = std::move(candidate);
@@ -153,7 +153,7 @@ private:
       return progress;
    }
 
-   /// The older forms, one workgroup, no base, no features.
+   /// Replaces commands by older forms, one workgroup, no base and no features.
    bool simplify()
    {
       bool progress = false;

@@ -22,14 +22,15 @@
 
 namespace weft::icd_test {
 
-/// Reads a word that a command may be filling. Vulkan allows a host to poll coherent memory, but to
-/// ThreadSanitizer the command's plain store is a data race: it does not look at this function.
+/// Reads a word that a command may be filling. Vulkan allows a host to poll coherent memory, but
+/// ThreadSanitizer would report the command's plain store as a data race, so it does not instrument
+/// this function.
 inline __attribute__((no_sanitize("thread"))) uint32_t poll(const volatile uint32_t *word)
 {
    return *word;
 }
 
-/// Turns the numbers of each workgroup round, through shared memory, and adds a pushed one.
+/// Rotates the numbers of each workgroup through shared memory, and adds a push constant.
 inline const char *const turn_round = R"(
 layout(local_size_x = 64) in;
 layout(push_constant) uniform Push { uint more; };
@@ -80,7 +81,7 @@ struct Turner {
       vkCmdDispatch(cmd, groups, 1, 1);
    }
 
-   /// After an even number of turns that added `sum`.
+   /// Checks the numbers after an even number of dispatches that added `sum` in all.
    void check(uint32_t sum)
    {
       for (uint32_t i = 0; i < words; i++)
@@ -113,7 +114,7 @@ public:
    {
    }
 
-   /// Until the call waits, or has returned.
+   /// Returns when the call waits, or has returned.
    void wait_until_it_waits() const
    {
       while (!id)
@@ -129,7 +130,7 @@ private:
    std::thread thread;
 };
 
-/// Until the threads of all queues wait.
+/// Returns when the threads of all queues wait.
 inline void wait_until_queues_wait()
 {
    const auto all_wait = [] {

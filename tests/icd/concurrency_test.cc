@@ -17,7 +17,7 @@ namespace weft::icd_test {
 TEST_F(ConcurrencyTest, DevicesDispatchAtOnce)
 {
    const std::vector<uint32_t> spirv = compile(turn_round);
-   // A test's object belongs on the main thread, as GoogleTest sees it.
+   // GoogleTest requires that the main thread creates a test's objects.
    std::vector<std::unique_ptr<AnotherDevice>> devices;
    for (int t = 0; t < 3; t++)
       devices.push_back(std::make_unique<AnotherDevice>());
@@ -78,7 +78,7 @@ TEST_F(ConcurrencyTest, EventIsPolledInALoop)
    EXPECT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, wait_limit));
 }
 
-/// For each query that is written last.
+/// The test runs with each of the two queries as the last one.
 TEST_F(ConcurrencyTest, QueriesAreWaitedForBeforeTheyAreWritten)
 {
    for (const auto &order : {std::array{0, 1}, std::array{1, 0}}) {

@@ -130,7 +130,7 @@ TEST_F(DescriptorTest, EightSetsAndAllPushConstants)
    TestBuffer buffers[8];
    for (uint32_t s = 0; s < 8; s++) {
       const std::string n = std::to_string(s);
-      // The bindings' numbers differ, so that mixed up sets do not happen to fit.
+      // Each set has another binding number, so that exchanged sets fail.
       glsl += "layout(set = " + n + ", binding = " + std::to_string(7 - s) + ") buffer B" + n +
               " { uint in" + n + "; uint out" + n + "; uint word" + n + "; };\n";
       body += "out" + n + " = in" + n + " * 10 + " + n + "; word" + n + " = words[56 + " + n +
@@ -160,7 +160,7 @@ TEST_F(DescriptorTest, EightSetsAndAllPushConstants)
    }
 }
 
-/// As many descriptors as a set may have, of which each invocation writes through another one.
+/// A set with the maximum number of descriptors. Each invocation writes through another descriptor.
 TEST_F(DescriptorTest, SetsOfTheLargestSize)
 {
    constexpr uint32_t count = 1 << 20, used = 64, step = (count - 1) / (used - 1);
@@ -207,7 +207,7 @@ TEST_F(DescriptorTest, SetsOfTheLargestSize)
       EXPECT_EQ(out.as()[4 * i], i + 1) << i;
 }
 
-/// As many dynamic buffers of both kinds as a layout may have, over several sets.
+/// The maximum number of dynamic buffers of both kinds, in several sets.
 TEST_F(DescriptorTest, AllDynamicBuffers)
 {
    std::string glsl = "layout(local_size_x = 1) in;\n";
@@ -285,7 +285,7 @@ TEST_F(DescriptorTest, PoolsRunOut)
    vkDestroyDescriptorPool(device, descriptor_pool, nullptr);
 }
 
-/// Each resource of a pool runs out by itself, and comes back with each set that is freed.
+/// Each resource of a pool runs out separately, and each freed set returns it.
 TEST_F(DescriptorTest, PoolsRunOutOfSetsAndDynamicBuffers)
 {
    const VkDescriptorSetLayout empty = make_set_layout({}),
@@ -328,7 +328,7 @@ TEST_F(DescriptorTest, PoolsRunOutOfSetsAndDynamicBuffers)
    vkDestroyDescriptorPool(device, descriptor_pool, nullptr);
 }
 
-/// Sets are bound and pushed at the same number, by pipelines of two layouts: the last counts.
+/// Sets are bound and pushed at the same number, by pipelines of two layouts: the last one is used.
 TEST_F(DescriptorTest, BoundAndPushedSetsReplaceEachOther)
 {
    const VkDescriptorSetLayout bound = make_set_layout({binding(0, storage), binding(1, storage)}),

@@ -34,7 +34,7 @@ TEST_F(DescriptorTest, UpdateTemplatesCopiesAndConsecutiveBindings)
    out = make_buffer(12);
    infos[3] = {out.handle, 0, VK_WHOLE_SIZE};
 
-   // The write runs over from binding 0 into 1 and, since 2 and 3 are not there, into 4.
+   // The write continues from binding 0 into 1 and, because 2 and 3 do not exist, into 4.
    VkDescriptorSet first = make_set(recipe.sets[0]);
    VkWriteDescriptorSet write = {
       .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
@@ -46,7 +46,7 @@ TEST_F(DescriptorTest, UpdateTemplatesCopiesAndConsecutiveBindings)
    };
    vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
 
-   // A copy of its first three in another order, the last by a template.
+   // A copy of the set's first three descriptors in another order; a template writes the last one.
    set = make_set(recipe.sets[0]);
    VkCopyDescriptorSet copies[] = {
       {.sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
@@ -273,7 +273,7 @@ TEST_F(DescriptorTest, InlineUniformBlocksAreCopiedInParts)
       EXPECT_EQ(out.as()[i], expected[i]) << i;
 }
 
-/// Copies from and to the middle of arrays, over the end of a binding, and of dynamic buffers.
+/// Copies from and to the middle of arrays, beyond the end of a binding, and of dynamic buffers.
 TEST_F(DescriptorTest, ArraysAreCopiedFromTheirMiddle)
 {
    const std::vector<VkDescriptorSetLayoutBinding> bindings = {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Devices that are destroyed at work or lost, and processes that end meanwhile.
+/// Devices that are destroyed or lost while they work, and processes that end while devices work.
 
 #include "tests/icd/concurrency_fixture.h"
 
@@ -29,8 +29,8 @@ uint64_t address_space_in_use()
 
 } // namespace
 
-/// A device whose children cannot be destroyed, as it is destroyed at work: the program's fault.
-/// They stay reachable here, so that the leak checker knows that it is meant.
+/// A device that is destroyed while it works, which is an error of the program. Its children cannot
+/// be destroyed. They stay reachable here, so that the leak checker ignores them.
 struct Orphans {
    std::unique_ptr<AnotherDevice> device;
    std::vector<std::function<void()>> children;
@@ -90,7 +90,7 @@ TEST_F(ConcurrencyTest, ADeviceWhoseQueueWaitsForEverCanBeDestroyed)
 
 TEST_F(ConcurrencyTest, ALostDeviceSaysSoEverywhere)
 {
-   // Stacks of 64 MiB, and an address space with room for less.
+   // The shader needs stacks of 64 MiB, and the address space has less.
    const char *glsl = R"(
       layout(local_size_x = 1024) in;
       layout(set = 0, binding = 0) buffer Out { uint data[]; };
@@ -128,21 +128,21 @@ TEST_F(ConcurrencyTest, ALostDeviceSaysSoEverywhere)
    vkCmdDispatch(failing, 1, 1, 1);
    vkCmdFillBuffer(failing, after.handle, 0, 4, 1);
    ASSERT_VK(vkEndCommandBuffer(failing));
-   // Later commands of the queue wait for nothing any more.
+   // Later commands of the lost queue do not wait.
    VkCommandBuffer behind = begin();
    wait_for_host(behind, never);
    vkCmdFillBuffer(behind, after.handle, 4, 4, 1);
    ASSERT_VK(vkEndCommandBuffer(behind));
    ASSERT_VK(submit(failing, fences[0]));
    ASSERT_VK(submit(behind, fences[1]));
-   // Nor does a thread that waits for a query.
+   // A thread that waits for a query gets VK_ERROR_DEVICE_LOST.
    WaitingThread waiter([&] {
       uint64_t value = 0;
       EXPECT_EQ(vkGetQueryPoolResults(device, queries, 0, 1, 8, &value, 8,
                                       VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
                 VK_ERROR_DEVICE_LOST);
    });
-   // Nor for a submission to come that would signal.
+   // So does a thread that waits for a semaphore that only a later submission could signal.
    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
    VkSemaphoreCreateInfo semaphore_info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
@@ -170,7 +170,7 @@ TEST_F(ConcurrencyTest, ALostDeviceSaysSoEverywhere)
    limit.rlim_cur = address_space_in_use() + (32 << 20);
    ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
    EXPECT_VK(vkSetEvent(device, start));
-   // The specification leaves open which of both it is.
+   // The specification allows both results.
    const VkResult waited = vkWaitForFences(device, 2, fences, VK_TRUE, wait_limit);
    ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
    EXPECT_TRUE(waited == VK_SUCCESS || waited == VK_ERROR_DEVICE_LOST) << waited;
@@ -195,8 +195,8 @@ TEST_F(ConcurrencyTest, ALostDeviceSaysSoEverywhere)
    turner.check(3);
 }
 
-/// Of this test in a process of its own, in which WEFT_TEST_EXIT is set.  Everything is left behind
-/// there, on purpose.
+/// The exit status of this test in another process, in which WEFT_TEST_EXIT is set. That process
+/// destroys no objects.
 int status_of_process(const std::string &test)
 {
    const std::string self = std::filesystem::read_symlink("/proc/self/exe");
@@ -224,7 +224,7 @@ TEST_F(ConcurrencyTest, ProcessesEndAsTheyLike)
    EXPECT_EQ(status_of_process("ProcessesEndAsTheyLike"), 7);
 }
 
-/// And while the code of its first shaders is generated.
+/// A process may end while the code of its first shaders is generated.
 TEST_F(ConcurrencyTest, ProcessesEndWhileTheyCompile)
 {
    if (getenv("WEFT_TEST_EXIT")) {
@@ -244,7 +244,7 @@ TEST_F(ConcurrencyTest, ProcessesEndWhileTheyCompile)
                data[gl_GlobalInvocationID.x] = v;
             })",
                        recipe, layout);
-      // And the first that has to do with matrices.
+      // The first shader with matrices.
       make_pipeline(R"(
          layout(local_size_x = 32) in;
          layout(set = 0, binding = 0) buffer Data { float data[]; };

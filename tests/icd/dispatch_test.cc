@@ -55,7 +55,7 @@ TEST_F(DispatchTest, Base)
    }
 }
 
-/// The first workgroup's number decides a large branch, and dispatches differ in nothing else.
+/// The first workgroup's number decides a large branch. Dispatches differ only in this number.
 TEST_F(DispatchTest, BranchesGoByTheBase)
 {
    const char *glsl = R"(
@@ -111,7 +111,7 @@ TEST_F(DispatchTest, IndirectReadsTheSizeWhenItRuns)
    vkCmdUpdateBuffer(cmd, size.handle, 16, 12, words);
    vkCmdDispatchIndirect(cmd, size.handle, 16);
    vkCmdDispatchIndirect(cmd, size.handle, 32); // zeros
-   // No workgroups in one dimension are none at all.
+   // Without workgroups in one dimension, no workgroup runs.
    for (uint32_t d = 0; d < 3; d++) {
       uint32_t none[] = {7, 7, 7};
       none[d] = 0;
@@ -145,7 +145,7 @@ TEST_F(DispatchTest, PushConstantsBelongToTheDispatch)
       EXPECT_EQ(out.as()[i], (i + 1) * 1000 + 7);
 }
 
-/// Of a shader with large branches the driver makes programs for the dispatches that come.
+/// For a shader with large branches, the driver compiles programs for the dispatches that occur.
 TEST_F(DispatchTest, BranchesGoAsEachDispatchSays)
 {
    const char *glsl = R"(
@@ -327,8 +327,8 @@ TEST_F(DispatchTest, TilesUpTo4GiB)
    const VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                            .buffer = out.handle};
    const uint64_t start = vkGetBufferDeviceAddress(device, &info);
-   // In words: the lines of the second lie on either side of 2 GiB, the third lies
-   // beyond 4 GiB, and so do lines of the last.
+   // Numbers count words. The lines of the second case lie on either side of 2 GiB. The third case,
+   // and lines of the last one, lie beyond 4 GiB.
    const struct {
       bool address;
       uint32_t from, to, stride;
@@ -387,7 +387,7 @@ TEST_F(DispatchTest, DispatchesFollowEachOther)
       ASSERT_EQ(out.as()[i], expected[i]) << i;
 }
 
-/// As many invocations as a workgroup may have: with subgroups of 8 they are 128 fibers.
+/// Workgroups with the maximum number of invocations: with subgroups of 8, they have 128 fibers.
 TEST_F(DispatchTest, WorkgroupsOfTheLargestSize)
 {
    const char *glsl = R"(
@@ -493,7 +493,7 @@ protected:
       set = make_set(recipe.sets[0]);
       out = make_buffer(128);
       write_buffer(set, 0, type, in, 0, 16);
-      // Only accesses to storage buffers are checked for them.
+      // The option affects accesses to storage buffers only.
       write_buffer(set, 1, storage, behind, 0, type == uniform ? 128 : 16);
       write_buffer(set, 2, storage, out);
       dispatch_once();

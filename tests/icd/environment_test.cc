@@ -155,8 +155,8 @@ protected:
          ASSERT_EQ(out.as()[16 + i], 96 + i / 256) << i;
    }
 
-   /// How often loops of status queries slept: for a fence that is never signalled, and while
-   /// workgroups run on all CPUs.
+   /// The number of sleeps in loops of status queries: for a fence that is never signalled, and
+   /// while workgroups run on all CPUs.
    void print_polls()
    {
       VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
@@ -186,8 +186,8 @@ protected:
       vkDestroyFence(device, fence, nullptr);
    }
 
-   /// The number of queries until one requires no other, and the number of times that the thread
-   /// gives up its CPU meanwhile.
+   /// The number of queries until one succeeds, and the number of times that the thread gives up
+   /// its CPU meanwhile.
    template <typename Query>
    static void print_sleeps(const std::string &loop, Query query)
    {
@@ -209,7 +209,7 @@ protected:
          std::ifstream(task.path() / "comm") >> name;
          workers += name == "weft";
       }
-      // The queue's thread is one that runs workgroups.
+      // The queue's thread also runs workgroups.
       print("threads", workers + 1);
    }
 };
@@ -294,7 +294,7 @@ TEST_F(EnvironmentTest, HiddenFeatures)
 
 TEST_F(EnvironmentTest, PollPause)
 {
-   // Threads may meet at a lock now and then.
+   // A thread may sometimes wait for a lock.
    const auto meetings = [](uint64_t queries) { return 3 + queries / 1000; };
    const Found without = probe("WEFT_TEST_POLLS=1 WEFT_POLL_PAUSE=0"),
                with = probe("WEFT_TEST_POLLS=1");
@@ -371,7 +371,7 @@ TEST_F(EnvironmentTest, ShaderCache)
    EXPECT_GT(written, 0u);
    probe(folder + "WEFT_SHADER_CACHE_DISABLE=false");
    EXPECT_EQ(entries(), written);
-   // Another subgroup size is another program; no more than one byte may stay.
+   // Another subgroup size needs another program. The limit is one byte.
    probe(folder + "WEFT_SHADER_CACHE_DISABLE=false WEFT_SUBGROUP_SIZE=16");
    EXPECT_GT(entries(), written);
    probe(folder + "WEFT_SHADER_CACHE_DISABLE=false WEFT_SUBGROUP_SIZE=8 "

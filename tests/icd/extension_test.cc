@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Commands of advertised extensions that nothing else in these tests calls.
+/// Commands of advertised extensions that no other test calls.
 
 #include "tests/icd/fixture.h"
 
@@ -338,13 +338,13 @@ TEST_F(ExtensionTest, DescriptorsMayBeWrittenLate)
    vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
    write_buffer(late_set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffer, 0, 4, 0);
    ASSERT_VK(submit(cmd));
-   // The dispatches under way do not read element 1.
+   // The running dispatches do not read element 1.
    write_buffer(late_set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffer, 16, 4, 1);
    ASSERT_VK(vkQueueWaitIdle(queue));
    EXPECT_EQ(buffer.as()[0], 33u);
 }
 
-/// Of several pipelines: one that would have to be compiled is no failure beside one that fails.
+/// Among several pipelines, a failure takes precedence over VK_PIPELINE_COMPILE_REQUIRED.
 TEST_F(ExtensionTest, AFailureCountsMoreThanAMissingCompilation)
 {
    const std::vector<uint32_t> spirv = e2e::compile_glsl(std::string(e2e::glsl_header) + add_one);

@@ -47,7 +47,7 @@ protected:
 
 TEST_F(FeatureTest, WorkgroupMemoryStartsAsZeros)
 {
-   // The first round dirties the memory that the second is given.
+   // The first dispatch fills the shared memory that the second one gets.
    const char *glsl = R"(
       #extension GL_EXT_null_initializer : require
       layout(local_size_x = 64) in;
@@ -205,7 +205,7 @@ TEST_F(FeatureTest, NullDescriptorsReadZeros)
    recipe.sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),
                                    binding(1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),
                                    binding(2, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER)})};
-   // Even where robust access is off.
+   // Null descriptors return zeros, even if robust access is off.
    VkPipelineRobustnessCreateInfoEXT robustness = {
       .sType = VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT,
       .storageBuffers = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT,
@@ -498,7 +498,7 @@ TEST_F(FeatureTest, VariablePointers)
    }
 }
 
-/// Of every size that the API has, packed as the program likes.
+/// Specialization constants of every size that the API allows, without alignment.
 TEST_F(FeatureTest, SpecializationConstantsOfAllSizes)
 {
    const char *glsl = R"(

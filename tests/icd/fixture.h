@@ -24,7 +24,7 @@ namespace weft::icd_test {
 #define ASSERT_VK(call) ASSERT_EQ(call, VK_SUCCESS)
 #define EXPECT_VK(call) EXPECT_EQ(call, VK_SUCCESS)
 
-/// Nothing that a test waits for takes this long, in nanoseconds; that it hangs is an outcome too.
+/// The longest wait of a test, in nanoseconds. A longer wait counts as a hang.
 constexpr uint64_t wait_limit = 120'000'000'000;
 
 /// Counts a driver's allocations, and can let them fail from the n-th on.
@@ -43,7 +43,7 @@ private:
    static void VKAPI_CALL release(void *, void *);
 
    VkAllocationCallbacks table = {};
-   // The driver's threads allocate and free too.
+   // Atomic, because the driver's threads allocate and free, too.
    std::atomic<int64_t> failing{-1}, live_count{0}, total_count{0};
 };
 
@@ -122,7 +122,7 @@ private:
    VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
 };
 
-/// One more device, of an instance of its own, beside the test's.
+/// A second device, with its own instance, beside the test's device.
 class AnotherDevice : public IcdTest {
 public:
    AnotherDevice() { IcdTest::SetUp(); }

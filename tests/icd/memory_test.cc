@@ -138,8 +138,8 @@ TEST_F(MemoryTest, BuffersBeyond4GiB)
    VkMemoryRequirements requirements;
    vkGetBufferMemoryRequirements(device, buffer, &requirements);
    EXPECT_GE(requirements.size, size);
-   // Untouched pages cost nothing, so this needs no 4 GiB; on a smaller machine the allocation
-   // fails properly.
+   // Untouched pages take no memory, so this test does not use 4 GiB. On a smaller machine the
+   // allocation fails with an error.
    VkDeviceMemory memory = VK_NULL_HANDLE;
    VkResult result = allocate(requirements.size, &memory);
    if (result == VK_SUCCESS) {
@@ -160,7 +160,8 @@ TEST_F(MemoryTest, BuffersBeyond4GiB)
    }
 }
 
-/// The device shares the program's address space: an address is that of the mapped memory.
+/// The device shares the program's address space: a device address equals the host's address of the
+/// mapped memory.
 TEST_F(MemoryTest, DeviceAddressIsWhereTheBufferLies)
 {
    auto address = [&](VkBuffer buffer) {
@@ -187,7 +188,7 @@ TEST_F(MemoryTest, DeviceAddressIsWhereTheBufferLies)
    vkDestroyBuffer(device, inner, nullptr);
 }
 
-/// VK_EXT_memory_budget's usage is the process's, over all instances.
+/// VK_EXT_memory_budget's usage covers all instances of the process.
 TEST_F(MemoryTest, UsageIsTheProcesss)
 {
    const uint64_t before = budget().heapUsage[0];
@@ -233,7 +234,7 @@ TEST_F(MemoryTest, ExportedFilesKeepTheirSize)
    EXPECT_NE(ftruncate(fd, 0), 0);
    EXPECT_NE(ftruncate(fd, 4096), 0);
    EXPECT_NE(ftruncate(fd, 8 * 4096), 0);
-   // Nor keep the driver from writing.
+   // The receiver cannot prevent the driver's writes either.
    EXPECT_NE(fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
    memset(map(memory), 1, 3 * 4096);
    EXPECT_EQ(close(fd), 0);
@@ -252,7 +253,7 @@ TEST_F(MemoryTest, FilesThatMayShrinkAreRefused)
    const int open = make_file(F_SEAL_GROW);
    EXPECT_EQ(import_fd(open, 4096, &memory), VK_ERROR_INVALID_EXTERNAL_HANDLE);
    EXPECT_NE(messages.find("its size may change"), std::string::npos) << messages;
-   EXPECT_EQ(close(open), 0); // a failed import leaves it to us
+   EXPECT_EQ(close(open), 0); // after a failed import, the program still owns it
 
    const int small = make_file(F_SEAL_SHRINK);
    EXPECT_EQ(import_fd(small, 1 << 20, &memory), VK_ERROR_INVALID_EXTERNAL_HANDLE);
@@ -288,7 +289,7 @@ TEST_F(MemoryTest, ImportsCountOnce)
    for (int i = 1; i < 4; i++)
       ASSERT_VK(import_fd(export_fd(memories[0]), size, &memories[i]));
    EXPECT_EQ(budget().heapUsage[0], before + size);
-   // Another file of that size finds room, one more does not.
+   // The heap has room for one more file of that size, but not for two.
    VkDeviceMemory other, third;
    ASSERT_VK(allocate_exportable(size, &other));
    EXPECT_EQ(budget().heapUsage[0], before + 2 * size);
@@ -347,7 +348,7 @@ TEST_F(MemoryTest, ExportsKeepToTheLimitOnFiles)
 
 constexpr bool is_sanitized = WEFT_ASAN || WEFT_TSAN;
 
-/// Of a process, from /proc/self.
+/// The number of the process's mappings, from /proc/self.
 uint64_t mappings()
 {
    std::ifstream file("/proc/self/maps");
@@ -365,8 +366,8 @@ uint64_t resident_bytes()
    return resident * uint64_t(sysconf(_SC_PAGESIZE));
 }
 
-/// However the small allocations of a program come and go, the process has few mappings, and freed
-/// pages are the system's.
+/// For any order of small allocations and frees, the process has few mappings, and freed pages
+/// return to the system.
 TEST_F(MemoryTest, SmallAllocationsShareMappings)
 {
    constexpr uint32_t count = 20000;
@@ -410,10 +411,10 @@ TEST_F(MemoryTest, SmallAllocationsShareMappings)
    }
 }
 
-/// Small freed parts of a block make large ones, in any order of freeing.
+/// Small freed parts of a block join to large ones, in any order of freeing.
 TEST_F(MemoryTest, BlocksAreUsedAgain)
 {
-   // Of the sizes that share a mapping.
+   // Sizes that share a mapping.
    constexpr uint64_t block = 32 << 20, part = 64 << 10, large = 15 * part;
    std::vector<VkDeviceMemory> parts(2 * block / part);
    std::set<uintptr_t> blocks;
@@ -437,8 +438,8 @@ TEST_F(MemoryTest, BlocksAreUsedAgain)
    vkFreeMemory(device, parts.back(), nullptr);
 }
 
-/// Where the kernel has no mapping left for the hole that would be, freed pages are given back all
-/// the same, and allocated again.
+/// At the limit of mappings, the kernel cannot make a hole. Freed pages still return to the system,
+/// and their addresses are allocated again.
 TEST_F(MemoryTest, MemoryIsGivenBackAtTheLimitOfMappings)
 {
    uint64_t most = 0;
@@ -451,7 +452,7 @@ TEST_F(MemoryTest, MemoryIsGivenBackAtTheLimitOfMappings)
    VkDeviceMemory memory;
    ASSERT_VK(allocate(size, &memory));
    uint8_t *pages = map(memory);
-   // Mappings of the program's around it become one with it.
+   // The kernel joins the program's own mappings around it with it.
    for (uint8_t *at : {pages - 4096, pages + size}) {
       void *beside = mmap(at, 4096, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);

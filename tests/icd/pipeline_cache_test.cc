@@ -67,7 +67,7 @@ TEST_F(PipelineTest, CacheDataRoundTrip)
    EXPECT_LE(size, data.size() / 2);
 }
 
-/// Programs for new ways come while command buffers are recorded: the data grows.
+/// New programs are compiled while command buffers are recorded, so the data grows.
 TEST_F(PipelineTest, CacheDataGrowsWithItsPrograms)
 {
    const char *ways = R"(
@@ -94,12 +94,12 @@ TEST_F(PipelineTest, CacheDataGrowsWithItsPrograms)
       vkCmdPushConstants(cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &way);
       vkCmdDispatch(cmd, 1, 1, 1);
       run(cmd);
-      sizes.push_back(cache_data(recipe.cache).size()); // which expects that all of it fits
+      sizes.push_back(cache_data(recipe.cache).size()); // cache_data() expects that all data fits
    }
    EXPECT_GT(sizes[1], sizes[0]);
 }
 
-/// A shader whose machine code calls out of itself: vector mathematics and matrix kernels.
+/// A shader whose machine code calls external functions: vector mathematics and matrix kernels.
 const char *const calls_out = R"(
 layout(local_size_x = 32) in;
 layout(set = 0, binding = 0) buffer Out { float data[]; };
@@ -173,7 +173,7 @@ int run_again(const std::string &variables, const std::string &test)
 TEST_F(CacheFileTest, IsGoodInAnotherProcess)
 {
    if (const char *path = getenv(cache_file_variable)) {
-      // The other process: nothing may be compiled here.
+      // The test in the other process, which must not compile.
       recipe.cache = make_cache(read_file(path));
       recipe.flags = VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT;
       VkPipeline pipeline = VK_NULL_HANDLE;
@@ -236,7 +236,7 @@ TEST_F(PipelineTest, DamagedCacheDataIsIgnored)
    for (int i = 0; i < 100; i++) {
       std::vector<uint8_t> damaged = data;
       damaged[random() % damaged.size()] ^= 1u << random() % 8;
-      // Whether it still hits (padding was damaged) or not, a hit must compute the right thing.
+      // A hit is possible if padding was damaged. A hit must compute the right result.
       is_cached(make_cache(damaged));
    }
    EXPECT_TRUE(is_cached(make_cache(data)));

@@ -45,7 +45,7 @@ TEST_F(PipelineTest, SpecializationConstantsBehindTheDataAreIgnored)
    EXPECT_EQ(out.as()[2], 0u);
 }
 
-/// SPIR-V allows ids up to 4,194,303, wherever they lie.
+/// SPIR-V allows ids up to 4,194,303, with any gaps.
 TEST_F(PipelineTest, SparseIds)
 {
    const char *const text = R"(
@@ -80,11 +80,10 @@ TEST_F(PipelineTest, SparseIds)
    EXPECT_EQ(out.as()[0], 4711u);
 }
 
-/// Where the size is free, which it is from SPIR-V 1.6 on, matrices of a workgroup get few
-/// subgroups.
+/// If the size is free, as from SPIR-V 1.6 on, workgroups with matrices get few subgroups.
 TEST_F(PipelineTest, SubgroupSizesOfWorkgroupMatrices)
 {
-   // A profile says which size there is (icd_identity: NVIDIA's).
+   // A profile sets the size (icd_identity: NVIDIA's).
    const uint32_t of_workgroups = std::getenv("WEFT_ICD_PROFILE") ? 32 : 64;
    for (const char *scope : {"gl_ScopeSubgroup", "gl_ScopeWorkgroup"}) {
       const std::string source = e2e::glsl_header + e2e::expand(R"(
@@ -266,7 +265,7 @@ TEST_F(PipelineTest, ExecutableProperties)
    EXPECT_EQ(texts[0].dataSize, 3u);
 }
 
-/// Some of the threads use one cache together, some none; the queue is at work meanwhile.
+/// Some threads share a cache, others use no cache. The queue works meanwhile.
 TEST_F(PipelineTest, ThreadsCreatePipelinesAtOnce)
 {
    constexpr uint32_t thread_count = 4, rounds = 5, values = 6;
@@ -321,7 +320,7 @@ TEST_F(PipelineTest, ThreadsCreatePipelinesAtOnce)
    }
 }
 
-/// They are made by several threads.
+/// Several threads create the pipelines of one call.
 TEST_F(PipelineTest, OneCallCreatesManyPipelines)
 {
    constexpr uint32_t count = 12;

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Queries with so much work between them.
+/// A loop of queries with a given amount of work between them.
 struct Loop {
    Polls polls;
    Polls::Caller caller{std::this_thread::get_id(), 1s, 0};
@@ -42,12 +42,12 @@ TEST(Polls, PauseInALoopThatOnlyWaits)
    for (const auto work : {100ns, 1000ns, 20000ns, 60000ns}) {
       Loop loop;
       loop.forget();
-      // The first queries of a loop are none yet.
+      // The first queries do not pause, because they do not count as a loop yet.
       while (loop.worked + work < 20us)
          EXPECT_EQ(loop.query(work), 0s) << work.count();
       for (int i = 0; i < 1000; i++)
          EXPECT_EQ(loop.query(work), loop.longest) << work.count();
-      // Until there is other work.
+      // The pauses end when the thread does other work.
       EXPECT_EQ(loop.query(90us), 0s);
       EXPECT_EQ(loop.query(1us), 0s);
    }

@@ -45,7 +45,7 @@ TEST_F(QueryTest, DriverNamesItself)
    EXPECT_STREQ(driver.driverName, "Weft");
 }
 
-/// A device's number is its machine's, the driver's that of this build.
+/// The device's UUID identifies the machine, the driver's UUID this build.
 TEST_F(QueryTest, DeviceAndDriverHaveNumbers)
 {
    VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
@@ -65,7 +65,7 @@ TEST_F(QueryTest, DeviceAndDriverHaveNumbers)
    EXPECT_EQ(memcmp(id.driverUUID, again.driverUUID, VK_UUID_SIZE), 0);
 }
 
-/// By WEFT_ICD_PROFILE=nvidia+identity: in a process of its own.
+/// Runs in a process with WEFT_ICD_PROFILE=nvidia+identity.
 TEST_F(QueryTest, DriverPresentsAnIdentity)
 {
    const char *profile = getenv("WEFT_ICD_PROFILE");
@@ -107,7 +107,7 @@ TEST_F(QueryTest, SubgroupSizesAre8To64)
    EXPECT_EQ(properties11.subgroupSupportedStages, VkShaderStageFlags(VK_SHADER_STAGE_COMPUTE_BIT));
 }
 
-/// Programs choose their integer shaders by these.
+/// Programs choose their integer shaders by these properties.
 TEST_F(QueryTest, ProductsOfPackedBytesAreFast)
 {
    VkPhysicalDeviceVulkan13Properties p = {
@@ -347,7 +347,7 @@ TEST_F(QueryTest, ImagesFailCleanly)
       .usage = VK_IMAGE_USAGE_SAMPLED_BIT,
    };
    VkImage image;
-   // Of all codes, these commands may return this one and the codes for a lack of memory.
+   // These commands may return only this code and the codes for a lack of memory.
    EXPECT_EQ(vkCreateImage(device, &info, nullptr, &image), VK_ERROR_UNKNOWN);
    EXPECT_EQ(image, VkImage(VK_NULL_HANDLE));
    vkDestroyImage(device, VK_NULL_HANDLE, nullptr);

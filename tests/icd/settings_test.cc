@@ -64,7 +64,7 @@ TEST(Settings, TakeTheDriversOwnProfileFirst)
    EXPECT_EQ(parse({{"WEFT_PROFILE", "nvidia+identity"}}).identity, nvidia->identity);
 }
 
-/// RADV's accumulators lie as tiles do.
+/// RADV's accumulators have the layout of tiles.
 TEST(Settings, RefuseAnIdentityThatMatricesInRegistersDoNotFit)
 {
    const Settings tiles = parse({{"WEFT_PROFILE", "amd+identity"}, {"WEFT_DEBUG", "log,nir"}});

@@ -16,7 +16,7 @@
 
 namespace weft::icd_test {
 
-/// Signals that a thread of the driver blocks or takes wrongly. Sets the number of threads.
+/// Lists the driver's threads with a wrong signal mask. Sets the number of threads.
 std::string wrong_masks(uint32_t &found)
 {
    std::string wrong;
@@ -48,8 +48,8 @@ std::string wrong_masks(uint32_t &found)
 /// The application's handlers run on the application's threads.
 TEST_F(ConcurrencyTest, ThreadsLeaveSignalsToTheApplication)
 {
-   run(begin()); // the queue's thread has come as far as its name
-   // Threads that start block everything for a moment.
+   run(begin()); // now the queue's thread has set its name
+   // Threads block all signals for a moment when they start.
    uint32_t found = 0;
    std::string wrong = wrong_masks(found);
    for (int i = 0; i < 100 && !wrong.empty(); i++) {
@@ -62,8 +62,8 @@ TEST_F(ConcurrencyTest, ThreadsLeaveSignalsToTheApplication)
 
 std::atomic<uint32_t> faults = 0;
 
-/// As tools that track accesses to mapped memory do it: pages are protected, and the handler notes
-/// which is accessed and opens it.
+/// As in tools that track accesses to mapped memory: pages are protected, and the handler records
+/// the accessed page and unprotects it.
 TEST_F(ConcurrencyTest, ProgramsMayTrackAccessesByFaults)
 {
    constexpr size_t bytes = Turner::words * 64 * 4; // a page for each of the workgroups and more

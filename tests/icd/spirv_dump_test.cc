@@ -30,7 +30,7 @@ TEST(SpirvDump, IsWhatWeftcTakes)
    ShaderSource source = {words, "sum", {}};
    source.spec_constants = {{7, std::as_bytes(std::span(&number, 1))},
                             {8, std::as_bytes(std::span(&wide, 1))}};
-   // The same twice is one shader; with another option it is another.
+   // Two dumps of the same shader make one file; another option makes another file.
    cpu::CompileOptions options;
    options.subgroup_size = 16;
    for (const bool robust : {true, true, false}) {

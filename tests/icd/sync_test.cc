@@ -157,7 +157,7 @@ TEST_F(SyncTest, CounterIsPolledInALoop)
    EXPECT_EQ(value(), 6u);
 }
 
-/// To wait for no time is to poll.
+/// A wait with a timeout of zero is a poll.
 TEST_F(SyncTest, WaitsOfNoTimeAreAskedInALoop)
 {
    VkSemaphore a = make_semaphore(true), b = make_semaphore(true);
@@ -190,8 +190,8 @@ TEST_F(SyncTest, WaitForAnyTimeline)
    other.join();
 }
 
-/// Each wait takes the semaphore's signal, so that it can be signalled and waited for again, while
-/// all submissions are pending. That they run in order is the queue's doing.
+/// Each wait resets the semaphore, so that it can be signalled and waited for again while all
+/// submissions are pending. The queue runs them in order.
 TEST_F(SyncTest, BinarySemaphoresAreUsedAgain)
 {
    constexpr uint32_t count = 20;
@@ -249,8 +249,8 @@ TEST_F(SyncTest, SubmissionsWaitForAllSemaphores)
          .pSignalSemaphoreInfos = signals,
       };
       const VkFence fence = make_fence();
-      // One is not signalled, one has too small a value, and the ones behind the last are signalled
-      // already.
+      // One semaphore is not signalled, one has too small a value, and the semaphores behind `last`
+      // are signalled already.
       for (uint32_t i = last + 1; i < count; i++)
          signal(waits[i].semaphore, waits[i].value);
       ASSERT_VK(vkQueueSubmit2(queue, 1, &info, fence));
@@ -299,7 +299,7 @@ TEST_F(SyncTest, StatusQueriesLetWorkGoOn)
       ASSERT_VK(vkGetSemaphoreCounterValue(device, after, &value));
       ASSERT_EQ(wait(never, 1, 0), VK_TIMEOUT);
    }
-   // Threads may meet at a lock, or at the sanitizers' own, now and then.
+   // A thread may sometimes wait for a lock, also one of the sanitizers.
    EXPECT_LE(sleeps() - before, 20);
    signal(never, 1);
    EXPECT_VK(vkWaitForFences(device, 1, &fence, VK_TRUE, wait_limit));

@@ -46,8 +46,8 @@ TEST_F(TransferTest, FillsWholeWordsOnly)
       EXPECT_EQ(buffer.map[i], 0) << i;
 }
 
-/// Of a fill without a size, the words that are left behind the offset; of buffers that begin in
-/// the middle of their memory too.
+/// A fill without a size fills all words behind the offset, also in buffers that begin in the
+/// middle of their memory.
 TEST_F(TransferTest, FillsFromTheMiddle)
 {
    TestBuffer whole = make_buffer(256);
@@ -157,7 +157,7 @@ TEST_F(TransferTest, EmptyRecordingsDoNothing)
    ASSERT_VK(vkBeginCommandBuffer(cmd, &info));
    run(cmd);
    EXPECT_EQ(buffer.as()[0], 5u);
-   // To begin is to reset.
+   // vkBeginCommandBuffer resets the command buffer.
    ASSERT_VK(vkBeginCommandBuffer(cmd, &info));
    vkCmdFillBuffer(cmd, buffer.handle, 4, 4, 2);
    run(cmd);
@@ -321,8 +321,8 @@ TEST_F(TimestampTest, AgreesWithCalibratedTimestamps)
    EXPECT_LE(value, after);
 }
 
-/// Where each number goes, in 32 and 64 bits, with and without availability: behind an offset, by
-/// any stride, and from any query on.
+/// The place of each number, in 32 and 64 bits, with and without availability: behind an offset,
+/// with any stride, and from any query on.
 TEST_F(TimestampTest, ResultsLieWhereTheyAreAskedFor)
 {
    constexpr uint32_t count = 5;

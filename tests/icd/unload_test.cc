@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A program may load a Vulkan library, use it and remove it again as often as it likes: memory
-/// does not grow.  The library is the argument: the driver, or the loader, which loads driver and
-/// layers.
+/// A program may load a Vulkan library, use it and remove it any number of times: memory does not
+/// grow. The library is the argument: the driver, or the loader, which loads driver and layers.
 
 #include <gtest/gtest.h>
 
@@ -162,7 +161,7 @@ TEST(Unload, leaves_no_memory_behind)
    const size_t before = allocated();
    for (uint32_t i = 0; i < cycles && !testing::Test::HasFailure(); i++)
       load_and_unload();
-   // Some hundred bytes remain where a shader is compiled; the least leak of a table is more.
+   // A compilation leaves some hundred bytes; a leak of any table would be larger.
    const int64_t growth = int64_t(allocated()) - int64_t(before);
    EXPECT_LT(growth / cycles, 1024) << "bytes each time";
 }

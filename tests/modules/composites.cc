@@ -61,7 +61,7 @@ std::optional<Outcome> copy_object(const Operands &o)
    return Outcome{o.a.emit("OpCopyObject " + o.type() + " " + o.v), {"v"}};
 }
 
-/// There and back; between the two, parts are taken and replaced.
+/// Copies to another type and back. Between the two copies, parts are extracted and inserted.
 std::optional<Outcome> copy_logical(const Operands &o)
 {
    if (!o.shape.is_composite())
@@ -200,7 +200,7 @@ std::optional<Outcome> copy_memory(const Operands &o)
    return Outcome{o.a.emit("OpLoad " + o.type() + " " + to), {"v"}};
 }
 
-/// Leaf by leaf, every second one.
+/// Copies every second leaf.
 std::optional<Outcome> copy_memory_of_leaves(const Operands &o)
 {
    const std::string from = o.a.variable(o.shape), to = o.a.variable(o.shape);
@@ -228,7 +228,7 @@ std::optional<Outcome> load_and_store_leaves(const Operands &o)
    return Outcome{o.a.emit("OpLoad " + o.type() + " " + to), alternating(o.shape, "w", "v")};
 }
 
-/// Through a pointer into the matrix: the change of component 0 is undone.
+/// Changes component 0 through a pointer into the matrix, and restores it.
 std::optional<Outcome> component_in_memory(const Operands &o)
 {
    const std::string variable = o.a.variable(o.shape), of_w = o.a.variable(o.shape);
@@ -288,7 +288,7 @@ std::optional<Outcome> select_constants(const Operands &o)
       {"3"}};
 }
 
-/// A phi of x, which is made again on its side, if the flag is set, else of y.
+/// A phi of x, which is computed again on its side, if the flag is set, else of y.
 std::string phi(const Operands &o, uint32_t flag, const std::string &x, const std::string &y)
 {
    const std::string then = o.a.label(), otherwise = o.a.label(), merge = o.a.label();
@@ -350,7 +350,7 @@ std::string loop(const Operands &o, const Round &round)
    return x;
 }
 
-/// Three times is an odd number.
+/// Three swaps exchange the values.
 std::optional<Outcome> phi_of_swaps(const Operands &o)
 {
    const std::string x =
@@ -562,7 +562,7 @@ std::vector<Module> composite_modules(uint32_t turn)
             parse_module(std::string(operation.name) + "_" + named.name + "_" + kind.name,
                          header(kind, named.shape, *outcome) + a.text()));
       }
-      turn++; // or an operation would meet half of the kinds only
+      turn++; // otherwise an operation would get only half of the kinds
    }
    return modules;
 }

@@ -64,7 +64,8 @@ void PrintTo(const Case &c, std::ostream *out)
    *out << c.module.name;
 }
 
-/// Which kind of matrices meets which operation does not depend on the seed, so that names do not.
+/// The kind of matrices for each operation does not depend on the seed, so that names stay the
+/// same.
 std::vector<Case> all_cases()
 {
    std::vector<Case> cases;

@@ -30,7 +30,7 @@ glsl_cmat_description matrix(glsl_base_type type, uint32_t rows, uint32_t cols, 
    return desc;
 }
 
-/// Shaders with one multiplication each, put together.
+/// The uses of several shaders, each with one multiplication, joined.
 CmatUses uses(std::initializer_list<MatrixOperation> operations)
 {
    CmatUses u;
@@ -74,7 +74,7 @@ TEST(ChooseNativeShape, the_largest_that_divides)
    EXPECT_EQ(chosen(uses({floats(16, 16, 16)}), {}), "none");
 }
 
-/// Of other types, the driver has nothing to build from.
+/// The driver has no tiles of other types.
 TEST(ChooseNativeShape, types_have_to_be_the_same)
 {
    EXPECT_EQ(chosen(uses({floats(16, 16, 16)}), {bytes(16, 16, 16)}), "none");
@@ -114,8 +114,8 @@ TEST(ChooseNativeShape, narrow_sums_are_not_cut)
    EXPECT_EQ(chosen(u, {part, whole}), "16x16, k 16 of 16 bits");
 }
 
-/// Between tiles of different sizes a conversion moves elements, and only some know where these
-/// are.
+/// A conversion between tiles of different sizes moves elements, so the back end must know their
+/// places.
 TEST(ChooseNativeShape, conversions_between_tiles_of_one_size)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), bytes(16, 16, 32)};
@@ -180,7 +180,7 @@ TEST(ChooseNativeShape, native_without_cuts)
    EXPECT_TRUE(native_as_they_are(unsigned_matrix, {bytes(16, 16, 16)}, private_tiles));
 }
 
-/// Matrices that are not multiplied have to be something that the driver has, too.
+/// Matrices that are not multiplied must be types of the driver, too.
 TEST(ChooseNativeShape, matrices_without_operations)
 {
    CmatUses u = uses({floats(16, 16, 16)});
@@ -191,7 +191,7 @@ TEST(ChooseNativeShape, matrices_without_operations)
    EXPECT_EQ(chosen(u, {floats(16, 16, 16), narrow}), "16x16, k 16 of 16 bits");
 }
 
-/// Beside matrices that are cut.
+/// A matrix without a use stays whole beside matrices that are cut.
 TEST(ChooseNativeShape, keeps_matrices_without_a_use_whole)
 {
    const std::vector<MatrixOperation> native = {floats(8, 8, 8), floats(16, 16, 16)};

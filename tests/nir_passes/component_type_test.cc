@@ -23,7 +23,7 @@ TEST(ComponentTypes, each_row_is_a_type_of_its_own)
       EXPECT_TRUE(base_types.insert(info.base_type).second) << info.name;
       EXPECT_EQ(&component_type_info(info.type), &info);
       EXPECT_EQ(component_type_name(info.type), std::string(info.name));
-      /* NIR measures it the same. */
+      /* NIR has the same size for it. */
       EXPECT_EQ(glsl_base_type_get_bit_size(glsl_base_type(info.base_type)), info.bits)
          << info.name;
       EXPECT_TRUE(std::string(info.name).ends_with(std::to_string(info.bits)) ||
@@ -43,7 +43,7 @@ TEST(ComponentTypes, values_are_vulkans)
    EXPECT_EQ(uint32_t(ComponentType::u64), uint32_t(VK_COMPONENT_TYPE_UINT64_KHR));
 }
 
-/// The bits of an integer have no sign of their own: each operation says it.
+/// An integer's bits have no sign; each operation defines it.
 TEST(ComponentTypes, signs_are_for_operations_to_say)
 {
    EXPECT_EQ(component_type(GLSL_TYPE_INT8, false), ComponentType::u8);

@@ -100,7 +100,7 @@ std::string store(unsigned components, unsigned bits, unsigned align, SmallUnits
    return test::body(built.shader.get());
 }
 
-/// Its neighbours in the word may be stored meanwhile.
+/// Other invocations may store neighbours in the word meanwhile.
 TEST(LowerAccessUnits, PartsOfWordsAreExchanged)
 {
    constexpr SmallUnits words = {.bytes = false, .halves = false};

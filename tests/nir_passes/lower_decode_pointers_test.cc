@@ -105,7 +105,8 @@ TEST(LowerDecodePointers, refuses_pointers_that_are_numbers)
    EXPECT_NE(progress.error().message.find("something else with its pointer"), std::string::npos);
 }
 
-/// llama.cpp's attention has an offset to a decode function's block that one constant switches on.
+/// llama.cpp's attention has an offset to a decode function's block that depends on a
+/// specialization constant.
 TEST(LowerDecodePointers, ignores_code_that_constants_disable)
 {
    TypeTable types;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Vulkan's bindings become places in the sets' memory.
+/// Tests that Vulkan's bindings become places in the sets' memory.
 
 #include "nir_passes/memory/lower_descriptors.h"
 

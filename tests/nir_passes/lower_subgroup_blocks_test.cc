@@ -121,7 +121,7 @@ struct Condition {
 
 class LowerSubgroupBlocksIn : public testing::TestWithParam<Condition> {};
 
-/// Where the workgroup may part, the barrier stands behind the branch.
+/// If the workgroup may diverge, the barrier is behind the branch.
 TEST_P(LowerSubgroupBlocksIn, Branches)
 {
    Built built;
@@ -136,7 +136,7 @@ TEST_P(LowerSubgroupBlocksIn, Branches)
       << test::body(built.shader.get());
 }
 
-/// Where it may, the loop asks whether anyone is left.
+/// If it may diverge, the loop checks for remaining invocations.
 TEST_P(LowerSubgroupBlocksIn, Loops)
 {
    for (const bool before : {false, true}) {
@@ -206,7 +206,7 @@ TEST(LowerSubgroupBlocks, ExchangesWantFullBlocksAndMemory)
       EXPECT_EQ(has(text, "the driver has no subgroup size control"), *why != 0) << text;
       EXPECT_TRUE(has(text, why)) << text;
    }
-   /* A buffer that each invocation chooses hides that the value is the same in all. */
+   /* If each invocation chooses a buffer, the pass cannot see that the value is uniform. */
    Built chooses;
    nir_builder *b = &chooses.b;
    nir_def *chosen = _nir_build_load_ubo(b, 1, 32, nir_load_local_invocation_index(b),

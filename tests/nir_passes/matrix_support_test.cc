@@ -37,7 +37,7 @@ TEST(MatrixOperations, SaturateWhereProductsHaveTheSumsSign)
    }
 }
 
-/// As WGSL has subgroupMatrixMultiply: factors of one type, sums of the other sign too.
+/// As in WGSL's subgroupMatrixMultiply: factors of one type, sums of either sign.
 TEST(MatrixOperations, SumIntegersWithEitherSign)
 {
    using enum ComponentType;

@@ -20,7 +20,7 @@ namespace {
 using Words = std::vector<uint32_t>;
 using Random = std::mt19937;
 
-/// Of a processor's time: far more than any of these shaders takes.
+/// Processor time: far more than any of these shaders takes.
 constexpr unsigned seconds_for_one = 60;
 
 const std::string header = R"(
@@ -124,7 +124,7 @@ const std::string single_elements = header + R"(
       coopMatStore(product, c, 256, stride, rows);
    })";
 
-/// Tensor layouts and views, decode functions, layouts that depend on the way taken.
+/// Tensor layouts and views, decode functions, layouts that depend on a branch.
 const std::string tensors = header + R"(
    layout(binding = 3, scalar) buffer D { uint words[]; };
    layout(buffer_reference, scalar, buffer_reference_align = 2) buffer Block {
@@ -163,7 +163,8 @@ const std::string tensors = header + R"(
                            createTensorViewNV(2, false, 1, 0));
    })";
 
-/// SPV_NV_cooperative_matrix: both ways, in arrays and structs, with the length as a constant.
+/// SPV_NV_cooperative_matrix: loads and stores, in arrays and structs, with the length as a
+/// constant.
 const std::string without_use = header + R"(
    #define M fcoopmatNV<16, gl_ScopeSubgroup, SIZE, 16>
    #define FLOATS fcoopmatNV<32, gl_ScopeSubgroup, SIZE, 16>
@@ -269,7 +270,7 @@ void swap_words(Words &words, Random &random)
    std::swap(words[below(random, words.size())], words[below(random, words.size())]);
 }
 
-/// Small numbers are ids, enumerants and sizes: these mutants get past the validator most often.
+/// Small numbers are ids, enumerants and sizes: the validator accepts these mutants most often.
 void change_operand(Words &words, Random &random)
 {
    const std::vector<size_t> starts = instructions(words);
@@ -301,7 +302,7 @@ void repeat_instruction(Words &words, Random &random)
    words.insert(words.begin() + starts[below(random, starts.size())], copy.begin(), copy.end());
 }
 
-/// Says which mutant it was when the process dies of one.
+/// Names the mutant if the process dies.
 char last_words[80];
 
 void on_death(int signal)
@@ -311,7 +312,7 @@ void on_death(int signal)
    raise(signal);
 }
 
-/// SIGPROF after so many seconds on a processor, however busy the machine is; 0 for never.
+/// SIGPROF after so many seconds of processor time, which excludes other programs; 0: never.
 void limit_processor_seconds(unsigned seconds)
 {
    const itimerval timer = {{}, {time_t(seconds), 0}};

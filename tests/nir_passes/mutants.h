@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Damaged modules: for any words, a compiler has to return.
+/// Damaged modules, for which a compiler must return an error or a shader.
 
 #pragma once
 
@@ -13,9 +13,9 @@
 
 namespace weft::test {
 
-/// Calls `compile` with mutants of real matrix shaders, with the number of each; it returns whether
-/// the mutant was a shader still, and so does this: of how many.  A crash, or one that takes a
-/// minute, names its mutant.
+/// Calls `compile` with mutants of real matrix shaders and the number of each. `compile` returns
+/// whether the mutant is still a shader; the result is the number of these. If a mutant crashes or
+/// takes a minute, a message names it.
 unsigned for_each_mutant(unsigned count,
                          const std::function<bool(const ShaderSource &, unsigned mutant)> &compile);
 

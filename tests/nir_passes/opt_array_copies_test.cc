@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// For a shader whose functions are inlined: the number of all instructions, and of some kinds.
+/// The number of all instructions, and of some kinds, of a shader whose functions are inlined.
 struct Counts {
    unsigned loads = 0, stores = 0, loops = 0;
 };
@@ -41,7 +41,7 @@ const char *const buffers = R"(
    layout(binding = 3) uniform Constants { uvec4 constants[500]; };
 )";
 
-/// A value that is only read is where it was copied from.
+/// A value that is only read is read from the copy's source.
 TEST(OptArrayCopies, ArraysByValueThatAreOnlyReadAreNotCopied)
 {
    const struct {
@@ -82,7 +82,7 @@ TEST(OptArrayCopies, ArraysByValueThatChangeAreCopiedByLoops)
    }
 }
 
-/// The buffer is another by the time that the copy is read.
+/// The buffer changes before the copy is read.
 TEST(OptArrayCopies, WhatIsWrittenMeanwhileIsCopiedBefore)
 {
    const std::string text = read(buffers + std::string(R"(
@@ -105,8 +105,8 @@ TEST(OptArrayCopies, SmallArraysAreCopiedElementByElement)
    EXPECT_GE(counts.stores, 200u);
 }
 
-/// An array that is zero first is filled in a loop; one of two tables is copied from a table, of
-/// which there is one.
+/// A loop fills an array that begins with zeros. An array that begins with a table is copied from
+/// the one table.
 TEST(OptArrayCopies, ArraysOfConstantsThatChange)
 {
    std::string numbers = "uint[300](";

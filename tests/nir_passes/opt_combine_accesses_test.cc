@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Which neighbours in memory are accessed at once.
+/// The neighbours in memory that one access joins.
 
 #include "nir_passes/memory/opt_combine_accesses.h"
 
@@ -41,7 +41,7 @@ protected:
                              .align_offset = offset});
    }
 
-   /// Components of the loads (or stores) that the pass leaves.
+   /// The number of components of each load (or store) after the pass.
    std::vector<unsigned> left(nir_intrinsic_op op = nir_intrinsic_load_ssbo)
    {
       opt_combine_accesses(built.shader.get(), options);
@@ -125,7 +125,7 @@ TEST_F(CombineAccesses, SixAreFourAndTwo)
    EXPECT_EQ(sizes, (std::vector<unsigned>{2, 4}));
 }
 
-/// Mesa's pass, patched, looks at so many accesses between two, to see whether one is in the way.
+/// Mesa's patched pass checks at most so many accesses between two for a conflict.
 class CombineDistantAccesses : public CombineAccesses,
                                public testing::WithParamInterface<unsigned> {};
 

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// 64 numbers that differ from another table's.
+/// 64 numbers of a table; tables differ by `first`.
 std::string numbers(const std::string &type, unsigned first)
 {
    std::string text = type + "[64](";
@@ -42,7 +42,7 @@ unsigned stores(const std::string &text)
 /// Stores to counters, sums and buffers.
 constexpr unsigned others = 12;
 
-/// As inliners before this compiler write it: the table is stored wherever it is read.
+/// Inliners of other compilers store the table before each use.
 TEST(OptConstantArrays, TheSameStoresInSeveralBlocksAreMadeOnce)
 {
    const std::string table = "table = " + numbers("uint", 3) + "; ";
@@ -89,7 +89,7 @@ TEST(OptConstantArrays, TablesInStructs)
    EXPECT_EQ(test::count(text, "more"), 1u) << text; // its store: 2 is read
 }
 
-/// Each is another array now and then.
+/// The arrays change at run time.
 TEST(OptConstantArrays, ArraysThatChangeStay)
 {
    const std::string first = "table = " + numbers("uint", 3) + "; ";

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A value that is unpacked in two ways is one value.
+/// Two ways to unpack a number become the same value.
 
 #include "nir_passes/memory/opt_shift_pairs.h"
 

@@ -73,7 +73,7 @@ TEST_F(PointerGroupsOf, PhisJoin)
    EXPECT_EQ(names(z), "z");
 }
 
-/// Null is no reason to take two for one.
+/// A comparison with null does not join two variables.
 TEST_F(PointerGroupsOf, NullJoinsNothing)
 {
    nir_deref_instr *x = variable("x"), *y = variable("y");
@@ -86,7 +86,7 @@ TEST_F(PointerGroupsOf, NullJoinsNothing)
    EXPECT_EQ(names(pointer(null)), "");
 }
 
-/// They have to differ as offsets too.
+/// Compared variables must differ as offsets, too.
 TEST_F(PointerGroupsOf, ComparisonsJoin)
 {
    nir_deref_instr *x = variable("x"), *y = variable("y"), *z = variable("z");
@@ -95,7 +95,7 @@ TEST_F(PointerGroupsOf, ComparisonsJoin)
    EXPECT_EQ(names(z), "z");
 }
 
-/// In private memory, and values from there.
+/// Private memory joins the pointers that are stored there.
 TEST_F(PointerGroupsOf, MemoryJoins)
 {
    nir_deref_instr *x = variable("x"), *y = variable("y"), *z = variable("z");

@@ -53,7 +53,7 @@ struct Expectation {
    /// The matrix itself, with bound 0.
    explicit Expectation(const Matrix &);
 
-   /// Why `actual`, found at (row, col), is wrong; nothing when it is right.
+   /// The reason why `actual`, found at (row, col), is wrong; nothing if it is right.
    std::optional<std::string> mismatch(uint32_t row, uint32_t col, const void *actual) const;
    /// The first mismatch of a whole matrix, with its place.
    std::optional<std::string> mismatch(const Matrix &actual) const;

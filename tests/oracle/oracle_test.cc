@@ -145,7 +145,7 @@ TEST(Muladd, whole_numbers_are_exact)
    EXPECT_EQ(expected.mismatch(naive_f32(a, b, c)), std::nullopt);
 }
 
-/// 2048 is the last of the whole numbers that f16 has all of, however they are scaled.
+/// f16 has all whole numbers up to 2048, at any scale.
 TEST(Muladd, is_exact_as_far_as_the_significand_reaches)
 {
    for (const double scale : {1.0, 0.125, 16.0}) {
@@ -220,14 +220,14 @@ TEST(Muladd, subnormal_numbers_may_be_flushed)
    const auto takes = [](const Expectation &e, float x) { return !e.mismatch(0, 0, &x); };
    const double tiny = smallest_positive(type), normal = smallest_normal(type);
    const float zero = 0, nan = NAN;
-   // A factor, times a factor that makes it large; C; a product.
+   // The subnormal number is a factor of a large product; C; a product.
    EXPECT_TRUE(takes(expected(tiny, 0x1p100, 0, true), zero));
    EXPECT_TRUE(takes(expected(0x1p100, tiny, 0, true), float(tiny * 0x1p100)));
    EXPECT_FALSE(takes(expected(tiny, 0x1p100, 0, false), zero));
    EXPECT_TRUE(takes(expected(0, 0, 0x1p-130, true), zero));
    EXPECT_FALSE(takes(expected(0, 0, 0x1p-130, false), zero));
    EXPECT_TRUE(takes(expected(0x1p-70, 0x1p-70, 0, true), zero));
-   // Normal numbers are kept, and so is the rest of a sum.
+   // Normal numbers are kept, and so are the other terms of a sum.
    EXPECT_FALSE(takes(expected(normal, 0x1p100, 0, true), zero));
    EXPECT_FALSE(takes(expected(tiny, 0x1p100, 1, true), zero));
    EXPECT_FALSE(takes(expected(1, 1, 0, true), zero));
@@ -264,8 +264,8 @@ TEST(Muladd, integers_wrap_or_saturate)
    EXPECT_TRUE(muladd(a, b, Expectation(c), true, 0).exact[0] == INT32_MIN);
 }
 
-/// SPIR-V has the sum of products in the result's type before C is added, and leaves an overflow of
-/// the sum open.
+/// In SPIR-V, the sum of products has the result's type before C is added, and its overflow is
+/// undefined.
 TEST(Muladd, products_that_overflow_before_they_saturate_may_be_anything)
 {
    Matrix a(ComponentType::s8, 2, 1), b(ComponentType::s8, 1, 1), c(ComponentType::s8, 2, 1);

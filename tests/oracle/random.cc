@@ -33,7 +33,8 @@ static double draw_edge_float(Random &random, ComponentType type)
    }
 }
 
-/// With all exponents alike down from the square root of the largest number.
+/// A float with a uniformly random exponent, up to the exponent of the square root of the largest
+/// number.
 static double draw_extreme_float(Random &random, ComponentType type)
 {
    switch (draw(random, 64)) {

@@ -26,7 +26,7 @@ enum class Inputs {
    /// As edges, with magnitudes from the smallest subnormal to the square root of the largest
    /// number and, one in 64 each, the largest number, infinity and NaN.
    extremes,
-   /// Any bits at all; floats may be signalling NaNs.
+   /// Random bits; floats may be signalling NaNs.
    bits,
    /// Small whole numbers, |x| ≤ 8 (0..8 when unsigned): every sum and product of a few thousand is
    /// exact in f32.

@@ -56,8 +56,8 @@ using TensorPlace = std::variant<Clipped, Constant, InMemory>;
 
 enum class Access { load, store };
 
-/// Of a matrix with so many columns; without a view where it is null.  A layout that does not clamp
-/// may not be left.
+/// The place of an element of a matrix with so many columns. The view may be null. Elements must be
+/// inside of a layout that does not clamp.
 TensorPlace tensor_place(const TensorLayout &, const TensorView *, Access, uint32_t row,
                          uint32_t col, uint32_t cols);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""Holds a release archive to its promises.
+"""Checks a release archive.
 
 usage: package_test.py ARCHIVE
 
@@ -182,7 +182,7 @@ class PackageTest(unittest.TestCase):
                                          preexec_fn=lambda: os.sched_setaffinity(0, {cpu})))
 
     def test_memory(self):
-        """256 MB are enough; and where there are less, it does not crash."""
+        """256 MB are enough; with less memory, it does not crash."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         self.assert_verified(self.run_in(self.folder, *self.product()))
         self.assertLess(max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss), 256 << 10)
@@ -195,7 +195,7 @@ class PackageTest(unittest.TestCase):
                     self.assertNotEqual(ran.stderr, "")
 
     def test_forbidden_system_calls(self):
-        """As containers have it: memfd_create and perf_event_open fail."""
+        """As in containers: memfd_create and perf_event_open fail."""
         if platform.machine() != "x86_64":
             self.skipTest("system calls are known for x86-64")
         self.assert_verified(self.run_in(self.folder, *self.product(),
@@ -272,7 +272,7 @@ def forbid(*calls):
 
 
 def build_product(folder):
-    """The command that product.c is, without the devices' names; None where it cannot be built."""
+    """The command of product.c, without the devices' names; None if it cannot be built."""
     found = [path for name in ("glslang", "glslangValidator") if (path := shutil.which(name))]
     found = sorted(map(str, ROOT.glob("build*/subprojects/glslang-*/glslangValidator"))) + found
     compiler = shutil.which("cc")

@@ -316,7 +316,8 @@ int main(int argc, char **argv)
    end_of("instance");
    if (with_times && count > 1)
       count = 1;
-   /* Twice: one driver's state in this process is still there at the next turn. */
+   /* Runs twice, because the second run finds the state of the first one's driver in this process.
+    * */
    for (int round = 0; round < (with_times ? 1 : 2); round++)
       for (uint32_t i = 0; i < count; i++) {
          const int with_matrices = *argv[1] && has_matrices(devices[i]);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-// What product_matrix.comp computes, for devices without cooperative matrices or half floats.
+// The product of product_matrix.comp, for devices without cooperative matrices or half floats.
 #version 450
 
 layout(local_size_x_id = 0) in;

@@ -160,7 +160,7 @@ class RootsTest(unittest.TestCase):
                 self.assertLess(end - start, SECONDS)
                 info = root.run(weft_run, "--info", "--cpu")
                 self.assertEqual(info.returncode, 0, info.stdout)
-                # Also where nothing can be written.
+                # The archive also works on a read-only file system.
                 subprocess.run(["mount", "-o", "remount,ro", root.path], check=True)
                 self.assert_verified(root.run(weft_run, *self.product(root), variables={"HOME": "/opt/x"}))
 
@@ -278,7 +278,7 @@ class RootsTest(unittest.TestCase):
         npm_install(root.path / "opt/webgpu", package)
         shutil.copy(ROOT / "examples/product/product.mjs", root.path / "opt/webgpu")
         product = "/opt/webgpu/product.mjs"
-        # Without the layer there are no matrices.
+        # Without the layer, the device has no matrices.
         self.assertIn("no subgroup matrices", root.run("node", product).stdout)
         activate = "require('/opt/webgpu/node_modules/weft-vulkan').activate({layer: true}); import('%s');"
         for command in (["/opt/webgpu/node_modules/.bin/weft-vulkan", "run", "--layer", "node", product],

@@ -84,8 +84,7 @@ private:
       }
    }
 
-   /// A variable for each phi that is taken apart: the blocks before store there, its own block
-   /// loads.
+   /// Replaces phis by variables: the predecessors store, the phi's block loads.
    void remove_phis()
    {
       struct Incoming {
@@ -107,7 +106,7 @@ private:
          b.body.insert(b.body.begin() + ptrdiff_t(b.begin()), loads.begin(), loads.end());
       }
       for (Block &b : f.blocks) {
-         // All values are from before the stores, as they are ids.
+         // Operands are ids, so their values are from before the stores.
          std::vector<Instruction> stores;
          for (const Incoming &i : incoming[b.label])
             stores.push_back(Instruction::make(Op::OpStore, 0, 0, {i.variable, i.value}));
@@ -244,7 +243,7 @@ private:
    {
       std::map<uint32_t, uint32_t> loaded;
       for (const uint32_t label : b.successors()) {
-         // A block that is its own loop is rewritten just now.
+         // A block that is its own loop is the one that is being rewritten.
          std::vector<Instruction> &next =
             label == b.label ? body : std::ranges::find(f.blocks, label, &Block::label)->body;
          const size_t phis =

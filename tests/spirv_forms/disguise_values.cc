@@ -125,7 +125,7 @@ private:
       return opcode == Op::OpTypeStruct || opcode == Op::OpTypeArray;
    }
 
-   /// Any value of a type that comes at no cost.
+   /// An arbitrary value of a type, without instructions.
    uint32_t filler(uint32_t type) { return happens(random, 50) ? m.undefined(type) : m.null(type); }
 
    uint32_t select(std::vector<Instruction> &body, uint32_t type, uint32_t value, uint32_t result)

@@ -43,7 +43,7 @@ std::optional<Form> find_form(std::string_view name);
 /// with the reason if the result is not valid.
 std::vector<uint32_t> in_form(std::span<const uint32_t> spirv, Form, uint64_t seed);
 
-/// Why a module is not valid for Vulkan 1.3, or nothing.
+/// The reason why a module is not valid for Vulkan 1.3, or nothing.
 std::optional<std::string> find_fault(std::span<const uint32_t> spirv);
 
 /// A seed that is the same for the same module.

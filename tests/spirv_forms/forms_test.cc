@@ -47,7 +47,7 @@ struct Shader {
    const char *name, *body, *functions = "";
 };
 
-/// Every way in which variables hold values, and meet.
+/// Shaders with all ways in which variables hold values, and in which control flow joins them.
 const Shader shaders[] = {
    {"straight", R"(
    Pair p;
@@ -222,7 +222,7 @@ TEST(FormsTest, EachStepMeansTheSame)
       const std::vector<uint32_t> spirv = compile(s.body, s.functions);
       const std::vector<uint32_t> expected = evaluate(spirv, words_of_buffer());
       for (uint64_t seed = 0; seed < 10; seed++) {
-         // And each form of the results of the ones before.
+         // Each form of the results of the forms before.
          Module chain(spirv);
          oracle::Random random(seed);
          uint32_t number = 0;
@@ -245,7 +245,7 @@ TEST(FormsTest, VariablesBecomeValues)
    oracle::Random random(1);
    Module module(compile(straight.body));
    promote_variables(module, random, 100);
-   // Functions get other composites as a whole.
+   // Other composites are passed to functions as a whole.
    EXPECT_GT(chains_into_variables(Module(compile(straight.body))), 4u);
    EXPECT_EQ(chains_into_variables(module), 0u);
    EXPECT_GT(count(module, Op::OpCompositeInsert), 4u);
@@ -284,7 +284,7 @@ TEST(FormsTest, ValuesBecomeVariables)
    EXPECT_GT(count(module, Op::OpCopyMemory), 4u);
 }
 
-/// All that the rewriter can write comes, also with a matrix deep inside.
+/// The rewriter's output contains all instructions that it can write, also for nested matrices.
 TEST(FormsTest, AllInstructionsCome)
 {
    std::map<Op, uint32_t> counts, with_matrices;

@@ -36,7 +36,7 @@ struct Block {
    uint32_t label = 0;
    std::vector<Instruction> body; ///< without the label
 
-   /// Where the instructions that end the block begin, a merge instruction among them.
+   /// The index of the first instruction that ends the block, which may be a merge instruction.
    size_t end() const;
    /// Behind the phis and variables at the beginning.
    size_t begin() const;
@@ -94,13 +94,12 @@ public:
    uint32_t array_type(uint32_t element, uint32_t length);
    uint32_t struct_type(const std::vector<uint32_t> &members);
    uint32_t function_type(uint32_t result, const std::vector<uint32_t> &parameters);
-   /// Another type that is logically the same: as many structs and arrays inside as there are are
-   /// made anew.
+   /// Another type that logically matches: new structs and arrays with the same members.
    uint32_t copy_of_type(uint32_t type);
 
    bool has_capability(spv::Capability) const;
    bool has_decoration(uint32_t id, spv::Decoration) const;
-   /// Whether an id has a decoration that says more than a precision.
+   /// Whether an id has a decoration other than for precision.
    bool is_decorated(uint32_t id) const;
    /// Forgets the names and decorations of ids that are gone.
    void remove_annotations(const std::set<uint32_t> &ids);

@@ -121,7 +121,7 @@ private:
       }
    }
 
-   /// The place that an access chain leads to, or nothing where a variable has to stay for it.
+   /// The place that an access chain leads to, or nothing if the variable must stay.
    std::optional<Place> follow(const Place &from, const Instruction &chain) const
    {
       Place place = from;
@@ -322,7 +322,8 @@ private:
       return id;
    }
 
-   /// A part of a value.  An index that is not constant picks among all of an array.
+   /// Reads a part of a value. An index that is not constant selects among all elements of an
+   /// array.
    void read(std::vector<Instruction> &body, uint32_t type, uint32_t value,
              const std::vector<Index> &path, uint32_t part_type, uint32_t result)
    {
@@ -382,7 +383,7 @@ private:
       body.push_back(Instruction::make(Op::OpCopyObject, type, result, {value}));
    }
 
-   /// How many members there are where the path has an index.
+   /// The number of members at the path's last index.
    uint32_t count_at(uint32_t type, const std::vector<Index> &path, size_t index) const
    {
       for (size_t n = 0; n < index; n++)
@@ -430,7 +431,7 @@ private:
       }
    }
 
-   uint32_t taken = 0; ///< by which predecessor find_condition()'s true comes
+   uint32_t taken = 0; ///< the predecessor for which find_condition()'s result is true
 
    /// The condition between the two branches into a block, if these are empty.
    std::optional<uint32_t> find_condition(size_t b)

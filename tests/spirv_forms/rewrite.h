@@ -10,7 +10,7 @@
 
 namespace weft::forms {
 
-/// Draws whether something happens that happens `percent` times in a hundred.
+/// True with a probability of `percent` in a hundred.
 inline bool happens(oracle::Random &random, uint32_t percent)
 {
    return oracle::draw(random, 100) < percent;

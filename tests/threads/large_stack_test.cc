@@ -96,7 +96,7 @@ size_t own_stack_bytes()
    return bytes;
 }
 
-/// Of the thread on which work runs; 0 if that is the calling one.
+/// The stack size of the thread on which work runs; 0 for the calling thread.
 size_t stack_bytes_of_work()
 {
    size_t bytes = 0;
@@ -174,7 +174,7 @@ TEST(LargeStackThreads, RunAsManyAsAreAllowed)
             const int now = ++running;
             for (int before = most; before < now && !most.compare_exchange_weak(before, now);)
                ;
-            // The first one stays until another runs beside it, however slow the machine is.
+            // The first task runs until another one runs beside it, on a machine of any speed.
             const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
             do
                std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 std::atomic<bool> table_is_there = false;
 
-/// A compiler's table, made when it is first needed.
+/// A compiler's table, created at its first use.
 struct Table {
    Table() { table_is_there = true; }
    ~Table() { table_is_there = false; }
@@ -35,8 +35,8 @@ void use_table()
    static Table table;
 }
 
-/// Threads that work while another one calls exit(); the process ends by 3 if the table went too
-/// early.
+/// Threads work while another one calls exit(). The process ends with status 3 if the table was
+/// destroyed too early.
 void exit_while_threads_work(int threads)
 {
    // Called last: a process that does not wait lives long enough for the work to see it.
@@ -95,7 +95,7 @@ TEST(RunningWork, MayCallExitItself)
    EXPECT_EXIT((void)call_on_large_stack([] { std::exit(0); }), testing::ExitedWithCode(0), "");
 }
 
-/// Work that is queued when exit() is called is not done, and exit() does not wait for it.
+/// Work that is only queued when exit() is called does not run, and exit() does not wait for it.
 TEST(RunningWork, IsNotDoneIfItOnlyWaited)
 {
    const auto child = [] {

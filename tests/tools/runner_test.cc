@@ -360,7 +360,7 @@ void main() { numbers[0] = float(whole); }
    }
 }
 
-/// A dispatch of `product` on factors that matter.
+/// A dispatch of `product` on random factors.
 struct Product {
    const std::vector<uint32_t> spirv = compile_glsl(product);
    const uint32_t size = 32;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Which variables weft-run sets for which loader.
+/// The variables that weft-run sets for old and new loaders.
 
 #include "tests/scratch_folder.h"
 #include "tools/weft_run/environment.h"
@@ -48,7 +48,7 @@ TEST(WeftRunEnvironment, the_cpu_device_alone)
    for (const uint32_t loader : {0u, old_loader, new_loader})
       EXPECT_EQ(plan(cpu, loader), expected);
    EXPECT_EQ(plan(cpu, new_loader, {{"VK_DRIVER_FILES", "/other.json"}}), expected);
-   // Filters would take it away again.
+   // A filter would remove the layer again.
    Variables without_filters = expected;
    without_filters["VK_LOADER_DRIVERS_SELECT"] = "unset";
    EXPECT_EQ(plan(cpu, new_loader, {{"VK_LOADER_DRIVERS_SELECT", "nvidia*"}}), without_filters);
@@ -107,7 +107,7 @@ TEST(WeftRunEnvironment, the_layer)
                               {"VK_INSTANCE_LAYERS", std::string("VK_LAYER_X:") + layer_name}}));
    EXPECT_EQ(plan(layer, new_loader, {{"VK_INSTANCE_LAYERS", layer_name}}).at("VK_INSTANCE_LAYERS"),
              layer_name);
-   // Loaders' filters of layers have a variable that stands above the one that switches all off.
+   // Loaders have a variable that overrides the filter which disables all layers.
    EXPECT_EQ(plan(layer, new_loader, {{"VK_LOADER_LAYERS_DISABLE", "~all~"}})
                 .at("VK_LOADER_LAYERS_ENABLE"),
              layer_name);

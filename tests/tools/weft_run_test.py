@@ -145,7 +145,7 @@ class Info(Scratch):
             self.assertIn("amd+identity is refused", extension["reason"])
         page = run("--info", "--cpu", "--layer", **refused).stdout
         self.assertIn("no cooperative matrices: amd+identity is refused", page)
-        # Of the driver's own it takes none away.
+        # The layer hides none of the driver's own matrices.
         del refused["WEFT_LOWERING"]
         self.assertTrue(self.info("--cpu", "--layer", **refused)["has_matrices"])
 
@@ -263,7 +263,7 @@ class Installed(Scratch):
             self.assertEqual(ran.returncode, 1 if arguments[0] == "--info" else 125)
             self.assertIn(f"{self.root}/lib/{DRIVER.name}, which is not there",
                           ran.stdout + ran.stderr)
-        # The layer does without the driver.
+        # The layer does not need the driver.
         self.assertEqual(run("--layer", "true", program=program).returncode, 0)
         shutil.rmtree(self.root / "share")
         ran = run("--layer", "true", program=program)

@@ -140,7 +140,7 @@ class Weftc(unittest.TestCase):
         with open(module, "rb") as file:
             words = file.read()
         self.assertEqual(words[:4], bytes.fromhex("03022307"))
-        # It is a shader like another.
+        # The result is an ordinary shader.
         self.assertEqual(self.weftc("--emit=nir", module).returncode, 0)
         self.assertEqual(self.weftc("--emit=spirv", self.module).stdout, words)
 
@@ -176,7 +176,7 @@ class Weftc(unittest.TestCase):
         self.assertIn("OpCooperativeMatrixMulAddKHR",
                       header(*described("native 16x16x16 f16 f16 f16 f16 # own\n")))
         emit = ("--emit=spirv", "-o", self.path("none"))
-        # Neither f16 nor elements of 16 bits are needed; to know an invocation from another is.
+        # The shader needs the invocation's number, but no f16 and no elements of 16 bits.
         words = header(*described("base lavapipe\nwithout float16 storage_buffer_16bit"))
         self.assertNotIn("OpCapability Float16", words)
         self.assertNotIn("OpCapability StorageBuffer16BitAccess", words)
@@ -420,7 +420,7 @@ class Weftc(unittest.TestCase):
         # By the maps: 37 = 4 * 8 + 5; the block of 8 by 4 to the right of the first.
         self.assertIn("as tiles: component 4 of invocation 5; as registers: component 9 of "
                       "invocation 1\n", text)
-        # Nor is it found by a pass.
+        # No pass has the fault.
         result = self.weftc("--bisect", "--path", "tiles/w8", "--reference", "tiles/w16", module)
         self.assertEqual(result.returncode, 1)
         self.assertIn("wrong even without optional passes", result.stderr.decode())
