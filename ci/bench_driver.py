@@ -154,7 +154,7 @@ def measure_phases(variables, folder):
 
 
 def plot(results, folder):
-    # Where Debian's Python is not the first in PATH, the package is Debian's all the same.
+    # The package comes from Debian, even if another Python is the first in PATH.
     sys.path.append('/usr/lib/python3/dist-packages')
     try:
         import matplotlib

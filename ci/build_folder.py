@@ -31,7 +31,7 @@ def say(message):
 
 
 def spelled(value):
-    """As -D has it."""
+    """The value as text for -D."""
     if isinstance(value, list):
         return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -12,7 +12,7 @@ from client_root import NEW_VALIDATION, QUICK_LAVAPIPE, SOURCE, fail
 END_TO_END_TESTS = SOURCE / 'build/tests/e2e/weft_e2e'
 
 KHRONOS_VALIDATION = 'VK_LAYER_KHRONOS_validation'
-# As tests/e2e/meson.build has them: without bad input, which breaks rules on purpose.
+# The same tests as in tests/e2e/meson.build: without bad input, which breaks rules on purpose.
 VALIDATED_TESTS = 'Validation.*:Cmat*:ControlFlow.*:Memory.*:Subgroup.*:Types.*'
 # Their shaders have vectors of eight components, to which the layers object without LongVectorEXT.
 UNKNOWN_TO_VALIDATION = 'CmatTensor.*vector_decode*'
@@ -34,7 +34,7 @@ def validation(root, arguments, driver, layers):
         runs += [('on the driver', KHRONOS_VALIDATION, {})]
     if layers:
         registers = {'WEFT_LOWERING': 'registers', 'WEFT_TEST_LAYER': 'lowers'}
-        # Of 8×8×8 tiles, so that most matrices are built from several.
+        # The driver has 8×8×8 tiles only, so that most matrices are built from several.
         tiles = {'WEFT_LOWERING': 'tiles', 'WEFT_TEST_LAYER': 'lowers',
                  'WEFT_ICD_PROFILE': 'lavapipe'}
         below = f'{ours}:{KHRONOS_VALIDATION}'

@@ -22,7 +22,7 @@ struct Device {
    PhysicalDevice *physical() const { return reinterpret_cast<PhysicalDevice *>(vk.physical); }
 };
 
-/// For the queue's thread: waits until done() is true (called with the mutex of `progress` held).
+/// Lets the queue's thread wait until done() is true (called with the mutex of `progress` held).
 /// False if the device is lost or being destroyed, so that waiting may never end.
 template <typename Done>
 bool wait_in_queue(Device *device, Done done)

@@ -143,8 +143,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice handle, c
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_physical_device_proc_addr(VkInstance handle,
                                                                        const char *name)
 {
-   // Also for an unfinished instance: while it is created, the layer queries these commands of the
-   // next layer. Loaders before 1.3.211 then query the layer, and keep its answer.
+   // Also answers for an unfinished instance: while it is created, the layer queries these commands
+   // of the next layer. Loaders before 1.3.211 then query the layer, and keep its answer.
    const EntryPoint *entry = find_entry_point(name);
    if (entry && entry->level == Level::matrices)
       return entry->function;

@@ -15,7 +15,7 @@ import re
 import sys
 import xml.etree.ElementTree as et
 
-# Whose chains are copied.
+# The structs whose chains are copied.
 ROOTS = {'VkDeviceCreateInfo', 'VkPhysicalDeviceFeatures2', 'VkPipelineShaderStageCreateInfo',
          'VkComputePipelineCreateInfo'}
 

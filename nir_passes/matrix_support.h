@@ -51,7 +51,8 @@ struct FlexibleOperation {
    bool covers(const MatrixOperation &) const;
 };
 
-/// For each combination of types among the operations, any multiple of 8 as M, N and K.
+/// An operation for each combination of types among the operations, with any multiple of 8 as M, N
+/// and K.
 std::vector<FlexibleOperation> flexible_operations(std::span<const MatrixOperation>,
                                                    uint32_t max_dimension);
 
@@ -68,7 +69,7 @@ struct MatrixSupport {
    std::vector<FlexibleOperation> flexible = {};
 
    bool covers(const MatrixOperation &) const;
-   /// Without operations for workgroups of other sizes.
+   /// The same support, without operations for workgroups of other sizes.
    MatrixSupport in_workgroup(uint32_t invocations) const;
 };
 

@@ -27,7 +27,7 @@ void write_types(const MatrixOperation &op, Properties &p)
       p.ResultType = decltype(p.ResultType)(op.result);
 }
 
-/// For VkCooperativeMatrixPropertiesNV and …KHR: one shape, at subgroup scope.
+/// Fills VkCooperativeMatrixPropertiesNV or …KHR: one shape, at subgroup scope.
 template <typename Properties>
 void write_operation(const MatrixOperation &op, Properties &p)
 {
@@ -55,7 +55,7 @@ inline std::optional<MatrixOperation> read_operation(const VkCooperativeMatrixPr
                           p.saturatingAccumulation == VK_TRUE};
 }
 
-/// For the structs of flexible dimensions: multiples of a shape.
+/// Fills the structs of flexible dimensions: multiples of a shape.
 template <typename Properties>
 void write_multiples(const MatrixOperation &op, Properties &p)
 {

@@ -73,7 +73,8 @@ constexpr MatrixOperation lavapipe[] = {
 };
 
 constexpr std::string_view khr_alone[] = {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME};
-// Without extensions newer than driver 580: decode functions of vectors, maintenance1, float8.
+// The list excludes extensions newer than driver 580: decode functions of vectors, maintenance1,
+// float8.
 constexpr std::string_view nvidia_extensions[] = {
    VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
    VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME,

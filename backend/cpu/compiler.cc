@@ -25,8 +25,8 @@ namespace weft::cpu {
 
 namespace {
 
-/// For matrices of workgroup scope, in addition to the shader's own shared memory: the largest such
-/// matrices that programs are likely to have.
+/// Shared memory for matrices of workgroup scope, in addition to the shader's own: enough for the
+/// largest matrices that programs are likely to have.
 constexpr uint32_t staging_bytes = 128 * 1024;
 
 using Clock = std::chrono::steady_clock;

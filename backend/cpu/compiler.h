@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// From SPIR-V to a program for this machine's CPU. A driver needs no other interface of the
+/// Compiles SPIR-V to a program for this machine's CPU. A driver needs no other interface of the
 /// compiler. NIR and LLVM do not appear in it.
 
 #pragma once
@@ -31,8 +31,8 @@ namespace weft::cpu {
 /// default subgroup and were tuned on GPUs of 32 or 64. With subgroups of 8, llama.cpp's matrix
 /// shaders have no whole tile for a subgroup.
 constexpr uint32_t default_subgroup_size = 32;
-/// For matrices of workgroup scope, where the size is free: each subgroup loads all of B, so few
-/// subgroups are better.
+/// The size for shaders with matrices of workgroup scope, if the application allows any size: each
+/// subgroup loads all of B, so few subgroups are better.
 constexpr uint32_t workgroup_matrices_subgroup_size = 64;
 
 /// Whether a shader has matrices of workgroup scope, by its specialization constants.
@@ -106,8 +106,8 @@ const MatrixSupport &supported_matrices();
 /// The reason why no program can run in this process: instructions that the CPU lacks, or a shadow
 /// stack. None if programs can run.
 std::optional<std::string> missing_instructions();
-/// For VkPhysicalDeviceProperties::deviceName: the CPU's brand string and the matrix instructions
-/// in use.
+/// The text for VkPhysicalDeviceProperties::deviceName: the CPU's brand string and the matrix
+/// instructions in use.
 std::string host_description();
 /// The CPU's brand string alone.
 std::string host_name();
@@ -140,7 +140,8 @@ using FutureProgram = std::shared_future<Result<std::shared_ptr<const Program>>>
 class Programs {
 public:
    virtual ~Programs() = default;
-   /// Without stack_bytes and needs_tile_configuration, which programs may have different.
+   /// The members stack_bytes and needs_tile_configuration are not set, because they may differ
+   /// between programs.
    virtual const ProgramInfo &info() const = 0;
    /// The program for a dispatch, which lives as long as this.
    virtual const FutureProgram &program_for(const DispatchFacts &) = 0;

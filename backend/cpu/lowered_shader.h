@@ -35,7 +35,7 @@ struct LoweredShader {
    bool robust_buffer_access;
 };
 
-/// From SPIR-V to NIR: all passes on NIR except find_uniform_values().
+/// Translates SPIR-V to NIR and runs all passes on NIR except find_uniform_values().
 Result<LoweredShader> lower(const ShaderSource &, const CompileOptions &);
 
 /// LLVM IR. The last stage depends on it alone, and fails only without memory or by a bug.
@@ -51,11 +51,11 @@ struct Specialization {
    const BranchDecisions &decisions;
 };
 
-/// From NIR to LLVM IR. Uses only the options `dump`, `control` and `statistics`.
+/// Translates NIR to LLVM IR. Uses only the options `dump`, `control` and `statistics`.
 Result<TranslatedShader> translate(LoweredShader, const CompileOptions & = {},
                                    const Specialization * = nullptr);
 
-/// LLVM's passes, machine code, a callable program. Uses the same options.
+/// Runs LLVM's passes, generates machine code and links a callable program. Uses the same options.
 Result<std::shared_ptr<const Program>> generate(TranslatedShader, const CompileOptions & = {});
 
 } // namespace weft::cpu

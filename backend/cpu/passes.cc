@@ -97,7 +97,7 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    run.check(validate_cmat, options.matrices);
    lower_matrices(run, target);
    RUN(run, pack_factors, W);
-   /* Before the first loop is unrolled. */
+   /* Must run before the first loop is unrolled. */
    RUN(run, choose_unrolling, W);
 
    /* System values become the subgroup's ids. */
@@ -105,7 +105,7 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    nir_lower_compute_system_values_options ids = {};
    ids.lower_cs_local_id_to_index = true;
    RUN(run, nir_lower_compute_system_values, &ids);
-   /* After the pass above, which computes local ids from the index. */
+   /* Must come after the pass above, which computes local ids from the index. */
    RUN(run, lower_invocation_ids, W);
 
    /* Variables become values. Copies of whole arrays and structs go first, because vars_to_ssa and
@@ -120,10 +120,10 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    RUN(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
    RUN(run, nir_opt_large_constants, glsl_get_natural_size_align_bytes, 32u);
 
-   /* After copy propagation within an invocation, before accesses are combined. */
+   /* Must come after copy propagation within an invocation, and before accesses are combined. */
    RUN(run, opt_visibility_barriers, nir_var_all);
-   /* Again, for loops of products: now their iterations can be counted, and nothing moves across
-    * the remaining barriers. The next optimize() unrolls. */
+   /* Runs again for loops of products: now their iterations can be counted, and nothing moves
+    * across the remaining barriers. The next optimize() unrolls. */
    RUN(run, choose_unrolling, W);
 
    /* Buffers and shared memory become addresses. SPIR-V defines the layout of buffers; shared
@@ -150,12 +150,12 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    RUN(run, lower_descriptors, options.bindings);
 
    optimize(run, unroll_tiles);
-   /* After addresses are simple and unused accesses are removed. */
+   /* Must come after addresses are simplified and unused accesses are removed. */
    if (RUN(run, opt_shift_pairs))
       RUN(run, nir_opt_cse);
    RUN(run, opt_combine_accesses, CombineOptions{.checks_components = true});
 
-   /* After all passes that fold indices of tiles to constants, and before tile memory has
+   /* Must come after all passes that fold indices of tiles to constants, and before tile memory has
     * addresses. */
    RUN(run, nir_remove_dead_variables, nir_var_mem_shared, nullptr);
    /* Shared memory with the shader's own layout has no room for tiles. */

@@ -104,7 +104,7 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
 
    /* Shared memory becomes arrays of scalars, buffers become addresses. */
    RUN(run, opt_visibility_barriers, nir_var_mem_shared);
-   /* Before lower_explicit_io, while accesses name their variables. */
+   /* Must come before lower_explicit_io, while accesses name their variables. */
    RUN(run, lower_shared_memory);
 
    RUN(run, nir_lower_explicit_io, nir_variable_mode(nir_var_mem_ubo | nir_var_mem_ssbo),
@@ -118,7 +118,8 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
     * robustBufferAccess allows accesses within 16 bytes to be checked together, so joining them is
     * valid. */
    RUN(run, opt_combine_accesses, CombineOptions{.keep_buffers = driver.robust_buffer_access_2});
-   /* After accesses are joined, so that few are left; before units, which differ by buffer. */
+   /* Must come after accesses are joined, so that few are left, and before units, which differ by
+    * buffer. */
    RUN(run, lower_buffer_choices);
    /* The last pass that reads byte offsets. */
    RUN(run, lower_access_units,
@@ -127,7 +128,7 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
    RUN(run, nir_remove_dead_variables,
        nir_variable_mode(nir_var_function_temp | nir_var_mem_shared), nullptr);
 
-   /* After branch conditions are values and buffer accesses are intrinsics. */
+   /* Must come after branch conditions are values and buffer accesses are intrinsics. */
    if (options.blocks)
       RUN(run, lower_subgroup_blocks,
           BlockOptions{options.target.subgroup_size, options.max_shared_bytes});

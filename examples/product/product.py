@@ -53,7 +53,7 @@ CooperativeMatrixProperties = tagged(
                                                       'saturating', 'scope'))
 SubgroupProperties = tagged('SubgroupProperties', 1000094000,
                             *words('size', 'stages', 'operations', 'quads'))
-# Of the device's own properties, only the name is read.
+# Only the name of the device's own properties is read.
 Properties2 = tagged('Properties2', 1000059001, *words('api', 'driver', 'vendor', 'device', 'type'),
                      ('name', c_char * 256), ('rest', c_uint64 * 128))
 QueueCreateInfo = tagged('QueueCreateInfo', 2, *words('flags', 'family', 'count'),

@@ -363,7 +363,7 @@ Result<DriverFacts> read_driver_report(std::string_view text)
    try {
       json = Json::parse(text);
    } catch (const Json::parse_error &error) {
-      // Without the library's own number in brackets.
+      // Removes the library's own number in brackets.
       const std::string message = error.what();
       return Error{message.substr(message.find("] ") + 2)};
    }

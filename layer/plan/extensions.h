@@ -76,7 +76,7 @@ struct ExtensionRow {
    bool (*adds_to_native)(const PlanSettings &, const MatrixPlan &);
 };
 
-/// In the order of Extension.
+/// The rows of the table, in the order of Extension.
 std::span<const ExtensionRow> extension_rows();
 const ExtensionRow *find_extension(const char *name);
 

@@ -181,8 +181,8 @@ void plan_flexible(MatrixPlan &plan)
    };
    plan.flexible = flexible_of(plan.operations);
    plan.flexible_of_native_types = flexible_of(plan.operations_of_native_types);
-   // In 32 KiB, a matrix of 64×64 components of 16 bits. If the driver has matrices of workgroup
-   // scope, programs leave memory only for its own.
+   // A quarter of shared memory: of 32 KiB, enough for a matrix of 64×64 components of 16 bits. If
+   // the driver has matrices of workgroup scope, programs leave memory only for its own.
    if (plan.lowers(Extension::nv_cooperative_matrix2))
       plan.staging_bytes = plan.max_shared_bytes / 4;
 }

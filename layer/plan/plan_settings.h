@@ -9,7 +9,7 @@
 
 namespace weft::layer {
 
-/// In the order of the setting's values (layer/setting_table.h).
+/// The values of the setting, in the order of layer/setting_table.h.
 enum class Lowering {
    automatic, ///< shaders that the driver can run itself stay as they are
    tiles,     ///< every shader is lowered, to the driver's own tiles if it can be built from them

@@ -140,7 +140,7 @@ def product(a, b, m, n, k):
 
 
 class Shaders(unittest.TestCase):
-    """By every path, against numbers computed here."""
+    """Runs the shaders by every path and compares with numbers computed here."""
 
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()

@@ -22,7 +22,8 @@ READMES = ("nir_passes", "backend/cpu", "backend/spirv")
 WITHOUT_README = {"pch"}
 FAMILY = "x86"
 HEADERS_OF_FAMILY = re.compile(r"\w*intrin\.h|\bcpuid\.h|IntrinsicsX86")
-# And names of its instructions in C++, LLVM and assembly, of its registers' size, of its functions.
+# Names of the family's instructions in C++, LLVM and assembly, of its registers' size and of its
+# functions.
 OF_FAMILY = re.compile(
     HEADERS_OF_FAMILY.pattern + r"|\b_mm\d*_|__builtin_(ia32|cpu)_|Intrinsic::x86_|llvm\.x86\.|"
     r"LLVMInitializeX86|x86_64-|no_caller_saved_registers|\b(__)?asm(__)?( volatile)? ?\(|_ZGV|"

@@ -38,7 +38,7 @@ inline double seconds_since(Clock::time_point start)
    return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Of all threads of the process.
+/// The CPU time of all threads of the process.
 inline double cpu_seconds()
 {
    timespec time;

@@ -269,7 +269,7 @@ bool check_case(Device &device, const Case &c, int direction, std::mt19937 &rand
 {
    printf("%-14s %-8s ", c.name().c_str(), direction < 0 ? "forward" : "inverse");
    fflush(stdout);
-   // In single precision, so that both precisions have the same numbers.
+   // The input has single precision, so that both precisions have the same numbers.
    Numbers input(c.count());
    for (auto &value : input)
       value = {int32_t(random()) / 256 * 0x1p-23, int32_t(random()) / 256 * 0x1p-23};

@@ -270,7 +270,7 @@ void Generator::append_query(std::vector<Command> &commands)
       const uint32_t flags = random.below(8);
       const uint32_t unit = flags & query_64 ? 8 : 4;
       const uint32_t size = unit * (flags & query_availability ? 2 : 1);
-      // At the beginning of a buffer or anywhere, tightly or with gaps.
+      // The results go to the beginning of a buffer or to any place, with or without gaps.
       commands.push_back(CopyQueries{pool, query, random.between(1, std::min(queries - query, 3u)),
                                      b, random.below(c.buffers[b].size / unit) * unit,
                                      size + random.below(3) * unit, flags});

@@ -156,7 +156,7 @@ void Interpreter::submit(const Submit &submit, size_t number)
             require(!is_blocked(), "a binary semaphore depends on the host");
             binary[b] = false;
          } else {
-            // Even ones are the host's to signal, odd ones the queue's.
+            // The host signals even semaphores, the queue odd ones.
             require(wait.semaphore % 2 == 0 || wait.value <= last[wait.semaphore],
                     "waits for ever");
             require(wait.value > 0, "no value");
@@ -547,7 +547,8 @@ Interpretation make_valid(Case &c)
             return result;
          c.steps.push_back(WaitIdle{false});
       }
-      // From the last one on, so that numbers stay right; executed commands may be refused twice.
+      // Removes from the last refusal on, so that earlier numbers stay valid. Executed commands may
+      // be refused twice.
       std::set<std::pair<size_t, size_t>> refused;
       for (const Refusal &refusal : result.refusals)
          refused.insert({refusal.step, refusal.command});

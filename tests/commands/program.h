@@ -301,7 +301,7 @@ struct Size {
 };
 Size size(const Case &);
 
-/// For std::visit: a function for each type.
+/// A visitor for std::visit with a function for each type.
 template <typename... F>
 struct Visitor : F... {
    using F::operator()...;

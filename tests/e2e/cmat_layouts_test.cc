@@ -320,7 +320,7 @@ TEST(CmatLayouts, blocks)
                  });
 }
 
-/// Where cooperativeMatrixRobustBufferAccess is enabled.
+/// Descriptors may end within a matrix if cooperativeMatrixRobustBufferAccess is enabled.
 TEST(CmatLayouts, ends_of_descriptors)
 {
    Device &device = robust_device();

@@ -147,7 +147,7 @@ public:
       SCOPED_TRACE(c.name());
       if (!offered(c))
          return;
-      // With constants, the pipeline is for one placement; without, it runs three.
+      // With constants, the pipeline has one placement; without constants, it runs three.
       Placement load = placement(c, c.load_column_major),
                 store = placement(c, c.store_column_major);
       const std::string source_text = shader_text(c, load, store);

@@ -330,7 +330,7 @@ TEST(CmatNv, one_matrix_in_every_role)
                return sum;
             });
          };
-         /* These are exact in every type. */
+         /* The products are exact in every type. */
          const Matrix y = muladd(x, x, x), z = muladd(x, x, y);
          program.run(oracle::muladd(z, y, Expectation(y), false, muladd_rules(device, op.a, op.a)));
       },
@@ -376,7 +376,7 @@ TEST(CmatNv, components)
    });
 }
 
-/// From and to every component type of the same size, with arithmetic before and after it.
+/// Conversions from and to every component type of the same size, with arithmetic before and after.
 TEST(CmatNv, conversions_and_arithmetic)
 {
    std::vector<MatrixType> types;

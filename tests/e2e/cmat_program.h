@@ -15,7 +15,7 @@ namespace weft::e2e {
 
 struct MatrixProgram {
    std::vector<MatrixType> inputs, outputs;
-   /// Before main(): functions, structs, constants, shared memory.
+   /// Text before main(): functions, structs, constants, shared memory.
    std::string declarations;
    /// m0… are loaded, r0… declared.
    std::string body;

@@ -138,8 +138,8 @@ Matrix convertible(oracle::Random &random, const MatrixType &from, Type to)
    return matrix;
 }
 
-/// From `type` to the other types of its shape. The device may lack both as operands of one
-/// operation.
+/// Tests conversions from `type` to the other types of its shape. The device may lack both as
+/// operands of one operation.
 void convert(Device &device, oracle::Random &random, const MatrixType &type,
              const MatrixType &target, uint32_t subgroup_size, bool saturate)
 {

@@ -23,7 +23,7 @@ const BlockFormat formats[] = {
     [](const uint8_t *b, uint32_t x) -> uint32_t { return b[x % 3]; }},
    {"uint16_t d; uint8_t q[16];", "uint(b.d) + uint(b.q[x % 16u])", 18, 2,
     [](const uint8_t *b, uint32_t x) -> uint32_t { return word(b, 2) + b[2 + x % 16]; }},
-   // Not a multiple of its alignment, to which its size is rounded up.
+   // The members' size is not a multiple of the alignment, so the block's size is rounded up.
    {"uint d; uint8_t q[7];", "b.d + uint(b.q[x % 7u])", 12, 4,
     [](const uint8_t *b, uint32_t x) -> uint32_t { return word(b, 4) + b[4 + x % 7]; }},
    // The block is read by another type too.

@@ -198,7 +198,7 @@ static void expect_same(const char *glsl, uint (*f)(uint), const char *name)
       std::vector<uint> source(512);
       for (uint &x : source)
          x = uint(random());
-      // Also equal neighbours, for subgroups whose invocations mostly take the same branches.
+      // Adds equal neighbours, for subgroups whose invocations mostly take the same branches.
       std::fill(source.begin() + 100, source.begin() + 150, source[100]);
       const ComputeShader shader = {.source_type = "uint",
                                     .target_type = "uint",

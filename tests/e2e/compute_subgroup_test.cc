@@ -135,7 +135,7 @@ std::function<Value(oracle::Random &)> values_for(const Reduction &op)
    };
 }
 
-/// Which invocations take part.
+/// The invocations that take part.
 struct Activity {
    const char *condition;
    std::function<bool(uint32_t)> active;

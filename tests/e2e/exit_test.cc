@@ -289,7 +289,7 @@ void clean_up()
    try {
       const Pipeline late(*device_to_destroy, *spirv_to_compile, two_buffers);
    } catch (const VulkanError &) {
-      // It may be too late for that.
+      // A pipeline may fail at this point.
    }
    delete pipeline_to_destroy;
    delete device_to_destroy;

@@ -305,7 +305,7 @@ Expr Generator::converted(Type to, const Wanted &wanted)
    if (from == to)
       return any(to, wanted);
    if (is_small_float(from)) {
-      // By way of a float.
+      // The conversion goes through a float.
       const Type wide = one_in(4) ? Type::f16 : Type::f32;
       const Expr x = make(Op::convert, wide, 0, {any(from, wanted)});
       if (wide == to)

@@ -97,7 +97,7 @@ private:
    std::map<std::string, std::string> coordinate_functions; ///< by the type
    uint32_t element_function_count = 0, tensor_count = 0, turn_count = 0;
    uint32_t depth = 0;
-   /// Within the second operand of && or ||: no specialization constants.
+   /// Set within the second operand of && or ||, which must not be a specialization constant.
    bool in_short_circuit = false;
 };
 

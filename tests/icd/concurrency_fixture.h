@@ -96,7 +96,7 @@ inline void pause_a_little()
 
 inline bool sleeps(const std::filesystem::path &task)
 {
-   // Behind the name, which is in brackets, stands the state (proc(5)).
+   // The state follows the name, which is in brackets (proc(5)).
    std::string text;
    std::getline(std::ifstream(task / "stat"), text);
    const size_t name_end = text.rfind(')');

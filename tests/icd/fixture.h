@@ -49,7 +49,8 @@ private:
 
 VkInstance create_instance(const VkAllocationCallbacks *allocator = nullptr);
 VkPhysicalDevice get_physical_device(VkInstance);
-/// With one queue, every extension and every feature; optionally without robust access.
+/// Creates a device with one queue, every extension and every feature; optionally without robust
+/// access.
 VkResult create_device(VkPhysicalDevice, const VkAllocationCallbacks *, VkDevice *,
                        bool robust = true);
 

@@ -82,7 +82,7 @@ public:
    static PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance, const char *);
    static PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice, const char *);
 
-   /* For the driver's own functions. */
+   /* Functions for the driver's own commands. */
    VkResult enter(const char *command);
    uint64_t add(const char *type);
    uint64_t add_module(const std::vector<uint32_t> &words);

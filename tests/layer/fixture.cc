@@ -25,7 +25,7 @@ Environment::~Environment()
 
 LayerTest::LayerTest()
 {
-   // Only the test's settings.
+   // Removes the caller's settings, so that only the test's settings count.
    for (const char *name : {"WEFT_LOWERING", "WEFT_PROFILE", "WEFT_DEBUG"})
       unsetenv(name);
    setenv("VK_LAYER_SETTINGS_PATH", "/nonexistent", 1);

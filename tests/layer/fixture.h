@@ -41,7 +41,7 @@ protected:
 
    VkResult create_instance(uint32_t api_version = VK_API_VERSION_1_3, const void *next = nullptr);
    VkResult create_device(const VkDeviceCreateInfo &);
-   /// With the matrix extension and feature.
+   /// Creates a device with the matrix extension and feature.
    VkResult create_matrix_device(const void *next = nullptr);
    void destroy_device();
    void destroy_instance();

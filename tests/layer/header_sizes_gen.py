@@ -7,7 +7,7 @@ headers have. Reads the registry (vk.xml) of these headers."""
 import sys
 import xml.etree.ElementTree as et
 
-# Whose chains are copied.
+# The structs whose chains are copied.
 ROOTS = {'VkDeviceCreateInfo', 'VkPhysicalDeviceFeatures2', 'VkPipelineShaderStageCreateInfo',
          'VkComputePipelineCreateInfo'}
 

@@ -136,7 +136,7 @@ TEST_F(Native, shaders_that_the_compiler_refuses_are_left_to_the_driver)
       EXPECT_NE(infos[0].find("'fail': left to the driver"), std::string::npos);
       EXPECT_NE(infos[0].find("made to fail"), std::string::npos);
    }
-   // Not with the layer's own operations.
+   // A shader with the layer's own operations does not go to the driver.
    const VkShaderModule module = make_module(matrix_module(added_k));
    const VkComputePipelineCreateInfo info = pipeline_info(module, "fail");
    VkPipeline pipeline;

@@ -126,7 +126,7 @@ TEST_F(PipelineTest, inline_module)
    EXPECT_FALSE(driver.shaders.back().inline_module);
    EXPECT_EQ(driver.shaders.back().required_size, 16u);
 
-   // Behind a struct that cannot be copied.
+   // The layer's struct stands behind a struct that cannot be copied.
    const VkBaseInStructure unknown = {VkStructureType(1999999000),
                                       reinterpret_cast<const VkBaseInStructure *>(&inlined)};
    EXPECT_VK(create_one(pipeline_info(VK_NULL_HANDLE, "main", &unknown)));
@@ -349,7 +349,7 @@ TEST_F(PipelineTest, key_is_that_of_the_lowered_pipeline)
    destroy_module(module);
 }
 
-/// In the driver's internal cache.
+/// The driver's internal cache returns binaries of the lowered pipeline.
 TEST_F(PipelineTest, binaries_are_those_of_the_lowered_pipeline)
 {
    const VkShaderModule module = make_module(matrix_module());

@@ -40,7 +40,7 @@ TEST_F(Query, operations_compile_at_every_subgroup_size)
    EXPECT_EQ(matrix_properties().size(), compiler.operations.size());
 }
 
-/// Not with the layer's own operations, which are listed behind the driver's.
+/// The layer's own operations are listed behind the driver's.
 TEST_F(Query, adds_to_native_matrices)
 {
    driver.native_matrices = true;
@@ -77,7 +77,7 @@ TEST_F(Query, native_matrices_that_cannot_be_listed)
              VK_ERROR_OUT_OF_HOST_MEMORY);
 }
 
-/// There is nothing to add, or adding is not possible.
+/// The layer has no operation to add, or cannot add one.
 TEST_F(Query, steps_aside_for_native_matrices)
 {
    driver.native_matrices = true;
@@ -255,7 +255,7 @@ TEST_F(Query, matrix_properties_by_class)
    EXPECT_EQ(count, 0u);
 }
 
-/// Without saturation and without the component types of later extensions.
+/// The list has no saturation, and no component types of later extensions.
 TEST_F(Query, matrix_properties_of_nv)
 {
    compiler.operations[1].saturating = true;

@@ -14,7 +14,7 @@
 namespace weft::layer_test {
 namespace {
 
-/// By Vulkan's rule for arrays, in the order of the table.
+/// The command follows Vulkan's rule for arrays, and the table's order.
 TEST_F(Query, tells_tools_what_becomes_of_each_extension)
 {
    ASSERT_VK(create_instance());

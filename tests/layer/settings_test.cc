@@ -118,7 +118,7 @@ TEST_F(SettingsTest, unknown_values_are_named_and_ignored)
    ASSERT_EQ(problems.size(), 3u);
    EXPECT_NE(problems[0].find("'what'"), std::string::npos);
 
-   // They reach the messengers that listen to vkCreateInstance.
+   // Messages about settings reach the messengers in vkCreateInstance's chain.
    std::string heard;
    const VkDebugUtilsMessengerCreateInfoEXT messenger = {
       .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,

@@ -134,7 +134,7 @@ private:
       return variable->second;
    }
 
-   /// Behind "sum": "(k < 16, …)".
+   /// Parses the rest behind "sum": "(k < 16, …)".
    double repeated_sum()
    {
       expect("(");

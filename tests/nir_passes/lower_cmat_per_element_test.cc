@@ -17,8 +17,8 @@ namespace {
 
 using test::count;
 
-/// An operation with further operands of every kind: a number, a vector, a struct with an array, and
-/// a matrix, of which the function takes an element.
+/// An operation with further operands of every kind: a number, a vector, a struct with an array,
+/// and a matrix, of which the function takes an element.
 test::Source source()
 {
    return test::compile(R"(

@@ -119,7 +119,7 @@ struct RowSums {
    std::vector<double> value, magnitude;
 };
 
-/// For types whose products are exact in double.
+/// Adds the products of types whose products are exact in double.
 void add_exact_products(RowSums &sums, const double *a, const std::vector<double> &b,
                         uint32_t depth)
 {
@@ -218,8 +218,8 @@ public:
    {
    }
 
-   /// Of a sum of terms of this magnitude, of which `flushed` may be missing, where C is known to
-   /// within c_bound.
+   /// The bound of a sum of terms of this magnitude. `flushed` may be missing from the sum, and C
+   /// is known to within c_bound.
    double of(double sum, double magnitude, double flushed, double c_bound) const
    {
       const double inside = c_bound + flushed + inner * (magnitude + c_bound);

@@ -209,7 +209,7 @@ class RootsTest(unittest.TestCase):
         self.assert_verified(root.run("/opt/venv/bin/weft-run", *self.product(root)))
         self.assertIn("VK_KHR_cooperative_matrix", root.run(*python, "info").stdout)
         self.assertEqual(root.run(*python, "nonsense").returncode, 2)
-        # In the process itself, and inherited.
+        # The variables act in the process itself, and its children inherit them.
         script = ("import subprocess, sys, weft_vulkan; changed = weft_vulkan.activate(gpu=True)\n"
                   "assert changed['WEFT_DEVICE_TYPE'] == 'integrated-gpu', changed\n"
                   "import ctypes; loader = ctypes.CDLL('libvulkan.so.1')\n"

@@ -144,7 +144,7 @@ private:
    /// Puts a value into a composite, and takes it out again.
    uint32_t wrap(std::vector<Instruction> &body, uint32_t type, uint32_t value, uint32_t result)
    {
-      // From the inside out.
+      // The types of the composites, from the inside out.
       std::vector<uint32_t> types = {type};
       IndexPath path;
       const uint32_t depth = 1 + oracle::draw(random, 3);

@@ -38,7 +38,7 @@ struct Block {
 
    /// The index of the first instruction that ends the block, which may be a merge instruction.
    size_t end() const;
-   /// Behind the phis and variables at the beginning.
+   /// The index of the first instruction behind the phis and variables.
    size_t begin() const;
    /// The labels of the blocks that may follow, each once.
    std::vector<uint32_t> successors() const;
@@ -77,14 +77,15 @@ public:
    /// Structs, arrays of a known length, vectors and GLSL's own matrices.
    uint32_t member_count(uint32_t type) const;
    uint32_t member_type(uint32_t type, uint32_t member) const;
-   /// Of a cooperative matrix, if invocations may compute with single ones.
+   /// The component type of a cooperative matrix, if invocations may compute with single
+   /// components.
    std::optional<uint32_t> component_type(uint32_t matrix) const;
    /// Scalars in a type, a cooperative matrix counting as one.
    uint32_t size(uint32_t type) const;
 
    std::optional<uint32_t> constant_value(uint32_t id) const; ///< of a constant of 32 bits
 
-   // These add a declaration if it is absent.
+   // The next functions add a declaration if it is absent.
    uint32_t constant(uint32_t value);
    uint32_t bool_constant(bool value);
    uint32_t null(uint32_t type);

@@ -132,7 +132,7 @@ TEST(Runner, PathsDiffer)
          else if (phase == "spirv")
             module = text;
       };
-      // From the beginning by itself: the size of the workgroup is 1 without a constant.
+      // Without a constant, the size of the workgroup is 1.
       const auto program = compile({spirv, "main", {}}, places, path, options);
       ASSERT_TRUE(program) << program.error().message;
       const bool tiles = path.matrices == Matrices::tiles;
@@ -295,7 +295,7 @@ void main() { halves[0] = float16_t(few[0].upright[0].x + float(wide) + float(na
    }
 }
 
-/// For example bfloat16, which this GLSL does not have: f16 becomes one.
+/// An encoding such as bfloat16, which the supported GLSL lacks: the test replaces f16.
 TEST(Interface, FloatsWithAnEncoding)
 {
    const std::vector<uint32_t> spirv = compile_glsl(R"(

@@ -100,7 +100,7 @@ TEST(WeftRunEnvironment, the_layer)
 {
    EXPECT_EQ(plan(layer, new_loader), (Variables{{"VK_ADD_LAYER_PATH", "/weft/explicit_layer.d"},
                                                  {"VK_INSTANCE_LAYERS", layer_name}}));
-   // Where VK_LAYER_PATH is set, loaders do not read the other.
+   // If VK_LAYER_PATH is set, loaders do not read VK_ADD_LAYER_PATH.
    const Variables kept =
       plan(layer, new_loader, {{"VK_LAYER_PATH", "/others"}, {"VK_INSTANCE_LAYERS", "VK_LAYER_X"}});
    EXPECT_EQ(kept, (Variables{{"VK_LAYER_PATH", "/weft/explicit_layer.d:/others"},

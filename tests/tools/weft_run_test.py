@@ -22,7 +22,7 @@ FAMILY = ["VK_KHR_cooperative_matrix", "VK_NV_cooperative_matrix", "VK_NV_cooper
 
 
 def run(*arguments, program=None, **variables):
-    """Without the caller's variables that change the devices."""
+    """The environment without the caller's variables that change the devices."""
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("WEFT_", "VK_"))} | variables
     return subprocess.run([program or WEFT_RUN, *map(str, arguments)], env=environment, text=True,

@@ -417,7 +417,7 @@ class Weftc(unittest.TestCase):
                       "values that differ: 3\n", text)
         self.assertIn("element (row 2, column 5) of a matrix 16x16 f32 (accumulator), stored by "
                       "matrix store 2 of the shader in subgroup 0 of workgroup (0, 0, 0)\n", text)
-        # By the maps: 37 = 4 * 8 + 5; the block of 8 by 4 to the right of the first.
+        # The maps give: 37 = 4 * 8 + 5; the block of 8 by 4 to the right of the first.
         self.assertIn("as tiles: component 4 of invocation 5; as registers: component 9 of "
                       "invocation 1\n", text)
         # No pass has the fault.

@@ -60,9 +60,9 @@ public:
    VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2_features = {};
    VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV decode_vector_features = {};
    VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT maintenance1_features = {};
-   /// Of vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR; empty without the extension.
+   /// The list of vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR; empty without the extension.
    std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties;
-   /// Of vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV; empty without
+   /// The list of vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV; empty without
    /// cooperativeMatrixFlexibleDimensions.
    std::vector<VkCooperativeMatrixFlexibleDimensionsPropertiesNV> flexible_properties;
    VkPhysicalDeviceCooperativeMatrix2PropertiesNV matrix2_properties = {};

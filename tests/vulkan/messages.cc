@@ -42,7 +42,7 @@ static const Misjudged misjudged[] = {
 };
 
 /// Only Khronos' validation layers give a rule's name to a message of the type validation; the
-/// loader and our layer use the general type.
+/// loader and Weft's layer use the general type.
 static bool is_validation_error(const Device &device,
                                 VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                 VkDebugUtilsMessageTypeFlagsEXT types,

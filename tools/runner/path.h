@@ -19,8 +19,8 @@ namespace weft::runner {
 enum class Matrices : uint8_t { tiles, registers };
 
 struct Path {
-   /// On the CPU: tiles of the back end, or registers. Through SPIR-V: whether the described driver
-   /// has the CPU's matrices, or none.
+   /// The form of matrices on the CPU: tiles of the back end, or registers. Through SPIR-V: whether
+   /// the described driver has the CPU's matrices, or none.
    Matrices matrices = Matrices::tiles;
    /// Compiles by spirv::compile() first, as the layer does; the CPU back end, with tiles, is then
    /// the driver below.

@@ -162,8 +162,8 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine)
    passes.addPass(llvm::SimplifyCFGPass());
    passes.addPass(llvm::InstCombinePass());
    passes.addPass(llvm::createFunctionToLoopPassAdaptor(InnermostLicm(), /*UseMemorySSA=*/true));
-   // Without MemDep, which visits all earlier stores for every load: a third of the passes' time,
-   // and EarlyCSE leaves nothing to find.
+   // GVN runs without MemDep, which visits all earlier stores for every load. That takes a third of
+   // the passes' time, and EarlyCSE has found all redundant loads.
    passes.addPass(llvm::GVNPass(llvm::GVNOptions().setMemDep(false)));
    passes.addPass(llvm::SimplifyCFGPass());
    passes.addPass(llvm::ADCEPass());
@@ -268,7 +268,7 @@ uint64_t code_bytes(llvm::MemoryBufferRef bytes)
    });
 }
 
-/// For perf(1): see tools/perf/Documentation/jit-interface.txt in Linux.
+/// Writes the map for perf(1) (tools/perf/Documentation/jit-interface.txt in Linux).
 void write_perf_map(llvm::jitlink::LinkGraph &graph)
 {
    static std::mutex mutex;

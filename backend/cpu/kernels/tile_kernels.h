@@ -116,7 +116,7 @@ void *find_tile_transfer(const TileTransfer &, const CpuFeatures &);
 void *find_tile_pack(const TilePack &, const CpuFeatures &);
 bool needs_tile_configuration(const MatrixOperation &, const CpuFeatures &);
 bool needs_tile_configuration(std::string_view symbol, const CpuFeatures &);
-/// By symbol; null for other names.
+/// The tile function with this symbol; null for other names.
 void *find_tile_symbol(std::string_view name, const CpuFeatures &);
 
 } // namespace weft::cpu

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Between the table of tile operations and the multiplications in the folder of the CPU family.
+/// The interface between the table of tile operations and the multiplications in the folder of the
+/// CPU family.
 ///
 /// Files of an instruction set are compiled with its flags and use plain arrays and vectors only.
 /// The linker could keep an inline function of the standard library, compiled with these flags, for

@@ -31,8 +31,8 @@ constexpr uint64_t keep_unused = 256;
 /// Two programs share memory if it is at most this many times the need of one of them.
 constexpr size_t worthwhile_growth = 4;
 
-/// For functions that generated code calls and for signal handlers, whose frames hold all vector
-/// and matrix registers.
+/// Room for functions that generated code calls, and for signal handlers, whose frames hold all
+/// vector and matrix registers.
 constexpr size_t stack_margin = WEFT_ASAN || WEFT_TSAN ? 256 << 10 : 48 << 10;
 
 } // namespace

@@ -60,7 +60,7 @@ private:
    const BranchConditions &conditions;
    mutable std::mutex mutex; ///< guards the members below
    Programs programs;
-   /// By facts_text(): applications repeat their dispatches.
+   /// The programs of earlier dispatches, by facts_text(): applications repeat their dispatches.
    std::unordered_map<std::string, const FutureProgram *> known;
 };
 

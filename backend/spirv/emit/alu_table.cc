@@ -144,7 +144,7 @@ constexpr AluRule rules[] = {
    special(nir_op_unpack_half_2x16_split_y, any_size, AluForm::unpack_half_second),
 };
 
-/// By operation, the number of its first rule; for an operation without a rule, the number of all
+/// The number of each operation's first rule; for an operation without a rule, the number of all
 /// rules.
 constexpr auto first_rules = [] {
    std::array<uint8_t, nir_num_opcodes> first;

@@ -25,9 +25,9 @@ inline SmallArithmetic small_arithmetic(const Driver &driver)
    return {has_half_floats(driver), driver.int16, driver.int8};
 }
 
-/// For drivers without arithmetic of 16 or 8 bits. Float arithmetic (without shaderFloat16) and
-/// integer arithmetic (without shaderInt16, shaderInt8) becomes arithmetic of 32 bits. Conversions
-/// of halves become packing and unpacking of pairs.
+/// Replaces arithmetic of 16 or 8 bits for drivers without it. Float arithmetic (without
+/// shaderFloat16) and integer arithmetic (without shaderInt16, shaderInt8) becomes arithmetic of 32
+/// bits. Conversions of halves become packing and unpacking of pairs.
 ///
 /// 16-bit floats then occur only as bits. Without integers of a size, only memory accesses,
 /// vectors, packing and two conversions use values of that size: u2u16 or u2u8 of 32 bits, and

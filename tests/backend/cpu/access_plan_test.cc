@@ -274,7 +274,7 @@ TEST_F(PartialSubgroups, RunUnderAMask)
    EXPECT_EQ(plan_of(load(times(index, 4))), "masked of 16 lanes, step 4, lanes in bounds");
 }
 
-/// Which blocks run under a mask.
+/// Tests for the blocks that run under a mask.
 class ActiveLanesTest : public AccessPlanTest {
 protected:
    const nir_block *here() { return nir_cursor_current_block(b->cursor); }

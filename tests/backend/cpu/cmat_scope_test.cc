@@ -429,7 +429,7 @@ std::vector<Case> cases()
       list.push_back({subgroups, {.matrices = tiles, .subgroup_size = subgroups == 3 ? 64u : 32u}});
    for (const uint32_t subgroups : {2, 3})
       list.push_back({subgroups, {.matrices = registers, .subgroup_size = 16}});
-   /* As the layer does it. */
+   /* Through SPIR-V with registers, as in the layer. */
    list.push_back({4, {.matrices = registers, .through_spirv = true, .subgroup_size = 8}});
    list.push_back({4, {.matrices = tiles, .through_spirv = true, .subgroup_size = 32}});
    return list;

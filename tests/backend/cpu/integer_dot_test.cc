@@ -20,7 +20,7 @@ constexpr uint32_t invocations = 256;
 struct Dot {
    bool a_signed, b_signed, saturates;
 
-   /// As the result's bits.
+   /// The bits of the expected result.
    uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const
    {
       const auto part = [](uint32_t word, uint32_t i, bool is_signed) {

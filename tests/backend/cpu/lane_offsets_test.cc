@@ -23,7 +23,7 @@ protected:
    nir_builder *b = &shader.b;
    nir_def *lane = nir_load_subgroup_invocation(b);
    nir_def *group = nir_channel(b, nir_load_workgroup_id(b), 0); ///< a value without known bits
-   // Of the last offsets().
+   // The assumptions and the residue from the last call of offsets().
    std::vector<LaneAssumption> assumptions;
    Residue assumed;
 
@@ -144,7 +144,7 @@ TEST_F(Offsets, ExclusiveOrChangesHighBitsAlike)
    EXPECT_EQ(offsets(meets(~2u)), each([](int64_t l) { return (l ^ 13) - 13; }));
    EXPECT_EQ(offsets(nir_udiv_imm(b, meets(1), 16)), each([](int64_t) { return 0; }));
    EXPECT_TRUE(assumptions.empty());
-   // Where lane 0's value may be 8 modulo 16, a sum may carry.
+   // If lane 0's value may be 8 modulo 16, a sum may carry.
    nir_def *unaligned = nir_iadd(b, nir_imul_imm(b, group, 8), lane);
    EXPECT_TRUE(offsets(nir_ixor(b, unaligned, nir_imm_int(b, 1))).empty());
 }

@@ -114,7 +114,7 @@ Interval<T> sum(const std::vector<Interval<T>> &terms)
    return *result;
 }
 
-/// By columns, like GLSL's.
+/// A matrix as columns, as in GLSL.
 template <typename T>
 using Matrix = std::vector<std::vector<T>>;
 

@@ -315,7 +315,7 @@ void check_store(const Trial &t, uint32_t W, std::mt19937_64 &random, uint32_t c
    Bytes data = random_bytes(random, s.size * t.element());
    std::vector<Bytes> buffers{memory, data, uniform_buffer(t.uniform)};
    run(**program, buffers, 1);
-   // Of the invocations that write to one place any may be the last.
+   // Any of the invocations that write to one place may be the last.
    std::vector<bool> is_component(available);
    for (uint32_t component = 0; component < t.wrap * t.components; component++) {
       const uint32_t part = component % t.components * t.bytes,

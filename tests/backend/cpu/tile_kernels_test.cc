@@ -504,7 +504,7 @@ TEST_F(TileKernels, RobustTransfersSurviveAbsurdNumbers)
                   std::vector<std::byte> memory(guard + size + guard), tile(side * side * bytes);
                   for (std::byte &byte : memory)
                      byte = std::byte(random());
-                  // Where lines overlap, any of their elements may be the last that is stored.
+                  // If lines overlap, any of their elements may be the last that is stored.
                   const bool overlap = stride < side * bytes || -stride < side * bytes;
                   const std::byte same = std::byte(random());
                   for (std::byte &byte : tile)

@@ -12,7 +12,8 @@ namespace {
 
 using spirv::BindingSet;
 
-/// Of variables %a at (0, 1), an array of two blocks, and %b at (2, 3); %parameter is a function's.
+/// The restrict bindings of a module with these decorations. Variable %a at (0, 1) is an array of
+/// two blocks, %b is at (2, 3), and %parameter belongs to a function.
 BindingSet found(const std::string &decorations)
 {
    return spirv::restrict_bindings(test::assemble(R"(

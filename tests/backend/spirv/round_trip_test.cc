@@ -166,8 +166,8 @@ TEST_F(RoundTrip, BytesByAddress)
       true);
 }
 
-/// On drivers without arithmetic of 16 bits; integers at both ends, and halves that overflow and
-/// lose bits.
+/// Drivers without arithmetic of 16 bits: integers at both ends of their range, and halves that
+/// overflow and lose bits.
 TEST_F(RoundTrip, Halves)
 {
    const test::Source source = test::compile(R"(
@@ -205,7 +205,7 @@ TEST_F(RoundTrip, Halves)
             true, reals, integers);
       }
    }
-   /* Of products, with halves in shared memory. */
+   /* Products with halves in shared memory. */
    expect_round_trips(
       {
          .source = sources[0].shader_source(),

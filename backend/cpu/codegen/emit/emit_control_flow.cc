@@ -105,7 +105,7 @@ struct ControlFlow {
    llvm::DenseMap<const nir_block *, Value *> second_sides;
    llvm::DenseMap<const nir_phi_instr *, llvm::SmallVector<llvm::AllocaInst *, 4>> phis;
 
-   /// These return whether control reaches the end.
+   /// The next functions return whether control reaches the end.
    bool emit_list(exec_list *);
    bool emit_block(nir_block *);
    bool emit_if(nir_if *);

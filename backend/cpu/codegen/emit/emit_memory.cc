@@ -234,7 +234,7 @@ void emit_buffer_size(Translator &t, nir_intrinsic_instr *intr)
    t.define(intr->def, 0, sizes.vector());
 }
 
-/// For lanes whose places lie close together: loads the run of memory around them and shuffles it;
+/// If the lanes' places lie close together, loads the run of memory around them and shuffles it;
 /// else null.
 Value *load_run_of_scratch(Translator &t, Value *place, const LaneOffsets &fixed, uint32_t bytes)
 {

@@ -13,7 +13,7 @@ namespace weft::cpu {
 struct LoopCost {
    /// The instructions of all iterations, if the loop and all loops in it are unrolled.
    uint64_t instructions = 0;
-   /// Of these, the operations of tiles, and the multiplications among them.
+   /// The operations of tiles among these instructions, and the multiplications.
    uint64_t tiles = 0, products = 0;
    /// Whether all iterations can become one block of products: the number of iterations is known,
    /// and the loop contains no barriers and no accesses of single elements of tiles.

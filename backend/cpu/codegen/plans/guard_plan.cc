@@ -116,8 +116,8 @@ private:
    void add_conditions();
    void find_results();
 
-   /// Also true if an assumption names the value: an access behind the block may check it, however
-   /// far the value is from its uses.
+   /// Also true if an assumption names the value, because an access anywhere behind the block may
+   /// check the assumption.
    bool is_needed_outside(const nir_def *def) const
    {
       return is_used_outside(def, block) || context.offsets->is_assumed_something_of(def);

@@ -64,8 +64,8 @@ struct Factors {
       accesses.push_back(access);
    }
 
-   /// For each access, the number of the load that it is or reads. Empty if there are no accesses,
-   /// or if one reads no load or a load before a barrier.
+   /// For each access, the number of its load: the access itself, or the load that it reads. Empty
+   /// without accesses, or if an access reads no load or a load before a barrier.
    std::vector<uint32_t> loads() const
    {
       std::vector<uint32_t> numbers;

@@ -87,8 +87,8 @@ Values Taking::take(llvm::SmallVector<Elements, 4> wanted)
          result.push_back(shuffle(list, *used.begin(), *used.rbegin()));
       return result;
    }
-   // This ends: a single list has at most a vector's length of elements, so any two of its vectors
-   // merge.
+   // The loop ends: a single list has at most a vector's length of elements, so any two of its
+   // vectors merge.
    if (bring_together(wanted, used))
       return take(std::move(wanted));
    const auto middle = wanted.begin() + long(wanted.size() / 2);

@@ -22,7 +22,7 @@ Values unpack(Translator &, llvm::Value *all, unsigned components);
 /// value that all components share is repeated.
 llvm::Value *pack_in_place(Translator &, llvm::ArrayRef<llvm::Value *> components);
 
-/// For each lane of a packed vector of integers, the sum of its components.
+/// Returns the sum of the components for each lane of a packed vector of integers.
 llvm::Value *add_components(Translator &, llvm::Value *all, unsigned components);
 
 /// The inverse of unpack(), from vectors of one type.
