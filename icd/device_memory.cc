@@ -176,7 +176,7 @@ Provided allocate_private(const PhysicalDevice *pdev, DeviceMemory *memory)
    if (memory->map)
       return {};
    release_heap(memory->mapped_size);
-   return {VK_ERROR_OUT_OF_DEVICE_MEMORY, "the system gives no pages or addresses"};
+   return {VK_ERROR_OUT_OF_DEVICE_MEMORY, "the system has no free pages or addresses"};
 }
 
 Provided provide_pages(const PhysicalDevice *pdev, DeviceMemory *memory,

@@ -121,7 +121,7 @@ public:
          if (physical.support_of(row.extension) == Support::lowered &&
              chain.find_uncopied(row.features))
             return behind_unknown(std::string("the features of ") + row.name +
-                                  " cannot be taken out of the chain");
+                                  " cannot be removed from the chain");
       }
       if (matrices && !enabled.has(Feature::vulkan_memory_model))
          return behind_unknown("vulkanMemoryModel is off and cannot be switched on");

@@ -76,7 +76,7 @@ bool is_name(std::string_view name, std::vector<std::string> &problems)
 {
    const bool known = find_setting(setting_rows(), name) != nullptr;
    if (!known)
-      problems.push_back("there is none named '" + std::string(name) + "'");
+      problems.push_back("no setting is named '" + std::string(name) + "'");
    return known;
 }
 
@@ -108,7 +108,7 @@ Values read_chain(const VkInstanceCreateInfo &info, std::vector<std::string> &pr
 
 std::string no_value(const SettingRow &row, std::string_view value)
 {
-   return std::string(row.name) + ": '" + std::string(value) + "' is none of " + row.choices();
+   return std::string(row.name) + ": '" + std::string(value) + "' is not one of " + row.choices();
 }
 
 /// The index of a value among the setting's values: the default's, 0, if there is none or an

@@ -59,7 +59,7 @@ Json list_presets()
       {{{"key", "lowering"}, {"value", "registers"}}, {{"key", "debug"}, {"value", {"log"}}}});
    Json list = Json::array({preset("Everything in registers",
                                    "Hide the driver's matrices: every shader runs without them, as "
-                                   "on drivers that have none.",
+                                   "on drivers without matrices.",
                                    std::move(registers))});
    for (const Preset &p : presets)
       list.push_back(

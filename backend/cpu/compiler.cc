@@ -73,7 +73,7 @@ Result<LoweredShader> lower(const ShaderSource &source, const CompileOptions &co
    const uint32_t W =
       compile_options.subgroup_size ? compile_options.subgroup_size : default_subgroup_size;
    if (W != 8 && W != 16 && W != 32 && W != 64)
-      return Error{"the subgroup size " + std::to_string(W) + " is none of 8, 16, 32, 64"};
+      return Error{"the subgroup size " + std::to_string(W) + " is not 8, 16, 32 or 64"};
    const bool tiles = compile_options.native_tiles.value_or(!options().has_debug("registers"));
    const Result<const CpuFeatures *> features = features_for(compile_options.instruction_set);
    if (!features)

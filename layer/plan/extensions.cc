@@ -35,7 +35,7 @@ const char *has_no_bfloat16(const MatrixPlan &device)
 const char *has_no_float8(const MatrixPlan &device)
 {
    if (device.hides_float8)
-      return "hidden from this program, which would take a heavier model for it "
+      return "hidden from this program, which would select a heavier model "
              "(WEFT_FLOAT8=always shows it)";
    return has_type(device, {ComponentType::e4m3}) ? nullptr : "no matrices of float8";
 }
@@ -67,8 +67,8 @@ const char *has_no_elements(const MatrixPlan &device)
    if (const char *obstacle = has_no_operations(device))
       return obstacle;
    if (device.subgroups_are_blocks)
-      return "elements of its matrices go from invocation to invocation, but the driver cannot be "
-             "told a subgroup size";
+      return "its matrices exchange elements between invocations, but pipelines cannot require a "
+             "subgroup size";
    return device.subgroups.operations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT
              ? nullptr
              : "the driver has no subgroup shuffles";

@@ -113,7 +113,7 @@ std::string plan_operations(const PlanSettings &settings, MatrixPlan &device)
    if (device.version < VK_API_VERSION_1_1)
       return "the application or the driver is below Vulkan 1.1";
    if (!device.has_compute_queue)
-      return "no queue that computes";
+      return "no compute queue";
    if (!(device.subgroups.stages & VK_SHADER_STAGE_COMPUTE_BIT))
       return "no subgroup operations in compute shaders";
    if (!device.features.has(Feature::vulkan_memory_model))
@@ -133,7 +133,7 @@ std::string reason_against(const ExtensionRow &row, const PlanSettings &settings
       return device.reason;
    if (settings.identity && !settings.identity->lists(row.name))
       return std::string("the device is presented as ") + settings.identity->device_name +
-             ", whose driver has none";
+             ", whose driver lacks the extension";
    const char *obstacle = row.why_not_lowered(device);
    return obstacle ? obstacle : "";
 }

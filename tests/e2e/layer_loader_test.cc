@@ -549,7 +549,7 @@ TEST_P(Settings, mistakes_are_named)
       testing::internal::CaptureStderr();
       Session session(VK_API_VERSION_1_3, Listening::messenger_and_chain, next);
       EXPECT_TRUE(has(testing::internal::GetCapturedStderr(),
-                      "weft: setting ignored: lowering: 'magic' is none of auto"));
+                      "weft: setting ignored: lowering: 'magic' is not one of auto"));
       EXPECT_EQ(session.count_heard("setting ignored: lowering: 'magic'"), 1u);
    });
 }

@@ -89,7 +89,7 @@ TEST_F(MatrixPlanTest, reasons_against_lowering)
              "neither Vulkan 1.1 nor VK_KHR_get_physical_device_properties2 is on");
    EXPECT_EQ(reason_after([&] { facts.version = VK_API_VERSION_1_0; }),
              "the application or the driver is below Vulkan 1.1");
-   EXPECT_EQ(reason_after([&] { facts.has_compute_queue = false; }), "no queue that computes");
+   EXPECT_EQ(reason_after([&] { facts.has_compute_queue = false; }), "no compute queue");
    EXPECT_EQ(reason_after([&] { facts.subgroups.stages = VK_SHADER_STAGE_VERTEX_BIT; }),
              "no subgroup operations in compute shaders");
    EXPECT_EQ(reason_after([&] { facts.features.set(Feature::vulkan_memory_model, false); }),

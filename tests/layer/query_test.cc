@@ -233,7 +233,7 @@ TEST_F(Query, subgroups_whose_size_is_out_of_hand)
       EXPECT_EQ(subgroup_size, 32u);
       uint32_t missing = 0;
       for (const WeftMatrixExtension &extension : matrix_extensions()) {
-         if (!strstr(extension.reason, "cannot be told a subgroup size"))
+         if (!strstr(extension.reason, "cannot require a subgroup size"))
             continue;
          missing++;
          EXPECT_EQ(extension.support, WEFT_MATRIX_SUPPORT_MISSING);

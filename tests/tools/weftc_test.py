@@ -184,9 +184,9 @@ class Weftc(unittest.TestCase):
                               self.module)
         self.assertIn("there are: none", message)
         for text, expected in (("wit int8", "line 1: 'wit'"), ("\nwith int7", "line 2: int7"),
-                               ("base mine", "there are full"), ("spirv-version 2.0", "1.3 to 1.6"),
-                               ("native 16x16 f16", "MxNxK"), ("subgroup-size 5", "there are 4"),
-                               ("subgroup-operations basic wave", "wave: there are basic")):
+                               ("base mine", "expected full"), ("spirv-version 2.0", "1.3 to 1.6"),
+                               ("native 16x16 f16", "MxNxK"), ("subgroup-size 5", "expected 4"),
+                               ("subgroup-operations basic wave", "wave: expected one of basic")):
             self.assertIn(expected, self.refuse(*emit, *described(text), self.module))
         self.assertIn("neither", self.refuse(*emit, "--driver", "other", self.module))
         self.assertFalse(os.path.exists(self.path("none")))
@@ -496,9 +496,9 @@ class Weftc(unittest.TestCase):
 
     def test_bad_usage(self):
         self.assertIn("no input file", self.refuse(status=2))
-        self.assertIn("there are nir", self.refuse("--emit=words", self.module, status=2))
+        self.assertIn("expected one of nir", self.refuse("--emit=words", self.module, status=2))
         self.assertIn("ID=VALUE", self.refuse("--spec", "3", self.module, status=2))
-        self.assertIn("there are 8", self.refuse("--subgroup-size", "12", self.module, status=2))
+        self.assertIn("expected one of 8", self.refuse("--subgroup-size", "12", self.module, status=2))
         self.assertIn("unknown option --frobnicate",
                       self.refuse("--frobnicate", self.module, status=2))
         self.assertIn("needs a value", self.refuse("--entry", status=2))
@@ -507,7 +507,7 @@ class Weftc(unittest.TestCase):
                 ("--buffer", "0.0=", "SET.BINDING"), ("--path", "tile", "expected tiles"),
                 ("--compare", "tiles,", "expected tiles"), ("--workgroups", "1,2,3,4", "X,Y,Z"),
                 ("--workgroups", "-1", "X,Y,Z"), ("--tolerance", "x", "not a number"),
-                ("--push", "1,,2", "'' is no value"), ("--seed", "x", "not a number"),
+                ("--push", "1,,2", "'' is not a value"), ("--seed", "x", "not a number"),
                 ("--timeout", "0", "seconds"), ("--save", "0.0", "SET.BINDING"),
                 ("--isa", "sse", "avx2"), ("--target", "gpu", "layer"),
                 ("--spirv-version", "1.9", "1.3 to 1.6"), ("--native", "16", "MxNxK"),

@@ -173,7 +173,7 @@ IsolatedRun run_isolated(const Dispatch &dispatch, const Path &path, const Compi
    if (child < 0) {
       close(ends[0]);
       close(ends[1]);
-      return error("no process can be made");
+      return error("cannot create a process");
    }
    if (child == 0) {
       close(ends[0]);

@@ -46,7 +46,7 @@ Result<std::string> run_in_child(const std::function<std::string()> &probe)
    int ends[2];
    const pid_t child = pipe(ends) == 0 ? fork() : -1;
    if (child < 0)
-      return Error{std::string("no process can be made: ") + strerror(errno)};
+      return Error{std::string("cannot create a process: ") + strerror(errno)};
    if (child == 0) {
       close(ends[0]);
       alarm(probe_seconds);

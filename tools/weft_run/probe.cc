@@ -194,7 +194,7 @@ public:
          loader.find<PFN_vkCreateInstance>("vkCreateInstance")(&info, nullptr, &instance);
       if (result != VK_SUCCESS) {
          findings.error = result == VK_ERROR_INCOMPATIBLE_DRIVER
-                             ? "there is no driver that works"
+                             ? "no driver works"
                              : "vkCreateInstance returned " + std::to_string(result);
          return false;
       }
@@ -347,7 +347,7 @@ private:
          const bool native = has(row.name) && has_feature(device, row);
          found.extensions.push_back(
             {row.name, native ? WEFT_MATRIX_SUPPORT_NATIVE : WEFT_MATRIX_SUPPORT_MISSING,
-             native ? "" : "the driver has none"});
+             native ? "" : "the driver lacks the extension"});
       }
    }
 

@@ -24,7 +24,7 @@ constexpr Stage stages[] = {
    {Emit::spirv_text, "spirv-text", "the same, disassembled"},
    {Emit::map, "map", "SVG drawing: the invocation and component of each matrix element"},
    {Emit::register_map, "register-map", "the same for matrices in registers"},
-   {Emit::plan, "plan", "without FILE: what the layer advertises and does above --driver REPORT"},
+   {Emit::plan, "plan", "without FILE: the layer's plan for --driver REPORT"},
 };
 
 /// An option's value for each of its words.
@@ -43,7 +43,7 @@ std::optional<Error> take_word(const std::string &word, const Table &table, T &o
       }
       names += (names.empty() ? "" : ", ") + std::string(name);
    }
-   return Error{"there are " + names};
+   return Error{"expected one of " + names};
 }
 
 /// Sets `out` if there is a value.
@@ -92,7 +92,7 @@ std::optional<Error> take_push_constants(const std::string &text, Arguments &arg
    arguments.push_constants = text;
    for (const std::string &part : split(text, ',')) {
       if (!parse_value(part))
-         return Error{"'" + part + "' is no value"};
+         return Error{"'" + part + "' is not a value"};
    }
    return std::nullopt;
 }
@@ -263,7 +263,7 @@ void WeftcOptions::add_control()
                    });
    table.add_value("--spirv-version", "1.N", "the newest version that the driver accepts",
                    [this](const std::string &v) {
-                      return take(parse_spirv_version(v), "there are 1.3 to 1.6", a.spirv_version);
+                      return take(parse_spirv_version(v), "expected 1.3 to 1.6", a.spirv_version);
                    });
    robust_option = table.add_flag(
       "--robust", robust, "accesses stay within their buffers (default: for the driver only)",
@@ -305,12 +305,12 @@ Result<bool> WeftcOptions::check() const
    if (!a.native_shapes.empty() && !shows_layer && !a.layer)
       return Error{"--native goes with --emit=spirv, --target=layer and paths through SPIR-V"};
    if (a.registers && (shows_layer || a.layer))
-      return Error{"--registers goes with the CPU back end's stages; a path has it in its name, a "
-                   "driver in what it lacks"};
+      return Error{"--registers goes with the CPU back end's stages; otherwise name a path with "
+                   "registers, or describe a driver without matrices"};
    if (a.command == Command::bisect && !a.passes.is_default())
       return Error{"--bisect limits the passes itself"};
    if (a.compare_all && !a.compared.empty())
-      return Error{"--compare takes all paths or some"};
+      return Error{"--compare takes 'all' or a list of paths"};
    return true;
 }
 

@@ -142,7 +142,7 @@ Result<bool> take_line(std::istringstream &words, DescribedDriver &d)
       while (words >> value) {
          const auto found = std::ranges::find(subgroup_operations, value, &SubgroupOperation::name);
          if (found == std::end(subgroup_operations))
-            return Error{value + ": there are " + names(subgroup_operations)};
+            return Error{value + ": expected one of " + names(subgroup_operations)};
          d.driver.subgroup_operations |= found->bit;
       }
       return true;
@@ -151,7 +151,7 @@ Result<bool> take_line(std::istringstream &words, DescribedDriver &d)
       while (words >> value) {
          const auto found = std::ranges::find(features, value, &Feature::name);
          if (found == std::end(features))
-            return Error{value + ": there are " + names(features)};
+            return Error{value + ": expected one of " + names(features)};
          d.driver.*found->member = key == "with";
       }
       return true;
@@ -160,13 +160,13 @@ Result<bool> take_line(std::istringstream &words, DescribedDriver &d)
    if (key == "base") {
       const std::optional<DescribedDriver> base = named_driver(value);
       if (!base)
-         return Error{"base: there are full, lavapipe and nvidia"};
+         return Error{"base: expected full, lavapipe or nvidia"};
       d = *base;
       return true;
    }
    if (key == "spirv-version") {
       if (value.size() != 3 || !value.starts_with("1.") || value[2] < '3' || value[2] > '6')
-         return Error{"spirv-version: there are 1.3 to 1.6"};
+         return Error{"spirv-version: expected 1.3 to 1.6"};
       d.driver.spirv_version = 0x10000 | uint32_t(value[2] - '0') << 8;
       return true;
    }
@@ -177,11 +177,11 @@ Result<bool> take_line(std::istringstream &words, DescribedDriver &d)
             return true;
          }
       }
-      return Error{"subgroup-size: there are 4, 8, 16, 32, 64 and 128"};
+      return Error{"subgroup-size: expected 4, 8, 16, 32, 64 or 128"};
    }
    return Error{"'" + key +
-                "': there are base, with, without, native, spirv-version, subgroup-size "
-                "and subgroup-operations"};
+                "': expected base, with, without, native, spirv-version, subgroup-size "
+                "or subgroup-operations"};
 }
 
 /// Errors name the text's lines.
