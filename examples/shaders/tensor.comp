@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-// C = A·B for matrices of any size with VK_NV_cooperative_matrix2: the workgroup owns a 64×64 tile,
-// tensor layouts clip loads and stores at the edges, and a decode function makes f16 out of 4-bit
-// weights, 32 of them with one f16 scale, as B is read.
+// C = A·B for matrices of any size with VK_NV_cooperative_matrix2. The workgroup owns a 64×64 tile,
+// and tensor layouts clip loads and stores at the edges. When B is loaded, a decode function
+// converts 4-bit weights to f16; blocks of 32 weights share an f16 scale.
 #version 460
 #extension GL_KHR_cooperative_matrix : require
 #extension GL_NV_cooperative_matrix2 : require

@@ -283,8 +283,10 @@ def check_conflicts(files):
 
 def main():
     check_of_itself()
-    documents, sources = read_files("*.md"), read_files("*.c", "*.cc", "*.h")
-    scripts = read_files("*.py", "*meson.build", "ci/*")
+    documents = read_files("*.md")
+    sources = read_files("*.c", "*.cc", "*.h", "*.comp", "*.js", "*.mjs")
+    scripts = read_files("*.py", "*meson.build", "ci/*", "tests/*/plant", "tests/at_isa_level")
+    scripts = {path: text for path, text in scripts.items() if path not in documents | sources}
     faults = [f"{path}:{number}: {fault}" for path, text in documents.items()
               for number, fault in check_document(text)]
     faults += check_conflicts(documents | sources | scripts)

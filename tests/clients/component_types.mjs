@@ -31,7 +31,7 @@ function numberToHalf(value) {
   const scaled = magnitude * 2 ** (10 - exponent);  // 1024 to 2047 where normal
   const floor = Math.floor(scaled), rest = scaled - floor;
   const rounded = floor + (rest > 0.5 || (rest === 0.5 && floor % 2) ? 1 : 0);
-  // A carry out of the fraction goes into the exponent, which is what rounding up means.
+  // A carry out of the fraction goes into the exponent, as rounding up requires.
   const bits = rounded < 1024 ? rounded : (exponent + 14) * 1024 + rounded;
   return sign | Math.min(bits, 0x7c00);
 }
@@ -125,7 +125,7 @@ export const TYPES = {
                       (view, at, value) => view.setUint8(at, value)),
 };
 
-/// The bits of a type's numbers as an unsigned integer, for what must keep every bit.
+/// The bits of a type's numbers as an unsigned integer, for operations that must keep every bit.
 export function bitsOf(type) {
   return {
     1: TYPES.u8,

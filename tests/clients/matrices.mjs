@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 //
-// Matrices in JavaScript: in memory, as random inputs, and what operations on them should give.
+// Matrices in JavaScript: in memory, as random inputs, and as expected results of operations.
 
 import {bitsOf} from './component_types.mjs';
 
-// Vulkan wants pointer and stride of a matrix access aligned to 16 bytes, or to a row if smaller.
+// Vulkan requires that pointer and stride of a matrix access are aligned to 16 bytes, or to a row
+// if that is smaller.
 export const ALIGNMENT = 16;
 export const POISON = 0xfe;  // a NaN in every float type
 export const GRID = {left: [2, 3], right: [3, 2], result: [2, 2]};
@@ -88,7 +89,7 @@ export class Data {
     for (const use of ['component', 'result']) {
       const type = shape[use];
       this.codec[use] = filling === 'bits' ? bitsOf(type) : type;
-      // In range, above and below what the type holds.
+      // A number in the type's range, one above and one below it.
       this.scalars[use] = [type.random(random, filling, shape),
                            type.float ? 1 : type.max + 45, type.float ? 1 : type.min - 45];
     }
@@ -110,14 +111,15 @@ export class Data {
   }
 }
 
-/// What a matrix should be: values, and by how much each may differ.
+/// An expected matrix: values, and the allowed difference of each.
 export function exactly(matrix) {
   return {values: matrix, bounds: matrix.map(() => 0)};
 }
 
-/// left · right + start. A sum of n products in any order, each step rounded in any direction, is
-/// off by at most γ = n·ε / (1 − n·ε) times the sum of the magnitudes (Higham, Accuracy and
-/// Stability of Numerical Algorithms, 3.1), plus what flushing subnormal numbers takes away.
+/// left · right + start. In a sum of n products, each step may be rounded in any direction, in any
+/// order. The error is at most γ = n·ε / (1 − n·ε) times the sum of the magnitudes (Higham,
+/// Accuracy and Stability of Numerical Algorithms, 3.1), plus the loss by flushing subnormal
+/// numbers.
 export function product(left, right, start, type, exact) {
   const values = start.map((value) => value), bounds = start.map(() => 0);
   for (let row = 0; row < values.rows; row++) {

@@ -34,7 +34,7 @@ function operationsOf(type) {
     plain('Add', [tensor(4, 33, 5), tensor(33, 1)], tensor(4, 33, 5)),
     plain('Tanh', [tensor(300)], tensor(300)),
   ];
-  // Weights of four bits. Subgroup matrices would want a subgroup of 32, lavapipe has 8.
+  // Weights of four bits. Subgroup matrices would need a subgroup of 32; lavapipe has 8.
   for (const rows of [1, 64]) {
     const K = 128, N = 192;
     operations.push({
@@ -72,7 +72,7 @@ function numbersOf({type, data}) {
 async function compute(operation, values, provider) {
   const session = await onnx.InferenceSession.create(modelOf(operation), {
     executionProviders: [provider],
-    // Or the CPU would compute in silence the operations that WebGPU does not know.
+    // Otherwise the CPU would silently compute the operations that WebGPU lacks.
     extra: {session: {disable_cpu_ep_fallback: provider === 'webgpu' ? '1' : '0'}},
   });
   const feeds = Object.fromEntries(

@@ -1,18 +1,17 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 //
-// Checks WGSL subgroup matrices on a WebGPU device, in node and in a browser alike: for every entry
-// of adapter.info.subgroupMatrixConfigs the products, loads, stores, constructors and scalar
-// operations, each against plain JavaScript.
+// Checks WGSL subgroup matrices on a WebGPU device, in node and in a browser alike. For every entry
+// of adapter.info.subgroupMatrixConfigs, compares products, loads, stores, constructors and scalar
+// operations with plain JavaScript.
 //
 // A configuration has two programs. One can do every operation on every kind of access; each of
 // its workgroups reads from a buffer which ones to do, so that checks cost no further compilation.
 // The other multiplies a grid of tiles as a real kernel does.
 //
 // The inputs are a 2x3 grid of left tiles, a 3x2 grid of right tiles and a 2x2 grid of result
-// tiles, each held row-major and column-major: a check's tile brings its own offset and stride.
-// Every check stores one matrix of its own; whatever the output buffers hold beyond those matrices
-// must keep its poison.
+// tiles. Each exists row-major and column-major, so each tile has another offset and stride. Every
+// check stores one matrix. All other bytes of the output buffers must keep their poison.
 //
 //    inputs (of the component type, of the result type)      outputs
 //    +---------+--------------+-----------------+            +-------+---+-------+---+----
@@ -32,9 +31,10 @@ const OPERATIONS = ['none', 'multiply', 'multiply-accumulate', 'construct empty'
                     'construct of a constant', 'construct of a value', 'scalar add',
                     'scalar subtract', 'scalar multiply'];
 
-/// The two forms of accesses in WGSL: majorness among the template's parameters, offset and stride
-/// in elements of the array; or, as in the proposal and in older compilers, majorness as an argument
-/// and everything in components of the matrix, of which an array element holds one or four.
+/// The two forms of accesses in WGSL. The first has majorness among the template's parameters,
+/// offset and stride in elements of the array. The second, of the proposal and older compilers, has
+/// majorness as an argument and counts components of the matrix; an array element holds one or
+/// four.
 const DIALECTS = [
   {
     load: ({type, majorness, array, offset, stride}) =>
@@ -80,7 +80,7 @@ class Shape {
     this.inputBytes = ends;
   }
 
-  /// Which of the two types a matrix of this kind has.
+  /// The type of a matrix of this kind: the component's or the result's.
   use(kind) {
     return kind === 'result' ? 'result' : 'component';
   }
@@ -89,7 +89,7 @@ class Shape {
     return this[this.use(kind)];
   }
 
-  /// A matrix in memory as the dialects want it described, with offset and stride in WGSL.
+  /// The description of a matrix in memory for the dialects, with offset and stride in WGSL.
   access(kind, majorness, array, offset, stride) {
     const {elementBytes, bytes} = this.type(kind);
     return {type: wgslName(kind), majorness, array, offset, stride,
@@ -131,7 +131,7 @@ class Operand {
   }
 }
 
-/// One stored matrix: what it is made of, how it is stored, and what it should be.
+/// One stored matrix: its operation and operands, its place in memory, and its expected value.
 class Check {
   constructor(group, name, {operation = 'none', scalar = 0, operands = [], kind, way, expected}) {
     Object.assign(this, {group, name, operation, scalar, operands, kind, way, expected});
@@ -141,7 +141,7 @@ class Check {
     return shape.sizes[this.kind];
   }
 
-  /// Only what keeps every bit can be checked with numbers that may be NaNs.
+  /// Numbers that may be NaNs suit only operations that keep every bit.
   holdsFor(filling) {
     return (filling === 'bits') === (this.group === 'load and store');
   }
@@ -209,7 +209,7 @@ function* constructorAndScalarChecks(shape, random) {
     yield constructed('of a value', (data) => data.scalars[use][0]);
     const operations = {add: type.add, subtract: type.subtract, multiply: type.multiply};
     for (const [name, operation] of Object.entries(operations)) {
-      // Only types narrower than the shader's scalar can be given one out of their range.
+      // Only types narrower than the shader's scalar can get a number out of their range.
       for (const scalar of type.bytes === 1 ? [0, 1, 2] : [0]) {
         const operand = new Operand(shape, kind, scalar % 2 ? otherWay : way, random);
         const title = ['', ', clamped above', ', clamped below'][scalar];
@@ -407,7 +407,7 @@ async function compile(device, code) {
   return module;
 }
 
-/// Does the work without letting its validation errors out into the console.
+/// Does the work without validation errors on the console.
 async function quietly(device, work) {
   device.pushErrorScope('validation');
   try {
@@ -474,7 +474,7 @@ async function dispatch(device, pipeline, program, data) {
   return {component: new DataView(component), result: new DataView(result)};
 }
 
-/// What is wrong with a stored matrix, or null.
+/// The difference of a stored matrix from the expected one, or null.
 function difference(check, data, view, use) {
   const {values, bounds} = check.expected(data);
   const stored = check.place.read(view, data.codec[use]);
@@ -488,7 +488,7 @@ function difference(check, data, view, use) {
     column}]: ${stored.values[i]} for ${values.values[i]}${bound}`;
 }
 
-/// Which bytes outside of all matrices lost their poison, or null.
+/// The bytes outside of all matrices that lost their poison, or null.
 function spill(program, views) {
   for (const use of ['component', 'result']) {
     const free = new Uint8Array(views[use].byteLength).fill(1);
@@ -542,8 +542,8 @@ export function lineOf({config, name, problem}) {
   return problem === null ? `ok    ${what}` : `FAIL  ${what}: ${problem}`;
 }
 
-/// Runs all checks. Calls report({config, group, name, problem}) for each, the problem being null
-/// where it passed; say(text) announces what is run. Throws where there is nothing to run.
+/// Runs all checks. Calls report({config, group, name, problem}) for each; the problem is null if
+/// it passed. say(text) announces the device and the configurations. Throws if no check can run.
 export async function checkSubgroupMatrices(gpu, {seed, only = '', say, report}) {
   const adapter = await gpu.requestAdapter();
   if (!adapter) throw new Error('there is no WebGPU adapter');

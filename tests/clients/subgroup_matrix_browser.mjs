@@ -19,7 +19,7 @@ const CHROMIUM = [
   '--headless', '--window-size=1200,800', '--remote-debugging-pipe', '--no-sandbox',
   '--no-first-run', '--disable-extensions', '--disable-background-networking',
   '--disable-dev-shm-usage', '--user-data-dir=/tmp/chromium',
-  // WebGPU on whatever Vulkan offers, with its experimental features.
+  // WebGPU on any Vulkan device, with its experimental features.
   '--enable-unsafe-webgpu', '--ignore-gpu-blocklist', '--enable-features=Vulkan',
   '--use-angle=vulkan', '--disable-vulkan-surface', '--disable-gpu-watchdog',
 ];
@@ -114,8 +114,8 @@ try {
   const {product} = await browser.send('Browser.getVersion');
   console.log(product);
   await browser.open();
-  // While it starts, Chromium may replace its GPU process, and a page's device is gone with the
-  // old one: a page that could check nothing is loaded again.
+  // While it starts, Chromium may replace its GPU process, and a page's device is gone with the old
+  // one: a page without any passed check is loaded again.
   for (let attempt = 0; attempt < 3 && !passed; attempt++)
     [passed, failed] = await browser.evaluate(page, 'globalThis.finished');
   await writeFile(screenshot, await browser.screenshot());
@@ -124,7 +124,7 @@ try {
   failed++;
 }
 if (failed) {
-  // That there is no desktop is no news.
+  // Messages about the missing desktop are expected.
   const messages = browser.messages.split('\n').filter((line) => line && !line.includes('dbus/'));
   console.log(['Chromium said:', ...messages.slice(-20)].join('\n  '));
 }

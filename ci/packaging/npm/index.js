@@ -8,7 +8,7 @@ const path = require('node:path');
 
 /** The unpacked archive: bin, lib, share, licenses. */
 const folder = path.join(__dirname, 'weft');
-/** The program that knows what Vulkan loaders of any age need. */
+/** The program that sets the variables for Vulkan loaders of any version. */
 const weftRun = path.join(folder, 'bin', 'weft-run');
 
 /**
@@ -19,8 +19,8 @@ const weftRun = path.join(folder, 'bin', 'weft-run');
  * gpu:      the CPU device presents itself as an integrated GPU
  * profile:  the matrices of a vendor's device, such as 'nvidia'
  *
- * Returns the variables of the environment that it set. They are those of weft-run, and processes that
- * this one starts inherit them.
+ * Returns the variables of the environment that it set. They are the variables of weft-run, and
+ * processes that this one starts inherit them.
  */
 function activate({layer = false, add = false, gpu = false, profile} = {}) {
   const options = [layer && '--layer', add && '--add', gpu && '--gpu'].filter(Boolean);
