@@ -13,8 +13,8 @@
 namespace weft::test {
 
 /// A shader with the statements `main`, as before plan_cmat_scope(). They may use the types A
-/// (64x16 f16), B (16x32 f16) and ACC(rows, cols), the buffers h (f16), f (f32) and n, and the
-/// functions sum(x, y) and shift(row, col, x).
+/// (64x16 f16), B (16x32 f16) and ACC(rows, cols). They may also use the buffers h (f16), f (f32)
+/// and n, and the functions sum(x, y) and shift(row, col, x).
 Shader scope_shader(const std::string &main);
 
 /// 64x32 f32, reduced over "Row", "Column" or "RowAndColumn".

@@ -120,11 +120,11 @@ TEST(LoopUnroll, KeepsEndsThatItKnowsNothingOf)
    EXPECT_EQ(nir_src_as_uint(store->src[0]), 5u);
 }
 
-/// Mesa's passes that follow values through variables, patched: they compare each access with so
-/// many others at most, so that their time grows with the shader and not with its square.
+/// Mesa's patched passes that follow values through variables. They compare each access with a
+/// limited number of others, so that their time grows linearly with the shader.
 constexpr unsigned remembered = 256;
 
-/// Stores to an array, with a value first and `others` behind that.
+/// Stores to an array: first of a value, then `others` more.
 struct Stores {
    explicit Stores(unsigned others)
    {

@@ -145,7 +145,7 @@ TEST(SpirvLimits, DamagedWordsAreNotJudged)
       EXPECT_TRUE(check_spirv_limits(words, "main"));
 }
 
-/// It is asked before anything else reads the module.
+/// The limits are checked before any other code reads the module.
 TEST(SpirvLimits, ComeBeforeValidation)
 {
    Module module;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The same for instructions of matrices.
+/// Tests validate_spirv() with instructions on matrices.
 
 #include "tests/nir_passes/validate_spirv_cases.h"
 
@@ -215,7 +215,7 @@ TEST(ValidateSpirv, per_element_operations)
    });
 }
 
-/// Functions that are called by these instructions are ordinary parts of the call graph.
+/// Functions that these instructions call are ordinary parts of the call graph.
 TEST(ValidateSpirv, recursion)
 {
    const std::string types = matrices + "%F = OpTypeFunction %f32 %uint %uint %f32\n"
@@ -255,7 +255,7 @@ TEST(ValidateSpirv, recursion)
    });
 }
 
-/// Elements' functions run only for some invocations.
+/// The functions for elements run only in some invocations.
 TEST(ValidateSpirv, functions_of_elements_have_no_tangled_instructions)
 {
    const std::vector<std::string> capabilities = {

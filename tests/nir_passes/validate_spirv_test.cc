@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The gate before the front end knows the whole family: each capability, encoding and instruction
-/// that is newer than SPIRV-Tools' release, in a good module and in bad ones.
+/// The validator before the front end knows the whole family. Tests each capability, encoding and
+/// instruction that is newer than SPIRV-Tools' release, in a valid module and in invalid ones.
 
 #include "tests/nir_passes/validate_spirv_cases.h"
 
@@ -102,7 +102,8 @@ TEST(ValidateSpirv, blocked_layouts)
       %memory = OpVariable %shared Workgroup
 )";
    const std::vector<std::string> arm = {"CooperativeMatrixKHR", "CooperativeMatrixLayoutsARM"};
-   /* In a function that no entry point calls, as these would have to list the memory. */
+   /* The access is in a function that no entry point calls, because an entry point would have to
+    * list the memory. */
    const auto access = [&](const std::string &instruction, const std::string &error = "",
                            const std::string &before = "") {
       return Case{.name = "an access",
@@ -133,7 +134,7 @@ TEST(ValidateSpirv, blocked_layouts)
    });
 }
 
-/// Matrices, tensor layouts and views are in invocations, not in memory.
+/// Matrices, tensor layouts and views have no layout in memory.
 TEST(ValidateSpirv, pointers_to_types_without_layout)
 {
    std::vector<Case> cases;
@@ -158,7 +159,7 @@ TEST(ValidateSpirv, pointers_to_types_without_layout)
    check(cases);
 }
 
-/// Which are negative where Mesa keeps them.
+/// Mesa keeps these offsets as negative numbers.
 TEST(ValidateSpirv, huge_offsets)
 {
    const std::string type = "%two_members = OpTypeStruct %uint %uint\n";
@@ -181,8 +182,8 @@ TEST(ValidateSpirv, huge_offsets)
    });
 }
 
-/// A function that stands behind its caller is checked behind it: its result may have a type that
-/// is none of a function.
+/// A function that follows its caller is checked after it, so its result may have an invalid type
+/// at the call.
 TEST(ValidateSpirv, types_of_later_functions)
 {
    const std::vector<std::string> capabilities = {

@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-/// A load of a matrix in blocks of 32 along a row: its type and the rest of the layout's making.
+/// A load of a matrix in blocks of 32 along a row: its type and the numbers of the layout.
 struct Load {
    std::string matrix = "coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA>";
    int clamp = 0; // gl_CooperativeMatrixClampMode…: undefined, constant, edge
@@ -23,7 +23,7 @@ struct Load {
    std::string view = "";
 };
 
-/// Which functions are called once matrices are lowered: by constants in them.
+/// The functions that are called after matrices are lowered, found by constants in them.
 struct Called {
    std::string text;
    bool scalar() const { return text.find("0x00001234") != std::string::npos; }
@@ -121,7 +121,7 @@ TEST(VectorDecode, is_left_out_where_it_does_not_fit)
            Load{.clamp = constant, .dimension = "64, 70"},
            Load{.clamp = edge, .dimension = "64, 72"},
            Load{.clamp = constant, .slice = "16, 16, -16, 16"},
-           // Clipping, and views that put other elements side by side.
+           // Clipping, and views that change the neighbours of elements.
            Load{.view = "setTensorViewClipNV(createTensorViewNV(2, false, 0, 1), 0, 16, 2, 8)"},
            Load{.slice = "16, 8, 64, 32", .view = "createTensorViewNV(2, false, 1, 0)"},
            Load{.view = "setTensorViewDimensionsNV(createTensorViewNV(2, true, 0, 1), 16, 16)"},
@@ -133,7 +133,7 @@ TEST(VectorDecode, is_left_out_where_it_does_not_fit)
    }
 }
 
-/// The shader chooses as it runs.
+/// The shader chooses at run time.
 TEST(VectorDecode, is_an_alternative_where_numbers_are_not_known)
 {
    const Called called = lowered({.slice = "16, 16, gl_WorkGroupID.x, 16"}, true);

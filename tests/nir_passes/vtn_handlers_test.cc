@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The front end's handlers by themselves: modules get past them that SPIRV-Tools would not let
-/// through.
+/// The front end's handlers without SPIRV-Tools' validator, which would refuse some of these
+/// modules.
 
 #include "nir_passes/compiler_options.h"
 #include "nir_passes/front_end/vtn_handlers.h"
