@@ -51,7 +51,7 @@ WithoutInjection::~WithoutInjection()
 
 } // namespace weft::layer_test
 
-#if !WEFT_TSAN // its run time brings them
+#if !WEFT_TSAN // the sanitizer's run time defines them
 
 void *operator new(size_t size)
 {

@@ -275,7 +275,7 @@ TEST_F(ProfileTest, sizes_of_an_identity_do_not_vary)
 TEST_F(ProfileTest, workgroups_without_a_limit_of_subgroups)
 {
    const Environment lavapipe("WEFT_PROFILE", "lavapipe");
-   for (const uint32_t subgroups : {1u << 29, UINT32_MAX}) { // 8 times that is 0, or nearly
+   for (const uint32_t subgroups : {1u << 29, UINT32_MAX}) { // 8 times this number is 0, or nearly
       driver.max_workgroup_subgroups = subgroups;
       ASSERT_VK(create_instance());
       EXPECT_EQ(subgroup_size(), 8u);

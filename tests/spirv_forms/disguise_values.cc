@@ -14,7 +14,7 @@ using spv::Op;
 
 /// Composites of more members are not taken apart.
 constexpr uint32_t most_members = 8;
-/// Larger ones are not put into composites.
+/// Larger values are not put into composites.
 constexpr uint32_t most_scalars = 32;
 
 class Disguiser {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The forms in which a value of LLVM IR is known beside its own. Code that needs another form
-/// takes it from here, so that no form is computed twice.
+/// The other forms in which the module has a value of LLVM IR. Code that needs another form takes
+/// it from here, so that no form is computed twice.
 ///
 /// Each form is defined where the value is, so it dominates all uses of the value. A phi has no
 /// other form.
