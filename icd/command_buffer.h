@@ -82,6 +82,7 @@ T *record(CommandBuffer *cmd, size_t extra_bytes = 0)
    return command;
 }
 
+/// Runs the commands in order. False if a command ended the command buffer early.
 bool execute_command_buffer(Queue *, const CommandBuffer *);
 
 } // namespace weft

@@ -35,6 +35,7 @@ struct DescriptorSet {
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(DescriptorSet, base, VkDescriptorSet, VK_OBJECT_TYPE_DESCRIPTOR_SET)
 
+/// Write descriptors as vkUpdateDescriptorSets and vkUpdateDescriptorSetWithTemplate do.
 void write_descriptors(const DescriptorStorage &, const VkWriteDescriptorSet &);
 void write_descriptors(const DescriptorStorage &, const vk_descriptor_update_template *,
                        const void *data);

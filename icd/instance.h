@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
+/// The driver's VkInstance.
+
 #pragma once
 
 #include <vulkan/vulkan_core.h>

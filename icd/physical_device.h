@@ -40,6 +40,8 @@ struct PhysicalDevice {
 
 VK_DEFINE_HANDLE_CASTS(PhysicalDevice, vk.base, VkPhysicalDevice, VK_OBJECT_TYPE_PHYSICAL_DEVICE)
 
+/// Finds the machine's CPU. If it lacks instructions that Weft needs, a message names them, and the
+/// instance has no device, which is no error.
 VkResult enumerate_physical_devices(vk_instance *);
 void destroy_physical_device(vk_physical_device *);
 

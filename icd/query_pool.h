@@ -27,7 +27,9 @@ struct QueryPool {
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(QueryPool, vk.base, VkQueryPool, VK_OBJECT_TYPE_QUERY_POOL)
 
+/// Makes the results unavailable.
 void reset_queries(Device *, QueryPool *, uint32_t first, uint32_t count);
+/// Makes the query available with the current time, and wakes the threads that wait for it.
 void write_timestamp(Device *, QueryPool *, uint32_t query);
 /// Writes results as vkGetQueryPoolResults and vkCmdCopyQueryPoolResults do. VK_NOT_READY if a
 /// result was unavailable: the flags do not request waiting, or the device is lost.

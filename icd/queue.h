@@ -50,6 +50,7 @@ struct Queue {
 
 VK_DEFINE_HANDLE_CASTS(Queue, vk.base, VkQueue, VK_OBJECT_TYPE_QUEUE)
 
+/// VK_ERROR_OUT_OF_HOST_MEMORY also if no thread can be started.
 VkResult create_queue(Device *, const VkDeviceQueueCreateInfo *, Queue **);
 void destroy_queue(Queue *);
 

@@ -18,6 +18,7 @@
 
 namespace weft::layer {
 
+/// The flags of VkPipelineCreateFlags2CreateInfo, which replace info.flags where it is present.
 VkPipelineCreateFlags2KHR flags_of(const VkComputePipelineCreateInfo &);
 
 /// A description without an index into the array of its call.

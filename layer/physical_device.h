@@ -13,6 +13,8 @@ struct Instance;
 
 struct PhysicalDevice : MatrixPlan {};
 
+/// Reads the driver's facts and plans the matrices from them. An error is the driver's; `out` is
+/// then unchanged.
 VkResult inspect_physical_device(const Instance &, VkPhysicalDevice, PhysicalDevice &out);
 
 } // namespace weft::layer

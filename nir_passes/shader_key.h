@@ -14,7 +14,9 @@
 
 namespace weft {
 
+/// Adds the SPIR-V, the entry point and the specialization constants.
 void add_to_key(KeyBuilder &, const ShaderSource &);
+/// Add the operations in their order.
 void add_to_key(KeyBuilder &, std::span<const MatrixOperation>);
 void add_to_key(KeyBuilder &, std::span<const FlexibleOperation>);
 

@@ -14,6 +14,7 @@
 
 namespace weft::layer {
 
+/// The inverse of read_driver_report().
 std::string write_driver_report(const DriverFacts &);
 
 /// An error names the member that is missing, unknown or implausible.

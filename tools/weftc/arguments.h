@@ -92,6 +92,7 @@ struct Arguments {
 /// The text of --help.
 std::string usage();
 
+/// An Error says which option or value is wrong, or which options exclude each other.
 Result<Arguments> parse_arguments(int argc, char **argv);
 
 /// "16", "0x10", "-1", "true", "1.5", "1.5d": the bits as in SpecArgument, and the value's size, 4

@@ -28,6 +28,8 @@ struct DescribedDriver {
    spirv::CompileOptions compile_options(uint32_t subgroup_size) const;
 };
 
+/// An Error if the file of --driver cannot be read. If the file is wrong, the Error names the line
+/// or member.
 Result<DescribedDriver> describe_driver(const Arguments &);
 
 /// --emit=plan: the layer's plan for the driver of a driver report.

@@ -32,6 +32,8 @@ struct ProgramFile {
 std::vector<std::byte> write_program_file(FileKind, const ProgramInfo &,
                                           std::span<const std::byte> payload);
 
+/// An Error if the bytes are truncated or damaged, or come from another version of Weft or for
+/// another CPU.
 Result<ProgramFile> read_program_file(std::span<const std::byte>);
 
 } // namespace weft::cpu

@@ -14,6 +14,7 @@
 
 namespace weft::spirv {
 
+/// The module in SPIRV-Tools' assembly, with friendly names. Empty if it cannot be parsed.
 std::string disassemble(std::span<const uint32_t> words);
 
 /// The words of a module in SPIRV-Tools' assembly. A comment `; Version: 1.3` above the first

@@ -58,6 +58,8 @@ OffsetLimit offset_limit(Translator &, const Region &, uint64_t bytes);
 /// in_bounds() for a vector of offsets: <W x i1>.
 llvm::Value *lanes_in_bounds(Translator &, const Region &, llvm::Value *offsets, uint64_t bytes);
 
+/// ptr: `offset` (i32 or i64, unsigned) bytes after the base; a vector for a vector of offsets.
+/// Checks no bound.
 llvm::Value *pointer_to(Translator &, const Region &, llvm::Value *offset);
 
 /// Points to the object that begins `offset` (i32, the same for all lanes) plus `beyond` bytes into

@@ -25,6 +25,7 @@ constexpr uint32_t bytes_of_invocation(uint32_t bytes, uint32_t subgroup_size)
    return (bytes + subgroup_size - 1) / subgroup_size;
 }
 
+/// The size of a whole tile in the memory of its subgroup.
 uint32_t tile_bytes(const glsl_cmat_description &);
 
 /// The tiles of an operand of a block.
