@@ -47,7 +47,7 @@ def different_options(folder, wanted):
 
 
 def native_files(folder):
-    """The machine files that the folder was configured with, which Meson keeps there."""
+    """The machine files that the folder was configured with. Meson keeps them in the folder."""
     command_line = configparser.ConfigParser(interpolation=None, delimiters=["="])
     command_line.read(pathlib.Path(folder, "meson-private", "cmd_line.txt"), encoding="utf-8")
     return ast.literal_eval(command_line.get("properties", "native_file", fallback="[]"))

@@ -117,7 +117,7 @@ const uint8_t *dynamic_buffers(CommandBuffer *cmd)
    return reinterpret_cast<const uint8_t *>(out);
 }
 
-/// The program for such a dispatch. Null without memory; the error is recorded.
+/// The program for a dispatch with these facts. Null without memory; the error is recorded.
 const cpu::FutureProgram *program_for(CommandBuffer *cmd, const cpu::DispatchFacts &facts)
 {
    try {

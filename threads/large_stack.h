@@ -29,7 +29,7 @@ namespace weft {
 /// The task counts as RunningWork.
 class LargeStackThread {
 public:
-   /// Does nothing if no such thread can be created: see has_started().
+   /// Does nothing if no thread can be created: see has_started().
    explicit LargeStackThread(std::function<void()> work);
    ~LargeStackThread(); ///< joins
    LargeStackThread(const LargeStackThread &) = delete;

@@ -12,9 +12,10 @@ namespace weft::spirv {
 
 namespace {
 
-/// Whether matrices may have such components. Components of 8 and 16 bits work on every driver:
-/// without arithmetic of that size, 32-bit arithmetic replaces it (lower_small_arithmetic.h).
-/// Without buffer elements of that size, words hold the components (lower_access_units.h).
+/// Whether matrices may have components of a type. Components of 8 and 16 bits work on every
+/// driver: without arithmetic of that size, 32-bit arithmetic replaces it
+/// (lower_small_arithmetic.h). Without buffer elements of that size, words hold the components
+/// (lower_access_units.h).
 bool has_components(const Driver &driver, ComponentType type)
 {
    return component_bits(type) < 64 ||

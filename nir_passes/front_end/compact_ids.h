@@ -12,7 +12,7 @@
 namespace weft {
 
 /// Whether the module's ids are so sparse that vtn's table of all numbers below the bound would be
-/// out of proportion to the module. SPIR-V allows ids up to 4,194,303 in modules of any length
+/// much larger than the module. SPIR-V allows ids up to 4,194,303 in modules of any length
 /// (Universal Limits).
 bool has_sparse_ids(std::span<const uint32_t> words);
 

@@ -24,7 +24,7 @@ namespace weft {
 
 namespace {
 
-/// The capabilities that modules for our Vulkan 1.3 compute device may declare.
+/// The capabilities that modules for a Vulkan 1.3 compute device may declare.
 spirv_capabilities make_capabilities()
 {
    spirv_capabilities c = {};
@@ -133,7 +133,7 @@ spirv_capabilities make_driver_capabilities()
    c.DenormFlushToZero = true;
    c.RoundingModeRTZ = true;
 
-   /* For other entry points of the module, in stages that only the driver has. */
+   /* Other entry points of the module may need these, in stages that only the driver has. */
    c.Geometry = true;
    c.GeometryPointSize = true;
    c.GeometryStreams = true;
@@ -212,7 +212,7 @@ std::string one_line(std::string text)
 }
 
 /// With private tiles, matrices without a use stay whole. A driver's tiles have uses, so above a
-/// driver such matrices are in registers.
+/// driver, matrices without a use are in registers.
 struct FrontEnd : weft_front_end {
    FrontEnd(uint32_t subgroup_size, MatrixForm form)
        : weft_front_end{subgroup_size, length},

@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// Runs SPIRV-Tools' validator, with the rules of Vulkan 1.3 and the layouts that our devices
+/// Runs SPIRV-Tools' validator, with the rules of Vulkan 1.3 and the layouts that Weft's devices
 /// allow. vtn relies on these rules. If a module breaks one, the Error has the validator's message.
 Result<bool> validate_spirv(std::span<const uint32_t> words);
 

@@ -17,5 +17,6 @@ void weft_reduce(struct vtn_builder *b, const uint32_t *w, unsigned count);
 void weft_per_element_op(struct vtn_builder *b, const uint32_t *w, unsigned count);
 void weft_get_coordinate(struct vtn_builder *b, const uint32_t *w, unsigned count);
 
-/* Translates a conversion of the component type that also transposes; false if it is none. */
+/* Translates a conversion of the component type that also transposes. Returns false for other
+ * instructions. */
 bool weft_handle_transposing_conversion(struct vtn_builder *b, uint32_t opcode, const uint32_t *w);

@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: MIT
  */
 
-/* Our part of the SPIR-V front end: the instructions of the cooperative-matrix family that Mesa's
- * vtn does not know.
+/* Weft's part of the SPIR-V front end: the instructions of the cooperative-matrix family that
+ * Mesa's vtn does not know.
  *
- * For each capability, type and instruction, vtn calls these handlers first. They know those of the
- * tables in vtn_handlers.c. A handler is C, because vtn_fail() is a longjmp(), which runs no
- * destructors. */
+ * For each capability, type and instruction, vtn calls these handlers first. They translate the
+ * instructions in the tables of vtn_handlers.c. A handler is C, because vtn_fail() is a longjmp(),
+ * which runs no destructors. */
 
 #pragma once
 

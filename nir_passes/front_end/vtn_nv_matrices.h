@@ -3,7 +3,8 @@
  */
 
 /* SPV_NV_cooperative_matrix. Its matrices have no use in NIR either (GLSL_CMAT_USE_NONE), and a
- * muladd takes copies of them that have one. Operations on components are those of KHR matrices. */
+ * muladd takes copies of them with a use. Operations on components are the same as for KHR
+ * matrices. */
 
 #pragma once
 

@@ -10,8 +10,8 @@
 /// index from a pointer that is itself a value wraps: nothing else is known about that pointer.)
 ///
 /// The CPU's tiles get their address from nir_lower_explicit_io, modulo 2^32, like every other
-/// access there: their kernels saturate from there on. Both conform to robustBufferAccess; they
-/// differ in which element of the buffer, if any, an index of 2^32 or more accesses.
+/// access there: their kernels saturate from there on. Both conform to robustBufferAccess; they may
+/// access different elements of the buffer, or none, for an index of 2^32 or more.
 
 #pragma once
 

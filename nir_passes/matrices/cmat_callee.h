@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Functions that intrinsics on matrices call: reductions, per-element operations, loads with decode
-/// functions. They stay functions of the shader until a pass makes calls of the intrinsics.
+/// Functions that intrinsics on matrices call: reductions, per-element operations, loads with
+/// decode functions. They stay functions of the shader until a pass replaces the intrinsics by
+/// calls.
 
 #pragma once
 
@@ -40,7 +41,7 @@ struct Combination {
    glsl_base_type type;
 
    nir_def *operator()(nir_def *x, nir_def *y) const;
-   /// Of the four elements of a square, which element(row, column) gives for 0 and 1.
+   /// Combines the four elements of a square; element(row, column) returns them for 0 and 1.
    template <typename Element>
    nir_def *square(const Element &element) const
    {

@@ -11,8 +11,9 @@
 
 namespace weft::cmat {
 
-/// Calls body with the numbers from 0 to count - 1 that have an element in the matrix, and with the
-/// coordinates of that element: coordinates(number), of which the third tells whether it has.
+/// Calls body with the numbers from 0 to count - 1 that have an element in the matrix, and with
+/// coordinates(number), the coordinates of that element. The third coordinate is nonzero if the
+/// number has an element.
 template <typename Coordinates, typename Body>
 void for_each_number(nir_builder *b, nir_def *count, const Coordinates &coordinates,
                      const Body &body)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The conversion of components that a cmat_unary_op or a cmat_transpose_weft asks for.
+/// The conversion of components by a cmat_unary_op or a cmat_transpose_weft.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// Of one component, between the types of the instruction's matrices.
+/// Converts one component between the types of the instruction's matrices.
 inline nir_def *convert_component(nir_builder *b, const nir_intrinsic_instr *instr, nir_def *value,
                                   glsl_base_type from, glsl_base_type to)
 {

@@ -54,8 +54,8 @@ struct Runs {
 Runs runs_of(const nir_intrinsic_instr *);
 
 /// The number of runs that the running invocation writes; 0 if its components do not form whole
-/// runs. In the dense map invocations take runs round-robin, as they take elements (element_map.h),
-/// whichever invocations own the components:
+/// runs. In the dense map invocations take runs round-robin, as they take elements (element_map.h).
+/// They may write components of other invocations:
 ///
 ///    8×8, W = 8, runs of 4 in rows: the first of each invocation
 ///        ┌ 0 0 0 0 1 1 1 1
@@ -82,7 +82,8 @@ Owner owner(nir_builder *, const RegisterMap &, const Coordinates &);
 
 /// The first element of the running invocation's block.
 Coordinates origin(nir_builder *, const RegisterMap &);
-/// Whether the running invocation is the one that stores its block, if several hold the same block.
+/// Whether the running invocation stores its block. If several invocations hold the same block,
+/// only one stores it.
 nir_def *stores(nir_builder *, const RegisterMap &);
 
 } // namespace weft::cmat

@@ -22,13 +22,13 @@
 /* ---- decode functions' pointers ---- */
 
 /* A decode function takes a physical pointer of 64 bits. A pointer into a storage buffer has only a
- * descriptor, so it is packed into such a number. */
+ * descriptor, so it is packed into a 64-bit number. */
 static inline nir_def *weft_pack_decode_pointer(nir_builder *b, nir_deref_instr *pointer)
 {
    return nir_pack_64_2x32(b, &pointer->def);
 }
 
-/* The pointer that such an instruction packs, or NULL. */
+/* The pointer that the instruction packs; NULL if it is no pack. */
 static inline nir_deref_instr *weft_packed_decode_pointer(nir_instr *instr)
 {
    if (instr->type != nir_instr_type_alu)
@@ -44,7 +44,8 @@ static inline nir_deref_instr *weft_packed_decode_pointer(nir_instr *instr)
  * subgroup fill a part of it, between barriers.
  *
  * Only cmat_insert_columns_weft, cmat_load_columns_weft and their lowered forms write it.
- * Multiplications before the next barrier read it as B, so two such matrices may share memory. */
+ * Multiplications before the next barrier read it as B, so two matrices of the
+ * workgroup may share memory. */
 static inline void weft_mark_workgroup_matrix(nir_variable *variable)
 {
    variable->data.access = (enum gl_access_qualifier)(variable->data.access | ACCESS_COHERENT);
@@ -73,7 +74,7 @@ static inline bool weft_clear_decorations(nir_shader *nir)
 /* ---- shared tiles ---- */
 
 /* The CPU back end keeps some tiles of factors in shared memory (opt_product_order.h). Their derefs
- * and offsets have 64 bits; those of private tiles have 32. */
+ * and offsets have 64 bits, unlike private tiles, which have 32. */
 #define WEFT_SHARED_TILE_ADDRESS nir_address_format_32bit_offset_as_64bit
 
 /* The deref of a shared variable with tiles. */

@@ -17,7 +17,7 @@ namespace weft::cmat {
 
 class Memory {
 public:
-   /// `pointer` and `stride` are those of an access to the matrix; the stride counts the pointer's
+   /// `pointer` and `stride` come from an access to the matrix; the stride counts the pointer's
    /// target type. With robust access, the offset of a part in its storage buffer does not wrap
    /// around 32 bits.
    Memory(nir_builder *, nir_deref_instr *pointer, nir_def *stride,

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Origins: whole operations on a part of the program's matrix have the row and column of the part's
-/// first element, as a vector. The origin of a matrix that no pass has cut is the constant 0.
+/// Origins: whole operations on a part of the program's matrix have the row and column of the
+/// part's first element, as a vector. The origin of a matrix that no pass has cut is the constant
+/// 0.
 
 #pragma once
 

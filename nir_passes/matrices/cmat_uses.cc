@@ -95,7 +95,7 @@ public:
    {
       nir_foreach_variable_with_modes(var, nir, nir_var_shader_temp)
          add_type(var->type);
-      /* Also of those that intrinsics call (cmat_callee.h). */
+      /* Includes the functions that intrinsics call (cmat_callee.h). */
       nir_foreach_function_impl(impl, nir)
          add_function(impl);
       if (error)

@@ -20,9 +20,9 @@ struct CmatConversion {
 
 struct CmatUses {
    std::vector<glsl_cmat_description> matrices; ///< each type once
-   std::vector<MatrixOperation> operations;     ///< of the muladds, each once
+   std::vector<MatrixOperation> operations;     ///< of the muladds, without duplicates
    std::vector<CmatConversion> conversions;     ///< each once
-   bool single_elements = false;                ///< whether needs_element_places() is true of some
+   bool single_elements = false;                ///< whether needs_element_places() is true for an
                                                 ///< intrinsic
 };
 
@@ -31,7 +31,7 @@ Result<CmatUses> gather_cmat_uses(nir_shader *);
 
 /// Whether the operation has an operand of this use, size and component type.
 bool has_operand(const MatrixOperation &, const glsl_cmat_description &);
-/// The same, ignoring the sign of integers: the bits alone have none.
+/// The same, ignoring the sign of integers, because bits have no sign.
 bool has_operand_of_any_sign(const MatrixOperation &, const glsl_cmat_description &);
 /// Whether some operation has an operand of this use, size and type, of any sign.
 bool has_operand(const MatrixSupport &, const glsl_cmat_description &);

@@ -37,7 +37,7 @@ struct RegisterMap {
    struct Grid {
       uint32_t rows, cols;
    };
-   /// As square as possible; wider than high otherwise.
+   /// The grid is as square as possible, else wider than high.
    constexpr Grid grid() const
    {
       const uint32_t high = 1u << (std::bit_width(subgroup_size) - 1) / 2;
@@ -110,8 +110,8 @@ struct RegisterMap {
       return row_in_block * block_cols() + col_in_block;
    }
 
-   /// Whether the invocation is the one that stores its block, among those that hold the same
-   /// block.
+   /// Whether the invocation stores its block. If several invocations hold the same block, only one
+   /// stores it.
    constexpr bool stores(uint32_t invocation) const
    {
       const Element p = place(invocation);

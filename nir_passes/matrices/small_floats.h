@@ -24,8 +24,8 @@ nir_def *weft_small_float_to_f32(nir_builder *b, nir_def *bits, enum glsl_base_t
 nir_def *weft_f32_to_small_float(nir_builder *b, nir_def *value, enum glsl_base_type type,
                                  bool saturate);
 
-/* A conversion from or to such a type. `op` is NIR's conversion on the other side of f32: from the
- * source to f32, or from f32 to the result. It is ignored if both types are small. */
+/* A conversion from or to a small float. `op` is NIR's conversion on the other side of f32: from
+ * the source to f32, or from f32 to the result. It is ignored if both types are small. */
 nir_def *weft_convert_small_float(nir_builder *b, nir_def *value, nir_op op,
                                   enum glsl_base_type from, enum glsl_base_type to, bool saturate);
 

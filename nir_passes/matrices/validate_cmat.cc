@@ -52,8 +52,8 @@ std::string list_operands(const MatrixSupport &support, glsl_cmat_use use, Matri
    return list.empty() ? "none" : list;
 }
 
-/// The supported operations nearest to an unsupported one: those of its size, and the flexible ones
-/// with its types of A and B.
+/// The supported operations nearest to an unsupported one: operations of its size, and flexible
+/// operations with its types of A and B.
 std::string list_operations(const MatrixSupport &support, const MatrixOperation &wanted)
 {
    std::string list;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The contract between the passes on matrices: which instructions and marks (cmat_marks.h) there
-/// may be.
+/// The contract between the passes on matrices: the permitted instructions and marks
+/// (cmat_marks.h).
 
 #pragma once
 
@@ -12,31 +12,31 @@
 
 namespace weft {
 
-/// The lowerings of lower_matrices(), in order. Each stage forbids something, and all that the stages
-/// before it forbid.
+/// The lowerings of lower_matrices(), in order. Each stage forbids something, and all that the
+/// stages before it forbid.
 enum class CmatStage : uint8_t {
-   /// There are no matrices of the workgroup.
+   /// No mark of a workgroup's matrix exists.
    front_end,
-   /// Matrices are the subgroup's.  There may be the workgroup's, which nothing but
-   /// cmat_insert_columns_weft and cmat_load_columns_weft writes, and of which muladds have B.
+   /// Matrices belong to subgroups. A workgroup's matrix may exist; only cmat_insert_columns_weft
+   /// and cmat_load_columns_weft write it, and muladds read it as B.
    scope_lowered,
-   /// Accesses are cmat_load and cmat_store, or of single elements. Decode functions are called; the
-   /// pointers that they take may be packed.
+   /// Accesses are cmat_load and cmat_store, or accesses to single elements. Decode functions are
+   /// called; the pointers that they take may be packed.
    accesses_lowered,
    /// Components are replaced in place.
    inserts_lowered,
-   /// The entry point is the only function. There is no reduction and no per-element operation.
+   /// The entry point is the only function. No reduction and no per-element operation remains.
    calls_expanded,
-   /// Matrices are tiles. cmat_load may write the workgroup's: split_cmat_shapes() makes it of
-   /// cmat_load_columns_weft. This is the one permission that a stage adds.
+   /// Matrices are tiles. cmat_load may write a workgroup's matrix: split_cmat_shapes() makes it
+   /// from cmat_load_columns_weft. This is the one permission that a stage adds.
    split,
 };
 
 /// The first breach of the contract, for messages; empty if there is none.
 std::string find_breach(nir_shader *, CmatStage);
 
-/// Ends the process with the breach and the shader, in builds with assertions.  A breach is a fault
-/// of a pass: whatever the program's shader is, there is none.
+/// Ends the process with the breach and the shader, in builds with assertions. A breach is a fault
+/// of a pass: no shader of a program may cause one.
 void validate_cmat_form(nir_shader *, CmatStage);
 
 } // namespace weft

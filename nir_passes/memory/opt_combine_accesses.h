@@ -16,7 +16,8 @@ struct CombineOptions {
 };
 
 /// Combines loads, and stores, of neighbouring buffer, shared and global memory into vectors of up
-/// to 32 bytes. Never across a tile operation on such memory. Runs after nir_lower_explicit_io.
+/// to 32 bytes. No access moves across a tile operation on these memories. Runs after
+/// nir_lower_explicit_io.
 bool opt_combine_accesses(nir_shader *, const CombineOptions &);
 
 } // namespace weft

@@ -19,10 +19,6 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORDS, COLUMNS = 30, 100
 
-# Folders whose comments may still break the rules.
-EXEMPT = ("nir_passes/front_end/", "nir_passes/matrices/", "tests/nir_passes/lower_cmat_",
-          "tests/nir_passes/opt_cmat_", "tests/nir_passes/plan_cmat_", "tests/nir_passes/split_cmat_")
-
 # Each stands nearly always for a plainer noun or verb.
 PHRASES = [
     r"what", r"who", r"whom", r"whoever", r"nobody", r"whatever", r"whichever",
@@ -296,11 +292,10 @@ def main():
     for files, wide, find in ((sources, wide_comments, comments),
                               (scripts, wide_comments_of_script, comments_of_script)):
         for path, text in files.items():
-            if not path.startswith(EXEMPT):
-                faults += [f"{path}:{number}: a comment beyond column {COLUMNS}"
-                           for number in wide(text)]
-                faults += [f"{path}:{number}: {fault} in a comment"
-                           for number, lines in find(text) for fault in check_comment(lines)]
+            faults += [f"{path}:{number}: a comment beyond column {COLUMNS}"
+                       for number in wide(text)]
+            faults += [f"{path}:{number}: {fault} in a comment"
+                       for number, lines in find(text) for fault in check_comment(lines)]
     for fault in faults:
         print(fault)
     print(f"{len(documents)} documents, {len(sources)} sources, {len(scripts)} scripts, "

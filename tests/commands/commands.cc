@@ -232,7 +232,7 @@ uint64_t follow(const Settings &settings, uint64_t first, uint64_t end, Totals &
             const auto differs = machines->run(g.c, g.expected);
             if (differs) {
                channel.send(2 * index, *differs);
-               _exit(0); // its queue may hang
+               _exit(0); // destroying the machines could wait forever for a queue
             }
             channel.send(2 * index + 1, std::to_string(g.expected.dispatches));
          }

@@ -114,7 +114,7 @@ enum class Binary : uint8_t {
    bit_xor,
    shift_left,
    shift_right,
-   // Their arguments may have any type, the result is a boolean.
+   // Their arguments may have any type. The result is a boolean.
    equal,
    not_equal,
    less,

@@ -48,7 +48,7 @@ TEST(assign_cmat_uses, takes_what_a_multiplication_asks_for)
    EXPECT_EQ(test::count(text, "@cmat_copy"), 0u) << text;
 }
 
-/// Through arrays, loops and arithmetic.
+/// The pass follows matrices through arrays, loops and arithmetic.
 TEST(assign_cmat_uses, follows_values)
 {
    const std::string text = assigned(R"(
@@ -68,7 +68,7 @@ TEST(assign_cmat_uses, converts_what_is_used_both_ways)
    EXPECT_EQ(test::count(text, "@cmat_convert_weft"), 1u) << text;
 }
 
-/// The shader has a number of components from the front end that is that of no use.
+/// The shader has a constant number of components from the front end, for a matrix without a use.
 TEST(assign_cmat_uses, leaves_matrices_whose_components_are_counted)
 {
    const std::string main = R"(
@@ -80,7 +80,7 @@ TEST(assign_cmat_uses, leaves_matrices_whose_components_are_counted)
    EXPECT_EQ(test::count(assigned(main, MatrixForm::private_tiles), "@cmat_convert_weft"), 0u);
 }
 
-/// Then a driver's tiles will do.
+/// Afterwards the matrices can be a driver's tiles.
 TEST(assign_cmat_uses, lets_drivers_have_the_matrices)
 {
    const test::Source source =

@@ -107,7 +107,7 @@ TEST_F(CmatBounds, AsIn64Bits)
    uint32_t in = 0, out = 0;
    for (uint32_t round = 0; round < 2000; ++round) {
       const Kind &kind = kinds[draw(std::size(kinds))];
-      /* Near zero, anywhere, and where the sum in 32 bits would begin again. */
+      /* Offsets near zero, anywhere, and where the sum in 32 bits would wrap. */
       const auto number = [&](uint64_t bytes) -> uint64_t {
          const uint64_t turn = (uint64_t(1) << 32) / bytes;
          switch (draw(4)) {
@@ -182,7 +182,7 @@ TEST_F(CmatBounds, LargeIndicesLieOutside)
    EXPECT_FALSE(inside(at(int64_t(1) << 62), {size, 0, 0, 0, 0}, 4, 32));
    EXPECT_FALSE(inside(at(-1), {size, 0, 0, 0, 0}, 4, 32));
 
-   /* Of two indices that are added the sum counts. */
+   /* If two indices are added, their sum decides. */
    const auto step = [&](nir_deref_instr *from, int64_t by) {
       return widen(nir_build_deref_ptr_as_array(b, from, nir_imm_int(b, 0)), by);
    };

@@ -37,7 +37,7 @@ struct Matrices : test::Built {
       nir_cmat_insert(&b, &result->def, nir_imm_float(&b, 1), &matrix->def, nir_imm_int(&b, 0));
    }
 
-   /// How many copies the pass makes; every replacement is in place after it.
+   /// The number of copies that the pass makes. Every replacement is in place after it.
    unsigned copies()
    {
       lower_cmat_inserts(shader.get());

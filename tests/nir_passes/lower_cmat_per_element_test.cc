@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Per-element operations: whole until they are lowered. tests/e2e/cmat_elements_test.cc compares
-/// their results.
+/// Per-element operations stay whole until they are lowered. tests/e2e/cmat_elements_test.cc
+/// compares their results.
 
 #include "nir_passes/matrices/lowering/lower_cmat_per_element.h"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Reductions: whole until they are lowered, and the number of their shuffles in registers.
+/// Reductions stay whole until they are lowered; in registers, they take few shuffles.
 /// tests/backend/cpu/cmat_reduce_test.cc checks their results.
 
 #include "nir_passes/matrices/cmat_callee.h"
@@ -28,7 +28,7 @@ std::string number(uint32_t n)
 enum class Over { rows, columns, all, quads };
 constexpr Over every_reduction[] = {Over::rows, Over::columns, Over::all, Over::quads};
 
-/// Of a matrix of a type and size to one of another size.
+/// A reduction of a matrix to a matrix of another size.
 struct Case {
    Over over;
    std::string type = "float";
@@ -84,7 +84,7 @@ unsigned shuffles(const Case &c, uint32_t subgroup_size)
    return count(lowered(c, subgroup_size, MatrixForm::registers), "@shuffle");
 }
 
-/// With a function that stays one, and no other.
+/// The combining function stays a function; no other function does.
 TEST(lower_cmat_reduce, operations_are_whole_before)
 {
    for (const Over over : every_reduction) {
@@ -117,11 +117,11 @@ TEST(lower_cmat_reduce, few_shuffles_in_registers)
    EXPECT_EQ(shuffles({Over::columns}, 32), 4u);
    EXPECT_EQ(shuffles({Over::all}, 32), 5u);
    EXPECT_EQ(shuffles({.over = Over::quads, .to_rows = 8, .to_cols = 8}, 32), 0u);
-   /* Its code is loops: the loops of one row. */
+   /* The code has loops, as many as for one row. */
    EXPECT_EQ(shuffles({Over::rows, "float", 128, 128, 128, 128}, 32), 3u);
 }
 
-/// By the map of registers, for types, sizes and subgroups.
+/// The number follows from the map of registers, for types, sizes and subgroups.
 TEST(lower_cmat_reduce, shuffles_are_those_between_blocks)
 {
    struct Size {
@@ -148,7 +148,8 @@ TEST(lower_cmat_reduce, shuffles_are_those_between_blocks)
    }
 }
 
-/// Four steps of pairs, each by the number of the other, and the last one into the result.
+/// Four steps of pairs. Each reads the other element by its number, and the last step writes the
+/// result.
 TEST(lower_cmat_reduce, steps_in_private_tiles)
 {
    const std::string text = lowered({Over::rows}, 32, MatrixForm::private_tiles);
@@ -162,7 +163,7 @@ TEST(lower_cmat_reduce, steps_in_private_tiles)
    EXPECT_EQ(count(odd, "@cmat_element_weft"), 5u) << odd;
 }
 
-/// It must not read its own results: three columns are one step.
+/// A step must not read its own results: three columns are one step.
 TEST(lower_cmat_reduce, one_step_to_the_same_matrix)
 {
    const std::string text =

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The pass as text, by plans for a workgroup of four subgroups.
+/// The pass's output as text, for plans of a workgroup of four subgroups.
 /// tests/backend/cpu/cmat_scope_test.cc checks results.
 
 #include "nir_passes/matrices/shapes/lower_cmat_scope.h"
@@ -56,7 +56,7 @@ TEST(lower_cmat_scope, subgroups_have_bands)
    EXPECT_EQ(test::count(text, "if "), 1u) << text;
 }
 
-/// Three subgroups have 8 of 24 rows each. The fourth has those of the first.
+/// Three subgroups have 8 of 24 rows each. The fourth has the same rows as the first.
 TEST(lower_cmat_scope, fewer_bands_than_subgroups)
 {
    const std::string text = lowered(R"(

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The tensor loads that become cmat_load, and those that become loads of elements.
+/// The tensor loads that become cmat_load, and the tensor loads that become loads of elements.
 /// tests/e2e/cmat_tensor_test.cc compares their results.
 
 #include "nir_passes/matrices/tensors/lower_cmat_tensor_access.h"
@@ -59,7 +59,7 @@ void PrintTo(const Paths &p, std::ostream *stream)
 
 constexpr Paths whole = {true, false}, by_elements = {false, true}, either = {true, true};
 
-/// The ways that are left once conditions are folded. opt_cmat_tensor_access expands exactly the
+/// The paths that remain once conditions are folded. opt_cmat_tensor_access expands exactly the
 /// loads that are whole in any case.
 Paths paths_to(const std::string &first, bool is_aligned = true, const std::string &stride = "64")
 {

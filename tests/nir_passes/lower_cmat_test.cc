@@ -232,7 +232,7 @@ TEST(LowerCmatToTiles, MulAdd)
    )"));
 }
 
-/// Also of an unused matrix.
+/// Volatile accesses stay, even if the matrix is unused.
 TEST(LowerCmatToTiles, VolatileAccessesStay)
 {
    const auto volatile_tiles = [](const std::string &qualifier) {

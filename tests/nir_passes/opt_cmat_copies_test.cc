@@ -102,7 +102,7 @@ TEST(opt_cmat_copies, clipped_elements_are_kept_in_place)
    EXPECT_TRUE(reads_object) << text;
 }
 
-/// The result of a per-element operation that nobody reads: the operation stays if its function has
+/// The result of a per-element operation has no reader: the operation stays if its function has
 /// effects.
 TEST(opt_cmat_copies, calls_with_effects_stay)
 {
@@ -132,7 +132,7 @@ void main()
    }
 }
 
-/// As a matrix that is loaded anew in each iteration, but is a phi of the loop all the same.
+/// A matrix that is loaded again in each iteration, but is still a phi of the loop.
 TEST(opt_cmat_copies, what_loops_carry_for_nobody_goes)
 {
    glsl_cmat_description desc = {};
@@ -257,8 +257,8 @@ TEST(opt_cmat_copies, work_grows_with_distant_uses)
    }
 }
 
-/// A copy is not forwarded past a write of its source, and a result not computed early past a look
-/// at its destination.
+/// A copy is not forwarded past a write of its source. A result is not computed early past a read
+/// of its destination.
 TEST(opt_cmat_copies, copies_that_are_needed_stay)
 {
    glsl_cmat_description desc = {};

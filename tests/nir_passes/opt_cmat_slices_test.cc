@@ -12,13 +12,13 @@ namespace weft {
 namespace {
 
 struct Products {
-   std::string tiles = "4";    ///< the sum has so many rows and columns of them
+   std::string tiles = "4";    ///< rows and columns of tiles in the sum
    std::string between = "";   ///< the loads of the factors and the products
    std::string type = "float"; ///< of the sum
    std::string layout_of_a = "RowMajor";
 };
 
-/// Products out of shared memory, as they are before matrices become components.
+/// Products with factors from shared memory, before matrices become components.
 std::string sliced(const Products &products)
 {
    const test::Source source = test::compile(e2e::expand(R"(

@@ -86,7 +86,7 @@ TEST(OptConstantArrays, TablesInStructs)
               "sum += s.numbers[data[i] & 63] + s.more.y; } if (sum > 7) { " + table +
               "sum += s.numbers[sum & 63]; } data[3] = sum;");
    EXPECT_LE(stores(text), 65 + others) << text;
-   EXPECT_EQ(test::count(text, "more"), 1u) << text; // its store: 2 is read
+   EXPECT_EQ(test::count(text, "more"), 1u) << text; // the store: each read became the number 2
 }
 
 /// The arrays change at run time.

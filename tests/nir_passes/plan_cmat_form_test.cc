@@ -80,7 +80,7 @@ TEST(plan_cmat_form, types_without_tiles)
    EXPECT_EQ(planned(uses, drivers), "registers");
 }
 
-/// A driver does not tell the place of an element.
+/// A driver does not report the place of an element.
 TEST(plan_cmat_form, single_elements)
 {
    CmatUses uses = product(16, 16, 16);

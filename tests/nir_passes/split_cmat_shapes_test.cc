@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The pass as text, on matrices of two or four tiles of 8×8.
+/// The pass's output as text, for matrices of two or four tiles of 8×8.
 
 #include "nir_passes/matrices/copies/lower_cmat_inserts.h"
 #include "nir_passes/matrices/shapes/split_cmat_shapes.h"
@@ -99,7 +99,7 @@ std::string with_columns(const std::string &rows)
       });
 }
 
-/// Of the two tiles, one at the edge is filled by element first.
+/// One of the two tiles lies at the edge and is filled element by element first.
 TEST(split_cmat_shapes, columns_are_loaded_into_their_tiles)
 {
    const std::string text = with_columns("16");
@@ -111,7 +111,7 @@ TEST(split_cmat_shapes, columns_are_loaded_into_their_tiles)
    EXPECT_EQ(test::count(padded, "@cmat_construct"), 1u) << padded;
 }
 
-/// How many components a tile has is for the driver to say.
+/// The driver defines the number of components of a tile.
 TEST(split_cmat_shapes, components_are_numbered_by_tile)
 {
    const std::string text = lowered(R"(
@@ -138,7 +138,7 @@ TEST(split_cmat_shapes, operations_on_components_are_done_for_each_tile)
    EXPECT_EQ(test::count(text, "@cmat_scalar_op"), 2u) << text;
 }
 
-/// Of 12 columns the second tile has four: its elements are asked for one by one, and only these.
+/// The second tile has four of the 12 columns: only its elements are accessed one by one.
 TEST(split_cmat_shapes, tiles_at_the_edge_are_accessed_by_element)
 {
    const std::string text = lowered(R"(
@@ -153,7 +153,8 @@ TEST(split_cmat_shapes, tiles_at_the_edge_are_accessed_by_element)
    EXPECT_EQ(test::count(text, "loop {"), 2u) << text;
 }
 
-/// However many tiles there are: a loop for the whole ones and one for each edge, with a corner.
+/// For any number of tiles, the code has one loop for whole tiles and one for each edge, with a
+/// corner.
 TEST(split_cmat_shapes, many_tiles_are_loops)
 {
    const std::string text = lowered(R"(
@@ -164,7 +165,7 @@ TEST(split_cmat_shapes, many_tiles_are_loops)
    EXPECT_EQ(test::count(text, "@cmat_load"), 1u) << text;
    EXPECT_EQ(test::count(text, "@cmat_store"), 1u) << text;
    EXPECT_EQ(test::count(text, "@cmat_binary_op"), 1u) << text;
-   /* For tiles, and for the components of tiles at the edges; for each copy. */
+   /* Loops over tiles, and over the components of tiles at the edges; for each copy. */
    EXPECT_EQ(test::count(text, "loop {"), 4u + 3u + 1u + 4u + 3u + test::count(text, "@cmat_copy"))
       << text;
 
@@ -178,7 +179,8 @@ TEST(split_cmat_shapes, many_tiles_are_loops)
                      "c = coopMatMulAdd(a, b, c);\n"
                      "coopMatStore(c, f, 0, 64, gl_CooperativeMatrixLayoutRowMajor);\n");
    };
-   /* A loop over the sums; of a long one the first product, and another loop over all after it. */
+   /* A loop over the sums. A long sum has its first product, and another loop over all later
+    * products. */
    EXPECT_EQ(test::count(product("80"), "@cmat_muladd"), 10u) << product("80");
    EXPECT_EQ(test::count(product("160"), "@cmat_muladd"), 2u) << product("160");
 }
@@ -193,7 +195,7 @@ TEST(split_cmat_shapes, long_sums_are_rounded_or_saturate_once)
       c = coopMatMulAdd(a, b, c);
       coopMatStore(c, h, 0, 8, gl_CooperativeMatrixLayoutRowMajor);)");
    EXPECT_EQ(test::count(rounded, "@cmat_muladd"), 4u) << rounded;
-   // In one tile of f32.
+   // All sums use one tile of f32.
    EXPECT_EQ(test::count(rounded, "&sum"), 1u) << rounded;
    EXPECT_EQ(test::count(rounded, "(function_temp coopmat<float, SCOPE_SUBGROUP, 8, 8, ACC"), 1u)
       << rounded;
@@ -247,7 +249,7 @@ TEST(split_cmat_shapes, runs_of_small_tiles_are_numbered_together)
                           MatrixForm::private_tiles));
 }
 
-/// Of factors along K, as it takes part in sums.
+/// The padding of factors along K stays zero, because it takes part in sums.
 TEST(split_cmat_shapes, padding_of_factors_stays_zero)
 {
    const auto clearings = [](const std::string &use, const std::string &size) {

@@ -60,7 +60,7 @@ oracle::TensorLayout random_layout(Random &random)
    const auto clamp = oracle::Clamp(random.between(0, 4));
    oracle::TensorLayout layout(random.between(1, 5), clamp);
    layout.set_block_size(random.numbers(layout.dim, 1, 4));
-   /* 1, of which a mirrored coordinate is undefined, is for the end-to-end tests. */
+   /* A dimension of 1, whose mirrored coordinate is undefined, is left to the end-to-end tests. */
    layout.set_dimension(random.numbers(layout.dim, 2, 40));
    if (random.coin())
       layout.set_stride(random.numbers(layout.dim, 0, 1000));

@@ -33,7 +33,7 @@ struct Matrices : test::Built {
    {
       return variable(matrix(GLSL_CMAT_USE_ACCUMULATOR), name);
    }
-   /// A factor of which the workgroup has one.
+   /// A factor that is a workgroup's matrix.
    nir_deref_instr *workgroup_matrix()
    {
       nir_deref_instr *all = variable(matrix(GLSL_CMAT_USE_B), "all");

@@ -108,7 +108,7 @@ TEST(MatrixSupport, FlexibleOperationsHaveEachCombinationOfTypesOnce)
    EXPECT_EQ(flexible[0].max_dimension, 64u);
 }
 
-/// A matrix without a use is any operand of a size that is listed, and none of a flexible one.
+/// A matrix without a use may be any operand of a listed size, but of no flexible size.
 TEST(ValidateCmat, MatricesWithoutAUse)
 {
    const auto error = [&](const std::string &size) {
@@ -198,11 +198,11 @@ TEST(ValidateCmat, TakesDimensionsFromSpecializationConstants)
    source.constant_values = {24};
    EXPECT_EQ(error_of(source).substr(0, 56),
              "the cooperative matrix 16x24 f16 (A) is not supported; f");
-   /* Larger than the eight bits that Mesa's own descriptions have. */
+   /* The size exceeds the eight bits of Mesa's own descriptions. */
    source.constant_values = {1024};
    EXPECT_EQ(error_of(source).substr(0, 58),
              "the cooperative matrix 16x1024 f16 (A) is not supported; f");
-   /* Would be 16 in the eleven bits that NIR has. */
+   /* In NIR's eleven bits, the size would become 16. */
    for (const uint32_t absurd : {0u, 1025u, 2064u, 0x80000010u}) {
       source.constant_values = {absurd};
       EXPECT_NE(error_of(source).find("there may be 1 to 1024 rows and columns"), std::string::npos)

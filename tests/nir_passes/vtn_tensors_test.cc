@@ -16,8 +16,8 @@
 namespace weft {
 namespace {
 
-/// A module that is right: a decode function loads a matrix of a storage buffer through a layout
-/// and a view of two dimensions, and it is stored.
+/// A valid module. It loads a matrix from a storage buffer by a decode function, through a layout
+/// and a view of two dimensions, and stores it.
 const std::string good = R"(
    OpCapability Shader
    OpCapability VulkanMemoryModel
@@ -311,7 +311,7 @@ TEST(vtn_tensors, refuse_recursion)
    EXPECT_NE(loaded.find("call graph with cycles"), std::string::npos) << loaded;
 }
 
-/// SPIRV-Tools cannot know their values.
+/// SPIRV-Tools does not know the values of specialization constants.
 TEST(vtn_tensors, refuse_bad_specialization_constants)
 {
    const std::string dim = replaced(good, "OpTypeTensorLayoutNV %u2", "OpTypeTensorLayoutNV %spec");

@@ -220,7 +220,7 @@ TEST(Muladd, subnormal_numbers_may_be_flushed)
    const auto takes = [](const Expectation &e, float x) { return !e.mismatch(0, 0, &x); };
    const double tiny = smallest_positive(type), normal = smallest_normal(type);
    const float zero = 0, nan = NAN;
-   // The subnormal number is a factor of a large product; C; a product.
+   // The subnormal number is a factor of a large product, then C, then a product.
    EXPECT_TRUE(takes(expected(tiny, 0x1p100, 0, true), zero));
    EXPECT_TRUE(takes(expected(0x1p100, tiny, 0, true), float(tiny * 0x1p100)));
    EXPECT_FALSE(takes(expected(tiny, 0x1p100, 0, false), zero));

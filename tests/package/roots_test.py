@@ -189,7 +189,7 @@ class RootsTest(unittest.TestCase):
                 continue
             done.append(step)
         self.assertEqual(done, ["ADD", "RUN", "ENV", "CMD"])
-        # Programs there need no weft-run.
+        # Programs in this root find the driver without weft-run.
         self.assert_verified(root.run(*self.product(root), variables=variables))
 
     def test_wheel(self):

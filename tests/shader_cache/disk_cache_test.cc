@@ -107,7 +107,7 @@ void set_age(const fs::path &path, int seconds)
    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::seconds(seconds));
 }
 
-/// Whether a process that runs this is killed there.
+/// Runs `body` in a process of its own, which may die at `death`. Returns whether it was killed.
 template <typename Body>
 bool is_killed_in_child(Death death, Body body)
 {
@@ -122,7 +122,7 @@ bool is_killed_in_child(Death death, Body body)
    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-/// Runs in a process of its own; whether it returned true there.
+/// Runs `body` in a process of its own and returns its result.
 template <typename Body>
 bool in_child(Body body)
 {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /// A random order of workgroups, and of the subgroups of each, which a seed determines. It reveals
-/// missing barriers: in the usual order, subgroup 0 writes before subgroup 1 reads, so such a
-/// shader often works.
+/// missing barriers: in the usual order, subgroup 0 writes before subgroup 1 reads, so a shader
+/// without them often works.
 
 #pragma once
 

@@ -11,7 +11,7 @@ namespace weft::spirv {
 /// image. SPIR-V's operations on such images take no level.
 bool has_single_level(const nir_tex_instr &);
 
-/// Removes the level of detail from operations on such images.
+/// Removes the level of detail from operations on images with one level.
 bool lower_single_levels(nir_shader *);
 
 } // namespace weft::spirv

@@ -56,7 +56,7 @@ bool may_overlap(nir_deref_instr *x, nir_deref_instr *y)
    return nir_compare_derefs(x, y) != nir_derefs_do_not_alias;
 }
 
-/// How an instruction touches a matrix in function_temp memory.
+/// The way in which an instruction touches a matrix in function_temp memory.
 struct Touch {
    bool reads, writes;
 };
@@ -233,7 +233,7 @@ private:
       return false;
    }
 
-   /// The uses of a matrix that is a variable of its own; null for another one.
+   /// The uses of a matrix that is a whole variable; null for other matrices.
    Temporary *temporary(nir_deref_instr *deref)
    {
       if (deref->deref_type != nir_deref_type_var)
@@ -310,8 +310,8 @@ private:
 
    /// Puts the destination in the place of the temporary that is copied to it. All uses of the
    /// temporary must lie between its first write and the copy, and no instruction there may touch
-   /// the destination. The first write may copy the destination: an argument that a function reads
-   /// and writes is copied so.
+   /// the destination. The first write may copy the destination: arguments that a function reads
+   /// and writes are copied in this way.
    bool backward(nir_intrinsic_instr *copy)
    {
       Temporary *t = temporary(nir_src_as_deref(copy->src[1]));
@@ -403,8 +403,8 @@ private:
       return false;
    }
 
-   /// The variables that are read for more than themselves and variables that are not needed, or
-   /// that have a writer that has to stay.
+   /// The variables whose readers are needed, and variables with a writer that must stay. A read
+   /// for the variable itself, or for one that is not needed, does not count.
    std::unordered_set<const nir_variable *> find_needed()
    {
       std::unordered_set<const nir_variable *> needed;

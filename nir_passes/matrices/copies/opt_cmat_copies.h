@@ -21,7 +21,7 @@ namespace weft {
 /// an operand is never partly overlapped.
 bool opt_cmat_copies(nir_shader *);
 
-/// The same, for tests of the time that it takes: returns how often it looked at a copy or at an
+/// The same, for tests of its time: returns the number of times that it visited a copy or an
 /// instruction that touches a matrix.
 uint64_t opt_cmat_copies_steps(nir_shader *);
 

@@ -108,7 +108,7 @@ private:
             return;
          break;
       case nir_intrinsic_barrier:
-         /* What is loaded after an acquisition is no older than what was loaded before. */
+         /* A load may move behind an acquisition: it then reads values that are no older. */
          if (nir_intrinsic_execution_scope(instr) == SCOPE_NONE &&
              !(nir_intrinsic_memory_semantics(instr) & NIR_MEMORY_RELEASE))
             return;
@@ -177,7 +177,7 @@ private:
              nir_compare_derefs(x.sum(), y.sum()) == nir_derefs_do_not_alias;
    }
 
-   /// Writes the loop of the products that wait for it, if they need one.
+   /// Writes the loop of the collected products, if they need one.
    void multiply(nir_cursor cursor)
    {
       std::vector<nir_intrinsic_instr *> factors;

@@ -61,7 +61,7 @@ public:
    }
 
 private:
-   /// Removes candidates with uses of a whole struct.
+   /// Removes candidates that are used as a whole struct.
    void remove_those_used_whole()
    {
       nir_foreach_block(block, b.impl) {

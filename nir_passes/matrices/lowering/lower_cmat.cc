@@ -281,7 +281,7 @@ bool lower_cmat(nir_shader *nir, const Target &target, MatrixForm form)
 
    Context context(nir, target, form);
    bool progress = context.types.found();
-   /* The alignment of matrices in memory: see for_each_unit() of the register lowering. */
+   /* The units of 32 bits that for_each_unit() makes need bases of known alignment. */
    if (progress && form == MatrixForm::registers) {
       nir_foreach_variable_with_modes(var, nir, nir_var_mem_shared)
          var->data.alignment = std::max(var->data.alignment, 16u);

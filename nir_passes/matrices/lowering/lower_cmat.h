@@ -12,11 +12,11 @@ namespace weft {
 /// Lowers operations on matrices, which have shapes of the back end (split_cmat_shapes.h), to one
 /// of the forms of matrices that back ends take:
 ///
-/// | form          | a matrix                              | load, store, muladd         | the rest      |
-/// |---------------|---------------------------------------|-----------------------------|---------------|
-/// | registers     | array of components, register_map.h   | accesses, multiply-adds     | by component  |
-/// | private_tiles | array of components, element_map.h    | tile_*_weft on the arrays   | by component  |
-/// | driver_tiles  | stays a matrix                        | tile_*_weft on the matrices | stays         |
+/// | form          | a matrix                            | load, store, muladd     | the rest     |
+/// |---------------|-------------------------------------|-------------------------|--------------|
+/// | registers     | array of components, register_map.h | accesses, multiply-adds | by component |
+/// | private_tiles | array of components, element_map.h  | tile_*_weft on arrays   | by component |
+/// | driver_tiles  | stays a matrix                      | tile_*_weft on matrices | stays        |
 ///
 /// tile_*_weft means the same in both forms: nir_intrinsics.py describes it. Its strides count
 /// bytes (STRIDE_UNIT is 1).

@@ -25,8 +25,8 @@ nir_def *tile_element(Context &s, const Matrix &matrix, const Coordinates &at)
                                        at.row, at.col, {._ = 0, .cmat_desc = matrix.desc});
 }
 
-/// The same element if it lies in the matrix, else any other: components outside of the matrix need
-/// some value.
+/// The same element if it lies in the matrix, else any element of it, because components outside of
+/// the matrix need some value.
 Coordinates clamp(Context &s, const glsl_cmat_description &desc, const Coordinates &at)
 {
    if (!has_outside(s.map, desc, s.target.subgroup_size))
@@ -77,7 +77,7 @@ nir_def *read_in_turn(Context &s, const Matrix &source, const Owner &owner)
 
 /// The sources of one component of all invocations.
 struct Origins {
-   std::vector<uint32_t> components; ///< of the source, each once
+   std::vector<uint32_t> components; ///< of the source, without duplicates
    bool own = true;                  ///< each invocation has the element itself
 };
 

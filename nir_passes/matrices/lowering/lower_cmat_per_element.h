@@ -11,8 +11,8 @@ namespace weft {
 
 enum class PerElementOps {
    all,
-   /// Those whose function takes a matrix as a whole. Later passes do not know matrices in
-   /// functions beside the entry point.
+   /// Only operations whose function takes a matrix as a whole. Later passes do not know matrices
+   /// in functions beside the entry point.
    of_whole_matrices,
 };
 

@@ -214,7 +214,8 @@ private:
       nir_pop_if(b, first);
    }
 
-   /// Fills a result of another size. All elements of a line are equal, so any of them will do.
+   /// Fills a result of another size. All elements of a line are equal, so the code takes any of
+   /// them.
    void spread(const Matrix &lines, bool along_row)
    {
       for_each_component(b, r.result.desc, [&](nir_def *number, nir_def *at) {
@@ -284,7 +285,7 @@ public:
    }
 
 private:
-   /// The result has as many rows as the source, and so has each block.
+   /// Result and source have equally many rows, and so have their blocks.
    void lower_rows()
    {
       for_each(from.block_rows(), [&](nir_def *row) {
@@ -356,8 +357,8 @@ private:
          body(nir_imm_int(b, int(i)));
    }
 
-   /// Combines neighbours first, so that few roundings accumulate. A loop takes as many at a time
-   /// as divide the count.
+   /// Combines neighbours first, so that few roundings accumulate. A loop takes several at a time,
+   /// by a number that divides the count.
    template <typename Value>
    nir_def *combine_all(uint32_t count, const Value &value)
    {

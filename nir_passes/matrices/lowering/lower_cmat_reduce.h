@@ -23,7 +23,7 @@ struct nir_shader;
 namespace weft {
 
 /// Makes calls of the combining function of each reduction, for nir_inline_functions() to inline.
-/// Matrices are those of subgroups.
+/// Matrices have subgroup scope.
 ///
 /// In private tiles an invocation reads elements of others from the tile's memory, in one step for
 /// each prime factor of a line's length. In registers it combines its own block (register_map.h)

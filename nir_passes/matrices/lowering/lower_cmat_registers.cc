@@ -373,7 +373,7 @@ void lower_load_to_registers(Context &s, nir_intrinsic_instr *instr)
    }
 }
 
-/// Of the invocations that have an element, one stores it.
+/// If several invocations have an element, one of them stores it.
 void lower_store_to_registers(Context &s, nir_intrinsic_instr *instr)
 {
    nir_builder *b = &s.b;

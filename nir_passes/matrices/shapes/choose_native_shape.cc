@@ -162,7 +162,7 @@ private:
              });
    }
 
-   /// Whether a sum over K may be the sum of such tiles.
+   /// Whether a sum over K may be the sum of products of these tiles.
    bool can_be_cut(MatrixOperation tile) const
    {
       const bool rounded = rounds_sums(tile);

@@ -37,9 +37,9 @@ struct NativeShape {
 /// "16x8, k 32 of 8 bits, 16 of 16 bits".
 std::string describe(const NativeShape &);
 
-/// A back end's tiles. With private tiles it knows the place of each element, and can do more: it
-/// ignores the sign of integers, pads matrices, sums products in wider accumulators (f32, or
-/// integers that do not saturate), and converts between tiles of different sizes.
+/// A back end's tiles. With private tiles, it knows the place of each element and can do more. It
+/// ignores the sign of integers, pads matrices, and converts between tiles of different sizes. It
+/// also sums products in wider accumulators (f32, or integers that do not saturate).
 struct NativeTiles {
    std::span<const MatrixOperation> operations;
    MatrixForm form; ///< private_tiles or driver_tiles
@@ -53,7 +53,7 @@ bool are_native(const CmatUses &, const NativeTiles &);
 /// The largest tiles that divide every matrix and muladd of the shader into native ones. If no tile
 /// does, private tiles with the least padding. A driver's tiles must have the same size on both
 /// sides of every conversion. Sums that saturate, or are rounded to fewer than 32 bits, are not cut
-/// along K, because each part would saturate or round alone; in private tiles they may be widened.
+/// along K, because each part would saturate or round alone. In private tiles they may be widened.
 std::optional<NativeShape> choose_native_shape(const CmatUses &, const NativeTiles &);
 
 } // namespace weft

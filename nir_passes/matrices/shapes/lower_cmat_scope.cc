@@ -280,8 +280,8 @@ private:
       nir_instr_remove(&instr->instr);
    }
 
-   /// Columns, or all elements. Each band is reduced first. All subgroups then combine the bands'
-   /// results in the same order.
+   /// Reduces columns, or all elements. Each band is reduced first. All subgroups then combine the
+   /// bands' results in the same order.
    void reduce_columns(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
    {
       const unsigned reduction = nir_intrinsic_reduction(instr);
@@ -343,7 +343,7 @@ private:
       return nir_load_var(&b, sum);
    }
 
-   /// Squares that lie in other bands than the elements of the result.
+   /// Reduces squares that lie in other bands than the elements of the result.
    void reduce_squares(nir_intrinsic_instr *instr, const Matrix &result, const Matrix &source)
    {
       const Combination combine = combination(instr, source.desc);

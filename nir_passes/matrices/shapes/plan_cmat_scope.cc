@@ -159,7 +159,7 @@ std::optional<ScopePlan> with_exchange(nir_shader *nir, ScopePlan plan, uint32_t
    return plan;
 }
 
-/// In functions beside the entry point.
+/// Whether functions beside the entry point have matrices of workgroup scope.
 bool has_workgroup_matrices_elsewhere(nir_shader *nir)
 {
    nir_foreach_function_impl(impl, nir) {

@@ -62,7 +62,7 @@ struct Bands {
 
 struct ScopePlan {
    uint32_t subgroups;  ///< of the workgroup
-   bool is_cut = false; ///< or each subgroup has every matrix as a whole
+   bool is_cut = false; ///< otherwise each subgroup has every matrix as a whole
    FormOfB b = FormOfB::whole;
    /// The shared memory that exchanges need: elements of 8, 16, 32 and 64 bits.
    std::array<uint32_t, 4> staged_elements = {};

@@ -69,7 +69,7 @@ nir_def *is_in_matrix(SplitContext &c, const glsl_cmat_description &desc, const 
 /// Tiles with a common numbering of runs.
 struct Stack {
    uint32_t tiles;
-   glsl_cmat_description desc; ///< of all tiles as one, with the first tile at its top
+   glsl_cmat_description desc; ///< a matrix of all tiles, the first one at its top
 };
 
 /// In the dense map, where tiles are contiguous in memory, a stack has enough tiles to give every

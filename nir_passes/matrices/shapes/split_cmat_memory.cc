@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Loads and stores of matrices become those of their tiles.
+/// Loads and stores of matrices become loads and stores of their tiles.
 
 #include "nir_passes/loops/build_loop.h"
 #include "nir_passes/matrices/cmat_description.h"

@@ -73,9 +73,9 @@ struct SplitContext {
    /// Whether all tiles of a matrix are accessed as one, because they are contiguous in private
    /// memory. This pays if the matrix has more than a few tiles.
    bool is_one_stack(const glsl_cmat_description &) const;
-   /// All tiles of such a matrix as one tile, with the first tile at its top.
+   /// All tiles of a matrix that is_one_stack() as one tile, with the first tile at its top.
    nir_def *all_tiles(const Matrix &);
-   /// For operations on single components of matrices with tiles of one size. Calls body with a
+   /// Splits operations on single components of matrices with tiles of one size. Calls body with a
    /// function that returns the same part of each matrix: a tile, or all tiles.
    using PartOf = std::function<nir_def *(const Matrix &)>;
    void for_each_part(const glsl_cmat_description &, const std::function<void(const PartOf &)> &);
@@ -95,14 +95,14 @@ struct SplitContext {
 
    /// Whether a matrix has padding that stays 0: the padding of factors along K.
    bool has_zero_padding(const glsl_cmat_description &) const;
-   /// Sets such padding to 0 after an operation on every component.
+   /// Sets this padding to 0 after an operation on every component.
    void clear_padding(const Matrix &);
 };
 
 /// Memory.
 void split_load(SplitContext &, nir_intrinsic_instr *);
 void split_store(SplitContext &, nir_intrinsic_instr *);
-/// Columns of a workgroup's matrix (cmat_marks.h).
+/// These split operations on columns of a workgroup's matrix (cmat_marks.h).
 void split_load_columns(SplitContext &, nir_intrinsic_instr *);
 void split_insert_columns(SplitContext &, nir_intrinsic_instr *);
 

@@ -64,7 +64,7 @@ struct TileGrid {
       Size count; ///< in tiles; may be 0
       Size extent;
    };
-   /// All tiles, those without padding first.
+   /// All tiles; tiles without padding come first.
    constexpr std::array<Region, 4> regions() const
    {
       const Size whole = {matrix.rows / tile.rows, matrix.cols / tile.cols},

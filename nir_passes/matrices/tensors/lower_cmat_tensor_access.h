@@ -10,11 +10,11 @@
 namespace weft {
 
 /// Expands all accesses. Each invocation moves its components, with a decode function for runs run
-/// by run, or all invocations move the matrix as a whole. If several ways are possible, the shader
-/// chooses at run time; conditions that are constants fold. Decode functions become calls of
+/// by run, or all invocations move the matrix as a whole. If several of these are possible, the
+/// shader chooses at run time; conditions that are constants fold. Decode functions become calls of
 /// functions, for nir_inline_functions().
 ///
-/// Matrices are those of subgroups.
+/// Matrices have subgroup scope.
 bool lower_cmat_tensor_access(nir_shader *, const WholeOptions &);
 
 } // namespace weft

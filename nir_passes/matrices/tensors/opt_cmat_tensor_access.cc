@@ -5,7 +5,7 @@
 
 #include "nir_passes/matrices/tensors/tensor_place.h"
 
-/* A header of C alone. */
+/* This header is plain C. */
 extern "C" {
 #include "compiler/nir/nir_constant_expressions.h"
 }
@@ -14,8 +14,8 @@ namespace weft {
 
 namespace {
 
-/// Evaluates expressions of constants. The shader's own ones are folded, so that expressions are no
-/// larger than those of whole_access().
+/// Evaluates expressions of constants. The shader's own expressions are folded before, so
+/// expressions are no larger than in whole_access().
 class Evaluation {
 public:
    bool is_true(nir_def *condition)

@@ -31,8 +31,8 @@ struct TensorClip {
    nir_def *first_row, *rows, *first_col, *cols;
 };
 
-/// Without dimensions of its own, a view has those of the layout's span. An access without a view
-/// has one that permutes and clips nothing.
+/// Without dimensions of its own, a view has the dimensions of the layout's span. An access without
+/// a view gets a view that permutes and clips nothing.
 struct TensorView {
    unsigned dim;
    bool has_dimensions;
@@ -41,7 +41,7 @@ struct TensorView {
    TensorClip clip;
 };
 
-/// All that the place of an element in memory depends on.
+/// All numbers that the place of an element in memory depends on.
 struct TensorAddressing {
    bool is_store;
    glsl_cmat_description matrix; ///< as the program has it

@@ -9,7 +9,7 @@ namespace weft {
 
 namespace {
 
-/// A number with the facts that save divisions by it. All of them but the value may be null.
+/// A number with the facts that save divisions by it. All members except `value` may be null.
 struct Number {
    nir_def *value;
    /// value = high * radix + low, with low < radix.
@@ -18,7 +18,7 @@ struct Number {
 };
 
 /// Divides n, which becomes the quotient, and returns the remainder. Most divisors are the number
-/// of rows or columns, by which nothing has to be divided.
+/// of rows or columns, for which `n` has the quotient already.
 nir_def *divide(nir_builder *b, Number &n, nir_def *by)
 {
    nir_def *remainder = nir_umod(b, n.value, by), *quotient = nir_udiv(b, n.value, by);
@@ -120,7 +120,7 @@ Split split(nir_builder *b, nir_def *coordinate, nir_def *block_size)
    return {nir_udiv(b, coordinate, block_size), in_block};
 }
 
-/// The same of a last coordinate in the span, if runs fit. The offset is split apart from it: no
+/// The same for a last coordinate in the span, if runs fit. The offset is split apart from it: no
 /// later pass can find out that the offset is a multiple of the block.
 Split split_last(nir_builder *b, const TensorLayout &layout, nir_def *in_span)
 {

@@ -8,8 +8,8 @@
 ///    index ──► coordinates in the span ── offset, clamp ──► coordinates in the tensor
 ///          ──► block, coordinates in the block ──► number of the element (or block) in memory
 ///
-/// All of it is arithmetic of 32 bits. Most numbers are constants in most shaders, so all of it is
-/// written out, and folds.
+/// The arithmetic has 32 bits. In most shaders most numbers are constants, so the code is written
+/// in full, and folds.
 
 #pragma once
 
@@ -26,8 +26,8 @@ struct TensorPlace {
 /// The place of an element that the clip leaves.
 TensorPlace tensor_place(nir_builder *, const TensorAddressing &, nir_def *row, nir_def *col);
 
-/// The same for the first element of a run, if runs fit (runs_fit() of tensor_runs.h): the last
-/// coordinate is then split in a way that is the same for all elements of a line in one block.
+/// The same for the first element of a run, if runs fit (runs_fit() of tensor_runs.h). The last
+/// coordinate is then split in the same way for all elements of a line in one block.
 TensorPlace tensor_place_of_run(nir_builder *, const TensorAddressing &, nir_def *row,
                                 nir_def *col);
 
@@ -38,7 +38,7 @@ nir_def *is_unclipped(nir_builder *, const TensorAddressing &);
 /// Whether is_unclipped() is constant and true.
 bool is_never_clipped(const TensorAddressing &);
 
-/// Of a line of the span, the number of neighbours that always lie in the same block, if runs fit.
+/// The number of neighbours in a line of the span that always lie in the same block, if runs fit.
 nir_def *block_piece(nir_builder *, const TensorLayout &);
 
 } // namespace weft

@@ -17,12 +17,13 @@ struct TensorRuns {
    glsl_matrix_layout layout; ///< row-major: neighbours in a row
 };
 
-/// The direction in which the last coordinate of the tensor grows; nothing if there is no such
-/// function, or if the types rule runs out.
+/// The length of the runs and their direction in the matrix, in which the last coordinate of the
+/// tensor grows. Nothing without a decode function for runs, or if the types of matrix, layout and
+/// view rule runs out.
 std::optional<TensorRuns> tensor_runs(const TensorAccess &);
 
 /// Whether each run lies in one block, is whole in the tensor or outside of it, and belongs to one
-/// invocation. All lines must begin where a block or an equal piece of one begins: later passes can
+/// invocation. All lines must begin where a block or an equal part of one begins. Later passes can
 /// then see that all invocations that work on a line read the same block.
 nir_def *runs_fit(nir_builder *, const TensorAccess &, const TensorRuns &);
 

@@ -91,7 +91,7 @@ struct Sum {
    glsl_cmat_description c_desc() const { return nir_intrinsic_c_cmat_desc(products.front()); }
    glsl_cmat_description d_desc() const { return nir_intrinsic_cmat_desc(products.back()); }
 
-   /// Nothing if no such multiplication exists.
+   /// Nothing if a component type is unknown.
    std::optional<MatrixOperation> operation() const
    {
       const nir_intrinsic_instr *first = products.front();
