@@ -39,7 +39,7 @@ void main()
    return read_shader(source.shader_source(), Consumer::driver, 32);
 }
 
-TEST(lower_cmat_layouts, loops_over_components)
+TEST(LowerCmatLayouts, loops_over_components)
 {
    for (const char *layout : {"4202", "4203"}) {
       Result<Shader> shader = read(layout, "2");
@@ -57,7 +57,7 @@ TEST(lower_cmat_layouts, loops_over_components)
    }
 }
 
-TEST(lower_cmat_layouts, looks_at_bounds_with_robust_access)
+TEST(LowerCmatLayouts, looks_at_bounds_with_robust_access)
 {
    Result<Shader> shader = read("4202", "1");
    ASSERT_TRUE(shader) << shader.error().message;
@@ -66,7 +66,7 @@ TEST(lower_cmat_layouts, looks_at_bounds_with_robust_access)
 }
 
 /// The front end checks the specialized module.
-TEST(lower_cmat_layouts, specialized_strides)
+TEST(LowerCmatLayouts, specialized_strides)
 {
    EXPECT_TRUE(read("4203", "STRIDE", {4}));
    for (const uint32_t wrong : {0u, 3u, 8u}) {

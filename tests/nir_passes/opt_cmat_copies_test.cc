@@ -81,7 +81,7 @@ void main()
    return Optimized{test::body(nir), reads_object(nir)};
 }
 
-TEST(opt_cmat_copies, tensor_loads_write_where_their_result_goes)
+TEST(OptCmatCopies, tensor_loads_write_where_their_result_goes)
 {
    for (const char *load : {"coopMatLoadTensorNV(a, memory.data, 0, part);",
                             "coopMatLoadTensorNV(a, memory.data, 0, part, turned);"}) {
@@ -94,7 +94,7 @@ TEST(opt_cmat_copies, tensor_loads_write_where_their_result_goes)
 }
 
 /// A load reads the elements that a clip leaves out, from the matrix itself.
-TEST(opt_cmat_copies, clipped_elements_are_kept_in_place)
+TEST(OptCmatCopies, clipped_elements_are_kept_in_place)
 {
    const auto [text, reads_object] = optimized("coopMatLoadTensorNV(a, memory.data, 0, part, "
                                                "setTensorViewClipNV(turned, 0, clip, 0, 16));");
@@ -104,7 +104,7 @@ TEST(opt_cmat_copies, clipped_elements_are_kept_in_place)
 
 /// The result of a per-element operation has no reader: the operation stays if its function has
 /// effects.
-TEST(opt_cmat_copies, calls_with_effects_stay)
+TEST(OptCmatCopies, calls_with_effects_stay)
 {
    for (const bool stores : {false, true}) {
       const std::string body = stores ? "data[row] = x; return x;" : "return x * data[row];";
@@ -133,7 +133,7 @@ void main()
 }
 
 /// A matrix that is loaded again in each iteration, but is still a phi of the loop.
-TEST(opt_cmat_copies, what_loops_carry_for_nobody_goes)
+TEST(OptCmatCopies, what_loops_carry_for_nobody_goes)
 {
    glsl_cmat_description desc = {};
    desc.element_type = GLSL_TYPE_FLOAT16;
@@ -205,7 +205,7 @@ uint64_t steps_of_additions(unsigned n, bool one_variable)
    return steps;
 }
 
-TEST(opt_cmat_copies, work_grows_with_the_shader)
+TEST(OptCmatCopies, work_grows_with_the_shader)
 {
    for (const bool one_variable : {false, true}) {
       const uint64_t once = steps_of_additions(200, one_variable),
@@ -216,7 +216,7 @@ TEST(opt_cmat_copies, work_grows_with_the_shader)
 }
 
 /// All copies first, then all their readers; and all results are unused.
-TEST(opt_cmat_copies, work_grows_with_distant_uses)
+TEST(OptCmatCopies, work_grows_with_distant_uses)
 {
    glsl_cmat_description desc = {};
    desc.element_type = GLSL_TYPE_FLOAT;
@@ -259,7 +259,7 @@ TEST(opt_cmat_copies, work_grows_with_distant_uses)
 
 /// A copy is not forwarded past a write of its source. A result is not computed early past a read
 /// of its destination.
-TEST(opt_cmat_copies, copies_that_are_needed_stay)
+TEST(OptCmatCopies, copies_that_are_needed_stay)
 {
    glsl_cmat_description desc = {};
    desc.element_type = GLSL_TYPE_FLOAT;
@@ -315,7 +315,7 @@ TEST(opt_cmat_copies, copies_that_are_needed_stay)
 
 /// A temporary that is changed several times before its copy. Each case but the first has a reason
 /// why the destination cannot take its place.
-TEST(opt_cmat_copies, changes_of_a_temporary_happen_in_its_destination)
+TEST(OptCmatCopies, changes_of_a_temporary_happen_in_its_destination)
 {
    glsl_cmat_description desc = {};
    desc.element_type = GLSL_TYPE_FLOAT;

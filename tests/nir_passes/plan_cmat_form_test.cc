@@ -48,14 +48,14 @@ std::string planned(const CmatUses &uses, MatrixForm form)
 constexpr MatrixForm registers = MatrixForm::registers, private_tiles = MatrixForm::private_tiles,
                      drivers = MatrixForm::driver_tiles;
 
-TEST(plan_cmat_form, native_matrices_are_not_cut)
+TEST(PlanCmatForm, native_matrices_are_not_cut)
 {
    EXPECT_EQ(planned(product(16, 16, 16), private_tiles), "private tiles");
    EXPECT_EQ(planned(product(16, 16, 16), drivers), "driver's tiles");
    EXPECT_EQ(planned(product(16, 16, 16), registers), "registers");
 }
 
-TEST(plan_cmat_form, larger_matrices_are_cut)
+TEST(PlanCmatForm, larger_matrices_are_cut)
 {
    EXPECT_EQ(planned(product(32, 16, 64), private_tiles),
              "private tiles, cut to 16x16, k 16 of 16 bits");
@@ -64,14 +64,14 @@ TEST(plan_cmat_form, larger_matrices_are_cut)
 }
 
 /// Private tiles are padded.
-TEST(plan_cmat_form, matrices_that_no_tile_divides)
+TEST(PlanCmatForm, matrices_that_no_tile_divides)
 {
    EXPECT_EQ(planned(product(8, 8, 8), private_tiles),
              "private tiles, cut to 16x16, k 16 of 16 bits");
    EXPECT_EQ(planned(product(8, 8, 8), drivers), "registers");
 }
 
-TEST(plan_cmat_form, types_without_tiles)
+TEST(PlanCmatForm, types_without_tiles)
 {
    CmatUses uses = product(16, 16, 16);
    uses.matrices.push_back(matrix(GLSL_TYPE_DOUBLE, 16, 16, GLSL_CMAT_USE_ACCUMULATOR));
@@ -81,7 +81,7 @@ TEST(plan_cmat_form, types_without_tiles)
 }
 
 /// A driver does not report the place of an element.
-TEST(plan_cmat_form, single_elements)
+TEST(PlanCmatForm, single_elements)
 {
    CmatUses uses = product(16, 16, 16);
    uses.single_elements = true;
@@ -89,7 +89,7 @@ TEST(plan_cmat_form, single_elements)
    EXPECT_EQ(planned(uses, drivers), "registers");
 }
 
-TEST(plan_cmat_form, matrices_without_a_use)
+TEST(PlanCmatForm, matrices_without_a_use)
 {
    CmatUses uses = product(16, 16, 16);
    uses.matrices.push_back(matrix(GLSL_TYPE_FLOAT16, 16, 16, GLSL_CMAT_USE_NONE));
@@ -97,7 +97,7 @@ TEST(plan_cmat_form, matrices_without_a_use)
    EXPECT_EQ(planned(uses, drivers), "registers");
 }
 
-TEST(plan_cmat_form, shaders_without_matrices)
+TEST(PlanCmatForm, shaders_without_matrices)
 {
    EXPECT_EQ(planned({}, private_tiles), "registers");
    EXPECT_EQ(planned({}, drivers), "registers");

@@ -34,7 +34,7 @@ Split split(const std::string &main)
    return {changed, test::body(shader->get())};
 }
 
-TEST(split_cmat_structs, members_become_variables)
+TEST(SplitCmatStructs, members_become_variables)
 {
    const Split s = split(R"(
       Inner s;
@@ -46,7 +46,7 @@ TEST(split_cmat_structs, members_become_variables)
    EXPECT_EQ(count(s.text, "uint s_1"), 1u) << s.text;
 }
 
-TEST(split_cmat_structs, arrays_of_structs_become_arrays)
+TEST(SplitCmatStructs, arrays_of_structs_become_arrays)
 {
    const Split s = split(R"(
       Outer s[4];
@@ -63,7 +63,7 @@ TEST(split_cmat_structs, arrays_of_structs_become_arrays)
    EXPECT_GE(count(s.text, "[2][4] s_0_0") + count(s.text, "[4][2] s_0_0"), 1u) << s.text;
 }
 
-TEST(split_cmat_structs, structs_without_matrices_stay)
+TEST(SplitCmatStructs, structs_without_matrices_stay)
 {
    const Split s = split(R"(
       Plain p[2];

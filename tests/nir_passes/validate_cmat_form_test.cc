@@ -62,7 +62,7 @@ struct Matrices : test::Built {
    }
 };
 
-TEST(validate_cmat_form, a_product_is_legal_everywhere)
+TEST(ValidateCmatForm, a_product_is_legal_everywhere)
 {
    Matrices m;
    nir_deref_instr *c = m.accumulator("c"), *a = m.variable(matrix(GLSL_CMAT_USE_A), "a"),
@@ -73,7 +73,7 @@ TEST(validate_cmat_form, a_product_is_legal_everywhere)
    EXPECT_EQ(m.breach(CmatStage::inserts_lowered), "");
 }
 
-TEST(validate_cmat_form, packed_pointers_until_they_are_lowered)
+TEST(ValidateCmatForm, packed_pointers_until_they_are_lowered)
 {
    Matrices m;
    weft_pack_decode_pointer(&m.b, m.buffer());
@@ -81,14 +81,14 @@ TEST(validate_cmat_form, packed_pointers_until_they_are_lowered)
    EXPECT_TRUE(has(m.breach(CmatStage::scope_lowered), "a decode function's pointer is packed"));
 }
 
-TEST(validate_cmat_form, other_numbers_may_be_packed)
+TEST(ValidateCmatForm, other_numbers_may_be_packed)
 {
    Matrices m;
    nir_pack_64_2x32(&m.b, nir_imm_ivec2(&m.b, 1, 2));
    EXPECT_EQ(m.breach(CmatStage::inserts_lowered), "");
 }
 
-TEST(validate_cmat_form, whole_accesses_until_they_are_expanded)
+TEST(ValidateCmatForm, whole_accesses_until_they_are_expanded)
 {
    Matrices m;
    _nir_build_cmat_load_blocked_weft(&m.b, &m.accumulator("c")->def, &m.buffer()->def,
@@ -99,7 +99,7 @@ TEST(validate_cmat_form, whole_accesses_until_they_are_expanded)
    m.is_forbidden_after(CmatStage::scope_lowered, "cmat_load_blocked_weft is whole");
 }
 
-TEST(validate_cmat_form, calls_until_they_are_expanded)
+TEST(ValidateCmatForm, calls_until_they_are_expanded)
 {
    Matrices m;
    nir_def *c = &m.accumulator("c")->def;
@@ -108,14 +108,14 @@ TEST(validate_cmat_form, calls_until_they_are_expanded)
    m.is_forbidden_after(CmatStage::inserts_lowered, "cmat_per_element_weft is whole");
 }
 
-TEST(validate_cmat_form, every_access_has_a_layout)
+TEST(ValidateCmatForm, every_access_has_a_layout)
 {
    Matrices m;
    m.load(m.accumulator("c"), GLSL_MATRIX_LAYOUT_INHERITED, nir_imm_int(&m.b, 16));
    EXPECT_TRUE(has(m.breach(CmatStage::front_end), "cmat_load has no layout"));
 }
 
-TEST(validate_cmat_form, workgroups_matrices_until_they_are_cut)
+TEST(ValidateCmatForm, workgroups_matrices_until_they_are_cut)
 {
    Matrices m;
    m.variable(matrix(GLSL_CMAT_USE_A, SCOPE_WORKGROUP), "a");
@@ -126,7 +126,7 @@ TEST(validate_cmat_form, workgroups_matrices_until_they_are_cut)
    length.is_forbidden_after(CmatStage::front_end, "cmat_length is a matrix of another");
 }
 
-TEST(validate_cmat_form, one_matrix_of_the_workgroup_is_b_of_products)
+TEST(ValidateCmatForm, one_matrix_of_the_workgroup_is_b_of_products)
 {
    Matrices m;
    nir_deref_instr *all = m.workgroup_matrix(), *c = m.accumulator("c"),
@@ -140,7 +140,7 @@ TEST(validate_cmat_form, one_matrix_of_the_workgroup_is_b_of_products)
    EXPECT_TRUE(has(m.breach(CmatStage::inserts_lowered), "cmat_copy reads or writes"));
 }
 
-TEST(validate_cmat_form, decorations_are_no_marks)
+TEST(ValidateCmatForm, decorations_are_no_marks)
 {
    Matrices m;
    m.workgroup_matrix();
@@ -150,7 +150,7 @@ TEST(validate_cmat_form, decorations_are_no_marks)
    EXPECT_FALSE(weft_clear_decorations(m.shader.get()));
 }
 
-TEST(validate_cmat_form, columns_are_written_to_the_workgroups_matrix)
+TEST(ValidateCmatForm, columns_are_written_to_the_workgroups_matrix)
 {
    Matrices m;
    nir_deref_instr *b = m.variable(matrix(GLSL_CMAT_USE_B), "b"),
@@ -159,7 +159,7 @@ TEST(validate_cmat_form, columns_are_written_to_the_workgroups_matrix)
    EXPECT_TRUE(has(m.breach(CmatStage::scope_lowered), "a matrix that is not the workgroup's"));
 }
 
-TEST(validate_cmat_form, components_are_replaced_in_place_in_the_end)
+TEST(ValidateCmatForm, components_are_replaced_in_place_in_the_end)
 {
    Matrices m;
    nir_deref_instr *c = m.accumulator("c"), *d = m.accumulator("d");
