@@ -16,9 +16,9 @@ constexpr uint32_t shared_bytes = 256 * 1024;
 /// Private memory of one invocation that does not become values: enough for several matrices of the
 /// largest size in subgroups of 8, with their copies.
 constexpr uint32_t scratch_bytes = 4 * 1024 * 1024;
-/// Components of a private variable. Mesa's front end keeps values scalar by scalar. With our patch
-/// (vtn-huge-values) it refuses a larger variable once a value of the whole variable is read or
-/// written.
+/// Components of a private variable. Mesa's front end keeps values scalar by scalar. With Weft's
+/// patch (vtn-huge-values) it refuses a larger variable once a value of the whole variable is read
+/// or written.
 constexpr uint64_t private_components = 64 * 1024;
 /// Components of a variable in shared memory.
 constexpr uint64_t shared_components = 128 * 1024;

@@ -76,7 +76,7 @@ Result<std::vector<uint32_t>> compact_ids(std::span<const uint32_t> words)
                                               add_instruction, nullptr);
    spvContextDestroy(context);
    if (result != SPV_SUCCESS)
-      return Error{"invalid SPIR-V: its instructions cannot be told apart"};
+      return Error{"invalid SPIR-V: its words cannot be parsed as instructions"};
    out[bound_word] = uint32_t(state.numbers.size() + 1);
    return out;
 }

@@ -32,7 +32,7 @@ bool has_real_components(const glsl_cmat_description &);
 uint32_t pointee_bytes(const nir_deref_instr *pointer);
 
 /// Casts the pointer to unsigned integers of a component's size, or to words if it points to words
-/// or larger types. Thus memory with only word accesses can stay an array of words.
+/// or larger types. Memory with only word accesses can then stay an array of words.
 nir_deref_instr *cmat_unit_pointer(nir_builder *, nir_deref_instr *pointer,
                                    const glsl_cmat_description &);
 

@@ -25,7 +25,8 @@ PHRASES = [
     r"those (?:of|that|which|whose|with|without|in|for|to|by|above|below)", r"(?:has|have|had) none",
     r"tells?", r"told", r"asks?", r"asked", r"wants?", r"wanted", r"has to know",
     r"in turns?", r"by turns", r"hence", r"thereby", r"takes? away", r"taken away", r"comes? of",
-    r"of which there", r"for want of", r"as ever", r"of ours", r"of theirs", r"the like",
+    r"of which there", r"for want of", r"as ever", r"of theirs", r"the like", r"ours?", r"will do",
+    r"(?:every|some|any)body", r"simply", r"thus", r"of course", r"by far", r"so too", r"told apart",
 ]
 
 FENCE = re.compile(r"^\s*```")

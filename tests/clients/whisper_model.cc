@@ -26,8 +26,8 @@ namespace {
 constexpr int vocabulary = 51864, audio_context = 1500, text_context = 448;
 constexpr int width = 384, heads = 6, layers = 4, bands = 80, bins = 201;
 // The bound of the logits' error, squared and normalised. It is for sums in f32. With flash
-// attention, ggml's CPU backend sums in f16; ggml's shaders without matrices do so too, and reach
-// 4e-4.
+// attention, ggml's CPU backend sums in f16; ggml's shaders without matrices also sum in f16, and
+// reach 4e-4.
 constexpr double max_nmse = 1e-5, max_nmse_flash = 2e-3;
 
 // A file of whisper.cpp's own format.

@@ -170,8 +170,8 @@ struct FloatExpression {
 constexpr double libmvec_ulps = 4;
 
 /// x, y, z are in ±1 and not small; errors as in Vulkan's "Precision and Operation of SPIR-V
-/// Instructions" (f32's for the functions). Our own arithmetic rounds to nearest once. The error of
-/// a composed function follows from its parts, except for NIR's polynomials (atan, asin, acos).
+/// Instructions" (f32's for the functions). Weft's arithmetic rounds to nearest once. The error
+/// of a composed function follows from its parts, except for NIR's polynomials (atan, asin, acos).
 const std::vector<FloatExpression> &float_expressions()
 {
    static const std::vector<FloatExpression> all = {

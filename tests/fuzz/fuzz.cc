@@ -241,7 +241,7 @@ Driver choose_driver(const Paths &paths, uint64_t index)
 
 /// The paths of a program. One is tiles in this process. Another is the layer in both lowerings,
 /// with the other instruction set below it, or without Vulkan the layer's compilation. One program
-/// in four also takes registers in this process, which take by far the longest to compile.
+/// in four also takes registers in this process, which take much longer to compile.
 std::vector<uint32_t> choose_paths(const Settings &settings, const Paths &paths, uint64_t index)
 {
    const Driver driver = choose_driver(paths, index);

@@ -10,7 +10,7 @@
 namespace weft::layer_test {
 
 /// Copies booleans between the structs of Vulkan 1.1 to 1.3 and the structs of single extensions.
-/// `read` fills in the extension's struct from ours; otherwise ours is set from it.
+/// `read` fills in the extension's struct from the structs here; otherwise they are set from it.
 struct FeatureStructs {
    VkPhysicalDeviceFeatures &core;
    VkPhysicalDeviceVulkan11Features &f11;

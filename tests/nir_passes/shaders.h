@@ -32,7 +32,7 @@ struct Source {
 /// Adds the header and a workgroup of 64 invocations.
 Source compile(const std::string &glsl);
 
-/// The NIR of a shader with its matrices, before any of our passes.
+/// The NIR of a shader with its matrices, before any of Weft's passes.
 Shader translate(const std::string &glsl, Consumer, uint32_t subgroup_size);
 /// Removes the rest of a lowering: constants, copies, dead variables and instructions.
 void tidy(nir_shader *);

@@ -107,8 +107,8 @@ void encode_float(ComponentType type, double value, void *out, Rounding rounding
       bits = 0;
    } else {
       // In units of the last place, `count` is below 2^(fraction_bits+1). Rounding may make it
-      // equal, and subnormals lack the hidden bit; simply adding exponent and count is right in
-      // both cases.
+      // equal, and subnormals lack the hidden bit; the sum of exponent and count is right in both
+      // cases.
       const int min_exponent = 1 - bias(f);
       const int exponent = std::max(std::ilogb(value), min_exponent);
       const double units = std::ldexp(std::fabs(value), int(f.fraction_bits) - exponent);

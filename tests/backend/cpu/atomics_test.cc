@@ -155,7 +155,7 @@ void main() {
                  {std::as_writable_bytes(std::span(head)), std::as_writable_bytes(std::span(next)),
                   std::as_writable_bytes(std::span(winner))},
                  {groups, 1, 1}));
-   // The list visits everybody.
+   // The list contains every invocation.
    uint32_t length = 0;
    for (uint32_t i = head[0]; i != ~0u && length <= invocations; i = next[i])
       length++;

@@ -207,7 +207,7 @@ void StridedAccess::access_row(bool stores, const LanewiseAccess &access, Value 
 
    llvm::Type *type = offsets->getType()->getScalarType();
    Value *first = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, access.active, b.getFalse());
-   first = b.CreateAnd(first, b.getInt64(t.W - 1)); // any lane will do if none is active
+   first = b.CreateAnd(first, b.getInt64(t.W - 1)); // any lane if none is active
    Value *distance = b.CreateMul(first, b.getInt64(element()));
    Value *begin = b.CreateSub(b.CreateLoad(type, b.CreateGEP(type, access.offsets, first)),
                               b.CreateTrunc(distance, type));

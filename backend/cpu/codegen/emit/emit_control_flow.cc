@@ -18,8 +18,8 @@
 ///            …                             │     mask = current, none left → latch
 ///   latch:   any(live) ? header : exit     ┘
 ///
-/// Thus at least one lane is active wherever code runs, except in sides that are cheaper to run
-/// than to skip. A value of NIR dominates its uses in LLVM IR too.
+/// Therefore at least one lane is active wherever code runs, except in sides that are cheaper to
+/// run than to skip. A value of NIR dominates its uses in LLVM IR too.
 ///
 /// A phi is a variable: predecessors store into it, and LLVM's mem2reg makes it a phi again. A
 /// store is a select under the mask only if other lanes may have stored before.
