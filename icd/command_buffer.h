@@ -14,6 +14,7 @@
 #include "icd/physical_device.h"
 
 #include "backend/cpu/abi.h"
+#include "nir_passes/images/texel_descriptor.h"
 
 #include <cstdint>
 #include <new>
@@ -45,7 +46,7 @@ struct ComputeState {
    /// Their copy in command memory; null if they changed since the copy.
    const uint8_t *recorded_push_constants;
 
-   cpu::BufferDescriptor push_descriptors[max_push_descriptors];
+   alignas(host_alignment) uint8_t push_descriptors[max_push_descriptors * sizeof(TexelDescriptor)];
    uint32_t push_set; ///< the set of the push descriptors; max_sets: none
    uint32_t push_descriptor_bytes;
    const uint8_t *recorded_push_descriptors;

@@ -166,7 +166,7 @@ DescriptorStorage begin_push(CommandBuffer *cmd, const vk_pipeline_layout *layou
    state.recorded_push_descriptors = nullptr;
    return {
       .layout = set_layout,
-      .data = reinterpret_cast<uint8_t *>(state.push_descriptors),
+      .data = state.push_descriptors,
       .dynamic = nullptr, // not allowed in push descriptors
                           // (VUID-VkDescriptorSetLayoutCreateInfo-flags-00280)
    };

@@ -94,7 +94,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateDescriptorPool(
       else if (size.type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
          pool->bytes_left += size.descriptorCount;
       else
-         pool->bytes_left += uint64_t(size.descriptorCount) * sizeof(cpu::BufferDescriptor);
+         pool->bytes_left += uint64_t(size.descriptorCount) * descriptor_bytes(size.type, 1);
    }
 
    // Every inline uniform block is rounded up to whole descriptors.

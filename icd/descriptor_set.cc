@@ -4,6 +4,7 @@
 #include "icd/descriptor_set.h"
 
 #include "icd/buffer.h"
+#include "icd/buffer_view.h"
 #include "icd/descriptor_set_layout.h"
 #include "weft_entrypoints.h"
 
@@ -39,15 +40,19 @@ public:
       skip_to_existing();
    }
 
-   cpu::BufferDescriptor *descriptor() const
+   /// False behind the last binding, and for descriptors that shaders cannot use.
+   bool valid() const { return binding && size() > 0; }
+   uint32_t size() const
+   {
+      return is_dynamic(binding->type) ? sizeof(cpu::BufferDescriptor)
+                                       : descriptor_bytes(binding->type, 1);
+   }
+   void *descriptor() const
    {
       if (is_dynamic(binding->type))
          return &storage.dynamic[binding->dynamic_index + element];
-      auto *first = reinterpret_cast<cpu::BufferDescriptor *>(storage.data + binding->offset);
-      return &first[element];
+      return storage.data + binding->offset + element * size();
    }
-
-   bool valid() const { return binding && is_buffer(binding->type); }
 
    void next()
    {
@@ -56,12 +61,6 @@ public:
    }
 
 private:
-   static bool is_buffer(VkDescriptorType type)
-   {
-      return is_dynamic(type) || type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER ||
-             type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-   }
-
    void skip_to_existing()
    {
       const DescriptorBinding *end = storage.layout->bindings + storage.layout->binding_count;
@@ -75,6 +74,34 @@ private:
    const DescriptorBinding *binding;
    uint32_t element;
 };
+
+bool is_texel_buffer(VkDescriptorType type)
+{
+   return type == VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER ||
+          type == VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
+}
+
+void write_descriptor(const Cursor &cursor, const VkDescriptorBufferInfo &info)
+{
+   const cpu::BufferDescriptor descriptor = make_descriptor(info);
+   memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
+}
+
+void write_descriptor(const Cursor &cursor, VkBufferView handle)
+{
+   VK_FROM_HANDLE(BufferView, view, handle);
+   const TexelDescriptor descriptor = view ? view->descriptor : TexelDescriptor{};
+   memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
+}
+
+/// An object in memory that need not be aligned.
+template <typename T>
+T read(const uint8_t *source)
+{
+   T object;
+   memcpy(&object, source, sizeof(object));
+   return object;
+}
 
 /// Writes bytes of an inline uniform block: array elements and counts are bytes there.
 void write_inline_data(const DescriptorStorage &storage, uint32_t binding, uint32_t offset,
@@ -99,7 +126,7 @@ void copy_descriptors(const VkCopyDescriptorSet &copy)
    Cursor from(src->storage, copy.srcBinding, copy.srcArrayElement);
    Cursor to(dst->storage, copy.dstBinding, copy.dstArrayElement);
    for (uint32_t i = 0; i < copy.descriptorCount && from.valid() && to.valid(); i++) {
-      *to.descriptor() = *from.descriptor();
+      memcpy(to.descriptor(), from.descriptor(), from.size());
       from.next();
       to.next();
    }
@@ -117,8 +144,13 @@ void write_descriptors(const DescriptorStorage &storage, const VkWriteDescriptor
       return;
    }
    Cursor cursor(storage, write.dstBinding, write.dstArrayElement);
-   for (uint32_t i = 0; i < write.descriptorCount && cursor.valid(); i++, cursor.next())
-      *cursor.descriptor() = make_descriptor(write.pBufferInfo[i]);
+   const bool texels = is_texel_buffer(write.descriptorType);
+   for (uint32_t i = 0; i < write.descriptorCount && cursor.valid(); i++, cursor.next()) {
+      if (texels)
+         write_descriptor(cursor, write.pTexelBufferView[i]);
+      else
+         write_descriptor(cursor, write.pBufferInfo[i]);
+   }
 }
 
 void write_descriptors(const DescriptorStorage &storage, const vk_descriptor_update_template *templ,
@@ -133,9 +165,11 @@ void write_descriptors(const DescriptorStorage &storage, const vk_descriptor_upd
       }
       Cursor cursor(storage, entry.binding, entry.array_element);
       for (uint32_t i = 0; i < entry.array_count && cursor.valid(); i++, cursor.next()) {
-         VkDescriptorBufferInfo info;
-         memcpy(&info, source + i * entry.stride, sizeof(info));
-         *cursor.descriptor() = make_descriptor(info);
+         const uint8_t *element = source + i * entry.stride;
+         if (is_texel_buffer(entry.type))
+            write_descriptor(cursor, read<VkBufferView>(element));
+         else
+            write_descriptor(cursor, read<VkDescriptorBufferInfo>(element));
       }
    }
 }

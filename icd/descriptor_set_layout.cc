@@ -5,6 +5,7 @@
 
 #include "icd/device.h"
 #include "icd/physical_device.h"
+#include "nir_passes/images/texel_descriptor.h"
 #include "weft_entrypoints.h"
 
 #include "vk_alloc.h"
@@ -23,6 +24,9 @@ uint32_t descriptor_bytes(VkDescriptorType type, uint32_t count)
    case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
    case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
       return count * sizeof(cpu::BufferDescriptor);
+   case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER:
+   case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
+      return count * sizeof(TexelDescriptor);
    case VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK:
       return align(count, sizeof(cpu::BufferDescriptor));
    default:
@@ -126,7 +130,7 @@ VKAPI_ATTR void VKAPI_CALL weft_GetDescriptorSetLayoutSupport(
 {
    VK_FROM_HANDLE(Device, device, _device);
 
-   uint64_t bytes = 0, dynamic = 0;
+   uint64_t descriptors = 0, dynamic = 0;
    bool known_kinds = true;
    const VkDescriptorSetLayoutBinding *last = nullptr;
    for (uint32_t i = 0; i < pCreateInfo->bindingCount; i++) {
@@ -140,13 +144,12 @@ VKAPI_ATTR void VKAPI_CALL weft_GetDescriptorSetLayoutSupport(
       else if (descriptor_bytes(b.descriptorType, 1) == 0)
          known_kinds = false;
       else if (b.descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
-         bytes += align64(b.descriptorCount, sizeof(cpu::BufferDescriptor));
+         descriptors += DIV_ROUND_UP(uint64_t(b.descriptorCount), sizeof(cpu::BufferDescriptor));
       else
-         bytes += uint64_t(b.descriptorCount) * sizeof(cpu::BufferDescriptor);
+         descriptors += b.descriptorCount;
    }
    uint64_t limit = device->vk.physical->properties.maxPerSetDescriptors;
-   pSupport->supported = known_kinds && bytes <= limit * sizeof(cpu::BufferDescriptor) &&
-                         dynamic <= 2 * max_dynamic_buffers;
+   pSupport->supported = known_kinds && descriptors <= limit && dynamic <= 2 * max_dynamic_buffers;
 
    VkDescriptorSetVariableDescriptorCountLayoutSupport *variable =
       vk_find_struct(pSupport->pNext, DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_LAYOUT_SUPPORT);
@@ -160,9 +163,8 @@ VKAPI_ATTR void VKAPI_CALL weft_GetDescriptorSetLayoutSupport(
       if (is_variable && pSupport->supported) {
          bool inline_data = last->descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK;
          variable->maxVariableDescriptorCount =
-            inline_data
-               ? device->vk.physical->properties.maxInlineUniformBlockSize
-               : uint32_t(limit - (bytes / sizeof(cpu::BufferDescriptor) - last->descriptorCount));
+            inline_data ? device->vk.physical->properties.maxInlineUniformBlockSize
+                        : uint32_t(limit - (descriptors - last->descriptorCount));
       }
    }
 }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The layout of a set's descriptors in memory. A buffer descriptor is a cpu::BufferDescriptor; the
-/// data of an inline uniform block lies among them. Dynamic buffers are separate, because their
-/// addresses are known only when a set is bound:
+/// The layout of a set's descriptors in memory. A buffer's is a cpu::BufferDescriptor, a texel
+/// buffer's a TexelDescriptor of 32 bytes; the data of an inline uniform block lies among them.
+/// Dynamic buffers are separate, because their addresses are known only when a set is bound:
 ///
 ///   data:     | binding 0 [0] | binding 0 [1] | binding 3: inline data | binding 4 [0] | ...
 ///             (16-byte units)

@@ -36,6 +36,12 @@ void get_shader_features(vk_features *f)
    f->shaderStorageBufferArrayDynamicIndexing = true;
    f->shaderUniformBufferArrayNonUniformIndexing = true;
    f->shaderStorageBufferArrayNonUniformIndexing = true;
+   f->shaderUniformTexelBufferArrayDynamicIndexing = true;
+   f->shaderStorageTexelBufferArrayDynamicIndexing = true;
+   f->shaderUniformTexelBufferArrayNonUniformIndexing = true;
+   f->shaderStorageTexelBufferArrayNonUniformIndexing = true;
+   f->shaderStorageImageReadWithoutFormat = true;
+   f->shaderStorageImageWriteWithoutFormat = true;
    f->runtimeDescriptorArray = true;
 
    f->shaderBufferInt64Atomics = true;
@@ -113,6 +119,8 @@ void get_api_features(vk_features *f)
 
    f->descriptorBindingUniformBufferUpdateAfterBind = true;
    f->descriptorBindingStorageBufferUpdateAfterBind = true;
+   f->descriptorBindingUniformTexelBufferUpdateAfterBind = true;
+   f->descriptorBindingStorageTexelBufferUpdateAfterBind = true;
    f->descriptorBindingUpdateUnusedWhilePending = true;
    f->descriptorBindingPartiallyBound = true;
    f->descriptorBindingVariableDescriptorCount = true;

@@ -9,6 +9,7 @@
 #include "backend/cpu/compiler.h"
 #include "backend/cpu/options.h"
 #include "nir_passes/compile_limits.h"
+#include "nir_passes/images/texel_descriptor.h"
 #include "vulkan_util/text.h"
 
 #include "util/mesa-blake3.h"
@@ -154,6 +155,7 @@ void get_memory_limits(uint64_t heap_size, vk_properties *p)
    p->bufferImageGranularity = 1;
    p->minMemoryMapAlignment = page_size;
    p->minImportedHostPointerAlignment = page_size;
+   p->maxTexelBufferElements = max_texel_elements;
    p->minTexelBufferOffsetAlignment = 16;
    p->storageTexelBufferOffsetAlignmentBytes = 16;
    p->uniformTexelBufferOffsetAlignmentBytes = 16;
@@ -186,6 +188,16 @@ void get_descriptor_limits(vk_properties *p)
    p->maxDescriptorSetUpdateAfterBindStorageBuffers = max_descriptors;
    p->maxDescriptorSetStorageBuffersDynamic = max_dynamic_buffers;
    p->maxDescriptorSetUpdateAfterBindStorageBuffersDynamic = max_dynamic_buffers;
+
+   // Texel buffers count as images.
+   p->maxPerStageDescriptorSampledImages = max_descriptors;
+   p->maxPerStageDescriptorUpdateAfterBindSampledImages = max_descriptors;
+   p->maxDescriptorSetSampledImages = max_descriptors;
+   p->maxDescriptorSetUpdateAfterBindSampledImages = max_descriptors;
+   p->maxPerStageDescriptorStorageImages = max_descriptors;
+   p->maxPerStageDescriptorUpdateAfterBindStorageImages = max_descriptors;
+   p->maxDescriptorSetStorageImages = max_descriptors;
+   p->maxDescriptorSetUpdateAfterBindStorageImages = max_descriptors;
 
    p->maxInlineUniformBlockSize = max_inline_uniform_block_size;
    p->maxPerStageDescriptorInlineUniformBlocks = max_inline_uniform_blocks;

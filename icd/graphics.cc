@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Vulkan's commands for images, texel buffers and graphics, which this device lacks. Every command
-/// of Vulkan 1.3 must have an address. Commands that create an object fail. Commands that need an
+/// Vulkan's commands for images and graphics, which this device lacks. Every command of Vulkan 1.3
+/// must have an address. Commands that create an object fail. Commands that need an
 /// object which cannot be created, or a graphics queue, do nothing.
 
 #include "icd/device.h"
@@ -20,7 +20,7 @@ namespace {
 VkResult unsupported_format(VkDevice _device)
 {
    VK_FROM_HANDLE(Device, device, _device);
-   return vk_errorf(device, VK_ERROR_UNKNOWN, "no format is supported");
+   return vk_errorf(device, VK_ERROR_UNKNOWN, "no format of images is supported");
 }
 
 } // namespace
@@ -40,15 +40,6 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateImageView(VkDevice device, const VkIma
    return unsupported_format(device);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL weft_CreateBufferView(VkDevice device,
-                                                     const VkBufferViewCreateInfo *,
-                                                     const VkAllocationCallbacks *,
-                                                     VkBufferView *pView)
-{
-   *pView = VK_NULL_HANDLE;
-   return unsupported_format(device);
-}
-
 VKAPI_ATTR VkResult VKAPI_CALL weft_CreateGraphicsPipelines(VkDevice _device, VkPipelineCache,
                                                             uint32_t createInfoCount,
                                                             const VkGraphicsPipelineCreateInfo *,
@@ -63,10 +54,6 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateGraphicsPipelines(VkDevice _device, Vk
 VKAPI_ATTR void VKAPI_CALL weft_DestroyImage(VkDevice, VkImage, const VkAllocationCallbacks *) {}
 VKAPI_ATTR void VKAPI_CALL weft_DestroyImageView(VkDevice, VkImageView,
                                                  const VkAllocationCallbacks *)
-{
-}
-VKAPI_ATTR void VKAPI_CALL weft_DestroyBufferView(VkDevice, VkBufferView,
-                                                  const VkAllocationCallbacks *)
 {
 }
 

@@ -47,23 +47,23 @@ void read_bindings(const vk_pipeline_layout *layout, PipelineRequest *request)
       request->dynamic_base[s + 1] += set->dynamic_count;
       for (uint32_t i = 0; i < set->binding_count; i++) {
          const DescriptorBinding &b = set->bindings[i];
-         constexpr uint32_t stride = sizeof(cpu::BufferDescriptor);
          BindingLayout out = {
             .set = s,
             .binding = b.number,
             .slot = s,
             .offset = b.offset,
-            .stride = stride,
+            .stride = descriptor_bytes(b.type, 1),
             .count = b.count,
             .inline_data = b.type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK,
             .variable_count = (b.flags & VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT) != 0,
          };
          if (is_dynamic(b.type)) {
             out.slot = cpu::dynamic_slot;
-            out.offset = (dynamic_base + b.dynamic_index) * stride;
+            out.stride = sizeof(cpu::BufferDescriptor);
+            out.offset = (dynamic_base + b.dynamic_index) * out.stride;
          } else if (out.inline_data) {
             out.stride = 0;
-         } else if (descriptor_bytes(b.type, 1) == 0) {
+         } else if (out.stride == 0) {
             continue; // a kind of descriptor that shaders cannot use
          }
          request->options.bindings.push_back(out);

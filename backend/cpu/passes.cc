@@ -14,6 +14,7 @@
 #include "backend/cpu/specialize/specialize_branches.h"
 
 #include "nir_passes/compile_limits.h"
+#include "nir_passes/images/lower_images.h"
 #include "nir_passes/matrices/cmat_marks.h"
 #include "nir_passes/matrices/validate_cmat.h"
 #include "nir_passes/memory/lower_descriptors.h"
@@ -69,15 +70,6 @@ nir_lower_subgroups_options subgroup_options(uint32_t subgroup_size)
    o.lower_inverse_ballot = true;
    o.lower_boolean_reduce = true;
    return o;
-}
-
-Result<bool> refuse_images(nir_shader *nir)
-{
-   nir_foreach_variable_with_modes(var, nir, nir_var_uniform | nir_var_image) {
-      return Error{std::string("images and samplers are not supported: ") +
-                   (var->name ? var->name : "a variable without a name")};
-   }
-   return true;
 }
 
 } // namespace
@@ -145,7 +137,8 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
       RUN(run, nir_zero_initialize_shared_memory, run.nir->info.shared_size, chunk);
    }
 
-   run.check(refuse_images);
+   /* Before the pass that makes places of all other descriptors. */
+   RUN(run, lower_images, options.bindings);
    /* The bases of buffer addresses are plain values only from here on. */
    RUN(run, lower_descriptors, options.bindings);
 

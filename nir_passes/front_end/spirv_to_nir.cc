@@ -74,10 +74,14 @@ spirv_capabilities make_capabilities()
 
    c.UniformBufferArrayDynamicIndexing = true;
    c.StorageBufferArrayDynamicIndexing = true;
+   c.UniformTexelBufferArrayDynamicIndexing = true;
+   c.StorageTexelBufferArrayDynamicIndexing = true;
    c.ShaderNonUniform = true;
    c.RuntimeDescriptorArray = true;
    c.UniformBufferArrayNonUniformIndexing = true;
    c.StorageBufferArrayNonUniformIndexing = true;
+   c.UniformTexelBufferArrayNonUniformIndexing = true;
+   c.StorageTexelBufferArrayNonUniformIndexing = true;
 
    c.GroupNonUniform = true;
    c.GroupNonUniformVote = true;
@@ -118,12 +122,8 @@ spirv_capabilities make_driver_capabilities()
    c.ImageGatherExtended = true;
    c.SampledImageArrayDynamicIndexing = true;
    c.StorageImageArrayDynamicIndexing = true;
-   c.UniformTexelBufferArrayDynamicIndexing = true;
-   c.StorageTexelBufferArrayDynamicIndexing = true;
    c.SampledImageArrayNonUniformIndexing = true;
    c.StorageImageArrayNonUniformIndexing = true;
-   c.UniformTexelBufferArrayNonUniformIndexing = true;
-   c.StorageTexelBufferArrayNonUniformIndexing = true;
 
    /* NIR has no name for the device's index. */
    c.DeviceGroup = false;

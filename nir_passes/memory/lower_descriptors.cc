@@ -3,8 +3,6 @@
 
 #include "nir_passes/memory/lower_descriptors.h"
 
-#include "compiler/nir/nir_builder.h"
-
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -72,22 +70,14 @@ private:
       }
    }
 
-   const BindingLayout *find(uint32_t set, uint32_t binding)
-   {
-      const auto it = std::ranges::find_if(
-         bindings, [&](const BindingLayout &d) { return d.set == set && d.binding == binding; });
-      if (it != bindings.end())
-         return &*it;
-      error = "the shader uses the binding " + std::to_string(binding) + " of the descriptor set " +
-              std::to_string(set) + ", which the pipeline layout lacks";
-      return nullptr;
-   }
-
    nir_def *lower_index(nir_intrinsic_instr *instr)
    {
-      const BindingLayout *d = find(nir_intrinsic_desc_set(instr), nir_intrinsic_binding(instr));
-      if (!d)
+      const Result<BindingLayout> d =
+         find_binding(bindings, nir_intrinsic_desc_set(instr), nir_intrinsic_binding(instr));
+      if (!d) {
+         error = d.error().message;
          return nullptr;
+      }
       if (d->inline_data) {
          if (d->count > max_inline_bytes) {
             error =
@@ -97,12 +87,9 @@ private:
          return nir_imm_ivec3(&b, int(d->slot | d->count << 8 | inline_data_slot), int(d->offset),
                               0);
       }
-      nir_def *index = nir_u2u32(&b, instr->src[0].ssa);
-      if (d->count > 0)
-         index = nir_umin(&b, index, nir_imm_int(&b, int(d->count - 1)));
-      nir_def *offset = nir_iadd_imm(&b, nir_imul_imm(&b, index, d->stride), d->offset);
-      const uint32_t slot = d->slot | (d->variable_count ? optional_slot : 0);
-      return nir_vec3(&b, nir_imm_int(&b, int(slot)), offset, nir_imm_int(&b, int(d->stride)));
+      const DescriptorPlace place = descriptor_place(&b, *d, nir_u2u32(&b, instr->src[0].ssa));
+      return nir_vec3(&b, nir_imm_int(&b, int(place.slot)), place.offset,
+                      nir_imm_int(&b, int(d->stride)));
    }
 
    /// Adds to the index into an array of descriptors.
@@ -126,6 +113,26 @@ private:
 };
 
 } // namespace
+
+Result<BindingLayout> find_binding(std::span<const BindingLayout> bindings, uint32_t set,
+                                   uint32_t binding)
+{
+   const auto it = std::ranges::find_if(
+      bindings, [&](const BindingLayout &d) { return d.set == set && d.binding == binding; });
+   if (it != bindings.end())
+      return *it;
+   return Error{"the shader uses the binding " + std::to_string(binding) +
+                " of the descriptor set " + std::to_string(set) +
+                ", which the pipeline layout lacks"};
+}
+
+DescriptorPlace descriptor_place(nir_builder *b, const BindingLayout &layout, nir_def *index)
+{
+   if (layout.count > 0)
+      index = nir_umin(b, index, nir_imm_int(b, int(layout.count - 1)));
+   return {layout.slot | (layout.variable_count ? optional_slot : 0),
+           nir_iadd_imm(b, nir_imul_imm(b, index, layout.stride), layout.offset)};
+}
 
 Result<bool> lower_descriptors(nir_shader *nir, std::span<const BindingLayout> bindings)
 {

@@ -206,6 +206,7 @@ TestBuffer IcdTest::make_buffer(VkDeviceSize size, const void *initial)
    const VkBuffer handle = vulkan::create_buffer(
       device, size,
       VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
+         VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
          VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
          VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
    const TestBuffer buffer = vulkan::bind_mapped(device, handle, size, 0, true);
@@ -230,6 +231,8 @@ VkDescriptorSet IcdTest::make_set(VkDescriptorSetLayout layout, VkDescriptorPool
    const VkDescriptorPoolSize sizes[] = {
       {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 64},
       {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 64},
+      {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, 64},
+      {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, 64},
       {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, 16},
       {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, 16},
       {VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK, 1024},

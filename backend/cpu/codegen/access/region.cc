@@ -52,7 +52,10 @@ Region buffer_region(Translator &t, Value *slot, Value *descriptor)
    static_assert(offsetof(DispatchState, sets) == 0);
    Value *set = load_invariant(t, b.getPtrTy(), set_address, 0);
    Value *place = b.CreateInBoundsGEP(b.getInt8Ty(), set, b.CreateZExt(descriptor, b.getInt64Ty()));
-   Region region{place, b.getInt64(inline_bytes(flags))};
+   // Offsets have 32 bits, so nothing exceeds this bound.
+   constexpr uint64_t unbounded = uint64_t(1) << 33;
+   const uint32_t bytes = inline_bytes(flags);
+   Region region{place, b.getInt64(bytes == unbounded_inline_bytes ? unbounded : bytes)};
    if (!inline_data)
       region = {load_invariant(t, b.getPtrTy(), place, offsetof(BufferDescriptor, address)),
                 load_invariant(t, b.getInt64Ty(), place, offsetof(BufferDescriptor, size))};

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/images/texel_format.h"
+
+#include "util/format/u_format.h"
+
+namespace weft {
+
+namespace {
+
+/// A function of Mesa has the same name.
+using Description = struct util_format_description;
+
+bool has_texels(const Description &d)
+{
+   const bool plain =
+      d.layout == UTIL_FORMAT_LAYOUT_PLAIN || d.format == PIPE_FORMAT_R11G11B10_FLOAT;
+   return plain && d.colorspace == UTIL_FORMAT_COLORSPACE_RGB && d.block.width == 1 &&
+          d.block.height == 1 && d.block.depth == 1 && !d.is_mixed;
+}
+
+std::optional<TexelNumbers> numbers_of(const util_format_channel_description &channel)
+{
+   switch (channel.type) {
+   case UTIL_FORMAT_TYPE_FLOAT:
+      return TexelNumbers::floating;
+   case UTIL_FORMAT_TYPE_UNSIGNED:
+   case UTIL_FORMAT_TYPE_SIGNED:
+      return channel.pure_integer ? TexelNumbers::integer
+             : channel.normalized ? TexelNumbers::normalized
+                                  : TexelNumbers::scaled;
+   default:
+      return std::nullopt;
+   }
+}
+
+bool is_texel_size(unsigned bits)
+{
+   return bits == 8 || bits == 16 || bits == 32 || bits == 64 || bits == 96 || bits == 128;
+}
+
+} // namespace
+
+std::optional<TexelFormat> texel_format(enum pipe_format format)
+{
+   const Description *d = util_format_description(format);
+   if (format == PIPE_FORMAT_NONE || !d || !has_texels(*d) || !is_texel_size(d->block.bits))
+      return std::nullopt;
+   TexelFormat result;
+   result.texel_bytes = uint8_t(d->block.bits / 8);
+   result.alpha_is_one = d->swizzle[3] == PIPE_SWIZZLE_1;
+   for (unsigned c = 0; c < 4; ++c) {
+      if (d->swizzle[c] > PIPE_SWIZZLE_W)
+         continue;
+      const util_format_channel_description &channel = d->channel[d->swizzle[c]];
+      const std::optional<TexelNumbers> numbers = numbers_of(channel);
+      if (!numbers || channel.size > 32 || channel.shift % 32 + channel.size > 32)
+         return std::nullopt;
+      /* A sum and a product in f32 must hold the number exactly. */
+      const bool converted =
+         *numbers == TexelNumbers::normalized || *numbers == TexelNumbers::scaled;
+      if (converted && channel.size > 16)
+         return std::nullopt;
+      result.numbers = *numbers;
+      result.is_signed = channel.type == UTIL_FORMAT_TYPE_SIGNED;
+      result.fields[c] = {uint8_t(channel.shift), uint8_t(channel.size)};
+   }
+   return result;
+}
+
+bool may_store(const TexelFormat &format)
+{
+   for (unsigned c = 0; c < 4; ++c) {
+      for (unsigned other = 0; other < c; ++other) {
+         if (format.fields[c].bits > 0 && format.fields[c] == format.fields[other])
+            return false;
+      }
+   }
+   return format.numbers != TexelNumbers::scaled;
+}
+
+} // namespace weft

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "util/format/u_formats.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace weft {
+
+/// The meaning of the numbers in a texel (Vulkan, "Identification of Formats").
+enum class TexelNumbers : uint8_t {
+   integer,
+   normalized,
+   scaled,
+   floating, ///< of 32 and 16 bits; with fewer bits, without a sign (B10G11R11)
+};
+
+/// A format of texels that lie in memory one by one, as plain data that a descriptor holds and
+/// generated code reads as three words:
+///
+///    byte 0       1         2        3             4 … 11
+///    texel_bytes  numbers   signed   alpha is one  (first bit, bits) of R, G, B, A
+///
+/// Bits count from the texel's first byte's least one. A component that the format lacks has no
+/// bits. All zeros (a null descriptor) is a format without components.
+struct TexelFormat {
+   struct Field {
+      uint8_t first = 0, bits = 0; ///< within one word of 32 bits
+      bool operator==(const Field &) const = default;
+   };
+
+   uint8_t texel_bytes = 0; ///< 1, 2, 4, 8, 12 or 16
+   TexelNumbers numbers = TexelNumbers::integer;
+   uint8_t is_signed = 0;    ///< integers, and the integers of normalized and scaled numbers
+   uint8_t alpha_is_one = 0; ///< the format lacks alpha
+   std::array<Field, 4> fields = {};
+
+   bool operator==(const TexelFormat &) const = default;
+};
+using TexelFormatWords = std::array<uint32_t, 3>;
+static_assert(sizeof(TexelFormat) == sizeof(TexelFormatWords));
+
+/// Nothing for formats of other kinds: compressed, planar, depth, sRGB, components of 64 bits, and
+/// texels of 3 or 6 bytes.
+std::optional<TexelFormat> texel_format(enum pipe_format);
+
+/// Whether a shader may store texels: each component is one field, and no number is scaled.
+bool may_store(const TexelFormat &);
+
+} // namespace weft

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Neighbouring invocations that access neighbouring texels make vectors, not gathers.
+
+#include "backend/cpu/compiler.h"
+#include "nir_passes/images/texel_descriptor.h"
+#include "tests/nir_passes/shaders.h"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+cpu::AccessCounts accesses_of(const std::string &glsl)
+{
+   const test::Source source = test::compile(glsl);
+   cpu::CompileStatistics statistics;
+   cpu::CompileOptions options;
+   options.subgroup_size = 32;
+   options.bindings = {{0, 0, 0, 0, sizeof(TexelDescriptor), 1, false},
+                       {0, 1, 0, 32, sizeof(TexelDescriptor), 1, false}};
+   options.statistics = &statistics;
+   const auto program = cpu::compile(source.shader_source(), options);
+   EXPECT_TRUE(program) << program.error().message;
+   return statistics.accesses;
+}
+
+TEST(TexelAccesses, DeclaredFormatsAreVectors)
+{
+   for (const char *format : {"r32f", "rgba8", "rgba8_snorm", "rgba16f", "rgba32f"}) {
+      const std::string layout = std::string("layout(binding = ") + "0, " + format +
+                                 ") readonly uniform imageBuffer from;\nlayout(binding = 1, " +
+                                 format + ") writeonly uniform imageBuffer to;\n";
+      const cpu::AccessCounts counts =
+         accesses_of(layout + "void main()\n"
+                              "{\n"
+                              "   int i = int(gl_GlobalInvocationID.x);\n"
+                              "   imageStore(to, i, imageLoad(from, i) * 0.5);\n"
+                              "}");
+      EXPECT_EQ(counts.gathered, 0u) << format;
+      EXPECT_EQ(counts.contiguous + counts.strided, 2u) << format;
+   }
+}
+
+TEST(TexelAccesses, UnknownFormatsAreVectorsOfEachSize)
+{
+   const cpu::AccessCounts counts =
+      accesses_of("layout(binding = 0) uniform samplerBuffer from;\n"
+                  "layout(binding = 1) writeonly uniform imageBuffer to;\n"
+                  "void main()\n"
+                  "{\n"
+                  "   int i = int(gl_GlobalInvocationID.x);\n"
+                  "   imageStore(to, i, texelFetch(from, i));\n"
+                  "}");
+   EXPECT_EQ(counts.gathered, 0u);
+   EXPECT_EQ(counts.contiguous + counts.strided, 12u);
+}
+
+TEST(TexelAccesses, OtherElementsAreGathered)
+{
+   const cpu::AccessCounts counts =
+      accesses_of("layout(binding = 0, r32ui) readonly uniform uimageBuffer from;\n"
+                  "layout(binding = 1, r32ui) writeonly uniform uimageBuffer to;\n"
+                  "void main()\n"
+                  "{\n"
+                  "   int i = int(gl_GlobalInvocationID.x);\n"
+                  "   imageStore(to, i, imageLoad(from, int(imageLoad(from, i).x)));\n"
+                  "}");
+   EXPECT_EQ(counts.gathered, 1u);
+}
+
+} // namespace
+} // namespace weft

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/oracle/texel.h"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+namespace weft::oracle {
+
+namespace {
+
+constexpr double rounding = 1.0 / (1 << 24); ///< of an f32, relative
+
+uint32_t field(std::span<const std::byte> texel, const TexelLayout::Component &c)
+{
+   uint32_t number = 0;
+   for (unsigned i = 0; i < c.bits; ++i) {
+      const unsigned bit = c.first + i;
+      number |= (uint32_t(texel[bit / 8]) >> bit % 8 & 1) << i;
+   }
+   return number;
+}
+
+double signed_value(uint32_t number, unsigned bits)
+{
+   const double whole = std::ldexp(1.0, int(bits));
+   return number >> (bits - 1) & 1 ? number - whole : number;
+}
+
+double largest(TexelKind kind, unsigned bits)
+{
+   const bool has_sign = kind == TexelKind::snorm || kind == TexelKind::sint;
+   return std::ldexp(1.0, int(bits) - has_sign) - 1;
+}
+
+/// A floating-point number of 16, 11 or 10 bits, with five bits of exponent.
+struct SmallFloat {
+   int mantissa_bits;
+
+   explicit SmallFloat(unsigned bits) : mantissa_bits(bits == 16 ? 10 : int(bits) - 5) {}
+
+   double value(uint32_t number) const
+   {
+      const double mantissa = number & ((1u << mantissa_bits) - 1);
+      const int exponent = int(number >> mantissa_bits & 31);
+      const double sign = number >> (mantissa_bits + 5) & 1 ? -1 : 1;
+      if (exponent == 31)
+         return mantissa != 0 ? std::nan("") : sign * std::numeric_limits<double>::infinity();
+      const double fraction = std::ldexp(mantissa, -mantissa_bits) + (exponent > 0);
+      return sign * std::ldexp(fraction, std::max(exponent, 1) - 15);
+   }
+   double largest() const { return std::ldexp(2 - std::ldexp(1.0, -mantissa_bits), 15); }
+   /// The distance of the numbers around x.
+   double spacing(double x) const
+   {
+      const int exponent = x == 0 ? -14 : std::max(std::ilogb(x), -14);
+      return std::ldexp(1.0, exponent - mantissa_bits);
+   }
+};
+
+bool is_same(double expected, float result)
+{
+   if (std::isnan(expected))
+      return std::isnan(result);
+   return expected == double(result) && std::signbit(expected) == std::signbit(result);
+}
+
+bool stored_float(const SmallFloat &format, bool has_sign, uint32_t number, double x)
+{
+   const double stored = format.value(number);
+   if (std::isnan(x))
+      return !has_sign || std::isnan(stored);
+   if (!has_sign && x <= 0)
+      return stored == 0;
+   const double unit = format.spacing(x), size = std::abs(x);
+   if (has_sign && size >= format.largest() + format.spacing(format.largest()) / 2)
+      return std::isinf(stored) && std::signbit(stored) == std::signbit(x);
+   if (!has_sign && size > format.largest())
+      return stored >= format.largest();
+   return has_sign ? std::abs(stored - x) <= unit / 2 : std::abs(stored - x) < unit;
+}
+
+} // namespace
+
+const TexelLayout::Component *TexelLayout::find(char name) const
+{
+   const auto found = std::ranges::find(components, name, &Component::name);
+   return found == components.end() ? nullptr : &*found;
+}
+
+TexelLayout texel_layout(const std::string &name)
+{
+   const size_t underscore = name.find('_');
+   std::string kind = name.substr(underscore + 1);
+   const bool packed = kind.find("_PACK") != std::string::npos;
+   kind = kind.substr(0, kind.find('_'));
+   static const std::map<std::string, TexelKind> kinds = {
+      {"UNORM", TexelKind::unorm},     {"SNORM", TexelKind::snorm},
+      {"USCALED", TexelKind::uscaled}, {"SSCALED", TexelKind::sscaled},
+      {"UINT", TexelKind::uint},       {"SINT", TexelKind::sint},
+      {"SFLOAT", TexelKind::sfloat},   {"UFLOAT", TexelKind::ufloat},
+   };
+   TexelLayout layout = {kinds.at(kind), 0, {}};
+   unsigned total = 0;
+   for (size_t i = 0; i < underscore;) {
+      const char component = name[i++];
+      unsigned bits = 0;
+      while (i < underscore && std::isdigit(name[i]))
+         bits = bits * 10 + unsigned(name[i++] - '0');
+      layout.components.push_back({component, total, bits});
+      total += bits;
+   }
+   // The first component of a packed format has the most significant bits.
+   if (packed) {
+      for (TexelLayout::Component &c : layout.components)
+         c.first = total - c.first - c.bits;
+   }
+   layout.bytes = total / 8;
+   return layout;
+}
+
+bool reads_as(const TexelLayout &layout, std::span<const std::byte> texel, char component,
+              uint32_t result)
+{
+   const TexelLayout::Component *c = layout.find(component);
+   const auto number = std::bit_cast<float>(result);
+   if (!c) {
+      const uint32_t one = layout.is_integer() ? 1 : std::bit_cast<uint32_t>(1.0f);
+      return result == (component == 'A' ? one : 0);
+   }
+   const uint32_t stored = field(texel, *c);
+   const auto is_near = [&](double expected) {
+      return std::abs(number - expected) <= std::abs(expected) * rounding;
+   };
+   switch (layout.kind) {
+   case TexelKind::uint:
+      return result == stored;
+   case TexelKind::sint:
+      return int32_t(result) == signed_value(stored, c->bits);
+   case TexelKind::uscaled:
+      return number == stored;
+   case TexelKind::sscaled:
+      return number == signed_value(stored, c->bits);
+   case TexelKind::unorm:
+      return is_near(stored / largest(layout.kind, c->bits));
+   case TexelKind::snorm:
+      return is_near(std::max(signed_value(stored, c->bits) / largest(layout.kind, c->bits), -1.0));
+   case TexelKind::sfloat:
+   case TexelKind::ufloat:
+      return c->bits == 32 ? result == stored : is_same(SmallFloat(c->bits).value(stored), number);
+   }
+   throw std::logic_error("a kind of texels is missing");
+}
+
+bool stored_as(const TexelLayout &layout, std::span<const std::byte> texel, char component,
+               uint32_t color)
+{
+   const TexelLayout::Component *c = layout.find(component);
+   if (!c)
+      return true;
+   const uint32_t stored = field(texel, *c);
+   const double x = std::bit_cast<float>(color), most = largest(layout.kind, c->bits);
+   const auto is_near = [&](double number, double exact) {
+      return std::abs(number - exact) <= 0.5 + std::abs(exact) * rounding;
+   };
+   switch (layout.kind) {
+   case TexelKind::uint:
+      return stored == std::min(double(color), most);
+   case TexelKind::sint:
+      return signed_value(stored, c->bits) == std::clamp(double(int32_t(color)), -most - 1, most);
+   case TexelKind::unorm:
+      return std::isnan(x) || is_near(stored, std::clamp(x, 0.0, 1.0) * most);
+   case TexelKind::snorm:
+      return std::isnan(x) ||
+             is_near(signed_value(stored, c->bits), std::clamp(x, -1.0, 1.0) * most);
+   case TexelKind::sfloat:
+   case TexelKind::ufloat:
+      return c->bits == 32
+                ? stored == color
+                : stored_float(SmallFloat(c->bits), layout.kind == TexelKind::sfloat, stored, x);
+   case TexelKind::uscaled:
+   case TexelKind::sscaled:
+      break;
+   }
+   throw std::logic_error("texels of this kind are not stored");
+}
+
+} // namespace weft::oracle

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Texels by Vulkan's names of formats ("Format Definition", "Numeric Representation and
+/// Computation"): an independent scalar implementation.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::oracle {
+
+enum class TexelKind { unorm, snorm, uscaled, sscaled, uint, sint, sfloat, ufloat };
+
+struct TexelLayout {
+   struct Component {
+      char name;            ///< R, G, B or A
+      unsigned first, bits; ///< from the least bit of the first byte on
+   };
+
+   TexelKind kind;
+   unsigned bytes;
+   std::vector<Component> components;
+
+   bool is_integer() const { return kind == TexelKind::uint || kind == TexelKind::sint; }
+   const Component *find(char name) const;
+};
+
+/// Of a name without its prefix: "R8G8_UNORM", "A2B10G10R10_UINT_PACK32".
+TexelLayout texel_layout(const std::string &name);
+
+/// Whether a shader may read `result`, the bits of an f32 or an integer, as component 'R' to 'A' of
+/// the texel. Normalized numbers are rounded once, all others are exact.
+bool reads_as(const TexelLayout &, std::span<const std::byte> texel, char component,
+              uint32_t result);
+
+/// Whether a shader that stores `color`, the bits of an f32 or an integer, may leave this texel.
+/// A product in f32 and the rounding to an integer may be wrong by half a unit each; small
+/// floating-point numbers are rounded to nearest, those of 11 and 10 bits in either direction.
+bool stored_as(const TexelLayout &, std::span<const std::byte> texel, char component,
+               uint32_t color);
+
+} // namespace weft::oracle
