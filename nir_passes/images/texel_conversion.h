@@ -28,8 +28,8 @@ nir_def *unpack_texel(nir_builder *, const FormatValues &, const TexelWords &, n
 /// numbers are rounded to nearest, to 11 and 10 bits toward zero.
 TexelWords pack_texel(nir_builder *, const FormatValues &, nir_def *color, nir_alu_type);
 
-/// Emits code for each size of texels: for the known one, or a branch for each possible one. Returns
-/// the result of the branches; none if they have no result.
+/// Emits code for each size of texels: for the known one, or a branch for each possible one.
+/// Returns the result of the branches; none if they have no result.
 nir_def *for_texel_size(nir_builder *, const FormatValues &,
                         const std::function<nir_def *(unsigned bytes)> &);
 

@@ -13,7 +13,7 @@ namespace weft::icd_test {
 
 constexpr VkDescriptorType storage = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
 
-/// Views of R32_UINT, R16_UINT and R8_UINT in turn; element i of view v is value(v, i).
+/// Views of R32_UINT, R16_UINT and R8_UINT alternate. Element i of view v is value(v, i).
 class TexelDescriptorTest : public TexelTest {
 protected:
    static constexpr uint32_t elements = 8;

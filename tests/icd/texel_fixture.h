@@ -32,7 +32,7 @@ struct Format {
    const char *prefix() const;
 };
 
-/// All formats that a driver may support for texel buffers, except those of 64-bit components.
+/// All formats that a driver may support for texel buffers, without 64-bit components.
 const std::vector<Format> &texel_formats();
 VkFormatFeatureFlags buffer_features(VkPhysicalDevice, VkFormat);
 

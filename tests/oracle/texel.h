@@ -39,8 +39,8 @@ bool reads_as(const TexelLayout &, std::span<const std::byte> texel, char compon
               uint32_t result);
 
 /// Whether a shader that stores `color`, the bits of an f32 or an integer, may leave this texel.
-/// A product in f32 and the rounding to an integer may be wrong by half a unit each; small
-/// floating-point numbers are rounded to nearest, those of 11 and 10 bits in either direction.
+/// A product in f32 and the rounding to an integer may be wrong by half a unit each. Halves are
+/// rounded to nearest, floats of 11 and 10 bits in either direction.
 bool stored_as(const TexelLayout &, std::span<const std::byte> texel, char component,
                uint32_t color);
 
