@@ -40,7 +40,7 @@ def install_npm(root, package):
 
 
 def make_executable(root, program):
-    """Gives the bit that a script of the package would have set; the program."""
+    """Sets the bit that a script of the package would have set, and returns the program."""
     os.chmod(root.path / program[1:], 0o755)
     return program
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-// Fourier transforms by VkFFT, which writes GLSL for each size and compiles it by glslang, against
-// sums in double precision. `ci/clients vkfft` compiles it against Debian's libvkfft and chooses
-// the Vulkan driver; nothing here knows which driver that is.
+// Compares Fourier transforms by VkFFT, which writes GLSL for each size and compiles it by glslang,
+// with sums in double precision. `ci/clients vkfft` compiles it against Debian's libvkfft and
+// chooses the Vulkan driver; nothing here knows which driver that is.
 //
 //    vkfft_transforms [SEED]
 

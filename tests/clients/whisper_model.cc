@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-// whisper.cpp with a model of random weights, of the shape of its "tiny". Its logits by ggml's
-// Vulkan backend and by ggml's CPU backend have to agree. `ci/clients whisper` compiles it against
+// Runs whisper.cpp with a model of random weights, of the shape of its "tiny". The logits by ggml's
+// Vulkan backend and by ggml's CPU backend must agree. `ci/clients whisper` compiles it against
 // Debian's libwhisper and chooses the Vulkan driver; nothing here knows which driver that is.
 //
 //    whisper_model [SEED]

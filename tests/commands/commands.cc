@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Random command buffers on the driver against the model.  See docs/testing.md, or --help.
+/// Compares random command buffers on the driver with the model. See docs/testing.md, or --help.
 
 #include "tests/commands/child.h"
 #include "tests/commands/execute.h"

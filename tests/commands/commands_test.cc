@@ -16,8 +16,8 @@
 namespace weft::commands {
 namespace {
 
-/// A case with two buffers, two sets of a pair, a layout and a primary command buffer; pipeline 0
-/// writes to binding 1.
+/// A case with two buffers, two sets of one layout, and a primary and a secondary command buffer.
+/// Pipeline 0 writes to binding 1.
 Case small_case()
 {
    Case c;
@@ -50,7 +50,7 @@ Submit submission(std::vector<uint32_t> buffers, uint32_t fence = none)
    return {{{{}, std::move(buffers), {}}}, fence, false};
 }
 
-/// The first reason of the model against a case, or nothing.
+/// The first reason why the model refuses a case; empty if it accepts the case.
 std::string refusal(const Case &c)
 {
    const Interpretation result = interpret(c);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Loads and stores of matrices through random tensor layouts and views, against the model in
+/// Compares loads and stores of matrices through random tensor layouts and views with the model in
 /// tests/oracle/tensor.h.
 
 #include "tests/e2e/cmat_tensor.h"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Subgroup operations against a scalar model of one subgroup, with all invocations active and with
-/// some inactive.
+/// Compares subgroup operations with a scalar model of one subgroup. All invocations are active, or
+/// only some.
 
 #include "tests/e2e/compute.h"
 

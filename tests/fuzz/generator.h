@@ -30,7 +30,7 @@ struct Wanted {
    uint32_t depth = 2;
    bool subgroup_operations = true;
    bool whole = true;     ///< all invocations of the subgroup are active
-   uint32_t elements = 0; ///< in an element loop: matrices of that type
+   uint32_t elements = 0; ///< the number of matrices of type `element` in an element loop
    Type element = Type::u32;
    uint32_t coordinates = 0; ///< in a function of elements, which has no variables
    bool in_block = false;    ///< in a decode function: the elements are a block's

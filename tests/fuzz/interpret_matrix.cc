@@ -340,7 +340,8 @@ void Interpreter::matrix_arithmetic(const Stmt &stmt, uint32_t owner)
          op == Binary::mul ? std::fabs(v1) * b2 + std::fabs(v2) * b1 + b1 * b2 : b1 + b2;
       target.elements[e] = {0, value};
       target.bounds[e] = rounded_bound(t.type, value, bound);
-      // A compiler may write a·b + a·c as a·(b + c): two roundings of at most |a·b| + |a·c|.
+      // A compiler may write a·b + a·c as a·(b + c), which rounds twice, each time a number of at
+      // most |a·b| + |a·c|.
       if (op != Binary::mul)
          target.bounds[e] += 2 * oracle::unit_roundoff(t.type) * (std::fabs(v1) + std::fabs(v2));
       if (std::fabs(value) + target.bounds[e] > oracle::largest_finite(t.type) / 4)

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The manifest of the build, as the loader and vkconfig read it, against the layer's behaviour.
+/// Compares the manifest of the build, as the loader and vkconfig read it, with the layer's
+/// behaviour.
 
 #include "layer/settings.h"
 #include "tests/layer/fixture.h"

@@ -45,7 +45,7 @@ protected:
       return messenger;
    }
 
-   /// One message of an error.
+   /// Causes one error message: the layer refuses to create a device.
    void refuse_a_device()
    {
       const char *const names[] = {VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The bounds of matrices in storage buffers against the same sum in 64 bits.
+/// Compares the bounds of matrices in storage buffers with the same sum in 64 bits.
 
 #include "nir_passes/matrices/cmat_bounds.h"
 #include "tests/nir_passes/mutants.h"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The builders' results for concrete invocations and components, against the maps themselves.
+/// Compares the builders' results for concrete invocations and components with the maps themselves.
 
 #include "nir_passes/matrices/cmat_coordinates.h"
 #include "tests/nir_passes/shaders.h"

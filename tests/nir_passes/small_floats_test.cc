@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Conversions of bfloat16 and float8, folded by NIR, against the oracle: every encoding, and every
-/// exponent of the source.
+/// Compares conversions of bfloat16 and float8, folded by NIR, with the oracle, for every encoding
+/// and every exponent of the source.
 
 #include "nir_passes/component_type.h"
 #include "nir_passes/matrices/small_floats.h"

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Every ALU operation that reaches the translator, against NIR's own constant folding: at every
-/// bit size and subgroup size, on varying and on uniform values. The translator knows no other
-/// operation.
+/// Compares every ALU operation that reaches the translator with NIR's own constant folding, at
+/// every bit size and subgroup size, on varying and on uniform values. The translator knows no
+/// other operation.
 
 #include "backend/cpu/codegen/nir_to_llvm.h"
 #include "backend/cpu/codegen/passes/validate_final_form.h"

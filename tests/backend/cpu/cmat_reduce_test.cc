@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Reductions of matrices against scalar loops, as tiles and as registers, in every subgroup size:
-/// sums, maxima, and a function that neither commutes nor associates. That function has to give all
-/// elements of a line the same value.
+/// Compares reductions of matrices with scalar loops, as tiles and as registers, in every subgroup
+/// size. The functions are sums, maxima, and one that neither commutes nor associates. It must give
+/// all elements of a line the same value.
 
 #include "tests/backend/cpu/seed.h"
 #include "tests/e2e/glsl.h"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Matrices of workgroup scope, shared by multiple subgroups, as tiles and as registers, against
-/// scalar loops. Numbers are small integers, which every type represents exactly. Shapes are
+/// Compares matrices of workgroup scope, which several subgroups share, with scalar loops, as tiles
+/// and as registers. Numbers are small integers, which every type represents exactly. Shapes are
 /// random; some have rows that divide among the subgroups.
 
 #include "tests/backend/cpu/seed.h"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Matrices of shapes for which there is no kernel, cut into tiles and padded, and as registers,
-/// against scalar loops.  Numbers are small integers, which every type has exactly.
+/// Compares matrices of shapes without a kernel with scalar loops. They are cut into tiles and
+/// padded, or become registers. Numbers are small integers, which every type has exactly.
 
 #include "tests/backend/cpu/shader_runner.h"
 

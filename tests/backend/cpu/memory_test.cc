@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Loads and stores at random addresses that are regular, or nearly so, in the invocation's number.
-/// They show errors of lane analysis, against addresses computed one by one.
+/// They show errors of lane analysis, by comparison with addresses computed one by one.
 
 #include "tests/backend/cpu/nir_harness.h"
 

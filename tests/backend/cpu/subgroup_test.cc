@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Subgroup operations against scalar loops: every operation, type and subgroup size; all lanes
-/// active, some active, a last subgroup that is not full; operands known to the compiler and not.
+/// Compares subgroup operations with scalar loops, for every operation, type and subgroup size. All
+/// lanes are active, or some, or the last subgroup is not full. The compiler knows the operands or
+/// does not.
 
 #include "tests/backend/cpu/seed.h"
 #include "tests/backend/cpu/shader_runner.h"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Every tile kernel of every instruction set that this machine has, against the oracle.
+/// Compares every tile kernel of every instruction set that this machine has with the oracle.
 
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/kernels/tile_configuration.h"
