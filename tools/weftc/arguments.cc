@@ -17,7 +17,7 @@ struct Stage {
 constexpr Stage stages[] = {
    {Emit::nir, "nir", "NIR for the back end (default)"},
    {Emit::passes, "passes", "NIR after each pass, to the last one of the back end"},
-   {Emit::accesses, "accesses", "the CPU back end's plans for memory accesses"},
+   {Emit::accesses, "accesses", "the CPU back end's plans for memory accesses and look-ups"},
    {Emit::llvm, "llvm", "LLVM IR"},
    {Emit::assembly, "asm", "assembly of this machine"},
    {Emit::spirv, "spirv", "the layer's SPIR-V for a driver: a validated binary module"},

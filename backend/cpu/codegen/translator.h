@@ -16,6 +16,7 @@
 
 #include "backend/cpu/codegen/nir_to_llvm.h"
 #include "backend/cpu/codegen/plans/access_plans.h"
+#include "backend/cpu/codegen/plans/table_plan.h"
 #include "backend/cpu/codegen/products/plan_products.h"
 #include "backend/cpu/codegen/vectors/lane_values.h"
 
@@ -77,8 +78,9 @@ public:
    llvm::Value *workgroup_x = nullptr, *next_workgroup_x = nullptr;
    llvm::Value *scratch =
       nullptr; ///< private memory: byte o of lane l's element of s bytes is at o * W + l * s
-   std::optional<ShaderFacts> facts; ///< run() sets this and the next two members
+   std::optional<ShaderFacts> facts; ///< run() sets this and the next three members
    std::optional<AccessPlans> plans;
+   std::optional<TablePlans> tables;
    ProductPlan products;
    ProgramInfo info{};
    AccessCounts accesses;
@@ -197,5 +199,8 @@ bool emit_atomic(Translator &, nir_intrinsic_instr *);     // emit_atomics.cc
 bool emit_subgroup(Translator &, nir_intrinsic_instr *);   // emit_subgroup.cc
 bool emit_tile(Translator &, nir_intrinsic_instr *);       // emit_tile.cc
 void emit_control_flow(Translator &, nir_function_impl *); // emit_control_flow.cc
+
+/// A component that is a look-up by its plan; null for others (emit_table.cc).
+llvm::Value *emit_table(Translator &, const nir_def &, unsigned component);
 
 } // namespace weft::cpu

@@ -25,6 +25,11 @@ void preserve_registers(llvm::CallBase &);
 /// Permutes the lanes of one register: lane l gets v[index[l] mod lanes]. v and index have
 /// HostTarget::vector_bits in lanes of i32, or fewer.
 llvm::Value *permute_register(llvm::IRBuilder<> &, llvm::Value *v, llvm::Value *index);
+/// Permutes the lanes of two registers, for HostTarget::shuffles_two_registers: lane l gets element
+/// index[l] mod 2 · lanes of `first` and `second` in a row. All have HostTarget::vector_bits in
+/// lanes of i32.
+llvm::Value *permute_two_registers(llvm::IRBuilder<> &, llvm::Value *first, llvm::Value *second,
+                                   llvm::Value *index);
 
 /// sum + x · y. x and y are <2 n x i16> of signed numbers, sum is <n x i32>, and n lanes fill a
 /// register: 4, 8 or 16.

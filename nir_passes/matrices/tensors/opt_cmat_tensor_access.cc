@@ -3,12 +3,8 @@
 
 #include "nir_passes/matrices/tensors/opt_cmat_tensor_access.h"
 
+#include "nir_passes/evaluate_operation.h"
 #include "nir_passes/matrices/tensors/tensor_place.h"
-
-/* This header is plain C. */
-extern "C" {
-#include "compiler/nir/nir_constant_expressions.h"
-}
 
 namespace weft {
 
@@ -32,24 +28,8 @@ private:
          return nir_scalar_as_const_value(scalar);
       if (!nir_scalar_is_alu(scalar) || ++steps > max_steps)
          return std::nullopt;
-      const nir_alu_instr *alu = nir_instr_as_alu(scalar.def->parent_instr);
-      const nir_op_info &info = nir_op_infos[alu->op];
-      if (info.output_size != 0 || alu->def.num_components != 1)
-         return std::nullopt;
-      nir_const_value operands[NIR_ALU_MAX_INPUTS], *pointers[NIR_ALU_MAX_INPUTS], result;
-      unsigned bits = nir_alu_type_get_type_size(info.output_type) ? 0 : alu->def.bit_size;
-      for (unsigned i = 0; i < info.num_inputs; ++i) {
-         const nir_scalar source = nir_scalar_chase_alu_src(scalar, i);
-         const std::optional<nir_const_value> operand = evaluate(source);
-         if (!operand)
-            return std::nullopt;
-         operands[i] = *operand;
-         pointers[i] = &operands[i];
-         if (bits == 0 && !nir_alu_type_get_type_size(info.input_types[i]))
-            bits = source.def->bit_size;
-      }
-      nir_eval_const_opcode(alu->op, &result, 1, bits ? bits : 32, pointers, 0);
-      return result;
+      return evaluate_operation(scalar,
+                                [&](const nir_scalar &operand) { return evaluate(operand); });
    }
 
    static constexpr unsigned max_steps = 256;

@@ -57,6 +57,10 @@ void emit_alu(Translator &t, nir_alu_instr *alu)
          t.define(alu->def, c, constants);
          continue;
       }
+      if (Value *found = emit_table(t, alu->def, c)) {
+         t.define(alu->def, c, found);
+         continue;
+      }
       Alu a{t, t.b, alu, {}};
       a.component = c;
       for (unsigned i = 0; i < info.num_inputs; i++)

@@ -259,6 +259,18 @@ Value *load_run_of_scratch(Translator &t, Value *place, const LaneOffsets &fixed
    return b.CreateShuffleVector(run, order);
 }
 
+/// A load of constants by an index of few values.
+bool look_up(Translator &t, const nir_def &def)
+{
+   for (unsigned c = 0; c < def.num_components; c++) {
+      Value *found = emit_table(t, def, c);
+      if (!found)
+         return false;
+      t.define(def, c, found);
+   }
+   return true;
+}
+
 } // namespace
 
 Value *load_from_scratch(Translator &t, Value *place, const LaneOffsets &fixed, uint32_t bytes)
@@ -343,7 +355,7 @@ bool emit_memory(Translator &t, nir_intrinsic_instr *intr)
    } else if (access->store) {
       for (const AccessPlan &run : plans)
          store_by_plan(t, intr->src[0], run);
-   } else {
+   } else if (!look_up(t, intr->def)) {
       const Values result = load_by_plan(t, plans.front());
       for (unsigned c = 0; c < access->components; c++)
          t.define(intr->def, c, result[c]);

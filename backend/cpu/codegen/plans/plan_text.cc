@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "backend/cpu/codegen/plans/access_plans.h"
+#include "backend/cpu/codegen/plans/table_plan.h"
 
 #include <llvm/Support/FormatVariadic.h>
 
@@ -77,6 +78,17 @@ std::string describe(const Prefetch &prefetch)
    return "";
 }
 
+std::string look_ups(const TablePlans &tables, nir_instr *instr)
+{
+   std::string text;
+   const nir_def *def = nir_instr_def(instr);
+   for (unsigned c = 0; def && c < def->num_components; c++) {
+      if (const TablePlan *table = tables.of(*def, c))
+         text += llvm::formatv("   %{0}.{1} look-up by {2}\n", def->index, c, describe(*table));
+   }
+   return text;
+}
+
 bool has_lanes(AccessForm form)
 {
    return form != AccessForm::uniform && form != AccessForm::own_buffers &&
@@ -126,12 +138,14 @@ std::string describe_plans(nir_shader *shader, const TranslateOptions &options)
    nir_metadata_require(impl, nir_metadata_block_index | nir_metadata_dominance);
    const ShaderFacts facts(shader, options.subgroup_size);
    const AccessPlans plans(shader, options, facts);
+   const TablePlans tables(shader, options.target);
    std::string text;
    nir_foreach_block(block, impl) {
       std::string lines;
       if (const GuardPlan *guard = plans.guard(block))
          lines += "   " + describe(*guard) + "\n";
       nir_foreach_instr(instr, block) {
+         lines += look_ups(tables, instr);
          if (instr->type != nir_instr_type_intrinsic)
             continue;
          const nir_intrinsic_instr *intr = nir_instr_as_intrinsic(instr);

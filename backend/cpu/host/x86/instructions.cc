@@ -58,6 +58,12 @@ Value *permute_register(llvm::IRBuilder<> &b, Value *v, Value *index)
    return b.CreateIntrinsic(permute, {}, {v, index});
 }
 
+Value *permute_two_registers(llvm::IRBuilder<> &b, Value *first, Value *second, Value *index)
+{
+   return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_d_512, {},
+                            {first, index, second});
+}
+
 Value *add_products_of_pairs(llvm::IRBuilder<> &b, Value *sum, Value *x, Value *y)
 {
    const unsigned lanes = lanes_of(sum);
