@@ -74,7 +74,7 @@ std::string why_no_registers(const ProfileChoice &);
 /// The setting WEFT_PROFILE of a device.
 struct ProfileSetting {
    ProfileChoice choice;
-   std::string problem;  ///< why the setting is ignored; empty: it is not
+   std::string problem;  ///< the reason why the setting is ignored; empty if it is in effect
    bool refused = false; ///< it is ignored although its value is valid
 };
 /// `registers`: the device's matrices are in registers.

@@ -125,7 +125,7 @@ Result<std::shared_ptr<Programs>> read_programs(std::span<const std::byte> bytes
       std::make_shared<SpecializedPrograms>(std::move(*stored), cache, key));
 }
 
-/// Sides of at least so many NIR instructions are worth a program without them.
+/// A side of at least this number of NIR instructions is worth a program without it.
 constexpr uint32_t worthwhile_instructions = 48;
 
 /// The stages of compile(), up to the point at which nothing about the shader can be wrong. Other

@@ -51,7 +51,7 @@ struct Driver {
    /// shaderSignedZeroInfNanPreserveFloat16, 32 and 64.
    bool preserve_nan_16 = false, preserve_nan_32 = false, preserve_nan_64 = false;
 
-   /// Whether buffers may contain arrays of components of so many bits.
+   /// Whether buffers may contain arrays of components of `bits` bits.
    bool has_buffer_elements(unsigned bits) const
    {
       return bits == 8 ? storage_buffer_8bit : bits == 16 ? storage_buffer_16bit : true;

@@ -14,7 +14,7 @@ namespace {
 /// A list in a case, any part of which can be removed.
 struct List {
    size_t size;
-   /// Removes so many elements from the first one on.
+   /// Removes `count` elements, beginning with the element `first`.
    std::function<void(Case &, size_t first, size_t count)> erase;
 };
 

@@ -64,8 +64,8 @@ Expectation accumulated(const Device &device, const MatrixOperation &op,
    return sum;
 }
 
-/// Runs a body over A (m0), B (m1), C (m2) for every operation; the results must be C plus so many
-/// products A·B.
+/// Runs a body over A (m0), B (m1), C (m2) for every operation; the results must be C plus the
+/// number of products A·B in `products`.
 void for_each_operation(const char *declarations, const char *body, std::array<uint32_t, 4> push,
                         const std::vector<uint32_t> &products,
                         const std::function<void(std::vector<uint32_t> &)> &edit = {})

@@ -164,7 +164,7 @@ public:
          add("barrier();\n" + copy + "   " + target + "[i] = shared_target[i];\n");
    }
 
-   /// Adds so many words behind the matrix; `side(i)` names one of them.
+   /// Adds `count` words behind the matrix; `side(i)` names one of them.
    void set_side_words(uint32_t count) { side_words = count; }
    std::string side(const std::string &index)
    {

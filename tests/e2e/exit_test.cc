@@ -38,7 +38,7 @@ Device &new_device()
    return *new Device(false);
 }
 
-/// A shader with so many different steps, which takes the compiler some time.
+/// A shader with `steps` different steps, which takes the compiler some time.
 std::vector<uint32_t> long_shader(const Device &device, uint32_t steps)
 {
    std::string text = std::string(glsl_header) + R"(

@@ -71,7 +71,8 @@ void Generator::finish_tensor(Tensor &t, const MatrixType &type)
    memcpy(&t.layout.clamp_value, bits, sizeof(uint32_t));
 }
 
-/// A layout of so many elements or blocks, for loads: matrices need not fit, and indices wrap.
+/// A layout of at most `room` elements or blocks, for loads: matrices need not fit, and indices
+/// wrap.
 Tensor Generator::tensor(const MatrixType &type, uint32_t room, Decoding decoding)
 {
    const bool decodes = decoding.blocks;

@@ -33,7 +33,7 @@ struct Wanted {
    uint32_t elements = 0; ///< the number of matrices of type `element` in an element loop
    Type element = Type::u32;
    uint32_t coordinates = 0; ///< in a function of elements, which has no variables
-   bool in_block = false;    ///< in a decode function: the elements are a block's
+   bool in_block = false;    ///< in a decode function: the elements belong to a block
    bool in_loop = false;     ///< in an element loop, which may have coordinates and variables
    std::vector<Type> parameters = {}; ///< of that function
 };

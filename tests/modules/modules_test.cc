@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Modules of SPIR-V with a formula for their result, by every path: in this process (Modules.*),
-/// and through Vulkan on the environment's driver or layer (ModulesThroughVulkan.*).
+/// Runs modules of SPIR-V with a formula for their result by every path: in this process
+/// (Modules.*), and through Vulkan on the environment's driver or layer (ModulesThroughVulkan.*).
 ///
 /// Files run everywhere. Each generated module (composites.cc) runs by one of the five paths in
 /// process, and one in four through Vulkan.

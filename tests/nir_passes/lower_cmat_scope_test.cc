@@ -17,13 +17,13 @@ using test::has, test::scope_reduction, test::scope_products;
 
 constexpr ScopePlan bands = {.subgroups = 4, .is_cut = true};
 
-/// Bands, with shared memory for words.
+/// A plan with bands, and with shared memory for `words` words.
 constexpr ScopePlan staging(uint32_t words)
 {
    return {.subgroups = 4, .is_cut = true, .staged_elements = {0, 0, words, 0}};
 }
 
-/// Bands of B too, with shared memory for halves.
+/// A plan with bands of B too, and with shared memory for `halves` halves.
 constexpr ScopePlan bands_of_b(FormOfB form, uint32_t halves)
 {
    return {.subgroups = 4, .is_cut = true, .b = form, .staged_elements = {0, halves, 0, 0}};
@@ -134,7 +134,7 @@ TEST(LowerCmatScope, each_iteration_shares)
    EXPECT_LT(text.find("loop {"), text.find("@barrier")) << text;
 }
 
-/// If both matrices have as many bands, the squares lie in their own band.
+/// If both matrices have equally many bands, the squares lie in their own band.
 TEST(LowerCmatScope, reductions_of_squares)
 {
    const auto reduced = [](const std::string &rows, const std::string &half,

@@ -534,7 +534,7 @@ TEST(LowerCmatToRegisters, SharedMemoryIsLoadedInWords)
              0u); // one column of eight
 }
 
-/// Code for many multiplications is loops, for one of the same size it is not.
+/// Many multiplications become loops; a single one of the same size does not.
 TEST(LowerCmat, ProductsOfAShaderHaveABudget)
 {
    constexpr unsigned small = 8 * 8 * 8 / 8, large = 16 * 16 * 16 / 8, budget = 32 * 1024;

@@ -312,7 +312,7 @@ void on_death(int signal)
    raise(signal);
 }
 
-/// SIGPROF after so many seconds of processor time, which excludes other programs; 0: never.
+/// SIGPROF after `seconds` seconds of processor time, which excludes other programs; 0: never.
 void limit_processor_seconds(unsigned seconds)
 {
    const itimerval timer = {{}, {time_t(seconds), 0}};

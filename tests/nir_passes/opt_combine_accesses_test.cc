@@ -125,7 +125,7 @@ TEST_F(CombineAccesses, SixAreFourAndTwo)
    EXPECT_EQ(sizes, (std::vector<unsigned>{2, 4}));
 }
 
-/// Mesa's patched pass checks at most so many accesses between two for a conflict.
+/// Mesa's patched pass checks a limited number of accesses between two for a conflict.
 class CombineDistantAccesses : public CombineAccesses,
                                public testing::WithParamInterface<unsigned> {};
 

@@ -71,7 +71,7 @@ TEST(SplitCmatShapes, tiles_lie_within_the_matrix)
       EXPECT_NE(text.find(number), std::string::npos) << number << "\n" << text;
 }
 
-/// Loads the last eight columns of a matrix of so many rows and 16 columns.
+/// Loads the last eight columns of a matrix of `rows` rows and 16 columns.
 std::string with_columns(const std::string &rows)
 {
    return lowered(

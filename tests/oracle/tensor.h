@@ -56,7 +56,7 @@ using TensorPlace = std::variant<Clipped, Constant, InMemory>;
 
 enum class Access { load, store };
 
-/// The place of an element of a matrix with so many columns. The view may be null. Elements must be
+/// The place of an element of a matrix with `cols` columns. The view may be null. Elements must be
 /// inside of a layout that does not clamp.
 TensorPlace tensor_place(const TensorLayout &, const TensorView *, Access, uint32_t row,
                          uint32_t col, uint32_t cols);

@@ -49,7 +49,7 @@ TEST(LargeStack, ThrowsWhatIsThrownThere)
                 std::runtime_error);
 }
 
-/// Calls `work` in a child process that may map so many bytes more; the child exits with its
+/// Calls `work` in a child process that may map `bytes` more bytes; the child exits with its
 /// result.
 void with_address_space(uint64_t bytes, int (*work)())
 {

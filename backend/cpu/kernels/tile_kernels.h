@@ -31,7 +31,7 @@ namespace weft::cpu {
 
 struct CpuFeatures;
 
-/// A block of sums, each of `depth` products, whose tiles lie so many bytes apart:
+/// A block of sums, each of `depth` products, whose tiles have these distances in bytes:
 ///
 ///     d[i][j] = a[i][0] * b[0][j] + a[i][1] * b[1][j] + … + c[i][j]
 ///

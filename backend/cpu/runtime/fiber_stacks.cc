@@ -37,7 +37,7 @@ size_t page_bytes()
    return bytes;
 }
 
-/// The bytes of a stack with so many usable bytes, without its guard page.
+/// The size of a stack with `bytes` usable bytes, without its guard page.
 size_t whole_bytes(size_t bytes)
 {
    const size_t page = page_bytes();

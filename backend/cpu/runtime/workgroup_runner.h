@@ -31,7 +31,7 @@ namespace weft::cpu {
 /// A running dispatch; threads take chunks of workgroups from it.
 struct Job {
    Kernel kernel;
-   const ProgramInfo *info; ///< each thread reserves its memory by this
+   const ProgramInfo *info; ///< contains the sizes of the memory that each thread reserves
    const DispatchState *state;
    uint32_t subgroups;
    bool fibers; ///< one fiber per subgroup, for programs with barriers

@@ -28,7 +28,8 @@ inline FutureProgram ready(ProgramResult program)
    return promise.get_future().share();
 }
 
-/// If a shader has so many programs, one more, with all branches, serves all other dispatches.
+/// If a shader has this number of programs, one more, with all branches, serves all other
+/// dispatches.
 constexpr size_t max_programs = 8;
 
 /// Thread-safe.

@@ -30,7 +30,7 @@ inline unsigned unit_bytes(const nir_def &value)
    return value.bit_size / 8 * value.num_components;
 }
 
-/// Requires the capability for accesses of so many bits to storage buffers or global memory; the
+/// Requires the capability for accesses of `bits` bits to storage buffers or global memory; the
 /// capabilities are the same for both.
 void require_small_storage(Translator &, unsigned bits);
 

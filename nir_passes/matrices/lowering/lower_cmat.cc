@@ -120,7 +120,8 @@ void lower_binary_op(Context &s, nir_intrinsic_instr *instr)
    const Matrix result = s.operand(instr, 0), x = s.operand(instr, 1), y = s.operand(instr, 2);
    const nir_op op = nir_op(nir_intrinsic_alu_op(instr));
    s.for_each_component(result.desc, [&](nir_def *i) {
-      /* In separate statements: the order of arguments depends on the compiler of this file. */
+      /* Separate statements have a fixed order. The order of a call's arguments would depend on the
+       * compiler of this file. */
       nir_def *left = s.load_component(x, i);
       nir_def *right = s.load_component(y, i);
       s.store_component(result, i, nir_build_alu2(&s.b, op, left, right));

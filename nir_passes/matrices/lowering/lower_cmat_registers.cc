@@ -67,7 +67,7 @@ struct HeldBlock {
    bool row_major;
    nir_def *line,
       *place;      ///< the first line of the matrix in it, and the first element of that line
-   uint32_t align; ///< the offset of each of its lines is a multiple of so many bytes
+   uint32_t align; ///< bytes: the offset of each of its lines is a multiple of this
    RegisterMap map;
 
    uint32_t component(uint32_t in_line, uint32_t in_block) const

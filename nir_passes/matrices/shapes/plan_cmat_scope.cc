@@ -207,7 +207,7 @@ bool ScopePlan::combines_bands(unsigned reduction, const glsl_cmat_description &
 {
    if (bands(source).count == 1)
       return false;
-   /* If both have as many bands, each band has the squares of its own elements. */
+   /* If both have equally many bands, each band has the squares of its own elements. */
    if (reduction == SpvCooperativeMatrixReduce2x2Mask)
       return bands(source).count != bands(result).count;
    return reduction & SpvCooperativeMatrixReduceColumnMask;

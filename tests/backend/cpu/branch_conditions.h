@@ -55,7 +55,7 @@ inline BranchConditions three_branches()
             {.number = 2, .condition = 4, .around = 0, .in_then = false}}};
 }
 
-/// A dispatch of so many workgroups.
+/// A dispatch of `workgroups` workgroups with one word of push constants.
 struct PushedWord {
    uint32_t push;
    uint32_t workgroups = 1;

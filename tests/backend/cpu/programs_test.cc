@@ -60,7 +60,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A shader with a branch that the push constant decides, of so many steps on either side.
+/// A shader with a branch that the push constant decides, of `steps` steps on either side.
 std::string branching_shader(uint32_t steps)
 {
    std::string sides[2];

@@ -18,7 +18,7 @@
 namespace weft::cpu {
 namespace {
 
-/// y = function(x), of a vector of so many bytes.
+/// y = function(x), with vectors of 32 or 64 bytes.
 [[gnu::target("avx2")]] void call_avx2(void *function, const void *x, void *y)
 {
    using Vector [[gnu::vector_size(32)]] = float;

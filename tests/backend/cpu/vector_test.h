@@ -14,8 +14,8 @@
 
 namespace weft::cpu::test {
 
-/// A translator in the body of a function whose arguments are vectors of words, of so many for each
-/// of the invocations.
+/// A translator in the body of a function whose arguments are vectors of words. `arguments` has
+/// each vector's number of words per invocation.
 class VectorTest : public testing::Test {
 protected:
    VectorTest(unsigned invocations, unsigned vector_bits, llvm::ArrayRef<unsigned> arguments)

@@ -22,7 +22,7 @@ struct ValueRange {
    bool operator==(const ValueRange &) const = default;
 };
 
-/// All integers of so many bits.
+/// All integers of `bits` bits.
 ValueRange any_of(unsigned bits);
 
 /// Whether an operation has at most three operands and all of them, and its result, are scalars.

@@ -37,7 +37,7 @@ constexpr IsaLimit highest_isa_limit = IsaLimit::amx;
 /// Extensions beyond the level that tile kernels use.
 struct KernelFeatures {
    bool avx_vnni = false, avx512_vnni = false;
-   bool avx512_bf16 = false; ///< and it is faster than f32's FMAs
+   bool avx512_bf16 = false; ///< the CPU has it, and it is faster than f32's FMAs
    bool amx = false;         ///< AMX-INT8 and AMX-BF16, and this process may use them
 };
 
