@@ -226,6 +226,37 @@ TEST_F(AccessPlanTest, BlocksHaveOneGuard)
    nir_pop_if(b, nullptr);
 }
 
+TEST_F(AccessPlanTest, ChunksArePrefetched)
+{
+   nir_def *block = nir_udiv_imm(b, lane, 4), *row = times(shader.workgroup(), 2304);
+   EXPECT_EQ(plan_of(load(nir_iadd(b, row, times(block, 18)), 1, 16)),
+             "chunks 0; if 56 bytes in bounds; prefetches for the next workgroup");
+}
+
+/// A loop over blocks prefetches far ahead.
+TEST_F(AccessPlanTest, StreamsOfChunksArePrefetched)
+{
+   nir_variable *counter = nir_local_variable_create(b->impl, glsl_uint_type(), "counter");
+   nir_store_var(b, counter, nir_imm_int(b, 0), 1);
+   nir_loop *loop = nir_push_loop(b);
+   nir_def *k = nir_load_var(b, counter);
+   nir_break_if(b, nir_uge(b, k, number));
+   nir_def *block = nir_iadd(b, times(k, 4), nir_udiv_imm(b, lane, 4));
+   nir_def *place = times(nir_iadd(b, nir_imul(b, shader.workgroup(), number), block), 18);
+   nir_def *own = load(place, 1, 16), *values = load(nir_iadd_imm(b, place, 2), 2, 16);
+   nir_def *of_all = load(times(block, 18), 1, 16);
+   nir_store_var(b, counter, nir_iadd_imm(b, k, 1), 1);
+   nir_pop_loop(b, loop);
+   nir_lower_vars_to_ssa(b->shader);
+   nir_copy_prop(b->shader);
+   EXPECT_EQ(plan_of(own),
+             "chunks of cluster 0, 0 bytes on; guarded; prefetches 8208 bytes on, near");
+   EXPECT_EQ(plan_of(values),
+             "chunks of cluster 0, 2 bytes on; guarded; prefetches 8208 bytes on, near");
+   // Memory that all workgroups read stays in the cache.
+   EXPECT_EQ(plan_of(of_all), "chunks 0; guarded");
+}
+
 /// With a store between them, two loads may share a guard, but not a cluster.
 TEST_F(AccessPlanTest, NoClusterAcrossAWrite)
 {

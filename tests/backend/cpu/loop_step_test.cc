@@ -59,6 +59,15 @@ TEST(LoopStep, LoopsThatStage)
    EXPECT_EQ(distances(staging("uint k = n; k > 0; k -= 8", "(m + k) * 8 + i")).count(-1024), 1u);
 }
 
+/// Low bits that the step leaves as they are.
+TEST(LoopStep, MasksOfTheCounter)
+{
+   EXPECT_EQ(distances(staging("uint k = 0; k < n; k += 64", "k * 16 + (k + i & 63)")),
+             std::set<int>{16384});
+   EXPECT_EQ(distances(staging("uint k = 0; k < n; k += 48", "k * 16 + (k + i & 63)")),
+             std::set<int>());
+}
+
 /// The subgroups together read 1 KiB per iteration without gaps, so a prefetch for the next
 /// iteration would be late.
 TEST(LoopStep, StreamsFartherAhead)

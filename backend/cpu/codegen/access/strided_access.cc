@@ -133,7 +133,11 @@ Value *StridedAccess::load_chunk(Value *base, size_t chunk, uint64_t extent)
    auto *type = llvm::FixedVectorType::get(b.getInt16Ty(), chunk_bytes / 2);
    Value *pointer = b.CreateConstGEP1_64(b.getInt8Ty(), base, chunk * chunk_bytes);
    const uint64_t left = (extent - chunk * chunk_bytes) / 2;
-   return left < type->getNumElements() ? load_beginning(type, pointer, left) : load(type, pointer);
+   if (left >= type->getNumElements())
+      return load(type, pointer);
+   if (prefetch_distance)
+      prefetch(type, pointer);
+   return load_beginning(type, pointer, left);
 }
 
 /// Extracts components of `bytes` bytes from the chunks that are not null.
@@ -226,6 +230,7 @@ Values StridedAccess::load_chunks()
       if (used[i] && !cluster.chunks[i])
          cluster.chunks[i] = load_chunk(cluster.base, i, extent);
    }
+   prefetch_distance = nullptr; // load_registers() loads the same memory
    const Values result = take_components(cluster.chunks, components(), bytes());
    if (Value *all = plan.is_packed ? load_registers(cluster.base) : nullptr) {
       for (unsigned c = 0; c < components(); c++)

@@ -8,6 +8,8 @@
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SmallVector.h>
 
+#include <bit>
+
 namespace weft::cpu {
 
 namespace {
@@ -124,7 +126,12 @@ private:
       case nir_op_isub:
          return int64_t(uint64_t(*dx) - uint64_t(*dy));
       case nir_op_iand:
-         return nir_scalar_is_const(y) && nir_scalar_as_int(y) < 0 ? dx : Step();
+         if (!nir_scalar_is_const(y))
+            return {};
+         if (nir_scalar_as_int(y) < 0)
+            return dx;
+         // Low bits that no step changes.
+         return *dx % int64_t(std::bit_ceil(nir_scalar_as_uint(y) + 1)) == 0 ? Step(0) : Step();
       case nir_op_imul:
          return nir_scalar_is_const(y)
                    ? Step(int64_t(uint64_t(*dx) * uint64_t(nir_scalar_as_int(y))))

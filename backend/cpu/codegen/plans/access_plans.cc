@@ -26,6 +26,7 @@ public:
 
    const PlanContext &plan_context() const { return context; }
    void plan(nir_intrinsic_instr *, std::vector<AccessPlan> &) const;
+   Prefetch prefetch_of(const nir_intrinsic_instr *, const AccessPlan &) const;
 
 private:
    AccessPlan plan_load_of(nir_intrinsic_instr *, const Access &) const;
@@ -33,7 +34,6 @@ private:
                              unsigned count) const;
    AccessPlan plan_scratch(const nir_intrinsic_instr *, Access) const;
    AccessPlan with_form(AccessForm, const Access &) const;
-   Prefetch prefetch_of(const nir_intrinsic_instr *, const AccessPlan &) const;
 
    bool has_mask(const nir_intrinsic_instr *intr) const
    {
@@ -55,20 +55,35 @@ AccessPlan AccessPlanner::with_form(AccessForm form, const Access &access) const
    return plan;
 }
 
+/// Adjacent pieces are read so fast that one step ahead would be too late.
+Prefetch ahead_of_stream(int64_t step)
+{
+   constexpr int64_t bytes_in_time = 8192; // bytes that arrive during one access to memory
+   return {.purpose = Prefetch::For::later_iteration,
+           .distance = step * DIV_ROUND_UP(bytes_in_time, step),
+           .is_near = true};
+}
+
 /// The hardware prefetches neighbouring memory, but not lines of a matrix, and nothing beyond a
 /// page.
 ///
 /// A loop that loads memory for a workgroup piece by piece prefetches the next piece, or a later
-/// one if pieces are adjacent. Other loads prefetch for the next workgroup, if they read whole
-/// cache lines: the rest spend their time on extracting elements.
+/// one if pieces are adjacent. A loop over blocks of packed numbers does the same: its rows are
+/// often shorter than a page. Other loads prefetch for the next workgroup, if they read whole cache
+/// lines: the rest spend their time on extracting elements.
 Prefetch AccessPlanner::prefetch_of(const nir_intrinsic_instr *intr, const AccessPlan &plan) const
 {
    const Access &access = plan.access;
    if ((access.space != Space::buffer && access.space != Space::global) ||
+       plan.form == AccessForm::uniform || plan.form == AccessForm::own_buffers ||
        plan.form == AccessForm::lanewise)
       return {};
    const nir_scalar offset = nir_get_scalar(access.offset->ssa, 0);
    const bool is_regular = plan.is_regular();
+   const auto is_adjacent = [&](int64_t step) {
+      return is_regular && (plan.groups() == 1 || plan.lanes.fixed) &&
+             int64_t(4 * plan.extent()) >= step && step > 0;
+   };
    if (const nir_loop *loop = innermost_barrier_loop(&intr->instr)) {
       const int64_t step = loop_step(offset, loop).value_or(0);
       if (step == 0)
@@ -76,18 +91,22 @@ Prefetch AccessPlanner::prefetch_of(const nir_intrinsic_instr *intr, const Acces
       // A small workgroup leaves the memory that it shares with the next one in the cache.
       if (info.subgroups == 1 && !depends_on_workgroup_x(offset))
          return {};
-      // Adjacent pieces are read so fast that one step ahead would be too late.
-      constexpr int64_t bytes_in_time = 8192; // bytes that arrive during one access to memory
-      const bool is_adjacent = is_regular && (plan.groups() == 1 || plan.lanes.fixed) &&
-                               int64_t(4 * plan.extent()) >= step && step > 0;
-      return {.purpose = Prefetch::For::later_iteration,
-              .distance = is_adjacent ? step * DIV_ROUND_UP(bytes_in_time, step) : step,
-              .is_near = is_adjacent};
+      if (is_adjacent(step))
+         return ahead_of_stream(step);
+      return {.purpose = Prefetch::For::later_iteration, .distance = step};
+   }
+   if (!depends_on_workgroup_x(offset))
+      return {};
+   if (plan.form == AccessForm::chunks) {
+      const nir_loop *loop = innermost_loop(&intr->instr);
+      const int64_t step = loop ? loop_step(offset, loop).value_or(0) : 0;
+      return is_adjacent(step) ? ahead_of_stream(step)
+                               : Prefetch{.purpose = Prefetch::For::next_workgroup};
    }
    // The same thread runs the next workgroup next.
    const unsigned bytes = context.W * access.element();
    const bool is_run = is_regular && plan.groups() == 1 && plan.extent() <= 2 * bytes;
-   if (!is_run || bytes < 2 * cache_line_bytes || !depends_on_workgroup_x(offset))
+   if (!is_run || bytes < 2 * cache_line_bytes)
       return {};
    return {.purpose = Prefetch::For::next_workgroup};
 }
@@ -103,7 +122,6 @@ AccessPlan AccessPlanner::plan_load_of(nir_intrinsic_instr *intr, const Access &
    AccessPlan plan = plan_load(context, facts_of(context, access, facts.patterns,
                                                  options.robust_buffer_access, has_mask(intr)));
    plan.is_packed = facts.packed_sums.has_factors(intr);
-   plan.prefetch = prefetch_of(intr, plan);
    return plan;
 }
 
@@ -194,6 +212,14 @@ AccessPlans::AccessPlans(nir_shader *shader, const TranslateOptions &options,
       if (std::optional<GuardPlan> guard =
              plan_guard(planner.plan_context(), block, copied, plan_of_load))
          guards.try_emplace(block, std::move(*guard));
+      // After the guard's clusters, whose chunks are prefetched.
+      nir_foreach_instr(instr, block) {
+         if (instr->type != nir_instr_type_intrinsic)
+            continue;
+         const nir_intrinsic_instr *load = nir_instr_as_intrinsic(instr);
+         if (AccessPlan *plan = plan_of_load(load))
+            plan->prefetch = planner.prefetch_of(load, *plan);
+      }
    }
 }
 
