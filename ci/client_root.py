@@ -185,8 +185,8 @@ class Root:
         return subprocess.run(self.command(command, variables), **options)
 
     def compile(self, source, *libraries, options=()):
-        """Compiles a program of the source tree against the root's libraries; its path in the
-        root."""
+        """Compiles a program of the source tree against the root's libraries. Returns its path in
+        the root."""
         copy = self.weft / 'source'
         for folder in ('tests/clients', 'bench/ggml'):
             shutil.copytree(SOURCE / folder, copy / folder, dirs_exist_ok=True)
@@ -254,7 +254,7 @@ class Root:
 
     def install_binary(self, binary, folder='lib'):
         """Copies a library or a program, and its libraries that the root lacks, to a folder of
-        /weft; its path in the root."""
+        /weft. Returns its path in the root."""
         lib = self.weft / folder
         lib.mkdir(exist_ok=True)
         shutil.copy(binary, lib)

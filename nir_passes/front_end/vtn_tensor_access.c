@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: MIT
  */
 
-/* Loads and stores of matrices through tensor layouts and views (SPV_NV_cooperative_matrix2,
- * "Tensor Layout and View"): checks the operands. matrices/tensors/ has the meaning. */
+/* Translates loads and stores of matrices through tensor layouts and views
+ * (SPV_NV_cooperative_matrix2, "Tensor Layout and View"), and checks their operands.
+ * matrices/tensors/ lowers them. */
 
 #include "nir_passes/front_end/vtn_callees.h"
 #include "nir_passes/front_end/vtn_tensors.h"

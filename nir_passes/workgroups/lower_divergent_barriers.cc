@@ -254,8 +254,8 @@ private:
       if (is_barrier(instr))
          return meet(instr);
       if (is_free(instr)) {
-         /* Outside of the guard, for all invocations, so that constants and values computed from
-          * them dominate later code. */
+         /* This code is outside of the guard and runs for all invocations, so that constants and
+          * values computed from them dominate later code. */
          const nir_cursor here = guard ? nir_before_cf_node(&guard->cf_node) : b.cursor;
          nir_instr_move(here, instr);
          if (!guard)

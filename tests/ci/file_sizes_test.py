@@ -16,7 +16,7 @@ EXCEPTIONS = {}
 
 
 def check(sizes, exceptions):
-    """Faults of files, path → number of lines, and of exceptions."""
+    """Yields the faults of files and of exceptions. `sizes` maps a path to its number of lines."""
     for path, lines in sizes.items():
         if lines > LINES and path not in exceptions:
             yield f"{path}: {lines} lines"

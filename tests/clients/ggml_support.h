@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Clocks, errors, backends and weights' places of the programs that run ggml, here and in
-/// bench/ggml. Compiled against Debian's libggml.
+/// bench/ggml. The programs are compiled against Debian's libggml.
 
 #pragma once
 

@@ -19,9 +19,9 @@ enum class Level : uint8_t { workgroup, subgroup, invocation };
 struct Flow {
    Level level = Level::workgroup; ///< the invocations that execute it together
    uint32_t depth = 0;
-   bool in_loop = false;                ///< of the same function
+   bool in_loop = false;                ///< in a loop of the same function
    bool in_function = false;            ///< not in main: no stores, no barriers
-   std::vector<uint32_t> counters = {}; ///< of the loops around
+   std::vector<uint32_t> counters = {}; ///< the counters of the loops around it
 };
 
 /// The permitted parts of an expression.

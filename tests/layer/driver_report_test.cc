@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// A driver's facts as JSON and back, from literals and through the layer's query.
+/// Converts a driver's facts to JSON and back. The facts are literals, or come from the layer's
+/// query.
 
 #include "layer/plan/driver_report.h"
 #include "layer/plan/matrix_plan.h"

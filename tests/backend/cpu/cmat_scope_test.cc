@@ -272,7 +272,7 @@ TEST_P(CmatScope, Elements)
       coopMatStore(spread, h_memory, 0, $M, rows);
    })";
    for (uint32_t round = 0; round < 1; ++round) {
-      /* Multiples of 8 also when halved. */
+      /* The sizes are multiples of 8 also when halved. */
       Shape s = draw_shape();
       s.m = (s.m + 15) / 16 * 16;
       s.n = (s.n + 15) / 16 * 16;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Bounds of values, by hand.
+/// Compares the bounds of values with bounds that are computed by hand.
 
 #include "backend/cpu/codegen/facts/integer_ranges.h"
 
