@@ -12,7 +12,8 @@ namespace weft {
 
 struct Device;
 
-/// The description of one pipeline in the compiler's terms. Refers to the description.
+/// The description of one pipeline in the compiler's terms. The VkComputePipelineCreateInfo must
+/// outlive it, because `source` refers to it.
 struct PipelineRequest {
    ShaderSource source;
    cpu::CompileOptions options;
