@@ -39,6 +39,9 @@ struct PassControl {
    std::function<bool(const PassApplication &)> may_run = {};
    /// Called after each pass that ran.
    std::function<void(const PassApplication &, bool changed, nir_shader *)> after = {};
+   /// Called with each plan that later passes follow: the planning function's name, and the plan's
+   /// description.
+   std::function<void(const char *planner, const std::string &plan)> on_plan = {};
 
    std::map<std::string, uint32_t, std::less<>> occurrences = {};
    uint32_t optional_applications = 0;

@@ -83,6 +83,14 @@ public:
          refuse(answer.error());
    }
 
+   /// Shows a plan that the next passes follow. Without an observer, describe() is not called.
+   template <typename Describe>
+   void show_plan(const char *planner, const Describe &describe) const
+   {
+      if (control && control->on_plan)
+         control->on_plan(planner, describe());
+   }
+
    void refuse(const Error &error) { refusal = error; }
    bool refused() const { return refusal.has_value(); }
    const Error &error() const { return *refusal; }

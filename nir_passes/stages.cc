@@ -149,6 +149,7 @@ void lower_scope(PassRunner &run, const CmatUses &uses, const Target &target)
       run.refuse(plan.error());
    if (!plan || !*plan)
       return;
+   run.show_plan("plan_cmat_scope", [&] { return describe(**plan, uses.matrices); });
    RUN(run, lower_cmat_scope, **plan, target.robust_access);
    /* The lowering moved the columns' loads to their subgroup's part. */
    RUN(run, opt_cmat_load_columns);
@@ -255,6 +256,7 @@ void lower_matrices(PassRunner &run, const Target &target)
    const Result<FormPlan> plan = uses ? plan_cmat_form(*uses, target) : uses.error();
    if (!plan)
       return run.refuse(plan.error());
+   run.show_plan("plan_cmat_form", [&] { return describe(*plan); });
    /* While matrices are whole, and their form is known. */
    expand_calls(run, target, plan->form);
    validate(CmatStage::calls_expanded);

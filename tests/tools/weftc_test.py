@@ -74,6 +74,9 @@ class Weftc(unittest.TestCase):
                  for name in ("spirv_to_nir", "opt_cmat_copies", "lower_cmat", "lower_descriptors")]
         self.assertEqual(order, sorted(order))
         self.assertIn("@cmat_muladd", text)
+        plan = text.index("// plan_cmat_form: private tiles")
+        self.assertLess(text.index("// after opt_cmat_copies"), plan)
+        self.assertLess(plan, text.index("// after lower_cmat\n"))
 
     def test_passes_to_the_end(self):
         scalars = self.compile("scalars", SCALARS)

@@ -33,6 +33,12 @@ Emitted emit_nir(const Arguments &arguments, std::span<const uint32_t> words)
       if (phase == (each ? "spirv_to_nir" : "nir"))
          emitted.text += each ? "// after spirv_to_nir\n" + text + "\n" : text;
    };
+   if (each) {
+      selected.control.on_plan = [&](const char *planner, const std::string &plan) {
+         if (!selected.stopped())
+            emitted.text += std::string("// ") + planner + ": " + plan + "\n\n";
+      };
+   }
    const auto steer = selected.control.after;
    selected.control.after = [&](const PassApplication &pass, bool changed, nir_shader *shader) {
       if (selected.stopped())
