@@ -372,7 +372,7 @@ int main(int argc, char **argv)
 {
    using namespace weft::e2e;
    if (argc == 3 && strcmp(argv[1], "--end") == 0) {
-      alarm(vulkan::hang_limit);
+      alarm(weft::vulkan::hang_limit);
       for (const Way &way : ways) {
          if (strcmp(way.name, argv[2]) == 0) {
             try {
