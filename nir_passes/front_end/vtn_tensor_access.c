@@ -11,7 +11,7 @@
 #include "nir_passes/spirv_enums.h"
 
 /* The operands of a load or store behind its pointer and layout. */
-struct operands {
+struct tensor_operands {
    SpvMemoryAccessMask memory;
    SpvScope scope;
    enum gl_access_qualifier qualifiers;
@@ -84,11 +84,12 @@ static unsigned vector_length(struct vtn_builder *b, const struct vtn_type *vect
 }
 
 /* The operands from w[at] on: Memory Operands, then Tensor Addressing Operands. */
-static struct operands read_operands(struct vtn_builder *b, const uint32_t *w, unsigned count,
-                                     unsigned at, bool is_store, const struct vtn_type *matrix,
-                                     unsigned layout_dim)
+static struct tensor_operands read_tensor_operands(struct vtn_builder *b, const uint32_t *w,
+                                                   unsigned count, unsigned at, bool is_store,
+                                                   const struct vtn_type *matrix,
+                                                   unsigned layout_dim)
 {
-   struct operands o = {.scope = SpvScopeInvocation};
+   struct tensor_operands o = {.scope = SpvScopeInvocation};
    unsigned alignment;
    if (!vtn_get_mem_operands(b, w, count, &at, &o.memory, &alignment, is_store ? &o.scope : NULL,
                              is_store ? NULL : &o.scope) ||
@@ -137,7 +138,7 @@ static nir_deref_instr *cast_memory(struct vtn_builder *b, const struct vtn_func
    return nir_build_deref_cast(&b->nb, &deref->def, deref->modes, type, 0);
 }
 
-static struct vtn_pointer *get_pointer(struct vtn_builder *b, uint32_t id)
+static struct vtn_pointer *get_tensor_pointer(struct vtn_builder *b, uint32_t id)
 {
    return vtn_value_to_pointer(b, vtn_value(b, id, vtn_value_type_pointer));
 }
@@ -158,10 +159,10 @@ void weft_cooperative_matrix_load_tensor(struct vtn_builder *b, const uint32_t *
 {
    nir_builder *nb = &b->nb;
    const struct vtn_type *type = matrix_type(b, vtn_get_type(b, w[1]));
-   struct vtn_pointer *pointer = get_pointer(b, w[3]);
+   struct vtn_pointer *pointer = get_tensor_pointer(b, w[3]);
    unsigned dim;
    nir_def *layout = weft_tensor_layout(b, w[5], &dim);
-   const struct operands o = read_operands(b, w, count, 6, false, type, dim);
+   const struct tensor_operands o = read_tensor_operands(b, w, count, 6, false, type, dim);
    nir_deref_instr *memory = cast_memory(b, o.decode, pointer, type);
 
    vtn_emit_make_visible_barrier(b, o.memory, o.scope, pointer->mode);
@@ -179,10 +180,10 @@ void weft_cooperative_matrix_store_tensor(struct vtn_builder *b, const uint32_t 
 {
    nir_builder *nb = &b->nb;
    const struct vtn_type *type = matrix_type(b, vtn_get_value_type(b, w[2]));
-   struct vtn_pointer *pointer = get_pointer(b, w[1]);
+   struct vtn_pointer *pointer = get_tensor_pointer(b, w[1]);
    unsigned dim;
    nir_def *layout = weft_tensor_layout(b, w[3], &dim);
-   const struct operands o = read_operands(b, w, count, 4, true, type, dim);
+   const struct tensor_operands o = read_tensor_operands(b, w, count, 4, true, type, dim);
    nir_deref_instr *memory = cast_memory(b, NULL, pointer, type);
 
    nir_deref_instr *matrix = vtn_get_cmat_deref(b, w[2]);

@@ -15,7 +15,7 @@ namespace weft {
 namespace {
 
 /// Each copy of a copy of a table takes one round.
-constexpr unsigned max_rounds = 16;
+constexpr unsigned max_array_rounds = 16;
 
 bool has_array(const glsl_type *type)
 {
@@ -114,7 +114,7 @@ public:
    bool run()
    {
       bool progress = false;
-      for (unsigned round = 0; round < max_rounds && run_round(); ++round)
+      for (unsigned round = 0; round < max_array_rounds && run_round(); ++round)
          progress = true;
       nir_metadata_preserve(b.impl, progress ? nir_metadata_control_flow : nir_metadata_all);
       return progress;

@@ -15,13 +15,13 @@ namespace weft {
 namespace {
 
 /// The uses of a private variable.
-struct Uses {
+struct VariableUses {
    bool plain = true; ///< all uses are loads and copies
    std::vector<nir_intrinsic_instr *> copies, reads;
 };
 
 /// The writes to memory, as numbers of instructions in shader order.
-struct Writes {
+struct NumberedWrites {
    std::unordered_map<const nir_variable *, std::vector<unsigned>> of_variables;
    std::vector<unsigned> anywhere;          ///< to an unknown variable
    std::vector<unsigned> outside_variables; ///< to memory that other invocations may access
@@ -158,7 +158,7 @@ private:
    }
 
    /// The copy that writes the memory which `read` reads, if all conditions hold.
-   nir_intrinsic_instr *find_copy(const Uses &u, nir_intrinsic_instr *read)
+   nir_intrinsic_instr *find_copy(const VariableUses &u, nir_intrinsic_instr *read)
    {
       const Path path = path_of(source_of(read));
       nir_intrinsic_instr *found = nullptr;
@@ -197,12 +197,12 @@ private:
       nir_deref_instr *original = nir_src_as_deref(copy->src[1]);
       if (nir_deref_mode_must_be(original, nir_var_read_only_modes))
          return true;
-      if (Writes::is_between(writes.anywhere, begin, end))
+      if (NumberedWrites::is_between(writes.anywhere, begin, end))
          return false;
       if (const nir_variable *variable = private_variable(original))
-         return !Writes::is_between(writes.of_variables[variable], begin, end);
+         return !NumberedWrites::is_between(writes.of_variables[variable], begin, end);
       return !nir_deref_mode_may_be(original, nir_var_function_temp) &&
-             !Writes::is_between(writes.outside_variables, begin, end);
+             !NumberedWrites::is_between(writes.outside_variables, begin, end);
    }
 
    static bool is_within(const nir_block *block, const nir_cf_node *node)
@@ -213,7 +213,7 @@ private:
       return at != nullptr;
    }
 
-   bool read_original(const Uses &u)
+   bool read_original(const VariableUses &u)
    {
       if (!u.plain || u.copies.empty())
          return false;
@@ -265,9 +265,9 @@ private:
    }
 
    nir_builder b;
-   std::unordered_map<const nir_variable *, Uses> uses;
+   std::unordered_map<const nir_variable *, VariableUses> uses;
    std::map<unsigned, const nir_variable *> copied; ///< by the copy's number
-   Writes writes;
+   NumberedWrites writes;
 };
 
 } // namespace

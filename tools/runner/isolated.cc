@@ -125,7 +125,7 @@ bool read_all(int file, Clock::time_point deadline, std::string &text)
       if (polled <= 0)
          return false;
       char block[65536];
-      const ssize_t got = read(file, block, sizeof(block));
+      const ssize_t got = ::read(file, block, sizeof(block));
       if (got < 0 && errno == EINTR)
          continue;
       if (got <= 0)

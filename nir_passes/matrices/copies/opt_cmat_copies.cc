@@ -23,7 +23,7 @@ namespace weft {
 namespace {
 
 /// Each round may enable the next one, but pathological shaders gain nothing from more rounds.
-constexpr unsigned max_rounds = 16;
+constexpr unsigned max_copy_rounds = 16;
 /// The most instructions that are searched for a change of a matrix between two others. If more
 /// touch its variable, the copy stays.
 constexpr unsigned max_touches = 1024;
@@ -147,7 +147,7 @@ public:
    {
       collect();
       bool progress = false, again = true;
-      for (unsigned round = 0; again && round < max_rounds; ++round) {
+      for (unsigned round = 0; again && round < max_copy_rounds; ++round) {
          again = false;
          for (Copy &copy : copies)
             again |= remove(copy);

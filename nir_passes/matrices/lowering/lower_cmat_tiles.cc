@@ -19,7 +19,7 @@ nir_def *stride_in_bytes(nir_builder *b, const nir_deref_instr *pointer, nir_def
 }
 
 /// The form of pointers and strides that the back end takes.
-enum class Memory {
+enum class TileMemory {
    machine, ///< the program's pointers; strides of 64 bits
    units,   ///< pointers to units (cmat_unit_pointer()), strides of 32 bits
 };
@@ -31,16 +31,16 @@ struct Access {
 };
 
 Access access(nir_builder *b, const glsl_cmat_description &desc, nir_intrinsic_instr *instr,
-              unsigned pointer_source, Memory memory)
+              unsigned pointer_source, TileMemory memory)
 {
    nir_deref_instr *pointer = nir_src_as_deref(instr->src[pointer_source]);
    nir_def *stride = instr->src[2].ssa;
-   if (memory == Memory::machine)
+   if (memory == TileMemory::machine)
       return {pointer, stride_in_bytes(b, pointer, stride, 64)};
    return {cmat_unit_pointer(b, pointer, desc), stride_in_bytes(b, pointer, stride, 32)};
 }
 
-void build_load(nir_builder *b, const Matrix &result, nir_intrinsic_instr *instr, Memory memory)
+void build_load(nir_builder *b, const Matrix &result, nir_intrinsic_instr *instr, TileMemory memory)
 {
    const Access from = access(b, result.desc, instr, 1, memory);
    _nir_build_tile_load_weft(b, &result.deref->def, &from.pointer->def, from.stride,
@@ -52,7 +52,8 @@ void build_load(nir_builder *b, const Matrix &result, nir_intrinsic_instr *instr
                               .access = nir_intrinsic_access(instr)});
 }
 
-void build_store(nir_builder *b, const Matrix &source, nir_intrinsic_instr *instr, Memory memory)
+void build_store(nir_builder *b, const Matrix &source, nir_intrinsic_instr *instr,
+                 TileMemory memory)
 {
    const Access to = access(b, source.desc, instr, 0, memory);
    _nir_build_tile_store_weft(b, &to.pointer->def, &source.deref->def, to.stride,
@@ -88,10 +89,10 @@ bool select_driver_tile(nir_builder *b, nir_intrinsic_instr *instr, void *)
    b->cursor = nir_before_instr(&instr->instr);
    switch (instr->intrinsic) {
    case nir_intrinsic_cmat_load:
-      build_load(b, matrix_operand(instr, 0), instr, Memory::units);
+      build_load(b, matrix_operand(instr, 0), instr, TileMemory::units);
       break;
    case nir_intrinsic_cmat_store:
-      build_store(b, matrix_operand(instr, 1), instr, Memory::units);
+      build_store(b, matrix_operand(instr, 1), instr, TileMemory::units);
       break;
    case nir_intrinsic_cmat_muladd:
       build_muladd(b, matrix_operand(instr, 0), matrix_operand(instr, 1), matrix_operand(instr, 2),
@@ -108,12 +109,12 @@ bool select_driver_tile(nir_builder *b, nir_intrinsic_instr *instr, void *)
 
 void lower_load_to_tiles(Context &s, nir_intrinsic_instr *instr)
 {
-   build_load(&s.b, s.operand(instr, 0), instr, Memory::machine);
+   build_load(&s.b, s.operand(instr, 0), instr, TileMemory::machine);
 }
 
 void lower_store_to_tiles(Context &s, nir_intrinsic_instr *instr)
 {
-   build_store(&s.b, s.operand(instr, 1), instr, Memory::machine);
+   build_store(&s.b, s.operand(instr, 1), instr, TileMemory::machine);
 }
 
 void lower_muladd_to_tiles(Context &s, nir_intrinsic_instr *instr)

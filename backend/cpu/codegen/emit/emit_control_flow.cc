@@ -34,13 +34,6 @@ using llvm::Value;
 
 namespace {
 
-struct Loop {
-   bool masked; ///< lanes leave or continue at different times
-   BasicBlock *header, *exit;
-   BasicBlock *latch; ///< the next members, too, are valid in masked loops only
-   llvm::AllocaInst *live, *current;
-};
-
 bool has_undef_source(nir_phi_instr *phi)
 {
    nir_foreach_phi_src(src, phi)
@@ -95,6 +88,13 @@ bool is_cheap(Translator &t, exec_list *list)
 
 struct ControlFlow {
    explicit ControlFlow(Translator &t) : t(t), b(t.b) {}
+
+   struct Loop {
+      bool masked; ///< lanes leave or continue at different times
+      BasicBlock *header, *exit;
+      BasicBlock *latch; ///< the next members, too, are valid in masked loops only
+      llvm::AllocaInst *live, *current;
+   };
 
    Translator &t;
    llvm::IRBuilder<> &b;

@@ -12,7 +12,7 @@ using llvm::Value;
 
 namespace {
 
-Value *emit_arithmetic(Alu &a)
+Value *emit_float_arithmetic(Alu &a)
 {
    llvm::IRBuilder<> &b = a.b;
    const unsigned bits = a.bits();
@@ -54,7 +54,7 @@ Value *emit_arithmetic(Alu &a)
    }
 }
 
-Value *emit_compare(Alu &a)
+Value *emit_float_compare(Alu &a)
 {
    llvm::CmpInst::Predicate predicate;
    switch (a.op()) {
@@ -104,8 +104,8 @@ Value *fence(Alu &a, Value *v)
 
 Value *emit_any_width(Alu &a)
 {
-   Value *v = emit_arithmetic(a);
-   return v ? v : emit_compare(a);
+   Value *v = emit_float_arithmetic(a);
+   return v ? v : emit_float_compare(a);
 }
 
 /// Whether the operation belongs to this file. Conversions and emit_math.cc handle f16 themselves.

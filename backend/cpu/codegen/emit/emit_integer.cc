@@ -103,7 +103,7 @@ Value *multiply_high(Alu &a, bool is_signed)
                           a.ints(bits));
 }
 
-Value *emit_arithmetic(Alu &a)
+Value *emit_integer_arithmetic(Alu &a)
 {
    llvm::IRBuilder<> &b = a.b;
    auto &s = a.src;
@@ -157,7 +157,7 @@ Value *emit_arithmetic(Alu &a)
    }
 }
 
-Value *emit_compare(Alu &a)
+Value *emit_integer_compare(Alu &a)
 {
    llvm::CmpInst::Predicate predicate;
    switch (a.op()) {
@@ -252,7 +252,7 @@ Value *emit_bit_counts(Alu &a)
 
 Value *emit_integer(Alu &a)
 {
-   for (auto emit : {emit_arithmetic, emit_compare, emit_logic, emit_bit_counts}) {
+   for (auto emit : {emit_integer_arithmetic, emit_integer_compare, emit_logic, emit_bit_counts}) {
       if (Value *v = emit(a))
          return v;
    }
