@@ -15,8 +15,6 @@ using TexelBufferTest = TexelTest;
 
 namespace {
 
-constexpr VkDescriptorType storage = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-
 template <typename T>
 struct AtomicCase {
    const char *call;
