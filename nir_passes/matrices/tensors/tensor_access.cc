@@ -65,11 +65,13 @@ TensorView view(nir_builder *b, const nir_src &source)
 /// and with it the stride.
 nir_deref_instr *as_array(nir_builder *b, nir_deref_instr *memory, bool has_blocks)
 {
-   unsigned stride = glsl_get_bit_size(memory->type) / 8;
+   unsigned stride;
    if (has_blocks) {
       unsigned size, alignment;
       glsl_get_natural_size_align_bytes(memory->type, &size, &alignment);
       stride = align(glsl_get_explicit_size(memory->type, false), alignment);
+   } else {
+      stride = glsl_get_bit_size(memory->type) / 8;
    }
    return nir_build_deref_cast(b, &memory->def, memory->modes, memory->type, stride);
 }
