@@ -246,11 +246,12 @@ private:
       FormatValues format;
       if (!find_format(texels, &format))
          return false;
+      nir_def *outside = nir_imm_zero(b, 4, 32);
       push_bounds(texels, element);
       nir_def *words =
          for_texel_size(b, format, [&](unsigned bytes) { return load(texels, element, bytes); });
       nir_pop_if(b, nullptr);
-      words = nir_if_phi(b, words, nir_imm_zero(b, 4, 32));
+      words = nir_if_phi(b, words, outside);
 
       TexelWords texel;
       for (unsigned k = 0; k < texel.size(); ++k)
@@ -299,6 +300,7 @@ private:
    bool lower_atomic(nir_intrinsic_instr *intr, const TexelBuffer &texels, nir_def *element)
    {
       const unsigned bits = intr->def.bit_size;
+      nir_def *outside = nir_imm_intN_t(b, 0, bits);
       push_bounds(texels, element);
       nir_def *offset = nir_imul_imm(b, element, bits / 8);
       const nir_atomic_op op = nir_intrinsic_atomic_op(intr);
@@ -309,7 +311,7 @@ private:
                              b, bits, texels.buffer, offset, intr->src[3].ssa, intr->src[4].ssa,
                              {._ = 0, .access = texels.access, .atomic_op = op});
       nir_pop_if(b, nullptr);
-      nir_def_replace(&intr->def, nir_if_phi(b, old, nir_imm_intN_t(b, 0, bits)));
+      nir_def_replace(&intr->def, nir_if_phi(b, old, outside));
       return true;
    }
 
