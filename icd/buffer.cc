@@ -6,6 +6,7 @@
 #include "icd/device.h"
 #include "icd/device_memory.h"
 #include "icd/physical_device.h"
+#include "icd/resource_memory.h"
 #include "weft_entrypoints.h"
 
 #include "vk_log.h"
@@ -43,19 +44,7 @@ VKAPI_ATTR void VKAPI_CALL
 weft_GetDeviceBufferMemoryRequirements(VkDevice, const VkDeviceBufferMemoryRequirements *pInfo,
                                        VkMemoryRequirements2 *pMemoryRequirements)
 {
-   pMemoryRequirements->memoryRequirements = {
-      .size = align64(pInfo->pCreateInfo->size, memory_alignment),
-      .alignment = memory_alignment,
-      .memoryTypeBits = 1,
-   };
-   vk_foreach_struct(ext, pMemoryRequirements->pNext)
-   {
-      if (ext->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS) {
-         auto *dedicated = reinterpret_cast<VkMemoryDedicatedRequirements *>(ext);
-         dedicated->prefersDedicatedAllocation = false;
-         dedicated->requiresDedicatedAllocation = false;
-      }
-   }
+   write_requirements(pInfo->pCreateInfo->size, pMemoryRequirements);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_BindBufferMemory2(VkDevice, uint32_t bindInfoCount,

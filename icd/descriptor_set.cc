@@ -6,6 +6,7 @@
 #include "icd/buffer.h"
 #include "icd/buffer_view.h"
 #include "icd/descriptor_set_layout.h"
+#include "icd/image_view.h"
 #include "weft_entrypoints.h"
 
 #include "vk_descriptor_update_template.h"
@@ -75,12 +76,6 @@ private:
    uint32_t element;
 };
 
-bool is_texel_buffer(VkDescriptorType type)
-{
-   return type == VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER ||
-          type == VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
-}
-
 void write_descriptor(const Cursor &cursor, const VkDescriptorBufferInfo &info)
 {
    const cpu::BufferDescriptor descriptor = make_descriptor(info);
@@ -91,6 +86,13 @@ void write_descriptor(const Cursor &cursor, VkBufferView handle)
 {
    VK_FROM_HANDLE(BufferView, view, handle);
    const TexelDescriptor descriptor = view ? view->descriptor : TexelDescriptor{};
+   memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
+}
+
+void write_descriptor(const Cursor &cursor, const VkDescriptorImageInfo &info)
+{
+   VK_FROM_HANDLE(ImageView, view, info.imageView);
+   const ImageDescriptor descriptor = view ? view->descriptor : ImageDescriptor{};
    memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
 }
 
@@ -144,12 +146,19 @@ void write_descriptors(const DescriptorStorage &storage, const VkWriteDescriptor
       return;
    }
    Cursor cursor(storage, write.dstBinding, write.dstArrayElement);
-   const bool texels = is_texel_buffer(write.descriptorType);
    for (uint32_t i = 0; i < write.descriptorCount && cursor.valid(); i++, cursor.next()) {
-      if (texels)
+      switch (write.descriptorType) {
+      case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER:
+      case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
          write_descriptor(cursor, write.pTexelBufferView[i]);
-      else
+         break;
+      case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+         write_descriptor(cursor, write.pImageInfo[i]);
+         break;
+      default:
          write_descriptor(cursor, write.pBufferInfo[i]);
+         break;
+      }
    }
 }
 
@@ -166,10 +175,18 @@ void write_descriptors(const DescriptorStorage &storage, const vk_descriptor_upd
       Cursor cursor(storage, entry.binding, entry.array_element);
       for (uint32_t i = 0; i < entry.array_count && cursor.valid(); i++, cursor.next()) {
          const uint8_t *element = source + i * entry.stride;
-         if (is_texel_buffer(entry.type))
+         switch (entry.type) {
+         case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER:
+         case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
             write_descriptor(cursor, read<VkBufferView>(element));
-         else
+            break;
+         case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+            write_descriptor(cursor, read<VkDescriptorImageInfo>(element));
+            break;
+         default:
             write_descriptor(cursor, read<VkDescriptorBufferInfo>(element));
+            break;
+         }
       }
    }
 }

@@ -27,6 +27,8 @@ uint32_t descriptor_bytes(VkDescriptorType type, uint32_t count)
    case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER:
    case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
       return count * sizeof(TexelDescriptor);
+   case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+      return count * sizeof(ImageDescriptor);
    case VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK:
       return align(count, sizeof(cpu::BufferDescriptor));
    default:

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /// The layout of a set's descriptors in memory. A buffer's is a cpu::BufferDescriptor, a texel
-/// buffer's a TexelDescriptor of 32 bytes; the data of an inline uniform block lies among them.
-/// Dynamic buffers are separate, because their addresses are known only when a set is bound:
+/// buffer's a TexelDescriptor of 32 bytes, a storage image's an ImageDescriptor of 64. The data of
+/// an inline uniform block lies among them. Dynamic buffers are separate, because their addresses
+/// are known only when a set is bound:
 ///
 ///   data:     | binding 0 [0] | binding 0 [1] | binding 3: inline data | binding 4 [0] | ...
 ///             (16-byte units)

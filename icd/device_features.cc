@@ -40,6 +40,10 @@ void get_shader_features(vk_features *f)
    f->shaderStorageTexelBufferArrayDynamicIndexing = true;
    f->shaderUniformTexelBufferArrayNonUniformIndexing = true;
    f->shaderStorageTexelBufferArrayNonUniformIndexing = true;
+   f->imageCubeArray = true;
+   f->shaderStorageImageArrayDynamicIndexing = true;
+   f->shaderStorageImageArrayNonUniformIndexing = true;
+   f->shaderStorageImageExtendedFormats = true;
    f->shaderStorageImageReadWithoutFormat = true;
    f->shaderStorageImageWriteWithoutFormat = true;
    f->runtimeDescriptorArray = true;
@@ -52,6 +56,9 @@ void get_shader_features(vk_features *f)
    f->shaderBufferFloat64Atomics = true;
    f->shaderBufferFloat64AtomicAdd = true;
    f->shaderBufferFloat64AtomicMinMax = true;
+   f->shaderImageFloat32Atomics = true;
+   f->shaderImageFloat32AtomicAdd = true;
+   f->shaderImageFloat32AtomicMinMax = true;
    f->shaderSharedFloat32Atomics = true;
    f->shaderSharedFloat32AtomicAdd = true;
    f->shaderSharedFloat32AtomicMinMax = true;
@@ -121,6 +128,7 @@ void get_api_features(vk_features *f)
    f->descriptorBindingStorageBufferUpdateAfterBind = true;
    f->descriptorBindingUniformTexelBufferUpdateAfterBind = true;
    f->descriptorBindingStorageTexelBufferUpdateAfterBind = true;
+   f->descriptorBindingStorageImageUpdateAfterBind = true;
    f->descriptorBindingUpdateUnusedWhilePending = true;
    f->descriptorBindingPartiallyBound = true;
    f->descriptorBindingVariableDescriptorCount = true;
@@ -142,8 +150,7 @@ void get_api_features(vk_features *f)
 }
 
 /// Features of images and graphics that every Vulkan 1.3 device must report ("Feature
-/// Requirements"), or that programs expect. They are vacuous: no image format is supported, and the
-/// queue has no graphics.
+/// Requirements"), or that programs expect. They are vacuous, because the queue has no graphics.
 void get_vacuous_features(vk_features *f)
 {
    f->multiview = true;

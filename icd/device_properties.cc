@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "icd/device_pages.h"
+#include "icd/image.h"
 #include "icd/physical_device.h"
 #include "icd/settings.h"
 
@@ -155,6 +156,12 @@ void get_memory_limits(uint64_t heap_size, vk_properties *p)
    p->bufferImageGranularity = 1;
    p->minMemoryMapAlignment = page_size;
    p->minImportedHostPointerAlignment = page_size;
+   p->maxImageDimension1D = max_image_extent;
+   p->maxImageDimension2D = max_image_extent;
+   p->maxImageDimension3D = max_image_depth;
+   p->maxImageDimensionCube = max_image_extent;
+   p->maxImageArrayLayers = max_image_layers;
+   p->storageImageSampleCounts = VK_SAMPLE_COUNT_1_BIT;
    p->maxTexelBufferElements = max_texel_elements;
    p->minTexelBufferOffsetAlignment = 16;
    p->storageTexelBufferOffsetAlignmentBytes = 16;
@@ -210,6 +217,7 @@ void get_descriptor_limits(vk_properties *p)
    p->robustUniformBufferAccessSizeAlignment = 1;
    p->shaderUniformBufferArrayNonUniformIndexingNative = true;
    p->shaderStorageBufferArrayNonUniformIndexingNative = true;
+   p->shaderStorageImageArrayNonUniformIndexingNative = true;
    p->robustBufferAccessUpdateAfterBind = true;
 
    // Without robustness features, accesses are not checked.
@@ -219,7 +227,7 @@ void get_descriptor_limits(vk_properties *p)
    p->defaultRobustnessImages = VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_DISABLED_EXT;
 }
 
-/// Limits of images and graphics, which this device lacks. They are zero, except for limits that
+/// Limits of samplers and graphics, which this device lacks. They are zero, except for limits that
 /// programs divide by and limits of mandatory features.
 void get_absent_limits(vk_properties *p)
 {

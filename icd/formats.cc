@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Format queries. Texel buffers may have every format that generated code converts
-/// (texel_format.h); images are not supported.
+/// Format queries. Texel buffers and storage images may have every format that generated code
+/// converts (texel_format.h). Images of both tilings have one layout (image.h).
 
+#include "icd/image.h"
+#include "icd/resource_memory.h"
 #include "nir_passes/images/texel_format.h"
 #include "vulkan_util/out_array.h"
 #include "weft_entrypoints.h"
@@ -19,12 +21,13 @@ namespace {
 
 /// The uses of a format on this device.
 struct FormatFeatures {
-   VkFormatFeatureFlags2 linear = 0, optimal = 0, buffer = 0;
+   VkFormatFeatureFlags2 image = 0, buffer = 0;
 };
 
 bool has_atomics(VkFormat format)
 {
-   return format == VK_FORMAT_R32_UINT || format == VK_FORMAT_R32_SINT;
+   return format == VK_FORMAT_R32_UINT || format == VK_FORMAT_R32_SINT ||
+          format == VK_FORMAT_R32_SFLOAT;
 }
 
 FormatFeatures format_features(VkFormat format)
@@ -34,13 +37,35 @@ FormatFeatures format_features(VkFormat format)
    if (!texels)
       return features;
    features.buffer |= VK_FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT;
-   if (may_store(*texels))
-      features.buffer |= VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT |
-                         VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT |
-                         VK_FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT;
-   if (has_atomics(format))
+   if (may_store(*texels)) {
+      constexpr VkFormatFeatureFlags2 without_format =
+         VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT |
+         VK_FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT;
+      features.buffer |= VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT | without_format;
+      features.image |= VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT |
+                        VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT |
+                        VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT | without_format;
+   }
+   if (has_atomics(format)) {
       features.buffer |= VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_ATOMIC_BIT;
+      features.image |= VK_FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT;
+   }
    return features;
+}
+
+constexpr VkImageUsageFlags image_usages =
+   VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
+constexpr VkImageCreateFlags image_flags =
+   VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
+   VK_IMAGE_CREATE_ALIAS_BIT | VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
+   VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
+
+bool is_supported(const VkPhysicalDeviceImageFormatInfo2 &info)
+{
+   const bool extended = info.flags & VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
+   return (extended || format_features(info.format).image) && !(info.usage & ~image_usages) &&
+          !(info.flags & ~image_flags) && texel_format(vk_format_to_pipe_format(info.format)) &&
+          (info.tiling == VK_IMAGE_TILING_OPTIMAL || info.tiling == VK_IMAGE_TILING_LINEAR);
 }
 
 } // namespace
@@ -53,25 +78,37 @@ VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceFormatProperties2(
 {
    const FormatFeatures features = format_features(format);
    pFormatProperties->formatProperties = {
-      .linearTilingFeatures = vk_format_features2_to_features(features.linear),
-      .optimalTilingFeatures = vk_format_features2_to_features(features.optimal),
+      .linearTilingFeatures = vk_format_features2_to_features(features.image),
+      .optimalTilingFeatures = vk_format_features2_to_features(features.image),
       .bufferFeatures = vk_format_features2_to_features(features.buffer),
    };
    VkFormatProperties3 *properties3 = vk_find_struct(pFormatProperties->pNext, FORMAT_PROPERTIES_3);
    if (properties3) {
-      properties3->linearTilingFeatures = features.linear;
-      properties3->optimalTilingFeatures = features.optimal;
+      properties3->linearTilingFeatures = features.image;
+      properties3->optimalTilingFeatures = features.image;
       properties3->bufferFeatures = features.buffer;
    }
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceImageFormatProperties2(
-   VkPhysicalDevice physicalDevice, const VkPhysicalDeviceImageFormatInfo2 *,
+   VkPhysicalDevice physicalDevice, const VkPhysicalDeviceImageFormatInfo2 *pInfo,
    VkImageFormatProperties2 *pImageFormatProperties)
 {
    VK_FROM_HANDLE(vk_physical_device, pdev, physicalDevice);
    pImageFormatProperties->imageFormatProperties = {};
-   return vk_error(pdev, VK_ERROR_FORMAT_NOT_SUPPORTED);
+   const VkPhysicalDeviceExternalImageFormatInfo *external_info =
+      vk_find_struct_const(pInfo->pNext, PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO);
+   const auto handle =
+      external_info ? external_info->handleType : VkExternalMemoryHandleTypeFlagBits(0);
+   const VkExternalMemoryProperties memory = external_memory_properties(handle);
+   if (!is_supported(*pInfo) || (handle && !memory.externalMemoryFeatures))
+      return vk_error(pdev, VK_ERROR_FORMAT_NOT_SUPPORTED);
+   pImageFormatProperties->imageFormatProperties = image_limits(pInfo->type);
+   VkExternalImageFormatProperties *external =
+      vk_find_struct(pImageFormatProperties->pNext, EXTERNAL_IMAGE_FORMAT_PROPERTIES);
+   if (external)
+      external->externalMemoryProperties = memory;
+   return VK_SUCCESS;
 }
 
 VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceSparseImageFormatProperties2(

@@ -7,6 +7,7 @@
 #include "icd/device_memory.h"
 #include "icd/instance.h"
 #include "icd/log.h"
+#include "icd/resource_memory.h"
 #include "icd/settings.h"
 #include "icd/sync.h"
 #include "icd/system_memory.h"
@@ -135,29 +136,8 @@ VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceExternalBufferProperties(
    VkPhysicalDevice, const VkPhysicalDeviceExternalBufferInfo *pExternalBufferInfo,
    VkExternalBufferProperties *pExternalBufferProperties)
 {
-   VkExternalMemoryProperties &properties = pExternalBufferProperties->externalMemoryProperties;
-   switch (pExternalBufferInfo->handleType) {
-   case VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT:
-      properties = {
-         .externalMemoryFeatures =
-            VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT,
-         .exportFromImportedHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-         .compatibleHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-      };
-      break;
-   case VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT:
-      properties = {
-         .externalMemoryFeatures = VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT,
-         .exportFromImportedHandleTypes = 0,
-         .compatibleHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT,
-      };
-      break;
-   default:
-      // VkExternalMemoryProperties: a handle type is always compatible with itself.
-      properties = {.compatibleHandleTypes =
-                       VkExternalMemoryHandleTypeFlags(pExternalBufferInfo->handleType)};
-      break;
-   }
+   pExternalBufferProperties->externalMemoryProperties =
+      external_memory_properties(pExternalBufferInfo->handleType);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixPropertiesKHR(

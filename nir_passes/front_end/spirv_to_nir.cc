@@ -74,12 +74,16 @@ spirv_capabilities make_capabilities()
 
    c.UniformBufferArrayDynamicIndexing = true;
    c.StorageBufferArrayDynamicIndexing = true;
+   c.ImageCubeArray = true;
+   c.StorageImageExtendedFormats = true;
+   c.StorageImageArrayDynamicIndexing = true;
    c.UniformTexelBufferArrayDynamicIndexing = true;
    c.StorageTexelBufferArrayDynamicIndexing = true;
    c.ShaderNonUniform = true;
    c.RuntimeDescriptorArray = true;
    c.UniformBufferArrayNonUniformIndexing = true;
    c.StorageBufferArrayNonUniformIndexing = true;
+   c.StorageImageArrayNonUniformIndexing = true;
    c.UniformTexelBufferArrayNonUniformIndexing = true;
    c.StorageTexelBufferArrayNonUniformIndexing = true;
 
@@ -115,15 +119,11 @@ spirv_capabilities make_driver_capabilities()
    spirv_capabilities c = make_capabilities();
 
    c.SampledCubeArray = true;
-   c.ImageCubeArray = true;
    c.ImageMSArray = true;
    c.StorageImageMultisample = true;
-   c.StorageImageExtendedFormats = true;
    c.ImageGatherExtended = true;
    c.SampledImageArrayDynamicIndexing = true;
-   c.StorageImageArrayDynamicIndexing = true;
    c.SampledImageArrayNonUniformIndexing = true;
-   c.StorageImageArrayNonUniformIndexing = true;
 
    /* NIR has no name for the device's index. */
    c.DeviceGroup = false;

@@ -12,19 +12,20 @@
 
 namespace weft {
 
-/// Replaces accesses to texel buffers by accesses to buffers, for a back end whose descriptors are
-/// TexelDescriptors:
+/// Replaces accesses to texel buffers and storage images by accesses to buffers, for a back end
+/// whose descriptors are TexelDescriptors and ImageDescriptors:
 ///
-///    element < elements ? unpack(load_ssbo(descriptor, element * texel_bytes)) : 0
+///    x < width ? unpack(load_ssbo(descriptor, y * row_pitch + x * texel_bytes)) : 0
 ///
-/// Buffers are addressed as lower_descriptors() leaves them; elements and format are read from the
+/// Buffers are addressed as lower_descriptors() leaves them; sizes and format are read from the
 /// descriptor as data (load_ubo of the set). A format that the shader declares is a constant.
 /// Barriers for images become barriers for buffers, too.
 ///
-/// An element out of bounds reads as a texel of zeros, and is neither written nor changed, with any
+/// A texel out of bounds reads as a texel of zeros, and is neither written nor changed, with any
 /// robustness of buffers.
 ///
-/// An Error for other images, for samplers, and for bindings that are not listed.
+/// An Error for sampled images, except texel buffers; for samplers, images of several samples, and
+/// bindings that are not listed.
 Result<bool> lower_images(nir_shader *, std::span<const BindingLayout>);
 
 } // namespace weft

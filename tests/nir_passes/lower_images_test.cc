@@ -126,7 +126,11 @@ TEST(LowerImages, OthersAreRefused)
              "lacks");
    EXPECT_EQ(error_of("layout(binding = 0, r32ui) uniform uimage2D i;\n"
                       "void main() { imageStore(i, ivec2(0), uvec4(1)); }"),
-             "images and samplers are not supported: i");
+             "the binding 0 of the descriptor set 0 is not a storage image");
+   EXPECT_EQ(error_of("layout(binding = 0) uniform sampler2D s;\n"
+                      "layout(binding = 1) buffer B { vec4 x; };\n"
+                      "void main() { x = textureLod(s, vec2(0), 0); }"),
+             "images and samplers are not supported: s");
 }
 
 } // namespace

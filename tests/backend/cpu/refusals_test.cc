@@ -61,7 +61,7 @@ TEST(Errors, Images)
              "images and samplers are not supported: s");
    EXPECT_EQ(error_of(compile("layout(binding = 0, r32f) uniform image2D i;\n"
                               "void main() { imageStore(i, ivec2(0), vec4(0)); }")),
-             "images and samplers are not supported: i");
+             "the binding 0 of the descriptor set 0 is not a storage image");
 }
 
 TEST(Errors, NotSpirv)

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Copies and clears of images. Recording reduces all of them to boxes: rows of bytes in slices.
+
+#include "icd/buffer.h"
+#include "icd/command_buffer.h"
+#include "icd/image.h"
+#include "weft_entrypoints.h"
+
+#include "util/format/u_format.h"
+#include "vk_format.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace weft;
+
+namespace {
+
+struct Box {
+   uint64_t row_bytes;
+   uint32_t rows, slices;
+};
+
+struct BoxPlace {
+   uint8_t *first;
+   uint64_t row_pitch, slice_pitch;
+
+   uint8_t *row(uint32_t slice, uint32_t number) const
+   {
+      return first + slice * slice_pitch + number * row_pitch;
+   }
+};
+
+struct BoxCopy {
+   BoxPlace to, from;
+   Box box;
+};
+
+struct CopyBoxes : Command {
+   uint32_t count;
+
+   BoxCopy *boxes() { return reinterpret_cast<BoxCopy *>(this + 1); }
+   const BoxCopy *boxes() const { return reinterpret_cast<const BoxCopy *>(this + 1); }
+};
+
+struct ClearBox : Command {
+   BoxPlace place;
+   Box box;
+   uint32_t texel_bytes;
+   uint8_t texel[16];
+};
+
+bool run_box_copy(Queue *, const Command *command)
+{
+   auto *copy = static_cast<const CopyBoxes *>(command);
+   for (uint32_t i = 0; i < copy->count; i++) {
+      const BoxCopy &c = copy->boxes()[i];
+      for (uint32_t slice = 0; slice < c.box.slices; slice++) {
+         for (uint32_t row = 0; row < c.box.rows; row++)
+            memcpy(c.to.row(slice, row), c.from.row(slice, row), c.box.row_bytes);
+      }
+   }
+   return true;
+}
+
+bool run_box_clear(Queue *, const Command *command)
+{
+   auto *clear = static_cast<const ClearBox *>(command);
+   for (uint32_t slice = 0; slice < clear->box.slices; slice++) {
+      for (uint32_t row = 0; row < clear->box.rows; row++) {
+         uint8_t *to = clear->place.row(slice, row);
+         for (uint64_t byte = 0; byte < clear->box.row_bytes; byte += clear->texel_bytes)
+            memcpy(to + byte, clear->texel, clear->texel_bytes);
+      }
+   }
+   return true;
+}
+
+BoxPlace place_in(const Image &image, const VkImageSubresourceLayers &layers,
+                  const VkOffset3D &wanted)
+{
+   const VkOffset3D offset = vk_image_sanitize_offset(&image.vk, wanted);
+   const ImageLevel &level = image.level(layers.mipLevel);
+   const bool is_3d = image.vk.image_type == VK_IMAGE_TYPE_3D;
+   uint8_t *slice =
+      image.slice(layers.mipLevel, is_3d ? uint32_t(offset.z) : layers.baseArrayLayer);
+   return {
+      .first = slice + uint32_t(offset.y) * level.row_pitch +
+               uint32_t(offset.x) * uint64_t(image.layout.texel_bytes),
+      .row_pitch = level.row_pitch,
+      .slice_pitch = level.slice_pitch,
+   };
+}
+
+BoxPlace place_in(const Buffer &buffer, uint64_t offset, const vk_image_buffer_layout &layout)
+{
+   return {buffer.address + offset, layout.row_stride_B, layout.image_stride_B};
+}
+
+Box box_of(const Image &image, const VkImageSubresourceLayers &layers, const VkExtent3D &wanted)
+{
+   const VkExtent3D extent = vk_image_sanitize_extent(&image.vk, wanted);
+   return {
+      .row_bytes = uint64_t(extent.width) * image.layout.texel_bytes,
+      .rows = extent.height,
+      .slices = image.vk.image_type == VK_IMAGE_TYPE_3D
+                   ? extent.depth
+                   : vk_image_subresource_layer_count(&image.vk, &layers),
+   };
+}
+
+/// Records one copy for each region; box_copy(region) is its box.
+template <typename Region, typename F>
+void record_copies(CommandBuffer *cmd, uint32_t count, const Region *regions, F box_copy)
+{
+   auto *copy = record<CopyBoxes>(cmd, count * sizeof(BoxCopy));
+   if (!copy)
+      return;
+   copy->run = run_box_copy;
+   copy->count = count;
+   std::transform(regions, regions + count, copy->boxes(), box_copy);
+}
+
+} // namespace
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdCopyBufferToImage2(VkCommandBuffer commandBuffer,
+                                                      const VkCopyBufferToImageInfo2 *pInfo)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   VK_FROM_HANDLE(Buffer, from, pInfo->srcBuffer);
+   VK_FROM_HANDLE(Image, to, pInfo->dstImage);
+   record_copies(cmd, pInfo->regionCount, pInfo->pRegions, [&](const VkBufferImageCopy2 &r) {
+      return BoxCopy{
+         .to = place_in(*to, r.imageSubresource, r.imageOffset),
+         .from = place_in(*from, r.bufferOffset, vk_image_buffer_copy_layout(&to->vk, &r)),
+         .box = box_of(*to, r.imageSubresource, r.imageExtent),
+      };
+   });
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdCopyImageToBuffer2(VkCommandBuffer commandBuffer,
+                                                      const VkCopyImageToBufferInfo2 *pInfo)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   VK_FROM_HANDLE(Image, from, pInfo->srcImage);
+   VK_FROM_HANDLE(Buffer, to, pInfo->dstBuffer);
+   record_copies(cmd, pInfo->regionCount, pInfo->pRegions, [&](const VkBufferImageCopy2 &r) {
+      return BoxCopy{
+         .to = place_in(*to, r.bufferOffset, vk_image_buffer_copy_layout(&from->vk, &r)),
+         .from = place_in(*from, r.imageSubresource, r.imageOffset),
+         .box = box_of(*from, r.imageSubresource, r.imageExtent),
+      };
+   });
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdCopyImage2(VkCommandBuffer commandBuffer,
+                                              const VkCopyImageInfo2 *pInfo)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   VK_FROM_HANDLE(Image, from, pInfo->srcImage);
+   VK_FROM_HANDLE(Image, to, pInfo->dstImage);
+   record_copies(cmd, pInfo->regionCount, pInfo->pRegions, [&](const VkImageCopy2 &r) {
+      // Slices of a 3D image may become layers, and layers slices (VkImageCopy2). The extent counts
+      // the slices; the other image's layers are as many.
+      const bool to_3d = to->vk.image_type == VK_IMAGE_TYPE_3D;
+      return BoxCopy{
+         .to = place_in(*to, r.dstSubresource, r.dstOffset),
+         .from = place_in(*from, r.srcSubresource, r.srcOffset),
+         .box = to_3d ? box_of(*to, r.dstSubresource, r.extent)
+                      : box_of(*from, r.srcSubresource, r.extent),
+      };
+   });
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdClearColorImage(VkCommandBuffer commandBuffer, VkImage _image,
+                                                   VkImageLayout, const VkClearColorValue *pColor,
+                                                   uint32_t rangeCount,
+                                                   const VkImageSubresourceRange *pRanges)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   VK_FROM_HANDLE(Image, image, _image);
+   uint8_t texel[16] = {};
+   util_format_pack_rgba(vk_format_to_pipe_format(image->vk.format), texel, pColor, 1);
+   for (uint32_t i = 0; i < rangeCount; i++) {
+      const VkImageSubresourceRange &range = pRanges[i];
+      const uint32_t levels = vk_image_subresource_level_count(&image->vk, &range);
+      for (uint32_t l = range.baseMipLevel; l < range.baseMipLevel + levels; l++) {
+         const ImageLevel &level = image->level(l);
+         const bool is_3d = image->vk.image_type == VK_IMAGE_TYPE_3D;
+         auto *clear = record<ClearBox>(cmd);
+         if (!clear)
+            return;
+         clear->run = run_box_clear;
+         clear->place = {image->slice(l, is_3d ? 0 : range.baseArrayLayer), level.row_pitch,
+                         level.slice_pitch};
+         clear->box = {level.row_pitch, level.extent.height,
+                       is_3d ? level.slices : vk_image_subresource_layer_count(&image->vk, &range)};
+         clear->texel_bytes = image->layout.texel_bytes;
+         memcpy(clear->texel, texel, sizeof(texel));
+      }
+   }
+}

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/image.h"
+
+#include "icd/device.h"
+#include "icd/device_memory.h"
+#include "icd/physical_device.h"
+#include "icd/resource_memory.h"
+#include "nir_passes/compile_limits.h"
+#include "nir_passes/images/texel_format.h"
+#include "weft_entrypoints.h"
+
+#include "vk_format.h"
+#include "vk_log.h"
+#include "vk_util.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace weft {
+
+ImageLayout lay_out_image(const vk_image &image)
+{
+   ImageLayout layout = {};
+   const std::optional<TexelFormat> format = texel_format(vk_format_to_pipe_format(image.format));
+   if (!format)
+      return layout;
+   layout.texel_bytes = format->texel_bytes;
+   uint64_t size = 0;
+   for (uint32_t i = 0; i < image.mip_levels; i++) {
+      const VkExtent3D extent = vk_image_mip_level_extent(&image, i);
+      const uint64_t row_pitch = uint64_t(extent.width) * format->texel_bytes;
+      layout.levels[i] = {
+         .offset = size,
+         .row_pitch = row_pitch,
+         .slice_pitch = row_pitch * extent.height,
+         .extent = extent,
+         .slices = image.image_type == VK_IMAGE_TYPE_3D ? extent.depth : image.array_layers,
+      };
+      size += align64(layout.levels[i].slice_pitch * layout.levels[i].slices, memory_alignment);
+   }
+   // Offsets in shaders have 32 bits.
+   if (size <= limits::buffer_range)
+      layout.size = size;
+   return layout;
+}
+
+VkImageFormatProperties image_limits(VkImageType type)
+{
+   const bool is_1d = type == VK_IMAGE_TYPE_1D, is_3d = type == VK_IMAGE_TYPE_3D;
+   const uint32_t extent = is_3d ? max_image_depth : max_image_extent;
+   return {
+      .maxExtent = {extent, is_1d ? 1 : extent, is_3d ? extent : 1},
+      .maxMipLevels = uint32_t(std::bit_width(extent)),
+      .maxArrayLayers = is_3d ? 1 : max_image_layers,
+      .sampleCounts = VK_SAMPLE_COUNT_1_BIT,
+      .maxResourceSize = limits::buffer_range,
+   };
+}
+
+bool is_within_limits(const VkImageCreateInfo &info)
+{
+   const VkImageFormatProperties limits = image_limits(info.imageType);
+   const auto within = [](uint32_t count, uint32_t limit) { return count > 0 && count <= limit; };
+   const VkExtent3D &extent = info.extent;
+   const uint32_t largest = std::max({extent.width, extent.height, extent.depth});
+   return within(extent.width, limits.maxExtent.width) &&
+          within(extent.height, limits.maxExtent.height) &&
+          within(extent.depth, limits.maxExtent.depth) &&
+          within(info.mipLevels, uint32_t(std::bit_width(largest))) &&
+          within(info.arrayLayers, limits.maxArrayLayers) && info.samples == VK_SAMPLE_COUNT_1_BIT;
+}
+
+uint8_t *Image::slice(uint32_t number, uint32_t slice) const
+{
+   return address + level(number).offset + slice * level(number).slice_pitch;
+}
+
+} // namespace weft
+
+using namespace weft;
+
+namespace {
+
+/// The layout of an image that is not created.
+ImageLayout layout_of(VkDevice _device, const VkImageCreateInfo &info)
+{
+   VK_FROM_HANDLE(Device, device, _device);
+   if (!is_within_limits(info))
+      return {};
+   vk_image image;
+   vk_image_init(&device->vk, &image, &info);
+   const ImageLayout layout = lay_out_image(image);
+   vk_image_finish(&image);
+   return layout;
+}
+
+VkSubresourceLayout subresource(const ImageLayout &layout, const VkImageSubresource &wanted,
+                                bool is_3d)
+{
+   const ImageLevel &level = layout.levels[wanted.mipLevel];
+   return {
+      .offset = level.offset + (is_3d ? 0 : wanted.arrayLayer * level.slice_pitch),
+      .size = level.slice_pitch * (is_3d ? level.slices : 1),
+      .rowPitch = level.row_pitch,
+      .arrayPitch = level.slice_pitch,
+      .depthPitch = level.slice_pitch,
+   };
+}
+
+} // namespace
+
+VKAPI_ATTR VkResult VKAPI_CALL weft_CreateImage(VkDevice _device,
+                                                const VkImageCreateInfo *pCreateInfo,
+                                                const VkAllocationCallbacks *pAllocator,
+                                                VkImage *pImage)
+{
+   VK_FROM_HANDLE(Device, device, _device);
+   *pImage = VK_NULL_HANDLE;
+   // The command may not return codes for other errors.
+   if (!is_within_limits(*pCreateInfo))
+      return vk_errorf(device, VK_ERROR_UNKNOWN, "an image exceeds the limits of its type");
+   auto *image =
+      static_cast<Image *>(vk_image_create(&device->vk, pCreateInfo, pAllocator, sizeof(Image)));
+   if (!image)
+      return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
+   image->layout = lay_out_image(image->vk);
+   if (image->layout.size == 0) {
+      const bool is_known = image->layout.texel_bytes > 0;
+      vk_image_destroy(&device->vk, pAllocator, &image->vk);
+      return is_known
+                ? vk_errorf(device, VK_ERROR_OUT_OF_DEVICE_MEMORY, "an image is too large")
+                : vk_errorf(device, VK_ERROR_UNKNOWN, "the format of an image is not supported");
+   }
+   *pImage = Image_to_handle(image);
+   return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_DestroyImage(VkDevice _device, VkImage _image,
+                                             const VkAllocationCallbacks *pAllocator)
+{
+   VK_FROM_HANDLE(Device, device, _device);
+   VK_FROM_HANDLE(Image, image, _image);
+   if (image)
+      vk_image_destroy(&device->vk, pAllocator, &image->vk);
+}
+
+VKAPI_ATTR void VKAPI_CALL
+weft_GetImageMemoryRequirements2(VkDevice, const VkImageMemoryRequirementsInfo2 *pInfo,
+                                 VkMemoryRequirements2 *pMemoryRequirements)
+{
+   VK_FROM_HANDLE(Image, image, pInfo->image);
+   write_requirements(image->layout.size, pMemoryRequirements);
+}
+
+VKAPI_ATTR void VKAPI_CALL
+weft_GetDeviceImageMemoryRequirements(VkDevice device, const VkDeviceImageMemoryRequirements *pInfo,
+                                      VkMemoryRequirements2 *pMemoryRequirements)
+{
+   write_requirements(layout_of(device, *pInfo->pCreateInfo).size, pMemoryRequirements);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL weft_BindImageMemory2(VkDevice, uint32_t bindInfoCount,
+                                                     const VkBindImageMemoryInfo *pBindInfos)
+{
+   for (uint32_t i = 0; i < bindInfoCount; i++) {
+      VK_FROM_HANDLE(Image, image, pBindInfos[i].image);
+      VK_FROM_HANDLE(DeviceMemory, memory, pBindInfos[i].memory);
+      image->address = memory->map + pBindInfos[i].memoryOffset;
+
+      const VkBindMemoryStatusKHR *status =
+         vk_find_struct_const(pBindInfos[i].pNext, BIND_MEMORY_STATUS_KHR);
+      if (status)
+         *status->pResult = VK_SUCCESS;
+   }
+   return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_GetImageSubresourceLayout2KHR(
+   VkDevice, VkImage _image, const VkImageSubresource2 *pSubresource, VkSubresourceLayout2 *pLayout)
+{
+   VK_FROM_HANDLE(Image, image, _image);
+   pLayout->subresourceLayout = subresource(image->layout, pSubresource->imageSubresource,
+                                            image->vk.image_type == VK_IMAGE_TYPE_3D);
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_GetDeviceImageSubresourceLayoutKHR(
+   VkDevice device, const VkDeviceImageSubresourceInfo *pInfo, VkSubresourceLayout2 *pLayout)
+{
+   pLayout->subresourceLayout =
+      subresource(layout_of(device, *pInfo->pCreateInfo), pInfo->pSubresource->imageSubresource,
+                  pInfo->pCreateInfo->imageType == VK_IMAGE_TYPE_3D);
+}

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include "vk_image.h"
+
+#include <cstdint>
+
+namespace weft {
+
+constexpr uint32_t max_image_levels = 15;
+constexpr uint32_t max_image_extent = 1 << (max_image_levels - 1), max_image_depth = 2048,
+                   max_image_layers = 2048;
+
+/// A mip level. Its slices, which are the layers of an array or the depth, are rows one after the
+/// other:
+///
+///    offset ─► slice 0: row 0 | row 1 | …, slice 1: row 0 | row 1 | …
+struct ImageLevel {
+   uint64_t offset; ///< from the image's first byte
+   uint64_t row_pitch, slice_pitch;
+   VkExtent3D extent;
+   uint32_t slices;
+};
+
+/// The memory of an image, with either tiling.
+struct ImageLayout {
+   uint32_t texel_bytes;
+   uint64_t size; ///< 0 if the format or the size is not supported
+   ImageLevel levels[max_image_levels];
+};
+ImageLayout lay_out_image(const vk_image &);
+
+/// The largest images of a type; whether an image keeps to them.
+VkImageFormatProperties image_limits(VkImageType);
+bool is_within_limits(const VkImageCreateInfo &);
+
+struct Image {
+   vk_image vk;
+   ImageLayout layout;
+   uint8_t *address; ///< of its first byte; null until memory is bound
+
+   const ImageLevel &level(uint32_t number) const { return layout.levels[number]; }
+   uint8_t *slice(uint32_t level, uint32_t slice) const;
+};
+
+VK_DEFINE_NONDISP_HANDLE_CASTS(Image, vk.base, VkImage, VK_OBJECT_TYPE_IMAGE)
+
+} // namespace weft

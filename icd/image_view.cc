@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/image_view.h"
+
+#include "icd/device.h"
+#include "icd/image.h"
+#include "weft_entrypoints.h"
+
+#include "vk_format.h"
+#include "vk_log.h"
+
+using namespace weft;
+
+namespace {
+
+/// A view in two dimensions of an image in three has slices of a level as layers.
+bool is_inside(const Image &image, const VkImageViewCreateInfo &info)
+{
+   const VkImageSubresourceRange &range = info.subresourceRange;
+   const auto has = [](uint32_t total, uint32_t first, uint32_t count) {
+      return first < total && count > 0 && (count == ~0u || count <= total - first);
+   };
+   const bool has_slices =
+      image.vk.image_type == VK_IMAGE_TYPE_3D && info.viewType != VK_IMAGE_VIEW_TYPE_3D;
+   return has(image.vk.mip_levels, range.baseMipLevel, range.levelCount) &&
+          has(has_slices ? image.level(range.baseMipLevel).slices : image.vk.array_layers,
+              range.baseArrayLayer, range.layerCount);
+}
+
+/// The view's first level. A view in two dimensions of an image in three counts slices as layers.
+ImageDescriptor describe(const ImageView &view, const TexelFormat &format)
+{
+   auto *image = reinterpret_cast<const Image *>(view.vk.image);
+   const ImageLevel &level = image->level(view.vk.base_mip_level);
+   const bool is_3d = view.vk.view_type == VK_IMAGE_VIEW_TYPE_3D;
+   const uint32_t first = is_3d ? view.vk.storage.z_slice_offset : view.vk.base_array_layer,
+                  slices = is_3d ? view.vk.storage.z_slice_count : view.vk.layer_count;
+   return {
+      .address = uint64_t(uintptr_t(image->slice(view.vk.base_mip_level, first))),
+      .size = slices * level.slice_pitch,
+      .format = format,
+      .width = level.extent.width,
+      .height = level.extent.height,
+      .slices = slices,
+      .row_pitch = uint32_t(level.row_pitch),
+      .slice_pitch = uint32_t(level.slice_pitch),
+      .reserved = {},
+   };
+}
+
+} // namespace
+
+VKAPI_ATTR VkResult VKAPI_CALL weft_CreateImageView(VkDevice _device,
+                                                    const VkImageViewCreateInfo *pCreateInfo,
+                                                    const VkAllocationCallbacks *pAllocator,
+                                                    VkImageView *pView)
+{
+   VK_FROM_HANDLE(Device, device, _device);
+   *pView = VK_NULL_HANDLE;
+   VK_FROM_HANDLE(Image, image, pCreateInfo->image);
+   if (!is_inside(*image, *pCreateInfo))
+      return vk_errorf(device, VK_ERROR_UNKNOWN, "a view exceeds its image");
+   auto *view = static_cast<ImageView *>(
+      vk_image_view_create(&device->vk, false, pCreateInfo, pAllocator, sizeof(ImageView)));
+   if (!view)
+      return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
+   const std::optional<TexelFormat> format =
+      texel_format(vk_format_to_pipe_format(view->vk.view_format));
+   if (!format) {
+      vk_image_view_destroy(&device->vk, pAllocator, &view->vk);
+      return vk_errorf(device, VK_ERROR_UNKNOWN, "the format of an image is not supported");
+   }
+   view->descriptor = describe(*view, *format);
+   *pView = ImageView_to_handle(view);
+   return VK_SUCCESS;
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_DestroyImageView(VkDevice _device, VkImageView _view,
+                                                 const VkAllocationCallbacks *pAllocator)
+{
+   VK_FROM_HANDLE(Device, device, _device);
+   VK_FROM_HANDLE(ImageView, view, _view);
+   if (view)
+      vk_image_view_destroy(&device->vk, pAllocator, &view->vk);
+}

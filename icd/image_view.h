@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include "vk_image.h"
+
+#include "nir_passes/images/texel_descriptor.h"
+
+namespace weft {
+
+struct ImageView {
+   vk_image_view vk;
+   ImageDescriptor descriptor;
+};
+
+VK_DEFINE_NONDISP_HANDLE_CASTS(ImageView, vk.base, VkImageView, VK_OBJECT_TYPE_IMAGE_VIEW)
+
+} // namespace weft

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/resource_memory.h"
+
+#include "icd/physical_device.h"
+
+#include "util/u_math.h"
+#include "vk_util.h"
+
+namespace weft {
+
+void write_requirements(uint64_t size, VkMemoryRequirements2 *requirements)
+{
+   requirements->memoryRequirements = {
+      .size = align64(size, memory_alignment),
+      .alignment = memory_alignment,
+      .memoryTypeBits = 1,
+   };
+   vk_foreach_struct(ext, requirements->pNext)
+   {
+      if (ext->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS) {
+         auto *dedicated = reinterpret_cast<VkMemoryDedicatedRequirements *>(ext);
+         dedicated->prefersDedicatedAllocation = false;
+         dedicated->requiresDedicatedAllocation = false;
+      }
+   }
+}
+
+VkExternalMemoryProperties external_memory_properties(VkExternalMemoryHandleTypeFlagBits type)
+{
+   switch (type) {
+   case VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT:
+      return {
+         .externalMemoryFeatures =
+            VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT,
+         .exportFromImportedHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+         .compatibleHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+      };
+   case VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT:
+      return {
+         .externalMemoryFeatures = VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT,
+         .exportFromImportedHandleTypes = 0,
+         .compatibleHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT,
+      };
+   default:
+      // VkExternalMemoryProperties: a handle type is always compatible with itself.
+      return {.compatibleHandleTypes = VkExternalMemoryHandleTypeFlags(type)};
+   }
+}
+
+} // namespace weft

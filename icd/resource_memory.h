@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// The memory of buffers and images, for which the same rules hold.
+
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <cstdint>
+
+namespace weft {
+
+/// The requirements of a resource of this size: any memory, not dedicated.
+void write_requirements(uint64_t size, VkMemoryRequirements2 *);
+/// The ways to share memory by this kind of handle.
+VkExternalMemoryProperties external_memory_properties(VkExternalMemoryHandleTypeFlagBits);
+
+} // namespace weft
