@@ -8,9 +8,6 @@
 
 #include "compiler/spirv/vtn_private.h"
 
-/* The value of an intrinsic's index that names no function. */
-#define WEFT_NO_CALLEE (~0u)
-
 /* The place of a function in the list of functions, which is its name in an intrinsic. Also has the
  * function translated. */
 static inline unsigned weft_callee(struct vtn_builder *b, struct vtn_function *function)

@@ -307,12 +307,6 @@ nir_def *weft_tensor_layout(struct vtn_builder *b, uint32_t id, unsigned *dim)
       vectors[SPAN], value->elems[LAYOUT_KINDS * *dim]->def, .clamp_mode = operands[TYPE_MODE].u32);
 }
 
-/* Three bits for each dimension. */
-static unsigned add_permutation(unsigned permutation, unsigned i, unsigned dimension)
-{
-   return permutation | dimension << (3 * i);
-}
-
 nir_def *weft_tensor_view(struct vtn_builder *b, uint32_t id, unsigned layout_dim)
 {
    const nir_const_value *operands =
@@ -325,7 +319,7 @@ nir_def *weft_tensor_view(struct vtn_builder *b, uint32_t id, unsigned layout_di
                layout_dim);
    unsigned permutation = 0;
    for (unsigned i = 0; i < dim; i++)
-      permutation = add_permutation(permutation, i, operands[TYPE_PERMUTATION + i].u32);
+      permutation = weft_add_permuted_dimension(permutation, i, operands[TYPE_PERMUTATION + i].u32);
    nir_def *dimension = get_vector(b, value, VIEW_DIMENSION * dim, dim),
            *stride = get_vector(b, value, VIEW_STRIDE * dim, dim),
            *clip = get_vector(b, value, VIEW_KINDS * dim, CLIP_MEMBERS);
@@ -337,7 +331,7 @@ nir_def *weft_whole_tensor_view(struct vtn_builder *b, unsigned dim)
 {
    unsigned permutation = 0;
    for (unsigned i = 0; i < dim; i++)
-      permutation = add_permutation(permutation, i, i);
+      permutation = weft_add_permuted_dimension(permutation, i, i);
    nir_def *unused = nir_imm_zero(&b->nb, dim, 32);
    nir_def *clip = nir_imm_ivec4(&b->nb, 0, -1, 0, -1);
    return nir_cmat_tensor_view_weft(&b->nb, unused, unused, clip, .has_dimensions = false,

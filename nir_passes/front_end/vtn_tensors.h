@@ -9,9 +9,9 @@
 
 #pragma once
 
-#include "compiler/spirv/vtn_private.h"
+#include "nir_passes/matrices/cmat_marks.h"
 
-#define WEFT_MAX_TENSOR_DIM 5
+#include "compiler/spirv/vtn_private.h"
 
 /* A value as an operand of an access: cmat_tensor_layout_weft or cmat_tensor_view_weft. */
 nir_def *weft_tensor_layout(struct vtn_builder *b, uint32_t id, unsigned *dim);

@@ -3,6 +3,8 @@
 
 #include "nir_passes/matrices/cmat_callee.h"
 
+#include "nir_passes/matrices/cmat_marks.h"
+
 #include "compiler/nir/nir_deref.h"
 
 #include <cassert>
@@ -12,12 +14,9 @@ namespace weft {
 
 namespace {
 
-/// The value of an index that names no function.
-constexpr unsigned no_callee = ~0u;
-
 nir_function *function_of(const nir_shader *nir, unsigned number)
 {
-   if (number == no_callee)
+   if (number == WEFT_NO_CALLEE)
       return nullptr;
    nir_foreach_function(function, nir)
    {
@@ -31,7 +30,9 @@ nir_function *function_of(const nir_shader *nir, unsigned number)
 template <typename Renumber>
 void renumber_callees(nir_shader *nir, const Renumber &renumber)
 {
-   const auto of = [&](unsigned number) { return number == no_callee ? number : renumber(number); };
+   const auto of = [&](unsigned number) {
+      return number == WEFT_NO_CALLEE ? number : renumber(number);
+   };
    nir_foreach_function_impl(impl, nir) {
       nir_foreach_block(block, impl) {
          nir_foreach_instr(instr, block) {
@@ -75,7 +76,7 @@ std::vector<nir_function *> callees_of(std::span<nir_function *const> functions,
       return list;
    const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
    const auto add = [&](unsigned number) {
-      if (number != no_callee)
+      if (number != WEFT_NO_CALLEE)
          list.push_back(functions[number]);
    };
    if (nir_intrinsic_has_callee(intrinsic))
@@ -113,23 +114,33 @@ void remove_unused_functions(nir_shader *nir)
    renumber_callees(nir, [&](unsigned number) { return numbers.at(all[number]); });
 }
 
+bool may_change_memory(const nir_instr *instr)
+{
+   if (instr->type == nir_instr_type_call)
+      return true;
+   if (instr->type != nir_instr_type_intrinsic)
+      return false;
+   const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+   const nir_intrinsic_info &info = nir_intrinsic_infos[intrinsic->intrinsic];
+   if (info.flags & NIR_INTRINSIC_CAN_ELIMINATE)
+      return false;
+   if (nir_intrinsic_has_callee(intrinsic))
+      return true;
+   /* The destination is the first source. */
+   const nir_deref_instr *written =
+      info.num_srcs > 0 ? nir_src_as_deref(intrinsic->src[0]) : nullptr;
+   return !written || !nir_deref_mode_must_be(written, nir_var_function_temp);
+}
+
 bool has_effects(const nir_function *function)
 {
    nir_foreach_block(block, function->impl) {
       nir_foreach_instr(instr, block) {
-         if (instr->type != nir_instr_type_intrinsic)
-            continue;
-         const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
-         if (nir_intrinsic_infos[intrinsic->intrinsic].flags & NIR_INTRINSIC_CAN_ELIMINATE) {
-            if (nir_intrinsic_has_access(intrinsic) &&
-                nir_intrinsic_access(intrinsic) & ACCESS_VOLATILE)
-               return true;
-            continue;
-         }
-         const bool writes_variable = intrinsic->intrinsic == nir_intrinsic_store_deref ||
-                                      intrinsic->intrinsic == nir_intrinsic_copy_deref;
-         if (!writes_variable ||
-             !nir_deref_mode_must_be(nir_src_as_deref(intrinsic->src[0]), nir_var_function_temp))
+         const nir_intrinsic_instr *intrinsic =
+            instr->type == nir_instr_type_intrinsic ? nir_instr_as_intrinsic(instr) : nullptr;
+         const bool is_volatile = intrinsic && nir_intrinsic_has_access(intrinsic) &&
+                                  nir_intrinsic_access(intrinsic) & ACCESS_VOLATILE;
+         if (is_volatile || may_change_memory(instr))
             return true;
       }
    }

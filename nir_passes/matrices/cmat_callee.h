@@ -28,7 +28,10 @@ std::vector<nir_function *> callees_of(std::span<nir_function *const> functions,
 /// places in the list, and intrinsics the new numbers.
 void remove_unused_functions(nir_shader *);
 
-/// Whether a function without calls does more than to compute its result.
+/// Whether an instruction may change memory that invocations share: a write, a barrier or a call.
+bool may_change_memory(const nir_instr *);
+
+/// Whether a function does more than to compute its result.
 bool has_effects(const nir_function *);
 
 /// The result, of a scalar or vector type, of a call.

@@ -12,7 +12,8 @@
  * | workgroup's matrix | ACCESS_COHERENT of a private variable | opt_product_order     |
  * | shared tile        | 64 bits of a tile's deref or offset   | nir_to_llvm           |
  *
- * vtn_tensors.c alone has the marks of tensor types' operands. */
+ * Below are also the encodings of whole operations' indices. vtn_tensors.c alone has the marks of
+ * tensor types' operands. */
 
 #pragma once
 
@@ -88,4 +89,24 @@ static inline nir_deref_instr *weft_build_shared_tiles(nir_builder *b, nir_varia
 static inline bool weft_is_shared_tile(nir_src tile)
 {
    return tile.ssa->bit_size == nir_address_format_bit_size(WEFT_SHARED_TILE_ADDRESS);
+}
+
+/* ---- indices of whole operations ---- */
+
+/* The value of CALLEE or RUN_CALLEE that names no function. */
+#define WEFT_NO_CALLEE (~0u)
+
+/* Tensors have at most five dimensions (SPV_NV_tensor_addressing). */
+#define WEFT_MAX_TENSOR_DIM 5
+
+/* PERMUTATION has three bits for each dimension. */
+static inline unsigned weft_add_permuted_dimension(unsigned permutation, unsigned i,
+                                                   unsigned dimension)
+{
+   return permutation | dimension << (3 * i);
+}
+
+static inline unsigned weft_permuted_dimension(unsigned permutation, unsigned i)
+{
+   return permutation >> (3 * i) & 7;
 }

@@ -7,6 +7,8 @@
 
 #pragma once
 
+#include "nir_passes/matrices/cmat_coordinates.h"
+
 #include "compiler/nir/nir_builder.h"
 
 namespace weft::cmat {
@@ -21,12 +23,8 @@ inline bool is_zero(nir_def *origin)
    return true;
 }
 
-struct Place {
-   nir_def *row, *col;
-};
-
-/// The place in the program's matrix of an element that has these coordinates in the part.
-inline Place in_whole(nir_builder *b, nir_def *origin, nir_def *coordinates)
+/// The coordinates in the program's matrix of an element that has these ones in the part.
+inline Coordinates in_whole(nir_builder *b, nir_def *origin, nir_def *coordinates)
 {
    nir_def *row = nir_channel(b, coordinates, 0), *col = nir_channel(b, coordinates, 1);
    if (is_zero(origin))

@@ -19,9 +19,11 @@ bool reads_object(nir_shader *nir)
 {
    nir_foreach_block(block, nir_shader_get_entrypoint(nir)) {
       nir_foreach_instr(instr, block) {
-         if (!is_tensor_access(instr))
+         if (instr->type != nir_instr_type_intrinsic)
             continue;
          const nir_intrinsic_instr *load = nir_instr_as_intrinsic(instr);
+         if (!is_tensor_access(load))
+            continue;
          nir_deref_instr *object = nir_src_as_deref(load->src[1]);
          return object && object->var == nir_src_as_deref(load->src[0])->var;
       }

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <vector>
 
 namespace weft {
 
@@ -41,12 +40,13 @@ public:
    {
       const glsl_cmat_description part = *glsl_get_cmat_description(matrix->type);
       nir_def *length = _nir_build_cmat_length(b, {._ = 0, .cmat_desc = part});
+      /* Unlike the loops of cmat_components.h, this one is not unrolled. */
       build_loop(b, length, [&](nir_def *number) {
-         nir_def *element =
+         nir_def *in_part =
             _nir_build_cmat_coordinates_weft(b, number, {._ = 0, .cmat_desc = part});
-         nir_if *inside = nir_push_if(b, nir_ine_imm(b, nir_channel(b, element, 2), 0));
-         const cmat::Place place = cmat::in_whole(b, origin, element);
-         move(number, first_unit(place.row, place.col));
+         nir_if *inside = nir_push_if(b, nir_ine_imm(b, nir_channel(b, in_part, 2), 0));
+         const cmat::Coordinates at = cmat::in_whole(b, origin, in_part);
+         move(number, first_unit(at.row, at.col));
          nir_pop_if(b, inside);
       });
    }
@@ -134,39 +134,22 @@ private:
    nir_deref_instr *memory; ///< an array of such units
 };
 
-bool is_blocked(nir_intrinsic_instr *instr)
+bool lower_access(nir_builder *b, nir_intrinsic_instr *instr, void *robust_access)
 {
-   return instr->intrinsic == nir_intrinsic_cmat_load_blocked_weft ||
-          instr->intrinsic == nir_intrinsic_cmat_store_blocked_weft;
-}
-
-bool lower(nir_function_impl *impl, bool robust_access)
-{
-   std::vector<nir_intrinsic_instr *> blocked;
-   nir_foreach_block(block, impl) {
-      nir_foreach_instr(instr, block) {
-         if (instr->type == nir_instr_type_intrinsic && is_blocked(nir_instr_as_intrinsic(instr)))
-            blocked.push_back(nir_instr_as_intrinsic(instr));
-      }
-   }
-   nir_builder b = nir_builder_create(impl);
-   for (nir_intrinsic_instr *instr : blocked) {
-      b.cursor = nir_before_instr(&instr->instr);
-      Access(&b, instr, robust_access).lower();
-      nir_instr_remove(&instr->instr);
-   }
-   nir_metadata_preserve(impl, blocked.empty() ? nir_metadata_all : nir_metadata_none);
-   return !blocked.empty();
+   if (instr->intrinsic != nir_intrinsic_cmat_load_blocked_weft &&
+       instr->intrinsic != nir_intrinsic_cmat_store_blocked_weft)
+      return false;
+   b->cursor = nir_before_instr(&instr->instr);
+   Access(b, instr, *static_cast<bool *>(robust_access)).lower();
+   nir_instr_remove(&instr->instr);
+   return true;
 }
 
 } // namespace
 
 bool lower_cmat_layouts(nir_shader *nir, bool robust_access)
 {
-   bool progress = false;
-   nir_foreach_function_impl(impl, nir)
-      progress |= lower(impl, robust_access);
-   return progress;
+   return nir_shader_intrinsics_pass(nir, lower_access, nir_metadata_none, &robust_access);
 }
 
 } // namespace weft

@@ -53,8 +53,8 @@ void lower(nir_builder *b, const nir_intrinsic_instr *instr)
    const glsl_type *type = glsl_scalar_type(glsl_base_type(desc.element_type));
    const std::vector<const nir_intrinsic_instr *> nodes = arguments_of(instr);
    cmat::for_each_component(b, desc, [&](nir_def *number, nir_def *at) {
-      const cmat::Place place = cmat::in_whole(b, instr->src[3].ssa, at);
-      std::vector<nir_def *> arguments = {place.row, place.col, component(b, source, number)};
+      const cmat::Coordinates element = cmat::in_whole(b, instr->src[3].ssa, at);
+      std::vector<nir_def *> arguments = {element.row, element.col, component(b, source, number)};
       for (const nir_intrinsic_instr *node : nodes) {
          const bool is_element = node->intrinsic == nir_intrinsic_cmat_element_argument_weft;
          arguments.push_back(is_element ? component(b, nir_src_as_deref(node->src[1]), number)
@@ -65,36 +65,23 @@ void lower(nir_builder *b, const nir_intrinsic_instr *instr)
    });
 }
 
-bool lower(nir_function_impl *impl, PerElementOps which)
+bool lower_operation(nir_builder *b, nir_intrinsic_instr *instr, void *data)
 {
-   std::vector<nir_intrinsic_instr *> work;
-   nir_foreach_block(block, impl) {
-      nir_foreach_instr(instr, block) {
-         if (instr->type != nir_instr_type_intrinsic)
-            continue;
-         nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
-         if (intrinsic->intrinsic == nir_intrinsic_cmat_per_element_weft &&
-             (which == PerElementOps::all || takes_whole_matrix(intrinsic)))
-            work.push_back(intrinsic);
-      }
-   }
-   for (nir_intrinsic_instr *instr : work) {
-      nir_builder b = nir_builder_at(nir_before_instr(&instr->instr));
-      lower(&b, instr);
-      nir_instr_remove(&instr->instr);
-   }
-   nir_metadata_preserve(impl, work.empty() ? nir_metadata_all : nir_metadata_none);
-   return !work.empty();
+   const auto which = *static_cast<const PerElementOps *>(data);
+   if (instr->intrinsic != nir_intrinsic_cmat_per_element_weft ||
+       (which == PerElementOps::of_whole_matrices && !takes_whole_matrix(instr)))
+      return false;
+   b->cursor = nir_before_instr(&instr->instr);
+   lower(b, instr);
+   nir_instr_remove(&instr->instr);
+   return true;
 }
 
 } // namespace
 
 bool lower_cmat_per_element(nir_shader *nir, PerElementOps which)
 {
-   bool progress = false;
-   nir_foreach_function_impl(impl, nir)
-      progress |= lower(impl, which);
-   return progress;
+   return nir_shader_intrinsics_pass(nir, lower_operation, nir_metadata_none, &which);
 }
 
 } // namespace weft

@@ -3,6 +3,8 @@
 
 #include "nir_passes/matrices/shapes/opt_cmat_load_columns.h"
 
+#include "nir_passes/matrices/cmat_callee.h"
+
 #include "compiler/nir/nir_builder.h"
 #include "compiler/nir/nir_deref.h"
 
@@ -36,25 +38,6 @@ bool is_barrier(const nir_instr *instr)
           nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_barrier;
 }
 
-/// Whether a later load finds the same in memory that subgroups share.
-bool keeps_memory(const nir_instr *instr)
-{
-   if (instr->type == nir_instr_type_call)
-      return false;
-   if (instr->type != nir_instr_type_intrinsic)
-      return true;
-   const nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
-   const nir_intrinsic_info &info = nir_intrinsic_infos[intrinsic->intrinsic];
-   if (info.flags & NIR_INTRINSIC_CAN_ELIMINATE)
-      return true;
-   if (nir_intrinsic_has_callee(intrinsic))
-      return false;
-   /* The destination is the first source. */
-   const nir_deref_instr *written =
-      info.num_srcs > 0 ? nir_src_as_deref(intrinsic->src[0]) : nullptr;
-   return written && nir_deref_mode_must_be(written, nir_var_function_temp);
-}
-
 bool may_move(const nir_intrinsic_instr *load)
 {
    return !(nir_intrinsic_access(load) & (ACCESS_VOLATILE | ACCESS_COHERENT));
@@ -78,7 +61,7 @@ nir_intrinsic_instr *load_for(nir_intrinsic_instr *insertion, const UseCounts &u
             return may_move(load) ? load : nullptr;
       }
       /* The insertion's own barrier is the only one that a load may pass. */
-      const bool passes = is_barrier(instr) ? ++barriers == 1 : keeps_memory(instr);
+      const bool passes = is_barrier(instr) ? ++barriers == 1 : !may_change_memory(instr);
       if (!passes)
          return nullptr;
    }

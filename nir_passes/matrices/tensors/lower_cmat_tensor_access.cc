@@ -28,8 +28,8 @@ public:
    void move_all()
    {
       const auto move = [&](nir_def *number, nir_def *at) {
-         const cmat::Place place = cmat::in_whole(b, a.origin, at);
-         move_unclipped(number, place.row, place.col);
+         const cmat::Coordinates element = cmat::in_whole(b, a.origin, at);
+         move_unclipped(number, element.row, element.col);
       };
       if (runs)
          cmat::for_each_number(
@@ -145,23 +145,21 @@ void lower(nir_builder *b, const TensorAccess &a, const WholeOptions &options)
       nir_pop_if(b, branch);
 }
 
+bool lower_access(nir_builder *b, nir_intrinsic_instr *instr, void *options)
+{
+   if (!is_tensor_access(instr))
+      return false;
+   b->cursor = nir_before_instr(&instr->instr);
+   lower(b, tensor_access(b, instr), *static_cast<const WholeOptions *>(options));
+   nir_instr_remove(&instr->instr);
+   return true;
+}
+
 } // namespace
 
-bool lower_cmat_tensor_access(nir_shader *nir, const WholeOptions &options)
+bool lower_cmat_tensor_access(nir_shader *nir, WholeOptions options)
 {
-   bool progress = false;
-   nir_foreach_function_impl(impl, nir) {
-      const std::vector<nir_intrinsic_instr *> accesses = tensor_accesses(impl);
-      nir_builder b = nir_builder_create(impl);
-      for (nir_intrinsic_instr *instr : accesses) {
-         b.cursor = nir_before_instr(&instr->instr);
-         lower(&b, tensor_access(&b, instr), options);
-         nir_instr_remove(&instr->instr);
-      }
-      nir_metadata_preserve(impl, accesses.empty() ? nir_metadata_all : nir_metadata_none);
-      progress |= !accesses.empty();
-   }
-   return progress;
+   return nir_shader_intrinsics_pass(nir, lower_access, nir_metadata_none, &options);
 }
 
 } // namespace weft

@@ -15,6 +15,6 @@ namespace weft {
 /// functions, for nir_inline_functions().
 ///
 /// Matrices have subgroup scope.
-bool lower_cmat_tensor_access(nir_shader *, const WholeOptions &);
+bool lower_cmat_tensor_access(nir_shader *, WholeOptions);
 
 } // namespace weft

@@ -36,8 +36,11 @@ private:
    unsigned steps = 0;
 };
 
-bool simplify(nir_builder *b, nir_intrinsic_instr *instr, const WholeOptions &options)
+bool simplify(nir_builder *b, nir_intrinsic_instr *instr, void *data)
 {
+   if (!is_tensor_access(instr))
+      return false;
+   const auto &options = *static_cast<const WholeOptions *>(data);
    b->cursor = nir_before_instr(&instr->instr);
    const TensorAccess a = tensor_access(b, instr);
    const std::optional<WholeAccess> whole = whole_access(b, a, options);
@@ -55,16 +58,9 @@ bool simplify(nir_builder *b, nir_intrinsic_instr *instr, const WholeOptions &op
 
 } // namespace
 
-bool opt_cmat_tensor_access(nir_shader *nir, const WholeOptions &options)
+bool opt_cmat_tensor_access(nir_shader *nir, WholeOptions options)
 {
-   bool progress = false;
-   nir_foreach_function_impl(impl, nir) {
-      nir_builder b = nir_builder_create(impl);
-      for (nir_intrinsic_instr *instr : tensor_accesses(impl))
-         progress |= simplify(&b, instr, options);
-      nir_metadata_preserve(impl, nir_metadata_control_flow);
-   }
-   return progress;
+   return nir_shader_intrinsics_pass(nir, simplify, nir_metadata_control_flow, &options);
 }
 
 } // namespace weft

@@ -11,6 +11,6 @@ namespace weft {
 /// the object of loads whose clip leaves no element out. Other accesses stay one instruction.
 ///
 /// Runs once most numbers are constants, before the passes that do more with a cmat_load.
-bool opt_cmat_tensor_access(nir_shader *, const WholeOptions &);
+bool opt_cmat_tensor_access(nir_shader *, WholeOptions);
 
 } // namespace weft

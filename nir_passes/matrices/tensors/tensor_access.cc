@@ -57,7 +57,7 @@ TensorView view(nir_builder *b, const nir_src &source)
                component(b, instr->src[2].ssa, 2), component(b, instr->src[2].ssa, 3)},
    };
    for (unsigned i = 0; i < view.dim; ++i)
-      view.permutation[i] = nir_intrinsic_permutation(instr) >> (3 * i) & 7;
+      view.permutation[i] = weft_permuted_dimension(nir_intrinsic_permutation(instr), i);
    return view;
 }
 
@@ -78,24 +78,10 @@ nir_deref_instr *as_array(nir_builder *b, nir_deref_instr *memory, bool has_bloc
 
 } // namespace
 
-bool is_tensor_access(const nir_instr *instr)
+bool is_tensor_access(const nir_intrinsic_instr *instr)
 {
-   if (instr->type != nir_instr_type_intrinsic)
-      return false;
-   const nir_intrinsic_op op = nir_instr_as_intrinsic(instr)->intrinsic;
-   return op == nir_intrinsic_cmat_load_tensor_weft || op == nir_intrinsic_cmat_store_tensor_weft;
-}
-
-std::vector<nir_intrinsic_instr *> tensor_accesses(nir_function_impl *impl)
-{
-   std::vector<nir_intrinsic_instr *> list;
-   nir_foreach_block(block, impl) {
-      nir_foreach_instr(instr, block) {
-         if (is_tensor_access(instr))
-            list.push_back(nir_instr_as_intrinsic(instr));
-      }
-   }
-   return list;
+   return instr->intrinsic == nir_intrinsic_cmat_load_tensor_weft ||
+          instr->intrinsic == nir_intrinsic_cmat_store_tensor_weft;
 }
 
 TensorAccess tensor_access(nir_builder *b, nir_intrinsic_instr *instr)

@@ -6,18 +6,18 @@
 
 #pragma once
 
+#include "nir_passes/matrices/cmat_marks.h"
+
 #include "compiler/glsl_types.h"
 #include "compiler/nir/nir_builder.h"
 #include "compiler/spirv/spirv.h"
 
 #include <array>
-#include <vector>
 
 namespace weft {
 
 /// A number for each dimension, of 32 bits.
-constexpr unsigned max_tensor_dim = 5;
-using TensorNumbers = std::array<nir_def *, max_tensor_dim>;
+using TensorNumbers = std::array<nir_def *, WEFT_MAX_TENSOR_DIM>;
 
 struct TensorLayout {
    unsigned dim;
@@ -36,7 +36,7 @@ struct TensorClip {
 struct TensorView {
    unsigned dim;
    bool has_dimensions;
-   std::array<unsigned, max_tensor_dim> permutation;
+   std::array<unsigned, WEFT_MAX_TENSOR_DIM> permutation;
    TensorNumbers dimension, stride;
    TensorClip clip;
 };
@@ -66,8 +66,7 @@ struct TensorAccess : TensorAddressing {
    gl_access_qualifier qualifiers;
 };
 
-bool is_tensor_access(const nir_instr *);
-std::vector<nir_intrinsic_instr *> tensor_accesses(nir_function_impl *);
+bool is_tensor_access(const nir_intrinsic_instr *);
 
 /// Reads the operands of cmat_load_tensor_weft or cmat_store_tensor_weft.
 TensorAccess tensor_access(nir_builder *, nir_intrinsic_instr *);
