@@ -51,7 +51,7 @@ Result<Translation> Translator::run()
    nir_metadata_require(impl, nir_metadata_block_index | nir_metadata_dominance);
    facts.emplace(shader, W);
    plans.emplace(shader, options, *facts);
-   tables.emplace(shader, options.target);
+   tables.emplace(shader, options.target, facts->patterns.ranges());
    Result<ProductPlan> planned = plan_products(shader, W);
    if (!planned)
       return planned.error();

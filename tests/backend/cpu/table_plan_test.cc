@@ -36,7 +36,8 @@ protected:
    {
       nir_divergence_analysis(b->shader);
       nir_index_ssa_defs(b->impl);
-      const TablePlans plans(b->shader, target);
+      IntegerRanges ranges(b->shader);
+      const TablePlans plans(b->shader, target, ranges);
       const TablePlan *plan = plans.of(*value, 0);
       return plan ? describe(*plan) : "";
    }

@@ -138,7 +138,7 @@ std::string describe_plans(nir_shader *shader, const TranslateOptions &options)
    nir_metadata_require(impl, nir_metadata_block_index | nir_metadata_dominance);
    const ShaderFacts facts(shader, options.subgroup_size);
    const AccessPlans plans(shader, options, facts);
-   const TablePlans tables(shader, options.target);
+   const TablePlans tables(shader, options.target, facts.patterns.ranges());
    std::string text;
    nir_foreach_block(block, impl) {
       std::string lines;

@@ -3,7 +3,6 @@
 
 #include "backend/cpu/codegen/plans/table_plan.h"
 
-#include "backend/cpu/codegen/facts/integer_ranges.h"
 #include "nir_passes/evaluate_operation.h"
 
 #include <llvm/Support/FormatVariadic.h>
@@ -204,8 +203,8 @@ std::optional<uint32_t> Expression::evaluate(const nir_shader *shader, const nir
 
 class TablePlanner {
 public:
-   TablePlanner(nir_shader *shader, const HostTarget &target)
-       : shader(shader), ranges(shader), lanes(target.vector_bits / 32),
+   TablePlanner(nir_shader *shader, const HostTarget &target, IntegerRanges &ranges)
+       : shader(shader), ranges(ranges), lanes(target.vector_bits / 32),
          most(lanes * (target.shuffles_two_registers ? 2 : 1))
    {
    }
@@ -224,7 +223,7 @@ private:
    std::optional<Index> index_of(const Expression &, const nir_block *);
 
    nir_shader *const shader;
-   IntegerRanges ranges;
+   IntegerRanges &ranges;
    const unsigned lanes, most; ///< entries in one register; the most entries
 };
 
@@ -282,9 +281,9 @@ std::string describe(const TablePlan &table)
    return text;
 }
 
-TablePlans::TablePlans(nir_shader *shader, const HostTarget &target)
+TablePlans::TablePlans(nir_shader *shader, const HostTarget &target, IntegerRanges &ranges)
 {
-   TablePlanner planner(shader, target);
+   TablePlanner planner(shader, target, ranges);
    nir_foreach_block(block, nir_shader_get_entrypoint(shader)) {
       nir_foreach_instr(instr, block) {
          nir_def *def = nir_instr_def(instr);

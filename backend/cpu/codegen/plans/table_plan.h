@@ -16,6 +16,7 @@
 
 #pragma once
 
+#include "backend/cpu/codegen/facts/integer_ranges.h"
 #include "backend/cpu/host/host_target.h"
 
 #include "compiler/nir/nir.h"
@@ -39,7 +40,7 @@ std::string describe(const TablePlan &);
 /// The look-ups of a shader. Defs must have indices in the order of the code.
 class TablePlans {
 public:
-   TablePlans(nir_shader *, const HostTarget &);
+   TablePlans(nir_shader *, const HostTarget &, IntegerRanges &);
 
    /// Null if the usual code computes the component.
    const TablePlan *of(const nir_def &, unsigned component) const;
