@@ -137,11 +137,6 @@ static struct lines lines_of(struct vtn_builder *b, const struct vtn_type *matri
    return lines;
 }
 
-/* A component that the invocation has, and its element. */
-struct component {
-   nir_def *number, *row, *col;
-};
-
 struct gather {
    struct lines lines;
    struct words words;
@@ -150,21 +145,21 @@ struct gather {
 };
 
 /* Takes an element of the result from the invocation that has its row or column. */
-static void take_from_array(struct vtn_builder *b, const struct component *c,
-                            const struct gather *gather)
+static void take_from_array(struct vtn_builder *b, const struct gather *gather, nir_def *component,
+                            nir_def *row, nir_def *col)
 {
    nir_builder *nb = &b->nb;
-   nir_def *line = gather->lines.are_columns ? c->col : c->row,
-           *place = gather->lines.are_columns ? c->row : c->col;
+   nir_def *line = gather->lines.are_columns ? col : row,
+           *place = gather->lines.are_columns ? row : col;
    const unsigned per_word = 32 / gather->bits;
-   nir_def *number = nir_udiv_imm(nb, place, per_word), *word = NULL;
+   nir_def *word_number = nir_udiv_imm(nb, place, per_word), *word = NULL;
    for (unsigned i = 0; i < gather->words.count; i++) {
       nir_def *candidate = nir_shuffle(nb, gather->words.defs[i], line);
-      word = word ? nir_bcsel(nb, nir_ieq_imm(nb, number, i), candidate, word) : candidate;
+      word = word ? nir_bcsel(nb, nir_ieq_imm(nb, word_number, i), candidate, word) : candidate;
    }
    nir_def *shift = nir_imul_imm(nb, nir_umod_imm(nb, place, per_word), gather->bits);
    nir_def *value = nir_u2uN(nb, nir_ushr(nb, word, shift), gather->bits);
-   nir_cmat_insert(nb, &gather->result->def, value, &gather->result->def, c->number);
+   nir_cmat_insert(nb, &gather->result->def, value, &gather->result->def, component);
 }
 
 /* A loop over the components that the invocation has in the matrix. */
@@ -182,9 +177,8 @@ static void gather_all(struct vtn_builder *b, const struct glsl_cmat_description
       nir_def *element = nir_cmat_coordinates_weft(nb, number, .cmat_desc = *desc);
       nir_if *inside = nir_push_if(nb, nir_ine_imm(nb, nir_channel(nb, element, 2), 0));
       {
-         const struct component component = {number, nir_channel(nb, element, 0),
-                                             nir_channel(nb, element, 1)};
-         take_from_array(b, &component, gather);
+         nir_def *row = nir_channel(nb, element, 0), *col = nir_channel(nb, element, 1);
+         take_from_array(b, gather, number, row, col);
       }
       nir_pop_if(nb, inside);
       nir_store_var(nb, counter, nir_iadd_imm(nb, number, 1), 1);
