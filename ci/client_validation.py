@@ -16,7 +16,7 @@ KHRONOS_VALIDATION = 'VK_LAYER_KHRONOS_validation'
 VALIDATED_TESTS = 'Validation.*:Cmat*:ControlFlow.*:Memory.*:Subgroup.*:Types.*'
 # Their shaders have vectors of eight components, to which the layers object without LongVectorEXT.
 UNKNOWN_TO_VALIDATION = 'CmatTensor.*vector_decode*'
-VALIDATED_LAYER_TESTS = ':Layer.is_where_it_should_be:Layer.shader_objects'
+VALIDATED_LAYER_TESTS = ':Layer.IsWhereItShouldBe:Layer.ShaderObjects'
 
 
 def validation(root, arguments, driver, layers):

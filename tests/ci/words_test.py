@@ -6,7 +6,7 @@
 Sentences have at most 30 words and lines at most 100 columns; tables, drawings and code blocks are
 left out, and a piece of code counts as one word. Documents and comments avoid a list of phrases. No
 two documents have the same row of numbers in a table. Links of documents lead to files and titles,
-and the files and passes that documents name exist.
+and the files and passes that documents name exist. Tests and suites have names in PascalCase.
 """
 
 import inspect
@@ -42,6 +42,8 @@ TOKEN = re.compile(r'R"([^\s()\\]{0,16})\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|
 MARGIN = re.compile(r"^[ \t]*(?://+[<!]?|/\*+|\*(?!/))?")
 TABLE = re.compile(r"\s*\||    |.*[^\s.!?]  +\S")
 CONFLICT = re.compile(r"<{7} |>{7} ")
+TEST = re.compile(r"^\s*TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.MULTILINE)
+PASCAL_CASE = re.compile(r"(?:DISABLED_)?[A-Z][A-Za-z0-9]*")
 
 
 def lines_of(text):
@@ -146,6 +148,14 @@ def wide_comments_of_script(text):
                 yield first + number
 
 
+def check_tests(text):
+    """Number of the line and name of each test or suite whose name is not in PascalCase."""
+    for match in TEST.finditer(text):
+        for name in match.groups():
+            if not PASCAL_CASE.fullmatch(name):
+                yield text.count("\n", 0, match.start(1)) + 1, name
+
+
 def check_document(text):
     """Number of a line and fault."""
     section = ""
@@ -245,6 +255,8 @@ def check_of_itself():
     assert not [f for _, lines in comments(source) for f in check_comment(lines)]
     source = f"/// {long[:60]}\n/// {long[60:]}\n"
     assert [f for _, lines in comments(source) for f in check_comment(lines)]
+    source = "TEST(A, B)\nTEST_F(A, b_c)\n  TEST_P(a, B2)\nTEST_P(A,\n       B_C)\n"
+    assert list(check_tests(source)) == [(2, "b_c"), (3, "a"), (4, "B_C")]
     wide = "a" * COLUMNS
     source = f'{wide}a();\n// {wide}\n"{wide}"; // a\n/* a\n * {wide} */\nb("// {wide}"); // b\n'
     assert list(wide_comments(source)) == [2, 3, 5, 6], list(wide_comments(source))
@@ -288,6 +300,8 @@ def main():
     faults = [f"{path}:{number}: {fault}" for path, text in documents.items()
               for number, fault in check_document(text)]
     faults += check_conflicts(documents | sources | scripts)
+    faults += [f"{path}:{number}: the test's name {name}" for path, text in sources.items()
+               for number, name in check_tests(text)]
     faults += check_rows(documents)
     faults += check_names(documents, list_files())
     for files, wide, find in ((sources, wide_comments, comments),

@@ -249,7 +249,7 @@ void main()
 
 } // namespace
 
-TEST_F(BadInput, empty_module)
+TEST_F(BadInput, EmptyModule)
 {
    const std::vector<uint32_t> module = good_module();
    EXPECT_FALSE(refused(module));
@@ -260,7 +260,7 @@ TEST_F(BadInput, empty_module)
    expect_device_works();
 }
 
-TEST_F(BadInput, truncated_modules)
+TEST_F(BadInput, TruncatedModules)
 {
    const std::vector<uint32_t> module = good_module();
    oracle::Random random = test_random();
@@ -274,7 +274,7 @@ TEST_F(BadInput, truncated_modules)
 }
 
 /// Flipped bits may leave a valid module.  The process and the device survive it in any case.
-TEST_F(BadInput, flipped_bits)
+TEST_F(BadInput, FlippedBits)
 {
    if (!may_get_any_module())
       GTEST_SKIP();
@@ -295,7 +295,7 @@ TEST_F(BadInput, flipped_bits)
    expect_device_works();
 }
 
-TEST_F(BadInput, swapped_words)
+TEST_F(BadInput, SwappedWords)
 {
    if (!may_get_any_module())
       GTEST_SKIP();
@@ -311,7 +311,7 @@ TEST_F(BadInput, swapped_words)
 }
 
 /// Accepted modules are also executed.
-TEST_F(BadInput, accepted_mutants_run)
+TEST_F(BadInput, AcceptedMutantsRun)
 {
    if (!may_get_any_module())
       GTEST_SKIP();
@@ -339,7 +339,7 @@ TEST_F(BadInput, accepted_mutants_run)
    expect_device_works();
 }
 
-TEST_F(BadInput, unsupported_shapes)
+TEST_F(BadInput, UnsupportedShapes)
 {
    for (const char *type : {
            "coopmat<float16_t, gl_ScopeSubgroup, 7, 9, gl_MatrixUseA>",
@@ -351,7 +351,7 @@ TEST_F(BadInput, unsupported_shapes)
 }
 
 /// Flexible dimensions are multiples of 8 up to the limit.
-TEST_F(BadInput, flexible_dimensions)
+TEST_F(BadInput, FlexibleDimensions)
 {
    const uint32_t most =
       device().matrix2_properties.cooperativeMatrixFlexibleDimensionsMaxDimension;
@@ -369,7 +369,7 @@ TEST_F(BadInput, flexible_dimensions)
 
 /// A product of A with 24 columns and B with `k` rows, and matrices that are operands of different
 /// operations.
-TEST_F(BadInput, products_that_do_not_fit)
+TEST_F(BadInput, ProductsThatDoNotFit)
 {
    const auto product = [](const std::string &c_type) {
       return std::string(glsl_header) +
@@ -396,7 +396,7 @@ void main()
    expect_refused("halves added to integers", product("int"));
 }
 
-TEST_F(BadInput, absurd_dimensions)
+TEST_F(BadInput, AbsurdDimensions)
 {
    for (const char *type : {
            "coopmat<float, gl_ScopeSubgroup, 2048, 2048, gl_MatrixUseAccumulator>",
@@ -413,7 +413,7 @@ TEST_F(BadInput, absurd_dimensions)
          {{1, rows}});
 }
 
-TEST_F(BadInput, unsupported_types)
+TEST_F(BadInput, UnsupportedTypes)
 {
    for (const char *type : {
            "coopmat<int16_t, gl_ScopeSubgroup, 16, 4, gl_MatrixUseA>",
@@ -423,7 +423,7 @@ TEST_F(BadInput, unsupported_types)
       expect_refused(type, matrix_shader(type));
 }
 
-TEST_F(BadInput, unsupported_scopes)
+TEST_F(BadInput, UnsupportedScopes)
 {
    for (const char *scope :
         {"gl_ScopeWorkgroup", "gl_ScopeDevice", "gl_ScopeQueueFamily", "gl_ScopeInvocation", "77"})
@@ -432,7 +432,7 @@ TEST_F(BadInput, unsupported_scopes)
 }
 
 /// VK_NV_cooperative_matrix.
-TEST_F(BadInput, matrices_without_a_use)
+TEST_F(BadInput, MatricesWithoutAUse)
 {
    if (!device().nv_matrix_features.cooperativeMatrix) {
       skip_case("needs VK_NV_cooperative_matrix");
@@ -471,7 +471,7 @@ TEST_F(BadInput, matrices_without_a_use)
    expect_refused("8x8 * 16x16", product("fcoopmatNV<32, gl_ScopeSubgroup, rows, rows>"));
 }
 
-TEST_F(BadInput, an_entry_point_that_is_not_there)
+TEST_F(BadInput, AnEntryPointThatIsNotThere)
 {
    std::vector<uint32_t> module = good_module();
    // The name "main" in OpEntryPoint becomes "mxin".

@@ -10,7 +10,7 @@
 
 namespace weft::e2e {
 
-TEST(Cases, end_in_time)
+TEST(Cases, EndInTime)
 {
    GTEST_FLAG_SET(death_test_style, "threadsafe");
    const auto hang = [] {

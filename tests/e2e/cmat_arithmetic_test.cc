@@ -59,7 +59,7 @@ Integer multiply(Integer x, Integer y)
 
 } // namespace
 
-TEST(CmatArithmetic, matrix_with_matrix)
+TEST(CmatArithmetic, MatrixWithMatrix)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -109,7 +109,7 @@ TEST(CmatArithmetic, matrix_with_matrix)
    });
 }
 
-TEST(CmatArithmetic, matrix_with_scalar)
+TEST(CmatArithmetic, MatrixWithScalar)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -148,7 +148,7 @@ TEST(CmatArithmetic, matrix_with_scalar)
 }
 
 /// Results feed further operations, in place and across matrices.
-TEST(CmatArithmetic, chains)
+TEST(CmatArithmetic, Chains)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();

@@ -19,7 +19,7 @@ using oracle::Expectation;
 using oracle::Integer;
 using oracle::Matrix;
 
-TEST(CmatComponents, lengths_cover_the_matrix)
+TEST(CmatComponents, LengthsCoverTheMatrix)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -46,7 +46,7 @@ TEST(CmatComponents, lengths_cover_the_matrix)
 
 /// Writes a unique number into every component. A stored element must have the number of one of its
 /// owners, which a matrix of known numbers identifies.
-TEST(CmatComponents, insert_and_extract_agree_with_store)
+TEST(CmatComponents, InsertAndExtractAgreeWithStore)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -99,7 +99,7 @@ TEST(CmatComponents, insert_and_extract_agree_with_store)
    });
 }
 
-TEST(CmatComponents, element_functions)
+TEST(CmatComponents, ElementFunctions)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -150,7 +150,7 @@ TEST(CmatComponents, element_functions)
    });
 }
 
-TEST(CmatComponents, divergent_extract)
+TEST(CmatComponents, DivergentExtract)
 {
    // Reading a component is an ordinary operation of each invocation, so divergent control flow may
    // contain it.
@@ -201,7 +201,7 @@ TEST(CmatComponents, divergent_extract)
    });
 }
 
-TEST(CmatComponents, arrays_of_matrices)
+TEST(CmatComponents, ArraysOfMatrices)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -251,7 +251,7 @@ TEST(CmatComponents, arrays_of_matrices)
    });
 }
 
-TEST(CmatComponents, structs_with_matrices)
+TEST(CmatComponents, StructsWithMatrices)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();

@@ -106,7 +106,7 @@ void for_each_operation(const char *declarations, const char *body, std::array<u
 
 } // namespace
 
-TEST(CmatFunctions, parameters_and_results)
+TEST(CmatFunctions, ParametersAndResults)
 {
    for_each_operation(R"(
 $R0 multiply($M0 a, $M1 b, $R0 c) { return coopMatMulAdd(a, b, c$OPERANDS); }
@@ -130,7 +130,7 @@ $R0 choose(bool first, $R0 x, $R0 y)
                       {0, 0, 0, 0}, {2, 1, 2, 0});
 }
 
-TEST(CmatControlFlow, loops)
+TEST(CmatControlFlow, Loops)
 {
    for_each_operation("", R"(
    r0 = m2;
@@ -157,7 +157,7 @@ TEST(CmatControlFlow, loops)
                       {3, 5, 0, 0}, {3, 3, 6});
 }
 
-TEST(CmatControlFlow, branches)
+TEST(CmatControlFlow, Branches)
 {
    for_each_operation("", R"(
    if (push.x == 1u)
@@ -182,7 +182,7 @@ TEST(CmatControlFlow, branches)
                       {1, 0, 2, 0}, {1, 0, 2, 1});
 }
 
-TEST(CmatControlFlow, phis)
+TEST(CmatControlFlow, Phis)
 {
    // GLSL compiles to variables; optimisers make OpPhi of them.
    for_each_operation("", R"(
@@ -205,7 +205,7 @@ TEST(CmatControlFlow, phis)
                       });
 }
 
-TEST(CmatControlFlow, swapped_in_a_loop)
+TEST(CmatControlFlow, SwappedInALoop)
 {
    // Two values that are swapped in each iteration: their phis depend on each other.
    for_each_operation("", R"(
@@ -222,7 +222,7 @@ TEST(CmatControlFlow, swapped_in_a_loop)
                       {5, 0, 0, 0}, {1, 0});
 }
 
-TEST(CmatControlFlow, globals)
+TEST(CmatControlFlow, Globals)
 {
    for_each_operation(R"(
 $R0 total;
@@ -241,7 +241,7 @@ void step($M0 a, $M1 b) { total = coopMatMulAdd(a, b, total$OPERANDS); }
 /// Not all subgroups of the workgroup reach the barriers. Each barrier is for one subgroup, as is
 /// the scratch memory between a matrix and its invocations. llama.cpp stores the ragged edge of a
 /// product like this.
-TEST(CmatControlFlow, barriers_of_some_subgroups)
+TEST(CmatControlFlow, BarriersOfSomeSubgroups)
 {
    const char *const text = R"(#pragma use_vulkan_memory_model
 layout(local_size_x = 4 * $SIZE) in;
@@ -312,7 +312,7 @@ void main()
       GTEST_SKIP() << "no accumulators of f32";
 }
 
-TEST(CmatConstants, constructors)
+TEST(CmatConstants, Constructors)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -345,7 +345,7 @@ TEST(CmatConstants, constructors)
    });
 }
 
-TEST(CmatConstants, specialized_dimensions)
+TEST(CmatConstants, SpecializedDimensions)
 {
    // The module's default dimensions are not valid; only the pipeline's constants are.
    Device &device = plain_device();

@@ -175,7 +175,7 @@ void convert(Device &device, oracle::Random &random, const MatrixType &type,
 
 } // namespace
 
-TEST(CmatConvert, between_component_types)
+TEST(CmatConvert, BetweenComponentTypes)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -194,7 +194,7 @@ TEST(CmatConvert, between_component_types)
 }
 
 /// VK_NV_cooperative_matrix2: an accumulator becomes A or B, of the same component type or another.
-TEST(CmatConvert, to_operands)
+TEST(CmatConvert, ToOperands)
 {
    Device &device = plain_device();
    if (!device.matrix2_features.cooperativeMatrixConversions)
@@ -222,7 +222,7 @@ TEST(CmatConvert, to_operands)
 }
 
 /// GLSL has a 16-bit integer in place of the double; its memory is an array of pairs of words.
-TEST(CmatConvert, between_single_and_double)
+TEST(CmatConvert, BetweenSingleAndDouble)
 {
    constexpr uint16_t op_convert_f_to_s = 110, op_convert_s_to_f = 111, op_f_convert = 115;
    Device &device = plain_device();
@@ -296,7 +296,7 @@ void main()
 }
 
 /// GLSL has no bit cast of a matrix; it has conversions, and OpBitcast has their form.
-TEST(CmatConvert, bit_cast)
+TEST(CmatConvert, BitCast)
 {
    constexpr uint16_t op_convert_f_to_u = 109, op_convert_f_to_s = 110, op_convert_s_to_f = 111,
                       op_convert_u_to_f = 112, op_bitcast = 124;

@@ -66,7 +66,7 @@ void call_get_coordinate(std::vector<uint32_t> &spirv)
 
 } // namespace
 
-TEST(CmatElements, per_element_operations)
+TEST(CmatElements, PerElementOperations)
 {
    Device &device = plain_device();
    if (!device.matrix2_features.cooperativeMatrixPerElementOperations)
@@ -128,7 +128,7 @@ $T0 upper(const in uint row, const in uint col, const in $T0 x, const in $T0 y)
 }
 
 /// Transposes to the same component type, bit by bit, and to another one, with conversion.
-TEST(CmatElements, transposes)
+TEST(CmatElements, Transposes)
 {
    Device &device = plain_device();
    if (!device.matrix2_features.cooperativeMatrixConversions)
@@ -192,7 +192,7 @@ TEST(CmatElements, transposes)
 
 /// VK_EXT_cooperative_matrix_maintenance1: an operand becomes an accumulator, bit by bit or with
 /// its components converted.
-TEST(CmatElements, operands_to_accumulators)
+TEST(CmatElements, OperandsToAccumulators)
 {
    Device &device = plain_device();
    if (!device.maintenance1_features.cooperativeMatrixConversions)
@@ -238,7 +238,7 @@ TEST(CmatElements, operands_to_accumulators)
 
 /// Sums show whether every element takes part exactly once; maxima allow it to take part twice.
 /// Both are exact.
-TEST(CmatElements, reductions)
+TEST(CmatElements, Reductions)
 {
    Device &device = plain_device();
    if (!device.matrix2_features.cooperativeMatrixReductions)
@@ -319,7 +319,7 @@ $T0 maximum(const in $T0 x, const in $T0 y) { return x > y ? x : y; }
    });
 }
 
-TEST(CmatElements, sums_of_a_row_are_the_same_to_the_last_bit)
+TEST(CmatElements, SumsOfARowAreTheSameToTheLastBit)
 {
    Device &device = plain_device();
    if (!device.matrix2_features.cooperativeMatrixReductions)
@@ -354,7 +354,7 @@ TEST(CmatElements, sums_of_a_row_are_the_same_to_the_last_bit)
    });
 }
 
-TEST(CmatElements, coordinates)
+TEST(CmatElements, Coordinates)
 {
    Device &device = plain_device();
    if (!device.maintenance1_features.cooperativeMatrixGetCoordinate)

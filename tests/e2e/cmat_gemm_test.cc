@@ -82,7 +82,7 @@ void check_products(uint32_t tiles_m, uint32_t tiles_n, Staging staging,
 
 } // namespace
 
-TEST(CmatGemm, one_subgroup_and_a_long_k)
+TEST(CmatGemm, OneSubgroupAndALongK)
 {
    check_products(1, 1, Staging::none, [](const GemmShader &shader) {
       const MatrixOperation &op = shader.operation;
@@ -91,7 +91,7 @@ TEST(CmatGemm, one_subgroup_and_a_long_k)
 }
 
 /// Flexible dimensions, one after the other near the device's largest.
-TEST(CmatGemm, matrices_of_large_dimensions)
+TEST(CmatGemm, MatricesOfLargeDimensions)
 {
    Device &device = plain_device();
    const uint32_t most = device.matrix2_properties.cooperativeMatrixFlexibleDimensionsMaxDimension;
@@ -128,7 +128,7 @@ TEST(CmatGemm, matrices_of_large_dimensions)
    }
 }
 
-TEST(CmatGemm, several_subgroups_and_tiles)
+TEST(CmatGemm, SeveralSubgroupsAndTiles)
 {
    check_products(2, 2, Staging::none, [](const GemmShader &shader) {
       const MatrixOperation &op = shader.operation;
@@ -136,7 +136,7 @@ TEST(CmatGemm, several_subgroups_and_tiles)
    });
 }
 
-TEST(CmatGemm, through_shared_memory)
+TEST(CmatGemm, ThroughSharedMemory)
 {
    check_products(1, 2, Staging::elements, [](const GemmShader &shader) {
       const MatrixOperation &op = shader.operation;
@@ -144,7 +144,7 @@ TEST(CmatGemm, through_shared_memory)
    });
 }
 
-TEST(CmatGemm, through_shared_memory_by_blocks)
+TEST(CmatGemm, ThroughSharedMemoryByBlocks)
 {
    check_products(2, 1, Staging::blocks, [](const GemmShader &shader) {
       const MatrixOperation &op = shader.operation;
@@ -152,7 +152,7 @@ TEST(CmatGemm, through_shared_memory_by_blocks)
    });
 }
 
-TEST(CmatGemm, through_two_stages_of_shared_memory)
+TEST(CmatGemm, ThroughTwoStagesOfSharedMemory)
 {
    const auto sizes_of = [](const GemmShader &shader) {
       const MatrixOperation &op = shader.operation;
@@ -161,7 +161,7 @@ TEST(CmatGemm, through_two_stages_of_shared_memory)
    check_products(1, 2, Staging::blocks, sizes_of, 2);
 }
 
-TEST(CmatGemm, more_at_a_time_than_fits_into_registers)
+TEST(CmatGemm, MoreAtATimeThanFitsIntoRegisters)
 {
    check_products(4, 2, Staging::blocks, [](const GemmShader &shader) {
       const MatrixOperation &op = shader.operation;

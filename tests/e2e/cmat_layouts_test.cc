@@ -306,7 +306,7 @@ void for_each_type(Device &device, oracle::Random &random, uint32_t reduction,
 
 } // namespace
 
-TEST(CmatLayouts, blocks)
+TEST(CmatLayouts, Blocks)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -321,7 +321,7 @@ TEST(CmatLayouts, blocks)
 }
 
 /// Descriptors may end within a matrix if cooperativeMatrixRobustBufferAccess is enabled.
-TEST(CmatLayouts, ends_of_descriptors)
+TEST(CmatLayouts, EndsOfDescriptors)
 {
    Device &device = robust_device();
    oracle::Random random = test_random();
@@ -341,7 +341,7 @@ TEST(CmatLayouts, ends_of_descriptors)
                  });
 }
 
-TEST(CmatLayouts, workgroups)
+TEST(CmatLayouts, Workgroups)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();

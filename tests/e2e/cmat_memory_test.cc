@@ -290,17 +290,17 @@ void sweep(Storage storage)
 
 } // namespace
 
-TEST(CmatMemory, storage_buffer)
+TEST(CmatMemory, StorageBuffer)
 {
    sweep(Storage::buffer);
 }
 
-TEST(CmatMemory, shared_memory)
+TEST(CmatMemory, SharedMemory)
 {
    sweep(Storage::shared);
 }
 
-TEST(CmatMemory, buffer_reference)
+TEST(CmatMemory, BufferReference)
 {
    sweep(Storage::reference);
 }

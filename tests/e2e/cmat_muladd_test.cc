@@ -217,12 +217,12 @@ void sweep(bool integers)
 
 } // namespace
 
-TEST(CmatMuladd, floats)
+TEST(CmatMuladd, Floats)
 {
    sweep(false);
 }
 
-TEST(CmatMuladd, integers)
+TEST(CmatMuladd, Integers)
 {
    sweep(true);
 }

@@ -283,7 +283,7 @@ Matrix small_matrix(oracle::Random &random, Type type, uint32_t rows, uint32_t c
 
 } // namespace
 
-TEST(CmatNv, muladd)
+TEST(CmatNv, Muladd)
 {
    for_some_operations(
       2, [](Device &device, oracle::Random &random, const MatrixOperation &op, uint32_t size) {
@@ -307,7 +307,7 @@ TEST(CmatNv, muladd)
 
 /// The same matrix as A, B and C, in arrays and across loops; and the sum as a factor of the next
 /// multiplication.
-TEST(CmatNv, one_matrix_in_every_role)
+TEST(CmatNv, OneMatrixInEveryRole)
 {
    for_some_operations(
       1,
@@ -342,7 +342,7 @@ TEST(CmatNv, one_matrix_in_every_role)
 
 /// The length is a specialization constant, which GLSL uses in loops and as the size of arrays. The
 /// matrix sizes are specialization constants, too.
-TEST(CmatNv, components)
+TEST(CmatNv, Components)
 {
    for_some_operations(6, [](Device &device, oracle::Random &random, const MatrixOperation &op,
                              uint32_t size) {
@@ -377,7 +377,7 @@ TEST(CmatNv, components)
 }
 
 /// Conversions from and to every component type of the same size, with arithmetic before and after.
-TEST(CmatNv, conversions_and_arithmetic)
+TEST(CmatNv, ConversionsAndArithmetic)
 {
    std::vector<MatrixType> types;
    for (const MatrixOperation &op : nv_operations(plain_device())) {

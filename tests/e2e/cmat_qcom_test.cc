@@ -67,7 +67,7 @@ void for_some_matrix_types(Device &device, oracle::Random &random, const MatrixF
 
 } // namespace
 
-TEST(CmatQcom, matrices_and_arrays)
+TEST(CmatQcom, MatricesAndArrays)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -132,7 +132,7 @@ uint[$WORDS] extract_words(const $M0 m) { uint v[$WORDS]; return v; }
 }
 
 /// Arrays of every type that GLSL's functions have, at constant and at computed indices.
-TEST(CmatQcom, arrays)
+TEST(CmatQcom, Arrays)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -199,7 +199,7 @@ $TO[$PART] sub_array_of(const $TO v[$N], const int start) { $TO w[$PART]; return
    }
 }
 
-TEST(CmatQcom, refusals)
+TEST(CmatQcom, Refusals)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();

@@ -262,7 +262,7 @@ bool has_matrix_without_a_use(const Device &device, const MatrixType &type)
 
 } // namespace
 
-TEST(CmatRobust, loads_zeros_and_stores_nothing_outside)
+TEST(CmatRobust, LoadsZerosAndStoresNothingOutside)
 {
    Device &device = robust_device();
    if (!has_robust_access(device))
@@ -281,7 +281,7 @@ TEST(CmatRobust, loads_zeros_and_stores_nothing_outside)
 }
 
 /// Matrices without a use, whose robust access is a separate feature.
-TEST(CmatRobust, matrices_without_a_use)
+TEST(CmatRobust, MatricesWithoutAUse)
 {
    Device &device = robust_device();
    if (!device.nv_matrix_features.cooperativeMatrixRobustBufferAccess)
@@ -299,7 +299,7 @@ TEST(CmatRobust, matrices_without_a_use)
    });
 }
 
-TEST(CmatRobust, small_floats)
+TEST(CmatRobust, SmallFloats)
 {
    Device &device = robust_device();
    if (!has_robust_access(device))
@@ -329,7 +329,7 @@ TEST(CmatRobust, small_floats)
 
 /// A component is in bounds if its own bytes are, even if the range ends within an element of the
 /// array.
-TEST(CmatRobust, through_wider_elements)
+TEST(CmatRobust, ThroughWiderElements)
 {
    Device &device = robust_device();
    if (!has_robust_access(device))
@@ -344,7 +344,7 @@ TEST(CmatRobust, through_wider_elements)
    });
 }
 
-TEST(CmatRobust, tensors)
+TEST(CmatRobust, Tensors)
 {
    Device &device = robust_device();
    if (!has_robust_access(device))
@@ -360,7 +360,7 @@ TEST(CmatRobust, tensors)
 
 /// Vulkan guarantees bounds for accesses by descriptors, but a decode function has a pointer. Weft
 /// checks the descriptor's bounds all the same.
-TEST(CmatRobust, decode_functions)
+TEST(CmatRobust, DecodeFunctions)
 {
    Device &device = robust_device();
    if (!has_robust_access(device))
@@ -379,7 +379,7 @@ TEST(CmatRobust, decode_functions)
 }
 
 /// Matrices of a workgroup, of sizes that no tile has, loaded as matrices or as tensors.
-TEST(CmatRobust, workgroups)
+TEST(CmatRobust, Workgroups)
 {
    Device &device = robust_device();
    if (!has_robust_access(device))
@@ -410,7 +410,7 @@ TEST(CmatRobust, workgroups)
 
 /// Tiles over the edge of a matrix whose size is no multiple of the tile's, as in real programs.
 /// The buffer ends with the matrix, and elements beyond it are zero.
-TEST(CmatRobust, gemm_with_a_ragged_last_row_of_tiles)
+TEST(CmatRobust, GemmWithARaggedLastRowOfTiles)
 {
    Device &device = robust_device();
    if (!has_robust_access(device))

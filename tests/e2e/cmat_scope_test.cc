@@ -205,7 +205,7 @@ void check(Device &device, oracle::Random &random, const Row &row)
 
 } // namespace
 
-TEST(CmatScope, workgroups)
+TEST(CmatScope, Workgroups)
 {
    Device &device = plain_device();
    if (!device.matrix2_features.cooperativeMatrixWorkgroupScope)

@@ -158,7 +158,7 @@ void convert(Device &device, oracle::Random &random, const MatrixType &type,
 
 } // namespace
 
-TEST(CmatSmallFloats, matrices_are_converted)
+TEST(CmatSmallFloats, MatricesAreConverted)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -212,7 +212,7 @@ TEST(CmatSmallFloats, matrices_are_converted)
 
 /// Functions for elements convert, compute and convert back; elements that are only moved keep
 /// their bits.
-TEST(CmatSmallFloats, single_elements)
+TEST(CmatSmallFloats, SingleElements)
 {
    Device &device = plain_device();
    if (!device.matrix2_features.cooperativeMatrixReductions)
@@ -267,7 +267,7 @@ $T0 larger(const in $T0 x, const in $T0 y) { return float(x) > float(y) ? x : y;
 
 /// In GLSL the dot product is one of halves, which become bfloat16 in the module; so there are no
 /// constants of them.
-TEST(CmatSmallFloats, dot_product)
+TEST(CmatSmallFloats, DotProduct)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();

@@ -296,29 +296,29 @@ void sweep(Kind kind, bool vectors = false)
 
 using namespace tensor;
 
-TEST(CmatTensor, load)
+TEST(CmatTensor, Load)
 {
    sweep(Kind::load);
 }
 
-TEST(CmatTensor, store)
+TEST(CmatTensor, Store)
 {
    sweep(Kind::store);
 }
 
-TEST(CmatTensor, load_with_decode_function)
+TEST(CmatTensor, LoadWithDecodeFunction)
 {
    sweep(Kind::decode);
 }
 
-TEST(CmatTensor, load_with_vector_decode_function)
+TEST(CmatTensor, LoadWithVectorDecodeFunction)
 {
    sweep(Kind::decode, true);
 }
 
 /// Weights in blocks of 32 along a line, as programs have them. If all lines fit, the driver calls
 /// only the vector function, whose values differ here.
-TEST(CmatTensor, calls_the_vector_decode_function)
+TEST(CmatTensor, CallsTheVectorDecodeFunction)
 {
    Device &device = plain_device();
    if (!device.is_weft || device.has_weft_layer ||

@@ -213,36 +213,36 @@ static void expect_same(const char *glsl, uint (*f)(uint), const char *name)
    }
 }
 
-TEST(ControlFlow, loops_of_different_length)
+TEST(ControlFlow, LoopsOfDifferentLength)
 {
    expect_same(collatz::glsl_text, collatz::f, "collatz");
    expect_same(gcd_of_halves::glsl_text, gcd_of_halves::f, "gcd");
    expect_same(two_ends::glsl_text, two_ends::f, "two ends");
 }
 
-TEST(ControlFlow, nested_loops_with_break_continue_return)
+TEST(ControlFlow, NestedLoopsWithBreakContinueReturn)
 {
    expect_same(nested_loops::glsl_text, nested_loops::f, "nested loops");
    expect_same(early_returns::glsl_text, early_returns::f, "early returns");
 }
 
-TEST(ControlFlow, switches)
+TEST(ControlFlow, Switches)
 {
    expect_same(switches::glsl_text, switches::f, "switches");
 }
 
-TEST(ControlFlow, local_arrays_with_divergent_index)
+TEST(ControlFlow, LocalArraysWithDivergentIndex)
 {
    expect_same(local_arrays::glsl_text, local_arrays::f, "sort");
 }
 
-TEST(ControlFlow, short_circuits_and_calls)
+TEST(ControlFlow, ShortCircuitsAndCalls)
 {
    expect_same(short_circuit::glsl_text, short_circuit::f, "short circuits");
    expect_same(calls::glsl_text, calls::f, "calls");
 }
 
-TEST(ControlFlow, invocations_beyond_the_workgroup_do_nothing)
+TEST(ControlFlow, InvocationsBeyondTheWorkgroupDoNothing)
 {
    // Workgroups that are no multiple of the subgroup leave invocations of the last one inactive.
    Device &device = plain_device();

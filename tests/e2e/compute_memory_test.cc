@@ -13,7 +13,7 @@
 
 namespace weft::e2e {
 
-TEST(Memory, atomics_add_up)
+TEST(Memory, AtomicsAddUp)
 {
    Device &device = plain_device();
    const ComputeShader shader = {.source_type = "uint",
@@ -82,7 +82,7 @@ TEST(Memory, atomics_add_up)
    EXPECT_EQ(after, expected);
 }
 
-TEST(Memory, atomics_of_64_bits)
+TEST(Memory, AtomicsOf64Bits)
 {
    Device &device = plain_device();
    if (!device.features12.shaderBufferInt64Atomics || !device.features.shaderInt64) {
@@ -137,7 +137,7 @@ TEST(Memory, atomics_of_64_bits)
    EXPECT_EQ(after, expected);
 }
 
-TEST(Memory, barriers_order_shared_memory)
+TEST(Memory, BarriersOrderSharedMemory)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -176,7 +176,7 @@ TEST(Memory, barriers_order_shared_memory)
    }
 }
 
-TEST(Memory, structures_keep_their_layout)
+TEST(Memory, StructuresKeepTheirLayout)
 {
    struct Inner {
       float vector[3];
@@ -260,7 +260,7 @@ void main()
    }
 }
 
-TEST(Memory, descriptor_arrays)
+TEST(Memory, DescriptorArrays)
 {
    Device &device = plain_device();
    if (!device.features.shaderStorageBufferArrayDynamicIndexing) {
@@ -306,7 +306,7 @@ void main()
    }
 }
 
-TEST(Memory, pointers)
+TEST(Memory, Pointers)
 {
    Device &device = plain_device();
    if (!device.features12.bufferDeviceAddress) {
@@ -351,7 +351,7 @@ void main()
    }
 }
 
-TEST(Memory, robust_accesses_stay_inside)
+TEST(Memory, RobustAccessesStayInside)
 {
    Device &device = robust_device();
    const std::string text = std::string(glsl_header) + R"(
@@ -401,7 +401,7 @@ void main()
    }
 }
 
-TEST(Memory, built_in_variables)
+TEST(Memory, BuiltInVariables)
 {
    Device &device = plain_device();
    const std::string text = std::string(glsl_header) + R"(

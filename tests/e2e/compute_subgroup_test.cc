@@ -178,7 +178,7 @@ void for_each_reduction(const std::function<void(const Reduction &, const TypeCa
 
 } // namespace
 
-TEST(Subgroup, reductions)
+TEST(Subgroup, Reductions)
 {
    if (!offers(VK_SUBGROUP_FEATURE_ARITHMETIC_BIT))
       GTEST_SKIP();
@@ -192,7 +192,7 @@ TEST(Subgroup, reductions)
       });
 }
 
-TEST(Subgroup, scans)
+TEST(Subgroup, Scans)
 {
    if (!offers(VK_SUBGROUP_FEATURE_ARITHMETIC_BIT))
       GTEST_SKIP();
@@ -215,7 +215,7 @@ TEST(Subgroup, scans)
       });
 }
 
-TEST(Subgroup, clustered_reductions)
+TEST(Subgroup, ClusteredReductions)
 {
    if (!offers(VK_SUBGROUP_FEATURE_CLUSTERED_BIT))
       GTEST_SKIP();
@@ -304,7 +304,7 @@ bool crashes(const Device &device, const Movement &movement, const TypeCase &typ
 
 } // namespace
 
-TEST(Subgroup, movements)
+TEST(Subgroup, Movements)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -335,7 +335,7 @@ TEST(Subgroup, movements)
    }
 }
 
-TEST(Subgroup, rotations)
+TEST(Subgroup, Rotations)
 {
    Device &device = plain_device();
    if (!device.has_extension(VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME)) {
@@ -354,7 +354,7 @@ TEST(Subgroup, rotations)
    }
 }
 
-TEST(Subgroup, votes_and_ballots)
+TEST(Subgroup, VotesAndBallots)
 {
    if (!offers(VK_SUBGROUP_FEATURE_VOTE_BIT) || !offers(VK_SUBGROUP_FEATURE_BALLOT_BIT))
       GTEST_SKIP();
@@ -450,7 +450,7 @@ TEST(Subgroup, votes_and_ballots)
 }
 
 /// A loop whose number of iterations differs: each iteration counts the remaining invocations.
-TEST(Subgroup, operations_in_divergent_loops)
+TEST(Subgroup, OperationsInDivergentLoops)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();

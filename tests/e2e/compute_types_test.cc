@@ -111,7 +111,7 @@ const std::vector<IntegerExpression> &integer_expressions()
 
 } // namespace
 
-TEST(Types, integer_arithmetic)
+TEST(Types, IntegerArithmetic)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -238,7 +238,7 @@ const std::vector<FloatExpression> &float_expressions()
 
 } // namespace
 
-TEST(Types, float_arithmetic)
+TEST(Types, FloatArithmetic)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -296,7 +296,7 @@ TEST(Types, float_arithmetic)
    }
 }
 
-TEST(Types, conversions)
+TEST(Types, Conversions)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -362,7 +362,7 @@ TEST(Types, conversions)
    }
 }
 
-TEST(Types, bit_operations)
+TEST(Types, BitOperations)
 {
    Device &device = plain_device();
    oracle::Random random = test_random();
@@ -423,7 +423,7 @@ TEST(Types, bit_operations)
 
 /// GLSL of this age has no dot products of packed bytes: other instructions of the same form stand
 /// for them.
-TEST(Types, integer_dot_products)
+TEST(Types, IntegerDotProducts)
 {
    constexpr uint16_t op_bitwise_or = 197, op_bitwise_xor = 198, op_bitwise_and = 199,
                       op_bit_field_s_extract = 202;

@@ -94,7 +94,7 @@ void main()
 }
 )";
 
-TEST_F(Environment, constants_do_not_depend_on_the_callers_arithmetic)
+TEST_F(Environment, ConstantsDoNotDependOnTheCallersArithmetic)
 {
    const std::vector<uint32_t> spirv =
       compile_glsl(glsl_header + expand(folded, {{"MATRIX", matrix_statements()}}));
@@ -161,7 +161,7 @@ void main()
    return compile_glsl(text + std::string(depth, '}') + "}\n");
 }
 
-TEST_F(Environment, small_stacks_hold_nested_control_flow)
+TEST_F(Environment, SmallStacksHoldNestedControlFlow)
 {
    for (const uint32_t depth : {100, 500}) {
       const std::vector<uint32_t> spirv = nested_ifs(depth, matrix_statements());
@@ -182,7 +182,7 @@ TEST_F(Environment, small_stacks_hold_nested_control_flow)
 }
 
 /// The reason for refusing a shader is reported on the calling thread, on a stack of any size.
-TEST_F(Environment, small_stacks_hold_refusals)
+TEST_F(Environment, SmallStacksHoldRefusals)
 {
    std::vector<uint32_t> spirv = nested_ifs(100, matrix_statements());
    spirv.resize(spirv.size() - 20);

@@ -341,7 +341,7 @@ int end_of_process(const char *way)
    return status;
 }
 
-TEST_P(Ends, with_its_status)
+TEST_P(Ends, WithItsStatus)
 {
    const char *variable = getenv("WEFT_TEST_EXITS");
    const uint32_t count = variable ? atoi(variable) : 4;

@@ -275,7 +275,7 @@ void expect_answer(const Request &request, Listening listening)
 
 class RefusedDevice : public testing::TestWithParam<Request> {};
 
-TEST_P(RefusedDevice, has_a_reason)
+TEST_P(RefusedDevice, HasAReason)
 {
    for (const Listening listening :
         {Listening::none, Listening::messenger, Listening::messenger_and_chain})
@@ -283,7 +283,7 @@ TEST_P(RefusedDevice, has_a_reason)
 }
 
 /// With a second layer of the same code below, only one answers, and its message comes once.
-TEST_P(RefusedDevice, has_a_reason_above_a_twin)
+TEST_P(RefusedDevice, HasAReasonAboveATwin)
 {
    const fs::path folder = getenv("VK_LAYER_PATH");
    std::ifstream file(folder / "VkLayer_weft_cooperative_matrix.json");
@@ -312,7 +312,7 @@ INSTANTIATE_TEST_SUITE_P(Each, RefusedDevice, testing::ValuesIn(requests),
 
 /// The loader passes an application's own message to every messenger, and the layer must not repeat
 /// it.
-TEST(Messages, of_the_application_come_once)
+TEST(Messages, OfTheApplicationComeOnce)
 {
    Session session(VK_API_VERSION_1_3, Listening::messenger);
    const VkDebugUtilsMessengerCallbackDataEXT data = {
@@ -482,7 +482,7 @@ protected:
    }
 };
 
-TEST_P(Settings, profile)
+TEST_P(Settings, Profile)
 {
    const auto subgroup_size = [](const void *next) {
       Session session(VK_API_VERSION_1_3, Listening::none, next);
@@ -503,7 +503,7 @@ TEST_P(Settings, profile)
    });
 }
 
-TEST_P(Settings, lowering_and_forms)
+TEST_P(Settings, LoweringAndForms)
 {
    const auto written_with = [&](const char *lowering, const char *debug) {
       std::string written;
@@ -528,7 +528,7 @@ TEST_P(Settings, lowering_and_forms)
    EXPECT_FALSE(has(silent, "shader 'main' as"));
 }
 
-TEST_P(Settings, log)
+TEST_P(Settings, Log)
 {
    const auto written = [](const void *next) {
       Session session(VK_API_VERSION_1_0, Listening::none, next);
@@ -543,7 +543,7 @@ TEST_P(Settings, log)
    });
 }
 
-TEST_P(Settings, mistakes_are_named)
+TEST_P(Settings, MistakesAreNamed)
 {
    GetParam().with({{"lowering", "magic"}}, [&](const void *next) {
       testing::internal::CaptureStderr();

@@ -54,7 +54,7 @@ struct Product {
 
 } // namespace
 
-TEST(Layer, is_where_it_should_be)
+TEST(Layer, IsWhereItShouldBe)
 {
    const char *wanted = getenv("WEFT_TEST_LAYER");
    if (!wanted)
@@ -68,7 +68,7 @@ TEST(Layer, is_where_it_should_be)
    count_case();
 }
 
-TEST(Layer, results_are_the_drivers_own)
+TEST(Layer, ResultsAreTheDriversOwn)
 {
    Device &device = plain_device();
    if (!device.has_weft_layer)
@@ -93,7 +93,7 @@ TEST(Layer, results_are_the_drivers_own)
       GTEST_SKIP() << "the driver below has none of the layer's matrix operations";
 }
 
-TEST(Layer, shader_objects)
+TEST(Layer, ShaderObjects)
 {
    if (!plain_device().has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME))
       GTEST_SKIP() << "no VK_EXT_shader_object";

@@ -34,7 +34,7 @@ Architecture architecture(const Device &device)
 
 } // namespace
 
-TEST(Profile, is_recognised)
+TEST(Profile, IsRecognised)
 {
    const char *variable = getenv("WEFT_PROFILE");
    const std::string profile = variable ? variable : "";
@@ -52,7 +52,7 @@ TEST(Profile, is_recognised)
 
 /// RADV on RDNA 3: component i of an accumulator has row i * W / 16 + lane / 16 and column lane %
 /// 16 (radv_nir_lower_cooperative_matrix.c of Mesa 25.0.7). Programs for AMD's devices rely on it.
-TEST(Profile, accumulators_lie_as_the_vendors)
+TEST(Profile, AccumulatorsLieAsTheVendors)
 {
    const char *variable = getenv("WEFT_PROFILE");
    if (!variable || std::string(variable) != "amd+identity")

@@ -64,7 +64,7 @@ std::string make_wrong_shader(const Device &device)
 
 } // namespace
 
-TEST(Validation, is_heard)
+TEST(Validation, IsHeard)
 {
    if (!getenv("WEFT_TEST_VALIDATION"))
       GTEST_SKIP() << "WEFT_TEST_VALIDATION is not set";

@@ -80,7 +80,7 @@ const std::vector<MatrixOperation> operations = {
    {8, 8, 8, ComponentType::s64, ComponentType::u64, ComponentType::s64, ComponentType::s64, true},
 };
 
-TEST(Interpreter, sees_a_missing_barrier)
+TEST(Interpreter, SeesAMissingBarrier)
 {
    const auto result = interpret(exchange(true));
    const auto *expected = std::get_if<Expected>(&result);
@@ -93,7 +93,7 @@ TEST(Interpreter, sees_a_missing_barrier)
    ASSERT_TRUE(std::holds_alternative<Invalid>(racing));
 }
 
-TEST(Interpreter, refuses_what_is_not_defined)
+TEST(Interpreter, RefusesWhatIsNotDefined)
 {
    const auto refusal = [](const auto &edit) {
       Program p = exchange(true);
@@ -121,7 +121,7 @@ TEST(Interpreter, refuses_what_is_not_defined)
              "an undefined value is used");
 }
 
-TEST(Interpreter, refuses_a_matrix_without_a_value)
+TEST(Interpreter, RefusesAMatrixWithoutAValue)
 {
    Program p;
    p.subgroup_size = 8;
@@ -143,7 +143,7 @@ TEST(Interpreter, refuses_a_matrix_without_a_value)
 }
 
 /// A matrix of zeros loads one row of a tensor of two, clipped to the first columns, and stores it.
-TEST(Interpreter, loads_through_a_view)
+TEST(Interpreter, LoadsThroughAView)
 {
    Program p;
    p.subgroup_size = 8;
@@ -178,7 +178,7 @@ TEST(Interpreter, loads_through_a_view)
    EXPECT_TRUE(std::holds_alternative<Invalid>(interpret(p)));
 }
 
-TEST(Numbers, only_exact_floats)
+TEST(Numbers, OnlyExactFloats)
 {
    EXPECT_TRUE(convert(Type::bf16, Type::f32, {0, 255}));
    EXPECT_FALSE(convert(Type::bf16, Type::f32, {0, 257}));
@@ -206,7 +206,7 @@ TEST(Numbers, only_exact_floats)
    EXPECT_EQ(binary(Binary::less, Type::u64, {1}, {-1})->i, 1);
 }
 
-TEST(Generator, a_seed_repeats_its_program)
+TEST(Generator, ASeedRepeatsItsProgram)
 {
    for (uint64_t seed = 1; seed < 10; seed++) {
       const GeneratedProgram g = generate(seed, operations);
@@ -215,7 +215,7 @@ TEST(Generator, a_seed_repeats_its_program)
    }
 }
 
-TEST(Generator, has_all_kinds_of_statements)
+TEST(Generator, HasAllKindsOfStatements)
 {
    std::vector<uint32_t> kinds(size_t(Kind::atomic) + 1), ops(size_t(Op::ballot) + 1);
    for (uint64_t seed = 1; seed < 300; seed++) {
@@ -232,7 +232,7 @@ TEST(Generator, has_all_kinds_of_statements)
       EXPECT_NE(ops[op], 0u) << "expression " << op;
 }
 
-TEST(Generator, has_all_types)
+TEST(Generator, HasAllTypes)
 {
    std::map<Type, uint32_t> matrices, scalars;
    for (uint64_t seed = 1; seed < 300; seed++) {
@@ -251,7 +251,7 @@ TEST(Generator, has_all_types)
       EXPECT_NE(scalars[type], 0u) << glsl_name(type);
 }
 
-TEST(Generator, has_scopes_and_sizes)
+TEST(Generator, HasScopesAndSizes)
 {
    uint32_t of_workgroups = 0, flexible = 0;
    for (uint64_t seed = 1; seed < 300; seed++) {
@@ -273,7 +273,7 @@ TEST(Generator, has_scopes_and_sizes)
 }
 
 /// The text has each operation of the program, as an instruction of SPIR-V if GLSL lacks it.
-TEST(Generator, has_all_of_the_family)
+TEST(Generator, HasAllOfTheFamily)
 {
    uint32_t without_use = 0, vectors = 0, transposes = 0, coordinates = 0, turns = 0, blocks = 0,
             quads = 0;
@@ -304,7 +304,7 @@ TEST(Generator, has_all_of_the_family)
    EXPECT_GE(blocks, 10u);
 }
 
-TEST(Generator, has_dimensions_and_specialization_constants)
+TEST(Generator, HasDimensionsAndSpecializationConstants)
 {
    uint32_t planes = 0, specialized = 0, many = 0;
    for (uint64_t seed = 1; seed < 300; seed++) {
@@ -323,7 +323,7 @@ TEST(Generator, has_dimensions_and_specialization_constants)
    EXPECT_GE(specialized, 30u);
 }
 
-TEST(Generator, has_atomics_and_uniform_buffers)
+TEST(Generator, HasAtomicsAndUniformBuffers)
 {
    uint32_t uniform = 0, results = 0, shared = 0, kinds[size_t(Atomic::append) + 1] = {};
    for (uint64_t seed = 1; seed < 500; seed++) {
@@ -350,7 +350,7 @@ TEST(Generator, has_atomics_and_uniform_buffers)
 }
 
 /// Sixteen invocations of two subgroups operate on three places. Some results depend on the order.
-TEST(Interpreter, lets_atomics_come_in_any_order)
+TEST(Interpreter, LetsAtomicsComeInAnyOrder)
 {
    Program p;
    p.subgroup_size = 8;
@@ -410,7 +410,7 @@ TEST(Interpreter, lets_atomics_come_in_any_order)
    EXPECT_TRUE(is_refused(interpret(p)));
 }
 
-TEST(Interpreter, turns_rows_by_what_their_invocations_say)
+TEST(Interpreter, TurnsRowsByWhatTheirInvocationsSay)
 {
    Program p;
    p.subgroup_size = 8;
@@ -437,7 +437,7 @@ TEST(Interpreter, turns_rows_by_what_their_invocations_say)
 }
 
 /// Blocks of bytes, interleaved by rows or by words.
-TEST(Interpreter, loads_interleaved_blocks)
+TEST(Interpreter, LoadsInterleavedBlocks)
 {
    Program p;
    p.subgroup_size = 8;
@@ -472,7 +472,7 @@ TEST(Interpreter, loads_interleaved_blocks)
    }
 }
 
-TEST(Generator, changes_what_was_copied)
+TEST(Generator, ChangesWhatWasCopied)
 {
    uint32_t found = 0;
    for (uint64_t seed = 1; seed < 50; seed++) {
@@ -490,7 +490,7 @@ TEST(Generator, changes_what_was_copied)
 }
 
 /// glslang has 16 bits in place of 64, and the module the whole number.
-TEST(Print, says_wide_literals_beside_matrices_of_64_bits)
+TEST(Print, SaysWideLiteralsBesideMatricesOf64Bits)
 {
    constexpr uint64_t number = 0x123456789abcdef0;
    Program p;
@@ -516,7 +516,7 @@ TEST(Print, says_wide_literals_beside_matrices_of_64_bits)
       EXPECT_TRUE(has({uint32_t(number >> shift & 0xffff), 0})) << to_glsl(p);
 }
 
-TEST(Shrink, leaves_what_fails)
+TEST(Shrink, LeavesWhatFails)
 {
    const auto multiplies = [](const Program &p) {
       bool found = false;
@@ -538,7 +538,7 @@ TEST(Shrink, leaves_what_fails)
    }
 }
 
-TEST(Print, declares_what_is_computed)
+TEST(Print, DeclaresWhatIsComputed)
 {
    Stmt store = {Kind::store};
    Expr half = {Op::load, Type::f16, 0, 0, 0, {literal(1)}};
@@ -563,7 +563,7 @@ bool jumps(const std::vector<Stmt> &block)
    });
 }
 
-TEST(Shrink, leaves_no_jumps_behind)
+TEST(Shrink, LeavesNoJumpsBehind)
 {
    Stmt stop = {Kind::branch}, loop = {Kind::loop}, store = {Kind::store};
    stop.exprs = {literal(1)};

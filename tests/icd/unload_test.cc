@@ -151,7 +151,7 @@ size_t allocated()
    return info.uordblks + info.hblkhd;
 }
 
-TEST(Unload, leaves_no_memory_behind)
+TEST(Unload, LeavesNoMemoryBehind)
 {
    if (WEFT_ASAN || WEFT_TSAN)
       GTEST_SKIP() << "a sanitizer's heap";

@@ -11,7 +11,7 @@
 namespace weft::layer_test {
 namespace {
 
-TEST_F(DeviceTest, without_any_features)
+TEST_F(DeviceTest, WithoutAnyFeatures)
 {
    ASSERT_VK(create_instance());
    ASSERT_VK(create_matrix_device());
@@ -31,7 +31,7 @@ TEST_F(DeviceTest, without_any_features)
    EXPECT_FALSE(lowered_for.preserve_nan_16 || lowered_for.preserve_nan_64);
 }
 
-TEST_F(DeviceTest, integer_dot_product_is_enabled_where_the_driver_has_it)
+TEST_F(DeviceTest, IntegerDotProductIsEnabledWhereTheDriverHasIt)
 {
    driver.features13.shaderIntegerDotProduct = VK_TRUE;
    ASSERT_VK(create_instance());
@@ -41,7 +41,7 @@ TEST_F(DeviceTest, integer_dot_product_is_enabled_where_the_driver_has_it)
 }
 
 /// The application enables robustBufferAccess2, and the compiler depends on the choice.
-TEST_F(DeviceTest, robust_buffer_access_2_is_passed_on)
+TEST_F(DeviceTest, RobustBufferAccess2IsPassedOn)
 {
    driver.robust_buffer_access_2 = true;
    const VkPhysicalDeviceRobustness2FeaturesEXT robust = {
@@ -63,7 +63,7 @@ TEST_F(DeviceTest, robust_buffer_access_2_is_passed_on)
    }
 }
 
-TEST_F(DeviceTest, partial_barriers_are_not_for_lavapipe)
+TEST_F(DeviceTest, PartialBarriersAreNotForLavapipe)
 {
    for (const VkDriverId id : {VK_DRIVER_ID_MESA_RADV, VK_DRIVER_ID_MESA_LLVMPIPE}) {
       driver.id = id;
@@ -75,7 +75,7 @@ TEST_F(DeviceTest, partial_barriers_are_not_for_lavapipe)
    }
 }
 
-TEST_F(DeviceTest, with_legacy_features)
+TEST_F(DeviceTest, WithLegacyFeatures)
 {
    ASSERT_VK(create_instance());
    const VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
@@ -98,7 +98,7 @@ TEST_F(DeviceTest, with_legacy_features)
    EXPECT_EQ(driver.enabled_extensions, std::vector<std::string>{names[0]});
 }
 
-TEST_F(DeviceTest, small_floats_are_the_layers_own)
+TEST_F(DeviceTest, SmallFloatsAreTheLayersOwn)
 {
    using enum ComponentType;
    compiler.operations.push_back({16, 16, 16, bf16, bf16, f32, f32, false});
@@ -130,7 +130,7 @@ TEST_F(DeviceTest, small_floats_are_the_layers_own)
    EXPECT_EQ(in_chain(float8.sType), 0u);
 }
 
-TEST_F(DeviceTest, with_structs_of_vulkan_1_1_to_1_3)
+TEST_F(DeviceTest, WithStructsOfVulkan11To13)
 {
    ASSERT_VK(create_instance());
    const VkPhysicalDeviceVulkan11Features features11 = {
@@ -166,7 +166,7 @@ TEST_F(DeviceTest, with_structs_of_vulkan_1_1_to_1_3)
    EXPECT_TRUE(compiled_for().buffer_device_address);
 }
 
-TEST_F(DeviceTest, with_single_structs)
+TEST_F(DeviceTest, WithSingleStructs)
 {
    ASSERT_VK(create_instance());
    const VkPhysicalDeviceShaderFloat16Int8Features types = {
@@ -184,7 +184,7 @@ TEST_F(DeviceTest, with_single_structs)
 }
 
 /// A struct newer than the layer, of unknown size: nothing behind it can be edited.
-TEST_F(DeviceTest, with_a_struct_of_unknown_size)
+TEST_F(DeviceTest, WithAStructOfUnknownSize)
 {
    struct Unknown {
       VkStructureType sType;
@@ -218,7 +218,7 @@ TEST_F(DeviceTest, with_a_struct_of_unknown_size)
 }
 
 /// Above a driver without matrices, the layer's struct must not reach it.
-TEST_F(DeviceTest, with_newer_structs_before_the_matrices)
+TEST_F(DeviceTest, WithNewerStructsBeforeTheMatrices)
 {
    const VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
@@ -248,7 +248,7 @@ TEST_F(DeviceTest, with_newer_structs_before_the_matrices)
 }
 
 /// Programs enable all features that they have found, without the extensions that they do not use.
-TEST_F(DeviceTest, features_without_their_extension_are_ignored)
+TEST_F(DeviceTest, FeaturesWithoutTheirExtensionAreIgnored)
 {
    ASSERT_VK(create_instance());
    VkPhysicalDeviceVulkan12Features core = {
@@ -305,7 +305,7 @@ TEST_F(DeviceTest, features_without_their_extension_are_ignored)
 
 /// If the driver's matrices are hidden, an extension of a type stays, but its matrix features are
 /// hidden.
-TEST_F(DeviceTest, hidden_features_cannot_be_enabled)
+TEST_F(DeviceTest, HiddenFeaturesCannotBeEnabled)
 {
    const Environment registers("WEFT_LOWERING", "registers");
    driver.native_matrices = true;

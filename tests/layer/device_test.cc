@@ -11,7 +11,7 @@
 namespace weft::layer_test {
 namespace {
 
-TEST_F(DeviceTest, adds_extensions_below_vulkan_1_3)
+TEST_F(DeviceTest, AddsExtensionsBelowVulkan13)
 {
    driver.api_version = VK_API_VERSION_1_1;
    for (const char *name :
@@ -46,7 +46,7 @@ TEST_F(DeviceTest, adds_extensions_below_vulkan_1_3)
 
 /// The layer implements this feature for any driver; shaders check bounds only on devices that
 /// enable it.
-TEST_F(DeviceTest, robust_matrices)
+TEST_F(DeviceTest, RobustMatrices)
 {
    ASSERT_VK(create_instance());
    ASSERT_VK(create_matrix_device());
@@ -69,7 +69,7 @@ TEST_F(DeviceTest, robust_matrices)
 }
 
 /// The stage's robustness overrides the pipeline's, and both override the device's features.
-TEST_F(DeviceTest, pipelines_choose_their_robustness)
+TEST_F(DeviceTest, PipelinesChooseTheirRobustness)
 {
    constexpr auto as_the_device = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DEVICE_DEFAULT,
                   disabled = VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED,
@@ -129,7 +129,7 @@ TEST_F(DeviceTest, pipelines_choose_their_robustness)
 }
 
 /// Without the extension the layer changes nothing in vkCreateDevice and intercepts no command.
-TEST_F(DeviceTest, without_matrices)
+TEST_F(DeviceTest, WithoutMatrices)
 {
    ASSERT_VK(create_instance());
    const VkPhysicalDeviceVulkan12Features features = {
@@ -149,7 +149,7 @@ TEST_F(DeviceTest, without_matrices)
    destroy_module(module);
 }
 
-TEST_F(DeviceTest, beside_native_matrices)
+TEST_F(DeviceTest, BesideNativeMatrices)
 {
    driver.native_matrices = true;
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
@@ -162,7 +162,7 @@ TEST_F(DeviceTest, beside_native_matrices)
              FakeDriver::get_device_proc_addr(device, "vkCreateShaderModule"));
 }
 
-TEST_F(DeviceTest, aside_of_native_matrices)
+TEST_F(DeviceTest, AsideOfNativeMatrices)
 {
    driver.native_matrices = true;
    compiler.operations.clear();
@@ -175,7 +175,7 @@ TEST_F(DeviceTest, aside_of_native_matrices)
              FakeDriver::get_device_proc_addr(device, "vkCreateShaderModule"));
 }
 
-TEST_F(DeviceTest, hidden_extensions_cannot_be_enabled)
+TEST_F(DeviceTest, HiddenExtensionsCannotBeEnabled)
 {
    const Environment registers("WEFT_LOWERING", "registers");
    driver.native_matrices = true;
@@ -191,7 +191,7 @@ TEST_F(DeviceTest, hidden_extensions_cannot_be_enabled)
 }
 
 /// Features that the layer lowers itself are removed from the driver's.
-TEST_F(DeviceTest, lowered_extensions_stay_above_the_driver)
+TEST_F(DeviceTest, LoweredExtensionsStayAboveTheDriver)
 {
    const Environment registers("WEFT_LOWERING", "registers");
    driver.native_matrices = true;
@@ -210,7 +210,7 @@ TEST_F(DeviceTest, lowered_extensions_stay_above_the_driver)
    EXPECT_EQ(in_chain(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV), 0u);
 }
 
-TEST_F(DeviceTest, errors_of_the_driver_come_through)
+TEST_F(DeviceTest, ErrorsOfTheDriverComeThrough)
 {
    ASSERT_VK(create_instance());
    for (VkResult error : {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_TOO_MANY_OBJECTS,
@@ -225,7 +225,7 @@ TEST_F(DeviceTest, errors_of_the_driver_come_through)
 }
 
 /// Several devices and instances at once do not affect each other.
-TEST_F(DeviceTest, several_at_once)
+TEST_F(DeviceTest, SeveralAtOnce)
 {
    ASSERT_VK(create_instance());
    ASSERT_VK(create_matrix_device());
@@ -243,7 +243,7 @@ TEST_F(DeviceTest, several_at_once)
    destroy_module(module);
 }
 
-TEST_F(DeviceTest, null_handles_are_ignored)
+TEST_F(DeviceTest, NullHandlesAreIgnored)
 {
    ASSERT_VK(create_instance());
    ASSERT_VK(create_matrix_device());

@@ -75,7 +75,7 @@ std::string problem_in(const Json &report)
    return problem_of(report.dump());
 }
 
-TEST(DriverReport, returns_every_member)
+TEST(DriverReport, ReturnsEveryMember)
 {
    const DriverFacts facts = facts_of_driver();
    const Result<DriverFacts> read = read_driver_report(write_driver_report(facts));
@@ -106,14 +106,14 @@ TEST(DriverReport, returns_every_member)
    EXPECT_EQ(problem_of(write_driver_report(old)), "");
 }
 
-TEST(DriverReport, names_with_bytes_that_are_no_text)
+TEST(DriverReport, NamesWithBytesThatAreNoText)
 {
    DriverFacts facts = facts_of_driver();
    facts.name = "\xff\xfe";
    EXPECT_EQ(problem_of(write_driver_report(facts)), "");
 }
 
-TEST(DriverReport, missing_and_unknown_members)
+TEST(DriverReport, MissingAndUnknownMembers)
 {
    const Json whole = report_of_driver();
    for (const auto &[name, value] : whole.items()) {
@@ -135,7 +135,7 @@ TEST(DriverReport, missing_and_unknown_members)
    EXPECT_EQ(problem_in(report), "unknown member 'subgroupsize'");
 }
 
-TEST(DriverReport, implausible_members)
+TEST(DriverReport, ImplausibleMembers)
 {
    const auto problem_with = [](const char *name, const Json &value) {
       Json report = report_of_driver();
@@ -179,7 +179,7 @@ TEST(DriverReport, implausible_members)
    EXPECT_EQ(problem_in(report), "matrices[0]: a size of 0");
 }
 
-TEST(DriverReport, text_that_is_no_report)
+TEST(DriverReport, TextThatIsNoReport)
 {
    EXPECT_NE(problem_of("{\n\"weftDriverReport\": 1,\n}").find("line 3"), std::string::npos);
    EXPECT_NE(problem_of(""), "");
@@ -211,7 +211,7 @@ protected:
    }
 };
 
-TEST_F(DriverReportQuery, describes_the_driver_and_not_the_layer)
+TEST_F(DriverReportQuery, DescribesTheDriverAndNotTheLayer)
 {
    driver.native_matrices = true;
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
@@ -233,7 +233,7 @@ TEST_F(DriverReportQuery, describes_the_driver_and_not_the_layer)
    destroy_instance();
 }
 
-TEST_F(DriverReportQuery, the_plan_of_the_report_is_the_plan_of_the_device)
+TEST_F(DriverReportQuery, ThePlanOfTheReportIsThePlanOfTheDevice)
 {
    ASSERT_VK(create_instance());
    const Result<DriverFacts> facts = read_driver_report(report());
@@ -247,7 +247,7 @@ TEST_F(DriverReportQuery, the_plan_of_the_report_is_the_plan_of_the_device)
    destroy_instance();
 }
 
-TEST(PlanText, states_subgroups_and_operations)
+TEST(PlanText, StatesSubgroupsAndOperations)
 {
    FakeCompiler compiler;
    DriverFacts facts = facts_of_driver();

@@ -28,7 +28,7 @@ std::vector<std::string> queries()
    return names;
 }
 
-TEST_F(Extensions, rows_are_in_order_and_after_their_base)
+TEST_F(Extensions, RowsAreInOrderAndAfterTheirBase)
 {
    for (size_t i = 0; i < extension_rows().size(); i++) {
       const ExtensionRow &row = extension_rows()[i];
@@ -42,7 +42,7 @@ TEST_F(Extensions, rows_are_in_order_and_after_their_base)
    EXPECT_EQ(layer::find_extension("VK_KHR_swapchain"), nullptr);
 }
 
-TEST_F(Extensions, queries_are_answered_whatever_the_driver_has)
+TEST_F(Extensions, QueriesAreAnsweredWhateverTheDriverHas)
 {
    ASSERT_VK(create_instance());
    for (const std::string &query : queries()) {
@@ -53,7 +53,7 @@ TEST_F(Extensions, queries_are_answered_whatever_the_driver_has)
 
 // Loaders before 1.3.211 answer the layer's query for a driver's command with a command of their
 // own, and keep the layer's answer. Without an answer, programs call a null pointer later.
-TEST_F(Extensions, queries_are_answered_while_the_instance_is_made)
+TEST_F(Extensions, QueriesAreAnsweredWhileTheInstanceIsMade)
 {
    const auto unfinished = reinterpret_cast<VkInstance>(&layer);
    for (const std::string &query : queries())

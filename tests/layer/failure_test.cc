@@ -47,12 +47,12 @@ protected:
    }
 };
 
-TEST_F(OutOfMemory, instance)
+TEST_F(OutOfMemory, Instance)
 {
    exhaust([&] { return create_instance(); }, [&] { destroy_instance(); });
 }
 
-TEST_F(OutOfMemory, messenger)
+TEST_F(OutOfMemory, Messenger)
 {
    ASSERT_VK(create_instance());
    const auto hear = [](auto, auto, auto, auto) { return VkBool32(VK_FALSE); };
@@ -61,7 +61,7 @@ TEST_F(OutOfMemory, messenger)
            [&] { destroy_messenger(messenger); });
 }
 
-TEST_F(OutOfMemory, queries)
+TEST_F(OutOfMemory, Queries)
 {
    const auto forget = [&] {
       destroy_instance();
@@ -96,7 +96,7 @@ TEST_F(OutOfMemory, queries)
    EXPECT_EQ(matrices.cooperativeMatrix, VK_FALSE);
 }
 
-TEST_F(OutOfMemory, device)
+TEST_F(OutOfMemory, Device)
 {
    ASSERT_VK(create_instance());
    // The layer keeps the facts about the physical device, so the next call allocates less.
@@ -104,7 +104,7 @@ TEST_F(OutOfMemory, device)
    exhaust([&] { return create_matrix_device(); }, [&] { destroy_device(); });
 }
 
-TEST_F(OutOfMemory, shader_module)
+TEST_F(OutOfMemory, ShaderModule)
 {
    ASSERT_VK(create_instance());
    ASSERT_VK(create_matrix_device());
@@ -120,7 +120,7 @@ TEST_F(OutOfMemory, shader_module)
            [&] { destroy_module(module); });
 }
 
-TEST_F(OutOfMemory, compute_pipeline)
+TEST_F(OutOfMemory, ComputePipeline)
 {
    ASSERT_VK(create_instance());
    ASSERT_VK(create_matrix_device());
@@ -133,7 +133,7 @@ TEST_F(OutOfMemory, compute_pipeline)
    destroy_module(module);
 }
 
-TEST_F(OutOfMemory, pipeline_key)
+TEST_F(OutOfMemory, PipelineKey)
 {
    ASSERT_VK(create_instance());
    ASSERT_VK(create_matrix_device());
@@ -147,7 +147,7 @@ TEST_F(OutOfMemory, pipeline_key)
    destroy_module(module);
 }
 
-TEST_F(OutOfMemory, shader_object)
+TEST_F(OutOfMemory, ShaderObject)
 {
    ASSERT_VK(create_instance());
    ASSERT_VK(create_matrix_device());
@@ -171,7 +171,7 @@ TEST_F(OutOfMemory, shader_object)
 
 class Threads : public LayerTest {};
 
-TEST_F(Threads, create_and_destroy_at_once)
+TEST_F(Threads, CreateAndDestroyAtOnce)
 {
    ASSERT_VK(create_instance());
    ASSERT_VK(create_matrix_device());
@@ -197,7 +197,7 @@ TEST_F(Threads, create_and_destroy_at_once)
    EXPECT_EQ(compiler.seen.size(), 400u);
 }
 
-TEST_F(Threads, messages_at_once)
+TEST_F(Threads, MessagesAtOnce)
 {
    constexpr uint32_t thread_count = 8, rounds = 50;
    const auto hear = [](auto severity, auto, auto, void *user) {

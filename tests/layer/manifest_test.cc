@@ -33,7 +33,7 @@ protected:
    }
 };
 
-TEST_F(Manifest, extensions_are_those_that_the_layer_lists)
+TEST_F(Manifest, ExtensionsAreThoseThatTheLayerLists)
 {
    ASSERT_VK(create_instance());
    const auto enumerate = instance_function<PFN_vkEnumerateDeviceExtensionProperties>(
@@ -61,7 +61,7 @@ TEST_F(Manifest, extensions_are_those_that_the_layer_lists)
    EXPECT_EQ(layer["instance_extensions"][0]["name"], VK_EXT_LAYER_SETTINGS_EXTENSION_NAME);
 }
 
-TEST_F(Manifest, the_layer_reads_every_setting_and_value)
+TEST_F(Manifest, TheLayerReadsEverySettingAndValue)
 {
    std::vector<std::string> keys;
    for (const json &setting : settings) {
@@ -80,7 +80,7 @@ TEST_F(Manifest, the_layer_reads_every_setting_and_value)
    EXPECT_EQ(keys, (std::vector<std::string>{"lowering", "profile", "float8", "debug"}));
 }
 
-TEST_F(Manifest, values_have_their_effects)
+TEST_F(Manifest, ValuesHaveTheirEffects)
 {
    const auto read = [](const char *variable, const char *value) {
       const Environment environment(variable, value);
@@ -101,7 +101,7 @@ TEST_F(Manifest, values_have_their_effects)
    EXPECT_TRUE(debug.log && debug.dump_spirv && !debug.dump_nir);
 }
 
-TEST_F(Manifest, presets_set_known_values)
+TEST_F(Manifest, PresetsSetKnownValues)
 {
    for (const json &preset : layer["features"]["presets"]) {
       for (const json &entry : preset["settings"]) {

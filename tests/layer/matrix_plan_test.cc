@@ -63,7 +63,7 @@ protected:
    PlanSettings settings;
 };
 
-TEST_F(MatrixPlanTest, driver_without_matrices)
+TEST_F(MatrixPlanTest, DriverWithoutMatrices)
 {
    const MatrixPlan made = plan();
    EXPECT_EQ(made.reason, "");
@@ -75,7 +75,7 @@ TEST_F(MatrixPlanTest, driver_without_matrices)
    EXPECT_FALSE(made.flexible.empty());
 }
 
-TEST_F(MatrixPlanTest, reasons_against_lowering)
+TEST_F(MatrixPlanTest, ReasonsAgainstLowering)
 {
    const auto reason_after = [&](auto change) {
       const DriverFacts before = facts;
@@ -99,7 +99,7 @@ TEST_F(MatrixPlanTest, reasons_against_lowering)
    EXPECT_EQ(reason_after([] {}), "a setting");
 }
 
-TEST_F(MatrixPlanTest, driver_with_matrices)
+TEST_F(MatrixPlanTest, DriverWithMatrices)
 {
    add_native_matrices();
    const MatrixPlan made = plan();
@@ -112,7 +112,7 @@ TEST_F(MatrixPlanTest, driver_with_matrices)
    EXPECT_EQ(support_of_matrices(), Support::native);
 }
 
-TEST_F(MatrixPlanTest, registers_hide_the_drivers_matrices)
+TEST_F(MatrixPlanTest, RegistersHideTheDriversMatrices)
 {
    add_native_matrices();
    settings.lowering = Lowering::registers;
@@ -124,7 +124,7 @@ TEST_F(MatrixPlanTest, registers_hide_the_drivers_matrices)
    EXPECT_EQ(made.operations, compiler.operations);
 }
 
-TEST_F(MatrixPlanTest, workgroups_that_the_driver_lists)
+TEST_F(MatrixPlanTest, WorkgroupsThatTheDriverLists)
 {
    add_native_matrices();
    facts.native_extensions.add(Extension::nv_cooperative_matrix2);
@@ -136,7 +136,7 @@ TEST_F(MatrixPlanTest, workgroups_that_the_driver_lists)
    }));
 }
 
-TEST_F(MatrixPlanTest, no_size_can_be_required)
+TEST_F(MatrixPlanTest, NoSizeCanBeRequired)
 {
    facts.subgroups.requirable_stages = 0;
    const MatrixPlan made = plan();

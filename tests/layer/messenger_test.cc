@@ -60,7 +60,7 @@ protected:
    }
 };
 
-TEST_F(Messenger, hears_every_message_once_and_not_through_the_loader)
+TEST_F(Messenger, HearsEveryMessageOnceAndNotThroughTheLoader)
 {
    ASSERT_VK(create_instance());
    Ear first, second;
@@ -88,7 +88,7 @@ TEST_F(Messenger, hears_every_message_once_and_not_through_the_loader)
              FakeDriver::get_instance_proc_addr(instance, "vkSubmitDebugUtilsMessageEXT"));
 }
 
-TEST_F(Messenger, is_told_once_what_a_device_lacks)
+TEST_F(Messenger, IsToldOnceWhatADeviceLacks)
 {
    ASSERT_VK(create_instance());
    for (int i = 0; i < 2; i++)
@@ -99,7 +99,7 @@ TEST_F(Messenger, is_told_once_what_a_device_lacks)
    EXPECT_TRUE(messages.empty());
 }
 
-TEST_F(Messenger, chooses_severities_and_types)
+TEST_F(Messenger, ChoosesSeveritiesAndTypes)
 {
    ASSERT_VK(create_instance());
    Ear warnings, validation;
@@ -119,7 +119,7 @@ TEST_F(Messenger, chooses_severities_and_types)
    destroy_messenger(two);
 }
 
-TEST_F(Messenger, has_the_handle_of_the_next_layer)
+TEST_F(Messenger, HasTheHandleOfTheNextLayer)
 {
    ASSERT_VK(create_instance());
    Ear ear;
@@ -136,7 +136,7 @@ TEST_F(Messenger, has_the_handle_of_the_next_layer)
    EXPECT_EQ(driver.live(), before);
 }
 
-TEST_F(Messenger, may_call_vulkan)
+TEST_F(Messenger, MayCallVulkan)
 {
    ASSERT_VK(create_instance());
    EXPECT_TRUE(advertised()); // the device's missing features have been reported
@@ -167,7 +167,7 @@ TEST_F(Messenger, may_call_vulkan)
    EXPECT_EQ(driver.live(), live - 2);
 }
 
-TEST_F(Messenger, of_an_instance_listens_until_it_is_created)
+TEST_F(Messenger, OfAnInstanceListensUntilItIsCreated)
 {
    const Environment profile("WEFT_PROFILE", "acme");
    Ear first, second, warnings;
@@ -188,7 +188,7 @@ TEST_F(Messenger, of_an_instance_listens_until_it_is_created)
    EXPECT_TRUE(warnings.heard.empty());
 }
 
-TEST_F(Messenger, is_written_to_stderr_where_the_settings_want_it)
+TEST_F(Messenger, IsWrittenToStderrWhereTheSettingsWantIt)
 {
    for (const char *debug : {"spirv", "log"}) {
       const Environment variable("WEFT_DEBUG", debug);

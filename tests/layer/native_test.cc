@@ -83,7 +83,7 @@ protected:
    }
 };
 
-TEST_F(Native, the_drivers_shaders_stay_as_they_are)
+TEST_F(Native, TheDriversShadersStayAsTheyAre)
 {
    create();
    for (uint32_t k : {native_k, unknown_k}) {
@@ -96,7 +96,7 @@ TEST_F(Native, the_drivers_shaders_stay_as_they_are)
    EXPECT_TRUE(compiler.seen.empty());
 }
 
-TEST_F(Native, the_layers_shaders_are_lowered_to_the_drivers_tiles)
+TEST_F(Native, TheLayersShadersAreLoweredToTheDriversTiles)
 {
    create();
    const SeenShader seen = pipeline_shader(added_k);
@@ -110,7 +110,7 @@ TEST_F(Native, the_layers_shaders_are_lowered_to_the_drivers_tiles)
    EXPECT_EQ(compiler.seen[0].options.operations.size(), 1 + compiler.operations.size());
 }
 
-TEST_F(Native, every_shader_is_lowered_when_told)
+TEST_F(Native, EveryShaderIsLoweredWhenTold)
 {
    const Environment tiles("WEFT_LOWERING", "tiles");
    create();
@@ -121,7 +121,7 @@ TEST_F(Native, every_shader_is_lowered_when_told)
 }
 
 /// Programs that run without the layer run under it.
-TEST_F(Native, shaders_that_the_compiler_refuses_are_left_to_the_driver)
+TEST_F(Native, ShadersThatTheCompilerRefusesAreLeftToTheDriver)
 {
    const Environment tiles("WEFT_LOWERING", "tiles");
    create();
@@ -145,7 +145,7 @@ TEST_F(Native, shaders_that_the_compiler_refuses_are_left_to_the_driver)
 }
 
 /// Flexible dimensions make shapes the driver's that it does not list.
-TEST_F(Native, with_extensions_of_the_driver_any_matrices_may_be_its_own)
+TEST_F(Native, WithExtensionsOfTheDriverAnyMatricesMayBeItsOwn)
 {
    driver.native_matrices = true;
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
@@ -163,7 +163,7 @@ TEST_F(Native, with_extensions_of_the_driver_any_matrices_may_be_its_own)
    EXPECT_EQ(pipeline_shader(added_k, "fail").words, matrix_module(added_k));
 }
 
-TEST_F(Native, workgroups_that_cannot_be_lowered_are_left_to_the_driver)
+TEST_F(Native, WorkgroupsThatCannotBeLoweredAreLeftToTheDriver)
 {
    const Environment tiles("WEFT_LOWERING", "tiles");
    create();
@@ -174,7 +174,7 @@ TEST_F(Native, workgroups_that_cannot_be_lowered_are_left_to_the_driver)
 
 /// With FAIL_ON_PIPELINE_COMPILE_REQUIRED, the driver decides about its own shaders as without the
 /// layer.
-TEST_F(Native, only_the_layers_shaders_require_a_compilation)
+TEST_F(Native, OnlyTheLayersShadersRequireACompilation)
 {
    create();
    for (uint32_t k : {native_k, unknown_k, added_k}) {
@@ -191,7 +191,7 @@ TEST_F(Native, only_the_layers_shaders_require_a_compilation)
 }
 
 /// The driver's cache knows a pipeline by the identifiers of its modules.
-TEST_F(Native, identifiers_are_the_drivers)
+TEST_F(Native, IdentifiersAreTheDrivers)
 {
    create();
    const std::vector<uint32_t> words = matrix_module(native_k);
@@ -213,7 +213,7 @@ TEST_F(Native, identifiers_are_the_drivers)
 }
 
 /// A driver may give equal modules one handle.
-TEST_F(Native, modules_of_one_handle)
+TEST_F(Native, ModulesOfOneHandle)
 {
    create();
    driver.equal_handles = true;
@@ -229,7 +229,7 @@ TEST_F(Native, modules_of_one_handle)
    destroy_module(second);
 }
 
-TEST_F(Native, entry_points_without_matrices_stay_as_they_are)
+TEST_F(Native, EntryPointsWithoutMatricesStayAsTheyAre)
 {
    const Environment tiles("WEFT_LOWERING", "tiles");
    create();
@@ -237,7 +237,7 @@ TEST_F(Native, entry_points_without_matrices_stay_as_they_are)
    EXPECT_TRUE(compiler.seen.empty());
 }
 
-TEST_F(Native, nothing_native_is_used_when_hidden)
+TEST_F(Native, NothingNativeIsUsedWhenHidden)
 {
    const Environment registers("WEFT_LOWERING", "registers");
    create();
@@ -246,7 +246,7 @@ TEST_F(Native, nothing_native_is_used_when_hidden)
 }
 
 /// Workgroup scope, and component types that the layer does not know.
-TEST_F(Native, foreign_operations_are_listed_but_not_built_from)
+TEST_F(Native, ForeignOperationsAreListedButNotBuiltFrom)
 {
    VkCooperativeMatrixPropertiesKHR workgroup = driver.native_properties[0],
                                     bfloat16 = driver.native_properties[0];
@@ -260,7 +260,7 @@ TEST_F(Native, foreign_operations_are_listed_but_not_built_from)
 }
 
 /// The driver has bfloat16 but no float8: the layer enables the driver's type and lowers for both.
-TEST_F(Native, types_of_the_driver_beside_the_layers)
+TEST_F(Native, TypesOfTheDriverBesideTheLayers)
 {
    using enum ComponentType;
    const MatrixOperation wide = {16, 16, added_k, bf16, bf16, f32, f32, false},
@@ -290,7 +290,7 @@ TEST_F(Native, types_of_the_driver_beside_the_layers)
 
 /// VK_EXT_cooperative_matrix_maintenance1 took its capabilities from VK_NV_cooperative_matrix2: a
 /// driver that has one of the two knows them.
-TEST_F(Native, capabilities_that_extensions_share)
+TEST_F(Native, CapabilitiesThatExtensionsShare)
 {
    driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
    VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT maintenance1 = {
@@ -311,7 +311,7 @@ TEST_F(Native, capabilities_that_extensions_share)
 
 /// The driver has matrices of workgroup scope and no vector decode functions: a shader with both is
 /// lowered in the workgroups for which the driver reports matrices.
-TEST_F(Native, workgroups_of_the_drivers_matrices)
+TEST_F(Native, WorkgroupsOfTheDriversMatrices)
 {
    driver.extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
    for (const uint32_t invocations : {0, 512, 32, 512}) {
@@ -331,7 +331,7 @@ TEST_F(Native, workgroups_of_the_drivers_matrices)
    EXPECT_EQ(seen, (std::set<uint32_t>{0, 32, 512}));
 }
 
-TEST_F(Native, other_stages_are_the_drivers)
+TEST_F(Native, OtherStagesAreTheDrivers)
 {
    create();
    EXPECT_EQ(shader_object(added_k, VK_SHADER_STAGE_VERTEX_BIT).words, matrix_module(added_k));

@@ -43,7 +43,7 @@ protected:
 constexpr VkPipelineCreateFlags capture =
    VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
 
-TEST_F(Executable, texts_follow_the_drivers)
+TEST_F(Executable, TextsFollowTheDrivers)
 {
    make(capture);
    for (uint32_t theirs : {0u, 1u, 3u}) {
@@ -78,7 +78,7 @@ TEST_F(Executable, texts_follow_the_drivers)
    }
 }
 
-TEST_F(Executable, capacity)
+TEST_F(Executable, Capacity)
 {
    make(capture);
    driver.representations = 2;
@@ -91,7 +91,7 @@ TEST_F(Executable, capacity)
    }
 }
 
-TEST_F(Executable, only_when_captured)
+TEST_F(Executable, OnlyWhenCaptured)
 {
    make(0);
    uint32_t count = 0;
@@ -99,7 +99,7 @@ TEST_F(Executable, only_when_captured)
    EXPECT_EQ(count, 1u);
 }
 
-TEST_F(Executable, first_executable_and_errors)
+TEST_F(Executable, FirstExecutableAndErrors)
 {
    make(capture);
    uint32_t count = 0;

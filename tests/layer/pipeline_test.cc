@@ -43,7 +43,7 @@ VkShaderModuleCreateInfo module_info(const std::vector<uint32_t> &words, const v
    };
 }
 
-TEST_F(PipelineTest, plain_modules_pass_through)
+TEST_F(PipelineTest, PlainModulesPassThrough)
 {
    const VkShaderModule module = make_module(plain_module());
    EXPECT_EQ(driver.modules.back(), plain_module());
@@ -57,7 +57,7 @@ TEST_F(PipelineTest, plain_modules_pass_through)
    destroy_module(module);
 }
 
-TEST_F(PipelineTest, matrix_module_is_lowered_when_the_pipeline_is_created)
+TEST_F(PipelineTest, MatrixModuleIsLoweredWhenThePipelineIsCreated)
 {
    const VkShaderModule module = make_module(matrix_module(5));
    const VkShaderModule other = make_module(matrix_module(5));
@@ -98,7 +98,7 @@ TEST_F(PipelineTest, matrix_module_is_lowered_when_the_pipeline_is_created)
    destroy_module(other);
 }
 
-TEST_F(PipelineTest, placeholder_is_valid)
+TEST_F(PipelineTest, PlaceholderIsValid)
 {
    const VkShaderModule module = make_module(matrix_module());
    const std::vector<uint32_t> &words = driver.modules.back();
@@ -111,7 +111,7 @@ TEST_F(PipelineTest, placeholder_is_valid)
    destroy_module(module);
 }
 
-TEST_F(PipelineTest, inline_module)
+TEST_F(PipelineTest, InlineModule)
 {
    const std::vector<uint32_t> words = matrix_module(9);
    const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
@@ -140,7 +140,7 @@ TEST_F(PipelineTest, inline_module)
    EXPECT_EQ(compiler.seen.size(), 2u);
 }
 
-TEST_F(PipelineTest, subgroup_demands)
+TEST_F(PipelineTest, SubgroupDemands)
 {
    const VkShaderModule module = make_module(matrix_module());
    VkComputePipelineCreateInfo info = pipeline_info(module);
@@ -155,7 +155,7 @@ TEST_F(PipelineTest, subgroup_demands)
    destroy_module(module);
 }
 
-TEST_F(PipelineTest, driver_with_one_subgroup_size_is_not_told)
+TEST_F(PipelineTest, DriverWithOneSubgroupSizeIsNotTold)
 {
    destroy_device();
    destroy_instance();
@@ -170,7 +170,7 @@ TEST_F(PipelineTest, driver_with_one_subgroup_size_is_not_told)
    destroy_module(module);
 }
 
-TEST_F(PipelineTest, driver_whose_subgroup_size_is_out_of_hand)
+TEST_F(PipelineTest, DriverWhoseSubgroupSizeIsOutOfHand)
 {
    EXPECT_FALSE(compiler.seen.size());
    destroy_device();
@@ -187,7 +187,7 @@ TEST_F(PipelineTest, driver_whose_subgroup_size_is_out_of_hand)
    destroy_module(module);
 }
 
-TEST_F(PipelineTest, some_fail)
+TEST_F(PipelineTest, SomeFail)
 {
    const VkShaderModule module = make_module(matrix_module());
    const VkShaderModule plain = make_module(plain_module());
@@ -219,7 +219,7 @@ TEST_F(PipelineTest, some_fail)
    destroy_module(plain);
 }
 
-TEST_F(PipelineTest, compile_required)
+TEST_F(PipelineTest, CompileRequired)
 {
    const VkShaderModule module = make_module(matrix_module());
    const VkShaderModule plain = make_module(plain_module());
@@ -255,7 +255,7 @@ TEST_F(PipelineTest, compile_required)
    destroy_module(plain);
 }
 
-TEST_F(PipelineTest, derivatives)
+TEST_F(PipelineTest, Derivatives)
 {
    const VkShaderModule module = make_module(matrix_module());
    VkComputePipelineCreateInfo infos[] = {pipeline_info(module), pipeline_info(module),
@@ -274,7 +274,7 @@ TEST_F(PipelineTest, derivatives)
    destroy_module(module);
 }
 
-TEST_F(PipelineTest, creation_feedback)
+TEST_F(PipelineTest, CreationFeedback)
 {
    const VkShaderModule module = make_module(matrix_module());
    VkPipelineCreationFeedback feedback = {77, 77}, stage = {77, 77};
@@ -296,7 +296,7 @@ TEST_F(PipelineTest, creation_feedback)
    destroy_module(module);
 }
 
-TEST_F(PipelineTest, module_identifiers)
+TEST_F(PipelineTest, ModuleIdentifiers)
 {
    auto of_module =
       device_function<PFN_vkGetShaderModuleIdentifierEXT>("vkGetShaderModuleIdentifierEXT");
@@ -332,7 +332,7 @@ TEST_F(PipelineTest, module_identifiers)
       destroy_module(m);
 }
 
-TEST_F(PipelineTest, key_is_that_of_the_lowered_pipeline)
+TEST_F(PipelineTest, KeyIsThatOfTheLoweredPipeline)
 {
    const VkShaderModule module = make_module(matrix_module());
    VkComputePipelineCreateInfo compute = pipeline_info(module);
@@ -350,7 +350,7 @@ TEST_F(PipelineTest, key_is_that_of_the_lowered_pipeline)
 }
 
 /// The driver's internal cache returns binaries of the lowered pipeline.
-TEST_F(PipelineTest, binaries_are_those_of_the_lowered_pipeline)
+TEST_F(PipelineTest, BinariesAreThoseOfTheLoweredPipeline)
 {
    const VkShaderModule module = make_module(matrix_module());
    VkComputePipelineCreateInfo compute = pipeline_info(module);
@@ -373,7 +373,7 @@ TEST_F(PipelineTest, binaries_are_those_of_the_lowered_pipeline)
 }
 
 /// Nothing is to be compiled, so the shader is not read.
-TEST_F(PipelineTest, pipelines_of_binaries_are_not_lowered)
+TEST_F(PipelineTest, PipelinesOfBinariesAreNotLowered)
 {
    const VkShaderModule module = make_module(matrix_module());
    const auto binary = VkPipelineBinaryKHR(uintptr_t(0xb1));
@@ -388,7 +388,7 @@ TEST_F(PipelineTest, pipelines_of_binaries_are_not_lowered)
    destroy_module(module);
 }
 
-TEST_F(PipelineTest, indirect_memory_is_that_of_the_lowered_pipeline)
+TEST_F(PipelineTest, IndirectMemoryIsThatOfTheLoweredPipeline)
 {
    const VkShaderModule module = make_module(matrix_module());
    VkComputePipelineCreateInfo info = pipeline_info(module);
@@ -405,7 +405,7 @@ TEST_F(PipelineTest, indirect_memory_is_that_of_the_lowered_pipeline)
 }
 
 /// The driver gets an entry point without matrices, and no other part of the module.
-TEST_F(PipelineTest, entry_points_without_matrices)
+TEST_F(PipelineTest, EntryPointsWithoutMatrices)
 {
    const VkShaderModule module = make_module(matrix_module(6));
    const uint32_t value = 5;
@@ -457,7 +457,7 @@ TEST_F(PipelineTest, entry_points_without_matrices)
    destroy_module(module);
 }
 
-TEST_F(PipelineTest, entry_points_that_are_not_understood)
+TEST_F(PipelineTest, EntryPointsThatAreNotUnderstood)
 {
    const VkShaderModule module = make_module(matrix_module());
    VkPipelineShaderStageCreateInfo stage = pipeline_info(module, "broken").stage;
@@ -477,7 +477,7 @@ TEST_F(PipelineTest, entry_points_that_are_not_understood)
 }
 
 /// No other command with a stage may get the placeholder.
-TEST_F(PipelineTest, pipelines_of_other_extensions)
+TEST_F(PipelineTest, PipelinesOfOtherExtensions)
 {
    const VkShaderModule module = make_module(matrix_module());
    VkPipelineShaderStageCreateInfo stage = pipeline_info(module).stage;
@@ -524,7 +524,7 @@ TEST_F(PipelineTest, pipelines_of_other_extensions)
    destroy_module(module);
 }
 
-TEST_F(PipelineTest, graphics_pipelines)
+TEST_F(PipelineTest, GraphicsPipelines)
 {
    auto create = device_function<PFN_vkCreateGraphicsPipelines>("vkCreateGraphicsPipelines");
    const VkShaderModule module = make_module(matrix_module());
@@ -542,7 +542,7 @@ TEST_F(PipelineTest, graphics_pipelines)
    destroy_module(module);
 }
 
-TEST_F(PipelineTest, ray_tracing_pipelines)
+TEST_F(PipelineTest, RayTracingPipelines)
 {
    auto create =
       device_function<PFN_vkCreateRayTracingPipelinesKHR>("vkCreateRayTracingPipelinesKHR");
@@ -566,7 +566,7 @@ TEST_F(PipelineTest, ray_tracing_pipelines)
    EXPECT_EQ(pipeline, VkPipeline(VK_NULL_HANDLE));
 }
 
-TEST_F(PipelineTest, code_that_is_not_spirv_is_the_drivers)
+TEST_F(PipelineTest, CodeThatIsNotSpirvIsTheDrivers)
 {
    for (const std::vector<uint32_t> &words :
         {std::vector<uint32_t>{}, {1, 2, 3}, {0x07230203}, {0x07230203, 0, 0, 0, 0, 0xffffffff}}) {
@@ -585,7 +585,7 @@ TEST_F(PipelineTest, code_that_is_not_spirv_is_the_drivers)
    destroy_module(module);
 }
 
-TEST_F(PipelineTest, module_that_the_driver_refuses)
+TEST_F(PipelineTest, ModuleThatTheDriverRefuses)
 {
    const std::vector<uint32_t> words = matrix_module();
    const VkShaderModuleCreateInfo info = module_info(words);

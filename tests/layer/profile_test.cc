@@ -49,7 +49,7 @@ protected:
    }
 };
 
-TEST_F(ProfileTest, advertises_what_vendor_and_compiler_share)
+TEST_F(ProfileTest, AdvertisesWhatVendorAndCompilerShare)
 {
    const Environment amd("WEFT_PROFILE", "amd");
    ASSERT_VK(create_instance());
@@ -60,7 +60,7 @@ TEST_F(ProfileTest, advertises_what_vendor_and_compiler_share)
    EXPECT_EQ(subgroup_size(), 64u);
 }
 
-TEST_F(ProfileTest, hides_native_matrices)
+TEST_F(ProfileTest, HidesNativeMatrices)
 {
    const Environment amd("WEFT_PROFILE", "amd");
    driver.native_matrices = true;
@@ -70,7 +70,7 @@ TEST_F(ProfileTest, hides_native_matrices)
 }
 
 /// Other shaders, too, run with the subgroup size that is reported.
-TEST_F(ProfileTest, subgroup_size_of_all_pipelines)
+TEST_F(ProfileTest, SubgroupSizeOfAllPipelines)
 {
    const Environment amd("WEFT_PROFILE", "amd");
    ASSERT_VK(create_instance());
@@ -92,7 +92,7 @@ TEST_F(ProfileTest, subgroup_size_of_all_pipelines)
 }
 
 /// A device may rely on the size without having enabled matrices.
-TEST_F(ProfileTest, subgroup_size_of_devices_without_matrices)
+TEST_F(ProfileTest, SubgroupSizeOfDevicesWithoutMatrices)
 {
    const Environment amd("WEFT_PROFILE", "amd");
    ASSERT_VK(create_instance());
@@ -112,7 +112,7 @@ TEST_F(ProfileTest, subgroup_size_of_devices_without_matrices)
    destroy_module(matrices);
 }
 
-TEST_F(ProfileTest, subgroup_size_of_shader_objects)
+TEST_F(ProfileTest, SubgroupSizeOfShaderObjects)
 {
    const Environment amd("WEFT_PROFILE", "amd");
    ASSERT_VK(create_instance());
@@ -139,7 +139,7 @@ TEST_F(ProfileTest, subgroup_size_of_shader_objects)
 }
 
 /// Stages that cannot require a size lose their subgroup operations.
-TEST_F(ProfileTest, subgroup_size_of_other_stages)
+TEST_F(ProfileTest, SubgroupSizeOfOtherStages)
 {
    const Environment amd("WEFT_PROFILE", "amd");
    driver.subgroup_stages = VK_SHADER_STAGE_ALL;
@@ -187,7 +187,7 @@ TEST_F(ProfileTest, subgroup_size_of_other_stages)
 }
 
 /// A size may be required only of small enough workgroups, and then only these are allowed.
-TEST_F(ProfileTest, workgroups_of_the_subgroup_size)
+TEST_F(ProfileTest, WorkgroupsOfTheSubgroupSize)
 {
    const Environment lavapipe("WEFT_PROFILE", "lavapipe"); // subgroups of 8; the driver has 16
    ASSERT_VK(create_instance());
@@ -214,7 +214,7 @@ TEST_F(ProfileTest, workgroups_of_the_subgroup_size)
 
 /// Programs recognize an architecture by the sizes: llama.cpp takes an Intel device for Xe2 if the
 /// least size is 16.
-TEST_F(ProfileTest, subgroup_sizes_of_an_identity)
+TEST_F(ProfileTest, SubgroupSizesOfAnIdentity)
 {
    compiler.operations.push_back({8, 16, 16, ComponentType::f16, ComponentType::f16,
                                   ComponentType::f32, ComponentType::f32, false}); // Intel's
@@ -235,7 +235,7 @@ TEST_F(ProfileTest, subgroup_sizes_of_an_identity)
 }
 
 /// No shader may run with a size that is not reported.
-TEST_F(ProfileTest, sizes_of_an_identity_do_not_vary)
+TEST_F(ProfileTest, SizesOfAnIdentityDoNotVary)
 {
    const Environment intel("WEFT_PROFILE", "intel+identity"); // subgroups of 32, as the driver's
    compiler.operations = {{8, 16, 16, ComponentType::f16, ComponentType::f16, ComponentType::f32,
@@ -272,7 +272,7 @@ TEST_F(ProfileTest, sizes_of_an_identity_do_not_vary)
 }
 
 /// A driver may report any number of subgroups.
-TEST_F(ProfileTest, workgroups_without_a_limit_of_subgroups)
+TEST_F(ProfileTest, WorkgroupsWithoutALimitOfSubgroups)
 {
    const Environment lavapipe("WEFT_PROFILE", "lavapipe");
    for (const uint32_t subgroups : {1u << 29, UINT32_MAX}) { // 8 times this number is 0, or nearly
@@ -287,7 +287,7 @@ TEST_F(ProfileTest, workgroups_without_a_limit_of_subgroups)
    }
 }
 
-TEST_F(ProfileTest, size_beyond_the_driver)
+TEST_F(ProfileTest, SizeBeyondTheDriver)
 {
    const Environment amd("WEFT_PROFILE", "amd");
    driver.subgroup_size = driver.min_subgroup_size = driver.max_subgroup_size = 8;
@@ -296,14 +296,14 @@ TEST_F(ProfileTest, size_beyond_the_driver)
    EXPECT_EQ(matrix_properties().size(), 1u);
 }
 
-TEST_F(ProfileTest, nothing_shared)
+TEST_F(ProfileTest, NothingShared)
 {
    const Environment apple("WEFT_PROFILE", "apple");
    ASSERT_VK(create_instance());
    EXPECT_FALSE(advertised());
 }
 
-TEST_F(ProfileTest, apple)
+TEST_F(ProfileTest, Apple)
 {
    using enum ComponentType;
    const Environment apple("WEFT_PROFILE", "apple+identity");
@@ -322,7 +322,7 @@ TEST_F(ProfileTest, apple)
    EXPECT_EQ(sizes.max, 32u);
 }
 
-TEST_F(ProfileTest, identity)
+TEST_F(ProfileTest, Identity)
 {
    const auto query = [&](VkPhysicalDeviceDriverProperties &driver_properties,
                           VkPhysicalDeviceVulkan12Properties &core) {
@@ -377,7 +377,7 @@ TEST_F(ProfileTest, identity)
 }
 
 /// No extension of cooperative matrices is listed that the vendor's driver lacks.
-TEST_F(ProfileTest, extensions_of_an_identity)
+TEST_F(ProfileTest, ExtensionsOfAnIdentity)
 {
    using enum ComponentType;
    compiler.operations = {{16, 16, 16, f16, f16, f32, f32, false},
@@ -407,7 +407,7 @@ TEST_F(ProfileTest, extensions_of_an_identity)
 }
 
 /// RADV's accumulators lie as the driver's tiles, and not as matrices in registers.
-TEST_F(ProfileTest, amd_is_not_imitated_by_name)
+TEST_F(ProfileTest, AmdIsNotImitatedByName)
 {
    const Environment amd("WEFT_PROFILE", "amd+identity");
    testing::internal::CaptureStderr();
@@ -424,7 +424,7 @@ TEST_F(ProfileTest, amd_is_not_imitated_by_name)
 }
 
 /// Games for Windows take a heavier model where they find float8.
-TEST_F(ProfileTest, float8_is_hidden_from_games)
+TEST_F(ProfileTest, Float8IsHiddenFromGames)
 {
    using enum ComponentType;
    compiler.operations = {{16, 16, 16, f16, f16, f32, f32, false},
@@ -453,7 +453,7 @@ TEST_F(ProfileTest, float8_is_hidden_from_games)
    EXPECT_FALSE(shown(nullptr, "never"));
 }
 
-TEST_F(ProfileTest, float8_of_the_drivers_own_stays)
+TEST_F(ProfileTest, Float8OfTheDriversOwnStays)
 {
    driver.extensions.push_back(VK_EXT_SHADER_FLOAT8_EXTENSION_NAME);
    engine = "vkd3d";
@@ -461,7 +461,7 @@ TEST_F(ProfileTest, float8_of_the_drivers_own_stays)
    EXPECT_EQ(std::ranges::count(extension_names(), VK_EXT_SHADER_FLOAT8_EXTENSION_NAME), 1);
 }
 
-TEST(Profile, every_operation_once)
+TEST(Profile, EveryOperationOnce)
 {
    for (const char *name : {"nvidia", "amd", "intel", "apple", "lavapipe"}) {
       const Profile *profile = find_profile(name);

@@ -14,7 +14,7 @@
 namespace weft::layer_test {
 namespace {
 
-TEST_F(Query, matrix_properties_keep_to_the_capacity)
+TEST_F(Query, MatrixPropertiesKeepToTheCapacity)
 {
    ASSERT_VK(create_instance());
    auto get = instance_function<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
@@ -29,7 +29,7 @@ TEST_F(Query, matrix_properties_keep_to_the_capacity)
 }
 
 /// A pipeline may require any subgroup size, and must compile then.
-TEST_F(Query, operations_compile_at_every_subgroup_size)
+TEST_F(Query, OperationsCompileAtEverySubgroupSize)
 {
    compiler.size_without_last = 16; // not the default, least or largest size
    ASSERT_VK(create_instance());
@@ -41,7 +41,7 @@ TEST_F(Query, operations_compile_at_every_subgroup_size)
 }
 
 /// The layer's own operations are listed behind the driver's.
-TEST_F(Query, adds_to_native_matrices)
+TEST_F(Query, AddsToNativeMatrices)
 {
    driver.native_matrices = true;
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
@@ -65,7 +65,7 @@ TEST_F(Query, adds_to_native_matrices)
    EXPECT_EQ(matrix_properties().size(), 1 + compiler.operations.size());
 }
 
-TEST_F(Query, native_matrices_that_cannot_be_listed)
+TEST_F(Query, NativeMatricesThatCannotBeListed)
 {
    driver.native_matrices = true;
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
@@ -78,7 +78,7 @@ TEST_F(Query, native_matrices_that_cannot_be_listed)
 }
 
 /// The layer has no operation to add, or cannot add one.
-TEST_F(Query, steps_aside_for_native_matrices)
+TEST_F(Query, StepsAsideForNativeMatrices)
 {
    driver.native_matrices = true;
    compiler.operations = {{7, 7, 7, ComponentType::f16, ComponentType::f16, ComponentType::f16,
@@ -97,7 +97,7 @@ TEST_F(Query, steps_aside_for_native_matrices)
 }
 
 /// Operations of types that the layer does not build from are operations, too.
-TEST_F(Query, steps_aside_for_native_matrices_of_newer_types)
+TEST_F(Query, StepsAsideForNativeMatricesOfNewerTypes)
 {
    driver.native_matrices = true;
    constexpr auto bf16 = ComponentType::bf16;
@@ -114,7 +114,7 @@ TEST_F(Query, steps_aside_for_native_matrices_of_newer_types)
    EXPECT_EQ(matrix_properties().size(), 1u);
 }
 
-TEST_F(Query, hides_native_matrices_when_told)
+TEST_F(Query, HidesNativeMatricesWhenTold)
 {
    const Environment registers("WEFT_LOWERING", "registers");
    driver.native_matrices = true;
@@ -175,7 +175,7 @@ TEST_F(Query, hides_native_matrices_when_told)
 }
 
 /// One row for each combination of types, for the subgroup and for each workgroup.
-TEST_F(Query, flexible_dimensions)
+TEST_F(Query, FlexibleDimensions)
 {
    compiler.operations[1].saturating = true;
    MatrixOperation other_size = compiler.operations[0];
@@ -210,7 +210,7 @@ TEST_F(Query, flexible_dimensions)
 }
 
 /// Matrices of a workgroup that the device cannot run are not listed.
-TEST_F(Query, flexible_dimensions_of_small_workgroups)
+TEST_F(Query, FlexibleDimensionsOfSmallWorkgroups)
 {
    const Environment lavapipe("WEFT_PROFILE", "lavapipe"); // subgroups of 8
    compiler.operations = {{8, 8, 8, ComponentType::f16, ComponentType::f16, ComponentType::f32,
@@ -230,7 +230,7 @@ TEST_F(Query, flexible_dimensions_of_small_workgroups)
 }
 
 /// Properties without saturation and with it, queried separately; other scopes have no properties.
-TEST_F(Query, matrix_properties_by_class)
+TEST_F(Query, MatrixPropertiesByClass)
 {
    compiler.operations[1].saturating = true;
    ASSERT_VK(create_instance());
@@ -256,7 +256,7 @@ TEST_F(Query, matrix_properties_by_class)
 }
 
 /// The list has no saturation, and no component types of later extensions.
-TEST_F(Query, matrix_properties_of_nv)
+TEST_F(Query, MatrixPropertiesOfNv)
 {
    compiler.operations[1].saturating = true;
    compiler.operations[2].b = ComponentType::bf16;
@@ -287,7 +287,7 @@ TEST_F(Query, matrix_properties_of_nv)
 }
 
 /// A loader lists an implicit layer's extensions beside the driver's: that is not native support.
-TEST_F(Query, does_not_take_its_own_manifest_for_native_support)
+TEST_F(Query, DoesNotTakeItsOwnManifestForNativeSupport)
 {
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
    ASSERT_VK(create_instance());

@@ -15,7 +15,7 @@ namespace weft::layer_test {
 namespace {
 
 /// The command follows Vulkan's rule for arrays, and the table's order.
-TEST_F(Query, tells_tools_what_becomes_of_each_extension)
+TEST_F(Query, TellsToolsWhatBecomesOfEachExtension)
 {
    ASSERT_VK(create_instance());
    auto extensions = matrix_extensions();
@@ -44,7 +44,7 @@ TEST_F(Query, tells_tools_what_becomes_of_each_extension)
    }
 }
 
-TEST_F(Query, advertises_where_the_driver_can_carry_it)
+TEST_F(Query, AdvertisesWhereTheDriverCanCarryIt)
 {
    ASSERT_VK(create_instance());
    EXPECT_TRUE(advertised());
@@ -63,7 +63,7 @@ TEST_F(Query, advertises_where_the_driver_can_carry_it)
    EXPECT_EQ(properties[1].scope, VK_SCOPE_SUBGROUP_KHR);
 }
 
-TEST_F(Query, extensions_keep_to_the_capacity)
+TEST_F(Query, ExtensionsKeepToTheCapacity)
 {
    ASSERT_VK(create_instance());
    auto enumerate = instance_function<PFN_vkEnumerateDeviceExtensionProperties>(
@@ -81,7 +81,7 @@ TEST_F(Query, extensions_keep_to_the_capacity)
    }
 }
 
-TEST_F(Query, extensions_of_a_layer)
+TEST_F(Query, ExtensionsOfALayer)
 {
    ASSERT_VK(create_instance());
    auto enumerate = instance_function<PFN_vkEnumerateDeviceExtensionProperties>(
@@ -113,7 +113,7 @@ TEST_F(Query, extensions_of_a_layer)
    EXPECT_STREQ(layers[0].layerName, "VK_LAYER_WEFT_cooperative_matrix");
 }
 
-TEST_F(Query, tools)
+TEST_F(Query, Tools)
 {
    ASSERT_VK(create_instance());
    auto get =
@@ -141,7 +141,7 @@ TEST_F(Query, tools)
 }
 
 /// An application's structs stay in their chains, with any contents.
-TEST_F(Query, chains_of_answers_stay_whole)
+TEST_F(Query, ChainsOfAnswersStayWhole)
 {
    driver.native_matrices = true;
    driver.extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
@@ -176,7 +176,7 @@ struct Obstacle {
 
 class QueryObstacle : public Query, public testing::WithParamInterface<Obstacle> {};
 
-TEST_P(QueryObstacle, advertises_nothing)
+TEST_P(QueryObstacle, AdvertisesNothing)
 {
    GetParam().put(driver, compiler);
    ASSERT_VK(create_instance());
@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(Each, QueryObstacle, testing::ValuesIn(obstacles),
 
 /// If pipelines cannot require a size, shaders rely on none: extensions whose matrices exchange
 /// elements are missing, and the layer reports the reason.
-TEST_F(Query, subgroups_whose_size_is_out_of_hand)
+TEST_F(Query, SubgroupsWhoseSizeIsOutOfHand)
 {
    const std::function<void()> ways[] = {
       [&] { driver.features13.subgroupSizeControl = VK_FALSE; },
@@ -247,13 +247,13 @@ TEST_F(Query, subgroups_whose_size_is_out_of_hand)
    }
 }
 
-TEST_F(Query, application_below_vulkan_1_1)
+TEST_F(Query, ApplicationBelowVulkan11)
 {
    ASSERT_VK(create_instance(VK_API_VERSION_1_0));
    EXPECT_FALSE(advertised());
 }
 
-TEST_F(Query, basic_subgroup_operations_are_enough)
+TEST_F(Query, BasicSubgroupOperationsAreEnough)
 {
    driver.subgroup_operations = VK_SUBGROUP_FEATURE_BASIC_BIT;
    ASSERT_VK(create_instance());
@@ -261,7 +261,7 @@ TEST_F(Query, basic_subgroup_operations_are_enough)
 }
 
 /// No size control is needed where there is one size only.
-TEST_F(Query, fixed_subgroup_size)
+TEST_F(Query, FixedSubgroupSize)
 {
    driver.features13.subgroupSizeControl = VK_FALSE;
    driver.min_subgroup_size = driver.max_subgroup_size = 32;
@@ -269,7 +269,7 @@ TEST_F(Query, fixed_subgroup_size)
    EXPECT_TRUE(advertised());
 }
 
-TEST_F(Query, vulkan_1_1_with_extensions)
+TEST_F(Query, Vulkan11WithExtensions)
 {
    driver.api_version = VK_API_VERSION_1_1;
    driver.extensions.push_back(VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
@@ -278,7 +278,7 @@ TEST_F(Query, vulkan_1_1_with_extensions)
    EXPECT_TRUE(advertised());
 }
 
-TEST_F(Query, errors_of_the_driver_come_through_and_are_not_kept)
+TEST_F(Query, ErrorsOfTheDriverComeThroughAndAreNotKept)
 {
    ASSERT_VK(create_instance());
    auto enumerate = instance_function<PFN_vkEnumerateDeviceExtensionProperties>(

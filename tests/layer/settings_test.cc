@@ -13,7 +13,7 @@
 namespace weft::layer_test {
 namespace {
 
-TEST(SettingsFile, lines)
+TEST(SettingsFile, Lines)
 {
    const char *text = "# a comment\n"
                       "other_layer.lowering = nothing\n"
@@ -44,7 +44,7 @@ struct ApiSetting {
 
 class SettingsTest : public LayerTest {};
 
-TEST_F(SettingsTest, sources_in_order)
+TEST_F(SettingsTest, SourcesInOrder)
 {
    std::vector<std::string> problems;
    const ApiSetting api("profile", "amd");
@@ -69,7 +69,7 @@ TEST_F(SettingsTest, sources_in_order)
 }
 
 /// As in Khronos' layers: vkconfig's file, then VK_LAYER_SETTINGS_PATH, then the working directory.
-TEST_F(SettingsTest, files_in_order)
+TEST_F(SettingsTest, FilesInOrder)
 {
    std::vector<std::string> problems;
    const auto profile = [&] {
@@ -106,7 +106,7 @@ TEST_F(SettingsTest, files_in_order)
    EXPECT_TRUE(problems.empty());
 }
 
-TEST_F(SettingsTest, unknown_values_are_named_and_ignored)
+TEST_F(SettingsTest, UnknownValuesAreNamedAndIgnored)
 {
    const Environment debug("WEFT_DEBUG", "nir,llvm,what"); // llvm is for Weft's driver
    const Environment lowering("WEFT_LOWERING", "magic");
@@ -138,7 +138,7 @@ TEST_F(SettingsTest, unknown_values_are_named_and_ignored)
    EXPECT_NE(heard.find("acme"), std::string::npos);
 }
 
-TEST_F(SettingsTest, unknown_names_and_types_are_named_and_ignored)
+TEST_F(SettingsTest, UnknownNamesAndTypesAreNamedAndIgnored)
 {
    std::vector<std::string> problems;
    {
@@ -161,7 +161,7 @@ TEST_F(SettingsTest, unknown_names_and_types_are_named_and_ignored)
    EXPECT_NE(problems[1].find("'Lowering'"), std::string::npos);
 }
 
-TEST_F(SettingsTest, log_and_dumps_on_stderr)
+TEST_F(SettingsTest, LogAndDumpsOnStderr)
 {
    const Environment debug("WEFT_DEBUG", "log,spirv");
    ASSERT_VK(create_instance());

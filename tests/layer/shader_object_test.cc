@@ -42,7 +42,7 @@ protected:
    const std::vector<uint32_t> matrices = matrix_module(), plain = plain_module();
 };
 
-TEST_F(ShaderObject, lowers_those_with_matrices)
+TEST_F(ShaderObject, LowersThoseWithMatrices)
 {
    VkShaderCreateInfoEXT infos[] = {info(plain), info(matrices), info(matrices)};
    const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
@@ -64,7 +64,7 @@ TEST_F(ShaderObject, lowers_those_with_matrices)
    destroy(shaders);
 }
 
-TEST_F(ShaderObject, an_error_is_of_the_first_that_is_missing)
+TEST_F(ShaderObject, AnErrorIsOfTheFirstThatIsMissing)
 {
    VkShaderCreateInfoEXT infos[] = {info(matrices), info(matrices, "fail"), info(plain)};
    VkShaderEXT shaders[3];
@@ -80,7 +80,7 @@ TEST_F(ShaderObject, an_error_is_of_the_first_that_is_missing)
    EXPECT_TRUE(!shaders[0] && !shaders[1] && !shaders[2]);
 }
 
-TEST_F(ShaderObject, other_stages_and_binaries)
+TEST_F(ShaderObject, OtherStagesAndBinaries)
 {
    VkShaderCreateInfoEXT vertex = info(matrices);
    vertex.stage = VK_SHADER_STAGE_VERTEX_BIT;

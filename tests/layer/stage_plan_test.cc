@@ -31,7 +31,7 @@ LoweredShader lowered(bool require_size, bool full_subgroups)
    return shader;
 }
 
-TEST(StagePlan, originals_change_only_their_size)
+TEST(StagePlan, OriginalsChangeOnlyTheirSize)
 {
    EXPECT_EQ(plan_stage(free_sizes, plain, {}), StagePlan());
    EXPECT_EQ(plan_stage(free_sizes, varying, {}), StagePlan());
@@ -43,7 +43,7 @@ TEST(StagePlan, originals_change_only_their_size)
    EXPECT_EQ(plan_stage(fewer_sizes, {VK_SHADER_STAGE_VERTEX_BIT, true, 0}, {}), StagePlan());
 }
 
-TEST(StagePlan, shaders_without_matrices_of_a_module_with_them)
+TEST(StagePlan, ShadersWithoutMatricesOfAModuleWithThem)
 {
    LoweredShader shader;
    shader.form = Form::without_matrices;
@@ -52,7 +52,7 @@ TEST(StagePlan, shaders_without_matrices_of_a_module_with_them)
              (StagePlan{.replaces_module = true, .clears_varying = true, .add_required_size = 32}));
 }
 
-TEST(StagePlan, lowered_shaders_run_at_one_size)
+TEST(StagePlan, LoweredShadersRunAtOneSize)
 {
    const StagePlan all = {.replaces_module = true,
                           .drops_specialization = true,
@@ -73,7 +73,7 @@ TEST(StagePlan, lowered_shaders_run_at_one_size)
    EXPECT_EQ(subgroup_size_of(free_sizes, requires_16), 16u);
 }
 
-TEST(StagePlan, is_the_same_for_pipelines_and_shader_objects)
+TEST(StagePlan, IsTheSameForPipelinesAndShaderObjects)
 {
    const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo given = {
       .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,

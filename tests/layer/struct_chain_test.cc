@@ -10,14 +10,14 @@ namespace weft::layer_test {
 
 namespace {
 
-TEST(StructSizes, are_those_of_the_headers)
+TEST(StructSizes, AreThoseOfTheHeaders)
 {
    EXPECT_GT(header_sizes.size(), 200u);
    for (const HeaderSize &s : header_sizes)
       EXPECT_EQ(layer::struct_size(s.type), s.size) << s.name;
 }
 
-TEST(StructSizes, of_structs_newer_than_the_headers)
+TEST(StructSizes, OfStructsNewerThanTheHeaders)
 {
    EXPECT_EQ(layer::struct_size(VkStructureType(1000141000)), 32u); // ShaderBfloat16FeaturesKHR
    EXPECT_EQ(layer::struct_size(VkStructureType(1000567000)), 24u); // ShaderFloat8FeaturesEXT

@@ -126,7 +126,7 @@ std::vector<NamedPath> paths()
    return list;
 }
 
-TEST_P(Modules, in_process)
+TEST_P(Modules, InProcess)
 {
    const Module &module = GetParam().module;
    oracle::Random random = random_for(module);
@@ -163,7 +163,7 @@ TEST_P(Modules, in_process)
    }
 }
 
-TEST_P(ModulesThroughVulkan, run)
+TEST_P(ModulesThroughVulkan, Run)
 {
    static vulkan::Device device(false);
    /* Loaders go on without a layer that is not there. */

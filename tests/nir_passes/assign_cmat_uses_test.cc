@@ -40,7 +40,7 @@ std::string assigned(const std::string &main, MatrixForm form = MatrixForm::regi
    return test::body(nir);
 }
 
-TEST(AssignCmatUses, takes_what_a_multiplication_asks_for)
+TEST(AssignCmatUses, TakesWhatAMultiplicationAsksFor)
 {
    const std::string text =
       assigned("coopMatStoreNV(coopMatMulAddNV(a, b, c), h, 768, 16, false);");
@@ -49,7 +49,7 @@ TEST(AssignCmatUses, takes_what_a_multiplication_asks_for)
 }
 
 /// The pass follows matrices through arrays, loops and arithmetic.
-TEST(AssignCmatUses, follows_values)
+TEST(AssignCmatUses, FollowsValues)
 {
    const std::string text = assigned(R"(
       M all[2] = {a, a + a};
@@ -61,7 +61,7 @@ TEST(AssignCmatUses, follows_values)
    EXPECT_EQ(test::count(text, "@cmat_convert_weft"), 0u) << text;
 }
 
-TEST(AssignCmatUses, converts_what_is_used_both_ways)
+TEST(AssignCmatUses, ConvertsWhatIsUsedBothWays)
 {
    const std::string text =
       assigned("coopMatStoreNV(coopMatMulAddNV(a, a, c), h, 768, 16, false);");
@@ -69,7 +69,7 @@ TEST(AssignCmatUses, converts_what_is_used_both_ways)
 }
 
 /// The shader has a constant number of components from the front end, for a matrix without a use.
-TEST(AssignCmatUses, leaves_matrices_whose_components_are_counted)
+TEST(AssignCmatUses, LeavesMatricesWhoseComponentsAreCounted)
 {
    const std::string main = R"(
       for (int i = 0; i < a.length(); i++)
@@ -81,7 +81,7 @@ TEST(AssignCmatUses, leaves_matrices_whose_components_are_counted)
 }
 
 /// Afterwards the matrices can be a driver's tiles.
-TEST(AssignCmatUses, lets_drivers_have_the_matrices)
+TEST(AssignCmatUses, LetsDriversHaveTheMatrices)
 {
    const test::Source source =
       test::compile(declarations + "void main() {" + loads +

@@ -62,7 +62,7 @@ bool native_as_they_are(const CmatUses &u, const std::vector<MatrixOperation> &n
    return are_native(u, {native, form});
 }
 
-TEST(ChooseNativeShape, the_largest_that_divides)
+TEST(ChooseNativeShape, TheLargestThatDivides)
 {
    const std::vector<MatrixOperation> native = {floats(16, 8, 8), floats(16, 8, 16),
                                                 floats(16, 16, 16), floats(8, 8, 8)};
@@ -75,7 +75,7 @@ TEST(ChooseNativeShape, the_largest_that_divides)
 }
 
 /// The driver has no tiles of other types.
-TEST(ChooseNativeShape, types_have_to_be_the_same)
+TEST(ChooseNativeShape, TypesHaveToBeTheSame)
 {
    EXPECT_EQ(chosen(uses({floats(16, 16, 16)}), {bytes(16, 16, 16)}), "none");
    MatrixOperation narrow = floats(16, 16, 16);
@@ -83,7 +83,7 @@ TEST(ChooseNativeShape, types_have_to_be_the_same)
    EXPECT_EQ(chosen(uses({floats(16, 16, 16)}), {narrow}), "none");
 }
 
-TEST(ChooseNativeShape, one_for_all_of_a_shader)
+TEST(ChooseNativeShape, OneForAllOfAShader)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), floats(16, 8, 16),
                                                 bytes(16, 8, 32)};
@@ -95,7 +95,7 @@ TEST(ChooseNativeShape, one_for_all_of_a_shader)
 }
 
 /// Each part of a longer sum would saturate on its own.
-TEST(ChooseNativeShape, saturating_sums_are_not_cut)
+TEST(ChooseNativeShape, SaturatingSumsAreNotCut)
 {
    const std::vector<MatrixOperation> native = {bytes(16, 16, 16, true), bytes(16, 16, 16)};
    EXPECT_EQ(chosen(uses({bytes(16, 16, 32)}), native), "16x16, k 16 of 8 bits");
@@ -103,7 +103,7 @@ TEST(ChooseNativeShape, saturating_sums_are_not_cut)
    EXPECT_EQ(chosen(uses({bytes(32, 16, 16, true)}), native), "16x16, k 16 of 8 bits");
 }
 
-TEST(ChooseNativeShape, narrow_sums_are_not_cut)
+TEST(ChooseNativeShape, NarrowSumsAreNotCut)
 {
    MatrixOperation part = floats(16, 16, 8), whole = floats(16, 16, 16);
    part.c = part.result = whole.c = whole.result = f16;
@@ -116,7 +116,7 @@ TEST(ChooseNativeShape, narrow_sums_are_not_cut)
 
 /// A conversion between tiles of different sizes moves elements, so the back end must know their
 /// places.
-TEST(ChooseNativeShape, conversions_between_tiles_of_one_size)
+TEST(ChooseNativeShape, ConversionsBetweenTilesOfOneSize)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), bytes(16, 16, 32)};
    CmatUses u = uses({floats(16, 16, 32), bytes(16, 16, 32)});
@@ -129,7 +129,7 @@ TEST(ChooseNativeShape, conversions_between_tiles_of_one_size)
 }
 
 /// Tiles that divide the matrix come first, then the ones with the least padding.
-TEST(ChooseNativeShape, padding)
+TEST(ChooseNativeShape, Padding)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), floats(8, 8, 8)};
    EXPECT_EQ(chosen(uses({floats(32, 16, 16)}), native, private_tiles), "16x16, k 16 of 16 bits");
@@ -147,7 +147,7 @@ TEST(ChooseNativeShape, padding)
 }
 
 /// In f32, or without saturation, if tiles for it exist.
-TEST(ChooseNativeShape, sums_that_may_be_widened_are_cut)
+TEST(ChooseNativeShape, SumsThatMayBeWidenedAreCut)
 {
    const auto widened = [](const CmatUses &u, const std::vector<MatrixOperation> &native) {
       return chosen(u, native, private_tiles) != "none";
@@ -165,7 +165,7 @@ TEST(ChooseNativeShape, sums_that_may_be_widened_are_cut)
    EXPECT_TRUE(widened(u, {narrow, floats(16, 16, 16)}));
 }
 
-TEST(ChooseNativeShape, native_without_cuts)
+TEST(ChooseNativeShape, NativeWithoutCuts)
 {
    const std::vector<MatrixOperation> native = {floats(16, 16, 16), floats(8, 8, 8)};
    EXPECT_TRUE(native_as_they_are(uses({floats(16, 16, 16), floats(8, 8, 8)}), native));
@@ -181,7 +181,7 @@ TEST(ChooseNativeShape, native_without_cuts)
 }
 
 /// Matrices that are not multiplied must be types of the driver, too.
-TEST(ChooseNativeShape, matrices_without_operations)
+TEST(ChooseNativeShape, MatricesWithoutOperations)
 {
    CmatUses u = uses({floats(16, 16, 16)});
    u.matrices.push_back(matrix(GLSL_TYPE_FLOAT16, 16, 16, GLSL_CMAT_USE_ACCUMULATOR));
@@ -192,7 +192,7 @@ TEST(ChooseNativeShape, matrices_without_operations)
 }
 
 /// A matrix without a use stays whole beside matrices that are cut.
-TEST(ChooseNativeShape, keeps_matrices_without_a_use_whole)
+TEST(ChooseNativeShape, KeepsMatricesWithoutAUseWhole)
 {
    const std::vector<MatrixOperation> native = {floats(8, 8, 8), floats(16, 16, 16)};
    CmatUses u = uses({floats(24, 8, 8)});

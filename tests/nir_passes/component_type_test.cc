@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-TEST(ComponentTypes, each_row_is_a_type_of_its_own)
+TEST(ComponentTypes, EachRowIsATypeOfItsOwn)
 {
    std::set<ComponentType> types;
    std::set<std::string> names;
@@ -33,7 +33,7 @@ TEST(ComponentTypes, each_row_is_a_type_of_its_own)
    EXPECT_EQ(types.size(), 14u);
 }
 
-TEST(ComponentTypes, values_are_vulkans)
+TEST(ComponentTypes, ValuesAreVulkans)
 {
    EXPECT_EQ(uint32_t(ComponentType::f16), uint32_t(VK_COMPONENT_TYPE_FLOAT16_KHR));
    EXPECT_EQ(uint32_t(ComponentType::f64), uint32_t(VK_COMPONENT_TYPE_FLOAT64_KHR));
@@ -44,7 +44,7 @@ TEST(ComponentTypes, values_are_vulkans)
 }
 
 /// An integer's bits have no sign; each operation defines it.
-TEST(ComponentTypes, signs_are_for_operations_to_say)
+TEST(ComponentTypes, SignsAreForOperationsToSay)
 {
    EXPECT_EQ(component_type(GLSL_TYPE_INT8, false), ComponentType::u8);
    EXPECT_EQ(component_type(GLSL_TYPE_UINT8, true), ComponentType::s8);
@@ -55,7 +55,7 @@ TEST(ComponentTypes, signs_are_for_operations_to_say)
    EXPECT_EQ(component_type(GLSL_TYPE_BOOL, false), std::nullopt);
 }
 
-TEST(ComponentTypes, of_a_matrix)
+TEST(ComponentTypes, OfAMatrix)
 {
    glsl_cmat_description desc = {};
    desc.element_type = GLSL_TYPE_INT16;

@@ -57,7 +57,7 @@ struct Matrices : test::Built {
    nir_deref_instr *x, *y, *array;
 };
 
-TEST(LowerCmatInserts, another_matrix_is_copied_before)
+TEST(LowerCmatInserts, AnotherMatrixIsCopiedBefore)
 {
    Matrices m;
    m.insert(m.x, m.y);
@@ -66,7 +66,7 @@ TEST(LowerCmatInserts, another_matrix_is_copied_before)
    EXPECT_LT(text.find("@cmat_copy"), text.find("@cmat_insert")) << text;
 }
 
-TEST(LowerCmatInserts, the_same_matrix_is_not)
+TEST(LowerCmatInserts, TheSameMatrixIsNot)
 {
    Matrices m;
    m.insert(m.x, m.x);
@@ -74,7 +74,7 @@ TEST(LowerCmatInserts, the_same_matrix_is_not)
    EXPECT_EQ(m.copies(), 0u);
 }
 
-TEST(LowerCmatInserts, elements_of_an_array_are_told_apart)
+TEST(LowerCmatInserts, ElementsOfAnArrayAreToldApart)
 {
    Matrices m;
    m.insert(m.element(0), m.element(1));

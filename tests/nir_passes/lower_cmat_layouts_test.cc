@@ -39,7 +39,7 @@ void main()
    return read_shader(source.shader_source(), Consumer::driver, 32);
 }
 
-TEST(LowerCmatLayouts, loops_over_components)
+TEST(LowerCmatLayouts, LoopsOverComponents)
 {
    for (const char *layout : {"4202", "4203"}) {
       Result<Shader> shader = read(layout, "2");
@@ -57,7 +57,7 @@ TEST(LowerCmatLayouts, loops_over_components)
    }
 }
 
-TEST(LowerCmatLayouts, looks_at_bounds_with_robust_access)
+TEST(LowerCmatLayouts, LooksAtBoundsWithRobustAccess)
 {
    Result<Shader> shader = read("4202", "1");
    ASSERT_TRUE(shader) << shader.error().message;
@@ -66,7 +66,7 @@ TEST(LowerCmatLayouts, looks_at_bounds_with_robust_access)
 }
 
 /// The front end checks the specialized module.
-TEST(LowerCmatLayouts, specialized_strides)
+TEST(LowerCmatLayouts, SpecializedStrides)
 {
    EXPECT_TRUE(read("4203", "STRIDE", {4}));
    for (const uint32_t wrong : {0u, 3u, 8u}) {

@@ -45,7 +45,7 @@ void main()
 )");
 }
 
-TEST(LowerCmatPerElement, operations_are_whole_before)
+TEST(LowerCmatPerElement, OperationsAreWholeBefore)
 {
    const test::Source shader_source = source();
    const Result<Shader> shader = read_shader(shader_source.shader_source(), Consumer::cpu, 32);
@@ -65,7 +65,7 @@ TEST(LowerCmatPerElement, operations_are_whole_before)
    EXPECT_EQ(exec_list_length(&nir->functions), 2u) << text;
 }
 
-TEST(LowerCmatPerElement, calls_in_a_loop)
+TEST(LowerCmatPerElement, CallsInALoop)
 {
    const test::Source shader_source = source();
    const Result<Shader> shader = read_shader(shader_source.shader_source(), Consumer::cpu, 32);

@@ -85,7 +85,7 @@ unsigned shuffles(const Case &c, uint32_t subgroup_size)
 }
 
 /// The combining function stays a function; no other function does.
-TEST(LowerCmatReduce, operations_are_whole_before)
+TEST(LowerCmatReduce, OperationsAreWholeBefore)
 {
    for (const Over over : every_reduction) {
       Case c = {over};
@@ -111,7 +111,7 @@ TEST(LowerCmatReduce, operations_are_whole_before)
    }
 }
 
-TEST(LowerCmatReduce, few_shuffles_in_registers)
+TEST(LowerCmatReduce, FewShufflesInRegisters)
 {
    EXPECT_EQ(shuffles({Over::rows}, 32), 12u);
    EXPECT_EQ(shuffles({Over::columns}, 32), 4u);
@@ -122,7 +122,7 @@ TEST(LowerCmatReduce, few_shuffles_in_registers)
 }
 
 /// The number follows from the map of registers, for types, sizes and subgroups.
-TEST(LowerCmatReduce, shuffles_are_those_between_blocks)
+TEST(LowerCmatReduce, ShufflesAreThoseBetweenBlocks)
 {
    struct Size {
       uint32_t rows, cols;
@@ -150,7 +150,7 @@ TEST(LowerCmatReduce, shuffles_are_those_between_blocks)
 
 /// Four steps of pairs. Each reads the other element by its number, and the last step writes the
 /// result.
-TEST(LowerCmatReduce, steps_in_private_tiles)
+TEST(LowerCmatReduce, StepsInPrivateTiles)
 {
    const std::string text = lowered({Over::rows}, 32, MatrixForm::private_tiles);
    EXPECT_EQ(count(text, "@cmat_element_weft"), 4u) << text;
@@ -164,7 +164,7 @@ TEST(LowerCmatReduce, steps_in_private_tiles)
 }
 
 /// A step must not read its own results: three columns are one step.
-TEST(LowerCmatReduce, one_step_to_the_same_matrix)
+TEST(LowerCmatReduce, OneStepToTheSameMatrix)
 {
    const std::string text =
       lowered({Over::rows, "float", 8, 3, 8, 3}, 32, MatrixForm::private_tiles);

@@ -37,7 +37,7 @@ std::string lowered(const std::string &main, const ScopePlan &plan)
 }
 
 /// Each subgroup has 16 of 64 rows. B is whole, and the first subgroup stores it.
-TEST(LowerCmatScope, subgroups_have_bands)
+TEST(LowerCmatScope, SubgroupsHaveBands)
 {
    const std::string text = lowered(R"(
       A a; B b; ACC(64, 32) c;
@@ -57,7 +57,7 @@ TEST(LowerCmatScope, subgroups_have_bands)
 }
 
 /// Three subgroups have 8 of 24 rows each. The fourth has the same rows as the first.
-TEST(LowerCmatScope, fewer_bands_than_subgroups)
+TEST(LowerCmatScope, FewerBandsThanSubgroups)
 {
    const std::string text = lowered(R"(
       ACC(24, 32) c;
@@ -71,7 +71,7 @@ TEST(LowerCmatScope, fewer_bands_than_subgroups)
 
 /// An operation on a band has the band's place in the matrix. Matrices of one band have no place of
 /// their own, and one subgroup stores them.
-TEST(LowerCmatScope, whole_operations_have_an_origin)
+TEST(LowerCmatScope, WholeOperationsHaveAnOrigin)
 {
    const std::string layout = "tensorLayoutNV<1> t = "
                               "setTensorLayoutDimensionNV(createTensorLayoutNV(1), 512);";
@@ -92,7 +92,7 @@ TEST(LowerCmatScope, whole_operations_have_an_origin)
 }
 
 /// Each subgroup has all elements, and the first one stores them.
-TEST(LowerCmatScope, whole_matrices)
+TEST(LowerCmatScope, WholeMatrices)
 {
    const std::string text = lowered(scope_reduction("Column"), {.subgroups = 4});
    EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 64, 32")) << text;
@@ -100,7 +100,7 @@ TEST(LowerCmatScope, whole_matrices)
    EXPECT_EQ(test::count(text, "if "), 1u) << text;
 }
 
-TEST(LowerCmatScope, reductions_of_rows_stay_in_the_band)
+TEST(LowerCmatScope, ReductionsOfRowsStayInTheBand)
 {
    const std::string text = lowered(scope_reduction("Row"), bands);
    EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 16, 32")) << text;
@@ -108,7 +108,7 @@ TEST(LowerCmatScope, reductions_of_rows_stay_in_the_band)
 }
 
 /// Each band is reduced first; then subgroups share a row of each.
-TEST(LowerCmatScope, reductions_of_columns_share_a_row_of_each_band)
+TEST(LowerCmatScope, ReductionsOfColumnsShareARowOfEachBand)
 {
    const std::string text = lowered(scope_reduction("Column"), staging(4 * 32));
    EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 16, 32")) << text;
@@ -117,7 +117,7 @@ TEST(LowerCmatScope, reductions_of_columns_share_a_row_of_each_band)
    EXPECT_TRUE(has(text, "uint[128] staging")) << text;
 }
 
-TEST(LowerCmatScope, reductions_of_all_share_an_element_of_each_band)
+TEST(LowerCmatScope, ReductionsOfAllShareAnElementOfEachBand)
 {
    const std::string text = lowered(scope_reduction("RowAndColumn"), staging(4));
    EXPECT_TRUE(has(text, "<float, SCOPE_SUBGROUP, 16, 32")) << text;
@@ -125,7 +125,7 @@ TEST(LowerCmatScope, reductions_of_all_share_an_element_of_each_band)
    EXPECT_TRUE(has(text, "uint[4] staging")) << text;
 }
 
-TEST(LowerCmatScope, each_iteration_shares)
+TEST(LowerCmatScope, EachIterationShares)
 {
    const std::string text = lowered("for (uint i = 0; i < 2 + gl_WorkGroupID.x; i++) {" +
                                        scope_reduction("RowAndColumn") + "}",
@@ -135,7 +135,7 @@ TEST(LowerCmatScope, each_iteration_shares)
 }
 
 /// If both matrices have equally many bands, the squares lie in their own band.
-TEST(LowerCmatScope, reductions_of_squares)
+TEST(LowerCmatScope, ReductionsOfSquares)
 {
    const auto reduced = [](const std::string &rows, const std::string &half,
                            const ScopePlan &plan) {
@@ -153,7 +153,7 @@ TEST(LowerCmatScope, reductions_of_squares)
    EXPECT_EQ(test::count(shared, "@cmat_reduce_weft"), 0u) << shared;
 }
 
-TEST(LowerCmatScope, accumulators_that_become_b_share_the_matrix)
+TEST(LowerCmatScope, AccumulatorsThatBecomeBShareTheMatrix)
 {
    const std::string text = lowered(R"(
       ACC(16, 32) c;
@@ -165,7 +165,7 @@ TEST(LowerCmatScope, accumulators_that_become_b_share_the_matrix)
 }
 
 /// Two bands of 16 columns, each in two subgroups.
-TEST(LowerCmatScope, b_in_bands)
+TEST(LowerCmatScope, BInBands)
 {
    const std::string text = lowered(scope_products(), bands_of_b(FormOfB::staged, 16 * 32));
    EXPECT_TRUE(has(text, "<float16_t, SCOPE_SUBGROUP, 16, 16, B>")) << text;
@@ -175,7 +175,7 @@ TEST(LowerCmatScope, b_in_bands)
    EXPECT_EQ(test::count(text, "@cmat_store"), 2u) << text;
 }
 
-TEST(LowerCmatScope, b_in_bands_of_a_workgroup_matrix)
+TEST(LowerCmatScope, BInBandsOfAWorkgroupMatrix)
 {
    const std::string text = lowered(scope_products(), bands_of_b(FormOfB::workgroup_matrix, 0));
    EXPECT_TRUE(has(text, "<float16_t, SCOPE_SUBGROUP, 16, 16, B>")) << text;
@@ -187,7 +187,7 @@ TEST(LowerCmatScope, b_in_bands_of_a_workgroup_matrix)
 }
 
 /// The workgroup has one matrix of each type, which a later product fills again.
-TEST(LowerCmatScope, products_share_a_workgroup_matrix)
+TEST(LowerCmatScope, ProductsShareAWorkgroupMatrix)
 {
    const std::string text =
       lowered(scope_products() + "coopMatStore(coopMatMulAdd(a, b, c), f, 1, 32, "

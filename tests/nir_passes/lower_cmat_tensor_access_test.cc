@@ -89,13 +89,13 @@ Paths paths_to(const std::string &first, bool is_aligned = true, const std::stri
    return paths;
 }
 
-TEST(LowerCmatTensorAccess, slices_are_whole)
+TEST(LowerCmatTensorAccess, SlicesAreWhole)
 {
    EXPECT_EQ(paths_to("memory.data, 0"), whole);
 }
 
 /// VUID-RuntimeSpirv-OpCooperativeMatrixLoadKHR-08986: 16 bytes.
-TEST(LowerCmatTensorAccess, whole_loads_are_aligned)
+TEST(LowerCmatTensorAccess, WholeLoadsAreAligned)
 {
    EXPECT_EQ(paths_to("memory.data, 8"), whole);
    EXPECT_EQ(paths_to("memory.data, 4"), by_elements);
@@ -107,7 +107,7 @@ TEST(LowerCmatTensorAccess, whole_loads_are_aligned)
    EXPECT_EQ(paths_to("memory.data, 0", true, "number"), either);
 }
 
-TEST(LowerCmatTensorAccess, private_tiles_need_no_alignment)
+TEST(LowerCmatTensorAccess, PrivateTilesNeedNoAlignment)
 {
    for (const char *first : {"memory.data, 1", "memory.data, number", "halves.data, 0"})
       EXPECT_EQ(paths_to(first, false), whole) << first;

@@ -72,7 +72,7 @@ unsigned count_pointers(nir_shader *nir, nir_variable_mode mode)
    return count;
 }
 
-TEST(LowerDecodePointers, reads_the_storage_buffer)
+TEST(LowerDecodePointers, ReadsTheStorageBuffer)
 {
    for (const char *body : {
            "return float(b.d) * float(b.q[in_block[1]]);",
@@ -95,7 +95,7 @@ TEST(LowerDecodePointers, reads_the_storage_buffer)
    }
 }
 
-TEST(LowerDecodePointers, refuses_pointers_that_are_numbers)
+TEST(LowerDecodePointers, RefusesPointersThatAreNumbers)
 {
    TypeTable types;
    const Result<Shader> shader = read_inlined("return float(uint(uint64_t(b)) & 255u);");
@@ -107,7 +107,7 @@ TEST(LowerDecodePointers, refuses_pointers_that_are_numbers)
 
 /// llama.cpp's attention has an offset to a decode function's block that depends on a
 /// specialization constant.
-TEST(LowerDecodePointers, ignores_code_that_constants_disable)
+TEST(LowerDecodePointers, IgnoresCodeThatConstantsDisable)
 {
    TypeTable types;
    const Result<Shader> shader =

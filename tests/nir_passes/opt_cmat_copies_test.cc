@@ -83,7 +83,7 @@ void main()
    return Optimized{test::body(nir), reads_object(nir)};
 }
 
-TEST(OptCmatCopies, tensor_loads_write_where_their_result_goes)
+TEST(OptCmatCopies, TensorLoadsWriteWhereTheirResultGoes)
 {
    for (const char *load : {"coopMatLoadTensorNV(a, memory.data, 0, part);",
                             "coopMatLoadTensorNV(a, memory.data, 0, part, turned);"}) {
@@ -96,7 +96,7 @@ TEST(OptCmatCopies, tensor_loads_write_where_their_result_goes)
 }
 
 /// A load reads the elements that a clip leaves out, from the matrix itself.
-TEST(OptCmatCopies, clipped_elements_are_kept_in_place)
+TEST(OptCmatCopies, ClippedElementsAreKeptInPlace)
 {
    const auto [text, reads_object] = optimized("coopMatLoadTensorNV(a, memory.data, 0, part, "
                                                "setTensorViewClipNV(turned, 0, clip, 0, 16));");
@@ -106,7 +106,7 @@ TEST(OptCmatCopies, clipped_elements_are_kept_in_place)
 
 /// The result of a per-element operation has no reader: the operation stays if its function has
 /// effects.
-TEST(OptCmatCopies, calls_with_effects_stay)
+TEST(OptCmatCopies, CallsWithEffectsStay)
 {
    for (const bool stores : {false, true}) {
       const std::string body = stores ? "data[row] = x; return x;" : "return x * data[row];";
@@ -135,7 +135,7 @@ void main()
 }
 
 /// A matrix that is loaded again in each iteration, but is still a phi of the loop.
-TEST(OptCmatCopies, what_loops_carry_for_nobody_goes)
+TEST(OptCmatCopies, WhatLoopsCarryForNobodyGoes)
 {
    glsl_cmat_description desc = {};
    desc.element_type = GLSL_TYPE_FLOAT16;
@@ -207,7 +207,7 @@ uint64_t steps_of_additions(unsigned n, bool one_variable)
    return steps;
 }
 
-TEST(OptCmatCopies, work_grows_with_the_shader)
+TEST(OptCmatCopies, WorkGrowsWithTheShader)
 {
    for (const bool one_variable : {false, true}) {
       const uint64_t once = steps_of_additions(200, one_variable),
@@ -218,7 +218,7 @@ TEST(OptCmatCopies, work_grows_with_the_shader)
 }
 
 /// All copies first, then all their readers; and all results are unused.
-TEST(OptCmatCopies, work_grows_with_distant_uses)
+TEST(OptCmatCopies, WorkGrowsWithDistantUses)
 {
    glsl_cmat_description desc = {};
    desc.element_type = GLSL_TYPE_FLOAT;
@@ -261,7 +261,7 @@ TEST(OptCmatCopies, work_grows_with_distant_uses)
 
 /// A copy is not forwarded past a write of its source. A result is not computed early past a read
 /// of its destination.
-TEST(OptCmatCopies, copies_that_are_needed_stay)
+TEST(OptCmatCopies, CopiesThatAreNeededStay)
 {
    glsl_cmat_description desc = {};
    desc.element_type = GLSL_TYPE_FLOAT;
@@ -317,7 +317,7 @@ TEST(OptCmatCopies, copies_that_are_needed_stay)
 
 /// A temporary that is changed several times before its copy. Each case but the first has a reason
 /// why the destination cannot take its place.
-TEST(OptCmatCopies, changes_of_a_temporary_happen_in_its_destination)
+TEST(OptCmatCopies, ChangesOfATemporaryHappenInItsDestination)
 {
    glsl_cmat_description desc = {};
    desc.element_type = GLSL_TYPE_FLOAT;

@@ -46,7 +46,7 @@ bool loads_in_place(const std::string &between, const std::string &behind = "",
    return progress;
 }
 
-TEST(OptCmatLoadColumns, moves_the_load_between_the_barriers)
+TEST(OptCmatLoadColumns, MovesTheLoadBetweenTheBarriers)
 {
    const auto [progress, text] = run("");
    EXPECT_TRUE(progress);
@@ -59,12 +59,12 @@ TEST(OptCmatLoadColumns, moves_the_load_between_the_barriers)
       << text;
 }
 
-TEST(OptCmatLoadColumns, passes_instructions_that_keep_memory)
+TEST(OptCmatLoadColumns, PassesInstructionsThatKeepMemory)
 {
    EXPECT_TRUE(loads_in_place("c = c + ACC(64, 32)(f[5]);"));
 }
 
-TEST(OptCmatLoadColumns, stays_before_instructions_that_may_change_memory)
+TEST(OptCmatLoadColumns, StaysBeforeInstructionsThatMayChangeMemory)
 {
    EXPECT_FALSE(loads_in_place("h[gl_LocalInvocationIndex] = float16_t(0);"));
    EXPECT_FALSE(loads_in_place("atomicAdd(n, 1);"));
@@ -72,7 +72,7 @@ TEST(OptCmatLoadColumns, stays_before_instructions_that_may_change_memory)
    EXPECT_FALSE(loads_in_place("if (f[5] > 0) return;"));
 }
 
-TEST(OptCmatLoadColumns, stays_for_other_uses_of_the_matrix)
+TEST(OptCmatLoadColumns, StaysForOtherUsesOfTheMatrix)
 {
    EXPECT_FALSE(loads_in_place("", "c = coopMatMulAdd(A(2), b, c);"));
    EXPECT_FALSE(

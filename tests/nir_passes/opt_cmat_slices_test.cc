@@ -65,7 +65,7 @@ bool is_sliced(const std::string &text)
           text.find("coopmat<float16_t, SCOPE_SUBGROUP, 4, 16, B> slice") != text.npos;
 }
 
-TEST(OptCmatSlices, what_is_more_than_the_registers_is_multiplied_in_a_loop)
+TEST(OptCmatSlices, WhatIsMoreThanTheRegistersIsMultipliedInALoop)
 {
    const std::string text = sliced({});
    EXPECT_TRUE(is_sliced(text)) << text;
@@ -74,22 +74,22 @@ TEST(OptCmatSlices, what_is_more_than_the_registers_is_multiplied_in_a_loop)
    EXPECT_EQ(test::count(text, "@cmat_load"), 8u + 8u + 16u) << text;
 }
 
-TEST(OptCmatSlices, slices_may_lie_across_lines)
+TEST(OptCmatSlices, SlicesMayLieAcrossLines)
 {
    EXPECT_TRUE(is_sliced(sliced({.layout_of_a = "ColumnMajor"})));
 }
 
-TEST(OptCmatSlices, what_fits_stays)
+TEST(OptCmatSlices, WhatFitsStays)
 {
    EXPECT_FALSE(is_sliced(sliced({.tiles = "2"})));
 }
 
-TEST(OptCmatSlices, narrow_sums_are_rounded_once)
+TEST(OptCmatSlices, NarrowSumsAreRoundedOnce)
 {
    EXPECT_FALSE(is_sliced(sliced({.type = "float16_t"})));
 }
 
-TEST(OptCmatSlices, memory_that_may_change_is_read_before)
+TEST(OptCmatSlices, MemoryThatMayChangeIsReadBefore)
 {
    EXPECT_FALSE(is_sliced(sliced({.between = "barrier();"})));
    EXPECT_FALSE(is_sliced(sliced({.between = "factors[gl_LocalInvocationIndex] = float16_t(0);"})));

@@ -48,14 +48,14 @@ std::string planned(const CmatUses &uses, MatrixForm form)
 constexpr MatrixForm registers = MatrixForm::registers, private_tiles = MatrixForm::private_tiles,
                      drivers = MatrixForm::driver_tiles;
 
-TEST(PlanCmatForm, native_matrices_are_not_cut)
+TEST(PlanCmatForm, NativeMatricesAreNotCut)
 {
    EXPECT_EQ(planned(product(16, 16, 16), private_tiles), "private tiles");
    EXPECT_EQ(planned(product(16, 16, 16), drivers), "driver's tiles");
    EXPECT_EQ(planned(product(16, 16, 16), registers), "registers");
 }
 
-TEST(PlanCmatForm, larger_matrices_are_cut)
+TEST(PlanCmatForm, LargerMatricesAreCut)
 {
    EXPECT_EQ(planned(product(32, 16, 64), private_tiles),
              "private tiles, cut to 16x16, k 16 of 16 bits");
@@ -64,14 +64,14 @@ TEST(PlanCmatForm, larger_matrices_are_cut)
 }
 
 /// Private tiles are padded.
-TEST(PlanCmatForm, matrices_that_no_tile_divides)
+TEST(PlanCmatForm, MatricesThatNoTileDivides)
 {
    EXPECT_EQ(planned(product(8, 8, 8), private_tiles),
              "private tiles, cut to 16x16, k 16 of 16 bits");
    EXPECT_EQ(planned(product(8, 8, 8), drivers), "registers");
 }
 
-TEST(PlanCmatForm, types_without_tiles)
+TEST(PlanCmatForm, TypesWithoutTiles)
 {
    CmatUses uses = product(16, 16, 16);
    uses.matrices.push_back(matrix(GLSL_TYPE_DOUBLE, 16, 16, GLSL_CMAT_USE_ACCUMULATOR));
@@ -81,7 +81,7 @@ TEST(PlanCmatForm, types_without_tiles)
 }
 
 /// A driver does not report the place of an element.
-TEST(PlanCmatForm, single_elements)
+TEST(PlanCmatForm, SingleElements)
 {
    CmatUses uses = product(16, 16, 16);
    uses.single_elements = true;
@@ -89,7 +89,7 @@ TEST(PlanCmatForm, single_elements)
    EXPECT_EQ(planned(uses, drivers), "registers");
 }
 
-TEST(PlanCmatForm, matrices_without_a_use)
+TEST(PlanCmatForm, MatricesWithoutAUse)
 {
    CmatUses uses = product(16, 16, 16);
    uses.matrices.push_back(matrix(GLSL_TYPE_FLOAT16, 16, 16, GLSL_CMAT_USE_NONE));
@@ -97,7 +97,7 @@ TEST(PlanCmatForm, matrices_without_a_use)
    EXPECT_EQ(planned(uses, drivers), "registers");
 }
 
-TEST(PlanCmatForm, shaders_without_matrices)
+TEST(PlanCmatForm, ShadersWithoutMatrices)
 {
    EXPECT_EQ(planned({}, private_tiles), "registers");
    EXPECT_EQ(planned({}, drivers), "registers");

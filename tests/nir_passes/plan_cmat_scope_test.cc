@@ -49,7 +49,7 @@ std::string planned(const std::string &main, const ScopeOptions &options = with_
 
 const std::string whole = "4 subgroups, each with whole matrices";
 
-TEST(PlanCmatScope, shaders_without_such_matrices)
+TEST(PlanCmatScope, ShadersWithoutSuchMatrices)
 {
    EXPECT_EQ(planned("f[0] = 1;"), "none");
    EXPECT_EQ(planned(R"(
@@ -60,7 +60,7 @@ TEST(PlanCmatScope, shaders_without_such_matrices)
 }
 
 /// Bands have at least 8 rows, and 16 columns of B.
-TEST(PlanCmatScope, bands)
+TEST(PlanCmatScope, Bands)
 {
    const ScopePlan plan = {.subgroups = 4, .is_cut = true, .b = FormOfB::staged};
    const auto bands = [&](glsl_cmat_use use, uint16_t rows, uint16_t cols) {
@@ -80,7 +80,7 @@ TEST(PlanCmatScope, bands)
    EXPECT_EQ(bands(GLSL_CMAT_USE_B, 16, 16), (Bands{1, 16}));
 }
 
-TEST(PlanCmatScope, products)
+TEST(PlanCmatScope, Products)
 {
    const std::string bands =
       "; 64x16 f16 (A): 4 bands of 16 rows; 64x32 f32 (accumulator): 4 bands of 16 rows; 16x32 f16 "
@@ -91,7 +91,7 @@ TEST(PlanCmatScope, products)
 
 /// B is staged, if it fits into the shared memory. Kernels may have wider components, so a
 /// workgroup's matrix takes four times its bytes.
-TEST(PlanCmatScope, products_with_bands_of_b)
+TEST(PlanCmatScope, ProductsWithBandsOfB)
 {
    constexpr uint32_t bytes_of_b = 16 * 32 * 2;
    const auto form = [&](uint32_t bytes, bool has_workgroup_matrices) {
@@ -106,7 +106,7 @@ TEST(PlanCmatScope, products_with_bands_of_b)
 }
 
 /// An exchange needs a row, or one element, of each band.
-TEST(PlanCmatScope, reductions)
+TEST(PlanCmatScope, Reductions)
 {
    const std::string c = "; 64x32 f32 (accumulator): 4 bands of 16 rows";
    EXPECT_EQ(planned(scope_reduction("Row"), with_memory(0)), "4 subgroups, B whole" + c);
@@ -117,7 +117,7 @@ TEST(PlanCmatScope, reductions)
 }
 
 /// If the source has more bands than the result, the whole source is exchanged.
-TEST(PlanCmatScope, reductions_of_squares)
+TEST(PlanCmatScope, ReductionsOfSquares)
 {
    const auto form = [](const std::string &rows, const std::string &half) {
       const std::string text = planned("ACC(" + rows + ", 32) c; ACC(" + half + R"(, 16) d;
@@ -131,7 +131,7 @@ TEST(PlanCmatScope, reductions_of_squares)
 }
 
 /// Components are converted before the exchange.
-TEST(PlanCmatScope, accumulators_that_become_b)
+TEST(PlanCmatScope, AccumulatorsThatBecomeB)
 {
    EXPECT_EQ(planned(R"(
       ACC(16, 32) c;
@@ -142,7 +142,7 @@ TEST(PlanCmatScope, accumulators_that_become_b)
 }
 
 /// The band of a single element is unknown.
-TEST(PlanCmatScope, matrices_with_reads_of_single_elements_are_not_cut)
+TEST(PlanCmatScope, MatricesWithReadsOfSingleElementsAreNotCut)
 {
    const Shader shader = test::scope_shader(scope_reduction("Row"));
    nir_function_impl *impl = nir_shader_get_entrypoint(shader.get());
@@ -158,7 +158,7 @@ TEST(PlanCmatScope, matrices_with_reads_of_single_elements_are_not_cut)
 }
 
 /// A tensor load gives all subgroups the same B. Subgroups may set components to different values.
-TEST(PlanCmatScope, components_of_a_whole_b)
+TEST(PlanCmatScope, ComponentsOfAWholeB)
 {
    const std::string tensor = "B b = B(0); tensorLayoutNV<1> t = "
                               "setTensorLayoutDimensionNV(createTensorLayoutNV(1), 512);";
@@ -181,7 +181,7 @@ TEST(PlanCmatScope, components_of_a_whole_b)
 }
 
 /// A band of B is exchanged with its components.
-TEST(PlanCmatScope, components_of_b_in_bands)
+TEST(PlanCmatScope, ComponentsOfBInBands)
 {
    const auto is_cut = [](const std::string &b) {
       return planned(b + R"( b;
@@ -193,7 +193,7 @@ TEST(PlanCmatScope, components_of_b_in_bands)
    EXPECT_FALSE(is_cut("coopmat<float16_t, gl_ScopeWorkgroup, 16, 16, gl_MatrixUseB>"));
 }
 
-TEST(PlanCmatScope, matrices_without_a_use_are_not_cut)
+TEST(PlanCmatScope, MatricesWithoutAUseAreNotCut)
 {
    const auto form = [](const std::string &type) {
       return planned(type + R"( m;
@@ -213,7 +213,7 @@ TEST(PlanCmatScope, matrices_without_a_use_are_not_cut)
 }
 
 /// Variables with a layout of the shader's own leave no room for others.
-TEST(PlanCmatScope, shared_memory_with_a_layout)
+TEST(PlanCmatScope, SharedMemoryWithALayout)
 {
    const Shader shader = test::scope_shader(scope_reduction("Column"));
    shader.get()->info.shared_memory_explicit_layout = true;
@@ -223,7 +223,7 @@ TEST(PlanCmatScope, shared_memory_with_a_layout)
    EXPECT_NE(planned(rows.get(), with_memory(enough)), whole);
 }
 
-TEST(PlanCmatScope, subgroups_must_fill_the_workgroup)
+TEST(PlanCmatScope, SubgroupsMustFillTheWorkgroup)
 {
    EXPECT_EQ(planned("ACC(64, 32) c; if (c.length() == 1) return;",
                      {.subgroup_size = 24, .staging_bytes = enough}),

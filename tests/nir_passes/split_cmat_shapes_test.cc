@@ -46,7 +46,7 @@ std::string lowered(
    return test::body(nir);
 }
 
-TEST(SplitCmatShapes, a_product_is_the_products_of_tiles)
+TEST(SplitCmatShapes, AProductIsTheProductsOfTiles)
 {
    const std::string text = lowered(R"(
       A a; B b; ACC c;
@@ -60,7 +60,7 @@ TEST(SplitCmatShapes, a_product_is_the_products_of_tiles)
 }
 
 /// Eight columns on, or eight rows of the stride's bytes; strides stay the whole matrix's.
-TEST(SplitCmatShapes, tiles_lie_within_the_matrix)
+TEST(SplitCmatShapes, TilesLieWithinTheMatrix)
 {
    const std::string text = lowered(R"(
       B b;
@@ -100,7 +100,7 @@ std::string with_columns(const std::string &rows)
 }
 
 /// One of the two tiles lies at the edge and is filled element by element first.
-TEST(SplitCmatShapes, columns_are_loaded_into_their_tiles)
+TEST(SplitCmatShapes, ColumnsAreLoadedIntoTheirTiles)
 {
    const std::string text = with_columns("16");
    EXPECT_EQ(test::count(text, "@cmat_load"), 2u) << text;
@@ -112,7 +112,7 @@ TEST(SplitCmatShapes, columns_are_loaded_into_their_tiles)
 }
 
 /// The driver defines the number of components of a tile.
-TEST(SplitCmatShapes, components_are_numbered_by_tile)
+TEST(SplitCmatShapes, ComponentsAreNumberedByTile)
 {
    const std::string text = lowered(R"(
       ACC c = ACC(0);
@@ -127,7 +127,7 @@ TEST(SplitCmatShapes, components_are_numbered_by_tile)
    EXPECT_EQ(test::count(text, "@cmat_insert"), 1u) << text;
 }
 
-TEST(SplitCmatShapes, operations_on_components_are_done_for_each_tile)
+TEST(SplitCmatShapes, OperationsOnComponentsAreDoneForEachTile)
 {
    const std::string text = lowered(R"(
       ACC c;
@@ -139,7 +139,7 @@ TEST(SplitCmatShapes, operations_on_components_are_done_for_each_tile)
 }
 
 /// The second tile has four of the 12 columns: only its elements are accessed one by one.
-TEST(SplitCmatShapes, tiles_at_the_edge_are_accessed_by_element)
+TEST(SplitCmatShapes, TilesAtTheEdgeAreAccessedByElement)
 {
    const std::string text = lowered(R"(
       coopmat<float16_t, gl_ScopeSubgroup, 8, 12, gl_MatrixUseA> a;
@@ -155,7 +155,7 @@ TEST(SplitCmatShapes, tiles_at_the_edge_are_accessed_by_element)
 
 /// For any number of tiles, the code has one loop for whole tiles and one for each edge, with a
 /// corner.
-TEST(SplitCmatShapes, many_tiles_are_loops)
+TEST(SplitCmatShapes, ManyTilesAreLoops)
 {
    const std::string text = lowered(R"(
       coopmat<float, gl_ScopeSubgroup, 132, 244, gl_MatrixUseAccumulator> c, d;
@@ -185,7 +185,7 @@ TEST(SplitCmatShapes, many_tiles_are_loops)
    EXPECT_EQ(test::count(product("160"), "@cmat_muladd"), 2u) << product("160");
 }
 
-TEST(SplitCmatShapes, long_sums_are_rounded_or_saturate_once)
+TEST(SplitCmatShapes, LongSumsAreRoundedOrSaturateOnce)
 {
    const std::string rounded = lowered(R"(
       coopmat<float16_t, gl_ScopeSubgroup, 8, 32, gl_MatrixUseA> a;
@@ -214,7 +214,7 @@ TEST(SplitCmatShapes, long_sums_are_rounded_or_saturate_once)
 
 /// Runs of four; a tile has 16. 32 invocations take two tiles at once, if these lie behind each
 /// other.
-TEST(SplitCmatShapes, runs_of_small_tiles_are_numbered_together)
+TEST(SplitCmatShapes, RunsOfSmallTilesAreNumberedTogether)
 {
    const auto number_runs = [](nir_builder *b) {
       nir_foreach_function_temp_variable(var, b->impl) {
@@ -250,7 +250,7 @@ TEST(SplitCmatShapes, runs_of_small_tiles_are_numbered_together)
 }
 
 /// The padding of factors along K stays zero, because it takes part in sums.
-TEST(SplitCmatShapes, padding_of_factors_stays_zero)
+TEST(SplitCmatShapes, PaddingOfFactorsStaysZero)
 {
    const auto clearings = [](const std::string &use, const std::string &size) {
       const std::string text = lowered(

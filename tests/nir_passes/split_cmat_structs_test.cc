@@ -34,7 +34,7 @@ Split split(const std::string &main)
    return {changed, test::body(shader->get())};
 }
 
-TEST(SplitCmatStructs, members_become_variables)
+TEST(SplitCmatStructs, MembersBecomeVariables)
 {
    const Split s = split(R"(
       Inner s;
@@ -46,7 +46,7 @@ TEST(SplitCmatStructs, members_become_variables)
    EXPECT_EQ(count(s.text, "uint s_1"), 1u) << s.text;
 }
 
-TEST(SplitCmatStructs, arrays_of_structs_become_arrays)
+TEST(SplitCmatStructs, ArraysOfStructsBecomeArrays)
 {
    const Split s = split(R"(
       Outer s[4];
@@ -63,7 +63,7 @@ TEST(SplitCmatStructs, arrays_of_structs_become_arrays)
    EXPECT_GE(count(s.text, "[2][4] s_0_0") + count(s.text, "[4][2] s_0_0"), 1u) << s.text;
 }
 
-TEST(SplitCmatStructs, structs_without_matrices_stay)
+TEST(SplitCmatStructs, StructsWithoutMatricesStay)
 {
    const Split s = split(R"(
       Plain p[2];

@@ -221,7 +221,7 @@ void expect_same(const oracle::TensorPlace &place, const oracle::TensorPlace &ex
    EXPECT_EQ(found->in_block, right->in_block);
 }
 
-TEST(TensorPlace, agrees_with_the_oracle)
+TEST(TensorPlace, AgreesWithTheOracle)
 {
    const uint32_t seed = test::mutation_seed();
    Random random(seed);
@@ -239,7 +239,7 @@ TEST(TensorPlace, agrees_with_the_oracle)
    }
 }
 
-TEST(TensorPlace, tells_whether_a_clip_leaves_elements_out)
+TEST(TensorPlace, TellsWhetherAClipLeavesElementsOut)
 {
    Random random(test::mutation_seed());
    Case c = random_case(random);

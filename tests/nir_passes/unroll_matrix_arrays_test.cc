@@ -44,7 +44,7 @@ void main()
    return test::before_lower_cmat(source);
 }
 
-TEST(UnrollMatrixArrays, loops_over_arrays_are_unrolled_and_those_along_k_are_not)
+TEST(UnrollMatrixArrays, LoopsOverArraysAreUnrolledAndThoseAlongKAreNot)
 {
    const std::string text = unrolled(R"(
             for (uint i = 0; i < 2; i++)
@@ -53,7 +53,7 @@ TEST(UnrollMatrixArrays, loops_over_arrays_are_unrolled_and_those_along_k_are_no
    EXPECT_EQ(test::count(text, "loop {"), 2u) << text;
 }
 
-TEST(UnrollMatrixArrays, an_index_may_be_computed)
+TEST(UnrollMatrixArrays, AnIndexMayBeComputed)
 {
    const std::string text = unrolled(R"(
             for (uint i = 0; i < 2; i++)
@@ -62,7 +62,7 @@ TEST(UnrollMatrixArrays, an_index_may_be_computed)
    EXPECT_EQ(test::count(text, "loop {"), 2u) << text;
 }
 
-TEST(UnrollMatrixArrays, an_index_of_unknown_range_stays)
+TEST(UnrollMatrixArrays, AnIndexOfUnknownRangeStays)
 {
    const std::string text = unrolled(R"(
             for (uint i = 0; i < count; i++)

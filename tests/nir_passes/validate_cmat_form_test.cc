@@ -62,7 +62,7 @@ struct Matrices : test::Built {
    }
 };
 
-TEST(ValidateCmatForm, a_product_is_legal_everywhere)
+TEST(ValidateCmatForm, AProductIsLegalEverywhere)
 {
    Matrices m;
    nir_deref_instr *c = m.accumulator("c"), *a = m.variable(matrix(GLSL_CMAT_USE_A), "a"),
@@ -73,7 +73,7 @@ TEST(ValidateCmatForm, a_product_is_legal_everywhere)
    EXPECT_EQ(m.breach(CmatStage::inserts_lowered), "");
 }
 
-TEST(ValidateCmatForm, packed_pointers_until_they_are_lowered)
+TEST(ValidateCmatForm, PackedPointersUntilTheyAreLowered)
 {
    Matrices m;
    weft_pack_decode_pointer(&m.b, m.buffer());
@@ -81,14 +81,14 @@ TEST(ValidateCmatForm, packed_pointers_until_they_are_lowered)
    EXPECT_TRUE(has(m.breach(CmatStage::scope_lowered), "a decode function's pointer is packed"));
 }
 
-TEST(ValidateCmatForm, other_numbers_may_be_packed)
+TEST(ValidateCmatForm, OtherNumbersMayBePacked)
 {
    Matrices m;
    nir_pack_64_2x32(&m.b, nir_imm_ivec2(&m.b, 1, 2));
    EXPECT_EQ(m.breach(CmatStage::inserts_lowered), "");
 }
 
-TEST(ValidateCmatForm, whole_accesses_until_they_are_expanded)
+TEST(ValidateCmatForm, WholeAccessesUntilTheyAreExpanded)
 {
    Matrices m;
    _nir_build_cmat_load_blocked_weft(&m.b, &m.accumulator("c")->def, &m.buffer()->def,
@@ -99,7 +99,7 @@ TEST(ValidateCmatForm, whole_accesses_until_they_are_expanded)
    m.is_forbidden_after(CmatStage::scope_lowered, "cmat_load_blocked_weft is whole");
 }
 
-TEST(ValidateCmatForm, calls_until_they_are_expanded)
+TEST(ValidateCmatForm, CallsUntilTheyAreExpanded)
 {
    Matrices m;
    nir_def *c = &m.accumulator("c")->def;
@@ -108,14 +108,14 @@ TEST(ValidateCmatForm, calls_until_they_are_expanded)
    m.is_forbidden_after(CmatStage::inserts_lowered, "cmat_per_element_weft is whole");
 }
 
-TEST(ValidateCmatForm, every_access_has_a_layout)
+TEST(ValidateCmatForm, EveryAccessHasALayout)
 {
    Matrices m;
    m.load(m.accumulator("c"), GLSL_MATRIX_LAYOUT_INHERITED, nir_imm_int(&m.b, 16));
    EXPECT_TRUE(has(m.breach(CmatStage::front_end), "cmat_load has no layout"));
 }
 
-TEST(ValidateCmatForm, workgroups_matrices_until_they_are_cut)
+TEST(ValidateCmatForm, WorkgroupsMatricesUntilTheyAreCut)
 {
    Matrices m;
    m.variable(matrix(GLSL_CMAT_USE_A, SCOPE_WORKGROUP), "a");
@@ -126,7 +126,7 @@ TEST(ValidateCmatForm, workgroups_matrices_until_they_are_cut)
    length.is_forbidden_after(CmatStage::front_end, "cmat_length is a matrix of another");
 }
 
-TEST(ValidateCmatForm, one_matrix_of_the_workgroup_is_b_of_products)
+TEST(ValidateCmatForm, OneMatrixOfTheWorkgroupIsBOfProducts)
 {
    Matrices m;
    nir_deref_instr *all = m.workgroup_matrix(), *c = m.accumulator("c"),
@@ -140,7 +140,7 @@ TEST(ValidateCmatForm, one_matrix_of_the_workgroup_is_b_of_products)
    EXPECT_TRUE(has(m.breach(CmatStage::inserts_lowered), "cmat_copy reads or writes"));
 }
 
-TEST(ValidateCmatForm, decorations_are_no_marks)
+TEST(ValidateCmatForm, DecorationsAreNoMarks)
 {
    Matrices m;
    m.workgroup_matrix();
@@ -150,7 +150,7 @@ TEST(ValidateCmatForm, decorations_are_no_marks)
    EXPECT_FALSE(weft_clear_decorations(m.shader.get()));
 }
 
-TEST(ValidateCmatForm, columns_are_written_to_the_workgroups_matrix)
+TEST(ValidateCmatForm, ColumnsAreWrittenToTheWorkgroupsMatrix)
 {
    Matrices m;
    nir_deref_instr *b = m.variable(matrix(GLSL_CMAT_USE_B), "b"),
@@ -159,7 +159,7 @@ TEST(ValidateCmatForm, columns_are_written_to_the_workgroups_matrix)
    EXPECT_TRUE(has(m.breach(CmatStage::scope_lowered), "a matrix that is not the workgroup's"));
 }
 
-TEST(ValidateCmatForm, components_are_replaced_in_place_in_the_end)
+TEST(ValidateCmatForm, ComponentsAreReplacedInPlaceInTheEnd)
 {
    Matrices m;
    nir_deref_instr *c = m.accumulator("c"), *d = m.accumulator("d");

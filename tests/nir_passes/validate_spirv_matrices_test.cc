@@ -14,7 +14,7 @@ namespace {
 
 using namespace validate_spirv_cases;
 
-TEST(ValidateSpirv, matrices_of_encoded_floats)
+TEST(ValidateSpirv, MatricesOfEncodedFloats)
 {
    const std::string types = "OpTypeCooperativeMatrixKHR %bf16 %u3 %u16 %u16 %u0\n";
    check({
@@ -42,7 +42,7 @@ TEST(ValidateSpirv, matrices_of_encoded_floats)
    });
 }
 
-TEST(ValidateSpirv, conversions_of_use)
+TEST(ValidateSpirv, ConversionsOfUse)
 {
    const std::vector<std::string> nv = {"CooperativeMatrixKHR", "CooperativeMatrixConversionsNV"};
    const std::vector<std::string> ext = {"CooperativeMatrixKHR", "CooperativeMatrixConversionsEXT"};
@@ -112,7 +112,7 @@ TEST(ValidateSpirv, conversions_of_use)
    });
 }
 
-TEST(ValidateSpirv, reductions)
+TEST(ValidateSpirv, Reductions)
 {
    const std::vector<std::string> nv = {"CooperativeMatrixKHR", "CooperativeMatrixReductionsNV"};
    const std::vector<std::string> ext = {"CooperativeMatrixKHR", "CooperativeMatrixReductionsEXT"};
@@ -165,7 +165,7 @@ TEST(ValidateSpirv, reductions)
    });
 }
 
-TEST(ValidateSpirv, per_element_operations)
+TEST(ValidateSpirv, PerElementOperations)
 {
    const std::vector<std::string> nv = {"CooperativeMatrixKHR",
                                         "CooperativeMatrixPerElementOperationsNV"};
@@ -216,7 +216,7 @@ TEST(ValidateSpirv, per_element_operations)
 }
 
 /// Functions that these instructions call are ordinary parts of the call graph.
-TEST(ValidateSpirv, recursion)
+TEST(ValidateSpirv, Recursion)
 {
    const std::string types = matrices + "%F = OpTypeFunction %f32 %uint %uint %f32\n"
                                         "%G = OpTypeFunction %f32 %f32 %f32\n";
@@ -256,7 +256,7 @@ TEST(ValidateSpirv, recursion)
 }
 
 /// The functions for elements run only in some invocations.
-TEST(ValidateSpirv, functions_of_elements_have_no_tangled_instructions)
+TEST(ValidateSpirv, FunctionsOfElementsHaveNoTangledInstructions)
 {
    const std::vector<std::string> capabilities = {
       "CooperativeMatrixKHR", "CooperativeMatrixReductionsNV", "GroupNonUniformArithmetic"};
@@ -304,7 +304,7 @@ TEST(ValidateSpirv, functions_of_elements_have_no_tangled_instructions)
    });
 }
 
-TEST(ValidateSpirv, coordinates)
+TEST(ValidateSpirv, Coordinates)
 {
    const std::vector<std::string> ext = {"CooperativeMatrixKHR",
                                          "CooperativeMatrixGetCoordinateEXT"};
@@ -326,7 +326,7 @@ TEST(ValidateSpirv, coordinates)
    });
 }
 
-TEST(ValidateSpirv, arrays_and_matrices)
+TEST(ValidateSpirv, ArraysAndMatrices)
 {
    const std::vector<std::string> qcom = {"CooperativeMatrixConversionQCOM"};
    const std::string types = matrices + R"(

@@ -15,7 +15,7 @@ namespace {
 
 using namespace validate_spirv_cases;
 
-TEST(ValidateSpirv, encodings)
+TEST(ValidateSpirv, Encodings)
 {
    check({
       {"bfloat16", {"BFloat16TypeKHR"}, bf16, "%x = OpFConvert %f32 %b1\n%y = OpFConvert %bf16 %x"},
@@ -59,7 +59,7 @@ TEST(ValidateSpirv, encodings)
    });
 }
 
-TEST(ValidateSpirv, dot_products_and_saturation)
+TEST(ValidateSpirv, DotProductsAndSaturation)
 {
    const std::string vectors = bf16 + "%bf16v2 = OpTypeVector %bf16 2\n"
                                       "%v = OpConstantComposite %bf16v2 %b1 %b1\n";
@@ -85,7 +85,7 @@ TEST(ValidateSpirv, dot_products_and_saturation)
 }
 
 /// Of SPV_ARM_cooperative_matrix_layouts.
-TEST(ValidateSpirv, blocked_layouts)
+TEST(ValidateSpirv, BlockedLayouts)
 {
    const std::string types = R"(
       %rows_first = OpConstant %uint 4202
@@ -135,7 +135,7 @@ TEST(ValidateSpirv, blocked_layouts)
 }
 
 /// Matrices, tensor layouts and views have no layout in memory.
-TEST(ValidateSpirv, pointers_to_types_without_layout)
+TEST(ValidateSpirv, PointersToTypesWithoutLayout)
 {
    std::vector<Case> cases;
    for (const std::string type : {"C", "layout", "view"}) {
@@ -160,7 +160,7 @@ TEST(ValidateSpirv, pointers_to_types_without_layout)
 }
 
 /// Mesa keeps these offsets as negative numbers.
-TEST(ValidateSpirv, huge_offsets)
+TEST(ValidateSpirv, HugeOffsets)
 {
    const std::string type = "%two_members = OpTypeStruct %uint %uint\n";
    const auto at = [](const std::string &offset) {
@@ -184,7 +184,7 @@ TEST(ValidateSpirv, huge_offsets)
 
 /// A function that follows its caller is checked after it, so its result may have an invalid type
 /// at the call.
-TEST(ValidateSpirv, types_of_later_functions)
+TEST(ValidateSpirv, TypesOfLaterFunctions)
 {
    const std::vector<std::string> capabilities = {
       "CooperativeMatrixKHR",          "CooperativeMatrixPerElementOperationsNV",
@@ -228,7 +228,7 @@ TEST(ValidateSpirv, types_of_later_functions)
    }
 }
 
-TEST(ValidateSpirv, capabilities_and_their_names)
+TEST(ValidateSpirv, CapabilitiesAndTheirNames)
 {
    check({
       {"layouts", {"CooperativeMatrixKHR", "CooperativeMatrixLayoutsARM"}, "", ""},

@@ -87,7 +87,7 @@ void main()
    return {test::body(shader->get())};
 }
 
-TEST(VectorDecode, is_called_alone_where_it_fits)
+TEST(VectorDecode, IsCalledAloneWhereItFits)
 {
    constexpr int constant = 1;
    const std::string transposed = "createTensorViewNV(2, false, 1, 0)";
@@ -108,7 +108,7 @@ TEST(VectorDecode, is_called_alone_where_it_fits)
    }
 }
 
-TEST(VectorDecode, is_left_out_where_it_does_not_fit)
+TEST(VectorDecode, IsLeftOutWhereItDoesNotFit)
 {
    constexpr int constant = 1, edge = 2;
    for (const Load &load : {
@@ -134,7 +134,7 @@ TEST(VectorDecode, is_left_out_where_it_does_not_fit)
 }
 
 /// The shader chooses at run time.
-TEST(VectorDecode, is_an_alternative_where_numbers_are_not_known)
+TEST(VectorDecode, IsAnAlternativeWhereNumbersAreNotKnown)
 {
    const Called called = lowered({.slice = "16, 16, gl_WorkGroupID.x, 16"}, true);
    EXPECT_TRUE(called.vector()) << called.text;

@@ -71,13 +71,13 @@ std::string error_of(const Words &words)
    return shader ? "" : error;
 }
 
-TEST(VtnHandlers, leave_what_is_not_theirs)
+TEST(VtnHandlers, LeaveWhatIsNotTheirs)
 {
    EXPECT_EQ(error_of(module(0, {}, {})), "");
    EXPECT_EQ(error_of(module(SpvCapabilityInt64, {SpvOpTypeInt, 5, 64, 0}, {SpvOpNop})), "");
 }
 
-TEST(VtnHandlers, know_the_familys_capabilities)
+TEST(VtnHandlers, KnowTheFamilysCapabilities)
 {
    constexpr uint32_t decode_vector = 5447;
    EXPECT_EQ(error_of(module(decode_vector, {}, {})), "");
@@ -85,7 +85,7 @@ TEST(VtnHandlers, know_the_familys_capabilities)
    EXPECT_FALSE(weft_is_family_capability(SpvCapabilityCooperativeMatrixKHR));
 }
 
-TEST(VtnHandlers, survive_operands_that_are_not_there)
+TEST(VtnHandlers, SurviveOperandsThatAreNotThere)
 {
    EXPECT_NE(error_of(module(0, {5358, 5, 6, 7, 8, 9}, {})), "");
    EXPECT_NE(error_of(module(0, {}, {5361, 2, 6, 7, 8, 9})), "");

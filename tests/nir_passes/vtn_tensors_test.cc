@@ -121,7 +121,7 @@ std::string replaced(std::string text, const std::string &from, const std::strin
    return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-TEST(VtnTensors, take_what_is_right)
+TEST(VtnTensors, TakeWhatIsRight)
 {
    EXPECT_EQ(error_of(good), "");
    // The numbers of types may be specialization constants.
@@ -129,7 +129,7 @@ TEST(VtnTensors, take_what_is_right)
              "");
 }
 
-TEST(VtnTensors, refuse_bad_modules)
+TEST(VtnTensors, RefuseBadModules)
 {
    const struct {
       std::string from, to, error;
@@ -180,7 +180,7 @@ TEST(VtnTensors, refuse_bad_modules)
 }
 
 /// The common parts of a function's type and its parameters.
-TEST(VtnTensors, refuse_bad_decode_functions)
+TEST(VtnTensors, RefuseBadDecodeFunctions)
 {
    const auto with = [](const std::string &parameters) {
       std::string text =
@@ -238,7 +238,7 @@ std::string with_vector_function()
 )";
 }
 
-TEST(VtnTensors, take_vector_decode_functions)
+TEST(VtnTensors, TakeVectorDecodeFunctions)
 {
    for (const char *length : {"2", "4", "8"}) {
       const std::string vector = std::string("%vector = OpTypeVector %f32 ") + length;
@@ -247,7 +247,7 @@ TEST(VtnTensors, take_vector_decode_functions)
    }
 }
 
-TEST(VtnTensors, refuse_bad_vector_decode_functions)
+TEST(VtnTensors, RefuseBadVectorDecodeFunctions)
 {
    const struct {
       std::string from, to, error;
@@ -287,7 +287,7 @@ TEST(VtnTensors, refuse_bad_vector_decode_functions)
       << error_of(other);
 }
 
-TEST(VtnTensors, refuse_recursion)
+TEST(VtnTensors, RefuseRecursion)
 {
    const std::string call =
       "%decode_entry = OpLabel\n%again = OpFunctionCall %f32 %decode %block_parameter "
@@ -312,7 +312,7 @@ TEST(VtnTensors, refuse_recursion)
 }
 
 /// SPIRV-Tools does not know the values of specialization constants.
-TEST(VtnTensors, refuse_bad_specialization_constants)
+TEST(VtnTensors, RefuseBadSpecializationConstants)
 {
    const std::string dim = replaced(good, "OpTypeTensorLayoutNV %u2", "OpTypeTensorLayoutNV %spec");
    EXPECT_NE(error_of(dim, 0).find("of 0 dimensions: there may be 1 to 5"), std::string::npos);

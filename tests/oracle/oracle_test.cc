@@ -20,7 +20,7 @@ static uint64_t encoded(ComponentType type, double value,
    return bits;
 }
 
-TEST(Component, f16_encodings)
+TEST(Component, F16Encodings)
 {
    EXPECT_EQ(encoded(ComponentType::f16, 0.0), 0x0000u);
    EXPECT_EQ(encoded(ComponentType::f16, -0.0), 0x8000u);
@@ -40,7 +40,7 @@ TEST(Component, f16_encodings)
    EXPECT_EQ(encoded(ComponentType::f16, 2047.5), 0x6800u) << "rounding carries into the exponent";
 }
 
-TEST(Component, every_f16_survives_the_round_trip)
+TEST(Component, EveryF16SurvivesTheRoundTrip)
 {
    for (uint32_t bits = 0; bits < 0x10000; bits++) {
       const uint16_t half = uint16_t(bits);
@@ -51,7 +51,7 @@ TEST(Component, every_f16_survives_the_round_trip)
    }
 }
 
-TEST(Component, f32_and_f64_agree_with_the_machine)
+TEST(Component, F32AndF64AgreeWithTheMachine)
 {
    Random random(1);
    for (int i = 0; i < 10000; i++) {
@@ -72,7 +72,7 @@ TEST(Component, f32_and_f64_agree_with_the_machine)
    }
 }
 
-TEST(Component, integers)
+TEST(Component, Integers)
 {
    const int8_t minus_one = -1;
    EXPECT_TRUE(decode_int(ComponentType::s8, &minus_one) == -1);
@@ -87,7 +87,7 @@ TEST(Component, integers)
    EXPECT_EQ(wrapped, INT32_MIN);
 }
 
-TEST(Component, limits)
+TEST(Component, Limits)
 {
    EXPECT_EQ(largest_finite(ComponentType::f16), 65504);
    EXPECT_EQ(largest_finite(ComponentType::f64), 1.7976931348623157e308);
@@ -112,7 +112,7 @@ static Matrix naive_f32(const Matrix &a, const Matrix &b, const Matrix &c)
    return d;
 }
 
-TEST(Muladd, admits_arithmetic_in_order_and_rejects_a_lost_term)
+TEST(Muladd, AdmitsArithmeticInOrderAndRejectsALostTerm)
 {
    Random random(2);
    for (int round = 0; round < 20; round++) {
@@ -132,7 +132,7 @@ TEST(Muladd, admits_arithmetic_in_order_and_rejects_a_lost_term)
    }
 }
 
-TEST(Muladd, whole_numbers_are_exact)
+TEST(Muladd, WholeNumbersAreExact)
 {
    Random random(3);
    const Matrix a = random_matrix(random, ComponentType::f16, 8, 16, Inputs::whole);
@@ -146,7 +146,7 @@ TEST(Muladd, whole_numbers_are_exact)
 }
 
 /// f16 has all whole numbers up to 2048, at any scale.
-TEST(Muladd, is_exact_as_far_as_the_significand_reaches)
+TEST(Muladd, IsExactAsFarAsTheSignificandReaches)
 {
    for (const double scale : {1.0, 0.125, 16.0}) {
       const auto bound = [&](double c_value) {
@@ -167,7 +167,7 @@ TEST(Muladd, is_exact_as_far_as_the_significand_reaches)
    }
 }
 
-TEST(Muladd, infinities_and_nan)
+TEST(Muladd, InfinitiesAndNan)
 {
    const auto expected = [](double a_value, double b_value, double c_value, bool keeps) {
       Matrix a(ComponentType::f32, 1, 2), b(ComponentType::f32, 2, 1), c(ComponentType::f32, 1, 1);
@@ -201,7 +201,7 @@ TEST(Muladd, infinities_and_nan)
    EXPECT_FALSE(takes(finite, nan) || takes(finite, infinity));
 }
 
-TEST(Muladd, subnormal_numbers_may_be_flushed)
+TEST(Muladd, SubnormalNumbersMayBeFlushed)
 {
    constexpr ComponentType type = ComponentType::bf16;
    const auto expected = [](double a_value, double b_value, double c_value, bool may_flush) {
@@ -237,7 +237,7 @@ TEST(Muladd, subnormal_numbers_may_be_flushed)
    EXPECT_FALSE(takes(expected(INFINITY, normal, 0, true), nan));
 }
 
-TEST(Muladd, f64_reference_outlives_cancellation)
+TEST(Muladd, F64ReferenceOutlivesCancellation)
 {
    Matrix a(ComponentType::f64, 1, 3), b(ComponentType::f64, 3, 1), c(ComponentType::f64, 1, 1);
    const double row[] = {1e16, 1, -1e16}, ones[] = {1, 1, 1}, start = 0;
@@ -250,7 +250,7 @@ TEST(Muladd, f64_reference_outlives_cancellation)
    EXPECT_GE(expected.bound[0], 1.0) << "plain double may lose the 1";
 }
 
-TEST(Muladd, integers_wrap_or_saturate)
+TEST(Muladd, IntegersWrapOrSaturate)
 {
    Matrix a(ComponentType::s8, 1, 4), b(ComponentType::u8, 4, 1), c(ComponentType::s32, 1, 1);
    const int8_t row[] = {-128, -128, -128, 127};
@@ -266,7 +266,7 @@ TEST(Muladd, integers_wrap_or_saturate)
 
 /// In SPIR-V, the sum of products has the result's type before C is added, and its overflow is
 /// undefined.
-TEST(Muladd, products_that_overflow_before_they_saturate_may_be_anything)
+TEST(Muladd, ProductsThatOverflowBeforeTheySaturateMayBeAnything)
 {
    Matrix a(ComponentType::s8, 2, 1), b(ComponentType::s8, 1, 1), c(ComponentType::s8, 2, 1);
    const int8_t factors[] = {9, 16}, factor = 8, addends[] = {100, -128};
@@ -281,7 +281,7 @@ TEST(Muladd, products_that_overflow_before_they_saturate_may_be_anything)
    EXPECT_EQ(expected.mismatch(1, 0, &highest), std::nullopt);
 }
 
-TEST(Muladd, overflow_may_be_infinite_or_finite)
+TEST(Muladd, OverflowMayBeInfiniteOrFinite)
 {
    Matrix a(ComponentType::f16, 1, 1), b(ComponentType::f16, 1, 1), c(ComponentType::f16, 1, 1);
    encode_float(ComponentType::f16, 256, a.at(0, 0));
@@ -295,7 +295,7 @@ TEST(Muladd, overflow_may_be_infinite_or_finite)
    EXPECT_NE(expected.mismatch(0, 0, &one), std::nullopt);
 }
 
-TEST(Random, poison_is_nan_in_every_float)
+TEST(Random, PoisonIsNanInEveryFloat)
 {
    std::byte bytes[64];
    fill_poison(bytes);
@@ -305,7 +305,7 @@ TEST(Random, poison_is_nan_in_every_float)
    }
 }
 
-TEST(Random, extremes_reach_what_there_is)
+TEST(Random, ExtremesReachWhatThereIs)
 {
    for (ComponentType type : {ComponentType::f16, ComponentType::f32, ComponentType::f64}) {
       Random random(4);
@@ -324,7 +324,7 @@ TEST(Random, extremes_reach_what_there_is)
    }
 }
 
-TEST(Random, inputs_follow_from_the_seed_and_stay_finite)
+TEST(Random, InputsFollowFromTheSeedAndStayFinite)
 {
    for (ComponentType type :
         {ComponentType::f16, ComponentType::f32, ComponentType::f64, ComponentType::s8}) {

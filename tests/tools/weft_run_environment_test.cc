@@ -41,7 +41,7 @@ Variables plan(const Choice &choice, uint32_t loader, const Variables &before = 
 const Choice cpu = {.cpu = true}, both = {.cpu = true, .own = true},
              layer = {.own = true, .layer = true};
 
-TEST(WeftRunEnvironment, the_cpu_device_alone)
+TEST(WeftRunEnvironment, TheCpuDeviceAlone)
 {
    const Variables expected = {{"VK_DRIVER_FILES", "/weft/icd.d/weft_icd.json"},
                                {"VK_ICD_FILENAMES", "/weft/icd.d/weft_icd.json"}};
@@ -54,7 +54,7 @@ TEST(WeftRunEnvironment, the_cpu_device_alone)
    EXPECT_EQ(plan(cpu, new_loader, {{"VK_LOADER_DRIVERS_SELECT", "nvidia*"}}), without_filters);
 }
 
-TEST(WeftRunEnvironment, the_cpu_device_beside_others)
+TEST(WeftRunEnvironment, TheCpuDeviceBesideOthers)
 {
    EXPECT_EQ(plan(both, new_loader),
              (Variables{{"VK_ADD_DRIVER_FILES", "/weft/icd.d/weft_icd.json"}}));
@@ -67,7 +67,7 @@ TEST(WeftRunEnvironment, the_cpu_device_beside_others)
                            {"VK_ICD_FILENAMES", "/weft/icd.d/weft_icd.json:/other.json"}}));
 }
 
-TEST(WeftRunEnvironment, old_loaders_are_told_of_what_they_would_have_found)
+TEST(WeftRunEnvironment, OldLoadersAreToldOfWhatTheyWouldHaveFound)
 {
    const test::ScratchFolder scratch;
    const std::filesystem::path home = scratch.path / "home", config = scratch.path / "config",
@@ -96,7 +96,7 @@ TEST(WeftRunEnvironment, old_loaders_are_told_of_what_they_would_have_found)
    EXPECT_FALSE(layers.contains("VK_ADD_LAYER_PATH"));
 }
 
-TEST(WeftRunEnvironment, the_layer)
+TEST(WeftRunEnvironment, TheLayer)
 {
    EXPECT_EQ(plan(layer, new_loader), (Variables{{"VK_ADD_LAYER_PATH", "/weft/explicit_layer.d"},
                                                  {"VK_INSTANCE_LAYERS", layer_name}}));
@@ -113,7 +113,7 @@ TEST(WeftRunEnvironment, the_layer)
              layer_name);
 }
 
-TEST(WeftRunEnvironment, settings)
+TEST(WeftRunEnvironment, Settings)
 {
    Choice choice = cpu;
    choice.profile = "nvidia+identity";
@@ -125,7 +125,7 @@ TEST(WeftRunEnvironment, settings)
    EXPECT_FALSE(plan(choice, new_loader, {{"WEFT_DEBUG", "log,nir"}}).contains("WEFT_DEBUG"));
 }
 
-TEST(WeftRunEnvironment, commands_of_a_shell)
+TEST(WeftRunEnvironment, CommandsOfAShell)
 {
    EXPECT_EQ(as_shell({{"A", "b c"}, {"D", "it's"}, {"E", std::nullopt}}),
              "export A='b c'\nexport D='it'\\''s'\nunset E\n");

@@ -169,7 +169,7 @@ const std::string declarations = R"(
    layout(binding = 4) buffer O { uvec4 values[]; };
 )";
 
-TEST(Descriptors, images_uniform_and_texel_buffers)
+TEST(Descriptors, ImagesUniformAndTexelBuffers)
 {
    Descriptors t(plain_device());
    oracle::Random random = test_random();
