@@ -3,6 +3,7 @@
 
 #include "layer/instance.h"
 
+#include "backend/spirv/driver_quirks.h"
 #include "layer/guard.h"
 #include "layer/struct_chain.h"
 
@@ -25,7 +26,8 @@ VkLayerInstanceCreateInfo *find_link(const VkInstanceCreateInfo *info)
    return nullptr;
 }
 
-/// The reason for each absent extension, and the name under which the device appears.
+/// The reason for each absent extension, the name under which the device appears, and the
+/// constructs that modules for its driver avoid.
 std::vector<std::string> describe(const Settings &settings, const PhysicalDevice &device)
 {
    std::vector<std::string> lines;
@@ -36,6 +38,11 @@ std::vector<std::string> describe(const Settings &settings, const PhysicalDevice
    }
    if (settings.identity && device.lowers_any())
       lines.push_back("'" + device.name + "' is presented as " + describe(*settings.identity));
+   if (device.lowers_any()) {
+      for (const spirv::DriverQuirk *q :
+           spirv::find_driver_quirks(device.driver_id, device.driver_version))
+         lines.push_back("for '" + device.name + "', shaders have " + q->what + ": " + q->why);
+   }
    return lines;
 }
 

@@ -55,12 +55,20 @@ std::span<const DriverQuirk> driver_quirks()
    return quirks;
 }
 
+std::vector<const DriverQuirk *> find_driver_quirks(VkDriverId id, uint32_t version)
+{
+   std::vector<const DriverQuirk *> found;
+   for (const DriverQuirk &q : quirks) {
+      if (q.driver == id && version >= q.first_version && version <= q.last_version)
+         found.push_back(&q);
+   }
+   return found;
+}
+
 void apply_driver_quirks(Driver &driver, VkDriverId id, uint32_t version)
 {
-   for (const DriverQuirk &q : quirks) {
-      if (q.driver != id || version < q.first_version || version > q.last_version)
-         continue;
-      switch (q.quirk) {
+   for (const DriverQuirk *q : find_driver_quirks(id, version)) {
+      switch (q->quirk) {
       case Quirk::partial_barriers:
          driver.partial_barriers = false;
          break;

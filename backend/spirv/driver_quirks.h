@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace weft::spirv {
 
@@ -29,6 +30,9 @@ struct DriverQuirk {
 };
 
 std::span<const DriverQuirk> driver_quirks();
+
+/// The rows of the table for a driver.
+std::vector<const DriverQuirk *> find_driver_quirks(VkDriverId, uint32_t driver_version);
 
 /// Removes features from `Driver` that this driver is known to get wrong.
 void apply_driver_quirks(Driver &, VkDriverId, uint32_t driver_version);

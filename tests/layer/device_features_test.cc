@@ -70,6 +70,11 @@ TEST_F(DeviceTest, PartialBarriersAreNotForLavapipe)
       ASSERT_VK(create_instance());
       ASSERT_VK(create_matrix_device());
       EXPECT_EQ(compiled_for().partial_barriers, id == VK_DRIVER_ID_MESA_RADV);
+      const auto says_it = [](const std::string &message) {
+         return message.starts_with("for 'fake', shaders have no barriers of memory alone");
+      };
+      EXPECT_EQ(std::ranges::count_if(infos, says_it), id == VK_DRIVER_ID_MESA_LLVMPIPE);
+      infos.clear();
       destroy_device();
       destroy_instance();
    }
