@@ -21,10 +21,10 @@
 
 namespace weft {
 
+struct ComputeShader;
 struct DescriptorSet;
 struct DescriptorSetLayout;
 struct Device;
-struct Pipeline;
 struct Queue;
 
 struct Command {
@@ -38,7 +38,7 @@ struct CommandChunk;
 
 /// State that vkCmdBind* and vkCmdPush* set, for the next dispatch.
 struct ComputeState {
-   const Pipeline *pipeline;
+   const ComputeShader *shader; ///< of a pipeline or a shader object
    DescriptorSet *sets[cpu::max_sets];
    uint32_t dynamic_offsets[cpu::max_sets][2 * max_dynamic_buffers];
 

@@ -9,6 +9,7 @@
 #include "icd/descriptor_set_layout.h"
 #include "icd/pipeline.h"
 #include "icd/queue.h"
+#include "icd/shader_object.h"
 #include "weft_entrypoints.h"
 
 #include "vk_descriptor_update_template.h"
@@ -88,12 +89,12 @@ const uint8_t *push_descriptors(CommandBuffer *cmd)
    return state.recorded_push_descriptors;
 }
 
-/// The dynamic buffers of all sets with their offsets applied, in the order that the pipeline's
-/// shader expects.
+/// The dynamic buffers of all sets with their offsets applied, in the order that the shader
+/// expects.
 const uint8_t *dynamic_buffers(CommandBuffer *cmd)
 {
    const ComputeState &state = cmd->state;
-   const uint32_t *base = state.pipeline->dynamic_base;
+   const uint32_t *base = state.shader->dynamic_base;
    uint32_t count = base[cpu::max_sets];
    if (count == 0)
       return nullptr;
@@ -121,18 +122,20 @@ const uint8_t *dynamic_buffers(CommandBuffer *cmd)
 const cpu::FutureProgram *program_for(CommandBuffer *cmd, const cpu::DispatchFacts &facts)
 {
    try {
-      return &cmd->state.pipeline->programs().program_for(facts);
+      return &cmd->state.shader->programs().program_for(facts);
    } catch (const std::exception &) {
       vk_command_buffer_set_error(&cmd->vk, VK_ERROR_OUT_OF_HOST_MEMORY);
       return nullptr;
    }
 }
 
-/// Unknown sizes are zero.
+/// Null without memory or a shader. Unknown sizes are zero.
 Dispatch *record_dispatch(CommandBuffer *cmd, const std::array<uint32_t, 3> &base,
                           const std::array<uint32_t, 3> &groups)
 {
    const ComputeState &state = cmd->state;
+   if (!state.shader)
+      return nullptr;
    cpu::DispatchState resolved = {};
    for (uint32_t s = 0; s < cpu::max_sets; s++)
       resolved.sets[s] = state.sets[s] ? state.sets[s]->storage.data : nullptr;
@@ -179,7 +182,21 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdBindPipeline(VkCommandBuffer commandBuffer, V
 {
    VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
    VK_FROM_HANDLE(Pipeline, pipeline, _pipeline);
-   cmd->state.pipeline = pipeline;
+   cmd->state.shader = pipeline ? &pipeline->shader : nullptr;
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdBindShadersEXT(VkCommandBuffer commandBuffer,
+                                                  uint32_t stageCount,
+                                                  const VkShaderStageFlagBits *pStages,
+                                                  const VkShaderEXT *pShaders)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   for (uint32_t i = 0; i < stageCount; i++) {
+      if (pStages[i] != VK_SHADER_STAGE_COMPUTE_BIT)
+         continue;
+      VK_FROM_HANDLE(ShaderObject, object, pShaders ? pShaders[i] : VK_NULL_HANDLE);
+      cmd->state.shader = object ? &object->shader : nullptr;
+   }
 }
 
 VKAPI_ATTR void VKAPI_CALL weft_CmdBindDescriptorSets2KHR(

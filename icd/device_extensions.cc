@@ -86,6 +86,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_workgroup_memory_explicit_layout = true;
    e->EXT_calibrated_timestamps = true;
    e->EXT_external_memory_host = true;
+   e->EXT_shader_object = true;
    e->EXT_shader_float8 = advertises_matrices_of(ComponentType::e4m3);
    e->EXT_memory_budget = true;
    e->EXT_nested_command_buffer = true;

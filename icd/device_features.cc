@@ -147,6 +147,7 @@ void get_api_features(vk_features *f)
    f->nestedCommandBufferSimultaneousUse = true;
    f->pipelineCreationCacheControl = true;
    f->pipelineExecutableInfo = true;
+   f->shaderObject = true;
 }
 
 /// Features of images and graphics that every Vulkan 1.3 device must report ("Feature

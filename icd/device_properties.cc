@@ -5,6 +5,7 @@
 #include "icd/image.h"
 #include "icd/physical_device.h"
 #include "icd/settings.h"
+#include "icd/shader_object.h"
 
 #include "backend/cpu/abi.h"
 #include "backend/cpu/compiler.h"
@@ -69,6 +70,8 @@ void get_identity(vk_properties *p)
    static_assert(sizeof(uuid) == VK_UUID_SIZE);
    memcpy(p->pipelineCacheUUID, uuid.data(), VK_UUID_SIZE);
    memcpy(p->driverUUID, uuid.data(), VK_UUID_SIZE);
+   memcpy(p->shaderBinaryUUID, uuid.data(), VK_UUID_SIZE);
+   p->shaderBinaryVersion = shader_binary_version;
    get_device_uuid(p->deviceUUID);
 
    // Weft has no VkDriverId; programs can read the name.

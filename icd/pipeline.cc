@@ -4,10 +4,9 @@
 #include "icd/pipeline.h"
 
 #include "icd/device.h"
-#include "icd/log.h"
-#include "icd/pipeline_request.h"
 #include "icd/program_object.h"
 #include "icd/settings.h"
+#include "icd/shader_request.h"
 #include "icd/spirv_dump.h"
 
 #include "vk_alloc.h"
@@ -21,43 +20,25 @@ namespace weft {
 
 namespace {
 
-VkResult compile(Device *device, PipelineRequest *request,
-                 std::vector<Representation> *representations, bool may_compile,
-                 vk_pipeline_cache *cache, ProgramObject **object_out)
+/// Lets the compiler store the text after each of its phases.
+void capture_phases(std::vector<Representation> *representations, cpu::CompileOptions *options)
 {
-   if (representations) {
-      // Names must be unique within an executable, and a pass may run several times.
-      request->options.dump = [&, turns = std::map<std::string, uint32_t>()](
-                                 const char *phase, const std::string &text) mutable {
-         const uint32_t turn = ++turns[phase];
-         std::string name = phase;
-         if (turn > 1)
-            name.append(1, '#').append(std::to_string(turn));
-         representations->push_back(
-            {std::move(name), "the shader after this phase of the compiler", text});
-      };
-   }
-   auto programs =
-      cpu::compile_cached(shader_cache(), request->source, request->options, may_compile);
-   if (!programs) {
-      // VK_ERROR_INVALID_SHADER_NV belongs to VK_NV_glsl_shader. For other invalid input without a
-      // code of its own, the specification has VK_ERROR_UNKNOWN.
-      report_error(&device->vk.base, "vkCreateComputePipelines: " + programs.error().message);
-      return VK_ERROR_UNKNOWN;
-   }
-   if (!*programs)
-      return VK_PIPELINE_COMPILE_REQUIRED;
-   ProgramObject *object = create_program_object(&device->vk, request->key, std::move(*programs));
-   if (!object)
-      return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
-   *object_out = cache_program(cache, object);
-   return VK_SUCCESS;
+   // Names must be unique within an executable, and a pass may run several times.
+   options->dump = [=, turns = std::map<std::string, uint32_t>()](const char *phase,
+                                                                  const std::string &text) mutable {
+      const uint32_t turn = ++turns[phase];
+      std::string name = phase;
+      if (turn > 1)
+         name.append(1, '#').append(std::to_string(turn));
+      representations->push_back(
+         {std::move(name), "the shader after this phase of the compiler", text});
+   };
 }
 
 void destroy(vk_device *device, vk_pipeline *vk, const VkAllocationCallbacks *allocator)
 {
    auto *pipeline = reinterpret_cast<Pipeline *>(vk);
-   release_program(device, pipeline->object);
+   release_program(device, pipeline->shader.object);
    delete pipeline->representations;
    vk_pipeline_free(device, allocator, vk);
 }
@@ -70,11 +51,6 @@ const vk_pipeline_ops pipeline_ops = {
 };
 
 } // namespace
-
-cpu::Programs &Pipeline::programs() const
-{
-   return *object->programs;
-}
 
 VkResult create_pipeline(Device *device, vk_pipeline_cache *cache,
                          const VkComputePipelineCreateInfo &info,
@@ -94,22 +70,25 @@ VkResult create_pipeline(Device *device, vk_pipeline_cache *cache,
 
    VkResult result = VK_SUCCESS;
    try {
-      PipelineRequest request = make_request(device, info);
+      ShaderRequest request = make_request(device, info);
       if (!settings().spirv_folder.empty())
          dump_spirv(settings().spirv_folder, request.source, request.options);
-      memcpy(pipeline->dynamic_base, request.dynamic_base, sizeof(pipeline->dynamic_base));
+      ComputeShader &shader = pipeline->shader;
+      memcpy(shader.dynamic_base, request.dynamic_base, sizeof(shader.dynamic_base));
 
       // The text of the phases is not cached, so a pipeline that captures it is compiled.
-      if (keep_text)
+      if (keep_text) {
          pipeline->representations = new std::vector<Representation>();
-      else
-         pipeline->object = lookup_program(cache, request.key);
+         capture_phases(pipeline->representations, &request.options);
+      } else {
+         shader.object = lookup_program(cache, request.key);
+      }
 
-      if (pipeline->object)
+      if (shader.object)
          feedback->flags |= VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT;
       else
-         result = compile(device, &request, pipeline->representations, may_compile, cache,
-                          &pipeline->object);
+         result = compile_shader(device, "vkCreateComputePipelines", request, may_compile, cache,
+                                 &shader.object);
    } catch (const std::exception &e) {
       result = vk_errorf(device, VK_ERROR_OUT_OF_HOST_MEMORY, "%s", e.what());
    }

@@ -8,8 +8,7 @@
 #include "vk_pipeline.h"
 #include "vk_pipeline_cache.h"
 
-#include "backend/cpu/abi.h"
-#include "backend/cpu/compiler.h"
+#include "icd/compute_shader.h"
 #include "vulkan_util/text.h"
 
 #include <cstdint>
@@ -18,18 +17,10 @@
 
 namespace weft {
 
-struct Device;
-struct ProgramObject;
-
 struct Pipeline {
    vk_pipeline vk;
-   ProgramObject *object;
-   /// The dynamic buffers of set s have the numbers dynamic_base[s] to dynamic_base[s + 1] - 1 in
-   /// the dynamic slot.
-   uint32_t dynamic_base[cpu::max_sets + 1];
+   ComputeShader shader;
    std::vector<Representation> *representations; ///< null unless the application requested them
-
-   cpu::Programs &programs() const;
 };
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(Pipeline, vk.base, VkPipeline, VK_OBJECT_TYPE_PIPELINE)

@@ -3,22 +3,17 @@
 
 /// vkCreateComputePipelines: several pipelines, on several threads, with feedback.
 
-#include "backend/cpu/runtime/executor.h"
+#include "icd/creation_threads.h"
 #include "icd/device.h"
 #include "icd/pipeline.h"
-#include "threads/blocked_signals.h"
 #include "weft_entrypoints.h"
 
-#include "vk_alloc.h"
+#include "vk_log.h"
 #include "vk_util.h"
 
-#include <algorithm>
-#include <atomic>
-#include <exception>
+#include <memory>
 #include <new>
-#include <span>
-#include <thread>
-#include <vector>
+#include <numeric>
 
 using namespace weft;
 
@@ -60,49 +55,6 @@ VkResult worse(VkResult before, VkResult next)
              : before;
 }
 
-/// Whether several threads may create the pipelines of one call. An application's allocator may be
-/// called only by the thread that called Vulkan (Vulkan, Host Memory), and a cache that the
-/// application synchronizes has no lock.
-bool may_use_threads(const Device *device, const vk_pipeline_cache *cache,
-                     const VkAllocationCallbacks *allocator)
-{
-   return !allocator && device->vk.alloc.pfnAllocation == vk_default_allocator()->pfnAllocation &&
-          !(cache && cache->flags & VK_PIPELINE_CACHE_CREATE_EXTERNALLY_SYNCHRONIZED_BIT);
-}
-
-/// Creates all pipelines of one call, on as many threads as can run at once. False if there is no
-/// memory for threads: nothing was created then.
-bool create_in_parallel(Device *device, vk_pipeline_cache *cache,
-                        std::span<const VkComputePipelineCreateInfo> infos, VkPipeline *pipelines,
-                        std::vector<VkResult> *results)
-{
-   const size_t count = std::min<size_t>(infos.size(), cpu::default_threads());
-   std::atomic<size_t> next = 0;
-   const auto work = [&] {
-      for (size_t i = next++; i < infos.size(); i = next++)
-         (*results)[i] = create_with_feedback(device, cache, infos[i], nullptr, &pipelines[i]);
-   };
-   std::vector<std::jthread> helpers;
-   try {
-      results->resize(infos.size(), VK_ERROR_OUT_OF_HOST_MEMORY);
-      helpers.reserve(count);
-   } catch (const std::bad_alloc &) {
-      return false;
-   }
-   {
-      const BlockedSignals inherited;
-      while (helpers.size() + 1 < count) {
-         try {
-            helpers.emplace_back(work);
-         } catch (const std::exception &) {
-            break; // fewer threads suffice
-         }
-      }
-   }
-   work();
-   return true;
-}
-
 } // namespace
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_CreateComputePipelines(
@@ -120,14 +72,17 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateComputePipelines(
    bool early_return = false;
    for (uint32_t i = 0; i < createInfoCount; i++)
       early_return |= returns_early(pCreateInfos[i]);
-   if (createInfoCount > 1 && !early_return && may_use_threads(device, cache, pAllocator)) {
-      std::vector<VkResult> results;
-      if (create_in_parallel(device, cache, {pCreateInfos, createInfoCount}, pPipelines,
-                             &results)) {
-         for (VkResult result : results)
-            first_failure = worse(first_failure, result);
-         return first_failure;
-      }
+   // A cache that the application synchronizes has no lock.
+   const bool locks_cache =
+      !cache || !(cache->flags & VK_PIPELINE_CACHE_CREATE_EXTERNALLY_SYNCHRONIZED_BIT);
+   if (createInfoCount > 1 && !early_return && locks_cache && may_use_threads(device, pAllocator)) {
+      const std::unique_ptr<VkResult[]> results(new (std::nothrow) VkResult[createInfoCount]);
+      if (!results)
+         return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
+      create_on_threads(createInfoCount, [&](size_t i) {
+         results[i] = create_with_feedback(device, cache, pCreateInfos[i], nullptr, &pPipelines[i]);
+      });
+      return std::accumulate(results.get(), results.get() + createInfoCount, VK_SUCCESS, worse);
    }
    for (uint32_t i = 0; i < createInfoCount; i++) {
       const VkResult result =

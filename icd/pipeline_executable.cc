@@ -19,7 +19,7 @@ VkResult get_executable_properties(vk_device *, vk_pipeline *vk, uint32_t *count
       p->stages = VK_SHADER_STAGE_COMPUTE_BIT;
       copy_text(p->name, "compute");
       copy_text(p->description, "compute shader as machine code for the CPU");
-      p->subgroupSize = reinterpret_cast<Pipeline *>(vk)->programs().info().subgroup_size;
+      p->subgroupSize = reinterpret_cast<Pipeline *>(vk)->shader.programs().info().subgroup_size;
    }
    return out.status();
 }
@@ -28,7 +28,7 @@ VkResult get_executable_statistics(vk_device *, vk_pipeline *vk, uint32_t, uint3
                                    VkPipelineExecutableStatisticKHR *statistics)
 {
    // Programs query this right after they create a pipeline, so it must not wait for the code.
-   const cpu::ProgramInfo &info = reinterpret_cast<Pipeline *>(vk)->programs().info();
+   const cpu::ProgramInfo &info = reinterpret_cast<Pipeline *>(vk)->shader.programs().info();
    OutArray out(statistics, count);
    auto add = [&](const char *name, const char *description, uint64_t value) {
       if (VkPipelineExecutableStatisticKHR *p = out.append()) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "icd/pipeline_request.h"
+#include "icd/shader_request.h"
 
 #include "icd/descriptor_set_layout.h"
 #include "icd/device.h"
@@ -14,12 +14,15 @@
 #include "vk_util.h"
 
 #include <numeric>
+#include <span>
 
 namespace weft {
 
 namespace {
 
-void read_module(const VkPipelineShaderStageCreateInfo &stage, PipelineRequest *request)
+using SetLayouts = std::span<vk_descriptor_set_layout *const>;
+
+void read_module(const VkPipelineShaderStageCreateInfo &stage, ShaderRequest *request)
 {
    VK_FROM_HANDLE(vk_shader_module, module, stage.module);
    if (module) {
@@ -34,17 +37,30 @@ void read_module(const VkPipelineShaderStageCreateInfo &stage, PipelineRequest *
    request->source.entry_point = stage.pName;
 }
 
-void read_bindings(const vk_pipeline_layout *layout, PipelineRequest *request)
+/// Null if the pipeline or shader has no such set.
+const DescriptorSetLayout *layout_of(SetLayouts layouts, uint32_t set)
 {
+   return set < layouts.size() ? reinterpret_cast<const DescriptorSetLayout *>(layouts[set])
+                               : nullptr;
+}
+
+void number_dynamic_buffers(SetLayouts layouts, uint32_t *dynamic_base)
+{
+   dynamic_base[0] = 0;
    for (uint32_t s = 0; s < cpu::max_sets; s++) {
-      uint32_t dynamic_base = request->dynamic_base[s];
-      request->dynamic_base[s + 1] = dynamic_base;
-      auto *set = s < layout->set_count
-                     ? reinterpret_cast<const DescriptorSetLayout *>(layout->set_layouts[s])
-                     : nullptr;
+      const DescriptorSetLayout *set = layout_of(layouts, s);
+      dynamic_base[s + 1] = dynamic_base[s] + (set ? set->dynamic_count : 0);
+   }
+}
+
+void read_bindings(SetLayouts layouts, ShaderRequest *request)
+{
+   number_dynamic_buffers(layouts, request->dynamic_base);
+   for (uint32_t s = 0; s < cpu::max_sets; s++) {
+      const uint32_t dynamic_base = request->dynamic_base[s];
+      const DescriptorSetLayout *set = layout_of(layouts, s);
       if (!set)
          continue;
-      request->dynamic_base[s + 1] += set->dynamic_count;
       for (uint32_t i = 0; i < set->binding_count; i++) {
          const DescriptorBinding &b = set->bindings[i];
          BindingLayout out = {
@@ -71,10 +87,11 @@ void read_bindings(const vk_pipeline_layout *layout, PipelineRequest *request)
    }
 }
 
-bool wants_robust_access(const Device *device, const VkComputePipelineCreateInfo &info)
+/// Chains of structs that may choose the robustness; null: the device's.
+bool wants_robust_access(const Device *device, const void *pipeline_next, const void *stage_next)
 {
    vk_pipeline_robustness_state state;
-   vk_pipeline_robustness_state_fill(&device->vk, &state, info.pNext, info.stage.pNext);
+   vk_pipeline_robustness_state_fill(&device->vk, &state, pipeline_next, stage_next);
    // Reads through a null descriptor return zeros, with any robustness of other buffers.
    return state.storage_buffers != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT ||
           state.uniform_buffers != VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT ||
@@ -83,11 +100,10 @@ bool wants_robust_access(const Device *device, const VkComputePipelineCreateInfo
 
 /// The driver chooses the size for a stage that requires none, if the stage allows varying sizes or
 /// its module is of SPIR-V 1.6 (Vulkan, "SubgroupSize").
-uint32_t choose_subgroup_size(const VkPipelineShaderStageCreateInfo &stage,
-                              const ShaderSource &source)
+uint32_t choose_subgroup_size(const void *next, bool allows_varying, const ShaderSource &source)
 {
    const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *required =
-      vk_find_struct_const(stage.pNext, PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+      vk_find_struct_const(next, PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
    if (required)
       return required->requiredSubgroupSize;
    // Any size, but the same in each run of a shader, so that tests are repeatable.
@@ -95,27 +111,62 @@ uint32_t choose_subgroup_size(const VkPipelineShaderStageCreateInfo &stage,
       return 8u << std::accumulate(source.spirv.begin(), source.spirv.end(), 0u) % 4;
    constexpr uint32_t spirv_1_6 = 0x00010600;
    const bool may_vary =
-      (stage.flags & VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT) ||
-      (source.spirv.size() > 1 && source.spirv[1] >= spirv_1_6);
+      allows_varying || (source.spirv.size() > 1 && source.spirv[1] >= spirv_1_6);
    return may_vary && !settings().sets_subgroup_size() && cpu::has_workgroup_matrices(source)
              ? cpu::workgroup_matrices_subgroup_size
              : settings().default_subgroup_size();
 }
 
+void finish(ShaderRequest *request)
+{
+   request->options.matrices = advertised_matrices();
+   request->key = cpu::cache_key(request->source, request->options);
+}
+
+std::vector<vk_descriptor_set_layout *> set_layouts(const VkShaderCreateInfoEXT &info)
+{
+   std::vector<vk_descriptor_set_layout *> layouts;
+   for (uint32_t s = 0; s < info.setLayoutCount; s++)
+      layouts.push_back(vk_descriptor_set_layout_from_handle(info.pSetLayouts[s]));
+   return layouts;
+}
+
 } // namespace
 
-PipelineRequest make_request(const Device *device, const VkComputePipelineCreateInfo &info)
+ShaderRequest make_request(const Device *device, const VkComputePipelineCreateInfo &info)
 {
    VK_FROM_HANDLE(vk_pipeline_layout, layout, info.layout);
-   PipelineRequest request;
+   ShaderRequest request;
    read_module(info.stage, &request);
    request.source.spec_constants = read_spec_constants(info.stage.pSpecializationInfo);
-   read_bindings(layout, &request);
-   request.options.subgroup_size = choose_subgroup_size(info.stage, request.source);
-   request.options.robust_buffer_access = wants_robust_access(device, info);
-   request.options.matrices = advertised_matrices();
-   request.key = cpu::cache_key(request.source, request.options);
+   read_bindings({layout->set_layouts, layout->set_count}, &request);
+   request.options.subgroup_size = choose_subgroup_size(
+      info.stage.pNext,
+      info.stage.flags & VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT,
+      request.source);
+   request.options.robust_buffer_access = wants_robust_access(device, info.pNext, info.stage.pNext);
+   finish(&request);
    return request;
+}
+
+ShaderRequest make_request(const Device *device, const VkShaderCreateInfoEXT &info)
+{
+   ShaderRequest request;
+   request.source.spirv = {static_cast<const uint32_t *>(info.pCode), info.codeSize / 4};
+   request.source.entry_point = info.pName;
+   request.source.spec_constants = read_spec_constants(info.pSpecializationInfo);
+   read_bindings(set_layouts(info), &request);
+   request.options.subgroup_size = choose_subgroup_size(
+      info.pNext, info.flags & VK_SHADER_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT_EXT,
+      request.source);
+   request.options.robust_buffer_access = wants_robust_access(device, nullptr, nullptr);
+   finish(&request);
+   return request;
+}
+
+void number_dynamic_buffers(const VkShaderCreateInfoEXT &info, uint32_t *dynamic_base)
+{
+   number_dynamic_buffers(set_layouts(info), dynamic_base);
 }
 
 } // namespace weft
