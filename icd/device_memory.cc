@@ -7,6 +7,7 @@
 #include "icd/device_pages.h"
 #include "icd/never_destroyed.h"
 #include "icd/physical_device.h"
+#include "icd/resource_memory.h"
 #include "weft_entrypoints.h"
 
 #include "vk_alloc.h"
@@ -314,6 +315,6 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetMemoryHostPointerPropertiesEXT(
    VkMemoryHostPointerPropertiesEXT *pMemoryHostPointerProperties)
 {
    pMemoryHostPointerProperties->memoryTypeBits =
-      handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT ? 1 : 0;
+      handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT ? all_memory_types : 0;
    return VK_SUCCESS;
 }

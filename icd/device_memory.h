@@ -22,8 +22,8 @@ struct DeviceMemory {
    bool borrowed;        ///< imported host memory: neither unmapped nor charged
 };
 
-/// Bytes of the heap that the process has allocated, in all instances: VK_EXT_memory_budget's
-/// usage. A file with several mappings counts once.
+/// Bytes that the process has allocated, in all instances: VK_EXT_memory_budget's usage of each
+/// heap, because all heaps are the system's memory. A file with several mappings counts once.
 uint64_t heap_usage();
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(DeviceMemory, vk.base, VkDeviceMemory, VK_OBJECT_TYPE_DEVICE_MEMORY)

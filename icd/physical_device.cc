@@ -19,6 +19,7 @@
 #include "vk_log.h"
 #include "vk_util.h"
 
+#include <algorithm>
 #include <exception>
 #include <new>
 
@@ -106,17 +107,19 @@ VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceMemoryProperties2(
 
    VkPhysicalDeviceMemoryProperties &props = pMemoryProperties->memoryProperties;
    props = {};
-   props.memoryTypeCount = 1;
-   props.memoryTypes[0] = {
-      .propertyFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
-                       VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
-      .heapIndex = 0,
-   };
-   props.memoryHeapCount = 1;
-   props.memoryHeaps[0] = {
-      .size = pdev->heap_size,
-      .flags = VK_MEMORY_HEAP_DEVICE_LOCAL_BIT,
-   };
+   // Both heaps are the system's memory, for programs that look for memory of the device and of the
+   // host. A type whose flags are a subset comes first (VkPhysicalDeviceMemoryProperties).
+   constexpr VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                          VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
+                                          VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+   props.memoryTypeCount = 2;
+   props.memoryTypes[0] = {.propertyFlags = host, .heapIndex = 1};
+   props.memoryTypes[1] = {.propertyFlags = host | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+                           .heapIndex = 0};
+   static_assert(all_memory_types == 0b11);
+   props.memoryHeapCount = 2;
+   props.memoryHeaps[0] = {.size = pdev->heap_size, .flags = VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
+   props.memoryHeaps[1] = {.size = pdev->heap_size};
 
    vk_foreach_struct(ext, pMemoryProperties->pNext)
    {
@@ -126,8 +129,10 @@ VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceMemoryProperties2(
          memset(budget->heapUsage, 0, sizeof(budget->heapUsage));
          uint64_t used = heap_usage();
          uint64_t budget_size = used + available_system_memory();
-         budget->heapBudget[0] = budget_size < pdev->heap_size ? budget_size : pdev->heap_size;
-         budget->heapUsage[0] = used;
+         for (uint32_t heap = 0; heap < props.memoryHeapCount; heap++) {
+            budget->heapBudget[heap] = std::min(budget_size, pdev->heap_size);
+            budget->heapUsage[heap] = used;
+         }
       }
    }
 }

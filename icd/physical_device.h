@@ -35,7 +35,7 @@ struct PhysicalDevice {
    vk_sync_binary_type binary_sync;
    const vk_sync_type *sync_types[3];
 
-   uint64_t heap_size; ///< size of the only memory heap
+   uint64_t heap_size; ///< size of each memory heap: all are the same memory
 };
 
 VK_DEFINE_HANDLE_CASTS(PhysicalDevice, vk.base, VkPhysicalDevice, VK_OBJECT_TYPE_PHYSICAL_DEVICE)

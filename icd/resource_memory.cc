@@ -15,7 +15,7 @@ void write_requirements(uint64_t size, VkMemoryRequirements2 *requirements)
    requirements->memoryRequirements = {
       .size = align64(size, memory_alignment),
       .alignment = memory_alignment,
-      .memoryTypeBits = 1,
+      .memoryTypeBits = all_memory_types,
    };
    vk_foreach_struct(ext, requirements->pNext)
    {

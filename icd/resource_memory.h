@@ -11,6 +11,9 @@
 
 namespace weft {
 
+/// VkMemoryRequirements::memoryTypeBits of all resources: the types differ in their heap's name only.
+constexpr uint32_t all_memory_types = 0b11;
+
 /// The requirements of a resource of this size: any memory, not dedicated.
 void write_requirements(uint64_t size, VkMemoryRequirements2 *);
 /// The ways to share memory by this kind of handle.

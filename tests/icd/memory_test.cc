@@ -99,17 +99,58 @@ TEST_F(MemoryTest, IsZeroedAlignedAndCounted)
    }
 }
 
-TEST_F(MemoryTest, OneTypeHasAllProperties)
+/// Vulkan, VkPhysicalDeviceMemoryProperties: the type without DEVICE_LOCAL comes first, and its heap
+/// is not the device's.
+TEST_F(MemoryTest, TypesOfTheDeviceAndOfTheHost)
 {
    VkPhysicalDeviceMemoryProperties properties;
    vkGetPhysicalDeviceMemoryProperties(physical, &properties);
-   ASSERT_EQ(properties.memoryTypeCount, 1u);
-   EXPECT_EQ(properties.memoryTypes[0].propertyFlags,
-             VkMemoryPropertyFlags(
-                VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
-                VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT));
-   EXPECT_GT(budget().heapBudget[0], 0u);
-   EXPECT_LE(budget().heapBudget[0], properties.memoryHeaps[0].size);
+   ASSERT_EQ(properties.memoryTypeCount, 2u);
+   ASSERT_EQ(properties.memoryHeapCount, 2u);
+   constexpr VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                          VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
+                                          VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+   EXPECT_EQ(properties.memoryTypes[0].propertyFlags, host);
+   EXPECT_EQ(properties.memoryTypes[1].propertyFlags, host | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+   EXPECT_EQ(properties.memoryHeaps[properties.memoryTypes[0].heapIndex].flags, 0u);
+   EXPECT_EQ(properties.memoryHeaps[properties.memoryTypes[1].heapIndex].flags,
+             VkMemoryHeapFlags(VK_MEMORY_HEAP_DEVICE_LOCAL_BIT));
+   for (uint32_t heap = 0; heap < 2; heap++) {
+      EXPECT_GT(budget().heapBudget[heap], 0u);
+      EXPECT_LE(budget().heapBudget[heap], properties.memoryHeaps[heap].size);
+   }
+}
+
+/// Memory of either type serves every buffer, and counts in both heaps: they are the same memory.
+TEST_F(MemoryTest, EachTypeServesBuffers)
+{
+   VkBufferCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+      .size = 8192,
+      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
+   };
+   VkBuffer buffer = VK_NULL_HANDLE;
+   ASSERT_VK(vkCreateBuffer(device, &info, nullptr, &buffer));
+   VkMemoryRequirements requirements;
+   vkGetBufferMemoryRequirements(device, buffer, &requirements);
+   vkDestroyBuffer(device, buffer, nullptr);
+   EXPECT_EQ(requirements.memoryTypeBits, 0b11u);
+   for (uint32_t type = 0; type < 2; type++) {
+      const auto before = budget();
+      const VkMemoryAllocateInfo allocation = {
+         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+         .allocationSize = 8192,
+         .memoryTypeIndex = type,
+      };
+      VkDeviceMemory memory = VK_NULL_HANDLE;
+      ASSERT_VK(vkAllocateMemory(device, &allocation, nullptr, &memory));
+      void *map = nullptr;
+      EXPECT_VK(vkMapMemory(device, memory, 0, VK_WHOLE_SIZE, 0, &map));
+      memset(map, 0x5a, 8192);
+      for (uint32_t heap = 0; heap < 2; heap++)
+         EXPECT_EQ(budget().heapUsage[heap], before.heapUsage[heap] + 8192);
+      vkFreeMemory(device, memory, nullptr);
+   }
 }
 
 TEST_F(MemoryTest, MoreThanThereIsFails)
