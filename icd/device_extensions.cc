@@ -66,6 +66,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->NV_cooperative_matrix = advertises_matrix_extension(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);
    e->NV_cooperative_matrix2 =
       advertises_matrix_extension(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);
+   e->NV_shader_subgroup_partitioned = true;
    e->NV_cooperative_matrix_decode_vector =
       advertises_matrix_extension(VK_NV_COOPERATIVE_MATRIX_DECODE_VECTOR_EXTENSION_NAME);
    e->EXT_cooperative_matrix_maintenance1 =
@@ -79,17 +80,25 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_pipeline_executable_properties = true;
    e->KHR_maintenance5 = true;
    e->KHR_maintenance6 = true;
+   e->KHR_maintenance7 = true;
    e->KHR_push_descriptor = true;
    e->KHR_shader_bfloat16 = advertises_matrices_of(ComponentType::bf16);
+   e->KHR_shader_clock = true;
    e->KHR_shader_expect_assume = true;
+   e->KHR_shader_quad_control = true;
    e->KHR_shader_subgroup_rotate = true;
    e->KHR_workgroup_memory_explicit_layout = true;
    e->EXT_calibrated_timestamps = true;
    e->EXT_external_memory_host = true;
    e->EXT_shader_object = true;
+   e->EXT_shader_replicated_composites = true;
+   e->EXT_shader_subgroup_ballot = true;
+   e->EXT_shader_subgroup_vote = true;
    e->EXT_shader_float8 = advertises_matrices_of(ComponentType::e4m3);
    e->EXT_memory_budget = true;
+   e->EXT_memory_priority = true;
    e->EXT_nested_command_buffer = true;
+   e->EXT_pageable_device_local_memory = true;
    e->EXT_pipeline_robustness = true;
    e->EXT_robustness2 = true;
    e->EXT_shader_atomic_float = true;

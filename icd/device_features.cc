@@ -73,10 +73,14 @@ void get_shader_features(vk_features *f)
    f->subgroupSizeControl = f->computeFullSubgroups = !settings().hides_subgroup_sizes;
    f->subgroupBroadcastDynamicId = true;
    f->shaderSubgroupExtendedTypes = true;
+   f->shaderQuadControl = true;
    f->shaderSubgroupRotate = true;
    f->shaderSubgroupRotateClustered = true;
 
    f->shaderExpectAssume = true;
+   f->shaderReplicatedComposites = true;
+   f->shaderSubgroupClock = true;
+   f->shaderDeviceClock = true;
    f->shaderIntegerDotProduct = true;
    f->shaderZeroInitializeWorkgroupMemory = true;
    f->workgroupMemoryExplicitLayout = true;
@@ -142,12 +146,15 @@ void get_api_features(vk_features *f)
    f->maintenance4 = true;
    f->maintenance5 = true;
    f->maintenance6 = true;
+   f->maintenance7 = true;
    f->nestedCommandBuffer = true;
    f->nestedCommandBufferRendering = false;
    f->nestedCommandBufferSimultaneousUse = true;
    f->pipelineCreationCacheControl = true;
    f->pipelineExecutableInfo = true;
    f->shaderObject = true;
+   f->memoryPriority = true;
+   f->pageableDeviceLocalMemory = true;
 }
 
 /// Features of images and graphics that every Vulkan 1.3 device must report ("Feature

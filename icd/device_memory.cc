@@ -265,6 +265,9 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_UnmapMemory2KHR(VkDevice, const VkMemoryUnma
    return VK_SUCCESS;
 }
 
+// Priorities are hints. The system decides about its memory.
+VKAPI_ATTR void VKAPI_CALL weft_SetDeviceMemoryPriorityEXT(VkDevice, VkDeviceMemory, float) {}
+
 // All memory is coherent: there is nothing to flush or to invalidate.
 VKAPI_ATTR VkResult VKAPI_CALL weft_FlushMappedMemoryRanges(VkDevice, uint32_t,
                                                             const VkMappedMemoryRange *)

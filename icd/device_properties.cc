@@ -119,7 +119,8 @@ void get_compute_limits(vk_properties *p)
       VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT |
       VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT |
       VK_SUBGROUP_FEATURE_CLUSTERED_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT |
-      VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR | VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR;
+      VK_SUBGROUP_FEATURE_ROTATE_BIT_KHR | VK_SUBGROUP_FEATURE_ROTATE_CLUSTERED_BIT_KHR |
+      VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV;
    p->subgroupQuadOperationsInAllStages = false;
    const SubgroupSizes sizes =
       presented_sizes({min_subgroup_size, max_subgroup_size}, settings().identity, p->subgroupSize);
@@ -191,6 +192,8 @@ void get_descriptor_limits(vk_properties *p)
    p->maxDescriptorSetUpdateAfterBindUniformBuffers = max_descriptors;
    p->maxDescriptorSetUniformBuffersDynamic = max_dynamic_buffers;
    p->maxDescriptorSetUpdateAfterBindUniformBuffersDynamic = max_dynamic_buffers;
+   p->maxDescriptorSetTotalUniformBuffersDynamic = max_dynamic_buffers;
+   p->maxDescriptorSetUpdateAfterBindTotalUniformBuffersDynamic = max_dynamic_buffers;
 
    p->maxPerStageDescriptorStorageBuffers = max_descriptors;
    p->maxPerStageDescriptorUpdateAfterBindStorageBuffers = max_descriptors;
@@ -198,6 +201,10 @@ void get_descriptor_limits(vk_properties *p)
    p->maxDescriptorSetUpdateAfterBindStorageBuffers = max_descriptors;
    p->maxDescriptorSetStorageBuffersDynamic = max_dynamic_buffers;
    p->maxDescriptorSetUpdateAfterBindStorageBuffersDynamic = max_dynamic_buffers;
+   p->maxDescriptorSetTotalStorageBuffersDynamic = max_dynamic_buffers;
+   p->maxDescriptorSetUpdateAfterBindTotalStorageBuffersDynamic = max_dynamic_buffers;
+   p->maxDescriptorSetTotalBuffersDynamic = 2 * max_dynamic_buffers;
+   p->maxDescriptorSetUpdateAfterBindTotalBuffersDynamic = 2 * max_dynamic_buffers;
 
    // Texel buffers count as images.
    p->maxPerStageDescriptorSampledImages = max_descriptors;

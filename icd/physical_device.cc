@@ -16,6 +16,7 @@
 #include "weft_entrypoints.h"
 
 #include "vk_alloc.h"
+#include "vk_common_entrypoints.h"
 #include "vk_log.h"
 #include "vk_util.h"
 
@@ -84,6 +85,16 @@ void destroy_physical_device(vk_physical_device *vk)
 } // namespace weft
 
 using namespace weft;
+
+VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceProperties2(
+   VkPhysicalDevice physicalDevice, VkPhysicalDeviceProperties2 *pProperties)
+{
+   vk_common_GetPhysicalDeviceProperties2(physicalDevice, pProperties);
+   // The runtime does not know this struct. The device is above no other API.
+   if (auto *layers =
+          vk_find_struct(pProperties->pNext, PHYSICAL_DEVICE_LAYERED_API_PROPERTIES_LIST_KHR))
+      layers->layeredApiCount = 0;
+}
 
 VKAPI_ATTR void VKAPI_CALL
 weft_GetPhysicalDeviceQueueFamilyProperties2(VkPhysicalDevice, uint32_t *pQueueFamilyPropertyCount,

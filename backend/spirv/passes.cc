@@ -139,6 +139,7 @@ Result<Shader> lower_for_driver(const ShaderSource &source, const PassOptions &o
    subgroups.ballot_bit_size = 32;
    subgroups.ballot_components = 4;
    subgroups.lower_to_scalar = true;
+   subgroups.lower_quad_vote = true;
    subgroups.lower_reduce = !driver.subgroup_arithmetic_with_matrices && keeps_matrices(run.nir);
    RUN(run, nir_lower_subgroups, &subgroups);
    RUN(run, nir_lower_frexp);

@@ -96,6 +96,10 @@ spirv_capabilities make_capabilities()
    c.GroupNonUniformClustered = true;
    c.GroupNonUniformQuad = true;
    c.GroupNonUniformRotateKHR = true;
+   c.GroupNonUniformPartitionedNV = true;
+   c.QuadControlKHR = true;
+   c.ReplicatedCompositesEXT = true;
+   c.ShaderClockKHR = true;
    c.SubgroupBallotKHR = true;
    c.SubgroupVoteKHR = true;
 
@@ -125,8 +129,9 @@ spirv_capabilities make_driver_capabilities()
    c.SampledImageArrayDynamicIndexing = true;
    c.SampledImageArrayNonUniformIndexing = true;
 
-   /* NIR has no name for the device's index. */
+   /* NIR has no name for the device's index, and the SPIR-V back end no instruction for clocks. */
    c.DeviceGroup = false;
+   c.ShaderClockKHR = false;
 
    c.AtomicFloat16AddEXT = true;
    c.AtomicFloat16MinMaxEXT = true;

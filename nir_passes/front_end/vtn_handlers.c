@@ -8,6 +8,7 @@
 #include "nir_passes/front_end/vtn_elements.h"
 #include "nir_passes/front_end/vtn_layouts.h"
 #include "nir_passes/front_end/vtn_nv_matrices.h"
+#include "nir_passes/front_end/vtn_partitions.h"
 #include "nir_passes/front_end/vtn_small_floats.h"
 #include "nir_passes/front_end/vtn_tensors.h"
 #include "nir_passes/spirv_enums.h"
@@ -24,8 +25,8 @@ struct row {
 };
 
 /* Instructions of SPV_NV_cooperative_matrix, SPV_NV_cooperative_matrix2, SPV_NV_tensor_addressing,
- * SPV_EXT_cooperative_matrix_maintenance1, which has other names for some of them, and
- * SPV_QCOM_cooperative_matrix_conversion. */
+ * SPV_EXT_cooperative_matrix_maintenance1, which has other names for some of them,
+ * SPV_QCOM_cooperative_matrix_conversion and SPV_NV_shader_subgroup_partitioned. */
 static const struct row instructions[] = {
    {WeftSpvOpBitCastArrayQCOM, weft_bit_cast_array},
    {WeftSpvOpCompositeConstructCoopMatQCOM, weft_matrix_of_arrays},
@@ -55,6 +56,7 @@ static const struct row instructions[] = {
    {SpvOpTensorViewSetClipNV, weft_tensor_view_set_clip},
    {SpvOpTensorLayoutSetBlockSizeNV, weft_tensor_layout_set_block_size},
    {SpvOpCooperativeMatrixTransposeNV, weft_transpose},
+   {SpvOpGroupNonUniformPartitionNV, weft_partition},
 };
 
 /* The capabilities of these extensions, and of SPV_NV_cooperative_matrix_decode_vector,
@@ -99,7 +101,8 @@ bool weft_is_family_capability(uint32_t capability)
 
 static bool handle_capability(struct vtn_builder *b, uint32_t capability)
 {
-   return weft_is_family_capability(capability);
+   return weft_is_family_capability(capability) ||
+          capability == SpvCapabilityGroupNonUniformPartitionedNV;
 }
 
 static bool handle_instruction(struct vtn_builder *b, uint32_t opcode, const uint32_t *w,
@@ -108,7 +111,8 @@ static bool handle_instruction(struct vtn_builder *b, uint32_t opcode, const uin
    if (weft_handle_constant_length(b, opcode, w) ||
        weft_handle_transposing_conversion(b, opcode, w) ||
        weft_handle_small_floats(b, opcode, w, count) ||
-       weft_handle_blocked_layout(b, opcode, w, count))
+       weft_handle_blocked_layout(b, opcode, w, count) ||
+       weft_handle_partitioned_arithmetic(b, opcode, w, count))
       return true;
    const struct row *row = find_instruction(opcode);
    if (!row)

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  */
 
-/* Weft's part of the SPIR-V front end: the instructions of the cooperative-matrix family that
- * Mesa's vtn does not know.
+/* Weft's part of the SPIR-V front end: the instructions of the cooperative-matrix family, and of a
+ * few other extensions, that Mesa's vtn does not know.
  *
  * For each capability, type and instruction, vtn calls these handlers first. They translate the
  * instructions in the tables of vtn_handlers.c. A handler is C, because vtn_fail() is a longjmp(),

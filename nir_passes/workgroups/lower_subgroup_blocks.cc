@@ -29,6 +29,7 @@ bool make_fewer_kinds(nir_shader *nir, uint32_t subgroup_size)
    options.lower_subgroup_masks = true;
    options.lower_relative_shuffle = true;
    options.lower_quad = true;
+   options.lower_quad_vote = true;
    options.lower_rotate_to_shuffle = true;
    options.lower_inverse_ballot = true;
    return nir_lower_subgroups(nir, &options);

@@ -6,6 +6,7 @@
 
 #include "tests/e2e/compute.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -231,6 +232,105 @@ TEST(Subgroup, ClusteredReductions)
             [&](const Lanes &lanes, uint32_t lane) {
                const uint32_t first = lane / cluster * cluster;
                return reduce(op, lanes, first, first + cluster);
+            },
+            type.modulus);
+      });
+}
+
+/// VK_KHR_shader_quad_control: votes of four invocations.
+TEST(Subgroup, QuadVotes)
+{
+   if (!plain_device().has_extension(VK_KHR_SHADER_QUAD_CONTROL_EXTENSION_NAME)) {
+      skip_case("needs VK_KHR_shader_quad_control");
+      GTEST_SKIP();
+   }
+   const auto odd_of_quad = [](const Lanes &lanes, uint32_t lane) {
+      const auto quad = lanes.begin() + lane / 4 * 4;
+      return std::count_if(quad, quad + 4, [](const auto &x) { return x && *x % 2; });
+   };
+   const auto draw = [](oracle::Random &random) { return Value(oracle::draw(random, 6)); };
+   // Only whole quads take part: else the result is not defined.
+   const Activity whole_quads = {"lane % 8 < 4", [](uint32_t lane) { return lane % 8 < 4; }};
+   for (const uint32_t size : plain_device().subgroup_sizes()) {
+      for (const Activity &activity : {everyone, whole_quads}) {
+         expect_model(
+            size, "int", "subgroupQuadAll(x % 2 != 0)", activity.condition, activity.active, draw,
+            [&](const Lanes &l, uint32_t lane) { return Value(odd_of_quad(l, lane) == 4); }, 2);
+         expect_model(
+            size, "int", "subgroupQuadAny(x % 2 != 0)", activity.condition, activity.active, draw,
+            [&](const Lanes &l, uint32_t lane) { return Value(odd_of_quad(l, lane) > 0); }, 2);
+      }
+   }
+}
+
+/// VK_NV_shader_subgroup_partitioned: the usual operations among invocations with the same key.
+TEST(Subgroup, Partitions)
+{
+   if (!offers(VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV))
+      GTEST_SKIP();
+   for (const TypeCase &type : types(plain_device())) {
+      for (const uint32_t size : plain_device().subgroup_sizes()) {
+         for (const Activity *activity : {&everyone, &some}) {
+            expect_model(
+               size, type.glsl, "subgroupPartitionNV(x)[lane / 32]", activity->condition,
+               activity->active,
+               [](oracle::Random &random) { return Value(oracle::draw(random, 7)); },
+               [](const Lanes &lanes, uint32_t lane) {
+                  uint32_t same = 0;
+                  for (uint32_t i = lane / 32 * 32; i < lanes.size() && i < lane / 32 * 32 + 32;
+                       i++)
+                     same |= uint32_t(lanes[i] && *lanes[i] == *lanes[lane]) << i % 32;
+                  return Value(same);
+               },
+               Value(1) << 32);
+         }
+      }
+   }
+}
+
+TEST(Subgroup, PartitionedReductionsAndScans)
+{
+   if (!offers(VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV))
+      GTEST_SKIP();
+   constexpr auto key = [](size_t lane) { return lane * 7 % 5; };
+   // The lanes with the key of `lane`, the others inactive.
+   const auto partition = [&](Lanes lanes, uint32_t lane) {
+      for (size_t i = 0; i < lanes.size(); i++) {
+         if (key(i) != key(lane))
+            lanes[i] = std::nullopt;
+      }
+      return lanes;
+   };
+   for_each_reduction(
+      [&](const Reduction &op, const TypeCase &type, const Activity &activity, uint32_t size) {
+         const auto expression = [&](const char *scan) {
+            return std::string("subgroupPartitioned") + scan + op.name +
+                   "NV(x, subgroupPartitionNV(lane * 7u % 5u))";
+         };
+         expect_model(
+            size, type.glsl, expression(""), activity.condition, activity.active, values_for(op),
+            [&](const Lanes &lanes, uint32_t lane) {
+               return reduce(op, partition(lanes, lane), 0, lanes.size());
+            },
+            type.modulus);
+         expect_model(
+            size, type.glsl, expression("Inclusive"), activity.condition, activity.active,
+            values_for(op),
+            [&](const Lanes &lanes, uint32_t lane) {
+               return reduce(op, partition(lanes, lane), 0, lane + 1);
+            },
+            type.modulus);
+         // The first invocation of an exclusive scan gets an identity that depends on the type.
+         expect_model(
+            size, type.glsl, expression("Exclusive"), activity.condition, activity.active,
+            values_for(op),
+            [&](const Lanes &lanes, uint32_t lane) -> std::optional<Value> {
+               const Lanes before = partition(lanes, lane);
+               const bool first =
+                  std::none_of(before.begin(), before.begin() + lane, [](auto &x) { return x; });
+               return first && std::abs(op.identity) == 127
+                         ? std::nullopt
+                         : std::optional(reduce(op, before, 0, lane));
             },
             type.modulus);
       });

@@ -53,6 +53,7 @@ const char *const glsl_header = R"(#version 460
 #extension GL_EXT_control_flow_attributes : enable
 #extension GL_EXT_nonuniform_qualifier : enable
 #extension GL_EXT_scalar_block_layout : enable
+#extension GL_EXT_shader_quad_control : enable
 #extension GL_EXT_shader_16bit_storage : enable
 #extension GL_EXT_shader_8bit_storage : enable
 #extension GL_EXT_shader_atomic_int64 : enable
@@ -75,6 +76,7 @@ const char *const glsl_header = R"(#version 460
 #extension GL_KHR_shader_subgroup_vote : enable
 #extension GL_KHR_shader_subgroup_rotate : enable
 #extension GL_NV_cooperative_matrix2 : enable
+#extension GL_NV_shader_subgroup_partitioned : enable
 )";
 
 static void dump(const std::string &source)

@@ -384,6 +384,30 @@ TEST_F(FeatureTest, IntegerDotProducts)
    }
 }
 
+/// VK_KHR_shader_clock: later readings are greater, in each scope.
+TEST_F(FeatureTest, ClocksAdvance)
+{
+   const char *glsl = R"(
+      #extension GL_ARB_shader_clock : require
+      #extension GL_EXT_shader_realtime_clock : require
+      layout(local_size_x = 32) in;
+      layout(set = 0, binding = 0) buffer Out { uint64_t data[]; };
+      shared uint slow[32];
+      void main()
+      {
+         const uint i = gl_LocalInvocationIndex;
+         data[4 * i] = clockARB();
+         const uvec2 before = clockRealtime2x32EXT();
+         for (uint k = 0; k < 100; k++) { slow[i] = k * i; barrier(); }
+         data[4 * i + 1] = clockARB() + uint64_t(slow[i] & 0u);
+         data[4 * i + 2] = packUint2x32(before);
+         data[4 * i + 3] = clockRealtimeEXT();
+      })";
+   const TestBuffer out = run_shader(glsl, 32 * 32);
+   for (uint32_t i = 0; i < 64; i++)
+      EXPECT_LT(out.as<uint64_t>()[2 * i], out.as<uint64_t>()[2 * i + 1]) << i;
+}
+
 TEST_F(FeatureTest, ExpectAndAssume)
 {
    const char *glsl = R"(

@@ -354,6 +354,22 @@ TEST_F(QueryTest, UnsupportedFormatsFailCleanly)
       VK_ERROR_UNKNOWN);
 }
 
+/// VK_KHR_maintenance7: the driver is above no other API.
+TEST_F(QueryTest, NoLayeredApis)
+{
+   VkPhysicalDeviceLayeredApiPropertiesKHR api = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_LAYERED_API_PROPERTIES_KHR, .vendorID = 77};
+   VkPhysicalDeviceLayeredApiPropertiesListKHR list = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_LAYERED_API_PROPERTIES_LIST_KHR,
+      .layeredApiCount = 1,
+      .pLayeredApis = &api};
+   VkPhysicalDeviceProperties2 properties = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &list};
+   vkGetPhysicalDeviceProperties2(physical, &properties);
+   EXPECT_EQ(list.layeredApiCount, 0u);
+   EXPECT_EQ(api.vendorID, 77u);
+}
+
 TEST_F(QueryTest, UnknownExtensionAndFeatureAreRefused)
 {
    float priority = 1;

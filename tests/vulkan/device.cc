@@ -116,7 +116,10 @@ void Device::create_device(bool robust)
          VK_EXT_COOPERATIVE_MATRIX_MAINTENANCE_1_EXTENSION_NAME,
          VK_QCOM_COOPERATIVE_MATRIX_CONVERSION_EXTENSION_NAME,
          VK_ARM_COOPERATIVE_MATRIX_LAYOUTS_EXTENSION_NAME, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
-         VK_EXT_SHADER_FLOAT8_EXTENSION_NAME, VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME}) {
+         VK_EXT_SHADER_FLOAT8_EXTENSION_NAME, VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME,
+         VK_KHR_SHADER_QUAD_CONTROL_EXTENSION_NAME,
+         VK_EXT_SHADER_REPLICATED_COMPOSITES_EXTENSION_NAME,
+         VK_NV_SHADER_SUBGROUP_PARTITIONED_EXTENSION_NAME}) {
       if (has_extension(name))
          names.push_back(name);
    }
@@ -126,19 +129,34 @@ void Device::create_device(bool robust)
       .shaderSubgroupRotate = VK_TRUE,
       .shaderSubgroupRotateClustered = VK_FALSE,
    };
-   const bool has_rotate = has_extension(VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME);
-   const void *const chain = has_rotate ? static_cast<const void *>(&rotate) : &features2;
+   const void *chain = &features2;
+   if (has_extension(VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME))
+      chain = &rotate;
+   const VkPhysicalDeviceShaderQuadControlFeaturesKHR quads = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_QUAD_CONTROL_FEATURES_KHR,
+      .pNext = const_cast<void *>(chain),
+      .shaderQuadControl = VK_TRUE,
+   };
+   if (has_extension(VK_KHR_SHADER_QUAD_CONTROL_EXTENSION_NAME))
+      chain = &quads;
+   const VkPhysicalDeviceShaderReplicatedCompositesFeaturesEXT replicated = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_REPLICATED_COMPOSITES_FEATURES_EXT,
+      .pNext = const_cast<void *>(chain),
+      .shaderReplicatedComposites = VK_TRUE,
+   };
+   if (has_extension(VK_EXT_SHADER_REPLICATED_COMPOSITES_EXTENSION_NAME))
+      chain = &replicated;
    const VkPhysicalDeviceShaderObjectFeaturesEXT objects = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT,
       .pNext = const_cast<void *>(chain),
       .shaderObject = VK_TRUE,
    };
-   if (shader_kind == ShaderKind::object)
+   if (shader_kind == ShaderKind::object) {
       names.push_back(VK_EXT_SHADER_OBJECT_EXTENSION_NAME);
-   device =
-      vulkan::create_device(physical, {.extensions = names,
-                                       .next = shader_kind == ShaderKind::object ? &objects : chain,
-                                       .queue_family = queue_family});
+      chain = &objects;
+   }
+   device = vulkan::create_device(
+      physical, {.extensions = names, .next = chain, .queue_family = queue_family});
    vkGetDeviceQueue(device, queue_family, 0, &queue);
    pool = create_command_pool(device, queue_family);
 }

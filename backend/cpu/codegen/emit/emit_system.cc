@@ -78,6 +78,12 @@ bool emit_system(Translator &t, nir_intrinsic_instr *intr)
                   v->getType()->isVectorTy() ? b.CreateExtractElement(v, uint64_t(0)) : v);
       }
       return true;
+   case nir_intrinsic_shader_clock: {
+      Value *clock = b.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
+      t.define(intr->def, 0, b.CreateTrunc(clock, b.getInt32Ty()));
+      t.define(intr->def, 1, b.CreateTrunc(b.CreateLShr(clock, 32), b.getInt32Ty()));
+      return true;
+   }
    case nir_intrinsic_barrier:
       emit_barrier(t, intr);
       return true;

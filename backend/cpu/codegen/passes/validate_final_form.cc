@@ -185,6 +185,7 @@ bool is_in_final_form(nir_intrinsic_op op)
    case nir_intrinsic_tile_insert_weft:
 
    case nir_intrinsic_barrier:
+   case nir_intrinsic_shader_clock:
    case nir_intrinsic_load_workgroup_id:
    case nir_intrinsic_load_num_workgroups:
    case nir_intrinsic_load_subgroup_id:
