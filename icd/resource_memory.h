@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// VkMemoryRequirements::memoryTypeBits of all resources: the types differ in their heap's name only.
+/// VkMemoryRequirements::memoryTypeBits of all resources: all types are the same memory.
 constexpr uint32_t all_memory_types = 0b11;
 
 /// The requirements of a resource of this size: any memory, not dedicated.

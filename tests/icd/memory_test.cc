@@ -99,8 +99,8 @@ TEST_F(MemoryTest, IsZeroedAlignedAndCounted)
    }
 }
 
-/// Vulkan, VkPhysicalDeviceMemoryProperties: the type without DEVICE_LOCAL comes first, and its heap
-/// is not the device's.
+/// Vulkan, VkPhysicalDeviceMemoryProperties: the type without DEVICE_LOCAL comes first, and its
+/// heap is not the device's.
 TEST_F(MemoryTest, TypesOfTheDeviceAndOfTheHost)
 {
    VkPhysicalDeviceMemoryProperties properties;

@@ -232,7 +232,7 @@ TEST_F(ShaderObjectTest, TheIdentityOfBinariesIsReported)
    EXPECT_FALSE(std::ranges::all_of(uuid, [](uint8_t byte) { return byte == 0; }));
 }
 
-/// Those that fail leave the others as they are, and the first failure is the result.
+/// A shader that fails leaves the others as they are, and the first failure is the result.
 TEST_F(ShaderObjectTest, OneOfSeveralFails)
 {
    std::vector<uint32_t> bad = spirv;
