@@ -15,6 +15,19 @@
 #include <algorithm>
 #include <cstddef>
 
+namespace weft {
+
+std::optional<TexelFormat> buffer_format(VkFormat name)
+{
+   const std::optional<TexelFormat> format = texel_format(vk_format_to_pipe_format(name));
+   const bool is_supported = format && !vk_format_is_depth_or_stencil(name) &&
+                             format->numbers != TexelNumbers::srgb &&
+                             format->numbers != TexelNumbers::shared_exponent;
+   return is_supported ? format : std::nullopt;
+}
+
+} // namespace weft
+
 using namespace weft;
 
 // Generated code accesses the bytes of texels through a buffer's descriptor.
@@ -29,8 +42,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateBufferView(VkDevice _device,
    VK_FROM_HANDLE(Device, device, _device);
    VK_FROM_HANDLE(Buffer, buffer, pCreateInfo->buffer);
    *pView = VK_NULL_HANDLE;
-   const std::optional<TexelFormat> format =
-      texel_format(vk_format_to_pipe_format(pCreateInfo->format));
+   const std::optional<TexelFormat> format = buffer_format(pCreateInfo->format);
    // The command may not return VK_ERROR_FORMAT_NOT_SUPPORTED.
    if (!format)
       return vk_errorf(device, VK_ERROR_UNKNOWN, "the format of a texel buffer is not supported");

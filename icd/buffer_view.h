@@ -9,6 +9,8 @@
 
 #include "nir_passes/images/texel_descriptor.h"
 
+#include <optional>
+
 namespace weft {
 
 /// A texel buffer.
@@ -16,6 +18,9 @@ struct BufferView {
    vk_buffer_view vk;
    TexelDescriptor descriptor;
 };
+
+/// The texels of a buffer's format; nothing if texel buffers do not support it.
+std::optional<TexelFormat> buffer_format(VkFormat);
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(BufferView, vk.base, VkBufferView, VK_OBJECT_TYPE_BUFFER_VIEW)
 

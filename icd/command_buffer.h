@@ -46,7 +46,8 @@ struct ComputeState {
    /// Their copy in command memory; null if they changed since the copy.
    const uint8_t *recorded_push_constants;
 
-   alignas(host_alignment) uint8_t push_descriptors[max_push_descriptors * sizeof(ImageDescriptor)];
+   alignas(host_alignment) uint8_t
+      push_descriptors[max_push_descriptors * sizeof(CombinedDescriptor)];
    uint32_t push_set; ///< the set of the push descriptors; max_sets: none
    uint32_t push_descriptor_bytes;
    const uint8_t *recorded_push_descriptors;

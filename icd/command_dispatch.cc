@@ -167,12 +167,14 @@ DescriptorStorage begin_push(CommandBuffer *cmd, const vk_pipeline_layout *layou
    state.push_set = set;
    state.push_descriptor_bytes = set_layout->data_size;
    state.recorded_push_descriptors = nullptr;
-   return {
+   const DescriptorStorage storage = {
       .layout = set_layout,
       .data = state.push_descriptors,
       .dynamic = nullptr, // not allowed in push descriptors
                           // (VUID-VkDescriptorSetLayoutCreateInfo-flags-00280)
    };
+   write_immutable_samplers(storage, set_layout->data_size);
+   return storage;
 }
 
 } // namespace

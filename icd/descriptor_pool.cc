@@ -64,6 +64,8 @@ VkResult allocate_set(Device *device, DescriptorPool *pool, DescriptorSetLayout 
       .dynamic = reinterpret_cast<cpu::BufferDescriptor *>(memory + dynamic_offset),
    };
 
+   write_immutable_samplers(set->storage, data_size);
+
    pool->sets_left--;
    pool->bytes_left -= pool_bytes;
    pool->dynamic_left -= layout->dynamic_count;

@@ -7,6 +7,7 @@
 #include "icd/buffer_view.h"
 #include "icd/descriptor_set_layout.h"
 #include "icd/image_view.h"
+#include "icd/sampler.h"
 #include "weft_entrypoints.h"
 
 #include "vk_descriptor_update_template.h"
@@ -55,6 +56,13 @@ public:
       return storage.data + binding->offset + element * size();
    }
 
+   /// Null if the descriptor's sampler is written with it.
+   const SamplerDescriptor *immutable_sampler() const
+   {
+      return binding->sampler == no_sampler ? nullptr
+                                            : &storage.layout->samplers[binding->sampler + element];
+   }
+
    void next()
    {
       element++;
@@ -89,11 +97,52 @@ void write_descriptor(const Cursor &cursor, VkBufferView handle)
    memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
 }
 
-void write_descriptor(const Cursor &cursor, const VkDescriptorImageInfo &info)
+SampledImageDescriptor image_of(const VkDescriptorImageInfo &info)
 {
    VK_FROM_HANDLE(ImageView, view, info.imageView);
-   const ImageDescriptor descriptor = view ? view->descriptor : ImageDescriptor{};
-   memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
+   return view ? view->descriptor : SampledImageDescriptor{};
+}
+
+SamplerDescriptor sampler_of(const Cursor &cursor, const VkDescriptorImageInfo &info)
+{
+   if (const SamplerDescriptor *immutable = cursor.immutable_sampler())
+      return *immutable;
+   VK_FROM_HANDLE(Sampler, sampler, info.sampler);
+   return sampler ? sampler->descriptor : SamplerDescriptor{};
+}
+
+void write_descriptor(const Cursor &cursor, VkDescriptorType type,
+                      const VkDescriptorImageInfo &info)
+{
+   switch (type) {
+   case VK_DESCRIPTOR_TYPE_SAMPLER: {
+      const SamplerDescriptor descriptor = sampler_of(cursor, info);
+      memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
+      break;
+   }
+   case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER: {
+      const CombinedDescriptor descriptor = {image_of(info), sampler_of(cursor, info)};
+      memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
+      break;
+   }
+   case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE: {
+      const SampledImageDescriptor descriptor = image_of(info);
+      memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
+      break;
+   }
+   default: {
+      const ImageDescriptor descriptor = image_of(info).image;
+      memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
+      break;
+   }
+   }
+}
+
+/// Writes the sampler of a descriptor, at its end.
+void write_sampler(const Cursor &cursor, const SamplerDescriptor &sampler)
+{
+   memcpy(static_cast<uint8_t *>(cursor.descriptor()) + cursor.size() - sizeof(sampler), &sampler,
+          sizeof(sampler));
 }
 
 /// An object in memory that need not be aligned.
@@ -128,13 +177,30 @@ void copy_descriptors(const VkCopyDescriptorSet &copy)
    Cursor from(src->storage, copy.srcBinding, copy.srcArrayElement);
    Cursor to(dst->storage, copy.dstBinding, copy.dstArrayElement);
    for (uint32_t i = 0; i < copy.descriptorCount && from.valid() && to.valid(); i++) {
+      const SamplerDescriptor *sampler = to.immutable_sampler();
       memcpy(to.descriptor(), from.descriptor(), from.size());
+      if (sampler)
+         write_sampler(to, *sampler);
       from.next();
       to.next();
    }
 }
 
 } // namespace
+
+void write_immutable_samplers(const DescriptorStorage &storage, uint32_t size)
+{
+   for (uint32_t i = 0; i < storage.layout->binding_count; i++) {
+      const DescriptorBinding &b = storage.layout->bindings[i];
+      if (b.sampler == no_sampler)
+         continue;
+      const uint32_t bytes = descriptor_bytes(b.type, 1);
+      for (uint32_t e = 0; e < b.count && b.offset + (e + 1) * bytes <= size; e++) {
+         Cursor cursor(storage, b.number, e);
+         write_sampler(cursor, *cursor.immutable_sampler());
+      }
+   }
+}
 
 void write_descriptors(const DescriptorStorage &storage, const VkWriteDescriptorSet &write)
 {
@@ -152,8 +218,11 @@ void write_descriptors(const DescriptorStorage &storage, const VkWriteDescriptor
       case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
          write_descriptor(cursor, write.pTexelBufferView[i]);
          break;
+      case VK_DESCRIPTOR_TYPE_SAMPLER:
+      case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
+      case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
       case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
-         write_descriptor(cursor, write.pImageInfo[i]);
+         write_descriptor(cursor, write.descriptorType, write.pImageInfo[i]);
          break;
       default:
          write_descriptor(cursor, write.pBufferInfo[i]);
@@ -180,8 +249,11 @@ void write_descriptors(const DescriptorStorage &storage, const vk_descriptor_upd
          case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
             write_descriptor(cursor, read<VkBufferView>(element));
             break;
+         case VK_DESCRIPTOR_TYPE_SAMPLER:
+         case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
+         case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
          case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
-            write_descriptor(cursor, read<VkDescriptorImageInfo>(element));
+            write_descriptor(cursor, entry.type, read<VkDescriptorImageInfo>(element));
             break;
          default:
             write_descriptor(cursor, read<VkDescriptorBufferInfo>(element));

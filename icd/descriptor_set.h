@@ -35,6 +35,8 @@ struct DescriptorSet {
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(DescriptorSet, base, VkDescriptorSet, VK_OBJECT_TYPE_DESCRIPTOR_SET)
 
+/// Writes the immutable samplers into the first `size` bytes of new descriptors.
+void write_immutable_samplers(const DescriptorStorage &, uint32_t size);
 /// Write descriptors as vkUpdateDescriptorSets and vkUpdateDescriptorSetWithTemplate do.
 void write_descriptors(const DescriptorStorage &, const VkWriteDescriptorSet &);
 void write_descriptors(const DescriptorStorage &, const vk_descriptor_update_template *,

@@ -5,7 +5,7 @@
 
 #include "icd/device.h"
 #include "icd/physical_device.h"
-#include "nir_passes/images/texel_descriptor.h"
+#include "icd/sampler.h"
 #include "weft_entrypoints.h"
 
 #include "vk_alloc.h"
@@ -29,6 +29,12 @@ uint32_t descriptor_bytes(VkDescriptorType type, uint32_t count)
       return count * sizeof(TexelDescriptor);
    case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
       return count * sizeof(ImageDescriptor);
+   case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
+      return count * sizeof(SampledImageDescriptor);
+   case VK_DESCRIPTOR_TYPE_SAMPLER:
+      return count * sizeof(SamplerDescriptor);
+   case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
+      return count * sizeof(CombinedDescriptor);
    case VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK:
       return align(count, sizeof(cpu::BufferDescriptor));
    default:
@@ -70,6 +76,33 @@ using namespace weft;
 
 namespace {
 
+bool has_immutable_samplers(const VkDescriptorSetLayoutBinding &b)
+{
+   return b.pImmutableSamplers && (b.descriptorType == VK_DESCRIPTOR_TYPE_SAMPLER ||
+                                   b.descriptorType == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER);
+}
+
+uint32_t count_immutable_samplers(const VkDescriptorSetLayoutCreateInfo &info)
+{
+   uint32_t count = 0;
+   for (uint32_t i = 0; i < info.bindingCount; i++)
+      count += has_immutable_samplers(info.pBindings[i]) ? info.pBindings[i].descriptorCount : 0;
+   return count;
+}
+
+/// Copies a binding's samplers. Returns the number of the first one.
+uint32_t add_samplers(DescriptorSetLayout *layout, const VkDescriptorSetLayoutBinding &b)
+{
+   if (!has_immutable_samplers(b))
+      return no_sampler;
+   const uint32_t first = layout->sampler_count;
+   for (uint32_t i = 0; i < b.descriptorCount; i++) {
+      VK_FROM_HANDLE(Sampler, sampler, b.pImmutableSamplers[i]);
+      layout->samplers[layout->sampler_count++] = sampler->descriptor;
+   }
+   return first;
+}
+
 /// Sets offsets and totals; the bindings must be sorted.
 void lay_out(DescriptorSetLayout *layout)
 {
@@ -93,13 +126,16 @@ weft_CreateDescriptorSetLayout(VkDevice _device, const VkDescriptorSetLayoutCrea
 
    // Layouts are reference-counted and may outlive their handle, so the device's allocator provides
    // their memory.
-   size_t size =
-      sizeof(DescriptorSetLayout) + pCreateInfo->bindingCount * sizeof(DescriptorBinding);
+   const size_t binding_bytes = pCreateInfo->bindingCount * sizeof(DescriptorBinding);
+   const size_t size = sizeof(DescriptorSetLayout) + binding_bytes +
+                       count_immutable_samplers(*pCreateInfo) * sizeof(SamplerDescriptor);
    auto *layout =
       static_cast<DescriptorSetLayout *>(vk_descriptor_set_layout_zalloc(&device->vk, size));
    if (!layout)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
    layout->bindings = reinterpret_cast<DescriptorBinding *>(layout + 1);
+   layout->samplers =
+      reinterpret_cast<SamplerDescriptor *>(layout->bindings + pCreateInfo->bindingCount);
 
    const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags_info =
       vk_find_struct_const(pCreateInfo->pNext, DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
@@ -112,6 +148,7 @@ weft_CreateDescriptorSetLayout(VkDevice _device, const VkDescriptorSetLayoutCrea
          .type = b.descriptorType,
          .flags = flags_info && flags_info->bindingCount > 0 ? flags_info->pBindingFlags[i] : 0,
          .count = b.descriptorCount,
+         .sampler = add_samplers(layout, b),
       };
    }
    std::sort(
@@ -119,8 +156,11 @@ weft_CreateDescriptorSetLayout(VkDevice _device, const VkDescriptorSetLayoutCrea
       [](const DescriptorBinding &a, const DescriptorBinding &b) { return a.number < b.number; });
    lay_out(layout);
 
-   _mesa_blake3_compute(layout->bindings, layout->binding_count * sizeof(DescriptorBinding),
-                        layout->vk.blake3);
+   mesa_blake3 hash;
+   _mesa_blake3_init(&hash);
+   _mesa_blake3_update(&hash, layout->bindings, layout->binding_count * sizeof(DescriptorBinding));
+   _mesa_blake3_update(&hash, layout->samplers, layout->sampler_count * sizeof(SamplerDescriptor));
+   _mesa_blake3_final(&hash, layout->vk.blake3);
 
    *pSetLayout = DescriptorSetLayout_to_handle(layout);
    return VK_SUCCESS;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The layout of a set's descriptors in memory. A buffer's is a cpu::BufferDescriptor, a texel
-/// buffer's a TexelDescriptor of 32 bytes, a storage image's an ImageDescriptor of 64. The data of
-/// an inline uniform block lies among them. Dynamic buffers are separate, because their addresses
-/// are known only when a set is bound:
+/// The layout of a set's descriptors in memory. A buffer's descriptor is a cpu::BufferDescriptor.
+/// texel_descriptor.h has the descriptors of images and samplers. The data of an inline uniform
+/// block lies among them. Dynamic buffers are separate, because their addresses are known only when
+/// a set is bound:
 ///
 ///   data:     | binding 0 [0] | binding 0 [1] | binding 3: inline data | binding 4 [0] | ...
 ///             (16-byte units)
@@ -18,10 +18,13 @@
 #include "vk_descriptor_set_layout.h"
 
 #include "backend/cpu/abi.h"
+#include "nir_passes/images/texel_descriptor.h"
 
 #include <cstdint>
 
 namespace weft {
+
+constexpr uint32_t no_sampler = UINT32_MAX;
 
 struct DescriptorBinding {
    uint32_t number;
@@ -30,6 +33,7 @@ struct DescriptorBinding {
    uint32_t count;         ///< array elements; bytes of an inline uniform block
    uint32_t offset;        ///< bytes from the start of the set's data
    uint32_t dynamic_index; ///< number of its first element among the set's dynamic buffers
+   uint32_t sampler;       ///< number of its first immutable sampler, or no_sampler
 };
 
 struct DescriptorSetLayout {
@@ -37,7 +41,9 @@ struct DescriptorSetLayout {
    uint32_t binding_count;
    uint32_t data_size;          ///< bytes, with variable counts at their maximum
    uint32_t dynamic_count;      ///< dynamic buffers
+   uint32_t sampler_count;      ///< immutable samplers
    DescriptorBinding *bindings; ///< sorted by number, without empty ones
+   SamplerDescriptor *samplers; ///< the immutable ones
 
    const DescriptorBinding *find(uint32_t number) const;
    /// The size of a set whose last binding has `variable_count` elements, if these are descriptors.

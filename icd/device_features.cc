@@ -41,6 +41,11 @@ void get_shader_features(vk_features *f)
    f->shaderUniformTexelBufferArrayNonUniformIndexing = true;
    f->shaderStorageTexelBufferArrayNonUniformIndexing = true;
    f->imageCubeArray = true;
+   f->shaderImageGatherExtended = true;
+   f->shaderSampledImageArrayDynamicIndexing = true;
+   f->shaderSampledImageArrayNonUniformIndexing = true;
+   f->samplerMirrorClampToEdge = true;
+   f->samplerFilterMinmax = true;
    f->shaderStorageImageArrayDynamicIndexing = true;
    f->shaderStorageImageArrayNonUniformIndexing = true;
    f->shaderStorageImageExtendedFormats = true;
@@ -132,6 +137,7 @@ void get_api_features(vk_features *f)
    f->descriptorBindingStorageBufferUpdateAfterBind = true;
    f->descriptorBindingUniformTexelBufferUpdateAfterBind = true;
    f->descriptorBindingStorageTexelBufferUpdateAfterBind = true;
+   f->descriptorBindingSampledImageUpdateAfterBind = true;
    f->descriptorBindingStorageImageUpdateAfterBind = true;
    f->descriptorBindingUpdateUnusedWhilePending = true;
    f->descriptorBindingPartiallyBound = true;

@@ -166,6 +166,9 @@ void get_memory_limits(uint64_t heap_size, vk_properties *p)
    p->maxImageDimensionCube = max_image_extent;
    p->maxImageArrayLayers = max_image_layers;
    p->storageImageSampleCounts = VK_SAMPLE_COUNT_1_BIT;
+   p->sampledImageColorSampleCounts = VK_SAMPLE_COUNT_1_BIT;
+   p->sampledImageIntegerSampleCounts = VK_SAMPLE_COUNT_1_BIT;
+   p->sampledImageDepthSampleCounts = VK_SAMPLE_COUNT_1_BIT;
    p->maxTexelBufferElements = max_texel_elements;
    p->minTexelBufferOffsetAlignment = 16;
    p->storageTexelBufferOffsetAlignmentBytes = 16;
@@ -206,7 +209,6 @@ void get_descriptor_limits(vk_properties *p)
    p->maxDescriptorSetTotalBuffersDynamic = 2 * max_dynamic_buffers;
    p->maxDescriptorSetUpdateAfterBindTotalBuffersDynamic = 2 * max_dynamic_buffers;
 
-   // Texel buffers count as images.
    p->maxPerStageDescriptorSampledImages = max_descriptors;
    p->maxPerStageDescriptorUpdateAfterBindSampledImages = max_descriptors;
    p->maxDescriptorSetSampledImages = max_descriptors;
@@ -215,6 +217,11 @@ void get_descriptor_limits(vk_properties *p)
    p->maxPerStageDescriptorUpdateAfterBindStorageImages = max_descriptors;
    p->maxDescriptorSetStorageImages = max_descriptors;
    p->maxDescriptorSetUpdateAfterBindStorageImages = max_descriptors;
+
+   p->maxPerStageDescriptorSamplers = max_descriptors;
+   p->maxPerStageDescriptorUpdateAfterBindSamplers = max_descriptors;
+   p->maxDescriptorSetSamplers = max_descriptors;
+   p->maxDescriptorSetUpdateAfterBindSamplers = max_descriptors;
 
    p->maxInlineUniformBlockSize = max_inline_uniform_block_size;
    p->maxPerStageDescriptorInlineUniformBlocks = max_inline_uniform_blocks;
@@ -227,6 +234,7 @@ void get_descriptor_limits(vk_properties *p)
    p->robustUniformBufferAccessSizeAlignment = 1;
    p->shaderUniformBufferArrayNonUniformIndexingNative = true;
    p->shaderStorageBufferArrayNonUniformIndexingNative = true;
+   p->shaderSampledImageArrayNonUniformIndexingNative = true;
    p->shaderStorageImageArrayNonUniformIndexingNative = true;
    p->robustBufferAccessUpdateAfterBind = true;
 
@@ -237,13 +245,24 @@ void get_descriptor_limits(vk_properties *p)
    p->defaultRobustnessImages = VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_DISABLED_EXT;
 }
 
-/// Limits of samplers and graphics, which this device lacks. They are zero, except for limits that
+/// Coordinates and weights of filters are computed in f32.
+void get_sampler_limits(vk_properties *p)
+{
+   p->maxSamplerAllocationCount = 1 << 16;
+   p->maxSamplerLodBias = max_lod_bias;
+   p->maxSamplerAnisotropy = 1.0f;
+   p->subTexelPrecisionBits = 8;
+   p->mipmapPrecisionBits = 8;
+   p->minTexelOffset = p->minTexelGatherOffset = -32;
+   p->maxTexelOffset = p->maxTexelGatherOffset = 31;
+   p->filterMinmaxSingleComponentFormats = true;
+   p->filterMinmaxImageComponentMapping = true;
+}
+
+/// Limits of graphics, which this device lacks. They are zero, except for limits that
 /// programs divide by and limits of mandatory features.
 void get_absent_limits(vk_properties *p)
 {
-   p->maxSamplerAllocationCount = 1 << 16;
-   p->maxSamplerLodBias = 2.0f;
-   p->maxSamplerAnisotropy = 1.0f;
    p->pointSizeRange[0] = p->pointSizeRange[1] = 1.0f;
    p->lineWidthRange[0] = p->lineWidthRange[1] = 1.0f;
    p->maxMultiviewViewCount = 6;
@@ -263,6 +282,7 @@ void get_device_properties(uint64_t heap_size, vk_properties *p)
    get_dot_products(p);
    get_memory_limits(heap_size, p);
    get_descriptor_limits(p);
+   get_sampler_limits(p);
    get_absent_limits(p);
 
    p->maxCombinedImageSamplerDescriptorCount = 1;

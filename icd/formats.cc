@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Format queries. Texel buffers and storage images may have every format that generated code
-/// converts (texel_format.h). Images of both tilings have one layout (image.h).
+/// Format queries. Texel buffers and images may have every format that generated code converts
+/// (texel_format.h). Images of both tilings have one layout (image.h).
 
+#include "icd/buffer_view.h"
 #include "icd/image.h"
 #include "icd/resource_memory.h"
 #include "nir_passes/images/texel_format.h"
@@ -30,31 +31,52 @@ bool has_atomics(VkFormat format)
           format == VK_FORMAT_R32_SFLOAT;
 }
 
-FormatFeatures format_features(VkFormat format)
+constexpr VkFormatFeatureFlags2 without_format =
+   VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT |
+   VK_FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT;
+
+VkFormatFeatureFlags2 buffer_features(VkFormat format)
 {
-   FormatFeatures features;
-   const std::optional<TexelFormat> texels = texel_format(vk_format_to_pipe_format(format));
+   const std::optional<TexelFormat> texels = buffer_format(format);
    if (!texels)
-      return features;
-   features.buffer |= VK_FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT;
-   if (may_store(*texels)) {
-      constexpr VkFormatFeatureFlags2 without_format =
-         VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT |
-         VK_FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT;
-      features.buffer |= VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT | without_format;
-      features.image |= VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT |
-                        VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT |
-                        VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT | without_format;
-   }
-   if (has_atomics(format)) {
-      features.buffer |= VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_ATOMIC_BIT;
-      features.image |= VK_FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT;
-   }
+      return 0;
+   VkFormatFeatureFlags2 features = VK_FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT;
+   if (may_store(*texels))
+      features |= VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT | without_format;
+   if (has_atomics(format))
+      features |= VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_ATOMIC_BIT;
    return features;
 }
 
-constexpr VkImageUsageFlags image_usages =
-   VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
+VkFormatFeatureFlags2 image_features(VkFormat format)
+{
+   const std::optional<TexelFormat> texels = texel_format(vk_format_to_pipe_format(format));
+   if (!texels)
+      return 0;
+   const bool is_depth = vk_format_is_depth_or_stencil(format);
+   VkFormatFeatureFlags2 features = VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT |
+                                    VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT |
+                                    VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT;
+   if (texels->numbers != TexelNumbers::integer)
+      features |= VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_LINEAR_BIT |
+                  VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_MINMAX_BIT;
+   if (is_depth)
+      features |= VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_DEPTH_COMPARISON_BIT;
+   if (may_store(*texels) && !is_depth)
+      features |= VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT | without_format;
+   if (has_atomics(format))
+      features |= VK_FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT;
+   return features;
+}
+
+FormatFeatures format_features(VkFormat format)
+{
+   return {image_features(format), buffer_features(format)};
+}
+
+constexpr VkImageUsageFlags image_usages = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                           VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+                                           VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT;
 constexpr VkImageCreateFlags image_flags =
    VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
    VK_IMAGE_CREATE_ALIAS_BIT | VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
@@ -62,9 +84,12 @@ constexpr VkImageCreateFlags image_flags =
 
 bool is_supported(const VkPhysicalDeviceImageFormatInfo2 &info)
 {
-   const bool extended = info.flags & VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
-   return (extended || format_features(info.format).image) && !(info.usage & ~image_usages) &&
-          !(info.flags & ~image_flags) && texel_format(vk_format_to_pipe_format(info.format)) &&
+   const VkFormatFeatureFlags2 features = image_features(info.format);
+   // With extended usage, views of other formats are stored to.
+   const bool may_be_stored = info.flags & VK_IMAGE_CREATE_EXTENDED_USAGE_BIT ||
+                              features & VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT;
+   return features != 0 && (may_be_stored || !(info.usage & VK_IMAGE_USAGE_STORAGE_BIT)) &&
+          !(info.usage & ~image_usages) && !(info.flags & ~image_flags) &&
           (info.tiling == VK_IMAGE_TILING_OPTIMAL || info.tiling == VK_IMAGE_TILING_LINEAR);
 }
 

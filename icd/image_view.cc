@@ -7,6 +7,7 @@
 #include "icd/image.h"
 #include "weft_entrypoints.h"
 
+#include "util/format/u_formats.h"
 #include "vk_format.h"
 #include "vk_log.h"
 
@@ -28,16 +29,30 @@ bool is_inside(const Image &image, const VkImageViewCreateInfo &info)
               range.baseArrayLayer, range.layerCount);
 }
 
-/// The view's first level. A view in two dimensions of an image in three counts slices as layers.
-ImageDescriptor describe(const ImageView &view, const TexelFormat &format)
+/// vk_image_view_init() resolves VK_COMPONENT_SWIZZLE_IDENTITY.
+uint8_t component(VkComponentSwizzle swizzle)
+{
+   switch (swizzle) {
+   case VK_COMPONENT_SWIZZLE_ZERO:
+      return PIPE_SWIZZLE_0;
+   case VK_COMPONENT_SWIZZLE_ONE:
+      return PIPE_SWIZZLE_1;
+   default:
+      return uint8_t(PIPE_SWIZZLE_X + (swizzle - VK_COMPONENT_SWIZZLE_R));
+   }
+}
+
+SampledImageDescriptor describe(const ImageView &view, const TexelFormat &format)
 {
    auto *image = reinterpret_cast<const Image *>(view.vk.image);
    const ImageLevel &level = image->level(view.vk.base_mip_level);
    const bool is_3d = view.vk.view_type == VK_IMAGE_VIEW_TYPE_3D;
    const uint32_t first = is_3d ? view.vk.storage.z_slice_offset : view.vk.base_array_layer,
                   slices = is_3d ? view.vk.storage.z_slice_count : view.vk.layer_count;
-   return {
-      .address = uint64_t(uintptr_t(image->slice(view.vk.base_mip_level, first))),
+   const uint8_t *begin = image->slice(view.vk.base_mip_level, first);
+   SampledImageDescriptor descriptor = {};
+   descriptor.image = {
+      .address = uint64_t(uintptr_t(begin)),
       .size = slices * level.slice_pitch,
       .format = format,
       .width = level.extent.width,
@@ -45,8 +60,20 @@ ImageDescriptor describe(const ImageView &view, const TexelFormat &format)
       .slices = slices,
       .row_pitch = uint32_t(level.row_pitch),
       .slice_pitch = uint32_t(level.slice_pitch),
+      .levels = view.vk.level_count,
+      .swizzle = {component(view.vk.swizzle.r), component(view.vk.swizzle.g),
+                  component(view.vk.swizzle.b), component(view.vk.swizzle.a)},
       .reserved = {},
    };
+   for (uint32_t i = 0; i < view.vk.level_count; i++) {
+      const uint32_t number = view.vk.base_mip_level + i;
+      const uint8_t *at = image->slice(number, first);
+      descriptor.level_offsets[i] = uint32_t(at - begin);
+      const uint32_t level_slices = is_3d ? image->level(number).slices : slices;
+      descriptor.image.size =
+         uint64_t(at - begin) + level_slices * image->level(number).slice_pitch;
+   }
+   return descriptor;
 }
 
 } // namespace

@@ -13,7 +13,7 @@ namespace weft {
 
 struct ImageView {
    vk_image_view vk;
-   ImageDescriptor descriptor;
+   SampledImageDescriptor descriptor; ///< storage images have its first part only
 };
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(ImageView, vk.base, VkImageView, VK_OBJECT_TYPE_IMAGE_VIEW)

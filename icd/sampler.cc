@@ -1,16 +1,70 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Every device can create samplers, because they need no format; but no shader has an image to use
-/// one with.
+#include "icd/sampler.h"
 
 #include "icd/device.h"
 #include "weft_entrypoints.h"
 
 #include "vk_log.h"
-#include "vk_sampler.h"
+
+#include <cstring>
 
 using namespace weft;
+
+namespace {
+
+AddressMode address_mode(VkSamplerAddressMode mode)
+{
+   switch (mode) {
+   case VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT:
+      return AddressMode::mirror;
+   case VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE:
+      return AddressMode::edge;
+   case VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER:
+      return AddressMode::border;
+   case VK_SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE:
+      return AddressMode::mirror_once;
+   default:
+      return AddressMode::repeat;
+   }
+}
+
+Reduction reduction(VkSamplerReductionMode mode)
+{
+   switch (mode) {
+   case VK_SAMPLER_REDUCTION_MODE_MIN:
+      return Reduction::least;
+   case VK_SAMPLER_REDUCTION_MODE_MAX:
+      return Reduction::largest;
+   default:
+      return Reduction::average;
+   }
+}
+
+SamplerDescriptor describe_sampler(const vk_sampler &sampler, const VkSamplerCreateInfo &info)
+{
+   SamplerDescriptor descriptor = {
+      .magnified_linear = info.magFilter == VK_FILTER_LINEAR,
+      .minified_linear = info.minFilter == VK_FILTER_LINEAR,
+      .levels_linear = info.mipmapMode == VK_SAMPLER_MIPMAP_MODE_LINEAR,
+      .unnormalized = info.unnormalizedCoordinates != VK_FALSE,
+      .address = {address_mode(info.addressModeU), address_mode(info.addressModeV),
+                  address_mode(info.addressModeW)},
+      .reduction = reduction(sampler.reduction_mode),
+      .compare = info.compareEnable ? uint32_t(info.compareOp) : uint32_t(VK_COMPARE_OP_NEVER),
+      .lod_bias = info.mipLodBias,
+      .min_lod = info.minLod,
+      .max_lod = info.maxLod,
+      .border = {},
+      .reserved = {},
+   };
+   static_assert(sizeof(descriptor.border) == sizeof(sampler.border_color_value));
+   memcpy(descriptor.border, &sampler.border_color_value, sizeof(descriptor.border));
+   return descriptor;
+}
+
+} // namespace
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_CreateSampler(VkDevice _device,
                                                   const VkSamplerCreateInfo *pCreateInfo,
@@ -18,11 +72,12 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateSampler(VkDevice _device,
                                                   VkSampler *pSampler)
 {
    VK_FROM_HANDLE(Device, device, _device);
-   auto *sampler = static_cast<vk_sampler *>(
-      vk_sampler_create(&device->vk, pCreateInfo, pAllocator, sizeof(vk_sampler)));
+   auto *sampler = static_cast<Sampler *>(
+      vk_sampler_create(&device->vk, pCreateInfo, pAllocator, sizeof(Sampler)));
    if (!sampler)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
-   *pSampler = vk_sampler_to_handle(sampler);
+   sampler->descriptor = describe_sampler(sampler->vk, *pCreateInfo);
+   *pSampler = Sampler_to_handle(sampler);
    return VK_SUCCESS;
 }
 
@@ -30,7 +85,7 @@ VKAPI_ATTR void VKAPI_CALL weft_DestroySampler(VkDevice _device, VkSampler _samp
                                                const VkAllocationCallbacks *pAllocator)
 {
    VK_FROM_HANDLE(Device, device, _device);
-   VK_FROM_HANDLE(vk_sampler, sampler, _sampler);
+   VK_FROM_HANDLE(Sampler, sampler, _sampler);
    if (sampler)
-      vk_sampler_destroy(&device->vk, pAllocator, sampler);
+      vk_sampler_destroy(&device->vk, pAllocator, &sampler->vk);
 }

@@ -15,6 +15,7 @@
 
 #include "nir_passes/compile_limits.h"
 #include "nir_passes/images/lower_images.h"
+#include "nir_passes/images/lower_sampling.h"
 #include "nir_passes/matrices/cmat_marks.h"
 #include "nir_passes/matrices/validate_cmat.h"
 #include "nir_passes/memory/lower_descriptors.h"
@@ -139,6 +140,9 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    }
 
    /* Before the pass that makes places of all other descriptors. */
+   const nir_lower_tex_options sampling = sampling_options();
+   RUN(run, nir_lower_tex, &sampling);
+   RUN(run, lower_sampling, options.bindings);
    RUN(run, lower_images, options.bindings);
    /* The bases of buffer addresses are plain values only from here on. */
    RUN(run, lower_descriptors, options.bindings);

@@ -75,7 +75,10 @@ spirv_capabilities make_capabilities()
    c.UniformBufferArrayDynamicIndexing = true;
    c.StorageBufferArrayDynamicIndexing = true;
    c.ImageCubeArray = true;
+   c.SampledCubeArray = true;
+   c.ImageGatherExtended = true;
    c.StorageImageExtendedFormats = true;
+   c.SampledImageArrayDynamicIndexing = true;
    c.StorageImageArrayDynamicIndexing = true;
    c.UniformTexelBufferArrayDynamicIndexing = true;
    c.StorageTexelBufferArrayDynamicIndexing = true;
@@ -83,6 +86,7 @@ spirv_capabilities make_capabilities()
    c.RuntimeDescriptorArray = true;
    c.UniformBufferArrayNonUniformIndexing = true;
    c.StorageBufferArrayNonUniformIndexing = true;
+   c.SampledImageArrayNonUniformIndexing = true;
    c.StorageImageArrayNonUniformIndexing = true;
    c.UniformTexelBufferArrayNonUniformIndexing = true;
    c.StorageTexelBufferArrayNonUniformIndexing = true;
@@ -122,12 +126,8 @@ spirv_capabilities make_driver_capabilities()
 {
    spirv_capabilities c = make_capabilities();
 
-   c.SampledCubeArray = true;
    c.ImageMSArray = true;
    c.StorageImageMultisample = true;
-   c.ImageGatherExtended = true;
-   c.SampledImageArrayDynamicIndexing = true;
-   c.SampledImageArrayNonUniformIndexing = true;
 
    /* NIR has no name for the device's index, and the SPIR-V back end no instruction for clocks. */
    c.DeviceGroup = false;

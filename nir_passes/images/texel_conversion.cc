@@ -3,6 +3,8 @@
 
 #include "nir_passes/images/texel_conversion.h"
 
+#include "compiler/nir/nir_format_convert.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -82,12 +84,16 @@ public:
       std::array<nir_def *, 4> numbers;
       for (unsigned c = 0; c < 4; ++c)
          numbers[c] = extract(texel, c);
-      nir_def *converted = floats ? to_floats(numbers) : nir_vec(b, numbers.data(), 4);
+      return fill(floats ? to_floats(numbers, texel[0]) : nir_vec(b, numbers.data(), 4), floats);
+   }
+
+   nir_def *fill(nir_def *components, bool floats)
+   {
       const uint32_t one = floats ? std::bit_cast<uint32_t>(1.0f) : 1;
       nir_def *no_alpha = nir_imul_imm(b, format.alpha_is_one(), one);
       std::array<nir_def *, 4> color;
       for (unsigned c = 0; c < 4; ++c)
-         color[c] = nir_bcsel(b, is_present(c), nir_channel(b, converted, c),
+         color[c] = nir_bcsel(b, is_present(c), nir_channel(b, components, c),
                               c == 3 ? no_alpha : nir_imm_int(b, 0));
       return nir_vec(b, color.data(), 4);
    }
@@ -161,7 +167,7 @@ private:
                        nir_isub_imm(b, 15, bits[c]));
    }
 
-   nir_def *to_floats(std::array<nir_def *, 4> numbers)
+   nir_def *to_floats(std::array<nir_def *, 4> numbers, nir_def *first_word)
    {
       return by_numbers([&] { return nir_vec(b, numbers.data(), 4); },
                         [&] {
@@ -171,16 +177,40 @@ private:
                            });
                         },
                         [&] {
-                           nir_def *normalized =
-                              nir_ieq_imm(b, format.numbers(), uint32_t(TexelNumbers::normalized));
-                           return each([&](unsigned c) {
-                              nir_def *number = nir_i2f32(b, numbers[c]);
-                              nir_def *part = nir_fdiv(b, number, nir_u2f32(b, largest(c)));
-                              /* The least signed number is -1, too. */
-                              part = nir_fmax(b, part, nir_imm_float(b, -1));
-                              return nir_bcsel(b, normalized, part, number);
-                           });
+                           return choose(
+                              b, format.numbers(), uint32_t(TexelNumbers::shared_exponent),
+                              [&] { return with_exponent(numbers, first_word); },
+                              [&] { return from_integers(numbers); });
                         });
+   }
+
+   nir_def *with_exponent(const std::array<nir_def *, 4> &numbers, nir_def *word)
+   {
+      /* The exponent of 1.0 in a float, less the format's bias and the nine bits of a number. */
+      constexpr int difference = 127 - 15 - 9;
+      nir_def *exponent = nir_iadd_imm(b, nir_ushr_imm(b, word, 27), difference);
+      nir_def *scale = nir_ishl_imm(b, exponent, 23);
+      return each([&](unsigned c) { return nir_fmul(b, nir_u2f32(b, numbers[c]), scale); });
+   }
+
+   nir_def *from_integers(const std::array<nir_def *, 4> &numbers)
+   {
+      nir_def *is_scaled = nir_ieq_imm(b, format.numbers(), uint32_t(TexelNumbers::scaled));
+      nir_def *color = each([&](unsigned c) {
+         nir_def *number = nir_i2f32(b, numbers[c]);
+         nir_def *part = nir_fdiv(b, number, nir_u2f32(b, largest(c)));
+         /* The least signed number is -1, too. */
+         part = nir_fmax(b, part, nir_imm_float(b, -1));
+         return nir_bcsel(b, is_scaled, number, part);
+      });
+      return choose(
+         b, format.numbers(), uint32_t(TexelNumbers::srgb),
+         [&] {
+            nir_def *linear = nir_format_srgb_to_linear(b, nir_trim_vector(b, color, 3));
+            return nir_vec4(b, nir_channel(b, linear, 0), nir_channel(b, linear, 1),
+                            nir_channel(b, linear, 2), nir_channel(b, color, 3));
+         },
+         [&] { return color; });
    }
 
    nir_def *from_floats(nir_def *color)
@@ -237,6 +267,12 @@ nir_def *unpack_texel(nir_builder *b, const FormatValues &format, const TexelWor
                       nir_alu_type type)
 {
    return Conversion(b, format).unpack(texel, nir_alu_type_get_base_type(type) == nir_type_float);
+}
+
+nir_def *fill_components(nir_builder *b, const FormatValues &format, nir_def *color,
+                         nir_alu_type type)
+{
+   return Conversion(b, format).fill(color, nir_alu_type_get_base_type(type) == nir_type_float);
 }
 
 TexelWords pack_texel(nir_builder *b, const FormatValues &format, nir_def *color, nir_alu_type type)

@@ -24,8 +24,11 @@ using TexelWords = std::array<nir_def *, 4>;
 /// zeros, alpha may be one (TexelFormat::alpha_is_one).
 nir_def *unpack_texel(nir_builder *, const FormatValues &, const TexelWords &, nir_alu_type);
 
-/// The inverse, of four components. Numbers are clamped to the range of the format; floating-point
-/// numbers are rounded to nearest, to 11 and 10 bits toward zero.
+/// Replaces the components of a color that the format lacks, as unpack_texel() does.
+nir_def *fill_components(nir_builder *, const FormatValues &, nir_def *color, nir_alu_type);
+
+/// The inverse of unpack_texel(), of four components. Numbers are clamped to the range of the
+/// format; floating-point numbers are rounded to nearest, to 11 and 10 bits toward zero.
 TexelWords pack_texel(nir_builder *, const FormatValues &, nir_def *color, nir_alu_type);
 
 /// Emits code for each size of texels: for the known one, or a branch for each possible one.

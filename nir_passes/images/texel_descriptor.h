@@ -23,13 +23,47 @@ static_assert(sizeof(TexelDescriptor) == 32);
 /// layers of an array or the depth, consist of such rows.
 struct ImageDescriptor {
    uint64_t address; ///< of the first texel of the view
-   uint64_t size;    ///< bytes of all slices
+   uint64_t size;    ///< bytes of all slices and levels
    TexelFormat format;
-   uint32_t width, height, slices;
-   uint32_t row_pitch, slice_pitch; ///< bytes
-   uint32_t reserved[4];
+   uint32_t width, height, slices;  ///< of the first level
+   uint32_t row_pitch, slice_pitch; ///< bytes, of the first level
+   uint32_t levels;
+   uint8_t swizzle[4]; ///< PIPE_SWIZZLE_* of R, G, B, A in a sampled image
+   uint32_t reserved[2];
 };
 static_assert(sizeof(ImageDescriptor) == 64);
+
+/// Mip levels are half as large as the level before them, at least 1, and have no gaps between rows
+/// and slices.
+struct SampledImageDescriptor {
+   ImageDescriptor image;
+   uint32_t level_offsets[16]; ///< bytes from the address to the level's first texel
+};
+static_assert(sizeof(SampledImageDescriptor) == 128);
+
+enum class AddressMode : uint8_t { repeat, mirror, edge, border, mirror_once };
+enum class Reduction : uint8_t { average, least, largest };
+
+/// The state of a sampler. Its size differs from a texel buffer's, so that a shader with the wrong
+/// kind of descriptor is refused.
+struct SamplerDescriptor {
+   uint8_t magnified_linear, minified_linear, levels_linear, unnormalized;
+   AddressMode address[3];
+   Reduction reduction;
+   uint32_t compare; ///< VkCompareOp
+   float lod_bias, min_lod, max_lod;
+   uint32_t border[4]; ///< R, G, B, A: f32 or integers
+   uint32_t reserved[2];
+};
+static_assert(sizeof(SamplerDescriptor) == 48);
+
+struct CombinedDescriptor {
+   SampledImageDescriptor image;
+   SamplerDescriptor sampler;
+};
+static_assert(sizeof(CombinedDescriptor) == 176);
+
+constexpr float max_lod_bias = 16;
 
 /// The most elements of a texel buffer, so that byte offsets fit 32 bits, with room for
 /// limits::lane_reach.

@@ -16,8 +16,12 @@ bool has_texels(const Description &d)
 {
    const bool plain =
       d.layout == UTIL_FORMAT_LAYOUT_PLAIN || d.format == PIPE_FORMAT_R11G11B10_FLOAT;
-   return plain && d.colorspace == UTIL_FORMAT_COLORSPACE_RGB && d.block.width == 1 &&
-          d.block.height == 1 && d.block.depth == 1 && !d.is_mixed;
+   const bool has_depth_only = d.colorspace == UTIL_FORMAT_COLORSPACE_ZS &&
+                               d.swizzle[0] == PIPE_SWIZZLE_X && d.nr_channels == 1;
+   const bool has_colors =
+      d.colorspace == UTIL_FORMAT_COLORSPACE_RGB || d.colorspace == UTIL_FORMAT_COLORSPACE_SRGB;
+   return plain && (has_depth_only || has_colors) && d.block.width == 1 && d.block.height == 1 &&
+          d.block.depth == 1 && !d.is_mixed;
 }
 
 std::optional<TexelNumbers> numbers_of(const util_format_channel_description &channel)
@@ -35,6 +39,9 @@ std::optional<TexelNumbers> numbers_of(const util_format_channel_description &ch
    }
 }
 
+constexpr TexelFormat shared_exponent_format = {
+   4, TexelNumbers::shared_exponent, 0, 1, {{{0, 9}, {9, 9}, {18, 9}, {}}}};
+
 bool is_texel_size(unsigned bits)
 {
    return bits == 8 || bits == 16 || bits == 32 || bits == 64 || bits == 96 || bits == 128;
@@ -44,12 +51,15 @@ bool is_texel_size(unsigned bits)
 
 std::optional<TexelFormat> texel_format(enum pipe_format format)
 {
+   if (format == PIPE_FORMAT_R9G9B9E5_FLOAT)
+      return shared_exponent_format;
    const Description *d = util_format_description(format);
    if (format == PIPE_FORMAT_NONE || !d || !has_texels(*d) || !is_texel_size(d->block.bits))
       return std::nullopt;
    TexelFormat result;
    result.texel_bytes = uint8_t(d->block.bits / 8);
-   result.alpha_is_one = d->swizzle[3] == PIPE_SWIZZLE_1;
+   const bool is_depth = d->colorspace == UTIL_FORMAT_COLORSPACE_ZS;
+   result.alpha_is_one = is_depth || d->swizzle[3] == PIPE_SWIZZLE_1;
    for (unsigned c = 0; c < 4; ++c) {
       if (d->swizzle[c] > PIPE_SWIZZLE_W)
          continue;
@@ -62,7 +72,8 @@ std::optional<TexelFormat> texel_format(enum pipe_format format)
          *numbers == TexelNumbers::normalized || *numbers == TexelNumbers::scaled;
       if (converted && channel.size > 16)
          return std::nullopt;
-      result.numbers = *numbers;
+      const bool is_srgb = d->colorspace == UTIL_FORMAT_COLORSPACE_SRGB;
+      result.numbers = is_srgb ? TexelNumbers::srgb : *numbers;
       result.is_signed = channel.type == UTIL_FORMAT_TYPE_SIGNED;
       result.fields[c] = {uint8_t(channel.shift), uint8_t(channel.size)};
    }
@@ -77,7 +88,8 @@ bool may_store(const TexelFormat &format)
             return false;
       }
    }
-   return format.numbers != TexelNumbers::scaled;
+   return format.numbers == TexelNumbers::integer || format.numbers == TexelNumbers::normalized ||
+          format.numbers == TexelNumbers::floating;
 }
 
 } // namespace weft

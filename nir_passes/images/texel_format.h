@@ -15,8 +15,10 @@ namespace weft {
 enum class TexelNumbers : uint8_t {
    integer,
    normalized,
+   srgb, ///< normalized; R, G and B in the transfer function of sRGB
    scaled,
-   floating, ///< of 32 and 16 bits; with fewer bits, without a sign (B10G11R11)
+   floating,        ///< of 32 and 16 bits; with fewer bits, without a sign (B10G11R11)
+   shared_exponent, ///< E5B9G9R9; the exponent is the last field
 };
 
 /// A format of texels that lie in memory one by one, as plain data that a descriptor holds and
@@ -44,11 +46,12 @@ struct TexelFormat {
 using TexelFormatWords = std::array<uint32_t, 3>;
 static_assert(sizeof(TexelFormat) == sizeof(TexelFormatWords));
 
-/// Nothing for formats of other kinds: compressed, planar, depth, sRGB, components of 64 bits, and
-/// texels of 3 or 6 bytes.
+/// A depth is the component R. Nothing for formats of other kinds: compressed, planar, stencil,
+/// components of 64 bits, and texels of 3 or 6 bytes.
 std::optional<TexelFormat> texel_format(enum pipe_format);
 
-/// Whether a shader may store texels: each component is one field, and no number is scaled.
+/// Whether a shader may store texels: each component is one field, of a number that pack_texel()
+/// makes.
 bool may_store(const TexelFormat &);
 
 } // namespace weft

@@ -7,6 +7,12 @@
 
 namespace weft::icd_test {
 
+VkImageAspectFlags aspect_of(VkFormat format)
+{
+   const bool is_depth = format == VK_FORMAT_D16_UNORM || format == VK_FORMAT_D32_SFLOAT;
+   return is_depth ? VK_IMAGE_ASPECT_DEPTH_BIT : VK_IMAGE_ASPECT_COLOR_BIT;
+}
+
 VkExtent3D TestImage::extent(uint32_t level) const
 {
    const auto at_level = [&](uint32_t size) { return std::max(size >> level, 1u); };
@@ -27,8 +33,7 @@ TestImage ImageTest::make_image(const ImageRecipe &recipe)
       .arrayLayers = recipe.layers,
       .samples = VK_SAMPLE_COUNT_1_BIT,
       .tiling = recipe.tiling,
-      .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-               VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+      .usage = recipe.usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
    };
    EXPECT_VK(vkCreateImage(device, &info, nullptr, &image.handle));
    VkMemoryRequirements needed;
@@ -43,14 +48,16 @@ TestImage ImageTest::make_image(const ImageRecipe &recipe)
 }
 
 VkImageView ImageTest::make_image_view(const TestImage &image, VkImageViewType type, uint32_t level,
-                                       uint32_t first_layer, uint32_t layers)
+                                       uint32_t first_layer, uint32_t layers, uint32_t levels,
+                                       const VkComponentMapping &swizzle)
 {
    const VkImageViewCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
       .image = image.handle,
       .viewType = type,
       .format = image.recipe.format,
-      .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, level, 1, first_layer, layers},
+      .components = swizzle,
+      .subresourceRange = {aspect_of(image.recipe.format), level, levels, first_layer, layers},
    };
    VkImageView view = VK_NULL_HANDLE;
    EXPECT_VK(vkCreateImageView(device, &info, nullptr, &view));
@@ -77,7 +84,7 @@ void ImageTest::write_image(VkDescriptorSet set, uint32_t binding, VkImageView v
 VkBufferImageCopy ImageTest::whole_level(const TestImage &image, uint32_t level) const
 {
    return {
-      .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, level, 0, image.recipe.layers},
+      .imageSubresource = {aspect_of(image.recipe.format), level, 0, image.recipe.layers},
       .imageExtent = image.extent(level),
    };
 }

@@ -21,7 +21,9 @@ struct ImageRecipe {
    uint32_t levels = 1, layers = 1;
    VkImageCreateFlags flags = 0;
    VkImageTiling tiling = VK_IMAGE_TILING_OPTIMAL;
+   VkImageUsageFlags usage = VK_IMAGE_USAGE_STORAGE_BIT; ///< beside copies
 };
+VkImageAspectFlags aspect_of(VkFormat);
 
 struct TestImage {
    ImageRecipe recipe;
@@ -36,7 +38,8 @@ class ImageTest : public TexelTest {
 protected:
    TestImage make_image(const ImageRecipe &);
    VkImageView make_image_view(const TestImage &, VkImageViewType, uint32_t level = 0,
-                               uint32_t first_layer = 0, uint32_t layers = 1);
+                               uint32_t first_layer = 0, uint32_t layers = 1, uint32_t levels = 1,
+                               const VkComponentMapping &swizzle = {});
    void write_image(VkDescriptorSet, uint32_t binding, VkImageView, uint32_t element = 0);
 
    /// A level's texels, all layers; rows and slices without gaps.

@@ -37,12 +37,27 @@ TEST(TexelFormats, AreFields)
    EXPECT_FALSE(may_store(*texel_format(PIPE_FORMAT_L8_UNORM))); // R, G and B are one field
 }
 
+TEST(TexelFormats, OnlyReadByShaders)
+{
+   const TexelFormat depth = *texel_format(PIPE_FORMAT_Z16_UNORM);
+   EXPECT_EQ(depth, (TexelFormat{2, TexelNumbers::normalized, 0, 1, {{{0, 16}, {}, {}, {}}}}));
+   EXPECT_EQ(texel_format(PIPE_FORMAT_Z32_FLOAT)->numbers, TexelNumbers::floating);
+   const TexelFormat srgb = *texel_format(PIPE_FORMAT_B8G8R8A8_SRGB);
+   EXPECT_EQ(srgb,
+             (TexelFormat{4, TexelNumbers::srgb, 0, 0, {{{16, 8}, {8, 8}, {0, 8}, {24, 8}}}}));
+   EXPECT_FALSE(may_store(srgb));
+   const TexelFormat shared = *texel_format(PIPE_FORMAT_R9G9B9E5_FLOAT);
+   EXPECT_EQ(shared, (TexelFormat{
+                        4, TexelNumbers::shared_exponent, 0, 1, {{{0, 9}, {9, 9}, {18, 9}, {}}}}));
+   EXPECT_FALSE(may_store(shared));
+}
+
 TEST(TexelFormats, OthersHaveNone)
 {
    for (const enum pipe_format format :
-        {PIPE_FORMAT_NONE, PIPE_FORMAT_Z32_FLOAT, PIPE_FORMAT_Z24_UNORM_S8_UINT,
-         PIPE_FORMAT_DXT1_RGB, PIPE_FORMAT_R8G8B8A8_SRGB, PIPE_FORMAT_R64_UINT,
-         PIPE_FORMAT_R8G8B8_UNORM, PIPE_FORMAT_R9G9B9E5_FLOAT, PIPE_FORMAT_R32_UNORM})
+        {PIPE_FORMAT_NONE, PIPE_FORMAT_S8_UINT, PIPE_FORMAT_Z24_UNORM_S8_UINT,
+         PIPE_FORMAT_Z24X8_UNORM, PIPE_FORMAT_DXT1_RGB, PIPE_FORMAT_DXT1_SRGB, PIPE_FORMAT_R64_UINT,
+         PIPE_FORMAT_R8G8B8_UNORM, PIPE_FORMAT_R32_UNORM})
       EXPECT_FALSE(texel_format(format)) << format;
 }
 
@@ -127,10 +142,6 @@ TEST(LowerImages, OthersAreRefused)
    EXPECT_EQ(error_of("layout(binding = 0, r32ui) uniform uimage2D i;\n"
                       "void main() { imageStore(i, ivec2(0), uvec4(1)); }"),
              "the binding 0 of the descriptor set 0 is not a storage image");
-   EXPECT_EQ(error_of("layout(binding = 0) uniform sampler2D s;\n"
-                      "layout(binding = 1) buffer B { vec4 x; };\n"
-                      "void main() { x = textureLod(s, vec2(0), 0); }"),
-             "images and samplers are not supported: s");
 }
 
 } // namespace

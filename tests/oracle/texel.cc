@@ -105,11 +105,13 @@ TexelLayout texel_layout(const std::string &name)
       {"USCALED", TexelKind::uscaled}, {"SSCALED", TexelKind::sscaled},
       {"UINT", TexelKind::uint},       {"SINT", TexelKind::sint},
       {"SFLOAT", TexelKind::sfloat},   {"UFLOAT", TexelKind::ufloat},
+      {"SRGB", TexelKind::srgb},
    };
    TexelLayout layout = {kinds.at(kind), 0, {}};
    unsigned total = 0;
    for (size_t i = 0; i < underscore;) {
-      const char component = name[i++];
+      const char component = name[i] == 'D' ? 'R' : name[i];
+      ++i;
       unsigned bits = 0;
       while (i < underscore && std::isdigit(name[i]))
          bits = bits * 10 + unsigned(name[i++] - '0');
@@ -122,40 +124,65 @@ TexelLayout texel_layout(const std::string &name)
          c.first = total - c.first - c.bits;
    }
    layout.bytes = total / 8;
+   if (layout.find('E'))
+      layout.kind = TexelKind::shared_exponent;
    return layout;
+}
+
+double texel_value(const TexelLayout &layout, std::span<const std::byte> texel, char component)
+{
+   const TexelLayout::Component *c = layout.find(component);
+   if (!c)
+      return component == 'A';
+   const uint32_t stored = field(texel, *c);
+   const double most = largest(layout.kind, c->bits);
+   switch (layout.kind) {
+   case TexelKind::uint:
+   case TexelKind::uscaled:
+      return stored;
+   case TexelKind::sint:
+   case TexelKind::sscaled:
+      return signed_value(stored, c->bits);
+   case TexelKind::unorm:
+      return stored / most;
+   case TexelKind::snorm:
+      return std::max(signed_value(stored, c->bits) / most, -1.0);
+   case TexelKind::srgb: {
+      const double x = stored / most;
+      if (component == 'A')
+         return x;
+      return x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
+   }
+   case TexelKind::sfloat:
+   case TexelKind::ufloat:
+      return c->bits == 32 ? double(std::bit_cast<float>(stored))
+                           : SmallFloat(c->bits).value(stored);
+   case TexelKind::shared_exponent:
+      return std::ldexp(stored, int(field(texel, *layout.find('E'))) - 15 - int(c->bits));
+   }
+   throw std::logic_error("a kind of texels is missing");
 }
 
 bool reads_as(const TexelLayout &layout, std::span<const std::byte> texel, char component,
               uint32_t result)
 {
    const TexelLayout::Component *c = layout.find(component);
+   const double expected = texel_value(layout, texel, component);
+   if (layout.kind == TexelKind::uint)
+      return result == expected;
+   if (layout.kind == TexelKind::sint)
+      return int32_t(result) == expected;
+   if (c && c->bits == 32)
+      return result == field(texel, *c);
    const auto number = std::bit_cast<float>(result);
-   if (!c) {
-      const uint32_t one = layout.is_integer() ? 1 : std::bit_cast<uint32_t>(1.0f);
-      return result == (component == 'A' ? one : 0);
-   }
-   const uint32_t stored = field(texel, *c);
-   const auto is_near = [&](double expected) {
-      return std::abs(number - expected) <= std::abs(expected) * rounding;
-   };
-   switch (layout.kind) {
-   case TexelKind::uint:
-      return result == stored;
-   case TexelKind::sint:
-      return int32_t(result) == signed_value(stored, c->bits);
-   case TexelKind::uscaled:
-      return number == stored;
-   case TexelKind::sscaled:
-      return number == signed_value(stored, c->bits);
-   case TexelKind::unorm:
-      return is_near(stored / largest(layout.kind, c->bits));
-   case TexelKind::snorm:
-      return is_near(std::max(signed_value(stored, c->bits) / largest(layout.kind, c->bits), -1.0));
-   case TexelKind::sfloat:
-   case TexelKind::ufloat:
-      return c->bits == 32 ? result == stored : is_same(SmallFloat(c->bits).value(stored), number);
-   }
-   throw std::logic_error("a kind of texels is missing");
+   const bool is_power = layout.kind == TexelKind::srgb && component != 'A';
+   const bool is_rounded =
+      layout.kind == TexelKind::unorm || layout.kind == TexelKind::snorm || is_power || !c;
+   /* The base of a power has two rounded operations, and the power multiplies its error by 2.4. */
+   const double error = is_power ? 16 * rounding : rounding;
+   return is_rounded || layout.kind == TexelKind::srgb
+             ? std::abs(number - expected) <= std::abs(expected) * error
+             : is_same(expected, number);
 }
 
 bool stored_as(const TexelLayout &layout, std::span<const std::byte> texel, char component,
@@ -184,11 +211,9 @@ bool stored_as(const TexelLayout &layout, std::span<const std::byte> texel, char
       return c->bits == 32
                 ? stored == color
                 : stored_float(SmallFloat(c->bits), layout.kind == TexelKind::sfloat, stored, x);
-   case TexelKind::uscaled:
-   case TexelKind::sscaled:
-      break;
+   default:
+      throw std::logic_error("texels of this kind are not stored");
    }
-   throw std::logic_error("texels of this kind are not stored");
 }
 
 } // namespace weft::oracle

@@ -14,7 +14,18 @@
 
 namespace weft::oracle {
 
-enum class TexelKind { unorm, snorm, uscaled, sscaled, uint, sint, sfloat, ufloat };
+enum class TexelKind {
+   unorm,
+   snorm,
+   srgb,
+   uscaled,
+   sscaled,
+   uint,
+   sint,
+   sfloat,
+   ufloat,
+   shared_exponent ///< a component E beside R, G and B
+};
 
 struct TexelLayout {
    struct Component {
@@ -30,11 +41,15 @@ struct TexelLayout {
    const Component *find(char name) const;
 };
 
-/// Of a name without its prefix: "R8G8_UNORM", "A2B10G10R10_UINT_PACK32".
+/// Of a name without its prefix: "R8G8_UNORM", "A2B10G10R10_UINT_PACK32". A depth (D) is R.
 TexelLayout texel_layout(const std::string &name);
 
+/// The number of a component 'R' to 'A', missing ones included.
+double texel_value(const TexelLayout &, std::span<const std::byte> texel, char component);
+
 /// Whether a shader may read `result`, the bits of an f32 or an integer, as component 'R' to 'A' of
-/// the texel. Normalized numbers are rounded once, all others are exact.
+/// the texel. Normalized numbers are rounded once, a colour in sRGB is a
+/// power with few wrong bits, all others are exact.
 bool reads_as(const TexelLayout &, std::span<const std::byte> texel, char component,
               uint32_t result);
 

@@ -58,7 +58,7 @@ TEST(Errors, Images)
    EXPECT_EQ(error_of(compile("layout(binding = 0) uniform sampler2D s;\n"
                               "layout(binding = 1) buffer B { vec4 x; };\n"
                               "void main() { x = textureLod(s, vec2(0), 0); }")),
-             "images and samplers are not supported: s");
+             "the binding 0 of the descriptor set 0 is not a sampled image");
    EXPECT_EQ(error_of(compile("layout(binding = 0, r32f) uniform image2D i;\n"
                               "void main() { imageStore(i, ivec2(0), vec4(0)); }")),
              "the binding 0 of the descriptor set 0 is not a storage image");

@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/images/image_access.h"
+
+#include "nir_passes/images/texel_descriptor.h"
+#include "nir_passes/memory/lower_descriptors.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace weft {
+
+namespace {
+
+/// SPIR-V has no arrays of arrays of images.
+nir_def *element_index(nir_builder *b, nir_deref_instr *deref)
+{
+   return deref->deref_type == nir_deref_type_array ? nir_u2u32(b, deref->arr.index.ssa)
+                                                    : nir_imm_int(b, 0);
+}
+
+nir_def *load_texel_units(nir_builder *b, const Descriptor &image, gl_access_qualifier access,
+                          const Texel &place, unsigned bytes)
+{
+   const TexelUnits units = units_of(bytes);
+   nir_def *v = _nir_build_load_ssbo(
+      b, units.count, units.bytes * 8, image.buffer, texel_offset(b, place, bytes),
+      {._ = 0, .access = access, .align_mul = units.bytes, .align_offset = 0});
+   return nir_pad_vector_imm_int(b, nir_u2u32(b, v), 0, 4);
+}
+
+} // namespace
+
+Result<Descriptor> find_descriptor(nir_builder *b, std::span<const BindingLayout> bindings,
+                                   nir_deref_instr *deref, std::initializer_list<size_t> sizes,
+                                   const char *kind)
+{
+   const nir_variable *var = nir_deref_instr_get_variable(deref);
+   if (!var)
+      return Error{unsupported_access(deref)};
+   const Result<BindingLayout> layout =
+      find_binding(bindings, var->data.descriptor_set, var->data.binding);
+   if (!layout)
+      return layout.error();
+   if (layout->inline_data || std::ranges::find(sizes, layout->stride) == sizes.end())
+      return Error{"the binding " + std::to_string(var->data.binding) + " of the descriptor set " +
+                   std::to_string(var->data.descriptor_set) + " is not " + kind};
+   const DescriptorPlace place = descriptor_place(b, *layout, element_index(b, deref));
+   const uint32_t as_data =
+      slot_number(place.slot) | inline_data_slot | unbounded_inline_bytes << 8;
+   return Descriptor{
+      .buffer = nir_vec2(b, nir_imm_int(b, int(place.slot)), place.offset),
+      .set = nir_imm_ivec2(b, int(as_data), 0),
+      .offset = place.offset,
+      .bytes = layout->stride,
+   };
+}
+
+std::string unsupported_access(nir_deref_instr *deref)
+{
+   const nir_variable *var = nir_deref_instr_get_variable(deref);
+   return std::string("an access to an image is not supported: ") +
+          (var && var->name ? var->name : "a variable without a name");
+}
+
+nir_def *load_words(nir_builder *b, const Descriptor &descriptor, size_t member, unsigned count)
+{
+   return _nir_build_load_ubo(b, count, 32, descriptor.set,
+                              nir_iadd_imm(b, descriptor.offset, member),
+                              {._ = 0,
+                               .access = gl_access_qualifier(0),
+                               .align_mul = 4,
+                               .align_offset = 0,
+                               .range_base = 0,
+                               .range = ~0u});
+}
+
+nir_def *load_width(nir_builder *b, const Descriptor &image)
+{
+   static_assert(offsetof(TexelDescriptor, elements) == offsetof(ImageDescriptor, width));
+   return load_words(b, image, offsetof(ImageDescriptor, width), 1);
+}
+
+FormatValues load_format(nir_builder *b, const Descriptor &image)
+{
+   FormatValues values;
+   nir_def *words = load_words(b, image, offsetof(TexelDescriptor, format), values.size());
+   for (unsigned i = 0; i < values.size(); ++i)
+      values[i] = nir_channel(b, words, i);
+   return values;
+}
+
+std::optional<unsigned> ImageShape::slice_coordinate() const
+{
+   if (dim == GLSL_SAMPLER_DIM_3D || dim == GLSL_SAMPLER_DIM_CUBE)
+      return 2;
+   return is_array ? std::optional(has_rows() ? 2u : 1u) : std::nullopt;
+}
+
+bool is_supported(glsl_sampler_dim dim)
+{
+   return dim == GLSL_SAMPLER_DIM_BUF || dim == GLSL_SAMPLER_DIM_1D || dim == GLSL_SAMPLER_DIM_2D ||
+          dim == GLSL_SAMPLER_DIM_3D || dim == GLSL_SAMPLER_DIM_CUBE;
+}
+
+nir_def *load_size(nir_builder *b, const Descriptor &image, const ImageShape &shape,
+                   unsigned components)
+{
+   std::vector<nir_def *> size = {load_width(b, image)};
+   if (shape.has_rows())
+      size.push_back(load_words(b, image, offsetof(ImageDescriptor, height), 1));
+   if (shape.is_array || shape.dim == GLSL_SAMPLER_DIM_3D) {
+      nir_def *slices = load_words(b, image, offsetof(ImageDescriptor, slices), 1);
+      size.push_back(shape.dim == GLSL_SAMPLER_DIM_CUBE ? nir_udiv_imm(b, slices, cube_faces)
+                                                        : slices);
+   }
+   size.resize(components, nir_imm_int(b, 0));
+   return nir_vec(b, size.data(), components);
+}
+
+nir_def *texel_offset(nir_builder *b, const Texel &texel, unsigned texel_bytes)
+{
+   return nir_iadd(b, texel.row, nir_imul_imm(b, texel.column, texel_bytes));
+}
+
+TexelUnits units_of(unsigned texel_bytes)
+{
+   return texel_bytes < 4 ? TexelUnits{1, texel_bytes} : TexelUnits{texel_bytes / 4, 4};
+}
+
+nir_def *load_texel(nir_builder *b, const Descriptor &image, gl_access_qualifier access,
+                    const FormatValues &format, const Texel &place, nir_alu_type type)
+{
+   nir_def *outside = nir_imm_zero(b, 4, 32);
+   nir_push_if(b, place.is_inside);
+   nir_def *words = for_texel_size(
+      b, format, [&](unsigned bytes) { return load_texel_units(b, image, access, place, bytes); });
+   nir_pop_if(b, nullptr);
+   words = nir_if_phi(b, words, outside);
+   TexelWords texel;
+   for (unsigned k = 0; k < texel.size(); ++k)
+      texel[k] = nir_channel(b, words, k);
+   return unpack_texel(b, format, texel, type);
+}
+
+} // namespace weft

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Images by their descriptors: the words of a descriptor, the sizes of an image, its texels.
+
+#pragma once
+
+#include "nir_passes/images/texel_conversion.h"
+#include "nir_passes/memory/binding_layout.h"
+#include "nir_passes/result.h"
+
+#include "compiler/nir/nir_builder.h"
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace weft {
+
+/// The descriptor of an image, texel buffer or sampler.
+struct Descriptor {
+   nir_def *buffer; ///< index of load_ssbo
+   nir_def *set;    ///< index of load_ubo: the set that holds the descriptor, as data
+   nir_def *offset; ///< of the descriptor in the set
+   uint32_t bytes;
+};
+
+/// Finds the descriptor of a variable or of an element of an array. An Error if its size is none of
+/// `sizes`, the sizes of descriptors of this kind.
+Result<Descriptor> find_descriptor(nir_builder *, std::span<const BindingLayout>, nir_deref_instr *,
+                                   std::initializer_list<size_t> sizes, const char *kind);
+/// The reason to refuse an access to an image.
+std::string unsupported_access(nir_deref_instr *);
+
+/// Reads words of a descriptor, `member` bytes from its beginning.
+nir_def *load_words(nir_builder *, const Descriptor &, size_t member, unsigned count);
+nir_def *load_width(nir_builder *, const Descriptor &);
+FormatValues load_format(nir_builder *, const Descriptor &);
+
+/// The dimensions of an image in a shader.
+struct ImageShape {
+   glsl_sampler_dim dim;
+   bool is_array;
+
+   bool has_rows() const { return dim != GLSL_SAMPLER_DIM_1D && dim != GLSL_SAMPLER_DIM_BUF; }
+   /// The coordinate that counts slices: in a cube, layer * 6 + face.
+   std::optional<unsigned> slice_coordinate() const;
+};
+constexpr unsigned cube_faces = 6;
+
+/// Only for images of one sample.
+bool is_supported(glsl_sampler_dim);
+/// The size of the first level, as a shader queries it.
+nir_def *load_size(nir_builder *, const Descriptor &, const ImageShape &, unsigned components);
+
+/// A texel of an image.
+struct Texel {
+   nir_def *is_inside;
+   nir_def *column;
+   nir_def *row; ///< offset of the row in bytes
+};
+nir_def *texel_offset(nir_builder *, const Texel &, unsigned texel_bytes);
+
+/// Loads and stores move a texel as its largest units.
+struct TexelUnits {
+   unsigned count, bytes;
+};
+TexelUnits units_of(unsigned texel_bytes);
+
+/// The components R, G, B, A. Outside of the image, a texel of zeros is converted.
+nir_def *load_texel(nir_builder *, const Descriptor &, gl_access_qualifier, const FormatValues &,
+                    const Texel &, nir_alu_type);
+
+} // namespace weft

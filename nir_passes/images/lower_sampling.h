@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "nir_passes/memory/binding_layout.h"
+#include "nir_passes/result.h"
+
+#include "compiler/nir/nir.h"
+
+#include <span>
+
+namespace weft {
+
+/// The forms of instructions that nir_lower_tex() leaves to lower_sampling(): no projections, no
+/// gradients, no offsets of fetches, no gathers with four offsets, and queries of level 0 only.
+nir_lower_tex_options sampling_options();
+
+/// Replaces accesses to sampled images by accesses to buffers, for a back end whose descriptors are
+/// SampledImageDescriptors, SamplerDescriptors and CombinedDescriptors (sampling.h). Texel buffers
+/// are left to lower_images(). Must come after nir_lower_tex() with sampling_options().
+///
+/// An Error for images of several samples, for queries of a level of detail, and for bindings that
+/// are not listed.
+Result<bool> lower_sampling(nir_shader *, std::span<const BindingLayout>);
+
+} // namespace weft

@@ -1,0 +1,464 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/images/sampling.h"
+
+#include "nir_passes/images/cube_faces.h"
+#include "nir_passes/images/texel_descriptor.h"
+#include "nir_passes/loops/build_loop.h"
+
+#include "util/format/u_formats.h"
+#include <vulkan/vulkan_core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace weft {
+
+namespace {
+
+/// A mip level. Sizes are at least 1, even of a null descriptor.
+struct Level {
+   std::array<nir_def *, 3> size; ///< texels in each dimension, or slices
+   nir_def *offset;               ///< bytes
+};
+
+nir_def *byte_of(nir_builder *b, nir_def *word, unsigned n)
+{
+   return nir_iand_imm(b, nir_ushr_imm(b, word, n * 8), 0xff);
+}
+
+/// Generated code for the reads of one image.
+class ImageReads {
+public:
+   ImageReads(nir_builder *b, const SampledImage &image, nir_alu_type type)
+       : b(b), image(image), type(type), format(load_format(b, image.descriptor)),
+         levels(word(offsetof(ImageDescriptor, levels))),
+         texel_bytes(byte_of(b, format[0], offsetof(TexelFormat, texel_bytes)))
+   {
+   }
+
+   nir_def *word(size_t member) { return load_words(b, image.descriptor, member, 1); }
+
+   Level level(nir_def *number)
+   {
+      number = nir_umin(b, number, nir_imm_int(b, max_level));
+      const auto half = [&](size_t member) {
+         return nir_umax(b, nir_ushr(b, word(member), number), nir_imm_int(b, 1));
+      };
+      Level level;
+      level.size[0] = half(offsetof(ImageDescriptor, width));
+      level.size[1] = half(offsetof(ImageDescriptor, height));
+      level.size[2] = image.shape.dim == GLSL_SAMPLER_DIM_3D
+                         ? half(offsetof(ImageDescriptor, slices))
+                         : word(offsetof(ImageDescriptor, slices));
+      Descriptor table = image.descriptor;
+      table.offset = nir_iadd(b, table.offset, nir_ishl_imm(b, number, 2));
+      level.offset = load_words(b, table, offsetof(SampledImageDescriptor, level_offsets), 1);
+      return level;
+   }
+
+   /// The texel at column, row and slice, if it is inside.
+   nir_def *load(const Level &level, nir_def *is_inside, const std::array<nir_def *, 3> &place)
+   {
+      nir_def *row = nir_iadd(b, nir_imul(b, place[2], level.size[1]), place[1]);
+      row = nir_imul(b, nir_imul(b, row, level.size[0]), texel_bytes);
+      return load_texel(b, image.descriptor,
+                        gl_access_qualifier(ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER), format,
+                        {is_inside, place[0], nir_iadd(b, level.offset, row)}, type);
+   }
+
+   /// The components in the order that the view gives them.
+   nir_def *swizzle(nir_def *color)
+   {
+      const bool floats = nir_alu_type_get_base_type(type) == nir_type_float;
+      nir_def *one = floats ? nir_imm_float(b, 1) : nir_imm_int(b, 1), *zero = nir_imm_int(b, 0);
+      nir_def *order = word(offsetof(ImageDescriptor, swizzle));
+      std::array<nir_def *, 4> out;
+      for (unsigned c = 0; c < 4; ++c) {
+         nir_def *source = byte_of(b, order, c);
+         out[c] = nir_bcsel(b, nir_ieq_imm(b, source, PIPE_SWIZZLE_1), one, zero);
+         for (unsigned s = 0; s < 4; ++s)
+            out[c] = nir_bcsel(b, nir_ieq_imm(b, source, PIPE_SWIZZLE_X + s),
+                               nir_channel(b, color, s), out[c]);
+      }
+      return nir_vec(b, out.data(), 4);
+   }
+
+   static constexpr int max_level =
+      int(std::size(decltype(SampledImageDescriptor::level_offsets){})) - 1;
+
+   nir_builder *b;
+   const SampledImage &image;
+   nir_alu_type type;
+   FormatValues format;
+   nir_def *levels, *texel_bytes;
+};
+
+/// The two neighbouring texels of a coordinate, numbers in floats, which hold them exactly. The
+/// number -1 or `size` is the border.
+struct Neighbours {
+   std::array<nir_def *, 2> numbers;
+   nir_def *fraction; ///< weight of the second texel
+};
+
+class Sampling {
+public:
+   Sampling(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
+            const Lookup &lookup)
+       : b(b), reads(b, image, lookup.type), sampler(sampler), lookup(lookup),
+         is_cube(image.shape.dim == GLSL_SAMPLER_DIM_CUBE),
+         is_float(nir_alu_type_get_base_type(lookup.type) == nir_type_float),
+         dimensions(image.shape.dim == GLSL_SAMPLER_DIM_1D   ? 1
+                    : image.shape.dim == GLSL_SAMPLER_DIM_3D ? 3
+                                                             : 2)
+   {
+      filters = sampler_word(offsetof(SamplerDescriptor, magnified_linear));
+      modes = sampler_word(offsetof(SamplerDescriptor, address));
+      reduction = byte_of(b, modes, 3);
+   }
+
+   nir_def *run()
+   {
+      place_coordinates();
+      choose_levels();
+      sum = nir_local_variable_create(b->impl, glsl_vec4_type(), "sampled");
+      nir_store_var(b, sum, nir_replicate(b, initial(), 4), 0xf);
+      repeat(level_count, [&](nir_def *number) {
+         nir_def *is_first = nir_ieq_imm(b, number, 0);
+         nir_def *weight =
+            nir_bcsel(b, is_first, nir_fsub_imm(b, 1, level_fraction), level_fraction);
+         add_level(nir_bcsel(b, is_first, first_level, last_level), weight);
+      });
+      nir_def *color = nir_load_var(b, sum);
+      return lookup.gathered ? color : reads.swizzle(color);
+   }
+
+private:
+   nir_def *sampler_word(size_t member) { return load_words(b, sampler, member, 1); }
+   nir_def *sampler_flag(size_t member)
+   {
+      return nir_ine_imm(b, byte_of(b, filters, unsigned(member)), 0);
+   }
+   nir_def *clamp(nir_def *x, nir_def *low, nir_def *high)
+   {
+      /* NIR's fmax of a NaN and a number is the number. */
+      return nir_fmin(b, nir_fmax(b, x, low), high);
+   }
+
+   /// A count of null is 1.
+   void repeat(nir_def *count, const std::function<void(nir_def *)> &body)
+   {
+      if (count)
+         build_loop(b, count, body);
+      else
+         body(nir_imm_int(b, 0));
+   }
+
+   void place_coordinates()
+   {
+      for (unsigned d = 0; d < lookup.coordinates->num_components; ++d)
+         coordinates.push_back(nir_channel(b, lookup.coordinates, d));
+      slice = nir_imm_int(b, 0);
+      if (reads.image.shape.is_array) {
+         nir_def *layers = reads.word(offsetof(ImageDescriptor, slices));
+         if (is_cube)
+            layers = nir_udiv_imm(b, layers, cube_faces);
+         nir_def *last = nir_i2f32(b, nir_iadd_imm(b, layers, -1));
+         nir_def *layer = nir_fround_even(b, coordinates.back());
+         slice =
+            nir_f2i32(b, clamp(layer, nir_imm_float(b, 0), nir_fmax(b, last, nir_imm_float(b, 0))));
+         if (is_cube)
+            slice = nir_imul_imm(b, slice, cube_faces);
+      }
+      if (is_cube) {
+         const FacePoint point = find_face(b, {coordinates[0], coordinates[1], coordinates[2]});
+         face = point.face;
+         coordinates = {point.s, point.t};
+      }
+   }
+
+   void choose_levels()
+   {
+      nir_def *zero = nir_imm_float(b, 0);
+      if (lookup.gathered) {
+         is_linear = nir_imm_true(b);
+         first_level = last_level = nir_imm_int(b, 0);
+         level_fraction = zero;
+         return;
+      }
+      nir_def *bias = sampler_word(offsetof(SamplerDescriptor, lod_bias));
+      if (lookup.bias)
+         bias = nir_fadd(b, bias, lookup.bias);
+      bias = clamp(bias, nir_imm_float(b, -max_lod_bias), nir_imm_float(b, max_lod_bias));
+      nir_def *least = sampler_word(offsetof(SamplerDescriptor, min_lod));
+      if (lookup.min_lod)
+         least = nir_fmax(b, least, lookup.min_lod);
+      nir_def *lod = nir_fadd(b, lookup.lod ? lookup.lod : zero, bias);
+      lod = clamp(lod, least, sampler_word(offsetof(SamplerDescriptor, max_lod)));
+      is_linear = nir_bcsel(b, nir_fgt_imm(b, lod, 0),
+                            sampler_flag(offsetof(SamplerDescriptor, minified_linear)),
+                            sampler_flag(offsetof(SamplerDescriptor, magnified_linear)));
+
+      nir_def *last = nir_fmax(b, nir_i2f32(b, nir_iadd_imm(b, reads.levels, -1)), zero);
+      nir_def *level = clamp(lod, zero, last);
+      nir_def *nearest = nir_fadd_imm(b, nir_fceil(b, nir_fadd_imm(b, level, 0.5)), -1);
+      if (!is_float) {
+         is_linear = nir_imm_false(b);
+         first_level = last_level = nir_f2i32(b, nearest);
+         level_fraction = zero;
+         return;
+      }
+      nir_def *both = sampler_flag(offsetof(SamplerDescriptor, levels_linear));
+      nir_def *low = nir_bcsel(b, both, nir_ffloor(b, level), nearest);
+      level_fraction = nir_bcsel(b, both, nir_fsub(b, level, low), zero);
+      first_level = nir_f2i32(b, low);
+      last_level = nir_imin(b, nir_iadd_imm(b, first_level, 1), nir_f2i32(b, last));
+      level_count =
+         nir_bcsel(b, nir_fgt_imm(b, level_fraction, 0), nir_imm_int(b, 2), nir_imm_int(b, 1));
+   }
+
+   nir_def *mode_is(nir_def *mode, AddressMode expected)
+   {
+      return nir_ieq_imm(b, mode, unsigned(expected));
+   }
+
+   /// The number of a texel within an image of this size, or of the border.
+   nir_def *wrap(nir_def *mode, nir_def *number, nir_def *size)
+   {
+      nir_def *last = nir_fadd_imm(b, size, -1);
+      nir_def *mirror = mode_is(mode, AddressMode::mirror);
+      nir_def *once = nir_fmax(b, number, nir_fsub_imm(b, -1, number));
+      nir_def *x = nir_bcsel(b, mode_is(mode, AddressMode::mirror_once), once, number);
+      nir_def *period = nir_bcsel(b, mirror, nir_fmul_imm(b, size, 2), size);
+      nir_def *periods = nir_ffloor(b, nir_fdiv(b, number, period));
+      nir_def *rest = nir_fsub(b, number, nir_fmul(b, period, periods));
+      nir_def *back = nir_fsub(b, nir_fadd_imm(b, nir_fmul_imm(b, size, 2), -1), rest);
+      rest = nir_bcsel(b, mirror, nir_fmin(b, rest, back), rest);
+      x = nir_bcsel(b, nir_ior(b, mirror, mode_is(mode, AddressMode::repeat)), rest, x);
+      nir_def *border = mode_is(mode, AddressMode::border);
+      return clamp(x, nir_bcsel(b, border, nir_imm_float(b, -1), nir_imm_float(b, 0)),
+                   nir_bcsel(b, border, size, last));
+   }
+
+   /// The coordinate in texels. Whole periods are subtracted first, so that it stays precise.
+   nir_def *scale(nir_def *mode, nir_def *x, nir_def *size)
+   {
+      nir_def *mirror = mode_is(mode, AddressMode::mirror);
+      nir_def *period = nir_bcsel(b, mirror, nir_imm_float(b, 2), nir_imm_float(b, 1));
+      nir_def *periods = nir_ffloor(b, nir_fdiv(b, x, period));
+      nir_def *rest = nir_fsub(b, x, nir_fmul(b, period, periods));
+      nir_def *normalized =
+         nir_bcsel(b, nir_ior(b, mirror, mode_is(mode, AddressMode::repeat)), rest, x);
+      nir_def *texels = nir_bcsel(b, sampler_flag(offsetof(SamplerDescriptor, unnormalized)), x,
+                                  nir_fmul(b, normalized, size));
+      /* Far outside; sums with offsets are exact up to here. */
+      constexpr float far = 1 << 23;
+      return clamp(texels, nir_imm_float(b, -far), nir_imm_float(b, far));
+   }
+
+   Neighbours find_neighbours(unsigned dimension, nir_def *size)
+   {
+      nir_def *mode = byte_of(b, modes, dimension);
+      nir_def *zero = nir_imm_float(b, 0);
+      nir_def *texels = is_cube ? clamp(nir_fmul(b, coordinates[dimension], size), zero, size)
+                                : scale(mode, coordinates[dimension], size);
+      nir_def *x = nir_bcsel(b, is_linear, nir_fadd_imm(b, texels, -0.5), texels);
+      nir_def *first = nir_ffloor(b, x);
+      nir_def *fraction = nir_bcsel(b, is_linear, nir_fsub(b, x, first), zero);
+      if (lookup.offset)
+         first = nir_fadd(b, first, nir_i2f32(b, nir_channel(b, lookup.offset, dimension)));
+      nir_def *second = nir_fadd_imm(b, first, 1);
+      if (is_cube) {
+         /* The neighbouring faces have the texels beyond. */
+         nir_def *last = nir_bcsel(b, is_linear, size, nir_fadd_imm(b, size, -1));
+         return {{nir_fmin(b, first, last), nir_fmin(b, second, last)}, fraction};
+      }
+      return {{wrap(mode, first, size), wrap(mode, second, size)}, fraction};
+   }
+
+   void add_level(nir_def *number, nir_def *level_weight)
+   {
+      const Level level = reads.level(number);
+      std::vector<Neighbours> neighbours;
+      for (unsigned d = 0; d < dimensions; ++d)
+         neighbours.push_back(find_neighbours(d, nir_i2f32(b, level.size[d])));
+      nir_def *corners = nullptr;
+      if (is_float || lookup.gathered)
+         corners = nir_bcsel(b, is_linear, nir_imm_int(b, 1 << dimensions), nir_imm_int(b, 1));
+      const MissingCorner missing =
+         is_cube && !lookup.gathered ? find_missing_corner(neighbours, level) : MissingCorner{};
+      repeat(corners, [&](nir_def *corner) {
+         nir_def *weight = nir_imm_float(b, 1);
+         std::array<nir_def *, 3> place = {nir_imm_int(b, 0), nir_imm_int(b, 0), slice};
+         nir_def *is_inside = nir_imm_true(b);
+         for (unsigned d = 0; d < dimensions; ++d) {
+            const Neighbours &n = neighbours[d];
+            nir_def *is_second = nir_test_mask(b, corner, 1 << d);
+            weight = nir_fmul(b, weight,
+                              nir_bcsel(b, is_second, n.fraction, nir_fsub_imm(b, 1, n.fraction)));
+            place[d] = nir_f2i32(b, nir_bcsel(b, is_second, n.numbers[1], n.numbers[0]));
+            is_inside = nir_iand(b, is_inside, nir_ult(b, place[d], level.size[d]));
+         }
+         if (is_cube) {
+            const FaceTexel texel =
+               cross_edges(b, {face, place[0], place[1]}, is_inside, level.size[0]);
+            place = {texel.column, texel.row, nir_iadd(b, slice, texel.face)};
+            is_inside = nir_imm_true(b);
+         }
+         if (missing.exists) {
+            nir_def *shared = nir_fadd(b, weight, missing.share);
+            nir_def *is_missing = nir_ieq(b, corner, missing.corner);
+            shared = nir_bcsel(b, is_missing, nir_imm_float(b, 0), shared);
+            weight = nir_bcsel(b, missing.exists, shared, weight);
+         }
+         nir_def *color = reads.load(level, is_inside, place);
+         add_texel(nir_bcsel(b, is_inside, color, border()), corner,
+                   nir_fmul(b, level_weight, weight));
+      });
+   }
+
+   /// At the corner of a cube three faces meet: the fourth texel is the mean of the others.
+   struct MissingCorner {
+      nir_def *exists = nullptr, *corner = nullptr, *share = nullptr;
+   };
+
+   MissingCorner find_missing_corner(const std::vector<Neighbours> &neighbours, const Level &level)
+   {
+      nir_def *size = nir_i2f32(b, level.size[0]);
+      nir_def *exists = is_linear, *corner = nir_imm_int(b, 0), *weight = nir_imm_float(b, 1);
+      for (unsigned d = 0; d < dimensions; ++d) {
+         const Neighbours &n = neighbours[d];
+         nir_def *before = nir_flt_imm(b, n.numbers[0], 0),
+                 *behind = nir_fge(b, n.numbers[1], size);
+         exists = nir_iand(b, exists, nir_ior(b, before, behind));
+         corner =
+            nir_ior(b, corner, nir_bcsel(b, behind, nir_imm_int(b, 1 << d), nir_imm_int(b, 0)));
+         weight =
+            nir_fmul(b, weight, nir_bcsel(b, behind, n.fraction, nir_fsub_imm(b, 1, n.fraction)));
+      }
+      return {exists, corner, nir_fmul_imm(b, weight, 1.0 / 3)};
+   }
+
+   nir_def *border()
+   {
+      nir_def *color = load_words(b, sampler, offsetof(SamplerDescriptor, border), 4);
+      return fill_components(b, reads.format, color, lookup.type);
+   }
+
+   /// 1 or 0, by the comparison of the reference with a depth.
+   nir_def *compare(nir_def *depth)
+   {
+      nir_def *reference = lookup.comparator;
+      nir_def *numbers = byte_of(b, reads.format[0], offsetof(TexelFormat, numbers));
+      nir_def *clamped = clamp(reference, nir_imm_float(b, 0), nir_imm_float(b, 1));
+      reference = nir_bcsel(b, nir_ieq_imm(b, numbers, unsigned(TexelNumbers::normalized)), clamped,
+                            reference);
+      nir_def *operation = sampler_word(offsetof(SamplerDescriptor, compare));
+      const std::pair<VkCompareOp, nir_def *> operations[] = {
+         {VK_COMPARE_OP_LESS, nir_flt(b, reference, depth)},
+         {VK_COMPARE_OP_EQUAL, nir_feq(b, reference, depth)},
+         {VK_COMPARE_OP_LESS_OR_EQUAL, nir_fge(b, depth, reference)},
+         {VK_COMPARE_OP_GREATER, nir_flt(b, depth, reference)},
+         {VK_COMPARE_OP_NOT_EQUAL, nir_fneu(b, reference, depth)},
+         {VK_COMPARE_OP_GREATER_OR_EQUAL, nir_fge(b, reference, depth)},
+         {VK_COMPARE_OP_ALWAYS, nir_imm_true(b)},
+      };
+      nir_def *result = nir_imm_false(b);
+      for (const auto &[op, holds] : operations)
+         result = nir_bcsel(b, nir_ieq_imm(b, operation, op), holds, result);
+      return nir_b2f32(b, result);
+   }
+
+   nir_def *initial()
+   {
+      nir_def *zero = nir_imm_float(b, 0);
+      if (!is_float || lookup.gathered)
+         return zero;
+      nir_def *least = nir_ieq_imm(b, reduction, unsigned(Reduction::least));
+      nir_def *largest = nir_ieq_imm(b, reduction, unsigned(Reduction::largest));
+      return nir_bcsel(b, least, nir_imm_float(b, INFINITY),
+                       nir_bcsel(b, largest, nir_imm_float(b, -INFINITY), zero));
+   }
+
+   void add_texel(nir_def *color, nir_def *corner, nir_def *weight)
+   {
+      if (lookup.comparator) {
+         nir_def *zero = nir_imm_float(b, 0);
+         color = nir_vec4(b, compare(nir_channel(b, color, 0)), zero, zero, nir_imm_float(b, 1));
+      }
+      nir_def *before = nir_load_var(b, sum);
+      nir_store_var(b, sum,
+                    lookup.gathered ? gather(before, color, corner)
+                    : is_float      ? reduce(before, color, weight)
+                                    : color,
+                    0xf);
+   }
+
+   /// The texels of a gather, in order: (0, 1), (1, 1), (1, 0), (0, 0).
+   nir_def *gather(nir_def *before, nir_def *color, nir_def *corner)
+   {
+      constexpr unsigned order[] = {2, 3, 1, 0};
+      nir_def *value = nir_channel(b, reads.swizzle(color), *lookup.gathered);
+      std::array<nir_def *, 4> out;
+      for (unsigned c = 0; c < 4; ++c)
+         out[c] = nir_bcsel(b, nir_ieq_imm(b, corner, order[c]), value, nir_channel(b, before, c));
+      return nir_vec(b, out.data(), 4);
+   }
+
+   /// Texels without weight have no part in the result, even if they are infinite.
+   nir_def *reduce(nir_def *before, nir_def *color, nir_def *weight)
+   {
+      nir_def *mean = nir_ffma(b, color, nir_replicate(b, weight, 4), before);
+      nir_def *after = nir_bcsel(b, nir_ieq_imm(b, reduction, unsigned(Reduction::average)), mean,
+                                 nir_bcsel(b, nir_ieq_imm(b, reduction, unsigned(Reduction::least)),
+                                           nir_fmin(b, before, color), nir_fmax(b, before, color)));
+      return nir_bcsel(b, nir_fgt_imm(b, weight, 0), after, before);
+   }
+
+   nir_builder *b;
+   ImageReads reads;
+   const Descriptor &sampler;
+   const Lookup &lookup;
+   const bool is_cube, is_float;
+   const unsigned dimensions; ///< of a filter
+
+   nir_def *filters, *modes, *reduction; ///< of the sampler
+   std::vector<nir_def *> coordinates;   ///< of a cube, on its face
+   nir_def *slice, *face = nullptr;      ///< slice: of a cube, the first face's
+   nir_def *is_linear, *level_fraction;
+   nir_def *first_level, *last_level, *level_count = nullptr;
+   nir_variable *sum;
+};
+
+} // namespace
+
+nir_def *fetch(nir_builder *b, const SampledImage &image, const Lookup &lookup)
+{
+   ImageReads reads(b, image, lookup.type);
+   nir_def *number = lookup.lod ? lookup.lod : nir_imm_int(b, 0);
+   const Level level = reads.level(number);
+   nir_def *is_inside = nir_ult(b, number, reads.levels);
+   std::array<nir_def *, 3> place;
+   const auto set = [&](unsigned dimension, std::optional<unsigned> coordinate) {
+      place[dimension] =
+         coordinate ? nir_channel(b, lookup.coordinates, *coordinate) : nir_imm_int(b, 0);
+      if (coordinate)
+         is_inside = nir_iand(b, is_inside, nir_ult(b, place[dimension], level.size[dimension]));
+   };
+   set(0, 0);
+   set(1, image.shape.has_rows() ? std::optional(1u) : std::nullopt);
+   set(2, image.shape.slice_coordinate());
+   return reads.swizzle(reads.load(level, is_inside, place));
+}
+
+nir_def *sample(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
+                const Lookup &lookup)
+{
+   return Sampling(b, image, sampler, lookup).run();
+}
+
+} // namespace weft

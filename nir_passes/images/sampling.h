@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Reads of sampled images (Vulkan, "Image Operations"): by texel coordinates, or filtered by the
+/// state of a sampler that generated code reads from its descriptor.
+
+#pragma once
+
+#include "nir_passes/images/image_access.h"
+
+namespace weft {
+
+struct SampledImage {
+   Descriptor descriptor;
+   ImageShape shape;
+};
+
+/// The operands of an instruction; null if absent.
+struct Lookup {
+   nir_def *coordinates;
+   nir_def *lod, *bias, *min_lod, *comparator, *offset;
+   std::optional<unsigned> gathered; ///< the component of each texel that a gather returns
+   nir_alu_type type;
+};
+
+/// The texel at integer coordinates of a level. Outside of the image or its levels, a texel of
+/// zeros.
+nir_def *fetch(nir_builder *, const SampledImage &, const Lookup &);
+
+/// Four components; of a comparison, the first one. Levels and texels of a filter are loops of
+/// generated code, because the image's format and the sampler's state are known when it runs:
+///
+///    for (level : one or two) for (texel : one, or two in each dimension) sum += weight * texel
+///
+/// Without `lod`, the level of detail is 0, before the sampler's bias.
+nir_def *sample(nir_builder *, const SampledImage &, const Descriptor &sampler, const Lookup &);
+
+} // namespace weft

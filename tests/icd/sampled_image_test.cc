@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Sampled images without a sampler: fetches of texels, queries, null descriptors.
+
+#include "tests/icd/sampling_fixture.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace weft::icd_test {
+
+namespace {
+
+constexpr VkDescriptorType sampled_image = VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE,
+                           storage_buffer = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+
+std::vector<Format> all_formats()
+{
+   std::vector<Format> formats = texel_formats();
+   formats.insert(formats.end(),
+                  {
+                     {VK_FORMAT_R8G8B8A8_SRGB, "R8G8B8A8_SRGB", fetches},
+                     {VK_FORMAT_B8G8R8A8_SRGB, "B8G8R8A8_SRGB", fetches},
+                     {VK_FORMAT_A8B8G8R8_SRGB_PACK32, "A8B8G8R8_SRGB_PACK32", fetches},
+                     {VK_FORMAT_E5B9G9R9_UFLOAT_PACK32, "E5B9G9R9_UFLOAT_PACK32", fetches},
+                     {VK_FORMAT_D16_UNORM, "D16_UNORM", fetches},
+                     {VK_FORMAT_D32_SFLOAT, "D32_SFLOAT", fetches},
+                  });
+   return formats;
+}
+
+} // namespace
+
+class SampledImageTest : public SamplingTest {
+protected:
+   /// Runs a shader with an image at binding 0 and a buffer at binding 1.
+   void run_with(const std::string &glsl, VkImageView view, const TestBuffer &out,
+                 VkExtent3D groups = {1, 1, 1})
+   {
+      PipelineRecipe recipe;
+      recipe.sets = {make_set_layout({binding(0, sampled_image), binding(1, storage_buffer)})};
+      VkPipelineLayout layout = make_layout(recipe);
+      VkPipeline pipeline = make_pipeline(
+         "#extension GL_EXT_samplerless_texture_functions : require\n" + glsl, recipe, layout);
+      VkDescriptorSet set = make_set(recipe.sets[0]);
+      write_sampled(set, 0, sampled_image, view, VK_NULL_HANDLE);
+      write_buffer(set, 1, storage_buffer, out);
+      VkCommandBuffer cmd = begin();
+      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+      vkCmdDispatch(cmd, groups.width, groups.height, groups.depth);
+      run(cmd);
+   }
+};
+
+TEST_F(SampledImageTest, FetchesOfEachFormat)
+{
+   constexpr VkExtent3D extent = {45, 6, 1};
+   constexpr uint32_t texels = extent.width * extent.height;
+   for (const Format &format : all_formats()) {
+      VkFormatProperties properties;
+      vkGetPhysicalDeviceFormatProperties(physical, format.format, &properties);
+      if (!(properties.optimalTilingFeatures & VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT)) {
+         EXPECT_EQ(format.required, none) << format.name;
+         continue;
+      }
+      const oracle::TexelLayout layout = format.layout();
+      EXPECT_EQ(!layout.is_integer(), bool(properties.optimalTilingFeatures &
+                                           VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT));
+      const TestImage image = make_image(
+         {.format = format.format, .extent = extent, .usage = VK_IMAGE_USAGE_SAMPLED_BIT});
+      TestBuffer before = make_random_buffer(texels * layout.bytes), out = make_buffer(texels * 16);
+      fill(image, before);
+      const std::string prefix = format.prefix();
+      run_with("layout(local_size_x = 45) in;\n"
+               "layout(binding = 0) uniform " +
+                  prefix +
+                  "texture2D image;\n"
+                  "layout(binding = 1) buffer Out { " +
+                  prefix +
+                  "vec4 texels[]; };\n"
+                  "void main()\n"
+                  "{\n"
+                  "   ivec2 p = ivec2(gl_GlobalInvocationID.xy);\n"
+                  "   texels[p.y * 45 + p.x] = texelFetch(image, p, 0);\n"
+                  "}",
+               make_image_view(image, VK_IMAGE_VIEW_TYPE_2D), out, {1, extent.height, 1});
+      for (uint32_t i = 0; i < texels; ++i) {
+         const auto texel = before.as<std::byte>().subspan(i * layout.bytes, layout.bytes);
+         for (uint32_t c = 0; c < 4; ++c)
+            ASSERT_TRUE(oracle::reads_as(layout, texel, "RGBA"[c], out.as()[4 * i + c]))
+               << format.name << ", " << i;
+      }
+   }
+}
+
+/// Beyond the image, its levels and the view is a texel of zeros.
+TEST_F(SampledImageTest, FetchesOutOfBounds)
+{
+   const TestImage image = make_image(
+      {.extent = {5, 5, 1}, .levels = 3, .layers = 3, .usage = VK_IMAGE_USAGE_SAMPLED_BIT});
+   TestBuffer ones = make_buffer(300), out = make_buffer(64 * 4);
+   for (uint32_t level = 0; level < 3; ++level) {
+      std::ranges::fill(ones.as(), 1 + level);
+      fill(image, ones, level);
+   }
+   run_with(R"(
+      layout(local_size_x = 64) in;
+      layout(binding = 0) uniform utexture2DArray image;
+      layout(binding = 1) buffer Out { uint texels[]; };
+      void main()
+      {
+         int i = int(gl_LocalInvocationID.x);
+         ivec4 places[10] = { ivec4(5, 0, 0, 0), ivec4(0, 5, 0, 0), ivec4(-1, 1, 1, 0),
+                              ivec4(1, -1, 1, 0), ivec4(0x40000000, 0, 0, 0), ivec4(0, 0, 2, 0),
+                              ivec4(2, 0, 0, 1), ivec4(0, 0, 0, 2), ivec4(0, 0, 0, -1),
+                              ivec4(1, 1, 1, 1) };
+         ivec4 p = places[i % 10];
+         texels[i] = texelFetch(image, p.xyz, p.w).x +
+                     texelFetchOffset(image, p.xyz, p.w, ivec2(0, -5)).x;
+      })",
+            make_image_view(image, VK_IMAGE_VIEW_TYPE_2D_ARRAY, 0, 0, 2, 2), out);
+   for (uint32_t i = 0; i < 64; ++i)
+      EXPECT_EQ(out.as()[i], i % 10 == 9 ? 2u : i % 10 == 1 ? 1u : 0u) << i;
+}
+
+TEST_F(SampledImageTest, Sizes)
+{
+   struct Case {
+      const SampledKind &kind;
+      const char *size;
+   };
+   const Case cases[] = {
+      {kind_1d, "ivec3(textureSize(image, i), 1, 1)"},
+      {kind_1d_array, "ivec3(textureSize(image, i).x, 1, textureSize(image, i).y)"},
+      {kind_2d, "ivec3(textureSize(image, i), 1)"},
+      {kind_2d_array, "textureSize(image, i)"},
+      {kind_3d, "textureSize(image, i)"},
+      {kind_cube, "ivec3(textureSize(image, i), 6)"},
+      {kind_cube_array, "textureSize(image, i) * ivec3(1, 1, 6)"},
+   };
+   for (const Case &c : cases) {
+      const SampledContents contents =
+         make_contents(c.kind, {VK_FORMAT_R8_UNORM, "R8_UNORM"}, false);
+      TestBuffer out = make_buffer(16 * 8);
+      run_with(std::string("layout(local_size_x = 8) in;\n"
+                           "layout(binding = 0) uniform texture") +
+                  c.kind.type +
+                  " image;\n"
+                  "layout(binding = 1) buffer Out { ivec4 sizes[8]; };\n"
+                  "void main()\n"
+                  "{\n"
+                  "   int i = int(gl_LocalInvocationID.x);\n"
+                  "   sizes[i] = ivec4(" +
+                  c.size + ", textureQueryLevels(image));\n}",
+               contents.view, out);
+      const auto &levels = contents.texels.levels;
+      for (uint32_t i = 0; i < levels.size(); ++i) {
+         for (uint32_t d = 0; d < 3; ++d)
+            EXPECT_EQ(out.as<int32_t>()[4 * i + d], levels[i][d]) << c.kind.type << ", " << i;
+         EXPECT_EQ(out.as()[4 * i + 3], levels.size());
+      }
+   }
+}
+
+TEST_F(SampledImageTest, NullDescriptors)
+{
+   PipelineRecipe recipe;
+   recipe.sets = {make_set_layout(
+      {binding(0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER), binding(1, storage_buffer)})};
+   VkPipelineLayout layout = make_layout(recipe);
+   VkPipeline pipeline = make_pipeline(R"(
+      layout(local_size_x = 64) in;
+      layout(binding = 0) uniform sampler3D image;
+      layout(binding = 1) buffer Out { vec4 sampled, fetched; ivec3 size; int levels; };
+      void main()
+      {
+         sampled = textureLod(image, vec3(0.3), 1);
+         fetched = texelFetch(image, ivec3(0), 0);
+         size = textureSize(image, 0);
+         levels = textureQueryLevels(image);
+      })",
+                                       recipe, layout);
+   for (const oracle::Wrap wrap : {oracle::Wrap::repeat, oracle::Wrap::edge}) {
+      oracle::SamplerState state = {.magnified_linear = true, .minified_linear = true};
+      state.wrap.fill(wrap);
+      VkDescriptorSet set = make_set(recipe.sets[0]);
+      write_sampled(set, 0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, VK_NULL_HANDLE,
+                    make_sampler(state, VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK));
+      TestBuffer out = make_buffer(48);
+      memset(out.map, 0xa5, 48);
+      write_buffer(set, 1, storage_buffer, out);
+      bind_and_run(layout, pipeline, set);
+      for (uint32_t word : out.as())
+         EXPECT_EQ(word, 0u);
+   }
+}
+
+TEST_F(SampledImageTest, ImagesOfSeveralSamplesAreRefused)
+{
+   VkImageFormatProperties properties;
+   ASSERT_VK(vkGetPhysicalDeviceImageFormatProperties(physical, VK_FORMAT_R8G8B8A8_UNORM,
+                                                      VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_OPTIMAL,
+                                                      VK_IMAGE_USAGE_SAMPLED_BIT, 0, &properties));
+   EXPECT_EQ(properties.sampleCounts, VkSampleCountFlags(VK_SAMPLE_COUNT_1_BIT));
+}
+
+} // namespace weft::icd_test

@@ -1,0 +1,371 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "tests/icd/sampling_fixture.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+namespace weft::icd_test {
+
+const SampledKind
+   kind_1d = {"1D", "at.x", VK_IMAGE_VIEW_TYPE_1D, VK_IMAGE_TYPE_1D, 1},
+   kind_1d_array = {"1DArray", "at.xw", VK_IMAGE_VIEW_TYPE_1D_ARRAY, VK_IMAGE_TYPE_1D, 1, true},
+   kind_2d = {"2D", "at.xy", VK_IMAGE_VIEW_TYPE_2D, VK_IMAGE_TYPE_2D, 2},
+   kind_2d_array = {"2DArray", "at.xyw", VK_IMAGE_VIEW_TYPE_2D_ARRAY, VK_IMAGE_TYPE_2D, 2, true},
+   kind_3d = {"3D", "at.xyz", VK_IMAGE_VIEW_TYPE_3D, VK_IMAGE_TYPE_3D, 3},
+   kind_cube = {"Cube", "at.xyz", VK_IMAGE_VIEW_TYPE_CUBE, VK_IMAGE_TYPE_2D, 2, false, true},
+   kind_cube_array = {"CubeArray", "at", VK_IMAGE_VIEW_TYPE_CUBE_ARRAY, VK_IMAGE_TYPE_2D, 2,
+                      true,        true};
+
+#define FORMAT(name) VK_FORMAT_##name, #name
+
+const std::vector<Format> &filtered_formats()
+{
+   static const std::vector<Format> formats = {
+      {FORMAT(R8G8B8A8_UNORM)},      {FORMAT(B8G8R8A8_SNORM)}, {FORMAT(R8G8B8A8_SRGB)},
+      {FORMAT(R32G32B32A32_SFLOAT)}, {FORMAT(R16G16_SFLOAT)},  {FORMAT(E5B9G9R9_UFLOAT_PACK32)},
+      {FORMAT(R5G6B5_UNORM_PACK16)}, {FORMAT(R8_UNORM)},       {FORMAT(R16G16B16A16_UNORM)},
+   };
+   return formats;
+}
+
+const std::vector<Format> &depth_formats()
+{
+   static const std::vector<Format> formats = {{FORMAT(D16_UNORM)}, {FORMAT(D32_SFLOAT)}};
+   return formats;
+}
+
+const std::vector<Format> &integer_formats()
+{
+   static const std::vector<Format> formats = {{FORMAT(R8G8B8A8_UINT)}, {FORMAT(R32G32_UINT)}};
+   return formats;
+}
+
+namespace {
+
+constexpr uint32_t lookups = 256;
+
+struct Operands {
+   float at[4], more[4];
+};
+
+/// Clears a bit of the exponents of floating-point numbers: all are less than 2.
+void make_finite(const oracle::TexelLayout &layout, std::span<uint8_t> bytes)
+{
+   if (layout.kind != oracle::TexelKind::sfloat)
+      return;
+   const uint32_t size = layout.components[0].bits / 8;
+   for (size_t i = size - 1; i < bytes.size(); i += size)
+      bytes[i] &= 0xbf;
+}
+
+/// A component of a color after the swizzle of a view.
+double swizzled(const oracle::Color &color, VkComponentSwizzle swizzle, int component)
+{
+   switch (swizzle) {
+   case VK_COMPONENT_SWIZZLE_IDENTITY:
+      return color[component];
+   case VK_COMPONENT_SWIZZLE_ZERO:
+      return 0;
+   case VK_COMPONENT_SWIZZLE_ONE:
+      return 1;
+   default:
+      return color[swizzle - VK_COMPONENT_SWIZZLE_R];
+   }
+}
+
+oracle::Color swizzled(const oracle::Color &color, const VkComponentMapping &m)
+{
+   return {swizzled(color, m.r, 0), swizzled(color, m.g, 1), swizzled(color, m.b, 2),
+           swizzled(color, m.a, 3)};
+}
+
+/// The state of a sampler with unnormalized coordinates ("Unnormalized Texel Coordinates").
+void use_texels(oracle::SamplerState *state)
+{
+   state->unnormalized = true;
+   state->minified_linear = state->magnified_linear;
+   state->levels_linear = false;
+   state->least_lod = state->largest_lod = state->bias = 0;
+   for (oracle::Wrap &wrap : state->wrap)
+      wrap = wrap < oracle::Wrap::border ? oracle::Wrap::edge : oracle::Wrap::border;
+}
+
+} // namespace
+
+SampledContents SamplingTest::make_contents(const SampledKind &kind, const Format &format,
+                                            bool may_swizzle)
+{
+   const auto below = [&](uint32_t limit) { return 1 + uint32_t(random() % limit); };
+   ImageRecipe recipe = {
+      .format = format.format, .type = kind.image, .usage = VK_IMAGE_USAGE_SAMPLED_BIT};
+   recipe.extent = {below(24), kind.dimensions > 1 ? below(20) : 1,
+                    kind.dimensions > 2 ? below(9) : 1};
+   if (kind.is_cube) {
+      recipe.extent.height = recipe.extent.width;
+      recipe.flags = VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT;
+   }
+   // The view begins with level 1 of 3 and with the second layer or cube.
+   const uint32_t largest =
+      std::max({recipe.extent.width, recipe.extent.height, recipe.extent.depth});
+   recipe.levels = below(uint32_t(std::bit_width(largest)));
+   const uint32_t first_level = recipe.levels > 2 ? 1 : 0, levels = recipe.levels - first_level;
+   const uint32_t faces = kind.is_cube ? 6 : 1,
+                  first_layer = kind.image == VK_IMAGE_TYPE_3D ? 0 : faces,
+                  layers = faces * (kind.is_array ? below(4) : 1);
+   recipe.layers = first_layer + layers;
+
+   const oracle::TexelLayout layout = format.layout();
+   SampledContents contents = {make_image(recipe), VK_NULL_HANDLE, {}, {}};
+   if (may_swizzle && random() % 3 == 0) {
+      VkComponentMapping &m = contents.swizzle;
+      for (VkComponentSwizzle *swizzle : {&m.r, &m.g, &m.b, &m.a})
+         *swizzle = VkComponentSwizzle(random() % 7);
+   }
+   auto data = std::make_shared<std::vector<std::vector<std::byte>>>();
+   for (uint32_t level = 0; level < recipe.levels; ++level) {
+      const VkExtent3D e = contents.image.extent(level);
+      TestBuffer buffer =
+         make_random_buffer(e.width * e.height * e.depth * recipe.layers * layout.bytes);
+      make_finite(layout, buffer.as<uint8_t>());
+      fill(contents.image, buffer, level);
+      if (level < first_level)
+         continue;
+      contents.texels.levels.push_back(
+         {int(e.width), int(e.height), int(kind.image == VK_IMAGE_TYPE_3D ? e.depth : layers)});
+      const auto slice_bytes = e.width * e.height * layout.bytes;
+      const auto bytes = buffer.as<std::byte>().subspan(first_layer * slice_bytes);
+      data->emplace_back(bytes.begin(), bytes.end());
+   }
+   oracle::SampledTexels &texels = contents.texels;
+   texels.dimensions = kind.dimensions;
+   texels.is_cube = kind.is_cube;
+   texels.is_array = kind.is_array;
+   texels.clamps_reference = layout.kind == oracle::TexelKind::unorm;
+   const auto sizes = texels.levels;
+   texels.texel = [layout, data, sizes, swizzle = contents.swizzle](int level, int x, int y,
+                                                                    int slice) {
+      const size_t number = (size_t(slice) * sizes[level][1] + y) * sizes[level][0] + x;
+      const auto texel = std::span(data->at(level)).subspan(number * layout.bytes, layout.bytes);
+      oracle::Color color;
+      for (int c = 0; c < 4; ++c)
+         color[c] = float(oracle::texel_value(layout, texel, "RGBA"[c]));
+      return swizzled(color, swizzle);
+   };
+   for (int level = 0; level < int(levels); ++level) {
+      const auto &s = sizes[level];
+      for (int i = 0; i < s[0] * s[1] * s[2]; ++i) {
+         for (double c : texels.texel(level, i % s[0], i / s[0] % s[1], i / s[0] / s[1]))
+            texels.largest = std::max(texels.largest, std::abs(c));
+      }
+   }
+   contents.view = make_image_view(contents.image, kind.view, first_level, first_layer, layers,
+                                   levels, contents.swizzle);
+   return contents;
+}
+
+oracle::SamplerState SamplingTest::random_state(bool is_float, VkBorderColor *border)
+{
+   const auto coin = [&] { return random() % 2 == 0; };
+   oracle::SamplerState state;
+   state.magnified_linear = is_float && coin();
+   state.minified_linear = is_float && coin();
+   state.levels_linear = is_float && coin();
+   for (oracle::Wrap &wrap : state.wrap)
+      wrap = oracle::Wrap(random() % 5);
+   if (is_float && random() % 4 == 0)
+      state.reduce = coin() ? oracle::Reduce::least : oracle::Reduce::largest;
+   state.bias = coin() ? 0 : float(int(random() % 9) - 4) / 4;
+   state.least_lod = coin() ? 0 : float(random() % 8) / 4;
+   state.largest_lod = coin() ? 1000 : state.least_lod + float(random() % 12) / 4;
+   const unsigned color = random() % 3;
+   const VkBorderColor floats[] = {VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK,
+                                   VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK,
+                                   VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE},
+                       integers[] = {VK_BORDER_COLOR_INT_TRANSPARENT_BLACK,
+                                     VK_BORDER_COLOR_INT_OPAQUE_BLACK,
+                                     VK_BORDER_COLOR_INT_OPAQUE_WHITE};
+   *border = is_float ? floats[color] : integers[color];
+   const double rgb = color == 2, alpha = color > 0;
+   state.border = {rgb, rgb, rgb, alpha};
+   return state;
+}
+
+VkSampler SamplingTest::make_sampler(const oracle::SamplerState &state, const VkBorderColor &border)
+{
+   const VkSamplerAddressMode modes[] = {
+      VK_SAMPLER_ADDRESS_MODE_REPEAT, VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT,
+      VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE, VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER,
+      VK_SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE};
+   const VkSamplerReductionModeCreateInfo reduction = {
+      .sType = VK_STRUCTURE_TYPE_SAMPLER_REDUCTION_MODE_CREATE_INFO,
+      .reductionMode = VkSamplerReductionMode(state.reduce),
+   };
+   const VkSamplerCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
+      .pNext = &reduction,
+      .magFilter = VkFilter(state.magnified_linear),
+      .minFilter = VkFilter(state.minified_linear),
+      .mipmapMode = VkSamplerMipmapMode(state.levels_linear),
+      .addressModeU = modes[int(state.wrap[0])],
+      .addressModeV = modes[int(state.wrap[1])],
+      .addressModeW = modes[int(state.wrap[2])],
+      .mipLodBias = float(state.bias),
+      .compareEnable = state.compare.has_value(),
+      .compareOp = state.compare ? VkCompareOp(*state.compare) : VK_COMPARE_OP_NEVER,
+      .minLod = float(state.least_lod),
+      .maxLod = float(state.largest_lod),
+      .borderColor = border,
+      .unnormalizedCoordinates = state.unnormalized,
+   };
+   VkSampler sampler = VK_NULL_HANDLE;
+   EXPECT_VK(vkCreateSampler(device, &info, nullptr, &sampler));
+   clean_up.push_back([this, sampler] { vkDestroySampler(device, sampler, nullptr); });
+   return sampler;
+}
+
+float SamplingTest::random_coordinate()
+{
+   const float unit = float(random() % (1 << 20)) / (1 << 20);
+   switch (random() % 8) {
+   case 0:
+      return float(int(random() % 33) - 16) / 16; // the edges of texels and of the image
+   case 1:
+      return (unit - 0.5f) * 2000;
+   case 2:
+   case 3:
+      return unit * 4 - 1.5f;
+   case 4: {
+      const float limits = std::numeric_limits<float>::infinity();
+      const float special[] = {limits, -limits, std::nanf(""), 1e30f, -1e30f, 1e9f, -3e38f, 1e-40f};
+      return random() % 4 == 0 ? special[random() % std::size(special)] : unit;
+   }
+   default:
+      return unit;
+   }
+}
+
+void SamplingTest::write_sampled(VkDescriptorSet set, uint32_t binding, VkDescriptorType type,
+                                 VkImageView view, VkSampler sampler, uint32_t element)
+{
+   const VkDescriptorImageInfo info = {sampler, view, VK_IMAGE_LAYOUT_GENERAL};
+   const VkWriteDescriptorSet write = {
+      .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+      .dstSet = set,
+      .dstBinding = binding,
+      .dstArrayElement = element,
+      .descriptorCount = 1,
+      .descriptorType = type,
+      .pImageInfo = &info,
+   };
+   vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
+}
+
+void SamplingTest::check(const SampledKind &kind, const SampledFunction &function,
+                         const std::vector<Format> &formats, unsigned rounds)
+{
+   constexpr VkDescriptorType combined = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
+   PipelineRecipe recipe;
+   recipe.sets = {
+      make_set_layout({binding(0, combined), binding(1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),
+                       binding(2, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
+   VkPipelineLayout layout = make_layout(recipe);
+   const std::string prefix = formats[0].prefix();
+   VkPipeline pipeline =
+      make_pipeline("layout(local_size_x = 64) in;\n"
+                    "layout(binding = 0) uniform " +
+                       prefix + "sampler" + kind.type + (function.compares ? "Shadow" : "") +
+                       " image;\n"
+                       "struct Operands { vec4 at, more; };\n"
+                       "layout(binding = 1) buffer In { Operands operands[]; };\n"
+                       "layout(binding = 2) buffer Out { vec4 results[]; };\n"
+                       "void main()\n"
+                       "{\n"
+                       "   const uint i = gl_GlobalInvocationID.x;\n"
+                       "   const vec4 at = operands[i].at, more = operands[i].more;\n"
+                       "   results[i] = vec4(" +
+                       function.expression + ");\n}",
+                    recipe, layout);
+   VkDescriptorSet set = make_set(recipe.sets[0]);
+   TestBuffer in = make_buffer(lookups * sizeof(Operands)), out = make_buffer(lookups * 16);
+   write_buffer(set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, in);
+   write_buffer(set, 2, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, out);
+   for (unsigned round = 0; round < rounds; ++round) {
+      const Format &format = formats[round % formats.size()];
+      const bool is_float = !format.layout().is_integer();
+      const SampledContents contents = make_contents(kind, format, !function.compares);
+      VkBorderColor border;
+      oracle::SamplerState state = random_state(is_float, &border);
+      // A component that the format lacks has no border.
+      for (int c = 0; c < 4; ++c) {
+         if (!format.layout().find("RGBA"[c]))
+            state.border[c] = c == 3;
+      }
+      state.border = swizzled(state.border, contents.swizzle);
+      if (function.unnormalized)
+         use_texels(&state);
+      if (function.compares)
+         state.compare = oracle::Compare(random() % 8);
+      write_sampled(set, 0, combined, contents.view, make_sampler(state, border));
+      std::vector<oracle::Sample> samples;
+      for (Operands &o : in.as<Operands>()) {
+         for (float &x : o.at)
+            x = random_coordinate() * (function.unnormalized ? 16 : 1);
+         if (kind.is_cube) {
+            for (int d = 0; d < 3; ++d)
+               o.at[d] = float(int(random() % 2001) - 1000) / float(1 + random() % 700);
+         }
+         o.at[3] = float(random() % 5) + float(random() % 8) / 8 - 1.25f;
+         o.more[0] = float(int(random() % 160) - 48) / 16;
+         o.more[1] = float(random() % 33) / 16 - 0.5f;
+         oracle::Sample s = {.at = {o.at[0], o.at[1], o.at[2]},
+                             .layer = o.at[3],
+                             .lod = function.has_lod ? o.more[0] : 0,
+                             .reference = o.more[1],
+                             .offset = function.offset,
+                             .gathered = function.gathered};
+         samples.push_back(s);
+      }
+      VkCommandBuffer cmd = begin();
+      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+      vkCmdDispatch(cmd, lookups / 64, 1, 1);
+      run(cmd);
+      const double most = std::max(contents.texels.largest, 1.0) * (1 + std::ldexp(1, -18));
+      for (uint32_t i = 0; i < lookups; ++i) {
+         oracle::Color result;
+         for (int c = 0; c < 4; ++c)
+            result[c] = out.as<float>()[i * 4 + c];
+         const oracle::Sample &s = samples[i];
+         const bool is_finite =
+            std::ranges::all_of(std::span(s.at).first(kind.is_cube ? 3 : kind.dimensions),
+                                [](double x) { return std::abs(x) < 1e6; });
+         const int components = function.compares && !function.gathered ? 1 : 4;
+         if (!is_finite) {
+            // Some texel, or the border.
+            for (int c = 0; c < components; ++c)
+               ASSERT_LE(std::abs(result[c]), most) << format.name << ", " << i;
+            continue;
+         }
+         const oracle::Color expected = oracle::sample(contents.texels, state, s);
+         ASSERT_TRUE(oracle::may_sample(contents.texels, state, s, result, components))
+            << kind.type << " " << function.expression << ", " << format.name << ", round " << round
+            << ", " << i << "\nat " << s.at[0] << ", " << s.at[1] << ", " << s.at[2] << ", layer "
+            << s.layer << ", lod " << s.lod << ", reference " << s.reference << "\nwrap "
+            << int(state.wrap[0]) << int(state.wrap[1]) << int(state.wrap[2]) << ", linear "
+            << state.magnified_linear << state.minified_linear << state.levels_linear << ", reduce "
+            << int(state.reduce) << ", bias " << state.bias << ", lods " << state.least_lod
+            << " to " << state.largest_lod << ", size " << contents.texels.levels[0][0] << "x"
+            << contents.texels.levels[0][1] << "x" << contents.texels.levels[0][2] << ", levels "
+            << contents.texels.levels.size() << "\nexpected " << expected[0] << ", " << expected[1]
+            << ", " << expected[2] << ", " << expected[3] << "\nresult " << result[0] << ", "
+            << result[1] << ", " << result[2] << ", " << result[3];
+      }
+   }
+}
+
+} // namespace weft::icd_test

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Sampled images with random texels, random samplers and random coordinates, compared with the
+/// oracle.
+
+#pragma once
+
+#include "tests/icd/image_fixture.h"
+#include "tests/oracle/sampling.h"
+
+#include <string>
+#include <vector>
+
+namespace weft::icd_test {
+
+struct SampledKind {
+   const char *type; ///< GLSL's
+   const char *coordinates;
+   VkImageViewType view;
+   VkImageType image;
+   int dimensions;
+   bool is_array = false, is_cube = false;
+};
+extern const SampledKind kind_1d, kind_1d_array, kind_2d, kind_2d_array, kind_3d, kind_cube,
+   kind_cube_array;
+
+/// An image with random texels.
+struct SampledContents {
+   TestImage image;
+   VkImageView view;
+   VkComponentMapping swizzle;
+   oracle::SampledTexels texels; ///< of the view
+};
+
+/// A shader's function and the operands that it takes.
+struct SampledFunction {
+   std::string expression; ///< of vec4 at (s, t, r, layer), vec4 more (lod, reference, …)
+   bool compares = false;
+   std::optional<int> gathered;
+   std::array<int, 3> offset = {};
+   bool has_lod = true;
+   bool unnormalized = false;
+};
+
+class SamplingTest : public ImageTest {
+protected:
+   /// Some views have a swizzle, if they may.
+   SampledContents make_contents(const SampledKind &, const Format &, bool may_swizzle);
+   VkSampler make_sampler(const oracle::SamplerState &, const VkBorderColor &);
+   oracle::SamplerState random_state(bool is_float, VkBorderColor *border);
+   float random_coordinate();
+
+   /// Samples images of the formats with random samplers.
+   void check(const SampledKind &, const SampledFunction &, const std::vector<Format> &,
+              unsigned rounds = 12);
+   void write_sampled(VkDescriptorSet, uint32_t binding, VkDescriptorType, VkImageView, VkSampler,
+                      uint32_t element = 0);
+};
+
+/// Formats that are filtered, without infinities and NaNs.
+const std::vector<Format> &filtered_formats();
+const std::vector<Format> &depth_formats();
+const std::vector<Format> &integer_formats();
+
+} // namespace weft::icd_test

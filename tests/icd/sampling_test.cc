@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Functions of shaders that sample images.
+
+#include "tests/icd/sampling_fixture.h"
+
+#include <limits>
+
+namespace weft::icd_test {
+
+namespace {
+
+std::string call(const SampledKind &kind, const std::string &name, const std::string &rest)
+{
+   return name + "(image, " + kind.coordinates + rest + ")";
+}
+
+} // namespace
+
+TEST_F(SamplingTest, TextureLod)
+{
+   for (const SampledKind *kind : {&kind_1d, &kind_1d_array, &kind_2d, &kind_2d_array, &kind_3d})
+      check(*kind, {call(*kind, "textureLod", ", more.x")}, filtered_formats(), 27);
+}
+
+TEST_F(SamplingTest, TextureLodOfCubes)
+{
+   for (const SampledKind *kind : {&kind_cube, &kind_cube_array})
+      check(*kind, {call(*kind, "textureLod", ", more.x")}, filtered_formats(), 27);
+}
+
+TEST_F(SamplingTest, Integers)
+{
+   for (const SampledKind *kind : {&kind_2d, &kind_3d, &kind_cube})
+      check(*kind, {call(*kind, "textureLod", ", more.x")}, integer_formats());
+}
+
+/// Without derivatives, the level of detail is 0.
+TEST_F(SamplingTest, Texture)
+{
+   for (const SampledKind *kind : {&kind_1d, &kind_2d_array, &kind_3d, &kind_cube_array})
+      check(*kind, {.expression = call(*kind, "texture", ""), .has_lod = false},
+            filtered_formats());
+}
+
+TEST_F(SamplingTest, Projections)
+{
+   check(kind_2d, {"textureProjLod(image, vec3(at.xy, 1) * (more.y < 0 ? -4.0 : 2.0), more.x)"},
+         filtered_formats());
+}
+
+TEST_F(SamplingTest, CoordinatesOfTexels)
+{
+   for (const SampledKind *kind : {&kind_1d, &kind_2d})
+      check(
+         *kind,
+         {.expression = call(*kind, "textureLod", ", 0"), .has_lod = false, .unnormalized = true},
+         filtered_formats());
+}
+
+TEST_F(SamplingTest, Offsets)
+{
+   check(kind_1d, {.expression = "textureLodOffset(image, at.x, more.x, -5)", .offset = {-5}},
+         filtered_formats());
+   check(kind_2d_array,
+         {.expression = "textureLodOffset(image, at.xyw, more.x, ivec2(3, -8))", .offset = {3, -8}},
+         filtered_formats(), 27);
+   check(kind_3d,
+         {.expression = "textureLodOffset(image, at.xyz, more.x, ivec3(-1, 2, 7))",
+          .offset = {-1, 2, 7}},
+         filtered_formats());
+}
+
+/// The longer gradient covers 2^lod texels of level 0.
+TEST_F(SamplingTest, Gradients)
+{
+   check(kind_1d, {"textureGrad(image, at.x, exp2(more.x) / float(textureSize(image, 0)), 0.0)"},
+         filtered_formats());
+   check(kind_2d,
+         {"textureGrad(image, at.xy, vec2(0, exp2(more.x - 1)) / vec2(textureSize(image, 0)), "
+          "vec2(exp2(more.x), 0) / vec2(textureSize(image, 0)))"},
+         filtered_formats(), 27);
+   check(kind_3d,
+         {"textureGrad(image, at.xyz, vec3(0, 0, exp2(more.x)) / vec3(textureSize(image, 0)), "
+          "vec3(0))"},
+         filtered_formats());
+}
+
+TEST_F(SamplingTest, Comparisons)
+{
+   check(kind_1d,
+         {.expression = "textureLod(image, vec3(at.x, 0, more.y), more.x)", .compares = true},
+         depth_formats());
+   check(kind_2d,
+         {.expression = "textureLod(image, vec3(at.xy, more.y), more.x)", .compares = true},
+         depth_formats(), 30);
+   check(kind_2d_array,
+         {.expression = "texture(image, vec4(at.xyw, more.y))", .compares = true, .has_lod = false},
+         depth_formats());
+   check(kind_cube,
+         {.expression = "texture(image, vec4(at.xyz, more.y))", .compares = true, .has_lod = false},
+         depth_formats());
+   check(kind_cube_array,
+         {.expression = "texture(image, at, more.y)", .compares = true, .has_lod = false},
+         depth_formats());
+}
+
+TEST_F(SamplingTest, Depths)
+{
+   check(kind_2d, {call(kind_2d, "textureLod", ", more.x")}, depth_formats());
+}
+
+TEST_F(SamplingTest, Gathers)
+{
+   for (int c = 0; c < 4; ++c) {
+      check(kind_2d,
+            {.expression = call(kind_2d, "textureGather", ", " + std::to_string(c)), .gathered = c},
+            filtered_formats());
+      check(kind_cube_array,
+            {.expression = call(kind_cube_array, "textureGather", ", " + std::to_string(c)),
+             .gathered = c},
+            filtered_formats());
+   }
+   check(kind_2d_array,
+         {.expression = "textureGatherOffset(image, at.xyw, ivec2(int(more.x * 0) - 7, 5), 1)",
+          .gathered = 1,
+          .offset = {-7, 5}},
+         filtered_formats());
+   check(kind_2d, {.expression = call(kind_2d, "textureGather", ", 2"), .gathered = 2},
+         integer_formats());
+   check(kind_2d,
+         {.expression = "textureGather(image, at.xy, more.y)", .compares = true, .gathered = 0},
+         depth_formats());
+}
+
+/// At the middle of a texel, its neighbours have no weight, even if they are infinite.
+TEST_F(SamplingTest, TexelsWithoutWeight)
+{
+   const TestImage image = make_image(
+      {.format = VK_FORMAT_R32_SFLOAT, .extent = {2, 2, 1}, .usage = VK_IMAGE_USAGE_SAMPLED_BIT});
+   constexpr float infinity = std::numeric_limits<float>::infinity();
+   const float texels[] = {3, infinity, -infinity, infinity};
+   fill(image, make_buffer(sizeof(texels), texels));
+   const VkImageView view = make_image_view(image, VK_IMAGE_VIEW_TYPE_2D);
+   PipelineRecipe recipe;
+   recipe.sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER),
+                                   binding(1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
+   VkPipelineLayout layout = make_layout(recipe);
+   VkPipeline pipeline = make_pipeline(R"(
+      layout(local_size_x = 1) in;
+      layout(binding = 0) uniform sampler2D image;
+      layout(binding = 1) buffer Out { float result; };
+      void main() { result = textureLod(image, vec2(0.25), 0).x; })",
+                                       recipe, layout);
+   for (const oracle::Reduce reduce :
+        {oracle::Reduce::average, oracle::Reduce::least, oracle::Reduce::largest}) {
+      const oracle::SamplerState state = {.magnified_linear = true, .reduce = reduce};
+      VkDescriptorSet set = make_set(recipe.sets[0]);
+      write_sampled(set, 0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, view,
+                    make_sampler(state, VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK));
+      TestBuffer out = make_buffer(4);
+      write_buffer(set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, out);
+      bind_and_run(layout, pipeline, set);
+      EXPECT_EQ(out.as<float>()[0], 3.0f) << int(reduce);
+   }
+}
+
+} // namespace weft::icd_test

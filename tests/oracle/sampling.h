@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Samples of images (Vulkan, "Image Operations"): an independent scalar implementation in f64.
+
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace weft::oracle {
+
+using Color = std::array<double, 4>;
+
+enum class Wrap { repeat, mirror, edge, border, mirror_once };
+enum class Reduce { average, least, largest };
+enum class Compare { never, less, equal, less_equal, greater, not_equal, greater_equal, always };
+
+struct SamplerState {
+   bool magnified_linear = false, minified_linear = false, levels_linear = false;
+   bool unnormalized = false;
+   std::array<Wrap, 3> wrap = {};
+   Reduce reduce = Reduce::average;
+   std::optional<Compare> compare;
+   double bias = 0, least_lod = 0, largest_lod = 1000;
+   Color border = {};
+};
+
+/// An image with its texels, in levels of slices. A cube's slices are layer * 6 + face.
+struct SampledTexels {
+   int dimensions; ///< 1 to 3
+   bool is_cube = false, is_array = false;
+   bool clamps_reference = false;          ///< depths are normalized numbers
+   double largest = 0;                     ///< of all numbers, without their signs
+   std::vector<std::array<int, 3>> levels; ///< their sizes; slices of an array are the third one
+   std::function<Color(int level, int x, int y, int slice)> texel;
+};
+
+/// The operands of a shader's instruction.
+struct Sample {
+   std::array<double, 3> at = {}; ///< s, t, r
+   double layer = 0, lod = 0, reference = 0;
+   std::array<int, 3> offset = {};
+   std::optional<int> gathered; ///< the component of a gather
+};
+
+Color sample(const SampledTexels &, const SamplerState &, const Sample &);
+
+/// Whether a shader may return `result`. The coordinates may be wrong by rounding errors of f32,
+/// and the color at them by the rounding of weights and sums.
+bool may_sample(const SampledTexels &, const SamplerState &, const Sample &, const Color &result,
+                int components);
+
+} // namespace weft::oracle
