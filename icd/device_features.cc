@@ -78,6 +78,8 @@ void get_shader_features(vk_features *f)
    f->subgroupSizeControl = f->computeFullSubgroups = !settings().hides_subgroup_sizes;
    f->subgroupBroadcastDynamicId = true;
    f->shaderSubgroupExtendedTypes = true;
+   f->shaderSubgroupUniformControlFlow = true;
+   f->shaderMaximalReconvergence = true;
    f->shaderQuadControl = true;
    f->shaderSubgroupRotate = true;
    f->shaderSubgroupRotateClustered = true;
@@ -132,6 +134,8 @@ void get_api_features(vk_features *f)
    f->robustBufferAccess = true;
    f->pipelineRobustness = true;
    f->nullDescriptor = true;
+   f->robustBufferAccess2 = true;
+   f->robustImageAccess2 = true;
 
    f->descriptorBindingUniformBufferUpdateAfterBind = true;
    f->descriptorBindingStorageBufferUpdateAfterBind = true;
