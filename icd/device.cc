@@ -5,6 +5,7 @@
 
 #include "backend/cpu/prepare.h"
 #include "icd/command_buffer.h"
+#include "icd/log.h"
 #include "icd/physical_device.h"
 #include "icd/settings.h"
 #include "weft_entrypoints.h"
@@ -75,6 +76,9 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateDevice(VkPhysicalDevice physicalDevice
       }
    }
 
+   if (settings().graphics_queue)
+      report_note(&pdev->vk.base, "WEFT_QUEUE=graphics: the queue family claims graphics, but "
+                                  "graphics pipelines are refused");
    *pDevice = Device_to_handle(device);
    return VK_SUCCESS;
 }

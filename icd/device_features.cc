@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
+#include "icd/graphics_queue.h"
 #include "icd/physical_device.h"
 #include "icd/settings.h"
 
@@ -193,6 +194,7 @@ void get_device_features(const vk_device_extension_table &extensions, vk_feature
    get_matrix_features(extensions, f);
    get_api_features(f);
    get_vacuous_features(f);
+   get_graphics_features(f);
 }
 
 } // namespace weft

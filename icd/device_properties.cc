@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "icd/device_pages.h"
+#include "icd/graphics_queue.h"
 #include "icd/image.h"
 #include "icd/physical_device.h"
 #include "icd/settings.h"
@@ -285,6 +286,7 @@ void get_device_properties(uint64_t heap_size, vk_properties *p)
    get_sampler_limits(p);
    get_absent_limits(p);
 
+   get_graphics_limits(p);
    p->maxCombinedImageSamplerDescriptorCount = 1;
    p->maxCommandBufferNestingLevel = UINT32_MAX;
    p->discreteQueuePriorities = 2;

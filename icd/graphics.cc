@@ -5,6 +5,7 @@
 /// Vulkan 1.3 must have an address. Commands that create an object fail, all others do nothing.
 
 #include "icd/device.h"
+#include "icd/log.h"
 #include "weft_entrypoints.h"
 
 #include "vk_log.h"
@@ -21,7 +22,8 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateGraphicsPipelines(VkDevice _device, Vk
 {
    VK_FROM_HANDLE(Device, device, _device);
    std::fill_n(pPipelines, createInfoCount, VkPipeline(VK_NULL_HANDLE));
-   return vk_errorf(device, VK_ERROR_UNKNOWN, "there is no graphics queue");
+   report_error(&device->vk.base, "vkCreateGraphicsPipelines: the device only computes");
+   return VK_ERROR_UNKNOWN;
 }
 
 VKAPI_ATTR void VKAPI_CALL weft_GetDeviceImageSparseMemoryRequirements(

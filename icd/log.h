@@ -9,6 +9,8 @@
 
 namespace weft {
 
+/// Sends a note to the application's debug messengers, and with WEFT_DEBUG=log to stderr.
+void report_note(vk_object_base *, const std::string &message);
 /// Reports an error to the application's debug messengers, and with WEFT_DEBUG=log to stderr.
 void report_error(vk_object_base *, const std::string &message);
 

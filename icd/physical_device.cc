@@ -100,10 +100,13 @@ VKAPI_ATTR void VKAPI_CALL
 weft_GetPhysicalDeviceQueueFamilyProperties2(VkPhysicalDevice, uint32_t *pQueueFamilyPropertyCount,
                                              VkQueueFamilyProperties2 *pQueueFamilyProperties)
 {
+   VkQueueFlags flags = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+   if (settings().graphics_queue)
+      flags |= VK_QUEUE_GRAPHICS_BIT;
    OutArray out(pQueueFamilyProperties, pQueueFamilyPropertyCount);
    if (VkQueueFamilyProperties2 *p = out.append()) {
       p->queueFamilyProperties = VkQueueFamilyProperties{
-         .queueFlags = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT,
+         .queueFlags = flags,
          .queueCount = 1,
          .timestampValidBits = 64,
          .minImageTransferGranularity = {1, 1, 1},

@@ -72,6 +72,10 @@ Settings parse_settings(const char *(*lookup)(const char *name), std::vector<std
       s.integrated_gpu = true;
    else if (!text.empty() && text != "cpu")
       complain("WEFT_DEVICE_TYPE", text, "cpu or integrated-gpu");
+   if (const std::string_view text = value_of("WEFT_QUEUE"); text == "graphics")
+      s.graphics_queue = true;
+   else if (!text.empty() && text != "compute")
+      complain("WEFT_QUEUE", text, "compute or graphics");
    bool registers = false;
    for_each_word(value_of("WEFT_DEBUG"),
                  [&](std::string_view word) { registers |= word == "registers"; });

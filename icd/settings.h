@@ -25,6 +25,10 @@ struct Settings {
    bool integrated_gpu =
       false; ///< WEFT_DEVICE_TYPE: the device is presented as one, for programs that ignore CPUs
 
+   /// WEFT_QUEUE: the queue family also claims graphics, for programs that only compute, but look
+   /// for a graphics queue.
+   bool graphics_queue = false;
+
    /// WEFT_ICD_HIDE: features of 8 and 16 bits that are not reported.
    bool hides_float16 = false, hides_int16 = false, hides_int8 = false;
    bool hides_storage16 = false, hides_storage8 = false;

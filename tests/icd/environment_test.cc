@@ -55,7 +55,7 @@ Found probe(const std::string &variables)
    const std::string command =
       "env -u WEFT_DEBUG -u WEFT_DUMP_SPIRV -u WEFT_SUBGROUP_SIZE -u WEFT_THREADS -u WEFT_ISA "
       "-u WEFT_PROFILE -u WEFT_ICD_PROFILE -u WEFT_ICD_HIDE -u WEFT_POLL_PAUSE "
-      "-u WEFT_DEVICE_TYPE " +
+      "-u WEFT_DEVICE_TYPE -u WEFT_QUEUE " +
       std::string(probe_variable) + "=1 " + variables + " '" + self +
       "' --gtest_output= --gtest_filter=EnvironmentTest.Probe 2>&1";
    Found found;
@@ -95,15 +95,22 @@ class EnvironmentTest : public DispatchTest {
 protected:
    void print_queries()
    {
+      VkPhysicalDeviceVulkan12Properties properties12 = {
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
       VkPhysicalDeviceVulkan11Properties properties11 = {
-         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
+         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, .pNext = &properties12};
       VkPhysicalDeviceProperties2 properties = {
          .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &properties11};
       vkGetPhysicalDeviceProperties2(physical, &properties);
       print("device", properties.properties.deviceName);
       print("vendor", properties.properties.vendorID);
       print("type", uint32_t(properties.properties.deviceType));
+      print("conformance", uint32_t(properties12.conformanceVersion.major));
       print("subgroup size", properties11.subgroupSize);
+      uint32_t one = 1;
+      VkQueueFamilyProperties family = {};
+      vkGetPhysicalDeviceQueueFamilyProperties(physical, &one, &family);
+      print("queue", family.queueFlags);
       VkPhysicalDeviceVulkan12Features features12 = {
          .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
       VkPhysicalDeviceVulkan11Features features11 = {
@@ -113,6 +120,7 @@ protected:
       vkGetPhysicalDeviceFeatures2(physical, &features);
       print("float16", features12.shaderFloat16);
       print("int16", features.features.shaderInt16);
+      print("independentBlend", features.features.independentBlend);
       print("int8", features12.shaderInt8);
       print("storage16", features11.storageBuffer16BitAccess);
       print("storage8", features12.storageBuffer8BitAccess);
@@ -276,6 +284,21 @@ TEST_F(EnvironmentTest, DeviceType)
    EXPECT_EQ(probe("").number("type"), uint64_t(VK_PHYSICAL_DEVICE_TYPE_CPU));
    EXPECT_EQ(probe("WEFT_DEVICE_TYPE=integrated-gpu").number("type"),
              uint64_t(VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU));
+}
+
+/// Programs that only compute, but look for a graphics queue, find one.
+TEST_F(EnvironmentTest, GraphicsQueue)
+{
+   constexpr uint64_t compute = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+   const Found plain = probe(""), graphics = probe("WEFT_QUEUE=graphics WEFT_DEBUG=log");
+   EXPECT_EQ(plain.number("queue"), compute);
+   EXPECT_EQ(plain.number("conformance"), 0u);
+   EXPECT_EQ(plain.number("independentBlend"), 0u);
+   EXPECT_EQ(graphics.number("queue"), compute | VK_QUEUE_GRAPHICS_BIT);
+   EXPECT_EQ(graphics.number("conformance"), 1u);
+   EXPECT_EQ(graphics.number("independentBlend"), 1u);
+   EXPECT_TRUE(graphics.says("WEFT_QUEUE=graphics: the queue family claims graphics"));
+   EXPECT_FALSE(plain.says("WEFT_QUEUE"));
 }
 
 TEST_F(EnvironmentTest, HiddenFeatures)

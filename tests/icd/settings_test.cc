@@ -83,6 +83,9 @@ TEST(Settings, TakeTheTypeOfDevice)
    EXPECT_FALSE(parse({{"WEFT_DEVICE_TYPE", "cpu"}}).integrated_gpu);
    EXPECT_TRUE(parse({{"WEFT_DEVICE_TYPE", "integrated-gpu"}}).integrated_gpu);
    EXPECT_FALSE(parse({{"WEFT_DEVICE_TYPE", "teapot"}}, 1).integrated_gpu);
+   EXPECT_FALSE(parse({{"WEFT_QUEUE", "compute"}}).graphics_queue);
+   EXPECT_TRUE(parse({{"WEFT_QUEUE", "graphics"}}).graphics_queue);
+   EXPECT_FALSE(parse({{"WEFT_QUEUE", "cashier"}}, 1).graphics_queue);
 }
 
 TEST(Settings, TakeFeaturesToHide)

@@ -44,7 +44,8 @@ const Choice cpu = {.cpu = true}, both = {.cpu = true, .own = true},
 TEST(WeftRunEnvironment, TheCpuDeviceAlone)
 {
    const Variables expected = {{"VK_DRIVER_FILES", "/weft/icd.d/weft_icd.json"},
-                               {"VK_ICD_FILENAMES", "/weft/icd.d/weft_icd.json"}};
+                               {"VK_ICD_FILENAMES", "/weft/icd.d/weft_icd.json"},
+                               {"WEFT_QUEUE", "graphics"}};
    for (const uint32_t loader : {0u, old_loader, new_loader})
       EXPECT_EQ(plan(cpu, loader), expected);
    EXPECT_EQ(plan(cpu, new_loader, {{"VK_DRIVER_FILES", "/other.json"}}), expected);
@@ -57,14 +58,17 @@ TEST(WeftRunEnvironment, TheCpuDeviceAlone)
 TEST(WeftRunEnvironment, TheCpuDeviceBesideOthers)
 {
    EXPECT_EQ(plan(both, new_loader),
-             (Variables{{"VK_ADD_DRIVER_FILES", "/weft/icd.d/weft_icd.json"}}));
+             (Variables{{"VK_ADD_DRIVER_FILES", "/weft/icd.d/weft_icd.json"},
+                        {"WEFT_QUEUE", "graphics"}}));
    EXPECT_EQ(plan(both, 0, {{"VK_ADD_DRIVER_FILES", "/other.json"}}),
-             (Variables{{"VK_ADD_DRIVER_FILES", "/weft/icd.d/weft_icd.json:/other.json"}}));
+             (Variables{{"VK_ADD_DRIVER_FILES", "/weft/icd.d/weft_icd.json:/other.json"},
+                        {"WEFT_QUEUE", "graphics"}}));
    // An earlier choice stays, by either name.
    for (const char *name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"})
       EXPECT_EQ(plan(both, new_loader, {{name, "/other.json"}}),
                 (Variables{{"VK_DRIVER_FILES", "/weft/icd.d/weft_icd.json:/other.json"},
-                           {"VK_ICD_FILENAMES", "/weft/icd.d/weft_icd.json:/other.json"}}));
+                           {"VK_ICD_FILENAMES", "/weft/icd.d/weft_icd.json:/other.json"},
+                           {"WEFT_QUEUE", "graphics"}}));
 }
 
 TEST(WeftRunEnvironment, OldLoadersAreToldOfWhatTheyWouldHaveFound)
@@ -122,6 +126,7 @@ TEST(WeftRunEnvironment, Settings)
    EXPECT_EQ(set.at("WEFT_PROFILE"), "nvidia+identity");
    EXPECT_EQ(set.at("WEFT_DEVICE_TYPE"), "integrated-gpu");
    EXPECT_EQ(set.at("WEFT_DEBUG"), "nir,log");
+   EXPECT_FALSE(plan(cpu, new_loader, {{"WEFT_QUEUE", "compute"}}).contains("WEFT_QUEUE"));
    EXPECT_FALSE(plan(choice, new_loader, {{"WEFT_DEBUG", "log,nir"}}).contains("WEFT_DEBUG"));
 }
 

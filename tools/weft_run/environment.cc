@@ -156,6 +156,8 @@ std::vector<Variable> plan_environment(const Choice &choice, const Installation 
       find_layer(installation.layer.path.parent_path().string(), is_new, lookup, variables);
    if (!choice.profile.empty())
       variables.push_back({"WEFT_PROFILE", choice.profile});
+   if (choice.cpu && lookup("WEFT_QUEUE").empty())
+      variables.push_back({"WEFT_QUEUE", "graphics"});
    if (choice.gpu)
       variables.push_back({"WEFT_DEVICE_TYPE", "integrated-gpu"});
    const std::string debug = lookup("WEFT_DEBUG");

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "icd/graphics_queue.h"
+
+#include "icd/settings.h"
+
+#include <cstdint>
+
+namespace weft {
+
+void get_graphics_limits(vk_properties *p)
+{
+   p->maxVertexInputAttributes = 32;
+   p->maxVertexInputBindings = 32;
+   p->maxVertexInputAttributeOffset = 2047;
+   p->maxVertexInputBindingStride = 2048;
+   p->maxVertexOutputComponents = 128;
+   p->maxFragmentInputComponents = 128;
+   p->maxFragmentOutputAttachments = 8;
+   p->maxFragmentCombinedOutputResources = UINT32_MAX;
+   p->maxDrawIndexedIndexValue = UINT32_MAX;
+   p->maxDrawIndirectCount = UINT32_MAX;
+   p->maxViewports = 1;
+   p->maxViewportDimensions[0] = p->maxViewportDimensions[1] = 16384;
+   p->viewportBoundsRange[0] = -32768.0f;
+   p->viewportBoundsRange[1] = 32767.0f;
+   p->subPixelPrecisionBits = 4;
+   p->minInterpolationOffset = -0.5f;
+   p->maxInterpolationOffset = 0.5f;
+   p->subPixelInterpolationOffsetBits = 4;
+   p->maxFramebufferWidth = p->maxFramebufferHeight = 16384;
+   p->maxFramebufferLayers = 256;
+   constexpr VkSampleCountFlags samples = VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_4_BIT;
+   p->framebufferColorSampleCounts = p->framebufferDepthSampleCounts =
+      p->framebufferStencilSampleCounts = p->framebufferNoAttachmentsSampleCounts = samples;
+   p->maxColorAttachments = 8;
+   p->maxPerStageDescriptorInputAttachments = p->maxDescriptorSetInputAttachments = 8;
+   p->maxPerStageDescriptorUpdateAfterBindInputAttachments =
+      p->maxDescriptorSetUpdateAfterBindInputAttachments = 8;
+   p->maxSampleMaskWords = 1;
+   p->maxClipDistances = p->maxCullDistances = p->maxCombinedClipAndCullDistances = 0;
+   p->pointSizeGranularity = p->lineWidthGranularity = 1.0f;
+   p->standardSampleLocations = true;
+
+   // Programs take a device without a version for a driver that is not finished, and hide it.
+   if (settings().graphics_queue)
+      p->conformanceVersion = {.major = 1, .minor = 3};
+}
+
+void get_graphics_features(vk_features *f)
+{
+   if (!settings().graphics_queue)
+      return;
+   f->depthBiasClamp = true;
+   f->depthClamp = true;
+   f->drawIndirectFirstInstance = true;
+   f->dualSrcBlend = true;
+   f->fillModeNonSolid = true;
+   f->fullDrawIndexUint32 = true;
+   f->independentBlend = true;
+   f->multiDrawIndirect = true;
+   f->sampleRateShading = true;
+}
+
+} // namespace weft
