@@ -70,8 +70,9 @@ weft_GetBufferDeviceAddress(VkDevice, const VkBufferDeviceAddressInfo *pInfo)
    return VkDeviceAddress(uintptr_t(buffer->address));
 }
 
-VKAPI_ATTR uint64_t VKAPI_CALL weft_GetBufferOpaqueCaptureAddress(VkDevice,
-                                                                  const VkBufferDeviceAddressInfo *)
+// A buffer has the address of its memory, so the memory's address suffices for a replay.
+VKAPI_ATTR uint64_t VKAPI_CALL
+weft_GetBufferOpaqueCaptureAddress(VkDevice device, const VkBufferDeviceAddressInfo *pInfo)
 {
-   return 0; // bufferDeviceAddressCaptureReplay is not supported
+   return weft_GetBufferDeviceAddress(device, pInfo);
 }

@@ -33,6 +33,7 @@ void get_shader_features(vk_features *f)
    f->variablePointers = true;
    f->variablePointersStorageBuffer = true;
    f->bufferDeviceAddress = true;
+   f->bufferDeviceAddressCaptureReplay = true;
    f->shaderUniformBufferArrayDynamicIndexing = true;
    f->shaderStorageBufferArrayDynamicIndexing = true;
    f->shaderUniformBufferArrayNonUniformIndexing = true;

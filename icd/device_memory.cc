@@ -180,9 +180,47 @@ Provided allocate_private(const PhysicalDevice *pdev, DeviceMemory *memory)
    return {VK_ERROR_OUT_OF_DEVICE_MEMORY, "the system has no free pages or addresses"};
 }
 
+/// Memory of an address that a later process can have again, or of the address that an earlier one
+/// had (bufferDeviceAddressCaptureReplay). Captured addresses are from a range that Linux does not
+/// choose by itself, so that other mappings of a replaying process are elsewhere.
+Provided allocate_replayable(const PhysicalDevice *pdev, DeviceMemory *memory, uint64_t address)
+{
+   constexpr uint64_t first_address = uint64_t(1) << 44, last_address = uint64_t(1) << 45;
+   static std::atomic<uint64_t> next_address = first_address;
+   if (!reserve_heap(pdev, memory->mapped_size))
+      return heap_is_full;
+   const bool replays = address;
+   for (int attempt = 0; attempt < (replays ? 1 : 16); attempt++) {
+      const uint64_t wanted =
+         replays ? address : next_address.fetch_add(memory->mapped_size + page_size);
+      if (!replays && wanted >= last_address - memory->mapped_size)
+         break;
+      void *const place = reinterpret_cast<void *>(uintptr_t(wanted));
+      void *const map =
+         mmap(place, memory->mapped_size, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+      if (map == place) {
+         memory->map = static_cast<uint8_t *>(map);
+         memory->has_own_mapping = true;
+         return {};
+      }
+      // A Linux before 4.17 takes the address for a hint.
+      if (map != MAP_FAILED)
+         munmap(map, memory->mapped_size);
+   }
+   release_heap(memory->mapped_size);
+   return {replays ? VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS : VK_ERROR_OUT_OF_DEVICE_MEMORY,
+           "the address is not free"};
+}
+
 Provided provide_pages(const PhysicalDevice *pdev, DeviceMemory *memory,
                        const VkMemoryAllocateInfo *info)
 {
+   if (memory->vk.alloc_flags & VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT) {
+      const auto *captured =
+         vk_find_struct_const(info->pNext, MEMORY_OPAQUE_CAPTURE_ADDRESS_ALLOCATE_INFO);
+      return allocate_replayable(pdev, memory, captured ? captured->opaqueCaptureAddress : 0);
+   }
    const VkImportMemoryFdInfoKHR *fd_info =
       vk_find_struct_const(info->pNext, IMPORT_MEMORY_FD_INFO_KHR);
    if (fd_info && fd_info->handleType)
@@ -244,6 +282,9 @@ VKAPI_ATTR void VKAPI_CALL weft_FreeMemory(VkDevice _device, VkDeviceMemory _mem
       return;
    if (memory->fd >= 0) {
       free_shared(memory);
+   } else if (memory->has_own_mapping) {
+      munmap(memory->map, memory->mapped_size);
+      release_heap(memory->mapped_size);
    } else if (!memory->borrowed) {
       free_pages(memory->map, memory->mapped_size);
       release_heap(memory->mapped_size);
@@ -288,10 +329,11 @@ VKAPI_ATTR void VKAPI_CALL weft_GetDeviceMemoryCommitment(VkDevice, VkDeviceMemo
    *pCommittedMemoryInBytes = memory->vk.size;
 }
 
-VKAPI_ATTR uint64_t VKAPI_CALL
-weft_GetDeviceMemoryOpaqueCaptureAddress(VkDevice, const VkDeviceMemoryOpaqueCaptureAddressInfo *)
+VKAPI_ATTR uint64_t VKAPI_CALL weft_GetDeviceMemoryOpaqueCaptureAddress(
+   VkDevice, const VkDeviceMemoryOpaqueCaptureAddressInfo *pInfo)
 {
-   return 0; // bufferDeviceAddressCaptureReplay is not supported
+   VK_FROM_HANDLE(DeviceMemory, memory, pInfo->memory);
+   return uintptr_t(memory->map);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_GetMemoryFdKHR(VkDevice _device,

@@ -20,6 +20,7 @@ struct DeviceMemory {
    dev_t device;         ///< of that file
    ino_t inode;          ///< of that file
    bool borrowed;        ///< imported host memory: neither unmapped nor charged
+   bool has_own_mapping; ///< its address can be captured and replayed
 };
 
 /// Bytes that the process has allocated, in all instances: VK_EXT_memory_budget's usage of each

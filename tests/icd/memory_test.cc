@@ -153,6 +153,51 @@ TEST_F(MemoryTest, EachTypeServesBuffers)
    }
 }
 
+/// bufferDeviceAddressCaptureReplay: freed memory can be allocated again at its address, and an
+/// address in use is refused.
+TEST_F(MemoryTest, AddressesCanBeReplayed)
+{
+   VkMemoryOpaqueCaptureAddressAllocateInfo captured = {
+      .sType = VK_STRUCTURE_TYPE_MEMORY_OPAQUE_CAPTURE_ADDRESS_ALLOCATE_INFO};
+   const VkMemoryAllocateFlagsInfo flags = {
+      .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+      .pNext = &captured,
+      .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT |
+               VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT,
+   };
+   const auto address_of = [&](VkDeviceMemory memory) {
+      const VkDeviceMemoryOpaqueCaptureAddressInfo info = {
+         .sType = VK_STRUCTURE_TYPE_DEVICE_MEMORY_OPAQUE_CAPTURE_ADDRESS_INFO, .memory = memory};
+      return vkGetDeviceMemoryOpaqueCaptureAddress(device, &info);
+   };
+   const auto fill = [&](VkDeviceMemory memory) {
+      void *map = nullptr;
+      ASSERT_VK(vkMapMemory(device, memory, 0, VK_WHOLE_SIZE, 0, &map));
+      EXPECT_EQ(uint64_t(uintptr_t(map)), address_of(memory));
+      memset(map, 0x5a, 3 * 4096);
+   };
+   const uint64_t before = budget().heapUsage[0];
+   VkDeviceMemory first = VK_NULL_HANDLE, second = VK_NULL_HANDLE, third = VK_NULL_HANDLE;
+   ASSERT_VK(allocate(3 * 4096, &first, &flags));
+   ASSERT_VK(allocate(3 * 4096, &second, &flags));
+   fill(first);
+   fill(second);
+   EXPECT_NE(address_of(first), address_of(second));
+   captured.opaqueCaptureAddress = address_of(first);
+   EXPECT_EQ(allocate(3 * 4096, &third, &flags), VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS);
+   EXPECT_EQ(budget().heapUsage[0], before + 6 * 4096);
+   vkFreeMemory(device, first, nullptr);
+   ASSERT_VK(allocate(3 * 4096, &third, &flags));
+   EXPECT_EQ(address_of(third), captured.opaqueCaptureAddress);
+   fill(third);
+   // No address of a page.
+   captured.opaqueCaptureAddress += 1;
+   EXPECT_EQ(allocate(4096, &first, &flags), VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS);
+   vkFreeMemory(device, second, nullptr);
+   vkFreeMemory(device, third, nullptr);
+   EXPECT_EQ(budget().heapUsage[0], before);
+}
+
 TEST_F(MemoryTest, MoreThanThereIsFails)
 {
    const uint64_t before = budget().heapUsage[0];
