@@ -16,7 +16,7 @@ struct BufferDescriptor {
    uint64_t size; ///< accessible bytes from address on; 0 for a null descriptor
 };
 
-constexpr uint32_t max_sets = 8;
+constexpr uint32_t max_sets = 32;
 /// The slot of DispatchState::sets that holds dynamic buffers, with their offsets already applied.
 constexpr uint32_t dynamic_slot = max_sets;
 
