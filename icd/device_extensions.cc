@@ -34,6 +34,8 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_8bit_storage = true;
    e->KHR_buffer_device_address = true;
    e->KHR_driver_properties = true;
+   e->KHR_image_format_list = true;
+   e->KHR_sampler_mirror_clamp_to_edge = true;
    e->KHR_shader_atomic_int64 = true;
    e->KHR_shader_float16_int8 = true;
    e->KHR_shader_float_controls = true;
@@ -43,15 +45,18 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_uniform_buffer_standard_layout = true;
    e->KHR_vulkan_memory_model = true;
    e->EXT_host_query_reset = true;
+   e->EXT_sampler_filter_minmax = true;
    e->EXT_scalar_block_layout = true;
 
    // Vulkan 1.3
    e->KHR_copy_commands2 = true;
+   e->KHR_format_feature_flags2 = true;
    e->KHR_maintenance4 = true;
    e->KHR_shader_integer_dot_product = true;
    e->KHR_shader_non_semantic_info = true;
    e->KHR_synchronization2 = true;
    e->KHR_zero_initialize_workgroup_memory = true;
+   e->EXT_image_robustness = true;
    e->EXT_inline_uniform_block = true;
    e->EXT_pipeline_creation_cache_control = true;
    e->EXT_pipeline_creation_feedback = true;
@@ -90,7 +95,9 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_shader_subgroup_rotate = true;
    e->KHR_shader_subgroup_uniform_control_flow = true;
    e->KHR_workgroup_memory_explicit_layout = true;
+   e->EXT_border_color_swizzle = true;
    e->EXT_calibrated_timestamps = true;
+   e->EXT_custom_border_color = true;
    e->EXT_external_memory_host = true;
    e->EXT_shader_object = true;
    e->EXT_shader_replicated_composites = true;

@@ -48,6 +48,10 @@ void get_shader_features(vk_features *f)
    f->shaderSampledImageArrayNonUniformIndexing = true;
    f->samplerMirrorClampToEdge = true;
    f->samplerFilterMinmax = true;
+   f->customBorderColors = true;
+   f->customBorderColorWithoutFormat = true;
+   f->borderColorSwizzle = true;
+   f->borderColorSwizzleFromImage = true;
    f->shaderStorageImageArrayDynamicIndexing = true;
    f->shaderStorageImageArrayNonUniformIndexing = true;
    f->shaderStorageImageExtendedFormats = true;
@@ -134,6 +138,8 @@ void get_matrix_features(const vk_device_extension_table &e, vk_features *f)
 void get_api_features(vk_features *f)
 {
    f->robustBufferAccess = true;
+   f->robustImageAccess = true;
+   f->robustImageAccess2 = true;
    f->pipelineRobustness = true;
    f->nullDescriptor = true;
    f->robustBufferAccess2 = true;
@@ -176,7 +182,6 @@ void get_vacuous_features(vk_features *f)
    f->multiview = true;
    f->imagelessFramebuffer = true;
    f->separateDepthStencilLayouts = true;
-   f->robustImageAccess = true;
    f->dynamicRendering = true;
    f->shaderDemoteToHelperInvocation = true;
    f->shaderTerminateInvocation = true;

@@ -250,6 +250,7 @@ void get_descriptor_limits(vk_properties *p)
 void get_sampler_limits(vk_properties *p)
 {
    p->maxSamplerAllocationCount = 1 << 16;
+   p->maxCustomBorderColorSamplers = p->maxSamplerAllocationCount;
    p->maxSamplerLodBias = max_lod_bias;
    p->maxSamplerAnisotropy = 1.0f;
    p->subTexelPrecisionBits = 8;

@@ -31,6 +31,21 @@ nir_def *load_texel_units(nir_builder *b, const Descriptor &image, gl_access_qua
    return nir_pad_vector_imm_int(b, nir_u2u32(b, v), 0, 4);
 }
 
+nir_def *load_texel_as(nir_builder *b, const Descriptor &image, gl_access_qualifier access,
+                       const FormatValues &format, const Texel &place, nir_alu_type type)
+{
+   nir_def *outside = nir_imm_zero(b, 4, 32);
+   nir_push_if(b, place.is_inside);
+   nir_def *words = for_texel_size(
+      b, format, [&](unsigned bytes) { return load_texel_units(b, image, access, place, bytes); });
+   nir_pop_if(b, nullptr);
+   words = nir_if_phi(b, words, outside);
+   TexelWords texel;
+   for (unsigned k = 0; k < texel.size(); ++k)
+      texel[k] = nir_channel(b, words, k);
+   return unpack_texel(b, format, texel, type);
+}
+
 } // namespace
 
 Result<Descriptor> find_descriptor(nir_builder *b, std::span<const BindingLayout> bindings,
@@ -133,16 +148,20 @@ TexelUnits units_of(unsigned texel_bytes)
 nir_def *load_texel(nir_builder *b, const Descriptor &image, gl_access_qualifier access,
                     const FormatValues &format, const Texel &place, nir_alu_type type)
 {
-   nir_def *outside = nir_imm_zero(b, 4, 32);
-   nir_push_if(b, place.is_inside);
-   nir_def *words = for_texel_size(
-      b, format, [&](unsigned bytes) { return load_texel_units(b, image, access, place, bytes); });
+   const bool is_declared = format[0]->parent_instr->type == nir_instr_type_load_const;
+   if (is_declared || nir_alu_type_get_base_type(type) != nir_type_float)
+      return load_texel_as(b, image, access, format, place, type);
+   /* Most images have this format. Its code is a fraction of the code for all formats. */
+   const FormatValues common = constant_format(b, *texel_format(PIPE_FORMAT_R8G8B8A8_UNORM));
+   nir_def *is_common = nir_imm_true(b);
+   for (unsigned i = 0; i < common.size(); ++i)
+      is_common = nir_iand(b, is_common, nir_ieq(b, format[i], common[i]));
+   nir_push_if(b, is_common);
+   nir_def *first = load_texel_as(b, image, access, common, place, type);
+   nir_push_else(b, nullptr);
+   nir_def *second = load_texel_as(b, image, access, format, place, type);
    nir_pop_if(b, nullptr);
-   words = nir_if_phi(b, words, outside);
-   TexelWords texel;
-   for (unsigned k = 0; k < texel.size(); ++k)
-      texel[k] = nir_channel(b, words, k);
-   return unpack_texel(b, format, texel, type);
+   return nir_if_phi(b, first, second);
 }
 
 } // namespace weft

@@ -226,58 +226,79 @@ private:
       return nir_ieq_imm(b, mode, unsigned(expected));
    }
 
-   /// The number of a texel within an image of this size, or of the border.
-   nir_def *wrap(nir_def *mode, nir_def *number, nir_def *size)
+   /// The neighbours of a coordinate in texels; `wrap` makes numbers of the image or its border.
+   template <typename Wrap>
+   Neighbours neighbours_of(nir_def *texels, unsigned dimension, Wrap wrap)
    {
-      nir_def *last = nir_fadd_imm(b, size, -1);
-      nir_def *mirror = mode_is(mode, AddressMode::mirror);
-      nir_def *once = nir_fmax(b, number, nir_fsub_imm(b, -1, number));
-      nir_def *x = nir_bcsel(b, mode_is(mode, AddressMode::mirror_once), once, number);
-      nir_def *period = nir_bcsel(b, mirror, nir_fmul_imm(b, size, 2), size);
-      nir_def *periods = nir_ffloor(b, nir_fdiv(b, number, period));
-      nir_def *rest = nir_fsub(b, number, nir_fmul(b, period, periods));
-      nir_def *back = nir_fsub(b, nir_fadd_imm(b, nir_fmul_imm(b, size, 2), -1), rest);
-      rest = nir_bcsel(b, mirror, nir_fmin(b, rest, back), rest);
-      x = nir_bcsel(b, nir_ior(b, mirror, mode_is(mode, AddressMode::repeat)), rest, x);
-      nir_def *border = mode_is(mode, AddressMode::border);
-      return clamp(x, nir_bcsel(b, border, nir_imm_float(b, -1), nir_imm_float(b, 0)),
-                   nir_bcsel(b, border, size, last));
-   }
-
-   /// The coordinate in texels. Whole periods are subtracted first, so that it stays precise.
-   nir_def *scale(nir_def *mode, nir_def *x, nir_def *size)
-   {
-      nir_def *mirror = mode_is(mode, AddressMode::mirror);
-      nir_def *period = nir_bcsel(b, mirror, nir_imm_float(b, 2), nir_imm_float(b, 1));
-      nir_def *periods = nir_ffloor(b, nir_fdiv(b, x, period));
-      nir_def *rest = nir_fsub(b, x, nir_fmul(b, period, periods));
-      nir_def *normalized =
-         nir_bcsel(b, nir_ior(b, mirror, mode_is(mode, AddressMode::repeat)), rest, x);
-      nir_def *texels = nir_bcsel(b, sampler_flag(offsetof(SamplerDescriptor, unnormalized)), x,
-                                  nir_fmul(b, normalized, size));
       /* Far outside; sums with offsets are exact up to here. */
       constexpr float far = 1 << 23;
-      return clamp(texels, nir_imm_float(b, -far), nir_imm_float(b, far));
+      texels = clamp(texels, nir_imm_float(b, -far), nir_imm_float(b, far));
+      nir_def *x = nir_bcsel(b, is_linear, nir_fadd_imm(b, texels, -0.5), texels);
+      nir_def *first = nir_ffloor(b, x);
+      nir_def *fraction = nir_bcsel(b, is_linear, nir_fsub(b, x, first), nir_imm_float(b, 0));
+      if (lookup.offset)
+         first = nir_fadd(b, first, nir_i2f32(b, nir_channel(b, lookup.offset, dimension)));
+      return {{wrap(first), wrap(nir_fadd_imm(b, first, 1))}, fraction};
+   }
+
+   /// For images that repeat, mirrored or not. Whole periods are subtracted before the coordinate
+   /// is scaled, so that it stays precise.
+   Neighbours find_in_periods(unsigned dimension, nir_def *mode, nir_def *size)
+   {
+      nir_def *x = coordinates[dimension];
+      nir_def *mirror = mode_is(mode, AddressMode::mirror);
+      nir_def *period = nir_bcsel(b, mirror, nir_imm_float(b, 2), nir_imm_float(b, 1));
+      nir_def *part = nir_bcsel(b, mirror, nir_imm_float(b, 0.5), nir_imm_float(b, 1));
+      nir_def *periods = nir_ffloor(b, nir_fmul(b, x, part));
+      nir_def *texels = nir_fmul(b, nir_fsub(b, x, nir_fmul(b, period, periods)), size);
+      nir_def *length = nir_fmul(b, period, size), *last = nir_fadd_imm(b, size, -1);
+      return neighbours_of(texels, dimension, [&](nir_def *number) {
+         nir_def *whole = nir_fmul(b, length, nir_ffloor(b, nir_fdiv(b, number, length)));
+         nir_def *rest = nir_fsub(b, number, whole);
+         nir_def *back = nir_fsub(b, nir_fadd_imm(b, length, -1), rest);
+         rest = nir_bcsel(b, mirror, nir_fmin(b, rest, back), rest);
+         return clamp(rest, nir_imm_float(b, 0), last);
+      });
+   }
+
+   Neighbours find_once(unsigned dimension, nir_def *mode, nir_def *size)
+   {
+      nir_def *x = coordinates[dimension];
+      nir_def *texels = nir_bcsel(b, sampler_flag(offsetof(SamplerDescriptor, unnormalized)), x,
+                                  nir_fmul(b, x, size));
+      nir_def *once = mode_is(mode, AddressMode::mirror_once);
+      nir_def *border = mode_is(mode, AddressMode::border);
+      nir_def *low = nir_bcsel(b, border, nir_imm_float(b, -1), nir_imm_float(b, 0));
+      nir_def *high = nir_bcsel(b, border, size, nir_fadd_imm(b, size, -1));
+      return neighbours_of(texels, dimension, [&](nir_def *number) {
+         nir_def *mirrored = nir_fmax(b, number, nir_fsub_imm(b, -1, number));
+         return clamp(nir_bcsel(b, once, mirrored, number), low, high);
+      });
+   }
+
+   /// Texels beyond a face keep their numbers, -1 or `size`: neighbouring faces have them.
+   Neighbours find_on_face(unsigned dimension, nir_def *size)
+   {
+      nir_def *texels = clamp(nir_fmul(b, coordinates[dimension], size), nir_imm_float(b, 0), size);
+      nir_def *last = nir_bcsel(b, is_linear, size, nir_fadd_imm(b, size, -1));
+      return neighbours_of(texels, dimension,
+                           [&](nir_def *number) { return nir_fmin(b, number, last); });
    }
 
    Neighbours find_neighbours(unsigned dimension, nir_def *size)
    {
+      if (is_cube)
+         return find_on_face(dimension, size);
       nir_def *mode = byte_of(b, modes, dimension);
-      nir_def *zero = nir_imm_float(b, 0);
-      nir_def *texels = is_cube ? clamp(nir_fmul(b, coordinates[dimension], size), zero, size)
-                                : scale(mode, coordinates[dimension], size);
-      nir_def *x = nir_bcsel(b, is_linear, nir_fadd_imm(b, texels, -0.5), texels);
-      nir_def *first = nir_ffloor(b, x);
-      nir_def *fraction = nir_bcsel(b, is_linear, nir_fsub(b, x, first), zero);
-      if (lookup.offset)
-         first = nir_fadd(b, first, nir_i2f32(b, nir_channel(b, lookup.offset, dimension)));
-      nir_def *second = nir_fadd_imm(b, first, 1);
-      if (is_cube) {
-         /* The neighbouring faces have the texels beyond. */
-         nir_def *last = nir_bcsel(b, is_linear, size, nir_fadd_imm(b, size, -1));
-         return {{nir_fmin(b, first, last), nir_fmin(b, second, last)}, fraction};
-      }
-      return {{wrap(mode, first, size), wrap(mode, second, size)}, fraction};
+      nir_push_if(
+         b, nir_ior(b, mode_is(mode, AddressMode::repeat), mode_is(mode, AddressMode::mirror)));
+      const Neighbours first = find_in_periods(dimension, mode, size);
+      nir_push_else(b, nullptr);
+      const Neighbours second = find_once(dimension, mode, size);
+      nir_pop_if(b, nullptr);
+      return {{nir_if_phi(b, first.numbers[0], second.numbers[0]),
+               nir_if_phi(b, first.numbers[1], second.numbers[1])},
+              nir_if_phi(b, first.fraction, second.fraction)};
    }
 
    void add_level(nir_def *number, nir_def *level_weight)

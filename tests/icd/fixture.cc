@@ -88,8 +88,16 @@ VkPhysicalDevice get_physical_device(VkInstance instance)
 VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *allocator,
                        VkDevice *device, bool robust)
 {
+   VkPhysicalDeviceBorderColorSwizzleFeaturesEXT border_swizzle = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BORDER_COLOR_SWIZZLE_FEATURES_EXT,
+   };
+   VkPhysicalDeviceCustomBorderColorFeaturesEXT border_color = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CUSTOM_BORDER_COLOR_FEATURES_EXT,
+      .pNext = &border_swizzle,
+   };
    VkPhysicalDeviceRobustness2FeaturesEXT robustness2 = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT,
+      .pNext = &border_color,
    };
    VkPhysicalDeviceNestedCommandBufferFeaturesEXT nested = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_NESTED_COMMAND_BUFFER_FEATURES_EXT,

@@ -182,13 +182,19 @@ oracle::SamplerState SamplingTest::random_state(bool is_float, VkBorderColor *bo
    state.bias = coin() ? 0 : float(int(random() % 9) - 4) / 4;
    state.least_lod = coin() ? 0 : float(random() % 8) / 4;
    state.largest_lod = coin() ? 1000 : state.least_lod + float(random() % 12) / 4;
-   const unsigned color = random() % 3;
+   const unsigned color = random() % 4;
    const VkBorderColor floats[] = {VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK,
                                    VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK,
                                    VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE},
                        integers[] = {VK_BORDER_COLOR_INT_TRANSPARENT_BLACK,
                                      VK_BORDER_COLOR_INT_OPAQUE_BLACK,
                                      VK_BORDER_COLOR_INT_OPAQUE_WHITE};
+   if (color == 3) {
+      *border = is_float ? VK_BORDER_COLOR_FLOAT_CUSTOM_EXT : VK_BORDER_COLOR_INT_CUSTOM_EXT;
+      for (double &c : state.border)
+         c = is_float ? float(random() % 17) / 16 : double(random() % 200);
+      return state;
+   }
    *border = is_float ? floats[color] : integers[color];
    const double rgb = color == 2, alpha = color > 0;
    state.border = {rgb, rgb, rgb, alpha};
@@ -205,9 +211,21 @@ VkSampler SamplingTest::make_sampler(const oracle::SamplerState &state, const Vk
       .sType = VK_STRUCTURE_TYPE_SAMPLER_REDUCTION_MODE_CREATE_INFO,
       .reductionMode = VkSamplerReductionMode(state.reduce),
    };
+   VkSamplerCustomBorderColorCreateInfoEXT custom = {
+      .sType = VK_STRUCTURE_TYPE_SAMPLER_CUSTOM_BORDER_COLOR_CREATE_INFO_EXT,
+      .pNext = &reduction,
+   };
+   for (int c = 0; c < 4; ++c) {
+      if (border == VK_BORDER_COLOR_INT_CUSTOM_EXT)
+         custom.customBorderColor.uint32[c] = uint32_t(state.border[c]);
+      else
+         custom.customBorderColor.float32[c] = float(state.border[c]);
+   }
+   const bool is_custom =
+      border == VK_BORDER_COLOR_FLOAT_CUSTOM_EXT || border == VK_BORDER_COLOR_INT_CUSTOM_EXT;
    const VkSamplerCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
-      .pNext = &reduction,
+      .pNext = is_custom ? static_cast<const void *>(&custom) : &reduction,
       .magFilter = VkFilter(state.magnified_linear),
       .minFilter = VkFilter(state.minified_linear),
       .mipmapMode = VkSamplerMipmapMode(state.levels_linear),
@@ -300,17 +318,17 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
       const SampledContents contents = make_contents(kind, format, !function.compares);
       VkBorderColor border;
       oracle::SamplerState state = random_state(is_float, &border);
+      if (function.compares)
+         state.compare = oracle::Compare(random() % 8);
+      if (function.unnormalized)
+         use_texels(&state);
+      write_sampled(set, 0, combined, contents.view, make_sampler(state, border));
       // A component that the format lacks has no border.
       for (int c = 0; c < 4; ++c) {
          if (!format.layout().find("RGBA"[c]))
             state.border[c] = c == 3;
       }
       state.border = swizzled(state.border, contents.swizzle);
-      if (function.unnormalized)
-         use_texels(&state);
-      if (function.compares)
-         state.compare = oracle::Compare(random() % 8);
-      write_sampled(set, 0, combined, contents.view, make_sampler(state, border));
       std::vector<oracle::Sample> samples;
       for (Operands &o : in.as<Operands>()) {
          for (float &x : o.at)
