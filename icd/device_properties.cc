@@ -170,6 +170,7 @@ void get_memory_limits(uint64_t heap_size, vk_properties *p)
    p->sampledImageColorSampleCounts = VK_SAMPLE_COUNT_1_BIT;
    p->sampledImageIntegerSampleCounts = VK_SAMPLE_COUNT_1_BIT;
    p->sampledImageDepthSampleCounts = VK_SAMPLE_COUNT_1_BIT;
+   p->sampledImageStencilSampleCounts = VK_SAMPLE_COUNT_1_BIT;
    p->maxTexelBufferElements = max_texel_elements;
    p->minTexelBufferOffsetAlignment = 16;
    p->storageTexelBufferOffsetAlignmentBytes = 16;

@@ -129,6 +129,10 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceImageFormatProperties2(
    if (!is_supported(*pInfo) || (handle && !memory.externalMemoryFeatures))
       return vk_error(pdev, VK_ERROR_FORMAT_NOT_SUPPORTED);
    pImageFormatProperties->imageFormatProperties = image_limits(pInfo->type);
+   VkSamplerYcbcrConversionImageFormatProperties *conversion = vk_find_struct(
+      pImageFormatProperties->pNext, SAMPLER_YCBCR_CONVERSION_IMAGE_FORMAT_PROPERTIES);
+   if (conversion)
+      conversion->combinedImageSamplerDescriptorCount = 1;
    VkExternalImageFormatProperties *external =
       vk_find_struct(pImageFormatProperties->pNext, EXTERNAL_IMAGE_FORMAT_PROPERTIES);
    if (external)

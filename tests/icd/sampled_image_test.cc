@@ -198,13 +198,25 @@ TEST_F(SampledImageTest, NullDescriptors)
    }
 }
 
-TEST_F(SampledImageTest, ImagesOfSeveralSamplesAreRefused)
+TEST_F(SampledImageTest, ImagesHaveOneSampleAndOneDescriptor)
 {
    VkImageFormatProperties properties;
    ASSERT_VK(vkGetPhysicalDeviceImageFormatProperties(physical, VK_FORMAT_R8G8B8A8_UNORM,
                                                       VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_OPTIMAL,
                                                       VK_IMAGE_USAGE_SAMPLED_BIT, 0, &properties));
    EXPECT_EQ(properties.sampleCounts, VkSampleCountFlags(VK_SAMPLE_COUNT_1_BIT));
+   VkSamplerYcbcrConversionImageFormatProperties descriptors = {
+      .sType = VK_STRUCTURE_TYPE_SAMPLER_YCBCR_CONVERSION_IMAGE_FORMAT_PROPERTIES};
+   VkImageFormatProperties2 properties2 = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2,
+                                           .pNext = &descriptors};
+   const VkPhysicalDeviceImageFormatInfo2 info = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
+      .format = VK_FORMAT_R8G8B8A8_UNORM,
+      .type = VK_IMAGE_TYPE_2D,
+      .usage = VK_IMAGE_USAGE_SAMPLED_BIT,
+   };
+   ASSERT_VK(vkGetPhysicalDeviceImageFormatProperties2(physical, &info, &properties2));
+   EXPECT_EQ(descriptors.combinedImageSamplerDescriptorCount, 1u);
 }
 
 } // namespace weft::icd_test

@@ -50,6 +50,7 @@ protected:
    VkSampler make_sampler(const oracle::SamplerState &, const VkBorderColor &);
    oracle::SamplerState random_state(bool is_float, VkBorderColor *border);
    float random_coordinate();
+   float special_number(); ///< infinities, NaNs, huge and tiny numbers
 
    /// Samples images of the formats with random samplers.
    void check(const SampledKind &, const SampledFunction &, const std::vector<Format> &,
