@@ -97,8 +97,9 @@ bool holds(Compare compare, double reference, double depth)
 
 class Sampler {
 public:
-   Sampler(const SampledTexels &image, const SamplerState &state, const Sample &operands)
-       : image(image), state(state), operands(operands), at(operands.at)
+   Sampler(const SampledTexels &image, const SamplerState &state, const Sample &operands,
+           double negligible)
+       : image(image), state(state), operands(operands), negligible(negligible), at(operands.at)
    {
       const double slices = image.levels[0][2] / (image.is_cube ? 6 : 1);
       if (image.is_array)
@@ -224,6 +225,8 @@ private:
          double average = 0, least = std::numeric_limits<double>::infinity(), most = -least;
          for (const Texel &t : texels) {
             average += t.weight * t.color[c];
+            if (t.weight <= negligible)
+               continue;
             least = std::min(least, t.color[c]);
             most = std::max(most, t.color[c]);
          }
@@ -255,6 +258,7 @@ private:
    const SampledTexels &image;
    const SamplerState &state;
    const Sample &operands;
+   const double negligible;
    Vector at;
    int face = 0, slice = 0;
    bool linear = true;
@@ -263,9 +267,10 @@ private:
 
 } // namespace
 
-Color sample(const SampledTexels &image, const SamplerState &state, const Sample &operands)
+Color sample(const SampledTexels &image, const SamplerState &state, const Sample &operands,
+             double negligible)
 {
-   return Sampler(image, state, operands).run();
+   return Sampler(image, state, operands, negligible).run();
 }
 
 bool may_sample(const SampledTexels &image, const SamplerState &state, const Sample &operands,
@@ -289,13 +294,14 @@ bool may_sample(const SampledTexels &image, const SamplerState &state, const Sam
    // Colors in sRGB are powers, whose error the texels have before they are weighted.
    const double tolerance = most * slack;
    const int tries = perturbed == 1 ? 3 : perturbed == 2 ? 9 : 27;
-   for (int change = 0; change < tries * 3; ++change) {
+   for (int change = 0; change < 2 * tries * 3; ++change) {
       Sample other = operands;
       int rest = change;
       for (int d = 0; d < perturbed; ++d, rest /= 3)
          other.at[d] += (rest % 3 - 1) * errors[d];
       other.lod += (rest % 3 - 1) * lod_error;
-      const Color expected = sample(image, state, other);
+      // A weight that rounds to 0 has no texel.
+      const Color expected = sample(image, state, other, rest / 3 * slack);
       bool agrees = true;
       for (int c = 0; c < components; ++c) {
          // Nothing is expected of a texel beyond a corner of a cube.

@@ -46,7 +46,8 @@ struct Sample {
    std::optional<int> gathered; ///< the component of a gather
 };
 
-Color sample(const SampledTexels &, const SamplerState &, const Sample &);
+/// Texels whose weight is at most `negligible` are neither the least nor the largest ones.
+Color sample(const SampledTexels &, const SamplerState &, const Sample &, double negligible = 0);
 
 /// Whether a shader may return `result`. The coordinates may be wrong by rounding errors of f32,
 /// and the color at them by the rounding of weights and sums.
