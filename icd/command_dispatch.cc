@@ -41,7 +41,7 @@ bool dispatch_now(Queue *queue, const Dispatch *dispatch, const cpu::DispatchSta
    }
    if (queue->executor->dispatch(**program, state, groups))
       return true;
-   queue->failure = "no memory for the stacks or the shared memory of a workgroup";
+   queue->failure = "no memory for the stacks or the shared memory of a workgroup, or for code";
    return false;
 }
 

@@ -37,7 +37,8 @@ struct WorkgroupState {
    void (*barrier)(WorkgroupState *);
 };
 
-/// Runs one subgroup of one workgroup.
-using Kernel = void (*)(const DispatchState *, WorkgroupState *, uint32_t subgroup_id);
+/// Runs one subgroup of one workgroup. False if a guard failed before the subgroup had any effect
+/// (guard_plan.h): it has to run again from the beginning, by Program::plain().
+using Kernel = bool (*)(const DispatchState *, WorkgroupState *, uint32_t subgroup_id);
 
 } // namespace weft::cpu

@@ -36,6 +36,16 @@ double milliseconds_since(Clock::time_point start)
    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+Result<TranslatedShader> translate_nir(nir_shader *nir, const CpuFeatures &cpu,
+                                       const TranslateOptions &options)
+{
+   auto context = std::make_unique<llvm::LLVMContext>();
+   Result<Translation> translation = nir_to_llvm(nir, options, *context);
+   if (!translation)
+      return translation.error();
+   return TranslatedShader{std::move(context), std::move(*translation), &cpu, nullptr};
+}
+
 } // namespace
 
 Dump with_debug_output(const Dump &callers)
@@ -107,27 +117,41 @@ Result<TranslatedShader> translate(LoweredShader shader, const CompileOptions &o
    find_uniform_values(run, shader.subgroup_size);
    if (run.refused())
       return run.error();
-   const TranslateOptions translate_options{shader.subgroup_size, shader.cpu->target,
-                                            shader.robust_buffer_access};
+   TranslateOptions translate_options{shader.subgroup_size, shader.cpu->target,
+                                      shader.robust_buffer_access, /*guards_may_leave=*/true};
    if (dump) {
       dump("nir", shader_text(nir));
       dump("accesses", describe_plans(nir, translate_options));
    }
 
-   auto context = std::make_unique<llvm::LLVMContext>();
    const Clock::time_point start = Clock::now();
-   Result<Translation> translation = nir_to_llvm(nir, translate_options, *context);
-   if (!translation)
-      return translation.error();
+   Result<TranslatedShader> translated = translate_nir(nir, *shader.cpu, translate_options);
+   if (!translated)
+      return translated;
+   const Translation &translation = translated->translation;
    if (CompileStatistics *statistics = options.statistics) {
       statistics->translation_ms = milliseconds_since(start);
-      statistics->accesses = translation->accesses;
+      statistics->accesses = translation.accesses;
    }
-   return TranslatedShader{std::move(context), std::move(*translation), shader.cpu};
+   if (!translation.leaves)
+      return translated;
+   translated->kept = std::make_shared<const KeptShader>(
+      KeptShader{translation.info, shader.cpu, shader.robust_buffer_access, {}, pack_nir(nir)});
+   if (!translated->kept->nir.empty())
+      return translated;
+   translate_options.guards_may_leave = false; // no memory for the shader's bytes
+   return translate_nir(nir, *shader.cpu, translate_options);
 }
 
-Result<std::shared_ptr<const Program>> generate(TranslatedShader shader,
-                                                const CompileOptions &options)
+Result<TranslatedShader> translate_plain(const KeptShader &kept)
+{
+   const Shader shader = unpack_nir(kept);
+   return translate_nir(shader.get(), *kept.cpu,
+                        {kept.info.subgroup_size, kept.cpu->target, kept.robust_buffer_access});
+}
+
+ProgramResult generate(TranslatedShader shader, const CompileOptions &options,
+                       const CachePlace &place)
 {
    Result<std::vector<std::byte>> object = compile_object(
       *shader.translation.module, with_debug_output(options.dump), *shader.cpu, options.statistics);
@@ -137,6 +161,8 @@ Result<std::shared_ptr<const Program>> generate(TranslatedShader shader,
    auto program = link_program(shader.translation.info, std::move(*object), *shader.cpu);
    if (options.statistics)
       options.statistics->link_ms = milliseconds_since(start);
+   if (program && shader.kept)
+      return with_plain_program(std::move(*program), std::move(shader.kept), place);
    return program;
 }
 

@@ -16,6 +16,7 @@
 #include "shader_cache/disk_cache.h"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <future>
@@ -88,12 +89,16 @@ struct ProgramInfo {
    bool needs_tile_configuration = false;
 };
 
+class PlainProgram;
+
 /// Machine code and its requirements. Immutable; any number of threads may run it at once.
 class Program {
 public:
    virtual ~Program() = default;
    virtual const ProgramInfo &info() const = 0;
    virtual Kernel kernel() const = 0;
+   /// The program for subgroups that kernel() leaves (abi.h); null if it leaves none.
+   virtual PlainProgram *plain() const { return nullptr; }
    /// Bytes for deserialize() by the same version of Weft on the same kind of CPU.
    virtual std::vector<std::byte> serialize() const = 0;
 };
@@ -133,6 +138,17 @@ CacheKey cache_key(const ShaderSource &, const CompileOptions &);
 
 /// A program whose code another thread may still generate; an Error if that fails without memory.
 using FutureProgram = std::shared_future<Result<std::shared_ptr<const Program>>>;
+
+/// The program of the same shader whose kernel always returns true. Thread-safe.
+class PlainProgram {
+public:
+   virtual ~PlainProgram() = default;
+   /// The first call lets another thread compile it.
+   virtual const FutureProgram &get() = 0;
+
+   /// Whether dispatches begin with this program, because the other one left too many subgroups.
+   std::atomic<bool> is_preferred = false;
+};
 
 /// The programs of a shader. If dispatches decide branches with large sides, the shader has a
 /// program for each way that dispatches take, compiled for the first dispatch that takes it. Else

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "backend/cpu/codegen/nir_to_llvm.h"
+#include "backend/cpu/plain_program.h"
 #include "backend/cpu/specialize/branch_decisions.h"
 #include "nir_passes/shader.h"
 
@@ -43,6 +44,7 @@ struct TranslatedShader {
    std::unique_ptr<llvm::LLVMContext> context;
    Translation translation;
    const CpuFeatures *cpu;
+   std::shared_ptr<const KeptShader> kept; ///< if guards leave: for the plain program
 };
 
 /// The branches of a shader that a program leaves out.
@@ -55,7 +57,10 @@ struct Specialization {
 Result<TranslatedShader> translate(LoweredShader, const CompileOptions & = {},
                                    const Specialization * = nullptr);
 
+/// Translates a shader that has passed find_uniform_values(), without guards that leave.
+Result<TranslatedShader> translate_plain(const KeptShader &);
+
 /// Runs LLVM's passes, generates machine code and links a callable program. Uses the same options.
-Result<std::shared_ptr<const Program>> generate(TranslatedShader, const CompileOptions & = {});
+ProgramResult generate(TranslatedShader, const CompileOptions & = {}, const CachePlace & = {});
 
 } // namespace weft::cpu

@@ -4,9 +4,9 @@
 /// The programs of a shader, from the cache or compiled while the application goes on.
 
 #include "backend/cpu/compiler.h"
-#include "backend/cpu/jit/jit.h"
 #include "backend/cpu/jit/program_file.h"
 #include "backend/cpu/lowered_shader.h"
+#include "backend/cpu/plain_program.h"
 #include "backend/cpu/specialize/compile_queue.h"
 #include "backend/cpu/specialize/kept_shader.h"
 #include "backend/cpu/specialize/shader_variants.h"
@@ -75,15 +75,18 @@ private:
    void find_or_start(const ShaderVariants::Choice &choice) noexcept
    {
       try {
-         const CacheKey own_key = cache ? key_of(choice.decisions) : CacheKey();
-         if (const auto bytes = cache ? cache->read(own_key) : std::nullopt) {
-            ProgramResult program =
-               on_large_stack([&] { return deserialize(*bytes, *shader->cpu); });
+         const CachePlace place = {cache, cache ? key_of(choice.decisions) : CacheKey()};
+         if (const auto bytes = cache ? cache->read(place.key) : std::nullopt) {
+            ProgramResult program = on_large_stack([&]() -> ProgramResult {
+               Result<ProgramFile> file = read_program_file(*bytes);
+               return file ? link_file(std::move(*file), *shader->cpu, place)
+                           : ProgramResult(file.error());
+            });
             if (program)
                return choice.promise->set_value(std::move(program));
          }
-         make_program(choice.promise, cache, own_key,
-                      [shader = shader, decisions = choice.decisions]() -> ProgramResult {
+         make_program(choice.promise, cache, place.key,
+                      [shader = shader, decisions = choice.decisions, place]() -> ProgramResult {
                          const Specialization wanted = {shader->conditions, decisions};
                          Result<TranslatedShader> translated =
                             translate({unpack_nir(*shader), shader->cpu, shader->info.subgroup_size,
@@ -91,7 +94,7 @@ private:
                                       {}, &wanted);
                          if (!translated)
                             return translated.error();
-                         return generate(std::move(*translated));
+                         return generate(std::move(*translated), {}, place);
                       });
       } catch (const std::exception &e) {
          choice.promise->set_value(Error{e.what()});
@@ -111,8 +114,8 @@ Result<std::shared_ptr<Programs>> read_programs(std::span<const std::byte> bytes
    Result<ProgramFile> file = read_program_file(bytes);
    if (!file)
       return file.error();
-   if (file->kind == FileKind::program) {
-      ProgramResult program = link_program(file->info, std::move(file->payload), cpu);
+   if (file->kind != FileKind::shader) {
+      ProgramResult program = link_file(*file, cpu, {cache, key});
       if (!program)
          return program.error();
       return std::shared_ptr<Programs>(
@@ -160,7 +163,9 @@ Result<std::shared_ptr<Programs>> start_compile(DiskCache *cache, const CacheKey
    const auto promise = std::make_shared<ProgramPromise>();
    auto program = std::make_shared<OneProgram>(info, promise->get_future().share());
    const auto shader = std::make_shared<TranslatedShader>(std::move(*translated));
-   make_program(promise, cache, key, [shader] { return generate(std::move(*shader)); });
+   make_program(promise, cache, key, [shader, place = CachePlace{cache, key}] {
+      return generate(std::move(*shader), {}, place);
+   });
    return std::shared_ptr<Programs>(std::move(program));
 }
 

@@ -23,12 +23,14 @@ namespace weft::cpu {
 struct TranslateOptions {
    uint32_t subgroup_size; ///< W: 8, 16, 32 or 64
    HostTarget target;
-   bool robust_buffer_access; ///< see CompileOptions
+   bool robust_buffer_access;     ///< see CompileOptions
+   bool guards_may_leave = false; ///< whether the kernel may return false (abi.h)
 };
 
 struct Translation {
    std::unique_ptr<llvm::Module> module;
    ProgramInfo info;
+   bool leaves; ///< whether a guard of the kernel leaves (guard_plan.h)
    AccessCounts accesses;
 };
 

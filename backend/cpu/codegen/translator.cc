@@ -62,16 +62,17 @@ Result<Translation> Translator::run()
    emit_control_flow(*this, impl);
    if (error)
       return std::move(*error);
-   return Translation{std::move(module), info, accesses};
+   return Translation{std::move(module), info, leave != nullptr, accesses};
 }
 
 void Translator::begin_function()
 {
    llvm::Type *pointer = b.getPtrTy();
-   auto *type = llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, b.getInt32Ty()}, false);
+   auto *type = llvm::FunctionType::get(b.getInt1Ty(), {pointer, pointer, b.getInt32Ty()}, false);
    function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
                                      llvm::StringRef(kernel_symbol), *module);
    function->addFnAttr(llvm::Attribute::NoUnwind);
+   function->addRetAttr(llvm::Attribute::ZExt);
    dispatch_state = function->getArg(0);
    workgroup_state = function->getArg(1);
    subgroup_id = function->getArg(2);
@@ -98,6 +99,15 @@ void Translator::begin_function()
    llvm::BasicBlock *body = block("body");
    b.CreateBr(body);
    b.SetInsertPoint(body);
+}
+
+llvm::BasicBlock *Translator::leave_block()
+{
+   if (!leave) {
+      leave = block("leave");
+      llvm::IRBuilder<>(leave).CreateRet(b.getFalse());
+   }
+   return leave;
 }
 
 Value *Translator::assumed_value(const nir_def &def, unsigned component)

@@ -176,6 +176,9 @@ public:
 
    void emit_instruction(nir_instr *); ///< any instruction but phis and jumps
 
+   /// The block that returns false (abi.h).
+   llvm::BasicBlock *leave_block();
+
 private:
    using MemoryOfTypes = llvm::DenseMap<llvm::Type *, llvm::AllocaInst *>;
    MemoryOfTypes lane_data_of, lane_offsets_of;
@@ -185,6 +188,7 @@ private:
    };
    llvm::DenseMap<const nir_def *, Components> values;
    llvm::BasicBlock *entry = nullptr; ///< holds the allocas
+   llvm::BasicBlock *leave = nullptr; ///< null: no guard leaves
    std::optional<Error> error;
 
    void begin_function();

@@ -497,15 +497,4 @@ link_program(const ProgramInfo &info, std::vector<std::byte> object, const CpuFe
    return std::shared_ptr<const Program>(std::move(program));
 }
 
-Result<std::shared_ptr<const Program>> deserialize(std::span<const std::byte> bytes,
-                                                   const CpuFeatures &cpu)
-{
-   Result<ProgramFile> file = read_program_file(bytes);
-   if (!file)
-      return file.error();
-   if (file->kind != FileKind::program)
-      return Error{"compiled program: it holds a shader, not a program"};
-   return link_program(file->info, std::move(file->payload), cpu);
-}
-
 } // namespace weft::cpu

@@ -11,15 +11,19 @@
 
 #include "shader_cache/cache_key.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 namespace weft::cpu {
 
 namespace {
 
-constexpr char program_magic[8] = {'W', 'E', 'F', 'T', 'P', 'R', 'O', 'G'},
-               shader_magic[8] = {'W', 'E', 'F', 'T', 'S', 'H', 'D', 'R'};
+/// By FileKind.
+constexpr char magics[][8] = {{'W', 'E', 'F', 'T', 'P', 'R', 'O', 'G'},
+                              {'W', 'E', 'F', 'T', 'L', 'E', 'A', 'V'},
+                              {'W', 'E', 'F', 'T', 'S', 'H', 'D', 'R'}};
 
 struct Header {
    char magic[8];
@@ -64,8 +68,7 @@ std::vector<std::byte> write_program_file(FileKind kind, const ProgramInfo &info
                                           std::span<const std::byte> payload)
 {
    Header header = {};
-   std::memcpy(header.magic, kind == FileKind::program ? program_magic : shader_magic,
-               sizeof(header.magic));
+   std::memcpy(header.magic, magics[size_t(kind)], sizeof(header.magic));
    header.uuid = cache_uuid();
    for (uint32_t i = 0; i < 3; i++)
       header.workgroup_size[i] = info.workgroup_size[i];
@@ -90,10 +93,9 @@ Result<ProgramFile> read_program_file(std::span<const std::byte> bytes)
       return Error{"compiled program: truncated"};
    std::memcpy(&header, bytes.data(), sizeof(header));
    const std::span<const std::byte> payload = bytes.subspan(sizeof(header));
-   const auto is = [&](const char(&magic)[8]) {
-      return std::memcmp(header.magic, magic, sizeof(magic)) == 0;
-   };
-   if (!is(program_magic) && !is(shader_magic))
+   const auto magic = std::ranges::find_if(
+      magics, [&](const char(&m)[8]) { return std::memcmp(header.magic, m, sizeof(m)) == 0; });
+   if (magic == std::end(magics))
       return Error{"compiled program: not made by Weft"};
    if (header.uuid != cache_uuid())
       return Error{"compiled program: made by another version of Weft or for another CPU"};
@@ -103,7 +105,7 @@ Result<ProgramFile> read_program_file(std::span<const std::byte> bytes)
       return Error{"compiled program: damaged"};
 
    ProgramFile file;
-   file.kind = is(program_magic) ? FileKind::program : FileKind::shader;
+   file.kind = FileKind(magic - magics);
    for (uint32_t i = 0; i < 3; i++)
       file.info.workgroup_size[i] = header.workgroup_size[i];
    file.info.subgroup_size = header.subgroup_size;

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The cache format of programs, and of shaders that are specialized per dispatch:
+/// The cache format of programs, of programs whose guards leave (plain_program.h), and of shaders
+/// that are specialized per dispatch:
 ///
-///    "WEFTPROG" or "WEFTSHDR" | cache_uuid() | ProgramInfo as 8 words
+///    "WEFTPROG", "WEFTLEAV" or "WEFTSHDR" | cache_uuid() | ProgramInfo as 8 words
 ///    | bytes of the payload (64 bits) | XXH3 of everything else (64 bits)
 ///    | payload: an object file, or the lists of specialize/kept_shader.h
 ///
@@ -21,7 +22,7 @@
 
 namespace weft::cpu {
 
-enum class FileKind { program, shader };
+enum class FileKind { program, leaving, shader };
 
 struct ProgramFile {
    FileKind kind;

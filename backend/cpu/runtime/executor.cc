@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <new>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -27,7 +29,10 @@ namespace {
 constexpr int spin_pauses = 256;
 
 /// Threads get about this many chunks each, so that late threads still find work.
-constexpr uint64_t chunks_per_thread = 16, max_chunk = 64;
+constexpr uint64_t chunks_per_thread = 16;
+
+/// A program that leaves more than one in this number of subgroups is slower than its plain one.
+constexpr uint64_t worthwhile_share = 4;
 
 /// usable_cpus(), called only once: it reads files, and libstdc++ 12's paths crash when memory is
 /// short.
@@ -71,6 +76,9 @@ struct Executor::Impl {
    bool join();
    void leave();
    void run_job(bool alone);
+   bool run_units(const Program &, std::span<const LeftSubgroup>, uint64_t first, uint64_t end);
+   std::vector<LeftSubgroup> take_left();
+   bool run_left(PlainProgram &);
 };
 
 Executor::Impl::Impl(uint32_t count)
@@ -154,6 +162,61 @@ void Executor::Impl::run_job(bool alone)
    }
 }
 
+/// Runs the units from a number on. False, and runs nothing, without memory.
+bool Executor::Impl::run_units(const Program &program, std::span<const LeftSubgroup> left,
+                               uint64_t first, uint64_t end)
+{
+   const ProgramInfo &info = program.info();
+   if (!runners[0]->reserve(info))
+      return false;
+   const uint64_t units = end - first;
+   job.kernel = program.kernel();
+   job.info = &info;
+   job.subgroups = info.subgroups;
+   job.fibers = info.uses_barrier && info.subgroups > 1;
+   job.left = left;
+   job.total = job.rest = end;
+   job.chunk = std::clamp<uint64_t>(units / (runners.size() * chunks_per_thread), 1, max_chunk);
+   job.next.store(first, std::memory_order_relaxed);
+   const uint64_t chunks = (units + job.chunk - 1) / job.chunk;
+   threads_at_work.store(std::min<uint64_t>(chunks, runners.size()), std::memory_order_relaxed);
+   run_job(units == 1 || runners.size() == 1);
+   threads_at_work.store(0, std::memory_order_relaxed);
+   return true;
+}
+
+/// Empties the runners' lists. Empty without memory.
+std::vector<LeftSubgroup> Executor::Impl::take_left()
+{
+   std::vector<LeftSubgroup> all;
+   try {
+      for (const auto &runner : runners)
+         all.insert(all.end(), runner->left.begin(), runner->left.end());
+   } catch (const std::bad_alloc &) {
+      all.clear();
+   }
+   for (const auto &runner : runners)
+      runner->left.clear();
+   return all;
+}
+
+/// Runs the subgroups that the job's kernel left, and the workgroups that did not begin.
+bool Executor::Impl::run_left(PlainProgram &plain)
+{
+   const auto has_left = [](const auto &runner) { return !runner->left.empty(); };
+   if (std::ranges::none_of(runners, has_left))
+      return true;
+   const std::vector<LeftSubgroup> left = take_left();
+   if (left.empty())
+      return false;
+   const uint64_t rest = job.rest, total = job.total;
+   if (left.size() * worthwhile_share > rest * job.subgroups)
+      plain.is_preferred = true;
+   const auto &program = plain.get().get(); // waits until its code is generated
+   return program && run_units(**program, left, 0, left.size()) &&
+          (rest == total || run_units(**program, {}, rest, total));
+}
+
 uint32_t default_threads()
 {
    return options().threads ? options().threads : usable_cpus();
@@ -190,27 +253,15 @@ bool Executor::dispatch(const Program &program, const DispatchState &state,
    const uint64_t total = uint64_t(groups[0]) * groups[1] * groups[2];
    if (!total)
       return true;
-   const ProgramInfo &info = program.info();
-   if (!impl->runners[0]->reserve(info))
-      return false;
-
-   Job &job = impl->job;
-   job.kernel = program.kernel();
-   job.info = &info;
-   job.state = &state;
-   job.subgroups = info.subgroups;
-   job.fibers = info.uses_barrier && info.subgroups > 1;
-   job.groups = groups;
-   job.total = total;
-   job.chunk =
-      std::clamp<uint64_t>(total / (impl->runners.size() * chunks_per_thread), 1, max_chunk);
-   job.next.store(0, std::memory_order_relaxed);
-   const uint64_t chunks = (total + job.chunk - 1) / job.chunk;
-   impl->threads_at_work.store(std::min<uint64_t>(chunks, impl->runners.size()),
-                               std::memory_order_relaxed);
-   impl->run_job(total == 1 || impl->runners.size() == 1);
-   impl->threads_at_work.store(0, std::memory_order_relaxed);
-   return true;
+   impl->job.state = &state;
+   impl->job.groups = groups;
+   PlainProgram *plain = program.plain();
+   if (!plain)
+      return impl->run_units(program, {}, 0, total);
+   if (!plain->is_preferred)
+      return impl->run_units(program, {}, 0, total) && impl->run_left(*plain);
+   const auto &preferred = plain->get().get();
+   return preferred && impl->run_units(**preferred, {}, 0, total);
 }
 
 } // namespace weft::cpu

@@ -29,8 +29,9 @@ public:
    Executor &operator=(const Executor &) = delete;
 
    /// Runs workgroups (0,0,0) up to `groups`, each shifted by state.base_workgroup, and returns
-   /// when all are done. Runs one dispatch at a time. Returns false, and runs nothing, without
-   /// memory for a workgroup's stacks or shared memory.
+   /// when all are done. Runs one dispatch at a time. Returns false without memory for a
+   /// workgroup's stacks or shared memory, or for the code of a plain program; then some workgroups
+   /// did not run.
    bool dispatch(const Program &, const DispatchState &state, std::array<uint32_t, 3> groups);
 
    uint32_t threads() const;

@@ -31,6 +31,10 @@ constexpr uint64_t keep_unused = 256;
 /// Two programs share memory if it is at most this many times the need of one of them.
 constexpr size_t worthwhile_growth = 4;
 
+/// A thread whose workgroups left this number of subgroups ends the job: the plain program runs the
+/// rest.
+constexpr size_t many_left = 64;
+
 /// Room for functions that generated code calls, and for signal handlers, whose frames hold all
 /// vector and matrix registers.
 constexpr size_t stack_margin = WEFT_ASAN || WEFT_TSAN ? 256 << 10 : 48 << 10;
@@ -83,6 +87,8 @@ bool WorkgroupRunner::reserve(const ProgramInfo &info)
           !reserve_fibers(info.uses_barrier ? info.subgroups : 1, info.stack_bytes + stack_margin))
          return false;
       permutation.resize(info.subgroups);
+      if (!info.uses_barrier) // programs with barriers leave nothing (early_blocks.h)
+         left.reserve(many_left + max_chunk * info.subgroups);
       return true;
    } catch (const std::bad_alloc &) {
       return false;
@@ -185,20 +191,46 @@ void WorkgroupRunner::run_chunks()
       if (first >= job->total)
          return;
       const uint64_t last = std::min(first + job->chunk, job->total);
-      if (job->order) {
-         for (uint64_t i = first; i < last; i++) {
-            workgroup_number = shuffled_workgroup(job->order, i, job->total);
-            move_to(workgroup_number);
-            run_workgroup();
-         }
-         continue;
-      }
-      move_to(first);
-      for (uint64_t i = first; i < last; i++) {
-         run_workgroup();
-         move_to_next();
+      if (job->left.empty())
+         run_workgroups(first, last);
+      else
+         std::ranges::for_each(job->left.subspan(first, last - first),
+                               [&](const LeftSubgroup &subgroup) { run_left(subgroup); });
+      if (left.size() >= many_left) {
+         const uint64_t rest = job->next.exchange(job->total, std::memory_order_relaxed);
+         if (rest < job->total)
+            job->rest = rest;
       }
    }
+}
+
+void WorkgroupRunner::run_workgroups(uint64_t first, uint64_t last)
+{
+   if (job->order) {
+      for (uint64_t i = first; i < last; i++) {
+         workgroup_number = shuffled_workgroup(job->order, i, job->total);
+         move_to(workgroup_number);
+         run_workgroup();
+      }
+      return;
+   }
+   move_to(first);
+   for (uint64_t i = first; i < last; i++) {
+      run_workgroup();
+      move_to_next();
+   }
+}
+
+void WorkgroupRunner::run_left(const LeftSubgroup &subgroup)
+{
+   std::ranges::copy(subgroup.workgroup_id, workgroup_id);
+   run_subgroup(subgroup.subgroup);
+}
+
+void WorkgroupRunner::run_subgroup(uint32_t subgroup)
+{
+   if (!job->kernel(job->state, this, subgroup))
+      left.push_back({std::to_array(workgroup_id), subgroup});
 }
 
 void WorkgroupRunner::run_workgroup()
@@ -208,10 +240,10 @@ void WorkgroupRunner::run_workgroup()
    } else if (job->order) {
       shuffle_subgroups(permutation, job->order, workgroup_number);
       for (const uint32_t subgroup : permutation)
-         job->kernel(job->state, this, subgroup);
+         run_subgroup(subgroup);
    } else {
       for (uint32_t subgroup = 0; subgroup < job->subgroups; subgroup++)
-         job->kernel(job->state, this, subgroup);
+         run_subgroup(subgroup);
    }
 }
 

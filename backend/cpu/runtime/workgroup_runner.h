@@ -24,11 +24,22 @@
 #include <cstdlib>
 #include <list>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace weft::cpu {
 
-/// A running dispatch; threads take chunks of workgroups from it.
+/// A subgroup that a kernel left (abi.h).
+struct LeftSubgroup {
+   std::array<uint32_t, 3> workgroup_id;
+   uint32_t subgroup;
+};
+
+/// Threads take at most this many units at once.
+constexpr uint64_t max_chunk = 64;
+
+/// A running dispatch; threads take chunks of its units. A unit is a workgroup, or one of the
+/// subgroups that another program left.
 struct Job {
    Kernel kernel;
    const ProgramInfo *info; ///< contains the sizes of the memory that each thread reserves
@@ -36,10 +47,14 @@ struct Job {
    uint32_t subgroups;
    bool fibers; ///< one fiber per subgroup, for programs with barriers
    std::array<uint32_t, 3> groups;
-   uint64_t total;                         ///< workgroups
-   uint32_t order;                         ///< seed of a random order (run_order.h); 0: ascending
-   uint64_t chunk;                         ///< workgroups taken at once
-   alignas(64) std::atomic<uint64_t> next; ///< the first workgroup that no thread has taken
+   std::span<const LeftSubgroup> left; ///< the units; empty: workgroups
+   uint64_t total;                     ///< units
+   uint32_t order;                     ///< seed of a random order (run_order.h); 0: ascending
+   uint64_t chunk;                     ///< units taken at once
+   /// The first workgroup that never began, because the kernel left too many subgroups; `total`:
+   /// all began.
+   uint64_t rest;
+   alignas(64) std::atomic<uint64_t> next; ///< the first unit that no thread has taken
 };
 
 class WorkgroupRunner final : private WorkgroupState {
@@ -52,6 +67,9 @@ public:
 
    /// Runs chunks of the job until none is left. Call reserve() for the job's program first.
    void run(Job &);
+
+   /// The subgroups that the kernel left in run(); the executor takes them.
+   std::vector<LeftSubgroup> left;
 
 private:
    /// A suspended stack: jump_fcontext's handle.
@@ -74,7 +92,10 @@ private:
    /// The first action on a stack after a switch to it.
    void arrive(Context from_context, void *fake_stack);
    void run_chunks();
+   void run_workgroups(uint64_t first, uint64_t last);
    void run_workgroup();
+   void run_left(const LeftSubgroup &);
+   void run_subgroup(uint32_t subgroup);
    bool reserve_shared(size_t bytes);
    bool reserve_fibers(uint32_t count, size_t stack_bytes);
    bool add_fibers(uint32_t count, size_t stack_bytes);

@@ -3,8 +3,6 @@
 
 #include "backend/cpu/specialize/kept_shader.h"
 
-#include "backend/cpu/jit/program_file.h"
-
 #include "nir_passes/compiler_options.h"
 
 #include "compiler/nir/nir_serialize.h"
@@ -141,7 +139,7 @@ Shader unpack_nir(const KeptShader &shader)
 }
 
 std::vector<std::byte> write_shader(const KeptShader &shader,
-                                    const ShaderVariants::Programs &programs)
+                                    const ShaderVariants::Programs &programs, FileKind kind)
 {
    Writer writer;
    blob_write_uint8(&writer.out, shader.robust_buffer_access);
@@ -156,7 +154,7 @@ std::vector<std::byte> write_shader(const KeptShader &shader,
       writer.add((*program)->serialize());
    }
    const std::vector<std::byte> payload = writer.finish();
-   return payload.empty() ? payload : write_program_file(FileKind::shader, shader.info, payload);
+   return payload.empty() ? payload : write_program_file(kind, shader.info, payload);
 }
 
 Result<StoredShader> read_shader_payload(const ProgramInfo &info,

@@ -3,7 +3,7 @@
 
 /// A shader between NIR's passes and the translation, as bytes: a tenth of its memory as NIR.
 ///
-/// The payload of its file (program_file.h) is
+/// The payload of its file, and of a program's whose guards leave (program_file.h), is
 ///
 ///    robust_buffer_access | expressions | branches | NIR
 ///    | for each program: a byte for each decision | file of the program
@@ -12,6 +12,7 @@
 
 #pragma once
 
+#include "backend/cpu/jit/program_file.h"
 #include "backend/cpu/specialize/shader_variants.h"
 #include "nir_passes/shader.h"
 
@@ -36,7 +37,8 @@ Shader unpack_nir(const KeptShader &);
 
 /// A shader's file. Waits for its programs and leaves out a program whose compilation failed. Empty
 /// if there is no memory for it.
-std::vector<std::byte> write_shader(const KeptShader &, const ShaderVariants::Programs &);
+std::vector<std::byte> write_shader(const KeptShader &, const ShaderVariants::Programs &,
+                                    FileKind = FileKind::shader);
 
 struct StoredShader {
    std::shared_ptr<const KeptShader> shader;

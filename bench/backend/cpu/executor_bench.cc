@@ -13,10 +13,11 @@ namespace {
 
 constexpr int barriers = 1000;
 
-void many_barriers(const DispatchState *, WorkgroupState *group, uint32_t)
+bool many_barriers(const DispatchState *, WorkgroupState *group, uint32_t)
 {
    for (int i = 0; i < barriers; i++)
       group->barrier(group);
+   return true;
 }
 
 /// Time per barrier and subgroup.
@@ -34,7 +35,10 @@ void barrier(benchmark::State &bench)
 }
 BENCHMARK(barrier)->Arg(2)->Arg(8)->Arg(32)->Arg(128);
 
-void nothing(const DispatchState *, WorkgroupState *, uint32_t) {}
+bool nothing(const DispatchState *, WorkgroupState *, uint32_t)
+{
+   return true;
+}
 
 /// Time per dispatch of that many empty workgroups, with that many threads.
 void dispatch(benchmark::State &bench)

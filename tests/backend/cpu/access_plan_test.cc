@@ -44,6 +44,7 @@ protected:
       hoist_constants(b->shader);
       nir_divergence_analysis(b->shader);
       nir_index_ssa_defs(b->impl);
+      nir_metadata_preserve(b->impl, nir_metadata_none); // builders leave stale indices
       nir_metadata_require(b->impl, nir_metadata_block_index | nir_metadata_dominance);
       const ShaderFacts facts(b->shader, W);
       const AccessPlans plans(b->shader, options, facts);
@@ -224,6 +225,67 @@ TEST_F(AccessPlanTest, BlocksHaveOneGuard)
                                      "; cluster 0: 60 bytes, chunks 0");
    });
    nir_pop_if(b, nullptr);
+}
+
+/// A guard leaves before the first effect. Then later blocks may assume properties of its block's
+/// values, which are not in copies.
+TEST_F(AccessPlanTest, GuardsLeaveBeforeAnEffect)
+{
+   options.guards_may_leave = true;
+   const auto guard_of_loads = [&] {
+      nir_push_if(b, nir_ieq_imm(b, number, 3));
+      nir_def *one = load(times(index, 128)), *other = load(times(index, 256));
+      nir_pop_if(b, nullptr);
+      std::string text;
+      with_plans([&](const AccessPlans &plans) {
+         const GuardPlan *guard = plans.guard(one->parent_instr->block);
+         text = guard ? describe(*guard) : "none";
+         EXPECT_EQ(
+            text.find("guard %" + std::to_string(one->index) + " %" + std::to_string(other->index)),
+            0u)
+            << text;
+      });
+      return text.substr(std::min(text.find(';'), text.size()));
+   };
+   EXPECT_EQ(guard_of_loads(), "; leaves");
+   options.guards_may_leave = false;
+   EXPECT_EQ(guard_of_loads(), "");
+   options.guards_may_leave = true;
+   shader.store(1, times(index, 4), index);
+   EXPECT_EQ(guard_of_loads(), "");
+}
+
+/// Inactive lanes are ordinary, except in loops over memory with bounds.
+TEST_F(AccessPlanTest, GuardsThatOftenFailDoNotLeave)
+{
+   options.guards_may_leave = true;
+   const auto load_address = [&](nir_def *address) {
+      return _nir_build_load_global(
+         b, 1, 32, nir_u2u64(b, address),
+         {._ = 0, .access = gl_access_qualifier(0), .align_mul = 4, .align_offset = 0});
+   };
+   std::vector<nir_def *> loads;
+   const auto load_twice = [&](bool by_address) {
+      nir_push_if(b, nir_ieq_imm(b, lane, 3));
+      for (unsigned i = 1; i <= 2; i++) {
+         nir_def *place = times(index, 128 * i);
+         loads.push_back(by_address ? load_address(place) : load(place));
+      }
+      nir_pop_if(b, nullptr);
+   };
+   load_twice(false);
+   nir_loop *loop = nir_push_loop(b);
+   load_twice(false);
+   load_twice(true);
+   nir_break_if(b, nir_ieq_imm(b, number, 3));
+   nir_pop_loop(b, loop);
+   with_plans([&](const AccessPlans &plans) {
+      for (size_t i = 0; i < loads.size(); i += 2) {
+         const GuardPlan *guard = plans.guard(loads[i]->parent_instr->block);
+         ASSERT_TRUE(guard && guard->checked.size() == 2) << i;
+         EXPECT_EQ(guard->leaves, i == 2) << i;
+      }
+   });
 }
 
 TEST_F(AccessPlanTest, ChunksArePrefetched)

@@ -219,8 +219,9 @@ TEST(Executor, MapsWhatAProgramNeedsWhereMoreFails)
 TEST(Executor, RefusesAbsurdStacks)
 {
    Executor executor(2);
-   const HandwrittenProgram absurd([](const DispatchState *, WorkgroupState *, uint32_t) {},
-                                   program_info(1u << 24, true, 0, ~0u));
+   const HandwrittenProgram absurd(
+      [](const DispatchState *, WorkgroupState *, uint32_t) { return true; },
+      program_info(1u << 24, true, 0, ~0u));
    DispatchState state = {};
    EXPECT_FALSE(executor.dispatch(absurd, state, {1, 1, 1}));
    // The executor still runs the next program.

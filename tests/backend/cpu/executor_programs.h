@@ -30,7 +30,7 @@ struct Visits {
    {
    }
 
-   static void kernel(const DispatchState *state, WorkgroupState *group, uint32_t subgroup)
+   static bool kernel(const DispatchState *state, WorkgroupState *group, uint32_t subgroup)
    {
       auto &visits = object_of<Visits>(state);
       std::array<uint32_t, 3> at;
@@ -38,7 +38,7 @@ struct Visits {
          at[axis] = group->workgroup_id[axis] - visits.base[axis];
          if (at[axis] >= visits.groups[axis]) {
             visits.strays++;
-            return;
+            return true;
          }
       }
       const size_t workgroup =
@@ -46,6 +46,7 @@ struct Visits {
       visits.counts[workgroup * visits.subgroups + subgroup]++;
       if (visits.with_barrier)
          group->barrier(group);
+      return true;
    }
 
    bool with_barrier = false;
@@ -56,7 +57,7 @@ struct StackUser {
    static constexpr uint32_t bytes = 300000;
    std::atomic<uint32_t> errors = 0;
 
-   static void kernel(const DispatchState *state, WorkgroupState *group, uint32_t subgroup)
+   static bool kernel(const DispatchState *state, WorkgroupState *group, uint32_t subgroup)
    {
       volatile uint8_t memory[bytes];
       std::memset(const_cast<uint8_t *>(memory), subgroup + 1, bytes);
@@ -64,9 +65,10 @@ struct StackUser {
       for (uint32_t i = 0; i < bytes; i++) {
          if (memory[i] != subgroup + 1) {
             object_of<StackUser>(state).errors++;
-            return;
+            return true;
          }
       }
+      return true;
    }
 };
 

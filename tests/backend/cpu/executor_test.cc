@@ -57,7 +57,11 @@ TEST_P(Executors, DoesNothingForNoWorkgroups)
 {
    Executor executor(GetParam());
    const HandwrittenProgram program(
-      [](const DispatchState *, WorkgroupState *, uint32_t) { FAIL(); }, program_info(2, true));
+      [](const DispatchState *, WorkgroupState *, uint32_t) {
+         ADD_FAILURE();
+         return true;
+      },
+      program_info(2, true));
    DispatchState state = {};
    EXPECT_TRUE(executor.dispatch(program, state, {0, 1, 1}));
    EXPECT_TRUE(executor.dispatch(program, state, {5, 5, 0}));
@@ -70,13 +74,14 @@ struct Meeting {
    std::atomic<uint32_t> arrived = 0;
    std::atomic<uint32_t> saw_free_cpus = 0;
 
-   static void kernel(const DispatchState *state, WorkgroupState *, uint32_t)
+   static bool kernel(const DispatchState *state, WorkgroupState *, uint32_t)
    {
       auto &meeting = object_of<Meeting>(state);
       meeting.arrived++;
       while (meeting.arrived < meeting.threads)
          std::this_thread::yield();
       meeting.saw_free_cpus += meeting.executor.leaves_cpus_free();
+      return true;
    }
 };
 
@@ -104,7 +109,7 @@ struct Exchange {
    std::atomic<uint32_t> errors = 0;
    uint32_t subgroups;
 
-   static void kernel(const DispatchState *state, WorkgroupState *group, uint32_t subgroup)
+   static bool kernel(const DispatchState *state, WorkgroupState *group, uint32_t subgroup)
    {
       auto &exchange = object_of<Exchange>(state);
       auto *slots = reinterpret_cast<volatile uint32_t *>(group->shared);
@@ -120,6 +125,7 @@ struct Exchange {
          }
          group->barrier(group);
       }
+      return true;
    }
 };
 
@@ -140,7 +146,7 @@ TEST_P(Executors, BarriersOrderSharedMemory)
 struct Dwindling {
    std::atomic<uint32_t> errors = 0, finished = 0;
 
-   static void kernel(const DispatchState *state, WorkgroupState *group, uint32_t subgroup)
+   static bool kernel(const DispatchState *state, WorkgroupState *group, uint32_t subgroup)
    {
       auto &test = object_of<Dwindling>(state);
       auto *arrived = reinterpret_cast<volatile uint32_t *>(group->shared);
@@ -157,6 +163,7 @@ struct Dwindling {
             test.errors++;
       }
       test.finished++;
+      return true;
    }
 };
 
@@ -215,6 +222,7 @@ TEST(Executor, RunsWithTheDefaultFloatingPointMode)
             auto &modes = object_of<Modes>(state);
             const std::lock_guard lock(modes.mutex);
             modes.seen.insert(test::float_mode());
+            return true;
          },
          program_info(2, barriers));
       ASSERT_TRUE(executor.dispatch(program, state_of(modes), {100, 1, 1}));
@@ -255,7 +263,7 @@ struct MaskReaders {
    std::mutex mutex;
    std::vector<sigset_t> workers;
 
-   static void kernel(const DispatchState *state, WorkgroupState *, uint32_t)
+   static bool kernel(const DispatchState *state, WorkgroupState *, uint32_t)
    {
       auto &test = object_of<MaskReaders>(state);
       test.arrived++;
@@ -263,16 +271,17 @@ struct MaskReaders {
       while (test.arrived < threads) {
          if (std::chrono::steady_clock::now() > until) {
             test.lonely++;
-            return;
+            return true;
          }
          std::this_thread::yield();
       }
       if (pthread_equal(pthread_self(), test.caller))
-         return;
+         return true;
       sigset_t mask;
       pthread_sigmask(SIG_BLOCK, nullptr, &mask);
       const std::lock_guard lock(test.mutex);
       test.workers.push_back(mask);
+      return true;
    }
 };
 
@@ -304,7 +313,7 @@ struct Message {
    std::mutex mutex;
    std::vector<uint32_t> order; ///< of the workgroups and subgroups that ran
 
-   static void kernel(const DispatchState *state, WorkgroupState *group, uint32_t subgroup)
+   static bool kernel(const DispatchState *state, WorkgroupState *group, uint32_t subgroup)
    {
       auto &message = object_of<Message>(state);
       auto *text = reinterpret_cast<volatile uint32_t *>(group->shared);
@@ -321,6 +330,7 @@ struct Message {
       group->barrier(group);
       if (subgroup == 0)
          text[0] = 0;
+      return true;
    }
 };
 

@@ -3,15 +3,12 @@
 
 #include "tests/backend/cpu/nir_harness.h"
 
-#include "backend/cpu/codegen/nir_to_llvm.h"
 #include "backend/cpu/cpu_features.h"
-#include "backend/cpu/jit/jit.h"
-#include "backend/cpu/passes.h"
+#include "backend/cpu/lowered_shader.h"
 #include "backend/cpu/runtime/executor.h"
 #include "nir_passes/compiler_options.h"
 
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
+#include <gtest/gtest.h>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -85,22 +82,16 @@ nir_def *NirShader::local_index()
 Result<std::shared_ptr<const Program>> NirShader::compile(bool robust)
 {
    nir_validate_shader(shader.get(), "test");
-   PassRunner passes(shader.get(), {});
-   find_uniform_values(passes, W);
-   llvm::LLVMContext context;
-   auto translation = nir_to_llvm(shader.get(), {W, host_features().target, robust}, context);
-   if (!translation)
-      return translation.error();
-   std::function<void(const char *, const std::string &)> dump;
+   CompileOptions options;
    if (const char *phase = std::getenv("WEFT_TEST_DUMP")) // nir, llvm, llvm-opt or asm
-      dump = [=](const char *name, const std::string &text) {
+      options.dump = [=](const char *name, const std::string &text) {
          if (!std::strcmp(name, phase))
             std::fprintf(stderr, "%s\n", text.c_str());
       };
-   auto object = compile_object(*translation->module, dump);
-   if (!object)
-      return object.error();
-   return link_program(translation->info, std::move(*object));
+   auto translated = translate({std::move(shader), &host_features(), W, robust}, options);
+   if (!translated)
+      return translated.error();
+   return generate(std::move(*translated), options);
 }
 
 namespace {
@@ -130,7 +121,7 @@ public:
 
 } // namespace
 
-void run(const Program &program, std::vector<Bytes> &buffers, uint32_t groups)
+static void run_once(const Program &program, std::vector<Bytes> &buffers, uint32_t groups)
 {
    std::deque<FencedCopy> copies;
    std::vector<BufferDescriptor> set;
@@ -148,6 +139,16 @@ void run(const Program &program, std::vector<Bytes> &buffers, uint32_t groups)
       std::abort();
    for (size_t i = 0; i < buffers.size(); i++)
       std::copy_n(copies[i].data, buffers[i].size(), buffers[i].begin());
+}
+
+void run(const Program &program, std::vector<Bytes> &buffers, uint32_t groups)
+{
+   std::vector<Bytes> again = buffers;
+   run_once(program, buffers, groups);
+   if (PlainProgram *plain = program.plain()) {
+      run_once(**plain->get().get(), again, groups);
+      EXPECT_EQ(again, buffers) << "the plain program differs";
+   }
 }
 
 Bytes random_bytes(std::mt19937_64 &random, size_t count)

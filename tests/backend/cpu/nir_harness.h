@@ -49,7 +49,7 @@ private:
 };
 
 /// Runs workgroups 0 … groups - 1 of a program; buffers[i] is buffer i; an access behind its end
-/// crashes.
+/// crashes. A plain program has to write the same.
 void run(const Program &, std::vector<Bytes> &buffers, uint32_t groups);
 
 Bytes random_bytes(std::mt19937_64 &, size_t count);

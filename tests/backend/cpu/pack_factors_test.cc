@@ -262,10 +262,12 @@ TEST(ProductsOfABlock, ComeFromLoops)
    EXPECT_NE(llvm.find("{ i32 2, i32 3, i32 4,"), std::string::npos);
 }
 
-/// Guarded loads have two copies of their block.
+/// Behind a store, guarded loads have two copies of their block.
 TEST(ProductsOfABlock, AreInEachCopyOfIt)
 {
    const std::string loads_beside = R"(
+      if (n > 7)
+         results[2048] = 1;
       A a;
       B b;
       coopMatLoad(a, memory, 0, 16, rows);

@@ -34,16 +34,22 @@ CopiedResult with_variables(Translator &t, nir_def *def)
    return result;
 }
 
-/// Emits a copy of the block, with vector code if the guard holds, and branches to `join`.
-void emit_copy(Translator &t, nir_block *block, const GuardPlan &guard, bool guard_holds,
-               llvm::ArrayRef<CopiedResult> results, llvm::BasicBlock *join)
+/// Emits the block behind its guard, with vector code if the guard holds.
+void emit_body(Translator &t, nir_block *block, const GuardPlan &guard, bool guard_holds)
 {
-   BlockEmission copy(&guard, guard_holds);
-   const auto scope = t.enter(copy);
+   BlockEmission body(&guard, guard_holds);
+   const auto scope = t.enter(body);
    nir_foreach_instr(instr, block) {
       if (is_body(instr) && !guard.once.contains(instr))
          t.emit_instruction(instr);
    }
+}
+
+/// Emits a copy of the block and branches to `join`.
+void emit_copy(Translator &t, nir_block *block, const GuardPlan &guard, bool guard_holds,
+               llvm::ArrayRef<CopiedResult> results, llvm::BasicBlock *join)
+{
+   emit_body(t, block, guard, guard_holds);
    for (const CopiedResult &result : results) {
       for (unsigned c = 0; c < result.variables.size(); c++)
          t.b.CreateStore(t.value(*result.def, c), result.variables[c]);
@@ -65,14 +71,20 @@ void emit_guarded(Translator &t, nir_block *block, const GuardPlan &guard)
       require_conditions(t, load, condition);
    Value *holds = condition.all();
    if (!holds)
-      holds = b.getTrue();
+      return emit_body(t, block, guard, true);
+   llvm::MDNode *most_often = llvm::MDBuilder(t.context).createBranchWeights(1000, 1);
+   llvm::BasicBlock *fast = t.block("regular");
+   if (guard.leaves) {
+      b.CreateCondBr(holds, fast, t.leave_block(), most_often);
+      b.SetInsertPoint(fast);
+      return emit_body(t, block, guard, true);
+   }
    llvm::SmallVector<CopiedResult, 16> results;
    for (nir_def *def : guard.results)
       results.push_back(with_variables(t, def));
 
-   llvm::BasicBlock *fast = t.block("regular"), *slow = t.block("lanewise"),
-                    *join = t.block("joined");
-   b.CreateCondBr(holds, fast, slow, llvm::MDBuilder(t.context).createBranchWeights(1000, 1));
+   llvm::BasicBlock *slow = t.block("lanewise"), *join = t.block("joined");
+   b.CreateCondBr(holds, fast, slow, most_often);
    b.SetInsertPoint(fast);
    emit_copy(t, block, guard, true, results, join);
    const AccessCounts counted = t.accesses;

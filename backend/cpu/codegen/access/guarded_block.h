@@ -10,8 +10,8 @@
 
 namespace weft::cpu {
 
-/// Emits the instructions between a block's phis and its jump: addresses, the guard and two copies
-/// of the rest. Afterwards the values that later blocks use are defined.
+/// Emits the instructions between a block's phis and its jump: addresses, the guard, and the rest
+/// once or twice. Afterwards the values that later blocks use are defined.
 void emit_guarded(Translator &, nir_block *, const GuardPlan &);
 
 /// Requires the conditions of a load that the guard checks (emit_memory.cc).

@@ -125,7 +125,7 @@ struct ControlFlow {
 void emit_control_flow(Translator &t, nir_function_impl *impl)
 {
    if (ControlFlow(t).emit_list(&impl->body))
-      t.b.CreateRetVoid();
+      t.b.CreateRet(t.b.getTrue());
 }
 
 bool ControlFlow::emit_list(exec_list *list)

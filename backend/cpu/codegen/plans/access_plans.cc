@@ -181,11 +181,20 @@ void AccessPlanner::plan(nir_intrinsic_instr *intr, std::vector<AccessPlan> &pla
    }
 }
 
+/// Whether some lanes are inactive outside of loops. In the last subgroup of a dispatch, their
+/// memory is often out of bounds, so that a guard fails.
+bool is_behind_check(const ShaderFacts &facts, nir_block *block)
+{
+   const nir_instr *first = nir_block_first_instr(block);
+   return first && facts.active_lanes.has_mask(block) && !innermost_loop(first);
+}
+
 } // namespace
 
 ShaderFacts::ShaderFacts(nir_shader *shader, uint32_t subgroup_size)
     : patterns(shader, subgroup_size), offsets(shader, subgroup_size, patterns),
-      packed_sums(nir_shader_get_entrypoint(shader)), active_lanes(shader, subgroup_size)
+      packed_sums(nir_shader_get_entrypoint(shader)), active_lanes(shader, subgroup_size),
+      early_blocks(shader, subgroup_size)
 {
 }
 
@@ -209,8 +218,10 @@ AccessPlans::AccessPlans(nir_shader *shader, const TranslateOptions &options,
                    ? nullptr
                    : &plans[found->second.first];
       };
+      const bool may_leave = options.guards_may_leave && facts.early_blocks.contains(block) &&
+                             !is_behind_check(facts, block);
       if (std::optional<GuardPlan> guard =
-             plan_guard(planner.plan_context(), block, copied, plan_of_load))
+             plan_guard(planner.plan_context(), block, may_leave, copied, plan_of_load))
          guards.try_emplace(block, std::move(*guard));
       // After the guard's clusters, whose chunks are prefetched.
       nir_foreach_instr(instr, block) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "backend/cpu/codegen/facts/active_lanes.h"
+#include "backend/cpu/codegen/facts/early_blocks.h"
 #include "backend/cpu/codegen/facts/packed_sums.h"
 #include "backend/cpu/codegen/nir_to_llvm.h"
 #include "backend/cpu/codegen/plans/access_plan.h"
@@ -26,6 +27,7 @@ struct ShaderFacts {
    LaneOffsetAnalysis offsets;
    PackedSums packed_sums;
    ActiveLanes active_lanes;
+   EarlyBlocks early_blocks;
 };
 
 class AccessPlans {

@@ -98,7 +98,7 @@ public:
    }
 
    std::optional<GuardPlan>
-   plan(llvm::function_ref<AccessPlan *(const nir_intrinsic_instr *)> plan_of_load);
+   plan(bool may_leave, llvm::function_ref<AccessPlan *(const nir_intrinsic_instr *)> plan_of_load);
 
 private:
    struct Member {
@@ -157,10 +157,10 @@ void GuardPlanner::find_addresses()
    for (const GuardedLoad &load : loads)
       wanted.insert(&load.intr->instr);
    nir_foreach_instr_reverse(instr, block) {
-      const bool leaves = known.contains(instr) && is_needed_outside(nir_instr_def(instr));
-      if (leaves)
+      const bool escapes = known.contains(instr) && is_needed_outside(nir_instr_def(instr));
+      if (escapes)
          result.once.insert(instr);
-      if (!leaves && !wanted.contains(instr))
+      if (!escapes && !wanted.contains(instr))
          continue;
       if (known.contains(instr))
          result.before.insert(instr);
@@ -300,7 +300,8 @@ void GuardPlanner::find_results()
 }
 
 std::optional<GuardPlan>
-GuardPlanner::plan(llvm::function_ref<AccessPlan *(const nir_intrinsic_instr *)> plan_of_load)
+GuardPlanner::plan(bool may_leave,
+                   llvm::function_ref<AccessPlan *(const nir_intrinsic_instr *)> plan_of_load)
 {
    find_known(plan_of_load);
    if (loads.size() < 2)
@@ -308,17 +309,23 @@ GuardPlanner::plan(llvm::function_ref<AccessPlan *(const nir_intrinsic_instr *)>
    find_addresses();
    find_all_clusters();
    add_conditions();
-   find_results();
+   // Inactive lanes are ordinary. A kernel that often leaves is of no use.
+   const auto needs_all_lanes = [](const GuardedLoad &load) {
+      return load.plan->conditions.all_lanes;
+   };
+   result.leaves = may_leave && std::ranges::none_of(loads, needs_all_lanes);
+   if (!result.leaves)
+      find_results();
    return std::move(result);
 }
 
 } // namespace
 
 std::optional<GuardPlan>
-plan_guard(const PlanContext &context, const nir_block *block, CopiedValues &copied,
+plan_guard(const PlanContext &context, const nir_block *block, bool may_leave, CopiedValues &copied,
            llvm::function_ref<AccessPlan *(const nir_intrinsic_instr *)> plan_of_load)
 {
-   return GuardPlanner(context, block, copied).plan(plan_of_load);
+   return GuardPlanner(context, block, copied).plan(may_leave, plan_of_load);
 }
 
 } // namespace weft::cpu

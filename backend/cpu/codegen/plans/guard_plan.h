@@ -5,8 +5,17 @@
 ///
 /// Vector code of a load has conditions. One branch per load leaves small blocks: LLVM schedules
 /// nothing across them, and it spills vectors, because each block has a call in its other branch.
-/// If several loads of a block have addresses that are known at the block's beginning, the block is
-/// emitted twice instead:
+/// So if several loads of a block have addresses that are known at the block's beginning, one guard
+/// checks all conditions there.
+///
+/// If it fails before the subgroup has had any effect (early_blocks.h), the guard leaves: the
+/// kernel returns false. The subgroup begins again with the plain program, which is the same shader
+/// without guards that leave (plain_program.h). That is compiled only if a guard fails.
+///
+///    guard:   the addresses; all conditions      ──► loads as vectors, arithmetic, …
+///                                                └─► return false
+///
+/// Any other block with a guard is emitted twice:
 ///
 ///    guard:   the addresses; all conditions      ──► loads as vectors, arithmetic, …   ┐
 ///                                                └─► loads lane by lane, the same …    ┴─► join
@@ -35,13 +44,14 @@ struct LoadCluster {
 struct GuardPlan {
    using Instructions = llvm::SmallPtrSet<const nir_instr *, 32>;
 
+   bool leaves = false; ///< if a condition fails, else the block has two copies
    /// The loads whose conditions the guard checks: of a cluster, only the first.
    std::vector<nir_intrinsic_instr *> checked;
    std::vector<LaneAssumption> assumptions; ///< they hold in the copy with vector code
    std::vector<LoadCluster> clusters;
    Instructions before; ///< emitted before the guard: addresses, and the members of `once`
    Instructions once;   ///< emitted before the guard only, because later blocks use the values
-   std::vector<nir_def *> results; ///< values of both copies that later blocks use
+   std::vector<nir_def *> results; ///< values of two copies that later blocks use
 };
 
 /// The values that exist in the copies of guarded blocks only, and not behind them.
@@ -50,7 +60,7 @@ using CopiedValues = llvm::DenseSet<const nir_def *>;
 /// Plans the guard of a block, whose accesses have plans already, and adapts the plans of its
 /// loads. Nothing if fewer than two loads have conditions. Blocks come in order of dominance.
 std::optional<GuardPlan>
-plan_guard(const PlanContext &, const nir_block *, CopiedValues &,
+plan_guard(const PlanContext &, const nir_block *, bool may_leave, CopiedValues &,
            llvm::function_ref<AccessPlan *(const nir_intrinsic_instr *)> plan_of_load);
 
 } // namespace weft::cpu

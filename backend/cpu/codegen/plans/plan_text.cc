@@ -123,6 +123,8 @@ std::string describe(const GuardPlan &guard)
    std::string text = "guard";
    for (const nir_intrinsic_instr *load : guard.checked)
       text += llvm::formatv(" %{0}", load->def.index);
+   if (guard.leaves)
+      text += "; leaves";
    for (size_t i = 0; i < guard.clusters.size(); i++) {
       const LoadCluster &cluster = guard.clusters[i];
       text += llvm::formatv("; cluster {0}: {1} bytes, chunks{2}", i, cluster.extent,

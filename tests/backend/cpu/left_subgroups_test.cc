@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Kernels that leave subgroups, which their plain programs run again.
+
+#include "tests/backend/cpu/executor_programs.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace weft::cpu {
+namespace {
+
+constexpr uint32_t subgroups = 3;
+
+/// Runs of each subgroup of each workgroup, and the subgroups that the first program leaves.
+struct LeftSubgroups {
+   explicit LeftSubgroups(std::array<uint32_t, 3> groups) : done(groups, {7, 5, 3}, subgroups) {}
+
+   Visits done;
+   std::function<bool(uint32_t workgroup, uint32_t subgroup)> leaves;
+   std::atomic<uint32_t> attempts = 0, by_plain = 0;
+
+   static bool first(const DispatchState *state, WorkgroupState *group, uint32_t subgroup)
+   {
+      auto &test = object_of<LeftSubgroups>(state);
+      test.attempts++;
+      if (test.leaves(group->workgroup_id[0] - test.done.base[0], subgroup))
+         return false;
+      return visit(test, group, subgroup);
+   }
+   static bool plain(const DispatchState *state, WorkgroupState *group, uint32_t subgroup)
+   {
+      auto &test = object_of<LeftSubgroups>(state);
+      test.by_plain++;
+      return visit(test, group, subgroup);
+   }
+
+   void expect_all_once() const
+   {
+      EXPECT_EQ(done.strays, 0u);
+      for (const std::atomic<uint32_t> &count : done.counts)
+         ASSERT_EQ(count, 1u);
+   }
+   void forget()
+   {
+      for (std::atomic<uint32_t> &count : done.counts)
+         count = 0;
+      attempts = by_plain = 0;
+   }
+
+private:
+   static bool visit(LeftSubgroups &test, WorkgroupState *group, uint32_t subgroup)
+   {
+      DispatchState state = state_of(test.done);
+      return Visits::kernel(&state, group, subgroup);
+   }
+};
+
+struct ReadyPlainProgram final : PlainProgram {
+   FutureProgram future;
+
+   explicit ReadyPlainProgram(Result<std::shared_ptr<const Program>> program)
+   {
+      std::promise<Result<std::shared_ptr<const Program>>> promise;
+      promise.set_value(std::move(program));
+      future = promise.get_future().share();
+   }
+   const FutureProgram &get() override { return future; }
+};
+
+/// Its plain program is another handwritten program, or an error.
+class LeavingProgram final : public Program {
+public:
+   explicit LeavingProgram(Result<std::shared_ptr<const Program>> plain)
+       : plain_program(std::move(plain))
+   {
+   }
+   static std::shared_ptr<const Program> program(uint32_t stack_bytes = 0)
+   {
+      return std::make_shared<HandwrittenProgram>(LeftSubgroups::plain,
+                                                  program_info(subgroups, false, 0, stack_bytes));
+   }
+
+   const ProgramInfo &info() const override { return first.info(); }
+   Kernel kernel() const override { return first.kernel(); }
+   PlainProgram *plain() const override { return &plain_program; }
+   std::vector<std::byte> serialize() const override { return {}; }
+   bool prefers_plain() const { return plain_program.is_preferred; }
+
+private:
+   const HandwrittenProgram first{LeftSubgroups::first, program_info(subgroups, false)};
+   mutable ReadyPlainProgram plain_program;
+};
+
+class RunsLeftSubgroups : public testing::TestWithParam<uint32_t> {
+protected:
+   bool dispatch(const Program &program, LeftSubgroups &test)
+   {
+      DispatchState state = state_of(test);
+      std::ranges::copy(test.done.base, state.base_workgroup);
+      return executor.dispatch(program, state, test.done.groups);
+   }
+
+   Executor executor{GetParam(), 0};
+};
+
+TEST_P(RunsLeftSubgroups, Once)
+{
+   LeftSubgroups test({50, 4, 2});
+   const LeavingProgram program(LeavingProgram::program());
+   const std::function<bool(uint32_t, uint32_t)> cases[] = {
+      [](uint32_t, uint32_t) { return false; },
+      [](uint32_t workgroup, uint32_t subgroup) { return workgroup == 0 && subgroup == 0; },
+      [](uint32_t workgroup, uint32_t subgroup) { return workgroup == 49 && subgroup == 2; },
+   };
+   for (const auto &leaves : cases) {
+      test.leaves = leaves;
+      test.forget();
+      ASSERT_TRUE(dispatch(program, test));
+      test.expect_all_once();
+      EXPECT_EQ(test.attempts, 1200u);
+      EXPECT_EQ(test.by_plain, leaves(0, 0) || leaves(49, 2) ? 8u : 0u);
+      EXPECT_FALSE(program.prefers_plain());
+   }
+}
+
+/// After a few subgroups that were left, the plain program runs the others too.
+TEST_P(RunsLeftSubgroups, WithoutManyAttempts)
+{
+   LeftSubgroups test({50000, 1, 1});
+   const LeavingProgram program(LeavingProgram::program());
+   test.leaves = [](uint32_t, uint32_t) { return true; };
+   ASSERT_TRUE(dispatch(program, test));
+   test.expect_all_once();
+   EXPECT_LT(test.attempts, GetParam() * 400);
+   EXPECT_TRUE(program.prefers_plain());
+   test.forget();
+   ASSERT_TRUE(dispatch(program, test));
+   test.expect_all_once();
+   EXPECT_EQ(test.attempts, 0u);
+}
+
+/// Each dispatch tries the first program again if it leaves a small share.
+TEST_P(RunsLeftSubgroups, OfEachDispatch)
+{
+   LeftSubgroups test({50000, 1, 1});
+   const LeavingProgram program(LeavingProgram::program());
+   test.leaves = [](uint32_t workgroup, uint32_t) { return workgroup % 20 == 7; };
+   for (uint32_t i = 0; i < 2; i++) {
+      test.forget();
+      ASSERT_TRUE(dispatch(program, test));
+      test.expect_all_once();
+      EXPECT_GT(test.attempts, 0u);
+      EXPECT_FALSE(program.prefers_plain());
+   }
+}
+
+TEST_P(RunsLeftSubgroups, InAnyOrder)
+{
+   LeftSubgroups test({3000, 1, 1});
+   for (const uint32_t share : {1, 3, 1000}) {
+      Executor shuffling(GetParam(), 12345);
+      const LeavingProgram program(LeavingProgram::program());
+      test.leaves = [=](uint32_t workgroup, uint32_t) { return workgroup % share == 0; };
+      test.forget();
+      DispatchState state = state_of(test);
+      std::ranges::copy(test.done.base, state.base_workgroup);
+      ASSERT_TRUE(shuffling.dispatch(program, state, test.done.groups));
+      test.expect_all_once();
+   }
+}
+
+TEST_P(RunsLeftSubgroups, UnlessThePlainProgramFails)
+{
+   LeftSubgroups test({10, 1, 1});
+   test.leaves = [](uint32_t workgroup, uint32_t) { return workgroup == 9; };
+   const LeavingProgram failing(Error{"no memory"});
+   EXPECT_FALSE(dispatch(failing, test));
+   test.forget();
+   const LeavingProgram whole(LeavingProgram::program());
+   EXPECT_TRUE(dispatch(whole, test));
+   test.expect_all_once();
+}
+
+/// The plain program may need more stack than the first one.
+TEST_P(RunsLeftSubgroups, OnTheirOwnStacks)
+{
+   LeftSubgroups test({100, 1, 1});
+   test.leaves = [](uint32_t workgroup, uint32_t) { return workgroup % 30 == 5; };
+   const LeavingProgram program(std::shared_ptr<const Program>(std::make_shared<HandwrittenProgram>(
+      [](const DispatchState *state, WorkgroupState *group, uint32_t subgroup) {
+         volatile uint8_t memory[StackUser::bytes];
+         std::memset(const_cast<uint8_t *>(memory), 1, StackUser::bytes);
+         return LeftSubgroups::plain(state, group, subgroup) && memory[subgroup] == 1;
+      },
+      program_info(subgroups, false, 0, StackUser::bytes))));
+   ASSERT_TRUE(dispatch(program, test));
+   test.expect_all_once();
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, RunsLeftSubgroups, testing::Values(1, 2, 5));
+
+} // namespace
+} // namespace weft::cpu
