@@ -390,18 +390,14 @@ TEST_F(FeatureTest, ClocksAdvance)
    const char *glsl = R"(
       #extension GL_ARB_shader_clock : require
       #extension GL_EXT_shader_realtime_clock : require
-      layout(local_size_x = 32) in;
+      layout(local_size_x = 32) in; shared uint slow[32];
       layout(set = 0, binding = 0) buffer Out { uint64_t data[]; };
-      shared uint slow[32];
       void main()
       {
          const uint i = gl_LocalInvocationIndex;
-         data[4 * i] = clockARB();
-         const uvec2 before = clockRealtime2x32EXT();
+         data[4 * i] = clockARB(); data[4 * i + 2] = packUint2x32(clockRealtime2x32EXT());
          for (uint k = 0; k < 100; k++) { slow[i] = k * i; barrier(); }
-         data[4 * i + 1] = clockARB() + uint64_t(slow[i] & 0u);
-         data[4 * i + 2] = packUint2x32(before);
-         data[4 * i + 3] = clockRealtimeEXT();
+         data[4 * i + 1] = clockARB() + uint64_t(slow[i] & 0u); data[4 * i + 3] = clockRealtimeEXT();
       })";
    const TestBuffer out = run_shader(glsl, 32 * 32);
    for (uint32_t i = 0; i < 64; i++)

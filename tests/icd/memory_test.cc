@@ -124,11 +124,9 @@ TEST_F(MemoryTest, TypesOfTheDeviceAndOfTheHost)
 /// Memory of either type serves every buffer, and counts in both heaps: they are the same memory.
 TEST_F(MemoryTest, EachTypeServesBuffers)
 {
-   VkBufferCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-      .size = 8192,
-      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-   };
+   VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                              .size = 8192,
+                              .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
    VkBuffer buffer = VK_NULL_HANDLE;
    ASSERT_VK(vkCreateBuffer(device, &info, nullptr, &buffer));
    VkMemoryRequirements requirements;
@@ -137,11 +135,9 @@ TEST_F(MemoryTest, EachTypeServesBuffers)
    EXPECT_EQ(requirements.memoryTypeBits, 0b11u);
    for (uint32_t type = 0; type < 2; type++) {
       const auto before = budget();
-      const VkMemoryAllocateInfo allocation = {
-         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-         .allocationSize = 8192,
-         .memoryTypeIndex = type,
-      };
+      const VkMemoryAllocateInfo allocation = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                               .allocationSize = 8192,
+                                               .memoryTypeIndex = type};
       VkDeviceMemory memory = VK_NULL_HANDLE;
       ASSERT_VK(vkAllocateMemory(device, &allocation, nullptr, &memory));
       void *map = nullptr;
