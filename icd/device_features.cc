@@ -139,7 +139,6 @@ void get_api_features(vk_features *f)
 {
    f->robustBufferAccess = true;
    f->robustImageAccess = true;
-   f->robustImageAccess2 = true;
    f->pipelineRobustness = true;
    f->nullDescriptor = true;
    f->robustBufferAccess2 = true;
