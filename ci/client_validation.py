@@ -15,7 +15,7 @@ KHRONOS_VALIDATION = 'VK_LAYER_KHRONOS_validation'
 # The same tests as in tests/e2e/meson.build: without bad input, which breaks rules on purpose.
 VALIDATED_TESTS = 'Validation.*:Cmat*:ControlFlow.*:Memory.*:Subgroup.*:Types.*'
 # Their shaders have vectors of eight components, to which the layers object without LongVectorEXT.
-UNKNOWN_TO_VALIDATION = 'CmatTensor.*vector_decode*'
+UNKNOWN_TO_VALIDATION = 'CmatTensor.*VectorDecode*'
 VALIDATED_LAYER_TESTS = ':Layer.IsWhereItShouldBe:Layer.ShaderObjects'
 
 
