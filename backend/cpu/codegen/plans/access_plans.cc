@@ -185,8 +185,8 @@ void AccessPlanner::plan(nir_intrinsic_instr *intr, std::vector<AccessPlan> &pla
 /// memory is often out of bounds, so that a guard fails.
 bool is_behind_check(const ShaderFacts &facts, nir_block *block)
 {
-   const nir_instr *first = nir_block_first_instr(block);
-   return first && facts.active_lanes.has_mask(block) && !innermost_loop(first);
+   return !exec_list_is_empty(&block->instr_list) && facts.active_lanes.has_mask(block) &&
+          !innermost_loop(nir_block_first_instr(block));
 }
 
 } // namespace
