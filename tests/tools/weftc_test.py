@@ -112,7 +112,7 @@ class Weftc(unittest.TestCase):
 
     def test_llvm(self):
         text = self.emit("--emit=llvm")
-        self.assertIn("define void @weft_kernel(", text)
+        self.assertIn("define zeroext i1 @weft_kernel(", text)
         self.assertRegex(text, r"call void @weft_tile_muladd_16x16x16_f16_f16_f16_f16\(ptr")
         for symbol in ("@weft_tile_pack_a_row_16x16x16_f16_f16",
                        "@weft_tile_pack_b_row_16x16x16_f16_f16"):
