@@ -180,36 +180,50 @@ Provided allocate_private(const PhysicalDevice *pdev, DeviceMemory *memory)
    return {VK_ERROR_OUT_OF_DEVICE_MEMORY, "the system has no free pages or addresses"};
 }
 
-/// Memory of an address that a later process can have again, or of the address that an earlier one
-/// had (bufferDeviceAddressCaptureReplay). Captured addresses are from a range that Linux does not
-/// choose by itself, so that other mappings of a replaying process are elsewhere.
-Provided allocate_replayable(const PhysicalDevice *pdev, DeviceMemory *memory, uint64_t address)
+/// Maps pages at the address, or null if it is not free. Null as the address stands for any.
+uint8_t *map_private(uint64_t address, uint64_t size)
 {
-   constexpr uint64_t first_address = uint64_t(1) << 44, last_address = uint64_t(1) << 45;
+   void *const place = reinterpret_cast<void *>(uintptr_t(address));
+   void *const map =
+      mmap(place, size, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (place ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+   if (map == MAP_FAILED)
+      return nullptr;
+   if (!place || map == place)
+      return static_cast<uint8_t *>(map);
+   munmap(map, size); // a Linux before 4.17 takes the address for a hint
+   return nullptr;
+}
+
+/// Maps pages whose address a later process can probably have again. Linux does not choose this
+/// range by itself, so other mappings of a replaying process are elsewhere.
+uint8_t *map_to_capture(uint64_t size)
+{
+   constexpr uint64_t first_address = uint64_t(1) << 45, last_address = uint64_t(1) << 46;
    static std::atomic<uint64_t> next_address = first_address;
+   for (int attempt = 0; attempt < 16; attempt++) {
+      const uint64_t address = next_address.fetch_add(size + page_size);
+      if (address >= last_address - size)
+         break;
+      if (uint8_t *map = map_private(address, size))
+         return map;
+   }
+   return map_private(0, size);
+}
+
+/// Memory for bufferDeviceAddressCaptureReplay: of the captured address, or, if that is 0, of an
+/// address to capture.
+Provided allocate_replayable(const PhysicalDevice *pdev, DeviceMemory *memory, uint64_t captured)
+{
    if (!reserve_heap(pdev, memory->mapped_size))
       return heap_is_full;
-   const bool replays = address;
-   for (int attempt = 0; attempt < (replays ? 1 : 16); attempt++) {
-      const uint64_t wanted =
-         replays ? address : next_address.fetch_add(memory->mapped_size + page_size);
-      if (!replays && wanted >= last_address - memory->mapped_size)
-         break;
-      void *const place = reinterpret_cast<void *>(uintptr_t(wanted));
-      void *const map =
-         mmap(place, memory->mapped_size, PROT_READ | PROT_WRITE,
-              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-      if (map == place) {
-         memory->map = static_cast<uint8_t *>(map);
-         memory->has_own_mapping = true;
-         return {};
-      }
-      // A Linux before 4.17 takes the address for a hint.
-      if (map != MAP_FAILED)
-         munmap(map, memory->mapped_size);
-   }
+   memory->map =
+      captured ? map_private(captured, memory->mapped_size) : map_to_capture(memory->mapped_size);
+   memory->has_own_mapping = memory->map;
+   if (memory->map)
+      return {};
    release_heap(memory->mapped_size);
-   return {replays ? VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS : VK_ERROR_OUT_OF_DEVICE_MEMORY,
+   return {captured ? VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS : VK_ERROR_OUT_OF_DEVICE_MEMORY,
            "the address is not free"};
 }
 
