@@ -199,7 +199,7 @@ uint8_t *map_private(uint64_t address, uint64_t size)
 /// range by itself, so other mappings of a replaying process are elsewhere.
 uint8_t *map_to_capture(uint64_t size)
 {
-   constexpr uint64_t first_address = uint64_t(1) << 45, last_address = uint64_t(1) << 46;
+   constexpr uint64_t first_address = uint64_t(1) << 38, last_address = uint64_t(1) << 40;
    static std::atomic<uint64_t> next_address = first_address;
    for (int attempt = 0; attempt < 16; attempt++) {
       const uint64_t address = next_address.fetch_add(size + page_size);
