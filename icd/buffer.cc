@@ -10,7 +10,6 @@
 #include "weft_entrypoints.h"
 
 #include "vk_log.h"
-#include "vk_util.h"
 
 using namespace weft;
 
@@ -52,13 +51,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_BindBufferMemory2(VkDevice, uint32_t bindInf
 {
    for (uint32_t i = 0; i < bindInfoCount; i++) {
       VK_FROM_HANDLE(Buffer, buffer, pBindInfos[i].buffer);
-      VK_FROM_HANDLE(DeviceMemory, memory, pBindInfos[i].memory);
-      buffer->address = memory->map + pBindInfos[i].memoryOffset;
-
-      const VkBindMemoryStatusKHR *status =
-         vk_find_struct_const(pBindInfos[i].pNext, BIND_MEMORY_STATUS_KHR);
-      if (status)
-         *status->pResult = VK_SUCCESS;
+      buffer->address = bind_to_memory(pBindInfos[i]);
    }
    return VK_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include "vk_device_memory.h"
+#include "vk_util.h"
 
 #include <cstdint>
 #include <sys/types.h>
@@ -28,5 +29,17 @@ struct DeviceMemory {
 uint64_t heap_usage();
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(DeviceMemory, vk.base, VkDeviceMemory, VK_OBJECT_TYPE_DEVICE_MEMORY)
+
+/// The address to which VkBindBufferMemoryInfo or VkBindImageMemoryInfo binds. Fills in the status
+/// that their chain may have.
+template <typename BindInfo>
+uint8_t *bind_to_memory(const BindInfo &info)
+{
+   VK_FROM_HANDLE(DeviceMemory, memory, info.memory);
+   const VkBindMemoryStatusKHR *status = vk_find_struct_const(info.pNext, BIND_MEMORY_STATUS_KHR);
+   if (status)
+      *status->pResult = VK_SUCCESS;
+   return memory->map + info.memoryOffset;
+}
 
 } // namespace weft

@@ -13,7 +13,6 @@
 
 #include "vk_format.h"
 #include "vk_log.h"
-#include "vk_util.h"
 
 #include <algorithm>
 #include <bit>
@@ -166,13 +165,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_BindImageMemory2(VkDevice, uint32_t bindInfo
 {
    for (uint32_t i = 0; i < bindInfoCount; i++) {
       VK_FROM_HANDLE(Image, image, pBindInfos[i].image);
-      VK_FROM_HANDLE(DeviceMemory, memory, pBindInfos[i].memory);
-      image->address = memory->map + pBindInfos[i].memoryOffset;
-
-      const VkBindMemoryStatusKHR *status =
-         vk_find_struct_const(pBindInfos[i].pNext, BIND_MEMORY_STATUS_KHR);
-      if (status)
-         *status->pResult = VK_SUCCESS;
+      image->address = bind_to_memory(pBindInfos[i]);
    }
    return VK_SUCCESS;
 }
