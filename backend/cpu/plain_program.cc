@@ -126,10 +126,16 @@ ProgramResult link_file(ProgramFile file, const CpuFeatures &cpu, const CachePla
    return Error{"compiled program: it holds a shader, not a program"};
 }
 
-ProgramResult deserialize(std::span<const std::byte> bytes, const CpuFeatures &cpu)
+ProgramResult read_program(std::span<const std::byte> bytes, const CpuFeatures &cpu,
+                           const CachePlace &place)
 {
    Result<ProgramFile> file = read_program_file(bytes);
-   return file ? link_file(std::move(*file), cpu, {}) : ProgramResult(file.error());
+   return file ? link_file(std::move(*file), cpu, place) : ProgramResult(file.error());
+}
+
+ProgramResult deserialize(std::span<const std::byte> bytes, const CpuFeatures &cpu)
+{
+   return read_program(bytes, cpu, {});
 }
 
 } // namespace weft::cpu

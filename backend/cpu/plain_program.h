@@ -31,5 +31,7 @@ ProgramResult with_plain_program(std::shared_ptr<const Program>, std::shared_ptr
 /// Links the program of a file that has a place.
 struct ProgramFile;
 ProgramResult link_file(ProgramFile, const CpuFeatures &, const CachePlace &);
+/// deserialize() of a program that has a place.
+ProgramResult read_program(std::span<const std::byte>, const CpuFeatures &, const CachePlace &);
 
 } // namespace weft::cpu

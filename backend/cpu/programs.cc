@@ -77,11 +77,8 @@ private:
       try {
          const CachePlace place = {cache, cache ? key_of(choice.decisions) : CacheKey()};
          if (const auto bytes = cache ? cache->read(place.key) : std::nullopt) {
-            ProgramResult program = on_large_stack([&]() -> ProgramResult {
-               Result<ProgramFile> file = read_program_file(*bytes);
-               return file ? link_file(std::move(*file), *shader->cpu, place)
-                           : ProgramResult(file.error());
-            });
+            ProgramResult program =
+               on_large_stack([&] { return read_program(*bytes, *shader->cpu, place); });
             if (program)
                return choice.promise->set_value(std::move(program));
          }
