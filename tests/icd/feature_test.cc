@@ -397,7 +397,8 @@ TEST_F(FeatureTest, ClocksAdvance)
          const uint i = gl_LocalInvocationIndex;
          data[4 * i] = clockARB(); data[4 * i + 2] = packUint2x32(clockRealtime2x32EXT());
          for (uint k = 0; k < 100; k++) { slow[i] = k * i; barrier(); }
-         data[4 * i + 1] = clockARB() + uint64_t(slow[i] & 0u); data[4 * i + 3] = clockRealtimeEXT();
+         data[4 * i + 1] = clockARB() + uint64_t(slow[i] & 0u);
+         data[4 * i + 3] = clockRealtimeEXT();
       })";
    const TestBuffer out = run_shader(glsl, 32 * 32);
    for (uint32_t i = 0; i < 64; i++)

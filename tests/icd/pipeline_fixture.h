@@ -21,6 +21,20 @@ layout(constant_id = 8) const bool third = false;
 layout(set = 0, binding = 0) buffer Out { uint data[]; };
 void main() { data[0] = first; data[1] = second; data[2] = third ? 1 : 0; data[3] = gl_SubgroupSize; })";
 
+/// The push constant decides the way of a dispatch: each has a program of its own.
+inline const char *const two_ways = R"(
+layout(local_size_x = 1) in;
+layout(push_constant) uniform Push { uint way; };
+layout(set = 0, binding = 0) buffer Out { uint data[]; };
+#define STEP(n) x = (x ^ way) * (2 * n + 3) + (x >> (n + 1));
+#define STEPS(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n)
+void main()
+{
+   uint x = data[0];
+   if (way == 0) { STEPS(0) STEPS(0) } else { STEPS(1) STEPS(1) }
+   data[1] = x;
+})";
+
 class PipelineTest : public IcdTest {
 protected:
    void SetUp() override
