@@ -77,6 +77,31 @@ static bool handle_conversion(struct vtn_builder *b, uint32_t opcode, const uint
    return true;
 }
 
+/* Translates OpSpecConstantOp with OpFConvert, the only arithmetic of floats that Vulkan allows
+ * there. */
+static bool handle_constant_conversion(struct vtn_builder *b, const uint32_t *w, unsigned count)
+{
+   if (count != 5 || w[3] != SpvOpFConvert)
+      return false;
+   struct vtn_type *type = vtn_get_type(b, w[1]);
+   const struct glsl_type *result = type->type, *source = vtn_get_value_type(b, w[4])->type;
+   if (!vtn_is_bits_only_float(result) && !vtn_is_bits_only_float(source))
+      return false;
+   const unsigned components = glsl_get_vector_elements(result);
+   vtn_fail_if(components == 0 || glsl_get_vector_elements(source) != components,
+               "OpFConvert to another number of components");
+
+   const nir_constant *operand = vtn_value(b, w[4], vtn_value_type_constant)->constant;
+   const enum glsl_base_type from = component_type(source), to = component_type(result);
+   const nir_op op = conversion(b, SpvOpFConvert, from, to);
+   struct vtn_value *value = vtn_push_value(b, w[2], vtn_value_type_constant);
+   value->type = type;
+   value->constant = rzalloc(b, nir_constant);
+   for (unsigned i = 0; i < components; i++)
+      value->constant->values[i] = weft_convert_small_constant(operand->values[i], op, from, to);
+   return true;
+}
+
 /* Translates OpDot; the sum is in f32. */
 static bool handle_dot(struct vtn_builder *b, const uint32_t *w)
 {
@@ -106,6 +131,8 @@ bool weft_handle_small_floats(struct vtn_builder *b, uint32_t opcode, const uint
    case SpvOpConvertSToF:
    case SpvOpConvertUToF:
       return handle_conversion(b, opcode, w);
+   case SpvOpSpecConstantOp:
+      return handle_constant_conversion(b, w, count);
    case SpvOpDot:
       return handle_dot(b, w);
    default:

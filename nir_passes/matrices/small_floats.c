@@ -167,3 +167,22 @@ nir_def *weft_convert_small_float(nir_builder *b, nir_def *value, nir_op op,
       value = to_f32(b, value, op, to);
    return to_small ? weft_f32_to_small_float(b, value, to, saturate) : nir_build_alu1(b, op, value);
 }
+
+nir_const_value weft_convert_small_constant(nir_const_value value, nir_op op,
+                                            enum glsl_base_type from, enum glsl_base_type to)
+{
+   static const nir_shader_compiler_options options = {0};
+   nir_builder b = nir_builder_init_simple_shader(MESA_SHADER_COMPUTE, &options, "constant");
+   nir_def *operand = nir_build_imm(&b, 1, glsl_base_type_get_bit_size(from), &value);
+   nir_def *result = weft_convert_small_float(&b, operand, op, from, to, false);
+   /* Folding keeps an instruction that has a use, as the last one. */
+   nir_variable *variable =
+      nir_local_variable_create(b.impl, glsl_uintN_t_type(result->bit_size), "result");
+   nir_store_var(&b, variable, result, 1);
+   nir_opt_constant_folding(b.shader);
+   const nir_intrinsic_instr *store =
+      nir_instr_as_intrinsic(nir_block_last_instr(nir_start_block(b.impl)));
+   const nir_const_value folded = nir_src_as_const_value(store->src[1])[0];
+   ralloc_free(b.shader);
+   return folded;
+}

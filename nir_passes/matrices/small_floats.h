@@ -29,6 +29,10 @@ nir_def *weft_f32_to_small_float(nir_builder *b, nir_def *value, enum glsl_base_
 nir_def *weft_convert_small_float(nir_builder *b, nir_def *value, nir_op op,
                                   enum glsl_base_type from, enum glsl_base_type to, bool saturate);
 
+/* The same conversion of a constant, without saturation. */
+nir_const_value weft_convert_small_constant(nir_const_value value, nir_op op,
+                                            enum glsl_base_type from, enum glsl_base_type to);
+
 bool weft_is_small_float(enum glsl_base_type type);
 
 #ifdef __cplusplus
