@@ -227,7 +227,7 @@ bool is_layer(const std::string &path)
 Driver choose_driver(const Paths &paths, uint64_t index)
 {
    std::vector<Driver> drivers;
-   for (const char *isa : {"avx512", "avx2"}) {
+   for (const char *isa : {"amx", "avx512", "avx2"}) {
       for (const bool split : {true, false}) {
          const Driver driver = {isa, split};
          if (std::ranges::any_of(paths, [&](const auto &path) {
@@ -248,7 +248,7 @@ std::vector<uint32_t> choose_paths(const Settings &settings, const Paths &paths,
    const auto there = [&](const std::string &name) {
       return std::ranges::any_of(paths, [&](const auto &path) { return path->name() == name; });
    };
-   const bool avx512_below = driver.isa == "avx512";
+   const bool avx512_below = driver.isa == "amx" || driver.isa == "avx512";
    const auto isa = [&](bool avx512) {
       return avx512 && there("tiles/avx512") ? std::string("/avx512") : std::string("/avx2");
    };

@@ -223,8 +223,11 @@ std::vector<std::unique_ptr<Path>> make_paths(const VulkanFiles &files,
    // These paths come first, because they query the machine before the environment changes.
    for (const runner::Path &path : runner::all_paths())
       list.push_back(std::make_unique<InProcess>(path));
+   const cpu::CpuFeatures &host = cpu::host_features();
    for (const char *kind : {"registers", "tiles", "split"}) {
-      if (cpu::host_features().instruction_set >= cpu::InstructionSet::avx512)
+      if (host.amx)
+         list.push_back(std::make_unique<ThroughVulkan>(files, kind, "amx"));
+      if (host.instruction_set >= cpu::InstructionSet::avx512)
          list.push_back(std::make_unique<ThroughVulkan>(files, kind, "avx512"));
       list.push_back(std::make_unique<ThroughVulkan>(files, kind, "avx2"));
    }
