@@ -89,14 +89,15 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateDescriptorPool(
    pool->alloc = pAllocator ? *pAllocator : device->vk.alloc;
    list_inithead(&pool->sets);
    pool->sets_left = pCreateInfo->maxSets;
+   const VkMutableDescriptorTypeCreateInfoEXT *mutable_info =
+      vk_find_struct_const(pCreateInfo->pNext, MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT);
    for (uint32_t i = 0; i < pCreateInfo->poolSizeCount; i++) {
       const VkDescriptorPoolSize &size = pCreateInfo->pPoolSizes[i];
       if (is_dynamic(size.type))
          pool->dynamic_left += size.descriptorCount;
-      else if (size.type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
-         pool->bytes_left += size.descriptorCount;
       else
-         pool->bytes_left += uint64_t(size.descriptorCount) * descriptor_bytes(size.type, 1);
+         pool->bytes_left +=
+            uint64_t(size.descriptorCount) * descriptor_bytes(size.type, mutable_info, i);
    }
 
    // Every inline uniform block is rounded up to whole descriptors.

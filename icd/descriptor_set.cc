@@ -46,8 +46,7 @@ public:
    bool valid() const { return binding && size() > 0; }
    uint32_t size() const
    {
-      return is_dynamic(binding->type) ? sizeof(cpu::BufferDescriptor)
-                                       : descriptor_bytes(binding->type, 1);
+      return is_dynamic(binding->type) ? sizeof(cpu::BufferDescriptor) : binding->stride;
    }
    void *descriptor() const
    {
@@ -55,6 +54,8 @@ public:
          return &storage.dynamic[binding->dynamic_index + element];
       return storage.data + binding->offset + element * size();
    }
+
+   VkDescriptorType type() const { return binding->type; }
 
    /// Null if the descriptor's sampler is written with it.
    const SamplerDescriptor *immutable_sampler() const
@@ -111,18 +112,24 @@ SamplerDescriptor sampler_of(const Cursor &cursor, const VkDescriptorImageInfo &
    return sampler ? sampler->descriptor : SamplerDescriptor{};
 }
 
+/// Writes the sampler of a descriptor, at its end.
+void write_sampler(const Cursor &cursor, const SamplerDescriptor &sampler)
+{
+   memcpy(static_cast<uint8_t *>(cursor.descriptor()) + cursor.size() - sizeof(sampler), &sampler,
+          sizeof(sampler));
+}
+
 void write_descriptor(const Cursor &cursor, VkDescriptorType type,
                       const VkDescriptorImageInfo &info)
 {
    switch (type) {
-   case VK_DESCRIPTOR_TYPE_SAMPLER: {
-      const SamplerDescriptor descriptor = sampler_of(cursor, info);
-      memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
+   case VK_DESCRIPTOR_TYPE_SAMPLER:
+      write_sampler(cursor, sampler_of(cursor, info));
       break;
-   }
    case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER: {
-      const CombinedDescriptor descriptor = {image_of(info), sampler_of(cursor, info)};
+      const SampledImageDescriptor descriptor = image_of(info);
       memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
+      write_sampler(cursor, sampler_of(cursor, info));
       break;
    }
    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE: {
@@ -136,13 +143,6 @@ void write_descriptor(const Cursor &cursor, VkDescriptorType type,
       break;
    }
    }
-}
-
-/// Writes the sampler of a descriptor, at its end.
-void write_sampler(const Cursor &cursor, const SamplerDescriptor &sampler)
-{
-   memcpy(static_cast<uint8_t *>(cursor.descriptor()) + cursor.size() - sizeof(sampler), &sampler,
-          sizeof(sampler));
 }
 
 /// An object in memory that need not be aligned.
@@ -163,6 +163,18 @@ void write_inline_data(const DescriptorStorage &storage, uint32_t binding, uint3
       memcpy(storage.data + b->offset + offset, data, size);
 }
 
+/// If one of both elements is mutable, the other has its type and may be smaller.
+void copy_descriptor(const Cursor &from, const Cursor &to)
+{
+   const uint32_t bytes = std::min(from.size(), to.size());
+   const bool is_sampler =
+      from.type() == VK_DESCRIPTOR_TYPE_SAMPLER || to.type() == VK_DESCRIPTOR_TYPE_SAMPLER;
+   const auto place = [&](const Cursor &cursor) {
+      return static_cast<uint8_t *>(cursor.descriptor()) + (is_sampler ? cursor.size() - bytes : 0);
+   };
+   memcpy(place(to), place(from), bytes);
+}
+
 void copy_descriptors(const VkCopyDescriptorSet &copy)
 {
    VK_FROM_HANDLE(DescriptorSet, src, copy.srcSet);
@@ -177,9 +189,8 @@ void copy_descriptors(const VkCopyDescriptorSet &copy)
    Cursor from(src->storage, copy.srcBinding, copy.srcArrayElement);
    Cursor to(dst->storage, copy.dstBinding, copy.dstArrayElement);
    for (uint32_t i = 0; i < copy.descriptorCount && from.valid() && to.valid(); i++) {
-      const SamplerDescriptor *sampler = to.immutable_sampler();
-      memcpy(to.descriptor(), from.descriptor(), from.size());
-      if (sampler)
+      copy_descriptor(from, to);
+      if (const SamplerDescriptor *sampler = to.immutable_sampler())
          write_sampler(to, *sampler);
       from.next();
       to.next();
@@ -194,8 +205,7 @@ void write_immutable_samplers(const DescriptorStorage &storage, uint32_t size)
       const DescriptorBinding &b = storage.layout->bindings[i];
       if (b.sampler == no_sampler)
          continue;
-      const uint32_t bytes = descriptor_bytes(b.type, 1);
-      for (uint32_t e = 0; e < b.count && b.offset + (e + 1) * bytes <= size; e++) {
+      for (uint32_t e = 0; e < b.count && b.offset + (e + 1) * b.stride <= size; e++) {
          Cursor cursor(storage, b.number, e);
          write_sampler(cursor, *cursor.immutable_sampler());
       }

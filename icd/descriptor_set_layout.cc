@@ -18,28 +18,52 @@
 
 namespace weft {
 
-uint32_t descriptor_bytes(VkDescriptorType type, uint32_t count)
+uint32_t descriptor_bytes(VkDescriptorType type)
 {
    switch (type) {
    case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
    case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
-      return count * sizeof(cpu::BufferDescriptor);
+      return sizeof(cpu::BufferDescriptor);
    case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER:
    case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
-      return count * sizeof(TexelDescriptor);
+      return sizeof(TexelDescriptor);
    case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
-      return count * sizeof(ImageDescriptor);
+      return sizeof(ImageDescriptor);
    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
-      return count * sizeof(SampledImageDescriptor);
+      return sizeof(SampledImageDescriptor);
    case VK_DESCRIPTOR_TYPE_SAMPLER:
-      return count * sizeof(SamplerDescriptor);
+      return sizeof(SamplerDescriptor);
    case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
-      return count * sizeof(CombinedDescriptor);
+      return sizeof(CombinedDescriptor);
    case VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK:
-      return align(count, sizeof(cpu::BufferDescriptor));
+      return 1;
    default:
       return 0;
    }
+}
+
+uint32_t descriptor_bytes(VkDescriptorType type, const VkMutableDescriptorTypeCreateInfoEXT *info,
+                          uint32_t index)
+{
+   if (type != VK_DESCRIPTOR_TYPE_MUTABLE_EXT)
+      return descriptor_bytes(type);
+   if (!info || index >= info->mutableDescriptorTypeListCount ||
+       info->pMutableDescriptorTypeLists[index].descriptorTypeCount == 0)
+      return sizeof(CombinedDescriptor);
+   const VkMutableDescriptorTypeListEXT &list = info->pMutableDescriptorTypeLists[index];
+   uint32_t largest = 0;
+   for (uint32_t i = 0; i < list.descriptorTypeCount; i++) {
+      const uint32_t bytes = descriptor_bytes(list.pDescriptorTypes[i]);
+      if (bytes == 0)
+         return 0;
+      largest = std::max(largest, bytes);
+   }
+   return largest;
+}
+
+uint32_t DescriptorBinding::bytes_of(uint32_t elements) const
+{
+   return align(elements * stride, sizeof(cpu::BufferDescriptor));
 }
 
 const DescriptorBinding *DescriptorSetLayout::find(uint32_t number) const
@@ -67,7 +91,7 @@ uint32_t DescriptorSetLayout::pool_bytes_with(uint32_t variable_count) const
    if (binding_count == 0)
       return 0;
    const DescriptorBinding &last = bindings[binding_count - 1];
-   return last.offset + descriptor_bytes(last.type, std::min(variable_count, last.count));
+   return last.offset + last.bytes_of(std::min(variable_count, last.count));
 }
 
 } // namespace weft
@@ -109,7 +133,7 @@ void lay_out(DescriptorSetLayout *layout)
    for (uint32_t i = 0; i < layout->binding_count; i++) {
       DescriptorBinding &b = layout->bindings[i];
       b.offset = layout->data_size;
-      layout->data_size += descriptor_bytes(b.type, b.count);
+      layout->data_size += b.bytes_of(b.count);
       b.dynamic_index = layout->dynamic_count;
       if (is_dynamic(b.type))
          layout->dynamic_count += b.count;
@@ -139,6 +163,8 @@ weft_CreateDescriptorSetLayout(VkDevice _device, const VkDescriptorSetLayoutCrea
 
    const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags_info =
       vk_find_struct_const(pCreateInfo->pNext, DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
+   const VkMutableDescriptorTypeCreateInfoEXT *mutable_info =
+      vk_find_struct_const(pCreateInfo->pNext, MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT);
    for (uint32_t i = 0; i < pCreateInfo->bindingCount; i++) {
       const VkDescriptorSetLayoutBinding &b = pCreateInfo->pBindings[i];
       if (b.descriptorCount == 0)
@@ -148,6 +174,7 @@ weft_CreateDescriptorSetLayout(VkDevice _device, const VkDescriptorSetLayoutCrea
          .type = b.descriptorType,
          .flags = flags_info && flags_info->bindingCount > 0 ? flags_info->pBindingFlags[i] : 0,
          .count = b.descriptorCount,
+         .stride = descriptor_bytes(b.descriptorType, mutable_info, i),
          .sampler = add_samplers(layout, b),
       };
    }
@@ -175,6 +202,8 @@ VKAPI_ATTR void VKAPI_CALL weft_GetDescriptorSetLayoutSupport(
    uint64_t descriptors = 0, dynamic = 0;
    bool known_kinds = true;
    const VkDescriptorSetLayoutBinding *last = nullptr;
+   const VkMutableDescriptorTypeCreateInfoEXT *mutable_info =
+      vk_find_struct_const(pCreateInfo->pNext, MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT);
    for (uint32_t i = 0; i < pCreateInfo->bindingCount; i++) {
       const VkDescriptorSetLayoutBinding &b = pCreateInfo->pBindings[i];
       if (!last || b.binding > last->binding)
@@ -183,7 +212,7 @@ VKAPI_ATTR void VKAPI_CALL weft_GetDescriptorSetLayoutSupport(
          continue;
       if (is_dynamic(b.descriptorType))
          dynamic += b.descriptorCount;
-      else if (descriptor_bytes(b.descriptorType, 1) == 0)
+      else if (descriptor_bytes(b.descriptorType, mutable_info, i) == 0)
          known_kinds = false;
       else if (b.descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
          descriptors += DIV_ROUND_UP(uint64_t(b.descriptorCount), sizeof(cpu::BufferDescriptor));

@@ -3,8 +3,9 @@
 
 /// The layout of a set's descriptors in memory. A buffer's descriptor is a cpu::BufferDescriptor.
 /// texel_descriptor.h has the descriptors of images and samplers. The data of an inline uniform
-/// block lies among them. Dynamic buffers are separate, because their addresses are known only when
-/// a set is bound:
+/// block lies among them. A mutable element has room for its largest type; a sampler lies at its
+/// end, other descriptors at its beginning. Dynamic buffers are separate, because their addresses
+/// are known only when a set is bound:
 ///
 ///   data:     | binding 0 [0] | binding 0 [1] | binding 3: inline data | binding 4 [0] | ...
 ///             (16-byte units)
@@ -31,9 +32,12 @@ struct DescriptorBinding {
    VkDescriptorType type;
    VkDescriptorBindingFlags flags;
    uint32_t count;         ///< array elements; bytes of an inline uniform block
+   uint32_t stride;        ///< bytes of an element in the set's data; 0 for dynamic buffers
    uint32_t offset;        ///< bytes from the start of the set's data
    uint32_t dynamic_index; ///< number of its first element among the set's dynamic buffers
    uint32_t sampler;       ///< number of its first immutable sampler, or no_sampler
+
+   uint32_t bytes_of(uint32_t elements) const;
 };
 
 struct DescriptorSetLayout {
@@ -61,7 +65,13 @@ inline bool is_dynamic(VkDescriptorType type)
           type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
 }
 
-/// The size in a set's data of `count` elements (or bytes of inline data); 0 for unsupported types.
-uint32_t descriptor_bytes(VkDescriptorType type, uint32_t count);
+/// The size of a descriptor in a set's data, 1 for a byte of inline data; 0 for unsupported types.
+uint32_t descriptor_bytes(VkDescriptorType);
+
+/// The same of a type that may be VK_DESCRIPTOR_TYPE_MUTABLE_EXT: an element then has room for each
+/// type of the list with the number `index`. Without a list it has room for every type
+/// (vkCreateDescriptorPool); 0 if an element of the list is not supported.
+uint32_t descriptor_bytes(VkDescriptorType, const VkMutableDescriptorTypeCreateInfoEXT *,
+                          uint32_t index);
 
 } // namespace weft

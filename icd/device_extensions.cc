@@ -44,6 +44,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_timeline_semaphore = true;
    e->KHR_uniform_buffer_standard_layout = true;
    e->KHR_vulkan_memory_model = true;
+   e->EXT_descriptor_indexing = true;
    e->EXT_host_query_reset = true;
    e->EXT_sampler_filter_minmax = true;
    e->EXT_scalar_block_layout = true;
@@ -106,12 +107,14 @@ void get_device_extensions(vk_device_extension_table *e)
    e->EXT_shader_float8 = advertises_matrices_of(ComponentType::e4m3);
    e->EXT_memory_budget = true;
    e->EXT_memory_priority = true;
+   e->EXT_mutable_descriptor_type = true;
    e->EXT_nested_command_buffer = true;
    e->EXT_pageable_device_local_memory = true;
    e->EXT_pipeline_robustness = true;
    e->EXT_robustness2 = true;
    e->EXT_shader_atomic_float = true;
    e->EXT_shader_atomic_float2 = true;
+   e->VALVE_mutable_descriptor_type = true;
 }
 
 } // namespace weft

@@ -144,6 +144,7 @@ void get_api_features(vk_features *f)
    f->robustBufferAccess2 = true;
    f->robustImageAccess2 = true;
 
+   f->descriptorIndexing = true;
    f->descriptorBindingUniformBufferUpdateAfterBind = true;
    f->descriptorBindingStorageBufferUpdateAfterBind = true;
    f->descriptorBindingUniformTexelBufferUpdateAfterBind = true;
@@ -171,6 +172,7 @@ void get_api_features(vk_features *f)
    f->pipelineExecutableInfo = true;
    f->shaderObject = true;
    f->memoryPriority = true;
+   f->mutableDescriptorType = true;
    f->pageableDeviceLocalMemory = true;
 }
 

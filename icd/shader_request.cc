@@ -68,10 +68,11 @@ void read_bindings(SetLayouts layouts, ShaderRequest *request)
             .binding = b.number,
             .slot = s,
             .offset = b.offset,
-            .stride = descriptor_bytes(b.type, 1),
+            .stride = b.stride,
             .count = b.count,
             .inline_data = b.type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK,
             .variable_count = (b.flags & VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT) != 0,
+            .is_mutable = b.type == VK_DESCRIPTOR_TYPE_MUTABLE_EXT,
          };
          if (is_dynamic(b.type)) {
             out.slot = cpu::dynamic_slot;

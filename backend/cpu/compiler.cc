@@ -222,9 +222,9 @@ CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)
    key.add_bytes(cache_uuid());
    add_to_key(key, source);
    key.add(subgroup_size, bindings.size());
-   for (const auto &[set, binding, slot, offset, stride, count, inline_data, variable_count] :
-        bindings)
-      key.add(set, binding, slot, offset, stride, count, inline_data, variable_count);
+   for (const auto &[set, binding, slot, offset, stride, count, inline_data, variable_count,
+                     is_mutable] : bindings)
+      key.add(set, binding, slot, offset, stride, count, inline_data, variable_count, is_mutable);
    key.add(robust_buffer_access, native_tiles.has_value(), native_tiles.value_or(false),
            instruction_set.has_value(), instruction_set.value_or(InstructionSet::none));
    key.add(matrices.has_value());

@@ -59,7 +59,10 @@ Result<Descriptor> find_descriptor(nir_builder *b, std::span<const BindingLayout
       find_binding(bindings, var->data.descriptor_set, var->data.binding);
    if (!layout)
       return layout.error();
-   if (layout->inline_data || std::ranges::find(sizes, layout->stride) == sizes.end())
+   const bool holds_kind = std::ranges::any_of(sizes, [&](size_t size) {
+      return layout->is_mutable ? size <= layout->stride : size == layout->stride;
+   });
+   if (layout->inline_data || !holds_kind)
       return Error{"the binding " + std::to_string(var->data.binding) + " of the descriptor set " +
                    std::to_string(var->data.descriptor_set) + " is not " + kind};
    const DescriptorPlace place = descriptor_place(b, *layout, element_index(b, deref));

@@ -74,8 +74,8 @@ Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const Bind
                       {sizeof(SamplerDescriptor), sizeof(CombinedDescriptor)}, "a sampler");
    if (!sampler)
       return sampler.error();
-   if (sampler->bytes == sizeof(CombinedDescriptor))
-      sampler->offset = nir_iadd_imm(b, sampler->offset, offsetof(CombinedDescriptor, sampler));
+   sampler->offset =
+      nir_iadd_imm(b, sampler->offset, int64_t(sampler->bytes - sizeof(SamplerDescriptor)));
    return sample(b, image, *sampler, operands_of(tex));
 }
 

@@ -18,6 +18,9 @@ struct BindingLayout {
    /// The slot holds the binding's data itself (inline uniform block), not a descriptor.
    bool inline_data;
    bool variable_count = false; ///< a set may hold fewer elements than `count`
+   /// An element holds a descriptor of any kind that fits: a sampler at its end, another kind at
+   /// its beginning.
+   bool is_mutable = false;
 };
 
 } // namespace weft
