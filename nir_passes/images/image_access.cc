@@ -25,9 +25,14 @@ nir_def *load_texel_units(nir_builder *b, const Descriptor &image, gl_access_qua
                           const Texel &place, unsigned bytes)
 {
    const TexelUnits units = units_of(bytes);
-   nir_def *v = _nir_build_load_ssbo(
-      b, units.count, units.bytes * 8, image.buffer, texel_offset(b, place, bytes),
-      {._ = 0, .access = access, .align_mul = units.bytes, .align_offset = 0});
+   // Without ACCESS_NON_UNIFORM, the divergence analysis takes the image as the same in all
+   // invocations.
+   nir_def *v = _nir_build_load_ssbo(b, units.count, units.bytes * 8, image.buffer,
+                                     texel_offset(b, place, bytes),
+                                     {._ = 0,
+                                      .access = gl_access_qualifier(access | ACCESS_NON_UNIFORM),
+                                      .align_mul = units.bytes,
+                                      .align_offset = 0});
    return nir_pad_vector_imm_int(b, nir_u2u32(b, v), 0, 4);
 }
 
