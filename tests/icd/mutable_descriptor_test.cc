@@ -326,8 +326,9 @@ TEST_F(MutableDescriptorTest, Pools)
    };
    const auto sets_in = [&](const std::vector<VkMutableDescriptorTypeListEXT> &lists,
                             VkDescriptorSetLayout layout) {
-      const VkDescriptorPool from = make_pool({{VK_DESCRIPTOR_TYPE_MUTABLE_EXT, 2 * count}}, lists,
-                                              VK_DESCRIPTOR_POOL_CREATE_HOST_ONLY_BIT_EXT);
+      const VkDescriptorPool from = make_pool(
+         {{VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1}, {VK_DESCRIPTOR_TYPE_MUTABLE_EXT, 2 * count}},
+         lists, VK_DESCRIPTOR_POOL_CREATE_HOST_ONLY_BIT_EXT);
       uint32_t sets = 0;
       VkDescriptorSet set;
       VkResult result;
@@ -336,9 +337,12 @@ TEST_F(MutableDescriptorTest, Pools)
       EXPECT_EQ(result, VK_ERROR_OUT_OF_POOL_MEMORY);
       return sets;
    };
-   EXPECT_EQ(sets_in({{1, small.data()}}, layout_of(small)), 2u);
-   EXPECT_EQ(sets_in({{2, large.data()}}, layout_of(large)), 2u);
-   EXPECT_EQ(sets_in({{1, small.data()}}, layout_of(large)), 0u);
+   // The first size is no mutable one, so its list does not matter.
+   const VkMutableDescriptorTypeListEXT small_list = {1, small.data()},
+                                        large_list = {2, large.data()};
+   EXPECT_EQ(sets_in({large_list, small_list}, layout_of(small)), 2u);
+   EXPECT_EQ(sets_in({small_list, large_list}, layout_of(large)), 2u);
+   EXPECT_EQ(sets_in({large_list, small_list}, layout_of(large)), 0u);
    EXPECT_EQ(sets_in({}, layout_of(large)), 2u);
 }
 
