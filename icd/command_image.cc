@@ -12,7 +12,9 @@
 #include "vk_format.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 
 using namespace weft;
 
@@ -45,11 +47,13 @@ struct CopyBoxes : Command {
    const BoxCopy *boxes() const { return reinterpret_cast<const BoxCopy *>(this + 1); }
 };
 
+using TexelBytes = std::array<uint8_t, 16>;
+
 struct ClearBox : Command {
    BoxPlace place;
    Box box;
    uint32_t texel_bytes;
-   uint8_t texel[16];
+   TexelBytes texel;
 };
 
 bool run_box_copy(Queue *, const Command *command)
@@ -72,7 +76,7 @@ bool run_box_clear(Queue *, const Command *command)
       for (uint32_t row = 0; row < clear->box.rows; row++) {
          uint8_t *to = clear->place.row(slice, row);
          for (uint64_t byte = 0; byte < clear->box.row_bytes; byte += clear->texel_bytes)
-            memcpy(to + byte, clear->texel, clear->texel_bytes);
+            memcpy(to + byte, clear->texel.data(), clear->texel_bytes);
       }
    }
    return true;
@@ -121,6 +125,28 @@ void record_copies(CommandBuffer *cmd, uint32_t count, const Region *regions, F 
    copy->run = run_box_copy;
    copy->count = count;
    std::transform(regions, regions + count, copy->boxes(), box_copy);
+}
+
+void record_clears(CommandBuffer *cmd, const Image &image, const TexelBytes &texel,
+                   std::span<const VkImageSubresourceRange> ranges)
+{
+   const bool is_3d = image.vk.image_type == VK_IMAGE_TYPE_3D;
+   for (const VkImageSubresourceRange &range : ranges) {
+      const uint32_t levels = vk_image_subresource_level_count(&image.vk, &range);
+      for (uint32_t l = range.baseMipLevel; l < range.baseMipLevel + levels; l++) {
+         const ImageLevel &level = image.level(l);
+         auto *clear = record<ClearBox>(cmd);
+         if (!clear)
+            return;
+         clear->run = run_box_clear;
+         clear->place = {image.slice(l, is_3d ? 0 : range.baseArrayLayer), level.row_pitch,
+                         level.slice_pitch};
+         clear->box = {level.row_pitch, level.extent.height,
+                       is_3d ? level.slices : vk_image_subresource_layer_count(&image.vk, &range)};
+         clear->texel_bytes = image.layout.texel_bytes;
+         clear->texel = texel;
+      }
+   }
 }
 
 } // namespace
@@ -181,24 +207,22 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdClearColorImage(VkCommandBuffer commandBuffer
 {
    VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
    VK_FROM_HANDLE(Image, image, _image);
-   uint8_t texel[16] = {};
-   util_format_pack_rgba(vk_format_to_pipe_format(image->vk.format), texel, pColor, 1);
-   for (uint32_t i = 0; i < rangeCount; i++) {
-      const VkImageSubresourceRange &range = pRanges[i];
-      const uint32_t levels = vk_image_subresource_level_count(&image->vk, &range);
-      for (uint32_t l = range.baseMipLevel; l < range.baseMipLevel + levels; l++) {
-         const ImageLevel &level = image->level(l);
-         const bool is_3d = image->vk.image_type == VK_IMAGE_TYPE_3D;
-         auto *clear = record<ClearBox>(cmd);
-         if (!clear)
-            return;
-         clear->run = run_box_clear;
-         clear->place = {image->slice(l, is_3d ? 0 : range.baseArrayLayer), level.row_pitch,
-                         level.slice_pitch};
-         clear->box = {level.row_pitch, level.extent.height,
-                       is_3d ? level.slices : vk_image_subresource_layer_count(&image->vk, &range)};
-         clear->texel_bytes = image->layout.texel_bytes;
-         memcpy(clear->texel, texel, sizeof(texel));
-      }
-   }
+   TexelBytes texel = {};
+   util_format_pack_rgba(vk_format_to_pipe_format(image->vk.format), texel.data(), pColor, 1);
+   record_clears(cmd, *image, texel, {pRanges, rangeCount});
+}
+
+// Vulkan requires a queue with graphics, but the Vulkan CTS clears depths on queues that compute.
+VKAPI_ATTR void VKAPI_CALL weft_CmdClearDepthStencilImage(VkCommandBuffer commandBuffer,
+                                                          VkImage _image, VkImageLayout,
+                                                          const VkClearDepthStencilValue *pValue,
+                                                          uint32_t rangeCount,
+                                                          const VkImageSubresourceRange *pRanges)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   VK_FROM_HANDLE(Image, image, _image);
+   TexelBytes texel = {};
+   util_format_pack_z_float(vk_format_to_pipe_format(image->vk.format), texel.data(),
+                            &pValue->depth, 1);
+   record_clears(cmd, *image, texel, {pRanges, rangeCount});
 }

@@ -42,11 +42,6 @@ VKAPI_ATTR void VKAPI_CALL weft_GetImageSparseMemoryRequirements2(
 
 VKAPI_ATTR void VKAPI_CALL weft_CmdBlitImage2(VkCommandBuffer, const VkBlitImageInfo2 *) {}
 VKAPI_ATTR void VKAPI_CALL weft_CmdResolveImage2(VkCommandBuffer, const VkResolveImageInfo2 *) {}
-VKAPI_ATTR void VKAPI_CALL weft_CmdClearDepthStencilImage(VkCommandBuffer, VkImage, VkImageLayout,
-                                                          const VkClearDepthStencilValue *,
-                                                          uint32_t, const VkImageSubresourceRange *)
-{
-}
 VKAPI_ATTR void VKAPI_CALL weft_CmdClearAttachments(VkCommandBuffer, uint32_t,
                                                     const VkClearAttachment *, uint32_t,
                                                     const VkClearRect *)

@@ -104,25 +104,38 @@ TEST_F(ImageTransferTest, Clears)
 {
    struct Case {
       VkFormat format;
-      VkClearColorValue color;
+      VkClearColorValue color; ///< or the depth, as R
       std::vector<uint8_t> texel;
    };
    const Case cases[] = {
+      {VK_FORMAT_D16_UNORM, {.float32 = {0.25f}}, {0x00, 0x40}},
+      {VK_FORMAT_D32_SFLOAT, {.float32 = {0.75f}}, {0x00, 0x00, 0x40, 0x3f}},
       {VK_FORMAT_R8G8B8A8_UNORM, {.float32 = {1, 0, 2, 0.2f}}, {255, 0, 255, 51}},
       {VK_FORMAT_R16G16_SINT, {.int32 = {-2, 0x1234}}, {0xfe, 0xff, 0x34, 0x12}},
       {VK_FORMAT_R8_UINT, {.uint32 = {77}}, {77}},
    };
    for (const Case &c : cases) {
       const uint32_t bytes = uint32_t(c.texel.size());
-      const TestImage image =
-         make_image({.format = c.format, .extent = {9, 4, 1}, .levels = 3, .layers = 3});
+      const VkImageAspectFlags aspect = aspect_of(c.format);
+      const bool is_color = aspect == VK_IMAGE_ASPECT_COLOR_BIT;
+      const TestImage image = make_image({
+         .format = c.format,
+         .extent = {9, 4, 1},
+         .levels = 3,
+         .layers = 3,
+         .usage = is_color ? VK_IMAGE_USAGE_STORAGE_BIT : VK_IMAGE_USAGE_SAMPLED_BIT,
+      });
       TestBuffer ones = make_buffer(9 * 4 * 3 * 4);
       memset(ones.map, 1, ones.size);
       for (uint32_t level = 0; level < 3; ++level)
          fill(image, ones, level);
-      const VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, 1, 2, 1, 1};
+      const VkImageSubresourceRange range = {aspect, 1, 2, 1, 1};
+      const VkClearDepthStencilValue depth = {c.color.float32[0], 0};
       VkCommandBuffer cmd = begin();
-      vkCmdClearColorImage(cmd, image.handle, VK_IMAGE_LAYOUT_GENERAL, &c.color, 1, &range);
+      if (is_color)
+         vkCmdClearColorImage(cmd, image.handle, VK_IMAGE_LAYOUT_GENERAL, &c.color, 1, &range);
+      else
+         vkCmdClearDepthStencilImage(cmd, image.handle, VK_IMAGE_LAYOUT_GENERAL, &depth, 1, &range);
       run(cmd);
       for (uint32_t level = 0; level < 3; ++level) {
          TestBuffer after = make_buffer(ones.size);
