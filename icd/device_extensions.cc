@@ -91,6 +91,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_shader_bfloat16 = advertises_matrices_of(ComponentType::bf16);
    e->KHR_shader_clock = true;
    e->KHR_shader_expect_assume = true;
+   e->KHR_shader_float_controls2 = true;
    e->KHR_shader_maximal_reconvergence = true;
    e->KHR_shader_quad_control = true;
    e->KHR_shader_subgroup_rotate = true;

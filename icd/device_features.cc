@@ -28,6 +28,7 @@ void get_shader_features(vk_features *f)
    f->uniformAndStorageBuffer8BitAccess = has_storage8;
    f->storagePushConstant8 = has_storage8;
    f->scalarBlockLayout = true;
+   f->shaderFloatControls2 = true;
    f->uniformBufferStandardLayout = true;
 
    f->variablePointers = true;

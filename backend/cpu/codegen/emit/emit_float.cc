@@ -12,6 +12,22 @@ using llvm::Value;
 
 namespace {
 
+/// minNum and maxNum may return either zero. Where the shader preserves the zeros' signs, -0 is
+/// less than +0.
+Value *emit_extremum(Alu &a)
+{
+   llvm::IRBuilder<> &b = a.b;
+   const bool is_min = a.op() == nir_op_fmin;
+   Value *x = a.f(0), *y = a.f(1);
+   Value *extremum = is_min ? b.CreateMinNum(x, y) : b.CreateMaxNum(x, y);
+   if (!nir_alu_instr_is_signed_zero_preserve(a.instr))
+      return extremum;
+   // Equal numbers have the same bits, but for the zeros' sign.
+   Value *x_bits = a.t.as_int(x), *y_bits = a.t.as_int(y);
+   Value *bits = is_min ? b.CreateOr(x_bits, y_bits) : b.CreateAnd(x_bits, y_bits);
+   return b.CreateSelect(b.CreateFCmpOEQ(x, y), a.t.as_float(bits), extremum);
+}
+
 Value *emit_float_arithmetic(Alu &a)
 {
    llvm::IRBuilder<> &b = a.b;
@@ -32,9 +48,8 @@ Value *emit_float_arithmetic(Alu &a)
    case nir_op_ffma:
       return b.CreateIntrinsic(a.f(0)->getType(), llvm::Intrinsic::fma, {a.f(0), a.f(1), a.f(2)});
    case nir_op_fmin:
-      return b.CreateMinNum(a.f(0), a.f(1));
    case nir_op_fmax:
-      return b.CreateMaxNum(a.f(0), a.f(1));
+      return emit_extremum(a);
    case nir_op_frcp:
       return b.CreateFDiv(a.real(bits, 1.0), a.f(0));
    case nir_op_fsqrt:
