@@ -134,6 +134,11 @@ void main()
    }
 }
 
+void binary_op(nir_builder *b, nir_def *result, nir_def *x, nir_def *y, nir_op op)
+{
+   _nir_build_cmat_binary_op(b, result, x, y, {._ = 0, .alu_op = op});
+}
+
 /// A matrix that is loaded again in each iteration, but is still a phi of the loop.
 TEST(OptCmatCopies, WhatLoopsCarryForNobodyGoes)
 {
@@ -167,9 +172,48 @@ TEST(OptCmatCopies, WhatLoopsCarryForNobodyGoes)
    }
 }
 
-void binary_op(nir_builder *b, nir_def *result, nir_def *x, nir_def *y, nir_op op)
+/// The same beside a reader of the loaded matrix. If the phi took the place of that matrix, the
+/// loops would carry it.
+TEST(OptCmatCopies, AMatrixThatIsReadDoesNotBecomeAPhi)
 {
-   _nir_build_cmat_binary_op(b, result, x, y, {._ = 0, .alu_op = op});
+   glsl_cmat_description desc = {};
+   desc.element_type = GLSL_TYPE_FLOAT;
+   desc.scope = SCOPE_SUBGROUP;
+   desc.rows = desc.cols = 16;
+   desc.use = GLSL_CMAT_USE_ACCUMULATOR;
+   test::Built shader;
+   nir_builder *b = &shader.b;
+   const auto matrix = [&](const char *name) {
+      nir_variable *variable = nir_local_variable_create(b->impl, glsl_cmat_type(&desc), name);
+      return [=] { return &nir_build_deref_var(b, variable)->def; };
+   };
+   const auto outer_phi = matrix("outer_phi"), outer_value = matrix("outer_value"),
+              inner_phi = matrix("inner_phi"), inner_value = matrix("inner_value"),
+              loaded = matrix("loaded"), sum = matrix("sum");
+   const auto break_if_lane = [&](int lane) {
+      nir_break_if(b, nir_ieq_imm(b, nir_load_subgroup_invocation(b), lane));
+   };
+   nir_cmat_construct(b, sum(), nir_imm_float(b, 0));
+   nir_cmat_construct(b, outer_phi(), nir_imm_float(b, 1));
+   nir_loop *outer = nir_push_loop(b);
+   nir_cmat_copy(b, outer_value(), outer_phi());
+   break_if_lane(0);
+   nir_cmat_copy(b, inner_phi(), outer_value());
+   nir_loop *inner = nir_push_loop(b);
+   nir_cmat_copy(b, inner_value(), inner_phi());
+   break_if_lane(1);
+   nir_cmat_construct(b, loaded(), nir_imm_float(b, 2));
+   binary_op(b, sum(), sum(), loaded(), nir_op_fadd);
+   nir_cmat_copy(b, inner_phi(), loaded());
+   nir_pop_loop(b, inner);
+   nir_cmat_copy(b, outer_phi(), inner_value());
+   nir_pop_loop(b, outer);
+   nir_store_shared(b, nir_cmat_extract(b, 32, sum(), nir_imm_int(b, 0)), nir_imm_int(b, 0));
+   opt_cmat_copies(b->shader);
+   nir_validate_shader(b->shader, "opt_cmat_copies");
+   const std::string text = test::body(b->shader);
+   EXPECT_EQ(test::count(text, "@cmat_copy"), 0u) << text;
+   EXPECT_EQ(test::count(text, "@cmat_construct"), 2u) << text;
 }
 
 /// The front end's output for n additions: a temporary for each operand and each result.

@@ -148,10 +148,10 @@ public:
       collect();
       bool progress = false, again = true;
       for (unsigned round = 0; again && round < max_copy_rounds; ++round) {
-         again = false;
+         /* Before backward() lets a matrix that only a loop carries replace a needed one. */
+         again = remove_unneeded();
          for (Copy &copy : copies)
             again |= remove(copy);
-         again |= remove_unneeded();
          progress |= again;
       }
       nir_metadata_preserve(b.impl, progress ? nir_metadata_control_flow : nir_metadata_all);
