@@ -20,9 +20,9 @@ namespace weft {
 std::optional<TexelFormat> buffer_format(VkFormat name)
 {
    const std::optional<TexelFormat> format = texel_format(vk_format_to_pipe_format(name));
-   const bool is_supported = format && !vk_format_is_depth_or_stencil(name) &&
-                             format->numbers != TexelNumbers::srgb &&
-                             format->numbers != TexelNumbers::shared_exponent;
+   const bool is_supported =
+      format && !vk_format_is_depth_or_stencil(name) && format->numbers != TexelNumbers::srgb &&
+      format->numbers != TexelNumbers::block && format->numbers != TexelNumbers::shared_exponent;
    return is_supported ? format : std::nullopt;
 }
 

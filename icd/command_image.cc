@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Copies and clears of images. Recording reduces all of them to boxes: rows of bytes in slices.
+/// Copies and clears of images. Recording reduces all of them to boxes: rows of bytes in slices. A
+/// block of a compressed image counts as a texel.
 
 #include "icd/buffer.h"
 #include "icd/command_buffer.h"
 #include "icd/image.h"
+#include "icd/log.h"
 #include "weft_entrypoints.h"
 
 #include "util/format/u_format.h"
@@ -91,8 +93,8 @@ BoxPlace place_in(const Image &image, const VkImageSubresourceLayers &layers,
    uint8_t *slice =
       image.slice(layers.mipLevel, is_3d ? uint32_t(offset.z) : layers.baseArrayLayer);
    return {
-      .first = slice + uint32_t(offset.y) * level.row_pitch +
-               uint32_t(offset.x) * uint64_t(image.layout.texel_bytes),
+      .first = slice + uint32_t(offset.y) / image.layout.texel_side * level.row_pitch +
+               uint32_t(offset.x) / image.layout.texel_side * uint64_t(image.layout.texel_bytes),
       .row_pitch = level.row_pitch,
       .slice_pitch = level.slice_pitch,
    };
@@ -103,12 +105,14 @@ BoxPlace place_in(const Buffer &buffer, uint64_t offset, const vk_image_buffer_l
    return {buffer.address + offset, layout.row_stride_B, layout.image_stride_B};
 }
 
+/// The extent counts texels; at the edge of a level, a block may have fewer.
 Box box_of(const Image &image, const VkImageSubresourceLayers &layers, const VkExtent3D &wanted)
 {
    const VkExtent3D extent = vk_image_sanitize_extent(&image.vk, wanted);
    return {
-      .row_bytes = uint64_t(extent.width) * image.layout.texel_bytes,
-      .rows = extent.height,
+      .row_bytes =
+         uint64_t(DIV_ROUND_UP(extent.width, image.layout.texel_side)) * image.layout.texel_bytes,
+      .rows = DIV_ROUND_UP(extent.height, image.layout.texel_side),
       .slices = image.vk.image_type == VK_IMAGE_TYPE_3D
                    ? extent.depth
                    : vk_image_subresource_layer_count(&image.vk, &layers),
@@ -189,13 +193,15 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdCopyImage2(VkCommandBuffer commandBuffer,
    VK_FROM_HANDLE(Image, to, pInfo->dstImage);
    record_copies(cmd, pInfo->regionCount, pInfo->pRegions, [&](const VkImageCopy2 &r) {
       // Slices of a 3D image may become layers, and layers slices (VkImageCopy2). The extent counts
-      // the slices; the other image's layers are as many.
-      const bool to_3d = to->vk.image_type == VK_IMAGE_TYPE_3D;
+      // the slices; the other image's layers are as many. It counts the source's texels, which may
+      // become blocks, and blocks texels.
+      Box box = box_of(*from, r.srcSubresource, r.extent);
+      if (to->vk.image_type == VK_IMAGE_TYPE_3D)
+         box.slices = r.extent.depth;
       return BoxCopy{
          .to = place_in(*to, r.dstSubresource, r.dstOffset),
          .from = place_in(*from, r.srcSubresource, r.srcOffset),
-         .box = to_3d ? box_of(*to, r.dstSubresource, r.extent)
-                      : box_of(*from, r.srcSubresource, r.extent),
+         .box = box,
       };
    });
 }
@@ -207,6 +213,10 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdClearColorImage(VkCommandBuffer commandBuffer
 {
    VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
    VK_FROM_HANDLE(Image, image, _image);
+   if (vk_format_is_compressed(image->vk.format)) {
+      report_error(&cmd->vk.base, "vkCmdClearColorImage: a compressed image has no clears");
+      return;
+   }
    TexelBytes texel = {};
    util_format_pack_rgba(vk_format_to_pipe_format(image->vk.format), texel.data(), pColor, 1);
    record_clears(cmd, *image, texel, {pRanges, rangeCount});

@@ -47,6 +47,7 @@ void get_shader_features(vk_features *f)
    f->shaderImageGatherExtended = true;
    f->shaderSampledImageArrayDynamicIndexing = true;
    f->shaderSampledImageArrayNonUniformIndexing = true;
+   f->textureCompressionBC = true;
    f->samplerMirrorClampToEdge = true;
    f->samplerFilterMinmax = true;
    f->customBorderColors = true;

@@ -82,14 +82,20 @@ constexpr VkImageCreateFlags image_flags =
    VK_IMAGE_CREATE_ALIAS_BIT | VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
    VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
 
+/// Views of other formats are stored to only with the flag for extended usage. Only compressed
+/// images have flags for their blocks, and two dimensions or three.
 bool is_supported(const VkPhysicalDeviceImageFormatInfo2 &info)
 {
    const VkFormatFeatureFlags2 features = image_features(info.format);
-   // With extended usage, views of other formats are stored to.
    const bool may_be_stored = info.flags & VK_IMAGE_CREATE_EXTENDED_USAGE_BIT ||
                               features & VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT;
+   const bool is_compressed = vk_format_is_compressed(info.format);
+   const VkImageCreateFlags flags =
+      image_flags | (is_compressed ? VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT : 0);
+   if (is_compressed && info.type == VK_IMAGE_TYPE_1D)
+      return false;
    return features != 0 && (may_be_stored || !(info.usage & VK_IMAGE_USAGE_STORAGE_BIT)) &&
-          !(info.usage & ~image_usages) && !(info.flags & ~image_flags) &&
+          !(info.usage & ~image_usages) && !(info.flags & ~flags) &&
           (info.tiling == VK_IMAGE_TILING_OPTIMAL || info.tiling == VK_IMAGE_TILING_LINEAR);
 }
 

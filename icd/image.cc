@@ -25,15 +25,17 @@ ImageLayout lay_out_image(const vk_image &image)
    const std::optional<TexelFormat> format = texel_format(vk_format_to_pipe_format(image.format));
    if (!format)
       return layout;
+   layout.texel_side = texel_side(*format);
    layout.texel_bytes = format->texel_bytes;
    uint64_t size = 0;
    for (uint32_t i = 0; i < image.mip_levels; i++) {
       const VkExtent3D extent = vk_image_mip_level_extent(&image, i);
-      const uint64_t row_pitch = uint64_t(extent.width) * format->texel_bytes;
+      const uint64_t row_pitch =
+         uint64_t(DIV_ROUND_UP(extent.width, layout.texel_side)) * format->texel_bytes;
       layout.levels[i] = {
          .offset = size,
          .row_pitch = row_pitch,
-         .slice_pitch = row_pitch * extent.height,
+         .slice_pitch = row_pitch * DIV_ROUND_UP(extent.height, layout.texel_side),
          .extent = extent,
          .slices = image.image_type == VK_IMAGE_TYPE_3D ? extent.depth : image.array_layers,
       };

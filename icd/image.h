@@ -16,20 +16,21 @@ constexpr uint32_t max_image_extent = 1 << (max_image_levels - 1), max_image_dep
                    max_image_layers = 2048;
 
 /// A mip level. Its slices, which are the layers of an array or the depth, are rows one after the
-/// other:
+/// other; rows of blocks, if the format is compressed:
 ///
 ///    offset ─► slice 0: row 0 | row 1 | …, slice 1: row 0 | row 1 | …
 struct ImageLevel {
    uint64_t offset; ///< from the image's first byte
    uint64_t row_pitch, slice_pitch;
-   VkExtent3D extent;
+   VkExtent3D extent; ///< texels
    uint32_t slices;
 };
 
 /// The memory of an image, with either tiling.
 struct ImageLayout {
-   uint32_t texel_bytes;
-   uint64_t size; ///< 0 if the format or the size is not supported
+   uint32_t texel_side;  ///< texels of a block in each direction; 1 if it is a texel
+   uint32_t texel_bytes; ///< or bytes of a block
+   uint64_t size;        ///< 0 if the format or the size is not supported
    ImageLevel levels[max_image_levels];
 };
 ImageLayout lay_out_image(const vk_image &);

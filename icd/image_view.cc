@@ -55,8 +55,9 @@ SampledImageDescriptor describe(const ImageView &view, const TexelFormat &format
       .address = uint64_t(uintptr_t(begin)),
       .size = slices * level.slice_pitch,
       .format = format,
-      .width = level.extent.width,
-      .height = level.extent.height,
+      // Of a compressed image, a view in another format has blocks as texels.
+      .width = view.vk.extent.width,
+      .height = view.vk.extent.height,
       .slices = slices,
       .row_pitch = uint32_t(level.row_pitch),
       .slice_pitch = uint32_t(level.slice_pitch),

@@ -154,7 +154,8 @@ TexelUnits units_of(unsigned texel_bytes)
 }
 
 nir_def *load_texel(nir_builder *b, const Descriptor &image, gl_access_qualifier access,
-                    const FormatValues &format, const Texel &place, nir_alu_type type)
+                    const FormatValues &format, const Texel &place, nir_alu_type type,
+                    const std::function<nir_def *()> &load_block)
 {
    const bool is_declared = format[0]->parent_instr->type == nir_instr_type_load_const;
    if (is_declared || nir_alu_type_get_base_type(type) != nir_type_float)
@@ -167,7 +168,16 @@ nir_def *load_texel(nir_builder *b, const Descriptor &image, gl_access_qualifier
    nir_push_if(b, is_common);
    nir_def *first = load_texel_as(b, image, access, common, place, type);
    nir_push_else(b, nullptr);
-   nir_def *second = load_texel_as(b, image, access, format, place, type);
+   nir_def *second = nullptr;
+   if (load_block) {
+      nir_push_if(b, is_block_format(b, format));
+      second = load_block();
+      nir_push_else(b, nullptr);
+   }
+   nir_def *others = load_texel_as(b, image, access, format, place, type);
+   if (load_block)
+      nir_pop_if(b, nullptr);
+   second = load_block ? nir_if_phi(b, second, others) : others;
    nir_pop_if(b, nullptr);
    return nir_if_phi(b, first, second);
 }

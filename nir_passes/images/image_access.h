@@ -68,8 +68,9 @@ struct TexelUnits {
 };
 TexelUnits units_of(unsigned texel_bytes);
 
-/// The components R, G, B, A. Outside of the image, a texel of zeros is converted.
+/// The components R, G, B, A. Outside of the image, a texel of zeros is converted. `load_block`
+/// emits the load of a compressed format's texel, for images that may have such a format.
 nir_def *load_texel(nir_builder *, const Descriptor &, gl_access_qualifier, const FormatValues &,
-                    const Texel &, nir_alu_type);
+                    const Texel &, nir_alu_type, const std::function<nir_def *()> &load_block = {});
 
 } // namespace weft

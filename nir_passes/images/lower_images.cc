@@ -71,7 +71,9 @@ private:
       nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
       if (intrinsic->intrinsic == nir_intrinsic_barrier)
          return nir_intrinsic_memory_modes(intrinsic) & nir_var_image;
-      return nir_intrinsic_has_image_dim(intrinsic);
+      /* Blocks that are decoded already have no variable. */
+      return nir_intrinsic_has_image_dim(intrinsic) &&
+             intrinsic->intrinsic != nir_intrinsic_image_load;
    }
 
    std::vector<nir_instr *> collect()

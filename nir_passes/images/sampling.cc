@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -68,7 +69,8 @@ public:
       row = nir_imul(b, nir_imul(b, row, level.size[0]), texel_bytes);
       return load_texel(b, image.descriptor,
                         gl_access_qualifier(ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER), format,
-                        {is_inside, place[0], nir_iadd(b, level.offset, row)}, type);
+                        {is_inside, place[0], nir_iadd(b, level.offset, row)}, type,
+                        [&] { return load_from_block(level, is_inside, place); });
    }
 
    /// The components in the order that the view gives them.
@@ -86,6 +88,49 @@ public:
                                nir_channel(b, color, s), out[c]);
       }
       return nir_vec(b, out.data(), 4);
+   }
+
+   static constexpr int block_bits = std::bit_width(block_side) - 1;
+
+   nir_def *load_from_block(const Level &level, nir_def *is_inside,
+                            const std::array<nir_def *, 3> &place)
+   {
+      const auto blocks = [&](nir_def *texels) {
+         return nir_ushr_imm(b, nir_iadd_imm(b, texels, block_side - 1), block_bits);
+      };
+      const auto block_of = [&](nir_def *n) { return nir_ushr_imm(b, n, block_bits); };
+      const auto inside_block = [&](nir_def *n) { return nir_iand_imm(b, n, block_side - 1); };
+      nir_def *outside = nir_imm_zero(b, 4, 32);
+      nir_push_if(b, is_inside);
+      nir_def *row = nir_imul(b, place[2], blocks(level.size[1]));
+      row = nir_iadd(b, row, block_of(place[1]));
+      nir_def *number = nir_iadd(b, nir_imul(b, row, blocks(level.size[0])), block_of(place[0]));
+      nir_def *offset = nir_iadd(b, level.offset, nir_imul(b, number, texel_bytes));
+      nir_def *first = load_half_block(offset);
+      nir_push_if(b, nir_ieq_imm(b, texel_bytes, 2 * half_block_bytes));
+      nir_def *second = load_half_block(nir_iadd_imm(b, offset, half_block_bytes));
+      nir_pop_if(b, nullptr);
+      second = nir_if_phi(b, second, nir_imm_zero(b, 2, 32));
+      const TexelWords words = {nir_channel(b, first, 0), nir_channel(b, first, 1),
+                                nir_channel(b, second, 0), nir_channel(b, second, 1)};
+      nir_def *texel =
+         nir_iadd(b, inside_block(place[0]), nir_ishl_imm(b, inside_block(place[1]), block_bits));
+      nir_def *color = decode_texel(b, format, words, texel);
+      nir_pop_if(b, nullptr);
+      return fill_components(b, format, nir_if_phi(b, color, outside), type);
+   }
+
+   static constexpr unsigned half_block_bytes = 8;
+
+   nir_def *load_half_block(nir_def *offset)
+   {
+      return _nir_build_load_ssbo(
+         b, half_block_bytes / 4, 32, image.descriptor.buffer, offset,
+         {._ = 0,
+          .access = gl_access_qualifier(ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER |
+                                        ACCESS_NON_UNIFORM),
+          .align_mul = 4,
+          .align_offset = 0});
    }
 
    static constexpr int max_level =

@@ -275,6 +275,27 @@ nir_def *fill_components(nir_builder *b, const FormatValues &format, nir_def *co
    return Conversion(b, format).fill(color, nir_alu_type_get_base_type(type) == nir_type_float);
 }
 
+nir_def *is_block_format(nir_builder *b, const FormatValues &format)
+{
+   return nir_ieq_imm(b, Format(b, format).numbers(), unsigned(TexelNumbers::block));
+}
+
+nir_def *decode_texel(nir_builder *b, const FormatValues &format, const TexelWords &block,
+                      nir_def *texel)
+{
+   /* The result depends on the operands alone. */
+   return _nir_build_image_load(
+      b, 4, 32, Format(b, format).first_bit(0),
+      nir_vec(b, const_cast<nir_def **>(block.data()), block.size()), texel, nir_imm_int(b, 0),
+      {._ = 0,
+       .image_dim = GLSL_SAMPLER_DIM_2D,
+       .image_array = false,
+       .format = PIPE_FORMAT_NONE,
+       .access = gl_access_qualifier(ACCESS_CAN_REORDER | ACCESS_NON_UNIFORM),
+       .range_base = 0,
+       .dest_type = nir_type_float32});
+}
+
 TexelWords pack_texel(nir_builder *b, const FormatValues &format, nir_def *color, nir_alu_type type)
 {
    return Conversion(b, format).pack(color, nir_alu_type_get_base_type(type) == nir_type_float);

@@ -27,6 +27,13 @@ nir_def *unpack_texel(nir_builder *, const FormatValues &, const TexelWords &, n
 /// Replaces the components of a color that the format lacks, as unpack_texel() does.
 nir_def *fill_components(nir_builder *, const FormatValues &, nir_def *color, nir_alu_type);
 
+nir_def *is_block_format(nir_builder *, const FormatValues &);
+
+/// The components of a texel of a compressed block, which has 8 or 16 bytes, in texel order
+/// column + row * block_side. The back end decodes it: image_load, whose operands are the format's
+/// number, the block's words and the texel.
+nir_def *decode_texel(nir_builder *, const FormatValues &, const TexelWords &block, nir_def *texel);
+
 /// The inverse of unpack_texel(), of four components. Numbers are clamped to the range of the
 /// format; floating-point numbers are rounded to nearest, to 11 and 10 bits toward zero.
 TexelWords pack_texel(nir_builder *, const FormatValues &, nir_def *color, nir_alu_type);

@@ -5,6 +5,9 @@
 
 #include "util/format/u_format.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace weft {
 
 namespace {
@@ -42,6 +45,28 @@ std::optional<TexelNumbers> numbers_of(const util_format_channel_description &ch
 constexpr TexelFormat shared_exponent_format = {
    4, TexelNumbers::shared_exponent, 0, 1, {{{0, 9}, {9, 9}, {18, 9}, {}}}};
 
+constexpr enum pipe_format block_formats[] = {
+   PIPE_FORMAT_DXT1_RGB,       PIPE_FORMAT_DXT1_SRGB,       PIPE_FORMAT_DXT1_RGBA,
+   PIPE_FORMAT_DXT1_SRGBA,     PIPE_FORMAT_DXT3_RGBA,       PIPE_FORMAT_DXT3_SRGBA,
+   PIPE_FORMAT_DXT5_RGBA,      PIPE_FORMAT_DXT5_SRGBA,      PIPE_FORMAT_RGTC1_UNORM,
+   PIPE_FORMAT_RGTC1_SNORM,    PIPE_FORMAT_RGTC2_UNORM,     PIPE_FORMAT_RGTC2_SNORM,
+   PIPE_FORMAT_BPTC_RGB_FLOAT, PIPE_FORMAT_BPTC_RGB_UFLOAT, PIPE_FORMAT_BPTC_RGBA_UNORM,
+   PIPE_FORMAT_BPTC_SRGBA,
+};
+
+std::optional<TexelFormat> find_block_format(const Description &d)
+{
+   const auto found = std::ranges::find(block_formats, d.format);
+   if (found == std::end(block_formats))
+      return std::nullopt;
+   TexelFormat result = {.texel_bytes = uint8_t(d.block.bits / 8), .numbers = TexelNumbers::block};
+   result.alpha_is_one = d.swizzle[3] == PIPE_SWIZZLE_1;
+   for (unsigned c = 0; c < 4; ++c)
+      result.fields[c].bits = d.swizzle[c] <= PIPE_SWIZZLE_W ? 8 : 0;
+   result.fields[0].first = uint8_t(found - std::begin(block_formats));
+   return result;
+}
+
 bool is_texel_size(unsigned bits)
 {
    return bits == 8 || bits == 16 || bits == 32 || bits == 64 || bits == 96 || bits == 128;
@@ -54,7 +79,11 @@ std::optional<TexelFormat> texel_format(enum pipe_format format)
    if (format == PIPE_FORMAT_R9G9B9E5_FLOAT)
       return shared_exponent_format;
    const Description *d = util_format_description(format);
-   if (format == PIPE_FORMAT_NONE || !d || !has_texels(*d) || !is_texel_size(d->block.bits))
+   if (format == PIPE_FORMAT_NONE || !d)
+      return std::nullopt;
+   if (const std::optional<TexelFormat> blocks = find_block_format(*d))
+      return blocks;
+   if (!has_texels(*d) || !is_texel_size(d->block.bits))
       return std::nullopt;
    TexelFormat result;
    result.texel_bytes = uint8_t(d->block.bits / 8);
@@ -78,6 +107,16 @@ std::optional<TexelFormat> texel_format(enum pipe_format format)
       result.fields[c] = {uint8_t(channel.shift), uint8_t(channel.size)};
    }
    return result;
+}
+
+enum pipe_format block_format(uint32_t number)
+{
+   return number < std::size(block_formats) ? block_formats[number] : PIPE_FORMAT_NONE;
+}
+
+unsigned texel_side(const TexelFormat &format)
+{
+   return format.numbers == TexelNumbers::block ? block_side : 1;
 }
 
 bool may_store(const TexelFormat &format)

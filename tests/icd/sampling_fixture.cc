@@ -45,6 +45,19 @@ const std::vector<Format> &integer_formats()
    return formats;
 }
 
+const std::vector<Format> &compressed_formats()
+{
+   static const std::vector<Format> formats = {
+      {FORMAT(BC1_RGB_UNORM_BLOCK)}, {FORMAT(BC1_RGB_SRGB_BLOCK)}, {FORMAT(BC1_RGBA_UNORM_BLOCK)},
+      {FORMAT(BC1_RGBA_SRGB_BLOCK)}, {FORMAT(BC2_UNORM_BLOCK)},    {FORMAT(BC2_SRGB_BLOCK)},
+      {FORMAT(BC3_UNORM_BLOCK)},     {FORMAT(BC3_SRGB_BLOCK)},     {FORMAT(BC4_UNORM_BLOCK)},
+      {FORMAT(BC4_SNORM_BLOCK)},     {FORMAT(BC5_UNORM_BLOCK)},    {FORMAT(BC5_SNORM_BLOCK)},
+      {FORMAT(BC6H_UFLOAT_BLOCK)},   {FORMAT(BC6H_SFLOAT_BLOCK)},  {FORMAT(BC7_UNORM_BLOCK)},
+      {FORMAT(BC7_SRGB_BLOCK)},
+   };
+   return formats;
+}
+
 namespace {
 
 constexpr uint32_t lookups = 256;
@@ -97,6 +110,53 @@ void use_texels(oracle::SamplerState *state)
 
 } // namespace
 
+LevelTexels::LevelTexels(const Format &format, const VkExtent3D &extent, uint32_t layers)
+    : format(format), side(format.is_compressed() ? oracle::block_side : 1),
+      unit_bytes(format.is_compressed() ? format.blocks().bytes : format.layout().bytes),
+      columns((extent.width + side - 1) / side), rows((extent.height + side - 1) / side),
+      slices(extent.depth * layers)
+{
+}
+
+oracle::Color LevelTexels::color(std::span<const std::byte> data, int x, int y, int slice) const
+{
+   const size_t unit = (size_t(slice) * rows + uint32_t(y) / side) * columns + uint32_t(x) / side;
+   const auto bytes = data.subspan(unit * unit_bytes, unit_bytes);
+   oracle::Color color;
+   if (format.is_compressed()) {
+      color = oracle::block_texel(format.blocks(), bytes, uint32_t(x) % side, uint32_t(y) % side);
+   } else {
+      for (int c = 0; c < 4; ++c)
+         color[c] = oracle::texel_value(format.layout(), bytes, "RGBA"[c]);
+   }
+   for (double &c : color)
+      c = float(c);
+   return color;
+}
+
+double LevelTexels::error() const
+{
+   return format.is_compressed() ? format.blocks().error() : 0;
+}
+
+TestBuffer SamplingTest::make_texels(const Format &format, VkDeviceSize size)
+{
+   const TestBuffer buffer = make_random_buffer(size);
+   if (!format.is_compressed()) {
+      make_finite(format.layout(), buffer.as<uint8_t>());
+      return buffer;
+   }
+   const auto blocks = format.blocks();
+   for (size_t i = 0; i < size; i += blocks.bytes) {
+      if (blocks.number == 7)
+         buffer.map[i] = uint8_t((buffer.map[i] | 1) << random() % 9);
+      // BC1 and BC4: the order of the ends, and equal ones.
+      if (blocks.number < 6 && random() % 8 == 0)
+         std::copy_n(buffer.map + i, 2, buffer.map + i + 2);
+   }
+   return buffer;
+}
+
 SampledContents SamplingTest::make_contents(const SampledKind &kind, const Format &format,
                                             bool may_swizzle)
 {
@@ -119,7 +179,6 @@ SampledContents SamplingTest::make_contents(const SampledKind &kind, const Forma
                   layers = faces * (kind.is_array ? below(4) : 1);
    recipe.layers = first_layer + layers;
 
-   const oracle::TexelLayout layout = format.layout();
    SampledContents contents = {make_image(recipe), VK_NULL_HANDLE, {}, {}};
    if (may_swizzle && random() % 3 == 0) {
       VkComponentMapping &m = contents.swizzle;
@@ -127,34 +186,30 @@ SampledContents SamplingTest::make_contents(const SampledKind &kind, const Forma
          *swizzle = VkComponentSwizzle(random() % 7);
    }
    auto data = std::make_shared<std::vector<std::vector<std::byte>>>();
+   auto sources = std::make_shared<std::vector<LevelTexels>>();
    for (uint32_t level = 0; level < recipe.levels; ++level) {
       const VkExtent3D e = contents.image.extent(level);
-      TestBuffer buffer =
-         make_random_buffer(e.width * e.height * e.depth * recipe.layers * layout.bytes);
-      make_finite(layout, buffer.as<uint8_t>());
+      const LevelTexels level_texels(format, e, recipe.layers);
+      TestBuffer buffer = make_texels(format, level_texels.bytes());
       fill(contents.image, buffer, level);
       if (level < first_level)
          continue;
       contents.texels.levels.push_back(
          {int(e.width), int(e.height), int(kind.image == VK_IMAGE_TYPE_3D ? e.depth : layers)});
-      const auto slice_bytes = e.width * e.height * layout.bytes;
-      const auto bytes = buffer.as<std::byte>().subspan(first_layer * slice_bytes);
+      sources->push_back(level_texels);
+      const auto bytes = buffer.as<std::byte>().subspan(first_layer * level_texels.slice_bytes());
       data->emplace_back(bytes.begin(), bytes.end());
    }
    oracle::SampledTexels &texels = contents.texels;
    texels.dimensions = kind.dimensions;
    texels.is_cube = kind.is_cube;
    texels.is_array = kind.is_array;
-   texels.clamps_reference = layout.kind == oracle::TexelKind::unorm;
+   texels.clamps_reference =
+      !format.is_compressed() && format.layout().kind == oracle::TexelKind::unorm;
+   texels.error = sources->front().error();
    const auto sizes = texels.levels;
-   texels.texel = [layout, data, sizes, swizzle = contents.swizzle](int level, int x, int y,
-                                                                    int slice) {
-      const size_t number = (size_t(slice) * sizes[level][1] + y) * sizes[level][0] + x;
-      const auto texel = std::span(data->at(level)).subspan(number * layout.bytes, layout.bytes);
-      oracle::Color color;
-      for (int c = 0; c < 4; ++c)
-         color[c] = float(oracle::texel_value(layout, texel, "RGBA"[c]));
-      return swizzled(color, swizzle);
+   texels.texel = [sources, data, swizzle = contents.swizzle](int level, int x, int y, int slice) {
+      return swizzled(sources->at(level).color(data->at(level), x, y, slice), swizzle);
    };
    for (int level = 0; level < int(levels); ++level) {
       const auto &s = sizes[level];
@@ -317,7 +372,7 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
    write_buffer(set, 2, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, out);
    for (unsigned round = 0; round < rounds; ++round) {
       const Format &format = formats[round % formats.size()];
-      const bool is_float = !format.layout().is_integer();
+      const bool is_float = format.is_compressed() || !format.layout().is_integer();
       const SampledContents contents = make_contents(kind, format, !function.compares);
       VkBorderColor border;
       oracle::SamplerState state = random_state(is_float, &border);
@@ -328,7 +383,7 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
       write_sampled(set, 0, combined, contents.view, make_sampler(state, border));
       // A component that the format lacks has no border.
       for (int c = 0; c < 4; ++c) {
-         if (!format.layout().find("RGBA"[c]))
+         if (!format.has("RGBA"[c]))
             state.border[c] = c == 3;
       }
       state.border = swizzled(state.border, contents.swizzle);
@@ -361,7 +416,8 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
       vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
       vkCmdDispatch(cmd, lookups / 64, 1, 1);
       run(cmd);
-      const double most = std::max(contents.texels.largest, 1.0) * (1 + std::ldexp(1, -18));
+      const double most =
+         std::max(contents.texels.largest, 1.0) * (1 + std::ldexp(1, -18)) + contents.texels.error;
       for (uint32_t i = 0; i < lookups; ++i) {
          oracle::Color result;
          for (int c = 0; c < 4; ++c)

@@ -43,8 +43,26 @@ struct SampledFunction {
    bool unnormalized = false;
 };
 
+/// The texels of a level, of a compressed format or another one.
+class LevelTexels {
+public:
+   LevelTexels(const Format &, const VkExtent3D &, uint32_t layers);
+
+   size_t bytes() const { return size_t(slice_bytes()) * slices; }
+   size_t slice_bytes() const { return size_t(columns) * rows * unit_bytes; }
+   oracle::Color color(std::span<const std::byte> data, int x, int y, int slice) const;
+   double error() const;
+
+private:
+   Format format;
+   uint32_t side; ///< texels of a block in each direction
+   uint32_t unit_bytes, columns, rows, slices;
+};
+
 class SamplingTest : public ImageTest {
 protected:
+   /// All modes of compressed blocks are about equally frequent.
+   TestBuffer make_texels(const Format &, VkDeviceSize size);
    /// Some views have a swizzle, if they may.
    SampledContents make_contents(const SampledKind &, const Format &, bool may_swizzle);
    VkSampler make_sampler(const oracle::SamplerState &, const VkBorderColor &);
@@ -63,5 +81,6 @@ protected:
 const std::vector<Format> &filtered_formats();
 const std::vector<Format> &depth_formats();
 const std::vector<Format> &integer_formats();
+const std::vector<Format> &compressed_formats();
 
 } // namespace weft::icd_test

@@ -30,6 +30,21 @@ TEST_F(SamplingTest, TextureLodOfCubes)
       check(*kind, {call(*kind, "textureLod", ", more.x")}, filtered_formats(), 27);
 }
 
+TEST_F(SamplingTest, CompressedImages)
+{
+   for (const SampledKind *kind :
+        {&kind_2d, &kind_2d_array, &kind_3d, &kind_cube, &kind_cube_array})
+      check(*kind, {call(*kind, "textureLod", ", more.x")}, compressed_formats(), 32);
+}
+
+TEST_F(SamplingTest, GathersOfCompressedImages)
+{
+   for (int c = 0; c < 4; ++c)
+      check(kind_2d,
+            {.expression = call(kind_2d, "textureGather", ", " + std::to_string(c)), .gathered = c},
+            compressed_formats(), 16);
+}
+
 TEST_F(SamplingTest, Integers)
 {
    for (const SampledKind *kind : {&kind_2d, &kind_3d, &kind_cube})

@@ -100,8 +100,16 @@ const std::vector<Format> &texel_formats()
    return formats;
 }
 
+bool Format::has(char component) const
+{
+   return is_compressed() ? blocks().components.find(component) != std::string::npos
+                          : layout().find(component) != nullptr;
+}
+
 const char *Format::prefix() const
 {
+   if (is_compressed())
+      return "";
    switch (layout().kind) {
    case oracle::TexelKind::uint:
       return "u";

@@ -7,6 +7,7 @@
 
 #include "tests/backend/cpu/seed.h"
 #include "tests/icd/fixture.h"
+#include "tests/oracle/block.h"
 #include "tests/oracle/texel.h"
 
 #include <random>
@@ -28,6 +29,9 @@ struct Format {
    const char *qualifier = nullptr; ///< in GLSL, of formats that need no feature
 
    oracle::TexelLayout layout() const { return oracle::texel_layout(name); }
+   bool is_compressed() const { return name[0] == 'B' && name[1] == 'C'; }
+   oracle::BlockLayout blocks() const { return oracle::block_layout(name); }
+   bool has(char component) const;
    /// "i" or "u" of GLSL's types.
    const char *prefix() const;
 };

@@ -52,11 +52,25 @@ TEST(TexelFormats, OnlyReadByShaders)
    EXPECT_FALSE(may_store(shared));
 }
 
+TEST(TexelFormats, Blocks)
+{
+   const TexelFormat bc1 = *texel_format(PIPE_FORMAT_DXT1_RGB);
+   EXPECT_EQ(bc1, (TexelFormat{8, TexelNumbers::block, 0, 1, {{{0, 8}, {0, 8}, {0, 8}, {}}}}));
+   EXPECT_EQ(texel_side(bc1), 4u);
+   EXPECT_FALSE(may_store(bc1));
+   const TexelFormat bc7 = *texel_format(PIPE_FORMAT_BPTC_SRGBA);
+   EXPECT_EQ(bc7.texel_bytes, 16);
+   EXPECT_EQ(bc7.alpha_is_one, 0);
+   EXPECT_EQ(block_format(bc7.fields[0].first), PIPE_FORMAT_BPTC_SRGBA);
+   EXPECT_EQ(block_format(~0u), PIPE_FORMAT_NONE);
+   EXPECT_EQ(texel_side(*texel_format(PIPE_FORMAT_R8_UNORM)), 1u);
+}
+
 TEST(TexelFormats, OthersHaveNone)
 {
    for (const enum pipe_format format :
         {PIPE_FORMAT_NONE, PIPE_FORMAT_S8_UINT, PIPE_FORMAT_Z24_UNORM_S8_UINT,
-         PIPE_FORMAT_Z24X8_UNORM, PIPE_FORMAT_DXT1_RGB, PIPE_FORMAT_DXT1_SRGB, PIPE_FORMAT_R64_UINT,
+         PIPE_FORMAT_Z24X8_UNORM, PIPE_FORMAT_ETC2_RGB8, PIPE_FORMAT_ASTC_4x4, PIPE_FORMAT_R64_UINT,
          PIPE_FORMAT_R8G8B8_UNORM, PIPE_FORMAT_R32_UNORM})
       EXPECT_FALSE(texel_format(format)) << format;
 }

@@ -292,7 +292,7 @@ bool may_sample(const SampledTexels &image, const SamplerState &state, const Sam
    for (double c : state.border)
       most = std::max(most, std::abs(c));
    // Colors in sRGB are powers, whose error the texels have before they are weighted.
-   const double tolerance = most * slack;
+   const double tolerance = most * slack + image.error;
    const int tries = perturbed == 1 ? 3 : perturbed == 2 ? 9 : 27;
    for (int change = 0; change < 2 * tries * 3; ++change) {
       Sample other = operands;

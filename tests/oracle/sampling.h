@@ -34,6 +34,7 @@ struct SampledTexels {
    bool is_cube = false, is_array = false;
    bool clamps_reference = false;          ///< depths are normalized numbers
    double largest = 0;                     ///< of all numbers, without their signs
+   double error = 0;                       ///< of each number
    std::vector<std::array<int, 3>> levels; ///< their sizes; slices of an array are the third one
    std::function<Color(int level, int x, int y, int slice)> texel;
 };

@@ -315,7 +315,7 @@ void Translator::emit_instruction(nir_instr *instr)
       nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
       if (!emit_system(*this, intrinsic) && !emit_memory(*this, intrinsic) &&
           !emit_subgroup(*this, intrinsic) && !emit_atomic(*this, intrinsic) &&
-          !emit_tile(*this, intrinsic))
+          !emit_texel(*this, intrinsic) && !emit_tile(*this, intrinsic))
          fail(std::string("the CPU back end does not support the NIR intrinsic ") +
               nir_intrinsic_infos[intrinsic->intrinsic].name);
       break;

@@ -201,6 +201,7 @@ bool emit_system(Translator &, nir_intrinsic_instr *);     // emit_system.cc: id
 bool emit_memory(Translator &, nir_intrinsic_instr *);     // emit_memory.cc
 bool emit_atomic(Translator &, nir_intrinsic_instr *);     // emit_atomics.cc
 bool emit_subgroup(Translator &, nir_intrinsic_instr *);   // emit_subgroup.cc
+bool emit_texel(Translator &, nir_intrinsic_instr *);      // emit_texel.cc
 bool emit_tile(Translator &, nir_intrinsic_instr *);       // emit_tile.cc
 void emit_control_flow(Translator &, nir_function_impl *); // emit_control_flow.cc
 

@@ -5,6 +5,7 @@
 
 #include "backend/cpu/kernels/tile_kernels.h"
 #include "backend/cpu/kernels/vector_math.h"
+#include "backend/cpu/runtime/decode_texels.h"
 #include "backend/cpu/runtime/lane_memory.h"
 
 #include <cmath>
@@ -38,7 +39,8 @@ const Entry entries[] = {
          WEFT_SCALAR(double, exp2) WEFT_SCALAR(double, log2) WEFT_ENTRY(memcpy) WEFT_ENTRY(memmove)
             WEFT_ENTRY(memset)
                WEFT_ENTRY(__truncdfhf2){load_lanes_symbol, reinterpret_cast<void *>(&load_lanes)},
-   {store_lanes_symbol, reinterpret_cast<void *>(&store_lanes)}};
+   {store_lanes_symbol, reinterpret_cast<void *>(&store_lanes)},
+   {decode_texels_symbol, reinterpret_cast<void *>(&decode_texels)}};
 
 } // namespace
 

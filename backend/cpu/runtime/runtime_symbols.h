@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /// The external functions that generated code may call: tile kernels, vector functions of glibc's
-/// libmvec, a few of libm, memcpy and similar ones. Nothing else is linked in.
+/// libmvec, a few of libm, memcpy and similar ones, lanewise accesses and texels. Nothing else is
+/// linked in.
 
 #pragma once
 

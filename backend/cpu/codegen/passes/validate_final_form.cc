@@ -177,6 +177,9 @@ bool is_in_final_form(nir_intrinsic_op op)
    case nir_intrinsic_load_scratch:
    case nir_intrinsic_store_scratch:
 
+   /* A texel of a compressed block (decode_texel()). */
+   case nir_intrinsic_image_load:
+
    case nir_intrinsic_tile_load_weft:
    case nir_intrinsic_tile_store_weft:
    case nir_intrinsic_tile_muladd_weft:

@@ -17,7 +17,7 @@ namespace weft::cpu {
 namespace {
 
 /// The most operations that a look-up replaces. It bounds the time of planning.
-constexpr size_t max_operations = 24;
+constexpr size_t max_table_operations = 24;
 
 bool is_load_of_constant(const nir_scalar &s)
 {
@@ -250,7 +250,7 @@ std::optional<TablePlan> TablePlanner::plan(const nir_scalar &result)
 {
    Expression expression(result);
    std::optional<Index> index;
-   while (expression.operations() < max_operations && expression.expand()) {
+   while (expression.operations() < max_table_operations && expression.expand()) {
       // The deepest index saves most, but two registers cost more than one.
       const auto found = index_of(expression, result.def->parent_instr->block);
       if (found && (!index || found->entries <= index->entries))
