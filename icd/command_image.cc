@@ -88,13 +88,14 @@ BoxPlace place_in(const Image &image, const VkImageSubresourceLayers &layers,
                   const VkOffset3D &wanted)
 {
    const VkOffset3D offset = vk_image_sanitize_offset(&image.vk, wanted);
-   const ImageLevel &level = image.level(layers.mipLevel);
+   const ImageLevel &level = image.level(layers.mipLevel, layers.aspectMask);
    const bool is_3d = image.vk.image_type == VK_IMAGE_TYPE_3D;
-   uint8_t *slice =
-      image.slice(layers.mipLevel, is_3d ? uint32_t(offset.z) : layers.baseArrayLayer);
+   uint8_t *slice = image.slice(layers.mipLevel, is_3d ? uint32_t(offset.z) : layers.baseArrayLayer,
+                                layers.aspectMask);
    return {
       .first = slice + uint32_t(offset.y) / image.layout.texel_side * level.row_pitch +
-               uint32_t(offset.x) / image.layout.texel_side * uint64_t(image.layout.texel_bytes),
+               uint32_t(offset.x) / image.layout.texel_side *
+                  uint64_t(image.texel_bytes(layers.aspectMask)),
       .row_pitch = level.row_pitch,
       .slice_pitch = level.slice_pitch,
    };
@@ -110,8 +111,8 @@ Box box_of(const Image &image, const VkImageSubresourceLayers &layers, const VkE
 {
    const VkExtent3D extent = vk_image_sanitize_extent(&image.vk, wanted);
    return {
-      .row_bytes =
-         uint64_t(DIV_ROUND_UP(extent.width, image.layout.texel_side)) * image.layout.texel_bytes,
+      .row_bytes = uint64_t(DIV_ROUND_UP(extent.width, image.layout.texel_side)) *
+                   image.texel_bytes(layers.aspectMask),
       .rows = DIV_ROUND_UP(extent.height, image.layout.texel_side),
       .slices = image.vk.image_type == VK_IMAGE_TYPE_3D
                    ? extent.depth
@@ -132,22 +133,24 @@ void record_copies(CommandBuffer *cmd, uint32_t count, const Region *regions, F 
 }
 
 void record_clears(CommandBuffer *cmd, const Image &image, const TexelBytes &texel,
-                   std::span<const VkImageSubresourceRange> ranges)
+                   std::span<const VkImageSubresourceRange> ranges, VkImageAspectFlags aspect)
 {
    const bool is_3d = image.vk.image_type == VK_IMAGE_TYPE_3D;
    for (const VkImageSubresourceRange &range : ranges) {
+      if (!(range.aspectMask & aspect))
+         continue;
       const uint32_t levels = vk_image_subresource_level_count(&image.vk, &range);
       for (uint32_t l = range.baseMipLevel; l < range.baseMipLevel + levels; l++) {
-         const ImageLevel &level = image.level(l);
+         const ImageLevel &level = image.level(l, aspect);
          auto *clear = record<ClearBox>(cmd);
          if (!clear)
             return;
          clear->run = run_box_clear;
-         clear->place = {image.slice(l, is_3d ? 0 : range.baseArrayLayer), level.row_pitch,
+         clear->place = {image.slice(l, is_3d ? 0 : range.baseArrayLayer, aspect), level.row_pitch,
                          level.slice_pitch};
          clear->box = {level.row_pitch, level.extent.height,
                        is_3d ? level.slices : vk_image_subresource_layer_count(&image.vk, &range)};
-         clear->texel_bytes = image.layout.texel_bytes;
+         clear->texel_bytes = image.texel_bytes(aspect);
          clear->texel = texel;
       }
    }
@@ -191,7 +194,7 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdCopyImage2(VkCommandBuffer commandBuffer,
    VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
    VK_FROM_HANDLE(Image, from, pInfo->srcImage);
    VK_FROM_HANDLE(Image, to, pInfo->dstImage);
-   record_copies(cmd, pInfo->regionCount, pInfo->pRegions, [&](const VkImageCopy2 &r) {
+   const auto box_copy = [&](const VkImageCopy2 &r) {
       // Slices of a 3D image may become layers, and layers slices (VkImageCopy2). The extent counts
       // the slices; the other image's layers are as many. It counts the source's texels, which may
       // become blocks, and blocks texels.
@@ -203,7 +206,18 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdCopyImage2(VkCommandBuffer commandBuffer,
          .from = place_in(*from, r.srcSubresource, r.srcOffset),
          .box = box,
       };
-   });
+   };
+   if (from->vk.aspects != depth_and_stencil)
+      return record_copies(cmd, pInfo->regionCount, pInfo->pRegions, box_copy);
+   for (uint32_t i = 0; i < pInfo->regionCount; i++) {
+      for (const auto aspect : {VK_IMAGE_ASPECT_DEPTH_BIT, VK_IMAGE_ASPECT_STENCIL_BIT}) {
+         VkImageCopy2 region = pInfo->pRegions[i];
+         if (!(region.srcSubresource.aspectMask & aspect))
+            continue;
+         region.srcSubresource.aspectMask = region.dstSubresource.aspectMask = aspect;
+         record_copies(cmd, 1, &region, box_copy);
+      }
+   }
 }
 
 VKAPI_ATTR void VKAPI_CALL weft_CmdClearColorImage(VkCommandBuffer commandBuffer, VkImage _image,
@@ -219,7 +233,7 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdClearColorImage(VkCommandBuffer commandBuffer
    }
    TexelBytes texel = {};
    util_format_pack_rgba(vk_format_to_pipe_format(image->vk.format), texel.data(), pColor, 1);
-   record_clears(cmd, *image, texel, {pRanges, rangeCount});
+   record_clears(cmd, *image, texel, {pRanges, rangeCount}, VK_IMAGE_ASPECT_COLOR_BIT);
 }
 
 // Vulkan requires a queue with graphics, but the Vulkan CTS clears depths on queues that compute.
@@ -231,8 +245,13 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdClearDepthStencilImage(VkCommandBuffer comman
 {
    VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
    VK_FROM_HANDLE(Image, image, _image);
-   TexelBytes texel = {};
-   util_format_pack_z_float(vk_format_to_pipe_format(image->vk.format), texel.data(),
-                            &pValue->depth, 1);
-   record_clears(cmd, *image, texel, {pRanges, rangeCount});
+   const std::span<const VkImageSubresourceRange> ranges = {pRanges, rangeCount};
+   if (image->vk.aspects & VK_IMAGE_ASPECT_DEPTH_BIT) {
+      TexelBytes texel = {};
+      util_format_pack_z_float(vk_format_to_pipe_format(vk_format_depth_only(image->vk.format)),
+                               texel.data(), &pValue->depth, 1);
+      record_clears(cmd, *image, texel, ranges, VK_IMAGE_ASPECT_DEPTH_BIT);
+   }
+   record_clears(cmd, *image, TexelBytes{uint8_t(pValue->stencil)}, ranges,
+                 VK_IMAGE_ASPECT_STENCIL_BIT);
 }

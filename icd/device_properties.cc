@@ -115,6 +115,9 @@ void get_compute_limits(vk_properties *p)
 
    p->subgroupSize = settings().default_subgroup_size();
    p->subgroupSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
+   // No fragment shader ever runs, but programs require subgroups in both kinds.
+   if (settings().graphics_queue)
+      p->subgroupSupportedStages |= VK_SHADER_STAGE_FRAGMENT_BIT;
    p->subgroupSupportedOperations =
       VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
       VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT |

@@ -7,6 +7,7 @@
 #include "icd/buffer_view.h"
 #include "icd/image.h"
 #include "icd/resource_memory.h"
+#include "icd/settings.h"
 #include "nir_passes/images/texel_format.h"
 #include "vulkan_util/out_array.h"
 #include "weft_entrypoints.h"
@@ -69,9 +70,49 @@ VkFormatFeatureFlags2 image_features(VkFormat format)
    return features;
 }
 
+/// Attachments are cleared, loaded and stored (command_rendering.cc). Blending is a part of
+/// pipelines, which are refused.
+VkFormatFeatureFlags2 attachment_features(VkFormat format)
+{
+   if (!settings().graphics_queue)
+      return 0;
+   if (is_stencil_format(format))
+      return VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT |
+             VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT | VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT;
+   const std::optional<TexelFormat> texels = texel_format(vk_format_to_pipe_format(format));
+   if (!texels)
+      return 0;
+   if (vk_format_is_depth_or_stencil(format))
+      return VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT;
+   switch (texels->numbers) {
+   case TexelNumbers::integer:
+      return VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT;
+   case TexelNumbers::normalized:
+   case TexelNumbers::srgb:
+   case TexelNumbers::floating:
+      return VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT |
+             VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BLEND_BIT;
+   default:
+      return 0;
+   }
+}
+
 FormatFeatures format_features(VkFormat format)
 {
-   return {image_features(format), buffer_features(format)};
+   return {image_features(format) | attachment_features(format), buffer_features(format)};
+}
+
+/// The usages that a format has only with the feature.
+VkImageUsageFlags attachment_usages(VkFormatFeatureFlags2 features)
+{
+   VkImageUsageFlags usages = 0;
+   if (features & VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT)
+      usages |= VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
+   if (features & VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT)
+      usages |= VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
+   if (usages)
+      usages |= VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT;
+   return usages;
 }
 
 constexpr VkImageUsageFlags image_usages = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
@@ -86,7 +127,7 @@ constexpr VkImageCreateFlags image_flags =
 /// images have flags for their blocks, and two dimensions or three.
 bool is_supported(const VkPhysicalDeviceImageFormatInfo2 &info)
 {
-   const VkFormatFeatureFlags2 features = image_features(info.format);
+   const VkFormatFeatureFlags2 features = format_features(info.format).image;
    const bool may_be_stored = info.flags & VK_IMAGE_CREATE_EXTENDED_USAGE_BIT ||
                               features & VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT;
    const bool is_compressed = vk_format_is_compressed(info.format);
@@ -95,7 +136,9 @@ bool is_supported(const VkPhysicalDeviceImageFormatInfo2 &info)
    if (is_compressed && info.type == VK_IMAGE_TYPE_1D)
       return false;
    return features != 0 && (may_be_stored || !(info.usage & VK_IMAGE_USAGE_STORAGE_BIT)) &&
-          !(info.usage & ~image_usages) && !(info.flags & ~flags) &&
+          !(info.usage & ~(image_usages | attachment_usages(features))) &&
+          !(is_stencil_format(info.format) && info.usage & VK_IMAGE_USAGE_SAMPLED_BIT) &&
+          !(info.flags & ~flags) &&
           (info.tiling == VK_IMAGE_TILING_OPTIMAL || info.tiling == VK_IMAGE_TILING_LINEAR);
 }
 

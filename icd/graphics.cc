@@ -42,14 +42,6 @@ VKAPI_ATTR void VKAPI_CALL weft_GetImageSparseMemoryRequirements2(
 
 VKAPI_ATTR void VKAPI_CALL weft_CmdBlitImage2(VkCommandBuffer, const VkBlitImageInfo2 *) {}
 VKAPI_ATTR void VKAPI_CALL weft_CmdResolveImage2(VkCommandBuffer, const VkResolveImageInfo2 *) {}
-VKAPI_ATTR void VKAPI_CALL weft_CmdClearAttachments(VkCommandBuffer, uint32_t,
-                                                    const VkClearAttachment *, uint32_t,
-                                                    const VkClearRect *)
-{
-}
-
-VKAPI_ATTR void VKAPI_CALL weft_CmdBeginRendering(VkCommandBuffer, const VkRenderingInfo *) {}
-VKAPI_ATTR void VKAPI_CALL weft_CmdEndRendering(VkCommandBuffer) {}
 VKAPI_ATTR void VKAPI_CALL weft_CmdBindVertexBuffers2(VkCommandBuffer, uint32_t, uint32_t,
                                                       const VkBuffer *, const VkDeviceSize *,
                                                       const VkDeviceSize *, const VkDeviceSize *)

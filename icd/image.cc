@@ -7,6 +7,7 @@
 #include "icd/device_memory.h"
 #include "icd/physical_device.h"
 #include "icd/resource_memory.h"
+#include "icd/settings.h"
 #include "nir_passes/compile_limits.h"
 #include "nir_passes/images/texel_format.h"
 #include "weft_entrypoints.h"
@@ -19,10 +20,30 @@
 
 namespace weft {
 
+namespace {
+
+/// The texels of an image's first plane.
+std::optional<TexelFormat> first_plane(VkFormat format)
+{
+   const bool has_stencils = is_stencil_format(format);
+   if (has_stencils && format == VK_FORMAT_S8_UINT)
+      return texel_format(PIPE_FORMAT_R8_UINT);
+   return texel_format(
+      vk_format_to_pipe_format(has_stencils ? vk_format_depth_only(format) : format));
+}
+
+} // namespace
+
+bool is_stencil_format(VkFormat format)
+{
+   return settings().graphics_queue &&
+          (format == VK_FORMAT_S8_UINT || format == VK_FORMAT_D32_SFLOAT_S8_UINT);
+}
+
 ImageLayout lay_out_image(const vk_image &image)
 {
    ImageLayout layout = {};
-   const std::optional<TexelFormat> format = texel_format(vk_format_to_pipe_format(image.format));
+   const std::optional<TexelFormat> format = first_plane(image.format);
    if (!format)
       return layout;
    layout.texel_side = texel_side(*format);
@@ -40,6 +61,14 @@ ImageLayout lay_out_image(const vk_image &image)
          .slices = image.image_type == VK_IMAGE_TYPE_3D ? extent.depth : image.array_layers,
       };
       size += align64(layout.levels[i].slice_pitch * layout.levels[i].slices, memory_alignment);
+   }
+   for (uint32_t i = 0; image.aspects == depth_and_stencil && i < image.mip_levels; i++) {
+      ImageLevel &level = layout.stencil_levels[i];
+      level = layout.levels[i];
+      level.offset = size;
+      level.row_pitch = level.extent.width;
+      level.slice_pitch = level.row_pitch * level.extent.height;
+      size += align64(level.slice_pitch * level.slices, memory_alignment);
    }
    // Offsets in shaders have 32 bits.
    if (size <= limits::buffer_range)
@@ -73,9 +102,9 @@ bool is_within_limits(const VkImageCreateInfo &info)
           within(info.arrayLayers, limits.maxArrayLayers) && info.samples == VK_SAMPLE_COUNT_1_BIT;
 }
 
-uint8_t *Image::slice(uint32_t number, uint32_t slice) const
+uint8_t *Image::slice(uint32_t number, uint32_t slice, VkImageAspectFlags aspect) const
 {
-   return address + level(number).offset + slice * level(number).slice_pitch;
+   return address + level(number, aspect).offset + slice * level(number, aspect).slice_pitch;
 }
 
 } // namespace weft
@@ -100,7 +129,10 @@ ImageLayout layout_of(VkDevice _device, const VkImageCreateInfo &info)
 VkSubresourceLayout subresource(const ImageLayout &layout, const VkImageSubresource &wanted,
                                 bool is_3d)
 {
-   const ImageLevel &level = layout.levels[wanted.mipLevel];
+   const bool is_second = wanted.aspectMask == VK_IMAGE_ASPECT_STENCIL_BIT &&
+                          layout.stencil_levels[wanted.mipLevel].slices > 0;
+   const ImageLevel &level =
+      is_second ? layout.stencil_levels[wanted.mipLevel] : layout.levels[wanted.mipLevel];
    return {
       .offset = level.offset + (is_3d ? 0 : wanted.arrayLayer * level.slice_pitch),
       .size = level.slice_pitch * (is_3d ? level.slices : 1),

@@ -26,14 +26,20 @@ struct ImageLevel {
    uint32_t slices;
 };
 
-/// The memory of an image, with either tiling.
+/// The memory of an image, with either tiling. A format of depths and stencils has a plane of
+/// stencils behind the depths.
 struct ImageLayout {
    uint32_t texel_side;  ///< texels of a block in each direction; 1 if it is a texel
    uint32_t texel_bytes; ///< or bytes of a block
    uint64_t size;        ///< 0 if the format or the size is not supported
    ImageLevel levels[max_image_levels];
+   ImageLevel stencil_levels[max_image_levels]; ///< beside depths
 };
+constexpr VkImageAspectFlags depth_and_stencil =
+   VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
 ImageLayout lay_out_image(const vk_image &);
+/// Stencils, with depths or without: images of these formats are attachments only.
+bool is_stencil_format(VkFormat);
 
 /// The largest images of a type; whether an image keeps to them.
 VkImageFormatProperties image_limits(VkImageType);
@@ -44,8 +50,20 @@ struct Image {
    ImageLayout layout;
    uint8_t *address; ///< of its first byte; null until memory is bound
 
-   const ImageLevel &level(uint32_t number) const { return layout.levels[number]; }
-   uint8_t *slice(uint32_t level, uint32_t slice) const;
+   /// Whether the aspect is a plane of stencils beside depths.
+   bool is_second_plane(VkImageAspectFlags aspect) const
+   {
+      return vk.aspects == depth_and_stencil && aspect == VK_IMAGE_ASPECT_STENCIL_BIT;
+   }
+   const ImageLevel &level(uint32_t number, VkImageAspectFlags aspect = 0) const
+   {
+      return is_second_plane(aspect) ? layout.stencil_levels[number] : layout.levels[number];
+   }
+   uint32_t texel_bytes(VkImageAspectFlags aspect) const
+   {
+      return is_second_plane(aspect) ? 1 : layout.texel_bytes;
+   }
+   uint8_t *slice(uint32_t level, uint32_t slice, VkImageAspectFlags aspect = 0) const;
 };
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(Image, vk.base, VkImage, VK_OBJECT_TYPE_IMAGE)

@@ -95,11 +95,14 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateImageView(VkDevice _device,
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
    const std::optional<TexelFormat> format =
       texel_format(vk_format_to_pipe_format(view->vk.view_format));
-   if (!format) {
+   // A view of stencils is an attachment, without a descriptor.
+   const bool is_attachment = is_stencil_format(image->vk.format);
+   if (!format && !is_attachment) {
       vk_image_view_destroy(&device->vk, pAllocator, &view->vk);
       return vk_errorf(device, VK_ERROR_UNKNOWN, "the format of an image is not supported");
    }
-   view->descriptor = describe(*view, *format);
+   if (!is_attachment)
+      view->descriptor = describe(*view, *format);
    *pView = ImageView_to_handle(view);
    return VK_SUCCESS;
 }

@@ -36,6 +36,8 @@ struct Queue {
    std::unique_ptr<cpu::Executor> executor;
    /// The reason why the thread's current work cannot continue.
    const char *failure = "the device was destroyed while its queue was waiting";
+   /// The vkCmdBeginRendering that the thread executes; null outside of renderings.
+   const struct Command *rendering = nullptr;
 
    std::mutex mutex; ///< guards the members below
    std::condition_variable changed;

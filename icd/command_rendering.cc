@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Rendering without draws (WEFT_QUEUE=graphics): attachments are cleared, loaded and stored.
+/// Mesa's runtime turns render passes into these commands. An attachment is memory, so loads and
+/// stores need no work. Images have one sample, so no attachment is resolved.
+
+#include "icd/command_buffer.h"
+#include "icd/image.h"
+#include "icd/image_view.h"
+#include "icd/queue.h"
+#include "weft_entrypoints.h"
+
+#include "util/format/u_format.h"
+#include "vk_format.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+using namespace weft;
+
+namespace {
+
+constexpr uint32_t max_colors = 8; // maxColorAttachments
+
+/// An aspect of an attachment; no memory if there is none.
+struct Attachment {
+   uint8_t *first; ///< of the view's level and first layer
+   uint64_t row_pitch, slice_pitch;
+   uint32_t texel_bytes;
+   enum pipe_format format;
+};
+
+struct Area {
+   VkRect2D rect;
+   uint32_t first_layer, layers;
+};
+
+struct BeginRendering : Command {
+   Attachment colors[max_colors], depth, stencil;
+   uint32_t view_mask;
+};
+
+struct ClearAttachment : Command {
+   VkImageAspectFlags aspects;
+   uint32_t color; ///< number of the color attachment
+   VkClearValue value;
+   Area area;
+};
+
+struct EndRendering : Command {};
+
+void clear(const Attachment &to, const uint8_t *texel, const Area &area)
+{
+   for (uint32_t slice = area.first_layer; slice < area.first_layer + area.layers; slice++) {
+      for (uint32_t y = 0; y < area.rect.extent.height; y++) {
+         uint8_t *row = to.first + slice * to.slice_pitch +
+                        (uint32_t(area.rect.offset.y) + y) * to.row_pitch +
+                        uint64_t(uint32_t(area.rect.offset.x)) * to.texel_bytes;
+         for (uint32_t x = 0; x < area.rect.extent.width; x++)
+            memcpy(row + uint64_t(x) * to.texel_bytes, texel, to.texel_bytes);
+      }
+   }
+}
+
+/// With a view mask, each of its views is a layer.
+void clear_views(const Attachment &to, const uint8_t *texel, Area area, uint32_t view_mask)
+{
+   if (!to.first)
+      return;
+   if (view_mask == 0)
+      return clear(to, texel, area);
+   for (; view_mask; view_mask &= view_mask - 1) {
+      area.first_layer = uint32_t(std::countr_zero(view_mask));
+      area.layers = 1;
+      clear(to, texel, area);
+   }
+}
+
+bool run_begin(Queue *queue, const Command *command)
+{
+   queue->rendering = command;
+   return true;
+}
+
+bool run_end(Queue *queue, const Command *)
+{
+   queue->rendering = nullptr;
+   return true;
+}
+
+/// The attachments belong to the rendering in which the command runs: a secondary command buffer
+/// does not know them when it is recorded.
+bool run_clear(Queue *queue, const Command *command)
+{
+   auto *c = static_cast<const ClearAttachment *>(command);
+   auto *rendering = static_cast<const BeginRendering *>(queue->rendering);
+   if (!rendering)
+      return true;
+   uint8_t texel[16] = {};
+   if (c->aspects & VK_IMAGE_ASPECT_COLOR_BIT && c->color < max_colors) {
+      const Attachment &to = rendering->colors[c->color];
+      if (to.first)
+         util_format_pack_rgba(to.format, texel, &c->value.color, 1);
+      clear_views(to, texel, c->area, rendering->view_mask);
+   }
+   if (c->aspects & VK_IMAGE_ASPECT_DEPTH_BIT) {
+      if (rendering->depth.first)
+         util_format_pack_z_float(rendering->depth.format, texel, &c->value.depthStencil.depth, 1);
+      clear_views(rendering->depth, texel, c->area, rendering->view_mask);
+   }
+   if (c->aspects & VK_IMAGE_ASPECT_STENCIL_BIT) {
+      const auto number = uint8_t(c->value.depthStencil.stencil);
+      clear_views(rendering->stencil, &number, c->area, rendering->view_mask);
+   }
+   return true;
+}
+
+Attachment attachment_of(const VkRenderingAttachmentInfo *info, VkImageAspectFlagBits aspect)
+{
+   if (!info || info->imageView == VK_NULL_HANDLE)
+      return {};
+   VK_FROM_HANDLE(ImageView, view, info->imageView);
+   auto *image = reinterpret_cast<const Image *>(view->vk.image);
+   const ImageLevel &level = image->level(view->vk.base_mip_level, aspect);
+   return {
+      .first = image->slice(view->vk.base_mip_level, view->vk.base_array_layer, aspect),
+      .row_pitch = level.row_pitch,
+      .slice_pitch = level.slice_pitch,
+      .texel_bytes = image->texel_bytes(aspect),
+      .format = vk_format_to_pipe_format(aspect == VK_IMAGE_ASPECT_DEPTH_BIT
+                                            ? vk_format_depth_only(view->vk.view_format)
+                                            : view->vk.view_format),
+   };
+}
+
+void record_clear(CommandBuffer *cmd, VkImageAspectFlags aspects, uint32_t color,
+                  const VkClearValue &value, const Area &area)
+{
+   auto *command = record<ClearAttachment>(cmd);
+   if (!command)
+      return;
+   command->run = run_clear;
+   command->aspects = aspects;
+   command->color = color;
+   command->value = value;
+   command->area = area;
+}
+
+} // namespace
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdBeginRendering(VkCommandBuffer commandBuffer,
+                                                  const VkRenderingInfo *pInfo)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   auto *begin = record<BeginRendering>(cmd);
+   if (!begin)
+      return;
+   begin->run = run_begin;
+   begin->view_mask = pInfo->viewMask;
+   const uint32_t count = std::min(pInfo->colorAttachmentCount, max_colors);
+   for (uint32_t i = 0; i < count; i++)
+      begin->colors[i] = attachment_of(&pInfo->pColorAttachments[i], VK_IMAGE_ASPECT_COLOR_BIT);
+   begin->depth = attachment_of(pInfo->pDepthAttachment, VK_IMAGE_ASPECT_DEPTH_BIT);
+   begin->stencil = attachment_of(pInfo->pStencilAttachment, VK_IMAGE_ASPECT_STENCIL_BIT);
+   // A resumed rendering has been cleared where it began.
+   if (pInfo->flags & VK_RENDERING_RESUMING_BIT)
+      return;
+   const Area area = {pInfo->renderArea, 0, pInfo->layerCount};
+   const auto load = [&](const VkRenderingAttachmentInfo *info, VkImageAspectFlags aspect,
+                         uint32_t color) {
+      if (info && info->imageView && info->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR)
+         record_clear(cmd, aspect, color, info->clearValue, area);
+   };
+   for (uint32_t i = 0; i < count; i++)
+      load(&pInfo->pColorAttachments[i], VK_IMAGE_ASPECT_COLOR_BIT, i);
+   load(pInfo->pDepthAttachment, VK_IMAGE_ASPECT_DEPTH_BIT, 0);
+   load(pInfo->pStencilAttachment, VK_IMAGE_ASPECT_STENCIL_BIT, 0);
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdEndRendering(VkCommandBuffer commandBuffer)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   auto *end = record<EndRendering>(cmd);
+   if (end)
+      end->run = run_end;
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdClearAttachments(VkCommandBuffer commandBuffer,
+                                                    uint32_t attachmentCount,
+                                                    const VkClearAttachment *pAttachments,
+                                                    uint32_t rectCount, const VkClearRect *pRects)
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   for (uint32_t i = 0; i < attachmentCount; i++) {
+      for (uint32_t r = 0; r < rectCount; r++)
+         record_clear(cmd, pAttachments[i].aspectMask, pAttachments[i].colorAttachment,
+                      pAttachments[i].clearValue,
+                      {pRects[r].rect, pRects[r].baseArrayLayer, pRects[r].layerCount});
+   }
+}

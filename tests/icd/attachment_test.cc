@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Attachments that are cleared, loaded and stored, with WEFT_QUEUE=graphics.
+
+#include "tests/icd/image_fixture.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::icd_test {
+
+namespace {
+
+constexpr VkImageLayout general = VK_IMAGE_LAYOUT_GENERAL;
+constexpr VkImageAspectFlags depth_aspect = VK_IMAGE_ASPECT_DEPTH_BIT,
+                             stencil_aspect = VK_IMAGE_ASPECT_STENCIL_BIT;
+constexpr uint32_t width = 13, height = 9, layers = 3;
+
+} // namespace
+
+class AttachmentTest : public ImageTest {
+protected:
+   struct Target {
+      TestImage image;
+      VkImageView view; ///< of layers 1 and 2
+   };
+
+   Target make_target(VkFormat format, VkImageAspectFlags aspects, VkImageUsageFlags usage)
+   {
+      Target target = {
+         make_image(
+            {.format = format, .extent = {width, height, 1}, .layers = layers, .usage = usage}),
+         VK_NULL_HANDLE};
+      const VkImageViewCreateInfo info = {
+         .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+         .image = target.image.handle,
+         .viewType = VK_IMAGE_VIEW_TYPE_2D_ARRAY,
+         .format = format,
+         .subresourceRange = {aspects, 0, 1, 1, 2},
+      };
+      EXPECT_VK(vkCreateImageView(device, &info, nullptr, &target.view));
+      clean_up.push_back([this, view = target.view] { vkDestroyImageView(device, view, nullptr); });
+      return target;
+   }
+
+   VkBufferImageCopy all(VkImageAspectFlags aspect)
+   {
+      return {.imageSubresource = {aspect, 0, 0, layers}, .imageExtent = {width, height, 1}};
+   }
+
+   VkRenderingAttachmentInfo attachment(const Target &target, VkAttachmentLoadOp load,
+                                        const VkClearValue &value)
+   {
+      return {
+         .sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+         .imageView = target.view,
+         .imageLayout = general,
+         .loadOp = load,
+         .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
+         .clearValue = value,
+      };
+   }
+
+   /// Fills an aspect with random bytes, which are numbers of any kind.
+   TestBuffer fill_aspect(VkCommandBuffer cmd, const Target &target, VkImageAspectFlags aspect,
+                          uint32_t bytes)
+   {
+      const TestBuffer before = make_random_buffer(width * height * layers * bytes);
+      const VkBufferImageCopy copy = all(aspect);
+      vkCmdCopyBufferToImage(cmd, before.handle, target.image.handle, general, 1, &copy);
+      return before;
+   }
+
+   TestBuffer read_aspect(VkCommandBuffer cmd, const Target &target, VkImageAspectFlags aspect,
+                          uint32_t bytes)
+   {
+      const TestBuffer after = make_buffer(width * height * layers * bytes);
+      memset(after.map, 0xa5, after.size);
+      const VkBufferImageCopy copy = all(aspect);
+      vkCmdCopyImageToBuffer(cmd, target.image.handle, general, after.handle, 1, &copy);
+      return after;
+   }
+
+   /// Texels are the first, the second or a third value, by `kind` of a layer, column and row.
+   template <typename F>
+   void expect_texels(const TestBuffer &after, const TestBuffer &before, uint32_t bytes,
+                      const std::vector<uint8_t> &first, const std::vector<uint8_t> &second, F kind)
+   {
+      for (uint32_t i = 0; i < width * height * layers; ++i) {
+         const int k = kind(i / (width * height), i % width, i / width % height);
+         const uint8_t *expected = k == 0   ? before.map + i * bytes
+                                   : k == 1 ? first.data()
+                                            : second.data();
+         ASSERT_EQ(memcmp(after.map + i * bytes, expected, bytes), 0) << i << ", kind " << k;
+      }
+   }
+};
+
+TEST_F(AttachmentTest, ColorsDepthsAndStencilsAreClearedAndLoaded)
+{
+   VkFormatProperties properties;
+   vkGetPhysicalDeviceFormatProperties(physical, VK_FORMAT_D32_SFLOAT_S8_UINT, &properties);
+   ASSERT_TRUE(properties.optimalTilingFeatures & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT);
+   vkGetPhysicalDeviceFormatProperties(physical, VK_FORMAT_R8G8B8A8_UNORM, &properties);
+   ASSERT_TRUE(properties.optimalTilingFeatures & VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BIT);
+
+   const Target cleared = make_target(VK_FORMAT_R8G8B8A8_UNORM, VK_IMAGE_ASPECT_COLOR_BIT,
+                                      VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT),
+                loaded = make_target(VK_FORMAT_R16G16_UINT, VK_IMAGE_ASPECT_COLOR_BIT,
+                                     VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT),
+                depths = make_target(VK_FORMAT_D32_SFLOAT_S8_UINT, depth_aspect | stencil_aspect,
+                                     VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT);
+   VkCommandBuffer cmd = begin();
+   const TestBuffer old_cleared = fill_aspect(cmd, cleared, VK_IMAGE_ASPECT_COLOR_BIT, 4),
+                    old_loaded = fill_aspect(cmd, loaded, VK_IMAGE_ASPECT_COLOR_BIT, 4),
+                    old_depths = fill_aspect(cmd, depths, depth_aspect, 4),
+                    old_stencils = fill_aspect(cmd, depths, stencil_aspect, 1);
+   const VkRenderingAttachmentInfo colors[] = {
+      attachment(cleared, VK_ATTACHMENT_LOAD_OP_CLEAR, {.color = {.float32 = {1, 0, 0.2f, 1}}}),
+      {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO},
+      attachment(loaded, VK_ATTACHMENT_LOAD_OP_LOAD, {}),
+   };
+   const VkRenderingAttachmentInfo depth =
+      attachment(depths, VK_ATTACHMENT_LOAD_OP_CLEAR, {.depthStencil = {0.5f, 77}});
+   const VkRenderingAttachmentInfo stencil =
+      attachment(depths, VK_ATTACHMENT_LOAD_OP_LOAD, {.depthStencil = {0.5f, 77}});
+   const VkRenderingInfo rendering = {
+      .sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+      .renderArea = {{2, 1}, {10, 7}},
+      .layerCount = 2,
+      .colorAttachmentCount = 3,
+      .pColorAttachments = colors,
+      .pDepthAttachment = &depth,
+      .pStencilAttachment = &stencil,
+   };
+   vkCmdBeginRendering(cmd, &rendering);
+   const VkClearAttachment clears[] = {
+      {VK_IMAGE_ASPECT_COLOR_BIT, 2, {.color = {.uint32 = {0x1234, 7}}}},
+      {stencil_aspect, 0, {.depthStencil = {0.25f, 9}}},
+      {VK_IMAGE_ASPECT_COLOR_BIT, 1, {.color = {.uint32 = {5, 5, 5, 5}}}}, // no attachment
+   };
+   const VkClearRect rect = {{{3, 2}, {4, 5}}, 1, 1};
+   vkCmdClearAttachments(cmd, 3, clears, 1, &rect);
+   vkCmdEndRendering(cmd);
+   const TestBuffer new_cleared = read_aspect(cmd, cleared, VK_IMAGE_ASPECT_COLOR_BIT, 4),
+                    new_loaded = read_aspect(cmd, loaded, VK_IMAGE_ASPECT_COLOR_BIT, 4),
+                    new_depths = read_aspect(cmd, depths, depth_aspect, 4),
+                    new_stencils = read_aspect(cmd, depths, stencil_aspect, 1);
+   run(cmd);
+   const auto in_area = [](uint32_t layer, uint32_t x, uint32_t y) {
+      return int(layer >= 1 && x >= 2 && x < 12 && y >= 1 && y < 8);
+   };
+   const auto in_rect = [](uint32_t layer, uint32_t x, uint32_t y) {
+      return int(layer == 2 && x >= 3 && x < 7 && y >= 2 && y < 7);
+   };
+   expect_texels(new_cleared, old_cleared, 4, {255, 0, 51, 255}, {}, in_area);
+   expect_texels(new_depths, old_depths, 4, {0, 0, 0, 0x3f}, {}, in_area);
+   expect_texels(new_loaded, old_loaded, 4, {0x34, 0x12, 7, 0}, {}, in_rect);
+   expect_texels(new_stencils, old_stencils, 1, {9}, {}, in_rect);
+}
+
+/// Mesa's runtime makes renderings of render passes. A secondary command buffer clears attachments
+/// that it does not name.
+TEST_F(AttachmentTest, RenderPasses)
+{
+   const Target target = make_target(VK_FORMAT_R32_UINT, VK_IMAGE_ASPECT_COLOR_BIT,
+                                     VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT);
+   const VkAttachmentDescription description = {
+      .format = VK_FORMAT_R32_UINT,
+      .samples = VK_SAMPLE_COUNT_1_BIT,
+      .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+      .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
+      .initialLayout = general,
+      .finalLayout = general,
+   };
+   const VkAttachmentReference reference = {0, general};
+   const VkSubpassDescription subpass = {
+      .pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS,
+      .colorAttachmentCount = 1,
+      .pColorAttachments = &reference,
+   };
+   const VkRenderPassCreateInfo pass_info = {
+      .sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
+      .attachmentCount = 1,
+      .pAttachments = &description,
+      .subpassCount = 1,
+      .pSubpasses = &subpass,
+   };
+   VkRenderPass pass;
+   ASSERT_VK(vkCreateRenderPass(device, &pass_info, nullptr, &pass));
+   clean_up.push_back([this, pass] { vkDestroyRenderPass(device, pass, nullptr); });
+   const VkFramebufferCreateInfo framebuffer_info = {
+      .sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
+      .renderPass = pass,
+      .attachmentCount = 1,
+      .pAttachments = &target.view,
+      .width = width,
+      .height = height,
+      .layers = 2,
+   };
+   VkFramebuffer framebuffer;
+   ASSERT_VK(vkCreateFramebuffer(device, &framebuffer_info, nullptr, &framebuffer));
+   clean_up.push_back([this, framebuffer] { vkDestroyFramebuffer(device, framebuffer, nullptr); });
+
+   const VkCommandBufferAllocateInfo allocation = {
+      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+      .commandPool = pool,
+      .level = VK_COMMAND_BUFFER_LEVEL_SECONDARY,
+      .commandBufferCount = 1,
+   };
+   VkCommandBuffer secondary;
+   ASSERT_VK(vkAllocateCommandBuffers(device, &allocation, &secondary));
+   const VkCommandBufferInheritanceInfo inheritance = {
+      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO, .renderPass = pass};
+   const VkCommandBufferBeginInfo begin_info = {
+      .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+      .flags = VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT,
+      .pInheritanceInfo = &inheritance,
+   };
+   ASSERT_VK(vkBeginCommandBuffer(secondary, &begin_info));
+   const VkClearAttachment clear = {VK_IMAGE_ASPECT_COLOR_BIT, 0, {.color = {.uint32 = {8}}}};
+   const VkClearRect rect = {{{1, 1}, {3, 2}}, 0, 2};
+   vkCmdClearAttachments(secondary, 1, &clear, 1, &rect);
+   ASSERT_VK(vkEndCommandBuffer(secondary));
+
+   VkCommandBuffer cmd = begin();
+   const TestBuffer before = fill_aspect(cmd, target, VK_IMAGE_ASPECT_COLOR_BIT, 4);
+   const VkClearValue value = {.color = {.uint32 = {5}}};
+   const VkRenderPassBeginInfo pass_begin = {
+      .sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
+      .renderPass = pass,
+      .framebuffer = framebuffer,
+      .renderArea = {{0, 0}, {width, 4}},
+      .clearValueCount = 1,
+      .pClearValues = &value,
+   };
+   vkCmdBeginRenderPass(cmd, &pass_begin, VK_SUBPASS_CONTENTS_SECONDARY_COMMAND_BUFFERS);
+   vkCmdExecuteCommands(cmd, 1, &secondary);
+   vkCmdEndRenderPass(cmd);
+   const TestBuffer after = read_aspect(cmd, target, VK_IMAGE_ASPECT_COLOR_BIT, 4);
+   run(cmd);
+   expect_texels(after, before, 4, {5, 0, 0, 0}, {8, 0, 0, 0},
+                 [](uint32_t layer, uint32_t x, uint32_t y) {
+                    const bool in_rect = x >= 1 && x < 4 && y >= 1 && y < 3;
+                    return layer == 0 || y >= 4 ? 0 : in_rect ? 2 : 1;
+                 });
+}
+
+/// Copies and clears of both aspects at once.
+TEST_F(AttachmentTest, PlanesOfStencils)
+{
+   const auto make = [&] {
+      return make_target(VK_FORMAT_D32_SFLOAT_S8_UINT, depth_aspect | stencil_aspect,
+                         VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT);
+   };
+   const Target from = make(), to = make();
+   VkCommandBuffer cmd = begin();
+   const TestBuffer depths = fill_aspect(cmd, from, depth_aspect, 4),
+                    stencils = fill_aspect(cmd, from, stencil_aspect, 1);
+   const VkClearDepthStencilValue value = {1, 3};
+   const VkImageSubresourceRange layer = {depth_aspect | stencil_aspect, 0, 1, 2, 1};
+   vkCmdClearDepthStencilImage(cmd, from.image.handle, general, &value, 1, &layer);
+   const VkImageSubresourceLayers whole = {depth_aspect | stencil_aspect, 0, 0, layers};
+   const VkImageCopy copy = {whole, {}, whole, {}, {width, height, 1}};
+   vkCmdCopyImage(cmd, from.image.handle, general, to.image.handle, general, 1, &copy);
+   const TestBuffer new_depths = read_aspect(cmd, to, depth_aspect, 4),
+                    new_stencils = read_aspect(cmd, to, stencil_aspect, 1);
+   run(cmd);
+   const auto is_cleared = [](uint32_t l, uint32_t, uint32_t) { return int(l == 2); };
+   expect_texels(new_depths, depths, 4, {0, 0, 0x80, 0x3f}, {}, is_cleared);
+   expect_texels(new_stencils, stencils, 1, {3}, {}, is_cleared);
+}
+
+} // namespace weft::icd_test
