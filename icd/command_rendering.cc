@@ -28,6 +28,7 @@ constexpr uint32_t max_colors = 8; // maxColorAttachments
 struct Attachment {
    uint8_t *first; ///< of the view's level and first layer
    uint64_t row_pitch, slice_pitch;
+   uint32_t width, height, slices; ///< slices from the first one
    uint32_t texel_bytes;
    enum pipe_format format;
 };
@@ -51,14 +52,26 @@ struct ClearAttachment : Command {
 
 struct EndRendering : Command {};
 
+/// Numbers from `first` on that are inside.
+struct Span {
+   uint32_t first, end;
+};
+Span clamp_span(int64_t first, uint32_t count, uint32_t size)
+{
+   return {uint32_t(std::clamp<int64_t>(first, 0, size)),
+           uint32_t(std::clamp<int64_t>(first + count, 0, size))};
+}
+
+/// The area's parts outside of the attachment are left out.
 void clear(const Attachment &to, const uint8_t *texel, const Area &area)
 {
-   for (uint32_t slice = area.first_layer; slice < area.first_layer + area.layers; slice++) {
-      for (uint32_t y = 0; y < area.rect.extent.height; y++) {
-         uint8_t *row = to.first + slice * to.slice_pitch +
-                        (uint32_t(area.rect.offset.y) + y) * to.row_pitch +
-                        uint64_t(uint32_t(area.rect.offset.x)) * to.texel_bytes;
-         for (uint32_t x = 0; x < area.rect.extent.width; x++)
+   const Span slices = clamp_span(area.first_layer, area.layers, to.slices),
+              rows = clamp_span(area.rect.offset.y, area.rect.extent.height, to.height),
+              columns = clamp_span(area.rect.offset.x, area.rect.extent.width, to.width);
+   for (uint32_t slice = slices.first; slice < slices.end; slice++) {
+      for (uint32_t y = rows.first; y < rows.end; y++) {
+         uint8_t *row = to.first + slice * to.slice_pitch + y * to.row_pitch;
+         for (uint32_t x = columns.first; x < columns.end; x++)
             memcpy(row + uint64_t(x) * to.texel_bytes, texel, to.texel_bytes);
       }
    }
@@ -128,6 +141,9 @@ Attachment attachment_of(const VkRenderingAttachmentInfo *info, VkImageAspectFla
       .first = image->slice(view->vk.base_mip_level, view->vk.base_array_layer, aspect),
       .row_pitch = level.row_pitch,
       .slice_pitch = level.slice_pitch,
+      .width = level.extent.width,
+      .height = level.extent.height,
+      .slices = level.slices - view->vk.base_array_layer,
       .texel_bytes = image->texel_bytes(aspect),
       .format = vk_format_to_pipe_format(aspect == VK_IMAGE_ASPECT_DEPTH_BIT
                                             ? vk_format_depth_only(view->vk.view_format)

@@ -140,8 +140,10 @@ TEST_F(AttachmentTest, ColorsDepthsAndStencilsAreClearedAndLoaded)
       {stencil_aspect, 0, {.depthStencil = {0.25f, 9}}},
       {VK_IMAGE_ASPECT_COLOR_BIT, 1, {.color = {.uint32 = {5, 5, 5, 5}}}}, // no attachment
    };
-   const VkClearRect rect = {{{3, 2}, {4, 5}}, 1, 1};
-   vkCmdClearAttachments(cmd, 3, clears, 1, &rect);
+   // The second rectangle, which the specification forbids, leaves the attachment.
+   const VkClearRect rects[] = {{{{3, 2}, {4, 5}}, 1, 1},
+                                {{{width - 1, height - 1}, {5000, 5000}}, 1, 5000}};
+   vkCmdClearAttachments(cmd, 3, clears, 2, rects);
    vkCmdEndRendering(cmd);
    const TestBuffer new_cleared = read_aspect(cmd, cleared, VK_IMAGE_ASPECT_COLOR_BIT, 4),
                     new_loaded = read_aspect(cmd, loaded, VK_IMAGE_ASPECT_COLOR_BIT, 4),
@@ -152,7 +154,8 @@ TEST_F(AttachmentTest, ColorsDepthsAndStencilsAreClearedAndLoaded)
       return int(layer >= 1 && x >= 2 && x < 12 && y >= 1 && y < 8);
    };
    const auto in_rect = [](uint32_t layer, uint32_t x, uint32_t y) {
-      return int(layer == 2 && x >= 3 && x < 7 && y >= 2 && y < 7);
+      return int((layer == 2 && x >= 3 && x < 7 && y >= 2 && y < 7) ||
+                 (layer >= 2 && x == width - 1 && y == height - 1));
    };
    expect_texels(new_cleared, old_cleared, 4, {255, 0, 51, 255}, {}, in_area);
    expect_texels(new_depths, old_depths, 4, {0, 0, 0, 0x3f}, {}, in_area);
