@@ -106,11 +106,11 @@ public:
       row = nir_iadd(b, row, block_of(place[1]));
       nir_def *number = nir_iadd(b, nir_imul(b, row, blocks(level.size[0])), block_of(place[0]));
       nir_def *offset = nir_iadd(b, level.offset, nir_imul(b, number, texel_bytes));
-      nir_def *first = load_half_block(offset);
+      nir_def *first = load_half_block(offset), *no_second = nir_imm_zero(b, 2, 32);
       nir_push_if(b, nir_ieq_imm(b, texel_bytes, 2 * half_block_bytes));
       nir_def *second = load_half_block(nir_iadd_imm(b, offset, half_block_bytes));
       nir_pop_if(b, nullptr);
-      second = nir_if_phi(b, second, nir_imm_zero(b, 2, 32));
+      second = nir_if_phi(b, second, no_second);
       const TexelWords words = {nir_channel(b, first, 0), nir_channel(b, first, 1),
                                 nir_channel(b, second, 0), nir_channel(b, second, 1)};
       nir_def *texel =
