@@ -127,8 +127,8 @@ public:
       return _nir_build_load_ssbo(
          b, half_block_bytes / 4, 32, image.descriptor.buffer, offset,
          {._ = 0,
-          .access = gl_access_qualifier(ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER |
-                                        ACCESS_NON_UNIFORM),
+          .access =
+             gl_access_qualifier(ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER | ACCESS_NON_UNIFORM),
           .align_mul = 4,
           .align_offset = 0});
    }
