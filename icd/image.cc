@@ -129,10 +129,7 @@ ImageLayout layout_of(VkDevice _device, const VkImageCreateInfo &info)
 VkSubresourceLayout subresource(const ImageLayout &layout, const VkImageSubresource &wanted,
                                 bool is_3d)
 {
-   const bool is_second = wanted.aspectMask == VK_IMAGE_ASPECT_STENCIL_BIT &&
-                          layout.stencil_levels[wanted.mipLevel].slices > 0;
-   const ImageLevel &level =
-      is_second ? layout.stencil_levels[wanted.mipLevel] : layout.levels[wanted.mipLevel];
+   const ImageLevel &level = layout.level(wanted.mipLevel, wanted.aspectMask);
    return {
       .offset = level.offset + (is_3d ? 0 : wanted.arrayLayer * level.slice_pitch),
       .size = level.slice_pitch * (is_3d ? level.slices : 1),

@@ -33,7 +33,17 @@ struct ImageLayout {
    uint32_t texel_bytes; ///< or bytes of a block
    uint64_t size;        ///< 0 if the format or the size is not supported
    ImageLevel levels[max_image_levels];
-   ImageLevel stencil_levels[max_image_levels]; ///< beside depths
+   ImageLevel stencil_levels[max_image_levels]; ///< beside depths, else without slices
+
+   /// Whether the aspect is a plane of stencils beside depths.
+   bool is_second_plane(VkImageAspectFlags aspect) const
+   {
+      return aspect == VK_IMAGE_ASPECT_STENCIL_BIT && stencil_levels[0].slices > 0;
+   }
+   const ImageLevel &level(uint32_t number, VkImageAspectFlags aspect) const
+   {
+      return is_second_plane(aspect) ? stencil_levels[number] : levels[number];
+   }
 };
 constexpr VkImageAspectFlags depth_and_stencil =
    VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
@@ -50,18 +60,13 @@ struct Image {
    ImageLayout layout;
    uint8_t *address; ///< of its first byte; null until memory is bound
 
-   /// Whether the aspect is a plane of stencils beside depths.
-   bool is_second_plane(VkImageAspectFlags aspect) const
-   {
-      return vk.aspects == depth_and_stencil && aspect == VK_IMAGE_ASPECT_STENCIL_BIT;
-   }
    const ImageLevel &level(uint32_t number, VkImageAspectFlags aspect = 0) const
    {
-      return is_second_plane(aspect) ? layout.stencil_levels[number] : layout.levels[number];
+      return layout.level(number, aspect);
    }
    uint32_t texel_bytes(VkImageAspectFlags aspect) const
    {
-      return is_second_plane(aspect) ? 1 : layout.texel_bytes;
+      return layout.is_second_plane(aspect) ? 1 : layout.texel_bytes;
    }
    uint8_t *slice(uint32_t level, uint32_t slice, VkImageAspectFlags aspect = 0) const;
 };

@@ -168,16 +168,17 @@ nir_def *load_texel(nir_builder *b, const Descriptor &image, gl_access_qualifier
    nir_push_if(b, is_common);
    nir_def *first = load_texel_as(b, image, access, common, place, type);
    nir_push_else(b, nullptr);
-   nir_def *second = nullptr;
+   nir_def *second;
    if (load_block) {
       nir_push_if(b, is_block_format(b, format));
-      second = load_block();
+      nir_def *of_block = load_block();
       nir_push_else(b, nullptr);
-   }
-   nir_def *others = load_texel_as(b, image, access, format, place, type);
-   if (load_block)
+      nir_def *others = load_texel_as(b, image, access, format, place, type);
       nir_pop_if(b, nullptr);
-   second = load_block ? nir_if_phi(b, second, others) : others;
+      second = nir_if_phi(b, of_block, others);
+   } else {
+      second = load_texel_as(b, image, access, format, place, type);
+   }
    nir_pop_if(b, nullptr);
    return nir_if_phi(b, first, second);
 }

@@ -7,6 +7,7 @@
 #include "tests/e2e/glsl.h"
 #include "tests/icd/sampling_fixture.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,20 @@ const std::vector<Kind> kinds = {
    {VK_DESCRIPTOR_TYPE_SAMPLER, "", "uniform sampler", "textureLod(sampler2D(zero, ",
     "), vec2(2), 0).x"},
 };
+
+VkMutableDescriptorTypeListEXT list_of(const std::vector<VkDescriptorType> &types)
+{
+   return {uint32_t(types.size()), types.data()};
+}
+
+VkMutableDescriptorTypeCreateInfoEXT info_of(std::span<const VkMutableDescriptorTypeListEXT> lists)
+{
+   return {
+      .sType = VK_STRUCTURE_TYPE_MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT,
+      .mutableDescriptorTypeListCount = uint32_t(lists.size()),
+      .pMutableDescriptorTypeLists = lists.data(),
+   };
+}
 
 bool is_texel_buffer(VkDescriptorType type)
 {
@@ -155,31 +170,22 @@ protected:
    }
 
    /// The binding 0 is mutable among some types; 1 is a sampled image, 2 and 9 are buffers.
-   VkDescriptorSetLayout make_mutable_layout(const std::vector<VkDescriptorType> &types,
-                                             VkDescriptorSetLayoutCreateFlags flags = 0)
+   VkDescriptorSetLayout make_mutable_layout(const std::vector<VkDescriptorType> &types)
    {
-      const VkMutableDescriptorTypeListEXT lists[] = {{uint32_t(types.size()), types.data()}};
-      const VkMutableDescriptorTypeCreateInfoEXT info = {
-         .sType = VK_STRUCTURE_TYPE_MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT,
-         .mutableDescriptorTypeListCount = 1,
-         .pMutableDescriptorTypeLists = lists,
-      };
+      const VkMutableDescriptorTypeListEXT lists[] = {list_of(types)};
+      const VkMutableDescriptorTypeCreateInfoEXT info = info_of(lists);
       return make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_MUTABLE_EXT, count),
                               binding(1, VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE),
                               binding(2, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER),
                               binding(9, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)},
-                             flags, &info);
+                             0, &info);
    }
 
    VkDescriptorPool make_pool(const std::vector<VkDescriptorPoolSize> &sizes,
                               const std::vector<VkMutableDescriptorTypeListEXT> &lists,
                               VkDescriptorPoolCreateFlags flags = 0)
    {
-      const VkMutableDescriptorTypeCreateInfoEXT info = {
-         .sType = VK_STRUCTURE_TYPE_MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT,
-         .mutableDescriptorTypeListCount = uint32_t(lists.size()),
-         .pMutableDescriptorTypeLists = lists.data(),
-      };
+      const VkMutableDescriptorTypeCreateInfoEXT info = info_of(lists);
       const VkDescriptorPoolCreateInfo pool_info = {
          .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
          .pNext = lists.empty() ? nullptr : &info,
@@ -213,7 +219,7 @@ protected:
                                                {VK_DESCRIPTOR_TYPE_MUTABLE_EXT, count},
                                                {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1},
                                                {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1}},
-                                              {{}, {uint32_t(types.size()), types.data()}});
+                                              {{}, list_of(types)});
       VkDescriptorSet set = VK_NULL_HANDLE;
       EXPECT_VK(allocate(from, layout, &set));
       return set;
@@ -315,12 +321,8 @@ TEST_F(MutableDescriptorTest, Pools)
                                        large = {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
                                                 VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER};
    const auto layout_of = [&](const std::vector<VkDescriptorType> &types) {
-      const VkMutableDescriptorTypeListEXT list = {uint32_t(types.size()), types.data()};
-      const VkMutableDescriptorTypeCreateInfoEXT info = {
-         .sType = VK_STRUCTURE_TYPE_MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT,
-         .mutableDescriptorTypeListCount = 1,
-         .pMutableDescriptorTypeLists = &list,
-      };
+      const VkMutableDescriptorTypeListEXT lists[] = {list_of(types)};
+      const VkMutableDescriptorTypeCreateInfoEXT info = info_of(lists);
       return make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_MUTABLE_EXT, count)},
                              VK_DESCRIPTOR_SET_LAYOUT_CREATE_HOST_ONLY_POOL_BIT_EXT, &info);
    };
@@ -338,8 +340,7 @@ TEST_F(MutableDescriptorTest, Pools)
       return sets;
    };
    // The first size is no mutable one, so its list does not matter.
-   const VkMutableDescriptorTypeListEXT small_list = {1, small.data()},
-                                        large_list = {2, large.data()};
+   const VkMutableDescriptorTypeListEXT small_list = list_of(small), large_list = list_of(large);
    EXPECT_EQ(sets_in({large_list, small_list}, layout_of(small)), 2u);
    EXPECT_EQ(sets_in({small_list, large_list}, layout_of(large)), 2u);
    EXPECT_EQ(sets_in({large_list, small_list}, layout_of(large)), 0u);
@@ -349,12 +350,8 @@ TEST_F(MutableDescriptorTest, Pools)
 TEST_F(MutableDescriptorTest, SupportedLists)
 {
    const auto is_supported = [&](const std::vector<VkDescriptorType> &types) {
-      const VkMutableDescriptorTypeListEXT lists[] = {{}, {uint32_t(types.size()), types.data()}};
-      const VkMutableDescriptorTypeCreateInfoEXT list_info = {
-         .sType = VK_STRUCTURE_TYPE_MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT,
-         .mutableDescriptorTypeListCount = 2,
-         .pMutableDescriptorTypeLists = lists,
-      };
+      const VkMutableDescriptorTypeListEXT lists[] = {{}, list_of(types)};
+      const VkMutableDescriptorTypeCreateInfoEXT list_info = info_of(lists);
       const VkDescriptorSetLayoutBinding bindings[] = {
          binding(0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),
          binding(1, VK_DESCRIPTOR_TYPE_MUTABLE_EXT, 4)};
