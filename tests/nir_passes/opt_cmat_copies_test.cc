@@ -134,6 +134,24 @@ void main()
    }
 }
 
+/// A matrix of 16×16 elements in a subgroup.
+glsl_cmat_description description(glsl_base_type element, glsl_cmat_use use)
+{
+   glsl_cmat_description desc = {};
+   desc.element_type = element;
+   desc.scope = SCOPE_SUBGROUP;
+   desc.rows = desc.cols = 16;
+   desc.use = use;
+   return desc;
+}
+
+/// A new variable; each call returns a deref of it.
+auto matrix_variable(nir_builder *b, const glsl_cmat_description &desc, const char *name)
+{
+   nir_variable *variable = nir_local_variable_create(b->impl, glsl_cmat_type(&desc), name);
+   return [=] { return &nir_build_deref_var(b, variable)->def; };
+}
+
 void binary_op(nir_builder *b, nir_def *result, nir_def *x, nir_def *y, nir_op op)
 {
    _nir_build_cmat_binary_op(b, result, x, y, {._ = 0, .alu_op = op});
@@ -142,18 +160,11 @@ void binary_op(nir_builder *b, nir_def *result, nir_def *x, nir_def *y, nir_op o
 /// A matrix that is loaded again in each iteration, but is still a phi of the loop.
 TEST(OptCmatCopies, WhatLoopsCarryForNobodyGoes)
 {
-   glsl_cmat_description desc = {};
-   desc.element_type = GLSL_TYPE_FLOAT16;
-   desc.scope = SCOPE_SUBGROUP;
-   desc.rows = desc.cols = 16;
-   desc.use = GLSL_CMAT_USE_A;
+   const glsl_cmat_description desc = description(GLSL_TYPE_FLOAT16, GLSL_CMAT_USE_A);
    for (const bool is_read : {false, true}) {
       test::Built shader;
       nir_builder *b = &shader.b;
-      const auto matrix = [&](const char *name) {
-         nir_variable *variable = nir_local_variable_create(b->impl, glsl_cmat_type(&desc), name);
-         return [=] { return &nir_build_deref_var(b, variable)->def; };
-      };
+      const auto matrix = [&](const char *name) { return matrix_variable(b, desc, name); };
       const auto phi = matrix("phi"), value = matrix("value"), next = matrix("next");
       nir_cmat_construct(b, phi(), nir_imm_intN_t(b, 0, 16));
       nir_loop *loop = nir_push_loop(b);
@@ -176,17 +187,10 @@ TEST(OptCmatCopies, WhatLoopsCarryForNobodyGoes)
 /// loops would carry it.
 TEST(OptCmatCopies, AMatrixThatIsReadDoesNotBecomeAPhi)
 {
-   glsl_cmat_description desc = {};
-   desc.element_type = GLSL_TYPE_FLOAT;
-   desc.scope = SCOPE_SUBGROUP;
-   desc.rows = desc.cols = 16;
-   desc.use = GLSL_CMAT_USE_ACCUMULATOR;
+   const glsl_cmat_description desc = description(GLSL_TYPE_FLOAT, GLSL_CMAT_USE_ACCUMULATOR);
    test::Built shader;
    nir_builder *b = &shader.b;
-   const auto matrix = [&](const char *name) {
-      nir_variable *variable = nir_local_variable_create(b->impl, glsl_cmat_type(&desc), name);
-      return [=] { return &nir_build_deref_var(b, variable)->def; };
-   };
+   const auto matrix = [&](const char *name) { return matrix_variable(b, desc, name); };
    const auto outer_phi = matrix("outer_phi"), outer_value = matrix("outer_value"),
               inner_phi = matrix("inner_phi"), inner_value = matrix("inner_value"),
               loaded = matrix("loaded"), sum = matrix("sum");
@@ -219,11 +223,7 @@ TEST(OptCmatCopies, AMatrixThatIsReadDoesNotBecomeAPhi)
 /// The front end's output for n additions: a temporary for each operand and each result.
 uint64_t steps_of_additions(unsigned n, bool one_variable)
 {
-   glsl_cmat_description desc = {};
-   desc.element_type = GLSL_TYPE_FLOAT;
-   desc.scope = SCOPE_SUBGROUP;
-   desc.rows = desc.cols = 16;
-   desc.use = GLSL_CMAT_USE_ACCUMULATOR;
+   const glsl_cmat_description desc = description(GLSL_TYPE_FLOAT, GLSL_CMAT_USE_ACCUMULATOR);
    test::Built shader;
    nir_builder *b = &shader.b;
    const auto matrix = [&] {
@@ -264,11 +264,7 @@ TEST(OptCmatCopies, WorkGrowsWithTheShader)
 /// All copies first, then all their readers; and all results are unused.
 TEST(OptCmatCopies, WorkGrowsWithDistantUses)
 {
-   glsl_cmat_description desc = {};
-   desc.element_type = GLSL_TYPE_FLOAT;
-   desc.scope = SCOPE_SUBGROUP;
-   desc.rows = desc.cols = 16;
-   desc.use = GLSL_CMAT_USE_ACCUMULATOR;
+   const glsl_cmat_description desc = description(GLSL_TYPE_FLOAT, GLSL_CMAT_USE_ACCUMULATOR);
    const auto steps = [&](unsigned n, bool needed) {
       test::Built shader;
       nir_builder *b = &shader.b;
@@ -307,11 +303,7 @@ TEST(OptCmatCopies, WorkGrowsWithDistantUses)
 /// of its destination.
 TEST(OptCmatCopies, CopiesThatAreNeededStay)
 {
-   glsl_cmat_description desc = {};
-   desc.element_type = GLSL_TYPE_FLOAT;
-   desc.scope = SCOPE_SUBGROUP;
-   desc.rows = desc.cols = 16;
-   desc.use = GLSL_CMAT_USE_ACCUMULATOR;
+   const glsl_cmat_description desc = description(GLSL_TYPE_FLOAT, GLSL_CMAT_USE_ACCUMULATOR);
    enum Case { overwritten, element_overwritten, looked_at, index_behind };
    for (const Case c : {overwritten, element_overwritten, looked_at, index_behind}) {
       test::Built shader;
@@ -363,11 +355,7 @@ TEST(OptCmatCopies, CopiesThatAreNeededStay)
 /// why the destination cannot take its place.
 TEST(OptCmatCopies, ChangesOfATemporaryHappenInItsDestination)
 {
-   glsl_cmat_description desc = {};
-   desc.element_type = GLSL_TYPE_FLOAT;
-   desc.scope = SCOPE_SUBGROUP;
-   desc.rows = desc.cols = 16;
-   desc.use = GLSL_CMAT_USE_ACCUMULATOR;
+   const glsl_cmat_description desc = description(GLSL_TYPE_FLOAT, GLSL_CMAT_USE_ACCUMULATOR);
    enum Case { changed, copied_first, read_behind, written_behind, read_before, replaced, unset };
    const std::map<Case, unsigned> copies = {
       {changed, 0},     {copied_first, 0}, {read_behind, 1}, {written_behind, 1},
