@@ -7,6 +7,7 @@
 
 #include "icd/command_buffer.h"
 #include "icd/image.h"
+#include "icd/image_box.h"
 #include "icd/image_view.h"
 #include "icd/queue.h"
 #include "weft_entrypoints.h"
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 using namespace weft;
 
@@ -26,8 +26,7 @@ constexpr uint32_t max_colors = 8; // maxColorAttachments
 
 /// An aspect of an attachment; no memory if there is none.
 struct Attachment {
-   uint8_t *first; ///< of the view's level and first layer
-   uint64_t row_pitch, slice_pitch;
+   BoxPlace place;                 ///< of the view's level and first layer
    uint32_t width, height, slices; ///< slices from the first one
    uint32_t texel_bytes;
    enum pipe_format format;
@@ -55,6 +54,8 @@ struct EndRendering : Command {};
 /// Numbers from `first` on that are inside.
 struct Span {
    uint32_t first, end;
+
+   uint32_t count() const { return end - first; }
 };
 Span clamp_span(int64_t first, uint32_t count, uint32_t size)
 {
@@ -63,24 +64,22 @@ Span clamp_span(int64_t first, uint32_t count, uint32_t size)
 }
 
 /// The area's parts outside of the attachment are left out.
-void clear(const Attachment &to, const uint8_t *texel, const Area &area)
+void clear(const Attachment &to, const TexelBytes &texel, const Area &area)
 {
    const Span slices = clamp_span(area.first_layer, area.layers, to.slices),
               rows = clamp_span(area.rect.offset.y, area.rect.extent.height, to.height),
               columns = clamp_span(area.rect.offset.x, area.rect.extent.width, to.width);
-   for (uint32_t slice = slices.first; slice < slices.end; slice++) {
-      for (uint32_t y = rows.first; y < rows.end; y++) {
-         uint8_t *row = to.first + slice * to.slice_pitch + y * to.row_pitch;
-         for (uint32_t x = columns.first; x < columns.end; x++)
-            memcpy(row + uint64_t(x) * to.texel_bytes, texel, to.texel_bytes);
-      }
-   }
+   const BoxPlace place = {to.place.row(slices.first, rows.first) +
+                              uint64_t(columns.first) * to.texel_bytes,
+                           to.place.row_pitch, to.place.slice_pitch};
+   clear_box(place, {uint64_t(columns.count()) * to.texel_bytes, rows.count(), slices.count()},
+             texel, to.texel_bytes);
 }
 
 /// With a view mask, each of its views is a layer.
-void clear_views(const Attachment &to, const uint8_t *texel, Area area, uint32_t view_mask)
+void clear_views(const Attachment &to, const TexelBytes &texel, Area area, uint32_t view_mask)
 {
-   if (!to.first)
+   if (!to.place.first)
       return;
    if (view_mask == 0)
       return clear(to, texel, area);
@@ -111,21 +110,22 @@ bool run_clear(Queue *queue, const Command *command)
    auto *rendering = static_cast<const BeginRendering *>(queue->rendering);
    if (!rendering)
       return true;
-   uint8_t texel[16] = {};
+   TexelBytes texel = {};
    if (c->aspects & VK_IMAGE_ASPECT_COLOR_BIT && c->color < max_colors) {
       const Attachment &to = rendering->colors[c->color];
-      if (to.first)
-         util_format_pack_rgba(to.format, texel, &c->value.color, 1);
+      if (to.place.first)
+         util_format_pack_rgba(to.format, texel.data(), &c->value.color, 1);
       clear_views(to, texel, c->area, rendering->view_mask);
    }
    if (c->aspects & VK_IMAGE_ASPECT_DEPTH_BIT) {
-      if (rendering->depth.first)
-         util_format_pack_z_float(rendering->depth.format, texel, &c->value.depthStencil.depth, 1);
+      if (rendering->depth.place.first)
+         util_format_pack_z_float(rendering->depth.format, texel.data(),
+                                  &c->value.depthStencil.depth, 1);
       clear_views(rendering->depth, texel, c->area, rendering->view_mask);
    }
    if (c->aspects & VK_IMAGE_ASPECT_STENCIL_BIT) {
-      const auto number = uint8_t(c->value.depthStencil.stencil);
-      clear_views(rendering->stencil, &number, c->area, rendering->view_mask);
+      texel = {uint8_t(c->value.depthStencil.stencil)};
+      clear_views(rendering->stencil, texel, c->area, rendering->view_mask);
    }
    return true;
 }
@@ -138,9 +138,8 @@ Attachment attachment_of(const VkRenderingAttachmentInfo *info, VkImageAspectFla
    auto *image = reinterpret_cast<const Image *>(view->vk.image);
    const ImageLevel &level = image->level(view->vk.base_mip_level, aspect);
    return {
-      .first = image->slice(view->vk.base_mip_level, view->vk.base_array_layer, aspect),
-      .row_pitch = level.row_pitch,
-      .slice_pitch = level.slice_pitch,
+      .place = {image->slice(view->vk.base_mip_level, view->vk.base_array_layer, aspect),
+                level.row_pitch, level.slice_pitch},
       .width = level.extent.width,
       .height = level.extent.height,
       .slices = level.slices - view->vk.base_array_layer,

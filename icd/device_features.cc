@@ -159,6 +159,7 @@ void get_api_features(vk_features *f)
    f->inlineUniformBlock = true;
    f->descriptorBindingInlineUniformBlockUpdateAfterBind = true;
 
+   f->hostImageCopy = true;
    f->hostQueryReset = true;
    f->timelineSemaphore = true;
    f->synchronization2 = true;

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 namespace weft {
@@ -265,6 +266,35 @@ void get_sampler_limits(vk_properties *p)
    p->filterMinmaxImageComponentMapping = true;
 }
 
+/// An image has the same memory in every layout.
+void get_host_copy_properties(vk_properties *p)
+{
+   static VkImageLayout layouts[] = {
+      VK_IMAGE_LAYOUT_GENERAL,
+      VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+      VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
+      VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL,
+      VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL,
+      VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+      VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+      VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL,
+      VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL,
+      VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL,
+      VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL,
+      VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL,
+      VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL,
+      VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL,
+      VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL,
+   };
+   p->pCopySrcLayouts = p->pCopyDstLayouts = layouts;
+   p->copySrcLayoutCount = p->copyDstLayoutCount = uint32_t(std::size(layouts));
+   p->identicalMemoryTypeRequirements = true;
+   // The rows of image.h; a change of them needs another identifier.
+   constexpr uint8_t rows[VK_UUID_SIZE] = "Weft, rows, 1";
+   static_assert(sizeof(rows) == sizeof(p->optimalTilingLayoutUUID));
+   memcpy(p->optimalTilingLayoutUUID, rows, sizeof(rows));
+}
+
 /// Limits of graphics, which this device lacks. They are zero, except for limits that
 /// programs divide by and limits of mandatory features.
 void get_absent_limits(vk_properties *p)
@@ -289,6 +319,7 @@ void get_device_properties(uint64_t heap_size, vk_properties *p)
    get_memory_limits(heap_size, p);
    get_descriptor_limits(p);
    get_sampler_limits(p);
+   get_host_copy_properties(p);
    get_absent_limits(p);
 
    get_graphics_limits(p);

@@ -36,6 +36,10 @@ constexpr VkFormatFeatureFlags2 without_format =
    VK_FORMAT_FEATURE_2_STORAGE_READ_WITHOUT_FORMAT_BIT |
    VK_FORMAT_FEATURE_2_STORAGE_WRITE_WITHOUT_FORMAT_BIT;
 
+constexpr VkFormatFeatureFlags2 transfers = VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT |
+                                            VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT |
+                                            VK_FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT;
+
 VkFormatFeatureFlags2 buffer_features(VkFormat format)
 {
    const std::optional<TexelFormat> texels = buffer_format(format);
@@ -55,9 +59,7 @@ VkFormatFeatureFlags2 image_features(VkFormat format)
    if (!texels)
       return 0;
    const bool is_depth = vk_format_is_depth_or_stencil(format);
-   VkFormatFeatureFlags2 features = VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT |
-                                    VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT |
-                                    VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT;
+   VkFormatFeatureFlags2 features = VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT | transfers;
    if (texels->numbers != TexelNumbers::integer)
       features |= VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_LINEAR_BIT |
                   VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_MINMAX_BIT;
@@ -77,8 +79,7 @@ VkFormatFeatureFlags2 attachment_features(VkFormat format)
    if (!settings().graphics_queue)
       return 0;
    if (is_stencil_format(format))
-      return VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT |
-             VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT | VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT;
+      return VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT | transfers;
    const std::optional<TexelFormat> texels = texel_format(vk_format_to_pipe_format(format));
    if (!texels)
       return 0;
@@ -115,9 +116,9 @@ VkImageUsageFlags attachment_usages(VkFormatFeatureFlags2 features)
    return usages;
 }
 
-constexpr VkImageUsageFlags image_usages = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                           VK_IMAGE_USAGE_TRANSFER_DST_BIT |
-                                           VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT;
+constexpr VkImageUsageFlags image_usages =
+   VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+   VK_IMAGE_USAGE_HOST_TRANSFER_BIT | VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT;
 constexpr VkImageCreateFlags image_flags =
    VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
    VK_IMAGE_CREATE_ALIAS_BIT | VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
@@ -186,6 +187,11 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceImageFormatProperties2(
       vk_find_struct(pImageFormatProperties->pNext, EXTERNAL_IMAGE_FORMAT_PROPERTIES);
    if (external)
       external->externalMemoryProperties = memory;
+   // The usage for copies by the host changes nothing about an image.
+   VkHostImageCopyDevicePerformanceQuery *performance =
+      vk_find_struct(pImageFormatProperties->pNext, HOST_IMAGE_COPY_DEVICE_PERFORMANCE_QUERY);
+   if (performance)
+      performance->optimalDeviceAccess = performance->identicalMemoryLayout = true;
    return VK_SUCCESS;
 }
 

@@ -12,8 +12,10 @@
 #include "nir_passes/images/texel_format.h"
 #include "weft_entrypoints.h"
 
+#include "vk_enum_defines.h"
 #include "vk_format.h"
 #include "vk_log.h"
+#include "vk_util.h"
 
 #include <algorithm>
 #include <bit>
@@ -126,17 +128,21 @@ ImageLayout layout_of(VkDevice _device, const VkImageCreateInfo &info)
    return layout;
 }
 
-VkSubresourceLayout subresource(const ImageLayout &layout, const VkImageSubresource &wanted,
-                                bool is_3d)
+void describe(const ImageLayout &layout, const VkImageSubresource &wanted, bool is_3d,
+              VkSubresourceLayout2 *out)
 {
    const ImageLevel &level = layout.level(wanted.mipLevel, wanted.aspectMask);
-   return {
+   out->subresourceLayout = {
       .offset = level.offset + (is_3d ? 0 : wanted.arrayLayer * level.slice_pitch),
       .size = level.slice_pitch * (is_3d ? level.slices : 1),
       .rowPitch = level.row_pitch,
       .arrayPitch = level.slice_pitch,
       .depthPitch = level.slice_pitch,
    };
+   // Rows have no gaps, so copies with VK_HOST_IMAGE_COPY_MEMCPY are as others.
+   if (VkSubresourceHostMemcpySize *memcpy_size =
+          vk_find_struct(out->pNext, SUBRESOURCE_HOST_MEMCPY_SIZE))
+      memcpy_size->size = out->subresourceLayout.size;
 }
 
 } // namespace
@@ -205,14 +211,13 @@ VKAPI_ATTR void VKAPI_CALL weft_GetImageSubresourceLayout2KHR(
    VkDevice, VkImage _image, const VkImageSubresource2 *pSubresource, VkSubresourceLayout2 *pLayout)
 {
    VK_FROM_HANDLE(Image, image, _image);
-   pLayout->subresourceLayout = subresource(image->layout, pSubresource->imageSubresource,
-                                            image->vk.image_type == VK_IMAGE_TYPE_3D);
+   describe(image->layout, pSubresource->imageSubresource, image->vk.image_type == VK_IMAGE_TYPE_3D,
+            pLayout);
 }
 
 VKAPI_ATTR void VKAPI_CALL weft_GetDeviceImageSubresourceLayoutKHR(
    VkDevice device, const VkDeviceImageSubresourceInfo *pInfo, VkSubresourceLayout2 *pLayout)
 {
-   pLayout->subresourceLayout =
-      subresource(layout_of(device, *pInfo->pCreateInfo), pInfo->pSubresource->imageSubresource,
-                  pInfo->pCreateInfo->imageType == VK_IMAGE_TYPE_3D);
+   describe(layout_of(device, *pInfo->pCreateInfo), pInfo->pSubresource->imageSubresource,
+            pInfo->pCreateInfo->imageType == VK_IMAGE_TYPE_3D, pLayout);
 }

@@ -275,4 +275,63 @@ TEST_F(AttachmentTest, PlanesOfStencils)
    expect_texels(new_stencils, stencils, 1, {3}, {}, is_cleared);
 }
 
+TEST_F(AttachmentTest, TheHostCopiesPlanes)
+{
+   const auto make = [&] {
+      return make_target(VK_FORMAT_D32_SFLOAT_S8_UINT, depth_aspect | stencil_aspect,
+                         VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT |
+                            VK_IMAGE_USAGE_HOST_TRANSFER_BIT_EXT);
+   };
+   const Target from = make(), to = make();
+   VkCommandBuffer cmd = begin();
+   const TestBuffer depths = fill_aspect(cmd, from, depth_aspect, 4),
+                    stencils = fill_aspect(cmd, from, stencil_aspect, 1),
+                    old_depths = fill_aspect(cmd, to, depth_aspect, 4),
+                    old_stencils = fill_aspect(cmd, to, stencil_aspect, 1);
+   run(cmd);
+   const VkImageSubresourceLayers layer = {depth_aspect | stencil_aspect, 0, 1, 1};
+   const VkImageCopy2 region = {
+      .sType = VK_STRUCTURE_TYPE_IMAGE_COPY_2,
+      .srcSubresource = layer,
+      .dstSubresource = layer,
+      .extent = {width, height, 1},
+   };
+   const VkCopyImageToImageInfoEXT info = {
+      .sType = VK_STRUCTURE_TYPE_COPY_IMAGE_TO_IMAGE_INFO_EXT,
+      .srcImage = from.image.handle,
+      .srcImageLayout = general,
+      .dstImage = to.image.handle,
+      .dstImageLayout = general,
+      .regionCount = 1,
+      .pRegions = &region,
+   };
+   EXPECT_VK(device_function<PFN_vkCopyImageToImageEXT>("vkCopyImageToImageEXT")(device, &info));
+   const auto to_memory = device_function<PFN_vkCopyImageToMemoryEXT>("vkCopyImageToMemoryEXT");
+   const auto expect_plane = [&](const TestBuffer &old, const TestBuffer &copied,
+                                 VkImageAspectFlags aspect, uint32_t bytes) {
+      const uint32_t slice = width * height * bytes;
+      std::vector<uint8_t> memory(layers * slice, 0xa5);
+      const VkImageToMemoryCopyEXT all_layers = {
+         .sType = VK_STRUCTURE_TYPE_IMAGE_TO_MEMORY_COPY_EXT,
+         .pHostPointer = memory.data(),
+         .imageSubresource = {aspect, 0, 0, layers},
+         .imageExtent = {width, height, 1},
+      };
+      const VkCopyImageToMemoryInfoEXT copy = {
+         .sType = VK_STRUCTURE_TYPE_COPY_IMAGE_TO_MEMORY_INFO_EXT,
+         .srcImage = to.image.handle,
+         .srcImageLayout = general,
+         .regionCount = 1,
+         .pRegions = &all_layers,
+      };
+      EXPECT_VK(to_memory(device, &copy));
+      for (uint32_t l = 0; l < layers; ++l) {
+         const TestBuffer &expected = l == 1 ? copied : old;
+         EXPECT_EQ(memcmp(memory.data() + l * slice, expected.map + l * slice, slice), 0) << l;
+      }
+   };
+   expect_plane(old_depths, depths, depth_aspect, 4);
+   expect_plane(old_stencils, stencils, stencil_aspect, 1);
+}
+
 } // namespace weft::icd_test

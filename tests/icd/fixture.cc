@@ -88,8 +88,12 @@ VkPhysicalDevice get_physical_device(VkInstance instance)
 VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *allocator,
                        VkDevice *device, bool robust)
 {
+   VkPhysicalDeviceHostImageCopyFeaturesEXT host_copies = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_IMAGE_COPY_FEATURES_EXT,
+   };
    VkPhysicalDeviceBorderColorSwizzleFeaturesEXT border_swizzle = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BORDER_COLOR_SWIZZLE_FEATURES_EXT,
+      .pNext = &host_copies,
    };
    VkPhysicalDeviceCustomBorderColorFeaturesEXT border_color = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CUSTOM_BORDER_COLOR_FEATURES_EXT,

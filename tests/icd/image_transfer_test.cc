@@ -120,12 +120,12 @@ TEST_F(ImageTransferTest, Clears)
       const bool is_color = aspect == VK_IMAGE_ASPECT_COLOR_BIT;
       const TestImage image = make_image({
          .format = c.format,
-         .extent = {9, 4, 1},
+         .extent = {13, 4, 1},
          .levels = 3,
          .layers = 3,
          .usage = is_color ? VK_IMAGE_USAGE_STORAGE_BIT : VK_IMAGE_USAGE_SAMPLED_BIT,
       });
-      TestBuffer ones = make_buffer(9 * 4 * 3 * 4);
+      TestBuffer ones = make_buffer(13 * 4 * 3 * 4);
       memset(ones.map, 1, ones.size);
       for (uint32_t level = 0; level < 3; ++level)
          fill(image, ones, level);
