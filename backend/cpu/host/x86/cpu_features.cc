@@ -6,6 +6,7 @@
 #include "backend/cpu/cpu_features.h"
 
 #include <cpuid.h>
+#include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -82,6 +83,14 @@ bool may_use_tiles()
       return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
    }();
    return granted;
+}
+
+/// The same from the library of tests that executes AMX's instructions on CPUs without AMX, if it
+/// is part of this process (tests/x86/tile_emulator.cc).
+bool may_use_emulated_tiles()
+{
+   void *grant = dlsym(RTLD_DEFAULT, "weft_grant_emulated_tiles");
+   return grant && reinterpret_cast<bool (*)()>(grant)();
 }
 
 std::string brand_string()
@@ -161,9 +170,11 @@ CpuFeatures detect_features(IsaLimit at_most)
    f.avx512_bf16 = bf16 && !is_intel(cpuid(0));
 
    // BF16, TILE, INT8; the system saves tiles' shapes and data.
-   if (at_most >= IsaLimit::amx && f.avx512_vnni && bf16 && has(extended.edx, {22, 24, 25}) &&
-       (state & 0x60000) == 0x60000)
-      f.amx = may_use_tiles();
+   if (at_most >= IsaLimit::amx) {
+      const bool has_tiles =
+         f.avx512_vnni && bf16 && has(extended.edx, {22, 24, 25}) && (state & 0x60000) == 0x60000;
+      f.amx = has_tiles ? may_use_tiles() : may_use_emulated_tiles();
+   }
    return f;
 }
 
