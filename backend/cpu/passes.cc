@@ -65,7 +65,6 @@ nir_lower_subgroups_options subgroup_options(uint32_t subgroup_size)
    o.lower_relative_shuffle = true;
    o.lower_quad = true;
    o.lower_quad_vote = true;
-   o.lower_quad_vote = true;
    o.lower_elect = true;
    o.lower_rotate_to_shuffle = true;
    o.lower_rotate_clustered_to_shuffle = true;

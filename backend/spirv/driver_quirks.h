@@ -15,7 +15,7 @@
 
 namespace weft::spirv {
 
-/// The feature that modules for the driver then avoid.
+/// A construct that modules for a matching driver avoid.
 enum class Quirk : uint8_t {
    partial_barriers,                ///< Driver::partial_barriers
    subgroup_arithmetic_in_matrices, ///< Driver::subgroup_arithmetic_with_matrices
@@ -26,6 +26,7 @@ struct DriverQuirk {
    /// VkPhysicalDeviceProperties::driverVersion, in the driver's own encoding.
    uint32_t first_version, last_version;
    Quirk quirk;
+   /// The log says "shaders have `what`: `why`". `test` names the GoogleTest of such a module.
    const char *what, *why, *test;
 };
 

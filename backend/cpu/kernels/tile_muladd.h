@@ -27,9 +27,9 @@ struct TileProduct {
    explicit operator bool() const { return muladd; }
 };
 
-/// The best kernel for a CPU of one of tile_operations() (x86/find_kernels.cc).
+/// The best kernel on this CPU for an operation of tile_operations() (x86/find_kernels.cc).
 TileProduct find_tile_product(const MatrixOperation &, const CpuFeatures &);
-/// Whether it runs within a TileConfiguration only.
+/// Whether this kernel runs only within a TileConfiguration.
 bool product_needs_configuration(const MatrixOperation &, const CpuFeatures &);
 
 template <int M_, int N_, int K_>

@@ -551,8 +551,6 @@ TEST_F(TileKernels, HaveUniqueSymbols)
       EXPECT_TRUE(symbols.insert(symbol).second) << symbol;
       EXPECT_EQ(find_tile_symbol(symbol, cpu), reinterpret_cast<void *>(find_tile_muladd(op, cpu)));
    }
-   // Shapes and types of floats, of integers, widened; with sums that begin or end in f32.
-   EXPECT_EQ(symbols.size(), 5u * 4 + 8 * 13 + 2 * 42 + 2 * (5 * 1 + 2 * 7));
    EXPECT_TRUE(symbols.count("weft_tile_muladd_16x16x16_f16_f16_f32_f32"));
    const MatrixOperation bytes = {
       16,  16, 32, ComponentType::s8, ComponentType::s8, ComponentType::s32, ComponentType::s32,
