@@ -98,9 +98,21 @@ VkFormatFeatureFlags2 attachment_features(VkFormat format)
    }
 }
 
+/// Blits (command_blit.cc) read all images, and write the formats of attachments.
+VkFormatFeatureFlags2 blit_features(VkFormatFeatureFlags2 features)
+{
+   constexpr VkFormatFeatureFlags2 attachments =
+      VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT | VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT;
+   if (!settings().graphics_queue || features == 0)
+      return 0;
+   return VK_FORMAT_FEATURE_2_BLIT_SRC_BIT |
+          (features & attachments ? VK_FORMAT_FEATURE_2_BLIT_DST_BIT : 0);
+}
+
 FormatFeatures format_features(VkFormat format)
 {
-   return {image_features(format) | attachment_features(format), buffer_features(format)};
+   const VkFormatFeatureFlags2 image = image_features(format) | attachment_features(format);
+   return {image | blit_features(image), buffer_features(format)};
 }
 
 /// The usages that a format has only with the feature.

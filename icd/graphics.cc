@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Vulkan's commands for draws, and for uses of images that no format has, such as blits. Every
-/// command of Vulkan 1.3 must have an address. Commands that create an object fail, all others do
+/// Vulkan's commands for draws, and for uses of images that no format has. Every command of Vulkan
+/// 1.3 must have an address. Commands that create an object fail, all others do
 /// nothing.
 
 #include "icd/device.h"
@@ -41,7 +41,6 @@ VKAPI_ATTR void VKAPI_CALL weft_GetImageSparseMemoryRequirements2(
    *pSparseMemoryRequirementCount = 0;
 }
 
-VKAPI_ATTR void VKAPI_CALL weft_CmdBlitImage2(VkCommandBuffer, const VkBlitImageInfo2 *) {}
 VKAPI_ATTR void VKAPI_CALL weft_CmdResolveImage2(VkCommandBuffer, const VkResolveImageInfo2 *) {}
 VKAPI_ATTR void VKAPI_CALL weft_CmdBindVertexBuffers2(VkCommandBuffer, uint32_t, uint32_t,
                                                       const VkBuffer *, const VkDeviceSize *,

@@ -175,6 +175,12 @@ TEST_F(ImageTransferTest, TheHostMapsLinearImages)
 
 TEST_F(ImageTransferTest, UnsupportedImagesAreRefused)
 {
+   // Commands of a graphics queue.
+   constexpr VkFormatFeatureFlags graphics =
+      VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BIT | VK_FORMAT_FEATURE_BLIT_SRC_BIT;
+   VkFormatProperties format_properties;
+   vkGetPhysicalDeviceFormatProperties(physical, VK_FORMAT_R8G8B8A8_UNORM, &format_properties);
+   EXPECT_EQ(format_properties.optimalTilingFeatures & graphics, 0u);
    VkImageFormatProperties properties;
    const auto query = [&](VkFormat format, VkImageUsageFlags usage, VkImageCreateFlags flags) {
       return vkGetPhysicalDeviceImageFormatProperties(

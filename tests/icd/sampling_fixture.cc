@@ -66,14 +66,18 @@ struct Operands {
    float at[4], more[4];
 };
 
-/// Clears a bit of the exponents of floating-point numbers: all are less than 2.
+/// Clears the first bit of the exponents of floating-point numbers: all are less than 2.
 void make_finite(const oracle::TexelLayout &layout, std::span<uint8_t> bytes)
 {
-   if (layout.kind != oracle::TexelKind::sfloat)
+   const bool has_sign = layout.kind == oracle::TexelKind::sfloat;
+   if (!has_sign && layout.kind != oracle::TexelKind::ufloat)
       return;
-   const uint32_t size = layout.components[0].bits / 8;
-   for (size_t i = size - 1; i < bytes.size(); i += size)
-      bytes[i] &= 0xbf;
+   for (size_t texel = 0; texel + layout.bytes <= bytes.size(); texel += layout.bytes) {
+      for (const oracle::TexelLayout::Component &c : layout.components) {
+         const unsigned bit = c.first + c.bits - 1 - has_sign;
+         bytes[texel + bit / 8] &= uint8_t(~(1u << bit % 8));
+      }
+   }
 }
 
 /// A component of a color after the swizzle of a view.
@@ -118,17 +122,21 @@ LevelTexels::LevelTexels(const Format &format, const VkExtent3D &extent, uint32_
 {
 }
 
-oracle::Color LevelTexels::color(std::span<const std::byte> data, int x, int y, int slice) const
+oracle::Color LevelTexels::numbers(std::span<const std::byte> data, int x, int y, int slice) const
 {
    const size_t unit = (size_t(slice) * rows + uint32_t(y) / side) * columns + uint32_t(x) / side;
    const auto bytes = data.subspan(unit * unit_bytes, unit_bytes);
-   oracle::Color color;
-   if (format.is_compressed()) {
-      color = oracle::block_texel(format.blocks(), bytes, uint32_t(x) % side, uint32_t(y) % side);
-   } else {
-      for (int c = 0; c < 4; ++c)
-         color[c] = oracle::texel_value(format.layout(), bytes, "RGBA"[c]);
-   }
+   if (format.is_compressed())
+      return oracle::block_texel(format.blocks(), bytes, uint32_t(x) % side, uint32_t(y) % side);
+   oracle::Color numbers;
+   for (int c = 0; c < 4; ++c)
+      numbers[c] = oracle::texel_value(format.layout(), bytes, "RGBA"[c]);
+   return numbers;
+}
+
+oracle::Color LevelTexels::color(std::span<const std::byte> data, int x, int y, int slice) const
+{
+   oracle::Color color = numbers(data, x, y, slice);
    for (double &c : color)
       c = float(c);
    return color;

@@ -50,6 +50,8 @@ public:
 
    size_t bytes() const { return size_t(slice_bytes()) * slices; }
    size_t slice_bytes() const { return size_t(columns) * rows * unit_bytes; }
+   oracle::Color numbers(std::span<const std::byte> data, int x, int y, int slice) const;
+   /// The numbers as f32.
    oracle::Color color(std::span<const std::byte> data, int x, int y, int slice) const;
    double error() const;
 

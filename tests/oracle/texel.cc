@@ -216,4 +216,53 @@ bool stored_as(const TexelLayout &layout, std::span<const std::byte> texel, char
    }
 }
 
+bool holds_number(const TexelLayout &layout, std::span<const std::byte> texel, char component,
+                  double low, double high)
+{
+   const TexelLayout::Component *c = layout.find(component);
+   if (!c)
+      return true;
+   const uint32_t stored = field(texel, *c);
+   const double most = largest(layout.kind, c->bits);
+   const auto fits = [&](double number, double least, double scale, double units) {
+      const double error = units + scale * rounding;
+      return number >= std::clamp(low, least, 1.0) * scale - error &&
+             number <= std::clamp(high, least, 1.0) * scale + error;
+   };
+   switch (layout.kind) {
+   case TexelKind::uint:
+   case TexelKind::sint: {
+      const double number = texel_value(layout, texel, component),
+                   least = layout.kind == TexelKind::sint ? -most - 1 : 0;
+      return number >= std::clamp(low, least, most) && number <= std::clamp(high, least, most);
+   }
+   case TexelKind::unorm:
+      return fits(stored, 0, most, 0.5);
+   case TexelKind::snorm: // two encodings of -1
+      return fits(std::max(signed_value(stored, c->bits), -most), -1, most, 0.5);
+   case TexelKind::srgb: {
+      if (component == 'A')
+         return fits(stored, 0, most, 0.5);
+      const auto encode = [](double x) {
+         x = std::clamp(x, 0.0, 1.0);
+         return x <= 0.0031308 ? 12.92 * x : 1.055 * std::pow(x, 1 / 2.4) - 0.055;
+      };
+      return stored >= encode(low) * most - 0.6 && stored <= encode(high) * most + 0.6;
+   }
+   case TexelKind::sfloat:
+   case TexelKind::ufloat: {
+      const double number = texel_value(layout, texel, component);
+      if (c->bits == 32)
+         return number >= low - std::abs(low) * rounding &&
+                number <= high + std::abs(high) * rounding;
+      const SmallFloat format(c->bits);
+      const double least = layout.kind == TexelKind::sfloat ? -format.largest() : 0,
+                   bottom = std::clamp(low, least, format.largest()), top = std::max(high, least);
+      return number >= bottom - format.spacing(bottom) && number <= top + format.spacing(top);
+   }
+   default:
+      throw std::logic_error("texels of this kind are not stored");
+   }
+}
+
 } // namespace weft::oracle

@@ -59,4 +59,10 @@ bool reads_as(const TexelLayout &, std::span<const std::byte> texel, char compon
 bool stored_as(const TexelLayout &, std::span<const std::byte> texel, char component,
                uint32_t color);
 
+/// Whether the texel may hold a number from `low` to `high`, with the rounding of its format. An
+/// encoding in sRGB may be wrong by 0.6 units. Floats may be rounded in either direction; numbers
+/// beyond their largest one may become infinite.
+bool holds_number(const TexelLayout &, std::span<const std::byte> texel, char component, double low,
+                  double high);
+
 } // namespace weft::oracle
