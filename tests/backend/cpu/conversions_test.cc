@@ -45,6 +45,23 @@ TEST(Conversions, PartsOfWordsBecomeFloatsWithoutBeingNarrowed)
    }
 }
 
+/// Divisions would take most of the time of a filter of texels.
+TEST(Conversions, NormalizedNumbersNeedNoDivision)
+{
+   for (const char *value : {"unpackUnorm4x8(x).z", "unpackSnorm2x16(x).y", "float(x) / 1023.0"})
+      EXPECT_EQ(code_of(value).find("fdiv"), std::string::npos) << value;
+   for (const char *value : {"float(x) / 1000.0", "uintBitsToFloat(x) / 255.0"})
+      EXPECT_NE(code_of(value).find("fdiv"), std::string::npos) << value;
+}
+
+/// LLVM has no vector instructions for saturating conversions.
+TEST(Conversions, VectorsBecomeUnsignedAtOnce)
+{
+   const std::string code = code_of("float(uint(uintBitsToFloat(x)))");
+   EXPECT_NE(code.find("fptoui <16 x float>"), std::string::npos) << code;
+   EXPECT_EQ(code.find("fptoui.sat"), std::string::npos) << code;
+}
+
 /// A byte within the bits of a mantissa is converted in place (emit_byte.cc).
 TEST(Conversions, BytesOfWordsAreNotShifted)
 {

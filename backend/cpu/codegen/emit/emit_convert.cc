@@ -8,6 +8,7 @@
 #include "backend/cpu/codegen/emit/emit_alu.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace weft::cpu {
 
@@ -84,13 +85,28 @@ Value *integer_to_float(Alu &a, bool is_signed, unsigned bits)
    return bits == 16 ? to_half(a, x, false) : x;
 }
 
+/// Numbers out of range become the nearest integer, NaN becomes 0.
+Value *to_unsigned(Alu &a, Value *x, unsigned bits)
+{
+   llvm::IRBuilder<> &b = a.b;
+   if (!x->getType()->isVectorTy())
+      return b.CreateIntrinsic(llvm::Intrinsic::fptoui_sat, {a.ints(bits), x->getType()}, {x});
+   // LLVM would convert the lanes of a vector one by one.
+   Value *zero = llvm::ConstantFP::get(x->getType(), 0),
+         *beyond = llvm::ConstantFP::get(x->getType(), std::ldexp(1.0, int(bits)));
+   Value *is_positive = b.CreateFCmpOGT(x, zero), *is_large = b.CreateFCmpOGE(x, beyond);
+   Value *inside = b.CreateAnd(is_positive, b.CreateNot(is_large)),
+         *integer = b.CreateFPToUI(b.CreateSelect(inside, x, zero), a.ints(bits));
+   return b.CreateSelect(is_large, llvm::Constant::getAllOnesValue(integer->getType()), integer);
+}
+
 Value *float_to_integer(Alu &a, bool is_signed, unsigned bits)
 {
    Value *x = a.f(0);
    if (a.src_bits() == 16)
       x = a.fcast(x, 32);
    if (!is_signed && bits >= 32)
-      return a.b.CreateIntrinsic(llvm::Intrinsic::fptoui_sat, {a.ints(bits), x->getType()}, {x});
+      return to_unsigned(a, x, bits);
    // The CPU has the wider conversion; truncation gives the narrow result.
    Value *integer = a.b.CreateFPToSI(x, a.ints(std::max(bits, 32u)));
    return a.zext(a.b.CreateFreeze(integer), bits);

@@ -6,6 +6,8 @@
 
 #include "backend/cpu/codegen/emit/emit_alu.h"
 
+#include <bit>
+
 namespace weft::cpu {
 
 using llvm::Value;
@@ -28,6 +30,36 @@ Value *emit_extremum(Alu &a)
    return b.CreateSelect(b.CreateFCmpOEQ(x, y), a.t.as_float(bits), extremum);
 }
 
+/// Whether x / y is an integer divided by 2^n - 1, as the conversion of a normalized number is.
+bool is_normalized_number(Alu &a)
+{
+   const nir_scalar result = nir_get_scalar(&a.instr->def, a.component),
+                    x = nir_scalar_chase_movs(nir_scalar_chase_alu_src(result, 0)),
+                    y = nir_scalar_chase_alu_src(result, 1);
+   if (a.bits() != 32 || !nir_scalar_is_alu(x) || !nir_scalar_is_const(y))
+      return false;
+   const nir_op op = nir_scalar_alu_op(x);
+   const double largest = nir_scalar_as_float(y);
+   return (op == nir_op_u2f32 || op == nir_op_i2f32) && largest >= 1 && largest <= 0xffff &&
+          std::has_single_bit(uint32_t(largest) + 1) && largest == uint32_t(largest);
+}
+
+/// A product with the reciprocal may be wrong in its last bit, which the remainder corrects. So the
+/// quotient of a normalized number has the bits of a division, for every integer.
+Value *emit_division(Alu &a)
+{
+   llvm::IRBuilder<> &b = a.b;
+   Value *x = a.f(0), *y = a.f(1);
+   if (!is_normalized_number(a))
+      return b.CreateFDiv(x, y);
+   const auto fma = [&](Value *m, Value *n, Value *sum) {
+      return b.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {m, n, sum});
+   };
+   Value *reciprocal = b.CreateFDiv(a.real(32, 1.0), y), *quotient = b.CreateFMul(x, reciprocal),
+         *remainder = fma(b.CreateFNeg(quotient), y, x);
+   return fma(remainder, reciprocal, quotient);
+}
+
 Value *emit_float_arithmetic(Alu &a)
 {
    llvm::IRBuilder<> &b = a.b;
@@ -40,7 +72,7 @@ Value *emit_float_arithmetic(Alu &a)
    case nir_op_fmul:
       return b.CreateFMul(a.f(0), a.f(1));
    case nir_op_fdiv:
-      return b.CreateFDiv(a.f(0), a.f(1));
+      return emit_division(a);
    case nir_op_fneg:
       return b.CreateFNeg(a.f(0));
    case nir_op_fabs:
