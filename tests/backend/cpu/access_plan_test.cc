@@ -132,10 +132,29 @@ TEST_F(AccessPlanTest, AssumptionsAreConditions)
                       ".0 & 0xc000001f == 0, 56 bytes in bounds");
 }
 
-TEST_F(AccessPlanTest, UnknownAddressesGoLaneByLane)
+TEST_F(AccessPlanTest, UnknownAddressesOfWordsMayLieInWindows)
 {
+   EXPECT_EQ(plan_of(load(load(times(index, 4)))), "windows");
+   EXPECT_EQ(plan_of(load(times(nir_imul(b, lane, lane), 4))), "windows");
+   EXPECT_EQ(plan_of(load(load(times(index, 4)), 2, 16)), "windows");
+}
+
+TEST_F(AccessPlanTest, OtherUnknownAddressesGoLaneByLane)
+{
+   nir_def *place = load(times(index, 4));
+   EXPECT_EQ(plan_of(load(place, 2)), "lanewise");
+   EXPECT_EQ(plan_of(load(place, 1, 64)), "lanewise");
+   EXPECT_EQ(plan_of(load(place, 1, 8)), "lanewise");
+   EXPECT_EQ(store_plans(place, index), Strings{"lanewise"});
+}
+
+/// A permutation of one register of eight words suffices.
+TEST_F(AccessPlanTest, WindowsOfNarrowRegisters)
+{
+   options.target = {.vector_bits = 256};
+   EXPECT_EQ(plan_of(load(load(times(index, 4)))), "windows");
+   options.target = {.vector_bits = 512};
    EXPECT_EQ(plan_of(load(load(times(index, 4)))), "lanewise");
-   EXPECT_EQ(plan_of(load(times(nir_imul(b, lane, lane), 4))), "lanewise");
 }
 
 TEST_F(AccessPlanTest, UncheckedBuffersNeedNoBounds)

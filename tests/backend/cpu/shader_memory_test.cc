@@ -4,6 +4,7 @@
 /// Whole shaders that access memory out of bounds, by missing descriptors, or without having
 /// written it.
 
+#include "tests/backend/cpu/seed.h"
 #include "tests/backend/cpu/shader_runner.h"
 
 #include <gtest/gtest.h>
@@ -13,6 +14,7 @@
 
 #include <array>
 #include <cstring>
+#include <random>
 
 namespace weft::cpu {
 namespace {
@@ -108,6 +110,51 @@ TEST_P(ShaderMemory, NeighboursThatWrap)
       for (uint32_t i = 0; i < data.size(); i++) {
          const bool second = each ? i % 2 == 0 : i == 0, first = each && i % 2 == 1;
          EXPECT_EQ(data[i], second ? 5 : first ? before[i] + 1 : before[i]) << index << ", " << i;
+      }
+   }
+}
+
+/// The words of each eight lanes lie close together, except for some lanes. These read other words,
+/// are out of bounds, or inactive.
+TEST_P(ShaderMemory, WordsInWindows)
+{
+   constexpr uint32_t lanes = 64, words = 200, inactive = UINT32_MAX;
+   auto program = compile_with(R"(
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) buffer N { uint place[]; };
+layout(set = 0, binding = 1) readonly buffer D { uint data[]; };
+layout(set = 0, binding = 2) buffer O { uint o[]; };
+void main() {
+   const uint i = gl_LocalInvocationIndex, at = place[i];
+   o[i] = 7;
+   if (at != 0xffffffff)
+      o[i] = data[at];
+})",
+                               3);
+   ASSERT_TRUE(program) << program.error().message;
+   std::mt19937_64 random(test::test_seed());
+   std::vector<uint32_t> place(lanes), data(words), o(lanes);
+   for (uint32_t &word : data)
+      word = uint32_t(random());
+   const BufferDescriptor set[] = {descriptor(place), descriptor(data), descriptor(o)};
+   for (int round = 0; round < 2000; round++) {
+      uint32_t at = 0;
+      for (uint32_t l = 0; l < lanes; l++) {
+         at = l % 8 == 0 ? uint32_t(random() % words) : at + random() % (1 + round % 4);
+         place[l] = at;
+      }
+      const uint32_t others[] = {uint32_t(random() % words), words, inactive, 0x3fffffff,
+                                 0x40000000 + uint32_t(random() % words)};
+      for (uint32_t l = random() % 128; l < lanes; l += 1 + random() % 64)
+         place[l] = others[random() % std::size(others)];
+      ASSERT_TRUE(run(**program, set));
+      for (uint32_t l = 0; l < lanes; l++) {
+         /* The shader's offset has 32 bits. */
+         const uint32_t word = place[l] & 0x3fffffff;
+         ASSERT_EQ(o[l], place[l] == inactive ? 7
+                         : word < words       ? data[word]
+                                              : 0)
+            << "round " << round << ", invocation " << l << ", word " << place[l];
       }
    }
 }

@@ -438,6 +438,14 @@ Values load_strided(StridedAccess access)
    if (!access.is_guarded())
       access.require(condition);
    switch (plan.form) {
+   case AccessForm::windows: {
+      Value *index = access.window_index();
+      access.require_windows(condition, index);
+      const Values all = choose(
+         t, condition.all(), [&] { return Values{access.load_windows(index)}; },
+         [&] { return Values{access.load_lanewise()}; });
+      return access.components_of(all[0]);
+   }
    case AccessForm::same:
       return choose(t, condition.all(), [&] { return access.load_same(); }, lanewise);
    case AccessForm::chunks:

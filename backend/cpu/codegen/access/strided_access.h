@@ -7,8 +7,9 @@
 /// all its instructions share one scalar address. One branch checks the conditions of the plan,
 /// unless a guard of the block has checked them.
 ///
-/// If a condition fails, the access goes lane by lane, by a call of lane_memory.h. Accesses without
-/// a pattern always go lane by lane, by a function of the module for each form of access. If an
+/// If a condition fails, the access goes lane by lane, by a call of lane_memory.h. Words without a
+/// pattern may lie in windows (window_access.cc), which a branch checks. Other accesses without a
+/// pattern go lane by lane, by a function of the module for each form of access. If an
 /// active lane is out of bounds, lane_memory.h takes over and checks each component.
 
 #pragma once
@@ -75,6 +76,9 @@ struct StridedAccess {
    llvm::Value *load_masked(llvm::Value *mask);
    void store_masked(llvm::Value *all, llvm::Value *mask);
    void store_groups(llvm::Value *all);
+   llvm::Value *window_index();
+   void require_windows(BranchCondition &, llvm::Value *index);
+   llvm::Value *load_windows(llvm::Value *index);
 
    /// Arguments of the functions for lanewise accesses.
    struct LanewiseAccess {

@@ -59,6 +59,16 @@ bool has_masked_runs(const PlanContext &context, const AccessPlan &plan)
           (access.element() % 4 == 0 || context.target.masks_any_element);
 }
 
+/// Whether permutations take the words of window_lanes lanes, or of twice as many, from registers.
+bool has_windows(const PlanContext &context, const AccessFacts &facts)
+{
+   const unsigned lanes = context.target.vector_bits / 32,
+                  at_once = context.target.shuffles_two_registers ? 2 : 1;
+   return facts.access.element() == window_word_bytes && facts.access.space != Space::global &&
+          facts.access.space != Space::scratch && !facts.access.is_volatile &&
+          lanes == at_once * window_lanes && context.W >= lanes;
+}
+
 /// Whether masked instructions need no conditions. A mask has one bit per lane, but a lane with
 /// several components may be partly in bounds.
 bool needs_only_mask(const AccessFacts &facts)
@@ -144,7 +154,7 @@ AccessPlan plan_load(const PlanContext &context, const AccessFacts &facts)
       return plan;
    }
    if (!plan.is_regular()) {
-      plan.form = AccessForm::lanewise;
+      plan.form = has_windows(context, facts) ? AccessForm::windows : AccessForm::lanewise;
       plan.is_often_lanewise = true;
       return plan;
    }

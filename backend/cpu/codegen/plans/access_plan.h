@@ -31,6 +31,7 @@ enum class AccessForm {
    runs,        ///< a vector for each group of lanes, whose elements touch
    steps,       ///< an element for each lane, at constant steps within a group
    chunks,      ///< whole vectors of memory, from which shuffles extract the elements
+   windows,     ///< permuted vectors, if each group of lanes has its words close together
    lanewise,    ///< a function visits lane after lane
 };
 
@@ -95,6 +96,9 @@ struct AccessPlan {
 
 /// The size of the widest vector register.
 constexpr unsigned chunk_bytes = 64;
+
+/// Lanes that share a window, and the bytes of their elements.
+constexpr unsigned window_lanes = 8, window_word_bytes = 4;
 
 /// The facts that plans of lanes with different addresses depend on.
 struct PlanContext {

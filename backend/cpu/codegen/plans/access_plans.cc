@@ -76,7 +76,7 @@ Prefetch AccessPlanner::prefetch_of(const nir_intrinsic_instr *intr, const Acces
    const Access &access = plan.access;
    if ((access.space != Space::buffer && access.space != Space::global) ||
        plan.form == AccessForm::uniform || plan.form == AccessForm::own_buffers ||
-       plan.form == AccessForm::lanewise)
+       plan.form == AccessForm::lanewise || plan.form == AccessForm::windows)
       return {};
    const nir_scalar offset = nir_get_scalar(access.offset->ssa, 0);
    const bool is_regular = plan.is_regular();

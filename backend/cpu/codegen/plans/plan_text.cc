@@ -31,6 +31,8 @@ const char *name_of(AccessForm form)
       return "steps";
    case AccessForm::chunks:
       return "chunks";
+   case AccessForm::windows:
+      return "windows";
    case AccessForm::lanewise:
       return "lanewise";
    }
@@ -106,7 +108,7 @@ std::string describe(const AccessPlan &plan)
       text += plan.cluster
                  ? llvm::formatv(" of cluster {0}, {1} bytes on", *plan.cluster, plan.shift).str()
                  : numbers_of(plan.chunks);
-   } else if (plan.form != AccessForm::lanewise) {
+   } else if (plan.form != AccessForm::lanewise && plan.form != AccessForm::windows) {
       text += llvm::formatv(" of {0} lanes, step {1}", plan.pattern().group, plan.pattern().step);
    }
    if (plan.excludes_outlying)
