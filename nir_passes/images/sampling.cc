@@ -4,6 +4,7 @@
 #include "nir_passes/images/sampling.h"
 
 #include "nir_passes/images/cube_faces.h"
+#include "nir_passes/images/plain_sampling.h"
 #include "nir_passes/images/texel_descriptor.h"
 #include "nir_passes/loops/build_loop.h"
 
@@ -500,9 +501,7 @@ private:
    nir_variable *sum;
 };
 
-} // namespace
-
-nir_def *fetch(nir_builder *b, const SampledImage &image, const Lookup &lookup)
+nir_def *fetch_any(nir_builder *b, const SampledImage &image, const Lookup &lookup)
 {
    ImageReads reads(b, image, lookup.type);
    nir_def *number = lookup.lod ? lookup.lod : nir_imm_int(b, 0);
@@ -521,10 +520,36 @@ nir_def *fetch(nir_builder *b, const SampledImage &image, const Lookup &lookup)
    return reads.swizzle(reads.load(level, is_inside, place));
 }
 
+/// The value of plain() if the condition holds, else of any(); without a condition, of any().
+template <typename Plain, typename Any>
+nir_def *choose(nir_builder *b, nir_def *is_plain, const Plain &plain, const Any &any)
+{
+   if (!is_plain)
+      return any();
+   nir_push_if(b, is_plain);
+   nir_def *first = plain();
+   nir_push_else(b, nullptr);
+   nir_def *second = any();
+   nir_pop_if(b, nullptr);
+   return nir_if_phi(b, first, second);
+}
+
+} // namespace
+
+nir_def *fetch(nir_builder *b, const SampledImage &image, const Lookup &lookup)
+{
+   return choose(
+      b, is_plain_fetch(b, image, lookup), [&] { return fetch_plainly(b, image, lookup); },
+      [&] { return fetch_any(b, image, lookup); });
+}
+
 nir_def *sample(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
                 const Lookup &lookup)
 {
-   return Sampling(b, image, sampler, lookup).run();
+   return choose(
+      b, is_plain_sample(b, image, sampler, lookup),
+      [&] { return sample_plainly(b, image, sampler, lookup); },
+      [&] { return Sampling(b, image, sampler, lookup).run(); });
 }
 
 } // namespace weft

@@ -126,6 +126,40 @@ TEST_F(SampledImageTest, FetchesOutOfBounds)
       EXPECT_EQ(out.as()[i], i % 10 == 9 ? 2u : i % 10 == 1 ? 1u : 0u) << i;
 }
 
+/// The same for images of one level in a common format, whose fetches have code of their own.
+TEST_F(SampledImageTest, PlainFetchesOutOfBounds)
+{
+   const TestImage image = make_image({.format = VK_FORMAT_R32_SFLOAT,
+                                       .extent = {5, 5, 1},
+                                       .layers = 3,
+                                       .usage = VK_IMAGE_USAGE_SAMPLED_BIT});
+   TestBuffer numbers = make_buffer(300), out = make_buffer(64 * 4);
+   for (uint32_t i = 0; i < 75; ++i)
+      numbers.as<float>()[i] = 1 + float(i);
+   fill(image, numbers);
+   run_with(R"(
+      layout(local_size_x = 64) in;
+      layout(binding = 0) uniform texture2DArray image;
+      layout(binding = 1) buffer Out { float texels[]; };
+      void main()
+      {
+         int i = int(gl_LocalInvocationID.x);
+         ivec4 places[10] = { ivec4(5, 0, 0, 0), ivec4(0, 5, 0, 0), ivec4(-1, 1, 1, 0),
+                              ivec4(1, -1, 1, 0), ivec4(0x40000000, 0, 0, 0), ivec4(0, 0, 2, 0),
+                              ivec4(2, 0, 0, 1), ivec4(0, 0, 0, -1), ivec4(4, 3, 1, 0),
+                              ivec4(0, 1, 0, 0) };
+         ivec4 p = places[i % 10];
+         texels[i] = texelFetch(image, p.xyz, p.w).x;
+      })",
+            make_image_view(image, VK_IMAGE_VIEW_TYPE_2D_ARRAY, 0, 1, 2), out);
+   for (uint32_t i = 0; i < 64; ++i) {
+      const float second_layer = 1 + 25, expected = i % 10 == 8   ? second_layer + 25 + 3 * 5 + 4
+                                                    : i % 10 == 9 ? second_layer + 5
+                                                                  : 0;
+      EXPECT_EQ(out.as<float>()[i], expected) << i;
+   }
+}
+
 TEST_F(SampledImageTest, Sizes)
 {
    struct Case {

@@ -33,6 +33,15 @@ const std::vector<Format> &filtered_formats()
    return formats;
 }
 
+const std::vector<Format> &plain_formats()
+{
+   static const std::vector<Format> formats = {{FORMAT(R8G8B8A8_UNORM)},
+                                               {FORMAT(R32_SFLOAT)},
+                                               {FORMAT(R16G16B16A16_SFLOAT)},
+                                               {FORMAT(R32G32B32A32_SFLOAT)}};
+   return formats;
+}
+
 const std::vector<Format> &depth_formats()
 {
    static const std::vector<Format> formats = {{FORMAT(D16_UNORM)}, {FORMAT(D32_SFLOAT)}};
@@ -166,7 +175,7 @@ TestBuffer SamplingTest::make_texels(const Format &format, VkDeviceSize size)
 }
 
 SampledContents SamplingTest::make_contents(const SampledKind &kind, const Format &format,
-                                            bool may_swizzle)
+                                            bool may_swizzle, bool may_have_levels)
 {
    const auto below = [&](uint32_t limit) { return 1 + uint32_t(random() % limit); };
    ImageRecipe recipe = {
@@ -180,7 +189,7 @@ SampledContents SamplingTest::make_contents(const SampledKind &kind, const Forma
    // The view begins with level 1 of 3 and with the second layer or cube.
    const uint32_t largest =
       std::max({recipe.extent.width, recipe.extent.height, recipe.extent.depth});
-   recipe.levels = below(uint32_t(std::bit_width(largest)));
+   recipe.levels = may_have_levels ? below(uint32_t(std::bit_width(largest))) : 1;
    const uint32_t first_level = recipe.levels > 2 ? 1 : 0, levels = recipe.levels - first_level;
    const uint32_t faces = kind.is_cube ? 6 : 1,
                   first_layer = kind.image == VK_IMAGE_TYPE_3D ? 0 : faces,
@@ -381,13 +390,20 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
    for (unsigned round = 0; round < rounds; ++round) {
       const Format &format = formats[round % formats.size()];
       const bool is_float = format.is_compressed() || !format.layout().is_integer();
-      const SampledContents contents = make_contents(kind, format, !function.compares);
+      const SampledContents contents =
+         make_contents(kind, format, !function.compares && !function.is_plain, !function.is_plain);
       VkBorderColor border;
       oracle::SamplerState state = random_state(is_float, &border);
       if (function.compares)
          state.compare = oracle::Compare(random() % 8);
       if (function.unnormalized)
          use_texels(&state);
+      if (function.is_plain) {
+         state.minified_linear = state.magnified_linear;
+         state.reduce = oracle::Reduce::average;
+         for (oracle::Wrap &wrap : state.wrap)
+            wrap = random() % 2 ? oracle::Wrap::repeat : oracle::Wrap::edge;
+      }
       write_sampled(set, 0, combined, contents.view, make_sampler(state, border));
       // A component that the format lacks has no border.
       for (int c = 0; c < 4; ++c) {

@@ -41,6 +41,8 @@ struct SampledFunction {
    std::array<int, 3> offset = {};
    bool has_lod = true;
    bool unnormalized = false;
+   /// One level, components in order, one filter of means, repeated or clamped to the edge.
+   bool is_plain = false;
 };
 
 /// The texels of a level, of a compressed format or another one.
@@ -66,7 +68,8 @@ protected:
    /// All modes of compressed blocks are about equally frequent.
    TestBuffer make_texels(const Format &, VkDeviceSize size);
    /// Some views have a swizzle, if they may.
-   SampledContents make_contents(const SampledKind &, const Format &, bool may_swizzle);
+   SampledContents make_contents(const SampledKind &, const Format &, bool may_swizzle,
+                                 bool may_have_levels = true);
    VkSampler make_sampler(const oracle::SamplerState &, const VkBorderColor &);
    oracle::SamplerState random_state(bool is_float, VkBorderColor *border);
    float random_coordinate();
@@ -81,6 +84,8 @@ protected:
 
 /// Formats that are filtered, without infinities and NaNs.
 const std::vector<Format> &filtered_formats();
+/// Formats whose plain reads have code of their own.
+const std::vector<Format> &plain_formats();
 const std::vector<Format> &depth_formats();
 const std::vector<Format> &integer_formats();
 const std::vector<Format> &compressed_formats();

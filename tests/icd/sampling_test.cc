@@ -24,6 +24,13 @@ TEST_F(SamplingTest, TextureLod)
       check(*kind, {call(*kind, "textureLod", ", more.x")}, filtered_formats(), 27);
 }
 
+TEST_F(SamplingTest, PlainReads)
+{
+   for (const SampledKind *kind : {&kind_1d, &kind_1d_array, &kind_2d, &kind_2d_array, &kind_3d})
+      check(*kind, {.expression = call(*kind, "textureLod", ", more.x"), .is_plain = true},
+            plain_formats(), 32);
+}
+
 TEST_F(SamplingTest, TextureLodOfCubes)
 {
    for (const SampledKind *kind : {&kind_cube, &kind_cube_array})

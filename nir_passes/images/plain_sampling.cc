@@ -1,0 +1,289 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#include "nir_passes/images/plain_sampling.h"
+
+#include "nir_passes/images/texel_descriptor.h"
+
+#include "util/format/u_formats.h"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <vector>
+
+namespace weft {
+
+namespace {
+
+constexpr enum pipe_format plain_formats[] = {PIPE_FORMAT_R8G8B8A8_UNORM, PIPE_FORMAT_R32_FLOAT,
+                                              PIPE_FORMAT_R16G16B16A16_FLOAT,
+                                              PIPE_FORMAT_R32G32B32A32_FLOAT};
+
+constexpr auto reads_only =
+   gl_access_qualifier(ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER | ACCESS_NON_UNIFORM);
+
+constexpr uint32_t byte(uint32_t value, size_t n)
+{
+   return value << n * 8;
+}
+
+nir_def *is_format(nir_builder *b, const FormatValues &format, enum pipe_format expected)
+{
+   const FormatValues constant = constant_format(b, *texel_format(expected));
+   nir_def *is_same = nir_imm_true(b);
+   for (unsigned i = 0; i < format.size(); ++i)
+      is_same = nir_iand(b, is_same, nir_ieq(b, format[i], constant[i]));
+   return is_same;
+}
+
+/// The value of emit(format) for the image's format, which is one of plain_formats.
+template <typename Emit>
+nir_def *for_format(nir_builder *b, const FormatValues &format, const Emit &emit, size_t i = 0)
+{
+   if (i + 1 == std::size(plain_formats))
+      return emit(plain_formats[i]);
+   nir_push_if(b, is_format(b, format, plain_formats[i]));
+   nir_def *first = emit(plain_formats[i]);
+   nir_push_else(b, nullptr);
+   nir_def *second = for_format(b, format, emit, i + 1);
+   nir_pop_if(b, nullptr);
+   return nir_if_phi(b, first, second);
+}
+
+nir_def *is_plain_image(nir_builder *b, const Descriptor &image)
+{
+   constexpr uint32_t in_order = byte(PIPE_SWIZZLE_X, 0) | byte(PIPE_SWIZZLE_Y, 1) |
+                                 byte(PIPE_SWIZZLE_Z, 2) | byte(PIPE_SWIZZLE_W, 3);
+   const FormatValues format = load_format(b, image);
+   nir_def *is_common = nir_imm_false(b);
+   for (const enum pipe_format plain : plain_formats)
+      is_common = nir_ior(b, is_common, is_format(b, format, plain));
+   nir_def *levels = load_words(b, image, offsetof(ImageDescriptor, levels), 1),
+           *order = load_words(b, image, offsetof(ImageDescriptor, swizzle), 1);
+   return nir_iand(b, is_common,
+                   nir_iand(b, nir_ieq_imm(b, levels, 1), nir_ieq_imm(b, order, in_order)));
+}
+
+unsigned filtered_dimensions(const ImageShape &shape)
+{
+   return shape.dim == GLSL_SAMPLER_DIM_1D ? 1 : shape.dim == GLSL_SAMPLER_DIM_3D ? 3 : 2;
+}
+
+nir_def *clamp(nir_builder *b, nir_def *x, nir_def *low, nir_def *high)
+{
+   /* NIR's fmax of a NaN and a number is the number. */
+   return nir_fmin(b, nir_fmax(b, x, low), high);
+}
+
+/// The components of a texel that is inside.
+nir_def *load_plain_texel(nir_builder *b, const Descriptor &image, enum pipe_format pipe_format,
+                          nir_def *offset)
+{
+   const TexelFormat format = *texel_format(pipe_format);
+   const TexelUnits units = units_of(format.texel_bytes);
+   nir_def *v = _nir_build_load_ssbo(
+      b, units.count, units.bytes * 8, image.buffer, offset,
+      {._ = 0, .access = reads_only, .align_mul = units.bytes, .align_offset = 0});
+   nir_def *words = nir_pad_vector_imm_int(b, nir_u2u32(b, v), 0, 4);
+   TexelWords texel;
+   for (unsigned k = 0; k < texel.size(); ++k)
+      texel[k] = nir_channel(b, words, k);
+   return unpack_texel(b, constant_format(b, format), texel, nir_type_float32);
+}
+
+class PlainSampling {
+public:
+   PlainSampling(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
+                 const Lookup &lookup)
+       : b(b), image(image), lookup(lookup), dimensions(filtered_dimensions(image.shape)),
+         format(load_format(b, image.descriptor)),
+         modes(load_words(b, sampler, offsetof(SamplerDescriptor, address), 1)),
+         filters(load_words(b, sampler, offsetof(SamplerDescriptor, magnified_linear), 1))
+   {
+   }
+
+   nir_def *run()
+   {
+      nir_push_if(b, nir_test_mask(b, filters, 1));
+      nir_def *filtered = filter();
+      nir_push_else(b, nullptr);
+      nir_def *nearest = take_nearest();
+      nir_pop_if(b, nullptr);
+      return nir_if_phi(b, filtered, nearest);
+   }
+
+private:
+   nir_def *word(size_t member) { return load_words(b, image.descriptor, member, 1); }
+
+   /// A coordinate in texels; in an image that repeats, of its first copy.
+   struct Coordinate {
+      nir_def *texels, *size, *repeats;
+   };
+
+   Coordinate coordinate(unsigned d)
+   {
+      constexpr size_t sizes[] = {offsetof(ImageDescriptor, width),
+                                  offsetof(ImageDescriptor, height),
+                                  offsetof(ImageDescriptor, slices)};
+      static_assert(uint32_t(AddressMode::repeat) == 0);
+      nir_def *x = nir_channel(b, lookup.coordinates, d), *size = nir_i2f32(b, word(sizes[d])),
+              *repeats = nir_inot(b, nir_test_mask(b, modes, 0xff << d * 8));
+      x = nir_bcsel(b, repeats, nir_fsub(b, x, nir_ffloor(b, x)), x);
+      return {nir_fmul(b, x, size), size, repeats};
+   }
+
+   /// The number of a texel of the image, for one that may be a few outside.
+   nir_def *inside(const Coordinate &c, nir_def *number)
+   {
+      nir_def *zero = nir_imm_float(b, 0);
+      nir_def *wrapped = nir_bcsel(b, nir_flt(b, number, zero), nir_fadd(b, number, c.size),
+                                   nir_bcsel(b, nir_fge(b, number, c.size), zero, number));
+      number = nir_bcsel(b, c.repeats, wrapped, number);
+      return nir_f2i32(b, clamp(b, number, zero, nir_fadd_imm(b, c.size, -1)));
+   }
+
+   nir_def *bytes_before(unsigned d, nir_def *number, unsigned texel_bytes)
+   {
+      return d == 0   ? nir_imul_imm(b, number, texel_bytes)
+             : d == 1 ? nir_imul(b, number, word(offsetof(ImageDescriptor, row_pitch)))
+                      : nir_imul(b, number, word(offsetof(ImageDescriptor, slice_pitch)));
+   }
+
+   /// The offset of the array's layer in bytes.
+   nir_def *layer_offset()
+   {
+      if (!image.shape.is_array)
+         return nir_imm_int(b, 0);
+      nir_def *last = nir_i2f32(b, nir_iadd_imm(b, word(offsetof(ImageDescriptor, slices)), -1));
+      nir_def *layer = nir_fround_even(
+         b, nir_channel(b, lookup.coordinates, lookup.coordinates->num_components - 1));
+      layer = nir_f2i32(b, clamp(b, layer, nir_imm_float(b, 0), last));
+      return nir_imul(b, layer, word(offsetof(ImageDescriptor, slice_pitch)));
+   }
+
+   nir_def *take_nearest()
+   {
+      std::vector<nir_def *> numbers;
+      for (unsigned d = 0; d < dimensions; ++d) {
+         const Coordinate c = coordinate(d);
+         numbers.push_back(inside(c, nir_ffloor(b, c.texels)));
+      }
+      return for_format(b, format, [&](enum pipe_format f) {
+         nir_def *offset = layer_offset();
+         for (unsigned d = 0; d < dimensions; ++d)
+            offset = nir_iadd(b, offset, bytes_before(d, numbers[d], texel_format(f)->texel_bytes));
+         return load_plain_texel(b, image.descriptor, f, offset);
+      });
+   }
+
+   nir_def *filter()
+   {
+      struct Neighbours {
+         std::array<nir_def *, 2> numbers, weights;
+      };
+      std::vector<Neighbours> neighbours;
+      for (unsigned d = 0; d < dimensions; ++d) {
+         const Coordinate c = coordinate(d);
+         nir_def *x = nir_fadd_imm(b, c.texels, -0.5), *first = nir_ffloor(b, x),
+                 *fraction = nir_fsub(b, x, first);
+         /* Infinite and huge coordinates have no fraction. */
+         fraction =
+            nir_bcsel(b, nir_flt_imm(b, nir_fabs(b, x), 1 << 23), fraction, nir_imm_float(b, 0));
+         neighbours.push_back({{inside(c, first), inside(c, nir_fadd_imm(b, first, 1))},
+                               {nir_fsub_imm(b, 1, fraction), fraction}});
+      }
+      return for_format(b, format, [&](enum pipe_format f) {
+         nir_def *sum = nir_imm_zero(b, 4, 32), *layer = layer_offset();
+         for (unsigned corner = 0; corner < 1u << dimensions; ++corner) {
+            nir_def *offset = layer, *weight = nir_imm_float(b, 1);
+            for (unsigned d = 0; d < dimensions; ++d) {
+               const unsigned side = corner >> d & 1;
+               offset = nir_iadd(
+                  b, offset,
+                  bytes_before(d, neighbours[d].numbers[side], texel_format(f)->texel_bytes));
+               weight = nir_fmul(b, weight, neighbours[d].weights[side]);
+            }
+            nir_def *color = load_plain_texel(b, image.descriptor, f, offset);
+            nir_def *after = nir_ffma(b, color, nir_replicate(b, weight, 4), sum);
+            /* Texels without weight have no part in the result, even if they are infinite. */
+            const bool may_be_infinite = texel_format(f)->numbers == TexelNumbers::floating;
+            sum = may_be_infinite ? nir_bcsel(b, nir_fgt_imm(b, weight, 0), after, sum) : after;
+         }
+         return sum;
+      });
+   }
+
+   nir_builder *b;
+   const SampledImage &image;
+   const Lookup &lookup;
+   const unsigned dimensions; ///< of a filter
+   FormatValues format;
+   nir_def *modes, *filters; ///< of the sampler
+};
+
+} // namespace
+
+nir_def *is_plain_sample(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
+                         const Lookup &lookup)
+{
+   if (image.shape.dim == GLSL_SAMPLER_DIM_CUBE || lookup.gathered || lookup.comparator ||
+       lookup.offset || nir_alu_type_get_base_type(lookup.type) != nir_type_float)
+      return nullptr;
+   /* One filter for all levels, and coordinates from 0 to 1. */
+   nir_def *filters = load_words(b, sampler, offsetof(SamplerDescriptor, magnified_linear), 1);
+   nir_def *both =
+      nir_iand_imm(b, filters, ~byte(0xff, offsetof(SamplerDescriptor, levels_linear)));
+   nir_def *is_plain =
+      nir_ior(b, nir_ieq_imm(b, both, 0), nir_ieq_imm(b, both, byte(1, 0) | byte(1, 1)));
+   /* Of the modes, repeat is 0; the reduction to the mean is 0, too. */
+   static_assert(uint32_t(AddressMode::repeat) == 0 && uint32_t(AddressMode::edge) == 2 &&
+                 uint32_t(Reduction::average) == 0);
+   uint32_t clamped = 0;
+   for (unsigned d = 0; d < filtered_dimensions(image.shape); ++d)
+      clamped |= byte(uint32_t(AddressMode::edge), d);
+   const uint32_t unused =
+      filtered_dimensions(image.shape) < 3
+         ? byte(0xff, 2) | (filtered_dimensions(image.shape) < 2 ? byte(0xff, 1) : 0)
+         : 0;
+   nir_def *modes = load_words(b, sampler, offsetof(SamplerDescriptor, address), 1);
+   is_plain = nir_iand(b, is_plain, nir_ieq_imm(b, nir_iand_imm(b, modes, ~(clamped | unused)), 0));
+   return nir_iand(b, is_plain, is_plain_image(b, image.descriptor));
+}
+
+nir_def *sample_plainly(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
+                        const Lookup &lookup)
+{
+   return PlainSampling(b, image, sampler, lookup).run();
+}
+
+nir_def *is_plain_fetch(nir_builder *b, const SampledImage &image, const Lookup &lookup)
+{
+   return nir_alu_type_get_base_type(lookup.type) == nir_type_float
+             ? is_plain_image(b, image.descriptor)
+             : nullptr;
+}
+
+nir_def *fetch_plainly(nir_builder *b, const SampledImage &image, const Lookup &lookup)
+{
+   const auto word = [&](size_t member) { return load_words(b, image.descriptor, member, 1); };
+   nir_def *is_inside = lookup.lod ? nir_ieq_imm(b, lookup.lod, 0) : nir_imm_true(b);
+   nir_def *column = nir_channel(b, lookup.coordinates, 0), *row = nir_imm_int(b, 0);
+   is_inside = nir_iand(b, is_inside, nir_ult(b, column, word(offsetof(ImageDescriptor, width))));
+   const auto move = [&](unsigned coordinate, size_t count, size_t pitch) {
+      nir_def *number = nir_channel(b, lookup.coordinates, coordinate);
+      is_inside = nir_iand(b, is_inside, nir_ult(b, number, word(count)));
+      row = nir_iadd(b, row, nir_imul(b, number, word(pitch)));
+   };
+   if (image.shape.has_rows())
+      move(1, offsetof(ImageDescriptor, height), offsetof(ImageDescriptor, row_pitch));
+   if (const std::optional<unsigned> coordinate = image.shape.slice_coordinate())
+      move(*coordinate, offsetof(ImageDescriptor, slices), offsetof(ImageDescriptor, slice_pitch));
+   const Texel texel = {is_inside, column, row};
+   return for_format(b, load_format(b, image.descriptor), [&](enum pipe_format f) {
+      return load_texel(b, image.descriptor, reads_only, constant_format(b, *texel_format(f)),
+                        texel, lookup.type);
+   });
+}
+
+} // namespace weft
