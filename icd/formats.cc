@@ -55,17 +55,17 @@ VkFormatFeatureFlags2 buffer_features(VkFormat format)
 
 VkFormatFeatureFlags2 image_features(VkFormat format)
 {
-   const std::optional<TexelFormat> texels = texel_format(vk_format_to_pipe_format(format));
+   const std::optional<TexelFormat> texels = plane_format(format, vk_format_aspects(format));
    if (!texels)
       return 0;
-   const bool is_depth = vk_format_is_depth_or_stencil(format);
+   const bool has_depth = vk_format_has_depth(format);
    VkFormatFeatureFlags2 features = VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT | transfers;
    if (texels->numbers != TexelNumbers::integer)
       features |= VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_LINEAR_BIT |
                   VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_MINMAX_BIT;
-   if (is_depth)
+   if (has_depth)
       features |= VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_DEPTH_COMPARISON_BIT;
-   if (may_store(*texels) && !is_depth)
+   if (may_store(*texels) && !vk_format_is_depth_or_stencil(format))
       features |= VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT | without_format;
    if (has_atomics(format))
       features |= VK_FORMAT_FEATURE_2_STORAGE_IMAGE_ATOMIC_BIT;
@@ -78,9 +78,7 @@ VkFormatFeatureFlags2 attachment_features(VkFormat format)
 {
    if (!settings().graphics_queue)
       return 0;
-   if (is_stencil_format(format))
-      return VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT | transfers;
-   const std::optional<TexelFormat> texels = texel_format(vk_format_to_pipe_format(format));
+   const std::optional<TexelFormat> texels = plane_format(format, vk_format_aspects(format));
    if (!texels)
       return 0;
    if (vk_format_is_depth_or_stencil(format))
@@ -149,9 +147,7 @@ bool is_supported(const VkPhysicalDeviceImageFormatInfo2 &info)
    if (is_compressed && info.type == VK_IMAGE_TYPE_1D)
       return false;
    return features != 0 && (may_be_stored || !(info.usage & VK_IMAGE_USAGE_STORAGE_BIT)) &&
-          !(info.usage & ~(image_usages | attachment_usages(features))) &&
-          !(is_stencil_format(info.format) && info.usage & VK_IMAGE_USAGE_SAMPLED_BIT) &&
-          !(info.flags & ~flags) &&
+          !(info.usage & ~(image_usages | attachment_usages(features))) && !(info.flags & ~flags) &&
           (info.tiling == VK_IMAGE_TILING_OPTIMAL || info.tiling == VK_IMAGE_TILING_LINEAR);
 }
 

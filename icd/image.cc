@@ -7,7 +7,6 @@
 #include "icd/device_memory.h"
 #include "icd/physical_device.h"
 #include "icd/resource_memory.h"
-#include "icd/settings.h"
 #include "nir_passes/compile_limits.h"
 #include "nir_passes/images/texel_format.h"
 #include "weft_entrypoints.h"
@@ -22,30 +21,19 @@
 
 namespace weft {
 
-namespace {
-
-/// The texels of an image's first plane.
-std::optional<TexelFormat> first_plane(VkFormat format)
+std::optional<TexelFormat> plane_format(VkFormat format, VkImageAspectFlags aspect)
 {
-   const bool has_stencils = is_stencil_format(format);
-   if (has_stencils && format == VK_FORMAT_S8_UINT)
-      return texel_format(PIPE_FORMAT_R8_UINT);
-   return texel_format(
-      vk_format_to_pipe_format(has_stencils ? vk_format_depth_only(format) : format));
-}
-
-} // namespace
-
-bool is_stencil_format(VkFormat format)
-{
-   return settings().graphics_queue &&
-          (format == VK_FORMAT_S8_UINT || format == VK_FORMAT_D32_SFLOAT_S8_UINT);
+   if (aspect & VK_IMAGE_ASPECT_DEPTH_BIT)
+      format = vk_format_depth_only(format);
+   return texel_format(aspect == VK_IMAGE_ASPECT_STENCIL_BIT ? PIPE_FORMAT_R8_UINT
+                                                             : vk_format_to_pipe_format(format));
 }
 
 ImageLayout lay_out_image(const vk_image &image)
 {
    ImageLayout layout = {};
-   const std::optional<TexelFormat> format = first_plane(image.format);
+   const std::optional<TexelFormat> format =
+      plane_format(image.format, vk_format_aspects(image.format));
    if (!format)
       return layout;
    layout.texel_side = texel_side(*format);

@@ -5,9 +5,12 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include "nir_passes/images/texel_format.h"
+
 #include "vk_image.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace weft {
 
@@ -48,8 +51,8 @@ struct ImageLayout {
 constexpr VkImageAspectFlags depth_and_stencil =
    VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
 ImageLayout lay_out_image(const vk_image &);
-/// Stencils, with depths or without: images of these formats are attachments only.
-bool is_stencil_format(VkFormat);
+/// The texels of an aspect; a stencil is the component R.
+std::optional<TexelFormat> plane_format(VkFormat, VkImageAspectFlags);
 
 /// The largest images of a type; whether an image keeps to them.
 VkImageFormatProperties image_limits(VkImageType);

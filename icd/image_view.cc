@@ -45,11 +45,12 @@ uint8_t component(VkComponentSwizzle swizzle)
 SampledImageDescriptor describe(const ImageView &view, const TexelFormat &format)
 {
    auto *image = reinterpret_cast<const Image *>(view.vk.image);
-   const ImageLevel &level = image->level(view.vk.base_mip_level);
+   const VkImageAspectFlags aspect = view.vk.aspects;
+   const ImageLevel &level = image->level(view.vk.base_mip_level, aspect);
    const bool is_3d = view.vk.view_type == VK_IMAGE_VIEW_TYPE_3D;
    const uint32_t first = is_3d ? view.vk.storage.z_slice_offset : view.vk.base_array_layer,
                   slices = is_3d ? view.vk.storage.z_slice_count : view.vk.layer_count;
-   const uint8_t *begin = image->slice(view.vk.base_mip_level, first);
+   const uint8_t *begin = image->slice(view.vk.base_mip_level, first, aspect);
    SampledImageDescriptor descriptor = {};
    descriptor.image = {
       .address = uint64_t(uintptr_t(begin)),
@@ -68,11 +69,11 @@ SampledImageDescriptor describe(const ImageView &view, const TexelFormat &format
    };
    for (uint32_t i = 0; i < view.vk.level_count; i++) {
       const uint32_t number = view.vk.base_mip_level + i;
-      const uint8_t *at = image->slice(number, first);
+      const ImageLevel &each = image->level(number, aspect);
+      const uint8_t *at = image->slice(number, first, aspect);
       descriptor.level_offsets[i] = uint32_t(at - begin);
-      const uint32_t level_slices = is_3d ? image->level(number).slices : slices;
       descriptor.image.size =
-         uint64_t(at - begin) + level_slices * image->level(number).slice_pitch;
+         uint64_t(at - begin) + (is_3d ? each.slices : slices) * each.slice_pitch;
    }
    return descriptor;
 }
@@ -93,16 +94,12 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateImageView(VkDevice _device,
       vk_image_view_create(&device->vk, false, pCreateInfo, pAllocator, sizeof(ImageView)));
    if (!view)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
-   const std::optional<TexelFormat> format =
-      texel_format(vk_format_to_pipe_format(view->vk.view_format));
-   // A view of stencils is an attachment, without a descriptor.
-   const bool is_attachment = is_stencil_format(image->vk.format);
-   if (!format && !is_attachment) {
+   const std::optional<TexelFormat> format = plane_format(view->vk.view_format, view->vk.aspects);
+   if (!format) {
       vk_image_view_destroy(&device->vk, pAllocator, &view->vk);
       return vk_errorf(device, VK_ERROR_UNKNOWN, "the format of an image is not supported");
    }
-   if (!is_attachment)
-      view->descriptor = describe(*view, *format);
+   view->descriptor = describe(*view, *format);
    *pView = ImageView_to_handle(view);
    return VK_SUCCESS;
 }

@@ -19,8 +19,9 @@ bool has_texels(const Description &d)
 {
    const bool plain =
       d.layout == UTIL_FORMAT_LAYOUT_PLAIN || d.format == PIPE_FORMAT_R11G11B10_FLOAT;
+   /* The second component is a stencil; without one, there may be bits of no use. */
    const bool has_depth_only = d.colorspace == UTIL_FORMAT_COLORSPACE_ZS &&
-                               d.swizzle[0] == PIPE_SWIZZLE_X && d.nr_channels == 1;
+                               d.swizzle[0] <= PIPE_SWIZZLE_W && d.swizzle[1] > PIPE_SWIZZLE_W;
    const bool has_colors =
       d.colorspace == UTIL_FORMAT_COLORSPACE_RGB || d.colorspace == UTIL_FORMAT_COLORSPACE_SRGB;
    return plain && (has_depth_only || has_colors) && d.block.width == 1 && d.block.height == 1 &&
@@ -96,10 +97,10 @@ std::optional<TexelFormat> texel_format(enum pipe_format format)
       const std::optional<TexelNumbers> numbers = numbers_of(channel);
       if (!numbers || channel.size > 32 || channel.shift % 32 + channel.size > 32)
          return std::nullopt;
-      /* A sum and a product in f32 must hold the number exactly. */
+      /* An f32 must hold the number exactly. */
       const bool converted =
          *numbers == TexelNumbers::normalized || *numbers == TexelNumbers::scaled;
-      if (converted && channel.size > 16)
+      if (converted && channel.size > 24)
          return std::nullopt;
       const bool is_srgb = d->colorspace == UTIL_FORMAT_COLORSPACE_SRGB;
       result.numbers = is_srgb ? TexelNumbers::srgb : *numbers;

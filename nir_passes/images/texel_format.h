@@ -51,8 +51,8 @@ struct TexelFormat {
 using TexelFormatWords = std::array<uint32_t, 3>;
 static_assert(sizeof(TexelFormat) == sizeof(TexelFormatWords));
 
-/// A depth is the component R. Compressed formats are BC1 to BC7. Nothing for formats of other
-/// kinds: planar, stencil, components of 64 bits, and texels of 3 or 6 bytes.
+/// A depth without a stencil is the component R. Compressed formats are BC1 to BC7. Nothing for
+/// formats of other kinds: planar, stencil, components of 64 bits, and texels of 3 or 6 bytes.
 std::optional<TexelFormat> texel_format(enum pipe_format);
 
 /// The compressed format of a number; none for a number without a format.

@@ -253,26 +253,35 @@ TEST_F(AttachmentTest, RenderPasses)
 /// Copies and clears of both aspects at once.
 TEST_F(AttachmentTest, PlanesOfStencils)
 {
-   const auto make = [&] {
-      return make_target(VK_FORMAT_D32_SFLOAT_S8_UINT, depth_aspect | stencil_aspect,
-                         VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT);
+   struct Case {
+      VkFormat format;
+      uint32_t bytes;
+      std::vector<uint8_t> one; ///< the depth
    };
-   const Target from = make(), to = make();
-   VkCommandBuffer cmd = begin();
-   const TestBuffer depths = fill_aspect(cmd, from, depth_aspect, 4),
-                    stencils = fill_aspect(cmd, from, stencil_aspect, 1);
-   const VkClearDepthStencilValue value = {1, 3};
-   const VkImageSubresourceRange layer = {depth_aspect | stencil_aspect, 0, 1, 2, 1};
-   vkCmdClearDepthStencilImage(cmd, from.image.handle, general, &value, 1, &layer);
-   const VkImageSubresourceLayers whole = {depth_aspect | stencil_aspect, 0, 0, layers};
-   const VkImageCopy copy = {whole, {}, whole, {}, {width, height, 1}};
-   vkCmdCopyImage(cmd, from.image.handle, general, to.image.handle, general, 1, &copy);
-   const TestBuffer new_depths = read_aspect(cmd, to, depth_aspect, 4),
-                    new_stencils = read_aspect(cmd, to, stencil_aspect, 1);
-   run(cmd);
-   const auto is_cleared = [](uint32_t l, uint32_t, uint32_t) { return int(l == 2); };
-   expect_texels(new_depths, depths, 4, {0, 0, 0x80, 0x3f}, {}, is_cleared);
-   expect_texels(new_stencils, stencils, 1, {3}, {}, is_cleared);
+   for (const Case &c : {Case{VK_FORMAT_D32_SFLOAT_S8_UINT, 4, {0, 0, 0x80, 0x3f}},
+                         Case{VK_FORMAT_D24_UNORM_S8_UINT, 4, {0xff, 0xff, 0xff, 0}},
+                         Case{VK_FORMAT_D16_UNORM_S8_UINT, 2, {0xff, 0xff}}}) {
+      const auto make = [&] {
+         return make_target(c.format, depth_aspect | stencil_aspect,
+                            VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT);
+      };
+      const Target from = make(), to = make();
+      VkCommandBuffer cmd = begin();
+      const TestBuffer depths = fill_aspect(cmd, from, depth_aspect, c.bytes),
+                       stencils = fill_aspect(cmd, from, stencil_aspect, 1);
+      const VkClearDepthStencilValue value = {1, 3};
+      const VkImageSubresourceRange layer = {depth_aspect | stencil_aspect, 0, 1, 2, 1};
+      vkCmdClearDepthStencilImage(cmd, from.image.handle, general, &value, 1, &layer);
+      const VkImageSubresourceLayers whole = {depth_aspect | stencil_aspect, 0, 0, layers};
+      const VkImageCopy copy = {whole, {}, whole, {}, {width, height, 1}};
+      vkCmdCopyImage(cmd, from.image.handle, general, to.image.handle, general, 1, &copy);
+      const TestBuffer new_depths = read_aspect(cmd, to, depth_aspect, c.bytes),
+                       new_stencils = read_aspect(cmd, to, stencil_aspect, 1);
+      run(cmd);
+      const auto is_cleared = [](uint32_t l, uint32_t, uint32_t) { return int(l == 2); };
+      expect_texels(new_depths, depths, c.bytes, c.one, {}, is_cleared);
+      expect_texels(new_stencils, stencils, 1, {3}, {}, is_cleared);
+   }
 }
 
 TEST_F(AttachmentTest, TheHostCopiesPlanes)

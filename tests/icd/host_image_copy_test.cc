@@ -17,7 +17,7 @@ namespace {
 constexpr VkImageLayout general = VK_IMAGE_LAYOUT_GENERAL;
 constexpr uint8_t poison = 0xa5;
 
-/// Texels, or blocks, which are copied whole.
+/// Texels of an aspect, or blocks, which are copied whole.
 struct Unit {
    VkFormat format;
    uint32_t bytes, side = 1;
@@ -25,13 +25,15 @@ struct Unit {
 /// Formats of one size are copied to each other.
 constexpr Unit units[] = {
    {VK_FORMAT_R8_UNORM, 1},
+   {VK_FORMAT_S8_UINT, 1},
    {VK_FORMAT_R16_SFLOAT, 2},
    {VK_FORMAT_R5G6B5_UNORM_PACK16, 2},
    {VK_FORMAT_D16_UNORM, 2},
    {VK_FORMAT_R8G8B8A8_SRGB, 4},
    {VK_FORMAT_A2B10G10R10_UNORM_PACK32, 4},
    {VK_FORMAT_E5B9G9R9_UFLOAT_PACK32, 4},
-   {VK_FORMAT_D32_SFLOAT, 4},
+   {VK_FORMAT_X8_D24_UNORM_PACK32, 4},
+   {VK_FORMAT_D32_SFLOAT_S8_UINT, 4},
    {VK_FORMAT_R16G16B16A16_SINT, 8},
    {VK_FORMAT_BC1_RGBA_SRGB_BLOCK, 8, 4},
    {VK_FORMAT_BC4_SNORM_BLOCK, 8, 4},
@@ -332,10 +334,10 @@ TEST_F(HostImageCopyTest, RandomRegionsOfTwoImages)
    for (int round = 0; round < 4; ++round) {
       for (const Unit &from_unit : units) {
          for (const Unit &to_unit : units) {
-            // Depths are copied to depths of the same format.
-            const bool has_depths = aspect_of(from_unit.format) == VK_IMAGE_ASPECT_DEPTH_BIT ||
-                                    aspect_of(to_unit.format) == VK_IMAGE_ASPECT_DEPTH_BIT;
-            if (has_depths ? from_unit.format != to_unit.format : from_unit.bytes != to_unit.bytes)
+            // Depths and stencils are copied to the same format.
+            const bool has_colors = aspect_of(from_unit.format) == VK_IMAGE_ASPECT_COLOR_BIT &&
+                                    aspect_of(to_unit.format) == VK_IMAGE_ASPECT_COLOR_BIT;
+            if (!has_colors ? from_unit.format != to_unit.format : from_unit.bytes != to_unit.bytes)
                continue;
             Model from = make_model(from_unit, random_recipe(from_unit)),
                   to = make_model(to_unit, random_recipe(to_unit));

@@ -9,8 +9,19 @@ namespace weft::icd_test {
 
 VkImageAspectFlags aspect_of(VkFormat format)
 {
-   const bool is_depth = format == VK_FORMAT_D16_UNORM || format == VK_FORMAT_D32_SFLOAT;
-   return is_depth ? VK_IMAGE_ASPECT_DEPTH_BIT : VK_IMAGE_ASPECT_COLOR_BIT;
+   switch (format) {
+   case VK_FORMAT_S8_UINT:
+      return VK_IMAGE_ASPECT_STENCIL_BIT;
+   case VK_FORMAT_D16_UNORM:
+   case VK_FORMAT_X8_D24_UNORM_PACK32:
+   case VK_FORMAT_D32_SFLOAT:
+   case VK_FORMAT_D16_UNORM_S8_UINT:
+   case VK_FORMAT_D24_UNORM_S8_UINT:
+   case VK_FORMAT_D32_SFLOAT_S8_UINT:
+      return VK_IMAGE_ASPECT_DEPTH_BIT;
+   default:
+      return VK_IMAGE_ASPECT_COLOR_BIT;
+   }
 }
 
 VkExtent3D TestImage::extent(uint32_t level) const

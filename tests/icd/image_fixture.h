@@ -23,6 +23,7 @@ struct ImageRecipe {
    VkImageTiling tiling = VK_IMAGE_TILING_OPTIMAL;
    VkImageUsageFlags usage = VK_IMAGE_USAGE_STORAGE_BIT; ///< beside copies
 };
+/// The only aspect, or the depths beside stencils.
 VkImageAspectFlags aspect_of(VkFormat);
 
 struct TestImage {

@@ -110,6 +110,7 @@ TEST_F(ImageTransferTest, Clears)
    const Case cases[] = {
       {VK_FORMAT_D16_UNORM, {.float32 = {0.25f}}, {0x00, 0x40}},
       {VK_FORMAT_D32_SFLOAT, {.float32 = {0.75f}}, {0x00, 0x00, 0x40, 0x3f}},
+      {VK_FORMAT_X8_D24_UNORM_PACK32, {.float32 = {1}}, {0xff, 0xff, 0xff, 0x00}},
       {VK_FORMAT_R8G8B8A8_UNORM, {.float32 = {1, 0, 2, 0.2f}}, {255, 0, 255, 51}},
       {VK_FORMAT_R16G16_SINT, {.int32 = {-2, 0x1234}}, {0xfe, 0xff, 0x34, 0x12}},
       {VK_FORMAT_R8_UINT, {.uint32 = {77}}, {77}},
@@ -198,7 +199,9 @@ TEST_F(ImageTransferTest, UnsupportedImagesAreRefused)
                    VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT));
    EXPECT_EQ(query(VK_FORMAT_R8G8B8A8_UNORM, VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, 0), refused);
    EXPECT_EQ(query(VK_FORMAT_D32_SFLOAT, VK_IMAGE_USAGE_STORAGE_BIT, 0), refused);
-   EXPECT_EQ(query(VK_FORMAT_D24_UNORM_S8_UINT, VK_IMAGE_USAGE_SAMPLED_BIT, 0), refused);
+   EXPECT_VK(query(VK_FORMAT_D24_UNORM_S8_UINT, VK_IMAGE_USAGE_SAMPLED_BIT, 0));
+   EXPECT_EQ(query(VK_FORMAT_S8_UINT, VK_IMAGE_USAGE_STORAGE_BIT, 0), refused);
+   EXPECT_EQ(query(VK_FORMAT_R8G8B8_UNORM, VK_IMAGE_USAGE_SAMPLED_BIT, 0), refused);
    EXPECT_EQ(
       query(VK_FORMAT_R8_UINT, VK_IMAGE_USAGE_STORAGE_BIT, VK_IMAGE_CREATE_SPARSE_BINDING_BIT),
       refused);

@@ -327,7 +327,7 @@ TEST_F(QueryTest, UnsupportedFormatsFailCleanly)
    VkImageCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
       .imageType = VK_IMAGE_TYPE_2D,
-      .format = VK_FORMAT_D24_UNORM_S8_UINT,
+      .format = VK_FORMAT_R8G8B8_UNORM,
       .extent = {16, 16, 1},
       .mipLevels = 1,
       .arrayLayers = 1,

@@ -27,6 +27,11 @@ std::vector<Format> all_formats()
                      {VK_FORMAT_E5B9G9R9_UFLOAT_PACK32, "E5B9G9R9_UFLOAT_PACK32", fetches},
                      {VK_FORMAT_D16_UNORM, "D16_UNORM", fetches},
                      {VK_FORMAT_D32_SFLOAT, "D32_SFLOAT", fetches},
+                     {VK_FORMAT_X8_D24_UNORM_PACK32, "X8_D24_UNORM_PACK32", fetches},
+                     {VK_FORMAT_S8_UINT, "R8_UINT", fetches},
+                     {VK_FORMAT_D16_UNORM_S8_UINT, "D16_UNORM", fetches},
+                     {VK_FORMAT_D24_UNORM_S8_UINT, "X8_D24_UNORM_PACK32", fetches},
+                     {VK_FORMAT_D32_SFLOAT_S8_UINT, "D32_SFLOAT", fetches},
                   });
    return formats;
 }
@@ -92,6 +97,53 @@ TEST_F(SampledImageTest, FetchesOfEachFormat)
          for (uint32_t c = 0; c < 4; ++c)
             ASSERT_TRUE(oracle::reads_as(layout, texel, "RGBA"[c], out.as()[4 * i + c]))
                << format.name << ", " << i;
+      }
+   }
+}
+
+/// The stencils of level 1 and layer 1, beside depths of each kind.
+TEST_F(SampledImageTest, StencilsBesideDepths)
+{
+   for (const VkFormat format :
+        {VK_FORMAT_D16_UNORM_S8_UINT, VK_FORMAT_D24_UNORM_S8_UINT, VK_FORMAT_D32_SFLOAT_S8_UINT}) {
+      constexpr uint32_t width = 11, height = 7;
+      const TestImage image = make_image({.format = format,
+                                          .extent = {2 * width, 2 * height, 1},
+                                          .levels = 2,
+                                          .layers = 2,
+                                          .usage = VK_IMAGE_USAGE_SAMPLED_BIT});
+      const TestBuffer stencils = make_random_buffer(2 * width * height),
+                       depths = make_random_buffer(2 * width * height * 4),
+                       out = make_buffer(width * height * 16);
+      fill(image, depths, 1);
+      VkBufferImageCopy copy = whole_level(image, 1);
+      copy.imageSubresource.aspectMask = VK_IMAGE_ASPECT_STENCIL_BIT;
+      VkCommandBuffer cmd = begin();
+      vkCmdCopyBufferToImage(cmd, stencils.handle, image.handle, VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
+      run(cmd);
+      const VkImageViewCreateInfo info = {
+         .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+         .image = image.handle,
+         .viewType = VK_IMAGE_VIEW_TYPE_2D,
+         .format = format,
+         .subresourceRange = {VK_IMAGE_ASPECT_STENCIL_BIT, 0, 2, 1, 1},
+      };
+      VkImageView view;
+      ASSERT_VK(vkCreateImageView(device, &info, nullptr, &view));
+      clean_up.push_back([this, view] { vkDestroyImageView(device, view, nullptr); });
+      run_with(R"(
+         layout(local_size_x = 11) in;
+         layout(binding = 0) uniform utexture2D image;
+         layout(binding = 1) buffer Out { uvec4 texels[]; };
+         void main()
+         {
+            ivec2 p = ivec2(gl_GlobalInvocationID.xy);
+            texels[p.y * 11 + p.x] = texelFetch(image, p, 1);
+         })",
+               view, out, {1, height, 1});
+      for (uint32_t i = 0; i < width * height; ++i) {
+         ASSERT_EQ(out.as()[4 * i], stencils.map[width * height + i]) << format << ", " << i;
+         ASSERT_EQ(out.as()[4 * i + 1], 0u);
       }
    }
 }

@@ -44,7 +44,15 @@ const std::vector<Format> &plain_formats()
 
 const std::vector<Format> &depth_formats()
 {
-   static const std::vector<Format> formats = {{FORMAT(D16_UNORM)}, {FORMAT(D32_SFLOAT)}};
+   // Beside stencils, depths have a plane of their own.
+   static const std::vector<Format> formats = {
+      {FORMAT(D16_UNORM)},
+      {FORMAT(X8_D24_UNORM_PACK32)},
+      {FORMAT(D32_SFLOAT)},
+      {VK_FORMAT_D16_UNORM_S8_UINT, "D16_UNORM"},
+      {VK_FORMAT_D24_UNORM_S8_UINT, "X8_D24_UNORM_PACK32"},
+      {VK_FORMAT_D32_SFLOAT_S8_UINT, "D32_SFLOAT"},
+   };
    return formats;
 }
 

@@ -42,6 +42,10 @@ TEST(TexelFormats, OnlyReadByShaders)
    const TexelFormat depth = *texel_format(PIPE_FORMAT_Z16_UNORM);
    EXPECT_EQ(depth, (TexelFormat{2, TexelNumbers::normalized, 0, 1, {{{0, 16}, {}, {}, {}}}}));
    EXPECT_EQ(texel_format(PIPE_FORMAT_Z32_FLOAT)->numbers, TexelNumbers::floating);
+   const TexelFormat depth24 = *texel_format(PIPE_FORMAT_Z24X8_UNORM);
+   EXPECT_EQ(depth24, (TexelFormat{4, TexelNumbers::normalized, 0, 1, {{{0, 24}, {}, {}, {}}}}));
+   EXPECT_FALSE(texel_format(PIPE_FORMAT_Z24_UNORM_S8_UINT));
+   EXPECT_FALSE(texel_format(PIPE_FORMAT_R32_UNORM));
    const TexelFormat srgb = *texel_format(PIPE_FORMAT_B8G8R8A8_SRGB);
    EXPECT_EQ(srgb,
              (TexelFormat{4, TexelNumbers::srgb, 0, 0, {{{16, 8}, {8, 8}, {0, 8}, {24, 8}}}}));

@@ -94,8 +94,12 @@ const TexelLayout::Component *TexelLayout::find(char name) const
    return found == components.end() ? nullptr : &*found;
 }
 
-TexelLayout texel_layout(const std::string &name)
+TexelLayout texel_layout(const std::string &format)
 {
+   // X8_D24 is one word of two components.
+   std::string name = format;
+   if (name.starts_with("X8_"))
+      name.erase(2, 1);
    const size_t underscore = name.find('_');
    std::string kind = name.substr(underscore + 1);
    const bool packed = kind.find("_PACK") != std::string::npos;

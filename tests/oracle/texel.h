@@ -29,7 +29,7 @@ enum class TexelKind {
 
 struct TexelLayout {
    struct Component {
-      char name;            ///< R, G, B or A
+      char name;            ///< R, G, B, A or X
       unsigned first, bits; ///< from the least bit of the first byte on
    };
 
@@ -41,7 +41,8 @@ struct TexelLayout {
    const Component *find(char name) const;
 };
 
-/// Of a name without its prefix: "R8G8_UNORM", "A2B10G10R10_UINT_PACK32". A depth (D) is R.
+/// Of a name without its prefix: "R8G8_UNORM", "A2B10G10R10_UINT_PACK32", "X8_D24_UNORM_PACK32".
+/// A depth (D) is R.
 TexelLayout texel_layout(const std::string &name);
 
 /// The number of a component 'R' to 'A', missing ones included.
