@@ -49,6 +49,7 @@ void get_shader_features(vk_features *f)
    f->shaderSampledImageArrayNonUniformIndexing = true;
    f->textureCompressionBC = true;
    f->samplerMirrorClampToEdge = true;
+   f->samplerAnisotropy = true;
    f->samplerFilterMinmax = true;
    f->customBorderColors = true;
    f->customBorderColorWithoutFormat = true;

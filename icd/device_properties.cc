@@ -257,7 +257,7 @@ void get_sampler_limits(vk_properties *p)
    p->maxSamplerAllocationCount = 1 << 16;
    p->maxCustomBorderColorSamplers = p->maxSamplerAllocationCount;
    p->maxSamplerLodBias = max_lod_bias;
-   p->maxSamplerAnisotropy = 1.0f;
+   p->maxSamplerAnisotropy = max_anisotropy;
    p->subTexelPrecisionBits = 8;
    p->mipmapPrecisionBits = 8;
    p->minTexelOffset = p->minTexelGatherOffset = -32;

@@ -8,6 +8,7 @@
 
 #include "vk_log.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace weft;
@@ -57,6 +58,8 @@ SamplerDescriptor describe_sampler(const vk_sampler &sampler, const VkSamplerCre
       .min_lod = info.minLod,
       .max_lod = info.maxLod,
       .border = {},
+      .max_anisotropy =
+         info.anisotropyEnable ? std::clamp(info.maxAnisotropy, 1.0f, max_anisotropy) : 1.0f,
       .reserved = {},
    };
    static_assert(sizeof(descriptor.border) == sizeof(sampler.border_color_value));

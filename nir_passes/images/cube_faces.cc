@@ -30,25 +30,49 @@ std::array<nir_def *, 3> direction_of(nir_builder *b, const FaceTexel &texel, ni
            select(b, is_y, is_z, nir_fneg(b, signed_s), nir_fmul(b, sign, t), sign)};
 }
 
+/// Along the face's s and t, and away from the middle of the cube.
+std::array<nir_def *, 3> turn_to_face(nir_builder *b, const FaceAxes &axes,
+                                      const std::array<nir_def *, 3> &direction)
+{
+   const auto [x, y, z] = direction;
+   const auto [is_y, is_z, sign] = axes;
+   nir_def *down = nir_fneg(b, y);
+   return {select(b, is_y, is_z, nir_fneg(b, nir_fmul(b, sign, z)), x, nir_fmul(b, sign, x)),
+           select(b, is_y, is_z, down, nir_fmul(b, sign, z), down),
+           nir_fmul(b, sign, select(b, is_y, is_z, x, y, z))};
+}
+
 } // namespace
 
 FacePoint find_face(nir_builder *b, const std::array<nir_def *, 3> &direction)
 {
    const auto [x, y, z] = direction;
    nir_def *ax = nir_fabs(b, x), *ay = nir_fabs(b, y), *az = nir_fabs(b, z);
-   nir_def *is_z = nir_iand(b, nir_fge(b, az, ax), nir_fge(b, az, ay));
-   nir_def *is_y = nir_fge(b, ay, ax);
-   nir_def *major = select(b, is_y, is_z, x, y, z);
-   nir_def *is_negative = nir_flt_imm(b, major, 0);
-   nir_def *sign = nir_bcsel(b, is_negative, nir_imm_float(b, -1), nir_imm_float(b, 1));
-   nir_def *s = select(b, is_y, is_z, nir_fneg(b, nir_fmul(b, sign, z)), x, nir_fmul(b, sign, x));
-   nir_def *down = nir_fneg(b, y);
-   nir_def *t = select(b, is_y, is_z, down, nir_fmul(b, sign, z), down);
-   const auto on_face = [&](nir_def *v) {
-      return nir_fadd_imm(b, nir_fmul_imm(b, nir_fdiv(b, v, nir_fabs(b, major)), 0.5), 0.5);
+   FaceAxes axes;
+   axes.is_z = nir_iand(b, nir_fge(b, az, ax), nir_fge(b, az, ay));
+   axes.is_y = nir_fge(b, ay, ax);
+   nir_def *is_negative = nir_flt_imm(b, select(b, axes.is_y, axes.is_z, x, y, z), 0);
+   axes.sign = nir_bcsel(b, is_negative, nir_imm_float(b, -1), nir_imm_float(b, 1));
+   const auto [s, t, major] = turn_to_face(b, axes, direction);
+   const auto on_face = [&, major = major](nir_def *v) {
+      return nir_fadd_imm(b, nir_fmul_imm(b, nir_fdiv(b, v, major), 0.5), 0.5);
    };
-   nir_def *axis = select(b, is_y, is_z, nir_imm_int(b, 0), nir_imm_int(b, 2), nir_imm_int(b, 4));
-   return {nir_iadd(b, axis, nir_b2i32(b, is_negative)), on_face(s), on_face(t)};
+   nir_def *axis =
+      select(b, axes.is_y, axes.is_z, nir_imm_int(b, 0), nir_imm_int(b, 2), nir_imm_int(b, 4));
+   return {nir_iadd(b, axis, nir_b2i32(b, is_negative)), on_face(s), on_face(t), axes};
+}
+
+std::array<nir_def *, 2> slope_on_face(nir_builder *b, const FaceAxes &axes,
+                                       const std::array<nir_def *, 3> &direction,
+                                       const std::array<nir_def *, 3> &step)
+{
+   const auto at = turn_to_face(b, axes, direction), moved = turn_to_face(b, axes, step);
+   nir_def *square = nir_fmul(b, at[2], at[2]);
+   const auto slope = [&](unsigned d) {
+      nir_def *difference = nir_fsub(b, nir_fmul(b, moved[d], at[2]), nir_fmul(b, at[d], moved[2]));
+      return nir_fmul_imm(b, nir_fdiv(b, difference, square), 0.5);
+   };
+   return {slope(0), slope(1)};
 }
 
 FaceTexel cross_edges(nir_builder *b, const FaceTexel &texel, nir_def *is_inside, nir_def *size)

@@ -11,11 +11,23 @@
 
 namespace weft {
 
+/// The axis through a face: z, else y, else x; its sign is 1 or -1.
+struct FaceAxes {
+   nir_def *is_y, *is_z, *sign;
+};
+
 /// A point on a face, s and t from 0 to 1.
 struct FacePoint {
    nir_def *face, *s, *t;
+   FaceAxes axes;
 };
 FacePoint find_face(nir_builder *, const std::array<nir_def *, 3> &direction);
+
+/// The derivatives of s and t on the face, from the derivative of the direction ("Cube Map
+/// Derivative Transformation").
+std::array<nir_def *, 2> slope_on_face(nir_builder *, const FaceAxes &,
+                                       const std::array<nir_def *, 3> &direction,
+                                       const std::array<nir_def *, 3> &step);
 
 /// A texel of a face, as integers.
 struct FaceTexel {

@@ -37,6 +37,8 @@ Lookup operands_of(nir_tex_instr *tex)
       .min_lod = source(tex, nir_tex_src_min_lod),
       .comparator = source(tex, nir_tex_src_comparator),
       .offset = source(tex, nir_tex_src_offset),
+      .gradient_x = source(tex, nir_tex_src_ddx),
+      .gradient_y = source(tex, nir_tex_src_ddy),
       .gathered = tex->op == nir_texop_tg4 ? std::optional(unsigned(tex->component)) : std::nullopt,
       .type = tex->dest_type,
    };
@@ -64,6 +66,7 @@ Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const Bind
    case nir_texop_tex:
    case nir_texop_txb:
    case nir_texop_txl:
+   case nir_texop_txd:
    case nir_texop_tg4:
       break;
    default:
@@ -86,7 +89,6 @@ nir_lower_tex_options sampling_options()
    nir_lower_tex_options options = {};
    options.lower_txp = ~0u;
    options.lower_txf_offset = true;
-   options.lower_txd = true;
    options.lower_txs_lod = true;
    options.lower_tg4_offsets = true;
    return options;

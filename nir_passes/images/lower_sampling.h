@@ -13,7 +13,7 @@
 namespace weft {
 
 /// The forms of instructions that nir_lower_tex() leaves to lower_sampling(): no projections, no
-/// gradients, no offsets of fetches, no gathers with four offsets, and queries of level 0 only.
+/// offsets of fetches, no gathers with four offsets, and queries of level 0 only.
 nir_lower_tex_options sampling_options();
 
 /// Replaces accesses to sampled images by accesses to buffers, for a back end whose descriptors are

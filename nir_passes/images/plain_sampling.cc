@@ -248,6 +248,10 @@ nir_def *is_plain_sample(nir_builder *b, const SampledImage &image, const Descri
          : 0;
    nir_def *modes = load_words(b, sampler, offsetof(SamplerDescriptor, address), 1);
    is_plain = nir_iand(b, is_plain, nir_ieq_imm(b, nir_iand_imm(b, modes, ~(clamped | unused)), 0));
+   if (lookup.gradient_x) {
+      nir_def *most = load_words(b, sampler, offsetof(SamplerDescriptor, max_anisotropy), 1);
+      is_plain = nir_iand(b, is_plain, nir_fge(b, nir_imm_float(b, 1), most));
+   }
    return nir_iand(b, is_plain, is_plain_image(b, image.descriptor));
 }
 

@@ -3,7 +3,8 @@
 
 /// Reads of sampled images as most programs make them. The image has one level, a common format,
 /// and its components in order. The sampler takes means, if it filters at all, and repeats the
-/// image or clamps to its edge. The code has no loops, and a few instructions for each texel.
+/// image or clamps to its edge, without anisotropy. The code has no loops, and a few instructions
+/// for each texel.
 
 #pragma once
 

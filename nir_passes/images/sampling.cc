@@ -4,6 +4,8 @@
 #include "nir_passes/images/sampling.h"
 
 #include "nir_passes/images/cube_faces.h"
+#include "nir_passes/images/footprint.h"
+#include "nir_passes/images/image_reads.h"
 #include "nir_passes/images/plain_sampling.h"
 #include "nir_passes/images/texel_descriptor.h"
 #include "nir_passes/loops/build_loop.h"
@@ -13,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -21,128 +22,6 @@
 namespace weft {
 
 namespace {
-
-/// A mip level. Sizes are at least 1, even of a null descriptor.
-struct Level {
-   std::array<nir_def *, 3> size; ///< texels in each dimension, or slices
-   nir_def *offset;               ///< bytes
-};
-
-nir_def *byte_of(nir_builder *b, nir_def *word, unsigned n)
-{
-   return nir_iand_imm(b, nir_ushr_imm(b, word, n * 8), 0xff);
-}
-
-/// Generated code for the reads of one image.
-class ImageReads {
-public:
-   ImageReads(nir_builder *b, const SampledImage &image, nir_alu_type type)
-       : b(b), image(image), type(type), format(load_format(b, image.descriptor)),
-         levels(word(offsetof(ImageDescriptor, levels))),
-         texel_bytes(byte_of(b, format[0], offsetof(TexelFormat, texel_bytes)))
-   {
-   }
-
-   nir_def *word(size_t member) { return load_words(b, image.descriptor, member, 1); }
-
-   Level level(nir_def *number)
-   {
-      number = nir_umin(b, number, nir_imm_int(b, max_level));
-      const auto half = [&](size_t member) {
-         return nir_umax(b, nir_ushr(b, word(member), number), nir_imm_int(b, 1));
-      };
-      Level level;
-      level.size[0] = half(offsetof(ImageDescriptor, width));
-      level.size[1] = half(offsetof(ImageDescriptor, height));
-      level.size[2] = image.shape.dim == GLSL_SAMPLER_DIM_3D
-                         ? half(offsetof(ImageDescriptor, slices))
-                         : word(offsetof(ImageDescriptor, slices));
-      Descriptor table = image.descriptor;
-      table.offset = nir_iadd(b, table.offset, nir_ishl_imm(b, number, 2));
-      level.offset = load_words(b, table, offsetof(SampledImageDescriptor, level_offsets), 1);
-      return level;
-   }
-
-   /// The texel at column, row and slice, if it is inside.
-   nir_def *load(const Level &level, nir_def *is_inside, const std::array<nir_def *, 3> &place)
-   {
-      nir_def *row = nir_iadd(b, nir_imul(b, place[2], level.size[1]), place[1]);
-      row = nir_imul(b, nir_imul(b, row, level.size[0]), texel_bytes);
-      return load_texel(b, image.descriptor,
-                        gl_access_qualifier(ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER), format,
-                        {is_inside, place[0], nir_iadd(b, level.offset, row)}, type,
-                        [&] { return load_from_block(level, is_inside, place); });
-   }
-
-   /// The components in the order that the view gives them.
-   nir_def *swizzle(nir_def *color)
-   {
-      const bool floats = nir_alu_type_get_base_type(type) == nir_type_float;
-      nir_def *one = floats ? nir_imm_float(b, 1) : nir_imm_int(b, 1), *zero = nir_imm_int(b, 0);
-      nir_def *order = word(offsetof(ImageDescriptor, swizzle));
-      std::array<nir_def *, 4> out;
-      for (unsigned c = 0; c < 4; ++c) {
-         nir_def *source = byte_of(b, order, c);
-         out[c] = nir_bcsel(b, nir_ieq_imm(b, source, PIPE_SWIZZLE_1), one, zero);
-         for (unsigned s = 0; s < 4; ++s)
-            out[c] = nir_bcsel(b, nir_ieq_imm(b, source, PIPE_SWIZZLE_X + s),
-                               nir_channel(b, color, s), out[c]);
-      }
-      return nir_vec(b, out.data(), 4);
-   }
-
-   static constexpr int block_bits = std::bit_width(block_side) - 1;
-
-   nir_def *load_from_block(const Level &level, nir_def *is_inside,
-                            const std::array<nir_def *, 3> &place)
-   {
-      const auto blocks = [&](nir_def *texels) {
-         return nir_ushr_imm(b, nir_iadd_imm(b, texels, block_side - 1), block_bits);
-      };
-      const auto block_of = [&](nir_def *n) { return nir_ushr_imm(b, n, block_bits); };
-      const auto inside_block = [&](nir_def *n) { return nir_iand_imm(b, n, block_side - 1); };
-      nir_def *outside = nir_imm_zero(b, 4, 32);
-      nir_push_if(b, is_inside);
-      nir_def *row = nir_imul(b, place[2], blocks(level.size[1]));
-      row = nir_iadd(b, row, block_of(place[1]));
-      nir_def *number = nir_iadd(b, nir_imul(b, row, blocks(level.size[0])), block_of(place[0]));
-      nir_def *offset = nir_iadd(b, level.offset, nir_imul(b, number, texel_bytes));
-      nir_def *first = load_half_block(offset), *no_second = nir_imm_zero(b, 2, 32);
-      nir_push_if(b, nir_ieq_imm(b, texel_bytes, 2 * half_block_bytes));
-      nir_def *second = load_half_block(nir_iadd_imm(b, offset, half_block_bytes));
-      nir_pop_if(b, nullptr);
-      second = nir_if_phi(b, second, no_second);
-      const TexelWords words = {nir_channel(b, first, 0), nir_channel(b, first, 1),
-                                nir_channel(b, second, 0), nir_channel(b, second, 1)};
-      nir_def *texel =
-         nir_iadd(b, inside_block(place[0]), nir_ishl_imm(b, inside_block(place[1]), block_bits));
-      nir_def *color = decode_texel(b, format, words, texel);
-      nir_pop_if(b, nullptr);
-      return fill_components(b, format, nir_if_phi(b, color, outside), type);
-   }
-
-   static constexpr unsigned half_block_bytes = 8;
-
-   nir_def *load_half_block(nir_def *offset)
-   {
-      return _nir_build_load_ssbo(
-         b, half_block_bytes / 4, 32, image.descriptor.buffer, offset,
-         {._ = 0,
-          .access =
-             gl_access_qualifier(ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER | ACCESS_NON_UNIFORM),
-          .align_mul = 4,
-          .align_offset = 0});
-   }
-
-   static constexpr int max_level =
-      int(std::size(decltype(SampledImageDescriptor::level_offsets){})) - 1;
-
-   nir_builder *b;
-   const SampledImage &image;
-   nir_alu_type type;
-   FormatValues format;
-   nir_def *levels, *texel_bytes;
-};
 
 /// The two neighbouring texels of a coordinate, numbers in floats, which hold them exactly. The
 /// number -1 or `size` is the border.
@@ -170,15 +49,19 @@ public:
    nir_def *run()
    {
       place_coordinates();
+      if (lookup.gradient_x)
+         find_probes();
       choose_levels();
       sum = nir_local_variable_create(b->impl, glsl_vec4_type(), "sampled");
       nir_store_var(b, sum, nir_replicate(b, initial(), 4), 0xf);
-      repeat(level_count, [&](nir_def *number) {
-         nir_def *is_first = nir_ieq_imm(b, number, 0);
-         nir_def *weight =
-            nir_bcsel(b, is_first, nir_fsub_imm(b, 1, level_fraction), level_fraction);
-         add_level(nir_bcsel(b, is_first, first_level, last_level), weight);
-      });
+      if (footprint.probes) {
+         build_loop(b, footprint.probes, [&](nir_def *number) {
+            move_to_probe(number);
+            add_levels(footprint.weight);
+         });
+      } else {
+         add_levels(nir_imm_float(b, 1));
+      }
       nir_def *color = nir_load_var(b, sum);
       return lookup.gathered ? color : reads.swizzle(color);
    }
@@ -220,11 +103,53 @@ private:
          if (is_cube)
             slice = nir_imul_imm(b, slice, cube_faces);
       }
+      operands = coordinates;
+      place_on_face();
+   }
+
+   void place_on_face()
+   {
+      if (!is_cube)
+         return;
+      const FacePoint point = find_face(b, {coordinates[0], coordinates[1], coordinates[2]});
+      face = point.face;
+      axes = point.axes;
+      coordinates = {point.s, point.t};
+   }
+
+   /// A gradient in texels of level 0.
+   std::vector<nir_def *> in_texels(nir_def *gradient)
+   {
+      std::vector<nir_def *> steps;
+      for (unsigned d = 0; d < gradient->num_components; ++d)
+         steps.push_back(nir_channel(b, gradient, d));
       if (is_cube) {
-         const FacePoint point = find_face(b, {coordinates[0], coordinates[1], coordinates[2]});
-         face = point.face;
-         coordinates = {point.s, point.t};
+         const auto slope = slope_on_face(b, axes, {operands[0], operands[1], operands[2]},
+                                          {steps[0], steps[1], steps[2]});
+         steps.assign(slope.begin(), slope.end());
       }
+      const Level level = reads.level(nir_imm_int(b, 0));
+      for (unsigned d = 0; d < dimensions; ++d)
+         steps[d] = nir_fmul(b, steps[d], nir_i2f32(b, level.size[d]));
+      return steps;
+   }
+
+   void find_probes()
+   {
+      nir_def *most =
+         is_float ? sampler_word(offsetof(SamplerDescriptor, max_anisotropy)) : nir_imm_float(b, 1);
+      footprint =
+         find_footprint(b, in_texels(lookup.gradient_x), in_texels(lookup.gradient_y), most);
+   }
+
+   void move_to_probe(nir_def *number)
+   {
+      nir_def *gradient = nir_bcsel(b, footprint.is_along_x, lookup.gradient_x, lookup.gradient_y);
+      nir_def *place = probe_place(b, footprint, number);
+      coordinates = operands;
+      for (unsigned d = 0; d < gradient->num_components; ++d)
+         coordinates[d] = nir_ffma(b, nir_channel(b, gradient, d), place, operands[d]);
+      place_on_face();
    }
 
    void choose_levels()
@@ -243,7 +168,8 @@ private:
       nir_def *least = sampler_word(offsetof(SamplerDescriptor, min_lod));
       if (lookup.min_lod)
          least = nir_fmax(b, least, lookup.min_lod);
-      nir_def *lod = nir_fadd(b, lookup.lod ? lookup.lod : zero, bias);
+      nir_def *base = lookup.lod ? lookup.lod : footprint.lod ? footprint.lod : zero;
+      nir_def *lod = nir_fadd(b, base, bias);
       lod = clamp(lod, least, sampler_word(offsetof(SamplerDescriptor, max_lod)));
       is_linear = nir_bcsel(b, nir_fgt_imm(b, lod, 0),
                             sampler_flag(offsetof(SamplerDescriptor, minified_linear)),
@@ -345,6 +271,17 @@ private:
       return {{nir_if_phi(b, first.numbers[0], second.numbers[0]),
                nir_if_phi(b, first.numbers[1], second.numbers[1])},
               nir_if_phi(b, first.fraction, second.fraction)};
+   }
+
+   void add_levels(nir_def *probe_weight)
+   {
+      repeat(level_count, [&](nir_def *number) {
+         nir_def *is_first = nir_ieq_imm(b, number, 0);
+         nir_def *weight =
+            nir_bcsel(b, is_first, nir_fsub_imm(b, 1, level_fraction), level_fraction);
+         add_level(nir_bcsel(b, is_first, first_level, last_level),
+                   nir_fmul(b, probe_weight, weight));
+      });
    }
 
    void add_level(nir_def *number, nir_def *level_weight)
@@ -494,8 +431,11 @@ private:
    const unsigned dimensions; ///< of a filter
 
    nir_def *filters, *modes, *reduction; ///< of the sampler
-   std::vector<nir_def *> coordinates;   ///< of a cube, on its face
-   nir_def *slice, *face = nullptr;      ///< slice: of a cube, the first face's
+   std::vector<nir_def *> operands;      ///< coordinates of the instruction
+   std::vector<nir_def *> coordinates;   ///< of a probe; of a cube, on its face
+   FaceAxes axes = {};
+   Footprint footprint = {};
+   nir_def *slice, *face = nullptr; ///< slice: of a cube, the first face's
    nir_def *is_linear, *level_fraction;
    nir_def *first_level, *last_level, *level_count = nullptr;
    nir_variable *sum;

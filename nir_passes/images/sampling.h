@@ -19,6 +19,7 @@ struct SampledImage {
 struct Lookup {
    nir_def *coordinates;
    nir_def *lod, *bias, *min_lod, *comparator, *offset;
+   nir_def *gradient_x, *gradient_y; ///< both or none; without a layer
    std::optional<unsigned> gathered; ///< the component of each texel that a gather returns
    nir_alu_type type;
 };
@@ -32,7 +33,8 @@ nir_def *fetch(nir_builder *, const SampledImage &, const Lookup &);
 ///
 ///    for (level : one or two) for (texel : one, or two in each dimension) sum += weight * texel
 ///
-/// Without `lod`, the level of detail is 0, before the sampler's bias.
+/// With gradients, a loop over the probes of an anisotropic filter is around it (footprint.h).
+/// Without `lod` and gradients, the level of detail is 0, before the sampler's bias.
 nir_def *sample(nir_builder *, const SampledImage &, const Descriptor &sampler, const Lookup &);
 
 } // namespace weft

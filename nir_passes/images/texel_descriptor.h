@@ -53,7 +53,8 @@ struct SamplerDescriptor {
    uint32_t compare; ///< VkCompareOp
    float lod_bias, min_lod, max_lod;
    uint32_t border[4]; ///< R, G, B, A: f32 or integers
-   uint32_t reserved[2];
+   float max_anisotropy;
+   uint32_t reserved;
 };
 static_assert(sizeof(SamplerDescriptor) == 48);
 
@@ -64,6 +65,7 @@ struct CombinedDescriptor {
 static_assert(sizeof(CombinedDescriptor) == 176);
 
 constexpr float max_lod_bias = 16;
+constexpr float max_anisotropy = 16;
 
 /// The most elements of a texel buffer, so that byte offsets fit 32 bits, with room for
 /// limits::lane_reach.

@@ -80,7 +80,7 @@ namespace {
 constexpr uint32_t lookups = 256;
 
 struct Operands {
-   float at[4], more[4];
+   float at[4], more[4], dx[4], dy[4];
 };
 
 /// Clears the first bit of the exponents of floating-point numbers: all are less than 2.
@@ -313,6 +313,8 @@ VkSampler SamplingTest::make_sampler(const oracle::SamplerState &state, const Vk
       .addressModeV = modes[int(state.wrap[1])],
       .addressModeW = modes[int(state.wrap[2])],
       .mipLodBias = float(state.bias),
+      .anisotropyEnable = state.anisotropy > 1,
+      .maxAnisotropy = float(state.anisotropy),
       .compareEnable = state.compare.has_value(),
       .compareOp = state.compare ? VkCompareOp(*state.compare) : VK_COMPARE_OP_NEVER,
       .minLod = float(state.least_lod),
@@ -350,6 +352,26 @@ float SamplingTest::random_coordinate()
    }
 }
 
+/// Lengths of a part of a texel to a few images, with ratios to 32; some are zero or special.
+void SamplingTest::make_gradients(const SampledKind &kind, const oracle::SampledTexels &texels,
+                                  float *x, float *y)
+{
+   const float length = std::exp2(float(int(random() % 160) - 32) / 16);
+   const float ratio = std::exp2(float(int(random() % 161) - 80) / 16);
+   for (int d = 0; d < (kind.is_cube ? 3 : kind.dimensions); ++d) {
+      const float size = float(texels.levels[0][kind.is_cube ? 0 : d]);
+      const auto part = [&] {
+         return (float(random() % (1 << 16)) / (1 << 15) - 1) * length / size;
+      };
+      x[d] = part();
+      y[d] = part() * ratio;
+      if (random() % 32 == 0)
+         (random() % 2 ? x : y)[d] = random() % 4 ? 0 : special_number();
+   }
+   if (random() % 16 == 0)
+      std::fill_n(random() % 2 ? x : y, 3, 0.0f);
+}
+
 void SamplingTest::write_sampled(VkDescriptorSet set, uint32_t binding, VkDescriptorType type,
                                  VkImageView view, VkSampler sampler, uint32_t element)
 {
@@ -381,13 +403,14 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
                     "layout(binding = 0) uniform " +
                        prefix + "sampler" + kind.type + (function.compares ? "Shadow" : "") +
                        " image;\n"
-                       "struct Operands { vec4 at, more; };\n"
+                       "struct Operands { vec4 at, more, dx, dy; };\n"
                        "layout(binding = 1) buffer In { Operands operands[]; };\n"
                        "layout(binding = 2) buffer Out { vec4 results[]; };\n"
                        "void main()\n"
                        "{\n"
                        "   const uint i = gl_GlobalInvocationID.x;\n"
                        "   const vec4 at = operands[i].at, more = operands[i].more;\n"
+                       "   const vec4 dx = operands[i].dx, dy = operands[i].dy;\n"
                        "   results[i] = vec4(" +
                        function.expression + ");\n}",
                     recipe, layout);
@@ -412,6 +435,8 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
          for (oracle::Wrap &wrap : state.wrap)
             wrap = random() % 2 ? oracle::Wrap::repeat : oracle::Wrap::edge;
       }
+      if (function.has_gradients && is_float)
+         state.anisotropy = std::array{1.0f, 1.5f, 2.0f, 4.0f, 7.25f, 16.0f}[random() % 6];
       write_sampled(set, 0, combined, contents.view, make_sampler(state, border));
       // A component that the format lacks has no border.
       for (int c = 0; c < 4; ++c) {
@@ -435,12 +460,17 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
          if (kind.is_cube && random() % 64 == 0)
             o.at[0] = o.at[1] = o.at[2] = 0;
          o.more[1] = float(random() % 33) / 16 - 0.5f;
+         if (function.has_gradients)
+            make_gradients(kind, contents.texels, o.dx, o.dy);
          oracle::Sample s = {.at = {o.at[0], o.at[1], o.at[2]},
                              .layer = o.at[3],
                              .lod = function.has_lod ? o.more[0] : 0,
                              .reference = o.more[1],
                              .offset = function.offset,
                              .gathered = function.gathered};
+         if (function.has_gradients)
+            s.gradients =
+               oracle::Gradients{{o.dx[0], o.dx[1], o.dx[2]}, {o.dy[0], o.dy[1], o.dy[2]}};
          samples.push_back(s);
       }
       VkCommandBuffer cmd = begin();
@@ -458,8 +488,11 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
          const auto is_moderate = [](double x) { return std::abs(x) < 1e6; };
          const auto used = std::span(s.at).first(kind.is_cube ? 3 : kind.dimensions);
          const bool is_point = kind.is_cube && s.at == std::array<double, 3>{};
-         const bool is_finite = std::ranges::all_of(used, is_moderate) && is_moderate(s.lod) &&
-                                is_moderate(s.layer) && !is_point;
+         const bool is_finite =
+            std::ranges::all_of(used, is_moderate) && is_moderate(s.lod) && is_moderate(s.layer) &&
+            !is_point &&
+            (!s.gradients || (std::ranges::all_of(s.gradients->x, is_moderate) &&
+                              std::ranges::all_of(s.gradients->y, is_moderate)));
          const int components = function.compares && !function.gathered ? 1 : 4;
          if (!is_finite) {
             // Some texel, or the border.
@@ -474,12 +507,13 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
             << s.layer << ", lod " << s.lod << ", reference " << s.reference << "\nwrap "
             << int(state.wrap[0]) << int(state.wrap[1]) << int(state.wrap[2]) << ", linear "
             << state.magnified_linear << state.minified_linear << state.levels_linear << ", reduce "
-            << int(state.reduce) << ", bias " << state.bias << ", lods " << state.least_lod
-            << " to " << state.largest_lod << ", size " << contents.texels.levels[0][0] << "x"
-            << contents.texels.levels[0][1] << "x" << contents.texels.levels[0][2] << ", levels "
-            << contents.texels.levels.size() << "\nexpected " << expected[0] << ", " << expected[1]
-            << ", " << expected[2] << ", " << expected[3] << "\nresult " << result[0] << ", "
-            << result[1] << ", " << result[2] << ", " << result[3];
+            << int(state.reduce) << ", anisotropy " << state.anisotropy << ", bias " << state.bias
+            << ", lods " << state.least_lod << " to " << state.largest_lod << ", size "
+            << contents.texels.levels[0][0] << "x" << contents.texels.levels[0][1] << "x"
+            << contents.texels.levels[0][2] << ", levels " << contents.texels.levels.size()
+            << "\nexpected " << expected[0] << ", " << expected[1] << ", " << expected[2] << ", "
+            << expected[3] << "\nresult " << result[0] << ", " << result[1] << ", " << result[2]
+            << ", " << result[3];
       }
    }
 }

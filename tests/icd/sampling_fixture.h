@@ -35,7 +35,8 @@ struct SampledContents {
 
 /// A shader's function and the operands that it takes.
 struct SampledFunction {
-   std::string expression; ///< of vec4 at (s, t, r, layer), vec4 more (lod, reference, …)
+   std::string expression; ///< of vec4 at (s, t, r, layer), vec4 more (lod, reference, …), vec4 dx,
+                           ///< dy (gradients)
    bool compares = false;
    std::optional<int> gathered;
    std::array<int, 3> offset = {};
@@ -43,6 +44,7 @@ struct SampledFunction {
    bool unnormalized = false;
    /// One level, components in order, one filter of means, repeated or clamped to the edge.
    bool is_plain = false;
+   bool has_gradients = false;
 };
 
 /// The texels of a level, of a compressed format or another one.
@@ -78,6 +80,7 @@ protected:
    /// Samples images of the formats with random samplers.
    void check(const SampledKind &, const SampledFunction &, const std::vector<Format> &,
               unsigned rounds = 12);
+   void make_gradients(const SampledKind &, const oracle::SampledTexels &, float *x, float *y);
    void write_sampled(VkDescriptorSet, uint32_t binding, VkDescriptorType, VkImageView, VkSampler,
                       uint32_t element = 0);
 };

@@ -109,6 +109,40 @@ TEST_F(SamplingTest, Gradients)
          filtered_formats());
 }
 
+/// The ratio of the gradients is the number of probes.
+TEST_F(SamplingTest, Anisotropy)
+{
+   const auto grad = [](const SampledKind &kind, const char *vector) {
+      return SampledFunction{
+         .expression = call(kind, "textureGrad", std::string(", dx.") + vector + ", dy." + vector),
+         .has_lod = false,
+         .has_gradients = true};
+   };
+   for (const SampledKind *kind : {&kind_2d, &kind_2d_array})
+      check(*kind, grad(*kind, "xy"), filtered_formats(), 36);
+   for (const SampledKind *kind : {&kind_1d, &kind_1d_array})
+      check(*kind, grad(*kind, "x"), filtered_formats(), 18);
+   for (const SampledKind *kind : {&kind_3d, &kind_cube, &kind_cube_array})
+      check(*kind, grad(*kind, "xyz"), filtered_formats(), 18);
+   check(kind_2d, grad(kind_2d, "xy"), integer_formats(), 6);
+}
+
+TEST_F(SamplingTest, AnisotropyOfOtherFunctions)
+{
+   check(kind_2d,
+         {.expression = "textureGradOffset(image, at.xy, dx.xy, dy.xy, ivec2(3, -8))",
+          .offset = {3, -8},
+          .has_lod = false,
+          .has_gradients = true},
+         filtered_formats());
+   check(kind_2d,
+         {.expression = "textureGrad(image, vec3(at.xy, more.y), dx.xy, dy.xy)",
+          .compares = true,
+          .has_lod = false,
+          .has_gradients = true},
+         depth_formats());
+}
+
 TEST_F(SamplingTest, Comparisons)
 {
    check(kind_1d,

@@ -95,40 +95,101 @@ bool holds(Compare compare, double reference, double depth)
    return false;
 }
 
+/// The lengths of the gradients, in texels of level 0. The errors are relative, of f32.
+struct Scales {
+   double x, y, error_x, error_y;
+};
+
+Vector face_slope(const Face &face, const Vector &at, const Vector &step)
+{
+   const double major = dot(face.normal, at), change = dot(face.normal, step);
+   const auto slope = [&](const Vector &axis) {
+      return (dot(axis, step) * major - dot(axis, at) * change) / (2 * major * major);
+   };
+   return {slope(face.s), slope(face.t), 0};
+}
+
+/// The sum of both products of face_slope(), each without its sign.
+double face_slope_magnitude(const Face &face, const Vector &at, const Vector &step)
+{
+   const double major = std::abs(dot(face.normal, at)), change = std::abs(dot(face.normal, step));
+   double sum = 0;
+   for (const Vector &axis : {face.s, face.t})
+      sum += std::abs(dot(axis, step)) * major + std::abs(dot(axis, at)) * change;
+   return sum / (2 * major * major);
+}
+
+Scales scales_of(const SampledTexels &image, const Sample &operands)
+{
+   const Face &face = faces[face_of(operands.at)];
+   const auto length = [&](const Vector &gradient, double *error) {
+      const Vector step = image.is_cube ? face_slope(face, operands.at, gradient) : gradient;
+      double sum = 0;
+      for (int d = 0; d < image.dimensions; ++d)
+         sum += std::pow(step[d] * image.levels[0][d], 2);
+      const double length = std::sqrt(sum), rounding = std::ldexp(1, -24);
+      *error = 8 * rounding;
+      if (image.is_cube && length > 0)
+         *error *=
+            1 + face_slope_magnitude(face, operands.at, gradient) * image.levels[0][0] / length;
+      return length;
+   };
+   Scales scales;
+   scales.x = length(operands.gradients->x, &scales.error_x);
+   scales.y = length(operands.gradients->y, &scales.error_y);
+   scales.x *= operands.gradients->ratio;
+   return scales;
+}
+
+double ratio_of(const Scales &scales, double most)
+{
+   const double longer = std::max(scales.x, scales.y), shorter = std::min(scales.x, scales.y);
+   return longer == 0 ? 1 : shorter == 0 ? most : std::min(longer / shorter, most);
+}
+
+double lod_of(const SampledTexels &image, const SamplerState &state, const Sample &operands)
+{
+   if (!operands.gradients)
+      return operands.lod;
+   const Scales scales = scales_of(image, operands);
+   return std::log2(std::max(scales.x, scales.y) / ratio_of(scales, state.anisotropy)) +
+          operands.lod;
+}
+
 class Sampler {
 public:
    Sampler(const SampledTexels &image, const SamplerState &state, const Sample &operands,
            double negligible)
-       : image(image), state(state), operands(operands), negligible(negligible), at(operands.at)
+       : image(image), state(state), operands(operands), negligible(negligible)
    {
       const double slices = image.levels[0][2] / (image.is_cube ? 6 : 1);
       if (image.is_array)
          slice = int(std::clamp(std::nearbyint(operands.layer), 0.0, slices - 1));
-      if (image.is_cube) {
-         face = face_of(at);
+      if (image.is_cube)
          slice *= 6;
-         const double major = dot(faces[face].normal, at);
-         at = {dot(faces[face].s, operands.at) / major / 2 + 0.5,
-               dot(faces[face].t, operands.at) / major / 2 + 0.5, 0};
-      }
+      place(operands.at);
    }
 
    Color run()
    {
       if (operands.gathered)
          return gather();
-      const double lod = std::clamp(operands.lod + std::clamp(state.bias, -16.0, 16.0),
-                                    state.least_lod, state.largest_lod);
+      const double lod =
+         std::clamp(lod_of(image, state, operands) + std::clamp(state.bias, -16.0, 16.0),
+                    state.least_lod, state.largest_lod);
       linear = lod > 0 ? state.minified_linear : state.magnified_linear;
       const double level = std::clamp(lod, 0.0, double(image.levels.size() - 1));
-      if (!state.levels_linear) {
-         add_level(int(std::ceil(level + 0.5)) - 1, 1);
+      if (!operands.gradients) {
+         add_probe(level, 1);
          return sum();
       }
-      const int first = int(level);
-      add_level(first, 1 - (level - first));
-      if (level > first)
-         add_level(first + 1, level - first);
+      const Scales scales = scales_of(image, operands);
+      const int probes = int(std::ceil(ratio_of(scales, state.anisotropy)));
+      const Vector &gradient = scales.x > scales.y ? operands.gradients->x : operands.gradients->y;
+      for (int i = 1; i <= probes; ++i) {
+         place(operands.at + (-0.5 + double(i) / (probes + 1)) * gradient);
+         add_probe(level, 1.0 / probes);
+      }
       return sum();
    }
 
@@ -137,6 +198,30 @@ private:
       double weight;
       Color color;
    };
+
+   void place(const Vector &coordinates)
+   {
+      at = coordinates;
+      if (!image.is_cube)
+         return;
+      face = face_of(at);
+      const double major = dot(faces[face].normal, at);
+      at = {dot(faces[face].s, coordinates) / major / 2 + 0.5,
+            dot(faces[face].t, coordinates) / major / 2 + 0.5, 0};
+   }
+
+   /// An isotropic sample, of one or two levels.
+   void add_probe(double level, double weight)
+   {
+      if (!state.levels_linear) {
+         add_level(int(std::ceil(level + 0.5)) - 1, weight);
+         return;
+      }
+      const int first = int(level);
+      add_level(first, weight * (1 - (level - first)));
+      if (level > first)
+         add_level(first + 1, weight * (level - first));
+   }
 
    Color compared(Color color)
    {
@@ -278,14 +363,26 @@ bool may_sample(const SampledTexels &image, const SamplerState &state, const Sam
 {
    constexpr double rounding = 1.0 / (1 << 24);
    // A coordinate takes part in a reduction to a period, a product and a sum; on a cube, also in
-   // two divisions. Beyond a few periods, f32 and f64 agree on the reduction.
-   const double lod_error = 4 * rounding * (1 + std::abs(operands.lod) + std::abs(state.bias));
+   // two divisions. Beyond a few periods, f32 and f64 agree on the reduction, but not on the place
+   // of a probe.
+   double lod_error =
+      4 * rounding * (1 + std::abs(lod_of(image, state, operands)) + std::abs(state.bias));
+   double ratio_error = 0;
+   if (operands.gradients) {
+      const Scales scales = scales_of(image, operands);
+      ratio_error = scales.error_x + scales.error_y;
+      lod_error += 2 * ratio_error;
+   }
    std::array<double, 3> errors = {};
    const int perturbed = image.is_cube ? 3 : image.dimensions;
    double slack = 2 * lod_error + 16 * rounding;
    for (int d = 0; d < perturbed; ++d) {
       const double size = image.levels[0][d == 2 && image.is_cube ? 0 : d];
-      errors[d] = 8 * rounding * std::clamp(std::abs(operands.at[d]), 1.0, 4.0 * size);
+      double magnitude = std::clamp(std::abs(operands.at[d]), 1.0, 4.0 * size);
+      if (operands.gradients)
+         magnitude = std::max(1.0, std::abs(operands.at[d]) + std::abs(operands.gradients->x[d]) +
+                                      std::abs(operands.gradients->y[d]));
+      errors[d] = 8 * rounding * magnitude;
       slack += 2 * errors[d] * (state.unnormalized ? 1 : size);
    }
    double most = image.largest;
@@ -294,14 +391,20 @@ bool may_sample(const SampledTexels &image, const SamplerState &state, const Sam
    // Colors in sRGB are powers, whose error the texels have before they are weighted.
    const double tolerance = most * slack + image.error;
    const int tries = perturbed == 1 ? 3 : perturbed == 2 ? 9 : 27;
-   for (int change = 0; change < 2 * tries * 3; ++change) {
+   const int ratios = operands.gradients ? 3 : 1;
+   for (int change = 0; change < 2 * tries * 3 * ratios; ++change) {
       Sample other = operands;
       int rest = change;
       for (int d = 0; d < perturbed; ++d, rest /= 3)
          other.at[d] += (rest % 3 - 1) * errors[d];
       other.lod += (rest % 3 - 1) * lod_error;
+      rest /= 3;
+      if (operands.gradients) {
+         other.gradients->ratio = 1 + (rest % 3 - 1) * ratio_error;
+         rest /= 3;
+      }
       // A weight that rounds to 0 has no texel.
-      const Color expected = sample(image, state, other, rest / 3 * slack);
+      const Color expected = sample(image, state, other, rest * slack);
       bool agrees = true;
       for (int c = 0; c < components; ++c) {
          // Nothing is expected of a texel beyond a corner of a cube.

@@ -25,6 +25,7 @@ struct SamplerState {
    Reduce reduce = Reduce::average;
    std::optional<Compare> compare;
    double bias = 0, least_lod = 0, largest_lod = 1000;
+   double anisotropy = 1; ///< the largest ratio of the gradients' lengths
    Color border = {};
 };
 
@@ -39,12 +40,19 @@ struct SampledTexels {
    std::function<Color(int level, int x, int y, int slice)> texel;
 };
 
+/// The derivatives of s, t, r, in place of a level of detail.
+struct Gradients {
+   std::array<double, 3> x, y;
+   double ratio = 1; ///< a change of x's length, as a rounding error
+};
+
 /// The operands of a shader's instruction.
 struct Sample {
    std::array<double, 3> at = {}; ///< s, t, r
    double layer = 0, lod = 0, reference = 0;
    std::array<int, 3> offset = {};
    std::optional<int> gathered; ///< the component of a gather
+   std::optional<Gradients> gradients;
 };
 
 /// Texels whose weight is at most `negligible` are neither the least nor the largest ones.

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#pragma once
+
+#include "nir_passes/images/sampling.h"
+
+#include <array>
+
+namespace weft {
+
+/// A mip level. Sizes are at least 1, even of a null descriptor.
+struct Level {
+   std::array<nir_def *, 3> size; ///< texels in each dimension, or slices
+   nir_def *offset;               ///< bytes
+};
+
+nir_def *byte_of(nir_builder *, nir_def *word, unsigned n);
+
+/// Generated code for the reads of one image, of any format.
+class ImageReads {
+public:
+   ImageReads(nir_builder *, const SampledImage &, nir_alu_type);
+
+   nir_def *word(size_t member);
+   Level level(nir_def *number);
+   /// The texel at column, row and slice, if it is inside.
+   nir_def *load(const Level &, nir_def *is_inside, const std::array<nir_def *, 3> &place);
+   /// The components in the order that the view gives them.
+   nir_def *swizzle(nir_def *color);
+
+private:
+   nir_def *load_from_block(const Level &, nir_def *is_inside,
+                            const std::array<nir_def *, 3> &place);
+   nir_def *load_half_block(nir_def *offset);
+
+   nir_builder *b;
+
+public:
+   const SampledImage &image;
+   nir_alu_type type;
+   FormatValues format;
+   nir_def *levels, *texel_bytes;
+};
+
+} // namespace weft
