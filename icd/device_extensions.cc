@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The device extensions. Extensions that became part of Vulkan 1.1 to 1.3 are listed too, because
+/// The device extensions. Extensions that became part of Vulkan 1.1 to 1.4 are listed too, because
 /// programs search for the names.
 
 #include "icd/physical_device.h"
@@ -65,7 +65,26 @@ void get_device_extensions(vk_device_extension_table *e)
    e->EXT_subgroup_size_control = !settings().hides_subgroup_sizes;
    e->EXT_tooling_info = true;
 
-   // Extensions that are not part of Vulkan 1.3
+   // Vulkan 1.4
+   e->KHR_dynamic_rendering_local_read = true;
+   e->KHR_global_priority = true;
+   e->KHR_index_type_uint8 = true;
+   e->KHR_line_rasterization = true;
+   e->KHR_load_store_op_none = true;
+   e->KHR_map_memory2 = true;
+   e->KHR_maintenance5 = true;
+   e->KHR_maintenance6 = true;
+   e->KHR_push_descriptor = true;
+   e->KHR_shader_expect_assume = true;
+   e->KHR_shader_float_controls2 = true;
+   e->KHR_shader_subgroup_rotate = true;
+   e->KHR_vertex_attribute_divisor = true;
+   e->EXT_global_priority = true;
+   e->EXT_global_priority_query = true;
+   e->EXT_host_image_copy = true;
+   e->EXT_pipeline_robustness = true;
+
+   // Extensions that are not part of Vulkan 1.4
    e->KHR_calibrated_timestamps = true;
    e->KHR_cooperative_matrix =
       advertises_matrix_extension(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
@@ -82,26 +101,18 @@ void get_device_extensions(vk_device_extension_table *e)
    e->ARM_cooperative_matrix_layouts =
       advertises_matrix_extension(VK_ARM_COOPERATIVE_MATRIX_LAYOUTS_EXTENSION_NAME);
    e->KHR_external_memory_fd = true;
-   e->KHR_map_memory2 = true;
    e->KHR_pipeline_executable_properties = true;
-   e->KHR_maintenance5 = true;
-   e->KHR_maintenance6 = true;
    e->KHR_maintenance7 = true;
-   e->KHR_push_descriptor = true;
    e->KHR_shader_bfloat16 = advertises_matrices_of(ComponentType::bf16);
    e->KHR_shader_clock = true;
-   e->KHR_shader_expect_assume = true;
-   e->KHR_shader_float_controls2 = true;
    e->KHR_shader_maximal_reconvergence = true;
    e->KHR_shader_quad_control = true;
-   e->KHR_shader_subgroup_rotate = true;
    e->KHR_shader_subgroup_uniform_control_flow = true;
    e->KHR_workgroup_memory_explicit_layout = true;
    e->EXT_border_color_swizzle = true;
    e->EXT_calibrated_timestamps = true;
    e->EXT_custom_border_color = true;
    e->EXT_external_memory_host = true;
-   e->EXT_host_image_copy = true;
    e->EXT_shader_object = true;
    e->EXT_shader_replicated_composites = true;
    e->EXT_shader_subgroup_ballot = true;
@@ -112,7 +123,6 @@ void get_device_extensions(vk_device_extension_table *e)
    e->EXT_mutable_descriptor_type = true;
    e->EXT_nested_command_buffer = true;
    e->EXT_pageable_device_local_memory = true;
-   e->EXT_pipeline_robustness = true;
    e->EXT_robustness2 = true;
    e->EXT_shader_atomic_float = true;
    e->EXT_shader_atomic_float2 = true;

@@ -160,11 +160,13 @@ void get_api_features(vk_features *f)
    f->inlineUniformBlock = true;
    f->descriptorBindingInlineUniformBlockUpdateAfterBind = true;
 
+   f->globalPriorityQuery = true;
    f->hostImageCopy = true;
    f->hostQueryReset = true;
    f->timelineSemaphore = true;
    f->synchronization2 = true;
    f->privateData = true;
+   f->pushDescriptor = true;
    f->maintenance4 = true;
    f->maintenance5 = true;
    f->maintenance6 = true;
@@ -180,7 +182,7 @@ void get_api_features(vk_features *f)
    f->pageableDeviceLocalMemory = true;
 }
 
-/// Features of images and graphics that every Vulkan 1.3 device must report ("Feature
+/// Features of images and graphics that every device with Vulkan 1.3 or 1.4 must report ("Feature
 /// Requirements"), or that programs expect. They are vacuous, because the queue has no graphics.
 void get_vacuous_features(vk_features *f)
 {
@@ -190,6 +192,19 @@ void get_vacuous_features(vk_features *f)
    f->dynamicRendering = true;
    f->shaderDemoteToHelperInvocation = true;
    f->shaderTerminateInvocation = true;
+
+   // Vulkan 1.4
+   f->fullDrawIndexUint32 = true;
+   f->independentBlend = true;
+   f->sampleRateShading = true;
+   f->drawIndirectFirstInstance = true;
+   f->depthClamp = true;
+   f->depthBiasClamp = true;
+   f->largePoints = true;
+   f->bresenhamLines = true;
+   f->vertexAttributeInstanceRateDivisor = true;
+   f->indexTypeUint8 = true;
+   f->dynamicRenderingLocalRead = true;
 
    // Khronos' validation layers instrument shaders (printf, checks of accesses) only on devices
    // with these features, even for programs with compute stages only.

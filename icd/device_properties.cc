@@ -299,7 +299,8 @@ void get_host_copy_properties(vk_properties *p)
 /// programs divide by and limits of mandatory features.
 void get_absent_limits(vk_properties *p)
 {
-   p->pointSizeRange[0] = p->pointSizeRange[1] = 1.0f;
+   p->pointSizeRange[0] = 1.0f;
+   p->pointSizeRange[1] = 256.0f;
    p->lineWidthRange[0] = p->lineWidthRange[1] = 1.0f;
    p->maxMultiviewViewCount = 6;
    p->maxMultiviewInstanceIndex = (1 << 27) - 1;

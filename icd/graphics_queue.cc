@@ -40,8 +40,15 @@ void get_graphics_limits(vk_properties *p)
       p->maxDescriptorSetUpdateAfterBindInputAttachments = 8;
    p->maxSampleMaskWords = 1;
    p->maxClipDistances = p->maxCullDistances = p->maxCombinedClipAndCullDistances = 0;
-   p->pointSizeGranularity = p->lineWidthGranularity = 1.0f;
+   p->pointSizeGranularity = 0.125f;
+   p->lineWidthGranularity = 0.5f;
+   p->lineSubPixelPrecisionBits = 4;
    p->standardSampleLocations = true;
+   p->maxFragmentDualSrcAttachments = 1;
+   p->maxVertexAttribDivisor = UINT32_MAX;
+   p->supportsNonZeroFirstInstance = true;
+   p->dynamicRenderingLocalReadDepthStencilAttachments = true;
+   p->dynamicRenderingLocalReadMultisampledAttachments = true;
 
    // Programs take a device without a version for a driver that is not finished, and hide it.
    if (settings().graphics_queue)
@@ -52,15 +59,9 @@ void get_graphics_features(vk_features *f)
 {
    if (!settings().graphics_queue)
       return;
-   f->depthBiasClamp = true;
-   f->depthClamp = true;
-   f->drawIndirectFirstInstance = true;
    f->dualSrcBlend = true;
    f->fillModeNonSolid = true;
-   f->fullDrawIndexUint32 = true;
-   f->independentBlend = true;
    f->multiDrawIndirect = true;
-   f->sampleRateShading = true;
 }
 
 } // namespace weft

@@ -111,6 +111,10 @@ weft_GetPhysicalDeviceQueueFamilyProperties2(VkPhysicalDevice, uint32_t *pQueueF
          .timestampValidBits = 64,
          .minImageTransferGranularity = {1, 1, 1},
       };
+      if (auto *priorities = vk_find_struct(p->pNext, QUEUE_FAMILY_GLOBAL_PRIORITY_PROPERTIES)) {
+         priorities->priorityCount = 1;
+         priorities->priorities[0] = only_global_priority;
+      }
    }
 }
 

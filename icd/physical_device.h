@@ -15,6 +15,8 @@ namespace weft {
 
 /// The device's limits that several files use.
 constexpr uint32_t max_push_constants_size = 256;
+/// Queues of different devices share the CPUs as Linux schedules them.
+constexpr VkQueueGlobalPriority only_global_priority = VK_QUEUE_GLOBAL_PRIORITY_MEDIUM;
 /// Dynamic buffers of each kind (uniform, storage) in all sets of a pipeline layout together.
 constexpr uint32_t max_dynamic_buffers = 16;
 constexpr uint32_t max_push_descriptors = 32;

@@ -6,11 +6,13 @@
 #include "icd/command_buffer.h"
 #include "icd/device.h"
 #include "icd/log.h"
+#include "icd/physical_device.h"
 #include "threads/blocked_signals.h"
 #include "threads/host_cpu.h"
 
 #include "vk_alloc.h"
 #include "vk_log.h"
+#include "vk_util.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -164,10 +166,23 @@ void run_queue(Queue *queue)
    }
 }
 
+/// The results of VkDeviceQueueGlobalPriorityCreateInfo for priorities that are not listed.
+VkResult check_priority(Device *device, const VkDeviceQueueCreateInfo *info)
+{
+   const auto *global = vk_find_struct_const(info->pNext, DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO);
+   if (!global || global->globalPriority == only_global_priority)
+      return VK_SUCCESS;
+   if (device->vk.enabled_features.globalPriorityQuery)
+      return vk_errorf(device, VK_ERROR_INITIALIZATION_FAILED, "the queue has one global priority");
+   return global->globalPriority < only_global_priority ? VK_SUCCESS : VK_ERROR_NOT_PERMITTED;
+}
+
 } // namespace
 
 VkResult create_queue(Device *device, const VkDeviceQueueCreateInfo *info, Queue **queue_out)
 {
+   if (const VkResult result = check_priority(device, info); result != VK_SUCCESS)
+      return result;
    void *memory = vk_zalloc(&device->vk.alloc, sizeof(Queue), 8, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);
    if (!memory)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);

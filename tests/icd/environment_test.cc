@@ -120,7 +120,7 @@ protected:
       vkGetPhysicalDeviceFeatures2(physical, &features);
       print("float16", features12.shaderFloat16);
       print("int16", features.features.shaderInt16);
-      print("independentBlend", features.features.independentBlend);
+      print("fillModeNonSolid", features.features.fillModeNonSolid);
       print("int8", features12.shaderInt8);
       print("storage16", features11.storageBuffer16BitAccess);
       print("storage8", features12.storageBuffer8BitAccess);
@@ -293,10 +293,10 @@ TEST_F(EnvironmentTest, GraphicsQueue)
    const Found plain = probe(""), graphics = probe("WEFT_QUEUE=graphics WEFT_DEBUG=log");
    EXPECT_EQ(plain.number("queue"), compute);
    EXPECT_EQ(plain.number("conformance"), 0u);
-   EXPECT_EQ(plain.number("independentBlend"), 0u);
+   EXPECT_EQ(plain.number("fillModeNonSolid"), 0u);
    EXPECT_EQ(graphics.number("queue"), compute | VK_QUEUE_GRAPHICS_BIT);
    EXPECT_EQ(graphics.number("conformance"), 1u);
-   EXPECT_EQ(graphics.number("independentBlend"), 1u);
+   EXPECT_EQ(graphics.number("fillModeNonSolid"), 1u);
    EXPECT_TRUE(graphics.says("WEFT_QUEUE=graphics: the queue family claims graphics"));
    EXPECT_FALSE(plain.says("WEFT_QUEUE"));
 }

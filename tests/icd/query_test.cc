@@ -393,15 +393,46 @@ TEST_F(QueryTest, UnknownExtensionAndFeatureAreRefused)
    EXPECT_EQ(vkCreateDevice(physical, &info, nullptr, &other), VK_ERROR_FEATURE_NOT_PRESENT);
 }
 
-TEST_F(QueryTest, CommandsOfVulkan13HaveAddresses)
+TEST_F(QueryTest, CommandsOfVulkan14HaveAddresses)
 {
-   for (const char *name :
-        {"vkCmdBeginRendering", "vkCmdBlitImage2", "vkCmdCopyBuffer2", "vkCmdDispatchBase",
-         "vkCmdDraw", "vkCmdPipelineBarrier2", "vkCmdWriteTimestamp2", "vkCreateBufferView",
-         "vkCreateGraphicsPipelines", "vkCreateImage", "vkCreatePrivateDataSlot",
-         "vkCreateRenderPass2", "vkCreateSampler", "vkGetBufferDeviceAddress",
-         "vkGetDeviceBufferMemoryRequirements", "vkGetDeviceImageMemoryRequirements",
-         "vkQueueSubmit2", "vkResetQueryPool", "vkWaitSemaphores"})
+   for (const char *name : {"vkCmdBeginRendering",
+                            "vkCmdBlitImage2",
+                            "vkCmdCopyBuffer2",
+                            "vkCmdDispatchBase",
+                            "vkCmdDraw",
+                            "vkCmdPipelineBarrier2",
+                            "vkCmdWriteTimestamp2",
+                            "vkCreateBufferView",
+                            "vkCreateGraphicsPipelines",
+                            "vkCreateImage",
+                            "vkCreatePrivateDataSlot",
+                            "vkCreateRenderPass2",
+                            "vkCreateSampler",
+                            "vkGetBufferDeviceAddress",
+                            "vkGetDeviceBufferMemoryRequirements",
+                            "vkGetDeviceImageMemoryRequirements",
+                            "vkQueueSubmit2",
+                            "vkResetQueryPool",
+                            "vkWaitSemaphores",
+                            "vkMapMemory2KHR",
+                            "vkUnmapMemory2KHR",
+                            "vkGetDeviceImageSubresourceLayoutKHR",
+                            "vkGetImageSubresourceLayout2KHR",
+                            "vkCopyMemoryToImageEXT",
+                            "vkCopyImageToMemoryEXT",
+                            "vkCopyImageToImageEXT",
+                            "vkTransitionImageLayoutEXT",
+                            "vkCmdPushDescriptorSetKHR",
+                            "vkCmdPushDescriptorSetWithTemplateKHR",
+                            "vkCmdBindDescriptorSets2KHR",
+                            "vkCmdPushConstants2KHR",
+                            "vkCmdPushDescriptorSet2KHR",
+                            "vkCmdPushDescriptorSetWithTemplate2KHR",
+                            "vkCmdSetLineStippleKHR",
+                            "vkCmdBindIndexBuffer2KHR",
+                            "vkGetRenderingAreaGranularityKHR",
+                            "vkCmdSetRenderingAttachmentLocationsKHR",
+                            "vkCmdSetRenderingInputAttachmentIndicesKHR"})
       EXPECT_NE(vkGetDeviceProcAddr(device, name), nullptr) << name;
    EXPECT_EQ(vkGetDeviceProcAddr(device, "vkCmdDrawMeshTasksEXT"), nullptr);
 }
