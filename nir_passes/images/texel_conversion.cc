@@ -200,7 +200,8 @@ private:
          nir_def *number = nir_i2f32(b, numbers[c]);
          nir_def *part = nir_fdiv(b, number, nir_u2f32(b, largest(c)));
          /* The least signed number is -1, too. */
-         part = nir_fmax(b, part, nir_imm_float(b, -1));
+         if (known(format.is_signed()) != std::optional<uint32_t>(0))
+            part = nir_fmax(b, part, nir_imm_float(b, -1));
          return nir_bcsel(b, is_scaled, number, part);
       });
       return choose(

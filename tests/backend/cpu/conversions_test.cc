@@ -54,6 +54,40 @@ TEST(Conversions, NormalizedNumbersNeedNoDivision)
       EXPECT_NE(code_of(value).find("fdiv"), std::string::npos) << value;
 }
 
+/// They have the bits of a division all the same.
+TEST(Conversions, NormalizedNumbersAreExact)
+{
+   constexpr uint32_t count = 1 << 16;
+   std::vector<float> quotients(5 * count);
+   auto program = compile_shader(R"(
+      layout(local_size_x = 64) in;
+      layout(binding = 0) buffer O { float o[]; };
+      void main() {
+         const uint i = gl_GlobalInvocationID.x;
+         o[5 * i] = float(i) / 255.0;
+         o[5 * i + 1] = float(i) / 65535.0;
+         o[5 * i + 2] = float(i) / 1023.0;
+         o[5 * i + 3] = float(int(i) - 0x8000) / 127.0;
+         o[5 * i + 4] = float(i * 0x10001) / 31.0;
+      })",
+                                 16, 1);
+   ASSERT_TRUE(program) << program.error().message;
+   const BufferDescriptor set[] = {
+      {reinterpret_cast<uint64_t>(quotients.data()), quotients.size() * sizeof(float)}};
+   DispatchState state = {};
+   state.sets[0] = reinterpret_cast<const uint8_t *>(set);
+   state.num_workgroups[0] = count / 64;
+   state.num_workgroups[1] = state.num_workgroups[2] = 1;
+   ASSERT_TRUE(Executor(1).dispatch(**program, state, {count / 64, 1, 1}));
+   for (uint32_t i = 0; i < count; i++) {
+      ASSERT_EQ(quotients[5 * i], float(i) / 255.0f) << i;
+      ASSERT_EQ(quotients[5 * i + 1], float(i) / 65535.0f) << i;
+      ASSERT_EQ(quotients[5 * i + 2], float(i) / 1023.0f) << i;
+      ASSERT_EQ(quotients[5 * i + 3], float(int32_t(i) - 0x8000) / 127.0f) << i;
+      ASSERT_EQ(quotients[5 * i + 4], float(i * 0x10001) / 31.0f) << i;
+   }
+}
+
 /// LLVM has no vector instructions for saturating conversions.
 TEST(Conversions, VectorsBecomeUnsignedAtOnce)
 {

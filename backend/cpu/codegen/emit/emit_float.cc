@@ -44,20 +44,19 @@ bool is_normalized_number(Alu &a)
           std::has_single_bit(uint32_t(largest) + 1) && largest == uint32_t(largest);
 }
 
-/// A product with the reciprocal may be wrong in its last bit, which the remainder corrects. So the
-/// quotient of a normalized number has the bits of a division, for every integer.
+/// The reciprocal of a normalized number's divisor, in two parts, gives the bits of a division for
+/// every integer.
 Value *emit_division(Alu &a)
 {
    llvm::IRBuilder<> &b = a.b;
-   Value *x = a.f(0), *y = a.f(1);
+   Value *x = a.f(0);
    if (!is_normalized_number(a))
-      return b.CreateFDiv(x, y);
-   const auto fma = [&](Value *m, Value *n, Value *sum) {
-      return b.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {m, n, sum});
-   };
-   Value *reciprocal = b.CreateFDiv(a.real(32, 1.0), y), *quotient = b.CreateFMul(x, reciprocal),
-         *remainder = fma(b.CreateFNeg(quotient), y, x);
-   return fma(remainder, reciprocal, quotient);
+      return b.CreateFDiv(x, a.f(1));
+   const nir_scalar result = nir_get_scalar(&a.instr->def, a.component);
+   const double reciprocal = 1 / nir_scalar_as_float(nir_scalar_chase_alu_src(result, 1));
+   const auto high = float(reciprocal), low = float(reciprocal - double(high));
+   Value *rest = b.CreateFMul(x, a.real(32, low));
+   return b.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {x, a.real(32, high), rest});
 }
 
 Value *emit_float_arithmetic(Alu &a)
