@@ -96,21 +96,29 @@ class PlainSampling {
 public:
    PlainSampling(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
                  const Lookup &lookup)
-       : b(b), image(image), lookup(lookup), dimensions(filtered_dimensions(image.shape)),
-         format(load_format(b, image.descriptor)),
+       : b(b), image(image), lookup(lookup),
          modes(load_words(b, sampler, offsetof(SamplerDescriptor, address), 1)),
-         filters(load_words(b, sampler, offsetof(SamplerDescriptor, magnified_linear), 1))
+         is_linear(nir_test_mask(
+            b, load_words(b, sampler, offsetof(SamplerDescriptor, magnified_linear), 1), 1))
    {
    }
 
-   nir_def *run()
+   PlainPlace find()
    {
-      nir_push_if(b, nir_test_mask(b, filters, 1));
-      nir_def *filtered = filter();
-      nir_push_else(b, nullptr);
-      nir_def *nearest = take_nearest();
-      nir_pop_if(b, nullptr);
-      return nir_if_phi(b, filtered, nearest);
+      PlainPlace place = {is_linear, layer_offset(), {}};
+      nir_def *half = nir_bcsel(b, is_linear, nir_imm_float(b, 0.5), nir_imm_float(b, 0));
+      for (unsigned d = 0; d < filtered_dimensions(image.shape); ++d) {
+         const Coordinate c = coordinate(d);
+         nir_def *x = nir_fsub(b, c.texels, half), *first = nir_ffloor(b, x),
+                 *fraction = nir_fsub(b, x, first);
+         /* Infinite and huge coordinates have no fraction. */
+         fraction =
+            nir_bcsel(b, nir_flt_imm(b, nir_fabs(b, x), 1 << 23), fraction, nir_imm_float(b, 0));
+         place.neighbours.push_back(
+            {{offset(d, inside(c, first)), offset(d, inside(c, nir_fadd_imm(b, first, 1)))},
+             fraction});
+      }
+      return place;
    }
 
 private:
@@ -143,14 +151,15 @@ private:
       return nir_f2i32(b, clamp(b, number, zero, nir_fadd_imm(b, c.size, -1)));
    }
 
-   nir_def *bytes_before(unsigned d, nir_def *number, unsigned texel_bytes)
+   /// Texels of a row, or bytes.
+   nir_def *offset(unsigned d, nir_def *number)
    {
-      return d == 0   ? nir_imul_imm(b, number, texel_bytes)
+      return d == 0   ? number
              : d == 1 ? nir_imul(b, number, word(offsetof(ImageDescriptor, row_pitch)))
                       : nir_imul(b, number, word(offsetof(ImageDescriptor, slice_pitch)));
    }
 
-   /// The offset of the array's layer in bytes.
+   /// Bytes before the array's layer.
    nir_def *layer_offset()
    {
       if (!image.shape.is_array)
@@ -162,65 +171,44 @@ private:
       return nir_imul(b, layer, word(offsetof(ImageDescriptor, slice_pitch)));
    }
 
-   nir_def *take_nearest()
-   {
-      std::vector<nir_def *> numbers;
-      for (unsigned d = 0; d < dimensions; ++d) {
-         const Coordinate c = coordinate(d);
-         numbers.push_back(inside(c, nir_ffloor(b, c.texels)));
-      }
-      return for_format(b, format, [&](enum pipe_format f) {
-         nir_def *offset = layer_offset();
-         for (unsigned d = 0; d < dimensions; ++d)
-            offset = nir_iadd(b, offset, bytes_before(d, numbers[d], texel_format(f)->texel_bytes));
-         return load_plain_texel(b, image.descriptor, f, offset);
-      });
-   }
-
-   nir_def *filter()
-   {
-      struct Neighbours {
-         std::array<nir_def *, 2> numbers, weights;
-      };
-      std::vector<Neighbours> neighbours;
-      for (unsigned d = 0; d < dimensions; ++d) {
-         const Coordinate c = coordinate(d);
-         nir_def *x = nir_fadd_imm(b, c.texels, -0.5), *first = nir_ffloor(b, x),
-                 *fraction = nir_fsub(b, x, first);
-         /* Infinite and huge coordinates have no fraction. */
-         fraction =
-            nir_bcsel(b, nir_flt_imm(b, nir_fabs(b, x), 1 << 23), fraction, nir_imm_float(b, 0));
-         neighbours.push_back({{inside(c, first), inside(c, nir_fadd_imm(b, first, 1))},
-                               {nir_fsub_imm(b, 1, fraction), fraction}});
-      }
-      return for_format(b, format, [&](enum pipe_format f) {
-         nir_def *sum = nir_imm_zero(b, 4, 32), *layer = layer_offset();
-         for (unsigned corner = 0; corner < 1u << dimensions; ++corner) {
-            nir_def *offset = layer, *weight = nir_imm_float(b, 1);
-            for (unsigned d = 0; d < dimensions; ++d) {
-               const unsigned side = corner >> d & 1;
-               offset = nir_iadd(
-                  b, offset,
-                  bytes_before(d, neighbours[d].numbers[side], texel_format(f)->texel_bytes));
-               weight = nir_fmul(b, weight, neighbours[d].weights[side]);
-            }
-            nir_def *color = load_plain_texel(b, image.descriptor, f, offset);
-            nir_def *after = nir_ffma(b, color, nir_replicate(b, weight, 4), sum);
-            /* Texels without weight have no part in the result, even if they are infinite. */
-            const bool may_be_infinite = texel_format(f)->numbers == TexelNumbers::floating;
-            sum = may_be_infinite ? nir_bcsel(b, nir_fgt_imm(b, weight, 0), after, sum) : after;
-         }
-         return sum;
-      });
-   }
-
    nir_builder *b;
    const SampledImage &image;
    const Lookup &lookup;
-   const unsigned dimensions; ///< of a filter
-   FormatValues format;
-   nir_def *modes, *filters; ///< of the sampler
+   nir_def *modes, *is_linear; ///< of the sampler
 };
+
+/// The offset of a corner of the filter; bit d of its number chooses the neighbour in dimension d.
+nir_def *corner_offset(nir_builder *b, const PlainPlace &place, unsigned corner,
+                       unsigned texel_bytes)
+{
+   nir_def *offset = place.layer;
+   for (unsigned d = 0; d < place.neighbours.size(); ++d) {
+      nir_def *own = place.neighbours[d].offsets[corner >> d & 1];
+      offset = nir_iadd(b, offset, d == 0 ? nir_imul_imm(b, own, texel_bytes) : own);
+   }
+   return offset;
+}
+
+nir_def *filter_texels(nir_builder *b, const SampledImage &image, const PlainPlace &place,
+                       enum pipe_format pipe_format)
+{
+   const TexelFormat format = *texel_format(pipe_format);
+   nir_def *sum = nir_imm_zero(b, 4, 32);
+   for (unsigned corner = 0; corner < 1u << place.neighbours.size(); ++corner) {
+      nir_def *weight = nir_imm_float(b, 1);
+      for (unsigned d = 0; d < place.neighbours.size(); ++d) {
+         nir_def *fraction = place.neighbours[d].fraction;
+         weight = nir_fmul(b, weight, corner >> d & 1 ? fraction : nir_fsub_imm(b, 1, fraction));
+      }
+      nir_def *color = load_plain_texel(b, image.descriptor, pipe_format,
+                                        corner_offset(b, place, corner, format.texel_bytes));
+      nir_def *after = nir_ffma(b, color, nir_replicate(b, weight, 4), sum);
+      /* Texels without weight have no part in the result, even if they are infinite. */
+      const bool may_be_infinite = format.numbers == TexelNumbers::floating;
+      sum = may_be_infinite ? nir_bcsel(b, nir_fgt_imm(b, weight, 0), after, sum) : after;
+   }
+   return sum;
+}
 
 } // namespace
 
@@ -255,10 +243,25 @@ nir_def *is_plain_sample(nir_builder *b, const SampledImage &image, const Descri
    return nir_iand(b, is_plain, is_plain_image(b, image.descriptor));
 }
 
-nir_def *sample_plainly(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
-                        const Lookup &lookup)
+PlainPlace find_plain_place(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
+                            const Lookup &lookup)
 {
-   return PlainSampling(b, image, sampler, lookup).run();
+   return PlainSampling(b, image, sampler, lookup).find();
+}
+
+nir_def *sample_plainly(nir_builder *b, const SampledImage &image, const PlainPlace &place)
+{
+   const FormatValues format = load_format(b, image.descriptor);
+   nir_push_if(b, place.is_linear);
+   nir_def *filtered =
+      for_format(b, format, [&](enum pipe_format f) { return filter_texels(b, image, place, f); });
+   nir_push_else(b, nullptr);
+   nir_def *nearest = for_format(b, format, [&](enum pipe_format f) {
+      return load_plain_texel(b, image.descriptor, f,
+                              corner_offset(b, place, 0, texel_format(f)->texel_bytes));
+   });
+   nir_pop_if(b, nullptr);
+   return nir_if_phi(b, filtered, nearest);
 }
 
 nir_def *is_plain_fetch(nir_builder *b, const SampledImage &image, const Lookup &lookup)

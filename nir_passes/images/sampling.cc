@@ -486,9 +486,10 @@ nir_def *fetch(nir_builder *b, const SampledImage &image, const Lookup &lookup)
 nir_def *sample(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
                 const Lookup &lookup)
 {
+   nir_def *is_plain = is_plain_sample(b, image, sampler, lookup);
+   const PlainPlace place = is_plain ? find_plain_place(b, image, sampler, lookup) : PlainPlace{};
    return choose(
-      b, is_plain_sample(b, image, sampler, lookup),
-      [&] { return sample_plainly(b, image, sampler, lookup); },
+      b, is_plain, [&] { return sample_plainly(b, image, place); },
       [&] { return Sampling(b, image, sampler, lookup).run(); });
 }
 
