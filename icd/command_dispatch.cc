@@ -129,6 +129,21 @@ const cpu::FutureProgram *program_for(CommandBuffer *cmd, const cpu::DispatchFac
    }
 }
 
+/// A set's data, unless something may change it before the dispatch has run.
+std::span<const std::byte> lasting_data(const DescriptorSet *set)
+{
+   constexpr VkDescriptorBindingFlags changing =
+      VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT |
+      VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT;
+   if (!set)
+      return {};
+   const DescriptorSetLayout &layout = *set->layout;
+   if (std::any_of(layout.bindings, layout.bindings + layout.binding_count,
+                   [&](const DescriptorBinding &b) { return (b.flags & changing) != 0; }))
+      return {};
+   return std::as_bytes(std::span(set->storage.data, layout.data_size));
+}
+
 /// Null without memory or a shader. Unknown sizes are zero.
 Dispatch *record_dispatch(CommandBuffer *cmd, const std::array<uint32_t, 3> &base,
                           const std::array<uint32_t, 3> &groups)
@@ -147,8 +162,13 @@ Dispatch *record_dispatch(CommandBuffer *cmd, const std::array<uint32_t, 3> &bas
    std::ranges::copy(base, resolved.base_workgroup);
    std::ranges::copy(groups, resolved.num_workgroups);
 
-   const cpu::FutureProgram *program =
-      program_for(cmd, {std::as_bytes(std::span(state.push_constants)), base, groups});
+   cpu::DispatchFacts facts = {std::as_bytes(std::span(state.push_constants)), base, groups, {}};
+   for (uint32_t s = 0; s < cpu::max_sets; s++)
+      facts.sets[s] = lasting_data(state.sets[s]);
+   if (state.push_set < cpu::max_sets && resolved.sets[state.push_set])
+      facts.sets[state.push_set] =
+         std::as_bytes(std::span(resolved.sets[state.push_set], state.push_descriptor_bytes));
+   const cpu::FutureProgram *program = program_for(cmd, facts);
    auto *dispatch = program ? record<Dispatch>(cmd) : nullptr;
    if (!dispatch)
       return nullptr;

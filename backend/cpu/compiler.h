@@ -125,6 +125,8 @@ struct DispatchFacts {
    std::span<const std::byte> push_constants = {}; ///< the first ones; later ones are not known
    std::array<uint32_t, 3> base_workgroup = {};
    std::array<uint32_t, 3> num_workgroups = {}; ///< zeros: not known
+   /// The sets' data, which nothing changes before the dispatch has run; empty: not known.
+   std::array<std::span<const std::byte>, max_sets> sets = {};
 };
 
 /// Compiles one compute entry point. Thread-safe. Returns for any input: malformed SPIR-V and an

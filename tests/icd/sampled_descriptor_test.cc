@@ -225,6 +225,84 @@ TEST_F(SampledDescriptorTest, Templates)
    check_results(out, [](uint32_t) { return 8u; }, [](uint32_t) { return false; });
 }
 
+/// After it is bound, the descriptor gets an image of another format, then one with levels.
+TEST_F(SampledDescriptorTest, UpdatesAfterBind)
+{
+   const VkDescriptorBindingFlags flags[] = {VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT, 0};
+   const VkDescriptorSetLayoutBindingFlagsCreateInfo flags_info = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO,
+      .bindingCount = 2,
+      .pBindingFlags = flags,
+   };
+   PipelineRecipe recipe;
+   recipe.sets = {make_set_layout({binding(0, combined_type), binding(9, out_type)},
+                                  VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT,
+                                  &flags_info)};
+   VkPipelineLayout layout = make_layout(recipe);
+   VkPipeline pipeline = make_pipeline(
+      reader("layout(binding = 0) uniform sampler2D both;\n", "both"), recipe, layout);
+   VkDescriptorSet set = make_set(recipe.sets[0], VK_DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT);
+   TestBuffer out = make_results();
+   write_buffer(set, 9, out_type, out);
+   oracle::SamplerState state; // repeats
+   const VkSampler sampler = make_sampler(state, VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE);
+   const VkImageView first = make_numbered_image(3);
+   const uint32_t texels[4] = {0xff, 0xff, 0xff, 0xff}; // red is 1
+   for (const uint32_t levels : {1u, 2u}) {
+      const TestImage image = make_image({.format = VK_FORMAT_R8G8B8A8_UNORM,
+                                          .extent = {2, 2, 1},
+                                          .levels = levels,
+                                          .usage = VK_IMAGE_USAGE_SAMPLED_BIT});
+      fill(image, make_buffer(16, texels));
+      write_sampled(set, 0, combined_type, first, sampler);
+      VkCommandBuffer cmd = begin();
+      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+      vkCmdDispatch(cmd, 1, 1, 1);
+      write_sampled(set, 0, combined_type,
+                    make_image_view(image, VK_IMAGE_VIEW_TYPE_2D, 0, 0, 1, levels), sampler);
+      run(cmd);
+      check_results(out, [](uint32_t) { return 0u; }, [](uint32_t) { return true; });
+   }
+}
+
+/// Sets of one pipeline have images of different formats, and different samplers.
+TEST_F(SampledDescriptorTest, SetsOfOtherFormats)
+{
+   PipelineRecipe recipe;
+   recipe.sets = {make_set_layout({binding(0, combined_type), binding(9, out_type)})};
+   VkPipelineLayout layout = make_layout(recipe);
+   VkPipeline pipeline = make_pipeline(
+      reader("layout(binding = 0) uniform sampler2D both;\n", "both"), recipe, layout);
+   TestBuffer out = make_results();
+   oracle::SamplerState repeats;
+   const VkSampler samplers[] = {make_sampler(repeats, VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE),
+                                 make_border_sampler(true)};
+   const uint32_t red = 0xff, seven = 7;
+   const TestImage bytes = make_image(
+                      {.format = VK_FORMAT_R8G8B8A8_UNORM, .usage = VK_IMAGE_USAGE_SAMPLED_BIT}),
+                   scaled = make_image(
+                      {.format = VK_FORMAT_R8G8B8A8_SRGB, .usage = VK_IMAGE_USAGE_SAMPLED_BIT});
+   fill(bytes, make_buffer(4, &red));
+   fill(scaled, make_buffer(4, &seven));
+   const std::pair<VkImageView, float> images[] = {
+      {make_numbered_image(3), 4},
+      {make_image_view(bytes, VK_IMAGE_VIEW_TYPE_2D), 1},
+      {make_image_view(scaled, VK_IMAGE_VIEW_TYPE_2D), 7 / 255.0f / 12.92f}};
+   for (int round = 0; round < 24; ++round) {
+      const auto &[view, texel] = images[random() % 3];
+      const bool has_border = random() % 2;
+      VkDescriptorSet set = make_set(recipe.sets[0]);
+      write_buffer(set, 9, out_type, out);
+      write_sampled(set, 0, combined_type, view, samplers[has_border]);
+      bind_and_run(layout, pipeline, set);
+      for (uint32_t i = 0; i < 64; ++i) {
+         ASSERT_NEAR(out.as<float>()[2 * i], texel, 1e-6) << round;
+         ASSERT_NEAR(out.as<float>()[2 * i + 1], has_border ? 1 : texel, 1e-6) << round;
+      }
+   }
+}
+
 TEST_F(SampledDescriptorTest, BindingsOfAnotherKindAreRefused)
 {
    PipelineRecipe recipe;

@@ -120,6 +120,8 @@ bool is_valid(const DispatchExpression &e, uint32_t number)
       return true;
    case Kind::push_constant:
       return e.value < max_push_constants;
+   case Kind::descriptor:
+      return e.value >> 32 < max_sets && e.bits <= 32;
    case Kind::workgroup_id:
    case Kind::num_workgroups:
       return e.value < 3;

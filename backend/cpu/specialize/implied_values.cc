@@ -3,6 +3,8 @@
 
 #include "backend/cpu/specialize/implied_values.h"
 
+#include "backend/cpu/codegen/facts/dispatch_values.h"
+
 #include <functional>
 #include <optional>
 #include <vector>
@@ -11,9 +13,12 @@ namespace weft::cpu {
 
 namespace {
 
-/// The first byte of a push constant; nothing for other values.
-std::optional<uint64_t> push_constant_byte(const nir_scalar &x)
+/// The place of a push constant or of a word of a descriptor; nothing for other values.
+std::optional<uint64_t> place_of(const nir_scalar &x)
 {
+   constexpr uint64_t in_descriptors = uint64_t(1) << 63;
+   if (const std::optional<uint64_t> place = descriptor_place(x))
+      return in_descriptors | *place;
    if (!nir_scalar_is_intrinsic(x) ||
        nir_scalar_intrinsic_op(x) != nir_intrinsic_load_push_constant)
       return {};
@@ -24,10 +29,10 @@ std::optional<uint64_t> push_constant_byte(const nir_scalar &x)
           uint64_t(x.comp) * x.def->bit_size / 8;
 }
 
-/// The scalar and, if it is a push constant, all other loads of it.
+/// The scalar and, if it is a push constant or a word of a descriptor, all other loads of it.
 std::vector<nir_scalar> all_of(nir_function_impl *impl, const nir_scalar &x)
 {
-   const std::optional<uint64_t> byte = push_constant_byte(x);
+   const std::optional<uint64_t> byte = place_of(x);
    if (!byte)
       return {x};
    std::vector<nir_scalar> all;
@@ -36,7 +41,7 @@ std::vector<nir_scalar> all_of(nir_function_impl *impl, const nir_scalar &x)
          nir_def *def = nir_instr_def(instr);
          for (unsigned c = 0; def && c < def->num_components; c++) {
             const nir_scalar same = {def, c};
-            if (def->bit_size == x.def->bit_size && push_constant_byte(same) == byte)
+            if (def->bit_size == x.def->bit_size && place_of(same) == byte)
                all.push_back(same);
          }
       }

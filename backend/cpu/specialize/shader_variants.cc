@@ -9,13 +9,21 @@ namespace weft::cpu {
 
 namespace {
 
-/// A dispatch's facts as one text.
-std::string facts_text(const DispatchFacts &facts)
+/// The facts that decide branches as one text.
+std::string facts_text(const BranchConditions &conditions, const DispatchFacts &facts)
 {
    std::string text(reinterpret_cast<const char *>(facts.push_constants.data()),
                     facts.push_constants.size());
    text.append(reinterpret_cast<const char *>(&facts.base_workgroup), sizeof(facts.base_workgroup));
    text.append(reinterpret_cast<const char *>(&facts.num_workgroups), sizeof(facts.num_workgroups));
+   for (const DispatchExpression &e : conditions.expressions) {
+      if (e.kind != DispatchExpression::Kind::descriptor)
+         continue;
+      const std::optional<uint64_t> word = descriptor_word(e, facts);
+      text.append(1, word ? 1 : 0);
+      text.append(reinterpret_cast<const char *>(word ? &*word : nullptr),
+                  word ? sizeof(*word) : 0);
+   }
    return text;
 }
 
@@ -38,7 +46,7 @@ ShaderVariants::Choice ShaderVariants::choose(const DispatchFacts &facts)
    const std::lock_guard lock(mutex);
    if (known.size() == max_known)
       known.clear();
-   const FutureProgram *&program = known[facts_text(facts)];
+   const FutureProgram *&program = known[facts_text(conditions, facts)];
    if (program)
       return {program, nullptr, {}};
    const BranchDecisions decisions = decisions_for(decide_branches(conditions, facts));

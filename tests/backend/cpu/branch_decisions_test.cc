@@ -55,7 +55,7 @@ TEST(BranchDecisions, ConditionsAreValid)
       [](BranchConditions &c) { c.expressions[2].sources[1] = 2; },
       [](BranchConditions &c) { c.expressions[2].op = nir_num_opcodes; },
       [](BranchConditions &c) { c.expressions[2].op = nir_op_fdot16; },
-      [](BranchConditions &c) { c.expressions[2].kind = DispatchExpression::Kind(7); },
+      [](BranchConditions &c) { c.expressions[2].kind = DispatchExpression::Kind(8); },
       [](BranchConditions &c) { c.expressions[0].bits = 0; },
       [](BranchConditions &c) { c.expressions[0].bits = 128; },
       [](BranchConditions &c) { c.expressions[0].value = ~0ull; },

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/codegen/facts/dispatch_values.h"
 #include "nir_passes/compiler_options.h"
+#include "nir_passes/memory/lower_descriptors.h"
 #include "nir_passes/shader.h"
 #include "tests/backend/cpu/seed.h"
 
@@ -289,6 +290,45 @@ TEST(DispatchValues, AreTightWhereShadersLookAtBounds)
                                       nir_load_subgroup_invocation(b));
                    }),
              (ValueRange{0, 23}));
+}
+
+/// Words of descriptors are read as data of a set, from a constant place.
+TEST(DispatchValues, OfDescriptors)
+{
+   const auto word = [](nir_builder *b, uint32_t flags, nir_def *offset) {
+      return _nir_build_load_ubo(b, 1, 32, nir_imm_ivec2(b, int(flags), 4), offset,
+                                 {._ = 0,
+                                  .access = gl_access_qualifier(0),
+                                  .align_mul = 4,
+                                  .align_offset = 0,
+                                  .range_base = 0,
+                                  .range = ~0u});
+   };
+   TestShader test;
+   nir_builder *b = &test.b;
+   constexpr uint32_t as_data = 3 | inline_data_slot | unbounded_inline_bytes << 8;
+   const auto place = [&](nir_def *def) { return descriptor_place(nir_get_scalar(def, 0)); };
+   EXPECT_EQ(place(word(b, as_data, nir_imm_int(b, 8))), uint64_t(3) << 32 | 12);
+   EXPECT_EQ(place(word(b, as_data, nir_load_subgroup_id(b))), std::nullopt);
+   // A block of data, an address, a set that may end before the descriptor.
+   EXPECT_EQ(place(word(b, 3 | inline_data_slot | 64 << 8, nir_imm_int(b, 8))), std::nullopt);
+   EXPECT_EQ(place(word(b, 3, nir_imm_int(b, 8))), std::nullopt);
+   EXPECT_EQ(place(word(b, as_data | optional_slot, nir_imm_int(b, 8))), std::nullopt);
+   EXPECT_EQ(place(nir_load_subgroup_id(b)), std::nullopt);
+
+   DispatchExpressions expressions(b->shader, W);
+   const uint32_t number = expressions.add(nir_get_scalar(word(b, as_data, nir_imm_int(b, 0)), 0));
+   EXPECT_TRUE(expressions.may_be_known(number));
+   const auto value = [&](const DispatchFacts &facts) {
+      return evaluate(expressions.expressions, facts, all_workgroups(facts))[number];
+   };
+   const uint32_t words[] = {7, 8};
+   DispatchFacts facts;
+   EXPECT_EQ(value(facts), (ValueRange{0, UINT32_MAX}));
+   facts.sets[3] = std::as_bytes(std::span(words));
+   EXPECT_EQ(value(facts), (ValueRange{8, 8}));
+   facts.sets[3] = std::as_bytes(std::span(words, 1));
+   EXPECT_EQ(value(facts), (ValueRange{0, UINT32_MAX}));
 }
 
 TEST(DispatchValues, OfUnknownSizeAreAny)

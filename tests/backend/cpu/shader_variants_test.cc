@@ -105,6 +105,31 @@ TEST(ShaderVariants, TellsDispatchesApartByEachFact)
    EXPECT_EQ(variants.choose(facts).decisions, decisions("t*-"));
 }
 
+/// A branch on a word of a descriptor; sets may differ from dispatch to dispatch.
+TEST(ShaderVariants, TellsSetsApart)
+{
+   using enum DispatchExpression::Kind;
+   const BranchConditions conditions = {
+      {leaf(descriptor, uint64_t(2) << 32 | 4), leaf(constant, 5), computed(nir_op_ieq, 1, {0, 1})},
+      {{.number = 0, .condition = 2, .around = -1}}};
+   ASSERT_TRUE(are_valid(conditions));
+   ShaderVariants variants(conditions);
+   uint32_t words[] = {1, 5, 3};
+   DispatchFacts facts = {{}, {}, {1, 1, 1}};
+   facts.sets[2] = std::as_bytes(std::span(words));
+   const auto first = variants.choose(facts);
+   EXPECT_EQ(first.decisions, decisions("t"));
+   words[0] = 2; // another descriptor
+   EXPECT_EQ(variants.choose(facts).program, first.program);
+   words[1] = 4;
+   EXPECT_EQ(variants.choose(facts).decisions, decisions("e"));
+   facts.sets[2] = std::as_bytes(std::span(words, 1)); // without the descriptor
+   EXPECT_EQ(variants.choose(facts).decisions, decisions("*"));
+   BranchConditions invalid = conditions;
+   invalid.expressions[0].value = uint64_t(max_sets) << 32;
+   EXPECT_FALSE(are_valid(invalid));
+}
+
 TEST(ShaderVariants, StoredProgramsAreThere)
 {
    const BranchConditions conditions = chain(3);

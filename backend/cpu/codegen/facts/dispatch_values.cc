@@ -3,6 +3,9 @@
 
 #include "backend/cpu/codegen/facts/dispatch_values.h"
 
+#include "backend/cpu/abi.h"
+#include "nir_passes/memory/lower_descriptors.h"
+
 extern "C" {
 #include "compiler/nir/nir_constant_expressions.h"
 }
@@ -84,6 +87,8 @@ uint32_t DispatchExpressions::add_intrinsic(const nir_intrinsic_instr *intrinsic
                      nir_intrinsic_base(intrinsic) + nir_src_as_uint(intrinsic->src[0]) +
                         uint64_t(s.comp) * bits / 8},
                     true, true);
+   case nir_intrinsic_load_ubo:
+      return add_descriptor(s);
    case nir_intrinsic_load_workgroup_id:
       return append({Kind::workgroup_id, bits, 0, {}, s.comp}, true, true);
    case nir_intrinsic_load_num_workgroups:
@@ -96,6 +101,14 @@ uint32_t DispatchExpressions::add_intrinsic(const nir_intrinsic_instr *intrinsic
       break;
    }
    return append({Kind::any, bits}, false, false);
+}
+
+uint32_t DispatchExpressions::add_descriptor(const nir_scalar &s)
+{
+   const auto bits = uint8_t(s.def->bit_size);
+   const std::optional<uint64_t> place = descriptor_place(s);
+   return place ? append({Kind::descriptor, bits, 0, {}, *place}, true, true)
+                : append({Kind::any, bits}, false, false);
 }
 
 uint32_t DispatchExpressions::add_operation(const nir_scalar &s)
@@ -164,6 +177,35 @@ ValueRange range_of(const DispatchExpression &e, std::span<const DispatchExpress
 
 } // namespace
 
+std::optional<uint64_t> descriptor_place(const nir_scalar &x)
+{
+   if (!nir_scalar_is_intrinsic(x) || nir_scalar_intrinsic_op(x) != nir_intrinsic_load_ubo)
+      return {};
+   const nir_intrinsic_instr *load = nir_instr_as_intrinsic(x.def->parent_instr);
+   const nir_scalar slot = nir_scalar_chase_movs(nir_get_scalar(load->src[0].ssa, 0)),
+                    begin = nir_scalar_chase_movs(nir_get_scalar(load->src[0].ssa, 1));
+   if (!nir_scalar_is_const(slot) || !nir_scalar_is_const(begin) || !nir_src_is_const(load->src[1]))
+      return {};
+   const auto flags = uint32_t(nir_scalar_as_uint(slot));
+   if (!(flags & inline_data_slot) || inline_bytes(flags) != unbounded_inline_bytes ||
+       (flags & optional_slot) || slot_number(flags) >= max_sets)
+      return {};
+   const uint64_t byte = nir_scalar_as_uint(begin) + nir_src_as_uint(load->src[1]) +
+                         uint64_t(x.comp) * x.def->bit_size / 8;
+   return uint64_t(slot_number(flags)) << 32 | uint32_t(byte);
+}
+
+std::optional<uint64_t> descriptor_word(const DispatchExpression &e, const DispatchFacts &facts)
+{
+   const std::span<const std::byte> set = facts.sets[e.value >> 32];
+   const uint64_t byte = uint32_t(e.value);
+   if (byte + e.bits / 8 > set.size())
+      return {};
+   uint64_t word = 0;
+   memcpy(&word, set.data() + byte, e.bits / 8);
+   return word;
+}
+
 WorkgroupRanges all_workgroups(const DispatchFacts &facts)
 {
    WorkgroupRanges ranges;
@@ -193,6 +235,10 @@ std::vector<ValueRange> evaluate(std::span<const DispatchExpression> expressions
             memcpy(&value, facts.push_constants.data() + e.value, e.bits / 8);
             range = {value, value};
          }
+         break;
+      case Kind::descriptor:
+         if (const std::optional<uint64_t> word = descriptor_word(e, facts))
+            range = {*word, *word};
          break;
       case Kind::workgroup_id:
          range = workgroups[e.value];

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Ranges of a shader's integers that follow from facts known before a dispatch runs: its push
-/// constants and its number of workgroups.
+/// constants, its number of workgroups, and the formats and samplers in its descriptors.
 ///
 /// Expressions are plain data in an order in which they can be computed. So they outlive their
 /// shader and a cache can store them.
@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@ struct DispatchExpression {
       any, ///< not analysed further
       constant,
       push_constant,
+      descriptor, ///< a word of a set's data
       workgroup_id,
       num_workgroups,
       invocation, ///< the invocation's number in its workgroup or subgroup, which is below `value`
@@ -34,7 +36,8 @@ struct DispatchExpression {
    uint8_t bits = 0;
    uint16_t op = 0;          ///< nir_op
    uint32_t sources[3] = {}; ///< operands of an operation: numbers of earlier expressions
-   uint64_t value = 0;       ///< the constant; the push constant's first byte; the dimension
+   uint64_t value = 0;       ///< the constant; the push constant's first byte; the dimension; the
+                             ///< descriptor's set in the upper half, and its byte in the lower half
 };
 
 /// Builds expressions from a shader in its final form (validate_final_form.h).
@@ -55,6 +58,7 @@ public:
 private:
    uint32_t add_new(const nir_scalar &);
    uint32_t add_intrinsic(const nir_intrinsic_instr *, const nir_scalar &);
+   uint32_t add_descriptor(const nir_scalar &);
    uint32_t add_operation(const nir_scalar &);
    uint32_t append(const DispatchExpression &, bool depends, bool follows);
 
@@ -62,6 +66,12 @@ private:
    std::map<std::pair<const nir_def *, unsigned>, uint32_t> numbers;
    std::vector<bool> depends, follows, differs;
 };
+
+/// The set (upper half) and the byte (lower half) of a scalar that load_ubo reads from descriptors
+/// as data; nothing for other values.
+std::optional<uint64_t> descriptor_place(const nir_scalar &);
+/// The word of a descriptor; nothing if it is not known.
+std::optional<uint64_t> descriptor_word(const DispatchExpression &, const DispatchFacts &);
 
 /// A box of a dispatch's workgroups: a range per dimension.
 using WorkgroupRanges = std::array<ValueRange, 3>;
