@@ -60,12 +60,15 @@ bool has_masked_runs(const PlanContext &context, const AccessPlan &plan)
 }
 
 /// Whether permutations take the words of window_lanes lanes, or of twice as many, from registers.
+/// Not from shared memory: a window is loaded from many stores of single lanes, for whose end the
+/// CPU waits.
 bool has_windows(const PlanContext &context, const AccessFacts &facts)
 {
+   const Access &access = facts.access;
    const unsigned lanes = context.target.vector_bits / 32,
                   at_once = context.target.shuffles_two_registers ? 2 : 1;
-   return facts.access.element() == window_word_bytes && facts.access.space != Space::global &&
-          facts.access.space != Space::scratch && !facts.access.is_volatile &&
+   return access.element() == window_word_bytes && !access.is_volatile &&
+          (access.space == Space::buffer || access.space == Space::constant) &&
           lanes == at_once * window_lanes && context.W >= lanes;
 }
 
