@@ -14,6 +14,7 @@
 #include "vk_format.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 using namespace weft;
@@ -145,7 +146,11 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdClearColorImage(VkCommandBuffer commandBuffer
       return;
    }
    TexelBytes texel = {};
-   util_format_pack_rgba(vk_format_to_pipe_format(image->vk.format), texel.data(), pColor, 1);
+   // The first two words of a color are one component of 64 bits (VkClearColorValue).
+   if (is_wide(*plane_format(image->vk.format, VK_IMAGE_ASPECT_COLOR_BIT)))
+      memcpy(texel.data(), pColor, sizeof(uint64_t));
+   else
+      util_format_pack_rgba(vk_format_to_pipe_format(image->vk.format), texel.data(), pColor, 1);
    record_clears(cmd, *image, texel, {pRanges, rangeCount}, VK_IMAGE_ASPECT_COLOR_BIT);
 }
 

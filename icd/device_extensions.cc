@@ -126,6 +126,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->EXT_robustness2 = true;
    e->EXT_shader_atomic_float = true;
    e->EXT_shader_atomic_float2 = true;
+   e->EXT_shader_image_atomic_int64 = true;
    e->VALVE_mutable_descriptor_type = true;
 }
 

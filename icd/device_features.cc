@@ -70,6 +70,7 @@ void get_shader_features(vk_features *f)
    f->shaderBufferFloat64Atomics = true;
    f->shaderBufferFloat64AtomicAdd = true;
    f->shaderBufferFloat64AtomicMinMax = true;
+   f->shaderImageInt64Atomics = true;
    f->shaderImageFloat32Atomics = true;
    f->shaderImageFloat32AtomicAdd = true;
    f->shaderImageFloat32AtomicMinMax = true;

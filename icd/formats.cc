@@ -29,7 +29,8 @@ struct FormatFeatures {
 bool has_atomics(VkFormat format)
 {
    return format == VK_FORMAT_R32_UINT || format == VK_FORMAT_R32_SINT ||
-          format == VK_FORMAT_R32_SFLOAT;
+          format == VK_FORMAT_R32_SFLOAT || format == VK_FORMAT_R64_UINT ||
+          format == VK_FORMAT_R64_SINT;
 }
 
 constexpr VkFormatFeatureFlags2 without_format =
@@ -45,7 +46,8 @@ VkFormatFeatureFlags2 buffer_features(VkFormat format)
    const std::optional<TexelFormat> texels = buffer_format(format);
    if (!texels)
       return 0;
-   VkFormatFeatureFlags2 features = VK_FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT;
+   VkFormatFeatureFlags2 features =
+      is_wide(*texels) ? 0 : VK_FORMAT_FEATURE_2_UNIFORM_TEXEL_BUFFER_BIT;
    if (may_store(*texels))
       features |= VK_FORMAT_FEATURE_2_STORAGE_TEXEL_BUFFER_BIT | without_format;
    if (has_atomics(format))
@@ -59,7 +61,9 @@ VkFormatFeatureFlags2 image_features(VkFormat format)
    if (!texels)
       return 0;
    const bool has_depth = vk_format_has_depth(format);
-   VkFormatFeatureFlags2 features = VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT | transfers;
+   VkFormatFeatureFlags2 features = transfers;
+   if (!is_wide(*texels))
+      features |= VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT;
    if (texels->numbers != TexelNumbers::integer)
       features |= VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_LINEAR_BIT |
                   VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_MINMAX_BIT;
@@ -85,7 +89,7 @@ VkFormatFeatureFlags2 attachment_features(VkFormat format)
       return VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT;
    switch (texels->numbers) {
    case TexelNumbers::integer:
-      return VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT;
+      return is_wide(*texels) ? 0 : VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT;
    case TexelNumbers::normalized:
    case TexelNumbers::srgb:
    case TexelNumbers::floating:
@@ -96,12 +100,14 @@ VkFormatFeatureFlags2 attachment_features(VkFormat format)
    }
 }
 
-/// Blits (command_blit.cc) read all images, and write the formats of attachments.
+/// Blits (command_blit.cc) read all images except texels of 64 bits, and write the formats of
+/// attachments.
 VkFormatFeatureFlags2 blit_features(VkFormatFeatureFlags2 features)
 {
    constexpr VkFormatFeatureFlags2 attachments =
       VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT | VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT;
-   if (!settings().graphics_queue || features == 0)
+   if (!settings().graphics_queue ||
+       !(features & (attachments | VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT)))
       return 0;
    return VK_FORMAT_FEATURE_2_BLIT_SRC_BIT |
           (features & attachments ? VK_FORMAT_FEATURE_2_BLIT_DST_BIT : 0);
@@ -134,19 +140,23 @@ constexpr VkImageCreateFlags image_flags =
    VK_IMAGE_CREATE_ALIAS_BIT | VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
    VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
 
-/// Views of other formats are stored to only with the flag for extended usage. Only compressed
-/// images have flags for their blocks, and two dimensions or three.
+/// Views of other formats are sampled or stored to only with the flag for extended usage. Only
+/// compressed images have flags for their blocks, and two dimensions or three.
 bool is_supported(const VkPhysicalDeviceImageFormatInfo2 &info)
 {
    const VkFormatFeatureFlags2 features = format_features(info.format).image;
-   const bool may_be_stored = info.flags & VK_IMAGE_CREATE_EXTENDED_USAGE_BIT ||
-                              features & VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT;
+   const auto may_be_used = [&](VkImageUsageFlags usage, VkFormatFeatureFlags2 feature) {
+      return !(info.usage & usage) || info.flags & VK_IMAGE_CREATE_EXTENDED_USAGE_BIT ||
+             features & feature;
+   };
    const bool is_compressed = vk_format_is_compressed(info.format);
    const VkImageCreateFlags flags =
       image_flags | (is_compressed ? VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT : 0);
    if (is_compressed && info.type == VK_IMAGE_TYPE_1D)
       return false;
-   return features != 0 && (may_be_stored || !(info.usage & VK_IMAGE_USAGE_STORAGE_BIT)) &&
+   return features != 0 &&
+          may_be_used(VK_IMAGE_USAGE_STORAGE_BIT, VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT) &&
+          may_be_used(VK_IMAGE_USAGE_SAMPLED_BIT, VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT) &&
           !(info.usage & ~(image_usages | attachment_usages(features))) && !(info.flags & ~flags) &&
           (info.tiling == VK_IMAGE_TILING_OPTIMAL || info.tiling == VK_IMAGE_TILING_LINEAR);
 }

@@ -67,6 +67,7 @@ spirv_capabilities make_capabilities()
    c.UniformAndStorageBuffer16BitAccess = true;
    c.StoragePushConstant16 = true;
    c.Int64Atomics = true;
+   c.Int64ImageEXT = true;
    c.AtomicFloat32AddEXT = true;
    c.AtomicFloat64AddEXT = true;
    c.AtomicFloat32MinMaxEXT = true;

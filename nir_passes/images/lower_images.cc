@@ -25,6 +25,8 @@ struct Image {
    gl_access_qualifier access;
 };
 
+constexpr unsigned wide_bytes = 8; ///< of a texel that is one integer of 64 bits
+
 Texel find_texel(nir_builder *b, const Image &image, nir_def *coordinates)
 {
    const auto member = [&](size_t offset) { return load_words(b, image.descriptor, offset, 1); };
@@ -195,8 +197,10 @@ private:
    bool replace_by_load(nir_def *result, const Image &image, nir_def *coordinates,
                         nir_alu_type type)
    {
-      if (result->bit_size != 32)
-         return fail("texels of 64 bits are not supported");
+      if (result->bit_size == 64) {
+         nir_def_replace(result, load_wide(image, coordinates, result->num_components));
+         return true;
+      }
       FormatValues format;
       if (!find_format(image, &format))
          return false;
@@ -206,11 +210,45 @@ private:
       return true;
    }
 
+   /// One integer of 64 bits; a texel outside of the image is 0.
+   nir_def *load_wide(const Image &image, nir_def *coordinates, unsigned components)
+   {
+      const Texel place = find_texel(b, image, coordinates);
+      nir_def *outside = nir_imm_int64(b, 0);
+      nir_push_if(b, place.is_inside);
+      nir_def *number =
+         _nir_build_load_ssbo(b, 1, 64, image.descriptor.buffer, texel_offset(b, place, wide_bytes),
+                              {._ = 0,
+                               .access = gl_access_qualifier(image.access | ACCESS_NON_UNIFORM),
+                               .align_mul = wide_bytes,
+                               .align_offset = 0});
+      nir_pop_if(b, nullptr);
+      nir_def *zero = nir_imm_int64(b, 0);
+      nir_def *color[] = {nir_if_phi(b, number, outside), zero, zero, nir_imm_int64(b, 1)};
+      return nir_vec(b, color, components);
+   }
+
+   bool store_wide(nir_intrinsic_instr *intr, const Image &image, nir_def *coordinates)
+   {
+      const Texel place = find_texel(b, image, coordinates);
+      nir_push_if(b, place.is_inside);
+      _nir_build_store_ssbo(b, nir_channel(b, intr->src[3].ssa, 0), image.descriptor.buffer,
+                            texel_offset(b, place, wide_bytes),
+                            {._ = 0,
+                             .write_mask = 1,
+                             .access = image.access,
+                             .align_mul = wide_bytes,
+                             .align_offset = 0});
+      nir_pop_if(b, nullptr);
+      nir_instr_remove(&intr->instr);
+      return true;
+   }
+
    bool lower_store(nir_intrinsic_instr *intr, const Image &image, nir_def *coordinates)
    {
       nir_def *color = intr->src[3].ssa;
-      if (color->bit_size != 32)
-         return fail("texels of 64 bits are not supported");
+      if (color->bit_size == 64)
+         return store_wide(intr, image, coordinates);
       FormatValues format;
       if (!find_format(image, &format))
          return false;

@@ -68,6 +68,11 @@ std::optional<TexelFormat> find_block_format(const Description &d)
    return result;
 }
 
+TexelFormat wide_format(bool is_signed)
+{
+   return {8, TexelNumbers::integer, is_signed, 1, {{{0, 64}, {}, {}, {}}}};
+}
+
 bool is_texel_size(unsigned bits)
 {
    return bits == 8 || bits == 16 || bits == 32 || bits == 64 || bits == 96 || bits == 128;
@@ -79,6 +84,8 @@ std::optional<TexelFormat> texel_format(enum pipe_format format)
 {
    if (format == PIPE_FORMAT_R9G9B9E5_FLOAT)
       return shared_exponent_format;
+   if (format == PIPE_FORMAT_R64_UINT || format == PIPE_FORMAT_R64_SINT)
+      return wide_format(format == PIPE_FORMAT_R64_SINT);
    const Description *d = util_format_description(format);
    if (format == PIPE_FORMAT_NONE || !d)
       return std::nullopt;
@@ -118,6 +125,11 @@ enum pipe_format block_format(uint32_t number)
 unsigned texel_side(const TexelFormat &format)
 {
    return format.numbers == TexelNumbers::block ? block_side : 1;
+}
+
+bool is_wide(const TexelFormat &format)
+{
+   return format.fields[0].bits == 64;
 }
 
 bool may_store(const TexelFormat &format)

@@ -36,7 +36,7 @@ constexpr unsigned block_side = 4; ///< texels of a compressed block in each dir
 /// fields is then the format's number among all compressed ones.
 struct TexelFormat {
    struct Field {
-      uint8_t first = 0, bits = 0; ///< within one word of 32 bits
+      uint8_t first = 0, bits = 0; ///< within one word of 32 bits, or both of a wide texel
       bool operator==(const Field &) const = default;
    };
 
@@ -52,13 +52,17 @@ using TexelFormatWords = std::array<uint32_t, 3>;
 static_assert(sizeof(TexelFormat) == sizeof(TexelFormatWords));
 
 /// A depth without a stencil is the component R. Compressed formats are BC1 to BC7. Nothing for
-/// formats of other kinds: planar, stencil, components of 64 bits, and texels of 3 or 6 bytes.
+/// formats of other kinds: planar, stencil, several or floating-point components of 64 bits, and
+/// texels of 3 or 6 bytes.
 std::optional<TexelFormat> texel_format(enum pipe_format);
 
 /// The compressed format of a number; none for a number without a format.
 enum pipe_format block_format(uint32_t number);
 /// The sides of the format's texels or blocks, in texels.
 unsigned texel_side(const TexelFormat &);
+
+/// One integer of 64 bits: only accesses of 64 bits read and write it.
+bool is_wide(const TexelFormat &);
 
 /// Whether a shader may store texels: each component is one field, of a number that pack_texel()
 /// makes.

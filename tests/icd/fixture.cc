@@ -88,8 +88,12 @@ VkPhysicalDevice get_physical_device(VkInstance instance)
 VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *allocator,
                        VkDevice *device, bool robust)
 {
+   VkPhysicalDeviceShaderImageAtomicInt64FeaturesEXT image_atomics = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_IMAGE_ATOMIC_INT64_FEATURES_EXT,
+   };
    VkPhysicalDeviceHostImageCopyFeaturesEXT host_copies = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_IMAGE_COPY_FEATURES_EXT,
+      .pNext = &image_atomics,
    };
    VkPhysicalDeviceBorderColorSwizzleFeaturesEXT border_swizzle = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BORDER_COLOR_SWIZZLE_FEATURES_EXT,

@@ -35,6 +35,7 @@ constexpr Unit units[] = {
    {VK_FORMAT_X8_D24_UNORM_PACK32, 4},
    {VK_FORMAT_D32_SFLOAT_S8_UINT, 4},
    {VK_FORMAT_R16G16B16A16_SINT, 8},
+   {VK_FORMAT_R64_UINT, 8},
    {VK_FORMAT_BC1_RGBA_SRGB_BLOCK, 8, 4},
    {VK_FORMAT_BC4_SNORM_BLOCK, 8, 4},
    {VK_FORMAT_R32G32B32_SFLOAT, 12},
@@ -101,7 +102,7 @@ protected:
                     type == VK_IMAGE_TYPE_3D ? 1 + below(7) : 1},
          .layers = type == VK_IMAGE_TYPE_3D ? 1 : 1 + below(5),
          .tiling = below(2) ? VK_IMAGE_TILING_OPTIMAL : VK_IMAGE_TILING_LINEAR,
-         .usage = VK_IMAGE_USAGE_HOST_TRANSFER_BIT_EXT | VK_IMAGE_USAGE_SAMPLED_BIT,
+         .usage = VK_IMAGE_USAGE_HOST_TRANSFER_BIT_EXT,
       };
       const uint32_t largest =
          std::max({recipe.extent.width, recipe.extent.height, recipe.extent.depth});
