@@ -32,6 +32,8 @@ struct Shape {
 
 constexpr Shape shapes[] = {{16, 16, 16}, {8, 8, 8}, {16, 8, 16}, {16, 8, 8}, {8, 16, 16}};
 constexpr Shape integer_shapes[] = {{16, 16, 32}, {16, 8, 32}, {8, 16, 32}};
+/// Shapes of 64 bytes along k.
+constexpr Shape deep_integer_shape = {16, 16, 64}, deep_bf16_shape = {16, 16, 32};
 /// Shapes for types whose components are widened first.
 constexpr Shape widened_shapes[] = {{16, 16, 16}, {8, 8, 8}};
 
@@ -39,7 +41,7 @@ struct Types {
    ComponentType a, b, c;
 };
 
-std::vector<MatrixOperation> list_operations()
+std::vector<MatrixOperation> list_operations(bool with_deep)
 {
    using enum ComponentType;
    std::vector<MatrixOperation> list;
@@ -86,6 +88,11 @@ std::vector<MatrixOperation> list_operations()
             add(s, types, true);
       }
    }
+   if (with_deep) {
+      add_bytes(deep_integer_shape);
+      add(deep_bf16_shape, {bf16, bf16, f32});
+      add(deep_bf16_shape, {bf16, bf16, bf16});
+   }
    return list;
 }
 
@@ -95,7 +102,15 @@ const std::vector<MatrixOperation> &matrix_operations()
 {
    // Threads may still compile while the process exits.
    static const auto &operations =
-      until_unload(new std::vector<MatrixOperation>(list_operations()));
+      until_unload(new std::vector<MatrixOperation>(list_operations(false)));
+   return operations;
+}
+
+const std::vector<MatrixOperation> &cpu_matrix_operations()
+{
+   // As in matrix_operations().
+   static const auto &operations =
+      until_unload(new std::vector<MatrixOperation>(list_operations(true)));
    return operations;
 }
 

@@ -40,6 +40,10 @@ bool is_nv_operation(const MatrixOperation &);
 /// 8x8x8.
 const std::vector<MatrixOperation> &matrix_operations();
 
+/// The same and operations with 64 bytes along k, for CPUs that multiply so many at once:
+/// 16x16x32 of bfloat16, 16x16x64 of 8-bit integers.
+const std::vector<MatrixOperation> &cpu_matrix_operations();
+
 /// Operations of many sizes: one row of VkCooperativeMatrixFlexibleDimensionsPropertiesNV.
 struct FlexibleOperation {
    /// Sizes are multiples of its m, n and k.

@@ -93,7 +93,7 @@ Result<LoweredShader> lower(const ShaderSource &source, const CompileOptions &co
    Result<Shader> shader = lower_for_cpu(
       source, {.target = {.subgroup_size = W,
                           .form = tiles ? MatrixForm::private_tiles : MatrixForm::registers,
-                          .native = matrix_operations(),
+                          .native = cpu_matrix_operations(),
                           .robust_access = compile_options.robust_buffer_access,
                           .staging_bytes = staging_bytes,
                           .cuts_b = true},
@@ -193,8 +193,8 @@ compile(const ShaderSource &source, const CompileOptions &options, const Dispatc
 const MatrixSupport &supported_matrices()
 {
    static const auto &support = until_unload(new MatrixSupport{
-      matrix_operations(),
-      with_workgroup_scope(flexible_operations(matrix_operations(), max_matrix_dimension))});
+      cpu_matrix_operations(),
+      with_workgroup_scope(flexible_operations(cpu_matrix_operations(), max_matrix_dimension))});
    return support;
 }
 

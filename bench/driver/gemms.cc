@@ -334,6 +334,9 @@ void register_gemms(e2e::Device &device)
       {"bf16-f32", {16, 16, 16, bf16, bf16, f32, f32, false}},
       {"s8-s32", {16, 16, 32, s8, s8, s32, s32, false}},
       {"u8s8-s32", {16, 16, 32, u8, s8, s32, s32, false}},
+      // 64 bytes along k.
+      {"bf16-f32-k32", {16, 16, 32, bf16, bf16, f32, f32, false}},
+      {"s8-s32-k64", {16, 16, 64, s8, s8, s32, s32, false}},
    };
    for (const auto &[name, op] : operations) {
       for (const uint32_t size : {256, 512, 1024, 2048}) {
@@ -354,7 +357,7 @@ void register_gemms(e2e::Device &device)
          }
 #endif
 #ifdef HAVE_DNNL
-         if (op.a != f16)
+         if (op.a != f16 && op.k * oracle::format(op.a).bytes < 64)
             add(title("oneDNN"), size, [=] { return with_onednn(operands()); });
 #endif
       }

@@ -33,9 +33,11 @@ bool has_kernel(const MatrixOperation &op)
    return std::find(all.begin(), all.end(), op) != all.end();
 }
 
-/// Tiles have 8, 16 or 32 rows and columns, but not 32 of both.
+/// Tiles have 8, 16 or 32 rows and columns, but not 32 of both; tiles of bytes also 16 and 64.
 bool has_transfer(const TileTransfer &t)
 {
+   if (t.bytes == 1 && t.rows + t.cols == 80)
+      return t.rows == 16 || t.cols == 16;
    const auto is_side = [](uint32_t n) { return n == 8 || n == 16 || n == 32; };
    return is_side(t.rows) && is_side(t.cols) && t.rows + t.cols < 64 && t.bytes <= 8 &&
           std::has_single_bit(t.bytes);
@@ -67,8 +69,8 @@ const std::unordered_map<std::string, TileFunction> &functions_by_symbol()
       for (const TileAccess access : {TileAccess::load, TileAccess::store})
          for (const TileOrder order : {TileOrder::row_major, TileOrder::column_major})
             for (const bool robust : {false, true})
-               for (const uint32_t rows : {8, 16, 32})
-                  for (const uint32_t cols : {8, 16, 32})
+               for (const uint32_t rows : {8, 16, 32, 64})
+                  for (const uint32_t cols : {8, 16, 32, 64})
                      for (const uint32_t bytes : {1, 2, 4, 8}) {
                         const TileTransfer t = {access, order, robust, rows, cols, bytes};
                         if (std::string symbol = tile_transfer_symbol(t); !symbol.empty())
@@ -85,8 +87,8 @@ const std::vector<MatrixOperation> &tile_operations()
 {
    // As in functions_by_symbol().
    static const auto &operations = until_unload(new std::vector<MatrixOperation>([] {
-      std::vector<MatrixOperation> list = matrix_operations();
-      for (const MatrixOperation &op : matrix_operations()) {
+      std::vector<MatrixOperation> list = cpu_matrix_operations();
+      for (const MatrixOperation &op : cpu_matrix_operations()) {
          if (!rounds_sums(op))
             continue;
          MatrixOperation first = op, last = op;

@@ -73,7 +73,7 @@ struct TileTransfer {
    TileAccess access;
    TileOrder order;
    bool robust;
-   uint32_t rows, cols; ///< 8, 16 or 32
+   uint32_t rows, cols; ///< 8, 16 or 32; 16 and 64 of bytes
    uint32_t bytes;      ///< per component: 1, 2, 4 or 8
 };
 
@@ -89,8 +89,8 @@ struct TilePack {
    bool robust;
 };
 
-/// The multiplications of tiles: matrix_operations(). Operations with C and result narrower than
-/// f32 have two more with one of them in f32, for the begin and the end of a longer sum
+/// The multiplications of tiles: cpu_matrix_operations(). Operations with C and result narrower
+/// than f32 have two more with one of them in f32, for the begin and the end of a longer sum
 /// (split_cmat_shapes.h).
 const std::vector<MatrixOperation> &tile_operations();
 

@@ -68,6 +68,15 @@ inline TileProduct with_widened_shape(const MatrixOperation &op, Use use)
    return {};
 }
 
+/// The same for bfloat16.
+template <typename Use>
+inline TileProduct with_bfloat16_shape(const MatrixOperation &op, Use use)
+{
+   if (op.m == 16 && op.n == 16 && op.k == 32)
+      return use(TileShape<16, 16, 32>());
+   return with_widened_shape(op, use);
+}
+
 /// The same for 8-bit integers, which have more shapes.
 template <typename Use>
 inline TileProduct with_integer_shape(const MatrixOperation &op, Use use)
@@ -75,6 +84,8 @@ inline TileProduct with_integer_shape(const MatrixOperation &op, Use use)
    const auto is = [&](uint32_t m, uint32_t n, uint32_t k) {
       return op.m == m && op.n == n && op.k == k;
    };
+   if (is(16, 16, 64))
+      return use(TileShape<16, 16, 64>());
    if (is(16, 16, 32))
       return use(TileShape<16, 16, 32>());
    if (is(16, 8, 32))

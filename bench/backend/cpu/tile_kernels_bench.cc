@@ -78,8 +78,8 @@ void add_muladds(const MatrixOperation &op)
 
 void pack(benchmark::State &bench, const TilePack &p)
 {
-   const int64_t stride = 40 * component_bits(p.op.a) / 8;
-   const auto packed = zeros(packed_bytes(p.op, p.factor)), memory = zeros(stride * 32);
+   const int64_t stride = (p.op.k > 32 ? 72 : 40) * component_bits(p.op.a) / 8;
+   const auto packed = zeros(packed_bytes(p.op, p.factor)), memory = zeros(stride * 64);
    const auto kernel = reinterpret_cast<TileLoad>(find_tile_pack(p, host_features()));
    for (auto _ : bench) {
       kernel(packed.get(), memory.get(), stride);
@@ -122,15 +122,15 @@ void transfer(benchmark::State &bench, const TileTransfer &t)
 int main(int argc, char **argv)
 {
    using namespace weft::cpu;
-   for (const weft::MatrixOperation &op : weft::matrix_operations())
+   for (const weft::MatrixOperation &op : weft::cpu_matrix_operations())
       add_muladds(op);
-   for (const weft::MatrixOperation &op : weft::matrix_operations()) {
+   for (const weft::MatrixOperation &op : weft::cpu_matrix_operations()) {
       if (op.m == 16 && op.n == 16 && !op.saturating && op.c == op.result)
          for (const TileFactor factor : {TileFactor::a, TileFactor::b})
             for (const TileOrder order : {TileOrder::row_major, TileOrder::column_major})
                add_pack({op, factor, order, false});
    }
-   if (std::ranges::any_of(weft::matrix_operations(), [](const weft::MatrixOperation &op) {
+   if (std::ranges::any_of(weft::cpu_matrix_operations(), [](const weft::MatrixOperation &op) {
           return needs_tile_configuration(op, host_features());
        }))
       benchmark::RegisterBenchmark("tile_configuration", configuration);

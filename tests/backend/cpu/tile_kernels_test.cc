@@ -23,7 +23,7 @@ using namespace weft::oracle;
 
 constexpr TileAccess accesses[] = {TileAccess::load, TileAccess::store};
 constexpr TileOrder orders[] = {TileOrder::row_major, TileOrder::column_major};
-constexpr uint32_t sides[] = {8, 16, 32}, component_bytes[] = {1, 2, 4, 8};
+constexpr uint32_t sides[] = {8, 16, 32, 64}, component_bytes[] = {1, 2, 4, 8};
 
 class TileKernels : public testing::Test {
 protected:
@@ -186,7 +186,7 @@ bool adds_c_last(const MatrixOperation &op, const CpuFeatures &cpu)
 TEST_P(Multiplications, OfABlockAddUpAsOneByOne)
 {
    const CpuFeatures cpu = detect_features(isa_words()[GetParam()].limit);
-   for (const MatrixOperation &op : matrix_operations()) {
+   for (const MatrixOperation &op : cpu_matrix_operations()) {
       SCOPED_TRACE(tile_muladd_symbol(op));
       const TileMulAdd kernel = find_tile_muladd(op, cpu);
       if (!kernel)
@@ -201,12 +201,16 @@ TEST_P(Multiplications, OfABlockAddUpAsOneByOne)
                placed.add(make(), gap);
             return placed;
          };
+         // Tiles with infinite or NaN halves are multiplied in another way.
+         const auto factors = [&] {
+            return adds_c_last(op, cpu) && draw(random, 3) == 0 ? Inputs::extremes : Inputs::plain;
+         };
          PlacedTiles a = tiles(block.rows * block.depth, [&] {
-            const Matrix m = random_matrix(random, op.a, op.m, op.k, Inputs::plain);
+            const Matrix m = random_matrix(random, op.a, op.m, op.k, factors());
             return packed(op, TileFactor::a, m, cpu, 0).bytes();
          });
          PlacedTiles b = tiles(block.depth * block.cols, [&] {
-            const Matrix m = random_matrix(random, op.b, op.k, op.n, Inputs::plain);
+            const Matrix m = random_matrix(random, op.b, op.k, op.n, factors());
             return packed(op, TileFactor::b, m, cpu, 0).bytes();
          });
          PlacedTiles together = tiles(block.rows * block.cols, [&] {
@@ -305,7 +309,7 @@ INSTANTIATE_TEST_SUITE_P(TileKernels, Multiplications,
 TEST_P(Multiplications, PackWithinBounds)
 {
    const CpuFeatures cpu = detect_features(isa_words()[GetParam()].limit);
-   for (const MatrixOperation &op : matrix_operations()) {
+   for (const MatrixOperation &op : cpu_matrix_operations()) {
       for (const TileFactor factor : {TileFactor::a, TileFactor::b}) {
          for (const TileOrder order : orders) {
             TilePack pack = {op, factor, order, true};
@@ -325,7 +329,7 @@ TEST_P(Multiplications, PackWithinBounds)
             for (int round = 0; round < 20; round++) {
                const bool row_major = order == TileOrder::row_major;
                const int64_t stride = (row_major ? cols : rows) * bytes + draw(random, 20);
-               std::vector<std::byte> memory(stride * 32), tile(rows * cols * bytes);
+               std::vector<std::byte> memory(stride * 64), tile(rows * cols * bytes);
                for (std::byte &byte : memory)
                   byte = std::byte(random());
                const uint64_t offset = draw(random, 2 * stride);
@@ -424,7 +428,7 @@ TEST_F(TileKernels, TransferEverySizeAndOrder)
          }
       }
    }
-   EXPECT_EQ(kernels, 2 * 2 * 8 * 4);
+   EXPECT_EQ(kernels, 2 * 2 * (8 * 4 + 2));
 }
 
 TEST_F(TileKernels, RobustTransfersStayInBounds)

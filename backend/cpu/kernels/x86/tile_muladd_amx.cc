@@ -5,8 +5,8 @@
 /// Developer's Manual, volume 1, chapter 18; volume 2, TDPBF16PS, TDPBSSD).
 ///
 /// One instruction multiplies 16 rows of A by B and adds the products to 16 × 16 sums of 32 bits. A
-/// has 32 bytes along k. B has as many in 8 rows of 64 bytes; groups of 4 bytes along k are
-/// interleaved:
+/// has 32 or 64 bytes along k. B has as many in 8 or 16 rows of 64 bytes; groups of 4 bytes along k
+/// are interleaved:
 ///
 ///              k →                     n →
 ///        ┌──────────────┐       ┌──────────────────────────────────────────────┐
@@ -34,12 +34,13 @@
 /// are exact here too, since parts are no larger than the whole. An infinity has no second part: a
 /// packed tile with an infinity or NaN is marked, and multiplied by FMAs.
 ///
-/// One sum at a time uses three of the eight tile registers: an instruction may follow another one
-/// on the same sum after 16 cycles. 2 × 2 sums load factors half as often, but gain nothing in the
-/// first-level cache (10 ns per instruction, as one by one). On cores of a virtual machine with
-/// busy neighbours they lose: 25 to 33 ns, one by one 18.
+/// An instruction takes 16 cycles at any depth, so opt_product_depth joins products. One sum at a
+/// time uses three of the eight tile registers: an instruction may follow another one on the same
+/// sum after 16 cycles, in which two loads fit. 2 × 2 sums load five tiles for four instructions,
+/// and one by one eight. They are not faster beyond noise, neither as kernels nor in products of
+/// 2048³ on 16 cores of a shared server.
 ///
-/// VNNI needs no more time for 16 bytes along k, so only the operations of 32 are here.
+/// VNNI needs no more time for 16 bytes along k, so only the operations of 32 and 64 are here.
 
 #include "backend/cpu/kernels/tile_blocks.h"
 #include "backend/cpu/kernels/tile_configuration.h"
@@ -96,43 +97,59 @@ WEFT_PRODUCTS(UnsignedBytes, "tdpbuud")
 WEFT_PRODUCTS(PairsOfBFloat16, "tdpbf16ps")
 #undef WEFT_PRODUCTS
 
+/// 32 bytes along k.
 template <typename Products>
-void add_products(const char *a, const char *b, const TileBlock &block)
-{
-   for (uint32_t k = 0; k < block.depth; k++, a += block.a_step, b += block.b_step) {
-      load_tile<a_rows>(a, 32);
-      load_tile<b_groups>(b, 64);
-      Products::add();
+struct ShortSteps {
+   static void add(const char *a, const char *b, const TileBlock &block)
+   {
+      for (uint32_t k = 0; k < block.depth; k++, a += block.a_step, b += block.b_step) {
+         load_tile<a_rows>(a, 32);
+         load_tile<b_groups>(b, 64);
+         Products::add();
+      }
    }
-}
+};
+
+/// 64 bytes along k.
+template <typename Products>
+struct LongSteps {
+   static void add(const char *a, const char *b, const TileBlock &block)
+   {
+      for (uint32_t k = 0; k < block.depth; k++, a += block.a_step, b += block.b_step) {
+         load_tile<a_long_rows>(a, 64);
+         load_tile<b_long_groups>(b, 64);
+         Products::template add<a_long_rows, b_long_groups>();
+      }
+   }
+};
 
 /// TileMulAdd of sums of 32 bits that begin with C.
-template <typename Products>
+template <typename Steps>
 void muladd(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
 {
    for_each_sum<1>(d, a, b, c, *block,
                    [&](auto, char *d, const char *a, const char *b, const char *c) {
                       load_tile<sums>(c, 64);
-                      add_products<Products>(a, b, *block);
+                      Steps::add(a, b, *block);
                       store_tile<sums>(d, 64);
                    });
 }
 
 /// The products of a sum without C.
-template <typename Products>
+template <typename Steps>
 void multiply(void *sums_of_products, const char *a, const char *b, const TileBlock &block)
 {
    clear_sums();
-   add_products<Products>(a, b, block);
+   Steps::add(a, b, block);
    store_tile<sums>(sums_of_products, 64);
 }
 
-template <typename Products, Accumulation Mode>
+template <typename Steps, Accumulation Mode>
 void muladd_saturating(void *d, const void *a, const void *b, const void *c)
 {
    alignas(64) char products[16][64];
-   multiply<Products>(products, static_cast<const char *>(a), static_cast<const char *>(b),
-                      TileBlock());
+   multiply<Steps>(products, static_cast<const char *>(a), static_cast<const char *>(b),
+                   TileBlock());
 #pragma GCC unroll 4
    for (int r = 0; r < 16; r++)
       Words<16>::store(static_cast<char *>(d) + 64 * r,
@@ -140,27 +157,34 @@ void muladd_saturating(void *d, const void *a, const void *b, const void *c)
                                            Words<16>::load(static_cast<const char *>(c) + 64 * r)));
 }
 
-/// 16 x 16 x 32.
-template <typename Products, Accumulation Mode>
+template <typename Steps, Accumulation Mode>
 TileMulAdd integer_kernel()
 {
    if constexpr (Mode == Accumulation::wrapping)
-      return muladd<Products>;
+      return muladd<Steps>;
    else
-      return add_one_by_one<muladd_saturating<Products, Mode>>;
+      return add_one_by_one<muladd_saturating<Steps, Mode>>;
 }
 
-template <typename Types>
+template <template <typename> typename Steps, typename Types>
 TileMulAdd integer_kernel()
 {
    if constexpr (Types::a_signed && Types::b_signed)
-      return integer_kernel<SignedBytes, Types::mode>();
+      return integer_kernel<Steps<SignedBytes>, Types::mode>();
    else if constexpr (Types::a_signed)
-      return integer_kernel<SignedByUnsignedBytes, Types::mode>();
+      return integer_kernel<Steps<SignedByUnsignedBytes>, Types::mode>();
    else if constexpr (Types::b_signed)
-      return integer_kernel<UnsignedBySignedBytes, Types::mode>();
+      return integer_kernel<Steps<UnsignedBySignedBytes>, Types::mode>();
    else
-      return integer_kernel<UnsignedBytes, Types::mode>();
+      return integer_kernel<Steps<UnsignedBytes>, Types::mode>();
+}
+
+template <template <typename> typename Steps, int K>
+TileProduct integer_product(const MatrixOperation &op)
+{
+   return with_integer_types(op, []<typename Types>(Types) {
+      return product<Gathered<16, K, 1>, Interleaved<K, 16, 1>>(integer_kernel<Steps, Types>());
+   });
 }
 
 /// TileMulAdd of 16 x 16 sums to which C is added at the end.
@@ -189,6 +213,16 @@ TileMulAdd find_add_to_products(const MatrixOperation &op)
                               : add_to_products<Multiply, Floats, Narrow>;
    return op.result == f32 ? add_to_products<Multiply, Narrow, Floats>
                            : add_to_products<Multiply, Narrow, Narrow>;
+}
+
+template <template <typename> typename Steps, int K>
+TileProduct bfloat16_product(const MatrixOperation &op)
+{
+   using Pairs = Steps<PairsOfBFloat16>;
+   constexpr ComponentType f32 = ComponentType::f32;
+   return product<Gathered<16, K, 2>, Interleaved<K, 16, 2>>(
+      op.c == f32 && op.result == f32 ? muladd<Pairs>
+                                      : find_add_to_products<multiply<Pairs>, BFloats>(op));
 }
 
 /// The parts of 16 halves, each in the upper bits of 32.
@@ -326,17 +360,14 @@ TileProduct find_tile_product_amx(const MatrixOperation &op)
       return op.m == m && op.n == n && op.k == k;
    };
    if (op.a == bf16 && op.b == bf16 && is(16, 16, 16))
-      return product<Gathered<16, 16, 2>, Interleaved<16, 16, 2>>(
-         op.c == f32 && op.result == f32
-            ? muladd<PairsOfBFloat16>
-            : find_add_to_products<multiply<PairsOfBFloat16>, BFloats>(op));
+      return bfloat16_product<ShortSteps, 16>(op);
+   if (op.a == bf16 && op.b == bf16 && is(16, 16, 32))
+      return bfloat16_product<LongSteps, 32>(op);
    if (op.a == f16 && op.b == f16 && is(16, 16, 16))
       return product<SplitRows, SplitGroups>(find_add_to_products<multiply_f16, Halves>(op));
-   if (!is(16, 16, 32))
-      return {};
-   return with_integer_types(op, []<typename Types>(Types) {
-      return product<Gathered<16, 32, 1>, Interleaved<32, 16, 1>>(integer_kernel<Types>());
-   });
+   if (is(16, 16, 64))
+      return integer_product<LongSteps, 64>(op);
+   return is(16, 16, 32) ? integer_product<ShortSteps, 32>(op) : TileProduct();
 }
 
 } // namespace weft::cpu

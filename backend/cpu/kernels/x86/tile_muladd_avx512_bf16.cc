@@ -65,7 +65,7 @@ TileProduct find_tile_product_avx512_bf16(const MatrixOperation &op)
    using enum ComponentType;
    if (op.a != bf16 || op.b != bf16)
       return {};
-   return with_widened_shape(op, [&]<typename Shape>(Shape) {
+   return with_bfloat16_shape(op, [&]<typename Shape>(Shape) {
       return product<Gathered<Shape::M, Shape::K, 2>, Interleaved<Shape::K, Shape::N, 2>>(
          find_muladd<Shape>(op.c, op.result));
    });

@@ -204,11 +204,16 @@ TileProduct find_float8_product(const MatrixOperation &op)
    return widened_product<Registers, Shape, A, B, Half>(op);
 }
 
-/// The types of tile_operations(), with the shapes of with_widened_shape().
+/// The types of tile_operations(), with the shapes of with_widened_shape() and
+/// with_bfloat16_shape().
 template <typename Registers>
 TileProduct find_widened_product(const MatrixOperation &op)
 {
    using enum ComponentType;
+   if (op.a == bf16)
+      return with_bfloat16_shape(op, [&]<typename Shape>(Shape) {
+         return widened_product<Registers, Shape, BFloat16, BFloat16, BFloat16>(op);
+      });
    // Wrapping sums have either sign, saturating sums the sign of their factors.
    const bool is_byte = op.c == s8 || op.c == u8, is_short = op.c == s16 || op.c == u16;
    return with_widened_shape(op, [&]<typename Shape>(Shape) -> TileProduct {
@@ -219,8 +224,6 @@ TileProduct find_widened_product(const MatrixOperation &op)
          return op.b == e4m3 ? find_float8_product<Registers, Shape, E5m2, E4m3>(op)
                              : find_float8_product<Registers, Shape, E5m2, E5m2>(op);
       switch (op.a) {
-      case bf16:
-         return widened_product<Registers, Shape, BFloat16, BFloat16, BFloat16>(op);
       case s8:
          return is_byte ? integer_product<Shape, signed char, signed char>(op.saturating)
                         : TileProduct();

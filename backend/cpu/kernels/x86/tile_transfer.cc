@@ -78,6 +78,13 @@ void *find(const TileTransfer &t)
                                           : find<TileOrder::column_major, Rows, Cols>(t);
 }
 
+template <int Rows, int Cols>
+void *find_bytes(const TileTransfer &t)
+{
+   return t.order == TileOrder::row_major ? find<Tile<TileOrder::row_major, Rows, Cols, 1>>(t)
+                                          : find<Tile<TileOrder::column_major, Rows, Cols, 1>>(t);
+}
+
 } // namespace
 
 void *find_tile_transfer_avx2(const TileTransfer &t)
@@ -99,6 +106,10 @@ void *find_tile_transfer_avx2(const TileTransfer &t)
       return find<16, 32>(t);
    if (is(32, 16))
       return find<32, 16>(t);
+   if (t.bytes == 1 && is(16, 64))
+      return find_bytes<16, 64>(t);
+   if (t.bytes == 1 && is(64, 16))
+      return find_bytes<64, 16>(t);
    return nullptr;
 }
 
