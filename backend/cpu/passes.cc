@@ -9,6 +9,7 @@
 #include "backend/cpu/codegen/passes/opt_uniform_branches.h"
 #include "backend/cpu/codegen/passes/split_overlapping_loads.h"
 #include "backend/cpu/codegen/passes/validate_final_form.h"
+#include "backend/cpu/codegen/products/opt_product_depth.h"
 #include "backend/cpu/codegen/products/opt_product_order.h"
 #include "backend/cpu/codegen/products/pack_factors.h"
 #include "backend/cpu/specialize/specialize_branches.h"
@@ -161,6 +162,9 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
       may_share ? limits::shared_bytes - std::min(limits::shared_bytes, run.nir->info.shared_size)
                 : 0;
    RUN(run, opt_product_order, W, room);
+   /* Must come after each load has a tile of its own. The tiles that it replaces are dead. */
+   if (RUN(run, opt_product_depth, W))
+      RUN(run, nir_remove_dead_variables, nir_var_mem_shared, nullptr);
 
    /* Lowers the remaining variables: arrays with dynamic indices, and tiles. */
    RUN(run, nir_remove_dead_variables, nir_var_function_temp, nullptr);
