@@ -57,6 +57,25 @@ TEST_F(ImageTransferTest, PartsOfBuffers)
       ASSERT_EQ(word, 0u);
 }
 
+/// The rows of the image touch, the rows of the buffer do not.
+TEST_F(ImageTransferTest, RowsApart)
+{
+   const TestImage image = make_image({.extent = {16, 8, 1}});
+   TestBuffer from = make_random_buffer(20 * 8 * 4), after = make_buffer(16 * 8 * 4);
+   const VkBufferImageCopy copy = {
+      .bufferRowLength = 20,
+      .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+      .imageExtent = {16, 8, 1},
+   };
+   fill(image, after);
+   VkCommandBuffer cmd = begin();
+   vkCmdCopyBufferToImage(cmd, from.handle, image.handle, VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
+   run(cmd);
+   read_back(image, after);
+   for (uint32_t i = 0; i < 16 * 8; ++i)
+      ASSERT_EQ(after.as()[i], from.as()[i / 16 * 20 + i % 16]) << i;
+}
+
 TEST_F(ImageTransferTest, LayersBecomeSlices)
 {
    const TestImage layers = make_image({.extent = {6, 5, 1}, .layers = 4}),
