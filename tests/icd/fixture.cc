@@ -4,6 +4,7 @@
 #include "tests/icd/fixture.h"
 
 #include "tests/e2e/glsl.h"
+#include "tests/vulkan/descriptor.h"
 #include "tests/vulkan/instance.h"
 #include "tests/vulkan/time_limits.h"
 
@@ -269,17 +270,8 @@ void IcdTest::write_buffer(VkDescriptorSet set, uint32_t binding, VkDescriptorTy
                            const TestBuffer &buffer, VkDeviceSize offset, VkDeviceSize range,
                            uint32_t element)
 {
-   const VkDescriptorBufferInfo info = {buffer.handle, offset, range};
-   const VkWriteDescriptorSet write = {
-      .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-      .dstSet = set,
-      .dstBinding = binding,
-      .dstArrayElement = element,
-      .descriptorCount = 1,
-      .descriptorType = type,
-      .pBufferInfo = &info,
-   };
-   vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
+   vulkan::write_descriptor(device, set, binding, type, {.buffer = {buffer.handle, offset, range}},
+                            element);
 }
 
 VkPipelineLayout IcdTest::make_layout(const PipelineRecipe &recipe)

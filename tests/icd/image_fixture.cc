@@ -3,6 +3,8 @@
 
 #include "tests/icd/image_fixture.h"
 
+#include "tests/vulkan/descriptor.h"
+
 #include <algorithm>
 
 namespace weft::icd_test {
@@ -79,17 +81,8 @@ VkImageView ImageTest::make_image_view(const TestImage &image, VkImageViewType t
 void ImageTest::write_image(VkDescriptorSet set, uint32_t binding, VkImageView view,
                             uint32_t element)
 {
-   const VkDescriptorImageInfo info = {VK_NULL_HANDLE, view, VK_IMAGE_LAYOUT_GENERAL};
-   const VkWriteDescriptorSet write = {
-      .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-      .dstSet = set,
-      .dstBinding = binding,
-      .dstArrayElement = element,
-      .descriptorCount = 1,
-      .descriptorType = storage_image,
-      .pImageInfo = &info,
-   };
-   vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
+   vulkan::write_descriptor(device, set, binding, storage_image,
+                            {.image = {VK_NULL_HANDLE, view, VK_IMAGE_LAYOUT_GENERAL}}, element);
 }
 
 VkBufferImageCopy ImageTest::whole_level(const TestImage &image, uint32_t level) const

@@ -6,6 +6,7 @@
 
 #include "tests/e2e/glsl.h"
 #include "tests/icd/sampling_fixture.h"
+#include "tests/vulkan/descriptor.h"
 
 #include <span>
 #include <string>
@@ -69,11 +70,7 @@ bool is_buffer(VkDescriptorType type)
 class MutableDescriptorTest : public SamplingTest {
 protected:
    /// A resource for each type of descriptor.
-   struct Resource {
-      VkDescriptorBufferInfo buffer;
-      VkBufferView texels;
-      VkDescriptorImageInfo image;
-   };
+   using Resource = vulkan::Descriptor;
 
    /// Its parts have the same number. A combined image has it in the border, and 0 in the texel.
    Resource make_resource(VkDescriptorType type, float number)
@@ -97,9 +94,11 @@ protected:
       VkSampler sampler;
       EXPECT_VK(vkCreateSampler(device, &info, nullptr, &sampler));
       clean_up.push_back([this, sampler] { vkDestroySampler(device, sampler, nullptr); });
-      return {{buffer.handle, 0, VK_WHOLE_SIZE},
-              make_view(buffer, VK_FORMAT_R32_SFLOAT),
-              {sampler, make_one_texel(is_combined ? 0 : number), VK_IMAGE_LAYOUT_GENERAL}};
+      return {
+         .image = {sampler, make_one_texel(is_combined ? 0 : number), VK_IMAGE_LAYOUT_GENERAL},
+         .buffer = {buffer.handle, 0, VK_WHOLE_SIZE},
+         .texels = make_view(buffer, VK_FORMAT_R32_SFLOAT),
+      };
    }
 
    VkImageView make_one_texel(float number)
@@ -114,18 +113,7 @@ protected:
    void write(VkDescriptorSet set, uint32_t binding, uint32_t element, VkDescriptorType type,
               const Resource &resource)
    {
-      const VkWriteDescriptorSet write = {
-         .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-         .dstSet = set,
-         .dstBinding = binding,
-         .dstArrayElement = element,
-         .descriptorCount = 1,
-         .descriptorType = type,
-         .pImageInfo = &resource.image,
-         .pBufferInfo = &resource.buffer,
-         .pTexelBufferView = &resource.texels,
-      };
-      vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
+      vulkan::write_descriptor(device, set, binding, type, resource, element);
    }
 
    /// The same through a template.

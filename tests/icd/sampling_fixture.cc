@@ -3,6 +3,8 @@
 
 #include "tests/icd/sampling_fixture.h"
 
+#include "tests/vulkan/descriptor.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -375,17 +377,8 @@ void SamplingTest::make_gradients(const SampledKind &kind, const oracle::Sampled
 void SamplingTest::write_sampled(VkDescriptorSet set, uint32_t binding, VkDescriptorType type,
                                  VkImageView view, VkSampler sampler, uint32_t element)
 {
-   const VkDescriptorImageInfo info = {sampler, view, VK_IMAGE_LAYOUT_GENERAL};
-   const VkWriteDescriptorSet write = {
-      .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-      .dstSet = set,
-      .dstBinding = binding,
-      .dstArrayElement = element,
-      .descriptorCount = 1,
-      .descriptorType = type,
-      .pImageInfo = &info,
-   };
-   vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
+   vulkan::write_descriptor(device, set, binding, type,
+                            {.image = {sampler, view, VK_IMAGE_LAYOUT_GENERAL}}, element);
 }
 
 void SamplingTest::check(const SampledKind &kind, const SampledFunction &function,

@@ -3,6 +3,8 @@
 
 #include "tests/icd/texel_fixture.h"
 
+#include "tests/vulkan/descriptor.h"
+
 #include <cstring>
 
 namespace weft::icd_test {
@@ -154,16 +156,7 @@ VkBufferView TexelTest::make_view(const TestBuffer &buffer, VkFormat format, VkD
 void TexelTest::write_texels(VkDescriptorSet set, uint32_t binding, VkDescriptorType type,
                              VkBufferView view, uint32_t element)
 {
-   const VkWriteDescriptorSet write = {
-      .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-      .dstSet = set,
-      .dstBinding = binding,
-      .dstArrayElement = element,
-      .descriptorCount = 1,
-      .descriptorType = type,
-      .pTexelBufferView = &view,
-   };
-   vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
+   vulkan::write_descriptor(device, set, binding, type, {.texels = view}, element);
 }
 
 TexelTest::Program TexelTest::make_program(const std::string &glsl, VkDescriptorType texels,
