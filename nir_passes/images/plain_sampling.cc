@@ -10,6 +10,8 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -189,25 +191,48 @@ nir_def *corner_offset(nir_builder *b, const PlainPlace &place, unsigned corner,
    return offset;
 }
 
-nir_def *filter_texels(nir_builder *b, const SampledImage &image, const PlainPlace &place,
-                       enum pipe_format pipe_format)
+/// The mean by weights. Texels without weight have no part in it, even if they are infinite.
+nir_def *weigh(nir_builder *b, const PlainPlace &place, std::span<nir_def *const> texels)
 {
-   const TexelFormat format = *texel_format(pipe_format);
    nir_def *sum = nir_imm_zero(b, 4, 32);
-   for (unsigned corner = 0; corner < 1u << place.neighbours.size(); ++corner) {
+   for (unsigned corner = 0; corner < texels.size(); ++corner) {
       nir_def *weight = nir_imm_float(b, 1);
       for (unsigned d = 0; d < place.neighbours.size(); ++d) {
          nir_def *fraction = place.neighbours[d].fraction;
          weight = nir_fmul(b, weight, corner >> d & 1 ? fraction : nir_fsub_imm(b, 1, fraction));
       }
-      nir_def *color = load_plain_texel(b, image.descriptor, pipe_format,
-                                        corner_offset(b, place, corner, format.texel_bytes));
-      nir_def *after = nir_ffma(b, color, nir_replicate(b, weight, 4), sum);
-      /* Texels without weight have no part in the result, even if they are infinite. */
-      const bool may_be_infinite = format.numbers == TexelNumbers::floating;
-      sum = may_be_infinite ? nir_bcsel(b, nir_fgt_imm(b, weight, 0), after, sum) : after;
+      nir_def *after = nir_ffma(b, texels[corner], nir_replicate(b, weight, 4), sum);
+      sum = nir_bcsel(b, nir_fgt_imm(b, weight, 0), after, sum);
    }
    return sum;
+}
+
+/// The mean by one dimension after the other. Rounding does not move it out of the texels' range:
+/// with a fraction of at most 1 - 2^-24, a + fraction * (b - a) rounds to a number up to b.
+nir_def *interpolate(nir_builder *b, const PlainPlace &place, std::vector<nir_def *> texels)
+{
+   for (const auto &neighbour : place.neighbours) {
+      nir_def *fraction = nir_replicate(b, neighbour.fraction, 4);
+      for (size_t i = 0; i < texels.size() / 2; ++i) {
+         nir_def *first = texels[2 * i], *second = texels[2 * i + 1];
+         texels[i] = nir_ffma(b, fraction, nir_fsub(b, second, first), first);
+      }
+      texels.resize(texels.size() / 2);
+   }
+   return texels[0];
+}
+
+nir_def *filter_texels(nir_builder *b, const SampledImage &image, const PlainPlace &place,
+                       enum pipe_format pipe_format)
+{
+   const TexelFormat format = *texel_format(pipe_format);
+   std::vector<nir_def *> texels;
+   for (unsigned corner = 0; corner < 1u << place.neighbours.size(); ++corner) {
+      texels.push_back(load_plain_texel(b, image.descriptor, pipe_format,
+                                        corner_offset(b, place, corner, format.texel_bytes)));
+   }
+   const bool may_be_infinite = format.numbers == TexelNumbers::floating;
+   return may_be_infinite ? weigh(b, place, texels) : interpolate(b, place, std::move(texels));
 }
 
 } // namespace

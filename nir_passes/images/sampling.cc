@@ -63,7 +63,7 @@ public:
          add_levels(nir_imm_float(b, 1));
       }
       nir_def *color = nir_load_var(b, sum);
-      return lookup.gathered ? color : reads.swizzle(color);
+      return lookup.gathered ? color : reads.swizzle(is_float ? without_excess(color) : color);
    }
 
 private:
@@ -400,6 +400,20 @@ private:
                     : is_float      ? reduce(before, color, weight)
                                     : color,
                     0xf);
+   }
+
+   /// Weights are rounded, so their sum may exceed 1. Means of normalized numbers and of comparisons
+   /// may not.
+   nir_def *without_excess(nir_def *color)
+   {
+      nir_def *limit = nir_imm_float(b, 1);
+      if (lookup.comparator)
+         return nir_fmin(b, color, limit);
+      nir_def *numbers = byte_of(b, reads.format[0], offsetof(TexelFormat, numbers));
+      nir_def *is_normalized =
+         nir_ior(b, nir_ieq_imm(b, numbers, unsigned(TexelNumbers::normalized)),
+                 nir_ieq_imm(b, numbers, unsigned(TexelNumbers::srgb)));
+      return nir_bcsel(b, is_normalized, clamp(color, nir_fneg(b, limit), limit), color);
    }
 
    /// The texels of a gather, in order: (0, 1), (1, 1), (1, 0), (0, 0).

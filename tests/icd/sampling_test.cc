@@ -222,4 +222,47 @@ TEST_F(SamplingTest, TexelsWithoutWeight)
    }
 }
 
+/// Means of normalized numbers stay in their range, although weights are rounded: in code for the
+/// usual samplers (repeat) and in code for all (mirror).
+TEST_F(SamplingTest, MeansOfNormalizedNumbersAreAtMostOne)
+{
+   const TestImage image = make_image(
+      {.format = VK_FORMAT_R8_UNORM, .extent = {4, 4, 1}, .usage = VK_IMAGE_USAGE_SAMPLED_BIT});
+   const std::vector<uint8_t> texels(16, 255);
+   fill(image, make_buffer(16, texels.data()));
+   const VkImageView view = make_image_view(image, VK_IMAGE_VIEW_TYPE_2D);
+   PipelineRecipe recipe;
+   recipe.sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER),
+                                   binding(1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
+   VkPipelineLayout layout = make_layout(recipe);
+   VkPipeline pipeline = make_pipeline(R"(
+      layout(local_size_x = 64) in;
+      layout(binding = 0) uniform sampler2D image;
+      layout(binding = 1) buffer Out { vec2 results[4096]; };
+      void main()
+      {
+         uint i = gl_GlobalInvocationID.x;
+         vec2 at = vec2(i % 64, i / 64) * 0.0371 + 0.0123;
+         results[i] = textureLod(image, at, 0).xw;
+      })",
+                                       recipe, layout);
+   for (const oracle::Wrap wrap : {oracle::Wrap::repeat, oracle::Wrap::mirror}) {
+      const oracle::SamplerState state = {.magnified_linear = true, .wrap = {wrap, wrap, wrap}};
+      VkDescriptorSet set = make_set(recipe.sets[0]);
+      write_sampled(set, 0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, view,
+                    make_sampler(state, VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK));
+      TestBuffer out = make_buffer(4096 * 8);
+      write_buffer(set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, out);
+      VkCommandBuffer cmd = begin();
+      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+      vkCmdDispatch(cmd, 64, 1, 1);
+      run(cmd);
+      for (const float result : out.as<float>()) {
+         ASSERT_LE(result, 1.0f) << int(wrap);
+         ASSERT_GE(result, 1.0f - 0x1p-20f) << int(wrap);
+      }
+   }
+}
+
 } // namespace weft::icd_test
