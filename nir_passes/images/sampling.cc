@@ -402,7 +402,7 @@ private:
                     0xf);
    }
 
-   /// Weights are rounded, so their sum may exceed 1. Means of normalized numbers and of comparisons
+   /// Weights are rounded, so their sum may exceed 1. Means of normalized numbers and comparisons
    /// may not.
    nir_def *without_excess(nir_def *color)
    {

@@ -25,14 +25,8 @@ struct Limit {
 /// The limits whose value is a number.
 std::vector<Limit> limits_of(const VkPhysicalDeviceLimits &l)
 {
-#define MIN(member, value)                                                                         \
-   {                                                                                               \
-#member, double(l.member), Bound::at_least, double(value)                                    \
-   }
-#define MAX(member, value)                                                                         \
-   {                                                                                               \
-#member, double(l.member), Bound::at_most, double(value)                                     \
-   }
+#define MIN(member, value) {#member, double(l.member), Bound::at_least, double(value)}
+#define MAX(member, value) {#member, double(l.member), Bound::at_most, double(value)}
    return {
       MIN(maxImageDimension1D, 8192),
       MIN(maxImageDimension2D, 8192),
@@ -191,7 +185,7 @@ TEST_F(LimitTest, FeaturesOfVulkan14)
 #define FEATURE(set, member)                                                                       \
    std::pair<const char *, VkBool32>                                                               \
    {                                                                                               \
-#member, (set).member                                                                        \
+      #member, (set).member                                                                        \
    }
    for (const auto &[name, value] : {FEATURE(f, fullDrawIndexUint32),
                                      FEATURE(f, imageCubeArray),

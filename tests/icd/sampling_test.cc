@@ -238,20 +238,26 @@ TEST_F(SamplingTest, MeansOfNormalizedNumbersAreAtMostOne)
    VkPipeline pipeline = make_pipeline(R"(
       layout(local_size_x = 64) in;
       layout(binding = 0) uniform sampler2D image;
-      layout(binding = 1) buffer Out { vec2 results[4096]; };
+      layout(binding = 1) buffer Out { vec4 results[4096]; };
       void main()
       {
-         uint i = gl_GlobalInvocationID.x;
-         vec2 at = vec2(i % 64, i / 64) * 0.0371 + 0.0123;
-         results[i] = textureLod(image, at, 0).xw;
+         vec2 least = vec2(1), largest = vec2(0);
+         for (uint i = 1; i <= 64; i++) {
+            uint number = gl_GlobalInvocationID.x * 64 + i;
+            vec2 at = vec2(float(number) * 4.5e-6, float(bitfieldReverse(number)) * 3.7e-10);
+            vec2 result = textureLod(image, at, 0).xw;
+            least = min(least, result), largest = max(largest, result);
+         }
+         results[gl_GlobalInvocationID.x] = vec4(least, largest);
       })",
                                        recipe, layout);
    for (const oracle::Wrap wrap : {oracle::Wrap::repeat, oracle::Wrap::mirror}) {
-      const oracle::SamplerState state = {.magnified_linear = true, .wrap = {wrap, wrap, wrap}};
+      const oracle::SamplerState state = {
+         .magnified_linear = true, .minified_linear = true, .wrap = {wrap, wrap, wrap}};
       VkDescriptorSet set = make_set(recipe.sets[0]);
       write_sampled(set, 0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, view,
                     make_sampler(state, VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK));
-      TestBuffer out = make_buffer(4096 * 8);
+      TestBuffer out = make_buffer(4096 * 16);
       write_buffer(set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, out);
       VkCommandBuffer cmd = begin();
       vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
