@@ -14,6 +14,7 @@
 #include "vk_util.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace weft {
@@ -58,7 +59,7 @@ public:
    VkDescriptorType type() const { return binding->type; }
 
    /// Null if the descriptor's sampler is written with it.
-   const SamplerDescriptor *immutable_sampler() const
+   const ImmutableSampler *immutable_sampler() const
    {
       return binding->sampler == no_sampler ? nullptr
                                             : &storage.layout->samplers[binding->sampler + element];
@@ -106,10 +107,15 @@ SampledImageDescriptor image_of(const VkDescriptorImageInfo &info)
 
 SamplerDescriptor sampler_of(const Cursor &cursor, const VkDescriptorImageInfo &info)
 {
-   if (const SamplerDescriptor *immutable = cursor.immutable_sampler())
-      return *immutable;
+   if (const ImmutableSampler *immutable = cursor.immutable_sampler())
+      return immutable->sampler;
    VK_FROM_HANDLE(Sampler, sampler, info.sampler);
    return sampler ? sampler->descriptor : SamplerDescriptor{};
+}
+
+bool is_converted(const Cursor &cursor)
+{
+   return cursor.size() == sizeof(ConvertedDescriptor);
 }
 
 /// Writes the sampler of a descriptor, at its end.
@@ -119,9 +125,28 @@ void write_sampler(const Cursor &cursor, const SamplerDescriptor &sampler)
           sizeof(sampler));
 }
 
+/// The same, with a conversion if the descriptor has one.
+void write_sampler(const Cursor &cursor, const ImmutableSampler &sampler)
+{
+   if (!is_converted(cursor))
+      return write_sampler(cursor, sampler.sampler);
+   memcpy(static_cast<uint8_t *>(cursor.descriptor()) + offsetof(ConvertedDescriptor, conversion),
+          &sampler, sizeof(sampler));
+}
+
+/// The sampler is in the descriptor since the set was made.
+void write_planes(const Cursor &cursor, const VkDescriptorImageInfo &info)
+{
+   VK_FROM_HANDLE(ImageView, view, info.imageView);
+   const ConvertedImageDescriptor descriptor = view ? view->converted : ConvertedImageDescriptor{};
+   memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
+}
+
 void write_descriptor(const Cursor &cursor, VkDescriptorType type,
                       const VkDescriptorImageInfo &info)
 {
+   if (type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER && is_converted(cursor))
+      return write_planes(cursor, info);
    switch (type) {
    case VK_DESCRIPTOR_TYPE_SAMPLER:
       write_sampler(cursor, sampler_of(cursor, info));
@@ -190,7 +215,7 @@ void copy_descriptors(const VkCopyDescriptorSet &copy)
    Cursor to(dst->storage, copy.dstBinding, copy.dstArrayElement);
    for (uint32_t i = 0; i < copy.descriptorCount && from.valid() && to.valid(); i++) {
       copy_descriptor(from, to);
-      if (const SamplerDescriptor *sampler = to.immutable_sampler())
+      if (const ImmutableSampler *sampler = to.immutable_sampler())
          write_sampler(to, *sampler);
       from.next();
       to.next();

@@ -122,9 +122,28 @@ uint32_t add_samplers(DescriptorSetLayout *layout, const VkDescriptorSetLayoutBi
    const uint32_t first = layout->sampler_count;
    for (uint32_t i = 0; i < b.descriptorCount; i++) {
       VK_FROM_HANDLE(Sampler, sampler, b.pImmutableSamplers[i]);
-      layout->samplers[layout->sampler_count++] = sampler->descriptor;
+      layout->samplers[layout->sampler_count++] = {sampler->conversion, sampler->descriptor};
    }
    return first;
+}
+
+/// The samplers with a conversion; images of their binding have several planes.
+uint32_t count_conversions(const VkDescriptorSetLayoutBinding &b)
+{
+   if (!has_immutable_samplers(b) || b.descriptorType == VK_DESCRIPTOR_TYPE_SAMPLER)
+      return 0;
+   return uint32_t(std::count_if(b.pImmutableSamplers, b.pImmutableSamplers + b.descriptorCount,
+                                 [](VkSampler handle) {
+                                    VK_FROM_HANDLE(Sampler, sampler, handle);
+                                    return sampler->vk.ycbcr_conversion != nullptr;
+                                 }));
+}
+
+/// An array has conversions for all elements or for none.
+bool is_mixed(const VkDescriptorSetLayoutBinding &b)
+{
+   const uint32_t count = count_conversions(b);
+   return count > 0 && count < b.descriptorCount;
 }
 
 /// Sets offsets and totals; the bindings must be sorted.
@@ -152,14 +171,14 @@ weft_CreateDescriptorSetLayout(VkDevice _device, const VkDescriptorSetLayoutCrea
    // their memory.
    const size_t binding_bytes = pCreateInfo->bindingCount * sizeof(DescriptorBinding);
    const size_t size = sizeof(DescriptorSetLayout) + binding_bytes +
-                       count_immutable_samplers(*pCreateInfo) * sizeof(SamplerDescriptor);
+                       count_immutable_samplers(*pCreateInfo) * sizeof(ImmutableSampler);
    auto *layout =
       static_cast<DescriptorSetLayout *>(vk_descriptor_set_layout_zalloc(&device->vk, size));
    if (!layout)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
    layout->bindings = reinterpret_cast<DescriptorBinding *>(layout + 1);
    layout->samplers =
-      reinterpret_cast<SamplerDescriptor *>(layout->bindings + pCreateInfo->bindingCount);
+      reinterpret_cast<ImmutableSampler *>(layout->bindings + pCreateInfo->bindingCount);
 
    const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags_info =
       vk_find_struct_const(pCreateInfo->pNext, DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
@@ -174,7 +193,8 @@ weft_CreateDescriptorSetLayout(VkDevice _device, const VkDescriptorSetLayoutCrea
          .type = b.descriptorType,
          .flags = flags_info && flags_info->bindingCount > 0 ? flags_info->pBindingFlags[i] : 0,
          .count = b.descriptorCount,
-         .stride = descriptor_bytes(b.descriptorType, mutable_info, i),
+         .stride = count_conversions(b) > 0 ? uint32_t(sizeof(ConvertedDescriptor))
+                                            : descriptor_bytes(b.descriptorType, mutable_info, i),
          .sampler = add_samplers(layout, b),
       };
    }
@@ -186,7 +206,7 @@ weft_CreateDescriptorSetLayout(VkDevice _device, const VkDescriptorSetLayoutCrea
    mesa_blake3 hash;
    _mesa_blake3_init(&hash);
    _mesa_blake3_update(&hash, layout->bindings, layout->binding_count * sizeof(DescriptorBinding));
-   _mesa_blake3_update(&hash, layout->samplers, layout->sampler_count * sizeof(SamplerDescriptor));
+   _mesa_blake3_update(&hash, layout->samplers, layout->sampler_count * sizeof(ImmutableSampler));
    _mesa_blake3_final(&hash, layout->vk.blake3);
 
    *pSetLayout = DescriptorSetLayout_to_handle(layout);
@@ -212,7 +232,7 @@ VKAPI_ATTR void VKAPI_CALL weft_GetDescriptorSetLayoutSupport(
          continue;
       if (is_dynamic(b.descriptorType))
          dynamic += b.descriptorCount;
-      else if (descriptor_bytes(b.descriptorType, mutable_info, i) == 0)
+      else if (is_mixed(b) || descriptor_bytes(b.descriptorType, mutable_info, i) == 0)
          known_kinds = false;
       else if (b.descriptorType == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
          descriptors += DIV_ROUND_UP(uint64_t(b.descriptorCount), sizeof(cpu::BufferDescriptor));

@@ -19,6 +19,7 @@
 #include "vk_descriptor_set_layout.h"
 
 #include "backend/cpu/abi.h"
+#include "icd/sampler.h"
 #include "nir_passes/images/texel_descriptor.h"
 
 #include <cstdint>
@@ -47,7 +48,7 @@ struct DescriptorSetLayout {
    uint32_t dynamic_count;      ///< dynamic buffers
    uint32_t sampler_count;      ///< immutable samplers
    DescriptorBinding *bindings; ///< sorted by number, without empty ones
-   SamplerDescriptor *samplers; ///< the immutable ones
+   ImmutableSampler *samplers;
 
    const DescriptorBinding *find(uint32_t number) const;
    /// The size of a set whose last binding has `variable_count` elements, if these are descriptors.

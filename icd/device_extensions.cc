@@ -27,6 +27,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_maintenance2 = true;
    e->KHR_maintenance3 = true;
    e->KHR_relaxed_block_layout = true;
+   e->KHR_sampler_ycbcr_conversion = true;
    e->KHR_storage_buffer_storage_class = true;
    e->KHR_variable_pointers = true;
 

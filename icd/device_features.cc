@@ -50,6 +50,7 @@ void get_shader_features(vk_features *f)
    f->textureCompressionBC = true;
    f->samplerMirrorClampToEdge = true;
    f->samplerAnisotropy = true;
+   f->samplerYcbcrConversion = true;
    f->samplerFilterMinmax = true;
    f->customBorderColors = true;
    f->customBorderColorWithoutFormat = true;

@@ -5,6 +5,7 @@
 #include "icd/graphics_queue.h"
 #include "icd/image.h"
 #include "icd/physical_device.h"
+#include "icd/planes.h"
 #include "icd/settings.h"
 #include "icd/shader_object.h"
 
@@ -324,7 +325,7 @@ void get_device_properties(uint64_t heap_size, vk_properties *p)
    get_absent_limits(p);
 
    get_graphics_limits(p);
-   p->maxCombinedImageSamplerDescriptorCount = 1;
+   p->maxCombinedImageSamplerDescriptorCount = converted_descriptors;
    p->maxCommandBufferNestingLevel = UINT32_MAX;
    p->discreteQueuePriorities = 2;
    p->timestampComputeAndGraphics = true;

@@ -6,6 +6,7 @@
 
 #include "icd/buffer_view.h"
 #include "icd/image.h"
+#include "icd/planes.h"
 #include "icd/resource_memory.h"
 #include "icd/settings.h"
 #include "nir_passes/images/texel_format.h"
@@ -55,8 +56,18 @@ VkFormatFeatureFlags2 buffer_features(VkFormat format)
    return features;
 }
 
+/// Chromas are reconstructed implicitly, at both locations.
+constexpr VkFormatFeatureFlags2 planar_features =
+   transfers | VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT |
+   VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_FILTER_LINEAR_BIT |
+   VK_FORMAT_FEATURE_2_COSITED_CHROMA_SAMPLES_BIT |
+   VK_FORMAT_FEATURE_2_MIDPOINT_CHROMA_SAMPLES_BIT |
+   VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_YCBCR_CONVERSION_LINEAR_FILTER_BIT;
+
 VkFormatFeatureFlags2 image_features(VkFormat format)
 {
+   if (planes_of(format))
+      return planar_features;
    const std::optional<TexelFormat> texels = plane_format(format, vk_format_aspects(format));
    if (!texels)
       return 0;
@@ -116,7 +127,8 @@ VkFormatFeatureFlags2 blit_features(VkFormatFeatureFlags2 features)
 FormatFeatures format_features(VkFormat format)
 {
    const VkFormatFeatureFlags2 image = image_features(format) | attachment_features(format);
-   return {image | blit_features(image), buffer_features(format)};
+   const VkFormatFeatureFlags2 blits = planes_of(format) ? 0 : blit_features(image);
+   return {image | blits, buffer_features(format)};
 }
 
 /// The usages that a format has only with the feature.
@@ -153,6 +165,8 @@ bool is_supported(const VkPhysicalDeviceImageFormatInfo2 &info)
    const VkImageCreateFlags flags =
       image_flags | (is_compressed ? VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT : 0);
    if (is_compressed && info.type == VK_IMAGE_TYPE_1D)
+      return false;
+   if (planes_of(info.format) && info.type != VK_IMAGE_TYPE_2D)
       return false;
    return features != 0 &&
           may_be_used(VK_IMAGE_USAGE_STORAGE_BIT, VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT) &&
@@ -196,11 +210,12 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceImageFormatProperties2(
    const VkExternalMemoryProperties memory = external_memory_properties(handle);
    if (!is_supported(*pInfo) || (handle && !memory.externalMemoryFeatures))
       return vk_error(pdev, VK_ERROR_FORMAT_NOT_SUPPORTED);
-   pImageFormatProperties->imageFormatProperties = image_limits(pInfo->type);
+   pImageFormatProperties->imageFormatProperties = image_limits(pInfo->format, pInfo->type);
    VkSamplerYcbcrConversionImageFormatProperties *conversion = vk_find_struct(
       pImageFormatProperties->pNext, SAMPLER_YCBCR_CONVERSION_IMAGE_FORMAT_PROPERTIES);
    if (conversion)
-      conversion->combinedImageSamplerDescriptorCount = 1;
+      conversion->combinedImageSamplerDescriptorCount =
+         planes_of(pInfo->format) ? converted_descriptors : 1;
    VkExternalImageFormatProperties *external =
       vk_find_struct(pImageFormatProperties->pNext, EXTERNAL_IMAGE_FORMAT_PROPERTIES);
    if (external)

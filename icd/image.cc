@@ -21,6 +21,45 @@
 
 namespace weft {
 
+namespace {
+
+/// Planes have one level and one layer.
+ImageLayout lay_out_planes(const vk_image &image, const vk_format_ycbcr_info &info)
+{
+   ImageLayout layout = {};
+   layout.texel_side = 1;
+   uint64_t size = 0;
+   for (uint32_t i = 0; i < info.n_planes; i++) {
+      const VkFormat format = info.planes[i].format;
+      const uint32_t bytes = vk_format_get_blocksize(format),
+                     width = vk_format_get_plane_width(image.format, i, image.extent.width),
+                     height = vk_format_get_plane_height(image.format, i, image.extent.height);
+      const uint64_t row_pitch = uint64_t(width) * bytes;
+      (i == 0 ? layout.texel_bytes : layout.chroma_bytes) = bytes;
+      (i == 0 ? layout.levels[0] : layout.chromas[i - 1]) = {
+         .offset = size,
+         .row_pitch = row_pitch,
+         .slice_pitch = row_pitch * height,
+         .extent = {width, height, 1},
+         .slices = 1,
+      };
+      size += align64(row_pitch * height, memory_alignment);
+   }
+   if (size <= limits::buffer_range)
+      layout.size = size;
+   return layout;
+}
+
+/// Rows and columns of texels that share chromas are whole.
+bool has_whole_chromas(const VkImageCreateInfo &info)
+{
+   const auto &scales = planes_of(info.format)->planes[1].denominator_scales;
+   return info.imageType == VK_IMAGE_TYPE_2D && info.mipLevels == 1 && info.arrayLayers == 1 &&
+          info.extent.width % scales[0] == 0 && info.extent.height % scales[1] == 0;
+}
+
+} // namespace
+
 std::optional<TexelFormat> plane_format(VkFormat format, VkImageAspectFlags aspect)
 {
    if (aspect & VK_IMAGE_ASPECT_DEPTH_BIT)
@@ -31,6 +70,8 @@ std::optional<TexelFormat> plane_format(VkFormat format, VkImageAspectFlags aspe
 
 ImageLayout lay_out_image(const vk_image &image)
 {
+   if (const vk_format_ycbcr_info *planes = planes_of(image.format))
+      return lay_out_planes(image, *planes);
    ImageLayout layout = {};
    const std::optional<TexelFormat> format =
       plane_format(image.format, vk_format_aspects(image.format));
@@ -66,8 +107,17 @@ ImageLayout lay_out_image(const vk_image &image)
    return layout;
 }
 
-VkImageFormatProperties image_limits(VkImageType type)
+VkImageFormatProperties image_limits(VkFormat format, VkImageType type)
 {
+   if (planes_of(format)) {
+      return {
+         .maxExtent = {max_image_extent, max_image_extent, 1},
+         .maxMipLevels = 1,
+         .maxArrayLayers = 1,
+         .sampleCounts = VK_SAMPLE_COUNT_1_BIT,
+         .maxResourceSize = limits::buffer_range,
+      };
+   }
    const bool is_1d = type == VK_IMAGE_TYPE_1D, is_3d = type == VK_IMAGE_TYPE_3D;
    const uint32_t extent = is_3d ? max_image_depth : max_image_extent;
    return {
@@ -81,7 +131,9 @@ VkImageFormatProperties image_limits(VkImageType type)
 
 bool is_within_limits(const VkImageCreateInfo &info)
 {
-   const VkImageFormatProperties limits = image_limits(info.imageType);
+   if (planes_of(info.format) && !has_whole_chromas(info))
+      return false;
+   const VkImageFormatProperties limits = image_limits(info.format, info.imageType);
    const auto within = [](uint32_t count, uint32_t limit) { return count > 0 && count <= limit; };
    const VkExtent3D &extent = info.extent;
    const uint32_t largest = std::max({extent.width, extent.height, extent.depth});

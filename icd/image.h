@@ -5,6 +5,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include "icd/planes.h"
 #include "nir_passes/images/texel_format.h"
 
 #include "vk_image.h"
@@ -30,13 +31,15 @@ struct ImageLevel {
 };
 
 /// The memory of an image, with either tiling. A format of depths and stencils has a plane of
-/// stencils behind the depths.
+/// stencils behind the depths. Planes of luma and chromas (planes.h) follow each other.
 struct ImageLayout {
    uint32_t texel_side;  ///< texels of a block in each direction; 1 if it is a texel
    uint32_t texel_bytes; ///< or bytes of a block
    uint64_t size;        ///< 0 if the format or the size is not supported
    ImageLevel levels[max_image_levels];
    ImageLevel stencil_levels[max_image_levels]; ///< beside depths, else without slices
+   ImageLevel chromas[2];                       ///< planes 1 and 2 of an image of several planes
+   uint32_t chroma_bytes;                       ///< of a texel; 0 without these planes
 
    /// Whether the aspect is a plane of stencils beside depths.
    bool is_second_plane(VkImageAspectFlags aspect) const
@@ -45,6 +48,8 @@ struct ImageLayout {
    }
    const ImageLevel &level(uint32_t number, VkImageAspectFlags aspect) const
    {
+      if (const uint32_t plane = plane_number(aspect))
+         return chromas[plane - 1];
       return is_second_plane(aspect) ? stencil_levels[number] : levels[number];
    }
 };
@@ -54,8 +59,8 @@ ImageLayout lay_out_image(const vk_image &);
 /// The texels of an aspect; a stencil is the component R.
 std::optional<TexelFormat> plane_format(VkFormat, VkImageAspectFlags);
 
-/// The largest images of a type; whether an image keeps to them.
-VkImageFormatProperties image_limits(VkImageType);
+/// The largest images of a format and a type; whether an image keeps to them.
+VkImageFormatProperties image_limits(VkFormat, VkImageType);
 bool is_within_limits(const VkImageCreateInfo &);
 
 struct Image {
@@ -69,6 +74,8 @@ struct Image {
    }
    uint32_t texel_bytes(VkImageAspectFlags aspect) const
    {
+      if (plane_number(aspect))
+         return layout.chroma_bytes;
       return layout.is_second_plane(aspect) ? 1 : layout.texel_bytes;
    }
    uint8_t *slice(uint32_t level, uint32_t slice, VkImageAspectFlags aspect = 0) const;

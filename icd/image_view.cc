@@ -5,11 +5,15 @@
 
 #include "icd/device.h"
 #include "icd/image.h"
+#include "icd/planes.h"
 #include "weft_entrypoints.h"
 
 #include "util/format/u_formats.h"
 #include "vk_format.h"
 #include "vk_log.h"
+#include "vk_util.h"
+
+#include <utility>
 
 using namespace weft;
 
@@ -78,6 +82,64 @@ SampledImageDescriptor describe(const ImageView &view, const TexelFormat &format
    return descriptor;
 }
 
+/// A component of a plane, in place of R.
+SampledImageDescriptor describe_plane(const Image &image, uint32_t plane, uint8_t source)
+{
+   const VkImageAspectFlagBits aspects[] = {
+      VK_IMAGE_ASPECT_PLANE_0_BIT, VK_IMAGE_ASPECT_PLANE_1_BIT, VK_IMAGE_ASPECT_PLANE_2_BIT};
+   const ImageLevel &level = image.level(0, aspects[plane]);
+   const VkFormat format = planes_of(image.vk.format)->planes[plane].format;
+   SampledImageDescriptor descriptor = {};
+   descriptor.image = {
+      .address = uint64_t(uintptr_t(image.address + level.offset)),
+      .size = level.slice_pitch,
+      .format = *texel_format(vk_format_to_pipe_format(format)),
+      .width = level.extent.width,
+      .height = level.extent.height,
+      .slices = 1,
+      .row_pitch = uint32_t(level.row_pitch),
+      .slice_pitch = uint32_t(level.slice_pitch),
+      .levels = 1,
+      .swizzle = {source, PIPE_SWIZZLE_Y, PIPE_SWIZZLE_Z, PIPE_SWIZZLE_W},
+      .reserved = {},
+   };
+   return descriptor;
+}
+
+ConvertedImageDescriptor describe_planes(const Image &image, const vk_ycbcr_conversion_state &state)
+{
+   const vk_format_ycbcr_info &info = *planes_of(image.vk.format);
+   ConvertedImageDescriptor descriptor = {
+      .luma = describe_plane(image, 0, PIPE_SWIZZLE_X),
+      .blue = describe_plane(image, 1, PIPE_SWIZZLE_X),
+      .red = info.n_planes == 2 ? describe_plane(image, 1, PIPE_SWIZZLE_Y)
+                                : describe_plane(image, 2, PIPE_SWIZZLE_X),
+      .chroma_shift = {},
+      .reserved = {},
+   };
+   if (swaps_chromas(state))
+      std::swap(descriptor.blue, descriptor.red);
+   // Chromas beside the first of two texels are half a texel before their middle.
+   const uint32_t size[] = {image.vk.extent.width, image.vk.extent.height};
+   for (uint32_t d = 0; d < 2; d++) {
+      if (info.planes[1].denominator_scales[d] > 1 &&
+          state.chroma_offsets[d] == VK_CHROMA_LOCATION_COSITED_EVEN)
+         descriptor.chroma_shift[d] = 0.5f / float(size[d]);
+   }
+   return descriptor;
+}
+
+/// A view of all planes is sampled with a conversion only.
+void set_planes(ImageView *view, const Image &image, const VkImageViewCreateInfo &info)
+{
+   const auto *chained = vk_find_struct_const(info.pNext, SAMPLER_YCBCR_CONVERSION_INFO);
+   VK_FROM_HANDLE(vk_ycbcr_conversion, conversion,
+                  chained ? chained->conversion : VkSamplerYcbcrConversion(VK_NULL_HANDLE));
+   if (conversion)
+      view->converted = describe_planes(image, conversion->state);
+   view->descriptor = view->converted.luma;
+}
+
 } // namespace
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_CreateImageView(VkDevice _device,
@@ -94,6 +156,13 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateImageView(VkDevice _device,
       vk_image_view_create(&device->vk, false, pCreateInfo, pAllocator, sizeof(ImageView)));
    if (!view)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
+   if (planes_of(view->vk.view_format)) {
+      set_planes(view, *image, *pCreateInfo);
+      *pView = ImageView_to_handle(view);
+      return VK_SUCCESS;
+   }
+   if (plane_number(view->vk.aspects))
+      view->vk.extent = image->level(0, view->vk.aspects).extent;
    const std::optional<TexelFormat> format = plane_format(view->vk.view_format, view->vk.aspects);
    if (!format) {
       vk_image_view_destroy(&device->vk, pAllocator, &view->vk);

@@ -13,7 +13,8 @@ namespace weft {
 
 struct ImageView {
    vk_image_view vk;
-   SampledImageDescriptor descriptor; ///< storage images have its first part only
+   SampledImageDescriptor descriptor;  ///< storage images have its first part only
+   ConvertedImageDescriptor converted; ///< of a view of several planes
 };
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(ImageView, vk.base, VkImageView, VK_OBJECT_TYPE_IMAGE_VIEW)

@@ -4,6 +4,7 @@
 #include "icd/sampler.h"
 
 #include "icd/device.h"
+#include "icd/planes.h"
 #include "weft_entrypoints.h"
 
 #include "vk_log.h"
@@ -80,6 +81,8 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateSampler(VkDevice _device,
    if (!sampler)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
    sampler->descriptor = describe_sampler(sampler->vk, *pCreateInfo);
+   if (sampler->vk.ycbcr_conversion)
+      sampler->conversion = describe_conversion(sampler->vk.ycbcr_conversion->state);
    *pSampler = Sampler_to_handle(sampler);
    return VK_SUCCESS;
 }

@@ -9,11 +9,22 @@
 
 #include "nir_passes/images/texel_descriptor.h"
 
+#include <cstddef>
+
 namespace weft {
+
+/// The end of a ConvertedDescriptor; without a conversion, that of a CombinedDescriptor.
+struct ImmutableSampler {
+   ConversionDescriptor conversion;
+   SamplerDescriptor sampler;
+};
+static_assert(sizeof(ImmutableSampler) ==
+              sizeof(ConvertedDescriptor) - offsetof(ConvertedDescriptor, conversion));
 
 struct Sampler {
    vk_sampler vk;
    SamplerDescriptor descriptor;
+   ConversionDescriptor conversion; ///< all zeros without one
 };
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(Sampler, vk.base, VkSampler, VK_OBJECT_TYPE_SAMPLER)

@@ -3,6 +3,7 @@
 
 #include "nir_passes/images/lower_sampling.h"
 
+#include "nir_passes/images/converted_sampling.h"
 #include "nir_passes/images/sampling.h"
 #include "nir_passes/images/texel_descriptor.h"
 
@@ -51,7 +52,8 @@ Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const Bind
    if (!is_supported(tex->sampler_dim) || tex->is_sparse || tex->def.bit_size != 32)
       return Error{unsupported_access(deref)};
    const Result<Descriptor> found = find_descriptor(
-      b, bindings, deref, {sizeof(SampledImageDescriptor), sizeof(CombinedDescriptor)},
+      b, bindings, deref,
+      {sizeof(SampledImageDescriptor), sizeof(CombinedDescriptor), sizeof(ConvertedDescriptor)},
       "a sampled image");
    if (!found)
       return found.error();
@@ -72,14 +74,21 @@ Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const Bind
    default:
       return Error{unsupported_access(deref)};
    }
-   Result<Descriptor> sampler =
-      find_descriptor(b, bindings, deref_of(tex, nir_tex_src_sampler_deref),
-                      {sizeof(SamplerDescriptor), sizeof(CombinedDescriptor)}, "a sampler");
+   Result<Descriptor> sampler = find_descriptor(
+      b, bindings, deref_of(tex, nir_tex_src_sampler_deref),
+      {sizeof(SamplerDescriptor), sizeof(CombinedDescriptor), sizeof(ConvertedDescriptor)},
+      "a sampler");
    if (!sampler)
       return sampler.error();
    sampler->offset =
       nir_iadd_imm(b, sampler->offset, int64_t(sampler->bytes - sizeof(SamplerDescriptor)));
-   return sample(b, image, *sampler, operands_of(tex));
+   if (image.descriptor.bytes != sizeof(ConvertedDescriptor))
+      return sample(b, image, *sampler, operands_of(tex));
+   const Lookup operands = operands_of(tex);
+   if (tex->sampler_dim != GLSL_SAMPLER_DIM_2D || operands.gathered || operands.comparator ||
+       operands.type != nir_type_float32)
+      return Error{unsupported_access(deref)};
+   return sample_converted(b, image, *sampler, operands);
 }
 
 } // namespace

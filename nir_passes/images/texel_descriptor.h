@@ -64,6 +64,28 @@ struct CombinedDescriptor {
 };
 static_assert(sizeof(CombinedDescriptor) == 176);
 
+/// An image whose colors are a luma and two chromas (Vulkan, "Sampler YCbCr Conversion"), each in
+/// the first component of an image of its own. Two of them may be the same plane of memory.
+struct ConvertedImageDescriptor {
+   SampledImageDescriptor luma, blue, red; ///< Y', C_B, C_R
+   float chroma_shift[2];                  ///< of coordinates, as the chromas lie
+   uint32_t reserved[2];
+};
+
+/// A row of R, G or B is the sum of its products with Y', C_B, C_R and 1.
+struct ConversionDescriptor {
+   float rows[3][4];
+   float alpha;
+   uint32_t reserved[3];
+};
+
+struct ConvertedDescriptor {
+   ConvertedImageDescriptor image;
+   ConversionDescriptor conversion;
+   SamplerDescriptor sampler;
+};
+static_assert(sizeof(ConvertedDescriptor) == 512);
+
 constexpr float max_lod_bias = 16;
 constexpr float max_anisotropy = 16;
 

@@ -169,7 +169,6 @@ TEST_F(LimitTest, PropertiesOfVulkan14)
    EXPECT_GT(p14.copyDstLayoutCount, 0u);
 }
 
-/// Without samplerYcbcrConversion, which the driver lacks.
 TEST_F(LimitTest, FeaturesOfVulkan14)
 {
    VkPhysicalDeviceVulkan14Features f14 = {
@@ -204,6 +203,7 @@ TEST_F(LimitTest, FeaturesOfVulkan14)
                                      FEATURE(f, shaderImageGatherExtended),
                                      FEATURE(f, shaderInt16),
                                      FEATURE(f, largePoints),
+                                     FEATURE(f11, samplerYcbcrConversion),
                                      FEATURE(f11, storageBuffer16BitAccess),
                                      FEATURE(f11, variablePointers),
                                      FEATURE(f11, variablePointersStorageBuffer),

@@ -24,10 +24,11 @@ namespace {
 using cmat::for_each_component;
 
 /// A reduction's parts.
-struct Reduction {
-   Reduction(nir_builder *b, nir_intrinsic_instr *instr)
-       : result(matrix(instr, 0)), source(matrix(instr, 1)), mask(nir_intrinsic_reduction(instr)),
-         combine{b, callee_of(b->shader, instr), glsl_base_type(source.desc.element_type)}
+struct ElementReduction {
+   ElementReduction(nir_builder *b, nir_intrinsic_instr *instr)
+       : result(matrix(instr, 0)), source(matrix(instr, 1)),
+         mask(nir_intrinsic_reduction(instr)), combine{b, callee_of(b->shader, instr),
+                                                       glsl_base_type(source.desc.element_type)}
    {
    }
 
@@ -51,7 +52,7 @@ private:
 
 class ByElements {
 public:
-   ByElements(nir_builder *b, const Reduction &r) : b(b), r(r) {}
+   ByElements(nir_builder *b, const ElementReduction &r) : b(b), r(r) {}
 
    void lower()
    {
@@ -245,7 +246,7 @@ private:
    }
 
    nir_builder *b;
-   const Reduction &r;
+   const ElementReduction &r;
 };
 
 /* ---- registers: own blocks and butterflies ---- */
@@ -263,7 +264,7 @@ unsigned size_of(nir_function_impl *impl)
 
 class InRegisters {
 public:
-   InRegisters(nir_builder *b, const Reduction &r, uint32_t subgroup_size)
+   InRegisters(nir_builder *b, const ElementReduction &r, uint32_t subgroup_size)
        : b(b), r(r), from(cmat::register_map(r.source.desc, subgroup_size)),
          to(cmat::register_map(r.result.desc, subgroup_size)),
          unrolled(cmat::is_unrolled(r.source.desc, subgroup_size) &&
@@ -419,7 +420,7 @@ private:
    }
 
    nir_builder *b;
-   const Reduction &r;
+   const ElementReduction &r;
    const RegisterMap from, to;
    const bool unrolled;
 };
@@ -436,7 +437,7 @@ bool lower(nir_function_impl *impl, uint32_t subgroup_size, MatrixForm form)
    }
    for (nir_intrinsic_instr *instr : work) {
       nir_builder b = nir_builder_at(nir_before_instr(&instr->instr));
-      const Reduction reduction(&b, instr);
+      const ElementReduction reduction(&b, instr);
       if (form == MatrixForm::registers)
          InRegisters(&b, reduction, subgroup_size).lower();
       else
