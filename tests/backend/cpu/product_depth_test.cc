@@ -150,5 +150,13 @@ TEST(ProductDepth, KeepsProductsWithOtherEffectsBetweenThem)
              "pack pack muladd pack pack muladd ");
 }
 
+TEST(ProductDepth, KeepsFactorsWithLaterUses)
+{
+   EXPECT_EQ(operations({}, products(2) + "results[1000 + first] = 1;\n"
+                                          "coopMatLoad(b2, memory, 20000, 256, columns);\n"
+                                          "c2 = coopMatMulAdd(a, b2, c2);\n"),
+             one_by_one + "pack muladd ");
+}
+
 } // namespace
 } // namespace weft::cpu
